@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Every library farcall links. core uses the first three; llhttp is used by
+# server and cli, libuv by server alone.
+find_package(PkgConfig REQUIRED)
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+
+pkg_check_modules(FARCALL_FFI REQUIRED IMPORTED_TARGET libffi>=3.3)
+pkg_check_modules(FARCALL_YYJSON REQUIRED IMPORTED_TARGET yyjson>=0.10)
+pkg_check_modules(FARCALL_ZLIB REQUIRED IMPORTED_TARGET zlib)
+pkg_check_modules(FARCALL_UV REQUIRED IMPORTED_TARGET libuv>=1.44)
+
+find_package(llhttp MODULE REQUIRED)
+if(LLHTTP_VERSION VERSION_LESS 9.2.1)
+  if(NOT FARCALL_ALLOW_OLD_LLHTTP)
+    message(FATAL_ERROR
+      "llhttp ${LLHTTP_VERSION} is older than 9.2.1 and lets request smuggling "
+      "through (CVE-2024-27982). scripts/deps installs a newer one; "
+      "-DFARCALL_ALLOW_OLD_LLHTTP=ON accepts it for development.")
+  endif()
+  message(WARNING
+    "llhttp ${LLHTTP_VERSION} lets request smuggling through: not for use")
+endif()
+
+if(FARCALL_TESTS)
+  pkg_check_modules(FARCALL_CMOCKA REQUIRED IMPORTED_TARGET cmocka>=1.1.5)
+endif()

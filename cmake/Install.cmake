@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Installs the programs, libfarcall, its headers, and what find_package(farcall)
+# and pkg-config need.
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/farcall)
+
+install(TARGETS farcall EXPORT farcall)
+foreach(program farcalld farcall-cli)
+  if(TARGET ${program})
+    install(TARGETS ${program})
+  endif()
+endforeach()
+install(DIRECTORY include/ ${PROJECT_BINARY_DIR}/include/
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING
+  PATTERN "*.h" PATTERN "*.def")
+
+install(EXPORT farcall NAMESPACE farcall:: FILE farcall-targets.cmake
+  DESTINATION ${package_dir})
+configure_package_config_file(cmake/farcall-config.cmake.in
+  ${PROJECT_BINARY_DIR}/farcall-config.cmake INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(
+  ${PROJECT_BINARY_DIR}/farcall-config-version.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES
+  ${PROJECT_BINARY_DIR}/farcall-config.cmake
+  ${PROJECT_BINARY_DIR}/farcall-config-version.cmake
+  DESTINATION ${package_dir})
+
+configure_file(cmake/farcall.pc.in ${PROJECT_BINARY_DIR}/farcall.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/farcall.pc
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

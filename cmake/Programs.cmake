@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+
+# The rules every executable of the project follows. A program that loads
+# modules must offer them the MLIR runtime functions of libfarcall: the linker
+# is told to take them from the archive although nothing of ours calls them,
+# and to export these names only.
+function(farcall_program target)
+  set_target_properties(${target} PROPERTIES
+    POSITION_INDEPENDENT_CODE ON
+    LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/exports.list)
+  target_link_libraries(${target} PRIVATE farcall_flags)
+  if(NOT APPLE)
+    target_link_options(${target} PRIVATE
+      -Wl,--dynamic-list=${PROJECT_SOURCE_DIR}/cmake/exports.list)
+  endif()
+endfunction()
