@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// fc_arena_t: a chain of blocks, bump allocation, one reset for all. One
+// thread at a time.
+#include "farcall/base.h"
+
+struct fc_arena_block_t {
+  fc_arena_block_t *next;
+  size_t capacity;  // of data
+  size_t used;
+  // 64-byte aligned, as is the block, so that tensor memory may be placed here.
+  _Alignas(64) unsigned char data[];
+};
+
+void fc_arena_init(fc_arena_t *arena, fc_allocator_t allocator,
+                   size_t block_size, size_t limit) {
+  *arena = (fc_arena_t){.allocator = allocator,
+                        .block_size = block_size,
+                        .limit = limit};
+}
+
+static void release_from(fc_arena_t *arena, fc_arena_block_t *block) {
+  while (block) {
+    fc_arena_block_t *next = block->next;
+    fc_free(arena->allocator, block);
+    block = next;
+  }
+}
+
+void fc_arena_deinit(fc_arena_t *arena) {
+  release_from(arena, arena->first);
+  arena->first = arena->current = NULL;
+  arena->used = 0;
+}
+
+void fc_arena_reset(fc_arena_t *arena) {
+  fc_arena_block_t *first = arena->first;
+  arena->used = 0;
+  if (!first) return;
+  release_from(arena, first->next);
+  first->next = NULL;
+  first->used = 0;
+  arena->current = first;
+  // An oversized first block would pin the memory of one big request.
+  if (first->capacity <= arena->block_size) return;
+  fc_arena_deinit(arena);
+}
+
+static bool fits(const fc_arena_block_t *block, size_t size, size_t alignment,
+                 size_t *out_offset) {
+  size_t offset, end;
+  if (!fc_size_align(block->used, alignment, &offset)) return false;
+  if (!fc_size_add(offset, size, &end) || end > block->capacity) return false;
+  *out_offset = offset;
+  return true;
+}
+
+static fc_arena_block_t *add_block(fc_arena_t *arena, size_t size) {
+  size_t capacity = size > arena->block_size ? size : arena->block_size;
+  size_t total;
+  if (!fc_size_add(sizeof(fc_arena_block_t), capacity, &total)) return NULL;
+  fc_arena_block_t *block = fc_alloc_aligned(arena->allocator, total, 64);
+  if (!block) return NULL;
+  block->next = NULL;
+  block->capacity = capacity;
+  block->used = 0;
+  if (arena->current) arena->current->next = block;
+  else arena->first = block;
+  arena->current = block;
+  return block;
+}
+
+void *fc_arena_alloc(fc_arena_t *arena, size_t size, size_t alignment) {
+  FC_ASSERT(alignment && alignment <= 64 && !(alignment & (alignment - 1)));
+  if (size > arena->limit || arena->used > arena->limit - size) return NULL;
+  fc_arena_block_t *block = arena->current;
+  size_t offset = 0;
+  if (!block || !fits(block, size, alignment, &offset)) {
+    block = add_block(arena, size);
+    if (!block) return NULL;
+    offset = 0;
+  }
+  arena->used += size;
+  block->used = offset + size;
+  return block->data + offset;
+}
+
+void *fc_arena_alloc_array(fc_arena_t *arena, size_t count, size_t size) {
+  size_t total;
+  if (!fc_size_mul(count, size, &total)) return NULL;
+  void *memory = fc_arena_alloc(arena, total, 16);
+  if (memory) memset(memory, 0, total);
+  return memory;
+}
+
+void fc_arena_trim(fc_arena_t *arena, void *memory, size_t old_size,
+                   size_t size) {
+  fc_arena_block_t *block = arena->current;
+  FC_ASSERT(size <= old_size);
+  if (!block || !memory) return;
+  if (block->data + block->used != (unsigned char *)memory + old_size) return;
+  block->used -= old_size - size;
+  arena->used -= old_size - size;
+}
+
+fc_str_t fc_arena_copy(fc_arena_t *arena, fc_str_t text) {
+  size_t total;
+  if (!fc_size_add(text.size, 1, &total)) return (fc_str_t){0};
+  char *copy = fc_arena_alloc(arena, total, 1);
+  if (!copy) return (fc_str_t){0};
+  if (text.size) memcpy(copy, text.data, text.size);
+  copy[text.size] = '\0';
+  return (fc_str_t){copy, text.size};
+}

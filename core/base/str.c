@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// String helpers: order, edit distance for nearest-name hints, and escaping of
+// text that came from a client. Any thread.
+#include "farcall/base.h"
+
+#define DISTANCE_NAME_MAX 128
+
+int fc_str_compare(fc_str_t a, fc_str_t b) {
+  size_t common = a.size < b.size ? a.size : b.size;
+  int order = common ? memcmp(a.data, b.data, common) : 0;
+  if (order) return order;
+  return (a.size > b.size) - (a.size < b.size);
+}
+
+unsigned fc_str_distance(fc_str_t a, fc_str_t b, unsigned limit) {
+  if (a.size > DISTANCE_NAME_MAX || b.size > DISTANCE_NAME_MAX) {
+    return limit + 1;
+  }
+  // One row of the Levenshtein matrix; `diagonal` is the cell above and left.
+  unsigned row[DISTANCE_NAME_MAX + 1];
+  for (size_t j = 0; j <= b.size; j++) row[j] = (unsigned)j;
+  for (size_t i = 1; i <= a.size; i++) {
+    unsigned diagonal = row[0];
+    row[0] = (unsigned)i;
+    for (size_t j = 1; j <= b.size; j++) {
+      unsigned above = row[j];
+      unsigned best = diagonal + (a.data[i - 1] != b.data[j - 1]);
+      if (above + 1 < best) best = above + 1;
+      if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+      diagonal = above;
+      row[j] = best;
+    }
+  }
+  return row[b.size] > limit ? limit + 1 : row[b.size];
+}
+
+// The length of the valid UTF-8 sequence at text[0], 0 if there is none
+// (RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF).
+static size_t utf8_sequence(const unsigned char *text, size_t size) {
+  unsigned char lead = text[0];
+  if (lead < 0x80) return 1;
+  size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || length > size) return 0;
+  unsigned char low = 0x80, high = 0xBF;
+  if (lead == 0xE0) low = 0xA0;
+  if (lead == 0xED) high = 0x9F;
+  if (lead == 0xF0) low = 0x90;
+  if (lead == 0xF4) high = 0x8F;
+  if (text[1] < low || text[1] > high) return 0;
+  for (size_t i = 2; i < length; i++) {
+    if ((text[i] & 0xC0) != 0x80) return 0;
+  }
+  return length;
+}
+
+static size_t escape_byte(char out[4], unsigned char byte) {
+  static const char kHex[] = "0123456789abcdef";
+  if (byte == '"' || byte == '\\') {
+    out[0] = '\\';
+    out[1] = (char)byte;
+    return 2;
+  }
+  out[0] = '\\';
+  out[1] = 'x';
+  out[2] = kHex[byte >> 4];
+  out[3] = kHex[byte & 15];
+  return 4;
+}
+
+size_t fc_escape(char *out, size_t capacity, size_t limit, fc_str_t text) {
+  static const char kEllipsis[] = "\xE2\x80\xA6";
+  const size_t reserve = sizeof kEllipsis;  // with the terminator
+  size_t written = 0, characters = 0, i = 0;
+  if (capacity == 0) return 0;
+  while (i < text.size) {
+    const unsigned char *at = (const unsigned char *)text.data + i;
+    char piece[4];
+    size_t length = utf8_sequence(at, text.size - i);
+    size_t consumed = length ? length : 1;
+    bool plain = length > 1 ||
+                 (length == 1 && *at >= 0x20 && *at != 0x7F && *at != '"' &&
+                  *at != '\\');
+    size_t size = length;
+    if (plain) memcpy(piece, at, length);
+    else size = escape_byte(piece, *at);
+    if (characters == limit || written + size + reserve > capacity) break;
+    memcpy(out + written, piece, size);
+    written += size;
+    characters++;
+    i += consumed;
+  }
+  if (i < text.size && capacity >= reserve) {
+    memcpy(out + written, kEllipsis, sizeof kEllipsis - 1);
+    written += sizeof kEllipsis - 1;
+  }
+  out[written] = '\0';
+  return written;
+}

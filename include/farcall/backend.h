@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The interface of a module kind. Two are built in (native, vm); tests bring
+// their own (echo). A backend knows module files, calling conventions and
+// memory of its kind; it never sees JSON, HTTP or another backend.
+#ifndef FARCALL_BACKEND_H_
+#define FARCALL_BACKEND_H_
+
+#include <stdatomic.h>
+
+#include "farcall/value.h"
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+// Where a module comes from. Strings are borrowed for the call.
+typedef struct fc_module_source_t {
+  fc_str_t path;  // NUL-terminated
+  fc_str_t name;  // the module name made from it
+  bool allow_native;  // false: refuse machine code inside a vm module
+  bool trust_sidecar_hash;
+} fc_module_source_t;
+
+// What open found out. Owned by the module, valid until close.
+typedef struct fc_module_info_t {
+  fc_signature_t *const *signatures;  // in listing order
+  size_t count;
+  bool serial;        // one call at a time; the backend holds the lock
+  bool runs_native;   // machine code: belongs in the process host
+  fc_str_t warning;   // for the log, "" if none
+} fc_module_info_t;
+
+// One call in flight. Everything is borrowed from the frame that makes it.
+typedef struct fc_call_t {
+  const fc_value_t *arguments;  // raw_argument_count of the signature
+  size_t argument_count;
+  // Written by call: raw_result_count values, then one for each OUT and INOUT
+  // argument in argument order. They stay valid until call_end.
+  fc_value_t *results;
+  size_t result_count;
+  fc_arena_t *arena;  // scratch for this call
+  // Non-zero asks the callee to stop at its next safe point (CANCELLED, or
+  // DEADLINE_EXCEEDED when the deadline has passed). May be NULL.
+  const _Atomic uint32_t *cancel;
+  uint64_t deadline_ns;  // on fc_clock_ns' clock, 0 = none
+  void *state;           // the backend's own, from call to call_end
+} fc_call_t;
+
+typedef struct fc_backend_t {
+  const char *kind;    // "native", "vm"
+  const char *suffix;  // ".so", ".vmfb": which files are its own
+  // Opens, checks and decodes a module. May run the module's constructors.
+  fc_status_t (*open)(const fc_module_source_t *source,
+                      fc_allocator_t allocator, void **out_module,
+                      fc_error_t *err);
+  const fc_module_info_t *(*describe)(const void *module);
+  // One per worker; an instance is used by one thread at a time.
+  fc_status_t (*instance_create)(void *module, fc_allocator_t allocator,
+                                 void **out_instance, fc_error_t *err);
+  // Runs function `index` of the listing. On failure the results are undefined
+  // and call_end must still be called.
+  fc_status_t (*call)(void *instance, size_t index, fc_call_t *call,
+                      fc_error_t *err);
+  // Releases the results of a call, once they have been encoded.
+  void (*call_end)(void *instance, size_t index, fc_call_t *call);
+  void (*instance_destroy)(void *instance);
+  // No instance may be left.
+  void (*close)(void *module);
+} fc_backend_t;
+
+extern const fc_backend_t fc_backend_native;
+extern const fc_backend_t fc_backend_vm;
+
+#if defined(__cplusplus)
+}
+#endif
+#endif  // FARCALL_BACKEND_H_

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The vocabulary every layer shares: status, error, string, allocator, arena,
+// sink, checked arithmetic. Nothing here knows about modules, JSON or sockets.
+// All of it is thread-compatible: one object, one thread at a time.
+#ifndef FARCALL_BASE_H_
+#define FARCALL_BASE_H_
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define FC_PRINTF(format_index, first_arg) \
+  __attribute__((format(printf, format_index, first_arg)))
+#define FC_MUST_CHECK __attribute__((warn_unused_result))
+#define FC_LIKELY(x) __builtin_expect(!!(x), 1)
+#define FC_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#else
+#define FC_PRINTF(format_index, first_arg)
+#define FC_MUST_CHECK
+#define FC_LIKELY(x) (x)
+#define FC_UNLIKELY(x) (x)
+#endif
+
+#define FC_ARRAY_COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+// What to do about an outcome. The numbers are the canonical RPC codes, so the
+// status of a VM `fail` instruction passes through unchanged.
+typedef enum fc_status_t {
+  FC_OK = 0,
+  FC_CANCELLED = 1,
+  FC_UNKNOWN = 2,
+  FC_INVALID_ARGUMENT = 3,
+  FC_DEADLINE_EXCEEDED = 4,
+  FC_NOT_FOUND = 5,
+  FC_ALREADY_EXISTS = 6,
+  FC_PERMISSION_DENIED = 7,
+  FC_RESOURCE_EXHAUSTED = 8,
+  FC_FAILED_PRECONDITION = 9,
+  FC_ABORTED = 10,
+  FC_OUT_OF_RANGE = 11,
+  FC_UNIMPLEMENTED = 12,
+  FC_INTERNAL = 13,
+  FC_UNAVAILABLE = 14,
+  FC_DATA_LOSS = 15,
+  FC_UNAUTHENTICATED = 16,
+  FC_DEFERRED = 17,
+  FC_INCOMPATIBLE = 18,
+} fc_status_t;
+
+// "INVALID_ARGUMENT"; "UNKNOWN" for a number outside the enumeration.
+const char *fc_status_name(fc_status_t status);
+
+// ---------------------------------------------------------------------------
+// Strings: pointer and size, no terminator promised.
+
+typedef struct fc_str_t {
+  const char *data;
+  size_t size;
+} fc_str_t;
+
+#define FC_STR(literal) ((fc_str_t){"" literal, sizeof(literal) - 1})
+// For printf's "%.*s".
+#define FC_STR_ARG(s) ((int)(s).size), ((s).data ? (s).data : "")
+
+static inline fc_str_t fc_str(const char *text) {
+  return (fc_str_t){text, text ? strlen(text) : 0};
+}
+
+static inline fc_str_t fc_str_make(const char *data, size_t size) {
+  return (fc_str_t){data, size};
+}
+
+static inline bool fc_str_equal(fc_str_t a, fc_str_t b) {
+  return a.size == b.size && (a.size == 0 || !memcmp(a.data, b.data, a.size));
+}
+
+static inline bool fc_str_starts(fc_str_t text, fc_str_t prefix) {
+  return text.size >= prefix.size &&
+         (prefix.size == 0 || !memcmp(text.data, prefix.data, prefix.size));
+}
+
+static inline bool fc_str_ends(fc_str_t text, fc_str_t suffix) {
+  return text.size >= suffix.size &&
+         (suffix.size == 0 || !memcmp(text.data + text.size - suffix.size,
+                                      suffix.data, suffix.size));
+}
+
+// Bytewise order, a proper prefix first.
+int fc_str_compare(fc_str_t a, fc_str_t b);
+
+typedef struct fc_span_t {
+  uint8_t *data;
+  size_t size;
+} fc_span_t;
+
+// ---------------------------------------------------------------------------
+// Errors: returned once, described once.
+
+// The stable vocabulary clients see (docs/errors.md), one row per code.
+typedef enum fc_code_t {
+#define FC_CODE(name, text, http, status, title) FC_CODE_##name,
+#include "farcall/error.def"
+#undef FC_CODE
+  FC_CODE_COUNT
+} fc_code_t;
+
+typedef struct fc_code_info_t {
+  const char *text;    // "shape_mismatch"
+  const char *title;   // "Shape mismatch"
+  int http_status;     // of the native face
+  fc_status_t status;  // what fc_fail returns for this code
+} fc_code_info_t;
+
+// Static storage. An out-of-range code reads as FC_CODE_INTERNAL.
+const fc_code_info_t *fc_code_info(fc_code_t code);
+
+#define FC_NO_OFFSET UINT64_MAX
+
+// What happened. Fixed size, no heap, no pointers: it crosses processes in a
+// slot. Every text is NUL-terminated and cut at its array, on a UTF-8 boundary.
+typedef struct fc_error_t {
+  fc_status_t status;
+  fc_code_t code;
+  uint64_t byte_offset;  // into the document, FC_NO_OFFSET if none
+  bool has_pointer;      // an empty pointer names the whole document
+  char message[360];     // thing, value and limit
+  char pointer[256];     // RFC 6901, into the document as received
+  char expected[160];
+  char got[80];  // at most 64 characters of client text, escaped
+} fc_error_t;
+
+// Clears `err` to FC_OK. NULL is allowed.
+void fc_error_reset(fc_error_t *err);
+
+// Writes code, its status and the message; clears everything else. Returns the
+// code's status, never FC_OK. `err` may be NULL.
+fc_status_t fc_fail(fc_error_t *err, fc_code_t code, const char *format, ...)
+    FC_PRINTF(3, 4);
+
+// As fc_fail for FC_CODE_CALL_FAILED and the like, where the status is data.
+// `status` FC_OK becomes FC_INTERNAL.
+fc_status_t fc_fail_as(fc_error_t *err, fc_code_t code, fc_status_t status,
+                       const char *format, ...) FC_PRINTF(4, 5);
+
+// The prepared answer to an allocation that failed.
+fc_status_t fc_fail_memory(fc_error_t *err);
+
+// Fill in the details of an error that fc_fail just wrote. NULL is allowed.
+void fc_error_expected(fc_error_t *err, const char *format, ...)
+    FC_PRINTF(2, 3);
+// Escapes and cuts: client text may be passed as it came.
+void fc_error_got(fc_error_t *err, fc_str_t client_text);
+
+// The HTTP status of an error: its code's, but FC_CODE_CALL_FAILED follows the
+// status (RESOURCE_EXHAUSTED 503, UNIMPLEMENTED 501).
+int fc_error_http_status(const fc_error_t *err);
+
+// Writes `text` into `out` (NUL-terminated, at most `capacity` bytes and
+// `limit` characters) with control bytes, quotes, backslashes and bytes outside
+// UTF-8 escaped; an ellipsis marks a cut. Returns the length.
+size_t fc_escape(char *out, size_t capacity, size_t limit, fc_str_t text);
+
+#define FC_TRY(expression)                            \
+  do {                                                \
+    fc_status_t fc_try_status_ = (expression);        \
+    if (FC_UNLIKELY(fc_try_status_ != FC_OK)) {       \
+      return fc_try_status_;                          \
+    }                                                 \
+  } while (0)
+
+// States what we believe about ourselves; never about input. Aborts.
+#define FC_ASSERT(condition)                                        \
+  (FC_LIKELY(condition) ? (void)0                                   \
+                        : fc_assert_fail(#condition, __FILE__, __LINE__))
+_Noreturn void fc_assert_fail(const char *text, const char *file, int line);
+
+// ---------------------------------------------------------------------------
+// Memory
+
+// Where modules, servers and tests get memory from. `allocate` returns NULL
+// when it can't; memory is not zeroed; `alignment` is a power of two.
+// `release` accepts NULL. Must be callable from any thread.
+typedef struct fc_allocator_t {
+  void *context;
+  void *(*allocate)(void *context, size_t size, size_t alignment);
+  void (*release)(void *context, void *memory);
+} fc_allocator_t;
+
+// aligned_alloc and free.
+fc_allocator_t fc_allocator_system(void);
+
+// Zeroed, 16-byte aligned; NULL when out of memory. Size 0 gives a block.
+void *fc_alloc(fc_allocator_t allocator, size_t size) FC_MUST_CHECK;
+// Zeroed array; NULL also when count * size overflows.
+void *fc_alloc_array(fc_allocator_t allocator, size_t count,
+                     size_t size) FC_MUST_CHECK;
+// Not zeroed. `alignment` is a power of two.
+void *fc_alloc_aligned(fc_allocator_t allocator, size_t size,
+                       size_t alignment) FC_MUST_CHECK;
+// Moves to a bigger block, the old one is released; NULL leaves it as it was.
+// Only the first `old_size` bytes are defined afterwards.
+void *fc_realloc(fc_allocator_t allocator, void *memory, size_t old_size,
+                 size_t new_size) FC_MUST_CHECK;
+void fc_free(fc_allocator_t allocator, void *memory);
+
+// Request memory: bump allocation from a chain of blocks, never freed
+// piecewise, capped. A zeroed arena is empty and may be deinitialised.
+typedef struct fc_arena_block_t fc_arena_block_t;
+typedef struct fc_arena_t {
+  fc_allocator_t allocator;
+  fc_arena_block_t *first;    // kept by fc_arena_reset
+  fc_arena_block_t *current;  // where the next allocation is tried
+  size_t block_size;
+  size_t used;   // bytes handed out since the last reset, for the cap
+  size_t limit;  // cap on `used`
+} fc_arena_t;
+
+// `block_size` is the least size of a block, `limit` caps the total handed out.
+void fc_arena_init(fc_arena_t *arena, fc_allocator_t allocator,
+                   size_t block_size, size_t limit);
+void fc_arena_deinit(fc_arena_t *arena);
+// Everything handed out becomes invalid. Keeps one block of block_size, so
+// that a warm arena serves small requests without an allocation.
+void fc_arena_reset(fc_arena_t *arena);
+// Not zeroed. NULL when the limit or memory runs out.
+void *fc_arena_alloc(fc_arena_t *arena, size_t size,
+                     size_t alignment) FC_MUST_CHECK;
+// Zeroed array; NULL also when count * size overflows.
+void *fc_arena_alloc_array(fc_arena_t *arena, size_t count,
+                           size_t size) FC_MUST_CHECK;
+// Gives back the tail of the newest allocation: `memory` keeps `size` bytes.
+// Does nothing when something else was allocated after it.
+void fc_arena_trim(fc_arena_t *arena, void *memory, size_t old_size,
+                   size_t size);
+// NUL-terminated copy; data is NULL when out of memory.
+fc_str_t fc_arena_copy(fc_arena_t *arena, fc_str_t text);
+
+// ---------------------------------------------------------------------------
+// Sinks: where writers put bytes. A writer asks for room and moves `cursor`.
+
+typedef struct fc_sink_t fc_sink_t;
+struct fc_sink_t {
+  char *cursor;
+  char *end;
+  // Hands out a span of at least `need` bytes at `cursor`. What was written
+  // before stays written. Fails with FC_CODE_RESULT_TOO_LARGE or
+  // FC_CODE_OUT_OF_MEMORY.
+  fc_status_t (*grow)(fc_sink_t *sink, size_t need, fc_error_t *err);
+};
+
+static inline fc_status_t fc_sink_reserve(fc_sink_t *sink, size_t need,
+                                          fc_error_t *err) {
+  if (FC_LIKELY((size_t)(sink->end - sink->cursor) >= need)) return FC_OK;
+  return sink->grow(sink, need, err);
+}
+
+fc_status_t fc_sink_put(fc_sink_t *sink, fc_str_t text, fc_error_t *err);
+
+// A sink that keeps everything in one growing block. Zeroed is empty.
+typedef struct fc_text_t {
+  fc_sink_t sink;  // first, so that &text->sink is the sink
+  fc_allocator_t allocator;
+  char *data;
+  size_t limit;  // most bytes it may hold
+} fc_text_t;
+
+void fc_text_init(fc_text_t *text, fc_allocator_t allocator, size_t limit);
+void fc_text_deinit(fc_text_t *text);
+// Forgets what was written, keeps the block.
+void fc_text_reset(fc_text_t *text);
+static inline fc_str_t fc_text_str(const fc_text_t *text) {
+  return (fc_str_t){text->data,
+                    text->data ? (size_t)(text->sink.cursor - text->data) : 0};
+}
+
+// ---------------------------------------------------------------------------
+// Checked arithmetic for sizes from outside: false on overflow, *out untouched.
+
+static inline bool fc_size_add(size_t a, size_t b, size_t *out) {
+  return !__builtin_add_overflow(a, b, out);
+}
+static inline bool fc_size_mul(size_t a, size_t b, size_t *out) {
+  return !__builtin_mul_overflow(a, b, out);
+}
+static inline bool fc_i64_add(int64_t a, int64_t b, int64_t *out) {
+  return !__builtin_add_overflow(a, b, out);
+}
+static inline bool fc_i64_mul(int64_t a, int64_t b, int64_t *out) {
+  return !__builtin_mul_overflow(a, b, out);
+}
+// Rounds up to a multiple of a power of two.
+static inline bool fc_size_align(size_t size, size_t alignment, size_t *out) {
+  size_t sum;
+  if (__builtin_add_overflow(size, alignment - 1, &sum)) return false;
+  *out = sum & ~(alignment - 1);
+  return true;
+}
+
+// ---------------------------------------------------------------------------
+// Small floats. Rounding is to nearest, ties to even.
+
+float fc_half_to_float(uint16_t bits);
+uint16_t fc_half_from_float(float value);
+float fc_bfloat_to_float(uint16_t bits);
+uint16_t fc_bfloat_from_float(float value);
+// From f64 without double rounding.
+uint16_t fc_half_from_double(double value);
+uint16_t fc_bfloat_from_double(double value);
+
+// ---------------------------------------------------------------------------
+// Time and names
+
+// CLOCK_MONOTONIC, nanoseconds.
+uint64_t fc_clock_ns(void);
+
+// Edit distance, counted up to `limit`; limit + 1 means "more". For nearest-name
+// hints, so names longer than 128 bytes count as far.
+unsigned fc_str_distance(fc_str_t a, fc_str_t b, unsigned limit);
+
+#if defined(__cplusplus)
+}
+#endif
+#endif  // FARCALL_BASE_H_

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The three worker stops of a call on one frame: fc_frame_decode, _invoke,
+// _encode. A frame belongs to one worker and is reused: no allocation for a
+// small call once it is warm. Rules of JSON values: docs/abi.md.
+#ifndef FARCALL_CODEC_H_
+#define FARCALL_CODEC_H_
+
+#include "farcall/backend.h"
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+// A signature compiled into the linear program both directions interpret.
+// Immutable; keeps a pointer to the signature, which must outlive it.
+typedef struct fc_plan_t fc_plan_t;
+fc_status_t fc_plan_create(const fc_signature_t *signature,
+                           fc_allocator_t allocator, fc_plan_t **out_plan,
+                           fc_error_t *err) FC_MUST_CHECK;
+void fc_plan_destroy(fc_plan_t *plan);
+
+typedef struct fc_limits_t {
+  size_t tensor_elements;  // of one tensor
+  size_t tensor_size;      // bytes of one tensor
+  size_t result_size;      // bytes of one answer
+  size_t arena_size;       // bytes of request memory beside tensors
+  uint32_t json_depth;
+  uint32_t json_keys;  // of one object
+} fc_limits_t;
+// 2^28 elements, 256 MiB, 256 MiB, 64 MiB, 64, 4096.
+fc_limits_t fc_limits_default(void);
+
+// Where tensor memory comes from. The decoder asks for the most a leaf may
+// need before it knows its shape, and commits to what it used.
+typedef struct fc_placer_t {
+  void *context;
+  // 64-byte aligned, or NULL when out of memory. `leaf` counts from 0 in
+  // document order.
+  void *(*place)(void *context, uint32_t leaf, fc_dtype_t dtype, size_t size);
+  // The newest placed block keeps `size` bytes.
+  void (*commit)(void *context, void *memory, size_t placed, size_t size);
+} fc_placer_t;
+
+// "options" of a call document.
+typedef struct fc_options_t {
+  bool int64_string;    // "int64":"string": 64-bit integers print as strings
+  bool typed_results;   // "results":"typed": {"dtype","shape","data"} objects
+} fc_options_t;
+
+// One call's working memory. Create once per worker.
+typedef struct fc_frame_t fc_frame_t;
+fc_status_t fc_frame_create(fc_allocator_t allocator,
+                            const fc_limits_t *limits, fc_frame_t **out_frame,
+                            fc_error_t *err) FC_MUST_CHECK;
+void fc_frame_destroy(fc_frame_t *frame);
+
+// Starts a call of `plan`; ends the one before if that was not done. `placer`
+// NULL: the frame's own memory.
+void fc_frame_begin(fc_frame_t *frame, const fc_plan_t *plan,
+                    const fc_placer_t *placer);
+// DECODE: a call document (object or bare array) -> flat values. The body is
+// only read, and must stay until fc_frame_end. The first error in document
+// order; nothing of the module was touched.
+fc_status_t fc_frame_decode(fc_frame_t *frame, fc_str_t body, fc_error_t *err);
+// CALL. `cancel` and `deadline_ns` as in fc_call_t.
+fc_status_t fc_frame_invoke(fc_frame_t *frame, const fc_backend_t *backend,
+                            void *instance, size_t index,
+                            const _Atomic uint32_t *cancel,
+                            uint64_t deadline_ns, fc_error_t *err);
+// ENCODE: {"results":[…]} into the sink.
+fc_status_t fc_frame_encode(fc_frame_t *frame, fc_sink_t *sink,
+                            fc_error_t *err);
+// Releases results and memory; the frame is ready for the next call. Idempotent.
+void fc_frame_end(fc_frame_t *frame);
+
+// The flat call between decode and invoke, for tests and other decoders
+// (command line, binary tensors). Values set here replace decoded ones.
+fc_value_t *fc_frame_arguments(fc_frame_t *frame, size_t *out_count);
+const fc_value_t *fc_frame_results(const fc_frame_t *frame, size_t *out_count);
+fc_arena_t *fc_frame_arena(fc_frame_t *frame);
+// An answer without a backend: `values` are the raw results.
+void fc_frame_set_results(fc_frame_t *frame, const fc_value_t *values,
+                          size_t count);
+
+#if defined(__cplusplus)
+}
+#endif
+#endif  // FARCALL_CODEC_H_

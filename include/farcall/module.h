@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Loaded modules and the registry of them. A module is immutable once loaded;
+// it is counted, so a call in flight keeps the generation it started with.
+#ifndef FARCALL_MODULE_H_
+#define FARCALL_MODULE_H_
+
+#include "farcall/codec.h"
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+#define FC_MODULE_NAME_MAX 128
+
+typedef struct fc_module_t fc_module_t;
+
+// One listed function. Borrowed from its module.
+typedef struct fc_function_t {
+  const fc_module_t *module;
+  size_t index;  // in the listing, what fc_backend_t.call takes
+  fc_str_t name;
+  const fc_signature_t *signature;
+  const fc_plan_t *plan;  // NULL when not callable
+} fc_function_t;
+
+// The module name of a path: file name less its last extension.
+// FC_CODE_MODULE_PATH when it is not [A-Za-z0-9_][A-Za-z0-9_.-]{0,127}.
+fc_status_t fc_module_name(fc_str_t path, fc_str_t *out_name,
+                           fc_error_t *err);
+
+// Loads with the first backend of the NULL-terminated list whose suffix fits.
+fc_status_t fc_module_load(const fc_backend_t *const *backends,
+                           fc_str_t path, fc_allocator_t allocator,
+                           fc_module_t **out_module,
+                           fc_error_t *err) FC_MUST_CHECK;
+fc_module_t *fc_module_retain(fc_module_t *module);  // atomic
+void fc_module_release(fc_module_t *module);         // NULL is allowed
+
+fc_str_t fc_module_get_name(const fc_module_t *module);
+fc_str_t fc_module_get_version(const fc_module_t *module);  // "1"
+fc_str_t fc_module_get_path(const fc_module_t *module);
+const char *fc_module_get_kind(const fc_module_t *module);
+const char *fc_module_get_sha256(const fc_module_t *module);  // 64 hex digits
+const fc_backend_t *fc_module_get_backend(const fc_module_t *module);
+void *fc_module_get_handle(const fc_module_t *module);  // the backend's own
+const fc_module_info_t *fc_module_get_info(const fc_module_t *module);
+size_t fc_module_function_count(const fc_module_t *module);
+const fc_function_t *fc_module_function(const fc_module_t *module,
+                                        size_t index);
+// Exact, by bytes. NULL when there is none.
+const fc_function_t *fc_module_find(const fc_module_t *module, fc_str_t name);
+// The function whose name is nearest, within distance 2; NULL if none.
+const fc_function_t *fc_module_nearest(const fc_module_t *module,
+                                       fc_str_t name);
+
+// The names being served. Written by one thread (the loop's); a module that
+// failed keeps its place, with its reason.
+typedef struct fc_registry_t fc_registry_t;
+typedef struct fc_entry_t {
+  fc_str_t name;
+  fc_str_t path;
+  const char *kind;     // "native", "vm", or "" when unknown
+  fc_module_t *module;  // NULL: failed
+  fc_error_t error;     // of a failed one
+} fc_entry_t;
+
+fc_status_t fc_registry_create(fc_allocator_t allocator,
+                               fc_registry_t **out_registry,
+                               fc_error_t *err) FC_MUST_CHECK;
+void fc_registry_destroy(fc_registry_t *registry);
+// Loads the file, or every *.so and *.vmfb of a directory (not recursively, in
+// bytewise order), and enters each, failed ones too. A second module of one
+// name fails and names both files. `on_entry` (may be NULL) is told of each
+// entry. The status is the first failure's; `err` describes it.
+fc_status_t fc_registry_add(fc_registry_t *registry,
+                            const fc_backend_t *const *backends, fc_str_t path,
+                            void (*on_entry)(void *context,
+                                             const fc_entry_t *entry),
+                            void *context, fc_error_t *err);
+size_t fc_registry_count(const fc_registry_t *registry);
+const fc_entry_t *fc_registry_at(const fc_registry_t *registry, size_t index);
+// NULL when there is none.
+const fc_entry_t *fc_registry_find(const fc_registry_t *registry,
+                                   fc_str_t name);
+const fc_entry_t *fc_registry_nearest(const fc_registry_t *registry,
+                                      fc_str_t name);
+
+#if defined(__cplusplus)
+}
+#endif
+#endif  // FARCALL_MODULE_H_

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The type model: element types, the type tree of a function's arguments and
+// results, and the builder every ABI reader uses to make one. A signature is
+// immutable after fc_signature_build and may be read from any thread.
+#ifndef FARCALL_TYPE_H_
+#define FARCALL_TYPE_H_
+
+#include "farcall/base.h"
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+// ---------------------------------------------------------------------------
+// Element types
+
+typedef enum fc_dtype_t {
+  FC_DTYPE_NONE = 0,
+#define FC_DTYPE(name, text, class_, bits, bytes, hal, oip, npy) \
+  FC_DTYPE_##name,
+#include "farcall/dtype.def"
+#undef FC_DTYPE
+  FC_DTYPE_COUNT
+} fc_dtype_t;
+
+typedef enum fc_dtype_class_t {
+  FC_DTYPE_CLASS_NONE = 0,
+  FC_DTYPE_CLASS_BOOL,
+  FC_DTYPE_CLASS_INT,   // signless: reads and prints as signed
+  FC_DTYPE_CLASS_SINT,
+  FC_DTYPE_CLASS_UINT,
+  FC_DTYPE_CLASS_INDEX,  // 64-bit signed
+  FC_DTYPE_CLASS_FLOAT,
+  FC_DTYPE_CLASS_COMPLEX,
+} fc_dtype_class_t;
+
+typedef struct fc_dtype_info_t {
+  const char *text;  // MLIR spelling, the one clients see
+  fc_dtype_class_t class_;
+  uint8_t bits;
+  uint8_t size;  // bytes of one element in memory
+  uint32_t hal_word;
+  const char *oip;
+  const char *npy;
+} fc_dtype_info_t;
+
+// Static storage; any value is accepted, an unknown one reads as NONE.
+const fc_dtype_info_t *fc_dtype_info(fc_dtype_t dtype);
+static inline size_t fc_dtype_size(fc_dtype_t dtype) {
+  return fc_dtype_info(dtype)->size;
+}
+// FC_DTYPE_NONE when there is no such type.
+fc_dtype_t fc_dtype_find(fc_str_t text);
+fc_dtype_t fc_dtype_from_hal(uint32_t hal_word);
+fc_dtype_t fc_dtype_from_npy(fc_str_t descr);
+
+// ---------------------------------------------------------------------------
+// The type tree
+
+#define FC_RANK_MAX 32        // dims of one tensor
+#define FC_RANK_DYNAMIC (-1)  // unranked
+#define FC_DIM_DYNAMIC (-1)
+#define FC_STRIDE_DYNAMIC INT64_MIN
+#define FC_TYPE_DEPTH_MAX 32  // nesting of lists, tuples and dicts
+#define FC_NODE_NONE UINT32_MAX
+#define FC_RAW_NONE (-1)
+
+typedef enum fc_type_kind_t {
+  FC_TYPE_SCALAR,    // dtype
+  FC_TYPE_TENSOR,    // dtype, rank, dims, maybe strides
+  FC_TYPE_BYTES,     // flavor utf8 | raw
+  FC_TYPE_LIST,      // any number of the one child
+  FC_TYPE_TUPLE,     // children in order; flavor list | tuple | struct
+  FC_TYPE_DICT,      // children in record order, each with a key
+  FC_TYPE_VECTOR,    // dtype, rank, dims
+  FC_TYPE_REFARRAY,  // one child, rank, dims
+  FC_TYPE_OPAQUE,    // text names the type
+  FC_TYPE_NULL,
+  FC_TYPE_UNKNOWN,  // the value carries its own type
+} fc_type_kind_t;
+
+typedef enum fc_flavor_t {
+  FC_FLAVOR_NONE,
+  FC_FLAVOR_UTF8,
+  FC_FLAVOR_RAW,
+  FC_FLAVOR_LIST,
+  FC_FLAVOR_TUPLE,
+  FC_FLAVOR_STRUCT,
+} fc_flavor_t;
+
+// A piece of the signature's own text, fc_signature_text() reads it.
+typedef struct fc_text_ref_t {
+  uint32_t offset;
+  uint32_t size;
+} fc_text_ref_t;
+
+enum {
+  FC_TYPE_STRIDED = 1 << 0,   // `rank` strides and one offset follow the dims
+  FC_TYPE_VARIADIC = 1 << 1,  // LIST made from a C…D span
+  // The dtype of a TENSOR or REFARRAY was null or unmappable in its source.
+  FC_TYPE_UNTYPED = 1 << 2,
+};
+
+// One node; children and dims are found by index, so the tree has no pointers.
+typedef struct fc_type_t {
+  uint8_t kind;    // fc_type_kind_t
+  uint8_t dtype;   // fc_dtype_t
+  uint8_t flavor;  // fc_flavor_t
+  uint8_t flags;
+  int32_t rank;      // TENSOR, VECTOR, REFARRAY
+  uint32_t dims;     // first entry in fc_signature_t.dims
+  uint32_t child;    // first child, FC_NODE_NONE if none
+  uint32_t next;     // next sibling
+  uint32_t child_count;
+  int32_t raw_index;  // place in the flat call of a leaf that names one (SIP,
+                      // cconv); FC_RAW_NONE otherwise
+  fc_text_ref_t key;  // in a DICT
+  fc_text_ref_t text;  // OPAQUE: its name. Also the source spelling, if kept
+} fc_type_t;
+
+typedef enum fc_role_t {
+  FC_ROLE_IN,
+  FC_ROLE_OUT,        // the server supplies storage, the client sends nothing
+  FC_ROLE_INOUT,      // the client sends it, its final contents are a result
+  FC_ROLE_TRANSIENT,  // scratch storage the caller supplies
+  FC_ROLE_WAIT_FENCE,
+  FC_ROLE_SIGNAL_FENCE,
+} fc_role_t;
+
+typedef struct fc_param_t {
+  fc_text_ref_t name;  // size 0: by position only
+  uint32_t type;       // node
+  uint8_t role;        // fc_role_t
+  bool keyword;        // may be given by name
+  int32_t slot;        // index in the flat call; FC_RAW_NONE when the leaves
+                       // below carry raw_index themselves
+} fc_param_t;
+
+typedef struct fc_attr_t {
+  fc_text_ref_t key;
+  fc_text_ref_t value;
+} fc_attr_t;
+
+// Where the types come from, most trusted first.
+typedef enum fc_source_t {
+#define FC_SOURCE(name, text) FC_SOURCE_##name,
+#include "farcall/source.def"
+#undef FC_SOURCE
+  FC_SOURCE_COUNT
+} fc_source_t;
+
+const char *fc_source_name(fc_source_t source);
+
+// One function as callers see it. One allocation; freed as a whole.
+typedef struct fc_signature_t {
+  fc_allocator_t allocator;
+  fc_text_ref_t name;
+  fc_source_t source;
+  bool async;        // two more fences at the end of the flat call
+  bool root_tree;    // SIP: argument 0 is the root; its children (TUPLE) are
+                     // positional, its keys (DICT) are keywords
+  bool callable;
+  bool memory_safe;  // false: native code trusts dims nobody checked
+  fc_text_ref_t reason;  // why not callable
+  fc_text_ref_t cconv;   // "" when the backend has none
+  fc_text_ref_t warning;  // why the source was degraded; "" if it wasn't
+  const fc_type_t *nodes;
+  uint32_t node_count;
+  const int64_t *dims;
+  uint32_t dim_count;
+  const fc_param_t *arguments;
+  uint32_t argument_count;
+  const fc_param_t *results;
+  uint32_t result_count;
+  uint32_t raw_argument_count;  // slots of the flat call
+  uint32_t raw_result_count;
+  const fc_attr_t *attrs;
+  uint32_t attr_count;
+  const char *chars;
+  uint32_t char_count;
+} fc_signature_t;
+
+static inline fc_str_t fc_signature_text(const fc_signature_t *signature,
+                                         fc_text_ref_t ref) {
+  return (fc_str_t){signature->chars + ref.offset, ref.size};
+}
+static inline const fc_type_t *fc_signature_node(
+    const fc_signature_t *signature, uint32_t node) {
+  return &signature->nodes[node];
+}
+// The `rank` dims of a tensor; its strides and then its offset follow if
+// FC_TYPE_STRIDED is set.
+static inline const int64_t *fc_signature_dims(const fc_signature_t *signature,
+                                               const fc_type_t *type) {
+  return &signature->dims[type->dims];
+}
+fc_str_t fc_signature_attr(const fc_signature_t *signature, fc_str_t key);
+void fc_signature_destroy(fc_signature_t *signature);
+
+// ---------------------------------------------------------------------------
+// Building
+
+// Grows the pools of one signature. The first failure sticks: later calls do
+// nothing and return FC_NODE_NONE or an empty ref, fc_signature_build reports
+// it. So a parser need not test every step.
+typedef struct fc_builder_t fc_builder_t;
+
+// NULL when out of memory.
+fc_builder_t *fc_builder_create(fc_allocator_t allocator);
+void fc_builder_destroy(fc_builder_t *builder);
+
+fc_text_ref_t fc_builder_text(fc_builder_t *builder, fc_str_t text);
+void fc_builder_name(fc_builder_t *builder, fc_str_t name);
+void fc_builder_source(fc_builder_t *builder, fc_source_t source);
+void fc_builder_async(fc_builder_t *builder, bool async);
+void fc_builder_root_tree(fc_builder_t *builder, bool root_tree);
+void fc_builder_cconv(fc_builder_t *builder, fc_str_t cconv);
+void fc_builder_warning(fc_builder_t *builder, fc_str_t warning);
+void fc_builder_memory_safe(fc_builder_t *builder, bool memory_safe);
+// The function is listed, but not callable; the first reason stays.
+void fc_builder_refuse(fc_builder_t *builder, fc_str_t reason);
+void fc_builder_attr(fc_builder_t *builder, fc_str_t key, fc_str_t value);
+void fc_builder_raw_counts(fc_builder_t *builder, uint32_t arguments,
+                           uint32_t results);
+
+// Nodes. A node belongs to at most one parent.
+uint32_t fc_builder_scalar(fc_builder_t *builder, fc_dtype_t dtype);
+// `dims` has `rank` entries, NULL when unranked.
+uint32_t fc_builder_tensor(fc_builder_t *builder, fc_dtype_t dtype,
+                           int32_t rank, const int64_t *dims);
+uint32_t fc_builder_strided(fc_builder_t *builder, fc_dtype_t dtype,
+                            int32_t rank, const int64_t *dims,
+                            const int64_t *strides, int64_t offset);
+uint32_t fc_builder_vector(fc_builder_t *builder, fc_dtype_t dtype,
+                           int32_t rank, const int64_t *dims);
+uint32_t fc_builder_bytes(fc_builder_t *builder, fc_flavor_t flavor);
+uint32_t fc_builder_opaque(fc_builder_t *builder, fc_str_t text);
+// NULL, UNKNOWN; LIST, TUPLE, DICT and REFARRAY get children by
+// fc_builder_append.
+uint32_t fc_builder_node(fc_builder_t *builder, fc_type_kind_t kind);
+void fc_builder_append(fc_builder_t *builder, uint32_t parent, uint32_t child);
+// Sets the key first. A key that is already there sticks as FC_CODE_ABI_METADATA.
+void fc_builder_append_key(fc_builder_t *builder, uint32_t parent,
+                           fc_str_t key, uint32_t child);
+// The node for changes no call above makes (raw_index, flavor, flags, rank).
+// Valid until the next call on the builder; NULL after a failure.
+fc_type_t *fc_builder_at(fc_builder_t *builder, uint32_t node);
+// Dims of a REFARRAY; replaces those of a TENSOR.
+void fc_builder_dims(fc_builder_t *builder, uint32_t node, int32_t rank,
+                     const int64_t *dims);
+
+// Slots are given in order of the calls, unless FC_RAW_NONE is passed.
+#define FC_SLOT_NEXT (-2)
+void fc_builder_argument(fc_builder_t *builder, fc_str_t name, uint32_t node,
+                         fc_role_t role, bool keyword, int32_t slot);
+void fc_builder_result(fc_builder_t *builder, fc_str_t name, uint32_t node,
+                       int32_t slot);
+
+// Forgets everything built, keeps memory: a source that degrades starts over.
+void fc_builder_reset(fc_builder_t *builder);
+// The finished signature, or the first failure. The builder stays usable.
+fc_status_t fc_signature_build(fc_builder_t *builder,
+                               fc_signature_t **out_signature,
+                               fc_error_t *err) FC_MUST_CHECK;
+
+// ---------------------------------------------------------------------------
+// Rendering (core/abi/print.c)
+
+// Canonical JSON (docs/abi.md). `module` and `version` empty: those two
+// members and "raw" are left out.
+fc_status_t fc_signature_print_json(const fc_signature_t *signature,
+                                    fc_str_t module, fc_str_t version,
+                                    fc_sink_t *sink, fc_error_t *err);
+// `matmul(x: tensor<?x3xf32>, …) -> tensor<?xf32>`
+fc_status_t fc_signature_print_text(const fc_signature_t *signature,
+                                    fc_sink_t *sink, fc_error_t *err);
+// One type as in the text form.
+fc_status_t fc_type_print_text(const fc_signature_t *signature, uint32_t node,
+                               fc_sink_t *sink, fc_error_t *err);
+
+#if defined(__cplusplus)
+}
+#endif
+#endif  // FARCALL_TYPE_H_

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Flat values: what crosses between the marshaller and a backend. No JSON, no
+// memref, no HAL. A value borrows everything it points to; its lifetime is the
+// call's (arena, placed tensor memory) or, for results, until call_end.
+#ifndef FARCALL_VALUE_H_
+#define FARCALL_VALUE_H_
+
+#include "farcall/type.h"
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+// One element as it lies in memory, little-endian, in the first bytes.
+typedef union fc_scalar_t {
+  uint8_t bytes[16];
+  int8_t i8;
+  int16_t i16;
+  int32_t i32;
+  int64_t i64;
+  uint8_t u8;
+  uint16_t u16;
+  uint32_t u32;
+  uint64_t u64;
+  float f32;
+  double f64;
+} fc_scalar_t;
+
+// A view of elements. Strides count elements; NULL means dense row-major.
+// `data` is the address of element (0,…,0); it may be NULL when there are no
+// elements. `shape` and `strides` have `rank` entries.
+typedef struct fc_tensor_t {
+  fc_dtype_t dtype;
+  int32_t rank;
+  const int64_t *shape;
+  const int64_t *strides;
+  void *data;
+} fc_tensor_t;
+
+typedef enum fc_value_kind_t {
+  FC_VALUE_NULL,    // a null reference
+  FC_VALUE_SCALAR,  // dtype, scalar
+  FC_VALUE_TENSOR,
+  FC_VALUE_LIST,   // items: a VM list or one of its element values
+  FC_VALUE_BYTES,  // a byte buffer
+  FC_VALUE_OPAQUE,  // a reference nobody can serialise; bytes names its type
+} fc_value_kind_t;
+
+typedef struct fc_value_t fc_value_t;
+struct fc_value_t {
+  fc_value_kind_t kind;
+  fc_dtype_t dtype;  // SCALAR
+  union {
+    fc_scalar_t scalar;
+    fc_tensor_t tensor;
+    struct {
+      fc_value_t *items;
+      size_t count;
+    } list;
+    fc_str_t bytes;
+  };
+};
+
+// The number of elements; false when the product or its size in bytes
+// overflows or a dim is negative.
+bool fc_shape_count(const int64_t *shape, int32_t rank, fc_dtype_t dtype,
+                    size_t *out_count, size_t *out_size);
+// True when the strides are those of a dense row-major array.
+bool fc_tensor_is_dense(const fc_tensor_t *tensor);
+// Copies a strided view into dense row-major memory of the tensor's own size.
+void fc_tensor_gather(const fc_tensor_t *tensor, void *dest);
+
+#if defined(__cplusplus)
+}
+#endif
+#endif  // FARCALL_VALUE_H_
