@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A pull reader of RFC 8259 JSON over bytes that come from a client. All state
+// is in the struct; it never recurses and never allocates. Everything wrong
+// with the syntax is FC_CODE_JSON_SYNTAX with the byte offset; the pointer of
+// the place it stands at can be asked for at any time. One thread at a time.
+#ifndef FARCALL_JSON_READER_H_
+#define FARCALL_JSON_READER_H_
+
+#include "farcall/type.h"
+
+#define FC_JSON_DEPTH_MAX 128
+
+typedef enum fc_json_token_t {
+  FC_JSON_END,        // after the one top-level value
+  FC_JSON_NEED_MORE,  // only when fed with last = false
+  FC_JSON_NULL,
+  FC_JSON_FALSE,
+  FC_JSON_TRUE,
+  FC_JSON_NUMBER,  // text is the literal
+  FC_JSON_STRING,  // text is what stands between the quotes, still escaped
+  FC_JSON_KEY,     // as STRING; always followed by the member's value
+  FC_JSON_ARRAY_BEGIN,
+  FC_JSON_ARRAY_END,
+  FC_JSON_OBJECT_BEGIN,
+  FC_JSON_OBJECT_END,
+} fc_json_token_t;
+
+// "array", "string", … for messages.
+const char *fc_json_token_name(fc_json_token_t token);
+
+typedef struct fc_json_level_t {
+  fc_str_t key;    // current member of an object, still escaped
+  uint64_t index;  // current element of an array; members seen in an object
+  bool is_object;
+} fc_json_level_t;
+
+typedef struct fc_json_reader_t {
+  const char *begin;   // of the span being read
+  const char *cursor;  // next byte
+  const char *end;
+  uint64_t base;  // offset of `begin` in the document
+  bool last;
+  bool escaped;      // the last STRING or KEY has escapes
+  fc_str_t text;     // of the last NUMBER, STRING or KEY; points into the span
+  uint64_t token_offset;  // where the last token began, in the document
+  uint32_t depth;         // containers open now
+  uint32_t depth_limit;
+  uint32_t key_limit;  // members of one object
+  uint8_t state;       // the reader's own
+  fc_json_level_t levels[FC_JSON_DEPTH_MAX];
+} fc_json_reader_t;
+
+// `depth_limit` is at most FC_JSON_DEPTH_MAX.
+void fc_json_reader_init(fc_json_reader_t *reader, uint32_t depth_limit,
+                         uint32_t key_limit);
+// The next (or only) span. It must hold all bytes from the last unfinished
+// token on (the reader leaves `cursor` there when it needs more) and stay until
+// the next feed.
+void fc_json_reader_feed(fc_json_reader_t *reader, const char *data,
+                         size_t size, bool last);
+
+// The next token. FC_CODE_JSON_SYNTAX, _JSON_TOO_DEEP, _JSON_TOO_MANY_KEYS with
+// offset and pointer.
+fc_status_t fc_json_next(fc_json_reader_t *reader, fc_json_token_t *out_token,
+                         fc_error_t *err);
+
+// Having just read `token`, the begin of a value (or a scalar): skips to its
+// end, checking syntax. Duplicate keys inside are not looked for.
+fc_status_t fc_json_skip(fc_json_reader_t *reader, fc_json_token_t token,
+                         fc_error_t *err);
+
+// Bulk path, right after FC_JSON_ARRAY_BEGIN or inside an array: reads scalar
+// elements (numbers; true/false for i1; "NaN" and the like for floats; decimal
+// strings for 64-bit integers) straight into `out`, up to `capacity` of them.
+// Not for complex types. *out_stop says why it stopped:
+//   FC_JSON_ARRAY_END   the array ended and its end was consumed
+//   FC_JSON_NUMBER      `capacity` elements were read and another one follows
+//   another token       the next element is of that kind; it was not consumed
+//   FC_JSON_NEED_MORE   the span ended
+// Value errors (out_of_range, type_mismatch) carry pointer and offset.
+fc_status_t fc_json_read_elements(fc_json_reader_t *reader, fc_dtype_t dtype,
+                                  void *out, size_t capacity,
+                                  size_t *out_count, fc_json_token_t *out_stop,
+                                  fc_error_t *err);
+// One scalar whose token was just read, by the same rules.
+fc_status_t fc_json_read_scalar(fc_json_reader_t *reader,
+                                fc_json_token_t token, fc_dtype_t dtype,
+                                void *out, fc_error_t *err);
+
+// Decodes the escapes of the last STRING or KEY. `out` has room for
+// reader->text.size bytes; never fails, the reader checked the escapes.
+size_t fc_json_unescape(fc_str_t raw, char *out);
+// True when the (escaped) text of the last STRING or KEY reads as `plain`.
+bool fc_json_text_is(const fc_json_reader_t *reader, fc_str_t plain);
+
+// RFC 6901 pointer of the value last begun or the key last read, NUL-terminated,
+// cut at `capacity`. Returns its length.
+size_t fc_json_pointer(const fc_json_reader_t *reader, char *out,
+                       size_t capacity);
+// Adds pointer and offset of the token just read to an error that has none.
+// Returns err's status, so that `return fc_json_locate(reader, fc_fail(…), err)`
+// reads well.
+fc_status_t fc_json_locate(const fc_json_reader_t *reader, fc_status_t status,
+                           fc_error_t *err);
+
+#endif  // FARCALL_JSON_READER_H_
