@@ -22,8 +22,7 @@ static int replay_file(const char *path) {
     if (size == capacity) {
       capacity = capacity ? 2 * capacity : 4096;
       data = realloc(data, capacity);
-      if (!data)
-        abort();
+      if (!data) abort();
     }
     got = fread(data + size, 1, capacity - size, file);
     size += got;
@@ -32,8 +31,7 @@ static int replay_file(const char *path) {
 
   // An exact copy, so that the address sanitizer sees a read past the end.
   uint8_t *exact = malloc(size ? size : 1);
-  if (!exact)
-    abort();
+  if (!exact) abort();
   for (size_t i = 0; i < size; i++)
     exact[i] = data[i];
   free(data);
@@ -50,8 +48,7 @@ static long replay_folder(const char *folder) {
   }
   long count = 0;
   for (struct dirent *entry; count >= 0 && (entry = readdir(dir));) {
-    if (entry->d_name[0] == '.')
-      continue;
+    if (entry->d_name[0] == '.') continue;
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
     fprintf(stderr, "%s\n", path);  // the last line names the failing file
@@ -65,8 +62,7 @@ int main(int argc, char **argv) {
   long total = 0;
   for (int i = 1; i < argc; i++) {
     long count = replay_folder(argv[i]);
-    if (count < 0)
-      return 1;
+    if (count < 0) return 1;
     total += count;
   }
   printf("%ld inputs\n", total);
