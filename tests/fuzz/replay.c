@@ -32,8 +32,7 @@ static int replay_file(const char *path) {
   // An exact copy, so that the address sanitizer sees a read past the end.
   uint8_t *exact = malloc(size ? size : 1);
   if (!exact) abort();
-  for (size_t i = 0; i < size; i++)
-    exact[i] = data[i];
+  for (size_t i = 0; i < size; i++) exact[i] = data[i];
   free(data);
   LLVMFuzzerTestOneInput(exact, size);
   free(exact);
