@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A program outside the project: every public header, one call that needs the
+// libraries behind libfarcall.
+#include <farcall/farcall.h>
+#include <farcall/version.h>
+#include <stdio.h>
+
+int main(void) {
+  fc_error_t err = {0};
+  fc_fail(&err, FC_CODE_NOT_FOUND, "no module '%s'", "m");
+  printf("farcall %s: %s\n", fc_version(), err.message);
+  return strcmp(fc_version(), FARCALL_VERSION) != 0;
+}
