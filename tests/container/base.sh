@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# base_tar: prints the path of a tar of a minimal Debian 12, main section only,
+# made by debootstrap from this machine's own mirror and kept in the user's
+# cache for a month. Sourced by tests/container/run and tests/chroot/run.
+base_tar() {
+  local folder=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/farcall mirror tar root
+  tar=$folder/bookworm-minbase-$(date +%Y%m).tar
+  if [ ! -f "$tar" ]; then
+    mirror=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE)' \
+      'Created-By: Packages' |
+      sed -n 's/ \(bookworm\|trixie\)$//p' | head -n 1)
+    mkdir -p "$folder"
+    root=$(mktemp -d "$folder/bookworm.XXXXXX")
+    echo "debootstrap of bookworm from ${mirror:=http://deb.debian.org/debian}" >&2
+    debootstrap --variant=minbase --components=main bookworm "$root" \
+      "$mirror" >"$folder/debootstrap.log" 2>&1 ||
+      { tail -n 20 "$folder/debootstrap.log" >&2; rm -rf "$root"; return 1; }
+    rm -rf "$root"/var/cache/apt/archives/*.deb
+    tar -C "$root" --one-file-system -cf "$tar.new" .
+    rm -rf "$root"
+    rm -f "$folder"/bookworm-minbase-*.tar
+    mv "$tar.new" "$tar"
+  fi
+  echo "$tar"
+}
+
+# The tree as it is, without what git ignores, unpacked into folder $1.
+copy_tree() {
+  mkdir -p "$1"
+  git ls-files -z -co --exclude-standard | tar -c --null -T - | tar -x -C "$1"
+}
