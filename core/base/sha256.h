@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// SHA-256 (FIPS 180-4), for the identity of module files: what the registry
+// shows and what a sidecar vouches for. Not for secrets. One object, one thread
+// at a time.
+#ifndef FARCALL_BASE_SHA256_H_
+#define FARCALL_BASE_SHA256_H_
+
+#include "farcall/base.h"
+
+typedef struct fc_sha256_t {
+  uint32_t state[8];
+  uint64_t size;  // bytes taken so far
+  uint8_t block[64];
+} fc_sha256_t;
+
+void fc_sha256_init(fc_sha256_t *hash);
+void fc_sha256_update(fc_sha256_t *hash, const void *data, size_t size);
+// 64 lower case hex digits and a terminator. `hash` is spent.
+void fc_sha256_finish(fc_sha256_t *hash, char out_hex[65]);
+
+// All of one buffer.
+void fc_sha256_hex(const void *data, size_t size, char out_hex[65]);
+
+#endif  // FARCALL_BASE_SHA256_H_
