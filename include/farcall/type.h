@@ -60,11 +60,18 @@ fc_dtype_t fc_dtype_from_npy(fc_str_t descr);
 
 #define FC_RANK_MAX 32        // dims of one tensor
 #define FC_RANK_DYNAMIC (-1)  // unranked
+// A dim below FC_DIM_DYNAMIC is dynamic as well, and equal in every call to
+// each other dim of the function with the same code: `dim < 0` asks "dynamic",
+// fc_dim_is_named "must agree". Its name is dim_names[fc_dim_name(dim)].
 #define FC_DIM_DYNAMIC (-1)
 #define FC_STRIDE_DYNAMIC INT64_MIN
 #define FC_TYPE_DEPTH_MAX 32  // nesting of lists, tuples and dicts
+#define FC_NODE_MAX 16384     // of one signature
 #define FC_NODE_NONE UINT32_MAX
 #define FC_RAW_NONE (-1)
+
+static inline bool fc_dim_is_named(int64_t dim) { return dim < FC_DIM_DYNAMIC; }
+static inline uint32_t fc_dim_name(int64_t dim) { return (uint32_t)(-2 - dim); }
 
 typedef enum fc_type_kind_t {
   FC_TYPE_SCALAR,    // dtype
@@ -121,7 +128,9 @@ typedef struct fc_type_t {
 
 typedef enum fc_role_t {
   FC_ROLE_IN,
-  FC_ROLE_OUT,        // the server supplies storage, the client sends nothing
+  // The server supplies storage, the client sends nothing: each dim is a size or
+  // a named one that an IN or INOUT argument has too, else it isn't callable.
+  FC_ROLE_OUT,
   FC_ROLE_INOUT,      // the client sends it, its final contents are a result
   FC_ROLE_TRANSIENT,  // scratch storage the caller supplies
   FC_ROLE_WAIT_FENCE,
@@ -157,11 +166,13 @@ typedef struct fc_signature_t {
   fc_allocator_t allocator;
   fc_text_ref_t name;
   fc_source_t source;
-  bool async;        // two more fences at the end of the flat call
+  bool async;        // the flat call ends in a wait and a signal fence, which
+                     // the backend adds: the raw counts leave them out
   bool root_tree;    // SIP: argument 0 is the root; its children (TUPLE) are
                      // positional, its keys (DICT) are keywords
   bool callable;
   bool memory_safe;  // false: native code trusts dims nobody checked
+  bool memory_known;  // somebody said whether it is memory_safe
   fc_text_ref_t reason;  // why not callable
   fc_text_ref_t cconv;   // "" when the backend has none
   fc_text_ref_t warning;  // why the source was degraded; "" if it wasn't
@@ -169,6 +180,8 @@ typedef struct fc_signature_t {
   uint32_t node_count;
   const int64_t *dims;
   uint32_t dim_count;
+  const fc_text_ref_t *dim_names;  // of the named dims
+  uint32_t dim_name_count;
   const fc_param_t *arguments;
   uint32_t argument_count;
   const fc_param_t *results;
@@ -221,8 +234,11 @@ void fc_builder_memory_safe(fc_builder_t *builder, bool memory_safe);
 // The function is listed, but not callable; the first reason stays.
 void fc_builder_refuse(fc_builder_t *builder, fc_str_t reason);
 void fc_builder_attr(fc_builder_t *builder, fc_str_t key, fc_str_t value);
+// Without this call: one more than the highest slot or raw_index in use.
 void fc_builder_raw_counts(fc_builder_t *builder, uint32_t arguments,
                            uint32_t results);
+// The code of a named dim, for the dims below; the same name gives the same.
+int64_t fc_builder_dim_name(fc_builder_t *builder, fc_str_t name);
 
 // Nodes. A node belongs to at most one parent.
 uint32_t fc_builder_scalar(fc_builder_t *builder, fc_dtype_t dtype);
