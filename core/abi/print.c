@@ -1,0 +1,551 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The two renderings of a finished signature: canonical JSON (hashed for the
+// ETag, so its bytes are part of the interface) and one line of text. Any
+// thread; allocates only to put the line into the JSON.
+#include "abi/print.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "abi/walk.h"
+#include "json/writer.h"
+
+static const char *const role_names[] = {
+    [FC_ROLE_IN] = "in",
+    [FC_ROLE_OUT] = "out",
+    [FC_ROLE_INOUT] = "inout",
+    [FC_ROLE_TRANSIENT] = "transient",
+    [FC_ROLE_WAIT_FENCE] = "wait_fence",
+    [FC_ROLE_SIGNAL_FENCE] = "signal_fence",
+};
+
+static const char *const kind_names[] = {
+    [FC_TYPE_SCALAR] = "scalar",   [FC_TYPE_TENSOR] = "tensor",
+    [FC_TYPE_BYTES] = "bytes",     [FC_TYPE_LIST] = "list",
+    [FC_TYPE_TUPLE] = "tuple",     [FC_TYPE_DICT] = "dict",
+    [FC_TYPE_VECTOR] = "vector",   [FC_TYPE_REFARRAY] = "refarray",
+    [FC_TYPE_OPAQUE] = "opaque",   [FC_TYPE_NULL] = "null",
+    [FC_TYPE_UNKNOWN] = "unknown",
+};
+
+static const char *const flavor_names[] = {
+    [FC_FLAVOR_NONE] = "",       [FC_FLAVOR_UTF8] = "utf8",
+    [FC_FLAVOR_RAW] = "raw",     [FC_FLAVOR_LIST] = "list",
+    [FC_FLAVOR_TUPLE] = "tuple", [FC_FLAVOR_STRUCT] = "struct",
+};
+
+const char *fc_role_name(fc_role_t role) {
+  return (unsigned)role < FC_ARRAY_COUNT(role_names) ? role_names[role] : "in";
+}
+
+const char *fc_type_kind_name(fc_type_kind_t kind) {
+  return (unsigned)kind < FC_ARRAY_COUNT(kind_names) ? kind_names[kind]
+                                                     : "unknown";
+}
+
+static const char *dtype_name(const fc_type_t *type) {
+  return fc_dtype_info((fc_dtype_t)type->dtype)->text;
+}
+
+static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
+  return fc_sink_put(sink, fc_str(text), err);
+}
+
+static fc_status_t put_number(fc_sink_t *sink, int64_t value, fc_error_t *err) {
+  char text[24];
+  snprintf(text, sizeof text, "%" PRId64, value);
+  return put(sink, text, err);
+}
+
+// ---------------------------------------------------------------------------
+// Text
+
+bool fc_name_is_plain(fc_str_t name) {
+  for (size_t i = 0; i < name.size; i++) {
+    char c = name.data[i];
+    bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                  c == '_' || c == '$';
+    bool inner = (c >= '0' && c <= '9') || c == '.' || c == '-';
+    if (!letter && !(i && inner)) return false;
+  }
+  return name.size > 0;
+}
+
+static fc_status_t text_name(fc_sink_t *sink, fc_str_t name, fc_error_t *err) {
+  return fc_name_is_plain(name) ? fc_sink_put(sink, name, err)
+                                : fc_json_write_string(sink, name, err);
+}
+
+// The name of an opaque type: as it is written, unless that could break the
+// line or hide something.
+static fc_status_t text_opaque(fc_sink_t *sink, fc_str_t text,
+                               fc_error_t *err) {
+  for (size_t i = 0; i < text.size; i++) {
+    if (text.data[i] < ' ' || text.data[i] > '~') {
+      return fc_json_write_string(sink, text, err);
+    }
+  }
+  return fc_sink_put(sink, text, err);
+}
+
+static fc_status_t text_dim(fc_sink_t *sink, int64_t dim, fc_error_t *err) {
+  return dim < 0 ? put(sink, "?", err) : put_number(sink, dim, err);
+}
+
+static fc_status_t text_dims(const fc_signature_t *signature,
+                             const fc_type_t *type, fc_sink_t *sink,
+                             fc_error_t *err) {
+  if (type->rank < 0) return put(sink, "*x", err);
+  const int64_t *dims = fc_signature_dims(signature, type);
+  for (int32_t i = 0; i < type->rank; i++) {
+    FC_TRY(text_dim(sink, dims[i], err));
+    FC_TRY(put(sink, "x", err));
+  }
+  return FC_OK;
+}
+
+static fc_status_t text_stride(fc_sink_t *sink, int64_t stride,
+                               fc_error_t *err) {
+  return stride == FC_STRIDE_DYNAMIC ? put(sink, "?", err)
+                                     : put_number(sink, stride, err);
+}
+
+static fc_status_t text_layout(const fc_signature_t *signature,
+                               const fc_type_t *type, fc_sink_t *sink,
+                               fc_error_t *err) {
+  if (!(type->flags & FC_TYPE_STRIDED)) return FC_OK;
+  const int64_t *strides = fc_signature_dims(signature, type) + type->rank;
+  FC_TRY(put(sink, ", strided<[", err));
+  for (int32_t i = 0; i < type->rank; i++) {
+    if (i) FC_TRY(put(sink, ", ", err));
+    FC_TRY(text_stride(sink, strides[i], err));
+  }
+  FC_TRY(put(sink, "]", err));
+  if (strides[type->rank] != 0) {
+    FC_TRY(put(sink, ", offset: ", err));
+    FC_TRY(text_stride(sink, strides[type->rank], err));
+  }
+  return put(sink, ">", err);
+}
+
+static fc_status_t text_shaped(const fc_signature_t *signature,
+                               const fc_type_t *type, fc_sink_t *sink,
+                               fc_error_t *err) {
+  FC_TRY(put(sink, kind_names[type->kind], err));
+  FC_TRY(put(sink, "<", err));
+  FC_TRY(text_dims(signature, type, sink, err));
+  if (type->kind == FC_TYPE_REFARRAY) return FC_OK;  // its item follows
+  bool untyped = type->dtype == FC_DTYPE_NONE;
+  FC_TRY(put(sink, untyped ? "unknown" : dtype_name(type), err));
+  FC_TRY(text_layout(signature, type, sink, err));
+  return put(sink, ">", err);
+}
+
+static fc_status_t text_open(const fc_signature_t *signature,
+                             const fc_type_t *type, fc_sink_t *sink,
+                             fc_error_t *err) {
+  switch (type->kind) {
+    case FC_TYPE_SCALAR:
+      return put(sink, dtype_name(type), err);
+    case FC_TYPE_TENSOR:
+    case FC_TYPE_VECTOR:
+    case FC_TYPE_REFARRAY:
+      return text_shaped(signature, type, sink, err);
+    case FC_TYPE_BYTES:
+      return put(sink, type->flavor == FC_FLAVOR_UTF8 ? "utf8" : "bytes", err);
+    case FC_TYPE_LIST:
+      return put(sink, type->flags & FC_TYPE_VARIADIC ? "" : "list<", err);
+    case FC_TYPE_TUPLE:
+      if (type->flavor == FC_FLAVOR_LIST) return put(sink, "[", err);
+      return put(sink, type->flavor == FC_FLAVOR_TUPLE ? "(" : "struct(", err);
+    case FC_TYPE_DICT:
+      return put(sink, "{", err);
+    case FC_TYPE_OPAQUE:
+      return text_opaque(sink, fc_signature_text(signature, type->text), err);
+    default:
+      return put(sink, kind_names[type->kind], err);
+  }
+}
+
+static fc_status_t text_close(const fc_type_t *type, fc_sink_t *sink,
+                              fc_error_t *err) {
+  switch (type->kind) {
+    case FC_TYPE_LIST:
+      return put(sink, type->flags & FC_TYPE_VARIADIC ? "..." : ">", err);
+    case FC_TYPE_REFARRAY:
+      return put(sink, ">", err);
+    case FC_TYPE_DICT:
+      return put(sink, "}", err);
+    default:
+      return put(sink, type->flavor == FC_FLAVOR_LIST ? "]" : ")", err);
+  }
+}
+
+fc_status_t fc_type_print_text(const fc_signature_t *signature, uint32_t node,
+                               fc_sink_t *sink, fc_error_t *err) {
+  fc_walk_t walk;
+  fc_walk_init(&walk, signature->nodes, node);
+  while (fc_walk_next(&walk)) {
+    if (walk.leave) {
+      FC_TRY(text_close(walk.type, sink, err));
+      continue;
+    }
+    if (walk.index) FC_TRY(put(sink, ", ", err));
+    if (walk.parent && walk.parent->kind == FC_TYPE_DICT) {
+      FC_TRY(
+          text_name(sink, fc_signature_text(signature, walk.type->key), err));
+      FC_TRY(put(sink, ": ", err));
+    }
+    FC_TRY(text_open(signature, walk.type, sink, err));
+  }
+  return FC_OK;
+}
+
+static fc_status_t text_param(const fc_signature_t *signature,
+                              const fc_param_t *param, fc_sink_t *sink,
+                              fc_error_t *err) {
+  if (param->role != FC_ROLE_IN) {
+    FC_TRY(put(sink, fc_role_name((fc_role_t)param->role), err));
+    FC_TRY(put(sink, " ", err));
+  }
+  if (param->name.size) {
+    FC_TRY(text_name(sink, fc_signature_text(signature, param->name), err));
+    FC_TRY(put(sink, ": ", err));
+  }
+  return fc_type_print_text(signature, param->type, sink, err);
+}
+
+bool fc_argument_next(const fc_signature_t *signature, fc_argument_t *at) {
+  uint32_t position = at->started ? at->position + 1 : 0;
+  at->started = true;
+  at->position = position;
+  const fc_type_t *root = fc_signature_root(signature);
+  if (!root) {
+    if (position >= signature->argument_count) return false;
+    at->param = signature->arguments[position];
+    return true;
+  }
+  uint32_t node =
+      position ? signature->nodes[at->param.type].next : root->child;
+  if (node == FC_NODE_NONE) return false;
+  bool keyword = root->kind == FC_TYPE_DICT;
+  at->param = (fc_param_t){
+      .type = node,
+      .role = FC_ROLE_IN,
+      .keyword = keyword,
+      .slot = FC_RAW_NONE,
+  };
+  if (keyword) at->param.name = signature->nodes[node].key;
+  return true;
+}
+
+const fc_type_t *fc_signature_root(const fc_signature_t *signature) {
+  if (!signature->root_tree || !signature->argument_count) return NULL;
+  const fc_type_t *root = &signature->nodes[signature->arguments[0].type];
+  bool splits = root->kind == FC_TYPE_TUPLE || root->kind == FC_TYPE_DICT;
+  return splits ? root : NULL;
+}
+
+static fc_status_t text_results(const fc_signature_t *signature,
+                                fc_sink_t *sink, fc_error_t *err) {
+  bool single = signature->result_count == 1;
+  if (single) {
+    // A lone tuple would read as several results.
+    const fc_type_t *type = &signature->nodes[signature->results[0].type];
+    single = type->kind != FC_TYPE_TUPLE || type->flavor != FC_FLAVOR_TUPLE;
+  }
+  if (single) {
+    return fc_type_print_text(signature, signature->results[0].type, sink, err);
+  }
+  FC_TRY(put(sink, "(", err));
+  for (uint32_t i = 0; i < signature->result_count; i++) {
+    if (i) FC_TRY(put(sink, ", ", err));
+    FC_TRY(text_param(signature, &signature->results[i], sink, err));
+  }
+  return put(sink, ")", err);
+}
+
+fc_status_t fc_signature_print_text(const fc_signature_t *signature,
+                                    fc_sink_t *sink, fc_error_t *err) {
+  fc_str_t name = fc_signature_text(signature, signature->name);
+  if (name.size) FC_TRY(text_name(sink, name, err));
+  FC_TRY(put(sink, "(", err));
+  fc_argument_t at = {0};
+  while (fc_argument_next(signature, &at)) {
+    if (at.position) FC_TRY(put(sink, ", ", err));
+    FC_TRY(text_param(signature, &at.param, sink, err));
+  }
+  FC_TRY(put(sink, ") -> ", err));
+  return text_results(signature, sink, err);
+}
+
+// ---------------------------------------------------------------------------
+// JSON
+
+static fc_status_t json_text(fc_sink_t *sink, const char *before, fc_str_t text,
+                             fc_error_t *err) {
+  FC_TRY(put(sink, before, err));
+  return fc_json_write_string(sink, text, err);
+}
+
+static fc_status_t json_bool(fc_sink_t *sink, const char *before, bool value,
+                             fc_error_t *err) {
+  FC_TRY(put(sink, before, err));
+  return put(sink, value ? "true" : "false", err);
+}
+
+static fc_status_t json_shape(const fc_signature_t *signature,
+                              const fc_type_t *type, fc_sink_t *sink,
+                              fc_error_t *err) {
+  if (type->rank < 0) return put(sink, ",\"shape\":null", err);
+  const int64_t *dims = fc_signature_dims(signature, type);
+  bool named = false;
+  FC_TRY(put(sink, ",\"shape\":[", err));
+  for (int32_t i = 0; i < type->rank; i++) {
+    if (i) FC_TRY(put(sink, ",", err));
+    FC_TRY(dims[i] < 0 ? put(sink, "null", err)
+                       : put_number(sink, dims[i], err));
+    named |= fc_dim_is_named(dims[i]);
+  }
+  FC_TRY(put(sink, "]", err));
+  if (!named) return FC_OK;
+
+  FC_TRY(put(sink, ",\"dims\":[", err));
+  for (int32_t i = 0; i < type->rank; i++) {
+    if (i) FC_TRY(put(sink, ",", err));
+    if (!fc_dim_is_named(dims[i])) {
+      FC_TRY(put(sink, "null", err));
+      continue;
+    }
+    fc_text_ref_t name = signature->dim_names[fc_dim_name(dims[i])];
+    FC_TRY(fc_json_write_string(sink, fc_signature_text(signature, name), err));
+  }
+  return put(sink, "]", err);
+}
+
+static fc_status_t json_stride(fc_sink_t *sink, int64_t stride,
+                               fc_error_t *err) {
+  return stride == FC_STRIDE_DYNAMIC ? put(sink, "null", err)
+                                     : put_number(sink, stride, err);
+}
+
+static fc_status_t json_layout(const fc_signature_t *signature,
+                               const fc_type_t *type, fc_sink_t *sink,
+                               fc_error_t *err) {
+  if (!(type->flags & FC_TYPE_STRIDED)) return FC_OK;
+  const int64_t *strides = fc_signature_dims(signature, type) + type->rank;
+  FC_TRY(put(sink, ",\"strides\":[", err));
+  for (int32_t i = 0; i < type->rank; i++) {
+    if (i) FC_TRY(put(sink, ",", err));
+    FC_TRY(json_stride(sink, strides[i], err));
+  }
+  FC_TRY(put(sink, "],\"offset\":", err));
+  return json_stride(sink, strides[type->rank], err);
+}
+
+static fc_status_t json_dtype(const fc_type_t *type, fc_sink_t *sink,
+                              fc_error_t *err) {
+  if (type->dtype == FC_DTYPE_NONE) return put(sink, ",\"dtype\":null", err);
+  return json_text(sink, ",\"dtype\":", fc_str(dtype_name(type)), err);
+}
+
+// Everything of a node up to its children, or all of a leaf but the brace.
+static fc_status_t json_open(const fc_signature_t *signature,
+                             const fc_type_t *type, fc_sink_t *sink,
+                             fc_error_t *err) {
+  FC_TRY(json_text(sink, "{\"kind\":", fc_str(kind_names[type->kind]), err));
+  switch (type->kind) {
+    case FC_TYPE_SCALAR:
+      return json_dtype(type, sink, err);
+    case FC_TYPE_TENSOR:
+    case FC_TYPE_VECTOR:
+      FC_TRY(json_dtype(type, sink, err));
+      FC_TRY(json_shape(signature, type, sink, err));
+      return json_layout(signature, type, sink, err);
+    case FC_TYPE_BYTES:
+      return json_text(
+          sink, ",\"encoding\":", fc_str(flavor_names[type->flavor]), err);
+    case FC_TYPE_REFARRAY:
+      FC_TRY(json_shape(signature, type, sink, err));
+      return put(sink, ",\"items\":", err);
+    case FC_TYPE_LIST:
+      return put(sink, ",\"items\":", err);
+    case FC_TYPE_TUPLE:
+      return put(sink, ",\"items\":[", err);
+    case FC_TYPE_DICT:
+      return put(sink, ",\"fields\":[", err);
+    case FC_TYPE_OPAQUE:
+      return json_text(
+          sink, ",\"type\":", fc_signature_text(signature, type->text), err);
+    default:
+      return FC_OK;
+  }
+}
+
+// What follows the children of a node.
+static fc_status_t json_close(const fc_type_t *type, fc_sink_t *sink,
+                              fc_error_t *err) {
+  switch (type->kind) {
+    case FC_TYPE_LIST:
+      return type->flags & FC_TYPE_VARIADIC
+                 ? put(sink, ",\"variadic\":true", err)
+                 : FC_OK;
+    case FC_TYPE_TUPLE:
+      return json_text(
+          sink, "],\"flavor\":", fc_str(flavor_names[type->flavor]), err);
+    case FC_TYPE_DICT:
+      return put(sink, "]", err);
+    default:
+      return FC_OK;
+  }
+}
+
+fc_status_t fc_type_print_json(const fc_signature_t *signature, uint32_t node,
+                               fc_sink_t *sink, fc_error_t *err) {
+  fc_walk_t walk;
+  fc_walk_init(&walk, signature->nodes, node);
+  while (fc_walk_next(&walk)) {
+    const fc_type_t *type = walk.type;
+    bool field = walk.parent && walk.parent->kind == FC_TYPE_DICT;
+    if (!walk.leave) {
+      if (walk.index) FC_TRY(put(sink, ",", err));
+      if (field) {
+        FC_TRY(json_text(
+            sink, "{\"name\":", fc_signature_text(signature, type->key), err));
+        FC_TRY(put(sink, ",\"type\":", err));
+      }
+      FC_TRY(json_open(signature, type, sink, err));
+      if (fc_type_kind_nests(type->kind)) continue;
+    } else {
+      FC_TRY(json_close(type, sink, err));
+    }
+    if (type->raw_index >= 0) {
+      FC_TRY(put(sink, ",\"raw_index\":", err));
+      FC_TRY(put_number(sink, type->raw_index, err));
+    }
+    FC_TRY(put(sink, field ? "}}" : "}", err));
+  }
+  return FC_OK;
+}
+
+static fc_status_t json_argument(const fc_signature_t *signature,
+                                 const fc_argument_t *at, fc_sink_t *sink,
+                                 fc_error_t *err) {
+  FC_TRY(put(sink, at->position ? ",{\"position\":" : "{\"position\":", err));
+  FC_TRY(put_number(sink, at->position, err));
+  if (at->param.name.size || at->param.keyword) {
+    FC_TRY(json_text(
+        sink, ",\"name\":", fc_signature_text(signature, at->param.name), err));
+  }
+  FC_TRY(json_bool(sink, ",\"keyword\":", at->param.keyword, err));
+  FC_TRY(json_text(sink, ",\"role\":",
+                   fc_str(fc_role_name((fc_role_t)at->param.role)), err));
+  FC_TRY(put(sink, ",\"type\":", err));
+  FC_TRY(fc_type_print_json(signature, at->param.type, sink, err));
+  return put(sink, "}", err);
+}
+
+static fc_status_t json_arguments(const fc_signature_t *signature,
+                                  fc_sink_t *sink, fc_error_t *err) {
+  if (signature->root_tree && signature->argument_count) {
+    const fc_type_t *root = &signature->nodes[signature->arguments[0].type];
+    const char *kind =
+        fc_signature_root(signature) ? kind_names[root->kind] : "leaf";
+    FC_TRY(json_text(sink, ",\"root\":", fc_str(kind), err));
+  }
+  FC_TRY(put(sink, ",\"arguments\":[", err));
+  fc_argument_t at = {0};
+  while (fc_argument_next(signature, &at)) {
+    FC_TRY(json_argument(signature, &at, sink, err));
+  }
+  return put(sink, "]", err);
+}
+
+static fc_status_t json_results(const fc_signature_t *signature,
+                                fc_sink_t *sink, fc_error_t *err) {
+  FC_TRY(put(sink, ",\"results\":[", err));
+  for (uint32_t i = 0; i < signature->result_count; i++) {
+    const fc_param_t *result = &signature->results[i];
+    FC_TRY(put(sink, i ? ",{" : "{", err));
+    if (result->name.size) {
+      FC_TRY(json_text(
+          sink, "\"name\":", fc_signature_text(signature, result->name), err));
+      FC_TRY(put(sink, ",", err));
+    }
+    FC_TRY(put(sink, "\"type\":", err));
+    FC_TRY(fc_type_print_json(signature, result->type, sink, err));
+    FC_TRY(put(sink, "}", err));
+  }
+  return put(sink, "]", err);
+}
+
+static fc_status_t json_line(const fc_signature_t *signature, fc_sink_t *sink,
+                             fc_error_t *err) {
+  fc_text_t text;
+  fc_text_init(&text, signature->allocator, SIZE_MAX);
+  fc_status_t status = fc_signature_print_text(signature, &text.sink, err);
+  if (status == FC_OK) {
+    status = json_text(sink, ",\"text\":", fc_text_str(&text), err);
+  }
+  fc_text_deinit(&text);
+  return status;
+}
+
+static fc_status_t json_raw(const fc_signature_t *signature, fc_sink_t *sink,
+                            fc_error_t *err) {
+  FC_TRY(json_text(sink, ",\"raw\":{\"cconv\":",
+                   fc_signature_text(signature, signature->cconv), err));
+  FC_TRY(put(sink, ",\"attrs\":{", err));
+  for (uint32_t i = 0; i < signature->attr_count; i++) {
+    const fc_attr_t *attr = &signature->attrs[i];
+    if (i) FC_TRY(put(sink, ",", err));
+    FC_TRY(fc_json_write_string(sink, fc_signature_text(signature, attr->key),
+                                err));
+    FC_TRY(
+        json_text(sink, ":", fc_signature_text(signature, attr->value), err));
+  }
+  return put(sink, "}}", err);
+}
+
+static fc_status_t json_state(const fc_signature_t *signature, fc_sink_t *sink,
+                              fc_error_t *err) {
+  FC_TRY(json_bool(sink, ",\"callable\":", signature->callable, err));
+  if (signature->callable) {
+    FC_TRY(put(sink, ",\"reason\":null", err));
+  } else {
+    FC_TRY(json_text(sink, ",\"reason\":",
+                     fc_signature_text(signature, signature->reason), err));
+  }
+  if (signature->memory_known) {
+    FC_TRY(json_bool(sink, ",\"memory_safe\":", signature->memory_safe, err));
+  }
+  if (signature->warning.size) {
+    FC_TRY(json_text(sink, ",\"warning\":",
+                     fc_signature_text(signature, signature->warning), err));
+  }
+  return FC_OK;
+}
+
+fc_status_t fc_signature_print_json(const fc_signature_t *signature,
+                                    fc_str_t module, fc_str_t version,
+                                    fc_sink_t *sink, fc_error_t *err) {
+  FC_TRY(put(sink, "{", err));
+  if (module.size) {
+    FC_TRY(json_text(sink, "\"module\":", module, err));
+    FC_TRY(json_text(sink, ",\"version\":", version, err));
+    FC_TRY(put(sink, ",", err));
+  }
+  FC_TRY(json_text(
+      sink, "\"name\":", fc_signature_text(signature, signature->name), err));
+  FC_TRY(json_text(
+      sink, ",\"source\":", fc_str(fc_source_name(signature->source)), err));
+  FC_TRY(json_text(sink, ",\"model\":",
+                   signature->async ? FC_STR("async") : FC_STR("sync"), err));
+  FC_TRY(json_arguments(signature, sink, err));
+  FC_TRY(json_results(signature, sink, err));
+  FC_TRY(json_line(signature, sink, err));
+  if (module.size) FC_TRY(json_raw(signature, sink, err));
+  FC_TRY(json_state(signature, sink, err));
+  return put(sink, "}", err);
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the renderings of a signature share: names of kinds and roles, and the
+// arguments as a caller sees them. Reads finished signatures only; any thread.
+#ifndef FARCALL_ABI_PRINT_H_
+#define FARCALL_ABI_PRINT_H_
+
+#include "farcall/type.h"
+
+const char *fc_role_name(fc_role_t role);            // "inout"
+const char *fc_type_kind_name(fc_type_kind_t kind);  // "tensor"
+
+// True when the name can stand in text without quotes.
+bool fc_name_is_plain(fc_str_t name);
+
+// The TUPLE or DICT whose children are the arguments of a root_tree signature;
+// NULL when the arguments stand as they are.
+const fc_type_t *fc_signature_root(const fc_signature_t *signature);
+
+// One argument as callers see it: of a root_tree signature, a child of its
+// root. Zeroed stands before the first.
+typedef struct fc_argument_t {
+  fc_param_t param;
+  uint32_t position;
+  bool started;
+} fc_argument_t;
+bool fc_argument_next(const fc_signature_t *signature, fc_argument_t *at);
+
+// One type as in the canonical JSON.
+fc_status_t fc_type_print_json(const fc_signature_t *signature, uint32_t node,
+                               fc_sink_t *sink, fc_error_t *err);
+
+#endif  // FARCALL_ABI_PRINT_H_

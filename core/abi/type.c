@@ -1,0 +1,718 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The signature builder. Readers of ABI metadata call it at load, on one
+// thread; what it builds is immutable. It checks the tree as a whole, so that
+// nobody after it need doubt an index, a depth or a slot. It knows no syntax.
+#include "farcall/type.h"
+
+#include "abi/walk.h"
+
+enum {
+  DIMS_MAX = 1 << 20,
+  CHARS_MAX = 1 << 24,
+};
+
+typedef struct pool_t {
+  void *data;
+  uint32_t count;
+  uint32_t capacity;
+} pool_t;
+
+typedef struct node_t {
+  fc_type_t type;
+  uint32_t last_child;
+  bool taken;  // has a parent or is a parameter
+} node_t;
+
+struct fc_builder_t {
+  fc_allocator_t allocator;
+  fc_error_t error;     // the first failure
+  pool_t nodes;         // node_t
+  pool_t dims;          // int64_t
+  pool_t dim_names;     // fc_text_ref_t
+  pool_t arguments;     // fc_param_t
+  pool_t results;       // fc_param_t
+  pool_t attrs;         // fc_attr_t
+  pool_t chars;         // char
+  fc_signature_t head;  // everything but the pools
+  bool counted;         // head has the raw counts
+  int32_t next_argument;
+  int32_t next_result;
+};
+
+// ---------------------------------------------------------------------------
+// Pools
+
+static bool failed(const fc_builder_t *builder) {
+  return builder->error.status != FC_OK;
+}
+
+// Room for `count` more elements; NULL after a failure.
+static void *pool_add(fc_builder_t *builder, pool_t *pool, size_t size,
+                      size_t count, uint32_t limit, const char *what) {
+  if (failed(builder)) return NULL;
+  if (count > limit - pool->count) {
+    (void)fc_fail(&builder->error, FC_CODE_ABI_METADATA,
+                  "a signature holds at most %u %s", limit, what);
+    return NULL;
+  }
+  uint32_t need = pool->count + (uint32_t)count;
+  if (need > pool->capacity) {
+    uint32_t capacity = pool->capacity ? 2 * pool->capacity : 16;
+    if (capacity < need) capacity = need;
+    void *data = fc_realloc(builder->allocator, pool->data, pool->count * size,
+                            capacity * size);
+    if (!data) {
+      (void)fc_fail_memory(&builder->error);
+      return NULL;
+    }
+    pool->data = data;
+    pool->capacity = capacity;
+  }
+  void *place = (char *)pool->data + pool->count * size;
+  memset(place, 0, count * size);
+  pool->count = need;
+  return place;
+}
+
+static node_t *node_at(const fc_builder_t *builder, uint32_t node) {
+  return &((node_t *)builder->nodes.data)[node];
+}
+
+// False, and a failure, when there is no such node.
+static bool node_check(fc_builder_t *builder, uint32_t node) {
+  if (failed(builder)) return false;
+  if (node < builder->nodes.count) return true;
+  (void)fc_fail(&builder->error, FC_CODE_INTERNAL, "type node %u of %u", node,
+                builder->nodes.count);
+  return false;
+}
+
+// ---------------------------------------------------------------------------
+// The head
+
+static void head_init(fc_builder_t *builder) {
+  builder->head = (fc_signature_t){
+      .allocator = builder->allocator,
+      .source = FC_SOURCE_MLIR,
+      .callable = true,
+      .memory_safe = true,
+  };
+  builder->counted = false;
+  builder->next_argument = 0;
+  builder->next_result = 0;
+  fc_error_reset(&builder->error);
+}
+
+fc_builder_t *fc_builder_create(fc_allocator_t allocator) {
+  fc_builder_t *builder = fc_alloc(allocator, sizeof *builder);
+  if (!builder) return NULL;
+  builder->allocator = allocator;
+  head_init(builder);
+  return builder;
+}
+
+void fc_builder_destroy(fc_builder_t *builder) {
+  if (!builder) return;
+  pool_t *pools[] = {&builder->nodes,   &builder->dims,  &builder->dim_names,
+                     &builder->results, &builder->attrs, &builder->arguments,
+                     &builder->chars};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(pools); i++) {
+    fc_free(builder->allocator, pools[i]->data);
+  }
+  fc_free(builder->allocator, builder);
+}
+
+void fc_builder_reset(fc_builder_t *builder) {
+  builder->nodes.count = 0;
+  builder->dims.count = 0;
+  builder->dim_names.count = 0;
+  builder->arguments.count = 0;
+  builder->results.count = 0;
+  builder->attrs.count = 0;
+  builder->chars.count = 0;
+  head_init(builder);
+}
+
+fc_text_ref_t fc_builder_text(fc_builder_t *builder, fc_str_t text) {
+  if (!text.size) return (fc_text_ref_t){0};
+  uint32_t offset = builder->chars.count;
+  char *place =
+      pool_add(builder, &builder->chars, 1, text.size, CHARS_MAX, "characters");
+  if (!place) return (fc_text_ref_t){0};
+  memcpy(place, text.data, text.size);
+  return (fc_text_ref_t){offset, (uint32_t)text.size};
+}
+
+static fc_str_t read_text(const fc_builder_t *builder, fc_text_ref_t ref) {
+  return (fc_str_t){(const char *)builder->chars.data + ref.offset, ref.size};
+}
+
+void fc_builder_name(fc_builder_t *builder, fc_str_t name) {
+  builder->head.name = fc_builder_text(builder, name);
+}
+
+void fc_builder_source(fc_builder_t *builder, fc_source_t source) {
+  builder->head.source = source;
+}
+
+void fc_builder_async(fc_builder_t *builder, bool async) {
+  builder->head.async = async;
+}
+
+void fc_builder_root_tree(fc_builder_t *builder, bool root_tree) {
+  builder->head.root_tree = root_tree;
+}
+
+void fc_builder_cconv(fc_builder_t *builder, fc_str_t cconv) {
+  builder->head.cconv = fc_builder_text(builder, cconv);
+}
+
+void fc_builder_warning(fc_builder_t *builder, fc_str_t warning) {
+  builder->head.warning = fc_builder_text(builder, warning);
+}
+
+void fc_builder_memory_safe(fc_builder_t *builder, bool memory_safe) {
+  builder->head.memory_safe = memory_safe;
+  builder->head.memory_known = true;
+}
+
+void fc_builder_refuse(fc_builder_t *builder, fc_str_t reason) {
+  if (!builder->head.callable) return;
+  builder->head.callable = false;
+  builder->head.reason = fc_builder_text(builder, reason);
+}
+
+void fc_builder_attr(fc_builder_t *builder, fc_str_t key, fc_str_t value) {
+  fc_attr_t *attr = pool_add(builder, &builder->attrs, sizeof *attr, 1,
+                             FC_NODE_MAX, "attributes");
+  if (!attr) return;
+  attr->key = fc_builder_text(builder, key);
+  attr->value = fc_builder_text(builder, value);
+}
+
+void fc_builder_raw_counts(fc_builder_t *builder, uint32_t arguments,
+                           uint32_t results) {
+  builder->head.raw_argument_count = arguments;
+  builder->head.raw_result_count = results;
+  builder->counted = true;
+}
+
+int64_t fc_builder_dim_name(fc_builder_t *builder, fc_str_t name) {
+  const fc_text_ref_t *names = builder->dim_names.data;
+  uint32_t index = 0;
+  for (; index < builder->dim_names.count; index++) {
+    if (fc_str_equal(read_text(builder, names[index]), name)) break;
+  }
+  if (index == builder->dim_names.count) {
+    fc_text_ref_t *added = pool_add(builder, &builder->dim_names, sizeof *added,
+                                    1, FC_NODE_MAX, "dim names");
+    if (!added) return FC_DIM_DYNAMIC;
+    *added = fc_builder_text(builder, name);
+  }
+  return -2 - (int64_t)index;
+}
+
+// ---------------------------------------------------------------------------
+// Nodes
+
+static uint32_t node_new(fc_builder_t *builder, fc_type_kind_t kind) {
+  uint32_t index = builder->nodes.count;
+  node_t *node = pool_add(builder, &builder->nodes, sizeof *node, 1,
+                          FC_NODE_MAX, "type nodes");
+  if (!node) return FC_NODE_NONE;
+  node->type.kind = (uint8_t)kind;
+  node->type.child = FC_NODE_NONE;
+  node->type.next = FC_NODE_NONE;
+  node->type.raw_index = FC_RAW_NONE;
+  node->last_child = FC_NODE_NONE;
+  return index;
+}
+
+// Appends dims to the pool; returns their place.
+static uint32_t dims_add(fc_builder_t *builder, int32_t rank,
+                         const int64_t *dims) {
+  if (failed(builder)) return 0;
+  if (rank < FC_RANK_DYNAMIC || rank > FC_RANK_MAX) {
+    (void)fc_fail(&builder->error, FC_CODE_ABI_METADATA,
+                  "rank %d exceeds the limit of %d", (int)rank, FC_RANK_MAX);
+    return 0;
+  }
+  uint32_t first = builder->dims.count;
+  size_t count = rank < 0 ? 0 : (size_t)rank;
+  int64_t *place =
+      pool_add(builder, &builder->dims, sizeof *place, count, DIMS_MAX, "dims");
+  for (size_t i = 0; place && i < count; i++) place[i] = dims[i];
+  return first;
+}
+
+uint32_t fc_builder_scalar(fc_builder_t *builder, fc_dtype_t dtype) {
+  uint32_t node = node_new(builder, FC_TYPE_SCALAR);
+  if (node != FC_NODE_NONE) node_at(builder, node)->type.dtype = (uint8_t)dtype;
+  return node;
+}
+
+static uint32_t shaped_new(fc_builder_t *builder, fc_type_kind_t kind,
+                           fc_dtype_t dtype, int32_t rank,
+                           const int64_t *dims) {
+  uint32_t first = dims_add(builder, rank, dims);
+  uint32_t node = node_new(builder, kind);
+  if (node == FC_NODE_NONE) return node;
+  fc_type_t *type = &node_at(builder, node)->type;
+  type->dtype = (uint8_t)dtype;
+  type->rank = rank;
+  type->dims = first;
+  return node;
+}
+
+uint32_t fc_builder_tensor(fc_builder_t *builder, fc_dtype_t dtype,
+                           int32_t rank, const int64_t *dims) {
+  return shaped_new(builder, FC_TYPE_TENSOR, dtype, rank, dims);
+}
+
+uint32_t fc_builder_strided(fc_builder_t *builder, fc_dtype_t dtype,
+                            int32_t rank, const int64_t *dims,
+                            const int64_t *strides, int64_t offset) {
+  uint32_t first = dims_add(builder, rank, dims);
+  (void)dims_add(builder, rank, strides);
+  (void)dims_add(builder, 1, &offset);
+  uint32_t node = node_new(builder, FC_TYPE_TENSOR);
+  if (node == FC_NODE_NONE) return node;
+  fc_type_t *type = &node_at(builder, node)->type;
+  type->dtype = (uint8_t)dtype;
+  type->flags = FC_TYPE_STRIDED;
+  type->rank = rank;
+  type->dims = first;
+  return node;
+}
+
+uint32_t fc_builder_vector(fc_builder_t *builder, fc_dtype_t dtype,
+                           int32_t rank, const int64_t *dims) {
+  return shaped_new(builder, FC_TYPE_VECTOR, dtype, rank, dims);
+}
+
+uint32_t fc_builder_bytes(fc_builder_t *builder, fc_flavor_t flavor) {
+  uint32_t node = node_new(builder, FC_TYPE_BYTES);
+  if (node != FC_NODE_NONE) {
+    node_at(builder, node)->type.flavor = (uint8_t)flavor;
+  }
+  return node;
+}
+
+uint32_t fc_builder_opaque(fc_builder_t *builder, fc_str_t text) {
+  uint32_t node = node_new(builder, FC_TYPE_OPAQUE);
+  if (node == FC_NODE_NONE) return node;
+  node_at(builder, node)->type.text = fc_builder_text(builder, text);
+  return failed(builder) ? FC_NODE_NONE : node;
+}
+
+uint32_t fc_builder_node(fc_builder_t *builder, fc_type_kind_t kind) {
+  uint32_t node = node_new(builder, kind);
+  if (node != FC_NODE_NONE && kind == FC_TYPE_TUPLE) {
+    node_at(builder, node)->type.flavor = FC_FLAVOR_TUPLE;
+  }
+  return node;
+}
+
+// Marks a node as somebody's child; fails when it already is.
+static bool node_take(fc_builder_t *builder, uint32_t node) {
+  if (!node_check(builder, node)) return false;
+  node_t *taken = node_at(builder, node);
+  if (taken->taken) {
+    (void)fc_fail(&builder->error, FC_CODE_INTERNAL,
+                  "type node %u has two parents", node);
+    return false;
+  }
+  taken->taken = true;
+  return true;
+}
+
+void fc_builder_append(fc_builder_t *builder, uint32_t parent, uint32_t child) {
+  if (!node_check(builder, parent) || !node_take(builder, child)) return;
+  node_t *above = node_at(builder, parent);
+  if (above->last_child == FC_NODE_NONE) {
+    above->type.child = child;
+  } else {
+    node_at(builder, above->last_child)->type.next = child;
+  }
+  above->last_child = child;
+  above->type.child_count++;
+}
+
+void fc_builder_append_key(fc_builder_t *builder, uint32_t parent, fc_str_t key,
+                           uint32_t child) {
+  if (!node_check(builder, parent) || !node_check(builder, child)) return;
+  for (uint32_t i = node_at(builder, parent)->type.child; i != FC_NODE_NONE;
+       i = node_at(builder, i)->type.next) {
+    if (!fc_str_equal(read_text(builder, node_at(builder, i)->type.key), key)) {
+      continue;
+    }
+    char shown[80];
+    fc_escape(shown, sizeof shown, 64, key);
+    (void)fc_fail(&builder->error, FC_CODE_ABI_METADATA, "key '%s' comes twice",
+                  shown);
+    return;
+  }
+  node_at(builder, child)->type.key = fc_builder_text(builder, key);
+  fc_builder_append(builder, parent, child);
+}
+
+fc_type_t *fc_builder_at(fc_builder_t *builder, uint32_t node) {
+  return node_check(builder, node) ? &node_at(builder, node)->type : NULL;
+}
+
+void fc_builder_dims(fc_builder_t *builder, uint32_t node, int32_t rank,
+                     const int64_t *dims) {
+  if (!node_check(builder, node)) return;
+  fc_type_t type = node_at(builder, node)->type;
+  int64_t tail[FC_RANK_MAX + 1];
+  bool strided = (type.flags & FC_TYPE_STRIDED) && type.rank == rank;
+  if (strided) {
+    const int64_t *old = (const int64_t *)builder->dims.data + type.dims;
+    memcpy(tail, old + rank, sizeof *tail * ((size_t)rank + 1));
+  }
+  type.dims = dims_add(builder, rank, dims);
+  if (strided) {
+    (void)dims_add(builder, rank, tail);
+    (void)dims_add(builder, 1, tail + rank);
+  } else {
+    type.flags &= (uint8_t)~FC_TYPE_STRIDED;
+  }
+  type.rank = rank;
+  node_at(builder, node)->type = type;
+}
+
+// ---------------------------------------------------------------------------
+// Parameters
+
+static void param_add(fc_builder_t *builder, pool_t *pool, int32_t *next_slot,
+                      fc_param_t param, fc_str_t name) {
+  if (!node_take(builder, param.type)) return;
+  if (param.slot == FC_SLOT_NEXT) {
+    param.slot = (*next_slot)++;
+  } else if (param.slot < FC_RAW_NONE) {
+    (void)fc_fail(&builder->error, FC_CODE_INTERNAL, "slot %d",
+                  (int)param.slot);
+    return;
+  }
+  param.name = fc_builder_text(builder, name);
+  fc_param_t *place = pool_add(builder, pool, sizeof *place, 1, FC_NODE_MAX,
+                               "arguments or results");
+  if (place) *place = param;
+}
+
+void fc_builder_argument(fc_builder_t *builder, fc_str_t name, uint32_t node,
+                         fc_role_t role, bool keyword, int32_t slot) {
+  param_add(builder, &builder->arguments, &builder->next_argument,
+            (fc_param_t){.type = node,
+                         .role = (uint8_t)role,
+                         .keyword = keyword,
+                         .slot = slot},
+            name);
+}
+
+void fc_builder_result(fc_builder_t *builder, fc_str_t name, uint32_t node,
+                       int32_t slot) {
+  param_add(builder, &builder->results, &builder->next_result,
+            (fc_param_t){.type = node, .slot = slot}, name);
+}
+
+// ---------------------------------------------------------------------------
+// The finished signature
+
+// Lays the signature out in one block; only sizes when `block` is NULL.
+static size_t lay_out(const fc_builder_t *builder, char *block) {
+  size_t size = sizeof(fc_signature_t);
+  size_t dims = size;
+  size += builder->dims.count * sizeof(int64_t);
+  size_t nodes = size;
+  size += builder->nodes.count * sizeof(fc_type_t);
+  size_t names = size;
+  size += builder->dim_names.count * sizeof(fc_text_ref_t);
+  size_t arguments = size;
+  size += builder->arguments.count * sizeof(fc_param_t);
+  size_t results = size;
+  size += builder->results.count * sizeof(fc_param_t);
+  size_t attrs = size;
+  size += builder->attrs.count * sizeof(fc_attr_t);
+  size_t chars = size;
+  size += builder->chars.count;
+  if (!block) return size;
+
+  fc_signature_t *signature = (fc_signature_t *)(void *)block;
+  *signature = builder->head;
+  fc_type_t *types = (fc_type_t *)(void *)(block + nodes);
+  for (uint32_t i = 0; i < builder->nodes.count; i++) {
+    types[i] = node_at(builder, i)->type;
+  }
+  struct {
+    size_t place;
+    const pool_t *pool;
+    size_t size;
+  } copies[] = {
+      {dims, &builder->dims, sizeof(int64_t)},
+      {names, &builder->dim_names, sizeof(fc_text_ref_t)},
+      {arguments, &builder->arguments, sizeof(fc_param_t)},
+      {results, &builder->results, sizeof(fc_param_t)},
+      {attrs, &builder->attrs, sizeof(fc_attr_t)},
+      {chars, &builder->chars, 1},
+  };
+  for (size_t i = 0; i < FC_ARRAY_COUNT(copies); i++) {
+    if (!copies[i].pool->count) continue;
+    memcpy(block + copies[i].place, copies[i].pool->data,
+           copies[i].pool->count * copies[i].size);
+  }
+  signature->nodes = types;
+  signature->node_count = builder->nodes.count;
+  signature->dims = (const int64_t *)(void *)(block + dims);
+  signature->dim_count = builder->dims.count;
+  signature->dim_names = (const fc_text_ref_t *)(void *)(block + names);
+  signature->dim_name_count = builder->dim_names.count;
+  signature->arguments = (const fc_param_t *)(void *)(block + arguments);
+  signature->argument_count = builder->arguments.count;
+  signature->results = (const fc_param_t *)(void *)(block + results);
+  signature->result_count = builder->results.count;
+  signature->attrs = (const fc_attr_t *)(void *)(block + attrs);
+  signature->attr_count = builder->attrs.count;
+  signature->chars = block + chars;
+  signature->char_count = builder->chars.count;
+  return size;
+}
+
+static bool text_fits(const fc_signature_t *signature, fc_text_ref_t ref) {
+  return ref.offset <= signature->char_count &&
+         ref.size <= signature->char_count - ref.offset;
+}
+
+static bool dtype_exists(uint8_t dtype) {
+  return dtype > FC_DTYPE_NONE && dtype < FC_DTYPE_COUNT;
+}
+
+// What is wrong with the rank and dims of a shaped node; NULL if nothing.
+static const char *shape_fault(const fc_signature_t *signature,
+                               const fc_type_t *type) {
+  if (type->rank < FC_RANK_DYNAMIC || type->rank > FC_RANK_MAX) {
+    return "a rank out of range";
+  }
+  uint32_t rank = type->rank < 0 ? 0 : (uint32_t)type->rank;
+  bool strided = type->flags & FC_TYPE_STRIDED;
+  if (strided && type->rank < 0) return "strides without a rank";
+  uint32_t count = strided ? 2 * rank + 1 : rank;
+  if (type->dims > signature->dim_count ||
+      count > signature->dim_count - type->dims) {
+    return "dims out of range";
+  }
+  const int64_t *dims = fc_signature_dims(signature, type);
+  for (uint32_t i = 0; i < rank; i++) {
+    if (dims[i] >= FC_DIM_DYNAMIC) continue;
+    if (dims[i] < -2 - (int64_t)signature->dim_name_count) {
+      return "a negative dim";
+    }
+    if (fc_dim_name(dims[i]) >= signature->dim_name_count) {
+      return "a dim whose name is unknown";
+    }
+  }
+  return NULL;
+}
+
+// What is wrong with one node, its children apart; NULL if nothing.
+static const char *node_fault(const fc_signature_t *signature,
+                              const fc_type_t *type) {
+  if (!text_fits(signature, type->key) || !text_fits(signature, type->text)) {
+    return "text out of range";
+  }
+  if (type->raw_index < FC_RAW_NONE) return "a negative raw index";
+  bool untyped = type->flags & FC_TYPE_UNTYPED;
+  switch (type->kind) {
+    case FC_TYPE_SCALAR:
+      return dtype_exists(type->dtype) ? NULL : "no element type";
+    case FC_TYPE_TENSOR:
+      if (!untyped && !dtype_exists(type->dtype)) return "no element type";
+      return shape_fault(signature, type);
+    case FC_TYPE_VECTOR:
+      if (!dtype_exists(type->dtype)) return "no element type";
+      return type->rank < 0 ? "no rank" : shape_fault(signature, type);
+    case FC_TYPE_BYTES:
+      return type->flavor == FC_FLAVOR_UTF8 || type->flavor == FC_FLAVOR_RAW
+                 ? NULL
+                 : "no encoding";
+    case FC_TYPE_LIST:
+      return type->child_count == 1 ? NULL : "not one item type";
+    case FC_TYPE_TUPLE:
+      return type->flavor >= FC_FLAVOR_LIST && type->flavor <= FC_FLAVOR_STRUCT
+                 ? NULL
+                 : "no flavor";
+    case FC_TYPE_REFARRAY:
+      if (type->child_count != 1) return "not one item type";
+      return shape_fault(signature, type);
+    case FC_TYPE_OPAQUE:
+      return type->text.size ? NULL : "no text";
+    case FC_TYPE_DICT:
+    case FC_TYPE_NULL:
+    case FC_TYPE_UNKNOWN:
+      return NULL;
+    default:
+      return "an unknown kind";
+  }
+}
+
+// Who has which slot of the flat call.
+typedef struct slots_t {
+  uint32_t count;  // one more than the highest
+  uint32_t used;
+  bool twice;
+  uint8_t bits[FC_NODE_MAX / 8];
+} slots_t;
+
+static void slot_use(slots_t *slots, int32_t slot) {
+  if (slot < 0) return;
+  if ((uint32_t)slot >= slots->count) slots->count = (uint32_t)slot + 1;
+  if (slot >= FC_NODE_MAX) return;  // reported as out of range
+  uint8_t bit = (uint8_t)(1U << (slot % 8));
+  if (slots->bits[slot / 8] & bit) slots->twice = true;
+  slots->used += !(slots->bits[slot / 8] & bit);
+  slots->bits[slot / 8] |= bit;
+}
+
+// Every node is below one parent or parameter (node_take saw to it), so that
+// walking from a parameter ends.
+static fc_status_t tree_verify(const fc_signature_t *signature, uint32_t root,
+                               slots_t *slots, fc_error_t *err) {
+  fc_walk_t walk;
+  fc_walk_init(&walk, signature->nodes, root);
+  while (fc_walk_next(&walk)) {
+    if (walk.leave) continue;
+    const fc_type_t *type = walk.type;
+    const char *fault = node_fault(signature, type);
+    if (fault) {
+      return fc_fail(err, FC_CODE_ABI_METADATA, "a type has %s", fault);
+    }
+    if (!fc_type_kind_nests(type->kind)) {
+      if (type->child != FC_NODE_NONE) {
+        return fc_fail(err, FC_CODE_INTERNAL, "a leaf type has children");
+      }
+      if (slots) slot_use(slots, type->raw_index);
+    } else if (walk.depth >= FC_TYPE_DEPTH_MAX) {
+      return fc_fail(err, FC_CODE_ABI_METADATA,
+                     "types nest deeper than %d levels", FC_TYPE_DEPTH_MAX);
+    }
+  }
+  return FC_OK;
+}
+
+static fc_status_t params_verify(const fc_signature_t *signature,
+                                 const fc_param_t *params, uint32_t count,
+                                 slots_t *slots, fc_error_t *err) {
+  for (uint32_t i = 0; i < count; i++) {
+    bool own_slot = params[i].slot != FC_RAW_NONE;
+    if (own_slot) slot_use(slots, params[i].slot);
+    FC_TRY(
+        tree_verify(signature, params[i].type, own_slot ? NULL : slots, err));
+  }
+  return FC_OK;
+}
+
+static fc_status_t names_verify(const fc_signature_t *signature,
+                                fc_error_t *err) {
+  for (uint32_t i = 0; i < signature->argument_count; i++) {
+    const fc_param_t *param = &signature->arguments[i];
+    fc_str_t name = fc_signature_text(signature, param->name);
+    if (!param->keyword) continue;
+    for (uint32_t k = 0; k < i; k++) {
+      const fc_param_t *other = &signature->arguments[k];
+      if (!other->keyword ||
+          !fc_str_equal(fc_signature_text(signature, other->name), name)) {
+        continue;
+      }
+      char shown[80];
+      fc_escape(shown, sizeof shown, 64, name);
+      return fc_fail(err, FC_CODE_ABI_METADATA,
+                     "arguments %u and %u are both named '%s'", k, i, shown);
+    }
+  }
+  return FC_OK;
+}
+
+// A callable function fills each argument slot once; a result slot may feed
+// several results, or none.
+static fc_status_t slots_verify(const fc_signature_t *signature,
+                                const slots_t *arguments,
+                                const slots_t *results, fc_error_t *err) {
+  uint32_t count = signature->raw_argument_count;
+  if (count > FC_NODE_MAX || arguments->count > count) {
+    return fc_fail(err, FC_CODE_ABI_METADATA,
+                   "argument slot %u, the call has %u",
+                   arguments->count ? arguments->count - 1 : 0, count);
+  }
+  if (results->count > signature->raw_result_count) {
+    return fc_fail(err, FC_CODE_ABI_METADATA, "result slot %u, the call has %u",
+                   results->count - 1, signature->raw_result_count);
+  }
+  if (!signature->callable) return FC_OK;
+  if (arguments->twice || arguments->used != count) {
+    return fc_fail(err, FC_CODE_ABI_METADATA,
+                   "%u of %u argument slots are filled%s", arguments->used,
+                   count, arguments->twice ? ", one of them twice" : "");
+  }
+  return FC_OK;
+}
+
+static fc_status_t signature_verify(fc_signature_t *signature, bool counted,
+                                    fc_error_t *err) {
+  slots_t arguments = {0};
+  slots_t results = {0};
+  FC_TRY(params_verify(signature, signature->arguments,
+                       signature->argument_count, &arguments, err));
+  FC_TRY(params_verify(signature, signature->results, signature->result_count,
+                       &results, err));
+  FC_TRY(names_verify(signature, err));
+  if (!counted) {
+    signature->raw_argument_count = arguments.count;
+    signature->raw_result_count = results.count;
+  }
+  return slots_verify(signature, &arguments, &results, err);
+}
+
+fc_status_t fc_signature_build(fc_builder_t *builder,
+                               fc_signature_t **out_signature,
+                               fc_error_t *err) {
+  if (failed(builder)) {
+    if (err) *err = builder->error;
+    return builder->error.status;
+  }
+  char *block = fc_alloc(builder->allocator, lay_out(builder, NULL));
+  if (!block) return fc_fail_memory(err);
+  (void)lay_out(builder, block);
+  fc_signature_t *signature = (fc_signature_t *)(void *)block;
+  fc_status_t status = signature_verify(signature, builder->counted, err);
+  if (status != FC_OK) {
+    fc_free(builder->allocator, block);
+    return status;
+  }
+  *out_signature = signature;
+  return FC_OK;
+}
+
+void fc_signature_destroy(fc_signature_t *signature) {
+  if (signature) fc_free(signature->allocator, signature);
+}
+
+fc_str_t fc_signature_attr(const fc_signature_t *signature, fc_str_t key) {
+  for (uint32_t i = 0; i < signature->attr_count; i++) {
+    if (fc_str_equal(fc_signature_text(signature, signature->attrs[i].key),
+                     key)) {
+      return fc_signature_text(signature, signature->attrs[i].value);
+    }
+  }
+  return (fc_str_t){0};
+}
+
+static const char *const source_names[FC_SOURCE_COUNT] = {
+#define FC_SOURCE(name, text) [FC_SOURCE_##name] = text,
+#include "farcall/source.def"
+#undef FC_SOURCE
+};
+
+const char *fc_source_name(fc_source_t source) {
+  return (unsigned)source < FC_SOURCE_COUNT ? source_names[source] : "unknown";
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Visits a type tree without recursion, parents first. A node that has
+// children (LIST, TUPLE, DICT, REFARRAY) comes twice: before them and, with
+// `leave` set, after them. For trees of finished signatures, whose depth
+// fc_signature_build checked. One walk, one thread.
+#ifndef FARCALL_ABI_WALK_H_
+#define FARCALL_ABI_WALK_H_
+
+#include "farcall/type.h"
+
+typedef struct fc_walk_t {
+  const fc_type_t *nodes;
+  const fc_type_t *type;    // the node last given
+  const fc_type_t *parent;  // NULL for the root
+  uint32_t index;           // its place among its siblings
+  uint32_t depth;           // 0 for the root
+  bool leave;
+  bool started;
+  uint32_t path[FC_TYPE_DEPTH_MAX + 1];
+  uint32_t indices[FC_TYPE_DEPTH_MAX + 1];
+} fc_walk_t;
+
+void fc_walk_init(fc_walk_t *walk, const fc_type_t *nodes, uint32_t root);
+// False at the end.
+bool fc_walk_next(fc_walk_t *walk);
+
+// True for the kinds that have children.
+bool fc_type_kind_nests(uint8_t kind);
+
+#endif  // FARCALL_ABI_WALK_H_

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "helpers/test.h"
+
+#include "farcall/type.h"
+
+// HAL words as IREE's hal/buffer_view.h has them, sizes as MLIR lays elements
+// out in a memref.
+static const struct {
+  const char *name;
+  uint32_t hal_word;
+  size_t size;
+  uint8_t bits;
+  const char *oip;
+  const char *npy;
+} rows[] = {
+    {"i1", 0x13000008, 1, 1, "BOOL", "|b1"},
+    {"i4", 0x10000004, 1, 4, "", ""},
+    {"i8", 0x10000008, 1, 8, "INT8", "|i1"},
+    {"i16", 0x10000010, 2, 16, "INT16", "<i2"},
+    {"i32", 0x10000020, 4, 32, "INT32", "<i4"},
+    {"i64", 0x10000040, 8, 64, "INT64", "<i8"},
+    {"si8", 0x11000008, 1, 8, "INT8", NULL},
+    {"si64", 0x11000040, 8, 64, "INT64", NULL},
+    {"ui8", 0x12000008, 1, 8, "UINT8", "|u1"},
+    {"ui64", 0x12000040, 8, 64, "UINT64", "<u8"},
+    {"index", 0, 8, 64, "INT64", NULL},
+    {"f16", 0x21000010, 2, 16, "FP16", "<f2"},
+    {"bf16", 0x22000010, 2, 16, "BF16", ""},
+    {"f32", 0x21000020, 4, 32, "FP32", "<f4"},
+    {"f64", 0x21000040, 8, 64, "FP64", "<f8"},
+    {"f8E5M2", 0x24000008, 1, 8, "", ""},
+    {"f8E4M3FN", 0x25000008, 1, 8, "", ""},
+    {"f8E5M2FNUZ", 0x26000008, 1, 8, "", ""},
+    {"f8E4M3FNUZ", 0x27000008, 1, 8, "", ""},
+    {"f8E8M0FNU", 0x28000008, 1, 8, "", ""},
+    {"complex<f32>", 0x23000040, 8, 64, "", "<c8"},
+    {"complex<f64>", 0x23000080, 16, 128, "", "<c16"},
+};
+
+static void dtypes_read_as_the_formats_write_them(void **state) {
+  (void)state;
+  for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
+    fc_test_row(rows[i].name);
+    fc_dtype_t dtype = fc_dtype_find(fc_str(rows[i].name));
+    assert_int_not_equal(dtype, FC_DTYPE_NONE);
+    const fc_dtype_info_t *info = fc_dtype_info(dtype);
+    assert_string_equal(info->text, rows[i].name);
+    assert_int_equal(info->hal_word, rows[i].hal_word);
+    assert_int_equal(info->size, rows[i].size);
+    assert_int_equal(fc_dtype_size(dtype), rows[i].size);
+    assert_int_equal(info->bits, rows[i].bits);
+    assert_string_equal(info->oip, rows[i].oip);
+    if (rows[i].hal_word) {
+      assert_int_equal(fc_dtype_from_hal(rows[i].hal_word), dtype);
+    }
+    if (rows[i].npy && rows[i].npy[0]) {
+      assert_int_equal(fc_dtype_from_npy(fc_str(rows[i].npy)), dtype);
+    }
+  }
+  fc_test_row(NULL);
+}
+
+static void dtypes_that_do_not_exist_are_none(void **state) {
+  (void)state;
+  static const char *const names[] = {"",    "none", "i3",   "i128",
+                                      "f80", "F32",  "f32 ", "ui1",
+                                      "int", "tf32", "i",    "f8E4M3"};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(names); i++) {
+    assert_int_equal(fc_dtype_find(fc_str(names[i])), FC_DTYPE_NONE);
+  }
+  assert_int_equal(fc_dtype_from_hal(0), FC_DTYPE_NONE);
+  assert_int_equal(fc_dtype_from_hal(0x21000030), FC_DTYPE_NONE);
+  assert_int_equal(fc_dtype_from_npy(fc_str("")), FC_DTYPE_NONE);
+  assert_int_equal(fc_dtype_from_npy(fc_str(">f4")), FC_DTYPE_NONE);
+  assert_string_equal(fc_dtype_info((fc_dtype_t)200)->text, "none");
+  assert_int_equal(fc_dtype_size((fc_dtype_t)-1), 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(dtypes_read_as_the_formats_write_them),
+      FC_TEST(dtypes_that_do_not_exist_are_none),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
