@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the verbs of `farcall` share: exit codes, the one way to complain, the
+// parsed command line. One thread; memory comes from one arena that lives as
+// long as the process.
+#ifndef FARCALL_CLI_CLI_H_
+#define FARCALL_CLI_CLI_H_
+
+#include "farcall/base.h"
+
+enum {
+  FC_EXIT_OK = 0,
+  FC_EXIT_FAILED = 1,        // the module or the server answered an error
+  FC_EXIT_USAGE = 64,        // the command line
+  FC_EXIT_DATA = 65,         // a local file or an input
+  FC_EXIT_UNAVAILABLE = 69,  // the server or a tool cannot be reached
+};
+
+// Writes `farcall: MESSAGE` to stderr, last of all, and returns `exit_code`.
+int fc_complain(int exit_code, const char *format, ...) FC_PRINTF(2, 3);
+
+typedef enum fc_verb_t {
+#define FC_VERB(id, name, words, summary) FC_VERB_##id,
+#include "options.def"
+#undef FC_VERB
+  FC_VERB_COUNT
+} fc_verb_t;
+
+typedef enum fc_option_t {
+#define FC_OPTION(id, verbs, letter, name, value, help) FC_OPTION_##id,
+#include "options.def"
+#undef FC_OPTION
+  FC_OPTION_COUNT
+} fc_option_t;
+
+typedef struct fc_flag_t {
+  fc_option_t option;
+  const char *value;  // NULL when the option takes none
+} fc_flag_t;
+
+// One parsed command line. Everything points into argv or the arena.
+typedef struct fc_args_t {
+  fc_arena_t *arena;
+  fc_verb_t verb;
+  const fc_flag_t *flags;  // in order
+  size_t flag_count;
+  const char *const *words;  // what is no option
+  size_t word_count;
+} fc_args_t;
+
+// Parses what follows the verb. False: complained already, the exit code is
+// FC_EXIT_USAGE.
+bool fc_args_parse(fc_arena_t *arena, fc_verb_t verb, int argc, char **argv,
+                   fc_args_t *out_args);
+bool fc_args_has(const fc_args_t *args, fc_option_t option);
+// The last value given, else `otherwise`.
+const char *fc_args_get(const fc_args_t *args, fc_option_t option,
+                        const char *otherwise);
+// The verb of that name; complains with a hint and returns FC_VERB_COUNT.
+fc_verb_t fc_verb_find(const char *name);
+const char *fc_verb_name(fc_verb_t verb);
+
+// `farcall --help` (verb FC_VERB_COUNT) and `farcall VERB --help`, to stdout.
+void fc_print_help(fc_verb_t verb);
+
+// The name of `names` nearest to `text`, or NULL when none is near enough to be
+// a slip of the fingers.
+const char *fc_nearest(const char *text, const char *const *names,
+                       size_t count);
+
+// The verbs. Each returns an exit code.
+int fc_verb_compile(const fc_args_t *args);
+
+#endif  // FARCALL_CLI_CLI_H_

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads MLIR text: the functions of a module in the generic form that mlir-opt
+// prints, and the argument names of a source file, which that form drops.
+// Lexes strings, brackets and comments; it is no MLIR parser and needs none,
+// since mlir-opt has accepted the text before. Does not recurse.
+#ifndef FARCALL_CLI_COMPILE_DERIVE_H_
+#define FARCALL_CLI_COMPILE_DERIVE_H_
+
+#include "farcall/base.h"
+
+// One argument or result. Empty texts: not given.
+typedef struct fc_mlir_value_t {
+  fc_str_t type;       // aliases expanded
+  fc_str_t attrs;      // inside of its attribute dictionary
+  fc_str_t name;       // attribute farcall.name
+  fc_str_t role;       // attribute farcall.role
+  bool result_buffer;  // attribute bufferize.result
+  bool writable;       // attribute bufferization.writable = true
+} fc_mlir_value_t;
+
+typedef struct fc_mlir_function_t {
+  fc_str_t name;  // unescaped
+  bool is_public;
+  bool has_body;
+  fc_mlir_value_t *arguments;
+  size_t argument_count;
+  fc_mlir_value_t *results;
+  size_t result_count;
+  // Where its discardable attributes are, or belong: the text behind the '{',
+  // or behind the region when it has none.
+  size_t attrs_at;
+  bool has_attrs;
+  fc_str_t attrs;  // inside of the dictionary
+} fc_mlir_function_t;
+
+typedef struct fc_mlir_module_t {
+  fc_str_t text;
+  fc_mlir_function_t *functions;  // those of the top level, in order
+  size_t function_count;
+  bool has_tensors;  // an operation works on tensors
+  bool has_state;    // a memref.global that is not constant
+} fc_mlir_module_t;
+
+// `text` is the output of mlir-opt --mlir-print-op-generic and must stay.
+fc_status_t fc_mlir_read(fc_arena_t *arena, fc_str_t text,
+                         fc_mlir_module_t *out_module, fc_error_t *err);
+
+// The value of `key` in the inside of an attribute dictionary; data is NULL
+// when there is none, size is 0 for a unit attribute.
+fc_str_t fc_mlir_attr(fc_str_t attrs, fc_str_t key);
+// The content of a quoted MLIR string, escapes decoded; empty data when `text`
+// is no string.
+fc_str_t fc_mlir_unquote(fc_arena_t *arena, fc_str_t text);
+
+// The argument names a function has in `source`, `count` of them; an argument
+// without one (a number, or a function not found as written there) gets an
+// empty string.
+fc_status_t fc_mlir_names(fc_arena_t *arena, fc_str_t source, fc_str_t function,
+                          size_t count, fc_str_t *out_names, fc_error_t *err);
+
+// The module's text with what makes its functions callable: the C interface
+// for public ones with a body, stack probes for all with a body, internal
+// linkage for private ones nobody asked an interface for.
+fc_status_t fc_mlir_annotate(const fc_mlir_module_t *module, fc_text_t *out,
+                             fc_error_t *err);
+
+#endif  // FARCALL_CLI_COMPILE_DERIVE_H_

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whole files and the work directory.
+#include "file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+char *fc_print(fc_arena_t *arena, const char *format, ...) {
+  va_list args, again;
+  va_start(args, format);
+  va_copy(again, args);
+  int size = vsnprintf(NULL, 0, format, args);
+  va_end(args);
+  char *text = size < 0 ? NULL : fc_arena_alloc(arena, (size_t)size + 1, 1);
+  if (text) vsnprintf(text, (size_t)size + 1, format, again);
+  va_end(again);
+  return text;
+}
+
+static fc_status_t fail_file(fc_error_t *err, const char *verb,
+                             const char *path) {
+  return fc_fail(err, FC_CODE_MODULE_PATH, "cannot %s %s: %s", verb, path,
+                 strerror(errno));
+}
+
+// Reads to the end: the size of a pipe or of a file that grows is not known.
+static fc_status_t read_all(fc_arena_t *arena, int file, size_t size_hint,
+                            const char *path, fc_str_t *out_data,
+                            fc_error_t *err) {
+  size_t capacity = size_hint + 4096, used = 0;
+  char *data = fc_arena_alloc(arena, capacity, 64);
+  for (;;) {
+    if (!data) return fc_fail_memory(err);
+    ssize_t got = read(file, data + used, capacity - used - 1);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail_file(err, "read", path);
+    if (got == 0) break;
+    used += (size_t)got;
+    if (used + 1 < capacity) continue;
+    char *bigger = fc_arena_alloc(arena, capacity * 2, 64);
+    if (bigger) memcpy(bigger, data, used);
+    data = bigger;
+    capacity *= 2;
+  }
+  data[used] = '\0';
+  fc_arena_trim(arena, data, capacity, used + 1);
+  *out_data = (fc_str_t){data, used};
+  return FC_OK;
+}
+
+fc_status_t fc_file_read(fc_arena_t *arena, const char *path,
+                         fc_str_t *out_data, fc_error_t *err) {
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  struct stat info;
+  if (file < 0 || fstat(file, &info)) {
+    fc_status_t status = fail_file(err, "read", path);
+    if (file >= 0) close(file);
+    return status;
+  }
+  size_t hint = S_ISREG(info.st_mode) ? (size_t)info.st_size : 0;
+  fc_status_t status = read_all(arena, file, hint, path, out_data, err);
+  close(file);
+  return status;
+}
+
+static bool write_all(int file, fc_str_t data) {
+  while (data.size) {
+    ssize_t done = write(file, data.data, data.size);
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) return false;
+    data.data += done;
+    data.size -= (size_t)done;
+  }
+  return true;
+}
+
+fc_status_t fc_file_write(fc_arena_t *arena, const char *path, fc_str_t data,
+                          fc_error_t *err) {
+  char *draft = fc_print(arena, "%s.XXXXXX", path);
+  if (!draft) return fc_fail_memory(err);
+  int file = mkostemp(draft, O_CLOEXEC);
+  if (file < 0) return fail_file(err, "write", path);
+  mode_t mask = umask(0);
+  umask(mask);
+  bool done = write_all(file, data) && !fchmod(file, 0666 & ~mask);
+  if (close(file)) done = false;
+  if (done && !rename(draft, path)) return FC_OK;
+  fc_status_t status = fail_file(err, "write", path);
+  unlink(draft);
+  return status;
+}
+
+const char *fc_file_base(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+fc_status_t fc_workdir_create(fc_arena_t *arena, const char **out_path,
+                              fc_error_t *err) {
+  const char *parent = getenv("TMPDIR");
+  if (!parent || parent[0] != '/') parent = "/tmp";
+  char *path = fc_print(arena, "%s/farcall-XXXXXX", parent);
+  if (!path) return fc_fail_memory(err);
+  if (!mkdtemp(path)) return fail_file(err, "make a directory in", parent);
+  *out_path = path;
+  return FC_OK;
+}
+
+void fc_workdir_remove(const char *path) {
+  DIR *directory = path ? opendir(path) : NULL;
+  if (!directory) return;
+  for (struct dirent *entry; (entry = readdir(directory));) {
+    if (entry->d_name[0] == '.') continue;
+    unlinkat(dirfd(directory), entry->d_name, 0);
+  }
+  closedir(directory);
+  rmdir(path);
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whole files in and out, and a private directory for work in progress.
+#ifndef FARCALL_CLI_FILE_H_
+#define FARCALL_CLI_FILE_H_
+
+#include "farcall/base.h"
+
+// NUL-terminated by format into the arena; NULL when out of memory.
+char *fc_print(fc_arena_t *arena, const char *format, ...) FC_PRINTF(2, 3);
+
+// The whole file into the arena, with a NUL behind it that does not count.
+// FC_CODE_MODULE_PATH names the file and why.
+fc_status_t fc_file_read(fc_arena_t *arena, const char *path,
+                         fc_str_t *out_data, fc_error_t *err);
+// Replaces `path` in one step: readers see the old file or the new one, and a
+// process that has the old one mapped keeps it.
+fc_status_t fc_file_write(fc_arena_t *arena, const char *path, fc_str_t data,
+                          fc_error_t *err);
+
+// The part behind the last '/'.
+const char *fc_file_base(const char *path);
+
+// A new directory only we can read, under TMPDIR or /tmp. Its path is absolute.
+fc_status_t fc_workdir_create(fc_arena_t *arena, const char **out_path,
+                              fc_error_t *err);
+// Removes it with the files in it; it has no folders. NULL is allowed.
+void fc_workdir_remove(const char *path);
+
+#endif  // FARCALL_CLI_FILE_H_

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// farcall: finds the verb and runs it. Everything a verb allocates comes from
+// one arena, freed here.
+#include <stdio.h>
+
+#include "cli.h"
+#include "farcall/version.h"
+
+#define ARENA_BLOCK (256u << 10)
+#define ARENA_LIMIT ((size_t)4 << 30)
+
+static int run(fc_verb_t verb, const fc_args_t *args) {
+  switch (verb) {
+    case FC_VERB_COMPILE:
+      return fc_verb_compile(args);
+    case FC_VERB_COUNT:
+      break;
+  }
+  return FC_EXIT_USAGE;
+}
+
+static int start(fc_arena_t *arena, int argc, char **argv) {
+  if (argc < 2) {
+    fc_print_help(FC_VERB_COUNT);
+    return fc_complain(FC_EXIT_USAGE, "no verb given");
+  }
+  if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
+      !strcmp(argv[1], "help")) {
+    fc_print_help(FC_VERB_COUNT);
+    return FC_EXIT_OK;
+  }
+  if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+    printf("farcall %s\n", fc_version());
+    return FC_EXIT_OK;
+  }
+  fc_verb_t verb = fc_verb_find(argv[1]);
+  if (verb == FC_VERB_COUNT) return FC_EXIT_USAGE;
+  fc_args_t args;
+  if (!fc_args_parse(arena, verb, argc - 2, argv + 2, &args)) {
+    return FC_EXIT_USAGE;
+  }
+  if (fc_args_has(&args, FC_OPTION_HELP)) {
+    fc_print_help(verb);
+    return FC_EXIT_OK;
+  }
+  return run(verb, &args);
+}
+
+int main(int argc, char **argv) {
+  fc_arena_t arena;
+  fc_arena_init(&arena, fc_allocator_system(), ARENA_BLOCK, ARENA_LIMIT);
+  int exit_code = start(&arena, argc, argv);
+  fc_arena_deinit(&arena);
+  if (fflush(stdout) && exit_code == FC_EXIT_OK) {
+    exit_code = fc_complain(FC_EXIT_FAILED, "cannot write to standard output");
+  }
+  return exit_code;
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The command line: parsing by the table, help text, hints. Knows no verb's
+// meaning.
+#include "cli.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+typedef struct fc_verb_info_t {
+  const char *name;
+  const char *words;
+  const char *summary;
+} fc_verb_info_t;
+
+typedef struct fc_option_info_t {
+  uint32_t verbs;
+  char letter;
+  const char *name;
+  const char *value;
+  const char *help;
+} fc_option_info_t;
+
+static const fc_verb_info_t kVerbs[] = {
+#define FC_VERB(id, name, words, summary) {name, words, summary},
+#include "options.def"
+};
+
+static const fc_option_info_t kOptions[] = {
+#define FC_OPTION(id, verbs, letter, name, value, help) \
+  {verbs, letter, name, value, help},
+#include "options.def"
+};
+
+int fc_complain(int exit_code, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  fflush(stdout);
+  fputs("farcall: ", stderr);
+  vfprintf(stderr, format, args);
+  fputc('\n', stderr);
+  va_end(args);
+  return exit_code;
+}
+
+const char *fc_nearest(const char *text, const char *const *names,
+                       size_t count) {
+  const char *best = NULL;
+  // More than a third of the letters wrong is another word.
+  unsigned limit = (unsigned)(strlen(text) + 2) / 3;
+  if (limit > 3) limit = 3;
+  for (size_t i = 0; i < count; i++) {
+    unsigned distance = fc_str_distance(fc_str(text), fc_str(names[i]), limit);
+    if (distance > limit) continue;
+    best = names[i];
+    if (!distance) break;
+    limit = distance - 1;
+  }
+  // Half a word means the first name that goes on from it.
+  for (size_t i = 0; !best && i < count && text[0]; i++) {
+    if (fc_str_starts(fc_str(names[i]), fc_str(text))) best = names[i];
+  }
+  return best;
+}
+
+fc_verb_t fc_verb_find(const char *name) {
+  const char *names[FC_VERB_COUNT];
+  for (size_t i = 0; i < FC_VERB_COUNT; i++) {
+    if (!strcmp(name, kVerbs[i].name)) return (fc_verb_t)i;
+    names[i] = kVerbs[i].name;
+  }
+  const char *near = fc_nearest(name, names, FC_VERB_COUNT);
+  if (near) {
+    fc_complain(0, "no verb '%s': did you mean '%s'?", name, near);
+  } else {
+    fc_complain(0, "no verb '%s'; farcall --help lists them", name);
+  }
+  return FC_VERB_COUNT;
+}
+
+const char *fc_verb_name(fc_verb_t verb) { return kVerbs[verb].name; }
+
+static bool belongs(size_t option, fc_verb_t verb) {
+  return kOptions[option].verbs & 1u << verb;
+}
+
+// The option `text` names up to `=`; FC_OPTION_COUNT when there is none.
+static size_t find_long(fc_verb_t verb, fc_str_t text) {
+  for (size_t i = 0; i < FC_OPTION_COUNT; i++) {
+    if (belongs(i, verb) && fc_str_equal(text, fc_str(kOptions[i].name))) {
+      return i;
+    }
+  }
+  return FC_OPTION_COUNT;
+}
+
+static size_t find_letter(fc_verb_t verb, char letter) {
+  for (size_t i = 0; i < FC_OPTION_COUNT; i++) {
+    if (belongs(i, verb) && letter && kOptions[i].letter == letter) return i;
+  }
+  return FC_OPTION_COUNT;
+}
+
+static bool refuse_option(fc_arena_t *arena, fc_verb_t verb, fc_str_t text) {
+  const char *names[FC_OPTION_COUNT];
+  size_t count = 0;
+  for (size_t i = 0; i < FC_OPTION_COUNT; i++) {
+    if (belongs(i, verb)) names[count++] = kOptions[i].name;
+  }
+  fc_str_t copy = fc_arena_copy(arena, text);
+  const char *near = copy.data ? fc_nearest(copy.data, names, count) : NULL;
+  if (near) {
+    fc_complain(0, "%s has no option '--%.*s': did you mean '--%s'?",
+                kVerbs[verb].name, FC_STR_ARG(text), near);
+  } else {
+    fc_complain(0, "%s has no option '--%.*s'; farcall %s --help lists them",
+                kVerbs[verb].name, FC_STR_ARG(text), kVerbs[verb].name);
+  }
+  return false;
+}
+
+// Reads the option argv[*at], which starts with '-', and moves *at past what it
+// takes.
+static bool take_option(fc_arena_t *arena, fc_verb_t verb, int argc,
+                        char **argv, int *at, fc_flag_t *out_flag) {
+  const char *text = argv[*at];
+  const char *value = NULL;
+  size_t option;
+  if (text[1] == '-') {
+    const char *equals = strchr(text, '=');
+    size_t size = equals ? (size_t)(equals - text) : strlen(text);
+    fc_str_t name = {text + 2, size - 2};
+    option = find_long(verb, name);
+    if (option == FC_OPTION_COUNT) return refuse_option(arena, verb, name);
+    if (equals) value = equals + 1;
+  } else {
+    option = find_letter(verb, text[1]);
+    if (option == FC_OPTION_COUNT) {
+      fc_complain(0, "%s has no option '-%c'; farcall %s --help lists them",
+                  kVerbs[verb].name, text[1], kVerbs[verb].name);
+      return false;
+    }
+    if (text[2]) value = text + 2;
+  }
+  const fc_option_info_t *info = &kOptions[option];
+  if (value && !info->value) {
+    fc_complain(0, "--%s takes no value", info->name);
+    return false;
+  }
+  if (info->value && !value) {
+    if (*at + 1 == argc) {
+      fc_complain(0, "--%s needs a value: --%s=%s", info->name, info->name,
+                  info->value);
+      return false;
+    }
+    value = argv[++*at];
+  }
+  ++*at;
+  *out_flag = (fc_flag_t){(fc_option_t)option, value};
+  return true;
+}
+
+bool fc_args_parse(fc_arena_t *arena, fc_verb_t verb, int argc, char **argv,
+                   fc_args_t *out_args) {
+  size_t room = (size_t)argc + 1;
+  fc_flag_t *flags = fc_arena_alloc_array(arena, room, sizeof *flags);
+  const char **words = fc_arena_alloc_array(arena, room, sizeof *words);
+  if (!flags || !words) {
+    fc_complain(0, "out of memory");
+    return false;
+  }
+  fc_args_t args = {.arena = arena, .verb = verb, .flags = flags};
+  args.words = words;
+  bool options = true;
+  for (int at = 0; at < argc;) {
+    const char *text = argv[at];
+    if (!options || text[0] != '-' || !text[1]) {
+      words[args.word_count++] = text;
+      at++;
+    } else if (!strcmp(text, "--")) {
+      options = false;
+      at++;
+    } else if (!take_option(arena, verb, argc, argv, &at,
+                            &flags[args.flag_count++])) {
+      return false;
+    }
+  }
+  *out_args = args;
+  return true;
+}
+
+bool fc_args_has(const fc_args_t *args, fc_option_t option) {
+  for (size_t i = 0; i < args->flag_count; i++) {
+    if (args->flags[i].option == option) return true;
+  }
+  return false;
+}
+
+const char *fc_args_get(const fc_args_t *args, fc_option_t option,
+                        const char *otherwise) {
+  for (size_t i = args->flag_count; i-- > 0;) {
+    if (args->flags[i].option == option) return args->flags[i].value;
+  }
+  return otherwise;
+}
+
+static void print_option(const fc_option_info_t *info) {
+  char left[64];
+  snprintf(left, sizeof left, "--%s%s%s", info->name, info->value ? "=" : "",
+           info->value ? info->value : "");
+  if (info->letter) printf("  -%c, %-22s %s\n", info->letter, left, info->help);
+  else printf("      %-22s %s\n", left, info->help);
+}
+
+void fc_print_help(fc_verb_t verb) {
+  if (verb != FC_VERB_COUNT) {
+    const fc_verb_info_t *info = &kVerbs[verb];
+    printf("usage: farcall %s [options] %s\n\n%s\n\noptions:\n", info->name,
+           info->words, info->summary);
+    for (size_t i = 0; i < FC_OPTION_COUNT; i++) {
+      if (belongs(i, verb)) print_option(&kOptions[i]);
+    }
+    return;
+  }
+  printf(
+      "usage: farcall VERB [options] ...\n\n"
+      "Compiled MLIR and IREE functions, from the command line.\n\nverbs:\n");
+  for (size_t i = 0; i < FC_VERB_COUNT; i++) {
+    printf("  %-9s %-30s %s\n", kVerbs[i].name, kVerbs[i].words,
+           kVerbs[i].summary);
+  }
+  printf("\nfarcall VERB --help says more; farcall --version prints the "
+         "version.\n");
+}

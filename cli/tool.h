@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Other people's programs: finding them and running them, without a shell.
+#ifndef FARCALL_CLI_TOOL_H_
+#define FARCALL_CLI_TOOL_H_
+
+#include "farcall/base.h"
+
+// The path of `name`. In `directory` if that is not NULL, else along PATH as
+// NAME-22, then in LLVM 22's own directory, then along PATH as NAME. NULL when
+// it is in none of them.
+const char *fc_tool_find(fc_arena_t *arena, const char *name,
+                         const char *directory);
+
+// From now on SIGINT, SIGTERM and SIGHUP end the running tool and make
+// fc_tool_run fail, so that the caller can clean up. Returns through
+// fc_tool_interrupted which signal came, 0 if none.
+void fc_tool_catch_signals(void);
+int fc_tool_interrupted(void);
+
+// Runs argv[0] in `directory` with no input; what it prints goes to the file
+// `log` there. *out_wait is as waitpid gives it. Fails when it cannot be
+// started or a signal asked us to stop.
+fc_status_t fc_tool_run(const char *const *argv, const char *directory,
+                        const char *log, int *out_wait, fc_error_t *err);
+
+#endif  // FARCALL_CLI_TOOL_H_
