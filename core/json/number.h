@@ -12,31 +12,54 @@
 // Room the longest printed element takes, complex included.
 #define FC_NUMBER_CHARS_MAX 64
 
-// `literal` is a complete JSON number (RFC 8259 grammar, already checked by the
-// reader). Writes fc_dtype_size(dtype) bytes to `out`. dtype is a bool,
+// `literal` is a complete JSON number (RFC 8259 grammar; anything else is
+// FC_CODE_JSON_SYNTAX). Writes the element's bytes to `out`. dtype is a bool,
 // integer, index or float type.
 // Integers: an integer literal of any length, or one with a zero fraction or an
 // exponent whose value is integral and at most 2^53 in magnitude; i1 takes 0
 // and 1. FC_CODE_OUT_OF_RANGE when it doesn't fit, FC_CODE_TYPE_MISMATCH for a
 // fraction. Signless iN accepts the signed range only.
 // Floats: nearest-even in the type itself; a finite literal that would become
-// infinite is FC_CODE_OUT_OF_RANGE; underflow is not an error.
+// infinite is FC_CODE_OUT_OF_RANGE; underflow is not an error. Types without a
+// negative zero read it as 0; f8E8M0FNU has no zero and no sign, so those are
+// FC_CODE_OUT_OF_RANGE there.
 fc_status_t fc_number_parse(fc_str_t literal, fc_dtype_t dtype, void *out,
                             fc_error_t *err);
 
 // "NaN", "Infinity", "-Infinity" (the content of a JSON string) for float
-// types. FC_CODE_TYPE_MISMATCH otherwise.
+// types: FC_CODE_OUT_OF_RANGE when this one has no infinity,
+// FC_CODE_TYPE_MISMATCH for other text and other types.
 fc_status_t fc_number_parse_special(fc_str_t text, fc_dtype_t dtype, void *out,
                                     fc_error_t *err);
 
-// Prints one element at `out` (FC_NUMBER_CHARS_MAX bytes of room) and returns
-// the end; not NUL-terminated. Integers in full, i1 as true/false; floats
-// shortest for their own width (f16, bf16, f8: the shortest decimal that rounds
-// back in that type), whole numbers with ".0", "-0.0" kept, exponents as 1e+20;
-// non-finite as the quoted strings above; complex as [re,im].
+// Prints one element at `out` (FC_NUMBER_CHARS_MAX bytes of room, all of which
+// may be written) and returns the end; not NUL-terminated. Integers in full, i1
+// as true/false; floats shortest for their own width (f16, bf16, f8: the
+// shortest decimal that rounds back in that type; f8E8M0FNU, a scale, as f32),
+// in fixed notation for 1e-5 <= |x| < 1e16, whole numbers with ".0", "-0.0"
+// kept; else as 1e+20, 1.5e-7; non-finite as the quoted strings above; complex
+// as [re,im].
 char *fc_number_print(fc_dtype_t dtype, const void *element, char *out);
 
 char *fc_number_print_i64(int64_t value, char *out);
 char *fc_number_print_u64(uint64_t value, char *out);
+
+// The fast halves of reading and writing an array. They take what is plain and
+// stop at the rest; the callers have the rules.
+
+// `*cursor` stands at an element. Reads number literals, each followed by a
+// comma, white space around both allowed, up to `capacity` of them, and returns
+// how many. *out_at_element says where *cursor stands: at an element that was
+// not read (its comma is consumed), or behind the last one read, where no comma
+// follows. Anything that needs a second look (syntax, range, the end of the
+// text, another kind of value) is an element that was not read.
+size_t fc_number_parse_run(fc_dtype_t dtype, const char **cursor,
+                           const char *end, void *out, size_t capacity,
+                           bool *out_at_element);
+
+// Prints `count` elements `stride` bytes apart, commas between, at `out`, which
+// has room for count * FC_NUMBER_CHARS_MAX. Returns the end.
+char *fc_number_print_run(fc_dtype_t dtype, const void *elements,
+                          ptrdiff_t stride, size_t count, char *out);
 
 #endif  // FARCALL_JSON_NUMBER_H_

@@ -35,7 +35,7 @@ static void patterns_of_every_padding(void **state) {
   (void)state;
   uint8_t bytes[1000];
   for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (uint8_t)(i * 7);
-  FC_TEST_EACH_ROW (const digest_row_t, row, patterns) {
+  FC_TEST_EACH_ROW(const digest_row_t, row, patterns) {
     char hex[65];
     fc_sha256_hex(bytes, row->size, hex);
     assert_string_equal(hex, row->hex);

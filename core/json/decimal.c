@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The rarer half of decimal.h: Eisel-Lemire, literals of more than 19 digits,
+// and exact comparison by big integers of bounded size. Any thread.
+#include "json/decimal.h"
+
+#include "json/powers.inc"
+
+// A midpoint of two f64 has at most 767 significant digits, so beyond 800 only
+// "is anything not 0" matters.
+#define DIGITS_MAX 800
+
+const uint64_t fc_u64_powers[20] = {
+    1u,
+    10u,
+    100u,
+    1000u,
+    10000u,
+    100000u,
+    1000000u,
+    10000000u,
+    100000000u,
+    1000000000u,
+    10000000000u,
+    100000000000u,
+    1000000000000u,
+    10000000000000u,
+    100000000000000u,
+    1000000000000000u,
+    10000000000000000u,
+    100000000000000000u,
+    1000000000000000000u,
+    10000000000000000000u,
+};
+const double fc_f64_powers[23] = {
+    1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+};
+
+// ---------------------------------------------------------------------------
+// Eisel-Lemire
+
+typedef struct binary_format_t {
+  int mantissa_bits;  // stored
+  int bias;
+  int infinity;           // the exponent field of it
+  int low, high;          // decimal exponents that can give a finite non-zero
+  int tie_low, tie_high;  // and those where a 64-bit number can be a midpoint
+} binary_format_t;
+
+static const binary_format_t kF64 = {52, 1023, 2047, -342, 308, -4, 23};
+static const binary_format_t kF32 = {23, 127, 255, -64, 38, -17, 10};
+
+// The bits of the nearest value. Inlined for each format.
+static inline uint64_t eisel_lemire(uint64_t digits, int64_t exponent,
+                                    binary_format_t format) {
+  const int width = format.mantissa_bits;
+  const uint64_t infinity = (uint64_t)format.infinity << width;
+  if (digits == 0 || exponent < format.low) return 0;
+  if (exponent > format.high) return infinity;
+  const int e = (int)exponent;
+
+  // The 128-bit product of digits and power, high word precise enough to round.
+  int zeros = __builtin_clzll(digits);
+  digits <<= zeros;
+  const uint64_t *power = fc_powers_of_ten[e - POWER_LOW];
+  unsigned __int128 product = (unsigned __int128)digits * power[0];
+  uint64_t high = (uint64_t)(product >> 64), low = (uint64_t)product;
+  const uint64_t spare = UINT64_MAX >> (width + 3);
+  if ((high & spare) == spare) {
+    product = (unsigned __int128)digits * power[1];
+    low += (uint64_t)(product >> 64);
+    high += low < (uint64_t)(product >> 64);
+  }
+
+  int top = (int)(high >> 63);
+  int shift = top + 64 - width - 3;
+  uint64_t mantissa = high >> shift;  // one bit too many, for rounding
+  // floor(log2(10^e)) = 217706 e >> 16
+  int field = ((217706 * e) >> 16) + 63 + top - zeros + format.bias;
+  if (field <= 0) {
+    if (field < -62) return 0;
+    mantissa >>= 1 - field;
+    // No midpoint here is a 64-bit number times a power of ten.
+    mantissa = (mantissa + (mantissa & 1)) >> 1;
+    return mantissa;  // a carry makes it the smallest normal
+  }
+  // Half up is wrong only for a true midpoint above an even value.
+  if (low <= 1 && e >= format.tie_low && e <= format.tie_high &&
+      (mantissa & 3) == 1 && mantissa << shift == high) {
+    mantissa &= ~UINT64_C(1);
+  }
+  mantissa = (mantissa + (mantissa & 1)) >> 1;
+  // The hidden one adds 1 to the field, a carry one more.
+  uint64_t bits = ((uint64_t)(field - 1) << width) + mantissa;
+  return bits < infinity ? bits : infinity;
+}
+
+static double f64_of(uint64_t bits) {
+  double value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+static float f32_of(uint64_t bits) {
+  uint32_t narrow = (uint32_t)bits;
+  float value;
+  memcpy(&value, &narrow, sizeof value);
+  return value;
+}
+
+double fc_eisel_lemire_f64(uint64_t digits, int64_t exponent) {
+  return f64_of(eisel_lemire(digits, exponent, kF64));
+}
+
+float fc_eisel_lemire_f32(uint64_t digits, int64_t exponent) {
+  return f32_of(eisel_lemire(digits, exponent, kF32));
+}
+
+// ---------------------------------------------------------------------------
+// More than 19 digits
+
+fc_digits_t fc_decimal_digits(const fc_decimal_t *decimal) {
+  fc_digits_t out = {0};
+  const char *p = decimal->begin + decimal->negative;
+  const char *dot = memchr(p, '.', (size_t)(decimal->end - p));
+  // The power of ten of the digit after `p`, were p at the end.
+  int64_t power = decimal->exponent + (decimal->end - p) - (dot != NULL);
+  int count = 0;
+  out.exponent = power;
+  for (; p < decimal->end; p++) {
+    if (p == dot) continue;
+    power--;
+    unsigned digit = (unsigned)(*p - '0');
+    if (digit) out.lowest = power;
+    if (count == 0 && digit == 0) continue;
+    if (count < 19) {
+      out.digits = out.digits * 10 + digit;
+      out.exponent = power;
+      count++;
+    } else if (digit) {
+      out.more = true;
+    }
+  }
+  return out;
+}
+
+// The value of f64 or f32 bits below infinity, as mantissa * 2^*exponent.
+static uint64_t take_apart(uint64_t bits, binary_format_t format,
+                           int *exponent) {
+  int field = (int)(bits >> format.mantissa_bits);
+  uint64_t hidden = UINT64_C(1) << format.mantissa_bits;
+  uint64_t fraction = bits & (hidden - 1);
+  *exponent = (field ? field : 1) - format.bias - format.mantissa_bits;
+  return field ? fraction | hidden : fraction;
+}
+
+static uint64_t long_bits(const fc_decimal_t *decimal, binary_format_t format) {
+  fc_digits_t cut = fc_decimal_digits(decimal);
+  uint64_t low = eisel_lemire(cut.digits, cut.exponent, format);
+  if (!cut.more) return low;
+  uint64_t high = eisel_lemire(cut.digits + 1, cut.exponent, format);
+  if (low == high) return low;
+  // The value lies between two neighbours: which side of their midpoint?
+  int exponent;
+  uint64_t mantissa = take_apart(low, format, &exponent);
+  int order = fc_decimal_compare(decimal, 2 * mantissa + 1, exponent - 1);
+  if (order == 0) order = mantissa & 1 ? 1 : -1;
+  return low + (order > 0);
+}
+
+double fc_decimal_long_f64(const fc_decimal_t *decimal) {
+  return f64_of(long_bits(decimal, kF64));
+}
+
+float fc_decimal_long_f32(const fc_decimal_t *decimal) {
+  return f32_of(long_bits(decimal, kF32));
+}
+
+// ---------------------------------------------------------------------------
+// Big integers
+
+// Both sides of a comparison stay below 2^4096: 800 digits (2658 bits) times
+// 2^1080, or 55 bits times 10^(342 + 800) (3794 bits) times a small power.
+#define WORDS_MAX 66
+
+typedef struct big_t {
+  size_t size;  // words in use
+  uint64_t words[WORDS_MAX];
+} big_t;
+
+static void big_multiply_add(big_t *big, uint64_t factor, uint64_t addend) {
+  uint64_t carry = addend;
+  for (size_t i = 0; i < big->size; i++) {
+    unsigned __int128 product =
+        (unsigned __int128)big->words[i] * factor + carry;
+    big->words[i] = (uint64_t)product;
+    carry = (uint64_t)(product >> 64);
+  }
+  if (carry == 0) return;
+  FC_ASSERT(big->size < WORDS_MAX);
+  big->words[big->size++] = carry;
+}
+
+// 10^power = 5^power * 2^power; the caller sees to the second half.
+static void big_times_power_of_5(big_t *big, unsigned power) {
+  static const uint64_t kFiveTo27 = 7450580596923828125u;
+  for (; power >= 27; power -= 27) big_multiply_add(big, kFiveTo27, 0);
+  uint64_t rest = 1;
+  for (; power; power--) rest *= 5;
+  big_multiply_add(big, rest, 0);
+}
+
+static void big_shift(big_t *big, unsigned bits) {
+  unsigned words = bits / 64;
+  if (big->size == 0) return;
+  FC_ASSERT(big->size + words < WORDS_MAX);
+  memmove(big->words + words, big->words, big->size * sizeof *big->words);
+  memset(big->words, 0, words * sizeof *big->words);
+  big->size += words;
+  if (bits % 64) big_multiply_add(big, UINT64_C(1) << (bits % 64), 0);
+}
+
+static int big_compare(const big_t *a, const big_t *b) {
+  if (a->size != b->size) return a->size < b->size ? -1 : 1;
+  for (size_t i = a->size; i-- > 0;) {
+    if (a->words[i] != b->words[i]) return a->words[i] < b->words[i] ? -1 : 1;
+  }
+  return 0;
+}
+
+// Up to DIGITS_MAX significant digits. *power is of the last one taken, *more
+// is set when one that was not taken isn't 0.
+static void big_read(big_t *big, const fc_decimal_t *decimal, int64_t *power,
+                     bool *more) {
+  const char *p = decimal->begin + decimal->negative;
+  const char *dot = memchr(p, '.', (size_t)(decimal->end - p));
+  int64_t at = decimal->exponent + (decimal->end - p) - (dot != NULL);
+  uint64_t chunk = 0;
+  unsigned chunk_digits = 0, count = 0;
+  big->size = 0;
+  *more = false;
+  *power = 0;
+  for (; p < decimal->end; p++) {
+    if (p == dot) continue;
+    at--;
+    if (count == 0 && *p == '0') continue;
+    if (count == DIGITS_MAX) {
+      if (*p == '0') continue;
+      *more = true;
+      break;
+    }
+    chunk = chunk * 10 + (uint64_t)(*p - '0');
+    *power = at;
+    count++;
+    if (++chunk_digits < 19) continue;
+    big_multiply_add(big, fc_u64_powers[19], chunk);
+    chunk = chunk_digits = 0;
+  }
+  if (chunk_digits) big_multiply_add(big, fc_u64_powers[chunk_digits], chunk);
+}
+
+int fc_decimal_compare(const fc_decimal_t *decimal, uint64_t mantissa,
+                       int exponent) {
+  big_t left, right;
+  int64_t power;
+  bool more;
+  big_read(&left, decimal, &power, &more);
+  right.size = mantissa != 0;
+  right.words[0] = mantissa;
+  // left * 10^power against right * 2^exponent, negative powers on the other
+  // side.
+  int64_t twos = exponent - power;
+  if (power < 0) big_times_power_of_5(&right, (unsigned)-power);
+  else big_times_power_of_5(&left, (unsigned)power);
+  if (twos < 0) big_shift(&left, (unsigned)-twos);
+  else big_shift(&right, (unsigned)twos);
+  int order = big_compare(&left, &right);
+  return order ? order : more;
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Private to core/json: a decimal literal taken apart, and its correctly
+// rounded value in any binary format. The scanning and the two usual
+// conversions are inline because the loops over arrays are made of them. Any
+// thread.
+//
+// f64: Clinger's exact case, else Eisel-Lemire as proved to need no fallback
+// for up to 19 digits (Mushtak and Lemire, "Fast Number Parsing Without
+// Fallback", 2023). More digits: both ends of the cut are converted, and if
+// they differ big integers decide. Narrow formats round the f64 once more,
+// which is safe unless it stands exactly between two of their values; then the
+// literal is compared with that point.
+#ifndef FARCALL_JSON_DECIMAL_H_
+#define FARCALL_JSON_DECIMAL_H_
+
+#include "farcall/base.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "words of text are read first byte lowest");
+
+// value = digits * 10^exponent
+typedef struct fc_decimal_t {
+  uint64_t digits;   // mod 2^64 when there are more than 19
+  int64_t exponent;  // saturates far beyond any format
+  bool negative;
+  bool long_;         // more than 19 digits, counting leading zeros
+  const char *begin;  // of the literal
+  const char *end;    // of its digits, before an exponent
+} fc_decimal_t;
+
+extern const uint64_t fc_powers_of_ten[][2];  // from 10^-342 on
+extern const uint64_t fc_u64_powers[20];
+extern const double fc_f64_powers[23];
+
+static inline bool fc_is_digit(char c) { return (unsigned char)(c - '0') < 10; }
+
+static inline uint64_t fc_load8(const char *text) {
+  uint64_t word;
+  memcpy(&word, text, 8);
+  return word;
+}
+
+// Bit 7 of every byte that isn't a digit; exact for the lowest one set.
+static inline uint64_t fc_nondigits(uint64_t word) {
+  uint64_t values = word ^ 0x3030303030303030u;
+  return (((values & 0x7F7F7F7F7F7F7F7Fu) + 0x7676767676767676u) | values) &
+         0x8080808080808080u;
+}
+
+// Eight digit values, the first (most significant) in the low byte.
+static inline uint64_t fc_eight_digits(uint64_t values) {
+  values = values * 10 + (values >> 8);
+  return ((values & 0x000000FF000000FFu) * 0x000F424000000064u +
+          ((values >> 16) & 0x000000FF000000FFu) * 0x0000271000000001u) >>
+         32;
+}
+
+// Appends the digits at `p` to *value, mod 2^64.
+static inline const char *fc_scan_digits(const char *p, const char *end,
+                                         uint64_t *value) {
+  while (FC_LIKELY(end - p >= 8)) {
+    uint64_t word = fc_load8(p);
+    uint64_t stop = fc_nondigits(word);
+    word ^= 0x3030303030303030u;
+    if (stop == 0) {
+      *value = *value * 100000000 + fc_eight_digits(word);
+      p += 8;
+      continue;
+    }
+    unsigned count = (unsigned)__builtin_ctzll(stop) >> 3;
+    if (count == 0) return p;
+    *value = *value * fc_u64_powers[count] +
+             fc_eight_digits(word << (64 - 8 * count));
+    return p + count;
+  }
+  for (; p < end && fc_is_digit(*p); p++) {
+    *value = *value * 10 + (uint64_t)(*p - '0');
+  }
+  return p;
+}
+
+// Reads the JSON number at `p`. NULL when it isn't one by RFC 8259; what
+// follows it is not looked at.
+static inline const char *fc_decimal_scan(const char *p, const char *end,
+                                          fc_decimal_t *out) {
+  out->begin = p;
+  out->negative = p < end && *p == '-';
+  p += out->negative;
+  const char *first = p;
+  uint64_t digits = 0;
+  if (FC_UNLIKELY(p == end || !fc_is_digit(*p))) return NULL;
+  if (end - p < 2 || !fc_is_digit(p[1])) {
+    digits = (uint64_t)(*p++ - '0');
+  } else {
+    if (*p == '0') return NULL;
+    p = fc_scan_digits(p, end, &digits);
+  }
+  int64_t count = p - first;
+  int64_t exponent = 0;
+  if (p < end && *p == '.') {
+    const char *fraction = ++p;
+    p = fc_scan_digits(p, end, &digits);
+    if (FC_UNLIKELY(p == fraction)) return NULL;
+    exponent = fraction - p;
+    count -= exponent;
+  }
+  out->end = p;
+  if (FC_UNLIKELY(p < end && (*p | 0x20) == 'e')) {
+    p++;
+    bool minus = p < end && *p == '-';
+    if (p < end && (*p == '-' || *p == '+')) p++;
+    if (p == end || !fc_is_digit(*p)) return NULL;
+    int64_t given = 0;
+    for (; p < end && fc_is_digit(*p); p++) {
+      if (given < INT64_C(1000000000000000)) given = given * 10 + (*p - '0');
+    }
+    exponent += minus ? -given : given;
+  }
+  out->digits = digits;
+  out->exponent = exponent;
+  out->long_ = count > 19;
+  return p;
+}
+
+// The nearest f64 or f32, ties to even, of up to 19 digits; infinite beyond the
+// range.
+double fc_eisel_lemire_f64(uint64_t digits, int64_t exponent);
+float fc_eisel_lemire_f32(uint64_t digits, int64_t exponent);
+// Of any literal.
+double fc_decimal_long_f64(const fc_decimal_t *decimal);
+float fc_decimal_long_f32(const fc_decimal_t *decimal);
+
+static inline bool fc_decimal_is_simple(const fc_decimal_t *decimal) {
+  return !decimal->long_ && decimal->digits <= UINT64_C(1) << 53 &&
+         (uint64_t)(decimal->exponent + 22) <= 44;
+}
+
+// digits and 10^|exponent| are both exact in f64, so one operation rounds once.
+static inline double fc_decimal_simple_f64(const fc_decimal_t *decimal) {
+  double value = (double)(int64_t)decimal->digits;
+  int64_t exponent = decimal->exponent;
+  value = exponent < 0 ? value / fc_f64_powers[-exponent]
+                       : value * fc_f64_powers[exponent];
+  return decimal->negative ? -value : value;
+}
+
+static inline double fc_decimal_f64(const fc_decimal_t *decimal) {
+  if (FC_LIKELY(fc_decimal_is_simple(decimal))) {
+    return fc_decimal_simple_f64(decimal);
+  }
+  double value = FC_UNLIKELY(decimal->long_)
+                     ? fc_decimal_long_f64(decimal)
+                     : fc_eisel_lemire_f64(decimal->digits, decimal->exponent);
+  return decimal->negative ? -value : value;
+}
+
+static inline float fc_decimal_f32(const fc_decimal_t *decimal) {
+  if (FC_LIKELY(fc_decimal_is_simple(decimal))) {
+    double value = fc_decimal_simple_f64(decimal);
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    // Rounding twice is rounding once, unless the f64 is a midpoint of two
+    // f32. 0 and [1e-22, 2^53 * 1e22] are clear of subnormals and infinity.
+    if (FC_LIKELY((bits & 0x1FFFFFFF) != 0x10000000)) return (float)value;
+  }
+  float value = FC_UNLIKELY(decimal->long_)
+                    ? fc_decimal_long_f32(decimal)
+                    : fc_eisel_lemire_f32(decimal->digits, decimal->exponent);
+  return decimal->negative ? -value : value;
+}
+
+// Sign of |literal| - mantissa * 2^exponent, exactly. The literal has a value
+// within f64's range (an order of magnitude to spare) and mantissa < 2^55.
+int fc_decimal_compare(const fc_decimal_t *decimal, uint64_t mantissa,
+                       int exponent);
+
+// The significant digits of a literal: the first 19 in `digits`, `more` if any
+// after them isn't 0. `lowest` is the power of ten of the last that isn't 0.
+typedef struct fc_digits_t {
+  uint64_t digits;
+  int64_t exponent;
+  int64_t lowest;
+  bool more;
+} fc_digits_t;
+
+fc_digits_t fc_decimal_digits(const fc_decimal_t *decimal);
+
+#endif  // FARCALL_JSON_DECIMAL_H_

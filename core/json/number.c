@@ -1,0 +1,506 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Number text to elements: the rules of each dtype on top of decimal.h. The
+// loops over arrays are instances of one macro, so that no element costs a call
+// through a pointer. Any thread.
+#include "json/number.h"
+
+#include "json/decimal.h"
+
+// ---------------------------------------------------------------------------
+// Narrow floats
+
+typedef struct narrow_t {
+  int mantissa_bits;  // stored
+  int bias;
+  uint16_t sign;      // the bit of it, 0: negative numbers do not exist
+  uint16_t highest;   // bits of the greatest finite value
+  uint16_t infinity;  // 0: none
+  uint16_t nan;
+  bool negative_zero;
+} narrow_t;
+
+static const narrow_t kF16 = {10, 15, 0x8000, 0x7BFF, 0x7C00, 0x7E00, true};
+static const narrow_t kBf16 = {7, 127, 0x8000, 0x7F7F, 0x7F80, 0x7FC0, true};
+static const narrow_t kF8E5M2 = {2, 15, 0x80, 0x7B, 0x7C, 0x7E, true};
+static const narrow_t kF8E4M3FN = {3, 7, 0x80, 0x7E, 0, 0x7F, true};
+static const narrow_t kF8E5M2FNUZ = {2, 16, 0x80, 0x7F, 0, 0x80, false};
+static const narrow_t kF8E4M3FNUZ = {3, 8, 0x80, 0x7F, 0, 0x80, false};
+
+static const narrow_t *narrow_of(fc_dtype_t dtype) {
+  switch (dtype) {
+    case FC_DTYPE_F16:
+      return &kF16;
+    case FC_DTYPE_BF16:
+      return &kBf16;
+    case FC_DTYPE_F8E5M2:
+      return &kF8E5M2;
+    case FC_DTYPE_F8E4M3FN:
+      return &kF8E4M3FN;
+    case FC_DTYPE_F8E5M2FNUZ:
+      return &kF8E5M2FNUZ;
+    case FC_DTYPE_F8E4M3FNUZ:
+      return &kF8E4M3FNUZ;
+    default:
+      return NULL;
+  }
+}
+
+// Sign of |literal| - |value|, where value is the f64 nearest to the literal.
+static int error_sign(const fc_decimal_t *decimal, uint64_t mantissa,
+                      int exponent) {
+  bool exact = !decimal->long_ && decimal->exponent == 0 &&
+               decimal->digits <= UINT64_C(1) << 53;
+  return exact ? 0 : fc_decimal_compare(decimal, mantissa, exponent);
+}
+
+// False when the value is beyond the greatest finite one.
+static bool round_narrow(const fc_decimal_t *decimal, const narrow_t *format,
+                         uint16_t *out) {
+  double value = fc_decimal_f64(decimal);
+  uint64_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  bits &= INT64_MAX;
+  int exponent = (int)(bits >> 52) - 1023;
+  uint16_t sign = decimal->negative ? format->sign : 0;
+  uint16_t zero = format->negative_zero ? sign : 0;
+  // Below 2^-1022 there is nothing but zero.
+  if (exponent == -1023) {
+    *out = zero;
+    return true;
+  }
+  uint64_t mantissa = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
+  int drop = 52 - format->mantissa_bits;
+  int field = exponent + format->bias;
+  if (field < 1) {
+    drop += 1 - field;
+    field = 1;
+  }
+  if (drop > 53) {
+    *out = zero;
+    return true;
+  }
+  if (field > 255) return false;
+  uint64_t kept = mantissa >> drop;
+  uint64_t rest = mantissa & ((UINT64_C(1) << drop) - 1);
+  uint64_t half = UINT64_C(1) << (drop - 1);
+  int order = rest > half ? 1 : -1;
+  if (rest == half) {
+    order = error_sign(decimal, mantissa, exponent - 52);
+    if (order == 0) order = kept & 1 ? 1 : -1;
+  }
+  // The hidden one adds 1 to the exponent field, a carry one more.
+  uint64_t result =
+      ((uint64_t)(field - 1) << format->mantissa_bits) + kept + (order > 0);
+  if (result > format->highest) return false;
+  *out = (uint16_t)(result ? result | sign : zero);
+  return true;
+}
+
+// f8E8M0FNU: powers of two from 2^-127 to 2^127, the exponent alone.
+static bool round_e8m0(const fc_decimal_t *decimal, uint8_t *out) {
+  double value = fc_decimal_f64(decimal);
+  if (!(value > 0) && (decimal->negative || decimal->digits == 0)) return false;
+  uint64_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  int field = (int)(bits >> 52) - 1023 + 127;
+  uint64_t rest = bits & ((UINT64_C(1) << 52) - 1);
+  uint64_t half = UINT64_C(1) << 51;
+  if (field < 0) {
+    *out = 0;
+    return true;
+  }
+  int order = rest > half ? 1 : -1;
+  if (rest == half) {
+    order = error_sign(decimal, rest | UINT64_C(1) << 52, field - 127 - 52);
+    if (order == 0) order = field & 1 ? 1 : -1;
+  }
+  field += order > 0;
+  if (field > 254) return false;
+  *out = (uint8_t)field;
+  return true;
+}
+
+// ---------------------------------------------------------------------------
+// Failing
+
+// A literal can be megabytes; its head says which one it is.
+static fc_str_t head(fc_str_t literal, const char **out_ellipsis) {
+  const size_t limit = 40;
+  *out_ellipsis = literal.size > limit ? "\xE2\x80\xA6" : "";
+  return fc_str_make(literal.data, literal.size > limit ? limit : literal.size);
+}
+
+static bool is_integer(const fc_dtype_info_t *info) {
+  return info->class_ == FC_DTYPE_CLASS_INT ||
+         info->class_ == FC_DTYPE_CLASS_SINT ||
+         info->class_ == FC_DTYPE_CLASS_UINT ||
+         info->class_ == FC_DTYPE_CLASS_INDEX;
+}
+
+static uint64_t magnitude_limit(const fc_dtype_info_t *info, bool negative) {
+  if (info->class_ == FC_DTYPE_CLASS_BOOL) return !negative;
+  if (info->class_ == FC_DTYPE_CLASS_UINT) {
+    return negative ? 0 : UINT64_MAX >> (64 - info->bits);
+  }
+  return (UINT64_MAX >> (65 - info->bits)) + negative;
+}
+
+static double greatest_float(fc_dtype_t dtype) {
+  const narrow_t *format = narrow_of(dtype);
+  if (dtype == FC_DTYPE_F64) return 0x1.fffffffffffffp1023;
+  if (dtype == FC_DTYPE_F32) return 0x1.fffffep127;
+  if (!format) return 0x1p127;
+  int field = format->highest >> format->mantissa_bits;
+  unsigned hidden = 1u << format->mantissa_bits;
+  double value = hidden | (format->highest & (hidden - 1));
+  for (int e = field - format->bias - format->mantissa_bits; e > 0; e--) {
+    value *= 2;
+  }
+  for (int e = field - format->bias - format->mantissa_bits; e < 0; e++) {
+    value /= 2;
+  }
+  return value;
+}
+
+static fc_status_t fail_range(fc_str_t literal, fc_dtype_t dtype,
+                              fc_error_t *err) {
+  const fc_dtype_info_t *info = fc_dtype_info(dtype);
+  const char *ellipsis;
+  fc_str_t shown = head(literal, &ellipsis);
+  fc_status_t status =
+      fc_fail(err, FC_CODE_OUT_OF_RANGE, "%.*s%s does not fit %s",
+              FC_STR_ARG(shown), ellipsis, info->text);
+  if (!err) return status;
+  fc_error_got(err, literal);
+  if (info->class_ == FC_DTYPE_CLASS_BOOL) {
+    fc_error_expected(err, "true, false, 0 or 1");
+  } else if (is_integer(info)) {
+    uint64_t low = magnitude_limit(info, true);
+    fc_error_expected(err, "%s in [%s%llu,%llu]", info->text, low ? "-" : "",
+                      (unsigned long long)low,
+                      (unsigned long long)magnitude_limit(info, false));
+  } else {
+    char text[FC_NUMBER_CHARS_MAX];
+    double greatest = greatest_float(dtype);
+    float single = (float)greatest;
+    bool wide = dtype == FC_DTYPE_F64;
+    char *end =
+        fc_number_print(wide ? FC_DTYPE_F64 : FC_DTYPE_F32,
+                        wide ? (void *)&greatest : (void *)&single, text);
+    bool is_signed = dtype != FC_DTYPE_F8E8M0FNU;
+    fc_error_expected(err, "%s in [%s%.*s,%.*s]", info->text,
+                      is_signed ? "-" : "", is_signed ? (int)(end - text) : 0,
+                      text, (int)(end - text), text);
+  }
+  return status;
+}
+
+static fc_status_t fail_type(fc_str_t text, const char *complaint,
+                             fc_dtype_t dtype, fc_error_t *err) {
+  const fc_dtype_info_t *info = fc_dtype_info(dtype);
+  const char *ellipsis;
+  fc_str_t shown = head(text, &ellipsis);
+  fc_status_t status =
+      fc_fail(err, FC_CODE_TYPE_MISMATCH, "%.*s%s is %s, %s wanted",
+              FC_STR_ARG(shown), ellipsis, complaint, info->text);
+  fc_error_expected(err, "%s", info->text);
+  fc_error_got(err, text);
+  return status;
+}
+
+// ---------------------------------------------------------------------------
+// One literal
+
+typedef enum whole_t { WHOLE, FRACTION, TOO_LARGE } whole_t;
+
+// Digits only, so exact up to 64 bits.
+static whole_t read_plain(fc_str_t digits, uint64_t *out) {
+  uint64_t value = 0;
+  for (size_t i = 0; i < digits.size; i++) {
+    unsigned digit = (unsigned)(digits.data[i] - '0');
+    if (__builtin_mul_overflow(value, 10, &value) ||
+        __builtin_add_overflow(value, digit, &value)) {
+      return TOO_LARGE;
+    }
+  }
+  *out = value;
+  return WHOLE;
+}
+
+// With a fraction or an exponent: whole values up to 2^53.
+static whole_t read_scaled(const fc_decimal_t *decimal, uint64_t *out) {
+  fc_digits_t cut = fc_decimal_digits(decimal);
+  *out = 0;
+  if (cut.digits == 0) return WHOLE;
+  if (cut.lowest < 0) return FRACTION;
+  if (cut.more || cut.exponent > 18) return TOO_LARGE;
+  for (; cut.exponent < 0; cut.exponent++) cut.digits /= 10;
+  for (; cut.exponent > 0; cut.exponent--) {
+    if (__builtin_mul_overflow(cut.digits, 10, &cut.digits)) return TOO_LARGE;
+  }
+  *out = cut.digits;
+  return cut.digits <= UINT64_C(1) << 53 ? WHOLE : TOO_LARGE;
+}
+
+static fc_status_t parse_integer(fc_str_t literal, const fc_decimal_t *decimal,
+                                 fc_dtype_t dtype, void *out, fc_error_t *err) {
+  const fc_dtype_info_t *info = fc_dtype_info(dtype);
+  fc_str_t digits = {literal.data + decimal->negative,
+                     literal.size - decimal->negative};
+  bool plain = decimal->end == literal.data + literal.size &&
+               !memchr(digits.data, '.', digits.size);
+  uint64_t value = 0;
+  whole_t whole =
+      plain ? read_plain(digits, &value) : read_scaled(decimal, &value);
+  if (whole == FRACTION) {
+    return fail_type(literal, "not a whole number", dtype, err);
+  }
+  if (whole == TOO_LARGE || value > magnitude_limit(info, decimal->negative)) {
+    return fail_range(literal, dtype, err);
+  }
+  if (decimal->negative) value = 0 - value;
+  memcpy(out, &value, info->size);
+  return FC_OK;
+}
+
+// False: out of range.
+static bool parse_float(const fc_decimal_t *decimal, fc_dtype_t dtype,
+                        void *out) {
+  uint16_t bits;
+  uint8_t exponent;
+  if (dtype == FC_DTYPE_F64) {
+    double value = fc_decimal_f64(decimal);
+    memcpy(out, &value, sizeof value);
+    return !__builtin_isinf(value);
+  }
+  if (dtype == FC_DTYPE_F32) {
+    float value = fc_decimal_f32(decimal);
+    memcpy(out, &value, sizeof value);
+    return !__builtin_isinf(value);
+  }
+  if (dtype == FC_DTYPE_F8E8M0FNU) {
+    if (!round_e8m0(decimal, &exponent)) return false;
+    memcpy(out, &exponent, 1);
+    return true;
+  }
+  if (!round_narrow(decimal, narrow_of(dtype), &bits)) return false;
+  memcpy(out, &bits, fc_dtype_info(dtype)->size);
+  return true;
+}
+
+fc_status_t fc_number_parse(fc_str_t literal, fc_dtype_t dtype, void *out,
+                            fc_error_t *err) {
+  const fc_dtype_info_t *info = fc_dtype_info(dtype);
+  const char *end = literal.data + literal.size;
+  fc_decimal_t decimal;
+  if (literal.size == 0 ||
+      fc_decimal_scan(literal.data, end, &decimal) != end) {
+    const char *ellipsis;
+    fc_str_t shown = head(literal, &ellipsis);
+    return fc_fail(err, FC_CODE_JSON_SYNTAX, "'%.*s%s' is not a JSON number",
+                   FC_STR_ARG(shown), ellipsis);
+  }
+  if (is_integer(info) || info->class_ == FC_DTYPE_CLASS_BOOL) {
+    return parse_integer(literal, &decimal, dtype, out, err);
+  }
+  if (info->class_ != FC_DTYPE_CLASS_FLOAT) {
+    return fail_type(literal, "a number", dtype, err);
+  }
+  if (!parse_float(&decimal, dtype, out))
+    return fail_range(literal, dtype, err);
+  return FC_OK;
+}
+
+fc_status_t fc_number_parse_special(fc_str_t text, fc_dtype_t dtype, void *out,
+                                    fc_error_t *err) {
+  bool nan = fc_str_equal(text, FC_STR("NaN"));
+  bool negative = fc_str_equal(text, FC_STR("-Infinity"));
+  bool infinite = negative || fc_str_equal(text, FC_STR("Infinity"));
+  const fc_dtype_info_t *info = fc_dtype_info(dtype);
+  if (info->class_ != FC_DTYPE_CLASS_FLOAT || !(nan || infinite)) {
+    return fail_type(text, "text", dtype, err);
+  }
+  if (dtype == FC_DTYPE_F64) {
+    uint64_t bits = (nan ? UINT64_C(0x7FF8) : UINT64_C(0x7FF0)) << 48 |
+                    (uint64_t)negative << 63;
+    memcpy(out, &bits, sizeof bits);
+    return FC_OK;
+  }
+  if (dtype == FC_DTYPE_F32) {
+    uint32_t bits = (nan ? 0x7FC00000u : 0x7F800000u) | (uint32_t)negative
+                                                            << 31;
+    memcpy(out, &bits, sizeof bits);
+    return FC_OK;
+  }
+  const narrow_t *format = narrow_of(dtype);
+  uint16_t bits = format ? format->nan : 0xFF;  // of f8E8M0FNU
+  if (infinite) {
+    if (!format || !format->infinity) return fail_range(text, dtype, err);
+    bits = format->infinity | (negative ? format->sign : 0);
+  }
+  memcpy(out, &bits, info->size);
+  return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+// Runs
+
+// Each reader takes one plain literal that does not reach `end`, and returns
+// where it ends, NULL if it isn't plain.
+
+static inline bool is_scaled(char c) { return c == '.' || (c | 0x20) == 'e'; }
+
+static inline const char *read_u64(const char *p, const char *end,
+                                   uint64_t *out) {
+  const char *first = p;
+  uint64_t value = 0;
+  if (FC_UNLIKELY(end - p < 2 || !fc_is_digit(*p))) return NULL;
+  if (!fc_is_digit(p[1])) {
+    value = (uint64_t)(*p++ - '0');
+  } else {
+    if (FC_UNLIKELY(*p == '0')) return NULL;
+    p = fc_scan_digits(p, end, &value);
+    if (FC_UNLIKELY(p - first > 19)) return NULL;
+  }
+  if (FC_UNLIKELY(p == end || is_scaled(*p))) return NULL;
+  *out = value;
+  return p;
+}
+
+static inline const char *read_i64(const char *p, const char *end,
+                                   int64_t *out) {
+  bool negative = p < end && *p == '-';
+  uint64_t value;
+  p = read_u64(p + negative, end, &value);
+  if (FC_UNLIKELY(!p || value > (uint64_t)INT64_MAX + negative)) return NULL;
+  *out = (int64_t)(negative ? 0 - value : value);
+  return p;
+}
+
+#define DEFINE_READ_INTEGER(name, type, wide, read_wide)                      \
+  static inline const char *name(const char *p, const char *end, type *out) { \
+    wide value = 0;                                                           \
+    p = read_wide(p, end, &value);                                            \
+    *out = (type)value;                                                       \
+    return p && *out == value ? p : NULL;                                     \
+  }
+DEFINE_READ_INTEGER(read_i8, int8_t, int64_t, read_i64)
+DEFINE_READ_INTEGER(read_i16, int16_t, int64_t, read_i64)
+DEFINE_READ_INTEGER(read_i32, int32_t, int64_t, read_i64)
+DEFINE_READ_INTEGER(read_u8, uint8_t, uint64_t, read_u64)
+DEFINE_READ_INTEGER(read_u16, uint16_t, uint64_t, read_u64)
+DEFINE_READ_INTEGER(read_u32, uint32_t, uint64_t, read_u64)
+
+static inline const char *read_f64(const char *p, const char *end,
+                                   double *out) {
+  fc_decimal_t decimal;
+  p = fc_decimal_scan(p, end, &decimal);
+  if (FC_UNLIKELY(!p || p == end)) return NULL;
+  *out = fc_decimal_f64(&decimal);
+  return FC_UNLIKELY(__builtin_isinf(*out)) ? NULL : p;
+}
+
+static inline const char *read_f32(const char *p, const char *end, float *out) {
+  fc_decimal_t decimal;
+  p = fc_decimal_scan(p, end, &decimal);
+  if (FC_UNLIKELY(!p || p == end)) return NULL;
+  *out = fc_decimal_f32(&decimal);
+  return FC_UNLIKELY(__builtin_isinf(*out)) ? NULL : p;
+}
+
+static inline const char *read_f16(const char *p, const char *end,
+                                   uint16_t *out) {
+  fc_decimal_t decimal;
+  p = fc_decimal_scan(p, end, &decimal);
+  if (FC_UNLIKELY(!p || p == end)) return NULL;
+  return round_narrow(&decimal, &kF16, out) ? p : NULL;
+}
+
+static inline const char *read_bf16(const char *p, const char *end,
+                                    uint16_t *out) {
+  fc_decimal_t decimal;
+  p = fc_decimal_scan(p, end, &decimal);
+  if (FC_UNLIKELY(!p || p == end)) return NULL;
+  return round_narrow(&decimal, &kBf16, out) ? p : NULL;
+}
+
+static inline const char *skip_space(const char *p, const char *end) {
+  while (p < end && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t')) p++;
+  return p;
+}
+
+#define DEFINE_RUN(name, type, read)                                   \
+  static size_t name(const char **cursor, const char *end, type *out,  \
+                     size_t capacity, bool *out_at_element) {          \
+    const char *p = *cursor;                                           \
+    size_t count = 0;                                                  \
+    *out_at_element = true;                                            \
+    while (count < capacity) {                                         \
+      type value;                                                      \
+      const char *next = read(p, end, &value);                         \
+      if (FC_UNLIKELY(!next)) break;                                   \
+      out[count++] = value;                                            \
+      p = *next == ',' ? next : skip_space(next, end);                 \
+      if (FC_UNLIKELY(p == end || *p != ',')) {                        \
+        p = next;                                                      \
+        *out_at_element = false;                                       \
+        break;                                                         \
+      }                                                                \
+      p++;                                                             \
+      if (p < end && (unsigned char)*p <= ' ') p = skip_space(p, end); \
+    }                                                                  \
+    *cursor = p;                                                       \
+    return count;                                                      \
+  }
+DEFINE_RUN(run_i8, int8_t, read_i8)
+DEFINE_RUN(run_i16, int16_t, read_i16)
+DEFINE_RUN(run_i32, int32_t, read_i32)
+DEFINE_RUN(run_i64, int64_t, read_i64)
+DEFINE_RUN(run_u8, uint8_t, read_u8)
+DEFINE_RUN(run_u16, uint16_t, read_u16)
+DEFINE_RUN(run_u32, uint32_t, read_u32)
+DEFINE_RUN(run_u64, uint64_t, read_u64)
+DEFINE_RUN(run_f16, uint16_t, read_f16)
+DEFINE_RUN(run_bf16, uint16_t, read_bf16)
+DEFINE_RUN(run_f32, float, read_f32)
+DEFINE_RUN(run_f64, double, read_f64)
+
+size_t fc_number_parse_run(fc_dtype_t dtype, const char **cursor,
+                           const char *end, void *out, size_t capacity,
+                           bool *out_at_element) {
+  switch (dtype) {
+    case FC_DTYPE_I8:
+    case FC_DTYPE_SI8:
+      return run_i8(cursor, end, out, capacity, out_at_element);
+    case FC_DTYPE_I16:
+    case FC_DTYPE_SI16:
+      return run_i16(cursor, end, out, capacity, out_at_element);
+    case FC_DTYPE_I32:
+    case FC_DTYPE_SI32:
+      return run_i32(cursor, end, out, capacity, out_at_element);
+    case FC_DTYPE_I64:
+    case FC_DTYPE_SI64:
+    case FC_DTYPE_INDEX:
+      return run_i64(cursor, end, out, capacity, out_at_element);
+    case FC_DTYPE_UI8:
+      return run_u8(cursor, end, out, capacity, out_at_element);
+    case FC_DTYPE_UI16:
+      return run_u16(cursor, end, out, capacity, out_at_element);
+    case FC_DTYPE_UI32:
+      return run_u32(cursor, end, out, capacity, out_at_element);
+    case FC_DTYPE_UI64:
+      return run_u64(cursor, end, out, capacity, out_at_element);
+    case FC_DTYPE_F16:
+      return run_f16(cursor, end, out, capacity, out_at_element);
+    case FC_DTYPE_BF16:
+      return run_bf16(cursor, end, out, capacity, out_at_element);
+    case FC_DTYPE_F32:
+      return run_f32(cursor, end, out, capacity, out_at_element);
+    case FC_DTYPE_F64:
+      return run_f64(cursor, end, out, capacity, out_at_element);
+    default:
+      *out_at_element = true;
+      return 0;
+  }
+}

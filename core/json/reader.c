@@ -1,0 +1,829 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The pull reader. Each call of fc_json_next consumes at most one token and
+// leaves `cursor` at the start of one it cannot finish, so a document may
+// arrive in pieces. Nothing is read at or beyond `end`. One thread at a time.
+#include "json/reader.h"
+
+#include "json/decimal.h"
+#include "json/number.h"
+#include "json/utf8.h"
+
+// What may come next.
+enum {
+  AT_VALUE,        // a value
+  AT_FIRST_VALUE,  // a value or ]
+  AT_FIRST_KEY,    // a key or }
+  AT_KEY,          // a key
+  AT_COLON,
+  AT_COMMA,  // a comma or the container's end; the end of the document
+};
+
+static const char *const kNames[] = {
+    [FC_JSON_END] = "the end of the document",
+    [FC_JSON_NEED_MORE] = "the end of the data",
+    [FC_JSON_NULL] = "null",
+    [FC_JSON_FALSE] = "false",
+    [FC_JSON_TRUE] = "true",
+    [FC_JSON_NUMBER] = "a number",
+    [FC_JSON_STRING] = "a string",
+    [FC_JSON_KEY] = "a key",
+    [FC_JSON_ARRAY_BEGIN] = "an array",
+    [FC_JSON_ARRAY_END] = "the end of an array",
+    [FC_JSON_OBJECT_BEGIN] = "an object",
+    [FC_JSON_OBJECT_END] = "the end of an object",
+};
+
+const char *fc_json_token_name(fc_json_token_t token) {
+  return (size_t)token < FC_ARRAY_COUNT(kNames) ? kNames[token] : "nothing";
+}
+
+void fc_json_reader_init(fc_json_reader_t *reader, uint32_t depth_limit,
+                         uint32_t key_limit) {
+  FC_ASSERT(depth_limit <= FC_JSON_DEPTH_MAX);
+  // Not the levels: they are set as they are entered.
+  memset(reader, 0, offsetof(fc_json_reader_t, levels));
+  reader->depth_limit = depth_limit;
+  reader->key_limit = key_limit;
+  reader->state = AT_VALUE;
+}
+
+void fc_json_reader_feed(fc_json_reader_t *reader, const char *data,
+                         size_t size, bool last) {
+  reader->base += (uint64_t)(reader->cursor - reader->begin);
+  reader->begin = reader->cursor = data;
+  reader->end = data + size;
+  reader->last = last;
+  reader->text = (fc_str_t){0};
+  // Keys of the open objects lie in the span that goes away.
+  for (uint32_t i = 0; i < reader->depth; i++) {
+    reader->levels[i].key = FC_STR("\xE2\x80\xA6");
+  }
+}
+
+// ---------------------------------------------------------------------------
+// Failing
+
+static uint64_t offset_of(const fc_json_reader_t *reader, const char *at) {
+  return reader->base + (uint64_t)(at - reader->begin);
+}
+
+static fc_status_t fail_at(const fc_json_reader_t *reader, const char *at,
+                           fc_status_t status, fc_error_t *err) {
+  if (!err) return status;
+  err->byte_offset = offset_of(reader, at);
+  return fc_json_locate(reader, status, err);
+}
+
+// The text at `at` as a message shows it: a word, or one character.
+static const char *show(const fc_json_reader_t *reader, const char *at,
+                        char out[48]) {
+  const char *end = at;
+  while (end < reader->end && end - at < 12 &&
+         ((*end | 0x20) >= 'a' && (*end | 0x20) <= 'z')) {
+    end++;
+  }
+  if (end == at) end++;
+  if ((unsigned char)*at >= 0x80) {
+    size_t length = fc_utf8_length(at, (size_t)(reader->end - at));
+    if (length) end = at + length;
+  }
+  fc_escape(out, 48, 16, fc_str_make(at, (size_t)(end - at)));
+  return out;
+}
+
+static fc_status_t fail_unexpected(const fc_json_reader_t *reader,
+                                   const char *at, const char *wanted,
+                                   fc_error_t *err) {
+  fc_status_t status;
+  char shown[48];
+  if (at == reader->end) {
+    if (offset_of(reader, at) == 0) {
+      status = fc_fail(err, FC_CODE_JSON_SYNTAX, "the document is empty");
+    } else {
+      status = fc_fail(err, FC_CODE_JSON_SYNTAX,
+                       "the document ends where %s is expected", wanted);
+    }
+    return fail_at(reader, at, status, err);
+  }
+  fc_str_t rest = fc_str_make(at, (size_t)(reader->end - at));
+  if (offset_of(reader, at) == 0 &&
+      fc_str_starts(rest, FC_STR("\xEF\xBB\xBF"))) {
+    status = fc_fail(err, FC_CODE_JSON_SYNTAX,
+                     "the document begins with a byte order mark");
+  } else if (fc_str_starts(rest, FC_STR("NaN")) ||
+             fc_str_starts(rest, FC_STR("Infinity")) ||
+             fc_str_starts(rest, FC_STR("-Infinity"))) {
+    status = fc_fail(err, FC_CODE_JSON_SYNTAX,
+                     "JSON has no bare %s: write it as a string",
+                     show(reader, at + (*at == '-'), shown));
+  } else {
+    status = fc_fail(err, FC_CODE_JSON_SYNTAX,
+                     "unexpected '%s' where %s is expected",
+                     show(reader, at, shown), wanted);
+  }
+  return fail_at(reader, at, status, err);
+}
+
+fc_status_t fc_json_locate(const fc_json_reader_t *reader, fc_status_t status,
+                           fc_error_t *err) {
+  if (!err) return status;
+  if (err->byte_offset == FC_NO_OFFSET) err->byte_offset = reader->token_offset;
+  if (!err->has_pointer) {
+    err->has_pointer = true;
+    fc_json_pointer(reader, err->pointer, sizeof err->pointer);
+  }
+  return status;
+}
+
+// ---------------------------------------------------------------------------
+// Strings
+
+// What scanning a token came to.
+typedef enum scan_t { SCAN_DONE, SCAN_NEED_MORE, SCAN_BAD } scan_t;
+
+static int hex_value(char c) {
+  if (fc_is_digit(c)) return c - '0';
+  c |= 0x20;
+  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+// Four hex digits, checked before.
+static uint32_t unit_at(const char *p) {
+  uint32_t unit = 0;
+  for (int i = 0; i < 4; i++) unit = unit << 4 | (uint32_t)hex_value(p[i]);
+  return unit;
+}
+
+// Bit 7 of each byte that ends a plain stretch: quote, backslash, control, not
+// ASCII. Exact for the lowest one set.
+static uint64_t special_bytes(uint64_t word) {
+  const uint64_t ones = UINT64_C(0x0101010101010101);
+  const uint64_t high = UINT64_C(0x8080808080808080);
+  uint64_t quote = word ^ (ones * '"');
+  uint64_t slash = word ^ (ones * '\\');
+  uint64_t found =
+      (word - ones * 0x20) | (quote - ones) | (slash - ones) | word;
+  return found & high;
+}
+
+// Reads \uXXXX at `p`. *complaint is set when it is bad.
+static scan_t scan_unit(const char *p, const char *end, const char **at,
+                        uint32_t *out) {
+  for (int i = 2; i < 6; i++) {
+    if (p + i >= end) return SCAN_NEED_MORE;
+    if (hex_value(p[i]) < 0) {
+      *at = p + i;
+      return SCAN_BAD;
+    }
+  }
+  *out = unit_at(p + 2);
+  return SCAN_DONE;
+}
+
+// *p is a backslash; leaves it after the escape.
+static scan_t scan_escape(const char **p, const char *end, const char **at,
+                          const char **complaint) {
+  const char *here = *p;
+  *at = here;
+  if (end - here < 2) return SCAN_NEED_MORE;
+  if (here[1] != 'u') {
+    *complaint = "is no escape";
+    if (!memchr("\"\\/bfnrt", here[1], 8)) return SCAN_BAD;
+    *p = here + 2;
+    return SCAN_DONE;
+  }
+  uint32_t unit, low;
+  *complaint = "is no hexadecimal digit";
+  scan_t scan = scan_unit(here, end, at, &unit);
+  if (scan != SCAN_DONE) return scan;
+  *p = here + 6;
+  if (unit < 0xD800 || unit > 0xDFFF) return SCAN_DONE;
+  *complaint = "begins a lone surrogate";
+  if (unit > 0xDBFF) return SCAN_BAD;
+  if (here + 6 == end || (here[6] == '\\' && here + 7 == end)) {
+    return SCAN_NEED_MORE;
+  }
+  if (here[6] != '\\' || here[7] != 'u') return SCAN_BAD;
+  *complaint = "is no hexadecimal digit";
+  scan = scan_unit(here + 6, end, at, &low);
+  if (scan != SCAN_DONE) return scan;
+  *complaint = "begins a lone surrogate";
+  *at = here;
+  if (low < 0xDC00 || low > 0xDFFF) return SCAN_BAD;
+  *p = here + 12;
+  return SCAN_DONE;
+}
+
+// `p` is behind the opening quote; *out_end becomes the closing one.
+static scan_t scan_string(const char *p, const char *end, bool last,
+                          const char **out_end, bool *out_escaped,
+                          const char **at, const char **complaint) {
+  *out_escaped = false;
+  for (;;) {
+    while (end - p >= 8) {
+      uint64_t special = special_bytes(fc_load8(p));
+      if (special) {
+        p += __builtin_ctzll(special) >> 3;
+        break;
+      }
+      p += 8;
+    }
+    if (p == end) return SCAN_NEED_MORE;
+    unsigned char c = (unsigned char)*p;
+    if (c == '"') {
+      *out_end = p;
+      return SCAN_DONE;
+    }
+    if (c == '\\') {
+      *out_escaped = true;
+      scan_t scan = scan_escape(&p, end, at, complaint);
+      if (scan != SCAN_DONE) return scan;
+    } else if (c < 0x20) {
+      *at = p;
+      *complaint = "is a control character";
+      return SCAN_BAD;
+    } else {
+      size_t length = fc_utf8_length(p, (size_t)(end - p));
+      *at = p;
+      *complaint = "is not UTF-8";
+      if (length == 0 && !last && end - p < 4) return SCAN_NEED_MORE;
+      if (length == 0) return SCAN_BAD;
+      p += length;
+    }
+  }
+}
+
+// `p` is the opening quote. Fills text and escaped, *out_end is behind the
+// closing quote.
+static fc_status_t read_string(fc_json_reader_t *reader, const char *p,
+                               const char **out_end, bool *need_more,
+                               fc_error_t *err) {
+  const char *close = NULL, *at = NULL, *complaint = NULL;
+  bool escaped;
+  *need_more = false;
+  scan_t scan = scan_string(p + 1, reader->end, reader->last, &close, &escaped,
+                            &at, &complaint);
+  if (scan == SCAN_NEED_MORE) {
+    if (!reader->last) {
+      *need_more = true;
+      return FC_OK;
+    }
+    fc_status_t status =
+        fc_fail(err, FC_CODE_JSON_SYNTAX, "a string without its closing quote");
+    return fail_at(reader, p, status, err);
+  }
+  if (scan == SCAN_BAD) {
+    char shown[48];
+    size_t rest = (size_t)(reader->end - at), size = 1;
+    if (*at == '\\') size = rest > 1 && at[1] == 'u' ? 6 : 2;
+    if (size > rest) size = rest;
+    fc_escape(shown, sizeof shown, 12, fc_str_make(at, size));
+    fc_status_t status = fc_fail(err, FC_CODE_JSON_SYNTAX,
+                                 "'%s' in a string %s", shown, complaint);
+    return fail_at(reader, at, status, err);
+  }
+  reader->text = fc_str_make(p + 1, (size_t)(close - p - 1));
+  reader->escaped = escaped;
+  *out_end = close + 1;
+  return FC_OK;
+}
+
+// The next character of checked escaped text, as UTF-8 in `out`. Returns how
+// many bytes it has and moves *p.
+static size_t decode_character(const char **p, char out[4]) {
+  const char *here = *p;
+  if (*here != '\\') {
+    *p = here + 1;
+    out[0] = *here;  // any byte of a sequence
+    return 1;
+  }
+  static const char kEscapes[] = "\"\"\\\\//b\bf\fn\nr\rt\t";
+  if (here[1] != 'u') {
+    *p = here + 2;
+    for (const char *pair = kEscapes; *pair; pair += 2) {
+      if (pair[0] == here[1]) out[0] = pair[1];
+    }
+    return 1;
+  }
+  uint32_t scalar = unit_at(here + 2);
+  *p = here + 6;
+  if (scalar >= 0xD800 && scalar <= 0xDBFF) {
+    scalar = 0x10000 + ((scalar - 0xD800) << 10) + (unit_at(here + 8) - 0xDC00);
+    *p = here + 12;
+  }
+  return (size_t)(fc_utf8_put(scalar, out) - out);
+}
+
+size_t fc_json_unescape(fc_str_t raw, char *out) {
+  const char *p = raw.data, *end = raw.data + raw.size;
+  char *at = out;
+  while (p < end) {
+    char piece[4];
+    size_t size = decode_character(&p, piece);
+    memcpy(at, piece, size);
+    at += size;
+  }
+  return (size_t)(at - out);
+}
+
+bool fc_json_text_is(const fc_json_reader_t *reader, fc_str_t plain) {
+  if (!reader->escaped) return fc_str_equal(reader->text, plain);
+  const char *p = reader->text.data, *end = p + reader->text.size;
+  size_t matched = 0;
+  while (p < end) {
+    char piece[4];
+    size_t size = decode_character(&p, piece);
+    if (plain.size - matched < size ||
+        memcmp(plain.data + matched, piece, size) != 0) {
+      return false;
+    }
+    matched += size;
+  }
+  return matched == plain.size;
+}
+
+// ---------------------------------------------------------------------------
+// Numbers and words
+
+// `p` is a digit or a minus. Checks the grammar byte by byte, for the place of
+// the first mistake.
+static scan_t scan_number(const char *p, const char *end, bool last,
+                          const char **out_end, const char **wanted) {
+  scan_t open = last ? SCAN_BAD : SCAN_NEED_MORE;
+  *wanted = "a digit";
+  if (*p == '-') p++;
+  *out_end = p;
+  if (p == end) return open;
+  if (!fc_is_digit(*p)) return SCAN_BAD;
+  if (*p++ != '0') {
+    while (p < end && fc_is_digit(*p)) p++;
+  } else if (p < end && fc_is_digit(*p)) {
+    *out_end = p;
+    *wanted = "no digit after a leading 0";
+    return SCAN_BAD;
+  }
+  if (p < end && *p == '.') {
+    *out_end = ++p;
+    if (p == end) return open;
+    if (!fc_is_digit(*p)) return SCAN_BAD;
+    while (p < end && fc_is_digit(*p)) p++;
+  }
+  if (p < end && (*p | 0x20) == 'e') {
+    p++;
+    if (p < end && (*p == '+' || *p == '-')) p++;
+    *out_end = p;
+    if (p == end) return open;
+    if (!fc_is_digit(*p)) return SCAN_BAD;
+    while (p < end && fc_is_digit(*p)) p++;
+  }
+  *out_end = p;
+  return p == end && !last ? SCAN_NEED_MORE : SCAN_DONE;
+}
+
+// `p` is a letter. Which of true, false and null stands there?
+static scan_t scan_word(const char *p, const char *end, const char **out_end,
+                        fc_json_token_t *out_token) {
+  static const struct {
+    fc_str_t text;
+    fc_json_token_t token;
+  } kWords[] = {
+      {{"null", 4}, FC_JSON_NULL},
+      {{"true", 4}, FC_JSON_TRUE},
+      {{"false", 5}, FC_JSON_FALSE},
+  };
+  fc_str_t rest = fc_str_make(p, (size_t)(end - p));
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kWords); i++) {
+    if (fc_str_starts(rest, kWords[i].text)) {
+      *out_end = p + kWords[i].text.size;
+      *out_token = kWords[i].token;
+      return SCAN_DONE;
+    }
+    if (fc_str_starts(kWords[i].text, rest)) return SCAN_NEED_MORE;
+  }
+  return SCAN_BAD;
+}
+
+// ---------------------------------------------------------------------------
+// Tokens
+
+static fc_json_level_t *top_level(fc_json_reader_t *reader) {
+  return &reader->levels[reader->depth - 1];
+}
+
+static void skip_space(fc_json_reader_t *reader) {
+  const char *p = reader->cursor;
+  while (p < reader->end &&
+         (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t')) {
+    p++;
+  }
+  reader->cursor = p;
+}
+
+static fc_status_t open_container(fc_json_reader_t *reader, bool is_object,
+                                  fc_error_t *err) {
+  if (reader->depth == reader->depth_limit) {
+    fc_status_t status =
+        fc_fail(err, FC_CODE_JSON_TOO_DEEP, "nested deeper than %u levels",
+                reader->depth_limit);
+    return fail_at(reader, reader->cursor, status, err);
+  }
+  reader->levels[reader->depth++] = (fc_json_level_t){.is_object = is_object};
+  reader->cursor++;
+  reader->state = is_object ? AT_FIRST_KEY : AT_FIRST_VALUE;
+  return FC_OK;
+}
+
+static void close_container(fc_json_reader_t *reader) {
+  reader->depth--;
+  reader->cursor++;
+  reader->state = AT_COMMA;
+}
+
+static fc_status_t next_key(fc_json_reader_t *reader,
+                            fc_json_token_t *out_token, fc_error_t *err) {
+  const char *end;
+  bool need_more;
+  fc_json_level_t *level = top_level(reader);
+  if (*reader->cursor != '"') {
+    return fail_unexpected(reader, reader->cursor, "a key in quotes", err);
+  }
+  FC_TRY(read_string(reader, reader->cursor, &end, &need_more, err));
+  if (need_more) {
+    *out_token = FC_JSON_NEED_MORE;
+    return FC_OK;
+  }
+  if (level->index == reader->key_limit) {
+    fc_status_t status =
+        fc_fail(err, FC_CODE_JSON_TOO_MANY_KEYS,
+                "an object with more than %u members", reader->key_limit);
+    return fail_at(reader, reader->cursor, status, err);
+  }
+  level->key = reader->text;
+  level->index++;
+  reader->cursor = end;
+  reader->state = AT_COLON;
+  *out_token = FC_JSON_KEY;
+  return FC_OK;
+}
+
+static fc_status_t next_value(fc_json_reader_t *reader,
+                              fc_json_token_t *out_token, fc_error_t *err) {
+  const char *p = reader->cursor, *end = p;
+  const char *wanted = "a value";
+  bool need_more = false;
+  scan_t scan = SCAN_DONE;
+  switch (*p) {
+    case '[':
+      *out_token = FC_JSON_ARRAY_BEGIN;
+      return open_container(reader, false, err);
+    case '{':
+      *out_token = FC_JSON_OBJECT_BEGIN;
+      return open_container(reader, true, err);
+    case '"':
+      *out_token = FC_JSON_STRING;
+      FC_TRY(read_string(reader, p, &end, &need_more, err));
+      if (need_more) scan = SCAN_NEED_MORE;
+      break;
+    case '-':
+    case '0':
+    case '1':
+    case '2':
+    case '3':
+    case '4':
+    case '5':
+    case '6':
+    case '7':
+    case '8':
+    case '9':
+      *out_token = FC_JSON_NUMBER;
+      scan = scan_number(p, reader->end, reader->last, &end, &wanted);
+      if (scan == SCAN_BAD) {
+        // A bare -Infinity is worth naming.
+        if (end < reader->end && *end == 'I') end = p;
+        return fail_unexpected(reader, end, wanted, err);
+      }
+      reader->text = fc_str_make(p, (size_t)(end - p));
+      break;
+    default:
+      scan = scan_word(p, reader->end, &end, out_token);
+      if (scan == SCAN_BAD || (scan == SCAN_NEED_MORE && reader->last)) {
+        return fail_unexpected(reader, p, wanted, err);
+      }
+      break;
+  }
+  if (scan == SCAN_NEED_MORE) {
+    *out_token = FC_JSON_NEED_MORE;
+    return FC_OK;
+  }
+  reader->cursor = end;
+  reader->state = AT_COMMA;
+  return FC_OK;
+}
+
+// What a message calls the state.
+static const char *wanted_at(const fc_json_reader_t *reader) {
+  switch (reader->state) {
+    case AT_FIRST_VALUE:
+      return "a value or ']'";
+    case AT_FIRST_KEY:
+      return "a key in quotes or '}'";
+    case AT_KEY:
+      return "a key in quotes";
+    case AT_COLON:
+      return "':'";
+    case AT_COMMA:
+      if (reader->depth == 0) return "the end of the document";
+      return reader->levels[reader->depth - 1].is_object ? "',' or '}'"
+                                                         : "',' or ']'";
+    default:
+      return "a value";
+  }
+}
+
+// Consumes punctuation until a token stands at `cursor`. *out_token is
+// FC_JSON_END or _NEED_MORE when there is none.
+static fc_status_t approach(fc_json_reader_t *reader,
+                            fc_json_token_t *out_token, fc_error_t *err) {
+  for (;;) {
+    skip_space(reader);
+    const char *p = reader->cursor;
+    if (p == reader->end) {
+      bool complete = reader->state == AT_COMMA && reader->depth == 0;
+      *out_token = FC_JSON_NEED_MORE;
+      if (!reader->last) return FC_OK;
+      *out_token = FC_JSON_END;
+      return complete ? FC_OK
+                      : fail_unexpected(reader, p, wanted_at(reader), err);
+    }
+    *out_token = FC_JSON_NULL;  // some token
+    if (reader->state == AT_COLON) {
+      if (*p != ':') return fail_unexpected(reader, p, wanted_at(reader), err);
+      reader->state = AT_VALUE;
+    } else if (reader->state == AT_COMMA) {
+      bool closes =
+          reader->depth && *p == (top_level(reader)->is_object ? '}' : ']');
+      if (closes) return FC_OK;
+      if (reader->depth == 0 || *p != ',') {
+        return fail_unexpected(reader, p, wanted_at(reader), err);
+      }
+      fc_json_level_t *level = top_level(reader);
+      if (!level->is_object) level->index++;
+      reader->state = level->is_object ? AT_KEY : AT_VALUE;
+    } else {
+      return FC_OK;
+    }
+    reader->cursor++;
+  }
+}
+
+fc_status_t fc_json_next(fc_json_reader_t *reader, fc_json_token_t *out_token,
+                         fc_error_t *err) {
+  FC_TRY(approach(reader, out_token, err));
+  if (*out_token == FC_JSON_END || *out_token == FC_JSON_NEED_MORE) {
+    return FC_OK;
+  }
+  const char *p = reader->cursor;
+  reader->token_offset = offset_of(reader, p);
+  switch (reader->state) {
+    case AT_COMMA:  // approach() left us at the end of the container
+      *out_token =
+          top_level(reader)->is_object ? FC_JSON_OBJECT_END : FC_JSON_ARRAY_END;
+      close_container(reader);
+      return FC_OK;
+    case AT_FIRST_KEY:
+      if (*p == '}') {
+        *out_token = FC_JSON_OBJECT_END;
+        close_container(reader);
+        return FC_OK;
+      }
+      return next_key(reader, out_token, err);
+    case AT_KEY:
+      return next_key(reader, out_token, err);
+    case AT_FIRST_VALUE:
+      if (*p == ']') {
+        *out_token = FC_JSON_ARRAY_END;
+        close_container(reader);
+        return FC_OK;
+      }
+      return next_value(reader, out_token, err);
+    default:
+      return next_value(reader, out_token, err);
+  }
+}
+
+fc_status_t fc_json_skip(fc_json_reader_t *reader, fc_json_token_t token,
+                         fc_error_t *err) {
+  if (token != FC_JSON_ARRAY_BEGIN && token != FC_JSON_OBJECT_BEGIN) {
+    return FC_OK;
+  }
+  FC_ASSERT(reader->last);
+  const uint32_t outside = reader->depth - 1;
+  while (reader->depth > outside) FC_TRY(fc_json_next(reader, &token, err));
+  return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+// Elements
+
+static fc_status_t mismatch(const fc_json_reader_t *reader,
+                            fc_json_token_t token, fc_dtype_t dtype,
+                            fc_error_t *err) {
+  const char *text = fc_dtype_info(dtype)->text;
+  fc_status_t status =
+      fc_fail(err, FC_CODE_TYPE_MISMATCH, "%s where %s is wanted",
+              fc_json_token_name(token), text);
+  fc_error_expected(err, "%s", text);
+  fc_error_got(err, fc_str(fc_json_token_name(token)));
+  return fc_json_locate(reader, status, err);
+}
+
+// A decimal integer, as 64-bit types accept in quotes.
+static bool is_integer_text(fc_str_t text) {
+  fc_decimal_t decimal;
+  const char *end = text.data + text.size;
+  return text.size && fc_decimal_scan(text.data, end, &decimal) == end &&
+         !memchr(text.data, '.', text.size) && decimal.end == end;
+}
+
+static bool takes_strings(fc_dtype_t dtype) {
+  const fc_dtype_info_t *info = fc_dtype_info(dtype);
+  return info->class_ == FC_DTYPE_CLASS_FLOAT ||
+         (info->bits == 64 && info->class_ != FC_DTYPE_CLASS_COMPLEX);
+}
+
+static fc_status_t read_quoted(const fc_json_reader_t *reader, fc_dtype_t dtype,
+                               void *out, fc_error_t *err) {
+  char buffer[128];
+  fc_str_t text = reader->text;
+  if (reader->escaped && text.size <= sizeof buffer) {
+    text = fc_str_make(buffer, fc_json_unescape(text, buffer));
+  }
+  bool is_float = fc_dtype_info(dtype)->class_ == FC_DTYPE_CLASS_FLOAT;
+  if (!is_float && is_integer_text(text)) {
+    return fc_number_parse(text, dtype, out, err);
+  }
+  return fc_number_parse_special(text, dtype, out, err);
+}
+
+fc_status_t fc_json_read_scalar(fc_json_reader_t *reader, fc_json_token_t token,
+                                fc_dtype_t dtype, void *out, fc_error_t *err) {
+  fc_status_t status = FC_OK;
+  if (token == FC_JSON_NUMBER) {
+    status = fc_number_parse(reader->text, dtype, out, err);
+  } else if (token == FC_JSON_STRING && takes_strings(dtype)) {
+    status = read_quoted(reader, dtype, out, err);
+  } else if (dtype == FC_DTYPE_I1 &&
+             (token == FC_JSON_TRUE || token == FC_JSON_FALSE)) {
+    *(uint8_t *)out = token == FC_JSON_TRUE;
+  } else {
+    return mismatch(reader, token, dtype, err);
+  }
+  return status ? fc_json_locate(reader, status, err) : FC_OK;
+}
+
+// Which kind of value `c` begins.
+static fc_json_token_t kind_at(char c) {
+  switch (c) {
+    case '"':
+      return FC_JSON_STRING;
+    case '[':
+      return FC_JSON_ARRAY_BEGIN;
+    case '{':
+      return FC_JSON_OBJECT_BEGIN;
+    case 't':
+      return FC_JSON_TRUE;
+    case 'f':
+      return FC_JSON_FALSE;
+    case 'n':
+      return FC_JSON_NULL;
+    default:
+      return FC_JSON_NUMBER;  // or a mistake, which reading it tells
+  }
+}
+
+static bool is_element(fc_json_token_t kind, fc_dtype_t dtype) {
+  switch (kind) {
+    case FC_JSON_NUMBER:
+      return true;
+    case FC_JSON_STRING:
+      return takes_strings(dtype);
+    case FC_JSON_TRUE:
+    case FC_JSON_FALSE:
+      return dtype == FC_DTYPE_I1;
+    default:
+      return false;
+  }
+}
+
+fc_status_t fc_json_read_elements(fc_json_reader_t *reader, fc_dtype_t dtype,
+                                  void *out, size_t capacity, size_t *out_count,
+                                  fc_json_token_t *out_stop, fc_error_t *err) {
+  FC_ASSERT(reader->depth && !top_level(reader)->is_object);
+  const size_t size = fc_dtype_size(dtype);
+  fc_json_level_t *level = top_level(reader);
+  char *at = out;
+  size_t count = 0;
+  for (;;) {
+    fc_json_token_t token;
+    FC_TRY(approach(reader, &token, err));
+    *out_count = count;
+    *out_stop = token;
+    if (token == FC_JSON_NEED_MORE) return FC_OK;
+    char next = *reader->cursor;
+    if (reader->state == AT_COMMA ||
+        (reader->state == AT_FIRST_VALUE && next == ']')) {
+      return fc_json_next(reader, out_stop, err);
+    }
+    fc_json_token_t kind = kind_at(next);
+    bool number = next == '-' || fc_is_digit(next);
+    if (kind == FC_JSON_NUMBER && !number) {
+      return fc_json_next(reader, out_stop, err);  // a mistake
+    }
+    if (!is_element(kind, dtype) || count == capacity) {
+      *out_stop = is_element(kind, dtype) ? FC_JSON_NUMBER : kind;
+      return FC_OK;
+    }
+
+    bool at_element;
+    size_t run = fc_number_parse_run(dtype, &reader->cursor, reader->end, at,
+                                     capacity - count, &at_element);
+    if (run) {
+      at += run * size;
+      count += run;
+      level->index += at_element ? run : run - 1;
+      reader->state = at_element ? AT_VALUE : AT_COMMA;
+      continue;
+    }
+
+    // One element the slow way: strings, booleans, mistakes, the span's end.
+    FC_TRY(fc_json_next(reader, out_stop, err));
+    if (*out_stop == FC_JSON_NEED_MORE) return FC_OK;
+    FC_TRY(fc_json_read_scalar(reader, *out_stop, dtype, at, err));
+    at += size;
+    count++;
+  }
+}
+
+// ---------------------------------------------------------------------------
+// Pointers
+
+typedef struct pointer_t {
+  char *at;
+  char *end;  // of the room, the terminator's byte excluded
+  bool full;
+} pointer_t;
+
+// All of the piece or, from then on, nothing.
+static void append(pointer_t *pointer, const char *piece, size_t size) {
+  if (pointer->full || (size_t)(pointer->end - pointer->at) < size) {
+    pointer->full = true;
+    return;
+  }
+  memcpy(pointer->at, piece, size);
+  pointer->at += size;
+}
+
+// Character by character, so that a cut leaves whole ones. U+0000 would end
+// the C string, so it stays as it was written.
+static void append_key(pointer_t *pointer, fc_str_t key) {
+  const char *p = key.data, *end = p + key.size;
+  while (p < end) {
+    char piece[4];
+    size_t size = 0;
+    if (*p == '\\') {
+      size = decode_character(&p, piece);
+    } else {
+      size = fc_utf8_length(p, (size_t)(end - p));
+      memcpy(piece, p, size);
+      p += size;
+    }
+    if (piece[0] == '~') append(pointer, "~0", 2);
+    else if (piece[0] == '/') append(pointer, "~1", 2);
+    else if (piece[0] == '\0') append(pointer, "\\u0000", 6);
+    else append(pointer, piece, size);
+  }
+}
+
+size_t fc_json_pointer(const fc_json_reader_t *reader, char *out,
+                       size_t capacity) {
+  if (capacity == 0) return 0;
+  pointer_t pointer = {out, out + capacity - 1, false};
+  for (uint32_t i = 0; i < reader->depth; i++) {
+    const fc_json_level_t *level = &reader->levels[i];
+    // Of a container just begun, no element was.
+    bool begun = i + 1 < reader->depth || (reader->state != AT_FIRST_VALUE &&
+                                           reader->state != AT_FIRST_KEY);
+    if (!begun) break;
+    append(&pointer, "/", 1);
+    if (level->is_object) {
+      append_key(&pointer, level->key);
+    } else {
+      char number[FC_NUMBER_CHARS_MAX];
+      char *end = fc_number_print_u64(level->index, number);
+      append(&pointer, number, (size_t)(end - number));
+    }
+  }
+  *pointer.at = '\0';
+  return (size_t)(pointer.at - out);
+}

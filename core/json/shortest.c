@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Schubfach. Both widths are the same steps; the narrow one gets by with the
+// high word of the power. Values are held times four, so that the borders of
+// the rounding interval are whole, and the lowest bit of a product says
+// "inexact", so that comparisons stay right.
+#include "json/shortest.h"
+
+#include "json/decimal.h"
+
+#define POWER_LOW (-342)
+#define POWER_EXACT_HIGH 55  // 10^55 is the last that fits 128 bits
+
+// floor(log10(2^e)), floor(log10(3/4 2^e)), floor(log2(10^e))
+static int log10_pow2(int e) { return (e * 1262611) >> 22; }
+static int log10_pow2_below(int e) { return (e * 1262611 - 524031) >> 22; }
+static int log2_pow10(int e) { return (e * 1741647) >> 19; }
+
+// Of the multiples s * 10^k and (s + 1) * 10^k around the value, or, shorter by
+// a digit, those of 10^(k + 1): the one inside [lower, upper], or the nearest.
+static inline fc_shortest_t choose(uint64_t lower, uint64_t value,
+                                   uint64_t upper, int k) {
+  uint64_t s = value / 4;
+  if (s >= 10) {
+    uint64_t tens = s / 10;
+    bool down = lower <= 40 * tens;
+    bool up = 40 * tens + 40 <= upper;
+    if (down != up) return (fc_shortest_t){tens + up, k + 1};
+  }
+  bool down = lower <= 4 * s;
+  bool up = 4 * s + 4 <= upper;
+  if (down != up) return (fc_shortest_t){s + up, k};
+  uint64_t middle = 4 * s + 2;
+  bool round_up = value > middle || (value == middle && (s & 1));
+  return (fc_shortest_t){s + round_up, k};
+}
+
+// mantissa * power >> 128, rounded to odd.
+static inline uint64_t scale_wide(uint64_t high, uint64_t low,
+                                  uint64_t mantissa) {
+  unsigned __int128 x = (unsigned __int128)low * mantissa;
+  unsigned __int128 y =
+      (unsigned __int128)high * mantissa + (uint64_t)(x >> 64);
+  return (uint64_t)(y >> 64) | ((uint64_t)y > 1);
+}
+
+fc_shortest_t fc_shortest_wide(uint64_t mantissa, int exponent, bool step_below,
+                               bool ties) {
+  int k = step_below ? log10_pow2_below(exponent) : log10_pow2(exponent);
+  int h = exponent + log2_pow10(-k) + 1;
+  const uint64_t *power = fc_powers_of_ten[-k - POWER_LOW];
+  uint64_t high = power[0], low = power[1];
+  if (-k > POWER_EXACT_HIGH) high += ++low == 0;  // round the table's floor up
+  uint64_t lower = scale_wide(high, low, (4 * mantissa - 2 + step_below) << h);
+  uint64_t value = scale_wide(high, low, 4 * mantissa << h);
+  uint64_t upper = scale_wide(high, low, (4 * mantissa + 2) << h);
+  return choose(lower + !ties, value, upper - !ties, k);
+}
+
+static inline uint64_t scale_narrow(uint64_t power, uint32_t mantissa) {
+  unsigned __int128 product = (unsigned __int128)power * mantissa;
+  uint32_t high = (uint32_t)(product >> 64);
+  return high | ((uint32_t)(product >> 32) > 1);
+}
+
+fc_shortest_t fc_shortest_narrow(uint32_t mantissa, int exponent,
+                                 bool step_below, bool ties) {
+  int k = step_below ? log10_pow2_below(exponent) : log10_pow2(exponent);
+  int h = exponent + log2_pow10(-k) + 1;
+  uint64_t power = fc_powers_of_ten[-k - POWER_LOW][0];
+  // Up, unless the high word is the whole power (10^27 is the last).
+  if (-k < 0 || -k > 27) power++;
+  uint64_t lower = scale_narrow(power, (4 * mantissa - 2 + step_below) << h);
+  uint64_t value = scale_narrow(power, 4 * mantissa << h);
+  uint64_t upper = scale_narrow(power, (4 * mantissa + 2) << h);
+  return choose(lower + !ties, value, upper - !ties, k);
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// JSON into a sink: strings, base64, numbers, nested arrays. What fits is
+// written straight into the sink's span; what might not goes through a small
+// buffer, so that a sink's limit is met to the byte. One thread at a time.
+#include "json/writer.h"
+
+#include "json/number.h"
+#include "json/utf8.h"
+
+static fc_status_t put(fc_sink_t *sink, const char *data, const char *end,
+                       fc_error_t *err) {
+  return fc_sink_put(sink, fc_str_make(data, (size_t)(end - data)), err);
+}
+
+// ---------------------------------------------------------------------------
+// Strings
+
+bool fc_json_is_utf8(fc_str_t text) {
+  for (size_t i = 0; i < text.size;) {
+    size_t length = fc_utf8_length(text.data + i, text.size - i);
+    if (length == 0) return false;
+    i += length;
+  }
+  return true;
+}
+
+static fc_str_t escape(unsigned char byte, char scratch[6]) {
+  static const char kHex[] = "0123456789abcdef";
+  switch (byte) {
+    case '"':
+      return FC_STR("\\\"");
+    case '\\':
+      return FC_STR("\\\\");
+    case '\b':
+      return FC_STR("\\b");
+    case '\f':
+      return FC_STR("\\f");
+    case '\n':
+      return FC_STR("\\n");
+    case '\r':
+      return FC_STR("\\r");
+    case '\t':
+      return FC_STR("\\t");
+    default:
+      break;
+  }
+  if (byte >= 0x80) return FC_STR("\xEF\xBF\xBD");
+  memcpy(scratch, "\\u00", 4);
+  scratch[4] = kHex[byte >> 4];
+  scratch[5] = kHex[byte & 15];
+  return fc_str_make(scratch, 6);
+}
+
+// The bytes at the front of `text` that need no escape.
+static size_t plain_size(fc_str_t text) {
+  size_t i = 0;
+  while (i < text.size) {
+    unsigned char byte = (unsigned char)text.data[i];
+    if (byte < 0x20 || byte == '"' || byte == '\\') return i;
+    size_t length = fc_utf8_length(text.data + i, text.size - i);
+    if (length == 0) return i;
+    i += length;
+  }
+  return i;
+}
+
+fc_status_t fc_json_write_string(fc_sink_t *sink, fc_str_t text,
+                                 fc_error_t *err) {
+  FC_TRY(fc_sink_put(sink, FC_STR("\""), err));
+  while (text.size) {
+    size_t plain = plain_size(text);
+    FC_TRY(fc_sink_put(sink, fc_str_make(text.data, plain), err));
+    text = fc_str_make(text.data + plain, text.size - plain);
+    if (text.size == 0) break;
+    char scratch[6];
+    FC_TRY(fc_sink_put(sink, escape((unsigned char)*text.data, scratch), err));
+    text = fc_str_make(text.data + 1, text.size - 1);
+  }
+  return fc_sink_put(sink, FC_STR("\""), err);
+}
+
+// ---------------------------------------------------------------------------
+// Base64
+
+static const char kBase64[] =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+static char *encode_group(const uint8_t *data, char *out) {
+  unsigned group = (unsigned)data[0] << 16 | (unsigned)data[1] << 8 | data[2];
+  *out++ = kBase64[group >> 18];
+  *out++ = kBase64[group >> 12 & 63];
+  *out++ = kBase64[group >> 6 & 63];
+  *out++ = kBase64[group & 63];
+  return out;
+}
+
+fc_status_t fc_json_write_base64(fc_sink_t *sink, const void *data, size_t size,
+                                 fc_error_t *err) {
+  const uint8_t *bytes = data;
+  FC_TRY(fc_sink_put(sink, FC_STR("\""), err));
+  while (size >= 3) {
+    FC_TRY(fc_sink_reserve(sink, 4, err));
+    size_t groups = (size_t)(sink->end - sink->cursor) / 4;
+    if (groups > size / 3) groups = size / 3;
+    size -= 3 * groups;
+    for (; groups; groups--, bytes += 3) {
+      sink->cursor = encode_group(bytes, sink->cursor);
+    }
+  }
+  if (size) {
+    uint8_t rest[3] = {bytes[0], size > 1 ? bytes[1] : 0, 0};
+    FC_TRY(fc_sink_reserve(sink, 4, err));
+    sink->cursor = encode_group(rest, sink->cursor);
+    sink->cursor[-1] = '=';
+    if (size == 1) sink->cursor[-2] = '=';
+  }
+  return fc_sink_put(sink, FC_STR("\""), err);
+}
+
+static int base64_value(char c) {
+  if (c >= 'A' && c <= 'Z') return c - 'A';
+  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
+  if (c >= '0' && c <= '9') return c - '0' + 52;
+  return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+fc_status_t fc_base64_decode(fc_str_t text, uint8_t *out, size_t *out_size,
+                             fc_error_t *err) {
+  if (text.size % 4) {
+    return fc_fail(err, FC_CODE_BASE64,
+                   "base64 text has %zu characters, not a multiple of 4",
+                   text.size);
+  }
+  size_t padding = 0;
+  while (padding < 2 && padding < text.size &&
+         text.data[text.size - 1 - padding] == '=') {
+    padding++;
+  }
+  const size_t significant = text.size - padding;
+  uint8_t *at = out;
+  uint32_t group = 0;
+  for (size_t i = 0; i < significant; i++) {
+    int value = base64_value(text.data[i]);
+    if (value < 0) {
+      char shown[16];
+      fc_escape(shown, sizeof shown, 1, fc_str_make(text.data + i, 1));
+      return fc_fail(err, FC_CODE_BASE64, "'%s' at %zu is not base64", shown,
+                     i);
+    }
+    group = group << 6 | (uint32_t)value;
+    if (i % 4 != 3) continue;
+    *at++ = (uint8_t)(group >> 16);
+    *at++ = (uint8_t)(group >> 8);
+    *at++ = (uint8_t)group;
+    group = 0;
+  }
+  // The bits that the last character has too many are zero, or two texts
+  // would be one value (RFC 4648 3.5).
+  unsigned spare = padding == 2 ? 4 : padding == 1 ? 2 : 0;
+  if (group & ((1u << spare) - 1)) {
+    return fc_fail(err, FC_CODE_BASE64,
+                   "the last base64 character before the padding, at %zu, has "
+                   "bits that no byte takes",
+                   significant - 1);
+  }
+  group >>= spare;
+  if (padding == 1) *at++ = (uint8_t)(group >> 8);
+  if (padding) *at++ = (uint8_t)group;
+  *out_size = (size_t)(at - out);
+  return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+// Numbers
+
+fc_status_t fc_json_write_i64(fc_sink_t *sink, int64_t value, fc_error_t *err) {
+  char text[FC_NUMBER_CHARS_MAX];
+  return put(sink, text, fc_number_print_i64(value, text), err);
+}
+
+fc_status_t fc_json_write_u64(fc_sink_t *sink, uint64_t value,
+                              fc_error_t *err) {
+  char text[FC_NUMBER_CHARS_MAX];
+  return put(sink, text, fc_number_print_u64(value, text), err);
+}
+
+static bool is_quoted(fc_dtype_t dtype, bool int_strings) {
+  return int_strings && (dtype == FC_DTYPE_I64 || dtype == FC_DTYPE_SI64 ||
+                         dtype == FC_DTYPE_UI64 || dtype == FC_DTYPE_INDEX);
+}
+
+fc_status_t fc_json_write_element(fc_sink_t *sink, fc_dtype_t dtype,
+                                  const void *element, bool int_strings,
+                                  fc_error_t *err) {
+  char text[FC_NUMBER_CHARS_MAX + 2];
+  char *end = text;
+  bool quoted = is_quoted(dtype, int_strings);
+  if (quoted) *end++ = '"';
+  end = fc_number_print(dtype, element, end);
+  if (quoted) *end++ = '"';
+  return put(sink, text, end, err);
+}
+
+// ---------------------------------------------------------------------------
+// Arrays
+
+// The innermost dim, `stride` in bytes.
+static fc_status_t write_row(fc_sink_t *sink, fc_dtype_t dtype,
+                             const char *elements, ptrdiff_t stride,
+                             size_t count, bool int_strings, fc_error_t *err) {
+  bool quoted = is_quoted(dtype, int_strings);
+  FC_TRY(fc_sink_put(sink, FC_STR("["), err));
+  for (size_t i = 0; i < count;) {
+    if (i) FC_TRY(fc_sink_put(sink, FC_STR(","), err));
+    size_t room = (size_t)(sink->end - sink->cursor) / FC_NUMBER_CHARS_MAX;
+    const char *at = elements + (ptrdiff_t)i * stride;
+    if (quoted || room == 0) {
+      FC_TRY(fc_json_write_element(sink, dtype, at, int_strings, err));
+      i++;
+      continue;
+    }
+    size_t run = room < count - i ? room : count - i;
+    sink->cursor = fc_number_print_run(dtype, at, stride, run, sink->cursor);
+    i += run;
+  }
+  return fc_sink_put(sink, FC_STR("]"), err);
+}
+
+fc_status_t fc_json_write_array(fc_sink_t *sink, fc_dtype_t dtype, int32_t rank,
+                                const int64_t *shape, const int64_t *strides,
+                                const void *data, bool int_strings,
+                                fc_error_t *err) {
+  FC_ASSERT(rank >= 0 && rank <= FC_RANK_MAX);
+  if (rank == 0) {
+    return fc_json_write_element(sink, dtype, data, int_strings, err);
+  }
+  const ptrdiff_t element_size = (ptrdiff_t)fc_dtype_size(dtype);
+  ptrdiff_t steps[FC_RANK_MAX];  // bytes
+  ptrdiff_t dense = element_size;
+  for (int32_t i = rank - 1; i >= 0; i--) {
+    steps[i] = strides ? (ptrdiff_t)strides[i] * element_size : dense;
+    dense *= (ptrdiff_t)shape[i];
+  }
+  // Nothing is nested below a dim of 0: that one is the innermost.
+  int32_t last = 0;
+  while (last < rank - 1 && shape[last] != 0) last++;
+  if (shape[last] == 0) memset(steps, 0, sizeof steps);  // data may be NULL
+
+  int64_t index[FC_RANK_MAX] = {0};
+  const char *at = data;
+  int32_t dim = 0;
+  for (;;) {
+    for (; dim < last; dim++) {
+      index[dim] = 0;
+      FC_TRY(fc_sink_put(sink, FC_STR("["), err));
+    }
+    FC_TRY(write_row(sink, dtype, at, steps[last], (size_t)shape[last],
+                     int_strings, err));
+    // Up to the nearest dim with another element.
+    while (dim > 0) {
+      dim--;
+      if (++index[dim] < shape[dim]) break;
+      at -= (index[dim] - 1) * steps[dim];
+      FC_TRY(fc_sink_put(sink, FC_STR("]"), err));
+      if (dim == 0) return FC_OK;
+    }
+    if (last == 0) return FC_OK;
+    at += steps[dim];
+    FC_TRY(fc_sink_put(sink, FC_STR(","), err));
+    dim++;
+  }
+}
