@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Finds the parts of a .vmfb (IREE runtime/src/iree/vm/bytecode/archive.c). Of
+// ZIP only the local header is looked at: the compiler writes one stored entry,
+// and what its central directory says is of no use here. Any thread.
+#include "module/vm/archive.h"
+
+#include "module/vm/load.h"
+
+#define ZIP_MAGIC 0x04034B50u
+#define ZIP_HEADER 30
+#define ZIP_NAME_SIZE 26
+#define ZIP_EXTRA_SIZE 28
+#define SIZE_PREFIX 4
+#define IDENTIFIER 4         // offset in the flatbuffer
+#define RODATA_ALIGNMENT 64  // counted from the start of the file
+
+static fc_status_t refuse(fc_error_t *err, size_t offset, const char *text,
+                          size_t size) {
+  fc_fail(err, FC_CODE_VMFB_INVALID, "%s at byte %zu passes the end of %zu",
+          text, offset, size);
+  if (err) err->byte_offset = offset;
+  return FC_INVALID_ARGUMENT;
+}
+
+bool fc_vm_archive_sniff(const uint8_t *data, size_t size) {
+  if (size >= ZIP_HEADER && fc_vm_load_u32(data) == ZIP_MAGIC) return true;
+  return size >= SIZE_PREFIX + IDENTIFIER + 4 &&
+         !memcmp(data + SIZE_PREFIX + IDENTIFIER, "IREE", 4);
+}
+
+fc_status_t fc_vm_archive_parse(const uint8_t *data, size_t size,
+                                fc_vm_archive_t *out_archive, fc_error_t *err) {
+  size_t prefix = 0;
+  if (size >= 4 && fc_vm_load_u32(data) == ZIP_MAGIC) {
+    if (size < ZIP_HEADER) return refuse(err, 0, "the ZIP header", size);
+    prefix = (size_t)ZIP_HEADER + fc_vm_load_u16(data + ZIP_NAME_SIZE) +
+             fc_vm_load_u16(data + ZIP_EXTRA_SIZE);
+  }
+  if (prefix > size || size - prefix < SIZE_PREFIX) {
+    return refuse(err, prefix, "the flatbuffer's size", size);
+  }
+  size_t begin = prefix + SIZE_PREFIX;
+  size_t length = fc_vm_load_u32(data + prefix);
+  if (length > size - begin) return refuse(err, begin, "the flatbuffer", size);
+  if (length < IDENTIFIER + 4 || memcmp(data + begin + IDENTIFIER, "IREE", 4)) {
+    fc_fail(err, FC_CODE_VMFB_INVALID,
+            "no flatbuffer with the identifier IREE at byte %zu", begin);
+    if (err) err->byte_offset = begin;
+    return FC_INVALID_ARGUMENT;
+  }
+  size_t rodata;
+  if (!fc_size_align(begin + length, RODATA_ALIGNMENT, &rodata) ||
+      rodata > size) {
+    rodata = size;  // nothing follows; a segment that says so is refused
+  }
+  *out_archive = (fc_vm_archive_t){.data = data,
+                                   .size = size,
+                                   .flatbuffer = begin,
+                                   .flatbuffer_size = length,
+                                   .rodata = rodata};
+  return FC_OK;
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The container of a .vmfb: an optional ZIP local header, a size-prefixed
+// flatbuffer, then external read-only data. Finds the parts, reads none of them.
+#ifndef FARCALL_CORE_MODULE_VM_ARCHIVE_H_
+#define FARCALL_CORE_MODULE_VM_ARCHIVE_H_
+
+#include "farcall/base.h"
+
+typedef struct fc_vm_archive_t {
+  const uint8_t *data;  // the whole file, borrowed
+  size_t size;
+  size_t flatbuffer;  // offset of the flatbuffer, after its size prefix
+  size_t flatbuffer_size;
+  size_t rodata;  // offset that external segments count from; <= size
+} fc_vm_archive_t;
+
+// True for a ZIP local header or a flatbuffer with IREE's identifier.
+bool fc_vm_archive_sniff(const uint8_t *data, size_t size);
+
+// FC_CODE_VMFB_INVALID, with the byte offset, when a part passes the end.
+fc_status_t fc_vm_archive_parse(const uint8_t *data, size_t size,
+                                fc_vm_archive_t *out_archive,
+                                fc_error_t *err) FC_MUST_CHECK;
+
+#endif  // FARCALL_CORE_MODULE_VM_ARCHIVE_H_

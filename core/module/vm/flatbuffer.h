@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A reader of flatbuffers that checks every access against the buffer, so that
+// hostile bytes need no pass of their own. Used at load time only. Positions are
+// offsets from the start of the buffer; every failure is FC_CODE_VMFB_INVALID
+// with the byte offset in the buffer and `what`, the path of the field.
+#ifndef FARCALL_CORE_MODULE_VM_FLATBUFFER_H_
+#define FARCALL_CORE_MODULE_VM_FLATBUFFER_H_
+
+#include "farcall/base.h"
+
+typedef struct fc_fb_t {
+  const uint8_t *data;  // borrowed
+  uint32_t size;
+} fc_fb_t;
+
+// A table whose extent and vtable lie in the buffer. Zeroed: absent, every
+// field of it is absent too.
+typedef struct fc_fb_table_t {
+  fc_fb_t buffer;
+  uint32_t position;
+  uint32_t size;  // bytes of the inline part
+  uint32_t vtable;
+  uint32_t slot_count;
+} fc_fb_table_t;
+
+// `count` elements of `stride` bytes at `position`, inside the buffer.
+typedef struct fc_fb_vector_t {
+  fc_fb_t buffer;
+  uint32_t position;
+  uint32_t count;
+} fc_fb_vector_t;
+
+fc_status_t fc_fb_root(fc_fb_t buffer, fc_fb_table_t *out_table,
+                       fc_error_t *err) FC_MUST_CHECK;
+bool fc_fb_has(const fc_fb_table_t *table, uint32_t slot);
+
+// Absent fields read as `fallback`.
+fc_status_t fc_fb_u8(const fc_fb_table_t *table, uint32_t slot,
+                     const char *what, uint8_t fallback, uint8_t *out,
+                     fc_error_t *err) FC_MUST_CHECK;
+fc_status_t fc_fb_u32(const fc_fb_table_t *table, uint32_t slot,
+                      const char *what, uint32_t fallback, uint32_t *out,
+                      fc_error_t *err) FC_MUST_CHECK;
+fc_status_t fc_fb_u64(const fc_fb_table_t *table, uint32_t slot,
+                      const char *what, uint64_t fallback, uint64_t *out,
+                      fc_error_t *err) FC_MUST_CHECK;
+
+// Absent fields read as zeroed.
+fc_status_t fc_fb_string(const fc_fb_table_t *table, uint32_t slot,
+                         const char *what, fc_str_t *out,
+                         fc_error_t *err) FC_MUST_CHECK;
+fc_status_t fc_fb_table(const fc_fb_table_t *table, uint32_t slot,
+                        const char *what, fc_fb_table_t *out,
+                        fc_error_t *err) FC_MUST_CHECK;
+fc_status_t fc_fb_vector(const fc_fb_table_t *table, uint32_t slot,
+                         const char *what, uint32_t stride, fc_fb_vector_t *out,
+                         fc_error_t *err) FC_MUST_CHECK;
+// Element `index` < count of a vector of tables (stride 4).
+fc_status_t fc_fb_vector_table(const fc_fb_vector_t *vector, uint32_t index,
+                               const char *what, fc_fb_table_t *out,
+                               fc_error_t *err) FC_MUST_CHECK;
+
+#endif  // FARCALL_CORE_MODULE_VM_FLATBUFFER_H_

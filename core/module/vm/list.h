@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// !vm.list: elements of one value type, of one ref type, of any ref, or
+// variants. Numbers convert between widths as IREE's lists do; an element read
+// as the other class (integer, float) reads 0.
+#ifndef FARCALL_CORE_MODULE_VM_LIST_H_
+#define FARCALL_CORE_MODULE_VM_LIST_H_
+
+#include "module/vm/object.h"
+
+// A number with its type (a VALUE type), in its low bytes.
+typedef struct fc_vm_value_t {
+  fc_vm_type_t type;
+  union {
+    int8_t i8;
+    int16_t i16;
+    int32_t i32;
+    int64_t i64;
+    float f32;
+    double f64;
+  };
+} fc_vm_value_t;
+
+// One element as lists of refs and variants keep it. type NONE: nothing was set.
+typedef struct fc_vm_variant_t {
+  fc_vm_type_t type;  // a VALUE type; ANY_REF for an object or null; NONE
+  union {
+    int64_t bits;
+    fc_vm_object_t *object;
+  };
+} fc_vm_variant_t;
+
+typedef struct fc_vm_list_t {
+  fc_vm_object_t object;
+  fc_vm_type_t element;  // VALUE, REF, ANY_REF or VARIANT
+  uint32_t stride;
+  uint32_t count;
+  uint32_t capacity;
+  uint8_t *data;
+  struct fc_vm_list_t *next;  // in heap->lists, unless it holds numbers
+  struct fc_vm_list_t *previous;
+  struct fc_vm_list_t *next_dead;  // while it is taken apart
+} fc_vm_list_t;
+
+fc_status_t fc_vm_list_create(fc_vm_heap_t *heap, fc_vm_type_t element,
+                              uint32_t capacity, fc_vm_list_t **out,
+                              fc_error_t *err) FC_MUST_CHECK;
+
+// The list behind a ref; NULL when it is null or of another type.
+static inline fc_vm_list_t *fc_vm_list_from(fc_vm_object_t *object) {
+  return object && object->type == FC_VM_TYPE_LIST ? (fc_vm_list_t *)object
+                                                   : NULL;
+}
+
+fc_status_t fc_vm_list_reserve(fc_vm_list_t *list, uint32_t capacity,
+                               fc_error_t *err) FC_MUST_CHECK;
+// New elements are zero, null or empty.
+fc_status_t fc_vm_list_resize(fc_vm_list_t *list, uint32_t count,
+                              fc_error_t *err) FC_MUST_CHECK;
+
+// The element as a number of `type`.
+fc_status_t fc_vm_list_get(const fc_vm_list_t *list, uint32_t index,
+                           fc_vm_type_t type, fc_vm_value_t *out,
+                           fc_error_t *err) FC_MUST_CHECK;
+fc_status_t fc_vm_list_set(fc_vm_list_t *list, uint32_t index,
+                           fc_vm_value_t value, fc_error_t *err) FC_MUST_CHECK;
+// The object in an element, one reference the caller now holds: moved out or
+// counted.
+fc_status_t fc_vm_list_get_ref(fc_vm_list_t *list, uint32_t index, bool move,
+                               fc_vm_object_t **out,
+                               fc_error_t *err) FC_MUST_CHECK;
+// Takes the reference in, on success only.
+fc_status_t fc_vm_list_set_ref(fc_vm_list_t *list, uint32_t index,
+                               fc_vm_object_t *take_object,
+                               fc_error_t *err) FC_MUST_CHECK;
+// An element with the type it has; the object is borrowed.
+fc_vm_variant_t fc_vm_list_peek(const fc_vm_list_t *list, uint32_t index);
+
+#endif  // FARCALL_CORE_MODULE_VM_LIST_H_

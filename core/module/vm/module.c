@@ -1,0 +1,523 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads the flatbuffer of a .vmfb into fc_vm_module_t (IREE
+// runtime/src/iree/schemas/bytecode_module_def.fbs). Called when a module is
+// opened. Strings and code stay in the file; tables are ours.
+#include "module/vm/module.h"
+
+#include <inttypes.h>
+
+#include "module/vm/archive.h"
+#include "module/vm/flatbuffer.h"
+#include "module/vm/load.h"
+
+#define DESCRIPTOR_SIZE 20
+#define FUNCTION_COUNT_MAX 65535u
+#define CELL_COUNT_MAX 0x7FFF  // a register names a cell in 15 bits,
+#define REF_COUNT_MAX 0x3FFF   // a ref in 14
+#define GLOBAL_BYTES_MAX (64u << 20)
+#define GLOBAL_REFS_MAX (1u << 20)
+// Functions may share code; this is how much of it we are willing to read.
+#define CODE_SIZE_MAX ((uint64_t)256 << 20)
+#define REQUIREMENTS_KNOWN                                                     \
+  ((uint32_t)(FC_VM_REQUIRES_F32 | FC_VM_REQUIRES_F64 | FC_VM_REQUIRES_YIELD | \
+              FC_VM_REQUIRES_UNWIND))
+
+// Slots of BytecodeModuleDef; a union takes two.
+enum {
+  MODULE_NAME = 0,
+  MODULE_VERSION = 1,
+  MODULE_REQUIREMENTS = 2,
+  MODULE_ATTRS = 3,
+  MODULE_TYPES = 4,
+  MODULE_DEPENDENCIES = 5,
+  MODULE_IMPORTS = 6,
+  MODULE_EXPORTS = 7,
+  MODULE_SIGNATURES = 8,
+  MODULE_RODATA = 9,
+  MODULE_STATE = 11,
+  MODULE_DESCRIPTORS = 12,
+  MODULE_BYTECODE_VERSION = 13,
+  MODULE_BYTECODE = 14,
+};
+
+static fc_status_t invalid(fc_error_t *err, const char *what, uint32_t index,
+                           const char *problem) {
+  return fc_fail(err, FC_CODE_VMFB_INVALID, "%s[%" PRIu32 "]: %s", what, index,
+                 problem);
+}
+
+// Names reach JSON and logs, so they must be text.
+static bool is_utf8(fc_str_t text) {
+  size_t i = 0;
+  while (i < text.size) {
+    uint8_t lead = (uint8_t)text.data[i];
+    size_t length = lead < 0x80   ? 1
+                    : lead < 0xC2 ? 0
+                    : lead < 0xE0 ? 2
+                    : lead < 0xF0 ? 3
+                    : lead < 0xF5 ? 4
+                                  : 0;
+    if (length == 0 || length > text.size - i || lead == 0) return false;
+    for (size_t k = 1; k < length; k++) {
+      uint8_t byte = (uint8_t)text.data[i + k];
+      uint8_t low = 0x80, high = 0xBF;
+      if (k == 1 && lead == 0xE0) low = 0xA0;
+      if (k == 1 && lead == 0xED) high = 0x9F;
+      if (k == 1 && lead == 0xF0) low = 0x90;
+      if (k == 1 && lead == 0xF4) high = 0x8F;
+      if (byte < low || byte > high) return false;
+    }
+    i += length;
+  }
+  return true;
+}
+
+static fc_status_t read_name(const fc_fb_table_t *table, uint32_t slot,
+                             const char *what, fc_str_t *out, fc_error_t *err) {
+  FC_TRY(fc_fb_string(table, slot, what, out, err));
+  if (!out->size) return fc_fail(err, FC_CODE_VMFB_INVALID, "%s: empty", what);
+  if (!is_utf8(*out)) {
+    return fc_fail(err, FC_CODE_VMFB_INVALID, "%s: not UTF-8", what);
+  }
+  return FC_OK;
+}
+
+// A zeroed array for the vector's elements, NULL only when out of memory.
+static fc_status_t read_table_vector(fc_vm_module_t *module,
+                                     const fc_fb_table_t *table, uint32_t slot,
+                                     const char *what, size_t size,
+                                     fc_fb_vector_t *out_vector,
+                                     void *out_array, uint32_t *out_count,
+                                     fc_error_t *err) {
+  FC_TRY(fc_fb_vector(table, slot, what, 4, out_vector, err));
+  void *array = fc_arena_alloc_array(&module->arena, out_vector->count, size);
+  if (!array) return fc_fail_memory(err);
+  memcpy(out_array, &array, sizeof array);
+  *out_count = out_vector->count;
+  return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+// Calling conventions
+
+fc_status_t fc_vm_cconv_parse(fc_str_t text, bool spans, fc_vm_cconv_t *out,
+                              fc_error_t *err) {
+  *out = (fc_vm_cconv_t){0};
+  if (!text.size) return FC_OK;
+  if (text.data[0] != '0') {
+    return fc_fail(err, FC_CODE_VMFB_INVALID,
+                   "calling convention of an unknown version");
+  }
+  const char *split = memchr(text.data, '_', text.size);
+  size_t end = split ? (size_t)(split - text.data) : text.size;
+  fc_str_t half[2] = {fc_str_make(text.data + 1, end - 1), {0}};
+  if (split) half[1] = fc_str_make(split + 1, text.size - end - 1);
+  for (int k = 0; k < 2; k++) {
+    if (fc_str_equal(half[k], FC_STR("v"))) half[k].size = 0;
+    bool in_span = false;
+    for (size_t i = 0; i < half[k].size; i++) {
+      char c = half[k].data[i];
+      bool fits = c == 'C'   ? spans && k == 0 && !in_span
+                  : c == 'D' ? in_span && half[k].data[i - 1] != 'C'
+                             : c && strchr("iIfFr", c) != NULL;
+      if (!fits) {
+        return fc_fail(err, FC_CODE_VMFB_INVALID,
+                       "bad calling convention at character %zu", i);
+      }
+      if (c == 'C') in_span = true;
+      if (c == 'D') in_span = false;
+    }
+    if (in_span) {
+      return fc_fail(err, FC_CODE_VMFB_INVALID,
+                     "calling convention with an open span");
+    }
+  }
+  out->arguments = half[0];
+  out->results = half[1];
+  return FC_OK;
+}
+
+static fc_status_t read_attrs(fc_vm_module_t *module,
+                              const fc_fb_table_t *table, uint32_t slot,
+                              const fc_vm_attr_t **out, uint32_t *out_count,
+                              fc_error_t *err) {
+  fc_fb_vector_t vector;
+  fc_vm_attr_t *attrs;
+  FC_TRY(read_table_vector(module, table, slot, "attrs", sizeof *attrs, &vector,
+                           &attrs, out_count, err));
+  for (uint32_t i = 0; i < vector.count; i++) {
+    fc_fb_table_t attr;
+    FC_TRY(fc_fb_vector_table(&vector, i, "attrs", &attr, err));
+    FC_TRY(fc_fb_string(&attr, 0, "attrs.key", &attrs[i].key, err));
+    FC_TRY(fc_fb_string(&attr, 1, "attrs.value", &attrs[i].value, err));
+    if (!is_utf8(attrs[i].key) || !is_utf8(attrs[i].value)) {
+      return invalid(err, "attrs", i, "not UTF-8");
+    }
+  }
+  *out = attrs;
+  return FC_OK;
+}
+
+// A FunctionSignatureDef.
+static fc_status_t read_cconv(const fc_fb_table_t *signature, const char *what,
+                              uint32_t index, bool spans, fc_str_t *out_text,
+                              fc_vm_cconv_t *out, fc_error_t *err) {
+  FC_TRY(fc_fb_string(signature, 0, what, out_text, err));
+  if (fc_vm_cconv_parse(*out_text, spans, out, err) != FC_OK) {
+    char shown[80];
+    fc_escape(shown, sizeof shown, 48, *out_text);
+    return fc_fail(err, FC_CODE_VMFB_INVALID,
+                   "%s[%" PRIu32 "]: '%s' is no calling convention", what,
+                   index, shown);
+  }
+  return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+// The tables, in the order they depend on each other
+
+static fc_status_t read_head(fc_vm_module_t *module, const fc_fb_table_t *def,
+                             fc_error_t *err) {
+  uint32_t bytecode;
+  FC_TRY(fc_fb_u32(def, MODULE_BYTECODE_VERSION, "bytecode_version", 0,
+                   &bytecode, err));
+  uint32_t major = bytecode >> 16, minor = bytecode & 0xFFFF;
+  if (major < FC_VM_BYTECODE_FIRST || major > FC_VM_BYTECODE_LAST || minor) {
+    return fc_fail(err, FC_CODE_VMFB_VERSION,
+                   "bytecode %" PRIu32 ".%" PRIu32
+                   "; this farcall reads %d.0 to %d.0 (IREE 2.9 to 3.13)",
+                   major, minor, FC_VM_BYTECODE_FIRST, FC_VM_BYTECODE_LAST);
+  }
+  module->bytecode_version = bytecode;
+  FC_TRY(read_name(def, MODULE_NAME, "name", &module->name, err));
+  FC_TRY(fc_fb_u32(def, MODULE_VERSION, "version", 0, &module->version, err));
+  FC_TRY(fc_fb_u32(def, MODULE_REQUIREMENTS, "requirements", 0,
+                   &module->requirements, err));
+  if (module->requirements & ~REQUIREMENTS_KNOWN) {
+    return fc_fail(err, FC_CODE_VMFB_VERSION,
+                   "the module requires features 0x%" PRIX32
+                   ", known are 0x%" PRIX32,
+                   module->requirements, REQUIREMENTS_KNOWN);
+  }
+  return read_attrs(module, def, MODULE_ATTRS, &module->attrs,
+                    &module->attr_count, err);
+}
+
+static fc_status_t read_types(fc_vm_module_t *module, const fc_fb_table_t *def,
+                              fc_error_t *err) {
+  fc_fb_vector_t vector;
+  FC_TRY(read_table_vector(module, def, MODULE_TYPES, "types",
+                           sizeof *module->types, &vector, &module->types,
+                           &module->type_count, err));
+  for (uint32_t i = 0; i < vector.count; i++) {
+    fc_fb_table_t table;
+    fc_vm_type_def_t *type = &module->types[i];
+    FC_TRY(fc_fb_vector_table(&vector, i, "types", &table, err));
+    FC_TRY(read_name(&table, 0, "types.full_name", &type->name, err));
+    type->type = fc_vm_type_find(type->name);
+    if (type->type == FC_VM_TYPE_NONE) {
+      char shown[100];
+      fc_escape(shown, sizeof shown, 64, type->name);
+      return fc_fail(err, FC_CODE_VMFB_VERSION,
+                     "types[%" PRIu32 "]: unknown type '%s'", i, shown);
+    }
+  }
+  return FC_OK;
+}
+
+static fc_status_t read_dependencies(fc_vm_module_t *module,
+                                     const fc_fb_table_t *def,
+                                     fc_error_t *err) {
+  fc_fb_vector_t vector;
+  FC_TRY(read_table_vector(module, def, MODULE_DEPENDENCIES, "dependencies",
+                           sizeof *module->dependencies, &vector,
+                           &module->dependencies, &module->dependency_count,
+                           err));
+  for (uint32_t i = 0; i < vector.count; i++) {
+    fc_fb_table_t table;
+    uint32_t flags;
+    fc_vm_dependency_t *dependency = &module->dependencies[i];
+    FC_TRY(fc_fb_vector_table(&vector, i, "dependencies", &table, err));
+    FC_TRY(read_name(&table, 0, "dependencies.name", &dependency->name, err));
+    FC_TRY(fc_fb_u32(&table, 1, "dependencies.minimum_version", 0,
+                     &dependency->minimum_version, err));
+    FC_TRY(fc_fb_u32(&table, 2, "dependencies.flags", 1, &flags, err));
+    dependency->optional = (flags & 2) != 0;
+  }
+  return FC_OK;
+}
+
+static fc_status_t read_imports(fc_vm_module_t *module,
+                                const fc_fb_table_t *def, fc_error_t *err) {
+  fc_fb_vector_t vector;
+  FC_TRY(read_table_vector(module, def, MODULE_IMPORTS, "imported_functions",
+                           sizeof *module->imports, &vector, &module->imports,
+                           &module->import_count, err));
+  for (uint32_t i = 0; i < vector.count; i++) {
+    fc_fb_table_t table, signature;
+    uint32_t flags;
+    fc_vm_import_t *import = &module->imports[i];
+    FC_TRY(fc_fb_vector_table(&vector, i, "imported_functions", &table, err));
+    FC_TRY(read_name(&table, 0, "imported_functions.full_name",
+                     &import->full_name, err));
+    FC_TRY(fc_fb_table(&table, 1, "imported_functions.signature", &signature,
+                       err));
+    FC_TRY(read_cconv(&signature, "imported_functions", i, true,
+                      &import->cconv_text, &import->cconv, err));
+    FC_TRY(fc_fb_u32(&table, 2, "imported_functions.flags", 1, &flags, err));
+    import->optional = (flags & 2) != 0;
+    fc_str_t name = import->full_name;
+    const char *dot = memchr(name.data, '.', name.size);
+    if (!dot) return invalid(err, "imported_functions", i, "no module name");
+    size_t length = (size_t)(dot - name.data);
+    import->module = fc_str_make(name.data, length);
+    import->name = fc_str_make(dot + 1, name.size - length - 1);
+  }
+  return FC_OK;
+}
+
+static fc_status_t read_rodata(fc_vm_module_t *module, const fc_fb_table_t *def,
+                               const fc_vm_archive_t *archive,
+                               fc_error_t *err) {
+  fc_fb_vector_t vector;
+  FC_TRY(read_table_vector(module, def, MODULE_RODATA, "rodata_segments",
+                           sizeof *module->rodata, &vector, &module->rodata,
+                           &module->rodata_count, err));
+  size_t room = archive->size - archive->rodata;
+  for (uint32_t i = 0; i < vector.count; i++) {
+    fc_fb_table_t table;
+    fc_fb_vector_t embedded;
+    uint8_t compression;
+    FC_TRY(fc_fb_vector_table(&vector, i, "rodata_segments", &table, err));
+    FC_TRY(fc_fb_u8(&table, 0, "rodata_segments.compression", 0, &compression,
+                    err));
+    if (compression > 1) {
+      return invalid(err, "rodata_segments", i, "compressed");
+    }
+    if (fc_fb_has(&table, 2)) {
+      FC_TRY(fc_fb_vector(&table, 2, "rodata_segments.embedded_data", 1,
+                          &embedded, err));
+      fc_vm_buffer_init_constant(&module->rodata[i],
+                                 embedded.buffer.data + embedded.position,
+                                 embedded.count);
+      continue;
+    }
+    uint64_t offset, length;
+    FC_TRY(fc_fb_u64(&table, 3, "rodata_segments.external_data_offset", 0,
+                     &offset, err));
+    FC_TRY(fc_fb_u64(&table, 4, "rodata_segments.external_data_length", 0,
+                     &length, err));
+    if (offset > room || length > room - offset) {
+      return invalid(err, "rodata_segments", i, "passes the end of the file");
+    }
+    fc_vm_buffer_init_constant(&module->rodata[i],
+                               archive->data + archive->rodata + offset,
+                               (size_t)length);
+  }
+  return FC_OK;
+}
+
+static fc_status_t read_state(fc_vm_module_t *module, const fc_fb_table_t *def,
+                              fc_error_t *err) {
+  fc_fb_table_t table;
+  FC_TRY(fc_fb_table(def, MODULE_STATE, "module_state", &table, err));
+  FC_TRY(fc_fb_u32(&table, 0, "module_state.global_bytes_capacity", 0,
+                   &module->global_bytes, err));
+  FC_TRY(fc_fb_u32(&table, 1, "module_state.global_ref_count", 0,
+                   &module->global_refs, err));
+  // Negative numbers of the schema's int32 are over the limit too.
+  if (module->global_bytes > GLOBAL_BYTES_MAX ||
+      module->global_refs > GLOBAL_REFS_MAX) {
+    return fc_fail(err, FC_CODE_VMFB_INVALID,
+                   "module_state: %" PRIu32 " bytes and %" PRIu32
+                   " refs of globals, at most %u and %u",
+                   module->global_bytes, module->global_refs, GLOBAL_BYTES_MAX,
+                   GLOBAL_REFS_MAX);
+  }
+  return FC_OK;
+}
+
+// A FunctionDescriptor: i32 offset, i32 length, u32 requirements, then i16
+// reserved, blocks, cells and refs. The numbers are signed in the schema.
+static fc_status_t read_descriptor(const uint8_t *at, fc_fb_vector_t code,
+                                   uint32_t index, fc_vm_function_t *function,
+                                   fc_error_t *err) {
+  uint32_t offset = fc_vm_load_u32(at), length = fc_vm_load_u32(at + 4);
+  const char *what = "function_descriptors";
+  if (offset > code.count || length == 0 || length > code.count - offset) {
+    return invalid(err, what, index, "code outside bytecode_data");
+  }
+  function->code = code.buffer.data + code.position + offset;
+  function->size = length;
+  function->requirements = fc_vm_load_u32(at + 8);
+  function->block_count = fc_vm_load_u16(at + 14);
+  function->cell_count = fc_vm_load_u16(at + 16);
+  function->ref_count = fc_vm_load_u16(at + 18);
+  if (function->requirements & ~REQUIREMENTS_KNOWN) {
+    return invalid(err, what, index, "unknown requirements");
+  }
+  if (function->block_count == 0 || function->block_count > INT16_MAX) {
+    return invalid(err, what, index, "block count outside 1 to 32767");
+  }
+  if (function->cell_count > CELL_COUNT_MAX ||
+      function->ref_count > REF_COUNT_MAX) {
+    return invalid(err, what, index, "too many registers");
+  }
+  return FC_OK;
+}
+
+// Arguments fill each bank from 0, 64 bits from an even cell. An argument that
+// is never read may lie past the registers declared.
+static fc_status_t make_room(uint32_t index, fc_vm_function_t *function,
+                             fc_error_t *err) {
+  uint32_t cells = 0, refs = 0;
+  fc_str_t arguments = function->cconv.arguments;
+  for (size_t i = 0; i < arguments.size; i++) {
+    switch (arguments.data[i]) {
+      case 'I':
+      case 'F':
+        cells = (cells + 1) / 2 * 2 + 2;
+        break;
+      case 'r':
+        refs++;
+        break;
+      default:
+        cells++;
+        break;
+    }
+    if (cells > CELL_COUNT_MAX || refs > REF_COUNT_MAX) {
+      return invalid(err, "function_signatures", index, "too many arguments");
+    }
+  }
+  if (function->cell_count < cells) function->cell_count = (uint16_t)cells;
+  if (function->ref_count < refs) function->ref_count = (uint16_t)refs;
+  return FC_OK;
+}
+
+static fc_status_t read_functions(fc_vm_module_t *module,
+                                  const fc_fb_table_t *def, fc_error_t *err) {
+  fc_fb_vector_t signatures, descriptors, code;
+  FC_TRY(read_table_vector(module, def, MODULE_SIGNATURES,
+                           "function_signatures", sizeof *module->functions,
+                           &signatures, &module->functions,
+                           &module->function_count, err));
+  FC_TRY(fc_fb_vector(def, MODULE_DESCRIPTORS, "function_descriptors",
+                      DESCRIPTOR_SIZE, &descriptors, err));
+  FC_TRY(fc_fb_vector(def, MODULE_BYTECODE, "bytecode_data", 1, &code, err));
+  if (descriptors.count != signatures.count ||
+      signatures.count > FUNCTION_COUNT_MAX) {
+    return fc_fail(err, FC_CODE_VMFB_INVALID,
+                   "%" PRIu32 " function_signatures for %" PRIu32
+                   " function_descriptors, at most %u",
+                   signatures.count, descriptors.count, FUNCTION_COUNT_MAX);
+  }
+  uint64_t total = 0;
+  for (uint32_t i = 0; i < signatures.count; i++) {
+    fc_fb_table_t signature;
+    fc_vm_function_t *function = &module->functions[i];
+    FC_TRY(fc_fb_vector_table(&signatures, i, "function_signatures", &signature,
+                              err));
+    FC_TRY(read_cconv(&signature, "function_signatures", i, false,
+                      &function->cconv_text, &function->cconv, err));
+    FC_TRY(read_attrs(module, &signature, 1, &function->attrs,
+                      &function->attr_count, err));
+    FC_TRY(read_descriptor(descriptors.buffer.data + descriptors.position +
+                               (size_t)i * DESCRIPTOR_SIZE,
+                           code, i, function, err));
+    FC_TRY(make_room(i, function, err));
+    total += function->size;
+  }
+  if (total > CODE_SIZE_MAX) {
+    return fc_fail(err, FC_CODE_VMFB_INVALID,
+                   "functions of %" PRIu64 " bytes in all, at most %" PRIu64,
+                   total, CODE_SIZE_MAX);
+  }
+  return FC_OK;
+}
+
+static fc_status_t read_exports(fc_vm_module_t *module,
+                                const fc_fb_table_t *def, fc_error_t *err) {
+  fc_fb_vector_t vector;
+  FC_TRY(read_table_vector(module, def, MODULE_EXPORTS, "exported_functions",
+                           sizeof *module->exports, &vector, &module->exports,
+                           &module->export_count, err));
+  for (uint32_t i = 0; i < vector.count; i++) {
+    fc_fb_table_t table;
+    fc_vm_export_t *export = &module->exports[i];
+    FC_TRY(fc_fb_vector_table(&vector, i, "exported_functions", &table, err));
+    FC_TRY(read_name(&table, 0, "exported_functions.local_name", &export->name,
+                     err));
+    FC_TRY(fc_fb_u32(&table, 1, "exported_functions.internal_ordinal", 0,
+                     &export->function, err));
+    if (export->function >= module->function_count) {
+      return invalid(err, "exported_functions", i, "no such function");
+    }
+    fc_vm_function_t *function = &module->functions[export->function];
+    if (!function->name.size) function->name = export->name;
+  }
+  return FC_OK;
+}
+
+static fc_status_t read_module(fc_vm_module_t *module, const uint8_t *data,
+                               size_t size, fc_error_t *err) {
+  fc_vm_archive_t archive;
+  fc_fb_table_t def;
+  FC_TRY(fc_vm_archive_parse(data, size, &archive, err));
+  fc_fb_t buffer = {data + archive.flatbuffer,
+                    (uint32_t)archive.flatbuffer_size};
+  FC_TRY(fc_fb_root(buffer, &def, err));
+  FC_TRY(read_head(module, &def, err));
+  FC_TRY(read_types(module, &def, err));
+  FC_TRY(read_dependencies(module, &def, err));
+  FC_TRY(read_imports(module, &def, err));
+  FC_TRY(read_rodata(module, &def, &archive, err));
+  FC_TRY(read_state(module, &def, err));
+  FC_TRY(read_functions(module, &def, err));
+  return read_exports(module, &def, err);
+}
+
+fc_status_t fc_vm_module_create(const uint8_t *data, size_t size,
+                                fc_allocator_t allocator,
+                                fc_vm_module_t **out_module, fc_error_t *err) {
+  fc_vm_module_t *module = fc_alloc(allocator, sizeof *module);
+  if (!module) return fc_fail_memory(err);
+  module->allocator = allocator;
+  // Vectors of a hostile file may share bytes; a real one needs five times its
+  // own size at most.
+  size_t limit = (size_t)1 << 20;
+  if (!fc_size_add(limit, size < SIZE_MAX / 16 ? size * 16 : size, &limit)) {
+    limit = SIZE_MAX;
+  }
+  fc_arena_init(&module->arena, allocator, 16 << 10, limit);
+  fc_status_t status = read_module(module, data, size, err);
+  if (status != FC_OK) {
+    fc_vm_module_destroy(module);
+    return status;
+  }
+  *out_module = module;
+  return FC_OK;
+}
+
+void fc_vm_module_destroy(fc_vm_module_t *module) {
+  if (!module) return;
+  fc_arena_deinit(&module->arena);
+  fc_free(module->allocator, module);
+}
+
+const fc_vm_export_t *fc_vm_module_find(const fc_vm_module_t *module,
+                                        fc_str_t name) {
+  for (uint32_t i = 0; i < module->export_count; i++) {
+    if (fc_str_equal(module->exports[i].name, name)) return &module->exports[i];
+  }
+  return NULL;
+}
+
+fc_str_t fc_vm_function_attr(const fc_vm_function_t *function, fc_str_t key) {
+  for (uint32_t i = 0; i < function->attr_count; i++) {
+    if (fc_str_equal(function->attrs[i].key, key)) {
+      return function->attrs[i].value;
+    }
+  }
+  return (fc_str_t){0};
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Types, heap and object counting. Destroying an object may release others, but
+// lists of lists are taken apart without recursion (list.c). Any thread.
+#include "module/vm/object.h"
+
+#include "module/vm/list.h"
+
+static const fc_vm_type_info_t infos[FC_VM_TYPE_COUNT] = {
+    [FC_VM_TYPE_NONE] = {"none", FC_VM_TYPE_KIND_NONE, 0},
+#define FC_VM_TYPE(name, text, kind, size) \
+  [FC_VM_TYPE_##name] = {text, FC_VM_TYPE_KIND_##kind, size},
+#include "module/vm/types.def"
+#undef FC_VM_TYPE
+};
+
+const fc_vm_type_info_t *fc_vm_type_info(fc_vm_type_t type) {
+  return &infos[(unsigned)type < FC_VM_TYPE_COUNT ? type : FC_VM_TYPE_NONE];
+}
+
+fc_vm_type_t fc_vm_type_find(fc_str_t text) {
+  if (fc_str_starts(text, FC_STR("!vm.list<"))) return FC_VM_TYPE_LIST;
+  for (int type = FC_VM_TYPE_NONE + 1; type < FC_VM_TYPE_COUNT; type++) {
+    if (fc_str_equal(text, fc_str(infos[type].text))) return (fc_vm_type_t)type;
+  }
+  return FC_VM_TYPE_NONE;
+}
+
+void fc_vm_heap_init(fc_vm_heap_t *heap, fc_allocator_t allocator,
+                     size_t limit) {
+  heap->allocator = allocator;
+  heap->limit = limit;
+  atomic_init(&heap->bytes, 0);
+  atomic_init(&heap->objects, 0);
+  pthread_mutex_init(&heap->lock, NULL);
+  heap->lists = NULL;
+}
+
+void fc_vm_heap_deinit(fc_vm_heap_t *heap) {
+  for (fc_vm_list_t *list = heap->lists; list; list = list->next) {
+    fc_vm_retain(&list->object);
+  }
+  for (fc_vm_list_t *list = heap->lists; list; list = list->next) {
+    fc_status_t shrunk = fc_vm_list_resize(list, 0, NULL);
+    FC_ASSERT(shrunk == FC_OK);
+  }
+  while (heap->lists) fc_vm_release(&heap->lists->object);
+  pthread_mutex_destroy(&heap->lock);
+}
+
+void *fc_vm_heap_alloc(fc_vm_heap_t *heap, size_t size, size_t alignment,
+                       fc_error_t *err) {
+  size_t before =
+      atomic_fetch_add_explicit(&heap->bytes, size, memory_order_relaxed);
+  if (size > heap->limit || before > heap->limit - size) {
+    atomic_fetch_sub_explicit(&heap->bytes, size, memory_order_relaxed);
+    fc_fail_as(err, FC_CODE_CALL_FAILED, FC_RESOURCE_EXHAUSTED,
+               "%zu bytes more are over the module's limit of %zu bytes", size,
+               heap->limit);
+    return NULL;
+  }
+  void *memory = fc_alloc_aligned(heap->allocator, size, alignment);
+  if (!memory) {
+    atomic_fetch_sub_explicit(&heap->bytes, size, memory_order_relaxed);
+    fc_fail_memory(err);
+    return NULL;
+  }
+  memset(memory, 0, size);
+  return memory;
+}
+
+void fc_vm_heap_free(fc_vm_heap_t *heap, void *memory, size_t size) {
+  if (!memory) return;
+  atomic_fetch_sub_explicit(&heap->bytes, size, memory_order_relaxed);
+  fc_free(heap->allocator, memory);
+}
+
+void fc_vm_object_init(fc_vm_object_t *object, fc_vm_type_t type,
+                       void (*destroy)(fc_vm_object_t *object),
+                       fc_vm_heap_t *heap) {
+  atomic_init(&object->references, 1);
+  object->type = (uint8_t)type;
+  object->immortal = false;
+  object->destroy = destroy;
+  object->heap = heap;
+  atomic_fetch_add_explicit(&heap->objects, 1, memory_order_relaxed);
+}
+
+void fc_vm_object_destroy(fc_vm_object_t *object) {
+  atomic_fetch_sub_explicit(&object->heap->objects, 1, memory_order_relaxed);
+  object->destroy(object);
+}
+
+const char *fc_vm_object_type_name(const fc_vm_object_t *object) {
+  return object ? fc_vm_type_info((fc_vm_type_t)object->type)->text : "null";
+}

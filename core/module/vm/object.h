@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a ref register holds: a counted object of one of the types in types.def,
+// and the heap that counts and caps them. NULL is the null ref. Counting is
+// atomic, everything else belongs to one call at a time.
+#ifndef FARCALL_CORE_MODULE_VM_OBJECT_H_
+#define FARCALL_CORE_MODULE_VM_OBJECT_H_
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "farcall/base.h"
+
+typedef enum fc_vm_type_t {
+  FC_VM_TYPE_NONE = 0,
+#define FC_VM_TYPE(name, text, kind, size) FC_VM_TYPE_##name,
+#include "module/vm/types.def"
+#undef FC_VM_TYPE
+  FC_VM_TYPE_COUNT
+} fc_vm_type_t;
+
+typedef enum fc_vm_type_kind_t {
+  FC_VM_TYPE_KIND_NONE,
+  FC_VM_TYPE_KIND_VALUE,
+  FC_VM_TYPE_KIND_REF,
+  FC_VM_TYPE_KIND_ANY_REF,
+  FC_VM_TYPE_KIND_VARIANT,
+} fc_vm_type_kind_t;
+
+typedef struct fc_vm_type_info_t {
+  const char *text;
+  fc_vm_type_kind_t kind;
+  uint32_t size;  // of a VALUE
+} fc_vm_type_info_t;
+
+// Static storage; an unknown number reads as NONE.
+const fc_vm_type_info_t *fc_vm_type_info(fc_vm_type_t type);
+// FC_VM_TYPE_NONE when the text names no type we know.
+fc_vm_type_t fc_vm_type_find(fc_str_t text);
+
+// Where objects come from: counts what is alive, refuses more than `limit`
+// bytes. Shared by all calls on one context.
+typedef struct fc_vm_heap_t {
+  fc_allocator_t allocator;
+  size_t limit;
+  _Atomic(size_t) bytes;    // relaxed: counters only
+  _Atomic(size_t) objects;  // relaxed
+  // Lists that can hold refs, and so be part of a cycle no count ever frees.
+  pthread_mutex_t lock;  // of `lists`
+  struct fc_vm_list_t *lists;
+} fc_vm_heap_t;
+
+void fc_vm_heap_init(fc_vm_heap_t *heap, fc_allocator_t allocator,
+                     size_t limit);
+// Takes apart the lists that only hold each other. Nobody may use the heap.
+void fc_vm_heap_deinit(fc_vm_heap_t *heap);
+// Zeroed; counts `size` bytes but no object. NULL when over the limit or out of
+// memory; `err` says which.
+void *fc_vm_heap_alloc(fc_vm_heap_t *heap, size_t size, size_t alignment,
+                       fc_error_t *err) FC_MUST_CHECK;
+void fc_vm_heap_free(fc_vm_heap_t *heap, void *memory, size_t size);
+
+// The head of every object.
+typedef struct fc_vm_object_t fc_vm_object_t;
+struct fc_vm_object_t {
+  _Atomic(uint32_t) references;  // acq_rel on the last release
+  uint8_t type;                  // fc_vm_type_t
+  // Lives as long as its module: never counted, so that workers sharing a
+  // constant do not fight over its cache line.
+  bool immortal;
+  void (*destroy)(fc_vm_object_t *object);
+  fc_vm_heap_t *heap;
+};
+
+// One reference, held by the caller. Counts the object in `heap`.
+void fc_vm_object_init(fc_vm_object_t *object, fc_vm_type_t type,
+                       void (*destroy)(fc_vm_object_t *object),
+                       fc_vm_heap_t *heap);
+void fc_vm_object_destroy(fc_vm_object_t *object);  // the last release
+
+static inline fc_vm_object_t *fc_vm_retain(fc_vm_object_t *object) {
+  if (object && !object->immortal) {
+    atomic_fetch_add_explicit(&object->references, 1, memory_order_relaxed);
+  }
+  return object;
+}
+
+static inline void fc_vm_release(fc_vm_object_t *object) {
+  if (!object || object->immortal) return;
+  if (atomic_fetch_sub_explicit(&object->references, 1, memory_order_acq_rel) ==
+      1) {
+    fc_vm_object_destroy(object);
+  }
+}
+
+// True when a ref of this type may hold `object`; null fits everywhere.
+static inline bool fc_vm_type_accepts(fc_vm_type_t type,
+                                      const fc_vm_object_t *object) {
+  return !object || type == FC_VM_TYPE_ANY_REF || type == FC_VM_TYPE_VARIANT ||
+         object->type == type;
+}
+
+// "!vm.buffer"; "null" for NULL.
+const char *fc_vm_object_type_name(const fc_vm_object_t *object);
+
+#endif  // FARCALL_CORE_MODULE_VM_OBJECT_H_

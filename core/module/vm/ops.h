@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The instruction table (ops.def) and the one decoder that the verifier, the
+// disassembler and the analyses share. The interpreter reads bytecode itself,
+// after the verifier has seen it.
+#ifndef FARCALL_CORE_MODULE_VM_OPS_H_
+#define FARCALL_CORE_MODULE_VM_OPS_H_
+
+#include "module/vm/load.h"
+
+typedef enum fc_vm_opcode_set_t {
+  FC_VM_SET_CORE,
+  FC_VM_SET_F32,
+  FC_VM_SET_F64,
+  FC_VM_SET_COUNT
+} fc_vm_opcode_set_t;
+
+// Opcodes of all sets in one enumeration: set << 8 | opcode.
+typedef enum fc_vm_opcode_t {
+#define FC_VM_OP(set, opcode, name, mnemonic, fields, text) \
+  FC_VM_OP_##name = FC_VM_SET_##set << 8 | (opcode),
+#include "module/vm/ops.def"
+#undef FC_VM_OP
+} fc_vm_opcode_t;
+
+typedef struct fc_vm_op_t {
+  fc_vm_opcode_t opcode;
+  const char *mnemonic;  // without "vm."
+  const char *fields;    // ops.def says what the letters mean
+  const char *text;
+} fc_vm_op_t;
+
+// NULL when the set has no such opcode.
+const fc_vm_op_t *fc_vm_op_find(fc_vm_opcode_set_t set, uint8_t opcode);
+// True when control never goes on to the next instruction. `fail` does, when
+// its status is 0.
+bool fc_vm_op_is_terminator(fc_vm_opcode_t opcode);
+
+// Register operands.
+#define FC_VM_REF_BIT 0x8000u
+#define FC_VM_MOVE_BIT 0x4000u  // of a ref
+#define FC_VM_REF_MASK 0x3FFFu
+#define FC_VM_CELL_MASK 0x7FFFu
+#define FC_VM_IMPORT_BIT 0x80000000u  // of a function ordinal
+#define FC_VM_NOT_A_SPAN 0xFFFFu      // among segment sizes
+
+// Lists start at an even offset from the start of the function.
+static inline uint32_t fc_vm_align2(uint32_t pc) { return (pc + 1) & ~1u; }
+
+#define FC_VM_FIELD_MAX 6
+// One operand. `value`: register, ordinal, immediate or count. Lists, strings
+// and tables: `count` entries whose first byte is at `pc`.
+typedef struct fc_vm_field_t {
+  char kind;     // as in ops.def; '*' for every register list that is read
+  char element;  // of '*': i l f d r ?
+  uint32_t pc;
+  uint32_t count;
+  uint64_t value;
+} fc_vm_field_t;
+
+typedef struct fc_vm_instruction_t {
+  const fc_vm_op_t *op;
+  uint32_t pc;
+  uint32_t next;  // pc of the one after it
+  uint32_t field_count;
+  fc_vm_field_t fields[FC_VM_FIELD_MAX];
+} fc_vm_instruction_t;
+
+// Decodes the instruction at `pc` < size; every byte of it lies in the code.
+// FC_CODE_VMFB_INVALID for an unknown opcode or one that passes the end.
+fc_status_t fc_vm_decode(const uint8_t *code, uint32_t size, uint32_t pc,
+                         fc_vm_instruction_t *out,
+                         fc_error_t *err) FC_MUST_CHECK;
+
+// Entry `index` of a '*', '#' or 'S' list.
+static inline uint16_t fc_vm_list_entry(const uint8_t *code,
+                                        const fc_vm_field_t *field,
+                                        uint32_t index) {
+  return fc_vm_load_u16(code + field->pc + 2 * (size_t)index);
+}
+
+// A branch: its target and register copies. Case `index` of a branch table
+// ('T') starts at *pc, which moves past it.
+typedef struct fc_vm_edge_t {
+  uint32_t target;
+  uint32_t copies_pc;  // u16 source, u16 target
+  uint32_t copy_count;
+} fc_vm_edge_t;
+void fc_vm_next_case(const uint8_t *code, uint32_t *pc, fc_vm_edge_t *out);
+
+// Walks every edge of an instruction: those of br, cond_br, br_table, yield,
+// break and the resume block of a yieldable call.
+typedef struct fc_vm_edges_t {
+  const uint8_t *code;
+  const fc_vm_instruction_t *instruction;
+  uint32_t field;  // next to look at
+  uint32_t cases_left;
+  uint32_t case_pc;
+} fc_vm_edges_t;
+void fc_vm_edges_init(fc_vm_edges_t *edges, const uint8_t *code,
+                      const fc_vm_instruction_t *instruction);
+bool fc_vm_edges_next(fc_vm_edges_t *edges, fc_vm_edge_t *out);
+
+#endif  // FARCALL_CORE_MODULE_VM_OPS_H_

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The bytecode verifier: what it lets pass, the interpreter may run without
+// looking again. IREE's own leaves holes (scalar register and type ranges, f64
+// globals, a wrapping sum); this one takes nothing on trust.
+#ifndef FARCALL_CORE_MODULE_VM_VERIFY_H_
+#define FARCALL_CORE_MODULE_VM_VERIFY_H_
+
+#include "module/vm/module.h"
+#include "module/vm/ops.h"
+
+// Every function of the module. FC_CODE_VMFB_INVALID names function, offset,
+// instruction and rule. Any thread.
+fc_status_t fc_vm_verify(const fc_vm_module_t *module,
+                         fc_error_t *err) FC_MUST_CHECK;
+
+#endif  // FARCALL_CORE_MODULE_VM_VERIFY_H_

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reading the .vmfb files of tests/corpus/iree and of the optional corpus of
+// others' programs beside the project.
+#ifndef FARCALL_TESTS_MODULE_VM_FILES_H_
+#define FARCALL_TESTS_MODULE_VM_FILES_H_
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "helpers/test.h"
+
+#define CORPUS FARCALL_SOURCE_DIR "/tests/corpus/iree"
+// Not part of the project: a test says when it is not there.
+#define OUTSIDE FARCALL_SOURCE_DIR "/../shared/corpus/iree"
+
+// The whole file; NULL when there is none. Free it.
+static inline uint8_t *read_file(const char *path, size_t *out_size) {
+  FILE *file = fopen(path, "rb");
+  if (!file) return NULL;
+  assert_int_equal(fseek(file, 0, SEEK_END), 0);
+  long size = ftell(file);
+  assert_true(size >= 0);
+  rewind(file);
+  uint8_t *data = malloc(size ? (size_t)size : 1);
+  assert_non_null(data);
+  assert_int_equal(fread(data, 1, (size_t)size, file), (size_t)size);
+  fclose(file);
+  *out_size = (size_t)size;
+  return data;
+}
+
+// Calls `each` for every .vmfb of the folder; returns how many there are, 0
+// when there is no folder.
+static inline size_t each_module(const char *folder,
+                                 void (*each)(const char *path,
+                                              const uint8_t *data, size_t size,
+                                              void *context),
+                                 void *context) {
+  DIR *dir = opendir(folder);
+  if (!dir) return 0;
+  size_t count = 0;
+  for (struct dirent *entry; (entry = readdir(dir));) {
+    size_t length = strlen(entry->d_name);
+    if (length < 5 || strcmp(entry->d_name + length - 5, ".vmfb")) continue;
+    char path[1024];
+    snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+    size_t size = 0;
+    uint8_t *data = read_file(path, &size);
+    assert_non_null(data);
+    each(path, data, size, context);
+    free(data);
+    count++;
+  }
+  closedir(dir);
+  return count;
+}
+
+// For folders of OUTSIDE: prints when there was nothing to test.
+static inline void say_if_none(const char *folder, size_t count) {
+  if (!count)
+    print_message("SKIPPED: no %s; its modules were not tested\n", folder);
+}
+
+#endif  // FARCALL_TESTS_MODULE_VM_FILES_H_
