@@ -70,7 +70,7 @@ static void *pool_add(fc_builder_t *builder, pool_t *pool, size_t size,
     pool->capacity = capacity;
   }
   void *place = (char *)pool->data + pool->count * size;
-  if (count) memset(place, 0, count * size);
+  memset(place, 0, count * size);
   pool->count = need;
   return place;
 }
