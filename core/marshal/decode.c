@@ -1,0 +1,651 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// DECODE: a call document -> flat values, in one pass over its bytes. Called by
+// a worker. Containers are a stack of levels, leaves are leaf.c's. Nothing is
+// recursive and the first error in document order is the one reported; what is
+// missing is noticed where its container ends.
+#include "marshal/frame.h"
+
+// The element type of {"list":…}: each value carries its own type.
+static const fc_op_t kUnknown = {.kind = FC_TYPE_UNKNOWN,
+                                 .dtype = FC_DTYPE_NONE,
+                                 .rank = FC_RANK_DYNAMIC,
+                                 .raw = FC_RAW_NONE,
+                                 .span = 1};
+
+static fc_status_t here(fc_frame_t *frame, fc_status_t status,
+                        fc_error_t *err) {
+  return fc_json_locate(&frame->reader, status, err);
+}
+
+static fc_value_t *place_of(fc_frame_t *frame, const fc_op_t *op,
+                            fc_value_t *items, size_t index) {
+  if (op->raw >= 0) return &frame->arguments[op->raw];
+  return items ? &items[index] : NULL;
+}
+
+static void set_list(fc_value_t *dest, fc_value_t *items, size_t count) {
+  if (!dest) return;
+  *dest = (fc_value_t){.kind = FC_VALUE_LIST,
+                       .list = {.items = items, .count = count}};
+}
+
+// ---------------------------------------------------------------------------
+// Containers: opening
+
+static fc_level_t *push(fc_frame_t *frame, const fc_op_t *op,
+                        fc_value_t *dest) {
+  // Each level is an open container of the reader's, which counts them.
+  FC_ASSERT(frame->depth < FC_JSON_DEPTH_MAX);
+  fc_level_t *level = &frame->levels[frame->depth++];
+  *level = (fc_level_t){.op = op, .child = fc_op_child(op), .dest = dest};
+  return level;
+}
+
+static fc_status_t open_tuple(fc_frame_t *frame, const fc_op_t *op,
+                              fc_value_t *dest, fc_error_t *err) {
+  fc_level_t *level = push(frame, op, dest);
+  if (!dest || !op->child_count) return FC_OK;
+  void *memory;
+  FC_TRY(
+      fc_frame_alloc(frame, op->child_count, sizeof(fc_value_t), &memory, err));
+  level->items = memory;
+  return FC_OK;
+}
+
+static fc_status_t open_dict(fc_frame_t *frame, const fc_op_t *op,
+                             fc_value_t *dest, fc_error_t *err) {
+  FC_TRY(open_tuple(frame, op, dest, err));
+  void *memory;
+  FC_TRY(fc_frame_alloc(frame, op->child_count + (size_t)1, 1, &memory, err));
+  frame->levels[frame->depth - 1].seen = memory;
+  return FC_OK;
+}
+
+static fc_status_t open_array(fc_frame_t *frame, const fc_op_t *op,
+                              fc_value_t *dest, fc_error_t *err) {
+  fc_level_t *level = push(frame, op, dest);
+  void *memory;
+  FC_TRY(fc_frame_alloc(frame, 1, sizeof(fc_refarray_t), &memory, err));
+  level->array = memory;
+  for (int32_t i = 0; i < op->rank; i++) {
+    level->array->dims[i] = fc_frame_dim(frame, op->dims[i]);
+  }
+  return FC_OK;
+}
+
+static fc_status_t untyped(fc_frame_t *frame, const char *found,
+                           fc_error_t *err) {
+  fc_status_t status = fc_fail(
+      err, FC_CODE_UNTYPED_VALUE,
+      "the type is not known, so the value must carry it: "
+      "{\"dtype\":\"f32\",\"shape\":[2],\"data\":[1,2]}, {\"list\":[…]}, "
+      "{\"bytes\":\"text\"} or null");
+  fc_error_expected(err, "a value with its type");
+  fc_error_got(err, fc_str(found));
+  return here(frame, status, err);
+}
+
+// A value of an unknown type: null, or an object that says what it is.
+static fc_status_t open_unknown(fc_frame_t *frame, const fc_op_t *op,
+                                fc_json_token_t token, fc_value_t *dest,
+                                fc_error_t *err) {
+  fc_json_reader_t *reader = &frame->reader;
+  if (token == FC_JSON_NULL) {
+    if (dest) *dest = (fc_value_t){.kind = FC_VALUE_NULL};
+    return FC_OK;
+  }
+  if (token != FC_JSON_OBJECT_BEGIN) {
+    return untyped(frame, fc_json_token_name(token), err);
+  }
+  FC_TRY(fc_json_next(reader, &token, err));
+  if (token != FC_JSON_KEY) return untyped(frame, "an empty object", err);
+  bool list = fc_json_text_is(reader, FC_STR("list"));
+  bool bytes = fc_json_text_is(reader, FC_STR("bytes"));
+  bool typed = fc_json_text_is(reader, FC_STR("dtype")) ||
+               fc_json_text_is(reader, FC_STR("shape")) ||
+               fc_json_text_is(reader, FC_STR("data")) ||
+               fc_json_text_is(reader, FC_STR("b64"));
+  if (typed) return fc_leaf_decode_typed(frame, &kUnknown, dest, err);
+  if (!list && !bytes) return untyped(frame, "an object", err);
+  FC_TRY(fc_json_next(reader, &token, err));
+  if (list) {
+    if (token != FC_JSON_ARRAY_BEGIN) {
+      return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token, "an array",
+                              err);
+    }
+    fc_level_t *level = push(frame, op, dest);
+    level->child = &kUnknown;
+    level->wrapped = true;
+    return FC_OK;
+  }
+  FC_TRY(fc_leaf_decode_bytes(frame, &kUnknown, token, dest, err));
+  FC_TRY(fc_json_next(reader, &token, err));
+  if (token == FC_JSON_OBJECT_END) return FC_OK;
+  return here(
+      frame,
+      fc_fail(err, FC_CODE_UNKNOWN_KEY, "'bytes' stands alone in its object"),
+      err);
+}
+
+// Begins the value whose token was just read: a leaf is done afterwards, a
+// container has a level.
+static fc_status_t open_value(fc_frame_t *frame, const fc_op_t *op,
+                              fc_json_token_t token, fc_value_t *dest,
+                              fc_error_t *err) {
+  static const char *const kExpected[] = {
+      [FC_TYPE_LIST] = "an array",
+      [FC_TYPE_TUPLE] = "an array",
+      [FC_TYPE_DICT] = "an object",
+      [FC_TYPE_REFARRAY] = "an array",
+  };
+  switch ((fc_type_kind_t)op->kind) {
+    case FC_TYPE_UNKNOWN:
+      return open_unknown(frame, op, token, dest, err);
+    case FC_TYPE_LIST:
+    case FC_TYPE_TUPLE:
+    case FC_TYPE_DICT:
+      break;
+    case FC_TYPE_REFARRAY:
+      if (op->rank > 0) break;
+      return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
+                     "an array of references without dims");
+    default:
+      return fc_leaf_decode(frame, op, token, dest, err);
+  }
+  bool dict = op->kind == FC_TYPE_DICT;
+  if (token != (dict ? FC_JSON_OBJECT_BEGIN : FC_JSON_ARRAY_BEGIN)) {
+    return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token,
+                            kExpected[op->kind], err);
+  }
+  switch (op->kind) {
+    case FC_TYPE_DICT:
+      return open_dict(frame, op, dest, err);
+    case FC_TYPE_TUPLE:
+      return open_tuple(frame, op, dest, err);
+    case FC_TYPE_REFARRAY:
+      return open_array(frame, op, dest, err);
+    default:
+      push(frame, op, dest);
+      return FC_OK;
+  }
+}
+
+// ---------------------------------------------------------------------------
+// Containers: one step
+
+static fc_status_t grow(fc_frame_t *frame, fc_value_t **items, size_t count,
+                        size_t *capacity, fc_error_t *err) {
+  if (count < *capacity) return FC_OK;
+  size_t wanted = *capacity ? *capacity * 2 : 4;
+  void *memory;
+  FC_TRY(fc_frame_alloc(frame, wanted, sizeof **items, &memory, err));
+  if (count) memcpy(memory, *items, count * sizeof **items);
+  *items = memory;
+  *capacity = wanted;
+  return FC_OK;
+}
+
+static fc_status_t wrong_length(fc_frame_t *frame, const char *what,
+                                uint32_t wanted, size_t count,
+                                fc_error_t *err) {
+  fc_status_t status =
+      fc_fail(err, FC_CODE_LENGTH_MISMATCH,
+              count > wanted ? "expected %u %s, here is one more"
+                             : "expected %u %s, found %zu",
+              wanted, what, count);
+  fc_error_expected(err, "%u %s", wanted, what);
+  return here(frame, status, err);
+}
+
+static fc_status_t step_tuple(fc_frame_t *frame, fc_level_t *level,
+                              fc_error_t *err) {
+  uint32_t wanted = level->op->child_count;
+  fc_json_token_t token;
+  FC_TRY(fc_json_next(&frame->reader, &token, err));
+  if (token == FC_JSON_ARRAY_END) {
+    if (level->count != wanted) {
+      return wrong_length(frame, "elements", wanted, level->count, err);
+    }
+    set_list(level->dest, level->items, level->count);
+    frame->depth--;
+    return FC_OK;
+  }
+  if (level->count == wanted) {
+    return wrong_length(frame, "elements", wanted, level->count + 1, err);
+  }
+  const fc_op_t *child = level->child;
+  level->child = fc_op_next(child);
+  size_t index = level->count++;
+  return open_value(frame, child, token,
+                    place_of(frame, child, level->items, index), err);
+}
+
+// After the list of {"list":[…]} its object must end.
+static fc_status_t close_wrapper(fc_frame_t *frame, fc_error_t *err) {
+  fc_json_token_t token;
+  FC_TRY(fc_json_next(&frame->reader, &token, err));
+  if (token == FC_JSON_OBJECT_END) return FC_OK;
+  return here(
+      frame,
+      fc_fail(err, FC_CODE_UNKNOWN_KEY, "'list' stands alone in its object"),
+      err);
+}
+
+static fc_status_t step_list(fc_frame_t *frame, fc_level_t *level,
+                             fc_error_t *err) {
+  fc_json_token_t token;
+  FC_TRY(fc_json_next(&frame->reader, &token, err));
+  if (token == FC_JSON_ARRAY_END) {
+    set_list(level->dest, level->items, level->count);
+    frame->depth--;
+    return level->wrapped ? close_wrapper(frame, err) : FC_OK;
+  }
+  FC_TRY(grow(frame, &level->items, level->count, &level->capacity, err));
+  return open_value(frame, level->child, token, &level->items[level->count++],
+                    err);
+}
+
+static fc_status_t unknown_key(fc_frame_t *frame, fc_code_t code,
+                               const char *what, fc_str_t name,
+                               fc_str_t nearest, fc_error_t *err) {
+  char shown[80];
+  fc_escape(shown, sizeof shown, 64, name);
+  fc_status_t status =
+      nearest.size ? fc_fail(err, code,
+                             "there is no %s '%s'; did you mean "
+                             "'%.*s'?",
+                             what, shown, FC_STR_ARG(nearest))
+                   : fc_fail(err, code, "there is no %s '%s'", what, shown);
+  fc_error_got(err, name);
+  return here(frame, status, err);
+}
+
+static fc_status_t missing_key(fc_frame_t *frame, const fc_level_t *level,
+                               fc_error_t *err) {
+  const fc_op_t *child = fc_op_child(level->op);
+  for (uint32_t i = 0; level->seen[i]; i++) child = fc_op_next(child);
+  fc_status_t status = fc_fail(err, FC_CODE_MISSING_KEY,
+                               "key '%.*s' is missing", FC_STR_ARG(child->key));
+  fc_error_expected(err, "key '%.*s'", FC_STR_ARG(child->key));
+  return here(frame, status, err);
+}
+
+static fc_status_t step_dict(fc_frame_t *frame, fc_level_t *level,
+                             fc_error_t *err) {
+  const fc_op_t *op = level->op;
+  fc_json_token_t token;
+  FC_TRY(fc_json_next(&frame->reader, &token, err));
+  if (token == FC_JSON_OBJECT_END) {
+    if (level->count < op->child_count) return missing_key(frame, level, err);
+    set_list(level->dest, level->items, level->count);
+    frame->depth--;
+    return FC_OK;
+  }
+  fc_str_t name;
+  FC_TRY(fc_leaf_text(frame, &name, err));
+  const fc_plan_key_t *keys = &frame->plan->keys[op->keys];
+  const fc_plan_key_t *key = fc_plan_find(keys, op->child_count, name);
+  if (!key) {
+    return unknown_key(frame, FC_CODE_UNKNOWN_KEY, "key", name,
+                       fc_plan_nearest(keys, op->child_count, name), err);
+  }
+  if (level->seen[key->ordinal]) {
+    return here(frame,
+                fc_fail(err, FC_CODE_DUPLICATE_KEY, "key '%.*s' is given twice",
+                        FC_STR_ARG(key->name)),
+                err);
+  }
+  level->seen[key->ordinal] = 1;
+  level->count++;
+  FC_TRY(fc_json_next(&frame->reader, &token, err));
+  return open_value(frame, key->op, token,
+                    place_of(frame, key->op, level->items, key->ordinal), err);
+}
+
+// A finished array of references: a list of its elements and one of its dims.
+static fc_status_t close_array(fc_frame_t *frame, const fc_level_t *level,
+                               fc_error_t *err) {
+  fc_refarray_t *array = level->array;
+  int32_t rank = level->op->rank;
+  void *memory;
+  FC_TRY(fc_frame_alloc(frame, (size_t)rank + 2, sizeof(fc_value_t), &memory,
+                        err));
+  fc_value_t *both = memory, *dims = both + 2;
+  for (int32_t i = 0; i < rank; i++) {
+    int64_t dim = array->dims[i] < 0 ? 0 : array->dims[i];
+    dims[i] = (fc_value_t){
+        .kind = FC_VALUE_SCALAR, .dtype = FC_DTYPE_I64, .scalar = {.i64 = dim}};
+  }
+  set_list(&both[0], array->items, array->count);
+  set_list(&both[1], dims, (size_t)rank);
+  set_list(level->dest, both, 2);
+  return FC_OK;
+}
+
+static fc_status_t wrong_dim(fc_frame_t *frame, const fc_level_t *level,
+                             fc_error_t *err) {
+  long long wanted = (long long)level->array->dims[level->dim];
+  fc_status_t status =
+      fc_fail(err, FC_CODE_SHAPE_MISMATCH, "dim %d has %lld elements, here %s",
+              (int)level->dim, wanted,
+              level->count < (uint64_t)wanted ? "are fewer" : "is one more");
+  fc_error_expected(err, "%lld elements", wanted);
+  return here(frame, status, err);
+}
+
+static fc_status_t step_array(fc_frame_t *frame, fc_level_t *level,
+                              fc_error_t *err) {
+  fc_refarray_t *array = level->array;
+  int64_t *dim = &array->dims[level->dim];
+  fc_json_token_t token;
+  FC_TRY(fc_json_next(&frame->reader, &token, err));
+  if (token == FC_JSON_ARRAY_END) {
+    if (*dim < 0) *dim = (int64_t)level->count;
+    if (level->count != (uint64_t)*dim) return wrong_dim(frame, level, err);
+    frame->depth--;
+    return level->dim ? FC_OK : close_array(frame, level, err);
+  }
+  if (*dim >= 0 && level->count == (uint64_t)*dim) {
+    return wrong_dim(frame, level, err);
+  }
+  level->count++;
+  if (level->dim + 1 < level->op->rank) {
+    if (token != FC_JSON_ARRAY_BEGIN) {
+      return fc_leaf_mismatch(frame, FC_CODE_SHAPE_MISMATCH, token, "an array",
+                              err);
+    }
+    const fc_op_t *op = level->op;
+    int32_t next = level->dim + 1;
+    fc_level_t *inner = push(frame, op, NULL);
+    inner->array = array;
+    inner->dim = next;
+    return FC_OK;
+  }
+  FC_TRY(grow(frame, &array->items, array->count, &array->capacity, err));
+  return open_value(frame, fc_op_child(level->op), token,
+                    &array->items[array->count++], err);
+}
+
+static fc_status_t read_value(fc_frame_t *frame, const fc_op_t *op,
+                              fc_json_token_t token, fc_error_t *err) {
+  FC_TRY(open_value(frame, op, token, place_of(frame, op, NULL, 0), err));
+  while (frame->depth) {
+    fc_level_t *level = &frame->levels[frame->depth - 1];
+    switch (level->op->kind) {
+      case FC_TYPE_TUPLE:
+        FC_TRY(step_tuple(frame, level, err));
+        break;
+      case FC_TYPE_DICT:
+        FC_TRY(step_dict(frame, level, err));
+        break;
+      case FC_TYPE_REFARRAY:
+        FC_TRY(step_array(frame, level, err));
+        break;
+      default:
+        FC_TRY(step_list(frame, level, err));
+        break;
+    }
+  }
+  return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+// Arguments
+
+// The sections of a call document, as far as they were met.
+typedef struct document_t {
+  uint8_t *given;    // by input
+  uint32_t missing;  // inputs not given
+  bool root_given;   // args[0] was the whole root dict
+  bool bare;         // the document is the args array
+  bool has_args, has_kwargs, has_options;
+  uint64_t args_end, kwargs_end;  // where they close
+} document_t;
+
+// Value errors say which argument; the pointer says where in it.
+static fc_status_t name_argument(fc_frame_t *frame,
+                                 const fc_plan_param_t *input,
+                                 fc_status_t status, fc_error_t *err) {
+  if (!err || fc_code_info(err->code)->http_status != 422) return status;
+  fc_json_locate(&frame->reader, status, err);
+  char shown[80], message[sizeof err->message];
+  fc_escape(shown, sizeof shown, 64, input->name);
+  memcpy(message, err->message, sizeof message);
+  fc_error_t before = *err;
+  if (input->name.size) {
+    fc_fail(err, before.code, "argument %u ('%s'): %s", input->number, shown,
+            message);
+  } else {
+    fc_fail(err, before.code, "argument %u: %s", input->number, message);
+  }
+  memcpy(before.message, err->message, sizeof message);
+  *err = before;
+  return status;
+}
+
+static fc_status_t read_argument(fc_frame_t *frame, document_t *document,
+                                 uint32_t input, fc_json_token_t token,
+                                 fc_error_t *err) {
+  const fc_plan_param_t *param = &frame->plan->inputs[input];
+  fc_status_t status;
+  if (document->given[input]) {
+    status = here(frame,
+                  fc_fail(err, FC_CODE_DUPLICATE_ARGUMENT, "it is given twice"),
+                  err);
+  } else {
+    document->given[input] = 1;
+    document->missing--;
+    status = read_value(frame, param->op, token, err);
+  }
+  return status == FC_OK ? FC_OK : name_argument(frame, param, status, err);
+}
+
+static fc_status_t extra_argument(fc_frame_t *frame, size_t index,
+                                  fc_error_t *err) {
+  uint32_t wanted = frame->plan->positional_count;
+  fc_status_t status =
+      fc_fail(err, FC_CODE_EXTRA_ARGUMENT,
+              "argument %zu: the function takes %u by position", index, wanted);
+  fc_error_expected(err, "at most %u arguments", wanted);
+  return here(frame, status, err);
+}
+
+// SIP: one object in place of the keywords.
+static fc_status_t read_root_dict(fc_frame_t *frame, document_t *document,
+                                  fc_json_token_t token, fc_error_t *err) {
+  const fc_plan_t *plan = frame->plan;
+  const fc_plan_param_t root = {.op = plan->root_dict};
+  document->root_given = true;
+  document->missing = 0;
+  fc_status_t status = read_value(frame, plan->root_dict, token, err);
+  return status == FC_OK ? FC_OK : name_argument(frame, &root, status, err);
+}
+
+static fc_status_t read_args(fc_frame_t *frame, document_t *document,
+                             fc_json_token_t token, fc_error_t *err) {
+  const fc_plan_t *plan = frame->plan;
+  if (token != FC_JSON_ARRAY_BEGIN) {
+    return fc_leaf_mismatch(frame, FC_CODE_JSON_SCHEMA, token, "an array", err);
+  }
+  for (uint32_t i = 0;; i++) {
+    FC_TRY(fc_json_next(&frame->reader, &token, err));
+    if (token == FC_JSON_ARRAY_END) break;
+    if (i < plan->positional_count) {
+      FC_TRY(read_argument(frame, document, i, token, err));
+    } else if (i == 0 && plan->root_dict && !document->has_kwargs &&
+               token == FC_JSON_OBJECT_BEGIN) {
+      FC_TRY(read_root_dict(frame, document, token, err));
+    } else {
+      return extra_argument(frame, i, err);
+    }
+  }
+  document->args_end = frame->reader.token_offset;
+  return FC_OK;
+}
+
+static fc_status_t duplicate_key(fc_frame_t *frame, fc_error_t *err) {
+  char shown[80];
+  fc_escape(shown, sizeof shown, 64, frame->reader.text);
+  return here(frame,
+              fc_fail(err, FC_CODE_DUPLICATE_KEY, "'%s' is given twice", shown),
+              err);
+}
+
+static fc_status_t read_kwargs(fc_frame_t *frame, document_t *document,
+                               fc_json_token_t token, fc_error_t *err) {
+  const fc_plan_t *plan = frame->plan;
+  if (token != FC_JSON_OBJECT_BEGIN) {
+    return fc_leaf_mismatch(frame, FC_CODE_JSON_SCHEMA, token, "an object",
+                            err);
+  }
+  for (;;) {
+    FC_TRY(fc_json_next(&frame->reader, &token, err));
+    if (token == FC_JSON_OBJECT_END) break;
+    fc_str_t name;
+    FC_TRY(fc_leaf_text(frame, &name, err));
+    const fc_plan_key_t *key =
+        fc_plan_find(plan->keywords, plan->keyword_count, name);
+    if (!key) {
+      return unknown_key(
+          frame, FC_CODE_UNKNOWN_ARGUMENT, "argument", name,
+          fc_plan_nearest(plan->keywords, plan->keyword_count, name), err);
+    }
+    // 2: by this object, where a second time is a duplicate key.
+    if (document->given[key->ordinal] == 2) return duplicate_key(frame, err);
+    if (document->given[key->ordinal] || document->root_given) {
+      fc_status_t status = here(
+          frame, fc_fail(err, FC_CODE_DUPLICATE_ARGUMENT, "it is given twice"),
+          err);
+      return name_argument(frame, &plan->inputs[key->ordinal], status, err);
+    }
+    FC_TRY(fc_json_next(&frame->reader, &token, err));
+    FC_TRY(read_argument(frame, document, key->ordinal, token, err));
+    document->given[key->ordinal] = 2;
+  }
+  document->kwargs_end = frame->reader.token_offset;
+  return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+// The document
+
+static fc_status_t read_option(fc_frame_t *frame, bool *option,
+                               fc_json_token_t token, const char *value,
+                               fc_error_t *err) {
+  *option =
+      token == FC_JSON_STRING && fc_json_text_is(&frame->reader, fc_str(value));
+  if (*option) return FC_OK;
+  return fc_leaf_mismatch(frame, FC_CODE_JSON_SCHEMA, token, value, err);
+}
+
+static fc_status_t read_options(fc_frame_t *frame, fc_json_token_t token,
+                                fc_error_t *err) {
+  fc_json_reader_t *reader = &frame->reader;
+  fc_options_t *options = &frame->options;
+  if (token != FC_JSON_OBJECT_BEGIN) {
+    return fc_leaf_mismatch(frame, FC_CODE_JSON_SCHEMA, token, "an object",
+                            err);
+  }
+  for (;;) {
+    FC_TRY(fc_json_next(reader, &token, err));
+    if (token == FC_JSON_OBJECT_END) return FC_OK;
+    bool int64 = fc_json_text_is(reader, FC_STR("int64"));
+    bool results = fc_json_text_is(reader, FC_STR("results"));
+    if (!int64 && !results) {
+      fc_str_t name;
+      FC_TRY(fc_leaf_text(frame, &name, err));
+      FC_TRY(unknown_key(frame, FC_CODE_UNKNOWN_FIELD, "option", name,
+                         (fc_str_t){0}, err));
+    }
+    bool *option = int64 ? &options->int64_string : &options->typed_results;
+    if (*option) return duplicate_key(frame, err);
+    FC_TRY(fc_json_next(reader, &token, err));
+    FC_TRY(read_option(frame, option, token, int64 ? "string" : "typed", err));
+  }
+}
+
+static fc_status_t read_section(fc_frame_t *frame, document_t *document,
+                                fc_error_t *err) {
+  fc_json_reader_t *reader = &frame->reader;
+  bool args = fc_json_text_is(reader, FC_STR("args"));
+  bool kwargs = fc_json_text_is(reader, FC_STR("kwargs"));
+  bool options = fc_json_text_is(reader, FC_STR("options"));
+  bool *seen = args      ? &document->has_args
+               : kwargs  ? &document->has_kwargs
+               : options ? &document->has_options
+                         : NULL;
+  if (!seen) {
+    fc_str_t name;
+    FC_TRY(fc_leaf_text(frame, &name, err));
+    FC_TRY(unknown_key(frame, FC_CODE_UNKNOWN_FIELD, "member", name,
+                       (fc_str_t){0}, err));
+  }
+  if (*seen) return duplicate_key(frame, err);
+  fc_json_token_t token;
+  FC_TRY(fc_json_next(reader, &token, err));
+  *seen = true;
+  if (args) return read_args(frame, document, token, err);
+  if (kwargs) return read_kwargs(frame, document, token, err);
+  return read_options(frame, token, err);
+}
+
+// Points at the container that could have held it, at its end.
+static fc_status_t missing_argument(fc_frame_t *frame,
+                                    const document_t *document,
+                                    fc_error_t *err) {
+  const fc_plan_t *plan = frame->plan;
+  uint32_t i = 0;
+  while (document->given[i]) i++;
+  const fc_plan_param_t *input = &plan->inputs[i];
+  fc_status_t status = fc_fail(err, FC_CODE_MISSING_ARGUMENT, "it is missing");
+  name_argument(frame, input, status, err);
+  if (!err) return status;
+  const fc_plan_key_t *key =
+      fc_plan_find(plan->keywords, plan->keyword_count, input->name);
+  if (document->bare) return status;
+  if (document->has_kwargs && (key || !document->has_args)) {
+    memcpy(err->pointer, "/kwargs", sizeof "/kwargs");
+    err->byte_offset = document->kwargs_end;
+  } else if (document->has_args) {
+    memcpy(err->pointer, "/args", sizeof "/args");
+    err->byte_offset = document->args_end;
+  }
+  return status;
+}
+
+static fc_status_t read_document(fc_frame_t *frame, document_t *document,
+                                 fc_error_t *err) {
+  fc_json_reader_t *reader = &frame->reader;
+  fc_json_token_t token;
+  FC_TRY(fc_json_next(reader, &token, err));
+  if (token == FC_JSON_ARRAY_BEGIN) {
+    document->bare = true;
+    FC_TRY(read_args(frame, document, token, err));
+  } else if (token == FC_JSON_OBJECT_BEGIN) {
+    for (;;) {
+      FC_TRY(fc_json_next(reader, &token, err));
+      if (token == FC_JSON_OBJECT_END) break;
+      FC_TRY(read_section(frame, document, err));
+    }
+  } else {
+    return fc_leaf_mismatch(frame, FC_CODE_JSON_SCHEMA, token,
+                            "an array of arguments or an object", err);
+  }
+  if (document->missing) return missing_argument(frame, document, err);
+  return fc_json_next(reader, &token, err);
+}
+
+fc_status_t fc_frame_decode(fc_frame_t *frame, fc_str_t body, fc_error_t *err) {
+  if (!frame->arguments || !frame->named_dims) return fc_fail_memory(err);
+  document_t document = {.missing = frame->plan->input_count};
+  void *memory;
+  FC_TRY(fc_frame_alloc(frame, document.missing + (size_t)1, 1, &memory, err));
+  document.given = memory;
+  frame->depth = 0;
+  fc_json_reader_init(&frame->reader, frame->limits.json_depth,
+                      frame->limits.json_keys);
+  fc_json_reader_feed(&frame->reader, body.data, body.size, true);
+  FC_TRY(read_document(frame, &document, err));
+  return fc_frame_place_stores(frame, err);
+}

@@ -1,0 +1,528 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ENCODE: flat results -> {"results":[…]}. Called by a worker. Every value is
+// checked against its type before it is read; what does not fit is the
+// function's fault (bad_result) and names the result. Nothing is recursive.
+#include "json/writer.h"
+#include "marshal/frame.h"
+
+// Containers below one result.
+#define DEPTH_MAX 64
+
+// Writers reserve more than they use; this much may be reserved past a limit.
+#define RESERVE_SLACK ((size_t)4096)
+
+// A sink that stops at a number of bytes.
+typedef struct limited_t {
+  fc_sink_t sink;  // first, so that the sink is the limiter
+  fc_sink_t *inner;
+  char *begin;     // of the span being written
+  size_t written;  // before that
+  size_t limit;
+} limited_t;
+
+typedef struct level_t {
+  const fc_op_t *op;        // NULL: a list as it comes
+  const fc_op_t *child;     // of the next element
+  const fc_value_t *items;  // NULL: the children have slots
+  size_t count;
+  size_t next;
+  const char *close;
+  const int64_t *dims;  // REFARRAY: of this nesting and those below
+  int32_t rank;
+} level_t;
+
+typedef struct encoder_t {
+  fc_frame_t *frame;
+  fc_sink_t *sink;
+  limited_t limited;
+  uint32_t number;  // of the result being written
+  uint32_t depth;
+  level_t levels[DEPTH_MAX];
+} encoder_t;
+
+// ---------------------------------------------------------------------------
+// The limit
+
+static size_t bytes_written(const limited_t *limited) {
+  return limited->written + (size_t)(limited->sink.cursor - limited->begin);
+}
+
+static fc_status_t over_limit(const limited_t *limited, fc_error_t *err) {
+  return fc_fail(err, FC_CODE_RESULT_TOO_LARGE,
+                 "the answer is over the limit of %zu bytes", limited->limit);
+}
+
+static void open_span(limited_t *limited) {
+  fc_sink_t *inner = limited->inner;
+  size_t left = limited->limit - limited->written + RESERVE_SLACK;
+  bool cut = (size_t)(inner->end - inner->cursor) > left;
+  limited->begin = limited->sink.cursor = inner->cursor;
+  limited->sink.end = cut ? inner->cursor + left : inner->end;
+}
+
+static fc_status_t close_span(limited_t *limited, fc_error_t *err) {
+  limited->written = bytes_written(limited);
+  limited->begin = limited->inner->cursor = limited->sink.cursor;
+  return limited->written > limited->limit ? over_limit(limited, err) : FC_OK;
+}
+
+static fc_status_t limited_grow(fc_sink_t *sink, size_t need, fc_error_t *err) {
+  limited_t *limited = (limited_t *)sink;
+  FC_TRY(close_span(limited, err));
+  size_t left = limited->limit - limited->written + RESERVE_SLACK;
+  if (need > left) return over_limit(limited, err);
+  FC_TRY(fc_sink_reserve(limited->inner, need, err));
+  open_span(limited);
+  return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+// Checks
+
+static const char *value_name(fc_value_kind_t kind) {
+  switch (kind) {
+    case FC_VALUE_NULL:
+      return "null";
+    case FC_VALUE_SCALAR:
+      return "a scalar";
+    case FC_VALUE_TENSOR:
+      return "a tensor";
+    case FC_VALUE_LIST:
+      return "a list";
+    case FC_VALUE_BYTES:
+      return "bytes";
+    case FC_VALUE_OPAQUE:
+      return "an opaque reference";
+  }
+  return "an unknown value";
+}
+
+static fc_status_t wrong_kind(const encoder_t *encoder, const char *wanted,
+                              const fc_value_t *value, fc_error_t *err) {
+  return fc_fail(err, FC_CODE_BAD_RESULT, "result %u: expected %s, got %s",
+                 encoder->number, wanted, value_name(value->kind));
+}
+
+static fc_status_t check_kind(const encoder_t *encoder, fc_value_kind_t kind,
+                              const fc_value_t *value, fc_error_t *err) {
+  if (value->kind == kind) return FC_OK;
+  return wrong_kind(encoder, value_name(kind), value, err);
+}
+
+static bool is_whole(fc_dtype_class_t class_) {
+  return class_ >= FC_DTYPE_CLASS_BOOL && class_ <= FC_DTYPE_CLASS_INDEX;
+}
+
+// Whole numbers of one width are interchangeable: modules say i8 where they
+// mean ui8 or a boolean. The declared type is the one that prints.
+static bool dtype_agrees(fc_dtype_t declared, fc_dtype_t actual) {
+  if (declared == actual) return true;
+  const fc_dtype_info_t *a = fc_dtype_info(declared);
+  const fc_dtype_info_t *b = fc_dtype_info(actual);
+  if (!is_whole(a->class_) || !is_whole(b->class_) || a->size != b->size) {
+    return false;
+  }
+  // A boolean lies in memory as a byte.
+  int a_bits = a->class_ == FC_DTYPE_CLASS_BOOL ? 8 : a->bits;
+  int b_bits = b->class_ == FC_DTYPE_CLASS_BOOL ? 8 : b->bits;
+  return a_bits == b_bits;
+}
+
+static fc_status_t check_dtype(const encoder_t *encoder, fc_dtype_t declared,
+                               fc_dtype_t actual, fc_error_t *err) {
+  if (dtype_agrees(declared, actual)) return FC_OK;
+  return fc_fail(err, FC_CODE_BAD_RESULT, "result %u: declared %s, got %s",
+                 encoder->number, fc_dtype_info(declared)->text,
+                 fc_dtype_info(actual)->text);
+}
+
+static fc_status_t check_shape(const encoder_t *encoder, const fc_op_t *op,
+                               const fc_tensor_t *tensor, fc_error_t *err) {
+  if (op->rank < 0) return FC_OK;
+  if (tensor->rank != op->rank) {
+    return fc_fail(err, FC_CODE_BAD_RESULT,
+                   "result %u: declared %d dims, got %d", encoder->number,
+                   (int)op->rank, (int)tensor->rank);
+  }
+  for (int32_t i = 0; i < op->rank; i++) {
+    int64_t wanted = op->dims[i];
+    if (wanted < 0 || tensor->shape[i] == wanted) continue;
+    return fc_fail(err, FC_CODE_BAD_RESULT,
+                   "result %u: dim %d is declared %lld, got %lld",
+                   encoder->number, (int)i, (long long)wanted,
+                   (long long)tensor->shape[i]);
+  }
+  return FC_OK;
+}
+
+// Nothing of the tensor's memory is read before this.
+static fc_status_t check_extent(const encoder_t *encoder,
+                                const fc_tensor_t *tensor, fc_error_t *err) {
+  size_t count, size;
+  bool sane =
+      tensor->rank >= 0 && tensor->rank <= FC_RANK_MAX &&
+      fc_dtype_size(tensor->dtype) > 0 &&
+      fc_shape_count(tensor->shape, tensor->rank, tensor->dtype, &count, &size);
+  if (!sane || (count && !tensor->data)) {
+    return fc_fail(err, FC_CODE_BAD_RESULT,
+                   "result %u: its shape or address is invalid",
+                   encoder->number);
+  }
+  // An element takes a digit and a comma: don't print what cannot fit.
+  size_t left = encoder->limited.limit - bytes_written(&encoder->limited);
+  if (count > left / 2 + 1) return over_limit(&encoder->limited, err);
+  return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+// Leaves
+
+static fc_status_t put(encoder_t *encoder, fc_str_t text, fc_error_t *err) {
+  return fc_sink_put(encoder->sink, text, err);
+}
+
+static fc_status_t write_shape(encoder_t *encoder, const int64_t *shape,
+                               int32_t rank, fc_error_t *err) {
+  FC_TRY(put(encoder, FC_STR("["), err));
+  for (int32_t i = 0; i < rank; i++) {
+    if (i) FC_TRY(put(encoder, FC_STR(","), err));
+    FC_TRY(fc_json_write_i64(encoder->sink, shape[i], err));
+  }
+  return put(encoder, FC_STR("]"), err);
+}
+
+static fc_status_t write_dtype(encoder_t *encoder, fc_dtype_t dtype,
+                               fc_error_t *err) {
+  FC_TRY(put(encoder, FC_STR("{\"dtype\":\""), err));
+  return put(encoder, fc_str(fc_dtype_info(dtype)->text), err);
+}
+
+static fc_status_t write_tensor(encoder_t *encoder, fc_dtype_t dtype,
+                                const fc_tensor_t *tensor, fc_error_t *err) {
+  const fc_options_t *options = &encoder->frame->options;
+  FC_TRY(check_extent(encoder, tensor, err));
+  if (options->typed_results) {
+    FC_TRY(write_dtype(encoder, dtype, err));
+    FC_TRY(put(encoder, FC_STR("\",\"shape\":"), err));
+    FC_TRY(write_shape(encoder, tensor->shape, tensor->rank, err));
+    FC_TRY(put(encoder, FC_STR(",\"data\":"), err));
+  }
+  FC_TRY(fc_json_write_array(encoder->sink, dtype, tensor->rank, tensor->shape,
+                             tensor->strides, tensor->data,
+                             options->int64_string, err));
+  return options->typed_results ? put(encoder, FC_STR("}"), err) : FC_OK;
+}
+
+static fc_status_t write_scalar(encoder_t *encoder, fc_dtype_t dtype,
+                                const fc_value_t *value, fc_error_t *err) {
+  if (fc_dtype_size(dtype) == 0) {
+    return fc_fail(err, FC_CODE_BAD_RESULT, "result %u: a scalar without type",
+                   encoder->number);
+  }
+  return fc_json_write_element(encoder->sink, dtype, value->scalar.bytes,
+                               encoder->frame->options.int64_string, err);
+}
+
+static fc_status_t write_b64(encoder_t *encoder, fc_str_t bytes,
+                             fc_error_t *err) {
+  size_t left = encoder->limited.limit - bytes_written(&encoder->limited);
+  if (bytes.size > left) return over_limit(&encoder->limited, err);
+  FC_TRY(put(encoder, FC_STR("{\"b64\":"), err));
+  FC_TRY(fc_json_write_base64(encoder->sink, bytes.data, bytes.size, err));
+  return put(encoder, FC_STR("}"), err);
+}
+
+static fc_status_t write_bytes(encoder_t *encoder, const fc_op_t *op,
+                               fc_str_t bytes, fc_error_t *err) {
+  if (op->flavor != FC_FLAVOR_UTF8) return write_b64(encoder, bytes, err);
+  if (!fc_json_is_utf8(bytes)) {
+    return fc_fail(err, FC_CODE_BAD_RESULT,
+                   "result %u: declared text, but it is not UTF-8",
+                   encoder->number);
+  }
+  size_t left = encoder->limited.limit - bytes_written(&encoder->limited);
+  if (bytes.size > left) return over_limit(&encoder->limited, err);
+  return fc_json_write_string(encoder->sink, bytes, err);
+}
+
+static fc_status_t write_opaque(encoder_t *encoder, const fc_value_t *value,
+                                fc_error_t *err) {
+  char name[80];
+  fc_escape(name, sizeof name, 64, value->bytes);
+  return fc_fail(err, FC_CODE_BAD_RESULT,
+                 "result %u: an opaque reference (%s) cannot be sent",
+                 encoder->number, name);
+}
+
+// ---------------------------------------------------------------------------
+// Containers
+
+static fc_status_t push(encoder_t *encoder, level_t level, fc_error_t *err) {
+  if (encoder->depth == DEPTH_MAX) {
+    return fc_fail(err, FC_CODE_BAD_RESULT, "result %u: nested deeper than %d",
+                   encoder->number, DEPTH_MAX);
+  }
+  encoder->levels[encoder->depth++] = level;
+  bool object = level.op && level.op->kind == FC_TYPE_DICT;
+  return put(encoder, object ? FC_STR("{") : FC_STR("["), err);
+}
+
+static fc_status_t open_list(encoder_t *encoder, const fc_op_t *op,
+                             const fc_value_t *value, fc_error_t *err) {
+  FC_TRY(check_kind(encoder, FC_VALUE_LIST, value, err));
+  return push(encoder,
+              (level_t){.op = op,
+                        .child = fc_op_child(op),
+                        .items = value->list.items,
+                        .count = value->list.count,
+                        .close = "]"},
+              err);
+}
+
+// TUPLE and DICT. Without a value its children have slots of their own.
+static fc_status_t open_tuple(encoder_t *encoder, const fc_op_t *op,
+                              const fc_value_t *value, fc_error_t *err) {
+  level_t level = {.op = op,
+                   .child = fc_op_child(op),
+                   .count = op->child_count,
+                   .close = op->kind == FC_TYPE_DICT ? "}" : "]"};
+  if (!value) return push(encoder, level, err);
+  FC_TRY(check_kind(encoder, FC_VALUE_LIST, value, err));
+  if (value->list.count != op->child_count) {
+    return fc_fail(err, FC_CODE_BAD_RESULT,
+                   "result %u: declared %u elements, got %zu", encoder->number,
+                   op->child_count, value->list.count);
+  }
+  level.items = value->list.items;
+  return push(encoder, level, err);
+}
+
+// A list as it comes: {"list":[…]} where the client wants types.
+static fc_status_t open_dynamic(encoder_t *encoder, const fc_value_t *value,
+                                fc_error_t *err) {
+  bool typed = encoder->frame->options.typed_results;
+  if (typed) FC_TRY(put(encoder, FC_STR("{\"list\":"), err));
+  return push(encoder,
+              (level_t){.items = value->list.items,
+                        .count = value->list.count,
+                        .close = typed ? "]}" : "]"},
+              err);
+}
+
+static fc_status_t read_array_dims(const encoder_t *encoder, const fc_op_t *op,
+                                   const fc_value_t *value, int64_t *dims,
+                                   fc_error_t *err) {
+  const fc_value_t *both = value->list.items;
+  bool lists = value->list.count == 2 && both[0].kind == FC_VALUE_LIST &&
+               both[1].kind == FC_VALUE_LIST &&
+               both[1].list.count == (size_t)op->rank;
+  size_t count = 1, bytes = 0;
+  for (int32_t i = 0; lists && i < op->rank; i++) {
+    const fc_value_t *dim = &both[1].list.items[i];
+    lists = dim->kind == FC_VALUE_SCALAR && dim->dtype == FC_DTYPE_I64 &&
+            (op->dims[i] < 0 || op->dims[i] == dim->scalar.i64);
+    dims[i] = dim->scalar.i64;
+  }
+  lists = lists && fc_shape_count(dims, op->rank, FC_DTYPE_I8, &count, &bytes);
+  if (lists && count == both[0].list.count) return FC_OK;
+  return fc_fail(err, FC_CODE_BAD_RESULT,
+                 "result %u: an array of references is a list of elements and "
+                 "a list of the declared dims",
+                 encoder->number);
+}
+
+// Nested arrays of references: one level for each dim, all over one run of
+// elements.
+static fc_status_t open_array(encoder_t *encoder, const fc_op_t *op,
+                              const fc_value_t *value, fc_error_t *err) {
+  FC_TRY(check_kind(encoder, FC_VALUE_LIST, value, err));
+  void *memory;
+  FC_TRY(fc_frame_alloc(encoder->frame, (size_t)op->rank, sizeof(int64_t),
+                        &memory, err));
+  int64_t *dims = memory;
+  FC_TRY(read_array_dims(encoder, op, value, dims, err));
+  return push(encoder,
+              (level_t){.op = op,
+                        .child = fc_op_child(op),
+                        .items = value->list.items[0].list.items,
+                        .count = (size_t)dims[0],
+                        .close = "]",
+                        .dims = dims,
+                        .rank = op->rank},
+              err);
+}
+
+// ---------------------------------------------------------------------------
+// Values
+
+static fc_status_t write_dynamic(encoder_t *encoder, const fc_value_t *value,
+                                 fc_error_t *err) {
+  bool typed = encoder->frame->options.typed_results;
+  switch (value->kind) {
+    case FC_VALUE_NULL:
+      return put(encoder, FC_STR("null"), err);
+    case FC_VALUE_TENSOR:
+      return write_tensor(encoder, value->tensor.dtype, &value->tensor, err);
+    case FC_VALUE_LIST:
+      return open_dynamic(encoder, value, err);
+    case FC_VALUE_OPAQUE:
+      return write_opaque(encoder, value, err);
+    case FC_VALUE_SCALAR:
+      if (typed) {
+        FC_TRY(write_dtype(encoder, value->dtype, err));
+        FC_TRY(put(encoder, FC_STR("\",\"data\":"), err));
+      }
+      FC_TRY(write_scalar(encoder, value->dtype, value, err));
+      return typed ? put(encoder, FC_STR("}"), err) : FC_OK;
+    case FC_VALUE_BYTES:
+      if (typed) FC_TRY(put(encoder, FC_STR("{\"bytes\":"), err));
+      FC_TRY(write_b64(encoder, value->bytes, err));
+      return typed ? put(encoder, FC_STR("}"), err) : FC_OK;
+  }
+  return wrong_kind(encoder, "a value", value, err);
+}
+
+static fc_status_t write_typed_tensor(encoder_t *encoder, const fc_op_t *op,
+                                      const fc_value_t *value,
+                                      fc_error_t *err) {
+  FC_TRY(check_kind(encoder, FC_VALUE_TENSOR, value, err));
+  const fc_tensor_t *tensor = &value->tensor;
+  fc_dtype_t dtype = op->dtype ? op->dtype : tensor->dtype;
+  FC_TRY(check_dtype(encoder, dtype, tensor->dtype, err));
+  FC_TRY(check_shape(encoder, op, tensor, err));
+  return write_tensor(encoder, dtype, tensor, err);
+}
+
+// One value: a leaf is written, a container opened. `op` NULL: as it comes;
+// `value` NULL: what is below has slots of its own.
+static fc_status_t write_value(encoder_t *encoder, const fc_op_t *op,
+                               const fc_value_t *value, fc_error_t *err) {
+  if (!op) return write_dynamic(encoder, value, err);
+  if (!value && op->kind == FC_TYPE_NULL) {
+    return put(encoder, FC_STR("null"), err);
+  }
+  switch ((fc_type_kind_t)op->kind) {
+    case FC_TYPE_SCALAR:
+      FC_TRY(check_kind(encoder, FC_VALUE_SCALAR, value, err));
+      FC_TRY(check_dtype(encoder, op->dtype, value->dtype, err));
+      return write_scalar(encoder, op->dtype, value, err);
+    case FC_TYPE_TENSOR:
+    case FC_TYPE_VECTOR:
+      return write_typed_tensor(encoder, op, value, err);
+    case FC_TYPE_BYTES:
+      FC_TRY(check_kind(encoder, FC_VALUE_BYTES, value, err));
+      return write_bytes(encoder, op, value->bytes, err);
+    case FC_TYPE_LIST:
+      return open_list(encoder, op, value, err);
+    case FC_TYPE_TUPLE:
+    case FC_TYPE_DICT:
+      return open_tuple(encoder, op, value, err);
+    case FC_TYPE_REFARRAY:
+      return open_array(encoder, op, value, err);
+    case FC_TYPE_OPAQUE:
+      if (value->kind == FC_VALUE_NULL) break;
+      FC_TRY(check_kind(encoder, FC_VALUE_OPAQUE, value, err));
+      return write_opaque(encoder, value, err);
+    case FC_TYPE_NULL:  // a result nobody described
+    case FC_TYPE_UNKNOWN:
+      return write_dynamic(encoder, value, err);
+  }
+  return put(encoder, FC_STR("null"), err);
+}
+
+static const fc_value_t *value_of(const encoder_t *encoder, const fc_op_t *op,
+                                  const fc_value_t *items, size_t index) {
+  if (op->raw >= 0) return &encoder->frame->results[op->raw];
+  return items ? &items[index] : NULL;
+}
+
+// The next nesting of an array of references.
+static fc_status_t open_inner(encoder_t *encoder, const level_t *level,
+                              size_t index, fc_error_t *err) {
+  size_t stride = 1;
+  for (int32_t i = 1; i < level->rank; i++) stride *= (size_t)level->dims[i];
+  return push(encoder,
+              (level_t){.op = level->op,
+                        .child = level->child,
+                        .items = stride ? level->items + index * stride : NULL,
+                        .count = (size_t)level->dims[1],
+                        .close = "]",
+                        .dims = level->dims + 1,
+                        .rank = level->rank - 1},
+              err);
+}
+
+static fc_status_t step(encoder_t *encoder, level_t *level, fc_error_t *err) {
+  if (level->next == level->count) {
+    encoder->depth--;
+    return put(encoder, fc_str(level->close), err);
+  }
+  size_t index = level->next++;
+  if (index) FC_TRY(put(encoder, FC_STR(","), err));
+  if (!level->op) return write_value(encoder, NULL, &level->items[index], err);
+  const fc_op_t *child = level->child;
+  switch (level->op->kind) {
+    case FC_TYPE_DICT:
+      FC_TRY(fc_json_write_string(encoder->sink, child->key, err));
+      FC_TRY(put(encoder, FC_STR(":"), err));
+      level->child = fc_op_next(child);
+      break;
+    case FC_TYPE_TUPLE:
+      level->child = fc_op_next(child);
+      break;
+    case FC_TYPE_REFARRAY:
+      if (level->rank > 1) return open_inner(encoder, level, index, err);
+      break;
+    default:
+      break;
+  }
+  return write_value(encoder, child,
+                     value_of(encoder, child, level->items, index), err);
+}
+
+static fc_status_t write_result(encoder_t *encoder,
+                                const fc_plan_param_t *output,
+                                fc_error_t *err) {
+  encoder->number = output->number;
+  FC_TRY(write_value(encoder, output->op,
+                     value_of(encoder, output->op, NULL, 0), err));
+  while (encoder->depth) {
+    FC_TRY(step(encoder, &encoder->levels[encoder->depth - 1], err));
+  }
+  return FC_OK;
+}
+
+static fc_status_t write_results(encoder_t *encoder, fc_error_t *err) {
+  const fc_plan_t *plan = encoder->frame->plan;
+  FC_TRY(put(encoder, FC_STR("{\"results\":["), err));
+  for (uint32_t i = 0; i < plan->output_count; i++) {
+    if (i) FC_TRY(put(encoder, FC_STR(","), err));
+    FC_TRY(write_result(encoder, &plan->outputs[i], err));
+  }
+  return put(encoder, FC_STR("]}"), err);
+}
+
+fc_status_t fc_frame_encode(fc_frame_t *frame, fc_sink_t *sink,
+                            fc_error_t *err) {
+  const fc_plan_t *plan = frame->plan;
+  size_t wanted = (size_t)plan->signature->raw_result_count + plan->final_count;
+  if (frame->result_count != wanted) {
+    return fc_fail(err, FC_CODE_BAD_RESULT,
+                   "the function declares %zu results and returned %zu", wanted,
+                   frame->result_count);
+  }
+  encoder_t encoder;
+  encoder.frame = frame;
+  encoder.depth = 0;
+  encoder.number = 0;
+  encoder.limited = (limited_t){.sink = {.grow = limited_grow},
+                                .inner = sink,
+                                .limit = frame->limits.result_size};
+  encoder.sink = &encoder.limited.sink;
+  open_span(&encoder.limited);
+  fc_status_t status = write_results(&encoder, err);
+  fc_status_t closed =
+      close_span(&encoder.limited, status == FC_OK ? err : NULL);
+  return status == FC_OK ? closed : status;
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A frame's life: begin, invoke, end, and where its memory comes from. Called
+// by one worker; decode.c and encode.c hold the other two stops.
+#include "marshal/frame.h"
+
+// Small requests are served from the first block of each arena, which a reset
+// keeps.
+#define VALUE_BLOCK_SIZE ((size_t)16 << 10)
+#define TENSOR_BLOCK_SIZE ((size_t)64 << 10)
+
+fc_limits_t fc_limits_default(void) {
+  return (fc_limits_t){
+      .tensor_elements = (size_t)1 << 28,
+      .tensor_size = (size_t)256 << 20,
+      .result_size = (size_t)256 << 20,
+      .arena_size = (size_t)64 << 20,
+      .json_depth = 64,
+      .json_keys = 4096,
+  };
+}
+
+fc_status_t fc_frame_create(fc_allocator_t allocator, const fc_limits_t *limits,
+                            fc_frame_t **out_frame, fc_error_t *err) {
+  fc_frame_t *frame = fc_alloc(allocator, sizeof *frame);
+  if (!frame) return fc_fail_memory(err);
+  frame->allocator = allocator;
+  frame->limits = limits ? *limits : fc_limits_default();
+  if (frame->limits.json_depth > FC_JSON_DEPTH_MAX) {
+    frame->limits.json_depth = FC_JSON_DEPTH_MAX;
+  }
+  fc_arena_init(&frame->arena, allocator, VALUE_BLOCK_SIZE,
+                frame->limits.arena_size);
+  fc_arena_init(&frame->tensors, allocator, TENSOR_BLOCK_SIZE, SIZE_MAX);
+  *out_frame = frame;
+  return FC_OK;
+}
+
+void fc_frame_destroy(fc_frame_t *frame) {
+  if (!frame) return;
+  fc_frame_end(frame);
+  fc_arena_deinit(&frame->arena);
+  fc_arena_deinit(&frame->tensors);
+  fc_free(frame->allocator, frame);
+}
+
+static void *place_own(void *context, uint32_t leaf, fc_dtype_t dtype,
+                       size_t size) {
+  (void)leaf;
+  (void)dtype;
+  fc_frame_t *frame = context;
+  return fc_arena_alloc(&frame->tensors, size, 64);
+}
+
+static void commit_own(void *context, void *memory, size_t placed,
+                       size_t size) {
+  fc_frame_t *frame = context;
+  fc_arena_trim(&frame->tensors, memory, placed, size);
+}
+
+void fc_frame_begin(fc_frame_t *frame, const fc_plan_t *plan,
+                    const fc_placer_t *placer) {
+  fc_frame_end(frame);
+  frame->plan = plan;
+  frame->placer =
+      placer ? *placer : (fc_placer_t){frame, place_own, commit_own};
+  const fc_signature_t *signature = plan->signature;
+  uint32_t named = signature->dim_name_count;
+  frame->arguments = fc_arena_alloc_array(
+      &frame->arena, signature->raw_argument_count + 1, sizeof(fc_value_t));
+  frame->named_dims =
+      fc_arena_alloc_array(&frame->arena, named + 1, sizeof(int64_t));
+  if (!frame->named_dims) return;
+  for (uint32_t i = 0; i < named; i++) frame->named_dims[i] = FC_DIM_DYNAMIC;
+}
+
+fc_status_t fc_frame_alloc(fc_frame_t *frame, size_t count, size_t size,
+                           void **out_memory, fc_error_t *err) {
+  size_t total;
+  bool fits = fc_size_mul(count, size, &total) &&
+              total <= frame->arena.limit - frame->arena.used;
+  if (!fits) {
+    return fc_fail(err, FC_CODE_TENSOR_TOO_LARGE,
+                   "the values take more than the limit of %zu bytes of "
+                   "request memory",
+                   frame->arena.limit);
+  }
+  *out_memory = fc_arena_alloc_array(&frame->arena, count, size);
+  return *out_memory ? FC_OK : fc_fail_memory(err);
+}
+
+fc_status_t fc_frame_place(fc_frame_t *frame, fc_dtype_t dtype, size_t size,
+                           void **out_memory, fc_error_t *err) {
+  *out_memory = NULL;
+  uint32_t leaf = frame->leaf++;
+  if (size == 0) return FC_OK;
+  const fc_placer_t *placer = &frame->placer;
+  *out_memory = placer->place(placer->context, leaf, dtype, size);
+  return *out_memory ? FC_OK : fc_fail_memory(err);
+}
+
+void fc_frame_commit(fc_frame_t *frame, void *memory, size_t placed,
+                     size_t size) {
+  if (!memory) return;
+  frame->placer.commit(frame->placer.context, memory, placed, size);
+}
+
+size_t fc_frame_element_limit(const fc_frame_t *frame, fc_dtype_t dtype) {
+  size_t by_size = frame->limits.tensor_size / fc_dtype_size(dtype);
+  size_t by_count = frame->limits.tensor_elements;
+  return by_size < by_count ? by_size : by_count;
+}
+
+int64_t fc_frame_dim(const fc_frame_t *frame, int64_t dim) {
+  return fc_dim_is_named(dim) ? frame->named_dims[fc_dim_name(dim)] : dim;
+}
+
+static fc_status_t place_store(fc_frame_t *frame, const fc_plan_param_t *store,
+                               fc_value_t *value, fc_error_t *err) {
+  const fc_op_t *op = store->op;
+  void *memory;
+  FC_TRY(fc_frame_alloc(frame, (size_t)op->rank + 1, sizeof(int64_t), &memory,
+                        err));
+  int64_t *shape = memory;
+  for (int32_t i = 0; i < op->rank; i++) {
+    shape[i] = fc_frame_dim(frame, op->dims[i]);
+  }
+  size_t count, size;
+  if (!fc_shape_count(shape, op->rank, op->dtype, &count, &size) ||
+      count > fc_frame_element_limit(frame, op->dtype)) {
+    return fc_fail(err, FC_CODE_TENSOR_TOO_LARGE,
+                   "argument %u ('%.*s'): its storage is over the limit of %zu "
+                   "elements",
+                   store->number, FC_STR_ARG(store->name),
+                   fc_frame_element_limit(frame, op->dtype));
+  }
+  FC_TRY(fc_frame_place(frame, op->dtype, size, &memory, err));
+  if (memory) {
+    memset(memory, 0, size);
+    fc_frame_commit(frame, memory, size, size);
+  }
+  *value = (fc_value_t){.kind = FC_VALUE_TENSOR,
+                        .tensor = {.dtype = op->dtype,
+                                   .rank = op->rank,
+                                   .shape = shape,
+                                   .data = memory}};
+  return FC_OK;
+}
+
+fc_status_t fc_frame_place_stores(fc_frame_t *frame, fc_error_t *err) {
+  const fc_plan_t *plan = frame->plan;
+  for (uint32_t i = 0; i < plan->store_count; i++) {
+    const fc_plan_param_t *store = &plan->stores[i];
+    fc_value_t *value = &frame->arguments[store->op->raw];
+    if (value->kind != FC_VALUE_NULL) continue;
+    FC_TRY(place_store(frame, store, value, err));
+  }
+  return FC_OK;
+}
+
+fc_status_t fc_frame_invoke(fc_frame_t *frame, const fc_backend_t *backend,
+                            void *instance, size_t index,
+                            const _Atomic uint32_t *cancel,
+                            uint64_t deadline_ns, fc_error_t *err) {
+  const fc_plan_t *plan = frame->plan;
+  if (!frame->arguments || !frame->named_dims) return fc_fail_memory(err);
+  FC_TRY(fc_frame_place_stores(frame, err));
+  size_t count = (size_t)plan->signature->raw_result_count + plan->final_count;
+  fc_value_t *results =
+      fc_arena_alloc_array(&frame->arena, count + 1, sizeof(fc_value_t));
+  if (!results) return fc_fail_memory(err);
+  frame->call = (fc_call_t){
+      .arguments = frame->arguments,
+      .argument_count = plan->signature->raw_argument_count,
+      .results = results,
+      .result_count = count,
+      .arena = &frame->arena,
+      .cancel = cancel,
+      .deadline_ns = deadline_ns,
+  };
+  frame->backend = backend;
+  frame->instance = instance;
+  frame->index = index;
+  FC_TRY(backend->call(instance, index, &frame->call, err));
+  frame->results = results;
+  frame->result_count = count;
+  return FC_OK;
+}
+
+void fc_frame_end(fc_frame_t *frame) {
+  if (frame->backend) {
+    frame->backend->call_end(frame->instance, frame->index, &frame->call);
+  }
+  frame->backend = NULL;
+  frame->plan = NULL;
+  frame->arguments = NULL;
+  frame->named_dims = NULL;
+  frame->results = NULL;
+  frame->result_count = 0;
+  frame->options = (fc_options_t){0};
+  frame->leaf = 0;
+  frame->depth = 0;
+  fc_arena_reset(&frame->arena);
+  fc_arena_reset(&frame->tensors);
+}
+
+fc_value_t *fc_frame_arguments(fc_frame_t *frame, size_t *out_count) {
+  bool ready = frame->plan && frame->arguments;
+  *out_count = ready ? frame->plan->signature->raw_argument_count : 0;
+  return frame->arguments;
+}
+
+const fc_value_t *fc_frame_results(const fc_frame_t *frame, size_t *out_count) {
+  *out_count = frame->result_count;
+  return frame->results;
+}
+
+fc_arena_t *fc_frame_arena(fc_frame_t *frame) { return &frame->arena; }
+
+void fc_frame_set_results(fc_frame_t *frame, const fc_value_t *values,
+                          size_t count) {
+  frame->results = values;
+  frame->result_count = count;
+}

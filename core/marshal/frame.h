@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One call's working memory and what decode and encode share. Private to the
+// marshaller; a frame belongs to one worker.
+#ifndef FARCALL_MARSHAL_FRAME_H_
+#define FARCALL_MARSHAL_FRAME_H_
+
+#include "json/reader.h"
+#include "marshal/plan.h"
+
+// Dims and elements of an array of references while it is read.
+typedef struct fc_refarray_t {
+  int64_t dims[FC_RANK_MAX];
+  fc_value_t *items;
+  size_t count;
+  size_t capacity;
+} fc_refarray_t;
+
+// A container being read.
+typedef struct fc_level_t {
+  const fc_op_t *op;
+  const fc_op_t *child;  // of the next element
+  fc_value_t *dest;      // NULL: its leaves have slots of their own
+  fc_value_t *items;     // of dest
+  size_t count;          // elements begun
+  size_t capacity;       // of items, where they grow
+  uint8_t *seen;         // DICT: by ordinal
+  fc_refarray_t *array;  // REFARRAY
+  int32_t dim;           // REFARRAY: which dim this nesting is
+  bool wrapped;          // stands in {"list":…}, whose end is still to come
+} fc_level_t;
+
+struct fc_frame_t {
+  fc_allocator_t allocator;
+  fc_limits_t limits;
+  fc_arena_t arena;    // values, shapes, names
+  fc_arena_t tensors;  // what the frame's own placer hands out
+  const fc_plan_t *plan;
+  fc_placer_t placer;
+  uint32_t leaf;  // tensors placed
+  fc_value_t *arguments;
+  int64_t *named_dims;  // by name, -1 while not known
+  const fc_value_t *results;
+  size_t result_count;
+  fc_options_t options;
+  bool placed_stores;
+
+  const fc_backend_t *backend;  // not NULL: call_end is owed
+  void *instance;
+  size_t index;
+  fc_call_t call;
+
+  // DECODE. Kept here rather than on the stack: 14 KiB nobody has to clear.
+  fc_json_reader_t reader;
+  fc_json_reader_t ahead;  // where it stood before a look ahead
+  uint32_t depth;
+  fc_level_t levels[FC_JSON_DEPTH_MAX];
+};
+
+// Memory for values. Says whose fault it is when there is none: the request's
+// (its cap) or ours.
+fc_status_t fc_frame_alloc(fc_frame_t *frame, size_t count, size_t size,
+                           void **out_memory, fc_error_t *err);
+// Tensor memory from the placer; NULL for size 0.
+fc_status_t fc_frame_place(fc_frame_t *frame, fc_dtype_t dtype, size_t size,
+                           void **out_memory, fc_error_t *err);
+void fc_frame_commit(fc_frame_t *frame, void *memory, size_t placed,
+                     size_t size);
+// Zeroed storage for OUT arguments that have none yet.
+fc_status_t fc_frame_place_stores(fc_frame_t *frame, fc_error_t *err);
+// The most elements one tensor of this type may have.
+size_t fc_frame_element_limit(const fc_frame_t *frame, fc_dtype_t dtype);
+// What a dim must be: its size, that of its name if one is known, else -1.
+int64_t fc_frame_dim(const fc_frame_t *frame, int64_t dim);
+
+// A leaf whose token was just read; `dest` NULL for a gap.
+fc_status_t fc_leaf_decode(fc_frame_t *frame, const fc_op_t *op,
+                           fc_json_token_t token, fc_value_t *dest,
+                           fc_error_t *err);
+// {"dtype","shape","data"|"b64"}: its first key was just read.
+fc_status_t fc_leaf_decode_typed(fc_frame_t *frame, const fc_op_t *op,
+                                 fc_value_t *dest, fc_error_t *err);
+// Bytes: a string or {"b64":…}; the token was just read.
+fc_status_t fc_leaf_decode_bytes(fc_frame_t *frame, const fc_op_t *op,
+                                 fc_json_token_t token, fc_value_t *dest,
+                                 fc_error_t *err);
+// The content of the last string or key, unescaped.
+fc_status_t fc_leaf_text(fc_frame_t *frame, fc_str_t *out_text,
+                         fc_error_t *err);
+// "expected X, found Y" at the token just read.
+fc_status_t fc_leaf_mismatch(fc_frame_t *frame, fc_code_t code,
+                             fc_json_token_t token, const char *expected,
+                             fc_error_t *err);
+
+#endif  // FARCALL_MARSHAL_FRAME_H_

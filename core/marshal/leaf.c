@@ -1,0 +1,954 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// JSON text -> one scalar, tensor or byte buffer, straight into its final
+// memory. Called by decode.c for every leaf; the rules are docs/abi.md's
+// "JSON values". Memory for a tensor is never larger than what the bytes still
+// to come could fill, whatever shape the document states.
+#include "json/number.h"
+#include "json/writer.h"
+#include "marshal/frame.h"
+
+// Elements being read into their buffer.
+typedef struct fill_t {
+  fc_dtype_t dtype;  // how the text reads: ui8 for an i8 slot if so stated
+  fc_dtype_t part;   // of one number: f32 for complex<f32>
+  size_t size;       // bytes of one element
+  fc_code_t code;    // of a wrong number of elements
+  int32_t rank;
+  int64_t dims[FC_RANK_MAX];  // -1 while not known
+  uint8_t *data;
+  size_t count;
+  size_t capacity;
+  size_t limit;  // elements one tensor may have
+} fill_t;
+
+// ---------------------------------------------------------------------------
+// Messages
+
+static fc_status_t here(fc_frame_t *frame, fc_status_t status,
+                        fc_error_t *err) {
+  return fc_json_locate(&frame->reader, status, err);
+}
+
+static bool is_scalar_token(fc_json_token_t token) {
+  return token == FC_JSON_NUMBER || token == FC_JSON_TRUE ||
+         token == FC_JSON_FALSE || token == FC_JSON_STRING ||
+         token == FC_JSON_NULL;
+}
+
+fc_status_t fc_leaf_mismatch(fc_frame_t *frame, fc_code_t code,
+                             fc_json_token_t token, const char *expected,
+                             fc_error_t *err) {
+  const char *found = fc_json_token_name(token);
+  fc_status_t status =
+      fc_fail(err, code, "expected %s, found %s", expected, found);
+  fc_error_expected(err, "%s", expected);
+  bool has_text = token == FC_JSON_NUMBER || token == FC_JSON_STRING;
+  fc_error_got(err, has_text ? frame->reader.text : fc_str(found));
+  return here(frame, status, err);
+}
+
+fc_status_t fc_leaf_text(fc_frame_t *frame, fc_str_t *out_text,
+                         fc_error_t *err) {
+  fc_str_t raw = frame->reader.text;
+  *out_text = raw;
+  if (!frame->reader.escaped) return FC_OK;
+  void *memory;
+  FC_TRY(fc_frame_alloc(frame, raw.size + 1, 1, &memory, err));
+  *out_text = (fc_str_t){memory, fc_json_unescape(raw, memory)};
+  return FC_OK;
+}
+
+static fc_dtype_t part_of(fc_dtype_t dtype) {
+  if (dtype == FC_DTYPE_C64) return FC_DTYPE_F32;
+  if (dtype == FC_DTYPE_C128) return FC_DTYPE_F64;
+  return dtype;
+}
+
+static fc_status_t too_large(fc_frame_t *frame, size_t limit, fc_error_t *err) {
+  fc_status_t status =
+      fc_fail(err, FC_CODE_TENSOR_TOO_LARGE,
+              "the tensor is over the limit of %zu elements", limit);
+  fc_error_expected(err, "at most %zu elements", limit);
+  return here(frame, status, err);
+}
+
+// At the first element too many, whose token was just read.
+static fc_status_t too_many(fc_frame_t *frame, const fill_t *fill, int32_t dim,
+                            fc_error_t *err) {
+  long long wanted = (long long)fill->dims[dim];
+  fc_status_t status =
+      fill->code == FC_CODE_DATA_LENGTH
+          ? fc_fail(err, fill->code, "more than the %lld elements of the shape",
+                    wanted)
+          : fc_fail(err, fill->code,
+                    "dim %d has %lld elements, here is one more", (int)dim,
+                    wanted);
+  fc_error_expected(err, "%lld elements", wanted);
+  return here(frame, status, err);
+}
+
+// At the end of an array that came short.
+static fc_status_t too_few(fc_frame_t *frame, const fill_t *fill, int32_t dim,
+                           long long count, fc_error_t *err) {
+  long long wanted = (long long)fill->dims[dim];
+  fc_status_t status =
+      fill->code == FC_CODE_DATA_LENGTH
+          ? fc_fail(err, fill->code,
+                    "%lld elements for a shape of %lld elements", count, wanted)
+          : fc_fail(err, fill->code, "dim %d has %lld elements, here are %lld",
+                    (int)dim, wanted, count);
+  fc_error_expected(err, "%lld elements", wanted);
+  char got[24];
+  size_t size = (size_t)(fc_number_print_i64(count, got) - got);
+  fc_error_got(err, fc_str_make(got, size));
+  return here(frame, status, err);
+}
+
+// ---------------------------------------------------------------------------
+// Elements
+
+// [re,im], whose bracket was just read.
+static fc_status_t read_pair(fc_frame_t *frame, fc_dtype_t part, void *out,
+                             fc_error_t *err) {
+  fc_json_reader_t *reader = &frame->reader;
+  size_t count;
+  fc_json_token_t token;
+  FC_TRY(fc_json_read_elements(reader, part, out, 2, &count, &token, err));
+  if (token == FC_JSON_ARRAY_END && count == 2) return FC_OK;
+  if (token != FC_JSON_ARRAY_END) {
+    FC_TRY(fc_json_next(reader, &token, err));
+    if (count < 2 && token != FC_JSON_ARRAY_BEGIN) {
+      return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token,
+                              "a number of a [re,im] pair", err);
+    }
+  }
+  return here(frame,
+              fc_fail(err, FC_CODE_SHAPE_MISMATCH,
+                      "a complex number is a pair [re,im] of two numbers"),
+              err);
+}
+
+// One element whose token was just read, for types read one by one.
+static fc_status_t read_element(fc_frame_t *frame, const fill_t *fill,
+                                fc_json_token_t token, void *out,
+                                fc_error_t *err) {
+  if (fill->part == fill->dtype) {
+    return fc_json_read_scalar(&frame->reader, token, fill->dtype, out, err);
+  }
+  if (token != FC_JSON_ARRAY_BEGIN) {
+    return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token,
+                            "a pair [re,im]", err);
+  }
+  return read_pair(frame, fill->part, out, err);
+}
+
+// The innermost array of complex numbers, up to `want` of them.
+static fc_status_t read_pairs(fc_frame_t *frame, fill_t *fill, size_t want,
+                              size_t *out_count, fc_json_token_t *out_stop,
+                              fc_error_t *err) {
+  for (*out_count = 0;; ++*out_count) {
+    FC_TRY(fc_json_next(&frame->reader, out_stop, err));
+    if (*out_stop == FC_JSON_ARRAY_END || *out_count == want) return FC_OK;
+    FC_TRY(read_element(frame, fill, *out_stop,
+                        fill->data + fill->count * fill->size, err));
+    fill->count++;
+  }
+}
+
+static fc_status_t read_numbers(fc_frame_t *frame, fill_t *fill, size_t want,
+                                size_t *out_count, fc_json_token_t *out_stop,
+                                fc_error_t *err) {
+  fc_json_reader_t *reader = &frame->reader;
+  uint8_t *out = fill->data ? fill->data + fill->count * fill->size : NULL;
+  FC_TRY(fc_json_read_elements(reader, fill->dtype, out, want, out_count,
+                               out_stop, err));
+  fill->count += *out_count;
+  if (*out_stop == FC_JSON_ARRAY_END) return FC_OK;
+  // What it stopped at is an error whatever it is; let it have a position.
+  FC_TRY(fc_json_next(reader, out_stop, err));
+  if (*out_count == want) return FC_OK;
+  if (*out_stop == FC_JSON_ARRAY_BEGIN) {
+    return here(frame,
+                fc_fail(err, FC_CODE_SHAPE_MISMATCH,
+                        "nested deeper than the %d dims of the tensor",
+                        (int)fill->rank),
+                err);
+  }
+  fc_scalar_t unused;
+  FC_TRY(fc_json_read_scalar(reader, *out_stop, fill->dtype, &unused, err));
+  return fc_fail(err, FC_CODE_INTERNAL,
+                 "an element was neither read nor wrong");
+}
+
+// The elements of one innermost array, to its end.
+static fc_status_t read_row(fc_frame_t *frame, fill_t *fill, fc_error_t *err) {
+  int64_t *dim = &fill->dims[fill->rank - 1];
+  size_t room = fill->capacity - fill->count;
+  bool known = *dim >= 0;
+  size_t want = known && (uint64_t)*dim < room ? (size_t)*dim : room;
+  size_t count;
+  fc_json_token_t stop;
+  FC_TRY(fill->part == fill->dtype
+             ? read_numbers(frame, fill, want, &count, &stop, err)
+             : read_pairs(frame, fill, want, &count, &stop, err));
+  if (stop != FC_JSON_ARRAY_END) {
+    if (known && count == (uint64_t)*dim) {
+      return too_many(frame, fill, fill->rank - 1, err);
+    }
+    return too_large(frame, fill->limit, err);
+  }
+  if (!known) *dim = (int64_t)count;
+  if (count == (uint64_t)*dim) return FC_OK;
+  return too_few(frame, fill, fill->rank - 1, (long long)count, err);
+}
+
+// What stands where an array should.
+static fc_status_t not_an_array(fc_frame_t *frame, const fill_t *fill,
+                                int32_t depth, fc_json_token_t token,
+                                fc_error_t *err) {
+  bool element = token == FC_JSON_NUMBER ||
+                 (fill->dtype == FC_DTYPE_I1 &&
+                  (token == FC_JSON_TRUE || token == FC_JSON_FALSE));
+  if (!element) {
+    return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token, "an array",
+                            err);
+  }
+  fc_status_t status =
+      fc_fail(err, FC_CODE_SHAPE_MISMATCH,
+              depth ? "nested %d deep, the tensor has %d dims"
+                    : "a bare number (%d dims), the tensor has %d dims",
+              (int)depth, (int)fill->rank);
+  fc_error_expected(err, "rank %d", (int)fill->rank);
+  fc_error_got(err, frame->reader.text);
+  return here(frame, status, err);
+}
+
+// Nested arrays exactly `rank` deep; `token` was just read.
+static fc_status_t read_nested(fc_frame_t *frame, fill_t *fill,
+                               fc_json_token_t token, fc_error_t *err) {
+  int64_t have[FC_RANK_MAX];
+  int32_t depth = 0;
+  do {
+    if (token == FC_JSON_ARRAY_END) {
+      int64_t *dim = &fill->dims[--depth];
+      if (*dim < 0) *dim = have[depth];
+      if (have[depth] < *dim) {
+        return too_few(frame, fill, depth, (long long)have[depth], err);
+      }
+    } else {
+      if (depth > 0) {
+        int64_t dim = fill->dims[depth - 1];
+        if (have[depth - 1] == dim) {
+          return too_many(frame, fill, depth - 1, err);
+        }
+        have[depth - 1]++;
+      }
+      if (token != FC_JSON_ARRAY_BEGIN) {
+        return not_an_array(frame, fill, depth, token, err);
+      }
+      if (depth + 1 == fill->rank) {
+        FC_TRY(read_row(frame, fill, err));
+      } else {
+        have[depth++] = 0;
+      }
+    }
+    if (depth > 0) FC_TRY(fc_json_next(&frame->reader, &token, err));
+  } while (depth > 0);
+  // Below an empty array nothing says how large a dynamic dim is.
+  for (int32_t i = 0; i < fill->rank; i++) {
+    if (fill->dims[i] < 0) fill->dims[i] = 0;
+  }
+  return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+// Tensors
+
+static fill_t fill_make(const fc_frame_t *frame, fc_dtype_t dtype,
+                        fc_code_t code) {
+  fill_t fill;
+  fill.dtype = dtype;
+  fill.part = part_of(dtype);
+  fill.size = fc_dtype_size(dtype);
+  fill.code = code;
+  fill.rank = 0;
+  fill.data = NULL;
+  fill.count = fill.capacity = 0;
+  fill.limit = fc_frame_element_limit(frame, dtype);
+  return fill;
+}
+
+// The most elements the rest of the document can hold: each takes a digit and
+// a comma or bracket.
+static size_t rest_of_document(const fc_frame_t *frame, const fill_t *fill) {
+  size_t rest = (size_t)(frame->reader.end - frame->reader.cursor);
+  return fill->part == fill->dtype ? rest / 2 + 1 : rest / 6 + 1;
+}
+
+// Room for what the dims say, but no more than the document can fill.
+static fc_status_t fill_place(fc_frame_t *frame, fill_t *fill,
+                              fc_error_t *err) {
+  size_t count = 1;
+  bool exact = true, empty = false;
+  for (int32_t i = 0; i < fill->rank; i++) {
+    if (fill->dims[i] < 0) exact = false;
+    else if (fill->dims[i] == 0) empty = true;
+    else if (!fc_size_mul(count, (size_t)fill->dims[i], &count)) {
+      count = SIZE_MAX;
+    }
+  }
+  if (empty) count = 0;
+  if (count > fill->limit) return too_large(frame, fill->limit, err);
+  size_t rest = rest_of_document(frame, fill);
+  if (!exact) count = fill->limit;
+  if (empty) count = 0;
+  fill->capacity = count < rest ? count : rest;
+  void *memory;
+  FC_TRY(fc_frame_place(frame, fill->dtype, fill->capacity * fill->size,
+                        &memory, err));
+  fill->data = memory;
+  return FC_OK;
+}
+
+// Hands the filled buffer over as a value of type `dtype`.
+static fc_status_t fill_finish(fc_frame_t *frame, fill_t *fill,
+                               const int64_t *dims, int32_t rank,
+                               fc_dtype_t dtype, fc_value_t *dest,
+                               fc_error_t *err) {
+  fc_frame_commit(frame, fill->data, fill->capacity * fill->size,
+                  fill->count * fill->size);
+  void *shape = NULL;
+  if (rank > 0) {
+    FC_TRY(fc_frame_alloc(frame, (size_t)rank, sizeof *dims, &shape, err));
+    memcpy(shape, dims, (size_t)rank * sizeof *dims);
+  }
+  *dest = (fc_value_t){
+      .kind = FC_VALUE_TENSOR,
+      .tensor = {
+          .dtype = dtype, .rank = rank, .shape = shape, .data = fill->data}};
+  return FC_OK;
+}
+
+// How many brackets open before the next element, blanks skipped.
+static int32_t count_brackets(const fc_frame_t *frame, char *out_next) {
+  int32_t count = 0;
+  const char *at = frame->reader.cursor, *end = frame->reader.end;
+  *out_next = '\0';
+  for (; at < end && count <= FC_JSON_DEPTH_MAX; at++) {
+    if (*at == '[') count++;
+    else if (*at != ' ' && *at != '\t' && *at != '\n' && *at != '\r') {
+      *out_next = *at;
+      break;
+    }
+  }
+  return count;
+}
+
+// The rank of a value nobody declared; its token was just read.
+static int32_t infer_rank(const fc_frame_t *frame, fc_json_token_t token,
+                          fc_dtype_t dtype) {
+  if (token != FC_JSON_ARRAY_BEGIN) return 0;
+  char next;
+  int32_t rank = 1 + count_brackets(frame, &next);
+  // The innermost pair of a complex number is no dim; an empty array is.
+  bool pair = part_of(dtype) != dtype && next != ']';
+  return pair ? rank - 1 : rank;
+}
+
+static void bind_names(fc_frame_t *frame, const fc_op_t *op,
+                       const int64_t *dims) {
+  for (int32_t i = 0; i < op->rank; i++) {
+    if (!fc_dim_is_named(op->dims[i])) continue;
+    frame->named_dims[fc_dim_name(op->dims[i])] = dims[i];
+  }
+}
+
+// A row or a matrix of one name (tensor<NxN>) fixes the name by its first dim,
+// which is known last. So names that occur twice are compared afterwards.
+static fc_status_t check_names(fc_frame_t *frame, const fc_op_t *op,
+                               const int64_t *dims, fc_error_t *err) {
+  for (int32_t i = 0; i < op->rank; i++) {
+    if (!fc_dim_is_named(op->dims[i])) continue;
+    for (int32_t k = 0; k < i; k++) {
+      if (op->dims[k] != op->dims[i] || dims[k] == dims[i]) continue;
+      fc_status_t status =
+          fc_fail(err, FC_CODE_SHAPE_MISMATCH,
+                  "dims %d and %d must be equal, "
+                  "they are %lld and %lld",
+                  (int)k, (int)i, (long long)dims[k], (long long)dims[i]);
+      fc_error_expected(err, "%lld elements", (long long)dims[k]);
+      return here(frame, status, err);
+    }
+  }
+  return FC_OK;
+}
+
+static fc_status_t read_rank_0(fc_frame_t *frame, fill_t *fill,
+                               fc_json_token_t token, fc_error_t *err) {
+  bool array = token == FC_JSON_ARRAY_BEGIN;
+  if (array && fill->part == fill->dtype) {
+    return fc_leaf_mismatch(frame, FC_CODE_SHAPE_MISMATCH, token,
+                            "a bare value for a tensor without dims", err);
+  }
+  FC_TRY(read_element(frame, fill, token, fill->data, err));
+  fill->count = 1;
+  return FC_OK;
+}
+
+static fc_status_t decode_nested(fc_frame_t *frame, const fc_op_t *op,
+                                 fc_json_token_t token, fc_value_t *dest,
+                                 fc_error_t *err) {
+  fill_t fill = fill_make(frame, op->dtype, FC_CODE_SHAPE_MISMATCH);
+  fill.rank = op->rank;
+  if (op->rank == FC_RANK_DYNAMIC) {
+    fill.rank = infer_rank(frame, token, op->dtype);
+    if (fill.rank > FC_RANK_MAX) {
+      return here(frame,
+                  fc_fail(err, FC_CODE_SHAPE_MISMATCH, "rank %d exceeds %d",
+                          (int)fill.rank, FC_RANK_MAX),
+                  err);
+    }
+  }
+  for (int32_t i = 0; i < fill.rank; i++) {
+    fill.dims[i] = op->rank > 0 ? fc_frame_dim(frame, op->dims[i]) : -1;
+  }
+  FC_TRY(fill_place(frame, &fill, err));
+  FC_TRY(fill.rank == 0 ? read_rank_0(frame, &fill, token, err)
+                        : read_nested(frame, &fill, token, err));
+  FC_TRY(check_names(frame, op, fill.dims, err));
+  bind_names(frame, op, fill.dims);
+  return fill_finish(frame, &fill, fill.dims, fill.rank, op->dtype, dest, err);
+}
+
+// ---------------------------------------------------------------------------
+// {"dtype","shape","data"|"b64"}
+
+enum { MEMBER_DTYPE, MEMBER_SHAPE, MEMBER_DATA, MEMBER_B64, MEMBER_COUNT };
+static const fc_str_t kMembers[MEMBER_COUNT] = {
+    {"dtype", 5}, {"shape", 5}, {"data", 4}, {"b64", 3}};
+
+typedef struct typed_t {
+  const fc_op_t *op;
+  fc_dtype_t dtype;  // as stated, else the slot's
+  bool has_shape;
+  int32_t rank;
+  int64_t dims[FC_RANK_MAX];
+  bool seen[MEMBER_COUNT];
+  bool read;    // the data was read into *dest
+  bool scalar;  // there is no shape anywhere: one value
+} typed_t;
+
+static int find_member(const fc_json_reader_t *reader) {
+  for (int i = 0; i < MEMBER_COUNT; i++) {
+    if (fc_json_text_is(reader, kMembers[i])) return i;
+  }
+  return -1;
+}
+
+// A signless slot also takes its width's signed and unsigned types.
+static bool dtype_fits(fc_dtype_t slot, fc_dtype_t stated) {
+  if (slot == FC_DTYPE_NONE || slot == stated) return true;
+  const fc_dtype_info_t *a = fc_dtype_info(slot);
+  const fc_dtype_info_t *b = fc_dtype_info(stated);
+  if (a->class_ == FC_DTYPE_CLASS_INT) {
+    return a->bits == b->bits && (b->class_ == FC_DTYPE_CLASS_SINT ||
+                                  b->class_ == FC_DTYPE_CLASS_UINT);
+  }
+  return a->class_ == FC_DTYPE_CLASS_INDEX &&
+         (stated == FC_DTYPE_I64 || stated == FC_DTYPE_SI64);
+}
+
+static fc_status_t read_dtype(fc_frame_t *frame, typed_t *typed,
+                              fc_json_token_t token, fc_error_t *err) {
+  if (token != FC_JSON_STRING) {
+    return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token,
+                            "the name of an element type", err);
+  }
+  fc_str_t text;
+  FC_TRY(fc_leaf_text(frame, &text, err));
+  fc_dtype_t stated = fc_dtype_find(text);
+  fc_dtype_t slot = typed->op->dtype;
+  if (stated != FC_DTYPE_NONE && dtype_fits(slot, stated)) {
+    typed->dtype = stated;
+    return FC_OK;
+  }
+  char name[80];
+  fc_escape(name, sizeof name, 64, text);
+  fc_status_t status =
+      stated == FC_DTYPE_NONE
+          ? fc_fail(err, FC_CODE_DTYPE_MISMATCH, "'%s' is no element type",
+                    name)
+          : fc_fail(err, FC_CODE_DTYPE_MISMATCH, "dtype '%s', declared %s",
+                    name, fc_dtype_info(slot)->text);
+  if (slot != FC_DTYPE_NONE) {
+    fc_error_expected(err, "%s", fc_dtype_info(slot)->text);
+  }
+  fc_error_got(err, text);
+  return here(frame, status, err);
+}
+
+static fc_status_t wrong_dim(fc_frame_t *frame, int32_t dim, int64_t found,
+                             int64_t wanted, fc_error_t *err) {
+  fc_status_t status =
+      fc_fail(err, FC_CODE_SHAPE_MISMATCH, "dim %d is %lld, declared %lld",
+              (int)dim, (long long)found, (long long)wanted);
+  fc_error_expected(err, "%lld", (long long)wanted);
+  fc_error_got(err, frame->reader.text);
+  return here(frame, status, err);
+}
+
+static fc_status_t read_dim(fc_frame_t *frame, typed_t *typed,
+                            fc_json_token_t token, bool checked,
+                            fc_error_t *err) {
+  const fc_op_t *op = typed->op;
+  bool ranked = checked && op->rank >= 0;
+  if (token != FC_JSON_NUMBER) {
+    return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token, "a dim", err);
+  }
+  int32_t limit = ranked ? op->rank : FC_RANK_MAX;
+  if (typed->rank == limit) {
+    fc_status_t status = fc_fail(
+        err, FC_CODE_SHAPE_MISMATCH,
+        ranked ? "more than the %d dims of the tensor" : "more than %d dims",
+        (int)limit);
+    fc_error_expected(err, "rank %d", (int)limit);
+    return here(frame, status, err);
+  }
+  int64_t dim;
+  FC_TRY(fc_json_read_scalar(&frame->reader, token, FC_DTYPE_I64, &dim, err));
+  if (dim < 0) {
+    fc_status_t status = fc_fail(err, FC_CODE_SHAPE_MISMATCH,
+                                 "dim %d is negative", (int)typed->rank);
+    fc_error_got(err, frame->reader.text);
+    return here(frame, status, err);
+  }
+  int64_t wanted =
+      ranked ? fc_frame_dim(frame, op->dims[typed->rank]) : FC_DIM_DYNAMIC;
+  if (wanted >= 0 && dim != wanted) {
+    return wrong_dim(frame, typed->rank, dim, wanted, err);
+  }
+  typed->dims[typed->rank++] = dim;
+  return FC_OK;
+}
+
+// `checked` false: only what it says, for a look ahead.
+static fc_status_t read_shape(fc_frame_t *frame, typed_t *typed,
+                              fc_json_token_t token, bool checked,
+                              fc_error_t *err) {
+  const fc_op_t *op = typed->op;
+  if (token != FC_JSON_ARRAY_BEGIN) {
+    return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token,
+                            "an array of dims", err);
+  }
+  typed->rank = 0;
+  for (;;) {
+    FC_TRY(fc_json_next(&frame->reader, &token, err));
+    if (token == FC_JSON_ARRAY_END) break;
+    FC_TRY(read_dim(frame, typed, token, checked, err));
+  }
+  typed->has_shape = true;
+  if (!checked) return FC_OK;
+  if (op->rank >= 0 && typed->rank != op->rank) {
+    fc_status_t status =
+        fc_fail(err, FC_CODE_SHAPE_MISMATCH, "%d dims, the tensor has %d",
+                (int)typed->rank, (int)op->rank);
+    fc_error_expected(err, "rank %d", (int)op->rank);
+    return here(frame, status, err);
+  }
+  FC_TRY(op->rank > 0 ? check_names(frame, op, typed->dims, err) : FC_OK);
+  size_t count, size;
+  fc_dtype_t dtype = typed->dtype ? typed->dtype : FC_DTYPE_I8;
+  if (!fc_shape_count(typed->dims, typed->rank, dtype, &count, &size) ||
+      count > fc_frame_element_limit(frame, dtype)) {
+    return too_large(frame, fc_frame_element_limit(frame, dtype), err);
+  }
+  return FC_OK;
+}
+
+// The data stands before what describes it: find that, come back. Errors on the
+// way are left to the real pass, which meets them in document order.
+static void copy_reader(fc_json_reader_t *dest,
+                        const fc_json_reader_t *source) {
+  size_t levels = source->depth * sizeof source->levels[0];
+  memcpy(dest, source, offsetof(fc_json_reader_t, levels) + levels);
+}
+
+static void look_ahead(fc_frame_t *frame, typed_t *typed,
+                       fc_json_token_t token) {
+  fc_json_reader_t *reader = &frame->reader;
+  copy_reader(&frame->ahead, reader);
+  fc_status_t status = fc_json_skip(reader, token, NULL);
+  while (status == FC_OK) {
+    status = fc_json_next(reader, &token, NULL);
+    if (status != FC_OK || token != FC_JSON_KEY) break;
+    int member = find_member(reader);
+    status = fc_json_next(reader, &token, NULL);
+    if (status != FC_OK) break;
+    if (member == MEMBER_SHAPE && !typed->has_shape) {
+      status = read_shape(frame, typed, token, false, NULL);
+    } else if (member == MEMBER_DTYPE && !typed->seen[MEMBER_DTYPE]) {
+      status = read_dtype(frame, typed, token, NULL);
+    } else {
+      status = fc_json_skip(reader, token, NULL);
+    }
+  }
+  bool complete = status == FC_OK && token == FC_JSON_OBJECT_END;
+  typed->scalar = complete && !typed->has_shape;
+  copy_reader(reader, &frame->ahead);
+}
+
+static bool needs_look_ahead(const typed_t *typed) {
+  if (!typed->seen[MEMBER_SHAPE]) return true;
+  if (typed->seen[MEMBER_DTYPE]) return false;
+  // Only where another type than the slot's may be stated.
+  const fc_dtype_info_t *info = fc_dtype_info(typed->op->dtype);
+  return typed->op->dtype == FC_DTYPE_NONE ||
+         info->class_ == FC_DTYPE_CLASS_INT;
+}
+
+static fc_dtype_t value_dtype(const typed_t *typed) {
+  return typed->op->dtype ? (fc_dtype_t)typed->op->dtype : typed->dtype;
+}
+
+// A value that states its dtype and has no shape at all.
+static fc_status_t read_scalar_data(fc_frame_t *frame, typed_t *typed,
+                                    fc_json_token_t token, fc_value_t *dest,
+                                    fc_error_t *err) {
+  fill_t fill = fill_make(frame, typed->dtype, FC_CODE_DATA_LENGTH);
+  fc_value_t value = {.kind = FC_VALUE_SCALAR, .dtype = typed->dtype};
+  FC_TRY(read_element(frame, &fill, token, value.scalar.bytes, err));
+  *dest = value;
+  typed->read = true;
+  return FC_OK;
+}
+
+static fc_status_t read_data(fc_frame_t *frame, typed_t *typed,
+                             fc_json_token_t token, fc_value_t *dest,
+                             fc_error_t *err) {
+  fill_t fill = fill_make(frame, typed->dtype, FC_CODE_SHAPE_MISMATCH);
+  size_t count, size;
+  if (!fc_shape_count(typed->dims, typed->rank, typed->dtype, &count, &size) ||
+      count > fill.limit) {
+    // Stated further on, and refused there.
+    return fc_json_skip(&frame->reader, token, err);
+  }
+  bool flat = infer_rank(frame, token, fill.dtype) == 1;
+  if (flat) {
+    fill.code = FC_CODE_DATA_LENGTH;
+    fill.rank = 1;
+    fill.dims[0] = (int64_t)count;
+  } else {
+    fill.rank = typed->rank;
+    memcpy(fill.dims, typed->dims, (size_t)fill.rank * sizeof fill.dims[0]);
+  }
+  FC_TRY(fill_place(frame, &fill, err));
+  FC_TRY(fill.rank == 0 ? read_rank_0(frame, &fill, token, err)
+                        : read_nested(frame, &fill, token, err));
+  typed->read = true;
+  return fill_finish(frame, &fill, typed->dims, typed->rank, value_dtype(typed),
+                     dest, err);
+}
+
+// Narrow integers fill a byte, booleans are 0 and 1: binary data may say more.
+static fc_status_t check_bytes(fc_frame_t *frame, fc_dtype_t dtype,
+                               uint8_t *data, size_t count, fc_error_t *err) {
+  const fc_dtype_info_t *info = fc_dtype_info(dtype);
+  if (dtype == FC_DTYPE_I1) {
+    for (size_t i = 0; i < count; i++) data[i] = data[i] != 0;
+    return FC_OK;
+  }
+  if (info->bits >= 8) return FC_OK;
+  bool is_signed = info->class_ != FC_DTYPE_CLASS_UINT;
+  int low = is_signed ? -(1 << (info->bits - 1)) : 0;
+  int high = is_signed ? -low - 1 : (1 << info->bits) - 1;
+  for (size_t i = 0; i < count; i++) {
+    int value = is_signed ? (int8_t)data[i] : data[i];
+    if (value >= low && value <= high) continue;
+    return here(frame,
+                fc_fail(err, FC_CODE_OUT_OF_RANGE,
+                        "element %zu is %d, which does not fit %s", i, value,
+                        info->text),
+                err);
+  }
+  return FC_OK;
+}
+
+static fc_status_t wrong_bytes(fc_frame_t *frame, size_t size, size_t wanted,
+                               fc_error_t *err) {
+  fc_status_t status =
+      fc_fail(err, FC_CODE_DATA_LENGTH, "%zu bytes for a shape of %zu bytes",
+              size, wanted);
+  fc_error_expected(err, "%zu bytes", wanted);
+  return here(frame, status, err);
+}
+
+static fc_status_t read_b64(fc_frame_t *frame, typed_t *typed,
+                            fc_json_token_t token, fc_value_t *dest,
+                            fc_error_t *err) {
+  if (token != FC_JSON_STRING) {
+    return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token,
+                            "a base64 string", err);
+  }
+  fill_t fill = fill_make(frame, typed->dtype, FC_CODE_DATA_LENGTH);
+  size_t count, size;
+  if (!fc_shape_count(typed->dims, typed->rank, typed->dtype, &count, &size) ||
+      count > fill.limit) {
+    return FC_OK;  // refused where the shape stands
+  }
+  fc_str_t text;  // "\/" is legal: it may have escapes
+  FC_TRY(fc_leaf_text(frame, &text, err));
+  void *memory;
+  size_t placed = text.size / 4 * 3, decoded = 0;
+  FC_TRY(fc_frame_place(frame, typed->dtype, placed, &memory, err));
+  fc_status_t status = fc_base64_decode(text, memory, &decoded, err);
+  if (status != FC_OK) return here(frame, status, err);
+  if (decoded != size) return wrong_bytes(frame, decoded, size, err);
+  FC_TRY(check_bytes(frame, typed->dtype, memory, count, err));
+  fill.data = memory;
+  fill.size = 1;  // in bytes from here on
+  fill.count = size;
+  fill.capacity = placed;
+  typed->read = true;
+  return fill_finish(frame, &fill, typed->dims, typed->rank, value_dtype(typed),
+                     dest, err);
+}
+
+static fc_status_t read_payload(fc_frame_t *frame, typed_t *typed, int member,
+                                fc_json_token_t token, fc_value_t *dest,
+                                fc_error_t *err) {
+  int other = member == MEMBER_DATA ? MEMBER_B64 : MEMBER_DATA;
+  if (typed->seen[other]) {
+    return here(
+        frame,
+        fc_fail(err, FC_CODE_UNKNOWN_KEY, "both 'data' and 'b64' are given"),
+        err);
+  }
+  if (needs_look_ahead(typed)) look_ahead(frame, typed, token);
+  bool array = token == FC_JSON_ARRAY_BEGIN;
+  if (typed->dtype == FC_DTYPE_NONE) {
+    return fc_json_skip(&frame->reader, token, err);
+  }
+  if (typed->has_shape) {
+    return member == MEMBER_DATA ? read_data(frame, typed, token, dest, err)
+                                 : read_b64(frame, typed, token, dest, err);
+  }
+  bool alone = typed->scalar && typed->op->kind == FC_TYPE_UNKNOWN &&
+               member == MEMBER_DATA &&
+               (!array || part_of(typed->dtype) != typed->dtype);
+  if (alone) return read_scalar_data(frame, typed, token, dest, err);
+  return fc_json_skip(&frame->reader, token, err);
+}
+
+static fc_status_t read_member(fc_frame_t *frame, typed_t *typed,
+                               fc_value_t *dest, fc_error_t *err) {
+  fc_json_reader_t *reader = &frame->reader;
+  int member = find_member(reader);
+  if (member < 0) {
+    fc_status_t status =
+        fc_fail(err, FC_CODE_UNKNOWN_KEY, "a typed value has no such member");
+    fc_error_expected(err, "dtype, shape, data or b64");
+    fc_error_got(err, reader->text);
+    return here(frame, status, err);
+  }
+  if (typed->seen[member]) {
+    return here(frame,
+                fc_fail(err, FC_CODE_DUPLICATE_KEY, "'%s' is given twice",
+                        kMembers[member].data),
+                err);
+  }
+  fc_json_token_t token;
+  FC_TRY(fc_json_next(reader, &token, err));
+  switch (member) {
+    case MEMBER_DTYPE:
+      FC_TRY(read_dtype(frame, typed, token, err));
+      break;
+    case MEMBER_SHAPE:
+      FC_TRY(read_shape(frame, typed, token, true, err));
+      break;
+    default:
+      FC_TRY(read_payload(frame, typed, member, token, dest, err));
+      break;
+  }
+  typed->seen[member] = true;
+  return FC_OK;
+}
+
+static fc_status_t missing_member(fc_frame_t *frame, const char *name,
+                                  fc_error_t *err) {
+  fc_status_t status =
+      fc_fail(err, FC_CODE_MISSING_KEY, "a typed value needs '%s'", name);
+  fc_error_expected(err, "%s", name);
+  return here(frame, status, err);
+}
+
+fc_status_t fc_leaf_decode_typed(fc_frame_t *frame, const fc_op_t *op,
+                                 fc_value_t *dest, fc_error_t *err) {
+  typed_t typed;
+  typed.op = op;
+  typed.dtype = op->dtype;
+  typed.has_shape = typed.read = typed.scalar = false;
+  typed.rank = 0;
+  memset(typed.seen, 0, sizeof typed.seen);
+  fc_json_token_t token = FC_JSON_KEY;
+  while (token == FC_JSON_KEY) {
+    FC_TRY(read_member(frame, &typed, dest, err));
+    FC_TRY(fc_json_next(&frame->reader, &token, err));
+  }
+  if (typed.dtype == FC_DTYPE_NONE) return missing_member(frame, "dtype", err);
+  if (!typed.seen[MEMBER_DATA] && !typed.seen[MEMBER_B64]) {
+    return missing_member(frame, "data", err);
+  }
+  if (typed.read && op->rank > 0) bind_names(frame, op, typed.dims);
+  return typed.read ? FC_OK : missing_member(frame, "shape", err);
+}
+
+// ---------------------------------------------------------------------------
+// Bytes
+
+static fc_status_t place_text(fc_frame_t *frame, size_t size, uint8_t **out,
+                              fc_error_t *err) {
+  void *memory;
+  if (size > frame->limits.tensor_size) {
+    return here(frame,
+                fc_fail(err, FC_CODE_TENSOR_TOO_LARGE,
+                        "%zu bytes are over the limit of %zu", size,
+                        frame->limits.tensor_size),
+                err);
+  }
+  FC_TRY(fc_frame_place(frame, FC_DTYPE_UI8, size, &memory, err));
+  *out = memory;
+  return FC_OK;
+}
+
+static void set_bytes(fc_value_t *dest, const uint8_t *data, size_t size) {
+  *dest = (fc_value_t){.kind = FC_VALUE_BYTES,
+                       .bytes = {data ? (const char *)data : "", size}};
+}
+
+static fc_status_t read_string(fc_frame_t *frame, fc_value_t *dest,
+                               fc_error_t *err) {
+  fc_str_t raw = frame->reader.text;
+  uint8_t *data;
+  FC_TRY(place_text(frame, raw.size, &data, err));
+  size_t size = raw.size ? fc_json_unescape(raw, (char *)data) : 0;
+  fc_frame_commit(frame, data, raw.size, size);
+  set_bytes(dest, data, size);
+  return FC_OK;
+}
+
+static fc_status_t read_b64_bytes(fc_frame_t *frame, const fc_op_t *op,
+                                  fc_value_t *dest, fc_error_t *err) {
+  fc_str_t text;
+  FC_TRY(fc_leaf_text(frame, &text, err));
+  uint8_t *data;
+  size_t placed = text.size / 4 * 3, size = 0;
+  FC_TRY(place_text(frame, placed, &data, err));
+  fc_status_t status = fc_base64_decode(text, data, &size, err);
+  if (status != FC_OK) return here(frame, status, err);
+  fc_str_t bytes = {(const char *)data, size};
+  if (op->flavor == FC_FLAVOR_UTF8 && !fc_json_is_utf8(bytes)) {
+    return here(frame,
+                fc_fail(err, FC_CODE_TYPE_MISMATCH,
+                        "the bytes are not UTF-8, the argument is text"),
+                err);
+  }
+  fc_frame_commit(frame, data, placed, size);
+  set_bytes(dest, data, size);
+  return FC_OK;
+}
+
+fc_status_t fc_leaf_decode_bytes(fc_frame_t *frame, const fc_op_t *op,
+                                 fc_json_token_t token, fc_value_t *dest,
+                                 fc_error_t *err) {
+  static const char kExpected[] = "a string or {\"b64\":\"…\"}";
+  fc_json_reader_t *reader = &frame->reader;
+  if (token == FC_JSON_STRING) return read_string(frame, dest, err);
+  if (token != FC_JSON_OBJECT_BEGIN) {
+    return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token, kExpected,
+                            err);
+  }
+  bool seen = false;
+  for (;;) {
+    FC_TRY(fc_json_next(reader, &token, err));
+    if (token == FC_JSON_OBJECT_END) break;
+    if (!fc_json_text_is(reader, kMembers[MEMBER_B64])) {
+      fc_status_t status =
+          fc_fail(err, FC_CODE_UNKNOWN_KEY, "bytes have the one member 'b64'");
+      fc_error_got(err, reader->text);
+      return here(frame, status, err);
+    }
+    if (seen) {
+      return here(frame,
+                  fc_fail(err, FC_CODE_DUPLICATE_KEY, "'b64' is given twice"),
+                  err);
+    }
+    seen = true;
+    FC_TRY(fc_json_next(reader, &token, err));
+    if (token != FC_JSON_STRING) {
+      return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token,
+                              "a base64 string", err);
+    }
+    FC_TRY(read_b64_bytes(frame, op, dest, err));
+  }
+  return seen ? FC_OK : missing_member(frame, "b64", err);
+}
+
+// ---------------------------------------------------------------------------
+// Leaves
+
+static fc_status_t decode_scalar(fc_frame_t *frame, const fc_op_t *op,
+                                 fc_json_token_t token, fc_value_t *dest,
+                                 fc_error_t *err) {
+  fill_t fill = fill_make(frame, op->dtype, FC_CODE_TYPE_MISMATCH);
+  fc_value_t value = {.kind = FC_VALUE_SCALAR, .dtype = op->dtype};
+  if (fill.part == fill.dtype && !is_scalar_token(token)) {
+    return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token,
+                            fc_dtype_info(op->dtype)->text, err);
+  }
+  FC_TRY(read_element(frame, &fill, token, value.scalar.bytes, err));
+  *dest = value;
+  return FC_OK;
+}
+
+static fc_status_t decode_tensor(fc_frame_t *frame, const fc_op_t *op,
+                                 fc_json_token_t token, fc_value_t *dest,
+                                 fc_error_t *err) {
+  if (token == FC_JSON_OBJECT_BEGIN) {
+    FC_TRY(fc_json_next(&frame->reader, &token, err));
+    if (token == FC_JSON_KEY) {
+      return fc_leaf_decode_typed(frame, op, dest, err);
+    }
+    return missing_member(frame, "data", err);
+  }
+  if (op->dtype != FC_DTYPE_NONE) {
+    return decode_nested(frame, op, token, dest, err);
+  }
+  fc_status_t status = fc_fail(
+      err, FC_CODE_UNTYPED_VALUE,
+      "the element type is not known: give {\"dtype\",\"shape\",\"data\"}");
+  fc_error_expected(err, "{\"dtype\":…,\"shape\":[…],\"data\":[…]}");
+  fc_error_got(err, fc_str(fc_json_token_name(token)));
+  return here(frame, status, err);
+}
+
+fc_status_t fc_leaf_decode(fc_frame_t *frame, const fc_op_t *op,
+                           fc_json_token_t token, fc_value_t *dest,
+                           fc_error_t *err) {
+  switch ((fc_type_kind_t)op->kind) {
+    case FC_TYPE_SCALAR:
+      return decode_scalar(frame, op, token, dest, err);
+    case FC_TYPE_TENSOR:
+    case FC_TYPE_VECTOR:
+      return decode_tensor(frame, op, token, dest, err);
+    case FC_TYPE_BYTES:
+      return fc_leaf_decode_bytes(frame, op, token, dest, err);
+    default:
+      break;
+  }
+  if (token == FC_JSON_NULL) {
+    if (dest) *dest = (fc_value_t){.kind = FC_VALUE_NULL};
+    return FC_OK;
+  }
+  return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token, "null", err);
+}

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Compiles a signature into a plan: one pass that counts, one allocation, one
+// pass that fills it. Runs when a module is loaded.
+#include "marshal/plan.h"
+
+#include <stdlib.h>
+
+#include "json/writer.h"
+
+// The same walk counts (pools NULL) and fills.
+typedef struct compiler_t {
+  const fc_signature_t *signature;
+  fc_op_t *ops;
+  fc_plan_key_t *keys;
+  fc_plan_param_t *inputs;
+  fc_plan_param_t *outputs;
+  fc_plan_param_t *stores;
+  uint32_t op_count;
+  uint32_t key_count;
+  uint32_t input_count;
+  uint32_t output_count;
+  uint32_t store_count;
+  uint32_t slot_count;  // of the flat list being compiled
+} compiler_t;
+
+// ---------------------------------------------------------------------------
+// Trees
+
+typedef struct open_node_t {
+  uint32_t op;
+  uint32_t next;     // child to compile next
+  uint32_t ordinal;  // of that child
+  uint32_t keys;
+  bool is_dict;
+  bool has_slot;  // this or something above it lives in the flat call
+} open_node_t;
+
+static bool is_sized(const fc_type_t *type) {
+  return type->kind == FC_TYPE_TENSOR || type->kind == FC_TYPE_VECTOR ||
+         type->kind == FC_TYPE_REFARRAY;
+}
+
+static fc_status_t check_node(const compiler_t *compiler, const fc_type_t *type,
+                              int32_t raw, bool has_slot, fc_error_t *err) {
+  if (raw >= 0 && (uint32_t)raw >= compiler->slot_count) {
+    return fc_fail(err, FC_CODE_ABI_METADATA,
+                   "slot %d is outside the flat call of %u", raw,
+                   compiler->slot_count);
+  }
+  bool splits = type->kind == FC_TYPE_TUPLE || type->kind == FC_TYPE_DICT;
+  if (raw < 0 && !has_slot && !splits && type->kind != FC_TYPE_NULL) {
+    return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
+                   "a value has no place in the flat call");
+  }
+  if (is_sized(type) && type->rank > FC_RANK_MAX) {
+    return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE, "rank %d exceeds %d",
+                   type->rank, FC_RANK_MAX);
+  }
+  bool repeats = type->kind == FC_TYPE_LIST || type->kind == FC_TYPE_REFARRAY;
+  if (repeats && type->child_count != 1) {
+    return fc_fail(err, FC_CODE_ABI_METADATA, "a list has %u element types",
+                   type->child_count);
+  }
+  if (type->kind == FC_TYPE_REFARRAY && type->rank < 0) {
+    return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
+                   "an array of references needs a rank");
+  }
+  return FC_OK;
+}
+
+static fc_status_t add_op(compiler_t *compiler, uint32_t node, int32_t raw,
+                          bool has_slot, fc_error_t *err) {
+  const fc_signature_t *signature = compiler->signature;
+  const fc_type_t *type = fc_signature_node(signature, node);
+  FC_TRY(check_node(compiler, type, raw, has_slot, err));
+  uint32_t at = compiler->op_count++;
+  if (!compiler->ops) return FC_OK;
+  bool untyped = (type->flags & FC_TYPE_UNTYPED) != 0;
+  compiler->ops[at] = (fc_op_t){
+      .kind = type->kind,
+      .dtype = untyped ? FC_DTYPE_NONE : type->dtype,
+      .flavor = type->flavor,
+      .rank = is_sized(type) ? type->rank : 0,
+      .raw = raw,
+      .span = 1,
+      .child_count = type->child_count,
+      .keys = compiler->key_count,
+      .dims = is_sized(type) && type->rank > 0
+                  ? fc_signature_dims(signature, type)
+                  : NULL,
+      .key = fc_signature_text(signature, type->key),
+  };
+  return FC_OK;
+}
+
+static fc_status_t set_key(compiler_t *compiler, uint32_t at, fc_str_t name,
+                           uint32_t op, uint32_t ordinal, fc_error_t *err) {
+  if (!fc_json_is_utf8(name)) {
+    return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
+                   "a name is not UTF-8, so JSON cannot say it");
+  }
+  if (compiler->keys) {
+    compiler->keys[at] = (fc_plan_key_t){name, &compiler->ops[op], ordinal};
+  }
+  return FC_OK;
+}
+
+static int compare_keys(const void *a, const void *b) {
+  return fc_str_compare(((const fc_plan_key_t *)a)->name,
+                        ((const fc_plan_key_t *)b)->name);
+}
+
+static void sort_keys(fc_plan_key_t *keys, uint32_t count) {
+  if (count > 1) qsort(keys, count, sizeof *keys, compare_keys);
+}
+
+static void close_node(compiler_t *compiler, const open_node_t *done) {
+  if (!compiler->ops) return;
+  fc_op_t *op = &compiler->ops[done->op];
+  op->span = compiler->op_count - done->op;
+  if (done->is_dict) sort_keys(&compiler->keys[op->keys], op->child_count);
+}
+
+// The subtree of `node` in preorder; `raw` is its slot. Without one, the nodes
+// below name theirs.
+static fc_status_t add_tree(compiler_t *compiler, uint32_t node, int32_t raw,
+                            fc_error_t *err) {
+  const fc_signature_t *signature = compiler->signature;
+  open_node_t open[FC_TYPE_DEPTH_MAX + 1];
+  uint32_t depth = 0;
+  bool has_slot = false;
+  for (;;) {
+    const fc_type_t *type = fc_signature_node(signature, node);
+    if (depth > FC_TYPE_DEPTH_MAX) {
+      return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
+                     "the type is nested deeper than %d", FC_TYPE_DEPTH_MAX);
+    }
+    if (raw < 0 && !has_slot) raw = type->raw_index;
+    uint32_t op = compiler->op_count;
+    FC_TRY(add_op(compiler, node, raw, has_slot, err));
+    bool is_dict = type->kind == FC_TYPE_DICT;
+    open[depth++] = (open_node_t){.op = op,
+                                  .next = type->child,
+                                  .keys = compiler->key_count,
+                                  .is_dict = is_dict,
+                                  .has_slot = has_slot || raw >= 0};
+    if (is_dict) compiler->key_count += type->child_count;
+
+    while (depth && open[depth - 1].next == FC_NODE_NONE) {
+      close_node(compiler, &open[--depth]);
+    }
+    if (!depth) return FC_OK;
+    open_node_t *parent = &open[depth - 1];
+    node = parent->next;
+    has_slot = parent->has_slot;
+    raw = FC_RAW_NONE;
+    const fc_type_t *child = fc_signature_node(signature, node);
+    if (parent->is_dict) {
+      FC_TRY(set_key(compiler, parent->keys + parent->ordinal,
+                     fc_signature_text(signature, child->key),
+                     compiler->op_count, parent->ordinal, err));
+    }
+    parent->next = child->next;
+    parent->ordinal++;
+  }
+}
+
+// ---------------------------------------------------------------------------
+// Arguments and results
+
+static void add_param(compiler_t *compiler, fc_plan_param_t *list,
+                      uint32_t *count, fc_str_t name, uint32_t op,
+                      uint32_t number) {
+  uint32_t at = (*count)++;
+  if (!compiler->ops) return;
+  list[at] = (fc_plan_param_t){name, &compiler->ops[op], number};
+}
+
+// SIP: what stands below the root is what the client sends.
+static fc_status_t add_root(compiler_t *compiler, fc_error_t *err) {
+  const fc_signature_t *signature = compiler->signature;
+  const fc_param_t *root = &signature->arguments[0];
+  const fc_type_t *type = fc_signature_node(signature, root->type);
+  uint32_t first = compiler->op_count;
+  FC_TRY(add_tree(compiler, root->type, root->slot, err));
+  if (type->kind != FC_TYPE_TUPLE && type->kind != FC_TYPE_DICT) {
+    add_param(compiler, compiler->inputs, &compiler->input_count, (fc_str_t){0},
+              first, 0);
+    return FC_OK;
+  }
+  uint32_t op = first + 1;
+  uint32_t number = 0;
+  for (uint32_t node = type->child; node != FC_NODE_NONE;) {
+    const fc_type_t *child = fc_signature_node(signature, node);
+    add_param(compiler, compiler->inputs, &compiler->input_count,
+              fc_signature_text(signature, child->key), op, number++);
+    if (compiler->ops) op += compiler->ops[op].span;
+    node = child->next;
+  }
+  return FC_OK;
+}
+
+static fc_status_t add_arguments(compiler_t *compiler, fc_error_t *err) {
+  const fc_signature_t *signature = compiler->signature;
+  compiler->slot_count = signature->raw_argument_count;
+  if (signature->root_tree) {
+    return signature->argument_count ? add_root(compiler, err) : FC_OK;
+  }
+  for (uint32_t i = 0; i < signature->argument_count; i++) {
+    const fc_param_t *param = &signature->arguments[i];
+    bool sent = param->role == FC_ROLE_IN || param->role == FC_ROLE_INOUT;
+    if (!sent && param->role != FC_ROLE_OUT) continue;
+    uint32_t op = compiler->op_count;
+    FC_TRY(add_tree(compiler, param->type, param->slot, err));
+    fc_str_t name = fc_signature_text(signature, param->name);
+    if (sent) {
+      add_param(compiler, compiler->inputs, &compiler->input_count, name, op,
+                i);
+    } else {
+      add_param(compiler, compiler->stores, &compiler->store_count, name, op,
+                i);
+    }
+  }
+  return FC_OK;
+}
+
+static fc_status_t add_results(compiler_t *compiler, uint32_t *out_finals,
+                               fc_error_t *err) {
+  const fc_signature_t *signature = compiler->signature;
+  compiler->slot_count = signature->raw_result_count;
+  for (uint32_t i = 0; i < signature->result_count; i++) {
+    const fc_param_t *param = &signature->results[i];
+    uint32_t op = compiler->op_count;
+    FC_TRY(add_tree(compiler, param->type, param->slot, err));
+    add_param(compiler, compiler->outputs, &compiler->output_count,
+              fc_signature_text(signature, param->name), op, i);
+  }
+  uint32_t finals = 0;
+  for (uint32_t i = 0; i < signature->argument_count; i++) {
+    const fc_param_t *param = &signature->arguments[i];
+    if (param->role != FC_ROLE_OUT && param->role != FC_ROLE_INOUT) continue;
+    uint32_t op = compiler->op_count;
+    compiler->slot_count = signature->raw_result_count + ++finals;
+    FC_TRY(add_tree(compiler, param->type, (int32_t)(compiler->slot_count - 1),
+                    err));
+    add_param(compiler, compiler->outputs, &compiler->output_count,
+              fc_signature_text(signature, param->name), op,
+              signature->result_count + finals - 1);
+  }
+  *out_finals = finals;
+  return FC_OK;
+}
+
+static bool is_keyword(const fc_signature_t *signature,
+                       const fc_plan_param_t *input) {
+  if (signature->root_tree) {
+    const fc_param_t *root = &signature->arguments[0];
+    return fc_signature_node(signature, root->type)->kind == FC_TYPE_DICT;
+  }
+  return signature->arguments[input->number].keyword && input->name.size;
+}
+
+static fc_status_t add_keywords(compiler_t *compiler, fc_plan_t *plan,
+                                fc_error_t *err) {
+  uint32_t first = compiler->key_count;
+  for (uint32_t i = 0; i < plan->input_count; i++) {
+    const fc_plan_param_t *input = &plan->inputs[i];
+    if (!is_keyword(plan->signature, input)) continue;
+    FC_TRY(set_key(compiler, compiler->key_count++, input->name,
+                   (uint32_t)(input->op - plan->ops), i, err));
+  }
+  plan->keywords = &compiler->keys[first];
+  plan->keyword_count = compiler->key_count - first;
+  sort_keys(&compiler->keys[first], plan->keyword_count);
+  return FC_OK;
+}
+
+static fc_status_t compile(compiler_t *compiler, uint32_t *out_finals,
+                           fc_error_t *err) {
+  FC_TRY(add_arguments(compiler, err));
+  return add_results(compiler, out_finals, err);
+}
+
+// One block: plan, ops, keys, params. All of it is aligned to a pointer.
+static fc_plan_t *allocate(fc_allocator_t allocator, const compiler_t *need,
+                           compiler_t *out) {
+  uint32_t params = need->input_count + need->output_count + need->store_count;
+  size_t key_count = (size_t)need->key_count + need->input_count;
+  size_t size = sizeof(fc_plan_t) + need->op_count * sizeof(fc_op_t) +
+                key_count * sizeof(fc_plan_key_t) +
+                params * sizeof(fc_plan_param_t);
+  fc_plan_t *plan = fc_alloc(allocator, size);
+  if (!plan) return NULL;
+  plan->allocator = allocator;
+  plan->signature = need->signature;
+  *out = (compiler_t){.signature = need->signature};
+  out->ops = (fc_op_t *)(plan + 1);
+  out->keys = (fc_plan_key_t *)(out->ops + need->op_count);
+  out->inputs = (fc_plan_param_t *)(out->keys + key_count);
+  out->outputs = out->inputs + need->input_count;
+  out->stores = out->outputs + need->output_count;
+  return plan;
+}
+
+static fc_status_t refuse(const fc_signature_t *signature, fc_error_t *err) {
+  fc_str_t name = fc_signature_text(signature, signature->name);
+  fc_str_t reason = fc_signature_text(signature, signature->reason);
+  return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
+                 "function '%.*s' is not callable: %.*s", FC_STR_ARG(name),
+                 FC_STR_ARG(reason));
+}
+
+fc_status_t fc_plan_create(const fc_signature_t *signature,
+                           fc_allocator_t allocator, fc_plan_t **out_plan,
+                           fc_error_t *err) {
+  if (!signature->callable) return refuse(signature, err);
+  compiler_t need = {.signature = signature};
+  uint32_t finals = 0;
+  FC_TRY(compile(&need, &finals, err));
+  compiler_t fill;
+  fc_plan_t *plan = allocate(allocator, &need, &fill);
+  if (!plan) return fc_fail_memory(err);
+  plan->ops = fill.ops;
+  plan->keys = fill.keys;
+  plan->inputs = fill.inputs;
+  plan->outputs = fill.outputs;
+  plan->stores = fill.stores;
+  fc_status_t status = compile(&fill, &finals, err);
+  plan->input_count = fill.input_count;
+  plan->output_count = fill.output_count;
+  plan->store_count = fill.store_count;
+  plan->final_count = finals;
+  if (status == FC_OK) status = add_keywords(&fill, plan, err);
+  if (status != FC_OK) {
+    fc_plan_destroy(plan);
+    return status;
+  }
+  plan->positional_count = plan->input_count;
+  if (signature->root_tree && signature->argument_count &&
+      plan->ops[0].kind == FC_TYPE_DICT) {
+    plan->root_dict = &plan->ops[0];
+    plan->positional_count = 0;
+  }
+  *out_plan = plan;
+  return FC_OK;
+}
+
+void fc_plan_destroy(fc_plan_t *plan) {
+  if (plan) fc_free(plan->allocator, plan);
+}
+
+// ---------------------------------------------------------------------------
+// Names
+
+const fc_plan_key_t *fc_plan_find(const fc_plan_key_t *keys, uint32_t count,
+                                  fc_str_t name) {
+  uint32_t low = 0, high = count;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    int order = fc_str_compare(name, keys[middle].name);
+    if (order == 0) return &keys[middle];
+    if (order < 0) high = middle;
+    else low = middle + 1;
+  }
+  return NULL;
+}
+
+fc_str_t fc_plan_nearest(const fc_plan_key_t *keys, uint32_t count,
+                         fc_str_t name) {
+  fc_str_t nearest = {0};
+  unsigned limit = 2;
+  for (uint32_t i = 0; i < count; i++) {
+    unsigned distance = fc_str_distance(name, keys[i].name, limit);
+    // A name of two letters is near to every other one.
+    if (distance > limit || distance >= keys[i].name.size) continue;
+    nearest = keys[i].name;
+    if (distance <= 1) break;
+    limit = distance - 1;
+  }
+  return nearest;
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The plan: a signature compiled into a linear array of ops, one for each node
+// in preorder, that decode and encode interpret without recursion. Private to
+// the marshaller. Immutable after fc_plan_create, any thread.
+#ifndef FARCALL_MARSHAL_PLAN_H_
+#define FARCALL_MARSHAL_PLAN_H_
+
+#include "farcall/codec.h"
+
+typedef struct fc_op_t {
+  uint8_t kind;    // fc_type_kind_t
+  uint8_t dtype;   // fc_dtype_t; NONE when the source named none
+  uint8_t flavor;  // fc_flavor_t
+  int32_t rank;
+  // Slot of the flat call this value lives in; FC_RAW_NONE: in the items of
+  // the container above, or nowhere (a container whose leaves have slots).
+  int32_t raw;
+  uint32_t span;  // ops of the subtree, itself included
+  uint32_t child_count;
+  uint32_t keys;  // DICT: its first entry of fc_plan_t.keys
+  const int64_t *dims;
+  fc_str_t key;  // in a DICT
+} fc_op_t;
+
+static inline const fc_op_t *fc_op_child(const fc_op_t *op) { return op + 1; }
+static inline const fc_op_t *fc_op_next(const fc_op_t *op) {
+  return op + op->span;
+}
+
+// Names in bytewise order, for binary search.
+typedef struct fc_plan_key_t {
+  fc_str_t name;
+  const fc_op_t *op;
+  uint32_t ordinal;  // among its siblings
+} fc_plan_key_t;
+
+// One thing the client sends or gets.
+typedef struct fc_plan_param_t {
+  fc_str_t name;
+  const fc_op_t *op;
+  uint32_t number;  // of the argument or result, for messages
+} fc_plan_param_t;
+
+struct fc_plan_t {
+  fc_allocator_t allocator;
+  const fc_signature_t *signature;
+  const fc_op_t *ops;
+  const fc_plan_key_t *keys;
+  // What the client sends, in order. Only the first `positional_count` may be
+  // given by position.
+  const fc_plan_param_t *inputs;
+  uint32_t input_count;
+  uint32_t positional_count;
+  // The inputs that have a name; `ordinal` is the input.
+  const fc_plan_key_t *keywords;
+  uint32_t keyword_count;
+  const fc_op_t *root_dict;  // SIP: the whole, where it is a DICT
+  // What the client gets: results, then final contents of OUT and INOUT.
+  const fc_plan_param_t *outputs;
+  uint32_t output_count;
+  uint32_t final_count;
+  // OUT arguments: storage the decoder places.
+  const fc_plan_param_t *stores;
+  uint32_t store_count;
+};
+
+// NULL when there is no such name.
+const fc_plan_key_t *fc_plan_find(const fc_plan_key_t *keys, uint32_t count,
+                                  fc_str_t name);
+// The nearest name within distance 2; empty if none.
+fc_str_t fc_plan_nearest(const fc_plan_key_t *keys, uint32_t count,
+                         fc_str_t name);
+
+#endif  // FARCALL_MARSHAL_PLAN_H_

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A call of a function given by a line of types (helpers/types.h): signature,
+// plan and frame in one, and table rows "types, body -> flat values or error".
+#ifndef FARCALL_TESTS_HELPERS_CALL_H_
+#define FARCALL_TESTS_HELPERS_CALL_H_
+
+#include "farcall/codec.h"
+#include "helpers/echo.h"
+
+typedef struct fc_test_call_t {
+  fc_signature_t *signature;
+  fc_plan_t *plan;
+  fc_frame_t *frame;
+  fc_echo_t echo;
+  char *body;  // of exact size, so that the sanitizer sees a read past it
+} fc_test_call_t;
+
+// Fails the test when it cannot. `limits` NULL: the default.
+void fc_test_call_init(fc_test_call_t *call, const char *types,
+                       const fc_limits_t *limits);
+void fc_test_call_deinit(fc_test_call_t *call);
+// Begins the frame and decodes.
+fc_status_t fc_test_call_decode(fc_test_call_t *call, fc_str_t body,
+                                fc_error_t *err);
+// Decode, echo, encode. The answer goes to `out`, NUL-terminated.
+fc_status_t fc_test_call_echo(fc_test_call_t *call, fc_str_t body, char *out,
+                              size_t capacity, fc_error_t *err);
+
+typedef struct fc_test_decode_row_t {
+  const char *name;
+  const char *types;
+  // '^' is taken out; it stands where an error's byte offset points.
+  const char *body;
+  const char *flat;  // of the arguments (helpers/flat.h); NULL: an error
+  fc_code_t code;
+  const char *pointer;
+} fc_test_decode_row_t;
+
+// Fails the test with what was found.
+void fc_test_decode_row(const fc_test_decode_row_t *row,
+                        const fc_limits_t *limits);
+
+#endif  // FARCALL_TESTS_HELPERS_CALL_H_

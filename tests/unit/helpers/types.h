@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Signatures from a line of text, so that a table row can show its type next to
+// its values. For tests only: the text is trusted.
+//
+//   signature  params "->" params         params  empty or param, param, …
+//   param      [out|inout] [name:] type   a name can be used as a keyword
+//   type       f32                        scalar of any dtype
+//              tensor<2x?xNxf32> tensor<*xf32> tensor<?x_>   N a named dim,
+//                                         * unranked, _ no element type
+//              vector<4xf32> str bytes null any opaque
+//              [T] (T, T) {a: T, b: T}    list, tuple, dict
+//              ref<2x?xT>                 array of references
+//   @3         after a type: its raw_index; a parameter that has one below has
+//              no slot of its own
+//   root       before the arguments: they are one tree (SIP)
+#ifndef FARCALL_TESTS_HELPERS_TYPES_H_
+#define FARCALL_TESTS_HELPERS_TYPES_H_
+
+#include "farcall/type.h"
+
+// Fails the running test when the text is wrong. Free with
+// fc_signature_destroy.
+fc_signature_t *fc_test_signature(fc_allocator_t allocator, const char *text);
+
+#endif  // FARCALL_TESTS_HELPERS_TYPES_H_
