@@ -168,8 +168,9 @@ static void measure_start(char **argv) {
     stop(&server);
   }
   qsort(ns, RUNS, sizeof ns[0], by_value);
+  uint64_t median = ns[RUNS / 2];
   printf("start to first answer  median %.2f ms  worst %.2f ms  (%d runs)\n",
-         (double)ns[RUNS / 2] / 1e6, (double)ns[RUNS - 1] / 1e6, RUNS);
+         (double)median / 1e6, (double)ns[RUNS - 1] / 1e6, RUNS);
   printf("resident size          %.2f MB\n", (double)kb / 1024);
 }
 
