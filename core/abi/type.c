@@ -57,7 +57,7 @@ static void *pool_add(fc_builder_t *builder, pool_t *pool, size_t size,
     return NULL;
   }
   uint32_t need = pool->count + (uint32_t)count;
-  if (need > pool->capacity) {
+  if (need > pool->capacity || !pool->data) {
     uint32_t capacity = pool->capacity ? 2 * pool->capacity : 16;
     if (capacity < need) capacity = need;
     void *data = fc_realloc(builder->allocator, pool->data, pool->count * size,
