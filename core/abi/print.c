@@ -344,9 +344,15 @@ static fc_status_t json_layout(const fc_signature_t *signature,
   return json_stride(sink, strides[type->rank], err);
 }
 
-static fc_status_t json_dtype(const fc_type_t *type, fc_sink_t *sink,
+static fc_status_t json_dtype(const fc_signature_t *signature,
+                              const fc_type_t *type, fc_sink_t *sink,
                               fc_error_t *err) {
-  if (type->dtype == FC_DTYPE_NONE) return put(sink, ",\"dtype\":null", err);
+  if (type->dtype == FC_DTYPE_NONE) {
+    // As its source spells it: null, or a word without a meaning here.
+    const fc_str_t word = fc_signature_text(signature, type->text);
+    if (!word.size) return put(sink, ",\"dtype\":null", err);
+    return json_text(sink, ",\"dtype\":", word, err);
+  }
   return json_text(sink, ",\"dtype\":", fc_str(dtype_name(type)), err);
 }
 
@@ -357,10 +363,10 @@ static fc_status_t json_open(const fc_signature_t *signature,
   FC_TRY(json_text(sink, "{\"kind\":", fc_str(kind_names[type->kind]), err));
   switch (type->kind) {
     case FC_TYPE_SCALAR:
-      return json_dtype(type, sink, err);
+      return json_dtype(signature, type, sink, err);
     case FC_TYPE_TENSOR:
     case FC_TYPE_VECTOR:
-      FC_TRY(json_dtype(type, sink, err));
+      FC_TRY(json_dtype(signature, type, sink, err));
       FC_TRY(json_shape(signature, type, sink, err));
       return json_layout(signature, type, sink, err);
     case FC_TYPE_BYTES:

@@ -57,7 +57,7 @@ static void *pool_add(fc_builder_t *builder, pool_t *pool, size_t size,
     return NULL;
   }
   uint32_t need = pool->count + (uint32_t)count;
-  if (need > pool->capacity || !pool->data) {
+  if (need > pool->capacity) {
     uint32_t capacity = pool->capacity ? 2 * pool->capacity : 16;
     if (capacity < need) capacity = need;
     void *data = fc_realloc(builder->allocator, pool->data, pool->count * size,
@@ -70,7 +70,7 @@ static void *pool_add(fc_builder_t *builder, pool_t *pool, size_t size,
     pool->capacity = capacity;
   }
   void *place = (char *)pool->data + pool->count * size;
-  memset(place, 0, count * size);
+  if (count) memset(place, 0, count * size);
   pool->count = need;
   return place;
 }

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The function metadata IREE has used since 2019, read and written: V1
+// (`iree.abi`), SIP (`sip`) and its raw companion (`f`). Every reader fills a
+// builder (type.h); every failure is FC_CODE_ABI_METADATA with the byte offset
+// and the reason. Text comes from module files and is not trusted. Any thread.
+//
+// Grammars: docs/abi.md. SIP and raw follow iree/base/signature_parser and
+// signature_mangle of IREE 2019-2021, V1 follows SavedModelToIreeABI and
+// iree/runtime/function.py; where the reference accepts what cannot be meant,
+// these do not.
+#ifndef FARCALL_ABI_H_
+#define FARCALL_ABI_H_
+
+#include "farcall/type.h"
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+// Counts of the flat call, when something better than the text knows them.
+#define FC_COUNT_UNKNOWN (-1)
+typedef struct fc_raw_counts_t {
+  int32_t arguments;  // FC_COUNT_UNKNOWN: take the text's word
+  int32_t results;
+} fc_raw_counts_t;
+
+// ---------------------------------------------------------------------------
+// V1: {"a":[…],"r":[…],"v":1}
+
+// A single slist, stuple or sdict result is taken as inlined (its children are
+// the raw results) unless `counts` says that the function returns one value and
+// the record has another number of children. Counts that agree with neither
+// form fail.
+fc_status_t fc_v1_parse(fc_str_t text, fc_raw_counts_t counts,
+                        fc_builder_t *builder, fc_error_t *err) FC_MUST_CHECK;
+// FC_CODE_UNSUPPORTED_TYPE for a type V1 has no record for.
+fc_status_t fc_v1_mangle(const fc_signature_t *signature, fc_sink_t *sink,
+                         fc_error_t *err) FC_MUST_CHECK;
+
+// ---------------------------------------------------------------------------
+// SIP: I<len>!… R<len>!…
+
+typedef enum fc_sip_side_t { FC_SIP_INPUTS, FC_SIP_RESULTS } fc_sip_side_t;
+
+typedef enum fc_sip_key_kind_t {
+  FC_SIP_KEY_NONE,  // the root
+  FC_SIP_KEY_INDEX,
+  FC_SIP_KEY_NAME,
+} fc_sip_key_kind_t;
+
+typedef struct fc_sip_key_t {
+  fc_sip_key_kind_t kind;
+  int32_t index;
+  fc_str_t name;  // bytes, may hold anything
+} fc_sip_key_t;
+
+// Called in document order. A non-OK status stops the walk and is returned.
+typedef struct fc_sip_visitor_t {
+  void *context;
+  fc_status_t (*leaf)(void *context, fc_sip_key_t key, int32_t raw_index);
+  fc_status_t (*begin)(void *context, fc_sip_key_t key, bool is_dict);
+  fc_status_t (*end)(void *context, bool is_dict);
+} fc_sip_visitor_t;
+
+// Walks one side of a signature. The whole text is checked first, so a visitor
+// only ever sees a valid tree.
+fc_status_t fc_sip_visit(fc_str_t text, fc_sip_side_t side,
+                         const fc_sip_visitor_t *visitor,
+                         fc_error_t *err) FC_MUST_CHECK;
+// The reference's indented text of one side: "=raw(0),\n".
+fc_status_t fc_sip_print_text(fc_str_t text, fc_sip_side_t side,
+                              fc_sink_t *sink, fc_error_t *err) FC_MUST_CHECK;
+
+// `raw` is the `f` text that types the leaves; empty: the leaves are UNKNOWN.
+fc_status_t fc_sip_parse(fc_str_t text, fc_str_t raw, fc_raw_counts_t counts,
+                         fc_builder_t *builder, fc_error_t *err) FC_MUST_CHECK;
+fc_status_t fc_sip_mangle(const fc_signature_t *signature, fc_sink_t *sink,
+                          fc_error_t *err) FC_MUST_CHECK;
+
+// One side built leaf by leaf, as front ends do. NULL when out of memory.
+typedef struct fc_sip_mangler_t fc_sip_mangler_t;
+fc_sip_mangler_t *fc_sip_mangler_create(fc_allocator_t allocator);
+void fc_sip_mangler_destroy(fc_sip_mangler_t *mangler);
+// Puts raw value `raw_index` at `path` (index and name keys only; empty = the
+// root). Fails, and changes nothing, when raw_index or an index is negative,
+// when a level would hold both kinds of key, or when the place is taken by a
+// leaf or a structure.
+fc_status_t fc_sip_mangler_set(fc_sip_mangler_t *mangler, int32_t raw_index,
+                               const fc_sip_key_t *path, size_t path_count,
+                               fc_error_t *err) FC_MUST_CHECK;
+// "I…R…" of two finished sides.
+fc_status_t fc_sip_mangler_write(fc_sip_mangler_t *inputs,
+                                 fc_sip_mangler_t *results, fc_sink_t *sink,
+                                 fc_error_t *err) FC_MUST_CHECK;
+
+// ---------------------------------------------------------------------------
+// Raw: the flat types beside SIP, attribute `f`
+
+fc_status_t fc_raw_parse(fc_str_t text, fc_builder_t *builder,
+                         fc_error_t *err) FC_MUST_CHECK;
+fc_status_t fc_raw_mangle(const fc_signature_t *signature, fc_sink_t *sink,
+                          fc_error_t *err) FC_MUST_CHECK;
+// `(Buffer<float32[?x128]>, sint32) -> (RefObject<?>)`
+fc_status_t fc_raw_print_text(fc_str_t text, fc_sink_t *sink,
+                              fc_error_t *err) FC_MUST_CHECK;
+
+// ---------------------------------------------------------------------------
+// The canonical JSON read back (what fc_signature_print_json writes)
+
+fc_status_t fc_signature_parse_json(fc_str_t text, fc_builder_t *builder,
+                                    fc_error_t *err) FC_MUST_CHECK;
+
+#if defined(__cplusplus)
+}
+#endif
+#endif  // FARCALL_ABI_H_

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Any bytes as V1 metadata (`iree.abi`). What is accepted and callable mangles
+// to metadata that reads back as itself.
+#include <stdlib.h>
+
+#include "farcall/abi.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static fc_signature_t *parse(fc_str_t text) {
+  fc_builder_t *builder = fc_builder_create(fc_allocator_system());
+  const fc_raw_counts_t counts = {FC_COUNT_UNKNOWN, FC_COUNT_UNKNOWN};
+  fc_signature_t *signature = NULL;
+  fc_error_t err;
+  if (fc_v1_parse(text, counts, builder, &err) != FC_OK ||
+      fc_signature_build(builder, &signature, &err) != FC_OK) {
+    signature = NULL;
+  }
+  fc_builder_destroy(builder);
+  return signature;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  fc_signature_t *signature = parse(fc_str_make((const char *)data, size));
+  if (!signature) return 0;
+  fc_text_t once, twice;
+  fc_text_init(&once, fc_allocator_system(), 1 << 24);
+  fc_text_init(&twice, fc_allocator_system(), 1 << 24);
+  if (fc_v1_mangle(signature, &once.sink, NULL) != FC_OK) abort();
+  fc_signature_t *again = parse(fc_text_str(&once));
+  if (!again) abort();
+  if (fc_v1_mangle(again, &twice.sink, NULL) != FC_OK) abort();
+  if (!fc_str_equal(fc_text_str(&once), fc_text_str(&twice))) abort();
+  fc_signature_destroy(signature);
+  fc_signature_destroy(again);
+  fc_text_deinit(&once);
+  fc_text_deinit(&twice);
+  return 0;
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Any bytes as a raw signature (`f`). What is accepted prints, mangles and reads
+// back as itself.
+#include <stdlib.h>
+
+#include "farcall/abi.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static fc_signature_t *parse(fc_str_t text) {
+  fc_builder_t *builder = fc_builder_create(fc_allocator_system());
+  fc_signature_t *signature = NULL;
+  fc_error_t err;
+  if (fc_raw_parse(text, builder, &err) != FC_OK ||
+      fc_signature_build(builder, &signature, &err) != FC_OK) {
+    signature = NULL;
+  }
+  fc_builder_destroy(builder);
+  return signature;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  const fc_str_t text = fc_str_make((const char *)data, size);
+  fc_signature_t *signature = parse(text);
+  if (!signature) return 0;
+  fc_text_t once, twice;
+  fc_text_init(&once, fc_allocator_system(), 1 << 22);
+  fc_text_init(&twice, fc_allocator_system(), 1 << 22);
+  if (fc_raw_print_text(text, &once.sink, NULL) != FC_OK) abort();
+  fc_text_reset(&once);
+  if (fc_raw_mangle(signature, &once.sink, NULL) != FC_OK) abort();
+  fc_signature_t *again = parse(fc_text_str(&once));
+  if (!again) abort();
+  if (fc_raw_mangle(again, &twice.sink, NULL) != FC_OK) abort();
+  if (!fc_str_equal(fc_text_str(&once), fc_text_str(&twice))) abort();
+  fc_signature_destroy(signature);
+  fc_signature_destroy(again);
+  fc_text_deinit(&once);
+  fc_text_deinit(&twice);
+  return 0;
+}

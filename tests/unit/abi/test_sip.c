@@ -1,0 +1,543 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// SIP signatures: the vectors of the reference's mangler and parser tests (run
+// against its sources), real signatures of TensorFlow imports, every negative
+// vector, and random trees.
+#include "helpers/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "farcall/abi.h"
+
+#define UNKNOWN_COUNTS ((fc_raw_counts_t){FC_COUNT_UNKNOWN, FC_COUNT_UNKNOWN})
+
+static fc_signature_t *parse(fc_str_t text, fc_str_t raw,
+                             fc_raw_counts_t counts, fc_error_t *err) {
+  fc_builder_t *builder = fc_builder_create(fc_allocator_system());
+  assert_non_null(builder);
+  fc_signature_t *signature = NULL;
+  if (fc_sip_parse(text, raw, counts, builder, err) == FC_OK) {
+    if (fc_signature_build(builder, &signature, err) != FC_OK) signature = NULL;
+  }
+  fc_builder_destroy(builder);
+  return signature;
+}
+
+// ---------------------------------------------------------------------------
+// Reading
+
+typedef struct text_row_t {
+  const char *name;
+  const char *text;
+  const char *inputs;
+  const char *results;
+} text_row_t;
+
+static const text_row_t texts[] = {
+    {"nothing", "I1!R1!", "", ""},
+    {"two positional, one result", "I12!S9!k0_0k1_1R3!_0",
+     ":[\n  0=raw(0),\n  1=raw(1),\n],\n", "=raw(0),\n"},
+    {"nested", "I31!S27!k0D17!K4!bar_1K4!foo_0k1_2R12!S9!k0_0k1_1",
+     ":[\n  0:{\n    bar=raw(1),\n    foo=raw(0),\n  },\n  1=raw(2),\n],\n",
+     ":[\n  0=raw(0),\n  1=raw(1),\n],\n"},
+    {"empty list and dict", "I4!S1!R4!D1!", ":[\n],\n", ":{\n},\n"},
+    {"mobilebert",
+     "I53!D49!K10!input_ids_1K11!input_mask_2K12!segment_ids_0"
+     "R39!D35!K11!end_logits_0K13!start_logits_1",
+     ":{\n  input_ids=raw(1),\n  input_mask=raw(2),\n  segment_ids=raw(0),\n"
+     "},\n",
+     ":{\n  end_logits=raw(0),\n  start_logits=raw(1),\n},\n"},
+    {"empty key", "I9!D6!K1!_0R1!", ":{\n  =raw(0),\n},\n", ""},
+    {"real: result only", "I1!R3!_0", "", "=raw(0),\n"},
+    {"real: one argument", "I8!S5!k0_0R1!", ":[\n  0=raw(0),\n],\n", ""},
+    {"real: one and one", "I8!S5!k0_0R3!_0", ":[\n  0=raw(0),\n],\n",
+     "=raw(0),\n"},
+    {"real: f({x,y})", "I23!S19!k0D13!K2!x_0K2!y_1R3!_0",
+     ":[\n  0:{\n    x=raw(0),\n    y=raw(1),\n  },\n],\n", "=raw(0),\n"},
+    {"real: dict result", "I12!S9!k0_0k1_1R26!D22!K2!x_0K10!x_squared_1",
+     ":[\n  0=raw(0),\n  1=raw(1),\n],\n",
+     ":{\n  x=raw(0),\n  x_squared=raw(1),\n},\n"},
+    {"real: one key", "I1!R10!D7!K2!x_0", "", ":{\n  x=raw(0),\n},\n"},
+    {"real: three results", "I1!R17!S13!k0_0k1_1k2_2", "",
+     ":[\n  0=raw(0),\n  1=raw(1),\n  2=raw(2),\n],\n"},
+    {"real: (p, {a, b})", "I1!R27!S23!k0_0k1D13!K2!a_1K2!b_2", "",
+     ":[\n  0=raw(0),\n  1:{\n    a=raw(1),\n    b=raw(2),\n  },\n],\n"},
+    {"gap", "I12!S9!k0_0k2_1R1!", ":[\n  0=raw(0),\n  2=raw(1),\n],\n", ""},
+    {"a raw result twice", "I1!R12!S9!k0_0k1_0", "",
+     ":[\n  0=raw(0),\n  1=raw(0),\n],\n"},
+    {"key with marks", "I21!D17!K4!a!1D8!K3!\xc3\xa9_0R1!",
+     ":{\n  a!1:{\n    \xc3\xa9=raw(0),\n  },\n},\n", ""},
+};
+
+static void texts_print_and_write_back(void **state) {
+  (void)state;
+  FC_TEST_EACH_ROW(const text_row_t, row, texts) {
+    fc_error_t err;
+    fc_text_t text;
+    fc_text_init(&text, fc_allocator_system(), 1 << 20);
+    const fc_str_t sip = fc_str(row->text);
+    assert_int_equal(fc_sip_print_text(sip, FC_SIP_INPUTS, &text.sink, &err),
+                     0);
+    assert_true(fc_str_equal(fc_text_str(&text), fc_str(row->inputs)));
+    fc_text_reset(&text);
+    assert_int_equal(fc_sip_print_text(sip, FC_SIP_RESULTS, &text.sink, &err),
+                     0);
+    assert_true(fc_str_equal(fc_text_str(&text), fc_str(row->results)));
+    fc_signature_t *signature = parse(sip, FC_STR(""), UNKNOWN_COUNTS, &err);
+    assert_non_null(signature);
+    fc_text_reset(&text);
+    assert_int_equal(fc_sip_mangle(signature, &text.sink, &err), 0);
+    assert_true(fc_str_equal(fc_text_str(&text), sip));
+    fc_signature_destroy(signature);
+    fc_text_deinit(&text);
+  }
+}
+
+typedef struct bad_row_t {
+  const char *name;
+  const char *text;
+  uint64_t offset;
+  const char *reason;
+} bad_row_t;
+
+static const bad_row_t bad[] = {
+    {"empty", "", 0, "inputs span 'I' not found"},
+    {"no results", "I1!", 3, "results span 'R' not found"},
+    {"no inputs", "R3!_0", 0, "inputs span 'I' expected"},
+    {"results first", "R3!_0I1!", 0, "inputs span 'I' expected"},
+    {"something before", "X3!_6I1!R1!", 0, "inputs span 'I' expected"},
+    {"span too long", "I99!R1!", 1, "claims 99 bytes where 4 are left"},
+    {"broken before", "Z4abcI1!R1!", 0, "inputs span 'I' expected"},
+    {"two roots", "I5!_0_1R1!", 5, "more than one root"},
+    {"two values for a key", "I10!S7!k0_0_1R1!", 11, "value without a key"},
+    {"two keys", "I8!S5!k0k1R1!", 8, "two keys in a row"},
+    {"negative index", "I9!S6!k-1_0R1!", 6, "index -1 is not above -1"},
+    {"descending", "I12!S9!k1_1k0_0R1!", 11, "index 0 is not above 1"},
+    {"index twice", "I12!S9!k0_0k0_1R1!", 11, "index 0 is not above 0"},
+    {"indices in a dict", "I12!D9!k0_0k1_1R1!", 7, "key 'k' is not for a 'D'"},
+    {"name in a list", "I10!S7!K2!a_0R1!", 7, "key 'K' is not for a 'S'"},
+    {"negative raw", "I4!_-1R1!", 3, "raw index -1 is negative"},
+    {"raw beyond 32 bits", "I16!_99999999999999R1!", 5, "beyond 32 bits"},
+    {"key at the root", "I3!k0R1!", 3, "key at the root"},
+    {"dangling key", "I6!S3!k0R1!", 8, "the last key has no value"},
+    {"trailing bytes", "I3!_0R3!_0trailing", 10, "bytes after the results"},
+    {"third span", "I3!_0R3!_0I3!_9", 10, "bytes after the results"},
+    {"length 0", "I0R1!", 1, "length 0"},
+    {"leading zero", "I03!_0R1!", 1, "shortest form"},
+    {"key name twice", "I17!D13!K2!a_0K2!a_1R1!", 17, "comes twice"},
+    {"raw input twice", "I12!S9!k0_0k1_0R1!", 13, "raw input is used twice"},
+    {"raw input missing", "I8!S5!k0_1R1!", 8, "raw input 1 where there are 1"},
+    {"foreign tag", "I6!B3!d1R1!", 3, "tag 'B' is unknown"},
+    {"no tag", "I3!*0R1!", 3, "is no tag"},
+};
+
+static void bad_texts_say_where(void **state) {
+  (void)state;
+  FC_TEST_EACH_ROW(const bad_row_t, row, bad) {
+    fc_error_t err;
+    fc_signature_t *signature =
+        parse(fc_str(row->text), FC_STR(""), UNKNOWN_COUNTS, &err);
+    assert_null(signature);
+    assert_int_equal(err.code, FC_CODE_ABI_METADATA);
+    if (!strstr(err.message, row->reason)) print_error("%s\n", err.message);
+    assert_non_null(strstr(err.message, row->reason));
+    assert_int_equal(err.byte_offset, row->offset);
+  }
+}
+
+static void nesting_is_capped(void **state) {
+  (void)state;
+  // Level by level from the inside: S…!k0<inner>.
+  char inner[512] = "_0", outer[560];
+  for (int depth = 1; depth <= FC_TYPE_DEPTH_MAX + 1; depth++) {
+    snprintf(outer, sizeof outer, "S%zu!k0%s", strlen(inner) + 3, inner);
+    assert_true(strlen(outer) < sizeof inner);
+    memcpy(inner, outer, sizeof inner);
+    char text[600];
+    snprintf(text, sizeof text, "I%zu!%sR1!", strlen(inner) + 1, inner);
+    fc_error_t err;
+    fc_signature_t *signature =
+        parse(fc_str(text), FC_STR(""), UNKNOWN_COUNTS, &err);
+    assert_int_equal(signature != NULL, depth <= FC_TYPE_DEPTH_MAX);
+    if (!signature) assert_non_null(strstr(err.message, "nested deeper"));
+    fc_signature_destroy(signature);
+  }
+}
+
+static void a_far_index_costs_nothing(void **state) {
+  (void)state;
+  fc_error_t err;
+  assert_null(parse(FC_STR("I18!S14!k2000000000_0R1!"), FC_STR(""),
+                    UNKNOWN_COUNTS, &err));
+  assert_int_equal(err.code, FC_CODE_ABI_METADATA);
+}
+
+typedef struct count_row_t {
+  const char *name;
+  const char *text;
+  const char *raw;
+  fc_raw_counts_t counts;
+  bool fits;
+} count_row_t;
+
+static const count_row_t counts[] = {
+    {"the function agrees", "I8!S5!k0_0R3!_0", "", {1, 1}, true},
+    {"one argument more", "I8!S5!k0_0R3!_0", "", {2, 1}, false},
+    {"no argument", "I8!S5!k0_0R3!_0", "", {0, 1}, false},
+    {"a result nobody names", "I1!R3!_0", "", {0, 2}, true},
+    {"a result too few", "I1!R12!S9!k0_0k1_1", "", {0, 1}, false},
+    {"results without structure", "I1!R1!", "", {0, 2}, true},
+    {"arguments without structure", "I1!R1!", "", {1, 0}, false},
+    {"raw agrees", "I8!S5!k0_0R3!_0", "I6!S3!t6R6!S3!t2", {1, 1}, true},
+    {"raw has one more",
+     "I8!S5!k0_0R3!_0",
+     "I10!S3!t6S3!t6R6!S3!t2",
+     {1, 1},
+     false},
+    {"raw and function differ",
+     "I8!S5!k0_0R3!_0",
+     "I6!S3!t6R6!S3!t2",
+     {1, 2},
+     false},
+};
+
+static void counts_must_agree(void **state) {
+  (void)state;
+  FC_TEST_EACH_ROW(const count_row_t, row, counts) {
+    fc_error_t err;
+    fc_signature_t *signature =
+        parse(fc_str(row->text), fc_str(row->raw), row->counts, &err);
+    assert_int_equal(signature != NULL, row->fits);
+    if (!signature) assert_int_equal(err.code, FC_CODE_ABI_METADATA);
+    fc_signature_destroy(signature);
+  }
+}
+
+// The published signature of mobilebert: names bound to raw order, leaf types
+// from `f`.
+static void mobilebert_binds_names_to_raw_order(void **state) {
+  (void)state;
+  fc_error_t err;
+  fc_signature_t *signature = parse(
+      FC_STR("I53!D49!K10!input_ids_1K11!input_mask_2K12!segment_ids_0"
+             "R39!D35!K11!end_logits_0K13!start_logits_1"),
+      FC_STR("I34!B9!t6d1d384B9!t6d1d384B9!t6d1d384R19!B7!d1d384B7!d1d384"),
+      (fc_raw_counts_t){3, 2}, &err);
+  assert_non_null(signature);
+  static const struct {
+    const char *name;
+    int32_t raw_index;
+  } inputs[] = {{"input_ids", 1}, {"input_mask", 2}, {"segment_ids", 0}};
+  assert_int_equal(signature->argument_count, 1);
+  assert_true(signature->root_tree);
+  const fc_type_t *root =
+      fc_signature_node(signature, signature->arguments[0].type);
+  assert_int_equal(root->kind, FC_TYPE_DICT);
+  uint32_t child = root->child;
+  for (size_t i = 0; i < FC_ARRAY_COUNT(inputs); i++) {
+    const fc_type_t *leaf = fc_signature_node(signature, child);
+    assert_true(fc_str_equal(fc_signature_text(signature, leaf->key),
+                             fc_str(inputs[i].name)));
+    assert_int_equal(leaf->raw_index, inputs[i].raw_index);
+    assert_int_equal(leaf->kind, FC_TYPE_TENSOR);
+    assert_int_equal(leaf->dtype, FC_DTYPE_SI32);
+    assert_int_equal(leaf->rank, 2);
+    assert_int_equal(fc_signature_dims(signature, leaf)[1], 384);
+    child = leaf->next;
+  }
+  assert_int_equal(child, FC_NODE_NONE);
+  assert_int_equal(signature->raw_argument_count, 3);
+  assert_int_equal(signature->raw_result_count, 2);
+  fc_signature_destroy(signature);
+}
+
+static void every_proper_prefix_is_refused(void **state) {
+  (void)state;
+  FC_TEST_EACH_ROW(const text_row_t, row, texts) {
+    const fc_str_t text = fc_str(row->text);
+    for (size_t size = 0; size < text.size; size++) {
+      fc_error_t err;
+      assert_null(parse(fc_str_make(text.data, size), FC_STR(""),
+                        UNKNOWN_COUNTS, &err));
+      assert_int_equal(err.code, FC_CODE_ABI_METADATA);
+    }
+  }
+}
+
+// parse(mangle(parse(x))) == parse(x): the order of dict keys is the only
+// freedom, so the second mangling must repeat the first.
+static void assert_stable(fc_str_t sip) {
+  fc_error_t err;
+  fc_signature_t *first = parse(sip, FC_STR(""), UNKNOWN_COUNTS, &err);
+  if (!first) return;
+  fc_text_t once, twice;
+  fc_text_init(&once, fc_allocator_system(), 1 << 20);
+  fc_text_init(&twice, fc_allocator_system(), 1 << 20);
+  assert_int_equal(fc_sip_mangle(first, &once.sink, &err), 0);
+  assert_int_equal(fc_text_str(&once).size, sip.size);
+  fc_signature_t *second =
+      parse(fc_text_str(&once), FC_STR(""), UNKNOWN_COUNTS, &err);
+  assert_non_null(second);
+  assert_int_equal(fc_sip_mangle(second, &twice.sink, &err), 0);
+  assert_true(fc_str_equal(fc_text_str(&once), fc_text_str(&twice)));
+  fc_signature_destroy(first);
+  fc_signature_destroy(second);
+  fc_text_deinit(&once);
+  fc_text_deinit(&twice);
+}
+
+static void one_changed_byte_is_refused_or_stable(void **state) {
+  (void)state;
+  FC_TEST_EACH_ROW(const text_row_t, row, texts) {
+    char bytes[160];
+    const size_t size = strlen(row->text);
+    assert_true(size <= sizeof bytes);
+    for (size_t at = 0; at < size; at++) {
+      for (int byte = 0; byte < 256; byte++) {
+        memcpy(bytes, row->text, size);
+        bytes[at] = (char)byte;
+        assert_stable(fc_str_make(bytes, size));
+      }
+    }
+  }
+}
+
+// ---------------------------------------------------------------------------
+// Mangling leaf by leaf
+
+#define K(i) \
+  { .kind = FC_SIP_KEY_INDEX, .index = (i) }
+#define N(s)                                                 \
+  {                                                          \
+    .kind = FC_SIP_KEY_NAME, .name = { "" s, sizeof(s) - 1 } \
+  }
+
+typedef struct leaf_t {
+  int32_t raw_index;
+  size_t path_count;
+  fc_sip_key_t path[3];
+  bool refused;
+} leaf_t;
+
+typedef struct mangle_row_t {
+  const char *name;
+  size_t count;
+  leaf_t leaves[12];
+  const char *inputs;  // "…R1!" follows
+} mangle_row_t;
+
+static const mangle_row_t manglings[] = {
+    {"none", 0, {{0}}, "I1!"},
+    {"root leaf", 1, {{0, 0, {{0}}, false}}, "I3!_0"},
+    {"sorted, gap kept",
+     2,
+     {{0, 1, {K(5)}, false}, {1, 1, {K(2)}, false}},
+     "I12!S9!k2_1k5_0"},
+    {"names bytewise, empty first",
+     3,
+     {{0, 1, {N("b")}, false}, {1, 1, {N("a")}, false}, {2, 1, {N("")}, false}},
+     "I22!D18!K1!_2K2!a_1K2!b_0"},
+    {"two",
+     2,
+     {{0, 1, {K(0)}, false}, {1, 1, {K(1)}, false}},
+     "I12!S9!k0_0k1_1"},
+    {"name beside index",
+     2,
+     {{0, 1, {K(0)}, false}, {1, 1, {N("a")}, true}},
+     "I8!S5!k0_0"},
+    {"place taken",
+     2,
+     {{0, 1, {K(0)}, false}, {1, 1, {K(0)}, true}},
+     "I8!S5!k0_0"},
+    {"leaf over a structure",
+     2,
+     {{1, 2, {K(0), N("a")}, false}, {0, 1, {K(0)}, true}},
+     "I16!S12!k0D7!K2!a_1"},
+    // The reference says yes here and loses leaf 0.
+    {"structure over a leaf",
+     2,
+     {{0, 1, {K(0)}, false}, {1, 2, {K(0), N("a")}, true}},
+     "I8!S5!k0_0"},
+    {"kinds differ below",
+     2,
+     {{0, 2, {K(0), K(0)}, false}, {1, 3, {K(0), N("x"), N("y")}, true}},
+     "I14!S10!k0S5!k0_0"},
+    {"marks in names",
+     1,
+     {{0, 2, {N("a!1"), N("\xc3\xa9")}, false}},
+     "I21!D17!K4!a!1D8!K3!\xc3\xa9_0"},
+    // The reference takes -1 for the empty name.
+    {"negative key", 1, {{0, 1, {K(-1)}, true}}, "I1!"},
+    {"negative raw index", 1, {{-1, 1, {K(0)}, true}}, "I1!"},
+    {"twelve",
+     12,
+     {{0, 1, {K(0)}, false},
+      {1, 1, {K(1)}, false},
+      {2, 1, {K(2)}, false},
+      {3, 1, {K(3)}, false},
+      {4, 1, {K(4)}, false},
+      {5, 1, {K(5)}, false},
+      {6, 1, {K(6)}, false},
+      {7, 1, {K(7)}, false},
+      {8, 1, {K(8)}, false},
+      {9, 1, {K(9)}, false},
+      {10, 1, {K(10)}, false},
+      {11, 1, {K(11)}, false}},
+     "I57!S53!k0_0k1_1k2_2k3_3k4_4k5_5k6_6k7_7k8_8k9_9k10_10k11_11"},
+    {"nested",
+     3,
+     {{0, 2, {K(0), N("foo")}, false},
+      {1, 2, {K(0), N("bar")}, false},
+      {2, 1, {K(1)}, false}},
+     "I31!S27!k0D17!K4!bar_1K4!foo_0k1_2"},
+};
+
+static void manglings_match_the_reference(void **state) {
+  (void)state;
+  FC_TEST_EACH_ROW(const mangle_row_t, row, manglings) {
+    fc_error_t err;
+    fc_sip_mangler_t *inputs = fc_sip_mangler_create(fc_allocator_system());
+    fc_sip_mangler_t *results = fc_sip_mangler_create(fc_allocator_system());
+    for (size_t i = 0; i < row->count; i++) {
+      const leaf_t *leaf = &row->leaves[i];
+      fc_status_t status = fc_sip_mangler_set(
+          inputs, leaf->raw_index, leaf->path, leaf->path_count, &err);
+      assert_int_equal(status != FC_OK, leaf->refused);
+    }
+    fc_text_t text;
+    fc_text_init(&text, fc_allocator_system(), 1 << 20);
+    assert_int_equal(fc_sip_mangler_write(inputs, results, &text.sink, &err),
+                     0);
+    char wanted[128];
+    snprintf(wanted, sizeof wanted, "%sR1!", row->inputs);
+    assert_true(fc_str_equal(fc_text_str(&text), fc_str(wanted)));
+    fc_text_deinit(&text);
+    fc_sip_mangler_destroy(inputs);
+    fc_sip_mangler_destroy(results);
+  }
+}
+
+// ---------------------------------------------------------------------------
+// Random trees
+
+typedef struct random_t {
+  uint64_t state;
+} random_t;
+
+static uint32_t pick(random_t *random, uint32_t below) {
+  random->state ^= random->state << 13;
+  random->state ^= random->state >> 7;
+  random->state ^= random->state << 17;
+  return (uint32_t)(random->state >> 33) % below;
+}
+
+static const fc_str_t kNames[] = {
+    {"", 0},         {"a", 1},       {"0", 1},  {"12", 2},
+    {"!", 1},        {"a!b", 3},     {"\0", 1}, {"k0_0", 4},
+    {"\xc3\xa9", 2}, {"S5!k0_0", 7}, {"_", 1},  {"\xf0\x9f\x8d\x8b", 4},
+};
+
+typedef struct tree_t {
+  random_t *random;
+  fc_sip_mangler_t *mangler;
+  fc_sip_key_t path[6];
+  int32_t next_raw;
+} tree_t;
+
+static void grow(tree_t *tree, size_t depth) {
+  const bool leaf = depth == 6 || pick(tree->random, 3) == 0;
+  if (leaf) {
+    assert_int_equal(fc_sip_mangler_set(tree->mangler, tree->next_raw++,
+                                        tree->path, depth, NULL),
+                     0);
+    return;
+  }
+  const bool dict = pick(tree->random, 2);
+  const uint32_t count = 1 + pick(tree->random, 4);
+  uint32_t at = pick(tree->random, 3);
+  for (uint32_t i = 0; i < count; i++) {
+    if (dict) {
+      tree->path[depth] =
+          (fc_sip_key_t){.kind = FC_SIP_KEY_NAME,
+                         .name = kNames[(at + i) % FC_ARRAY_COUNT(kNames)]};
+    } else {
+      tree->path[depth] =
+          (fc_sip_key_t){.kind = FC_SIP_KEY_INDEX, .index = (int32_t)at};
+      at += 1 + pick(tree->random, 2);
+    }
+    grow(tree, depth + 1);
+  }
+}
+
+static void random_trees_read_back(void **state) {
+  (void)state;
+  random_t random = {0x9e3779b97f4a7c15u};
+  for (int round = 0; round < 3000; round++) {
+    fc_error_t err;
+    fc_sip_mangler_t *inputs = fc_sip_mangler_create(fc_allocator_system());
+    fc_sip_mangler_t *results = fc_sip_mangler_create(fc_allocator_system());
+    tree_t tree = {.random = &random, .mangler = inputs};
+    grow(&tree, 0);
+    tree = (tree_t){.random = &random, .mangler = results};
+    grow(&tree, 0);
+    fc_text_t text;
+    fc_text_init(&text, fc_allocator_system(), 1 << 20);
+    assert_int_equal(fc_sip_mangler_write(inputs, results, &text.sink, &err),
+                     0);
+    const fc_str_t sip = fc_text_str(&text);
+    fc_signature_t *signature = parse(sip, FC_STR(""), UNKNOWN_COUNTS, &err);
+    assert_non_null(signature);
+    fc_text_t again;
+    fc_text_init(&again, fc_allocator_system(), 1 << 20);
+    assert_int_equal(fc_sip_mangle(signature, &again.sink, &err), 0);
+    assert_true(fc_str_equal(fc_text_str(&again), sip));
+    fc_signature_destroy(signature);
+    fc_text_deinit(&text);
+    fc_text_deinit(&again);
+    fc_sip_mangler_destroy(inputs);
+    fc_sip_mangler_destroy(results);
+  }
+}
+
+static fc_status_t attempt(fc_allocator_t allocator, void *context,
+                           fc_error_t *err) {
+  (void)context;
+  fc_status_t status = FC_RESOURCE_EXHAUSTED;
+  const fc_sip_key_t path[] = {N("a"), K(0), N("b")};
+  fc_sip_mangler_t *inputs = fc_sip_mangler_create(allocator);
+  fc_sip_mangler_t *results = fc_sip_mangler_create(allocator);
+  fc_text_t text;
+  fc_text_init(&text, allocator, 1 << 20);
+  if (!inputs || !results) status = fc_fail_memory(err);
+  else status = fc_sip_mangler_set(inputs, 0, path, 3, err);
+  if (status == FC_OK) {
+    status = fc_sip_mangler_write(inputs, results, &text.sink, err);
+  }
+  fc_text_deinit(&text);
+  fc_sip_mangler_destroy(inputs);
+  fc_sip_mangler_destroy(results);
+  return status;
+}
+
+static void the_mangler_survives_failing_allocations(void **state) {
+  (void)state;
+  assert_true(fc_test_allocation_sweep(attempt, NULL) >= 4);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(texts_print_and_write_back),
+      FC_TEST(bad_texts_say_where),
+      FC_TEST(nesting_is_capped),
+      FC_TEST(a_far_index_costs_nothing),
+      FC_TEST(counts_must_agree),
+      FC_TEST(mobilebert_binds_names_to_raw_order),
+      FC_TEST(every_proper_prefix_is_refused),
+      FC_TEST(one_changed_byte_is_refused_or_stable),
+      FC_TEST(manglings_match_the_reference),
+      FC_TEST(random_trees_read_back),
+      FC_TEST(the_mangler_survives_failing_allocations),
+  };
+  return cmocka_run_group_tests_name("sip", tests, NULL, NULL);
+}
