@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Calling-convention strings of the IREE VM: `0rI_r` takes a reference and an
+// i64 and returns a reference. `C…D` is a variadic span, whose elements repeat
+// as a tuple. The rule is vm/module.h of IREE; used at load, any thread.
+#ifndef FARCALL_ABI_CCONV_H_
+#define FARCALL_ABI_CCONV_H_
+
+#include "farcall/type.h"
+
+#define FC_CCONV_SPAN 'C'
+
+// A checked string, taken apart. The texts point into it.
+typedef struct fc_cconv_t {
+  fc_str_t text;
+  fc_str_t arguments;  // items, to be read with fc_cconv_next
+  fc_str_t results;
+  uint32_t argument_count;  // a span counts as one
+  uint32_t result_count;
+  bool variadic;  // has a span; only an import may
+} fc_cconv_t;
+
+// FC_CODE_ABI_METADATA with the byte offset.
+fc_status_t fc_cconv_parse(fc_str_t text, fc_cconv_t *out_cconv,
+                           fc_error_t *err);
+
+typedef struct fc_cconv_item_t {
+  char kind;      // i I f F r, or FC_CCONV_SPAN
+  fc_str_t span;  // elements of a span, to be read with fc_cconv_next
+} fc_cconv_item_t;
+
+// Takes the next item off `rest`; false at the end.
+static inline bool fc_cconv_next(fc_str_t *rest, fc_cconv_item_t *item) {
+  while (rest->size && rest->data[0] == 'v') {  // void: nothing is passed
+    *rest = fc_str_make(rest->data + 1, rest->size - 1);
+  }
+  if (!rest->size) return false;
+  size_t size = 1;
+  item->kind = rest->data[0];
+  item->span = (fc_str_t){0};
+  if (item->kind == FC_CCONV_SPAN) {
+    while (size < rest->size && rest->data[size] != 'D') size++;
+    item->span = fc_str_make(rest->data + 1, size - 1);
+    if (size < rest->size) size++;
+  }
+  *rest = fc_str_make(rest->data + size, rest->size - size);
+  return true;
+}
+
+// The element type of a scalar item; NONE for a reference or a span.
+static inline fc_dtype_t fc_cconv_dtype(char kind) {
+  switch (kind) {
+    case 'i':
+      return FC_DTYPE_I32;
+    case 'I':
+      return FC_DTYPE_I64;
+    case 'f':
+      return FC_DTYPE_F32;
+    case 'F':
+      return FC_DTYPE_F64;
+    default:
+      return FC_DTYPE_NONE;
+  }
+}
+
+// Adds source, cconv, arguments and results: scalars by their kind, references
+// UNKNOWN (the value says what it is), each with its place as raw_index. A
+// variadic one is not callable. The name is the caller's to give.
+void fc_cconv_build(fc_builder_t *builder, const fc_cconv_t *cconv);
+
+#endif  // FARCALL_ABI_CCONV_H_

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What this processor can do, in the words compiled modules use. Read once by
+// the caller and passed on; any thread.
+#ifndef FARCALL_CORE_HAL_CPU_H_
+#define FARCALL_CORE_HAL_CPU_H_
+
+#include "farcall/base.h"
+
+#define FC_CPU_WORDS 8
+
+typedef struct fc_cpu_t {
+  // As executables get it (schemas/cpu_feature_bits.inl of IREE): feature bits
+  // of the architecture, by number.
+  uint64_t words[FC_CPU_WORDS];
+} fc_cpu_t;
+
+// A bit is set only when both the processor and the system (for vector state)
+// support it.
+void fc_cpu_read(fc_cpu_t *out_cpu);
+
+typedef enum fc_cpu_answer_t {
+  FC_CPU_NO,
+  FC_CPU_YES,
+  FC_CPU_UNKNOWN,  // no feature of that name is known here
+} fc_cpu_answer_t;
+
+// `name` is LLVM's: "avx512f", "fma".
+fc_cpu_answer_t fc_cpu_has(const fc_cpu_t *cpu, fc_str_t name);
+
+// Checks a target feature list ("+avx2,-sse4a,+fma"): every '+' feature must
+// not be known as missing. Unknown names pass. FC_CODE_CPU_FEATURES lists what
+// is missing.
+fc_status_t fc_cpu_check(const fc_cpu_t *cpu, fc_str_t features,
+                         fc_error_t *err);
+
+// Denormals as zero for the kernels' sake: what IREE's runtime does around
+// dispatches. Returns what fc_cpu_denormals_restore takes back.
+uint64_t fc_cpu_denormals_flush(void);
+void fc_cpu_denormals_restore(uint64_t state);
+
+#endif  // FARCALL_CORE_HAL_CPU_H_

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The structures of the executable library ABI, written down from IREE's header
+// (facts: hal/local/executable_library.h), and the loop over a grid. The library
+// is machine code the operator chose to trust; its tables are read with care
+// all the same, so that a damaged file is an error and not a wild jump.
+#include "hal/library.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+
+#define QUERY_NAME "iree_hal_executable_library_query"
+#define ENTRY_POINTS_MAX 65535
+
+typedef struct abi_header_t {
+  uint32_t version;
+  const char *name;
+  uint32_t features;
+  uint32_t sanitizer;
+} abi_header_t;
+
+typedef struct abi_environment_t {
+  const uint32_t *constants;
+  int (*import_thunk)(void *function, void *params);
+  void *const *imports;
+  void *const *import_contexts;
+  uint64_t processor[FC_CPU_WORDS];
+} abi_environment_t;
+
+typedef struct abi_dispatch_t {
+  uint32_t size_x, size_y;
+  uint16_t size_z;
+  uint16_t constant_count;
+  uint32_t count_x, count_y;
+  uint16_t count_z;
+  uint8_t max_concurrency;
+  uint8_t binding_count;
+  const uint32_t *constants;
+  void *const *bindings;
+  const size_t *binding_sizes;
+} abi_dispatch_t;
+
+typedef struct abi_workgroup_t {
+  uint32_t id_x, id_y;
+  uint16_t id_z;
+  uint16_t reserved;
+  uint32_t processor_id;
+  void *local_memory;
+  uint32_t local_memory_size;
+} abi_workgroup_t;
+
+_Static_assert(sizeof(abi_dispatch_t) == 48, "executable_library.h");
+_Static_assert(sizeof(abi_workgroup_t) == 32, "executable_library.h");
+
+typedef int (*abi_function_t)(const abi_environment_t *environment,
+                              const abi_dispatch_t *dispatch,
+                              const abi_workgroup_t *workgroup);
+typedef const abi_header_t **(*abi_query_t)(
+    uint32_t max_version, const abi_environment_t *environment);
+
+// Attributes of one export, 72 bytes.
+typedef struct abi_attrs_5_t {
+  uint16_t local_memory_pages;
+  uint8_t constant_count;
+  uint8_t binding_count;
+  uint32_t reserved_0;
+  uint64_t reserved[8];
+} abi_attrs_5_t;
+_Static_assert(sizeof(abi_attrs_5_t) == 72, "executable_library.h, 0_5");
+
+// 64 bytes.
+typedef struct abi_attrs_6_t {
+  uint64_t flags;
+  uint16_t local_memory_pages;
+  uint8_t constant_count;
+  uint8_t binding_count;
+  uint32_t size_x, size_y;
+  uint16_t size_z;
+  uint16_t parameter_count;
+  uint64_t reserved[5];
+} abi_attrs_6_t;
+_Static_assert(sizeof(abi_attrs_6_t) == 64, "executable_library.h, 0_6");
+
+typedef struct abi_imports_t {
+  uint32_t count;
+  const char *const *symbols;
+} abi_imports_t;
+
+typedef struct abi_exports_5_t {
+  uint32_t count;
+  const abi_function_t *functions;
+  const abi_attrs_5_t *attrs;
+  const char *const *names;
+  const char *const *tags;
+  const void *source_locations;
+  const void *stage_locations;
+} abi_exports_5_t;
+
+typedef struct abi_exports_6_t {
+  uint32_t count;
+  const abi_function_t *functions;
+  const abi_attrs_6_t *attrs;
+  const void *params;
+  const void *occupancy;
+  const char *const *names;
+  const char *const *tags;
+  const void *parameter_names;
+  const void *source_locations;
+  const void *stage_locations;
+} abi_exports_6_t;
+
+typedef struct abi_library_5_t {
+  const abi_header_t *header;
+  abi_imports_t imports;
+  abi_exports_5_t exports;
+  uint32_t constant_count;
+} abi_library_5_t;
+
+typedef struct abi_library_6_t {
+  const abi_header_t *header;
+  abi_imports_t imports;
+  abi_exports_6_t exports;
+  uint32_t constant_count;
+} abi_library_6_t;
+
+// The same, whatever the version.
+typedef struct tables_t {
+  abi_imports_t imports;
+  uint32_t export_count;
+  const abi_function_t *functions;
+  const char *const *names;
+  uint32_t constant_count;
+  const abi_attrs_5_t *attrs_5;  // one of the two, or neither
+  const abi_attrs_6_t *attrs_6;
+} tables_t;
+
+struct fc_library_t {
+  fc_allocator_t allocator;
+  fc_elf_t *elf;
+  uint32_t *constants;
+  abi_environment_t environment;
+  const abi_function_t *functions;
+  fc_entry_point_t *entry_points;
+  size_t count;
+};
+
+static fc_status_t refuse(fc_error_t *err, const char *what) {
+  return fc_fail(err, FC_CODE_MODULE_LOAD, "executable library: %s", what);
+}
+
+// ---------------------------------------------------------------------------
+// Opening
+
+static int no_imports(void *function, void *params) {
+  (void)function;
+  (void)params;
+  return -1;
+}
+
+static void read_5(const void *base, tables_t *out) {
+  const abi_library_5_t *library = base;
+  *out = (tables_t){.imports = library->imports,
+                    .export_count = library->exports.count,
+                    .functions = library->exports.functions,
+                    .names = library->exports.names,
+                    .constant_count = library->constant_count,
+                    .attrs_5 = library->exports.attrs};
+}
+
+static void read_6(const void *base, tables_t *out) {
+  const abi_library_6_t *library = base;
+  *out = (tables_t){.imports = library->imports,
+                    .export_count = library->exports.count,
+                    .functions = library->exports.functions,
+                    .names = library->exports.names,
+                    .constant_count = library->constant_count,
+                    .attrs_6 = library->exports.attrs};
+}
+
+// Libraries answer to their own version only, so each is asked for.
+static fc_status_t query(const fc_library_t *library, tables_t *out_tables,
+                         fc_error_t *err) {
+  void *address = fc_elf_find(library->elf, FC_STR(QUERY_NAME));
+  if (!address) return refuse(err, "it does not export " QUERY_NAME);
+  abi_query_t function;
+  memcpy(&function, &address, sizeof address);
+  static const uint32_t kVersions[] = {6, 5};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kVersions); i++) {
+    const abi_header_t **base = function(kVersions[i], &library->environment);
+    if (!base || !*base || (*base)->version != kVersions[i]) continue;
+    if ((*base)->features) return refuse(err, "it needs unknown features");
+    if ((*base)->sanitizer) return refuse(err, "it was built for a sanitizer");
+    if (kVersions[i] == 6) read_6(base, out_tables);
+    else read_5(base, out_tables);
+    return FC_OK;
+  }
+  return refuse(err, "its ABI version is neither 0_5 nor 0_6");
+}
+
+// "name?" may be missing; then the entry stays NULL, as all entries here.
+static fc_status_t check_imports(const abi_imports_t *imports,
+                                 fc_error_t *err) {
+  for (uint32_t i = 0; i < imports->count; i++) {
+    const char *symbol = imports->symbols ? imports->symbols[i] : NULL;
+    const size_t size = symbol ? strlen(symbol) : 0;
+    if (size && (symbol[0] == '?' || symbol[size - 1] == '?')) continue;
+    char shown[96];
+    fc_escape(shown, sizeof shown, 64, fc_str_make(symbol, size));
+    return fc_fail(err, FC_CODE_MODULE_LOAD,
+                   "executable import %s is not available", shown);
+  }
+  return FC_OK;
+}
+
+static fc_entry_point_t entry_point(const tables_t *tables, uint32_t i) {
+  fc_entry_point_t entry = {0};
+  if (tables->names && tables->names[i]) entry.name = fc_str(tables->names[i]);
+  uint32_t pages = 0;
+  if (tables->attrs_6) {
+    pages = tables->attrs_6[i].local_memory_pages;
+    entry.constant_count = tables->attrs_6[i].constant_count;
+    entry.binding_count = tables->attrs_6[i].binding_count;
+  } else if (tables->attrs_5) {
+    pages = tables->attrs_5[i].local_memory_pages;
+    entry.constant_count = tables->attrs_5[i].constant_count;
+    entry.binding_count = tables->attrs_5[i].binding_count;
+  }
+  entry.local_memory_size = pages * FC_LOCAL_MEMORY_PAGE;
+  return entry;
+}
+
+static fc_status_t read_entry_points(fc_library_t *library,
+                                     const tables_t *tables, fc_error_t *err) {
+  if (tables->export_count > ENTRY_POINTS_MAX || !tables->functions) {
+    return refuse(err, "its export table is damaged");
+  }
+  library->entry_points = fc_alloc_array(
+      library->allocator, tables->export_count, sizeof *library->entry_points);
+  if (!library->entry_points) return fc_fail_memory(err);
+  for (uint32_t i = 0; i < tables->export_count; i++) {
+    if (!tables->functions[i]) return refuse(err, "an export has no function");
+    library->entry_points[i] = entry_point(tables, i);
+    if (library->entry_points[i].constant_count > FC_DISPATCH_CONSTANTS_MAX ||
+        library->entry_points[i].binding_count > FC_DISPATCH_BINDINGS_MAX) {
+      return refuse(err, "an export takes too many constants or bindings");
+    }
+  }
+  library->functions = tables->functions;
+  library->count = tables->export_count;
+  return FC_OK;
+}
+
+static fc_status_t open_library(fc_library_t *library, const fc_cpu_t *cpu,
+                                const uint32_t *constants,
+                                size_t constant_count, fc_error_t *err) {
+  library->constants =
+      fc_alloc_array(library->allocator, constant_count, sizeof *constants);
+  if (!library->constants) return fc_fail_memory(err);
+  if (constant_count) {
+    memcpy(library->constants, constants, constant_count * sizeof *constants);
+  }
+  library->environment = (abi_environment_t){.constants = library->constants,
+                                             .import_thunk = no_imports};
+  library->environment.processor[0] = cpu->words[0];
+  tables_t tables = {0};
+  FC_TRY(query(library, &tables, err));
+  FC_TRY(check_imports(&tables.imports, err));
+  if (tables.constant_count != constant_count) {
+    return fc_fail(err, FC_CODE_MODULE_LOAD,
+                   "executable library wants %u constants, %zu are given",
+                   tables.constant_count, constant_count);
+  }
+  void **imports =
+      fc_alloc_array(library->allocator, tables.imports.count, sizeof *imports);
+  if (!imports) return fc_fail_memory(err);
+  library->environment.imports = imports;
+  library->environment.import_contexts = imports;
+  return read_entry_points(library, &tables, err);
+}
+
+fc_status_t fc_library_open(fc_elf_t *take_elf, const fc_cpu_t *cpu,
+                            const uint32_t *constants, size_t constant_count,
+                            fc_allocator_t allocator,
+                            fc_library_t **out_library, fc_error_t *err) {
+  fc_library_t *library = fc_alloc(allocator, sizeof *library);
+  if (!library) {
+    fc_elf_unload(take_elf);
+    return fc_fail_memory(err);
+  }
+  library->allocator = allocator;
+  library->elf = take_elf;
+  fc_status_t status =
+      open_library(library, cpu, constants, constant_count, err);
+  if (status != FC_OK) {
+    fc_library_close(library);
+    return status;
+  }
+  *out_library = library;
+  return FC_OK;
+}
+
+void fc_library_close(fc_library_t *library) {
+  if (!library) return;
+  fc_free(library->allocator, (void *)(uintptr_t)library->environment.imports);
+  fc_free(library->allocator, library->entry_points);
+  fc_free(library->allocator, library->constants);
+  fc_elf_unload(library->elf);
+  fc_free(library->allocator, library);
+}
+
+size_t fc_library_count(const fc_library_t *library) { return library->count; }
+
+const fc_entry_point_t *fc_library_at(const fc_library_t *library,
+                                      size_t index) {
+  return &library->entry_points[index];
+}
+
+// ---------------------------------------------------------------------------
+// Running
+
+static fc_status_t run_row(const fc_library_t *library, size_t index,
+                           const abi_dispatch_t *dispatch,
+                           abi_workgroup_t *workgroup, fc_error_t *err) {
+  const abi_function_t function = library->functions[index];
+  for (uint32_t x = 0; x < dispatch->count_x; x++) {
+    workgroup->id_x = x;
+    const int code = function(&library->environment, dispatch, workgroup);
+    if (code == 0) continue;
+    return fc_fail_as(err, FC_CODE_CALL_FAILED, FC_INTERNAL,
+                      "kernel %zu failed with code %d", index, code);
+  }
+  return FC_OK;
+}
+
+fc_status_t fc_library_run(const fc_library_t *library, size_t index,
+                           const fc_grid_t *grid, fc_error_t *err) {
+  const fc_entry_point_t *entry = &library->entry_points[index];
+  const abi_dispatch_t dispatch = {.size_x = 1,
+                                   .size_y = 1,
+                                   .size_z = 1,
+                                   .constant_count = entry->constant_count,
+                                   .count_x = grid->count[0],
+                                   .count_y = grid->count[1],
+                                   .count_z = (uint16_t)grid->count[2],
+                                   .max_concurrency = 1,
+                                   .binding_count = entry->binding_count,
+                                   .constants = grid->constants,
+                                   .bindings = grid->bindings,
+                                   .binding_sizes = grid->binding_sizes};
+  abi_workgroup_t workgroup = {.local_memory = grid->local_memory,
+                               .local_memory_size = entry->local_memory_size};
+  for (uint32_t z = 0; z < grid->count[2]; z++) {
+    workgroup.id_z = (uint16_t)z;
+    for (uint32_t y = 0; y < grid->count[1]; y++) {
+      if (grid->cancel &&
+          atomic_load_explicit(grid->cancel, memory_order_relaxed)) {
+        return fc_fail_as(err, FC_CODE_DEADLINE_EXCEEDED, FC_CANCELLED,
+                          "the call was cancelled");
+      }
+      workgroup.id_y = y;
+      FC_TRY(run_row(library, index, &dispatch, &workgroup, err));
+    }
+  }
+  return FC_OK;
+}

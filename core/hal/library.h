@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// IREE's executable library ABI (hal/local/executable_library.h), versions 0_5
+// and 0_6, over a loaded kernel ELF: which entry points there are, what each
+// needs, and running one workgroup grid. A library is immutable once open and
+// may run on many threads at once; each run brings its own local memory.
+#ifndef FARCALL_CORE_HAL_LIBRARY_H_
+#define FARCALL_CORE_HAL_LIBRARY_H_
+
+#include "hal/cpu.h"
+#include "hal/elf.h"
+
+#define FC_DISPATCH_CONSTANTS_MAX 64
+#define FC_DISPATCH_BINDINGS_MAX 64
+#define FC_LOCAL_MEMORY_PAGE 4096
+
+typedef struct fc_library_t fc_library_t;
+
+typedef struct fc_entry_point_t {
+  fc_str_t name;               // "" when the library carries none
+  uint32_t local_memory_size;  // bytes
+  uint8_t constant_count;
+  uint8_t binding_count;
+} fc_entry_point_t;
+
+// One grid. Pointers are borrowed for the run; every binding must hold
+// `binding_sizes[i]` bytes: kernels do not check.
+typedef struct fc_grid_t {
+  uint32_t count[3];  // workgroups in x, y, z; z < 65536
+  const uint32_t *constants;
+  void *const *bindings;
+  const size_t *binding_sizes;
+  void *local_memory;  // of the entry point's size, 64-byte aligned
+  // Non-zero asks to stop between workgroups. May be NULL.
+  const _Atomic uint32_t *cancel;
+} fc_grid_t;
+
+// Takes over `take_elf`, also on failure. `constants` are the specialisation
+// constants of the executable, copied. FC_CODE_MODULE_LOAD: no query function,
+// another version, wrong number of constants, imports, a sanitizer build.
+fc_status_t fc_library_open(fc_elf_t *take_elf, const fc_cpu_t *cpu,
+                            const uint32_t *constants, size_t constant_count,
+                            fc_allocator_t allocator,
+                            fc_library_t **out_library,
+                            fc_error_t *err) FC_MUST_CHECK;
+void fc_library_close(fc_library_t *library);
+
+size_t fc_library_count(const fc_library_t *library);
+const fc_entry_point_t *fc_library_at(const fc_library_t *library,
+                                      size_t index);
+
+// Runs all workgroups, z outermost. The caller has checked the counts and sizes
+// against the entry point. FC_CODE_CALL_FAILED when a workgroup says so,
+// CANCELLED when `cancel` was raised.
+fc_status_t fc_library_run(const fc_library_t *library, size_t index,
+                           const fc_grid_t *grid, fc_error_t *err);
+
+#endif  // FARCALL_CORE_HAL_LIBRARY_H_
