@@ -20,7 +20,7 @@ enum {
 int fc_complain(int exit_code, const char *format, ...) FC_PRINTF(2, 3);
 
 typedef enum fc_verb_t {
-#define FC_VERB(id, name, words, summary) FC_VERB_##id,
+#define FC_VERB(id, name, call, words, summary) FC_VERB_##id,
 #include "options.def"
 #undef FC_VERB
   FC_VERB_COUNT
@@ -69,6 +69,8 @@ const char *fc_nearest(const char *text, const char *const *names,
                        size_t count);
 
 // The verbs. Each returns an exit code.
-int fc_verb_compile(const fc_args_t *args);
+#define FC_VERB(id, name, call, words, summary) int call(const fc_args_t *args);
+#include "options.def"
+#undef FC_VERB
 
 #endif  // FARCALL_CLI_CLI_H_

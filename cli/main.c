@@ -10,15 +10,12 @@
 #define ARENA_BLOCK (256u << 10)
 #define ARENA_LIMIT ((size_t)4 << 30)
 
-static int run(fc_verb_t verb, const fc_args_t *args) {
-  switch (verb) {
-    case FC_VERB_COMPILE:
-      return fc_verb_compile(args);
-    case FC_VERB_COUNT:
-      break;
-  }
-  return FC_EXIT_USAGE;
-}
+typedef int (*fc_verb_call_t)(const fc_args_t *args);
+
+static const fc_verb_call_t kVerbs[] = {
+#define FC_VERB(id, name, call, words, summary) call,
+#include "options.def"
+};
 
 static int start(fc_arena_t *arena, int argc, char **argv) {
   if (argc < 2) {
@@ -44,7 +41,7 @@ static int start(fc_arena_t *arena, int argc, char **argv) {
     fc_print_help(verb);
     return FC_EXIT_OK;
   }
-  return run(verb, &args);
+  return kVerbs[verb](&args);
 }
 
 int main(int argc, char **argv) {

@@ -22,7 +22,7 @@ typedef struct fc_option_info_t {
 } fc_option_info_t;
 
 static const fc_verb_info_t kVerbs[] = {
-#define FC_VERB(id, name, words, summary) {name, words, summary},
+#define FC_VERB(id, name, call, words, summary) {name, words, summary},
 #include "options.def"
 };
 

@@ -361,6 +361,12 @@ fc_type_t *fc_builder_at(fc_builder_t *builder, uint32_t node) {
   return node_check(builder, node) ? &node_at(builder, node)->type : NULL;
 }
 
+int64_t *fc_builder_get_dims(fc_builder_t *builder, uint32_t node) {
+  if (!node_check(builder, node)) return NULL;
+  if (!builder->dims.data) return NULL;  // there is no dim at all
+  return (int64_t *)builder->dims.data + node_at(builder, node)->type.dims;
+}
+
 void fc_builder_dims(fc_builder_t *builder, uint32_t node, int32_t rank,
                      const int64_t *dims) {
   if (!node_check(builder, node)) return;

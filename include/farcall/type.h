@@ -262,6 +262,8 @@ void fc_builder_append_key(fc_builder_t *builder, uint32_t parent,
 // The node for changes no call above makes (raw_index, flavor, flags, rank).
 // Valid until the next call on the builder; NULL after a failure.
 fc_type_t *fc_builder_at(fc_builder_t *builder, uint32_t node);
+// Its dims, to be read and changed as fc_builder_at's node.
+int64_t *fc_builder_get_dims(fc_builder_t *builder, uint32_t node);
 // Dims of a REFARRAY; replaces those of a TENSOR.
 void fc_builder_dims(fc_builder_t *builder, uint32_t node, int32_t rank,
                      const int64_t *dims);

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One HTTP request to a farcalld and its answer, on a blocking socket with
+// timeouts. No TLS, no redirects, no connection reuse.
+#ifndef FARCALL_CLI_CLIENT_H_
+#define FARCALL_CLI_CLIENT_H_
+
+#include "farcall/base.h"
+
+#define FC_SERVER_DEFAULT "http://127.0.0.1:8000"
+
+typedef struct fc_server_t {
+  const char *url;   // as given, for messages
+  const char *host;  // without brackets
+  const char *port;
+  const char *authority;  // for the Host field
+  const char *prefix;     // path before ours, no slash at its end
+  uint64_t timeout_ms;    // of each wait; 0: for ever
+} fc_server_t;
+
+typedef struct fc_answer_t {
+  int status;
+  fc_str_t body;
+} fc_answer_t;
+
+// "http://host:port", the port and the scheme may be left out.
+// FC_INVALID_ARGUMENT when it is no such thing.
+fc_status_t fc_server_parse(fc_arena_t *arena, const char *url,
+                            fc_server_t *out_server, fc_error_t *err);
+
+// `target` is an absolute path. `body` with data NULL: a GET, else a POST of
+// JSON. FC_UNAVAILABLE when no whole answer came.
+fc_status_t fc_server_ask(fc_arena_t *arena, const fc_server_t *server,
+                          const char *target, fc_str_t body,
+                          fc_answer_t *out_answer, fc_error_t *err);
+
+// One path segment, percent-encoded; NULL when out of memory.
+char *fc_url_segment(fc_arena_t *arena, fc_str_t text);
+
+#endif  // FARCALL_CLI_CLIENT_H_

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Values in: text, .npy files, JSON. Numbers stay the text the user wrote; only
+// the function's own type turns them into bits.
+#include "input.h"
+
+#include <stdio.h>
+#include <yyjson.h>
+
+#include "file.h"
+#include "json/writer.h"
+#include "npy.h"
+
+#define DOCUMENT_LIMIT ((size_t)1 << 31)
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+static bool is_gap(char c) {
+  return c == ' ' || c == ',' || c == '[' || c == ']' || c == '\t' ||
+         c == '\n' || c == '\r';
+}
+
+static size_t count_digits(fc_str_t text, size_t at) {
+  size_t from = at;
+  while (at < text.size && is_digit(text.data[at])) at++;
+  return at - from;
+}
+
+// The number grammar of RFC 8259.
+static bool is_number(fc_str_t text) {
+  size_t at = text.size && text.data[0] == '-';
+  size_t digits = count_digits(text, at);
+  if (!digits || (digits > 1 && text.data[at] == '0')) return false;
+  at += digits;
+  if (at < text.size && text.data[at] == '.') {
+    digits = count_digits(text, at + 1);
+    if (!digits) return false;
+    at += 1 + digits;
+  }
+  if (at < text.size && (text.data[at] == 'e' || text.data[at] == 'E')) {
+    at++;
+    if (at < text.size && (text.data[at] == '+' || text.data[at] == '-')) at++;
+    digits = count_digits(text, at);
+    if (!digits) return false;
+    at += digits;
+  }
+  return at == text.size;
+}
+
+// The JSON of one value written by hand; data is NULL when it is none.
+static fc_str_t value_json(fc_str_t text) {
+  static const struct {
+    fc_str_t text;
+    fc_str_t json;
+  } kWords[] = {
+      {{"nan", 3}, {"\"NaN\"", 5}},
+      {{"NaN", 3}, {"\"NaN\"", 5}},
+      {{"inf", 3}, {"\"Infinity\"", 10}},
+      {{"Infinity", 8}, {"\"Infinity\"", 10}},
+      {{"-inf", 4}, {"\"-Infinity\"", 11}},
+      {{"-Infinity", 9}, {"\"-Infinity\"", 11}},
+      {{"true", 4}, {"true", 4}},
+      {{"false", 5}, {"false", 5}},
+  };
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kWords); i++) {
+    if (fc_str_equal(text, kWords[i].text)) return kWords[i].json;
+  }
+  return is_number(text) ? text : (fc_str_t){0};
+}
+
+// ---------------------------------------------------------------------------
+// Typed values
+
+typedef struct fc_typed_t {
+  fc_dtype_t dtype;
+  fc_str_t type;  // all of it, as written
+  fc_str_t dtype_text;
+  int32_t rank;
+  int64_t shape[FC_RANK_MAX];
+  fc_str_t values;
+} fc_typed_t;
+
+// "2x3xf32=…". False when the text in front of '=' is no type.
+static bool parse_typed(fc_str_t text, fc_typed_t *out_typed) {
+  const char *equals = text.size ? memchr(text.data, '=', text.size) : NULL;
+  if (!equals) return false;
+  fc_str_t type = {text.data, (size_t)(equals - text.data)};
+  fc_typed_t typed = {.type = type,
+                      .values = {equals + 1, text.size - type.size - 1}};
+  for (;;) {
+    size_t digits = count_digits(type, 0);
+    if (!digits) break;
+    if (digits == type.size || type.data[digits] != 'x') return false;
+    if (typed.rank == FC_RANK_MAX) return false;
+    int64_t dim = 0;
+    for (size_t i = 0; i < digits; i++) {
+      if (!fc_i64_mul(dim, 10, &dim) ||
+          !fc_i64_add(dim, type.data[i] - '0', &dim)) {
+        return false;
+      }
+    }
+    typed.shape[typed.rank++] = dim;
+    type = fc_str_make(type.data + digits + 1, type.size - digits - 1);
+  }
+  typed.dtype = fc_dtype_find(type);
+  typed.dtype_text = type;
+  *out_typed = typed;
+  return typed.dtype != FC_DTYPE_NONE;
+}
+
+static bool next_value(fc_str_t *rest, fc_str_t *out_value) {
+  size_t at = 0;
+  while (at < rest->size && is_gap(rest->data[at])) at++;
+  size_t from = at;
+  while (at < rest->size && !is_gap(rest->data[at])) at++;
+  *out_value = (fc_str_t){rest->data + from, at - from};
+  *rest = (fc_str_t){rest->data + at, rest->size - at};
+  return out_value->size > 0;
+}
+
+static fc_status_t refuse_value(fc_str_t value, fc_error_t *err) {
+  char text[96];
+  fc_escape(text, sizeof text, 64, value);
+  return fc_fail(err, FC_CODE_TYPE_MISMATCH, "'%s' is no number", text);
+}
+
+static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
+  return fc_sink_put(sink, fc_str(text), err);
+}
+
+static fc_status_t print_head(fc_str_t dtype, int32_t rank,
+                              const int64_t *shape, fc_sink_t *sink,
+                              fc_error_t *err) {
+  FC_TRY(put(sink, "{\"dtype\":", err));
+  FC_TRY(fc_json_write_string(sink, dtype, err));
+  FC_TRY(put(sink, ",\"shape\":[", err));
+  for (int32_t i = 0; i < rank; i++) {
+    if (i) FC_TRY(put(sink, ",", err));
+    FC_TRY(fc_json_write_i64(sink, shape[i], err));
+  }
+  return put(sink, "],", err);
+}
+
+static fc_status_t print_scalar(const fc_typed_t *typed, fc_sink_t *sink,
+                                fc_error_t *err) {
+  fc_str_t rest = typed->values, value;
+  if (!next_value(&rest, &value) || !value_json(value).data) {
+    return refuse_value(typed->values, err);
+  }
+  FC_TRY(fc_sink_put(sink, value_json(value), err));
+  return next_value(&rest, &value) ? refuse_value(typed->values, err) : FC_OK;
+}
+
+static fc_status_t wrong_count(const fc_typed_t *typed, size_t wanted,
+                               size_t got, fc_error_t *err) {
+  return fc_fail(err, FC_CODE_DATA_LENGTH, "%.*s wants %zu values, got %zu",
+                 FC_STR_ARG(typed->type), wanted, got);
+}
+
+static fc_status_t print_tensor(const fc_typed_t *typed, fc_sink_t *sink,
+                                fc_error_t *err) {
+  size_t wanted = 1, got = 0;
+  for (int32_t i = 0; i < typed->rank; i++) {
+    if (!fc_size_mul(wanted, (size_t)typed->shape[i], &wanted)) {
+      return fc_fail(err, FC_CODE_TENSOR_TOO_LARGE, "the shape overflows");
+    }
+  }
+  if (fc_dtype_info(typed->dtype)->class_ == FC_DTYPE_CLASS_COMPLEX) {
+    return fc_fail(err, FC_CODE_TYPE_MISMATCH,
+                   "complex values are written as JSON: [[re,im],…]");
+  }
+  FC_TRY(print_head(typed->dtype_text, typed->rank, typed->shape, sink, err));
+  FC_TRY(put(sink, "\"data\":[", err));
+  fc_str_t rest = typed->values, value, json = {0};
+  for (; next_value(&rest, &value); got++) {
+    json = value_json(value);
+    if (!json.data) return refuse_value(value, err);
+    if (got == wanted) continue;  // counted, for the message
+    if (got) FC_TRY(put(sink, ",", err));
+    FC_TRY(fc_sink_put(sink, json, err));
+  }
+  if (got != wanted && got != 1) return wrong_count(typed, wanted, got, err);
+  if (!wanted && got) return wrong_count(typed, wanted, got, err);
+  for (; got < wanted; got++) {  // one value fills the tensor
+    FC_TRY(put(sink, ",", err));
+    FC_TRY(fc_sink_put(sink, json, err));
+  }
+  return put(sink, "]}", err);
+}
+
+static fc_status_t print_npy(fc_arena_t *arena, const char *path,
+                             fc_sink_t *sink, fc_error_t *err) {
+  fc_str_t file;
+  fc_npy_t array;
+  FC_TRY(fc_file_read(arena, path, &file, err));
+  FC_TRY(fc_npy_parse(arena, file, &array, err));
+  FC_TRY(print_head(fc_str(fc_dtype_info(array.dtype)->text), array.rank,
+                    array.shape, sink, err));
+  FC_TRY(put(sink, "\"b64\":", err));
+  FC_TRY(fc_json_write_base64(sink, array.data.data, array.data.size, err));
+  return put(sink, "}", err);
+}
+
+static fc_status_t print_json(fc_str_t text, fc_sink_t *sink, fc_error_t *err) {
+  if (value_json(text).data) return fc_sink_put(sink, value_json(text), err);
+  yyjson_read_err failure;
+  // Not in situ, so the text is only read.
+  char *spelled = (char *)(uintptr_t)text.data;
+  yyjson_doc *doc =
+      yyjson_read_opts(spelled, text.size, YYJSON_READ_NOFLAG, NULL, &failure);
+  if (!doc) {
+    return fc_fail(err, FC_CODE_JSON_SYNTAX,
+                   "neither a typed value like 4xf32=…, nor @FILE.npy, nor "
+                   "JSON (%s at byte %zu)",
+                   failure.msg, failure.pos);
+  }
+  yyjson_doc_free(doc);
+  return fc_sink_put(sink, text, err);
+}
+
+fc_status_t fc_input_print(fc_arena_t *arena, const char *input,
+                           fc_sink_t *sink, fc_error_t *err) {
+  fc_typed_t typed;
+  fc_status_t status;
+  if (input[0] == '@') {
+    status = print_npy(arena, input + 1, sink, err);
+  } else if (parse_typed(fc_str(input), &typed)) {
+    status = typed.rank ? print_tensor(&typed, sink, err)
+                        : print_scalar(&typed, sink, err);
+  } else {
+    status = print_json(fc_str(input), sink, err);
+  }
+  if (status == FC_OK) return FC_OK;
+  char name[80], reason[sizeof err->message];
+  fc_escape(name, sizeof name, 40, fc_str(input));
+  snprintf(reason, sizeof reason, "%s", err->message);
+  return fc_fail_as(err, err->code, status, "--input=%s: %.250s", name, reason);
+}
+
+// ---------------------------------------------------------------------------
+// The document
+
+static fc_status_t print_inputs(const fc_args_t *args, fc_sink_t *sink,
+                                fc_error_t *err) {
+  bool typed = fc_args_has(args, FC_OPTION_OUTPUT);
+  FC_TRY(put(sink, typed ? "{\"args\":[" : "[", err));
+  size_t seen = 0;
+  for (size_t i = 0; i < args->flag_count; i++) {
+    if (args->flags[i].option != FC_OPTION_INPUT) continue;
+    if (seen++) FC_TRY(put(sink, ",", err));
+    FC_TRY(fc_input_print(args->arena, args->flags[i].value, sink, err));
+  }
+  return put(sink, typed ? "],\"options\":{\"results\":\"typed\"}}" : "]", err);
+}
+
+static fc_status_t given_document(const fc_args_t *args, const char *json,
+                                  fc_str_t *out_document, fc_error_t *err) {
+  if (fc_args_has(args, FC_OPTION_INPUT)) {
+    return fc_fail_as(err, FC_CODE_JSON_SCHEMA, FC_FAILED_PRECONDITION,
+                      "--json is the whole document: leave out --input");
+  }
+  if (fc_args_has(args, FC_OPTION_OUTPUT)) {
+    return fc_fail_as(err, FC_CODE_JSON_SCHEMA, FC_FAILED_PRECONDITION,
+                      "--output goes with --input; with --json the document "
+                      "says how results come");
+  }
+  if (json[0] == '@') {
+    return fc_file_read(args->arena, json + 1, out_document, err);
+  }
+  *out_document = fc_str(json);
+  return FC_OK;
+}
+
+fc_status_t fc_input_document(const fc_args_t *args, fc_str_t *out_document,
+                              fc_error_t *err) {
+  const char *json = fc_args_get(args, FC_OPTION_JSON, NULL);
+  if (json) return given_document(args, json, out_document, err);
+  fc_text_t text;
+  fc_text_init(&text, fc_allocator_system(), DOCUMENT_LIMIT);
+  fc_status_t status = print_inputs(args, &text.sink, err);
+  if (status == FC_OK) {
+    *out_document = fc_arena_copy(args->arena, fc_text_str(&text));
+    if (!out_document->data) status = fc_fail_memory(err);
+  }
+  fc_text_deinit(&text);
+  return status;
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The header is a Python dictionary literal of three known keys; only that much
+// of Python is read here. Format: numpy/lib/format.py.
+#include "npy.h"
+
+#include <stdio.h>
+
+static const char kMagic[6] = "\x93NUMPY";
+
+typedef struct fc_header_t {
+  fc_str_t text;
+  size_t at;
+  fc_str_t descr;
+  bool fortran;
+  bool seen[3];  // descr, fortran_order, shape
+  fc_npy_t *array;
+} fc_header_t;
+
+static fc_status_t malformed(fc_error_t *err, const char *what) {
+  return fc_fail(err, FC_CODE_DATA_LENGTH, "not a .npy file: %s", what);
+}
+
+static void skip_space(fc_header_t *header) {
+  while (header->at < header->text.size) {
+    char next = header->text.data[header->at];
+    if (next != ' ' && next != '\n' && next != '\t') break;
+    header->at++;
+  }
+}
+
+// Takes `c` if it is next.
+static bool take(fc_header_t *header, char c) {
+  skip_space(header);
+  if (header->at == header->text.size) return false;
+  if (header->text.data[header->at] != c) return false;
+  header->at++;
+  return true;
+}
+
+static bool take_string(fc_header_t *header, fc_str_t *out_text) {
+  char quote = '\'';
+  if (!take(header, quote)) {
+    quote = '"';
+    if (!take(header, quote)) return false;
+  }
+  const char *from = header->text.data + header->at;
+  const char *to = memchr(from, quote, header->text.size - header->at);
+  if (!to) return false;
+  *out_text = (fc_str_t){from, (size_t)(to - from)};
+  header->at += out_text->size + 1;
+  return true;
+}
+
+static bool take_word(fc_header_t *header, fc_str_t word) {
+  fc_str_t rest = {header->text.data + header->at,
+                   header->text.size - header->at};
+  if (!fc_str_starts(rest, word)) return false;
+  header->at += word.size;
+  return true;
+}
+
+static bool take_bool(fc_header_t *header, bool *out_value) {
+  skip_space(header);
+  *out_value = take_word(header, FC_STR("True"));
+  return *out_value || take_word(header, FC_STR("False"));
+}
+
+static bool take_dim(fc_header_t *header, int64_t *out_dim) {
+  skip_space(header);
+  int64_t dim = 0;
+  size_t digits = 0;
+  for (; header->at < header->text.size; header->at++, digits++) {
+    char c = header->text.data[header->at];
+    if (c < '0' || c > '9') break;
+    if (!fc_i64_mul(dim, 10, &dim) || !fc_i64_add(dim, c - '0', &dim)) {
+      return false;
+    }
+  }
+  (void)take_word(header, FC_STR("L"));  // Python 2 wrote long integers so
+  *out_dim = dim;
+  return digits > 0;
+}
+
+static bool take_shape(fc_header_t *header) {
+  fc_npy_t *array = header->array;
+  if (!take(header, '(')) return false;
+  while (!take(header, ')')) {
+    if (array->rank == FC_RANK_MAX) return false;
+    if (!take_dim(header, &array->shape[array->rank])) return false;
+    array->rank++;
+    if (take(header, ',')) continue;
+    return take(header, ')');
+  }
+  return true;
+}
+
+static bool take_header(fc_header_t *header) {
+  if (!take(header, '{')) return false;
+  while (!take(header, '}')) {
+    fc_str_t key;
+    if (!take_string(header, &key) || !take(header, ':')) return false;
+    bool fine = false;
+    int which = -1;
+    if (fc_str_equal(key, FC_STR("descr"))) {
+      which = 0;
+      fine = take_string(header, &header->descr);
+    } else if (fc_str_equal(key, FC_STR("fortran_order"))) {
+      which = 1;
+      fine = take_bool(header, &header->fortran);
+    } else if (fc_str_equal(key, FC_STR("shape"))) {
+      which = 2;
+      fine = take_shape(header);
+    }
+    if (!fine || header->seen[which]) return false;
+    header->seen[which] = true;
+    if (!take(header, ',')) {
+      if (!take(header, '}')) return false;
+      break;
+    }
+  }
+  skip_space(header);
+  return header->at == header->text.size && header->seen[0] &&
+         header->seen[1] && header->seen[2];
+}
+
+// ">f4" is "<f4" with its bytes turned round; "=" and "|" are native.
+static fc_dtype_t find_dtype(fc_str_t descr, bool *out_swap) {
+  char text[8];
+  *out_swap = false;
+  if (descr.size < 2 || descr.size >= sizeof text) return FC_DTYPE_NONE;
+  memcpy(text, descr.data, descr.size);
+  *out_swap = text[0] == '>';
+  fc_str_t key = {text, descr.size};
+  static const char kOrders[] = "<|";
+  if (!strchr("<>=|", text[0])) return FC_DTYPE_NONE;
+  for (size_t i = 0; i < 2; i++) {
+    text[0] = kOrders[i];
+    fc_dtype_t dtype = fc_dtype_from_npy(key);
+    if (dtype != FC_DTYPE_NONE) return dtype;
+  }
+  return FC_DTYPE_NONE;
+}
+
+static void copy_element(char *to, const char *from, size_t size, size_t swap) {
+  if (!swap) {
+    memcpy(to, from, size);
+    return;
+  }
+  for (size_t begin = 0; begin < size; begin += swap) {
+    for (size_t i = 0; i < swap; i++)
+      to[begin + i] = from[begin + swap - 1 - i];
+  }
+}
+
+// Writes the elements in row-major order. In Fortran order the first index
+// moves fastest, so its stride is 1.
+static void rearrange(const fc_npy_t *array, size_t count, size_t size,
+                      bool fortran, size_t swap, const char *from, char *to) {
+  size_t strides[FC_RANK_MAX], index[FC_RANK_MAX] = {0}, stride = 1;
+  for (int32_t i = 0; i < array->rank; i++) {
+    int32_t axis = fortran ? i : array->rank - 1 - i;
+    strides[axis] = stride;
+    stride *= (size_t)array->shape[axis];
+  }
+  size_t source = 0;
+  for (size_t n = 0; n < count; n++) {
+    copy_element(to + n * size, from + source * size, size, swap);
+    for (int32_t axis = array->rank - 1; axis >= 0; axis--) {
+      source += strides[axis];
+      if (++index[axis] < (size_t)array->shape[axis]) break;
+      source -= strides[axis] * index[axis];
+      index[axis] = 0;
+    }
+  }
+}
+
+static bool count_elements(const fc_npy_t *array, size_t size,
+                           size_t *out_count, size_t *out_bytes) {
+  size_t count = 1;
+  *out_count = *out_bytes = 0;
+  for (int32_t i = 0; i < array->rank; i++) {
+    if (array->shape[i] == 0) return true;
+  }
+  for (int32_t i = 0; i < array->rank; i++) {
+    if (!fc_size_mul(count, (size_t)array->shape[i], &count)) return false;
+  }
+  *out_count = count;
+  return fc_size_mul(count, size, out_bytes);
+}
+
+// Cuts the header off the file; what follows are the elements.
+static fc_status_t find_header(fc_str_t file, fc_str_t *out_header,
+                               fc_str_t *out_elements, fc_error_t *err) {
+  const uint8_t *bytes = (const uint8_t *)file.data;
+  if (file.size < 10 || memcmp(file.data, kMagic, sizeof kMagic)) {
+    return malformed(err, "it does not start with the bytes \\x93NUMPY");
+  }
+  uint8_t major = bytes[6];
+  if (major < 1 || major > 3) {
+    return fc_fail(err, FC_CODE_DATA_LENGTH,
+                   "a .npy file of version %u: 1, 2 and 3 are known", major);
+  }
+  size_t begin = major == 1 ? 10 : 12;
+  if (file.size < begin) return malformed(err, "it ends in its header");
+  size_t size = (size_t)bytes[8] | (size_t)bytes[9] << 8;
+  if (major > 1) size |= (size_t)bytes[10] << 16 | (size_t)bytes[11] << 24;
+  if (size > file.size - begin) return malformed(err, "it ends in its header");
+  *out_header = (fc_str_t){file.data + begin, size};
+  *out_elements =
+      (fc_str_t){file.data + begin + size, file.size - begin - size};
+  return FC_OK;
+}
+
+fc_status_t fc_npy_parse(fc_arena_t *arena, fc_str_t file, fc_npy_t *out_array,
+                         fc_error_t *err) {
+  fc_npy_t array = {0};
+  fc_header_t header = {.array = &array};
+  fc_str_t elements;
+  FC_TRY(find_header(file, &header.text, &elements, err));
+  if (!take_header(&header)) {
+    return malformed(err, "its header is no dictionary of one plain descr, "
+                          "fortran_order and shape");
+  }
+  bool swapped;
+  array.dtype = find_dtype(header.descr, &swapped);
+  if (array.dtype == FC_DTYPE_NONE) {
+    char text[80];
+    fc_escape(text, sizeof text, 64, header.descr);
+    return fc_fail(err, FC_CODE_DTYPE_MISMATCH,
+                   "a .npy file of element type '%s', which no function takes",
+                   text);
+  }
+  const fc_dtype_info_t *info = fc_dtype_info(array.dtype);
+  size_t count, size;
+  if (!count_elements(&array, info->size, &count, &size)) {
+    return fc_fail(err, FC_CODE_TENSOR_TOO_LARGE,
+                   "a .npy file whose shape overflows");
+  }
+  if (size != elements.size) {
+    return fc_fail(
+        err, FC_CODE_DATA_LENGTH,
+        "a .npy file with %zu bytes of elements, its shape wants %zu",
+        elements.size, size);
+  }
+  size_t swap =
+      info->class_ == FC_DTYPE_CLASS_COMPLEX ? info->size / 2u : info->size;
+  if (!swapped || swap == 1) swap = 0;
+  array.data = elements;
+  if (swap || (header.fortran && array.rank > 1)) {
+    char *moved = fc_arena_alloc(arena, size + 1, 64);
+    if (!moved) return fc_fail_memory(err);
+    rearrange(&array, count, info->size, header.fortran, swap, elements.data,
+              moved);
+    array.data = (fc_str_t){moved, size};
+  }
+  *out_array = array;
+  return FC_OK;
+}
+
+fc_status_t fc_npy_print(const fc_npy_t *array, fc_sink_t *sink,
+                         fc_error_t *err) {
+  const fc_dtype_info_t *info = fc_dtype_info(array->dtype);
+  if (!info->npy[0]) {
+    return fc_fail(err, FC_CODE_DTYPE_MISMATCH,
+                   "NumPy has no element type %s; ask for JSON", info->text);
+  }
+  // 21 characters for each dim, and the fixed part.
+  char header[64 + FC_RANK_MAX * 22 + 64];
+  size_t used = (size_t)snprintf(
+      header, sizeof header,
+      "{'descr': '%s', 'fortran_order': False, 'shape': (", info->npy);
+  for (int32_t i = 0; i < array->rank; i++) {
+    used +=
+        (size_t)snprintf(header + used, sizeof header - used, "%s%lld%s",
+                         i ? " " : "", (long long)array->shape[i],
+                         i + 1 < array->rank || array->rank == 1 ? "," : "");
+  }
+  used += (size_t)snprintf(header + used, sizeof header - used, "), }");
+  size_t total = (sizeof kMagic + 4 + used + 1 + 63) & ~(size_t)63;
+  size_t size = total - sizeof kMagic - 4;
+  memset(header + used, ' ', size - used);
+  header[size - 1] = '\n';
+  const char version[4] = {1, 0, (char)(size & 0xFF), (char)(size >> 8)};
+  FC_TRY(fc_sink_put(sink, fc_str_make(kMagic, sizeof kMagic), err));
+  FC_TRY(fc_sink_put(sink, fc_str_make(version, sizeof version), err));
+  FC_TRY(fc_sink_put(sink, fc_str_make(header, size), err));
+  return fc_sink_put(sink, array->data, err);
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// NumPy's .npy files, format versions 1, 2 and 3: one array of numbers, in any
+// byte order and memory order in, little-endian row-major out. A file comes
+// from anywhere: nothing in it is believed before it is checked.
+#ifndef FARCALL_CLI_NPY_H_
+#define FARCALL_CLI_NPY_H_
+
+#include "farcall/type.h"
+
+typedef struct fc_npy_t {
+  fc_dtype_t dtype;
+  int32_t rank;
+  int64_t shape[FC_RANK_MAX];
+  fc_str_t data;  // dense row-major, little-endian
+} fc_npy_t;
+
+// `file` is the content of a .npy file; `data` points into it, or into the
+// arena when elements had to be moved. FC_CODE_DATA_LENGTH, FC_CODE_DTYPE_MISMATCH,
+// FC_CODE_SHAPE_MISMATCH or FC_CODE_TENSOR_TOO_LARGE say what is wrong.
+fc_status_t fc_npy_parse(fc_arena_t *arena, fc_str_t file, fc_npy_t *out_array,
+                         fc_error_t *err);
+
+// A version 1 file. FC_CODE_DTYPE_MISMATCH when NumPy has no such element type.
+fc_status_t fc_npy_print(const fc_npy_t *array, fc_sink_t *sink,
+                         fc_error_t *err);
+
+#endif  // FARCALL_CLI_NPY_H_

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Results out: the answer as it came, or each result where --output wants it.
+#include <stdio.h>
+
+#include "file.h"
+#include "input.h"
+#include "json/reader.h"
+#include "npy.h"
+
+#define DEPTH_MAX 64
+#define KEYS_MAX 4096
+#define FILE_LIMIT ((size_t)1 << 32)
+
+static fc_status_t unexpected(fc_error_t *err) {
+  return fc_fail(err, FC_CODE_BAD_RESULT,
+                 "the answer is not {\"results\":[…]} with typed results");
+}
+
+// Elements into `out`, nested or flat, until the value that just began ends. A
+// complex element is two of its part.
+static fc_status_t read_elements(fc_json_reader_t *reader, fc_dtype_t part,
+                                 char *out, size_t count, fc_error_t *err) {
+  uint32_t depth = 0;
+  size_t size = fc_dtype_size(part), got = 0;
+  do {
+    fc_json_token_t token;
+    FC_TRY(fc_json_next(reader, &token, err));
+    if (token == FC_JSON_ARRAY_BEGIN) {
+      depth++;
+    } else if (token == FC_JSON_ARRAY_END) {
+      depth--;
+    } else {
+      if (got == count) return unexpected(err);
+      FC_TRY(fc_json_read_scalar(reader, token, part, out + got * size, err));
+      got++;
+    }
+  } while (depth);
+  return got == count ? FC_OK : unexpected(err);
+}
+
+static fc_status_t read_shape(fc_json_reader_t *reader, fc_npy_t *array,
+                              fc_error_t *err) {
+  fc_json_token_t token;
+  FC_TRY(fc_json_next(reader, &token, err));
+  if (token != FC_JSON_ARRAY_BEGIN) return unexpected(err);
+  for (;;) {
+    FC_TRY(fc_json_next(reader, &token, err));
+    if (token == FC_JSON_ARRAY_END) return FC_OK;
+    if (array->rank == FC_RANK_MAX) return unexpected(err);
+    FC_TRY(fc_json_read_scalar(reader, token, FC_DTYPE_I64,
+                               &array->shape[array->rank++], err));
+  }
+}
+
+static fc_status_t read_data(fc_arena_t *arena, fc_json_reader_t *reader,
+                             fc_npy_t *array, fc_error_t *err) {
+  size_t count = 1, size;
+  for (int32_t i = 0; i < array->rank; i++) {
+    if (array->shape[i] < 0 ||
+        !fc_size_mul(count, (size_t)array->shape[i], &count)) {
+      return unexpected(err);
+    }
+  }
+  fc_dtype_t part = array->dtype;
+  if (part == FC_DTYPE_C64 || part == FC_DTYPE_C128) {
+    part = part == FC_DTYPE_C64 ? FC_DTYPE_F32 : FC_DTYPE_F64;
+    if (!fc_size_mul(count, 2, &count)) return unexpected(err);
+  }
+  if (!fc_size_mul(count, fc_dtype_size(part), &size)) return unexpected(err);
+  char *data = fc_arena_alloc(arena, size + 1, 64);
+  if (!data) return fc_fail_memory(err);
+  array->data = (fc_str_t){data, size};
+  return read_elements(reader, part, data, count, err);
+}
+
+// {"dtype":…,"shape":…,"data":…}, in this order, its first key next.
+static fc_status_t read_typed(fc_arena_t *arena, fc_json_reader_t *reader,
+                              fc_npy_t *array, fc_error_t *err) {
+  fc_json_token_t token;
+  FC_TRY(fc_json_next(reader, &token, err));
+  if (token != FC_JSON_KEY || !fc_json_text_is(reader, FC_STR("dtype"))) {
+    return unexpected(err);
+  }
+  FC_TRY(fc_json_next(reader, &token, err));
+  if (token == FC_JSON_STRING) array->dtype = fc_dtype_find(reader->text);
+  if (array->dtype == FC_DTYPE_NONE) return unexpected(err);
+  FC_TRY(fc_json_next(reader, &token, err));
+  if (token != FC_JSON_KEY || !fc_json_text_is(reader, FC_STR("shape"))) {
+    return unexpected(err);
+  }
+  FC_TRY(read_shape(reader, array, err));
+  FC_TRY(fc_json_next(reader, &token, err));
+  if (token != FC_JSON_KEY || !fc_json_text_is(reader, FC_STR("data"))) {
+    return unexpected(err);
+  }
+  FC_TRY(read_data(arena, reader, array, err));
+  FC_TRY(fc_json_next(reader, &token, err));
+  return token == FC_JSON_OBJECT_END ? FC_OK : unexpected(err);
+}
+
+static fc_status_t save(const fc_args_t *args, const char *path,
+                        const fc_npy_t *array, fc_error_t *err) {
+  fc_text_t file;
+  fc_text_init(&file, fc_allocator_system(), FILE_LIMIT);
+  fc_status_t status = fc_npy_print(array, &file.sink, err);
+  if (status == FC_OK) {
+    status = fc_file_write(args->arena, path, fc_text_str(&file), err);
+  }
+  fc_text_deinit(&file);
+  return status;
+}
+
+// One result, its first token read; `where` as in --output.
+static fc_status_t serve(const fc_args_t *args, fc_json_reader_t *reader,
+                         fc_json_token_t token, size_t index, const char *where,
+                         fc_error_t *err) {
+  if (where[0] == '@') {
+    fc_npy_t array = {0};
+    if (token != FC_JSON_OBJECT_BEGIN) {
+      return fc_fail(err, FC_CODE_TYPE_MISMATCH,
+                     "result %zu is no tensor: --output=- prints it", index);
+    }
+    FC_TRY(read_typed(args->arena, reader, &array, err));
+    return save(args, where + 1, &array, err);
+  }
+  bool number = token == FC_JSON_NUMBER;
+  const char *from = number ? reader->text.data : NULL;
+  uint64_t begin = reader->token_offset;
+  FC_TRY(fc_json_skip(reader, token, err));
+  if (!from) from = reader->begin + begin;
+  const char *to = number ? from + reader->text.size : reader->cursor;
+  if (where[0] == '-') printf("%.*s\n", (int)(to - from), from);
+  return FC_OK;
+}
+
+static fc_status_t serve_all(const fc_args_t *args, fc_str_t answer,
+                             fc_error_t *err) {
+  fc_json_reader_t reader;
+  fc_json_token_t token;
+  fc_json_reader_init(&reader, DEPTH_MAX, KEYS_MAX);
+  fc_json_reader_feed(&reader, answer.data, answer.size, true);
+  FC_TRY(fc_json_next(&reader, &token, err));
+  if (token != FC_JSON_OBJECT_BEGIN) return unexpected(err);
+  FC_TRY(fc_json_next(&reader, &token, err));
+  if (token != FC_JSON_KEY || !fc_json_text_is(&reader, FC_STR("results"))) {
+    return unexpected(err);
+  }
+  FC_TRY(fc_json_next(&reader, &token, err));
+  if (token != FC_JSON_ARRAY_BEGIN) return unexpected(err);
+  size_t index = 0;
+  for (size_t i = 0; i < args->flag_count; i++) {
+    if (args->flags[i].option != FC_OPTION_OUTPUT) continue;
+    FC_TRY(fc_json_next(&reader, &token, err));
+    if (token == FC_JSON_ARRAY_END) {
+      return fc_fail(err, FC_CODE_LENGTH_MISMATCH,
+                     "--output=%s has no result: there are %zu",
+                     args->flags[i].value, index);
+    }
+    FC_TRY(serve(args, &reader, token, index++, args->flags[i].value, err));
+  }
+  return FC_OK;
+}
+
+int fc_output_print(const fc_args_t *args, fc_str_t answer) {
+  if (!fc_args_has(args, FC_OPTION_OUTPUT)) {
+    fwrite(answer.data, 1, answer.size, stdout);
+    if (!answer.size || answer.data[answer.size - 1] != '\n') putchar('\n');
+    return FC_EXIT_OK;
+  }
+  fc_error_t err;
+  fc_error_reset(&err);
+  if (serve_all(args, answer, &err) == FC_OK) return FC_EXIT_OK;
+  return fc_complain(FC_EXIT_DATA, "%s", err.message);
+}

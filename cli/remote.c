@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Servers, targets, errors of servers; and the verbs that only look: ls, sig,
+// health.
+#include "remote.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <yyjson.h>
+
+#include "file.h"
+
+#define TIMEOUT_DEFAULT "300"
+#define MODULES "/api/v1/modules"
+
+static bool read_seconds(const char *text, uint64_t *out_ms) {
+  uint64_t seconds = 0;
+  size_t i = 0;
+  for (; text[i] >= '0' && text[i] <= '9' && i < 8; i++) {
+    seconds = seconds * 10 + (uint64_t)(text[i] - '0');
+  }
+  *out_ms = seconds * 1000;
+  return i > 0 && !text[i];
+}
+
+fc_status_t fc_remote_server(const fc_args_t *args, fc_server_t *out_server,
+                             fc_error_t *err) {
+  const char *url = getenv("FARCALL_SERVER");
+  if (!url || !*url) url = FC_SERVER_DEFAULT;
+  url = fc_args_get(args, FC_OPTION_SERVER, url);
+  FC_TRY(fc_server_parse(args->arena, url, out_server, err));
+  const char *timeout = fc_args_get(args, FC_OPTION_TIMEOUT, TIMEOUT_DEFAULT);
+  if (!read_seconds(timeout, &out_server->timeout_ms)) {
+    return fc_fail(err, FC_CODE_JSON_SCHEMA,
+                   "--timeout=%s is not a number of seconds", timeout);
+  }
+  return FC_OK;
+}
+
+const char *fc_remote_target(const fc_args_t *args, const char *name) {
+  const char *slash = strchr(name, '/');
+  if (!slash || slash == name || !slash[1]) {
+    const char *dot = strrchr(name, '.');
+    if (!slash && dot && dot != name && dot[1]) {
+      fc_complain(0, "'%s' is no MODULE/FUNCTION: did you mean '%.*s/%s'?",
+                  name, (int)(dot - name), name, dot + 1);
+    } else {
+      fc_complain(0, "'%s' is no MODULE/FUNCTION", name);
+    }
+    return NULL;
+  }
+  fc_str_t module = {name, (size_t)(slash - name)};
+  const char *one = fc_url_segment(args->arena, module);
+  const char *two = fc_url_segment(args->arena, fc_str(slash + 1));
+  const char *target =
+      one && two ? fc_print(args->arena, "/api/v1/functions/%s/%s", one, two)
+                 : NULL;
+  if (!target) fc_complain(0, "out of memory");
+  return target;
+}
+
+int fc_remote_complain(const fc_error_t *err) {
+  return fc_complain(
+      err->status == FC_UNAVAILABLE ? FC_EXIT_UNAVAILABLE : FC_EXIT_USAGE, "%s",
+      err->message);
+}
+
+int fc_remote_refused(const fc_answer_t *answer) {
+  yyjson_doc *doc =
+      yyjson_read(answer->body.data, answer->body.size, YYJSON_READ_NOFLAG);
+  yyjson_val *root = yyjson_doc_get_root(doc);
+  const char *code = yyjson_get_str(yyjson_obj_get(root, "code"));
+  const char *detail = yyjson_get_str(yyjson_obj_get(root, "detail"));
+  const char *pointer = yyjson_get_str(yyjson_obj_get(root, "pointer"));
+  if (code && detail) {
+    fc_complain(0, "%d %s: %s%s%s", answer->status, code, detail,
+                pointer ? ", at " : "", pointer ? pointer : "");
+  } else {
+    fc_complain(0, "the server answered %d, and not as farcalld does",
+                answer->status);
+  }
+  yyjson_doc_free(doc);
+  return FC_EXIT_FAILED;
+}
+
+// Asks for a document and parses it. On failure complains, sets *out_exit and
+// returns NULL.
+static yyjson_doc *fetch(const fc_args_t *args, const char *target,
+                         fc_str_t *out_text, int *out_exit) {
+  fc_error_t err;
+  fc_server_t server;
+  fc_answer_t answer;
+  fc_str_t none = {0};
+  fc_error_reset(&err);
+  if (fc_remote_server(args, &server, &err) ||
+      fc_server_ask(args->arena, &server, target, none, &answer, &err)) {
+    *out_exit = fc_remote_complain(&err);
+    return NULL;
+  }
+  if (answer.status != 200) {
+    *out_exit = fc_remote_refused(&answer);
+    return NULL;
+  }
+  yyjson_doc *doc =
+      yyjson_read(answer.body.data, answer.body.size, YYJSON_READ_NOFLAG);
+  if (!doc) {
+    *out_exit = fc_complain(
+        FC_EXIT_FAILED, "%s answered, but not as farcalld does", server.url);
+  }
+  *out_text = answer.body;
+  return doc;
+}
+
+static const char *text_of(yyjson_val *object, const char *key) {
+  const char *text = yyjson_get_str(yyjson_obj_get(object, key));
+  return text ? text : "";
+}
+
+// A function is listed by its name, or as its whole signature.
+static const char *function_name(yyjson_val *function) {
+  const char *name = yyjson_get_str(function);
+  return name ? name : text_of(function, "name");
+}
+
+// ---------------------------------------------------------------------------
+// ls
+
+static void print_module(yyjson_val *module, int width) {
+  printf("%-*s  %-6s  ", width, text_of(module, "name"),
+         text_of(module, "kind"));
+  if (strcmp(text_of(module, "state"), "ready") != 0) {
+    printf("%s: %s\n", text_of(module, "state"), text_of(module, "reason"));
+    return;
+  }
+  yyjson_val *functions = yyjson_obj_get(module, "functions"), *function;
+  size_t index, count;
+  yyjson_arr_foreach(functions, index, count, function) {
+    printf("%s%s", index ? " " : "", function_name(function));
+  }
+  putchar('\n');
+}
+
+int fc_verb_ls(const fc_args_t *args) {
+  if (args->word_count) {
+    return fc_complain(FC_EXIT_USAGE, "ls takes no words; farcall sig %s?",
+                       args->words[0]);
+  }
+  int exit_code = FC_EXIT_OK;
+  fc_str_t text;
+  yyjson_doc *doc = fetch(args, MODULES, &text, &exit_code);
+  if (!doc) return exit_code;
+  yyjson_val *modules = yyjson_obj_get(yyjson_doc_get_root(doc), "modules");
+  yyjson_val *module;
+  size_t index, count, width = 0;
+  yyjson_arr_foreach(modules, index, count, module) {
+    size_t size = strlen(text_of(module, "name"));
+    if (size > width) width = size;
+  }
+  yyjson_arr_foreach(modules, index, count, module) {
+    print_module(module, (int)width);
+  }
+  yyjson_doc_free(doc);
+  return FC_EXIT_OK;
+}
+
+// ---------------------------------------------------------------------------
+// sig
+
+static int print_signature(const fc_args_t *args, const char *name) {
+  int exit_code = FC_EXIT_USAGE;
+  const char *target = fc_remote_target(args, name);
+  if (!target) return exit_code;
+  fc_str_t text;
+  yyjson_doc *doc = fetch(args, target, &text, &exit_code);
+  if (!doc) return exit_code;
+  yyjson_val *root = yyjson_doc_get_root(doc);
+  if (fc_args_has(args, FC_OPTION_SIG_JSON)) {
+    printf("%.*s\n", FC_STR_ARG(text));
+  } else {
+    printf("%s/%s", text_of(root, "module"), text_of(root, "text"));
+    if (!yyjson_get_bool(yyjson_obj_get(root, "callable"))) {
+      printf("  # not callable: %s", text_of(root, "reason"));
+    }
+    putchar('\n');
+  }
+  yyjson_doc_free(doc);
+  return FC_EXIT_OK;
+}
+
+static int print_functions(const fc_args_t *args, yyjson_val *module) {
+  yyjson_val *functions = yyjson_obj_get(module, "functions"), *function;
+  size_t index, count;
+  yyjson_arr_foreach(functions, index, count, function) {
+    const char *name = fc_print(args->arena, "%s/%s", text_of(module, "name"),
+                                function_name(function));
+    if (!name) return fc_complain(FC_EXIT_FAILED, "out of memory");
+    int exit_code = print_signature(args, name);
+    if (exit_code != FC_EXIT_OK) return exit_code;
+  }
+  return FC_EXIT_OK;
+}
+
+static int print_all(const fc_args_t *args, const char *target) {
+  int exit_code = FC_EXIT_OK;
+  fc_str_t text;
+  yyjson_doc *doc = fetch(args, target, &text, &exit_code);
+  if (!doc) return exit_code;
+  yyjson_val *root = yyjson_doc_get_root(doc), *module;
+  yyjson_val *modules = yyjson_obj_get(root, "modules");
+  if (!modules) exit_code = print_functions(args, root);
+  size_t index, count;
+  yyjson_arr_foreach(modules, index, count, module) {
+    if (exit_code == FC_EXIT_OK) exit_code = print_functions(args, module);
+  }
+  yyjson_doc_free(doc);
+  return exit_code;
+}
+
+int fc_verb_sig(const fc_args_t *args) {
+  if (args->word_count > 1) {
+    return fc_complain(FC_EXIT_USAGE, "sig takes one MODULE[/FUNCTION]");
+  }
+  if (!args->word_count) return print_all(args, MODULES);
+  const char *name = args->words[0];
+  if (strchr(name, '/')) return print_signature(args, name);
+  const char *module = fc_url_segment(args->arena, fc_str(name));
+  const char *target =
+      module ? fc_print(args->arena, MODULES "/%s", module) : NULL;
+  if (!target) return fc_complain(FC_EXIT_FAILED, "out of memory");
+  return print_all(args, target);
+}
+
+// ---------------------------------------------------------------------------
+// health
+
+int fc_verb_health(const fc_args_t *args) {
+  fc_error_t err;
+  fc_server_t server;
+  fc_answer_t answer;
+  fc_str_t none = {0};
+  fc_error_reset(&err);
+  if (fc_remote_server(args, &server, &err) ||
+      fc_server_ask(args->arena, &server, "/readyz", none, &answer, &err)) {
+    return fc_remote_complain(&err);
+  }
+  if (answer.status != 200) return fc_remote_refused(&answer);
+  puts("ready");
+  return FC_EXIT_OK;
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the verbs that talk to a server share: which server, where things are on
+// it, and how its errors are told.
+#ifndef FARCALL_CLI_REMOTE_H_
+#define FARCALL_CLI_REMOTE_H_
+
+#include "cli.h"
+#include "client.h"
+
+// The server of --server, FARCALL_SERVER or the default, with --timeout.
+fc_status_t fc_remote_server(const fc_args_t *args, fc_server_t *out_server,
+                             fc_error_t *err);
+
+// "MODULE/FUNCTION" -> "/api/v1/functions/MODULE/FUNCTION". NULL after a
+// complaint when there is no slash.
+const char *fc_remote_target(const fc_args_t *args, const char *name);
+
+// Complains about an error here: 69 when the server cannot be reached, else 64.
+int fc_remote_complain(const fc_error_t *err);
+// Complains about an answer that is an error: its code, detail and pointer.
+int fc_remote_refused(const fc_answer_t *answer);
+
+#endif  // FARCALL_CLI_REMOTE_H_

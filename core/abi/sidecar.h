@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The ABI description of a native module: `<module>.farcall.json` beside it, or
+// the same JSON embedded as `__farcall_abi`. Read once at load, any thread; the
+// format is in docs/abi.md. It looks neither at the module nor at files: the
+// native backend brings the text and compares so_sha256 itself.
+#ifndef FARCALL_ABI_SIDECAR_H_
+#define FARCALL_ABI_SIDECAR_H_
+
+#include "farcall/type.h"
+
+#define FC_SIDECAR_SIZE_MAX (16U << 20)  // bytes of JSON
+#define FC_SIDECAR_FUNCTIONS_MAX 4096
+#define FC_SIDECAR_PARAMS_MAX 1024  // arguments, and results, of one function
+
+// How a function is called.
+typedef enum fc_cc_t {
+  FC_CC_CIFACE,    // _mlir_ciface_*: C, memrefs by pointer to descriptor
+  FC_CC_PACKED,    // void f(void **): pointers to arguments, then the result
+  FC_CC_EXPANDED,  // memrefs as their descriptor's words
+  FC_CC_BAREPTR,   // memrefs as one pointer each
+} fc_cc_t;
+
+typedef enum fc_threads_t {
+  FC_THREADS_AUTO,  // not said
+  FC_THREADS_REENTRANT,
+  FC_THREADS_SERIAL,
+} fc_threads_t;
+
+// Who frees the memory of a memref result.
+typedef enum fc_ownership_t {
+  FC_OWNERSHIP_AUTO,  // found out by tracking allocations
+  FC_OWNERSHIP_OWNED,
+  FC_OWNERSHIP_BORROWED,
+} fc_ownership_t;
+
+typedef struct fc_sidecar_function_t {
+  fc_str_t name;
+  fc_str_t symbol;  // NUL-terminated
+  fc_cc_t cc;
+  fc_threads_t threads;
+  uint64_t stack;             // bytes it needs, 0 when not said
+  const uint8_t *ownership;   // fc_ownership_t of each result
+  fc_signature_t *signature;  // set to NULL to keep it
+} fc_sidecar_function_t;
+
+typedef struct fc_sidecar_t {
+  fc_allocator_t allocator;
+  bool pure;           // keeps nothing between calls
+  bool checked;        // compiled with run-time verification
+  bool ftz;            // wants denormals flushed to zero
+  fc_str_t so_sha256;  // 64 hex digits, or empty
+  fc_str_t compiler;
+  uint64_t max_frame;  // bytes, 0 when not said
+  fc_sidecar_function_t *functions;
+  size_t function_count;
+  uint8_t *ownership;  // of all functions' results
+  void *document;      // what the texts point into
+} fc_sidecar_t;
+
+// Asked about each function before its signature is built: false lists it as
+// not callable, for the reason written. `function->signature` is NULL.
+typedef bool (*fc_sidecar_accept_t)(void *context,
+                                    const fc_sidecar_function_t *function,
+                                    char *reason, size_t capacity);
+
+// `source` is FC_SOURCE_SIDECAR or FC_SOURCE_EMBEDDED; `accept` may be NULL.
+// FC_CODE_ABI_METADATA names the place as a JSON pointer. A function whose
+// types cannot be passed is listed and not callable. Nothing points into
+// `json` afterwards.
+fc_status_t fc_sidecar_parse(fc_str_t json, fc_source_t source,
+                             fc_sidecar_accept_t accept, void *context,
+                             fc_allocator_t allocator,
+                             fc_sidecar_t **out_sidecar,
+                             fc_error_t *err) FC_MUST_CHECK;
+void fc_sidecar_destroy(fc_sidecar_t *sidecar);  // NULL is allowed
+
+#endif  // FARCALL_ABI_SIDECAR_H_

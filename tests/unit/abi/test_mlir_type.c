@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "helpers/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "abi/mlir_type.h"
+
+// Type -> kind of node, one-line text of the tree, why it cannot be passed
+// through the C interface ("" when it can).
+static const struct {
+  const char *name;
+  int kind;
+  const char *text;
+  const char *refusal;
+} rows[] = {
+    {"i1", FC_TYPE_SCALAR, "i1", ""},
+    {"i64", FC_TYPE_SCALAR, "i64", ""},
+    {"si8", FC_TYPE_SCALAR, "si8", ""},
+    {"ui16", FC_TYPE_SCALAR, "ui16", ""},
+    {"index", FC_TYPE_SCALAR, "index", ""},
+    {"f16", FC_TYPE_SCALAR, "f16", ""},
+    {"bf16", FC_TYPE_SCALAR, "bf16", ""},
+    {"f64", FC_TYPE_SCALAR, "f64", ""},
+    {"f8E4M3FN", FC_TYPE_SCALAR, "f8E4M3FN", ""},
+    {"complex<f32>", FC_TYPE_SCALAR, "complex<f32>", ""},
+    {"complex < f64 >", FC_TYPE_SCALAR, "complex<f64>", ""},
+    {" i32\n", FC_TYPE_SCALAR, "i32", ""},
+
+    {"i128", FC_TYPE_OPAQUE, "i128", "i128: integers of this width"},
+    {"i24", FC_TYPE_OPAQUE, "i24", "i24: integers of this width"},
+    {"ui1", FC_TYPE_OPAQUE, "ui1", "ui1: integers of this width"},
+    {"f80", FC_TYPE_OPAQUE, "f80", "f80: this float type"},
+    {"tf32", FC_TYPE_OPAQUE, "tf32", "tf32: this float type"},
+    {"f8E4M3", FC_TYPE_OPAQUE, "f8E4M3", "f8E4M3: this float type"},
+    {"complex<f16>", FC_TYPE_OPAQUE, "complex<f16>", "over f32 and f64"},
+    {"complex<i32>", FC_TYPE_OPAQUE, "complex<i32>", "over f32 and f64"},
+    {"none", FC_TYPE_NULL, "null", "none has no C calling convention"},
+
+    {"memref<f32>", FC_TYPE_TENSOR, "tensor<f32>", ""},
+    {"memref<4xf32>", FC_TYPE_TENSOR, "tensor<4xf32>", ""},
+    {"memref<?x4xf32>", FC_TYPE_TENSOR, "tensor<?x4xf32>", ""},
+    {"memref<0x0xi1>", FC_TYPE_TENSOR, "tensor<0x0xi1>", ""},
+    {"memref< ? x 4 x f32 >", FC_TYPE_TENSOR, "tensor<?x4xf32>", ""},
+    {"memref<*xf64>", FC_TYPE_TENSOR, "tensor<*xf64>", ""},
+    {"memref<*xf64, 0>", FC_TYPE_TENSOR, "tensor<*xf64>", ""},
+    {"memref<2xindex>", FC_TYPE_TENSOR, "tensor<2xindex>", ""},
+    {"memref<3xcomplex<f64>>", FC_TYPE_TENSOR, "tensor<3xcomplex<f64>>", ""},
+    {"memref<9223372036854775807xi8>", FC_TYPE_TENSOR,
+     "tensor<9223372036854775807xi8>", ""},
+    {"memref<?x4xf32, strided<[?, 1], offset: ?>>", FC_TYPE_TENSOR,
+     "tensor<?x4xf32, strided<[?, 1], offset: ?>>", ""},
+    {"memref<4x4xf32, strided<[16, 2], offset: 25>>", FC_TYPE_TENSOR,
+     "tensor<4x4xf32, strided<[16, 2], offset: 25>>", ""},
+    {"memref<4xf32, strided<[-1]>>", FC_TYPE_TENSOR,
+     "tensor<4xf32, strided<[-1]>>", ""},
+    {"memref<f32, strided<[], offset: 3>>", FC_TYPE_TENSOR,
+     "tensor<f32, strided<[], offset: 3>>", ""},
+    {"memref<4xf32, strided<[1]>, 0>", FC_TYPE_TENSOR,
+     "tensor<4xf32, strided<[1]>>", ""},
+    {"memref<4xf32, 0 : i64>", FC_TYPE_TENSOR, "tensor<4xf32>", ""},
+    {"memref<2x3xf32, affine_map<(d0, d1) -> (d0, d1)>>", FC_TYPE_TENSOR,
+     "tensor<2x3xf32>", ""},
+    {"memref<f32, affine_map<() -> ()>>", FC_TYPE_TENSOR, "tensor<f32>", ""},
+
+    {"memref<2x3xf32, affine_map<(d0, d1) -> (d1, d0)>>", FC_TYPE_OPAQUE, NULL,
+     "affine_map<(d0, d1) -> (d1, d0)>: this layout"},
+    {"memref<4xf32, affine_map<(d0)[s0] -> (d0 + s0)>>", FC_TYPE_OPAQUE, NULL,
+     "this layout"},
+    {"memref<4xf32, #map>", FC_TYPE_OPAQUE, NULL, "#map: this layout"},
+    {"memref<4xf32, 1>", FC_TYPE_OPAQUE, "memref<4xf32, 1>",
+     "1: memory spaces other than 0"},
+    {"memref<4xf32, strided<[1]>, 3 : i32>", FC_TYPE_OPAQUE, NULL,
+     "3 : i32: memory spaces"},
+    {"memref<4xf32, \"shared>\">", FC_TYPE_OPAQUE, NULL, "memory spaces"},
+    {"memref<*xf32, #gpu.address_space<workgroup>>", FC_TYPE_OPAQUE, NULL,
+     "memory spaces"},
+    {"memref<?xmemref<2xf32>>", FC_TYPE_OPAQUE, "memref<?xmemref<2xf32>>",
+     "memref<2xf32>: elements of this type"},
+    {"memref<4xvector<4xf32>>", FC_TYPE_OPAQUE, NULL,
+     "vector<4xf32>: elements of this type"},
+    {"memref<4xi128>", FC_TYPE_OPAQUE, NULL, "i128: integers of this width"},
+    {"memref<4x!llvm.ptr>", FC_TYPE_OPAQUE, NULL, "!llvm.ptr: elements"},
+    {"memref<1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x"
+     "i8>",
+     FC_TYPE_OPAQUE, NULL, "more dims than supported"},
+
+    {"tensor<?x3xf32>", FC_TYPE_TENSOR, "tensor<?x3xf32>", "a tensor has no C"},
+    {"tensor<*xi8>", FC_TYPE_TENSOR, "tensor<*xi8>", "a tensor has no C"},
+    {"tensor<4xf32, #sparse<{a = \"x>\"}>>", FC_TYPE_TENSOR, "tensor<4xf32>",
+     "a tensor has no C"},
+    {"tensor<4xi24>", FC_TYPE_OPAQUE, "tensor<4xi24>", "i24"},
+    {"tensor<2x!quant.uniform<i8:f32, 0.1>>", FC_TYPE_OPAQUE, NULL, "elements"},
+    {"vector<4xf32>", FC_TYPE_VECTOR, "vector<4xf32>", "a vector has no C"},
+    {"vector<f32>", FC_TYPE_VECTOR, "vector<f32>", "a vector has no C"},
+    {"vector<[4]x2xf32>", FC_TYPE_OPAQUE, "vector<[4]x2xf32>",
+     "scalable vectors"},
+    {"tuple<>", FC_TYPE_TUPLE, "()", "a tuple has no C"},
+    {"tuple<i32, tuple<f32,tuple<>>, memref<4xf32>>", FC_TYPE_TUPLE,
+     "(i32, (f32, ()), tensor<4xf32>)", "a tuple has no C"},
+    {"!hal.fence", FC_TYPE_OPAQUE, "!hal.fence", "this dialect"},
+    {"!util.list<!hal.buffer_view>", FC_TYPE_OPAQUE, NULL, "this dialect"},
+    {"!torch.vtensor<[2,3],f32>", FC_TYPE_OPAQUE, "!torch.vtensor<[2,3],f32>",
+     "this dialect"},
+    {"!llvm.func<void (i32) -> i32>", FC_TYPE_OPAQUE, NULL, "this dialect"},
+};
+
+static fc_signature_t *build(fc_builder_t *b, const char *text,
+                             fc_error_t *err) {
+  uint32_t node;
+  fc_builder_reset(b);
+  if (fc_mlir_type_build(b, fc_str(text), &node, err) != FC_OK) return NULL;
+  fc_builder_result(b, FC_STR(""), node, FC_SLOT_NEXT);
+  fc_signature_t *signature = NULL;
+  return fc_signature_build(b, &signature, err) == FC_OK ? signature : NULL;
+}
+
+static void types_become_nodes(void **state) {
+  (void)state;
+  fc_builder_t *b = fc_builder_create(fc_allocator_system());
+  for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
+    fc_test_row(rows[i].name);
+    fc_error_t err = {0};
+    fc_signature_t *s = build(b, rows[i].name, &err);
+    if (!s) fail_msg("%s", err.message);
+    uint32_t node = s->results[0].type;
+    assert_int_equal(fc_signature_node(s, node)->kind, rows[i].kind);
+    char shown[256];
+    fc_text_t text;
+    fc_text_init(&text, fc_allocator_system(), 4096);
+    assert_int_equal(fc_type_print_text(s, node, &text.sink, NULL), FC_OK);
+    fc_str_t got = fc_text_str(&text);
+    snprintf(shown, sizeof shown, "%.*s", FC_STR_ARG(got));
+    assert_string_equal(shown, rows[i].text ? rows[i].text : rows[i].name);
+    fc_text_deinit(&text);
+    fc_signature_destroy(s);
+  }
+  fc_test_row(NULL);
+  fc_builder_destroy(b);
+}
+
+static void types_say_why_they_cannot_be_passed(void **state) {
+  (void)state;
+  for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
+    fc_test_row(rows[i].name);
+    fc_mlir_type_t type;
+    fc_error_t err = {0};
+    fc_status_t status = fc_mlir_type_parse(fc_str(rows[i].name), &type, &err);
+    if (status != FC_OK) fail_msg("%s", err.message);
+    if (!rows[i].refusal[0]) {
+      assert_string_equal(type.refusal, "");
+    } else if (!strstr(type.refusal, rows[i].refusal)) {
+      fail_msg("'%s'", type.refusal);
+    }
+  }
+  fc_test_row(NULL);
+}
+
+static void memrefs_keep_their_spelling(void **state) {
+  (void)state;
+  fc_builder_t *b = fc_builder_create(fc_allocator_system());
+  fc_signature_t *s = build(b, " memref<4xf32, 0> ", NULL);
+  assert_non_null(s);
+  const fc_type_t *type = fc_signature_node(s, s->results[0].type);
+  assert_true(fc_str_equal(fc_signature_text(s, type->text),
+                           FC_STR("memref<4xf32, 0>")));
+  fc_signature_destroy(s);
+  fc_builder_destroy(b);
+}
+
+static const struct {
+  const char *name;
+  size_t byte;
+  const char *message;
+} faults[] = {
+    {"", 0, "expected a type"},
+    {"  ", 2, "expected a type"},
+    {"foo", 0, "expected a type"},
+    {"i", 0, "expected a type"},
+    {"i0", 0, "expected a type"},
+    {"i032", 0, "expected a type"},
+    {"i16777216", 0, "expected a type"},
+    {"f33", 0, "expected a type"},
+    {"4xf32", 0, "expected a type"},
+    {"i32 i32", 4, "ends before"},
+    {"i32>", 3, "ends before"},
+    {"memref", 6, "expected '<'"},
+    {"memref<", 7, "expected an element type"},
+    {"memref<4xf32", 12, "expected '>'"},
+    {"memref<4yf32>", 8, "expected 'x'"},
+    {"memref<4xxf32>", 9, "expected an element type"},
+    {"memref<4x>", 9, "expected an element type"},
+    {"memref<-1xf32>", 7, "expected an element type"},
+    {"memref<99999999999999999999xf32>", 7, "does not fit 64 bits"},
+    {"memref<*f32>", 8, "expected 'x'"},
+    {"memref<4xf32,>", 13, "expected something"},
+    {"memref<4xf32, strided<[1, 1]>>", 21, "not as many strides"},
+    {"memref<4xf32, strided<[]>>", 21, "not as many strides"},
+    {"memref<4xf32, strided<[1], 4>>", 27, "expected 'offset'"},
+    {"memref<4xf32, strided<[1], offset 4>>", 34, "expected ':'"},
+    {"memref<4xf32, strided<[x]>>", 23, "expected an integer"},
+    {"memref<4xf32, strided<[-]>>", 24, "expected an integer"},
+    {"memref<4xf32, strided<[-9223372036854775808]>>", 23, "does not fit"},
+    {"memref<4xf32, 0, 0>", 15, "expected '>'"},
+    {"memref<4xf32, \"a>", 14, "string does not end"},
+    {"memref<4xf32, (>", 15, "closes nothing"},
+    {"memref<4xf32, ]>", 14, "closes nothing"},
+    {"memref<4xmemref<f32>", 20, "expected '>'"},
+    {"memref<4xmemref<f32", 19, "not closed"},
+    {"complex", 7, "expected '<'"},
+    {"complex<>", 8, "type of the two parts"},
+    {"complex<f32", 11, "expected '>'"},
+    {"vector<?xf32>", 7, "expected an element type"},
+    {"vector<[4xf32>", 9, "expected ']'"},
+    {"tuple<i32", 9, "expected ','"},
+    {"tuple<i32,>", 10, "expected a type"},
+    {"tuple<i32 i32>", 10, "expected ','"},
+    {"tuple<i32>>", 10, "ends before"},
+    {"!", 1, "expected a name"},
+    {"!hal.fence<", 10, "not closed"},
+    {"!hal<(]>", 6, "closes nothing"},
+};
+
+static void faults_have_a_place_and_a_reason(void **state) {
+  (void)state;
+  fc_builder_t *b = fc_builder_create(fc_allocator_system());
+  for (size_t i = 0; i < FC_ARRAY_COUNT(faults); i++) {
+    fc_test_row(faults[i].name);
+    fc_error_t err = {0};
+    assert_null(build(b, faults[i].name, &err));
+    assert_int_equal(err.code, FC_CODE_ABI_METADATA);
+    if (!strstr(err.message, faults[i].message)) fail_msg("%s", err.message);
+    if (err.byte_offset != faults[i].byte) fail_msg("%s", err.message);
+  }
+  fc_test_row(NULL);
+  fc_builder_destroy(b);
+}
+
+static void tuples_nest_to_the_limit(void **state) {
+  (void)state;
+  fc_builder_t *b = fc_builder_create(fc_allocator_system());
+  for (int depth = 1; depth < 200; depth++) {
+    char text[200 * 7 + 4] = "";
+    size_t used = 0;
+    for (int i = 0; i < depth; i++) {
+      used += (size_t)snprintf(text + used, sizeof text - used, "tuple<");
+    }
+    used += (size_t)snprintf(text + used, sizeof text - used, "i1");
+    for (int i = 0; i < depth; i++) {
+      used += (size_t)snprintf(text + used, sizeof text - used, ">");
+    }
+    fc_error_t err = {0};
+    fc_signature_t *s = build(b, text, &err);
+    if (depth <= FC_TYPE_DEPTH_MAX) {
+      assert_non_null(s);
+    } else {
+      assert_null(s);
+      assert_non_null(strstr(err.message, "too deep"));
+    }
+    fc_signature_destroy(s);
+  }
+  fc_builder_destroy(b);
+}
+
+// Each proper prefix of a bracketed type is a fault, and none reads past its
+// end (the copies are exact, for the address sanitizer).
+static void every_prefix_of_a_bracketed_type_is_refused(void **state) {
+  (void)state;
+  for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
+    const char *full = rows[i].name;
+    size_t size = strlen(full);
+    if (!size || full[size - 1] != '>') continue;
+    fc_test_row(full);
+    for (size_t cut = 0; cut < size; cut++) {
+      char *copy = malloc(cut ? cut : 1);
+      assert_non_null(copy);
+      memcpy(copy, full, cut);
+      fc_mlir_type_t type;
+      fc_status_t status =
+          fc_mlir_type_parse(fc_str_make(copy, cut), &type, NULL);
+      // `!a.b` of `!a.b<…>` is a type of its own.
+      if (status == FC_OK) {
+        assert_int_equal(full[0], '!');
+        assert_null(memchr(copy, '<', cut));
+      }
+      free(copy);
+    }
+  }
+  fc_test_row(NULL);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(types_become_nodes),
+      FC_TEST(types_say_why_they_cannot_be_passed),
+      FC_TEST(memrefs_keep_their_spelling),
+      FC_TEST(faults_have_a_place_and_a_reason),
+      FC_TEST(tuples_nest_to_the_limit),
+      FC_TEST(every_prefix_of_a_bracketed_type_is_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What farcall compile reads out of MLIR text. The generic texts are what
+// mlir-opt 22 prints for the source next to them, shortened.
+#include "helpers/test.h"
+
+#include <stdio.h>
+
+#include "compile_derive.h"
+
+static fc_arena_t arena;
+
+static int begin(void **state) {
+  (void)state;
+  fc_arena_init(&arena, fc_allocator_system(), 4096, 1u << 24);
+  return 0;
+}
+
+static int end(void **state) {
+  fc_arena_deinit(&arena);
+  return fc_test_report_row(state);
+}
+
+#define ARENA_TEST(function) \
+  { #function, function, begin, end, NULL }
+
+static void assert_text(fc_str_t got, const char *wanted) {
+  if (!fc_str_equal(got, fc_str(wanted))) {
+    fail_msg("got '%.*s', wanted '%s'", FC_STR_ARG(got), wanted);
+  }
+}
+
+// func.func @f(%a: memref<?x4xf32, strided<[?, 1], offset: ?>>
+//   {farcall.name = "x"}, %o: memref<?xf32> {bufferize.result}) -> (i32 {…})
+static const char kAttributes[] =
+    "\"builtin.module\"() ({\n"
+    "  \"func.func\"() <{arg_attrs = [{farcall.name = \"x, \\22}\"}, "
+    "{bufferize.result}], function_type = (memref<?x4xf32, strided<[?, 1], "
+    "offset: ?>>, memref<?xf32>) -> i32, res_attrs = [{farcall.name = "
+    "\"r\"}], sym_name = \"f\"}> ({\n"
+    "  ^bb0(%arg0: memref<?x4xf32, strided<[?, 1], offset: ?>>, %arg1: "
+    "memref<?xf32>):\n"
+    "    %0 = \"arith.constant\"() <{value = 7 : i32}> : () -> i32\n"
+    "    \"func.return\"(%0) : (i32) -> ()\n"
+    "  }) {iree.abi = \"a > b\", passthrough = [[\"k\", \"v\"]]} : () -> ()\n"
+    "}) : () -> ()\n";
+
+static void attributes_come_with_their_values(void **state) {
+  (void)state;
+  fc_mlir_module_t module;
+  fc_error_t err;
+  assert_int_equal(fc_mlir_read(&arena, fc_str(kAttributes), &module, &err), 0);
+  assert_int_equal(module.function_count, 1);
+  const fc_mlir_function_t *f = &module.functions[0];
+  assert_text(f->name, "f");
+  assert_true(f->is_public && f->has_body && f->has_attrs);
+  assert_int_equal(f->argument_count, 2);
+  assert_text(f->arguments[0].type,
+              "memref<?x4xf32, strided<[?, 1], offset: ?>>");
+  assert_text(f->arguments[0].name, "x, \"}");
+  assert_false(f->arguments[0].result_buffer);
+  assert_true(f->arguments[1].result_buffer);
+  assert_int_equal(f->result_count, 1);
+  assert_text(f->results[0].type, "i32");
+  assert_text(f->results[0].name, "r");
+  assert_false(module.has_tensors);
+  assert_false(module.has_state);
+}
+
+// A layout behind an alias behind an alias; a declaration; a nested module.
+static const char kAliases[] =
+    "#map = affine_map<(d0, d1) -> (d1 floordiv 2, d0)>\n"
+    "#set = affine_set<(d0) : (d0 - 1 >= 0)>\n"
+    "#layout = #map\n"
+    "#loc = loc(\"a.mlir\":1:1)\n"
+    "\"builtin.module\"() ({\n"
+    "  \"func.func\"() <{function_type = (memref<4x4xf32, #layout>) -> "
+    "(index, memref<*xf16>), sym_name = \"g\"}> ({\n"
+    "  ^bb0(%a: memref<4x4xf32, #layout> loc(\"a.mlir\":2:3)):\n"
+    "    \"affine.if\"(%a) <{condition = #set}> ({\n    }, {\n    }) : "
+    "(index) -> () loc(#loc)\n"
+    "  }) : () -> () loc(#loc)\n"
+    "  \"func.func\"() <{function_type = () -> (), sym_name = \"d\", "
+    "sym_visibility = \"private\"}> ({\n  }) : () -> () loc(#loc)\n"
+    "  \"builtin.module\"() ({\n"
+    "    \"func.func\"() <{function_type = () -> (), sym_name = \"inner\"}> "
+    "({\n    ^bb0:\n      \"func.return\"() : () -> ()\n    }) : () -> ()\n"
+    "  }) : () -> ()\n"
+    "}) : () -> () loc(#loc)\n"
+    "#loc1 = loc(unknown)\n";
+
+static void aliases_are_expanded(void **state) {
+  (void)state;
+  fc_mlir_module_t module;
+  fc_error_t err;
+  assert_int_equal(fc_mlir_read(&arena, fc_str(kAliases), &module, &err), 0);
+  assert_int_equal(module.function_count, 2);
+  const fc_mlir_function_t *g = &module.functions[0];
+  assert_text(g->arguments[0].type,
+              "memref<4x4xf32, affine_map<(d0, d1) -> (d1 floordiv 2, d0)>>");
+  assert_int_equal(g->result_count, 2);
+  assert_text(g->results[1].type, "memref<*xf16>");
+  const fc_mlir_function_t *d = &module.functions[1];
+  assert_false(d->is_public);
+  assert_false(d->has_body);
+  assert_int_equal(d->argument_count + d->result_count, 0);
+}
+
+typedef struct kind_row_t {
+  const char *name;
+  const char *operation;
+  bool tensors;
+  bool state;
+} kind_row_t;
+
+static const kind_row_t kinds[] = {
+    {"tensor literal of a constant global",
+     "\"memref.global\"() <{constant, initial_value = dense<[1.0]> : "
+     "tensor<1xf32>, sym_name = \"ro\", type = memref<1xf32>}> : () -> ()",
+     false, false},
+    {"mutable global",
+     "\"memref.global\"() <{initial_value = dense<0.0> : tensor<1xf32>, "
+     "sym_name = \"rw\", type = memref<1xf32>}> : () -> ()",
+     false, true},
+    {"function type",
+     "\"func.func\"() <{function_type = (tensor<?xf32>) -> (), sym_name = "
+     "\"f\"}> ({\n}) : () -> ()",
+     true, false},
+    {"inside a body only",
+     "\"func.func\"() <{function_type = () -> (), sym_name = \"f\"}> ({\n"
+     "  %0 = \"tensor.empty\"() : () -> tensor<4xf32>\n}) : () -> ()",
+     true, false},
+    {"a word in a string",
+     "\"func.func\"() <{function_type = () -> (), sym_name = \"f\"}> ({\n"
+     "  \"cf.assert\"(%0) <{msg = \"tensor<4xf32>\"}> : (i1) -> ()\n}) "
+     "{doc = \"tensor<1xf32>\"} : () -> ()",
+     false, false},
+    {"another dialect's type",
+     "\"func.func\"() <{function_type = () -> (), sym_name = \"f\"}> ({\n"
+     "  %0 = \"x.y\"() : () -> !my.tensor<4xf32>\n}) : () -> ()",
+     false, false},
+};
+
+static void tensors_and_state_are_noticed(void **state) {
+  (void)state;
+  FC_TEST_EACH_ROW(const kind_row_t, row, kinds) {
+    char text[1024];
+    fc_mlir_module_t module;
+    fc_error_t err;
+    snprintf(text, sizeof text, "\"builtin.module\"() ({\n%s\n}) : () -> ()\n",
+             row->operation);
+    assert_int_equal(fc_mlir_read(&arena, fc_str(text), &module, &err), 0);
+    assert_int_equal(module.has_tensors, row->tensors);
+    assert_int_equal(module.has_state, row->state);
+  }
+}
+
+typedef struct name_row_t {
+  const char *name;
+  const char *source;
+  const char *function;
+  size_t count;
+  const char *names[3];
+} name_row_t;
+
+static const name_row_t sources[] = {
+    {"plain", "func.func @f(%a: i32, %b: f32) {", "f", 2, {"a", "b"}},
+    {"numbers are no names",
+     "func.func @f(%0: i32, %1: f32)",
+     "f",
+     2,
+     {"", ""}},
+    {"nested types and attributes",
+     "func.func @f(%a: memref<?x4xf32, strided<[?, 1], offset: ?>> {x.y = "
+     "[\"), %q\", {k = 1}]}, %b: vector<[4]xf32>)",
+     "f",
+     2,
+     {"a", "b"}},
+    {"comments",
+     "// func.func @f(%no: i32)\nfunc.func // (%x: i1\n @f( // a\n"
+     "  %a: i32, // first, really\n  %b : f32 // )\n)",
+     "f",
+     2,
+     {"a", "b"}},
+    {"a string that looks like one",
+     "cf.assert %p, \"func.func @f(%no: i32)\" func.func @f(%yes: i32)",
+     "f",
+     1,
+     {"yes"}},
+    {"the right one of several",
+     "func.func private @f2(%n: i1)\nfunc.func @f(%a: i32)",
+     "f",
+     1,
+     {"a"}},
+    {"visibility", "func.func public @f(%a: i32)", "f", 1, {"a"}},
+    {"quoted symbol", "func.func @\"a b\\22\"(%x: i32)", "a b\"", 1, {"x"}},
+    {"words with dots", "func.func @f(%my.arg-1$: i32)", "f", 1, {"my.arg-1$"}},
+    {"no names in a declaration",
+     "func.func private @f(i32, f32)",
+     "f",
+     2,
+     {"", ""}},
+    {"count differs", "func.func @f(%a: i32)", "f", 2, {"", ""}},
+    {"arrow in a type",
+     "func.func @f(%g: (i32) -> f32, %b: i32)",
+     "f",
+     2,
+     {"g", "b"}},
+    {"not there", "func.func @g(%a: i32)", "f", 1, {""}},
+    {"cut off", "func.func @f(%a: memref<4x", "f", 1, {"a"}},
+    {"bytecode", "ML\xefR", "f", 1, {""}},
+    {"no arguments", "func.func @f()", "f", 0, {0}},
+};
+
+static void names_come_from_the_source(void **state) {
+  (void)state;
+  FC_TEST_EACH_ROW(const name_row_t, row, sources) {
+    fc_str_t names[3];
+    fc_error_t err;
+    assert_int_equal(
+        fc_mlir_names(&arena, fc_str(row->source), fc_str(row->function),
+                      row->count, names, &err),
+        0);
+    for (size_t i = 0; i < row->count; i++) {
+      assert_text(names[i], row->names[i]);
+    }
+  }
+}
+
+typedef struct annotation_row_t {
+  const char *name;
+  const char *visibility;
+  const char *region;
+  const char *before;  // its dictionary as printed
+  const char *after;
+} annotation_row_t;
+
+#define PROBE "[\"probe-stack\", \"inline-asm\"]"
+static const annotation_row_t annotations[] = {
+    {"public", "", "x", "",
+     " {llvm.emit_c_interface, passthrough = [" PROBE "]}"},
+    {"has the interface", "", "x", " {llvm.emit_c_interface}",
+     " {passthrough = [" PROBE "], llvm.emit_c_interface}"},
+    {"has other attributes", "", "x", " {a = 1}",
+     " {llvm.emit_c_interface, passthrough = [" PROBE "], a = 1}"},
+    {"has a passthrough", "", "x", " {passthrough = [[\"k\", \"v\"]]}",
+     " {llvm.emit_c_interface, passthrough = [" PROBE ", [\"k\", \"v\"]]}"},
+    {"has an empty passthrough", "", "x", " {a, passthrough = []}",
+     " {llvm.emit_c_interface, a, passthrough = [" PROBE "]}"},
+    {"has the probe", "", "x", " {passthrough = [" PROBE "]}",
+     " {llvm.emit_c_interface, passthrough = [" PROBE "]}"},
+    {"declaration", ", sym_visibility = \"private\"", "", "", ""},
+    {"private", ", sym_visibility = \"private\"", "x", "",
+     " {llvm.linkage = #llvm.linkage<internal>, passthrough = [" PROBE "]}"},
+    {"private with the interface", ", sym_visibility = \"private\"", "x",
+     " {llvm.emit_c_interface}",
+     " {passthrough = [" PROBE "], llvm.emit_c_interface}"},
+    {"private with a linkage", ", sym_visibility = \"private\"", "x",
+     " {llvm.linkage = #llvm.linkage<weak>}",
+     " {passthrough = [" PROBE "], llvm.linkage = #llvm.linkage<weak>}"},
+};
+
+static void bodies_are_annotated(void **state) {
+  (void)state;
+  static const char kForm[] =
+      "\"builtin.module\"() ({\n  \"func.func\"() <{function_type = () -> (), "
+      "sym_name = \"f\"%s}> ({\n%s  })%s : () -> ()\n}) : () -> ()\n";
+  FC_TEST_EACH_ROW(const annotation_row_t, row, annotations) {
+    char before[1024], after[1024];
+    const char *region =
+        row->region[0] ? "    \"func.return\"() : () -> ()\n" : "";
+    snprintf(before, sizeof before, kForm, row->visibility, region,
+             row->before);
+    snprintf(after, sizeof after, kForm, row->visibility, region, row->after);
+    fc_mlir_module_t module;
+    fc_error_t err;
+    assert_int_equal(fc_mlir_read(&arena, fc_str(before), &module, &err), 0);
+    fc_text_t out;
+    fc_text_init(&out, fc_allocator_system(), 4096);
+    assert_int_equal(fc_mlir_annotate(&module, &out, &err), 0);
+    fc_str_t got = fc_text_str(&out);
+    char copy[1024];
+    snprintf(copy, sizeof copy, "%.*s", FC_STR_ARG(got));
+    fc_text_deinit(&out);
+    assert_string_equal(copy, after);
+  }
+}
+
+static void every_prefix_is_survived(void **state) {
+  (void)state;
+  const char *texts[] = {kAttributes, kAliases};
+  for (size_t t = 0; t < FC_ARRAY_COUNT(texts); t++) {
+    for (size_t size = 0; size < strlen(texts[t]); size++) {
+      // A copy of its own, so that reading past its end shows under ASan.
+      char *copy = fc_alloc(fc_allocator_system(), size);
+      memcpy(copy, texts[t], size);
+      fc_str_t text = {copy, size}, names[2];
+      fc_mlir_module_t module;
+      fc_error_t err;
+      (void)fc_mlir_read(&arena, text, &module, &err);
+      assert_int_equal(fc_mlir_names(&arena, text, FC_STR("f"), 2, names, &err),
+                       0);
+      fc_free(fc_allocator_system(), copy);
+    }
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      ARENA_TEST(attributes_come_with_their_values),
+      ARENA_TEST(aliases_are_expanded),
+      ARENA_TEST(tensors_and_state_are_noticed),
+      ARENA_TEST(names_come_from_the_source),
+      ARENA_TEST(bodies_are_annotated),
+      ARENA_TEST(every_prefix_is_survived),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
