@@ -177,21 +177,21 @@ typedef struct fc_signature_t {
   fc_text_ref_t cconv;   // "" when the backend has none
   fc_text_ref_t warning;  // why the source was degraded; "" if it wasn't
   const fc_type_t *nodes;
-  uint32_t node_count;
   const int64_t *dims;
-  uint32_t dim_count;
   const fc_text_ref_t *dim_names;  // of the named dims
-  uint32_t dim_name_count;
   const fc_param_t *arguments;
-  uint32_t argument_count;
   const fc_param_t *results;
+  const fc_attr_t *attrs;
+  const char *chars;
+  uint32_t node_count;
+  uint32_t dim_count;
+  uint32_t dim_name_count;
+  uint32_t argument_count;
   uint32_t result_count;
+  uint32_t attr_count;
+  uint32_t char_count;
   uint32_t raw_argument_count;  // slots of the flat call
   uint32_t raw_result_count;
-  const fc_attr_t *attrs;
-  uint32_t attr_count;
-  const char *chars;
-  uint32_t char_count;
 } fc_signature_t;
 
 static inline fc_str_t fc_signature_text(const fc_signature_t *signature,
