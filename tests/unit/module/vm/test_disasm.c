@@ -54,7 +54,7 @@ static const text_row_t texts[] = {
 
 static void functions_read_as_the_reference_prints_them(void **state) {
   (void)state;
-  FC_TEST_EACH_ROW (const text_row_t, row, texts) {
+  FC_TEST_EACH_ROW(const text_row_t, row, texts) {
     size_t size = 0;
     uint8_t *data = read_file(row->file, &size);
     assert_non_null(data);

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Binding, globals, __init and __deinit. Called when a module's first instance
+// is made and its last one goes; fc_vm_call on workers.
+#include "module/vm/context.h"
+
+#include <inttypes.h>
+
+#include "module/vm/interp.h"
+
+static const fc_vm_native_module_t *find_native(
+    const fc_vm_native_module_t *const *natives, fc_str_t name,
+    size_t *out_index) {
+  for (size_t i = 0; natives && natives[i]; i++) {
+    if (fc_str_equal(name, fc_str(natives[i]->name))) {
+      *out_index = i;
+      return natives[i];
+    }
+  }
+  return NULL;
+}
+
+static fc_status_t bind_import(const fc_vm_import_t *import,
+                               const fc_vm_native_module_t *const *natives,
+                               const fc_vm_native_function_t **out_function,
+                               size_t *out_native, fc_error_t *err) {
+  *out_function = NULL;
+  const fc_vm_native_module_t *native =
+      find_native(natives, import->module, out_native);
+  const fc_vm_native_function_t *same_name = NULL;
+  for (size_t i = 0; native && i < native->function_count; i++) {
+    const fc_vm_native_function_t *function = &native->functions[i];
+    if (!fc_str_equal(import->name, fc_str(function->name))) continue;
+    if (fc_str_equal(import->cconv_text, fc_str(function->cconv))) {
+      *out_function = function;
+      return FC_OK;
+    }
+    same_name = function;
+  }
+  if (import->optional) return FC_OK;
+  if (same_name) {
+    return fc_fail(err, FC_CODE_VMFB_IMPORT,
+                   "import '%.*s' is called as %.*s, provided as %s",
+                   FC_STR_ARG(import->full_name),
+                   FC_STR_ARG(import->cconv_text), same_name->cconv);
+  }
+  return fc_fail(err, FC_CODE_VMFB_IMPORT, "import '%.*s' is not provided",
+                 FC_STR_ARG(import->full_name));
+}
+
+static fc_status_t check_dependencies(
+    const fc_vm_module_t *module, const fc_vm_native_module_t *const *natives,
+    fc_error_t *err) {
+  for (uint32_t i = 0; i < module->dependency_count; i++) {
+    const fc_vm_dependency_t *dependency = &module->dependencies[i];
+    size_t index;
+    const fc_vm_native_module_t *native =
+        find_native(natives, dependency->name, &index);
+    if (!native && !dependency->optional) {
+      return fc_fail(err, FC_CODE_VMFB_IMPORT, "module '%.*s' is not provided",
+                     FC_STR_ARG(dependency->name));
+    }
+    if (native && native->version < dependency->minimum_version) {
+      return fc_fail(err, FC_CODE_VMFB_IMPORT,
+                     "module '%.*s' of version %" PRIu32
+                     " or later is needed, %" PRIu32 " is provided",
+                     FC_STR_ARG(dependency->name), dependency->minimum_version,
+                     native->version);
+    }
+  }
+  return FC_OK;
+}
+
+fc_status_t fc_vm_bind(const fc_vm_module_t *module,
+                       const fc_vm_native_module_t *const *natives,
+                       fc_error_t *err) {
+  FC_TRY(check_dependencies(module, natives, err));
+  for (uint32_t i = 0; i < module->import_count; i++) {
+    const fc_vm_native_function_t *function;
+    size_t native;
+    FC_TRY(bind_import(&module->imports[i], natives, &function, &native, err));
+  }
+  return FC_OK;
+}
+
+static fc_status_t create_states(fc_vm_context_t *context, fc_error_t *err) {
+  size_t count = 0;
+  while (context->natives && context->natives[count]) count++;
+  context->native_states =
+      fc_alloc_array(context->allocator, count, sizeof(void *));
+  if (!context->native_states) return fc_fail_memory(err);
+  for (size_t i = 0; i < count; i++) {
+    const fc_vm_native_module_t *native = context->natives[i];
+    if (native->state_create) {
+      FC_TRY(native->state_create(context, &context->native_states[i], err));
+    }
+    context->native_count = i + 1;
+  }
+  return FC_OK;
+}
+
+static fc_status_t bind_all(fc_vm_context_t *context, fc_error_t *err) {
+  const fc_vm_module_t *module = context->module;
+  FC_TRY(check_dependencies(module, context->natives, err));
+  context->bindings = fc_alloc_array(context->allocator, module->import_count,
+                                     sizeof *context->bindings);
+  if (!context->bindings) return fc_fail_memory(err);
+  for (uint32_t i = 0; i < module->import_count; i++) {
+    size_t native = 0;
+    fc_vm_binding_t *binding = &context->bindings[i];
+    FC_TRY(bind_import(&module->imports[i], context->natives,
+                       &binding->function, &native, err));
+    if (binding->function) binding->state = context->native_states[native];
+  }
+  return FC_OK;
+}
+
+static fc_status_t run_hook(fc_vm_context_t *context,
+                            fc_vm_invocation_t *invocation, fc_str_t name,
+                            fc_error_t *err) {
+  const fc_vm_export_t *hook = fc_vm_module_find(context->module, name);
+  if (!hook) return FC_OK;
+  const fc_vm_cconv_t *cconv =
+      &context->module->functions[hook->function].cconv;
+  if (cconv->arguments.size || cconv->results.size) {
+    return fc_fail(err, FC_CODE_VMFB_INVALID, "'%.*s' takes or returns values",
+                   FC_STR_ARG(name));
+  }
+  fc_vm_slot_t none[1];
+  return fc_vm_interpret(context, invocation, hook->function, none, none, err);
+}
+
+static fc_status_t prepare(fc_vm_context_t *context,
+                           fc_vm_invocation_t *invocation, fc_error_t *err) {
+  const fc_vm_module_t *module = context->module;
+  context->globals = fc_alloc(context->allocator, module->global_bytes);
+  context->global_refs = fc_alloc_array(context->allocator, module->global_refs,
+                                        sizeof(fc_vm_object_t *));
+  if (!context->globals || !context->global_refs) return fc_fail_memory(err);
+  FC_TRY(create_states(context, err));
+  FC_TRY(bind_all(context, err));
+  FC_TRY(run_hook(context, invocation, FC_STR("__init"), err));
+  context->initialized = true;
+  return FC_OK;
+}
+
+fc_status_t fc_vm_context_create(const fc_vm_module_t *module,
+                                 const fc_vm_native_module_t *const *natives,
+                                 fc_allocator_t allocator, size_t heap_size,
+                                 fc_vm_invocation_t *invocation,
+                                 fc_vm_context_t **out_context,
+                                 fc_error_t *err) {
+  fc_vm_context_t *context = fc_alloc(allocator, sizeof *context);
+  if (!context) return fc_fail_memory(err);
+  context->module = module;
+  context->allocator = allocator;
+  context->natives = natives;
+  fc_vm_heap_init(&context->heap, allocator, heap_size);
+  fc_status_t status = prepare(context, invocation, err);
+  if (status != FC_OK) {
+    fc_vm_context_destroy(context, invocation);
+    return status;
+  }
+  *out_context = context;
+  return FC_OK;
+}
+
+void fc_vm_context_destroy(fc_vm_context_t *context,
+                           fc_vm_invocation_t *invocation) {
+  if (!context) return;
+  const fc_vm_module_t *module = context->module;
+  if (context->initialized) {
+    (void)run_hook(context, invocation, FC_STR("__deinit"), NULL);
+  }
+  for (uint32_t i = 0; context->global_refs && i < module->global_refs; i++) {
+    fc_vm_release(context->global_refs[i]);
+  }
+  fc_vm_heap_deinit(&context->heap);
+  for (size_t i = context->native_count; i > 0; i--) {
+    const fc_vm_native_module_t *native = context->natives[i - 1];
+    if (native->state_destroy) {
+      native->state_destroy(context, context->native_states[i - 1]);
+    }
+  }
+  fc_free(context->allocator, context->native_states);
+  fc_free(context->allocator, context->bindings);
+  fc_free(context->allocator, context->global_refs);
+  fc_free(context->allocator, context->globals);
+  fc_free(context->allocator, context);
+}
+
+fc_status_t fc_vm_call(fc_vm_context_t *context, fc_vm_invocation_t *invocation,
+                       uint32_t function, const fc_vm_slot_t *arguments,
+                       fc_vm_slot_t *results, fc_error_t *err) {
+  FC_ASSERT(context->initialized && function < context->module->function_count);
+  return fc_vm_interpret(context, invocation, function, arguments, results,
+                         err);
+}
+
+size_t fc_vm_context_live_objects(const fc_vm_context_t *context) {
+  return atomic_load_explicit(&context->heap.objects, memory_order_relaxed);
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The register frames of running functions. Chunks are kept once allocated, so
+// a warm stack serves calls without an allocation; frames never move. One
+// worker's; one call at a time.
+#ifndef FARCALL_CORE_MODULE_VM_STACK_H_
+#define FARCALL_CORE_MODULE_VM_STACK_H_
+
+#include "module/vm/module.h"
+
+#define FC_VM_STACK_SIZE ((size_t)1 << 20)
+#define FC_VM_STACK_DEPTH 8192u
+
+typedef struct fc_vm_frame_t {
+  struct fc_vm_frame_t *caller;
+  const fc_vm_function_t *function;
+  int32_t *cells;  // 64-bit values in two, the first even
+  fc_vm_object_t **refs;
+  // Where the caller goes on: the registers that take the results, and the code
+  // after them. NULL in the first frame of a run.
+  const uint8_t *results;
+  const uint8_t *next;
+} fc_vm_frame_t;
+
+typedef struct fc_vm_chunk_t fc_vm_chunk_t;
+typedef struct fc_vm_stack_t {
+  fc_allocator_t allocator;
+  size_t size_max;
+  uint32_t depth_max;
+  size_t size;  // handed out
+  uint32_t depth;
+  fc_vm_chunk_t *first;
+  fc_vm_chunk_t *current;
+} fc_vm_stack_t;
+
+void fc_vm_stack_init(fc_vm_stack_t *stack, fc_allocator_t allocator,
+                      size_t size_max, uint32_t depth_max);
+// Every frame must have been popped.
+void fc_vm_stack_deinit(fc_vm_stack_t *stack);
+
+// A frame with zeroed registers; NULL when a cap or memory is reached.
+fc_vm_frame_t *fc_vm_stack_push(fc_vm_stack_t *stack,
+                                const fc_vm_function_t *function,
+                                fc_error_t *err) FC_MUST_CHECK;
+// Releases what the newest frame's refs hold.
+void fc_vm_stack_pop(fc_vm_stack_t *stack, fc_vm_frame_t *frame);
+
+// Zeroed bytes, 16-byte aligned, released in reverse order.
+void *fc_vm_stack_alloc(fc_vm_stack_t *stack, size_t size,
+                        fc_error_t *err) FC_MUST_CHECK;
+void fc_vm_stack_free(fc_vm_stack_t *stack, void *memory, size_t size);
+
+#endif  // FARCALL_CORE_MODULE_VM_STACK_H_

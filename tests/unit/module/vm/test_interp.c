@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The interpreter on modules of every release, and on IREE's own tests of its
+// instruction set where they are at hand: each of those functions checks itself.
+#include "module/vm/interp.h"
+
+#include "module/vm/run.h"
+
+// ---------------------------------------------------------------------------
+// scalars.mlir, compiled by every release
+
+static void expect_scalars(vm_t *vm) {
+  fc_error_t err = {0};
+  fc_vm_slot_t in[3] = {{0}}, out[2] = {{0}};
+  in[0].i64 = 10;
+  assert_int_equal(vm_call(vm, "fact", in, out, &err), FC_OK);
+  assert_int_equal(out[0].i64, 3628800);
+
+  in[0].i64 = 0;
+  in[0].i32 = 7;
+  in[1].i64 = 0;
+  in[1].i32 = -2;
+  assert_int_equal(vm_call(vm, "divide", in, out, &err), FC_OK);
+  assert_int_equal(out[0].i32, -3);
+  in[1].i32 = 0;
+  assert_int_equal(vm_call(vm, "divide", in, out, &err), FC_OUT_OF_RANGE);
+  assert_non_null(strstr(err.message, "division by zero"));
+  in[0].i32 = INT32_MIN;
+  in[1].i32 = -1;
+  assert_int_equal(vm_call(vm, "divide", in, out, &err), FC_OUT_OF_RANGE);
+  in[0].i32 = 9;
+  in[1].i32 = 2;
+  assert_int_equal(vm_call(vm, "divide", in, out, &err), FC_OK);
+  assert_int_equal(out[0].i32, 4);
+
+  in[0].i32 = 5;
+  assert_int_equal(vm_call(vm, "add_total", in, out, &err), FC_OK);
+  assert_int_equal(out[0].i32, 5);
+  in[0].i32 = 7;
+  assert_int_equal(vm_call(vm, "add_total", in, out, &err), FC_OK);
+  assert_int_equal(out[0].i32, 12);
+
+  in[0].f32 = 3;
+  in[1].f32 = 4;
+  assert_int_equal(vm_call(vm, "hyp", in, out, &err), FC_OK);
+  assert_true(out[0].f32 == 5);
+
+  in[0].i32 = 3;
+  in[1].f32 = 2.5f;
+  assert_int_equal(vm_call(vm, "pair", in, out, &err), FC_OK);
+  fc_vm_list_t *list = fc_vm_list_from(out[0].ref);
+  assert_non_null(list);
+  assert_int_equal(list->count, 2);
+  assert_int_equal(fc_vm_list_peek(list, 0).type, FC_VM_TYPE_I32);
+  assert_int_equal(fc_vm_list_peek(list, 0).bits, 3);
+  fc_vm_value_t value;
+  assert_int_equal(fc_vm_list_get(list, 1, FC_VM_TYPE_F32, &value, &err), 0);
+  assert_true(value.f32 == 2.5f);
+  fc_vm_release(out[0].ref);
+}
+
+static void expect_swap(vm_t *vm) {
+  fc_error_t err = {0};
+  fc_vm_slot_t in[1] = {{0}}, out[1] = {{0}};
+  fc_vm_list_t *list;
+  assert_int_equal(
+      fc_vm_list_create(&vm->context->heap, FC_VM_TYPE_VARIANT, 2, &list, &err),
+      FC_OK);
+  assert_int_equal(fc_vm_list_resize(list, 2, &err), FC_OK);
+  fc_vm_value_t p = {.type = FC_VM_TYPE_F32, .f32 = 1.5f};
+  fc_vm_value_t q = {.type = FC_VM_TYPE_I32, .i32 = 3};
+  assert_int_equal(fc_vm_list_set(list, 0, p, &err), FC_OK);
+  assert_int_equal(fc_vm_list_set(list, 1, q, &err), FC_OK);
+  in[0].ref = &list->object;
+  assert_int_equal(vm_call(vm, "swap", in, out, &err), FC_OK);
+  fc_vm_release(in[0].ref);
+  fc_vm_list_t *swapped = fc_vm_list_from(out[0].ref);
+  assert_non_null(swapped);
+  assert_int_equal(fc_vm_list_get(swapped, 0, FC_VM_TYPE_I32, &q, &err), 0);
+  assert_int_equal(fc_vm_list_get(swapped, 1, FC_VM_TYPE_F32, &p, &err), 0);
+  assert_int_equal(q.i32, 3);
+  assert_true(p.f32 == 1.5f);
+  fc_vm_release(out[0].ref);
+}
+
+static void run_scalars(const char *path, const uint8_t *data, size_t size,
+                        void *context) {
+  size_t *count = context;
+  if (!strstr(path, "/scalars-")) return;
+  fc_error_t err = {0};
+  vm_t vm;
+  if (vm_open(&vm, data, size, fc_allocator_system(), &err)) {
+    fail_msg("%s: %s", path, err.message);
+  }
+  expect_scalars(&vm);
+  expect_swap(&vm);
+  assert_int_equal(fc_vm_context_live_objects(vm.context), 0);
+  vm_close(&vm);
+  ++*count;
+}
+
+static void scalars_of_every_release_are_right(void **state) {
+  (void)state;
+  size_t count = 0;
+  each_module(CORPUS "/releases", run_scalars, &count);
+  assert_int_equal(count, 15);
+}
+
+// ---------------------------------------------------------------------------
+// IREE's own
+
+typedef struct self_test_t {
+  size_t functions;
+  size_t wrong;
+} self_test_t;
+
+static void run_self_tests(const char *path, const uint8_t *data, size_t size,
+                           void *context) {
+  self_test_t *tests = context;
+  fc_error_t err = {0};
+  vm_t vm;
+  if (vm_open(&vm, data, size, fc_allocator_system(), &err)) {
+    fail_msg("%s: %s", path, err.message);
+  }
+  for (uint32_t i = 0; i < vm.module->export_count; i++) {
+    const fc_vm_export_t *export = &vm.module->exports[i];
+    const fc_vm_cconv_t *cconv = &vm.module->functions[export->function].cconv;
+    if (fc_str_starts(export->name, FC_STR("__"))) continue;
+    if (cconv->arguments.size || cconv->results.size) continue;
+    size_t live = fc_vm_context_live_objects(vm.context);
+    fc_error_reset(&err);
+    fc_vm_slot_t none[1];
+    fc_status_t status = fc_vm_call(vm.context, &vm.invocation,
+                                    export->function, none, none, &err);
+    bool must_fail = fc_str_starts(export->name, FC_STR("fail_"));
+    bool globals = strstr(path, "global") != NULL;
+    if ((status != FC_OK) != must_fail ||
+        (!globals && fc_vm_context_live_objects(vm.context) != live)) {
+      print_message("%s %.*s: %s\n", path, FC_STR_ARG(export->name),
+                    status ? err.message : "ok");
+      tests->wrong++;
+    }
+    tests->functions++;
+  }
+  vm_close(&vm);
+}
+
+static void self_checking_functions_agree(void **state) {
+  (void)state;
+  self_test_t tests = {0};
+  size_t count = each_module(OUTSIDE "/vmasm", run_self_tests, &tests);
+  say_if_none(OUTSIDE "/vmasm", count);
+  if (!count) return;
+  print_message("%zu functions\n", tests.functions);
+  assert_int_equal(tests.wrong, 0);
+  assert_int_equal(tests.functions, 300);
+}
+
+// ---------------------------------------------------------------------------
+// Limits
+
+static void fuel_and_the_cancel_word_stop_a_loop(void **state) {
+  (void)state;
+  size_t size = 0;
+  uint8_t *data = read_file(CORPUS "/releases/scalars-3.13.0.vmfb", &size);
+  vm_t vm;
+  fc_error_t err = {0};
+  assert_int_equal(vm_open(&vm, data, size, fc_allocator_system(), &err), 0);
+  fc_vm_slot_t in[1] = {{.i64 = INT64_MAX}}, out[1];
+
+  vm.invocation.fuel = 100000;
+  assert_int_equal(vm_call(&vm, "fact", in, out, &err), FC_RESOURCE_EXHAUSTED);
+  assert_int_equal(vm.invocation.fuel, 0);
+  vm.invocation.fuel = UINT64_MAX;
+
+  _Atomic(uint32_t) cancel = 1;
+  vm.invocation.cancel = &cancel;
+  assert_int_equal(vm_call(&vm, "fact", in, out, &err), FC_CANCELLED);
+  vm.invocation.cancel = NULL;
+
+  vm.invocation.deadline_ns = fc_clock_ns();
+  assert_int_equal(vm_call(&vm, "fact", in, out, &err), FC_DEADLINE_EXCEEDED);
+  assert_int_equal(err.code, FC_CODE_DEADLINE_EXCEEDED);
+  vm.invocation.deadline_ns = 0;
+
+  in[0].i64 = 3;
+  assert_int_equal(vm_call(&vm, "fact", in, out, &err), FC_OK);
+  assert_int_equal(out[0].i64, 6);
+  vm_close(&vm);
+  free(data);
+}
+
+static fc_status_t open_and_call(fc_allocator_t allocator, void *context,
+                                 fc_error_t *err) {
+  const fc_span_t *file = context;
+  vm_t vm;
+  fc_vm_slot_t in[2] = {{.i32 = 1}, {.f32 = 2}}, out[1] = {{0}};
+  fc_status_t status = vm_open(&vm, file->data, file->size, allocator, err);
+  if (status == FC_OK) status = vm_call(&vm, "pair", in, out, err);
+  fc_vm_release(out[0].ref);
+  vm_close(&vm);
+  return status;
+}
+
+static void calls_survive_failing_allocations(void **state) {
+  (void)state;
+  fc_span_t file = {0};
+  file.data = read_file(CORPUS "/releases/scalars-2.9.0.vmfb", &file.size);
+  assert_true(fc_test_allocation_sweep(open_and_call, &file) > 0);
+  free(file.data);
+}
+
+static void a_warm_call_allocates_nothing(void **state) {
+  (void)state;
+  size_t size = 0;
+  uint8_t *data = read_file(CORPUS "/releases/scalars-3.13.0.vmfb", &size);
+  fc_test_allocator_t counter;
+  fc_allocator_t allocator = fc_test_allocator_init(&counter, 0);
+  vm_t vm;
+  fc_error_t err = {0};
+  assert_int_equal(vm_open(&vm, data, size, allocator, &err), FC_OK);
+  fc_vm_slot_t in[1] = {{.i64 = 10}}, out[1];
+  assert_int_equal(vm_call(&vm, "fact", in, out, &err), FC_OK);
+  size_t before = atomic_load(&counter.allocated);
+  assert_int_equal(vm_call(&vm, "fact", in, out, &err), FC_OK);
+  assert_int_equal(atomic_load(&counter.allocated), before);
+  vm_close(&vm);
+  free(data);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(scalars_of_every_release_are_right),
+      FC_TEST(self_checking_functions_agree),
+      FC_TEST(fuel_and_the_cancel_word_stop_a_loop),
+      FC_TEST(calls_survive_failing_allocations),
+      FC_TEST(a_warm_call_allocates_nothing),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
