@@ -393,14 +393,16 @@ static fc_status_t read_value(fc_frame_t *frame, const fc_op_t *op,
 // ---------------------------------------------------------------------------
 // Arguments
 
-// The sections of a call document, as far as they were met.
+enum { ARGS, KWARGS, OPTIONS, SECTION_COUNT };
+
+// A call document, as far as it was met.
 typedef struct document_t {
   uint8_t *given;    // by input
   uint32_t missing;  // inputs not given
   bool root_given;   // args[0] was the whole root dict
   bool bare;         // the document is the args array
-  bool has_args, has_kwargs, has_options;
-  uint64_t args_end, kwargs_end;  // where they close
+  bool has[SECTION_COUNT];
+  uint64_t ends[SECTION_COUNT];  // where they close
 } document_t;
 
 // Value errors say which argument; the pointer says where in it.
@@ -431,8 +433,7 @@ static fc_status_t read_argument(fc_frame_t *frame, document_t *document,
   fc_status_t status;
   if (document->given[input]) {
     status = here(frame,
-                  fc_fail(err, FC_CODE_DUPLICATE_ARGUMENT, "it is given twice"),
-                  err);
+                  fc_fail(err, FC_CODE_DUPLICATE_ARGUMENT, "given twice"), err);
   } else {
     document->given[input] = 1;
     document->missing--;
@@ -473,14 +474,13 @@ static fc_status_t read_args(fc_frame_t *frame, document_t *document,
     if (token == FC_JSON_ARRAY_END) break;
     if (i < plan->positional_count) {
       FC_TRY(read_argument(frame, document, i, token, err));
-    } else if (i == 0 && plan->root_dict && !document->has_kwargs &&
+    } else if (i == 0 && plan->root_dict && !document->has[KWARGS] &&
                token == FC_JSON_OBJECT_BEGIN) {
       FC_TRY(read_root_dict(frame, document, token, err));
     } else {
       return extra_argument(frame, i, err);
     }
   }
-  document->args_end = frame->reader.token_offset;
   return FC_OK;
 }
 
@@ -515,34 +515,42 @@ static fc_status_t read_kwargs(fc_frame_t *frame, document_t *document,
     if (document->given[key->ordinal] == 2) return duplicate_key(frame, err);
     if (document->given[key->ordinal] || document->root_given) {
       fc_status_t status = here(
-          frame, fc_fail(err, FC_CODE_DUPLICATE_ARGUMENT, "it is given twice"),
-          err);
+          frame, fc_fail(err, FC_CODE_DUPLICATE_ARGUMENT, "given twice"), err);
       return name_argument(frame, &plan->inputs[key->ordinal], status, err);
     }
     FC_TRY(fc_json_next(&frame->reader, &token, err));
     FC_TRY(read_argument(frame, document, key->ordinal, token, err));
     document->given[key->ordinal] = 2;
   }
-  document->kwargs_end = frame->reader.token_offset;
   return FC_OK;
 }
 
 // ---------------------------------------------------------------------------
 // The document
 
-static fc_status_t read_option(fc_frame_t *frame, bool *option,
-                               fc_json_token_t token, const char *value,
-                               fc_error_t *err) {
-  *option =
-      token == FC_JSON_STRING && fc_json_text_is(&frame->reader, fc_str(value));
-  if (*option) return FC_OK;
-  return fc_leaf_mismatch(frame, FC_CODE_JSON_SCHEMA, token, value, err);
+// One of the names the document itself has; in bytewise order.
+static fc_status_t find_field(fc_frame_t *frame, const fc_plan_key_t *fields,
+                              uint32_t count, const char *what,
+                              uint32_t *out_field, fc_error_t *err) {
+  fc_str_t name;
+  FC_TRY(fc_leaf_text(frame, &name, err));
+  const fc_plan_key_t *field = fc_plan_find(fields, count, name);
+  if (!field) {
+    return unknown_key(frame, FC_CODE_UNKNOWN_FIELD, what, name,
+                       fc_plan_nearest(fields, count, name), err);
+  }
+  *out_field = field->ordinal;
+  return FC_OK;
 }
 
 static fc_status_t read_options(fc_frame_t *frame, fc_json_token_t token,
                                 fc_error_t *err) {
+  static const fc_plan_key_t kOptions[] = {{{"int64", 5}, NULL, 0},
+                                           {{"results", 7}, NULL, 1}};
+  static const char *const kValues[] = {"string", "typed"};
+  bool *const flags[] = {&frame->options.int64_string,
+                         &frame->options.typed_results};
   fc_json_reader_t *reader = &frame->reader;
-  fc_options_t *options = &frame->options;
   if (token != FC_JSON_OBJECT_BEGIN) {
     return fc_leaf_mismatch(frame, FC_CODE_JSON_SCHEMA, token, "an object",
                             err);
@@ -550,44 +558,45 @@ static fc_status_t read_options(fc_frame_t *frame, fc_json_token_t token,
   for (;;) {
     FC_TRY(fc_json_next(reader, &token, err));
     if (token == FC_JSON_OBJECT_END) return FC_OK;
-    bool int64 = fc_json_text_is(reader, FC_STR("int64"));
-    bool results = fc_json_text_is(reader, FC_STR("results"));
-    if (!int64 && !results) {
-      fc_str_t name;
-      FC_TRY(fc_leaf_text(frame, &name, err));
-      FC_TRY(unknown_key(frame, FC_CODE_UNKNOWN_FIELD, "option", name,
-                         (fc_str_t){0}, err));
-    }
-    bool *option = int64 ? &options->int64_string : &options->typed_results;
-    if (*option) return duplicate_key(frame, err);
+    uint32_t option;
+    FC_TRY(find_field(frame, kOptions, FC_ARRAY_COUNT(kOptions), "option",
+                      &option, err));
+    if (*flags[option]) return duplicate_key(frame, err);
     FC_TRY(fc_json_next(reader, &token, err));
-    FC_TRY(read_option(frame, option, token, int64 ? "string" : "typed", err));
+    *flags[option] = token == FC_JSON_STRING &&
+                     fc_json_text_is(reader, fc_str(kValues[option]));
+    if (!*flags[option]) {
+      return fc_leaf_mismatch(frame, FC_CODE_JSON_SCHEMA, token,
+                              kValues[option], err);
+    }
   }
 }
 
 static fc_status_t read_section(fc_frame_t *frame, document_t *document,
                                 fc_error_t *err) {
-  fc_json_reader_t *reader = &frame->reader;
-  bool args = fc_json_text_is(reader, FC_STR("args"));
-  bool kwargs = fc_json_text_is(reader, FC_STR("kwargs"));
-  bool options = fc_json_text_is(reader, FC_STR("options"));
-  bool *seen = args      ? &document->has_args
-               : kwargs  ? &document->has_kwargs
-               : options ? &document->has_options
-                         : NULL;
-  if (!seen) {
-    fc_str_t name;
-    FC_TRY(fc_leaf_text(frame, &name, err));
-    FC_TRY(unknown_key(frame, FC_CODE_UNKNOWN_FIELD, "member", name,
-                       (fc_str_t){0}, err));
-  }
-  if (*seen) return duplicate_key(frame, err);
+  static const fc_plan_key_t kSections[] = {{{"args", 4}, NULL, ARGS},
+                                            {{"kwargs", 6}, NULL, KWARGS},
+                                            {{"options", 7}, NULL, OPTIONS}};
+  uint32_t section;
+  FC_TRY(find_field(frame, kSections, FC_ARRAY_COUNT(kSections), "member",
+                    &section, err));
+  if (document->has[section]) return duplicate_key(frame, err);
+  document->has[section] = true;
   fc_json_token_t token;
-  FC_TRY(fc_json_next(reader, &token, err));
-  *seen = true;
-  if (args) return read_args(frame, document, token, err);
-  if (kwargs) return read_kwargs(frame, document, token, err);
-  return read_options(frame, token, err);
+  FC_TRY(fc_json_next(&frame->reader, &token, err));
+  switch (section) {
+    case ARGS:
+      FC_TRY(read_args(frame, document, token, err));
+      break;
+    case KWARGS:
+      FC_TRY(read_kwargs(frame, document, token, err));
+      break;
+    default:
+      FC_TRY(read_options(frame, token, err));
+      break;
+  }
+  document->ends[section] = frame->reader.token_offset;
+  return FC_OK;
 }
 
 // Points at the container that could have held it, at its end.
@@ -598,18 +607,18 @@ static fc_status_t missing_argument(fc_frame_t *frame,
   uint32_t i = 0;
   while (document->given[i]) i++;
   const fc_plan_param_t *input = &plan->inputs[i];
-  fc_status_t status = fc_fail(err, FC_CODE_MISSING_ARGUMENT, "it is missing");
+  fc_status_t status = fc_fail(err, FC_CODE_MISSING_ARGUMENT, "missing");
   name_argument(frame, input, status, err);
   if (!err) return status;
   const fc_plan_key_t *key =
       fc_plan_find(plan->keywords, plan->keyword_count, input->name);
   if (document->bare) return status;
-  if (document->has_kwargs && (key || !document->has_args)) {
+  if (document->has[KWARGS] && (key || !document->has[ARGS])) {
     memcpy(err->pointer, "/kwargs", sizeof "/kwargs");
-    err->byte_offset = document->kwargs_end;
-  } else if (document->has_args) {
+    err->byte_offset = document->ends[KWARGS];
+  } else if (document->has[ARGS]) {
     memcpy(err->pointer, "/args", sizeof "/args");
-    err->byte_offset = document->args_end;
+    err->byte_offset = document->ends[ARGS];
   }
   return status;
 }

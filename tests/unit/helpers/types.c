@@ -7,6 +7,7 @@ typedef struct scan_t {
   const char *at;
   const char *text;
   fc_builder_t *builder;
+  bool root;
   bool has_raw;  // of the parameter being read
 } scan_t;
 
@@ -161,7 +162,8 @@ static void take_param(scan_t *scan, bool result) {
   }
   scan->has_raw = false;
   uint32_t node = take_type(scan);
-  int32_t slot = scan->has_raw ? FC_RAW_NONE : FC_SLOT_NEXT;
+  bool spread = scan->has_raw || (scan->root && !result);
+  int32_t slot = spread ? FC_RAW_NONE : FC_SLOT_NEXT;
   if (result) {
     fc_builder_result(scan->builder, name, node, slot);
   } else {
@@ -174,7 +176,8 @@ fc_signature_t *fc_test_signature(fc_allocator_t allocator, const char *text) {
   assert_non_null(builder);
   scan_t scan = {.at = text, .text = text, .builder = builder};
   fc_builder_name(builder, FC_STR("f"));
-  fc_builder_root_tree(builder, accept(&scan, "root "));
+  scan.root = accept(&scan, "root ");
+  fc_builder_root_tree(builder, scan.root);
   while (!accept(&scan, "->")) {
     take_param(&scan, false);
     accept(&scan, ",");

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Call documents: who gets which argument, what containers take, and which
+// error a wrong document gets, with its pointer and offset.
+#include "helpers/call.h"
+#include "helpers/test.h"
+
+#define OK(name, types, body, flat) \
+  { name, types, body, flat, FC_CODE_NONE, NULL }
+#define BAD(name, types, body, code, pointer) \
+  { name, types, body, NULL, FC_CODE_##code, pointer }
+
+#define XY "x: i8, y: i8 ->"
+
+static const fc_test_decode_row_t documents[] = {
+    OK("bare array", XY, "[1,2]", "i8:1; i8:2"),
+    OK("args", XY, "{\"args\":[1,2]}", "i8:1; i8:2"),
+    OK("kwargs", XY, "{\"kwargs\":{\"y\":2,\"x\":1}}", "i8:1; i8:2"),
+    OK("both", XY, "{\"args\":[1],\"kwargs\":{\"y\":2}}", "i8:1; i8:2"),
+    OK("kwargs first", XY, "{\"kwargs\":{\"y\":2},\"args\":[1]}", "i8:1; i8:2"),
+    OK("escaped names", XY, "{\"\\u0061rgs\":[1],\"kwargs\":{\"\\u0079\":2}}",
+       "i8:1; i8:2"),
+    OK("options", XY, "{\"options\":{},\"args\":[1,2]}", "i8:1; i8:2"),
+    OK("no arguments, array", "->", "[]", ""),
+    OK("no arguments, object", "->", "{}", ""),
+    OK("no arguments, both", "->", "{\"args\":[],\"kwargs\":{}}", ""),
+    OK("blanks around", "i8 ->", " \n[ 1 ]\t\r\n", "i8:1"),
+    OK("not a keyword", "i8, y: i8 ->", "{\"args\":[1],\"kwargs\":{\"y\":2}}",
+       "i8:1; i8:2"),
+    OK("out is not counted", "i8, out tensor<1xi8>, y: i8 ->", "[1,2]",
+       "i8:1; 1xi8[0]; i8:2"),
+    OK("inout is sent", "inout tensor<1xi8> ->", "[[5]]", "1xi8[5]"),
+
+    BAD("empty body", "i8 ->", "", JSON_SYNTAX, ""),
+    BAD("trailing bytes", "i8 ->", "[1]^x", JSON_SYNTAX, ""),
+    BAD("two documents", "i8 ->", "[1]^[2]", JSON_SYNTAX, ""),
+    BAD("cut off", "i8 ->", "[1^", JSON_SYNTAX, "/0"),
+    BAD("byte order mark", "i8 ->", "\xEF\xBB\xBF[1]", JSON_SYNTAX, ""),
+    BAD("top level number", "i8 ->", "^5", JSON_SCHEMA, ""),
+    BAD("top level string", "i8 ->", "^\"a\"", JSON_SCHEMA, ""),
+    BAD("top level null", "i8 ->", "^null", JSON_SCHEMA, ""),
+    BAD("args is no array", "i8 ->", "{\"args\":^{}}", JSON_SCHEMA, "/args"),
+    BAD("kwargs is no object", "i8 ->", "{\"kwargs\":^[]}", JSON_SCHEMA,
+        "/kwargs"),
+    BAD("options is no object", "i8 ->", "{\"options\":^[]}", JSON_SCHEMA,
+        "/options"),
+    BAD("unknown member", "i8 ->", "{^\"argz\":[1]}", UNKNOWN_FIELD, "/argz"),
+    BAD("unknown option", "i8 ->", "{\"options\":{^\"int32\":1}}",
+        UNKNOWN_FIELD, "/options/int32"),
+    BAD("option value", "i8 ->", "{\"options\":{\"int64\":^\"number\"}}",
+        JSON_SCHEMA, "/options/int64"),
+    BAD("option kind", "i8 ->", "{\"options\":{\"results\":^true}}",
+        JSON_SCHEMA, "/options/results"),
+    BAD("option twice", "i8 ->",
+        "{\"options\":{\"int64\":\"string\",^\"int64\":\"string\"}}",
+        DUPLICATE_KEY, "/options/int64"),
+    BAD("args twice", "i8 ->", "{\"args\":[1],^\"args\":[1]}", DUPLICATE_KEY,
+        "/args"),
+    BAD("kwargs twice", XY, "{\"kwargs\":{},^\"kwargs\":{}}", DUPLICATE_KEY,
+        "/kwargs"),
+    BAD("key twice", XY, "{\"kwargs\":{\"x\":1,^\"x\":1}}", DUPLICATE_KEY,
+        "/kwargs/x"),
+    BAD("key twice, escaped", XY, "{\"kwargs\":{\"x\":1,^\"\\u0078\":1}}",
+        DUPLICATE_KEY, "/kwargs/x"),
+
+    BAD("missing, bare", XY, "[1^]", MISSING_ARGUMENT, ""),
+    BAD("missing, args", XY, "{\"args\":[1^]}", MISSING_ARGUMENT, "/args"),
+    BAD("missing, kwargs", XY, "{\"kwargs\":{\"x\":1^}}", MISSING_ARGUMENT,
+        "/kwargs"),
+    BAD("missing, both", XY, "{\"args\":[],\"kwargs\":{\"x\":1^}}",
+        MISSING_ARGUMENT, "/kwargs"),
+    BAD("missing, nothing given", XY, "{^}", MISSING_ARGUMENT, ""),
+    BAD("missing, no keyword", "i8, y: i8 ->",
+        "{\"args\":[^],\"kwargs\":{\"y\":2}}", MISSING_ARGUMENT, "/args"),
+    BAD("missing after a wrong option", XY,
+        "{\"args\":[1],\"options\":{^\"x\":1}}", UNKNOWN_FIELD, "/options/x"),
+    BAD("extra, bare", XY, "[1,2,^3]", EXTRA_ARGUMENT, "/2"),
+    BAD("extra, args", XY, "{\"args\":[1,2,^[]]}", EXTRA_ARGUMENT, "/args/2"),
+    BAD("extra for none", "->", "[^null]", EXTRA_ARGUMENT, "/0"),
+    BAD("unknown keyword", XY, "{\"kwargs\":{^\"z\":3}}", UNKNOWN_ARGUMENT,
+        "/kwargs/z"),
+    BAD("not by keyword", "i8 ->", "{\"kwargs\":{^\"x\":3}}", UNKNOWN_ARGUMENT,
+        "/kwargs/x"),
+    BAD("given twice, args first", XY, "{\"args\":[1],\"kwargs\":{^\"x\":1}}",
+        DUPLICATE_ARGUMENT, "/kwargs/x"),
+    BAD("given twice, kwargs first", XY, "{\"kwargs\":{\"x\":1},\"args\":[^1]}",
+        DUPLICATE_ARGUMENT, "/args/0"),
+    BAD("out cannot be sent", "out y: tensor<1xi8> ->",
+        "{\"kwargs\":{^\"y\":[1]}}", UNKNOWN_ARGUMENT, "/kwargs/y"),
+    BAD("first error wins", XY, "[^300,\"x\"]", OUT_OF_RANGE, "/0"),
+    BAD("value before a later syntax error", XY, "[^300,", OUT_OF_RANGE, "/0"),
+    BAD("syntax before a missing argument", XY, "[1 ^2]", JSON_SYNTAX, "/0"),
+    BAD("pointer escapes", "i8 ->", "{\"kwargs\":{^\"a/b~c\":1}}",
+        UNKNOWN_ARGUMENT, "/kwargs/a~1b~0c"),
+};
+
+static const fc_test_decode_row_t containers[] = {
+    OK("tuple", "(i8, f32) ->", "[[1,2]]", "(i8:1, f32:2)"),
+    OK("empty tuple", "() ->", "[[]]", "()"),
+    BAD("tuple short", "(i8, f32) ->", "[[1^]]", LENGTH_MISMATCH, "/0"),
+    BAD("tuple long", "(i8, f32) ->", "[[1,2,^3]]", LENGTH_MISMATCH, "/0/2"),
+    BAD("tuple as object", "(i8, f32) ->", "[^{}]", TYPE_MISMATCH, "/0"),
+    BAD("tuple null", "(i8, f32) ->", "[^null]", TYPE_MISMATCH, "/0"),
+    BAD("inside a tuple", "(i8, (f32, i8)) ->", "[[1,[2,^300]]]", OUT_OF_RANGE,
+        "/0/1/1"),
+    OK("list", "[i8] ->", "[[1,2,3,4,5,6,7,8,9]]",
+       "(i8:1, i8:2, i8:3, i8:4, i8:5, i8:6, i8:7, i8:8, i8:9)"),
+    OK("empty list", "[i8] ->", "[[]]", "()"),
+    OK("list of tensors", "[tensor<?xi8>] ->", "[[[1],[],[2,3]]]",
+       "(1xi8[1], 0xi8[], 2xi8[2 3])"),
+    OK("list of lists", "[[i8]] ->", "[[[1],[],[2,3]]]",
+       "((i8:1), (), (i8:2, i8:3))"),
+    BAD("inside a list", "[i8] ->", "[[1,^\"x\"]]", TYPE_MISMATCH, "/0/1"),
+    BAD("list as number", "[i8] ->", "[^1]", TYPE_MISMATCH, "/0"),
+    OK("dict in record order", "{b: i8, a: f32} ->", "[{\"a\":1,\"b\":2}]",
+       "(i8:2, f32:1)"),
+    OK("empty dict", "{} ->", "[{}]", "()"),
+    OK("deep", "{a: (i8, [{b: tensor<1xi8>}])} ->",
+       "[{\"a\":[1,[{\"b\":[2]},{\"b\":[3]}]]}]",
+       "((i8:1, ((1xi8[2]), (1xi8[3]))))"),
+    BAD("missing key", "{a: i8, b: i8} ->", "[{\"b\":1^}]", MISSING_KEY, "/0"),
+    BAD("unknown key", "{a: i8, b: i8} ->", "[{\"a\":1,^\"c\":1}]", UNKNOWN_KEY,
+        "/0/c"),
+    BAD("duplicate key", "{a: i8, b: i8} ->", "[{\"a\":1,^\"a\":1}]",
+        DUPLICATE_KEY, "/0/a"),
+    BAD("duplicate escaped key", "{a: i8, b: i8} ->",
+        "[{\"\\u0061\":1,^\"a\":1}]", DUPLICATE_KEY, "/0/a"),
+    BAD("dict as array", "{a: i8} ->", "[^[1]]", TYPE_MISMATCH, "/0"),
+    BAD("index for a key", "{a: i8} ->", "[{^\"0\":1}]", UNKNOWN_KEY, "/0/0"),
+    OK("null element", "(i8, null) ->", "[[1,null]]", "(i8:1, null)"),
+    OK("references", "ref<2xi8> ->", "[[1,2]]", "((i8:1, i8:2), (i64:2))"),
+    OK("references, nested", "ref<?x2x(i8, str)> ->",
+       "[[[[1,\"a\"],[2,\"b\"]]]]",
+       "(((i8:1, \"a\"), (i8:2, \"b\")), (i64:1, i64:2))"),
+    OK("references, none", "ref<?x?xi8> ->", "[[]]", "((), (i64:0, i64:0))"),
+    BAD("references short", "ref<2xi8> ->", "[[1^]]", SHAPE_MISMATCH, "/0"),
+    BAD("references long", "ref<2xi8> ->", "[[1,2,^3]]", SHAPE_MISMATCH,
+        "/0/2"),
+    BAD("references ragged", "ref<?x?xi8> ->", "[[[1,2],[3^]]]", SHAPE_MISMATCH,
+        "/0/1"),
+    BAD("references ragged long", "ref<?x?xi8> ->", "[[[1],[3,^4]]]",
+        SHAPE_MISMATCH, "/0/1/1"),
+    BAD("references flat", "ref<?x?xi8> ->", "[[^1]]", SHAPE_MISMATCH, "/0/0"),
+    OK("references of references", "ref<1xref<2xi8>> ->", "[[[1,2]]]",
+       "((((i8:1, i8:2), (i64:2))), (i64:1))"),
+};
+
+// The calls of the reference binding's own unit tests, in JSON. Signatures are
+// written by hand: i32 for "i32", T for ["ndarray","i32",1,2].
+#define KW "i32, a: i32, b: i32 -> i32"
+static const fc_test_decode_row_t v1[] = {
+    OK("NoReflectionScalars", "i32, i32 -> i32, i32", "[1,2]", "i32:1; i32:2"),
+    OK("NoReflectionBfloat16Ndarray", "any -> i32",
+       "[{\"dtype\":\"bf16\",\"shape\":[2,2],\"data\":[1,2,3,4]}]",
+       "2x2xbf16[0x3f80 0x4000 0x4040 0x4080]"),
+    OK("KeywordArgs", KW, "{\"args\":[-1],\"kwargs\":{\"a\":1,\"b\":2}}",
+       "i32:-1; i32:1; i32:2"),
+    OK("ListArg", "(i32, i32) ->", "[[2,3]]", "(i32:2, i32:3)"),
+    OK("ListArgNoReflection", "any ->",
+       "[{\"list\":[{\"dtype\":\"i64\",\"data\":2},{\"dtype\":\"i64\","
+       "\"data\":3}]}]",
+       "(i64:2, i64:3)"),
+    BAD("ListArgArityMismatch", "(i32, i32) ->", "[[2,3,^4]]", LENGTH_MISMATCH,
+        "/0/2"),
+    OK("DictArg", "{a: i32, b: i32} ->", "[{\"b\":3,\"a\":2}]",
+       "(i32:2, i32:3)"),
+    BAD("DictArgArityMismatch", "{a: i32, b: i32} ->",
+        "[{\"a\":2,\"b\":3,^\"c\":4}]", UNKNOWN_KEY, "/0/c"),
+    BAD("DictArgKeyError", "{a: i32, b: i32} ->", "[{\"a\":2,^\"c\":3}]",
+        UNKNOWN_KEY, "/0/c"),
+    BAD("DictArgKeyError, too few", "{a: i32, b: i32} ->", "[{\"a\":2^}]",
+        MISSING_KEY, "/0"),
+    BAD("MissingPositional", KW, "{\"kwargs\":{\"a\":1,\"b\":1^}}",
+        MISSING_ARGUMENT, "/kwargs"),
+    BAD("MissingPositionalNdarray",
+        "tensor<2xi32>, a: tensor<2xi32>, b: tensor<2xi32> -> i32",
+        "{\"kwargs\":{\"a\":[1,1],\"b\":[1,1]^}}", MISSING_ARGUMENT, "/kwargs"),
+    BAD("MissingKeyword", KW, "{\"args\":[-1],\"kwargs\":{\"a\":1^}}",
+        MISSING_ARGUMENT, "/kwargs"),
+    BAD("ExtraKeyword", KW,
+        "{\"args\":[-1],\"kwargs\":{\"a\":1,\"b\":2,^\"c\":3}}",
+        UNKNOWN_ARGUMENT, "/kwargs/c"),
+    OK("positionals fill keywords", KW, "[-1,1,2]", "i32:-1; i32:1; i32:2"),
+    OK("NdarrayArg", "tensor<2xi32> ->", "[[1,0]]", "2xi32[1 0]"),
+    OK("NdarrayArgNoReflection", "any ->",
+       "[{\"dtype\":\"i32\",\"shape\":[2],\"data\":[1,0]}]", "2xi32[1 0]"),
+    BAD("ndarray shape is verified", "tensor<2xi32> ->", "[[1,0,^2]]",
+        SHAPE_MISMATCH, "/0/2"),
+};
+
+// SIP: the arguments are one tree whose leaves say where they go.
+#define LIST_2 "root (i8@0, f32@1) ->"
+#define DICT_3 "root {input_ids: i8@1, input_mask: i8@2, segment_ids: i8@0} ->"
+static const fc_test_decode_row_t sip[] = {
+    OK("no structure", "root ->", "[]", ""),
+    BAD("no structure, given", "root ->", "[^1]", EXTRA_ARGUMENT, "/0"),
+    OK("leaf", "root i8@0 ->", "[1]", "i8:1"),
+    BAD("leaf by keyword", "root i8@0 ->", "{\"kwargs\":{^\"x\":1}}",
+        UNKNOWN_ARGUMENT, "/kwargs/x"),
+    OK("list", LIST_2, "[1,2]", "i8:1; f32:2"),
+    OK("list, swapped", "root (i8@1, f32@0) ->", "[1,2]", "f32:2; i8:1"),
+    BAD("list short", LIST_2, "[1^]", MISSING_ARGUMENT, ""),
+    BAD("list long", LIST_2, "[1,2,^3]", EXTRA_ARGUMENT, "/2"),
+    BAD("list by keyword", LIST_2, "{\"kwargs\":{^\"x\":1}}", UNKNOWN_ARGUMENT,
+        "/kwargs/x"),
+    OK("gap", "root (i8@0, null, i8@1) ->", "[1,null,2]", "i8:1; i8:2"),
+    BAD("gap filled", "root (i8@0, null, i8@1) ->", "[1,^5,2]", TYPE_MISMATCH,
+        "/1"),
+    BAD("gap left out", "root (i8@0, null, i8@1) ->", "[1^]", MISSING_ARGUMENT,
+        ""),
+    OK("nested", "root ({bar: i8@1, foo: i8@0}, i8@2) ->",
+       "[{\"foo\":1,\"bar\":2},3]", "i8:1; i8:2; i8:3"),
+    BAD("nested missing", "root ({bar: i8@1, foo: i8@0}, i8@2) ->",
+        "[{\"foo\":1^},3]", MISSING_KEY, "/0"),
+    BAD("nested wrong", "root ({bar: i8@1, foo: i8@0}, i8@2) ->",
+        "{\"args\":[{\"foo\":1,\"bar\":^300},3]}", OUT_OF_RANGE, "/args/0/bar"),
+    OK("mobilebert by keyword", DICT_3,
+       "{\"kwargs\":{\"input_ids\":1,\"input_mask\":2,\"segment_ids\":3}}",
+       "i8:3; i8:1; i8:2"),
+    OK("mobilebert as one object", DICT_3,
+       "[{\"input_ids\":1,\"input_mask\":2,\"segment_ids\":3}]",
+       "i8:3; i8:1; i8:2"),
+    OK("one object in args", DICT_3,
+       "{\"args\":[{\"segment_ids\":3,\"input_mask\":2,\"input_ids\":1}]}",
+       "i8:3; i8:1; i8:2"),
+    BAD("object and more", DICT_3,
+        "[{\"segment_ids\":3,\"input_mask\":2,\"input_ids\":1},^1]",
+        EXTRA_ARGUMENT, "/1"),
+    BAD("object and keywords", DICT_3,
+        "{\"args\":[{\"segment_ids\":3,\"input_mask\":2,\"input_ids\":1}],"
+        "\"kwargs\":{^\"input_ids\":1}}",
+        DUPLICATE_ARGUMENT, "/kwargs/input_ids"),
+    BAD("keywords and object", DICT_3,
+        "{\"kwargs\":{\"segment_ids\":3,\"input_mask\":2,\"input_ids\":1},"
+        "\"args\":[^{}]}",
+        EXTRA_ARGUMENT, "/args/0"),
+    BAD("object short", DICT_3, "[{\"segment_ids\":3,\"input_mask\":2^}]",
+        MISSING_KEY, "/0"),
+    BAD("keywords short", DICT_3,
+        "{\"kwargs\":{\"segment_ids\":3,\"input_mask\":2^}}", MISSING_ARGUMENT,
+        "/kwargs"),
+    BAD("a number for the root", DICT_3, "[^1]", EXTRA_ARGUMENT, "/0"),
+    BAD("unknown keyword", DICT_3, "{\"kwargs\":{^\"input_id\":1}}",
+        UNKNOWN_ARGUMENT, "/kwargs/input_id"),
+    OK("empty list", "root () ->", "[]", ""),
+    OK("empty dict", "root {} ->", "{\"kwargs\":{}}", ""),
+    OK("empty dict as an object", "root {} ->", "[{}]", ""),
+};
+
+#define EACH(table)                                            \
+  static void table##_bind(void **state) {                     \
+    (void)state;                                               \
+    FC_TEST_EACH_ROW(const fc_test_decode_row_t, row, table) { \
+      fc_test_decode_row(row, NULL);                           \
+    }                                                          \
+  }
+EACH(documents)
+EACH(containers)
+EACH(v1)
+EACH(sip)
+
+// What a client reads: the argument, the thing, the nearest name.
+typedef struct message_row_t {
+  const char *name;
+  const char *types;
+  const char *body;
+  const char *message;
+  const char *expected;
+  const char *got;
+} message_row_t;
+
+static const message_row_t messages[] = {
+    {"range", "x: i8 ->", "[300]", "argument 0 ('x'): 300 does not fit i8",
+     "i8 in [-128,127]", "300"},
+    {"second argument", "i8, i8 ->", "[1,true]",
+     "argument 1: true where i8 is wanted", "i8", "true"},
+    {"missing", XY, "[1]", "argument 1 ('y'): missing", "", ""},
+    {"nearest argument", "input_ids: i8 ->", "{\"kwargs\":{\"input_id\":1}}",
+     "there is no argument 'input_id'; did you mean 'input_ids'?", "",
+     "input_id"},
+    {"nothing near", "input_ids: i8 ->", "{\"kwargs\":{\"zz\":1}}",
+     "there is no argument 'zz'", "", "zz"},
+    {"nearest key", "x: {alpha: i8} ->", "[{\"alhpa\":1}]",
+     "argument 0 ('x'): there is no key 'alhpa'; did you mean 'alpha'?", "",
+     "alhpa"},
+    {"nearest member", "i8 ->", "{\"arg\":[1]}",
+     "there is no member 'arg'; did you mean 'args'?", "", "arg"},
+    {"nearest option", "i8 ->", "{\"options\":{\"int46\":1}}",
+     "there is no option 'int46'; did you mean 'int64'?", "", "int46"},
+    {"dtype", "tensor<1xf32> ->", "[{\"dtype\":\"f64\"}]",
+     "argument 0: dtype 'f64', declared f32", "f32", "f64"},
+    {"escaped echo", "i8 ->", "{\"kwargs\":{\"\\n\":1}}",
+     "there is no argument '\\x0a'", "", "\\x0a"},
+};
+
+static void messages_name_the_thing(void **state) {
+  (void)state;
+  FC_TEST_EACH_ROW(const message_row_t, row, messages) {
+    fc_test_call_t call;
+    fc_test_call_init(&call, row->types, NULL);
+    fc_error_t err;
+    assert_int_not_equal(fc_test_call_decode(&call, fc_str(row->body), &err),
+                         FC_OK);
+    assert_string_equal(err.message, row->message);
+    assert_string_equal(err.expected, row->expected);
+    assert_string_equal(err.got, row->got);
+    fc_test_call_deinit(&call);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(documents_bind),
+      FC_TEST(containers_bind),
+      FC_TEST(v1_bind),
+      FC_TEST(sip_bind),
+      FC_TEST(messages_name_the_thing),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
