@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Builds and checks memref descriptors. All arithmetic on sizes and strides is
+// checked: a module may return anything.
+#include "memref/descriptor.h"
+
+#include <inttypes.h>
+
+#define DATA_ALIGNMENT 64
+
+// Stands in for the memory of empty tensors, so that no argument is null.
+static _Alignas(DATA_ALIGNMENT) uint8_t nothing[DATA_ALIGNMENT];
+
+// The elements a view touches, as offsets from its first element's address.
+typedef struct reach_t {
+  int64_t low;   // <= 0
+  int64_t high;  // >= 0
+  bool empty;
+} reach_t;
+
+static bool reach_of(const int64_t *sizes, const int64_t *strides, int32_t rank,
+                     reach_t *out) {
+  reach_t reach = {0};
+  for (int32_t i = 0; i < rank; i++) {
+    if (sizes[i] == 0) {
+      *out = (reach_t){.empty = true};
+      return true;
+    }
+  }
+  for (int32_t i = 0; i < rank; i++) {
+    int64_t span;
+    if (!fc_i64_mul(sizes[i] - 1, strides[i], &span)) return false;
+    int64_t *end = span < 0 ? &reach.low : &reach.high;
+    if (!fc_i64_add(*end, span, end)) return false;
+  }
+  *out = reach;
+  return true;
+}
+
+static void dense_strides(const int64_t *shape, int32_t rank,
+                          int64_t *strides) {
+  int64_t stride = 1;
+  for (int32_t i = rank; i-- > 0;) {
+    strides[i] = stride;
+    // The count of elements was checked; a zero must not hide an overflow.
+    if (!fc_i64_mul(stride, shape[i] > 0 ? shape[i] : 1, &stride)) stride = 1;
+  }
+}
+
+void fc_memref_build(const fc_tensor_t *tensor, fc_memref_t *out) {
+  const int32_t rank = tensor->rank;
+  out->allocated = out->aligned = tensor->data ? tensor->data : nothing;
+  out->offset = 0;
+  for (int32_t i = 0; i < rank; i++) out->words[i] = tensor->shape[i];
+  int64_t *strides = out->words + rank;
+  if (tensor->strides) {
+    for (int32_t i = 0; i < rank; i++) strides[i] = tensor->strides[i];
+  } else {
+    dense_strides(tensor->shape, rank, strides);
+  }
+}
+
+// Dynamic strides are chosen from the innermost out, each past everything laid
+// out so far: for a type without static strides the result is dense.
+static bool choose_strides(const int64_t *declared, const int64_t *shape,
+                           int32_t rank, int64_t *strides) {
+  int64_t next = 1;
+  for (int32_t i = 0; i < rank; i++) {
+    if (declared[i] == FC_STRIDE_DYNAMIC) continue;
+    int64_t span;
+    if (shape[i] < 1) continue;
+    if (!fc_i64_mul(shape[i] - 1, declared[i], &span)) return false;
+    if (span < 0 && !fc_i64_mul(span, -1, &span)) return false;
+    if (!fc_i64_add(next, span, &next)) return false;
+  }
+  for (int32_t i = rank; i-- > 0;) {
+    strides[i] = declared[i];
+    if (declared[i] != FC_STRIDE_DYNAMIC) continue;
+    strides[i] = next;
+    if (!fc_i64_mul(next, shape[i] > 0 ? shape[i] : 1, &next)) return false;
+  }
+  return true;
+}
+
+// True when no two elements share memory: taken by size, each stride steps
+// over everything the smaller ones reach.
+static bool strides_are_disjoint(const int64_t *shape, const int64_t *strides,
+                                 int32_t rank) {
+  int64_t step[FC_RANK_MAX];
+  int64_t count[FC_RANK_MAX];
+  int32_t used = 0;
+  for (int32_t i = 0; i < rank; i++) {
+    if (shape[i] == 1) continue;
+    int64_t size = strides[i] < 0 ? -strides[i] : strides[i];
+    int32_t at = used++;
+    for (; at > 0 && step[at - 1] > size; at--) {
+      step[at] = step[at - 1];
+      count[at] = count[at - 1];
+    }
+    step[at] = size;
+    count[at] = shape[i];
+  }
+  int64_t reach = 0;
+  for (int32_t i = 0; i < used; i++) {
+    int64_t span;
+    if (step[i] <= reach) return false;
+    if (!fc_i64_mul(step[i], count[i] - 1, &span)) return false;
+    if (!fc_i64_add(reach, span, &reach)) return false;
+  }
+  return true;
+}
+
+static void scatter(const uint8_t *source, uint8_t *dest, size_t size,
+                    const int64_t *shape, const int64_t *strides,
+                    int32_t rank) {
+  int64_t index[FC_RANK_MAX] = {0};
+  int64_t at = 0;
+  for (;;) {
+    memcpy(dest + at * (int64_t)size, source, size);
+    source += size;
+    int32_t i = rank;
+    while (i-- > 0) {
+      at += strides[i];
+      if (++index[i] < shape[i]) break;
+      at -= strides[i] * shape[i];
+      index[i] = 0;
+    }
+    if (i < 0) return;
+  }
+}
+
+fc_status_t fc_memref_build_as(const fc_signature_t *signature,
+                               const fc_type_t *type, const fc_tensor_t *tensor,
+                               uint32_t argument, fc_arena_t *arena,
+                               fc_memref_t *out, fc_span_t *out_block,
+                               fc_error_t *err) {
+  const int32_t rank = tensor->rank;
+  size_t count, bytes;
+  if (!fc_shape_count(tensor->shape, rank, tensor->dtype, &count, &bytes)) {
+    return fc_fail(err, FC_CODE_TENSOR_TOO_LARGE,
+                   "argument %u: its size overflows 64 bits", argument);
+  }
+  fc_memref_build(tensor, out);
+  *out_block = (fc_span_t){out->aligned, bytes};
+  if (!(type->flags & FC_TYPE_STRIDED)) return FC_OK;
+
+  const int64_t *declared = fc_signature_dims(signature, type) + rank;
+  const int64_t offset =
+      declared[rank] == FC_STRIDE_DYNAMIC ? 0 : declared[rank];
+  int64_t strides[FC_RANK_MAX + 1];
+  const size_t size = fc_dtype_size(tensor->dtype);
+  reach_t reach;
+  int64_t low, high;
+  if (!choose_strides(declared, tensor->shape, rank, strides) ||
+      !reach_of(tensor->shape, strides, rank, &reach) ||
+      !fc_i64_add(offset, reach.low, &low) ||
+      !fc_i64_add(offset, reach.high, &high)) {
+    return fc_fail(err, FC_CODE_TENSOR_TOO_LARGE,
+                   "argument %u: its strides span too much", argument);
+  }
+  int64_t *out_strides = out->words + rank;
+  const bool dense = offset == 0 && !memcmp(strides, out_strides,
+                                            sizeof *strides * (size_t)rank);
+  memcpy(out_strides, strides, sizeof *strides * (size_t)rank);
+  out->offset = offset;
+  if (dense || reach.empty) return FC_OK;
+  if (!strides_are_disjoint(tensor->shape, strides, rank)) {
+    return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
+                   "argument %u: elements overlap in its strided layout",
+                   argument);
+  }
+
+  // The block starts at the lowest element, or at `aligned` if that is lower.
+  const int64_t start = low < 0 ? low : 0;
+  int64_t span;
+  if (start < -INT64_MAX || !fc_i64_add(high, -start, &span) ||
+      !fc_i64_add(span, 1, &span) ||
+      !fc_size_mul(span > 0 ? (size_t)span : 1, size, &bytes)) {
+    return fc_fail(err, FC_CODE_TENSOR_TOO_LARGE,
+                   "argument %u: its strides span too much", argument);
+  }
+  uint8_t *block = fc_arena_alloc(arena, bytes, DATA_ALIGNMENT);
+  if (!block) {
+    return fc_fail(err, FC_CODE_TENSOR_TOO_LARGE,
+                   "argument %u: no memory for its layout of %zu bytes",
+                   argument, bytes);
+  }
+  memset(block, 0, bytes);
+  *out_block = (fc_span_t){block, bytes};
+  out->allocated = block;
+  out->aligned = block + -start * (int64_t)size;
+  scatter(tensor->data, block + (offset - start) * (int64_t)size, size,
+          tensor->shape, strides, rank);
+  return FC_OK;
+}
+
+static fc_status_t check_declared(const fc_memref_t *descriptor, int32_t rank,
+                                  const int64_t *dims, bool strided,
+                                  uint32_t result, fc_error_t *err) {
+  const int64_t *sizes = descriptor->words;
+  const int64_t *strides = descriptor->words + rank;
+  for (int32_t i = 0; i < rank; i++) {
+    if (dims[i] < 0 || dims[i] == sizes[i]) continue;
+    return fc_fail(err, FC_CODE_BAD_RESULT,
+                   "result %u: dim %d is %" PRId64 ", its type says %" PRId64,
+                   result, i, sizes[i], dims[i]);
+  }
+  if (!strided) return FC_OK;
+  const int64_t *declared = dims + rank;
+  for (int32_t i = 0; i < rank; i++) {
+    if (declared[i] == FC_STRIDE_DYNAMIC || declared[i] == strides[i]) {
+      continue;
+    }
+    return fc_fail(err, FC_CODE_BAD_RESULT,
+                   "result %u: stride %d is %" PRId64
+                   ", its type says %" PRId64,
+                   result, i, strides[i], declared[i]);
+  }
+  if (declared[rank] != FC_STRIDE_DYNAMIC &&
+      declared[rank] != descriptor->offset) {
+    return fc_fail(err, FC_CODE_BAD_RESULT,
+                   "result %u: its offset is %" PRId64
+                   ", its type says %" PRId64,
+                   result, descriptor->offset, declared[rank]);
+  }
+  return FC_OK;
+}
+
+// The bytes from the first to past the last element, as addresses.
+static bool extent_of(const fc_memref_t *descriptor, const reach_t *reach,
+                      size_t element_size, int64_t *out_first,
+                      fc_span_t *out_extent) {
+  const int64_t size = (int64_t)element_size;
+  int64_t base = (int64_t)(uintptr_t)descriptor->aligned;
+  int64_t first, low, high;
+  if (base < 0) return false;  // no user address
+  if (!fc_i64_mul(descriptor->offset, size, &first) ||
+      !fc_i64_add(base, first, &first) || !fc_i64_mul(reach->low, size, &low) ||
+      !fc_i64_add(first, low, &low) || !fc_i64_mul(reach->high, size, &high) ||
+      !fc_i64_add(first, high, &high) || !fc_i64_add(high, size, &high)) {
+    return false;
+  }
+  if (low <= 0) return false;
+  *out_first = first;
+  out_extent->data = (uint8_t *)(uintptr_t)low;
+  out_extent->size = (size_t)(high - low);
+  return true;
+}
+
+fc_status_t fc_memref_read(const fc_memref_t *descriptor, int32_t rank,
+                           const fc_signature_t *signature,
+                           const fc_type_t *type, uint32_t result,
+                           fc_tensor_t *out_tensor, fc_span_t *out_extent,
+                           fc_error_t *err) {
+  const int64_t *sizes = descriptor->words;
+  const int64_t *strides = descriptor->words + rank;
+  for (int32_t i = 0; i < rank; i++) {
+    if (sizes[i] < 0) {
+      return fc_fail(err, FC_CODE_BAD_RESULT,
+                     "result %u: dim %d is negative: %" PRId64, result, i,
+                     sizes[i]);
+    }
+  }
+  if (type->rank != FC_RANK_DYNAMIC) {
+    FC_TRY(check_declared(descriptor, rank, fc_signature_dims(signature, type),
+                          type->flags & FC_TYPE_STRIDED, result, err));
+  }
+  const fc_dtype_t dtype = (fc_dtype_t)type->dtype;
+  size_t count, bytes;
+  reach_t reach;
+  if (!fc_shape_count(sizes, rank, dtype, &count, &bytes) ||
+      !reach_of(sizes, strides, rank, &reach)) {
+    return fc_fail(err, FC_CODE_BAD_RESULT,
+                   "result %u: its size overflows 64 bits", result);
+  }
+  *out_tensor = (fc_tensor_t){dtype, rank, sizes, strides, NULL};
+  *out_extent = (fc_span_t){NULL, 0};
+  if (count == 0) return FC_OK;
+  if (!descriptor->aligned) {
+    return fc_fail(err, FC_CODE_BAD_RESULT,
+                   "result %u: a null address for %zu elements", result, count);
+  }
+  int64_t first;
+  if (!extent_of(descriptor, &reach, fc_dtype_size(dtype), &first,
+                 out_extent)) {
+    return fc_fail(err, FC_CODE_BAD_RESULT,
+                   "result %u: its elements lie outside the address space",
+                   result);
+  }
+  out_tensor->data = (void *)(uintptr_t)first;
+  return FC_OK;
+}

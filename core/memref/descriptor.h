@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Memref descriptors as MLIR's LLVM lowering lays them out: building them for
+// tensors we pass, and checking those a module returns before anything they
+// point to is read. Used by the native backend on the worker's thread. Knows
+// nothing of who owns the memory (own.h).
+#ifndef FARCALL_MEMREF_DESCRIPTOR_H_
+#define FARCALL_MEMREF_DESCRIPTOR_H_
+
+#include "farcall/type.h"
+#include "farcall/value.h"
+
+// memref<…> of rank N: 24 + 16 N bytes. All counts are elements. The address
+// of element (i…) is aligned + size * (offset + sum of i * stride);
+// `allocated` is for free() alone.
+typedef struct fc_memref_t {
+  void *allocated;
+  void *aligned;
+  int64_t offset;
+  int64_t words[];  // rank sizes, then rank strides
+} fc_memref_t;
+
+// memref<*x…>
+typedef struct fc_memref_unranked_t {
+  int64_t rank;
+  fc_memref_t *descriptor;
+} fc_memref_unranked_t;
+
+// Of a descriptor, in bytes. `rank` is in [0, FC_RANK_MAX].
+static inline size_t fc_memref_size(int32_t rank) {
+  return sizeof(fc_memref_t) + 2 * sizeof(int64_t) * (size_t)rank;
+}
+
+// What the global 0xdeadbeef says in `allocated`: a memref.global, never freed.
+#define FC_MEMREF_GLOBAL ((void *)(uintptr_t)0xdeadbeef)
+
+// Describes `tensor` in `out` (fc_memref_size(rank) bytes), with offset 0.
+// Memory of no elements may be NULL in a tensor; it never is in a descriptor.
+void fc_memref_build(const fc_tensor_t *tensor, fc_memref_t *out);
+
+// Describes the dense `tensor` in the layout `type` demands. When that is not
+// dense at offset 0 the elements are copied into memory from `arena`. Writes
+// the memory the descriptor stands for to `out_block`.
+// FC_CODE_UNSUPPORTED_TYPE when elements would overlap, FC_CODE_TENSOR_TOO_LARGE
+// when the layout spans too much. `argument` is for the message.
+fc_status_t fc_memref_build_as(const fc_signature_t *signature,
+                               const fc_type_t *type, const fc_tensor_t *tensor,
+                               uint32_t argument, fc_arena_t *arena,
+                               fc_memref_t *out, fc_span_t *out_block,
+                               fc_error_t *err);
+
+// Checks a returned descriptor of `rank` against its declared type: sizes,
+// static dims, static strides and offset, a non-null address unless empty, no
+// overflow. Writes the view (shape and strides point into the descriptor) and
+// the bytes it spans, which the caller must find readable. Nothing beyond the
+// descriptor is read. FC_CODE_BAD_RESULT; `result` is for the message.
+fc_status_t fc_memref_read(const fc_memref_t *descriptor, int32_t rank,
+                           const fc_signature_t *signature,
+                           const fc_type_t *type, uint32_t result,
+                           fc_tensor_t *out_tensor, fc_span_t *out_extent,
+                           fc_error_t *err);
+
+#endif  // FARCALL_MEMREF_DESCRIPTOR_H_

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The blocks a module allocated during one call and has not freed: what makes
+// result ownership exact. A result is freed if and only if its `allocated`
+// pointer is in here. One call, one thread.
+#ifndef FARCALL_MEMREF_OWN_H_
+#define FARCALL_MEMREF_OWN_H_
+
+#include "farcall/base.h"
+
+typedef struct fc_own_block_t {
+  void *data;  // NULL: the place is free
+  size_t size;
+  bool returned;  // a result of the call rests on it
+} fc_own_block_t;
+
+// Open addressing with linear probing. Zeroed but for the allocator is empty.
+typedef struct fc_own_t {
+  fc_allocator_t allocator;
+  fc_own_block_t *blocks;
+  size_t capacity;  // a power of two, or 0
+  size_t count;
+} fc_own_t;
+
+void fc_own_init(fc_own_t *own, fc_allocator_t allocator);
+void fc_own_deinit(fc_own_t *own);  // forgets the blocks, does not free them
+
+// `data` is not NULL and not in yet. False when the table cannot grow.
+bool fc_own_add(fc_own_t *own, void *data, size_t size) FC_MUST_CHECK;
+// False if it was not in.
+bool fc_own_remove(fc_own_t *own, const void *data);
+// NULL if it is not in. Valid until the next add or remove.
+fc_own_block_t *fc_own_find(const fc_own_t *own, const void *data);
+
+// Forgets every block and hands each to `visit`, whose memory it then is.
+void fc_own_clear(fc_own_t *own,
+                  void (*visit)(void *context, const fc_own_block_t *block),
+                  void *context);
+
+#endif  // FARCALL_MEMREF_OWN_H_
