@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Loading one module file: which backend, which name, the digest, a plan for
+// each callable function. The thread that loads; afterwards a module is
+// immutable and any thread may hold it.
+#include "farcall/module.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/sha256.h"
+
+#define PATH_SIZE_MAX 4096
+#define NEAR_DISTANCE 2
+
+struct fc_module_t {
+  _Atomic(uint32_t) references;
+  fc_allocator_t allocator;
+  const fc_backend_t *backend;
+  void *handle;  // of the backend, NULL until it is open
+  const fc_module_info_t *info;
+  fc_function_t *functions;
+  size_t function_count;
+  fc_str_t name;  // inside `path`
+  fc_str_t path;
+  char sha256[65];
+  char path_bytes[];
+};
+
+static fc_str_t file_name(fc_str_t path) {
+  const char *slash = path.size ? memrchr(path.data, '/', path.size) : NULL;
+  if (!slash) return path;
+  size_t skip = (size_t)(slash + 1 - path.data);
+  return fc_str_make(path.data + skip, path.size - skip);
+}
+
+static bool is_name_byte(char c, bool first) {
+  const bool word = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+                    (c >= '0' && c <= '9') || c == '_';
+  return word || (!first && (c == '.' || c == '-'));
+}
+
+fc_status_t fc_module_name(fc_str_t path, fc_str_t *out_name, fc_error_t *err) {
+  fc_str_t file = file_name(path);
+  fc_str_t name = file;
+  const char *dot = file.size ? memrchr(file.data, '.', file.size) : NULL;
+  if (dot) name.size = (size_t)(dot - file.data);
+  bool valid = name.size > 0 && name.size <= FC_MODULE_NAME_MAX;
+  for (size_t i = 0; valid && i < name.size; i++) {
+    valid = is_name_byte(name.data[i], i == 0);
+  }
+  if (!valid) {
+    char shown[128];
+    fc_escape(shown, sizeof shown, 64, file);
+    return fc_fail(err, FC_CODE_MODULE_PATH,
+                   "'%s' gives no module name: letters, digits, '_', '.' and "
+                   "'-', at most %d, the first neither '.' nor '-'",
+                   shown, FC_MODULE_NAME_MAX);
+  }
+  *out_name = name;
+  return FC_OK;
+}
+
+static fc_status_t choose_backend(const fc_backend_t *const *backends,
+                                  fc_str_t path,
+                                  const fc_backend_t **out_backend,
+                                  fc_error_t *err) {
+  struct stat info;
+  if (stat(path.data, &info) < 0) {
+    return fc_fail(err, FC_CODE_MODULE_PATH, "%s", strerror(errno));
+  }
+  if (!S_ISREG(info.st_mode)) {
+    return fc_fail(err, FC_CODE_MODULE_PATH, "not a regular file");
+  }
+  for (; *backends; backends++) {
+    if (!fc_str_ends(path, fc_str((*backends)->suffix))) continue;
+    *out_backend = *backends;
+    return FC_OK;
+  }
+  if (fc_str_ends(path, FC_STR(".mlir"))) {
+    fc_str_t stem = file_name(path);
+    stem.size -= strlen(".mlir");
+    return fc_fail(err, FC_CODE_MODULE_PATH,
+                   "this is source: compile it with `farcall compile %.*s.mlir "
+                   "-o %.*s.so` and load that",
+                   FC_STR_ARG(stem), FC_STR_ARG(stem));
+  }
+  return fc_fail(err, FC_CODE_MODULE_PATH,
+                 "not a module: those are shared objects (*.so) and IREE "
+                 "modules (*.vmfb)");
+}
+
+static fc_status_t hash_file(const char *path, char out_hex[65],
+                             fc_error_t *err) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) {
+    return fc_fail(err, FC_CODE_MODULE_PATH, "cannot read it: %s",
+                   strerror(errno));
+  }
+  fc_sha256_t hash;
+  fc_sha256_init(&hash);
+  uint8_t chunk[16384];
+  ssize_t size;
+  while ((size = read(fd, chunk, sizeof chunk)) != 0) {
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) break;
+    fc_sha256_update(&hash, chunk, (size_t)size);
+  }
+  const int error = errno;
+  close(fd);
+  if (size < 0) {
+    return fc_fail(err, FC_CODE_MODULE_PATH, "cannot read it: %s",
+                   strerror(error));
+  }
+  fc_sha256_finish(&hash, out_hex);
+  return FC_OK;
+}
+
+static fc_status_t list_functions(fc_module_t *module, fc_error_t *err) {
+  const fc_module_info_t *info = module->info;
+  module->functions =
+      fc_alloc_array(module->allocator, info->count, sizeof *module->functions);
+  if (!module->functions) return fc_fail_memory(err);
+  for (size_t i = 0; i < info->count; i++) {
+    const fc_signature_t *signature = info->signatures[i];
+    fc_plan_t *plan = NULL;
+    if (signature->callable) {
+      FC_TRY(fc_plan_create(signature, module->allocator, &plan, err));
+    }
+    module->functions[module->function_count++] = (fc_function_t){
+        module, i, fc_signature_text(signature, signature->name), signature,
+        plan};
+  }
+  return FC_OK;
+}
+
+static fc_status_t open_module(fc_module_t *module,
+                               const fc_backend_t *const *backends,
+                               fc_error_t *err) {
+  FC_TRY(choose_backend(backends, module->path, &module->backend, err));
+  FC_TRY(fc_module_name(module->path, &module->name, err));
+  FC_TRY(hash_file(module->path.data, module->sha256, err));
+  const fc_module_source_t source = {
+      .path = module->path, .name = module->name, .allow_native = true};
+  FC_TRY(
+      module->backend->open(&source, module->allocator, &module->handle, err));
+  module->info = module->backend->describe(module->handle);
+  return list_functions(module, err);
+}
+
+static void destroy(fc_module_t *module) {
+  for (size_t i = 0; i < module->function_count; i++) {
+    fc_plan_destroy((fc_plan_t *)(uintptr_t)module->functions[i].plan);
+  }
+  fc_free(module->allocator, module->functions);
+  if (module->handle) module->backend->close(module->handle);
+  fc_free(module->allocator, module);
+}
+
+// Every load error begins with the file it is about, without its directory.
+static void name_file(fc_str_t path, fc_error_t *err) {
+  if (!err || err->code == FC_CODE_OUT_OF_MEMORY) return;
+  char message[sizeof err->message];
+  char shown[128];
+  fc_str_t file = file_name(path);
+  fc_escape(shown, sizeof shown, 64, file.size ? file : path);
+  memcpy(message, err->message, sizeof message);
+  fc_error_t named;
+  fc_fail_as(&named, err->code, err->status, "%s: %s", shown, message);
+  memcpy(err->message, named.message, sizeof err->message);
+}
+
+fc_status_t fc_module_load(const fc_backend_t *const *backends, fc_str_t path,
+                           fc_allocator_t allocator, fc_module_t **out_module,
+                           fc_error_t *err) {
+  if (path.size == 0 || path.size >= PATH_SIZE_MAX ||
+      memchr(path.data, '\0', path.size)) {
+    return fc_fail(err, FC_CODE_MODULE_PATH,
+                   "a path of %zu bytes: it has 1 to %d, none of them zero",
+                   path.size, PATH_SIZE_MAX - 1);
+  }
+  fc_module_t *module = fc_alloc(allocator, sizeof *module + path.size + 1);
+  if (!module) return fc_fail_memory(err);
+  atomic_init(&module->references, 1);
+  module->allocator = allocator;
+  memcpy(module->path_bytes, path.data, path.size);
+  module->path = fc_str_make(module->path_bytes, path.size);
+  fc_status_t status = open_module(module, backends, err);
+  if (status != FC_OK) {
+    name_file(path, err);
+    destroy(module);
+    return status;
+  }
+  *out_module = module;
+  return FC_OK;
+}
+
+fc_module_t *fc_module_retain(fc_module_t *module) {
+  atomic_fetch_add_explicit(&module->references, 1, memory_order_relaxed);
+  return module;
+}
+
+// The last release sees everything the others did to the module.
+void fc_module_release(fc_module_t *module) {
+  if (!module) return;
+  if (atomic_fetch_sub_explicit(&module->references, 1, memory_order_acq_rel) ==
+      1) {
+    destroy(module);
+  }
+}
+
+fc_str_t fc_module_get_name(const fc_module_t *module) { return module->name; }
+fc_str_t fc_module_get_version(const fc_module_t *module) {
+  (void)module;
+  return FC_STR("1");
+}
+fc_str_t fc_module_get_path(const fc_module_t *module) { return module->path; }
+const char *fc_module_get_kind(const fc_module_t *module) {
+  return module->backend->kind;
+}
+const char *fc_module_get_sha256(const fc_module_t *module) {
+  return module->sha256;
+}
+const fc_backend_t *fc_module_get_backend(const fc_module_t *module) {
+  return module->backend;
+}
+void *fc_module_get_handle(const fc_module_t *module) { return module->handle; }
+const fc_module_info_t *fc_module_get_info(const fc_module_t *module) {
+  return module->info;
+}
+size_t fc_module_function_count(const fc_module_t *module) {
+  return module->function_count;
+}
+const fc_function_t *fc_module_function(const fc_module_t *module,
+                                        size_t index) {
+  FC_ASSERT(index < module->function_count);
+  return &module->functions[index];
+}
+
+const fc_function_t *fc_module_find(const fc_module_t *module, fc_str_t name) {
+  for (size_t i = 0; i < module->function_count; i++) {
+    const fc_function_t *function = &module->functions[i];
+    if (fc_str_equal(function->name, name)) return function;
+  }
+  return NULL;
+}
+
+const fc_function_t *fc_module_nearest(const fc_module_t *module,
+                                       fc_str_t name) {
+  const fc_function_t *nearest = NULL;
+  unsigned best = NEAR_DISTANCE + 1;
+  for (size_t i = 0; i < module->function_count && best > 0; i++) {
+    unsigned distance =
+        fc_str_distance(module->functions[i].name, name, best - 1);
+    if (distance >= best) continue;
+    best = distance;
+    nearest = &module->functions[i];
+  }
+  return nearest;
+}

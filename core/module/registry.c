@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The names being served, and adding files and directories to them. One thread
+// (the loop's, before and while it serves); entries never move or go, so what
+// at and find give stays valid until the registry is destroyed.
+#include "farcall/module.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#define NEAR_DISTANCE 2
+
+typedef struct entry_t {
+  fc_entry_t entry;
+  char text[];  // path
+} entry_t;
+
+struct fc_registry_t {
+  fc_allocator_t allocator;
+  entry_t **entries;
+  size_t count;
+  size_t capacity;
+};
+
+// What one fc_registry_add does.
+typedef struct addition_t {
+  fc_registry_t *registry;
+  const fc_backend_t *const *backends;
+  void (*on_entry)(void *context, const fc_entry_t *entry);
+  void *context;
+  fc_status_t status;  // of the first failure
+  fc_error_t *err;
+} addition_t;
+
+fc_status_t fc_registry_create(fc_allocator_t allocator,
+                               fc_registry_t **out_registry, fc_error_t *err) {
+  fc_registry_t *registry = fc_alloc(allocator, sizeof *registry);
+  if (!registry) return fc_fail_memory(err);
+  registry->allocator = allocator;
+  *out_registry = registry;
+  return FC_OK;
+}
+
+void fc_registry_destroy(fc_registry_t *registry) {
+  if (!registry) return;
+  for (size_t i = 0; i < registry->count; i++) {
+    fc_module_release(registry->entries[i]->entry.module);
+    fc_free(registry->allocator, registry->entries[i]);
+  }
+  fc_free(registry->allocator, (void *)registry->entries);
+  fc_free(registry->allocator, registry);
+}
+
+static void note_failure(addition_t *addition, const fc_error_t *err) {
+  if (addition->status != FC_OK) return;
+  addition->status = err->status;
+  if (addition->err) *addition->err = *err;
+}
+
+static bool has_suffix(const fc_backend_t *const *backends, fc_str_t path,
+                       const char **out_kind) {
+  *out_kind = "";
+  for (; *backends; backends++) {
+    if (!fc_str_ends(path, fc_str((*backends)->suffix))) continue;
+    *out_kind = (*backends)->kind;
+    return true;
+  }
+  return false;
+}
+
+// A place in the list, filled but for the module. NULL when out of memory.
+static entry_t *append(fc_registry_t *registry, fc_str_t path) {
+  if (registry->count == registry->capacity) {
+    size_t capacity = registry->capacity ? registry->capacity * 2 : 8;
+    entry_t **moved = fc_realloc(registry->allocator, (void *)registry->entries,
+                                 registry->capacity * sizeof(entry_t *),
+                                 capacity * sizeof(entry_t *));
+    if (!moved) return NULL;
+    registry->entries = moved;
+    registry->capacity = capacity;
+  }
+  entry_t *made = fc_alloc(registry->allocator, sizeof *made + path.size + 1);
+  if (!made) return NULL;
+  memcpy(made->text, path.data, path.size);
+  made->entry.path = fc_str_make(made->text, path.size);
+  registry->entries[registry->count++] = made;
+  return made;
+}
+
+static fc_status_t load(const addition_t *addition, entry_t *made,
+                        fc_error_t *err) {
+  fc_entry_t *entry = &made->entry;
+  FC_TRY(fc_module_name(entry->path, &entry->name, err));
+  for (size_t i = 0; i + 1 < addition->registry->count; i++) {
+    const fc_entry_t *other = &addition->registry->entries[i]->entry;
+    if (!fc_str_equal(other->name, entry->name)) continue;
+    return fc_fail(err, FC_CODE_MODULE_PATH,
+                   "two modules are called '%.*s': '%.*s' and '%.*s'",
+                   FC_STR_ARG(entry->name), FC_STR_ARG(other->path),
+                   FC_STR_ARG(entry->path));
+  }
+  return fc_module_load(addition->backends, entry->path,
+                        addition->registry->allocator, &entry->module, err);
+}
+
+static void add_file(addition_t *addition, fc_str_t path) {
+  entry_t *made = append(addition->registry, path);
+  if (!made) {
+    fc_error_t err;
+    fc_fail_memory(&err);
+    note_failure(addition, &err);
+    return;
+  }
+  fc_entry_t *entry = &made->entry;
+  fc_error_reset(&entry->error);
+  entry->name = entry->path;  // until it has a proper one
+  has_suffix(addition->backends, path, &entry->kind);
+  if (load(addition, made, &entry->error) != FC_OK) {
+    note_failure(addition, &entry->error);
+  }
+  if (addition->on_entry) addition->on_entry(addition->context, entry);
+}
+
+// Paths of a directory's modules, in bytewise order, in an arena.
+typedef struct listing_t {
+  fc_str_t *paths;
+  size_t count;
+  size_t capacity;
+} listing_t;
+
+static bool list_path(listing_t *listing, fc_arena_t *arena, fc_str_t folder,
+                      fc_str_t file) {
+  if (listing->count == listing->capacity) {
+    size_t capacity = listing->capacity ? listing->capacity * 2 : 16;
+    fc_str_t *moved = fc_arena_alloc_array(arena, capacity, sizeof *moved);
+    if (!moved) return false;
+    if (listing->count) {
+      memcpy(moved, listing->paths, listing->count * sizeof *moved);
+    }
+    listing->paths = moved;
+    listing->capacity = capacity;
+  }
+  size_t size = folder.size + 1 + file.size;
+  char *text = fc_arena_alloc(arena, size, 1);
+  if (!text) return false;
+  memcpy(text, folder.data, folder.size);
+  text[folder.size] = '/';
+  memcpy(text + folder.size + 1, file.data, file.size);
+  listing->paths[listing->count++] = fc_str_make(text, size);
+  return true;
+}
+
+static int compare_paths(const void *a, const void *b) {
+  return fc_str_compare(*(const fc_str_t *)a, *(const fc_str_t *)b);
+}
+
+static fc_status_t list_directory(const addition_t *addition, DIR *directory,
+                                  fc_str_t folder, fc_arena_t *arena,
+                                  listing_t *out_listing, fc_error_t *err) {
+  listing_t listing = {0};
+  while (folder.size > 1 && folder.data[folder.size - 1] == '/') folder.size--;
+  for (;;) {
+    errno = 0;
+    const struct dirent *file = readdir(directory);
+    if (!file && errno) {
+      return fc_fail(err, FC_CODE_MODULE_PATH, "cannot read '%.*s': %s",
+                     FC_STR_ARG(folder), strerror(errno));
+    }
+    if (!file) break;
+    const char *kind;
+    fc_str_t name = fc_str(file->d_name);
+    if (name.data[0] == '.' || !has_suffix(addition->backends, name, &kind)) {
+      continue;
+    }
+    if (!list_path(&listing, arena, folder, name)) return fc_fail_memory(err);
+  }
+  if (listing.count == 0) {
+    return fc_fail(err, FC_CODE_MODULE_PATH,
+                   "no *.so and no *.vmfb in directory '%.*s'",
+                   FC_STR_ARG(folder));
+  }
+  qsort(listing.paths, listing.count, sizeof *listing.paths, compare_paths);
+  *out_listing = listing;
+  return FC_OK;
+}
+
+static void add_directory(addition_t *addition, DIR *directory, fc_str_t path) {
+  fc_arena_t arena;
+  listing_t listing = {0};
+  fc_error_t err;
+  fc_arena_init(&arena, addition->registry->allocator, 4096, SIZE_MAX);
+  if (list_directory(addition, directory, path, &arena, &listing, &err) !=
+      FC_OK) {
+    note_failure(addition, &err);
+  }
+  for (size_t i = 0; i < listing.count; i++) {
+    add_file(addition, listing.paths[i]);
+  }
+  fc_arena_deinit(&arena);
+}
+
+fc_status_t fc_registry_add(fc_registry_t *registry,
+                            const fc_backend_t *const *backends, fc_str_t path,
+                            void (*on_entry)(void *context,
+                                             const fc_entry_t *entry),
+                            void *context, fc_error_t *err) {
+  addition_t addition = {.registry = registry,
+                         .backends = backends,
+                         .on_entry = on_entry,
+                         .context = context,
+                         .err = err};
+  char text[4096] = "";
+  if (path.size < sizeof text) memcpy(text, path.data, path.size);
+  DIR *directory = opendir(text);
+  if (directory) {
+    add_directory(&addition, directory, path);
+    closedir(directory);
+  } else {
+    add_file(&addition, path);
+  }
+  return addition.status;
+}
+
+size_t fc_registry_count(const fc_registry_t *registry) {
+  return registry->count;
+}
+
+const fc_entry_t *fc_registry_at(const fc_registry_t *registry, size_t index) {
+  FC_ASSERT(index < registry->count);
+  return &registry->entries[index]->entry;
+}
+
+const fc_entry_t *fc_registry_find(const fc_registry_t *registry,
+                                   fc_str_t name) {
+  for (size_t i = 0; i < registry->count; i++) {
+    const fc_entry_t *entry = &registry->entries[i]->entry;
+    if (fc_str_equal(entry->name, name)) return entry;
+  }
+  return NULL;
+}
+
+const fc_entry_t *fc_registry_nearest(const fc_registry_t *registry,
+                                      fc_str_t name) {
+  const fc_entry_t *nearest = NULL;
+  unsigned best = NEAR_DISTANCE + 1;
+  for (size_t i = 0; i < registry->count && best > 0; i++) {
+    const fc_entry_t *entry = &registry->entries[i]->entry;
+    unsigned distance = fc_str_distance(entry->name, name, best - 1);
+    if (distance >= best) continue;
+    best = distance;
+    nearest = entry;
+  }
+  return nearest;
+}
