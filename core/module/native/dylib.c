@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Loading: the checks before dlopen, dlopen, and redirecting the module's
+// references to malloc and its kin by rewriting the addresses the loader put
+// into its offset table. The snapshot is immutable, so what the file says about
+// those places holds for the loaded image.
+#include "module/native/dylib.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "module/native/fpenv.h"
+#include "module/native/libc.h"
+
+#if defined(__has_feature)
+#define HAS_FEATURE(x) __has_feature(x)
+#else
+#define HAS_FEATURE(x) 0
+#endif
+
+// A module's own functions must win over the process's. The sanitizers cannot
+// work with that: their malloc is found through the process.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) ||   \
+    HAS_FEATURE(address_sanitizer) || HAS_FEATURE(thread_sanitizer) || \
+    HAS_FEATURE(memory_sanitizer)
+#define OPEN_FLAGS (RTLD_NOW | RTLD_LOCAL)
+#else
+#define OPEN_FLAGS (RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND)
+#endif
+
+static fc_status_t check_symbols(const fc_elf_t *elf, bool *out_leavable,
+                                 fc_error_t *err) {
+  *out_leavable = true;
+  for (size_t i = 0; i < elf->symbol_count; i++) {
+    fc_elf_symbol_t symbol;
+    if (!fc_elf_symbol(elf, i, &symbol) || symbol.name.size == 0) continue;
+    if (!symbol.defined) {
+      *out_leavable = *out_leavable && fc_libc_is_harmless(symbol.name);
+    } else if (symbol.function && fc_libc_is_reserved(symbol.name)) {
+      return fc_fail(err, FC_CODE_SYMBOL_CLASH,
+                     "it defines '%.*s', a name of the C library: calls of it "
+                     "may run the library's instead; rename it",
+                     FC_STR_ARG(symbol.name));
+    }
+  }
+  return FC_OK;
+}
+
+// "X: cannot open shared object file", "PATH: undefined symbol: Y": what
+// the loader says, without paths, and what to do about it.
+static fc_status_t fail_to_load(const char *text, fc_error_t *err) {
+  static const char kMissing[] = ": cannot open shared object file";
+  static const char kUndefined[] = "undefined symbol: ";
+  if (!text) text = "unknown reason";
+  const char *missing = strstr(text, kMissing);
+  const char *undefined = strstr(text, kUndefined);
+  if (missing && text[0] != '/') {
+    const bool runtime = !strncmp(text, "libmlir", 7);
+    return fc_fail(err, FC_CODE_MODULE_LOAD,
+                   "it needs %.*s, which the loader does not find%s",
+                   (int)(missing - text), text,
+                   runtime ? "; farcall offers memrefCopy and the bf16 "
+                             "conversions itself, so link without it"
+                           : "");
+  }
+  if (undefined) {
+    const char *name = undefined + sizeof kUndefined - 1;
+    const size_t size = strcspn(name, ", \t\n");
+    const bool math = fc_libc_is_math(fc_str_make(name, size));
+    return fc_fail(err, FC_CODE_MODULE_LOAD, "undefined symbol '%.*s'%s",
+                   (int)size, name, math ? ": link it with -lm" : "");
+  }
+  const char *slash = strrchr(text, '/');
+  return fc_fail(err, FC_CODE_MODULE_LOAD, "the loader refuses it: %s",
+                 slash ? slash + 1 : text);
+}
+
+// The loader knows objects by name before it looks at the file, and the number
+// of a descriptor is used again: slashes are added until the name is new.
+static fc_status_t name_snapshot(const fc_snapshot_t *snapshot, char *out_name,
+                                 size_t capacity, fc_error_t *err) {
+  static const char kFolder[] = "/proc/self/fd";
+  for (size_t size = sizeof kFolder; size + 12 < capacity; size++) {
+    memset(out_name, '/', size);
+    memcpy(out_name, kFolder, sizeof kFolder - 1);
+    snprintf(out_name + size, capacity - size, "%d", snapshot->fd);
+    void *other = dlopen(out_name, RTLD_LAZY | RTLD_NOLOAD);
+    if (!other) return FC_OK;
+    dlclose(other);
+  }
+  return fc_fail(err, FC_CODE_MODULE_LOAD, "too many modules are loaded");
+}
+
+static fc_status_t load(const fc_snapshot_t *snapshot, const fc_elf_t *elf,
+                        fc_str_t path, void **out_handle, fc_error_t *err) {
+  char name[PATH_MAX];
+  FC_TRY(name_snapshot(snapshot, name, sizeof name, err));
+  // Only the real path has a directory that $ORIGIN can mean.
+  const bool by_path = fc_elf_uses_origin(elf);
+  void *twin = by_path ? dlopen(path.data, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+  if (twin) {
+    dlclose(twin);
+    return fc_fail(err, FC_CODE_MODULE_LOAD,
+                   "it is loaded already; as it finds its libraries by "
+                   "$ORIGIN, that can be done once");
+  }
+  const fc_fpenv_t env = fc_fpenv_get();
+  void *handle = dlopen(by_path ? path.data : name, OPEN_FLAGS);
+  fc_fpenv_set(env);
+  if (!handle) return fail_to_load(dlerror(), err);
+  *out_handle = handle;
+  return FC_OK;
+}
+
+static fc_status_t note_segments(fc_dylib_t *dylib, const fc_elf_t *elf,
+                                 fc_error_t *err) {
+  const size_t count = elf->header->e_phnum;
+  dylib->segments =
+      fc_alloc_array(dylib->allocator, count, sizeof *dylib->segments);
+  if (!dylib->segments) return fc_fail_memory(err);
+  for (size_t i = 0; i < count; i++) {
+    const Elf64_Phdr *segment = &elf->segments[i];
+    if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_R)) continue;
+    dylib->segments[dylib->segment_count++] = (fc_span_t){
+        (uint8_t *)(dylib->base + segment->p_vaddr), segment->p_memsz};
+  }
+  return FC_OK;
+}
+
+static const fc_hook_entry_t *find_hook(fc_str_t symbol) {
+  for (size_t i = 0; i < fc_hook_entry_count; i++) {
+    if (fc_str_equal(symbol, fc_str(fc_hook_entries[i].name))) {
+      return &fc_hook_entries[i];
+    }
+  }
+  return NULL;
+}
+
+static void count_slot(void *context, fc_str_t symbol, uint64_t address) {
+  (void)address;
+  size_t *count = context;
+  if (find_hook(symbol)) ++*count;
+}
+
+// The page of the place is opened for the store. Nobody else runs the module's
+// code yet (or any more), and RELRO pages hold nothing else that is written.
+static void store(const fc_slot_t *slot, void *value) {
+  if (!slot->relro) {
+    *slot->place = value;
+    return;
+  }
+  const uintptr_t size = (uintptr_t)sysconf(_SC_PAGESIZE);
+  void *page = (void *)((uintptr_t)slot->place & ~(size - 1));
+  if (mprotect(page, size, PROT_READ | PROT_WRITE) < 0) return;
+  *slot->place = value;
+  mprotect(page, size, PROT_READ);
+}
+
+typedef struct redirect_t {
+  fc_dylib_t *dylib;
+  const fc_elf_t *elf;
+  bool heap_known[sizeof(fc_heap_t) / sizeof(void *)];
+} redirect_t;
+
+static void redirect(void *context, fc_str_t symbol, uint64_t address) {
+  redirect_t *work = context;
+  fc_dylib_t *dylib = work->dylib;
+  const fc_hook_entry_t *hook = find_hook(symbol);
+  if (!hook) return;
+  void **place = (void **)(dylib->base + address);
+  void *original = *place;
+  if (!original) return;  // weak and absent: the module tests for it
+  fc_slot_t *slot = &dylib->slots[dylib->slot_count++];
+  *slot = (fc_slot_t){place, original, fc_elf_is_relro(work->elf, address)};
+  if (hook->heap_member != FC_HEAP_NONE) {
+    memcpy((char *)&dylib->heap + hook->heap_member, &original,
+           sizeof original);
+    work->heap_known[hook->heap_member / sizeof original] = true;
+  }
+  store(slot, hook->replacement);
+}
+
+// A block is freed by the `free` that goes with the malloc it came from. So if
+// any the module imports is not the process's, the others are taken from where
+// the module would find them.
+static void complete_heap(redirect_t *work) {
+  const fc_heap_t own = fc_heap_default();
+  fc_dylib_t *dylib = work->dylib;
+  if (!memcmp(&own, &dylib->heap, sizeof own)) return;
+  for (size_t i = 0; i < fc_hook_entry_count; i++) {
+    const fc_hook_entry_t *hook = &fc_hook_entries[i];
+    if (hook->heap_member == FC_HEAP_NONE ||
+        work->heap_known[hook->heap_member / sizeof(void *)]) {
+      continue;
+    }
+    void *original = dlsym(dylib->handle, hook->name);
+    if (!original) continue;
+    memcpy((char *)&dylib->heap + hook->heap_member, &original,
+           sizeof original);
+  }
+}
+
+static fc_status_t redirect_all(fc_dylib_t *dylib, const fc_elf_t *elf,
+                                fc_error_t *err) {
+  size_t count = 0;
+  fc_elf_each_slot(elf, count_slot, &count);
+  dylib->slots = fc_alloc_array(dylib->allocator, count, sizeof(fc_slot_t));
+  if (!dylib->slots) return fc_fail_memory(err);
+  dylib->heap = fc_heap_default();
+  redirect_t work = {.dylib = dylib, .elf = elf};
+  fc_elf_each_slot(elf, redirect, &work);
+  complete_heap(&work);
+  const fc_heap_t own = fc_heap_default();
+  if (!dylib->leavable && memcmp(&own, &dylib->heap, sizeof own) != 0) {
+    // Threads of its own would allocate with the process's malloc and free
+    // with the module's.
+    return fc_fail(err, FC_CODE_MODULE_LOAD,
+                   "its malloc is not the process's; unload what replaces "
+                   "malloc (LD_PRELOAD)");
+  }
+  return FC_OK;
+}
+
+fc_status_t fc_dylib_open(const fc_snapshot_t *snapshot, const fc_elf_t *elf,
+                          fc_str_t path, fc_allocator_t allocator,
+                          fc_dylib_t *out_dylib, fc_error_t *err) {
+  fc_dylib_t dylib = {.allocator = allocator};
+  FC_TRY(check_symbols(elf, &dylib.leavable, err));
+  FC_TRY(load(snapshot, elf, path, &dylib.handle, err));
+  FC_ASSERT(dylib.handle);
+  struct link_map *map;
+  fc_status_t status = FC_OK;
+  if (dlinfo(dylib.handle, RTLD_DI_LINKMAP, &map) < 0) {
+    status = fail_to_load(dlerror(), err);
+  } else {
+    dylib.base = map->l_addr;
+    status = note_segments(&dylib, elf, err);
+  }
+  if (status == FC_OK) status = redirect_all(&dylib, elf, err);
+  if (status != FC_OK) {
+    fc_dylib_close(&dylib);
+    return status;
+  }
+  *out_dylib = dylib;
+  return FC_OK;
+}
+
+void fc_dylib_close(fc_dylib_t *dylib) {
+  for (size_t i = 0; i < dylib->slot_count; i++) {
+    store(&dylib->slots[i], dylib->slots[i].original);
+  }
+  if (dylib->handle) dlclose(dylib->handle);
+  if (dylib->slots) fc_free(dylib->allocator, dylib->slots);
+  if (dylib->segments) fc_free(dylib->allocator, dylib->segments);
+  *dylib = (fc_dylib_t){0};
+}
+
+void *fc_dylib_find(const fc_dylib_t *dylib, const char *name) {
+  return dlsym(dylib->handle, name);
+}
+
+bool fc_dylib_contains(const fc_dylib_t *dylib, fc_span_t bytes) {
+  for (size_t i = 0; i < dylib->segment_count; i++) {
+    const fc_span_t *segment = &dylib->segments[i];
+    if (bytes.data >= segment->data && bytes.size <= segment->size &&
+        (size_t)(bytes.data - segment->data) <= segment->size - bytes.size) {
+      return true;
+    }
+  }
+  return false;
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A loaded shared object: opened with everything resolved and its own names
+// first, its allocation functions redirected to the hooks, its mapping known.
+// Opened and closed on the thread that loads modules, read from any.
+#ifndef FARCALL_MODULE_NATIVE_DYLIB_H_
+#define FARCALL_MODULE_NATIVE_DYLIB_H_
+
+#include "module/native/elf.h"
+#include "module/native/hook.h"
+#include "module/native/snapshot.h"
+
+typedef struct fc_slot_t {
+  void **place;
+  void *original;
+  bool relro;
+} fc_slot_t;
+
+typedef struct fc_dylib_t {
+  fc_allocator_t allocator;
+  void *handle;
+  uintptr_t base;
+  fc_span_t *segments;  // as mapped
+  size_t segment_count;
+  fc_slot_t *slots;  // redirected
+  size_t slot_count;
+  fc_heap_t heap;
+  bool leavable;  // see fc_hook_t
+} fc_dylib_t;
+
+// Runs the constructors. FC_CODE_SYMBOL_CLASH for an export named like a
+// function compilers take for the C library's, FC_CODE_MODULE_LOAD for what the
+// loader refuses. `path` is the file the snapshot was made of.
+fc_status_t fc_dylib_open(const fc_snapshot_t *snapshot, const fc_elf_t *elf,
+                          fc_str_t path, fc_allocator_t allocator,
+                          fc_dylib_t *out_dylib, fc_error_t *err);
+// Runs the destructors, after putting back what was redirected. Accepts a
+// zeroed one.
+void fc_dylib_close(fc_dylib_t *dylib);
+
+// The address of an exported symbol, NULL if there is none.
+void *fc_dylib_find(const fc_dylib_t *dylib, const char *name);
+// True when the bytes lie inside one mapped segment.
+bool fc_dylib_contains(const fc_dylib_t *dylib, fc_span_t bytes);
+
+#endif  // FARCALL_MODULE_NATIVE_DYLIB_H_

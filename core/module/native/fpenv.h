@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The floating-point control state of the calling thread. Loading a library
+// linked with -ffast-math sets flush-to-zero in the loading thread for good,
+// and compiled code inherits whatever it finds; so it is saved around dlopen
+// and set to the default before each call.
+#ifndef FARCALL_MODULE_NATIVE_FPENV_H_
+#define FARCALL_MODULE_NATIVE_FPENV_H_
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct fc_fpenv_t {
+  uint32_t control;  // MXCSR without its sticky flags; FPCR
+  uint16_t x87;
+} fc_fpenv_t;
+
+#if defined(__x86_64__)
+#define FC_FPENV_DEFAULT ((fc_fpenv_t){0x1f80, 0x037f})
+#define FC_FPENV_FLUSH ((fc_fpenv_t){0x9fc0, 0x037f})  // denormals to zero
+#define FC_MXCSR_FLAGS 0x3fu
+
+static inline fc_fpenv_t fc_fpenv_get(void) {
+  fc_fpenv_t env;
+  env.control = __builtin_ia32_stmxcsr() & ~FC_MXCSR_FLAGS;
+  __asm__ volatile("fnstcw %0" : "=m"(env.x87));
+  return env;
+}
+static inline void fc_fpenv_set(fc_fpenv_t env) {
+  __builtin_ia32_ldmxcsr(env.control);
+  __asm__ volatile("fldcw %0" : : "m"(env.x87));
+}
+#elif defined(__aarch64__)
+#define FC_FPENV_DEFAULT ((fc_fpenv_t){0, 0})
+#define FC_FPENV_FLUSH ((fc_fpenv_t){1u << 24, 0})
+
+static inline fc_fpenv_t fc_fpenv_get(void) {
+  uint64_t fpcr;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
+  return (fc_fpenv_t){(uint32_t)fpcr, 0};
+}
+static inline void fc_fpenv_set(fc_fpenv_t env) {
+  uint64_t fpcr = env.control;
+  __asm__ volatile("msr fpcr, %0" : : "r"(fpcr));
+}
+#endif
+
+static inline bool fc_fpenv_equal(fc_fpenv_t a, fc_fpenv_t b) {
+  return a.control == b.control && a.x87 == b.x87;
+}
+
+#endif  // FARCALL_MODULE_NATIVE_FPENV_H_

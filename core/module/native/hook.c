@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The replacements for a module's allocation functions, puts and abort. They
+// run on the worker's thread inside the module's call; on a thread the module
+// made itself, or in its constructors, they behave as the originals would.
+#include "module/native/hook.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static _Thread_local fc_hook_t *running;
+
+fc_heap_t fc_heap_default(void) {
+  return (fc_heap_t){malloc,        calloc,         realloc,
+                     aligned_alloc, posix_memalign, free};
+}
+
+static _Noreturn void leave(fc_hook_t *hook, fc_hook_outcome_t outcome) {
+  running = NULL;
+  longjmp(hook->exit, outcome);
+}
+
+// Compiled code never tests what malloc returns, so a refusal ends the call
+// where that is possible.
+static void *track(fc_hook_t *hook, void *memory, size_t size) {
+  if (FC_LIKELY(memory && fc_own_add(&hook->own, memory, size))) {
+    hook->allocated++;
+    return memory;
+  }
+  if (memory) hook->heap->free(memory);
+  if (hook->leavable) {
+    hook->size = size;
+    leave(hook, FC_HOOK_OUT_OF_MEMORY);
+  }
+  errno = ENOMEM;
+  return NULL;
+}
+
+static void *hook_malloc(size_t size) {
+  fc_hook_t *hook = running;
+  if (!hook) return malloc(size);
+  return track(hook, hook->heap->malloc(size ? size : 1), size);
+}
+
+static void *hook_calloc(size_t count, size_t size) {
+  fc_hook_t *hook = running;
+  if (!hook) return calloc(count, size);
+  size_t total;
+  if (!fc_size_mul(count, size, &total)) return track(hook, NULL, SIZE_MAX);
+  return track(hook, hook->heap->calloc(1, total ? total : 1), total);
+}
+
+static void *hook_aligned_alloc(size_t alignment, size_t size) {
+  fc_hook_t *hook = running;
+  if (!hook) return aligned_alloc(alignment, size);
+  return track(hook, hook->heap->aligned_alloc(alignment, size), size);
+}
+
+static int hook_posix_memalign(void **out_memory, size_t alignment,
+                               size_t size) {
+  fc_hook_t *hook = running;
+  if (!hook) return posix_memalign(out_memory, alignment, size);
+  void *memory = NULL;
+  int error = hook->heap->posix_memalign(&memory, alignment, size ? size : 1);
+  if (error && error != ENOMEM) return error;
+  memory = track(hook, error ? NULL : memory, size);
+  if (!memory) return ENOMEM;
+  *out_memory = memory;
+  return 0;
+}
+
+// A module that frees an argument, or frees twice, would take the process with
+// it; it is remembered instead and the call fails.
+static bool may_free(fc_hook_t *hook, void *memory) {
+  if (fc_own_remove(&hook->own, memory)) {
+    hook->freed++;
+    return true;
+  }
+  bool foreign = hook->exact;
+  for (size_t i = 0; i < hook->lent_count && !foreign; i++) {
+    foreign = hook->lent[i] == memory;
+  }
+  if (foreign) hook->freed_foreign = true;
+  return !foreign;
+}
+
+static void hook_free(void *memory) {
+  fc_hook_t *hook = running;
+  if (!hook) {
+    free(memory);
+    return;
+  }
+  if (memory && may_free(hook, memory)) hook->heap->free(memory);
+}
+
+static void *hook_realloc(void *memory, size_t size) {
+  fc_hook_t *hook = running;
+  if (!hook) return realloc(memory, size);
+  if (!memory) return hook_malloc(size);
+  fc_own_block_t *block = fc_own_find(&hook->own, memory);
+  if (!block) {
+    if (!may_free(hook, memory)) return track(hook, NULL, size);
+    return hook->heap->realloc(memory, size);  // older than this call
+  }
+  const size_t old_size = block->size;
+  void *moved = hook_malloc(size);
+  if (!moved) return NULL;
+  memcpy(moved, memory, old_size < size ? old_size : size);
+  hook_free(memory);
+  return moved;
+}
+
+static int hook_puts(const char *text) {
+  fc_hook_t *hook = running;
+  if (!hook || !hook->leavable) return puts(text);
+  size_t room = sizeof hook->text - hook->text_size;
+  size_t size = strlen(text);
+  if (size + 1 > room) size = room ? room - 1 : 0;
+  memcpy(hook->text + hook->text_size, text, size);
+  hook->text_size += size;
+  if (hook->text_size < sizeof hook->text) {
+    hook->text[hook->text_size++] = '\n';
+  }
+  return 0;
+}
+
+static _Noreturn void hook_abort(void) {
+  fc_hook_t *hook = running;
+  if (!hook || !hook->leavable) abort();
+  leave(hook, FC_HOOK_ABORTED);
+}
+
+#define HEAP(member) offsetof(fc_heap_t, member)
+const fc_hook_entry_t fc_hook_entries[] = {
+    {"malloc", (void *)(uintptr_t)hook_malloc, HEAP(malloc)},
+    {"free", (void *)(uintptr_t)hook_free, HEAP(free)},
+    {"calloc", (void *)(uintptr_t)hook_calloc, HEAP(calloc)},
+    {"realloc", (void *)(uintptr_t)hook_realloc, HEAP(realloc)},
+    {"aligned_alloc", (void *)(uintptr_t)hook_aligned_alloc,
+     HEAP(aligned_alloc)},
+    {"posix_memalign", (void *)(uintptr_t)hook_posix_memalign,
+     HEAP(posix_memalign)},
+    {"_mlir_memref_to_llvm_alloc", (void *)(uintptr_t)hook_malloc,
+     FC_HEAP_NONE},
+    {"_mlir_memref_to_llvm_aligned_alloc",
+     (void *)(uintptr_t)hook_aligned_alloc, FC_HEAP_NONE},
+    {"_mlir_memref_to_llvm_free", (void *)(uintptr_t)hook_free, FC_HEAP_NONE},
+    {"puts", (void *)(uintptr_t)hook_puts, FC_HEAP_NONE},
+    {"abort", (void *)(uintptr_t)hook_abort, FC_HEAP_NONE},
+};
+const size_t fc_hook_entry_count = FC_ARRAY_COUNT(fc_hook_entries);
+
+fc_hook_outcome_t fc_hook_run(fc_hook_t *hook, void (*function)(void *context),
+                              void *context) {
+  hook->freed_foreign = false;
+  hook->text_size = 0;
+  const int left = _setjmp(hook->exit);
+  if (left) return (fc_hook_outcome_t)left;
+  running = hook;
+  function(context);
+  running = NULL;
+  return FC_HOOK_RETURNED;
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a module's malloc, free, puts and abort do while one of its functions
+// runs. Loading redirects the module's own references to these (dylib.h); the
+// rest of the process never sees them. The running call is found through a
+// thread-local pointer, set only between fc_hook_run's call and return.
+#ifndef FARCALL_MODULE_NATIVE_HOOK_H_
+#define FARCALL_MODULE_NATIVE_HOOK_H_
+
+#include <setjmp.h>
+
+#include "memref/own.h"
+
+// The functions a module would call without us. Its blocks are freed by its
+// own `free`: with RTLD_DEEPBIND that need not be the process's.
+typedef struct fc_heap_t {
+  void *(*malloc)(size_t size);
+  void *(*calloc)(size_t count, size_t size);
+  void *(*realloc)(void *memory, size_t size);
+  void *(*aligned_alloc)(size_t alignment, size_t size);
+  int (*posix_memalign)(void **out_memory, size_t alignment, size_t size);
+  void (*free)(void *memory);
+} fc_heap_t;
+
+// The process's own.
+fc_heap_t fc_heap_default(void);
+
+#define FC_HEAP_NONE SIZE_MAX
+
+// An import that is redirected, and the fc_heap_t member that keeps what it
+// was (FC_HEAP_NONE: nobody asks).
+typedef struct fc_hook_entry_t {
+  const char *name;
+  void *replacement;
+  size_t heap_member;  // offset in fc_heap_t
+} fc_hook_entry_t;
+extern const fc_hook_entry_t fc_hook_entries[];
+extern const size_t fc_hook_entry_count;
+
+typedef enum fc_hook_outcome_t {
+  FC_HOOK_RETURNED,
+  FC_HOOK_ABORTED,        // `text` says why, if the module did
+  FC_HOOK_OUT_OF_MEMORY,  // `size` bytes were refused
+} fc_hook_outcome_t;
+
+// One call of a module, reused by its instance.
+typedef struct fc_hook_t {
+  const fc_heap_t *heap;
+  fc_own_t own;  // allocated by this call and still live
+  // Every frame of the module may be left by longjmp: it imports nothing that
+  // could need cleaning up after.
+  bool leavable;
+  bool exact;  // it frees only what it allocated in the same call
+  // Addresses the module must not free.
+  void *const *lent;
+  size_t lent_count;
+  // Set by the run:
+  bool freed_foreign;  // it tried to free what it does not own
+  size_t size;
+  size_t text_size;
+  char text[1024];  // what it printed with puts, lines joined by '\n'
+  // Of this call; the owner clears them.
+  uint64_t allocated;
+  uint64_t freed;
+  jmp_buf exit;
+} fc_hook_t;
+
+// Runs `function(context)` as a call of the module.
+fc_hook_outcome_t fc_hook_run(fc_hook_t *hook, void (*function)(void *context),
+                              void *context);
+
+#endif  // FARCALL_MODULE_NATIVE_HOOK_H_

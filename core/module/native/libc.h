@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is known about names of the C library: which a compiled module may
+// import without becoming more than a function of its arguments, and which it
+// must not define.
+#ifndef FARCALL_MODULE_NATIVE_LIBC_H_
+#define FARCALL_MODULE_NATIVE_LIBC_H_
+
+#include "farcall/base.h"
+
+// The name of a function of libm.
+bool fc_libc_is_math(fc_str_t name);
+
+// Importing it leaves a call free of locks, threads, files and cleanups, so
+// that it may be left half-way: allocation, memory, mathematics, puts, abort,
+// what shim.c provides, and what every linked object imports.
+bool fc_libc_is_harmless(fc_str_t name);
+
+// Compilers believe to know what a function of this name does, whoever defines
+// it; calls of a module's own may run the library's instead.
+bool fc_libc_is_reserved(fc_str_t name);
+
+#endif  // FARCALL_MODULE_NATIVE_LIBC_H_

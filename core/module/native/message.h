@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a module said before it called abort, in one line for the client.
+#ifndef FARCALL_MODULE_NATIVE_MESSAGE_H_
+#define FARCALL_MODULE_NATIVE_MESSAGE_H_
+
+#include "farcall/base.h"
+
+// FC_CODE_CALL_FAILED: OUT_OF_RANGE when the text speaks of bounds, else
+// FAILED_PRECONDITION. Understands the report of MLIR's runtime verification;
+// directories of paths are left out, of any text.
+fc_status_t fc_native_aborted(fc_str_t function, fc_str_t text,
+                              fc_error_t *err);
+
+#endif  // FARCALL_MODULE_NATIVE_MESSAGE_H_

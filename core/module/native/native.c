@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// fc_backend_native: shared objects with memref-shaped functions. Opening reads
+// the file and its ABI text, loads it and prepares its functions; a call locks
+// a module that has state, runs, and gives fresh memory back at call_end.
+// Opened and closed by the loading thread; instances belong to workers.
+#include "module/native/native.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "abi/sidecar.h"
+#include "base/sha256.h"
+#include "module/native/call.h"
+#include "module/native/dylib.h"
+#include "module/native/snapshot.h"
+
+#define EMBEDDED_SYMBOL FC_STR("__farcall_abi")
+#define SIDECAR_SUFFIX ".farcall.json"
+
+typedef struct module_t {
+  fc_allocator_t allocator;
+  fc_module_info_t info;
+  fc_sidecar_t *sidecar;
+  fc_signature_t **signatures;
+  fc_native_function_t *functions;
+  bool *serial;  // each function's
+  fc_dylib_t dylib;
+  pthread_mutex_t lock;
+  bool lock_made;
+  _Atomic(uint64_t) allocated;
+  _Atomic(uint64_t) freed;
+  _Atomic(uint64_t) leaked;
+} module_t;
+
+typedef struct instance_t {
+  fc_allocator_t allocator;
+  module_t *module;
+  fc_hook_t hook;
+  bool locked;
+} instance_t;
+
+// ---------------------------------------------------------------------------
+// The ABI text
+
+// The path less its last extension, plus the suffix. NUL-terminated.
+static char *sidecar_path(fc_str_t path, fc_allocator_t allocator) {
+  const char *dot = memrchr(path.data, '.', path.size);
+  const size_t size = dot ? (size_t)(dot - path.data) : path.size;
+  char *text = fc_alloc(allocator, size + sizeof SIDECAR_SUFFIX);
+  if (!text) return NULL;
+  memcpy(text, path.data, size);
+  memcpy(text + size, SIDECAR_SUFFIX, sizeof SIDECAR_SUFFIX);
+  return text;
+}
+
+static fc_status_t read_all(int fd, size_t size, char *out, fc_error_t *err) {
+  size_t done = 0;
+  while (done < size) {
+    ssize_t got = read(fd, out + done, size - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) {
+      return fc_fail(err, FC_CODE_ABI_METADATA, "cannot read its sidecar: %s",
+                     got < 0 ? strerror(errno) : "it became shorter");
+    }
+    done += (size_t)got;
+  }
+  return FC_OK;
+}
+
+// An absent file gives NULL. The text is the caller's to free.
+static fc_status_t read_sidecar(const char *path, fc_allocator_t allocator,
+                                fc_str_t *out_text, fc_error_t *err) {
+  *out_text = (fc_str_t){NULL, 0};
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) return FC_OK;
+  struct stat info;
+  if (fd < 0 || fstat(fd, &info) < 0) {
+    fc_status_t status =
+        fc_fail(err, FC_CODE_ABI_METADATA, "cannot read its sidecar: %s",
+                strerror(errno));
+    if (fd >= 0) close(fd);
+    return status;
+  }
+  const size_t size = info.st_size > 0 ? (size_t)info.st_size : 0;
+  char *text = NULL;
+  fc_status_t status = FC_OK;
+  if (!S_ISREG(info.st_mode) || size > FC_SIDECAR_SIZE_MAX) {
+    status = fc_fail(err, FC_CODE_ABI_METADATA,
+                     "its sidecar is not a file of at most %u bytes",
+                     FC_SIDECAR_SIZE_MAX);
+  } else if (!(text = fc_alloc(allocator, size + 1))) {
+    status = fc_fail_memory(err);
+  } else {
+    status = read_all(fd, size, text, err);
+  }
+  close(fd);
+  if (status != FC_OK) {
+    fc_free(allocator, text);
+    return status;
+  }
+  *out_text = fc_str_make(text, size);
+  return FC_OK;
+}
+
+static fc_status_t check_hash(const module_t *module,
+                              const fc_module_source_t *source,
+                              const fc_snapshot_t *snapshot, fc_error_t *err) {
+  fc_str_t wanted = module->sidecar->so_sha256;
+  if (wanted.size == 0 || source->trust_sidecar_hash) return FC_OK;
+  char actual[65];
+  fc_sha256_hex(snapshot->bytes.data, snapshot->bytes.size, actual);
+  if (fc_str_equal(wanted, fc_str(actual))) return FC_OK;
+  return fc_fail(err, FC_CODE_ABI_METADATA,
+                 "its sidecar describes another build: so_sha256 is %.12s…, "
+                 "the file's %.12s…; compile again, or remove the sidecar",
+                 wanted.data, actual);
+}
+
+// The sidecar wins over what is embedded.
+static fc_status_t read_abi(module_t *module, const fc_module_source_t *source,
+                            const fc_snapshot_t *snapshot, const fc_elf_t *elf,
+                            fc_error_t *err) {
+  char *path = sidecar_path(source->path, module->allocator);
+  if (!path) return fc_fail_memory(err);
+  fc_str_t text;
+  fc_status_t status = read_sidecar(path, module->allocator, &text, err);
+  fc_free(module->allocator, path);
+  if (status != FC_OK) return status;
+
+  fc_str_t embedded;
+  if (text.data) {
+    status = fc_sidecar_parse(text, FC_SOURCE_SIDECAR, NULL, NULL,
+                              module->allocator, &module->sidecar, err);
+    fc_free(module->allocator, (void *)(uintptr_t)text.data);
+    if (status != FC_OK) return status;
+    return check_hash(module, source, snapshot, err);
+  }
+  if (fc_elf_text(elf, EMBEDDED_SYMBOL, &embedded)) {
+    return fc_sidecar_parse(embedded, FC_SOURCE_EMBEDDED, NULL, NULL,
+                            module->allocator, &module->sidecar, err);
+  }
+  return fc_fail(err, FC_CODE_ABI_METADATA,
+                 "nothing says what its functions take: no %.*s" SIDECAR_SUFFIX
+                 " beside it and no __farcall_abi inside. `farcall compile` "
+                 "writes both; docs/abi.md says how to write one by hand",
+                 FC_STR_ARG(source->name));
+}
+
+// ---------------------------------------------------------------------------
+// Opening
+
+static bool is_exported(const fc_elf_t *elf, fc_str_t name) {
+  for (size_t i = 0; i < elf->symbol_count; i++) {
+    fc_elf_symbol_t symbol;
+    if (fc_elf_symbol(elf, i, &symbol) && symbol.defined &&
+        fc_str_equal(symbol.name, name)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// A description that names what is not there is of another module: believing
+// the rest of it would be reading memory by guesswork.
+static fc_status_t check_functions(const module_t *module, const fc_elf_t *elf,
+                                   fc_error_t *err) {
+  const fc_sidecar_t *sidecar = module->sidecar;
+  for (size_t i = 0; i < sidecar->function_count; i++) {
+    const fc_sidecar_function_t *function = &sidecar->functions[i];
+    if (!function->signature->callable || is_exported(elf, function->symbol)) {
+      continue;
+    }
+    return fc_fail(err, FC_CODE_ABI_METADATA,
+                   "its description names symbol '%.*s' for '%.*s', which it "
+                   "does not export",
+                   FC_STR_ARG(function->symbol), FC_STR_ARG(function->name));
+  }
+  return FC_OK;
+}
+
+static bool borrows(const fc_sidecar_function_t *function) {
+  for (uint32_t i = 0; i < function->signature->result_count; i++) {
+    if (function->ownership[i] == FC_OWNERSHIP_BORROWED) return true;
+  }
+  return false;
+}
+
+static fc_status_t prepare(module_t *module, size_t index, bool has_state,
+                           fc_error_t *err) {
+  fc_sidecar_function_t *declared = &module->sidecar->functions[index];
+  fc_native_function_t *function = &module->functions[index];
+  module->serial[index] = declared->threads == FC_THREADS_SERIAL ||
+                          (declared->threads == FC_THREADS_AUTO && has_state);
+  module->info.serial = module->info.serial || module->serial[index];
+  if (!declared->signature->callable) return FC_OK;
+  function->signature = declared->signature;
+  function->cc = declared->cc;
+  function->ownership = declared->ownership;
+  function->fpenv = module->sidecar->ftz ? FC_FPENV_FLUSH : FC_FPENV_DEFAULT;
+  function->exact =
+      module->sidecar->pure && module->dylib.leavable && !borrows(declared);
+  function->entry = (void (*)(void))(uintptr_t)fc_dylib_find(
+      &module->dylib, declared->symbol.data);
+  if (!function->entry) {
+    return fc_fail(err, FC_CODE_MODULE_LOAD, "symbol '%.*s' has no address",
+                   FC_STR_ARG(declared->symbol));
+  }
+  return fc_native_prepare(function, module->allocator, err);
+}
+
+static fc_status_t prepare_all(module_t *module, const fc_elf_t *elf,
+                               fc_error_t *err) {
+  const size_t count = module->sidecar->function_count;
+  module->signatures =
+      fc_alloc_array(module->allocator, count, sizeof *module->signatures);
+  module->functions =
+      fc_alloc_array(module->allocator, count, sizeof *module->functions);
+  module->serial =
+      fc_alloc_array(module->allocator, count, sizeof *module->serial);
+  if (!module->signatures || !module->functions || !module->serial) {
+    return fc_fail_memory(err);
+  }
+  module->info.count = count;
+  const bool has_state = fc_elf_state_size(elf) > 0;
+  for (size_t i = 0; i < count; i++) {
+    module->signatures[i] = module->sidecar->functions[i].signature;
+    FC_TRY(prepare(module, i, has_state, err));
+  }
+  module->info.signatures = module->signatures;
+  module->info.runs_native = true;
+  module->info.warning = FC_STR("");
+  return FC_OK;
+}
+
+static void native_close(void *opened) {
+  module_t *module = opened;
+  if (!module) return;
+  for (size_t i = 0; module->functions && i < module->info.count; i++) {
+    fc_native_unprepare(&module->functions[i], module->allocator);
+  }
+  fc_dylib_close(&module->dylib);
+  fc_free(module->allocator, module->functions);
+  fc_free(module->allocator, (void *)module->signatures);
+  fc_free(module->allocator, module->serial);
+  fc_sidecar_destroy(module->sidecar);
+  if (module->lock_made) pthread_mutex_destroy(&module->lock);
+  fc_free(module->allocator, module);
+}
+
+static fc_status_t open_snapshot(module_t *module,
+                                 const fc_module_source_t *source,
+                                 const fc_snapshot_t *snapshot,
+                                 fc_error_t *err) {
+  fc_elf_t elf;
+  FC_TRY(fc_elf_parse(snapshot->bytes, &elf, err));
+  FC_TRY(read_abi(module, source, snapshot, &elf, err));
+  FC_TRY(check_functions(module, &elf, err));
+  FC_TRY(fc_dylib_open(snapshot, &elf, source->path, module->allocator,
+                       &module->dylib, err));
+  return prepare_all(module, &elf, err);
+}
+
+static fc_status_t native_open(const fc_module_source_t *source,
+                               fc_allocator_t allocator, void **out_module,
+                               fc_error_t *err) {
+  fc_snapshot_t snapshot;
+  FC_TRY(fc_snapshot_open(source->path, &snapshot, err));
+  fc_status_t status;
+  module_t *module = fc_alloc(allocator, sizeof *module);
+  if (!module) {
+    status = fc_fail_memory(err);
+  } else {
+    module->allocator = allocator;
+    module->lock_made = pthread_mutex_init(&module->lock, NULL) == 0;
+    status = open_snapshot(module, source, &snapshot, err);
+  }
+  fc_snapshot_close(&snapshot);
+  if (status != FC_OK) {
+    native_close(module);
+    return status;
+  }
+  *out_module = module;
+  return FC_OK;
+}
+
+static const fc_module_info_t *native_describe(const void *opened) {
+  const module_t *module = opened;
+  return &module->info;
+}
+
+// ---------------------------------------------------------------------------
+// Calling
+
+static fc_status_t native_instance_create(void *opened,
+                                          fc_allocator_t allocator,
+                                          void **out_instance,
+                                          fc_error_t *err) {
+  instance_t *instance = fc_alloc(allocator, sizeof *instance);
+  if (!instance) return fc_fail_memory(err);
+  instance->allocator = allocator;
+  instance->module = opened;
+  fc_own_init(&instance->hook.own, allocator);
+  *out_instance = instance;
+  return FC_OK;
+}
+
+static void native_instance_destroy(void *created) {
+  instance_t *instance = created;
+  if (!instance) return;
+  fc_own_deinit(&instance->hook.own);
+  fc_free(instance->allocator, instance);
+}
+
+// From here to call_end: results may be views of the module's own data.
+static fc_status_t native_call(void *created, size_t index, fc_call_t *call,
+                               fc_error_t *err) {
+  instance_t *instance = created;
+  module_t *module = instance->module;
+  FC_ASSERT(index < module->info.count);
+  const fc_native_function_t *function = &module->functions[index];
+  if (!function->signature) {
+    const fc_signature_t *signature = module->signatures[index];
+    fc_str_t reason = fc_signature_text(signature, signature->reason);
+    return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE, "%.*s", FC_STR_ARG(reason));
+  }
+  if (module->serial[index]) {
+    pthread_mutex_lock(&module->lock);
+    instance->locked = true;
+  }
+  return fc_native_run(function, &module->dylib, &instance->hook, call, err);
+}
+
+typedef struct sweep_t {
+  const module_t *module;
+  bool exact;
+  uint64_t freed;
+  uint64_t leaked;
+} sweep_t;
+
+// Results are encoded: their memory goes back, once each. What else is left is
+// a leak; a pure function can have no more use for it.
+static void sweep(void *context, const fc_own_block_t *block) {
+  sweep_t *work = context;
+  if (!block->returned) work->leaked++;
+  if (!block->returned && !work->exact) return;
+  work->module->dylib.heap.free(block->data);
+  work->freed++;
+}
+
+static void native_call_end(void *created, size_t index, fc_call_t *call) {
+  (void)call;
+  instance_t *instance = created;
+  module_t *module = instance->module;
+  fc_hook_t *hook = &instance->hook;
+  sweep_t work = {module, module->functions[index].exact, hook->freed, 0};
+  fc_own_clear(&hook->own, sweep, &work);
+  if (hook->allocated || work.freed) {
+    atomic_fetch_add_explicit(&module->allocated, hook->allocated,
+                              memory_order_relaxed);
+    atomic_fetch_add_explicit(&module->freed, work.freed, memory_order_relaxed);
+    atomic_fetch_add_explicit(&module->leaked, work.leaked,
+                              memory_order_relaxed);
+  }
+  hook->allocated = hook->freed = 0;
+  if (!instance->locked) return;
+  instance->locked = false;
+  pthread_mutex_unlock(&module->lock);
+}
+
+fc_native_counts_t fc_native_get_counts(const void *opened) {
+  const module_t *module = opened;
+  return (fc_native_counts_t){
+      atomic_load_explicit(&module->allocated, memory_order_relaxed),
+      atomic_load_explicit(&module->freed, memory_order_relaxed),
+      atomic_load_explicit(&module->leaked, memory_order_relaxed)};
+}
+
+const fc_backend_t fc_backend_native = {
+    .kind = "native",
+    .suffix = ".so",
+    .open = native_open,
+    .describe = native_describe,
+    .instance_create = native_instance_create,
+    .call = native_call,
+    .call_end = native_call_end,
+    .instance_destroy = native_instance_destroy,
+    .close = native_close,
+};

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The few runtime functions compiled modules import that no system library
+// has. farcalld and farcall export them, so modules need none of MLIR's own
+// runtime libraries. Called by module code on the worker's thread. The
+// allocation functions are only the defaults: loading a module replaces them
+// with tracked ones (hook.c).
+#include "module/native/shim.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "memref/descriptor.h"
+
+// Copies `source` to `dest`, element by element; MLIR emits it for copies that
+// are not contiguous. Shapes are equal, the lowering guarantees it.
+__attribute__((visibility("default"))) void memrefCopy(
+    int64_t element_size, fc_memref_unranked_t *source,
+    fc_memref_unranked_t *dest) {
+  const int64_t rank = source->rank;
+  if (rank < 0 || rank > FC_RANK_MAX) abort();
+  const fc_memref_t *from = source->descriptor;
+  const fc_memref_t *to = dest->descriptor;
+  const int64_t *sizes = from->words;
+  for (int64_t i = 0; i < rank; i++) {
+    if (sizes[i] <= 0) return;
+  }
+  const char *read = (const char *)from->aligned + from->offset * element_size;
+  char *write = (char *)to->aligned + to->offset * element_size;
+  int64_t index[FC_RANK_MAX] = {0};
+  for (;;) {
+    memcpy(write, read, (size_t)element_size);
+    int64_t i = rank;
+    while (i-- > 0) {
+      const int64_t from_stride = from->words[rank + i] * element_size;
+      const int64_t to_stride = to->words[rank + i] * element_size;
+      read += from_stride;
+      write += to_stride;
+      if (++index[i] < sizes[i]) break;
+      read -= from_stride * sizes[i];
+      write -= to_stride * sizes[i];
+      index[i] = 0;
+    }
+    if (i < 0) return;
+  }
+}
+
+// bf16 travels in the low half of a float register, both ways.
+static float bfloat_in_register(uint16_t bits) {
+  const uint32_t wide = bits;
+  float value;
+  memcpy(&value, &wide, sizeof value);
+  return value;
+}
+
+__attribute__((visibility("default"))) float __truncsfbf2(float value) {
+  return bfloat_in_register(fc_bfloat_from_float(value));
+}
+
+__attribute__((visibility("default"))) float __truncdfbf2(double value) {
+  return bfloat_in_register(fc_bfloat_from_double(value));
+}
+
+// --finalize-memref-to-llvm=use-generic-functions=1
+__attribute__((visibility("default"))) void *_mlir_memref_to_llvm_alloc(
+    size_t size) {
+  return malloc(size);
+}
+
+__attribute__((visibility("default"))) void *_mlir_memref_to_llvm_aligned_alloc(
+    size_t alignment, size_t size) {
+  return aligned_alloc(alignment, size);
+}
+
+__attribute__((visibility("default"))) void _mlir_memref_to_llvm_free(
+    void *memory) {
+  free(memory);
+}
+
+bool fc_shim_provides(fc_str_t name) {
+  static const struct {
+    const char *name;
+    void (*function)(void);
+  } kProvided[] = {
+#define PROVIDED(symbol) {#symbol, (void (*)(void))(symbol)}
+      PROVIDED(memrefCopy),
+      PROVIDED(__truncsfbf2),
+      PROVIDED(__truncdfbf2),
+      PROVIDED(_mlir_memref_to_llvm_alloc),
+      PROVIDED(_mlir_memref_to_llvm_aligned_alloc),
+      PROVIDED(_mlir_memref_to_llvm_free),
+#undef PROVIDED
+  };
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kProvided); i++) {
+    if (fc_str_equal(name, fc_str(kProvided[i].name))) {
+      return kProvided[i].function != NULL;
+    }
+  }
+  return false;
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runtime functions for compiled modules (shim.c). The names are MLIR's and
+// the compiler's. cmake/exports.list exports them from executables.
+#ifndef FARCALL_MODULE_NATIVE_SHIM_H_
+#define FARCALL_MODULE_NATIVE_SHIM_H_
+
+#include "memref/descriptor.h"
+
+// True for the names below. Whoever loads modules calls it, so a linker that
+// takes libfarcall from an archive takes them too.
+bool fc_shim_provides(fc_str_t name);
+
+void memrefCopy(int64_t element_size, fc_memref_unranked_t *source,
+                fc_memref_unranked_t *dest);
+float __truncsfbf2(float value);
+float __truncdfbf2(double value);
+void *_mlir_memref_to_llvm_alloc(size_t size);
+void *_mlir_memref_to_llvm_aligned_alloc(size_t alignment, size_t size);
+void _mlir_memref_to_llvm_free(void *memory);
+
+#endif  // FARCALL_MODULE_NATIVE_SHIM_H_

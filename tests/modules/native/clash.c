@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Defines a function the compiler believes to know.
+#include "memref.h"
+
+EXPORT int32_t abs(int32_t a);
+EXPORT int32_t abs(int32_t a) { return a + 500; }
+EXPORT int32_t _mlir_ciface_abs(int32_t a) { return abs(a); }

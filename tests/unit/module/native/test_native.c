@@ -1,0 +1,521 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The native backend on modules compiled from C (tests/modules/native): types,
+// conventions, ownership, hostile results, ends of calls, refusals to load.
+#include "module/native/caller.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "module/native/fpenv.h"
+#include "module/native/native.h"
+
+typedef struct row_t {
+  const char *name;  // of the function
+  const char *arguments;
+  const char *expected;
+} row_t;
+
+static void run_rows(const char *module, const row_t *rows, size_t count) {
+  caller_t caller;
+  caller_open(&caller, module);
+  for (size_t i = 0; i < count; i++) {
+    fc_test_row(rows[i].name);
+    assert_string_equal(caller_run(&caller, rows[i].name, rows[i].arguments),
+                        rows[i].expected);
+  }
+  fc_test_row(NULL);
+  fc_native_counts_t counts = fc_native_get_counts(caller.module);
+  assert_int_equal(counts.allocated, counts.freed);
+  caller_close(&caller);
+}
+#define RUN_ROWS(module, rows) run_rows(module, rows, FC_ARRAY_COUNT(rows))
+
+static void scalars_of_every_type(void **state) {
+  (void)state;
+  static const row_t rows[] = {
+      {"s_i1", "0", "1"},
+      {"s_i1", "1", "0"},
+      {"s_i4", "3", "3"},
+      {"s_i4", "-3", "-3"},
+      {"s_i8", "-50", "-100"},
+      {"s_i8", "100", "-56"},
+      {"s_ui8", "200", "200"},
+      {"s_i16", "-15000", "-30000"},
+      {"s_i32", "-7", "-14"},
+      {"s_i64", "1099511627776", "2199023255552"},
+      {"s_index", "21", "42"},
+      {"s_f8", "60", "60"},
+      {"s_f16", "1.5", "3"},
+      {"s_bf16", "-1.5", "-3"},
+      {"s_f32", "1.25", "2.5"},
+      {"s_f64", "0.1", "0.2"},
+      {"s_c64", "1,2", "2,4"},
+      {"s_c128", "1,-2", "2,-4"},
+      {"s_void", "", ""},
+      {"s_mixed", "-3; .5; 1; .25; 10", "8.75"},
+      {"s_many", "1;2;3;4;5;6;7;8;9;10;11;12;13;14;1;16;17;18;19", "2260"},
+      {"m_i32_i64", "1; 2", "1; 2"},
+      {"m_i8_f64_i1", "-3; .5; 1", "-3; 0.5; 1"},
+      {"m_f32x3", "2.5", "2.5; 2.5; 2.5"},
+      {"m_scalar_memref", "-3; 3: 1 2 3; 1.5", "-3; 3: 1 2 3; 1.5"},
+      {"m_complex_i8", "5; 1,2", "5; 1,2; -5"},
+  };
+  RUN_ROWS("scalars", rows);
+}
+
+static void every_kind_of_ownership(void **state) {
+  (void)state;
+  static const row_t rows[] = {
+      {"alias_arg", "3: 1 2 3", "3: 1 2 3"},
+      {"alias_ro", "", "4: 1 2 3 4"},
+      {"fresh", "3", "3: 5 5 5"},
+      {"fresh_aligned", "3", "3: 6 6 6"},
+      {"two_same", "2", "2: 7 7; 2: 7 7"},
+      {"two_halves", "", "4: 0 1 2 3; 4: 4 5 6 7"},
+      {"view_arg",
+       "8x8: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 "
+       "25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 "
+       "48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63",
+       "2x4: 25 27 29 31 41 43 45 47"},
+      {"transposed", "2x3: 1 2 3 4 5 6", "3x2: 1 4 2 5 3 6"},
+      {"empty", "", "0x3:"},
+      {"empty_null", "", "0x3:"},
+      {"unranked_fresh", "2", "2: 8 8"},
+      {"unranked_alias", "2x2: 1 2 3 4", "2x2: 1 2 3 4"},
+      {"unranked_same", "2x2: 1 2 3 4", "2x2: 1 2 3 4"},
+      {"unranked_same", ": 9", ": 9"},
+      {"unranked_twice", "2: 1 2", "2: 1 2; 2: 1 2"},
+      {"maybe_alias", "2: 1 2; 1", "2: 1 2"},
+      {"maybe_alias", "2: 1 2; 0", "2: 9 9"},
+      {"reversed", "3: 1 2 3", "3: 3 2 1"},
+      {"broadcast", "3", "3: 3.5 3.5 3.5"},
+      {"scale_inplace", "2: 1 2; 10", "2: 10 20"},
+      {"temporaries", "100", "4950"},
+      {"leak", "100", "100"},
+      {"grown", "5", "5: 0 1 2 3 4"},
+      {"other_heaps", "", "4: 0 0 0 0; 4: 0 1 2 3; 4: 0 1 2 3"},
+      {"rank0", ": 7", ": 7"},
+      {"alias_arg", "0:", "0:"},
+      {"trace", "2x3: 1 2 3 4 5 6", "6"},
+      {"trace", "0x3:", "0"},
+      {"column_major", "2x3: 1 2 3 4 5 6", "6"},
+      {"backwards", "5: 1 2 3 4 5", "5"},
+      {"axpy", "2; 2: 1 2; 2: 10 20", "2: 12 24"},
+      {"fill", "2.5; 2x2: 0 0 0 0", "4; 2x2: 2.5 2.5 2.5 2.5"},
+  };
+  RUN_ROWS("owner", rows);
+}
+
+static void a_leak_is_counted_and_reclaimed(void **state) {
+  (void)state;
+  caller_t caller;
+  caller_open(&caller, "owner");
+  caller_run(&caller, "leak", "100");
+  fc_native_counts_t counts = fc_native_get_counts(caller.module);
+  assert_int_equal(counts.allocated, 100);
+  assert_int_equal(counts.leaked, 100);
+  assert_int_equal(counts.freed, 100);
+  caller_close(&caller);
+}
+
+static void hostile_results_are_refused_unread(void **state) {
+  (void)state;
+  static const row_t rows[] = {
+      {"negative_size", "", "bad_result: result 0: dim 0 is negative: -4"},
+      {"null_aligned", "",
+       "bad_result: result 0: a null address for 4 elements"},
+      {"unwritten", "", "0:"},
+      {"unwritten_static", "",
+       "bad_result: result 0: dim 0 is 0, its type says 4"},
+      {"wrong_dim", "", "bad_result: result 0: dim 0 is 5, its type says 4"},
+      {"wrong_stride", "",
+       "bad_result: result 0: stride 0 is 1, its type says 2"},
+      {"wrong_offset", "",
+       "bad_result: result 0: its offset is 1, its type says 2"},
+      {"beyond_end", "",
+       "bad_result: result 0 spans 20 bytes, not all inside its memory"},
+      {"before_start", "",
+       "bad_result: result 0 spans 16 bytes, not all inside its memory"},
+      {"strides_beyond", "",
+       "bad_result: result 0 spans 28 bytes, not all inside its memory"},
+      {"huge_size", "", "bad_result: result 0: its size overflows 64 bits"},
+      {"huge_stride", "", "bad_result: result 0: its size overflows 64 bits"},
+      {"huge_offset", "",
+       "bad_result: result 0: its elements lie outside the address space"},
+      {"low_address", "",
+       "bad_result: result 0 rests on memory that is neither fresh, an "
+       "argument's nor the module's"},
+      {"kernel_address", "",
+       "bad_result: result 0: its elements lie outside the address space"},
+      {"beyond_argument", "3: 1 2 3",
+       "bad_result: result 0 spans 16 bytes, not all inside its memory"},
+      {"dangling", "",
+       "bad_result: result 0 rests on memory that is neither fresh, an "
+       "argument's nor the module's"},
+      {"unranked_33", "", "bad_result: result 0: rank 33 is not in [0,32]"},
+      {"unranked_negative", "",
+       "bad_result: result 0: rank -1 is not in [0,32]"},
+      {"unranked_null", "",
+       "bad_result: result 0: no descriptor behind its rank"},
+      {"unranked_small", "",
+       "bad_result: result 0 spans 88 bytes, not all inside its memory"},
+      {"unranked_odd", "",
+       "bad_result: result 0: no descriptor behind its rank"},
+      {"free_argument", "3: 1 2 3",
+       "bad_result: 'free_argument' tried to free memory that is not its own"},
+      {"free_twice", "",
+       "bad_result: 'free_twice' tried to free memory that is not its own"},
+      {"chatter", "1000", "1"},
+      {"greedy", "100", "1"},
+  };
+  RUN_ROWS("hostile", rows);
+}
+
+static void a_check_that_fails_ends_the_call_only(void **state) {
+  (void)state;
+  static const row_t rows[] = {
+      {"assert_fail", "1", "1"},
+      {"assert_fail", "0", "call_failed: 'assert_fail': bad input: \"x\" is 7"},
+      {"verify_fail", "0",
+       "call_failed: 'verify_fail': out-of-bounds access at model.mlir:3:95: "
+       "%0 = memref.load %arg0[%arg1] : memref<?xf32>"},
+      {"verify_fail", "1",
+       "call_failed: 'verify_fail': dimension #0 of input/output operand #1 "
+       "is incompatible with inferred dimension size at 0.mlir:20:5: "
+       "linalg.matmul ins(%arg0, %arg1 : memref<?x?xf32>, memref<?x?xf32>) "
+       "outs(%alloc : memref<?x?xf32>)"},
+      {"verify_fail", "2", "call_failed: 'verify_fail': it called abort"},
+      {"verify_fail", "3",
+       "call_failed: 'verify_fail': caf\xc3\xa9 \\xff in x.mlir"},
+      {"greedy", "4611686018427387904",
+       "call_failed: 'greedy' could not allocate 4611686018427387904 bytes"},
+      {"realloc_argument", "3: 1 2 3",
+       "call_failed: 'realloc_argument' could not allocate 1048576 bytes"},
+      {"assert_fail", "1", "1"},
+  };
+  RUN_ROWS("hostile", rows);
+
+  caller_t caller;
+  caller_open(&caller, "hostile");
+  static const struct {
+    const char *function;
+    const char *arguments;
+    fc_status_t status;
+  } statuses[] = {{"verify_fail", "0", FC_OUT_OF_RANGE},
+                  {"verify_fail", "1", FC_FAILED_PRECONDITION},
+                  {"assert_fail", "0", FC_FAILED_PRECONDITION},
+                  {"greedy", "4611686018427387904", FC_RESOURCE_EXHAUSTED}};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(statuses); i++) {
+    caller_run(&caller, statuses[i].function, statuses[i].arguments);
+    assert_int_equal(caller.err.status, statuses[i].status);
+  }
+  caller_close(&caller);
+}
+
+static void other_calling_conventions(void **state) {
+  (void)state;
+  static const row_t rows[] = {
+      {"scale", "3: 1 2 3; 2", "12"},
+      {"conj", "1,2", "1,-2"},
+      {"swap", "2: 1 2; 1: 3", "1: 3; 2: 1 2"},
+      {"sum2", "2x3: 1 2 3 4 5 6", "21"},
+      {"rank_of", "1x1x1: 1", "3"},
+      {"bp_add", "4: 1 2 3 4; 4: 10 20 30 40; 4: 0 0 0 0", "4: 11 22 33 44"},
+  };
+  RUN_ROWS("conventions", rows);
+
+  caller_t caller;
+  caller_open(&caller, "conventions");
+  size_t index = caller_find(&caller, "expanded_memref");
+  assert_false(caller.info->signatures[index]->callable);
+  assert_non_null(strstr(caller_run(&caller, "expanded_memref", "1: 1"),
+                         "unsupported_type: "));
+  caller_close(&caller);
+}
+
+static void the_runtime_shim_serves_modules(void **state) {
+  (void)state;
+  static const row_t rows[] = {
+      {"transpose", "2x3: 1 2 3 4 5 6", "3x2: 1 4 2 5 3 6"},
+      {"transpose", "0x3:", "3x0:"},
+      {"bf16_from_f32", "1.5", "1.5"},
+      {"bf16_from_f32", "1.005", "1.0078125"},
+      {"bf16_from_f64", "-2.5", "-2.5"},
+      {"generic", "3", "3: 1 1 1"},
+  };
+  RUN_ROWS("shim", rows);
+}
+
+static void embedded_metadata_is_found(void **state) {
+  (void)state;
+  static const row_t rows[] = {{"twice", "21", "42"}};
+  RUN_ROWS("embedded", rows);
+}
+
+static void floating_point_control_is_not_inherited(void **state) {
+  (void)state;
+  const fc_fpenv_t before = fc_fpenv_get();
+  caller_t caller;
+  caller_open(&caller, "fastmath");
+  assert_true(fc_fpenv_equal(fc_fpenv_get(), before));
+  for (int i = 0; i < 2; i++) {
+    assert_string_equal(caller_run(&caller, "mul", "1e-20; 1e-20"),
+                        "9.9999461e-41");  // a denormal
+    assert_true(fc_fpenv_equal(fc_fpenv_get(), before));
+  }
+  fc_fpenv_set(FC_FPENV_FLUSH);
+  assert_int_equal(caller_call(&caller, "mul", "1e-20; 1e-20"), FC_OK);
+  const fc_fpenv_t after = fc_fpenv_get();
+  fc_fpenv_set(before);
+  caller_end(&caller);
+  assert_true(fc_fpenv_equal(after, FC_FPENV_FLUSH));
+  assert_int_equal(caller.results[0].scalar.u32, 71362);
+  caller_close(&caller);
+}
+
+static void an_impure_module_keeps_its_memory(void **state) {
+  (void)state;
+  caller_t caller;
+  caller_open(&caller, "impure");
+  assert_string_equal(caller_run(&caller, "keep", "1"), "2: 1 0");
+  assert_string_equal(caller_run(&caller, "keep", "2"), "2: 2 0");
+  assert_string_equal(caller_run(&caller, "fresh", "2"), "2: 5 5");
+  fc_native_counts_t counts = fc_native_get_counts(caller.module);
+  assert_int_equal(counts.allocated, 2);
+  assert_int_equal(counts.freed, 1);
+  assert_int_equal(counts.leaked, 1);
+  assert_string_equal(caller_run(&caller, "drop", ""), "1");
+  assert_non_null(strstr(caller_run(&caller, "on_stack", ""), "bad_result"));
+  caller_close(&caller);
+}
+
+static void *count_to_500(void *context) {
+  static char no_instance[] = "no instance", failed[] = "a call failed";
+  caller_t *shared = context;
+  caller_t caller = {.module = shared->module, .info = shared->info};
+  fc_error_t err;
+  if (fc_backend_native.instance_create(caller.module, fc_allocator_system(),
+                                        &caller.instance, &err)) {
+    return no_instance;
+  }
+  fc_arena_init(&caller.arena, fc_allocator_system(), 4096, 1 << 20);
+  char *problem = NULL;
+  for (int i = 0; i < 500 && !problem; i++) {
+    if (caller_call(&caller, "counter", "")) problem = failed;
+    caller_end(&caller);
+  }
+  fc_backend_native.instance_destroy(caller.instance);
+  fc_arena_deinit(&caller.arena);
+  return problem;
+}
+
+static void a_module_with_state_is_called_one_at_a_time(void **state) {
+  (void)state;
+  caller_t caller;
+  caller_open(&caller, "state");
+  assert_true(caller.info->serial);
+  pthread_t threads[4];
+  for (size_t i = 0; i < FC_ARRAY_COUNT(threads); i++) {
+    assert_int_equal(pthread_create(&threads[i], NULL, count_to_500, &caller),
+                     0);
+  }
+  for (size_t i = 0; i < FC_ARRAY_COUNT(threads); i++) {
+    void *problem = NULL;
+    pthread_join(threads[i], &problem);
+    assert_null(problem);
+  }
+  assert_string_equal(caller_run(&caller, "counter", ""), "4: 2001 0 0 0");
+  caller_close(&caller);
+
+  caller_open(&caller, "owner");
+  assert_false(caller.info->serial);
+  caller_close(&caller);
+}
+
+static void two_loads_of_one_file_are_two_modules(void **state) {
+  (void)state;
+  caller_t first, second;
+  caller_open(&first, "state");
+  caller_open(&second, "state");
+  assert_string_equal(caller_run(&first, "counter", ""), "4: 1 0 0 0");
+  assert_string_equal(caller_run(&first, "counter", ""), "4: 2 0 0 0");
+  assert_string_equal(caller_run(&second, "counter", ""), "4: 1 0 0 0");
+  caller_close(&first);
+  assert_string_equal(caller_run(&second, "counter", ""), "4: 2 0 0 0");
+  caller_close(&second);
+}
+
+static void wrong_arguments_are_refused(void **state) {
+  (void)state;
+  caller_t caller;
+  caller_open(&caller, "owner");
+  static const row_t rows[] = {
+      {"alias_arg", "2x2: 1 2 3 4",
+       "shape_mismatch: argument 0 has 2 dims, its type has 1"},
+      {"column_major", "2x2: 1 2 3 4",
+       "shape_mismatch: argument 0: dim 1 is 2, its type says 3"},
+  };
+  FC_TEST_EACH_ROW(const row_t, row, rows) {
+    assert_string_equal(caller_run(&caller, row->name, row->arguments),
+                        row->expected);
+  }
+  caller_call(&caller, "fresh", "3");
+  caller_end(&caller);
+  caller.arguments[0].dtype = FC_DTYPE_I32;
+  assert_int_equal(fc_backend_native.call(caller.instance, caller.index,
+                                          &caller.call, &caller.err),
+                   FC_INVALID_ARGUMENT);
+  caller_end(&caller);
+  caller_close(&caller);
+}
+
+static void what_cannot_be_loaded_says_why(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    fc_code_t code;
+    const char *message;
+  } rows[] = {
+      {"bare", FC_CODE_ABI_METADATA,
+       "nothing says what its functions take: no m.farcall.json beside it and "
+       "no __farcall_abi inside. `farcall compile` writes both; docs/abi.md "
+       "says how to write one by hand"},
+      {"clash", FC_CODE_SYMBOL_CLASH,
+       "it defines 'abs', a name of the C library: calls of it may run the "
+       "library's instead; rename it"},
+      {"undefined", FC_CODE_MODULE_LOAD,
+       "undefined symbol 'surely_nobody_defines_this'"},
+      {"needy", FC_CODE_MODULE_LOAD,
+       "it needs libfarcall-elsewhere.so, which the loader does not find"},
+      {"absent", FC_CODE_MODULE_PATH,
+       "cannot read it: No such file or directory"},
+  };
+  for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
+    fc_test_row(rows[i].name);
+    char path[512];
+    caller_t caller;
+    snprintf(path, sizeof path, CALLER_MODULES "%s.so", rows[i].name);
+    assert_int_not_equal(caller_open_path(&caller, path, fc_allocator_system()),
+                         FC_OK);
+    assert_string_equal(caller.err.message, rows[i].message);
+    assert_int_equal(caller.err.code, rows[i].code);
+  }
+  fc_test_row(NULL);
+}
+
+// Copies of embedded.so in a folder of their own, with sidecars written here.
+static void write_file(const char *path, const char *text, size_t size) {
+  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  assert_true(fd >= 0);
+  assert_int_equal(write(fd, text, size), (ssize_t)size);
+  close(fd);
+}
+
+static void a_sidecar_must_be_of_this_build(void **state) {
+  (void)state;
+  static char bytes[1 << 20];
+  FILE *file = fopen(CALLER_MODULES "embedded.so", "rb");
+  assert_non_null(file);
+  size_t size = fread(bytes, 1, sizeof bytes, file);
+  fclose(file);
+  char folder[] = "/tmp/farcall-native-XXXXXX";
+  assert_non_null(mkdtemp(folder));
+  char module[64], sidecar[64];
+  snprintf(module, sizeof module, "%s/a.so", folder);
+  snprintf(sidecar, sizeof sidecar, "%s/a.farcall.json", folder);
+  write_file(module, bytes, size);
+
+  static const struct {
+    const char *name;
+    const char *sidecar;
+    fc_code_t code;
+    const char *message;  // a part of it
+  } rows[] = {
+      {"another build",
+       "{\"farcall\":1,\"abi\":\"mlir-memref\",\"so_sha256\":"
+       "\"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\","
+       "\"functions\":[]}",
+       FC_CODE_ABI_METADATA, "so_sha256 is 0123456789ab…, the file's "},
+      {"a symbol that is not there",
+       "{\"farcall\":1,\"abi\":\"mlir-memref\",\"functions\":[{\"name\":\"f\","
+       "\"symbol\":\"_mlir_ciface_f\",\"cc\":\"ciface\",\"args\":[],"
+       "\"results\":[]}]}",
+       FC_CODE_ABI_METADATA,
+       "names symbol '_mlir_ciface_f' for 'f', which it does not export"},
+      {"not JSON", "{", FC_CODE_ABI_METADATA, ""},
+      {"the sidecar wins",
+       "{\"farcall\":1,\"abi\":\"mlir-memref\",\"functions\":[{\"name\":"
+       "\"other\",\"symbol\":\"_mlir_ciface_twice\",\"cc\":\"ciface\","
+       "\"args\":[{\"type\":\"i32\"}],\"results\":[{\"type\":\"i32\"}]}]}",
+       FC_CODE_NONE, ""},
+  };
+  for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
+    fc_test_row(rows[i].name);
+    write_file(sidecar, rows[i].sidecar, strlen(rows[i].sidecar));
+    caller_t caller;
+    caller_open_path(&caller, module, fc_allocator_system());
+    assert_int_equal(caller.err.code, rows[i].code);
+    if (rows[i].code) {
+      assert_non_null(strstr(caller.err.message, rows[i].message));
+      continue;
+    }
+    assert_string_equal(caller_run(&caller, "other", "4"), "8");
+    caller_close(&caller);
+  }
+  fc_test_row(NULL);
+  unlink(module);
+  unlink(sidecar);
+  rmdir(folder);
+}
+
+static fc_status_t load_and_call(fc_allocator_t allocator, void *context,
+                                 fc_error_t *err) {
+  (void)context;
+  caller_t caller;
+  fc_status_t status =
+      caller_open_path(&caller, CALLER_MODULES "owner.so", allocator);
+  if (status == FC_OK) {
+    // The text helpers want memory that does not fail.
+    fc_arena_t arena = caller.arena;
+    fc_arena_init(&caller.arena, fc_allocator_system(), 65536, 1 << 20);
+    status = caller_call(&caller, "two_same", "3");
+    caller_end(&caller);
+    fc_arena_deinit(&caller.arena);
+    caller.arena = arena;
+    // A table of live blocks that cannot grow is memory the module lacks.
+    if (status) caller.err.code = FC_CODE_OUT_OF_MEMORY;
+    caller_close(&caller);
+  }
+  *err = caller.err;
+  return status;
+}
+
+static void loading_survives_any_failed_allocation(void **state) {
+  (void)state;
+  fc_test_allocation_sweep(load_and_call, NULL);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(scalars_of_every_type),
+      FC_TEST(every_kind_of_ownership),
+      FC_TEST(a_leak_is_counted_and_reclaimed),
+      FC_TEST(hostile_results_are_refused_unread),
+      FC_TEST(a_check_that_fails_ends_the_call_only),
+      FC_TEST(other_calling_conventions),
+      FC_TEST(the_runtime_shim_serves_modules),
+      FC_TEST(embedded_metadata_is_found),
+      FC_TEST(floating_point_control_is_not_inherited),
+      FC_TEST(an_impure_module_keeps_its_memory),
+      FC_TEST(a_module_with_state_is_called_one_at_a_time),
+      FC_TEST(two_loads_of_one_file_are_two_modules),
+      FC_TEST(wrong_arguments_are_refused),
+      FC_TEST(what_cannot_be_loaded_says_why),
+      FC_TEST(a_sidecar_must_be_of_this_build),
+      FC_TEST(loading_survives_any_failed_allocation),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
