@@ -49,6 +49,6 @@ ENV FARCALL_ALLOW_INSECURE_BIND=1
 USER 65532:65532
 EXPOSE 8000
 STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=10s --timeout=2s CMD ["/usr/bin/farcall", "ls"]
+HEALTHCHECK --interval=10s --timeout=2s CMD ["/usr/bin/farcall", "health"]
 ENTRYPOINT ["/usr/bin/farcalld", "--listen", "0.0.0.0:8000"]
 CMD ["/modules"]

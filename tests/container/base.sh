@@ -12,6 +12,7 @@ base_tar() {
       sed -n 's/ \(bookworm\|trixie\)$//p' | head -n 1)
     mkdir -p "$folder"
     root=$(mktemp -d "$folder/bookworm.XXXXXX")
+    chmod 755 "$root"  # it becomes the root folder
     echo "debootstrap of bookworm from ${mirror:=http://deb.debian.org/debian}" >&2
     debootstrap --variant=minbase --components=main bookworm "$root" \
       "$mirror" >"$folder/debootstrap.log" 2>&1 ||
