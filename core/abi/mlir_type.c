@@ -536,7 +536,7 @@ static uint32_t shaped_node(fc_builder_t *builder, const fc_mlir_type_t *type) {
   return node;
 }
 
-static uint32_t leaf_node(fc_builder_t *builder, const fc_mlir_type_t *type) {
+uint32_t fc_mlir_type_node(fc_builder_t *builder, const fc_mlir_type_t *type) {
   bool typed = type->dtype != FC_DTYPE_NONE && !type->odd;
   switch (type->form) {
     case FC_MLIR_NONE:
@@ -591,7 +591,7 @@ static fc_status_t build_member(reader_t *reader, fc_builder_t *builder,
   reader->at = start;
   fc_mlir_type_t type;
   FC_TRY(read_type(reader, &type));
-  attach(builder, open, leaf_node(builder, &type));
+  attach(builder, open, fc_mlir_type_node(builder, &type));
   return FC_OK;
 }
 

@@ -42,6 +42,9 @@ typedef struct fc_mlir_type_t {
 fc_status_t fc_mlir_type_parse(fc_str_t text, fc_mlir_type_t *out_type,
                                fc_error_t *err);
 
+// The node of one type that is no TUPLE.
+uint32_t fc_mlir_type_node(fc_builder_t *builder, const fc_mlir_type_t *type);
+
 // Adds the tree of one type: memref and tensor become TENSOR (a memref and an
 // encoded tensor keep their spelling as text), tuple a TUPLE of its members,
 // none NULL, everything without a place in the tree OPAQUE.

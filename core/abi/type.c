@@ -70,7 +70,7 @@ static void *pool_add(fc_builder_t *builder, pool_t *pool, size_t size,
     pool->capacity = capacity;
   }
   void *place = (char *)pool->data + pool->count * size;
-  if (count) memset(place, 0, count * size);
+  memset(place, 0, count * size);
   pool->count = need;
   return place;
 }
@@ -240,6 +240,7 @@ static uint32_t dims_add(fc_builder_t *builder, int32_t rank,
   }
   uint32_t first = builder->dims.count;
   size_t count = rank < 0 ? 0 : (size_t)rank;
+  if (!count) return first;
   int64_t *place =
       pool_add(builder, &builder->dims, sizeof *place, count, DIMS_MAX, "dims");
   for (size_t i = 0; place && i < count; i++) place[i] = dims[i];

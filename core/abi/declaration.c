@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The splitter of declarations. One pass over the text, no recursion; lists of
+// lists are followed by a loop.
+#include "abi/declaration.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "abi/mlir_type.h"
+
+typedef struct reader_t {
+  fc_builder_t *builder;
+  fc_str_t text;
+  size_t at;
+  const fc_cconv_t *cconv;  // NULL: nothing to compare with
+  fc_str_t registers;       // what is left of the side being read
+  bool results;             // which side
+  uint32_t index;           // of the item being read
+  char warning[240];
+  fc_error_t *err;
+} reader_t;
+
+// One `%name: type {attributes}`.
+typedef struct item_t {
+  fc_str_t name;
+  fc_str_t type_text;
+  size_t type_at;
+  fc_mlir_type_t type;
+  bool storage;    // iree.abi.output: memory for a result
+  bool transient;  // iree.abi.transients: scratch memory
+} item_t;
+
+FC_PRINTF(3, 4)
+static fc_status_t fault(const reader_t *reader, size_t at, const char *format,
+                         ...) {
+  char what[200];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(what, sizeof what, format, args);
+  va_end(args);
+  (void)fc_fail(reader->err, FC_CODE_ABI_METADATA, "declaration, byte %zu: %s",
+                at, what);
+  if (reader->err) reader->err->byte_offset = at;
+  return FC_INVALID_ARGUMENT;
+}
+
+// ---------------------------------------------------------------------------
+// Text
+
+static fc_str_t rest(const reader_t *reader) {
+  return fc_str_make(reader->text.data + reader->at,
+                     reader->text.size - reader->at);
+}
+
+static bool accept(reader_t *reader, const char *word) {
+  if (!fc_str_starts(rest(reader), fc_str(word))) return false;
+  reader->at += strlen(word);
+  return true;
+}
+
+static fc_status_t expect(reader_t *reader, const char *word) {
+  if (accept(reader, word)) return FC_OK;
+  return fault(reader, reader->at, "expected '%s'", word);
+}
+
+// Takes the text before the next `end` off; false when there is none.
+static bool read_until(reader_t *reader, const char *end, fc_str_t *out) {
+  fc_str_t left = rest(reader);
+  const char *found =
+      left.size ? memmem(left.data, left.size, end, strlen(end)) : NULL;
+  if (!found) return false;
+  *out = fc_str_make(left.data, (size_t)(found - left.data));
+  reader->at += out->size;
+  return true;
+}
+
+static fc_str_t trim(fc_str_t text) {
+  while (text.size && text.data[0] == ' ') {
+    text = fc_str_make(text.data + 1, text.size - 1);
+  }
+  while (text.size && text.data[text.size - 1] == ' ') text.size--;
+  return text;
+}
+
+// The text up to one of `stops`, brackets and strings left whole.
+static fc_status_t read_member(reader_t *reader, const char *stops,
+                               fc_str_t *out) {
+  size_t start = reader->at;
+  const char *why = fc_mlir_skip(reader->text, &reader->at, stops);
+  if (why) return fault(reader, reader->at, "%s", why);
+  *out = trim(fc_str_make(reader->text.data + start, reader->at - start));
+  if (!out->size) return fault(reader, start, "expected something here");
+  return FC_OK;
+}
+
+// `{key = value, …}`, its brace already read.
+static fc_status_t read_attributes(reader_t *reader, item_t *item) {
+  do {
+    fc_str_t attribute;
+    FC_TRY(read_member(reader, ",}", &attribute));
+    item->storage |= fc_str_starts(attribute, FC_STR("iree.abi.output ="));
+    item->transient |= fc_str_starts(attribute, FC_STR("iree.abi.transients"));
+  } while (accept(reader, ", "));
+  return expect(reader, "}");
+}
+
+static fc_status_t read_item(reader_t *reader, item_t *item) {
+  memset(item, 0, sizeof *item);
+  FC_TRY(expect(reader, "%"));
+  size_t start = reader->at;
+  if (!read_until(reader, ": ", &item->name) || !item->name.size) {
+    return fault(reader, start, "expected a name and ': '");
+  }
+  reader->at += 2;
+  item->type_at = reader->at;
+  FC_TRY(read_member(reader, ",){", &item->type_text));
+  fc_error_t inner;
+  if (fc_mlir_type_parse(item->type_text, &item->type, &inner) != FC_OK) {
+    return fault(reader, item->type_at + inner.byte_offset, "%s",
+                 inner.message);
+  }
+  return accept(reader, "{") ? read_attributes(reader, item) : FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+// Registers
+
+// The registers a type may travel in, the first unless the compiler was told
+// to narrow; NULL when it has none.
+static const char *registers_of(const fc_mlir_type_t *type) {
+  switch (type->form) {
+    case FC_MLIR_TENSOR:
+    case FC_MLIR_VECTOR:
+    case FC_MLIR_DIALECT:
+      return "r";
+    case FC_MLIR_SCALAR:
+      break;
+    default:
+      return NULL;
+  }
+  if (type->bits) return type->bits <= 32 ? "i" : type->bits <= 64 ? "I" : NULL;
+  if (type->dtype == FC_DTYPE_INDEX) return "Ii";
+  if (type->dtype == FC_DTYPE_F32) return "f";
+  if (type->dtype == FC_DTYPE_F64) return "Ff";
+  // Floats of 8 and 16 bits are bit patterns to the VM.
+  const fc_dtype_info_t *info = fc_dtype_info(type->dtype);
+  return info->class_ == FC_DTYPE_CLASS_FLOAT ? "i" : NULL;
+}
+
+// "argument 1 ('x')"
+static void item_print(const reader_t *reader, const item_t *item, char *out,
+                       size_t capacity) {
+  char shown[80];
+  fc_escape(shown, sizeof shown, 64, item->name);
+  snprintf(out, capacity, "%s %u ('%s')",
+           reader->results ? "result" : "argument", reader->index, shown);
+}
+
+// Compares with the register of the convention. A narrowed type is taken as
+// the module has it.
+static fc_status_t check_register(reader_t *reader, item_t *item) {
+  const char *known = registers_of(&item->type);
+  if (!known)
+    return fault(reader, item->type_at, "no register holds this type");
+  if (!reader->cconv) return FC_OK;
+  fc_cconv_item_t actual;
+  if (!fc_cconv_next(&reader->registers, &actual)) {
+    return fault(reader, item->type_at, "the calling convention has no %s %u",
+                 reader->results ? "result" : "argument", reader->index);
+  }
+  const char *found = strchr(known, actual.kind);
+  if (!found) {
+    return fault(reader, item->type_at,
+                 "the calling convention has '%c' here, not '%c'", actual.kind,
+                 known[0]);
+  }
+  if (found == known) return FC_OK;
+  fc_dtype_t dtype = fc_cconv_dtype(actual.kind);
+  if (!reader->warning[0]) {
+    char who[128];
+    item_print(reader, item, who, sizeof who);
+    snprintf(reader->warning, sizeof reader->warning,
+             "%s is %s in the declaration and %s in the module", who,
+             fc_dtype_info(item->type.dtype)->text, fc_dtype_info(dtype)->text);
+  }
+  item->type.dtype = dtype;
+  return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+// Nodes
+
+// What an IREE type is to callers. A list of lists is followed inwards.
+static fc_status_t dialect_node(reader_t *reader, const item_t *item,
+                                uint32_t *out_node) {
+  static const struct {
+    const char *text;
+    fc_type_kind_t kind;
+  } leaves[] = {
+      {"!hal.buffer_view", FC_TYPE_UNKNOWN}, {"!util.buffer", FC_TYPE_BYTES},
+      {"!vm.buffer", FC_TYPE_BYTES},         {"!util.list<?>", FC_TYPE_UNKNOWN},
+      {"!vm.list<?>", FC_TYPE_UNKNOWN},
+  };
+  fc_builder_t *builder = reader->builder;
+  fc_str_t text = item->type.text;
+  uint32_t parent = FC_NODE_NONE, node = FC_NODE_NONE;
+  for (uint32_t depth = 0; depth < FC_TYPE_DEPTH_MAX; depth++) {
+    bool known = false;
+    for (size_t i = 0; i < FC_ARRAY_COUNT(leaves) && !known; i++) {
+      known = fc_str_equal(text, fc_str(leaves[i].text));
+      if (!known) continue;
+      node = leaves[i].kind == FC_TYPE_BYTES
+                 ? fc_builder_bytes(builder, FC_FLAVOR_RAW)
+                 : fc_builder_node(builder, leaves[i].kind);
+    }
+    fc_str_t prefix = FC_STR("!util.list<");
+    bool list =
+        !known && fc_str_starts(text, prefix) && fc_str_ends(text, FC_STR(">"));
+    if (list) {
+      node = fc_builder_node(builder, FC_TYPE_LIST);
+    } else if (!known && text.data[0] == '!') {
+      node = fc_builder_opaque(builder, text);
+    } else if (!known) {
+      fc_error_t inner;
+      if (fc_mlir_type_build(builder, text, &node, &inner) != FC_OK) {
+        return fault(reader, item->type_at, "%s", inner.message);
+      }
+    }
+    if (depth) {
+      fc_builder_append(builder, parent, node);
+    } else {
+      *out_node = node;
+    }
+    if (!list) return FC_OK;
+    parent = node;
+    text =
+        trim(fc_str_make(text.data + prefix.size, text.size - prefix.size - 1));
+    if (!text.size) return fault(reader, item->type_at, "a list of nothing");
+  }
+  return fault(reader, item->type_at, "lists nest too deep");
+}
+
+static void refuse(reader_t *reader, const item_t *item, const char *why) {
+  char who[128];
+  char reason[300];
+  item_print(reader, item, who, sizeof who);
+  snprintf(reason, sizeof reason, "%s: %s", who, why);
+  fc_builder_refuse(reader->builder, fc_str(reason));
+}
+
+// Why a client can neither send nor get such a value.
+static void check_callable(reader_t *reader, const item_t *item,
+                           uint32_t node) {
+  const fc_type_t *type = fc_builder_at(reader->builder, node);
+  if (!type) return;
+  if (item->storage || item->transient) {
+    refuse(reader, item, "memory the caller must bring is not supported");
+  } else if (type->kind == FC_TYPE_VECTOR) {
+    refuse(reader, item, "vectors cannot be passed");
+  } else if (type->kind == FC_TYPE_OPAQUE &&
+             (!reader->results || item->type.form != FC_MLIR_DIALECT)) {
+    char shown[80];
+    char why[120];
+    fc_escape(shown, sizeof shown, 64, item->type.text);
+    snprintf(why, sizeof why, "%s cannot be passed", shown);
+    refuse(reader, item, why);
+  }
+}
+
+static fc_status_t add_item(reader_t *reader, item_t *item) {
+  FC_TRY(check_register(reader, item));
+  uint32_t node = FC_NODE_NONE;
+  if (item->type.form == FC_MLIR_DIALECT) {
+    FC_TRY(dialect_node(reader, item, &node));
+  } else {
+    node = fc_mlir_type_node(reader->builder, &item->type);
+  }
+  check_callable(reader, item, node);
+  if (reader->results) {
+    fc_builder_result(reader->builder, item->name, node, FC_SLOT_NEXT);
+    return FC_OK;
+  }
+  fc_role_t role = item->storage     ? FC_ROLE_OUT
+                   : item->transient ? FC_ROLE_TRANSIENT
+                                     : FC_ROLE_IN;
+  fc_builder_argument(reader->builder, item->name, node, role, true,
+                      FC_SLOT_NEXT);
+  return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+// The line
+
+// The items up to the ')'.
+static fc_status_t read_side(reader_t *reader, fc_str_t registers,
+                             bool results) {
+  reader->registers = registers;
+  reader->results = results;
+  reader->index = 0;
+  if (accept(reader, ")")) return FC_OK;
+  do {
+    item_t item;
+    FC_TRY(read_item(reader, &item));
+    FC_TRY(add_item(reader, &item));
+    reader->index++;
+  } while (accept(reader, ", "));
+  return expect(reader, ")");
+}
+
+// What is left of the arguments' registers must be the two fences, if any.
+static fc_status_t check_fences(reader_t *reader, bool async) {
+  if (!reader->cconv) return FC_OK;
+  if (fc_str_equal(reader->registers, async ? FC_STR("rr") : FC_STR("")) ||
+      (!async && fc_str_equal(reader->registers, FC_STR("v")))) {
+    return FC_OK;
+  }
+  return fault(reader, reader->at,
+               async ? "the calling convention does not end in two fences"
+                     : "the calling convention has more arguments");
+}
+
+static fc_status_t check_end(reader_t *reader) {
+  if (reader->at != reader->text.size) {
+    return fault(reader, reader->at, "the declaration ends before this");
+  }
+  fc_cconv_item_t item;
+  if (reader->cconv && fc_cconv_next(&reader->registers, &item)) {
+    return fault(reader, reader->at, "the calling convention has more results");
+  }
+  return FC_OK;
+}
+
+// The name ends where the arguments begin: `(%` or `() -> (`.
+static fc_status_t read_name(reader_t *reader, fc_str_t *out_name) {
+  size_t start = reader->at;
+  for (; reader->at < reader->text.size; reader->at++) {
+    fc_str_t left = rest(reader);
+    if (!fc_str_starts(left, FC_STR("(%")) &&
+        !fc_str_starts(left, FC_STR("() -> ("))) {
+      continue;
+    }
+    *out_name = fc_str_make(reader->text.data + start, reader->at - start);
+    reader->at++;
+    if (out_name->size) return FC_OK;
+    break;
+  }
+  return fault(reader, start, "expected a name and arguments");
+}
+
+fc_status_t fc_declaration_build(fc_builder_t *builder, fc_str_t text,
+                                 const fc_cconv_t *cconv, fc_error_t *err) {
+  reader_t reader = {
+      .builder = builder, .text = text, .cconv = cconv, .err = err};
+  if (text.size > FC_DECLARATION_SIZE_MAX) {
+    return fault(&reader, FC_DECLARATION_SIZE_MAX, "longer than %d bytes",
+                 FC_DECLARATION_SIZE_MAX);
+  }
+  bool async = accept(&reader, "async");
+  if (!async) FC_TRY(expect(&reader, "sync"));
+  FC_TRY(expect(&reader, " func @"));
+  fc_str_t name;
+  FC_TRY(read_name(&reader, &name));
+  fc_builder_name(builder, name);
+  fc_builder_source(builder, FC_SOURCE_DECLARATION);
+  fc_builder_async(builder, async);
+  if (cconv) fc_builder_cconv(builder, cconv->text);
+  FC_TRY(read_side(&reader, cconv ? cconv->arguments : FC_STR(""), false));
+  FC_TRY(check_fences(&reader, async));
+  FC_TRY(expect(&reader, " -> ("));
+  FC_TRY(read_side(&reader, cconv ? cconv->results : FC_STR(""), true));
+  FC_TRY(check_end(&reader));
+  if (reader.warning[0]) fc_builder_warning(builder, fc_str(reader.warning));
+  return FC_OK;
+}

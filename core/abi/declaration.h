@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `iree.abi.declaration`, the line iree-compile leaves about an export:
+// `sync func @mul(%a: tensor<4xf32>) -> (%output0: tensor<4xf32>)`. It is meant
+// for people: names stand unescaped and a user may write anything instead. So
+// it is believed only when all of it parses and fits the calling convention;
+// otherwise it is just text. Used at load, any thread.
+#ifndef FARCALL_ABI_DECLARATION_H_
+#define FARCALL_ABI_DECLARATION_H_
+
+#include "abi/cconv.h"
+
+#define FC_DECLARATION_SIZE_MAX 65536
+
+// Adds name, source, arguments, results and raw counts to an empty builder.
+// With a `cconv`, each type must fit its register; where a float or index was
+// narrowed by the compiler, the module's type is taken, with a warning.
+//   Failing means "not a declaration" (FC_CODE_ABI_METADATA with the byte
+// offset) and never that the module is bad: reset the builder and go on with
+// the next source.
+fc_status_t fc_declaration_build(fc_builder_t *builder, fc_str_t text,
+                                 const fc_cconv_t *cconv, fc_error_t *err);
+
+#endif  // FARCALL_ABI_DECLARATION_H_
