@@ -315,7 +315,8 @@ static size_t count_public(const fc_mlir_module_t *module) {
   return count;
 }
 
-// What the module wants from outside. It still loads where that is provided.
+// Says what the module wants from outside; it still loads where that is
+// provided. True when there is any.
 static bool needs_others(const fc_mlir_module_t *module) {
   bool needs = false;
   for (size_t i = 0; i < module->function_count; i++) {
@@ -351,11 +352,10 @@ static fc_status_t lower(fc_compile_t *compile) {
   return run(compile, LLC, OPTIMIZED, OBJECT, kAssemble, kNothing);
 }
 
-static fc_status_t link_module(fc_compile_t *compile,
-                               const fc_sidecar_t *sidecar) {
+static fc_status_t link_module(fc_compile_t *compile, const fc_draft_t *draft) {
   fc_str_t json, ir;
-  FC_TRY(fc_sidecar_print(compile->arena, sidecar, false, &json, compile->err));
-  FC_TRY(fc_sidecar_embed(compile->arena, json, &ir, compile->err));
+  FC_TRY(fc_draft_print(compile->arena, draft, false, &json, compile->err));
+  FC_TRY(fc_draft_embed(compile->arena, json, &ir, compile->err));
   FC_TRY(write_work(compile, ABI_IR, ir));
   FC_TRY(run(compile, LLC, ABI_IR, ABI_OBJECT, kAssemble, kNothing));
   const char *name =
@@ -375,15 +375,15 @@ static const char *sidecar_path(fc_compile_t *compile) {
                   compile->output);
 }
 
-static fc_status_t publish(fc_compile_t *compile, fc_sidecar_t *sidecar) {
+static fc_status_t publish(fc_compile_t *compile, fc_draft_t *draft) {
   fc_str_t module, json;
   char sha256[65];
   FC_TRY(read_work(compile, LINKED, &module));
   fc_sha256_hex(module.data, module.size, sha256);
-  sidecar->sha256 = sha256;
+  draft->sha256 = sha256;
   fc_status_t status =
-      fc_sidecar_print(compile->arena, sidecar, true, &json, compile->err);
-  sidecar->sha256 = NULL;
+      fc_draft_print(compile->arena, draft, true, &json, compile->err);
+  draft->sha256 = NULL;
   FC_TRY(status);
   const char *path = sidecar_path(compile);
   if (!path) return fc_fail_memory(compile->err);
@@ -410,18 +410,19 @@ static fc_status_t make(fc_compile_t *compile) {
                    compile->input);
   }
   FC_TRY(
-      fc_sidecar_resolve(compile->arena, text, &source, &module, compile->err));
+      fc_draft_resolve(compile->arena, text, &source, &module, compile->err));
   FC_TRY(annotate(compile, &module));
   FC_TRY(lower(compile));
   fc_str_t object;
   FC_TRY(read_work(compile, OBJECT, &object));
-  fc_sidecar_t sidecar = {.module = &module,
-                          .compiler = compile->compiler,
-                          .pure = !needs_others(&source),
-                          .checked = compile->checked,
-                          .max_frame = fc_object_max_frame(object)};
-  FC_TRY(link_module(compile, &sidecar));
-  return publish(compile, &sidecar);
+  bool foreign = needs_others(&source);
+  fc_draft_t draft = {.module = &module,
+                      .compiler = compile->compiler,
+                      .pure = !foreign && !module.has_state,
+                      .checked = compile->checked,
+                      .max_frame = fc_object_max_frame(object)};
+  FC_TRY(link_module(compile, &draft));
+  return publish(compile, &draft);
 }
 
 // ---------------------------------------------------------------------------

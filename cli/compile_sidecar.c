@@ -131,9 +131,9 @@ static fc_status_t resolve_function(fc_arena_t *arena, fc_str_t source_text,
   return refuse_twins(function, err);
 }
 
-fc_status_t fc_sidecar_resolve(fc_arena_t *arena, fc_str_t source_text,
-                               const fc_mlir_module_t *source,
-                               fc_mlir_module_t *lowered, fc_error_t *err) {
+fc_status_t fc_draft_resolve(fc_arena_t *arena, fc_str_t source_text,
+                             const fc_mlir_module_t *source,
+                             fc_mlir_module_t *lowered, fc_error_t *err) {
   for (size_t i = 0; i < lowered->function_count; i++) {
     fc_mlir_function_t *function = &lowered->functions[i];
     if (!function->is_public || !function->has_body) continue;
@@ -185,19 +185,19 @@ static void put_function(yyjson_mut_doc *doc, yyjson_mut_val *functions,
   put_values(doc, object, "results", function->results, function->result_count);
 }
 
-static yyjson_mut_val *build(yyjson_mut_doc *doc, const fc_sidecar_t *sidecar) {
-  const fc_mlir_module_t *module = sidecar->module;
+static yyjson_mut_val *build(yyjson_mut_doc *doc, const fc_draft_t *draft) {
+  const fc_mlir_module_t *module = draft->module;
   yyjson_mut_val *root = yyjson_mut_obj(doc);
   yyjson_mut_obj_add_int(doc, root, "farcall", 1);
   yyjson_mut_obj_add_str(doc, root, "abi", "mlir-memref");
   yyjson_mut_obj_add_str(doc, root, "target", TARGET);
   yyjson_mut_obj_add_int(doc, root, "index_bits", 64);
-  yyjson_mut_obj_add_str(doc, root, "compiler", sidecar->compiler);
-  yyjson_mut_obj_add_bool(doc, root, "pure", sidecar->pure);
-  yyjson_mut_obj_add_bool(doc, root, "checked", sidecar->checked);
-  yyjson_mut_obj_add_uint(doc, root, "max_frame", sidecar->max_frame);
-  if (sidecar->sha256) {
-    yyjson_mut_obj_add_str(doc, root, "so_sha256", sidecar->sha256);
+  yyjson_mut_obj_add_str(doc, root, "compiler", draft->compiler);
+  yyjson_mut_obj_add_bool(doc, root, "pure", draft->pure);
+  yyjson_mut_obj_add_bool(doc, root, "checked", draft->checked);
+  yyjson_mut_obj_add_uint(doc, root, "max_frame", draft->max_frame);
+  if (draft->sha256) {
+    yyjson_mut_obj_add_str(doc, root, "so_sha256", draft->sha256);
   }
   yyjson_mut_val *functions = yyjson_mut_obj_add_arr(doc, root, "functions");
   for (size_t i = 0; i < module->function_count; i++) {
@@ -208,11 +208,11 @@ static yyjson_mut_val *build(yyjson_mut_doc *doc, const fc_sidecar_t *sidecar) {
   return root;
 }
 
-fc_status_t fc_sidecar_print(fc_arena_t *arena, const fc_sidecar_t *sidecar,
-                             bool pretty, fc_str_t *out_json, fc_error_t *err) {
+fc_status_t fc_draft_print(fc_arena_t *arena, const fc_draft_t *draft,
+                           bool pretty, fc_str_t *out_json, fc_error_t *err) {
   yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
   if (!doc) return fc_fail_memory(err);
-  yyjson_mut_doc_set_root(doc, build(doc, sidecar));
+  yyjson_mut_doc_set_root(doc, build(doc, draft));
   yyjson_write_err failure;
   size_t size = 0;
   char *text = yyjson_mut_write_opts(
@@ -232,8 +232,8 @@ fc_status_t fc_sidecar_print(fc_arena_t *arena, const fc_sidecar_t *sidecar,
   return status;
 }
 
-fc_status_t fc_sidecar_embed(fc_arena_t *arena, fc_str_t json, fc_str_t *out_ir,
-                             fc_error_t *err) {
+fc_status_t fc_draft_embed(fc_arena_t *arena, fc_str_t json, fc_str_t *out_ir,
+                           fc_error_t *err) {
   static const char kHex[] = "0123456789ABCDEF";
   const char *head = fc_print(arena, "@__farcall_abi = constant [%zu x i8] c\"",
                               json.size + 1);

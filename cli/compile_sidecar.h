@@ -6,28 +6,29 @@
 
 #include "compile_derive.h"
 
-typedef struct fc_sidecar_t {
+// What the sidecar will say.
+typedef struct fc_draft_t {
   const fc_mlir_module_t *module;  // bufferized; names and roles resolved
   const char *compiler;            // "mlir 22.1.8"
-  bool pure;     // calls nothing but what lowering itself asks for
+  bool pure;     // calls nobody else and keeps nothing between calls
   bool checked;  // with run-time verification
   uint64_t max_frame;
   const char *sha256;  // of the .so, NULL to leave it out
-} fc_sidecar_t;
+} fc_draft_t;
 
 // Gives the functions of `lowered` the names and roles of `source`, the same
 // module before bufferization, and of the source text. FC_CODE_ABI_METADATA
 // when an attribute asks for something that cannot be.
-fc_status_t fc_sidecar_resolve(fc_arena_t *arena, fc_str_t source_text,
-                               const fc_mlir_module_t *source,
-                               fc_mlir_module_t *lowered, fc_error_t *err);
+fc_status_t fc_draft_resolve(fc_arena_t *arena, fc_str_t source_text,
+                             const fc_mlir_module_t *source,
+                             fc_mlir_module_t *lowered, fc_error_t *err);
 
 // JSON into the arena; `pretty` for people.
-fc_status_t fc_sidecar_print(fc_arena_t *arena, const fc_sidecar_t *sidecar,
-                             bool pretty, fc_str_t *out_json, fc_error_t *err);
+fc_status_t fc_draft_print(fc_arena_t *arena, const fc_draft_t *draft,
+                           bool pretty, fc_str_t *out_json, fc_error_t *err);
 
 // LLVM IR that exports `json` as the C string __farcall_abi.
-fc_status_t fc_sidecar_embed(fc_arena_t *arena, fc_str_t json, fc_str_t *out_ir,
-                             fc_error_t *err);
+fc_status_t fc_draft_embed(fc_arena_t *arena, fc_str_t json, fc_str_t *out_ir,
+                           fc_error_t *err);
 
 #endif  // FARCALL_CLI_COMPILE_SIDECAR_H_

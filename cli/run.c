@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// farcall run: loads a module file and calls one function in this process, by
+// the same three steps a server's worker takes.
+#include <stdio.h>
+
+#include "farcall/farcall.h"
+#include "input.h"
+
+#define ANSWER_LIMIT ((size_t)1 << 30)
+
+static const fc_backend_t *const kBackends[] = {&fc_backend_native, NULL};
+
+static const fc_function_t *choose(const fc_args_t *args,
+                                   const fc_module_t *module) {
+  const char *name = fc_args_get(args, FC_OPTION_FUNCTION, NULL);
+  fc_str_t own = fc_module_get_name(module);
+  if (!name) {
+    if (fc_module_function_count(module) == 1) {
+      return fc_module_function(module, 0);
+    }
+    fc_complain(0, "'%.*s' has %zu functions: choose one with --function",
+                FC_STR_ARG(own), fc_module_function_count(module));
+    return NULL;
+  }
+  const fc_function_t *function = fc_module_find(module, fc_str(name));
+  if (function) return function;
+  const fc_function_t *near = fc_module_nearest(module, fc_str(name));
+  if (near) {
+    fc_complain(0, "'%.*s' has no function '%s': did you mean '%.*s'?",
+                FC_STR_ARG(own), name, FC_STR_ARG(near->name));
+  } else {
+    fc_complain(0, "'%.*s' has no function '%s'", FC_STR_ARG(own), name);
+  }
+  return NULL;
+}
+
+static fc_status_t take_steps(const fc_function_t *function, void *instance,
+                              fc_frame_t *frame, fc_str_t document,
+                              fc_text_t *answer, fc_error_t *err) {
+  const fc_backend_t *backend = fc_module_get_backend(function->module);
+  fc_frame_begin(frame, function->plan, NULL);
+  FC_TRY(fc_frame_decode(frame, document, err));
+  FC_TRY(fc_frame_invoke(frame, backend, instance, function->index, NULL, 0,
+                         err));
+  return fc_frame_encode(frame, &answer->sink, err);
+}
+
+static fc_status_t answer_one(const fc_function_t *function, fc_str_t document,
+                              fc_text_t *answer, fc_error_t *err) {
+  fc_allocator_t allocator = fc_allocator_system();
+  const fc_backend_t *backend = fc_module_get_backend(function->module);
+  fc_limits_t limits = fc_limits_default();
+  fc_frame_t *frame = NULL;
+  void *instance = NULL;
+  fc_status_t status =
+      backend->instance_create(fc_module_get_handle(function->module),
+                               allocator, &instance, err);
+  if (status) return status;
+  status = fc_frame_create(allocator, &limits, &frame, err);
+  if (status == FC_OK) {
+    status = take_steps(function, instance, frame, document, answer, err);
+    fc_frame_end(frame);
+  }
+  fc_frame_destroy(frame);
+  backend->instance_destroy(instance);
+  return status;
+}
+
+static int call_one(const fc_args_t *args, const fc_function_t *function,
+                    fc_str_t document) {
+  fc_error_t err;
+  fc_text_t answer;
+  fc_error_reset(&err);
+  if (!function->plan) {
+    const fc_signature_t *signature = function->signature;
+    fc_str_t reason = fc_signature_text(signature, signature->reason);
+    return fc_complain(FC_EXIT_FAILED, "%s: '%.*s' cannot be called: %.*s",
+                       fc_code_info(FC_CODE_UNSUPPORTED_TYPE)->text,
+                       FC_STR_ARG(function->name), FC_STR_ARG(reason));
+  }
+  fc_text_init(&answer, fc_allocator_system(), ANSWER_LIMIT);
+  int exit_code;
+  if (answer_one(function, document, &answer, &err) == FC_OK) {
+    exit_code = fc_output_print(args, fc_text_str(&answer));
+  } else {
+    exit_code = fc_complain(FC_EXIT_FAILED, "%s: %s%s%s",
+                            fc_code_info(err.code)->text, err.message,
+                            err.has_pointer ? ", at " : "",
+                            err.has_pointer ? err.pointer : "");
+  }
+  fc_text_deinit(&answer);
+  return exit_code;
+}
+
+int fc_verb_run(const fc_args_t *args) {
+  if (args->word_count != 1) {
+    return fc_complain(FC_EXIT_USAGE, "run takes one module FILE, got %zu",
+                       args->word_count);
+  }
+  fc_error_t err;
+  fc_str_t document;
+  fc_module_t *module;
+  fc_error_reset(&err);
+  fc_status_t status = fc_input_document(args, &document, &err);
+  if (status) {
+    bool usage = status == FC_FAILED_PRECONDITION;
+    return fc_complain(usage ? FC_EXIT_USAGE : FC_EXIT_DATA, "%s", err.message);
+  }
+  if (fc_module_load(kBackends, fc_str(args->words[0]), fc_allocator_system(),
+                     &module, &err)) {
+    return fc_complain(FC_EXIT_DATA, "%s", err.message);
+  }
+  const fc_function_t *function = choose(args, module);
+  int exit_code =
+      function ? call_one(args, function, document) : FC_EXIT_USAGE;
+  fc_module_release(module);
+  return exit_code;
+}
