@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Each document is one function; members come in the order docs/http.md shows.
+#include "api/reflect.h"
+
+#include "farcall/version.h"
+#include "json/writer.h"
+#include "limits.h"
+
+static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
+  return fc_sink_put(sink, fc_str(text), err);
+}
+
+static fc_status_t put_number(fc_sink_t *sink, const char *lead, uint64_t value,
+                              fc_error_t *err) {
+  FC_TRY(put(sink, lead, err));
+  return fc_json_write_u64(sink, value, err);
+}
+
+static fc_status_t put_text(fc_sink_t *sink, const char *lead, fc_str_t value,
+                            fc_error_t *err) {
+  FC_TRY(put(sink, lead, err));
+  return fc_json_write_string(sink, value, err);
+}
+
+static fc_status_t put_version(fc_sink_t *sink, fc_error_t *err) {
+  return put_text(sink, "{\"name\":\"farcalld\",\"version\":",
+                  fc_str(fc_version()), err);
+}
+
+static fc_status_t write_index(fc_sink_t *sink, fc_error_t *err) {
+  FC_TRY(put_version(sink, err));
+  FC_TRY(put(sink, ",\"routes\":[", err));
+  for (int i = FC_ROUTE_NONE + 1; i < FC_ROUTE_COUNT; i++) {
+    fc_route_t route = (fc_route_t)i;
+    if (i > FC_ROUTE_NONE + 1) FC_TRY(put(sink, ",", err));
+    FC_TRY(put_text(sink, "{\"path\":", fc_str(fc_route_path(route)), err));
+    FC_TRY(put_text(sink, ",\"methods\":", fc_str(fc_route_allow(route)), err));
+    FC_TRY(put(sink, "}", err));
+  }
+  return put(sink, "]}", err);
+}
+
+static fc_status_t write_limits(const fc_reflect_t *reflect, fc_sink_t *sink,
+                                fc_error_t *err) {
+  const fc_server_options_t *options = reflect->options;
+  const fc_limits_t *limits = &reflect->pool->region.limits;
+  FC_TRY(put_number(sink, "\"limits\":{\"body\":", options->max_body, err));
+  FC_TRY(put_number(sink, ",\"target\":", FC_LIMIT_TARGET, err));
+  FC_TRY(put_number(sink, ",\"headers\":", FC_LIMIT_HEADERS, err));
+  FC_TRY(put_number(sink, ",\"header_fields\":", FC_LIMIT_FIELDS, err));
+  FC_TRY(put_number(sink, ",\"json_depth\":", limits->json_depth, err));
+  FC_TRY(put_number(sink, ",\"json_keys\":", limits->json_keys, err));
+  FC_TRY(put_number(sink, ",\"tensor_elements\":", limits->tensor_elements,
+                    err));
+  FC_TRY(put_number(sink, ",\"tensor_size\":", limits->tensor_size, err));
+  FC_TRY(put_number(sink, ",\"result_size\":", limits->result_size, err));
+  FC_TRY(put_number(sink, ",\"timeout_ms\":", options->timeout, err));
+  FC_TRY(put_number(sink, ",\"queue\":", reflect->pool->options.queue_limit,
+                    err));
+  FC_TRY(put_number(sink, ",\"memory\":",
+                    fc_blocks_usage(reflect->blocks).limit, err));
+  FC_TRY(put_number(sink, ",\"connections\":", options->connections, err));
+  return put(sink, "}", err);
+}
+
+static fc_status_t write_info(const fc_reflect_t *reflect, fc_sink_t *sink,
+                              fc_error_t *err) {
+  FC_TRY(put_version(sink, err));
+  FC_TRY(put(sink, reflect->ready ? ",\"ready\":true" : ",\"ready\":false",
+             err));
+  FC_TRY(put_number(sink, ",\"uptime_ms\":", reflect->uptime_ms, err));
+  FC_TRY(put_number(sink, ",\"workers\":", reflect->pool->options.workers,
+                    err));
+  FC_TRY(put_number(sink, ",\"modules\":", fc_registry_count(reflect->registry),
+                    err));
+  FC_TRY(put(sink, ",\"formats\":[\"application/json\"],", err));
+  FC_TRY(write_limits(reflect, sink, err));
+  fc_blocks_usage_t usage = fc_blocks_usage(reflect->blocks);
+  FC_TRY(put_number(sink, ",\"in_flight\":{\"connections\":",
+                    reflect->connections, err));
+  FC_TRY(put_number(sink, ",\"waiting\":", reflect->pool->waiting, err));
+  FC_TRY(put_number(sink, ",\"running\":", reflect->pool->running, err));
+  FC_TRY(put_number(sink, ",\"bytes\":", usage.taken, err));
+  FC_TRY(put_number(sink, ",\"bytes_kept\":", usage.kept, err));
+  return put(sink, "}}", err);
+}
+
+static fc_status_t write_function(const fc_module_t *module, size_t index,
+                                  fc_sink_t *sink, fc_error_t *err) {
+  return fc_signature_print_json(fc_module_function(module, index)->signature,
+                                 fc_module_get_name(module),
+                                 fc_module_get_version(module), sink, err);
+}
+
+static fc_status_t write_functions(const fc_module_t *module, bool signatures,
+                                   fc_sink_t *sink, fc_error_t *err) {
+  FC_TRY(put(sink, ",\"functions\":[", err));
+  for (size_t i = 0; i < fc_module_function_count(module); i++) {
+    if (i) FC_TRY(put(sink, ",", err));
+    if (signatures) FC_TRY(write_function(module, i, sink, err));
+    else {
+      fc_str_t name = fc_module_function(module, i)->name;
+      FC_TRY(fc_json_write_string(sink, name, err));
+    }
+  }
+  return put(sink, "]", err);
+}
+
+static fc_status_t write_module(const fc_entry_t *entry, bool signatures,
+                                fc_sink_t *sink, fc_error_t *err) {
+  const fc_module_t *module = entry->module;
+  FC_TRY(put_text(sink, "{\"name\":", entry->name, err));
+  if (module) {
+    FC_TRY(put_text(sink, ",\"version\":", fc_module_get_version(module), err));
+  }
+  FC_TRY(put_text(sink, ",\"kind\":", fc_str(entry->kind), err));
+  FC_TRY(put_text(sink, ",\"state\":",
+                  module ? FC_STR("ready") : FC_STR("failed"), err));
+  if (!module) {
+    FC_TRY(put_text(sink, ",\"reason\":", fc_str(entry->error.message), err));
+    return put(sink, ",\"functions\":[]}", err);
+  }
+  FC_TRY(put(sink, ",\"reason\":null", err));
+  FC_TRY(put_text(sink, ",\"sha256\":", fc_str(fc_module_get_sha256(module)),
+                  err));
+  FC_TRY(write_functions(module, signatures, sink, err));
+  return put(sink, "}", err);
+}
+
+static fc_status_t write_modules(const fc_reflect_t *reflect, bool signatures,
+                                 fc_sink_t *sink, fc_error_t *err) {
+  FC_TRY(put(sink, "{\"modules\":[", err));
+  for (size_t i = 0; i < fc_registry_count(reflect->registry); i++) {
+    if (i) FC_TRY(put(sink, ",", err));
+    FC_TRY(write_module(fc_registry_at(reflect->registry, i), signatures, sink,
+                        err));
+  }
+  return put(sink, "]}", err);
+}
+
+static fc_status_t write_ready(const fc_reflect_t *reflect, fc_sink_t *sink,
+                               fc_error_t *err) {
+  if (reflect->draining) {
+    return fc_fail(err, FC_CODE_SHUTTING_DOWN, "the server is shutting down");
+  }
+  if (!reflect->ready) {
+    return fc_fail(err, FC_CODE_NOT_READY, "modules are still being loaded");
+  }
+  return put(sink, "{\"status\":\"ready\"}", err);
+}
+
+fc_status_t fc_reflect_write(const fc_reflect_t *reflect,
+                             const fc_place_t *place, fc_str_t query,
+                             fc_sink_t *sink, fc_error_t *err) {
+  bool signatures = fc_str_equal(
+      fc_request_query(query, FC_STR("signatures")), FC_STR("1"));
+  const fc_entry_t *entry =
+      place->module == FC_ROUTE_NO_INDEX
+          ? NULL
+          : fc_registry_at(reflect->registry, place->module);
+  switch (place->route) {
+    case FC_ROUTE_INDEX: return write_index(sink, err);
+    case FC_ROUTE_INFO: return write_info(reflect, sink, err);
+    case FC_ROUTE_MODULES: return write_modules(reflect, signatures, sink, err);
+    case FC_ROUTE_MODULE: return write_module(entry, signatures, sink, err);
+    case FC_ROUTE_FUNCTION:
+      return write_function(entry->module, place->function, sink, err);
+    case FC_ROUTE_LIVE: return put(sink, "{\"status\":\"live\"}", err);
+    case FC_ROUTE_READY: return write_ready(reflect, sink, err);
+    case FC_ROUTE_STARTUP:
+      if (reflect->ready) return put(sink, "{\"status\":\"started\"}", err);
+      return fc_fail(err, FC_CODE_NOT_READY, "modules are still being loaded");
+    case FC_ROUTE_NONE:
+    case FC_ROUTE_COUNT: break;
+  }
+  return fc_fail(err, FC_CODE_INTERNAL, "a route without a document");
+}

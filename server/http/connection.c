@@ -1,0 +1,992 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The journey of bytes: on_read -> feed -> (head) begin_exchange -> (body)
+// receive -> submit -> answer -> after_answer -> feed. Reads stay armed while a
+// call runs, so that a client that goes away is noticed at once; what it
+// pipelines meanwhile is stashed, within a bound. One request is in flight at a
+// time, so answers cannot overtake each other.
+#include "http/connection.h"
+
+#include "api/native.h"
+#include "api/problem.h"
+#include "http/response.h"
+#include "limits.h"
+#include "server.h"
+
+static void feed(fc_connection_t *c, fc_str_t bytes);
+static void pump(fc_connection_t *c);
+
+static void give_stash(fc_connection_t *c) {
+  fc_block_give(c->loop->blocks, c->stash_block);
+  c->stash_block = FC_BLOCK_NONE;
+  c->stash_begin = c->stash_end = 0;
+}
+
+static void give_body(fc_connection_t *c) {
+  fc_block_give(c->loop->blocks, c->exchange.job.body.block);
+  c->exchange.job.body = (fc_piece_t){.block = FC_BLOCK_NONE};
+}
+
+static void give_pieces(fc_connection_t *c) {
+  for (uint32_t i = 0; i < c->piece_count; i++) {
+    fc_block_give(c->loop->blocks, c->pieces[i].block);
+  }
+  c->piece_count = 0;
+}
+
+// ---------------------------------------------------------------------------
+// Closing
+
+static void on_closed(uv_handle_t *handle) {
+  fc_connection_t *c = handle->data;
+  fc_loop_t *loop = c->loop;
+  give_pieces(c);
+  give_stash(c);
+  give_body(c);
+  if (c->next) c->next->previous = c->previous;
+  if (c->previous) c->previous->next = c->next;
+  else loop->connections = c->next;
+  loop->connection_count--;
+  if (c->turned_away) loop->turned_away--;
+  fc_free(loop->allocator, c);
+}
+
+static void close_with(fc_connection_t *c, bool reset) {
+  if (c->state == FC_CONNECTION_CLOSED) return;
+  if (c->state == FC_CONNECTION_CALL) {
+    fc_pool_drop(&c->loop->pool, &c->exchange.job);
+  }
+  fc_loop_wait(c, FC_WAIT_NONE);
+  c->state = FC_CONNECTION_CLOSED;
+  if (reset && uv_tcp_close_reset(&c->tcp, on_closed) == 0) return;
+  uv_close((uv_handle_t *)&c->tcp, on_closed);
+}
+
+static void close_now(fc_connection_t *c) { close_with(c, false); }
+
+static void on_shutdown(uv_shutdown_t *request, int status) {
+  fc_connection_t *c = request->data;
+  if (status < 0) close_now(c);
+}
+
+// Says FIN and goes on reading for a while: closing a socket with unread bytes
+// would reset the connection and could take the answer with it.
+static void begin_linger(fc_connection_t *c) {
+  give_stash(c);
+  if (c->ended) {
+    close_now(c);
+    return;
+  }
+  c->state = FC_CONNECTION_LINGER;
+  c->shutdown.data = c;
+  if (uv_shutdown(&c->shutdown, (uv_stream_t *)&c->tcp, on_shutdown)) {
+    close_now(c);
+    return;
+  }
+  fc_loop_wait(c, FC_WAIT_LINGER);
+}
+
+// ---------------------------------------------------------------------------
+// WRITE
+
+static void reset_exchange(fc_connection_t *c) {
+  give_body(c);
+  c->exchange.has_method = c->exchange.answered = false;
+  c->exchange.chunked = false;
+  c->exchange.place = (fc_place_t){FC_ROUTE_NONE, FC_ROUTE_NO_INDEX,
+                                   FC_ROUTE_NO_INDEX};
+  c->exchange.left = c->exchange.body_seen = 0;
+  c->exchange.began_ns = 0;
+  c->exchange.retry_after = 0;
+  c->exchange.id_size = 0;
+  memset(c->exchange.spent_ns, 0, sizeof c->exchange.spent_ns);
+  c->gate = (fc_gate_t){0};
+}
+
+// The answer is written and the request was read to its end.
+static void end_exchange(fc_connection_t *c) {
+  reset_exchange(c);
+  if (c->close_after || c->loop->draining) {
+    begin_linger(c);
+    return;
+  }
+  c->state = FC_CONNECTION_HEAD;
+  if (c->feeding) return;
+  pump(c);
+}
+
+static void after_answer(fc_connection_t *c) {
+  give_pieces(c);
+  if (c->close_after) {
+    reset_exchange(c);
+    begin_linger(c);
+    return;
+  }
+  // An answer that came early: the body is still being thrown away.
+  if (c->state == FC_CONNECTION_BODY) {
+    if (c->ended) close_now(c);
+    return;
+  }
+  end_exchange(c);
+}
+
+static void on_written(uv_write_t *request, int status) {
+  fc_connection_t *c = request->data;
+  c->writing = false;
+  if (c->state == FC_CONNECTION_CLOSED) return;
+  if (status < 0) close_now(c);
+  else after_answer(c);
+}
+
+// Sends the pieces, of which the first has the head in front of it.
+static void send_pieces(fc_connection_t *c, char *head, size_t head_size,
+                        bool with_body) {
+  uv_buf_t buffers[FC_PIECES_MAX];
+  unsigned count = 0;
+  size_t total = 0;
+  for (uint32_t i = 0; i < c->piece_count && (with_body || i == 0); i++) {
+    char *data = (char *)fc_block_data(c->loop->blocks, c->pieces[i].block) +
+                 c->pieces[i].offset;
+    size_t size = with_body ? (size_t)c->pieces[i].size : 0;
+    if (i == 0) {
+      data = head;
+      size += head_size;
+    }
+    buffers[count++] = (uv_buf_t){.base = data, .len = size};
+    total += size;
+  }
+  uv_stream_t *stream = (uv_stream_t *)&c->tcp;
+  int sent = uv_try_write(stream, buffers, count);
+  if (sent < 0 && sent != UV_EAGAIN) {
+    close_now(c);
+    return;
+  }
+  size_t done = sent > 0 ? (size_t)sent : 0;
+  if (done == total) {
+    after_answer(c);
+    return;
+  }
+  unsigned first = 0;
+  while (done >= buffers[first].len) done -= buffers[first++].len;
+  buffers[first].base += done;
+  buffers[first].len -= done;
+  c->writing = true;
+  c->write.data = c;
+  if (uv_write(&c->write, stream, buffers + first, count - first, on_written)) {
+    c->writing = false;
+    close_now(c);
+    return;
+  }
+  if (c->state != FC_CONNECTION_BODY) c->state = FC_CONNECTION_WRITE;
+  fc_loop_wait(c, FC_WAIT_WRITE);
+}
+
+static fc_str_t exchange_id(const fc_exchange_t *x) {
+  return fc_str_make(x->id, x->id_size);
+}
+
+static void module_names(const fc_connection_t *c, fc_str_t *out_module,
+                         fc_str_t *out_function) {
+  const fc_place_t *place = &c->exchange.place;
+  *out_module = *out_function = FC_STR("");
+  if (place->module == FC_ROUTE_NO_INDEX) return;
+  const fc_entry_t *entry = fc_registry_at(c->loop->registry, place->module);
+  *out_module = entry->name;
+  if (place->function == FC_ROUTE_NO_INDEX || !entry->module) return;
+  *out_function = fc_module_function(entry->module, place->function)->name;
+}
+
+static bool is_health(fc_route_t route) {
+  return route == FC_ROUTE_LIVE || route == FC_ROUTE_READY ||
+         route == FC_ROUTE_STARTUP;
+}
+
+static void log_access(fc_connection_t *c, int status, fc_code_t code,
+                       uint64_t bytes_out, bool is_call) {
+  fc_exchange_t *x = &c->exchange;
+  if (!c->loop->access_log) return;
+  if (is_health(x->place.route) && status == 200) return;
+  fc_log_field_t fields[11 + FC_STOP_COUNT];
+  size_t count = 0;
+  fc_str_t module, function;
+  module_names(c, &module, &function);
+  fields[count++] = FC_LOG_TEXT("request_id", exchange_id(x));
+  fields[count++] = FC_LOG_TEXT(
+      "method", x->has_method
+                    ? fc_str(llhttp_method_name((llhttp_method_t)x->method))
+                    : FC_STR(""));
+  fields[count++] = FC_LOG_TEXT("route", fc_str(fc_route_path(x->place.route)));
+  fields[count++] = FC_LOG_TEXT("module", module);
+  fields[count++] = FC_LOG_TEXT("function", function);
+  fields[count++] = FC_LOG_NUMBER("status", (uint64_t)status);
+  if (code != FC_CODE_NONE) {
+    fields[count++] = FC_LOG_TEXT("code", fc_str(fc_code_info(code)->text));
+  }
+  fields[count++] = FC_LOG_NUMBER("bytes_in", x->body_seen);
+  fields[count++] = FC_LOG_NUMBER("bytes_out", bytes_out);
+  uint64_t total = x->began_ns ? fc_clock_ns() - x->began_ns : 0;
+  fields[count++] = FC_LOG_NUMBER("us", total / 1000);
+  static const char *const kKeys[FC_STOP_COUNT] = {
+#define FC_STOP(name, text) text "_us",
+#include "pool/stop.def"
+#undef FC_STOP
+  };
+  for (int i = 0; is_call && i < FC_STOP_COUNT; i++) {
+    fields[count++] = FC_LOG_NUMBER(kKeys[i], x->spent_ns[i] / 1000);
+  }
+  fc_log_fields(&c->loop->log, FC_LOG_INFO, FC_STR("request"), fields, count);
+}
+
+typedef struct answer_t {
+  int status;
+  fc_code_t code;
+  fc_str_t content_type;
+  bool is_call;  // made all its stops
+} answer_t;
+
+// Sends c->pieces as the answer. The first has FC_LIMIT_HEAD bytes in front.
+static void answer(fc_connection_t *c, const answer_t *what) {
+  fc_exchange_t *x = &c->exchange;
+  fc_loop_t *loop = c->loop;
+  x->answered = true;
+  if (!x->keep_alive || loop->draining) c->close_after = true;
+  fc_response_head_t head = {
+      .status = what->status,
+      .content_type = what->content_type,
+      .no_length = what->status == 204,
+      .request_id = exchange_id(x),
+      .date = fc_loop_date(loop),
+      .spent_ns = what->is_call ? x->spent_ns : NULL,
+      .close = c->close_after,
+      .keep_alive = x->http_10 && !c->close_after,
+  };
+  for (uint32_t i = 0; i < c->piece_count; i++) head.length += c->pieces[i].size;
+  if (what->code == FC_CODE_METHOD_NOT_ALLOWED) {
+    head.allow = fc_str(fc_route_allow(x->place.route));
+  }
+  if (what->status == 503) {
+    head.retry_after = x->retry_after ? x->retry_after : FC_LIMIT_RETRY_AFTER;
+  }
+  char *end = (char *)fc_block_data(loop->blocks, c->pieces[0].block) +
+              c->pieces[0].offset;
+  char *begin = fc_response_head(&head, end);
+  bool with_body = !(x->has_method && x->method == HTTP_HEAD);
+  log_access(c, what->status, what->code, head.length, what->is_call);
+  send_pieces(c, begin, (size_t)(end - begin), with_body);
+}
+
+// The prepared answer when there is no memory for another one.
+static void answer_nothing(fc_connection_t *c) {
+#define NOTHING_BODY                                                   \
+  "{\"type\":\"urn:farcall:error:out_of_memory\","                     \
+  "\"title\":\"Out of memory\",\"status\":503,\"code\":\"out_of_memory\"," \
+  "\"detail\":\"out of memory\",\"error\":\"out of memory\"}"
+#define NOTHING_SIZE 151
+  _Static_assert(sizeof NOTHING_BODY == NOTHING_SIZE + 1, "Content-Length");
+  static const char kAnswer[] =
+      "HTTP/1.1 503 Service Unavailable\r\n"
+      "Content-Type: application/problem+json\r\n"
+      "Content-Length: 151\r\nRetry-After: 1\r\nConnection: close\r\n\r\n"
+      NOTHING_BODY;
+  uv_buf_t buffer = {.base = (char *)(uintptr_t)kAnswer,
+                     .len = sizeof kAnswer - 1};
+  (void)uv_try_write((uv_stream_t *)&c->tcp, &buffer, 1);
+  log_access(c, 503, FC_CODE_OUT_OF_MEMORY, NOTHING_SIZE, false);
+  c->close_after = true;
+  after_answer(c);
+}
+
+// A sink in a fresh block with room for the head.
+static bool open_answer(fc_connection_t *c, fc_block_sink_t *out) {
+  uint32_t block;
+  if (fc_block_take(c->loop->blocks, FC_LIMIT_HEAD, &block, NULL) != FC_OK) {
+    return false;
+  }
+  fc_block_sink_init(out, c->loop->blocks, block, FC_LIMIT_HEAD, UINT32_MAX);
+  return true;
+}
+
+static void close_answer(fc_connection_t *c, fc_block_sink_t *out) {
+  fc_block_sink_finish(out);
+  memcpy(c->pieces, out->pieces, out->count * sizeof *out->pieces);
+  c->piece_count = out->count;
+}
+
+// `stop` is where it failed, FC_STOP_COUNT when that is not worth saying.
+static void answer_error(fc_connection_t *c, const fc_error_t *error,
+                         fc_stop_t stop) {
+  fc_exchange_t *x = &c->exchange;
+  fc_problem_t problem = {.error = error, .request_id = exchange_id(x)};
+  module_names(c, &problem.module, &problem.function);
+  if (stop != FC_STOP_COUNT) problem.stop = fc_stop_name(stop);
+  if (error->code == FC_CODE_INTERNAL) {
+    c->close_after = true;
+    fc_log_field_t field = FC_LOG_TEXT("request_id", exchange_id(x));
+    fc_log_fields(&c->loop->log, FC_LOG_ERROR, fc_str(error->message), &field,
+                  1);
+  }
+  fc_block_sink_t out;
+  if (!open_answer(c, &out)) {
+    answer_nothing(c);
+    return;
+  }
+  if (fc_problem_write(&problem, &out.sink, NULL) != FC_OK) {
+    fc_block_sink_drop(&out);
+    answer_nothing(c);
+    return;
+  }
+  close_answer(c, &out);
+  answer(c, &(answer_t){.status = fc_error_http_status(error),
+                        .code = error->code,
+                        .content_type = FC_STR("application/problem+json")});
+}
+
+// For what leaves the connection at an unknown place in the stream.
+static void refuse(fc_connection_t *c, const fc_error_t *error,
+                   fc_stop_t stop) {
+  c->close_after = true;
+  c->state = FC_CONNECTION_WRITE;
+  answer_error(c, error, stop);
+}
+
+static void answer_document(fc_connection_t *c, fc_str_t query) {
+  fc_block_sink_t out;
+  fc_error_t error;
+  fc_error_reset(&error);
+  if (!open_answer(c, &out)) {
+    answer_nothing(c);
+    return;
+  }
+  fc_reflect_t reflect = fc_loop_reflect(c->loop);
+  if (fc_reflect_write(&reflect, &c->exchange.place, query, &out.sink,
+                       &error) != FC_OK) {
+    fc_block_sink_drop(&out);
+    answer_error(c, &error, FC_STOP_COUNT);
+    return;
+  }
+  close_answer(c, &out);
+  answer(c, &(answer_t){.status = 200,
+                        .content_type = FC_STR("application/json")});
+}
+
+// ---------------------------------------------------------------------------
+// The call
+
+static void mark(fc_exchange_t *x, fc_stop_t stop) {
+  uint64_t now = fc_clock_ns();
+  x->spent_ns[stop] += now - x->marked_ns;
+  x->marked_ns = now;
+}
+
+// The slot of the job holds the outcome.
+static void answer_call(fc_connection_t *c) {
+  fc_exchange_t *x = &c->exchange;
+  fc_pool_t *pool = &c->loop->pool;
+  fc_slot_t *slot = fc_pool_slot(pool, &x->job);
+  x->spent_ns[FC_STOP_QUEUE] = slot->began_ns - x->marked_ns;
+  uint64_t ended_ns = slot->began_ns;
+  for (int i = FC_STOP_DECODE; i <= FC_STOP_ENCODE; i++) {
+    x->spent_ns[i] = slot->spent_ns[i];
+    ended_ns += slot->spent_ns[i];
+  }
+  x->marked_ns = ended_ns;
+  mark(x, FC_STOP_WRITE);
+  c->state = FC_CONNECTION_WRITE;
+  if (slot->status != FC_OK) {
+    fc_error_t error = slot->error;
+    fc_stop_t stop = (fc_stop_t)slot->stop;
+    fc_pool_finish(pool, &x->job);
+    answer_error(c, &error, stop);
+    return;
+  }
+  bool validated = (slot->flags & FC_SLOT_VALIDATE) != 0;
+  memcpy(c->pieces, slot->pieces, slot->piece_count * sizeof *slot->pieces);
+  c->piece_count = slot->piece_count;
+  slot->piece_count = 0;
+  fc_pool_finish(pool, &x->job);
+  fc_block_sink_t out;
+  if (validated) {
+    if (!open_answer(c, &out)) {
+      answer_nothing(c);
+      return;
+    }
+    close_answer(c, &out);
+  }
+  answer(c, &(answer_t){.status = validated ? 204 : 200,
+                        .content_type = validated ? FC_STR("")
+                                                  : FC_STR("application/json"),
+                        .is_call = true});
+}
+
+static void submit(fc_connection_t *c) {
+  fc_exchange_t *x = &c->exchange;
+  fc_pool_t *pool = &c->loop->pool;
+  mark(x, FC_STOP_READ);
+  // The decoder may look past the end (FC_BLOCK_TAIL).
+  fc_piece_t *body = &x->job.body;
+  uint8_t *data = fc_block_data(c->loop->blocks, body->block) + body->offset;
+  memset(data + body->size, 0, FC_BLOCK_TAIL);
+  c->state = FC_CONNECTION_CALL;
+  if (fc_pool_try_inline(pool, &x->job)) {
+    answer_call(c);
+    return;
+  }
+  fc_error_t error;
+  if (fc_pool_admit(pool, x->job.module, x->job.function, x->job.deadline_ns,
+                    &x->retry_after, &error) != FC_OK) {
+    c->state = FC_CONNECTION_WRITE;
+    answer_error(c, &error, FC_STOP_ADMIT);
+    return;
+  }
+  fc_loop_wait(c, FC_WAIT_NONE);
+  fc_pool_enqueue(pool, &x->job);
+}
+
+static fc_connection_t *of_job(fc_job_t *job) {
+  return (fc_connection_t *)((char *)job -
+                             offsetof(fc_connection_t, exchange.job));
+}
+
+void fc_connection_on_done(void *loop, fc_job_t *job) {
+  (void)loop;
+  answer_call(of_job(job));
+}
+
+void fc_connection_on_expired(void *loop, fc_job_t *job) {
+  (void)loop;
+  fc_connection_t *c = of_job(job);
+  fc_error_t error;
+  mark(&c->exchange, FC_STOP_QUEUE);
+  (void)fc_fail(&error, FC_CODE_DEADLINE_EXCEEDED,
+                "the deadline passed in the queue");
+  c->state = FC_CONNECTION_WRITE;
+  answer_error(c, &error, FC_STOP_QUEUE);
+}
+
+// ---------------------------------------------------------------------------
+// READ: bodies
+
+static void complete_body(fc_connection_t *c) {
+  if (!c->exchange.answered) submit(c);
+  else if (c->writing) c->state = FC_CONNECTION_WRITE;
+  else end_exchange(c);
+}
+
+static bool make_room(fc_connection_t *c, uint64_t size, fc_error_t *err) {
+  fc_blocks_t *blocks = c->loop->blocks;
+  fc_piece_t *body = &c->exchange.job.body;
+  if (body->block != FC_BLOCK_NONE &&
+      fc_block_size(blocks, body->block) >= size) {
+    return true;
+  }
+  uint32_t block;
+  if (fc_block_take(blocks, size, &block, err) != FC_OK) return false;
+  if (body->block != FC_BLOCK_NONE) {
+    memcpy(fc_block_data(blocks, block), fc_block_data(blocks, body->block),
+           (size_t)body->size);
+    fc_block_give(blocks, body->block);
+  }
+  body->block = block;
+  return true;
+}
+
+// llhttp found bytes of a chunked body.
+static bool on_chunk(void *context, fc_str_t piece) {
+  fc_connection_t *c = context;
+  fc_piece_t *body = &c->exchange.job.body;
+  uint64_t size = body->size + piece.size;
+  uint64_t room = fc_block_size(c->loop->blocks, body->block);
+  if (size > room && !make_room(c, size, c->loop->parser.err)) return false;
+  memcpy(fc_block_data(c->loop->blocks, body->block) + body->size, piece.data,
+         piece.size);
+  body->size = size;
+  c->exchange.body_seen = size;
+  return true;
+}
+
+static size_t receive_chunked(fc_connection_t *c, fc_str_t bytes) {
+  fc_loop_t *loop = c->loop;
+  fc_error_t gate_error, error;
+  size_t used;
+  bool done, complete = false;
+  fc_error_reset(&error);
+  fc_status_t gate_status =
+      fc_gate_chunked(&c->gate, bytes, loop->options->max_body, &used, &done,
+                      &gate_error);
+  loop->parser.on_body = on_chunk;
+  loop->parser.context = c;
+  loop->parser.err = &error;
+  c->parser.data = &loop->parser;
+  fc_status_t status =
+      fc_request_parse_body(&loop->parser, &c->parser,
+                            fc_str_make(bytes.data, used), &complete, &error);
+  if (status != FC_OK || gate_status != FC_OK) {
+    refuse(c, status != FC_OK ? &error : &gate_error, FC_STOP_READ);
+    return bytes.size;
+  }
+  if (complete != done || (done && c->gate.body != c->exchange.job.body.size)) {
+    (void)fc_fail(&error, FC_CODE_HTTP_SYNTAX, "malformed chunked body");
+    refuse(c, &error, FC_STOP_READ);
+    return bytes.size;
+  }
+  if (done) complete_body(c);
+  return used;
+}
+
+static size_t receive_sized(fc_connection_t *c, fc_str_t bytes) {
+  fc_exchange_t *x = &c->exchange;
+  size_t size = bytes.size < x->left ? bytes.size : (size_t)x->left;
+  if (!x->answered) {
+    fc_piece_t *body = &x->job.body;
+    uint8_t *tail = fc_block_data(c->loop->blocks, body->block) + body->size;
+    // Equal when the read went straight into the block.
+    if ((const char *)tail != bytes.data) memcpy(tail, bytes.data, size);
+    body->size += size;
+  }
+  x->body_seen += size;
+  x->left -= size;
+  if (x->left == 0) complete_body(c);
+  return size;
+}
+
+static void begin_body(fc_connection_t *c) {
+  c->state = FC_CONNECTION_BODY;
+  c->exchange.body_ms = uv_now(&c->loop->uv);
+}
+
+// ---------------------------------------------------------------------------
+// READ: heads, ROUTE, ADMIT
+
+static void take_request_id(fc_connection_t *c, fc_str_t given) {
+  fc_exchange_t *x = &c->exchange;
+  bool good = given.size > 0 && given.size <= sizeof x->id;
+  for (size_t i = 0; i < given.size && good; i++) {
+    good = given.data[i] > ' ' && given.data[i] < 0x7F;
+  }
+  if (good) {
+    memcpy(x->id, given.data, given.size);
+    x->id_size = (uint8_t)given.size;
+    return;
+  }
+  fc_loop_request_id(c->loop, x->id);
+  x->id_size = 16;
+}
+
+static fc_status_t admit_call(fc_connection_t *c, const fc_request_t *request,
+                              fc_error_t *err) {
+  fc_exchange_t *x = &c->exchange;
+  fc_loop_t *loop = c->loop;
+  const fc_server_options_t *options = loop->options;
+  fc_native_call_t call;
+  FC_TRY(fc_native_check(request, options->max_body, &call, err));
+  if (!loop->ready) {
+    return fc_fail(err, FC_CODE_NOT_READY, "modules are still being loaded");
+  }
+  const fc_entry_t *entry = fc_registry_at(loop->registry, x->place.module);
+  const fc_function_t *function =
+      fc_module_function(entry->module, x->place.function);
+  const fc_signature_t *signature = function->signature;
+  if (!function->plan) {
+    fc_str_t reason = fc_signature_text(signature, signature->reason);
+    return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE, "function '%.*s': %.*s",
+                   FC_STR_ARG(function->name), FC_STR_ARG(reason));
+  }
+  uint64_t timeout_ms = options->timeout;
+  if (call.timeout_ms && (!timeout_ms || call.timeout_ms < timeout_ms)) {
+    timeout_ms = call.timeout_ms;
+  }
+  x->job.module = x->place.module;
+  x->job.function = x->place.function;
+  x->job.front = FC_FRONT_NATIVE;
+  x->job.flags = call.validate ? FC_SLOT_VALIDATE : 0;
+  x->job.deadline_ns =
+      timeout_ms ? x->began_ns + timeout_ms * 1000000u : 0;
+  FC_TRY(fc_pool_admit(&loop->pool, x->job.module, x->job.function,
+                       x->job.deadline_ns, &x->retry_after, err));
+  uint64_t room = request->length;
+  return make_room(c, room, err) ? FC_OK : err->status;
+}
+
+static bool say_continue(fc_connection_t *c) {
+  static const char kContinue[] = "HTTP/1.1 100 Continue\r\n\r\n";
+  uv_buf_t buffer = {.base = (char *)(uintptr_t)kContinue,
+                     .len = sizeof kContinue - 1};
+  int sent = uv_try_write((uv_stream_t *)&c->tcp, &buffer, 1);
+  if (sent == (int)buffer.len) return true;
+  close_now(c);
+  return false;
+}
+
+// An answer that does not need the body: it is sent now, and the body thrown
+// away, or the connection closed when that would take long.
+static void answer_early(fc_connection_t *c, const fc_request_t *request,
+                         const fc_error_t *error, fc_stop_t stop) {
+  fc_exchange_t *x = &c->exchange;
+  bool has_body = request->chunked || request->length > 0;
+  if (request->chunked || request->length > FC_LIMIT_DISCARD ||
+      (has_body && request->expects_continue)) {
+    c->close_after = true;
+  }
+  x->left = request->length;
+  if (has_body && !c->close_after) begin_body(c);
+  else c->state = FC_CONNECTION_WRITE;
+  if (error) answer_error(c, error, stop);
+  else answer_document(c, request->query);
+}
+
+// Errors after which the next byte of the stream is no beginning of anything.
+static bool breaks_framing(fc_code_t code) {
+  return code == FC_CODE_HTTP_SYNTAX || code == FC_CODE_URI_TOO_LONG ||
+         code == FC_CODE_HEADERS_TOO_LARGE || code == FC_CODE_BODY_TOO_LARGE ||
+         code == FC_CODE_REQUEST_TIMEOUT;
+}
+
+static fc_status_t route(fc_connection_t *c, const fc_request_t *request,
+                         fc_error_t *err) {
+  fc_loop_t *loop = c->loop;
+  FC_TRY(fc_route_guard(request, loop->loopback, fc_str(loop->host), err));
+  return fc_route_find(request, loop->registry, loop->ready,
+                       &c->exchange.place, err);
+}
+
+// A head is complete.
+static void begin_exchange(fc_connection_t *c, fc_str_t head) {
+  fc_exchange_t *x = &c->exchange;
+  fc_loop_t *loop = c->loop;
+  fc_request_t request;
+  fc_error_t error;
+  x->keep_alive = false;
+  fc_status_t status =
+      fc_request_parse(&loop->parser, &c->parser, head, &request, &error);
+  take_request_id(c, request.fields[FC_FIELD_REQUEST_ID]);
+  x->marked_ns = x->began_ns;
+  mark(x, FC_STOP_READ);
+  x->has_method = true;
+  x->method = request.method;
+  x->http_10 = request.minor == 0;
+  if (status != FC_OK && breaks_framing(error.code)) {
+    refuse(c, &error, FC_STOP_READ);
+    return;
+  }
+  x->keep_alive = request.keep_alive;
+  x->chunked = request.chunked;
+  fc_stop_t stop = FC_STOP_ROUTE;
+  if (status == FC_OK) status = route(c, &request, &error);
+  mark(x, FC_STOP_ROUTE);
+  bool is_call = x->place.route == FC_ROUTE_FUNCTION &&
+                 request.method == HTTP_POST;
+  if (status == FC_OK && is_call) {
+    stop = FC_STOP_ADMIT;
+    status = admit_call(c, &request, &error);
+    mark(x, FC_STOP_ADMIT);
+  }
+  if (status != FC_OK && breaks_framing(error.code)) {
+    refuse(c, &error, stop);
+    return;
+  }
+  if (status != FC_OK || !is_call) {
+    answer_early(c, &request, status != FC_OK ? &error : NULL, stop);
+    return;
+  }
+  x->left = request.length;
+  begin_body(c);
+  if (request.expects_continue && (x->left || x->chunked) && !say_continue(c)) {
+    return;
+  }
+  if (!x->chunked && x->left == 0) complete_body(c);
+}
+
+// Returns bytes used; 0 when the head goes on past `bytes`.
+static size_t receive_head(fc_connection_t *c, fc_str_t bytes) {
+  fc_exchange_t *x = &c->exchange;
+  if (!x->began_ns) x->began_ns = fc_clock_ns();
+  size_t scanned = (size_t)c->gate.offset, used;
+  bool done;
+  fc_error_t error;
+  fc_str_t rest = fc_str_make(bytes.data + scanned, bytes.size - scanned);
+  if (fc_gate_head(&c->gate, rest, &used, &done, &error) != FC_OK) {
+    x->keep_alive = false;
+    take_request_id(c, FC_STR(""));
+    refuse(c, &error, FC_STOP_READ);
+    return bytes.size;
+  }
+  if (!done) return 0;
+  begin_exchange(c, fc_str_make(bytes.data, scanned + used));
+  return scanned + used;
+}
+
+// ---------------------------------------------------------------------------
+// READ: the stash and the stream
+
+// Keeps bytes for later. False when there is no memory: the connection is gone.
+static bool stash(fc_connection_t *c, fc_str_t bytes) {
+  fc_blocks_t *blocks = c->loop->blocks;
+  uint32_t kept = c->stash_end - c->stash_begin;
+  uint64_t need = (uint64_t)kept + bytes.size;
+  if (c->stash_block == FC_BLOCK_NONE ||
+      fc_block_size(blocks, c->stash_block) < need) {
+    uint32_t block;
+    if (fc_block_take(blocks, need, &block, NULL) != FC_OK) {
+      close_now(c);
+      return false;
+    }
+    if (kept) {
+      memcpy(fc_block_data(blocks, block),
+             fc_block_data(blocks, c->stash_block) + c->stash_begin, kept);
+    }
+    fc_block_give(blocks, c->stash_block);
+    c->stash_block = block;
+    c->stash_begin = 0;
+    c->stash_end = kept;
+  } else if (fc_block_size(blocks, c->stash_block) - c->stash_end <
+             bytes.size) {
+    uint8_t *data = fc_block_data(blocks, c->stash_block);
+    memmove(data, data + c->stash_begin, kept);
+    c->stash_begin = 0;
+    c->stash_end = kept;
+  }
+  memcpy(fc_block_data(blocks, c->stash_block) + c->stash_end, bytes.data,
+         bytes.size);
+  c->stash_end += (uint32_t)bytes.size;
+  return true;
+}
+
+// Uses as many bytes as the state allows; returns how many.
+static size_t consume(fc_connection_t *c, fc_str_t bytes) {
+  size_t used = 0;
+  c->feeding = true;
+  while (used < bytes.size) {
+    fc_str_t rest = fc_str_make(bytes.data + used, bytes.size - used);
+    size_t step = 0;
+    if (c->state == FC_CONNECTION_HEAD) step = receive_head(c, rest);
+    else if (c->state == FC_CONNECTION_BODY) {
+      step = c->exchange.chunked ? receive_chunked(c, rest)
+                                 : receive_sized(c, rest);
+    }
+    if (step == 0) break;
+    used += step;
+  }
+  c->feeding = false;
+  return used;
+}
+
+static void wait_for_more(fc_connection_t *c) {
+  if (c->writing) return;
+  if (c->state == FC_CONNECTION_HEAD) {
+    bool begun = c->stash_end > c->stash_begin;
+    if (!begun || c->wait != FC_WAIT_HEAD) {
+      fc_loop_wait(c, begun ? FC_WAIT_HEAD : FC_WAIT_IDLE);
+    }
+  } else if (c->state == FC_CONNECTION_BODY && c->wait != FC_WAIT_BODY) {
+    fc_loop_wait(c, FC_WAIT_BODY);
+  }
+}
+
+static void start_reading(fc_connection_t *c);
+
+// Goes on with what is in the stash.
+static void pump(fc_connection_t *c) {
+  if (c->stash_end > c->stash_begin) {
+    uint8_t *data = fc_block_data(c->loop->blocks, c->stash_block);
+    fc_str_t bytes = fc_str_make((const char *)data + c->stash_begin,
+                                 c->stash_end - c->stash_begin);
+    size_t used = consume(c, bytes);
+    // Closing and lingering have given the stash back.
+    if (c->stash_block != FC_BLOCK_NONE) {
+      c->stash_begin += (uint32_t)used;
+      if (c->stash_begin == c->stash_end) give_stash(c);
+    }
+  }
+  if (c->state == FC_CONNECTION_CLOSED) return;
+  if (c->ended && (c->state == FC_CONNECTION_HEAD ||
+                   c->state == FC_CONNECTION_BODY)) {
+    close_now(c);
+    return;
+  }
+  if (!c->reading && !c->ended &&
+      c->stash_end - c->stash_begin < FC_LIMIT_PIPELINED) {
+    start_reading(c);
+  }
+  wait_for_more(c);
+}
+
+static void feed(fc_connection_t *c, fc_str_t bytes) {
+  if (c->stash_block != FC_BLOCK_NONE) {
+    if (stash(c, bytes)) pump(c);
+    return;
+  }
+  size_t used = consume(c, bytes);
+  if (c->state == FC_CONNECTION_CLOSED || c->state == FC_CONNECTION_LINGER) {
+    return;
+  }
+  if (used < bytes.size &&
+      !stash(c, fc_str_make(bytes.data + used, bytes.size - used))) {
+    return;
+  }
+  wait_for_more(c);
+}
+
+// While an answer is being made: nothing is looked at, much is not taken.
+static void hold_back(fc_connection_t *c, fc_str_t bytes) {
+  if (!stash(c, bytes)) return;
+  if (c->stash_end - c->stash_begin >= FC_LIMIT_PIPELINED) {
+    uv_read_stop((uv_stream_t *)&c->tcp);
+    c->reading = false;
+  }
+}
+
+static void on_end(fc_connection_t *c, bool orderly) {
+  c->ended = true;
+  c->reading = false;
+  // A running call goes on: the client may have closed its half only. One that
+  // waits is dropped, and so is an answer nobody can take.
+  bool running = c->state == FC_CONNECTION_CALL &&
+                 c->exchange.job.state == FC_JOB_RUNNING;
+  if (orderly && (running || c->writing)) return;
+  if (c->state == FC_CONNECTION_CALL) {
+    log_access(c, 499, FC_CODE_NONE, 0, false);
+  }
+  close_now(c);
+}
+
+static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer) {
+  fc_connection_t *c = stream->data;
+  if (size < 0) {
+    on_end(c, size == UV_EOF);
+    return;
+  }
+  if (size == 0) return;
+  fc_loop_t *loop = c->loop;
+  fc_str_t bytes = fc_str_make(buffer->base, (size_t)size);
+  switch (c->state) {
+    case FC_CONNECTION_HEAD:
+    case FC_CONNECTION_BODY: feed(c, bytes); break;
+    case FC_CONNECTION_CALL:
+    case FC_CONNECTION_WRITE: hold_back(c, bytes); break;
+    case FC_CONNECTION_LINGER:
+      c->lingered += bytes.size;
+      if (c->lingered > FC_LIMIT_LINGER) close_now(c);
+      break;
+    default: break;
+  }
+  atomic_fetch_add_explicit(&loop->bytes_in, (uint64_t)size,
+                            memory_order_release);
+}
+
+// A sized body is read straight into its block, and no further, so that what is
+// pipelined behind it stays out.
+static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer) {
+  fc_connection_t *c = handle->data;
+  (void)suggested;
+  const fc_exchange_t *x = &c->exchange;
+  if (c->state == FC_CONNECTION_BODY && !x->chunked && !x->answered &&
+      c->stash_block == FC_BLOCK_NONE) {
+    const fc_piece_t *body = &x->job.body;
+    uint8_t *data = fc_block_data(c->loop->blocks, body->block);
+    size_t room = x->left < (1u << 30) ? (size_t)x->left : 1u << 30;
+    *buffer = uv_buf_init((char *)data + body->size, (unsigned)room);
+    return;
+  }
+  *buffer = uv_buf_init(c->loop->read_buffer, FC_LIMIT_READ);
+}
+
+static void start_reading(fc_connection_t *c) {
+  c->reading = true;
+  if (uv_read_start((uv_stream_t *)&c->tcp, on_alloc, on_read)) close_now(c);
+}
+
+// ---------------------------------------------------------------------------
+
+void fc_connection_accept(fc_loop_t *loop, uv_stream_t *listener) {
+  fc_connection_t *c = fc_alloc(loop->allocator, sizeof *c);
+  if (!c) {
+    fc_log(&loop->log, FC_LOG_ERROR, "no memory for a connection");
+    return;
+  }
+  c->loop = loop;
+  c->stash_block = c->exchange.job.body.block = FC_BLOCK_NONE;
+  reset_exchange(c);
+  c->tcp.data = c;
+  uv_tcp_init(&loop->uv, &c->tcp);
+  c->next = loop->connections;
+  if (c->next) c->next->previous = c;
+  loop->connections = c;
+  loop->connection_count++;
+  if (uv_accept(listener, (uv_stream_t *)&c->tcp)) {
+    close_now(c);
+    return;
+  }
+  uv_tcp_nodelay(&c->tcp, 1);
+  if (loop->connection_count - loop->turned_away > loop->connection_max) {
+    c->turned_away = true;
+    if (++loop->turned_away > FC_LIMIT_TURNED_AWAY) {
+      close_now(c);
+      return;
+    }
+    fc_error_t error;
+    (void)fc_fail(&error, FC_CODE_OVERLOADED, "%u connections are open, the "
+                  "limit", loop->connection_max);
+    c->exchange.began_ns = fc_clock_ns();
+    take_request_id(c, FC_STR(""));
+    start_reading(c);
+    if (c->state != FC_CONNECTION_CLOSED) refuse(c, &error, FC_STOP_COUNT);
+    return;
+  }
+  start_reading(c);
+  if (c->state != FC_CONNECTION_CLOSED) fc_loop_wait(c, FC_WAIT_IDLE);
+}
+
+// Has the body come at FC_LIMIT_BODY_RATE since its grace ended?
+static bool body_is_slow(const fc_connection_t *c) {
+  const fc_exchange_t *x = &c->exchange;
+  uint64_t elapsed_ms = uv_now(&c->loop->uv) - x->body_ms;
+  uint64_t grace_ms = c->loop->options->body_timeout;
+  uint64_t counted_ms = elapsed_ms > grace_ms ? elapsed_ms - grace_ms : 0;
+  return x->body_seen <= counted_ms * FC_LIMIT_BODY_RATE / 1000;
+}
+
+void fc_connection_on_timeout(fc_connection_t *c) {
+  fc_error_t error;
+  switch ((fc_wait_t)c->wait) {
+    case FC_WAIT_HEAD:
+      (void)fc_fail(&error, FC_CODE_REQUEST_TIMEOUT,
+                    "the request head did not come within %llu ms",
+                    (unsigned long long)c->loop->options->head_timeout);
+      take_request_id(c, FC_STR(""));
+      c->exchange.keep_alive = false;
+      break;
+    case FC_WAIT_BODY:
+      if (!body_is_slow(c)) {
+        fc_loop_wait(c, FC_WAIT_BODY);
+        return;
+      }
+      (void)fc_fail(&error, FC_CODE_REQUEST_TIMEOUT,
+                    "the body came slower than %d bytes a second",
+                    FC_LIMIT_BODY_RATE);
+      break;
+    case FC_WAIT_WRITE:
+      // The client does not take its answer: no use in leaving it queued.
+      close_with(c, true);
+      return;
+    default: close_now(c); return;
+  }
+  if (c->exchange.answered) close_now(c);
+  else refuse(c, &error, FC_STOP_READ);
+}
+
+void fc_connection_drain(fc_connection_t *c) {
+  if (c->state == FC_CONNECTION_HEAD && c->stash_end == c->stash_begin) {
+    begin_linger(c);
+  }
+}
+
+void fc_connection_abandon(fc_connection_t *c) {
+  if (c->state == FC_CONNECTION_CALL) {
+    fc_pool_drop(&c->loop->pool, &c->exchange.job);
+    fc_error_t error;
+    (void)fc_fail(&error, FC_CODE_SHUTTING_DOWN,
+                  "the server is shutting down");
+    refuse(c, &error, FC_STOP_QUEUE);
+  }
+  close_now(c);
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every bound the server keeps that is not an option (options.def has those).
+// Sizes are in bytes, times in milliseconds. docs/http.md lists them.
+#ifndef FARCALL_SERVER_LIMITS_H_
+#define FARCALL_SERVER_LIMITS_H_
+
+// The head of a request
+#define FC_LIMIT_LEADING_CRLFS 2
+#define FC_LIMIT_METHOD 32           // characters of the method
+#define FC_LIMIT_TARGET (8u << 10)   // 414 above
+#define FC_LIMIT_HEADERS (32u << 10) // 431 above, all field lines together
+#define FC_LIMIT_FIELDS 100          // 431 above
+
+// Chunked bodies
+#define FC_LIMIT_CHUNK_DIGITS 16
+#define FC_LIMIT_CHUNK_EXTENSIONS 256  // of one message
+#define FC_LIMIT_CHUNKS 1024           // plus one for every 64 bytes of body
+#define FC_LIMIT_CHUNK_BYTES 64
+#define FC_LIMIT_TRAILERS (4u << 10)
+
+// A connection
+#define FC_LIMIT_READ (64u << 10)      // one read
+#define FC_LIMIT_PIPELINED (16u << 10) // kept while a call runs, then no reads
+#define FC_LIMIT_DISCARD (64u << 10)   // body of a refused request swallowed
+#define FC_LIMIT_LINGER (64u << 10)    // input dropped after the last answer
+#define FC_LIMIT_LINGER_MS 1000
+#define FC_LIMIT_BODY_RATE 1024  // bytes a second once body_timeout has passed
+#define FC_LIMIT_REQUEST_ID 128
+#define FC_LIMIT_RESERVED_FILES 64  // never used for connections
+#define FC_LIMIT_TURNED_AWAY 32     // connections being told 503 at one time
+
+// A response: room kept in front of the body, so that one write sends both.
+#define FC_LIMIT_HEAD 1024
+
+// The inline lane: what may run on the loop thread
+#define FC_LIMIT_INLINE_COST_NS 20000u   // average of a call
+#define FC_LIMIT_INLINE_WORST_NS 1000000u  // one call above is demoted
+#define FC_LIMIT_INLINE_TURN_NS 200000u  // of one loop turn
+#define FC_LIMIT_INLINE_BODY (16u << 10)
+#define FC_LIMIT_INLINE_SAMPLES 16  // pooled calls before the first inline one
+
+#define FC_LIMIT_RETRY_AFTER 1  // seconds
+
+#endif  // FARCALL_SERVER_LIMITS_H_

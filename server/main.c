@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// farcalld: reads the options, loads modules, serves them until told to stop.
+// Exit codes are those of sysexits.h.
+#include <llhttp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sysexits.h>
+#include <unistd.h>
+#include <yyjson.h>
+
+#include "farcall/version.h"
+#include "server.h"
+
+static const char *get_variable(const char *name) { return getenv(name); }
+
+static int complain(int code, const char *message) {
+  fprintf(stderr, "farcalld: %s\n", message);
+  return code;
+}
+
+static int print_version(void) {
+  printf("farcalld %s (libuv %s, llhttp %d.%d.%d, yyjson %s)\n", fc_version(),
+         uv_version_string(), LLHTTP_VERSION_MAJOR, LLHTTP_VERSION_MINOR,
+         LLHTTP_VERSION_PATCH, YYJSON_VERSION_STRING);
+  return EX_OK;
+}
+
+static int print_help(void) {
+  fc_text_t text;
+  fc_text_init(&text, fc_allocator_system(), 64u << 10);
+  fc_status_t status = fc_server_options_help(&text.sink, NULL);
+  fc_str_t help = fc_text_str(&text);
+  if (status == FC_OK) fwrite(help.data, 1, help.size, stdout);
+  fc_text_deinit(&text);
+  return status == FC_OK ? EX_OK : EX_OSERR;
+}
+
+static int exit_code(fc_code_t code) {
+  switch (code) {
+    case FC_CODE_FORBIDDEN:
+    case FC_CODE_NOT_ACCEPTABLE: return EX_USAGE;
+    case FC_CODE_MODULE_UNAVAILABLE: return EX_UNAVAILABLE;
+    default: return EX_OSERR;
+  }
+}
+
+static int serve(const fc_server_options_t *options) {
+  static const fc_backend_t *const kBackends[] = {&fc_backend_native, NULL};
+  fc_allocator_t allocator = fc_allocator_system();
+  fc_loop_t *loop = fc_alloc(allocator, sizeof *loop);
+  if (!loop) return complain(EX_OSERR, "out of memory");
+  fc_error_t error;
+  if (fc_loop_init(loop, allocator, options, kBackends, STDERR_FILENO,
+                   &error) != FC_OK) {
+    fc_free(allocator, loop);
+    return complain(exit_code(error.code), error.message);
+  }
+  int code = fc_loop_run(loop);
+  // A call that outlived the drain time can't be waited for.
+  if (loop->pool.running) {
+    fc_log_flush(&loop->log);
+    _exit(code);
+  }
+  fc_loop_deinit(loop);
+  fc_free(allocator, loop);
+  return code;
+}
+
+int main(int argc, char **argv) {
+  signal(SIGPIPE, SIG_IGN);
+  fc_allocator_t allocator = fc_allocator_system();
+  const char **paths = fc_alloc_array(allocator, (size_t)argc, sizeof *paths);
+  if (!paths) return complain(EX_OSERR, "out of memory");
+  fc_server_options_t options;
+  fc_error_t error;
+  int code = EX_OK;
+  if (fc_server_options_parse(&options, argc, (const char *const *)argv, paths,
+                              get_variable, &error) != FC_OK) {
+    code = complain(EX_USAGE, error.message);
+  } else if (options.help) {
+    code = print_help();
+  } else if (options.version) {
+    code = print_version();
+  } else {
+    code = serve(&options);
+  }
+  fc_free(allocator, paths);
+  return code;
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One line is built on the stack, bounded, and appended to the buffer. Client
+// text goes through fc_escape, whose output is safe on a terminal.
+#include "obs/log.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define VALUE_MAX 256  // characters of one value
+
+typedef struct line_t {
+  char *cursor;
+  char *end;  // keeps room for the closing brace and the line feed
+} line_t;
+
+static void put(line_t *line, fc_str_t text) {
+  size_t room = (size_t)(line->end - line->cursor);
+  size_t size = text.size < room ? text.size : room;
+  memcpy(line->cursor, text.data, size);
+  line->cursor += size;
+}
+
+static void put_number(line_t *line, uint64_t value) {
+  char digits[24];
+  int size = snprintf(digits, sizeof digits, "%llu", (unsigned long long)value);
+  put(line, fc_str_make(digits, (size_t)size));
+}
+
+// Escaped; whole or not at all, so that a JSON string always ends. fc_escape
+// writes \" and \\ as JSON does, but \xNN, whose backslash JSON wants doubled.
+static void put_escaped(line_t *line, fc_str_t text, bool json) {
+  char escaped[VALUE_MAX * 4 + 8], twice[VALUE_MAX * 5 + 8];
+  size_t size = fc_escape(escaped, sizeof escaped, VALUE_MAX, text);
+  size_t used = 0;
+  for (size_t i = 0; i < size; i++) {
+    twice[used++] = escaped[i];
+    if (escaped[i] != '\\' || i + 1 == size) continue;
+    if (json && escaped[i + 1] == 'x') twice[used++] = '\\';
+    twice[used++] = escaped[++i];
+  }
+  if (used <= (size_t)(line->end - line->cursor)) {
+    put(line, fc_str_make(twice, used));
+  }
+}
+
+static void put_time(line_t *line) {
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  struct tm utc;
+  gmtime_r(&now.tv_sec, &utc);
+  char text[64];
+  int size = snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ",
+                      utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday,
+                      utc.tm_hour, utc.tm_min, utc.tm_sec,
+                      (int)(now.tv_nsec / 1000000));
+  put(line, fc_str_make(text, (size_t)size));
+}
+
+fc_status_t fc_log_init(fc_log_t *log, fc_allocator_t allocator,
+                        int descriptor, bool json, fc_error_t *err) {
+  *log = (fc_log_t){
+      .descriptor = descriptor, .json = json, .allocator = allocator};
+  log->buffer = fc_alloc(allocator, FC_LOG_BUFFER);
+  return log->buffer ? FC_OK : fc_fail_memory(err);
+}
+
+void fc_log_deinit(fc_log_t *log) {
+  if (!log->buffer) return;
+  fc_log_flush(log);
+  fc_free(log->allocator, log->buffer);
+  log->buffer = NULL;
+}
+
+static const char *level_name(fc_log_level_t level) {
+  static const char *const kNames[] = {"info", "warn", "error"};
+  return kNames[level];
+}
+
+static void append(fc_log_t *log, fc_str_t line) {
+  if (line.size > FC_LOG_BUFFER - log->size) fc_log_flush(log);
+  if (line.size > FC_LOG_BUFFER - log->size) {
+    log->dropped++;
+    return;
+  }
+  memcpy(log->buffer + log->size, line.data, line.size);
+  log->size += line.size;
+}
+
+void fc_log_fields(fc_log_t *log, fc_log_level_t level, fc_str_t message,
+                   const fc_log_field_t *fields, size_t count) {
+  char text[FC_LOG_LINE_MAX];
+  line_t line = {text, text + sizeof text - 4};
+  if (log->json) {
+    put(&line, FC_STR("{\"ts\":\""));
+    put_time(&line);
+    put(&line, FC_STR("\",\"level\":\""));
+    put(&line, fc_str(level_name(level)));
+    put(&line, FC_STR("\",\"msg\":\""));
+    put_escaped(&line, message, log->json);
+    put(&line, FC_STR("\""));
+  } else {
+    if (level != FC_LOG_INFO) {
+      put(&line, fc_str(level_name(level)));
+      put(&line, FC_STR(": "));
+    }
+    put_escaped(&line, message, log->json);
+  }
+  for (size_t i = 0; i < count; i++) {
+    const fc_log_field_t *field = &fields[i];
+    if (!field->has_number && field->text.size == 0) continue;
+    // Room for the largest value, so that no member is cut in two.
+    if (line.end - line.cursor < VALUE_MAX + 64) break;
+    put(&line, log->json ? FC_STR(",\"") : FC_STR(" "));
+    put(&line, fc_str(field->key));
+    put(&line, log->json ? FC_STR("\":") : FC_STR("="));
+    if (field->has_number) {
+      put_number(&line, field->number);
+      continue;
+    }
+    if (log->json) put(&line, FC_STR("\""));
+    put_escaped(&line, field->text, log->json);
+    if (log->json) put(&line, FC_STR("\""));
+  }
+  if (log->json) *line.cursor++ = '}';
+  *line.cursor++ = '\n';
+  append(log, fc_str_make(text, (size_t)(line.cursor - text)));
+}
+
+void fc_log(fc_log_t *log, fc_log_level_t level, const char *format, ...) {
+  char text[512];
+  va_list args;
+  va_start(args, format);
+  int size = vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  if (size < 0) return;
+  size_t length = (size_t)size < sizeof text ? (size_t)size : sizeof text - 1;
+  fc_log_fields(log, level, fc_str_make(text, length), NULL, 0);
+}
+
+// A pipe that polls writable takes PIPE_BUF bytes at once without waiting.
+#define WRITE_MAX 4096
+
+void fc_log_flush(fc_log_t *log) {
+  size_t done = 0;
+  while (done < log->size) {
+    struct pollfd file = {.fd = log->descriptor, .events = POLLOUT};
+    if (poll(&file, 1, 0) <= 0 || !(file.revents & POLLOUT)) break;
+    size_t size = log->size - done < WRITE_MAX ? log->size - done : WRITE_MAX;
+    ssize_t count = write(log->descriptor, log->buffer + done, size);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    done += (size_t)count;
+  }
+  log->size -= done;
+  memmove(log->buffer, log->buffer + done, log->size);
+  if (log->dropped && log->size == 0) {
+    uint64_t dropped = log->dropped;
+    log->dropped = 0;
+    fc_log(log, FC_LOG_WARN, "%llu log lines dropped",
+           (unsigned long long)dropped);
+  }
+}

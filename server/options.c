@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Flags and variables are two spellings of one table. A word that is not in it
+// is an error with the nearest one, never ignored.
+#include "options.h"
+
+#include <stdio.h>
+
+typedef enum kind_t {
+  KIND_TEXT,
+  KIND_COUNT,
+  KIND_SIZE,
+  KIND_TIME,
+  KIND_FLAG,
+  KIND_CHOICE,
+} kind_t;
+
+typedef struct option_t {
+  const char *flag;
+  char letter;
+  kind_t kind;
+  const char *value;
+  const char *argument;
+  const char *help;
+  size_t offset;
+} option_t;
+
+static const option_t kOptions[] = {
+#define FC_OPTION(field, flag, letter, kind, value, argument, help) \
+  {flag,     letter, KIND_##kind, value,                            \
+   argument, help,   offsetof(fc_server_options_t, field)},
+#include "options.def"
+#undef FC_OPTION
+};
+
+// ---------------------------------------------------------------------------
+// Values
+
+static bool parse_digits(fc_str_t *text, uint64_t *out) {
+  uint64_t value = 0;
+  size_t used = 0;
+  while (used < text->size && text->data[used] >= '0' &&
+         text->data[used] <= '9') {
+    if (__builtin_mul_overflow(value, 10u, &value) ||
+        __builtin_add_overflow(value, (uint64_t)(text->data[used] - '0'),
+                               &value)) {
+      return false;
+    }
+    used++;
+  }
+  text->data += used;
+  text->size -= used;
+  *out = value;
+  return used > 0;
+}
+
+typedef struct unit_t {
+  const char *text;
+  uint64_t factor;
+} unit_t;
+
+static bool parse_units(fc_str_t text, const unit_t *units, uint64_t *out) {
+  uint64_t value;
+  if (!parse_digits(&text, &value)) return false;
+  for (const unit_t *unit = units; unit->text; unit++) {
+    if (!fc_str_equal(text, fc_str(unit->text))) continue;
+    return !__builtin_mul_overflow(value, unit->factor, out);
+  }
+  return false;
+}
+
+static bool parse_value(const option_t *option, const char *text, void *field) {
+  static const unit_t kCounts[] = {{"", 1}, {NULL, 0}};
+  static const unit_t kSizes[] = {
+      {"", 1},           {"B", 1},          {"k", 1u << 10},
+      {"K", 1u << 10},   {"KiB", 1u << 10}, {"M", 1u << 20},
+      {"MiB", 1u << 20}, {"G", 1u << 30},   {"GiB", 1u << 30},
+      {NULL, 0}};
+  static const unit_t kTimes[] = {
+      {"ms", 1}, {"s", 1000}, {"", 1000}, {"m", 60000}, {NULL, 0}};
+  fc_str_t value = fc_str(text);
+  switch (option->kind) {
+    case KIND_TEXT: *(const char **)field = text; return value.size > 0;
+    case KIND_COUNT: return parse_units(value, kCounts, field);
+    case KIND_SIZE: return parse_units(value, kSizes, field);
+    case KIND_TIME: return parse_units(value, kTimes, field);
+    case KIND_FLAG: {
+      bool on = fc_str_equal(value, FC_STR("on")) ||
+                fc_str_equal(value, FC_STR("1")) ||
+                fc_str_equal(value, FC_STR("true"));
+      *(bool *)field = on;
+      return on || fc_str_equal(value, FC_STR("off")) ||
+             fc_str_equal(value, FC_STR("0")) ||
+             fc_str_equal(value, FC_STR("false"));
+    }
+    case KIND_CHOICE: break;
+  }
+  const char *word = option->argument;
+  for (unsigned i = 0;; i++) {
+    const char *bar = strchr(word, '|');
+    size_t size = bar ? (size_t)(bar - word) : strlen(word);
+    if (fc_str_equal(value, fc_str_make(word, size))) {
+      *(unsigned *)field = i;
+      return true;
+    }
+    if (!bar) return false;
+    word = bar + 1;
+  }
+}
+
+static fc_status_t set(fc_server_options_t *options, const option_t *option,
+                       const char *value, const char *named, fc_error_t *err) {
+  char *field = (char *)options + option->offset;
+  if (parse_value(option, value, field)) return FC_OK;
+  char shown[80];
+  fc_escape(shown, sizeof shown, 64, fc_str(value));
+  return fc_fail(err, FC_CODE_TYPE_MISMATCH, "'%s' is no value for %s: %s",
+                 shown, named,
+                 option->kind == KIND_FLAG ? "on or off" : option->argument);
+}
+
+void fc_server_options_init(fc_server_options_t *options) {
+  *options = (fc_server_options_t){0};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kOptions); i++) {
+    fc_status_t status =
+        set(options, &kOptions[i], kOptions[i].value, "default", NULL);
+    FC_ASSERT(status == FC_OK);
+  }
+}
+
+// ---------------------------------------------------------------------------
+// Flags
+
+static const option_t *find_flag(fc_str_t name) {
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kOptions); i++) {
+    if (fc_str_equal(name, fc_str(kOptions[i].flag))) return &kOptions[i];
+  }
+  return NULL;
+}
+
+static const option_t *find_letter(char letter) {
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kOptions); i++) {
+    if (letter && kOptions[i].letter == letter) return &kOptions[i];
+  }
+  return NULL;
+}
+
+static fc_status_t fail_unknown(fc_str_t name, fc_error_t *err) {
+  const char *nearest = NULL;
+  unsigned best = 4;
+  static const char *const kOthers[] = {"help", "version"};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kOptions) + 2; i++) {
+    const char *flag = i < 2 ? kOthers[i] : kOptions[i - 2].flag;
+    unsigned distance = fc_str_distance(name, fc_str(flag), best - 1);
+    if (distance >= best) continue;
+    best = distance;
+    nearest = flag;
+  }
+  char shown[80];
+  fc_escape(shown, sizeof shown, 64, name);
+  if (nearest) {
+    return fc_fail(err, FC_CODE_UNKNOWN_FIELD,
+                   "unknown option --%s: did you mean --%s?", shown, nearest);
+  }
+  return fc_fail(err, FC_CODE_UNKNOWN_FIELD,
+                 "unknown option --%s: see farcalld --help", shown);
+}
+
+typedef struct arguments_t {
+  int count;
+  const char *const *values;
+  int next;
+} arguments_t;
+
+static fc_status_t take_value(arguments_t *arguments, const char *named,
+                              const char **out, fc_error_t *err) {
+  if (arguments->next < arguments->count) {
+    *out = arguments->values[arguments->next++];
+    return FC_OK;
+  }
+  return fc_fail(err, FC_CODE_MISSING_ARGUMENT, "%s needs a value", named);
+}
+
+static fc_status_t parse_long(fc_server_options_t *options,
+                              arguments_t *arguments, const char *word,
+                              fc_error_t *err) {
+  const char *equals = strchr(word, '=');
+  fc_str_t name =
+      fc_str_make(word, equals ? (size_t)(equals - word) : strlen(word));
+  if (!equals && fc_str_equal(name, FC_STR("help"))) {
+    options->help = true;
+    return FC_OK;
+  }
+  if (!equals && fc_str_equal(name, FC_STR("version"))) {
+    options->version = true;
+    return FC_OK;
+  }
+  const option_t *option = find_flag(name);
+  if (!option) return fail_unknown(name, err);
+  char named[64];
+  snprintf(named, sizeof named, "--%s", option->flag);
+  const char *value = equals ? equals + 1 : "on";
+  if (!equals && option->kind != KIND_FLAG) {
+    FC_TRY(take_value(arguments, named, &value, err));
+  }
+  return set(options, option, value, named, err);
+}
+
+static fc_status_t parse_short(fc_server_options_t *options,
+                               arguments_t *arguments, const char *word,
+                               fc_error_t *err) {
+  if (!word[1] && (word[0] == 'h' || word[0] == 'V')) {
+    *(word[0] == 'h' ? &options->help : &options->version) = true;
+    return FC_OK;
+  }
+  const option_t *option = find_letter(word[0]);
+  if (!option) return fail_unknown(fc_str(word), err);
+  const char named[] = {'-', word[0], '\0'};
+  const char *value = word + 1;
+  if (!*value) FC_TRY(take_value(arguments, named, &value, err));
+  return set(options, option, value, named, err);
+}
+
+// ---------------------------------------------------------------------------
+// Variables
+
+static void variable_name(const char *flag, char *out, size_t capacity) {
+  size_t size = (size_t)snprintf(out, capacity, "FARCALL_%s", flag);
+  for (size_t i = 0; i < size && i < capacity - 1; i++) {
+    if (out[i] == '-') out[i] = '_';
+    else if (out[i] >= 'a' && out[i] <= 'z') out[i] = (char)(out[i] - 32);
+  }
+}
+
+static fc_status_t parse_variables(fc_server_options_t *options,
+                                   const char *(*get_env)(const char *name),
+                                   fc_error_t *err) {
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kOptions); i++) {
+    char name[64];
+    variable_name(kOptions[i].flag, name, sizeof name);
+    const char *value = get_env(name);
+    if (value && *value) FC_TRY(set(options, &kOptions[i], value, name, err));
+  }
+  return FC_OK;
+}
+
+fc_status_t fc_server_options_parse(fc_server_options_t *options, int argc,
+                                    const char *const *argv,
+                                    const char **paths,
+                                    const char *(*get_env)(const char *name),
+                                    fc_error_t *err) {
+  fc_server_options_init(options);
+  FC_TRY(parse_variables(options, get_env, err));
+  arguments_t arguments = {argc, argv, 1};
+  bool only_paths = false;
+  while (arguments.next < argc) {
+    const char *word = argv[arguments.next++];
+    if (only_paths || word[0] != '-' || !word[1]) {
+      paths[options->path_count++] = word;
+    } else if (word[1] != '-') {
+      FC_TRY(parse_short(options, &arguments, word + 1, err));
+    } else if (word[2]) {
+      FC_TRY(parse_long(options, &arguments, word + 2, err));
+    } else {
+      only_paths = true;
+    }
+  }
+  options->paths = paths;
+  if (options->help || options->version || options->path_count) return FC_OK;
+  return fc_fail(err, FC_CODE_MISSING_ARGUMENT,
+                 "no module given: farcalld [options] PATH...");
+}
+
+// ---------------------------------------------------------------------------
+
+fc_status_t fc_server_options_help(fc_sink_t *sink, fc_error_t *err) {
+  static const char kUsage[] =
+      "Usage: farcalld [options] PATH...\n"
+      "Serves compiled modules over HTTP. PATH is a module (*.so, *.vmfb) or a\n"
+      "directory of modules.\n\nOptions:\n";
+  static const char kRest[] =
+      "  -V, --version\n        versions of farcalld and its libraries\n"
+      "  -h, --help\n        this text\n\n"
+      "Every option is also a variable: FARCALL_LISTEN, FARCALL_MAX_BODY, ...\n";
+  FC_TRY(fc_sink_put(sink, fc_str(kUsage), err));
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kOptions); i++) {
+    const option_t *option = &kOptions[i];
+    char text[256];
+    int size = snprintf(
+        text, sizeof text, "  %c%c%s--%s%s%s\n        %s%s%s%s\n",
+        option->letter ? '-' : ' ', option->letter ? option->letter : ' ',
+        option->letter ? ", " : "  ", option->flag,
+        *option->argument ? "=" : "", option->argument, option->help,
+        option->kind == KIND_FLAG ? "" : " [",
+        option->kind == KIND_FLAG ? "" : option->value,
+        option->kind == KIND_FLAG ? "" : "]");
+    FC_TRY(fc_sink_put(sink, fc_str_make(text, (size_t)size), err));
+  }
+  return fc_sink_put(sink, fc_str(kRest), err);
+}

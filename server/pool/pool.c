@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Admission and queues. Calls wait here, not in slots, so that a deadline or a
+// client that hangs up costs nothing: a slot is filled when a worker is about
+// to be free. Modules take turns; within one, first come, first served.
+#include "pool/pool.h"
+
+#include "limits.h"
+
+// Slots for each worker: functions that are known to be quick are handed over
+// in batches this large, others two at a time.
+#define SLOTS_PER_WORKER 16
+#define SLOW_SLOTS_PER_WORKER 2
+#define QUICK_NS 100000u
+#define SERIAL_QUICK 4  // calls of a serial module in slots, if quick
+
+// What a function costs, as a moving average over calls.
+typedef struct cost_t {
+  uint32_t average_ns;
+  uint32_t samples;
+  uint32_t needed;  // samples before it may run inline
+} cost_t;
+
+typedef struct fc_module_queue_t {
+  fc_job_t *first;
+  fc_job_t *last;
+  uint32_t waiting;
+  uint32_t running;
+  bool serial;
+  bool active;
+  bool runs_here;  // a thread may run it, and so may the loop
+  struct fc_module_queue_t *next_active;
+  cost_t *costs;  // by function
+} module_queue_t;
+
+fc_status_t fc_pool_init(fc_pool_t *pool, fc_allocator_t allocator,
+                         const fc_pool_options_t *options, fc_blocks_t *blocks,
+                         const fc_front_worker_t *fronts,
+                         void (*ring)(void *context), void *context,
+                         fc_error_t *err) {
+  *pool = (fc_pool_t){.allocator = allocator, .options = *options};
+  uint32_t slots = options->workers * SLOTS_PER_WORKER + 1;
+  fc_status_t status = fc_region_init(&pool->region, allocator, slots, err);
+  if (status != FC_OK) return status;
+  pool->region.blocks = blocks;
+  pool->region.fronts = fronts;
+  pool->region.ring = ring;
+  pool->region.ring_context = context;
+  pool->jobs = fc_alloc_array(allocator, slots, sizeof *pool->jobs);
+  pool->free_slots = fc_alloc_array(allocator, slots, sizeof *pool->free_slots);
+  if (!pool->jobs || !pool->free_slots) {
+    fc_pool_deinit(pool);
+    return fc_fail_memory(err);
+  }
+  while (pool->free_count < slots) {
+    pool->free_slots[pool->free_count] = slots - 1 - pool->free_count;
+    pool->free_count++;
+  }
+  status = fc_worker_init(&pool->inline_worker, &pool->region, err);
+  if (status == FC_OK) {
+    status = fc_threads_start(&pool->threads, &pool->region, options->workers,
+                              err);
+  }
+  if (status != FC_OK) fc_pool_deinit(pool);
+  return status;
+}
+
+void fc_pool_deinit(fc_pool_t *pool) {
+  fc_threads_stop(&pool->threads);
+  if (pool->jobs && pool->free_slots) {
+    memset(pool->jobs, 0, pool->region.slot_count * sizeof *pool->jobs);
+    fc_pool_collect(pool, true, NULL, NULL);
+  }
+  fc_worker_deinit(&pool->inline_worker);
+  for (uint32_t i = 0; i < pool->queue_count; i++) {
+    fc_free(pool->allocator, pool->queues[i].costs);
+  }
+  fc_free(pool->allocator, pool->queues);
+  fc_free(pool->allocator, pool->jobs);
+  fc_free(pool->allocator, pool->free_slots);
+  fc_region_deinit(&pool->region);
+  *pool = (fc_pool_t){0};
+}
+
+fc_status_t fc_pool_open(fc_pool_t *pool, const fc_registry_t *registry,
+                         fc_error_t *err) {
+  size_t count = fc_registry_count(registry);
+  pool->queues = fc_alloc_array(pool->allocator, count ? count : 1,
+                                sizeof *pool->queues);
+  if (!pool->queues) return fc_fail_memory(err);
+  pool->queue_count = (uint32_t)count;
+  for (size_t i = 0; i < count; i++) {
+    const fc_module_t *module = fc_registry_at(registry, i)->module;
+    if (!module) continue;
+    size_t functions = fc_module_function_count(module);
+    module_queue_t *queue = &pool->queues[i];
+    queue->serial = fc_module_get_info(module)->serial;
+    queue->runs_here = true;
+    queue->costs = fc_alloc_array(pool->allocator, functions ? functions : 1,
+                                  sizeof *queue->costs);
+    if (!queue->costs) return fc_fail_memory(err);
+    for (size_t f = 0; f < functions; f++) {
+      queue->costs[f].needed = FC_LIMIT_INLINE_SAMPLES;
+    }
+  }
+  pool->region.registry = registry;
+  return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+
+fc_status_t fc_pool_admit(const fc_pool_t *pool, uint32_t module,
+                          uint32_t function, uint64_t deadline_ns,
+                          uint32_t *out_retry_s, fc_error_t *err) {
+  const module_queue_t *queue = &pool->queues[module];
+  if (queue->waiting == 0) return FC_OK;
+  uint64_t wait_ns = (uint64_t)queue->costs[function].average_ns *
+                     queue->waiting / pool->options.workers;
+  *out_retry_s = (uint32_t)(wait_ns / 1000000000u) + FC_LIMIT_RETRY_AFTER;
+  if (queue->waiting >= pool->options.queue_limit) {
+    return fc_fail(err, FC_CODE_OVERLOADED,
+                   "%u calls of this module are waiting, the limit",
+                   queue->waiting);
+  }
+  if (deadline_ns && wait_ns && fc_clock_ns() + wait_ns > deadline_ns) {
+    return fc_fail(err, FC_CODE_OVERLOADED,
+                   "the queue is %llu ms long, more than the deadline",
+                   (unsigned long long)(wait_ns / 1000000u));
+  }
+  return FC_OK;
+}
+
+// False when no slot is free.
+static bool fill_slot(fc_pool_t *pool, fc_job_t *job) {
+  if (pool->free_count == 0) return false;
+  uint32_t index = pool->free_slots[--pool->free_count];
+  fc_slot_t *slot = &pool->region.slots[index];
+  slot->loop = 0;
+  slot->generation = pool->region.generation;
+  slot->module = job->module;
+  slot->function = job->function;
+  slot->front = job->front;
+  slot->flags = job->flags;
+  slot->deadline_ns = job->deadline_ns;
+  slot->body = job->body;
+  atomic_store_explicit(&slot->cancel, 0, memory_order_relaxed);
+  slot->piece_count = 0;
+  job->body.block = FC_BLOCK_NONE;
+  job->slot = index;
+  job->state = FC_JOB_RUNNING;
+  pool->jobs[index] = job;
+  return true;
+}
+
+static bool is_quick(const cost_t *cost) {
+  return cost->samples && cost->average_ns < QUICK_NS;
+}
+
+static bool belongs_inline(const fc_pool_t *pool, const fc_job_t *job) {
+  if (pool->options.lane == FC_LANE_NEVER) return false;
+  const module_queue_t *queue = &pool->queues[job->module];
+  // Not past others of its module, nor while one may hold its lock.
+  if (!queue->runs_here || queue->waiting) return false;
+  if (queue->serial && queue->running) return false;
+  if (pool->options.lane == FC_LANE_ALWAYS) return true;
+  const cost_t *cost = &queue->costs[job->function];
+  return cost->samples >= cost->needed &&
+         cost->average_ns < FC_LIMIT_INLINE_COST_NS &&
+         job->body.size < FC_LIMIT_INLINE_BODY &&
+         pool->inline_spent_ns < FC_LIMIT_INLINE_TURN_NS;
+}
+
+static uint64_t worker_ns(const fc_slot_t *slot) {
+  return slot->spent_ns[FC_STOP_DECODE] + slot->spent_ns[FC_STOP_CALL] +
+         slot->spent_ns[FC_STOP_ENCODE];
+}
+
+bool fc_pool_try_inline(fc_pool_t *pool, fc_job_t *job) {
+  if (!belongs_inline(pool, job) || !fill_slot(pool, job)) return false;
+  fc_slot_t *slot = &pool->region.slots[job->slot];
+  fc_worker_run(&pool->inline_worker, job->slot);
+  uint64_t spent_ns = worker_ns(slot);
+  pool->inline_spent_ns += spent_ns;
+  if (spent_ns > FC_LIMIT_INLINE_WORST_NS) {
+    // Demoted: it must prove itself again, for longer each time.
+    cost_t *cost = &pool->queues[job->module].costs[job->function];
+    cost->samples = 0;
+    if (cost->needed < 1u << 16) cost->needed *= 2;
+  }
+  return true;
+}
+
+static void activate(fc_pool_t *pool, module_queue_t *queue) {
+  if (queue->active) return;
+  queue->active = true;
+  queue->next_active = NULL;
+  if (pool->active_last) pool->active_last->next_active = queue;
+  else pool->active_first = queue;
+  pool->active_last = queue;
+}
+
+static module_queue_t *pop_active(fc_pool_t *pool) {
+  module_queue_t *queue = pool->active_first;
+  if (!queue) return NULL;
+  pool->active_first = queue->next_active;
+  if (!pool->active_first) pool->active_last = NULL;
+  queue->active = false;
+  return queue;
+}
+
+void fc_pool_enqueue(fc_pool_t *pool, fc_job_t *job) {
+  module_queue_t *queue = &pool->queues[job->module];
+  job->state = FC_JOB_QUEUED;
+  job->next = NULL;
+  job->previous = queue->last;
+  if (queue->last) queue->last->next = job;
+  else queue->first = job;
+  queue->last = job;
+  queue->waiting++;
+  pool->waiting++;
+  if (job->deadline_ns && (!pool->earliest_deadline_ns ||
+                           job->deadline_ns < pool->earliest_deadline_ns)) {
+    pool->earliest_deadline_ns = job->deadline_ns;
+  }
+  activate(pool, queue);
+}
+
+static void unlink_job(fc_pool_t *pool, fc_job_t *job) {
+  module_queue_t *queue = &pool->queues[job->module];
+  if (job->previous) job->previous->next = job->next;
+  else queue->first = job->next;
+  if (job->next) job->next->previous = job->previous;
+  else queue->last = job->previous;
+  job->next = job->previous = NULL;
+  job->state = FC_JOB_NEW;
+  queue->waiting--;
+  if (--pool->waiting == 0) pool->earliest_deadline_ns = 0;
+}
+
+// May the first call of this queue have a slot now?
+static bool may_dispatch(const fc_pool_t *pool, const module_queue_t *queue) {
+  bool quick = is_quick(&queue->costs[queue->first->function]);
+  if (queue->serial && queue->running >= (quick ? SERIAL_QUICK : 1)) {
+    return false;
+  }
+  uint32_t per_worker = quick ? SLOTS_PER_WORKER : SLOW_SLOTS_PER_WORKER;
+  return pool->running < per_worker * pool->options.workers;
+}
+
+void fc_pool_flush(fc_pool_t *pool) {
+  pool->inline_spent_ns = 0;
+  if (!pool->active_first) return;
+  fc_slot_t *slots = pool->region.slots;
+  uint32_t first = FC_SLOT_NONE, last = FC_SLOT_NONE, count = 0;
+  uint32_t passed = 0;  // queues in a row that had to wait
+  while (pool->active_first && passed < pool->queue_count) {
+    module_queue_t *queue = pop_active(pool);
+    if (queue->waiting == 0) continue;
+    fc_job_t *job = queue->first;
+    bool blocked = !may_dispatch(pool, queue);
+    if (!blocked && pool->free_count) {
+      unlink_job(pool, job);
+      (void)fill_slot(pool, job);
+      queue->running++;
+      pool->running++;
+      if (first == FC_SLOT_NONE) first = job->slot;
+      else slots[last].next = job->slot;
+      last = job->slot;
+      count++;
+      passed = 0;
+    } else {
+      passed++;
+    }
+    if (queue->waiting) activate(pool, queue);
+  }
+  if (count) fc_ready_submit(&pool->region.ready, slots, first, last, count);
+}
+
+void fc_pool_drop(fc_pool_t *pool, fc_job_t *job) {
+  if (job->state == FC_JOB_QUEUED) unlink_job(pool, job);
+  if (job->state == FC_JOB_RUNNING) {
+    fc_slot_t *slot = &pool->region.slots[job->slot];
+    atomic_store_explicit(&slot->cancel, 1, memory_order_relaxed);
+    pool->jobs[job->slot] = NULL;
+    job->state = FC_JOB_NEW;
+    return;
+  }
+  fc_block_give(pool->region.blocks, job->body.block);
+  job->body.block = FC_BLOCK_NONE;
+}
+
+// ---------------------------------------------------------------------------
+
+static void learn(fc_pool_t *pool, const fc_slot_t *slot) {
+  cost_t *cost = &pool->queues[slot->module].costs[slot->function];
+  uint64_t spent_ns = worker_ns(slot);
+  uint32_t ns = spent_ns < UINT32_MAX ? (uint32_t)spent_ns : UINT32_MAX;
+  if (cost->samples == 0) cost->average_ns = ns;
+  else {
+    int64_t step = ((int64_t)ns - (int64_t)cost->average_ns) / 8;
+    cost->average_ns = (uint32_t)((int64_t)cost->average_ns + step);
+  }
+  if (cost->samples < UINT32_MAX) cost->samples++;
+}
+
+static void free_slot(fc_pool_t *pool, uint32_t index) {
+  fc_slot_t *slot = &pool->region.slots[index];
+  if (slot->status == FC_OK) learn(pool, slot);
+  fc_block_give(pool->region.blocks, slot->body.block);
+  for (uint32_t i = 0; i < slot->piece_count; i++) {
+    fc_block_give(pool->region.blocks, slot->pieces[i].block);
+  }
+  slot->piece_count = 0;
+  slot->body.block = FC_BLOCK_NONE;
+  pool->jobs[index] = NULL;
+  pool->free_slots[pool->free_count++] = index;
+}
+
+void fc_pool_collect(fc_pool_t *pool, bool awake,
+                     void (*on_done)(void *context, fc_job_t *job),
+                     void *context) {
+  fc_slot_t *slots = pool->region.slots;
+  uint32_t index = fc_done_take(&pool->region.done, slots, awake);
+  while (index != FC_SLOT_NONE) {
+    uint32_t next = slots[index].next;
+    pool->running--;
+    if (pool->queue_count) pool->queues[slots[index].module].running--;
+    fc_job_t *job = pool->jobs[index];
+    if (job) on_done(context, job);
+    else free_slot(pool, index);
+    index = next;
+  }
+}
+
+fc_slot_t *fc_pool_slot(fc_pool_t *pool, const fc_job_t *job) {
+  return &pool->region.slots[job->slot];
+}
+
+void fc_pool_finish(fc_pool_t *pool, fc_job_t *job) {
+  job->state = FC_JOB_NEW;
+  free_slot(pool, job->slot);
+}
+
+void fc_pool_expire(fc_pool_t *pool, uint64_t now_ns,
+                    void (*on_expired)(void *context, fc_job_t *job),
+                    void *context) {
+  if (!pool->earliest_deadline_ns || now_ns < pool->earliest_deadline_ns) {
+    return;
+  }
+  uint64_t earliest = 0;
+  for (uint32_t i = 0; i < pool->queue_count; i++) {
+    fc_job_t *next;
+    for (fc_job_t *job = pool->queues[i].first; job; job = next) {
+      next = job->next;
+      if (!job->deadline_ns) continue;
+      if (job->deadline_ns <= now_ns) {
+        unlink_job(pool, job);
+        on_expired(context, job);
+      } else if (!earliest || job->deadline_ns < earliest) {
+        earliest = job->deadline_ns;
+      }
+    }
+  }
+  pool->earliest_deadline_ns = earliest;
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The wake-up is what a hand-over costs, not the lock (docs/architecture.md),
+// so both directions wake once for many slots.
+#include "pool/queue.h"
+
+static const char *const kStopNames[FC_STOP_COUNT] = {
+#define FC_STOP(name, text) [FC_STOP_##name] = text,
+#include "pool/stop.def"
+#undef FC_STOP
+};
+
+const char *fc_stop_name(fc_stop_t stop) { return kStopNames[stop]; }
+
+void fc_ready_init(fc_ready_t *ready) {
+  *ready = (fc_ready_t){.head = FC_SLOT_NONE, .tail = FC_SLOT_NONE};
+  pthread_mutex_init(&ready->lock, NULL);
+  pthread_cond_init(&ready->bell, NULL);
+}
+
+void fc_ready_deinit(fc_ready_t *ready) {
+  pthread_cond_destroy(&ready->bell);
+  pthread_mutex_destroy(&ready->lock);
+}
+
+void fc_ready_submit(fc_ready_t *ready, fc_slot_t *slots, uint32_t first,
+                     uint32_t last, uint32_t count) {
+  slots[last].next = FC_SLOT_NONE;
+  pthread_mutex_lock(&ready->lock);
+  if (ready->tail == FC_SLOT_NONE) ready->head = first;
+  else slots[ready->tail].next = first;
+  ready->tail = last;
+  uint32_t wake = ready->idle < count ? ready->idle : count;
+  pthread_mutex_unlock(&ready->lock);
+  while (wake-- > 0) pthread_cond_signal(&ready->bell);
+}
+
+uint32_t fc_ready_take(fc_ready_t *ready, fc_slot_t *slots) {
+  pthread_mutex_lock(&ready->lock);
+  while (ready->head == FC_SLOT_NONE && !ready->stopped) {
+    ready->idle++;
+    pthread_cond_wait(&ready->bell, &ready->lock);
+    ready->idle--;
+  }
+  uint32_t slot = ready->head;
+  if (slot != FC_SLOT_NONE) {
+    ready->head = slots[slot].next;
+    if (ready->head == FC_SLOT_NONE) ready->tail = FC_SLOT_NONE;
+  }
+  pthread_mutex_unlock(&ready->lock);
+  return slot;
+}
+
+void fc_ready_stop(fc_ready_t *ready) {
+  pthread_mutex_lock(&ready->lock);
+  ready->stopped = true;
+  pthread_mutex_unlock(&ready->lock);
+  pthread_cond_broadcast(&ready->bell);
+}
+
+void fc_done_init(fc_done_t *done) {
+  atomic_init(&done->head, FC_SLOT_NONE);
+  atomic_init(&done->rung, false);
+}
+
+bool fc_done_push(fc_done_t *done, fc_slot_t *slots, uint32_t slot) {
+  uint32_t head = atomic_load_explicit(&done->head, memory_order_relaxed);
+  do {
+    slots[slot].next = head;
+  } while (!atomic_compare_exchange_weak_explicit(
+      &done->head, &head, slot, memory_order_release, memory_order_relaxed));
+  // Ordered after the push: a taker that clears `rung` sees the slot or this
+  // push sees it cleared.
+  return !atomic_exchange_explicit(&done->rung, true, memory_order_acq_rel);
+}
+
+uint32_t fc_done_take(fc_done_t *done, fc_slot_t *slots, bool awake) {
+  if (awake) atomic_exchange_explicit(&done->rung, false, memory_order_acq_rel);
+  uint32_t slot =
+      atomic_exchange_explicit(&done->head, FC_SLOT_NONE, memory_order_acquire);
+  uint32_t oldest = FC_SLOT_NONE;
+  while (slot != FC_SLOT_NONE) {
+    uint32_t next = slots[slot].next;
+    slots[slot].next = oldest;
+    oldest = slot;
+    slot = next;
+  }
+  return oldest;
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The two ways a slot changes hands: the ready queue (loop to workers, a lock
+// and a condition, submitted to in batches) and the completion list (workers to
+// one loop, lock-free, many pushers and one taker). Both link slots by index
+// through `next`.
+#ifndef FARCALL_SERVER_POOL_QUEUE_H_
+#define FARCALL_SERVER_POOL_QUEUE_H_
+
+#include <pthread.h>
+
+#include "pool/slot.h"
+
+typedef struct fc_ready_t {
+  pthread_mutex_t lock;
+  pthread_cond_t bell;
+  uint32_t head;
+  uint32_t tail;
+  uint32_t idle;  // workers waiting
+  bool stopped;
+} fc_ready_t;
+
+void fc_ready_init(fc_ready_t *ready);
+void fc_ready_deinit(fc_ready_t *ready);
+// Appends the `count` slots linked from `first` to `last`; wakes
+// min(count, idle) workers.
+void fc_ready_submit(fc_ready_t *ready, fc_slot_t *slots, uint32_t first,
+                     uint32_t last, uint32_t count);
+// Waits for a slot; FC_SLOT_NONE once stopped and empty.
+uint32_t fc_ready_take(fc_ready_t *ready, fc_slot_t *slots);
+void fc_ready_stop(fc_ready_t *ready);
+
+// Newest first. FC_SLOT_NONE when empty.
+typedef struct fc_done_t {
+  // Released by pushers, acquired by the taker: what the worker wrote into the
+  // slot is visible to the loop.
+  _Atomic uint32_t head;
+  // True from the push that rings the bell until the taker has been woken, so
+  // that at most one wake-up is outstanding (libuv 1.44 spins while two are).
+  _Atomic bool rung;
+} fc_done_t;
+
+void fc_done_init(fc_done_t *done);
+// True: the caller must wake the loop.
+bool fc_done_push(fc_done_t *done, fc_slot_t *slots, uint32_t slot);
+// Takes all; returns the oldest, linked by `next`, FC_SLOT_NONE if none. With
+// `awake` the bell is armed again first: pass it from the wake-up itself.
+uint32_t fc_done_take(fc_done_t *done, fc_slot_t *slots, bool awake);
+
+#endif  // FARCALL_SERVER_POOL_QUEUE_H_

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A region: what the loop and its workers share. Slots, blocks, the two queues,
+// and what the indices in a slot stand for. Threads see one fc_region_t; for a
+// worker process the same things will lie in shared memory. Also the worker
+// loop itself, which does DECODE, CALL and ENCODE and nothing else.
+#ifndef FARCALL_SERVER_POOL_REGION_H_
+#define FARCALL_SERVER_POOL_REGION_H_
+
+#include "farcall/farcall.h"
+#include "pool/queue.h"
+
+// The worker's half of a front: spans in, spans out. It sees no connection.
+typedef struct fc_front_worker_t {
+  fc_status_t (*decode)(fc_frame_t *frame, fc_str_t body, fc_error_t *err);
+  fc_status_t (*encode)(fc_frame_t *frame, fc_sink_t *sink, fc_error_t *err);
+} fc_front_worker_t;
+
+typedef struct fc_region_t {
+  fc_allocator_t allocator;
+  fc_blocks_t *blocks;
+  fc_slot_t *slots;
+  uint32_t slot_count;
+  fc_ready_t ready;
+  fc_done_t done;
+  // Wakes the loop; any thread.
+  void (*ring)(void *context);
+  void *ring_context;
+  // Set before the first call and not changed after.
+  const fc_registry_t *registry;
+  uint32_t generation;
+  const fc_front_worker_t *fronts;
+  fc_limits_t limits;
+} fc_region_t;
+
+// `blocks`, `registry` and `fronts` are borrowed.
+fc_status_t fc_region_init(fc_region_t *region, fc_allocator_t allocator,
+                           uint32_t slot_count, fc_error_t *err) FC_MUST_CHECK;
+// No worker may be left. A zeroed region is allowed.
+void fc_region_deinit(fc_region_t *region);
+
+// One worker's own things: a frame and an instance of each module it has
+// called, created when it first calls it. Used by one thread.
+typedef struct fc_worker_t {
+  fc_region_t *region;
+  fc_frame_t *frame;
+  void **instances;  // by module index
+  size_t instance_count;
+} fc_worker_t;
+
+fc_status_t fc_worker_init(fc_worker_t *worker, fc_region_t *region,
+                           fc_error_t *err) FC_MUST_CHECK;
+void fc_worker_deinit(fc_worker_t *worker);
+// DECODE, CALL and ENCODE of one slot. Afterwards its answer fields are set.
+void fc_worker_run(fc_worker_t *worker, uint32_t slot);
+// Runs slots until the region's ready queue is stopped.
+void fc_worker_main(fc_worker_t *worker);
+
+// ---------------------------------------------------------------------------
+// The thread host: workers in threads of this process.
+
+typedef struct fc_threads_t {
+  fc_region_t *region;
+  struct fc_thread_t *threads;
+  uint32_t count;
+} fc_threads_t;
+
+fc_status_t fc_threads_start(fc_threads_t *threads, fc_region_t *region,
+                             uint32_t count, fc_error_t *err) FC_MUST_CHECK;
+// Stops the ready queue and waits for every worker to return.
+void fc_threads_stop(fc_threads_t *threads);
+
+#endif  // FARCALL_SERVER_POOL_REGION_H_

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A slot: one call on its way through a worker, and the only thing loop and
+// worker exchange. It holds no pointer: modules, functions, fronts and blocks
+// are named by index, so the same slot works between processes. Exactly one
+// thread owns a slot at a time; `cancel` alone may be written by the loop while
+// a worker has it.
+#ifndef FARCALL_SERVER_POOL_SLOT_H_
+#define FARCALL_SERVER_POOL_SLOT_H_
+
+#include <stdatomic.h>
+
+#include "farcall/base.h"
+#include "pool/block.h"
+
+// The eight stops of a call, in the order they are made.
+typedef enum fc_stop_t {
+#define FC_STOP(name, text) FC_STOP_##name,
+#include "pool/stop.def"
+#undef FC_STOP
+  FC_STOP_COUNT
+} fc_stop_t;
+
+// "decode"
+const char *fc_stop_name(fc_stop_t stop);
+
+#define FC_SLOT_NONE UINT32_MAX
+
+enum {
+  FC_SLOT_VALIDATE = 1 << 0,  // DECODE only: the function is not called
+};
+
+typedef struct fc_slot_t {
+  // Written by the loop before the hand-over
+  uint32_t loop;        // whose completion list it goes back to
+  uint32_t generation;  // of the registry that `module` counts in
+  uint32_t module;
+  uint32_t function;
+  uint8_t front;
+  uint8_t flags;
+  uint64_t deadline_ns;  // on fc_clock_ns' clock, 0 = none
+  fc_piece_t body;
+  // Non-zero: nobody waits for the answer any more. A worker that has not begun
+  // drops the call; one that runs passes it to the module.
+  _Atomic uint32_t cancel;
+
+  // Written by the worker before it hands the slot back
+  fc_status_t status;
+  uint8_t stop;         // where it failed
+  uint32_t piece_count;  // of the answer; the first one has FC_LIMIT_HEAD bytes
+                         // free in front
+  fc_piece_t pieces[FC_PIECES_MAX];
+  uint64_t began_ns;  // when the worker took it
+  uint64_t spent_ns[FC_STOP_COUNT];
+  fc_error_t error;
+
+  uint32_t next;  // in the ready queue or the completion list
+} fc_slot_t;
+
+#endif  // FARCALL_SERVER_POOL_SLOT_H_

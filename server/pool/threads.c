@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The thread host: pthreads with stacks large enough for compiled code and a
+// guard larger than one frame can step over.
+#include <pthread.h>
+#include <signal.h>
+
+#include "pool/region.h"
+
+#define STACK_SIZE (16u << 20)
+#define GUARD_SIZE (1u << 20)
+
+typedef struct fc_thread_t {
+  pthread_t id;
+  fc_worker_t worker;
+} fc_thread_t;
+
+static void *run(void *context) {
+  fc_thread_t *thread = context;
+  // Signals sent to the process are the loop thread's; faults stay our own.
+  static const int kFaults[] = {SIGSEGV, SIGBUS, SIGFPE,
+                                SIGILL,  SIGABRT, SIGTRAP};
+  sigset_t others;
+  sigfillset(&others);
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kFaults); i++) {
+    sigdelset(&others, kFaults[i]);
+  }
+  pthread_sigmask(SIG_BLOCK, &others, NULL);
+  fc_worker_main(&thread->worker);
+  return NULL;
+}
+
+static fc_status_t start(fc_thread_t *thread, fc_region_t *region,
+                         fc_error_t *err) {
+  FC_TRY(fc_worker_init(&thread->worker, region, err));
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, STACK_SIZE);
+  pthread_attr_setguardsize(&attributes, GUARD_SIZE);
+  int failed = pthread_create(&thread->id, &attributes, run, thread);
+  pthread_attr_destroy(&attributes);
+  if (!failed) return FC_OK;
+  fc_worker_deinit(&thread->worker);
+  return fc_fail(err, FC_CODE_OUT_OF_MEMORY, "cannot start a worker thread");
+}
+
+fc_status_t fc_threads_start(fc_threads_t *threads, fc_region_t *region,
+                             uint32_t count, fc_error_t *err) {
+  *threads = (fc_threads_t){.region = region};
+  threads->threads =
+      fc_alloc_array(region->allocator, count, sizeof *threads->threads);
+  if (!threads->threads) return fc_fail_memory(err);
+  while (threads->count < count) {
+    fc_status_t status = start(&threads->threads[threads->count], region, err);
+    if (status != FC_OK) {
+      fc_threads_stop(threads);
+      return status;
+    }
+    threads->count++;
+  }
+  return FC_OK;
+}
+
+void fc_threads_stop(fc_threads_t *threads) {
+  if (!threads->threads) return;
+  fc_ready_stop(&threads->region->ready);
+  for (uint32_t i = 0; i < threads->count; i++) {
+    pthread_join(threads->threads[i].id, NULL);
+    fc_worker_deinit(&threads->threads[i].worker);
+  }
+  fc_free(threads->region->allocator, threads->threads);
+  *threads = (fc_threads_t){0};
+}

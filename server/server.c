@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The loop: listening, one timer for every kind of waiting, the batched
+// hand-over to the pool once a turn, loading modules between turns, draining.
+#include "server.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "api/native.h"
+#include "limits.h"
+
+#define KEPT_BLOCKS (64u << 20)  // bytes of blocks kept for reuse
+#define KEPT_WHEN_IDLE (64u << 10)  // largest block kept when nobody is there
+#define BACKLOG 1024
+
+// ---------------------------------------------------------------------------
+// Waiting
+
+static void remove_wait(fc_connection_t *c) {
+  if (c->wait == FC_WAIT_NONE) return;
+  fc_waits_t *waits = &c->loop->waits[c->wait];
+  if (c->previous_wait) c->previous_wait->next_wait = c->next_wait;
+  else waits->first = c->next_wait;
+  if (c->next_wait) c->next_wait->previous_wait = c->previous_wait;
+  else waits->last = c->previous_wait;
+  c->next_wait = c->previous_wait = NULL;
+  c->wait = FC_WAIT_NONE;
+}
+
+void fc_loop_wait(fc_connection_t *c, fc_wait_t kind) {
+  remove_wait(c);
+  if (kind == FC_WAIT_NONE) return;
+  fc_waits_t *waits = &c->loop->waits[kind];
+  c->wait = (uint8_t)kind;
+  c->due_ms = uv_now(&c->loop->uv) + waits->wait_ms;
+  c->previous_wait = waits->last;
+  if (waits->last) waits->last->next_wait = c;
+  else waits->first = c;
+  waits->last = c;
+}
+
+static void on_timer(uv_timer_t *timer) {
+  fc_loop_t *loop = timer->data;
+  loop->timer_due_ms = UINT64_MAX;
+  uint64_t now = uv_now(&loop->uv);
+  for (int i = FC_WAIT_IDLE; i < FC_WAIT_COUNT; i++) {
+    fc_connection_t *c;
+    // Each time-out takes the connection to another list or to the end of this.
+    while ((c = loop->waits[i].first) && c->due_ms <= now) {
+      fc_connection_on_timeout(c);
+    }
+  }
+  fc_pool_expire(&loop->pool, fc_clock_ns(), fc_connection_on_expired, loop);
+}
+
+// When the next wait runs out; the timer is only touched when that is earlier
+// than it is set to, so that a request does not cost a timer.
+static void arm_timer(fc_loop_t *loop) {
+  uint64_t now = uv_now(&loop->uv);
+  uint64_t due = UINT64_MAX;
+  for (int i = FC_WAIT_IDLE; i < FC_WAIT_COUNT; i++) {
+    const fc_connection_t *c = loop->waits[i].first;
+    if (c && c->due_ms < due) due = c->due_ms;
+  }
+  if (loop->pool.earliest_deadline_ns) {
+    uint64_t now_ns = fc_clock_ns();
+    uint64_t left_ns = loop->pool.earliest_deadline_ns > now_ns
+                           ? loop->pool.earliest_deadline_ns - now_ns
+                           : 0;
+    uint64_t at = now + left_ns / 1000000u + 1;
+    if (at < due) due = at;
+  }
+  if (due >= loop->timer_due_ms) return;
+  loop->timer_due_ms = due;
+  uv_timer_start(&loop->timer, on_timer, due > now ? due - now : 0, 0);
+}
+
+// ---------------------------------------------------------------------------
+// The end
+
+static void close_handle(uv_handle_t *handle, void *context) {
+  (void)context;
+  if (!uv_is_closing(handle)) uv_close(handle, NULL);
+}
+
+// Ends uv_run: connections that are still there are closed by force.
+static void finish(fc_loop_t *loop) {
+  fc_connection_t *next;
+  for (fc_connection_t *c = loop->connections; c; c = next) {
+    next = c->next;
+    fc_connection_abandon(c);
+  }
+  uv_walk(&loop->uv, close_handle, NULL);
+}
+
+static void check_drained(fc_loop_t *loop) {
+  if (loop->draining && !loop->connections &&
+      !uv_is_closing((uv_handle_t *)&loop->turn)) {
+    finish(loop);
+  }
+}
+
+static void on_drain_timeout(uv_timer_t *timer) {
+  fc_loop_t *loop = timer->data;
+  fc_log(&loop->log, FC_LOG_WARN,
+         "calls still run after the drain time: ending without them");
+  finish(loop);
+}
+
+static void begin_drain(fc_loop_t *loop) {
+  if (loop->draining) return;
+  loop->draining = true;
+  fc_log(&loop->log, FC_LOG_INFO, "draining: %u connections",
+         loop->connection_count);
+  if (!uv_is_closing((uv_handle_t *)&loop->listener)) {
+    uv_close((uv_handle_t *)&loop->listener, NULL);
+  }
+  uv_idle_stop(&loop->loader);
+  uv_timer_start(&loop->drain_timer, on_drain_timeout, loop->options->drain, 0);
+  fc_connection_t *next;
+  for (fc_connection_t *c = loop->connections; c; c = next) {
+    next = c->next;
+    fc_connection_drain(c);
+  }
+}
+
+static void on_signal(uv_signal_t *handle, int number) {
+  fc_loop_t *loop = handle->data;
+  if (loop->draining) {
+    fc_log(&loop->log, FC_LOG_WARN, "signal %d again: ending now", number);
+    fc_log_flush(&loop->log);
+    _exit(128 + number);
+  }
+  begin_drain(loop);
+}
+
+static void on_stop(uv_async_t *handle) { begin_drain(handle->data); }
+
+void fc_loop_stop(fc_loop_t *loop) { uv_async_send(&loop->stop_bell); }
+
+// ---------------------------------------------------------------------------
+// The turn
+
+static void on_bell(uv_async_t *bell) {
+  fc_loop_t *loop = bell->data;
+  fc_pool_collect(&loop->pool, true, fc_connection_on_done, loop);
+}
+
+static void ring(void *context) {
+  fc_loop_t *loop = context;
+  uv_async_send(&loop->bell);
+}
+
+// Before the loop looks for events: everything staged since is handed over.
+static void on_turn(uv_prepare_t *turn) {
+  fc_loop_t *loop = turn->data;
+  fc_pool_collect(&loop->pool, false, fc_connection_on_done, loop);
+  fc_pool_flush(&loop->pool);
+  arm_timer(loop);
+  if (loop->log.size) fc_log_flush(&loop->log);
+  if (loop->connection_count == 0 && loop->ready) {
+    fc_blocks_trim(loop->blocks, KEPT_WHEN_IDLE);
+  }
+  check_drained(loop);
+}
+
+// ---------------------------------------------------------------------------
+// Loading
+
+static void on_entry(void *context, const fc_entry_t *entry) {
+  fc_loop_t *loop = context;
+  fc_log_field_t fields[] = {
+      FC_LOG_TEXT("module", entry->name),
+      FC_LOG_TEXT("kind", fc_str(entry->kind)),
+      FC_LOG_TEXT("path", entry->path),
+      FC_LOG_NUMBER("functions",
+                    entry->module ? fc_module_function_count(entry->module)
+                                  : 0),
+  };
+  if (entry->module) {
+    fc_log_fields(&loop->log, FC_LOG_INFO, FC_STR("module loaded"), fields, 4);
+    fc_str_t warning = fc_module_get_info(entry->module)->warning;
+    if (warning.size) {
+      fc_log_fields(&loop->log, FC_LOG_WARN, warning, fields, 1);
+    }
+    return;
+  }
+  loop->failed_load = true;
+  fc_log_fields(&loop->log, FC_LOG_ERROR, fc_str(entry->error.message), fields,
+                3);
+}
+
+static void on_loaded(fc_loop_t *loop) {
+  fc_error_t error;
+  uv_idle_stop(&loop->loader);
+  if (loop->failed_load && loop->options->strict_load) {
+    loop->exit_code = 65;
+    begin_drain(loop);
+    return;
+  }
+  if (fc_pool_open(&loop->pool, loop->registry, &error) != FC_OK) {
+    fc_log(&loop->log, FC_LOG_ERROR, "%s", error.message);
+    loop->exit_code = 71;
+    begin_drain(loop);
+    return;
+  }
+  loop->ready = true;
+  fc_log(&loop->log, FC_LOG_INFO, "listening on http://%s:%d", loop->host,
+         loop->port);
+}
+
+// One PATH a turn, so that health is answered in between.
+static void on_load(uv_idle_t *idle) {
+  fc_loop_t *loop = idle->data;
+  const fc_server_options_t *options = loop->options;
+  if (loop->next_path == options->path_count) {
+    on_loaded(loop);
+    return;
+  }
+  const char *path = options->paths[loop->next_path++];
+  size_t before = fc_registry_count(loop->registry);
+  fc_error_t error;
+  fc_status_t status =
+      fc_registry_add(loop->registry, loop->backends, fc_str(path), on_entry,
+                      loop, &error);
+  // A path that made no entry (no such directory) has been told to nobody yet.
+  if (status != FC_OK && fc_registry_count(loop->registry) == before) {
+    loop->failed_load = true;
+    fc_log_field_t field = FC_LOG_TEXT("path", fc_str(path));
+    fc_log_fields(&loop->log, FC_LOG_ERROR, fc_str(error.message), &field, 1);
+  }
+}
+
+// ---------------------------------------------------------------------------
+// The beginning
+
+static void on_connection(uv_stream_t *listener, int status) {
+  fc_loop_t *loop = listener->data;
+  if (status < 0) {
+    fc_log(&loop->log, FC_LOG_WARN, "accept: %s", uv_strerror(status));
+    return;
+  }
+  fc_connection_accept(loop, listener);
+}
+
+typedef union address_t {
+  struct sockaddr any;
+  struct sockaddr_in v4;
+  struct sockaddr_in6 v6;
+  struct sockaddr_storage storage;
+} address_t;
+
+static bool is_loopback(const address_t *address) {
+  if (address->any.sa_family == AF_INET) {
+    return ntohl(address->v4.sin_addr.s_addr) >> 24 == 127;
+  }
+  return IN6_IS_ADDR_LOOPBACK(&address->v6.sin6_addr);
+}
+
+// "127.0.0.1:8000", "[::1]:8000", "localhost:8000", ":8000".
+static fc_status_t parse_listen(const char *text, address_t *out_address,
+                                fc_error_t *err) {
+  const char *colon = strrchr(text, ':');
+  size_t size = colon ? (size_t)(colon - text) : 0;
+  char host[64] = "";
+  unsigned long port = 0;
+  bool good = colon && colon[1] && size < sizeof host - 1;
+  for (const char *p = colon ? colon + 1 : ""; *p && good; p++) {
+    good = *p >= '0' && *p <= '9' && (port = port * 10 + (unsigned)(*p - '0'),
+                                      port <= 65535);
+  }
+  if (good) {
+    bool brackets = size > 2 && text[0] == '[' && text[size - 1] == ']';
+    if (brackets) memcpy(host, text + 1, size - 2);
+    else memcpy(host, text, size);
+    fc_str_t name = fc_str(host);
+    if (fc_str_equal(name, FC_STR("localhost"))) {
+      good = uv_ip4_addr("127.0.0.1", (int)port, &out_address->v4) == 0;
+    } else if (brackets) {
+      good = uv_ip6_addr(host, (int)port, &out_address->v6) == 0;
+    } else {
+      good = uv_ip4_addr(name.size ? host : "0.0.0.0", (int)port,
+                         &out_address->v4) == 0;
+    }
+  }
+  if (good) return FC_OK;
+  return fc_fail(err, FC_CODE_NOT_ACCEPTABLE,
+                 "'%.64s' is no address to listen on: ADDR:PORT, such as "
+                 "127.0.0.1:8000 or [::1]:8000",
+                 text);
+}
+
+static fc_status_t fail_listen(const fc_loop_t *loop, int code,
+                               fc_error_t *err) {
+  const char *listen = loop->options->listen;
+  if (code == UV_EADDRINUSE) {
+    return fc_fail(err, FC_CODE_MODULE_UNAVAILABLE,
+                   "%s is in use by another program: choose another port with "
+                   "--listen",
+                   listen);
+  }
+  return fc_fail(err, FC_CODE_MODULE_UNAVAILABLE, "cannot listen on %s: %s",
+                 listen, uv_strerror(code));
+}
+
+static fc_status_t start_listening(fc_loop_t *loop, fc_error_t *err) {
+  address_t address = {0};
+  FC_TRY(parse_listen(loop->options->listen, &address, err));
+  loop->loopback = is_loopback(&address);
+  if (!loop->loopback && !loop->options->allow_insecure_bind) {
+    return fc_fail(err, FC_CODE_FORBIDDEN,
+                   "%s can be reached by others and there is no "
+                   "authentication: add --allow-insecure-bind if that is meant",
+                   loop->options->listen);
+  }
+  int code = uv_tcp_bind(&loop->listener, &address.any, 0);
+  if (code == 0) {
+    code = uv_listen((uv_stream_t *)&loop->listener, BACKLOG, on_connection);
+  }
+  if (code) return fail_listen(loop, code, err);
+
+  int size = sizeof address.storage;
+  uv_tcp_getsockname(&loop->listener, &address.any, &size);
+  char name[48];
+  if (address.any.sa_family == AF_INET) {
+    uv_ip4_name(&address.v4, name, sizeof name);
+    snprintf(loop->host, sizeof loop->host, "%s", name);
+    loop->port = ntohs(address.v4.sin_port);
+  } else {
+    uv_ip6_name(&address.v6, name, sizeof name);
+    snprintf(loop->host, sizeof loop->host, "[%s]", name);
+    loop->port = ntohs(address.v6.sin6_port);
+  }
+  return FC_OK;
+}
+
+static void init_handles(fc_loop_t *loop) {
+  uv_loop_t *uv = &loop->uv;
+  uv_tcp_init(uv, &loop->listener);
+  uv_async_init(uv, &loop->bell, on_bell);
+  uv_async_init(uv, &loop->stop_bell, on_stop);
+  uv_prepare_init(uv, &loop->turn);
+  uv_idle_init(uv, &loop->loader);
+  uv_timer_init(uv, &loop->timer);
+  uv_timer_init(uv, &loop->drain_timer);
+  uv_signal_init(uv, &loop->signals[0]);
+  uv_signal_init(uv, &loop->signals[1]);
+  loop->listener.data = loop->bell.data = loop->stop_bell.data = loop;
+  loop->turn.data = loop->loader.data = loop->timer.data = loop;
+  loop->drain_timer.data = loop;
+  loop->signals[0].data = loop->signals[1].data = loop;
+}
+
+static uint64_t default_memory(void) {
+  uint64_t total = uv_get_total_memory();
+  uint64_t constrained = uv_get_constrained_memory();  // of the cgroup, 0: none
+  if (constrained && constrained < total) total = constrained;
+  uint64_t quarter = total / 4;
+  return quarter < 1u << 30 ? quarter : 1u << 30;
+}
+
+// Files are for connections: the soft limit is a relic, take the hard one.
+static uint32_t connection_max(uint64_t wanted) {
+  struct rlimit files;
+  if (getrlimit(RLIMIT_NOFILE, &files)) return 64;
+  uint64_t need = wanted + FC_LIMIT_RESERVED_FILES;
+  if (files.rlim_cur < need) {
+    files.rlim_cur = files.rlim_max < need ? files.rlim_max : need;
+    (void)setrlimit(RLIMIT_NOFILE, &files);
+    (void)getrlimit(RLIMIT_NOFILE, &files);
+  }
+  uint64_t room = files.rlim_cur > FC_LIMIT_RESERVED_FILES
+                      ? files.rlim_cur - FC_LIMIT_RESERVED_FILES
+                      : 1;
+  return (uint32_t)(wanted < room ? wanted : room);
+}
+
+static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
+                               fc_error_t *err) {
+  const fc_server_options_t *options = loop->options;
+  bool json = options->log_format == FC_LOG_FORMAT_JSON ||
+              (options->log_format == FC_LOG_FORMAT_AUTO &&
+               !isatty(log_descriptor));
+  FC_TRY(fc_log_init(&loop->log, loop->allocator, log_descriptor, json, err));
+  loop->read_buffer = fc_alloc(loop->allocator, FC_LIMIT_READ);
+  if (!loop->read_buffer) return fc_fail_memory(err);
+  FC_TRY(fc_registry_create(loop->allocator, &loop->registry, err));
+  uint64_t memory = options->max_memory ? options->max_memory
+                                        : default_memory();
+  FC_TRY(fc_blocks_create(loop->allocator, memory, KEPT_BLOCKS, &loop->blocks,
+                          err));
+  uint32_t workers = (uint32_t)options->workers;
+  if (workers == 0) workers = uv_available_parallelism();
+  uint32_t queue = (uint32_t)options->queue;
+  if (queue == 0) queue = workers * 8 > 128 ? workers * 8 : 128;
+  fc_pool_options_t pool = {workers, queue, (fc_lane_t)options->lane};
+  return fc_pool_init(&loop->pool, loop->allocator, &pool, loop->blocks,
+                      fc_front_workers, ring, loop, err);
+}
+
+fc_status_t fc_loop_init(fc_loop_t *loop, fc_allocator_t allocator,
+                         const fc_server_options_t *options,
+                         const fc_backend_t *const *backends,
+                         int log_descriptor, fc_error_t *err) {
+  *loop = (fc_loop_t){.allocator = allocator,
+                      .options = options,
+                      .backends = backends,
+                      .timer_due_ms = UINT64_MAX,
+                      .started_ns = fc_clock_ns()};
+  if (uv_loop_init(&loop->uv)) return fc_fail_memory(err);
+  init_handles(loop);
+  fc_request_parser_init(&loop->parser);
+  loop->access_log = options->access_log == FC_ACCESS_LOG_ON;
+  loop->waits[FC_WAIT_IDLE].wait_ms = options->idle_timeout;
+  loop->waits[FC_WAIT_HEAD].wait_ms = options->head_timeout;
+  loop->waits[FC_WAIT_BODY].wait_ms = options->body_timeout;
+  loop->waits[FC_WAIT_WRITE].wait_ms = options->write_timeout;
+  loop->waits[FC_WAIT_LINGER].wait_ms = FC_LIMIT_LINGER_MS;
+  loop->connection_max = connection_max(options->connections);
+  if (uv_random(NULL, NULL, &loop->id_state, sizeof loop->id_state, 0, NULL)) {
+    loop->id_state = loop->started_ns;
+  }
+  fc_status_t status = start_listening(loop, err);
+  if (status == FC_OK) status = init_memory(loop, log_descriptor, err);
+  if (status != FC_OK) {
+    fc_loop_deinit(loop);
+    return status;
+  }
+  uv_prepare_start(&loop->turn, on_turn);
+  uv_idle_start(&loop->loader, on_load);
+  uv_signal_start(&loop->signals[0], on_signal, SIGTERM);
+  uv_signal_start(&loop->signals[1], on_signal, SIGINT);
+  return FC_OK;
+}
+
+int fc_loop_run(fc_loop_t *loop) {
+  uv_run(&loop->uv, UV_RUN_DEFAULT);
+  return loop->exit_code;
+}
+
+void fc_loop_deinit(fc_loop_t *loop) {
+  uv_walk(&loop->uv, close_handle, NULL);
+  uv_run(&loop->uv, UV_RUN_DEFAULT);
+  fc_pool_deinit(&loop->pool);
+  uv_loop_close(&loop->uv);
+  fc_blocks_destroy(loop->blocks);
+  fc_registry_destroy(loop->registry);
+  fc_free(loop->allocator, loop->read_buffer);
+  fc_log_deinit(&loop->log);
+}
+
+// ---------------------------------------------------------------------------
+
+fc_reflect_t fc_loop_reflect(fc_loop_t *loop) {
+  return (fc_reflect_t){
+      .registry = loop->registry,
+      .options = loop->options,
+      .pool = &loop->pool,
+      .blocks = loop->blocks,
+      .uptime_ms = (fc_clock_ns() - loop->started_ns) / 1000000u,
+      .connections = loop->connection_count,
+      .ready = loop->ready,
+      .draining = loop->draining,
+  };
+}
+
+fc_str_t fc_loop_date(fc_loop_t *loop) {
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  if (now.tv_sec != loop->date_s) {
+    loop->date_s = now.tv_sec;
+    fc_response_date(now.tv_sec, loop->date);
+  }
+  return fc_str_make(loop->date, FC_RESPONSE_DATE_SIZE - 1);
+}
+
+void fc_loop_request_id(fc_loop_t *loop, char out[16]) {
+  // splitmix64: a bijection of a counter, so ids of one process never repeat.
+  uint64_t z = loop->id_state += 0x9E3779B97F4A7C15u;
+  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+  z ^= z >> 31;
+  for (int i = 0; i < 16; i++) {
+    out[i] = "0123456789abcdef"[z >> (60 - 4 * i) & 15];
+  }
+}

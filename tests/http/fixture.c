@@ -1,0 +1,547 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The test module kind and the client. The kind needs no compiler: its
+// functions are written here and their types made with the builder.
+#include "fixture.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define CHECK(condition)                                            \
+  do {                                                              \
+    if (!(condition)) {                                             \
+      fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+      abort();                                                      \
+    }                                                               \
+  } while (0)
+
+// ---------------------------------------------------------------------------
+// Gates that tests open and close
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static unsigned blocked, released, calls, cancelled;
+static bool loading_held;
+
+static void wait_in_block(void) {
+  pthread_mutex_lock(&lock);
+  blocked++;
+  pthread_cond_broadcast(&changed);
+  while (released == 0) pthread_cond_wait(&changed, &lock);
+  released--;
+  blocked--;
+  pthread_cond_broadcast(&changed);
+  pthread_mutex_unlock(&lock);
+}
+
+void fixture_wait_blocked(unsigned count) {
+  pthread_mutex_lock(&lock);
+  while (blocked - (released < blocked ? released : blocked) != count) {
+    pthread_cond_wait(&changed, &lock);
+  }
+  pthread_mutex_unlock(&lock);
+}
+
+void fixture_release(unsigned count) {
+  pthread_mutex_lock(&lock);
+  released += count;
+  pthread_cond_broadcast(&changed);
+  pthread_mutex_unlock(&lock);
+}
+
+void fixture_hold_loading(bool hold) {
+  pthread_mutex_lock(&lock);
+  loading_held = hold;
+  pthread_cond_broadcast(&changed);
+  pthread_mutex_unlock(&lock);
+}
+
+static unsigned read_count(const unsigned *count) {
+  pthread_mutex_lock(&lock);
+  unsigned value = *count;
+  pthread_mutex_unlock(&lock);
+  return value;
+}
+
+unsigned fixture_calls(void) { return read_count(&calls); }
+unsigned fixture_cancelled(void) { return read_count(&cancelled); }
+
+static void count_up(unsigned *count) {
+  pthread_mutex_lock(&lock);
+  (*count)++;
+  pthread_mutex_unlock(&lock);
+}
+
+// ---------------------------------------------------------------------------
+// The functions of module "t"
+
+typedef enum function_t {
+  FUNCTION_ADD,     // (a: i64, b: i64) -> i64
+  FUNCTION_ECHO,    // (x: tensor<?xf32>) -> tensor<?xf32>
+  FUNCTION_NARROW,  // (x: i8) -> i8
+  FUNCTION_ROWS,    // (x: tensor<?x2xi32>) -> ()
+  FUNCTION_GROW,    // (n: i64) -> tensor<?xi8>, n zeros
+  FUNCTION_BLOCK,   // () -> (), until fixture_release
+  FUNCTION_UNTIL,   // () -> (), until cancelled
+  FUNCTION_FAIL,    // (status: i64) -> (), fails with that status
+  FUNCTION_BAD,     // () -> (), an invalid result
+  FUNCTION_BUG,     // () -> (), an internal error
+  FUNCTION_FIELDS,  // (x: {a: i64}) -> ()
+  FUNCTION_PAIR,    // (x: (i64, i64)) -> ()
+  FUNCTION_ANY,     // (x: ?) -> ()
+  FUNCTION_OPAQUE,  // (x: !secret) -> (), not callable
+  FUNCTION_COUNT
+} function_t;
+
+typedef struct fixture_module_t {
+  fc_allocator_t allocator;
+  fc_module_info_t info;
+  fc_signature_t *signatures[FUNCTION_COUNT];
+} fixture_module_t;
+
+static void describe(fc_builder_t *b, function_t function) {
+  const int64_t dynamic[] = {FC_DIM_DYNAMIC, 2};
+  fc_str_t none = FC_STR("");
+#define ARGUMENT(name, node) \
+  fc_builder_argument(b, FC_STR(name), node, FC_ROLE_IN, true, FC_SLOT_NEXT)
+#define RESULT(node) fc_builder_result(b, none, node, FC_SLOT_NEXT)
+  switch (function) {
+    case FUNCTION_ADD:
+      fc_builder_name(b, FC_STR("add"));
+      ARGUMENT("a", fc_builder_scalar(b, FC_DTYPE_I64));
+      ARGUMENT("b", fc_builder_scalar(b, FC_DTYPE_I64));
+      RESULT(fc_builder_scalar(b, FC_DTYPE_I64));
+      break;
+    case FUNCTION_ECHO:
+      fc_builder_name(b, FC_STR("echo"));
+      ARGUMENT("x", fc_builder_tensor(b, FC_DTYPE_F32, 1, dynamic));
+      RESULT(fc_builder_tensor(b, FC_DTYPE_F32, 1, dynamic));
+      break;
+    case FUNCTION_NARROW:
+      fc_builder_name(b, FC_STR("narrow"));
+      ARGUMENT("x", fc_builder_scalar(b, FC_DTYPE_I8));
+      RESULT(fc_builder_scalar(b, FC_DTYPE_I8));
+      break;
+    case FUNCTION_ROWS:
+      fc_builder_name(b, FC_STR("rows"));
+      ARGUMENT("x", fc_builder_tensor(b, FC_DTYPE_I32, 2, dynamic));
+      break;
+    case FUNCTION_GROW:
+      fc_builder_name(b, FC_STR("grow"));
+      ARGUMENT("n", fc_builder_scalar(b, FC_DTYPE_I64));
+      RESULT(fc_builder_tensor(b, FC_DTYPE_I8, 1, dynamic));
+      break;
+    case FUNCTION_BLOCK: fc_builder_name(b, FC_STR("block")); break;
+    case FUNCTION_UNTIL: fc_builder_name(b, FC_STR("until")); break;
+    case FUNCTION_FAIL:
+      fc_builder_name(b, FC_STR("fail"));
+      ARGUMENT("status", fc_builder_scalar(b, FC_DTYPE_I64));
+      break;
+    case FUNCTION_BAD: fc_builder_name(b, FC_STR("bad")); break;
+    case FUNCTION_BUG: fc_builder_name(b, FC_STR("bug")); break;
+    case FUNCTION_FIELDS: {
+      fc_builder_name(b, FC_STR("fields"));
+      uint32_t dict = fc_builder_node(b, FC_TYPE_DICT);
+      fc_builder_append_key(b, dict, FC_STR("a"),
+                            fc_builder_scalar(b, FC_DTYPE_I64));
+      ARGUMENT("x", dict);
+      break;
+    }
+    case FUNCTION_PAIR: {
+      fc_builder_name(b, FC_STR("pair"));
+      uint32_t tuple = fc_builder_node(b, FC_TYPE_TUPLE);
+      fc_builder_append(b, tuple, fc_builder_scalar(b, FC_DTYPE_I64));
+      fc_builder_append(b, tuple, fc_builder_scalar(b, FC_DTYPE_I64));
+      ARGUMENT("x", tuple);
+      break;
+    }
+    case FUNCTION_ANY:
+      fc_builder_name(b, FC_STR("any"));
+      ARGUMENT("x", fc_builder_node(b, FC_TYPE_UNKNOWN));
+      break;
+    default:
+      fc_builder_name(b, FC_STR("opaque"));
+      ARGUMENT("x", fc_builder_opaque(b, FC_STR("!secret")));
+      fc_builder_refuse(b, FC_STR("argument 0 is of type !secret"));
+      break;
+  }
+}
+
+static void fixture_close(void *handle) {
+  fixture_module_t *module = handle;
+  for (int i = 0; i < FUNCTION_COUNT; i++) {
+    if (module->signatures[i]) fc_signature_destroy(module->signatures[i]);
+  }
+  fc_free(module->allocator, module);
+}
+
+static fc_status_t fixture_open(const fc_module_source_t *source,
+                                fc_allocator_t allocator, void **out_module,
+                                fc_error_t *err) {
+  pthread_mutex_lock(&lock);
+  while (loading_held) pthread_cond_wait(&changed, &lock);
+  pthread_mutex_unlock(&lock);
+  if (fc_str_equal(source->name, FC_STR("broken"))) {
+    return fc_fail(err, FC_CODE_MODULE_LOAD, "it was made that way");
+  }
+  fixture_module_t *module = fc_alloc(allocator, sizeof *module);
+  fc_builder_t *builder = fc_builder_create(allocator);
+  CHECK(module && builder);
+  module->allocator = allocator;
+  for (int i = 0; i < FUNCTION_COUNT; i++) {
+    fc_builder_reset(builder);
+    fc_builder_source(builder, FC_SOURCE_SIDECAR);
+    fc_builder_memory_safe(builder, true);
+    describe(builder, (function_t)i);
+    CHECK(fc_signature_build(builder, &module->signatures[i], err) == FC_OK);
+  }
+  fc_builder_destroy(builder);
+  module->info = (fc_module_info_t){
+      .signatures = module->signatures,
+      .count = FUNCTION_COUNT,
+      .serial = fc_str_equal(source->name, FC_STR("serial")),
+      .warning = FC_STR(""),
+  };
+  *out_module = module;
+  return FC_OK;
+}
+
+static const fc_module_info_t *fixture_describe(const void *module) {
+  return &((const fixture_module_t *)module)->info;
+}
+
+static fc_status_t fixture_instance_create(void *module,
+                                           fc_allocator_t allocator,
+                                           void **out_instance,
+                                           fc_error_t *err) {
+  (void)allocator;
+  (void)err;
+  *out_instance = module;
+  return FC_OK;
+}
+
+static fc_status_t run_grow(fc_call_t *call, fc_error_t *err) {
+  int64_t count = call->arguments[0].scalar.i64;
+  int8_t *data = calloc(1, (size_t)count + 1);
+  int64_t *shape = fc_arena_alloc_array(call->arena, 1, sizeof *shape);
+  if (!data || !shape) return fc_fail_memory(err);
+  *shape = count;
+  call->state = data;
+  call->results[0].kind = FC_VALUE_TENSOR;
+  call->results[0].tensor = (fc_tensor_t){
+      .dtype = FC_DTYPE_I8, .rank = 1, .shape = shape, .data = data};
+  return FC_OK;
+}
+
+static fc_status_t run_until(const fc_call_t *call, fc_error_t *err) {
+  pthread_mutex_lock(&lock);
+  blocked++;
+  pthread_cond_broadcast(&changed);
+  pthread_mutex_unlock(&lock);
+  bool late = false;
+  while (!late && !atomic_load(call->cancel)) {
+    late = call->deadline_ns && fc_clock_ns() > call->deadline_ns;
+    sched_yield();
+  }
+  pthread_mutex_lock(&lock);
+  blocked--;
+  if (!late) cancelled++;
+  pthread_cond_broadcast(&changed);
+  pthread_mutex_unlock(&lock);
+  return fc_fail(err, FC_CODE_DEADLINE_EXCEEDED, "the deadline passed");
+}
+
+static void set_i64(fc_value_t *value, int64_t number) {
+  *value = (fc_value_t){.kind = FC_VALUE_SCALAR,
+                        .dtype = FC_DTYPE_I64,
+                        .scalar = {.i64 = number}};
+}
+
+static fc_status_t fixture_call(void *instance, size_t index, fc_call_t *call,
+                                fc_error_t *err) {
+  (void)instance;
+  count_up(&calls);
+  switch ((function_t)index) {
+    case FUNCTION_ADD:
+      set_i64(&call->results[0], call->arguments[0].scalar.i64 +
+                                     call->arguments[1].scalar.i64);
+      return FC_OK;
+    case FUNCTION_ECHO:
+    case FUNCTION_NARROW: call->results[0] = call->arguments[0]; return FC_OK;
+    case FUNCTION_GROW: return run_grow(call, err);
+    case FUNCTION_BLOCK: wait_in_block(); return FC_OK;
+    case FUNCTION_UNTIL: return run_until(call, err);
+    case FUNCTION_FAIL: {
+      fc_status_t status = (fc_status_t)call->arguments[0].scalar.i64;
+      return fc_fail_as(err, FC_CODE_CALL_FAILED, status, "as asked: %s",
+                        fc_status_name(status));
+    }
+    case FUNCTION_BAD:
+      return fc_fail(err, FC_CODE_BAD_RESULT, "result 0 has no data");
+    case FUNCTION_BUG: return fc_fail(err, FC_CODE_INTERNAL, "a secret");
+    default: return FC_OK;
+  }
+}
+
+static void fixture_call_end(void *instance, size_t index, fc_call_t *call) {
+  (void)instance;
+  if (index == FUNCTION_GROW) free(call->state);
+  call->state = NULL;
+}
+
+static void fixture_instance_destroy(void *instance) { (void)instance; }
+
+const fc_backend_t fixture_backend = {
+    .kind = "fixture",
+    .suffix = ".fixture",
+    .open = fixture_open,
+    .describe = fixture_describe,
+    .instance_create = fixture_instance_create,
+    .call = fixture_call,
+    .call_end = fixture_call_end,
+    .instance_destroy = fixture_instance_destroy,
+    .close = fixture_close,
+};
+
+// ---------------------------------------------------------------------------
+// The server
+
+static const fc_backend_t *const kBackends[] = {&fixture_backend, NULL};
+static const char *const kFiles[] = {"t.fixture", "broken.fixture",
+                                     "serial.fixture"};
+
+static const char *no_variables(const char *name) {
+  (void)name;
+  return NULL;
+}
+
+static void *serve(void *context) {
+  fixture_server_t *server = context;
+  server->exit_code = fc_loop_run(server->loop);
+  return NULL;
+}
+
+static void make_files(fixture_server_t *server) {
+  snprintf(server->directory, sizeof server->directory,
+           "/tmp/farcall-http-XXXXXX");
+  CHECK(mkdtemp(server->directory));
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kFiles); i++) {
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", server->directory, kFiles[i]);
+    FILE *file = fopen(path, "w");
+    CHECK(file);
+    fclose(file);
+  }
+}
+
+// Reads the log until a line has `text`.
+static void wait_for_log(fixture_server_t *server, const char *text) {
+  while (!server->log_text || !strstr(server->log_text, text)) {
+    server->log_text = realloc(server->log_text, server->log_size + 4097);
+    CHECK(server->log_text);
+    ssize_t size =
+        read(server->log[0], server->log_text + server->log_size, 4096);
+    CHECK(size > 0);
+    server->log_size += (size_t)size;
+    server->log_text[server->log_size] = '\0';
+  }
+}
+
+void fixture_start(fixture_server_t *server, const char *flags) {
+  memset(server, 0, sizeof *server);
+  make_files(server);
+  static char words[512];
+  snprintf(words, sizeof words, "%s", flags);
+  const char *arguments[32] = {"farcalld", "--listen=127.0.0.1:0",
+                               "--workers=2"};
+  int count = 3;
+  char *rest = words, *word;
+  while ((word = strsep(&rest, " "))) {
+    if (*word) arguments[count++] = word;
+  }
+  arguments[count++] = server->directory;
+  fc_error_t error;
+  if (fc_server_options_parse(&server->options, count, arguments,
+                              server->paths, no_variables, &error) != FC_OK) {
+    fprintf(stderr, "%s\n", error.message);
+    abort();
+  }
+  CHECK(pipe(server->log) == 0);
+  server->loop = calloc(1, sizeof *server->loop);
+  CHECK(server->loop);
+  CHECK(fc_loop_init(server->loop, fc_allocator_system(), &server->options,
+                     kBackends, server->log[1], &error) == FC_OK);
+  CHECK(pthread_create(&server->thread, NULL, serve, server) == 0);
+  if (!loading_held) wait_for_log(server, "listening on");
+}
+
+void fixture_join(fixture_server_t *server) {
+  pthread_join(server->thread, NULL);
+  // A worker may be left inside t.block; the test has released it by now.
+  fc_loop_deinit(server->loop);
+  free(server->loop);
+  close(server->log[1]);
+  ssize_t size;
+  do {
+    server->log_text = realloc(server->log_text, server->log_size + 4097);
+    CHECK(server->log_text);
+    size = read(server->log[0], server->log_text + server->log_size, 4096);
+    CHECK(size >= 0);
+    server->log_size += (size_t)size;
+    server->log_text[server->log_size] = '\0';
+  } while (size > 0);
+  close(server->log[0]);
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kFiles); i++) {
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", server->directory, kFiles[i]);
+    unlink(path);
+  }
+  rmdir(server->directory);
+}
+
+void fixture_stop(fixture_server_t *server) {
+  fc_loop_stop(server->loop);
+  fixture_join(server);
+}
+
+void fixture_forget(fixture_server_t *server) {
+  free(server->log_text);
+  server->log_text = NULL;
+}
+
+uint64_t fixture_bytes(const fixture_server_t *server) {
+  return atomic_load_explicit(&server->loop->bytes_in, memory_order_acquire);
+}
+
+void fixture_wait_bytes(const fixture_server_t *server, uint64_t count) {
+  while (fixture_bytes(server) < count) sched_yield();
+}
+
+// ---------------------------------------------------------------------------
+// The client
+
+int fixture_connect(const fixture_server_t *server) {
+  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  CHECK(fd >= 0);
+  struct sockaddr_in address = {.sin_family = AF_INET,
+                                .sin_port = htons((uint16_t)server->loop->port),
+                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  CHECK(connect(fd, (struct sockaddr *)&address, sizeof address) == 0);
+  // Only for a server that hangs: no test waits this long.
+  struct timeval limit = {.tv_sec = 60};
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  int one = 1;
+  setsockopt(fd, IPPROTO_TCP, 1 /* TCP_NODELAY */, &one, sizeof one);
+  return fd;
+}
+
+bool fixture_send(int socket, const void *data, size_t size) {
+  const char *at = data;
+  while (size) {
+    ssize_t sent = send(socket, at, size, MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) return false;
+    at += sent;
+    size -= (size_t)sent;
+  }
+  return true;
+}
+
+bool fixture_send_text(int socket, const char *text) {
+  return fixture_send(socket, text, strlen(text));
+}
+
+static bool receive_byte(int socket, char *out) {
+  ssize_t size;
+  do size = recv(socket, out, 1, 0);
+  while (size < 0 && errno == EINTR);
+  CHECK(size >= 0 || errno != EAGAIN);
+  return size == 1;
+}
+
+const char *fixture_header(const fixture_response_t *response, const char *name,
+                           char *out, size_t capacity) {
+  const char *line = strstr(response->head, "\r\n");
+  size_t size = strlen(name);
+  while (line && line[2] != '\r') {
+    line += 2;
+    const char *end = strstr(line, "\r\n");
+    if (!strncasecmp(line, name, size) && line[size] == ':') {
+      const char *value = line + size + 1;
+      while (*value == ' ') value++;
+      snprintf(out, capacity, "%.*s", (int)(end - value), value);
+      return out;
+    }
+    line = end;
+  }
+  return NULL;
+}
+
+bool fixture_receive(int socket, bool no_body, fixture_response_t *out) {
+  memset(out, 0, sizeof *out);
+  size_t size = 0;
+  while (size < 4 || memcmp(out->head + size - 4, "\r\n\r\n", 4)) {
+    CHECK(size < sizeof out->head - 1);
+    if (!receive_byte(socket, &out->head[size])) return false;
+    size++;
+  }
+  out->head[size] = '\0';
+  CHECK(sscanf(out->head, "HTTP/1.1 %d ", &out->status) == 1);
+  char value[32];
+  if (!no_body && fixture_header(out, "Content-Length", value, sizeof value)) {
+    out->size = strtoul(value, NULL, 10);
+  }
+  out->body = malloc(out->size + 1);
+  CHECK(out->body);
+  size_t got = 0;
+  while (got < out->size) {
+    ssize_t part = recv(socket, out->body + got, out->size - got, 0);
+    if (part < 0 && errno == EINTR) continue;
+    CHECK(part > 0);
+    got += (size_t)part;
+  }
+  out->body[out->size] = '\0';
+  return true;
+}
+
+void fixture_response_free(fixture_response_t *response) {
+  free(response->body);
+  response->body = NULL;
+}
+
+bool fixture_closed(int socket) {
+  char byte;
+  return !receive_byte(socket, &byte);
+}
+
+void fixture_post(int socket, const char *path, const char *body) {
+  char head[512];
+  snprintf(head, sizeof head,
+           "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %zu\r\n\r\n",
+           path, strlen(body));
+  CHECK(fixture_send_text(socket, head));
+  CHECK(fixture_send_text(socket, body));
+}
+
+fixture_response_t fixture_request(const fixture_server_t *server,
+                                   const char *method, const char *path,
+                                   const char *body) {
+  int fd = fixture_connect(server);
+  char head[512];
+  snprintf(head, sizeof head,
+           "%s %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %zu\r\n"
+           "Connection: close\r\n\r\n",
+           method, path, strlen(body));
+  CHECK(fixture_send_text(fd, head));
+  fixture_send_text(fd, body);
+  fixture_response_t response;
+  CHECK(fixture_receive(fd, !strcmp(method, "HEAD"), &response));
+  close(fd);
+  return response;
+}

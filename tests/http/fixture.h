@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A server in a thread of the test, serving modules of a kind made for tests,
+// and a blocking client that speaks bytes. Tests wait for events: a response, a
+// closed connection, a call that says it has begun.
+#ifndef FARCALL_TESTS_HTTP_FIXTURE_H_
+#define FARCALL_TESTS_HTTP_FIXTURE_H_
+
+#include <pthread.h>
+
+#include "server.h"
+
+// The module "t": functions are listed in fixture.c. "broken" can't be loaded.
+extern const fc_backend_t fixture_backend;
+
+// Calls of t.block wait here.
+void fixture_wait_blocked(unsigned count);  // until `count` are inside
+void fixture_release(unsigned count);       // lets `count` go on
+unsigned fixture_calls(void);               // of any function, so far
+unsigned fixture_cancelled(void);           // calls that saw their cancel word
+// While held, modules do not finish loading.
+void fixture_hold_loading(bool hold);
+
+typedef struct fixture_server_t {
+  fc_server_options_t options;
+  char directory[64];
+  const char *paths[8];
+  fc_loop_t *loop;
+  pthread_t thread;
+  int log[2];  // pipe; the server writes to [1]
+  int exit_code;
+  char *log_text;
+  size_t log_size;
+} fixture_server_t;
+
+// `flags` are separated by spaces. Waits until the server is ready, unless
+// loading is held.
+void fixture_start(fixture_server_t *server, const char *flags);
+// Drains, joins, and frees. What was logged is in log_text until
+// fixture_forget.
+void fixture_stop(fixture_server_t *server);
+void fixture_join(fixture_server_t *server);  // without asking it to stop
+void fixture_forget(fixture_server_t *server);
+
+int fixture_connect(const fixture_server_t *server);
+// False when the server has closed.
+bool fixture_send(int socket, const void *data, size_t size);
+bool fixture_send_text(int socket, const char *text);
+
+typedef struct fixture_response_t {
+  int status;
+  char head[4096];  // NUL-terminated, with the blank line
+  char *body;       // NUL-terminated
+  size_t size;
+} fixture_response_t;
+
+// Reads one response, 100 Continue included. False at the end of the stream.
+// `no_body` after HEAD.
+bool fixture_receive(int socket, bool no_body, fixture_response_t *out);
+void fixture_response_free(fixture_response_t *response);
+// True when the server closes without another byte.
+bool fixture_closed(int socket);
+// The value of a header, copied; NULL when it is not there.
+const char *fixture_header(const fixture_response_t *response, const char *name,
+                           char *out, size_t capacity);
+
+// One request on a connection of its own.
+fixture_response_t fixture_request(const fixture_server_t *server,
+                                   const char *method, const char *path,
+                                   const char *body);
+// "POST path" with a body, without waiting for the answer.
+void fixture_post(int socket, const char *path, const char *body);
+
+// Waits until the server has handled `count` bytes in all.
+void fixture_wait_bytes(const fixture_server_t *server, uint64_t count);
+uint64_t fixture_bytes(const fixture_server_t *server);
+
+#endif  // FARCALL_TESTS_HTTP_FIXTURE_H_
