@@ -2,8 +2,8 @@
 //
 // Number text <-> element of a dtype, exact in both directions: correctly
 // rounded in, shortest that reads back in the type's own width out. Locale
-// independent, no allocation. Used by the reader, the encoder and the command
-// line. Any thread.
+// independent, no allocation; the rounding mode is the default one. Used by the
+// reader, the encoder and the command line. Any thread.
 #ifndef FARCALL_JSON_NUMBER_H_
 #define FARCALL_JSON_NUMBER_H_
 

@@ -606,6 +606,7 @@ fc_status_t fc_json_next(fc_json_reader_t *reader, fc_json_token_t *out_token,
         close_container(reader);
         return FC_OK;
       }
+      reader->state = AT_VALUE;
       return next_value(reader, out_token, err);
     default:
       return next_value(reader, out_token, err);

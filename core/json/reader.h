@@ -56,7 +56,8 @@ void fc_json_reader_init(fc_json_reader_t *reader, uint32_t depth_limit,
                          uint32_t key_limit);
 // The next (or only) span. It must hold all bytes from the last unfinished
 // token on (the reader leaves `cursor` there when it needs more) and stay until
-// the next feed.
+// the next feed. Nothing at or behind data + size is read. Keys that lie in
+// spans gone by show as an ellipsis in pointers.
 void fc_json_reader_feed(fc_json_reader_t *reader, const char *data,
                          size_t size, bool last);
 
@@ -66,7 +67,8 @@ fc_status_t fc_json_next(fc_json_reader_t *reader, fc_json_token_t *out_token,
                          fc_error_t *err);
 
 // Having just read `token`, the begin of a value (or a scalar): skips to its
-// end, checking syntax. Duplicate keys inside are not looked for.
+// end, checking syntax. Duplicate keys inside are not looked for. The span
+// must be the last one.
 fc_status_t fc_json_skip(fc_json_reader_t *reader, fc_json_token_t token,
                          fc_error_t *err);
 
@@ -76,7 +78,8 @@ fc_status_t fc_json_skip(fc_json_reader_t *reader, fc_json_token_t token,
 // Not for complex types. *out_stop says why it stopped:
 //   FC_JSON_ARRAY_END   the array ended and its end was consumed
 //   FC_JSON_NUMBER      `capacity` elements were read and another one follows
-//   another token       the next element is of that kind; it was not consumed
+//   another token       the next element is of that kind (null, an array, text
+//                       where no text is taken, …); it was not consumed
 //   FC_JSON_NEED_MORE   the span ended
 // Value errors (out_of_range, type_mismatch) carry pointer and offset.
 fc_status_t fc_json_read_elements(fc_json_reader_t *reader, fc_dtype_t dtype,
