@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "abi/cconv.h"
+#include "abi/declaration.h"
 #include "cli.h"
 #include "file.h"
 
@@ -45,6 +46,15 @@ static fc_status_t parse_cconv(const fc_args_t *args, fc_str_t text,
   return FC_OK;
 }
 
+static fc_status_t parse_declaration(const fc_args_t *args, fc_str_t text,
+                                     fc_builder_t *builder, fc_error_t *err) {
+  const char *given = fc_args_get(args, FC_OPTION_ABI_CCONV, NULL);
+  fc_cconv_t cconv;
+  if (!given) return fc_declaration_build(builder, text, NULL, err);
+  FC_TRY(fc_cconv_parse(fc_str(given), &cconv, err));
+  return fc_declaration_build(builder, text, &cconv, err);
+}
+
 typedef struct fc_abi_format_t {
   const char *name;
   fc_abi_parse_t parse;
@@ -52,10 +62,9 @@ typedef struct fc_abi_format_t {
 } fc_abi_format_t;
 
 static const fc_abi_format_t kFormats[] = {
-    {"v1", parse_v1, fc_v1_mangle},
-    {"sip", parse_sip, fc_sip_mangle},
-    {"raw", parse_raw, fc_raw_mangle},
-    {"cconv", parse_cconv, NULL},
+    {"v1", parse_v1, fc_v1_mangle},           {"sip", parse_sip, fc_sip_mangle},
+    {"raw", parse_raw, fc_raw_mangle},        {"cconv", parse_cconv, NULL},
+    {"declaration", parse_declaration, NULL},
 };
 
 static const fc_abi_format_t *find_format(const char *name) {
@@ -66,7 +75,8 @@ static const fc_abi_format_t *find_format(const char *name) {
   }
   const char *near = fc_nearest(name, names, FC_ARRAY_COUNT(kFormats));
   if (near) fc_complain(0, "no format '%s': did you mean '%s'?", name, near);
-  else fc_complain(0, "no format '%s': v1, sip, raw or cconv", name);
+  else
+    fc_complain(0, "no format '%s': v1, sip, raw, cconv or declaration", name);
   return NULL;
 }
 

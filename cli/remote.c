@@ -116,12 +116,6 @@ static const char *text_of(yyjson_val *object, const char *key) {
   return text ? text : "";
 }
 
-// A function is listed by its name, or as its whole signature.
-static const char *function_name(yyjson_val *function) {
-  const char *name = yyjson_get_str(function);
-  return name ? name : text_of(function, "name");
-}
-
 // ---------------------------------------------------------------------------
 // ls
 
@@ -135,7 +129,7 @@ static void print_module(yyjson_val *module, int width) {
   yyjson_val *functions = yyjson_obj_get(module, "functions"), *function;
   size_t index, count;
   yyjson_arr_foreach(functions, index, count, function) {
-    printf("%s%s", index ? " " : "", function_name(function));
+    printf("%s%s", index ? " " : "", yyjson_get_str(function));
   }
   putchar('\n');
 }
@@ -166,68 +160,56 @@ int fc_verb_ls(const fc_args_t *args) {
 // ---------------------------------------------------------------------------
 // sig
 
-static int print_signature(const fc_args_t *args, const char *name) {
-  int exit_code = FC_EXIT_USAGE;
-  const char *target = fc_remote_target(args, name);
-  if (!target) return exit_code;
-  fc_str_t text;
-  yyjson_doc *doc = fetch(args, target, &text, &exit_code);
-  if (!doc) return exit_code;
-  yyjson_val *root = yyjson_doc_get_root(doc);
-  if (fc_args_has(args, FC_OPTION_SIG_JSON)) {
-    printf("%.*s\n", FC_STR_ARG(text));
-  } else {
-    printf("%s/%s", text_of(root, "module"), text_of(root, "text"));
-    if (!yyjson_get_bool(yyjson_obj_get(root, "callable"))) {
-      printf("  # not callable: %s", text_of(root, "reason"));
-    }
-    putchar('\n');
+static void print_signature(yyjson_val *signature) {
+  printf("%s/%s", text_of(signature, "module"), text_of(signature, "text"));
+  if (!yyjson_get_bool(yyjson_obj_get(signature, "callable"))) {
+    printf("  # not callable: %s", text_of(signature, "reason"));
   }
-  yyjson_doc_free(doc);
-  return FC_EXIT_OK;
+  putchar('\n');
 }
 
-static int print_functions(const fc_args_t *args, yyjson_val *module) {
+static void print_signatures(yyjson_val *module) {
   yyjson_val *functions = yyjson_obj_get(module, "functions"), *function;
   size_t index, count;
   yyjson_arr_foreach(functions, index, count, function) {
-    const char *name = fc_print(args->arena, "%s/%s", text_of(module, "name"),
-                                function_name(function));
-    if (!name) return fc_complain(FC_EXIT_FAILED, "out of memory");
-    int exit_code = print_signature(args, name);
-    if (exit_code != FC_EXIT_OK) return exit_code;
+    print_signature(function);
   }
-  return FC_EXIT_OK;
 }
 
-static int print_all(const fc_args_t *args, const char *target) {
-  int exit_code = FC_EXIT_OK;
-  fc_str_t text;
-  yyjson_doc *doc = fetch(args, target, &text, &exit_code);
-  if (!doc) return exit_code;
-  yyjson_val *root = yyjson_doc_get_root(doc), *module;
-  yyjson_val *modules = yyjson_obj_get(root, "modules");
-  if (!modules) exit_code = print_functions(args, root);
-  size_t index, count;
-  yyjson_arr_foreach(modules, index, count, module) {
-    if (exit_code == FC_EXIT_OK) exit_code = print_functions(args, module);
-  }
-  yyjson_doc_free(doc);
-  return exit_code;
+// The document of one function, of one module, or of all.
+static const char *sig_target(const fc_args_t *args) {
+  if (!args->word_count) return MODULES "?signatures=1";
+  const char *name = args->words[0];
+  if (strchr(name, '/')) return fc_remote_target(args, name);
+  const char *module = fc_url_segment(args->arena, fc_str(name));
+  if (!module) return NULL;
+  return fc_print(args->arena, MODULES "/%s?signatures=1", module);
 }
 
 int fc_verb_sig(const fc_args_t *args) {
   if (args->word_count > 1) {
     return fc_complain(FC_EXIT_USAGE, "sig takes one MODULE[/FUNCTION]");
   }
-  if (!args->word_count) return print_all(args, MODULES);
-  const char *name = args->words[0];
-  if (strchr(name, '/')) return print_signature(args, name);
-  const char *module = fc_url_segment(args->arena, fc_str(name));
-  const char *target =
-      module ? fc_print(args->arena, MODULES "/%s", module) : NULL;
-  if (!target) return fc_complain(FC_EXIT_FAILED, "out of memory");
-  return print_all(args, target);
+  const char *target = sig_target(args);
+  if (!target) return FC_EXIT_USAGE;
+  int exit_code = FC_EXIT_OK;
+  fc_str_t text;
+  yyjson_doc *doc = fetch(args, target, &text, &exit_code);
+  if (!doc) return exit_code;
+  yyjson_val *root = yyjson_doc_get_root(doc), *module;
+  yyjson_val *modules = yyjson_obj_get(root, "modules");
+  size_t index, count;
+  if (fc_args_has(args, FC_OPTION_SIG_JSON)) {
+    printf("%.*s\n", FC_STR_ARG(text));
+  } else if (yyjson_obj_get(root, "text")) {
+    print_signature(root);
+  } else if (modules) {
+    yyjson_arr_foreach(modules, index, count, module) print_signatures(module);
+  } else {
+    print_signatures(root);
+  }
+  yyjson_doc_free(doc);
+  return FC_EXIT_OK;
 }
 
 // ---------------------------------------------------------------------------

@@ -41,8 +41,8 @@ static fc_status_t take_steps(const fc_function_t *function, void *instance,
   const fc_backend_t *backend = fc_module_get_backend(function->module);
   fc_frame_begin(frame, function->plan, NULL);
   FC_TRY(fc_frame_decode(frame, document, err));
-  FC_TRY(fc_frame_invoke(frame, backend, instance, function->index, NULL, 0,
-                         err));
+  FC_TRY(
+      fc_frame_invoke(frame, backend, instance, function->index, NULL, 0, err));
   return fc_frame_encode(frame, &answer->sink, err);
 }
 
@@ -53,9 +53,8 @@ static fc_status_t answer_one(const fc_function_t *function, fc_str_t document,
   fc_limits_t limits = fc_limits_default();
   fc_frame_t *frame = NULL;
   void *instance = NULL;
-  fc_status_t status =
-      backend->instance_create(fc_module_get_handle(function->module),
-                               allocator, &instance, err);
+  fc_status_t status = backend->instance_create(
+      fc_module_get_handle(function->module), allocator, &instance, err);
   if (status) return status;
   status = fc_frame_create(allocator, &limits, &frame, err);
   if (status == FC_OK) {
@@ -84,10 +83,9 @@ static int call_one(const fc_args_t *args, const fc_function_t *function,
   if (answer_one(function, document, &answer, &err) == FC_OK) {
     exit_code = fc_output_print(args, fc_text_str(&answer));
   } else {
-    exit_code = fc_complain(FC_EXIT_FAILED, "%s: %s%s%s",
-                            fc_code_info(err.code)->text, err.message,
-                            err.has_pointer ? ", at " : "",
-                            err.has_pointer ? err.pointer : "");
+    exit_code = fc_complain(
+        FC_EXIT_FAILED, "%s: %s%s%s", fc_code_info(err.code)->text, err.message,
+        err.has_pointer ? ", at " : "", err.has_pointer ? err.pointer : "");
   }
   fc_text_deinit(&answer);
   return exit_code;
@@ -112,8 +110,7 @@ int fc_verb_run(const fc_args_t *args) {
     return fc_complain(FC_EXIT_DATA, "%s", err.message);
   }
   const fc_function_t *function = choose(args, module);
-  int exit_code =
-      function ? call_one(args, function, document) : FC_EXIT_USAGE;
+  int exit_code = function ? call_one(args, function, document) : FC_EXIT_USAGE;
   fc_module_release(module);
   return exit_code;
 }
