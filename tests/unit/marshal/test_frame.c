@@ -2,6 +2,8 @@
 //
 // The trip decode, call, encode through the echo module kind, and a frame's
 // life around it.
+#include <stdlib.h>
+
 #include "helpers/call.h"
 #include "helpers/test.h"
 #include "helpers/types.h"
@@ -62,9 +64,364 @@ static void values_come_back(void **state) {
   }
 }
 
+
+// ---------------------------------------------------------------------------
+// Memory
+
+// A sink over memory that is there already.
+static fc_status_t full(fc_sink_t *sink, size_t need, fc_error_t *err) {
+  (void)sink;
+  (void)need;
+  return fc_fail(err, FC_CODE_RESULT_TOO_LARGE, "the test's sink is full");
+}
+
+static fc_status_t trip(fc_frame_t *frame, const fc_plan_t *plan,
+                        fc_echo_t *echo, fc_str_t body, fc_sink_t *sink,
+                        fc_error_t *err) {
+  fc_frame_begin(frame, plan, NULL);
+  FC_TRY(fc_frame_decode(frame, body, err));
+  FC_TRY(fc_frame_invoke(frame, &fc_backend_echo, echo, 0, NULL, 0, err));
+  FC_TRY(fc_frame_encode(frame, sink, err));
+  fc_frame_end(frame);
+  return FC_OK;
+}
+
+#define BUSY                                                            \
+  "x: tensor<?x2xf32>, y: {a: i8, b: [(i64, str)]}, z: any, "           \
+  "out tensor<4xf64>, w: ref<?x?xi8> -> tensor<?x2xf32>, {a: i8, b: "   \
+  "[(i64, str)]}, any"
+static const char busy_body[] =
+    "{\"args\":[[[1,2],[3,4]]],\"kwargs\":{\"w\":[[1,2],[3,4]],"
+    "\"y\":{\"\\u0062\":[[1,\"\\n\"],[2,\"b\"]],\"a\":1},"
+    "\"z\":{\"list\":[{\"data\":[1,2],\"shape\":[2],\"dtype\":\"i8\"},"
+    "{\"bytes\":{\"b64\":\"aG\\u006b=\"}}]}},"
+    "\"options\":{\"results\":\"typed\",\"int64\":\"string\"}}";
+
+static void a_warm_small_call_allocates_nothing(void **state) {
+  (void)state;
+  fc_test_allocator_t counter;
+  fc_allocator_t allocator = fc_test_allocator_init(&counter, 0);
+  fc_error_t err;
+  fc_signature_t *signature =
+      fc_test_signature(fc_allocator_system(), BUSY);
+  fc_echo_t echo = {.info = {.signatures = &signature, .count = 1}};
+  fc_plan_t *plan;
+  fc_frame_t *frame;
+  assert_int_equal(fc_plan_create(signature, allocator, &plan, &err), FC_OK);
+  assert_int_equal(atomic_load(&counter.allocated), 1);
+  assert_int_equal(fc_frame_create(allocator, NULL, &frame, &err), FC_OK);
+  size_t warm = 0;
+  for (int i = 0; i < 5; i++) {
+    char answer[1024];
+    fc_sink_t sink = {answer, answer + sizeof answer, full};
+    if (trip(frame, plan, &echo, fc_str(busy_body), &sink, &err)) {
+      fail_msg("%s", err.message);
+    }
+    if (i == 0) warm = atomic_load(&counter.allocated);
+  }
+  assert_int_equal(atomic_load(&counter.allocated), warm);
+  fc_frame_destroy(frame);
+  fc_plan_destroy(plan);
+  assert_int_equal(atomic_load(&counter.live), 0);
+  fc_signature_destroy(signature);
+}
+
+static fc_status_t whole_life(fc_allocator_t allocator, void *context,
+                              fc_error_t *err) {
+  fc_signature_t *signature = context;
+  fc_echo_t echo = {.info = {.signatures = &signature, .count = 1}};
+  fc_plan_t *plan = NULL;
+  fc_frame_t *frame = NULL;
+  fc_text_t text;
+  fc_text_init(&text, allocator, 1 << 20);
+  fc_status_t status = fc_plan_create(signature, allocator, &plan, err);
+  if (status == FC_OK) status = fc_frame_create(allocator, NULL, &frame, err);
+  if (status == FC_OK) {
+    status = trip(frame, plan, &echo, fc_str(busy_body), &text.sink, err);
+  }
+  fc_text_deinit(&text);
+  fc_frame_destroy(frame);
+  fc_plan_destroy(plan);
+  assert_int_equal(echo.open_calls, 0);
+  return status;
+}
+
+static void every_allocation_may_fail(void **state) {
+  (void)state;
+  fc_signature_t *signature =
+      fc_test_signature(fc_allocator_system(), BUSY);
+  // Plan, frame, two arenas, answer.
+  assert_true(fc_test_allocation_sweep(whole_life, signature) >= 5);
+  fc_signature_destroy(signature);
+}
+
+// Live bytes, and the most there ever were.
+typedef struct meter_t {
+  size_t live;
+  size_t peak;
+} meter_t;
+
+#define METER_HEAD 64
+
+static void *meter_allocate(void *context, size_t size, size_t alignment) {
+  (void)alignment;
+  meter_t *meter = context;
+  fc_allocator_t system = fc_allocator_system();
+  char *block = system.allocate(system.context, size + METER_HEAD, 64);
+  if (!block) return NULL;
+  memcpy(block, &size, sizeof size);
+  meter->live += size;
+  if (meter->live > meter->peak) meter->peak = meter->live;
+  return block + METER_HEAD;
+}
+
+static void meter_release(void *context, void *memory) {
+  meter_t *meter = context;
+  fc_allocator_t system = fc_allocator_system();
+  size_t size;
+  memcpy(&size, (char *)memory - METER_HEAD, sizeof size);
+  meter->live -= size;
+  system.release(system.context, (char *)memory - METER_HEAD);
+}
+
+typedef struct bound_row_t {
+  const char *name;
+  const char *types;
+  const char *head;
+  const char *piece;  // repeated
+  const char *tail;
+} bound_row_t;
+
+static const bound_row_t bounds[] = {
+    {"dense doubles", "tensor<?xf64> ->", "[[0", ",0", "]]"},
+    {"doubles, static", "tensor<1000000x1000000xf64> ->", "[[[0", ",0", "]]]"},
+    {"rows", "tensor<?x?xf64> ->", "[[[0]", ",[0]", "]]"},
+    {"complex", "tensor<?xcomplex<f64>> ->", "[[[0,0]", ",[0,0]", "]]"},
+    {"unranked", "tensor<*xf64> ->", "[[[0]", ",[0]", "]]"},
+    {"promised", "tensor<?xf64> ->", "[{\"shape\":[33000000],\"data\":[0",
+     ",0", "]}]"},
+    {"promised last", "tensor<?xf64> ->", "[{\"data\":[0", ",0",
+     "],\"shape\":[33000000]}]"},
+    {"promised in base64", "tensor<?xf64> ->",
+     "[{\"shape\":[33000000],\"b64\":\"", "AAAA", "\"}]"},
+    {"many tensors", "[tensor<?xf64>] ->",
+     "[[[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]",
+     ",[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]",
+     "]]"},
+    {"text", "str ->", "[\"", "a", "\"]"},
+    {"escaped base64", "tensor<?xui8> ->", "[{\"shape\":[5],\"b64\":\"",
+     "\\/\\/\\/\\/", "\"}]"},
+};
+
+static void memory_is_bound_by_the_body(void **state) {
+  (void)state;
+  const size_t size = 1 << 20;
+  char *body = malloc(size + 200);
+  assert_non_null(body);
+  FC_TEST_EACH_ROW(const bound_row_t, row, bounds) {
+    size_t used = strlen(row->head), step = strlen(row->piece);
+    memcpy(body, row->head, used);
+    for (; used + step <= size; used += step) {
+      memcpy(body + used, row->piece, step);
+    }
+    memcpy(body + used, row->tail, strlen(row->tail));
+    used += strlen(row->tail);
+    fc_signature_t *signature =
+        fc_test_signature(fc_allocator_system(), row->types);
+    meter_t meter = {0};
+    fc_allocator_t allocator = {&meter, meter_allocate, meter_release};
+    fc_plan_t *plan;
+    fc_frame_t *frame;
+    fc_error_t err;
+    fc_limits_t limits = fc_limits_default();
+    limits.tensor_elements = SIZE_MAX;
+    limits.tensor_size = SIZE_MAX;
+    assert_int_equal(fc_plan_create(signature, allocator, &plan, &err), FC_OK);
+    assert_int_equal(fc_frame_create(allocator, &limits, &frame, &err), FC_OK);
+    fc_frame_begin(frame, plan, NULL);
+    (void)fc_frame_decode(frame, fc_str_make(body, used), &err);
+    if (meter.peak > 8 * used) {
+      fail_msg("%zu bytes for a body of %zu", meter.peak, used);
+    }
+    fc_frame_destroy(frame);
+    fc_plan_destroy(plan);
+    fc_signature_destroy(signature);
+    assert_int_equal(meter.live, 0);
+  }
+  free(body);
+}
+
+// ---------------------------------------------------------------------------
+// Placing
+
+typedef struct placed_t {
+  uint32_t leaf;
+  fc_dtype_t dtype;
+  size_t size;
+  size_t kept;
+} placed_t;
+
+typedef struct places_t {
+  placed_t list[8];
+  size_t count;
+  size_t fail_at;
+  _Alignas(64) char memory[4096];
+  size_t used;
+} places_t;
+
+static void *place(void *context, uint32_t leaf, fc_dtype_t dtype,
+                   size_t size) {
+  places_t *places = context;
+  if (places->count == places->fail_at) return NULL;
+  assert_true(places->used + size <= sizeof places->memory);
+  places->list[places->count++] = (placed_t){leaf, dtype, size, SIZE_MAX};
+  return places->memory + places->used;
+}
+
+static void commit(void *context, void *memory, size_t placed, size_t size) {
+  places_t *places = context;
+  placed_t *last = &places->list[places->count - 1];
+  assert_ptr_equal(memory, places->memory + places->used);
+  assert_int_equal(placed, last->size);
+  assert_true(size <= placed);
+  last->kept = size;
+  places->used += (size + 63) / 64 * 64;
+}
+
+static void tensors_lie_where_they_are_placed(void **state) {
+  (void)state;
+  fc_test_call_t call;
+  fc_test_call_init(&call,
+                    "tensor<2xi16>, tensor<?xf32>, str, tensor<0xi8>, "
+                    "out tensor<3xi8> ->",
+                    NULL);
+  places_t places = {.fail_at = 99};
+  const fc_placer_t placer = {&places, place, commit};
+  fc_error_t err;
+  fc_str_t body = FC_STR("[[1,2],[3,4,5],\"a\\n\",[]]");
+  fc_frame_begin(call.frame, call.plan, &placer);
+  assert_int_equal(fc_frame_decode(call.frame, body, &err), FC_OK);
+  const placed_t expected[] = {
+      {0, FC_DTYPE_I16, 4, 4},
+      {1, FC_DTYPE_F32, 4 * (17 / 2 + 1), 12},
+      {2, FC_DTYPE_UI8, 3, 2},
+      {4, FC_DTYPE_I8, 3, 3},  // leaf 3 has no elements
+  };
+  assert_int_equal(places.count, FC_ARRAY_COUNT(expected));
+  for (size_t i = 0; i < FC_ARRAY_COUNT(expected); i++) {
+    assert_int_equal(places.list[i].leaf, expected[i].leaf);
+    assert_int_equal(places.list[i].dtype, expected[i].dtype);
+    assert_int_equal(places.list[i].size, expected[i].size);
+    assert_int_equal(places.list[i].kept, expected[i].kept);
+  }
+  size_t count;
+  const fc_value_t *values = fc_frame_arguments(call.frame, &count);
+  assert_int_equal(count, 5);
+  assert_ptr_equal(values[0].tensor.data, places.memory);
+  assert_ptr_equal(values[1].tensor.data, places.memory + 64);
+  fc_test_call_deinit(&call);
+}
+
+static void a_placer_may_fail(void **state) {
+  (void)state;
+  for (size_t number = 0; number < 4; number++) {
+    fc_test_call_t call;
+    fc_test_call_init(&call, "tensor<2xi16>, str, any, out tensor<3xi8> ->",
+                      NULL);
+    places_t places = {.fail_at = number};
+    const fc_placer_t placer = {&places, place, commit};
+    fc_error_t err;
+    fc_str_t body = FC_STR("[[1,2],\"a\",{\"bytes\":\"b\"}]");
+    fc_frame_begin(call.frame, call.plan, &placer);
+    assert_int_not_equal(fc_frame_decode(call.frame, body, &err), FC_OK);
+    assert_int_equal(err.code, FC_CODE_OUT_OF_MEMORY);
+    fc_test_call_deinit(&call);
+  }
+}
+
+// ---------------------------------------------------------------------------
+// Calls
+
+static void a_failed_call_is_ended(void **state) {
+  (void)state;
+  fc_test_call_t call;
+  fc_test_call_init(&call, "i8 -> i8", NULL);
+  call.echo.fail_with = FC_OUT_OF_RANGE;
+  char answer[64];
+  fc_error_t err;
+  assert_int_equal(
+      fc_test_call_echo(&call, FC_STR("[1]"), answer, sizeof answer, &err),
+      FC_OUT_OF_RANGE);
+  assert_int_equal(err.code, FC_CODE_CALL_FAILED);
+  assert_int_equal(call.echo.open_calls, 1);
+  fc_frame_end(call.frame);
+  fc_frame_end(call.frame);
+  assert_int_equal(call.echo.open_calls, 0);
+  call.echo.fail_with = FC_OK;
+  assert_int_equal(
+      fc_test_call_echo(&call, FC_STR("[1]"), answer, sizeof answer, &err),
+      FC_OK);
+  fc_frame_begin(call.frame, call.plan, NULL);
+  assert_int_equal(call.echo.open_calls, 0);
+  fc_test_call_deinit(&call);
+}
+
+static void arguments_may_be_set_instead_of_decoded(void **state) {
+  (void)state;
+  fc_test_call_t call;
+  fc_test_call_init(&call, "i8, out tensor<2xi8> -> i8", NULL);
+  fc_frame_begin(call.frame, call.plan, NULL);
+  size_t count;
+  fc_value_t *values = fc_frame_arguments(call.frame, &count);
+  assert_int_equal(count, 2);
+  assert_int_equal(values[0].kind, FC_VALUE_NULL);
+  values[0] = (fc_value_t){
+      .kind = FC_VALUE_SCALAR, .dtype = FC_DTYPE_I8, .scalar = {.i8 = 9}};
+  fc_error_t err;
+  assert_int_equal(fc_frame_invoke(call.frame, &fc_backend_echo, &call.echo, 0,
+                                   NULL, 0, &err),
+                   FC_OK);
+  const fc_value_t *results = fc_frame_results(call.frame, &count);
+  assert_int_equal(count, 2);
+  assert_int_equal(results[0].scalar.i8, 9);
+  assert_int_equal(results[1].tensor.shape[0], 2);
+  fc_test_call_deinit(&call);
+}
+
+static void an_error_leaves_the_frame_usable(void **state) {
+  (void)state;
+  fc_test_call_t call;
+  fc_test_call_init(&call, "{a: [(i8, i8)]} -> {a: [(i8, i8)]}", NULL);
+  char answer[64];
+  fc_error_t err;
+  static const char *const wrong[] = {
+      "",          "[",          "[{\"a\":[[1,2],[3",
+      "[{\"a\":[[1,2],[3,300]]}]", "[{\"a\":[[1,2]],\"b\":1}]",
+  };
+  for (size_t i = 0; i < FC_ARRAY_COUNT(wrong); i++) {
+    assert_int_not_equal(fc_test_call_echo(&call, fc_str(wrong[i]), answer,
+                                           sizeof answer, &err),
+                         FC_OK);
+    assert_int_equal(
+        fc_test_call_echo(&call, FC_STR("[{\"a\":[[1,2]]}]"), answer,
+                          sizeof answer, &err),
+        FC_OK);
+    assert_string_equal(answer, "{\"results\":[{\"a\":[[1,2]]}]}");
+  }
+  fc_test_call_deinit(&call);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(values_come_back),
+      FC_TEST(a_warm_small_call_allocates_nothing),
+      FC_TEST(every_allocation_may_fail),
+      FC_TEST(memory_is_bound_by_the_body),
+      FC_TEST(tensors_lie_where_they_are_placed),
+      FC_TEST(a_placer_may_fail),
+      FC_TEST(a_failed_call_is_ended),
+      FC_TEST(arguments_may_be_set_instead_of_decoded),
+      FC_TEST(an_error_leaves_the_frame_usable),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
