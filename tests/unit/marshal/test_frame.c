@@ -64,7 +64,6 @@ static void values_come_back(void **state) {
   }
 }
 
-
 // ---------------------------------------------------------------------------
 // Memory
 
@@ -86,9 +85,9 @@ static fc_status_t trip(fc_frame_t *frame, const fc_plan_t *plan,
   return FC_OK;
 }
 
-#define BUSY                                                            \
-  "x: tensor<?x2xf32>, y: {a: i8, b: [(i64, str)]}, z: any, "           \
-  "out tensor<4xf64>, w: ref<?x?xi8> -> tensor<?x2xf32>, {a: i8, b: "   \
+#define BUSY                                                          \
+  "x: tensor<?x2xf32>, y: {a: i8, b: [(i64, str)]}, z: any, "         \
+  "out tensor<4xf64>, w: ref<?x?xi8> -> tensor<?x2xf32>, {a: i8, b: " \
   "[(i64, str)]}, any"
 static const char busy_body[] =
     "{\"args\":[[[1,2],[3,4]]],\"kwargs\":{\"w\":[[1,2],[3,4]],"
@@ -102,8 +101,7 @@ static void a_warm_small_call_allocates_nothing(void **state) {
   fc_test_allocator_t counter;
   fc_allocator_t allocator = fc_test_allocator_init(&counter, 0);
   fc_error_t err;
-  fc_signature_t *signature =
-      fc_test_signature(fc_allocator_system(), BUSY);
+  fc_signature_t *signature = fc_test_signature(fc_allocator_system(), BUSY);
   fc_echo_t echo = {.info = {.signatures = &signature, .count = 1}};
   fc_plan_t *plan;
   fc_frame_t *frame;
@@ -148,8 +146,7 @@ static fc_status_t whole_life(fc_allocator_t allocator, void *context,
 
 static void every_allocation_may_fail(void **state) {
   (void)state;
-  fc_signature_t *signature =
-      fc_test_signature(fc_allocator_system(), BUSY);
+  fc_signature_t *signature = fc_test_signature(fc_allocator_system(), BUSY);
   // Plan, frame, two arenas, answer.
   assert_true(fc_test_allocation_sweep(whole_life, signature) >= 5);
   fc_signature_destroy(signature);
@@ -198,8 +195,8 @@ static const bound_row_t bounds[] = {
     {"rows", "tensor<?x?xf64> ->", "[[[0]", ",[0]", "]]"},
     {"complex", "tensor<?xcomplex<f64>> ->", "[[[0,0]", ",[0,0]", "]]"},
     {"unranked", "tensor<*xf64> ->", "[[[0]", ",[0]", "]]"},
-    {"promised", "tensor<?xf64> ->", "[{\"shape\":[33000000],\"data\":[0",
-     ",0", "]}]"},
+    {"promised", "tensor<?xf64> ->", "[{\"shape\":[33000000],\"data\":[0", ",0",
+     "]}]"},
     {"promised last", "tensor<?xf64> ->", "[{\"data\":[0", ",0",
      "],\"shape\":[33000000]}]"},
     {"promised in base64", "tensor<?xf64> ->",
@@ -395,17 +392,19 @@ static void an_error_leaves_the_frame_usable(void **state) {
   char answer[64];
   fc_error_t err;
   static const char *const wrong[] = {
-      "",          "[",          "[{\"a\":[[1,2],[3",
-      "[{\"a\":[[1,2],[3,300]]}]", "[{\"a\":[[1,2]],\"b\":1}]",
+      "",
+      "[",
+      "[{\"a\":[[1,2],[3",
+      "[{\"a\":[[1,2],[3,300]]}]",
+      "[{\"a\":[[1,2]],\"b\":1}]",
   };
   for (size_t i = 0; i < FC_ARRAY_COUNT(wrong); i++) {
-    assert_int_not_equal(fc_test_call_echo(&call, fc_str(wrong[i]), answer,
-                                           sizeof answer, &err),
-                         FC_OK);
-    assert_int_equal(
-        fc_test_call_echo(&call, FC_STR("[{\"a\":[[1,2]]}]"), answer,
-                          sizeof answer, &err),
+    assert_int_not_equal(
+        fc_test_call_echo(&call, fc_str(wrong[i]), answer, sizeof answer, &err),
         FC_OK);
+    assert_int_equal(fc_test_call_echo(&call, FC_STR("[{\"a\":[[1,2]]}]"),
+                                       answer, sizeof answer, &err),
+                     FC_OK);
     assert_string_equal(answer, "{\"results\":[{\"a\":[[1,2]]}]}");
   }
   fc_test_call_deinit(&call);

@@ -84,10 +84,10 @@ struct type_t {
 };
 
 static const fc_dtype_t kDtypes[] = {
-    FC_DTYPE_I1,   FC_DTYPE_I4,   FC_DTYPE_I8,  FC_DTYPE_UI8, FC_DTYPE_I16,
-    FC_DTYPE_UI16, FC_DTYPE_SI32, FC_DTYPE_I32, FC_DTYPE_I64, FC_DTYPE_UI64,
-    FC_DTYPE_F16,  FC_DTYPE_BF16, FC_DTYPE_F32, FC_DTYPE_F64, FC_DTYPE_C64,
-    FC_DTYPE_INDEX,
+    FC_DTYPE_I1,  FC_DTYPE_I4,   FC_DTYPE_I8,   FC_DTYPE_UI8,
+    FC_DTYPE_I16, FC_DTYPE_UI16, FC_DTYPE_SI32, FC_DTYPE_I32,
+    FC_DTYPE_I64, FC_DTYPE_UI64, FC_DTYPE_F16,  FC_DTYPE_BF16,
+    FC_DTYPE_F32, FC_DTYPE_F64,  FC_DTYPE_C64,  FC_DTYPE_INDEX,
 };
 
 // NOLINTNEXTLINE(misc-no-recursion): DEPTH_MAX deep.
@@ -115,8 +115,7 @@ static type_t *make_type(uint32_t depth, bool only_leaf_and_split) {
   }
   if (type->kind == FC_TYPE_TENSOR && one_in(6)) type->rank = FC_RANK_DYNAMIC;
   if (leaf) return type;
-  bool single =
-      type->kind == FC_TYPE_LIST || type->kind == FC_TYPE_REFARRAY;
+  bool single = type->kind == FC_TYPE_LIST || type->kind == FC_TYPE_REFARRAY;
   type->child_count = single ? 1 : below(CHILDREN_MAX + 1);
   for (uint32_t i = 0; i < type->child_count; i++) {
     type->children[i] = make_type(depth + 1, only_leaf_and_split);
@@ -139,7 +138,9 @@ static void free_type(type_t *type) {
 static uint32_t build_type(fc_builder_t *builder, const type_t *type) {
   uint32_t node;
   switch (type->kind) {
-    case FC_TYPE_SCALAR: node = fc_builder_scalar(builder, type->dtype); break;
+    case FC_TYPE_SCALAR:
+      node = fc_builder_scalar(builder, type->dtype);
+      break;
     case FC_TYPE_TENSOR:
       node = fc_builder_tensor(builder, type->dtype, type->rank, type->dims);
       break;
@@ -150,7 +151,9 @@ static uint32_t build_type(fc_builder_t *builder, const type_t *type) {
       node = fc_builder_bytes(builder,
                               type->utf8 ? FC_FLAVOR_UTF8 : FC_FLAVOR_RAW);
       break;
-    default: node = fc_builder_node(builder, type->kind); break;
+    default:
+      node = fc_builder_node(builder, type->kind);
+      break;
   }
   for (uint32_t i = 0; i < type->child_count; i++) {
     uint32_t child = build_type(builder, type->children[i]);
@@ -317,8 +320,8 @@ static void tensor(maker_t *maker, const type_t *type, const char *path,
   shape_text(&nest, shape, sizeof shape);
   const char *dtype = fc_dtype_info(nest.dtype)->text;
   if (maker->typed) {
-    snprintf(head, sizeof head, "{\"dtype\":\"%s\",\"shape\":[%s],\"data\":",
-             dtype, shape);
+    snprintf(head, sizeof head,
+             "{\"dtype\":\"%s\",\"shape\":[%s],\"data\":", dtype, shape);
     put(&both->answer, head);
   }
   put(&both->answer, plain.answer.data);
@@ -361,8 +364,8 @@ static void key_pointer(const char *key, char *out, size_t capacity) {
   out[0] = '\0';
   for (; *key; key++) {
     const char *piece = *key == '~' ? "~0" : *key == '/' ? "~1" : NULL;
-    size += (size_t)snprintf(out + size, capacity - size,
-                             piece ? "%s" : "%.1s", piece ? piece : key);
+    size += (size_t)snprintf(out + size, capacity - size, piece ? "%s" : "%.1s",
+                             piece ? piece : key);
   }
 }
 
@@ -422,10 +425,9 @@ static void dict(maker_t *maker, const type_t *type, const char *path,
                  both_t *both) {
   uint32_t count = type->child_count, order[CHILDREN_MAX];
   bool site = is_site(maker);
-  change_t change =
-      !site          ? CHANGE_NONE
-      : count == 0   ? CHANGE_ADD
-                     : (change_t)(CHANGE_DROP + below(3));
+  change_t change = !site        ? CHANGE_NONE
+                    : count == 0 ? CHANGE_ADD
+                                 : (change_t)(CHANGE_DROP + below(3));
   text_t others[CHILDREN_MAX] = {0};
   put_both(both, "{");
   for (uint32_t i = 0; i < count; i++) {
@@ -499,22 +501,34 @@ static void value(maker_t *maker, const type_t *type, const char *path,
                   both_t *both) {
   int64_t dims[4];
   switch (type->kind) {
-    case FC_TYPE_SCALAR: element(type->dtype, both); break;
+    case FC_TYPE_SCALAR:
+      element(type->dtype, both);
+      break;
     case FC_TYPE_TENSOR:
-    case FC_TYPE_VECTOR: tensor(maker, type, path, both); break;
-    case FC_TYPE_BYTES: bytes(type, both); break;
+    case FC_TYPE_VECTOR:
+      tensor(maker, type, path, both);
+      break;
+    case FC_TYPE_BYTES:
+      bytes(type, both);
+      break;
     case FC_TYPE_TUPLE:
       sequence(maker, type, type->child_count, path, both);
       break;
-    case FC_TYPE_LIST: sequence(maker, type, below(4), path, both); break;
-    case FC_TYPE_DICT: dict(maker, type, path, both); break;
+    case FC_TYPE_LIST:
+      sequence(maker, type, below(4), path, both);
+      break;
+    case FC_TYPE_DICT:
+      dict(maker, type, path, both);
+      break;
     case FC_TYPE_REFARRAY:
       for (int32_t i = 0; i < type->rank; i++) {
         dims[i] = type->dims[i] >= 0 ? type->dims[i] : below(3);
       }
       references(maker, type, 0, dims, path, both);
       break;
-    default: put_both(both, "null"); break;
+    default:
+      put_both(both, "null");
+      break;
   }
 }
 
