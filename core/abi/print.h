@@ -25,6 +25,10 @@ typedef struct fc_argument_t {
   bool started;
 } fc_argument_t;
 bool fc_argument_next(const fc_signature_t *signature, fc_argument_t *at);
+// True when the client sends it.
+static inline bool fc_param_is_sent(const fc_param_t *param) {
+  return param->role == FC_ROLE_IN || param->role == FC_ROLE_INOUT;
+}
 
 // One type as in the canonical JSON.
 fc_status_t fc_type_print_json(const fc_signature_t *signature, uint32_t node,

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Other forms of a finished signature, for people and tools: MLIR, a JSON
+// Schema of the call document, a request that works. Made when somebody asks;
+// any thread. Memory comes from the signature's allocator.
+#ifndef FARCALL_ABI_RENDER_H_
+#define FARCALL_ABI_RENDER_H_
+
+#include "farcall/type.h"
+
+#define FC_EXAMPLE_SIZE_MAX (64U << 20)
+
+// `func.func private @f(%x: tensor<?xf32>) -> tensor<?xf32>`. Parses with
+// --allow-unregistered-dialect; what MLIR has no type for is !farcall.…
+fc_status_t fc_signature_print_mlir(const fc_signature_t *signature,
+                                    fc_sink_t *sink, fc_error_t *err);
+
+// JSON Schema 2020-12 of the call document, arrays written out. The typed
+// forms ({"dtype","shape","data"}) that stand for any tensor are left out, and
+// of the mixes of positional and keyword arguments all only up to 4 arguments.
+fc_status_t fc_signature_print_schema(const fc_signature_t *signature,
+                                      fc_sink_t *sink, fc_error_t *err);
+
+// A call document the decoder accepts: zeros, dynamic dims 1, lists of one.
+// FC_CODE_RESULT_TOO_LARGE above FC_EXAMPLE_SIZE_MAX bytes.
+fc_status_t fc_signature_print_example(const fc_signature_t *signature,
+                                       fc_sink_t *sink, fc_error_t *err);
+
+#endif  // FARCALL_ABI_RENDER_H_

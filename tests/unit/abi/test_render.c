@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "helpers/test.h"
+
+#include <stdio.h>
+#include <yyjson.h>
+
+#include "abi/render.h"
+#include "helpers/call.h"
+#include "helpers/types.h"
+
+typedef fc_status_t (*render_t)(const fc_signature_t *signature,
+                                fc_sink_t *sink, fc_error_t *err);
+
+// NUL-terminated, in the text's own memory.
+static const char *render(render_t print, const fc_signature_t *signature,
+                          fc_text_t *text) {
+  fc_text_reset(text);
+  fc_error_t err = {0};
+  if (print(signature, &text->sink, &err) != FC_OK) fail_msg("%s", err.message);
+  assert_int_equal(fc_sink_put(&text->sink, FC_STR("\0"), NULL), FC_OK);
+  return text->data;
+}
+
+static const struct {
+  const char *name;  // types (helpers/types.h)
+  const char *mlir;
+  const char *example;
+} rows[] = {
+    {" -> ", "func.func private @f()", "{\"args\":[]}"},
+    {"x: tensor<2x?xf32>, y: i8 -> f32",
+     "func.func private @f(%x: tensor<2x?xf32>, %y: i8) -> f32",
+     "{\"kwargs\":{\"x\":[[0.0],[0.0]],\"y\":0}}"},
+    {"i64, a: i1, b: tensor<*xf16> -> f32, f64",
+     "func.func private @f(%arg0: i64, %a: i1, %b: tensor<*xf16>) -> (f32, "
+     "f64)",
+     "{\"args\":[0,false,[0.0]]}"},
+    {"tensor<0x3xcomplex<f64>>, tensor<3x0xi1>, vector<2x2xui8> -> null",
+     "func.func private @f(%arg0: tensor<0x3xcomplex<f64>>, %arg1: "
+     "tensor<3x0xi1>, %arg2: vector<2x2xui8>) -> none",
+     "{\"args\":[[],[[],[],[]],[[0,0],[0,0]]]}"},
+    {"[f32], (i8, {k: str, l: bytes}), ref<2x?xref<1x(i8, f32)>> -> any",
+     "func.func private @f(%arg0: !farcall.list<f32>, %arg1: tuple<i8, "
+     "!farcall.dict<\"k\": !farcall.utf8, \"l\": !farcall.bytes>>, %arg2: "
+     "!farcall.refarray<2x?x!farcall.refarray<1xtuple<i8, f32>>>) -> "
+     "!farcall.unknown",
+     "{\"args\":[[0.0],[0,{\"k\":\"\",\"l\":\"\"}],[[[[0,0.0]]],[[[0,0.0]]]]]"
+     "}"},
+    {"ref<0x2xi8>, ref<2x0xi8>, ref<2x2xi8> -> ",
+     "func.func private @f(%arg0: !farcall.refarray<0x2xi8>, %arg1: "
+     "!farcall.refarray<2x0xi8>, %arg2: !farcall.refarray<2x2xi8>)",
+     "{\"args\":[[],[[],[]],[[0,0],[0,0]]]}"},
+    {"any, null, tensor<2x0x_> -> opaque",
+     "func.func private @f(%arg0: !farcall.unknown, %arg1: none, %arg2: "
+     "tensor<2x0x!farcall.unknown>) -> !farcall.opaque",
+     "{\"args\":[{\"dtype\":\"f32\",\"shape\":[1],\"data\":[0.0]},null,{"
+     "\"dtype\":\"f32\",\"shape\":[2,0],\"data\":[]}]}"},
+    {"root {p: i8@1, q: tensor<?xf32>@0} -> f32",
+     "func.func private @f(%p: i8, %q: tensor<?xf32>) -> f32",
+     "{\"kwargs\":{\"p\":0,\"q\":[0.0]}}"},
+    {"root (i8@0, null) -> ", "func.func private @f(%arg0: i8, %arg1: none)",
+     "{\"args\":[0,null]}"},
+    {"inout a: tensor<NxNxf32>, out b: tensor<NxNxf32>, {}, () -> f8E8M0FNU",
+     "func.func private @f(%a: tensor<?x?xf32> {farcall.role = \"inout\"}, "
+     "%b: tensor<?x?xf32> {farcall.role = \"out\"}, %arg2: !farcall.dict<>, "
+     "%arg3: tuple<>) -> f8E8M0FNU",
+     "{\"args\":[[[0.0]],{},[]]}"},
+};
+
+static void signatures_render(void **state) {
+  (void)state;
+  fc_text_t text;
+  fc_text_init(&text, fc_allocator_system(), 1 << 20);
+  for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
+    fc_test_row(rows[i].name);
+    fc_signature_t *s = fc_test_signature(fc_allocator_system(), rows[i].name);
+    assert_string_equal(render(fc_signature_print_mlir, s, &text),
+                        rows[i].mlir);
+    assert_string_equal(render(fc_signature_print_example, s, &text),
+                        rows[i].example);
+    fc_signature_destroy(s);
+  }
+  fc_test_row(NULL);
+  fc_text_deinit(&text);
+}
+
+// What a schema says about the value of a lone positional argument.
+static const struct {
+  const char *name;
+  const char *schema;
+} values[] = {
+    {"i1 -> ", "{\"enum\":[false,true,0,1]}"},
+    {"i8 -> ", "{\"type\":\"integer\",\"minimum\":-128,\"maximum\":127}"},
+    {"ui4 -> ", "{\"type\":\"integer\",\"minimum\":0,\"maximum\":15}"},
+    {"index -> ",
+     "{\"type\":\"integer\",\"minimum\":-9223372036854775808,\"maximum\":"
+     "9223372036854775807}"},
+    {"ui64 -> ",
+     "{\"type\":\"integer\",\"minimum\":0,\"maximum\":18446744073709551615}"},
+    {"f16 -> ",
+     "{\"anyOf\":[{\"type\":\"number\",\"minimum\":-65504,\"maximum\":65504},{"
+     "\"enum\":[\"NaN\",\"Infinity\",\"-Infinity\"]}]}"},
+    {"f8E4M3FN -> ",
+     "{\"anyOf\":[{\"type\":\"number\",\"minimum\":-448,\"maximum\":448},{"
+     "\"enum\":[\"NaN\"]}]}"},
+    {"complex<f64> -> ",
+     "{\"type\":\"array\",\"prefixItems\":[{\"anyOf\":[{\"type\":\"number\"},{"
+     "\"enum\":[\"NaN\",\"Infinity\",\"-Infinity\"]}]},{\"anyOf\":[{\"type\":"
+     "\"number\"},{\"enum\":[\"NaN\",\"Infinity\",\"-Infinity\"]}]}],"
+     "\"items\":false,\"minItems\":2}"},
+    {"tensor<2x?xi1> -> ",
+     "{\"type\":\"array\",\"minItems\":2,\"maxItems\":2,\"items\":{\"type\":"
+     "\"array\",\"items\":{\"enum\":[false,true,0,1]}}}"},
+    {"tensor<*xi1> -> ",
+     "{\"anyOf\":[{\"type\":\"array\"},{\"enum\":[false,true,0,1]}]}"},
+    {"[i1] -> ", "{\"type\":\"array\",\"items\":{\"enum\":[false,true,0,1]}}"},
+    {"(i1, null) -> ",
+     "{\"type\":\"array\",\"prefixItems\":[{\"enum\":[false,true,0,1]},{"
+     "\"type\":\"null\"}],\"items\":false,\"minItems\":2}"},
+    {"() -> ", "{\"type\":\"array\",\"items\":false,\"minItems\":0}"},
+    {"{a: i1, b: null} -> ",
+     "{\"type\":\"object\",\"properties\":{\"a\":{\"enum\":[false,true,0,1]},"
+     "\"b\":{\"type\":\"null\"}},\"required\":[\"a\",\"b\"],"
+     "\"additionalProperties\":false}"},
+};
+
+static void schemas_describe_values(void **state) {
+  (void)state;
+  fc_text_t text;
+  fc_text_init(&text, fc_allocator_system(), 1 << 20);
+  for (size_t i = 0; i < FC_ARRAY_COUNT(values); i++) {
+    fc_test_row(values[i].name);
+    fc_signature_t *s =
+        fc_test_signature(fc_allocator_system(), values[i].name);
+    const char *schema = render(fc_signature_print_schema, s, &text);
+    // The first form is the bare array; its one element is the value.
+    char expected[2048];
+    snprintf(expected, sizeof expected,
+             "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\","
+             "\"title\":\"f\",\"anyOf\":[{\"type\":\"array\",\"prefixItems\":["
+             "%s],\"items\":false,\"minItems\":1},",
+             values[i].schema);
+    assert_memory_equal(schema, expected, strlen(expected));
+    fc_signature_destroy(s);
+  }
+  fc_test_row(NULL);
+  fc_text_deinit(&text);
+}
+
+// Types -> for each object form, how many arguments stand in "args" and how
+// many in "kwargs". The bare array comes first where there is one.
+static const struct {
+  const char *name;
+  bool bare;
+  const char *forms;
+} forms[] = {
+    {" -> ", true, "0+0 "},
+    {"i8, i8 -> ", true, "2+0 "},
+    {"i8, a: i8 -> ", true, "2+0 1+1 "},
+    {"a: i8, b: i8 -> ", true, "2+0 1+1 0+2 "},
+    {"a: i8, i8 -> ", true, "2+0 "},
+    {"a: i8, out b: tensor<1xi8>, c: i8 -> ", true, "2+0 1+1 0+2 "},
+    {"a: i8, b: i8, c: i8, d: i8, e: i8 -> ", true, "5+0 0+5 "},
+    {"i8, b: i8, c: i8, d: i8, e: i8 -> ", true, "5+0 1+4 "},
+    {"root {a: i8@0, b: i8@1} -> ", false, "0+2 "},
+    {"root (i8@0, i8@1) -> ", true, "2+0 "},
+};
+
+static void schemas_offer_every_way_to_call(void **state) {
+  (void)state;
+  fc_text_t text;
+  fc_text_init(&text, fc_allocator_system(), 1 << 20);
+  for (size_t i = 0; i < FC_ARRAY_COUNT(forms); i++) {
+    fc_test_row(forms[i].name);
+    fc_signature_t *s = fc_test_signature(fc_allocator_system(), forms[i].name);
+    const char *schema = render(fc_signature_print_schema, s, &text);
+    yyjson_doc *doc = yyjson_read(schema, strlen(schema), 0);
+    assert_non_null(doc);
+    char found[128] = "";
+    size_t used = 0, index, count;
+    yyjson_val *form;
+    yyjson_val *any = yyjson_obj_get(yyjson_doc_get_root(doc), "anyOf");
+    yyjson_arr_foreach(any, index, count, form) {
+      bool bare = yyjson_equals_str(yyjson_obj_get(form, "type"), "array");
+      if (index == 0) assert_int_equal(bare, forms[i].bare);
+      if (bare) continue;
+      yyjson_val *properties = yyjson_obj_get(form, "properties");
+      used += (size_t)snprintf(
+          found + used, sizeof found - used, "%zu+%zu ",
+          yyjson_arr_size(yyjson_obj_get(yyjson_obj_get(properties, "args"),
+                                         "prefixItems")),
+          yyjson_arr_size(yyjson_obj_get(yyjson_obj_get(properties, "kwargs"),
+                                         "required")));
+    }
+    assert_string_equal(found, forms[i].forms);
+    yyjson_doc_free(doc);
+    fc_signature_destroy(s);
+  }
+  fc_test_row(NULL);
+  fc_text_deinit(&text);
+}
+
+static uint64_t next_random(uint64_t *seed) {
+  *seed ^= *seed << 13;
+  *seed ^= *seed >> 7;
+  *seed ^= *seed << 17;
+  return *seed;
+}
+
+// A random type in the language of helpers/types.h: a leaf, wrapped a few
+// times.
+static void random_type(uint64_t *seed, char *out, size_t capacity) {
+  static const char *const leaves[] = {
+      "i1",
+      "i8",
+      "ui64",
+      "index",
+      "bf16",
+      "f64",
+      "complex<f32>",
+      "tensor<2x?xf16>",
+      "tensor<f32>",
+      "tensor<*xi8>",
+      "tensor<NxNxi4>",
+      "tensor<3x0xf32>",
+      "str",
+      "bytes",
+      "null",
+      "any",
+      "tensor<?x_>",
+      "vector<4xf32>",
+      "tensor<1x2x3xcomplex<f64>>",
+      "f8E8M0FNU",
+  };
+  static const char *const wraps[][2] = {
+      {"[", "]"},
+      {"(i4, ", ")"},
+      {"(", ", tensor<?x2xf32>)"},
+      {"{a: ", ", b: str}"},
+      {"ref<2x?x", ">"},
+      {"ref<0x1x", ">"},
+  };
+  char inner[512];
+  snprintf(out, capacity, "%s",
+           leaves[next_random(seed) % FC_ARRAY_COUNT(leaves)]);
+  for (uint64_t count = next_random(seed) % 4; count; count--) {
+    const char *const *wrap = wraps[next_random(seed) % FC_ARRAY_COUNT(wraps)];
+    snprintf(inner, sizeof inner, "%s%.400s%s", wrap[0], out, wrap[1]);
+    snprintf(out, capacity, "%s", inner);
+  }
+}
+
+// The decoder takes every example, and the function gets all its arguments.
+static void examples_are_accepted(void **state) {
+  (void)state;
+  uint64_t seed = 0xFEEDFACECAFEBEEF;
+  fc_text_t text;
+  fc_text_init(&text, fc_allocator_system(), 1 << 22);
+  for (int round = 0; round < 1500; round++) {
+    char types[4096];
+    size_t used = 0;
+    uint64_t count = next_random(&seed) % 5;
+    uint64_t positional = next_random(&seed) % (count + 1);
+    for (uint64_t i = 0; i < count; i++) {
+      char type[512];
+      random_type(&seed, type, sizeof type);
+      char name[24] = "";
+      if (i >= positional) snprintf(name, sizeof name, "n%d: ", (int)i);
+      used += (size_t)snprintf(types + used, sizeof types - used, "%s%s%s",
+                               i ? ", " : "", name, type);
+    }
+    snprintf(types + used, sizeof types - used, " -> ");
+    fc_test_row(types);
+    fc_test_call_t call;
+    fc_test_call_init(&call, types, NULL);
+    const char *body =
+        render(fc_signature_print_example, call.signature, &text);
+    fc_error_t err = {0};
+    if (fc_test_call_decode(&call, fc_str(body), &err) != FC_OK) {
+      fail_msg("%s: %s", err.message, body);
+    }
+    fc_test_call_deinit(&call);
+  }
+  fc_test_row(NULL);
+  fc_text_deinit(&text);
+}
+
+static void an_example_too_large_is_an_error(void **state) {
+  (void)state;
+  static const char *const types[] = {
+      "tensor<1000000x1000000xi8> -> ", "ref<1000000x1000000xi8> -> ",
+      "tensor<4294967296x4294967296x_> -> ", "ref<1000000000x0xi8> -> "};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(types); i++) {
+    fc_test_row(types[i]);
+    fc_signature_t *s = fc_test_signature(fc_allocator_system(), types[i]);
+    fc_text_t text;
+    fc_text_init(&text, fc_allocator_system(), SIZE_MAX);
+    fc_error_t err = {0};
+    assert_int_not_equal(fc_signature_print_example(s, &text.sink, &err),
+                         FC_OK);
+    assert_int_equal(err.code, FC_CODE_RESULT_TOO_LARGE);
+    fc_text_deinit(&text);
+    fc_signature_destroy(s);
+  }
+  fc_test_row(NULL);
+}
+
+static fc_status_t attempt_example(fc_allocator_t allocator, void *context,
+                                   fc_error_t *err) {
+  fc_signature_t *s = context;
+  s->allocator = allocator;
+  fc_text_t text;
+  fc_text_init(&text, allocator, 1 << 16);
+  fc_status_t status = fc_signature_print_example(s, &text.sink, err);
+  fc_text_deinit(&text);
+  s->allocator = fc_allocator_system();
+  return status;
+}
+
+static void examples_survive_every_failing_allocation(void **state) {
+  (void)state;
+  fc_signature_t *s =
+      fc_test_signature(fc_allocator_system(), "ref<2x[i8]>, {a: f32} -> ");
+  assert_true(fc_test_allocation_sweep(attempt_example, s) >= 3);
+  fc_signature_destroy(s);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(signatures_render),
+      FC_TEST(schemas_describe_values),
+      FC_TEST(schemas_offer_every_way_to_call),
+      FC_TEST(examples_are_accepted),
+      FC_TEST(an_example_too_large_is_an_error),
+      FC_TEST(examples_survive_every_failing_allocation),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
