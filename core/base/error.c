@@ -57,6 +57,7 @@ void fc_error_reset(fc_error_t *err) {
 }
 
 // vsnprintf cuts anywhere; a UTF-8 sequence cut in two would not be JSON.
+FC_PRINTF(3, 0)
 static void format_text(char *out, size_t capacity, const char *format,
                         va_list args) {
   int size = vsnprintf(out, capacity, format, args);
@@ -72,6 +73,7 @@ static void format_text(char *out, size_t capacity, const char *format,
   out[end] = '\0';
 }
 
+FC_PRINTF(4, 0)
 static fc_status_t fail(fc_error_t *err, fc_code_t code, fc_status_t status,
                         const char *format, va_list args) {
   if (!err) return status;

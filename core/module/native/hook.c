@@ -18,7 +18,7 @@ fc_heap_t fc_heap_default(void) {
 
 static _Noreturn void leave(fc_hook_t *hook, fc_hook_outcome_t outcome) {
   running = NULL;
-  longjmp(hook->exit, outcome);
+  longjmp(hook->exit, (int)outcome);
 }
 
 // Compiled code never tests what malloc returns, so a refusal ends the call
