@@ -641,10 +641,11 @@ static fc_status_t mismatch(const fc_json_reader_t *reader,
 
 // A decimal integer, as 64-bit types accept in quotes.
 static bool is_integer_text(fc_str_t text) {
-  fc_decimal_t decimal;
-  const char *end = text.data + text.size;
-  return text.size && fc_decimal_scan(text.data, end, &decimal) == end &&
-         !memchr(text.data, '.', text.size) && decimal.end == end;
+  const char *p = text.data, *end = p + text.size;
+  if (p < end && *p == '-') p++;
+  if (p == end || (*p == '0' && end - p > 1)) return false;
+  while (p < end && fc_is_digit(*p)) p++;
+  return p == end;
 }
 
 static bool takes_strings(fc_dtype_t dtype) {

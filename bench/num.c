@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// bench_num [COUNT]: nanoseconds an element for JSON text to a typed buffer and
+// back, against the C library and yyjson (document and copy), all interleaved
+// in one run on one thread. Ratios are theirs over ours. Every parse is checked
+// bit for bit.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <yyjson.h>
+
+#include "json/number.h"
+#include "json/reader.h"
+#include "json/writer.h"
+
+#define ROUNDS 7
+
+typedef struct set_t {
+  const char *name;
+  fc_dtype_t dtype;
+  size_t count;
+  void *values;
+  void *out;
+  fc_text_t text;  // the values as JSON
+  fc_text_t scratch;
+} set_t;
+
+static uint64_t random_state = 88172645463325252u;
+
+static double uniform(void) {
+  random_state ^= random_state << 13;
+  random_state ^= random_state >> 7;
+  random_state ^= random_state << 17;
+  return (double)(random_state >> 11) * 0x1p-53;
+}
+
+static double gaussian(void) {
+  return sqrt(-2 * log(uniform() + 1e-300)) *
+         cos(6.283185307179586 * uniform());
+}
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+}
+
+static void check(bool condition, const char *what) {
+  if (condition) return;
+  fprintf(stderr, "bench_num: %s\n", what);
+  exit(1);
+}
+
+// ---------------------------------------------------------------------------
+// The competitors
+
+static void ours_in(set_t *set) {
+  fc_json_reader_t reader;
+  fc_json_token_t token;
+  fc_error_t err;
+  size_t count = 0;
+  fc_str_t text = fc_text_str(&set->text);
+  fc_json_reader_init(&reader, 4, 4);
+  fc_json_reader_feed(&reader, text.data, text.size, true);
+  check(!fc_json_next(&reader, &token, &err), err.message);
+  check(!fc_json_read_elements(&reader, set->dtype, set->out, set->count,
+                               &count, &token, &err),
+        err.message);
+  check(count == set->count && token == FC_JSON_ARRAY_END, "elements missing");
+}
+
+static void libc_in(set_t *set) {
+  const char *p = set->text.data + 1;
+  char *end;
+  for (size_t i = 0; i < set->count; i++, p = end + 1) {
+    if (set->dtype == FC_DTYPE_F32) ((float *)set->out)[i] = strtof(p, &end);
+    if (set->dtype == FC_DTYPE_F64) ((double *)set->out)[i] = strtod(p, &end);
+    if (set->dtype == FC_DTYPE_I32)
+      ((int32_t *)set->out)[i] = (int32_t)strtol(p, &end, 10);
+    if (set->dtype == FC_DTYPE_I64)
+      ((int64_t *)set->out)[i] = strtoll(p, &end, 10);
+  }
+}
+
+static void yyjson_in(set_t *set) {
+  fc_str_t text = fc_text_str(&set->text);
+  yyjson_doc *doc = yyjson_read(text.data, text.size, 0);
+  yyjson_val *array = yyjson_doc_get_root(doc), *item;
+  size_t i, count;
+  yyjson_arr_foreach(array, i, count, item) {
+    if (set->dtype == FC_DTYPE_F32)
+      ((float *)set->out)[i] = (float)yyjson_get_num(item);
+    if (set->dtype == FC_DTYPE_F64)
+      ((double *)set->out)[i] = yyjson_get_num(item);
+    if (set->dtype == FC_DTYPE_I32)
+      ((int32_t *)set->out)[i] = (int32_t)yyjson_get_sint(item);
+    if (set->dtype == FC_DTYPE_I64)
+      ((int64_t *)set->out)[i] = yyjson_get_sint(item);
+  }
+  yyjson_doc_free(doc);
+}
+
+static void ours_out(set_t *set) {
+  fc_error_t err;
+  const int64_t shape[] = {(int64_t)set->count};
+  fc_text_reset(&set->scratch);
+  check(!fc_json_write_array(&set->scratch.sink, set->dtype, 1, shape, NULL,
+                             set->values, false, &err),
+        err.message);
+}
+
+static void libc_out(set_t *set) {
+  static char text[64];
+  for (size_t i = 0; i < set->count; i++) {
+    if (set->dtype == FC_DTYPE_F32)
+      snprintf(text, sizeof text, "%.9g", (double)((float *)set->values)[i]);
+    if (set->dtype == FC_DTYPE_F64)
+      snprintf(text, sizeof text, "%.17g", ((double *)set->values)[i]);
+    if (set->dtype == FC_DTYPE_I32)
+      snprintf(text, sizeof text, "%d", ((int32_t *)set->values)[i]);
+    if (set->dtype == FC_DTYPE_I64)
+      snprintf(text, sizeof text, "%lld",
+               (long long)((int64_t *)set->values)[i]);
+  }
+}
+
+static void yyjson_out(set_t *set) {
+  yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+  yyjson_mut_val *array = NULL;
+  if (set->dtype == FC_DTYPE_F32)
+    array = yyjson_mut_arr_with_float(doc, set->values, set->count);
+  if (set->dtype == FC_DTYPE_F64)
+    array = yyjson_mut_arr_with_double(doc, set->values, set->count);
+  if (set->dtype == FC_DTYPE_I32)
+    array = yyjson_mut_arr_with_sint32(doc, set->values, set->count);
+  if (set->dtype == FC_DTYPE_I64)
+    array = yyjson_mut_arr_with_sint64(doc, set->values, set->count);
+  yyjson_mut_doc_set_root(doc, array);
+  free(yyjson_mut_write(doc, 0, NULL));
+  yyjson_mut_doc_free(doc);
+}
+
+// ---------------------------------------------------------------------------
+
+static int by_size(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+typedef void (*work_t)(set_t *set);
+
+static void measure(set_t *set, const char *what, const work_t work[3],
+                    bool in) {
+  double times[3][ROUNDS], best[3];
+  const size_t size = set->count * fc_dtype_size(set->dtype);
+  for (int round = 0; round < ROUNDS; round++) {
+    for (int i = 0; i < 3; i++) {
+      memset(set->out, 0, size);
+      double start = now();
+      work[i](set);
+      times[i][round] = now() - start;
+      // yyjson reads f32 through f64, which rounds twice.
+      if (in && i < 2)
+        check(!memcmp(set->out, set->values, size), "values differ");
+    }
+  }
+  for (int i = 0; i < 3; i++) {
+    qsort(times[i], ROUNDS, sizeof(double), by_size);
+    best[i] = times[i][ROUNDS / 2] / (double)set->count;
+  }
+  printf("%-22s %-5s %8.2f ns %8.2f (%5.2fx) %8.2f (%5.2fx)\n", set->name, what,
+         best[0], best[1], best[1] / best[0], best[2], best[2] / best[0]);
+}
+
+static double six_decimals(size_t i) {
+  (void)i;
+  return round(uniform() * 1e6) / 1e6;
+}
+static double normal(size_t i) {
+  (void)i;
+  return gaussian();
+}
+static double small_whole(size_t i) {
+  (void)i;
+  return floor(uniform() * 256);
+}
+static double mixed_whole(size_t i) {
+  (void)i;
+  return ldexp(uniform() - 0.5, (int)(uniform() * 63));
+}
+
+int main(int argc, char **argv) {
+  static const struct {
+    const char *name;
+    fc_dtype_t dtype;
+    double (*value)(size_t);
+  } kSets[] = {
+      {"f32 0.123456", FC_DTYPE_F32, six_decimals},
+      {"f32 gaussian", FC_DTYPE_F32, normal},
+      {"f32 0..255", FC_DTYPE_F32, small_whole},
+      {"f64 gaussian", FC_DTYPE_F64, normal},
+      {"f64 0.123456", FC_DTYPE_F64, six_decimals},
+      {"i32 0..255", FC_DTYPE_I32, small_whole},
+      {"i64 mixed", FC_DTYPE_I64, mixed_whole},
+  };
+  size_t elements = argc > 1 ? (size_t)strtoull(argv[1], NULL, 10) : 1000000;
+  printf(
+      "%zu elements, median of %d      farcall          libc            yyjson\n",
+      elements, ROUNDS);
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kSets); i++) {
+    set_t set = {
+        .name = kSets[i].name, .dtype = kSets[i].dtype, .count = elements};
+    set.values = calloc(elements, 8);
+    set.out = calloc(elements, 8);
+    check(set.values && set.out, "out of memory");
+    for (size_t k = 0; k < elements; k++) {
+      double value = kSets[i].value(k);
+      if (set.dtype == FC_DTYPE_F32) ((float *)set.values)[k] = (float)value;
+      if (set.dtype == FC_DTYPE_F64) ((double *)set.values)[k] = value;
+      if (set.dtype == FC_DTYPE_I32)
+        ((int32_t *)set.values)[k] = (int32_t)value;
+      if (set.dtype == FC_DTYPE_I64)
+        ((int64_t *)set.values)[k] = (int64_t)value;
+    }
+    fc_text_init(&set.text, fc_allocator_system(), SIZE_MAX);
+    fc_text_init(&set.scratch, fc_allocator_system(), SIZE_MAX);
+    ours_out(&set);
+    check(!fc_sink_put(&set.text.sink, fc_text_str(&set.scratch), NULL),
+          "memory");
+    check(!fc_sink_put(&set.text.sink, fc_str_make("", 1), NULL), "memory");
+    set.text.sink.cursor--;  // the terminator is for the C library
+    measure(&set, "read", (const work_t[]){ours_in, libc_in, yyjson_in}, true);
+    measure(&set, "write", (const work_t[]){ours_out, libc_out, yyjson_out},
+            false);
+    fc_text_deinit(&set.text);
+    fc_text_deinit(&set.scratch);
+    free(set.values);
+    free(set.out);
+  }
+  return 0;
+}
