@@ -74,13 +74,12 @@ static fc_status_t check_dependencies(
 fc_status_t fc_vm_bind(const fc_vm_module_t *module,
                        const fc_vm_native_module_t *const *natives,
                        fc_error_t *err) {
-  FC_TRY(check_dependencies(module, natives, err));
   for (uint32_t i = 0; i < module->import_count; i++) {
     const fc_vm_native_function_t *function;
     size_t native;
     FC_TRY(bind_import(&module->imports[i], natives, &function, &native, err));
   }
-  return FC_OK;
+  return check_dependencies(module, natives, err);
 }
 
 static fc_status_t create_states(fc_vm_context_t *context, fc_error_t *err) {

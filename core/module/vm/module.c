@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 
+#include "abi/cconv.h"
 #include "module/vm/archive.h"
 #include "module/vm/flatbuffer.h"
 #include "module/vm/load.h"
@@ -101,40 +102,22 @@ static fc_status_t read_table_vector(fc_vm_module_t *module,
 // ---------------------------------------------------------------------------
 // Calling conventions
 
+// One side of a convention, without the letter that stands for nothing.
+static bool trim_void(fc_str_t *side) {
+  if (fc_str_equal(*side, FC_STR("v"))) side->size = 0;
+  return !side->size || !memchr(side->data, 'v', side->size);
+}
+
 fc_status_t fc_vm_cconv_parse(fc_str_t text, bool spans, fc_vm_cconv_t *out,
                               fc_error_t *err) {
-  *out = (fc_vm_cconv_t){0};
-  if (!text.size) return FC_OK;
-  if (text.data[0] != '0') {
+  fc_cconv_t cconv;
+  FC_TRY(fc_cconv_parse(text, &cconv, err));
+  *out = (fc_vm_cconv_t){cconv.arguments, cconv.results};
+  if (!trim_void(&out->arguments) || !trim_void(&out->results) ||
+      (cconv.variadic && !spans)) {
     return fc_fail(err, FC_CODE_VMFB_INVALID,
-                   "calling convention of an unknown version");
+                   "calling convention with a void or a span out of place");
   }
-  const char *split = memchr(text.data, '_', text.size);
-  size_t end = split ? (size_t)(split - text.data) : text.size;
-  fc_str_t half[2] = {fc_str_make(text.data + 1, end - 1), {0}};
-  if (split) half[1] = fc_str_make(split + 1, text.size - end - 1);
-  for (int k = 0; k < 2; k++) {
-    if (fc_str_equal(half[k], FC_STR("v"))) half[k].size = 0;
-    bool in_span = false;
-    for (size_t i = 0; i < half[k].size; i++) {
-      char c = half[k].data[i];
-      bool fits = c == 'C'   ? spans && k == 0 && !in_span
-                  : c == 'D' ? in_span && half[k].data[i - 1] != 'C'
-                             : c && strchr("iIfFr", c) != NULL;
-      if (!fits) {
-        return fc_fail(err, FC_CODE_VMFB_INVALID,
-                       "bad calling convention at character %zu", i);
-      }
-      if (c == 'C') in_span = true;
-      if (c == 'D') in_span = false;
-    }
-    if (in_span) {
-      return fc_fail(err, FC_CODE_VMFB_INVALID,
-                     "calling convention with an open span");
-    }
-  }
-  out->arguments = half[0];
-  out->results = half[1];
   return FC_OK;
 }
 

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The vm backend. A module has one context, made when its first instance is, so
+// that a process which only lists a module never runs its __init. Instances are
+// a worker's stack. A stateless module's calls share the context without a
+// lock; a stateful one's hold the module's.
+#include "module/vm/backend.h"
+
+#include <pthread.h>
+
+#include "abi/walk.h"
+#include "module/vm/analysis.h"
+#include "module/vm/bridge.h"
+#include "module/vm/context.h"
+#include "module/vm/file.h"
+#include "module/vm/recover.h"
+#include "module/vm/signature.h"
+#include "module/vm/verify.h"
+
+const fc_vm_native_module_t *const fc_vm_natives[] = {NULL};
+
+// What one listed function needs beside its signature.
+typedef struct listed_t {
+  uint32_t function;
+  uint32_t *argument_nodes;  // of each slot, FC_NODE_NONE if not described
+  uint32_t *result_nodes;
+} listed_t;
+
+typedef struct module_t {
+  fc_allocator_t allocator;
+  fc_span_t file;
+  fc_vm_module_t *module;
+  fc_signature_t **signatures;
+  listed_t *listed;
+  fc_arena_t arena;  // of the two above
+  fc_module_info_t info;
+  pthread_mutex_t lock;  // of context; of calls, when info.serial
+  fc_vm_context_t *context;
+} module_t;
+
+typedef struct instance_t {
+  module_t *module;
+  fc_allocator_t allocator;
+  fc_vm_stack_t stack;
+} instance_t;
+
+// Of one call, until its results were encoded.
+typedef struct state_t {
+  fc_vm_slot_t *arguments;
+  fc_vm_slot_t *results;
+} state_t;
+
+// ---------------------------------------------------------------------------
+// Listing
+
+static void fill_nodes(uint32_t *nodes, size_t count,
+                       const fc_signature_t *signature,
+                       const fc_param_t *params, uint32_t param_count) {
+  for (size_t i = 0; i < count; i++) nodes[i] = FC_NODE_NONE;
+  for (uint32_t i = 0; i < param_count; i++) {
+    if (params[i].slot >= 0) {
+      nodes[params[i].slot] = params[i].type;
+      continue;
+    }
+    fc_walk_t walk;
+    fc_walk_init(&walk, signature->nodes, params[i].type);
+    while (fc_walk_next(&walk)) {
+      if (walk.leave || walk.type->raw_index < 0) continue;
+      nodes[walk.type->raw_index] = (uint32_t)(walk.type - signature->nodes);
+    }
+  }
+}
+
+static fc_status_t list_export(module_t *m, const fc_vm_export_t *export,
+                               fc_str_t reason, fc_builder_t *builder,
+                               size_t *budget, fc_arena_t *scratch,
+                               fc_error_t *err) {
+  size_t index = m->info.count;
+  fc_signature_t *signature;
+  fc_arena_reset(scratch);
+  FC_TRY(fc_vm_signature_create(m->module, export, reason, builder, budget,
+                                scratch, &signature, err));
+  m->signatures[index] = signature;
+  m->info.count = index + 1;
+  listed_t *listed = &m->listed[index];
+  size_t arguments = signature->raw_argument_count;
+  size_t results = signature->raw_result_count;
+  listed->function = export->function;
+  listed->argument_nodes =
+      fc_arena_alloc_array(&m->arena, arguments, sizeof(uint32_t));
+  listed->result_nodes =
+      fc_arena_alloc_array(&m->arena, results, sizeof(uint32_t));
+  if (!listed->argument_nodes || !listed->result_nodes) {
+    return fc_fail_memory(err);
+  }
+  fill_nodes(listed->argument_nodes, arguments, signature, signature->arguments,
+             signature->argument_count);
+  fill_nodes(listed->result_nodes, results, signature, signature->results,
+             signature->result_count);
+  return FC_OK;
+}
+
+static fc_status_t list_exports(module_t *m, fc_str_t reason,
+                                fc_builder_t *builder, fc_arena_t *scratch,
+                                fc_error_t *err) {
+  const fc_vm_module_t *module = m->module;
+  size_t budget = FC_VM_RECOVER_BUDGET;
+  m->signatures = fc_arena_alloc_array(&m->arena, module->export_count,
+                                       sizeof(fc_signature_t *));
+  m->listed =
+      fc_arena_alloc_array(&m->arena, module->export_count, sizeof(listed_t));
+  if (!m->signatures || !m->listed) return fc_fail_memory(err);
+  m->info.signatures = m->signatures;
+  for (uint32_t i = 0; i < module->export_count; i++) {
+    const fc_vm_export_t *export = &module->exports[i];
+    if (!fc_vm_export_is_listed(module, export)) continue;
+    FC_TRY(list_export(m, export, reason, builder, &budget, scratch, err));
+  }
+  return FC_OK;
+}
+
+static fc_status_t list(module_t *m, fc_error_t *err) {
+  fc_error_t why = {0};
+  fc_str_t reason = {0};
+  if (fc_vm_bind(m->module, fc_vm_natives, &why) != FC_OK) {
+    reason = fc_str(why.message);
+  }
+  fc_builder_t *builder = fc_builder_create(m->allocator);
+  if (!builder) return fc_fail_memory(err);
+  fc_arena_t scratch;
+  fc_arena_init(&scratch, m->allocator, 64 << 10, SIZE_MAX);
+  fc_status_t status = list_exports(m, reason, builder, &scratch, err);
+  fc_arena_deinit(&scratch);
+  fc_builder_destroy(builder);
+  return status;
+}
+
+// ---------------------------------------------------------------------------
+// Modules
+
+static void vm_close(void *handle) {
+  module_t *m = handle;
+  if (m->context) {
+    fc_vm_stack_t stack;
+    fc_vm_stack_init(&stack, m->allocator, FC_VM_STACK_SIZE, FC_VM_STACK_DEPTH);
+    fc_vm_invocation_t invocation = {.stack = &stack, .fuel = UINT64_MAX};
+    fc_vm_context_destroy(m->context, &invocation);
+    fc_vm_stack_deinit(&stack);
+  }
+  for (size_t i = 0; i < m->info.count; i++) {
+    fc_signature_destroy(m->signatures[i]);
+  }
+  fc_arena_deinit(&m->arena);
+  fc_vm_module_destroy(m->module);
+  fc_free(m->allocator, m->file.data);
+  pthread_mutex_destroy(&m->lock);
+  fc_free(m->allocator, m);
+}
+
+static fc_status_t fill(module_t *m, const char *path, fc_error_t *err) {
+  FC_TRY(fc_vm_file_read(path, m->allocator, &m->file, err));
+  FC_TRY(fc_vm_module_create(m->file.data, m->file.size, m->allocator,
+                             &m->module, err));
+  FC_TRY(fc_vm_verify(m->module, err));
+  FC_TRY(fc_vm_module_is_stateful(m->module, &m->info.serial, err));
+  return list(m, err);
+}
+
+static fc_status_t vm_open(const fc_module_source_t *source,
+                           fc_allocator_t allocator, void **out_module,
+                           fc_error_t *err) {
+  module_t *m = fc_alloc(allocator, sizeof *m);
+  if (!m) return fc_fail_memory(err);
+  m->allocator = allocator;
+  pthread_mutex_init(&m->lock, NULL);
+  fc_arena_init(&m->arena, allocator, 4096, SIZE_MAX);
+  fc_status_t status = fill(m, source->path.data, err);
+  if (status != FC_OK) {
+    vm_close(m);
+    return status;
+  }
+  *out_module = m;
+  return FC_OK;
+}
+
+static const fc_module_info_t *vm_describe(const void *module) {
+  return &((const module_t *)module)->info;
+}
+
+// ---------------------------------------------------------------------------
+// Instances
+
+static void vm_instance_destroy(void *handle) {
+  instance_t *instance = handle;
+  fc_vm_stack_deinit(&instance->stack);
+  fc_free(instance->allocator, instance);
+}
+
+static fc_status_t make_context(module_t *m, fc_vm_stack_t *stack,
+                                fc_error_t *err) {
+  fc_vm_invocation_t invocation = {.stack = stack, .fuel = UINT64_MAX};
+  pthread_mutex_lock(&m->lock);
+  fc_status_t status = FC_OK;
+  if (!m->context) {
+    status =
+        fc_vm_context_create(m->module, fc_vm_natives, m->allocator,
+                             FC_VM_HEAP_SIZE, &invocation, &m->context, err);
+  }
+  pthread_mutex_unlock(&m->lock);
+  return status;
+}
+
+static fc_status_t vm_instance_create(void *handle, fc_allocator_t allocator,
+                                      void **out_instance, fc_error_t *err) {
+  module_t *m = handle;
+  instance_t *instance = fc_alloc(allocator, sizeof *instance);
+  if (!instance) return fc_fail_memory(err);
+  instance->module = m;
+  instance->allocator = allocator;
+  fc_vm_stack_init(&instance->stack, allocator, FC_VM_STACK_SIZE,
+                   FC_VM_STACK_DEPTH);
+  fc_status_t status = make_context(m, &instance->stack, err);
+  if (status != FC_OK) {
+    vm_instance_destroy(instance);
+    return status;
+  }
+  *out_instance = instance;
+  return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+// Calls
+
+static void release_refs(fc_str_t letters, fc_vm_slot_t *slots) {
+  for (size_t i = 0; i < letters.size; i++) {
+    if (letters.data[i] != 'r') continue;
+    fc_vm_release(slots[i].ref);
+    slots[i].ref = NULL;
+  }
+}
+
+static fc_status_t run(instance_t *instance, size_t index, fc_call_t *call,
+                       state_t *state, fc_error_t *err) {
+  module_t *m = instance->module;
+  const listed_t *listed = &m->listed[index];
+  const fc_signature_t *signature = m->signatures[index];
+  const fc_vm_cconv_t *cconv = &m->module->functions[listed->function].cconv;
+  for (size_t i = 0; i < call->argument_count; i++) {
+    uint32_t node = listed->argument_nodes[i];
+    FC_TRY(fc_vm_argument(
+        &m->context->heap, &call->arguments[i], cconv->arguments.data[i],
+        node == FC_NODE_NONE ? NULL : fc_signature_node(signature, node),
+        &state->arguments[i], err));
+  }
+  fc_vm_invocation_t invocation = {.stack = &instance->stack,
+                                   .cancel = call->cancel,
+                                   .deadline_ns = call->deadline_ns,
+                                   .fuel = UINT64_MAX};
+  FC_TRY(fc_vm_call(m->context, &invocation, listed->function, state->arguments,
+                    state->results, err));
+  for (size_t i = 0; i < cconv->results.size; i++) {
+    FC_TRY(fc_vm_result(call->arena, state->results[i], cconv->results.data[i],
+                        signature, listed->result_nodes[i], m->info.serial,
+                        &call->results[i], err));
+  }
+  return FC_OK;
+}
+
+static fc_status_t vm_call(void *handle, size_t index, fc_call_t *call,
+                           fc_error_t *err) {
+  instance_t *instance = handle;
+  module_t *m = instance->module;
+  const fc_signature_t *signature = m->signatures[index];
+  const fc_vm_cconv_t *cconv =
+      &m->module->functions[m->listed[index].function].cconv;
+  call->state = NULL;
+  if (!signature->callable) {
+    return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE, "%.*s",
+                   FC_STR_ARG(fc_signature_text(signature, signature->reason)));
+  }
+  if (call->argument_count != cconv->arguments.size ||
+      call->result_count < cconv->results.size) {
+    return fc_fail(err, FC_CODE_INTERNAL,
+                   "%zu arguments and %zu results for a function of %zu and "
+                   "%zu",
+                   call->argument_count, call->result_count,
+                   cconv->arguments.size, cconv->results.size);
+  }
+  state_t *state = fc_arena_alloc_array(call->arena, 1, sizeof *state);
+  if (!state) return fc_fail_memory(err);
+  state->arguments = fc_arena_alloc_array(
+      call->arena, cconv->arguments.size + 1, sizeof(fc_vm_slot_t));
+  state->results = fc_arena_alloc_array(call->arena, cconv->results.size + 1,
+                                        sizeof(fc_vm_slot_t));
+  if (!state->arguments || !state->results) return fc_fail_memory(err);
+  call->state = state;
+  if (m->info.serial) pthread_mutex_lock(&m->lock);
+  fc_status_t status = run(instance, index, call, state, err);
+  if (m->info.serial) pthread_mutex_unlock(&m->lock);
+  return status;
+}
+
+static void vm_call_end(void *handle, size_t index, fc_call_t *call) {
+  const instance_t *instance = handle;
+  const module_t *m = instance->module;
+  const fc_vm_cconv_t *cconv =
+      &m->module->functions[m->listed[index].function].cconv;
+  state_t *state = call->state;
+  if (!state) return;
+  call->state = NULL;
+  release_refs(cconv->arguments, state->arguments);
+  release_refs(cconv->results, state->results);
+}
+
+const fc_backend_t fc_backend_vm = {
+    .kind = "vm",
+    .suffix = ".vmfb",
+    .open = vm_open,
+    .describe = vm_describe,
+    .instance_create = vm_instance_create,
+    .call = vm_call,
+    .call_end = vm_call_end,
+    .instance_destroy = vm_instance_destroy,
+    .close = vm_close,
+};

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// fc_backend_vm (farcall/backend.h), and what else the command line asks of a
+// .vmfb.
+#ifndef FARCALL_CORE_MODULE_VM_BACKEND_H_
+#define FARCALL_CORE_MODULE_VM_BACKEND_H_
+
+#include "farcall/backend.h"
+#include "module/vm/native.h"
+
+// The native modules a server provides, NULL-terminated.
+extern const fc_vm_native_module_t *const fc_vm_natives[];
+
+// How a module's own tests went.
+typedef struct fc_vm_test_t {
+  fc_str_t name;
+  bool ok;
+  const fc_error_t *err;  // of the call, or NULL
+} fc_vm_test_t;
+
+// `farcall test`: calls every exported () -> () function but those named "__x",
+// telling `each` of it. One named "fail_x" is ok when the module itself fails,
+// others when they do not. The natives are the server's and those that tests of
+// IREE import. Fails only when the file cannot be opened; `out_wrong` counts.
+fc_status_t fc_vm_test_file(const char *path, fc_allocator_t allocator,
+                            void (*each)(void *context,
+                                         const fc_vm_test_t *test),
+                            void *context, size_t *out_count, size_t *out_wrong,
+                            fc_error_t *err) FC_MUST_CHECK;
+
+// `farcall dump`: the disassembly of a file. It need not verify.
+fc_status_t fc_vm_dump_file(const char *path, fc_allocator_t allocator,
+                            fc_sink_t *sink, fc_error_t *err) FC_MUST_CHECK;
+
+#endif  // FARCALL_CORE_MODULE_VM_BACKEND_H_

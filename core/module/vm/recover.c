@@ -1,0 +1,540 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Signature recovery: constants propagated forward over a function's blocks
+// until nothing changes (where paths meet, only what they agree on stays), then
+// one walk that reads hal.buffer_view.assert and .create. A wrapper's call of
+// the function it wraps is followed once. Called when a module is opened.
+#include "module/vm/recover.h"
+
+#include "module/vm/ops.h"
+
+#define FACTS_MAX ((size_t)1 << 20)  // blocks times registers
+#define CALL_DEPTH_MAX 2
+// Operands before the dims of hal.buffer_view.assert and .create.
+#define ASSERT_FIXED 4
+#define ASSERT_ELEMENT 2
+#define CREATE_FIXED 5
+#define CREATE_ELEMENT 3
+
+typedef enum fact_kind_t {
+  FACT_NOTHING,   // no path came here yet
+  FACT_CONSTANT,  // a cell: `a` are its bits
+  FACT_ARGUMENT,  // a ref: argument `a`
+  FACT_VIEW,      // a ref: made by the create at pc `a`
+  FACT_CALL,      // a ref: result `b` of the call at pc `a`
+  FACT_ANYTHING,
+} fact_kind_t;
+
+typedef struct fact_t {
+  uint8_t kind;
+  uint16_t b;
+  uint32_t a;
+} fact_t;
+
+static const fact_t anything = {.kind = FACT_ANYTHING};
+
+typedef struct analysis_t {
+  const fc_vm_module_t *module;
+  const fc_vm_function_t *function;
+  fc_arena_t *arena;
+  fc_vm_recovered_t *out;
+  uint32_t depth;
+  uint32_t block_count;
+  uint32_t *blocks;    // pc of each marker, ascending
+  bool *waiting;       // blocks to walk again
+  fact_t *entries;     // of each block: cells, then refs
+  fact_t *now;         // while a block is walked
+  size_t width;        // facts of one block
+  size_t *budget;      // instructions and facts still to be looked at
+  bool *returns_seen;  // results that a return gave a shape
+} analysis_t;
+
+static fact_t *cell(analysis_t *a, uint32_t reg) { return &a->now[reg]; }
+static fact_t *ref(analysis_t *a, uint32_t reg) {
+  return &a->now[a->function->cell_count + (reg & FC_VM_REF_MASK)];
+}
+static fact_t *any_register(analysis_t *a, uint32_t reg) {
+  return reg & FC_VM_REF_BIT ? ref(a, reg) : cell(a, reg);
+}
+
+static bool is_wide(char kind) { return kind && strchr("LDIF", kind); }
+
+static void spend(analysis_t *a, size_t count) {
+  *a->budget = count < *a->budget ? *a->budget - count : 0;
+}
+
+// ---------------------------------------------------------------------------
+// One instruction
+
+static void set_constant(analysis_t *a, uint32_t reg, uint64_t bits,
+                         bool wide) {
+  *cell(a, reg) = (fact_t){.kind = FACT_CONSTANT, .a = (uint32_t)bits};
+  if (!wide) return;
+  *cell(a, reg + 1) =
+      (fact_t){.kind = FACT_CONSTANT, .a = (uint32_t)(bits >> 32)};
+}
+
+static const fc_vm_import_t *called_import(const analysis_t *a,
+                                           const fc_vm_instruction_t *in) {
+  uint32_t ordinal = (uint32_t)in->fields[0].value;
+  if (!(ordinal & FC_VM_IMPORT_BIT)) return NULL;
+  return &a->module->imports[ordinal & ~FC_VM_IMPORT_BIT];
+}
+
+static const fc_vm_field_t *find_field(const fc_vm_instruction_t *in,
+                                       char kind) {
+  for (uint32_t i = 0; i < in->field_count; i++) {
+    if (in->fields[i].kind == kind) return &in->fields[i];
+  }
+  return NULL;
+}
+
+static void forget_results(analysis_t *a, const fc_vm_instruction_t *in) {
+  const fc_vm_field_t *results = find_field(in, '#');
+  const fc_vm_import_t *import = called_import(a, in);
+  fc_str_t letters =
+      import ? import->cconv.results
+             : a->module->functions[in->fields[0].value].cconv.results;
+  bool creates = import && fc_str_equal(import->full_name,
+                                        FC_STR("hal.buffer_view.create"));
+  for (uint32_t i = 0; i < results->count; i++) {
+    uint16_t reg = fc_vm_list_entry(a->function->code, results, i);
+    if (letters.data[i] != 'r') {
+      *cell(a, reg) = anything;
+      if (is_wide(letters.data[i])) *cell(a, reg + 1u) = anything;
+    } else if (creates) {
+      *ref(a, reg) = (fact_t){.kind = FACT_VIEW, .a = in->pc};
+    } else if (!import) {
+      *ref(a, reg) = (fact_t){.kind = FACT_CALL, .a = in->pc, .b = (uint16_t)i};
+    } else {
+      *ref(a, reg) = anything;
+    }
+  }
+}
+
+static void forget_written(analysis_t *a, const fc_vm_instruction_t *in) {
+  for (uint32_t i = 0; i < in->field_count; i++) {
+    const fc_vm_field_t *field = &in->fields[i];
+    uint32_t reg = (uint32_t)field->value;
+    switch (field->kind) {
+      case 'L':
+      case 'D':
+        *cell(a, reg + 1) = anything;
+        *cell(a, reg) = anything;
+        break;
+      case 'I':
+      case 'F':
+        *cell(a, reg) = anything;
+        break;
+      case 'R':
+      case 'M':
+        *ref(a, reg) = anything;
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+static void step(analysis_t *a, const fc_vm_instruction_t *in) {
+  const fc_vm_field_t *f = in->fields;
+  switch (in->op->opcode) {
+    case FC_VM_OP_ConstI32:
+      set_constant(a, (uint32_t)f[1].value, f[0].value, false);
+      return;
+    case FC_VM_OP_ConstI32Zero:
+      set_constant(a, (uint32_t)f[0].value, 0, false);
+      return;
+    case FC_VM_OP_ConstI64:
+      set_constant(a, (uint32_t)f[1].value, f[0].value, true);
+      return;
+    case FC_VM_OP_ConstI64Zero:
+      set_constant(a, (uint32_t)f[0].value, 0, true);
+      return;
+    case FC_VM_OP_AssignRef:
+      *ref(a, (uint32_t)f[1].value) = *ref(a, (uint32_t)f[0].value);
+      return;
+    case FC_VM_OP_CastAnyRef:
+      *ref(a, (uint32_t)f[2].value) = *ref(a, (uint32_t)f[0].value);
+      return;
+    case FC_VM_OP_Call:
+    case FC_VM_OP_CallVariadic:
+    case FC_VM_OP_CallYieldable:
+    case FC_VM_OP_CallVariadicYieldable:
+      forget_results(a, in);
+      return;
+    default:
+      forget_written(a, in);
+      return;
+  }
+}
+
+// ---------------------------------------------------------------------------
+// Blocks
+
+static uint32_t block_index(const analysis_t *a, uint32_t pc) {
+  uint32_t low = 0, high = a->block_count;
+  while (high - low > 1) {
+    uint32_t middle = low + (high - low) / 2;
+    if (a->blocks[middle] <= pc) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+static bool same(fact_t x, fact_t y) {
+  return x.kind == y.kind && x.a == y.a && x.b == y.b;
+}
+
+// Passes what is known on to the block at `pc`.
+static void flow(analysis_t *a, uint32_t pc) {
+  uint32_t index = block_index(a, pc);
+  fact_t *entry = &a->entries[index * a->width];
+  bool changed = false;
+  for (size_t i = 0; i < a->width; i++) {
+    fact_t met = a->now[i];
+    if (met.kind == FACT_NOTHING) met = anything;  // zeroed, and then used
+    if (entry[i].kind == FACT_NOTHING) entry[i] = met;
+    else if (same(entry[i], met) || entry[i].kind == FACT_ANYTHING) continue;
+    else entry[i] = anything;
+    changed = true;
+  }
+  if (changed) a->waiting[index] = true;
+}
+
+static fc_status_t flow_edges(analysis_t *a, const fc_vm_instruction_t *in,
+                              fc_error_t *err) {
+  if (in->op->opcode == FC_VM_OP_Fail) {
+    if (in->next < a->function->size) flow(a, in->next);
+    return FC_OK;
+  }
+  fc_vm_edges_t edges;
+  fc_vm_edge_t edge;
+  fact_t *before = a->now;
+  fc_vm_edges_init(&edges, a->function->code, in);
+  while (fc_vm_edges_next(&edges, &edge)) {
+    if (!edge.copy_count) {
+      flow(a, edge.target);
+      continue;
+    }
+    a->now = fc_arena_alloc(a->arena, a->width * sizeof(fact_t) + 1, 16);
+    if (!a->now) {
+      a->now = before;
+      return fc_fail_memory(err);
+    }
+    memcpy(a->now, before, a->width * sizeof(fact_t));
+    for (uint32_t i = 0; i < edge.copy_count; i++) {
+      const uint8_t *pair = a->function->code + edge.copies_pc + 4 * (size_t)i;
+      *any_register(a, fc_vm_load_u16(pair + 2)) =
+          *any_register(a, fc_vm_load_u16(pair));
+    }
+    flow(a, edge.target);
+    fc_arena_trim(a->arena, a->now, a->width * sizeof(fact_t) + 1, 0);
+    a->now = before;
+  }
+  return FC_OK;
+}
+
+// Walks one block from its entry; `look` sees each instruction first.
+static fc_status_t walk_block(analysis_t *a, uint32_t index,
+                              fc_status_t (*look)(analysis_t *a,
+                                                  const fc_vm_instruction_t *in,
+                                                  fc_error_t *err),
+                              fc_error_t *err) {
+  memcpy(a->now, &a->entries[index * a->width], a->width * sizeof(fact_t));
+  for (uint32_t pc = a->blocks[index] + 1; pc < a->function->size;) {
+    fc_vm_instruction_t in;
+    FC_TRY(fc_vm_decode(a->function->code, a->function->size, pc, &in, err));
+    spend(a, 1);
+    if (look) FC_TRY(look(a, &in, err));
+    step(a, &in);
+    if (fc_vm_op_is_terminator(in.op->opcode)) {
+      return look ? FC_OK : flow_edges(a, &in, err);
+    }
+    pc = in.next;
+  }
+  return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+// What asserts, creates and returns say
+
+static bool constant_cell(analysis_t *a, uint32_t reg, uint32_t *out) {
+  fact_t fact = *cell(a, reg);
+  *out = fact.a;
+  return fact.kind == FACT_CONSTANT;
+}
+
+// The element type and dims among a call's operands.
+static fc_vm_shape_t read_shape(analysis_t *a, const fc_vm_field_t *operands,
+                                uint32_t element, uint32_t fixed) {
+  const uint8_t *code = a->function->code;
+  fc_vm_shape_t shape = {0};
+  uint32_t word;
+  if (operands->count < fixed || operands->count - fixed > FC_RANK_MAX) {
+    return shape;
+  }
+  if (!constant_cell(a, fc_vm_list_entry(code, operands, element), &word)) {
+    return shape;
+  }
+  shape.dtype = fc_dtype_from_hal(word);
+  shape.rank = (int32_t)(operands->count - fixed);
+  shape.known = shape.dtype != FC_DTYPE_NONE;
+  for (int32_t i = 0; i < shape.rank; i++) {
+    uint16_t reg = fc_vm_list_entry(code, operands, fixed + (uint32_t)i);
+    uint32_t low, high;
+    bool fixed_dim = constant_cell(a, reg, &low) &&
+                     constant_cell(a, reg + 1u, &high) && high == 0 &&
+                     low <= INT32_MAX;
+    shape.dims[i] = fixed_dim ? (int64_t)low : FC_DIM_DYNAMIC;
+  }
+  return shape;
+}
+
+static bool same_shape(const fc_vm_shape_t *x, const fc_vm_shape_t *y) {
+  return x->known == y->known && x->dtype == y->dtype && x->rank == y->rank &&
+         !memcmp(x->dims, y->dims, (size_t)x->rank * sizeof x->dims[0]);
+}
+
+static fc_status_t recover(const fc_vm_module_t *module, uint32_t function,
+                           uint32_t depth, size_t *budget, fc_arena_t *arena,
+                           fc_vm_recovered_t *out, fc_error_t *err);
+
+// What the function called says about arguments handed on to it.
+static fc_status_t look_through_call(analysis_t *a,
+                                     const fc_vm_instruction_t *in,
+                                     fc_error_t *err) {
+  const fc_vm_field_t *operands = find_field(in, '*');
+  uint32_t callee = (uint32_t)in->fields[0].value;
+  fc_vm_recovered_t inner;
+  bool hands_on = false;
+  for (uint32_t i = 0; i < operands->count; i++) {
+    uint16_t reg = fc_vm_list_entry(a->function->code, operands, i);
+    hands_on |= (reg & FC_VM_REF_BIT) && ref(a, reg)->kind == FACT_ARGUMENT;
+  }
+  if (!hands_on || a->depth == CALL_DEPTH_MAX) return FC_OK;
+  FC_TRY(recover(a->module, callee, a->depth + 1, a->budget, a->arena, &inner,
+                 err));
+  for (uint32_t i = 0; i < operands->count; i++) {
+    uint16_t reg = fc_vm_list_entry(a->function->code, operands, i);
+    if (!(reg & FC_VM_REF_BIT) || !inner.arguments[i].known) continue;
+    fact_t fact = *ref(a, reg);
+    if (fact.kind != FACT_ARGUMENT) continue;
+    fc_vm_shape_t *known = &a->out->arguments[fact.a];
+    if (!known->known) *known = inner.arguments[i];
+  }
+  return FC_OK;
+}
+
+static fc_status_t look_at_arguments(analysis_t *a,
+                                     const fc_vm_instruction_t *in,
+                                     fc_error_t *err) {
+  const fc_vm_field_t *operands = find_field(in, '*');
+  if (!in->field_count || in->fields[0].kind != 'c') return FC_OK;
+  const fc_vm_import_t *import = called_import(a, in);
+  if (!import) return look_through_call(a, in, err);
+  if (!fc_str_equal(import->full_name, FC_STR("hal.buffer_view.assert")) ||
+      !operands->count) {
+    return FC_OK;
+  }
+  uint16_t view = fc_vm_list_entry(a->function->code, operands, 0);
+  fact_t fact = *ref(a, view);
+  if (fact.kind != FACT_ARGUMENT) return FC_OK;
+  fc_vm_shape_t *known = &a->out->arguments[fact.a];
+  if (!known->known) {
+    *known = read_shape(a, operands, ASSERT_ELEMENT, ASSERT_FIXED);
+  }
+  return FC_OK;
+}
+
+// The shape of the view made, or the result of the call, at `fact`.
+static fc_status_t shape_of(analysis_t *a, fact_t fact, fc_vm_shape_t *out,
+                            int32_t *out_argument, fc_error_t *err) {
+  fc_vm_instruction_t in;
+  *out = (fc_vm_shape_t){0};
+  *out_argument = -1;
+  if (fact.kind == FACT_ARGUMENT) {
+    *out = a->out->arguments[fact.a];
+    *out_argument = (int32_t)fact.a;
+    return FC_OK;
+  }
+  if (fact.kind != FACT_VIEW && fact.kind != FACT_CALL) return FC_OK;
+  // The facts where it was made: walk its block up to it.
+  uint32_t index = block_index(a, fact.a);
+  fact_t *after = a->now;
+  a->now = fc_arena_alloc(a->arena, a->width * sizeof(fact_t) + 1, 16);
+  if (!a->now) {
+    a->now = after;
+    return fc_fail_memory(err);
+  }
+  memcpy(a->now, &a->entries[index * a->width], a->width * sizeof(fact_t));
+  uint32_t pc = a->blocks[index] + 1;
+  for (;;) {
+    fc_status_t decoded =
+        fc_vm_decode(a->function->code, a->function->size, pc, &in, err);
+    FC_ASSERT(decoded == FC_OK);
+    spend(a, 1);
+    if (pc == fact.a) break;
+    step(a, &in);
+    pc = in.next;
+  }
+  fc_status_t status = FC_OK;
+  const fc_vm_field_t *operands = find_field(&in, '*');
+  fc_vm_recovered_t inner;
+  if (fact.kind == FACT_VIEW) {
+    *out = read_shape(a, operands, CREATE_ELEMENT, CREATE_FIXED);
+  } else if (a->depth < CALL_DEPTH_MAX) {
+    status = recover(a->module, (uint32_t)in.fields[0].value, a->depth + 1,
+                     a->budget, a->arena, &inner, err);
+    if (status == FC_OK) *out = inner.results[fact.b];
+    if (status == FC_OK && !out->known && inner.passed[fact.b] >= 0) {
+      uint16_t reg = fc_vm_list_entry(a->function->code, operands,
+                                      (uint32_t)inner.passed[fact.b]);
+      fact_t handed = *any_register(a, reg);
+      if (handed.kind == FACT_ARGUMENT) {
+        *out = a->out->arguments[handed.a];
+        *out_argument = (int32_t)handed.a;
+      }
+    }
+  }
+  a->now = after;
+  return status;
+}
+
+static fc_status_t look_at_returns(analysis_t *a, const fc_vm_instruction_t *in,
+                                   fc_error_t *err) {
+  if (in->op->opcode != FC_VM_OP_Return) return FC_OK;
+  fc_str_t letters = a->function->cconv.results;
+  for (uint32_t i = 0; i < letters.size; i++) {
+    if (letters.data[i] != 'r') continue;
+    uint16_t reg = fc_vm_list_entry(a->function->code, &in->fields[0], i);
+    fc_vm_shape_t shape;
+    int32_t argument;
+    FC_TRY(shape_of(a, *ref(a, reg), &shape, &argument, err));
+    fc_vm_shape_t *known = &a->out->results[i];
+    if (!a->returns_seen[i]) {
+      *known = shape;
+      a->out->passed[i] = argument;
+    } else if (!same_shape(known, &shape)) {
+      *known = (fc_vm_shape_t){0};
+      a->out->passed[i] = -1;
+    }
+    a->returns_seen[i] = true;
+  }
+  return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+// The whole function
+
+static fc_status_t find_blocks(analysis_t *a, fc_error_t *err) {
+  const fc_vm_function_t *function = a->function;
+  a->blocks =
+      fc_arena_alloc_array(a->arena, function->block_count, sizeof *a->blocks);
+  if (!a->blocks) return fc_fail_memory(err);
+  fc_vm_instruction_t in;
+  for (uint32_t pc = 0; pc < function->size; pc = in.next) {
+    FC_TRY(fc_vm_decode(function->code, function->size, pc, &in, err));
+    if (in.op->opcode == FC_VM_OP_Block) a->blocks[a->block_count++] = pc;
+  }
+  return FC_OK;
+}
+
+static fc_status_t propagate(analysis_t *a, fc_error_t *err) {
+  bool again = true;
+  while (again) {
+    again = false;
+    for (uint32_t i = 0; i < a->block_count; i++) {
+      if (!a->waiting[i]) continue;
+      a->waiting[i] = false;
+      again = true;
+      if (!*a->budget) return FC_OK;
+      FC_TRY(walk_block(a, i, NULL, err));
+    }
+  }
+  return FC_OK;
+}
+
+static fc_status_t look_everywhere(
+    analysis_t *a,
+    fc_status_t (*look)(analysis_t *a, const fc_vm_instruction_t *in,
+                        fc_error_t *err),
+    fc_error_t *err) {
+  for (uint32_t i = 0; i < a->block_count; i++) {
+    // A block no path reaches has no facts.
+    if (a->width && a->entries[i * a->width].kind == FACT_NOTHING) continue;
+    if (!*a->budget) return FC_OK;
+    FC_TRY(walk_block(a, i, look, err));
+  }
+  return FC_OK;
+}
+
+static void set_arguments(analysis_t *a) {
+  fc_str_t letters = a->function->cconv.arguments;
+  uint32_t next = 0;
+  for (size_t i = 0; i < a->width; i++) a->entries[i] = anything;
+  for (uint32_t i = 0; i < letters.size; i++) {
+    if (letters.data[i] != 'r') continue;
+    a->entries[a->function->cell_count + next++] =
+        (fact_t){.kind = FACT_ARGUMENT, .a = i};
+  }
+}
+
+static fc_status_t make_room(analysis_t *a, fc_error_t *err) {
+  fc_arena_t *arena = a->arena;
+  fc_vm_recovered_t *out = a->out;
+  size_t arguments = a->function->cconv.arguments.size;
+  size_t results = a->function->cconv.results.size;
+  out->arguments =
+      fc_arena_alloc_array(arena, arguments, sizeof(fc_vm_shape_t));
+  out->results = fc_arena_alloc_array(arena, results, sizeof(fc_vm_shape_t));
+  out->passed = fc_arena_alloc_array(arena, results, sizeof *out->passed);
+  a->returns_seen = fc_arena_alloc_array(arena, results, sizeof(bool));
+  if (!out->arguments || !out->results || !out->passed || !a->returns_seen) {
+    return fc_fail_memory(err);
+  }
+  for (size_t i = 0; i < results; i++) out->passed[i] = -1;
+  return FC_OK;
+}
+
+static fc_status_t recover(const fc_vm_module_t *module, uint32_t function,
+                           uint32_t depth, size_t *budget, fc_arena_t *arena,
+                           fc_vm_recovered_t *out, fc_error_t *err) {
+  *out = (fc_vm_recovered_t){0};
+  analysis_t a = {.module = module,
+                  .function = &module->functions[function],
+                  .arena = arena,
+                  .out = out,
+                  .depth = depth,
+                  .budget = budget};
+  FC_TRY(make_room(&a, err));
+  a.width = (size_t)a.function->cell_count + a.function->ref_count;
+  if (a.function->block_count > FACTS_MAX / (a.width + 1)) return FC_OK;
+  FC_TRY(find_blocks(&a, err));
+  spend(&a, a.block_count * a.width);
+  if (!*budget) return FC_OK;
+  a.entries =
+      fc_arena_alloc_array(arena, a.block_count * a.width + 1, sizeof(fact_t));
+  a.now = fc_arena_alloc_array(arena, a.width + 1, sizeof(fact_t));
+  a.waiting = fc_arena_alloc_array(arena, a.block_count, sizeof(bool));
+  if (!a.entries || !a.now || !a.waiting) return fc_fail_memory(err);
+  set_arguments(&a);
+  a.waiting[0] = true;
+  FC_TRY(propagate(&a, err));
+  if (!*budget) return FC_OK;
+  FC_TRY(look_everywhere(&a, look_at_arguments, err));
+  FC_TRY(look_everywhere(&a, look_at_returns, err));
+  for (size_t i = 0; i < a.function->cconv.arguments.size; i++) {
+    out->any |= out->arguments[i].known;
+  }
+  for (size_t i = 0; i < a.function->cconv.results.size; i++) {
+    out->any |= out->results[i].known;
+  }
+  return FC_OK;
+}
+
+fc_status_t fc_vm_recover(const fc_vm_module_t *module, uint32_t function,
+                          size_t *budget, fc_arena_t *arena,
+                          fc_vm_recovered_t *out, fc_error_t *err) {
+  return recover(module, function, 0, budget, arena, out, err);
+}

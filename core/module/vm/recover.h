@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a function takes and returns when nobody wrote it down: compiled code
+// asserts element type and shape of every tensor it is given and states those of
+// every one it makes, as constants. Used at load, any thread.
+#ifndef FARCALL_CORE_MODULE_VM_RECOVER_H_
+#define FARCALL_CORE_MODULE_VM_RECOVER_H_
+
+#include "farcall/type.h"
+#include "module/vm/module.h"
+
+typedef struct fc_vm_shape_t {
+  bool known;
+  fc_dtype_t dtype;
+  int32_t rank;
+  int64_t dims[FC_RANK_MAX];  // FC_DIM_DYNAMIC where it is no constant
+} fc_vm_shape_t;
+
+// One entry for each letter of the calling convention; those of numbers are
+// never known.
+typedef struct fc_vm_recovered_t {
+  fc_vm_shape_t *arguments;
+  fc_vm_shape_t *results;
+  int32_t *passed;  // the argument a result is, -1 if it is none
+  bool any;         // something is known
+} fc_vm_recovered_t;
+
+// What all functions of a module may cost together.
+#define FC_VM_RECOVER_BUDGET ((size_t)1 << 24)
+
+// Memory comes from the arena. A function that is too large, or not looked at
+// because the budget is spent, yields nothing; only running out of memory fails.
+// The module must be verified.
+fc_status_t fc_vm_recover(const fc_vm_module_t *module, uint32_t function,
+                          size_t *budget, fc_arena_t *arena,
+                          fc_vm_recovered_t *out,
+                          fc_error_t *err) FC_MUST_CHECK;
+
+#endif  // FARCALL_CORE_MODULE_VM_RECOVER_H_

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `farcall test` and `farcall dump`: a file's functions that take and return
+// nothing, called one by one; its disassembly. One thread.
+#include "module/vm/backend.h"
+#include "module/vm/context.h"
+#include "module/vm/disasm.h"
+#include "module/vm/file.h"
+#include "module/vm/verify.h"
+#include "module/vm/yieldable_test.h"
+
+static const fc_vm_native_module_t *const natives[] = {&fc_vm_yieldable_test,
+                                                       NULL};
+
+typedef struct tester_t {
+  fc_span_t file;
+  fc_vm_module_t *module;
+  fc_vm_stack_t stack;
+  fc_vm_invocation_t invocation;
+  fc_vm_context_t *context;
+} tester_t;
+
+static fc_status_t open_file(tester_t *t, const char *path,
+                             fc_allocator_t allocator, fc_error_t *err) {
+  fc_vm_stack_init(&t->stack, allocator, FC_VM_STACK_SIZE, FC_VM_STACK_DEPTH);
+  t->invocation = (fc_vm_invocation_t){.stack = &t->stack, .fuel = UINT64_MAX};
+  FC_TRY(fc_vm_file_read(path, allocator, &t->file, err));
+  FC_TRY(fc_vm_module_create(t->file.data, t->file.size, allocator, &t->module,
+                             err));
+  FC_TRY(fc_vm_verify(t->module, err));
+  return fc_vm_context_create(t->module, natives, allocator, FC_VM_HEAP_SIZE,
+                              &t->invocation, &t->context, err);
+}
+
+static void close_file(tester_t *t, fc_allocator_t allocator) {
+  fc_vm_context_destroy(t->context, &t->invocation);
+  fc_vm_module_destroy(t->module);
+  fc_vm_stack_deinit(&t->stack);
+  fc_free(allocator, t->file.data);
+}
+
+static bool run_one(tester_t *t, const fc_vm_export_t *export,
+                    fc_vm_test_t *test, fc_error_t *err) {
+  fc_vm_slot_t none[1];
+  fc_error_reset(err);
+  fc_status_t status =
+      fc_vm_call(t->context, &t->invocation, export->function, none, none, err);
+  bool must_fail = fc_str_starts(export->name, FC_STR("fail_"));
+  *test = (fc_vm_test_t){.name = export->name};
+  test->err = status == FC_OK ? NULL : err;
+  // A limit of ours is no failure of the module's.
+  bool failed = status != FC_OK && err->code == FC_CODE_CALL_FAILED;
+  test->ok = must_fail ? failed : status == FC_OK;
+  return test->ok;
+}
+
+fc_status_t fc_vm_test_file(const char *path, fc_allocator_t allocator,
+                            void (*each)(void *context,
+                                         const fc_vm_test_t *test),
+                            void *context, size_t *out_count, size_t *out_wrong,
+                            fc_error_t *err) {
+  tester_t t = {0};
+  *out_count = *out_wrong = 0;
+  fc_status_t status = open_file(&t, path, allocator, err);
+  for (uint32_t i = 0; status == FC_OK && i < t.module->export_count; i++) {
+    const fc_vm_export_t *export = &t.module->exports[i];
+    const fc_vm_cconv_t *cconv = &t.module->functions[export->function].cconv;
+    if (fc_str_starts(export->name, FC_STR("__"))) continue;
+    if (cconv->arguments.size || cconv->results.size) continue;
+    fc_vm_test_t test;
+    fc_error_t why;
+    *out_wrong += !run_one(&t, export, &test, &why);
+    ++*out_count;
+    each(context, &test);
+  }
+  close_file(&t, allocator);
+  return status;
+}
+
+fc_status_t fc_vm_dump_file(const char *path, fc_allocator_t allocator,
+                            fc_sink_t *sink, fc_error_t *err) {
+  fc_span_t file;
+  fc_vm_module_t *module = NULL;
+  FC_TRY(fc_vm_file_read(path, allocator, &file, err));
+  fc_status_t status =
+      fc_vm_module_create(file.data, file.size, allocator, &module, err);
+  if (status == FC_OK) status = fc_vm_dump(module, sink, err);
+  fc_vm_module_destroy(module);
+  fc_free(allocator, file.data);
+  return status;
+}

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tries the sources in order of trust, checks each against the calling
+// convention and, where bytecode asserts it, the element type. Called when a
+// module is opened.
+#include "module/vm/signature.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "abi/declaration.h"
+#include "abi/walk.h"
+#include "farcall/abi.h"
+#include "module/vm/recover.h"
+
+typedef struct subject_t {
+  const fc_vm_function_t *function;
+  fc_cconv_t whole;  // with the fences of an async function
+  fc_cconv_t cconv;  // without them: what callers pass
+  bool async;
+  fc_vm_recovered_t recovered;
+  fc_builder_t *builder;
+  char warning[240];
+} subject_t;
+
+static fc_str_t attr(const subject_t *s, const char *key) {
+  return fc_vm_function_attr(s->function, fc_str(key));
+}
+
+static fc_raw_counts_t counts(const subject_t *s) {
+  return (fc_raw_counts_t){(int32_t)s->cconv.argument_count,
+                           (int32_t)s->cconv.result_count};
+}
+
+// ---------------------------------------------------------------------------
+// The sources. Each fills the builder; FC_NOT_FOUND when there is none.
+
+static fc_status_t read_v1(subject_t *s, fc_error_t *err) {
+  fc_str_t text = attr(s, "iree.abi");
+  if (!text.size) return FC_NOT_FOUND;
+  fc_builder_async(s->builder, s->async);
+  return fc_v1_parse(text, counts(s), s->builder, err);
+}
+
+static fc_status_t read_sip(subject_t *s, fc_error_t *err) {
+  fc_str_t text = attr(s, "sip");
+  fc_str_t version = attr(s, "abiv");
+  if (!text.size || !fc_str_equal(attr(s, "abi"), FC_STR("sip"))) {
+    return FC_NOT_FOUND;
+  }
+  if (!version.size) version = attr(s, "sipv");
+  if (version.size && !fc_str_equal(version, FC_STR("1"))) {
+    return fc_fail(err, FC_CODE_ABI_METADATA, "version is not 1");
+  }
+  fc_builder_async(s->builder, s->async);
+  return fc_sip_parse(text, attr(s, "f"), counts(s), s->builder, err);
+}
+
+static fc_status_t read_raw(subject_t *s, fc_error_t *err) {
+  fc_str_t text = attr(s, "f");
+  if (!text.size) return FC_NOT_FOUND;
+  if (!fc_str_equal(attr(s, "fv"), FC_STR("1"))) {
+    return fc_fail(err, FC_CODE_ABI_METADATA, "version is not 1");
+  }
+  fc_builder_async(s->builder, s->async);
+  return fc_raw_parse(text, s->builder, err);
+}
+
+static fc_status_t read_declaration(subject_t *s, fc_error_t *err) {
+  fc_str_t text = attr(s, "iree.abi.declaration");
+  if (!text.size) return FC_NOT_FOUND;
+  return fc_declaration_build(s->builder, text, &s->whole, err);
+}
+
+static uint32_t inferred_node(subject_t *s, char letter,
+                              const fc_vm_shape_t *shape) {
+  fc_dtype_t dtype = fc_cconv_dtype(letter);
+  if (dtype != FC_DTYPE_NONE) return fc_builder_scalar(s->builder, dtype);
+  if (!shape->known) return fc_builder_node(s->builder, FC_TYPE_UNKNOWN);
+  return fc_builder_tensor(s->builder, shape->dtype, shape->rank, shape->dims);
+}
+
+static fc_status_t read_bytecode(subject_t *s, fc_error_t *err) {
+  (void)err;
+  if (!s->recovered.any) return FC_NOT_FOUND;
+  fc_builder_source(s->builder, FC_SOURCE_INFERRED);
+  fc_builder_async(s->builder, s->async);
+  fc_str_t letters = s->function->cconv.arguments;
+  for (uint32_t i = 0; i < s->cconv.argument_count; i++) {
+    uint32_t node =
+        inferred_node(s, letters.data[i], &s->recovered.arguments[i]);
+    fc_builder_argument(s->builder, FC_STR(""), node, FC_ROLE_IN, false,
+                        FC_SLOT_NEXT);
+  }
+  letters = s->function->cconv.results;
+  for (uint32_t i = 0; i < letters.size; i++) {
+    uint32_t node = inferred_node(s, letters.data[i], &s->recovered.results[i]);
+    fc_builder_result(s->builder, FC_STR(""), node, FC_SLOT_NEXT);
+  }
+  fc_builder_raw_counts(s->builder, s->cconv.argument_count,
+                        s->cconv.result_count);
+  return FC_OK;
+}
+
+static fc_status_t read_convention(subject_t *s, fc_error_t *err) {
+  (void)err;
+  fc_cconv_build(s->builder, &s->cconv);
+  fc_builder_async(s->builder, s->async);
+  return FC_OK;
+}
+
+static const struct {
+  const char *name;
+  fc_status_t (*read)(subject_t *subject, fc_error_t *err);
+} sources[] = {
+    {"iree.abi", read_v1},
+    {"sip", read_sip},
+    {"f", read_raw},
+    {"iree.abi.declaration", read_declaration},
+    {"bytecode", read_bytecode},
+    {"the calling convention", read_convention},
+};
+
+// ---------------------------------------------------------------------------
+// Against the module: same class, other width is the module's to say (f64 is
+// often demoted to f32); another class means that the text is not about this
+// function.
+
+typedef struct fit_t {
+  subject_t *subject;
+  const fc_signature_t *signature;
+  bool changed;
+} fit_t;
+
+static bool is_number(fc_dtype_class_t class_) {
+  return class_ == FC_DTYPE_CLASS_BOOL || class_ == FC_DTYPE_CLASS_INT ||
+         class_ == FC_DTYPE_CLASS_SINT || class_ == FC_DTYPE_CLASS_UINT ||
+         class_ == FC_DTYPE_CLASS_INDEX;
+}
+
+// The type the module passes for a scalar declared `dtype`; NONE: no relation.
+static fc_dtype_t fit_scalar(fc_dtype_t dtype, char letter) {
+  const fc_dtype_info_t *info = fc_dtype_info(dtype);
+  bool whole = is_number(info->class_);
+  bool wide_float = dtype == FC_DTYPE_F32 || dtype == FC_DTYPE_F64;
+  bool narrow_float = info->class_ == FC_DTYPE_CLASS_FLOAT && !wide_float;
+  bool is_unsigned = info->class_ == FC_DTYPE_CLASS_UINT;
+  switch (letter) {
+    case 'i':
+      if (narrow_float) return dtype;  // its bits
+      if (!whole) return FC_DTYPE_NONE;
+      if (info->bits <= 32) return dtype;
+      return is_unsigned ? FC_DTYPE_UI32 : FC_DTYPE_I32;
+    case 'I':
+      if (!whole) return FC_DTYPE_NONE;
+      if (info->bits == 64) return dtype;
+      return is_unsigned ? FC_DTYPE_UI64 : FC_DTYPE_I64;
+    case 'f':
+      return wide_float ? FC_DTYPE_F32 : FC_DTYPE_NONE;
+    case 'F':
+      return wide_float ? FC_DTYPE_F64 : FC_DTYPE_NONE;
+    default:
+      return FC_DTYPE_NONE;
+  }
+}
+
+static void warn_changed(fit_t *fit, fc_dtype_t from, fc_dtype_t to) {
+  subject_t *s = fit->subject;
+  fit->changed = true;
+  if (s->warning[0]) return;
+  snprintf(s->warning, sizeof s->warning,
+           "described with %s where the module takes %s",
+           fc_dtype_info(from)->text, fc_dtype_info(to)->text);
+}
+
+static bool change_dtype(fit_t *fit, const fc_type_t *type, fc_dtype_t to) {
+  if (type->dtype == to) return true;
+  uint32_t node = (uint32_t)(type - fit->signature->nodes);
+  fc_type_t *ours = fc_builder_at(fit->subject->builder, node);
+  if (!ours || ours->kind != type->kind) return false;
+  warn_changed(fit, (fc_dtype_t)type->dtype, to);
+  ours->dtype = (uint8_t)to;
+  return true;
+}
+
+static bool fit_tensor(fit_t *fit, const fc_type_t *type,
+                       const fc_vm_shape_t *shape) {
+  if (!shape->known || type->dtype == FC_DTYPE_NONE) return true;
+  const fc_dtype_info_t *said = fc_dtype_info((fc_dtype_t)type->dtype);
+  const fc_dtype_info_t *real = fc_dtype_info(shape->dtype);
+  if (is_number(said->class_) != is_number(real->class_)) return false;
+  if (is_number(said->class_) && said->size == real->size) return true;
+  if (!is_number(said->class_) && said->class_ != real->class_) return false;
+  return change_dtype(fit, type, shape->dtype);
+}
+
+static bool fit_leaf(fit_t *fit, const fc_type_t *type, char letter,
+                     const fc_vm_shape_t *shape) {
+  switch ((fc_type_kind_t)type->kind) {
+    case FC_TYPE_SCALAR: {
+      fc_dtype_t dtype = fit_scalar((fc_dtype_t)type->dtype, letter);
+      return dtype != FC_DTYPE_NONE && change_dtype(fit, type, dtype);
+    }
+    case FC_TYPE_UNKNOWN:
+      return true;
+    case FC_TYPE_TENSOR:
+      return letter == 'r' && fit_tensor(fit, type, shape);
+    default:
+      return letter == 'r';
+  }
+}
+
+static bool fit_param(fit_t *fit, const fc_param_t *param, fc_str_t letters,
+                      const fc_vm_shape_t *shapes) {
+  const fc_signature_t *signature = fit->signature;
+  if (param->slot >= 0) {
+    size_t slot = (size_t)param->slot;
+    return slot < letters.size &&
+           fit_leaf(fit, fc_signature_node(signature, param->type),
+                    letters.data[slot], &shapes[slot]);
+  }
+  fc_walk_t walk;
+  fc_walk_init(&walk, signature->nodes, param->type);
+  while (fc_walk_next(&walk)) {
+    if (walk.leave || walk.type->raw_index < 0) continue;
+    size_t slot = (size_t)walk.type->raw_index;
+    if (slot >= letters.size ||
+        !fit_leaf(fit, walk.type, letters.data[slot], &shapes[slot])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool fits(fit_t *fit) {
+  const subject_t *s = fit->subject;
+  const fc_signature_t *signature = fit->signature;
+  if (signature->raw_argument_count != s->cconv.argument_count ||
+      signature->raw_result_count != s->cconv.result_count) {
+    return false;
+  }
+  for (uint32_t i = 0; i < signature->argument_count; i++) {
+    if (!fit_param(fit, &signature->arguments[i], s->function->cconv.arguments,
+                   s->recovered.arguments)) {
+      return false;
+    }
+  }
+  for (uint32_t i = 0; i < signature->result_count; i++) {
+    if (!fit_param(fit, &signature->results[i], s->function->cconv.results,
+                   s->recovered.results)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// ---------------------------------------------------------------------------
+
+static void pass_over(subject_t *s, const char *name, const char *why) {
+  if (!s->warning[0]) {
+    snprintf(s->warning, sizeof s->warning, "%s is not used: %.160s", name,
+             why);
+  }
+  fc_builder_reset(s->builder);
+}
+
+static void finish(subject_t *s, fc_str_t name, fc_str_t reason) {
+  fc_builder_name(s->builder, name);
+  fc_builder_cconv(s->builder, s->function->cconv_text);
+  for (uint32_t i = 0; i < s->function->attr_count; i++) {
+    fc_builder_attr(s->builder, s->function->attrs[i].key,
+                    s->function->attrs[i].value);
+  }
+  if (reason.size) fc_builder_refuse(s->builder, reason);
+  if (s->warning[0]) fc_builder_warning(s->builder, fc_str(s->warning));
+}
+
+// One source to its end. FC_NOT_FOUND: there is none, or it was passed over.
+static fc_status_t try_source(subject_t *s, size_t index, fc_str_t name,
+                              fc_str_t reason, fc_signature_t **out,
+                              fc_error_t *err) {
+  fc_error_t why = {0};
+  fc_builder_reset(s->builder);
+  fc_status_t status = sources[index].read(s, &why);
+  if (status == FC_NOT_FOUND) return status;
+  fc_signature_t *signature = NULL;
+  if (status == FC_OK) {
+    status = fc_signature_build(s->builder, &signature, &why);
+  }
+  fit_t fit = {.subject = s, .signature = signature};
+  if (status == FC_OK && !fits(&fit)) {
+    status = fc_fail(&why, FC_CODE_ABI_METADATA,
+                     "it does not fit the calling convention '%.*s'",
+                     FC_STR_ARG(s->function->cconv_text));
+  }
+  fc_signature_destroy(signature);
+  if (status == FC_OK) {
+    finish(s, name, reason);
+    status = fc_signature_build(s->builder, out, &why);
+    if (status == FC_OK) return FC_OK;
+  }
+  bool last = index + 1 == FC_ARRAY_COUNT(sources);
+  if (last || why.code == FC_CODE_OUT_OF_MEMORY) {
+    if (err) *err = why;
+    return status;
+  }
+  pass_over(s, sources[index].name, why.message);
+  return FC_NOT_FOUND;
+}
+
+// Without the two fences at the end.
+static void cut_fences(subject_t *s, fc_str_t name) {
+  s->cconv = s->whole;
+  fc_str_t letters = s->function->cconv.arguments;
+  fc_str_t model = attr(s, "iree.abi.model");
+  s->async = (fc_str_equal(model, FC_STR("coarse-fences")) ||
+              fc_str_ends(name, FC_STR("$async"))) &&
+             fc_str_ends(letters, FC_STR("rr"));
+  if (!s->async) return;
+  s->cconv.arguments = fc_str_make(letters.data, letters.size - 2);
+  s->cconv.argument_count -= 2;
+}
+
+fc_status_t fc_vm_signature_create(const fc_vm_module_t *module,
+                                   const fc_vm_export_t *export,
+                                   fc_str_t reason, fc_builder_t *builder,
+                                   size_t *budget, fc_arena_t *scratch,
+                                   fc_signature_t **out_signature,
+                                   fc_error_t *err) {
+  subject_t s = {.function = &module->functions[export->function],
+                 .builder = builder};
+  FC_TRY(fc_cconv_parse(s.function->cconv_text, &s.whole, err));
+  cut_fences(&s, export->name);
+  FC_TRY(fc_vm_recover(module, export->function, budget, scratch, &s.recovered,
+                       err));
+  for (size_t i = 0; i < FC_ARRAY_COUNT(sources); i++) {
+    fc_status_t status =
+        try_source(&s, i, export->name, reason, out_signature, err);
+    if (status != FC_NOT_FOUND) return status;
+  }
+  return fc_fail(err, FC_CODE_INTERNAL, "no source for a signature");
+}
+
+bool fc_vm_export_is_listed(const fc_vm_module_t *module,
+                            const fc_vm_export_t *export) {
+  const fc_str_t suffix = FC_STR("$async");
+  if (fc_str_starts(export->name, FC_STR("__"))) return false;
+  const fc_vm_function_t *function = &module->functions[export->function];
+  if (fc_vm_function_attr(function, FC_STR("iree.benchmark")).size)
+    return false;
+  if (!fc_str_ends(export->name, suffix)) return true;
+  fc_str_t plain =
+      fc_str_make(export->name.data, export->name.size - suffix.size);
+  return !fc_vm_module_find(module, plain);
+}

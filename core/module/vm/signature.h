@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which of the sources that may describe an exported function is believed.
+#ifndef FARCALL_CORE_MODULE_VM_SIGNATURE_H_
+#define FARCALL_CORE_MODULE_VM_SIGNATURE_H_
+
+#include "farcall/type.h"
+#include "module/vm/module.h"
+
+// The signature of an export of a verified module, from the first that fits its
+// calling convention: iree.abi, sip with f, f, iree.abi.declaration, what the
+// bytecode asserts, the convention alone. Sources passed over are named in the
+// warning. `reason` not empty: listed, not callable. `budget` is what
+// fc_vm_recover may spend; the caller resets `scratch`.
+fc_status_t fc_vm_signature_create(const fc_vm_module_t *module,
+                                   const fc_vm_export_t *export,
+                                   fc_str_t reason, fc_builder_t *builder,
+                                   size_t *budget, fc_arena_t *scratch,
+                                   fc_signature_t **out_signature,
+                                   fc_error_t *err) FC_MUST_CHECK;
+
+// Whether an export is for callers: not "__x", not a benchmark's entry, not
+// "x$async" beside "x".
+bool fc_vm_export_is_listed(const fc_vm_module_t *module,
+                            const fc_vm_export_t *export);
+
+#endif  // FARCALL_CORE_MODULE_VM_SIGNATURE_H_

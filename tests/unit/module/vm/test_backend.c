@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The vm backend from outside: what it lists, and calls that come as JSON and
+// leave as JSON.
+#include "module/vm/backend.h"
+
+#include "farcall/codec.h"
+#include "module/vm/files.h"
+
+typedef struct opened_t {
+  void *module;
+  const fc_module_info_t *info;
+  void *instance;
+  fc_frame_t *frame;
+} opened_t;
+
+static void *open_path(const char *path, fc_error_t *err) {
+  fc_module_source_t source = {.path = fc_str(path), .name = FC_STR("m")};
+  void *module = NULL;
+  if (fc_backend_vm.open(&source, fc_allocator_system(), &module, err)) {
+    return NULL;
+  }
+  return module;
+}
+
+static opened_t open_module(const char *path, bool instance) {
+  fc_error_t err = {0};
+  opened_t opened = {.module = open_path(path, &err)};
+  if (!opened.module) fail_msg("%s: %s", path, err.message);
+  opened.info = fc_backend_vm.describe(opened.module);
+  fc_limits_t limits = fc_limits_default();
+  assert_int_equal(
+      fc_frame_create(fc_allocator_system(), &limits, &opened.frame, &err),
+      FC_OK);
+  if (instance &&
+      fc_backend_vm.instance_create(opened.module, fc_allocator_system(),
+                                    &opened.instance, &err)) {
+    fail_msg("%s: %s", path, err.message);
+  }
+  return opened;
+}
+
+static void close_module(opened_t *opened) {
+  fc_frame_destroy(opened->frame);
+  if (opened->instance) fc_backend_vm.instance_destroy(opened->instance);
+  fc_backend_vm.close(opened->module);
+}
+
+static const fc_signature_t *find(const opened_t *opened, const char *name,
+                                  size_t *out_index) {
+  for (size_t i = 0; i < opened->info->count; i++) {
+    const fc_signature_t *signature = opened->info->signatures[i];
+    if (fc_str_equal(fc_signature_text(signature, signature->name),
+                     fc_str(name))) {
+      *out_index = i;
+      return signature;
+    }
+  }
+  fail_msg("no function %s", name);
+  return NULL;
+}
+
+// ---------------------------------------------------------------------------
+
+typedef struct call_row_t {
+  const char *name;
+  const char *function;
+  const char *body;
+  const char *answer;  // or the start of the error's message
+} call_row_t;
+
+static const call_row_t calls[] = {
+    {"i64", "fact", "[10]", "{\"results\":[3628800]}"},
+    {"wrapped i64", "fact", "[21]", "{\"results\":[-4249290049419214848]}"},
+    {"f32", "hyp", "[3,4]", "{\"results\":[5.0]}"},
+    {"a dict made of a list", "pair", "{\"kwargs\":{\"a\":3,\"b\":2.5}}",
+     "{\"results\":[{\"a\":3,\"b\":2.5}]}"},
+    {"lists both ways", "swap", "{\"kwargs\":{\"x\":{\"p\":1.5,\"q\":3}}}",
+     "{\"results\":[[3,1.5]]}"},
+    {"stateful", "add_total", "[5]", "{\"results\":[5]}"},
+    {"stateful, again", "add_total", "[7]", "{\"results\":[12]}"},
+    {"division", "divide", "[7,-2]", "{\"results\":[-3]}"},
+    {"division by zero", "divide", "[7,0]", "integer division by zero"},
+    {"division after that", "divide", "[9,2]", "{\"results\":[4]}"},
+};
+
+static void expect_call(const char *path, opened_t *opened,
+                        const call_row_t *row) {
+  fc_error_t err = {0};
+  size_t index = 0;
+  const fc_signature_t *signature = find(opened, row->function, &index);
+  fc_plan_t *plan = NULL;
+  fc_status_t status =
+      fc_plan_create(signature, fc_allocator_system(), &plan, &err);
+  if (status) fail_msg("%s %s: %s", path, row->function, err.message);
+  fc_text_t text;
+  fc_text_init(&text, fc_allocator_system(), 1 << 20);
+  fc_frame_begin(opened->frame, plan, NULL);
+  status = fc_frame_decode(opened->frame, fc_str(row->body), &err);
+  if (status == FC_OK) {
+    status = fc_frame_invoke(opened->frame, &fc_backend_vm, opened->instance,
+                             index, NULL, 0, &err);
+  }
+  if (status == FC_OK) {
+    status = fc_frame_encode(opened->frame, &text.sink, &err);
+  }
+  fc_frame_end(opened->frame);
+  fc_str_t got = status ? fc_str(err.message) : fc_text_str(&text);
+  fc_str_t wanted = fc_str(row->answer);
+  if (!fc_str_starts(got, wanted) || (!status && got.size != wanted.size)) {
+    fail_msg("%s: wanted %s, got %.*s", path, row->answer, FC_STR_ARG(got));
+  }
+  fc_text_deinit(&text);
+  fc_plan_destroy(plan);
+}
+
+static void call_scalars(const char *path, const uint8_t *data, size_t size,
+                         void *context) {
+  (void)data;
+  (void)size;
+  size_t *count = context;
+  if (!strstr(path, "/scalars-")) return;
+  opened_t opened = open_module(path, true);
+  assert_true(opened.info->serial);
+  FC_TEST_EACH_ROW(const call_row_t, row, calls) {
+    expect_call(path, &opened, row);
+  }
+  close_module(&opened);
+  ++*count;
+}
+
+static void calls_answer_in_every_release(void **state) {
+  (void)state;
+  size_t count = 0;
+  each_module(CORPUS "/releases", call_scalars, &count);
+  assert_int_equal(count, 15);
+}
+
+// ---------------------------------------------------------------------------
+
+typedef struct text_row_t {
+  const char *name;  // of the function
+  const char *file;
+  const char *text;
+} text_row_t;
+
+static const text_row_t texts[] = {
+    {"fact", "scalars-2.9.0.vmfb", "fact(input0: i64) -> i64"},
+    {"pair", "scalars-3.13.0.vmfb", "pair(a: i32, b: f32) -> {a: i32, b: f32}"},
+    {"mul4", "versions-2.9.0-llvm-cpu.vmfb",
+     "mul4(input0: tensor<4xf32>, input1: tensor<4xf32>) -> tensor<4xf32>"},
+    {"matmul", "versions-3.13.0-vmvx.vmfb",
+     "matmul(input0: tensor<?x?xf32>, input1: tensor<?x?xf32>) -> "
+     "tensor<?x?xf32>"},
+    {"twice", "half-3.4.0-llvm-cpu.vmfb",
+     "twice(input0: tensor<2xf16>, input1: tensor<2xbf16>) -> (output0: "
+     "tensor<2xf16>, output1: tensor<2xbf16>)"},
+};
+
+static void functions_are_listed(void **state) {
+  (void)state;
+  FC_TEST_EACH_ROW(const text_row_t, row, texts) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/releases/%s", CORPUS, row->file);
+    opened_t opened = open_module(path, false);
+    size_t index = 0;
+    const fc_signature_t *signature = find(&opened, row->name, &index);
+    fc_text_t text;
+    fc_error_t err = {0};
+    fc_text_init(&text, fc_allocator_system(), 1 << 16);
+    assert_int_equal(fc_signature_print_text(signature, &text.sink, &err), 0);
+    fc_str_t got = fc_text_str(&text);
+    if (!fc_str_equal(got, fc_str(row->text))) {
+      fail_msg("%.*s", FC_STR_ARG(got));
+    }
+    fc_text_deinit(&text);
+    close_module(&opened);
+  }
+}
+
+static void a_missing_import_is_the_reason(void **state) {
+  (void)state;
+  opened_t opened =
+      open_module(CORPUS "/releases/versions-3.13.0-vmvx.vmfb", false);
+  size_t index = 0;
+  const fc_signature_t *signature = find(&opened, "mul4", &index);
+  assert_false(signature->callable);
+  fc_str_t reason = fc_signature_text(signature, signature->reason);
+  assert_true(fc_str_starts(reason, FC_STR("import 'hal.")));
+  assert_true(fc_str_ends(reason, FC_STR("is not provided")));
+  close_module(&opened);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(calls_answer_in_every_release),
+      FC_TEST(functions_are_listed),
+      FC_TEST(a_missing_import_is_the_reason),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

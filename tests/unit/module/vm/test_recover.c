@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What bytecode gives away must be what the compiler wrote down beside it:
+// recovered shapes against declarations, in modules of every release.
+#include "module/vm/recover.h"
+
+#include "module/vm/files.h"
+#include "module/vm/signature.h"
+#include "module/vm/verify.h"
+
+typedef struct tally_t {
+  size_t tensors;  // declared
+  size_t known;    // recovered
+} tally_t;
+
+static void compare(const char *path, const fc_signature_t *signature,
+                    const fc_param_t *params, uint32_t count,
+                    const fc_vm_shape_t *shapes, tally_t *tally) {
+  for (uint32_t i = 0; i < count; i++) {
+    const fc_type_t *type = fc_signature_node(signature, params[i].type);
+    if (type->kind != FC_TYPE_TENSOR || params[i].slot < 0) continue;
+    const fc_vm_shape_t *shape = &shapes[params[i].slot];
+    tally->tensors++;
+    if (!shape->known) continue;
+    tally->known++;
+    const int64_t *dims = fc_signature_dims(signature, type);
+    bool same = shape->dtype == type->dtype && shape->rank == type->rank;
+    for (int32_t k = 0; same && k < type->rank; k++) {
+      same = shape->dims[k] == dims[k];
+    }
+    if (!same) {
+      fc_str_t name = fc_signature_text(signature, signature->name);
+      fail_msg("%s: %.*s, value %u", path, FC_STR_ARG(name), i);
+    }
+  }
+}
+
+static void compare_module(const char *path, const uint8_t *data, size_t size,
+                           void *context) {
+  tally_t *tally = context;
+  fc_error_t err = {0};
+  fc_vm_module_t *module = NULL;
+  assert_int_equal(
+      fc_vm_module_create(data, size, fc_allocator_system(), &module, &err), 0);
+  assert_int_equal(fc_vm_verify(module, &err), 0);
+  fc_builder_t *builder = fc_builder_create(fc_allocator_system());
+  for (uint32_t i = 0; i < module->export_count; i++) {
+    const fc_vm_export_t *export = &module->exports[i];
+    if (!fc_vm_export_is_listed(module, export)) continue;
+    fc_arena_t arena;
+    fc_arena_init(&arena, fc_allocator_system(), 4096, SIZE_MAX);
+    size_t budget = FC_VM_RECOVER_BUDGET;
+    fc_signature_t *signature = NULL;
+    fc_vm_recovered_t recovered;
+    if (fc_vm_signature_create(module, export, (fc_str_t){0}, builder, &budget,
+                               &arena, &signature, &err) ||
+        fc_vm_recover(module, export->function, &budget, &arena, &recovered,
+                      &err)) {
+      fail_msg("%s: %s", path, err.message);
+    }
+    if (signature->source == FC_SOURCE_DECLARATION) {
+      compare(path, signature, signature->arguments, signature->argument_count,
+              recovered.arguments, tally);
+      compare(path, signature, signature->results, signature->result_count,
+              recovered.results, tally);
+    }
+    fc_signature_destroy(signature);
+    fc_arena_deinit(&arena);
+  }
+  fc_builder_destroy(builder);
+  fc_vm_module_destroy(module);
+}
+
+static void recovered_shapes_are_the_declared_ones(void **state) {
+  (void)state;
+  tally_t tally = {0};
+  assert_int_equal(each_module(CORPUS "/releases", compare_module, &tally), 60);
+  print_message("%zu of %zu tensors\n", tally.known, tally.tensors);
+  assert_true(tally.known > 0);
+  assert_int_equal(tally.known, tally.tensors);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(recovered_shapes_are_the_declared_ones),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
