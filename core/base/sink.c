@@ -25,6 +25,7 @@ static fc_status_t text_grow(fc_sink_t *sink, size_t need, fc_error_t *err) {
   size_t doubled = capacity > text->limit / 2 ? text->limit : capacity * 2;
   size_t next = doubled > wanted ? doubled : wanted;
   if (next < FIRST_CAPACITY) next = FIRST_CAPACITY;
+  if (next > text->limit) next = text->limit;
   char *data = fc_realloc(text->allocator, text->data, used, next);
   if (!data) return fc_fail_memory(err);
   text->data = data;
