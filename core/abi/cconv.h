@@ -29,7 +29,8 @@ typedef struct fc_cconv_item_t {
   fc_str_t span;  // elements of a span, to be read with fc_cconv_next
 } fc_cconv_item_t;
 
-// Takes the next item off `rest`; false at the end.
+// Takes the next item off `rest`; false at the end. To read a span, pass another
+// item than the one that holds it.
 static inline bool fc_cconv_next(fc_str_t *rest, fc_cconv_item_t *item) {
   while (rest->size && rest->data[0] == 'v') {  // void: nothing is passed
     *rest = fc_str_make(rest->data + 1, rest->size - 1);

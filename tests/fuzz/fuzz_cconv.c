@@ -13,11 +13,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static uint32_t count_items(fc_str_t side) {
   uint32_t count = 0;
-  fc_cconv_item_t item;
+  fc_cconv_item_t item, element;
   for (; fc_cconv_next(&side, &item); count++) {
     bool span = item.kind == FC_CCONV_SPAN;
     CHECK(span || memchr("iIfFr", item.kind, 5));
-    while (fc_cconv_next(&item.span, &item)) CHECK(span);
+    while (fc_cconv_next(&item.span, &element)) CHECK(span);
   }
   return count;
 }
