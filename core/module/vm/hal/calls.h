@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The functions behind hal.def, all of one type. Not for anybody else.
+#ifndef FARCALL_CORE_MODULE_VM_HAL_CALLS_H_
+#define FARCALL_CORE_MODULE_VM_HAL_CALLS_H_
+
+#include "module/vm/hal/objects.h"
+
+// Several rows of the table share a function.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wredundant-decls"
+#define FC_HAL(name, cconv, function)                           \
+  fc_status_t fc_hal_call_##function(fc_vm_native_call_t *call, \
+                                     fc_error_t *err);
+#include "module/vm/hal/hal.def"
+#undef FC_HAL
+#pragma GCC diagnostic pop
+
+// Defines one of them.
+#define FC_HAL_CALL(function) \
+  fc_status_t fc_hal_call_##function(fc_vm_native_call_t *call, fc_error_t *err)
+
+#endif  // FARCALL_CORE_MODULE_VM_HAL_CALLS_H_

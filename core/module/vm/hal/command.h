@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// !hal.command_buffer: commands recorded once and run any number of times, also
+// by several calls at once, so a run keeps nothing in it. Bindings name a buffer
+// or a slot of the table a run brings.
+#ifndef FARCALL_CORE_MODULE_VM_HAL_COMMAND_H_
+#define FARCALL_CORE_MODULE_VM_HAL_COMMAND_H_
+
+#include "module/vm/hal/executable.h"
+
+// A range of a buffer. `buffer` NULL: of entry `slot` of the run's table.
+typedef struct fc_hal_binding_t {
+  fc_hal_buffer_t *buffer;
+  int32_t slot;
+  int64_t offset;
+  int64_t size;  // -1: to the end
+} fc_hal_binding_t;
+
+typedef struct fc_hal_table_t {
+  const fc_hal_binding_t *entries;  // with buffers, slots unused
+  uint32_t count;
+} fc_hal_table_t;
+
+typedef struct fc_hal_command_buffer_t fc_hal_command_buffer_t;
+
+fc_status_t fc_hal_command_buffer_create(fc_vm_heap_t *heap,
+                                         fc_hal_command_buffer_t **out,
+                                         fc_error_t *err) FC_MUST_CHECK;
+
+// Recording: everything given is retained or copied. After finalize recording
+// fails.
+fc_status_t fc_hal_record_fill(fc_hal_command_buffer_t *commands,
+                               const fc_hal_binding_t *target, uint32_t pattern,
+                               int32_t pattern_size,
+                               fc_error_t *err) FC_MUST_CHECK;
+fc_status_t fc_hal_record_update(fc_hal_command_buffer_t *commands,
+                                 const void *data,
+                                 const fc_hal_binding_t *target,
+                                 fc_error_t *err) FC_MUST_CHECK;
+// Both ranges have the size of `target`.
+fc_status_t fc_hal_record_copy(fc_hal_command_buffer_t *commands,
+                               const fc_hal_binding_t *source,
+                               const fc_hal_binding_t *target,
+                               fc_error_t *err) FC_MUST_CHECK;
+
+typedef struct fc_hal_recorded_dispatch_t {
+  fc_hal_executable_t *executable;
+  int64_t function;
+  uint32_t count[3];
+  const fc_hal_binding_t *count_source;  // 3 words read when it runs; NULL:
+                                         // `count`
+  const uint32_t *constants;
+  uint32_t constant_count;
+  const fc_hal_binding_t *bindings;
+  uint32_t binding_count;
+} fc_hal_recorded_dispatch_t;
+fc_status_t fc_hal_record_dispatch(fc_hal_command_buffer_t *commands,
+                                   const fc_hal_recorded_dispatch_t *dispatch,
+                                   fc_error_t *err) FC_MUST_CHECK;
+fc_status_t fc_hal_command_buffer_finalize(fc_hal_command_buffer_t *commands,
+                                           fc_error_t *err) FC_MUST_CHECK;
+
+// Runs all commands in order. Every range is checked right before it is used.
+fc_status_t fc_hal_command_buffer_run(const fc_hal_command_buffer_t *commands,
+                                      fc_vm_invocation_t *invocation,
+                                      const fc_hal_table_t *table,
+                                      fc_error_t *err) FC_MUST_CHECK;
+
+// The same three on buffers at once, for the queue operations.
+fc_status_t fc_hal_fill(const fc_hal_buffer_t *target, int64_t offset,
+                        int64_t size, uint32_t pattern, int32_t pattern_size,
+                        fc_error_t *err) FC_MUST_CHECK;
+fc_status_t fc_hal_update(const void *data, const fc_hal_buffer_t *target,
+                          int64_t offset, int64_t size,
+                          fc_error_t *err) FC_MUST_CHECK;
+fc_status_t fc_hal_copy(const fc_hal_buffer_t *source, int64_t source_offset,
+                        const fc_hal_buffer_t *target, int64_t target_offset,
+                        int64_t size, fc_error_t *err) FC_MUST_CHECK;
+
+#endif  // FARCALL_CORE_MODULE_VM_HAL_COMMAND_H_

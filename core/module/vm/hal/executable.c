@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Makes executables and runs dispatches, one workgroup after the other. What a
+// kernel is given was checked here or by the command that carries it; a machine
+// code kernel is trusted from then on, a VMVX kernel is not.
+#include "module/vm/hal/executable.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+
+#include "module/vm/context.h"
+#include "module/vm/list.h"
+#include "module/vm/verify.h"
+
+#define VMVX_FORMAT "vmvx-bytecode-fb"
+#if defined(__x86_64__)
+#define ELF_FORMAT "embedded-elf-x86_64"
+#elif defined(__aarch64__)
+#define ELF_FORMAT "embedded-elf-arm_64"
+#else
+#define ELF_FORMAT ""
+#endif
+#define VMVX_CCONV "0rrriiiiiiiii_v"
+#define VMVX_SET_CONSTANTS "__set_constants"
+#define LOCAL_MEMORY_MAX (16u << 20)
+#define DEINIT_FUEL 1000000
+
+// A VMVX kernel: an exported function and what its attributes say.
+typedef struct kernel_t {
+  fc_str_t name;
+  uint32_t function;
+  uint32_t constant_count;
+  uint32_t binding_count;
+  uint32_t local_memory_size;
+} kernel_t;
+
+struct fc_hal_executable_t {
+  fc_vm_object_t object;
+  fc_library_t *library;   // machine code, or
+  fc_vm_module_t *module;  // bytecode
+  fc_vm_context_t *context;
+  kernel_t *kernels;
+  uint32_t kernel_count;
+  bool serial;  // the module has globals
+  pthread_mutex_t lock;
+};
+
+static bool is_vmvx(fc_str_t format) {
+  return fc_str_equal(format, FC_STR(VMVX_FORMAT));
+}
+
+bool fc_hal_format_is_supported(const fc_hal_state_t *state, fc_str_t format) {
+  const bool elf = format.size && fc_str_equal(format, FC_STR(ELF_FORMAT));
+  return is_vmvx(format) || (elf && state->allow_native);
+}
+
+// The last reference may go where no call is running, so __deinit gets a stack
+// of its own.
+static void close_context(fc_vm_context_t *context, fc_allocator_t allocator) {
+  fc_vm_stack_t stack;
+  fc_vm_stack_init(&stack, allocator, FC_VM_STACK_SIZE, FC_VM_STACK_DEPTH);
+  fc_vm_invocation_t invocation = {.stack = &stack, .fuel = DEINIT_FUEL};
+  fc_vm_context_destroy(context, &invocation);
+  fc_vm_stack_deinit(&stack);
+}
+
+static void destroy_executable(fc_vm_object_t *object) {
+  fc_hal_executable_t *executable = (fc_hal_executable_t *)object;
+  const fc_allocator_t allocator = object->heap->allocator;
+  fc_library_close(executable->library);
+  if (executable->context) close_context(executable->context, allocator);
+  fc_vm_module_destroy(executable->module);
+  fc_free(allocator, executable->kernels);
+  pthread_mutex_destroy(&executable->lock);
+  fc_vm_heap_free(object->heap, executable, sizeof *executable);
+}
+
+// ---------------------------------------------------------------------------
+// Machine code
+
+static fc_status_t open_library(const fc_hal_state_t *state,
+                                fc_hal_executable_t *executable, fc_str_t data,
+                                fc_str_t constants, fc_error_t *err) {
+  const fc_allocator_t allocator = executable->object.heap->allocator;
+  fc_elf_t *elf;
+  FC_TRY(fc_elf_load(data, allocator, &elf, err));
+  uint32_t words[256];
+  const size_t count = constants.size / sizeof words[0];
+  if (count > FC_ARRAY_COUNT(words)) {
+    fc_elf_unload(elf);
+    return fc_hal_fail(err, FC_INVALID_ARGUMENT,
+                       "%zu executable constants, at most %zu", count,
+                       FC_ARRAY_COUNT(words));
+  }
+  if (count) memcpy(words, constants.data, count * sizeof words[0]);
+  return fc_library_open(elf, &state->cpu, words, count, allocator,
+                         &executable->library, err);
+}
+
+static fc_status_t run_library(const fc_hal_executable_t *executable,
+                               fc_vm_invocation_t *invocation,
+                               const fc_hal_dispatch_t *dispatch,
+                               fc_error_t *err) {
+  const fc_entry_point_t *entry =
+      fc_library_at(executable->library, (size_t)dispatch->function);
+  fc_vm_heap_t *heap = executable->object.heap;
+  void *local_memory = NULL;
+  if (entry->local_memory_size) {
+    local_memory =
+        fc_vm_heap_alloc(heap, entry->local_memory_size, FC_HAL_ALIGNMENT, err);
+    if (!local_memory) return FC_RESOURCE_EXHAUSTED;
+  }
+  const fc_grid_t grid = {
+      .count = {dispatch->count[0], dispatch->count[1], dispatch->count[2]},
+      .constants = dispatch->constants,
+      .bindings = dispatch->bindings,
+      .binding_sizes = dispatch->binding_sizes,
+      .local_memory = local_memory,
+      .cancel = invocation->cancel};
+  fc_status_t status = fc_library_run(executable->library,
+                                      (size_t)dispatch->function, &grid, err);
+  if (local_memory) {
+    fc_vm_heap_free(heap, local_memory, entry->local_memory_size);
+  }
+  return status;
+}
+
+// ---------------------------------------------------------------------------
+// VMVX
+
+// A decimal attribute; 0 when absent.
+static fc_status_t read_attr(const fc_vm_function_t *function, fc_str_t key,
+                             uint32_t limit, uint32_t *out, fc_error_t *err) {
+  const fc_str_t text = fc_vm_function_attr(function, key);
+  uint32_t value = 0;
+  for (size_t i = 0; i < text.size; i++) {
+    const char c = text.data[i];
+    const uint32_t digit = (uint32_t)(c - '0');
+    if (c < '0' || c > '9' || value > limit || value * 10 + digit > limit) {
+      return fc_fail(err, FC_CODE_VMFB_INVALID,
+                     "kernel attribute '%.*s' is no number up to %" PRIu32,
+                     FC_STR_ARG(key), limit);
+    }
+    value = value * 10 + digit;
+  }
+  *out = value;
+  return FC_OK;
+}
+
+static fc_status_t read_kernel(const fc_vm_module_t *module,
+                               const fc_vm_export_t *row, kernel_t *out,
+                               fc_error_t *err) {
+  const fc_vm_function_t *function = &module->functions[row->function];
+  if (!fc_str_equal(function->cconv_text, FC_STR(VMVX_CCONV))) {
+    return fc_fail(err, FC_CODE_VMFB_INVALID,
+                   "kernel '%.*s' is called as %.*s, expected " VMVX_CCONV,
+                   FC_STR_ARG(row->name), FC_STR_ARG(function->cconv_text));
+  }
+  *out = (kernel_t){.name = row->name, .function = row->function};
+  FC_TRY(read_attr(function, FC_STR("constant_count"),
+                   FC_DISPATCH_CONSTANTS_MAX, &out->constant_count, err));
+  FC_TRY(read_attr(function, FC_STR("binding_count"), FC_DISPATCH_BINDINGS_MAX,
+                   &out->binding_count, err));
+  return read_attr(function, FC_STR("local_memory"), LOCAL_MEMORY_MAX,
+                   &out->local_memory_size, err);
+}
+
+// Hooks of the module itself are no kernels. Kernel names may begin with "_".
+static bool is_hook(fc_str_t name) {
+  return fc_str_equal(name, FC_STR("__init")) ||
+         fc_str_equal(name, FC_STR("__deinit")) ||
+         fc_str_equal(name, FC_STR("__notify")) ||
+         fc_str_equal(name, FC_STR(VMVX_SET_CONSTANTS));
+}
+
+static fc_status_t read_kernels(fc_hal_executable_t *executable,
+                                fc_error_t *err) {
+  const fc_vm_module_t *module = executable->module;
+  executable->kernels =
+      fc_alloc_array(executable->object.heap->allocator, module->export_count,
+                     sizeof *executable->kernels);
+  if (!executable->kernels) return fc_fail_memory(err);
+  for (uint32_t i = 0; i < module->export_count; i++) {
+    if (is_hook(module->exports[i].name)) continue;
+    FC_TRY(read_kernel(module, &module->exports[i],
+                       &executable->kernels[executable->kernel_count], err));
+    executable->kernel_count++;
+  }
+  return FC_OK;
+}
+
+static fc_status_t set_constants(fc_hal_executable_t *executable,
+                                 fc_vm_invocation_t *invocation,
+                                 fc_str_t constants, fc_error_t *err) {
+  const fc_vm_export_t *setter =
+      fc_vm_module_find(executable->module, FC_STR(VMVX_SET_CONSTANTS));
+  if (!setter || !constants.size) return FC_OK;
+  const fc_vm_function_t *function =
+      &executable->module->functions[setter->function];
+  if (!fc_str_equal(function->cconv.arguments, FC_STR("r")) ||
+      function->cconv.results.size) {
+    return fc_fail(err, FC_CODE_VMFB_INVALID,
+                   VMVX_SET_CONSTANTS " is not called as 0r_v");
+  }
+  fc_vm_buffer_t *buffer;
+  FC_TRY(fc_vm_buffer_create(&executable->context->heap, constants.size, 16,
+                             &buffer, err));
+  memcpy(buffer->data, constants.data, constants.size);
+  const fc_vm_slot_t arguments[] = {{.ref = &buffer->object}};
+  fc_vm_slot_t none[1];
+  fc_status_t status = fc_vm_call(executable->context, invocation,
+                                  setter->function, arguments, none, err);
+  fc_vm_release(&buffer->object);
+  return status;
+}
+
+static fc_status_t open_vmvx(fc_hal_executable_t *executable,
+                             fc_vm_invocation_t *invocation, fc_str_t data,
+                             fc_str_t constants, fc_error_t *err) {
+  static const fc_vm_native_module_t *const no_natives[] = {NULL};
+  const fc_allocator_t allocator = executable->object.heap->allocator;
+  FC_TRY(fc_vm_module_create((const uint8_t *)data.data, data.size, allocator,
+                             &executable->module, err));
+  FC_TRY(fc_vm_verify(executable->module, err));
+  FC_TRY(fc_vm_context_create(executable->module, no_natives, allocator,
+                              FC_VM_HEAP_SIZE, invocation, &executable->context,
+                              err));
+  executable->serial = executable->module->global_bytes > 0 ||
+                       executable->module->global_refs > 0;
+  FC_TRY(read_kernels(executable, err));
+  return set_constants(executable, invocation, constants, err);
+}
+
+static void destroy_window(fc_vm_object_t *object) {
+  fc_vm_heap_free(object->heap, object, sizeof(fc_vm_buffer_t));
+}
+
+// A !vm.buffer over memory of the dispatch. A kernel that keeps a reference is
+// left with an empty buffer when the dispatch is over.
+static fc_status_t open_window(fc_vm_heap_t *heap, void *data, size_t size,
+                               fc_vm_buffer_t **out, fc_error_t *err) {
+  fc_vm_buffer_t *window = fc_vm_heap_alloc(heap, sizeof *window, 16, err);
+  if (!window) return FC_RESOURCE_EXHAUSTED;
+  fc_vm_object_init(&window->object, FC_VM_TYPE_BUFFER, destroy_window, heap);
+  window->data = data;
+  window->size = size;
+  *out = window;
+  return FC_OK;
+}
+
+static void close_window(fc_vm_buffer_t *window) {
+  if (!window) return;
+  window->data = NULL;
+  window->size = 0;
+  fc_vm_release(&window->object);
+}
+
+// What every workgroup of one dispatch is given.
+typedef struct vmvx_run_t {
+  fc_vm_buffer_t *local_memory;
+  fc_vm_buffer_t *constants;
+  fc_vm_list_t *bindings;
+  fc_vm_buffer_t *windows[FC_DISPATCH_BINDINGS_MAX];
+} vmvx_run_t;
+
+static fc_status_t begin_run(const fc_hal_executable_t *executable,
+                             const kernel_t *kernel,
+                             const fc_hal_dispatch_t *dispatch, vmvx_run_t *run,
+                             fc_error_t *err) {
+  fc_vm_heap_t *heap = &executable->context->heap;
+  FC_TRY(fc_vm_buffer_create(heap, kernel->local_memory_size, FC_HAL_ALIGNMENT,
+                             &run->local_memory, err));
+  FC_TRY(open_window(heap, (void *)(uintptr_t)dispatch->constants,
+                     dispatch->constant_count * sizeof(uint32_t),
+                     &run->constants, err));
+  run->constants->read_only = true;
+  FC_TRY(fc_vm_list_create(heap, FC_VM_TYPE_BUFFER, dispatch->binding_count,
+                           &run->bindings, err));
+  FC_TRY(fc_vm_list_resize(run->bindings, dispatch->binding_count, err));
+  for (uint32_t i = 0; i < dispatch->binding_count; i++) {
+    FC_TRY(open_window(heap, dispatch->bindings[i], dispatch->binding_sizes[i],
+                       &run->windows[i], err));
+    fc_vm_object_t *object = fc_vm_retain(&run->windows[i]->object);
+    fc_status_t status = fc_vm_list_set_ref(run->bindings, i, object, err);
+    if (status != FC_OK) {
+      fc_vm_release(object);
+      return status;
+    }
+  }
+  return FC_OK;
+}
+
+static void end_run(vmvx_run_t *run) {
+  if (run->bindings) fc_vm_release(&run->bindings->object);
+  for (size_t i = 0; i < FC_ARRAY_COUNT(run->windows); i++) {
+    close_window(run->windows[i]);
+  }
+  close_window(run->constants);
+  if (run->local_memory) fc_vm_release(&run->local_memory->object);
+}
+
+static fc_status_t run_workgroups(const fc_hal_executable_t *executable,
+                                  fc_vm_invocation_t *invocation,
+                                  const kernel_t *kernel,
+                                  const fc_hal_dispatch_t *dispatch,
+                                  const vmvx_run_t *run, fc_error_t *err) {
+  fc_vm_slot_t arguments[12] = {{.ref = &run->local_memory->object},
+                                {.ref = &run->constants->object},
+                                {.ref = &run->bindings->object}};
+  fc_vm_slot_t none[1];
+  for (size_t i = 0; i < 3; i++) {
+    arguments[6 + i].i32 = 1;  // workgroup size
+    arguments[9 + i].i32 = (int32_t)dispatch->count[i];
+  }
+  for (uint32_t z = 0; z < dispatch->count[2]; z++) {
+    arguments[5].i32 = (int32_t)z;
+    for (uint32_t y = 0; y < dispatch->count[1]; y++) {
+      arguments[4].i32 = (int32_t)y;
+      for (uint32_t x = 0; x < dispatch->count[0]; x++) {
+        arguments[3].i32 = (int32_t)x;
+        FC_TRY(fc_vm_call(executable->context, invocation, kernel->function,
+                          arguments, none, err));
+      }
+    }
+  }
+  return FC_OK;
+}
+
+static fc_status_t run_vmvx(fc_hal_executable_t *executable,
+                            fc_vm_invocation_t *invocation,
+                            const fc_hal_dispatch_t *dispatch,
+                            fc_error_t *err) {
+  const kernel_t *kernel = &executable->kernels[dispatch->function];
+  vmvx_run_t run = {0};
+  if (executable->serial) pthread_mutex_lock(&executable->lock);
+  fc_status_t status = begin_run(executable, kernel, dispatch, &run, err);
+  if (status == FC_OK) {
+    status =
+        run_workgroups(executable, invocation, kernel, dispatch, &run, err);
+  }
+  end_run(&run);
+  if (executable->serial) pthread_mutex_unlock(&executable->lock);
+  return status;
+}
+
+// ---------------------------------------------------------------------------
+// Both
+
+static fc_status_t open_executable(const fc_hal_state_t *state,
+                                   fc_hal_executable_t *executable,
+                                   fc_vm_invocation_t *invocation,
+                                   fc_str_t format, fc_str_t data,
+                                   fc_str_t constants, fc_error_t *err) {
+  if (is_vmvx(format)) {
+    return open_vmvx(executable, invocation, data, constants, err);
+  }
+  return open_library(state, executable, data, constants, err);
+}
+
+fc_status_t fc_hal_executable_create(
+    const fc_hal_state_t *state, fc_vm_heap_t *heap,
+    fc_vm_invocation_t *invocation, fc_str_t format, fc_str_t data,
+    fc_str_t constants, fc_hal_executable_t **out, fc_error_t *err) {
+  if (!fc_hal_format_is_supported(state, format)) {
+    char shown[80];
+    fc_escape(shown, sizeof shown, 64, format);
+    return fc_hal_fail(err, FC_UNIMPLEMENTED,
+                       "executables of format '%s' do not run here%s", shown,
+                       state->allow_native ? "" : " (native code is off)");
+  }
+  if (constants.size % sizeof(uint32_t)) {
+    return fc_hal_fail(err, FC_INVALID_ARGUMENT,
+                       "executable constants of %zu bytes are no 32-bit words",
+                       constants.size);
+  }
+  fc_hal_executable_t *executable =
+      fc_vm_heap_alloc(heap, sizeof *executable, 16, err);
+  if (!executable) return FC_RESOURCE_EXHAUSTED;
+  fc_vm_object_init(&executable->object, FC_VM_TYPE_HAL_EXECUTABLE,
+                    destroy_executable, heap);
+  pthread_mutex_init(&executable->lock, NULL);
+  fc_status_t status = open_executable(state, executable, invocation, format,
+                                       data, constants, err);
+  if (status != FC_OK) {
+    fc_vm_release(&executable->object);
+    return status;
+  }
+  *out = executable;
+  return FC_OK;
+}
+
+static uint32_t function_count(const fc_hal_executable_t *executable) {
+  return executable->library ? (uint32_t)fc_library_count(executable->library)
+                             : executable->kernel_count;
+}
+
+static fc_str_t function_name(const fc_hal_executable_t *executable,
+                              uint32_t index) {
+  return executable->library ? fc_library_at(executable->library, index)->name
+                             : executable->kernels[index].name;
+}
+
+fc_status_t fc_hal_executable_lookup(const fc_hal_executable_t *executable,
+                                     fc_str_t name, int64_t *out_id,
+                                     fc_error_t *err) {
+  for (uint32_t i = 0; i < function_count(executable); i++) {
+    if (!fc_str_equal(function_name(executable, i), name)) continue;
+    *out_id = i;
+    return FC_OK;
+  }
+  char shown[80];
+  fc_escape(shown, sizeof shown, 64, name);
+  return fc_hal_fail(err, FC_NOT_FOUND, "the executable has no function '%s'",
+                     shown);
+}
+
+static fc_status_t check_dispatch(const fc_hal_executable_t *executable,
+                                  const fc_hal_dispatch_t *dispatch,
+                                  fc_error_t *err) {
+  const uint32_t count = function_count(executable);
+  if (dispatch->function < 0 || dispatch->function >= (int64_t)count) {
+    return fc_hal_fail(err, FC_OUT_OF_RANGE,
+                       "dispatch of function %" PRId64 " of %" PRIu32,
+                       dispatch->function, count);
+  }
+  const size_t index = (size_t)dispatch->function;
+  const kernel_t *kernel =
+      executable->library ? NULL : &executable->kernels[index];
+  const fc_entry_point_t *entry =
+      kernel ? NULL : fc_library_at(executable->library, index);
+  const uint32_t constants =
+      kernel ? kernel->constant_count : entry->constant_count;
+  const uint32_t bindings =
+      kernel ? kernel->binding_count : entry->binding_count;
+  if (dispatch->constant_count != constants ||
+      dispatch->binding_count != bindings) {
+    return fc_hal_fail(err, FC_INVALID_ARGUMENT,
+                       "dispatch of function %zu with %" PRIu32
+                       " constants and %" PRIu32 " bindings, it takes %" PRIu32
+                       " and %" PRIu32,
+                       index, dispatch->constant_count, dispatch->binding_count,
+                       constants, bindings);
+  }
+  if (dispatch->count[2] > UINT16_MAX) {
+    return fc_hal_fail(err, FC_OUT_OF_RANGE,
+                       "dispatch of %" PRIu32 " workgroups in z, at most %d",
+                       dispatch->count[2], UINT16_MAX);
+  }
+  return FC_OK;
+}
+
+fc_status_t fc_hal_executable_run(fc_hal_executable_t *executable,
+                                  fc_vm_invocation_t *invocation,
+                                  const fc_hal_dispatch_t *dispatch,
+                                  fc_error_t *err) {
+  FC_TRY(check_dispatch(executable, dispatch, err));
+  return executable->library
+             ? run_library(executable, invocation, dispatch, err)
+             : run_vmvx(executable, invocation, dispatch, err);
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// !hal.executable: kernels, either machine code (an embedded ELF) or VMVX, a
+// bytecode module that runs in the interpreter. Immutable once made; a VMVX
+// executable with globals takes a lock for each dispatch.
+#ifndef FARCALL_CORE_MODULE_VM_HAL_EXECUTABLE_H_
+#define FARCALL_CORE_MODULE_VM_HAL_EXECUTABLE_H_
+
+#include "module/vm/hal/objects.h"
+
+typedef struct fc_hal_executable_t fc_hal_executable_t;
+
+// 1 when executables of that format can be made here.
+bool fc_hal_format_is_supported(const fc_hal_state_t *state, fc_str_t format);
+
+// `data` (the file) is borrowed from a constant of the module, which outlives
+// the executable; `constants` are 32-bit words and copied.
+fc_status_t fc_hal_executable_create(const fc_hal_state_t *state,
+                                     fc_vm_heap_t *heap,
+                                     fc_vm_invocation_t *invocation,
+                                     fc_str_t format, fc_str_t data,
+                                     fc_str_t constants,
+                                     fc_hal_executable_t **out,
+                                     fc_error_t *err) FC_MUST_CHECK;
+
+// The id dispatches use: the place in the export table. NOT_FOUND.
+fc_status_t fc_hal_executable_lookup(const fc_hal_executable_t *executable,
+                                     fc_str_t name, int64_t *out_id,
+                                     fc_error_t *err) FC_MUST_CHECK;
+
+typedef struct fc_hal_dispatch_t {
+  int64_t function;
+  uint32_t count[3];
+  const uint32_t *constants;
+  uint32_t constant_count;
+  void *const *bindings;
+  const size_t *binding_sizes;
+  uint32_t binding_count;
+} fc_hal_dispatch_t;
+
+// Checks id, counts and grid against the export, then runs every workgroup.
+fc_status_t fc_hal_executable_run(fc_hal_executable_t *executable,
+                                  fc_vm_invocation_t *invocation,
+                                  const fc_hal_dispatch_t *dispatch,
+                                  fc_error_t *err) FC_MUST_CHECK;
+
+#endif  // FARCALL_CORE_MODULE_VM_HAL_EXECUTABLE_H_

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Construction and release of the HAL's objects. On workers.
+#include "module/vm/hal/objects.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "module/vm/buffer.h"
+
+fc_status_t fc_hal_fail(fc_error_t *err, fc_status_t status, const char *format,
+                        ...) {
+  char text[240];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  return fc_fail_as(err, FC_CODE_CALL_FAILED, status, "%s: %s",
+                    fc_status_name(status), text);
+}
+
+// ---------------------------------------------------------------------------
+// Arguments
+
+fc_status_t fc_hal_expect(fc_vm_object_t *object, fc_vm_type_t type,
+                          bool nullable, void *out, fc_error_t *err) {
+  const bool fits = object ? object->type == type : nullable;
+  if (!fits) {
+    return fc_hal_fail(err, FC_INVALID_ARGUMENT, "%s expected, have %s",
+                       fc_vm_type_info(type)->text,
+                       fc_vm_object_type_name(object));
+  }
+  memcpy(out, &object, sizeof object);
+  return FC_OK;
+}
+
+fc_status_t fc_hal_argument(const fc_vm_native_call_t *call, uint32_t index,
+                            fc_vm_type_t type, bool nullable, void *out,
+                            fc_error_t *err) {
+  fc_vm_object_t *object = call->arguments[index].ref;
+  const bool fits = object ? object->type == type : nullable;
+  if (!fits) {
+    return fc_hal_fail(
+        err, FC_INVALID_ARGUMENT, "%s expected as operand %" PRIu32 ", have %s",
+        fc_vm_type_info(type)->text, index, fc_vm_object_type_name(object));
+  }
+  memcpy(out, &object, sizeof object);
+  return FC_OK;
+}
+
+fc_status_t fc_hal_text(const fc_vm_native_call_t *call, uint32_t index,
+                        fc_str_t *out, fc_error_t *err) {
+  fc_vm_buffer_t *buffer;
+  FC_TRY(fc_hal_argument(call, index, FC_VM_TYPE_BUFFER, true, &buffer, err));
+  *out = buffer ? fc_str_make((const char *)buffer->data, buffer->size)
+                : FC_STR("");
+  return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+// Buffers
+
+static void destroy_buffer(fc_vm_object_t *object) {
+  fc_hal_buffer_t *buffer = (fc_hal_buffer_t *)object;
+  fc_vm_heap_t *heap = object->heap;
+  if (buffer->root) fc_vm_release(&buffer->root->object);
+  fc_vm_release(buffer->owner);
+  if (buffer->block_size) {
+    fc_vm_heap_free(heap, buffer->data, buffer->block_size);
+  }
+  fc_vm_heap_free(heap, buffer, sizeof *buffer);
+}
+
+static fc_hal_buffer_t *new_buffer(fc_vm_heap_t *heap, fc_error_t *err) {
+  fc_hal_buffer_t *buffer = fc_vm_heap_alloc(heap, sizeof *buffer, 16, err);
+  if (buffer) {
+    fc_vm_object_init(&buffer->object, FC_VM_TYPE_HAL_BUFFER, destroy_buffer,
+                      heap);
+  }
+  return buffer;
+}
+
+fc_status_t fc_hal_buffer_create(fc_vm_heap_t *heap, int64_t size,
+                                 fc_hal_buffer_t **out, fc_error_t *err) {
+  if (size < 0) {
+    return fc_hal_fail(err, FC_INVALID_ARGUMENT, "buffer of %" PRId64 " bytes",
+                       size);
+  }
+  fc_hal_buffer_t *buffer = new_buffer(heap, err);
+  if (!buffer) return FC_RESOURCE_EXHAUSTED;
+  const size_t block_size = size ? (size_t)size : 1;
+  buffer->data = fc_vm_heap_alloc(heap, block_size, FC_HAL_ALIGNMENT, err);
+  if (!buffer->data) {
+    fc_vm_release(&buffer->object);
+    return FC_RESOURCE_EXHAUSTED;
+  }
+  buffer->block_size = block_size;
+  buffer->size = (uint64_t)size;
+  *out = buffer;
+  return FC_OK;
+}
+
+fc_status_t fc_hal_buffer_wrap(fc_vm_heap_t *heap, void *data, uint64_t size,
+                               fc_vm_object_t *owner, fc_hal_buffer_t **out,
+                               fc_error_t *err) {
+  fc_hal_buffer_t *buffer = new_buffer(heap, err);
+  if (!buffer) return FC_RESOURCE_EXHAUSTED;
+  buffer->data = data;
+  buffer->size = size;
+  buffer->owner = fc_vm_retain(owner);
+  *out = buffer;
+  return FC_OK;
+}
+
+static bool range_fits(uint64_t total, int64_t offset, int64_t size,
+                       uint64_t *out_size) {
+  if (offset < 0 || (uint64_t)offset > total || size < -1) return false;
+  const uint64_t rest = total - (uint64_t)offset;
+  *out_size = size == -1 ? rest : (uint64_t)size;
+  return *out_size <= rest;
+}
+
+static fc_status_t range_error(const fc_hal_buffer_t *buffer, int64_t offset,
+                               int64_t size, fc_error_t *err) {
+  return fc_hal_fail(err, FC_OUT_OF_RANGE,
+                     "range [%" PRId64 ", +%" PRId64
+                     ") is outside a buffer of %" PRIu64 " bytes",
+                     offset, size, buffer->size);
+}
+
+fc_status_t fc_hal_buffer_range(const fc_hal_buffer_t *buffer, int64_t offset,
+                                int64_t size, uint8_t **out_data,
+                                uint64_t *out_size, fc_error_t *err) {
+  const fc_hal_buffer_t *root = buffer->root ? buffer->root : buffer;
+  uint64_t clipped;
+  // A root that lost its bytes (fc_hal_buffer_keep) has none for its ranges.
+  if (!root->data || !range_fits(buffer->size, offset, size, &clipped)) {
+    return range_error(buffer, offset, size, err);
+  }
+  *out_data = root->data + buffer->offset + offset;
+  *out_size = clipped;
+  return FC_OK;
+}
+
+fc_status_t fc_hal_buffer_subspan(fc_hal_buffer_t *buffer, int64_t offset,
+                                  int64_t size, fc_hal_buffer_t **out,
+                                  fc_error_t *err) {
+  uint64_t clipped;
+  if (!range_fits(buffer->size, offset, size, &clipped)) {
+    return range_error(buffer, offset, size, err);
+  }
+  if (offset == 0 && clipped == buffer->size) {
+    *out = (fc_hal_buffer_t *)fc_vm_retain(&buffer->object);
+    return FC_OK;
+  }
+  fc_hal_buffer_t *part = new_buffer(buffer->object.heap, err);
+  if (!part) return FC_RESOURCE_EXHAUSTED;
+  fc_hal_buffer_t *root = buffer->root ? buffer->root : buffer;
+  fc_vm_retain(&root->object);
+  part->root = root;
+  part->offset = buffer->offset + (uint64_t)offset;
+  part->size = clipped;
+  *out = part;
+  return FC_OK;
+}
+
+bool fc_hal_buffer_keep(fc_hal_buffer_t *buffer) {
+  FC_ASSERT(!buffer->root && !buffer->owner && !buffer->block_size);
+  const bool shared = atomic_load_explicit(&buffer->object.references,
+                                           memory_order_acquire) > 1;
+  if (!shared) return true;
+  const size_t block_size = buffer->size ? (size_t)buffer->size : 1;
+  uint8_t *copy =
+      fc_vm_heap_alloc(buffer->object.heap, block_size, FC_HAL_ALIGNMENT, NULL);
+  if (!copy) {
+    buffer->data = NULL;
+    buffer->size = 0;
+    return false;
+  }
+  if (buffer->size) memcpy(copy, buffer->data, buffer->size);
+  buffer->data = copy;
+  buffer->block_size = block_size;
+  return true;
+}
+
+// ---------------------------------------------------------------------------
+// Buffer views
+
+bool fc_hal_elements_size(uint32_t element_type, uint32_t rank,
+                          const int64_t *dims, uint64_t *out_size) {
+  uint64_t count = 1;
+  for (uint32_t i = 0; i < rank; i++) {
+    if (dims[i] < 0 ||
+        __builtin_mul_overflow(count, (uint64_t)dims[i], &count)) {
+      return false;
+    }
+  }
+  const uint64_t bits = element_type & 0xFF;
+  uint64_t total;
+  if (__builtin_mul_overflow(count, bits, &total) || total > UINT64_MAX - 7) {
+    return false;
+  }
+  *out_size = (total + 7) / 8;
+  return true;
+}
+
+static void destroy_view(fc_vm_object_t *object) {
+  fc_hal_view_t *view = (fc_hal_view_t *)object;
+  fc_vm_release(&view->buffer->object);
+  fc_vm_heap_free(object->heap, view,
+                  sizeof *view + view->rank * sizeof view->dims[0]);
+}
+
+fc_status_t fc_hal_view_create(fc_hal_buffer_t *buffer, uint32_t element_type,
+                               uint32_t encoding, uint32_t rank,
+                               const int64_t *dims, fc_hal_view_t **out,
+                               fc_error_t *err) {
+  uint64_t size;
+  if (rank > FC_HAL_RANK_MAX) {
+    return fc_hal_fail(err, FC_INVALID_ARGUMENT,
+                       "buffer view of rank %" PRIu32 ", at most %d", rank,
+                       FC_HAL_RANK_MAX);
+  }
+  if (!fc_hal_elements_size(element_type, rank, dims, &size)) {
+    return fc_hal_fail(err, FC_INVALID_ARGUMENT,
+                       "buffer view with a negative or overflowing dim");
+  }
+  if (size > buffer->size) {
+    return fc_hal_fail(err, FC_OUT_OF_RANGE,
+                       "buffer view needs %" PRIu64 " bytes, its buffer has "
+                       "%" PRIu64,
+                       size, buffer->size);
+  }
+  fc_vm_heap_t *heap = buffer->object.heap;
+  fc_hal_view_t *view =
+      fc_vm_heap_alloc(heap, sizeof *view + rank * sizeof *dims, 16, err);
+  if (!view) return FC_RESOURCE_EXHAUSTED;
+  fc_vm_object_init(&view->object, FC_VM_TYPE_HAL_BUFFER_VIEW, destroy_view,
+                    heap);
+  fc_vm_retain(&buffer->object);
+  view->buffer = buffer;
+  view->element_type = element_type;
+  view->encoding = encoding;
+  view->rank = rank;
+  if (rank) memcpy(view->dims, dims, rank * sizeof *dims);
+  *out = view;
+  return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+// The rest
+
+static void destroy_fence(fc_vm_object_t *object) {
+  fc_vm_heap_free(object->heap, object, sizeof(fc_hal_fence_t));
+}
+
+fc_status_t fc_hal_fence_create(fc_vm_heap_t *heap, fc_hal_fence_t **out,
+                                fc_error_t *err) {
+  fc_hal_fence_t *fence = fc_vm_heap_alloc(heap, sizeof *fence, 16, err);
+  if (!fence) return FC_RESOURCE_EXHAUSTED;
+  fc_vm_object_init(&fence->object, FC_VM_TYPE_HAL_FENCE, destroy_fence, heap);
+  *out = fence;
+  return FC_OK;
+}
+
+static void destroy_file(fc_vm_object_t *object) {
+  fc_hal_file_t *file = (fc_hal_file_t *)object;
+  fc_vm_release(file->owner);
+  fc_vm_heap_free(object->heap, file, sizeof *file);
+}
+
+fc_status_t fc_hal_file_create(fc_vm_heap_t *heap, const uint8_t *data,
+                               uint64_t size, fc_vm_object_t *owner,
+                               fc_hal_file_t **out, fc_error_t *err) {
+  fc_hal_file_t *file = fc_vm_heap_alloc(heap, sizeof *file, 16, err);
+  if (!file) return FC_RESOURCE_EXHAUSTED;
+  fc_vm_object_init(&file->object, FC_VM_TYPE_HAL_FILE, destroy_file, heap);
+  file->data = data;
+  file->size = size;
+  file->owner = fc_vm_retain(owner);
+  *out = file;
+  return FC_OK;
+}
+
+static void destroy_handle(fc_vm_object_t *object) {
+  fc_vm_heap_free(object->heap, object, sizeof *object);
+}
+
+fc_status_t fc_hal_handle_create(fc_vm_heap_t *heap, fc_vm_type_t type,
+                                 fc_vm_object_t **out, fc_error_t *err) {
+  fc_vm_object_t *object = fc_vm_heap_alloc(heap, sizeof *object, 16, err);
+  if (!object) return FC_RESOURCE_EXHAUSTED;
+  fc_vm_object_init(object, type, destroy_handle, heap);
+  *out = object;
+  return FC_OK;
+}
