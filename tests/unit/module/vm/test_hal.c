@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The hal module under real modules of fifteen IREE releases, machine code and
+// VMVX: the same values everywhere, no object left behind. The expected values
+// are plain arithmetic (tests/corpus/iree/README.md lists them).
+#include "module/vm/context.h"
+#include "module/vm/files.h"
+#include "module/vm/hal/hal.h"
+#include "module/vm/hal/objects.h"
+#include "module/vm/verify.h"
+
+#define F32 0x21000020u
+#define I32 0x10000020u
+#define I8 0x10000008u
+#define I16 0x10000010u
+#define F16 0x21000010u
+#define BF16 0x22000010u
+
+typedef struct vm_t {
+  uint8_t *data;
+  fc_vm_module_t *module;
+  fc_vm_stack_t stack;
+  fc_vm_invocation_t invocation;
+  fc_vm_context_t *context;
+} vm_t;
+
+static const fc_vm_native_module_t *const trusted[] = {&fc_vm_hal, NULL};
+static const fc_vm_native_module_t *const sandboxed[] = {&fc_vm_hal_sandboxed,
+                                                         NULL};
+
+static fc_status_t vm_open(vm_t *vm, const uint8_t *data, size_t size,
+                           const fc_vm_native_module_t *const *natives,
+                           fc_allocator_t allocator, fc_error_t *err) {
+  *vm = (vm_t){0};
+  fc_vm_stack_init(&vm->stack, allocator, FC_VM_STACK_SIZE, FC_VM_STACK_DEPTH);
+  vm->invocation =
+      (fc_vm_invocation_t){.stack = &vm->stack, .fuel = UINT64_MAX};
+  FC_TRY(fc_vm_module_create(data, size, allocator, &vm->module, err));
+  FC_TRY(fc_vm_verify(vm->module, err));
+  return fc_vm_context_create(vm->module, natives, allocator, (size_t)64 << 20,
+                              &vm->invocation, &vm->context, err);
+}
+
+static void vm_close(vm_t *vm) {
+  fc_vm_context_destroy(vm->context, &vm->invocation);
+  fc_vm_module_destroy(vm->module);
+  fc_vm_stack_deinit(&vm->stack);
+}
+
+static fc_status_t call(vm_t *vm, const char *name,
+                        const fc_vm_slot_t *arguments, fc_vm_slot_t *results,
+                        fc_error_t *err) {
+  const fc_vm_export_t *row = fc_vm_module_find(vm->module, fc_str(name));
+  assert_non_null(row);
+  return fc_vm_call(vm->context, &vm->invocation, row->function, arguments,
+                    results, err);
+}
+
+static fc_vm_object_t *view_of(vm_t *vm, uint32_t type, uint32_t rank,
+                               const int64_t *dims, const void *data) {
+  uint64_t size;
+  fc_hal_buffer_t *buffer;
+  fc_hal_view_t *view;
+  assert_true(fc_hal_elements_size(type, rank, dims, &size));
+  assert_int_equal(
+      fc_hal_buffer_create(&vm->context->heap, (int64_t)size, &buffer, NULL),
+      0);
+  if (size) memcpy(buffer->data, data, size);
+  assert_int_equal(fc_hal_view_create(buffer, type, 1, rank, dims, &view, NULL),
+                   0);
+  fc_vm_release(&buffer->object);
+  return &view->object;
+}
+
+// Compares and releases.
+static void expect_view(fc_vm_object_t *object, uint32_t type, uint32_t rank,
+                        const int64_t *dims, const void *data) {
+  assert_non_null(object);
+  assert_int_equal(object->type, FC_VM_TYPE_HAL_BUFFER_VIEW);
+  const fc_hal_view_t *view = (const fc_hal_view_t *)object;
+  assert_int_equal(view->element_type, type);
+  assert_int_equal(view->rank, rank);
+  if (rank) assert_memory_equal(view->dims, dims, rank * sizeof *dims);
+  uint64_t size, have;
+  uint8_t *bytes;
+  assert_true(fc_hal_elements_size(type, rank, dims, &size));
+  assert_int_equal(
+      fc_hal_buffer_range(view->buffer, 0, (int64_t)size, &bytes, &have, NULL),
+      0);
+  if (size) assert_memory_equal(bytes, data, size);
+  fc_vm_release(object);
+}
+
+#define D1(a) ((const int64_t[]){(a)})
+#define D2(a, b) ((const int64_t[]){(a), (b)})
+
+static void expect_mul4(vm_t *vm) {
+  const float a[] = {1, 2, 3, 4}, b[] = {2, 2, 2, 2}, want[] = {2, 4, 6, 8};
+  fc_error_t err;
+  const fc_vm_slot_t arguments[] = {{.ref = view_of(vm, F32, 1, D1(4), a)},
+                                    {.ref = view_of(vm, F32, 1, D1(4), b)}};
+  fc_vm_slot_t results[1];
+  fc_status_t status = call(vm, "mul4", arguments, results, &err);
+  if (status) print_error("%s\n", err.message);
+  assert_int_equal(status, 0);
+  fc_vm_release(arguments[0].ref);
+  fc_vm_release(arguments[1].ref);
+  expect_view(results[0].ref, F32, 1, D1(4), want);
+}
+
+static void expect_matmul(vm_t *vm) {
+  const float a[] = {1, 2, 3, 4, 5, 6}, b[] = {1, 0, 0, 1, 1, 1};
+  const float want[] = {4, 5, 10, 11};
+  fc_error_t err;
+  const fc_vm_slot_t arguments[] = {{.ref = view_of(vm, F32, 2, D2(2, 3), a)},
+                                    {.ref = view_of(vm, F32, 2, D2(3, 2), b)}};
+  fc_vm_slot_t results[1];
+  assert_int_equal(call(vm, "matmul", arguments, results, &err), 0);
+  fc_vm_release(arguments[0].ref);
+  fc_vm_release(arguments[1].ref);
+  expect_view(results[0].ref, F32, 2, D2(2, 2), want);
+}
+
+static void expect_mixed(vm_t *vm) {
+  const int8_t a[] = {1, 2, 100}, want_a[] = {2, 4, -56};
+  const int16_t h[] = {7, 8}, want_h[] = {14, 16};
+  fc_error_t err;
+  const fc_vm_slot_t arguments[] = {{.ref = view_of(vm, I8, 1, D1(3), a)},
+                                    {.ref = view_of(vm, I16, 1, D1(2), h)},
+                                    {.i64 = 14},
+                                    {.f32 = 1.5f}};
+  fc_vm_slot_t results[4];
+  assert_int_equal(call(vm, "mixed", arguments, results, &err), 0);
+  fc_vm_release(arguments[0].ref);
+  fc_vm_release(arguments[1].ref);
+  expect_view(results[0].ref, I8, 1, D1(3), want_a);
+  expect_view(results[1].ref, I16, 1, D1(2), want_h);
+  assert_int_equal(results[2].i64, 42);
+  assert_true(results[3].f32 == 2.25f);
+}
+
+static void expect_next(vm_t *vm) {
+  fc_error_t err;
+  for (int32_t count = 1; count <= 3; count++) {
+    const fc_vm_slot_t none[1] = {{0}};
+    fc_vm_slot_t results[1];
+    assert_int_equal(call(vm, "next", none, results, &err), 0);
+    expect_view(results[0].ref, I32, 0, NULL, &count);
+  }
+}
+
+static void expect_refusals(vm_t *vm) {
+  const float a[] = {1, 2, 3};
+  fc_error_t err;
+  const fc_vm_slot_t arguments[] = {{.ref = view_of(vm, F32, 1, D1(3), a)},
+                                    {.ref = view_of(vm, I32, 1, D1(3), a)}};
+  fc_vm_slot_t results[1];
+  assert_int_equal(call(vm, "mul4", arguments, results, &err),
+                   FC_INVALID_ARGUMENT);
+  assert_int_equal(err.code, FC_CODE_CALL_FAILED);
+  assert_non_null(strstr(err.message, "expected 4 but have 3"));
+  const fc_vm_slot_t swapped[] = {arguments[1], arguments[0]};
+  assert_int_equal(call(vm, "mul4", swapped, results, &err),
+                   FC_INVALID_ARGUMENT);
+  assert_non_null(strstr(err.message, "element type mismatch"));
+  const fc_vm_slot_t null[] = {{.ref = NULL}, {.ref = NULL}};
+  assert_int_equal(call(vm, "mul4", null, results, &err), FC_INVALID_ARGUMENT);
+  fc_vm_release(arguments[0].ref);
+  fc_vm_release(arguments[1].ref);
+}
+
+static void run_versions(vm_t *vm) {
+  // The first calls may fill caches in globals; from then on nothing grows.
+  expect_mul4(vm);
+  expect_matmul(vm);
+  expect_mixed(vm);
+  expect_next(vm);
+  const size_t live = fc_vm_context_live_objects(vm->context);
+  expect_mul4(vm);
+  expect_matmul(vm);
+  expect_mixed(vm);
+  expect_refusals(vm);
+  expect_mul4(vm);
+  assert_int_equal(fc_vm_context_live_objects(vm->context), live);
+}
+
+static void run_half(vm_t *vm) {
+  const uint16_t h[] = {0x3E00, 0xC000}, want_h[] = {0x4200, 0xC400};
+  const uint16_t b[] = {0x3F00, 0x4040}, want_b[] = {0x3F80, 0x40C0};
+  fc_error_t err;
+  const fc_vm_slot_t arguments[] = {{.ref = view_of(vm, F16, 1, D1(2), h)},
+                                    {.ref = view_of(vm, BF16, 1, D1(2), b)}};
+  fc_vm_slot_t results[2];
+  assert_int_equal(call(vm, "twice", arguments, results, &err), 0);
+  fc_vm_release(arguments[0].ref);
+  fc_vm_release(arguments[1].ref);
+  expect_view(results[0].ref, F16, 1, D1(2), want_h);
+  expect_view(results[1].ref, BF16, 1, D1(2), want_b);
+}
+
+// ---------------------------------------------------------------------------
+// Every release
+
+static void run_release(const char *path, const uint8_t *data, size_t size,
+                        void *context) {
+  size_t *count = context;
+  const bool versions = strstr(path, "versions-") != NULL;
+  const bool half = strstr(path, "half-") != NULL;
+  if (!versions && !half) return;
+#if !defined(__x86_64__)
+  if (strstr(path, "llvm-cpu")) return;
+#endif
+  fc_test_row(path);
+  vm_t vm;
+  fc_error_t err;
+  fc_status_t status =
+      vm_open(&vm, data, size, trusted, fc_allocator_system(), &err);
+  if (status) print_error("%s\n", err.message);
+  assert_int_equal(status, 0);
+  if (versions) run_versions(&vm);
+  else run_half(&vm);
+  vm_close(&vm);
+  fc_test_row(NULL);
+  ++*count;
+}
+
+static void every_release_gives_the_same_values(void **state) {
+  (void)state;
+  size_t count = 0;
+  each_module(CORPUS "/releases", run_release, &count);
+#if defined(__x86_64__)
+  assert_int_equal(count, 45);
+#else
+  print_message("SKIPPED: machine code modules are for x86-64\n");
+  assert_int_equal(count, 15);
+#endif
+}
+
+// ---------------------------------------------------------------------------
+// One module, in more depth
+
+static uint8_t *read_release(const char *name, size_t *out_size) {
+  char path[512];
+  snprintf(path, sizeof path, CORPUS "/releases/%s", name);
+  uint8_t *data = read_file(path, out_size);
+  assert_non_null(data);
+  return data;
+}
+
+static void machine_code_can_be_forbidden(void **state) {
+  (void)state;
+  size_t size;
+  uint8_t *data = read_release("versions-3.13.0-llvm-cpu.vmfb", &size);
+  vm_t vm;
+  fc_error_t err;
+  assert_int_not_equal(
+      vm_open(&vm, data, size, sandboxed, fc_allocator_system(), &err), 0);
+  vm_close(&vm);
+  free(data);
+  data = read_release("versions-3.13.0-vmvx.vmfb", &size);
+  assert_int_equal(
+      vm_open(&vm, data, size, sandboxed, fc_allocator_system(), &err), 0);
+  run_versions(&vm);
+  vm_close(&vm);
+  free(data);
+}
+
+typedef struct attempt_t {
+  const uint8_t *data;
+  size_t size;
+} attempt_t;
+
+static fc_status_t attempt(fc_allocator_t allocator, void *context,
+                           fc_error_t *err) {
+  const attempt_t *file = context;
+  vm_t vm;
+  fc_status_t status =
+      vm_open(&vm, file->data, file->size, trusted, allocator, err);
+  if (status == FC_OK) {
+    const fc_vm_slot_t none[1] = {{0}};
+    fc_vm_slot_t results[1];
+    status = call(&vm, "next", none, results, err);
+    if (status == FC_OK) fc_vm_release(results[0].ref);
+  }
+  vm_close(&vm);
+  return status;
+}
+
+static void loading_and_calling_survive_failing_allocations(void **state) {
+  (void)state;
+  static const char *const names[] = {"versions-3.13.0-vmvx.vmfb",
+                                      "versions-3.13.0-llvm-cpu.vmfb"};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(names); i++) {
+#if !defined(__x86_64__)
+    if (strstr(names[i], "llvm-cpu")) continue;
+#endif
+    attempt_t file;
+    uint8_t *data = read_release(names[i], &file.size);
+    file.data = data;
+    assert_true(fc_test_allocation_sweep(attempt, &file) > 10);
+    free(data);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(every_release_gives_the_same_values),
+      FC_TEST(machine_code_can_be_forbidden),
+      FC_TEST(loading_and_calling_survive_failing_allocations),
+  };
+  return cmocka_run_group_tests_name("hal", tests, NULL, NULL);
+}
