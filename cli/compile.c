@@ -19,6 +19,7 @@
 #include "compile_derive.h"
 #include "compile_sidecar.h"
 #include "file.h"
+#include "module/native/libc.h"
 #include "object.h"
 #include "tool.h"
 
@@ -79,6 +80,7 @@ static const char *const kBufferize[] = {
 
 static const char *const kLower[] = {
     "--mlir-print-ir-after-failure",
+    "--mlir-print-op-generic",
     "--mlir-print-debuginfo",
     "--convert-linalg-to-loops",
     "--lower-affine",  // before scf-to-cf, as it makes scf
@@ -112,11 +114,17 @@ static const char *const kAssemble[] = {"-O3",
                                         "--relocation-model=pic",
                                         "--stack-size-section",
                                         NULL};
-// -Bsymbolic: a function named like one of the C library is still the module's
-// own for the module itself.
-static const char *const kLink[] = {
-    ABI_OBJECT,       "-shared", "-Wl,-z,now,-z,relro,-z,noexecstack",
-    "-Wl,-Bsymbolic", "-lm",     NULL};
+// Nothing but what callers need leaves the module. So a function may be named
+// like one of the C library and still be the module's own for the module.
+#define EXPORTS OURS "9-exports"
+static const char kExports[] =
+    "{ global: _mlir_ciface_*; __farcall_abi; local: *; };\n";
+static const char *const kLink[] = {ABI_OBJECT,
+                                    "-shared",
+                                    "-Wl,-z,now,-z,relro,-z,noexecstack",
+                                    "-Wl,--version-script=" EXPORTS,
+                                    "-lm",
+                                    NULL};
 
 typedef struct fc_compile_t {
   fc_arena_t *arena;
@@ -331,22 +339,70 @@ static bool needs_others(const fc_mlir_module_t *module) {
   return needs;
 }
 
-static fc_status_t annotate(fc_compile_t *compile,
-                            const fc_mlir_module_t *module) {
-  fc_text_t text;
-  fc_text_init(&text, fc_allocator_system(), TEXT_LIMIT);
-  fc_status_t status = fc_mlir_annotate(module, &text, compile->err);
-  if (status == FC_OK) {
-    status = write_work(compile, ANNOTATED, fc_text_str(&text));
+static fc_status_t guard(fc_compile_t *compile, fc_str_t text,
+                         fc_text_t *guarded, fc_text_t *annotated) {
+  fc_mlir_module_t module;
+  if (compile->checked) {
+    FC_TRY(fc_mlir_guard(text, guarded, compile->err));
+    text = fc_text_str(guarded);
   }
-  fc_text_deinit(&text);
+  FC_TRY(fc_mlir_read(compile->arena, text, &module, compile->err));
+  return fc_mlir_annotate(&module, annotated, compile->err);
+}
+
+static fc_status_t annotate(fc_compile_t *compile, fc_str_t text) {
+  fc_text_t guarded, annotated;
+  fc_text_init(&guarded, fc_allocator_system(), TEXT_LIMIT);
+  fc_text_init(&annotated, fc_allocator_system(), TEXT_LIMIT);
+  fc_status_t status = guard(compile, text, &guarded, &annotated);
+  if (status == FC_OK) {
+    status = write_work(compile, ANNOTATED, fc_text_str(&annotated));
+  }
+  fc_text_deinit(&guarded);
+  fc_text_deinit(&annotated);
   return status;
+}
+
+// mlir-opt does not mind an operation that no pass took away, and what
+// mlir-translate says about it is of little use.
+static fc_status_t refuse_leftovers(fc_compile_t *compile) {
+  fc_str_t text, operation, location;
+  FC_TRY(read_work(compile, LOWERED, &text));
+  if (!fc_mlir_leftover(text, &operation, &location)) return FC_OK;
+  // "m.mlir":2:3 -> m.mlir:2:3
+  fc_str_t name = location, position = {0};
+  if (location.size) {
+    const char *end = memchr(location.data + 1, '"', location.size - 1);
+    size_t size = end ? (size_t)(end - location.data) : location.size - 1;
+    name = fc_str_make(location.data + 1, size - 1);
+    position = fc_str_make(location.data + size + 1, location.size - size - 1);
+  }
+  const char *place = fc_print(compile->arena, "%.*s%.*s:", FC_STR_ARG(name),
+                               FC_STR_ARG(position));
+  const char *message =
+      fc_print(compile->arena, "no lowering for '%.*s'", FC_STR_ARG(operation));
+  if (!place || !message) return fc_fail_memory(compile->err);
+  return blame(compile, fc_str(place), FC_STR("to LLVM"), fc_str(message));
+}
+
+static fc_status_t refuse_names(fc_compile_t *compile,
+                                const fc_mlir_module_t *module) {
+  for (size_t i = 0; i < module->function_count; i++) {
+    const fc_mlir_function_t *function = &module->functions[i];
+    if (!function->has_body || !fc_libc_is_reserved(function->name)) continue;
+    return fc_fail(compile->err, FC_CODE_SYMBOL_CLASH,
+                   "%s: '%.*s' is a name of the C library, whose meaning LLVM "
+                   "believes to know: rename the function",
+                   compile->input, FC_STR_ARG(function->name));
+  }
+  return FC_OK;
 }
 
 // From the annotated module to OBJECT.
 static fc_status_t lower(fc_compile_t *compile) {
   FC_TRY(run(compile, MLIR_OPT, ANNOTATED, LOWERED,
              compile->checked ? kVerify : kNothing, kLower));
+  FC_TRY(refuse_leftovers(compile));
   FC_TRY(run(compile, MLIR_TRANSLATE, LOWERED, IR, kTranslate, kNothing));
   FC_TRY(run(compile, OPT, IR, OPTIMIZED, kOptimize, kNothing));
   return run(compile, LLC, OPTIMIZED, OBJECT, kAssemble, kNothing);
@@ -362,6 +418,7 @@ static fc_status_t link_module(fc_compile_t *compile, const fc_draft_t *draft) {
       fc_print(compile->arena, "-Wl,-soname,%s", fc_file_base(compile->output));
   if (!name) return fc_fail_memory(compile->err);
   const char *const soname[] = {name, NULL};
+  FC_TRY(write_work(compile, EXPORTS, fc_str(kExports)));
   return run(compile, CC, OBJECT, LINKED, kLink, soname);
 }
 
@@ -409,9 +466,10 @@ static fc_status_t make(fc_compile_t *compile) {
                    "%s: no public func.func with a body: nothing to call",
                    compile->input);
   }
+  FC_TRY(refuse_names(compile, &source));
   FC_TRY(
       fc_draft_resolve(compile->arena, text, &source, &module, compile->err));
-  FC_TRY(annotate(compile, &module));
+  FC_TRY(annotate(compile, module.text));
   FC_TRY(lower(compile));
   fc_str_t object;
   FC_TRY(read_work(compile, OBJECT, &object));

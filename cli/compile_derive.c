@@ -6,6 +6,8 @@
 // {attributes} : types.
 #include "compile_derive.h"
 
+#include <stdio.h>
+
 #define ALIAS_DEPTH 8  // an alias may name another alias
 
 typedef struct fc_alias_t {
@@ -582,13 +584,157 @@ fc_status_t fc_mlir_names(fc_arena_t *arena, fc_str_t source, fc_str_t function,
 }
 
 // ---------------------------------------------------------------------------
-// Annotation
+// What lowering left over
 
-static const char kProbe[] = "[\"probe-stack\", \"inline-asm\"]";
+static bool is_lowered(fc_str_t operation) {
+  return fc_str_starts(operation, FC_STR("llvm.")) ||
+         fc_str_starts(operation, FC_STR("builtin."));
+}
+
+// The inside of the last `loc(…)` of a line.
+static fc_str_t line_location(fc_str_t line) {
+  for (size_t at = line.size; at-- > 0;) {
+    if (!fc_str_starts(part(line, at, line.size), FC_STR("loc("))) continue;
+    size_t end = skip_balanced(line, at + 3, false);
+    return part(line, at + 4, end > at + 4 ? end - 1 : end);
+  }
+  return (fc_str_t){0};
+}
+
+// The value of a location alias, `name` with its '#'.
+static fc_str_t find_location(fc_str_t text, fc_str_t name) {
+  for (size_t at = 0; at < text.size;) {
+    fc_str_t line = take_line(text, &at);
+    if (!fc_str_starts(line, name)) continue;
+    if (char_at(line, name.size) == ' ') return line_location(line);
+  }
+  return (fc_str_t){0};
+}
+
+bool fc_mlir_leftover(fc_str_t text, fc_str_t *out_operation,
+                      fc_str_t *out_location) {
+  for (size_t at = 0; at < text.size;) {
+    fc_str_t line = take_line(text, &at);
+    size_t quote = skip_space(line, 0);
+    // `%0 = "…"(` or `"…"(`; no other line has its first string there.
+    if (char_at(line, quote) == '%') {
+      while (quote < line.size && line.data[quote] != '"') quote++;
+    }
+    if (char_at(line, quote) != '"') continue;
+    size_t end = skip_string(line, quote);
+    if (char_at(line, end) != '(') continue;
+    fc_str_t operation = unwrap(part(line, quote, end));
+    if (is_lowered(operation)) continue;
+    fc_str_t location = line_location(line);
+    if (char_at(location, 0) == '#') location = find_location(text, location);
+    *out_operation = operation;
+    *out_location = char_at(location, 0) == '"' ? location : (fc_str_t){0};
+    return true;
+  }
+  return false;
+}
+
+// ---------------------------------------------------------------------------
+// Annotation
 
 static fc_status_t put(fc_text_t *out, const char *text, fc_error_t *err) {
   return fc_sink_put(&out->sink, fc_str(text), err);
 }
+
+// The sizes of an allocation: the first `count` of its operands.
+static bool read_allocation(fc_str_t line, fc_str_t *out_sizes,
+                            size_t *out_count) {
+  size_t quote = skip_space(line, 0);
+  if (char_at(line, quote) != '%') return false;
+  while (quote < line.size && line.data[quote] != '"') quote++;
+  if (quote == line.size) return false;
+  size_t end = skip_string(line, quote);
+  fc_str_t name = part(line, quote, end);
+  if (!fc_str_equal(name, FC_STR("\"memref.alloc\"")) &&
+      !fc_str_equal(name, FC_STR("\"memref.alloca\""))) {
+    return false;
+  }
+  size_t close = skip_balanced(line, end, false);
+  *out_sizes = unwrap(part(line, end, close));
+  size_t at = skip_space(line, close);
+  fc_str_t properties = part(line, at, skip_balanced(line, at, false));
+  // array<i32: 2, 0>: two sizes, then the symbols of a layout.
+  fc_str_t segments =
+      fc_mlir_attr(unwrap(unwrap(properties)), FC_STR("operandSegmentSizes"));
+  size_t digit = 0;
+  while (digit < segments.size && segments.data[digit] != ' ') digit++;
+  *out_count = 0;
+  for (digit++; digit < segments.size && is_digit(segments.data[digit]);
+       digit++) {
+    *out_count = *out_count * 10 + (size_t)(segments.data[digit] - '0');
+  }
+  return *out_count > 0;
+}
+
+static fc_status_t put_location(fc_text_t *out, fc_str_t location,
+                                fc_error_t *err) {
+  FC_TRY(put(out, " loc(", err));
+  FC_TRY(fc_sink_put(&out->sink, location, err));
+  return put(out, ")\n", err);
+}
+
+// Where MLIR's own messages have their location, so has this one.
+static fc_status_t put_message(fc_text_t *out, fc_str_t place,
+                               fc_error_t *err) {
+  FC_TRY(put(out,
+             "ERROR: Runtime op verification failed\\0Amemref.alloc\\0A"
+             "^ a size is negative\\0ALocation: loc(",
+             err));
+  for (size_t i = 0; i < place.size; i++) {
+    bool quote = place.data[i] == '"';
+    fc_str_t piece = quote ? FC_STR("\\22") : part(place, i, i + 1);
+    FC_TRY(fc_sink_put(&out->sink, piece, err));
+  }
+  return put(out, ")", err);
+}
+
+static fc_status_t put_guard(fc_text_t *out, fc_str_t size, fc_str_t location,
+                             fc_str_t place, size_t number, fc_error_t *err) {
+  char text[160];
+  snprintf(text, sizeof text,
+           "%%farcall%zu = \"arith.constant\"() <{value = 0 : index}> : () -> "
+           "index",
+           2 * number);
+  FC_TRY(put(out, text, err));
+  FC_TRY(put_location(out, location, err));
+  snprintf(text, sizeof text,
+           "%%farcall%zu = \"arith.cmpi\"(%.*s, %%farcall%zu) <{predicate = 5 "
+           ": i64}> : (index, index) -> i1",
+           2 * number + 1, FC_STR_ARG(size), 2 * number);
+  FC_TRY(put(out, text, err));
+  FC_TRY(put_location(out, location, err));
+  snprintf(text, sizeof text, "\"cf.assert\"(%%farcall%zu) <{msg = \"",
+           2 * number + 1);
+  FC_TRY(put(out, text, err));
+  FC_TRY(put_message(out, place, err));
+  FC_TRY(put(out, "\"}> : (i1) -> ()", err));
+  return put_location(out, location, err);
+}
+
+fc_status_t fc_mlir_guard(fc_str_t text, fc_text_t *out, fc_error_t *err) {
+  size_t number = 0;
+  for (size_t at = 0; at < text.size;) {
+    size_t begin = at, count;
+    fc_str_t line = take_line(text, &at), sizes, size;
+    if (read_allocation(line, &sizes, &count)) {
+      fc_str_t location = line_location(line), place = location;
+      if (char_at(place, 0) == '#') place = find_location(text, place);
+      if (char_at(place, 0) != '"') place = FC_STR("unknown");
+      for (size_t i = 0; i < count && next_element(&sizes, &size); i++) {
+        FC_TRY(put_guard(out, size, location, place, number++, err));
+      }
+    }
+    FC_TRY(fc_sink_put(&out->sink, part(text, begin, at), err));
+  }
+  return FC_OK;
+}
+
+static const char kProbe[] = "[\"probe-stack\", \"inline-asm\"]";
 
 // Writes the dictionary of `function` and returns through *at where the text
 // goes on.

@@ -59,6 +59,17 @@ fc_str_t fc_mlir_unquote(fc_arena_t *arena, fc_str_t text);
 fc_status_t fc_mlir_names(fc_arena_t *arena, fc_str_t source, fc_str_t function,
                           size_t count, fc_str_t *out_names, fc_error_t *err);
 
+// The first operation of `text`, a lowered module in generic form, that no
+// lowering took away: its name, and its location as "file":line:column or
+// empty. False when there is none.
+bool fc_mlir_leftover(fc_str_t text, fc_str_t *out_operation,
+                      fc_str_t *out_location);
+
+// `text`, a module in generic form, with a check before every memref.alloc and
+// memref.alloca that none of its sizes is negative. MLIR's own verification has
+// none, and a negative size lets every later check pass over nothing.
+fc_status_t fc_mlir_guard(fc_str_t text, fc_text_t *out, fc_error_t *err);
+
 // The module's text with what makes its functions callable: the C interface
 // for public ones with a body, stack probes for all with a body, internal
 // linkage for private ones nobody asked an interface for.

@@ -235,7 +235,10 @@ fc_status_t fc_draft_print(fc_arena_t *arena, const fc_draft_t *draft,
 fc_status_t fc_draft_embed(fc_arena_t *arena, fc_str_t json, fc_str_t *out_ir,
                            fc_error_t *err) {
   static const char kHex[] = "0123456789ABCDEF";
-  const char *head = fc_print(arena, "@__farcall_abi = constant [%zu x i8] c\"",
+  // Without a source_filename llc would write the file's name into the module.
+  const char *head = fc_print(arena,
+                              "source_filename = \"farcall\"\n"
+                              "@__farcall_abi = constant [%zu x i8] c\"",
                               json.size + 1);
   size_t room;
   if (!head || !fc_size_mul(json.size, 3, &room) || room > IR_LIMIT) {
@@ -249,9 +252,11 @@ fc_status_t fc_draft_embed(fc_arena_t *arena, fc_str_t json, fc_str_t *out_ir,
   for (size_t i = 0; i < json.size; i++) {
     unsigned char c = (unsigned char)json.data[i];
     bool plain = c >= 0x20 && c < 0x7F && c != '"' && c != '\\';
-    if (!plain)
-      ir[at++] = '\\', ir[at++] = kHex[c >> 4], c = (unsigned char)kHex[c & 15];
-    ir[at++] = (char)c;
+    if (!plain) {
+      ir[at++] = '\\';
+      ir[at++] = kHex[c >> 4];
+    }
+    ir[at++] = plain ? (char)c : kHex[c & 15];
   }
   memcpy(ir + at, "\\00\"\n", 5);
   *out_ir = (fc_str_t){ir, at + 5};

@@ -194,8 +194,13 @@ static fc_status_t print_npy(fc_arena_t *arena, const char *path,
   fc_npy_t array;
   FC_TRY(fc_file_read(arena, path, &file, err));
   FC_TRY(fc_npy_parse(arena, file, &array, err));
-  FC_TRY(print_head(fc_str(fc_dtype_info(array.dtype)->text), array.rank,
-                    array.shape, sink, err));
+  // NumPy's integers are signed or unsigned, never signless; a signless
+  // argument takes either.
+  const char *sign = fc_dtype_info(array.dtype)->npy[1] == 'i' ? "s" : "";
+  const char *dtype =
+      fc_print(arena, "%s%s", sign, fc_dtype_info(array.dtype)->text);
+  if (!dtype) return fc_fail_memory(err);
+  FC_TRY(print_head(fc_str(dtype), array.rank, array.shape, sink, err));
   FC_TRY(put(sink, "\"b64\":", err));
   FC_TRY(fc_json_write_base64(sink, array.data.data, array.data.size, err));
   return put(sink, "}", err);

@@ -18,6 +18,7 @@
 #define LLVM_DIRECTORY "/usr/lib/llvm-22/bin"
 
 static volatile sig_atomic_t interrupted;
+static volatile pid_t running;  // the tool to end; written with signals held
 
 static const char *usable(fc_arena_t *arena, const char *directory, size_t size,
                           const char *name, const char *suffix) {
@@ -54,11 +55,14 @@ const char *fc_tool_find(fc_arena_t *arena, const char *name,
   return found ? found : along_path(arena, name, "");
 }
 
-static void on_signal(int number) { interrupted = number; }
+static const int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
+
+static void on_signal(int number) {
+  interrupted = number;
+  if (running > 0) kill(running, SIGKILL);
+}
 
 void fc_tool_catch_signals(void) {
-  static const int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
-  // No SA_RESTART: waitpid must notice.
   struct sigaction action = {.sa_handler = on_signal};
   for (size_t i = 0; i < FC_ARRAY_COUNT(kSignals); i++) {
     sigaction(kSignals[i], &action, NULL);
@@ -67,24 +71,47 @@ void fc_tool_catch_signals(void) {
 
 int fc_tool_interrupted(void) { return interrupted; }
 
+// Holds the signals back and returns those held before.
+static sigset_t hold_signals(void) {
+  sigset_t ours, before;
+  sigemptyset(&ours);
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kSignals); i++) {
+    sigaddset(&ours, kSignals[i]);
+  }
+  sigprocmask(SIG_BLOCK, &ours, &before);
+  return before;
+}
+
+static int open_files(posix_spawn_file_actions_t *actions,
+                      const char *directory, const char *log) {
+  int failed = posix_spawn_file_actions_addchdir_np(actions, directory);
+  if (failed) return failed;
+  failed =
+      posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
+  if (failed) return failed;
+  failed = posix_spawn_file_actions_addopen(actions, 1, log,
+                                            O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  return failed ? failed : posix_spawn_file_actions_adddup2(actions, 1, 2);
+}
+
+// The tool gets the signals `mask` held back, which is none of ours.
 static int start(const char *const *argv, const char *directory,
-                 const char *log, pid_t *out_child) {
+                 const char *log, const sigset_t *mask, pid_t *out_child) {
   posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
   if (posix_spawn_file_actions_init(&actions)) return ENOMEM;
-  int failed = posix_spawn_file_actions_addchdir_np(&actions, directory);
+  int failed = posix_spawnattr_init(&attributes);
   if (!failed) {
-    failed =
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  }
-  if (!failed) {
-    failed = posix_spawn_file_actions_addopen(
-        &actions, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  }
-  if (!failed) failed = posix_spawn_file_actions_adddup2(&actions, 1, 2);
-  if (!failed) {
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    posix_spawnattr_setsigmask(&attributes, mask);
+    failed = open_files(&actions, directory, log);
     // posix_spawn takes char *const[] but, like exec, does not write to it.
     char *const *spelled = (char *const *)(uintptr_t)argv;
-    failed = posix_spawn(out_child, argv[0], &actions, NULL, spelled, environ);
+    if (!failed) {
+      failed = posix_spawn(out_child, argv[0], &actions, &attributes, spelled,
+                           environ);
+    }
+    posix_spawnattr_destroy(&attributes);
   }
   posix_spawn_file_actions_destroy(&actions);
   return failed;
@@ -92,21 +119,28 @@ static int start(const char *const *argv, const char *directory,
 
 fc_status_t fc_tool_run(const char *const *argv, const char *directory,
                         const char *log, int *out_wait, fc_error_t *err) {
-  if (interrupted) return fc_fail(err, FC_CODE_MODULE_LOAD, "interrupted");
-  pid_t child;
-  int failed = start(argv, directory, log, &child);
+  pid_t child = 0;
+  // A signal comes either before the tool starts or when `running` names it.
+  sigset_t before = hold_signals();
+  int failed = interrupted ? 0 : start(argv, directory, log, &before, &child);
+  running = child;
+  sigprocmask(SIG_SETMASK, &before, NULL);
   if (failed) {
     return fc_fail(err, FC_CODE_MODULE_LOAD, "cannot run %s: %s", argv[0],
                    strerror(failed));
   }
-  while (waitpid(child, out_wait, 0) != child) {
-    if (errno != EINTR) {
-      return fc_fail(err, FC_CODE_INTERNAL, "lost sight of %s: %s", argv[0],
-                     strerror(errno));
-    }
-    if (interrupted) kill(child, SIGKILL);
+  // Wait without reaping, so that `running` is never somebody else.
+  siginfo_t info;
+  while (child && waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) &&
+         errno == EINTR) {
+    continue;
   }
-  // A signal to the whole group may have ended the tool and not the wait.
+  before = hold_signals();
+  running = 0;
+  sigprocmask(SIG_SETMASK, &before, NULL);
+  bool reaped = child && waitpid(child, out_wait, 0) == child;
   if (interrupted) return fc_fail(err, FC_CODE_MODULE_LOAD, "interrupted");
-  return FC_OK;
+  return reaped ? FC_OK
+                : fc_fail(err, FC_CODE_INTERNAL, "lost sight of %s: %s",
+                          argv[0], strerror(errno));
 }

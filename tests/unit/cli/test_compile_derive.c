@@ -286,6 +286,98 @@ static void bodies_are_annotated(void **state) {
   }
 }
 
+typedef struct guard_row_t {
+  const char *name;
+  const char *line;
+  const char *sizes[3];  // that are checked
+} guard_row_t;
+
+static const guard_row_t guards[] = {
+    {"two sizes and a symbol",
+     "    %3 = \"memref.alloc\"(%1, %arg0, %2) <{alignment = 64 : i64, "
+     "operandSegmentSizes = array<i32: 2, 1>}> : (index, index, index) -> "
+     "memref<?x?xf32, #map> loc(#loc3)\n",
+     {"%1", "%arg0"}},
+    {"on the stack",
+     "%3 = \"memref.alloca\"(%1) <{operandSegmentSizes = array<i32: 1, 0>}> : "
+     "(index) -> memref<?xf32> loc(\"a b.mlir\":7:9)\n",
+     {"%1"}},
+    {"none",
+     "%3 = \"memref.alloc\"() <{operandSegmentSizes = array<i32: 0, 0>}> : () "
+     "-> memref<4xf32> loc(#loc3)\n",
+     {NULL}},
+    {"another operation",
+     "%3 = \"memref.load\"(%1) <{operandSegmentSizes = array<i32: 1, 0>}> : "
+     "() -> f32 loc(#loc3)\n",
+     {NULL}},
+    {"cut off", "%3 = \"memref.alloc\"(%1) <{operandSegm", {NULL}},
+};
+
+static size_t count_of(fc_str_t text, const char *wanted) {
+  size_t count = 0, size = strlen(wanted);
+  for (size_t at = 0; at + size <= text.size; at++) {
+    if (!memcmp(text.data + at, wanted, size)) count++;
+  }
+  return count;
+}
+
+static void allocations_are_guarded(void **state) {
+  (void)state;
+  FC_TEST_EACH_ROW(const guard_row_t, row, guards) {
+    char source[1024], wanted[128];
+    fc_text_t out;
+    fc_error_t err;
+    snprintf(source, sizeof source, "%s#loc3 = loc(\"m.mlir\":2:3)\n",
+             row->line);
+    fc_text_init(&out, fc_allocator_system(), 8192);
+    assert_int_equal(fc_mlir_guard(fc_str(source), &out, &err), 0);
+    size_t checks = 0;
+    for (; row->sizes[checks]; checks++) {
+      snprintf(wanted, sizeof wanted, "\"arith.cmpi\"(%s, ",
+               row->sizes[checks]);
+      assert_int_equal(count_of(fc_text_str(&out), wanted), 1);
+    }
+    assert_int_equal(count_of(fc_text_str(&out), "\"cf.assert\""), checks);
+    const char *place = strstr(row->line, "#loc3")
+                            ? "Location: loc(\\22m.mlir\\22:2:3)\"}>"
+                            : "Location: loc(\\22a b.mlir\\22:7:9)\"}>";
+    assert_int_equal(count_of(fc_text_str(&out), place), checks);
+    // The module itself follows unchanged.
+    assert_true(fc_str_ends(fc_text_str(&out), fc_str(source)));
+    fc_text_deinit(&out);
+  }
+}
+
+static void leftovers_are_found(void **state) {
+  (void)state;
+  static const char kText[] =
+      "#loc1 = loc(\"m.mlir\":1:1)\n"
+      "\"builtin.module\"() ({\n"
+      "  \"llvm.func\"() <{sym_name = \"f\"}> ({\n"
+      "    %%6 = \"builtin.unrealized_conversion_cast\"(%%5) : (i32) -> index "
+      "loc(#loc1)\n"
+      "    \"llvm.call\"() <{callee = @f, note = \"gpu.x\"}> : () -> ()\n"
+      "    %s\n"
+      "  }) : () -> () loc(#loc1)\n"
+      "}) : () -> () loc(#loc1)\n"
+      "#loc33 = loc(\"m.mlir\":33:1)\n"
+      "#loc3 = loc(\"m.mlir\":2:3)\n";
+  char text[1024];
+  fc_str_t operation, location;
+  snprintf(text, sizeof text, kText, "");
+  assert_false(fc_mlir_leftover(fc_str(text), &operation, &location));
+  snprintf(text, sizeof text, kText,
+           "\"gpu.memcpy\"(%6, %6) : (f32, f32) -> () loc(#loc3)");
+  assert_true(fc_mlir_leftover(fc_str(text), &operation, &location));
+  assert_text(operation, "gpu.memcpy");
+  assert_text(location, "\"m.mlir\":2:3");
+  snprintf(text, sizeof text, kText,
+           "%7:2 = \"a.b\"(%6) : (f32) -> (i1, i1) loc(\"x\":4:5)");
+  assert_true(fc_mlir_leftover(fc_str(text), &operation, &location));
+  assert_text(operation, "a.b");
+  assert_text(location, "\"x\":4:5");
+}
+
 static void every_prefix_is_survived(void **state) {
   (void)state;
   const char *texts[] = {kAttributes, kAliases};
@@ -298,6 +390,8 @@ static void every_prefix_is_survived(void **state) {
       fc_mlir_module_t module;
       fc_error_t err;
       (void)fc_mlir_read(&arena, text, &module, &err);
+      fc_str_t operation, location;
+      (void)fc_mlir_leftover(text, &operation, &location);
       assert_int_equal(fc_mlir_names(&arena, text, FC_STR("f"), 2, names, &err),
                        0);
       fc_free(fc_allocator_system(), copy);
@@ -312,6 +406,8 @@ int main(void) {
       ARENA_TEST(tensors_and_state_are_noticed),
       ARENA_TEST(names_come_from_the_source),
       ARENA_TEST(bodies_are_annotated),
+      ARENA_TEST(allocations_are_guarded),
+      ARENA_TEST(leftovers_are_found),
       ARENA_TEST(every_prefix_is_survived),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
