@@ -9,7 +9,8 @@
 
 #define ANSWER_LIMIT ((size_t)1 << 30)
 
-static const fc_backend_t *const kBackends[] = {&fc_backend_native, NULL};
+static const fc_backend_t *const kBackends[] = {&fc_backend_native,
+                                                &fc_backend_vm, NULL};
 
 static const fc_function_t *choose(const fc_args_t *args,
                                    const fc_module_t *module) {

@@ -40,14 +40,18 @@ static int print_help(void) {
 static int exit_code(fc_code_t code) {
   switch (code) {
     case FC_CODE_FORBIDDEN:
-    case FC_CODE_NOT_ACCEPTABLE: return EX_USAGE;
-    case FC_CODE_MODULE_UNAVAILABLE: return EX_UNAVAILABLE;
-    default: return EX_OSERR;
+    case FC_CODE_NOT_ACCEPTABLE:
+      return EX_USAGE;
+    case FC_CODE_MODULE_UNAVAILABLE:
+      return EX_UNAVAILABLE;
+    default:
+      return EX_OSERR;
   }
 }
 
 static int serve(const fc_server_options_t *options) {
-  static const fc_backend_t *const kBackends[] = {&fc_backend_native, NULL};
+  static const fc_backend_t *const kBackends[] = {&fc_backend_native,
+                                                  &fc_backend_vm, NULL};
   fc_allocator_t allocator = fc_allocator_system();
   fc_loop_t *loop = fc_alloc(allocator, sizeof *loop);
   if (!loop) return complain(EX_OSERR, "out of memory");
