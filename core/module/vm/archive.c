@@ -41,13 +41,16 @@ fc_status_t fc_vm_archive_parse(const uint8_t *data, size_t size,
     return refuse(err, prefix, "the flatbuffer's size", size);
   }
   size_t begin = prefix + SIZE_PREFIX;
-  size_t length = fc_vm_load_u32(data + prefix);
-  if (length > size - begin) return refuse(err, begin, "the flatbuffer", size);
-  if (length < IDENTIFIER + 4 || memcmp(data + begin + IDENTIFIER, "IREE", 4)) {
+  if (size - begin < IDENTIFIER + 4 ||
+      memcmp(data + begin + IDENTIFIER, "IREE", 4)) {
     fc_fail(err, FC_CODE_VMFB_INVALID,
             "no flatbuffer with the identifier IREE at byte %zu", begin);
     if (err) err->byte_offset = begin;
     return FC_INVALID_ARGUMENT;
+  }
+  size_t length = fc_vm_load_u32(data + prefix);
+  if (length > size - begin || length < IDENTIFIER + 4) {
+    return refuse(err, begin, "the flatbuffer", size);
   }
   size_t rodata;
   if (!fc_size_align(begin + length, RODATA_ALIGNMENT, &rodata) ||

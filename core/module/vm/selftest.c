@@ -9,8 +9,7 @@
 #include "module/vm/verify.h"
 #include "module/vm/yieldable_test.h"
 
-static const fc_vm_native_module_t *const natives[] = {&fc_vm_yieldable_test,
-                                                       NULL};
+#define NATIVES_MAX 16
 
 typedef struct tester_t {
   fc_span_t file;
@@ -18,17 +17,24 @@ typedef struct tester_t {
   fc_vm_stack_t stack;
   fc_vm_invocation_t invocation;
   fc_vm_context_t *context;
+  const fc_vm_native_module_t *natives[NATIVES_MAX];
 } tester_t;
 
 static fc_status_t open_file(tester_t *t, const char *path,
                              fc_allocator_t allocator, fc_error_t *err) {
   fc_vm_stack_init(&t->stack, allocator, FC_VM_STACK_SIZE, FC_VM_STACK_DEPTH);
   t->invocation = (fc_vm_invocation_t){.stack = &t->stack, .fuel = UINT64_MAX};
+  size_t count = 0;
+  while (fc_vm_natives[count]) {
+    t->natives[count] = fc_vm_natives[count];
+    FC_ASSERT(++count < NATIVES_MAX - 1);
+  }
+  t->natives[count] = &fc_vm_yieldable_test;
   FC_TRY(fc_vm_file_read(path, allocator, &t->file, err));
   FC_TRY(fc_vm_module_create(t->file.data, t->file.size, allocator, &t->module,
                              err));
   FC_TRY(fc_vm_verify(t->module, err));
-  return fc_vm_context_create(t->module, natives, allocator, FC_VM_HEAP_SIZE,
+  return fc_vm_context_create(t->module, t->natives, allocator, FC_VM_HEAP_SIZE,
                               &t->invocation, &t->context, err);
 }
 

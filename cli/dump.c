@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// farcall dump: a .vmfb as text. Also of files that farcall would not run, as
+// far as they can be read.
+#include <stdio.h>
+
+#include "cli.h"
+#include "module/vm/backend.h"
+
+#define DUMP_LIMIT ((size_t)1 << 30)
+
+int fc_verb_dump(const fc_args_t *args) {
+  if (args->word_count != 1) {
+    return fc_complain(FC_EXIT_USAGE, "dump takes one FILE.vmfb");
+  }
+  const char *path = args->words[0];
+  fc_error_t err = {0};
+  fc_text_t text;
+  fc_text_init(&text, fc_allocator_system(), DUMP_LIMIT);
+  fc_status_t status =
+      fc_vm_dump_file(path, fc_allocator_system(), &text.sink, &err);
+  fc_str_t dump = fc_text_str(&text);
+  if (dump.size) fwrite(dump.data, 1, dump.size, stdout);
+  fc_text_deinit(&text);
+  if (status) return fc_complain(FC_EXIT_DATA, "%s: %s", path, err.message);
+  return FC_EXIT_OK;
+}

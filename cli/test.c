@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// farcall test: calls every function of a .vmfb that takes and returns nothing.
+// What they are is the module's business: IREE's own tests check themselves.
+#include <stdio.h>
+
+#include "cli.h"
+#include "module/vm/backend.h"
+
+static void print_one(void *context, const fc_vm_test_t *test) {
+  (void)context;
+  printf("%-6s %.*s", test->ok ? "ok" : "failed", FC_STR_ARG(test->name));
+  if (!test->ok) {
+    printf(": %s",
+           test->err ? test->err->message : "it must fail, and did not");
+  }
+  printf("\n");
+}
+
+int fc_verb_test(const fc_args_t *args) {
+  if (args->word_count != 1) {
+    return fc_complain(FC_EXIT_USAGE, "test takes one FILE.vmfb");
+  }
+  const char *path = args->words[0];
+  size_t count, wrong;
+  fc_error_t err = {0};
+  if (fc_vm_test_file(path, fc_allocator_system(), print_one, NULL, &count,
+                      &wrong, &err)) {
+    return fc_complain(FC_EXIT_DATA, "%s: %s", path, err.message);
+  }
+  if (!count) {
+    printf("%s has no function that takes and returns nothing\n", path);
+    return FC_EXIT_OK;
+  }
+  printf("%zu of %zu ok\n", count - wrong, count);
+  return wrong ? FC_EXIT_FAILED : FC_EXIT_OK;
+}
