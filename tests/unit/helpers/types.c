@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "helpers/types.h"
 
+#include "farcall/abi.h"
 #include "helpers/test.h"
 
 typedef struct scan_t {
@@ -171,26 +172,48 @@ static void take_param(scan_t *scan, bool result) {
   }
 }
 
+static void take_signature(scan_t *scan) {
+  fc_builder_name(scan->builder, FC_STR("f"));
+  scan->root = accept(scan, "root ");
+  fc_builder_root_tree(scan->builder, scan->root);
+  while (!accept(scan, "->")) {
+    take_param(scan, false);
+    accept(scan, ",");
+  }
+  for (skip_blanks(scan); *scan->at; skip_blanks(scan)) {
+    take_param(scan, true);
+    accept(scan, ",");
+  }
+}
+
+static fc_status_t parse_v1(scan_t *scan, fc_error_t *err) {
+  static const fc_raw_counts_t kUnknown = {FC_COUNT_UNKNOWN, FC_COUNT_UNKNOWN};
+  return fc_v1_parse(fc_str(scan->at), kUnknown, scan->builder, err);
+}
+
+static fc_status_t parse_sip(scan_t *scan, fc_error_t *err) {
+  static const fc_raw_counts_t kUnknown = {FC_COUNT_UNKNOWN, FC_COUNT_UNKNOWN};
+  const char *blank = strchr(scan->at, ' ');
+  fc_str_t sip = fc_str(scan->at), raw = {0};
+  if (blank) {
+    sip.size = (size_t)(blank - scan->at);
+    raw = fc_str(blank + 1);
+  }
+  return fc_sip_parse(sip, raw, kUnknown, scan->builder, err);
+}
+
 fc_signature_t *fc_test_signature(fc_allocator_t allocator, const char *text) {
   fc_builder_t *builder = fc_builder_create(allocator);
   assert_non_null(builder);
   scan_t scan = {.at = text, .text = text, .builder = builder};
-  fc_builder_name(builder, FC_STR("f"));
-  scan.root = accept(&scan, "root ");
-  fc_builder_root_tree(builder, scan.root);
-  while (!accept(&scan, "->")) {
-    take_param(&scan, false);
-    accept(&scan, ",");
-  }
-  for (skip_blanks(&scan); *scan.at; skip_blanks(&scan)) {
-    take_param(&scan, true);
-    accept(&scan, ",");
-  }
   fc_signature_t *signature = NULL;
   fc_error_t err;
-  if (fc_signature_build(builder, &signature, &err) != FC_OK) {
-    fail_msg("type text '%s': %s", text, err.message);
-  }
+  fc_status_t status = FC_OK;
+  if (accept(&scan, "v1 ")) status = parse_v1(&scan, &err);
+  else if (accept(&scan, "sip ")) status = parse_sip(&scan, &err);
+  else take_signature(&scan);
+  if (status == FC_OK) status = fc_signature_build(builder, &signature, &err);
+  if (status != FC_OK) fail_msg("type text '%s': %s", text, err.message);
   fc_builder_destroy(builder);
   return signature;
 }

@@ -14,6 +14,8 @@
 //   @3         after a type: its raw_index; a parameter that has one below has
 //              no slot of its own
 //   root       before the arguments: they are one tree (SIP)
+//   v1 TEXT    instead of all that: iree.abi metadata
+//   sip TEXT [RAW]   SIP metadata and its raw companion
 #ifndef FARCALL_TESTS_HELPERS_TYPES_H_
 #define FARCALL_TESTS_HELPERS_TYPES_H_
 

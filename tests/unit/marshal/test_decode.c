@@ -145,9 +145,17 @@ static const fc_test_decode_row_t containers[] = {
        "((((i8:1, i8:2), (i64:2))), (i64:1))"),
 };
 
-// The calls of the reference binding's own unit tests, in JSON. Signatures are
-// written by hand: i32 for "i32", T for ["ndarray","i32",1,2].
-#define KW "i32, a: i32, b: i32 -> i32"
+// The calls of the reference binding's own unit tests (iree/runtime's
+// function_test.py), in JSON, through the metadata they use.
+#define V1(a, r) "v1 {\"a\":[" a "],\"r\":[" r "]}"
+#define KW \
+  V1("\"i32\",[\"named\",\"a\",\"i32\"],[\"named\",\"b\",\"i32\"]", "\"i32\"")
+#define SLIST V1("[\"slist\",\"i32\",\"i32\"]", "")
+#define STUPLE V1("[\"stuple\",\"i32\",\"i32\"]", "")
+#define SDICT V1("[\"sdict\",[\"a\",\"i32\"],[\"b\",\"i32\"]]", "")
+#define ND "[\"ndarray\",\"i32\",1,2]"
+#define KW_ND \
+  V1(ND ",[\"named\",\"a\"," ND "],[\"named\",\"b\"," ND "]", "\"i32\"")
 static const fc_test_decode_row_t v1[] = {
     OK("NoReflectionScalars", "i32, i32 -> i32, i32", "[1,2]", "i32:1; i32:2"),
     OK("NoReflectionBfloat16Ndarray", "any -> i32",
@@ -155,42 +163,65 @@ static const fc_test_decode_row_t v1[] = {
        "2x2xbf16[0x3f80 0x4000 0x4040 0x4080]"),
     OK("KeywordArgs", KW, "{\"args\":[-1],\"kwargs\":{\"a\":1,\"b\":2}}",
        "i32:-1; i32:1; i32:2"),
-    OK("ListArg", "(i32, i32) ->", "[[2,3]]", "(i32:2, i32:3)"),
+    OK("ListArg", SLIST, "[[2,3]]", "(i32:2, i32:3)"),
+    OK("TupleArg", STUPLE, "[[2,3]]", "(i32:2, i32:3)"),
     OK("ListArgNoReflection", "any ->",
        "[{\"list\":[{\"dtype\":\"i64\",\"data\":2},{\"dtype\":\"i64\","
        "\"data\":3}]}]",
        "(i64:2, i64:3)"),
-    BAD("ListArgArityMismatch", "(i32, i32) ->", "[[2,3,^4]]", LENGTH_MISMATCH,
-        "/0/2"),
-    OK("DictArg", "{a: i32, b: i32} ->", "[{\"b\":3,\"a\":2}]",
-       "(i32:2, i32:3)"),
-    BAD("DictArgArityMismatch", "{a: i32, b: i32} ->",
-        "[{\"a\":2,\"b\":3,^\"c\":4}]", UNKNOWN_KEY, "/0/c"),
-    BAD("DictArgKeyError", "{a: i32, b: i32} ->", "[{\"a\":2,^\"c\":3}]",
+    BAD("ListArgArityMismatch", SLIST, "[[2,3,^4]]", LENGTH_MISMATCH, "/0/2"),
+    BAD("TupleArgArityMismatch", STUPLE, "[[2^]]", LENGTH_MISMATCH, "/0"),
+    OK("DictArg", SDICT, "[{\"b\":3,\"a\":2}]", "(i32:2, i32:3)"),
+    BAD("DictArgArityMismatch", SDICT, "[{\"a\":2,\"b\":3,^\"c\":4}]",
         UNKNOWN_KEY, "/0/c"),
-    BAD("DictArgKeyError, too few", "{a: i32, b: i32} ->", "[{\"a\":2^}]",
-        MISSING_KEY, "/0"),
+    BAD("DictArgKeyError", SDICT, "[{\"a\":2,^\"c\":3}]", UNKNOWN_KEY, "/0/c"),
+    BAD("DictArgKeyError, too few", SDICT, "[{\"a\":2^}]", MISSING_KEY, "/0"),
     BAD("MissingPositional", KW, "{\"kwargs\":{\"a\":1,\"b\":1^}}",
         MISSING_ARGUMENT, "/kwargs"),
-    BAD("MissingPositionalNdarray",
-        "tensor<2xi32>, a: tensor<2xi32>, b: tensor<2xi32> -> i32",
+    BAD("MissingPositionalNdarray", KW_ND,
         "{\"kwargs\":{\"a\":[1,1],\"b\":[1,1]^}}", MISSING_ARGUMENT, "/kwargs"),
     BAD("MissingKeyword", KW, "{\"args\":[-1],\"kwargs\":{\"a\":1^}}",
         MISSING_ARGUMENT, "/kwargs"),
+    BAD("MissingKeywordNdArray", KW_ND,
+        "{\"args\":[[1,1]],\"kwargs\":{\"a\":[1,1]^}}", MISSING_ARGUMENT,
+        "/kwargs"),
     BAD("ExtraKeyword", KW,
         "{\"args\":[-1],\"kwargs\":{\"a\":1,\"b\":2,^\"c\":3}}",
         UNKNOWN_ARGUMENT, "/kwargs/c"),
     OK("positionals fill keywords", KW, "[-1,1,2]", "i32:-1; i32:1; i32:2"),
-    OK("NdarrayArg", "tensor<2xi32> ->", "[[1,0]]", "2xi32[1 0]"),
+    OK("NdarrayArg", V1(ND, ""), "[[1,0]]", "2xi32[1 0]"),
     OK("NdarrayArgNoReflection", "any ->",
        "[{\"dtype\":\"i32\",\"shape\":[2],\"data\":[1,0]}]", "2xi32[1 0]"),
-    BAD("ndarray shape is verified", "tensor<2xi32> ->", "[[1,0,^2]]",
-        SHAPE_MISMATCH, "/0/2"),
+    BAD("ndarray shape is verified", V1(ND, ""), "[[1,0,^2]]", SHAPE_MISMATCH,
+        "/0/2"),
+    OK("null record", V1("null,\"i8\"", ""), "[null,1]", "null; i8:1"),
+    BAD("null record given", V1("null,\"i8\"", ""), "[^0,1]", TYPE_MISMATCH,
+        "/0"),
+    OK("unknown record", V1("\"unknown\"", ""), "[{\"bytes\":\"x\"}]", "\"x\""),
+    OK("unknown elements", V1("[\"ndarray\",\"unknown\",1,null]", ""),
+       "[{\"dtype\":\"f32\",\"shape\":[1],\"data\":[1]}]", "1xf32[1]"),
+    OK("null rank", V1("[\"ndarray\",\"f32\",null]", ""), "[[[1,2]]]",
+       "1x2xf32[1 2]"),
+    OK("typed list", V1("[\"py_homogeneous_list\",\"i8\"]", ""), "[[1,2]]",
+       "(i8:1, i8:2)"),
+    OK("array of records", V1("[\"ndarray\",[\"slist\",\"i8\"],1,null]", ""),
+       "[[[1],[2]]]", "(((i8:1), (i8:2)), (i64:2))"),
+    OK("nested",
+       V1("[\"sdict\",[\"dict\",[\"sdict\",[\"a\",\"i8\"],[\"b\",\"i8\"]]],"
+          "[\"list\",[\"slist\",\"i8\",\"i8\"]]],\"f32\"",
+          ""),
+       "[{\"list\":[1,2],\"dict\":{\"b\":3,\"a\":4}},5]",
+       "((i8:4, i8:3), (i8:1, i8:2)); f32:5"),
 };
 
 // SIP: the arguments are one tree whose leaves say where they go.
 #define LIST_2 "root (i8@0, f32@1) ->"
 #define DICT_3 "root {input_ids: i8@1, input_mask: i8@2, segment_ids: i8@0} ->"
+// With 2 in place of 384.
+#define MOBILEBERT                                               \
+  "sip I53!D49!K10!input_ids_1K11!input_mask_2K12!segment_ids_0" \
+  "R39!D35!K11!end_logits_0K13!start_logits_1 "                  \
+  "I28!B7!t6d1d2B7!t6d1d2B7!t6d1d2R15!B5!d1d2B5!d1d2"
 static const fc_test_decode_row_t sip[] = {
     OK("no structure", "root ->", "[]", ""),
     BAD("no structure, given", "root ->", "[^1]", EXTRA_ARGUMENT, "/0"),
@@ -214,6 +245,12 @@ static const fc_test_decode_row_t sip[] = {
         "[{\"foo\":1^},3]", MISSING_KEY, "/0"),
     BAD("nested wrong", "root ({bar: i8@1, foo: i8@0}, i8@2) ->",
         "{\"args\":[{\"foo\":1,\"bar\":^300},3]}", OUT_OF_RANGE, "/args/0/bar"),
+    OK("mobilebert, published", MOBILEBERT,
+       "{\"kwargs\":{\"input_ids\":[[1,2]],\"input_mask\":[[3,4]],"
+       "\"segment_ids\":[[5,6]]}}",
+       "1x2xsi32[5 6]; 1x2xsi32[1 2]; 1x2xsi32[3 4]"),
+    OK("leaves without types", "sip I12!S9!k0_0k1_1R1!",
+       "[{\"dtype\":\"f32\",\"shape\":[],\"data\":1},null]", "xf32[1]; null"),
     OK("mobilebert by keyword", DICT_3,
        "{\"kwargs\":{\"input_ids\":1,\"input_mask\":2,\"segment_ids\":3}}",
        "i8:3; i8:1; i8:2"),
