@@ -145,11 +145,8 @@ static fc_status_t open_value(fc_frame_t *frame, const fc_op_t *op,
     case FC_TYPE_LIST:
     case FC_TYPE_TUPLE:
     case FC_TYPE_DICT:
-      break;
     case FC_TYPE_REFARRAY:
-      if (op->rank > 0) break;
-      return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
-                     "an array of references without dims");
+      break;
     default:
       return fc_leaf_decode(frame, op, token, dest, err);
   }
@@ -656,5 +653,6 @@ fc_status_t fc_frame_decode(fc_frame_t *frame, fc_str_t body, fc_error_t *err) {
                       frame->limits.json_keys);
   fc_json_reader_feed(&frame->reader, body.data, body.size, true);
   FC_TRY(read_document(frame, &document, err));
-  return fc_frame_place_stores(frame, err);
+  fc_status_t status = fc_frame_place_stores(frame, err);
+  return status == FC_OK ? FC_OK : here(frame, status, err);
 }

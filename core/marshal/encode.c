@@ -146,7 +146,7 @@ static fc_status_t check_shape(const encoder_t *encoder, const fc_op_t *op,
                    (int)op->rank, (int)tensor->rank);
   }
   for (int32_t i = 0; i < op->rank; i++) {
-    int64_t wanted = op->dims[i];
+    int64_t wanted = fc_frame_dim(encoder->frame, op->dims[i]);
     if (wanted < 0 || tensor->shape[i] == wanted) continue;
     return fc_fail(err, FC_CODE_BAD_RESULT,
                    "result %u: dim %d is declared %lld, got %lld",

@@ -124,6 +124,11 @@ static fc_status_t place_store(fc_frame_t *frame, const fc_plan_param_t *store,
   int64_t *shape = memory;
   for (int32_t i = 0; i < op->rank; i++) {
     shape[i] = fc_frame_dim(frame, op->dims[i]);
+    if (shape[i] >= 0) continue;
+    // Its name stands in a list that was empty.
+    return fc_fail(err, FC_CODE_SHAPE_MISMATCH,
+                   "argument %u ('%.*s'): nothing says how large its dim %d is",
+                   store->number, FC_STR_ARG(store->name), (int)i);
   }
   size_t count, size;
   if (!fc_shape_count(shape, op->rank, op->dtype, &count, &size) ||

@@ -62,9 +62,9 @@ static fc_status_t check_node(const compiler_t *compiler, const fc_type_t *type,
     return fc_fail(err, FC_CODE_ABI_METADATA, "a list has %u element types",
                    type->child_count);
   }
-  if (type->kind == FC_TYPE_REFARRAY && type->rank < 0) {
+  if (type->kind == FC_TYPE_REFARRAY && type->rank < 1) {
     return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
-                   "an array of references needs a rank");
+                   "an array of references needs dims");
   }
   return FC_OK;
 }
@@ -311,6 +311,35 @@ static fc_status_t refuse(const fc_signature_t *signature, fc_error_t *err) {
                  FC_STR_ARG(reason));
 }
 
+static bool sends_dim(const fc_plan_t *plan, int64_t dim) {
+  for (uint32_t i = 0; i < plan->input_count; i++) {
+    const fc_op_t *op = plan->inputs[i].op;
+    for (const fc_op_t *end = op + op->span; op < end; op++) {
+      for (int32_t k = 0; k < op->rank; k++) {
+        if (op->dims[k] == dim) return true;
+      }
+    }
+  }
+  return false;
+}
+
+// Storage for an OUT argument: its size must follow from what is sent.
+static fc_status_t check_stores(const fc_plan_t *plan, fc_error_t *err) {
+  for (uint32_t i = 0; i < plan->store_count; i++) {
+    const fc_op_t *op = plan->stores[i].op;
+    bool sized = op->kind == FC_TYPE_TENSOR && op->rank >= 0 && op->dtype;
+    for (int32_t k = 0; sized && k < op->rank; k++) {
+      sized = op->dims[k] >= 0 ||
+              (fc_dim_is_named(op->dims[k]) && sends_dim(plan, op->dims[k]));
+    }
+    if (sized) continue;
+    return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
+                   "the size of out argument %u is not known",
+                   plan->stores[i].number);
+  }
+  return FC_OK;
+}
+
 fc_status_t fc_plan_create(const fc_signature_t *signature,
                            fc_allocator_t allocator, fc_plan_t **out_plan,
                            fc_error_t *err) {
@@ -332,6 +361,7 @@ fc_status_t fc_plan_create(const fc_signature_t *signature,
   plan->store_count = fill.store_count;
   plan->final_count = finals;
   if (status == FC_OK) status = add_keywords(&fill, plan, err);
+  if (status == FC_OK) status = check_stores(plan, err);
   if (status != FC_OK) {
     fc_plan_destroy(plan);
     return status;

@@ -29,6 +29,12 @@ static const fc_test_decode_row_t documents[] = {
        "i8:1; i8:2"),
     OK("out is not counted", "i8, out tensor<1xi8>, y: i8 ->", "[1,2]",
        "i8:1; 1xi8[0]; i8:2"),
+    OK("out sized by a list", "[tensor<Nxi8>], out tensor<Nxi8> ->",
+       "[[[1,2]]]", "(2xi8[1 2]); 2xi8[0 0]"),
+    BAD("out sized by an empty list", "[tensor<Nxi8>], out tensor<Nxi8> ->",
+        "[[]]", SHAPE_MISMATCH, ""),
+    BAD("out too large", "out tensor<1000000x1000000xi8> ->", "[]",
+        TENSOR_TOO_LARGE, ""),
     OK("inout is sent", "inout tensor<1xi8> ->", "[[5]]", "1xi8[5]"),
 
     BAD("empty body", "i8 ->", "", JSON_SYNTAX, ""),

@@ -449,6 +449,25 @@ static const option_row_t options[] = {
      "[7]"},
 };
 
+// A named dim is what the arguments said it is.
+static void a_named_dim_binds_the_results(void **state) {
+  (void)state;
+  fc_test_call_t call;
+  fc_test_call_init(&call, "tensor<Nxi8> -> tensor<Nxf32>", NULL);
+  fc_value_t value = TENSOR(F32, 1, s2, NULL, floats);
+  fc_error_t err;
+  fc_text_t text;
+  assert_int_equal(fc_test_call_decode(&call, FC_STR("[[1,2]]"), &err), FC_OK);
+  assert_int_equal(encode(&call, &value, 1, &text, &err), FC_OK);
+  fc_text_deinit(&text);
+  assert_int_equal(fc_test_call_decode(&call, FC_STR("[[1]]"), &err), FC_OK);
+  assert_int_not_equal(encode(&call, &value, 1, &text, &err), FC_OK);
+  assert_int_equal(err.code, FC_CODE_BAD_RESULT);
+  assert_string_equal(err.message, "result 0: dim 0 is declared 1, got 2");
+  fc_text_deinit(&text);
+  fc_test_call_deinit(&call);
+}
+
 static void options_change_the_print(void **state) {
   (void)state;
   FC_TEST_EACH_ROW(const option_row_t, row, options) {
@@ -533,6 +552,7 @@ static void a_huge_view_is_not_printed(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(results_print),
+      FC_TEST(a_named_dim_binds_the_results),
       FC_TEST(options_change_the_print),
       FC_TEST(a_limit_is_exact),
       FC_TEST(a_huge_view_is_not_printed),

@@ -92,7 +92,16 @@ typedef struct refuse_row_t {
 
 static const refuse_row_t refusals[] = {
     {"array of references without rank", "ref<*xi8> ->",
-     "an array of references needs a rank"},
+     "an array of references needs dims"},
+    {"array of references without dims", "ref<i8> ->",
+     "an array of references needs dims"},
+    {"out of unknown size", "i8, out tensor<?xi8> ->",
+     "the size of out argument 1 is not known"},
+    {"out of a size nobody sends", "i8, out tensor<2xNxi8> ->",
+     "the size of out argument 1 is not known"},
+    {"out without rank", "out tensor<*xi8> ->",
+     "the size of out argument 0 is not known"},
+    {"out scalar", "out i8 ->", "the size of out argument 0 is not known"},
     {"list without a slot", "root ([i8@0]) ->",
      "a value has no place in the flat call"},
 };
