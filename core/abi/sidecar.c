@@ -509,8 +509,7 @@ static fc_status_t check_name(reader_t *reader, fc_str_t name) {
 }
 
 static fc_status_t read_function(reader_t *reader, yyjson_val *object,
-                                 uint8_t *ownership, fc_sidecar_accept_t accept,
-                                 void *context,
+                                 uint8_t *ownership,
                                  fc_sidecar_function_t *function) {
   if (!yyjson_is_obj(object)) return fault(reader, "", "must be an object");
   fc_builder_reset(reader->builder);
@@ -521,10 +520,6 @@ static fc_status_t read_function(reader_t *reader, yyjson_val *object,
   FC_TRY(read_arguments(reader, object));
   FC_TRY(read_results(reader, object, ownership, &simple));
   check_convention(reader, function->cc, simple);
-  char reason[200] = "";
-  if (accept && !accept(context, function, reason, sizeof reason)) {
-    refuse(reader, "%s", reason);
-  }
   fc_builder_memory_safe(reader->builder,
                          reader->sidecar->checked || is_static(reader));
   fc_error_t inner;
@@ -642,8 +637,7 @@ static fc_status_t make_room(reader_t *reader, yyjson_val *functions) {
   return FC_OK;
 }
 
-static fc_status_t read_functions(reader_t *reader, yyjson_val *root,
-                                  fc_sidecar_accept_t accept, void *context) {
+static fc_status_t read_functions(reader_t *reader, yyjson_val *root) {
   yyjson_val *functions;
   fc_sidecar_t *sidecar = reader->sidecar;
   FC_TRY(get_array(reader, root, "functions", FC_SIDECAR_FUNCTIONS_MAX,
@@ -656,7 +650,7 @@ static fc_status_t read_functions(reader_t *reader, yyjson_val *root,
   for (size_t i = 0; i < count; i++) {
     fc_sidecar_function_t *function = &sidecar->functions[i];
     reader->function = (int64_t)i;
-    FC_TRY(read_function(reader, value, ownership, accept, context, function));
+    FC_TRY(read_function(reader, value, ownership, function));
     sidecar->function_count++;
     ownership += function->signature->result_count;
     value = unsafe_yyjson_get_next(value);
@@ -665,7 +659,6 @@ static fc_status_t read_functions(reader_t *reader, yyjson_val *root,
 }
 
 fc_status_t fc_sidecar_parse(fc_str_t json, fc_source_t source,
-                             fc_sidecar_accept_t accept, void *context,
                              fc_allocator_t allocator,
                              fc_sidecar_t **out_sidecar, fc_error_t *err) {
   fc_sidecar_t *sidecar = fc_alloc(allocator, sizeof *sidecar);
@@ -677,9 +670,7 @@ fc_status_t fc_sidecar_parse(fc_str_t json, fc_source_t source,
   if (status == FC_OK) {
     yyjson_val *root = yyjson_doc_get_root(sidecar->document);
     status = read_head(&reader, root);
-    if (status == FC_OK) {
-      status = read_functions(&reader, root, accept, context);
-    }
+    if (status == FC_OK) status = read_functions(&reader, root);
   }
   fc_builder_destroy(reader.builder);
   fc_free(allocator, reader.arguments);

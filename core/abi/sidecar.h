@@ -58,18 +58,10 @@ typedef struct fc_sidecar_t {
   void *document;      // what the texts point into
 } fc_sidecar_t;
 
-// Asked about each function before its signature is built: false lists it as
-// not callable, for the reason written. `function->signature` is NULL.
-typedef bool (*fc_sidecar_accept_t)(void *context,
-                                    const fc_sidecar_function_t *function,
-                                    char *reason, size_t capacity);
-
-// `source` is FC_SOURCE_SIDECAR or FC_SOURCE_EMBEDDED; `accept` may be NULL.
-// FC_CODE_ABI_METADATA names the place as a JSON pointer. A function whose
+// `source` is FC_SOURCE_SIDECAR or FC_SOURCE_EMBEDDED. FC_CODE_ABI_METADATA names the place as a JSON pointer. A function whose
 // types cannot be passed is listed and not callable. Nothing points into
 // `json` afterwards.
 fc_status_t fc_sidecar_parse(fc_str_t json, fc_source_t source,
-                             fc_sidecar_accept_t accept, void *context,
                              fc_allocator_t allocator,
                              fc_sidecar_t **out_sidecar,
                              fc_error_t *err) FC_MUST_CHECK;

@@ -46,8 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   fc_error_t err = {0};
   fc_sidecar_t *sidecar = NULL;
   if (fc_sidecar_parse(fc_str_make((const char *)data, size), FC_SOURCE_SIDECAR,
-                       NULL, NULL, fc_allocator_system(), &sidecar,
-                       &err) != FC_OK) {
+                       fc_allocator_system(), &sidecar, &err) != FC_OK) {
     CHECK(err.code == FC_CODE_ABI_METADATA && err.has_pointer);
     return 0;
   }

@@ -135,15 +135,15 @@ static fc_status_t read_abi(module_t *module, const fc_module_source_t *source,
 
   fc_str_t embedded;
   if (text.data) {
-    status = fc_sidecar_parse(text, FC_SOURCE_SIDECAR, NULL, NULL,
-                              module->allocator, &module->sidecar, err);
+    status = fc_sidecar_parse(text, FC_SOURCE_SIDECAR, module->allocator,
+                              &module->sidecar, err);
     fc_free(module->allocator, (void *)(uintptr_t)text.data);
     if (status != FC_OK) return status;
     return check_hash(module, source, snapshot, err);
   }
   if (fc_elf_text(elf, EMBEDDED_SYMBOL, &embedded)) {
-    return fc_sidecar_parse(embedded, FC_SOURCE_EMBEDDED, NULL, NULL,
-                            module->allocator, &module->sidecar, err);
+    return fc_sidecar_parse(embedded, FC_SOURCE_EMBEDDED, module->allocator,
+                            &module->sidecar, err);
   }
   return fc_fail(err, FC_CODE_ABI_METADATA,
                  "nothing says what its functions take: no %.*s" SIDECAR_SUFFIX
