@@ -104,7 +104,9 @@ static const char *const kLower[] = {
     "--reconcile-unrealized-casts",
     NULL};
 
-static const char *const kVerify[] = {"--generate-runtime-verification", NULL};
+// affine.load and affine.store have no checks of their own: memref's do.
+static const char *const kVerify[] = {"--lower-affine",
+                                      "--generate-runtime-verification", NULL};
 static const char *const kNothing[] = {NULL};
 static const char *const kTranslate[] = {"--mlir-to-llvmir", NULL};
 static const char *const kOptimize[] = {"-O3", "--mtriple=" TRIPLE, NULL};

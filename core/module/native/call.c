@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdio.h>
 
 #include "module/native/message.h"
 
@@ -240,6 +241,16 @@ static fc_hook_outcome_t run_in_its_fpenv(frame_t *frame) {
   return outcome;
 }
 
+// Sizes come out of the arguments' shapes; nobody else is to blame for them.
+static fc_status_t fail_arguments(const frame_t *frame, const char *what,
+                                  fc_error_t *err) {
+  const fc_signature_t *signature = frame->function->signature;
+  return fc_fail_as(err, FC_CODE_CALL_FAILED, FC_OUT_OF_RANGE,
+                    "'%.*s': %s: the arguments do not fit together",
+                    FC_STR_ARG(fc_signature_text(signature, signature->name)),
+                    what);
+}
+
 static fc_status_t run(frame_t *frame, fc_error_t *err) {
   fc_hook_t *hook = frame->hook;
   const fc_signature_t *signature = frame->function->signature;
@@ -256,6 +267,9 @@ static fc_status_t run(frame_t *frame, fc_error_t *err) {
       return fc_native_aborted(name, fc_str_make(hook->text, hook->text_size),
                                err);
     case FC_HOOK_OUT_OF_MEMORY:
+      if (hook->size > PTRDIFF_MAX) {  // a negative count of elements
+        return fail_arguments(frame, "it computed a negative size", err);
+      }
       return fc_fail_as(err, FC_CODE_CALL_FAILED, FC_RESOURCE_EXHAUSTED,
                         "'%.*s' could not allocate %zu bytes", FC_STR_ARG(name),
                         hook->size);
@@ -315,14 +329,37 @@ static fc_status_t check_memory(const frame_t *frame, const void *allocated,
   return FC_OK;
 }
 
+// A negative size where the type leaves it open was worked out from arguments,
+// if there are any; elsewhere it is just wrong.
+static fc_status_t check_computed_sizes(const frame_t *frame,
+                                        const fc_memref_t *descriptor,
+                                        int32_t rank, uint32_t result,
+                                        fc_error_t *err) {
+  const fc_signature_t *signature = frame->function->signature;
+  const fc_type_t *type = result_type(signature, result);
+  const int64_t *dims = fc_signature_dims(signature, type);
+  if (signature->argument_count == 0) return FC_OK;
+  for (int32_t i = 0; i < rank; i++) {
+    const bool open = type->rank == FC_RANK_DYNAMIC || dims[i] < 0;
+    if (descriptor->words[i] >= 0 || !open) continue;
+    char what[80];
+    snprintf(what, sizeof what,
+             "dim %" PRId32 " of result %" PRIu32 " would be %" PRId64, i,
+             result, descriptor->words[i]);
+    return fail_arguments(frame, what, err);
+  }
+  return FC_OK;
+}
+
 static fc_status_t get_ranked(const frame_t *frame,
                               const fc_memref_t *descriptor, int32_t rank,
                               uint32_t result, fc_value_t *out,
                               fc_error_t *err) {
   const fc_signature_t *signature = frame->function->signature;
   fc_span_t bytes;
-  FC_TRY(fc_memref_read(descriptor, rank, signature,
-                        result_type(signature, result), result, &out->tensor,
+  const fc_type_t *type = result_type(signature, result);
+  FC_TRY(check_computed_sizes(frame, descriptor, rank, result, err));
+  FC_TRY(fc_memref_read(descriptor, rank, signature, type, result, &out->tensor,
                         &bytes, err));
   out->kind = FC_VALUE_TENSOR;
   fc_own_block_t *own = fc_own_find(&frame->hook->own, descriptor->allocated);

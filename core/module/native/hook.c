@@ -18,6 +18,7 @@ fc_heap_t fc_heap_default(void) {
 
 static _Noreturn void leave(fc_hook_t *hook, fc_hook_outcome_t outcome) {
   running = NULL;
+  hook->failed = true;
   longjmp(hook->exit, (int)outcome);
 }
 
@@ -153,7 +154,7 @@ const size_t fc_hook_entry_count = FC_ARRAY_COUNT(fc_hook_entries);
 
 fc_hook_outcome_t fc_hook_run(fc_hook_t *hook, void (*function)(void *context),
                               void *context) {
-  hook->freed_foreign = false;
+  hook->failed = hook->freed_foreign = false;
   hook->text_size = 0;
   const int left = _setjmp(hook->exit);
   if (left) return (fc_hook_outcome_t)left;

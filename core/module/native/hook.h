@@ -55,6 +55,7 @@ typedef struct fc_hook_t {
   void *const *lent;
   size_t lent_count;
   // Set by the run:
+  bool failed;         // what it allocated is no leak
   bool freed_foreign;  // it tried to free what it does not own
   size_t size;
   size_t text_size;

@@ -90,6 +90,8 @@ static size_t digest(char *out, size_t capacity, fc_str_t text) {
     } else if (take(&line, "Location: ")) {
       copy_location(location, sizeof location, line);
     } else if (!op[0]) {
+      const char *place = memmem(line.data, line.size, " loc(", 5);
+      if (place) line.size = (size_t)(place - line.data);
       copy_clean(op, sizeof op, line);
     }
   }

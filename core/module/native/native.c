@@ -333,12 +333,16 @@ static fc_status_t native_call(void *created, size_t index, fc_call_t *call,
     pthread_mutex_lock(&module->lock);
     instance->locked = true;
   }
-  return fc_native_run(function, &module->dylib, &instance->hook, call, err);
+  fc_status_t status =
+      fc_native_run(function, &module->dylib, &instance->hook, call, err);
+  if (status != FC_OK) instance->hook.failed = true;
+  return status;
 }
 
 typedef struct sweep_t {
   const module_t *module;
   bool exact;
+  bool failed;
   uint64_t freed;
   uint64_t leaked;
 } sweep_t;
@@ -347,7 +351,7 @@ typedef struct sweep_t {
 // a leak; a pure function can have no more use for it.
 static void sweep(void *context, const fc_own_block_t *block) {
   sweep_t *work = context;
-  if (!block->returned) work->leaked++;
+  if (!block->returned && !work->failed) work->leaked++;
   if (!block->returned && !work->exact) return;
   work->module->dylib.heap.free(block->data);
   work->freed++;
@@ -358,7 +362,8 @@ static void native_call_end(void *created, size_t index, fc_call_t *call) {
   instance_t *instance = created;
   module_t *module = instance->module;
   fc_hook_t *hook = &instance->hook;
-  sweep_t work = {module, module->functions[index].exact, hook->freed, 0};
+  sweep_t work = {module, module->functions[index].exact, hook->failed,
+                  hook->freed, 0};
   fc_own_clear(&hook->own, sweep, &work);
   if (hook->allocated || work.freed) {
     atomic_fetch_add_explicit(&module->allocated, hook->allocated,

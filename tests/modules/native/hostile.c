@@ -18,6 +18,10 @@ CI(void, negative_size)(r1_t *out) {
   *out = block(4);
   out->size = -4;
 }
+CI(void, computed_size)(r1_t *out, int64_t n) {
+  *out = block(4);
+  out->size = n - 10;
+}
 CI(void, null_aligned)(r1_t *out) {
   *out = block(4);
   out->aligned = NULL;

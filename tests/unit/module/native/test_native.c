@@ -125,6 +125,10 @@ static void hostile_results_are_refused_unread(void **state) {
   (void)state;
   static const row_t rows[] = {
       {"negative_size", "", "bad_result: result 0: dim 0 is negative: -4"},
+      {"computed_size", "13", "3: 0 0 0"},
+      {"computed_size", "3",
+       "call_failed: 'computed_size': dim 0 of result 0 would be -7: the "
+       "arguments do not fit together"},
       {"null_aligned", "",
        "bad_result: result 0: a null address for 4 elements"},
       {"unwritten", "", "0:"},
@@ -192,6 +196,9 @@ static void a_check_that_fails_ends_the_call_only(void **state) {
        "call_failed: 'verify_fail': caf\xc3\xa9 \\xff in x.mlir"},
       {"greedy", "4611686018427387904",
        "call_failed: 'greedy' could not allocate 4611686018427387904 bytes"},
+      {"greedy", "-4",
+       "call_failed: 'greedy': it computed a negative size: the arguments do "
+       "not fit together"},
       {"realloc_argument", "3: 1 2 3",
        "call_failed: 'realloc_argument' could not allocate 1048576 bytes"},
       {"assert_fail", "1", "1"},
