@@ -9,6 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+// More than a process can map is not asked for (sanitizers end the process).
+#define ALLOCATION_MAX ((size_t)1 << 47)
+
 static _Thread_local fc_hook_t *running;
 
 fc_heap_t fc_heap_default(void) {
@@ -41,6 +44,7 @@ static void *track(fc_hook_t *hook, void *memory, size_t size) {
 static void *hook_malloc(size_t size) {
   fc_hook_t *hook = running;
   if (!hook) return malloc(size);
+  if (size > ALLOCATION_MAX) return track(hook, NULL, size);
   return track(hook, hook->heap->malloc(size ? size : 1), size);
 }
 
@@ -48,13 +52,15 @@ static void *hook_calloc(size_t count, size_t size) {
   fc_hook_t *hook = running;
   if (!hook) return calloc(count, size);
   size_t total;
-  if (!fc_size_mul(count, size, &total)) return track(hook, NULL, SIZE_MAX);
+  if (!fc_size_mul(count, size, &total)) total = SIZE_MAX;
+  if (total > ALLOCATION_MAX) return track(hook, NULL, total);
   return track(hook, hook->heap->calloc(1, total ? total : 1), total);
 }
 
 static void *hook_aligned_alloc(size_t alignment, size_t size) {
   fc_hook_t *hook = running;
   if (!hook) return aligned_alloc(alignment, size);
+  if (size > ALLOCATION_MAX) return track(hook, NULL, size);
   return track(hook, hook->heap->aligned_alloc(alignment, size), size);
 }
 
@@ -63,6 +69,10 @@ static int hook_posix_memalign(void **out_memory, size_t alignment,
   fc_hook_t *hook = running;
   if (!hook) return posix_memalign(out_memory, alignment, size);
   void *memory = NULL;
+  if (size > ALLOCATION_MAX) {
+    track(hook, NULL, size);
+    return ENOMEM;
+  }
   int error = hook->heap->posix_memalign(&memory, alignment, size ? size : 1);
   if (error && error != ENOMEM) return error;
   memory = track(hook, error ? NULL : memory, size);

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The reader of shared objects must stay inside the bytes it is given.
+#include <stdlib.h>
+
+#include "module/native/elf.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void touch(const char *data, size_t size) {
+  static volatile unsigned sum;
+  unsigned total = 0;
+  for (size_t i = 0; i < size; i++) total += (unsigned char)data[i];
+  sum = sum + total;
+}
+
+static void visit(void *context, fc_str_t symbol, uint64_t address) {
+  const fc_elf_t *elf = context;
+  touch(symbol.data, symbol.size);
+  if (address % 8 != 0) abort();
+  (void)fc_elf_is_relro(elf, address);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  // The exact size on the heap, so that one byte too far is seen; aligned as
+  // a mapping would be.
+  char *bytes = aligned_alloc(16, (size + 15) & ~(size_t)15);
+  if (!bytes) return 0;
+  char *end = bytes + ((size + 15) & ~(size_t)15);
+  if (size) memcpy(bytes, data, size);
+  memset(bytes + size, 0xA5, (size_t)(end - bytes) - size);
+  fc_elf_t elf;
+  if (fc_elf_parse(fc_str_make(bytes, size), &elf, NULL) == FC_OK) {
+    for (size_t i = 0; i < elf.symbol_count; i++) {
+      fc_elf_symbol_t symbol;
+      if (fc_elf_symbol(&elf, i, &symbol)) {
+        touch(symbol.name.data, symbol.name.size);
+      }
+    }
+    fc_str_t text;
+    if (fc_elf_text(&elf, FC_STR("__farcall_abi"), &text)) {
+      if (text.data[text.size] != '\0') abort();
+      touch(text.data, text.size);
+    }
+    (void)fc_elf_uses_origin(&elf);
+    (void)fc_elf_state_size(&elf);
+    fc_elf_each_slot(&elf, visit, &elf);
+  }
+  free(bytes);
+  return 0;
+}

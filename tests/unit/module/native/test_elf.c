@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reading shared objects the C compiler made, and damaged ones.
+#include "helpers/test.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "module/native/elf.h"
+
+#define MODULES FARCALL_BUILD_DIR "/tests/modules/native/"
+
+static fc_str_t read_module(const char *name) {
+  char path[512];
+  snprintf(path, sizeof path, MODULES "%s.so", name);
+  FILE *file = fopen(path, "rb");
+  if (!file) fail_msg("%s", path);
+  char *bytes = aligned_alloc(64, 1 << 20);
+  size_t size = fread(bytes, 1, 1 << 20, file);
+  fclose(file);
+  return fc_str_make(bytes, size);
+}
+
+static void forget(fc_str_t bytes) { free((void *)(uintptr_t)bytes.data); }
+
+static bool has(const fc_elf_t *elf, const char *name, bool defined) {
+  for (size_t i = 0; i < elf->symbol_count; i++) {
+    fc_elf_symbol_t symbol;
+    if (fc_elf_symbol(elf, i, &symbol) && symbol.defined == defined &&
+        fc_str_equal(symbol.name, fc_str(name))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static void exports_imports_and_the_embedded_text(void **state) {
+  (void)state;
+  fc_elf_t elf;
+  fc_error_t err;
+  fc_str_t owner = read_module("owner");
+  assert_int_equal(fc_elf_parse(owner, &elf, &err), FC_OK);
+  assert_true(has(&elf, "_mlir_ciface_fresh", true));
+  assert_true(has(&elf, "malloc", false));
+  assert_false(has(&elf, "filled", true));
+  fc_str_t text;
+  assert_false(fc_elf_text(&elf, FC_STR("__farcall_abi"), &text));
+  assert_false(fc_elf_uses_origin(&elf));
+  forget(owner);
+
+  fc_str_t embedded = read_module("embedded");
+  assert_int_equal(fc_elf_parse(embedded, &elf, &err), FC_OK);
+  assert_true(fc_elf_text(&elf, FC_STR("__farcall_abi"), &text));
+  assert_true(fc_str_starts(text, FC_STR("{\"farcall\":1,")));
+  assert_true(fc_str_ends(text, FC_STR("]}]}")));
+  forget(embedded);
+}
+
+static void state_is_writable_data_of_its_own(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    bool has_state;
+  } rows[] = {{"owner", false},   {"scalars", false}, {"hostile", false},
+              {"state", true},    {"impure", true},   {"embedded", false},
+              {"fastmath", false}};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
+    fc_test_row(rows[i].name);
+    fc_elf_t elf;
+    fc_error_t err;
+    fc_str_t bytes = read_module(rows[i].name);
+    assert_int_equal(fc_elf_parse(bytes, &elf, &err), FC_OK);
+    assert_int_equal(fc_elf_state_size(&elf) > 0, rows[i].has_state);
+    forget(bytes);
+  }
+  fc_test_row(NULL);
+}
+
+static void note_malloc(void *context, fc_str_t symbol, uint64_t address) {
+  (void)address;
+  int *count = context;
+  *count += fc_str_equal(symbol, FC_STR("malloc"));
+}
+
+static void the_places_of_imported_addresses(void **state) {
+  (void)state;
+  fc_elf_t elf;
+  fc_error_t err;
+  int count = 0;
+  fc_str_t bytes = read_module("owner");
+  assert_int_equal(fc_elf_parse(bytes, &elf, &err), FC_OK);
+  fc_elf_each_slot(&elf, note_malloc, &count);
+  assert_int_equal(count, 1);
+  forget(bytes);
+}
+
+typedef struct damage_row_t {
+  const char *name;
+  size_t offset;
+  uint8_t byte;
+  const char *message;
+} damage_row_t;
+
+static const damage_row_t damages[] = {
+    {"magic", 0, 'X', "not an ELF file"},
+    {"class", EI_CLASS, ELFCLASS32, "compiled for"},
+    {"machine", offsetof(Elf64_Ehdr, e_machine), EM_RISCV,
+     "compiled for riscv (64-bit), this machine is "},
+    {"type", offsetof(Elf64_Ehdr, e_type), ET_REL,
+     "ELF type 1 is not a shared object: link with -shared"},
+    {"program headers", offsetof(Elf64_Ehdr, e_phoff) + 7, 0x7f,
+     "truncated or damaged: no program headers"},
+    {"section headers", offsetof(Elf64_Ehdr, e_shoff) + 7, 0x7f,
+     "truncated or damaged: no section headers"},
+};
+
+static void damaged_files_say_what_is_wrong(void **state) {
+  (void)state;
+  fc_str_t bytes = read_module("owner");
+  FC_TEST_EACH_ROW(const damage_row_t, row, damages) {
+    fc_elf_t elf;
+    fc_error_t err;
+    uint8_t *at = (uint8_t *)(uintptr_t)bytes.data + row->offset;
+    const uint8_t good = *at;
+    *at = row->byte;
+    assert_int_equal(fc_elf_parse(bytes, &elf, &err), FC_FAILED_PRECONDITION);
+    assert_int_equal(err.code, FC_CODE_MODULE_LOAD);
+    assert_non_null(strstr(err.message, row->message));
+    *at = good;
+  }
+  forget(bytes);
+}
+
+static void a_truncated_file_is_refused(void **state) {
+  (void)state;
+  fc_str_t whole = read_module("owner");
+  for (size_t size = 0; size < whole.size; size += 61) {
+    // On the heap in its exact size: reading past it would be seen.
+    char *bytes = aligned_alloc(16, (size + 16) & ~(size_t)15);
+    memcpy(bytes, whole.data, size);
+    fc_elf_t elf;
+    fc_error_t err;
+    assert_int_not_equal(fc_elf_parse(fc_str_make(bytes, size), &elf, &err),
+                         FC_OK);
+    free(bytes);
+  }
+  forget(whole);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(exports_imports_and_the_embedded_text),
+      FC_TEST(state_is_writable_data_of_its_own),
+      FC_TEST(the_places_of_imported_addresses),
+      FC_TEST(damaged_files_say_what_is_wrong),
+      FC_TEST(a_truncated_file_is_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
