@@ -13,11 +13,12 @@
 #include "module/vm/bridge.h"
 #include "module/vm/context.h"
 #include "module/vm/file.h"
+#include "module/vm/hal/hal.h"
 #include "module/vm/recover.h"
 #include "module/vm/signature.h"
 #include "module/vm/verify.h"
 
-const fc_vm_native_module_t *const fc_vm_natives[] = {NULL};
+const fc_vm_native_module_t *const fc_vm_natives[] = {&fc_vm_hal, NULL};
 
 // What one listed function needs beside its signature.
 typedef struct listed_t {
@@ -48,6 +49,7 @@ typedef struct instance_t {
 typedef struct state_t {
   fc_vm_slot_t *arguments;
   fc_vm_slot_t *results;
+  fc_hal_loans_t loans;
 } state_t;
 
 // ---------------------------------------------------------------------------
@@ -239,6 +241,28 @@ static void release_refs(fc_str_t letters, fc_vm_slot_t *slots) {
   }
 }
 
+// An async function ends in a wait fence (null: nothing to wait for) and a
+// signal fence.
+static fc_status_t add_fences(module_t *m, const fc_call_t *call,
+                              state_t *state, fc_error_t *err) {
+  fc_hal_fence_t *fence;
+  FC_TRY(fc_hal_fence_create(&m->context->heap, &fence, err));
+  state->arguments[call->argument_count + 1].ref = &fence->object;
+  return FC_OK;
+}
+
+static fc_status_t check_fence(const fc_call_t *call, const state_t *state,
+                               fc_error_t *err) {
+  const fc_hal_fence_t *fence =
+      (const fc_hal_fence_t *)state->arguments[call->argument_count + 1].ref;
+  if (fence->failure != FC_OK) {
+    return fc_hal_fail(err, fence->failure, "the call failed");
+  }
+  if (fence->signaled) return FC_OK;
+  return fc_hal_fail(err, FC_INTERNAL,
+                     "the function returned without signalling its fence");
+}
+
 static fc_status_t run(instance_t *instance, size_t index, fc_call_t *call,
                        state_t *state, fc_error_t *err) {
   module_t *m = instance->module;
@@ -250,14 +274,16 @@ static fc_status_t run(instance_t *instance, size_t index, fc_call_t *call,
     FC_TRY(fc_vm_argument(
         &m->context->heap, &call->arguments[i], cconv->arguments.data[i],
         node == FC_NODE_NONE ? NULL : fc_signature_node(signature, node),
-        &state->arguments[i], err));
+        &state->loans, &state->arguments[i], err));
   }
+  if (signature->async) FC_TRY(add_fences(m, call, state, err));
   fc_vm_invocation_t invocation = {.stack = &instance->stack,
                                    .cancel = call->cancel,
                                    .deadline_ns = call->deadline_ns,
                                    .fuel = UINT64_MAX};
   FC_TRY(fc_vm_call(m->context, &invocation, listed->function, state->arguments,
                     state->results, err));
+  if (signature->async) FC_TRY(check_fence(call, state, err));
   for (size_t i = 0; i < cconv->results.size; i++) {
     FC_TRY(fc_vm_result(call->arena, state->results[i], cconv->results.data[i],
                         signature, listed->result_nodes[i], m->info.serial,
@@ -278,12 +304,13 @@ static fc_status_t vm_call(void *handle, size_t index, fc_call_t *call,
     return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE, "%.*s",
                    FC_STR_ARG(fc_signature_text(signature, signature->reason)));
   }
-  if (call->argument_count != cconv->arguments.size ||
+  const size_t fences = signature->async ? 2 : 0;
+  if (call->argument_count + fences != cconv->arguments.size ||
       call->result_count < cconv->results.size) {
     return fc_fail(err, FC_CODE_INTERNAL,
                    "%zu arguments and %zu results for a function of %zu and "
                    "%zu",
-                   call->argument_count, call->result_count,
+                   call->argument_count + fences, call->result_count,
                    cconv->arguments.size, cconv->results.size);
   }
   state_t *state = fc_arena_alloc_array(call->arena, 1, sizeof *state);
@@ -293,10 +320,17 @@ static fc_status_t vm_call(void *handle, size_t index, fc_call_t *call,
   state->results = fc_arena_alloc_array(call->arena, cconv->results.size + 1,
                                         sizeof(fc_vm_slot_t));
   if (!state->arguments || !state->results) return fc_fail_memory(err);
+  state->loans.arena = call->arena;
   call->state = state;
   if (m->info.serial) pthread_mutex_lock(&m->lock);
   fc_status_t status = run(instance, index, call, state, err);
-  if (m->info.serial) pthread_mutex_unlock(&m->lock);
+  if (m->info.serial) {
+    // What the module keeps of the arguments must be its own before another
+    // call can see it.
+    release_refs(cconv->arguments, state->arguments);
+    fc_hal_loans_end(&state->loans);
+    pthread_mutex_unlock(&m->lock);
+  }
   return status;
 }
 
@@ -310,6 +344,7 @@ static void vm_call_end(void *handle, size_t index, fc_call_t *call) {
   call->state = NULL;
   release_refs(cconv->arguments, state->arguments);
   release_refs(cconv->results, state->results);
+  fc_hal_loans_end(&state->loans);
 }
 
 const fc_backend_t fc_backend_vm = {

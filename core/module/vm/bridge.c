@@ -124,12 +124,17 @@ static fc_status_t number_out(fc_vm_value_t number, fc_dtype_t declared,
 // Arguments
 
 static fc_status_t refuse_value(const fc_value_t *value, fc_error_t *err) {
-  const char *what = value->kind == FC_VALUE_TENSOR   ? "a tensor"
-                     : value->kind == FC_VALUE_OPAQUE ? "an opaque reference"
-                                                      : "this value";
-  return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
-                 "%s cannot be passed to a module without the hal", what);
+  const char *what =
+      value->kind == FC_VALUE_OPAQUE ? "an opaque reference" : "this value";
+  return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE, "%s cannot be passed to the VM",
+                 what);
 }
+
+// Where arguments are made.
+typedef struct in_t {
+  fc_vm_heap_t *heap;
+  fc_hal_loans_t *loans;
+} in_t;
 
 static fc_status_t buffer_in(fc_vm_heap_t *heap, const void *data, size_t size,
                              fc_vm_object_t **out, fc_error_t *err) {
@@ -156,7 +161,7 @@ static fc_status_t vector_in(fc_vm_heap_t *heap, const fc_tensor_t *tensor,
 }
 
 // An object for anything but a number or a list with items.
-static fc_status_t plain_ref_in(fc_vm_heap_t *heap, const fc_value_t *value,
+static fc_status_t plain_ref_in(const in_t *in, const fc_value_t *value,
                                 const fc_type_t *type, fc_vm_object_t **out,
                                 fc_error_t *err) {
   *out = NULL;
@@ -164,12 +169,13 @@ static fc_status_t plain_ref_in(fc_vm_heap_t *heap, const fc_value_t *value,
     case FC_VALUE_NULL:
       return FC_OK;
     case FC_VALUE_BYTES:
-      return buffer_in(heap, value->bytes.data, value->bytes.size, out, err);
+      return buffer_in(in->heap, value->bytes.data, value->bytes.size, out,
+                       err);
     case FC_VALUE_TENSOR:
       if (type && type->kind == FC_TYPE_VECTOR) {
-        return vector_in(heap, &value->tensor, out, err);
+        return vector_in(in->heap, &value->tensor, out, err);
       }
-      return refuse_value(value, err);
+      return fc_hal_tensor_in(in->heap, &value->tensor, in->loans, out, err);
     default:
       return refuse_value(value, err);
   }
@@ -191,7 +197,7 @@ static fc_status_t open_list_in(fc_vm_heap_t *heap, const fc_value_t *value,
   return fc_vm_list_resize(list, count, err);  // there is room: cannot fail
 }
 
-static fc_status_t item_in(fc_vm_heap_t *heap, const fc_value_t *item,
+static fc_status_t item_in(const in_t *in, const fc_value_t *item,
                            fc_vm_list_t *list, uint32_t index,
                            fc_error_t *err) {
   if (item->kind == FC_VALUE_SCALAR) {
@@ -200,11 +206,11 @@ static fc_status_t item_in(fc_vm_heap_t *heap, const fc_value_t *item,
     return fc_vm_list_set(list, index, number, err);
   }
   fc_vm_object_t *object;
-  FC_TRY(plain_ref_in(heap, item, NULL, &object, err));
+  FC_TRY(plain_ref_in(in, item, NULL, &object, err));
   return fc_vm_list_set_ref(list, index, object, err);  // a variant takes all
 }
 
-static fc_status_t fill_lists(fc_vm_heap_t *heap, list_in_t *levels,
+static fc_status_t fill_lists(const in_t *in, list_in_t *levels,
                               fc_error_t *err) {
   uint32_t depth = 1;
   while (depth) {
@@ -216,14 +222,14 @@ static fc_status_t fill_lists(fc_vm_heap_t *heap, list_in_t *levels,
     uint32_t index = level->next++;
     const fc_value_t *item = &level->value->list.items[index];
     if (item->kind != FC_VALUE_LIST) {
-      FC_TRY(item_in(heap, item, level->list, index, err));
+      FC_TRY(item_in(in, item, level->list, index, err));
       continue;
     }
     if (depth == DEPTH_MAX) {
       return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
                      "lists are nested deeper than %d", DEPTH_MAX);
     }
-    FC_TRY(open_list_in(heap, item, &levels[depth], err));
+    FC_TRY(open_list_in(in->heap, item, &levels[depth], err));
     FC_TRY(fc_vm_list_set_ref(level->list, index, &levels[depth].list->object,
                               err));
     depth++;
@@ -231,12 +237,12 @@ static fc_status_t fill_lists(fc_vm_heap_t *heap, list_in_t *levels,
   return FC_OK;
 }
 
-static fc_status_t list_in(fc_vm_heap_t *heap, const fc_value_t *value,
+static fc_status_t list_in(const in_t *in, const fc_value_t *value,
                            fc_vm_object_t **out, fc_error_t *err) {
   list_in_t levels[DEPTH_MAX];
-  FC_TRY(open_list_in(heap, value, &levels[0], err));
+  FC_TRY(open_list_in(in->heap, value, &levels[0], err));
   fc_vm_object_t *root = &levels[0].list->object;
-  fc_status_t status = fill_lists(heap, levels, err);
+  fc_status_t status = fill_lists(in, levels, err);
   if (status != FC_OK) {
     fc_vm_release(root);
     return status;
@@ -247,13 +253,15 @@ static fc_status_t list_in(fc_vm_heap_t *heap, const fc_value_t *value,
 
 fc_status_t fc_vm_argument(fc_vm_heap_t *heap, const fc_value_t *value,
                            char letter, const fc_type_t *type,
-                           fc_vm_slot_t *out, fc_error_t *err) {
+                           fc_hal_loans_t *loans, fc_vm_slot_t *out,
+                           fc_error_t *err) {
+  const in_t in = {heap, loans};
   *out = (fc_vm_slot_t){.i64 = 0};
   if (letter == 'r') {
     if (value->kind == FC_VALUE_LIST) {
-      return list_in(heap, value, &out->ref, err);
+      return list_in(&in, value, &out->ref, err);
     }
-    return plain_ref_in(heap, value, type, &out->ref, err);
+    return plain_ref_in(&in, value, type, &out->ref, err);
   }
   fc_vm_value_t number = {.type = FC_VM_TYPE_NONE, .i64 = 0};
   if (value->kind == FC_VALUE_SCALAR) FC_TRY(number_in(value, &number, err));
@@ -357,6 +365,13 @@ static fc_status_t plain_ref_out(const out_t *o, fc_vm_object_t *object,
   }
   fc_vm_buffer_t *buffer = fc_vm_buffer_from(object);
   if (buffer) return buffer_out(o, buffer, node, out, err);
+  if (object->type == FC_VM_TYPE_HAL_BUFFER_VIEW) {
+    const fc_type_t *type = node_at(o, node);
+    const bool tensor = type && type->kind == FC_TYPE_TENSOR;
+    return fc_hal_tensor_out(o->arena, (const fc_hal_view_t *)object,
+                             tensor ? (fc_dtype_t)type->dtype : FC_DTYPE_NONE,
+                             o->copy, out, err);
+  }
   *out = (fc_value_t){.kind = FC_VALUE_OPAQUE,
                       .bytes = fc_str(fc_vm_object_type_name(object))};
   return FC_OK;

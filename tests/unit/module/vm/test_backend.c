@@ -4,6 +4,8 @@
 // leave as JSON.
 #include "module/vm/backend.h"
 
+#include <unistd.h>
+
 #include "farcall/codec.h"
 #include "module/vm/files.h"
 
@@ -178,16 +180,35 @@ static void functions_are_listed(void **state) {
   }
 }
 
+// A module of the corpus with one import renamed, in a file of its own.
+static void write_without_import(char *path) {
+  static const char known[] = "hal.fence.create", other[] = "hal.fence.creats";
+  size_t size = 0;
+  uint8_t *data =
+      read_file(CORPUS "/releases/versions-3.13.0-vmvx.vmfb", &size);
+  assert_non_null(data);
+  char *name = memmem(data, size, known, strlen(known));
+  assert_non_null(name);
+  memcpy(name, other, strlen(other));
+  int fd = mkstemps(path, (int)strlen(".vmfb"));
+  assert_true(fd >= 0);
+  assert_int_equal(write(fd, data, size), (ssize_t)size);
+  close(fd);
+  free(data);
+}
+
 static void a_missing_import_is_the_reason(void **state) {
   (void)state;
-  opened_t opened =
-      open_module(CORPUS "/releases/versions-3.13.0-vmvx.vmfb", false);
+  char path[] = "/tmp/farcall-test-XXXXXX.vmfb";
+  write_without_import(path);
+  opened_t opened = open_module(path, false);
+  unlink(path);
   size_t index = 0;
   const fc_signature_t *signature = find(&opened, "mul4", &index);
   assert_false(signature->callable);
   fc_str_t reason = fc_signature_text(signature, signature->reason);
-  assert_true(fc_str_starts(reason, FC_STR("import 'hal.")));
-  assert_true(fc_str_ends(reason, FC_STR("is not provided")));
+  assert_true(fc_str_equal(
+      reason, FC_STR("import 'hal.fence.creats' is not provided")));
   close_module(&opened);
 }
 
