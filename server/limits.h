@@ -7,10 +7,10 @@
 
 // The head of a request
 #define FC_LIMIT_LEADING_CRLFS 2
-#define FC_LIMIT_METHOD 32           // characters of the method
-#define FC_LIMIT_TARGET (8u << 10)   // 414 above
-#define FC_LIMIT_HEADERS (32u << 10) // 431 above, all field lines together
-#define FC_LIMIT_FIELDS 100          // 431 above
+#define FC_LIMIT_METHOD 32            // characters of the method
+#define FC_LIMIT_TARGET (8u << 10)    // 414 above
+#define FC_LIMIT_HEADERS (32u << 10)  // 431 above, all field lines together
+#define FC_LIMIT_FIELDS 100           // 431 above
 
 // Chunked bodies
 #define FC_LIMIT_CHUNK_DIGITS 16
@@ -20,10 +20,10 @@
 #define FC_LIMIT_TRAILERS (4u << 10)
 
 // A connection
-#define FC_LIMIT_READ (64u << 10)      // one read
-#define FC_LIMIT_PIPELINED (16u << 10) // kept while a call runs, then no reads
-#define FC_LIMIT_DISCARD (64u << 10)   // body of a refused request swallowed
-#define FC_LIMIT_LINGER (64u << 10)    // input dropped after the last answer
+#define FC_LIMIT_READ (64u << 10)       // one read
+#define FC_LIMIT_PIPELINED (16u << 10)  // kept while a call runs, then no reads
+#define FC_LIMIT_DISCARD (64u << 10)    // body of a refused request swallowed
+#define FC_LIMIT_LINGER (64u << 10)     // input dropped after the last answer
 #define FC_LIMIT_LINGER_MS 1000
 #define FC_LIMIT_BODY_RATE 1024  // bytes a second once body_timeout has passed
 #define FC_LIMIT_REQUEST_ID 128
@@ -34,9 +34,9 @@
 #define FC_LIMIT_HEAD 1024
 
 // The inline lane: what may run on the loop thread
-#define FC_LIMIT_INLINE_COST_NS 20000u   // average of a call
+#define FC_LIMIT_INLINE_COST_NS 20000u     // average of a call
 #define FC_LIMIT_INLINE_WORST_NS 1000000u  // one call above is demoted
-#define FC_LIMIT_INLINE_TURN_NS 200000u  // of one loop turn
+#define FC_LIMIT_INLINE_TURN_NS 200000u    // of one loop turn
 #define FC_LIMIT_INLINE_BODY (16u << 10)
 #define FC_LIMIT_INLINE_SAMPLES 16  // pooled calls before the first inline one
 

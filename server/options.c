@@ -27,8 +27,13 @@ typedef struct option_t {
 
 static const option_t kOptions[] = {
 #define FC_OPTION(field, flag, letter, kind, value, argument, help) \
-  {flag,     letter, KIND_##kind, value,                            \
-   argument, help,   offsetof(fc_server_options_t, field)},
+  {flag,                                                            \
+   letter,                                                          \
+   KIND_##kind,                                                     \
+   value,                                                           \
+   argument,                                                        \
+   help,                                                            \
+   offsetof(fc_server_options_t, field)},
 #include "options.def"
 #undef FC_OPTION
 };
@@ -72,18 +77,22 @@ static bool parse_units(fc_str_t text, const unit_t *units, uint64_t *out) {
 static bool parse_value(const option_t *option, const char *text, void *field) {
   static const unit_t kCounts[] = {{"", 1}, {NULL, 0}};
   static const unit_t kSizes[] = {
-      {"", 1},           {"B", 1},          {"k", 1u << 10},
-      {"K", 1u << 10},   {"KiB", 1u << 10}, {"M", 1u << 20},
-      {"MiB", 1u << 20}, {"G", 1u << 30},   {"GiB", 1u << 30},
-      {NULL, 0}};
+      {"", 1},           {"B", 1},        {"k", 1u << 10},   {"K", 1u << 10},
+      {"KiB", 1u << 10}, {"M", 1u << 20}, {"MiB", 1u << 20}, {"G", 1u << 30},
+      {"GiB", 1u << 30}, {NULL, 0}};
   static const unit_t kTimes[] = {
       {"ms", 1}, {"s", 1000}, {"", 1000}, {"m", 60000}, {NULL, 0}};
   fc_str_t value = fc_str(text);
   switch (option->kind) {
-    case KIND_TEXT: *(const char **)field = text; return value.size > 0;
-    case KIND_COUNT: return parse_units(value, kCounts, field);
-    case KIND_SIZE: return parse_units(value, kSizes, field);
-    case KIND_TIME: return parse_units(value, kTimes, field);
+    case KIND_TEXT:
+      *(const char **)field = text;
+      return value.size > 0;
+    case KIND_COUNT:
+      return parse_units(value, kCounts, field);
+    case KIND_SIZE:
+      return parse_units(value, kSizes, field);
+    case KIND_TIME:
+      return parse_units(value, kTimes, field);
     case KIND_FLAG: {
       bool on = fc_str_equal(value, FC_STR("on")) ||
                 fc_str_equal(value, FC_STR("1")) ||
@@ -93,7 +102,8 @@ static bool parse_value(const option_t *option, const char *text, void *field) {
              fc_str_equal(value, FC_STR("0")) ||
              fc_str_equal(value, FC_STR("false"));
     }
-    case KIND_CHOICE: break;
+    case KIND_CHOICE:
+      break;
   }
   const char *word = option->argument;
   for (unsigned i = 0;; i++) {
@@ -245,8 +255,7 @@ static fc_status_t parse_variables(fc_server_options_t *options,
 }
 
 fc_status_t fc_server_options_parse(fc_server_options_t *options, int argc,
-                                    const char *const *argv,
-                                    const char **paths,
+                                    const char *const *argv, const char **paths,
                                     const char *(*get_env)(const char *name),
                                     fc_error_t *err) {
   fc_server_options_init(options);

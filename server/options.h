@@ -34,8 +34,7 @@ void fc_server_options_init(fc_server_options_t *options);
 // pointers. `get_env` is getenv, or a test's. The error is one line for the
 // user, hint included.
 fc_status_t fc_server_options_parse(fc_server_options_t *options, int argc,
-                                    const char *const *argv,
-                                    const char **paths,
+                                    const char *const *argv, const char **paths,
                                     const char *(*get_env)(const char *name),
                                     fc_error_t *err);
 // Usage and every option, into `sink`.

@@ -14,7 +14,7 @@
 #include "api/native.h"
 #include "limits.h"
 
-#define KEPT_BLOCKS (64u << 20)  // bytes of blocks kept for reuse
+#define KEPT_BLOCKS (64u << 20)     // bytes of blocks kept for reuse
 #define KEPT_WHEN_IDLE (64u << 10)  // largest block kept when nobody is there
 #define BACKLOG 1024
 
@@ -178,9 +178,9 @@ static void on_entry(void *context, const fc_entry_t *entry) {
       FC_LOG_TEXT("module", entry->name),
       FC_LOG_TEXT("kind", fc_str(entry->kind)),
       FC_LOG_TEXT("path", entry->path),
-      FC_LOG_NUMBER("functions",
-                    entry->module ? fc_module_function_count(entry->module)
-                                  : 0),
+      FC_LOG_NUMBER("functions", entry->module
+                                     ? fc_module_function_count(entry->module)
+                                     : 0),
   };
   if (entry->module) {
     fc_log_fields(&loop->log, FC_LOG_INFO, FC_STR("module loaded"), fields, 4);
@@ -225,9 +225,8 @@ static void on_load(uv_idle_t *idle) {
   const char *path = options->paths[loop->next_path++];
   size_t before = fc_registry_count(loop->registry);
   fc_error_t error;
-  fc_status_t status =
-      fc_registry_add(loop->registry, loop->backends, fc_str(path), on_entry,
-                      loop, &error);
+  fc_status_t status = fc_registry_add(loop->registry, loop->backends,
+                                       fc_str(path), on_entry, loop, &error);
   // A path that made no entry (no such directory) has been told to nobody yet.
   if (status != FC_OK && fc_registry_count(loop->registry) == before) {
     loop->failed_load = true;
@@ -271,8 +270,8 @@ static fc_status_t parse_listen(const char *text, address_t *out_address,
   unsigned long port = 0;
   bool good = colon && colon[1] && size < sizeof host - 1;
   for (const char *p = colon ? colon + 1 : ""; *p && good; p++) {
-    good = *p >= '0' && *p <= '9' && (port = port * 10 + (unsigned)(*p - '0'),
-                                      port <= 65535);
+    good = *p >= '0' && *p <= '9' &&
+           (port = port * 10 + (unsigned)(*p - '0'), port <= 65535);
   }
   if (good) {
     bool brackets = size > 2 && text[0] == '[' && text[size - 1] == ']';
@@ -383,15 +382,15 @@ static uint32_t connection_max(uint64_t wanted) {
 static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
                                fc_error_t *err) {
   const fc_server_options_t *options = loop->options;
-  bool json = options->log_format == FC_LOG_FORMAT_JSON ||
-              (options->log_format == FC_LOG_FORMAT_AUTO &&
-               !isatty(log_descriptor));
+  bool json =
+      options->log_format == FC_LOG_FORMAT_JSON ||
+      (options->log_format == FC_LOG_FORMAT_AUTO && !isatty(log_descriptor));
   FC_TRY(fc_log_init(&loop->log, loop->allocator, log_descriptor, json, err));
   loop->read_buffer = fc_alloc(loop->allocator, FC_LIMIT_READ);
   if (!loop->read_buffer) return fc_fail_memory(err);
   FC_TRY(fc_registry_create(loop->allocator, &loop->registry, err));
-  uint64_t memory = options->max_memory ? options->max_memory
-                                        : default_memory();
+  uint64_t memory =
+      options->max_memory ? options->max_memory : default_memory();
   FC_TRY(fc_blocks_create(loop->allocator, memory, KEPT_BLOCKS, &loop->blocks,
                           err));
   uint32_t workers = (uint32_t)options->workers;

@@ -59,7 +59,7 @@ struct fc_loop_t {
   fc_blocks_t *blocks;
   fc_pool_t pool;
   size_t next_path;
-  bool ready;     // every PATH was tried
+  bool ready;  // every PATH was tried
   bool draining;
   bool failed_load;
   int exit_code;

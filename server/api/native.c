@@ -42,8 +42,8 @@ static fc_status_t check_type(const fc_request_t *request, fc_error_t *err) {
   if (fc_request_accepts(accept, FC_STR("application"), FC_STR("json"))) {
     return FC_OK;
   }
-  fc_status_t status = fc_fail(err, FC_CODE_NOT_ACCEPTABLE,
-                               "the answer is application/json");
+  fc_status_t status =
+      fc_fail(err, FC_CODE_NOT_ACCEPTABLE, "the answer is application/json");
   fc_error_expected(err, "application/json");
   fc_error_got(err, accept);
   return status;
@@ -77,10 +77,9 @@ fc_status_t fc_native_check(const fc_request_t *request, uint64_t body_max,
                    "a call needs a body, and so a Content-Length");
   }
   if (request->length > body_max) {
-    return fc_fail(err, FC_CODE_BODY_TOO_LARGE,
-                   "the body of %llu bytes exceeds %llu",
-                   (unsigned long long)request->length,
-                   (unsigned long long)body_max);
+    return fc_fail(
+        err, FC_CODE_BODY_TOO_LARGE, "the body of %llu bytes exceeds %llu",
+        (unsigned long long)request->length, (unsigned long long)body_max);
   }
   fc_str_t timeout = request->fields[FC_FIELD_TIMEOUT];
   if (timeout.data) FC_TRY(read_timeout(timeout, &out_call->timeout_ms, err));

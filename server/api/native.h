@@ -15,8 +15,8 @@ enum { FC_FRONT_NATIVE, FC_FRONT_COUNT };
 extern const fc_front_worker_t fc_front_workers[FC_FRONT_COUNT];
 
 typedef struct fc_native_call_t {
-  bool validate;         // ?validate=only: DECODE and no more
-  uint64_t timeout_ms;   // asked for by the client, 0 = not
+  bool validate;        // ?validate=only: DECODE and no more
+  uint64_t timeout_ms;  // asked for by the client, 0 = not
 } fc_native_call_t;
 
 // May the headers of this call be accepted? FC_CODE_UNSUPPORTED_MEDIA_TYPE,

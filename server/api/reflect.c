@@ -24,8 +24,8 @@ static fc_status_t put_text(fc_sink_t *sink, const char *lead, fc_str_t value,
 }
 
 static fc_status_t put_version(fc_sink_t *sink, fc_error_t *err) {
-  return put_text(sink, "{\"name\":\"farcalld\",\"version\":",
-                  fc_str(fc_version()), err);
+  return put_text(
+      sink, "{\"name\":\"farcalld\",\"version\":", fc_str(fc_version()), err);
 }
 
 static fc_status_t write_index(fc_sink_t *sink, fc_error_t *err) {
@@ -51,15 +51,15 @@ static fc_status_t write_limits(const fc_reflect_t *reflect, fc_sink_t *sink,
   FC_TRY(put_number(sink, ",\"header_fields\":", FC_LIMIT_FIELDS, err));
   FC_TRY(put_number(sink, ",\"json_depth\":", limits->json_depth, err));
   FC_TRY(put_number(sink, ",\"json_keys\":", limits->json_keys, err));
-  FC_TRY(put_number(sink, ",\"tensor_elements\":", limits->tensor_elements,
-                    err));
+  FC_TRY(
+      put_number(sink, ",\"tensor_elements\":", limits->tensor_elements, err));
   FC_TRY(put_number(sink, ",\"tensor_size\":", limits->tensor_size, err));
   FC_TRY(put_number(sink, ",\"result_size\":", limits->result_size, err));
   FC_TRY(put_number(sink, ",\"timeout_ms\":", options->timeout, err));
-  FC_TRY(put_number(sink, ",\"queue\":", reflect->pool->options.queue_limit,
-                    err));
-  FC_TRY(put_number(sink, ",\"memory\":",
-                    fc_blocks_usage(reflect->blocks).limit, err));
+  FC_TRY(
+      put_number(sink, ",\"queue\":", reflect->pool->options.queue_limit, err));
+  FC_TRY(put_number(
+      sink, ",\"memory\":", fc_blocks_usage(reflect->blocks).limit, err));
   FC_TRY(put_number(sink, ",\"connections\":", options->connections, err));
   return put(sink, "}", err);
 }
@@ -67,18 +67,18 @@ static fc_status_t write_limits(const fc_reflect_t *reflect, fc_sink_t *sink,
 static fc_status_t write_info(const fc_reflect_t *reflect, fc_sink_t *sink,
                               fc_error_t *err) {
   FC_TRY(put_version(sink, err));
-  FC_TRY(put(sink, reflect->ready ? ",\"ready\":true" : ",\"ready\":false",
-             err));
+  FC_TRY(
+      put(sink, reflect->ready ? ",\"ready\":true" : ",\"ready\":false", err));
   FC_TRY(put_number(sink, ",\"uptime_ms\":", reflect->uptime_ms, err));
-  FC_TRY(put_number(sink, ",\"workers\":", reflect->pool->options.workers,
-                    err));
+  FC_TRY(
+      put_number(sink, ",\"workers\":", reflect->pool->options.workers, err));
   FC_TRY(put_number(sink, ",\"modules\":", fc_registry_count(reflect->registry),
                     err));
   FC_TRY(put(sink, ",\"formats\":[\"application/json\"],", err));
   FC_TRY(write_limits(reflect, sink, err));
   fc_blocks_usage_t usage = fc_blocks_usage(reflect->blocks);
-  FC_TRY(put_number(sink, ",\"in_flight\":{\"connections\":",
-                    reflect->connections, err));
+  FC_TRY(put_number(
+      sink, ",\"in_flight\":{\"connections\":", reflect->connections, err));
   FC_TRY(put_number(sink, ",\"waiting\":", reflect->pool->waiting, err));
   FC_TRY(put_number(sink, ",\"running\":", reflect->pool->running, err));
   FC_TRY(put_number(sink, ",\"bytes\":", usage.taken, err));
@@ -115,8 +115,8 @@ static fc_status_t write_module(const fc_entry_t *entry, bool signatures,
     FC_TRY(put_text(sink, ",\"version\":", fc_module_get_version(module), err));
   }
   FC_TRY(put_text(sink, ",\"kind\":", fc_str(entry->kind), err));
-  FC_TRY(put_text(sink, ",\"state\":",
-                  module ? FC_STR("ready") : FC_STR("failed"), err));
+  FC_TRY(put_text(
+      sink, ",\"state\":", module ? FC_STR("ready") : FC_STR("failed"), err));
   if (!module) {
     FC_TRY(put_text(sink, ",\"reason\":", fc_str(entry->error.message), err));
     return put(sink, ",\"functions\":[]}", err);
@@ -153,26 +153,33 @@ static fc_status_t write_ready(const fc_reflect_t *reflect, fc_sink_t *sink,
 fc_status_t fc_reflect_write(const fc_reflect_t *reflect,
                              const fc_place_t *place, fc_str_t query,
                              fc_sink_t *sink, fc_error_t *err) {
-  bool signatures = fc_str_equal(
-      fc_request_query(query, FC_STR("signatures")), FC_STR("1"));
+  bool signatures =
+      fc_str_equal(fc_request_query(query, FC_STR("signatures")), FC_STR("1"));
   const fc_entry_t *entry =
       place->module == FC_ROUTE_NO_INDEX
           ? NULL
           : fc_registry_at(reflect->registry, place->module);
   switch (place->route) {
-    case FC_ROUTE_INDEX: return write_index(sink, err);
-    case FC_ROUTE_INFO: return write_info(reflect, sink, err);
-    case FC_ROUTE_MODULES: return write_modules(reflect, signatures, sink, err);
-    case FC_ROUTE_MODULE: return write_module(entry, signatures, sink, err);
+    case FC_ROUTE_INDEX:
+      return write_index(sink, err);
+    case FC_ROUTE_INFO:
+      return write_info(reflect, sink, err);
+    case FC_ROUTE_MODULES:
+      return write_modules(reflect, signatures, sink, err);
+    case FC_ROUTE_MODULE:
+      return write_module(entry, signatures, sink, err);
     case FC_ROUTE_FUNCTION:
       return write_function(entry->module, place->function, sink, err);
-    case FC_ROUTE_LIVE: return put(sink, "{\"status\":\"live\"}", err);
-    case FC_ROUTE_READY: return write_ready(reflect, sink, err);
+    case FC_ROUTE_LIVE:
+      return put(sink, "{\"status\":\"live\"}", err);
+    case FC_ROUTE_READY:
+      return write_ready(reflect, sink, err);
     case FC_ROUTE_STARTUP:
       if (reflect->ready) return put(sink, "{\"status\":\"started\"}", err);
       return fc_fail(err, FC_CODE_NOT_READY, "modules are still being loaded");
     case FC_ROUTE_NONE:
-    case FC_ROUTE_COUNT: break;
+    case FC_ROUTE_COUNT:
+      break;
   }
   return fc_fail(err, FC_CODE_INTERNAL, "a route without a document");
 }

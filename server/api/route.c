@@ -47,9 +47,9 @@ fc_status_t fc_route_guard(const fc_request_t *request, bool loopback,
   if (!origin.data) return FC_OK;
   fc_str_t scheme = FC_STR("http://");
   if (fc_str_starts(origin, scheme) && host.size &&
-      fc_request_same_text(fc_str_make(origin.data + scheme.size,
-                                       origin.size - scheme.size),
-                           host)) {
+      fc_request_same_text(
+          fc_str_make(origin.data + scheme.size, origin.size - scheme.size),
+          host)) {
     return FC_OK;
   }
   return fc_fail(err, FC_CODE_ORIGIN_NOT_ALLOWED,
@@ -98,8 +98,8 @@ typedef struct names_t {
 // `path` is decoded in `segments`; `pattern` is a row's.
 #define SEGMENTS_MAX 6
 
-static bool matches(const char *pattern, const fc_str_t *segments,
-                    size_t count, names_t *out_names) {
+static bool matches(const char *pattern, const fc_str_t *segments, size_t count,
+                    names_t *out_names) {
   fc_str_t rest = fc_str(pattern);
   for (size_t i = 0; i < count; i++) {
     if (rest.size == 0) return false;
@@ -216,8 +216,8 @@ static fc_status_t find_function(fc_str_t name, const fc_entry_t *entry,
 fc_status_t fc_route_find(const fc_request_t *request,
                           const fc_registry_t *registry, bool ready,
                           fc_place_t *out_place, fc_error_t *err) {
-  *out_place = (fc_place_t){FC_ROUTE_NONE, FC_ROUTE_NO_INDEX,
-                            FC_ROUTE_NO_INDEX};
+  *out_place =
+      (fc_place_t){FC_ROUTE_NONE, FC_ROUTE_NO_INDEX, FC_ROUTE_NO_INDEX};
   // What is left of 8 KiB after decoding; a longer path is no path of ours.
   char decoded[FC_LIMIT_TARGET];
   names_t names = {0};

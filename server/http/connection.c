@@ -13,9 +13,6 @@
 #include "limits.h"
 #include "server.h"
 
-static void feed(fc_connection_t *c, fc_str_t bytes);
-static void pump(fc_connection_t *c);
-
 static void give_stash(fc_connection_t *c) {
   fc_block_give(c->loop->blocks, c->stash_block);
   c->stash_block = FC_BLOCK_NONE;
@@ -93,8 +90,8 @@ static void reset_exchange(fc_connection_t *c) {
   give_body(c);
   c->exchange.has_method = c->exchange.answered = false;
   c->exchange.chunked = false;
-  c->exchange.place = (fc_place_t){FC_ROUTE_NONE, FC_ROUTE_NO_INDEX,
-                                   FC_ROUTE_NO_INDEX};
+  c->exchange.place =
+      (fc_place_t){FC_ROUTE_NONE, FC_ROUTE_NO_INDEX, FC_ROUTE_NO_INDEX};
   c->exchange.left = c->exchange.body_seen = 0;
   c->exchange.began_ns = 0;
   c->exchange.retry_after = 0;
@@ -103,7 +100,8 @@ static void reset_exchange(fc_connection_t *c) {
   c->gate = (fc_gate_t){0};
 }
 
-// The answer is written and the request was read to its end.
+// The answer is written and the request was read to its end. Whoever is not
+// inside consume() goes on with pump().
 static void end_exchange(fc_connection_t *c) {
   reset_exchange(c);
   if (c->close_after || c->loop->draining) {
@@ -111,8 +109,6 @@ static void end_exchange(fc_connection_t *c) {
     return;
   }
   c->state = FC_CONNECTION_HEAD;
-  if (c->feeding) return;
-  pump(c);
 }
 
 static void after_answer(fc_connection_t *c) {
@@ -130,13 +126,7 @@ static void after_answer(fc_connection_t *c) {
   end_exchange(c);
 }
 
-static void on_written(uv_write_t *request, int status) {
-  fc_connection_t *c = request->data;
-  c->writing = false;
-  if (c->state == FC_CONNECTION_CLOSED) return;
-  if (status < 0) close_now(c);
-  else after_answer(c);
-}
+static void on_written(uv_write_t *request, int status);
 
 // Sends the pieces, of which the first has the head in front of it.
 static void send_pieces(fc_connection_t *c, char *head, size_t head_size,
@@ -260,7 +250,8 @@ static void answer(fc_connection_t *c, const answer_t *what) {
       .close = c->close_after,
       .keep_alive = x->http_10 && !c->close_after,
   };
-  for (uint32_t i = 0; i < c->piece_count; i++) head.length += c->pieces[i].size;
+  for (uint32_t i = 0; i < c->piece_count; i++)
+    head.length += c->pieces[i].size;
   if (what->code == FC_CODE_METHOD_NOT_ALLOWED) {
     head.allow = fc_str(fc_route_allow(x->place.route));
   }
@@ -277,8 +268,8 @@ static void answer(fc_connection_t *c, const answer_t *what) {
 
 // The prepared answer when there is no memory for another one.
 static void answer_nothing(fc_connection_t *c) {
-#define NOTHING_BODY                                                   \
-  "{\"type\":\"urn:farcall:error:out_of_memory\","                     \
+#define NOTHING_BODY                                                       \
+  "{\"type\":\"urn:farcall:error:out_of_memory\","                         \
   "\"title\":\"Out of memory\",\"status\":503,\"code\":\"out_of_memory\"," \
   "\"detail\":\"out of memory\",\"error\":\"out of memory\"}"
 #define NOTHING_SIZE 151
@@ -286,8 +277,7 @@ static void answer_nothing(fc_connection_t *c) {
   static const char kAnswer[] =
       "HTTP/1.1 503 Service Unavailable\r\n"
       "Content-Type: application/problem+json\r\n"
-      "Content-Length: 151\r\nRetry-After: 1\r\nConnection: close\r\n\r\n"
-      NOTHING_BODY;
+      "Content-Length: 151\r\nRetry-After: 1\r\nConnection: close\r\n\r\n" NOTHING_BODY;
   uv_buf_t buffer = {.base = (char *)(uintptr_t)kAnswer,
                      .len = sizeof kAnswer - 1};
   (void)uv_try_write((uv_stream_t *)&c->tcp, &buffer, 1);
@@ -413,8 +403,8 @@ static void answer_call(fc_connection_t *c) {
     close_answer(c, &out);
   }
   answer(c, &(answer_t){.status = validated ? 204 : 200,
-                        .content_type = validated ? FC_STR("")
-                                                  : FC_STR("application/json"),
+                        .content_type =
+                            validated ? FC_STR("") : FC_STR("application/json"),
                         .is_call = true});
 }
 
@@ -440,27 +430,6 @@ static void submit(fc_connection_t *c) {
   }
   fc_loop_wait(c, FC_WAIT_NONE);
   fc_pool_enqueue(pool, &x->job);
-}
-
-static fc_connection_t *of_job(fc_job_t *job) {
-  return (fc_connection_t *)((char *)job -
-                             offsetof(fc_connection_t, exchange.job));
-}
-
-void fc_connection_on_done(void *loop, fc_job_t *job) {
-  (void)loop;
-  answer_call(of_job(job));
-}
-
-void fc_connection_on_expired(void *loop, fc_job_t *job) {
-  (void)loop;
-  fc_connection_t *c = of_job(job);
-  fc_error_t error;
-  mark(&c->exchange, FC_STOP_QUEUE);
-  (void)fc_fail(&error, FC_CODE_DEADLINE_EXCEEDED,
-                "the deadline passed in the queue");
-  c->state = FC_CONNECTION_WRITE;
-  answer_error(c, &error, FC_STOP_QUEUE);
 }
 
 // ---------------------------------------------------------------------------
@@ -510,9 +479,8 @@ static size_t receive_chunked(fc_connection_t *c, fc_str_t bytes) {
   size_t used;
   bool done, complete = false;
   fc_error_reset(&error);
-  fc_status_t gate_status =
-      fc_gate_chunked(&c->gate, bytes, loop->options->max_body, &used, &done,
-                      &gate_error);
+  fc_status_t gate_status = fc_gate_chunked(
+      &c->gate, bytes, loop->options->max_body, &used, &done, &gate_error);
   loop->parser.on_body = on_chunk;
   loop->parser.context = c;
   loop->parser.err = &error;
@@ -599,8 +567,7 @@ static fc_status_t admit_call(fc_connection_t *c, const fc_request_t *request,
   x->job.function = x->place.function;
   x->job.front = FC_FRONT_NATIVE;
   x->job.flags = call.validate ? FC_SLOT_VALIDATE : 0;
-  x->job.deadline_ns =
-      timeout_ms ? x->began_ns + timeout_ms * 1000000u : 0;
+  x->job.deadline_ns = timeout_ms ? x->began_ns + timeout_ms * 1000000u : 0;
   FC_TRY(fc_pool_admit(&loop->pool, x->job.module, x->job.function,
                        x->job.deadline_ns, &x->retry_after, err));
   uint64_t room = request->length;
@@ -645,8 +612,8 @@ static fc_status_t route(fc_connection_t *c, const fc_request_t *request,
                          fc_error_t *err) {
   fc_loop_t *loop = c->loop;
   FC_TRY(fc_route_guard(request, loop->loopback, fc_str(loop->host), err));
-  return fc_route_find(request, loop->registry, loop->ready,
-                       &c->exchange.place, err);
+  return fc_route_find(request, loop->registry, loop->ready, &c->exchange.place,
+                       err);
 }
 
 // A head is complete.
@@ -673,8 +640,8 @@ static void begin_exchange(fc_connection_t *c, fc_str_t head) {
   fc_stop_t stop = FC_STOP_ROUTE;
   if (status == FC_OK) status = route(c, &request, &error);
   mark(x, FC_STOP_ROUTE);
-  bool is_call = x->place.route == FC_ROUTE_FUNCTION &&
-                 request.method == HTTP_POST;
+  bool is_call =
+      x->place.route == FC_ROUTE_FUNCTION && request.method == HTTP_POST;
   if (status == FC_OK && is_call) {
     stop = FC_STOP_ADMIT;
     status = admit_call(c, &request, &error);
@@ -754,7 +721,6 @@ static bool stash(fc_connection_t *c, fc_str_t bytes) {
 // Uses as many bytes as the state allows; returns how many.
 static size_t consume(fc_connection_t *c, fc_str_t bytes) {
   size_t used = 0;
-  c->feeding = true;
   while (used < bytes.size) {
     fc_str_t rest = fc_str_make(bytes.data + used, bytes.size - used);
     size_t step = 0;
@@ -766,7 +732,6 @@ static size_t consume(fc_connection_t *c, fc_str_t bytes) {
     if (step == 0) break;
     used += step;
   }
-  c->feeding = false;
   return used;
 }
 
@@ -784,8 +749,11 @@ static void wait_for_more(fc_connection_t *c) {
 
 static void start_reading(fc_connection_t *c);
 
-// Goes on with what is in the stash.
+// Goes on after an answer: with what is in the stash, or waiting for more.
 static void pump(fc_connection_t *c) {
+  if (c->state == FC_CONNECTION_CLOSED || c->state == FC_CONNECTION_LINGER) {
+    return;
+  }
   if (c->stash_end > c->stash_begin) {
     uint8_t *data = fc_block_data(c->loop->blocks, c->stash_block);
     fc_str_t bytes = fc_str_make((const char *)data + c->stash_begin,
@@ -797,9 +765,11 @@ static void pump(fc_connection_t *c) {
       if (c->stash_begin == c->stash_end) give_stash(c);
     }
   }
-  if (c->state == FC_CONNECTION_CLOSED) return;
-  if (c->ended && (c->state == FC_CONNECTION_HEAD ||
-                   c->state == FC_CONNECTION_BODY)) {
+  if (c->state == FC_CONNECTION_CLOSED || c->state == FC_CONNECTION_LINGER) {
+    return;
+  }
+  if (c->ended &&
+      (c->state == FC_CONNECTION_HEAD || c->state == FC_CONNECTION_BODY)) {
     close_now(c);
     return;
   }
@@ -808,6 +778,42 @@ static void pump(fc_connection_t *c) {
     start_reading(c);
   }
   wait_for_more(c);
+}
+
+static fc_connection_t *of_job(fc_job_t *job) {
+  return (fc_connection_t *)((char *)job -
+                             offsetof(fc_connection_t, exchange.job));
+}
+
+void fc_connection_on_done(void *loop, fc_job_t *job) {
+  (void)loop;
+  fc_connection_t *c = of_job(job);
+  answer_call(c);
+  pump(c);
+}
+
+void fc_connection_on_expired(void *loop, fc_job_t *job) {
+  (void)loop;
+  fc_connection_t *c = of_job(job);
+  fc_error_t error;
+  mark(&c->exchange, FC_STOP_QUEUE);
+  (void)fc_fail(&error, FC_CODE_DEADLINE_EXCEEDED,
+                "the deadline passed in the queue");
+  c->state = FC_CONNECTION_WRITE;
+  answer_error(c, &error, FC_STOP_QUEUE);
+  pump(c);
+}
+
+static void on_written(uv_write_t *request, int status) {
+  fc_connection_t *c = request->data;
+  c->writing = false;
+  if (c->state == FC_CONNECTION_CLOSED) return;
+  if (status < 0) {
+    close_now(c);
+    return;
+  }
+  after_answer(c);
+  pump(c);
 }
 
 static void feed(fc_connection_t *c, fc_str_t bytes) {
@@ -840,8 +846,8 @@ static void on_end(fc_connection_t *c, bool orderly) {
   c->reading = false;
   // A running call goes on: the client may have closed its half only. One that
   // waits is dropped, and so is an answer nobody can take.
-  bool running = c->state == FC_CONNECTION_CALL &&
-                 c->exchange.job.state == FC_JOB_RUNNING;
+  bool running =
+      c->state == FC_CONNECTION_CALL && c->exchange.job.state == FC_JOB_RUNNING;
   if (orderly && (running || c->writing)) return;
   if (c->state == FC_CONNECTION_CALL) {
     log_access(c, 499, FC_CODE_NONE, 0, false);
@@ -860,14 +866,19 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer) {
   fc_str_t bytes = fc_str_make(buffer->base, (size_t)size);
   switch (c->state) {
     case FC_CONNECTION_HEAD:
-    case FC_CONNECTION_BODY: feed(c, bytes); break;
+    case FC_CONNECTION_BODY:
+      feed(c, bytes);
+      break;
     case FC_CONNECTION_CALL:
-    case FC_CONNECTION_WRITE: hold_back(c, bytes); break;
+    case FC_CONNECTION_WRITE:
+      hold_back(c, bytes);
+      break;
     case FC_CONNECTION_LINGER:
       c->lingered += bytes.size;
       if (c->lingered > FC_LIMIT_LINGER) close_now(c);
       break;
-    default: break;
+    default:
+      break;
   }
   atomic_fetch_add_explicit(&loop->bytes_in, (uint64_t)size,
                             memory_order_release);
@@ -924,8 +935,10 @@ void fc_connection_accept(fc_loop_t *loop, uv_stream_t *listener) {
       return;
     }
     fc_error_t error;
-    (void)fc_fail(&error, FC_CODE_OVERLOADED, "%u connections are open, the "
-                  "limit", loop->connection_max);
+    (void)fc_fail(&error, FC_CODE_OVERLOADED,
+                  "%u connections are open, the "
+                  "limit",
+                  loop->connection_max);
     c->exchange.began_ns = fc_clock_ns();
     take_request_id(c, FC_STR(""));
     start_reading(c);
@@ -968,7 +981,9 @@ void fc_connection_on_timeout(fc_connection_t *c) {
       // The client does not take its answer: no use in leaving it queued.
       close_with(c, true);
       return;
-    default: close_now(c); return;
+    default:
+      close_now(c);
+      return;
   }
   if (c->exchange.answered) close_now(c);
   else refuse(c, &error, FC_STOP_READ);
@@ -984,8 +999,7 @@ void fc_connection_abandon(fc_connection_t *c) {
   if (c->state == FC_CONNECTION_CALL) {
     fc_pool_drop(&c->loop->pool, &c->exchange.job);
     fc_error_t error;
-    (void)fc_fail(&error, FC_CODE_SHUTTING_DOWN,
-                  "the server is shutting down");
+    (void)fc_fail(&error, FC_CODE_SHUTTING_DOWN, "the server is shutting down");
     refuse(c, &error, FC_STOP_QUEUE);
   }
   close_now(c);

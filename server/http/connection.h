@@ -15,10 +15,10 @@
 typedef struct fc_loop_t fc_loop_t;
 
 typedef enum fc_connection_state_t {
-  FC_CONNECTION_HEAD,   // waits for a request, or reads its head
-  FC_CONNECTION_BODY,   // reads a body, to use it or to throw it away
-  FC_CONNECTION_CALL,   // a call is queued or runs
-  FC_CONNECTION_WRITE,  // the answer does not fit the socket yet
+  FC_CONNECTION_HEAD,    // waits for a request, or reads its head
+  FC_CONNECTION_BODY,    // reads a body, to use it or to throw it away
+  FC_CONNECTION_CALL,    // a call is queued or runs
+  FC_CONNECTION_WRITE,   // the answer does not fit the socket yet
   FC_CONNECTION_LINGER,  // everything is said; waits for the client to close
   FC_CONNECTION_CLOSED,
 } fc_connection_state_t;
@@ -28,14 +28,14 @@ typedef struct fc_exchange_t {
   fc_job_t job;
   fc_place_t place;
   uint8_t method;
-  bool has_method;   // a head was understood
+  bool has_method;  // a head was understood
   bool http_10;
-  bool keep_alive;   // as the client wants it
+  bool keep_alive;  // as the client wants it
   bool chunked;
-  bool answered;     // the answer is on its way or sent
+  bool answered;  // the answer is on its way or sent
   uint8_t id_size;
   uint32_t retry_after;
-  uint64_t left;     // bytes of a sized body still to come
+  uint64_t left;       // bytes of a sized body still to come
   uint64_t began_ns;   // first byte of the head
   uint64_t marked_ns;  // end of the last stop
   uint64_t body_ms;    // when the body began, for its rate
@@ -54,9 +54,8 @@ typedef struct fc_connection_t {
   uint64_t due_ms;
   uint8_t wait;   // fc_wait_t
   uint8_t state;  // fc_connection_state_t
-  bool feeding;   // inside feed(), which goes on by itself
   bool reading;
-  bool ended;       // the client will send no more
+  bool ended;        // the client will send no more
   bool close_after;  // the answer is the last one
   bool writing;
   bool turned_away;

@@ -10,7 +10,7 @@
 
 enum {
   // Head
-  GATE_START,       // leading CRLFs, or the method
+  GATE_START,  // leading CRLFs, or the method
   GATE_START_LF,
   GATE_METHOD,
   GATE_TARGET,
@@ -47,15 +47,12 @@ static bool is_token(uint8_t c) {
 }
 static bool is_target(uint8_t c) { return c > ' ' && c < 0x7F; }
 // RFC 9110 5.5: field-vchar, space and tab, and obs-text.
-static bool is_value(uint8_t c) {
-  return (c >= ' ' && c != 0x7F) || c == '\t';
-}
+static bool is_value(uint8_t c) { return (c >= ' ' && c != 0x7F) || c == '\t'; }
 
 static fc_status_t refuse(const fc_gate_t *gate, const char *what,
                           fc_error_t *err) {
-  fc_status_t status =
-      fc_fail(err, FC_CODE_HTTP_SYNTAX, "%s at byte %llu", what,
-              (unsigned long long)gate->offset);
+  fc_status_t status = fc_fail(err, FC_CODE_HTTP_SYNTAX, "%s at byte %llu",
+                               what, (unsigned long long)gate->offset);
   if (err) err->byte_offset = gate->offset;
   return status;
 }
@@ -178,20 +175,30 @@ static fc_status_t scan_lf(fc_gate_t *gate, uint8_t c, uint8_t next,
   return FC_OK;
 }
 
-static fc_status_t scan_head_byte(fc_gate_t *gate, uint8_t c,
-                                  fc_error_t *err) {
+static fc_status_t scan_head_byte(fc_gate_t *gate, uint8_t c, fc_error_t *err) {
   switch (gate->state) {
-    case GATE_START: return scan_start(gate, c, err);
-    case GATE_START_LF: return scan_lf(gate, c, GATE_START, err);
-    case GATE_METHOD: return scan_method(gate, c, err);
-    case GATE_TARGET: return scan_target(gate, c, err);
-    case GATE_VERSION: return scan_version(gate, c, err);
-    case GATE_REQUEST_LF: return scan_lf(gate, c, GATE_FIELD, err);
-    case GATE_FIELD: return scan_field(gate, c, err);
-    case GATE_NAME: return scan_name(gate, c, err);
-    case GATE_VALUE: return scan_value(gate, c, err);
-    case GATE_FIELD_LF: return scan_lf(gate, c, GATE_FIELD, err);
-    default: return scan_lf(gate, c, GATE_HEAD_DONE, err);
+    case GATE_START:
+      return scan_start(gate, c, err);
+    case GATE_START_LF:
+      return scan_lf(gate, c, GATE_START, err);
+    case GATE_METHOD:
+      return scan_method(gate, c, err);
+    case GATE_TARGET:
+      return scan_target(gate, c, err);
+    case GATE_VERSION:
+      return scan_version(gate, c, err);
+    case GATE_REQUEST_LF:
+      return scan_lf(gate, c, GATE_FIELD, err);
+    case GATE_FIELD:
+      return scan_field(gate, c, err);
+    case GATE_NAME:
+      return scan_name(gate, c, err);
+    case GATE_VALUE:
+      return scan_value(gate, c, err);
+    case GATE_FIELD_LF:
+      return scan_lf(gate, c, GATE_FIELD, err);
+    default:
+      return scan_lf(gate, c, GATE_HEAD_DONE, err);
   }
 }
 
@@ -249,8 +256,7 @@ static fc_status_t scan_chunk_size(fc_gate_t *gate, uint8_t c,
   return begin_chunk(gate, body_max, err);
 }
 
-static fc_status_t scan_extension(fc_gate_t *gate, uint8_t c,
-                                  fc_error_t *err) {
+static fc_status_t scan_extension(fc_gate_t *gate, uint8_t c, fc_error_t *err) {
   if (c == '\r') {
     gate->state = GATE_CHUNK_LF;
     return FC_OK;
@@ -271,8 +277,8 @@ static fc_status_t count_trailer_byte(fc_gate_t *gate, fc_error_t *err) {
 // after it.
 static bool is_forbidden_trailer(fc_str_t name) {
   static const char *const kNames[] = {
-      "content-length", "transfer-encoding", "host",   "content-type",
-      "content-encoding", "trailer",         "expect", "connection",
+      "content-length",   "transfer-encoding", "host",   "content-type",
+      "content-encoding", "trailer",           "expect", "connection",
   };
   for (size_t i = 0; i < FC_ARRAY_COUNT(kNames); i++) {
     if (fc_str_equal(name, fc_str(kNames[i]))) return true;
@@ -320,11 +326,13 @@ static fc_status_t scan_trailer_value(fc_gate_t *gate, uint8_t c,
   return count_trailer_byte(gate, err);
 }
 
-static fc_status_t scan_body_byte(fc_gate_t *gate, uint8_t c,
-                                  uint64_t body_max, fc_error_t *err) {
+static fc_status_t scan_body_byte(fc_gate_t *gate, uint8_t c, uint64_t body_max,
+                                  fc_error_t *err) {
   switch (gate->state) {
-    case GATE_CHUNK_SIZE: return scan_chunk_size(gate, c, body_max, err);
-    case GATE_CHUNK_EXTENSION: return scan_extension(gate, c, err);
+    case GATE_CHUNK_SIZE:
+      return scan_chunk_size(gate, c, body_max, err);
+    case GATE_CHUNK_EXTENSION:
+      return scan_extension(gate, c, err);
     case GATE_CHUNK_LF:
       return scan_lf(gate, c, gate->chunk ? GATE_CHUNK_DATA : GATE_TRAILER,
                      err);
@@ -336,17 +344,21 @@ static fc_status_t scan_body_byte(fc_gate_t *gate, uint8_t c,
       gate->line_size = 0;
       gate->chunk = 0;
       return scan_lf(gate, c, GATE_CHUNK_SIZE, err);
-    case GATE_TRAILER: return scan_trailer(gate, c, err);
-    case GATE_TRAILER_NAME: return scan_trailer_name(gate, c, err);
-    case GATE_TRAILER_VALUE: return scan_trailer_value(gate, c, err);
-    case GATE_TRAILER_LF: return scan_lf(gate, c, GATE_TRAILER, err);
-    default: return scan_lf(gate, c, GATE_BODY_DONE, err);
+    case GATE_TRAILER:
+      return scan_trailer(gate, c, err);
+    case GATE_TRAILER_NAME:
+      return scan_trailer_name(gate, c, err);
+    case GATE_TRAILER_VALUE:
+      return scan_trailer_value(gate, c, err);
+    case GATE_TRAILER_LF:
+      return scan_lf(gate, c, GATE_TRAILER, err);
+    default:
+      return scan_lf(gate, c, GATE_BODY_DONE, err);
   }
 }
 
 fc_status_t fc_gate_chunked(fc_gate_t *gate, fc_str_t bytes, uint64_t body_max,
-                            size_t *out_used, bool *out_done,
-                            fc_error_t *err) {
+                            size_t *out_used, bool *out_done, fc_error_t *err) {
   if (gate->state == GATE_HEAD_DONE) {
     gate->state = GATE_CHUNK_SIZE;
     gate->line_size = gate->size = 0;

@@ -21,9 +21,9 @@ typedef struct fc_gate_t {
   uint32_t size;       // header block or trailers
   uint32_t fields;
   uint32_t extensions;
-  uint64_t offset;      // bytes of the message scanned so far
-  uint64_t chunk;       // bytes of the chunk still to come
-  uint64_t body;        // sum of the chunks announced
+  uint64_t offset;  // bytes of the message scanned so far
+  uint64_t chunk;   // bytes of the chunk still to come
+  uint64_t body;    // sum of the chunks announced
   uint64_t chunks;
 } fc_gate_t;
 

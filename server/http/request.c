@@ -16,7 +16,9 @@ static const struct {
 #undef FC_FIELD
 };
 
-static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c; }
+static char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
 
 bool fc_request_same_text(fc_str_t a, fc_str_t b) {
   if (a.size != b.size) return false;
@@ -118,8 +120,8 @@ void fc_request_parser_init(fc_request_parser_t *parser) {
 // What the head means
 
 static fc_status_t fail_llhttp(const llhttp_t *llhttp, fc_error_t *err) {
-  const char *reason = llhttp->reason && *llhttp->reason ? llhttp->reason
-                                                         : "malformed message";
+  const char *reason =
+      llhttp->reason && *llhttp->reason ? llhttp->reason : "malformed message";
   return fc_fail(err, FC_CODE_HTTP_SYNTAX, "%s", reason);
 }
 
@@ -137,8 +139,8 @@ static fc_status_t split_target(fc_request_t *request, fc_error_t *err) {
     rest.data += end, rest.size -= end;
     if (end == 0) return fc_fail(err, FC_CODE_HTTP_SYNTAX, "no host in target");
     if (rest.size == 0) rest = FC_STR("/");
-  } else if (rest.size == 0 || (rest.data[0] != '/' &&
-                                !fc_str_equal(rest, FC_STR("*")))) {
+  } else if (rest.size == 0 ||
+             (rest.data[0] != '/' && !fc_str_equal(rest, FC_STR("*")))) {
     return fc_fail(err, FC_CODE_HTTP_SYNTAX,
                    "the target must begin with '/' or 'http://'");
   }
@@ -162,8 +164,8 @@ static bool is_host(fc_str_t host) {
   if (name.size == 0) return false;
   for (size_t i = 0; i < name.size; i++) {
     char c = lower(name.data[i]);
-    bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
-                 c == '.' || c == '-' || c == '_' || c == '~' || c == '%';
+    bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' ||
+                 c == '-' || c == '_' || c == '~' || c == '%';
     bool literal = name.data[0] == '[' && (c == ':' || c == '[' || c == ']');
     if (!plain && !literal) return false;
   }
@@ -249,9 +251,9 @@ fc_status_t fc_request_parse(fc_request_parser_t *parser, llhttp_t *llhttp,
   return check_expect(request, err);
 }
 
-fc_status_t fc_request_parse_body(fc_request_parser_t *parser,
-                                  llhttp_t *llhttp, fc_str_t bytes,
-                                  bool *out_complete, fc_error_t *err) {
+fc_status_t fc_request_parse_body(fc_request_parser_t *parser, llhttp_t *llhttp,
+                                  fc_str_t bytes, bool *out_complete,
+                                  fc_error_t *err) {
   parser->complete = false;
   enum llhttp_errno code = llhttp_execute(llhttp, bytes.data, bytes.size);
   *out_complete = parser->complete;
@@ -302,16 +304,14 @@ bool fc_request_accepts(fc_str_t accept, fc_str_t type, fc_str_t subtype) {
     const char *comma = memchr(accept.data, ',', accept.size);
     size_t size = comma ? (size_t)(comma - accept.data) : accept.size;
     fc_str_t range = trim(fc_str_make(accept.data, size));
-    const char *mark =
-        range.size ? memchr(range.data, ';', range.size) : NULL;
+    const char *mark = range.size ? memchr(range.data, ';', range.size) : NULL;
     fc_str_t parameters = FC_STR("");
     if (mark) {
       size_t head = (size_t)(mark - range.data);
       parameters = fc_str_make(mark + 1, range.size - head - 1);
       range = trim(fc_str_make(range.data, head));
     }
-    const char *slash =
-        range.size ? memchr(range.data, '/', range.size) : NULL;
+    const char *slash = range.size ? memchr(range.data, '/', range.size) : NULL;
     if (slash && !refuses(parameters)) {
       size_t head = (size_t)(slash - range.data);
       fc_str_t left = fc_str_make(range.data, head);

@@ -25,11 +25,11 @@ typedef struct fc_request_t {
   bool chunked;
   bool has_length;
   bool expects_continue;
-  uint64_t length;  // if has_length
-  fc_str_t target;  // as received
+  uint64_t length;     // if has_length
+  fc_str_t target;     // as received
   fc_str_t authority;  // of a target in absolute form, else ""
-  fc_str_t path;    // of the target, still percent-encoded; "*" is possible
-  fc_str_t query;   // without the '?', "" if none
+  fc_str_t path;       // of the target, still percent-encoded; "*" is possible
+  fc_str_t query;      // without the '?', "" if none
   fc_str_t fields[FC_FIELD_COUNT];  // trimmed; data is NULL when absent
 } fc_request_t;
 
@@ -59,9 +59,9 @@ fc_status_t fc_request_parse(fc_request_parser_t *parser, llhttp_t *llhttp,
                              fc_error_t *err);
 // Feeds bytes of a chunked body. *out_complete is set when llhttp saw its end.
 // FC_CODE_HTTP_SYNTAX; when on_body stopped it, FC_CODE_INTERNAL.
-fc_status_t fc_request_parse_body(fc_request_parser_t *parser,
-                                  llhttp_t *llhttp, fc_str_t bytes,
-                                  bool *out_complete, fc_error_t *err);
+fc_status_t fc_request_parse_body(fc_request_parser_t *parser, llhttp_t *llhttp,
+                                  fc_str_t bytes, bool *out_complete,
+                                  fc_error_t *err);
 
 // The host name of "name:port" or "[v6]:port", in brackets if it was; "" when
 // it isn't one.

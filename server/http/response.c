@@ -106,7 +106,8 @@ char *fc_response_head(const fc_response_head_t *head, char *end) {
   }
   out = put_field(out, FC_STR("Date: "), head->date);
   if (head->close) out = put(out, FC_STR("Connection: close\r\n"));
-  else if (head->keep_alive) out = put(out, FC_STR("Connection: keep-alive\r\n"));
+  else if (head->keep_alive)
+    out = put(out, FC_STR("Connection: keep-alive\r\n"));
   out = put(out, FC_STR("\r\n"));
   size_t size = (size_t)(out - buffer);
   FC_ASSERT(size <= FC_LIMIT_HEAD);

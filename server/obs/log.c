@@ -54,15 +54,15 @@ static void put_time(line_t *line) {
   struct tm utc;
   gmtime_r(&now.tv_sec, &utc);
   char text[64];
-  int size = snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ",
-                      utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday,
-                      utc.tm_hour, utc.tm_min, utc.tm_sec,
-                      (int)(now.tv_nsec / 1000000));
+  int size =
+      snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ",
+               utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday, utc.tm_hour,
+               utc.tm_min, utc.tm_sec, (int)(now.tv_nsec / 1000000));
   put(line, fc_str_make(text, (size_t)size));
 }
 
-fc_status_t fc_log_init(fc_log_t *log, fc_allocator_t allocator,
-                        int descriptor, bool json, fc_error_t *err) {
+fc_status_t fc_log_init(fc_log_t *log, fc_allocator_t allocator, int descriptor,
+                        bool json, fc_error_t *err) {
   *log = (fc_log_t){
       .descriptor = descriptor, .json = json, .allocator = allocator};
   log->buffer = fc_alloc(allocator, FC_LOG_BUFFER);
@@ -81,8 +81,26 @@ static const char *level_name(fc_log_level_t level) {
   return kNames[level];
 }
 
+// A pipe that polls writable takes PIPE_BUF bytes at once without waiting.
+#define WRITE_MAX 4096
+
+static void drain(fc_log_t *log) {
+  size_t done = 0;
+  while (done < log->size) {
+    struct pollfd file = {.fd = log->descriptor, .events = POLLOUT};
+    if (poll(&file, 1, 0) <= 0 || !(file.revents & POLLOUT)) break;
+    size_t size = log->size - done < WRITE_MAX ? log->size - done : WRITE_MAX;
+    ssize_t count = write(log->descriptor, log->buffer + done, size);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    done += (size_t)count;
+  }
+  log->size -= done;
+  memmove(log->buffer, log->buffer + done, log->size);
+}
+
 static void append(fc_log_t *log, fc_str_t line) {
-  if (line.size > FC_LOG_BUFFER - log->size) fc_log_flush(log);
+  if (line.size > FC_LOG_BUFFER - log->size) drain(log);
   if (line.size > FC_LOG_BUFFER - log->size) {
     log->dropped++;
     return;
@@ -142,26 +160,11 @@ void fc_log(fc_log_t *log, fc_log_level_t level, const char *format, ...) {
   fc_log_fields(log, level, fc_str_make(text, length), NULL, 0);
 }
 
-// A pipe that polls writable takes PIPE_BUF bytes at once without waiting.
-#define WRITE_MAX 4096
-
 void fc_log_flush(fc_log_t *log) {
-  size_t done = 0;
-  while (done < log->size) {
-    struct pollfd file = {.fd = log->descriptor, .events = POLLOUT};
-    if (poll(&file, 1, 0) <= 0 || !(file.revents & POLLOUT)) break;
-    size_t size = log->size - done < WRITE_MAX ? log->size - done : WRITE_MAX;
-    ssize_t count = write(log->descriptor, log->buffer + done, size);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) break;
-    done += (size_t)count;
-  }
-  log->size -= done;
-  memmove(log->buffer, log->buffer + done, log->size);
-  if (log->dropped && log->size == 0) {
-    uint64_t dropped = log->dropped;
-    log->dropped = 0;
-    fc_log(log, FC_LOG_WARN, "%llu log lines dropped",
-           (unsigned long long)dropped);
-  }
+  drain(log);
+  if (log->dropped == 0 || log->size) return;
+  uint64_t dropped = log->dropped;
+  log->dropped = 0;
+  fc_log(log, FC_LOG_WARN, "%llu log lines dropped",
+         (unsigned long long)dropped);
 }

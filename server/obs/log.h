@@ -41,9 +41,8 @@ typedef struct fc_log_field_t {
 #define FC_LOG_NUMBER(key_, value) \
   ((fc_log_field_t){.key = (key_), .number = (value), .has_number = true})
 
-fc_status_t fc_log_init(fc_log_t *log, fc_allocator_t allocator,
-                        int descriptor, bool json,
-                        fc_error_t *err) FC_MUST_CHECK;
+fc_status_t fc_log_init(fc_log_t *log, fc_allocator_t allocator, int descriptor,
+                        bool json, fc_error_t *err) FC_MUST_CHECK;
 void fc_log_deinit(fc_log_t *log);  // writes what is gathered
 
 void fc_log(fc_log_t *log, fc_log_level_t level, const char *format, ...)

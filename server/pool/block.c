@@ -15,9 +15,9 @@
 #define CHUNK_COUNT 256u  // pieces: at most 65,536 blocks
 
 typedef struct entry_t {
-  uint8_t *data;   // NULL: the index is free
-  uint64_t size;   // usable
-  uint32_t next;   // in a list of kept blocks, or of free indices
+  uint8_t *data;  // NULL: the index is free
+  uint64_t size;  // usable
+  uint32_t next;  // in a list of kept blocks, or of free indices
   uint8_t class_;
 } entry_t;
 
@@ -30,7 +30,7 @@ struct fc_blocks_t {
   uint64_t kept;
   uint32_t heads[CLASS_COUNT];  // kept blocks, last in first out
   uint32_t free_index;
-  uint32_t count;                 // indices handed out so far
+  uint32_t count;                // indices handed out so far
   entry_t *chunks[CHUNK_COUNT];  // never move: readers need no lock
 };
 

@@ -61,7 +61,7 @@ typedef struct fc_piece_t {
 typedef struct fc_block_sink_t {
   fc_sink_t sink;  // first, so that &out->sink is the sink
   fc_blocks_t *blocks;
-  uint64_t limit;  // most bytes of all pieces
+  uint64_t limit;    // most bytes of all pieces
   uint64_t written;  // of the pieces before the last
   uint32_t count;
   fc_piece_t pieces[FC_PIECES_MAX];

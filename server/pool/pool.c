@@ -46,7 +46,7 @@ fc_status_t fc_pool_init(fc_pool_t *pool, fc_allocator_t allocator,
   pool->region.fronts = fronts;
   pool->region.ring = ring;
   pool->region.ring_context = context;
-  pool->jobs = fc_alloc_array(allocator, slots, sizeof *pool->jobs);
+  pool->jobs = fc_alloc_array(allocator, slots, sizeof(void *));
   pool->free_slots = fc_alloc_array(allocator, slots, sizeof *pool->free_slots);
   if (!pool->jobs || !pool->free_slots) {
     fc_pool_deinit(pool);
@@ -58,8 +58,8 @@ fc_status_t fc_pool_init(fc_pool_t *pool, fc_allocator_t allocator,
   }
   status = fc_worker_init(&pool->inline_worker, &pool->region, err);
   if (status == FC_OK) {
-    status = fc_threads_start(&pool->threads, &pool->region, options->workers,
-                              err);
+    status =
+        fc_threads_start(&pool->threads, &pool->region, options->workers, err);
   }
   if (status != FC_OK) fc_pool_deinit(pool);
   return status;
@@ -68,7 +68,7 @@ fc_status_t fc_pool_init(fc_pool_t *pool, fc_allocator_t allocator,
 void fc_pool_deinit(fc_pool_t *pool) {
   fc_threads_stop(&pool->threads);
   if (pool->jobs && pool->free_slots) {
-    memset(pool->jobs, 0, pool->region.slot_count * sizeof *pool->jobs);
+    memset(pool->jobs, 0, pool->region.slot_count * sizeof(void *));
     fc_pool_collect(pool, true, NULL, NULL);
   }
   fc_worker_deinit(&pool->inline_worker);
@@ -85,8 +85,8 @@ void fc_pool_deinit(fc_pool_t *pool) {
 fc_status_t fc_pool_open(fc_pool_t *pool, const fc_registry_t *registry,
                          fc_error_t *err) {
   size_t count = fc_registry_count(registry);
-  pool->queues = fc_alloc_array(pool->allocator, count ? count : 1,
-                                sizeof *pool->queues);
+  pool->queues =
+      fc_alloc_array(pool->allocator, count ? count : 1, sizeof *pool->queues);
   if (!pool->queues) return fc_fail_memory(err);
   pool->queue_count = (uint32_t)count;
   for (size_t i = 0; i < count; i++) {

@@ -29,7 +29,11 @@ typedef struct fc_job_t {
   struct fc_job_t *previous;
 } fc_job_t;
 
-typedef enum fc_lane_t { FC_LANE_AUTO, FC_LANE_ALWAYS, FC_LANE_NEVER } fc_lane_t;
+typedef enum fc_lane_t {
+  FC_LANE_AUTO,
+  FC_LANE_ALWAYS,
+  FC_LANE_NEVER
+} fc_lane_t;
 
 typedef struct fc_pool_options_t {
   uint32_t workers;
@@ -51,8 +55,8 @@ typedef struct fc_pool_t {
   uint32_t *free_slots;  // a stack
   uint32_t free_count;
   uint32_t waiting;
-  uint32_t running;  // in slots that workers have
-  uint64_t inline_spent_ns;    // of this loop turn
+  uint32_t running;               // in slots that workers have
+  uint64_t inline_spent_ns;       // of this loop turn
   uint64_t earliest_deadline_ns;  // of a waiting call, 0 = none; may be too low
 } fc_pool_t;
 

@@ -52,10 +52,9 @@ static fc_status_t get_instance(fc_worker_t *worker, uint32_t index,
   fc_allocator_t allocator = worker->region->allocator;
   if (index >= worker->instance_count) {
     size_t count = fc_registry_count(worker->region->registry);
-    void **grown =
-        fc_realloc(allocator, worker->instances,
-                   worker->instance_count * sizeof *grown,
-                   count * sizeof *grown);
+    void **grown = fc_realloc(allocator, worker->instances,
+                              worker->instance_count * sizeof *grown,
+                              count * sizeof *grown);
     if (!grown) return fc_fail_memory(err);
     for (size_t i = worker->instance_count; i < count; i++) grown[i] = NULL;
     worker->instances = grown;
@@ -116,9 +115,9 @@ static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
   slot->stop = FC_STOP_CALL;
   void *instance = NULL;
   FC_TRY(get_instance(worker, slot->module, module, &instance, err));
-  status = fc_frame_invoke(frame, fc_module_get_backend(module), instance,
-                           function->index, &slot->cancel, slot->deadline_ns,
-                           err);
+  status =
+      fc_frame_invoke(frame, fc_module_get_backend(module), instance,
+                      function->index, &slot->cancel, slot->deadline_ns, err);
   mark(slot, FC_STOP_CALL, &last_ns);
   FC_TRY(status);
 

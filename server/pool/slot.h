@@ -46,7 +46,7 @@ typedef struct fc_slot_t {
 
   // Written by the worker before it hands the slot back
   fc_status_t status;
-  uint8_t stop;         // where it failed
+  uint8_t stop;          // where it failed
   uint32_t piece_count;  // of the answer; the first one has FC_LIMIT_HEAD bytes
                          // free in front
   fc_piece_t pieces[FC_PIECES_MAX];

@@ -18,7 +18,7 @@ typedef struct fc_thread_t {
 static void *run(void *context) {
   fc_thread_t *thread = context;
   // Signals sent to the process are the loop thread's; faults stay our own.
-  static const int kFaults[] = {SIGSEGV, SIGBUS, SIGFPE,
+  static const int kFaults[] = {SIGSEGV, SIGBUS,  SIGFPE,
                                 SIGILL,  SIGABRT, SIGTRAP};
   sigset_t others;
   sigfillset(&others);

@@ -13,12 +13,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define CHECK(condition)                                            \
-  do {                                                              \
-    if (!(condition)) {                                             \
+#define CHECK(condition)                                              \
+  do {                                                                \
+    if (!(condition)) {                                               \
       fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-      abort();                                                      \
-    }                                                               \
+      abort();                                                        \
+    }                                                                 \
   } while (0)
 
 // ---------------------------------------------------------------------------
@@ -137,14 +137,22 @@ static void describe(fc_builder_t *b, function_t function) {
       ARGUMENT("n", fc_builder_scalar(b, FC_DTYPE_I64));
       RESULT(fc_builder_tensor(b, FC_DTYPE_I8, 1, dynamic));
       break;
-    case FUNCTION_BLOCK: fc_builder_name(b, FC_STR("block")); break;
-    case FUNCTION_UNTIL: fc_builder_name(b, FC_STR("until")); break;
+    case FUNCTION_BLOCK:
+      fc_builder_name(b, FC_STR("block"));
+      break;
+    case FUNCTION_UNTIL:
+      fc_builder_name(b, FC_STR("until"));
+      break;
     case FUNCTION_FAIL:
       fc_builder_name(b, FC_STR("fail"));
       ARGUMENT("status", fc_builder_scalar(b, FC_DTYPE_I64));
       break;
-    case FUNCTION_BAD: fc_builder_name(b, FC_STR("bad")); break;
-    case FUNCTION_BUG: fc_builder_name(b, FC_STR("bug")); break;
+    case FUNCTION_BAD:
+      fc_builder_name(b, FC_STR("bad"));
+      break;
+    case FUNCTION_BUG:
+      fc_builder_name(b, FC_STR("bug"));
+      break;
     case FUNCTION_FIELDS: {
       fc_builder_name(b, FC_STR("fields"));
       uint32_t dict = fc_builder_node(b, FC_TYPE_DICT);
@@ -269,14 +277,20 @@ static fc_status_t fixture_call(void *instance, size_t index, fc_call_t *call,
   count_up(&calls);
   switch ((function_t)index) {
     case FUNCTION_ADD:
-      set_i64(&call->results[0], call->arguments[0].scalar.i64 +
-                                     call->arguments[1].scalar.i64);
+      set_i64(&call->results[0],
+              call->arguments[0].scalar.i64 + call->arguments[1].scalar.i64);
       return FC_OK;
     case FUNCTION_ECHO:
-    case FUNCTION_NARROW: call->results[0] = call->arguments[0]; return FC_OK;
-    case FUNCTION_GROW: return run_grow(call, err);
-    case FUNCTION_BLOCK: wait_in_block(); return FC_OK;
-    case FUNCTION_UNTIL: return run_until(call, err);
+    case FUNCTION_NARROW:
+      call->results[0] = call->arguments[0];
+      return FC_OK;
+    case FUNCTION_GROW:
+      return run_grow(call, err);
+    case FUNCTION_BLOCK:
+      wait_in_block();
+      return FC_OK;
+    case FUNCTION_UNTIL:
+      return run_until(call, err);
     case FUNCTION_FAIL: {
       fc_status_t status = (fc_status_t)call->arguments[0].scalar.i64;
       return fc_fail_as(err, FC_CODE_CALL_FAILED, status, "as asked: %s",
@@ -284,8 +298,10 @@ static fc_status_t fixture_call(void *instance, size_t index, fc_call_t *call,
     }
     case FUNCTION_BAD:
       return fc_fail(err, FC_CODE_BAD_RESULT, "result 0 has no data");
-    case FUNCTION_BUG: return fc_fail(err, FC_CODE_INTERNAL, "a secret");
-    default: return FC_OK;
+    case FUNCTION_BUG:
+      return fc_fail(err, FC_CODE_INTERNAL, "a secret");
+    default:
+      return FC_OK;
   }
 }
 
@@ -367,8 +383,8 @@ void fixture_start(fixture_server_t *server, const char *flags) {
   }
   arguments[count++] = server->directory;
   fc_error_t error;
-  if (fc_server_options_parse(&server->options, count, arguments,
-                              server->paths, no_variables, &error) != FC_OK) {
+  if (fc_server_options_parse(&server->options, count, arguments, server->paths,
+                              no_variables, &error) != FC_OK) {
     fprintf(stderr, "%s\n", error.message);
     abort();
   }

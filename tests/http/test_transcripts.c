@@ -46,7 +46,7 @@ static fixture_server_t server;
 static bool serving;
 
 static int report(const case_t *test, const char *what, const char *wanted,
-                const char *got) {
+                  const char *got) {
   fprintf(stderr, "%s:%d: %s: %s\n  wanted: %s\n  got:    %s\n", test->file,
           test->line, test->name, what, wanted, got);
   return -1;
@@ -178,13 +178,15 @@ static int check_answers(const case_t *test, int fd) {
       at++;
     } else if (!strcmp(line, "<open")) {
       fixture_response_t response;
-      if (!fixture_send_text(fd, "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n") ||
+      if (!fixture_send_text(
+              fd, "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n") ||
           !fixture_receive(fd, false, &response)) {
         return report(test, "the connection", "open", "closed");
       }
       int status = response.status;
       fixture_response_free(&response);
-      if (status != 200) return report(test, "after it", "200", "another status");
+      if (status != 200)
+        return report(test, "after it", "200", "another status");
       at++;
     } else if (check_response(test, fd, &at)) {
       return -1;
