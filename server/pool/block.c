@@ -126,7 +126,8 @@ static void free_block(fc_blocks_t *blocks, uint32_t block) {
 
 fc_status_t fc_block_take(fc_blocks_t *blocks, uint64_t size,
                           uint32_t *out_block, fc_error_t *err) {
-  unsigned class_ = size < blocks->limit ? class_of(size) : CLASS_COUNT;
+  unsigned class_ = class_of(size);
+  if (class_ > 0 && size > blocks->limit) class_ = CLASS_COUNT;
   if (class_ == CLASS_COUNT) {
     return fc_fail(err, FC_CODE_OVERLOADED,
                    "%llu bytes exceed the memory for calls in flight",
@@ -134,7 +135,7 @@ fc_status_t fc_block_take(fc_blocks_t *blocks, uint64_t size,
   }
   uint64_t bytes = class_bytes(class_);
   pthread_mutex_lock(&blocks->lock);
-  bool full = blocks->taken + bytes > blocks->limit;
+  bool full = class_ > 0 && blocks->taken + bytes > blocks->limit;
   uint32_t block = full ? FC_BLOCK_NONE : blocks->heads[class_];
   if (block != FC_BLOCK_NONE) {
     blocks->heads[class_] = entry_at(blocks, block)->next;

@@ -30,7 +30,8 @@ fc_status_t fc_blocks_create(fc_allocator_t allocator, uint64_t limit,
 void fc_blocks_destroy(fc_blocks_t *blocks);
 
 // A block of at least `size` usable bytes. FC_CODE_OVERLOADED when the limit is
-// reached, FC_CODE_OUT_OF_MEMORY.
+// reached, FC_CODE_OUT_OF_MEMORY. The smallest blocks are not limited, so that
+// it can always be said why a request is refused.
 fc_status_t fc_block_take(fc_blocks_t *blocks, uint64_t size,
                           uint32_t *out_block, fc_error_t *err) FC_MUST_CHECK;
 // FC_BLOCK_NONE is allowed.

@@ -117,10 +117,13 @@ fc_status_t fc_pool_admit(const fc_pool_t *pool, uint32_t module,
   uint64_t wait_ns = (uint64_t)queue->costs[function].average_ns *
                      queue->waiting / pool->options.workers;
   *out_retry_s = (uint32_t)(wait_ns / 1000000000u) + FC_LIMIT_RETRY_AFTER;
-  if (queue->waiting >= pool->options.queue_limit) {
+  // Calls of this turn that workers are free for are not waiting, only staged.
+  uint32_t slots = SLOW_SLOTS_PER_WORKER * pool->options.workers;
+  uint32_t staged = slots > pool->running ? slots - pool->running : 0;
+  if (queue->waiting >= pool->options.queue_limit + staged) {
     return fc_fail(err, FC_CODE_OVERLOADED,
                    "%u calls of this module are waiting, the limit",
-                   queue->waiting);
+                   pool->options.queue_limit);
   }
   if (deadline_ns && wait_ns && fc_clock_ns() + wait_ns > deadline_ns) {
     return fc_fail(err, FC_CODE_OVERLOADED,

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -28,6 +29,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static unsigned blocked, released, calls, cancelled;
 static bool loading_held;
+static pthread_t last_thread;
 
 static void wait_in_block(void) {
   pthread_mutex_lock(&lock);
@@ -72,10 +74,18 @@ static unsigned read_count(const unsigned *count) {
 unsigned fixture_calls(void) { return read_count(&calls); }
 unsigned fixture_cancelled(void) { return read_count(&cancelled); }
 
-static void count_up(unsigned *count) {
+static void note_call(void) {
   pthread_mutex_lock(&lock);
-  (*count)++;
+  calls++;
+  last_thread = pthread_self();
   pthread_mutex_unlock(&lock);
+}
+
+pthread_t fixture_last_thread(void) {
+  pthread_mutex_lock(&lock);
+  pthread_t thread = last_thread;
+  pthread_mutex_unlock(&lock);
+  return thread;
 }
 
 // ---------------------------------------------------------------------------
@@ -93,6 +103,7 @@ typedef enum function_t {
   FUNCTION_BAD,     // () -> (), an invalid result
   FUNCTION_BUG,     // () -> (), an internal error
   FUNCTION_FIELDS,  // (x: {a: i64}) -> ()
+  FUNCTION_SPIN,    // (ms: i64) -> (), keeps its thread busy
   FUNCTION_PAIR,    // (x: (i64, i64)) -> ()
   FUNCTION_ANY,     // (x: ?) -> ()
   FUNCTION_OPAQUE,  // (x: !secret) -> (), not callable
@@ -136,6 +147,10 @@ static void describe(fc_builder_t *b, function_t function) {
       fc_builder_name(b, FC_STR("grow"));
       ARGUMENT("n", fc_builder_scalar(b, FC_DTYPE_I64));
       RESULT(fc_builder_tensor(b, FC_DTYPE_I8, 1, dynamic));
+      break;
+    case FUNCTION_SPIN:
+      fc_builder_name(b, FC_STR("spin"));
+      ARGUMENT("ms", fc_builder_scalar(b, FC_DTYPE_I64));
       break;
     case FUNCTION_BLOCK:
       fc_builder_name(b, FC_STR("block"));
@@ -274,7 +289,7 @@ static void set_i64(fc_value_t *value, int64_t number) {
 static fc_status_t fixture_call(void *instance, size_t index, fc_call_t *call,
                                 fc_error_t *err) {
   (void)instance;
-  count_up(&calls);
+  note_call();
   switch ((function_t)index) {
     case FUNCTION_ADD:
       set_i64(&call->results[0],
@@ -286,6 +301,12 @@ static fc_status_t fixture_call(void *instance, size_t index, fc_call_t *call,
       return FC_OK;
     case FUNCTION_GROW:
       return run_grow(call, err);
+    case FUNCTION_SPIN: {
+      int64_t ms = call->arguments[0].scalar.i64;
+      uint64_t until_ns = fc_clock_ns() + (uint64_t)ms * 1000000u;
+      while (ms && fc_clock_ns() < until_ns) continue;
+      return FC_OK;
+    }
     case FUNCTION_BLOCK:
       wait_in_block();
       return FC_OK;
@@ -371,6 +392,10 @@ static void wait_for_log(fixture_server_t *server, const char *text) {
 
 void fixture_start(fixture_server_t *server, const char *flags) {
   memset(server, 0, sizeof *server);
+  signal(SIGPIPE, SIG_IGN);  // as main does
+  pthread_mutex_lock(&lock);
+  released = 0;
+  pthread_mutex_unlock(&lock);
   make_files(server);
   static char words[512];
   snprintf(words, sizeof words, "%s", flags);

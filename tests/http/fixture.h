@@ -18,6 +18,7 @@ void fixture_wait_blocked(unsigned count);  // until `count` are inside
 void fixture_release(unsigned count);       // lets `count` go on
 unsigned fixture_calls(void);               // of any function, so far
 unsigned fixture_cancelled(void);           // calls that saw their cancel word
+pthread_t fixture_last_thread(void);        // that ran the last call
 // While held, modules do not finish loading.
 void fixture_hold_loading(bool hold);
 

@@ -228,7 +228,11 @@ static int run_case(const case_t *test) {
   return failed;
 }
 
-static void restart(const char *flags) {
+static const char *lane;
+
+static void restart(const char *more) {
+  char flags[256];
+  snprintf(flags, sizeof flags, "--access-log=off --lane=%s %s", lane, more);
   if (serving) {
     fixture_stop(&server);
     fixture_forget(&server);
@@ -271,7 +275,7 @@ static int run_file(const char *path) {
   assert_non_null(file);
   case_t test = {0};
   const char *name = strrchr(path, '/') + 1;
-  restart("--access-log=off");
+  restart("");
   int failed = 0, number = 0;
   char *line = NULL;
   size_t capacity = 0;
@@ -281,9 +285,7 @@ static int run_file(const char *path) {
     if (line[size - 1] == '\n') line[size - 1] = '\0';
     if (!strncmp(line, "%% ", 3)) {
       failed |= end_case(&test);
-      char flags[256];
-      snprintf(flags, sizeof flags, "--access-log=off %s", line + 3);
-      restart(flags);
+      restart(line + 3);
     } else if (!strncmp(line, "== ", 3)) {
       failed |= end_case(&test);
       snprintf(test.name, sizeof test.name, "%s", line + 3);
@@ -308,8 +310,8 @@ static int by_name(const void *a, const void *b) {
   return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void transcripts_are_answered_as_written(void **state) {
-  (void)state;
+static void run_all(const char *lane_of_calls) {
+  lane = lane_of_calls;
   DIR *folder = opendir(FARCALL_CASES);
   assert_non_null(folder);
   char *paths[64];
@@ -332,8 +334,19 @@ static void transcripts_are_answered_as_written(void **state) {
   }
   fixture_stop(&server);
   fixture_forget(&server);
+  serving = false;
   printf("%u cases on %u connections\n", case_count, connection_count);
   assert_int_equal(failed, 0);
+}
+
+static void transcripts_are_answered_as_written(void **state) {
+  (void)state;
+  run_all("never");
+}
+
+static void also_when_calls_run_on_the_loop(void **state) {
+  (void)state;
+  run_all("always");
 }
 
 // Codes no transcript can produce, and who does.
@@ -366,6 +379,7 @@ static void every_code_is_answered_somewhere(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(transcripts_are_answered_as_written),
+      cmocka_unit_test(also_when_calls_run_on_the_loop),
       cmocka_unit_test(every_code_is_answered_somewhere),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The server under more than it can take, and calls going through workers and
+// the loop in every way: every answer is compared with what it must be.
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "fixture.h"
+#include "helpers/test.h"
+
+#define BLOCK "/api/v1/functions/t/block"
+#define ADD "/api/v1/functions/t/add"
+#define SPIN "/api/v1/functions/t/spin"
+
+static void end(fixture_server_t *server) {
+  fixture_stop(server);
+  assert_int_equal(server->exit_code, 0);
+  fixture_forget(server);
+}
+
+static void expect(int fd, int status, const char *text) {
+  fixture_response_t response;
+  assert_true(fixture_receive(fd, false, &response));
+  if (response.status != status || !strstr(response.body, text)) {
+    fail_msg("wanted %d %s, got %d %s", status, text, response.status,
+             response.body);
+  }
+  fixture_response_free(&response);
+}
+
+static void call(int fd, const char *path, const char *body, int status,
+                 const char *text) {
+  fixture_post(fd, path, body);
+  expect(fd, status, text);
+}
+
+static void a_full_queue_is_503_at_once(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "--workers=1 --queue=2 --lane=never");
+  // One runs, one more has a slot, two wait: that is the queue.
+  int busy[4], more = fixture_connect(&server);
+  uint64_t bytes = fixture_bytes(&server);
+  for (int i = 0; i < 4; i++) {
+    busy[i] = fixture_connect(&server);
+    fixture_post(busy[i], BLOCK, "[]");
+    fixture_wait_blocked(1);
+  }
+  // Wait until all four were handled.
+  bytes += 4 * strlen("POST " BLOCK " HTTP/1.1\r\nHost: localhost\r\n"
+                      "Content-Length: 2\r\n\r\n[]");
+  fixture_wait_bytes(&server, bytes);
+  fixture_response_t response;
+  char value[16];
+  fixture_post(more, ADD, "[1,2]");
+  assert_true(fixture_receive(more, false, &response));
+  assert_int_equal(response.status, 503);
+  assert_non_null(strstr(response.body, "\"code\":\"overloaded\""));
+  assert_non_null(strstr(response.body, "\"stop\":\"admit\""));
+  assert_non_null(
+      fixture_header(&response, "Retry-After", value, sizeof value));
+  fixture_response_free(&response);
+  // Health does not queue, and neither does another module.
+  fixture_send_text(more, "GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  expect(more, 200, "ready");
+  fixture_release(4);
+  for (int i = 0; i < 4; i++) {
+    expect(busy[i], 200, "[]");
+    close(busy[i]);
+  }
+  call(more, ADD, "[1,2]", 200, "[3]");
+  close(more);
+  end(&server);
+}
+
+static void bodies_beyond_the_memory_are_503(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "--max-memory=2M");
+  int one = fixture_connect(&server), two = fixture_connect(&server);
+  const char *head = "POST " ADD " HTTP/1.1\r\nHost: localhost\r\n"
+                     "Content-Length: 600000\r\n\r\n";
+  uint64_t bytes = fixture_bytes(&server);
+  fixture_send_text(one, head);
+  fixture_wait_bytes(&server, bytes + strlen(head));
+  // Two bodies fit by the limit, but not with anything beside them.
+  int three = fixture_connect(&server);
+  fixture_send_text(two, head);
+  fixture_wait_bytes(&server, bytes + 2 * strlen(head));
+  fixture_send_text(three, head);
+  expect(three, 503, "calls in flight hold all of");
+  close(two);
+  close(three);
+  // The first is served: its memory was never in question.
+  char *body = malloc(600000);
+  memset(body, ' ', 600000);
+  memcpy(body, "[1,2]", 5);
+  fixture_send(one, body, 600000);
+  expect(one, 200, "[3]");
+  free(body);
+  close(one);
+  end(&server);
+}
+
+static void connections_beyond_the_limit_are_503(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "--connections=2");
+  int one = fixture_connect(&server), two = fixture_connect(&server);
+  call(one, ADD, "[1,2]", 200, "[3]");
+  call(two, ADD, "[1,2]", 200, "[3]");
+  int three = fixture_connect(&server);
+  expect(three, 503, "2 connections are open, the limit");
+  assert_true(fixture_closed(three));
+  close(three);
+  close(two);
+  // Its place is free as soon as the server has seen it go.
+  for (;;) {
+    int again = fixture_connect(&server);
+    fixture_post(again, ADD, "[1,2]");
+    fixture_response_t response;
+    bool got = fixture_receive(again, false, &response);
+    bool served = got && response.status == 200;
+    if (got) fixture_response_free(&response);
+    close(again);
+    if (served) break;
+  }
+  close(one);
+  end(&server);
+}
+
+static bool ran_on_loop(const fixture_server_t *server) {
+  return pthread_equal(fixture_last_thread(), server->thread);
+}
+
+static void quick_functions_move_to_the_loop(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "--lane=auto");
+  int fd = fixture_connect(&server);
+  call(fd, SPIN, "[0]", 200, "[]");
+  assert_false(ran_on_loop(&server));
+  // A noisy machine may take more than the sixteen calls it must prove itself.
+  unsigned calls = 0;
+  while (!ran_on_loop(&server)) {
+    call(fd, SPIN, "[0]", 200, "[]");
+    assert_true(++calls < 100000);
+  }
+  // One that takes too long is demoted at once.
+  do call(fd, SPIN, "[3]", 200, "[]");
+  while (!ran_on_loop(&server));
+  call(fd, SPIN, "[0]", 200, "[]");
+  assert_false(ran_on_loop(&server));
+  close(fd);
+  end(&server);
+}
+
+static void lanes_can_be_chosen(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "--lane=never");
+  int fd = fixture_connect(&server);
+  for (int i = 0; i < 40; i++) {
+    call(fd, ADD, "[1,2]", 200, "[3]");
+    assert_false(ran_on_loop(&server));
+  }
+  close(fd);
+  end(&server);
+  fixture_start(&server, "--lane=always");
+  fd = fixture_connect(&server);
+  call(fd, SPIN, "[2]", 200, "[]");
+  assert_true(ran_on_loop(&server));
+  close(fd);
+  end(&server);
+}
+
+static void a_large_answer_arrives_whole(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "");
+  int fd = fixture_connect(&server);
+  for (int i = 0; i < 2; i++) {
+    fixture_post(fd, "/api/v1/functions/t/grow", "[10000000]");
+    fixture_response_t response;
+    assert_true(fixture_receive(fd, false, &response));
+    assert_int_equal(response.status, 200);
+    assert_int_equal(response.size, strlen("{\"results\":[[]]}") + 19999999);
+    assert_memory_equal(response.body, "{\"results\":[[0,0,", 16);
+    size_t zeros = 0;
+    for (size_t at = 0; at < response.size; at++) {
+      zeros += response.body[at] == '0';
+    }
+    assert_int_equal(zeros, 10000000);
+    fixture_response_free(&response);
+  }
+  close(fd);
+  end(&server);
+}
+
+static void a_large_body_arrives_whole(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "");
+  enum { COUNT = 500000 };
+  char *body = malloc(COUNT * 2 + 16);
+  size_t size = 0;
+  body[size++] = '[';
+  for (int i = 0; i < COUNT; i++) {
+    body[size++] = i ? ',' : '[';
+    body[size++] = (char)('0' + i % 10);
+  }
+  memcpy(body + size, "]]", 3);
+  int fd = fixture_connect(&server);
+  fixture_post(fd, "/api/v1/functions/t/echo", body);
+  fixture_response_t response;
+  assert_true(fixture_receive(fd, false, &response));
+  assert_int_equal(response.status, 200);
+  const char *at = response.body + strlen("{\"results\":[[");
+  for (int i = 0; i < COUNT; i++, at += 4) {
+    assert_true(at[0] == '0' + i % 10 && at[1] == '.' && at[2] == '0');
+  }
+  fixture_response_free(&response);
+  free(body);
+  close(fd);
+  end(&server);
+}
+
+// Many connections at once, each checking its own sums.
+#define CLIENTS 8
+#define ROUNDS 60
+#define PIPELINED 4
+
+typedef struct client_t {
+  const fixture_server_t *server;
+  const char *path;
+  int id;
+  int failures;
+} client_t;
+
+static void *run_client(void *context) {
+  client_t *client = context;
+  int fd = fixture_connect(client->server);
+  for (int round = 0; round < ROUNDS; round++) {
+    for (int i = 0; i < PIPELINED; i++) {
+      char body[64];
+      snprintf(body, sizeof body, "[%d,%d]", client->id * 100000,
+               round * PIPELINED + i);
+      fixture_post(fd, client->path, body);
+    }
+    for (int i = 0; i < PIPELINED; i++) {
+      char wanted[64];
+      snprintf(wanted, sizeof wanted, "{\"results\":[%d]}",
+               client->id * 100000 + round * PIPELINED + i);
+      fixture_response_t response;
+      if (!fixture_receive(fd, false, &response)) {
+        client->failures++;
+        break;
+      }
+      client->failures += strcmp(response.body, wanted) != 0;
+      fixture_response_free(&response);
+    }
+  }
+  close(fd);
+  return NULL;
+}
+
+static void every_caller_gets_its_own_answers(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    const char *flags;
+    const char *path;
+  } rows[] = {
+      {"workers", "--lane=never --access-log=off", ADD},
+      {"both lanes", "--lane=auto --access-log=off", ADD},
+      {"the loop", "--lane=always --access-log=off", ADD},
+      {"a serial module", "--lane=auto", "/api/v1/functions/serial/add"},
+      {"one worker", "--workers=1 --lane=never", ADD},
+  };
+  for (size_t row = 0; row < FC_ARRAY_COUNT(rows); row++) {
+    fc_test_row(rows[row].name);
+    fixture_server_t server;
+    fixture_start(&server, rows[row].flags);
+    pthread_t threads[CLIENTS];
+    client_t clients[CLIENTS];
+    for (int i = 0; i < CLIENTS; i++) {
+      clients[i] = (client_t){&server, rows[row].path, i, 0};
+      assert_int_equal(
+          pthread_create(&threads[i], NULL, run_client, &clients[i]), 0);
+    }
+    for (int i = 0; i < CLIENTS; i++) {
+      pthread_join(threads[i], NULL);
+      assert_int_equal(clients[i].failures, 0);
+    }
+    end(&server);
+  }
+  fc_test_row(NULL);
+}
+
+static void clients_that_vanish_leave_nothing_behind(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "--lane=never --access-log=off");
+  for (int i = 0; i < 300; i++) {
+    int fd = fixture_connect(&server);
+    fixture_post(fd, ADD, "[1,2]");
+    if (i % 3 == 0) fixture_post(fd, "/api/v1/functions/t/grow", "[100000]");
+    if (i % 3 == 1) fixture_send_text(fd, "POST / HT");
+    close(fd);
+  }
+  for (;;) {
+    fixture_response_t info = fixture_request(&server, "GET", "/api/v1", "");
+    bool quiet = strstr(info.body, "\"in_flight\":{\"connections\":1,"
+                                   "\"waiting\":0,\"running\":0,") != NULL;
+    fixture_response_free(&info);
+    if (quiet) break;
+  }
+  end(&server);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(a_full_queue_is_503_at_once),
+      FC_TEST(bodies_beyond_the_memory_are_503),
+      FC_TEST(connections_beyond_the_limit_are_503),
+      FC_TEST(quick_functions_move_to_the_loop),
+      FC_TEST(lanes_can_be_chosen),
+      FC_TEST(a_large_answer_arrives_whole),
+      FC_TEST(a_large_body_arrives_whole),
+      FC_TEST(every_caller_gets_its_own_answers),
+      FC_TEST(clients_that_vanish_leave_nothing_behind),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

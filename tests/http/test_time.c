@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What happens in time: time-outs, deadlines, clients that go away, loading,
+// draining. Time-outs under test are short options of the server; the tests
+// wait for what they cause, never for time itself.
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "fixture.h"
+#include "helpers/test.h"
+
+static void expect(int fd, int status, const char *code) {
+  fixture_response_t response;
+  assert_true(fixture_receive(fd, false, &response));
+  if (response.status != status || (code && !strstr(response.body, code))) {
+    fail_msg("wanted %d %s, got %d %s", status, code ? code : "",
+             response.status, response.body);
+  }
+  fixture_response_free(&response);
+}
+
+static void expect_request(const fixture_server_t *server, const char *method,
+                           const char *path, const char *body, int status,
+                           const char *text) {
+  fixture_response_t response = fixture_request(server, method, path, body);
+  if (response.status != status || (text && !strstr(response.body, text))) {
+    fail_msg("%s %s: wanted %d %s, got %d %s", method, path, status,
+             text ? text : "", response.status, response.body);
+  }
+  fixture_response_free(&response);
+}
+
+#define BLOCK "/api/v1/functions/t/block"
+#define ADD "/api/v1/functions/t/add"
+#define UNTIL "/api/v1/functions/t/until"
+
+static void end(fixture_server_t *server) {
+  fixture_stop(server);
+  assert_int_equal(server->exit_code, 0);
+  fixture_forget(server);
+}
+
+static void a_slow_head_is_408(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "--head-timeout=30ms");
+  int fd = fixture_connect(&server);
+  fixture_send_text(fd, "GET /livez HT");
+  expect(fd, 408, "request_timeout");
+  assert_true(fixture_closed(fd));
+  close(fd);
+  end(&server);
+}
+
+static void a_slow_head_after_a_request_is_408(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "--head-timeout=30ms");
+  int fd = fixture_connect(&server);
+  fixture_send_text(fd, "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\nGET");
+  expect(fd, 200, NULL);
+  expect(fd, 408, "request_timeout");
+  assert_true(fixture_closed(fd));
+  close(fd);
+  end(&server);
+}
+
+static void a_slow_body_is_408(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "--body-timeout=30ms");
+  int fd = fixture_connect(&server);
+  fixture_send_text(fd, "POST " ADD " HTTP/1.1\r\nHost: localhost\r\n"
+                        "Content-Length: 6\r\n\r\n");
+  expect(fd, 408, "request_timeout");
+  assert_true(fixture_closed(fd));
+  close(fd);
+  end(&server);
+}
+
+static void a_slow_chunked_body_is_408(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "--body-timeout=30ms");
+  int fd = fixture_connect(&server);
+  fixture_send_text(fd, "POST " ADD " HTTP/1.1\r\nHost: localhost\r\n"
+                        "Transfer-Encoding: chunked\r\n\r\n6\r\n[1");
+  expect(fd, 408, "request_timeout");
+  assert_true(fixture_closed(fd));
+  close(fd);
+  end(&server);
+}
+
+static void an_idle_connection_is_closed(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "--idle-timeout=30ms");
+  int fd = fixture_connect(&server);
+  fixture_send_text(fd, "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  expect(fd, 200, NULL);
+  assert_true(fixture_closed(fd));
+  close(fd);
+  end(&server);
+}
+
+static void a_call_may_take_longer_than_any_time_out(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "--idle-timeout=20ms --head-timeout=20ms "
+                         "--body-timeout=20ms --lane=never");
+  int fd = fixture_connect(&server), idle = fixture_connect(&server);
+  fixture_post(fd, BLOCK, "[]");
+  fixture_wait_blocked(1);
+  // Longer than the time-out: the idle connection has been closed meanwhile.
+  assert_true(fixture_closed(idle));
+  fixture_release(1);
+  expect(fd, 200, "[]");
+  close(idle);
+  close(fd);
+  end(&server);
+}
+
+static void a_client_that_takes_no_answer_is_reset(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "--write-timeout=50ms");
+  int fd = fixture_connect(&server);
+  int small = 4096;
+  setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
+  fixture_post(fd, "/api/v1/functions/t/grow", "[20000000]");
+  // The connection goes away although nobody read: that is the event.
+  for (;;) {
+    fixture_response_t info = fixture_request(&server, "GET", "/api/v1", "");
+    bool gone = strstr(info.body, "\"connections\":1,") != NULL;
+    fixture_response_free(&info);
+    if (gone) break;
+  }
+  close(fd);
+  end(&server);
+}
+
+static void a_deadline_in_the_queue_is_504(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "--workers=1 --lane=never");
+  int busy[3], late = fixture_connect(&server);
+  for (int i = 0; i < 3; i++) {
+    busy[i] = fixture_connect(&server);
+    fixture_post(busy[i], BLOCK, "[]");
+  }
+  fixture_wait_blocked(1);
+  unsigned before = fixture_calls();
+  fixture_send_text(late, "POST " ADD " HTTP/1.1\r\nHost: localhost\r\n"
+                          "Farcall-Timeout-Ms: 30\r\nContent-Length: 5\r\n\r\n"
+                          "[1,2]");
+  expect(late, 504, "deadline_exceeded\"");
+  assert_int_equal(fixture_calls(), before);
+  // The connection goes on.
+  fixture_release(3);
+  for (int i = 0; i < 3; i++) expect(busy[i], 200, NULL);
+  fixture_post(late, ADD, "[1,2]");
+  expect(late, 200, "[3]");
+  for (int i = 0; i < 3; i++) close(busy[i]);
+  close(late);
+  end(&server);
+}
+
+static void a_deadline_reaches_the_running_call(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "--timeout=30ms --lane=never");
+  expect_request(&server, "POST", UNTIL, "[]", 504, "\"stop\":\"call\"");
+  end(&server);
+}
+
+static void a_client_that_resets_drops_its_queued_call(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "--workers=1 --lane=never");
+  int busy[3], gone = fixture_connect(&server);
+  for (int i = 0; i < 3; i++) {
+    busy[i] = fixture_connect(&server);
+    fixture_post(busy[i], BLOCK, "[]");
+  }
+  fixture_wait_blocked(1);
+  unsigned before = fixture_calls();
+  uint64_t bytes = fixture_bytes(&server);
+  const char *request = "POST " ADD " HTTP/1.1\r\nHost: localhost\r\n"
+                        "Content-Length: 5\r\n\r\n[1,2]";
+  fixture_send_text(gone, request);
+  fixture_wait_bytes(&server, bytes + strlen(request));
+  close(gone);
+  // Gone from the queue and from the connections, while the worker is busy.
+  for (;;) {
+    fixture_response_t info = fixture_request(&server, "GET", "/api/v1", "");
+    bool dropped = strstr(info.body, "\"connections\":4,") != NULL;
+    fixture_response_free(&info);
+    if (dropped) break;
+  }
+  fixture_release(3);
+  for (int i = 0; i < 3; i++) {
+    expect(busy[i], 200, NULL);
+    close(busy[i]);
+  }
+  // The two that waited behind the first, and not the dropped one.
+  assert_int_equal(fixture_calls(), before + 2);
+  end(&server);
+}
+
+static void a_reset_cancels_a_running_call(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "--workers=1 --lane=never");
+  unsigned before = fixture_cancelled();
+  int fd = fixture_connect(&server);
+  fixture_post(fd, UNTIL, "[]");
+  fixture_wait_blocked(1);
+  struct linger now = {.l_onoff = 1, .l_linger = 0};
+  setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+  close(fd);
+  fixture_wait_blocked(0);
+  assert_int_equal(fixture_cancelled(), before + 1);
+  expect_request(&server, "POST", ADD, "[1,2]", 200, "[3]");
+  end(&server);
+}
+
+static void a_half_closed_client_gets_its_running_call(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "--workers=1 --lane=never");
+  int fd = fixture_connect(&server);
+  fixture_post(fd, BLOCK, "[]");
+  fixture_wait_blocked(1);
+  shutdown(fd, SHUT_WR);
+  fixture_release(1);
+  expect(fd, 200, NULL);
+  assert_true(fixture_closed(fd));
+  close(fd);
+  end(&server);
+}
+
+static void nothing_is_called_before_all_is_loaded(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_hold_loading(true);
+  fixture_start(&server, "");
+  // Loading holds the loop; what comes is answered in the order it came.
+  int ready = fixture_connect(&server);
+  fixture_send_text(ready, "GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  fixture_hold_loading(false);
+  fixture_response_t response;
+  assert_true(fixture_receive(ready, false, &response));
+  assert_true(response.status == 200 || strstr(response.body, "not_ready"));
+  fixture_response_free(&response);
+  close(ready);
+  end(&server);
+}
+
+static void not_ready_until_every_path_was_tried(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "");
+  // As between two PATHs.
+  fc_reflect_t reflect = {.ready = false};
+  fc_place_t place = {.route = FC_ROUTE_READY, .module = FC_ROUTE_NO_INDEX};
+  fc_error_t error;
+  fc_text_t text;
+  fc_text_init(&text, fc_allocator_system(), 4096);
+  assert_int_not_equal(
+      fc_reflect_write(&reflect, &place, FC_STR(""), &text.sink, &error),
+      FC_OK);
+  assert_int_equal(error.code, FC_CODE_NOT_READY);
+  reflect.ready = reflect.draining = true;
+  assert_int_not_equal(
+      fc_reflect_write(&reflect, &place, FC_STR(""), &text.sink, &error),
+      FC_OK);
+  assert_int_equal(error.code, FC_CODE_SHUTTING_DOWN);
+  fc_text_deinit(&text);
+  end(&server);
+}
+
+static void draining_finishes_what_is_in_flight(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "--workers=1 --lane=never");
+  int busy[3], idle = fixture_connect(&server);
+  for (int i = 0; i < 3; i++) {
+    busy[i] = fixture_connect(&server);
+    fixture_post(busy[i], BLOCK, "[]");
+  }
+  uint64_t bytes = fixture_bytes(&server);
+  fixture_send_text(idle, "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  expect(idle, 200, NULL);
+  assert_true(fixture_bytes(&server) > bytes);
+  fixture_wait_blocked(1);
+  fc_loop_stop(server.loop);
+  // An idle connection is closed at once; calls, also waiting ones, are not.
+  assert_true(fixture_closed(idle));
+  fixture_release(3);
+  for (int i = 0; i < 3; i++) {
+    fixture_response_t response;
+    char value[32];
+    assert_true(fixture_receive(busy[i], false, &response));
+    assert_int_equal(response.status, 200);
+    assert_string_equal(
+        fixture_header(&response, "Connection", value, sizeof value), "close");
+    fixture_response_free(&response);
+    assert_true(fixture_closed(busy[i]));
+    close(busy[i]);
+  }
+  close(idle);
+  fixture_join(&server);
+  assert_int_equal(server.exit_code, 0);
+  fixture_forget(&server);
+}
+
+static void a_drain_that_takes_too_long_answers_503(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "--workers=1 --lane=never --drain=30ms");
+  int busy[4];
+  for (int i = 0; i < 4; i++) {
+    busy[i] = fixture_connect(&server);
+    fixture_post(busy[i], BLOCK, "[]");
+  }
+  fixture_wait_blocked(1);
+  fc_loop_stop(server.loop);
+  for (int i = 0; i < 4; i++) {
+    expect(busy[i], 503, "shutting_down");
+    close(busy[i]);
+  }
+  fixture_release(4);
+  fixture_join(&server);
+  // Calls that were handed over and dropped did not run.
+  fixture_release(0);
+  assert_non_null(strstr(server.log_text, "after the drain time"));
+  fixture_forget(&server);
+}
+
+static void strict_load_ends_with_65(void **state) {
+  (void)state;
+  fixture_server_t server;
+  memset(&server, 0, sizeof server);
+  fixture_hold_loading(true);  // so that starting does not wait for "listening"
+  fixture_start(&server, "--strict-load");
+  fixture_hold_loading(false);
+  fixture_join(&server);
+  assert_int_equal(server.exit_code, 65);
+  assert_non_null(strstr(server.log_text, "it was made that way"));
+  fixture_forget(&server);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_slow_head_is_408),
+      cmocka_unit_test(a_slow_head_after_a_request_is_408),
+      cmocka_unit_test(a_slow_body_is_408),
+      cmocka_unit_test(a_slow_chunked_body_is_408),
+      cmocka_unit_test(an_idle_connection_is_closed),
+      cmocka_unit_test(a_call_may_take_longer_than_any_time_out),
+      cmocka_unit_test(a_client_that_takes_no_answer_is_reset),
+      cmocka_unit_test(a_deadline_in_the_queue_is_504),
+      cmocka_unit_test(a_deadline_reaches_the_running_call),
+      cmocka_unit_test(a_client_that_resets_drops_its_queued_call),
+      cmocka_unit_test(a_reset_cancels_a_running_call),
+      cmocka_unit_test(a_half_closed_client_gets_its_running_call),
+      cmocka_unit_test(nothing_is_called_before_all_is_loaded),
+      cmocka_unit_test(not_ready_until_every_path_was_tried),
+      cmocka_unit_test(draining_finishes_what_is_in_flight),
+      cmocka_unit_test(a_drain_that_takes_too_long_answers_503),
+      cmocka_unit_test(strict_load_ends_with_65),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
