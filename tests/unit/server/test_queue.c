@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Both ways a slot changes hands, with several threads on the other side: every
+// slot arrives once, in order per pusher, and nobody sleeps through it.
+#include "pool/queue.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include "helpers/test.h"
+
+#define SLOTS 512
+#define THREADS 3
+
+static void stops_have_names(void **state) {
+  (void)state;
+  assert_string_equal(fc_stop_name(FC_STOP_READ), "read");
+  assert_string_equal(fc_stop_name(FC_STOP_WRITE), "write");
+  assert_int_equal(FC_STOP_COUNT, 8);
+}
+
+static void ready_slots_come_out_in_order(void **state) {
+  (void)state;
+  static fc_slot_t slots[4];
+  fc_ready_t ready;
+  fc_ready_init(&ready);
+  slots[2].next = 0;
+  fc_ready_submit(&ready, slots, 2, 0, 2);
+  fc_ready_submit(&ready, slots, 3, 3, 1);
+  assert_int_equal(fc_ready_take(&ready, slots), 2);
+  assert_int_equal(fc_ready_take(&ready, slots), 0);
+  assert_int_equal(fc_ready_take(&ready, slots), 3);
+  fc_ready_submit(&ready, slots, 1, 1, 1);
+  fc_ready_stop(&ready);
+  // What was submitted is still done.
+  assert_int_equal(fc_ready_take(&ready, slots), 1);
+  assert_int_equal(fc_ready_take(&ready, slots), FC_SLOT_NONE);
+  fc_ready_deinit(&ready);
+}
+
+static void done_slots_come_out_oldest_first(void **state) {
+  (void)state;
+  static fc_slot_t slots[4];
+  fc_done_t done;
+  fc_done_init(&done);
+  assert_int_equal(fc_done_take(&done, slots, true), FC_SLOT_NONE);
+  assert_true(fc_done_push(&done, slots, 2));
+  assert_false(fc_done_push(&done, slots, 0));
+  uint32_t slot = fc_done_take(&done, slots, false);
+  assert_int_equal(slot, 2);
+  assert_int_equal(slots[2].next, 0);
+  assert_int_equal(slots[0].next, FC_SLOT_NONE);
+  // Taken without having been woken: the wake-up is still outstanding.
+  assert_false(fc_done_push(&done, slots, 1));
+  assert_int_equal(fc_done_take(&done, slots, true), 1);
+  assert_true(fc_done_push(&done, slots, 3));
+}
+
+// Workers echo what they take; a bell counts as the loop's wake-up would.
+typedef struct house_t {
+  fc_slot_t slots[SLOTS];
+  fc_ready_t ready;
+  fc_done_t done;
+  pthread_mutex_t lock;
+  pthread_cond_t bell;
+  unsigned rings;
+  uint64_t work[SLOTS];
+} house_t;
+
+static void *work(void *context) {
+  house_t *house = context;
+  uint32_t slot;
+  while ((slot = fc_ready_take(&house->ready, house->slots)) != FC_SLOT_NONE) {
+    house->work[slot] = house->work[slot] * 2 + 1;
+    house->slots[slot].deadline_ns = house->work[slot];
+    if (fc_done_push(&house->done, house->slots, slot)) {
+      pthread_mutex_lock(&house->lock);
+      house->rings++;
+      pthread_cond_signal(&house->bell);
+      pthread_mutex_unlock(&house->lock);
+    }
+  }
+  return NULL;
+}
+
+static void no_slot_is_lost_or_seen_twice(void **state) {
+  (void)state;
+  static house_t house;
+  fc_ready_init(&house.ready);
+  fc_done_init(&house.done);
+  pthread_mutex_init(&house.lock, NULL);
+  pthread_cond_init(&house.bell, NULL);
+  pthread_t threads[THREADS];
+  for (int i = 0; i < THREADS; i++) {
+    assert_int_equal(pthread_create(&threads[i], NULL, work, &house), 0);
+  }
+  uint32_t free_slots[SLOTS], free_count = 0;
+  for (uint32_t i = 0; i < SLOTS; i++) free_slots[free_count++] = i;
+  bool out[SLOTS] = {false};
+  unsigned sent = 0, received = 0;
+  enum { TOTAL = 20000 };
+  while (received < TOTAL) {
+    uint32_t first = FC_SLOT_NONE, last = FC_SLOT_NONE, count = 0;
+    while (free_count && sent < TOTAL && count < 1 + sent % 37) {
+      uint32_t slot = free_slots[--free_count];
+      assert_false(out[slot]);
+      out[slot] = true;
+      house.work[slot] = sent++;
+      if (first == FC_SLOT_NONE) first = slot;
+      else house.slots[last].next = slot;
+      last = slot;
+      count++;
+    }
+    if (count) {
+      fc_ready_submit(&house.ready, house.slots, first, last, count);
+    }
+    // As the loop does: look, and when there is nothing wait for the bell.
+    uint32_t slot = fc_done_take(&house.done, house.slots, false);
+    if (slot == FC_SLOT_NONE) {
+      pthread_mutex_lock(&house.lock);
+      while (house.rings == 0) pthread_cond_wait(&house.bell, &house.lock);
+      house.rings--;
+      assert_int_equal(house.rings, 0);  // at most one outstanding
+      pthread_mutex_unlock(&house.lock);
+      slot = fc_done_take(&house.done, house.slots, true);
+    }
+    while (slot != FC_SLOT_NONE) {
+      assert_true(out[slot]);
+      out[slot] = false;
+      assert_int_equal(house.slots[slot].deadline_ns, house.work[slot]);
+      received++;
+      uint32_t next = house.slots[slot].next;
+      free_slots[free_count++] = slot;
+      slot = next;
+    }
+  }
+  fc_ready_stop(&house.ready);
+  for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+  assert_int_equal(fc_done_take(&house.done, house.slots, true), FC_SLOT_NONE);
+  fc_ready_deinit(&house.ready);
+  pthread_cond_destroy(&house.bell);
+  pthread_mutex_destroy(&house.lock);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(stops_have_names),
+      FC_TEST(ready_slots_come_out_in_order),
+      FC_TEST(done_slots_come_out_oldest_first),
+      FC_TEST(no_slot_is_lost_or_seen_twice),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Heads of responses, byte for byte, and dates against the C library.
+#include "http/response.h"
+
+#include <locale.h>
+#include <time.h>
+
+#include "helpers/test.h"
+
+static void check(const fc_response_head_t *head, const char *expected) {
+  char room[FC_LIMIT_HEAD + 4];
+  memcpy(room + FC_LIMIT_HEAD, "body", 4);
+  char *begin = fc_response_head(head, room + FC_LIMIT_HEAD);
+  size_t size = (size_t)(room + sizeof room - begin);
+  assert_int_equal(size, strlen(expected));
+  assert_memory_equal(begin, expected, size);
+}
+
+static void heads_end_where_the_body_begins(void **state) {
+  (void)state;
+  check(&(fc_response_head_t){.status = 200,
+                              .content_type = FC_STR("application/json"),
+                              .length = 4,
+                              .request_id = FC_STR("abc"),
+                              .date = FC_STR("now")},
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+        "Content-Length: 4\r\nX-Request-Id: abc\r\nDate: now\r\n\r\nbody");
+  check(&(fc_response_head_t){.status = 204, .no_length = true, .close = true},
+        "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\nbody");
+  check(&(fc_response_head_t){.status = 503,
+                              .retry_after = 12,
+                              .allow = FC_STR("GET, HEAD"),
+                              .keep_alive = true},
+        "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n"
+        "Allow: GET, HEAD\r\nRetry-After: 12\r\n"
+        "Connection: keep-alive\r\n\r\nbody");
+}
+
+static void times_are_milliseconds(void **state) {
+  (void)state;
+  const uint64_t spent_ns[FC_STOP_COUNT] = {
+      0, 999, 1000, 1234567, 1000000, 59999999, 1u << 30, 7};
+  check(&(fc_response_head_t){.status = 200, .spent_ns = spent_ns},
+        "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n"
+        "Server-Timing: read;dur=0.000,route;dur=0.000,admit;dur=0.001,"
+        "queue;dur=1.234,decode;dur=1.000,call;dur=59.999,"
+        "encode;dur=1073.741,write;dur=0.000\r\n\r\nbody");
+}
+
+static void the_longest_head_fits(void **state) {
+  (void)state;
+  char id[FC_LIMIT_REQUEST_ID];
+  memset(id, 'i', sizeof id);
+  uint64_t spent_ns[FC_STOP_COUNT];
+  memset(spent_ns, 0xff, sizeof spent_ns);
+  fc_response_head_t head = {
+      .status = 431,
+      .content_type = FC_STR("application/problem+json"),
+      .length = UINT64_MAX,
+      .request_id = fc_str_make(id, sizeof id),
+      .allow = FC_STR("GET, HEAD, POST"),
+      .retry_after = UINT32_MAX,
+      .spent_ns = spent_ns,
+      .date = FC_STR("Sun, 06 Nov 1994 08:49:37 GMT"),
+      .close = true,
+  };
+  char room[FC_LIMIT_HEAD];
+  assert_true(fc_response_head(&head, room + sizeof room) >= room);
+}
+
+static void every_status_has_its_reason(void **state) {
+  (void)state;
+  for (int i = 0; i < FC_CODE_COUNT; i++) {
+    int status = fc_code_info((fc_code_t)i)->http_status;
+    assert_string_not_equal(fc_response_reason(status), "Unknown");
+  }
+}
+
+static void dates_are_those_of_the_c_library(void **state) {
+  (void)state;
+  // RFC 9110 5.6.7's example, then years of every kind.
+  static const int64_t kSeconds[] = {784111777,  0,           951782399,
+                                     951782400,  1709164800,  1735689599,
+                                     4107542399, 253402300799};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kSeconds); i++) {
+    char expected[FC_RESPONSE_DATE_SIZE], got[FC_RESPONSE_DATE_SIZE];
+    time_t at = (time_t)kSeconds[i];
+    struct tm utc;
+    gmtime_r(&at, &utc);
+    strftime(expected, sizeof expected, "%a, %d %b %Y %H:%M:%S GMT", &utc);
+    fc_response_date(kSeconds[i], got);
+    assert_string_equal(got, expected);
+  }
+  for (int64_t day = 0; day < 40000; day++) {
+    char expected[FC_RESPONSE_DATE_SIZE], got[FC_RESPONSE_DATE_SIZE];
+    time_t at = (time_t)(day * 86400 + day);
+    struct tm utc;
+    gmtime_r(&at, &utc);
+    strftime(expected, sizeof expected, "%a, %d %b %Y %H:%M:%S GMT", &utc);
+    fc_response_date(at, got);
+    assert_string_equal(got, expected);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(heads_end_where_the_body_begins),
+      FC_TEST(times_are_milliseconds),
+      FC_TEST(the_longest_head_fits),
+      FC_TEST(every_status_has_its_reason),
+      FC_TEST(dates_are_those_of_the_c_library),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
