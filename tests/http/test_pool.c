@@ -142,15 +142,16 @@ static void quick_functions_move_to_the_loop(void **state) {
   int fd = fixture_connect(&server);
   call(fd, SPIN, "[0]", 200, "[]");
   assert_false(ran_on_loop(&server));
-  // A noisy machine may take more than the sixteen calls it must prove itself.
+  // It must prove itself in sixteen calls, on a noisy machine in more. Then one
+  // that takes too long on the loop is demoted at once.
   unsigned calls = 0;
-  while (!ran_on_loop(&server)) {
-    call(fd, SPIN, "[0]", 200, "[]");
-    assert_true(++calls < 100000);
-  }
-  // One that takes too long is demoted at once.
-  do call(fd, SPIN, "[3]", 200, "[]");
-  while (!ran_on_loop(&server));
+  do {
+    do {
+      call(fd, SPIN, "[0]", 200, "[]");
+      assert_true(++calls < 100000);
+    } while (!ran_on_loop(&server));
+    call(fd, SPIN, "[3]", 200, "[]");
+  } while (!ran_on_loop(&server));
   call(fd, SPIN, "[0]", 200, "[]");
   assert_false(ran_on_loop(&server));
   close(fd);

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Log lines: one record is one line whatever a client sends, and a reader that
+// does not read cannot stop the server.
+#include "obs/log.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <yyjson.h>
+
+#include "helpers/test.h"
+
+typedef struct tap_t {
+  int ends[2];
+  fc_log_t log;
+  char text[1u << 17];
+  size_t size;
+} tap_t;
+
+static void open_tap(tap_t *tap, bool json) {
+  memset(tap, 0, sizeof *tap);
+  assert_int_equal(pipe(tap->ends), 0);
+  fcntl(tap->ends[0], F_SETFL, O_NONBLOCK);
+  assert_int_equal(
+      fc_log_init(&tap->log, fc_allocator_system(), tap->ends[1], json, NULL),
+      FC_OK);
+}
+
+static void read_tap(tap_t *tap) {
+  ssize_t size;
+  while ((size = read(tap->ends[0], tap->text + tap->size,
+                      sizeof tap->text - 1 - tap->size)) > 0) {
+    tap->size += (size_t)size;
+  }
+  tap->text[tap->size] = '\0';
+}
+
+static void close_tap(tap_t *tap) {
+  fc_log_deinit(&tap->log);
+  close(tap->ends[0]);
+  close(tap->ends[1]);
+}
+
+static void text_is_for_people(void **state) {
+  (void)state;
+  static tap_t tap;
+  open_tap(&tap, false);
+  fc_log(&tap.log, FC_LOG_INFO, "listening on %s", "x");
+  fc_log(&tap.log, FC_LOG_WARN, "careful");
+  fc_log_field_t fields[] = {FC_LOG_TEXT("a", FC_STR("b")),
+                             FC_LOG_TEXT("gone", FC_STR("")),
+                             FC_LOG_NUMBER("n", 0)};
+  fc_log_fields(&tap.log, FC_LOG_ERROR, FC_STR("m"), fields, 3);
+  fc_log_flush(&tap.log);
+  read_tap(&tap);
+  assert_string_equal(tap.text,
+                      "listening on x\nwarn: careful\nerror: m a=b n=0\n");
+  close_tap(&tap);
+}
+
+static void hostile_text_stays_one_valid_line(void **state) {
+  (void)state;
+  static tap_t tap;
+  open_tap(&tap, true);
+  char all[256];
+  for (int i = 0; i < 256; i++) all[i] = (char)i;
+  fc_log_field_t fields[24];
+  for (size_t i = 0; i < FC_ARRAY_COUNT(fields); i++) {
+    fields[i] = FC_LOG_TEXT("k", fc_str_make(all, sizeof all));
+  }
+  fc_log_fields(&tap.log, FC_LOG_INFO, fc_str_make(all, sizeof all), fields,
+                24);
+  fc_log_field_t quoted = FC_LOG_TEXT("q", FC_STR("\"\\\n\x1b[31m"));
+  fc_log_fields(&tap.log, FC_LOG_INFO, FC_STR("m"), &quoted, 1);
+  fc_log_flush(&tap.log);
+  read_tap(&tap);
+  unsigned lines = 0;
+  for (char *line = tap.text; *line; lines++) {
+    char *end = strchr(line, '\n');
+    assert_non_null(end);
+    yyjson_doc *doc = yyjson_read(line, (size_t)(end - line), 0);
+    assert_non_null(doc);
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    assert_string_equal(yyjson_get_str(yyjson_obj_get(root, "level")), "info");
+    if (lines == 1) {
+      assert_string_equal(yyjson_get_str(yyjson_obj_get(root, "q")),
+                          "\"\\\\x0a\\x1b[31m");
+    }
+    yyjson_doc_free(doc);
+    line = end + 1;
+  }
+  assert_int_equal(lines, 2);
+  close_tap(&tap);
+}
+
+static void a_full_pipe_drops_lines_and_says_so(void **state) {
+  (void)state;
+  static tap_t tap;
+  open_tap(&tap, false);
+  // Far more than pipe and buffer hold; returning at all is the point.
+  for (int i = 0; i < 20000; i++) {
+    fc_log(&tap.log, FC_LOG_INFO, "line %d", i);
+    if (i % 100 == 0) fc_log_flush(&tap.log);
+  }
+  assert_true(tap.log.dropped > 0);
+  for (int i = 0; i < 4; i++) {
+    read_tap(&tap);
+    fc_log_flush(&tap.log);
+  }
+  fc_log_flush(&tap.log);
+  read_tap(&tap);
+  assert_non_null(strstr(tap.text, "log lines dropped\n"));
+  close_tap(&tap);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(text_is_for_people),
+      FC_TEST(hostile_text_stays_one_valid_line),
+      FC_TEST(a_full_pipe_drops_lines_and_says_so),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

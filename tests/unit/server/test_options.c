@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What farcalld makes of its arguments and variables, and what it says when it
+// can't.
+#include "options.h"
+
+#include <stdlib.h>
+
+#include "helpers/test.h"
+
+static const char *no_variables(const char *name) {
+  (void)name;
+  return NULL;
+}
+
+#define ARGUMENTS_MAX 8
+
+static fc_status_t parse(fc_server_options_t *options,
+                         const char *const *arguments, const char **paths,
+                         const char *(*get_env)(const char *),
+                         fc_error_t *err) {
+  const char *argv[ARGUMENTS_MAX + 1] = {"farcalld"};
+  int argc = 1;
+  while (argc <= ARGUMENTS_MAX && arguments[argc - 1]) {
+    argv[argc] = arguments[argc - 1];
+    argc++;
+  }
+  fc_error_reset(err);
+  return fc_server_options_parse(options, argc, argv, paths, get_env, err);
+}
+
+static void defaults_are_those_of_the_table(void **state) {
+  (void)state;
+  fc_server_options_t options;
+  fc_server_options_init(&options);
+  assert_string_equal(options.listen, "127.0.0.1:8000");
+  assert_int_equal(options.max_body, 64u << 20);
+  assert_int_equal(options.timeout, 30000);
+  assert_int_equal(options.access_log, FC_ACCESS_LOG_ON);
+  assert_int_equal(options.log_format, FC_LOG_FORMAT_AUTO);
+  assert_false(options.strict_load);
+  assert_false(options.allow_insecure_bind);
+}
+
+static void every_spelling_of_a_flag_is_read(void **state) {
+  (void)state;
+  fc_server_options_t options;
+  fc_error_t error;
+  const char *paths[ARGUMENTS_MAX + 1];
+  const char *one[] = {"--workers=3",      "-q",   "7", "--max-body", "2k",
+                       "--access-log=off", "a.so", NULL};
+  assert_int_equal(parse(&options, one, paths, no_variables, &error), FC_OK);
+  assert_int_equal(options.workers, 3);
+  assert_int_equal(options.queue, 7);
+  assert_int_equal(options.max_body, 2048);
+  assert_int_equal(options.access_log, FC_ACCESS_LOG_OFF);
+  assert_int_equal(options.path_count, 1);
+  assert_string_equal(options.paths[0], "a.so");
+  const char *two[] = {
+      "-w2", "--strict-load", "--drain=250ms", "b", "--", "--c.so", NULL};
+  assert_int_equal(parse(&options, two, paths, no_variables, &error), FC_OK);
+  assert_int_equal(options.workers, 2);
+  assert_true(options.strict_load);
+  assert_int_equal(options.drain, 250);
+  assert_int_equal(options.path_count, 2);
+  assert_string_equal(options.paths[1], "--c.so");
+  const char *help[] = {"-h", NULL}, *version[] = {"--version", NULL};
+  assert_int_equal(parse(&options, help, paths, no_variables, &error), FC_OK);
+  assert_true(options.help);
+  assert_int_equal(parse(&options, version, paths, no_variables, &error),
+                   FC_OK);
+  assert_true(options.version);
+}
+
+static const char *some_variables(const char *name) {
+  if (!strcmp(name, "FARCALL_LISTEN")) return "127.0.0.1:9";
+  if (!strcmp(name, "FARCALL_MAX_BODY")) return "1M";
+  if (!strcmp(name, "FARCALL_ALLOW_INSECURE_BIND")) return "1";
+  if (!strcmp(name, "FARCALL_WORKERS")) return "";  // as if it were not set
+  return NULL;
+}
+
+static void variables_come_after_flags(void **state) {
+  (void)state;
+  fc_server_options_t options;
+  fc_error_t error;
+  const char *paths[ARGUMENTS_MAX + 1];
+  const char *arguments[] = {"--max-body=2M", "a", NULL};
+  assert_int_equal(parse(&options, arguments, paths, some_variables, &error),
+                   FC_OK);
+  assert_string_equal(options.listen, "127.0.0.1:9");
+  assert_int_equal(options.max_body, 2u << 20);
+  assert_true(options.allow_insecure_bind);
+  assert_int_equal(options.workers, 0);
+}
+
+static void mistakes_are_named(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    const char *arguments[4];
+    const char *message;
+  } rows[] = {
+      {"nothing", {NULL}, "no module given: farcalld [options] PATH..."},
+      {"a slip",
+       {"--lisen=x", "a"},
+       "unknown option --lisen: did you mean --listen?"},
+      {"an other slip",
+       {"--versoin"},
+       "unknown option --versoin: did you mean --version?"},
+      {"far away",
+       {"--quietly-now", "a"},
+       "unknown option --quietly-now: see farcalld --help"},
+      {"a letter", {"-z", "a"}, "unknown option --z: see farcalld --help"},
+      {"no value", {"--listen"}, "--listen needs a value"},
+      {"an empty value",
+       {"--listen=", "a"},
+       "'' is no value for --listen: ADDR:PORT"},
+      {"no number", {"-w", "two", "a"}, "'two' is no value for -w: N"},
+      {"negative", {"--workers=-1", "a"}, "'-1' is no value for --workers: N"},
+      {"too large",
+       {"--max-body=99999999999999999999", "a"},
+       "'99999999999999999999' is no value for --max-body: SIZE"},
+      {"too large with unit",
+       {"--max-body=99999999999G", "a"},
+       "'99999999999G' is no value for --max-body: SIZE"},
+      {"another unit",
+       {"--drain=3h", "a"},
+       "'3h' is no value for --drain: TIME"},
+      {"no such word",
+       {"--lane=fast", "a"},
+       "'fast' is no value for --lane: auto|always|never"},
+      {"a half word",
+       {"--lane=auto|always", "a"},
+       "'auto|always' is no value for --lane: auto|always|never"},
+      {"a flag's value",
+       {"--strict-load=maybe", "a"},
+       "'maybe' is no value for --strict-load: on or off"},
+      {"client text",
+       {"--x\n\x1b=1"},
+       "unknown option --x\\x0a\\x1b: see "
+       "farcalld --help"},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    fc_server_options_t options;
+    fc_error_t error;
+    const char *paths[ARGUMENTS_MAX + 1];
+    assert_int_not_equal(
+        parse(&options, row->arguments, paths, no_variables, &error), FC_OK);
+    assert_string_equal(error.message, row->message);
+  }
+}
+
+static void help_lists_every_option(void **state) {
+  (void)state;
+  fc_text_t text;
+  fc_text_init(&text, fc_allocator_system(), 1u << 16);
+  assert_int_equal(fc_server_options_help(&text.sink, NULL), FC_OK);
+  assert_int_equal(fc_sink_put(&text.sink, fc_str_make("", 1), NULL), FC_OK);
+  static const char *const kFlags[] = {
+#define FC_OPTION(field, flag, letter, kind, value, argument, help) "--" flag,
+#include "options.def"
+#undef FC_OPTION
+  };
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kFlags); i++) {
+    assert_non_null(strstr(text.data, kFlags[i]));
+  }
+  assert_non_null(strstr(text.data, "-l, --listen=ADDR:PORT"));
+  fc_text_deinit(&text);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(defaults_are_those_of_the_table),
+      FC_TEST(every_spelling_of_a_flag_is_read),
+      FC_TEST(variables_come_after_flags),
+      FC_TEST(mistakes_are_named),
+      FC_TEST(help_lists_every_option),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

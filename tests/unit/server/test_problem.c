@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Error bodies, member by member.
+#include "api/problem.h"
+
+#include "helpers/test.h"
+
+static void check(const fc_problem_t *problem, const char *expected) {
+  fc_text_t text;
+  fc_text_init(&text, fc_allocator_system(), 1u << 16);
+  assert_int_equal(fc_problem_write(problem, &text.sink, NULL), FC_OK);
+  assert_int_equal(fc_sink_put(&text.sink, fc_str_make("", 1), NULL), FC_OK);
+  assert_string_equal(text.data, expected);
+  fc_text_deinit(&text);
+}
+
+static void a_full_problem_has_every_member_in_order(void **state) {
+  (void)state;
+  fc_error_t error;
+  (void)fc_fail(&error, FC_CODE_OUT_OF_RANGE,
+                "argument 0 ('x'): 300 does not fit i8");
+  error.has_pointer = true;
+  memcpy(error.pointer, "/args/0/1/3", 12);
+  error.byte_offset = 512;
+  fc_error_expected(&error, "i8 in [-128,127]");
+  fc_error_got(&error, FC_STR("300"));
+  check(&(fc_problem_t){&error, FC_STR("m"), FC_STR("f"), "decode",
+                        FC_STR("id-1")},
+        "{\"type\":\"urn:farcall:error:out_of_range\","
+        "\"title\":\"Value out of range\",\"status\":422,"
+        "\"code\":\"out_of_range\","
+        "\"detail\":\"argument 0 ('x'): 300 does not fit i8\","
+        "\"pointer\":\"/args/0/1/3\",\"byte_offset\":512,"
+        "\"expected\":\"i8 in [-128,127]\",\"got\":\"300\",\"module\":\"m\","
+        "\"function\":\"f\",\"stop\":\"decode\",\"request_id\":\"id-1\","
+        "\"error\":\"argument 0 ('x'): 300 does not fit i8\"}");
+}
+
+static void absent_members_are_left_out(void **state) {
+  (void)state;
+  fc_error_t error;
+  (void)fc_fail_memory(&error);
+  check(&(fc_problem_t){.error = &error},
+        "{\"type\":\"urn:farcall:error:out_of_memory\","
+        "\"title\":\"Out of memory\",\"status\":503,"
+        "\"code\":\"out_of_memory\",\"detail\":\"out of memory\","
+        "\"error\":\"out of memory\"}");
+}
+
+static void the_status_of_a_failed_call_follows_its_code(void **state) {
+  (void)state;
+  fc_error_t error;
+  (void)fc_fail_as(&error, FC_CODE_CALL_FAILED, FC_UNIMPLEMENTED, "no \"x\"");
+  error.has_pointer = true;  // the whole document
+  check(&(fc_problem_t){.error = &error},
+        "{\"type\":\"urn:farcall:error:call_failed\",\"title\":\"Call failed\","
+        "\"status\":501,\"code\":\"call_failed\",\"detail\":\"no \\\"x\\\"\","
+        "\"pointer\":\"\",\"error\":\"no \\\"x\\\"\"}");
+}
+
+static void our_own_bugs_tell_nothing(void **state) {
+  (void)state;
+  fc_error_t error;
+  (void)fc_fail(&error, FC_CODE_INTERNAL, "secret at 0x1234");
+  fc_error_expected(&error, "secret");
+  fc_error_got(&error, FC_STR("secret"));
+  check(&(fc_problem_t){.error = &error, .request_id = FC_STR("r")},
+        "{\"type\":\"urn:farcall:error:internal\","
+        "\"title\":\"Internal error\",\"status\":500,\"code\":\"internal\","
+        "\"detail\":\"internal error\",\"request_id\":\"r\","
+        "\"error\":\"internal error\"}");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(a_full_problem_has_every_member_in_order),
+      FC_TEST(absent_members_are_left_out),
+      FC_TEST(the_status_of_a_failed_call_follows_its_code),
+      FC_TEST(our_own_bugs_tell_nothing),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
