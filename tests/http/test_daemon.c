@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// farcalld as a process: exit codes, what it says, signals.
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "helpers/test.h"
+
+typedef struct daemon_t {
+  pid_t pid;
+  int out;  // its stdout and stderr
+  char text[1u << 16];
+  size_t size;
+  int port;
+} daemon_t;
+
+static void start(daemon_t *daemon, const char *const *arguments,
+                  const char *const *variables) {
+  memset(daemon, 0, sizeof *daemon);
+  const char *argv[16] = {"farcalld"};
+  for (int i = 0; arguments[i]; i++) argv[i + 1] = arguments[i];
+  static const char *const kNone[] = {NULL};
+  int ends[2];
+  assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
+  assert_int_equal(
+      posix_spawn(&daemon->pid, FARCALLD, &actions, NULL,
+                  (char *const *)(uintptr_t)argv,
+                  (char *const *)(uintptr_t)(variables ? variables : kNone)),
+      0);
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  daemon->out = ends[0];
+}
+
+// Reads until `text` was said, or to the end when NULL. False at the end.
+static bool listen_for(daemon_t *daemon, const char *text) {
+  while (!text || !strstr(daemon->text, text)) {
+    ssize_t size = read(daemon->out, daemon->text + daemon->size,
+                        sizeof daemon->text - 1 - daemon->size);
+    if (size <= 0) return false;
+    daemon->size += (size_t)size;
+  }
+  return true;
+}
+
+static void wait_ready(daemon_t *daemon) {
+  if (!listen_for(daemon, "listening on http://127.0.0.1:")) {
+    fail_msg("%s", daemon->text);
+  }
+  const char *at = strstr(daemon->text, "http://127.0.0.1:");
+  daemon->port = (int)strtol(at + strlen("http://127.0.0.1:"), NULL, 10);
+}
+
+static int end(daemon_t *daemon) {
+  listen_for(daemon, NULL);
+  close(daemon->out);
+  int status;
+  assert_int_equal(waitpid(daemon->pid, &status, 0), daemon->pid);
+  if (WIFSIGNALED(status)) fail_msg("signal %d", WTERMSIG(status));
+  return WEXITSTATUS(status);
+}
+
+static int connect_to(const daemon_t *daemon) {
+  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  struct sockaddr_in address = {.sin_family = AF_INET,
+                                .sin_port = htons((uint16_t)daemon->port),
+                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+  return fd;
+}
+
+static void say(int fd, const char *text) {
+  assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
+}
+
+// What the server answers until it closes.
+static void hear(int fd, char *out, size_t capacity) {
+  size_t size = 0;
+  ssize_t part;
+  while ((part = recv(fd, out + size, capacity - 1 - size, 0)) > 0) {
+    size += (size_t)part;
+  }
+  out[size] = '\0';
+}
+
+static bool answers(const daemon_t *daemon) {
+  char answer[1024];
+  int fd = connect_to(daemon);
+  say(fd, "GET /livez HTTP/1.0\r\n\r\n");
+  hear(fd, answer, sizeof answer);
+  close(fd);
+  return strstr(answer, "200 OK") != NULL;
+}
+
+static void mistakes_exit_64_with_the_message_last(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    const char *arguments[4];
+    int code;
+    const char *says;
+  } rows[] = {
+      {"no module", {NULL}, 64, "farcalld: no module given"},
+      {"a slip", {"--lisen=x", "a.so"}, 64, "did you mean --listen?\n"},
+      {"a bad address",
+       {"--listen=here", "a.so"},
+       64,
+       "'here' is no address to listen on"},
+      {"a name to resolve",
+       {"--listen=example.org:80", "a.so"},
+       64,
+       "is no address to listen on"},
+      {"a large port",
+       {"--listen=127.0.0.1:65536", "a.so"},
+       64,
+       "is no address to listen on"},
+      {"everybody",
+       {"--listen=0.0.0.0:0", "a.so"},
+       64,
+       "add --allow-insecure-bind"},
+      {"not ours",
+       {"--listen=192.0.2.1:0", "--allow-insecure-bind", "a.so"},
+       69,
+       "cannot listen on 192.0.2.1:0"},
+      {"nothing there",
+       {"--listen=127.0.0.1:0", "--strict-load", "/nowhere.so"},
+       65,
+       "nowhere.so"},
+      {"source",
+       {"--listen=127.0.0.1:0", "--strict-load", "/nowhere.mlir"},
+       65,
+       "nowhere.mlir"},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    static daemon_t daemon;
+    start(&daemon, row->arguments, NULL);
+    assert_int_equal(end(&daemon), row->code);
+    if (!strstr(daemon.text, row->says)) fail_msg("%s", daemon.text);
+    if (row->code == 64) {
+      // One line, so that it is the last.
+      assert_ptr_equal(strchr(daemon.text, '\n'),
+                       daemon.text + strlen(daemon.text) - 1);
+    }
+  }
+}
+
+static void help_and_version_exit_0(void **state) {
+  (void)state;
+  static daemon_t daemon;
+  const char *help[] = {"--help", NULL}, *version[] = {"-V", NULL};
+  start(&daemon, help, NULL);
+  assert_int_equal(end(&daemon), 0);
+  assert_non_null(strstr(daemon.text, "--allow-insecure-bind"));
+  start(&daemon, version, NULL);
+  assert_int_equal(end(&daemon), 0);
+  assert_non_null(strstr(daemon.text, "libuv 1."));
+  assert_non_null(strstr(daemon.text, "llhttp "));
+}
+
+static void a_port_in_use_is_one_clear_line(void **state) {
+  (void)state;
+  static daemon_t one, two;
+  const char *any[] = {"--listen=127.0.0.1:0", "/nowhere.so", NULL};
+  start(&one, any, NULL);
+  wait_ready(&one);
+  char listen[64];
+  snprintf(listen, sizeof listen, "--listen=127.0.0.1:%d", one.port);
+  const char *same[] = {listen, "/nowhere.so", NULL};
+  start(&two, same, NULL);
+  assert_int_equal(end(&two), 69);
+  char wanted[128];
+  snprintf(
+      wanted, sizeof wanted,
+      "farcalld: 127.0.0.1:%d is in use by another program: choose another "
+      "port with --listen\n",
+      one.port);
+  assert_string_equal(two.text, wanted);
+  kill(one.pid, SIGTERM);
+  assert_int_equal(end(&one), 0);
+}
+
+static void variables_are_read(void **state) {
+  (void)state;
+  static daemon_t daemon;
+  const char *arguments[] = {"/nowhere.so", NULL};
+  const char *variables[] = {"FARCALL_LISTEN=127.0.0.1:0",
+                             "FARCALL_LOG_FORMAT=text", NULL};
+  start(&daemon, arguments, variables);
+  wait_ready(&daemon);
+  assert_non_null(strstr(daemon.text, "\nlistening on"));
+  assert_true(answers(&daemon));
+  kill(daemon.pid, SIGINT);
+  assert_int_equal(end(&daemon), 0);
+}
+
+static void a_failed_module_does_not_stop_the_others(void **state) {
+  (void)state;
+  static daemon_t daemon;
+  const char *arguments[] = {"--listen=127.0.0.1:0", "/nowhere.so", NULL};
+  start(&daemon, arguments, NULL);
+  wait_ready(&daemon);
+  assert_non_null(strstr(daemon.text, "\"level\":\"error\""));
+  int fd = connect_to(&daemon);
+  char answer[4096];
+  say(fd, "GET /readyz HTTP/1.0\r\n\r\n");
+  hear(fd, answer, sizeof answer);
+  assert_non_null(strstr(answer, "200 OK"));
+  close(fd);
+  fd = connect_to(&daemon);
+  say(fd, "GET /api/v1/modules HTTP/1.0\r\n\r\n");
+  hear(fd, answer, sizeof answer);
+  assert_non_null(strstr(answer, "\"name\":\"nowhere\""));
+  assert_non_null(strstr(answer, "\"state\":\"failed\""));
+  close(fd);
+  kill(daemon.pid, SIGTERM);
+  assert_int_equal(end(&daemon), 0);
+}
+
+static void a_client_that_resets_does_not_stop_the_server(void **state) {
+  (void)state;
+  static daemon_t daemon;
+  const char *arguments[] = {"--listen=127.0.0.1:0", "--access-log=off",
+                             "/nowhere.so", NULL};
+  start(&daemon, arguments, NULL);
+  wait_ready(&daemon);
+  for (int i = 0; i < 50; i++) {
+    int fd = connect_to(&daemon);
+    for (int k = 0; k < 20; k++) {
+      say(fd, "GET /api/v1 HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    }
+    struct linger now = {.l_onoff = 1, .l_linger = 0};
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+    close(fd);
+  }
+  assert_true(answers(&daemon));
+  kill(daemon.pid, SIGTERM);
+  assert_int_equal(end(&daemon), 0);
+}
+
+static void a_second_signal_ends_at_once(void **state) {
+  (void)state;
+  static daemon_t daemon;
+  const char *arguments[] = {"--listen=127.0.0.1:0", "/nowhere.so", NULL};
+  start(&daemon, arguments, NULL);
+  wait_ready(&daemon);
+  // In the middle of a request: draining waits for it.
+  int fd = connect_to(&daemon);
+  say(fd, "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\nGET /li");
+  char byte;
+  assert_int_equal(recv(fd, &byte, 1, 0), 1);
+  kill(daemon.pid, SIGTERM);
+  assert_true(listen_for(&daemon, "draining"));
+  kill(daemon.pid, SIGTERM);
+  assert_int_equal(end(&daemon), 128 + SIGTERM);
+  assert_non_null(strstr(daemon.text, "ending now"));
+  close(fd);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(mistakes_exit_64_with_the_message_last),
+      FC_TEST(help_and_version_exit_0),
+      FC_TEST(a_port_in_use_is_one_clear_line),
+      FC_TEST(variables_are_read),
+      FC_TEST(a_failed_module_does_not_stop_the_others),
+      FC_TEST(a_client_that_resets_does_not_stop_the_server),
+      FC_TEST(a_second_signal_ends_at_once),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
