@@ -561,13 +561,25 @@ bool fixture_closed(int socket) {
   return !receive_byte(socket, &byte);
 }
 
-void fixture_post(int socket, const char *path, const char *body) {
+static size_t post(int socket, const char *path, const char *body) {
   char head[512];
-  snprintf(head, sizeof head,
-           "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %zu\r\n\r\n",
-           path, strlen(body));
-  CHECK(fixture_send_text(socket, head));
+  int size = snprintf(head, sizeof head,
+                      "POST %s HTTP/1.1\r\nHost: localhost\r\n"
+                      "Content-Length: %zu\r\n\r\n",
+                      path, strlen(body));
+  CHECK(fixture_send(socket, head, (size_t)size));
   CHECK(fixture_send_text(socket, body));
+  return (size_t)size + strlen(body);
+}
+
+void fixture_post(int socket, const char *path, const char *body) {
+  post(socket, path, body);
+}
+
+void fixture_post_handled(const fixture_server_t *server, int socket,
+                          const char *path, const char *body) {
+  uint64_t before = fixture_bytes(server);
+  fixture_wait_bytes(server, before + post(socket, path, body));
 }
 
 fixture_response_t fixture_request(const fixture_server_t *server,

@@ -72,6 +72,11 @@ fixture_response_t fixture_request(const fixture_server_t *server,
 // "POST path" with a body, without waiting for the answer.
 void fixture_post(int socket, const char *path, const char *body);
 
+// The same, and waits until the server has handled it; only for a test whose
+// other connections are quiet.
+void fixture_post_handled(const fixture_server_t *server, int socket,
+                          const char *path, const char *body);
+
 // Waits until the server has handled `count` bytes in all.
 void fixture_wait_bytes(const fixture_server_t *server, uint64_t count);
 uint64_t fixture_bytes(const fixture_server_t *server);

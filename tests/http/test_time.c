@@ -288,12 +288,10 @@ static void draining_finishes_what_is_in_flight(void **state) {
   int busy[3], idle = fixture_connect(&server);
   for (int i = 0; i < 3; i++) {
     busy[i] = fixture_connect(&server);
-    fixture_post(busy[i], BLOCK, "[]");
+    fixture_post_handled(&server, busy[i], BLOCK, "[]");
   }
-  uint64_t bytes = fixture_bytes(&server);
   fixture_send_text(idle, "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
   expect(idle, 200, NULL);
-  assert_true(fixture_bytes(&server) > bytes);
   fixture_wait_blocked(1);
   fc_loop_stop(server.loop);
   // An idle connection is closed at once; calls, also waiting ones, are not.
@@ -323,7 +321,7 @@ static void a_drain_that_takes_too_long_answers_503(void **state) {
   int busy[4];
   for (int i = 0; i < 4; i++) {
     busy[i] = fixture_connect(&server);
-    fixture_post(busy[i], BLOCK, "[]");
+    fixture_post_handled(&server, busy[i], BLOCK, "[]");
   }
   fixture_wait_blocked(1);
   fc_loop_stop(server.loop);
