@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Loading modules and naming them, with a backend of the test's own; and the
+// registry over folders of such files.
+#include "helpers/test.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "farcall/module.h"
+
+// ---------------------------------------------------------------------------
+// A backend whose modules have the functions add and sub. A file that says
+// "bad" does not open.
+
+typedef struct fake_t {
+  fc_allocator_t allocator;
+  fc_signature_t *signatures[2];
+  fc_module_info_t info;
+} fake_t;
+
+static int open_count;
+
+static fc_status_t make_signature(const char *name, fc_allocator_t allocator,
+                                  fc_signature_t **out, fc_error_t *err) {
+  fc_builder_t *builder = fc_builder_create(allocator);
+  if (!builder) return fc_fail_memory(err);
+  fc_builder_name(builder, fc_str(name));
+  fc_builder_argument(builder, FC_STR("x"),
+                      fc_builder_scalar(builder, FC_DTYPE_I32), FC_ROLE_IN,
+                      true, FC_SLOT_NEXT);
+  if (!strcmp(name, "sub")) fc_builder_refuse(builder, FC_STR("not today"));
+  fc_status_t status = fc_signature_build(builder, out, err);
+  fc_builder_destroy(builder);
+  return status;
+}
+
+static void fake_close(void *module) {
+  fake_t *fake = module;
+  for (size_t i = 0; i < 2; i++) fc_signature_destroy(fake->signatures[i]);
+  fc_free(fake->allocator, fake);
+  open_count--;
+}
+
+static fc_status_t fake_open(const fc_module_source_t *source,
+                             fc_allocator_t allocator, void **out_module,
+                             fc_error_t *err) {
+  char text[4] = "";
+  int fd = open(source->path.data, O_RDONLY | O_CLOEXEC);
+  assert_true(fd >= 0);
+  assert_true(read(fd, text, 3) >= 0);
+  close(fd);
+  if (!strcmp(text, "bad")) {
+    return fc_fail(err, FC_CODE_MODULE_LOAD, "it is bad");
+  }
+  fake_t *fake = fc_alloc(allocator, sizeof *fake);
+  if (!fake) return fc_fail_memory(err);
+  open_count++;
+  fake->allocator = allocator;
+  fc_status_t status =
+      make_signature("add", allocator, &fake->signatures[0], err);
+  if (!status) {
+    status = make_signature("sub", allocator, &fake->signatures[1], err);
+  }
+  if (status) {
+    fake_close(fake);
+    return status;
+  }
+  fake->info = (fc_module_info_t){.signatures = fake->signatures, .count = 2};
+  *out_module = fake;
+  return FC_OK;
+}
+
+static const fc_module_info_t *fake_describe(const void *module) {
+  return &((const fake_t *)module)->info;
+}
+
+static const fc_backend_t fake_backend = {.kind = "fake",
+                                          .suffix = ".so",
+                                          .open = fake_open,
+                                          .describe = fake_describe,
+                                          .close = fake_close};
+static const fc_backend_t *const backends[] = {&fake_backend, NULL};
+
+// ---------------------------------------------------------------------------
+// A folder of files
+
+static char folder[] = "/tmp/farcall-module-XXXXXX";
+static char paths[32][80];
+static size_t path_count;
+
+static const char *put(const char *name, const char *text) {
+  char *path = paths[path_count++];
+  snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  assert_true(fd >= 0);
+  assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+  close(fd);
+  return path;
+}
+
+static int make_folder(void **state) {
+  (void)state;
+  memcpy(folder + sizeof folder - 7, "XXXXXX", 6);
+  return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state) {
+  while (path_count) {
+    if (unlink(paths[--path_count])) rmdir(paths[path_count]);
+  }
+  rmdir(folder);
+  assert_int_equal(open_count, 0);
+  return fc_test_report_row(state);
+}
+#define IN_FOLDER(function) \
+  { #function, function, make_folder, remove_folder, NULL }
+
+// ---------------------------------------------------------------------------
+
+typedef struct name_row_t {
+  const char *name;      // the path
+  const char *expected;  // NULL: refused
+} name_row_t;
+
+static const name_row_t names[] = {
+    {"tensor.so", "tensor"},
+    {"/a/b/tensor.so", "tensor"},
+    {"a.b-1.so", "a.b-1"},
+    {"_x.vmfb", "_x"},
+    {"9.so", "9"},
+    {"noextension", "noextension"},
+    {".so", NULL},
+    {".hidden.so", NULL},
+    {"-x.so", NULL},
+    {"a b.so", NULL},
+    {"dir/", NULL},
+    {"", NULL},
+    {"caf\xc3\xa9.so", NULL},
+};
+
+static void names_come_from_the_file_name(void **state) {
+  (void)state;
+  FC_TEST_EACH_ROW(const name_row_t, row, names) {
+    fc_str_t name;
+    fc_error_t err;
+    fc_status_t status = fc_module_name(fc_str(row->name), &name, &err);
+    if (row->expected) {
+      assert_int_equal(status, FC_OK);
+      assert_true(fc_str_equal(name, fc_str(row->expected)));
+    } else {
+      assert_int_equal(err.code, FC_CODE_MODULE_PATH);
+    }
+  }
+  char longest[FC_MODULE_NAME_MAX + 5];
+  memset(longest, 'a', sizeof longest);
+  memcpy(longest + FC_MODULE_NAME_MAX, ".so", 4);
+  fc_str_t name;
+  assert_int_equal(fc_module_name(fc_str(longest), &name, NULL), FC_OK);
+  memcpy(longest + FC_MODULE_NAME_MAX, "a.so", 5);
+  assert_int_not_equal(fc_module_name(fc_str(longest), &name, NULL), FC_OK);
+}
+
+static void a_module_tells_what_it_is(void **state) {
+  (void)state;
+  fc_module_t *module;
+  fc_error_t err;
+  const char *path = put("m.so", "abc");
+  assert_int_equal(fc_module_load(backends, fc_str(path), fc_allocator_system(),
+                                  &module, &err),
+                   FC_OK);
+  assert_true(fc_str_equal(fc_module_get_name(module), FC_STR("m")));
+  assert_true(fc_str_equal(fc_module_get_version(module), FC_STR("1")));
+  assert_true(fc_str_equal(fc_module_get_path(module), fc_str(path)));
+  assert_string_equal(fc_module_get_kind(module), "fake");
+  assert_string_equal(  // FIPS 180-4's example
+      fc_module_get_sha256(module),
+      "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  assert_int_equal(fc_module_function_count(module), 2);
+  const fc_function_t *add = fc_module_find(module, FC_STR("add"));
+  assert_non_null(add);
+  assert_non_null(add->plan);
+  assert_int_equal(add->index, 0);
+  assert_null(fc_module_find(module, FC_STR("sub"))->plan);
+  assert_null(fc_module_find(module, FC_STR("ad")));
+  assert_ptr_equal(fc_module_nearest(module, FC_STR("ad")), add);
+  assert_ptr_equal(fc_module_nearest(module, FC_STR("adddd")), add);
+  assert_null(fc_module_nearest(module, FC_STR("multiply")));
+  fc_module_retain(module);
+  fc_module_release(module);
+  assert_int_equal(open_count, 1);
+  fc_module_release(module);
+  assert_int_equal(open_count, 0);
+}
+
+static void what_is_not_a_module_says_so(void **state) {
+  (void)state;
+  put("bad.so", "bad");
+  put("x.mlir", "module {}");
+  put("x.txt", "");
+  put("a b.so", "abc");
+  snprintf(paths[path_count++], sizeof paths[0], "%s/dir.so", folder);
+  assert_int_equal(mkdir(paths[path_count - 1], 0700), 0);
+  static const struct {
+    const char *name;
+    const char *message;
+  } rows[] = {
+      {"absent.so", "absent.so: No such file or directory"},
+      {"bad.so", "bad.so: it is bad"},
+      {"x.mlir",
+       "x.mlir: this is source: compile it with `farcall compile x.mlir -o "
+       "x.so` and load that"},
+      {"x.txt",
+       "x.txt: not a module: those are shared objects (*.so) and IREE modules "
+       "(*.vmfb)"},
+      {"a b.so",
+       "a b.so: 'a b.so' gives no module name: letters, digits, '_', '.' and "
+       "'-', at most 128, the first neither '.' nor '-'"},
+      {"dir.so", "dir.so: not a regular file"},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    char path[128];
+    fc_module_t *module;
+    fc_error_t err;
+    snprintf(path, sizeof path, "%s/%s", folder, row->name);
+    assert_int_not_equal(fc_module_load(backends, fc_str(path),
+                                        fc_allocator_system(), &module, &err),
+                         FC_OK);
+    assert_string_equal(err.message, row->message);
+  }
+}
+
+static fc_registry_t *new_registry(void) {
+  fc_registry_t *registry = NULL;
+  assert_int_equal(fc_registry_create(fc_allocator_system(), &registry, NULL),
+                   FC_OK);
+  return registry;
+}
+
+typedef struct seen_t {
+  char text[512];
+} seen_t;
+
+static void note_entry(void *context, const fc_entry_t *entry) {
+  seen_t *seen = context;
+  size_t used = strlen(seen->text);
+  snprintf(seen->text + used, sizeof seen->text - used, "%.*s%s ",
+           FC_STR_ARG(entry->name), entry->module ? "" : "!");
+}
+
+static void a_folder_is_read_in_order(void **state) {
+  (void)state;
+  put("b.so", "abc");
+  put("a.so", "abc");
+  put("c.so", "bad");
+  put("B.so", "abc");
+  put("notes.txt", "");
+  put(".hidden.so", "abc");
+  fc_registry_t *registry;
+  fc_error_t err;
+  seen_t seen = {""};
+  char path[80];
+  snprintf(path, sizeof path, "%s//", folder);
+  registry = new_registry();
+  assert_int_equal(fc_registry_add(registry, backends, fc_str(path), note_entry,
+                                   &seen, &err),
+                   FC_FAILED_PRECONDITION);
+  assert_string_equal(seen.text, "B a b c! ");
+  assert_string_equal(err.message, "c.so: it is bad");
+  assert_int_equal(fc_registry_count(registry), 4);
+  const fc_entry_t *failed = fc_registry_find(registry, FC_STR("c"));
+  assert_string_equal(failed->error.message, "c.so: it is bad");
+  assert_string_equal(failed->kind, "fake");
+  assert_null(fc_registry_find(registry, FC_STR("notes")));
+  assert_null(fc_registry_find(registry, FC_STR("bb")));
+  assert_non_null(fc_registry_nearest(registry, FC_STR("bb")));
+  assert_null(fc_registry_nearest(registry, FC_STR("tensor")));
+  fc_registry_destroy(registry);
+}
+
+static void a_second_module_of_one_name_is_an_error(void **state) {
+  (void)state;
+  const char *first = put("m.so", "abc");
+  snprintf(paths[path_count++], sizeof paths[0], "%s/d", folder);
+  assert_int_equal(mkdir(paths[path_count - 1], 0700), 0);
+  const char *second = put("d/m.so", "abc");
+  fc_registry_t *registry = new_registry();
+  fc_error_t err;
+  char expected[256];
+  assert_int_equal(
+      fc_registry_add(registry, backends, fc_str(first), NULL, NULL, &err),
+      FC_OK);
+  assert_int_not_equal(
+      fc_registry_add(registry, backends, fc_str(second), NULL, NULL, &err),
+      FC_OK);
+  snprintf(expected, sizeof expected,
+           "two modules are called 'm': '%s' and '%s'", first, second);
+  assert_string_equal(err.message, expected);
+  assert_int_equal(fc_registry_count(registry), 2);
+  assert_null(fc_registry_at(registry, 1)->module);
+  const fc_entry_t *found = fc_registry_find(registry, FC_STR("m"));
+  assert_non_null(found->module);
+  fc_registry_destroy(registry);
+}
+
+static void an_absent_path_is_entered_as_failed(void **state) {
+  (void)state;
+  fc_registry_t *registry = new_registry();
+  fc_error_t err;
+  assert_int_equal(
+      fc_registry_add(registry, backends, FC_STR("/nonexistent/x.so"), NULL,
+                      NULL, &err),
+      FC_INVALID_ARGUMENT);
+  assert_string_equal(err.message, "x.so: No such file or directory");
+  assert_int_equal(fc_registry_count(registry), 1);
+  // A folder with nothing to load is an error, but no entry.
+  assert_int_not_equal(
+      fc_registry_add(registry, backends, fc_str(folder), NULL, NULL, &err),
+      FC_OK);
+  assert_non_null(strstr(err.message, "no *.so and no *.vmfb in directory"));
+  assert_int_equal(fc_registry_count(registry), 1);
+  fc_registry_destroy(registry);
+}
+
+static fc_status_t add_folder(fc_allocator_t allocator, void *context,
+                              fc_error_t *err) {
+  (void)context;
+  fc_registry_t *registry;
+  fc_status_t status = fc_registry_create(allocator, &registry, err);
+  if (status) return status;
+  status = fc_registry_add(registry, backends, fc_str(folder), NULL, NULL, err);
+  fc_registry_destroy(registry);
+  return status;
+}
+
+static void adding_survives_any_failed_allocation(void **state) {
+  (void)state;
+  put("a.so", "abc");
+  put("b.so", "abc");
+  assert_true(fc_test_allocation_sweep(add_folder, NULL) > 10);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(names_come_from_the_file_name),
+      IN_FOLDER(a_module_tells_what_it_is),
+      IN_FOLDER(what_is_not_a_module_says_so),
+      IN_FOLDER(a_folder_is_read_in_order),
+      IN_FOLDER(a_second_module_of_one_name_is_an_error),
+      IN_FOLDER(an_absent_path_is_entered_as_failed),
+      IN_FOLDER(adding_survives_any_failed_allocation),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
