@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the end-to-end tests share: programs, compiled samples, a server.
+
+FARCALL_BIN_DIR names the directory of farcalld and farcall, so that the same
+tests run against every preset.
+"""
+import http.client
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BIN = pathlib.Path(os.environ.get("FARCALL_BIN_DIR", ROOT / "build/dev/bin"))
+SAMPLES = ROOT / "tests/modules/mlir"
+# The modules whose every function is called. `faults` and `stack` hold what
+# ends a process; they are compiled, but served only where a test says so.
+CORPUS = ["abi", "dtypes", "outparam", "ownership", "ranks", "stride0", "tensor"]
+OTHERS = ["bareptr", "faults", "stack"]
+
+
+class Reply:
+    def __init__(self, status, headers, body):
+        self.status = status
+        self.headers = headers
+        self.body = body
+
+    @property
+    def json(self):
+        return json.loads(self.body)
+
+
+class Server:
+    """A farcalld on a port of its own, ended with SIGTERM."""
+
+    def __init__(self, *arguments):
+        self.lines = []
+        self.process = subprocess.Popen(
+            [str(BIN / "farcalld"), "--listen", "127.0.0.1:0",
+             "--access-log=off", *map(str, arguments)],
+            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.url = None
+        for line in self.process.stderr:
+            self.lines.append(line)
+            found = re.search(r"listening on (http://([^:/]+):(\d+))", line)
+            if found:
+                self.url, self.host, self.port = found[1], found[2], int(found[3])
+                break
+        if not self.url:
+            raise RuntimeError("farcalld did not start:\n" + "".join(self.lines))
+        self.reader = threading.Thread(
+            target=lambda: self.lines.extend(self.process.stderr), daemon=True)
+        self.reader.start()
+
+    def request(self, method, path, body=None, headers=None):
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=60)
+        try:
+            connection.request(method, path, body, headers or {})
+            answer = connection.getresponse()
+            return Reply(answer.status, dict(answer.getheaders()), answer.read())
+        finally:
+            connection.close()
+
+    def get(self, path):
+        return self.request("GET", path)
+
+    def call(self, function, document):
+        if not isinstance(document, (str, bytes)):
+            document = json.dumps(document)
+        return self.request("POST", "/api/v1/functions/" + function, document,
+                            {"Content-Type": "application/json"})
+
+    def results(self, function, document):
+        reply = self.call(function, document)
+        assert reply.status == 200, f"{function}: {reply.status} {reply.body}"
+        return reply.json["results"]
+
+    def stop(self):
+        """Ends the server and returns its exit status; the sanitizers answer
+        with another one than 0 when they found something, leaks included."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        status = self.process.wait(timeout=60)
+        self.reader.join(timeout=10)
+        return status
+
+
+@pytest.fixture(scope="session")
+def farcall():
+    """Runs `farcall` and returns the finished process."""
+    def run(*arguments, **options):
+        options.setdefault("capture_output", True)
+        options.setdefault("text", True)
+        return subprocess.run([str(BIN / "farcall"), *map(str, arguments)],
+                              timeout=120, **options)
+    return run
+
+
+@pytest.fixture(scope="session")
+def modules(tmp_path_factory, farcall):
+    """The directory of the compiled samples, CORPUS in it, OTHERS beside it."""
+    top = tmp_path_factory.mktemp("modules")
+    (top / "corpus").mkdir()
+
+    def compile_one(name):
+        folder = top / "corpus" if name in CORPUS else top
+        done = farcall("compile", SAMPLES / f"{name}.mlir",
+                       "-o", folder / f"{name}.so")
+        return name, done.returncode, done.stderr
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for name, status, stderr in pool.map(compile_one, CORPUS + OTHERS):
+            assert status == 0, f"{name}: {stderr}"
+    return top
+
+
+@pytest.fixture(scope="session")
+def corpus(modules):
+    return modules / "corpus"
+
+
+@pytest.fixture(scope="session")
+def server(corpus):
+    """One server of the whole corpus for all tests; it must end well."""
+    running = Server(corpus)
+    yield running
+    status = running.stop()
+    assert status == 0, f"exit status {status}:\n" + "".join(running.lines)
+
+
+@pytest.fixture
+def serve():
+    """Starts servers of one test and ends them after it."""
+    running = []
+
+    def start(*arguments):
+        running.append(Server(*arguments))
+        return running[-1]
+    yield start
+    for each in running:
+        if each.process.poll() is None:
+            each.process.kill()
+            each.process.wait()

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// soak DIRECTORY DOCUMENTS COUNT THREADS
+//
+// Loads every module of DIRECTORY and makes COUNT calls, over and over those of
+// the file DOCUMENTS, each line of which is
+//   MODULE/FUNCTION <tab> same|any <tab> call document
+// `same`: the answer, be it an error, must be that of the first time. Prints
+// what the modules allocated; fails when a block is left or an answer differs.
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "farcall/farcall.h"
+#include "module/native/native.h"
+
+#define LINES_MAX 4096
+#define ANSWER_LIMIT (1u << 24)
+
+typedef struct fc_line_t {
+  const fc_function_t *function;
+  fc_str_t name;
+  fc_str_t document;
+  bool same;
+} fc_line_t;
+
+static fc_line_t lines[LINES_MAX];
+static size_t line_count;
+
+typedef struct fc_soaker_t {
+  pthread_t thread;
+  size_t first;  // where in the lines it begins
+  size_t count;
+  size_t refused;
+  bool failed;
+} fc_soaker_t;
+
+_Noreturn static void die(const char *what, const char *why) {
+  fprintf(stderr, "soak: %s: %s\n", what, why);
+  exit(1);
+}
+
+static fc_str_t read_file(const char *path) {
+  FILE *file = fopen(path, "rb");
+  if (!file) die(path, "cannot be read");
+  char *data = fc_alloc(fc_allocator_system(), 1u << 24);
+  if (!data) die(path, "out of memory");
+  size_t size = fread(data, 1, (1u << 24) - 1, file);
+  fclose(file);
+  return fc_str_make(data, size);
+}
+
+static fc_str_t cut(fc_str_t *rest, char at) {
+  const char *end = rest->size ? memchr(rest->data, at, rest->size) : NULL;
+  size_t size = end ? (size_t)(end - rest->data) : rest->size;
+  fc_str_t piece = fc_str_make(rest->data, size);
+  size += end != NULL;
+  *rest = fc_str_make(rest->data + size, rest->size - size);
+  return piece;
+}
+
+static void read_lines(const fc_registry_t *registry, fc_str_t text) {
+  while (text.size && line_count < LINES_MAX) {
+    fc_str_t row = cut(&text, '\n');
+    fc_line_t *line = &lines[line_count++];
+    line->name = cut(&row, '\t');
+    line->same = fc_str_equal(cut(&row, '\t'), FC_STR("same"));
+    line->document = row;
+    fc_str_t function = line->name, module = cut(&function, '/');
+    const fc_entry_t *entry = fc_registry_find(registry, module);
+    if (!entry || !entry->module) die("module", "is not there");
+    line->function = fc_module_find(entry->module, function);
+    if (!line->function || !line->function->plan)
+      die("function", "is not there");
+  }
+}
+
+static fc_status_t answer(fc_frame_t *frame, void *instance,
+                          const fc_line_t *line, fc_text_t *text,
+                          fc_error_t *err) {
+  const fc_function_t *function = line->function;
+  fc_frame_begin(frame, function->plan, NULL);
+  FC_TRY(fc_frame_decode(frame, line->document, err));
+  FC_TRY(fc_frame_invoke(frame, fc_module_get_backend(function->module),
+                         instance, function->index, NULL, 0, err));
+  return fc_frame_encode(frame, &text->sink, err);
+}
+
+// Writes the answer, or the code of the error, over `text`.
+static bool call(fc_frame_t *frame, void *instance, const fc_line_t *line,
+                 fc_text_t *text) {
+  fc_error_t err;
+  fc_error_reset(&err);
+  fc_text_reset(text);
+  fc_status_t status = answer(frame, instance, line, text, &err);
+  fc_frame_end(frame);
+  if (status == FC_OK) return true;
+  fc_text_reset(text);
+  if (fc_sink_put(&text->sink, fc_str(fc_code_info(err.code)->text), &err)) {
+    die("answer", "out of memory");
+  }
+  return false;
+}
+
+static void *soak(void *context) {
+  fc_soaker_t *soaker = context;
+  fc_allocator_t allocator = fc_allocator_system();
+  fc_limits_t limits = fc_limits_default();
+  static _Thread_local void *instances[LINES_MAX];
+  static _Thread_local fc_text_t first[LINES_MAX];
+  fc_error_t err;
+  fc_frame_t *frame;
+  fc_text_t text;
+  fc_text_init(&text, allocator, ANSWER_LIMIT);
+  if (fc_frame_create(allocator, &limits, &frame, &err)) die("frame", "none");
+  for (size_t i = 0; i < line_count; i++) {
+    const fc_module_t *module = lines[i].function->module;
+    const fc_backend_t *backend = fc_module_get_backend(module);
+    fc_text_init(&first[i], allocator, ANSWER_LIMIT);
+    if (backend->instance_create(fc_module_get_handle(module), allocator,
+                                 &instances[i], &err)) {
+      die("instance", err.message);
+    }
+    call(frame, instances[i], &lines[i], &first[i]);
+  }
+  for (size_t n = 0; n < soaker->count; n++) {
+    size_t i = (soaker->first + n * 7919) % line_count;
+    if (!call(frame, instances[i], &lines[i], &text)) soaker->refused++;
+    if (!lines[i].same) continue;
+    if (fc_str_equal(fc_text_str(&text), fc_text_str(&first[i]))) continue;
+    fprintf(stderr, "soak: %.*s answered %.*s first, then %.*s\n",
+            FC_STR_ARG(lines[i].name), FC_STR_ARG(fc_text_str(&first[i])),
+            FC_STR_ARG(fc_text_str(&text)));
+    soaker->failed = true;
+    break;
+  }
+  for (size_t i = 0; i < line_count; i++) {
+    fc_module_get_backend(lines[i].function->module)
+        ->instance_destroy(instances[i]);
+    fc_text_deinit(&first[i]);
+  }
+  fc_frame_destroy(frame);
+  fc_text_deinit(&text);
+  return NULL;
+}
+
+static bool print_counts(const fc_registry_t *registry) {
+  bool clean = true;
+  for (size_t i = 0; i < fc_registry_count(registry); i++) {
+    const fc_entry_t *entry = fc_registry_at(registry, i);
+    fc_native_counts_t counts =
+        fc_native_get_counts(fc_module_get_handle(entry->module));
+    uint64_t live = counts.allocated - counts.freed;
+    // Left behind: by calls that failed half-way, and taken from them.
+    printf("%.*s: %llu allocated, %llu live, %llu left behind\n",
+           FC_STR_ARG(entry->name), (unsigned long long)counts.allocated,
+           (unsigned long long)live, (unsigned long long)counts.leaked);
+    if (live) clean = false;
+  }
+  return clean;
+}
+
+int main(int argc, char **argv) {
+  static const fc_backend_t *const backends[] = {&fc_backend_native, NULL};
+  if (argc != 5) die("usage", "soak DIRECTORY DOCUMENTS COUNT THREADS");
+  fc_error_t err;
+  fc_registry_t *registry;
+  fc_allocator_t allocator = fc_allocator_system();
+  size_t total = (size_t)strtoull(argv[3], NULL, 10);
+  size_t threads = (size_t)strtoull(argv[4], NULL, 10);
+  if (fc_registry_create(allocator, &registry, &err) ||
+      fc_registry_add(registry, backends, fc_str(argv[1]), NULL, NULL, &err)) {
+    die(argv[1], err.message);
+  }
+  fc_str_t documents = read_file(argv[2]);
+  read_lines(registry, documents);
+  if (!line_count || !threads || threads > 64) die("usage", "nothing to do");
+  fc_soaker_t soakers[64] = {0};
+  for (size_t i = 0; i < threads; i++) {
+    soakers[i].first = i * line_count / threads;
+    soakers[i].count = total / threads;
+    if (pthread_create(&soakers[i].thread, NULL, soak, &soakers[i])) {
+      die("thread", "cannot be started");
+    }
+  }
+  bool fine = true;
+  size_t refused = 0;
+  for (size_t i = 0; i < threads; i++) {
+    pthread_join(soakers[i].thread, NULL);
+    fine = fine && !soakers[i].failed;
+    refused += soakers[i].refused;
+  }
+  fine = print_counts(registry) && fine;
+  printf("%zu calls of %zu documents, %zu refused\n", total, line_count,
+         refused);
+  fc_registry_destroy(registry);
+  fc_free(allocator, (char *)(uintptr_t)documents.data);
+  return fine ? 0 : 1;
+}

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+"""farcall's other verbs: exit codes, hints, .npy files against NumPy, and the
+printed curl command, which is run."""
+import json
+import shlex
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+MATMUL = "[[[1,2,3],[4,5,6]],[[1,0],[0,1],[1,1]]]"
+
+
+@pytest.fixture(params=["run", "call"])
+def invoke(request, farcall, corpus, server):
+    """The same call in process and over HTTP: invoke("tensor/matmul", …)."""
+    def run(function, *arguments):
+        if request.param == "call":
+            return farcall("call", function, "--server", server.url, *arguments)
+        module, name = function.split("/")
+        return farcall("run", corpus / f"{module}.so", "--function", name,
+                       *arguments)
+    run.verb = request.param
+    return run
+
+
+def test_version_and_help(farcall):
+    assert farcall("--version").stdout.startswith("farcall 0.")
+    top = farcall("--help").stdout
+    for verb in ["compile", "run", "call", "ls", "sig", "abi", "health"]:
+        assert verb in top
+        done = farcall(verb, "--help")
+        assert done.returncode == 0
+        assert done.stdout.startswith(f"usage: farcall {verb}")
+        assert done.stderr == ""
+
+
+def test_usage_errors_end_with_the_message(farcall):
+    for arguments, message in [
+            ([], "no verb given"),
+            (["cal", "x/y"], "did you mean 'call'?"),
+            (["frobnicate"], "no verb 'frobnicate'"),
+            (["call"], "call takes one MODULE/FUNCTION"),
+            (["call", "tensor.matmul"], "did you mean 'tensor/matmul'?"),
+            (["call", "tensor/f", "--serve=x"], "did you mean '--server'?"),
+            (["call", "tensor/f", "--server"], "--server needs a value"),
+            (["call", "tensor/f", "--server=https://x"], "only http://"),
+            (["call", "tensor/f", "--timeout=soon"], "not a number of seconds"),
+            (["call", "tensor/f", "--json=[]", "--input=1"], "leave out --input"),
+            (["call", "tensor/f", "--json=[]", "--output=-"], "--output goes"),
+            (["run"], "run takes one module FILE"),
+            (["sig", "a", "b"], "sig takes one"),
+            (["ls", "a"], "farcall sig a?"),
+            (["abi", "parse", "v1"], "abi takes three words"),
+            (["abi", "mangle", "cconv", "0"], "cconv is only read")]:
+        done = farcall(*arguments)
+        assert done.returncode == 64, arguments
+        last = done.stderr.splitlines()[-1]
+        assert last.startswith("farcall: ") and message in last, last
+
+
+def test_a_call(invoke):
+    done = invoke("tensor/matmul", "--json", MATMUL)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == '{"results":[[[4.0,5.0],[10.0,11.0]]]}\n'
+
+
+def test_typed_inputs(invoke):
+    done = invoke("tensor/matmul", "--input=1x2xf32=3 4",
+                  "--input", "2x1xf32=[[1],[2]]")
+    assert done.stdout == '{"results":[[[11.0]]]}\n', done.stderr
+    done = invoke("abi/s_mixed", "--input=-3", "--input=f64=0.5",
+                  "--input=true", "--input=0.25", "--input=index=10")
+    assert done.stdout == '{"results":[8.75]}\n', done.stderr
+    done = invoke("abi/s_f32", "--input=nan")
+    assert done.stdout == '{"results":["NaN"]}\n', done.stderr
+
+
+def test_a_document_from_a_file(invoke, tmp_path):
+    (tmp_path / "doc.json").write_text(MATMUL)
+    done = invoke("tensor/matmul", f"--json=@{tmp_path}/doc.json")
+    assert done.stdout == '{"results":[[[4.0,5.0],[10.0,11.0]]]}\n'
+
+
+def test_refused_calls_exit_1(invoke):
+    for function, arguments, message in [
+            ("tensor/matmul", ["--input=[[1]]"], "missing_argument"),
+            ("abi/s_i8", ["--input=300"], "300 does not fit i8"),
+            ("abi/r1", ["--input=2xi32=1 2"], "dtype_mismatch"),
+            ("abi/s_v4", ["--input=[1,2,3,4]"], "unsupported_type"),
+            ("tensor/conv", ["--input=[[[[1]]]]"], "call_failed"),
+            ("ownership/dangling", [], "bad_result")]:
+        done = invoke(function, *arguments)
+        assert done.returncode == 1, (function, done.stderr)
+        assert done.stdout == ""
+        assert message in done.stderr.splitlines()[-1]
+
+
+def test_wrong_inputs_exit_65(invoke, tmp_path):
+    (tmp_path / "bad.npy").write_bytes(b"\x93NUMPY\x01\x00\xff\xff{}")
+    for value, message in [("4xf32=1 2 3", "wants 4 values, got 3"),
+                           ("zork", "neither a typed value"),
+                           (f"@{tmp_path}/bad.npy", "not a .npy file"),
+                           (f"@{tmp_path}/none.npy", "No such file")]:
+        done = invoke("abi/r1", f"--input={value}")
+        assert done.returncode == 65, value
+        assert message in done.stderr
+
+
+def test_unknown_names_get_a_hint(invoke):
+    done = invoke("tensor/matmull", "--json", MATMUL)
+    assert done.returncode == (64 if invoke.verb == "run" else 1)
+    assert "matmul" in done.stderr
+
+
+DTYPES = [("dtypes/t_i1", "?", [True, False]), ("dtypes/t_i8", "i1", [-128, 127]),
+          ("dtypes/t_ui8", "u1", [0, 255]), ("dtypes/t_si16", ">i2", [-2, 3]),
+          ("dtypes/t_i32", "<i4", [2**31 - 1]), ("dtypes/t_i64", ">i8", [-2**63]),
+          ("dtypes/t_f16", "<f2", [0.1, -2]), ("dtypes/t_f64", ">f8", [0.1, 5e-324]),
+          ("dtypes/t_c64", "<c8", [1 + 2j, -0.5j])]
+
+
+@pytest.mark.parametrize("function,dtype,values", DTYPES,
+                         ids=[d[0] for d in DTYPES])
+def test_npy_there_and_back(invoke, tmp_path, function, dtype, values):
+    array = np.array(values, dtype=dtype)
+    np.save(tmp_path / "in.npy", array)
+    done = invoke(function, f"--input=@{tmp_path}/in.npy",
+                  f"--output=@{tmp_path}/out.npy")
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "")
+    back = np.load(tmp_path / "out.npy")
+    assert back.dtype == array.dtype.newbyteorder("<")
+    assert back.tobytes() == array.astype(back.dtype).tobytes()
+
+
+def test_npy_shapes_and_orders(invoke, tmp_path):
+    wanted = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    for number, array in enumerate([
+            wanted, np.asfortranarray(wanted), wanted.astype(">f4"),
+            np.asfortranarray(wanted.astype(">f4"))]):
+        for version in [(1, 0), (2, 0), (3, 0)]:
+            path = tmp_path / f"{number}.npy"
+            with open(path, "wb") as file:
+                np.lib.format.write_array(file, array, version)
+            done = invoke("ranks/ru_id", f"--input=@{path}",
+                          f"--output=@{tmp_path}/out.npy")
+            assert done.returncode == 0, done.stderr
+            back = np.load(tmp_path / "out.npy")
+            assert back.shape == wanted.shape
+            assert (back == wanted).all()
+    np.save(tmp_path / "empty.npy", np.zeros((0, 3), np.float32))
+    done = invoke("tensor/softmax", f"--input=@{tmp_path}/empty.npy",
+                  f"--output=@{tmp_path}/out.npy")
+    assert done.returncode == 0, done.stderr
+    assert np.load(tmp_path / "out.npy").shape == (0, 3)
+
+
+def test_outputs_in_their_places(invoke, tmp_path):
+    done = invoke("tensor/stats", "--input=3xf32=1 2 3", "--output=-",
+                  f"--output=@{tmp_path}/squares.npy")
+    assert done.returncode == 0, done.stderr
+    assert "6.0" in done.stdout
+    assert np.load(tmp_path / "squares.npy").tolist() == [1, 4, 9]
+    done = invoke("tensor/stats", "--input=3xf32=1 2 3", "--output=",
+                  "--output=", "--output=-")
+    assert done.returncode == 65
+    assert "has no result: there are 2" in done.stderr
+    done = invoke("dtypes/t_bf16", "--input=[1]", f"--output=@{tmp_path}/x.npy")
+    assert done.returncode == 65
+    assert "NumPy has no element type bf16" in done.stderr
+
+
+@pytest.mark.skipif(not shutil.which("curl"), reason="no curl here")
+def test_the_printed_curl_command_makes_the_call(farcall, server, tmp_path):
+    (tmp_path / "it's.json").write_text(MATMUL)
+    np.save(tmp_path / "x.npy", np.float32([[3, 4]]))
+    for arguments, wanted in [
+            (["--json", MATMUL], [[[4.0, 5.0], [10.0, 11.0]]]),
+            ([f"--json=@{tmp_path}/it's.json"], [[[4.0, 5.0], [10.0, 11.0]]]),
+            ([f"--input=@{tmp_path}/x.npy", "--input=2x1xf32=1 2"], [[[11.0]]])]:
+        printed = farcall("call", "tensor/matmul", "--curl", "--server",
+                          server.url, *arguments).stdout
+        assert shlex.split(printed)[0] == "curl"
+        done = subprocess.run(["sh", "-c", printed], capture_output=True,
+                              text=True)
+        assert json.loads(done.stdout)["results"] == wanted, done
+
+
+def test_ls_and_sig(farcall, server):
+    done = farcall("ls", "--server", server.url)
+    assert done.returncode == 0
+    lines = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines()}
+    assert lines["tensor"][0] == "native"
+    assert "matmul" in lines["tensor"] and len(lines) == 7
+    one = farcall("sig", "tensor/matmul", "--server", server.url)
+    assert one.stdout == ("tensor/matmul(a: tensor<?x?xf32>, b: tensor<?x?xf32>)"
+                          " -> tensor<?x?xf32>\n")
+    module = farcall("sig", "tensor", "--server", server.url).stdout
+    assert one.stdout in module and len(module.splitlines()) == 9
+    everything = farcall("sig", "--server", server.url).stdout
+    assert module in everything
+    vector = next(l for l in everything.splitlines() if l.startswith("abi/s_v4("))
+    assert "# not callable: " in vector and "vector" in vector
+    document = farcall("sig", "tensor/matmul", "--json", "--server", server.url)
+    assert json.loads(document.stdout)["name"] == "matmul"
+    done = farcall("sig", "tensr", "--server", server.url)
+    assert done.returncode == 1
+    assert "tensor" in done.stderr
+
+
+def test_the_server_from_the_environment(farcall, server, monkeypatch):
+    monkeypatch.setenv("FARCALL_SERVER", server.url)
+    assert farcall("health").stdout == "ready\n"
+    assert farcall("ls").returncode == 0
+    monkeypatch.setenv("FARCALL_SERVER", "http://127.0.0.1:1")
+    assert farcall("health").returncode == 69
+    assert farcall("health", "--server", server.url).returncode == 0
+
+
+def test_nobody_there_exits_69(farcall):
+    for arguments in [["ls"], ["sig"], ["health"], ["call", "a/b"]]:
+        done = farcall(*arguments, "--server=http://127.0.0.1:1")
+        assert done.returncode == 69
+        assert "Connection refused" in done.stderr
+
+
+def test_modules_that_cannot_be_run_exit_65(farcall, tmp_path, corpus):
+    for name in ["none.so", "text.so", "a.txt"]:
+        if name != "none.so":
+            (tmp_path / name).write_text("not a module")
+        done = farcall("run", tmp_path / name, "--function=f")
+        assert done.returncode == 65, done.stderr
+        assert name in done.stderr
+    shutil.copy(corpus / "tensor.so", tmp_path / "tensor.so")
+    text = (corpus / "abi.farcall.json").read_text()
+    (tmp_path / "tensor.farcall.json").write_text(text)
+    done = farcall("run", tmp_path / "tensor.so", "--function=matmul")
+    assert done.returncode == 65
+    assert "sha256" in done.stderr or "another" in done.stderr
+
+
+def test_one_function_needs_no_name(farcall, corpus):
+    done = farcall("run", corpus / "stride0.so", "--input=2")
+    assert done.stdout == '{"results":[[3.5,3.5]]}\n', done.stderr
+    done = farcall("run", corpus / "tensor.so", "--input=2")
+    assert done.returncode == 64
+    assert "choose one with --function" in done.stderr
+
+
+def test_abi_texts(farcall):
+    tree = farcall("abi", "parse", "v1", '{"v":1,"a":["f32"],"r":["i32"]}')
+    assert json.loads(tree.stdout)["arguments"][0]["type"]["dtype"] == "f32"
+    back = farcall("abi", "mangle", "v1", "-", input=tree.stdout)
+    assert json.loads(back.stdout) == {"a": ["f32"], "r": ["i32"], "v": 1}
+    assert farcall("abi", "parse", "cconv", "--text", "0iI_f").stdout == \
+        "(i32, i64) -> f32\n"
+    line = "sync func @mul(%a: tensor<4xf32>) -> (%output0: tensor<4xf32>)"
+    assert farcall("abi", "parse", "declaration", "--text", line).stdout == \
+        "mul(a: tensor<4xf32>) -> tensor<4xf32>\n"
+    bad = farcall("abi", "parse", "raw", "I3!B9")
+    assert bad.returncode == 65
+    assert "byte" in bad.stderr
