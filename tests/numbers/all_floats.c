@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// all_floats [STEP]: prints and reads all 2^32 f32 (or each STEP-th) through the
+// loops that serve arrays, and 10^7 random f64, on two threads. Bits must come
+// back; NaNs must print as such. strtof and strtod read each 256th f32 and every
+// f64 as well. Says how many it saw.
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json/number.h"
+
+#define THREADS 2
+#define BATCH 256
+#define DOUBLES 10000000
+
+static uint64_t step = 1;
+static _Atomic uint64_t seen;  // values that came back
+static _Atomic uint64_t bad;
+
+static void complain(const char *type, double value, const char *text) {
+  if (atomic_fetch_add(&bad, 1) < 10) {
+    printf("%s %a is printed %s\n", type, value, text);
+  }
+}
+
+// Prints `count` finite values as one row and reads the row.
+static void check_floats(const float *values, size_t count) {
+  char text[(BATCH + 1) * FC_NUMBER_CHARS_MAX];
+  float back[BATCH];
+  char *end =
+      fc_number_print_run(FC_DTYPE_F32, values, sizeof *values, count, text);
+  *end = ']';
+  end[1] = '\0';
+  const char *cursor = text;
+  bool at_element;
+  size_t got = fc_number_parse_run(FC_DTYPE_F32, &cursor, end + 1, back, count,
+                                   &at_element);
+  if (got == count && cursor == end && !at_element &&
+      !memcmp(back, values, count * sizeof *values)) {
+    float first = strtof(text, NULL);
+    if (memcmp(&first, values, sizeof first) != 0) {
+      complain("f32", (double)values[0], text);
+    }
+    atomic_fetch_add(&seen, count);
+    return;
+  }
+  for (size_t i = 0; i < count; i++) {
+    end = fc_number_print(FC_DTYPE_F32, &values[i], text);
+    *end = '\0';
+    float value = strtof(text, NULL);
+    fc_str_t literal = {text, (size_t)(end - text)};
+    if (memcmp(&value, &values[i], sizeof value) != 0 ||
+        fc_number_parse(literal, FC_DTYPE_F32, &value, NULL) ||
+        memcmp(&value, &values[i], sizeof value) != 0) {
+      complain("f32", (double)values[i], text);
+    }
+  }
+}
+
+static void check_special(float value) {
+  char text[FC_NUMBER_CHARS_MAX];
+  *fc_number_print(FC_DTYPE_F32, &value, text) = '\0';
+  const char *wanted = isnan(value)  ? "\"NaN\""
+                       : value < 0.f ? "\"-Infinity\""
+                                     : "\"Infinity\"";
+  if (strcmp(text, wanted) != 0) complain("f32", (double)value, text);
+  else atomic_fetch_add(&seen, 1);
+}
+
+static void *walk_floats(void *part) {
+  const uint64_t all = UINT64_C(1) << 32, first = (uintptr_t)part;
+  float batch[BATCH];
+  size_t count = 0;
+  for (uint64_t i = first * step; i < all; i += THREADS * step) {
+    uint32_t bits = (uint32_t)i;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    if (!isfinite(value)) {
+      check_special(value);
+      continue;
+    }
+    batch[count++] = value;
+    if (count < BATCH) continue;
+    check_floats(batch, count);
+    count = 0;
+  }
+  if (count) check_floats(batch, count);
+  return NULL;
+}
+
+static void *walk_doubles(void *part) {
+  uint64_t random = 88172645463325252u + (uintptr_t)part;
+  for (size_t i = 0; i < DOUBLES / THREADS; i++) {
+    random ^= random << 13;
+    random ^= random >> 7;
+    random ^= random << 17;
+    double value, back;
+    memcpy(&value, &random, sizeof value);
+    if (!isfinite(value)) continue;
+    char text[FC_NUMBER_CHARS_MAX + 1];
+    char *end = fc_number_print(FC_DTYPE_F64, &value, text);
+    *end = '\0';
+    fc_str_t literal = {text, (size_t)(end - text)};
+    double wanted = strtod(text, NULL);
+    if (fc_number_parse(literal, FC_DTYPE_F64, &back, NULL) ||
+        memcmp(&back, &value, sizeof back) != 0 ||
+        memcmp(&wanted, &value, sizeof wanted) != 0) {
+      complain("f64", value, text);
+    } else {
+      atomic_fetch_add(&seen, 1);
+    }
+  }
+  return NULL;
+}
+
+static uint64_t run(void *(*walk)(void *part)) {
+  pthread_t threads[THREADS];
+  atomic_store(&seen, 0);
+  for (uintptr_t i = 0; i < THREADS; i++) {
+    if (pthread_create(&threads[i], NULL, walk, (void *)i)) abort();
+  }
+  for (size_t i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+  return atomic_load(&seen);
+}
+
+int main(int argc, char **argv) {
+  if (argc > 1) step = strtoull(argv[1], NULL, 10);
+  if (step == 0) return 64;
+  const uint64_t wanted = ((UINT64_C(1) << 32) + step - 1) / step;
+  uint64_t floats = run(walk_floats);
+  printf("%llu of %llu f32 came back\n", (unsigned long long)floats,
+         (unsigned long long)wanted);
+  uint64_t doubles = run(walk_doubles);
+  printf("%llu random f64 came back\n", (unsigned long long)doubles);
+  if (floats != wanted || doubles < DOUBLES / 10 * 9) return 1;
+  return atomic_load(&bad) != 0;
+}
