@@ -2,9 +2,9 @@
 //
 // bench_start FARCALLD MODULE COUNTER: what one small module costs. Prints the
 // time from fork to the first complete answer (median and worst of RUNS), the
-// resident size after it, and heap allocations per request once warm, farcalld's
-// own and the module's, counted by the preloaded COUNTER. Exits 1 when farcalld
-// fails, never because a figure is bad: bench/start judges.
+// resident size after it, and farcalld's own heap allocations per request once
+// warm, counted by the preloaded COUNTER (preload_count.c). Exits 1 when
+// farcalld fails, never because a figure is bad.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -175,24 +175,24 @@ static void measure_start(char **argv) {
 }
 
 static void measure_allocations(char **argv) {
-  char path[] = "/tmp/farcall-counts-XXXXXX";
+  char path[] = "/tmp/farcall-count-XXXXXX";
   int file = mkstemp(path);
-  if (file < 0 || ftruncate(file, 16)) die(path);
-  volatile uint64_t *counts = mmap(NULL, 16, PROT_READ, MAP_SHARED, file, 0);
-  if (counts == MAP_FAILED) die("mmap");
+  if (file < 0 || ftruncate(file, sizeof(uint64_t))) die(path);
+  volatile uint64_t *count =
+      mmap(NULL, sizeof *count, PROT_READ, MAP_SHARED, file, 0);
+  if (count == MAP_FAILED) die("mmap");
 
   server_t server = start(argv, argv[3], path);
   int fd = connect_to(server.port);
   for (int i = 0; i < WARM; i++) ask(fd);
-  uint64_t own = counts[0], module = counts[1];
-  if (!own) {
+  uint64_t before = *count;
+  if (!before) {
     errno = 0;
     die("nothing was counted: is the counter preloaded?");
   }
   for (int i = 0; i < COUNTED; i++) ask(fd);
-  printf("allocations/request    farcalld %.4f  module %.4f  (%d requests)\n",
-         (double)(counts[0] - own) / COUNTED,
-         (double)(counts[1] - module) / COUNTED, COUNTED);
+  printf("allocations/request    %.4f  (%d requests)\n",
+         (double)(*count - before) / COUNTED, COUNTED);
   close(fd);
   stop(&server);
   unlink(path);

@@ -112,9 +112,13 @@ module {
         [[[0.0]], [[-1.0]], [[0.0]]]]> : tensor<3x3x1x1xf32>
     %c1 = arith.constant 1 : index
     %c2 = arith.constant 2 : index
+    %c3 = arith.constant 3 : index
     %zero = arith.constant 0.0 : f32
     %h = tensor.dim %x, %c1 : tensor<1x?x?x1xf32>
     %w = tensor.dim %x, %c2 : tensor<1x?x?x1xf32>
+    %smaller = arith.minsi %h, %w : index
+    %fits = arith.cmpi sge, %smaller, %c3 : index
+    cf.assert %fits, "the image must be at least 3x3"
     %oh = arith.subi %h, %c2 : index
     %ow = arith.subi %w, %c2 : index
     %empty = tensor.empty(%oh, %ow) : tensor<1x?x?x1xf32>

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs every command of README.md and compares what it prints.
+
+A console block holds commands ("$ …") and, below each, what it prints; a line
+"..." stands for any lines. `scripts/run` is started for real, on a port of its
+own, and ended as Ctrl-C would; other commands run while it serves.
+"""
+import os
+import pathlib
+import re
+import signal
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SERVER = "scripts/run"  # the first command; the fixture runs it
+
+
+def commands():
+    """(line number, command, expected lines) of every console block. A command
+    that ends in <<'END' goes on to the line END."""
+    found, block, open_document = [], False, False
+    lines = (ROOT / "README.md").read_text().splitlines()
+    for number, line in enumerate(lines, 1):
+        if open_document:
+            found[-1][1] += "\n" + line
+            open_document = line != "END"
+        elif line.startswith("```"):
+            block = line == "```console"
+        elif block and line.startswith("$ "):
+            found.append([number, line[2:], []])
+            open_document = line.endswith("<<'END'")
+        elif block:
+            found[-1][2].append(line)
+    return found
+
+
+def other_code_blocks():
+    """Info strings of code blocks that this test would not look into."""
+    text = (ROOT / "README.md").read_text()
+    return [info for info in re.findall(r"^```(.*)$", text, re.M)[::2]
+            if info in ("", "sh", "bash", "shell")]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """scripts/run as the README starts it; yields its URL."""
+    log = tmp_path_factory.mktemp("run") / "log"
+    with open(log, "wb") as sink:
+        # A shell starts with Ctrl-C's signal enabled in a terminal; pytest may
+        # itself run where it is ignored.
+        run = subprocess.Popen(
+            [SERVER, "--listen", "127.0.0.1:0"], cwd=ROOT, stdout=sink,
+            stderr=sink, stdin=subprocess.DEVNULL, start_new_session=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+        try:
+            yield wait_for_url(run, log)
+        finally:
+            run.send_signal(signal.SIGINT)
+            status = run.wait(timeout=20)
+    assert status == 0, f"scripts/run exits {status}:\n{log.read_text()}"
+
+
+def wait_for_url(run, log):
+    while run.poll() is None:
+        heard = re.search(r"listening on (http://[^\s"]+)", log.read_text())
+        if heard:
+            return heard[1]
+        try:
+            run.wait(timeout=0.05)
+        except subprocess.TimeoutExpired:
+            pass
+    pytest.fail(f"scripts/run ended:\n{log.read_text()}")
+
+
+def matches(expected, got):
+    pattern = "\n".join(".*" if line == "..." else re.escape(line)
+                        for line in expected)
+    return re.fullmatch(pattern, got, re.S) is not None
+
+
+def test_every_block_is_a_console_block():
+    assert other_code_blocks() == []
+    assert commands()[0][1] == SERVER
+
+
+@pytest.mark.parametrize(
+    "number,command,expected",
+    [pytest.param(*row, id=f"line {row[0]}") for row in commands()
+     if row[1] != SERVER])
+def test_command(served, tmp_path_factory, number, command, expected):
+    work = tmp_path_factory.getbasetemp() / "work"
+    if not work.exists():
+        work.mkdir()
+        for name in ("examples", "build", "scripts"):
+            (work / name).symlink_to(ROOT / name)
+    address = served.removeprefix("http://")
+    env = dict(os.environ, FARCALL_SERVER=served)
+    done = subprocess.run(
+        ["bash", "-c", command.replace("localhost:8000", address)
+         .replace("127.0.0.1:8000", address)],
+        cwd=work, env=env, capture_output=True, text=True, timeout=120)
+    got = (done.stdout + done.stderr).rstrip("\n").replace(address, "localhost:8000")
+    assert matches(expected, got), f"README.md:{number}: prints\n{got}"
