@@ -64,7 +64,7 @@ def served(tmp_path_factory):
 
 def wait_for_url(run, log):
     while run.poll() is None:
-        heard = re.search(r"listening on (http://[^\s"]+)", log.read_text())
+        heard = re.search(r'listening on (http://[^\s"]+)', log.read_text())
         if heard:
             return heard[1]
         try:
