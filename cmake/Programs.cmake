@@ -9,6 +9,10 @@ function(farcall_program target)
     POSITION_INDEPENDENT_CODE ON
     LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/exports.list)
   target_link_libraries(${target} PRIVATE farcall_flags)
+  if(FARCALL_SANITIZE)
+    target_sources(${target} PRIVATE
+      ${PROJECT_SOURCE_DIR}/cmake/sanitizer_options.c)
+  endif()
   if(NOT APPLE)
     target_link_options(${target} PRIVATE
       -Wl,--dynamic-list=${PROJECT_SOURCE_DIR}/cmake/exports.list)
