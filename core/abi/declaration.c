@@ -97,7 +97,7 @@ static fc_status_t read_member(reader_t *reader, const char *stops,
 // `{key = value, …}`, its brace already read.
 static fc_status_t read_attributes(reader_t *reader, item_t *item) {
   do {
-    fc_str_t attribute;
+    fc_str_t attribute = {0};
     FC_TRY(read_member(reader, ",}", &attribute));
     item->storage |= fc_str_starts(attribute, FC_STR("iree.abi.output ="));
     item->transient |= fc_str_starts(attribute, FC_STR("iree.abi.transients"));
@@ -359,7 +359,7 @@ fc_status_t fc_declaration_build(fc_builder_t *builder, fc_str_t text,
   bool async = accept(&reader, "async");
   if (!async) FC_TRY(expect(&reader, "sync"));
   FC_TRY(expect(&reader, " func @"));
-  fc_str_t name;
+  fc_str_t name = {0};
   FC_TRY(read_name(&reader, &name));
   fc_builder_name(builder, name);
   fc_builder_source(builder, FC_SOURCE_DECLARATION);

@@ -244,7 +244,7 @@ static fc_status_t read_element(reader_t *reader, fc_mlir_type_t *type) {
     known |= fc_str_equal(word, fc_str(nested[i]));
   }
   if (known) {
-    fc_str_t text;
+    fc_str_t text = {0};
     reader->at = start;
     FC_TRY(skip_member(reader, &text));
     refuse(type, text, "elements of this type are not supported");
@@ -368,7 +368,7 @@ static bool is_default_space(fc_str_t text) {
 static fc_status_t read_memref_tail(reader_t *reader, fc_mlir_type_t *type) {
   bool layout = type->rank != FC_RANK_DYNAMIC;  // one may come
   while (accept(reader, ',')) {
-    fc_str_t text;
+    fc_str_t text = {0};
     if (layout && accept_word(reader, "strided")) {
       FC_TRY(read_strided(reader, type));
       layout = false;
@@ -397,7 +397,7 @@ static fc_status_t read_shaped(reader_t *reader, fc_mlir_type_t *type) {
   FC_TRY(read_element(reader, type));
   if (type->form == FC_MLIR_MEMREF) FC_TRY(read_memref_tail(reader, type));
   if (type->form == FC_MLIR_TENSOR && accept(reader, ',')) {
-    fc_str_t encoding;
+    fc_str_t encoding = {0};
     FC_TRY(skip_member(reader, &encoding));
     type->encoded = true;
   }
