@@ -112,7 +112,8 @@ static void unpack(const uint8_t *packed, size_t count,
   const unsigned mask = (1u << bits) - 1, sign = 1u << (bits - 1);
   const bool is_signed = info->class_ != FC_DTYPE_CLASS_UINT;
   for (size_t i = 0; i < count; i++) {
-    unsigned value = packed[i / per_byte] >> (i % per_byte) * bits & mask;
+    unsigned value = packed[i / per_byte];
+    value = value >> (i % per_byte) * bits & mask;
     if (is_signed && (value & sign)) value |= ~mask;
     out[i] = (uint8_t)value;
   }
