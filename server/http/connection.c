@@ -104,6 +104,8 @@ static void reset_exchange(fc_connection_t *c) {
 // inside consume() goes on with pump().
 static void end_exchange(fc_connection_t *c) {
   reset_exchange(c);
+  // The time for the next head begins with its first byte.
+  fc_loop_wait(c, FC_WAIT_NONE);
   if (c->close_after || c->loop->draining) {
     begin_linger(c);
     return;

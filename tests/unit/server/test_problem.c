@@ -3,6 +3,8 @@
 // Error bodies, member by member.
 #include "api/problem.h"
 
+#include <stdio.h>
+
 #include "helpers/test.h"
 
 static void check(const fc_problem_t *problem, const char *expected) {
@@ -71,12 +73,33 @@ static void our_own_bugs_tell_nothing(void **state) {
         "\"error\":\"internal error\"}");
 }
 
+// docs/errors.md is written by hand from error.def; this keeps them together.
+static void the_documentation_lists_every_code(void **state) {
+  (void)state;
+  FILE *file = fopen(FARCALL_SOURCE_DIR "/docs/errors.md", "r");
+  assert_non_null(file);
+  static char text[1u << 16];
+  size_t size = fread(text, 1, sizeof text - 1, file);
+  fclose(file);
+  text[size] = '\0';
+  for (int i = FC_CODE_NONE + 1; i < FC_CODE_COUNT; i++) {
+    const fc_code_info_t *info = fc_code_info((fc_code_t)i);
+    char row[256], short_row[256];
+    snprintf(row, sizeof row, "| `%s` | %d | %s |", info->text,
+             info->http_status, info->title);
+    snprintf(short_row, sizeof short_row, "| `%s` | %s |", info->text,
+             info->title);
+    if (!strstr(text, row) && !strstr(text, short_row)) fail_msg("%s", row);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(a_full_problem_has_every_member_in_order),
       FC_TEST(absent_members_are_left_out),
       FC_TEST(the_status_of_a_failed_call_follows_its_code),
       FC_TEST(our_own_bugs_tell_nothing),
+      FC_TEST(the_documentation_lists_every_code),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
