@@ -37,10 +37,20 @@ fc_scalar_t fc_scalar_load(fc_dtype_t dtype, const void *bytes) {
   return scalar;
 }
 
+// Elements narrower than their byte lie zero-extended in memory, the negative
+// too: compiled code compares whole bytes.
+static void zero_extend(const fc_tensor_t *tensor, size_t count) {
+  const fc_dtype_info_t *info = fc_dtype_info(tensor->dtype);
+  if (info->bits >= 8) return;
+  const unsigned mask = (1u << info->bits) - 1;
+  uint8_t *bytes = tensor->data;
+  for (size_t i = 0; i < count; i++) bytes[i] = (uint8_t)(bytes[i] & mask);
+}
+
 static fc_status_t check_tensor(const fc_signature_t *signature,
                                 const fc_type_t *type,
                                 const fc_tensor_t *tensor, uint32_t index,
-                                fc_error_t *err) {
+                                size_t *out_count, fc_error_t *err) {
   if (tensor->dtype != type->dtype) {
     return fc_fail(err, FC_CODE_DTYPE_MISMATCH,
                    "argument %u has elements of %s, not of %s", index,
@@ -60,6 +70,12 @@ static fc_status_t check_tensor(const fc_signature_t *signature,
                    "argument %u: dim %" PRId32 " is %" PRId64
                    ", its type says %" PRId64,
                    index, i, tensor->shape[i], dims[i]);
+  }
+  size_t bytes;
+  if (!fc_shape_count(tensor->shape, tensor->rank, tensor->dtype, out_count,
+                      &bytes)) {
+    return fc_fail(err, FC_CODE_TENSOR_TOO_LARGE,
+                   "argument %u: its size overflows 64 bits", index);
   }
   if (!fc_tensor_is_dense(tensor)) {
     return fc_fail(err, FC_CODE_INTERNAL, "argument %u is not dense", index);
@@ -84,7 +100,9 @@ fc_status_t fc_memref_argument(const fc_signature_t *signature, uint32_t index,
                    index);
   }
   const fc_tensor_t *tensor = &value->tensor;
-  FC_TRY(check_tensor(signature, type, tensor, index, err));
+  size_t count;
+  FC_TRY(check_tensor(signature, type, tensor, index, &count, err));
+  zero_extend(tensor, count);
   fc_memref_t *descriptor = fc_arena_alloc(arena, fc_memref_size(tensor->rank),
                                            _Alignof(fc_memref_t));
   if (!descriptor) return fc_fail_memory(err);

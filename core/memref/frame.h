@@ -34,7 +34,8 @@ typedef struct fc_memref_cell_t {
 } fc_memref_cell_t;
 
 // Checks that `value` is what argument `index` of the signature takes, and
-// for a tensor fills `cell` with descriptors in `arena`.
+// for a tensor fills `cell` with descriptors in `arena`. Elements narrower than a
+// byte are cut to their width in place.
 fc_status_t fc_memref_argument(const fc_signature_t *signature, uint32_t index,
                                const fc_value_t *value, fc_arena_t *arena,
                                fc_memref_cell_t *cell, fc_error_t *err);

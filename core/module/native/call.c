@@ -34,20 +34,24 @@ static bool returns_directly(const fc_signature_t *signature) {
          !is_complex(type);
 }
 
-// Integers travel as unsigned of their size: the callee extends them itself.
-// Half floats are the low half of a float register.
+// Compiled MLIR extends narrow integers itself, C compiled by clang expects them
+// extended by their sign. Half floats are the low half of a float register.
 static ffi_type *scalar_ffi_type(fc_dtype_t dtype) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
   const bool is_float = info->class_ == FC_DTYPE_CLASS_FLOAT;
+  const bool is_signed =
+      info->class_ == FC_DTYPE_CLASS_INT || info->class_ == FC_DTYPE_CLASS_SINT;
   switch (info->size) {
     case 1:
-      return &ffi_type_uint8;
+      return is_signed ? &ffi_type_sint8 : &ffi_type_uint8;
     case 2:
-      return is_float ? &ffi_type_float : &ffi_type_uint16;
+      if (is_float) return &ffi_type_float;
+      return is_signed ? &ffi_type_sint16 : &ffi_type_uint16;
     case 4:
-      return is_float ? &ffi_type_float : &ffi_type_uint32;
+      if (is_float) return &ffi_type_float;
+      return is_signed ? &ffi_type_sint32 : &ffi_type_uint32;
     default:
-      return is_float ? &ffi_type_double : &ffi_type_uint64;
+      return is_float ? &ffi_type_double : &ffi_type_sint64;
   }
 }
 

@@ -134,6 +134,12 @@ CI(float, backwards)
 (const r1_t *a) {  // memref<?xf32, strided<[-2], offset: 9>>
   return a->aligned[9 - 2 * (a->size - 1)];
 }
+CI(int64_t, i4_bytes)(const r1_t *a) {  // elements of i4
+  int64_t sum = 0;
+  const uint8_t *bytes = (const uint8_t *)a->aligned;
+  for (int64_t i = 0; i < a->size; i++) sum += bytes[i];
+  return sum;
+}
 // Destinations.
 CI(void, axpy)(float a, const r1_t *x, r1_t *y) {
   for (int64_t i = 0; i < x->size; i++) y->aligned[i] += a * x->aligned[i];

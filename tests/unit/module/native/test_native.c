@@ -103,6 +103,7 @@ static void every_kind_of_ownership(void **state) {
       {"trace", "0x3:", "0"},
       {"column_major", "2x3: 1 2 3 4 5 6", "6"},
       {"backwards", "5: 1 2 3 4 5", "5"},
+      {"i4_bytes", "3: -3 7 -8", "28"},  // 0x0d + 7 + 8
       {"axpy", "2; 2: 1 2; 2: 10 20", "2: 12 24"},
       {"fill", "2.5; 2x2: 0 0 0 0", "4; 2x2: 2.5 2.5 2.5 2.5"},
   };
