@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Calling compiled functions through libffi. The register rules are MLIR's and
-// LLVM's on x86-64 and aarch64: docs/abi.md tells them with their reasons.
+// LLVM's on x86-64 and aarch64: docs/native.md tells them.
 #include "module/native/call.h"
 
 #include <inttypes.h>
