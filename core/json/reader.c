@@ -442,7 +442,7 @@ static void close_container(fc_json_reader_t *reader) {
 
 static fc_status_t next_key(fc_json_reader_t *reader,
                             fc_json_token_t *out_token, fc_error_t *err) {
-  const char *end;
+  const char *end = reader->cursor;
   bool need_more;
   fc_json_level_t *level = top_level(reader);
   if (*reader->cursor != '"') {

@@ -88,10 +88,13 @@ static void check_number(fc_str_t literal, fc_dtype_t dtype) {
   float narrow = 0, wanted_narrow = strtof(text, NULL);
   bool fits = !fc_number_parse(literal, FC_DTYPE_F64, &wide, &err);
   CHECK(fits == !isinf(wanted_wide));
-  if (fits) CHECK(!memcmp(&wide, &wanted_wide, sizeof wide));
+  if (fits)
+    CHECK(wide == wanted_wide && !signbit(wide) == !signbit(wanted_wide));
   fits = !fc_number_parse(literal, FC_DTYPE_F32, &narrow, &err);
   CHECK(fits == !isinf(wanted_narrow));
-  if (fits) CHECK(!memcmp(&narrow, &wanted_narrow, sizeof narrow));
+  if (fits)
+    CHECK(narrow == wanted_narrow &&
+          !signbit(narrow) == !signbit(wanted_narrow));
   free(text);
 
   uint64_t element = 0, again = 0;

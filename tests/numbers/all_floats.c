@@ -27,6 +27,20 @@ static void complain(const char *type, double value, const char *text) {
   }
 }
 
+static bool same_float(float a, float b) {
+  uint32_t x, y;
+  memcpy(&x, &a, sizeof x);
+  memcpy(&y, &b, sizeof y);
+  return x == y;
+}
+
+static bool same_double(double a, double b) {
+  uint64_t x, y;
+  memcpy(&x, &a, sizeof x);
+  memcpy(&y, &b, sizeof y);
+  return x == y;
+}
+
 // Prints `count` finite values as one row and reads the row.
 static void check_floats(const float *values, size_t count) {
   char text[(BATCH + 1) * FC_NUMBER_CHARS_MAX];
@@ -42,7 +56,7 @@ static void check_floats(const float *values, size_t count) {
   if (got == count && cursor == end && !at_element &&
       !memcmp(back, values, count * sizeof *values)) {
     float first = strtof(text, NULL);
-    if (memcmp(&first, values, sizeof first) != 0) {
+    if (!same_float(first, values[0])) {
       complain("f32", (double)values[0], text);
     }
     atomic_fetch_add(&seen, count);
@@ -53,9 +67,9 @@ static void check_floats(const float *values, size_t count) {
     *end = '\0';
     float value = strtof(text, NULL);
     fc_str_t literal = {text, (size_t)(end - text)};
-    if (memcmp(&value, &values[i], sizeof value) != 0 ||
+    if (!same_float(value, values[i]) ||
         fc_number_parse(literal, FC_DTYPE_F32, &value, NULL) ||
-        memcmp(&value, &values[i], sizeof value) != 0) {
+        !same_float(value, values[i])) {
       complain("f32", (double)values[i], text);
     }
   }
@@ -107,8 +121,7 @@ static void *walk_doubles(void *part) {
     fc_str_t literal = {text, (size_t)(end - text)};
     double wanted = strtod(text, NULL);
     if (fc_number_parse(literal, FC_DTYPE_F64, &back, NULL) ||
-        memcmp(&back, &value, sizeof back) != 0 ||
-        memcmp(&wanted, &value, sizeof wanted) != 0) {
+        !same_double(back, value) || !same_double(wanted, value)) {
       complain("f64", value, text);
     } else {
       atomic_fetch_add(&seen, 1);
