@@ -46,7 +46,7 @@ static fc_status_t open_tuple(fc_frame_t *frame, const fc_op_t *op,
                               fc_value_t *dest, fc_error_t *err) {
   fc_level_t *level = push(frame, op, dest);
   if (!dest || !op->child_count) return FC_OK;
-  void *memory;
+  void *memory = NULL;
   FC_TRY(
       fc_frame_alloc(frame, op->child_count, sizeof(fc_value_t), &memory, err));
   level->items = memory;
@@ -56,7 +56,7 @@ static fc_status_t open_tuple(fc_frame_t *frame, const fc_op_t *op,
 static fc_status_t open_dict(fc_frame_t *frame, const fc_op_t *op,
                              fc_value_t *dest, fc_error_t *err) {
   FC_TRY(open_tuple(frame, op, dest, err));
-  void *memory;
+  void *memory = NULL;
   FC_TRY(fc_frame_alloc(frame, op->child_count + (size_t)1, 1, &memory, err));
   frame->levels[frame->depth - 1].seen = memory;
   return FC_OK;
@@ -65,7 +65,7 @@ static fc_status_t open_dict(fc_frame_t *frame, const fc_op_t *op,
 static fc_status_t open_array(fc_frame_t *frame, const fc_op_t *op,
                               fc_value_t *dest, fc_error_t *err) {
   fc_level_t *level = push(frame, op, dest);
-  void *memory;
+  void *memory = NULL;
   FC_TRY(fc_frame_alloc(frame, 1, sizeof(fc_refarray_t), &memory, err));
   level->array = memory;
   for (int32_t i = 0; i < op->rank; i++) {
@@ -175,7 +175,7 @@ static fc_status_t grow(fc_frame_t *frame, fc_value_t **items, size_t count,
                         size_t *capacity, fc_error_t *err) {
   if (count < *capacity) return FC_OK;
   size_t wanted = *capacity ? *capacity * 2 : 4;
-  void *memory;
+  void *memory = NULL;
   FC_TRY(fc_frame_alloc(frame, wanted, sizeof **items, &memory, err));
   if (count) memcpy(memory, *items, count * sizeof **items);
   *items = memory;
@@ -305,7 +305,7 @@ static fc_status_t close_array(fc_frame_t *frame, const fc_level_t *level,
                                fc_error_t *err) {
   fc_refarray_t *array = level->array;
   int32_t rank = level->op->rank;
-  void *memory;
+  void *memory = NULL;
   FC_TRY(fc_frame_alloc(frame, (size_t)rank + 2, sizeof(fc_value_t), &memory,
                         err));
   fc_value_t *both = memory, *dims = both + 2;
@@ -555,7 +555,7 @@ static fc_status_t read_options(fc_frame_t *frame, fc_json_token_t token,
   for (;;) {
     FC_TRY(fc_json_next(reader, &token, err));
     if (token == FC_JSON_OBJECT_END) return FC_OK;
-    uint32_t option;
+    uint32_t option = 0;
     FC_TRY(find_field(frame, kOptions, FC_ARRAY_COUNT(kOptions), "option",
                       &option, err));
     if (*flags[option]) return duplicate_key(frame, err);
@@ -574,7 +574,7 @@ static fc_status_t read_section(fc_frame_t *frame, document_t *document,
   static const fc_plan_key_t kSections[] = {{{"args", 4}, NULL, ARGS},
                                             {{"kwargs", 6}, NULL, KWARGS},
                                             {{"options", 7}, NULL, OPTIONS}};
-  uint32_t section;
+  uint32_t section = 0;
   FC_TRY(find_field(frame, kSections, FC_ARRAY_COUNT(kSections), "member",
                     &section, err));
   if (document->has[section]) return duplicate_key(frame, err);
@@ -645,7 +645,7 @@ static fc_status_t read_document(fc_frame_t *frame, document_t *document,
 fc_status_t fc_frame_decode(fc_frame_t *frame, fc_str_t body, fc_error_t *err) {
   if (!frame->arguments || !frame->named_dims) return fc_fail_memory(err);
   document_t document = {.missing = frame->plan->input_count};
-  void *memory;
+  void *memory = NULL;
   FC_TRY(fc_frame_alloc(frame, document.missing + (size_t)1, 1, &memory, err));
   document.given = memory;
   frame->depth = 0;

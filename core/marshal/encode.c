@@ -337,7 +337,7 @@ static fc_status_t read_array_dims(const encoder_t *encoder, const fc_op_t *op,
 static fc_status_t open_array(encoder_t *encoder, const fc_op_t *op,
                               const fc_value_t *value, fc_error_t *err) {
   FC_TRY(check_kind(encoder, FC_VALUE_LIST, value, err));
-  void *memory;
+  void *memory = NULL;
   FC_TRY(fc_frame_alloc(encoder->frame, (size_t)op->rank, sizeof(int64_t),
                         &memory, err));
   int64_t *dims = memory;
@@ -399,8 +399,11 @@ static fc_status_t write_typed_tensor(encoder_t *encoder, const fc_op_t *op,
 static fc_status_t write_value(encoder_t *encoder, const fc_op_t *op,
                                const fc_value_t *value, fc_error_t *err) {
   if (!op) return write_dynamic(encoder, value, err);
-  if (!value && op->kind == FC_TYPE_NULL) {
-    return put(encoder, FC_STR("null"), err);
+  if (!value) {
+    if (op->kind == FC_TYPE_NULL) return put(encoder, FC_STR("null"), err);
+    // The plan gave every other leaf a place.
+    FC_ASSERT(op->kind == FC_TYPE_TUPLE || op->kind == FC_TYPE_DICT);
+    return open_tuple(encoder, op, NULL, err);
   }
   switch ((fc_type_kind_t)op->kind) {
     case FC_TYPE_SCALAR:

@@ -118,10 +118,9 @@ int64_t fc_frame_dim(const fc_frame_t *frame, int64_t dim) {
 static fc_status_t place_store(fc_frame_t *frame, const fc_plan_param_t *store,
                                fc_value_t *value, fc_error_t *err) {
   const fc_op_t *op = store->op;
-  void *memory;
-  FC_TRY(fc_frame_alloc(frame, (size_t)op->rank + 1, sizeof(int64_t), &memory,
-                        err));
-  int64_t *shape = memory;
+  int64_t *shape =
+      fc_arena_alloc_array(&frame->arena, (size_t)op->rank + 1, sizeof *shape);
+  if (!shape) return fc_fail_memory(err);
   for (int32_t i = 0; i < op->rank; i++) {
     shape[i] = fc_frame_dim(frame, op->dims[i]);
     if (shape[i] >= 0) continue;
@@ -139,6 +138,7 @@ static fc_status_t place_store(fc_frame_t *frame, const fc_plan_param_t *store,
                    store->number, FC_STR_ARG(store->name),
                    fc_frame_element_limit(frame, op->dtype));
   }
+  void *memory = NULL;
   FC_TRY(fc_frame_place(frame, op->dtype, size, &memory, err));
   if (memory) {
     memset(memory, 0, size);

@@ -53,7 +53,7 @@ fc_status_t fc_leaf_text(fc_frame_t *frame, fc_str_t *out_text,
   fc_str_t raw = frame->reader.text;
   *out_text = raw;
   if (!frame->reader.escaped) return FC_OK;
-  void *memory;
+  void *memory = NULL;
   FC_TRY(fc_frame_alloc(frame, raw.size + 1, 1, &memory, err));
   *out_text = (fc_str_t){memory, fc_json_unescape(raw, memory)};
   return FC_OK;
@@ -230,7 +230,7 @@ static fc_status_t read_nested(fc_frame_t *frame, fill_t *fill,
   int64_t have[FC_RANK_MAX];
   int32_t depth = 0;
   do {
-    if (token == FC_JSON_ARRAY_END) {
+    if (depth > 0 && token == FC_JSON_ARRAY_END) {
       int64_t *dim = &fill->dims[--depth];
       if (*dim < 0) *dim = have[depth];
       if (have[depth] < *dim) {
@@ -304,7 +304,7 @@ static fc_status_t fill_place(fc_frame_t *frame, fill_t *fill,
   if (!exact) count = fill->limit;
   if (empty) count = 0;
   fill->capacity = count < rest ? count : rest;
-  void *memory;
+  void *memory = NULL;
   FC_TRY(fc_frame_place(frame, fill->dtype, fill->capacity * fill->size,
                         &memory, err));
   fill->data = memory;
@@ -698,7 +698,7 @@ static fc_status_t read_b64(fc_frame_t *frame, typed_t *typed,
   }
   fc_str_t text;  // "\/" is legal: it may have escapes
   FC_TRY(fc_leaf_text(frame, &text, err));
-  void *memory;
+  void *memory = NULL;
   size_t placed = text.size / 4 * 3, decoded = 0;
   FC_TRY(fc_frame_place(frame, typed->dtype, placed, &memory, err));
   fc_status_t status = fc_base64_decode(text, memory, &decoded, err);
@@ -808,7 +808,7 @@ fc_status_t fc_leaf_decode_typed(fc_frame_t *frame, const fc_op_t *op,
 
 static fc_status_t place_text(fc_frame_t *frame, size_t size, uint8_t **out,
                               fc_error_t *err) {
-  void *memory;
+  void *memory = NULL;
   if (size > frame->limits.tensor_size) {
     return here(frame,
                 fc_fail(err, FC_CODE_TENSOR_TOO_LARGE,
@@ -829,7 +829,7 @@ static void set_bytes(fc_value_t *dest, const uint8_t *data, size_t size) {
 static fc_status_t read_string(fc_frame_t *frame, fc_value_t *dest,
                                fc_error_t *err) {
   fc_str_t raw = frame->reader.text;
-  uint8_t *data;
+  uint8_t *data = NULL;
   FC_TRY(place_text(frame, raw.size, &data, err));
   size_t size = raw.size ? fc_json_unescape(raw, (char *)data) : 0;
   fc_frame_commit(frame, data, raw.size, size);
@@ -841,7 +841,7 @@ static fc_status_t read_b64_bytes(fc_frame_t *frame, const fc_op_t *op,
                                   fc_value_t *dest, fc_error_t *err) {
   fc_str_t text;
   FC_TRY(fc_leaf_text(frame, &text, err));
-  uint8_t *data;
+  uint8_t *data = NULL;
   size_t placed = text.size / 4 * 3, size = 0;
   FC_TRY(place_text(frame, placed, &data, err));
   fc_status_t status = fc_base64_decode(text, data, &size, err);

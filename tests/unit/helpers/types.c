@@ -97,6 +97,7 @@ static uint32_t take_shaped(scan_t *scan, bool vector) {
   return node;
 }
 
+// NOLINTNEXTLINE(misc-no-recursion): a test's own type.
 static uint32_t take_refarray(scan_t *scan) {
   int64_t dims[FC_RANK_MAX];
   int32_t rank = take_dims(scan, dims);
@@ -107,6 +108,7 @@ static uint32_t take_refarray(scan_t *scan) {
   return node;
 }
 
+// NOLINTNEXTLINE(misc-no-recursion): a test's own type.
 static uint32_t take_items(scan_t *scan, fc_type_kind_t kind,
                            const char *close) {
   uint32_t node = fc_builder_node(scan->builder, kind);
@@ -123,6 +125,7 @@ static uint32_t take_items(scan_t *scan, fc_type_kind_t kind,
   return node;
 }
 
+// NOLINTNEXTLINE(misc-no-recursion): a test's own type.
 static uint32_t take_plain_type(scan_t *scan) {
   fc_builder_t *builder = scan->builder;
   if (accept(scan, "tensor<")) return take_shaped(scan, false);
@@ -141,6 +144,7 @@ static uint32_t take_plain_type(scan_t *scan) {
   return fc_builder_scalar(builder, take_dtype(scan));
 }
 
+// NOLINTNEXTLINE(misc-no-recursion)
 static uint32_t take_type(scan_t *scan) {
   uint32_t node = take_plain_type(scan);
   if (!accept(scan, "@")) return node;

@@ -499,7 +499,7 @@ static void references(maker_t *maker, const type_t *type, int32_t dim,
 // NOLINTNEXTLINE(misc-no-recursion)
 static void value(maker_t *maker, const type_t *type, const char *path,
                   both_t *both) {
-  int64_t dims[4];
+  int64_t dims[4] = {0};
   switch (type->kind) {
     case FC_TYPE_SCALAR:
       element(type->dtype, both);
