@@ -6,9 +6,6 @@
 #include "json/writer.h"
 #include "marshal/frame.h"
 
-// Containers below one result.
-#define DEPTH_MAX 64
-
 // Writers reserve more than they use; this much may be reserved past a limit.
 #define RESERVE_SLACK ((size_t)4096)
 
@@ -21,24 +18,12 @@ typedef struct limited_t {
   size_t limit;
 } limited_t;
 
-typedef struct level_t {
-  const fc_op_t *op;        // NULL: a list as it comes
-  const fc_op_t *child;     // of the next element
-  const fc_value_t *items;  // NULL: the children have slots
-  size_t count;
-  size_t next;
-  const char *close;
-  const int64_t *dims;  // REFARRAY: of this nesting and those below
-  int32_t rank;
-} level_t;
-
 typedef struct encoder_t {
   fc_frame_t *frame;
   fc_sink_t *sink;
   limited_t limited;
   uint32_t number;  // of the result being written
   uint32_t depth;
-  level_t levels[DEPTH_MAX];
 } encoder_t;
 
 // ---------------------------------------------------------------------------
@@ -258,12 +243,12 @@ static fc_status_t write_opaque(encoder_t *encoder, const fc_value_t *value,
 // ---------------------------------------------------------------------------
 // Containers
 
-static fc_status_t push(encoder_t *encoder, level_t level, fc_error_t *err) {
-  if (encoder->depth == DEPTH_MAX) {
+static fc_status_t push(encoder_t *encoder, fc_print_t level, fc_error_t *err) {
+  if (encoder->depth == FC_PRINT_DEPTH_MAX) {
     return fc_fail(err, FC_CODE_BAD_RESULT, "result %u: nested deeper than %d",
-                   encoder->number, DEPTH_MAX);
+                   encoder->number, FC_PRINT_DEPTH_MAX);
   }
-  encoder->levels[encoder->depth++] = level;
+  encoder->frame->prints[encoder->depth++] = level;
   bool object = level.op && level.op->kind == FC_TYPE_DICT;
   return put(encoder, object ? FC_STR("{") : FC_STR("["), err);
 }
@@ -272,21 +257,21 @@ static fc_status_t open_list(encoder_t *encoder, const fc_op_t *op,
                              const fc_value_t *value, fc_error_t *err) {
   FC_TRY(check_kind(encoder, FC_VALUE_LIST, value, err));
   return push(encoder,
-              (level_t){.op = op,
-                        .child = fc_op_child(op),
-                        .items = value->list.items,
-                        .count = value->list.count,
-                        .close = "]"},
+              (fc_print_t){.op = op,
+                           .child = fc_op_child(op),
+                           .items = value->list.items,
+                           .count = value->list.count,
+                           .close = "]"},
               err);
 }
 
 // TUPLE and DICT. Without a value its children have slots of their own.
 static fc_status_t open_tuple(encoder_t *encoder, const fc_op_t *op,
                               const fc_value_t *value, fc_error_t *err) {
-  level_t level = {.op = op,
-                   .child = fc_op_child(op),
-                   .count = op->child_count,
-                   .close = op->kind == FC_TYPE_DICT ? "}" : "]"};
+  fc_print_t level = {.op = op,
+                      .child = fc_op_child(op),
+                      .count = op->child_count,
+                      .close = op->kind == FC_TYPE_DICT ? "}" : "]"};
   if (!value) return push(encoder, level, err);
   FC_TRY(check_kind(encoder, FC_VALUE_LIST, value, err));
   if (value->list.count != op->child_count) {
@@ -304,9 +289,9 @@ static fc_status_t open_dynamic(encoder_t *encoder, const fc_value_t *value,
   bool typed = encoder->frame->options.typed_results;
   if (typed) FC_TRY(put(encoder, FC_STR("{\"list\":"), err));
   return push(encoder,
-              (level_t){.items = value->list.items,
-                        .count = value->list.count,
-                        .close = typed ? "]}" : "]"},
+              (fc_print_t){.items = value->list.items,
+                           .count = value->list.count,
+                           .close = typed ? "]}" : "]"},
               err);
 }
 
@@ -343,13 +328,13 @@ static fc_status_t open_array(encoder_t *encoder, const fc_op_t *op,
   int64_t *dims = memory;
   FC_TRY(read_array_dims(encoder, op, value, dims, err));
   return push(encoder,
-              (level_t){.op = op,
-                        .child = fc_op_child(op),
-                        .items = value->list.items[0].list.items,
-                        .count = (size_t)dims[0],
-                        .close = "]",
-                        .dims = dims,
-                        .rank = op->rank},
+              (fc_print_t){.op = op,
+                           .child = fc_op_child(op),
+                           .items = value->list.items[0].list.items,
+                           .count = (size_t)dims[0],
+                           .close = "]",
+                           .dims = dims,
+                           .rank = op->rank},
               err);
 }
 
@@ -441,22 +426,24 @@ static const fc_value_t *value_of(const encoder_t *encoder, const fc_op_t *op,
 }
 
 // The next nesting of an array of references.
-static fc_status_t open_inner(encoder_t *encoder, const level_t *level,
+static fc_status_t open_inner(encoder_t *encoder, const fc_print_t *level,
                               size_t index, fc_error_t *err) {
   size_t stride = 1;
   for (int32_t i = 1; i < level->rank; i++) stride *= (size_t)level->dims[i];
-  return push(encoder,
-              (level_t){.op = level->op,
-                        .child = level->child,
-                        .items = stride ? level->items + index * stride : NULL,
-                        .count = (size_t)level->dims[1],
-                        .close = "]",
-                        .dims = level->dims + 1,
-                        .rank = level->rank - 1},
-              err);
+  return push(
+      encoder,
+      (fc_print_t){.op = level->op,
+                   .child = level->child,
+                   .items = stride ? level->items + index * stride : NULL,
+                   .count = (size_t)level->dims[1],
+                   .close = "]",
+                   .dims = level->dims + 1,
+                   .rank = level->rank - 1},
+      err);
 }
 
-static fc_status_t step(encoder_t *encoder, level_t *level, fc_error_t *err) {
+static fc_status_t step(encoder_t *encoder, fc_print_t *level,
+                        fc_error_t *err) {
   if (level->next == level->count) {
     encoder->depth--;
     return put(encoder, fc_str(level->close), err);
@@ -491,7 +478,7 @@ static fc_status_t write_result(encoder_t *encoder,
   FC_TRY(write_value(encoder, output->op,
                      value_of(encoder, output->op, NULL, 0), err));
   while (encoder->depth) {
-    FC_TRY(step(encoder, &encoder->levels[encoder->depth - 1], err));
+    FC_TRY(step(encoder, &encoder->frame->prints[encoder->depth - 1], err));
   }
   return FC_OK;
 }

@@ -30,6 +30,35 @@ typedef struct fc_level_t {
   bool wrapped;          // stands in {"list":…}, whose end is still to come
 } fc_level_t;
 
+// Elements being read into their buffer.
+typedef struct fc_fill_t {
+  fc_dtype_t dtype;  // how the text reads: ui8 for an i8 slot if so stated
+  fc_dtype_t part;   // of one number: f32 for complex<f32>
+  size_t size;       // bytes of one element
+  fc_code_t code;    // of a wrong number of elements
+  int32_t rank;
+  int64_t dims[FC_RANK_MAX];  // -1 while not known
+  int64_t have[FC_RANK_MAX];  // elements begun of the open arrays
+  uint8_t *data;
+  size_t count;
+  size_t capacity;
+  size_t limit;  // elements one tensor may have
+} fc_fill_t;
+
+// A container being written.
+typedef struct fc_print_t {
+  const fc_op_t *op;        // NULL: a list as it comes
+  const fc_op_t *child;     // of the next element
+  const fc_value_t *items;  // NULL: the children have slots
+  size_t count;
+  size_t next;
+  const char *close;
+  const int64_t *dims;  // REFARRAY: of this nesting and those below
+  int32_t rank;
+} fc_print_t;
+
+#define FC_PRINT_DEPTH_MAX 64  // containers below one result
+
 struct fc_frame_t {
   fc_allocator_t allocator;
   fc_limits_t limits;
@@ -50,11 +79,15 @@ struct fc_frame_t {
   size_t index;
   fc_call_t call;
 
-  // DECODE. Kept here rather than on the stack: 14 KiB nobody has to clear.
+  // Kept here rather than on the stack: 18 KiB nobody has to clear.
+  // DECODE
   fc_json_reader_t reader;
   fc_json_reader_t ahead;  // where it stood before a look ahead
+  fc_fill_t fill;
   uint32_t depth;
   fc_level_t levels[FC_JSON_DEPTH_MAX];
+  // ENCODE
+  fc_print_t prints[FC_PRINT_DEPTH_MAX];
 };
 
 // Memory for values. Says whose fault it is when there is none: the request's

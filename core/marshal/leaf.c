@@ -8,20 +8,6 @@
 #include "json/writer.h"
 #include "marshal/frame.h"
 
-// Elements being read into their buffer.
-typedef struct fill_t {
-  fc_dtype_t dtype;  // how the text reads: ui8 for an i8 slot if so stated
-  fc_dtype_t part;   // of one number: f32 for complex<f32>
-  size_t size;       // bytes of one element
-  fc_code_t code;    // of a wrong number of elements
-  int32_t rank;
-  int64_t dims[FC_RANK_MAX];  // -1 while not known
-  uint8_t *data;
-  size_t count;
-  size_t capacity;
-  size_t limit;  // elements one tensor may have
-} fill_t;
-
 // ---------------------------------------------------------------------------
 // Messages
 
@@ -74,8 +60,8 @@ static fc_status_t too_large(fc_frame_t *frame, size_t limit, fc_error_t *err) {
 }
 
 // At the first element too many, whose token was just read.
-static fc_status_t too_many(fc_frame_t *frame, const fill_t *fill, int32_t dim,
-                            fc_error_t *err) {
+static fc_status_t too_many(fc_frame_t *frame, const fc_fill_t *fill,
+                            int32_t dim, fc_error_t *err) {
   long long wanted = (long long)fill->dims[dim];
   fc_status_t status =
       fill->code == FC_CODE_DATA_LENGTH
@@ -89,8 +75,8 @@ static fc_status_t too_many(fc_frame_t *frame, const fill_t *fill, int32_t dim,
 }
 
 // At the end of an array that came short.
-static fc_status_t too_few(fc_frame_t *frame, const fill_t *fill, int32_t dim,
-                           long long count, fc_error_t *err) {
+static fc_status_t too_few(fc_frame_t *frame, const fc_fill_t *fill,
+                           int32_t dim, long long count, fc_error_t *err) {
   long long wanted = (long long)fill->dims[dim];
   fc_status_t status =
       fill->code == FC_CODE_DATA_LENGTH
@@ -130,33 +116,34 @@ static fc_status_t read_pair(fc_frame_t *frame, fc_dtype_t part, void *out,
 }
 
 // One element whose token was just read, for types read one by one.
-static fc_status_t read_element(fc_frame_t *frame, const fill_t *fill,
+static fc_status_t read_element(fc_frame_t *frame, fc_dtype_t dtype,
                                 fc_json_token_t token, void *out,
                                 fc_error_t *err) {
-  if (fill->part == fill->dtype) {
-    return fc_json_read_scalar(&frame->reader, token, fill->dtype, out, err);
+  fc_dtype_t part = part_of(dtype);
+  if (part == dtype) {
+    return fc_json_read_scalar(&frame->reader, token, dtype, out, err);
   }
   if (token != FC_JSON_ARRAY_BEGIN) {
     return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token,
                             "a pair [re,im]", err);
   }
-  return read_pair(frame, fill->part, out, err);
+  return read_pair(frame, part, out, err);
 }
 
 // The innermost array of complex numbers, up to `want` of them.
-static fc_status_t read_pairs(fc_frame_t *frame, fill_t *fill, size_t want,
+static fc_status_t read_pairs(fc_frame_t *frame, fc_fill_t *fill, size_t want,
                               size_t *out_count, fc_json_token_t *out_stop,
                               fc_error_t *err) {
   for (*out_count = 0;; ++*out_count) {
     FC_TRY(fc_json_next(&frame->reader, out_stop, err));
     if (*out_stop == FC_JSON_ARRAY_END || *out_count == want) return FC_OK;
-    FC_TRY(read_element(frame, fill, *out_stop,
+    FC_TRY(read_element(frame, fill->dtype, *out_stop,
                         fill->data + fill->count * fill->size, err));
     fill->count++;
   }
 }
 
-static fc_status_t read_numbers(fc_frame_t *frame, fill_t *fill, size_t want,
+static fc_status_t read_numbers(fc_frame_t *frame, fc_fill_t *fill, size_t want,
                                 size_t *out_count, fc_json_token_t *out_stop,
                                 fc_error_t *err) {
   fc_json_reader_t *reader = &frame->reader;
@@ -182,7 +169,8 @@ static fc_status_t read_numbers(fc_frame_t *frame, fill_t *fill, size_t want,
 }
 
 // The elements of one innermost array, to its end.
-static fc_status_t read_row(fc_frame_t *frame, fill_t *fill, fc_error_t *err) {
+static fc_status_t read_row(fc_frame_t *frame, fc_fill_t *fill,
+                            fc_error_t *err) {
   int64_t *dim = &fill->dims[fill->rank - 1];
   size_t room = fill->capacity - fill->count;
   bool known = *dim >= 0;
@@ -204,7 +192,7 @@ static fc_status_t read_row(fc_frame_t *frame, fill_t *fill, fc_error_t *err) {
 }
 
 // What stands where an array should.
-static fc_status_t not_an_array(fc_frame_t *frame, const fill_t *fill,
+static fc_status_t not_an_array(fc_frame_t *frame, const fc_fill_t *fill,
                                 int32_t depth, fc_json_token_t token,
                                 fc_error_t *err) {
   bool element = token == FC_JSON_NUMBER ||
@@ -225,9 +213,9 @@ static fc_status_t not_an_array(fc_frame_t *frame, const fill_t *fill,
 }
 
 // Nested arrays exactly `rank` deep; `token` was just read.
-static fc_status_t read_nested(fc_frame_t *frame, fill_t *fill,
+static fc_status_t read_nested(fc_frame_t *frame, fc_fill_t *fill,
                                fc_json_token_t token, fc_error_t *err) {
-  int64_t have[FC_RANK_MAX];
+  int64_t *have = fill->have;
   int32_t depth = 0;
   do {
     if (depth > 0 && token == FC_JSON_ARRAY_END) {
@@ -265,29 +253,29 @@ static fc_status_t read_nested(fc_frame_t *frame, fill_t *fill,
 // ---------------------------------------------------------------------------
 // Tensors
 
-static fill_t fill_make(const fc_frame_t *frame, fc_dtype_t dtype,
-                        fc_code_t code) {
-  fill_t fill;
-  fill.dtype = dtype;
-  fill.part = part_of(dtype);
-  fill.size = fc_dtype_size(dtype);
-  fill.code = code;
-  fill.rank = 0;
-  fill.data = NULL;
-  fill.count = fill.capacity = 0;
-  fill.limit = fc_frame_element_limit(frame, dtype);
+static fc_fill_t *fill_begin(fc_frame_t *frame, fc_dtype_t dtype,
+                             fc_code_t code) {
+  fc_fill_t *fill = &frame->fill;
+  fill->dtype = dtype;
+  fill->part = part_of(dtype);
+  fill->size = fc_dtype_size(dtype);
+  fill->code = code;
+  fill->rank = 0;
+  fill->data = NULL;
+  fill->count = fill->capacity = 0;
+  fill->limit = fc_frame_element_limit(frame, dtype);
   return fill;
 }
 
 // The most elements the rest of the document can hold: each takes a digit and
 // a comma or bracket.
-static size_t rest_of_document(const fc_frame_t *frame, const fill_t *fill) {
+static size_t rest_of_document(const fc_frame_t *frame, const fc_fill_t *fill) {
   size_t rest = (size_t)(frame->reader.end - frame->reader.cursor);
   return fill->part == fill->dtype ? rest / 2 + 1 : rest / 6 + 1;
 }
 
 // Room for what the dims say, but no more than the document can fill.
-static fc_status_t fill_place(fc_frame_t *frame, fill_t *fill,
+static fc_status_t fill_place(fc_frame_t *frame, fc_fill_t *fill,
                               fc_error_t *err) {
   size_t count = 1;
   bool exact = true, empty = false;
@@ -312,7 +300,7 @@ static fc_status_t fill_place(fc_frame_t *frame, fill_t *fill,
 }
 
 // Hands the filled buffer over as a value of type `dtype`.
-static fc_status_t fill_finish(fc_frame_t *frame, fill_t *fill,
+static fc_status_t fill_finish(fc_frame_t *frame, fc_fill_t *fill,
                                const int64_t *dims, int32_t rank,
                                fc_dtype_t dtype, fc_value_t *dest,
                                fc_error_t *err) {
@@ -384,14 +372,14 @@ static fc_status_t check_names(fc_frame_t *frame, const fc_op_t *op,
   return FC_OK;
 }
 
-static fc_status_t read_rank_0(fc_frame_t *frame, fill_t *fill,
+static fc_status_t read_rank_0(fc_frame_t *frame, fc_fill_t *fill,
                                fc_json_token_t token, fc_error_t *err) {
   bool array = token == FC_JSON_ARRAY_BEGIN;
   if (array && fill->part == fill->dtype) {
     return fc_leaf_mismatch(frame, FC_CODE_SHAPE_MISMATCH, token,
                             "a bare value for a tensor without dims", err);
   }
-  FC_TRY(read_element(frame, fill, token, fill->data, err));
+  FC_TRY(read_element(frame, fill->dtype, token, fill->data, err));
   fill->count = 1;
   return FC_OK;
 }
@@ -399,26 +387,26 @@ static fc_status_t read_rank_0(fc_frame_t *frame, fill_t *fill,
 static fc_status_t decode_nested(fc_frame_t *frame, const fc_op_t *op,
                                  fc_json_token_t token, fc_value_t *dest,
                                  fc_error_t *err) {
-  fill_t fill = fill_make(frame, op->dtype, FC_CODE_SHAPE_MISMATCH);
-  fill.rank = op->rank;
+  fc_fill_t *fill = fill_begin(frame, op->dtype, FC_CODE_SHAPE_MISMATCH);
+  fill->rank = op->rank;
   if (op->rank == FC_RANK_DYNAMIC) {
-    fill.rank = infer_rank(frame, token, op->dtype);
-    if (fill.rank > FC_RANK_MAX) {
+    fill->rank = infer_rank(frame, token, op->dtype);
+    if (fill->rank > FC_RANK_MAX) {
       return here(frame,
                   fc_fail(err, FC_CODE_SHAPE_MISMATCH, "rank %d exceeds %d",
-                          (int)fill.rank, FC_RANK_MAX),
+                          (int)fill->rank, FC_RANK_MAX),
                   err);
     }
   }
-  for (int32_t i = 0; i < fill.rank; i++) {
-    fill.dims[i] = op->rank > 0 ? fc_frame_dim(frame, op->dims[i]) : -1;
+  for (int32_t i = 0; i < fill->rank; i++) {
+    fill->dims[i] = op->rank > 0 ? fc_frame_dim(frame, op->dims[i]) : -1;
   }
-  FC_TRY(fill_place(frame, &fill, err));
-  FC_TRY(fill.rank == 0 ? read_rank_0(frame, &fill, token, err)
-                        : read_nested(frame, &fill, token, err));
-  FC_TRY(check_names(frame, op, fill.dims, err));
-  bind_names(frame, op, fill.dims);
-  return fill_finish(frame, &fill, fill.dims, fill.rank, op->dtype, dest, err);
+  FC_TRY(fill_place(frame, fill, err));
+  FC_TRY(fill->rank == 0 ? read_rank_0(frame, fill, token, err)
+                         : read_nested(frame, fill, token, err));
+  FC_TRY(check_names(frame, op, fill->dims, err));
+  bind_names(frame, op, fill->dims);
+  return fill_finish(frame, fill, fill->dims, fill->rank, op->dtype, dest, err);
 }
 
 // ---------------------------------------------------------------------------
@@ -615,9 +603,8 @@ static fc_dtype_t value_dtype(const typed_t *typed) {
 static fc_status_t read_scalar_data(fc_frame_t *frame, typed_t *typed,
                                     fc_json_token_t token, fc_value_t *dest,
                                     fc_error_t *err) {
-  fill_t fill = fill_make(frame, typed->dtype, FC_CODE_DATA_LENGTH);
   fc_value_t value = {.kind = FC_VALUE_SCALAR, .dtype = typed->dtype};
-  FC_TRY(read_element(frame, &fill, token, value.scalar.bytes, err));
+  FC_TRY(read_element(frame, typed->dtype, token, value.scalar.bytes, err));
   *dest = value;
   typed->read = true;
   return FC_OK;
@@ -626,27 +613,27 @@ static fc_status_t read_scalar_data(fc_frame_t *frame, typed_t *typed,
 static fc_status_t read_data(fc_frame_t *frame, typed_t *typed,
                              fc_json_token_t token, fc_value_t *dest,
                              fc_error_t *err) {
-  fill_t fill = fill_make(frame, typed->dtype, FC_CODE_SHAPE_MISMATCH);
+  fc_fill_t *fill = fill_begin(frame, typed->dtype, FC_CODE_SHAPE_MISMATCH);
   size_t count, size;
   if (!fc_shape_count(typed->dims, typed->rank, typed->dtype, &count, &size) ||
-      count > fill.limit) {
+      count > fill->limit) {
     // Stated further on, and refused there.
     return fc_json_skip(&frame->reader, token, err);
   }
-  bool flat = infer_rank(frame, token, fill.dtype) == 1;
+  bool flat = infer_rank(frame, token, fill->dtype) == 1;
   if (flat) {
-    fill.code = FC_CODE_DATA_LENGTH;
-    fill.rank = 1;
-    fill.dims[0] = (int64_t)count;
+    fill->code = FC_CODE_DATA_LENGTH;
+    fill->rank = 1;
+    fill->dims[0] = (int64_t)count;
   } else {
-    fill.rank = typed->rank;
-    memcpy(fill.dims, typed->dims, (size_t)fill.rank * sizeof fill.dims[0]);
+    fill->rank = typed->rank;
+    memcpy(fill->dims, typed->dims, (size_t)fill->rank * sizeof fill->dims[0]);
   }
-  FC_TRY(fill_place(frame, &fill, err));
-  FC_TRY(fill.rank == 0 ? read_rank_0(frame, &fill, token, err)
-                        : read_nested(frame, &fill, token, err));
+  FC_TRY(fill_place(frame, fill, err));
+  FC_TRY(fill->rank == 0 ? read_rank_0(frame, fill, token, err)
+                         : read_nested(frame, fill, token, err));
   typed->read = true;
-  return fill_finish(frame, &fill, typed->dims, typed->rank, value_dtype(typed),
+  return fill_finish(frame, fill, typed->dims, typed->rank, value_dtype(typed),
                      dest, err);
 }
 
@@ -690,10 +677,10 @@ static fc_status_t read_b64(fc_frame_t *frame, typed_t *typed,
     return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token,
                             "a base64 string", err);
   }
-  fill_t fill = fill_make(frame, typed->dtype, FC_CODE_DATA_LENGTH);
+  fc_fill_t *fill = fill_begin(frame, typed->dtype, FC_CODE_DATA_LENGTH);
   size_t count, size;
   if (!fc_shape_count(typed->dims, typed->rank, typed->dtype, &count, &size) ||
-      count > fill.limit) {
+      count > fill->limit) {
     return FC_OK;  // refused where the shape stands
   }
   fc_str_t text;  // "\/" is legal: it may have escapes
@@ -705,12 +692,12 @@ static fc_status_t read_b64(fc_frame_t *frame, typed_t *typed,
   if (status != FC_OK) return here(frame, status, err);
   if (decoded != size) return wrong_bytes(frame, decoded, size, err);
   FC_TRY(check_bytes(frame, typed->dtype, memory, count, err));
-  fill.data = memory;
-  fill.size = 1;  // in bytes from here on
-  fill.count = size;
-  fill.capacity = placed;
+  fill->data = memory;
+  fill->size = 1;  // in bytes from here on
+  fill->count = size;
+  fill->capacity = placed;
   typed->read = true;
-  return fill_finish(frame, &fill, typed->dims, typed->rank, value_dtype(typed),
+  return fill_finish(frame, fill, typed->dims, typed->rank, value_dtype(typed),
                      dest, err);
 }
 
@@ -900,13 +887,12 @@ fc_status_t fc_leaf_decode_bytes(fc_frame_t *frame, const fc_op_t *op,
 static fc_status_t decode_scalar(fc_frame_t *frame, const fc_op_t *op,
                                  fc_json_token_t token, fc_value_t *dest,
                                  fc_error_t *err) {
-  fill_t fill = fill_make(frame, op->dtype, FC_CODE_TYPE_MISMATCH);
   fc_value_t value = {.kind = FC_VALUE_SCALAR, .dtype = op->dtype};
-  if (fill.part == fill.dtype && !is_scalar_token(token)) {
+  if (part_of(op->dtype) == op->dtype && !is_scalar_token(token)) {
     return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token,
                             fc_dtype_info(op->dtype)->text, err);
   }
-  FC_TRY(read_element(frame, &fill, token, value.scalar.bytes, err));
+  FC_TRY(read_element(frame, op->dtype, token, value.scalar.bytes, err));
   *dest = value;
   return FC_OK;
 }
