@@ -4,6 +4,8 @@
 // by one worker; decode.c and encode.c hold the other two stops.
 #include "marshal/frame.h"
 
+#include <stdio.h>
+
 // Small requests are served from the first block of each arena, which a reset
 // keeps.
 #define VALUE_BLOCK_SIZE ((size_t)16 << 10)
@@ -163,12 +165,84 @@ fc_status_t fc_frame_place_stores(fc_frame_t *frame, fc_error_t *err) {
   return FC_OK;
 }
 
+// ---------------------------------------------------------------------------
+// Arguments set without decode: the shapes a callee may trust are checked for
+// them as well, because native code reads what its arguments say is there.
+
+static fc_status_t wrong(const fc_plan_param_t *input, fc_code_t code,
+                         const char *wanted, fc_error_t *err) {
+  char name[80];
+  fc_escape(name, sizeof name, 64, input->name);
+  return fc_fail(err, code, "argument %u ('%s'): expected %s", input->number,
+                 name, wanted);
+}
+
+static fc_status_t check_tensor(fc_frame_t *frame, const fc_plan_param_t *input,
+                                const fc_tensor_t *tensor, fc_error_t *err) {
+  const fc_op_t *op = input->op;
+  char wanted[48];
+  if (op->dtype && tensor->dtype != op->dtype) {
+    return wrong(input, FC_CODE_DTYPE_MISMATCH, fc_dtype_info(op->dtype)->text,
+                 err);
+  }
+  if (op->rank < 0) return FC_OK;
+  if (tensor->rank != op->rank) {
+    snprintf(wanted, sizeof wanted, "%d dims", (int)op->rank);
+    return wrong(input, FC_CODE_SHAPE_MISMATCH, wanted, err);
+  }
+  for (int32_t i = 0; i < op->rank; i++) {
+    int64_t dim = fc_frame_dim(frame, op->dims[i]);
+    if (dim >= 0 && tensor->shape[i] != dim) {
+      snprintf(wanted, sizeof wanted, "dim %d to be %lld", (int)i,
+               (long long)dim);
+      return wrong(input, FC_CODE_SHAPE_MISMATCH, wanted, err);
+    }
+    if (fc_dim_is_named(op->dims[i])) {
+      frame->named_dims[fc_dim_name(op->dims[i])] = tensor->shape[i];
+    }
+  }
+  return FC_OK;
+}
+
+static fc_status_t check_argument(fc_frame_t *frame,
+                                  const fc_plan_param_t *input,
+                                  fc_error_t *err) {
+  const fc_op_t *op = input->op;
+  if (op->raw < 0) return FC_OK;
+  const fc_value_t *value = &frame->arguments[op->raw];
+  switch ((fc_type_kind_t)op->kind) {
+    case FC_TYPE_TENSOR:
+    case FC_TYPE_VECTOR:
+      if (value->kind == FC_VALUE_TENSOR) {
+        return check_tensor(frame, input, &value->tensor, err);
+      }
+      return wrong(input, FC_CODE_TYPE_MISMATCH, "a tensor", err);
+    case FC_TYPE_SCALAR:
+      if (value->kind == FC_VALUE_SCALAR && value->dtype == op->dtype) {
+        return FC_OK;
+      }
+      return wrong(input, FC_CODE_TYPE_MISMATCH, fc_dtype_info(op->dtype)->text,
+                   err);
+    default:
+      return FC_OK;
+  }
+}
+
+static fc_status_t check_arguments(fc_frame_t *frame, fc_error_t *err) {
+  const fc_plan_t *plan = frame->plan;
+  for (uint32_t i = 0; i < plan->input_count; i++) {
+    FC_TRY(check_argument(frame, &plan->inputs[i], err));
+  }
+  return FC_OK;
+}
+
 fc_status_t fc_frame_invoke(fc_frame_t *frame, const fc_backend_t *backend,
                             void *instance, size_t index,
                             const _Atomic uint32_t *cancel,
                             uint64_t deadline_ns, fc_error_t *err) {
   const fc_plan_t *plan = frame->plan;
   if (!frame->arguments || !frame->named_dims) return fc_fail_memory(err);
+  FC_TRY(check_arguments(frame, err));
   FC_TRY(fc_frame_place_stores(frame, err));
   size_t count = (size_t)plan->signature->raw_result_count + plan->final_count;
   fc_value_t *results =

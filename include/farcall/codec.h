@@ -44,14 +44,15 @@ typedef struct fc_placer_t {
 
 // "options" of a call document.
 typedef struct fc_options_t {
-  bool int64_string;    // "int64":"string": 64-bit integers print as strings
-  bool typed_results;   // "results":"typed": {"dtype","shape","data"} objects
+  bool int64_string;   // "int64":"string": 64-bit integers print as strings
+  bool typed_results;  // "results":"typed": {"dtype","shape","data"} objects
 } fc_options_t;
 
-// One call's working memory. Create once per worker.
+// One call's working memory. Create once per worker; `limits` NULL: the
+// default.
 typedef struct fc_frame_t fc_frame_t;
-fc_status_t fc_frame_create(fc_allocator_t allocator,
-                            const fc_limits_t *limits, fc_frame_t **out_frame,
+fc_status_t fc_frame_create(fc_allocator_t allocator, const fc_limits_t *limits,
+                            fc_frame_t **out_frame,
                             fc_error_t *err) FC_MUST_CHECK;
 void fc_frame_destroy(fc_frame_t *frame);
 
@@ -63,7 +64,8 @@ void fc_frame_begin(fc_frame_t *frame, const fc_plan_t *plan,
 // only read, and must stay until fc_frame_end. The first error in document
 // order; nothing of the module was touched.
 fc_status_t fc_frame_decode(fc_frame_t *frame, fc_str_t body, fc_error_t *err);
-// CALL. `cancel` and `deadline_ns` as in fc_call_t.
+// CALL. `cancel` and `deadline_ns` as in fc_call_t. Kinds, dtypes and shapes of
+// scalar and tensor arguments are checked once more, for those that were set.
 fc_status_t fc_frame_invoke(fc_frame_t *frame, const fc_backend_t *backend,
                             void *instance, size_t index,
                             const _Atomic uint32_t *cancel,

@@ -290,6 +290,35 @@ static const fc_test_decode_row_t sip[] = {
     OK("empty dict as an object", "root {} ->", "[{}]", ""),
 };
 
+// What a client gets wrong: each is one error, with its place.
+static const fc_test_decode_row_t wrong_inputs[] = {
+    BAD("bad JSON", "x: tensor<2xf32> ->", "{\"args\":[[1,2]^", JSON_SYNTAX,
+        "/args/0"),
+    BAD("wrong rank", "tensor<2x2xf32> ->", "{\"args\":[[^1,2]]}",
+        SHAPE_MISMATCH, "/args/0/0"),
+    BAD("ragged", "tensor<?x?xf32> ->", "{\"args\":[[[1,2],[3^]]]}",
+        SHAPE_MISMATCH, "/args/0/1"),
+    BAD("300 for i8", "x: tensor<2x4xi8> ->",
+        "{\"kwargs\":{\"x\":[[1,2,3,4],[5,6,7,^300]]}}", OUT_OF_RANGE,
+        "/kwargs/x/1/3"),
+    BAD("1.5 for i32", "i32 ->", "[^1.5]", TYPE_MISMATCH, "/0"),
+    BAD("2^63 for i64", "tensor<1xi64> ->", "[[^9223372036854775808]]",
+        OUT_OF_RANGE, "/0/0"),
+    BAD("bare NaN", "tensor<2xf32> ->", "[[1,^NaN]]", JSON_SYNTAX, "/0/1"),
+    BAD("NaN for an integer", "tensor<1xi32> ->", "[[^\"NaN\"]]", TYPE_MISMATCH,
+        "/0/0"),
+    BAD("unknown keyword", "lhs: i8 ->", "{\"kwargs\":{^\"lsh\":1}}",
+        UNKNOWN_ARGUMENT, "/kwargs/lsh"),
+    BAD("missing argument", "lhs: i8, rhs: i8 ->", "{\"args\":[1^]}",
+        MISSING_ARGUMENT, "/args"),
+    BAD("extra argument", "lhs: i8 ->", "{\"args\":[1,^2]}", EXTRA_ARGUMENT,
+        "/args/1"),
+    BAD("unknown option", "i8 ->", "{\"args\":[1],\"options\":{^\"x\":1}}",
+        UNKNOWN_FIELD, "/options/x"),
+    BAD("matmul 2x3 by 2x2", "tensor<MxKxf32>, tensor<KxNxf32> ->",
+        "[[[1,2,3],[4,5,6]],[[1,0],[0,1]^]]", SHAPE_MISMATCH, "/1"),
+};
+
 #define EACH(table)                                            \
   static void table##_bind(void **state) {                     \
     (void)state;                                               \
@@ -301,6 +330,7 @@ EACH(documents)
 EACH(containers)
 EACH(v1)
 EACH(sip)
+EACH(wrong_inputs)
 
 // What a client reads: the argument, the thing, the nearest name.
 typedef struct message_row_t {
@@ -353,11 +383,9 @@ static void messages_name_the_thing(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      FC_TEST(documents_bind),
-      FC_TEST(containers_bind),
-      FC_TEST(v1_bind),
-      FC_TEST(sip_bind),
-      FC_TEST(messages_name_the_thing),
+      FC_TEST(documents_bind),    FC_TEST(containers_bind),
+      FC_TEST(v1_bind),           FC_TEST(sip_bind),
+      FC_TEST(wrong_inputs_bind), FC_TEST(messages_name_the_thing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

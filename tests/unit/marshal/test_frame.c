@@ -385,6 +385,91 @@ static void arguments_may_be_set_instead_of_decoded(void **state) {
   fc_test_call_deinit(&call);
 }
 
+typedef struct set_row_t {
+  const char *name;
+  const char *types;
+  fc_value_t values[2];
+  fc_code_t code;  // FC_CODE_NONE: called
+  const char *message;
+} set_row_t;
+
+#define SET_TENSOR(dtype_, rank_, shape_) \
+  {                                       \
+    .kind = FC_VALUE_TENSOR, .tensor = {  \
+      FC_DTYPE_##dtype_,                  \
+      rank_,                              \
+      shape_,                             \
+      NULL,                               \
+      set_data                            \
+    }                                     \
+  }
+static float set_data[8];
+static const int64_t shape_2x3[] = {2, 3}, shape_3x1[] = {3, 1},
+                     shape_2x1[] = {2, 1};
+
+static const set_row_t sets[] = {
+    {"matmul",
+     "x: tensor<MxKxf32>, y: tensor<KxNxf32> ->",
+     {SET_TENSOR(F32, 2, shape_2x3), SET_TENSOR(F32, 2, shape_3x1)},
+     FC_CODE_NONE,
+     NULL},
+    {"inner dims",
+     "x: tensor<MxKxf32>, y: tensor<KxNxf32> ->",
+     {SET_TENSOR(F32, 2, shape_2x3), SET_TENSOR(F32, 2, shape_2x1)},
+     FC_CODE_SHAPE_MISMATCH,
+     "argument 1 ('y'): expected dim 0 to be 3"},
+    {"static dim",
+     "tensor<2x4xf32>, i8 ->",
+     {SET_TENSOR(F32, 2, shape_2x3)},
+     FC_CODE_SHAPE_MISMATCH,
+     "argument 0 (''): expected dim 1 to be 4"},
+    {"rank",
+     "tensor<?xf32>, i8 ->",
+     {SET_TENSOR(F32, 2, shape_2x3)},
+     FC_CODE_SHAPE_MISMATCH,
+     "argument 0 (''): expected 1 dims"},
+    {"dtype",
+     "tensor<?x?xf64>, i8 ->",
+     {SET_TENSOR(F32, 2, shape_2x3)},
+     FC_CODE_DTYPE_MISMATCH,
+     "argument 0 (''): expected f64"},
+    {"kind",
+     "tensor<?x?xf64>, i8 ->",
+     {{.kind = FC_VALUE_NULL}},
+     FC_CODE_TYPE_MISMATCH,
+     "argument 0 (''): expected a tensor"},
+    {"scalar left out",
+     "tensor<?x?xf32>, i8 ->",
+     {SET_TENSOR(F32, 2, shape_2x3)},
+     FC_CODE_TYPE_MISMATCH,
+     "argument 1 (''): expected i8"},
+    {"out sized by what was set",
+     "tensor<?xNxf32>, out tensor<NxNxi8> ->",
+     {SET_TENSOR(F32, 2, shape_2x3)},
+     FC_CODE_NONE,
+     NULL},
+};
+
+static void arguments_that_were_set_are_checked(void **state) {
+  (void)state;
+  FC_TEST_EACH_ROW(const set_row_t, row, sets) {
+    fc_test_call_t call;
+    fc_test_call_init(&call, row->types, NULL);
+    fc_frame_begin(call.frame, call.plan, NULL);
+    size_t count;
+    fc_value_t *values = fc_frame_arguments(call.frame, &count);
+    for (size_t i = 0; i < 2; i++) values[i] = row->values[i];
+    fc_error_t err = {0};
+    fc_status_t status = fc_frame_invoke(call.frame, &fc_backend_echo,
+                                         &call.echo, 0, NULL, 0, &err);
+    assert_int_equal(err.code, row->code);
+    assert_int_equal(status == FC_OK, row->code == FC_CODE_NONE);
+    if (row->message) assert_string_equal(err.message, row->message);
+    assert_int_equal(call.echo.calls, row->code == FC_CODE_NONE);
+    fc_test_call_deinit(&call);
+  }
+}
+
 static void an_error_leaves_the_frame_usable(void **state) {
   (void)state;
   fc_test_call_t call;
@@ -420,6 +505,7 @@ int main(void) {
       FC_TEST(a_placer_may_fail),
       FC_TEST(a_failed_call_is_ended),
       FC_TEST(arguments_may_be_set_instead_of_decoded),
+      FC_TEST(arguments_that_were_set_are_checked),
       FC_TEST(an_error_leaves_the_frame_usable),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
