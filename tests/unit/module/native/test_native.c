@@ -300,6 +300,36 @@ static void an_impure_module_keeps_its_memory(void **state) {
   caller_close(&caller);
 }
 
+static void a_borrowed_result_is_not_freed(void **state) {
+  (void)state;
+  caller_t caller;
+  caller_open(&caller, "impure");
+  assert_string_equal(caller_run(&caller, "cached", "1"), "2: 1 0");
+  assert_string_equal(caller_run(&caller, "cached", "2"), "2: 3 0");
+  assert_int_equal(fc_native_get_counts(caller.module).freed, 0);
+  caller_close(&caller);
+}
+
+static void a_module_may_ask_for_flush_to_zero(void **state) {
+  (void)state;
+  static const row_t rows[] = {{"mul", "1e-20; 1e-20", "0"},
+                               {"mul", "2; 3", "6"}};
+  RUN_ROWS("flush", rows);
+}
+
+static void a_module_finds_its_libraries_beside_it_once(void **state) {
+  (void)state;
+  caller_t caller, twin;
+  caller_open(&caller, "origin");
+  assert_string_equal(caller_run(&caller, "f", ""), "1");
+  assert_int_not_equal(caller_open_path(&twin, CALLER_MODULES "origin.so",
+                                        fc_allocator_system()),
+                       FC_OK);
+  assert_non_null(strstr(twin.err.message, "it is loaded already"));
+  assert_string_equal(caller_run(&caller, "f", ""), "1");
+  caller_close(&caller);
+}
+
 static void *count_to_500(void *context) {
   static char no_instance[] = "no instance", failed[] = "a call failed";
   caller_t *shared = context;
@@ -518,6 +548,9 @@ int main(void) {
       FC_TEST(embedded_metadata_is_found),
       FC_TEST(floating_point_control_is_not_inherited),
       FC_TEST(an_impure_module_keeps_its_memory),
+      FC_TEST(a_borrowed_result_is_not_freed),
+      FC_TEST(a_module_may_ask_for_flush_to_zero),
+      FC_TEST(a_module_finds_its_libraries_beside_it_once),
       FC_TEST(a_module_with_state_is_called_one_at_a_time),
       FC_TEST(two_loads_of_one_file_are_two_modules),
       FC_TEST(wrong_arguments_are_refused),
