@@ -194,6 +194,11 @@ static fc_status_t print_npy(fc_arena_t *arena, const char *path,
   fc_npy_t array;
   FC_TRY(fc_file_read(arena, path, &file, err));
   FC_TRY(fc_npy_parse(arena, file, &array, err));
+  // Without dims it goes as a bare value, which a scalar takes as well.
+  if (!array.rank) {
+    return fc_json_write_element(sink, array.dtype, array.data.data, false,
+                                 err);
+  }
   // NumPy's integers are signed or unsigned, never signless; a signless
   // argument takes either.
   const char *sign = fc_dtype_info(array.dtype)->npy[1] == 'i' ? "s" : "";

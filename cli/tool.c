@@ -131,10 +131,10 @@ fc_status_t fc_tool_run(const char *const *argv, const char *directory,
   }
   // Wait without reaping, so that `running` is never somebody else.
   siginfo_t info;
-  while (child && waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) &&
-         errno == EINTR) {
-    continue;
-  }
+  int waited = 0;
+  do {
+    if (child) waited = waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT);
+  } while (waited < 0 && errno == EINTR);
   before = hold_signals();
   running = 0;
   sigprocmask(SIG_SETMASK, &before, NULL);

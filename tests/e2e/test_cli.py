@@ -149,6 +149,10 @@ def test_npy_shapes_and_orders(invoke, tmp_path):
             back = np.load(tmp_path / "out.npy")
             assert back.shape == wanted.shape
             assert (back == wanted).all()
+    np.save(tmp_path / "scalar.npy", np.float32(0.1))
+    for function in ["abi/s_f32", "ranks/r0_id", "ranks/ru_id"]:
+        done = invoke(function, f"--input=@{tmp_path}/scalar.npy")
+        assert done.returncode == 0, done.stderr
     np.save(tmp_path / "empty.npy", np.zeros((0, 3), np.float32))
     done = invoke("tensor/softmax", f"--input=@{tmp_path}/empty.npy",
                   f"--output=@{tmp_path}/out.npy")

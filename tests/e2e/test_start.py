@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From exec to the first answer. bench/ measures it for the record; here it
+must stay in a different order of magnitude than what people wait for."""
+import socket
+import statistics
+import time
+
+import pytest
+
+from conftest import BIN
+
+REQUEST = (b"POST /api/v1/functions/tensor/matmul HTTP/1.1\r\nHost: localhost\r\n"
+           b"Content-Length: 15\r\n\r\n[[[2]],[[1.5]]]")
+
+
+def answer(server):
+    with socket.create_connection((server.host, server.port)) as connection:
+        connection.sendall(REQUEST)
+        return connection.recv(4096)
+
+
+def test_the_first_answer_comes_soon(serve, corpus):
+    times = []
+    for _ in range(9):
+        begin = time.perf_counter()
+        server = serve(corpus / "tensor.so")
+        text = answer(server)
+        times.append((time.perf_counter() - begin) * 1000)
+        assert text.startswith(b"HTTP/1.1 200") and b'[[[3.0]]]' in text
+        assert server.stop() == 0
+    print(f"first answer after {statistics.median(times):.1f} ms")
+    if b"__asan_init" in (BIN / "farcalld").read_bytes():
+        pytest.skip("a sanitizer's start is its own")
+    assert statistics.median(times) < 200
