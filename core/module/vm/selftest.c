@@ -3,6 +3,7 @@
 // `farcall test` and `farcall dump`: a file's functions that take and return
 // nothing, called one by one; its disassembly. One thread.
 #include "module/vm/backend.h"
+#include "module/vm/check.h"
 #include "module/vm/context.h"
 #include "module/vm/disasm.h"
 #include "module/vm/file.h"
@@ -27,8 +28,9 @@ static fc_status_t open_file(tester_t *t, const char *path,
   size_t count = 0;
   while (fc_vm_natives[count]) {
     t->natives[count] = fc_vm_natives[count];
-    FC_ASSERT(++count < NATIVES_MAX - 1);
+    FC_ASSERT(++count < NATIVES_MAX - 2);
   }
+  t->natives[count++] = &fc_vm_check;
   t->natives[count] = &fc_vm_yieldable_test;
   FC_TRY(fc_vm_file_read(path, allocator, &t->file, err));
   FC_TRY(fc_vm_module_create(t->file.data, t->file.size, allocator, &t->module,

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Expectations on values and buffer views (IREE modules/check). One that fails
+// ends the call with FAILED_PRECONDITION and says what differed first.
+#include "module/vm/check.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "module/vm/hal/objects.h"
+
+static fc_status_t failed(fc_error_t *err, const char *what) {
+  return fc_hal_fail(err, FC_FAILED_PRECONDITION, "expected %s", what);
+}
+
+static fc_status_t expect_true(fc_vm_native_call_t *call, fc_error_t *err) {
+  return call->arguments[0].i32 ? FC_OK : failed(err, "true, have false");
+}
+
+static fc_status_t expect_false(fc_vm_native_call_t *call, fc_error_t *err) {
+  return call->arguments[0].i32 ? failed(err, "false, have true") : FC_OK;
+}
+
+// A view's elements.
+typedef struct elements_t {
+  const fc_hal_view_t *view;
+  const uint8_t *data;
+  uint64_t size;  // bytes
+  uint64_t count;
+  uint32_t width;  // bytes of one, 0: packed below a byte
+} elements_t;
+
+static fc_status_t elements_of(fc_vm_native_call_t *call, uint32_t index,
+                               elements_t *out, fc_error_t *err) {
+  const fc_hal_view_t *view;
+  FC_TRY(fc_hal_argument(call, index, FC_VM_TYPE_HAL_BUFFER_VIEW, false, &view,
+                         err));
+  uint64_t size;
+  if (!fc_hal_elements_size(view->element_type, view->rank, view->dims,
+                            &size)) {
+    return failed(err, "a view of a countable size");
+  }
+  uint8_t *data;
+  FC_TRY(
+      fc_hal_buffer_range(view->buffer, 0, (int64_t)size, &data, &size, err));
+  const uint32_t width = (view->element_type & 0xFF) / 8;
+  *out = (elements_t){.view = view,
+                      .data = data,
+                      .size = size,
+                      .count = width ? size / width : size,
+                      .width = width};
+  return FC_OK;
+}
+
+static fc_status_t expect_all_true(fc_vm_native_call_t *call, fc_error_t *err) {
+  elements_t elements;
+  FC_TRY(elements_of(call, 1, &elements, err));
+  const uint32_t width = elements.width ? elements.width : 1;
+  for (uint64_t i = 0; i < elements.count; i++) {
+    bool any = false;
+    for (uint32_t byte = 0; byte < width; byte++) {
+      any |= elements.data[i * width + byte] != 0;
+    }
+    if (any) continue;
+    return fc_hal_fail(err, FC_FAILED_PRECONDITION,
+                       "expected all to be true, element %" PRIu64 " is not",
+                       i);
+  }
+  return FC_OK;
+}
+
+static fc_status_t same_shape(const elements_t *left, const elements_t *right,
+                              fc_error_t *err) {
+  if (left->view->element_type != right->view->element_type) {
+    return failed(err, "equal element types");
+  }
+  if (left->view->rank != right->view->rank ||
+      memcmp(left->view->dims, right->view->dims,
+             left->view->rank * sizeof left->view->dims[0]) != 0) {
+    return failed(err, "equal shapes");
+  }
+  return FC_OK;
+}
+
+static fc_status_t expect_eq(fc_vm_native_call_t *call, fc_error_t *err) {
+  elements_t left, right;
+  FC_TRY(elements_of(call, 1, &left, err));
+  FC_TRY(elements_of(call, 2, &right, err));
+  FC_TRY(same_shape(&left, &right, err));
+  for (uint64_t i = 0; i < left.size; i++) {
+    if (left.data[i] == right.data[i]) continue;
+    return fc_hal_fail(err, FC_FAILED_PRECONDITION,
+                       "expected equal values, element %" PRIu64 " differs",
+                       left.width ? i / left.width : i);
+  }
+  return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+// Almost equal
+
+// A float of one byte: exponent bias, mantissa bits; all-ones is no infinity.
+static double small_float(uint8_t bits, int mantissa_bits, int bias,
+                          bool zero_is_nan) {
+  const int sign = bits >> 7, mantissa = bits & ((1 << mantissa_bits) - 1);
+  const int exponent = (bits & 0x7F) >> mantissa_bits;
+  if (zero_is_nan ? bits == 0x80 : (bits & 0x7F) == 0x7F) return NAN;
+  const double value =
+      exponent ? ldexp(1 + ldexp(mantissa, -mantissa_bits), exponent - bias)
+               : ldexp(mantissa, 1 - bias - mantissa_bits);
+  return sign ? -value : value;
+}
+
+typedef enum float_word_t {
+  WORD_F16 = 0x21000010,
+  WORD_F32 = 0x21000020,
+  WORD_F64 = 0x21000040,
+  WORD_BF16 = 0x22000010,
+  WORD_F8E5M2 = 0x24000008,
+  WORD_F8E4M3FN = 0x25000008,
+  WORD_F8E5M2FNUZ = 0x26000008,
+  WORD_F8E4M3FNUZ = 0x27000008,
+} float_word_t;
+
+// False for an element type that is no float.
+static bool read_float(uint32_t word, const uint8_t *at, double *out) {
+  uint16_t half;
+  float single;
+  switch ((float_word_t)word) {
+    case WORD_F16:
+      memcpy(&half, at, sizeof half);
+      *out = (double)fc_half_to_float(half);
+      return true;
+    case WORD_BF16:
+      memcpy(&half, at, sizeof half);
+      *out = (double)fc_bfloat_to_float(half);
+      return true;
+    case WORD_F32:
+      memcpy(&single, at, sizeof single);
+      *out = (double)single;
+      return true;
+    case WORD_F64:
+      memcpy(out, at, sizeof *out);
+      return true;
+    case WORD_F8E5M2:
+      *out = (double)fc_half_to_float((uint16_t)(*at << 8));
+      return true;
+    case WORD_F8E4M3FN:
+      *out = small_float(*at, 3, 7, false);
+      return true;
+    case WORD_F8E5M2FNUZ:
+      *out = small_float(*at, 2, 16, true);
+      return true;
+    case WORD_F8E4M3FNUZ:
+      *out = small_float(*at, 3, 8, true);
+      return true;
+    default:
+      return false;
+  }
+}
+
+static bool almost_equal(double left, double right, double absolute,
+                         double relative) {
+  if (isnan(left) || isnan(right)) return isnan(left) && isnan(right);
+  if (left == right) return true;  // equal infinities too
+  return fabs(left - right) <= absolute + relative * fabs(right);
+}
+
+static fc_status_t expect_almost_eq(fc_vm_native_call_t *call,
+                                    fc_error_t *err) {
+  elements_t left, right;
+  FC_TRY(elements_of(call, 1, &left, err));
+  FC_TRY(elements_of(call, 2, &right, err));
+  FC_TRY(same_shape(&left, &right, err));
+  const uint32_t word = left.view->element_type;
+  for (uint64_t i = 0; i < left.count; i++) {
+    double a, b;
+    if (!read_float(word, left.data + i * left.width, &a) ||
+        !read_float(word, right.data + i * right.width, &b)) {
+      return failed(err, "floats to compare");
+    }
+    if (almost_equal(a, b, (double)call->arguments[3].f32,
+                     (double)call->arguments[4].f32)) {
+      continue;
+    }
+    return fc_hal_fail(err, FC_FAILED_PRECONDITION,
+                       "expected almost equal values, element %" PRIu64
+                       " is %.9g and %.9g",
+                       i, a, b);
+  }
+  return FC_OK;
+}
+
+static const fc_vm_native_function_t functions[] = {
+    {"expect_true", "0i_v", expect_true},
+    {"expect_false", "0i_v", expect_false},
+    {"expect_all_true", "0rr_v", expect_all_true},
+    {"expect_eq", "0rrr_v", expect_eq},
+    {"expect_almost_eq", "0rrrff_v", expect_almost_eq},
+};
+
+const fc_vm_native_module_t fc_vm_check = {
+    .name = "check",
+    .functions = functions,
+    .function_count = FC_ARRAY_COUNT(functions)};

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The `check` module of IREE's self-checking programs (its imports are optional:
+// without the module nothing would be checked). For `farcall test` only.
+#ifndef FARCALL_CORE_MODULE_VM_CHECK_H_
+#define FARCALL_CORE_MODULE_VM_CHECK_H_
+
+#include "module/vm/native.h"
+
+extern const fc_vm_native_module_t fc_vm_check;
+
+#endif  // FARCALL_CORE_MODULE_VM_CHECK_H_
