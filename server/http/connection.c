@@ -783,8 +783,8 @@ static void pump(fc_connection_t *c) {
 }
 
 static fc_connection_t *of_job(fc_job_t *job) {
-  return (fc_connection_t *)((char *)job -
-                             offsetof(fc_connection_t, exchange.job));
+  size_t offset = offsetof(fc_connection_t, exchange.job);
+  return (fc_connection_t *)(void *)((char *)job - offset);
 }
 
 void fc_connection_on_done(void *loop, fc_job_t *job) {
