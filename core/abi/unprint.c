@@ -192,6 +192,7 @@ static fc_status_t read_opaque(unprint_t *reader, yyjson_val *type,
   return FC_OK;
 }
 
+// NOLINTBEGIN(misc-no-recursion): read_type stops at FC_TYPE_DEPTH_MAX.
 static fc_status_t read_one_item(unprint_t *reader, yyjson_val *type,
                                  uint32_t depth, uint32_t node) {
   const size_t size = enter(reader, "items", 0);
@@ -302,6 +303,7 @@ static fc_status_t read_type(unprint_t *reader, yyjson_val *value,
   if (node) node->raw_index = (int32_t)yyjson_get_uint(raw_index);
   return FC_OK;
 }
+// NOLINTEND(misc-no-recursion)
 
 // ---------------------------------------------------------------------------
 // The document
