@@ -26,8 +26,7 @@ fc_allocator_t fc_allocator_system(void) {
 }
 
 void *fc_alloc(fc_allocator_t allocator, size_t size) {
-  void *memory =
-      allocator.allocate(allocator.context, size, DEFAULT_ALIGNMENT);
+  void *memory = allocator.allocate(allocator.context, size, DEFAULT_ALIGNMENT);
   if (memory) memset(memory, 0, size);
   return memory;
 }

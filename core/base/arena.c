@@ -14,9 +14,8 @@ struct fc_arena_block_t {
 
 void fc_arena_init(fc_arena_t *arena, fc_allocator_t allocator,
                    size_t block_size, size_t limit) {
-  *arena = (fc_arena_t){.allocator = allocator,
-                        .block_size = block_size,
-                        .limit = limit};
+  *arena = (fc_arena_t){
+      .allocator = allocator, .block_size = block_size, .limit = limit};
 }
 
 static void release_from(fc_arena_t *arena, fc_arena_block_t *block) {

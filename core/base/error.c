@@ -87,7 +87,8 @@ static fc_status_t fail(fc_error_t *err, fc_code_t code, fc_status_t status,
 fc_status_t fc_fail(fc_error_t *err, fc_code_t code, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  fc_status_t status = fail(err, code, fc_code_info(code)->status, format, args);
+  fc_status_t status =
+      fail(err, code, fc_code_info(code)->status, format, args);
   va_end(args);
   return status;
 }

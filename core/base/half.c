@@ -22,7 +22,8 @@ float fc_half_to_float(uint16_t bits) {
   uint32_t exponent = (bits >> 10) & 31;
   uint32_t mantissa = bits & 0x3FF;
   if (exponent == 31) return bits_float(sign | 0x7F800000 | mantissa << 13);
-  if (exponent) return bits_float(sign | (exponent + 112) << 23 | mantissa << 13);
+  if (exponent)
+    return bits_float(sign | (exponent + 112) << 23 | mantissa << 13);
   if (!mantissa) return bits_float(sign);
   // Subnormal: shift the leading one into the hidden place.
   unsigned shift = (unsigned)__builtin_clz(mantissa) - 21;

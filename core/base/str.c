@@ -78,9 +78,8 @@ size_t fc_escape(char *out, size_t capacity, size_t limit, fc_str_t text) {
     char piece[4];
     size_t length = utf8_sequence(at, text.size - i);
     size_t consumed = length ? length : 1;
-    bool plain = length > 1 ||
-                 (length == 1 && *at >= 0x20 && *at != 0x7F && *at != '"' &&
-                  *at != '\\');
+    bool plain = length > 1 || (length == 1 && *at >= 0x20 && *at != 0x7F &&
+                                *at != '"' && *at != '\\');
     size_t size = length;
     if (plain) memcpy(piece, at, length);
     else size = escape_byte(piece, *at);

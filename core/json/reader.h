@@ -41,8 +41,8 @@ typedef struct fc_json_reader_t {
   const char *end;
   uint64_t base;  // offset of `begin` in the document
   bool last;
-  bool escaped;      // the last STRING or KEY has escapes
-  fc_str_t text;     // of the last NUMBER, STRING or KEY; points into the span
+  bool escaped;   // the last STRING or KEY has escapes
+  fc_str_t text;  // of the last NUMBER, STRING or KEY; points into the span
   uint64_t token_offset;  // where the last token began, in the document
   uint32_t depth;         // containers open now
   uint32_t depth_limit;
@@ -83,13 +83,11 @@ fc_status_t fc_json_skip(fc_json_reader_t *reader, fc_json_token_t token,
 //   FC_JSON_NEED_MORE   the span ended
 // Value errors (out_of_range, type_mismatch) carry pointer and offset.
 fc_status_t fc_json_read_elements(fc_json_reader_t *reader, fc_dtype_t dtype,
-                                  void *out, size_t capacity,
-                                  size_t *out_count, fc_json_token_t *out_stop,
-                                  fc_error_t *err);
+                                  void *out, size_t capacity, size_t *out_count,
+                                  fc_json_token_t *out_stop, fc_error_t *err);
 // One scalar whose token was just read, by the same rules.
-fc_status_t fc_json_read_scalar(fc_json_reader_t *reader,
-                                fc_json_token_t token, fc_dtype_t dtype,
-                                void *out, fc_error_t *err);
+fc_status_t fc_json_read_scalar(fc_json_reader_t *reader, fc_json_token_t token,
+                                fc_dtype_t dtype, void *out, fc_error_t *err);
 
 // Decodes the escapes of the last STRING or KEY. `out` has room for
 // reader->text.size bytes; never fails, the reader checked the escapes.

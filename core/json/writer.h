@@ -14,16 +14,14 @@ fc_status_t fc_json_write_string(fc_sink_t *sink, fc_str_t text,
                                  fc_error_t *err);
 bool fc_json_is_utf8(fc_str_t text);
 // RFC 4648 base64, padded, quoted.
-fc_status_t fc_json_write_base64(fc_sink_t *sink, const void *data,
-                                 size_t size, fc_error_t *err);
+fc_status_t fc_json_write_base64(fc_sink_t *sink, const void *data, size_t size,
+                                 fc_error_t *err);
 // Decodes RFC 4648 base64 (padding required, no whitespace) into `out`, which
 // has room for size / 4 * 3 bytes. FC_CODE_BASE64 with the position.
 fc_status_t fc_base64_decode(fc_str_t text, uint8_t *out, size_t *out_size,
                              fc_error_t *err);
-fc_status_t fc_json_write_i64(fc_sink_t *sink, int64_t value,
-                              fc_error_t *err);
-fc_status_t fc_json_write_u64(fc_sink_t *sink, uint64_t value,
-                              fc_error_t *err);
+fc_status_t fc_json_write_i64(fc_sink_t *sink, int64_t value, fc_error_t *err);
+fc_status_t fc_json_write_u64(fc_sink_t *sink, uint64_t value, fc_error_t *err);
 // One element. With `int_strings`, 64-bit integers are quoted.
 fc_status_t fc_json_write_element(fc_sink_t *sink, fc_dtype_t dtype,
                                   const void *element, bool int_strings,
@@ -32,9 +30,9 @@ fc_status_t fc_json_write_element(fc_sink_t *sink, fc_dtype_t dtype,
 // elements, NULL means dense row-major; `data` is the address of element
 // (0,…,0). rank <= FC_RANK_MAX; an empty tensor prints its nesting up to the
 // first 0.
-fc_status_t fc_json_write_array(fc_sink_t *sink, fc_dtype_t dtype,
-                                int32_t rank, const int64_t *shape,
-                                const int64_t *strides, const void *data,
-                                bool int_strings, fc_error_t *err);
+fc_status_t fc_json_write_array(fc_sink_t *sink, fc_dtype_t dtype, int32_t rank,
+                                const int64_t *shape, const int64_t *strides,
+                                const void *data, bool int_strings,
+                                fc_error_t *err);
 
 #endif  // FARCALL_JSON_WRITER_H_

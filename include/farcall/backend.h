@@ -16,8 +16,8 @@ extern "C" {
 
 // Where a module comes from. Strings are borrowed for the call.
 typedef struct fc_module_source_t {
-  fc_str_t path;  // NUL-terminated
-  fc_str_t name;  // the module name made from it
+  fc_str_t path;      // NUL-terminated
+  fc_str_t name;      // the module name made from it
   bool allow_native;  // false: refuse machine code inside a vm module
   bool trust_sidecar_hash;
 } fc_module_source_t;
@@ -26,9 +26,9 @@ typedef struct fc_module_source_t {
 typedef struct fc_module_info_t {
   fc_signature_t *const *signatures;  // in listing order
   size_t count;
-  bool serial;        // one call at a time; the backend holds the lock
-  bool runs_native;   // machine code: belongs in the process host
-  fc_str_t warning;   // for the log, "" if none
+  bool serial;       // one call at a time; the backend holds the lock
+  bool runs_native;  // machine code: belongs in the process host
+  fc_str_t warning;  // for the log, "" if none
 } fc_module_info_t;
 
 // One call in flight. Everything is borrowed from the frame that makes it.

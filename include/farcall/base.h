@@ -167,17 +167,17 @@ int fc_error_http_status(const fc_error_t *err);
 // UTF-8 escaped; an ellipsis marks a cut. Returns the length.
 size_t fc_escape(char *out, size_t capacity, size_t limit, fc_str_t text);
 
-#define FC_TRY(expression)                            \
-  do {                                                \
-    fc_status_t fc_try_status_ = (expression);        \
-    if (FC_UNLIKELY(fc_try_status_ != FC_OK)) {       \
-      return fc_try_status_;                          \
-    }                                                 \
+#define FC_TRY(expression)                      \
+  do {                                          \
+    fc_status_t fc_try_status_ = (expression);  \
+    if (FC_UNLIKELY(fc_try_status_ != FC_OK)) { \
+      return fc_try_status_;                    \
+    }                                           \
   } while (0)
 
 // States what we believe about ourselves; never about input. Aborts.
-#define FC_ASSERT(condition)                                        \
-  (FC_LIKELY(condition) ? (void)0                                   \
+#define FC_ASSERT(condition)      \
+  (FC_LIKELY(condition) ? (void)0 \
                         : fc_assert_fail(#condition, __FILE__, __LINE__))
 _Noreturn void fc_assert_fail(const char *text, const char *file, int line);
 

@@ -26,13 +26,11 @@ typedef struct fc_function_t {
 
 // The module name of a path: file name less its last extension.
 // FC_CODE_MODULE_PATH when it is not [A-Za-z0-9_][A-Za-z0-9_.-]{0,127}.
-fc_status_t fc_module_name(fc_str_t path, fc_str_t *out_name,
-                           fc_error_t *err);
+fc_status_t fc_module_name(fc_str_t path, fc_str_t *out_name, fc_error_t *err);
 
 // Loads with the first backend of the NULL-terminated list whose suffix fits.
-fc_status_t fc_module_load(const fc_backend_t *const *backends,
-                           fc_str_t path, fc_allocator_t allocator,
-                           fc_module_t **out_module,
+fc_status_t fc_module_load(const fc_backend_t *const *backends, fc_str_t path,
+                           fc_allocator_t allocator, fc_module_t **out_module,
                            fc_error_t *err) FC_MUST_CHECK;
 fc_module_t *fc_module_retain(fc_module_t *module);  // atomic
 void fc_module_release(fc_module_t *module);         // NULL is allowed

@@ -27,7 +27,7 @@ typedef enum fc_dtype_t {
 typedef enum fc_dtype_class_t {
   FC_DTYPE_CLASS_NONE = 0,
   FC_DTYPE_CLASS_BOOL,
-  FC_DTYPE_CLASS_INT,   // signless: reads and prints as signed
+  FC_DTYPE_CLASS_INT,  // signless: reads and prints as signed
   FC_DTYPE_CLASS_SINT,
   FC_DTYPE_CLASS_UINT,
   FC_DTYPE_CLASS_INDEX,  // 64-bit signed
@@ -115,14 +115,14 @@ typedef struct fc_type_t {
   uint8_t dtype;   // fc_dtype_t
   uint8_t flavor;  // fc_flavor_t
   uint8_t flags;
-  int32_t rank;      // TENSOR, VECTOR, REFARRAY
-  uint32_t dims;     // first entry in fc_signature_t.dims
-  uint32_t child;    // first child, FC_NODE_NONE if none
-  uint32_t next;     // next sibling
+  int32_t rank;    // TENSOR, VECTOR, REFARRAY
+  uint32_t dims;   // first entry in fc_signature_t.dims
+  uint32_t child;  // first child, FC_NODE_NONE if none
+  uint32_t next;   // next sibling
   uint32_t child_count;
-  int32_t raw_index;  // place in the flat call of a leaf that names one (SIP,
-                      // cconv); FC_RAW_NONE otherwise
-  fc_text_ref_t key;  // in a DICT
+  int32_t raw_index;   // place in the flat call of a leaf that names one (SIP,
+                       // cconv); FC_RAW_NONE otherwise
+  fc_text_ref_t key;   // in a DICT
   fc_text_ref_t text;  // OPAQUE: its name. Also the source spelling, if kept
 } fc_type_t;
 
@@ -166,15 +166,15 @@ typedef struct fc_signature_t {
   fc_allocator_t allocator;
   fc_text_ref_t name;
   fc_source_t source;
-  bool async;        // the flat call ends in a wait and a signal fence, which
-                     // the backend adds: the raw counts leave them out
-  bool root_tree;    // SIP: argument 0 is the root; its children (TUPLE) are
-                     // positional, its keys (DICT) are keywords
+  bool async;      // the flat call ends in a wait and a signal fence, which
+                   // the backend adds: the raw counts leave them out
+  bool root_tree;  // SIP: argument 0 is the root; its children (TUPLE) are
+                   // positional, its keys (DICT) are keywords
   bool callable;
-  bool memory_safe;  // false: native code trusts dims nobody checked
-  bool memory_known;  // somebody said whether it is memory_safe
-  fc_text_ref_t reason;  // why not callable
-  fc_text_ref_t cconv;   // "" when the backend has none
+  bool memory_safe;       // false: native code trusts dims nobody checked
+  bool memory_known;      // somebody said whether it is memory_safe
+  fc_text_ref_t reason;   // why not callable
+  fc_text_ref_t cconv;    // "" when the backend has none
   fc_text_ref_t warning;  // why the source was degraded; "" if it wasn't
   const fc_type_t *nodes;
   const int64_t *dims;
@@ -257,8 +257,8 @@ uint32_t fc_builder_opaque(fc_builder_t *builder, fc_str_t text);
 uint32_t fc_builder_node(fc_builder_t *builder, fc_type_kind_t kind);
 void fc_builder_append(fc_builder_t *builder, uint32_t parent, uint32_t child);
 // Sets the key first. A key that is already there sticks as FC_CODE_ABI_METADATA.
-void fc_builder_append_key(fc_builder_t *builder, uint32_t parent,
-                           fc_str_t key, uint32_t child);
+void fc_builder_append_key(fc_builder_t *builder, uint32_t parent, fc_str_t key,
+                           uint32_t child);
 // The node for changes no call above makes (raw_index, flavor, flags, rank).
 // Valid until the next call on the builder; NULL after a failure.
 fc_type_t *fc_builder_at(fc_builder_t *builder, uint32_t node);

@@ -42,8 +42,8 @@ typedef enum fc_value_kind_t {
   FC_VALUE_NULL,    // a null reference
   FC_VALUE_SCALAR,  // dtype, scalar
   FC_VALUE_TENSOR,
-  FC_VALUE_LIST,   // items: a VM list or one of its element values
-  FC_VALUE_BYTES,  // a byte buffer
+  FC_VALUE_LIST,    // items: a VM list or one of its element values
+  FC_VALUE_BYTES,   // a byte buffer
   FC_VALUE_OPAQUE,  // a reference nobody can serialise; bytes names its type
 } fc_value_kind_t;
 

@@ -20,14 +20,23 @@ typedef struct fc_json_row_t {
   fc_code_t number;
 } fc_json_row_t;
 
-#define FC_JSON_ROW(name, literal, verdict) \
-  { name, "" literal, sizeof(literal) - 1, 1, "", FC_CODE_##verdict, FC_CODE_NONE }
+#define FC_JSON_ROW(name, literal, verdict)                          \
+  {                                                                  \
+    name, "" literal, sizeof(literal) - 1, 1, "", FC_CODE_##verdict, \
+        FC_CODE_NONE                                                 \
+  }
 #define FC_JSON_VALID(name, literal) FC_JSON_ROW(name, literal, NONE)
 #define FC_JSON_WRONG(name, literal) FC_JSON_ROW(name, literal, JSON_SYNTAX)
-#define FC_JSON_RANGE(name, literal) \
-  { name, "" literal, sizeof(literal) - 1, 1, "", FC_CODE_NONE, FC_CODE_OUT_OF_RANGE }
-#define FC_JSON_DEEP(name, literal, repeat, tail) \
-  { name, "" literal, sizeof(literal) - 1, repeat, tail, FC_CODE_JSON_TOO_DEEP, FC_CODE_NONE }
+#define FC_JSON_RANGE(name, literal)                            \
+  {                                                             \
+    name, "" literal, sizeof(literal) - 1, 1, "", FC_CODE_NONE, \
+        FC_CODE_OUT_OF_RANGE                                    \
+  }
+#define FC_JSON_DEEP(name, literal, repeat, tail)        \
+  {                                                      \
+    name, "" literal, sizeof(literal) - 1, repeat, tail, \
+        FC_CODE_JSON_TOO_DEEP, FC_CODE_NONE              \
+  }
 
 // The bytes of a row in `out`, which has room for fc_json_row_size of them.
 static inline size_t fc_json_row_size(const fc_json_row_t *row) {
@@ -60,7 +69,9 @@ static const fc_json_row_t fc_json_valid_rows[] = {
     FC_JSON_VALID("number: 0e+1", "[0e+1]"),
     FC_JSON_VALID("number: 0e1", "[0e1]"),
     FC_JSON_VALID("number: after a space", "[  7]"),
-    FC_JSON_VALID("number: close to zero", "[-0.0000000000000000000000000000000000000000000000000000000000000000000000000000003]"),
+    FC_JSON_VALID(
+        "number: close to zero",
+        "[-0.0000000000000000000000000000000000000000000000000000000000000000000000000000003]"),
     FC_JSON_VALID("number: integer with exponent", "[30e2]"),
     FC_JSON_VALID("number: minus zero", "[-0]"),
     FC_JSON_VALID("number: negative integer", "[-745]"),
@@ -82,15 +93,23 @@ static const fc_json_row_t fc_json_valid_rows[] = {
     FC_JSON_VALID("object: empty", "{}"),
     FC_JSON_VALID("object: empty key", "{\"\":7}"),
     FC_JSON_VALID("object: escaped NUL in a key", "{\"k\\u0000l\": 7}"),
-    FC_JSON_VALID("object: large numbers", "{ \"low\": -2.0e+27, \"high\": 2.0e+27 }"),
-    FC_JSON_VALID("object: long strings", "{\"m\":[{\"n\": \"zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz\"}], \"n\": \"zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz\"}"),
+    FC_JSON_VALID("object: large numbers",
+                  "{ \"low\": -2.0e+27, \"high\": 2.0e+27 }"),
+    FC_JSON_VALID(
+        "object: long strings",
+        "{\"m\":[{\"n\": \"zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz\"}], \"n\": \"zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz\"}"),
     FC_JSON_VALID("object: an array in it", "{\"k\":[]}"),
-    FC_JSON_VALID("object: escaped letters", "{\"name\":\"\\u0416\\u0443\\u043a \\u0438 \\u043c\\u0443\\u0445\\u0430\"}"),
+    FC_JSON_VALID(
+        "object: escaped letters",
+        "{\"name\":\"\\u0416\\u0443\\u043a \\u0438 \\u043c\\u0443\\u0445\\u0430\"}"),
     FC_JSON_VALID("object: newlines", "{\n\"k\"\n:\n\"v\"\n}"),
-    FC_JSON_VALID("string: escapes of 1, 2 and 3 bytes", "[\"\\u0061\\u0133\\u12Ba\"]"),
+    FC_JSON_VALID("string: escapes of 1, 2 and 3 bytes",
+                  "[\"\\u0061\\u0133\\u12Ba\"]"),
     FC_JSON_VALID("string: surrogate pair", "[\"\\uD802\\udc12\"]"),
-    FC_JSON_VALID("string: surrogate pairs", "[\"\\ud83d\\ude00\\ud83d\\udc4d\"]"),
-    FC_JSON_VALID("string: every short escape", "[\"\\\\\\\"\\/\\n\\t\\r\\f\\b\"]"),
+    FC_JSON_VALID("string: surrogate pairs",
+                  "[\"\\ud83d\\ude00\\ud83d\\udc4d\"]"),
+    FC_JSON_VALID("string: every short escape",
+                  "[\"\\\\\\\"\\/\\n\\t\\r\\f\\b\"]"),
     FC_JSON_VALID("string: backslash, then u0000", "[\"\\\\u0000\"]"),
     FC_JSON_VALID("string: escaped quote", "[\"\\\"\"]"),
     FC_JSON_VALID("string: comments", "[\"p/*q*/r//s\"]"),
@@ -115,7 +134,8 @@ static const fc_json_row_t fc_json_valid_rows[] = {
     FC_JSON_VALID("string: escape of two bytes", "[\"\\u0124\"]"),
     FC_JSON_VALID("string: U+2028", "[\"x\xE2\x80\xA8y\"]"),
     FC_JSON_VALID("string: U+2029", "[\"x\xE2\x80\xA9y\"]"),
-    FC_JSON_VALID("string: escapes in a row", "[\"\\u0062\\u30ab\\u30EB\\u30b8\"]"),
+    FC_JSON_VALID("string: escapes in a row",
+                  "[\"\\u0062\\u30ab\\u30EB\\u30b8\"]"),
     FC_JSON_VALID("string: escaped newline", "[\"a\\u000Ab\"]"),
     FC_JSON_VALID("string: DEL", "[\"\x7F\"]"),
     FC_JSON_VALID("string: an escape", "[\"\\uA66E\"]"),
@@ -128,7 +148,8 @@ static const fc_json_row_t fc_json_valid_rows[] = {
     FC_JSON_VALID("string: escaped U+FDD1", "[\"\\uFDD1\"]"),
     FC_JSON_VALID("string: escaped U+FFFE", "[\"\\ufffe\"]"),
     FC_JSON_VALID("string: quote as \\u", "[\"\\u0022 \"]"),
-    FC_JSON_VALID("string: three and four bytes", "[\"\xE2\x82\xAC\xF0\x9F\x98\x80\"]"),
+    FC_JSON_VALID("string: three and four bytes",
+                  "[\"\xE2\x82\xAC\xF0\x9F\x98\x80\"]"),
     FC_JSON_VALID("string: DEL inside", "[\"p\x7Fq\"]"),
     FC_JSON_VALID("document: false", "false"),
     FC_JSON_VALID("document: integer", "745"),
@@ -163,7 +184,8 @@ static const fc_json_row_t fc_json_wrong_rows[] = {
     FC_JSON_WRONG("array: lines, not closed", "[\"k\",\n7\n,8,"),
     FC_JSON_WRONG("array: number and comma", "[7, ]"),
     FC_JSON_WRONG("array: number and two commas", "[7,,]"),
-    FC_JSON_WRONG("array: vertical tab in a string", "[\"\x0B" "k\"\\f]"),
+    FC_JSON_WRONG("array: vertical tab in a string", "[\"\x0B"
+                                                     "k\"\\f]"),
     FC_JSON_WRONG("array: star", "[ *]"),
     FC_JSON_WRONG("array: not closed after a string", "[\"\""),
     FC_JSON_WRONG("array: not closed after a comma", "[7,"),
@@ -266,7 +288,8 @@ static const fc_json_row_t fc_json_wrong_rows[] = {
     FC_JSON_WRONG("string: backslash last", "[\"\\\"]"),
     FC_JSON_WRONG("string: three hexadecimal digits", "[\"\\u00B\"]"),
     FC_JSON_WRONG("string: half a second surrogate", "[\"\\uD835\\uDe\"]"),
-    FC_JSON_WRONG("string: two high surrogates and \\x", "[\"\\uD801\\uD801\\x\"]"),
+    FC_JSON_WRONG("string: two high surrogates and \\x",
+                  "[\"\\uD801\\uD801\\x\"]"),
     FC_JSON_WRONG("string: bad byte in \\u", "[\"\\u\xE6\"]"),
     FC_JSON_WRONG("string: \\z", "[\"\\z\"]"),
     FC_JSON_WRONG("string: \\u and letters", "[\"\\uzzzz\"]"),
@@ -282,7 +305,8 @@ static const fc_json_row_t fc_json_wrong_rows[] = {
     FC_JSON_WRONG("string: tab", "[\"\tp\"]"),
     FC_JSON_WRONG("string: \\U", "\"\\UA66E\""),
     FC_JSON_WRONG("string: letter behind", "\"\"z"),
-    {"document: 100000 arrays begun", "[", 1, 100000, "", FC_CODE_JSON_TOO_DEEP, FC_CODE_NONE},
+    {"document: 100000 arrays begun", "[", 1, 100000, "", FC_CODE_JSON_TOO_DEEP,
+     FC_CODE_NONE},
     FC_JSON_WRONG("document: word joiner in it", "[ \xE2\x81\xA0 ]"),
     FC_JSON_WRONG("document: only a byte order mark", "\xEF\xBB\xBF"),
     FC_JSON_WRONG("document: angle brackets", "<,>"),
@@ -308,7 +332,8 @@ static const fc_json_row_t fc_json_wrong_rows[] = {
     FC_JSON_WRONG("document: string behind an object", "{\"k\": null} \"z\""),
     FC_JSON_WRONG("document: array and apostrophe", "['"),
     FC_JSON_WRONG("document: array and comma", "[,"),
-    {"document: 50000 arrays and objects begun", "[{\"k\":", 6, 50000, "", FC_CODE_JSON_TOO_DEEP, FC_CODE_NONE},
+    {"document: 50000 arrays and objects begun", "[{\"k\":", 6, 50000, "",
+     FC_CODE_JSON_TOO_DEEP, FC_CODE_NONE},
     FC_JSON_WRONG("document: array and object begun", "[{"),
     FC_JSON_WRONG("document: array and string begun", "[\"q"),
     FC_JSON_WRONG("document: array and string", "[\"q\""),
@@ -329,41 +354,53 @@ static const fc_json_row_t fc_json_wrong_rows[] = {
     FC_JSON_WRONG("document: ends in true", "[ null, tru"),
     FC_JSON_WRONG("document: object not closed", "{\"qwe\":\"rty\""),
     FC_JSON_WRONG("document: one letter, not ASCII", "\xC3\xA6"),
-    FC_JSON_WRONG("document: word joiner as space", "[\xE2\x81\xA0" "7]"),
+    FC_JSON_WRONG("document: word joiner as space", "[\xE2\x81\xA0"
+                                                    "7]"),
     FC_JSON_WRONG("document: form feed as space", "[\x0C]"),
 };
 
 static const fc_json_row_t fc_json_open_rows[] = {
     FC_JSON_VALID("number: far below the least", "[745.125e-791]"),
-    FC_JSON_RANGE("number: endless exponent", "[0.7e00888888888888888888888888888888888888888888888888888888888888888888888888888888888888888888888888888888888888888888]"),
+    FC_JSON_RANGE(
+        "number: endless exponent",
+        "[0.7e00888888888888888888888888888888888888888888888888888888888888888888888888888888888888888888888888888888888888888888]"),
     FC_JSON_RANGE("number: -1e+8888", "[-1e+8888]"),
     FC_JSON_RANGE("number: 7.5e+8888", "[7.5e+8888]"),
     FC_JSON_RANGE("number: -745745e200000", "[-745745e200000]"),
     FC_JSON_RANGE("number: 745745e200000", "[745745e200000]"),
     FC_JSON_VALID("number: 745e-20000000", "[745e-20000000]"),
-    FC_JSON_VALID("number: integer beyond 64 bits, negative", "[-745745745745745745745745745745]"),
+    FC_JSON_VALID("number: integer beyond 64 bits, negative",
+                  "[-745745745745745745745745745745]"),
     FC_JSON_VALID("number: integer beyond 64 bits", "[200000000000000000000]"),
-    FC_JSON_VALID("number: a very long integer", "[-745962374673276894279832749832423479823246327846]"),
+    FC_JSON_VALID("number: a very long integer",
+                  "[-745962374673276894279832749832423479823246327846]"),
     FC_JSON_WRONG("key: second surrogate alone", "{\"\\uDFAB\":7}"),
     FC_JSON_WRONG("string: first surrogate alone", "[\"\\uDADB\"]"),
-    FC_JSON_WRONG("string: first surrogate, then another escape", "[\"\\uD889\\u1234\"]"),
-    FC_JSON_WRONG("document: UTF-16LE with a byte order mark", "\xFF\xFE[\0\"\0\xE8\0\"\0]\0"),
-    FC_JSON_WRONG("string: bad byte behind good ones", "[\"\xE6\x97\xA5\xD1\x88\xFB\"]"),
+    FC_JSON_WRONG("string: first surrogate, then another escape",
+                  "[\"\\uD889\\u1234\"]"),
+    FC_JSON_WRONG("document: UTF-16LE with a byte order mark",
+                  "\xFF\xFE[\0\"\0\xE8\0\"\0]\0"),
+    FC_JSON_WRONG("string: bad byte behind good ones",
+                  "[\"\xE6\x97\xA5\xD1\x88\xFB\"]"),
     FC_JSON_WRONG("string: encoded surrogate", "[\"\xED\xA0\x81\"]"),
     FC_JSON_WRONG("string: first surrogate, then \\t", "[\"\\uD801\\t\"]"),
     FC_JSON_WRONG("string: second surrogate, then a letter", "[\"\\uDd1fb\"]"),
-    FC_JSON_WRONG("string: two first surrogates, then \\t", "[\"\\uD801\\uD801\\t\"]"),
+    FC_JSON_WRONG("string: two first surrogates, then \\t",
+                  "[\"\\uD801\\uD801\\t\"]"),
     FC_JSON_WRONG("string: first surrogate, small letters", "[\"\\ud801\"]"),
     FC_JSON_WRONG("string: first surrogate, then letters", "[\"\\ud801qwe\"]"),
     FC_JSON_WRONG("string: byte FE", "[\"\xFE\"]"),
-    FC_JSON_WRONG("string: surrogates the wrong way round", "[\"\\uDd1f\\uD835\"]"),
+    FC_JSON_WRONG("string: surrogates the wrong way round",
+                  "[\"\\uDd1f\\uD835\"]"),
     FC_JSON_WRONG("string: Latin-1", "[\"\xE8\"]"),
     FC_JSON_WRONG("string: second surrogate alone", "[\"\\uDFAB\"]"),
     FC_JSON_WRONG("string: continuation byte alone", "[\"\x82\"]"),
     FC_JSON_WRONG("string: beyond U+10FFFF", "[\"\xF4\x90\x80\x80\"]"),
     FC_JSON_WRONG("string: overlong, 2 bytes", "[\"\xC0\xAE\"]"),
-    FC_JSON_WRONG("string: overlong, 6 bytes", "[\"\xFC\x82\xBF\xBF\xBF\xBF\"]"),
-    FC_JSON_WRONG("string: overlong NUL, 6 bytes", "[\"\xFC\x80\x80\x80\x80\x80 \"]"),
+    FC_JSON_WRONG("string: overlong, 6 bytes",
+                  "[\"\xFC\x82\xBF\xBF\xBF\xBF\"]"),
+    FC_JSON_WRONG("string: overlong NUL, 6 bytes",
+                  "[\"\xFC\x80\x80\x80\x80\x80 \"]"),
     FC_JSON_WRONG("string: a sequence cut short", "[\"\xE0\xFE\"]"),
     FC_JSON_WRONG("document: UTF-16BE", "\0[\0\"\0\xE8\0\"\0]"),
     FC_JSON_WRONG("document: UTF-16LE", "[\0\"\0\xE8\0\"\0]\0"),
