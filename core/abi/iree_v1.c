@@ -173,6 +173,13 @@ static fc_status_t read_rank_and_dims(v1_t *v1, uint32_t node) {
   }
   FC_TRY(expect(v1, FC_JSON_ARRAY_END, "ndarray has more dims than its rank"));
   fc_builder_dims(v1->builder, node, (int32_t)rank, dims);
+  const fc_type_t *type = fc_builder_at(v1->builder, node);
+  // A list of values beside a list of dims: without dims there is nothing to
+  // tell them apart.
+  if (rank < 1 && type && type->kind == FC_TYPE_REFARRAY) {
+    fc_builder_refuse(v1->builder,
+                      FC_STR("an array of records without dims has no form"));
+  }
   return FC_OK;
 }
 

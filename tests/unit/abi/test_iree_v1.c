@@ -335,6 +335,22 @@ static void a_width_without_element_type_is_listed(void **state) {
   fc_signature_destroy(signature);
 }
 
+static void an_array_of_records_needs_dims(void **state) {
+  (void)state;
+  static const char *const ranks[] = {"null", "0"};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(ranks); i++) {
+    char text[96];
+    snprintf(text, sizeof text,
+             "{\"a\":[[\"ndarray\",[\"slist\",\"i32\"],%s]],\"r\":[]}",
+             ranks[i]);
+    fc_error_t err;
+    fc_signature_t *signature = parse(fc_str(text), ANY, &err);
+    assert_non_null(signature);
+    assert_false(signature->callable);
+    fc_signature_destroy(signature);
+  }
+}
+
 static void a_depth_bomb_is_refused(void **state) {
   (void)state;
   enum { LEVELS = 5000 };
@@ -515,6 +531,7 @@ int main(void) {
       FC_TEST(bad_texts_say_where),
       FC_TEST(counts_must_agree),
       FC_TEST(a_width_without_element_type_is_listed),
+      FC_TEST(an_array_of_records_needs_dims),
       FC_TEST(a_depth_bomb_is_refused),
       FC_TEST(every_proper_prefix_is_refused),
       FC_TEST(random_trees_read_back),
