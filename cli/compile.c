@@ -345,7 +345,7 @@ static fc_status_t guard(fc_compile_t *compile, fc_str_t text,
                          fc_text_t *guarded, fc_text_t *annotated) {
   fc_mlir_module_t module;
   if (compile->checked) {
-    FC_TRY(fc_mlir_guard(text, guarded, compile->err));
+    FC_TRY(fc_mlir_guard(compile->arena, text, guarded, compile->err));
     text = fc_text_str(guarded);
   }
   FC_TRY(fc_mlir_read(compile->arena, text, &module, compile->err));

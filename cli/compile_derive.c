@@ -7,6 +7,7 @@
 #include "compile_derive.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #define ALIAS_DEPTH 8  // an alias may name another alias
 
@@ -363,7 +364,14 @@ static fc_status_t read_function(fc_reading_t *reading, size_t at) {
     function.attrs_at = at + 1;
     function.attrs = unwrap(part(text, at, skip_balanced(text, at, false)));
   }
-  reading->module->functions[reading->module->function_count++] = function;
+  fc_mlir_module_t *module = reading->module;
+  if (module->function_count &&
+      function.attrs_at <=
+          module->functions[module->function_count - 1].attrs_at) {
+    return fc_fail(reading->err, FC_CODE_ABI_METADATA,
+                   "mlir-opt printed functions that overlap");
+  }
+  module->functions[module->function_count++] = function;
   return FC_OK;
 }
 
@@ -716,15 +724,64 @@ static fc_status_t put_guard(fc_text_t *out, fc_str_t size, fc_str_t location,
   return put_location(out, location, err);
 }
 
-fc_status_t fc_mlir_guard(fc_str_t text, fc_text_t *out, fc_error_t *err) {
+// The location aliases of a module, by name: there is one for almost every
+// operation, and each allocation asks.
+typedef struct fc_locations_t {
+  fc_alias_t *items;
+  size_t count;
+} fc_locations_t;
+
+static int by_name(const void *a, const void *b) {
+  return fc_str_compare(((const fc_alias_t *)a)->name,
+                        ((const fc_alias_t *)b)->name);
+}
+
+static fc_status_t index_locations(fc_arena_t *arena, fc_str_t text,
+                                   fc_locations_t *out, fc_error_t *err) {
+  fc_str_t prefix = FC_STR("#loc");
+  size_t count = 0;
+  for (size_t at = 0; at < text.size;) {
+    if (fc_str_starts(take_line(text, &at), prefix)) count++;
+  }
+  out->items = fc_arena_alloc_array(arena, count, sizeof *out->items);
+  out->count = 0;
+  if (!out->items) return fc_fail_memory(err);
+  for (size_t at = 0; at < text.size;) {
+    fc_str_t line = take_line(text, &at);
+    if (!fc_str_starts(line, prefix)) continue;
+    size_t end = 1;
+    while (end < line.size && is_word(line.data[end])) end++;
+    out->items[out->count++] =
+        (fc_alias_t){part(line, 0, end), line_location(line)};
+  }
+  if (count) qsort(out->items, count, sizeof *out->items, by_name);
+  return FC_OK;
+}
+
+// As "file":line:column when `location` is that or an alias of it.
+static fc_str_t resolve_location(const fc_locations_t *index,
+                                 fc_str_t location) {
+  if (char_at(location, 0) == '#' && index->count) {
+    fc_alias_t key = {location, {0}};
+    const fc_alias_t *found = bsearch(&key, index->items, index->count,
+                                      sizeof *index->items, by_name);
+    if (found) location = found->value;
+  }
+  return char_at(location, 0) == '"' ? location : (fc_str_t){0};
+}
+
+fc_status_t fc_mlir_guard(fc_arena_t *arena, fc_str_t text, fc_text_t *out,
+                          fc_error_t *err) {
   size_t number = 0;
+  fc_locations_t locations;
+  FC_TRY(index_locations(arena, text, &locations, err));
   for (size_t at = 0; at < text.size;) {
     size_t begin = at, count;
     fc_str_t line = take_line(text, &at), sizes, size;
     if (read_allocation(line, &sizes, &count)) {
-      fc_str_t location = line_location(line), place = location;
-      if (char_at(place, 0) == '#') place = find_location(text, place);
-      if (char_at(place, 0) != '"') place = FC_STR("unknown");
+      fc_str_t location = line_location(line);
+      fc_str_t place = resolve_location(&locations, location);
+      if (!place.size) place = FC_STR("unknown");
       for (size_t i = 0; i < count && next_element(&sizes, &size); i++) {
         FC_TRY(put_guard(out, size, location, place, number++, err));
       }

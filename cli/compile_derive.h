@@ -68,7 +68,8 @@ bool fc_mlir_leftover(fc_str_t text, fc_str_t *out_operation,
 // `text`, a module in generic form, with a check before every memref.alloc and
 // memref.alloca that none of its sizes is negative. MLIR's own verification has
 // none, and a negative size lets every later check pass over nothing.
-fc_status_t fc_mlir_guard(fc_str_t text, fc_text_t *out, fc_error_t *err);
+fc_status_t fc_mlir_guard(fc_arena_t *arena, fc_str_t text, fc_text_t *out,
+                          fc_error_t *err);
 
 // The module's text with what makes its functions callable: the C interface
 // for public ones with a body, stack probes for all with a body, internal

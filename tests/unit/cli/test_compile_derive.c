@@ -330,7 +330,7 @@ static void allocations_are_guarded(void **state) {
     snprintf(source, sizeof source, "%s#loc3 = loc(\"m.mlir\":2:3)\n",
              row->line);
     fc_text_init(&out, fc_allocator_system(), 8192);
-    assert_int_equal(fc_mlir_guard(fc_str(source), &out, &err), 0);
+    assert_int_equal(fc_mlir_guard(&arena, fc_str(source), &out, &err), 0);
     size_t checks = 0;
     for (; row->sizes[checks]; checks++) {
       snprintf(wanted, sizeof wanted, "\"arith.cmpi\"(%s, ",

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Any bytes as MLIR text, generic and source: farcall compile must not fall over
+// them. What reads as a module can be annotated and guarded.
+#include <stdlib.h>
+
+#include "compile_derive.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void annotate(fc_arena_t *arena, const fc_mlir_module_t *module) {
+  fc_text_t guarded, annotated;
+  fc_mlir_module_t again;
+  fc_text_init(&guarded, fc_allocator_system(), (size_t)1 << 24);
+  fc_text_init(&annotated, fc_allocator_system(), (size_t)1 << 24);
+  if (fc_mlir_annotate(module, &annotated, NULL) != FC_OK) abort();
+  if (fc_mlir_guard(arena, fc_text_str(&annotated), &guarded, NULL) != FC_OK)
+    abort();
+  (void)fc_mlir_read(arena, fc_text_str(&guarded), &again, NULL);
+  fc_text_deinit(&annotated);
+  fc_text_deinit(&guarded);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  if (size > 16384) return 0;
+  fc_arena_t arena;
+  fc_mlir_module_t module;
+  fc_str_t names[4], operation, location;
+  fc_arena_init(&arena, fc_allocator_system(), 4096, (size_t)1 << 26);
+  fc_str_t text = fc_str_make((const char *)data, size);
+  if (fc_mlir_read(&arena, text, &module, NULL) == FC_OK) {
+    annotate(&arena, &module);
+  }
+  (void)fc_mlir_leftover(text, &operation, &location);
+  (void)fc_mlir_names(&arena, text, FC_STR("f"), 4, names, NULL);
+  fc_arena_deinit(&arena);
+  return 0;
+}
