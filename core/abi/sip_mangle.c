@@ -346,7 +346,8 @@ static fc_status_t place_side(const fc_signature_t *signature,
   if (count > 1 || params[0].slot != FC_RAW_NONE) {
     if (params == signature->results) return FC_OK;
     return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
-                   "a sip signature has one root, this one %u arguments",
+                   "the arguments of a sip signature are one tree, these are "
+                   "%u values",
                    count);
   }
   uint32_t *nodes = fc_alloc_array(signature->allocator, signature->node_count,

@@ -12,6 +12,8 @@ extern "C" {
 #endif
 
 #define FC_MODULE_NAME_MAX 128
+// Of a digest as text: 32 hex digits.
+#define FC_DIGEST_SIZE 32
 
 typedef struct fc_module_t fc_module_t;
 
@@ -22,6 +24,9 @@ typedef struct fc_function_t {
   fc_str_t name;
   const fc_signature_t *signature;
   const fc_plan_t *plan;  // NULL when not callable
+  // Of the module file and of the canonical JSON: another one when the function
+  // may have changed.
+  char digest[FC_DIGEST_SIZE];
 } fc_function_t;
 
 // The module name of a path: file name less its last extension.
@@ -40,6 +45,8 @@ fc_str_t fc_module_get_version(const fc_module_t *module);  // "1"
 fc_str_t fc_module_get_path(const fc_module_t *module);
 const char *fc_module_get_kind(const fc_module_t *module);
 const char *fc_module_get_sha256(const fc_module_t *module);  // 64 hex digits
+// Of the file and of every function, FC_DIGEST_SIZE.
+fc_str_t fc_module_get_digest(const fc_module_t *module);
 const fc_backend_t *fc_module_get_backend(const fc_module_t *module);
 void *fc_module_get_handle(const fc_module_t *module);  // the backend's own
 const fc_module_info_t *fc_module_get_info(const fc_module_t *module);
