@@ -3,6 +3,7 @@
 // Each document is one function; members come in the order docs/http.md shows.
 #include "api/reflect.h"
 
+#include "api/query.h"
 #include "farcall/version.h"
 #include "json/writer.h"
 #include "limits.h"
@@ -169,7 +170,11 @@ fc_status_t fc_reflect_write(const fc_reflect_t *reflect,
     case FC_ROUTE_MODULE:
       return write_module(entry, signatures, sink, err);
     case FC_ROUTE_FUNCTION:
-      return write_function(entry->module, place->function, sink, err);
+      return fc_query_write(fc_module_function(entry->module, place->function),
+                            query, sink, err);
+    case FC_ROUTE_EXAMPLE:
+      return fc_query_example(
+          fc_module_function(entry->module, place->function), sink, err);
     case FC_ROUTE_LIVE:
       return put(sink, "{\"status\":\"live\"}", err);
     case FC_ROUTE_READY:

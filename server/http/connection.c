@@ -9,6 +9,7 @@
 
 #include "api/native.h"
 #include "api/problem.h"
+#include "api/query.h"
 #include "http/response.h"
 #include "limits.h"
 #include "server.h"
@@ -233,7 +234,8 @@ typedef struct answer_t {
   int status;
   fc_code_t code;
   fc_str_t content_type;
-  bool is_call;  // made all its stops
+  fc_str_t digest;  // the entity tag, "" if none
+  bool is_call;     // made all its stops
 } answer_t;
 
 // Sends c->pieces as the answer. The first has FC_LIMIT_HEAD bytes in front.
@@ -245,8 +247,9 @@ static void answer(fc_connection_t *c, const answer_t *what) {
   fc_response_head_t head = {
       .status = what->status,
       .content_type = what->content_type,
-      .no_length = what->status == 204,
+      .no_length = what->status == 204 || what->status == 304,
       .request_id = exchange_id(x),
+      .etag = what->digest,
       .date = fc_loop_date(loop),
       .spent_ns = what->is_call ? x->spent_ns : NULL,
       .close = c->close_after,
@@ -341,7 +344,19 @@ static void refuse(fc_connection_t *c, const fc_error_t *error,
   answer_error(c, error, stop);
 }
 
-static void answer_document(fc_connection_t *c, fc_str_t query) {
+static fc_status_t write_document(fc_connection_t *c,
+                                  const fc_request_t *request, fc_sink_t *sink,
+                                  fc_document_t *out_document,
+                                  fc_error_t *err) {
+  const fc_place_t *place = &c->exchange.place;
+  fc_reflect_t reflect = fc_loop_reflect(c->loop);
+  FC_TRY(
+      fc_query_document(request, place, reflect.registry, out_document, err));
+  if (out_document->not_modified) return FC_OK;
+  return fc_reflect_write(&reflect, place, request->query, sink, err);
+}
+
+static void answer_document(fc_connection_t *c, const fc_request_t *request) {
   fc_block_sink_t out;
   fc_error_t error;
   fc_error_reset(&error);
@@ -349,16 +364,18 @@ static void answer_document(fc_connection_t *c, fc_str_t query) {
     answer_nothing(c);
     return;
   }
-  fc_reflect_t reflect = fc_loop_reflect(c->loop);
-  if (fc_reflect_write(&reflect, &c->exchange.place, query, &out.sink,
-                       &error) != FC_OK) {
+  fc_document_t document;
+  if (write_document(c, request, &out.sink, &document, &error) != FC_OK) {
     fc_block_sink_drop(&out);
     answer_error(c, &error, FC_STOP_COUNT);
     return;
   }
   close_answer(c, &out);
-  answer(c, &(answer_t){.status = 200,
-                        .content_type = FC_STR("application/json")});
+  bool same = document.not_modified;
+  answer(c,
+         &(answer_t){.status = same ? 304 : 200,
+                     .content_type = same ? FC_STR("") : document.content_type,
+                     .digest = document.digest});
 }
 
 // ---------------------------------------------------------------------------
@@ -561,6 +578,9 @@ static fc_status_t admit_call(fc_connection_t *c, const fc_request_t *request,
     return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE, "function '%.*s': %.*s",
                    FC_STR_ARG(function->name), FC_STR_ARG(reason));
   }
+  bool not_modified;
+  FC_TRY(fc_query_check(request, fc_str_make(function->digest, FC_DIGEST_SIZE),
+                        &not_modified, err));
   uint64_t timeout_ms = options->timeout;
   if (call.timeout_ms && (!timeout_ms || call.timeout_ms < timeout_ms)) {
     timeout_ms = call.timeout_ms;
@@ -600,7 +620,7 @@ static void answer_early(fc_connection_t *c, const fc_request_t *request,
   if (has_body && !c->close_after) begin_body(c);
   else c->state = FC_CONNECTION_WRITE;
   if (error) answer_error(c, error, stop);
-  else answer_document(c, request->query);
+  else answer_document(c, request);
 }
 
 // Errors after which the next byte of the stream is no beginning of anything.

@@ -83,7 +83,7 @@ static char *put_field(char *out, fc_str_t name, fc_str_t value) {
 
 char *fc_response_head(const fc_response_head_t *head, char *end) {
   // Every field is bounded: 128 bytes of request id, eight times of at most 20
-  // digits, a list of methods; together well below FC_LIMIT_HEAD.
+  // digits, a digest, a list of methods; together well below FC_LIMIT_HEAD.
   char buffer[FC_LIMIT_HEAD];
   char *out = put(buffer, FC_STR("HTTP/1.1 "));
   out = put_digits(out, (unsigned)head->status, 3);
@@ -97,6 +97,11 @@ char *fc_response_head(const fc_response_head_t *head, char *end) {
     out = put(out, FC_STR("\r\n"));
   }
   out = put_field(out, FC_STR("X-Request-Id: "), head->request_id);
+  if (head->etag.size) {
+    out = put(out, FC_STR("ETag: \""));
+    out = put(out, head->etag);
+    out = put(out, FC_STR("\"\r\n"));
+  }
   if (head->spent_ns) out = put_timing(out, head->spent_ns);
   out = put_field(out, FC_STR("Allow: "), head->allow);
   if (head->retry_after) {

@@ -28,6 +28,10 @@ static void heads_end_where_the_body_begins(void **state) {
         "Content-Length: 4\r\nX-Request-Id: abc\r\nDate: now\r\n\r\nbody");
   check(&(fc_response_head_t){.status = 204, .no_length = true, .close = true},
         "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\nbody");
+  check(
+      &(fc_response_head_t){
+          .status = 304, .no_length = true, .etag = FC_STR("0af")},
+      "HTTP/1.1 304 Not Modified\r\nETag: \"0af\"\r\n\r\nbody");
   check(&(fc_response_head_t){.status = 503,
                               .retry_after = 12,
                               .allow = FC_STR("GET, HEAD"),
@@ -59,6 +63,7 @@ static void the_longest_head_fits(void **state) {
       .content_type = FC_STR("application/problem+json"),
       .length = UINT64_MAX,
       .request_id = fc_str_make(id, sizeof id),
+      .etag = FC_STR("0123456789abcdef0123456789abcdef"),
       .allow = FC_STR("GET, HEAD, POST"),
       .retry_after = UINT32_MAX,
       .spent_ns = spent_ns,
