@@ -14,6 +14,12 @@ typedef struct fc_own_block_t {
   bool returned;  // a result of the call rests on it
 } fc_own_block_t;
 
+// True when all of `bytes` lies in `block`.
+static inline bool fc_span_holds(fc_span_t block, fc_span_t bytes) {
+  return bytes.data >= block.data && bytes.size <= block.size &&
+         (size_t)(bytes.data - block.data) <= block.size - bytes.size;
+}
+
 // Open addressing with linear probing. Zeroed but for the allocator is empty.
 typedef struct fc_own_t {
   fc_allocator_t allocator;

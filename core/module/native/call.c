@@ -289,11 +289,6 @@ static fc_status_t run(frame_t *frame, fc_error_t *err) {
 // ---------------------------------------------------------------------------
 // Results
 
-static bool holds(fc_span_t block, fc_span_t bytes) {
-  return bytes.data >= block.data && bytes.size <= block.size &&
-         (size_t)(bytes.data - block.data) <= block.size - bytes.size;
-}
-
 // Only asked about memory nobody knows; a function that returns a pointer to
 // its own frame is the one way generated code gets there.
 static bool is_on_stack(fc_span_t bytes) {
@@ -312,11 +307,13 @@ static fc_status_t check_memory(const frame_t *frame, const void *allocated,
                                 fc_error_t *err) {
   const fc_own_block_t *own = fc_own_find(&frame->hook->own, allocated);
   bool known = own != NULL;
-  if (own && holds((fc_span_t){own->data, own->size}, bytes)) return FC_OK;
+  if (own && fc_span_holds((fc_span_t){own->data, own->size}, bytes)) {
+    return FC_OK;
+  }
   for (uint32_t i = 0; i < frame->function->signature->argument_count; i++) {
     if (!frame->lent[i] || frame->lent[i] != allocated) continue;
     known = true;
-    if (holds(frame->cells[i].block, bytes)) return FC_OK;
+    if (fc_span_holds(frame->cells[i].block, bytes)) return FC_OK;
   }
   if (known) {
     return fc_fail(err, FC_CODE_BAD_RESULT,

@@ -265,11 +265,7 @@ void *fc_dylib_find(const fc_dylib_t *dylib, const char *name) {
 
 bool fc_dylib_contains(const fc_dylib_t *dylib, fc_span_t bytes) {
   for (size_t i = 0; i < dylib->segment_count; i++) {
-    const fc_span_t *segment = &dylib->segments[i];
-    if (bytes.data >= segment->data && bytes.size <= segment->size &&
-        (size_t)(bytes.data - segment->data) <= segment->size - bytes.size) {
-      return true;
-    }
+    if (fc_span_holds(dylib->segments[i], bytes)) return true;
   }
   return false;
 }

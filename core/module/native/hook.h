@@ -59,7 +59,7 @@ typedef struct fc_hook_t {
   bool freed_foreign;  // it tried to free what it does not own
   size_t size;
   size_t text_size;
-  char text[1024];  // what it printed with puts, lines joined by '\n'
+  char text[8192];  // what it printed with puts; reports quote whole operations
   // Of this call; the owner clears them.
   uint64_t allocated;
   uint64_t freed;
