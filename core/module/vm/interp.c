@@ -1029,7 +1029,7 @@ op_BufferHash : {
   BINARY(Mul##T, T, type, T, a *b)                               \
   BINARY(Div##T, T, type, T, a / b)                              \
   BINARY(Rem##T, T, type, T, remainder##f(a, b))                 \
-  TERNARY(FMA##T, T, type, T, fma##f(a, b, c))                   \
+  TERNARY(FMA##T, T, type, T, fc_vm_fma##f(a, b, c))             \
   UNARY(Abs##T, T, type, T, fabs##f(a))                          \
   UNARY(Neg##T, T, type, T, -a)                                  \
   UNARY(Ceil##T, T, type, T, ceil##f(a))                         \

@@ -374,6 +374,10 @@ static fc_status_t make_room(uint32_t index, fc_vm_function_t *function,
     }
   }
   if (function->cell_count < cells) function->cell_count = (uint16_t)cells;
+  // An assembler may count only the first of the last pair.
+  if (function->cell_count < CELL_COUNT_MAX) {
+    function->cell_count = (uint16_t)((function->cell_count + 1) & ~1);
+  }
   if (function->ref_count < refs) function->ref_count = (uint16_t)refs;
   return FC_OK;
 }

@@ -25,6 +25,23 @@ static inline uint64_t fc_vm_round_u64(double x) {
   return (uint64_t)x;
 }
 
+// Fused only where that is fast, as IREE has it: results are the same on the
+// same machine.
+static inline float fc_vm_fmaf(float a, float b, float c) {
+#if defined(FP_FAST_FMAF)
+  return fmaf(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+static inline double fc_vm_fma(double a, double b, double c) {
+#if defined(FP_FAST_FMA)
+  return fma(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
 static inline int32_t fc_vm_clz32(uint32_t x) {
   return x ? __builtin_clz(x) : 32;
 }
