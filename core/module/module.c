@@ -183,12 +183,16 @@ static fc_status_t list_functions(fc_module_t *module, fc_error_t *err) {
 
 static fc_status_t open_module(fc_module_t *module,
                                const fc_backend_t *const *backends,
+                               const fc_module_options_t *options,
                                fc_error_t *err) {
+  static const fc_module_options_t defaults = {0};
+  if (!options) options = &defaults;
   FC_TRY(choose_backend(backends, module->path, &module->backend, err));
   FC_TRY(fc_module_name(module->path, &module->name, err));
   FC_TRY(hash_file(module->path.data, module->sha256, err));
-  const fc_module_source_t source = {
-      .path = module->path, .name = module->name, .allow_native = true};
+  const fc_module_source_t source = {.path = module->path,
+                                     .name = module->name,
+                                     .allow_native = !options->forbid_native};
   FC_TRY(
       module->backend->open(&source, module->allocator, &module->handle, err));
   module->info = module->backend->describe(module->handle);
@@ -218,6 +222,7 @@ static void name_file(fc_str_t path, fc_error_t *err) {
 }
 
 fc_status_t fc_module_load(const fc_backend_t *const *backends, fc_str_t path,
+                           const fc_module_options_t *options,
                            fc_allocator_t allocator, fc_module_t **out_module,
                            fc_error_t *err) {
   if (path.size == 0 || path.size >= PATH_SIZE_MAX ||
@@ -232,7 +237,7 @@ fc_status_t fc_module_load(const fc_backend_t *const *backends, fc_str_t path,
   module->allocator = allocator;
   memcpy(module->path_bytes, path.data, path.size);
   module->path = fc_str_make(module->path_bytes, path.size);
-  fc_status_t status = open_module(module, backends, err);
+  fc_status_t status = open_module(module, backends, options, err);
   if (status != FC_OK) {
     name_file(path, err);
     destroy(module);

@@ -22,6 +22,7 @@ struct fc_registry_t {
   entry_t **entries;
   size_t count;
   size_t capacity;
+  fc_module_options_t options;
 };
 
 // What one fc_registry_add does.
@@ -51,6 +52,11 @@ void fc_registry_destroy(fc_registry_t *registry) {
   }
   fc_free(registry->allocator, (void *)registry->entries);
   fc_free(registry->allocator, registry);
+}
+
+void fc_registry_configure(fc_registry_t *registry,
+                           const fc_module_options_t *options) {
+  registry->options = *options;
 }
 
 static void note_failure(addition_t *addition, const fc_error_t *err) {
@@ -102,6 +108,7 @@ static fc_status_t load(const addition_t *addition, entry_t *made,
                    FC_STR_ARG(entry->path));
   }
   return fc_module_load(addition->backends, entry->path,
+                        &addition->registry->options,
                         addition->registry->allocator, &entry->module, err);
 }
 

@@ -17,6 +17,11 @@ extern "C" {
 
 typedef struct fc_module_t fc_module_t;
 
+// How to load. Zero is the default.
+typedef struct fc_module_options_t {
+  bool forbid_native;  // refuse machine code inside a vm module
+} fc_module_options_t;
+
 // One listed function. Borrowed from its module.
 typedef struct fc_function_t {
   const fc_module_t *module;
@@ -34,7 +39,9 @@ typedef struct fc_function_t {
 fc_status_t fc_module_name(fc_str_t path, fc_str_t *out_name, fc_error_t *err);
 
 // Loads with the first backend of the NULL-terminated list whose suffix fits.
+// `options` NULL: the defaults. Not kept.
 fc_status_t fc_module_load(const fc_backend_t *const *backends, fc_str_t path,
+                           const fc_module_options_t *options,
                            fc_allocator_t allocator, fc_module_t **out_module,
                            fc_error_t *err) FC_MUST_CHECK;
 fc_module_t *fc_module_retain(fc_module_t *module);  // atomic
@@ -74,6 +81,10 @@ fc_status_t fc_registry_create(fc_allocator_t allocator,
                                fc_registry_t **out_registry,
                                fc_error_t *err) FC_MUST_CHECK;
 void fc_registry_destroy(fc_registry_t *registry);
+// How modules added from now on are loaded. What it points to must outlive the
+// registry.
+void fc_registry_configure(fc_registry_t *registry,
+                           const fc_module_options_t *options);
 // Loads the file, or every *.so and *.vmfb of a directory (not recursively, in
 // bytewise order), and enters each, failed ones too. A second module of one
 // name fails and names both files. `on_entry` (may be NULL) is told of each

@@ -7,6 +7,7 @@
 #include "module/vm/backend.h"
 
 #include <pthread.h>
+#include <stdio.h>
 
 #include "abi/walk.h"
 #include "module/vm/analysis.h"
@@ -14,11 +15,15 @@
 #include "module/vm/context.h"
 #include "module/vm/file.h"
 #include "module/vm/hal/hal.h"
+#include "module/vm/hal/preflight.h"
 #include "module/vm/recover.h"
 #include "module/vm/signature.h"
 #include "module/vm/verify.h"
 
 const fc_vm_native_module_t *const fc_vm_natives[] = {&fc_vm_hal, NULL};
+
+static const fc_vm_native_module_t *const sandboxed_natives[] = {
+    &fc_vm_hal_sandboxed, NULL};
 
 // What one listed function needs beside its signature.
 typedef struct listed_t {
@@ -31,10 +36,12 @@ typedef struct module_t {
   fc_allocator_t allocator;
   fc_span_t file;
   fc_vm_module_t *module;
+  const fc_vm_native_module_t *const *natives;
   fc_signature_t **signatures;
   listed_t *listed;
   fc_arena_t arena;  // of the two above
   fc_module_info_t info;
+  char warning[240];
   pthread_mutex_t lock;  // of context; of calls, when info.serial
   fc_vm_context_t *context;
 } module_t;
@@ -80,8 +87,9 @@ static fc_status_t list_export(module_t *m, const fc_vm_export_t *export,
   size_t index = m->info.count;
   fc_signature_t *signature;
   fc_arena_reset(scratch);
-  FC_TRY(fc_vm_signature_create(m->module, export, reason, builder, budget,
-                                scratch, &signature, err));
+  FC_TRY(fc_vm_signature_create(m->module, export, reason,
+                                m->info.runs_native, builder, budget, scratch,
+                                &signature, err));
   m->signatures[index] = signature;
   m->info.count = index + 1;
   listed_t *listed = &m->listed[index];
@@ -124,7 +132,7 @@ static fc_status_t list_exports(module_t *m, fc_str_t reason,
 static fc_status_t list(module_t *m, fc_error_t *err) {
   fc_error_t why = {0};
   fc_str_t reason = {0};
-  if (fc_vm_bind(m->module, fc_vm_natives, &why) != FC_OK) {
+  if (fc_vm_bind(m->module, m->natives, &why) != FC_OK) {
     reason = fc_str(why.message);
   }
   fc_builder_t *builder = fc_builder_create(m->allocator);
@@ -159,13 +167,59 @@ static void vm_close(void *handle) {
   fc_free(m->allocator, m);
 }
 
-static fc_status_t fill(module_t *m, const char *path, fc_error_t *err) {
-  FC_TRY(fc_vm_file_read(path, m->allocator, &m->file, err));
+// Machine code is refused where it is forbidden or could not run.
+static fc_status_t check_machine_code(module_t *m, bool allowed,
+                                      bool *out_stated, fc_error_t *err) {
+  *out_stated = true;
+  m->natives = allowed ? fc_vm_natives : sandboxed_natives;
+  m->info.runs_native = fc_hal_has_machine_code(m->module);
+  if (!m->info.runs_native) return FC_OK;
+  if (!allowed) {
+    return fc_fail(err, FC_CODE_MODULE_LOAD,
+                   "the module contains machine code, which is not allowed "
+                   "here; compile it for vmvx");
+  }
+  fc_cpu_t cpu;
+  fc_cpu_read(&cpu);
+  return fc_hal_check_features(m->module, &cpu, out_stated, err);
+}
+
+// What the log should say once.
+static void warn(module_t *m, bool features_stated) {
+  size_t unsafe = 0;
+  for (size_t i = 0; i < m->info.count; i++) {
+    if (!m->signatures[i]->memory_safe) unsafe++;
+  }
+  fc_str_t text = FC_STR("");
+  if (unsafe) {
+    snprintf(m->warning, sizeof m->warning,
+             "%zu of %zu functions are machine code with dynamic shapes, which "
+             "does not check that the dims of its arguments agree%s",
+             unsafe, m->info.count,
+             features_stated ? ""
+                             : "; the module does not say which processor it "
+                               "was compiled for");
+    text = fc_str(m->warning);
+  } else if (!features_stated) {
+    text = FC_STR(
+        "the module's machine code does not say which processor it was "
+        "compiled for");
+  }
+  m->info.warning = text;
+}
+
+static fc_status_t fill(module_t *m, const fc_module_source_t *source,
+                        fc_error_t *err) {
+  bool features_stated;
+  FC_TRY(fc_vm_file_read(source->path.data, m->allocator, &m->file, err));
   FC_TRY(fc_vm_module_create(m->file.data, m->file.size, m->allocator,
                              &m->module, err));
   FC_TRY(fc_vm_verify(m->module, err));
   FC_TRY(fc_vm_module_is_stateful(m->module, &m->info.serial, err));
-  return list(m, err);
+  FC_TRY(check_machine_code(m, source->allow_native, &features_stated, err));
+  FC_TRY(list(m, err));
+  warn(m, features_stated);
+  return FC_OK;
 }
 
 static fc_status_t vm_open(const fc_module_source_t *source,
@@ -176,7 +230,7 @@ static fc_status_t vm_open(const fc_module_source_t *source,
   m->allocator = allocator;
   pthread_mutex_init(&m->lock, NULL);
   fc_arena_init(&m->arena, allocator, 4096, SIZE_MAX);
-  fc_status_t status = fill(m, source->path.data, err);
+  fc_status_t status = fill(m, source, err);
   if (status != FC_OK) {
     vm_close(m);
     return status;
@@ -205,7 +259,7 @@ static fc_status_t make_context(module_t *m, fc_vm_stack_t *stack,
   fc_status_t status = FC_OK;
   if (!m->context) {
     status =
-        fc_vm_context_create(m->module, fc_vm_natives, m->allocator,
+        fc_vm_context_create(m->module, m->natives, m->allocator,
                              FC_VM_HEAP_SIZE, &invocation, &m->context, err);
   }
   pthread_mutex_unlock(&m->lock);

@@ -18,6 +18,8 @@ typedef struct subject_t {
   fc_cconv_t whole;  // with the fences of an async function
   fc_cconv_t cconv;  // without them: what callers pass
   bool async;
+  bool machine_code;
+  bool static_shapes;  // of what the source says
   fc_vm_recovered_t recovered;
   fc_builder_t *builder;
   char warning[240];
@@ -256,6 +258,24 @@ static bool fits(fit_t *fit) {
 
 // ---------------------------------------------------------------------------
 
+// False with a tensor whose dims are known only at the call, or not even its
+// rank.
+static bool has_static_shapes(const fc_signature_t *signature) {
+  for (uint32_t i = 0; i < signature->node_count; i++) {
+    const fc_type_t *type = &signature->nodes[i];
+    if (type->kind == FC_TYPE_UNKNOWN || type->kind == FC_TYPE_OPAQUE) {
+      return false;
+    }
+    if (type->kind != FC_TYPE_TENSOR) continue;
+    if (type->rank < 0) return false;
+    const int64_t *dims = fc_signature_dims(signature, type);
+    for (int32_t d = 0; d < type->rank; d++) {
+      if (dims[d] < 0) return false;
+    }
+  }
+  return true;
+}
+
 static void pass_over(subject_t *s, const char *name, const char *why) {
   if (!s->warning[0]) {
     snprintf(s->warning, sizeof s->warning, "%s is not used: %.160s", name,
@@ -267,6 +287,7 @@ static void pass_over(subject_t *s, const char *name, const char *why) {
 static void finish(subject_t *s, fc_str_t name, fc_str_t reason) {
   fc_builder_name(s->builder, name);
   fc_builder_cconv(s->builder, s->function->cconv_text);
+  fc_builder_memory_safe(s->builder, !s->machine_code || s->static_shapes);
   for (uint32_t i = 0; i < s->function->attr_count; i++) {
     fc_builder_attr(s->builder, s->function->attrs[i].key,
                     s->function->attrs[i].value);
@@ -293,6 +314,7 @@ static fc_status_t try_source(subject_t *s, size_t index, fc_str_t name,
                      "it does not fit the calling convention '%.*s'",
                      FC_STR_ARG(s->function->cconv_text));
   }
+  s->static_shapes = status == FC_OK && has_static_shapes(signature);
   fc_signature_destroy(signature);
   if (status == FC_OK) {
     finish(s, name, reason);
@@ -323,11 +345,13 @@ static void cut_fences(subject_t *s, fc_str_t name) {
 
 fc_status_t fc_vm_signature_create(const fc_vm_module_t *module,
                                    const fc_vm_export_t *export,
-                                   fc_str_t reason, fc_builder_t *builder,
-                                   size_t *budget, fc_arena_t *scratch,
+                                   fc_str_t reason, bool machine_code,
+                                   fc_builder_t *builder, size_t *budget,
+                                   fc_arena_t *scratch,
                                    fc_signature_t **out_signature,
                                    fc_error_t *err) {
   subject_t s = {.function = &module->functions[export->function],
+                 .machine_code = machine_code,
                  .builder = builder};
   FC_TRY(fc_cconv_parse(s.function->cconv_text, &s.whole, err));
   cut_fences(&s, export->name);

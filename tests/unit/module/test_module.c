@@ -170,8 +170,8 @@ static void a_module_tells_what_it_is(void **state) {
   fc_module_t *module;
   fc_error_t err;
   const char *path = put("m.so", "abc");
-  assert_int_equal(fc_module_load(backends, fc_str(path), fc_allocator_system(),
-                                  &module, &err),
+  assert_int_equal(fc_module_load(backends, fc_str(path), NULL,
+                                  fc_allocator_system(), &module, &err),
                    FC_OK);
   assert_true(fc_str_equal(fc_module_get_name(module), FC_STR("m")));
   assert_true(fc_str_equal(fc_module_get_version(module), FC_STR("1")));
@@ -229,7 +229,7 @@ static void what_is_not_a_module_says_so(void **state) {
     fc_module_t *module;
     fc_error_t err;
     snprintf(path, sizeof path, "%s/%s", folder, row->name);
-    assert_int_not_equal(fc_module_load(backends, fc_str(path),
+    assert_int_not_equal(fc_module_load(backends, fc_str(path), NULL,
                                         fc_allocator_system(), &module, &err),
                          FC_OK);
     assert_string_equal(err.message, row->message);

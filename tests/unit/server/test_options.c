@@ -39,6 +39,7 @@ static void defaults_are_those_of_the_table(void **state) {
   assert_int_equal(options.access_log, FC_ACCESS_LOG_ON);
   assert_int_equal(options.log_format, FC_LOG_FORMAT_AUTO);
   assert_false(options.strict_load);
+  assert_false(options.no_native_kernels);
   assert_false(options.allow_insecure_bind);
 }
 
@@ -57,10 +58,11 @@ static void every_spelling_of_a_flag_is_read(void **state) {
   assert_int_equal(options.path_count, 1);
   assert_string_equal(options.paths[0], "a.so");
   const char *two[] = {
-      "-w2", "--strict-load", "--drain=250ms", "b", "--", "--c.so", NULL};
+      "-w2", "--strict-load", "--no-native-kernels", "--drain=250ms", "b", "--", "--c.so", NULL};
   assert_int_equal(parse(&options, two, paths, no_variables, &error), FC_OK);
   assert_int_equal(options.workers, 2);
   assert_true(options.strict_load);
+  assert_true(options.no_native_kernels);
   assert_int_equal(options.drain, 250);
   assert_int_equal(options.path_count, 2);
   assert_string_equal(options.paths[1], "--c.so");

@@ -13,13 +13,6 @@
 #include "module/vm/verify.h"
 
 #define VMVX_FORMAT "vmvx-bytecode-fb"
-#if defined(__x86_64__)
-#define ELF_FORMAT "embedded-elf-x86_64"
-#elif defined(__aarch64__)
-#define ELF_FORMAT "embedded-elf-arm_64"
-#else
-#define ELF_FORMAT ""
-#endif
 #define VMVX_CCONV "0rrriiiiiiiii_v"
 #define VMVX_SET_CONSTANTS "__set_constants"
 #define LOCAL_MEMORY_MAX (16u << 20)
@@ -50,7 +43,7 @@ static bool is_vmvx(fc_str_t format) {
 }
 
 bool fc_hal_format_is_supported(const fc_hal_state_t *state, fc_str_t format) {
-  const bool elf = format.size && fc_str_equal(format, FC_STR(ELF_FORMAT));
+  const bool elf = format.size && fc_str_equal(format, FC_STR(FC_HAL_ELF_FORMAT));
   return is_vmvx(format) || (elf && state->allow_native);
 }
 

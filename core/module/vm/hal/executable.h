@@ -8,6 +8,15 @@
 
 #include "module/vm/hal/objects.h"
 
+// What compilers call machine code for this processor in an embedded ELF.
+#if defined(__x86_64__)
+#define FC_HAL_ELF_FORMAT "embedded-elf-x86_64"
+#elif defined(__aarch64__)
+#define FC_HAL_ELF_FORMAT "embedded-elf-arm_64"
+#else
+#define FC_HAL_ELF_FORMAT ""
+#endif
+
 typedef struct fc_hal_executable_t fc_hal_executable_t;
 
 // 1 when executables of that format can be made here.

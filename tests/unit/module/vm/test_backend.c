@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "farcall/codec.h"
+#include "hal/cpu.h"
 #include "module/vm/files.h"
 
 typedef struct opened_t {
@@ -16,13 +17,20 @@ typedef struct opened_t {
   fc_frame_t *frame;
 } opened_t;
 
-static void *open_path(const char *path, fc_error_t *err) {
-  fc_module_source_t source = {.path = fc_str(path), .name = FC_STR("m")};
+static void *open_source(const char *path, bool allow_native,
+                         fc_error_t *err) {
+  fc_module_source_t source = {.path = fc_str(path),
+                               .name = FC_STR("m"),
+                               .allow_native = allow_native};
   void *module = NULL;
   if (fc_backend_vm.open(&source, fc_allocator_system(), &module, err)) {
     return NULL;
   }
   return module;
+}
+
+static void *open_path(const char *path, fc_error_t *err) {
+  return open_source(path, true, err);
 }
 
 static opened_t open_module(const char *path, bool instance) {
@@ -180,16 +188,16 @@ static void functions_are_listed(void **state) {
   }
 }
 
-// A module of the corpus with one import renamed, in a file of its own.
-static void write_without_import(char *path) {
-  static const char known[] = "hal.fence.create", other[] = "hal.fence.creats";
+// A module of the corpus with `known` overwritten by `other`, in a file of its
+// own.
+static void write_changed(char *path, const char *file, const char *known,
+                          const char *other) {
   size_t size = 0;
-  uint8_t *data =
-      read_file(CORPUS "/releases/versions-3.13.0-vmvx.vmfb", &size);
+  uint8_t *data = read_file(file, &size);
   assert_non_null(data);
-  char *name = memmem(data, size, known, strlen(known));
-  assert_non_null(name);
-  memcpy(name, other, strlen(other));
+  char *at = memmem(data, size, known, strlen(known));
+  assert_non_null(at);
+  memcpy(at, other, strlen(other));
   int fd = mkstemps(path, (int)strlen(".vmfb"));
   assert_true(fd >= 0);
   assert_int_equal(write(fd, data, size), (ssize_t)size);
@@ -200,7 +208,8 @@ static void write_without_import(char *path) {
 static void a_missing_import_is_the_reason(void **state) {
   (void)state;
   char path[] = "/tmp/farcall-test-XXXXXX.vmfb";
-  write_without_import(path);
+  write_changed(path, CORPUS "/releases/versions-3.13.0-vmvx.vmfb",
+                "hal.fence.create", "hal.fence.creats");
   opened_t opened = open_module(path, false);
   unlink(path);
   size_t index = 0;
@@ -212,8 +221,109 @@ static void a_missing_import_is_the_reason(void **state) {
   close_module(&opened);
 }
 
+// ---------------------------------------------------------------------------
+// Machine code
+
+#define LLVM_CPU CORPUS "/releases/versions-3.13.0-llvm-cpu.vmfb"
+#define VMVX CORPUS "/releases/versions-3.13.0-vmvx.vmfb"
+
+typedef struct safe_row_t {
+  const char *name;  // of the function
+  const char *file;
+  bool safe;
+} safe_row_t;
+
+static const safe_row_t safe_rows[] = {
+    {"mul4", LLVM_CPU, true},
+    {"matmul", LLVM_CPU, false},
+    {"mixed", LLVM_CPU, true},
+    {"matmul", VMVX, true},
+    {"fact", CORPUS "/releases/scalars-3.13.0.vmfb", true},
+};
+
+static void machine_code_with_dynamic_shapes_is_not_memory_safe(void **state) {
+  (void)state;
+  FC_TEST_EACH_ROW(const safe_row_t, row, safe_rows) {
+    opened_t opened = open_module(row->file, false);
+    size_t index = 0;
+    const fc_signature_t *signature = find(&opened, row->name, &index);
+    assert_true(signature->memory_known);
+    assert_int_equal(signature->memory_safe, row->safe);
+    const bool native = strcmp(row->file, LLVM_CPU) == 0;
+    assert_int_equal(opened.info->runs_native, native);
+    fc_str_t warning = opened.info->warning;
+    assert_int_equal(
+        fc_str_starts(warning, FC_STR("1 of 4 functions are machine code with "
+                                      "dynamic shapes")),
+        native);
+    if (!native) assert_int_equal(warning.size, 0);
+    close_module(&opened);
+  }
+}
+
+static void machine_code_can_be_refused(void **state) {
+  (void)state;
+  fc_error_t err = {0};
+  assert_null(open_source(LLVM_CPU, false, &err));
+  assert_int_equal(err.code, FC_CODE_MODULE_LOAD);
+  assert_non_null(strstr(err.message, "contains machine code"));
+  void *module = open_source(VMVX, false, &err);
+  assert_non_null(module);
+  fc_backend_vm.close(module);
+}
+
+// Features some processors have; no processor has all of them.
+static const char *missing_feature(void) {
+  static const char *const names[] = {"fma4", "avx512f", "amx-tile"};
+  fc_cpu_t cpu;
+  fc_cpu_read(&cpu);
+  for (size_t i = 0; i < FC_ARRAY_COUNT(names); i++) {
+    if (fc_cpu_has(&cpu, fc_str(names[i])) == FC_CPU_NO) return names[i];
+  }
+  return NULL;
+}
+
+#define NO_FEATURES "cpu_features = \"\", data_layout"
+
+static void missing_processor_features_are_a_load_error(void **state) {
+  (void)state;
+  const char *missing = missing_feature();
+  if (!missing) {
+    print_message("SKIPPED: no feature is known to be missing here\n");
+    return;
+  }
+  // As long as what it replaces at most; the rest of the text stays.
+  char path[] = "/tmp/farcall-test-XXXXXX.vmfb", text[64];
+  snprintf(text, sizeof text, "cpu_features = \"+%s\"", missing);
+  assert_true(strlen(text) < strlen(NO_FEATURES));
+  write_changed(path, LLVM_CPU, NO_FEATURES, text);
+  fc_error_t err = {0};
+  assert_null(open_path(path, &err));
+  unlink(path);
+  assert_int_equal(err.code, FC_CODE_CPU_FEATURES);
+  const char *named = strstr(err.message, missing);
+  assert_non_null(named);
+  assert_string_equal(named, missing);  // and nothing else
+}
+
+static void features_that_are_not_told_are_a_warning(void **state) {
+  (void)state;
+  char path[] = "/tmp/farcall-test-XXXXXX.vmfb";
+  write_changed(path, LLVM_CPU, NO_FEATURES, "cpu_featured");
+  opened_t opened = open_module(path, false);
+  unlink(path);
+  assert_true(fc_str_ends(opened.info->warning,
+                          FC_STR("does not say which processor it was "
+                                 "compiled for")));
+  close_module(&opened);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      FC_TEST(machine_code_with_dynamic_shapes_is_not_memory_safe),
+      FC_TEST(machine_code_can_be_refused),
+      FC_TEST(missing_processor_features_are_a_load_error),
+      FC_TEST(features_that_are_not_told_are_a_warning),
       FC_TEST(calls_answer_in_every_release),
       FC_TEST(functions_are_listed),
       FC_TEST(a_missing_import_is_the_reason),
