@@ -87,9 +87,8 @@ static fc_status_t list_export(module_t *m, const fc_vm_export_t *export,
   size_t index = m->info.count;
   fc_signature_t *signature;
   fc_arena_reset(scratch);
-  FC_TRY(fc_vm_signature_create(m->module, export, reason,
-                                m->info.runs_native, builder, budget, scratch,
-                                &signature, err));
+  FC_TRY(fc_vm_signature_create(m->module, export, reason, m->info.runs_native,
+                                builder, budget, scratch, &signature, err));
   m->signatures[index] = signature;
   m->info.count = index + 1;
   listed_t *listed = &m->listed[index];
@@ -201,9 +200,9 @@ static void warn(module_t *m, bool features_stated) {
                                "was compiled for");
     text = fc_str(m->warning);
   } else if (!features_stated) {
-    text = FC_STR(
-        "the module's machine code does not say which processor it was "
-        "compiled for");
+    text =
+        FC_STR("the module's machine code does not say which processor it was "
+               "compiled for");
   }
   m->info.warning = text;
 }

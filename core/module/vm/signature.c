@@ -343,13 +343,10 @@ static void cut_fences(subject_t *s, fc_str_t name) {
   s->cconv.argument_count -= 2;
 }
 
-fc_status_t fc_vm_signature_create(const fc_vm_module_t *module,
-                                   const fc_vm_export_t *export,
-                                   fc_str_t reason, bool machine_code,
-                                   fc_builder_t *builder, size_t *budget,
-                                   fc_arena_t *scratch,
-                                   fc_signature_t **out_signature,
-                                   fc_error_t *err) {
+fc_status_t fc_vm_signature_create(
+    const fc_vm_module_t *module, const fc_vm_export_t *export, fc_str_t reason,
+    bool machine_code, fc_builder_t *builder, size_t *budget,
+    fc_arena_t *scratch, fc_signature_t **out_signature, fc_error_t *err) {
   subject_t s = {.function = &module->functions[export->function],
                  .machine_code = machine_code,
                  .builder = builder};

@@ -57,8 +57,14 @@ static void every_spelling_of_a_flag_is_read(void **state) {
   assert_int_equal(options.access_log, FC_ACCESS_LOG_OFF);
   assert_int_equal(options.path_count, 1);
   assert_string_equal(options.paths[0], "a.so");
-  const char *two[] = {
-      "-w2", "--strict-load", "--no-native-kernels", "--drain=250ms", "b", "--", "--c.so", NULL};
+  const char *two[] = {"-w2",
+                       "--strict-load",
+                       "--no-native-kernels",
+                       "--drain=250ms",
+                       "b",
+                       "--",
+                       "--c.so",
+                       NULL};
   assert_int_equal(parse(&options, two, paths, no_variables, &error), FC_OK);
   assert_int_equal(options.workers, 2);
   assert_true(options.strict_load);

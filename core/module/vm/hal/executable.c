@@ -43,7 +43,8 @@ static bool is_vmvx(fc_str_t format) {
 }
 
 bool fc_hal_format_is_supported(const fc_hal_state_t *state, fc_str_t format) {
-  const bool elf = format.size && fc_str_equal(format, FC_STR(FC_HAL_ELF_FORMAT));
+  const bool elf =
+      format.size && fc_str_equal(format, FC_STR(FC_HAL_ELF_FORMAT));
   return is_vmvx(format) || (elf && state->allow_native);
 }
 

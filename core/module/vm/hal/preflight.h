@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What machine code a module carries and what it asks of the processor, found
+// before any of it runs. Used at load, any thread.
+#ifndef FARCALL_CORE_MODULE_VM_HAL_PREFLIGHT_H_
+#define FARCALL_CORE_MODULE_VM_HAL_PREFLIGHT_H_
+
+#include "hal/cpu.h"
+#include "module/vm/module.h"
+
+// Whether a constant is an ELF file: a kernel executable.
+bool fc_hal_has_machine_code(const fc_vm_module_t *module);
+
+// Compiled modules check the executable format only; which instructions the
+// code uses stands in the text they fail with when no device fits. A device
+// lists one target or several of which one must do. FC_CODE_CPU_FEATURES names
+// what is missing for the first. *out_stated: some text says it, so that the
+// answer means something. The module must be verified.
+fc_status_t fc_hal_check_features(const fc_vm_module_t *module,
+                                  const fc_cpu_t *cpu, bool *out_stated,
+                                  fc_error_t *err) FC_MUST_CHECK;
+
+#endif  // FARCALL_CORE_MODULE_VM_HAL_PREFLIGHT_H_
