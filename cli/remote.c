@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Servers, targets, errors of servers; and the verbs that only look: ls, sig,
+// Servers, targets, errors of servers; and the verbs that only look: ls,
 // health.
 #include "remote.h"
 
@@ -11,7 +11,6 @@
 #include "file.h"
 
 #define TIMEOUT_DEFAULT "300"
-#define MODULES "/api/v1/modules"
 
 static bool read_seconds(const char *text, uint64_t *out_ms) {
   uint64_t seconds = 0;
@@ -83,10 +82,8 @@ int fc_remote_refused(const fc_answer_t *answer) {
   return FC_EXIT_FAILED;
 }
 
-// Asks for a document and parses it. On failure complains, sets *out_exit and
-// returns NULL.
-static yyjson_doc *fetch(const fc_args_t *args, const char *target,
-                         fc_str_t *out_text, int *out_exit) {
+int fc_remote_get(const fc_args_t *args, const char *target,
+                  fc_str_t *out_body) {
   fc_error_t err;
   fc_server_t server;
   fc_answer_t answer;
@@ -94,21 +91,11 @@ static yyjson_doc *fetch(const fc_args_t *args, const char *target,
   fc_error_reset(&err);
   if (fc_remote_server(args, &server, &err) ||
       fc_server_ask(args->arena, &server, target, none, &answer, &err)) {
-    *out_exit = fc_remote_complain(&err);
-    return NULL;
+    return fc_remote_complain(&err);
   }
-  if (answer.status != 200) {
-    *out_exit = fc_remote_refused(&answer);
-    return NULL;
-  }
-  yyjson_doc *doc =
-      yyjson_read(answer.body.data, answer.body.size, YYJSON_READ_NOFLAG);
-  if (!doc) {
-    *out_exit = fc_complain(
-        FC_EXIT_FAILED, "%s answered, but not as farcalld does", server.url);
-  }
-  *out_text = answer.body;
-  return doc;
+  if (answer.status != 200) return fc_remote_refused(&answer);
+  *out_body = answer.body;
+  return FC_EXIT_OK;
 }
 
 static const char *text_of(yyjson_val *object, const char *key) {
@@ -139,10 +126,14 @@ int fc_verb_ls(const fc_args_t *args) {
     return fc_complain(FC_EXIT_USAGE, "ls takes no words; farcall sig %s?",
                        args->words[0]);
   }
-  int exit_code = FC_EXIT_OK;
   fc_str_t text;
-  yyjson_doc *doc = fetch(args, MODULES, &text, &exit_code);
-  if (!doc) return exit_code;
+  int exit_code = fc_remote_get(args, FC_REMOTE_MODULES, &text);
+  if (exit_code) return exit_code;
+  yyjson_doc *doc = yyjson_read(text.data, text.size, YYJSON_READ_NOFLAG);
+  if (!doc) {
+    return fc_complain(FC_EXIT_FAILED,
+                       "the server answered, but not as farcalld does");
+  }
   yyjson_val *modules = yyjson_obj_get(yyjson_doc_get_root(doc), "modules");
   yyjson_val *module;
   size_t index, count, width = 0;
@@ -158,74 +149,12 @@ int fc_verb_ls(const fc_args_t *args) {
 }
 
 // ---------------------------------------------------------------------------
-// sig
-
-static void print_signature(yyjson_val *signature) {
-  printf("%s/%s", text_of(signature, "module"), text_of(signature, "text"));
-  if (!yyjson_get_bool(yyjson_obj_get(signature, "callable"))) {
-    printf("  # not callable: %s", text_of(signature, "reason"));
-  }
-  putchar('\n');
-}
-
-static void print_signatures(yyjson_val *module) {
-  yyjson_val *functions = yyjson_obj_get(module, "functions"), *function;
-  size_t index, count;
-  yyjson_arr_foreach(functions, index, count, function) {
-    print_signature(function);
-  }
-}
-
-// The document of one function, of one module, or of all.
-static const char *sig_target(const fc_args_t *args) {
-  if (!args->word_count) return MODULES "?signatures=1";
-  const char *name = args->words[0];
-  if (strchr(name, '/')) return fc_remote_target(args, name);
-  const char *module = fc_url_segment(args->arena, fc_str(name));
-  if (!module) return NULL;
-  return fc_print(args->arena, MODULES "/%s?signatures=1", module);
-}
-
-int fc_verb_sig(const fc_args_t *args) {
-  if (args->word_count > 1) {
-    return fc_complain(FC_EXIT_USAGE, "sig takes one MODULE[/FUNCTION]");
-  }
-  const char *target = sig_target(args);
-  if (!target) return FC_EXIT_USAGE;
-  int exit_code = FC_EXIT_OK;
-  fc_str_t text;
-  yyjson_doc *doc = fetch(args, target, &text, &exit_code);
-  if (!doc) return exit_code;
-  yyjson_val *root = yyjson_doc_get_root(doc), *module;
-  yyjson_val *modules = yyjson_obj_get(root, "modules");
-  size_t index, count;
-  if (fc_args_has(args, FC_OPTION_SIG_JSON)) {
-    printf("%.*s\n", FC_STR_ARG(text));
-  } else if (yyjson_obj_get(root, "text")) {
-    print_signature(root);
-  } else if (modules) {
-    yyjson_arr_foreach(modules, index, count, module) print_signatures(module);
-  } else {
-    print_signatures(root);
-  }
-  yyjson_doc_free(doc);
-  return FC_EXIT_OK;
-}
-
-// ---------------------------------------------------------------------------
 // health
 
 int fc_verb_health(const fc_args_t *args) {
-  fc_error_t err;
-  fc_server_t server;
-  fc_answer_t answer;
-  fc_str_t none = {0};
-  fc_error_reset(&err);
-  if (fc_remote_server(args, &server, &err) ||
-      fc_server_ask(args->arena, &server, "/readyz", none, &answer, &err)) {
-    return fc_remote_complain(&err);
-  }
-  if (answer.status != 200) return fc_remote_refused(&answer);
+  fc_str_t text;
+  int exit_code = fc_remote_get(args, "/readyz", &text);
+  if (exit_code) return exit_code;
   puts("ready");
   return FC_EXIT_OK;
 }

@@ -21,4 +21,10 @@ int fc_remote_complain(const fc_error_t *err);
 // Complains about an answer that is an error: its code, detail and pointer.
 int fc_remote_refused(const fc_answer_t *answer);
 
+#define FC_REMOTE_MODULES "/api/v1/modules"
+
+// Asks for a document. Returns an exit code; complained already if it isn't 0.
+int fc_remote_get(const fc_args_t *args, const char *target,
+                  fc_str_t *out_body);
+
 #endif  // FARCALL_CLI_REMOTE_H_

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// farcall sig: signatures, of a server or of a module file. Many are a line
+// each; one is its line, the tree below what the line crowds, and where it comes
+// from. Both ways print from the canonical JSON.
+#include <stdio.h>
+#include <yyjson.h>
+
+#include "farcall/farcall.h"
+#include "file.h"
+#include "remote.h"
+#include "tree.h"
+
+#define TEXT_LIMIT ((size_t)64 << 20)
+
+static const fc_backend_t *const kBackends[] = {&fc_backend_native,
+                                                &fc_backend_vm, NULL};
+
+static const char *text_of(yyjson_val *object, const char *key) {
+  const char *text = yyjson_get_str(yyjson_obj_get(object, key));
+  return text ? text : "";
+}
+
+static void print_line(yyjson_val *signature) {
+  printf("%s/%s", text_of(signature, "module"), text_of(signature, "text"));
+  if (!yyjson_get_bool(yyjson_obj_get(signature, "callable"))) {
+    printf("  # not callable: %s", text_of(signature, "reason"));
+  }
+  putchar('\n');
+}
+
+static void print_lines(yyjson_val *module) {
+  yyjson_val *functions = yyjson_obj_get(module, "functions"), *function;
+  size_t index, count;
+  yyjson_arr_foreach(functions, index, count, function) print_line(function);
+}
+
+// ---------------------------------------------------------------------------
+// One function in full
+
+static fc_status_t print_trees(fc_str_t json, fc_error_t *err) {
+  fc_text_t text;
+  fc_text_init(&text, fc_allocator_system(), TEXT_LIMIT);
+  fc_status_t status = fc_tree_print(json, &text.sink, err);
+  fc_str_t trees = fc_text_str(&text);
+  if (status == FC_OK && trees.size) fwrite(trees.data, 1, trees.size, stdout);
+  fc_text_deinit(&text);
+  return status;
+}
+
+// `root` is `json`, parsed.
+static int print_full(fc_str_t json, yyjson_val *root) {
+  fc_error_t err;
+  fc_error_reset(&err);
+  print_line(root);
+  if (print_trees(json, &err)) {
+    return fc_complain(FC_EXIT_FAILED, "that is no signature: %s", err.message);
+  }
+  printf("  source: %s\n", text_of(root, "source"));
+  if (yyjson_is_false(yyjson_obj_get(root, "memory_safe"))) {
+    puts("  memory: not safe, it trusts shapes nobody checked");
+  }
+  const char *warning = text_of(root, "warning");
+  if (*warning) printf("  warning: %s\n", warning);
+  return FC_EXIT_OK;
+}
+
+// ---------------------------------------------------------------------------
+// Of a file
+
+static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
+  return fc_sink_put(sink, fc_str(text), err);
+}
+
+static fc_status_t put_function(const fc_function_t *function, fc_sink_t *sink,
+                                fc_error_t *err) {
+  return fc_signature_print_json(
+      function->signature, fc_module_get_name(function->module),
+      fc_module_get_version(function->module), sink, err);
+}
+
+static fc_status_t put_module(const fc_module_t *module, fc_sink_t *sink,
+                              fc_error_t *err) {
+  FC_TRY(put(sink, "{\"functions\":[", err));
+  for (size_t i = 0; i < fc_module_function_count(module); i++) {
+    if (i) FC_TRY(put(sink, ",", err));
+    FC_TRY(put_function(fc_module_function(module, i), sink, err));
+  }
+  return put(sink, "]}", err);
+}
+
+static int print_document(const fc_args_t *args, fc_str_t json) {
+  if (fc_args_has(args, FC_OPTION_SIG_JSON)) {
+    printf("%.*s\n", FC_STR_ARG(json));
+    return FC_EXIT_OK;
+  }
+  yyjson_doc *doc = yyjson_read(json.data, json.size, YYJSON_READ_NOFLAG);
+  yyjson_val *root = yyjson_doc_get_root(doc), *module;
+  yyjson_val *modules = yyjson_obj_get(root, "modules");
+  size_t index, count;
+  int exit_code = FC_EXIT_OK;
+  if (!root) {
+    exit_code = fc_complain(FC_EXIT_FAILED, "that is no signature");
+  } else if (yyjson_obj_get(root, "text")) {
+    exit_code = print_full(json, root);
+  } else if (modules) {
+    yyjson_arr_foreach(modules, index, count, module) print_lines(module);
+  } else {
+    print_lines(root);
+  }
+  yyjson_doc_free(doc);
+  return exit_code;
+}
+
+static bool is_file(const char *word) {
+  fc_str_t name = fc_str(word);
+  return fc_str_ends(name, FC_STR(".so")) || fc_str_ends(name, FC_STR(".vmfb"));
+}
+
+static int sig_of_module(const fc_args_t *args, const fc_module_t *module) {
+  const char *name = fc_args_get(args, FC_OPTION_FUNCTION, NULL);
+  const fc_function_t *function =
+      name ? fc_module_find(module, fc_str(name)) : NULL;
+  if (name && !function) {
+    const fc_function_t *near = fc_module_nearest(module, fc_str(name));
+    fc_str_t hint = near ? near->name : FC_STR("");
+    return fc_complain(FC_EXIT_USAGE, "%s has no function '%s'%s%.*s%s",
+                       args->words[0], name, near ? ": did you mean '" : "",
+                       FC_STR_ARG(hint), near ? "'?" : "");
+  }
+  fc_error_t err;
+  fc_text_t text;
+  fc_error_reset(&err);
+  fc_text_init(&text, fc_allocator_system(), TEXT_LIMIT);
+  fc_status_t status = function ? put_function(function, &text.sink, &err)
+                                : put_module(module, &text.sink, &err);
+  int exit_code = status == FC_OK
+                      ? print_document(args, fc_text_str(&text))
+                      : fc_complain(FC_EXIT_FAILED, "%s", err.message);
+  fc_text_deinit(&text);
+  return exit_code;
+}
+
+static int sig_of_file(const fc_args_t *args) {
+  if (fc_args_has(args, FC_OPTION_SIG_FORMAT)) {
+    return fc_complain(FC_EXIT_USAGE,
+                       "--format asks a server; of a file there is --json");
+  }
+  fc_error_t err;
+  fc_module_t *module;
+  fc_error_reset(&err);
+  const fc_module_options_t options = {
+      .forbid_native = fc_args_has(args, FC_OPTION_NO_NATIVE_KERNELS)};
+  if (fc_module_load(kBackends, fc_str(args->words[0]), &options,
+                     fc_allocator_system(), &module, &err)) {
+    return fc_complain(FC_EXIT_DATA, "%s", err.message);
+  }
+  int exit_code = sig_of_module(args, module);
+  fc_module_release(module);
+  return exit_code;
+}
+
+// ---------------------------------------------------------------------------
+// Of a server
+
+// The document of one function, of one module, or of all.
+static const char *sig_target(const fc_args_t *args) {
+  if (!args->word_count) return FC_REMOTE_MODULES "?signatures=1";
+  const char *name = args->words[0];
+  if (strchr(name, '/')) return fc_remote_target(args, name);
+  const char *module = fc_url_segment(args->arena, fc_str(name));
+  if (!module) return NULL;
+  return fc_print(args->arena, FC_REMOTE_MODULES "/%s?signatures=1", module);
+}
+
+static int print_format(const fc_args_t *args, const char *target) {
+  if (!args->word_count || !strchr(args->words[0], '/')) {
+    return fc_complain(FC_EXIT_USAGE, "--format is for one MODULE/FUNCTION");
+  }
+  const char *format = fc_url_segment(
+      args->arena, fc_str(fc_args_get(args, FC_OPTION_SIG_FORMAT, "")));
+  target =
+      format ? fc_print(args->arena, "%s?format=%s", target, format) : NULL;
+  if (!target) return fc_complain(FC_EXIT_FAILED, "out of memory");
+  fc_str_t text;
+  int exit_code = fc_remote_get(args, target, &text);
+  if (exit_code) return exit_code;
+  fwrite(text.data, 1, text.size, stdout);
+  putchar('\n');
+  return FC_EXIT_OK;
+}
+
+int fc_verb_sig(const fc_args_t *args) {
+  if (args->word_count > 1) {
+    return fc_complain(FC_EXIT_USAGE,
+                       "sig takes one MODULE[/FUNCTION] or FILE");
+  }
+  if (args->word_count && is_file(args->words[0])) return sig_of_file(args);
+  if (fc_args_has(args, FC_OPTION_FUNCTION)) {
+    return fc_complain(FC_EXIT_USAGE,
+                       "--function is of a FILE: say MODULE/FUNCTION");
+  }
+  const char *target = sig_target(args);
+  if (!target) return FC_EXIT_USAGE;
+  if (fc_args_has(args, FC_OPTION_SIG_FORMAT)) {
+    return print_format(args, target);
+  }
+  fc_str_t text;
+  int exit_code = fc_remote_get(args, target, &text);
+  return exit_code ? exit_code : print_document(args, text);
+}
