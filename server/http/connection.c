@@ -502,7 +502,6 @@ static size_t receive_chunked(fc_connection_t *c, fc_str_t bytes) {
       &c->gate, bytes, loop->options->max_body, &used, &done, &gate_error);
   loop->parser.on_body = on_chunk;
   loop->parser.context = c;
-  loop->parser.err = &error;
   c->parser.data = &loop->parser;
   fc_status_t status =
       fc_request_parse_body(&loop->parser, &c->parser,

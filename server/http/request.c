@@ -255,10 +255,11 @@ fc_status_t fc_request_parse_body(fc_request_parser_t *parser, llhttp_t *llhttp,
                                   fc_str_t bytes, bool *out_complete,
                                   fc_error_t *err) {
   parser->complete = false;
+  parser->err = err;
   enum llhttp_errno code = llhttp_execute(llhttp, bytes.data, bytes.size);
   *out_complete = parser->complete;
   if (code == HPE_OK || code == HPE_PAUSED_UPGRADE) return FC_OK;
-  if (code == HPE_USER) return fc_fail(err, FC_CODE_INTERNAL, "body refused");
+  if (code == HPE_USER) return err->status;  // on_body said why
   return fail_llhttp(llhttp, err);
 }
 

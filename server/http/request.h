@@ -44,7 +44,8 @@ typedef struct fc_request_parser_t {
   bool complete;
   fc_error_t *err;
   bool failed;
-  // Of a chunked body being parsed: told of each piece. Returns false to stop.
+  // Of a chunked body being parsed: told of each piece. Returns false to stop,
+  // having described why in `err`.
   bool (*on_body)(void *context, fc_str_t piece);
   void *context;
 } fc_request_parser_t;
@@ -58,7 +59,7 @@ fc_status_t fc_request_parse(fc_request_parser_t *parser, llhttp_t *llhttp,
                              fc_str_t head, fc_request_t *out_request,
                              fc_error_t *err);
 // Feeds bytes of a chunked body. *out_complete is set when llhttp saw its end.
-// FC_CODE_HTTP_SYNTAX; when on_body stopped it, FC_CODE_INTERNAL.
+// FC_CODE_HTTP_SYNTAX, or what on_body stopped it with.
 fc_status_t fc_request_parse_body(fc_request_parser_t *parser, llhttp_t *llhttp,
                                   fc_str_t bytes, bool *out_complete,
                                   fc_error_t *err);

@@ -99,6 +99,22 @@ static void bodies_beyond_the_memory_are_503(void **state) {
   end(&server);
 }
 
+static void chunked_bodies_beyond_the_memory_are_503(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "--max-memory=2M");
+  int fd = fixture_connect(&server);
+  fixture_send_text(fd, "POST " ADD " HTTP/1.1\r\nHost: localhost\r\n"
+                        "Transfer-Encoding: chunked\r\n\r\n180000\r\n");
+  char *chunk = malloc(0x180000);
+  memset(chunk, ' ', 0x180000);
+  fixture_send(fd, chunk, 0x180000);
+  free(chunk);
+  expect(fd, 503, "calls in flight hold all of");
+  close(fd);
+  end(&server);
+}
+
 static void connections_beyond_the_limit_are_503(void **state) {
   (void)state;
   fixture_server_t server;
@@ -320,6 +336,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(a_full_queue_is_503_at_once),
       FC_TEST(bodies_beyond_the_memory_are_503),
+      FC_TEST(chunked_bodies_beyond_the_memory_are_503),
       FC_TEST(connections_beyond_the_limit_are_503),
       FC_TEST(quick_functions_move_to_the_loop),
       FC_TEST(lanes_can_be_chosen),
