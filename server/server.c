@@ -37,7 +37,8 @@ void fc_loop_wait(fc_connection_t *c, fc_wait_t kind) {
   if (kind == FC_WAIT_NONE) return;
   fc_waits_t *waits = &c->loop->waits[kind];
   c->wait = (uint8_t)kind;
-  c->due_ms = uv_now(&c->loop->uv) + waits->wait_ms;
+  // Never at once: who is given another turn would get it for ever.
+  c->due_ms = uv_now(&c->loop->uv) + (waits->wait_ms ? waits->wait_ms : 1);
   c->previous_wait = waits->last;
   if (waits->last) waits->last->next_wait = c;
   else waits->first = c;

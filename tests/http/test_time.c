@@ -67,6 +67,20 @@ static void a_slow_head_after_a_request_is_408(void **state) {
   end(&server);
 }
 
+static void no_patience_with_bodies_is_no_endless_loop(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "--body-timeout=0 --lane=never");
+  int fd = fixture_connect(&server);
+  // Faster than the least rate for some milliseconds, slower after.
+  fixture_send_text(fd, "POST " ADD " HTTP/1.1\r\nHost: localhost\r\n"
+                        "Content-Length: 90\r\n\r\n[1,2]     "
+                        "                                        ");
+  expect(fd, 408, "request_timeout");
+  close(fd);
+  end(&server);
+}
+
 static void a_slow_body_is_408(void **state) {
   (void)state;
   fixture_server_t server;
@@ -355,6 +369,7 @@ int main(void) {
       cmocka_unit_test(a_slow_head_is_408),
       cmocka_unit_test(a_slow_head_after_a_request_is_408),
       cmocka_unit_test(a_slow_body_is_408),
+      cmocka_unit_test(no_patience_with_bodies_is_no_endless_loop),
       cmocka_unit_test(a_slow_chunked_body_is_408),
       cmocka_unit_test(an_idle_connection_is_closed),
       cmocka_unit_test(a_call_may_take_longer_than_any_time_out),
