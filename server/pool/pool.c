@@ -211,6 +211,13 @@ static module_queue_t *pop_active(fc_pool_t *pool) {
   return queue;
 }
 
+static void note_deadline(fc_pool_t *pool, const fc_job_t *job) {
+  if (job->deadline_ns && (!pool->earliest_deadline_ns ||
+                           job->deadline_ns < pool->earliest_deadline_ns)) {
+    pool->earliest_deadline_ns = job->deadline_ns;
+  }
+}
+
 void fc_pool_enqueue(fc_pool_t *pool, fc_job_t *job) {
   module_queue_t *queue = &pool->queues[job->module];
   job->state = FC_JOB_QUEUED;
@@ -221,10 +228,7 @@ void fc_pool_enqueue(fc_pool_t *pool, fc_job_t *job) {
   queue->last = job;
   queue->waiting++;
   pool->waiting++;
-  if (job->deadline_ns && (!pool->earliest_deadline_ns ||
-                           job->deadline_ns < pool->earliest_deadline_ns)) {
-    pool->earliest_deadline_ns = job->deadline_ns;
-  }
+  note_deadline(pool, job);
   activate(pool, queue);
 }
 
@@ -350,7 +354,8 @@ void fc_pool_expire(fc_pool_t *pool, uint64_t now_ns,
   if (!pool->earliest_deadline_ns || now_ns < pool->earliest_deadline_ns) {
     return;
   }
-  uint64_t earliest = 0;
+  // Whoever is told may queue its next call at once.
+  pool->earliest_deadline_ns = 0;
   for (uint32_t i = 0; i < pool->queue_count; i++) {
     fc_job_t *next;
     for (fc_job_t *job = pool->queues[i].first; job; job = next) {
@@ -359,10 +364,9 @@ void fc_pool_expire(fc_pool_t *pool, uint64_t now_ns,
       if (job->deadline_ns <= now_ns) {
         unlink_job(pool, job);
         on_expired(context, job);
-      } else if (!earliest || job->deadline_ns < earliest) {
-        earliest = job->deadline_ns;
+      } else {
+        note_deadline(pool, job);
       }
     }
   }
-  pool->earliest_deadline_ns = earliest;
 }
