@@ -78,8 +78,12 @@ size_t fc_escape(char *out, size_t capacity, size_t limit, fc_str_t text) {
     char piece[4];
     size_t length = utf8_sequence(at, text.size - i);
     size_t consumed = length ? length : 1;
-    bool plain = length > 1 || (length == 1 && *at >= 0x20 && *at != 0x7F &&
-                                *at != '"' && *at != '\\');
+    // U+0080 to U+009F are controls too: terminals take U+009B for ESC [.
+    bool control = length == 2 && at[0] == 0xC2 && at[1] < 0xA0;
+    bool plain =
+        (length > 1 && !control) || (length == 1 && *at >= 0x20 &&
+                                     *at != 0x7F && *at != '"' && *at != '\\');
+    if (control) consumed = 1;  // the byte after it is escaped alone
     size_t size = length;
     if (plain) memcpy(piece, at, length);
     else size = escape_byte(piece, *at);
