@@ -110,6 +110,13 @@ fc_status_t fc_memref_argument(const fc_signature_t *signature, uint32_t index,
                             &cell->block, err));
   cell->descriptor = descriptor;
   cell->data = descriptor;
+  const uint8_t role = signature->arguments[index].role;
+  if (role == FC_ROLE_OUT || role == FC_ROLE_INOUT) {
+    const size_t size = fc_memref_size(tensor->rank);
+    cell->kept = fc_arena_alloc(arena, size, _Alignof(fc_memref_t));
+    if (!cell->kept) return fc_fail_memory(err);
+    memcpy(cell->kept, descriptor, size);
+  }
   if (type->rank == FC_RANK_DYNAMIC) {
     cell->unranked = (fc_memref_unranked_t){tensor->rank, descriptor};
     cell->data = &cell->unranked;

@@ -30,7 +30,9 @@ typedef struct fc_memref_cell_t {
   void *data;  // the ranked or the unranked descriptor
   fc_memref_t *descriptor;
   fc_memref_unranked_t unranked;
-  fc_span_t block;  // what the descriptor may reach
+  fc_memref_t *kept;  // of a role with final contents: a copy that no callee
+                      // can change
+  fc_span_t block;    // what the descriptor may reach
 } fc_memref_cell_t;
 
 // Checks that `value` is what argument `index` of the signature takes, and

@@ -435,7 +435,7 @@ static fc_status_t get_results(const frame_t *frame, fc_call_t *call,
     fc_value_t *out = &call->results[next++];
     *out = *value;
     if (type->kind != FC_TYPE_TENSOR) continue;
-    out->tensor = fc_memref_view(frame->cells[i].descriptor, value->tensor.rank,
+    out->tensor = fc_memref_view(frame->cells[i].kept, value->tensor.rank,
                                  value->tensor.dtype);
   }
   return FC_OK;

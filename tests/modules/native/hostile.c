@@ -74,6 +74,10 @@ CI(void, beyond_argument)(r1_t *out, const r1_t *a) {
   *out = *a;
   out->size += 1;
 }
+CI(void, change_descriptor)(r1_t *a) {
+  a->aligned = (float *)(uintptr_t)16;
+  a->offset = a->size = a->stride = 1 << 20;
+}
 CI(void, dangling)(r1_t *out) {
   float local[4];
   float *volatile address = local;

@@ -157,6 +157,7 @@ static void hostile_results_are_refused_unread(void **state) {
        "bad_result: result 0: its elements lie outside the address space"},
       {"beyond_argument", "3: 1 2 3",
        "bad_result: result 0 spans 16 bytes, not all inside its memory"},
+      {"change_descriptor", "3: 1 2 3", "3: 1 2 3"},
       {"dangling", "",
        "bad_result: result 0 rests on memory that is neither fresh, an "
        "argument's nor the module's"},
