@@ -20,10 +20,11 @@
 #include "module/vm/signature.h"
 #include "module/vm/verify.h"
 
-const fc_vm_native_module_t *const fc_vm_natives[] = {&fc_vm_hal, NULL};
+const fc_vm_native_module_t *const fc_vm_natives[] = {
+    &fc_vm_hal, &fc_vm_hal_inline, &fc_vm_hal_loader, NULL};
 
 static const fc_vm_native_module_t *const sandboxed_natives[] = {
-    &fc_vm_hal_sandboxed, NULL};
+    &fc_vm_hal_sandboxed, &fc_vm_hal_inline, &fc_vm_hal_loader_sandboxed, NULL};
 
 // What one listed function needs beside its signature.
 typedef struct listed_t {

@@ -89,14 +89,20 @@ static const fc_vm_field_t *find_field(const fc_vm_instruction_t *in,
   return NULL;
 }
 
+// hal and hal_inline agree on the functions of views.
+static bool is_view_call(const fc_vm_import_t *import, fc_str_t name) {
+  return fc_str_equal(import->name, name) &&
+         (fc_str_equal(import->module, FC_STR("hal")) ||
+          fc_str_equal(import->module, FC_STR("hal_inline")));
+}
+
 static void forget_results(analysis_t *a, const fc_vm_instruction_t *in) {
   const fc_vm_field_t *results = find_field(in, '#');
   const fc_vm_import_t *import = called_import(a, in);
   fc_str_t letters =
       import ? import->cconv.results
              : a->module->functions[in->fields[0].value].cconv.results;
-  bool creates = import && fc_str_equal(import->full_name,
-                                        FC_STR("hal.buffer_view.create"));
+  bool creates = import && is_view_call(import, FC_STR("buffer_view.create"));
   for (uint32_t i = 0; i < results->count; i++) {
     uint16_t reg = fc_vm_list_entry(a->function->code, results, i);
     if (letters.data[i] != 'r') {
@@ -333,8 +339,7 @@ static fc_status_t look_at_arguments(analysis_t *a,
   if (!in->field_count || in->fields[0].kind != 'c') return FC_OK;
   const fc_vm_import_t *import = called_import(a, in);
   if (!import) return look_through_call(a, in, err);
-  if (!fc_str_equal(import->full_name, FC_STR("hal.buffer_view.assert")) ||
-      !operands->count) {
+  if (!is_view_call(import, FC_STR("buffer_view.assert")) || !operands->count) {
     return FC_OK;
   }
   uint16_t view = fc_vm_list_entry(a->function->code, operands, 0);

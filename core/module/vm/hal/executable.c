@@ -383,6 +383,24 @@ fc_status_t fc_hal_executable_create(
   return FC_OK;
 }
 
+fc_status_t fc_hal_executable_from_call(fc_vm_native_call_t *call,
+                                        uint32_t first, fc_error_t *err) {
+  fc_str_t format, data, constants;
+  FC_TRY(fc_hal_text(call, first, &format, err));
+  FC_TRY(fc_hal_text(call, first + 1, &data, err));
+  FC_TRY(fc_hal_text(call, first + 2, &constants, err));
+  const fc_vm_object_t *source = call->arguments[first + 1].ref;
+  if (!source || !source->immortal) {
+    return fc_hal_fail(err, FC_INVALID_ARGUMENT,
+                       "executables are made from constants of the module");
+  }
+  fc_hal_executable_t *executable;
+  FC_TRY(fc_hal_executable_create(call->state, call->heap, call->invocation,
+                                  format, data, constants, &executable, err));
+  call->results[0].ref = &executable->object;
+  return FC_OK;
+}
+
 static uint32_t function_count(const fc_hal_executable_t *executable) {
   return executable->library ? (uint32_t)fc_library_count(executable->library)
                              : executable->kernel_count;

@@ -12,4 +12,10 @@ extern const fc_vm_native_module_t fc_vm_hal;
 // Runs VMVX only: what a module can do stays inside the verifier's fence.
 extern const fc_vm_native_module_t fc_vm_hal_sandboxed;
 
+// `hal_inline` and `hal_loader`, what modules of the execution model
+// inline-dynamic use instead.
+extern const fc_vm_native_module_t fc_vm_hal_inline;
+extern const fc_vm_native_module_t fc_vm_hal_loader;
+extern const fc_vm_native_module_t fc_vm_hal_loader_sandboxed;
+
 #endif  // FARCALL_CORE_MODULE_VM_HAL_HAL_H_

@@ -194,27 +194,13 @@ FC_HAL_CALL(device_query) {
 // ---------------------------------------------------------------------------
 // Executables
 
-static fc_status_t create_executable(fc_vm_native_call_t *call, uint32_t first,
-                                     fc_error_t *err) {
-  fc_str_t format, data, constants;
-  FC_TRY(fc_hal_text(call, first, &format, err));
-  FC_TRY(fc_hal_text(call, first + 1, &data, err));
-  FC_TRY(fc_hal_text(call, first + 2, &constants, err));
-  const fc_vm_object_t *source = call->arguments[first + 1].ref;
-  if (!source || !source->immortal) {
-    return fc_hal_fail(err, FC_INVALID_ARGUMENT,
-                       "executables are made from constants of the module");
-  }
-  fc_hal_executable_t *executable;
-  FC_TRY(fc_hal_executable_create(state_of(call), call->heap, call->invocation,
-                                  format, data, constants, &executable, err));
-  give(call, (fc_vm_object_t *)executable);
-  return FC_OK;
-}
-
 // (device, format, data, constants), later (device, affinity, format, …)
-FC_HAL_CALL(executable_create_5) { return create_executable(call, 1, err); }
-FC_HAL_CALL(executable_create) { return create_executable(call, 2, err); }
+FC_HAL_CALL(executable_create_5) {
+  return fc_hal_executable_from_call(call, 1, err);
+}
+FC_HAL_CALL(executable_create) {
+  return fc_hal_executable_from_call(call, 2, err);
+}
 
 // (executable, name) -> id
 FC_HAL_CALL(executable_lookup) {

@@ -106,7 +106,9 @@ fc_status_t fc_hal_buffer_wrap(fc_vm_heap_t *heap, void *data, uint64_t size,
                                fc_error_t *err) {
   fc_hal_buffer_t *buffer = new_buffer(heap, err);
   if (!buffer) return FC_RESOURCE_EXHAUSTED;
-  buffer->data = data;
+  // NULL means that the bytes were lost; of none there is nothing to lose.
+  static _Alignas(FC_HAL_ALIGNMENT) uint8_t none[1];
+  buffer->data = size ? data : none;
   buffer->size = size;
   buffer->owner = fc_vm_retain(owner);
   *out = buffer;
@@ -165,23 +167,63 @@ fc_status_t fc_hal_buffer_subspan(fc_hal_buffer_t *buffer, int64_t offset,
   return FC_OK;
 }
 
-bool fc_hal_buffer_keep(fc_hal_buffer_t *buffer) {
-  FC_ASSERT(!buffer->root && !buffer->owner && !buffer->block_size);
-  const bool shared = atomic_load_explicit(&buffer->object.references,
-                                           memory_order_acquire) > 1;
-  if (!shared) return true;
+// A copy of borrowed bytes in the buffer's own memory.
+static fc_status_t copy_borrowed(fc_hal_buffer_t *buffer, fc_error_t *err) {
   const size_t block_size = buffer->size ? (size_t)buffer->size : 1;
   uint8_t *copy =
-      fc_vm_heap_alloc(buffer->object.heap, block_size, FC_HAL_ALIGNMENT, NULL);
-  if (!copy) {
-    buffer->data = NULL;
-    buffer->size = 0;
-    return false;
-  }
+      fc_vm_heap_alloc(buffer->object.heap, block_size, FC_HAL_ALIGNMENT, err);
+  if (!copy) return FC_RESOURCE_EXHAUSTED;
   if (buffer->size) memcpy(copy, buffer->data, buffer->size);
   buffer->data = copy;
   buffer->block_size = block_size;
-  return true;
+  return FC_OK;
+}
+
+bool fc_hal_buffer_keep(fc_hal_buffer_t *buffer) {
+  FC_ASSERT(!buffer->root && !buffer->owner);
+  const bool shared = atomic_load_explicit(&buffer->object.references,
+                                           memory_order_acquire) > 1;
+  if (!shared || buffer->block_size) return true;
+  if (copy_borrowed(buffer, NULL) == FC_OK) return true;
+  buffer->data = NULL;
+  buffer->size = 0;
+  return false;
+}
+
+typedef struct storage_t {
+  fc_vm_buffer_t buffer;
+  fc_hal_buffer_t *source;  // retained
+} storage_t;
+
+static void destroy_storage(fc_vm_object_t *object) {
+  fc_vm_release(&((storage_t *)object)->source->object);
+  fc_vm_heap_free(object->heap, object, sizeof(storage_t));
+}
+
+static bool is_borrowed(const fc_hal_buffer_t *root) {
+  return !root->owner && !root->block_size;
+}
+
+fc_status_t fc_hal_buffer_storage(fc_hal_buffer_t *buffer, fc_vm_buffer_t **out,
+                                  fc_error_t *err) {
+  fc_hal_buffer_t *root = buffer->root ? buffer->root : buffer;
+  if (is_borrowed(root) && root->data) FC_TRY(copy_borrowed(root, err));
+  uint8_t *data;
+  uint64_t size;
+  FC_TRY(fc_hal_buffer_range(buffer, 0, -1, &data, &size, err));
+  storage_t *storage =
+      fc_vm_heap_alloc(buffer->object.heap, sizeof *storage, 16, err);
+  if (!storage) return FC_RESOURCE_EXHAUSTED;
+  fc_vm_object_init(&storage->buffer.object, FC_VM_TYPE_BUFFER, destroy_storage,
+                    buffer->object.heap);
+  storage->buffer.data = data;
+  storage->buffer.size = size;
+  const fc_vm_buffer_t *owner = fc_vm_buffer_from(root->owner);
+  storage->buffer.read_only = owner && owner->read_only;
+  fc_vm_retain(&buffer->object);
+  storage->source = buffer;
+  *out = &storage->buffer;
+  return FC_OK;
 }
 
 // ---------------------------------------------------------------------------

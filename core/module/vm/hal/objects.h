@@ -8,6 +8,7 @@
 #define FARCALL_CORE_MODULE_VM_HAL_OBJECTS_H_
 
 #include "hal/library.h"
+#include "module/vm/buffer.h"
 #include "module/vm/native.h"
 
 #define FC_HAL_RANK_MAX 128
@@ -47,6 +48,11 @@ fc_status_t fc_hal_buffer_subspan(fc_hal_buffer_t *buffer, int64_t offset,
 // Before borrowed bytes go away: if others still hold the buffer, it gets a copy
 // of its own. False when out of memory; it is empty then.
 bool fc_hal_buffer_keep(fc_hal_buffer_t *buffer);
+
+// A !vm.buffer over the same bytes that keeps the buffer alive. Borrowed bytes
+// are copied into the buffer first, as the bytes must not move from then on.
+fc_status_t fc_hal_buffer_storage(fc_hal_buffer_t *buffer, fc_vm_buffer_t **out,
+                                  fc_error_t *err) FC_MUST_CHECK;
 
 // Clips a length of -1 and checks the range; *out_data is its first byte.
 fc_status_t fc_hal_buffer_range(const fc_hal_buffer_t *buffer, int64_t offset,

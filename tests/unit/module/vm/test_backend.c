@@ -145,6 +145,126 @@ static void calls_answer_in_every_release(void **state) {
 }
 
 // ---------------------------------------------------------------------------
+// Execution models other than the default
+
+#if defined(__x86_64__)
+#define BACKENDS "llvm-cpu", "vmvx"
+#else
+#define BACKENDS "vmvx"
+#endif
+
+static const call_row_t inline_rows[] = {
+    {"static", "mul4", "[[1,2,3,4],[2,2,2,2]]",
+     "{\"results\":[[2.0,4.0,6.0,8.0]]}"},
+    {"dynamic", "matmul", "[[[1,2,3],[4,5,6]],[[1,0],[0,1],[1,1]]]",
+     "{\"results\":[[[4.0,5.0],[10.0,11.0]]]}"},
+    {"another shape", "matmul", "[[[2]],[[3,4,5]]]",
+     "{\"results\":[[[6.0,8.0,10.0]]]}"},
+    {"no elements", "matmul", "[{\"shape\":[0,2],\"data\":[]},[[1],[1]]]",
+     "{\"results\":[[]]}"},
+    {"a global", "next", "[[1,5]]", "{\"results\":[[1,5]]}"},
+    {"a global, again", "next", "[[1,-2]]", "{\"results\":[[2,3]]}"},
+    {"the argument", "same", "[[1,-2,3]]", "{\"results\":[[1,-2,3]]}"},
+    {"a constant", "table", "[[1,5,6,0]]", "{\"results\":[[2.5,7.5,9.5,4.5]]}"},
+    {"the global after that", "next", "[[0,0]]", "{\"results\":[[2,3]]}"},
+};
+
+static const call_row_t async_rows[] = {
+    {"fences only", "mul4", "[[1,2,3,4],[2,2,2,2]]",
+     "{\"results\":[[2.0,4.0,6.0,8.0]]}"},
+    {"both forms", "twice", "[[1,-2]]", "{\"results\":[[2,-4]]}"},
+    {"$async alone", "thrice$async", "[[1,-2]]", "{\"results\":[[3,-6]]}"},
+};
+
+static void call_rows(const char *model, const call_row_t *rows, size_t count,
+                      bool serial) {
+  static const char *const backends[] = {BACKENDS};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(backends); i++) {
+    char path[512];
+    snprintf(path, sizeof path, CORPUS "/%s/%s-%s.vmfb", model, model,
+             backends[i]);
+    opened_t opened = open_module(path, true);
+    assert_int_equal(opened.info->serial, serial);
+    for (size_t row = 0; row < count; row++) {
+      fc_test_row(rows[row].name);
+      expect_call(path, &opened, &rows[row]);
+    }
+    fc_test_row(NULL);
+    close_module(&opened);
+  }
+}
+
+static void modules_without_a_device_answer(void **state) {
+  (void)state;
+  call_rows("inline", inline_rows, FC_ARRAY_COUNT(inline_rows), true);
+}
+
+static void functions_with_fences_answer(void **state) {
+  (void)state;
+  call_rows("async", async_rows, FC_ARRAY_COUNT(async_rows), false);
+}
+
+static void the_async_form_is_hidden_beside_the_other(void **state) {
+  (void)state;
+  opened_t opened = open_module(CORPUS "/async/async-vmvx.vmfb", false);
+  assert_int_equal(opened.info->count, 3);
+  for (size_t i = 0; i < opened.info->count; i++) {
+    const fc_signature_t *signature = opened.info->signatures[i];
+    assert_true(signature->async);
+    assert_false(fc_str_equal(fc_signature_text(signature, signature->name),
+                              FC_STR("twice$async")));
+  }
+  close_module(&opened);
+}
+
+static fc_status_t call_next(fc_allocator_t allocator, void *context,
+                             fc_error_t *err) {
+  const fc_module_source_t source = {
+      .path = fc_str(context), .name = FC_STR("m"), .allow_native = true};
+  void *module = NULL, *instance = NULL;
+  FC_TRY(fc_backend_vm.open(&source, allocator, &module, err));
+  fc_status_t status =
+      fc_backend_vm.instance_create(module, allocator, &instance, err);
+  size_t index = 0;
+  while (status == FC_OK &&
+         !fc_str_equal(
+             fc_signature_text(
+                 fc_backend_vm.describe(module)->signatures[index],
+                 fc_backend_vm.describe(module)->signatures[index]->name),
+             FC_STR("next"))) {
+    index++;
+  }
+  int32_t data[] = {1, 2};
+  const int64_t shape[] = {2};
+  const fc_value_t argument = {
+      .kind = FC_VALUE_TENSOR,
+      .tensor = {
+          .dtype = FC_DTYPE_I32, .rank = 1, .shape = shape, .data = data}};
+  fc_value_t result;
+  fc_arena_t arena;
+  fc_arena_init(&arena, allocator, 4096, SIZE_MAX);
+  fc_call_t call = {.arguments = &argument,
+                    .argument_count = 1,
+                    .results = &result,
+                    .result_count = 1,
+                    .arena = &arena};
+  if (status == FC_OK) {
+    status = fc_backend_vm.call(instance, index, &call, err);
+    fc_backend_vm.call_end(instance, index, &call);
+  }
+  fc_arena_deinit(&arena);
+  if (instance) fc_backend_vm.instance_destroy(instance);
+  fc_backend_vm.close(module);
+  return status;
+}
+
+static void calls_without_a_device_survive_failing_allocations(void **state) {
+  (void)state;
+  char path[] = CORPUS "/inline/inline-vmvx.vmfb";
+  assert_true(fc_test_allocation_sweep(call_next, path) > 10);
+}
+
+// ---------------------------------------------------------------------------
 
 typedef struct text_row_t {
   const char *name;  // of the function
@@ -323,6 +443,10 @@ int main(void) {
       FC_TEST(missing_processor_features_are_a_load_error),
       FC_TEST(features_that_are_not_told_are_a_warning),
       FC_TEST(calls_answer_in_every_release),
+      FC_TEST(modules_without_a_device_answer),
+      FC_TEST(functions_with_fences_answer),
+      FC_TEST(the_async_form_is_hidden_beside_the_other),
+      FC_TEST(calls_without_a_device_survive_failing_allocations),
       FC_TEST(functions_are_listed),
       FC_TEST(a_missing_import_is_the_reason),
   };
