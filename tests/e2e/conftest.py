@@ -2,8 +2,12 @@
 """What the end-to-end tests share: programs, compiled samples, a server.
 
 FARCALL_BIN_DIR names the directory of farcalld and farcall, so that the same
-tests run against every preset.
+tests run against every preset. FARCALL_IREE names the directory of IREE's own
+programs, which some tests compare with; FARCALL_IREE_CORPUS one of modules that others
+compiled. Where one is not there its tests are skipped, and a run of nothing but
+skipped tests ends with 77, which CTest shows as not run.
 """
+import hashlib
 import http.client
 import json
 import os
@@ -23,6 +27,16 @@ SAMPLES = ROOT / "tests/modules/mlir"
 # ends a process; they are compiled, but served only where a test says so.
 CORPUS = ["abi", "dtypes", "outparam", "ownership", "ranks", "stride0", "tensor"]
 OTHERS = ["bareptr", "faults", "stack"]
+RELEASES = ROOT / "tests/corpus/iree/releases"
+IREE_CORPUS = pathlib.Path(os.environ.get("FARCALL_IREE_CORPUS",
+                                          ROOT.parent / "shared/corpus/iree"))
+
+
+def pytest_sessionfinish(session, exitstatus):
+    """A run in which everything was skipped is not a run that passed."""
+    reports = session.config.pluginmanager.get_plugin("terminalreporter").stats
+    if exitstatus == 0 and "skipped" in reports and "passed" not in reports:
+        session.exitstatus = 77
 
 
 class Reply:
@@ -97,9 +111,46 @@ def farcall():
     def run(*arguments, **options):
         options.setdefault("capture_output", True)
         options.setdefault("text", True)
+        options.setdefault("timeout", 120)
         return subprocess.run([str(BIN / "farcall"), *map(str, arguments)],
-                              timeout=120, **options)
+                              **options)
     return run
+
+
+class Iree:
+    """IREE's compiler and runtime; what it compiled stays beside them, named by
+    what went in, so that every preset and every run need not compile it again."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.compiled = self.folder.parent / "compiled"
+        self.compiled.mkdir(exist_ok=True)
+
+    def run(self, program, *arguments, **options):
+        options.setdefault("capture_output", True)
+        options.setdefault("text", True)
+        return subprocess.run(
+            [str(self.folder / program), *map(str, arguments)], timeout=300,
+            stdin=subprocess.DEVNULL, **options)
+
+    def compile(self, source, *flags):
+        """The module made of the .mlir file `source`."""
+        key = hashlib.sha256(json.dumps([source.read_text(), flags]).encode())
+        module = self.compiled / f"{source.stem}-{key.hexdigest()[:16]}.vmfb"
+        if not module.exists():
+            unfinished = module.with_suffix(f".{os.getpid()}.tmp")
+            done = self.run("iree-compile", source, "-o", unfinished, *flags)
+            assert done.returncode == 0, f"{source.name}: {done.stderr}"
+            unfinished.rename(module)
+        return module
+
+
+@pytest.fixture(scope="session")
+def iree():
+    folder = os.environ.get("FARCALL_IREE")
+    if not folder:
+        pytest.skip("FARCALL_IREE is not set: scripts/test installs IREE")
+    return Iree(folder)
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs for which the processor needs minutes: matrices of 16-bit floats,
+multiplied by generic x86-64 code."""
+from conftest import IREE_CORPUS
+from test_iree_corpus import LARGE, programs
+
+
+def test_large_matrices(farcall):
+    programs("e2e")
+    run = farcall("test", IREE_CORPUS / "e2e" / LARGE, timeout=550)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "failed" not in run.stdout and "ok" in run.stdout
