@@ -4,6 +4,8 @@
 // text that came from a client. Any thread.
 #include "farcall/base.h"
 
+#include "base/utf8.h"
+
 #define DISTANCE_NAME_MAX 128
 
 int fc_str_compare(fc_str_t a, fc_str_t b) {
@@ -35,25 +37,6 @@ unsigned fc_str_distance(fc_str_t a, fc_str_t b, unsigned limit) {
   return row[b.size] > limit ? limit + 1 : row[b.size];
 }
 
-// The length of the valid UTF-8 sequence at text[0], 0 if there is none
-// (RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF).
-static size_t utf8_sequence(const unsigned char *text, size_t size) {
-  unsigned char lead = text[0];
-  if (lead < 0x80) return 1;
-  size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || length > size) return 0;
-  unsigned char low = 0x80, high = 0xBF;
-  if (lead == 0xE0) low = 0xA0;
-  if (lead == 0xED) high = 0x9F;
-  if (lead == 0xF0) low = 0x90;
-  if (lead == 0xF4) high = 0x8F;
-  if (text[1] < low || text[1] > high) return 0;
-  for (size_t i = 2; i < length; i++) {
-    if ((text[i] & 0xC0) != 0x80) return 0;
-  }
-  return length;
-}
-
 static size_t escape_byte(char out[4], unsigned char byte) {
   static const char kHex[] = "0123456789abcdef";
   if (byte == '"' || byte == '\\') {
@@ -76,7 +59,7 @@ size_t fc_escape(char *out, size_t capacity, size_t limit, fc_str_t text) {
   while (i < text.size) {
     const unsigned char *at = (const unsigned char *)text.data + i;
     char piece[4];
-    size_t length = utf8_sequence(at, text.size - i);
+    size_t length = fc_utf8_length(text.data + i, text.size - i);
     size_t consumed = length ? length : 1;
     // U+0080 to U+009F are controls too: terminals take U+009B for ESC [.
     bool control = length == 2 && at[0] == 0xC2 && at[1] < 0xA0;

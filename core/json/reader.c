@@ -5,9 +5,9 @@
 // arrive in pieces. Nothing is read at or beyond `end`. One thread at a time.
 #include "json/reader.h"
 
+#include "base/utf8.h"
 #include "json/decimal.h"
 #include "json/number.h"
-#include "json/utf8.h"
 
 // What may come next.
 enum {

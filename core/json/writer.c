@@ -5,8 +5,8 @@
 // buffer, so that a sink's limit is met to the byte. One thread at a time.
 #include "json/writer.h"
 
+#include "base/utf8.h"
 #include "json/number.h"
-#include "json/utf8.h"
 
 static fc_status_t put(fc_sink_t *sink, const char *data, const char *end,
                        fc_error_t *err) {

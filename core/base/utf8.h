@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Private to core/json: UTF-8 by RFC 3629. Any thread.
-#ifndef FARCALL_JSON_UTF8_H_
-#define FARCALL_JSON_UTF8_H_
+// Private to core: UTF-8 by RFC 3629. Any thread.
+#ifndef FARCALL_BASE_UTF8_H_
+#define FARCALL_BASE_UTF8_H_
 
 #include "farcall/base.h"
 
@@ -46,4 +46,4 @@ static inline char *fc_utf8_put(uint32_t scalar, char *out) {
   return out;
 }
 
-#endif  // FARCALL_JSON_UTF8_H_
+#endif  // FARCALL_BASE_UTF8_H_
