@@ -520,6 +520,19 @@ static fc_status_t read_dim(fc_frame_t *frame, typed_t *typed,
   return FC_OK;
 }
 
+// The rows of an empty tensor ([n, 0]) cost nothing to state, and three bytes
+// each to write in an answer.
+#define EMPTY_ROWS_MAX ((size_t)1 << 20)
+
+static bool has_too_many_rows(const typed_t *typed) {
+  size_t rows = 1;
+  for (int32_t i = 0; i < typed->rank; i++) {
+    if (typed->dims[i] == 0) return rows > EMPTY_ROWS_MAX;
+    if (!fc_size_mul(rows, (size_t)typed->dims[i], &rows)) rows = SIZE_MAX;
+  }
+  return false;
+}
+
 // `checked` false: only what it says, for a look ahead.
 static fc_status_t read_shape(fc_frame_t *frame, typed_t *typed,
                               fc_json_token_t token, bool checked,
@@ -551,7 +564,11 @@ static fc_status_t read_shape(fc_frame_t *frame, typed_t *typed,
       count > fc_frame_element_limit(frame, dtype)) {
     return too_large(frame, fc_frame_element_limit(frame, dtype), err);
   }
-  return FC_OK;
+  if (!has_too_many_rows(typed)) return FC_OK;
+  return here(frame,
+              fc_fail(err, FC_CODE_TENSOR_TOO_LARGE,
+                      "an empty tensor of more than %zu rows", EMPTY_ROWS_MAX),
+              err);
 }
 
 // The data stands before what describes it: find that, come back. Errors on the
