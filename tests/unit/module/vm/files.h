@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reading the .vmfb files of tests/corpus/iree and of the optional corpus of
-// others' programs beside the project.
+// Reading the .vmfb files of tests/corpus/iree, and of the corpus of others'
+// programs that the variable FARCALL_IREE_CORPUS names.
 #ifndef FARCALL_TESTS_MODULE_VM_FILES_H_
 #define FARCALL_TESTS_MODULE_VM_FILES_H_
 
@@ -13,8 +13,15 @@
 #include "helpers/test.h"
 
 #define CORPUS FARCALL_SOURCE_DIR "/tests/corpus/iree"
-// Not part of the project: a test says when it is not there.
-#define OUTSIDE FARCALL_SOURCE_DIR "/../shared/corpus/iree"
+
+// A folder of the corpus that is no part of the project; without it the test is
+// skipped, and counted as such.
+static inline const char *outside(const char *folder, char out[512]) {
+  const char *corpus = getenv("FARCALL_IREE_CORPUS");
+  if (!corpus || !*corpus) skip();
+  snprintf(out, 512, "%s/%s", corpus ? corpus : "", folder);
+  return out;
+}
 
 // The whole file; NULL when there is none. Free it.
 static inline uint8_t *read_file(const char *path, size_t *out_size) {
@@ -56,12 +63,6 @@ static inline size_t each_module(const char *folder,
   }
   closedir(dir);
   return count;
-}
-
-// For folders of OUTSIDE: prints when there was nothing to test.
-static inline void say_if_none(const char *folder, size_t count) {
-  if (!count)
-    print_message("SKIPPED: no %s; its modules were not tested\n", folder);
 }
 
 #endif  // FARCALL_TESTS_MODULE_VM_FILES_H_
