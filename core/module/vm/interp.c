@@ -391,14 +391,18 @@ static __attribute__((noinline)) fc_status_t call_native(
     status = (expression);                       \
     if (FC_UNLIKELY(status != FC_OK)) goto fail; \
   } while (0)
-#define TICK(count)                                        \
-  do {                                                     \
-    if (FC_UNLIKELY((m.ticks -= (int64_t)(count)) <= 0)) { \
-      TRY(poll(&m, err));                                  \
-    }                                                      \
+#define TICK(count)                                      \
+  do {                                                   \
+    if (FC_UNLIKELY((ticks -= (int64_t)(count)) <= 0)) { \
+      m.ticks = ticks;                                   \
+      status = poll(&m, err);                            \
+      ticks = m.ticks;                                   \
+      if (status != FC_OK) goto fail;                    \
+    }                                                    \
   } while (0)
-// The list that starts at `at`: its count is there, its entries behind.
-#define LIST(at) (code + fc_vm_align2((uint32_t)((at)-code)))
+// The list that starts at `at`: its count is there, its entries behind. Code
+// starts at an even address, so that even offsets are even addresses.
+#define LIST(at) ((at) + ((uintptr_t)(at)&1))
 
 static inline float load_f32(const int32_t *cell) {
   float value;
@@ -418,9 +422,8 @@ static inline void store_f64(int32_t *cell, double value) {
 }
 
 // Copies of a branch, in order: later ones read what earlier ones wrote.
-// Returns the code behind them.
-static inline const uint8_t *copy_registers(const uint8_t *list, int32_t *cells,
-                                            fc_vm_object_t **refs) {
+static inline void copy_registers(const uint8_t *list, int32_t *cells,
+                                  fc_vm_object_t **refs) {
   uint32_t count = fc_vm_load_u16(list);
   const uint8_t *pair = list + 2;
   for (const uint8_t *end = pair + 4 * (size_t)count; pair < end; pair += 4) {
@@ -431,7 +434,6 @@ static inline const uint8_t *copy_registers(const uint8_t *list, int32_t *cells,
       cells[target] = cells[source];
     }
   }
-  return pair;
 }
 
 static inline const uint8_t *skip_copies(const uint8_t *list) {
@@ -450,6 +452,15 @@ static inline const uint8_t *skip_copies(const uint8_t *list) {
     type a = (type)in(0), b = (type)in(2);      \
     SET_##out(4, expression);                   \
     NEXT(6);                                    \
+  }
+// A comparison is mostly followed by the branch it is for.
+#define COMPARE(name, in, type, expression)                \
+  op_##name : {                                            \
+    type a = (type)in(0), b = (type)in(2);                 \
+    SET_I32(4, expression);                                \
+    ip += 7;                                               \
+    if (ip[-1] == FC_VM_OP_CondBranch) goto op_CondBranch; \
+    goto *core_labels[ip[-1]];                             \
   }
 #define TERNARY(name, in, type, out, expression)            \
   op_##name : {                                             \
@@ -637,11 +648,9 @@ fc_status_t fc_vm_interpret(fc_vm_context_t *context,
   const uint8_t *code = m.frame->function->code;
   int32_t *cells = m.frame->cells;
   fc_vm_object_t **refs = m.frame->refs;
-  const uint8_t *ip = code;
-  if (invocation->fuel == 0) {
-    ip++;
-    TRY(poll(&m, err));
-  }
+  const uint8_t *ip = code + 1;  // behind the block marker
+  int64_t ticks = m.ticks;
+  if (ticks == 0) TICK(0);
   DISPATCH();
 
 op_Block:
@@ -1011,15 +1020,15 @@ op_BufferHash : {
   UNARY(ExtI32I64U, I32, uint32_t, I64, a)
 
   // Comparisons of integers
-  BINARY(CmpEQI32, I32, int32_t, I32, a == b)
-  BINARY(CmpNEI32, I32, int32_t, I32, a != b)
-  BINARY(CmpLTI32S, I32, int32_t, I32, a < b)
-  BINARY(CmpLTI32U, I32, uint32_t, I32, a < b)
+  COMPARE(CmpEQI32, I32, int32_t, a == b)
+  COMPARE(CmpNEI32, I32, int32_t, a != b)
+  COMPARE(CmpLTI32S, I32, int32_t, a < b)
+  COMPARE(CmpLTI32U, I32, uint32_t, a < b)
   UNARY(CmpNZI32, I32, int32_t, I32, a != 0)
-  BINARY(CmpEQI64, I64, int64_t, I32, a == b)
-  BINARY(CmpNEI64, I64, int64_t, I32, a != b)
-  BINARY(CmpLTI64S, I64, int64_t, I32, a < b)
-  BINARY(CmpLTI64U, I64, uint64_t, I32, a < b)
+  COMPARE(CmpEQI64, I64, int64_t, a == b)
+  COMPARE(CmpNEI64, I64, int64_t, a != b)
+  COMPARE(CmpLTI64S, I64, int64_t, a < b)
+  COMPARE(CmpLTI64U, I64, uint64_t, a < b)
   UNARY(CmpNZI64, I64, int64_t, I32, a != 0)
 
   // Floats: min and max are selects, rem is IEEE's, NaN compares unordered
@@ -1090,39 +1099,38 @@ op_BufferHash : {
   UNARY(BitcastI64F64, I64, int64_t, I64, a)
   UNARY(BitcastF64I64, I64, int64_t, I64, a)
 
-  {
-    // Branches. Those that go back count.
-    const uint8_t *edge;
-    uint32_t target;
-  op_Branch:
-  op_Break:
-  op_Yield:
-    edge = ip;
-    goto take_edge;
-  op_CondBreak:
-    edge = ip + 2;
-    goto take_edge;
-  op_CondBranch:
-    edge = I32(0) ? ip + 2 : skip_copies(LIST(ip + 6));
-    goto take_edge;
-  op_BranchTable : {
-    uint32_t index = (uint32_t)I32(0);
-    edge = ip + 2;
-    const uint8_t *next = skip_copies(LIST(edge + 4));
-    if (index < fc_vm_load_u16(next)) {
-      for (edge = next + 2; index > 0; index--) {
-        edge = skip_copies(LIST(edge + 4));
-      }
+  // Branches. Those that go back count.
+#define TAKE_EDGE(at)                                            \
+  do {                                                           \
+    const uint8_t *edge_ = (at), *copies_ = LIST(edge_ + 4);     \
+    if (fc_vm_load_u16(copies_)) {                               \
+      copy_registers(copies_, cells, refs);                      \
+    }                                                            \
+    edge_ = code + fc_vm_load_u32(edge_) + 1; /* the marker's */ \
+    if (edge_ <= ip) TICK(1);                                    \
+    ip = edge_;                                                  \
+    DISPATCH();                                                  \
+  } while (0)
+op_Branch:
+  TAKE_EDGE(ip);
+op_Break:
+op_Yield:
+  TAKE_EDGE(ip);
+op_CondBreak:
+  TAKE_EDGE(ip + 2);
+op_CondBranch:
+  if (I32(0)) TAKE_EDGE(ip + 2);
+  TAKE_EDGE(skip_copies(LIST(ip + 6)));
+op_BranchTable : {
+  uint32_t index = (uint32_t)I32(0);
+  const uint8_t *edge = ip + 2, *next = skip_copies(LIST(edge + 4));
+  if (index < fc_vm_load_u16(next)) {
+    for (edge = next + 2; index > 0; index--) {
+      edge = skip_copies(LIST(edge + 4));
     }
   }
-  take_edge:
-    target = fc_vm_load_u32(edge);
-    copy_registers(LIST(edge + 4), cells, refs);
-    edge = code + target + 1;  // behind the block marker
-    if (edge <= ip) TICK(1);
-    ip = edge;
-    DISPATCH();
-  }
+  TAKE_EDGE(edge);
+}
 
   {
     // Calls. `list` and `results` point at counts; `next` is where to go on.
@@ -1160,9 +1168,12 @@ op_BufferHash : {
       next = target + 2 + 2 * (size_t)fc_vm_load_u16(target);
     }
     if (callee & FC_VM_IMPORT_BIT) {
-      TRY(call_native(&m, callee & ~FC_VM_IMPORT_BIT,
-                      segments ? segments + 2 : NULL, list + 2,
-                      fc_vm_load_u16(list), target + 2, err));
+      m.ticks = ticks;
+      status = call_native(&m, callee & ~FC_VM_IMPORT_BIT,
+                           segments ? segments + 2 : NULL, list + 2,
+                           fc_vm_load_u16(list), target + 2, err);
+      ticks = m.ticks;
+      if (FC_UNLIKELY(status != FC_OK)) goto fail;
       ip = next;
       DISPATCH();
     }
@@ -1245,6 +1256,7 @@ fail:
     fc_vm_stack_pop(stack, m.frame);
     m.frame = caller;
   }
+  m.ticks = ticks;
   return_ticks(&m);
   fc_str_t letters = module->functions[function].cconv.results;
   memset(results, 0, letters.size * sizeof *results);

@@ -6,7 +6,8 @@
 //
 // What the interpreter trusts because of it:
 //  - instructions, lists and strings lie in the code; blocks begin with a marker
-//    and end with a terminator; a branch lands on a marker
+//    and end with a terminator; a branch lands on a marker; code starts at an
+//    even address
 //  - registers exist, are of the right bank, and even where 64 bits wide
 //  - global, constant, type, function and import ordinals exist; direct globals
 //    lie in their bytes
@@ -445,6 +446,13 @@ static fc_status_t walk_edges(const verifier_t *v, uint32_t *out_pc,
   return FC_OK;
 }
 
+// Lists are aligned from the function's start; the interpreter aligns addresses.
+static fc_status_t check_address(const fc_vm_function_t *function,
+                                 fc_error_t *err) {
+  if ((uintptr_t)function->code % 2 == 0) return FC_OK;
+  return fc_fail(err, FC_CODE_VMFB_INVALID, "at an odd address");
+}
+
 static fc_status_t verify_function(verifier_t *v, uint32_t ordinal,
                                    fc_error_t *err) {
   const fc_vm_function_t *function = v->function;
@@ -452,7 +460,8 @@ static fc_status_t verify_function(verifier_t *v, uint32_t ordinal,
   uint32_t pc = 0;
   const char *mnemonic = "code";
   fc_error_t why = {0};
-  fc_status_t status = walk_code(v, &pc, &mnemonic, &why);
+  fc_status_t status = check_address(function, &why);
+  if (status == FC_OK) status = walk_code(v, &pc, &mnemonic, &why);
   if (status == FC_OK) status = walk_edges(v, &pc, &mnemonic, &why);
   if (status == FC_OK) return FC_OK;
   char name[100];

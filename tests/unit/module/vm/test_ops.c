@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every opcode: ops.vmfb (made by tests/modules/vmasm/make.py) against ops.txt,
-// which IREE's own runtime wrote, bit for bit but for the C library's functions; lines marked "own" are where it
-// crashes or we differ by design.
+// which IREE's own runtime wrote, bit for bit but for the C library's functions;
+// lines marked "own" are where it crashes or we differ by design.
 #include "module/vm/ops.h"
 
 #include "module/vm/run.h"
@@ -116,7 +116,7 @@ static void every_function_gives_what_the_reference_gave(void **state) {
 //   return r0 != null, r1 != null, r2 != null, length of r3
 static void switch_ref_takes_what_it_chooses(void **state) {
   (void)state;
-  static const uint8_t code[] = {
+  static const _Alignas(2) uint8_t code[] = {
       0x79,                                                           // block
       0x11, 0,    0,    0,    0,    0x00, 0x80,                       // r0
       0x11, 1,    0,    0,    0,    0x01, 0x80,                       // r1

@@ -198,7 +198,7 @@ typedef struct fixture_t {
 static void set_up(fixture_t *f, const row_t *row, const uint8_t *code,
                    uint32_t size) {
   static const char *const imported[] = {"0i_i", "0iCiD_v", "0r_r"};
-  static const uint8_t nothing[] = {0x79, 0x5A, 1, 0, 2, 0};
+  static const _Alignas(2) uint8_t nothing[] = {0x79, 0x5A, 1, 0, 2, 0};
   *f = (fixture_t){
       .types = {{FC_STR("i32"), FC_VM_TYPE_I32},
                 {FC_STR("!vm.buffer"), FC_VM_TYPE_BUFFER},
@@ -278,7 +278,7 @@ static void extensions_must_be_declared(void **state) {
   };
   for (size_t i = 0; i < FC_ARRAY_COUNT(features); i++) {
     row_t row = {features[i].name, PLAIN, features[i].code, NULL};
-    uint8_t code[CODE_MAX];
+    _Alignas(2) uint8_t code[CODE_MAX];
     fixture_t fixture;
     set_up(&fixture, &row, code, read_hex(row.code, code));
     fixture.functions[0].requirements = features[i].declared;
