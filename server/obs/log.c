@@ -15,7 +15,7 @@
 
 typedef struct line_t {
   char *cursor;
-  char *end;  // keeps room for the closing brace and the line feed
+  char *end;  // keeps room for a closing quote and brace, and the line feed
 } line_t;
 
 static void put(line_t *line, fc_str_t text) {
@@ -142,7 +142,7 @@ void fc_log_fields(fc_log_t *log, fc_log_level_t level, fc_str_t message,
     }
     if (log->json) put(&line, FC_STR("\""));
     put_escaped(&line, field->text, log->json);
-    if (log->json) put(&line, FC_STR("\""));
+    if (log->json) *line.cursor++ = '"';
   }
   if (log->json) *line.cursor++ = '}';
   *line.cursor++ = '\n';

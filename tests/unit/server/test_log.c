@@ -94,6 +94,34 @@ static void hostile_text_stays_one_valid_line(void **state) {
   close_tap(&tap);
 }
 
+// A value that fills the line to its last byte leaves none for its quote.
+static void no_length_cuts_a_line(void **state) {
+  (void)state;
+  static tap_t tap;
+  char quotes[256], plain[256];
+  memset(quotes, '"', sizeof quotes);
+  memset(plain, 'x', sizeof plain);
+  for (size_t size = 0; size < 512; size++) {
+    open_tap(&tap, true);
+    size_t first = size < 256 ? size : 255, second = size - first;
+    fc_log_field_t fields[] = {
+        FC_LOG_TEXT("a", fc_str_make(plain, first)),
+        FC_LOG_TEXT("b", fc_str_make(plain, second)),
+        FC_LOG_TEXT("c", fc_str_make(quotes, sizeof quotes)),
+        FC_LOG_TEXT("d", fc_str_make(quotes, sizeof quotes)),
+        FC_LOG_TEXT("e", fc_str_make(quotes, sizeof quotes)),
+        FC_LOG_TEXT("f", fc_str_make(quotes, sizeof quotes))};
+    fc_log_fields(&tap.log, FC_LOG_INFO, FC_STR("m"), fields,
+                  FC_ARRAY_COUNT(fields));
+    fc_log_flush(&tap.log);
+    read_tap(&tap);
+    yyjson_doc *doc = yyjson_read(tap.text, tap.size, 0);
+    if (!doc) fail_msg("%zu: %s", size, tap.text);
+    yyjson_doc_free(doc);
+    close_tap(&tap);
+  }
+}
+
 static void a_full_pipe_drops_lines_and_says_so(void **state) {
   (void)state;
   static tap_t tap;
@@ -118,6 +146,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(text_is_for_people),
       FC_TEST(hostile_text_stays_one_valid_line),
+      FC_TEST(no_length_cuts_a_line),
       FC_TEST(a_full_pipe_drops_lines_and_says_so),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
