@@ -7,6 +7,7 @@
 #include "module/vm/files.h"
 #include "module/vm/hal/hal.h"
 #include "module/vm/hal/objects.h"
+#include "module/vm/hal/tensor.h"
 #include "module/vm/verify.h"
 
 #define F32 0x21000020u
@@ -302,10 +303,36 @@ static void loading_and_calling_survive_failing_allocations(void **state) {
   }
 }
 
+// Nothing is placed for a tensor without elements, yet its view has a range.
+static void an_empty_tensor_passes_through(void **state) {
+  (void)state;
+  const int64_t dims[] = {0, 3};
+  const fc_tensor_t empty = {.dtype = FC_DTYPE_F32, .rank = 2, .shape = dims};
+  fc_vm_heap_t heap;
+  fc_arena_t arena;
+  fc_vm_heap_init(&heap, fc_allocator_system(), 1 << 20);
+  fc_arena_init(&arena, fc_allocator_system(), 4096, SIZE_MAX);
+  fc_hal_loans_t loans = {.arena = &arena};
+  fc_vm_object_t *view = NULL;
+  fc_error_t err;
+  assert_int_equal(fc_hal_tensor_in(&heap, &empty, &loans, &view, &err), FC_OK);
+  fc_value_t out;
+  fc_status_t status = fc_hal_tensor_out(&arena, (const fc_hal_view_t *)view,
+                                         FC_DTYPE_F32, false, &out, &err);
+  if (status != FC_OK) fail_msg("%s", err.message);
+  assert_int_equal(out.tensor.rank, 2);
+  assert_memory_equal(out.tensor.shape, dims, sizeof dims);
+  fc_vm_release(view);
+  fc_hal_loans_end(&loans);
+  fc_arena_deinit(&arena);
+  fc_vm_heap_deinit(&heap);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(every_release_gives_the_same_values),
       FC_TEST(machine_code_can_be_forbidden),
+      FC_TEST(an_empty_tensor_passes_through),
       FC_TEST(loading_and_calling_survive_failing_allocations),
   };
   return cmocka_run_group_tests_name("hal", tests, NULL, NULL);
