@@ -28,8 +28,7 @@ SAMPLES = ROOT / "tests/modules/mlir"
 CORPUS = ["abi", "dtypes", "outparam", "ownership", "ranks", "stride0", "tensor"]
 OTHERS = ["bareptr", "faults", "stack"]
 RELEASES = ROOT / "tests/corpus/iree/releases"
-IREE_CORPUS = pathlib.Path(os.environ.get("FARCALL_IREE_CORPUS",
-                                          ROOT.parent / "shared/corpus/iree"))
+IREE_CORPUS = pathlib.Path(os.environ.get("FARCALL_IREE_CORPUS", "/nonexistent"))
 
 
 def pytest_sessionfinish(session, exitstatus):
