@@ -107,7 +107,8 @@ int fc_verb_run(const fc_args_t *args) {
     return fc_complain(usage ? FC_EXIT_USAGE : FC_EXIT_DATA, "%s", err.message);
   }
   const fc_module_options_t options = {
-      .forbid_native = fc_args_has(args, FC_OPTION_NO_NATIVE_KERNELS)};
+      .forbid_native = fc_args_has(args, FC_OPTION_NO_NATIVE_KERNELS),
+      .parameters = fc_str(fc_args_get(args, FC_OPTION_PARAMETERS, ""))};
   if (fc_module_load(kBackends, fc_str(args->words[0]), &options,
                      fc_allocator_system(), &module, &err)) {
     return fc_complain(FC_EXIT_DATA, "%s", err.message);

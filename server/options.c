@@ -86,7 +86,7 @@ static bool parse_value(const option_t *option, const char *text, void *field) {
   switch (option->kind) {
     case KIND_TEXT:
       *(const char **)field = text;
-      return value.size > 0;
+      return value.size > 0 || !option->value[0];
     case KIND_COUNT:
       return parse_units(value, kCounts, field);
     case KIND_SIZE:
@@ -300,9 +300,9 @@ fc_status_t fc_server_options_help(fc_sink_t *sink, fc_error_t *err) {
         option->letter ? '-' : ' ', option->letter ? option->letter : ' ',
         option->letter ? ", " : "  ", option->flag,
         *option->argument ? "=" : "", option->argument, option->help,
-        option->kind == KIND_FLAG ? "" : " [",
+        option->kind == KIND_FLAG || !option->value[0] ? "" : " [",
         option->kind == KIND_FLAG ? "" : option->value,
-        option->kind == KIND_FLAG ? "" : "]");
+        option->kind == KIND_FLAG || !option->value[0] ? "" : "]");
     FC_TRY(fc_sink_put(sink, fc_str_make(text, (size_t)size), err));
   }
   return fc_sink_put(sink, fc_str(kRest), err);

@@ -392,7 +392,8 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
   FC_TRY(fc_registry_create(loop->allocator, &loop->registry, err));
   fc_registry_configure(
       loop->registry,
-      &(fc_module_options_t){.forbid_native = options->no_native_kernels});
+      &(fc_module_options_t){.forbid_native = options->no_native_kernels,
+                             .parameters = fc_str(options->parameters)});
   uint64_t memory =
       options->max_memory ? options->max_memory : default_memory();
   FC_TRY(fc_blocks_create(loop->allocator, memory, KEPT_BLOCKS, &loop->blocks,

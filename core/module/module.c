@@ -192,7 +192,8 @@ static fc_status_t open_module(fc_module_t *module,
   FC_TRY(hash_file(module->path.data, module->sha256, err));
   const fc_module_source_t source = {.path = module->path,
                                      .name = module->name,
-                                     .allow_native = !options->forbid_native};
+                                     .allow_native = !options->forbid_native,
+                                     .parameters = options->parameters};
   FC_TRY(
       module->backend->open(&source, module->allocator, &module->handle, err));
   module->info = module->backend->describe(module->handle);

@@ -20,6 +20,7 @@ typedef struct fc_module_source_t {
   fc_str_t name;      // the module name made from it
   bool allow_native;  // false: refuse machine code inside a vm module
   bool trust_sidecar_hash;
+  fc_str_t parameters;  // archives of a vm module: "[SCOPE=]FILE,…", "" none
 } fc_module_source_t;
 
 // What open found out. Owned by the module, valid until close.

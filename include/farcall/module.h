@@ -19,7 +19,8 @@ typedef struct fc_module_t fc_module_t;
 
 // How to load. Zero is the default.
 typedef struct fc_module_options_t {
-  bool forbid_native;  // refuse machine code inside a vm module
+  bool forbid_native;   // refuse machine code inside a vm module
+  fc_str_t parameters;  // archives for vm modules: "[SCOPE=]FILE,…"
 } fc_module_options_t;
 
 // One listed function. Borrowed from its module.

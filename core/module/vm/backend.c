@@ -15,16 +15,15 @@
 #include "module/vm/context.h"
 #include "module/vm/file.h"
 #include "module/vm/hal/hal.h"
+#include "module/vm/hal/io_parameters.h"
 #include "module/vm/hal/preflight.h"
 #include "module/vm/recover.h"
 #include "module/vm/signature.h"
 #include "module/vm/verify.h"
 
 const fc_vm_native_module_t *const fc_vm_natives[] = {
-    &fc_vm_hal, &fc_vm_hal_inline, &fc_vm_hal_loader, NULL};
-
-static const fc_vm_native_module_t *const sandboxed_natives[] = {
-    &fc_vm_hal_sandboxed, &fc_vm_hal_inline, &fc_vm_hal_loader_sandboxed, NULL};
+    &fc_vm_hal, &fc_vm_hal_inline, &fc_vm_hal_loader, &fc_vm_io_parameters,
+    NULL};
 
 // What one listed function needs beside its signature.
 typedef struct listed_t {
@@ -37,7 +36,9 @@ typedef struct module_t {
   fc_allocator_t allocator;
   fc_span_t file;
   fc_vm_module_t *module;
-  const fc_vm_native_module_t *const *natives;
+  const fc_vm_native_module_t *natives[FC_ARRAY_COUNT(fc_vm_natives)];
+  fc_vm_native_module_t io_parameters;  // with our archives
+  fc_hal_archives_t archives;
   fc_signature_t **signatures;
   listed_t *listed;
   fc_arena_t arena;  // of the two above
@@ -162,16 +163,31 @@ static void vm_close(void *handle) {
   }
   fc_arena_deinit(&m->arena);
   fc_vm_module_destroy(m->module);
+  fc_hal_archives_close(&m->archives);
   fc_free(m->allocator, m->file.data);
   pthread_mutex_destroy(&m->lock);
   fc_free(m->allocator, m);
+}
+
+// The server's, as this module may use them.
+static void choose_natives(module_t *m, bool allow_native) {
+  m->io_parameters = fc_vm_io_parameters;
+  m->io_parameters.shared = &m->archives;
+  for (size_t i = 0; i < FC_ARRAY_COUNT(fc_vm_natives); i++) {
+    const fc_vm_native_module_t *native = fc_vm_natives[i];
+    if (native == &fc_vm_io_parameters) native = &m->io_parameters;
+    if (native == &fc_vm_hal && !allow_native) native = &fc_vm_hal_sandboxed;
+    if (native == &fc_vm_hal_loader && !allow_native) {
+      native = &fc_vm_hal_loader_sandboxed;
+    }
+    m->natives[i] = native;
+  }
 }
 
 // Machine code is refused where it is forbidden or could not run.
 static fc_status_t check_machine_code(module_t *m, bool allowed,
                                       bool *out_stated, fc_error_t *err) {
   *out_stated = true;
-  m->natives = allowed ? fc_vm_natives : sandboxed_natives;
   m->info.runs_native = fc_hal_has_machine_code(m->module);
   if (!m->info.runs_native) return FC_OK;
   if (!allowed) {
@@ -216,6 +232,9 @@ static fc_status_t fill(module_t *m, const fc_module_source_t *source,
                              &m->module, err));
   FC_TRY(fc_vm_verify(m->module, err));
   FC_TRY(fc_vm_module_is_stateful(m->module, &m->info.serial, err));
+  choose_natives(m, source->allow_native);
+  FC_TRY(fc_hal_archives_open(&m->archives, source->parameters, m->allocator,
+                              err));
   FC_TRY(check_machine_code(m, source->allow_native, &features_stated, err));
   FC_TRY(list(m, err));
   warn(m, features_stated);

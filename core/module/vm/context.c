@@ -90,6 +90,7 @@ static fc_status_t create_states(fc_vm_context_t *context, fc_error_t *err) {
   if (!context->native_states) return fc_fail_memory(err);
   for (size_t i = 0; i < count; i++) {
     const fc_vm_native_module_t *native = context->natives[i];
+    context->native_states[i] = native->shared;
     if (native->state_create) {
       FC_TRY(native->state_create(context, &context->native_states[i], err));
     }

@@ -50,6 +50,7 @@ typedef struct fc_vm_native_module_t {
   uint32_t version;  // an importer's minimum must not exceed it
   const fc_vm_native_function_t *functions;
   size_t function_count;
+  void *shared;  // the state of every context, where state_create is NULL
   // State of one context; both may be NULL.
   fc_status_t (*state_create)(fc_vm_context_t *context, void **out_state,
                               fc_error_t *err);

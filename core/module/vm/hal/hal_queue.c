@@ -26,7 +26,7 @@ static fc_status_t pending(fc_error_t *err) {
                      "waits for a fence nobody has signalled");
 }
 
-static fc_status_t await(const fc_hal_fence_t *fence, fc_error_t *err) {
+fc_status_t fc_hal_await(const fc_hal_fence_t *fence, fc_error_t *err) {
   if (!fence) return FC_OK;
   if (fence->failure != FC_OK) {
     return fc_hal_fail(err, fence->failure, "the fence waited for has failed");
@@ -34,7 +34,7 @@ static fc_status_t await(const fc_hal_fence_t *fence, fc_error_t *err) {
   return fence->signaled ? FC_OK : pending(err);
 }
 
-static void signal(fc_hal_fence_t *fence, fc_status_t status) {
+void fc_hal_signal(fc_hal_fence_t *fence, fc_status_t status) {
   if (!fence) return;
   if (fence->failure == FC_OK) fence->failure = status;
   fence->signaled = true;
@@ -50,7 +50,7 @@ FC_HAL_CALL(fence_create) {
 FC_HAL_CALL(fence_signal) {
   fc_hal_fence_t *fence;
   FC_TRY(fc_hal_argument(call, 0, FC_VM_TYPE_HAL_FENCE, false, &fence, err));
-  signal(fence, FC_OK);
+  fc_hal_signal(fence, FC_OK);
   return FC_OK;
 }
 
@@ -59,7 +59,7 @@ FC_HAL_CALL(fence_fail) {
   fc_hal_fence_t *fence;
   FC_TRY(fc_hal_argument(call, 0, FC_VM_TYPE_HAL_FENCE, false, &fence, err));
   const fc_status_t status = (fc_status_t)(call->arguments[1].i32 & 31);
-  signal(fence, status == FC_OK ? FC_UNKNOWN : status);
+  fc_hal_signal(fence, status == FC_OK ? FC_UNKNOWN : status);
   return FC_OK;
 }
 
@@ -112,7 +112,7 @@ static fc_status_t await_all(fc_vm_native_call_t *call, uint32_t first,
       call->results[0].i32 = FC_DEADLINE_EXCEEDED;
       return FC_OK;
     }
-    FC_TRY(await(fence, err));
+    FC_TRY(fc_hal_await(fence, err));
   }
   return FC_OK;
 }
@@ -395,13 +395,13 @@ static fc_status_t begin(fc_vm_native_call_t *call, queue_t *queue,
       fc_hal_argument(call, 2, FC_VM_TYPE_HAL_FENCE, true, &queue->wait, err));
   FC_TRY(fc_hal_argument(call, 3, FC_VM_TYPE_HAL_FENCE, true, &queue->signal,
                          err));
-  fc_status_t status = await(queue->wait, err);
-  if (status != FC_OK) signal(queue->signal, status);
+  fc_status_t status = fc_hal_await(queue->wait, err);
+  if (status != FC_OK) fc_hal_signal(queue->signal, status);
   return status;
 }
 
 static fc_status_t end(const queue_t *queue, fc_status_t status) {
-  signal(queue->signal, status);
+  fc_hal_signal(queue->signal, status);
   return status;
 }
 

@@ -95,6 +95,12 @@ typedef struct fc_hal_fence_t {
 fc_status_t fc_hal_fence_create(fc_vm_heap_t *heap, fc_hal_fence_t **out,
                                 fc_error_t *err) FC_MUST_CHECK;
 
+// What queue operations do first and last; NULL is a fence that signalled. A
+// fence nobody signalled is FAILED_PRECONDITION: nobody could still do it.
+fc_status_t fc_hal_await(const fc_hal_fence_t *fence,
+                         fc_error_t *err) FC_MUST_CHECK;
+void fc_hal_signal(fc_hal_fence_t *fence, fc_status_t status);
+
 typedef struct fc_hal_file_t {
   fc_vm_object_t object;
   fc_vm_object_t *owner;  // retained

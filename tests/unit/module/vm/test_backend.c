@@ -17,9 +17,13 @@ typedef struct opened_t {
   fc_frame_t *frame;
 } opened_t;
 
+static const char *parameters = "";  // of modules opened next
+
 static void *open_source(const char *path, bool allow_native, fc_error_t *err) {
-  fc_module_source_t source = {
-      .path = fc_str(path), .name = FC_STR("m"), .allow_native = allow_native};
+  fc_module_source_t source = {.path = fc_str(path),
+                               .name = FC_STR("m"),
+                               .allow_native = allow_native,
+                               .parameters = fc_str(parameters)};
   void *module = NULL;
   if (fc_backend_vm.open(&source, fc_allocator_system(), &module, err)) {
     return NULL;
@@ -266,6 +270,73 @@ static void calls_without_a_device_survive_failing_allocations(void **state) {
 
 // ---------------------------------------------------------------------------
 
+static const call_row_t data_rows[] = {
+    {"data", "dense", "[[[1,2,3,4]]]", "{\"results\":[[[22.0,37.0]]]}"},
+    {"data, again", "dense", "[[[0,0,0,1]]]", "{\"results\":[[[12.0,23.0]]]}"},
+};
+
+static const call_row_t splat_rows[] = {
+    {"a pattern", "dense", "[[[1,2,3,4]]]", "{\"results\":[[[20.0,20.0]]]}"},
+};
+
+#define IRPA FARCALL_SOURCE_DIR "/tests/corpus/irpa/data.irpa"
+#define SPLAT FARCALL_SOURCE_DIR "/tests/corpus/irpa/splat.irpa"
+#define SAFETENSORS \
+  FARCALL_SOURCE_DIR "/tests/corpus/safetensors/data.safetensors"
+
+static void parameters_come_from_archives(void **state) {
+  (void)state;
+  static const char *const lists[] = {IRPA, "model=" IRPA,
+                                      "other=" SPLAT ",model=" SAFETENSORS};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(lists); i++) {
+    parameters = lists[i];
+    call_rows("parameters", data_rows, FC_ARRAY_COUNT(data_rows), false);
+  }
+  parameters = SPLAT "," IRPA;
+  call_rows("parameters", splat_rows, FC_ARRAY_COUNT(splat_rows), false);
+  parameters = "";
+}
+
+typedef struct missing_row_t {
+  const char *name;
+  const char *parameters;
+  const char *message;
+} missing_row_t;
+
+static const missing_row_t missing_rows[] = {
+    {"none", "",
+     "NOT_FOUND: the module needs parameter 'w' of scope 'model': give "
+     "--parameters=model=FILE with it"},
+    {"another scope", "other=" IRPA,
+     "NOT_FOUND: the module needs parameter 'w' of scope 'model'"},
+};
+
+static void missing_parameters_are_named(void **state) {
+  (void)state;
+  FC_TEST_EACH_ROW(const missing_row_t, row, missing_rows) {
+    parameters = row->parameters;
+    opened_t opened =
+        open_module(CORPUS "/parameters/parameters-vmvx.vmfb", false);
+    fc_error_t err = {0};
+    assert_int_not_equal(
+        fc_backend_vm.instance_create(opened.module, fc_allocator_system(),
+                                      &opened.instance, &err),
+        FC_OK);
+    opened.instance = NULL;
+    if (!fc_str_starts(fc_str(err.message), fc_str(row->message))) {
+      fail_msg("%s", err.message);
+    }
+    close_module(&opened);
+  }
+  parameters = "/nowhere.irpa";
+  fc_error_t err = {0};
+  assert_null(open_path(CORPUS "/parameters/parameters-vmvx.vmfb", &err));
+  assert_int_equal(err.code, FC_CODE_MODULE_LOAD);
+  parameters = "";
+}
+
+// ---------------------------------------------------------------------------
+
 typedef struct text_row_t {
   const char *name;  // of the function
   const char *file;
@@ -447,6 +518,8 @@ int main(void) {
       FC_TEST(functions_with_fences_answer),
       FC_TEST(the_async_form_is_hidden_beside_the_other),
       FC_TEST(calls_without_a_device_survive_failing_allocations),
+      FC_TEST(parameters_come_from_archives),
+      FC_TEST(missing_parameters_are_named),
       FC_TEST(functions_are_listed),
       FC_TEST(a_missing_import_is_the_reason),
   };

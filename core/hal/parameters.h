@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Archives of named parameters (weights) that modules load by name: IREE's
+// .irpa and .safetensors, mapped. Read once at load; immutable afterwards, any
+// thread may look.
+#ifndef FARCALL_CORE_HAL_PARAMETERS_H_
+#define FARCALL_CORE_HAL_PARAMETERS_H_
+
+#include "farcall/base.h"
+
+#define FC_PARAMETER_PATTERN_MAX 16
+
+typedef struct fc_parameter_t {
+  fc_str_t key;
+  uint64_t size;
+  uint8_t *data;  // in the archive; NULL: the pattern, over and over
+  uint8_t pattern[FC_PARAMETER_PATTERN_MAX];
+  uint8_t pattern_size;
+} fc_parameter_t;
+
+typedef struct fc_parameters_t {
+  fc_allocator_t allocator;
+  fc_arena_t arena;  // keys that needed decoding
+  fc_parameter_t *items;
+  size_t count;
+  size_t capacity;
+  uint8_t *data;  // the file
+  size_t size;
+  bool mapped;  // by open, so close unmaps it
+} fc_parameters_t;
+
+// Maps the file and reads its index. The mapping is private: a kernel that
+// writes into a parameter changes this process's copy only. The file must not
+// become shorter while it is in use. FC_CODE_MODULE_LOAD names what is wrong.
+fc_status_t fc_parameters_open(fc_parameters_t *archive, const char *path,
+                               fc_allocator_t allocator,
+                               fc_error_t *err) FC_MUST_CHECK;
+void fc_parameters_close(fc_parameters_t *archive);  // a zeroed one too
+
+// Same of bytes in memory, which are borrowed.
+fc_status_t fc_parameters_parse(fc_parameters_t *archive, uint8_t *data,
+                                size_t size, fc_allocator_t allocator,
+                                fc_error_t *err) FC_MUST_CHECK;
+
+// The first of that name; NULL when there is none.
+const fc_parameter_t *fc_parameters_find(const fc_parameters_t *archive,
+                                         fc_str_t key);
+
+// For the two readers below.
+fc_status_t fc_parameters_append(fc_parameters_t *archive,
+                                 const fc_parameter_t *item,
+                                 fc_error_t *err) FC_MUST_CHECK;
+bool fc_irpa_is(const fc_parameters_t *archive);
+fc_status_t fc_irpa_read(fc_parameters_t *archive,
+                         fc_error_t *err) FC_MUST_CHECK;
+fc_status_t fc_safetensors_read(fc_parameters_t *archive,
+                                fc_error_t *err) FC_MUST_CHECK;
+
+#endif  // FARCALL_CORE_HAL_PARAMETERS_H_

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Parameters become buffers over the mapped file where they lie well enough for
+// kernels, copies otherwise. Keys and ranges come from the module and are
+// checked here. Archives are opened with the module, the rest is on workers.
+#include "module/vm/hal/io_parameters.h"
+
+#include <inttypes.h>
+
+#define KEY_SIZE 8    // {u32 offset, u32 size} in the key data
+#define SPAN_SIZE 24  // {u64 of the parameter, u64 of the buffer, u64 size}
+
+// ---------------------------------------------------------------------------
+// Archives
+
+// "SCOPE=FILE", or a FILE for every scope. A '/' before the '=' is a path's.
+static fc_status_t open_one(fc_hal_archives_t *archives, fc_str_t text,
+                            fc_error_t *err) {
+  fc_hal_archive_t *archive = &archives->items[archives->count];
+  const char *equals = memchr(text.data, '=', text.size);
+  const size_t before = equals ? (size_t)(equals - text.data) : 0;
+  if (equals && !memchr(text.data, '/', before)) {
+    archive->scope =
+        fc_arena_copy(&archives->arena, fc_str_make(text.data, before));
+    if (!archive->scope.data) return fc_fail_memory(err);
+    text = fc_str_make(equals + 1, text.size - before - 1);
+  }
+  char *path = fc_arena_alloc(&archives->arena, text.size + 1, 1);
+  if (!path) return fc_fail_memory(err);
+  memcpy(path, text.data, text.size);
+  path[text.size] = '\0';
+  FC_TRY(fc_parameters_open(&archive->file, path, archives->allocator, err));
+  fc_vm_buffer_init_constant(&archive->owner, archive->file.data,
+                             archive->file.size);
+  archives->count++;
+  return FC_OK;
+}
+
+fc_status_t fc_hal_archives_open(fc_hal_archives_t *archives, fc_str_t list,
+                                 fc_allocator_t allocator, fc_error_t *err) {
+  *archives = (fc_hal_archives_t){.allocator = allocator};
+  fc_arena_init(&archives->arena, allocator, 1024, SIZE_MAX);
+  if (!list.size) return FC_OK;
+  size_t count = 1;
+  for (size_t i = 0; i < list.size; i++) count += list.data[i] == ',';
+  archives->items = fc_alloc_array(allocator, count, sizeof *archives->items);
+  if (!archives->items) return fc_fail_memory(err);
+  while (list.size) {
+    const char *comma = memchr(list.data, ',', list.size);
+    const size_t size = comma ? (size_t)(comma - list.data) : list.size;
+    FC_TRY(open_one(archives, fc_str_make(list.data, size), err));
+    const size_t skip = comma ? size + 1 : size;
+    list = fc_str_make(list.data + skip, list.size - skip);
+  }
+  return FC_OK;
+}
+
+void fc_hal_archives_close(fc_hal_archives_t *archives) {
+  for (size_t i = 0; i < archives->count; i++) {
+    fc_parameters_close(&archives->items[i].file);
+  }
+  if (archives->items) fc_free(archives->allocator, archives->items);
+  fc_arena_deinit(&archives->arena);
+  *archives = (fc_hal_archives_t){.count = 0};
+}
+
+// ---------------------------------------------------------------------------
+// Requests
+
+typedef struct request_t {
+  fc_hal_fence_t *wait;
+  fc_hal_fence_t *signal;
+  fc_str_t scope;
+  fc_str_t keys;
+  fc_str_t key_data;
+  fc_str_t spans;
+  size_t count;
+} request_t;
+
+// One of its parameters and the range that is wanted.
+typedef struct wanted_t {
+  const fc_hal_archive_t *archive;
+  const fc_parameter_t *parameter;
+  uint64_t offset;
+  uint64_t target_offset;
+  uint64_t size;
+} wanted_t;
+
+// (device, affinity, wait, signal, scope, …, key table, key data, spans)
+static fc_status_t read_request(const fc_vm_native_call_t *call, uint32_t keys,
+                                request_t *out, fc_error_t *err) {
+  FC_TRY(fc_hal_argument(call, 2, FC_VM_TYPE_HAL_FENCE, true, &out->wait, err));
+  FC_TRY(
+      fc_hal_argument(call, 3, FC_VM_TYPE_HAL_FENCE, true, &out->signal, err));
+  FC_TRY(fc_hal_text(call, 4, &out->scope, err));
+  FC_TRY(fc_hal_text(call, keys, &out->keys, err));
+  FC_TRY(fc_hal_text(call, keys + 1, &out->key_data, err));
+  FC_TRY(fc_hal_text(call, keys + 2, &out->spans, err));
+  out->count = out->keys.size / KEY_SIZE;
+  if (out->keys.size % KEY_SIZE || out->spans.size % SPAN_SIZE ||
+      out->spans.size / SPAN_SIZE != out->count || out->count > UINT32_MAX) {
+    return fc_hal_fail(err, FC_INVALID_ARGUMENT,
+                       "a key table of %zu bytes with spans of %zu",
+                       out->keys.size, out->spans.size);
+  }
+  return fc_hal_await(out->wait, err);
+}
+
+static fc_status_t find_parameter(const fc_hal_archives_t *archives,
+                                  fc_str_t scope, fc_str_t key, wanted_t *out,
+                                  fc_error_t *err) {
+  for (size_t i = 0; archives && i < archives->count; i++) {
+    const fc_hal_archive_t *archive = &archives->items[i];
+    if (archive->scope.data && !fc_str_equal(archive->scope, scope)) continue;
+    out->parameter = fc_parameters_find(&archive->file, key);
+    out->archive = archive;
+    if (out->parameter) return FC_OK;
+  }
+  char shown_scope[64], shown_key[128];
+  fc_escape(shown_scope, sizeof shown_scope, 40, scope);
+  fc_escape(shown_key, sizeof shown_key, 80, key);
+  return fc_hal_fail(err, FC_NOT_FOUND,
+                     "the module needs parameter '%s' of scope '%s': give "
+                     "--parameters=%s=FILE with it",
+                     shown_key, shown_scope, shown_scope);
+}
+
+static fc_status_t want(const fc_hal_archives_t *archives,
+                        const request_t *request, size_t index, wanted_t *out,
+                        fc_error_t *err) {
+  uint32_t key[2];
+  uint64_t span[3];
+  memcpy(key, request->keys.data + index * KEY_SIZE, sizeof key);
+  memcpy(span, request->spans.data + index * SPAN_SIZE, sizeof span);
+  if (key[0] > request->key_data.size ||
+      key[1] > request->key_data.size - key[0]) {
+    return fc_hal_fail(err, FC_OUT_OF_RANGE,
+                       "key %zu lies outside the key data", index);
+  }
+  FC_TRY(find_parameter(archives, request->scope,
+                        fc_str_make(request->key_data.data + key[0], key[1]),
+                        out, err));
+  out->offset = span[0];
+  out->target_offset = span[1];
+  out->size = span[2];
+  const uint64_t have = out->parameter->size;
+  if (out->offset > have || out->size > have - out->offset) {
+    return fc_hal_fail(err, FC_OUT_OF_RANGE,
+                       "bytes %" PRIu64 " to +%" PRIu64
+                       " of a parameter of %" PRIu64 " bytes",
+                       out->offset, out->size, have);
+  }
+  return FC_OK;
+}
+
+static void read_bytes(const wanted_t *wanted, uint8_t *out) {
+  const fc_parameter_t *parameter = wanted->parameter;
+  if (parameter->data) {
+    if (wanted->size)
+      memcpy(out, parameter->data + wanted->offset, wanted->size);
+    return;
+  }
+  for (uint64_t i = 0; i < wanted->size; i++) {
+    out[i] = parameter->pattern[(wanted->offset + i) % parameter->pattern_size];
+  }
+}
+
+static fc_status_t make_buffer(fc_vm_heap_t *heap, const wanted_t *wanted,
+                               fc_hal_buffer_t **out, fc_error_t *err) {
+  uint8_t *data = wanted->parameter->data;
+  if (data) data += wanted->offset;
+  if (data && (uintptr_t)data % FC_HAL_ALIGNMENT == 0) {
+    fc_vm_object_t *owner =
+        (fc_vm_object_t *)(uintptr_t)&wanted->archive->owner.object;
+    return fc_hal_buffer_wrap(heap, data, wanted->size, owner, out, err);
+  }
+  if (wanted->size > INT64_MAX) return fc_fail_memory(err);
+  FC_TRY(fc_hal_buffer_create(heap, (int64_t)wanted->size, out, err));
+  read_bytes(wanted, (*out)->data);
+  return FC_OK;
+}
+
+static fc_status_t fill_list(const fc_vm_native_call_t *call,
+                             const request_t *request, fc_vm_list_t *list,
+                             fc_error_t *err) {
+  for (uint32_t i = 0; i < (uint32_t)request->count; i++) {
+    wanted_t wanted;
+    fc_hal_buffer_t *buffer;
+    FC_TRY(want(call->state, request, i, &wanted, err));
+    FC_TRY(make_buffer(call->heap, &wanted, &buffer, err));
+    fc_status_t status = fc_vm_list_set_ref(list, i, &buffer->object, err);
+    if (status != FC_OK) {
+      fc_vm_release(&buffer->object);
+      return status;
+    }
+  }
+  return FC_OK;
+}
+
+// (…, target affinity, memory types, usage, …) -> list of buffers
+static fc_status_t load(fc_vm_native_call_t *call, fc_error_t *err) {
+  request_t request;
+  fc_vm_list_t *list;
+  FC_TRY(read_request(call, 8, &request, err));
+  FC_TRY(fc_vm_list_create(call->heap, FC_VM_TYPE_HAL_BUFFER,
+                           (uint32_t)request.count, &list, err));
+  call->results[0].ref = &list->object;
+  fc_status_t status = fc_vm_list_resize(list, (uint32_t)request.count, err);
+  if (status == FC_OK) status = fill_list(call, &request, list, err);
+  fc_hal_signal(request.signal, status);
+  return status;
+}
+
+static fc_status_t gather_all(const fc_vm_native_call_t *call,
+                              const request_t *request,
+                              const fc_hal_buffer_t *target, fc_error_t *err) {
+  for (size_t i = 0; i < request->count; i++) {
+    wanted_t wanted;
+    uint8_t *out;
+    uint64_t size;
+    FC_TRY(want(call->state, request, i, &wanted, err));
+    if (wanted.size > INT64_MAX) return fc_fail_memory(err);
+    FC_TRY(fc_hal_buffer_range(target, (int64_t)wanted.target_offset,
+                               (int64_t)wanted.size, &out, &size, err));
+    read_bytes(&wanted, out);
+  }
+  return FC_OK;
+}
+
+// (…, target buffer, …)
+static fc_status_t gather(fc_vm_native_call_t *call, fc_error_t *err) {
+  request_t request;
+  const fc_hal_buffer_t *target;
+  FC_TRY(read_request(call, 6, &request, err));
+  FC_TRY(fc_hal_argument(call, 5, FC_VM_TYPE_HAL_BUFFER, false, &target, err));
+  fc_status_t status = gather_all(call, &request, target, err);
+  fc_hal_signal(request.signal, status);
+  return status;
+}
+
+static fc_status_t scatter(fc_vm_native_call_t *call, fc_error_t *err) {
+  (void)call;
+  return fc_hal_fail(err, FC_UNIMPLEMENTED,
+                     "io_parameters.scatter: archives are not written");
+}
+
+static const fc_vm_native_function_t functions[] = {
+    {"gather", "0rIrrrrrrr_v", gather},
+    {"load", "0rIrrrIiirrr_r", load},
+    {"scatter", "0rIrrrrrrr_v", scatter},
+};
+
+const fc_vm_native_module_t fc_vm_io_parameters = {
+    .name = "io_parameters",
+    .functions = functions,
+    .function_count = FC_ARRAY_COUNT(functions)};
