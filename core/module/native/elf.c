@@ -116,11 +116,27 @@ static fc_status_t find_tables(fc_elf_t *elf, fc_error_t *err) {
   return FC_OK;
 }
 
+// Its calls of malloc could be anywhere in its code, which is read-only again
+// once the loader is done with it.
+static fc_status_t check_text(const fc_elf_t *elf, fc_error_t *err) {
+  for (size_t i = 0; i < elf->dynamic_count; i++) {
+    const Elf64_Dyn *entry = &elf->dynamic[i];
+    if (entry->d_tag == DT_NULL) break;
+    if (entry->d_tag == DT_TEXTREL ||
+        (entry->d_tag == DT_FLAGS && (entry->d_un.d_val & DF_TEXTREL))) {
+      return fc_fail(err, FC_CODE_MODULE_LOAD,
+                     "its code has relocations: compile it with -fPIC");
+    }
+  }
+  return FC_OK;
+}
+
 fc_status_t fc_elf_parse(fc_str_t bytes, fc_elf_t *out_elf, fc_error_t *err) {
   fc_elf_t elf = {.bytes = bytes};
   elf.header = table_at(&elf, 0, 1, sizeof(Elf64_Ehdr));
   FC_TRY(check_header(&elf, err));
   FC_TRY(find_tables(&elf, err));
+  FC_TRY(check_text(&elf, err));
   *out_elf = elf;
   return FC_OK;
 }

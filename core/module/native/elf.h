@@ -26,7 +26,8 @@ typedef struct fc_elf_t {
 } fc_elf_t;
 
 // FC_CODE_MODULE_LOAD when it is not a 64-bit little-endian shared object for
-// this machine with section headers and a dynamic symbol table.
+// this machine with section headers and a dynamic symbol table, or when its
+// code is not position-independent.
 fc_status_t fc_elf_parse(fc_str_t bytes, fc_elf_t *out_elf, fc_error_t *err);
 
 typedef struct fc_elf_symbol_t {

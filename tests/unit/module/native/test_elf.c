@@ -149,6 +149,24 @@ static void a_truncated_file_is_refused(void **state) {
   forget(whole);
 }
 
+static void code_with_relocations_is_refused(void **state) {
+  (void)state;
+  fc_elf_t elf;
+  fc_error_t err;
+  fc_str_t bytes = read_module("owner");
+  assert_int_equal(fc_elf_parse(bytes, &elf, &err), FC_OK);
+  Elf64_Dyn *flags = (Elf64_Dyn *)(uintptr_t)elf.dynamic;
+  while (flags->d_tag != DT_FLAGS) {  // -z now
+    assert_int_not_equal(flags->d_tag, DT_NULL);
+    flags++;
+  }
+  flags->d_un.d_val |= DF_TEXTREL;
+  assert_int_equal(fc_elf_parse(bytes, &elf, &err), FC_FAILED_PRECONDITION);
+  assert_string_equal(err.message,
+                      "its code has relocations: compile it with -fPIC");
+  forget(bytes);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(exports_imports_and_the_embedded_text),
@@ -156,6 +174,7 @@ int main(void) {
       FC_TEST(the_places_of_imported_addresses),
       FC_TEST(damaged_files_say_what_is_wrong),
       FC_TEST(a_truncated_file_is_refused),
+      FC_TEST(code_with_relocations_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
