@@ -64,12 +64,20 @@ typedef struct unit_t {
   uint64_t factor;
 } unit_t;
 
-static bool parse_units(fc_str_t text, const unit_t *units, uint64_t *out) {
+// Far above sense, far below where products of options overflow.
+#define COUNT_MAX 1000000u
+#define BYTES_MAX ((uint64_t)1 << 50)
+#define TIME_MAX_MS ((uint64_t)366 * 24 * 3600 * 1000)
+
+static bool parse_units(fc_str_t text, const unit_t *units, uint64_t limit,
+                        uint64_t *out) {
   uint64_t value;
   if (!parse_digits(&text, &value)) return false;
   for (const unit_t *unit = units; unit->text; unit++) {
     if (!fc_str_equal(text, fc_str(unit->text))) continue;
-    return !__builtin_mul_overflow(value, unit->factor, out);
+    if (__builtin_mul_overflow(value, unit->factor, &value)) return false;
+    *out = value;
+    return value <= limit;
   }
   return false;
 }
@@ -88,11 +96,11 @@ static bool parse_value(const option_t *option, const char *text, void *field) {
       *(const char **)field = text;
       return value.size > 0 || !option->value[0];
     case KIND_COUNT:
-      return parse_units(value, kCounts, field);
+      return parse_units(value, kCounts, COUNT_MAX, field);
     case KIND_SIZE:
-      return parse_units(value, kSizes, field);
+      return parse_units(value, kSizes, BYTES_MAX, field);
     case KIND_TIME:
-      return parse_units(value, kTimes, field);
+      return parse_units(value, kTimes, TIME_MAX_MS, field);
     case KIND_FLAG: {
       bool on = fc_str_equal(value, FC_STR("on")) ||
                 fc_str_equal(value, FC_STR("1")) ||
