@@ -104,7 +104,7 @@ static double small_float(uint8_t bits, int mantissa_bits, int bias,
                           bool zero_is_nan) {
   const int sign = bits >> 7, mantissa = bits & ((1 << mantissa_bits) - 1);
   const int exponent = (bits & 0x7F) >> mantissa_bits;
-  if (zero_is_nan ? bits == 0x80 : (bits & 0x7F) == 0x7F) return NAN;
+  if (zero_is_nan ? bits == 0x80 : (bits & 0x7F) == 0x7F) return (double)NAN;
   const double value =
       exponent ? ldexp(1 + ldexp(mantissa, -mantissa_bits), exponent - bias)
                : ldexp(mantissa, 1 - bias - mantissa_bits);
