@@ -18,16 +18,26 @@ typedef struct printer_t {
 
 static fc_status_t print(fc_sink_t *sink, fc_error_t *err, const char *format,
                          ...) FC_PRINTF(3, 4);
-static fc_status_t print(fc_sink_t *sink, fc_error_t *err, const char *format,
-                         ...) {
+static fc_status_t print_arguments(fc_sink_t *sink, fc_error_t *err,
+                                   const char *format, va_list arguments)
+    FC_PRINTF(3, 0);
+
+static fc_status_t print_arguments(fc_sink_t *sink, fc_error_t *err,
+                                   const char *format, va_list arguments) {
   char text[160];
-  va_list arguments;
-  va_start(arguments, format);
   int length = vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
   size_t size = length < 0 ? 0 : (size_t)length;
   if (size >= sizeof text) size = sizeof text - 1;
   return fc_sink_put(sink, fc_str_make(text, size), err);
+}
+
+static fc_status_t print(fc_sink_t *sink, fc_error_t *err, const char *format,
+                         ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  fc_status_t status = print_arguments(sink, err, format, arguments);
+  va_end(arguments);
+  return status;
 }
 
 static fc_status_t put(fc_sink_t *sink, fc_error_t *err, const char *text) {

@@ -4,6 +4,8 @@
 // instruction set where they are at hand: each of those functions checks itself.
 #include "module/vm/interp.h"
 
+#include <pthread.h>
+
 #include "module/vm/run.h"
 
 // ---------------------------------------------------------------------------
@@ -228,6 +230,58 @@ static void a_warm_call_allocates_nothing(void **state) {
   free(data);
 }
 
+// Workers with a stack each share a context, as long as no global is stored.
+typedef struct worker_t {
+  vm_t *vm;
+  size_t wrong;
+} worker_t;
+
+static void *work(void *context) {
+  static const char *const names[] = {"list.refs", "call.refs", "call.wide",
+                                      "buffer.clone.and.copy", "loop"};
+  worker_t *worker = context;
+  fc_vm_stack_t stack;
+  fc_vm_stack_init(&stack, fc_allocator_system(), FC_VM_STACK_SIZE,
+                   FC_VM_STACK_DEPTH);
+  fc_vm_invocation_t invocation = {.stack = &stack, .fuel = UINT64_MAX};
+  for (size_t i = 0; i < 2000; i++) {
+    const fc_vm_export_t *export = fc_vm_module_find(
+        worker->vm->module, fc_str(names[i % FC_ARRAY_COUNT(names)]));
+    fc_vm_slot_t none[1], out[8];
+    fc_error_t err;
+    if (!export || fc_vm_call(worker->vm->context, &invocation,
+                              export->function, none, out, &err)) {
+      worker->wrong++;
+    }
+  }
+  fc_vm_stack_deinit(&stack);
+  return NULL;
+}
+
+static void workers_share_a_context(void **state) {
+  (void)state;
+  size_t size = 0;
+  uint8_t *data =
+      read_file(FARCALL_SOURCE_DIR "/tests/corpus/vm/ops.vmfb", &size);
+  vm_t vm;
+  fc_error_t err = {0};
+  assert_int_equal(vm_open(&vm, data, size, fc_allocator_system(), &err), 0);
+  size_t live = fc_vm_context_live_objects(vm.context);
+  pthread_t threads[4];
+  worker_t workers[FC_ARRAY_COUNT(threads)];
+  for (size_t i = 0; i < FC_ARRAY_COUNT(threads); i++) {
+    workers[i] = (worker_t){.vm = &vm};
+    assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
+  }
+  for (size_t i = 0; i < FC_ARRAY_COUNT(threads); i++) {
+    assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_int_equal(workers[i].wrong, 0);
+  }
+  assert_int_equal(fc_vm_context_live_objects(vm.context), live);
+  vm_close(&vm);
+  free(data);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(scalars_of_every_release_are_right),
@@ -235,6 +289,7 @@ int main(void) {
       FC_TEST(fuel_and_the_cancel_word_stop_a_loop),
       FC_TEST(calls_survive_failing_allocations),
       FC_TEST(a_warm_call_allocates_nothing),
+      FC_TEST(workers_share_a_context),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
