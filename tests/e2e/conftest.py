@@ -128,9 +128,11 @@ class Iree:
     def run(self, program, *arguments, **options):
         options.setdefault("capture_output", True)
         options.setdefault("text", True)
+        if "input" not in options:
+            options["stdin"] = subprocess.DEVNULL
         return subprocess.run(
             [str(self.folder / program), *map(str, arguments)], timeout=300,
-            stdin=subprocess.DEVNULL, **options)
+            **options)
 
     def compile(self, source, *flags):
         """The module made of the .mlir file `source`."""
