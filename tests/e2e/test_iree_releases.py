@@ -71,3 +71,25 @@ def test_every_function(releases, name):
             assert got == expected, f"{function}: {got}"
             # 1 == 1.0 in Python, but an i64 is not answered as 1.0.
             assert repr(got) == repr(expected), function
+
+
+# (file, bytes, the same number of other bytes, what the reason must name)
+REFUSED = [
+    ("scalars-3.13.0", bytes([0, 0, 17, 0]), bytes([0, 0, 18, 0]), ["18.0", "17"]),
+    ("scalars-3.13.0", b"!vm.list<?>", b"!vm.lost<?>", ["!vm.lost<?>"]),
+    ("versions-3.13.0-vmvx", b"hal.fence.create", b"hal.fence.crxate",
+     ["hal.fence.crxate"]),
+]
+
+
+@pytest.mark.parametrize("name,old,new,words", REFUSED)
+def test_what_is_refused_is_named(farcall, tmp_path, name, old, new, words):
+    content = (RELEASES / f"{name}.vmfb").read_bytes()
+    assert content.count(old) == 1
+    path = tmp_path / "other.vmfb"
+    path.write_bytes(content.replace(old, new))
+    function = "hyp" if name.startswith("scalars") else "mul4"
+    run = farcall("run", path, "-f", function, "--json=[3,4]")
+    assert run.returncode != 0
+    for word in words:
+        assert word in run.stderr, run.stderr
