@@ -253,7 +253,10 @@ static fc_status_t run_grow(fc_call_t *call, fc_error_t *err) {
   int64_t count = call->arguments[0].scalar.i64;
   int8_t *data = calloc(1, (size_t)count + 1);
   int64_t *shape = fc_arena_alloc_array(call->arena, 1, sizeof *shape);
-  if (!data || !shape) return fc_fail_memory(err);
+  if (!data || !shape) {
+    free(data);
+    return fc_fail_memory(err);
+  }
   *shape = count;
   call->state = data;
   call->results[0].kind = FC_VALUE_TENSOR;

@@ -156,6 +156,7 @@ static void chunks_are_judged_the_same_however_they_are_cut(void **state) {
                                  fc_str_make(row->bytes + split, size - split),
                                  100, &used, &done, &error);
       }
+      assert_int_equal(status != FC_OK, row->code != FC_CODE_NONE);
       assert_int_equal(error.code, row->code);
       assert_int_equal(gate.offset, row->offset);
       assert_int_equal(gate.body, row->body);
