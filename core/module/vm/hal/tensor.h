@@ -16,7 +16,7 @@ typedef struct fc_hal_loans_t {
 } fc_hal_loans_t;
 
 // A view of the tensor's own bytes (or of a packed copy, for elements below a
-// byte or strided ones); one reference, the caller's.
+// byte); one reference, the caller's. Strided tensors are refused.
 fc_status_t fc_hal_tensor_in(fc_vm_heap_t *heap, const fc_tensor_t *tensor,
                              fc_hal_loans_t *loans, fc_vm_object_t **out,
                              fc_error_t *err) FC_MUST_CHECK;
