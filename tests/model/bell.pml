@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How a slot changes hands between the loop and a worker process, and how each
+ * wakes the other: two slots of one region, a worker that may be killed at any
+ * instruction (by itself, by others, at a deadline) and is started again.
+ *
+ * Every step is one access to shared memory or one system call, in the order
+ * of seq_cst. Not in it: spinning before sleep (it only looks earlier),
+ * quarantine, and what a call computes beyond "the answer to this call".
+ *
+ * Each -DMUTANT_X is a mistake somebody could make; `run` checks that none of
+ * them passes.
+ */
+#ifndef CALLS
+#define CALLS 3
+#endif
+#ifndef DEATHS
+#define DEATHS 2
+#endif
+#define SLOTS 2
+#define NONE 255
+
+mtype = { FREE, READY, BUSY, DONE };
+
+/* The region, in shared memory; a fresh one for each worker. */
+mtype state[SLOTS] = FREE;
+byte request[SLOTS];
+byte response[SLOTS];
+byte bell;                  /* the worker's futex */
+bool worker_asleep;
+bool loop_asleep;
+
+/* The kernel. */
+bool eventfd;
+bool alive = true;
+bool dying;                 /* a SIGKILL is on its way or has struck */
+bool exited;                /* the pidfd is readable */
+byte arrived;               /* calls that clients have sent */
+byte deaths;
+
+/* The loop's own. */
+byte job[SLOTS] = NONE;     /* the call whose answer is waited for */
+bool waiting[CALLS];        /* in the private queue */
+byte admitted;
+
+/* What is to be proved. */
+byte began[CALLS];
+byte answers[CALLS];
+byte answered;
+
+inline answer(call) {
+  answers[call]++;
+  answered++;
+  assert(answers[call] == 1);
+}
+
+/* ------------------------------------------------------------------------ */
+/* The worker process */
+
+inline take(s) {
+  d_step {
+    state[s] = BUSY;
+    call = request[s];
+    began[call]++;
+    assert(began[call] == 1);  /* what has begun is never run again */
+  }
+}
+
+inline ring_loop() {
+  /* exchange(loop_asleep, 0) */
+  d_step { rung = loop_asleep; loop_asleep = false }
+  if
+  :: rung -> eventfd = true
+  :: else
+  fi
+}
+
+inline finish(s) {
+#ifdef MUTANT_BELL_BEFORE_DONE
+  ring_loop();
+#endif
+#ifdef MUTANT_DONE_BEFORE_ANSWER
+  state[s] = DONE;
+  response[s] = call;
+#else
+  response[s] = call;
+  state[s] = DONE;
+#endif
+#ifndef MUTANT_BELL_BEFORE_DONE
+  ring_loop();
+#endif
+}
+
+active proctype worker() {
+  byte seen, call;
+  bool rung;
+end:
+  do
+  :: alive ->
+    {
+      do
+      :: seen = bell;
+         if
+         :: state[0] == READY -> take(0); finish(0)
+         :: else ->
+           if
+           :: state[1] == READY -> take(1); finish(1)
+           :: else ->
+             worker_asleep = true;
+#ifdef MUTANT_WORKER_FLAG_CLEARED_EARLY
+             worker_asleep = false;
+#endif
+             /* Look again: READY may have been stored before the flag was. */
+             if
+#ifndef MUTANT_WORKER_NO_RECHECK
+             :: state[0] == READY
+#endif
+             :: else ->
+               if
+#ifndef MUTANT_WORKER_NO_RECHECK
+               :: state[1] == READY
+#endif
+               :: else ->
+#ifdef MUTANT_BELL_READ_LATE
+                 seen = bell;
+#endif
+end_asleep:
+           (bell != seen)  /* futex_wait(bell, seen) */
+               fi
+             fi;
+             worker_asleep = false
+           fi
+         fi
+      od
+    } unless { dying };
+    d_step { alive = false; dying = false; exited = true }
+  od
+}
+
+/* Anybody's kill -9, the kernel's for want of memory, a fault of the call. */
+active proctype fate() {
+end:
+  do
+  :: atomic { alive && !dying && deaths < DEATHS -> dying = true; deaths++ }
+  od
+}
+
+active proctype clients() {
+  do
+  :: arrived < CALLS -> arrived++
+  :: arrived == CALLS -> break
+  od
+}
+
+/* ------------------------------------------------------------------------ */
+/* The loop */
+
+inline deliver(s) {
+  d_step {
+    if
+    :: job[s] != NONE ->
+      assert(response[s] == job[s]);  /* the answer to this very call */
+      answer(job[s])
+    :: else  /* its deadline has been answered for */
+    fi;
+    job[s] = NONE;
+    state[s] = FREE
+  }
+}
+
+inline collect() {
+  i = 0;
+  do
+  :: i < SLOTS ->
+    if
+    :: state[i] == DONE -> deliver(i)
+    :: else
+    fi;
+    i++
+  :: else -> i = 0; break
+  od
+}
+
+/* The worker is dead: nobody writes the region any more. */
+inline bury() {
+  d_step {
+    exited = false;
+    i = 0;
+    do
+    :: i < SLOTS ->
+      if
+      :: state[i] == DONE ->
+#ifdef MUTANT_DONE_LOST_AT_EXIT
+        job[i] = NONE
+#else
+        if
+        :: job[i] != NONE ->
+          assert(response[i] == job[i]);
+          answer(job[i])
+        :: else
+        fi
+#endif
+      :: state[i] == BUSY && job[i] != NONE ->
+#ifdef MUTANT_BUSY_RUN_AGAIN
+        waiting[job[i]] = true
+#else
+        answer(job[i])  /* 502: this call, and no other */
+#endif
+      :: state[i] == READY && job[i] != NONE ->
+        assert(began[job[i]] == 0);
+#ifndef MUTANT_READY_LOST_AT_EXIT
+        waiting[job[i]] = true
+#endif
+      :: else
+      fi;
+      job[i] = NONE;
+      i++
+    :: else -> break
+    od;
+    /* A new region for a new worker. */
+    i = 0;
+    do
+    :: i < SLOTS -> state[i] = FREE; request[i] = NONE; response[i] = NONE; i++
+    :: else -> break
+    od;
+    i = 0;
+    bell = 0;
+    worker_asleep = false;
+    loop_asleep = false;
+    alive = true
+  }
+}
+
+inline ring_worker() {
+  if
+  :: worker_asleep -> bell++
+  :: else
+  fi
+}
+
+/* Fills free slots from the queue; one bell for the batch. */
+inline submit() {
+  d_step {
+    do
+    :: admitted < arrived -> waiting[admitted] = true; admitted++
+    :: else -> break
+    od
+  }
+  staged = false;
+  i = 0;
+  do
+  :: i < SLOTS ->
+    if
+    :: job[i] == NONE && state[i] == FREE ->
+      d_step {
+        next = 0;
+        do
+        :: next < CALLS && !waiting[next] -> next++
+        :: else -> break
+        od;
+        if
+        :: next < CALLS ->
+          waiting[next] = false;
+          job[i] = next;
+          request[i] = next
+        :: else
+        fi
+      }
+      if
+      :: next < CALLS ->
+#ifdef MUTANT_BELL_BEFORE_READY
+        ring_worker();
+#endif
+        state[i] = READY;
+        staged = true
+      :: else
+      fi
+    :: else
+    fi;
+    i++
+  :: else -> break
+  od;
+#ifndef MUTANT_BELL_BEFORE_READY
+  if
+  :: staged -> ring_worker()
+  :: else
+  fi
+#endif
+}
+
+/* A deadline: the caller is answered at once, the worker killed; what the slot
+ * holds when it dies is of no interest any more. */
+inline expire() {
+  if
+  :: atomic { state[0] == BUSY && job[0] != NONE && alive && deaths < DEATHS ->
+       answer(job[0]);
+#ifndef MUTANT_ANSWERED_AT_DEADLINE_AND_EXIT
+       job[0] = NONE;
+#endif
+       if :: !dying -> dying = true; deaths++ :: else fi }
+  :: true
+  fi
+}
+
+active proctype loop() {
+  byte i, next;
+  bool staged;
+  do
+  :: answered == CALLS -> break
+  :: else ->
+    if :: exited -> bury() :: else fi;
+    collect();
+    expire();
+    submit();
+    loop_asleep = true;
+#ifdef MUTANT_LOOP_FLAG_CLEARED_EARLY
+    loop_asleep = false;
+#endif
+    /* Look again: DONE may have been stored before the flag was. */
+    if
+#ifndef MUTANT_LOOP_NO_RECHECK
+    :: state[0] == DONE
+    :: state[0] != DONE && state[1] == DONE
+    :: state[0] != DONE && state[1] != DONE ->
+#else
+    :: true ->
+#endif
+      /* epoll_wait; the last condition ends the test */
+      (eventfd || exited || admitted < arrived || answered == CALLS)
+    fi;
+    loop_asleep = false;
+    eventfd = false
+  od
+  assert(admitted == CALLS)
+}
+
+ltl every_call_is_answered { <> (answered == CALLS) }
