@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "module/snapshot.h"
 #include "module/vm/context.h"
-#include "module/vm/file.h"
 #include "module/vm/verify.h"
 
 static double processor_ns(void) {
@@ -41,7 +41,7 @@ int main(int argc, char **argv) {
   if (argc != 4) return 64;
   fc_allocator_t allocator = fc_allocator_system();
   fc_error_t err = {0};
-  fc_span_t file = {0};
+  fc_snapshot_t file = FC_SNAPSHOT_NONE;
   fc_vm_module_t *module = NULL;
   fc_vm_context_t *context = NULL;
   fc_vm_stack_t stack;
@@ -49,10 +49,10 @@ int main(int argc, char **argv) {
   fc_vm_invocation_t invocation = {.stack = &stack, .fuel = UINT64_MAX};
   double ns = 0;
   int32_t count = (int32_t)strtol(argv[3], NULL, 10);
-  fc_status_t status = fc_vm_file_read(argv[1], allocator, &file, &err);
+  fc_status_t status = fc_snapshot_open(argv[1], &file, &err);
   if (!status) {
-    status =
-        fc_vm_module_create(file.data, file.size, allocator, &module, &err);
+    status = fc_vm_module_create((const uint8_t *)file.bytes.data,
+                                 file.bytes.size, allocator, &module, &err);
   }
   if (!status) status = fc_vm_verify(module, &err);
   if (!status) {
@@ -67,6 +67,6 @@ int main(int argc, char **argv) {
   fc_vm_context_destroy(context, &invocation);
   fc_vm_module_destroy(module);
   fc_vm_stack_deinit(&stack);
-  fc_free(allocator, file.data);
+  fc_snapshot_close(&file);
   return status ? 1 : 0;
 }

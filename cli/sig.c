@@ -150,7 +150,8 @@ static int sig_of_file(const fc_args_t *args) {
   fc_module_t *module;
   fc_error_reset(&err);
   const fc_module_options_t options = {
-      .forbid_native = fc_args_has(args, FC_OPTION_NO_NATIVE_KERNELS)};
+      .forbid_native = fc_args_has(args, FC_OPTION_NO_NATIVE_KERNELS),
+      .describe_native = true};
   if (fc_module_load(kBackends, fc_str(args->words[0]), &options,
                      fc_allocator_system(), &module, &err)) {
     return fc_complain(FC_EXIT_DATA, "%s", err.message);

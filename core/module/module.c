@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loading one module file: which backend, which name, the digest, a plan for
-// each callable function. The thread that loads; afterwards a module is
-// immutable and any thread may hold it.
+// Loading one module: which backend, which name, one snapshot of each of its
+// files, the digest, a plan for each callable function. The thread that loads;
+// afterwards a module is immutable and any thread may hold it.
 #include "farcall/module.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "abi/sidecar.h"
 #include "base/sha256.h"
+#include "module/snapshot.h"
 
 #define PATH_SIZE_MAX 4096
 #define NEAR_DISTANCE 2
@@ -25,6 +25,8 @@ struct fc_module_t {
   const fc_module_info_t *info;
   fc_function_t *functions;
   size_t function_count;
+  fc_snapshot_t file;
+  fc_snapshot_t sidecar;
   fc_str_t name;  // inside `path`
   fc_str_t path;
   char sha256[65];
@@ -66,17 +68,34 @@ fc_status_t fc_module_name(fc_str_t path, fc_str_t *out_name, fc_error_t *err) {
   return FC_OK;
 }
 
+// What lies beside the module cannot be read: the reason, of which file.
+static fc_status_t fail_sidecar(fc_error_t *err) {
+  fc_error_t why = {0};
+  if (err) why = *err;
+  return fc_fail(err, FC_CODE_ABI_METADATA, "cannot read its sidecar: %s",
+                 why.message);
+}
+
+// -1 when there is none.
+static fc_status_t open_sidecar(fc_str_t path, const char *suffix, int *out_fd,
+                                fc_error_t *err) {
+  char text[PATH_SIZE_MAX + 32];
+  const char *dot = memrchr(path.data, '.', path.size);
+  const int stem = (int)(dot ? (size_t)(dot - path.data) : path.size);
+  *out_fd = -1;
+  if (!suffix) return FC_OK;
+  snprintf(text, sizeof text, "%.*s%s", stem, path.data, suffix);
+  if (access(text, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR)) {
+    return FC_OK;
+  }
+  if (fc_snapshot_open_file(text, out_fd, err) == FC_OK) return FC_OK;
+  return fail_sidecar(err);
+}
+
 static fc_status_t choose_backend(const fc_backend_t *const *backends,
                                   fc_str_t path,
                                   const fc_backend_t **out_backend,
                                   fc_error_t *err) {
-  struct stat info;
-  if (stat(path.data, &info) < 0) {
-    return fc_fail(err, FC_CODE_MODULE_PATH, "%s", strerror(errno));
-  }
-  if (!S_ISREG(info.st_mode)) {
-    return fc_fail(err, FC_CODE_MODULE_PATH, "not a regular file");
-  }
   for (; *backends; backends++) {
     if (!fc_str_ends(path, fc_str((*backends)->suffix))) continue;
     *out_backend = *backends;
@@ -93,32 +112,6 @@ static fc_status_t choose_backend(const fc_backend_t *const *backends,
   return fc_fail(err, FC_CODE_MODULE_PATH,
                  "not a module: those are shared objects (*.so) and IREE "
                  "modules (*.vmfb)");
-}
-
-static fc_status_t hash_file(const char *path, char out_hex[65],
-                             fc_error_t *err) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) {
-    return fc_fail(err, FC_CODE_MODULE_PATH, "cannot read it: %s",
-                   strerror(errno));
-  }
-  fc_sha256_t hash;
-  fc_sha256_init(&hash);
-  uint8_t chunk[16384];
-  ssize_t size;
-  while ((size = read(fd, chunk, sizeof chunk)) != 0) {
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) break;
-    fc_sha256_update(&hash, chunk, (size_t)size);
-  }
-  const int error = errno;
-  close(fd);
-  if (size < 0) {
-    return fc_fail(err, FC_CODE_MODULE_PATH, "cannot read it: %s",
-                   strerror(error));
-  }
-  fc_sha256_finish(&hash, out_hex);
-  return FC_OK;
 }
 
 // Half a SHA-256: nobody attacks what only tells versions apart.
@@ -181,19 +174,36 @@ static fc_status_t list_functions(fc_module_t *module, fc_error_t *err) {
   return digest_all(module, err);
 }
 
-static fc_status_t open_module(fc_module_t *module,
-                               const fc_backend_t *const *backends,
+static fc_status_t identify(fc_module_t *module,
+                            const fc_backend_t *const *backends,
+                            fc_error_t *err) {
+  FC_TRY(choose_backend(backends, module->path, &module->backend, err));
+  return fc_module_name(module->path, &module->name, err);
+}
+
+// Takes the snapshots of the files and from there on looks at nothing else.
+static fc_status_t read_module(fc_module_t *module,
+                               const fc_module_files_t *files,
                                const fc_module_options_t *options,
                                fc_error_t *err) {
   static const fc_module_options_t defaults = {0};
   if (!options) options = &defaults;
-  FC_TRY(choose_backend(backends, module->path, &module->backend, err));
-  FC_TRY(fc_module_name(module->path, &module->name, err));
-  FC_TRY(hash_file(module->path.data, module->sha256, err));
-  const fc_module_source_t source = {.path = module->path,
-                                     .name = module->name,
-                                     .allow_native = !options->forbid_native,
-                                     .parameters = options->parameters};
+  FC_TRY(fc_snapshot_make(files->module, SIZE_MAX, &module->file, err));
+  if (files->sidecar >= 0 &&
+      fc_snapshot_make(files->sidecar, FC_SIDECAR_SIZE_MAX, &module->sidecar,
+                       err) != FC_OK) {
+    return fail_sidecar(err);
+  }
+  fc_sha256_hex(module->file.bytes.data, module->file.bytes.size,
+                module->sha256);
+  const fc_module_source_t source = {
+      .file = module->file,
+      .sidecar = module->sidecar,
+      .path = module->path,
+      .name = module->name,
+      .allow_native = !options->forbid_native,
+      .describe_native = options->describe_native,
+      .parameters = options->parameters};
   FC_TRY(
       module->backend->open(&source, module->allocator, &module->handle, err));
   module->info = module->backend->describe(module->handle);
@@ -206,6 +216,8 @@ static void destroy(fc_module_t *module) {
   }
   fc_free(module->allocator, module->functions);
   if (module->handle) module->backend->close(module->handle);
+  fc_snapshot_close(&module->file);
+  fc_snapshot_close(&module->sidecar);
   fc_free(module->allocator, module);
 }
 
@@ -222,10 +234,8 @@ static void name_file(fc_str_t path, fc_error_t *err) {
   memcpy(err->message, named.message, sizeof err->message);
 }
 
-fc_status_t fc_module_load(const fc_backend_t *const *backends, fc_str_t path,
-                           const fc_module_options_t *options,
-                           fc_allocator_t allocator, fc_module_t **out_module,
-                           fc_error_t *err) {
+static fc_status_t create(fc_str_t path, fc_allocator_t allocator,
+                          fc_module_t **out_module, fc_error_t *err) {
   if (path.size == 0 || path.size >= PATH_SIZE_MAX ||
       memchr(path.data, '\0', path.size)) {
     return fc_fail(err, FC_CODE_MODULE_PATH,
@@ -236,16 +246,62 @@ fc_status_t fc_module_load(const fc_backend_t *const *backends, fc_str_t path,
   if (!module) return fc_fail_memory(err);
   atomic_init(&module->references, 1);
   module->allocator = allocator;
+  module->file = module->sidecar = FC_SNAPSHOT_NONE;
   memcpy(module->path_bytes, path.data, path.size);
   module->path = fc_str_make(module->path_bytes, path.size);
-  fc_status_t status = open_module(module, backends, options, err);
-  if (status != FC_OK) {
-    name_file(path, err);
-    destroy(module);
-    return status;
-  }
   *out_module = module;
   return FC_OK;
+}
+
+static fc_status_t load_path(fc_module_t *module,
+                             const fc_backend_t *const *backends,
+                             const fc_module_options_t *options,
+                             fc_error_t *err) {
+  fc_module_files_t files = {-1, -1};
+  FC_TRY(fc_snapshot_open_file(module->path.data, &files.module, err));
+  fc_status_t status = identify(module, backends, err);
+  if (status == FC_OK) {
+    status = open_sidecar(module->path, module->backend->sidecar_suffix,
+                          &files.sidecar, err);
+  }
+  if (status == FC_OK) status = read_module(module, &files, options, err);
+  close(files.module);
+  if (files.sidecar >= 0) close(files.sidecar);
+  return status;
+}
+
+// Gives the module to the caller, or what went wrong.
+static fc_status_t finish(fc_status_t status, fc_module_t *take_module,
+                          fc_module_t **out_module, fc_error_t *err) {
+  if (status != FC_OK) {
+    name_file(take_module->path, err);
+    destroy(take_module);
+    return status;
+  }
+  *out_module = take_module;
+  return FC_OK;
+}
+
+fc_status_t fc_module_load(const fc_backend_t *const *backends, fc_str_t path,
+                           const fc_module_options_t *options,
+                           fc_allocator_t allocator, fc_module_t **out_module,
+                           fc_error_t *err) {
+  fc_module_t *module;
+  FC_TRY(create(path, allocator, &module, err));
+  return finish(load_path(module, backends, options, err), module, out_module,
+                err);
+}
+
+fc_status_t fc_module_load_files(const fc_backend_t *const *backends,
+                                 fc_str_t path, const fc_module_files_t *files,
+                                 const fc_module_options_t *options,
+                                 fc_allocator_t allocator,
+                                 fc_module_t **out_module, fc_error_t *err) {
+  fc_module_t *module;
+  FC_TRY(create(path, allocator, &module, err));
+  fc_status_t status = identify(module, backends, err);
+  if (status == FC_OK) status = read_module(module, files, options, err);
+  return finish(status, module, out_module, err);
 }
 
 fc_module_t *fc_module_retain(fc_module_t *module) {
@@ -276,6 +332,9 @@ const char *fc_module_get_sha256(const fc_module_t *module) {
 }
 fc_str_t fc_module_get_digest(const fc_module_t *module) {
   return fc_str_make(module->digest, FC_DIGEST_SIZE);
+}
+fc_module_files_t fc_module_get_files(const fc_module_t *module) {
+  return (fc_module_files_t){module->file.fd, module->sidecar.fd};
 }
 const fc_backend_t *fc_module_get_backend(const fc_module_t *module) {
   return module->backend;

@@ -14,11 +14,22 @@
 extern "C" {
 #endif
 
-// Where a module comes from. Strings are borrowed for the call.
+// A file as it was when its module was loaded: mapped for reading, from a page
+// boundary on, and sealed, so that its bytes cannot change.
+typedef struct fc_snapshot_t {
+  int fd;          // -1: there is no such file
+  fc_str_t bytes;  // data NULL then
+} fc_snapshot_t;
+
+// Where a module comes from. Strings are borrowed for the call; what the
+// snapshots map stays until close.
 typedef struct fc_module_source_t {
-  fc_str_t path;      // NUL-terminated
-  fc_str_t name;      // the module name made from it
-  bool allow_native;  // false: refuse machine code inside a vm module
+  fc_snapshot_t file;
+  fc_snapshot_t sidecar;
+  fc_str_t path;  // NUL-terminated; for messages and for what lies beside it
+  fc_str_t name;  // the module name made from it
+  bool allow_native;     // false: refuse machine code inside a vm module
+  bool describe_native;  // true: do not map machine code, see `described`
   bool trust_sidecar_hash;
   fc_str_t parameters;  // archives of a vm module: "[SCOPE=]FILE,…", "" none
 } fc_module_source_t;
@@ -29,6 +40,7 @@ typedef struct fc_module_info_t {
   size_t count;
   bool serial;       // one call at a time; the backend holds the lock
   bool runs_native;  // machine code: belongs in the process host
+  bool described;    // nothing of it was loaded: instance_create fails
   fc_str_t warning;  // for the log, "" if none
 } fc_module_info_t;
 
@@ -51,7 +63,11 @@ typedef struct fc_call_t {
 typedef struct fc_backend_t {
   const char *kind;    // "native", "vm"
   const char *suffix;  // ".so", ".vmfb": which files are its own
-  // Opens, checks and decodes a module. May run the module's constructors.
+  // What replaces the suffix in the name of the file that describes a module;
+  // NULL: modules of this kind describe themselves.
+  const char *sidecar_suffix;
+  // Opens, checks and decodes a module. May run the module's constructors,
+  // unless it is to be described only.
   fc_status_t (*open)(const fc_module_source_t *source,
                       fc_allocator_t allocator, void **out_module,
                       fc_error_t *err);

@@ -21,7 +21,17 @@ typedef struct fc_module_t fc_module_t;
 typedef struct fc_module_options_t {
   bool forbid_native;   // refuse machine code inside a vm module
   fc_str_t parameters;  // archives for vm modules: "[SCOPE=]FILE,…"
+  // A module that runs machine code is only described: nothing of it is mapped
+  // executable, no constructor runs, and instances cannot be created. Whether
+  // it was says fc_module_info_t.described.
+  bool describe_native;
 } fc_module_options_t;
+
+// The files a module is made of, as descriptors: what a worker process is given.
+typedef struct fc_module_files_t {
+  int module;   // sealed memory
+  int sidecar;  // sealed memory, what was read of X.farcall.json; -1: nothing
+} fc_module_files_t;
 
 // One listed function. Borrowed from its module.
 typedef struct fc_function_t {
@@ -45,6 +55,16 @@ fc_status_t fc_module_load(const fc_backend_t *const *backends, fc_str_t path,
                            const fc_module_options_t *options,
                            fc_allocator_t allocator, fc_module_t **out_module,
                            fc_error_t *err) FC_MUST_CHECK;
+// The same of open files, without a look at `path`, which gives the name, the
+// suffix and messages. (Machine code that finds its libraries by $ORIGIN must
+// still be there: the dynamic loader takes it from its path.) The descriptors
+// are the caller's and may be closed afterwards.
+fc_status_t fc_module_load_files(const fc_backend_t *const *backends,
+                                 fc_str_t path, const fc_module_files_t *files,
+                                 const fc_module_options_t *options,
+                                 fc_allocator_t allocator,
+                                 fc_module_t **out_module,
+                                 fc_error_t *err) FC_MUST_CHECK;
 fc_module_t *fc_module_retain(fc_module_t *module);  // atomic
 void fc_module_release(fc_module_t *module);         // NULL is allowed
 
@@ -55,6 +75,9 @@ const char *fc_module_get_kind(const fc_module_t *module);
 const char *fc_module_get_sha256(const fc_module_t *module);  // 64 hex digits
 // Of the file and of every function, FC_DIGEST_SIZE.
 fc_str_t fc_module_get_digest(const fc_module_t *module);
+// The module's own, valid as long as it is. With them, the same options but
+// describe_native, and the same program the digest is the same.
+fc_module_files_t fc_module_get_files(const fc_module_t *module);
 const fc_backend_t *fc_module_get_backend(const fc_module_t *module);
 void *fc_module_get_handle(const fc_module_t *module);  // the backend's own
 const fc_module_info_t *fc_module_get_info(const fc_module_t *module);

@@ -9,6 +9,8 @@ import subprocess
 import numpy as np
 import pytest
 
+from conftest import BIN
+
 MATMUL = "[[[1,2,3],[4,5,6]],[[1,0],[0,1],[1,1]]]"
 
 
@@ -242,6 +244,18 @@ def test_modules_that_cannot_be_run_exit_65(farcall, tmp_path, corpus):
     done = farcall("run", tmp_path / "tensor.so", "--function=matmul")
     assert done.returncode == 65
     assert "sha256" in done.stderr or "another" in done.stderr
+
+
+def test_the_signatures_of_a_file_run_nothing_of_it(farcall, tmp_path, monkeypatch):
+    module = BIN.parent / "tests/modules/native/constructor.so"
+    trace = tmp_path / "trace"
+    monkeypatch.setenv("FARCALL_TEST_TRACE", str(trace))
+    done = farcall("sig", module)
+    assert done.stdout == "constructor/answer() -> i32\n", done.stderr
+    assert not trace.exists()
+    done = farcall("run", module)
+    assert done.stdout == '{"results":[42]}\n', done.stderr
+    assert trace.exists()
 
 
 def test_one_function_needs_no_name(farcall, corpus):

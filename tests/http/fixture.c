@@ -375,7 +375,7 @@ static void make_files(fixture_server_t *server) {
     char path[128];
     snprintf(path, sizeof path, "%s/%s", server->directory, kFiles[i]);
     FILE *file = fopen(path, "w");
-    CHECK(file);
+    CHECK(file && fputs("fixture", file) > 0);
     fclose(file);
   }
 }

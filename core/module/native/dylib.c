@@ -32,14 +32,14 @@
 #define OPEN_FLAGS (RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND)
 #endif
 
-static fc_status_t check_symbols(const fc_elf_t *elf, bool *out_leavable,
-                                 fc_error_t *err) {
-  *out_leavable = true;
+fc_status_t fc_dylib_check(const fc_elf_t *elf, fc_dylib_t *out_dylib,
+                           fc_error_t *err) {
+  bool leavable = true;
   for (size_t i = 0; i < elf->symbol_count; i++) {
     fc_elf_symbol_t symbol;
     if (!fc_elf_symbol(elf, i, &symbol) || symbol.name.size == 0) continue;
     if (!symbol.defined) {
-      *out_leavable = *out_leavable && fc_libc_is_harmless(symbol.name);
+      leavable = leavable && fc_libc_is_harmless(symbol.name);
     } else if (symbol.function && fc_libc_is_reserved(symbol.name)) {
       return fc_fail(err, FC_CODE_SYMBOL_CLASH,
                      "it defines '%.*s', a name of the C library: calls of it "
@@ -47,6 +47,7 @@ static fc_status_t check_symbols(const fc_elf_t *elf, bool *out_leavable,
                      FC_STR_ARG(symbol.name));
     }
   }
+  *out_dylib = (fc_dylib_t){.leavable = leavable};
   return FC_OK;
 }
 
@@ -95,19 +96,42 @@ static fc_status_t name_snapshot(const fc_snapshot_t *snapshot, char *out_name,
   return fc_fail(err, FC_CODE_MODULE_LOAD, "too many modules are loaded");
 }
 
-static fc_status_t load(const fc_snapshot_t *snapshot, const fc_elf_t *elf,
-                        fc_str_t path, void **out_handle, fc_error_t *err) {
-  char name[PATH_MAX];
-  FC_TRY(name_snapshot(snapshot, name, sizeof name, err));
-  // Only the real path has a directory that $ORIGIN can mean.
-  const bool by_path = fc_elf_uses_origin(elf);
-  void *twin = by_path ? dlopen(path.data, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+// Whether the file at `path` still holds the snapshot's bytes.
+static bool is_unchanged(const fc_snapshot_t *snapshot, const char *path) {
+  fc_snapshot_t now;
+  if (fc_snapshot_open(path, &now, NULL) != FC_OK) return false;
+  const bool same = fc_str_equal(now.bytes, snapshot->bytes);
+  fc_snapshot_close(&now);
+  return same;
+}
+
+// Only the real path has a directory that $ORIGIN can mean, so such a module is
+// not loaded from its snapshot, and a worker process needs the file to be where
+// it was. What the loader would find there must be what was described; a file
+// that changes after this look at it is beyond us.
+static fc_status_t check_origin(const fc_snapshot_t *snapshot, const char *path,
+                                fc_error_t *err) {
+  void *twin = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
   if (twin) {
     dlclose(twin);
     return fc_fail(err, FC_CODE_MODULE_LOAD,
                    "it is loaded already; as it finds its libraries by "
                    "$ORIGIN, that can be done once");
   }
+  if (!is_unchanged(snapshot, path)) {
+    return fc_fail(err, FC_CODE_MODULE_LOAD,
+                   "the file is gone or another by now; as it finds its "
+                   "libraries by $ORIGIN, it must stay where it is");
+  }
+  return FC_OK;
+}
+
+static fc_status_t load(const fc_snapshot_t *snapshot, const fc_elf_t *elf,
+                        fc_str_t path, void **out_handle, fc_error_t *err) {
+  char name[PATH_MAX];
+  FC_TRY(name_snapshot(snapshot, name, sizeof name, err));
+  const bool by_path = fc_elf_uses_origin(elf);
+  if (by_path) FC_TRY(check_origin(snapshot, path.data, err));
   const fc_fpenv_t env = fc_fpenv_get();
   void *handle = dlopen(by_path ? path.data : name, OPEN_FLAGS);
   fc_fpenv_set(env);
@@ -225,28 +249,19 @@ static fc_status_t redirect_all(fc_dylib_t *dylib, const fc_elf_t *elf,
   return FC_OK;
 }
 
-fc_status_t fc_dylib_open(const fc_snapshot_t *snapshot, const fc_elf_t *elf,
-                          fc_str_t path, fc_allocator_t allocator,
-                          fc_dylib_t *out_dylib, fc_error_t *err) {
-  fc_dylib_t dylib = {.allocator = allocator};
-  FC_TRY(check_symbols(elf, &dylib.leavable, err));
-  FC_TRY(load(snapshot, elf, path, &dylib.handle, err));
-  FC_ASSERT(dylib.handle);
+fc_status_t fc_dylib_open(fc_dylib_t *dylib, const fc_snapshot_t *snapshot,
+                          const fc_elf_t *elf, fc_str_t path,
+                          fc_allocator_t allocator, fc_error_t *err) {
+  dylib->allocator = allocator;
+  FC_TRY(load(snapshot, elf, path, &dylib->handle, err));
+  FC_ASSERT(dylib->handle);
   struct link_map *map;
-  fc_status_t status = FC_OK;
-  if (dlinfo(dylib.handle, RTLD_DI_LINKMAP, &map) < 0) {
-    status = fail_to_load(dlerror(), err);
-  } else {
-    dylib.base = map->l_addr;
-    status = note_segments(&dylib, elf, err);
+  if (dlinfo(dylib->handle, RTLD_DI_LINKMAP, &map) < 0) {
+    return fail_to_load(dlerror(), err);
   }
-  if (status == FC_OK) status = redirect_all(&dylib, elf, err);
-  if (status != FC_OK) {
-    fc_dylib_close(&dylib);
-    return status;
-  }
-  *out_dylib = dylib;
-  return FC_OK;
+  dylib->base = map->l_addr;
+  FC_TRY(note_segments(dylib, elf, err));
+  return redirect_all(dylib, elf, err);
 }
 
 void fc_dylib_close(fc_dylib_t *dylib) {

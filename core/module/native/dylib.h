@@ -8,7 +8,7 @@
 
 #include "module/native/elf.h"
 #include "module/native/hook.h"
-#include "module/native/snapshot.h"
+#include "module/snapshot.h"
 
 typedef struct fc_slot_t {
   void **place;
@@ -28,14 +28,18 @@ typedef struct fc_dylib_t {
   bool leavable;  // see fc_hook_t
 } fc_dylib_t;
 
-// Runs the constructors. FC_CODE_SYMBOL_CLASH for an export named like a
-// function compilers take for the C library's, FC_CODE_MODULE_LOAD for what the
-// loader refuses. `path` is the file the snapshot was made of.
-fc_status_t fc_dylib_open(const fc_snapshot_t *snapshot, const fc_elf_t *elf,
-                          fc_str_t path, fc_allocator_t allocator,
-                          fc_dylib_t *out_dylib, fc_error_t *err);
+// What the symbols tell without loading. FC_CODE_SYMBOL_CLASH for an export
+// named like a function compilers take for the C library's.
+fc_status_t fc_dylib_check(const fc_elf_t *elf, fc_dylib_t *out_dylib,
+                           fc_error_t *err);
+// Loads what was checked; runs the constructors. FC_CODE_MODULE_LOAD for what
+// the loader refuses. `path` is the file the snapshot was made of. Close it in
+// any case.
+fc_status_t fc_dylib_open(fc_dylib_t *dylib, const fc_snapshot_t *snapshot,
+                          const fc_elf_t *elf, fc_str_t path,
+                          fc_allocator_t allocator, fc_error_t *err);
 // Runs the destructors, after putting back what was redirected. Accepts a
-// zeroed one.
+// zeroed one, and one that was checked only.
 void fc_dylib_close(fc_dylib_t *dylib);
 
 // The address of an exported symbol, NULL if there is none.

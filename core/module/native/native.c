@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // fc_backend_native: shared objects with memref-shaped functions. Opening reads
-// the file and its ABI text, loads it and prepares its functions; a call locks
-// a module that has state, runs, and gives fresh memory back at call_end.
-// Opened and closed by the loading thread; instances belong to workers.
+// the file and its ABI text, prepares its functions and, unless it is to be
+// described only, loads it; a call locks a module that has state, runs, and
+// gives fresh memory back at call_end. Opened and closed by the loading thread;
+// instances belong to workers.
 #include "module/native/native.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "abi/sidecar.h"
 #include "base/sha256.h"
 #include "module/native/call.h"
 #include "module/native/dylib.h"
-#include "module/native/snapshot.h"
 
 #define EMBEDDED_SYMBOL FC_STR("__farcall_abi")
 #define SIDECAR_SUFFIX ".farcall.json"
@@ -48,73 +43,13 @@ typedef struct instance_t {
 // ---------------------------------------------------------------------------
 // The ABI text
 
-// The path less its last extension, plus the suffix. NUL-terminated.
-static char *sidecar_path(fc_str_t path, fc_allocator_t allocator) {
-  const char *dot = memrchr(path.data, '.', path.size);
-  const size_t size = dot ? (size_t)(dot - path.data) : path.size;
-  char *text = fc_alloc(allocator, size + sizeof SIDECAR_SUFFIX);
-  if (!text) return NULL;
-  memcpy(text, path.data, size);
-  memcpy(text + size, SIDECAR_SUFFIX, sizeof SIDECAR_SUFFIX);
-  return text;
-}
-
-static fc_status_t read_all(int fd, size_t size, char *out, fc_error_t *err) {
-  size_t done = 0;
-  while (done < size) {
-    ssize_t got = read(fd, out + done, size - done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) {
-      return fc_fail(err, FC_CODE_ABI_METADATA, "cannot read its sidecar: %s",
-                     got < 0 ? strerror(errno) : "it became shorter");
-    }
-    done += (size_t)got;
-  }
-  return FC_OK;
-}
-
-// An absent file gives NULL. The text is the caller's to free.
-static fc_status_t read_sidecar(const char *path, fc_allocator_t allocator,
-                                fc_str_t *out_text, fc_error_t *err) {
-  *out_text = (fc_str_t){NULL, 0};
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) return FC_OK;
-  struct stat info;
-  if (fd < 0 || fstat(fd, &info) < 0) {
-    fc_status_t status =
-        fc_fail(err, FC_CODE_ABI_METADATA, "cannot read its sidecar: %s",
-                strerror(errno));
-    if (fd >= 0) close(fd);
-    return status;
-  }
-  const size_t size = info.st_size > 0 ? (size_t)info.st_size : 0;
-  char *text = NULL;
-  fc_status_t status = FC_OK;
-  if (!S_ISREG(info.st_mode) || size > FC_SIDECAR_SIZE_MAX) {
-    status = fc_fail(err, FC_CODE_ABI_METADATA,
-                     "its sidecar is not a file of at most %u bytes",
-                     FC_SIDECAR_SIZE_MAX);
-  } else if (!(text = fc_alloc(allocator, size + 1))) {
-    status = fc_fail_memory(err);
-  } else {
-    status = read_all(fd, size, text, err);
-  }
-  close(fd);
-  if (status != FC_OK) {
-    fc_free(allocator, text);
-    return status;
-  }
-  *out_text = fc_str_make(text, size);
-  return FC_OK;
-}
-
 static fc_status_t check_hash(const module_t *module,
                               const fc_module_source_t *source,
-                              const fc_snapshot_t *snapshot, fc_error_t *err) {
+                              fc_error_t *err) {
   fc_str_t wanted = module->sidecar->so_sha256;
   if (wanted.size == 0 || source->trust_sidecar_hash) return FC_OK;
   char actual[65];
-  fc_sha256_hex(snapshot->bytes.data, snapshot->bytes.size, actual);
+  fc_sha256_hex(source->file.bytes.data, source->file.bytes.size, actual);
   if (fc_str_equal(wanted, fc_str(actual))) return FC_OK;
   return fc_fail(err, FC_CODE_ABI_METADATA,
                  "its sidecar describes another build: so_sha256 is %.12s…, "
@@ -124,23 +59,13 @@ static fc_status_t check_hash(const module_t *module,
 
 // The sidecar wins over what is embedded.
 static fc_status_t read_abi(module_t *module, const fc_module_source_t *source,
-                            const fc_snapshot_t *snapshot, const fc_elf_t *elf,
-                            fc_error_t *err) {
-  char *path = sidecar_path(source->path, module->allocator);
-  if (!path) return fc_fail_memory(err);
-  fc_str_t text;
-  fc_status_t status = read_sidecar(path, module->allocator, &text, err);
-  fc_free(module->allocator, path);
-  if (status != FC_OK) return status;
-
-  fc_str_t embedded;
-  if (text.data) {
-    status = fc_sidecar_parse(text, FC_SOURCE_SIDECAR, module->allocator,
-                              &module->sidecar, err);
-    fc_free(module->allocator, (void *)(uintptr_t)text.data);
-    if (status != FC_OK) return status;
-    return check_hash(module, source, snapshot, err);
+                            const fc_elf_t *elf, fc_error_t *err) {
+  if (source->sidecar.bytes.data) {
+    FC_TRY(fc_sidecar_parse(source->sidecar.bytes, FC_SOURCE_SIDECAR,
+                            module->allocator, &module->sidecar, err));
+    return check_hash(module, source, err);
   }
+  fc_str_t embedded;
   if (fc_elf_text(elf, EMBEDDED_SYMBOL, &embedded)) {
     return fc_sidecar_parse(embedded, FC_SOURCE_EMBEDDED, module->allocator,
                             &module->sidecar, err);
@@ -205,13 +130,15 @@ static fc_status_t prepare(module_t *module, size_t index, bool has_state,
   function->fpenv = module->sidecar->ftz ? FC_FPENV_FLUSH : FC_FPENV_DEFAULT;
   function->exact =
       module->sidecar->pure && module->dylib.leavable && !borrows(declared);
+  FC_TRY(fc_native_prepare(function, module->allocator, err));
+  if (module->info.described) return FC_OK;
   function->entry = (void (*)(void))(uintptr_t)fc_dylib_find(
       &module->dylib, declared->symbol.data);
   if (!function->entry) {
     return fc_fail(err, FC_CODE_MODULE_LOAD, "symbol '%.*s' has no address",
                    FC_STR_ARG(declared->symbol));
   }
-  return fc_native_prepare(function, module->allocator, err);
+  return FC_OK;
 }
 
 static fc_status_t prepare_all(module_t *module, const fc_elf_t *elf,
@@ -253,34 +180,29 @@ static void native_close(void *opened) {
   fc_free(module->allocator, module);
 }
 
-static fc_status_t open_snapshot(module_t *module,
-                                 const fc_module_source_t *source,
-                                 const fc_snapshot_t *snapshot,
-                                 fc_error_t *err) {
+static fc_status_t fill(module_t *module, const fc_module_source_t *source,
+                        fc_error_t *err) {
   fc_elf_t elf;
-  FC_TRY(fc_elf_parse(snapshot->bytes, &elf, err));
-  FC_TRY(read_abi(module, source, snapshot, &elf, err));
+  FC_TRY(fc_elf_parse(source->file.bytes, &elf, err));
+  FC_TRY(read_abi(module, source, &elf, err));
   FC_TRY(check_functions(module, &elf, err));
-  FC_TRY(fc_dylib_open(snapshot, &elf, source->path, module->allocator,
-                       &module->dylib, err));
+  FC_TRY(fc_dylib_check(&elf, &module->dylib, err));
+  module->info.described = source->describe_native;
+  if (!source->describe_native) {
+    FC_TRY(fc_dylib_open(&module->dylib, &source->file, &elf, source->path,
+                         module->allocator, err));
+  }
   return prepare_all(module, &elf, err);
 }
 
 static fc_status_t native_open(const fc_module_source_t *source,
                                fc_allocator_t allocator, void **out_module,
                                fc_error_t *err) {
-  fc_snapshot_t snapshot;
-  FC_TRY(fc_snapshot_open(source->path, &snapshot, err));
-  fc_status_t status;
   module_t *module = fc_alloc(allocator, sizeof *module);
-  if (!module) {
-    status = fc_fail_memory(err);
-  } else {
-    module->allocator = allocator;
-    module->lock_made = pthread_mutex_init(&module->lock, NULL) == 0;
-    status = open_snapshot(module, source, &snapshot, err);
-  }
-  fc_snapshot_close(&snapshot);
+  if (!module) return fc_fail_memory(err);
+  module->allocator = allocator;
+  module->lock_made = pthread_mutex_init(&module->lock, NULL) == 0;
+  fc_status_t status = fill(module, source, err);
   if (status != FC_OK) {
     native_close(module);
     return status;
@@ -301,6 +223,12 @@ static fc_status_t native_instance_create(void *opened,
                                           fc_allocator_t allocator,
                                           void **out_instance,
                                           fc_error_t *err) {
+  const module_t *module = opened;
+  if (module->info.described) {
+    return fc_fail(err, FC_CODE_MODULE_UNAVAILABLE,
+                   "the module was described, not loaded: its functions run in "
+                   "a worker process");
+  }
   instance_t *instance = fc_alloc(allocator, sizeof *instance);
   if (!instance) return fc_fail_memory(err);
   instance->allocator = allocator;
@@ -389,6 +317,7 @@ fc_native_counts_t fc_native_get_counts(const void *opened) {
 const fc_backend_t fc_backend_native = {
     .kind = "native",
     .suffix = ".so",
+    .sidecar_suffix = SIDECAR_SUFFIX,
     .open = native_open,
     .describe = native_describe,
     .instance_create = native_instance_create,

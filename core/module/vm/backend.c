@@ -13,7 +13,6 @@
 #include "module/vm/analysis.h"
 #include "module/vm/bridge.h"
 #include "module/vm/context.h"
-#include "module/vm/file.h"
 #include "module/vm/hal/hal.h"
 #include "module/vm/hal/io_parameters.h"
 #include "module/vm/hal/preflight.h"
@@ -34,7 +33,6 @@ typedef struct listed_t {
 
 typedef struct module_t {
   fc_allocator_t allocator;
-  fc_span_t file;
   fc_vm_module_t *module;
   const fc_vm_native_module_t *natives[FC_ARRAY_COUNT(fc_vm_natives)];
   fc_vm_native_module_t io_parameters;  // with our archives
@@ -164,7 +162,6 @@ static void vm_close(void *handle) {
   fc_arena_deinit(&m->arena);
   fc_vm_module_destroy(m->module);
   fc_hal_archives_close(&m->archives);
-  fc_free(m->allocator, m->file.data);
   pthread_mutex_destroy(&m->lock);
   fc_free(m->allocator, m);
 }
@@ -227,15 +224,18 @@ static void warn(module_t *m, bool features_stated) {
 static fc_status_t fill(module_t *m, const fc_module_source_t *source,
                         fc_error_t *err) {
   bool features_stated;
-  FC_TRY(fc_vm_file_read(source->path.data, m->allocator, &m->file, err));
-  FC_TRY(fc_vm_module_create(m->file.data, m->file.size, m->allocator,
-                             &m->module, err));
+  const fc_str_t file = source->file.bytes;
+  FC_TRY(fc_vm_module_create((const uint8_t *)file.data, file.size,
+                             m->allocator, &m->module, err));
   FC_TRY(fc_vm_verify(m->module, err));
   FC_TRY(fc_vm_module_is_stateful(m->module, &m->info.serial, err));
-  choose_natives(m, source->allow_native);
+  FC_TRY(check_machine_code(m, source->allow_native, &features_stated, err));
+  // Whoever is said to have no machine code gets no chance to run any: code it
+  // would put together from pieces is not seen above.
+  choose_natives(m, m->info.runs_native);
+  m->info.described = m->info.runs_native && source->describe_native;
   FC_TRY(fc_hal_archives_open(&m->archives, source->parameters, m->allocator,
                               err));
-  FC_TRY(check_machine_code(m, source->allow_native, &features_stated, err));
   FC_TRY(list(m, err));
   warn(m, features_stated);
   return FC_OK;
@@ -288,6 +288,11 @@ static fc_status_t make_context(module_t *m, fc_vm_stack_t *stack,
 static fc_status_t vm_instance_create(void *handle, fc_allocator_t allocator,
                                       void **out_instance, fc_error_t *err) {
   module_t *m = handle;
+  if (m->info.described) {
+    return fc_fail(err, FC_CODE_MODULE_UNAVAILABLE,
+                   "the module was described, not loaded: its functions run in "
+                   "a worker process");
+  }
   instance_t *instance = fc_alloc(allocator, sizeof *instance);
   if (!instance) return fc_fail_memory(err);
   instance->module = m;

@@ -3,17 +3,18 @@
 // `farcall test` and `farcall dump`: a file's functions that take and return
 // nothing, called one by one; its disassembly. One thread.
 #include "module/vm/backend.h"
+
+#include "module/snapshot.h"
 #include "module/vm/check.h"
 #include "module/vm/context.h"
 #include "module/vm/disasm.h"
-#include "module/vm/file.h"
 #include "module/vm/verify.h"
 #include "module/vm/yieldable_test.h"
 
 #define NATIVES_MAX 16
 
 typedef struct tester_t {
-  fc_span_t file;
+  fc_snapshot_t file;
   fc_vm_module_t *module;
   fc_vm_stack_t stack;
   fc_vm_invocation_t invocation;
@@ -32,19 +33,19 @@ static fc_status_t open_file(tester_t *t, const char *path,
   }
   t->natives[count++] = &fc_vm_check;
   t->natives[count] = &fc_vm_yieldable_test;
-  FC_TRY(fc_vm_file_read(path, allocator, &t->file, err));
-  FC_TRY(fc_vm_module_create(t->file.data, t->file.size, allocator, &t->module,
-                             err));
+  FC_TRY(fc_snapshot_open(path, &t->file, err));
+  FC_TRY(fc_vm_module_create((const uint8_t *)t->file.bytes.data,
+                             t->file.bytes.size, allocator, &t->module, err));
   FC_TRY(fc_vm_verify(t->module, err));
   return fc_vm_context_create(t->module, t->natives, allocator, FC_VM_HEAP_SIZE,
                               &t->invocation, &t->context, err);
 }
 
-static void close_file(tester_t *t, fc_allocator_t allocator) {
+static void close_file(tester_t *t) {
   fc_vm_context_destroy(t->context, &t->invocation);
   fc_vm_module_destroy(t->module);
   fc_vm_stack_deinit(&t->stack);
-  fc_free(allocator, t->file.data);
+  fc_snapshot_close(&t->file);
 }
 
 static bool run_one(tester_t *t, const fc_vm_export_t *export,
@@ -67,7 +68,7 @@ fc_status_t fc_vm_test_file(const char *path, fc_allocator_t allocator,
                                          const fc_vm_test_t *test),
                             void *context, size_t *out_count, size_t *out_wrong,
                             fc_error_t *err) {
-  tester_t t = {0};
+  tester_t t = {.file = FC_SNAPSHOT_NONE};
   *out_count = *out_wrong = 0;
   fc_status_t status = open_file(&t, path, allocator, err);
   for (uint32_t i = 0; status == FC_OK && i < t.module->export_count; i++) {
@@ -81,19 +82,20 @@ fc_status_t fc_vm_test_file(const char *path, fc_allocator_t allocator,
     ++*out_count;
     each(context, &test);
   }
-  close_file(&t, allocator);
+  close_file(&t);
   return status;
 }
 
 fc_status_t fc_vm_dump_file(const char *path, fc_allocator_t allocator,
                             fc_sink_t *sink, fc_error_t *err) {
-  fc_span_t file;
+  fc_snapshot_t file;
   fc_vm_module_t *module = NULL;
-  FC_TRY(fc_vm_file_read(path, allocator, &file, err));
+  FC_TRY(fc_snapshot_open(path, &file, err));
   fc_status_t status =
-      fc_vm_module_create(file.data, file.size, allocator, &module, err);
+      fc_vm_module_create((const uint8_t *)file.bytes.data, file.bytes.size,
+                          allocator, &module, err);
   if (status == FC_OK) status = fc_vm_dump(module, sink, err);
   fc_vm_module_destroy(module);
-  fc_free(allocator, file.data);
+  fc_snapshot_close(&file);
   return status;
 }

@@ -14,13 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "farcall/backend.h"
+#include "farcall/module.h"
 
 #define CALLER_MODULES FARCALL_BUILD_DIR "/tests/modules/native/"
 #define CALLER_VALUES 32
 
 typedef struct caller_t {
-  void *module;
+  fc_module_t *loaded;
+  void *module;  // its handle
   void *instance;
   const fc_module_info_t *info;
   fc_arena_t arena;
@@ -35,15 +36,16 @@ typedef struct caller_t {
 static inline fc_status_t caller_open_path(caller_t *caller, const char *path,
                                            fc_allocator_t allocator) {
   memset(caller, 0, sizeof *caller);
-  fc_module_source_t source = {.path = fc_str(path), .name = FC_STR("m")};
-  fc_status_t status =
-      fc_backend_native.open(&source, allocator, &caller->module, &caller->err);
+  static const fc_backend_t *const backends[] = {&fc_backend_native, NULL};
+  fc_status_t status = fc_module_load(backends, fc_str(path), NULL, allocator,
+                                      &caller->loaded, &caller->err);
   if (status) return status;
-  caller->info = fc_backend_native.describe(caller->module);
+  caller->module = fc_module_get_handle(caller->loaded);
+  caller->info = fc_module_get_info(caller->loaded);
   status = fc_backend_native.instance_create(caller->module, allocator,
                                              &caller->instance, &caller->err);
   if (status) {
-    fc_backend_native.close(caller->module);
+    fc_module_release(caller->loaded);
     return status;
   }
   fc_arena_init(&caller->arena, allocator, 4096, (size_t)64 << 20);
@@ -60,7 +62,7 @@ static inline void caller_open(caller_t *caller, const char *name) {
 
 static inline void caller_close(caller_t *caller) {
   fc_backend_native.instance_destroy(caller->instance);
-  fc_backend_native.close(caller->module);
+  fc_module_release(caller->loaded);
   fc_arena_deinit(&caller->arena);
 }
 

@@ -419,18 +419,18 @@ static void what_cannot_be_loaded_says_why(void **state) {
     const char *message;
   } rows[] = {
       {"bare", FC_CODE_ABI_METADATA,
-       "nothing says what its functions take: no m.farcall.json beside it and "
-       "no __farcall_abi inside. `farcall compile` writes both; docs/abi.md "
-       "says how to write one by hand"},
+       "bare.so: nothing says what its functions take: no bare.farcall.json "
+       "beside it and no __farcall_abi inside. `farcall compile` writes both; "
+       "docs/abi.md says how to write one by hand"},
       {"clash", FC_CODE_SYMBOL_CLASH,
-       "it defines 'abs', a name of the C library: calls of it may run the "
-       "library's instead; rename it"},
+       "clash.so: it defines 'abs', a name of the C library: calls of it may "
+       "run the library's instead; rename it"},
       {"undefined", FC_CODE_MODULE_LOAD,
-       "undefined symbol 'surely_nobody_defines_this'"},
+       "undefined.so: undefined symbol 'surely_nobody_defines_this'"},
       {"needy", FC_CODE_MODULE_LOAD,
-       "it needs libfarcall-elsewhere.so, which the loader does not find"},
-      {"absent", FC_CODE_MODULE_PATH,
-       "cannot read it: No such file or directory"},
+       "needy.so: it needs libfarcall-elsewhere.so, which the loader does not "
+       "find"},
+      {"absent", FC_CODE_MODULE_PATH, "absent.so: No such file or directory"},
   };
   for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
     fc_test_row(rows[i].name);

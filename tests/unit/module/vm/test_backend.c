@@ -6,12 +6,13 @@
 
 #include <unistd.h>
 
-#include "farcall/codec.h"
+#include "farcall/module.h"
 #include "hal/cpu.h"
 #include "module/vm/files.h"
 
 typedef struct opened_t {
-  void *module;
+  fc_module_t *loaded;
+  void *module;  // its handle
   const fc_module_info_t *info;
   void *instance;
   fc_frame_t *frame;
@@ -19,27 +20,25 @@ typedef struct opened_t {
 
 static const char *parameters = "";  // of modules opened next
 
-static void *open_source(const char *path, bool allow_native, fc_error_t *err) {
-  fc_module_source_t source = {.path = fc_str(path),
-                               .name = FC_STR("m"),
-                               .allow_native = allow_native,
-                               .parameters = fc_str(parameters)};
-  void *module = NULL;
-  if (fc_backend_vm.open(&source, fc_allocator_system(), &module, err)) {
-    return NULL;
-  }
-  return module;
-}
+static const fc_backend_t *const kinds[] = {&fc_backend_vm, NULL};
 
-static void *open_path(const char *path, fc_error_t *err) {
-  return open_source(path, true, err);
+// NULL when it cannot be loaded.
+static fc_module_t *load(const char *path, bool allow_native, fc_error_t *err) {
+  const fc_module_options_t options = {.forbid_native = !allow_native,
+                                       .parameters = fc_str(parameters)};
+  fc_module_t *module = NULL;
+  return fc_module_load(kinds, fc_str(path), &options, fc_allocator_system(),
+                        &module, err)
+             ? NULL
+             : module;
 }
 
 static opened_t open_module(const char *path, bool instance) {
   fc_error_t err = {0};
-  opened_t opened = {.module = open_path(path, &err)};
-  if (!opened.module) fail_msg("%s: %s", path, err.message);
-  opened.info = fc_backend_vm.describe(opened.module);
+  opened_t opened = {.loaded = load(path, true, &err)};
+  if (!opened.loaded) fail_msg("%s: %s", path, err.message);
+  opened.module = fc_module_get_handle(opened.loaded);
+  opened.info = fc_module_get_info(opened.loaded);
   fc_limits_t limits = fc_limits_default();
   assert_int_equal(
       fc_frame_create(fc_allocator_system(), &limits, &opened.frame, &err),
@@ -55,7 +54,7 @@ static opened_t open_module(const char *path, bool instance) {
 static void close_module(opened_t *opened) {
   fc_frame_destroy(opened->frame);
   if (opened->instance) fc_backend_vm.instance_destroy(opened->instance);
-  fc_backend_vm.close(opened->module);
+  fc_module_release(opened->loaded);
 }
 
 static const fc_signature_t *find(const opened_t *opened, const char *name,
@@ -223,10 +222,10 @@ static void the_async_form_is_hidden_beside_the_other(void **state) {
 
 static fc_status_t call_next(fc_allocator_t allocator, void *context,
                              fc_error_t *err) {
-  const fc_module_source_t source = {
-      .path = fc_str(context), .name = FC_STR("m"), .allow_native = true};
-  void *module = NULL, *instance = NULL;
-  FC_TRY(fc_backend_vm.open(&source, allocator, &module, err));
+  fc_module_t *loaded;
+  void *instance = NULL;
+  FC_TRY(fc_module_load(kinds, fc_str(context), NULL, allocator, &loaded, err));
+  void *module = fc_module_get_handle(loaded);
   fc_status_t status =
       fc_backend_vm.instance_create(module, allocator, &instance, err);
   size_t index = 0;
@@ -258,7 +257,7 @@ static fc_status_t call_next(fc_allocator_t allocator, void *context,
   }
   fc_arena_deinit(&arena);
   if (instance) fc_backend_vm.instance_destroy(instance);
-  fc_backend_vm.close(module);
+  fc_module_release(loaded);
   return status;
 }
 
@@ -330,7 +329,7 @@ static void missing_parameters_are_named(void **state) {
   }
   parameters = "/nowhere.irpa";
   fc_error_t err = {0};
-  assert_null(open_path(CORPUS "/parameters/parameters-vmvx.vmfb", &err));
+  assert_null(load(CORPUS "/parameters/parameters-vmvx.vmfb", true, &err));
   assert_int_equal(err.code, FC_CODE_MODULE_LOAD);
   parameters = "";
 }
@@ -453,12 +452,12 @@ static void machine_code_with_dynamic_shapes_is_not_memory_safe(void **state) {
 static void machine_code_can_be_refused(void **state) {
   (void)state;
   fc_error_t err = {0};
-  assert_null(open_source(LLVM_CPU, false, &err));
+  assert_null(load(LLVM_CPU, false, &err));
   assert_int_equal(err.code, FC_CODE_MODULE_LOAD);
   assert_non_null(strstr(err.message, "contains machine code"));
-  void *module = open_source(VMVX, false, &err);
+  fc_module_t *module = load(VMVX, false, &err);
   assert_non_null(module);
-  fc_backend_vm.close(module);
+  fc_module_release(module);
 }
 
 // Features some processors have; no processor has all of them.
@@ -487,7 +486,7 @@ static void missing_processor_features_are_a_load_error(void **state) {
   assert_true(strlen(text) < strlen(NO_FEATURES));
   write_changed(path, LLVM_CPU, NO_FEATURES, text);
   fc_error_t err = {0};
-  assert_null(open_path(path, &err));
+  assert_null(load(path, true, &err));
   unlink(path);
   assert_int_equal(err.code, FC_CODE_CPU_FEATURES);
   const char *named = strstr(err.message, missing);

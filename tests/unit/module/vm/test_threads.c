@@ -6,8 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "farcall/value.h"
-#include "module/vm/backend.h"
+#include "farcall/module.h"
 #include "module/vm/files.h"
 
 #define THREADS 8
@@ -15,7 +14,8 @@
 #define RELEASE CORPUS "/releases/versions-3.13.0-"
 
 typedef struct shared_t {
-  void *module;
+  fc_module_t *loaded;
+  void *module;  // its handle
   size_t index;
   _Atomic(uint32_t) wrong;
   _Atomic(uint64_t) sum;  // of what a stateful function returned
@@ -113,15 +113,16 @@ static void *count_often(void *context) {
 
 // ---------------------------------------------------------------------------
 
-static void *open_file(const char *path) {
-  const fc_module_source_t source = {
-      .path = fc_str(path), .name = FC_STR("m"), .allow_native = true};
+static shared_t open_file(const char *path) {
+  static const fc_backend_t *const kinds[] = {&fc_backend_vm, NULL};
   fc_error_t err = {0};
-  void *module = NULL;
-  if (fc_backend_vm.open(&source, fc_allocator_system(), &module, &err)) {
+  shared_t shared = {.loaded = NULL};
+  if (fc_module_load(kinds, fc_str(path), NULL, fc_allocator_system(),
+                     &shared.loaded, &err)) {
     fail_msg("%s: %s", path, err.message);
   }
-  return module;
+  shared.module = fc_module_get_handle(shared.loaded);
+  return shared;
 }
 
 static void run_threads(shared_t *shared, void *(*body)(void *context)) {
@@ -155,11 +156,11 @@ static void a_stateless_module_is_shared(void **state) {
   for (size_t i = 0; i < FC_ARRAY_COUNT(backends); i++) {
     char path[512];
     snprintf(path, sizeof path, CORPUS "/async/async-%s.vmfb", backends[i]);
-    shared_t shared = {.module = open_file(path)};
+    shared_t shared = open_file(path);
     assert_false(fc_backend_vm.describe(shared.module)->serial);
     shared.index = find(shared.module, "mul4");
     run_threads(&shared, multiply_often);
-    fc_backend_vm.close(shared.module);
+    fc_module_release(shared.loaded);
     assert_int_equal(shared.wrong, 0);
   }
 }
@@ -170,11 +171,11 @@ static void a_stateful_module_counts_every_call(void **state) {
   for (size_t i = 0; i < FC_ARRAY_COUNT(backends); i++) {
     char path[512];
     snprintf(path, sizeof path, RELEASE "%s.vmfb", backends[i]);
-    shared_t shared = {.module = open_file(path)};
+    shared_t shared = open_file(path);
     assert_true(fc_backend_vm.describe(shared.module)->serial);
     shared.index = find(shared.module, "next");
     run_threads(&shared, count_often);
-    fc_backend_vm.close(shared.module);
+    fc_module_release(shared.loaded);
     assert_int_equal(shared.wrong, 0);
     // 1 + 2 + … + calls: no number twice, none left out
     assert_int_equal(shared.sum, calls * (calls + 1) / 2);

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Copies files into sealed memfds (snapshot.h).
+#include "module/snapshot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifndef MFD_EXEC
+#define MFD_EXEC 0x0010U
+#endif
+#define SEALS (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK)
+
+// Where executable memfds are off by default they must be asked for; kernels
+// before 6.3 do not know the flag.
+static int create_memory(void) {
+  const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+  int fd = memfd_create("farcall-module", flags | MFD_EXEC);
+  return fd < 0 && errno == EINVAL ? memfd_create("farcall-module", flags) : fd;
+}
+
+static bool copy_all(int from, int to, size_t size) {
+  off_t done = 0;
+  while ((size_t)done < size) {
+    ssize_t sent = sendfile(to, from, &done, size - (size_t)done);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent == 0) errno = ENODATA;
+    if (sent <= 0) return false;
+  }
+  return true;
+}
+
+static bool is_sealed(int fd) {
+  const int seals = fcntl(fd, F_GET_SEALS);
+  return seals >= 0 && (seals & SEALS) == SEALS;
+}
+
+// A descriptor of sealed memory with the file's contents, -1 and errno.
+static int seal(int file, size_t size) {
+  if (is_sealed(file)) return fcntl(file, F_DUPFD_CLOEXEC, 0);
+  const int fd = create_memory();
+  if (fd < 0) return -1;
+  if (copy_all(file, fd, size) &&
+      fcntl(fd, F_ADD_SEALS, SEALS | F_SEAL_SEAL) == 0) {
+    return fd;
+  }
+  const int error = errno;
+  close(fd);
+  errno = error;
+  return -1;
+}
+
+fc_status_t fc_snapshot_make(int file, size_t size_max,
+                             fc_snapshot_t *out_snapshot, fc_error_t *err) {
+  struct stat info;
+  const char *problem = NULL;
+  fc_snapshot_t snapshot = FC_SNAPSHOT_NONE;
+  void *mapped = MAP_FAILED;
+  if (fstat(file, &info) < 0) {
+    problem = strerror(errno);
+  } else if (info.st_size <= 0) {
+    problem = "an empty file";
+  } else if ((size_t)info.st_size > size_max) {
+    return fc_fail(err, FC_CODE_MODULE_PATH, "%zu bytes, at most %zu",
+                   (size_t)info.st_size, size_max);
+  } else {
+    snapshot.bytes.size = (size_t)info.st_size;
+    snapshot.fd = seal(file, snapshot.bytes.size);
+  }
+  if (problem) return fc_fail(err, FC_CODE_MODULE_PATH, "%s", problem);
+  if (snapshot.fd >= 0) {
+    // Private: kernels before 6.7 refuse any other mapping of sealed memory.
+    mapped =
+        mmap(NULL, snapshot.bytes.size, PROT_READ, MAP_PRIVATE, snapshot.fd, 0);
+  }
+  if (mapped == MAP_FAILED) {
+    const int error = errno;
+    if (snapshot.fd >= 0) close(snapshot.fd);
+    return fc_fail(err, FC_CODE_MODULE_PATH, "cannot copy it to memory: %s",
+                   strerror(error));
+  }
+  snapshot.bytes.data = mapped;
+  *out_snapshot = snapshot;
+  return FC_OK;
+}
+
+fc_status_t fc_snapshot_open_file(const char *path, int *out_fd,
+                                  fc_error_t *err) {
+  // A named pipe would make a blocking open wait for its writer.
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0) {
+    return fc_fail(err, FC_CODE_MODULE_PATH, "%s", strerror(errno));
+  }
+  struct stat info;
+  if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode)) {
+    close(fd);
+    return fc_fail(err, FC_CODE_MODULE_PATH, "not a regular file");
+  }
+  *out_fd = fd;
+  return FC_OK;
+}
+
+fc_status_t fc_snapshot_open(const char *path, fc_snapshot_t *out_snapshot,
+                             fc_error_t *err) {
+  int fd;
+  FC_TRY(fc_snapshot_open_file(path, &fd, err));
+  fc_status_t status = fc_snapshot_make(fd, SIZE_MAX, out_snapshot, err);
+  close(fd);
+  return status;
+}
+
+void fc_snapshot_close(fc_snapshot_t *snapshot) {
+  if (!snapshot->bytes.data) return;
+  munmap((void *)(uintptr_t)snapshot->bytes.data, snapshot->bytes.size);
+  close(snapshot->fd);
+  *snapshot = FC_SNAPSHOT_NONE;
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Private, immutable copies of the files a module is made of
+// (fc_snapshot_t, farcall/backend.h). What is hashed, inspected, loaded and
+// handed to a worker are the same bytes, whatever happens to the file
+// meanwhile; and two loads of one file are two modules. Called when a module is
+// loaded, on that thread.
+#ifndef FARCALL_MODULE_SNAPSHOT_H_
+#define FARCALL_MODULE_SNAPSHOT_H_
+
+#include "farcall/backend.h"
+
+#define FC_SNAPSHOT_NONE ((fc_snapshot_t){.fd = -1})
+
+// Opens a regular file for fc_snapshot_make. FC_CODE_MODULE_PATH says why not.
+fc_status_t fc_snapshot_open_file(const char *path, int *out_fd,
+                                  fc_error_t *err);
+
+// The contents of `file`, which stays the caller's; at least one byte, at most
+// `size_max`. Of a snapshot (sealed memory) no second copy is made.
+fc_status_t fc_snapshot_make(int file, size_t size_max,
+                             fc_snapshot_t *out_snapshot, fc_error_t *err);
+
+// Both of the above.
+fc_status_t fc_snapshot_open(const char *path, fc_snapshot_t *out_snapshot,
+                             fc_error_t *err);
+
+void fc_snapshot_close(fc_snapshot_t *snapshot);  // a closed one too
+
+#endif  // FARCALL_MODULE_SNAPSHOT_H_

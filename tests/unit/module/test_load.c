@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Modules of the real backends: described without being loaded, loaded from the
+// files of a described one, and what their snapshots do not notice.
+#include "helpers/test.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "farcall/module.h"
+#include "module/snapshot.h"
+
+#define NATIVE FARCALL_BUILD_DIR "/tests/modules/native/"
+#define VM FARCALL_SOURCE_DIR "/tests/corpus/iree/"
+#define LLVM_CPU VM "async/async-llvm-cpu.vmfb"
+#define VMVX VM "async/async-vmvx.vmfb"
+
+static const fc_backend_t *const backends[] = {&fc_backend_native,
+                                               &fc_backend_vm, NULL};
+
+static fc_module_t *load(const char *path, bool describe) {
+  const fc_module_options_t options = {.describe_native = describe};
+  fc_error_t err = {0};
+  fc_module_t *module = NULL;
+  if (fc_module_load(backends, fc_str(path), &options, fc_allocator_system(),
+                     &module, &err)) {
+    fail_msg("%s: %s", path, err.message);
+  }
+  return module;
+}
+
+static fc_status_t load_files(const fc_module_t *described,
+                              fc_module_t **out_module, fc_error_t *err) {
+  const fc_module_files_t files = fc_module_get_files(described);
+  *out_module = NULL;
+  return fc_module_load_files(backends, fc_module_get_path(described), &files,
+                              NULL, fc_allocator_system(), out_module, err);
+}
+
+static fc_status_t instantiate(const fc_module_t *module, fc_error_t *err) {
+  const fc_backend_t *backend = fc_module_get_backend(module);
+  void *instance = NULL;
+  FC_TRY(backend->instance_create(fc_module_get_handle(module),
+                                  fc_allocator_system(), &instance, err));
+  backend->instance_destroy(instance);
+  return FC_OK;
+}
+
+static bool is_mapped_executable(void) {
+  FILE *maps = fopen("/proc/self/maps", "r");
+  assert_non_null(maps);
+  char line[1024];
+  bool found = false;
+  while (fgets(line, sizeof line, maps)) {
+    found = found || (strstr(line, "farcall-module") && strstr(line, "r-xp"));
+  }
+  fclose(maps);
+  return found;
+}
+
+// ---------------------------------------------------------------------------
+
+static void describing_runs_nothing_of_a_module(void **state) {
+  (void)state;
+  fc_module_t *module = load(NATIVE "constructor.so", true);
+  const fc_module_info_t *info = fc_module_get_info(module);
+  assert_true(info->described);
+  assert_true(info->runs_native);
+  assert_int_equal(info->count, 1);
+  assert_non_null(fc_module_find(module, FC_STR("answer"))->plan);
+  fc_error_t err = {0};
+  assert_int_not_equal(instantiate(module, &err), FC_OK);
+  assert_int_equal(err.code, FC_CODE_MODULE_UNAVAILABLE);
+  assert_false(is_mapped_executable());
+  fc_module_release(module);
+  assert_null(getenv("FARCALL_TEST_CONSTRUCTOR"));
+  assert_null(getenv("FARCALL_TEST_DESTRUCTOR"));
+
+  // What would have been seen.
+  module = load(NATIVE "constructor.so", false);
+  assert_false(fc_module_get_info(module)->described);
+  assert_true(is_mapped_executable());
+  assert_non_null(getenv("FARCALL_TEST_CONSTRUCTOR"));
+  fc_module_release(module);
+  assert_non_null(getenv("FARCALL_TEST_DESTRUCTOR"));
+}
+
+typedef struct kind_row_t {
+  const char *name;  // the path
+  bool described;
+} kind_row_t;
+
+static const kind_row_t kinds[] = {
+    {NATIVE "owner.so", true},
+    {NATIVE "state.so", true},
+    {NATIVE "shim.so", true},
+    {NATIVE "conventions.so", true},
+    {NATIVE "embedded.so", true},  // has no sidecar
+    {NATIVE "origin.so", true},    // is loaded by its path
+    {LLVM_CPU, true},
+    {VMVX, false},
+    {VM "inline/inline-vmvx.vmfb", false},
+};
+
+static void the_described_and_the_loaded_are_one_module(void **state) {
+  (void)state;
+  FC_TEST_EACH_ROW(const kind_row_t, row, kinds) {
+    fc_module_t *described = load(row->name, true), *loaded;
+    fc_error_t err = {0};
+    assert_int_equal(fc_module_get_info(described)->described, row->described);
+    assert_int_equal(instantiate(described, NULL) != FC_OK, row->described);
+    if (load_files(described, &loaded, &err)) fail_msg("%s", err.message);
+    assert_false(fc_module_get_info(loaded)->described);
+    assert_int_equal(fc_module_get_info(loaded)->serial,
+                     fc_module_get_info(described)->serial);
+    assert_true(fc_str_equal(fc_module_get_digest(described),
+                             fc_module_get_digest(loaded)));
+    assert_true(fc_str_equal(fc_module_get_name(described),
+                             fc_module_get_name(loaded)));
+    // The same memory, not a copy of it.
+    struct stat first, second;
+    assert_int_equal(fstat(fc_module_get_files(described).module, &first), 0);
+    assert_int_equal(fstat(fc_module_get_files(loaded).module, &second), 0);
+    assert_int_equal(first.st_ino, second.st_ino);
+    fc_module_release(described);
+    if (instantiate(loaded, &err)) fail_msg("%s", err.message);
+    fc_module_release(loaded);
+  }
+}
+
+// ---------------------------------------------------------------------------
+// Files that change
+
+static char folder[] = "/tmp/farcall-load-XXXXXX";
+
+static void copy(const char *from, const char *name) {
+  char command[1024];
+  snprintf(command, sizeof command, "cp '%s' '%s/%s'", from, folder, name);
+  assert_int_equal(system(command), 0);
+}
+
+static const char *in_folder(const char *name) {
+  static char path[128];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  return path;
+}
+
+static void put(const char *name, const char *text) {
+  int fd = open(in_folder(name), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  assert_true(fd >= 0);
+  assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+  close(fd);
+}
+
+static int make_folder(void **state) {
+  (void)state;
+  memcpy(folder + sizeof folder - 7, "XXXXXX", 6);
+  return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state) {
+  char command[128];
+  snprintf(command, sizeof command, "rm -rf '%s'", folder);
+  return system(command) ? -1 : fc_test_report_row(state);
+}
+#define IN_FOLDER(function) \
+  { #function, function, make_folder, remove_folder, NULL }
+
+static void a_module_outlives_its_files(void **state) {
+  (void)state;
+  copy(NATIVE "owner.so", "owner.so");
+  copy(NATIVE "owner.farcall.json", "owner.farcall.json");
+  copy(LLVM_CPU, "a.vmfb");
+  static const char *const names[] = {"owner.so", "a.vmfb"};
+  fc_module_t *described[FC_ARRAY_COUNT(names)];
+  for (size_t i = 0; i < FC_ARRAY_COUNT(names); i++) {
+    described[i] = load(in_folder(names[i]), true);
+  }
+  // Written over in place, and gone.
+  put("owner.so", "another");
+  put("a.vmfb", "another");
+  assert_int_equal(unlink(in_folder("owner.farcall.json")), 0);
+  for (size_t i = 0; i < FC_ARRAY_COUNT(names); i++) {
+    fc_module_t *loaded;
+    fc_error_t err = {0};
+    if (load_files(described[i], &loaded, &err)) fail_msg("%s", err.message);
+    assert_true(fc_str_equal(fc_module_get_digest(described[i]),
+                             fc_module_get_digest(loaded)));
+    if (instantiate(loaded, &err)) fail_msg("%s", err.message);
+    fc_module_release(loaded);
+    fc_module_release(described[i]);
+  }
+}
+
+static void what_uses_origin_must_stay_as_it_was(void **state) {
+  (void)state;
+  copy(NATIVE "origin.so", "origin.so");
+  copy(NATIVE "origin.farcall.json", "origin.farcall.json");
+  fc_module_t *described = load(in_folder("origin.so"), true), *loaded;
+  put("origin.so", "another");
+  fc_error_t err = {0};
+  assert_int_not_equal(load_files(described, &loaded, &err), FC_OK);
+  assert_int_equal(err.code, FC_CODE_MODULE_LOAD);
+  assert_string_equal(err.message,
+                      "origin.so: the file is gone or another by now; as it "
+                      "finds its libraries by $ORIGIN, it must stay where it "
+                      "is");
+  fc_module_release(described);
+}
+
+static void sidecars_that_are_none_are_refused(void **state) {
+  (void)state;
+  copy(NATIVE "owner.so", "a.so");
+  copy(NATIVE "owner.so", "b.so");
+  copy(NATIVE "owner.so", "c.so");
+  copy(NATIVE "owner.so", "d.so");
+  assert_int_equal(mkdir(in_folder("a.farcall.json"), 0700), 0);
+  put("b.farcall.json", "");
+  put("c.farcall.json", "");
+  assert_int_equal(truncate(in_folder("c.farcall.json"), (16 << 20) + 1), 0);
+  assert_int_equal(mkfifo(in_folder("d.farcall.json"), 0600), 0);
+  static const struct {
+    const char *name;
+    const char *message;
+  } rows[] = {
+      {"a.so", "a.so: cannot read its sidecar: not a regular file"},
+      {"b.so", "b.so: cannot read its sidecar: an empty file"},
+      {"c.so",
+       "c.so: cannot read its sidecar: 16777217 bytes, at most 16777216"},
+      {"d.so", "d.so: cannot read its sidecar: not a regular file"},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    fc_module_t *module;
+    fc_error_t err = {0};
+    assert_int_not_equal(
+        fc_module_load(backends, fc_str(in_folder(row->name)), NULL,
+                       fc_allocator_system(), &module, &err),
+        FC_OK);
+    assert_string_equal(err.message, row->message);
+    assert_int_equal(err.code, FC_CODE_ABI_METADATA);
+  }
+}
+
+// ---------------------------------------------------------------------------
+
+static void a_snapshot_cannot_be_changed(void **state) {
+  (void)state;
+  put("x", "abc");
+  fc_snapshot_t snapshot, second;
+  assert_int_equal(fc_snapshot_open(in_folder("x"), &snapshot, NULL), FC_OK);
+  assert_true(fc_str_equal(snapshot.bytes, FC_STR("abc")));
+  put("x", "xyz");
+  assert_true(fc_str_equal(snapshot.bytes, FC_STR("abc")));
+  assert_int_equal(pwrite(snapshot.fd, "z", 1, 0), -1);
+  assert_int_equal(ftruncate(snapshot.fd, 1), -1);
+  assert_int_equal(fcntl(snapshot.fd, F_GETFD), FD_CLOEXEC);
+  assert_int_equal(fc_snapshot_make(snapshot.fd, 3, &second, NULL), FC_OK);
+  fc_snapshot_close(&snapshot);
+  fc_snapshot_close(&snapshot);
+  assert_true(fc_str_equal(second.bytes, FC_STR("abc")));
+  fc_snapshot_close(&second);
+}
+
+static void other_files_are_no_modules(void **state) {
+  (void)state;
+  put("a.so", "");
+  assert_int_equal(mkfifo(in_folder("b.so"), 0600), 0);
+  static const struct {
+    const char *name;
+    const char *message;
+  } rows[] = {
+      {"a.so", "a.so: an empty file"},
+      {"b.so", "b.so: not a regular file"},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    fc_module_t *module;
+    fc_error_t err = {0};
+    assert_int_not_equal(
+        fc_module_load(backends, fc_str(in_folder(row->name)), NULL,
+                       fc_allocator_system(), &module, &err),
+        FC_OK);
+    assert_string_equal(err.message, row->message);
+    assert_int_equal(err.code, FC_CODE_MODULE_PATH);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(describing_runs_nothing_of_a_module),
+      FC_TEST(the_described_and_the_loaded_are_one_module),
+      IN_FOLDER(a_module_outlives_its_files),
+      IN_FOLDER(what_uses_origin_must_stay_as_it_was),
+      IN_FOLDER(sidecars_that_are_none_are_refused),
+      IN_FOLDER(a_snapshot_cannot_be_changed),
+      IN_FOLDER(other_files_are_no_modules),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
