@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Shared by scripts/run, scripts/test and scripts/load-test; source it after
-# `cd` to the root of the tree.
+# Shared by scripts/run, scripts/test, scripts/load-test and examples/build;
+# source it after `cd` to the root of the tree.
 
 # Says what is going on, apart from what the tools print.
 step() { printf '\n== %s\n' "$*" >&2; }
@@ -20,6 +20,18 @@ quietly() {
   [ "$status" -eq 0 ] || cat "$log" >&2
   rm -f "$log"
   return "$status"
+}
+
+# A virtual environment of the packages FILE lists, named by what it holds.
+environment() {  # FILE; sets $venv
+  venv=$cache/venv-$(sha256sum <"$1" | cut -c 1-16)
+  [ -f "$venv/complete" ] && return
+  step "installing $1 into $venv"
+  rm -rf "$venv"
+  mkdir -p "$cache"
+  /usr/bin/python3 -m venv "$venv"
+  quietly "$venv/bin/pip" install --disable-pip-version-check -r "$1"
+  touch "$venv/complete"
 }
 
 # The release programs, without the tests and what those need.
