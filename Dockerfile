@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# An image with farcalld, farcall, the libraries they need and one example
-# module, and nothing else: no shell, no package manager, not root.
+# An image with farcalld, farcall, the libraries they need and the compiled
+# examples, and nothing else: no shell, no package manager, not root.
 #
 #   docker build -t farcall .
 #   docker run --rm -p 8000:8000 farcall
@@ -10,13 +10,12 @@ ARG BASE=docker.io/library/debian:bookworm-slim
 FROM ${BASE} AS build
 WORKDIR /src
 COPY scripts/deps scripts/
-RUN scripts/deps run
+RUN scripts/deps build
 
 COPY . .
 RUN cmake --preset release -DFARCALL_TESTS=OFF \
       -DCMAKE_INSTALL_PREFIX=/usr -DCMAKE_INSTALL_BINDIR=bin \
     && cmake --build --preset release --target farcalld farcall-cli
-RUN build/release/bin/farcall compile examples/tensor.mlir -o /tensor.so
 
 # What the last stage consists of. Modules may need libm and libgcc_s, so these
 # are there whether or not our own programs use them.
@@ -24,7 +23,7 @@ RUN set -e; out=/image; \
     mkdir -p "$out/usr/bin" "$out/modules" "$out/etc" "$out/tmp"; \
     cp build/release/bin/farcalld build/release/bin/farcall "$out/usr/bin/"; \
     strip "$out"/usr/bin/*; \
-    cp /tensor.* "$out/modules/"; \
+    cp examples/iree/*.vmfb "$out/modules/"; \
     printf 'farcall:x:65532:65532::/:/nonexistent\n' >"$out/etc/passwd"; \
     printf 'farcall:x:65532:\n' >"$out/etc/group"; \
     for library in \
