@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/quickstart.md and docs/cli.md: every command of theirs, with its output.
-
-In a ```console block a line that begins with `$ ` is a command; what follows is
-all it prints, stdout and stderr as they come. farcalld is started by the test.
+"""docs/quickstart.md, docs/cli.md and the pages of examples/: every command of
+theirs, with its output. console.py says what a command is; farcalld is started by
+the test. The README is run by tests/release, with the programs that are shipped.
 """
 import os
 import re
@@ -13,18 +12,10 @@ import sys
 import pytest
 
 from conftest import BIN, ROOT, Server
+from console import commands, matches
 
 
-def blocks(page, language):
-    text = (ROOT / "docs" / page).read_text()
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.M | re.S)
-
-
-def commands(text):
-    """(command, output) of one console block."""
-    for part in re.split(r"^\$ ", text, flags=re.M)[1:]:
-        command, _, output = part.partition("\n")
-        yield command, output
+DOCS = ROOT / "docs"
 
 
 @pytest.fixture
@@ -33,7 +24,7 @@ def shell(tmp_path):
 
     def run(command):
         # A virtual environment knows itself by the path it is called by.
-        command = re.sub(r"^python3 ", shlex.quote(sys.executable) + " ", command)
+        command = re.sub(r"^python3(?= )", shlex.quote(sys.executable), command)
         done = subprocess.run(["sh", "-c", command], cwd=tmp_path, text=True,
                               env=environment, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, timeout=120)
@@ -43,33 +34,58 @@ def shell(tmp_path):
 
 
 def test_quickstart(shell, tmp_path):
-    (source,) = blocks("quickstart.md", "mlir")
+    page = DOCS / "quickstart.md"
+    (source,) = re.findall(r"^```mlir\n(.*?)^```$", page.read_text(), re.M | re.S)
     (tmp_path / "norm.mlir").write_text(source)
-    server = None
-    for block in blocks("quickstart.md", "console"):
-        for command, wanted in commands(block):
-            if command.startswith("farcalld "):
-                server = Server(tmp_path / "norm.so")
-                shell.environment["FARCALL_SERVER"] = server.url
-                continue
-            if server:
-                command = command.replace("http://127.0.0.1:8000", server.url)
-            got = shell(command)
-            assert got.rstrip("\n") == wanted.rstrip("\n"), command
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    servers = []
+    for number, command, wanted in commands(page):
+        if command.startswith("farcalld "):
+            *_, module, ampersand = shlex.split(command)
+            assert ampersand == "&"
+            servers.append(Server(tmp_path / module))
+            shell.environment["FARCALL_SERVER"] = servers[-1].url
+            continue
+        if command == "kill %1":
+            assert servers[-1].stop() == 0
+            continue
+        if servers:
+            command = command.replace("http://127.0.0.1:8000", servers[-1].url)
+        got = shell(command)
+        assert matches(wanted, got), f"{page.name}:{number}: prints\n{got}"
+    assert len(servers) == 2 and servers[-1].stop() == 0
+
+
+@pytest.fixture(scope="module")
+def examples():
+    server = Server(ROOT / "examples/iree")
+    yield server
     assert server.stop() == 0
+
+
+@pytest.mark.parametrize("page", ["README.md", "digits/README.md"])
+def test_examples(shell, tmp_path, examples, page):
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    shell.environment["FARCALL_SERVER"] = examples.url
+    address = examples.url.removeprefix("http://")
+    seen = 0
+    for number, command, wanted in commands(ROOT / "examples" / page):
+        got = shell(command.replace("localhost:8000", address))
+        assert matches(wanted, got), f"{page}:{number}: prints\n{got}"
+        seen += 1
+    assert seen >= 4
 
 
 def test_cli_page(shell, server):
     shell.environment["FARCALL_SERVER"] = server.url
     seen = 0
-    for block in blocks("cli.md", "console"):
-        for command, wanted in commands(block):
-            got = shell(command)
-            if command == "farcall ls":  # the page shows one of the modules
-                assert wanted.split() in [line.split() for line in got.splitlines()]
-            else:
-                assert got == wanted, command
-            seen += 1
+    for number, command, wanted in commands(DOCS / "cli.md"):
+        got = shell(command)
+        if command == "farcall ls":  # the page shows one of the modules
+            assert wanted[0].split() in [line.split() for line in got.splitlines()]
+        else:
+            assert matches(wanted, got), f"cli.md:{number}: prints\n{got}"
+        seen += 1
     assert seen == 4  # so the pattern above has not gone blind
 
 

@@ -1,39 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs every command of README.md and compares what it prints.
 
-A console block holds commands ("$ …") and, below each, what it prints; a line
-"..." stands for any lines. `scripts/run` is started for real, on a port of its
-own, and ended as Ctrl-C would; other commands run while it serves.
+tests/e2e/console.py says what a console block is. `scripts/run` is started for
+real, on a port of its own, and ended as Ctrl-C would; other commands run while it
+serves.
 """
 import os
 import pathlib
 import re
 import signal
 import subprocess
+import sys
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/e2e"))
+from console import commands, matches  # noqa: E402
+
+COMMANDS = commands(ROOT / "README.md")
 SERVER = "scripts/run"  # the first command; the fixture runs it
-
-
-def commands():
-    """(line number, command, expected lines) of every console block. A command
-    that ends in <<'END' goes on to the line END."""
-    found, block, open_document = [], False, False
-    lines = (ROOT / "README.md").read_text().splitlines()
-    for number, line in enumerate(lines, 1):
-        if open_document:
-            found[-1][1] += "\n" + line
-            open_document = line != "END"
-        elif line.startswith("```"):
-            block = line == "```console"
-        elif block and line.startswith("$ "):
-            found.append([number, line[2:], []])
-            open_document = line.endswith("<<'END'")
-        elif block:
-            found[-1][2].append(line)
-    return found
 
 
 def other_code_blocks():
@@ -74,20 +60,14 @@ def wait_for_url(run, log):
     pytest.fail(f"scripts/run ended:\n{log.read_text()}")
 
 
-def matches(expected, got):
-    pattern = "\n".join(".*" if line == "..." else re.escape(line)
-                        for line in expected)
-    return re.fullmatch(pattern, got, re.S) is not None
-
-
 def test_every_block_is_a_console_block():
     assert other_code_blocks() == []
-    assert commands()[0][1] == SERVER
+    assert COMMANDS[0][1] == SERVER
 
 
 @pytest.mark.parametrize(
     "number,command,expected",
-    [pytest.param(*row, id=f"line {row[0]}") for row in commands()
+    [pytest.param(*row, id=f"line {row[0]}") for row in COMMANDS
      if row[1] != SERVER])
 def test_command(served, tmp_path_factory, number, command, expected):
     work = tmp_path_factory.getbasetemp() / "work"
