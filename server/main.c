@@ -11,6 +11,7 @@
 #include <yyjson.h>
 
 #include "farcall/version.h"
+#include "pool/process.h"
 #include "server.h"
 
 static const char *get_variable(const char *name) { return getenv(name); }
@@ -73,6 +74,7 @@ static int serve(const fc_server_options_t *options) {
 }
 
 int main(int argc, char **argv) {
+  if (argc > 1 && !strcmp(argv[1], "--worker")) fc_process_main(argc, argv);
   signal(SIGPIPE, SIG_IGN);
   fc_allocator_t allocator = fc_allocator_system();
   const char **paths = fc_alloc_array(allocator, (size_t)argc, sizeof *paths);

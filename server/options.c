@@ -138,7 +138,7 @@ static fc_status_t set(fc_server_options_t *options, const option_t *option,
 }
 
 void fc_server_options_init(fc_server_options_t *options) {
-  *options = (fc_server_options_t){0};
+  *options = (fc_server_options_t){.worker_program = "/proc/self/exe"};
   for (size_t i = 0; i < FC_ARRAY_COUNT(kOptions); i++) {
     fc_status_t status =
         set(options, &kOptions[i], kOptions[i].value, "default", NULL);

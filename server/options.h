@@ -23,6 +23,7 @@ typedef struct fc_server_options_t {
   bool version;
   const char *const *paths;  // of argv
   size_t path_count;
+  const char *worker_program;  // what worker processes run: this one
 } fc_server_options_t;
 
 enum { FC_ACCESS_LOG_ON, FC_ACCESS_LOG_OFF };

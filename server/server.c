@@ -56,7 +56,7 @@ static void on_timer(uv_timer_t *timer) {
       fc_connection_on_timeout(c);
     }
   }
-  fc_pool_expire(&loop->pool, fc_clock_ns(), fc_connection_on_expired, loop);
+  fc_pool_expire(&loop->pool, fc_clock_ns());
 }
 
 // When the next wait runs out; the timer is only touched when that is earlier
@@ -149,7 +149,7 @@ void fc_loop_stop(fc_loop_t *loop) { uv_async_send(&loop->stop_bell); }
 
 static void on_bell(uv_async_t *bell) {
   fc_loop_t *loop = bell->data;
-  fc_pool_collect(&loop->pool, true, fc_connection_on_done, loop);
+  fc_pool_collect(&loop->pool, true);
 }
 
 static void ring(void *context) {
@@ -157,11 +157,25 @@ static void ring(void *context) {
   uv_async_send(&loop->bell);
 }
 
+static void hand_over(fc_loop_t *loop) {
+  fc_pool_collect(&loop->pool, false);
+  fc_pool_flush(&loop->pool);
+}
+
+static void on_awake(uv_check_t *awake) {
+  fc_loop_t *loop = awake->data;
+  fc_pool_wake(&loop->pool);
+}
+
 // Before the loop looks for events: everything staged since is handed over.
 static void on_turn(uv_prepare_t *turn) {
   fc_loop_t *loop = turn->data;
-  fc_pool_collect(&loop->pool, false, fc_connection_on_done, loop);
-  fc_pool_flush(&loop->pool);
+  hand_over(loop);
+  if (!fc_pool_sleep(&loop->pool)) {
+    hand_over(loop);
+    // Answers come faster than they are taken: sockets have their turn too.
+    if (!fc_pool_sleep(&loop->pool)) uv_async_send(&loop->bell);
+  }
   arm_timer(loop);
   if (loop->log.size) fc_log_flush(&loop->log);
   if (loop->connection_count == 0 && loop->ready) {
@@ -172,6 +186,13 @@ static void on_turn(uv_prepare_t *turn) {
 
 // ---------------------------------------------------------------------------
 // Loading
+
+static fc_module_options_t module_options(const fc_loop_t *loop, bool describe) {
+  const fc_server_options_t *options = loop->options;
+  return (fc_module_options_t){.forbid_native = options->no_native_kernels,
+                               .describe_native = describe,
+                               .parameters = fc_str(options->parameters)};
+}
 
 static void on_entry(void *context, const fc_entry_t *entry) {
   fc_loop_t *loop = context;
@@ -196,9 +217,54 @@ static void on_entry(void *context, const fc_entry_t *entry) {
                 3);
 }
 
+// Every module can be called now, or has failed.
+static void on_ready(void *context) {
+  fc_loop_t *loop = context;
+  if (loop->draining) return;
+  if (loop->failed_load && loop->options->strict_load) {
+    loop->exit_code = 65;
+    begin_drain(loop);
+    return;
+  }
+  loop->ready = true;
+  fc_log(&loop->log, FC_LOG_INFO, "listening on http://%s:%d", loop->host,
+         loop->port);
+}
+
+// The process of a module that could be described could not load it.
+static void on_failed(void *context, uint32_t module, const fc_error_t *error) {
+  fc_loop_t *loop = context;
+  fc_registry_fail(loop->registry, module, error);
+  on_entry(loop, fc_registry_at(loop->registry, module));
+}
+
+// Machine code is only described, so that a process can load it. What is to run
+// in threads all the same is loaded here.
+static void load_for_threads(fc_loop_t *loop) {
+  const fc_module_options_t options = module_options(loop, false);
+  for (size_t i = 0; i < fc_registry_count(loop->registry); i++) {
+    const fc_module_t *module = fc_registry_at(loop->registry, i)->module;
+    if (!module || !fc_module_get_info(module)->described ||
+        fc_pool_wants_process(&loop->pool, module)) {
+      continue;
+    }
+    fc_module_files_t files = fc_module_get_files(module);
+    fc_module_t *loaded;
+    fc_error_t error;
+    if (fc_module_load_files(loop->backends, fc_module_get_path(module), &files,
+                             &options, loop->allocator, &loaded,
+                             &error) == FC_OK) {
+      fc_registry_replace(loop->registry, i, loaded);
+    } else {
+      on_failed(loop, (uint32_t)i, &error);
+    }
+  }
+}
+
 static void on_loaded(fc_loop_t *loop) {
   fc_error_t error;
   uv_idle_stop(&loop->loader);
+  load_for_threads(loop);
   if (loop->failed_load && loop->options->strict_load) {
     loop->exit_code = 65;
     begin_drain(loop);
@@ -208,11 +274,7 @@ static void on_loaded(fc_loop_t *loop) {
     fc_log(&loop->log, FC_LOG_ERROR, "%s", error.message);
     loop->exit_code = 71;
     begin_drain(loop);
-    return;
   }
-  loop->ready = true;
-  fc_log(&loop->log, FC_LOG_INFO, "listening on http://%s:%d", loop->host,
-         loop->port);
 }
 
 // One PATH a turn, so that health is answered in between.
@@ -345,13 +407,15 @@ static void init_handles(fc_loop_t *loop) {
   uv_async_init(uv, &loop->bell, on_bell);
   uv_async_init(uv, &loop->stop_bell, on_stop);
   uv_prepare_init(uv, &loop->turn);
+  uv_check_init(uv, &loop->awake);
   uv_idle_init(uv, &loop->loader);
   uv_timer_init(uv, &loop->timer);
   uv_timer_init(uv, &loop->drain_timer);
   uv_signal_init(uv, &loop->signals[0]);
   uv_signal_init(uv, &loop->signals[1]);
   loop->listener.data = loop->bell.data = loop->stop_bell.data = loop;
-  loop->turn.data = loop->loader.data = loop->timer.data = loop;
+  loop->turn.data = loop->awake.data = loop->loader.data = loop->timer.data =
+      loop;
   loop->drain_timer.data = loop;
   loop->signals[0].data = loop->signals[1].data = loop;
 }
@@ -390,10 +454,8 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
   loop->read_buffer = fc_alloc(loop->allocator, FC_LIMIT_READ);
   if (!loop->read_buffer) return fc_fail_memory(err);
   FC_TRY(fc_registry_create(loop->allocator, &loop->registry, err));
-  fc_registry_configure(
-      loop->registry,
-      &(fc_module_options_t){.forbid_native = options->no_native_kernels,
-                             .parameters = fc_str(options->parameters)});
+  fc_module_options_t modules = module_options(loop, true);
+  fc_registry_configure(loop->registry, &modules);
   uint64_t memory =
       options->max_memory ? options->max_memory : default_memory();
   FC_TRY(fc_blocks_create(loop->allocator, memory, KEPT_BLOCKS, &loop->blocks,
@@ -402,9 +464,32 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
   if (workers == 0) workers = uv_available_parallelism();
   uint32_t queue = (uint32_t)options->queue;
   if (queue == 0) queue = workers * 8 > 128 ? workers * 8 : 128;
-  fc_pool_options_t pool = {workers, queue, (fc_lane_t)options->lane};
+  loop->process_host = (fc_host_options_t){
+      .uv = &loop->uv,
+      .log = &loop->log,
+      .program = options->worker_program,
+      .parameters = options->parameters,
+      .setup = {.body_size = options->max_body,
+                .result_size = fc_limits_default().result_size,
+                .memory_limit = options->worker_memory,
+                .spin_ns =
+                    uv_available_parallelism() > 1 ? FC_LIMIT_SPIN_NS : 0,
+                .forbid_native = options->no_native_kernels},
+      .workers = workers,
+      .crash_limit = (uint32_t)options->crash_limit};
+  fc_pool_options_t pool = {.workers = workers,
+                            .queue_limit = queue,
+                            .lane = (fc_lane_t)options->lane,
+                            .host = &loop->process_host};
+  FC_TRY(fc_isolation_parse(fc_str(options->isolation), &pool.isolation, err));
+  const fc_pool_events_t events = {.ring = ring,
+                                   .on_done = fc_connection_on_done,
+                                   .on_expired = fc_connection_on_expired,
+                                   .on_ready = on_ready,
+                                   .on_failed = on_failed,
+                                   .context = loop};
   return fc_pool_init(&loop->pool, loop->allocator, &pool, loop->blocks,
-                      fc_front_workers, ring, loop, err);
+                      fc_front_workers, &events, err);
 }
 
 fc_status_t fc_loop_init(fc_loop_t *loop, fc_allocator_t allocator,
@@ -436,6 +521,7 @@ fc_status_t fc_loop_init(fc_loop_t *loop, fc_allocator_t allocator,
     return status;
   }
   uv_prepare_start(&loop->turn, on_turn);
+  uv_check_start(&loop->awake, on_awake);
   uv_idle_start(&loop->loader, on_load);
   uv_signal_start(&loop->signals[0], on_signal, SIGTERM);
   uv_signal_start(&loop->signals[1], on_signal, SIGINT);

@@ -14,6 +14,7 @@
 #include "http/response.h"
 #include "obs/log.h"
 #include "options.h"
+#include "pool/host.h"
 
 // Connections that wait for the same kind of event, in the order their time
 // runs out: every wait of one kind is equally long.
@@ -45,6 +46,7 @@ struct fc_loop_t {
   uv_async_t bell;       // finished calls; any thread
   uv_async_t stop_bell;  // fc_loop_stop; any thread
   uv_prepare_t turn;
+  uv_check_t awake;
   uv_idle_t loader;
   uv_timer_t timer;
   uv_timer_t drain_timer;
@@ -58,6 +60,7 @@ struct fc_loop_t {
   fc_registry_t *registry;
   fc_blocks_t *blocks;
   fc_pool_t pool;
+  fc_host_options_t process_host;
   size_t next_path;
   bool ready;  // every PATH was tried
   bool draining;

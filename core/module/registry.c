@@ -230,6 +230,26 @@ fc_status_t fc_registry_add(fc_registry_t *registry,
   return addition.status;
 }
 
+void fc_registry_fail(fc_registry_t *registry, size_t index,
+                      const fc_error_t *error) {
+  FC_ASSERT(index < registry->count);
+  fc_entry_t *entry = &registry->entries[index]->entry;
+  // Its name lies in the module.
+  (void)fc_module_name(entry->path, &entry->name, NULL);
+  fc_module_release(entry->module);
+  entry->module = NULL;
+  entry->error = *error;
+}
+
+void fc_registry_replace(fc_registry_t *registry, size_t index,
+                         fc_module_t *take_module) {
+  FC_ASSERT(index < registry->count);
+  fc_entry_t *entry = &registry->entries[index]->entry;
+  fc_module_release(entry->module);
+  entry->module = take_module;
+  entry->name = fc_module_get_name(take_module);
+}
+
 size_t fc_registry_count(const fc_registry_t *registry) {
   return registry->count;
 }

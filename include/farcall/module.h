@@ -118,6 +118,14 @@ fc_status_t fc_registry_add(fc_registry_t *registry,
                             void (*on_entry)(void *context,
                                              const fc_entry_t *entry),
                             void *context, fc_error_t *err);
+// A module that was entered turned out not to work: it is let go and entered as
+// failed, with its reason.
+void fc_registry_fail(fc_registry_t *registry, size_t index,
+                      const fc_error_t *error);
+// Puts another load of the same file in the place of an entry's module, which
+// nobody may be using. Takes the reference.
+void fc_registry_replace(fc_registry_t *registry, size_t index,
+                         fc_module_t *take_module);
 size_t fc_registry_count(const fc_registry_t *registry);
 const fc_entry_t *fc_registry_at(const fc_registry_t *registry, size_t index);
 // NULL when there is none.

@@ -28,6 +28,7 @@ struct fc_blocks_t {
   uint64_t budget;
   uint64_t taken;
   uint64_t kept;
+  bool fixed;                   // memory of somebody else's, nothing is taken
   uint32_t heads[CLASS_COUNT];  // kept blocks, last in first out
   uint32_t free_index;
   uint32_t count;                // indices handed out so far
@@ -68,6 +69,29 @@ fc_status_t fc_blocks_create(fc_allocator_t allocator, uint64_t limit,
   blocks->free_index = FC_BLOCK_NONE;
   for (unsigned i = 0; i < CLASS_COUNT; i++) blocks->heads[i] = FC_BLOCK_NONE;
   pthread_mutex_init(&blocks->lock, NULL);
+  *out_blocks = blocks;
+  return FC_OK;
+}
+
+fc_status_t fc_blocks_create_fixed(fc_allocator_t allocator,
+                                   const fc_span_t *spans, uint32_t count,
+                                   fc_blocks_t **out_blocks, fc_error_t *err) {
+  FC_ASSERT(count <= CHUNK_SIZE);
+  fc_blocks_t *blocks;
+  FC_TRY(fc_blocks_create(allocator, 0, 0, &blocks, err));
+  blocks->fixed = true;
+  blocks->chunks[0] =
+      fc_alloc_array(allocator, count, sizeof *blocks->chunks[0]);
+  if (!blocks->chunks[0]) {
+    fc_blocks_destroy(blocks);
+    return fc_fail_memory(err);
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    FC_ASSERT(spans[i].size > FC_BLOCK_TAIL);
+    blocks->chunks[0][i] =
+        (entry_t){.data = spans[i].data, .size = spans[i].size - FC_BLOCK_TAIL};
+  }
+  blocks->count = count;
   *out_blocks = blocks;
   return FC_OK;
 }
@@ -126,6 +150,9 @@ static void free_block(fc_blocks_t *blocks, uint32_t block) {
 
 fc_status_t fc_block_take(fc_blocks_t *blocks, uint64_t size,
                           uint32_t *out_block, fc_error_t *err) {
+  if (blocks->fixed) {
+    return fc_fail(err, FC_CODE_OVERLOADED, "these blocks are all there are");
+  }
   unsigned class_ = class_of(size);
   if (class_ > 0 && size > blocks->limit) class_ = CLASS_COUNT;
   if (class_ == CLASS_COUNT) {
@@ -157,7 +184,7 @@ fc_status_t fc_block_take(fc_blocks_t *blocks, uint64_t size,
 }
 
 void fc_block_give(fc_blocks_t *blocks, uint32_t block) {
-  if (block == FC_BLOCK_NONE) return;
+  if (block == FC_BLOCK_NONE || blocks->fixed) return;
   pthread_mutex_lock(&blocks->lock);
   entry_t *entry = entry_at(blocks, block);
   uint64_t bytes = class_bytes(entry->class_);

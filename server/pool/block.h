@@ -26,6 +26,13 @@ typedef struct fc_blocks_usage_t {
 fc_status_t fc_blocks_create(fc_allocator_t allocator, uint64_t limit,
                              uint64_t budget, fc_blocks_t **out_blocks,
                              fc_error_t *err) FC_MUST_CHECK;
+// Blocks that lie in `spans` (borrowed), named by their place in it, the last
+// FC_BLOCK_TAIL bytes of each being its tail. None can be taken, and giving one
+// back does nothing: who owns a block is agreed elsewhere.
+fc_status_t fc_blocks_create_fixed(fc_allocator_t allocator,
+                                   const fc_span_t *spans, uint32_t count,
+                                   fc_blocks_t **out_blocks,
+                                   fc_error_t *err) FC_MUST_CHECK;
 // Every block must have been given back. NULL is allowed.
 void fc_blocks_destroy(fc_blocks_t *blocks);
 

@@ -6,6 +6,7 @@
 #include "pool/pool.h"
 
 #include "limits.h"
+#include "pool/host.h"
 
 // Slots for each worker: functions that are known to be quick are handed over
 // in batches this large, others two at a time.
@@ -28,7 +29,7 @@ typedef struct fc_module_queue_t {
   uint32_t running;
   bool serial;
   bool active;
-  bool runs_here;  // a thread may run it, and so may the loop
+  fc_host_t *host;  // NULL: threads run it, and the loop may
   struct fc_module_queue_t *next_active;
   cost_t *costs;  // by function
 } module_queue_t;
@@ -36,24 +37,26 @@ typedef struct fc_module_queue_t {
 fc_status_t fc_pool_init(fc_pool_t *pool, fc_allocator_t allocator,
                          const fc_pool_options_t *options, fc_blocks_t *blocks,
                          const fc_front_worker_t *fronts,
-                         void (*ring)(void *context), void *context,
-                         fc_error_t *err) {
-  *pool = (fc_pool_t){.allocator = allocator, .options = *options};
-  uint32_t slots = options->workers * SLOTS_PER_WORKER + 1;
+                         const fc_pool_events_t *events, fc_error_t *err) {
+  *pool = (fc_pool_t){
+      .allocator = allocator, .options = *options, .events = *events};
+  // One for the loop's own lane and one for what processes answer.
+  uint32_t slots = options->workers * SLOTS_PER_WORKER + 2;
   fc_status_t status = fc_region_init(&pool->region, allocator, slots, err);
   if (status != FC_OK) return status;
   pool->region.blocks = blocks;
   pool->region.fronts = fronts;
-  pool->region.ring = ring;
-  pool->region.ring_context = context;
+  pool->region.ring = events->ring;
+  pool->region.ring_context = events->context;
   pool->jobs = fc_alloc_array(allocator, slots, sizeof(void *));
   pool->free_slots = fc_alloc_array(allocator, slots, sizeof *pool->free_slots);
   if (!pool->jobs || !pool->free_slots) {
     fc_pool_deinit(pool);
     return fc_fail_memory(err);
   }
-  while (pool->free_count < slots) {
-    pool->free_slots[pool->free_count] = slots - 1 - pool->free_count;
+  pool->delivery = slots - 1;
+  while (pool->free_count < slots - 1) {
+    pool->free_slots[pool->free_count] = slots - 2 - pool->free_count;
     pool->free_count++;
   }
   status = fc_worker_init(&pool->inline_worker, &pool->region, err);
@@ -66,10 +69,14 @@ fc_status_t fc_pool_init(fc_pool_t *pool, fc_allocator_t allocator,
 }
 
 void fc_pool_deinit(fc_pool_t *pool) {
+  for (uint32_t i = 0; i < pool->queue_count; i++) {
+    fc_host_destroy(pool->queues[i].host);
+    pool->queues[i].host = NULL;
+  }
   fc_threads_stop(&pool->threads);
   if (pool->jobs && pool->free_slots) {
     memset(pool->jobs, 0, pool->region.slot_count * sizeof(void *));
-    fc_pool_collect(pool, true, NULL, NULL);
+    fc_pool_collect(pool, true);
   }
   fc_worker_deinit(&pool->inline_worker);
   for (uint32_t i = 0; i < pool->queue_count; i++) {
@@ -82,6 +89,30 @@ void fc_pool_deinit(fc_pool_t *pool) {
   *pool = (fc_pool_t){0};
 }
 
+bool fc_pool_wants_process(const fc_pool_t *pool, const fc_module_t *module) {
+  return fc_isolation_process(&pool->options.isolation,
+                              fc_module_get_name(module),
+                              fc_module_get_info(module)->runs_native);
+}
+
+static fc_status_t open_queue(fc_pool_t *pool, uint32_t index,
+                              fc_module_t *module, fc_error_t *err) {
+  module_queue_t *queue = &pool->queues[index];
+  const fc_module_info_t *info = fc_module_get_info(module);
+  size_t functions = fc_module_function_count(module);
+  queue->serial = info->serial;
+  queue->costs = fc_alloc_array(pool->allocator, functions ? functions : 1,
+                                sizeof *queue->costs);
+  if (!queue->costs) return fc_fail_memory(err);
+  for (size_t f = 0; f < functions; f++) {
+    queue->costs[f].needed = FC_LIMIT_INLINE_SAMPLES;
+  }
+  if (!fc_pool_wants_process(pool, module)) return FC_OK;
+  pool->hosts_loading++;
+  return fc_host_create(pool, index, module, pool->options.host, &queue->host,
+                        err);
+}
+
 fc_status_t fc_pool_open(fc_pool_t *pool, const fc_registry_t *registry,
                          fc_error_t *err) {
   size_t count = fc_registry_count(registry);
@@ -89,22 +120,20 @@ fc_status_t fc_pool_open(fc_pool_t *pool, const fc_registry_t *registry,
       fc_alloc_array(pool->allocator, count ? count : 1, sizeof *pool->queues);
   if (!pool->queues) return fc_fail_memory(err);
   pool->queue_count = (uint32_t)count;
-  for (size_t i = 0; i < count; i++) {
-    const fc_module_t *module = fc_registry_at(registry, i)->module;
-    if (!module) continue;
-    size_t functions = fc_module_function_count(module);
-    module_queue_t *queue = &pool->queues[i];
-    queue->serial = fc_module_get_info(module)->serial;
-    queue->runs_here = true;
-    queue->costs = fc_alloc_array(pool->allocator, functions ? functions : 1,
-                                  sizeof *queue->costs);
-    if (!queue->costs) return fc_fail_memory(err);
-    for (size_t f = 0; f < functions; f++) {
-      queue->costs[f].needed = FC_LIMIT_INLINE_SAMPLES;
-    }
-  }
   pool->region.registry = registry;
+  pool->hosts_loading = 1;  // so that none is the last before all are begun
+  for (uint32_t i = 0; i < count; i++) {
+    fc_module_t *module = fc_registry_at(registry, i)->module;
+    if (module) FC_TRY(open_queue(pool, i, module, err));
+  }
+  if (--pool->hosts_loading == 0) pool->events.on_ready(pool->events.context);
   return FC_OK;
+}
+
+void fc_pool_on_host(fc_pool_t *pool, uint32_t module,
+                     const fc_error_t *error) {
+  if (error) pool->events.on_failed(pool->events.context, module, error);
+  if (--pool->hosts_loading == 0) pool->events.on_ready(pool->events.context);
 }
 
 // ---------------------------------------------------------------------------
@@ -113,13 +142,15 @@ fc_status_t fc_pool_admit(const fc_pool_t *pool, uint32_t module,
                           uint32_t function, uint64_t deadline_ns,
                           uint32_t *out_retry_s, fc_error_t *err) {
   const module_queue_t *queue = &pool->queues[module];
+  if (queue->host) FC_TRY(fc_host_admit(queue->host, out_retry_s, err));
   if (queue->waiting == 0) return FC_OK;
   uint64_t wait_ns = (uint64_t)queue->costs[function].average_ns *
                      queue->waiting / pool->options.workers;
   *out_retry_s = (uint32_t)(wait_ns / 1000000000u) + FC_LIMIT_RETRY_AFTER;
   // Calls of this turn that workers are free for are not waiting, only staged.
   uint32_t slots = SLOW_SLOTS_PER_WORKER * pool->options.workers;
-  uint32_t staged = slots > pool->running ? slots - pool->running : 0;
+  uint32_t running = queue->host ? queue->running : pool->threads_running;
+  uint32_t staged = slots > running ? slots - running : 0;
   if (queue->waiting >= pool->options.queue_limit + staged) {
     return fc_fail(err, FC_CODE_OVERLOADED,
                    "%u calls of this module are waiting, the limit",
@@ -146,6 +177,7 @@ static bool fill_slot(fc_pool_t *pool, fc_job_t *job) {
   slot->flags = job->flags;
   slot->deadline_ns = job->deadline_ns;
   slot->body = job->body;
+  slot->answer_block = FC_BLOCK_NONE;
   atomic_store_explicit(&slot->cancel, 0, memory_order_relaxed);
   slot->piece_count = 0;
   job->body.block = FC_BLOCK_NONE;
@@ -163,7 +195,7 @@ static bool belongs_inline(const fc_pool_t *pool, const fc_job_t *job) {
   if (pool->options.lane == FC_LANE_NEVER) return false;
   const module_queue_t *queue = &pool->queues[job->module];
   // Not past others of its module, nor while one may hold its lock.
-  if (!queue->runs_here || queue->waiting) return false;
+  if (queue->host || queue->waiting) return false;
   if (queue->serial && queue->running) return false;
   if (pool->options.lane == FC_LANE_ALWAYS) return true;
   const cost_t *cost = &queue->costs[job->function];
@@ -181,7 +213,7 @@ static uint64_t worker_ns(const fc_slot_t *slot) {
 bool fc_pool_try_inline(fc_pool_t *pool, fc_job_t *job) {
   if (!belongs_inline(pool, job) || !fill_slot(pool, job)) return false;
   fc_slot_t *slot = &pool->region.slots[job->slot];
-  fc_worker_run(&pool->inline_worker, job->slot);
+  fc_worker_run(&pool->inline_worker, slot);
   uint64_t spent_ns = worker_ns(slot);
   pool->inline_spent_ns += spent_ns;
   if (spent_ns > FC_LIMIT_INLINE_WORST_NS) {
@@ -211,10 +243,10 @@ static module_queue_t *pop_active(fc_pool_t *pool) {
   return queue;
 }
 
-static void note_deadline(fc_pool_t *pool, const fc_job_t *job) {
-  if (job->deadline_ns && (!pool->earliest_deadline_ns ||
-                           job->deadline_ns < pool->earliest_deadline_ns)) {
-    pool->earliest_deadline_ns = job->deadline_ns;
+static void note_deadline(fc_pool_t *pool, uint64_t deadline_ns) {
+  if (deadline_ns && (!pool->earliest_deadline_ns ||
+                      deadline_ns < pool->earliest_deadline_ns)) {
+    pool->earliest_deadline_ns = deadline_ns;
   }
 }
 
@@ -228,7 +260,7 @@ void fc_pool_enqueue(fc_pool_t *pool, fc_job_t *job) {
   queue->last = job;
   queue->waiting++;
   pool->waiting++;
-  note_deadline(pool, job);
+  note_deadline(pool, job->deadline_ns);
   activate(pool, queue);
 }
 
@@ -241,50 +273,82 @@ static void unlink_job(fc_pool_t *pool, fc_job_t *job) {
   job->next = job->previous = NULL;
   job->state = FC_JOB_NEW;
   queue->waiting--;
-  if (--pool->waiting == 0) pool->earliest_deadline_ns = 0;
+  pool->waiting--;
 }
 
-// May the first call of this queue have a slot now?
+// May the first call of this queue be given to a thread now?
 static bool may_dispatch(const fc_pool_t *pool, const module_queue_t *queue) {
   bool quick = is_quick(&queue->costs[queue->first->function]);
   if (queue->serial && queue->running >= (quick ? SERIAL_QUICK : 1)) {
     return false;
   }
   uint32_t per_worker = quick ? SLOTS_PER_WORKER : SLOW_SLOTS_PER_WORKER;
-  return pool->running < per_worker * pool->options.workers;
+  return pool->free_count &&
+         pool->threads_running < per_worker * pool->options.workers;
+}
+
+// The slots of this turn, linked.
+typedef struct batch_t {
+  uint32_t first;
+  uint32_t last;
+  uint32_t count;
+} batch_t;
+
+static bool give_to_thread(fc_pool_t *pool, module_queue_t *queue,
+                           batch_t *batch) {
+  fc_job_t *job = queue->first;
+  if (!may_dispatch(pool, queue)) return false;
+  unlink_job(pool, job);
+  (void)fill_slot(pool, job);
+  queue->running++;
+  pool->running++;
+  pool->threads_running++;
+  if (batch->count++ == 0) batch->first = job->slot;
+  else pool->region.slots[batch->last].next = job->slot;
+  batch->last = job->slot;
+  return true;
+}
+
+static bool give_to_process(fc_pool_t *pool, module_queue_t *queue) {
+  fc_job_t *job = queue->first;
+  bool quick = is_quick(&queue->costs[job->function]);
+  uint32_t ahead = quick ? FC_RING_SLOTS : SLOW_SLOTS_PER_WORKER;
+  if (!fc_host_offer(queue->host, job, ahead)) return false;
+  unlink_job(pool, job);
+  job->state = FC_JOB_RUNNING;
+  queue->running++;
+  pool->running++;
+  return true;
 }
 
 void fc_pool_flush(fc_pool_t *pool) {
   pool->inline_spent_ns = 0;
   if (!pool->active_first) return;
-  fc_slot_t *slots = pool->region.slots;
-  uint32_t first = FC_SLOT_NONE, last = FC_SLOT_NONE, count = 0;
+  batch_t batch = {FC_SLOT_NONE, FC_SLOT_NONE, 0};
   uint32_t passed = 0;  // queues in a row that had to wait
   while (pool->active_first && passed < pool->queue_count) {
     module_queue_t *queue = pop_active(pool);
     if (queue->waiting == 0) continue;
-    fc_job_t *job = queue->first;
-    bool blocked = !may_dispatch(pool, queue);
-    if (!blocked && pool->free_count) {
-      unlink_job(pool, job);
-      (void)fill_slot(pool, job);
-      queue->running++;
-      pool->running++;
-      if (first == FC_SLOT_NONE) first = job->slot;
-      else slots[last].next = job->slot;
-      last = job->slot;
-      count++;
-      passed = 0;
-    } else {
-      passed++;
-    }
+    bool given = queue->host ? give_to_process(pool, queue)
+                             : give_to_thread(pool, queue, &batch);
+    passed = given ? 0 : passed + 1;
     if (queue->waiting) activate(pool, queue);
   }
-  if (count) fc_ready_submit(&pool->region.ready, slots, first, last, count);
+  if (batch.count) {
+    fc_ready_submit(&pool->region.ready, pool->region.slots, batch.first,
+                    batch.last, batch.count);
+  }
+  for (uint32_t i = 0; i < pool->queue_count; i++) {
+    if (pool->queues[i].host) fc_host_ring(pool->queues[i].host);
+  }
 }
 
 void fc_pool_drop(fc_pool_t *pool, fc_job_t *job) {
   if (job->state == FC_JOB_QUEUED) unlink_job(pool, job);
+  if (job->child) {
+    fc_host_drop(pool->queues[job->module].host, job);
+    job->state = FC_JOB_NEW;
+  }
   if (job->state == FC_JOB_RUNNING) {
     fc_slot_t *slot = &pool->region.slots[job->slot];
     atomic_store_explicit(&slot->cancel, 1, memory_order_relaxed);
@@ -320,24 +384,116 @@ static void free_slot(fc_pool_t *pool, uint32_t index) {
   slot->piece_count = 0;
   slot->body.block = FC_BLOCK_NONE;
   pool->jobs[index] = NULL;
-  pool->free_slots[pool->free_count++] = index;
+  if (index != pool->delivery) pool->free_slots[pool->free_count++] = index;
 }
 
-void fc_pool_collect(fc_pool_t *pool, bool awake,
-                     void (*on_done)(void *context, fc_job_t *job),
-                     void *context) {
+void fc_pool_collect(fc_pool_t *pool, bool awake) {
   fc_slot_t *slots = pool->region.slots;
   uint32_t index = fc_done_take(&pool->region.done, slots, awake);
   while (index != FC_SLOT_NONE) {
     uint32_t next = slots[index].next;
-    pool->running--;
-    if (pool->queue_count) pool->queues[slots[index].module].running--;
+    pool->threads_running--;
+    fc_pool_note_end(pool, slots[index].module);
     fc_job_t *job = pool->jobs[index];
-    if (job) on_done(context, job);
+    if (job) pool->events.on_done(pool->events.context, job);
     else free_slot(pool, index);
     index = next;
   }
+  for (uint32_t i = 0; i < pool->queue_count; i++) {
+    if (pool->queues[i].host) fc_host_collect(pool->queues[i].host);
+  }
 }
+
+bool fc_pool_sleep(fc_pool_t *pool) {
+  bool quiet = true;
+  for (uint32_t i = 0; i < pool->queue_count; i++) {
+    fc_host_t *host = pool->queues[i].host;
+    if (host && !fc_host_sleep(host)) quiet = false;
+  }
+  return quiet;
+}
+
+void fc_pool_wake(fc_pool_t *pool) {
+  for (uint32_t i = 0; i < pool->queue_count; i++) {
+    if (pool->queues[i].host) fc_host_wake(pool->queues[i].host);
+  }
+}
+
+// ---------------------------------------------------------------------------
+// For hosts
+
+fc_slot_t *fc_pool_delivery(fc_pool_t *pool, const fc_job_t *job) {
+  fc_slot_t *slot = &pool->region.slots[pool->delivery];
+  slot->module = job->module;
+  slot->function = job->function;
+  slot->flags = job->flags;
+  slot->status = FC_OK;
+  slot->piece_count = 0;
+  return slot;
+}
+
+void fc_pool_deliver(fc_pool_t *pool, fc_job_t *job) {
+  fc_slot_t *slot = &pool->region.slots[pool->delivery];
+  slot->body = job->body;
+  job->body.block = FC_BLOCK_NONE;
+  job->child = NULL;
+  job->slot = pool->delivery;
+  job->state = FC_JOB_RUNNING;
+  job->attempts = 0;
+  pool->events.on_done(pool->events.context, job);
+}
+
+void fc_pool_fail(fc_pool_t *pool, fc_job_t *job, fc_stop_t stop,
+                  const fc_error_t *error) {
+  fc_slot_t *slot = fc_pool_delivery(pool, job);
+  slot->status = error->status;
+  slot->error = *error;
+  slot->stop = (uint8_t)stop;
+  slot->began_ns = fc_clock_ns();
+  memset(slot->spent_ns, 0, sizeof slot->spent_ns);
+  fc_pool_deliver(pool, job);
+}
+
+void fc_pool_requeue(fc_pool_t *pool, fc_job_t *job) {
+  module_queue_t *queue = &pool->queues[job->module];
+  job->child = NULL;
+  job->state = FC_JOB_QUEUED;
+  job->previous = NULL;
+  job->next = queue->first;
+  if (queue->first) queue->first->previous = job;
+  else queue->last = job;
+  queue->first = job;
+  queue->waiting++;
+  pool->waiting++;
+  note_deadline(pool, job->deadline_ns);
+  activate(pool, queue);
+}
+
+void fc_pool_note_end(fc_pool_t *pool, uint32_t module) {
+  pool->running--;
+  if (pool->queue_count) pool->queues[module].running--;
+}
+
+void fc_pool_fail_waiting(fc_pool_t *pool, uint32_t module,
+                          const fc_error_t *error) {
+  module_queue_t *queue = &pool->queues[module];
+  // Whoever is told may queue its next call at once.
+  for (uint32_t left = queue->waiting; left && queue->first; left--) {
+    fc_job_t *job = queue->first;
+    unlink_job(pool, job);
+    fc_pool_fail(pool, job, FC_STOP_QUEUE, error);
+  }
+}
+
+uint32_t fc_pool_waiting(const fc_pool_t *pool, uint32_t module) {
+  return pool->queues[module].waiting;
+}
+
+const fc_host_t *fc_pool_host(const fc_pool_t *pool, uint32_t module) {
+  return module < pool->queue_count ? pool->queues[module].host : NULL;
+}
+
+// ---------------------------------------------------------------------------
 
 fc_slot_t *fc_pool_slot(fc_pool_t *pool, const fc_job_t *job) {
   return &pool->region.slots[job->slot];
@@ -348,25 +504,32 @@ void fc_pool_finish(fc_pool_t *pool, fc_job_t *job) {
   free_slot(pool, job->slot);
 }
 
-void fc_pool_expire(fc_pool_t *pool, uint64_t now_ns,
-                    void (*on_expired)(void *context, fc_job_t *job),
-                    void *context) {
+static void expire_queue(fc_pool_t *pool, module_queue_t *queue,
+                         uint64_t now_ns) {
+  fc_job_t *next;
+  for (fc_job_t *job = queue->first; job; job = next) {
+    next = job->next;
+    if (!job->deadline_ns) continue;
+    if (job->deadline_ns <= now_ns) {
+      unlink_job(pool, job);
+      pool->events.on_expired(pool->events.context, job);
+    } else {
+      note_deadline(pool, job->deadline_ns);
+    }
+  }
+}
+
+void fc_pool_expire(fc_pool_t *pool, uint64_t now_ns) {
   if (!pool->earliest_deadline_ns || now_ns < pool->earliest_deadline_ns) {
     return;
   }
   // Whoever is told may queue its next call at once.
   pool->earliest_deadline_ns = 0;
   for (uint32_t i = 0; i < pool->queue_count; i++) {
-    fc_job_t *next;
-    for (fc_job_t *job = pool->queues[i].first; job; job = next) {
-      next = job->next;
-      if (!job->deadline_ns) continue;
-      if (job->deadline_ns <= now_ns) {
-        unlink_job(pool, job);
-        on_expired(context, job);
-      } else {
-        note_deadline(pool, job);
-      }
+    module_queue_t *queue = &pool->queues[i];
+    expire_queue(pool, queue, now_ns);
+    if (queue->host) {
+      note_deadline(pool, fc_host_expire(queue->host, now_ns));
     }
   }
 }

@@ -6,7 +6,10 @@
 #ifndef FARCALL_SERVER_POOL_POOL_H_
 #define FARCALL_SERVER_POOL_POOL_H_
 
+#include "pool/isolation.h"
 #include "pool/region.h"
+
+typedef struct fc_host_t fc_host_t;  // pool/host.h
 
 typedef enum fc_job_state_t {
   FC_JOB_NEW,
@@ -21,10 +24,13 @@ typedef struct fc_job_t {
   uint8_t front;
   uint8_t flags;  // FC_SLOT_VALIDATE
   uint64_t deadline_ns;
-  fc_piece_t body;  // owned by the job until it runs
+  // Owned by the job until a thread runs it. A process runs a copy.
+  fc_piece_t body;
   // The pool's
   uint8_t state;
-  uint32_t slot;
+  uint8_t attempts;  // processes that ended before they began it
+  uint32_t slot;  // once it has one; a process has it until the answer is there
+  struct fc_child_t *child;  // the process that has it, NULL if none
   struct fc_job_t *next;
   struct fc_job_t *previous;
 } fc_job_t;
@@ -35,10 +41,27 @@ typedef enum fc_lane_t {
   FC_LANE_NEVER
 } fc_lane_t;
 
+// What the pool tells the loop. All but `ring` on the loop's thread.
+typedef struct fc_pool_events_t {
+  // On a worker's thread: the loop must call fc_pool_collect.
+  void (*ring)(void *context);
+  // A call has ended: the listener must fc_pool_finish its slot.
+  void (*on_done)(void *context, fc_job_t *job);
+  // The deadline of a waiting call has passed.
+  void (*on_expired)(void *context, fc_job_t *job);
+  // Every module can be called now or has failed, after fc_pool_open.
+  void (*on_ready)(void *context);
+  // The first process of a module could not load it.
+  void (*on_failed)(void *context, uint32_t module, const fc_error_t *error);
+  void *context;
+} fc_pool_events_t;
+
 typedef struct fc_pool_options_t {
   uint32_t workers;
   uint32_t queue_limit;  // calls of one module that may wait
   fc_lane_t lane;
+  fc_isolation_t isolation;
+  const struct fc_host_options_t *host;  // how processes are made
 } fc_pool_options_t;
 
 typedef struct fc_pool_t {
@@ -52,24 +75,30 @@ typedef struct fc_pool_t {
   struct fc_module_queue_t *active_first;  // queues with waiting calls, in turn
   struct fc_module_queue_t *active_last;
   fc_job_t **jobs;       // by slot; NULL when nobody waits for it
+  uint32_t delivery;     // the slot answers of processes are delivered in
   uint32_t *free_slots;  // a stack
   uint32_t free_count;
   uint32_t waiting;
-  uint32_t running;               // in slots that workers have
+  uint32_t running;               // that workers have
+  uint32_t threads_running;       // of them, threads
+  uint32_t hosts_loading;         // modules whose first process is starting
   uint64_t inline_spent_ns;       // of this loop turn
-  uint64_t earliest_deadline_ns;  // of a waiting call, 0 = none; may be too low
+  uint64_t earliest_deadline_ns;  // of any call, 0 = none; may be too low
+  fc_pool_events_t events;
 } fc_pool_t;
 
-// Starts the workers. `blocks` and `fronts` are borrowed; `ring(context)` is
-// called on a worker's thread and must make the loop call fc_pool_collect.
+// Starts the threads. `blocks`, `fronts` and what `options` points to are
+// borrowed.
 fc_status_t fc_pool_init(fc_pool_t *pool, fc_allocator_t allocator,
                          const fc_pool_options_t *options, fc_blocks_t *blocks,
                          const fc_front_worker_t *fronts,
-                         void (*ring)(void *context), void *context,
+                         const fc_pool_events_t *events,
                          fc_error_t *err) FC_MUST_CHECK;
 // Waits for running calls. Accepts a zeroed pool.
 void fc_pool_deinit(fc_pool_t *pool);
-// All modules are loaded: calls may be submitted from now on.
+bool fc_pool_wants_process(const fc_pool_t *pool, const fc_module_t *module);
+// All modules are loaded, or described: starts a process for each that belongs
+// in one. Calls may be submitted once on_ready was called, perhaps from here.
 fc_status_t fc_pool_open(fc_pool_t *pool, const fc_registry_t *registry,
                          fc_error_t *err) FC_MUST_CHECK;
 
@@ -90,18 +119,43 @@ void fc_pool_flush(fc_pool_t *pool);
 // given back; a running one is told, and its answer will be thrown away.
 void fc_pool_drop(fc_pool_t *pool, fc_job_t *job);
 
-// Takes finished calls, oldest first. `on_done` must fc_pool_finish its slot.
-void fc_pool_collect(fc_pool_t *pool, bool awake,
-                     void (*on_done)(void *context, fc_job_t *job),
-                     void *context);
+// Tells of finished calls, oldest first of each worker.
+void fc_pool_collect(fc_pool_t *pool, bool awake);
+// Around waiting for events, after fc_pool_flush. False: there is something to
+// collect already.
+bool fc_pool_sleep(fc_pool_t *pool);
+void fc_pool_wake(fc_pool_t *pool);
 fc_slot_t *fc_pool_slot(fc_pool_t *pool, const fc_job_t *job);
 // Gives the job's slot back, and every block it still owns (a caller that takes
 // the answer over sets piece_count to 0). Learns the function's cost.
 void fc_pool_finish(fc_pool_t *pool, fc_job_t *job);
 
-// Takes the waiting calls whose deadline has passed out of their queues.
-void fc_pool_expire(fc_pool_t *pool, uint64_t now_ns,
-                    void (*on_expired)(void *context, fc_job_t *job),
-                    void *context);
+// Ends the calls whose deadline has passed: waiting ones, and those processes
+// have.
+void fc_pool_expire(fc_pool_t *pool, uint64_t now_ns);
+
+// The process host of a module, NULL when threads run it.
+const fc_host_t *fc_pool_host(const fc_pool_t *pool, uint32_t module);
+
+// ---------------------------------------------------------------------------
+// For hosts
+
+// The slot to deliver a call of `job` in; the caller fills in the outcome.
+fc_slot_t *fc_pool_delivery(fc_pool_t *pool, const fc_job_t *job);
+// Delivers it.
+void fc_pool_deliver(fc_pool_t *pool, fc_job_t *job);
+// Delivers an error instead.
+void fc_pool_fail(fc_pool_t *pool, fc_job_t *job, fc_stop_t stop,
+                  const fc_error_t *error);
+// Back to the head of its queue: it was not begun.
+void fc_pool_requeue(fc_pool_t *pool, fc_job_t *job);
+// A process no longer has a call of this module.
+void fc_pool_note_end(fc_pool_t *pool, uint32_t module);
+// Fails every waiting call of the module.
+void fc_pool_fail_waiting(fc_pool_t *pool, uint32_t module,
+                          const fc_error_t *error);
+uint32_t fc_pool_waiting(const fc_pool_t *pool, uint32_t module);
+// A module's first process serves, or `error` says why there is none.
+void fc_pool_on_host(fc_pool_t *pool, uint32_t module, const fc_error_t *error);
 
 #endif  // FARCALL_SERVER_POOL_POOL_H_

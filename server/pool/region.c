@@ -35,23 +35,31 @@ fc_status_t fc_worker_init(fc_worker_t *worker, fc_region_t *region,
 
 void fc_worker_deinit(fc_worker_t *worker) {
   if (!worker->region) return;
-  const fc_registry_t *registry = worker->region->registry;
   fc_frame_destroy(worker->frame);
   for (size_t i = 0; i < worker->instance_count; i++) {
     if (!worker->instances[i]) continue;
-    const fc_module_t *module = fc_registry_at(registry, i)->module;
+    const fc_module_t *module = fc_region_module(worker->region, (uint32_t)i);
     fc_module_get_backend(module)->instance_destroy(worker->instances[i]);
   }
   fc_free(worker->region->allocator, worker->instances);
   *worker = (fc_worker_t){0};
 }
 
-static fc_status_t get_instance(fc_worker_t *worker, uint32_t index,
-                                const fc_module_t *module, void **out_instance,
-                                fc_error_t *err) {
+const fc_module_t *fc_region_module(const fc_region_t *region, uint32_t index) {
+  if (region->module) return region->module;
+  return fc_registry_at(region->registry, index)->module;
+}
+
+static size_t module_count(const fc_region_t *region) {
+  return region->module ? 1 : fc_registry_count(region->registry);
+}
+
+fc_status_t fc_worker_instance(fc_worker_t *worker, uint32_t index,
+                               const fc_module_t *module, void **out_instance,
+                               fc_error_t *err) {
   fc_allocator_t allocator = worker->region->allocator;
   if (index >= worker->instance_count) {
-    size_t count = fc_registry_count(worker->region->registry);
+    size_t count = module_count(worker->region);
     void **grown = fc_realloc(allocator, worker->instances,
                               worker->instance_count * sizeof *grown,
                               count * sizeof *grown);
@@ -91,8 +99,7 @@ static void mark(fc_slot_t *slot, fc_stop_t stop, uint64_t *last_ns) {
 static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
                              fc_error_t *err) {
   fc_region_t *region = worker->region;
-  const fc_module_t *module =
-      fc_registry_at(region->registry, slot->module)->module;
+  const fc_module_t *module = fc_region_module(region, slot->module);
   const fc_function_t *function = fc_module_function(module, slot->function);
   const fc_front_worker_t *front = &region->fronts[slot->front];
   fc_frame_t *frame = worker->frame;
@@ -114,7 +121,7 @@ static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
 
   slot->stop = FC_STOP_CALL;
   void *instance = NULL;
-  FC_TRY(get_instance(worker, slot->module, module, &instance, err));
+  FC_TRY(fc_worker_instance(worker, slot->module, module, &instance, err));
   status =
       fc_frame_invoke(frame, fc_module_get_backend(module), instance,
                       function->index, &slot->cancel, slot->deadline_ns, err);
@@ -122,8 +129,10 @@ static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
   FC_TRY(status);
 
   slot->stop = FC_STOP_ENCODE;
-  uint32_t block;
-  FC_TRY(fc_block_take(region->blocks, FC_LIMIT_HEAD, &block, err));
+  uint32_t block = slot->answer_block;
+  if (block == FC_BLOCK_NONE) {
+    FC_TRY(fc_block_take(region->blocks, FC_LIMIT_HEAD, &block, err));
+  }
   fc_block_sink_t out;
   fc_block_sink_init(&out, region->blocks, block, FC_LIMIT_HEAD,
                      region->limits.result_size);
@@ -139,8 +148,7 @@ static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
   return status;
 }
 
-void fc_worker_run(fc_worker_t *worker, uint32_t index) {
-  fc_slot_t *slot = &worker->region->slots[index];
+void fc_worker_run(fc_worker_t *worker, fc_slot_t *slot) {
   slot->began_ns = fc_clock_ns();
   slot->spent_ns[FC_STOP_DECODE] = slot->spent_ns[FC_STOP_CALL] =
       slot->spent_ns[FC_STOP_ENCODE] = 0;
@@ -153,7 +161,7 @@ void fc_worker_main(fc_worker_t *worker) {
   uint32_t slot;
   while ((slot = fc_ready_take(&region->ready, region->slots)) !=
          FC_SLOT_NONE) {
-    fc_worker_run(worker, slot);
+    fc_worker_run(worker, &region->slots[slot]);
     if (fc_done_push(&region->done, region->slots, slot)) {
       region->ring(region->ring_context);
     }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A region: what the loop and its workers share. Slots, blocks, the two queues,
-// and what the indices in a slot stand for. Threads see one fc_region_t; for a
-// worker process the same things will lie in shared memory. Also the worker
-// loop itself, which does DECODE, CALL and ENCODE and nothing else.
+// and what the indices in a slot stand for. Threads share one fc_region_t with
+// the loop; a worker process has one of its own whose slots and blocks lie in
+// shared memory (ring.h). Also what a worker does with a slot: DECODE, CALL and
+// ENCODE and nothing else.
 #ifndef FARCALL_SERVER_POOL_REGION_H_
 #define FARCALL_SERVER_POOL_REGION_H_
 
@@ -28,6 +29,7 @@ typedef struct fc_region_t {
   void *ring_context;
   // Set before the first call and not changed after.
   const fc_registry_t *registry;
+  const fc_module_t *module;  // the only one, of a worker process; else NULL
   uint32_t generation;
   const fc_front_worker_t *fronts;
   fc_limits_t limits;
@@ -38,6 +40,7 @@ fc_status_t fc_region_init(fc_region_t *region, fc_allocator_t allocator,
                            uint32_t slot_count, fc_error_t *err) FC_MUST_CHECK;
 // No worker may be left. A zeroed region is allowed.
 void fc_region_deinit(fc_region_t *region);
+const fc_module_t *fc_region_module(const fc_region_t *region, uint32_t index);
 
 // One worker's own things: a frame and an instance of each module it has
 // called, created when it first calls it. Used by one thread.
@@ -51,8 +54,12 @@ typedef struct fc_worker_t {
 fc_status_t fc_worker_init(fc_worker_t *worker, fc_region_t *region,
                            fc_error_t *err) FC_MUST_CHECK;
 void fc_worker_deinit(fc_worker_t *worker);
+// The worker's instance of a module, created when it is first asked for.
+fc_status_t fc_worker_instance(fc_worker_t *worker, uint32_t index,
+                               const fc_module_t *module, void **out_instance,
+                               fc_error_t *err);
 // DECODE, CALL and ENCODE of one slot. Afterwards its answer fields are set.
-void fc_worker_run(fc_worker_t *worker, uint32_t slot);
+void fc_worker_run(fc_worker_t *worker, fc_slot_t *slot);
 // Runs slots until the region's ready queue is stopped.
 void fc_worker_main(fc_worker_t *worker);
 

@@ -40,6 +40,7 @@ typedef struct fc_slot_t {
   uint8_t flags;
   uint64_t deadline_ns;  // on fc_clock_ns' clock, 0 = none
   fc_piece_t body;
+  uint32_t answer_block;  // where the answer goes; FC_BLOCK_NONE: take one
   // Non-zero: nobody waits for the answer any more. A worker that has not begun
   // drops the call; one that runs passes it to the module.
   _Atomic uint32_t cancel;

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The last words of a worker process: which signal, what kind of address, where
+// in the module. The handler runs on a stack of its own, calls only what is
+// safe there, and then lets the signal end the process, so that the parent sees
+// what happened from the kernel too.
+#include <link.h>
+#include <signal.h>
+#include <ucontext.h>
+
+#include "pool/sandbox.h"
+
+#define NULL_SIZE 65536u
+#define STACK_REACH (1u << 20)
+#define HANDLER_STACK (64u << 10)
+
+// Everything a signal handler needs, which has no argument of ours: the only
+// static data of the server, and of the worker process alone.
+static struct {
+  fc_fault_t *fault;
+  uintptr_t base;   // of the module's object
+  uintptr_t begin;  // its mapped addresses
+  uintptr_t end;
+  unsigned objects;  // there before the module was loaded
+  _Alignas(16) uint8_t stack[HANDLER_STACK];
+} watch;
+
+static uintptr_t program_counter(const ucontext_t *context) {
+#if defined(__x86_64__)
+  return (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+#else
+  return (uintptr_t)context->uc_mcontext.pc;
+#endif
+}
+
+static uintptr_t stack_pointer(const ucontext_t *context) {
+#if defined(__x86_64__)
+  return (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
+#else
+  return (uintptr_t)context->uc_mcontext.sp;
+#endif
+}
+
+static fc_fault_class_t classify(const siginfo_t *info,
+                                 const ucontext_t *context) {
+  bool of_memory = info->si_signo == SIGSEGV || info->si_signo == SIGBUS;
+  // Sent by somebody, it has no address.
+  if (!of_memory || info->si_code <= 0) return FC_FAULT_NONE;
+  uintptr_t address = (uintptr_t)info->si_addr;
+  if (address < NULL_SIZE) return FC_FAULT_NULL;
+  uintptr_t stack = stack_pointer(context);
+  uintptr_t distance = address > stack ? address - stack : stack - address;
+  return distance < STACK_REACH ? FC_FAULT_STACK : FC_FAULT_ELSEWHERE;
+}
+
+static void on_fault(int number, siginfo_t *info, void *context) {
+  fc_fault_t *fault = watch.fault;
+  if (fault->signal == 0) {
+    uintptr_t pc = program_counter(context);
+    fault->class_ = (uint32_t)classify(info, context);
+    fault->in_module = pc >= watch.begin && pc < watch.end;
+    fault->offset = fault->in_module ? pc - watch.base : 0;
+    fault->signal = (uint32_t)number;
+  }
+  // SA_RESETHAND and SA_NODEFER: this one ends the process.
+  raise(number);
+}
+
+void fc_fault_watch(fc_fault_t *fault) {
+  static const int kFaults[] = {SIGSEGV, SIGBUS,  SIGFPE, SIGILL,
+                                SIGABRT, SIGTRAP, SIGSYS};
+  watch.fault = fault;
+  stack_t stack = {.ss_sp = watch.stack, .ss_size = sizeof watch.stack};
+  (void)sigaltstack(&stack, NULL);
+  struct sigaction action = {
+      .sa_sigaction = on_fault,
+      .sa_flags = (int)(SA_SIGINFO | SA_ONSTACK | SA_RESETHAND | SA_NODEFER)};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kFaults); i++) {
+    (void)sigaction(kFaults[i], &action, NULL);
+  }
+}
+
+static int count_object(struct dl_phdr_info *info, size_t size, void *context) {
+  (void)info;
+  (void)size;
+  ++*(unsigned *)context;
+  return 0;
+}
+
+void fc_fault_before_load(void) {
+  watch.objects = 0;
+  dl_iterate_phdr(count_object, &watch.objects);
+}
+
+// The loader lists objects in the order they came: the module, then what only
+// it needs.
+static int note_object(struct dl_phdr_info *info, size_t size, void *context) {
+  (void)size;
+  unsigned *index = context;
+  if ((*index)++ != watch.objects) return 0;
+  watch.base = info->dlpi_addr;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+    if (segment->p_type != PT_LOAD) continue;
+    uintptr_t begin = info->dlpi_addr + segment->p_vaddr;
+    uintptr_t end = begin + segment->p_memsz;
+    if (!watch.begin || begin < watch.begin) watch.begin = begin;
+    if (end > watch.end) watch.end = end;
+  }
+  return 1;
+}
+
+void fc_fault_after_load(void) {
+  unsigned index = 0;
+  dl_iterate_phdr(note_object, &index);
+}

@@ -1,0 +1,793 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Supervision. Whatever a process does is noticed in one of three ways: its
+// eventfd (it says something), its pidfd (it has ended), the host's timer (it
+// says nothing). A process that has ended is taken down once, in on_exit; its
+// region is never used again.
+#include "pool/host.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "limits.h"
+#include "pool/output.h"
+#include "pool/process.h"
+
+// Why the host killed a process.
+typedef enum fc_cause_t {
+  FC_CAUSE_NONE,
+  FC_CAUSE_DEADLINE,
+  FC_CAUSE_LIE,   // it wrote over what it shares
+  FC_CAUSE_LOAD,  // it did not begin to serve
+} fc_cause_t;
+
+// A call that a slot of the ring holds.
+typedef struct fc_held_t {
+  fc_job_t *job;  // NULL: nobody waits any more
+  fc_ring_call_t sent;
+  uint32_t function;
+  uint64_t deadline_ns;
+} fc_held_t;
+
+typedef struct fc_child_t {
+  fc_host_t *host;
+  struct fc_child_t *next;
+  fc_process_t process;
+  fc_ring_t ring;
+  uv_poll_t exit_poll;
+  uv_poll_t bell_poll;
+  uv_poll_t output_poll;
+  uint32_t handles;  // open
+  bool serving;
+  bool ended;
+  bool rung;    // false: has calls it was not told of
+  bool asleep;  // the loop says it waits
+  fc_cause_t cause;
+  uint64_t started_ns;
+  uint64_t calls;
+  uint32_t first;  // the oldest slot in use
+  uint32_t count;  // in use
+  fc_held_t held[FC_RING_SLOTS];
+  fc_output_t output;
+} fc_child_t;
+
+struct fc_host_t {
+  fc_pool_t *pool;
+  const fc_host_options_t *options;
+  uint32_t index;
+  fc_module_t *module;  // held: the registry lets go of one that fails
+  fc_str_t name;
+  uint32_t most;         // processes
+  fc_child_t *children;  // oldest first
+  uint32_t living;
+  uint32_t starting;
+  bool loaded;  // the first process has served
+  bool failed;  // it could not
+  bool closing;
+  uv_timer_t timer;
+  uint64_t restart_ns;      // not before, 0: now
+  uint64_t quarantined_ns;  // until, 0: not
+  uint32_t quarantines;     // in a row
+  uint32_t recent;          // crashes since one was long enough ago
+  uint64_t crashed_ns;      // the last one
+  fc_host_counts_t counts;
+};
+
+static void arm(fc_host_t *host);
+
+// ---------------------------------------------------------------------------
+// Starting
+
+static void free_child(fc_child_t *child) {
+  fc_ring_close(&child->ring);
+  fc_process_close(&child->process);
+  fc_free(child->host->pool->allocator, child);
+}
+
+static void on_handle_closed(uv_handle_t *handle) {
+  fc_child_t *child = handle->data;
+  if (--child->handles == 0) free_child(child);
+}
+
+static void on_exit(uv_poll_t *poll, int status, int events);
+static void on_bell(uv_poll_t *poll, int status, int events);
+static void on_output(uv_poll_t *poll, int status, int events);
+
+static void watch(fc_child_t *child, uv_poll_t *poll, int descriptor,
+                  uv_poll_cb callback) {
+  poll->data = child;
+  if (uv_poll_init(child->host->options->uv, poll, descriptor)) return;
+  child->handles++;
+  (void)uv_poll_start(poll, UV_READABLE, callback);
+}
+
+static fc_status_t spawn(fc_host_t *host, fc_child_t *child, fc_error_t *err) {
+  const fc_host_options_t *options = host->options;
+  FC_TRY(fc_ring_create(&options->setup, &child->ring, err));
+  const fc_process_start_t start = {
+      .program = options->program,
+      .path = fc_module_get_path(host->module).data,
+      .parameters = options->parameters,
+      .region = child->ring.fd,
+      .files = fc_module_get_files(host->module)};
+  return fc_process_spawn(&start, &child->process, err);
+}
+
+static fc_status_t start_child(fc_host_t *host, fc_error_t *err) {
+  fc_child_t *child = fc_alloc(host->pool->allocator, sizeof *child);
+  if (!child) return fc_fail_memory(err);
+  child->host = host;
+  child->process = (fc_process_t){.pidfd = -1, .bell = -1, .output = -1};
+  fc_status_t status = spawn(host, child, err);
+  if (status != FC_OK) {
+    free_child(child);
+    return status;
+  }
+  child->rung = true;
+  child->started_ns = fc_clock_ns();
+  watch(child, &child->exit_poll, child->process.pidfd, on_exit);
+  watch(child, &child->bell_poll, child->process.bell, on_bell);
+  watch(child, &child->output_poll, child->process.output, on_output);
+  fc_output_init(&child->output, host->options->log, host->name,
+                 (int)child->process.pid);
+  fc_child_t **last = &host->children;
+  while (*last) last = &(*last)->next;
+  *last = child;
+  host->living++;
+  host->starting++;
+  arm(host);
+  return FC_OK;
+}
+
+static void kill_child(fc_child_t *child, fc_cause_t cause) {
+  if (child->cause != FC_CAUSE_NONE) return;
+  child->cause = cause;
+  fc_process_kill(&child->process);
+}
+
+// ---------------------------------------------------------------------------
+// Calls
+
+static bool copy_answer(fc_child_t *child, uint32_t index, uint64_t size,
+                        fc_slot_t *slot, fc_error_t *err) {
+  fc_blocks_t *blocks = child->host->pool->region.blocks;
+  const char *from =
+      (const char *)fc_ring_answer(&child->ring, index).data + FC_LIMIT_HEAD;
+  uint32_t block;
+  uint64_t first = size < (64u << 10) ? size : 64u << 10;
+  if (fc_block_take(blocks, FC_LIMIT_HEAD + first, &block, err) != FC_OK) {
+    return false;
+  }
+  fc_block_sink_t out;
+  fc_block_sink_init(&out, blocks, block, FC_LIMIT_HEAD, size);
+  while (size) {
+    uint64_t room = (uint64_t)(out.sink.end - out.sink.cursor);
+    uint64_t part = size < room ? size : room;
+    memcpy(out.sink.cursor, from, (size_t)part);
+    out.sink.cursor += part;
+    from += part;
+    size -= part;
+    if (size && out.sink.grow(&out.sink, 1, err) != FC_OK) {
+      fc_block_sink_drop(&out);
+      return false;
+    }
+  }
+  fc_block_sink_finish(&out);
+  memcpy(slot->pieces, out.pieces, out.count * sizeof *out.pieces);
+  slot->piece_count = out.count;
+  return true;
+}
+
+static fc_held_t pop_held(fc_child_t *child) {
+  fc_held_t held = child->held[child->first];
+  child->first = (child->first + 1) % FC_RING_SLOTS;
+  child->count--;
+  fc_pool_note_end(child->host->pool, child->host->index);
+  return held;
+}
+
+static fc_str_t function_name(const fc_host_t *host, uint32_t function) {
+  return fc_module_function(host->module, function)->name;
+}
+
+static void fill_outcome(fc_child_t *child, uint32_t index,
+                         const fc_held_t *held, fc_slot_t *slot,
+                         uint64_t *out_size) {
+  fc_error_t error;
+  if (!fc_ring_read(&child->ring, index, &held->sent, slot, out_size, &error)) {
+    kill_child(child, FC_CAUSE_LIE);
+    slot->status = error.status;
+    slot->stop = FC_STOP_CALL;
+    slot->error = error;
+    *out_size = 0;
+    return;
+  }
+  bool has_answer =
+      slot->status == FC_OK && !(held->sent.flags & FC_SLOT_VALIDATE);
+  if (has_answer && held->job &&
+      !copy_answer(child, index, *out_size, slot, &error)) {
+    slot->status = error.status;
+    slot->stop = FC_STOP_ENCODE;
+    slot->error = error;
+  }
+}
+
+// The oldest call of a child is DONE.
+static void finish_call(fc_child_t *child) {
+  fc_pool_t *pool = child->host->pool;
+  uint32_t index = child->first;
+  fc_held_t held = pop_held(child);
+  uint64_t size = 0;
+  fc_slot_t unwanted;
+  fc_slot_t *slot = held.job ? fc_pool_delivery(pool, held.job) : &unwanted;
+  fill_outcome(child, index, &held, slot, &size);
+  if (child->cause != FC_CAUSE_LIE) {
+    fc_ring_free(&child->ring, index, held.sent.body_size, size);
+  }
+  child->calls++;
+  if (held.job) fc_pool_deliver(pool, held.job);
+}
+
+static void collect_child(fc_child_t *child) {
+  while (child->count && child->cause != FC_CAUSE_LIE) {
+    uint32_t state = fc_ring_state(&child->ring, child->first);
+    if (state == FC_RING_READY || state == FC_RING_BUSY) return;
+    if (state != FC_RING_DONE) {
+      kill_child(child, FC_CAUSE_LIE);
+      return;
+    }
+    finish_call(child);
+  }
+}
+
+void fc_host_collect(fc_host_t *host) {
+  for (fc_child_t *child = host->children; child; child = child->next) {
+    if (child->count) collect_child(child);
+  }
+}
+
+// The one with the fewest calls; NULL when each has `ahead`.
+static fc_child_t *find_room(fc_host_t *host, uint32_t ahead) {
+  fc_child_t *best = NULL;
+  for (fc_child_t *child = host->children; child; child = child->next) {
+    if (!child->serving || child->ended || child->cause != FC_CAUSE_NONE) {
+      continue;
+    }
+    if (child->count < ahead && (!best || child->count < best->count)) {
+      best = child;
+    }
+  }
+  return best;
+}
+
+static void start_another(fc_host_t *host);
+
+bool fc_host_offer(fc_host_t *host, fc_job_t *job, uint32_t ahead) {
+  if (ahead > FC_RING_SLOTS) ahead = FC_RING_SLOTS;
+  fc_child_t *child = find_room(host, ahead);
+  if (!child || child->count) start_another(host);
+  if (!child) return false;
+  fc_blocks_t *blocks = host->pool->region.blocks;
+  uint32_t index = (child->first + child->count) % FC_RING_SLOTS;
+  const char *body =
+      (const char *)fc_block_data(blocks, job->body.block) + job->body.offset;
+  const fc_slot_t call = {.function = job->function,
+                          .front = job->front,
+                          .flags = job->flags,
+                          .deadline_ns = job->deadline_ns};
+  child->held[index] =
+      (fc_held_t){.job = job,
+                  .sent = {fc_clock_ns(), job->body.size, job->flags},
+                  .function = job->function,
+                  .deadline_ns = job->deadline_ns};
+  child->count++;
+  child->rung = false;
+  job->child = child;
+  fc_ring_put(&child->ring, index, &call,
+              fc_str_make(body, (size_t)job->body.size));
+  return true;
+}
+
+void fc_host_drop(fc_host_t *host, fc_job_t *job) {
+  (void)host;
+  fc_child_t *child = job->child;
+  for (uint32_t i = 0; i < child->count; i++) {
+    uint32_t index = (child->first + i) % FC_RING_SLOTS;
+    if (child->held[index].job != job) continue;
+    child->held[index].job = NULL;
+    atomic_store_explicit(&child->ring.head->slots[index].slot.cancel, 1,
+                          memory_order_relaxed);
+  }
+  job->child = NULL;
+}
+
+void fc_host_ring(fc_host_t *host) {
+  for (fc_child_t *child = host->children; child; child = child->next) {
+    if (child->rung) continue;
+    child->rung = true;
+    fc_ring_bell(&child->ring);
+  }
+}
+
+bool fc_host_sleep(fc_host_t *host) {
+  bool quiet = true;
+  for (fc_child_t *child = host->children; child; child = child->next) {
+    if (child->count == 0 || child->ended) continue;
+    child->asleep = true;
+    if (!fc_ring_sleep(&child->ring, child->first, child->count)) quiet = false;
+  }
+  return quiet;
+}
+
+void fc_host_wake(fc_host_t *host) {
+  for (fc_child_t *child = host->children; child; child = child->next) {
+    if (!child->asleep) continue;
+    child->asleep = false;
+    fc_ring_wake(&child->ring);
+  }
+}
+
+// ---------------------------------------------------------------------------
+// Deadlines
+
+static void fail_deadline(fc_child_t *child, fc_held_t *held, fc_stop_t stop) {
+  fc_error_t error;
+  (void)fc_fail(&error, FC_CODE_DEADLINE_EXCEEDED, "the deadline passed %s",
+                stop == FC_STOP_QUEUE ? "in the queue" : "while it ran");
+  fc_job_t *job = held->job;
+  held->job = NULL;
+  if (job) fc_pool_fail(child->host->pool, job, stop, &error);
+}
+
+// A call that runs past its deadline is ended with its process; one that waits
+// behind it is only answered.
+static uint64_t expire_child(fc_child_t *child, uint64_t now_ns) {
+  uint64_t earliest_ns = 0;
+  for (uint32_t i = 0; i < child->count; i++) {
+    uint32_t index = (child->first + i) % FC_RING_SLOTS;
+    fc_held_t *held = &child->held[index];
+    if (!held->deadline_ns) continue;
+    uint32_t state = fc_ring_state(&child->ring, index);
+    if (state == FC_RING_DONE) continue;
+    bool waits = state == FC_RING_READY;
+    uint64_t due_ns = held->deadline_ns;
+    if (!waits) due_ns += FC_LIMIT_KILL_GRACE_MS * 1000000u;
+    if (due_ns > now_ns) {
+      if (!earliest_ns || due_ns < earliest_ns) earliest_ns = due_ns;
+      continue;
+    }
+    if (waits) {
+      atomic_store_explicit(&child->ring.head->slots[index].slot.cancel, 1,
+                            memory_order_relaxed);
+      fail_deadline(child, held, FC_STOP_QUEUE);
+      // It may have been begun meanwhile.
+      uint64_t again_ns = now_ns + FC_LIMIT_KILL_GRACE_MS * 1000000u;
+      if (!earliest_ns || again_ns < earliest_ns) earliest_ns = again_ns;
+      continue;
+    }
+    child->host->counts.timeouts++;
+    kill_child(child, FC_CAUSE_DEADLINE);
+    fail_deadline(child, held, FC_STOP_CALL);
+    return 0;
+  }
+  return earliest_ns;
+}
+
+uint64_t fc_host_expire(fc_host_t *host, uint64_t now_ns) {
+  uint64_t earliest_ns = 0;
+  for (fc_child_t *child = host->children; child; child = child->next) {
+    if (child->ended || child->cause != FC_CAUSE_NONE) continue;
+    uint64_t due_ns = expire_child(child, now_ns);
+    if (due_ns && (!earliest_ns || due_ns < earliest_ns)) earliest_ns = due_ns;
+  }
+  return earliest_ns;
+}
+
+// ---------------------------------------------------------------------------
+// Crashes
+
+// Crashes in a row: forgotten after a healthy minute.
+static uint64_t backoff_ns(uint32_t recent) {
+  if (recent < 2) return 0;
+  uint64_t ms = FC_LIMIT_BACKOFF_MS;
+  for (uint32_t i = 2; i < recent && ms < FC_LIMIT_BACKOFF_MAX_MS; i++) ms *= 2;
+  if (ms > FC_LIMIT_BACKOFF_MAX_MS) ms = FC_LIMIT_BACKOFF_MAX_MS;
+  // A fifth more or less, so that modules do not restart in step.
+  uint64_t ns = ms * 1000000u;
+  return ns - ns / 5 + fc_clock_ns() % (2 * (ns / 5));
+}
+
+static void quarantine(fc_host_t *host, uint64_t now_ns) {
+  uint64_t ms = FC_LIMIT_QUARANTINE_MS;
+  for (uint32_t i = 0; i < host->quarantines; i++) {
+    if (ms < FC_LIMIT_QUARANTINE_MAX_MS) ms *= 2;
+  }
+  host->quarantines++;
+  host->counts.quarantines++;
+  host->quarantined_ns = now_ns + ms * 1000000u;
+  // One more crash of the probe is enough.
+  host->recent = host->options->crash_limit - 1;
+  fc_log_field_t fields[] = {
+      FC_LOG_TEXT("module", host->name),
+      FC_LOG_NUMBER("crashes", host->counts.crashes),
+      FC_LOG_NUMBER("for_ms", ms),
+  };
+  fc_log_fields(host->options->log, FC_LOG_ERROR,
+                FC_STR("module quarantined: it keeps crashing"), fields,
+                FC_ARRAY_COUNT(fields));
+  for (fc_child_t *child = host->children; child; child = child->next) {
+    if (child->count == 0) kill_child(child, FC_CAUSE_LOAD);
+  }
+  fc_error_t error;
+  uint32_t retry_s;
+  (void)fc_host_admit(host, &retry_s, &error);
+  fc_pool_fail_waiting(host->pool, host->index, &error);
+}
+
+static void note_crash(fc_host_t *host) {
+  uint64_t now_ns = fc_clock_ns();
+  uint32_t limit = host->options->crash_limit;
+  if (now_ns - host->crashed_ns > FC_LIMIT_HEALTHY_MS * 1000000ull) {
+    host->recent = 0;
+    host->quarantines = 0;
+  }
+  host->crashed_ns = now_ns;
+  host->recent++;
+  host->counts.crashes++;
+  if (limit == 0) return;
+  if (host->recent >= limit) {
+    if (!host->quarantined_ns) quarantine(host, now_ns);
+    return;
+  }
+  host->restart_ns = now_ns + backoff_ns(host->recent);
+}
+
+static void describe_end(const fc_child_t *child, const fc_process_end_t *end,
+                         char *out, size_t capacity) {
+  if (child->cause == FC_CAUSE_LIE) {
+    snprintf(out, capacity, "wrote over the memory it shares with the server");
+    return;
+  }
+  if (!end->signal) {
+    snprintf(out, capacity, "ended its process with status %d", end->code);
+    return;
+  }
+  const char *name = sigabbrev_np(end->signal);
+  int size = snprintf(out, capacity, "was stopped by signal %d (SIG%s)",
+                      end->signal, name ? name : "?");
+  fc_fault_t fault = fc_ring_fault(&child->ring);
+  if (fault.signal != (uint32_t)end->signal) return;
+  static const char *const kClasses[FC_FAULT_COUNT] = {
+      [FC_FAULT_NONE] = "",
+      [FC_FAULT_NULL] = ", address near zero",
+      [FC_FAULT_STACK] = ", address near the stack's end",
+      [FC_FAULT_ELSEWHERE] = ""};
+  char *at = out + size;
+  capacity -= (size_t)size;
+  if (fault.in_module) {
+    size = snprintf(at, capacity, " at offset 0x%llx of the module",
+                    (unsigned long long)fault.offset);
+    at += size;
+    capacity -= (size_t)size;
+  }
+  snprintf(at, capacity, "%s", kClasses[fault.class_]);
+}
+
+static fc_status_t describe_crash(const fc_child_t *child,
+                                  const fc_process_end_t *end,
+                                  fc_str_t function, fc_error_t *err) {
+  // Nobody of ours sent it, so the kernel did.
+  if (end->signal == SIGKILL && child->cause == FC_CAUSE_NONE) {
+    return fc_fail(err, FC_CODE_WORKER_OUT_OF_MEMORY,
+                   "function '%.*s' was killed from outside (SIGKILL), most "
+                   "likely because memory ran out",
+                   FC_STR_ARG(function));
+  }
+  char how[160];
+  describe_end(child, end, how, sizeof how);
+  return fc_fail(err, FC_CODE_WORKER_CRASHED, "function '%.*s' %s",
+                 FC_STR_ARG(function), how);
+}
+
+static void log_end(const fc_child_t *child, const fc_process_end_t *end) {
+  const fc_host_t *host = child->host;
+  fc_str_t running =
+      child->count ? function_name(host, child->held[child->first].function)
+                   : FC_STR("");
+  char how[160];
+  describe_end(child, end, how, sizeof how);
+  fc_log_field_t fields[] = {
+      FC_LOG_TEXT("module", host->name),
+      FC_LOG_NUMBER("pid", (uint64_t)child->process.pid),
+      FC_LOG_TEXT("function", running),
+      FC_LOG_TEXT("how", fc_str(how)),
+      FC_LOG_NUMBER("calls", child->calls),
+      FC_LOG_TEXT("said",
+                  fc_str_make(child->output.last, child->output.last_size)),
+  };
+  bool deadline = child->cause == FC_CAUSE_DEADLINE;
+  fc_log_fields(host->options->log, deadline ? FC_LOG_WARN : FC_LOG_ERROR,
+                deadline ? FC_STR("worker killed: its call's deadline passed")
+                         : FC_STR("worker crashed"),
+                fields, FC_ARRAY_COUNT(fields));
+}
+
+// The calls a process had when it ended, oldest first. What had not begun waits
+// again; in the order it came, so the newest is put back first.
+static void settle_calls(fc_child_t *child, const fc_process_end_t *end) {
+  fc_host_t *host = child->host;
+  fc_held_t held[FC_RING_SLOTS];
+  bool begun[FC_RING_SLOTS];
+  uint32_t count = 0;
+  while (child->count) {
+    uint32_t state = fc_ring_state(&child->ring, child->first);
+    begun[count] = state != FC_RING_READY;
+    held[count++] = pop_held(child);
+  }
+  for (uint32_t i = count; i-- > 0;) {
+    fc_job_t *job = held[i].job;
+    if (!job || begun[i] || job->attempts >= FC_LIMIT_ATTEMPTS) continue;
+    job->attempts++;
+    fc_pool_requeue(host->pool, job);
+    held[i].job = NULL;
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    fc_error_t error;
+    if (!held[i].job) continue;
+    // Whoever is told may drop the next one.
+    held[i].job->child = NULL;
+    (void)describe_crash(child, end, function_name(host, held[i].function),
+                         &error);
+    fc_pool_fail(host->pool, held[i].job, FC_STOP_CALL, &error);
+  }
+}
+
+static void unlink_child(fc_child_t *child) {
+  fc_child_t **at = &child->host->children;
+  while (*at != child) at = &(*at)->next;
+  *at = child->next;
+}
+
+static void close_child(fc_child_t *child) {
+  uv_poll_t *const polls[] = {&child->exit_poll, &child->bell_poll,
+                              &child->output_poll};
+  unlink_child(child);
+  if (child->handles == 0) free_child(child);
+  else {
+    for (size_t i = 0; i < FC_ARRAY_COUNT(polls); i++) {
+      uv_handle_t *handle = (uv_handle_t *)polls[i];
+      if (handle->type && !uv_is_closing(handle)) {
+        uv_close(handle, on_handle_closed);
+      }
+    }
+    // The descriptors are not watched any more.
+    fc_process_close(&child->process);
+  }
+}
+
+// The first process did not come to serve: the module cannot be loaded.
+static void fail_load(fc_host_t *host, const fc_error_t *error) {
+  if (host->loaded || host->failed) return;
+  host->failed = true;
+  fc_pool_on_host(host->pool, host->index, error);
+}
+
+static void fail_start(fc_child_t *child, const fc_process_end_t *end) {
+  fc_error_t error;
+  char how[160];
+  describe_end(child, end, how, sizeof how);
+  if (child->cause == FC_CAUSE_LOAD) {
+    (void)fc_fail(&error, FC_CODE_MODULE_LOAD,
+                  "loading it takes longer than %d s", FC_LIMIT_LOAD_MS / 1000);
+  } else {
+    (void)fc_fail(&error, FC_CODE_MODULE_LOAD, "while it was loaded it %s",
+                  how);
+  }
+  fail_load(child->host, &error);
+}
+
+static bool is_crash(const fc_child_t *child) {
+  return child->cause != FC_CAUSE_DEADLINE &&
+         !(child->cause == FC_CAUSE_LOAD && child->serving);
+}
+
+static void on_exit(uv_poll_t *poll, int status, int events) {
+  fc_child_t *child = poll->data;
+  fc_host_t *host = child->host;
+  fc_process_end_t end;
+  (void)status;
+  (void)events;
+  if (!fc_process_reap(&child->process, false, &end)) return;
+  collect_child(child);
+  (void)fc_output_read(&child->output, child->process.output);
+  fc_output_finish(&child->output);
+  child->ended = true;
+  host->living--;
+  if (!child->serving) host->starting--;
+  bool crash = is_crash(child);
+  if (host->loaded && (crash || child->cause == FC_CAUSE_DEADLINE)) {
+    log_end(child, &end);
+  }
+  if (!host->loaded) fail_start(child, &end);
+  else if (crash) note_crash(host);
+  settle_calls(child, &end);
+  close_child(child);
+  if (host->living == 0) start_another(host);
+  arm(host);
+}
+
+// ---------------------------------------------------------------------------
+// What a process says
+
+static void begin_serving(fc_child_t *child) {
+  fc_host_t *host = child->host;
+  child->serving = true;
+  host->starting--;
+  arm(host);
+  if (host->loaded) {
+    host->counts.restarts++;
+    return;
+  }
+  host->loaded = true;
+  fc_pool_on_host(host->pool, host->index, NULL);
+}
+
+static void look_at_phase(fc_child_t *child) {
+  char digest[FC_DIGEST_SIZE];
+  fc_error_t error;
+  switch (fc_ring_phase(&child->ring, digest, &error)) {
+    case FC_RING_LOADING:
+      return;
+    case FC_RING_SERVING:
+      if (fc_str_equal(fc_str_make(digest, sizeof digest),
+                       fc_module_get_digest(child->host->module))) {
+        begin_serving(child);
+        return;
+      }
+      (void)fc_fail(&error, FC_CODE_MODULE_LOAD,
+                    "its worker loaded another file: it was changed");
+      break;
+    case FC_RING_FAILED:
+      break;
+  }
+  fail_load(child->host, &error);
+  kill_child(child, FC_CAUSE_LOAD);
+}
+
+static void on_bell(uv_poll_t *poll, int status, int events) {
+  fc_child_t *child = poll->data;
+  uint64_t count;
+  (void)status;
+  (void)events;
+  ssize_t size = read(child->process.bell, &count, sizeof count);
+  (void)size;
+  // Calls are collected before the loop waits again.
+  if (!child->serving && child->cause == FC_CAUSE_NONE) look_at_phase(child);
+}
+
+static void on_output(uv_poll_t *poll, int status, int events) {
+  fc_child_t *child = poll->data;
+  (void)events;
+  if (status < 0 || !fc_output_read(&child->output, child->process.output)) {
+    uv_poll_stop(poll);
+  }
+}
+
+// ---------------------------------------------------------------------------
+// Time
+
+// One more process, if one may be and it is not too early.
+static void start_another(fc_host_t *host) {
+  if (host->failed || host->closing || host->starting) return;
+  if (host->living >= host->most || host->quarantined_ns) return;
+  uint64_t now_ns = fc_clock_ns();
+  if (host->restart_ns > now_ns) return;
+  fc_error_t error;
+  if (start_child(host, &error) == FC_OK) return;
+  host->restart_ns = now_ns + FC_LIMIT_BACKOFF_MS * 1000000ull;
+  fc_log_field_t field = FC_LOG_TEXT("module", host->name);
+  fc_log_fields(host->options->log, FC_LOG_ERROR, fc_str(error.message), &field,
+                1);
+  arm(host);
+}
+
+static void on_timer(uv_timer_t *timer) {
+  fc_host_t *host = timer->data;
+  uint64_t now_ns = fc_clock_ns();
+  for (fc_child_t *child = host->children; child; child = child->next) {
+    uint64_t spent_ns = now_ns - child->started_ns;
+    if (!child->serving && spent_ns >= FC_LIMIT_LOAD_MS * 1000000ull) {
+      kill_child(child, FC_CAUSE_LOAD);
+    }
+  }
+  if (host->quarantined_ns && host->quarantined_ns <= now_ns) {
+    host->quarantined_ns = 0;
+    host->restart_ns = 0;
+    fc_log_field_t field = FC_LOG_TEXT("module", host->name);
+    fc_log_fields(host->options->log, FC_LOG_WARN,
+                  FC_STR("quarantine ends: trying the module again"), &field,
+                  1);
+  }
+  if (host->living == 0) start_another(host);
+  arm(host);
+}
+
+static uint64_t earlier(uint64_t a_ns, uint64_t b_ns) {
+  return !a_ns || (b_ns && b_ns < a_ns) ? b_ns : a_ns;
+}
+
+static void arm(fc_host_t *host) {
+  uint64_t due_ns = host->quarantined_ns;
+  for (fc_child_t *child = host->children; child; child = child->next) {
+    if (child->serving || child->cause != FC_CAUSE_NONE) continue;
+    due_ns = earlier(due_ns, child->started_ns + FC_LIMIT_LOAD_MS * 1000000ull);
+  }
+  if (host->living == 0 && !host->failed) {
+    due_ns = earlier(due_ns, host->restart_ns);
+  }
+  if (host->closing || uv_is_closing((uv_handle_t *)&host->timer)) return;
+  if (!due_ns) {
+    uv_timer_stop(&host->timer);
+    return;
+  }
+  uint64_t now_ns = fc_clock_ns();
+  uint64_t left_ms = due_ns > now_ns ? (due_ns - now_ns) / 1000000u + 1 : 1;
+  uv_timer_start(&host->timer, on_timer, left_ms, 0);
+}
+
+// ---------------------------------------------------------------------------
+
+fc_status_t fc_host_admit(const fc_host_t *host, uint32_t *out_retry_s,
+                          fc_error_t *err) {
+  if (!host->quarantined_ns) return FC_OK;
+  uint64_t now_ns = fc_clock_ns();
+  uint64_t left_ns =
+      host->quarantined_ns > now_ns ? host->quarantined_ns - now_ns : 0;
+  *out_retry_s = (uint32_t)(left_ns / 1000000000u) + 1;
+  return fc_fail(err, FC_CODE_MODULE_QUARANTINED,
+                 "module '%.*s' crashed %llu times, %u of them within a "
+                 "minute: it is tried again in %u s",
+                 FC_STR_ARG(host->name),
+                 (unsigned long long)host->counts.crashes,
+                 host->options->crash_limit, *out_retry_s);
+}
+
+fc_host_counts_t fc_host_counts(const fc_host_t *host) { return host->counts; }
+
+fc_status_t fc_host_create(fc_pool_t *pool, uint32_t index, fc_module_t *module,
+                           const fc_host_options_t *options,
+                           fc_host_t **out_host, fc_error_t *err) {
+  fc_host_t *host = fc_alloc(pool->allocator, sizeof *host);
+  if (!host) return fc_fail_memory(err);
+  *host = (fc_host_t){.pool = pool,
+                      .options = options,
+                      .index = index,
+                      .module = fc_module_retain(module),
+                      .name = fc_module_get_name(module),
+                      .most = options->workers};
+  if (fc_module_get_info(module)->serial) host->most = 1;
+  host->timer.data = host;
+  uv_timer_init(options->uv, &host->timer);
+  *out_host = host;
+  fc_error_t error;
+  if (start_child(host, &error) != FC_OK) fail_load(host, &error);
+  return FC_OK;
+}
+
+void fc_host_destroy(fc_host_t *host) {
+  if (!host) return;
+  host->closing = true;
+  for (fc_child_t *child = host->children; child; child = child->next) {
+    fc_process_kill(&child->process);
+  }
+  fc_child_t *next;
+  for (fc_child_t *child = host->children; child; child = next) {
+    next = child->next;
+    fc_process_end_t end;
+    (void)fc_process_reap(&child->process, true, &end);
+    free_child(child);
+  }
+  fc_module_release(host->module);
+  fc_free(host->pool->allocator, host);
+}

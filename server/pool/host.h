@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The process host of one module: its worker processes, which calls they have,
+// and what is done when one ends. A crash costs the call that ran; what had not
+// begun goes back to the head of the queue. A module that keeps crashing is
+// quarantined, alone. The loop's thread.
+#ifndef FARCALL_SERVER_POOL_HOST_H_
+#define FARCALL_SERVER_POOL_HOST_H_
+
+#include <uv.h>
+
+#include "obs/log.h"
+#include "pool/pool.h"
+#include "pool/ring.h"
+
+// How processes are made, the same for every module. Borrowed.
+typedef struct fc_host_options_t {
+  uv_loop_t *uv;
+  fc_log_t *log;
+  const char *program;
+  const char *parameters;
+  fc_ring_setup_t setup;
+  uint32_t workers;      // most processes of one module
+  uint32_t crash_limit;  // crashes in a minute before quarantine; 0: any
+} fc_host_options_t;
+
+// Since the start of the server.
+typedef struct fc_host_counts_t {
+  uint64_t crashes;
+  uint64_t restarts;
+  uint64_t quarantines;
+  uint64_t timeouts;  // processes killed for a deadline
+} fc_host_counts_t;
+
+// Starts the first process of module `index` of the registry.
+fc_status_t fc_host_create(fc_pool_t *pool, uint32_t index, fc_module_t *module,
+                           const fc_host_options_t *options,
+                           fc_host_t **out_host, fc_error_t *err) FC_MUST_CHECK;
+// Ends every process and waits for it. The loop must have stopped. NULL is
+// allowed.
+void fc_host_destroy(fc_host_t *host);
+
+// May a call be made? FC_CODE_MODULE_QUARANTINED, then *out_retry_s is set.
+fc_status_t fc_host_admit(const fc_host_t *host, uint32_t *out_retry_s,
+                          fc_error_t *err);
+// Gives a waiting call to a process, `ahead` at most to one. False when none
+// has room; more are started if there may be.
+bool fc_host_offer(fc_host_t *host, fc_job_t *job, uint32_t ahead);
+// Nobody waits for a call any more that a process has.
+void fc_host_drop(fc_host_t *host, fc_job_t *job);
+// Takes finished calls and delivers them.
+void fc_host_collect(fc_host_t *host);
+// Wakes the processes that were given calls.
+void fc_host_ring(fc_host_t *host);
+// Around waiting for events; false when a call is finished already.
+bool fc_host_sleep(fc_host_t *host);
+void fc_host_wake(fc_host_t *host);
+// Ends the calls whose deadline has passed; returns the earliest of the others,
+// 0 if none.
+uint64_t fc_host_expire(fc_host_t *host, uint64_t now_ns);
+
+fc_host_counts_t fc_host_counts(const fc_host_t *host);
+
+#endif  // FARCALL_SERVER_POOL_HOST_H_

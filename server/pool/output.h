@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a worker process prints, as log lines: cut at a length, so many a second,
+// the rest counted. The last line is kept for the log line of a crash. The
+// loop's thread.
+#ifndef FARCALL_SERVER_POOL_OUTPUT_H_
+#define FARCALL_SERVER_POOL_OUTPUT_H_
+
+#include "obs/log.h"
+
+#define FC_OUTPUT_LINE 512
+#define FC_OUTPUT_LINES 20  // a second
+
+typedef struct fc_output_t {
+  fc_log_t *log;
+  fc_str_t module;
+  int pid;
+  uint64_t second;
+  uint32_t lines;    // in this second
+  uint64_t dropped;  // lines, since it was last said
+  uint32_t size;     // of the line being read
+  uint32_t last_size;
+  char line[FC_OUTPUT_LINE];
+  char last[FC_OUTPUT_LINE];
+} fc_output_t;
+
+void fc_output_init(fc_output_t *output, fc_log_t *log, fc_str_t module,
+                    int pid);
+// Reads what is there, at most 64 KiB. False at the end.
+bool fc_output_read(fc_output_t *output, int descriptor);
+// The rest of a line that was not ended, and what was dropped.
+void fc_output_finish(fc_output_t *output);
+
+#endif  // FARCALL_SERVER_POOL_OUTPUT_H_

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// posix_spawn with every descriptor named. The loop's thread.
+#include "pool/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifndef P_PIDFD
+#define P_PIDFD 3
+#endif
+
+// Sources above every target, so that no dup2 overwrites one still needed.
+#define ABOVE 16
+
+typedef struct files_t {
+  int sources[FC_PROCESS_FILES];  // by target, -1: none
+} files_t;
+
+static bool raise_files(files_t *files) {
+  for (int i = 0; i < FC_PROCESS_FILES; i++) {
+    if (files->sources[i] < 0) continue;
+    files->sources[i] = fcntl(files->sources[i], F_DUPFD_CLOEXEC, ABOVE);
+    if (files->sources[i] >= 0) continue;
+    while (i-- > 0) {
+      if (files->sources[i] >= 0) close(files->sources[i]);
+    }
+    return false;
+  }
+  return true;
+}
+
+static void close_files(const files_t *files) {
+  for (int i = 0; i < FC_PROCESS_FILES; i++) {
+    if (files->sources[i] >= 0) close(files->sources[i]);
+  }
+}
+
+static void set_actions(posix_spawn_file_actions_t *actions,
+                        const files_t *files) {
+  for (int i = 0; i < FC_PROCESS_FILES; i++) {
+    if (files->sources[i] < 0) continue;
+    posix_spawn_file_actions_adddup2(actions, files->sources[i], i);
+  }
+  posix_spawn_file_actions_addclosefrom_np(
+      actions, files->sources[FC_PROCESS_SIDECAR] < 0 ? FC_PROCESS_SIDECAR
+                                                      : FC_PROCESS_FILES);
+}
+
+// A group of its own, so that Ctrl-C is the server's; no signal blocked or
+// ignored.
+static void set_attributes(posix_spawnattr_t *attributes) {
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(attributes, &none);
+  posix_spawnattr_setsigdefault(attributes, &all);
+  posix_spawnattr_setpgroup(attributes, 0);
+  posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK |
+                                           POSIX_SPAWN_SETSIGDEF |
+                                           POSIX_SPAWN_SETPGROUP);
+}
+
+static int spawn(const fc_process_start_t *start, const files_t *files,
+                 pid_t *out_pid) {
+  char parent[16];
+  snprintf(parent, sizeof parent, "%d", (int)getpid());
+  const char *argv[] = {"farcalld", "--worker",        start->path,
+                        parent,     start->parameters, NULL};
+  static char *const kEnvironment[] = {NULL};
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawnattr_init(&attributes);
+  set_actions(&actions, files);
+  set_attributes(&attributes);
+  int failed = posix_spawn(out_pid, start->program, &actions, &attributes,
+                           (char *const *)(uintptr_t)argv, kEnvironment);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  return failed;
+}
+
+static fc_status_t fail(const char *what, int error, fc_error_t *err) {
+  return fc_fail(err, FC_CODE_MODULE_UNAVAILABLE,
+                 "cannot start a worker process: %s: %s", what,
+                 strerror(error));
+}
+
+fc_status_t fc_process_spawn(const fc_process_start_t *start,
+                             fc_process_t *out_process, fc_error_t *err) {
+  fc_process_t process = {.pidfd = -1, .bell = -1, .output = -1};
+  int ends[2] = {-1, -1};
+  int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  process.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  int error = 0;
+  if (null < 0 || process.bell < 0 || pipe2(ends, O_CLOEXEC) < 0) error = errno;
+  files_t files = {.sources = {null, ends[1], ends[1], start->region,
+                               process.bell, start->files.module,
+                               start->files.sidecar}};
+  if (!error && !raise_files(&files)) error = errno;
+  else if (!error) {
+    error = spawn(start, &files, &process.pid);
+    close_files(&files);
+  }
+  if (null >= 0) close(null);
+  if (ends[1] >= 0) close(ends[1]);
+  process.output = ends[0];
+  if (error) {
+    fc_process_close(&process);
+    return fail(start->program, error, err);
+  }
+  (void)fcntl(process.output, F_SETFL, O_NONBLOCK);
+  // Nobody else reaps it, so its number is still its own.
+  process.pidfd = (int)syscall(SYS_pidfd_open, process.pid, 0);
+  if (process.pidfd < 0) {
+    error = errno;
+    kill(process.pid, SIGKILL);
+    (void)waitpid(process.pid, NULL, 0);
+    fc_process_close(&process);
+    return fail("pidfd_open", error, err);
+  }
+  *out_process = process;
+  return FC_OK;
+}
+
+void fc_process_kill(const fc_process_t *process) {
+  if (process->pidfd < 0) return;
+  (void)syscall(SYS_pidfd_send_signal, process->pidfd, SIGKILL, NULL, 0);
+}
+
+bool fc_process_reap(fc_process_t *process, bool wait,
+                     fc_process_end_t *out_end) {
+  siginfo_t info = {0};
+  int flags = WEXITED | (wait ? 0 : WNOHANG);
+  int failed;
+  do {
+    failed = waitid((idtype_t)P_PIDFD, (id_t)process->pidfd, &info, flags);
+  } while (failed && errno == EINTR);
+  if (!failed && info.si_pid == 0) return false;
+  *out_end = (fc_process_end_t){0};
+  if (failed) return true;  // somebody else reaped it: it is gone all the same
+  if (info.si_code == CLD_EXITED) out_end->code = info.si_status;
+  else out_end->signal = info.si_status;
+  return true;
+}
+
+void fc_process_close(fc_process_t *process) {
+  int *const files[] = {&process->pidfd, &process->bell, &process->output};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(files); i++) {
+    if (*files[i] >= 0) close(*files[i]);
+    *files[i] = -1;
+  }
+}

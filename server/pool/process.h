@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A worker process, as the loop sees it: started, killed and waited for by
+// descriptor, so that a number used again is never meant. What it inherits is
+// the table below and nothing else; the environment is empty. Also the worker's
+// own main function, which `farcalld --worker` is.
+#ifndef FARCALL_SERVER_POOL_PROCESS_H_
+#define FARCALL_SERVER_POOL_PROCESS_H_
+
+#include <sys/types.h>
+
+#include "pool/ring.h"
+
+// The descriptors of a worker.
+enum {
+  FC_PROCESS_REGION = 3,
+  FC_PROCESS_BELL,     // eventfd: rung when a slot is DONE
+  FC_PROCESS_MODULE,   // the module's file
+  FC_PROCESS_SIDECAR,  // may be absent
+  FC_PROCESS_FILES
+};
+
+typedef struct fc_process_t {
+  pid_t pid;
+  int pidfd;
+  int bell;    // eventfd, readable when rung
+  int output;  // its stdout and stderr, not blocking
+} fc_process_t;
+
+typedef struct fc_process_start_t {
+  const char *program;  // farcalld
+  const char *path;     // of the module: its name, kind and messages
+  const char *parameters;
+  int region;               // borrowed, as are the files
+  fc_module_files_t files;  // of the module
+} fc_process_start_t;
+
+fc_status_t fc_process_spawn(const fc_process_start_t *start,
+                             fc_process_t *out_process,
+                             fc_error_t *err) FC_MUST_CHECK;
+void fc_process_kill(const fc_process_t *process);
+
+// How a process ended: at most one is not zero.
+typedef struct fc_process_end_t {
+  int signal;
+  int code;
+} fc_process_end_t;
+
+// True once it has ended; it is reaped then. `wait` blocks until it has.
+bool fc_process_reap(fc_process_t *process, bool wait,
+                     fc_process_end_t *out_end);
+// The descriptors. A process that has none is allowed.
+void fc_process_close(fc_process_t *process);
+
+// What `farcalld --worker …` does; never returns.
+_Noreturn void fc_process_main(int argc, char **argv);
+
+#endif  // FARCALL_SERVER_POOL_PROCESS_H_

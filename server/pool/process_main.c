@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A worker process: enters its sandbox, loads one module from the descriptors it
+// was given, says so, and runs slots of its ring until it is killed. It has no
+// socket, no configuration and nobody's token; it only ever talks to the loop
+// through the region and the eventfd.
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "api/native.h"
+#include "farcall/module.h"
+#include "pool/process.h"
+#include "pool/region.h"
+#include "pool/sandbox.h"
+
+typedef struct self_t {
+  fc_ring_t ring;
+  fc_region_t region;
+  fc_worker_t worker;
+  fc_module_t *module;
+  fc_str_t path;
+  fc_str_t parameters;
+  int parent;
+} self_t;
+
+#if defined(__has_feature)
+#define HAS_FEATURE(x) __has_feature(x)
+#else
+#define HAS_FEATURE(x) 0
+#endif
+
+// The sanitizers reserve terabytes of addresses.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) ||   \
+    HAS_FEATURE(address_sanitizer) || HAS_FEATURE(thread_sanitizer) || \
+    HAS_FEATURE(memory_sanitizer)
+#define LIMITS_ADDRESSES false
+#else
+#define LIMITS_ADDRESSES true
+#endif
+
+static void ring_loop(void) {
+  const uint64_t one = 1;
+  ssize_t written = write(FC_PROCESS_BELL, &one, sizeof one);
+  (void)written;  // EAGAIN: it is readable already
+}
+
+static fc_status_t fix_blocks(self_t *self, fc_error_t *err) {
+  fc_span_t spans[2 * FC_RING_SLOTS];
+  for (uint32_t i = 0; i < FC_RING_SLOTS; i++) {
+    spans[FC_RING_BODY_BLOCK(i)] = fc_ring_body(&self->ring, i);
+    spans[FC_RING_ANSWER_BLOCK(i)] = fc_ring_answer(&self->ring, i);
+  }
+  return fc_blocks_create_fixed(self->region.allocator, spans,
+                                2 * FC_RING_SLOTS, &self->region.blocks, err);
+}
+
+static fc_status_t load(self_t *self, fc_error_t *err) {
+  static const fc_backend_t *const kBackends[] = {&fc_backend_native,
+                                                  &fc_backend_vm, NULL};
+  const fc_ring_setup_t *setup = &self->ring.setup;
+  const fc_module_options_t options = {.forbid_native = setup->forbid_native,
+                                       .parameters = self->parameters};
+  fc_fault_before_load();
+  FC_TRY(fc_module_load(kBackends, self->path, &options, self->region.allocator,
+                        &self->module, err));
+  fc_fault_after_load();
+  self->region.module = self->module;
+  void *instance;
+  return fc_worker_instance(&self->worker, 0, self->module, &instance, err);
+}
+
+static fc_status_t prepare(self_t *self, fc_error_t *err) {
+  const fc_ring_setup_t *setup = &self->ring.setup;
+  uint64_t memory = LIMITS_ADDRESSES && setup->memory_limit
+                        ? setup->memory_limit + self->ring.size
+                        : 0;
+  FC_TRY(fc_sandbox_enter(memory, self->parent, err));
+  self->region = (fc_region_t){.allocator = fc_allocator_system(),
+                               .fronts = fc_front_workers,
+                               .limits = fc_limits_default()};
+  self->region.limits.result_size = setup->result_size;
+  FC_TRY(fix_blocks(self, err));
+  FC_TRY(fc_worker_init(&self->worker, &self->region, err));
+  return load(self, err);
+}
+
+static void report(self_t *self, fc_status_t status, const fc_error_t *err) {
+  fc_ring_head_t *head = self->ring.head;
+  if (status == FC_OK) {
+    memcpy(head->digest, fc_module_get_digest(self->module).data,
+           FC_DIGEST_SIZE);
+  } else {
+    head->error = *err;
+  }
+  atomic_store_explicit(&head->phase,
+                        status == FC_OK ? FC_RING_SERVING : FC_RING_FAILED,
+                        memory_order_release);
+  ring_loop();
+}
+
+static _Noreturn void serve(self_t *self) {
+  for (;;) {
+    uint32_t slot = fc_ring_take(&self->ring);
+    fc_worker_run(&self->worker, &self->ring.head->slots[slot].slot);
+    if (fc_ring_done(&self->ring, slot)) ring_loop();
+  }
+}
+
+void fc_process_main(int argc, char **argv) {
+  static self_t self;
+  fc_error_t error;
+  // A module's words are to be read even if it crashes after saying them.
+  setvbuf(stdout, NULL, _IOLBF, 0);
+  signal(SIGPIPE, SIG_IGN);
+  if (argc < 4 || fc_ring_open(FC_PROCESS_REGION, &self.ring, &error)) {
+    fputs("farcalld: --worker is for the server's own use\n", stderr);
+    _exit(64);
+  }
+  self.path = fc_str(argv[2]);
+  self.parent = (int)strtol(argv[3], NULL, 10);
+  self.parameters = fc_str(argc > 4 ? argv[4] : "");
+  fc_fault_watch(&self.ring.head->fault);
+  fc_status_t status = prepare(&self, &error);
+  report(&self, status, &error);
+  // Not exit: whatever a module registered is not ours to run.
+  if (status != FC_OK) _exit(0);
+  serve(&self);
+}

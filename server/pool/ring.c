@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Both sides of the region. Linux only: memfd, seals, a futex that is not
+// private. The checks of what a worker wrote are a table's worth of bounds; each
+// word is copied before it is looked at, because it may change at any time.
+#include "pool/ring.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/utf8.h"
+#include "limits.h"
+
+#define PAGE 4096u
+// Larger areas are given back after each call: touching a page costs 0.2 us.
+#define KEPT_AREA (256u << 10)
+
+static uint64_t pages(uint64_t size) {
+  return (size + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+}
+
+static uint64_t body_area(const fc_ring_setup_t *setup) {
+  return pages(setup->body_size + FC_BLOCK_TAIL);
+}
+
+static uint64_t answer_area(const fc_ring_setup_t *setup) {
+  return pages(FC_LIMIT_HEAD + setup->result_size + FC_BLOCK_TAIL);
+}
+
+uint64_t fc_ring_size(const fc_ring_setup_t *setup) {
+  return pages(sizeof(fc_ring_head_t)) +
+         FC_RING_SLOTS * (body_area(setup) + answer_area(setup));
+}
+
+static fc_status_t map(int fd, uint64_t size, fc_ring_t *out_ring,
+                       fc_error_t *err) {
+  void *base =
+      mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (base == MAP_FAILED) {
+    return fc_fail(err, FC_CODE_OUT_OF_MEMORY,
+                   "cannot map a worker's region of %llu bytes: %s",
+                   (unsigned long long)size, strerror(errno));
+  }
+  *out_ring =
+      (fc_ring_t){.fd = fd, .base = base, .size = (size_t)size, .head = base};
+  return FC_OK;
+}
+
+fc_status_t fc_ring_create(const fc_ring_setup_t *setup, fc_ring_t *out_ring,
+                           fc_error_t *err) {
+  uint64_t size = fc_ring_size(setup);
+  int fd = memfd_create("farcall-region", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (fd < 0 || ftruncate(fd, (off_t)size) < 0 ||
+      fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
+    int error = errno;
+    if (fd >= 0) close(fd);
+    return fc_fail(err, FC_CODE_OUT_OF_MEMORY,
+                   "cannot make a worker's region: %s", strerror(error));
+  }
+  fc_status_t status = map(fd, size, out_ring, err);
+  if (status != FC_OK) {
+    close(fd);
+    return status;
+  }
+  out_ring->setup = out_ring->head->setup = *setup;
+  return FC_OK;
+}
+
+fc_status_t fc_ring_open(int fd, fc_ring_t *out_ring, fc_error_t *err) {
+  struct stat info;
+  if (fstat(fd, &info) < 0 || (size_t)info.st_size < sizeof(fc_ring_head_t)) {
+    return fc_fail(err, FC_CODE_INTERNAL, "descriptor %d is no region", fd);
+  }
+  FC_TRY(map(fd, (uint64_t)info.st_size, out_ring, err));
+  out_ring->setup = out_ring->head->setup;
+  if (fc_ring_size(&out_ring->setup) == out_ring->size) return FC_OK;
+  fc_ring_close(out_ring);
+  return fc_fail(err, FC_CODE_INTERNAL, "the region has another layout");
+}
+
+void fc_ring_close(fc_ring_t *ring) {
+  if (!ring->base) return;
+  munmap(ring->base, ring->size);
+  close(ring->fd);
+  *ring = (fc_ring_t){0};
+}
+
+fc_span_t fc_ring_body(const fc_ring_t *ring, uint32_t slot) {
+  uint64_t area = body_area(&ring->setup);
+  uint64_t begin = pages(sizeof(fc_ring_head_t)) + slot * area;
+  return (fc_span_t){ring->base + begin, (size_t)area};
+}
+
+fc_span_t fc_ring_answer(const fc_ring_t *ring, uint32_t slot) {
+  uint64_t area = answer_area(&ring->setup);
+  uint64_t begin = pages(sizeof(fc_ring_head_t)) +
+                   FC_RING_SLOTS * body_area(&ring->setup) + slot * area;
+  return (fc_span_t){
+      ring->base + begin,
+      (size_t)(FC_LIMIT_HEAD + ring->setup.result_size + FC_BLOCK_TAIL)};
+}
+
+// ---------------------------------------------------------------------------
+// The bells
+
+static void futex_wait(_Atomic uint32_t *word, uint32_t seen) {
+  // Not private: the other side is another process. EINTR and EAGAIN look again.
+  (void)syscall(SYS_futex, (uint32_t *)word, FUTEX_WAIT, seen, NULL, NULL, 0);
+}
+
+static void futex_wake(_Atomic uint32_t *word) {
+  (void)syscall(SYS_futex, (uint32_t *)word, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+static inline void relax(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#endif
+}
+
+// True when the slot became READY within the time.
+static bool spin(const fc_ring_t *ring, uint32_t slot) {
+  if (!ring->setup.spin_ns) return false;
+  uint64_t until_ns = fc_clock_ns() + ring->setup.spin_ns;
+  do {
+    for (int i = 0; i < 32; i++) {
+      if (fc_ring_state(ring, slot) == FC_RING_READY) return true;
+      relax();
+    }
+  } while (fc_clock_ns() < until_ns);
+  return false;
+}
+
+uint32_t fc_ring_take(fc_ring_t *ring) {
+  fc_ring_head_t *head = ring->head;
+  uint32_t slot = ring->next;
+  for (;;) {
+    uint32_t seen = atomic_load(&head->bell);
+    if (fc_ring_state(ring, slot) == FC_RING_READY || spin(ring, slot)) break;
+    atomic_store(&head->worker_asleep, 1);
+    if (fc_ring_state(ring, slot) != FC_RING_READY) {
+      futex_wait(&head->bell, seen);
+    }
+    atomic_store(&head->worker_asleep, 0);
+  }
+  atomic_store(&head->slots[slot].state, FC_RING_BUSY);
+  ring->next = (slot + 1) % FC_RING_SLOTS;
+  return slot;
+}
+
+bool fc_ring_done(fc_ring_t *ring, uint32_t slot) {
+  atomic_store(&ring->head->slots[slot].state, FC_RING_DONE);
+  return atomic_exchange(&ring->head->loop_asleep, 0) != 0;
+}
+
+void fc_ring_put(fc_ring_t *ring, uint32_t index, const fc_slot_t *call,
+                 fc_str_t body) {
+  FC_ASSERT(body.size <= ring->setup.body_size);
+  fc_span_t area = fc_ring_body(ring, index);
+  if (body.size) memcpy(area.data, body.data, body.size);
+  memset(area.data + body.size, 0, FC_BLOCK_TAIL);
+  fc_slot_t *slot = &ring->head->slots[index].slot;
+  slot->loop = 0;
+  slot->generation = call->generation;
+  slot->module = 0;  // a worker has one
+  slot->function = call->function;
+  slot->front = call->front;
+  slot->flags = call->flags;
+  slot->deadline_ns = call->deadline_ns;
+  slot->body = (fc_piece_t){FC_RING_BODY_BLOCK(index), 0, body.size};
+  slot->answer_block = FC_RING_ANSWER_BLOCK(index);
+  slot->piece_count = 0;
+  atomic_store_explicit(&slot->cancel, 0, memory_order_relaxed);
+  atomic_store(&ring->head->slots[index].state, FC_RING_READY);
+}
+
+void fc_ring_bell(fc_ring_t *ring) {
+  if (!atomic_load(&ring->head->worker_asleep)) return;
+  atomic_fetch_add(&ring->head->bell, 1);
+  futex_wake(&ring->head->bell);
+}
+
+bool fc_ring_sleep(fc_ring_t *ring, uint32_t first, uint32_t count) {
+  atomic_store(&ring->head->loop_asleep, 1);
+  for (uint32_t i = 0; i < count; i++) {
+    if (fc_ring_state(ring, (first + i) % FC_RING_SLOTS) == FC_RING_DONE) {
+      atomic_store(&ring->head->loop_asleep, 0);
+      return false;
+    }
+  }
+  return true;
+}
+
+void fc_ring_wake(fc_ring_t *ring) {
+  atomic_store(&ring->head->loop_asleep, 0);
+}
+
+// ---------------------------------------------------------------------------
+// What a worker wrote
+
+// The compiler must not read the original again, where it may have changed.
+static void copy_once(void *to, const void *from, size_t size) {
+  memcpy(to, from, size);
+  __asm__ volatile("" : : "r"(to) : "memory");
+}
+
+// Codes that DECODE, CALL and ENCODE fail with, and no other answer.
+static bool is_call_code(fc_code_t code) {
+  switch (code) {
+    case FC_CODE_UNSUPPORTED_TYPE:
+    case FC_CODE_CALL_FAILED:
+    case FC_CODE_WORKER_OUT_OF_MEMORY:
+    case FC_CODE_DEADLINE_EXCEEDED:
+    case FC_CODE_BAD_RESULT:
+    case FC_CODE_RESULT_TOO_LARGE:
+    case FC_CODE_OUT_OF_MEMORY:
+    case FC_CODE_INTERNAL:
+      return true;
+    default:
+      return (code >= FC_CODE_JSON_SYNTAX && code <= FC_CODE_UNTYPED_VALUE) ||
+             (code >= FC_CODE_MODULE_PATH && code < FC_CODE_COUNT);
+  }
+}
+
+// Terminates a text that must be terminated; control bytes and what is not
+// UTF-8 become '?'. False when nothing ends it.
+static bool clean(char *text, size_t capacity) {
+  const char *end = memchr(text, '\0', capacity);
+  if (!end) return false;
+  size_t size = (size_t)(end - text);
+  for (size_t i = 0; i < size;) {
+    size_t length = fc_utf8_length(text + i, size - i);
+    bool control = (unsigned char)text[i] < 0x20 || text[i] == 0x7F;
+    if (length == 0 || control) text[i] = '?';
+    i += length ? length : 1;
+  }
+  return true;
+}
+
+static bool clean_error(fc_error_t *error) {
+  return clean(error->message, sizeof error->message) &&
+         clean(error->pointer, sizeof error->pointer) &&
+         clean(error->expected, sizeof error->expected) &&
+         clean(error->got, sizeof error->got);
+}
+
+// `has_pointer` is a byte that may hold anything: as a bool it can't be read.
+static bool copy_error(fc_error_t *out, const fc_error_t *shared) {
+  uint8_t bytes[sizeof *out];
+  copy_once(bytes, shared, sizeof bytes);
+  size_t at = offsetof(fc_error_t, has_pointer);
+  bool good = bytes[at] <= 1;
+  if (!good) bytes[at] = 0;
+  memcpy(out, bytes, sizeof *out);
+  return clean_error(out) && good;
+}
+
+static bool lie(fc_error_t *err, const char *what, uint64_t value) {
+  (void)fc_fail(err, FC_CODE_WORKER_CRASHED,
+                "the worker wrote over its slot: %s %llu", what,
+                (unsigned long long)value);
+  return false;
+}
+
+static bool check_error(const fc_error_t *error, fc_status_t status,
+                        fc_error_t *err) {
+  if (error->code >= FC_CODE_COUNT || !is_call_code(error->code)) {
+    return lie(err, "code", error->code);
+  }
+  if (error->status != status) return lie(err, "status", error->status);
+  return true;
+}
+
+// Times are only shown, so nonsense is cut and not worth a worker.
+static void bound_times(fc_slot_t *slot, uint64_t sent_ns) {
+  uint64_t now_ns = fc_clock_ns();
+  if (slot->began_ns < sent_ns || slot->began_ns > now_ns) {
+    slot->began_ns = sent_ns;
+  }
+  uint64_t left_ns = now_ns - slot->began_ns;
+  for (int i = 0; i < FC_STOP_COUNT; i++) {
+    bool on_worker = i >= FC_STOP_DECODE && i <= FC_STOP_ENCODE;
+    uint64_t most = on_worker ? left_ns : 0;
+    if (slot->spent_ns[i] > most) slot->spent_ns[i] = most;
+    left_ns -= slot->spent_ns[i];
+  }
+}
+
+bool fc_ring_read(const fc_ring_t *ring, uint32_t index,
+                  const fc_ring_call_t *call, fc_slot_t *out,
+                  uint64_t *out_size, fc_error_t *err) {
+  const fc_slot_t *shared = &ring->head->slots[index].slot;
+  struct {
+    uint32_t status;
+    uint32_t piece_count;
+    uint8_t stop;
+    fc_piece_t piece;
+  } said;
+  copy_once(&said.status, &shared->status, sizeof said.status);
+  copy_once(&said.piece_count, &shared->piece_count, sizeof said.piece_count);
+  copy_once(&said.stop, &shared->stop, sizeof said.stop);
+  copy_once(&said.piece, &shared->pieces[0], sizeof said.piece);
+  copy_once(&out->began_ns, &shared->began_ns, sizeof out->began_ns);
+  copy_once(out->spent_ns, shared->spent_ns, sizeof out->spent_ns);
+  bound_times(out, call->sent_ns);
+  out->piece_count = 0;
+  *out_size = 0;
+
+  if (said.status > FC_INCOMPATIBLE) return lie(err, "status", said.status);
+  if (said.stop < FC_STOP_QUEUE || said.stop > FC_STOP_ENCODE) {
+    return lie(err, "stop", said.stop);
+  }
+  out->status = (fc_status_t)said.status;
+  out->stop = said.stop;
+  if (out->status != FC_OK) {
+    if (!copy_error(&out->error, &shared->error)) {
+      return lie(err, "an error without an end, status", said.status);
+    }
+    if (out->error.byte_offset > call->body_size) {
+      out->error.byte_offset = FC_NO_OFFSET;
+    }
+    return check_error(&out->error, out->status, err);
+  }
+  uint32_t wanted = call->flags & FC_SLOT_VALIDATE ? 0 : 1;
+  if (said.piece_count != wanted) return lie(err, "pieces", said.piece_count);
+  if (wanted == 0) return true;
+  if (said.piece.block != FC_RING_ANSWER_BLOCK(index)) {
+    return lie(err, "block", said.piece.block);
+  }
+  if (said.piece.offset != FC_LIMIT_HEAD) {
+    return lie(err, "offset", said.piece.offset);
+  }
+  if (said.piece.size > ring->setup.result_size) {
+    return lie(err, "length", said.piece.size);
+  }
+  *out_size = said.piece.size;
+  return true;
+}
+
+static void give_back(const fc_ring_t *ring, fc_span_t area, uint64_t used) {
+  if (used <= KEPT_AREA) return;
+  (void)fallocate(ring->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                  area.data - ring->base, (off_t)pages(area.size));
+}
+
+void fc_ring_free(fc_ring_t *ring, uint32_t slot, uint64_t body_size,
+                  uint64_t answer_size) {
+  give_back(ring, fc_ring_body(ring, slot), body_size);
+  give_back(ring, fc_ring_answer(ring, slot), answer_size);
+  atomic_store(&ring->head->slots[slot].state, FC_RING_FREE);
+}
+
+fc_ring_phase_t fc_ring_phase(const fc_ring_t *ring,
+                              char out_digest[FC_DIGEST_SIZE],
+                              fc_error_t *err) {
+  uint32_t phase =
+      atomic_load_explicit(&ring->head->phase, memory_order_acquire);
+  if (phase == FC_RING_SERVING) {
+    copy_once(out_digest, ring->head->digest, FC_DIGEST_SIZE);
+    return FC_RING_SERVING;
+  }
+  if (phase != FC_RING_FAILED) return FC_RING_LOADING;
+  bool good = copy_error(err, &ring->head->error) && err->status > FC_OK &&
+              err->status <= FC_INCOMPATIBLE && err->code > FC_CODE_NONE &&
+              err->code < FC_CODE_COUNT;
+  if (!good) {
+    (void)fc_fail(err, FC_CODE_MODULE_LOAD, "its worker failed to say why");
+  }
+  return FC_RING_FAILED;
+}
+
+fc_fault_t fc_ring_fault(const fc_ring_t *ring) {
+  fc_fault_t fault;
+  copy_once(&fault, &ring->head->fault, sizeof fault);
+  if (fault.signal > 64 || fault.class_ >= FC_FAULT_COUNT) {
+    return (fc_fault_t){0};
+  }
+  if (fault.in_module > 1 || fault.offset > (1u << 30)) {
+    fault.in_module = 0;
+    fault.offset = 0;
+  }
+  return fault;
+}

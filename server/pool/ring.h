@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The region a worker process shares with the loop: a sealed memfd that both
+// map. It holds a ring of slots, each with one area for the body and one for the
+// answer, and the words by which either side wakes the other. The loop trusts
+// nothing in it: what a worker wrote is copied out once, checked, and never used
+// as a place to go to; where bodies and answers lie the loop knows by itself.
+//
+// A slot goes FREE -> READY (loop) -> BUSY -> DONE (worker) -> FREE (loop), and
+// the slots are used in turn. Both wake-ups are Dekker-shaped, so everything
+// about them is sequentially consistent:
+//   loop:   state = READY;  if (worker_asleep) { bell++; futex wake }
+//   worker: seen = bell; state READY? else worker_asleep = 1; state READY? else
+//           futex wait(bell, seen); worker_asleep = 0
+//   worker: state = DONE;  if (exchange(loop_asleep, 0)) write the eventfd
+//   loop:   loop_asleep = 1; any slot DONE? else wait for events; loop_asleep = 0
+#ifndef FARCALL_SERVER_POOL_RING_H_
+#define FARCALL_SERVER_POOL_RING_H_
+
+#include "farcall/module.h"
+#include "pool/slot.h"
+
+#define FC_RING_SLOTS 8
+
+typedef enum fc_ring_state_t {
+  FC_RING_FREE,
+  FC_RING_READY,
+  FC_RING_BUSY,
+  FC_RING_DONE,
+} fc_ring_state_t;
+
+// How far a worker has come.
+typedef enum fc_ring_phase_t {
+  FC_RING_LOADING,
+  FC_RING_SERVING,  // `digest` is set
+  FC_RING_FAILED,   // `error` is set: the module cannot be loaded
+} fc_ring_phase_t;
+
+// What a worker must know, written by the loop before it starts it.
+typedef struct fc_ring_setup_t {
+  uint64_t body_size;     // most bytes of a body
+  uint64_t result_size;   // most bytes of an answer
+  uint64_t memory_limit;  // of the process, beside the region
+  uint32_t spin_ns;       // time to look for a call before sleeping
+  uint8_t forbid_native;
+} fc_ring_setup_t;
+
+typedef enum fc_fault_class_t {
+  FC_FAULT_NONE,   // no address goes with the signal
+  FC_FAULT_NULL,   // near address zero
+  FC_FAULT_STACK,  // near the stack pointer
+  FC_FAULT_ELSEWHERE,
+  FC_FAULT_COUNT
+} fc_fault_class_t;
+
+// The last words of a worker, from its signal handler.
+typedef struct fc_fault_t {
+  uint32_t signal;  // 0: none was seen
+  uint32_t class_;
+  uint32_t in_module;  // `offset` counts in the module's file as loaded
+  uint64_t offset;
+} fc_fault_t;
+
+typedef struct fc_ring_slot_t {
+  _Alignas(64) _Atomic uint32_t state;  // fc_ring_state_t, hands the slot over
+  fc_slot_t slot;
+} fc_ring_slot_t;
+
+typedef struct fc_ring_head_t {
+  fc_ring_setup_t setup;
+  _Alignas(64) _Atomic uint32_t bell;  // the worker's futex
+  _Atomic uint32_t worker_asleep;
+  _Alignas(64) _Atomic uint32_t loop_asleep;
+  _Alignas(64) _Atomic uint32_t phase;  // released by the worker
+  char digest[FC_DIGEST_SIZE];
+  fc_error_t error;
+  fc_fault_t fault;
+  fc_ring_slot_t slots[FC_RING_SLOTS];
+} fc_ring_head_t;
+
+// One side's view of a region. What is known here does not change when the
+// other side writes over the head.
+typedef struct fc_ring_t {
+  int fd;
+  uint8_t *base;
+  size_t size;
+  fc_ring_setup_t setup;
+  fc_ring_head_t *head;
+  uint32_t next;  // worker: the slot to run; loop: the slot to fill
+} fc_ring_t;
+
+// A region of its own. Pages are taken as they are touched.
+fc_status_t fc_ring_create(const fc_ring_setup_t *setup, fc_ring_t *out_ring,
+                           fc_error_t *err) FC_MUST_CHECK;
+// The worker's side: `fd` is what fc_ring_create made. Owns it from now on.
+fc_status_t fc_ring_open(int fd, fc_ring_t *out_ring,
+                         fc_error_t *err) FC_MUST_CHECK;
+// Unmaps and closes. A zeroed ring is allowed.
+void fc_ring_close(fc_ring_t *ring);
+// Bytes of a region with this setup.
+uint64_t fc_ring_size(const fc_ring_setup_t *setup);
+
+// Areas, tail included. An answer begins FC_LIMIT_HEAD bytes into its own.
+fc_span_t fc_ring_body(const fc_ring_t *ring, uint32_t slot);
+fc_span_t fc_ring_answer(const fc_ring_t *ring, uint32_t slot);
+// The blocks a slot of the ring names: bodies, then answers.
+#define FC_RING_BODY_BLOCK(slot) (slot)
+#define FC_RING_ANSWER_BLOCK(slot) (FC_RING_SLOTS + (slot))
+
+static inline uint32_t fc_ring_state(const fc_ring_t *ring, uint32_t slot) {
+  return atomic_load(&ring->head->slots[slot].state);
+}
+
+// ---------------------------------------------------------------------------
+// The worker
+
+// Waits until its next slot is READY, makes it BUSY and returns its index.
+uint32_t fc_ring_take(fc_ring_t *ring);
+// The slot is DONE. True: the caller must wake the loop.
+bool fc_ring_done(fc_ring_t *ring, uint32_t slot);
+
+// ---------------------------------------------------------------------------
+// The loop
+
+// A call for the worker, copied: `call` names module, function, front, flags
+// and deadline; `body` must fit. The slot must be FREE. Not rung yet.
+void fc_ring_put(fc_ring_t *ring, uint32_t slot, const fc_slot_t *call,
+                 fc_str_t body);
+// After fc_ring_put of any number of slots: wakes the worker if it sleeps.
+void fc_ring_bell(fc_ring_t *ring);
+// Around waiting for events. False: a slot among those from `first` to before
+// `ring->next` is DONE, so there is nothing to wait for.
+bool fc_ring_sleep(fc_ring_t *ring, uint32_t first, uint32_t count);
+void fc_ring_wake(fc_ring_t *ring);
+
+// What the loop knows of a call it put into a slot.
+typedef struct fc_ring_call_t {
+  uint64_t sent_ns;
+  uint64_t body_size;
+  uint8_t flags;
+} fc_ring_call_t;
+
+// Copies the outcome of a DONE slot into `out` and checks it: status, stop,
+// times and error, but no piece; *out_size is the size of the answer, which lies
+// where fc_ring_answer says. False and `err` when it is none a worker writes.
+bool fc_ring_read(const fc_ring_t *ring, uint32_t slot,
+                  const fc_ring_call_t *call, fc_slot_t *out,
+                  uint64_t *out_size, fc_error_t *err);
+// The slot is FREE again; areas that were large are given back to the system.
+void fc_ring_free(fc_ring_t *ring, uint32_t slot, uint64_t body_size,
+                  uint64_t answer_size);
+
+// The message of a worker that began to serve or failed to. The phase is one of
+// the enumeration. The error is fit to be shown.
+fc_ring_phase_t fc_ring_phase(const fc_ring_t *ring,
+                              char out_digest[FC_DIGEST_SIZE], fc_error_t *err);
+// Members out of range read as zero.
+fc_fault_t fc_ring_fault(const fc_ring_t *ring);
+
+#endif  // FARCALL_SERVER_POOL_RING_H_
