@@ -454,7 +454,10 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
   loop->read_buffer = fc_alloc(loop->allocator, FC_LIMIT_READ);
   if (!loop->read_buffer) return fc_fail_memory(err);
   FC_TRY(fc_registry_create(loop->allocator, &loop->registry, err));
-  fc_module_options_t modules = module_options(loop, true);
+  fc_isolation_t isolation;
+  FC_TRY(fc_isolation_parse(fc_str(options->isolation), &isolation, err));
+  bool some = isolation.mode != FC_ISOLATION_THREAD || isolation.others.size;
+  fc_module_options_t modules = module_options(loop, some);
   fc_registry_configure(loop->registry, &modules);
   uint64_t memory =
       options->max_memory ? options->max_memory : default_memory();
@@ -480,8 +483,8 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
   fc_pool_options_t pool = {.workers = workers,
                             .queue_limit = queue,
                             .lane = (fc_lane_t)options->lane,
+                            .isolation = isolation,
                             .host = &loop->process_host};
-  FC_TRY(fc_isolation_parse(fc_str(options->isolation), &pool.isolation, err));
   const fc_pool_events_t events = {.ring = ring,
                                    .on_done = fc_connection_on_done,
                                    .on_expired = fc_connection_on_expired,

@@ -55,6 +55,7 @@ static void limit(__rlimit_resource_t resource, uint64_t value) {
 
 static fc_status_t filter_calls(fc_error_t *err) {
   const uint32_t self = (uint32_t)getpid();
+  // clang-format off
   struct sock_filter program[] = {
     LOAD(arch),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0),
@@ -104,6 +105,7 @@ static fc_status_t filter_calls(fc_error_t *err) {
     REFUSE(EPERM),
     ALLOW,
   };
+  // clang-format on
   const struct sock_fprog filter = {FC_ARRAY_COUNT(program), program};
   if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0) return FC_OK;
   return fail("a seccomp filter", err);
