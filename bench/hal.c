@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+//   bench_hal FILE.vmfb FUNCTION THREADS CALLS
+//
+// Calls a function of tensors on THREADS threads that share the module, each
+// with a frame and an instance of its own as a server's workers have, and
+// inputs that stay where they are. Prints nanoseconds and processor time of a
+// call; CALLS 0 means as many as fit a third of a second. bench/hal compares it
+// with IREE's tool.
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "farcall/module.h"
+
+#define THREADS_MAX 64
+#define BATCH 16
+#define SPEND_NS 0.33e9
+
+typedef struct caller_t {
+  pthread_t thread;
+  const fc_function_t *function;
+  long calls;  // to make; those made
+  fc_value_t *arguments;
+  size_t argument_count;
+  double spent_ns;
+  fc_status_t status;
+  fc_error_t err;
+} caller_t;
+
+static double clock_of(clockid_t id) {
+  struct timespec now;
+  clock_gettime(id, &now);
+  return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+// Tensors of ones in the dtype's smallest sense: what is in them is no matter.
+static fc_status_t make_argument(const fc_signature_t *signature,
+                                 const fc_param_t *param, fc_value_t *out,
+                                 fc_error_t *err) {
+  const fc_type_t *type = fc_signature_node(signature, param->type);
+  size_t count, size;
+  if (type->kind != FC_TYPE_TENSOR || type->rank < 0 ||
+      !fc_shape_count(fc_signature_dims(signature, type), type->rank,
+                      (fc_dtype_t)type->dtype, &count, &size)) {
+    return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
+                   "bench_hal calls functions of static tensors");
+  }
+  uint8_t *data = fc_alloc_aligned(fc_allocator_system(), size, 64);
+  if (!data) return fc_fail_memory(err);
+  memset(data, 0x3D, size);
+  *out = (fc_value_t){.kind = FC_VALUE_TENSOR,
+                      .tensor = {.dtype = (fc_dtype_t)type->dtype,
+                                 .rank = type->rank,
+                                 .shape = fc_signature_dims(signature, type),
+                                 .data = data}};
+  return FC_OK;
+}
+
+static fc_status_t make_arguments(caller_t *caller, fc_error_t *err) {
+  const fc_signature_t *signature = caller->function->signature;
+  caller->argument_count = signature->argument_count;
+  caller->arguments =
+      fc_alloc_array(fc_allocator_system(), caller->argument_count + 1,
+                     sizeof *caller->arguments);
+  if (!caller->arguments) return fc_fail_memory(err);
+  for (uint32_t i = 0; i < signature->argument_count; i++) {
+    FC_TRY(make_argument(signature, &signature->arguments[i],
+                         &caller->arguments[i], err));
+  }
+  return FC_OK;
+}
+
+static fc_status_t call_once(caller_t *caller, fc_frame_t *frame,
+                             void *instance, fc_error_t *err) {
+  const fc_function_t *function = caller->function;
+  fc_frame_begin(frame, function->plan, NULL);
+  size_t count;
+  fc_value_t *arguments = fc_frame_arguments(frame, &count);
+  if (!arguments || count != caller->argument_count) return fc_fail_memory(err);
+  memcpy(arguments, caller->arguments, count * sizeof *arguments);
+  fc_status_t status =
+      fc_frame_invoke(frame, fc_module_get_backend(function->module), instance,
+                      function->index, NULL, 0, err);
+  fc_frame_end(frame);
+  return status;
+}
+
+static fc_status_t call_all(caller_t *caller, fc_frame_t *frame, void *instance,
+                            fc_error_t *err) {
+  const long wanted = caller->calls;
+  for (int i = 0; i < 4; i++) FC_TRY(call_once(caller, frame, instance, err));
+  const double start = clock_of(CLOCK_MONOTONIC);
+  double spent = 0;
+  long calls = 0;
+  while (wanted ? calls < wanted : spent < SPEND_NS) {
+    for (int i = 0; i < BATCH && (!wanted || calls < wanted); i++, calls++) {
+      FC_TRY(call_once(caller, frame, instance, err));
+    }
+    spent = clock_of(CLOCK_MONOTONIC) - start;
+  }
+  caller->calls = calls;
+  caller->spent_ns = spent;
+  return FC_OK;
+}
+
+static void *run(void *context) {
+  caller_t *caller = context;
+  const fc_module_t *module = caller->function->module;
+  const fc_backend_t *backend = fc_module_get_backend(module);
+  fc_allocator_t allocator = fc_allocator_system();
+  fc_frame_t *frame = NULL;
+  void *instance = NULL;
+  caller->status = fc_frame_create(allocator, NULL, &frame, &caller->err);
+  if (!caller->status) {
+    caller->status = backend->instance_create(
+        fc_module_get_handle(module), allocator, &instance, &caller->err);
+  }
+  if (!caller->status) caller->status = make_arguments(caller, &caller->err);
+  if (!caller->status) {
+    caller->status = call_all(caller, frame, instance, &caller->err);
+  }
+  fc_frame_destroy(frame);
+  if (instance) backend->instance_destroy(instance);
+  for (size_t i = 0; caller->arguments && i < caller->argument_count; i++) {
+    fc_free(allocator, caller->arguments[i].tensor.data);
+  }
+  fc_free(allocator, caller->arguments);
+  return NULL;
+}
+
+static fc_status_t measure(const fc_function_t *function, int threads,
+                           long calls, fc_error_t *err) {
+  static caller_t callers[THREADS_MAX];
+  const double start = clock_of(CLOCK_PROCESS_CPUTIME_ID);
+  for (int i = 0; i < threads; i++) {
+    callers[i] = (caller_t){.function = function, .calls = calls};
+    if (pthread_create(&callers[i].thread, NULL, run, &callers[i])) {
+      return fc_fail_memory(err);
+    }
+  }
+  double per_second = 0;
+  long made = 0;
+  for (int i = 0; i < threads; i++) {
+    pthread_join(callers[i].thread, NULL);
+    if (callers[i].status) *err = callers[i].err;
+    per_second += (double)callers[i].calls / callers[i].spent_ns;
+    made += callers[i].calls;
+  }
+  const double busy = clock_of(CLOCK_PROCESS_CPUTIME_ID) - start;
+  if (err->status) return err->status;
+  printf("%.1f %.1f\n", 1 / per_second, busy / (double)made);
+  return FC_OK;
+}
+
+int main(int argc, char **argv) {
+  const long threads = argc == 5 ? strtol(argv[3], NULL, 10) : 0;
+  if (threads < 1 || threads > THREADS_MAX) {
+    fprintf(stderr, "usage: bench_hal FILE.vmfb FUNCTION THREADS CALLS\n");
+    return 64;
+  }
+  static const fc_backend_t *const backends[] = {&fc_backend_vm, NULL};
+  fc_error_t err = {0};
+  fc_module_t *module = NULL;
+  fc_status_t status = fc_module_load(backends, fc_str(argv[1]), NULL,
+                                      fc_allocator_system(), &module, &err);
+  if (!status) {
+    const fc_function_t *function = fc_module_find(module, fc_str(argv[2]));
+    status =
+        function && function->plan
+            ? measure(function, (int)threads, strtol(argv[4], NULL, 10), &err)
+            : fc_fail(&err, FC_CODE_FUNCTION_NOT_FOUND, "no %s", argv[2]);
+  }
+  if (status) fprintf(stderr, "bench_hal: %s\n", err.message);
+  fc_module_release(module);
+  return status ? 1 : 0;
+}
