@@ -175,12 +175,22 @@ static void warn_changed(fit_t *fit, fc_dtype_t from, fc_dtype_t to) {
            fc_dtype_info(from)->text, fc_dtype_info(to)->text);
 }
 
+// A declaration has no signs in its types (those of StableHLO are attributes
+// there), the module's views do.
+static bool adds_sign(fc_dtype_t from, fc_dtype_t to) {
+  const fc_dtype_info_t *said = fc_dtype_info(from), *real = fc_dtype_info(to);
+  return said->class_ == FC_DTYPE_CLASS_INT && said->bits == real->bits &&
+         real->class_ == FC_DTYPE_CLASS_UINT;
+}
+
 static bool change_dtype(fit_t *fit, const fc_type_t *type, fc_dtype_t to) {
   if (type->dtype == to) return true;
   uint32_t node = (uint32_t)(type - fit->signature->nodes);
   fc_type_t *ours = fc_builder_at(fit->subject->builder, node);
   if (!ours || ours->kind != type->kind) return false;
-  warn_changed(fit, (fc_dtype_t)type->dtype, to);
+  if (!adds_sign((fc_dtype_t)type->dtype, to)) {
+    warn_changed(fit, (fc_dtype_t)type->dtype, to);
+  }
   ours->dtype = (uint8_t)to;
   return true;
 }
@@ -191,7 +201,11 @@ static bool fit_tensor(fit_t *fit, const fc_type_t *type,
   const fc_dtype_info_t *said = fc_dtype_info((fc_dtype_t)type->dtype);
   const fc_dtype_info_t *real = fc_dtype_info(shape->dtype);
   if (is_number(said->class_) != is_number(real->class_)) return false;
-  if (is_number(said->class_) && said->size == real->size) return true;
+  const fc_dtype_t from = (fc_dtype_t)type->dtype;
+  if (is_number(said->class_) && said->size == real->size &&
+      !adds_sign(from, shape->dtype)) {
+    return true;
+  }
   if (!is_number(said->class_) && said->class_ != real->class_) return false;
   return change_dtype(fit, type, shape->dtype);
 }
