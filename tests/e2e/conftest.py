@@ -136,12 +136,15 @@ class Iree:
 
     def compile(self, source, *flags):
         """The module made of the .mlir file `source`."""
-        key = hashlib.sha256(json.dumps([source.read_text(), flags]).encode())
-        module = self.compiled / f"{source.stem}-{key.hexdigest()[:16]}.vmfb"
+        return self.compile_text(source.stem, source.read_text(), *flags)
+
+    def compile_text(self, name, text, *flags):
+        key = hashlib.sha256(json.dumps([text, flags]).encode())
+        module = self.compiled / f"{name}-{key.hexdigest()[:16]}.vmfb"
         if not module.exists():
             unfinished = module.with_suffix(f".{os.getpid()}.tmp")
-            done = self.run("iree-compile", source, "-o", unfinished, *flags)
-            assert done.returncode == 0, f"{source.name}: {done.stderr}"
+            done = self.run("iree-compile", "-", "-o", unfinished, *flags, input=text)
+            assert done.returncode == 0, f"{name}: {done.stderr}"
             unfinished.rename(module)
         return module
 

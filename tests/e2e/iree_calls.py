@@ -2,11 +2,23 @@
 """Run by the Python beside IREE's programs, never by pytest: calls functions of
 one module in IREE's own runtime. Reads the module's path, takes [[function,
 arguments], ...] as JSON on standard input, writes the results, or null where
-the runtime failed."""
+the runtime failed. With --tensors behind the path, results are always a list,
+and tensors are {"dtype", "shape", "b64"} both ways."""
+import base64
 import json
+import math
 import sys
 
+import numpy
 from iree import runtime
+
+TYPES = {
+    "f16": "FLOAT_16", "bf16": "BFLOAT_16", "f32": "FLOAT_32", "f64": "FLOAT_64",
+    "i1": "BOOL_8", "i8": "INT_8", "i16": "INT_16", "i32": "INT_32",
+    "i64": "INT_64", "ui8": "UINT_8", "complex<f32>": "COMPLEX_64",
+}
+TYPES = {name: int(getattr(runtime.HalElementType, each))
+         for name, each in TYPES.items()}
 
 config = runtime.Config("local-sync")
 module = runtime.load_vm_module(
@@ -17,8 +29,31 @@ def plain(value):
     return list(map(plain, value)) if isinstance(value, (list, tuple)) else value
 
 
+def view(tensor):
+    """A buffer view of a tensor; what Python calls an element only gives its
+    size."""
+    data, shape = base64.b64decode(tensor["b64"]), tensor["shape"]
+    size = (TYPES[tensor["dtype"]] & 0xff) // 8
+    elements = numpy.frombuffer(data, f"V{size}").reshape(shape)
+    return config.device.allocator.allocate_buffer_copy(
+        memory_type=runtime.MemoryType.DEVICE_LOCAL,
+        allowed_usage=runtime.BufferUsage.DEFAULT | runtime.BufferUsage.MAPPING,
+        device=config.device, buffer=elements.view(f"u{size}" if size <= 8 else "c16"),
+        element_type=TYPES[tensor["dtype"]])
+
+
+def tensor(view):
+    names = {number: name for name, number in TYPES.items()}
+    size = view.element_type % 256 // 8 * math.prod(view.shape)
+    data = view.map().asarray([size], numpy.dtype("u1")).tobytes() if size else b""
+    return {"dtype": names[view.element_type], "shape": list(view.shape),
+            "b64": base64.b64encode(data).decode()}
+
+
 def push(target, value):
-    if isinstance(value, list):
+    if isinstance(value, dict):
+        target.push_ref(view(value))
+    elif isinstance(value, list):
         inner = runtime.VmVariantList(len(value))
         for each in value:
             push(inner, each)
@@ -30,14 +65,20 @@ def push(target, value):
 
 
 def pull(source):
-    values = [source.get_variant(i) for i in range(len(source))]
-    return [pull(v.deref(runtime.VmVariantList))
-            if isinstance(v, runtime.VmRef) else v for v in values]
+    return [pulled(source.get_variant(i)) for i in range(len(source))]
 
 
-def listed(function, arguments):
-    """A call with lists, below the binding's own reading of their structure: it
-    takes a function that returns one list for one with several results."""
+def pulled(value):
+    if not isinstance(value, runtime.VmRef):
+        return value
+    if value.isinstance(runtime.HalBufferView):
+        return tensor(value.deref(runtime.HalBufferView))
+    return pull(value.deref(runtime.VmVariantList))
+
+
+def below(function, arguments):
+    """A call below the binding's own reading of structures: it takes a function
+    that returns one list for one with several results, and knows no bf16."""
     given = runtime.VmVariantList(len(arguments))
     for each in arguments:
         push(given, each)
@@ -47,11 +88,12 @@ def listed(function, arguments):
     return pull(taken)
 
 
+tensors = "--tensors" in sys.argv
 answers = []
 for function, arguments in json.load(sys.stdin):
     try:
-        if any(isinstance(each, list) for each in arguments):
-            answers.append(listed(function, arguments))
+        if tensors or any(isinstance(each, list) for each in arguments):
+            answers.append(below(function, arguments))
         else:
             answers.append([plain(module[function](*arguments))])
     except Exception as error:
