@@ -13,8 +13,10 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import signal
 import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -113,6 +115,22 @@ def farcall():
         options.setdefault("timeout", 120)
         return subprocess.run([str(BIN / "farcall"), *map(str, arguments)],
                               **options)
+    return run
+
+
+@pytest.fixture
+def shell(tmp_path):
+    """Runs what a reader of a page would type, and returns all it prints."""
+    environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}
+
+    def run(command):
+        # A virtual environment knows itself by the path it is called by.
+        command = re.sub(r"^python3(?= )", shlex.quote(sys.executable), command)
+        done = subprocess.run(["sh", "-c", command], cwd=tmp_path, text=True,
+                              env=environment, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, timeout=120)
+        return done.stdout
+    run.environment = environment
     return run
 
 

@@ -3,34 +3,16 @@
 theirs, with its output. console.py says what a command is; farcalld is started by
 the test. The README is run by tests/release, with the programs that are shipped.
 """
-import os
 import re
 import shlex
-import subprocess
-import sys
 
 import pytest
 
-from conftest import BIN, ROOT, Server
+from conftest import ROOT, Server
 from console import commands, matches
 
 
 DOCS = ROOT / "docs"
-
-
-@pytest.fixture
-def shell(tmp_path):
-    environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}
-
-    def run(command):
-        # A virtual environment knows itself by the path it is called by.
-        command = re.sub(r"^python3(?= )", shlex.quote(sys.executable), command)
-        done = subprocess.run(["sh", "-c", command], cwd=tmp_path, text=True,
-                              env=environment, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, timeout=120)
-        return done.stdout
-    run.environment = environment
-    return run
 
 
 def test_quickstart(shell, tmp_path):
