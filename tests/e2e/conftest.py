@@ -3,8 +3,8 @@
 
 FARCALL_BIN_DIR names the directory of farcalld and farcall, so that the same
 tests run against every preset. FARCALL_IREE names the directory of IREE's own
-programs, which some tests compare with; FARCALL_IREE_CORPUS one of modules that others
-compiled. Where one is not there its tests are skipped, and a run of nothing but
+programs, which some tests compare with; FARCALL_ONNX the same of an environment
+with ONNX in it; FARCALL_IREE_CORPUS one of modules that others compiled. Where one is not there its tests are skipped, and a run of nothing but
 skipped tests ends with 77, which CTest shows as not run.
 """
 import hashlib
@@ -54,12 +54,12 @@ class Reply:
 class Server:
     """A farcalld on a port of its own, ended with SIGTERM."""
 
-    def __init__(self, *arguments):
+    def __init__(self, *arguments, cwd=None):
         self.lines = []
         self.process = subprocess.Popen(
             [str(BIN / "farcalld"), "--listen", "127.0.0.1:0",
              "--access-log=off", *map(str, arguments)],
-            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            cwd=cwd, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         self.url = None
         for line in self.process.stderr:
             self.lines.append(line)
@@ -172,6 +172,14 @@ def iree():
     folder = os.environ.get("FARCALL_IREE")
     if not folder:
         pytest.skip("FARCALL_IREE is not set: scripts/test installs IREE")
+    return Iree(folder)
+
+
+@pytest.fixture(scope="session")
+def onnx():
+    folder = os.environ.get("FARCALL_ONNX")
+    if not folder:
+        pytest.skip("FARCALL_ONNX is not set: scripts/test installs ONNX")
     return Iree(folder)
 
 
