@@ -47,10 +47,10 @@
 #define FC_LIMIT_HEALTHY_MS 60000  // crashes longer ago are forgotten
 #define FC_LIMIT_BACKOFF_MS 100    // after the second crash, doubled by each
 #define FC_LIMIT_BACKOFF_MAX_MS 10000
-#define FC_LIMIT_QUARANTINE_MS 10000  // doubled by each in a row
-#define FC_LIMIT_QUARANTINE_MAX_MS 160000
+#define FC_LIMIT_QUARANTINES 5    // in a row that double the time
 #define FC_LIMIT_ATTEMPTS 2       // processes that may end under a waiting call
 #define FC_LIMIT_KILL_GRACE_MS 2  // a module may notice its deadline itself
+#define FC_LIMIT_LOOK_MS 100      // calls are looked at even if no bell rings
 #define FC_LIMIT_SPIN_NS 20000    // a worker looks for calls before sleeping
 
 #endif  // FARCALL_SERVER_LIMITS_H_

@@ -63,8 +63,8 @@ static int serve(const fc_server_options_t *options) {
     return complain(exit_code(error.code), error.message);
   }
   int code = fc_loop_run(loop);
-  // A call that outlived the drain time can't be waited for.
-  if (loop->pool.running) {
+  // A call of a thread that outlived the drain time can't be waited for.
+  if (loop->pool.threads_running) {
     fc_log_flush(&loop->log);
     _exit(code);
   }

@@ -76,6 +76,10 @@ static void arm_timer(fc_loop_t *loop) {
     uint64_t at = now + left_ns / 1000000u + 1;
     if (at < due) due = at;
   }
+  // A worker whose descriptors its module has replaced rings nobody.
+  bool in_processes = loop->pool.running > loop->pool.threads_running;
+  if (in_processes && now + FC_LIMIT_LOOK_MS < due)
+    due = now + FC_LIMIT_LOOK_MS;
   if (due >= loop->timer_due_ms) return;
   loop->timer_due_ms = due;
   uv_timer_start(&loop->timer, on_timer, due > now ? due - now : 0, 0);
@@ -187,7 +191,8 @@ static void on_turn(uv_prepare_t *turn) {
 // ---------------------------------------------------------------------------
 // Loading
 
-static fc_module_options_t module_options(const fc_loop_t *loop, bool describe) {
+static fc_module_options_t module_options(const fc_loop_t *loop,
+                                          bool describe) {
   const fc_server_options_t *options = loop->options;
   return (fc_module_options_t){.forbid_native = options->no_native_kernels,
                                .describe_native = describe,
@@ -479,7 +484,8 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
                     uv_available_parallelism() > 1 ? FC_LIMIT_SPIN_NS : 0,
                 .forbid_native = options->no_native_kernels},
       .workers = workers,
-      .crash_limit = (uint32_t)options->crash_limit};
+      .crash_limit = (uint32_t)options->crash_limit,
+      .quarantine_ms = options->quarantine};
   fc_pool_options_t pool = {.workers = workers,
                             .queue_limit = queue,
                             .lane = (fc_lane_t)options->lane,

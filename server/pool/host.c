@@ -362,7 +362,7 @@ static uint64_t expire_child(fc_child_t *child, uint64_t now_ns) {
                             memory_order_relaxed);
       fail_deadline(child, held, FC_STOP_QUEUE);
       // It may have been begun meanwhile.
-      uint64_t again_ns = now_ns + FC_LIMIT_KILL_GRACE_MS * 1000000u;
+      uint64_t again_ns = now_ns + FC_LIMIT_LOOK_MS * 1000000u;
       if (!earliest_ns || again_ns < earliest_ns) earliest_ns = again_ns;
       continue;
     }
@@ -399,10 +399,10 @@ static uint64_t backoff_ns(uint32_t recent) {
 }
 
 static void quarantine(fc_host_t *host, uint64_t now_ns) {
-  uint64_t ms = FC_LIMIT_QUARANTINE_MS;
-  for (uint32_t i = 0; i < host->quarantines; i++) {
-    if (ms < FC_LIMIT_QUARANTINE_MAX_MS) ms *= 2;
-  }
+  uint32_t doubled = host->quarantines < FC_LIMIT_QUARANTINES
+                         ? host->quarantines
+                         : FC_LIMIT_QUARANTINES;
+  uint64_t ms = host->options->quarantine_ms << doubled;
   host->quarantines++;
   host->counts.quarantines++;
   host->quarantined_ns = now_ns + ms * 1000000u;
@@ -450,7 +450,7 @@ static void describe_end(const fc_child_t *child, const fc_process_end_t *end,
     return;
   }
   if (!end->signal) {
-    snprintf(out, capacity, "ended its process with status %d", end->code);
+    snprintf(out, capacity, "ended its process: exit(%d)", end->code);
     return;
   }
   const char *name = sigabbrev_np(end->signal);
@@ -605,14 +605,14 @@ static void on_exit(uv_poll_t *poll, int status, int events) {
   child->ended = true;
   host->living--;
   if (!child->serving) host->starting--;
-  bool crash = is_crash(child);
-  if (host->loaded && (crash || child->cause == FC_CAUSE_DEADLINE)) {
+  bool crash = is_crash(child), loaded = host->loaded;
+  if (loaded && (crash || child->cause == FC_CAUSE_DEADLINE)) {
     log_end(child, &end);
   }
-  if (!host->loaded) fail_start(child, &end);
-  else if (crash) note_crash(host);
+  if (!loaded) fail_start(child, &end);
   settle_calls(child, &end);
   close_child(child);
+  if (loaded && crash) note_crash(host);
   if (host->living == 0) start_another(host);
   arm(host);
 }
@@ -650,6 +650,11 @@ static void look_at_phase(fc_child_t *child) {
       break;
     case FC_RING_FAILED:
       break;
+  }
+  if (child->host->loaded) {
+    fc_log_field_t field = FC_LOG_TEXT("module", child->host->name);
+    fc_log_fields(child->host->options->log, FC_LOG_ERROR,
+                  fc_str(error.message), &field, 1);
   }
   fail_load(child->host, &error);
   kill_child(child, FC_CAUSE_LOAD);
@@ -702,6 +707,8 @@ static void on_timer(uv_timer_t *timer) {
     }
   }
   if (host->quarantined_ns && host->quarantined_ns <= now_ns) {
+    // Nothing could crash meanwhile, so the healthy minute begins now.
+    host->crashed_ns = host->quarantined_ns;
     host->quarantined_ns = 0;
     host->restart_ns = 0;
     fc_log_field_t field = FC_LOG_TEXT("module", host->name);

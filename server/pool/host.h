@@ -22,6 +22,7 @@ typedef struct fc_host_options_t {
   fc_ring_setup_t setup;
   uint32_t workers;      // most processes of one module
   uint32_t crash_limit;  // crashes in a minute before quarantine; 0: any
+  uint64_t quarantine_ms;
 } fc_host_options_t;
 
 // Since the start of the server.

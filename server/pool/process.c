@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -138,15 +139,16 @@ void fc_process_kill(const fc_process_t *process) {
 
 bool fc_process_reap(fc_process_t *process, bool wait,
                      fc_process_end_t *out_end) {
+  // The loop made the descriptor one that does not block, for waitid too.
+  struct pollfd ended = {.fd = process->pidfd, .events = POLLIN};
+  while (poll(&ended, 1, wait ? -1 : 0) < 0 && errno == EINTR) continue;
+  if (!(ended.revents & POLLIN)) return false;
   siginfo_t info = {0};
-  int flags = WEXITED | (wait ? 0 : WNOHANG);
-  int failed;
-  do {
-    failed = waitid((idtype_t)P_PIDFD, (id_t)process->pidfd, &info, flags);
-  } while (failed && errno == EINTR);
-  if (!failed && info.si_pid == 0) return false;
   *out_end = (fc_process_end_t){0};
-  if (failed) return true;  // somebody else reaped it: it is gone all the same
+  // If somebody else reaped it, it is gone all the same.
+  if (waitid((idtype_t)P_PIDFD, (id_t)process->pidfd, &info, WEXITED)) {
+    return true;
+  }
   if (info.si_code == CLD_EXITED) out_end->code = info.si_status;
   else out_end->signal = info.si_status;
   return true;

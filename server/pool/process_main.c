@@ -4,10 +4,12 @@
 // was given, says so, and runs slots of its ring until it is killed. It has no
 // socket, no configuration and nobody's token; it only ever talks to the loop
 // through the region and the eventfd.
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 #include "api/native.h"
@@ -43,8 +45,10 @@ typedef struct self_t {
 
 static void ring_loop(void) {
   const uint64_t one = 1;
-  ssize_t written = write(FC_PROCESS_BELL, &one, sizeof one);
-  (void)written;  // EAGAIN: it is readable already
+  if (write(FC_PROCESS_BELL, &one, sizeof one) >= 0) return;
+  // EAGAIN: it is readable already. Else the module has closed it, and the only
+  // way left to be noticed is to end.
+  if (errno != EAGAIN && errno != EINTR) _exit(EX_IOERR);
 }
 
 static fc_status_t fix_blocks(self_t *self, fc_error_t *err) {
@@ -117,7 +121,7 @@ void fc_process_main(int argc, char **argv) {
   signal(SIGPIPE, SIG_IGN);
   if (argc < 4 || fc_ring_open(FC_PROCESS_REGION, &self.ring, &error)) {
     fputs("farcalld: --worker is for the server's own use\n", stderr);
-    _exit(64);
+    _exit(EX_USAGE);
   }
   self.path = fc_str(argv[2]);
   self.parent = (int)strtol(argv[3], NULL, 10);

@@ -6,6 +6,7 @@
 #include "pool/sandbox.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -111,6 +112,15 @@ static fc_status_t filter_calls(fc_error_t *err) {
   return fail("a seccomp filter", err);
 }
 
+// Where memory runs out, the kernel is to choose a worker, not the server.
+static void volunteer(void) {
+  int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (file < 0) return;
+  ssize_t written = write(file, "1000", 4);
+  (void)written;
+  close(file);
+}
+
 fc_status_t fc_sandbox_enter(uint64_t memory, int parent, fc_error_t *err) {
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) return fail("PDEATHSIG", err);
   // It may have gone before it was asked for.
@@ -118,6 +128,7 @@ fc_status_t fc_sandbox_enter(uint64_t memory, int parent, fc_error_t *err) {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) {
     return fail("no_new_privs", err);
   }
+  volunteer();
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_NOFILE, OPEN_FILES);
   limit(RLIMIT_STACK, STACK_SIZE);

@@ -352,7 +352,8 @@ const fc_backend_t fixture_backend = {
 // ---------------------------------------------------------------------------
 // The server
 
-static const fc_backend_t *const kBackends[] = {&fixture_backend, NULL};
+static const fc_backend_t *const kBackends[] = {&fixture_backend,
+                                                &fc_backend_native, NULL};
 static const char *const kFiles[] = {"t.fixture", "broken.fixture",
                                      "serial.fixture"};
 
@@ -416,6 +417,8 @@ void fixture_start(fixture_server_t *server, const char *flags) {
     fprintf(stderr, "%s\n", error.message);
     abort();
   }
+  // This program is a test, so it can't be its own worker.
+  server->options.worker_program = FARCALLD;
   CHECK(pipe(server->log) == 0);
   server->loop = calloc(1, sizeof *server->loop);
   CHECK(server->loop);

@@ -205,8 +205,39 @@ static void running_out_of_memory_is_an_error(void **state) {
   assert_int_equal(fc_test_allocation_sweep(attempt, NULL), 4);
 }
 
+static void fixed_blocks_are_where_they_were_put(void **state) {
+  (void)state;
+  static uint8_t one[1000], two[FC_BLOCK_TAIL + 1];
+  const fc_span_t spans[] = {{one, sizeof one}, {two, sizeof two}};
+  fc_blocks_t *blocks;
+  fc_error_t error;
+  assert_int_equal(
+      fc_blocks_create_fixed(fc_allocator_system(), spans, 2, &blocks, &error),
+      FC_OK);
+  assert_ptr_equal(fc_block_data(blocks, 0), one);
+  assert_ptr_equal(fc_block_data(blocks, 1), two);
+  assert_int_equal(fc_block_size(blocks, 0), sizeof one - FC_BLOCK_TAIL);
+  assert_int_equal(fc_block_size(blocks, 1), 1);
+  uint32_t block;
+  assert_int_equal(fc_block_take(blocks, 0, &block, &error),
+                   FC_RESOURCE_EXHAUSTED);
+  // An answer that outgrows its block fails and gives nothing back.
+  fc_block_sink_t out;
+  fc_block_sink_init(&out, blocks, 0, 100, 2000);
+  memset(out.sink.cursor, 'x', (size_t)(out.sink.end - out.sink.cursor));
+  out.sink.cursor = out.sink.end;
+  assert_int_not_equal(fc_sink_put(&out.sink, FC_STR("y"), &error), FC_OK);
+  assert_int_equal(one[99], 0);
+  assert_int_equal(one[100], 'x');
+  fc_block_sink_drop(&out);
+  assert_int_equal(fc_blocks_usage(blocks).taken, 0);
+  assert_int_equal(fc_blocks_usage(blocks).kept, 0);
+  fc_blocks_destroy(blocks);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      FC_TEST(fixed_blocks_are_where_they_were_put),
       FC_TEST(blocks_hold_what_was_asked_for),
       FC_TEST(a_block_given_back_is_used_again),
       FC_TEST(the_budget_bounds_what_is_kept),

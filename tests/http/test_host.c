@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Modules in worker processes: where their functions run, what is answered when
+// they end their process, what happens to the calls beside them, and that
+// nothing of a process is left behind.
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "fixture.h"
+#include "helpers/test.h"
+
+#define CRASH "/api/v1/functions/crash/"
+#define CRASH_SO FARCALL_MODULES "/crash.so"
+#define ADD "/api/v1/functions/t/add"
+
+static void start(fixture_server_t *server, const char *flags) {
+  char words[512];
+  snprintf(words, sizeof words, "%s --access-log=off " CRASH_SO, flags);
+  fixture_start(server, words);
+}
+
+static void end(fixture_server_t *server) {
+  fixture_stop(server);
+  assert_int_equal(server->exit_code, 0);
+  fixture_forget(server);
+}
+
+static void expect(int fd, int status, const char *text) {
+  fixture_response_t response;
+  assert_true(fixture_receive(fd, false, &response));
+  if (response.status != status || !strstr(response.body, text)) {
+    fail_msg("wanted %d %s, got %d %s", status, text, response.status,
+             response.body);
+  }
+  fixture_response_free(&response);
+}
+
+static void call(int fd, const char *path, const char *body, int status,
+                 const char *text) {
+  fixture_post(fd, path, body);
+  expect(fd, status, text);
+}
+
+// With a deadline in milliseconds.
+static void post_timed(int fd, const char *path, const char *body, int ms) {
+  char head[256];
+  snprintf(head, sizeof head,
+           "POST %s HTTP/1.1\r\nHost: localhost\r\nFarcall-Timeout-Ms: %d\r\n"
+           "Content-Length: %zu\r\n\r\n%s",
+           path, ms, strlen(body), body);
+  assert_true(fixture_send_text(fd, head));
+}
+
+static int worker_pid(int fd) {
+  fixture_response_t response;
+  fixture_post(fd, CRASH "pid", "[]");
+  assert_true(fixture_receive(fd, false, &response));
+  assert_int_equal(response.status, 200);
+  int pid = atoi(response.body + strlen("{\"results\":["));
+  fixture_response_free(&response);
+  return pid;
+}
+
+static void machine_code_runs_where_it_is_told(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    bool here;
+  } rows[] = {
+      {"--isolation=auto", false},
+      {"--isolation=process", false},
+      {"--isolation=thread", true},
+      {"--isolation=process,crash=thread", true},
+      {"--isolation=thread,crash=process", false},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    fixture_server_t server;
+    start(&server, row->name);
+    int fd = fixture_connect(&server);
+    assert_int_equal(worker_pid(fd) == getpid(), row->here);
+    call(fd, CRASH "add", "[40,2]", 200, "{\"results\":[42]}");
+    close(fd);
+    end(&server);
+  }
+}
+
+static void every_end_is_told_and_the_next_call_works(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    const char *function;
+    const char *body;
+    const char *says;
+  } rows[] = {
+      {"a division", CRASH "divide", "[1,0]",
+       "function 'divide' was stopped by signal 8 (SIGFPE) at offset 0x"},
+      {"a null pointer", CRASH "peek", "[0]",
+       "stopped by signal 11 (SIGSEGV) at offset 0x"},
+      {"a wild pointer", CRASH "peek", "[123456789012345]", "(SIGSEGV) at"},
+      {"an endless stack", CRASH "recurse", "[1000000]",
+       "near the stack's end"},
+      {"a signal", CRASH "stop", "[6]", "stopped by signal 6 (SIGABRT)\""},
+      {"one nobody catches", CRASH "stop", "[15]", "signal 15 (SIGTERM)\""},
+      {"the kernel's", CRASH "stop", "[9]", "\"worker_out_of_memory\""},
+      {"exit", CRASH "leave", "[3]", "ended its process: exit(3)"},
+      {"_exit", CRASH "leave_at_once", "[0]", "ended its process: exit(0)"},
+      {"zeros over the region", CRASH "scribble", "[0]", "wrote over"},
+      {"ones", CRASH "scribble", "[255]", "wrote over"},
+      {"twos", CRASH "scribble", "[2]", "wrote over"},
+      {"threes", CRASH "scribble", "[3]", "wrote over"},
+      {"letters", CRASH "scribble", "[65]", "wrote over"},
+  };
+  fixture_server_t server;
+  start(&server, "--crash-limit=0");
+  int fd = fixture_connect(&server);
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    call(fd, row->function, row->body, 502, row->says);
+    call(fd, CRASH "add", "[1,2]", 200, "{\"results\":[3]}");
+    call(fd, ADD, "[1,2]", 200, "{\"results\":[3]}");
+  }
+  close(fd);
+  end(&server);
+}
+
+static void an_error_is_the_same_as_in_a_thread(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    const char *path;
+    const char *body;
+  } rows[] = {
+      {"syntax", CRASH "add", "[1,"},
+      {"a type", CRASH "add", "[1,\"x\"]"},
+      {"a range", CRASH "divide", "[1,3000000000]"},
+      {"missing", CRASH "add", "[1]"},
+      {"extra", CRASH "add", "[1,2,3]"},
+      {"an option", CRASH "add", "{\"args\":[1,2],\"options\":{\"x\":1}}"},
+      {"validated", CRASH "add?validate=only", "[1,2]"},
+      {"validated and wrong", CRASH "add?validate=only", "[1,null]"},
+  };
+  fixture_server_t process, thread;
+  start(&process, "--isolation=process");
+  start(&thread, "--isolation=thread");
+  int one = fixture_connect(&process), two = fixture_connect(&thread);
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    fixture_response_t a, b;
+    fixture_post(one, row->path, row->body);
+    fixture_post(two, row->path, row->body);
+    assert_true(fixture_receive(one, false, &a));
+    assert_true(fixture_receive(two, false, &b));
+    assert_int_equal(a.status, b.status);
+    // The request's own name differs.
+    char *id = strstr(a.body, "request_id"),
+         *other = strstr(b.body, "request_id");
+    if (id && other) memcpy(id, other, strlen("request_id\":\"") + 16);
+    assert_string_equal(a.body, b.body);
+    fixture_response_free(&a);
+    fixture_response_free(&b);
+  }
+  close(one);
+  close(two);
+  end(&process);
+  end(&thread);
+}
+
+static void a_deadline_ends_the_process_and_nothing_else(void **state) {
+  (void)state;
+  fixture_server_t server;
+  start(&server, "--workers=1");
+  int busy = fixture_connect(&server), other = fixture_connect(&server);
+  int pid = worker_pid(other);
+  uint64_t began_ns = fc_clock_ns();
+  post_timed(busy, CRASH "spin", "[0]", 200);
+  // It waits behind the call that is ended, and is made by the next process.
+  fixture_post(other, CRASH "add", "[3,4]");
+  expect(busy, 504, "the deadline passed while it ran");
+  uint64_t spent_ms = (fc_clock_ns() - began_ns) / 1000000u;
+  assert_true(spent_ms >= 200);
+  assert_true(spent_ms < 2000);
+  expect(other, 200, "{\"results\":[7]}");
+  assert_int_not_equal(worker_pid(other), pid);
+  // In the queue, too: of this one nothing was begun.
+  post_timed(busy, CRASH "spin", "[300]", 5000);
+  fixture_wait_bytes(&server, fixture_bytes(&server));
+  post_timed(other, CRASH "add", "[1,1]", 100);
+  expect(other, 504, "the deadline passed in the queue");
+  expect(busy, 200, "results");
+  close(busy);
+  close(other);
+  end(&server);
+}
+
+static void a_module_that_keeps_crashing_is_quarantined_alone(void **state) {
+  (void)state;
+  fixture_server_t server;
+  start(&server, "--crash-limit=3 --quarantine=300ms");
+  int fd = fixture_connect(&server);
+  for (int i = 0; i < 3; i++) {
+    call(fd, CRASH "divide", "[1,0]", 502, "SIGFPE");
+  }
+  fixture_response_t response;
+  char value[16];
+  fixture_post(fd, CRASH "add", "[1,2]");
+  assert_true(fixture_receive(fd, false, &response));
+  assert_int_equal(response.status, 503);
+  assert_non_null(strstr(response.body, "\"module_quarantined\""));
+  assert_non_null(strstr(response.body, "crashed 3 times"));
+  assert_non_null(
+      fixture_header(&response, "Retry-After", value, sizeof value));
+  fixture_response_free(&response);
+  call(fd, ADD, "[1,2]", 200, "[3]");
+  // Then it is tried again; one more crash is enough, and the next time is twice
+  // as long.
+  for (int round = 0; round < 2; round++) {
+    int status;
+    do {
+      fixture_post(fd, CRASH "add", "[1,2]");
+      assert_true(fixture_receive(fd, false, &response));
+      status = response.status;
+      fixture_response_free(&response);
+    } while (status == 503);
+    assert_int_equal(status, 200);
+    call(fd, CRASH "divide", "[1,0]", 502, "SIGFPE");
+    call(fd, CRASH "add", "[1,2]", 503, "module_quarantined");
+  }
+  close(fd);
+  fixture_stop(&server);
+  assert_non_null(strstr(server.log_text, "\"for_ms\":300"));
+  assert_non_null(strstr(server.log_text, "\"for_ms\":1200"));
+  fixture_forget(&server);
+}
+
+static void what_cannot_be_loaded_fails_alone(void **state) {
+  (void)state;
+  fixture_server_t server;
+  start(&server, FARCALL_MODULES "/undefined.so");
+  int fd = fixture_connect(&server);
+  call(fd, CRASH "add", "[1,2]", 200, "[3]");
+  fixture_send_text(fd, "GET /api/v1/modules/undefined HTTP/1.1\r\n"
+                        "Host: localhost\r\n\r\n");
+  expect(fd, 200,
+         "\"state\":\"failed\",\"reason\":\"undefined.so: undefined "
+         "symbol");
+  call(fd, "/api/v1/functions/undefined/f", "[]", 503, "module_unavailable");
+  close(fd);
+  end(&server);
+}
+
+static void words_of_a_module_are_logged(void **state) {
+  (void)state;
+  fixture_server_t server;
+  start(&server, "--crash-limit=0");
+  int fd = fixture_connect(&server);
+  call(fd, CRASH "say", "[2]", 200, "[2]");
+  call(fd, CRASH "last_words", "[11]", 502, "SIGSEGV");
+  call(fd, CRASH "say", "[100000]", 200, "[100000]");
+  call(fd, CRASH "stop", "[6]", 502, "SIGABRT");
+  close(fd);
+  fixture_stop(&server);
+  const char *log = server.log_text;
+  assert_non_null(strstr(log, "\"text\":\"line 1 of the module\""));
+  assert_non_null(strstr(log, "\"said\":\"these are my last words\""));
+  assert_non_null(strstr(log, "the module prints too much"));
+  // A second's worth, not a hundred thousand.
+  unsigned lines = 0;
+  for (const char *at = log; (at = strstr(at, "module output")); at++) lines++;
+  assert_true(lines < 500);
+  fixture_forget(&server);
+}
+
+static void a_client_that_goes_takes_nobody_along(void **state) {
+  (void)state;
+  fixture_server_t server;
+  start(&server, "--workers=1");
+  int gone = fixture_connect(&server), other = fixture_connect(&server);
+  int pid = worker_pid(other);
+  fixture_post(gone, CRASH "spin", "[100]");
+  int waits = fixture_connect(&server);
+  fixture_post_handled(&server, waits, CRASH "add", "[5,6]");
+  close(gone);
+  close(waits);
+  call(other, CRASH "add", "[1,2]", 200, "[3]");
+  assert_int_equal(worker_pid(other), pid);
+  close(other);
+  end(&server);
+}
+
+static void a_server_that_ends_leaves_no_process(void **state) {
+  (void)state;
+  fixture_server_t server;
+  start(&server, "--drain=100ms --workers=1");
+  int fd = fixture_connect(&server), busy = fixture_connect(&server);
+  int pid = worker_pid(fd);
+  post_timed(busy, CRASH "spin", "[0]", 60000);
+  fixture_stop(&server);
+  expect(busy, 503, "shutting_down");
+  assert_int_equal(kill(pid, 0), -1);
+  close(fd);
+  close(busy);
+  fixture_forget(&server);
+}
+
+// ---------------------------------------------------------------------------
+// Nothing is left behind
+
+static unsigned open_files(void) {
+  unsigned count = 0;
+  DIR *directory = opendir("/proc/self/fd");
+  assert_non_null(directory);
+  while (readdir(directory)) count++;
+  closedir(directory);
+  return count;
+}
+
+// Children of this process, dead ones included.
+static unsigned children(void) {
+  unsigned count = 0;
+  DIR *directory = opendir("/proc");
+  assert_non_null(directory);
+  for (const struct dirent *entry; (entry = readdir(directory));) {
+    char path[300], line[512] = "";
+    snprintf(path, sizeof path, "/proc/%s/stat", entry->d_name);
+    FILE *file = entry->d_name[0] >= '1' && entry->d_name[0] <= '9'
+                     ? fopen(path, "r")
+                     : NULL;
+    if (!file) continue;
+    int parent = 0;
+    const char *close_ =
+        fgets(line, sizeof line, file) ? strrchr(line, ')') : 0;
+    if (close_ && sscanf(close_, ") %*c %d", &parent) == 1) {
+      count += parent == getpid();
+    }
+    fclose(file);
+  }
+  closedir(directory);
+  return count;
+}
+
+static long resident_kib(void) {
+  long pages = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  assert_non_null(file);
+  assert_int_equal(fscanf(file, "%*d %ld", &pages), 1);
+  fclose(file);
+  return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+// FARCALL_CRASHES: how often, for the long form of the test.
+static void crashes_leave_nothing_behind(void **state) {
+  (void)state;
+  const char *wanted = getenv("FARCALL_CRASHES");
+  int crashes = wanted ? atoi(wanted) : 60;
+  fixture_server_t server;
+  start(&server, "--crash-limit=0 --workers=1");
+  int fd = fixture_connect(&server);
+  for (int i = 0; i < 20; i++) {
+    call(fd, CRASH "divide", "[1,0]", 502, "SIGFPE");
+    call(fd, CRASH "add", "[1,2]", 200, "[3]");
+  }
+  unsigned files = open_files(), processes = children();
+  long kib = resident_kib();
+  assert_int_equal(processes, 1);
+  for (int i = 0; i < crashes; i++) {
+    call(fd, CRASH "divide", "[1,0]", 502, "SIGFPE");
+    call(fd, CRASH "add", "[1,2]", 200, "[3]");
+  }
+  assert_int_equal(open_files(), files);
+  assert_int_equal(children(), processes);
+  long grown_kib = resident_kib() - kib;
+  print_message("%d crashes: %u files, %u processes, %+ld KiB\n", crashes,
+                files, processes, grown_kib);
+  assert_true(grown_kib < 1024);
+  close(fd);
+  end(&server);
+  assert_int_equal(children(), 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(machine_code_runs_where_it_is_told),
+      FC_TEST(every_end_is_told_and_the_next_call_works),
+      FC_TEST(an_error_is_the_same_as_in_a_thread),
+      FC_TEST(a_deadline_ends_the_process_and_nothing_else),
+      FC_TEST(a_module_that_keeps_crashing_is_quarantined_alone),
+      FC_TEST(what_cannot_be_loaded_fails_alone),
+      FC_TEST(words_of_a_module_are_logged),
+      FC_TEST(a_client_that_goes_takes_nobody_along),
+      FC_TEST(a_server_that_ends_leaves_no_process),
+      FC_TEST(crashes_leave_nothing_behind),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The region of a worker process, both sides in one test: calls go through with
+// either side asleep or awake, and nothing a worker could write is believed.
+#include "pool/ring.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "helpers/test.h"
+#include "limits.h"
+
+#define BODY 1000
+#define RESULT 2000
+
+typedef struct pair_t {
+  fc_ring_t loop;
+  fc_ring_t worker;
+  int bell;
+} pair_t;
+
+static void open_pair(pair_t *pair, uint32_t spin_ns) {
+  const fc_ring_setup_t setup = {
+      .body_size = BODY, .result_size = RESULT, .spin_ns = spin_ns};
+  fc_error_t error;
+  assert_int_equal(fc_ring_create(&setup, &pair->loop, &error), FC_OK);
+  assert_int_equal(fc_ring_open(dup(pair->loop.fd), &pair->worker, &error),
+                   FC_OK);
+  pair->bell = eventfd(0, EFD_CLOEXEC);
+  assert_true(pair->bell >= 0);
+}
+
+static void close_pair(pair_t *pair) {
+  fc_ring_close(&pair->loop);
+  fc_ring_close(&pair->worker);
+  close(pair->bell);
+}
+
+static void put(pair_t *pair, uint32_t slot, const char *body) {
+  const fc_slot_t call = {.function = 7, .deadline_ns = 99};
+  fc_ring_put(&pair->loop, slot, &call, fc_str(body));
+  fc_ring_bell(&pair->loop);
+}
+
+// As a worker answers: what came, once more.
+static void answer(pair_t *pair, uint32_t index) {
+  fc_slot_t *slot = &pair->worker.head->slots[index].slot;
+  const uint8_t *body = fc_ring_body(&pair->worker, index).data;
+  memcpy(fc_ring_answer(&pair->worker, index).data + FC_LIMIT_HEAD, body,
+         slot->body.size);
+  slot->status = FC_OK;
+  slot->stop = FC_STOP_ENCODE;
+  slot->piece_count = 1;
+  slot->pieces[0] =
+      (fc_piece_t){slot->answer_block, FC_LIMIT_HEAD, slot->body.size};
+  slot->began_ns = fc_clock_ns();
+}
+
+static void a_region_is_sealed_and_has_one_layout(void **state) {
+  (void)state;
+  pair_t pair;
+  open_pair(&pair, 0);
+  assert_int_equal(ftruncate(pair.loop.fd, 0), -1);
+  assert_int_equal(ftruncate(pair.loop.fd, 1 << 30), -1);
+  assert_int_equal(pair.loop.size, fc_ring_size(&pair.loop.setup));
+  assert_int_equal(pair.worker.setup.body_size, BODY);
+  for (uint32_t i = 0; i < FC_RING_SLOTS; i++) {
+    fc_span_t body = fc_ring_body(&pair.loop, i);
+    fc_span_t result = fc_ring_answer(&pair.loop, i);
+    assert_true(body.size >= BODY + FC_BLOCK_TAIL);
+    assert_int_equal(result.size, FC_LIMIT_HEAD + RESULT + FC_BLOCK_TAIL);
+    // Inside, and apart from each other.
+    memset(body.data, (int)i + 1, body.size);
+    memset(result.data, (int)i + 101, result.size);
+  }
+  for (uint32_t i = 0; i < FC_RING_SLOTS; i++) {
+    fc_span_t body = fc_ring_body(&pair.worker, i);
+    fc_span_t result = fc_ring_answer(&pair.worker, i);
+    assert_int_equal(body.data[0], i + 1);
+    assert_int_equal(body.data[body.size - 1], i + 1);
+    assert_int_equal(result.data[0], i + 101);
+    assert_int_equal(result.data[result.size - 1], i + 101);
+    assert_int_equal(fc_ring_state(&pair.loop, i), FC_RING_FREE);
+  }
+  // A worker that is given another layout than it computes refuses it.
+  fc_ring_t other;
+  fc_error_t error;
+  pair.loop.head->setup.body_size = 1 << 20;
+  assert_int_not_equal(fc_ring_open(dup(pair.loop.fd), &other, &error), FC_OK);
+  close_pair(&pair);
+}
+
+static void a_call_goes_through_as_it_is(void **state) {
+  (void)state;
+  pair_t pair;
+  open_pair(&pair, 0);
+  put(&pair, 0, "[1,2]");
+  assert_int_equal(fc_ring_state(&pair.loop, 0), FC_RING_READY);
+  assert_int_equal(fc_ring_take(&pair.worker), 0);
+  assert_int_equal(fc_ring_state(&pair.loop, 0), FC_RING_BUSY);
+  fc_slot_t *slot = &pair.worker.head->slots[0].slot;
+  assert_int_equal(slot->function, 7);
+  assert_int_equal(slot->deadline_ns, 99);
+  assert_int_equal(slot->body.block, FC_RING_BODY_BLOCK(0));
+  assert_int_equal(slot->body.size, 5);
+  // The decoder may look behind the body.
+  const uint8_t *body = fc_ring_body(&pair.worker, 0).data;
+  assert_int_equal(body[5], 0);
+  assert_int_equal(body[5 + FC_BLOCK_TAIL - 1], 0);
+  answer(&pair, 0);
+  assert_false(fc_ring_done(&pair.worker, 0));
+
+  const fc_ring_call_t call = {.sent_ns = 1, .body_size = 5};
+  fc_slot_t out;
+  uint64_t size;
+  fc_error_t error;
+  assert_true(fc_ring_read(&pair.loop, 0, &call, &out, &size, &error));
+  assert_int_equal(out.status, FC_OK);
+  assert_int_equal(size, 5);
+  fc_ring_free(&pair.loop, 0, 5, 5);
+  assert_int_equal(fc_ring_state(&pair.worker, 0), FC_RING_FREE);
+  close_pair(&pair);
+}
+
+static void a_loop_that_waits_is_woken_once(void **state) {
+  (void)state;
+  pair_t pair;
+  open_pair(&pair, 0);
+  for (uint32_t i = 0; i < 3; i++) put(&pair, i, "x");
+  assert_true(fc_ring_sleep(&pair.loop, 0, 3));
+  for (uint32_t i = 0; i < 3; i++) {
+    assert_int_equal(fc_ring_take(&pair.worker), i);
+    assert_int_equal(fc_ring_done(&pair.worker, i), i == 0);
+  }
+  // It was there before the loop went to sleep.
+  fc_ring_wake(&pair.loop);
+  assert_false(fc_ring_sleep(&pair.loop, 0, 3));
+  close_pair(&pair);
+}
+
+// ---------------------------------------------------------------------------
+// Many calls, both sides sleeping whenever they may
+
+#define CALLS 30000
+
+static void *work(void *context) {
+  pair_t *pair = context;
+  for (uint32_t i = 0; i < CALLS; i++) {
+    uint32_t slot = fc_ring_take(&pair->worker);
+    answer(pair, slot);
+    if (fc_ring_done(&pair->worker, slot)) eventfd_write(pair->bell, 1);
+  }
+  return NULL;
+}
+
+static void take_answers(pair_t *pair, uint32_t *first, uint32_t *count,
+                         uint32_t *done) {
+  while (*count && fc_ring_state(&pair->loop, *first) == FC_RING_DONE) {
+    const fc_ring_call_t call = {.body_size = 8};
+    fc_slot_t out;
+    uint64_t size;
+    fc_error_t error;
+    char wanted[16];
+    snprintf(wanted, sizeof wanted, "%08u", (*done)++);
+    assert_true(fc_ring_read(&pair->loop, *first, &call, &out, &size, &error));
+    assert_int_equal(size, 8);
+    assert_memory_equal(
+        fc_ring_answer(&pair->loop, *first).data + FC_LIMIT_HEAD, wanted, 8);
+    fc_ring_free(&pair->loop, *first, 8, 8);
+    *first = (*first + 1) % FC_RING_SLOTS;
+    --*count;
+  }
+}
+
+static void no_call_is_slept_through(void **state) {
+  (void)state;
+  static const uint32_t kSpins[] = {0, 1000, 50000};
+  for (size_t row = 0; row < FC_ARRAY_COUNT(kSpins); row++) {
+    pair_t pair;
+    open_pair(&pair, kSpins[row]);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, work, &pair), 0);
+    uint32_t first = 0, count = 0, sent = 0, done = 0, seed = 1;
+    while (done < CALLS) {
+      seed = seed * 1103515245u + 12345u;
+      uint32_t batch = 1 + (seed >> 16) % FC_RING_SLOTS;
+      for (; batch && count < FC_RING_SLOTS && sent < CALLS; batch--) {
+        char body[16];
+        snprintf(body, sizeof body, "%08u", sent++);
+        const fc_slot_t call = {0};
+        fc_ring_put(&pair.loop, (first + count++) % FC_RING_SLOTS, &call,
+                    fc_str(body));
+      }
+      fc_ring_bell(&pair.loop);
+      if (count && fc_ring_sleep(&pair.loop, first, count)) {
+        uint64_t rung;
+        // A lost wake-up would hang here.
+        assert_int_equal(eventfd_read(pair.bell, &rung), 0);
+      }
+      fc_ring_wake(&pair.loop);
+      take_answers(&pair, &first, &count, &done);
+    }
+    pthread_join(thread, NULL);
+    close_pair(&pair);
+  }
+}
+
+// ---------------------------------------------------------------------------
+// Lies
+
+typedef enum lie_t {
+  LIE_NONE,
+  LIE_STATUS,
+  LIE_STATUS_HUGE,
+  LIE_STOP_EARLY,
+  LIE_STOP_LATE,
+  LIE_NO_PIECE,
+  LIE_MANY_PIECES,
+  LIE_BLOCK,
+  LIE_BODY_BLOCK,
+  LIE_OFFSET,
+  LIE_LENGTH,
+  LIE_LENGTH_HUGE,
+  LIE_CODE,
+  LIE_CODE_NONE,
+  LIE_CODE_OF_THE_LOOP,
+  LIE_CODE_NEGATIVE,
+  LIE_OTHER_STATUS,
+  LIE_BOOL,
+  LIE_MESSAGE,
+  LIE_POINTER,
+  LIE_EXPECTED,
+  LIE_GOT,
+  LIE_VALIDATED,
+} lie_t;
+
+static void fail_honestly(fc_slot_t *slot) {
+  slot->status = fc_fail(&slot->error, FC_CODE_OUT_OF_RANGE, "too much");
+  slot->stop = FC_STOP_DECODE;
+  slot->piece_count = 0;
+}
+
+static void tell(fc_slot_t *slot, lie_t lie) {
+  if (lie >= LIE_CODE && lie != LIE_VALIDATED) fail_honestly(slot);
+  fc_error_t *error = &slot->error;
+  fc_piece_t *piece = &slot->pieces[0];
+  switch (lie) {
+    case LIE_NONE:
+      break;
+    case LIE_STATUS:
+      slot->status = (fc_status_t)(FC_INCOMPATIBLE + 1);
+      break;
+    case LIE_STATUS_HUGE:
+      memset(&slot->status, 0xFF, sizeof slot->status);
+      break;
+    case LIE_STOP_EARLY:
+      slot->stop = FC_STOP_READ;
+      break;
+    case LIE_STOP_LATE:
+      slot->stop = 200;
+      break;
+    case LIE_NO_PIECE:
+      slot->piece_count = 0;
+      break;
+    case LIE_MANY_PIECES:
+      slot->piece_count = FC_PIECES_MAX + 1;
+      break;
+    case LIE_BLOCK:
+      piece->block = UINT32_MAX;
+      break;
+    case LIE_BODY_BLOCK:
+      piece->block = FC_RING_BODY_BLOCK(0);
+      break;
+    case LIE_OFFSET:
+      piece->offset = 0;
+      break;
+    case LIE_LENGTH:
+      piece->size = RESULT + 1;
+      break;
+    case LIE_LENGTH_HUGE:
+      piece->size = UINT64_MAX;
+      break;
+    case LIE_CODE:
+      error->code = FC_CODE_COUNT;
+      break;
+    case LIE_CODE_NONE:
+      error->code = FC_CODE_NONE;
+      break;
+    case LIE_CODE_OF_THE_LOOP:
+      error->code = FC_CODE_UNAUTHORIZED;
+      break;
+    case LIE_CODE_NEGATIVE:
+      memset(&error->code, 0xFF, sizeof error->code);
+      break;
+    case LIE_OTHER_STATUS:
+      error->status = FC_UNIMPLEMENTED;
+      break;
+    case LIE_BOOL:
+      memset(&error->has_pointer, 7, 1);
+      break;
+    case LIE_MESSAGE:
+      memset(error->message, 'A', sizeof error->message);
+      break;
+    case LIE_POINTER:
+      memset(error->pointer, 'A', sizeof error->pointer);
+      break;
+    case LIE_EXPECTED:
+      memset(error->expected, 'A', sizeof error->expected);
+      break;
+    case LIE_GOT:
+      memset(error->got, 'A', sizeof error->got);
+      break;
+    case LIE_VALIDATED:  // an answer to ?validate=only
+      break;
+  }
+}
+
+static void lies_are_refused(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    lie_t lie;
+    const char *says;
+  } rows[] = {
+      {"none", LIE_NONE, NULL},
+      {"a status", LIE_STATUS, "status 19"},
+      {"a huge status", LIE_STATUS_HUGE, "status 4294967295"},
+      {"a stop before", LIE_STOP_EARLY, "stop 0"},
+      {"a stop that is none", LIE_STOP_LATE, "stop 200"},
+      {"no piece", LIE_NO_PIECE, "pieces 0"},
+      {"many pieces", LIE_MANY_PIECES, "pieces 13"},
+      {"a block", LIE_BLOCK, "block 4294967295"},
+      {"the body's block", LIE_BODY_BLOCK, "block 0"},
+      {"an offset", LIE_OFFSET, "offset 0"},
+      {"a length", LIE_LENGTH, "length 2001"},
+      {"a huge length", LIE_LENGTH_HUGE, "length 18446744073709551615"},
+      {"a code", LIE_CODE, "code"},
+      {"no code", LIE_CODE_NONE, "code 0"},
+      {"a code of the loop's", LIE_CODE_OF_THE_LOOP, "code"},
+      {"a negative code", LIE_CODE_NEGATIVE, "code 4294967295"},
+      {"two statuses", LIE_OTHER_STATUS, "status 12"},
+      {"a bool that is 7", LIE_BOOL, "error"},
+      {"a message without end", LIE_MESSAGE, "without an end"},
+      {"a pointer without end", LIE_POINTER, "without an end"},
+      {"an expectation without end", LIE_EXPECTED, "without an end"},
+      {"client text without end", LIE_GOT, "without an end"},
+      {"an answer nobody asked for", LIE_VALIDATED, "pieces 1"},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    pair_t pair;
+    open_pair(&pair, 0);
+    put(&pair, 0, "[1]");
+    (void)fc_ring_take(&pair.worker);
+    answer(&pair, 0);
+    tell(&pair.worker.head->slots[0].slot, row->lie);
+    const fc_ring_call_t call = {
+        .body_size = 3,
+        .flags = row->lie == LIE_VALIDATED ? FC_SLOT_VALIDATE : 0};
+    fc_slot_t out;
+    uint64_t size;
+    fc_error_t error;
+    bool good = fc_ring_read(&pair.loop, 0, &call, &out, &size, &error);
+    assert_int_equal(good, row->says == NULL);
+    if (row->says) {
+      assert_int_equal(error.code, FC_CODE_WORKER_CRASHED);
+      assert_non_null(strstr(error.message, row->says));
+    }
+    close_pair(&pair);
+  }
+}
+
+static void what_is_only_shown_is_made_fit(void **state) {
+  (void)state;
+  pair_t pair;
+  open_pair(&pair, 0);
+  put(&pair, 0, "[1]");
+  (void)fc_ring_take(&pair.worker);
+  answer(&pair, 0);
+  fc_slot_t *slot = &pair.worker.head->slots[0].slot;
+  fail_honestly(slot);
+  memcpy(slot->error.message, "a\nb\x1b[1m\xff\xc3\xa9", 11);
+  slot->error.byte_offset = 1u << 30;
+  slot->began_ns = 5;
+  for (int i = 0; i < FC_STOP_COUNT; i++) slot->spent_ns[i] = UINT64_MAX;
+
+  uint64_t sent_ns = fc_clock_ns();
+  const fc_ring_call_t call = {.sent_ns = sent_ns, .body_size = 3};
+  fc_slot_t out;
+  uint64_t size, now_ns;
+  fc_error_t error;
+  assert_true(fc_ring_read(&pair.loop, 0, &call, &out, &size, &error));
+  now_ns = fc_clock_ns();
+  assert_string_equal(out.error.message, "a?b?[1m?\xc3\xa9");
+  assert_true(out.error.byte_offset == FC_NO_OFFSET);
+  assert_true(out.began_ns == sent_ns);
+  uint64_t spent_ns = 0;
+  for (int i = 0; i < FC_STOP_COUNT; i++) spent_ns += out.spent_ns[i];
+  assert_true(spent_ns <= now_ns - sent_ns);
+  close_pair(&pair);
+}
+
+static void a_first_word_may_be_anything(void **state) {
+  (void)state;
+  pair_t pair;
+  open_pair(&pair, 0);
+  fc_ring_head_t *head = pair.worker.head;
+  char digest[FC_DIGEST_SIZE];
+  fc_error_t error;
+  assert_int_equal(fc_ring_phase(&pair.loop, digest, &error), FC_RING_LOADING);
+  atomic_store(&head->phase, 77);
+  assert_int_equal(fc_ring_phase(&pair.loop, digest, &error), FC_RING_LOADING);
+  // Failed with an error that is none.
+  atomic_store(&head->phase, FC_RING_FAILED);
+  assert_int_equal(fc_ring_phase(&pair.loop, digest, &error), FC_RING_FAILED);
+  assert_int_equal(error.code, FC_CODE_MODULE_LOAD);
+  memset(&head->error, 0xFF, sizeof head->error);
+  assert_int_equal(fc_ring_phase(&pair.loop, digest, &error), FC_RING_FAILED);
+  assert_int_equal(error.code, FC_CODE_MODULE_LOAD);
+  (void)fc_fail(&head->error, FC_CODE_SYMBOL_CLASH, "'div'");
+  assert_int_equal(fc_ring_phase(&pair.loop, digest, &error), FC_RING_FAILED);
+  assert_int_equal(error.code, FC_CODE_SYMBOL_CLASH);
+
+  head->fault = (fc_fault_t){.signal = 11, .in_module = 1, .offset = 0x1234};
+  assert_int_equal(fc_ring_fault(&pair.loop).offset, 0x1234);
+  head->fault.offset = UINT64_MAX;
+  assert_int_equal(fc_ring_fault(&pair.loop).in_module, 0);
+  head->fault.class_ = FC_FAULT_COUNT;
+  assert_int_equal(fc_ring_fault(&pair.loop).signal, 0);
+  close_pair(&pair);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(a_region_is_sealed_and_has_one_layout),
+      FC_TEST(a_call_goes_through_as_it_is),
+      FC_TEST(a_loop_that_waits_is_woken_once),
+      FC_TEST(no_call_is_slept_through),
+      FC_TEST(lies_are_refused),
+      FC_TEST(what_is_only_shown_is_made_fit),
+      FC_TEST(a_first_word_may_be_anything),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
