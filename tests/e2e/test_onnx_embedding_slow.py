@@ -91,10 +91,15 @@ def inputs(built):
 
 
 def memory(server):
-    """{what: KiB} of the running farcalld."""
-    text = pathlib.Path(f"/proc/{server.process.pid}/status").read_text()
-    return {name: int(size) for name, size in
-            re.findall(r"^(VmRSS|RssAnon|RssFile):\s+(\d+) kB", text, re.M)}
+    """{kind: MiB} of farcalld and its workers; what they share counts once."""
+    top = pathlib.Path(f"/proc/{server.process.pid}")
+    children = " ".join(path.read_text() for path in top.glob("task/*/children"))
+    sizes = dict.fromkeys(["Anon", "File", "Shmem"], 0)
+    for process in [top.name, *children.split()]:
+        text = pathlib.Path(f"/proc/{process}/smaps_rollup").read_text()
+        for kind in sizes:
+            sizes[kind] += int(re.search(rf"Pss_{kind}: +(\d+) kB", text)[1]) / 1024
+    return sizes
 
 
 def answers(server, inputs):
@@ -131,7 +136,8 @@ def test_numbers_are_those_of_onnxruntime(served, onnx, built, inputs):
 
 
 def test_time_and_memory(served, onnx, inputs, tmp_path, capsys):
-    """Prints them; that a call adds no copy of the weights is required."""
+    """Prints them; that calls leave no copy of the weights is required. Weights
+    in a file are turned when an instance is made: that is one copy."""
     kind, server, module = served
     ids, mask = inputs[0]
     answers(server, [inputs[0]] * 5)
@@ -145,7 +151,9 @@ def test_time_and_memory(served, onnx, inputs, tmp_path, capsys):
     theirs = float(re.search(r"real_time\s+([\d.]+) ms", done.stdout)[1])
     called = memory(server)
     with capsys.disabled():
-        print(f"\n{kind}: a call {numpy.median(times):.1f} ms, least "
-              f"{min(times):.1f}; iree-benchmark-module {theirs:.1f} ms; "
-              f"KiB when loaded {server.loaded}, after calls {called}")
-    assert called["RssAnon"] < 200 << 10
+        print(f"\nweights {kind}: a call takes {numpy.median(times):.1f} ms, at "
+              f"least {min(times):.1f}; iree-benchmark-module {theirs:.1f} ms")
+        for when, sizes in ("loaded", server.loaded), ("called", called):
+            print(f"  MiB when {when}:",
+                  ", ".join(f"{k} {v:.0f}" for k, v in sizes.items()))
+    assert sum(called.values()) < 210
