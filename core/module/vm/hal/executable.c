@@ -42,10 +42,9 @@ static bool is_vmvx(fc_str_t format) {
   return fc_str_equal(format, FC_STR(VMVX_FORMAT));
 }
 
-bool fc_hal_format_is_supported(const fc_hal_state_t *state, fc_str_t format) {
-  const bool elf =
-      format.size && fc_str_equal(format, FC_STR(FC_HAL_ELF_FORMAT));
-  return is_vmvx(format) || (elf && state->allow_native);
+bool fc_hal_format_is_supported(fc_str_t format) {
+  return is_vmvx(format) ||
+         (format.size && fc_str_equal(format, FC_STR(FC_HAL_ELF_FORMAT)));
 }
 
 // The last reference may go where no call is running, so __deinit gets a stack
@@ -355,7 +354,8 @@ fc_status_t fc_hal_executable_create(
     const fc_hal_state_t *state, fc_vm_heap_t *heap,
     fc_vm_invocation_t *invocation, fc_str_t format, fc_str_t data,
     fc_str_t constants, fc_hal_executable_t **out, fc_error_t *err) {
-  if (!fc_hal_format_is_supported(state, format)) {
+  const bool allowed = is_vmvx(format) || state->allow_native;
+  if (!allowed || !fc_hal_format_is_supported(format)) {
     char shown[80];
     fc_escape(shown, sizeof shown, 64, format);
     return fc_hal_fail(err, FC_UNIMPLEMENTED,

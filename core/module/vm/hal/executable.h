@@ -19,8 +19,9 @@
 
 typedef struct fc_hal_executable_t fc_hal_executable_t;
 
-// 1 when executables of that format can be made here.
-bool fc_hal_format_is_supported(const fc_hal_state_t *state, fc_str_t format);
+// True when this processor runs executables of that format. Also where native
+// code is off: modules ask even when they have no executable at all.
+bool fc_hal_format_is_supported(fc_str_t format);
 
 // `data` (the file) is borrowed from a constant of the module, which outlives
 // the executable; `constants` are 32-bit words and copied.

@@ -177,7 +177,7 @@ FC_HAL_CALL(device_query) {
   if (fc_str_equal(category, FC_STR("hal.device.id"))) {
     value = glob(key, FC_STR("local-sync"));
   } else if (fc_str_equal(category, FC_STR("hal.executable.format"))) {
-    value = fc_hal_format_is_supported(state, key);
+    value = fc_hal_format_is_supported(key);
   } else if (fc_str_equal(category, FC_STR("hal.cpu"))) {
     const fc_cpu_answer_t answer = fc_cpu_has(&state->cpu, key);
     known = answer != FC_CPU_UNKNOWN;

@@ -15,7 +15,7 @@
 static fc_status_t query_support(fc_vm_native_call_t *call, fc_error_t *err) {
   fc_str_t format;
   FC_TRY(fc_hal_text(call, 0, &format, err));
-  call->results[0].i32 = fc_hal_format_is_supported(call->state, format);
+  call->results[0].i32 = fc_hal_format_is_supported(format);
   return FC_OK;
 }
 

@@ -460,6 +460,22 @@ static void machine_code_can_be_refused(void **state) {
   fc_module_release(module);
 }
 
+// Nothing to compute was left to compile: what asks for machine code has none.
+static void modules_without_kernels_answer(void **state) {
+  (void)state;
+  static const call_row_t row = {"flat", "flat", "[[[1,2,3],[4,5,6]]]",
+                                 "{\"results\":[[1.0,2.0,3.0,4.0,5.0,6.0]]}"};
+  const char *path = CORPUS "/kernelless/kernelless-llvm-cpu.vmfb";
+  fc_error_t err = {0};
+  fc_module_t *module = load(path, false, &err);
+  assert_non_null(module);
+  fc_module_release(module);
+  opened_t opened = open_module(path, true);
+  assert_false(opened.info->runs_native);
+  expect_call(path, &opened, &row);
+  close_module(&opened);
+}
+
 // Features some processors have; no processor has all of them.
 static const char *missing_feature(void) {
   static const char *const names[] = {"fma4", "avx512f", "amx-tile"};
@@ -510,6 +526,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(machine_code_with_dynamic_shapes_is_not_memory_safe),
       FC_TEST(machine_code_can_be_refused),
+      FC_TEST(modules_without_kernels_answer),
       FC_TEST(missing_processor_features_are_a_load_error),
       FC_TEST(features_that_are_not_told_are_a_warning),
       FC_TEST(calls_answer_in_every_release),
