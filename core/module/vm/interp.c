@@ -31,9 +31,10 @@ typedef struct machine_t {
 // ---------------------------------------------------------------------------
 // The rare paths, out of line
 
-static void grant_ticks(machine_t *m) {
+// At most `wanted`.
+static void grant_ticks(machine_t *m, uint64_t wanted) {
   uint64_t fuel = m->invocation->fuel;
-  m->granted = fuel < TICKS_PER_POLL ? fuel : TICKS_PER_POLL;
+  m->granted = fuel < wanted ? fuel : wanted;
   m->ticks = (int64_t)m->granted;
 }
 
@@ -49,7 +50,7 @@ static __attribute__((noinline)) fc_status_t poll(machine_t *m,
                                                   fc_error_t *err) {
   const fc_vm_invocation_t *invocation = m->invocation;
   return_ticks(m);
-  grant_ticks(m);
+  grant_ticks(m, TICKS_PER_POLL);
   if (invocation->cancel &&
       atomic_load_explicit(invocation->cancel, memory_order_relaxed)) {
     if (invocation->deadline_ns && fc_clock_ns() >= invocation->deadline_ns) {
@@ -254,6 +255,12 @@ static void leave(fc_vm_frame_t *from, const uint8_t *list,
   }
 }
 
+static void clear_results(const fc_vm_function_t *function,
+                          fc_vm_slot_t *results) {
+  size_t count = function->cconv.results.size;
+  if (count) memset(results, 0, count * sizeof *results);
+}
+
 // The operands of a call of an import, spans flattened.
 typedef struct native_operands_t {
   fc_vm_slot_t *slots;
@@ -340,9 +347,10 @@ static __attribute__((noinline)) fc_status_t call_native(
                               .argument_count = count,
                               .spans = operands.spans,
                               .results = memory + count};
+  // It may run bytecode on the same fuel; the next poll comes no later for it.
   return_ticks(m);
   fc_status_t status = binding->function->call(&call, err);
-  grant_ticks(m);
+  grant_ticks(m, (uint64_t)m->ticks);
   for (uint32_t i = 0; i < count; i++) {
     if (operands.owned[i]) fc_vm_release(memory[i].ref);
   }
@@ -640,9 +648,12 @@ fc_status_t fc_vm_interpret(fc_vm_context_t *context,
   fc_vm_stack_t *stack = invocation->stack;
   fc_status_t status = FC_OK;
   machine_t m = {.context = context, .invocation = invocation};
-  grant_ticks(&m);
+  grant_ticks(&m, TICKS_PER_POLL);
   m.frame = fc_vm_stack_push(stack, &module->functions[function], err);
-  if (!m.frame) return FC_RESOURCE_EXHAUSTED;
+  if (!m.frame) {
+    clear_results(&module->functions[function], results);
+    return FC_RESOURCE_EXHAUSTED;
+  }
   enter(arguments, m.frame);
 
   const uint8_t *code = m.frame->function->code;
@@ -830,11 +841,14 @@ op_ListAlloc : {
   TRY(fc_vm_list_create(&context->heap, module->types[U32(0)].type,
                         (uint32_t)I32(4), &list, err));
   put_ref(&REF(6), &list->object);
+  TICK((uint64_t)list->capacity * list->stride / BYTES_PER_TICK);
   NEXT(8);
 }
 op_ListReserve : {
   GET_LIST(list, 0);
+  uint64_t before = list->capacity;
   TRY(fc_vm_list_reserve(list, (uint32_t)I32(2), err));
+  TICK((list->capacity - before) * list->stride / BYTES_PER_TICK);
   NEXT(4);
 }
 op_ListSize : {
@@ -844,8 +858,9 @@ op_ListSize : {
 }
 op_ListResize : {
   GET_LIST(list, 0);
+  uint64_t before = list->count;
   TRY(fc_vm_list_resize(list, (uint32_t)I32(2), err));
-  TICK((uint64_t)list->count * list->stride / BYTES_PER_TICK);
+  TICK((before + list->count) * list->stride / BYTES_PER_TICK);
   NEXT(4);
 }
   LIST_GET(ListGetI32, I32, i32, I32)
@@ -1203,6 +1218,7 @@ op_Return : {
   if (!caller) {
     leave(frame, list, results);
     fc_vm_stack_pop(stack, frame);
+    m.ticks = ticks;
     return_ticks(&m);
     return FC_OK;
   }
@@ -1258,7 +1274,6 @@ fail:
   }
   m.ticks = ticks;
   return_ticks(&m);
-  fc_str_t letters = module->functions[function].cconv.results;
-  memset(results, 0, letters.size * sizeof *results);
+  clear_results(&module->functions[function], results);
   return status;
 }
