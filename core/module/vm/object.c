@@ -48,12 +48,18 @@ void fc_vm_heap_deinit(fc_vm_heap_t *heap) {
   pthread_mutex_destroy(&heap->lock);
 }
 
-void *fc_vm_heap_alloc(fc_vm_heap_t *heap, size_t size, size_t alignment,
-                       fc_error_t *err) {
+static bool take_bytes(fc_vm_heap_t *heap, size_t size) {
+  if (size > heap->limit) return false;  // never counted, so that no sum wraps
   size_t before =
       atomic_fetch_add_explicit(&heap->bytes, size, memory_order_relaxed);
-  if (size > heap->limit || before > heap->limit - size) {
-    atomic_fetch_sub_explicit(&heap->bytes, size, memory_order_relaxed);
+  if (before <= heap->limit - size) return true;
+  atomic_fetch_sub_explicit(&heap->bytes, size, memory_order_relaxed);
+  return false;
+}
+
+void *fc_vm_heap_alloc(fc_vm_heap_t *heap, size_t size, size_t alignment,
+                       fc_error_t *err) {
+  if (!take_bytes(heap, size)) {
     fc_fail_as(err, FC_CODE_CALL_FAILED, FC_RESOURCE_EXHAUSTED,
                "%zu bytes more are over the module's limit of %zu bytes", size,
                heap->limit);

@@ -8,6 +8,27 @@
 
 #define CHUNK_SIZE ((size_t)16 << 10)
 
+// Under the address sanitizer, bytes that nobody may touch lie behind each block
+// and each bank of registers: a chunk is one allocation to it.
+#if defined(__SANITIZE_ADDRESS__)
+#define FC_VM_POISON 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define FC_VM_POISON 1
+#endif
+#endif
+#if defined(FC_VM_POISON)
+#include <sanitizer/asan_interface.h>
+#define GAP ((size_t)64)
+#define FORBID(begin, end) \
+  ASAN_POISON_MEMORY_REGION(begin, (size_t)((uint8_t *)(end) - (begin)))
+#define ALLOW(begin, size) ASAN_UNPOISON_MEMORY_REGION(begin, size)
+#else
+#define GAP ((size_t)0)
+#define FORBID(begin, end) ((void)(begin), (void)(end))
+#define ALLOW(begin, size) ((void)(begin), (void)(size))
+#endif
+
 struct fc_vm_chunk_t {
   fc_vm_chunk_t *next;
   fc_vm_chunk_t *previous;
@@ -33,7 +54,8 @@ void fc_vm_stack_deinit(fc_vm_stack_t *stack) {
   stack->first = stack->current = NULL;
 }
 
-// A chunk with room for `size` after the current one.
+// A chunk with room for `size` after the current one. One that is too small is
+// not in use and makes way: what is kept stays in proportion to the limit.
 static fc_vm_chunk_t *next_chunk(fc_vm_stack_t *stack, size_t size) {
   fc_vm_chunk_t *current = stack->current;
   fc_vm_chunk_t *next = current ? current->next : stack->first;
@@ -42,15 +64,17 @@ static fc_vm_chunk_t *next_chunk(fc_vm_stack_t *stack, size_t size) {
   fc_vm_chunk_t *chunk =
       fc_alloc_aligned(stack->allocator, sizeof *chunk + room, 16);
   if (!chunk) return NULL;
-  *chunk = (fc_vm_chunk_t){.next = next, .previous = current, .size = room};
-  if (next) next->previous = chunk;
+  fc_vm_chunk_t *after = next ? next->next : NULL;
+  fc_free(stack->allocator, next);
+  *chunk = (fc_vm_chunk_t){.next = after, .previous = current, .size = room};
+  if (after) after->previous = chunk;
   if (current) current->next = chunk;
   else stack->first = chunk;
   return chunk;
 }
 
-void *fc_vm_stack_alloc(fc_vm_stack_t *stack, size_t size, fc_error_t *err) {
-  size = align16(size);
+void *fc_vm_stack_alloc(fc_vm_stack_t *stack, size_t wanted, fc_error_t *err) {
+  size_t size = align16(wanted) + GAP;
   if (size > stack->size_max - stack->size) {
     fc_fail_as(err, FC_CODE_CALL_FAILED, FC_RESOURCE_EXHAUSTED,
                "the stack is over its limit of %zu bytes", stack->size_max);
@@ -68,23 +92,32 @@ void *fc_vm_stack_alloc(fc_vm_stack_t *stack, size_t size, fc_error_t *err) {
   void *memory = chunk->data + chunk->used;
   chunk->used += size;
   stack->size += size;
+  ALLOW(memory, size);
   memset(memory, 0, size);
+  FORBID((uint8_t *)memory + wanted, (uint8_t *)memory + size);
   return memory;
 }
 
 void fc_vm_stack_free(fc_vm_stack_t *stack, void *memory, size_t size) {
   fc_vm_chunk_t *chunk = stack->current;
-  size = align16(size);
+  size = align16(size) + GAP;
+  ALLOW(memory, size);
   FC_ASSERT((uint8_t *)memory + size == chunk->data + chunk->used);
   chunk->used -= size;
   stack->size -= size;
   if (chunk->used == 0 && chunk->previous) stack->current = chunk->previous;
 }
 
+// Where the cells and the refs of a frame start.
+static size_t cells_offset(void) {
+  return align16(sizeof(fc_vm_frame_t)) + GAP;
+}
+static size_t refs_offset(const fc_vm_function_t *function) {
+  return cells_offset() + align16(function->cell_count * sizeof(int32_t)) + GAP;
+}
+
 static size_t frame_size(const fc_vm_function_t *function) {
-  return align16(sizeof(fc_vm_frame_t)) +
-         align16(function->cell_count * sizeof(int32_t)) +
-         function->ref_count * sizeof(fc_vm_object_t *);
+  return refs_offset(function) + function->ref_count * sizeof(fc_vm_object_t *);
 }
 
 fc_vm_frame_t *fc_vm_stack_push(fc_vm_stack_t *stack,
@@ -97,12 +130,12 @@ fc_vm_frame_t *fc_vm_stack_push(fc_vm_stack_t *stack,
   }
   fc_vm_frame_t *frame = fc_vm_stack_alloc(stack, frame_size(function), err);
   if (!frame) return NULL;
-  uint8_t *cells = (uint8_t *)frame + align16(sizeof *frame);
+  uint8_t *start = (uint8_t *)frame;
   frame->function = function;
-  frame->cells = (int32_t *)(void *)cells;
-  frame->refs =
-      (fc_vm_object_t **)(void *)(cells + align16(function->cell_count *
-                                                  sizeof(int32_t)));
+  frame->cells = (int32_t *)(void *)(start + cells_offset());
+  frame->refs = (fc_vm_object_t **)(void *)(start + refs_offset(function));
+  FORBID((uint8_t *)(frame + 1), frame->cells);
+  FORBID((uint8_t *)(frame->cells + function->cell_count), frame->refs);
   stack->depth++;
   return frame;
 }
