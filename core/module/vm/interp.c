@@ -388,29 +388,31 @@ static __attribute__((noinline)) fc_status_t call_native(
 #define SET_F32(at, value) store_f32(&cells[U16(at)], (value))
 #define SET_F64(at, value) store_f64(&cells[U16(at)], (value))
 
-#define DISPATCH() goto *core_labels[*ip++]
-#define NEXT(bytes) \
-  do {              \
-    ip += (bytes);  \
-    DISPATCH();     \
+// The opcode that `ip` has passed.
+#define RESUME() goto *core_labels[ip[-1]]
+#define DISPATCH() NEXT(0)
+#define NEXT(bytes)    \
+  do {                 \
+    ip += (bytes) + 1; \
+    RESUME();          \
   } while (0)
 #define TRY(expression)                          \
   do {                                           \
     status = (expression);                       \
     if (FC_UNLIKELY(status != FC_OK)) goto fail; \
   } while (0)
-#define TICK(count)                                      \
-  do {                                                   \
-    if (FC_UNLIKELY((ticks -= (int64_t)(count)) <= 0)) { \
-      m.ticks = ticks;                                   \
-      status = poll(&m, err);                            \
-      ticks = m.ticks;                                   \
-      if (status != FC_OK) goto fail;                    \
-    }                                                    \
+#define TICK(count)                                     \
+  do {                                                  \
+    if (FC_UNLIKELY((ticks -= (int64_t)(count)) < 0)) { \
+      m.ticks = ticks;                                  \
+      status = poll(&m, err);                           \
+      ticks = m.ticks;                                  \
+      if (status != FC_OK) goto fail;                   \
+    }                                                   \
   } while (0)
 // The list that starts at `at`: its count is there, its entries behind. Code
 // starts at an even address, so that even offsets are even addresses.
-#define LIST(at) ((at) + ((uintptr_t)(at)&1))
+#define LIST(at) ((const uint8_t *)(((uintptr_t)(at) + 1) & ~(uintptr_t)1))
 
 static inline float load_f32(const int32_t *cell) {
   float value;
@@ -468,7 +470,7 @@ static inline const uint8_t *skip_copies(const uint8_t *list) {
     SET_I32(4, expression);                                \
     ip += 7;                                               \
     if (ip[-1] == FC_VM_OP_CondBranch) goto op_CondBranch; \
-    goto *core_labels[ip[-1]];                             \
+    RESUME();                                              \
   }
 #define TERNARY(name, in, type, out, expression)            \
   op_##name : {                                             \
@@ -656,13 +658,14 @@ fc_status_t fc_vm_interpret(fc_vm_context_t *context,
   }
   enter(arguments, m.frame);
 
-  const uint8_t *code = m.frame->function->code;
+  // A branch to a marker goes on at base + its pc: behind the opcode after it.
+  const uint8_t *base = m.frame->function->code + 2;
   int32_t *cells = m.frame->cells;
   fc_vm_object_t **refs = m.frame->refs;
-  const uint8_t *ip = code + 1;  // behind the block marker
+  const uint8_t *ip = base;
   int64_t ticks = m.ticks;
-  if (ticks == 0) TICK(0);
-  DISPATCH();
+  if (invocation->fuel == 0) TICK(1);
+  RESUME();
 
 op_Block:
   DISPATCH();
@@ -1115,16 +1118,16 @@ op_BufferHash : {
   UNARY(BitcastF64I64, I64, int64_t, I64, a)
 
   // Branches. Those that go back count.
-#define TAKE_EDGE(at)                                            \
-  do {                                                           \
-    const uint8_t *edge_ = (at), *copies_ = LIST(edge_ + 4);     \
-    if (fc_vm_load_u16(copies_)) {                               \
-      copy_registers(copies_, cells, refs);                      \
-    }                                                            \
-    edge_ = code + fc_vm_load_u32(edge_) + 1; /* the marker's */ \
-    if (edge_ <= ip) TICK(1);                                    \
-    ip = edge_;                                                  \
-    DISPATCH();                                                  \
+#define TAKE_EDGE(at)                                        \
+  do {                                                       \
+    const uint8_t *edge_ = (at), *copies_ = LIST(edge_ + 4); \
+    if (fc_vm_load_u16(copies_)) {                           \
+      copy_registers(copies_, cells, refs);                  \
+    }                                                        \
+    edge_ = base + fc_vm_load_u32(edge_);                    \
+    if (edge_ <= ip) TICK(1);                                \
+    ip = edge_;                                              \
+    RESUME();                                                \
   } while (0)
 op_Branch:
   TAKE_EDGE(ip);
@@ -1176,7 +1179,7 @@ op_BranchTable : {
     callee = U32(0);
     target = list + 2 + 2 * (size_t)fc_vm_load_u16(list);
     if (resumes) {
-      next = code + fc_vm_load_u32(target) + 1;
+      next = base + fc_vm_load_u32(target) - 1;
       target = LIST(target + 4);
     } else {
       target = LIST(target);
@@ -1205,11 +1208,11 @@ op_BranchTable : {
     frame->results = target + 2;
     frame->next = next;
     m.frame = frame;
-    code = frame->function->code;
+    base = frame->function->code + 2;
     cells = frame->cells;
     refs = frame->refs;
-    ip = code + 1;
-    DISPATCH();
+    ip = base;
+    RESUME();
   }
 
 op_Return : {
@@ -1230,7 +1233,7 @@ op_Return : {
   ip = frame->next;
   fc_vm_stack_pop(stack, frame);
   m.frame = caller;
-  code = caller->function->code;
+  base = caller->function->code + 2;
   cells = caller->cells;
   refs = caller->refs;
   DISPATCH();
@@ -1240,7 +1243,7 @@ op_Fail : {
   uint32_t size = U16(2);
   if (I32(0)) TRY(module_error(I32(0), ip + 4, size, err));
   // Status 0 goes on with the next block, if there is one.
-  if (ip + 4 + size == code + m.frame->function->size) {
+  if (ip + 4 + size == m.frame->function->code + m.frame->function->size) {
     TRY(fc_fail_as(err, FC_CODE_CALL_FAILED, FC_INTERNAL,
                    "fail with status 0 at the end of the function"));
   }
