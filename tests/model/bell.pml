@@ -92,44 +92,38 @@ inline finish(s) {
 }
 
 active proctype worker() {
-  byte seen, call;
+  byte seen, call, turn;
   bool rung;
 end:
   do
   :: alive ->
+    turn = 0;
     {
       do
       :: seen = bell;
          if
-         :: state[0] == READY -> take(0); finish(0)
+         :: state[turn] == READY ->
+           take(turn);
+           finish(turn);
+           turn = (turn + 1) % SLOTS
          :: else ->
-           if
-           :: state[1] == READY -> take(1); finish(1)
-           :: else ->
-             worker_asleep = true;
+           worker_asleep = true;
 #ifdef MUTANT_WORKER_FLAG_CLEARED_EARLY
-             worker_asleep = false;
+           worker_asleep = false;
 #endif
-             /* Look again: READY may have been stored before the flag was. */
-             if
+           /* Look again: READY may have been stored before the flag was. */
+           if
 #ifndef MUTANT_WORKER_NO_RECHECK
-             :: state[0] == READY
+           :: state[turn] == READY
 #endif
-             :: else ->
-               if
-#ifndef MUTANT_WORKER_NO_RECHECK
-               :: state[1] == READY
-#endif
-               :: else ->
+           :: else ->
 #ifdef MUTANT_BELL_READ_LATE
-                 seen = bell;
+             seen = bell;
 #endif
 end_asleep:
-           (bell != seen)  /* futex_wait(bell, seen) */
-               fi
-             fi;
-             worker_asleep = false
-           fi
+             (bell != seen)  /* futex_wait(bell, seen) */
+           fi;
+           worker_asleep = false
          fi
       od
     } unless { dying };
@@ -224,6 +218,7 @@ inline bury() {
     :: else -> break
     od;
     i = 0;
+    turn = 0;
     bell = 0;
     worker_asleep = false;
     loop_asleep = false;
@@ -238,7 +233,7 @@ inline ring_worker() {
   fi
 }
 
-/* Fills free slots from the queue; one bell for the batch. */
+/* Fills free slots in turn from the queue; one bell for the batch. */
 inline submit() {
   d_step {
     do
@@ -247,37 +242,32 @@ inline submit() {
     od
   }
   staged = false;
-  i = 0;
   do
-  :: i < SLOTS ->
-    if
-    :: job[i] == NONE && state[i] == FREE ->
-      d_step {
-        next = 0;
-        do
-        :: next < CALLS && !waiting[next] -> next++
-        :: else -> break
-        od;
-        if
-        :: next < CALLS ->
-          waiting[next] = false;
-          job[i] = next;
-          request[i] = next
-        :: else
-        fi
-      }
+  :: state[turn] == FREE ->
+    d_step {
+      next = 0;
+      do
+      :: next < CALLS && !waiting[next] -> next++
+      :: else -> break
+      od;
       if
       :: next < CALLS ->
-#ifdef MUTANT_BELL_BEFORE_READY
-        ring_worker();
-#endif
-        state[i] = READY;
-        staged = true
+        waiting[next] = false;
+        job[turn] = next;
+        request[turn] = next
       :: else
       fi
+    }
+    if
+    :: next == CALLS -> break
     :: else
     fi;
-    i++
+#ifdef MUTANT_BELL_BEFORE_READY
+    ring_worker();
+#endif
+    state[turn] = READY;
+    staged = true;
+    turn = (turn + 1) % SLOTS
   :: else -> break
   od;
 #ifndef MUTANT_BELL_BEFORE_READY
@@ -290,20 +280,29 @@ inline submit() {
 
 /* A deadline: the caller is answered at once, the worker killed; what the slot
  * holds when it dies is of no interest any more. */
+inline expire_slot(s) {
+  atomic {
+    state[s] == BUSY && job[s] != NONE && alive && deaths < DEATHS ->
+    answer(job[s]);
+#ifndef MUTANT_ANSWERED_AT_DEADLINE_AND_EXIT
+    job[s] = NONE;
+#endif
+    if
+    :: !dying -> dying = true; deaths++
+    :: else
+    fi
+  }
+}
 inline expire() {
   if
-  :: atomic { state[0] == BUSY && job[0] != NONE && alive && deaths < DEATHS ->
-       answer(job[0]);
-#ifndef MUTANT_ANSWERED_AT_DEADLINE_AND_EXIT
-       job[0] = NONE;
-#endif
-       if :: !dying -> dying = true; deaths++ :: else fi }
+  :: expire_slot(0)
+  :: expire_slot(1)
   :: true
   fi
 }
 
 active proctype loop() {
-  byte i, next;
+  byte i, next, turn;
   bool staged;
   do
   :: answered == CALLS -> break
@@ -320,13 +319,15 @@ active proctype loop() {
     if
 #ifndef MUTANT_LOOP_NO_RECHECK
     :: state[0] == DONE
-    :: state[0] != DONE && state[1] == DONE
-    :: state[0] != DONE && state[1] != DONE ->
-#else
-    :: true ->
 #endif
-      /* epoll_wait; the last condition ends the test */
-      (eventfd || exited || admitted < arrived || answered == CALLS)
+    :: else ->
+      if
+#ifndef MUTANT_LOOP_NO_RECHECK
+      :: state[1] == DONE
+#endif
+      :: else ->  /* epoll_wait; the last condition ends the test */
+        (eventfd || exited || admitted < arrived || answered == CALLS)
+      fi
     fi;
     loop_asleep = false;
     eventfd = false
