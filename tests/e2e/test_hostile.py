@@ -1,0 +1,379 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Modules that crash, hang, leave and reach for what is not theirs: each gets
+the answer it is promised, the next call of it works, and a module called all
+the while beside them has no error at all."""
+import dataclasses
+import http.client
+import json
+import os
+import re
+import shutil
+import threading
+import time
+import typing
+
+import pytest
+
+from conftest import BIN, Server
+
+OBJECTS = BIN.parent / "tests/modules/hostile"
+CRASHED, DEADLINE = (502, "worker_crashed"), (504, "deadline_exceeded")
+FINE = (200, None)
+UNLOADED = (503, "module_unavailable")
+
+
+@dataclasses.dataclass
+class Kind:
+    """A function of an object, called as the only one of a module of its name."""
+    name: str
+    source: str
+    promised: tuple             # status and code, or several of those
+    detail: str = ""            # a pattern the answer's detail must have
+    result: typing.Optional[int] = None
+    argument: int = 0
+    function: str = ""          # that of its name
+    timeout_ms: typing.Optional[int] = None
+    later: bool = False         # may take calls after it along
+    libc: bool = False          # of the C library: the sanitizers bring another
+
+    def __post_init__(self):
+        self.function = self.function or self.name
+
+    @property
+    def answers(self):
+        return [self.promised] if isinstance(self.promised[0], int) else self.promised
+
+
+def faults(name, detail, source="faults", **more):
+    return Kind(name, source, CRASHED, detail, **more)
+
+
+def slow(name, source, **more):
+    return Kind(name, source, DEADLINE, timeout_ms=300, **more)
+
+
+def fine(name, source, **more):
+    return Kind(name, source, FINE, **more)
+
+
+def unloaded(name, detail="", **more):
+    return Kind(name, name, UNLOADED, detail, **{"function": "fine", **more})
+
+
+def loaded(name, **more):
+    return Kind(name, name, FINE, **{"function": "fine", **more})
+
+
+KINDS = [
+    # Faults of the processor, aborts, signals.
+    faults("null_read", "SIGSEGV"),
+    faults("null_write", "SIGSEGV"),
+    faults("wild_write", "SIGSEGV"),
+    faults("wild_jump", "SIGSEGV"),
+    faults("write_code", "SIGSEGV"),
+    faults("run_data", "SIGSEGV"),
+    faults("divide_by_zero", "SIGFPE"),
+    faults("divide_overflow", "SIGFPE"),
+    faults("illegal", "SIGILL"),
+    faults("breakpoint", "SIGTRAP"),
+    faults("bus", "SIGBUS"),
+    faults("abort", "SIGABRT"),
+    faults("stack_overflow", "SIGSEGV"),
+    faults("stack_at_once", "SIGSEGV"),
+    faults("heap_corruption", "SIGABRT|SIGSEGV", libc=True),
+    faults("stack_smash", "SIGABRT|SIGSEGV", libc=True),
+    faults("free_wild", "SIGABRT|SIGSEGV"),
+    Kind("send_kill", "faults", (502, "worker_out_of_memory"), "SIGKILL"),
+    faults("send_term", "SIGTERM"),
+    faults("send_sys", "SIGSYS"),
+    slow("send_stop", "faults"),
+
+    # Leaves, does not come back, leaves somebody behind.
+    Kind("exit_0", "leave", CRASHED, r"exit\(0\)", libc=True),
+    Kind("exit_7", "leave", CRASHED, r"exit\(7\)", libc=True),
+    Kind("exit_at_once", "leave", CRASHED, r"exit\(0\)"),
+    Kind("exit_thread", "leave", CRASHED, libc=True),
+    Kind("exit_past_libc", "leave", CRASHED),
+    fine("exec_true", "leave", result=-1),
+    fine("exec_sleep", "leave", result=-1),
+    slow("endless_loop", "leave"),
+    slow("endless_sleep", "leave"),
+    slow("deaf_sleep", "leave"),
+    slow("fault_for_ever", "leave"),
+    fine("wait_for_input", "leave", result=0),
+    fine("fork_child", "leave", result=-1),
+    fine("fork_daemon", "leave", result=-1),
+    fine("fork_twice", "leave"),
+    fine("thread_spins", "leave", result=0),
+    fine("thread_faults_later", "leave", result=0, later=True),
+    fine("kill_parent", "leave", result=-1),
+    fine("kill_everybody", "leave", result=-1),
+    fine("trace_parent", "leave", result=-1),
+    fine("forget_parent", "leave"),
+
+    # Reaches for the region and the descriptors.
+    Kind("region_zeros", "reach", CRASHED),
+    Kind("region_ones", "reach", CRASHED),
+    Kind("region_letters", "reach", CRASHED),
+    Kind("region_numbers", "reach", CRASHED),
+    Kind("region_numbers_later", "reach", CRASHED),
+    Kind("region_unmapped", "reach", CRASHED, "SIGSEGV"),
+    fine("region_truncated", "reach"),
+    fine("region_grown", "reach"),
+    fine("close_all", "reach", result=1),
+    fine("replace_all", "reach", result=1),
+    fine("open_all", "reach", result=1),
+    fine("bell_flooded", "reach", result=1),
+    fine("bell_drained", "reach", result=0),
+    fine("bell_rung", "reach", result=0),
+
+    # Changes what the whole process has, takes all there is, talks too much.
+    fine("rounding", "habits", result=0),
+    fine("traps", "habits"),
+    fine("denormals", "habits", result=1),
+    fine("x87_control", "habits", result=1),
+    fine("direction_flag", "habits", result=1),
+    fine("signals_ignored", "habits", result=1),
+    fine("signals_blocked", "habits", result=0),
+    faults("signals_blocked_then_fault", "SIGSEGV", source="habits"),
+    fine("no_signal_stack", "habits", result=0),
+    fine("alarm_later", "habits", result=0, later=True),
+    faults("alarm_now", "SIGALRM", source="habits"),
+    fine("folder", "habits"),
+    fine("environment", "habits"),
+    fine("limits", "habits", result=1),
+    slow("no_cpu", "habits"),
+    fine("politeness", "habits"),
+    fine("name", "habits", result=0),
+    fine("reserve_all", "habits", result=1, libc=True),
+    fine("use_all", "habits", result=-2, argument=2048, libc=True),
+    faults("use_unchecked", "SIGSEGV", source="habits"),
+    fine("print_long_line", "habits", result=1),
+    fine("print_errors", "habits", result=1),
+    fine("print_empty_lines", "habits", result=1),
+    fine("print_escapes", "habits", result=1),
+    fine("print_as_us", "habits", result=1),
+    faults("print_last_words", "SIGABRT", source="habits"),
+
+    # While it is loaded, and when it is left.
+    unloaded("before_fault", "SIGSEGV"),
+    unloaded("before_hang"),
+    unloaded("before_leave", r"exit\(0\)", libc=True),
+    unloaded("before_give_up", "SIGABRT"),
+    unloaded("before_stop"),
+    unloaded("before_close_all"),
+    loaded("before_talk"),
+    loaded("before_fork_child"),
+    unloaded("resolve_fault", "SIGSEGV", function="call_resolved"),
+    loaded("after_fault"),
+    loaded("after_hang"),
+    loaded("after_leave"),
+    loaded("at_exit_hang", function="register_exit"),
+]
+
+def sidecar(functions):
+    return json.dumps({"farcall": 1, "abi": "mlir-memref", "functions": [
+        {"name": name, "symbol": "_mlir_ciface_" + name, "cc": "ciface",
+         "args": [{"type": t} for t in types], "results": [{"type": types[0]}]}
+        for name, types in functions]})
+
+
+SANITIZED = b"__asan_init" in (BIN / "farcalld").read_bytes()
+
+
+class Beside:
+    """Calls `add` on one connection all the while, and counts what is wrong."""
+
+    def __init__(self, server):
+        self.server = server
+        self.calls = 0
+        self.wrong = []
+        self.slowest_ms = 0
+        self.going = True
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def run(self):
+        connection = http.client.HTTPConnection(
+            self.server.host, self.server.port, timeout=60)
+        while self.going:
+            a, b = self.calls * 7919, self.calls - 5
+            begin = time.monotonic()
+            try:
+                connection.request("POST", "/api/v1/functions/add/add",
+                                   f"[{a},{b}]")
+                answer = connection.getresponse()
+                status, body = answer.status, answer.read()
+            except OSError as error:
+                self.wrong.append(repr(error))
+                connection.close()
+                continue
+            self.calls += 1
+            if status != 200 or json.loads(body) != {"results": [a + b]}:
+                self.wrong.append(f"{a}+{b}: {status} {body}")
+            self.slowest_ms = max(self.slowest_ms,
+                                  (time.monotonic() - begin) * 1000)
+        connection.close()
+
+    def stop(self):
+        self.going = False
+        self.thread.join(timeout=60)
+
+
+def children(pid):
+    """The processes below this one, zombies too."""
+    found, rest = [], [pid]
+    while rest:
+        try:
+            lists = list(os.scandir(f"/proc/{rest.pop()}/task"))
+            below = [int(child) for entry in lists for child in
+                     open(entry.path + "/children").read().split()]
+        except OSError:
+            continue
+        found += below
+        rest += below
+    return found
+
+
+def exists(pid):
+    """Anything of it, be it a zombie."""
+    return os.path.exists(f"/proc/{pid}")
+
+
+def until(condition, seconds=10):
+    """Polls; a process's end is seen by nobody but its parent."""
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.02)
+    return condition()
+
+
+def measure(pid):
+    rss = re.search(r"VmRSS:\s*(\d+)", open(f"/proc/{pid}/status").read())
+    return {"files": len(os.listdir(f"/proc/{pid}/fd")),
+            "children": len(children(pid)), "rss_kib": int(rss[1])}
+
+
+def call(server, module, function, argument, timeout_ms=None):
+    headers = {"Farcall-Timeout-Ms": str(timeout_ms)} if timeout_ms else {}
+    return server.request("POST", f"/api/v1/functions/{module}/{function}",
+                          f"[{argument}]", headers)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A directory with a module per kind, and `add`."""
+    folder = tmp_path_factory.mktemp("hostile")
+
+    def put(name, source, functions):
+        shutil.copy(OBJECTS / f"{source}.so", folder / f"{name}.so")
+        (folder / f"{name}.farcall.json").write_text(sidecar(functions))
+    for kind in KINDS:
+        put(kind.name, kind.source,
+            [(name, ["i32"]) for name in sorted({kind.function, "fine"})])
+    put("add", "add", [("add", ["i64", "i64"])])
+    return folder
+
+
+@pytest.fixture(scope="module")
+def running(folder):
+    """One server of them all, with calls of `add` beside the tests."""
+    server = Server("--isolation=process", "--worker-memory=1GiB", folder)
+    server.beside = Beside(server)
+    server.descendants = set()
+    yield server
+    server.beside.stop()
+    if server.process.poll() is None:
+        server.process.kill()
+
+
+def attack(server, kind):
+    """Makes the call and judges its answer and the next one."""
+    if SANITIZED and kind.libc:
+        pytest.skip("the sanitizer answers for malloc, exit and the stack")
+    begin = time.monotonic()
+    reply = call(server, kind.name, kind.function, kind.argument, kind.timeout_ms)
+    took_ms = (time.monotonic() - begin) * 1000
+    server.descendants |= set(children(server.process.pid))
+    document = reply.json
+    got = (reply.status, document.get("code"))
+    assert got in kind.answers, document
+    assert re.search(kind.detail, document.get("detail", "")), document
+    if kind.result is not None:
+        assert document == {"results": [kind.result]}
+    if got == DEADLINE:
+        assert kind.timeout_ms - 1 <= took_ms < kind.timeout_ms + 1000
+    if got != UNLOADED:
+        assert until(lambda: works(server, kind))
+
+
+def works(server, kind):
+    reply = call(server, kind.name, "fine", 41, 5000)
+    good = (reply.status, reply.body) == (200, b'{"results":[42]}')
+    # Nobody but those who say so take the next call along.
+    assert good or kind.later, reply.body
+    return good
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_the_answer_is_as_promised(running, kind):
+    attack(running, kind)
+
+
+def test_they_settle(running):
+    assert running.beside.wrong == []
+    running.before = measure(running.process.pid)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_and_again(running, kind):
+    attack(running, kind)
+
+
+def test_nothing_is_left(running):
+    """After them all: descriptors, processes and memory as they were."""
+    pid = running.process.pid
+    before = running.before
+    until(lambda: measure(pid)["files"] <= before["files"])
+    after = measure(pid)
+    print(before, after)
+    assert after["files"] <= before["files"]
+    assert after["children"] <= before["children"]
+    assert SANITIZED or after["rss_kib"] <= before["rss_kib"] + 8192
+
+
+def test_their_words_are_only_words(running):
+    """What modules print is logged, cut, escaped and bounded."""
+    text = "".join(running.lines)
+    assert "last words" in text
+    assert not re.search(r"[^\n -~]", text)
+    assert sum("evil" in line for line in running.lines) <= 4
+    for line in running.lines:
+        assert not line.startswith("listening on http://evil")
+        assert not line.startswith('{"level":"error","msg":"listening')
+    assert len(text) < 1 << 20
+
+
+def test_who_keeps_crashing_is_quarantined_alone(running):
+    codes = [call(running, "null_read", "null_read", 0).json["code"]
+             for _ in range(8)]
+    assert codes[-1] == "module_quarantined"
+    assert set(codes) == {"worker_crashed", "module_quarantined"}
+    reply = call(running, "null_read", "fine", 1)
+    assert (reply.status, reply.json["code"]) == (503, "module_quarantined")
+    assert int(reply.headers["Retry-After"]) >= 1
+    assert call(running, "null_write", "fine", 1).status == 200
+
+
+def test_it_ends(running):
+    running.beside.stop()
+    print(f"{running.beside.calls} calls beside, "
+          f"slowest {running.beside.slowest_ms:.1f} ms")
+    assert running.beside.wrong == []
+    assert running.beside.calls > 1000
+    running.descendants |= set(children(running.process.pid))
+    begin = time.monotonic()
+    assert running.stop() == 0, "".join(running.lines[-20:])
+    assert time.monotonic() - begin < 10
+    stay = lambda: [pid for pid in running.descendants if exists(pid)]
+    assert until(lambda: not stay()), stay()

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reaches for what its process shares with the server: the region, descriptors.
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "hostile.h"
+
+#define EDGE ((size_t)8 << 20)
+
+typedef struct span_t {
+  char *data;
+  size_t size;
+} span_t;
+
+// Every writable shared mapping of this process.
+static size_t find_shared(span_t *spans, size_t limit) {
+  FILE *maps = fopen("/proc/self/maps", "r");
+  char line[512], mode[8];
+  unsigned long begin, end;
+  size_t count = 0;
+  while (maps && fgets(line, sizeof line, maps) && count < limit) {
+    if (sscanf(line, "%lx-%lx %7s", &begin, &end, mode) == 3 &&
+        strcmp(mode, "rw-s") == 0) {
+      spans[count++] = (span_t){(char *)begin, end - begin};
+    }
+  }
+  if (maps) fclose(maps);
+  return count;
+}
+static span_t spans[64];
+static size_t span_count;
+
+// Not what lies between: gigabytes that nobody has touched.
+static int32_t fill(int byte) {
+  span_count = find_shared(spans, 64);
+  for (size_t i = 0; i < span_count; i++) {
+    size_t size = spans[i].size < EDGE ? spans[i].size : EDGE;
+    memset(spans[i].data, byte, size);
+    memset(spans[i].data + spans[i].size - size, byte, size);
+  }
+  return (int32_t)span_count;
+}
+KIND(region_zeros) { return fill(0); }
+KIND(region_ones) { return fill(0xff); }
+KIND(region_letters) { return fill('A'); }
+
+// Each word of the first pages in turn becomes a small number, a large one, a
+// negative one: lengths, indices, states, whatever they are.
+static void spoil(uint32_t round) {
+  static const uint32_t kValues[] = {
+      0, 1, 2, 3, 4, 255, 4096, 0x7fffffff, 0x80000000, 0xffffffff, 0xfffffff8};
+  for (size_t i = 0; i < span_count; i++) {
+    volatile uint32_t *words = (volatile uint32_t *)spans[i].data;
+    size_t count = spans[i].size / 4 < 16384 ? spans[i].size / 4 : 16384;
+    for (size_t w = 0; w < count; w++) {
+      words[w] = kValues[(w * 2654435761u + round) % 11];
+    }
+  }
+}
+KIND(region_numbers) {
+  span_count = find_shared(spans, 64);
+  spoil((uint32_t)a);
+  return (int32_t)span_count;
+}
+static void *spoil_for_ever(void *context) {
+  for (uint32_t round = 0;; round++) {
+    spoil(round);
+    if (round % 64 == 0) usleep(100);
+  }
+  return context;
+}
+KIND(region_numbers_later) {
+  pthread_t thread;
+  span_count = find_shared(spans, 64);
+  if (pthread_create(&thread, NULL, spoil_for_ever, NULL)) return -1;
+  usleep(20000);
+  return (int32_t)span_count;
+}
+KIND(region_unmapped) {
+  span_count = find_shared(spans, 64);
+  for (size_t i = 0; i < span_count; i++) munmap(spans[i].data, spans[i].size);
+  return (int32_t)span_count;
+}
+// Makes the shared files smaller, so that whoever looks gets SIGBUS.
+KIND(region_truncated) {
+  int32_t done = 0;
+  for (int fd = 0; fd < 1024; fd++) done += ftruncate(fd, 0) == 0;
+  return done;
+}
+KIND(region_grown) {
+  int32_t done = 0;
+  for (int fd = 3; fd < 1024; fd++) {
+    done += ftruncate(fd, (off_t)1 << 40) == 0;
+  }
+  return done;
+}
+
+KIND(close_all) {
+  for (int fd = 0; fd < 1024; fd++) close(fd);
+  return 1;
+}
+KIND(replace_all) {
+  int null = open("/dev/null", O_RDWR);
+  for (int fd = 0; fd < 64; fd++) {
+    if (fd != null && fcntl(fd, F_GETFD) != -1) dup2(null, fd);
+  }
+  return 1;
+}
+KIND(open_all) {
+  while (open("/dev/null", O_RDONLY) >= 0) continue;
+  return 1;
+}
+
+// Eventfds are known by their name.
+static bool is_bell(int fd) {
+  char path[64], name[64] = "";
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  return readlink(path, name, sizeof name - 1) > 0 && strstr(name, "eventfd");
+}
+// Full: who adds to it waits, unless it must not.
+KIND(bell_flooded) {
+  uint64_t most = 0xfffffffffffffffe;
+  for (int fd = 0; fd < 64; fd++) {
+    for (int i = 0; is_bell(fd) && i < 100; i++) {
+      if (write(fd, &most, 8) < 0) break;
+    }
+  }
+  return 1;
+}
+static void *drain_for_ever(void *context) {
+  uint64_t value;
+  for (;;) {
+    for (int fd = 0; fd < 64; fd++) {
+      if (is_bell(fd)) {
+        fcntl(fd, F_SETFL, O_NONBLOCK);
+        for (int i = 0; i < 1000; i++) {
+          if (read(fd, &value, 8) < 0) usleep(1);
+        }
+      }
+    }
+  }
+  return context;
+}
+KIND(bell_drained) {
+  pthread_t thread;
+  return pthread_create(&thread, NULL, drain_for_ever, NULL);
+}
+static void *ring_for_ever(void *context) {
+  uint64_t one = 1;
+  for (;;) {
+    for (int fd = 0; fd < 64; fd++) {
+      for (int i = 0; is_bell(fd) && i < 1000; i++) {
+        if (write(fd, &one, 8) < 0) break;
+      }
+    }
+  }
+  return context;
+}
+KIND(bell_rung) {
+  pthread_t thread;
+  return pthread_create(&thread, NULL, ring_for_ever, NULL);
+}
