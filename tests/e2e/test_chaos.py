@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Load of which every answer is compared, while a worker process is killed every
+100 ms; and what crashes and restarts leave behind. test_chaos_slow.py is the
+same for longer."""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import BIN, Server
+
+OBJECTS = BIN.parent / "tests/modules/hostile"
+NULL_READ = {"farcall": 1, "abi": "mlir-memref", "functions": [
+    {"name": name, "symbol": "_mlir_ciface_" + name, "cc": "ciface",
+     "args": [{"type": "i32"}], "results": [{"type": "i32"}]}
+    for name in ("null_read", "fine")]}
+
+
+@pytest.fixture(scope="module")
+def add(tmp_path_factory):
+    """A directory of `add`, which does what it says."""
+    folder = tmp_path_factory.mktemp("add")
+    for name in ("add.so", "add.farcall.json"):
+        shutil.copy(OBJECTS / name, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def both(add, tmp_path_factory):
+    """`add`, and `faults`, which does not."""
+    folder = tmp_path_factory.mktemp("both")
+    shutil.copytree(add, folder, dirs_exist_ok=True)
+    shutil.copy(OBJECTS / "faults.so", folder)
+    (folder / "faults.farcall.json").write_text(json.dumps(NULL_READ))
+    return folder
+
+
+@pytest.fixture
+def start():
+    """Starts a server whose modules may crash as often as they like."""
+    running = []
+
+    def one(folder):
+        running.append(Server("--isolation=process", "--crash-limit=0", folder))
+        return running[-1]
+    yield one
+    for each in running:
+        assert each.stop() == 0, "".join(each.lines[-20:])
+
+
+def chaos(server, count, seconds, kill_ms):
+    """What chaos.c says of its run; it has judged every answer itself."""
+    done = subprocess.run(
+        [BIN.parent / "tests/chaos", *map(str, (
+            server.port, server.process.pid, count, seconds, kill_ms))],
+        capture_output=True, text=True, timeout=seconds + 120)
+    print(done.stdout, done.stderr)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout)
+
+
+def workers(server):
+    pid = server.process.pid
+    return open(f"/proc/{pid}/task/{pid}/children").read().split()
+
+
+def measure(server):
+    """Descriptors, processes and memory of the server's own process."""
+    pid = server.process.pid
+    rss = re.search(r"VmRSS:\s*(\d+)", open(f"/proc/{pid}/status").read())
+    return {"files": len(os.listdir(f"/proc/{pid}/fd")),
+            "processes": len(workers(server)), "rss_kib": int(rss[1])}
+
+
+def crash(server, times):
+    for _ in range(times):
+        reply = server.call("faults/null_read", [0])
+        assert (reply.status, reply.json["code"]) == (502, "worker_crashed")
+
+
+def restart(server, times):
+    """An idle worker goes and another one comes, as at a reload."""
+    for i in range(times):
+        before = set(workers(server))
+        os.kill(int(sorted(before)[i % len(before)]), signal.SIGKILL)
+        assert server.results("add/add", [i, 1]) == [i + 1]
+        assert server.results("faults/fine", [i]) == [i + 1]
+
+
+def check_nothing_stays(server, crashes, restarts):
+    """The first few pay for what is kept; then nothing grows."""
+    crash(server, 20)
+    restart(server, 20)
+    before = measure(server)
+    crash(server, crashes)
+    restart(server, restarts)
+    end = time.monotonic() + 10
+    while (after := measure(server))["files"] > before["files"]:
+        assert time.monotonic() < end, (before, after)
+        time.sleep(0.05)
+    print(before, after)
+    assert after["processes"] <= before["processes"]
+    assert after["rss_kib"] <= before["rss_kib"] + 4096
+
+
+def check_load(server, count, seconds):
+    calm = chaos(server, 20000, 5, 0)
+    assert calm["crashed"] == 0
+    figures = chaos(server, count, seconds, 100)
+    assert figures["kills"] >= figures["seconds"] * 5
+    assert figures["crashed"] > 0, "no kill has hit a call: nothing was tested"
+    # What the killed ones left is swept up: the next calls work.
+    again = chaos(server, 20000, 5, 0)
+    assert again["crashed"] == 0
+    return figures
+
+
+def test_exactly_the_running_calls_fail(start, add):
+    figures = check_load(start(add), 10**9, 10)
+    assert figures["sent"] > 10000
+
+
+def test_crashes_and_restarts_leave_nothing(start, both):
+    check_nothing_stays(start(both), 100, 200)
