@@ -42,6 +42,8 @@
 
 #define FC_LIMIT_RETRY_AFTER 1  // seconds
 
+#define FC_LIMIT_LOST_THREADS 2  // that are replaced
+
 // Worker processes
 #define FC_LIMIT_LOAD_MS 10000     // from start to serving
 #define FC_LIMIT_HEALTHY_MS 60000  // crashes longer ago are forgotten

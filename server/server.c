@@ -243,6 +243,21 @@ static void on_failed(void *context, uint32_t module, const fc_error_t *error) {
   on_entry(loop, fc_registry_at(loop->registry, module));
 }
 
+static void on_lost(void *context, uint32_t module, uint32_t function) {
+  fc_loop_t *loop = context;
+  const fc_entry_t *entry = fc_registry_at(loop->registry, module);
+  fc_log_field_t fields[] = {
+      FC_LOG_TEXT("module", entry->name),
+      FC_LOG_TEXT("function",
+                  fc_module_function(entry->module, function)->name),
+      FC_LOG_NUMBER("lost", loop->pool.threads.lost),
+      FC_LOG_NUMBER("threads", fc_pool_threads(&loop->pool)),
+  };
+  fc_log_fields(&loop->log, FC_LOG_ERROR,
+                FC_STR("a thread is lost: its native call does not end"),
+                fields, FC_ARRAY_COUNT(fields));
+}
+
 // Machine code is only described, so that a process can load it. What is to run
 // in threads all the same is loaded here.
 static void load_for_threads(fc_loop_t *loop) {
@@ -496,6 +511,7 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
                                    .on_expired = fc_connection_on_expired,
                                    .on_ready = on_ready,
                                    .on_failed = on_failed,
+                                   .on_lost = on_lost,
                                    .context = loop};
   return fc_pool_init(&loop->pool, loop->allocator, &pool, loop->blocks,
                       fc_front_workers, &events, err);
@@ -563,6 +579,7 @@ fc_reflect_t fc_loop_reflect(fc_loop_t *loop) {
       .blocks = loop->blocks,
       .uptime_ms = (fc_clock_ns() - loop->started_ns) / 1000000u,
       .connections = loop->connection_count,
+      .metrics = &loop->metrics,
       .ready = loop->ready,
       .draining = loop->draining,
   };

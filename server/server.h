@@ -13,6 +13,7 @@
 #include "http/connection.h"
 #include "http/response.h"
 #include "obs/log.h"
+#include "obs/metrics.h"
 #include "options.h"
 #include "pool/host.h"
 
@@ -41,6 +42,7 @@ struct fc_loop_t {
   const fc_backend_t *const *backends;
   fc_log_t log;
   bool access_log;
+  fc_metrics_t metrics;
 
   uv_tcp_t listener;
   uv_async_t bell;       // finished calls; any thread

@@ -186,6 +186,10 @@ fc_status_t fc_query_document(const fc_request_t *request,
                               const fc_registry_t *registry,
                               fc_document_t *out_document, fc_error_t *err) {
   *out_document = (fc_document_t){.content_type = FC_STR(JSON)};
+  if (place->route == FC_ROUTE_METRICS) {
+    out_document->content_type =
+        FC_STR("text/plain; version=0.0.4; charset=utf-8");
+  }
   if (place->module == FC_ROUTE_NO_INDEX) return FC_OK;
   const fc_module_t *module = fc_registry_at(registry, place->module)->module;
   if (!module) return FC_OK;
@@ -195,6 +199,7 @@ fc_status_t fc_query_document(const fc_request_t *request,
     out_document->content_type = fc_str(format->content_type);
   }
   out_document->digest = fc_module_get_digest(module);
+  out_document->weak_digest = place->route == FC_ROUTE_MODULE;
   if (place->function != FC_ROUTE_NO_INDEX) {
     const char *digest = fc_module_function(module, place->function)->digest;
     out_document->digest = fc_str_make(digest, FC_DIGEST_SIZE);

@@ -12,6 +12,7 @@
 typedef struct fc_document_t {
   fc_str_t content_type;
   fc_str_t digest;    // the entity tag less its quotes; "" if it has none
+  bool weak_digest;   // the document has more in it than the digest is of
   bool not_modified;  // 304: there is nothing to write
 } fc_document_t;
 

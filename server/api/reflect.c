@@ -3,10 +3,13 @@
 // Each document is one function; members come in the order docs/http.md shows.
 #include "api/reflect.h"
 
+#include <time.h>
+
 #include "api/query.h"
 #include "farcall/version.h"
 #include "json/writer.h"
 #include "limits.h"
+#include "pool/host.h"
 
 static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
   return fc_sink_put(sink, fc_str(text), err);
@@ -108,6 +111,61 @@ static fc_status_t write_functions(const fc_module_t *module, bool signatures,
   return put(sink, "]", err);
 }
 
+// "2026-01-02T03:04:05Z", so many nanoseconds of fc_clock_ns from now.
+static void print_time(uint64_t at_ns, char *out, size_t capacity) {
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  int64_t left_ns = (int64_t)at_ns - (int64_t)fc_clock_ns();
+  time_t at = now.tv_sec + (time_t)(left_ns / 1000000000);
+  struct tm utc;
+  gmtime_r(&at, &utc);
+  if (!strftime(out, capacity, "%Y-%m-%dT%H:%M:%SZ", &utc)) out[0] = '\0';
+}
+
+static fc_status_t write_worker(const fc_host_worker_t *worker, fc_sink_t *sink,
+                                fc_error_t *err) {
+  FC_TRY(put_number(sink, "{\"pid\":", (uint64_t)worker->pid, err));
+  FC_TRY(put_text(sink, ",\"state\":", fc_str(worker->state), err));
+  FC_TRY(put_number(sink, ",\"calls\":", worker->calls, err));
+  return put(sink, "}", err);
+}
+
+static fc_status_t write_processes(const fc_host_t *host, fc_sink_t *sink,
+                                   fc_error_t *err) {
+  FC_TRY(put(sink, ",\"workers\":[", err));
+  fc_host_worker_t worker;
+  for (uint32_t i = 0; fc_host_worker(host, i, &worker); i++) {
+    if (i) FC_TRY(put(sink, ",", err));
+    FC_TRY(write_worker(&worker, sink, err));
+  }
+  fc_host_counts_t counts = fc_host_counts(host);
+  FC_TRY(put_number(sink, "],\"crashes\":", counts.crashes, err));
+  FC_TRY(put_number(sink, ",\"restarts\":", counts.restarts, err));
+  FC_TRY(put_number(sink, ",\"quarantines\":", counts.quarantines, err));
+  FC_TRY(put(sink, ",\"quarantined_until\":", err));
+  uint64_t until_ns = fc_host_quarantined_ns(host);
+  if (!until_ns) return put(sink, "null", err);
+  char text[32];
+  print_time(until_ns, text, sizeof text);
+  return fc_json_write_string(sink, fc_str(text), err);
+}
+
+// Where a module runs and how that has gone.
+static fc_status_t write_host(const fc_reflect_t *reflect, uint32_t index,
+                              fc_sink_t *sink, fc_error_t *err) {
+  const fc_host_t *host = fc_pool_host(reflect->pool, index);
+  fc_module_metrics_t numbers = {0};
+  fc_pool_metrics(reflect->pool, index, &numbers);
+  FC_TRY(put_text(sink, ",\"host\":{\"isolation\":",
+                  host ? FC_STR("process") : FC_STR("thread"), err));
+  FC_TRY(put_number(sink, ",\"waiting\":", numbers.waiting, err));
+  FC_TRY(put_number(sink, ",\"running\":", numbers.running, err));
+  FC_TRY(put_number(sink, ",\"timeouts\":", numbers.timeouts, err));
+  if (host) FC_TRY(write_processes(host, sink, err));
+  else FC_TRY(put_number(sink, ",\"lost_threads\":", numbers.lost, err));
+  return put(sink, "}", err);
+}
+
 static fc_status_t write_module(const fc_entry_t *entry, bool signatures,
                                 fc_sink_t *sink, fc_error_t *err) {
   const fc_module_t *module = entry->module;
@@ -120,12 +178,23 @@ static fc_status_t write_module(const fc_entry_t *entry, bool signatures,
       sink, ",\"state\":", module ? FC_STR("ready") : FC_STR("failed"), err));
   if (!module) {
     FC_TRY(put_text(sink, ",\"reason\":", fc_str(entry->error.message), err));
-    return put(sink, ",\"functions\":[]}", err);
+    return put(sink, ",\"functions\":[]", err);
   }
   FC_TRY(put(sink, ",\"reason\":null", err));
   FC_TRY(put_text(sink, ",\"sha256\":", fc_str(fc_module_get_sha256(module)),
                   err));
-  FC_TRY(write_functions(module, signatures, sink, err));
+  return write_functions(module, signatures, sink, err);
+}
+
+static fc_status_t write_one_module(const fc_reflect_t *reflect, uint32_t index,
+                                    bool signatures, fc_sink_t *sink,
+                                    fc_error_t *err) {
+  const fc_entry_t *entry = fc_registry_at(reflect->registry, index);
+  FC_TRY(write_module(entry, signatures, sink, err));
+  // Before the modules are loaded nothing has a host.
+  if (entry->module && reflect->ready) {
+    FC_TRY(write_host(reflect, index, sink, err));
+  }
   return put(sink, "}", err);
 }
 
@@ -136,6 +205,7 @@ static fc_status_t write_modules(const fc_reflect_t *reflect, bool signatures,
     if (i) FC_TRY(put(sink, ",", err));
     FC_TRY(write_module(fc_registry_at(reflect->registry, i), signatures, sink,
                         err));
+    FC_TRY(put(sink, "}", err));
   }
   return put(sink, "]}", err);
 }
@@ -148,7 +218,36 @@ static fc_status_t write_ready(const fc_reflect_t *reflect, fc_sink_t *sink,
   if (!reflect->ready) {
     return fc_fail(err, FC_CODE_NOT_READY, "modules are still being loaded");
   }
+  if (fc_pool_threads(reflect->pool) == 0) {
+    return fc_fail(err, FC_CODE_NOT_READY,
+                   "all worker threads are lost in native calls that do not "
+                   "end: start the server again");
+  }
   return put(sink, "{\"status\":\"ready\"}", err);
+}
+
+static fc_str_t module_numbers(void *context, uint32_t index,
+                               fc_module_metrics_t *out) {
+  const fc_reflect_t *reflect = context;
+  fc_pool_metrics(reflect->pool, index, out);
+  return fc_registry_at(reflect->registry, index)->name;
+}
+
+static fc_status_t write_metrics(const fc_reflect_t *reflect, fc_sink_t *sink,
+                                 fc_error_t *err) {
+  fc_blocks_usage_t usage = fc_blocks_usage(reflect->blocks);
+  const fc_metrics_source_t source = {
+      .metrics = reflect->metrics,
+      .server = {.ready = reflect->ready && !reflect->draining,
+                 .uptime_seconds = reflect->uptime_ms / 1000,
+                 .connections = reflect->connections,
+                 .memory_bytes = usage.taken,
+                 .memory_limit_bytes = usage.limit,
+                 .lost_threads = reflect->pool->threads.lost},
+      .module_count = (uint32_t)fc_registry_count(reflect->registry),
+      .context = (void *)(uintptr_t)reflect,
+      .module = module_numbers};
+  return fc_metrics_write(&source, sink, err);
 }
 
 fc_status_t fc_reflect_write(const fc_reflect_t *reflect,
@@ -168,7 +267,7 @@ fc_status_t fc_reflect_write(const fc_reflect_t *reflect,
     case FC_ROUTE_MODULES:
       return write_modules(reflect, signatures, sink, err);
     case FC_ROUTE_MODULE:
-      return write_module(entry, signatures, sink, err);
+      return write_one_module(reflect, place->module, signatures, sink, err);
     case FC_ROUTE_FUNCTION:
       return fc_query_write(fc_module_function(entry->module, place->function),
                             query, sink, err);
@@ -182,6 +281,8 @@ fc_status_t fc_reflect_write(const fc_reflect_t *reflect,
     case FC_ROUTE_STARTUP:
       if (reflect->ready) return put(sink, "{\"status\":\"started\"}", err);
       return fc_fail(err, FC_CODE_NOT_READY, "modules are still being loaded");
+    case FC_ROUTE_METRICS:
+      return write_metrics(reflect, sink, err);
     case FC_ROUTE_NONE:
     case FC_ROUTE_COUNT:
       break;

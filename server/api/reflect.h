@@ -6,6 +6,7 @@
 #define FARCALL_SERVER_API_REFLECT_H_
 
 #include "api/route.h"
+#include "obs/metrics.h"
 #include "options.h"
 #include "pool/pool.h"
 
@@ -17,6 +18,7 @@ typedef struct fc_reflect_t {
   fc_blocks_t *blocks;
   uint64_t uptime_ms;
   uint32_t connections;
+  const fc_metrics_t *metrics;
   bool ready;
   bool draining;
 } fc_reflect_t;

@@ -235,7 +235,8 @@ typedef struct answer_t {
   fc_code_t code;
   fc_str_t content_type;
   fc_str_t digest;  // the entity tag, "" if none
-  bool is_call;     // made all its stops
+  bool weak_digest;
+  bool is_call;  // made all its stops
 } answer_t;
 
 // Sends c->pieces as the answer. The first has FC_LIMIT_HEAD bytes in front.
@@ -250,6 +251,7 @@ static void answer(fc_connection_t *c, const answer_t *what) {
       .no_length = what->status == 204 || what->status == 304,
       .request_id = exchange_id(x),
       .etag = what->digest,
+      .weak_etag = what->weak_digest,
       .date = fc_loop_date(loop),
       .spent_ns = what->is_call ? x->spent_ns : NULL,
       .close = c->close_after,
@@ -267,6 +269,7 @@ static void answer(fc_connection_t *c, const answer_t *what) {
               c->pieces[0].offset;
   char *begin = fc_response_head(&head, end);
   bool with_body = !(x->has_method && x->method == HTTP_HEAD);
+  fc_metrics_answer(&loop->metrics, what->status);
   log_access(c, what->status, what->code, head.length, what->is_call);
   send_pieces(c, begin, (size_t)(end - begin), with_body);
 }
@@ -286,6 +289,7 @@ static void answer_nothing(fc_connection_t *c) {
   uv_buf_t buffer = {.base = (char *)(uintptr_t)kAnswer,
                      .len = sizeof kAnswer - 1};
   (void)uv_try_write((uv_stream_t *)&c->tcp, &buffer, 1);
+  fc_metrics_answer(&c->loop->metrics, 503);
   log_access(c, 503, FC_CODE_OUT_OF_MEMORY, NOTHING_SIZE, false);
   c->close_after = true;
   after_answer(c);
@@ -375,7 +379,8 @@ static void answer_document(fc_connection_t *c, const fc_request_t *request) {
   answer(c,
          &(answer_t){.status = same ? 304 : 200,
                      .content_type = same ? FC_STR("") : document.content_type,
-                     .digest = document.digest});
+                     .digest = document.digest,
+                     .weak_digest = document.weak_digest});
 }
 
 // ---------------------------------------------------------------------------
@@ -871,6 +876,7 @@ static void on_end(fc_connection_t *c, bool orderly) {
       c->state == FC_CONNECTION_CALL && c->exchange.job.state == FC_JOB_RUNNING;
   if (orderly && (running || c->writing)) return;
   if (c->state == FC_CONNECTION_CALL) {
+    fc_metrics_answer(&c->loop->metrics, 499);
     log_access(c, 499, FC_CODE_NONE, 0, false);
   }
   close_now(c);

@@ -98,7 +98,7 @@ char *fc_response_head(const fc_response_head_t *head, char *end) {
   }
   out = put_field(out, FC_STR("X-Request-Id: "), head->request_id);
   if (head->etag.size) {
-    out = put(out, FC_STR("ETag: \""));
+    out = put(out, head->weak_etag ? FC_STR("ETag: W/\"") : FC_STR("ETag: \""));
     out = put(out, head->etag);
     out = put(out, FC_STR("\"\r\n"));
   }

@@ -14,7 +14,8 @@ typedef struct fc_response_head_t {
   uint64_t length;
   bool no_length;  // 204 and 304 have none
   fc_str_t request_id;
-  fc_str_t etag;             // less its quotes, "" if none
+  fc_str_t etag;  // less its quotes, "" if none
+  bool weak_etag;
   fc_str_t allow;            // "" if none
   uint32_t retry_after;      // seconds, 0 = none
   const uint64_t *spent_ns;  // FC_STOP_COUNT entries for Server-Timing, or NULL

@@ -762,6 +762,24 @@ fc_status_t fc_host_admit(const fc_host_t *host, uint32_t *out_retry_s,
 
 fc_host_counts_t fc_host_counts(const fc_host_t *host) { return host->counts; }
 
+uint64_t fc_host_quarantined_ns(const fc_host_t *host) {
+  return host->quarantined_ns;
+}
+
+bool fc_host_worker(const fc_host_t *host, uint32_t position,
+                    fc_host_worker_t *out_worker) {
+  const fc_child_t *child = host->children;
+  while (child && position--) child = child->next;
+  if (!child) return false;
+  const char *state = "idle";
+  if (child->cause != FC_CAUSE_NONE) state = "ending";
+  else if (!child->serving) state = "starting";
+  else if (child->count) state = "busy";
+  *out_worker =
+      (fc_host_worker_t){(int)child->process.pid, state, child->calls};
+  return true;
+}
+
 fc_status_t fc_host_create(fc_pool_t *pool, uint32_t index, fc_module_t *module,
                            const fc_host_options_t *options,
                            fc_host_t **out_host, fc_error_t *err) {

@@ -61,5 +61,17 @@ void fc_host_wake(fc_host_t *host);
 uint64_t fc_host_expire(fc_host_t *host, uint64_t now_ns);
 
 fc_host_counts_t fc_host_counts(const fc_host_t *host);
+// When a quarantine ends, 0: there is none.
+uint64_t fc_host_quarantined_ns(const fc_host_t *host);
+
+typedef struct fc_host_worker_t {
+  int pid;
+  const char *state;  // "starting", "idle", "busy", "ending"
+  uint64_t calls;
+} fc_host_worker_t;
+
+// The processes there are, by position; false past the last.
+bool fc_host_worker(const fc_host_t *host, uint32_t position,
+                    fc_host_worker_t *out_worker);
 
 #endif  // FARCALL_SERVER_POOL_HOST_H_

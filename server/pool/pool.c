@@ -28,6 +28,9 @@ typedef struct fc_module_queue_t {
   uint32_t waiting;
   uint32_t running;
   bool serial;
+  bool native;        // a thread in it cannot be stopped
+  uint64_t timeouts;  // running calls ended for their deadline
+  uint64_t lost;      // threads
   bool active;
   fc_host_t *host;  // NULL: threads run it, and the loop may
   struct fc_module_queue_t *next_active;
@@ -50,7 +53,8 @@ fc_status_t fc_pool_init(fc_pool_t *pool, fc_allocator_t allocator,
   pool->region.ring_context = events->context;
   pool->jobs = fc_alloc_array(allocator, slots, sizeof(void *));
   pool->free_slots = fc_alloc_array(allocator, slots, sizeof *pool->free_slots);
-  if (!pool->jobs || !pool->free_slots) {
+  pool->lost_slots = fc_alloc_array(allocator, slots, sizeof(bool));
+  if (!pool->jobs || !pool->free_slots || !pool->lost_slots) {
     fc_pool_deinit(pool);
     return fc_fail_memory(err);
   }
@@ -61,8 +65,8 @@ fc_status_t fc_pool_init(fc_pool_t *pool, fc_allocator_t allocator,
   }
   status = fc_worker_init(&pool->inline_worker, &pool->region, err);
   if (status == FC_OK) {
-    status =
-        fc_threads_start(&pool->threads, &pool->region, options->workers, err);
+    status = fc_threads_start(&pool->threads, &pool->region, options->workers,
+                              FC_LIMIT_LOST_THREADS, err);
   }
   if (status != FC_OK) fc_pool_deinit(pool);
   return status;
@@ -74,7 +78,7 @@ void fc_pool_deinit(fc_pool_t *pool) {
     pool->queues[i].host = NULL;
   }
   fc_threads_stop(&pool->threads);
-  if (pool->jobs && pool->free_slots) {
+  if (pool->jobs && pool->free_slots && pool->lost_slots) {
     memset(pool->jobs, 0, pool->region.slot_count * sizeof(void *));
     fc_pool_collect(pool, true);
   }
@@ -85,6 +89,7 @@ void fc_pool_deinit(fc_pool_t *pool) {
   fc_free(pool->allocator, pool->queues);
   fc_free(pool->allocator, pool->jobs);
   fc_free(pool->allocator, pool->free_slots);
+  fc_free(pool->allocator, pool->lost_slots);
   fc_region_deinit(&pool->region);
   *pool = (fc_pool_t){0};
 }
@@ -101,6 +106,7 @@ static fc_status_t open_queue(fc_pool_t *pool, uint32_t index,
   const fc_module_info_t *info = fc_module_get_info(module);
   size_t functions = fc_module_function_count(module);
   queue->serial = info->serial;
+  queue->native = info->runs_native;
   queue->costs = fc_alloc_array(pool->allocator, functions ? functions : 1,
                                 sizeof *queue->costs);
   if (!queue->costs) return fc_fail_memory(err);
@@ -179,6 +185,7 @@ static bool fill_slot(fc_pool_t *pool, fc_job_t *job) {
   slot->body = job->body;
   slot->answer_block = FC_BLOCK_NONE;
   atomic_store_explicit(&slot->cancel, 0, memory_order_relaxed);
+  atomic_store_explicit(&slot->begun, FC_BEGUN_NOT, memory_order_relaxed);
   slot->piece_count = 0;
   job->body.block = FC_BLOCK_NONE;
   job->slot = index;
@@ -283,8 +290,8 @@ static bool may_dispatch(const fc_pool_t *pool, const module_queue_t *queue) {
     return false;
   }
   uint32_t per_worker = quick ? SLOTS_PER_WORKER : SLOW_SLOTS_PER_WORKER;
-  return pool->free_count &&
-         pool->threads_running < per_worker * pool->options.workers;
+  uint32_t busy = pool->threads_running - pool->threads.lost;
+  return pool->free_count && busy < per_worker * fc_pool_threads(pool);
 }
 
 // The slots of this turn, linked.
@@ -387,12 +394,18 @@ static void free_slot(fc_pool_t *pool, uint32_t index) {
   if (index != pool->delivery) pool->free_slots[pool->free_count++] = index;
 }
 
+static void find_thread(fc_pool_t *pool, uint32_t slot) {
+  pool->lost_slots[slot] = false;
+  fc_threads_find(&pool->threads);
+}
+
 void fc_pool_collect(fc_pool_t *pool, bool awake) {
   fc_slot_t *slots = pool->region.slots;
   uint32_t index = fc_done_take(&pool->region.done, slots, awake);
   while (index != FC_SLOT_NONE) {
     uint32_t next = slots[index].next;
     pool->threads_running--;
+    if (pool->lost_slots[index]) find_thread(pool, index);
     fc_pool_note_end(pool, slots[index].module);
     fc_job_t *job = pool->jobs[index];
     if (job) pool->events.on_done(pool->events.context, job);
@@ -401,6 +414,33 @@ void fc_pool_collect(fc_pool_t *pool, bool awake) {
   }
   for (uint32_t i = 0; i < pool->queue_count; i++) {
     if (pool->queues[i].host) fc_host_collect(pool->queues[i].host);
+  }
+}
+
+uint32_t fc_pool_threads(const fc_pool_t *pool) {
+  uint32_t threads = pool->threads.count - pool->threads.lost;
+  return threads < pool->threads.wanted ? threads : pool->threads.wanted;
+}
+
+void fc_pool_metrics(const fc_pool_t *pool, uint32_t module,
+                     fc_module_metrics_t *out) {
+  *out = (fc_module_metrics_t){0};
+  if (module >= pool->queue_count) return;
+  const module_queue_t *queue = &pool->queues[module];
+  out->waiting = queue->waiting;
+  out->running = queue->running;
+  out->timeouts = queue->timeouts;
+  out->lost = queue->lost;
+  if (!queue->host) return;
+  fc_host_counts_t counts = fc_host_counts(queue->host);
+  out->timeouts += counts.timeouts;
+  out->crashes = counts.crashes;
+  out->restarts = counts.restarts;
+  out->quarantines = counts.quarantines;
+  out->quarantined = fc_host_quarantined_ns(queue->host) != 0;
+  fc_host_worker_t worker;
+  while (fc_host_worker(queue->host, (uint32_t)out->workers, &worker)) {
+    out->workers++;
   }
 }
 
@@ -519,12 +559,50 @@ static void expire_queue(fc_pool_t *pool, module_queue_t *queue,
   }
 }
 
+static void lose_thread(fc_pool_t *pool, uint32_t index) {
+  const fc_job_t *job = pool->jobs[index];
+  module_queue_t *queue = &pool->queues[job->module];
+  atomic_store_explicit(&pool->region.slots[index].cancel, 1,
+                        memory_order_relaxed);
+  pool->lost_slots[index] = true;
+  queue->timeouts++;
+  queue->lost++;
+  fc_threads_lose(&pool->threads);
+  pool->events.on_lost(pool->events.context, job->module, job->function);
+}
+
+// The deadline of a call in native code has passed, or of one that waits for a
+// thread. The caller is answered; the thread keeps its slot until it returns, if
+// it does.
+static void expire_slot(fc_pool_t *pool, uint32_t index) {
+  fc_job_t *job = pool->jobs[index];
+  bool waits = fc_slot_begin(&pool->region.slots[index].begun, FC_BEGUN_NEVER);
+  if (!waits) lose_thread(pool, index);
+  fc_error_t error;
+  (void)fc_fail(&error, FC_CODE_DEADLINE_EXCEEDED, "the deadline passed %s",
+                waits ? "in the queue" : "while it ran");
+  pool->jobs[index] = NULL;
+  fc_pool_fail(pool, job, waits ? FC_STOP_QUEUE : FC_STOP_CALL, &error);
+}
+
+static void expire_threads(fc_pool_t *pool, uint64_t now_ns) {
+  for (uint32_t i = 0; i < pool->delivery; i++) {
+    const fc_job_t *job = pool->jobs[i];
+    if (!job || !job->deadline_ns || !pool->queues[job->module].native)
+      continue;
+    uint64_t due_ns = job->deadline_ns + FC_LIMIT_KILL_GRACE_MS * 1000000u;
+    if (due_ns <= now_ns) expire_slot(pool, i);
+    else note_deadline(pool, due_ns);
+  }
+}
+
 void fc_pool_expire(fc_pool_t *pool, uint64_t now_ns) {
   if (!pool->earliest_deadline_ns || now_ns < pool->earliest_deadline_ns) {
     return;
   }
   // Whoever is told may queue its next call at once.
   pool->earliest_deadline_ns = 0;
+  expire_threads(pool, now_ns);
   for (uint32_t i = 0; i < pool->queue_count; i++) {
     module_queue_t *queue = &pool->queues[i];
     expire_queue(pool, queue, now_ns);

@@ -6,6 +6,7 @@
 #ifndef FARCALL_SERVER_POOL_POOL_H_
 #define FARCALL_SERVER_POOL_POOL_H_
 
+#include "obs/metrics.h"
 #include "pool/isolation.h"
 #include "pool/region.h"
 
@@ -53,6 +54,8 @@ typedef struct fc_pool_events_t {
   void (*on_ready)(void *context);
   // The first process of a module could not load it.
   void (*on_failed)(void *context, uint32_t module, const fc_error_t *error);
+  // A thread is lost in a native function past its deadline.
+  void (*on_lost)(void *context, uint32_t module, uint32_t function);
   void *context;
 } fc_pool_events_t;
 
@@ -77,6 +80,7 @@ typedef struct fc_pool_t {
   fc_job_t **jobs;       // by slot; NULL when nobody waits for it
   uint32_t delivery;     // the slot answers of processes are delivered in
   uint32_t *free_slots;  // a stack
+  bool *lost_slots;      // by slot: the thread that has it is counted as lost
   uint32_t free_count;
   uint32_t waiting;
   uint32_t running;               // that workers have
@@ -130,10 +134,16 @@ fc_slot_t *fc_pool_slot(fc_pool_t *pool, const fc_job_t *job);
 // the answer over sets piece_count to 0). Learns the function's cost.
 void fc_pool_finish(fc_pool_t *pool, fc_job_t *job);
 
-// Ends the calls whose deadline has passed: waiting ones, and those processes
-// have.
+// Ends the calls whose deadline has passed: those that wait, those of processes,
+// and those of threads in native code. Bytecode ends its own.
 void fc_pool_expire(fc_pool_t *pool, uint64_t now_ns);
 
+// Threads that take calls.
+uint32_t fc_pool_threads(const fc_pool_t *pool);
+// Of a module: everything but what the host knows by itself is 0 before
+// fc_pool_open.
+void fc_pool_metrics(const fc_pool_t *pool, uint32_t module,
+                     fc_module_metrics_t *out);
 // The process host of a module, NULL when threads run it.
 const fc_host_t *fc_pool_host(const fc_pool_t *pool, uint32_t module);
 

@@ -78,8 +78,9 @@ fc_status_t fc_worker_instance(fc_worker_t *worker, uint32_t index,
 }
 
 // Before it starts: does anybody still want it?
-static fc_status_t check_wanted(const fc_slot_t *slot, fc_error_t *err) {
-  if (atomic_load_explicit(&slot->cancel, memory_order_relaxed)) {
+static fc_status_t check_wanted(fc_slot_t *slot, fc_error_t *err) {
+  if (!fc_slot_begin(&slot->begun, FC_BEGUN_YES) ||
+      atomic_load_explicit(&slot->cancel, memory_order_relaxed)) {
     return fc_fail_as(err, FC_CODE_INTERNAL, FC_CANCELLED, "nobody waits");
   }
   if (slot->deadline_ns && slot->began_ns >= slot->deadline_ns) {

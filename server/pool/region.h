@@ -69,11 +69,22 @@ void fc_worker_main(fc_worker_t *worker);
 typedef struct fc_threads_t {
   fc_region_t *region;
   struct fc_thread_t *threads;
-  uint32_t count;
+  uint32_t wanted;    // that take calls
+  uint32_t count;     // started
+  uint32_t capacity;  // most there may ever be
+  // In a native call whose deadline has passed: nobody waits for it, and it
+  // cannot be stopped.
+  uint32_t lost;
 } fc_threads_t;
 
+// `spare` more may be started later, for those that are lost.
 fc_status_t fc_threads_start(fc_threads_t *threads, fc_region_t *region,
-                             uint32_t count, fc_error_t *err) FC_MUST_CHECK;
+                             uint32_t count, uint32_t spare,
+                             fc_error_t *err) FC_MUST_CHECK;
+// One thread is lost: another takes its place if there may be one.
+void fc_threads_lose(fc_threads_t *threads);
+// A lost one came back.
+void fc_threads_find(fc_threads_t *threads);
 // Stops the ready queue and waits for every worker to return.
 void fc_threads_stop(fc_threads_t *threads);
 

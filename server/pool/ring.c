@@ -176,6 +176,7 @@ void fc_ring_put(fc_ring_t *ring, uint32_t index, const fc_slot_t *call,
   slot->answer_block = FC_RING_ANSWER_BLOCK(index);
   slot->piece_count = 0;
   atomic_store_explicit(&slot->cancel, 0, memory_order_relaxed);
+  atomic_store_explicit(&slot->begun, FC_BEGUN_NOT, memory_order_relaxed);
   atomic_store(&ring->head->slots[index].state, FC_RING_READY);
 }
 

@@ -30,6 +30,17 @@ enum {
   FC_SLOT_VALIDATE = 1 << 0,  // DECODE only: the function is not called
 };
 
+typedef enum fc_begun_t {
+  FC_BEGUN_NOT,
+  FC_BEGUN_YES,    // a worker has it
+  FC_BEGUN_NEVER,  // the loop has taken it back: no worker may begin it
+} fc_begun_t;
+
+static inline bool fc_slot_begin(_Atomic uint32_t *begun, fc_begun_t as) {
+  uint32_t not_yet = FC_BEGUN_NOT;
+  return atomic_compare_exchange_strong(begun, &not_yet, (uint32_t)as);
+}
+
 typedef struct fc_slot_t {
   // Written by the loop before the hand-over
   uint32_t loop;        // whose completion list it goes back to
@@ -44,6 +55,7 @@ typedef struct fc_slot_t {
   // Non-zero: nobody waits for the answer any more. A worker that has not begun
   // drops the call; one that runs passes it to the module.
   _Atomic uint32_t cancel;
+  _Atomic uint32_t begun;  // fc_begun_t; who changes it first from FC_BEGUN_NOT
 
   // Written by the worker before it hands the slot back
   fc_status_t status;

@@ -45,10 +45,11 @@ static fc_status_t start(fc_thread_t *thread, fc_region_t *region,
 }
 
 fc_status_t fc_threads_start(fc_threads_t *threads, fc_region_t *region,
-                             uint32_t count, fc_error_t *err) {
-  *threads = (fc_threads_t){.region = region};
-  threads->threads =
-      fc_alloc_array(region->allocator, count, sizeof *threads->threads);
+                             uint32_t count, uint32_t spare, fc_error_t *err) {
+  *threads = (fc_threads_t){
+      .region = region, .wanted = count, .capacity = count + spare};
+  threads->threads = fc_alloc_array(region->allocator, threads->capacity,
+                                    sizeof *threads->threads);
   if (!threads->threads) return fc_fail_memory(err);
   while (threads->count < count) {
     fc_status_t status = start(&threads->threads[threads->count], region, err);
@@ -60,6 +61,19 @@ fc_status_t fc_threads_start(fc_threads_t *threads, fc_region_t *region,
   }
   return FC_OK;
 }
+
+void fc_threads_lose(fc_threads_t *threads) {
+  threads->lost++;
+  if (threads->count - threads->lost >= threads->wanted) return;
+  if (threads->count == threads->capacity) return;
+  fc_error_t error;
+  if (start(&threads->threads[threads->count], threads->region, &error) ==
+      FC_OK) {
+    threads->count++;
+  }
+}
+
+void fc_threads_find(fc_threads_t *threads) { threads->lost--; }
 
 void fc_threads_stop(fc_threads_t *threads) {
   if (!threads->threads) return;

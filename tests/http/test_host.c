@@ -249,6 +249,78 @@ static void what_cannot_be_loaded_fails_alone(void **state) {
   end(&server);
 }
 
+static void expect_document(int fd, const char *path, const char *text) {
+  char request[256];
+  snprintf(request, sizeof request,
+           "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path);
+  fixture_send_text(fd, request);
+  expect(fd, 200, text);
+}
+
+static void the_host_tells_how_it_is(void **state) {
+  (void)state;
+  fixture_server_t server;
+  start(&server, "--workers=1 --crash-limit=2");
+  int fd = fixture_connect(&server);
+  char text[128];
+  const char *path = "/api/v1/modules/crash";
+  snprintf(text, sizeof text,
+           "\"workers\":[{\"pid\":%d,\"state\":\"idle\",\"calls\":1}],"
+           "\"crashes\":0,",
+           worker_pid(fd));
+  expect_document(fd, path, text);
+  expect_document(fd, path, "\"host\":{\"isolation\":\"process\",");
+  expect_document(fd, path, "\"quarantined_until\":null}");
+  expect_document(fd, "/api/v1/modules/t",
+                  "\"host\":{\"isolation\":\"thread\",");
+  call(fd, CRASH "divide", "[1,0]", 502, "SIGFPE");
+  call(fd, CRASH "add", "[1,0]", 200, "[1]");
+  call(fd, CRASH "divide", "[1,0]", 502, "SIGFPE");
+  expect_document(fd, path,
+                  "\"workers\":[],\"crashes\":2,\"restarts\":1,"
+                  "\"quarantines\":1,\"quarantined_until\":\"20");
+  static const char *const kMetrics[] = {
+      "\nfarcall_worker_crashes_total{module=\"crash\"} 2\n",
+      "\nfarcall_worker_crashes_total{module=\"t\"} 0\n",
+      "\nfarcall_worker_restarts_total{module=\"crash\"} 1\n",
+      "\nfarcall_module_quarantined{module=\"crash\"} 1\n",
+      "\nfarcall_requests_total{status=\"502\"} 2\n",
+      "\n# TYPE farcall_worker_crashes_total counter\n",
+      "\nfarcall_ready 1\n",
+  };
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kMetrics); i++) {
+    expect_document(fd, "/metrics", kMetrics[i]);
+  }
+  close(fd);
+  end(&server);
+}
+
+static void a_thread_in_native_code_is_lost_and_replaced(void **state) {
+  (void)state;
+  fixture_server_t server;
+  start(&server, "--isolation=thread --workers=1 --lane=never");
+  int fd = fixture_connect(&server), other = fixture_connect(&server);
+  // Two are replaced, the third is not; what waits behind it was not begun.
+  for (int i = 0; i < 3; i++) {
+    post_timed(fd, CRASH "spin", "[1500]", 50);
+    expect(fd, 504, "the deadline passed while it ran");
+    if (i < 2) call(other, CRASH "add", "[1,2]", 200, "[3]");
+  }
+  fixture_send_text(fd, "GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  expect(fd, 503, "all worker threads are lost");
+  post_timed(other, CRASH "add", "[1,2]", 50);
+  expect(other, 504, "the deadline passed in the queue");
+  expect_document(fd, "/metrics", "\nfarcall_lost_threads 3\n");
+  // They do come back in the end.
+  call(other, CRASH "add", "[1,2]", 200, "[3]");
+  expect_document(fd, "/readyz", "ready");
+  close(fd);
+  close(other);
+  fixture_stop(&server);
+  assert_non_null(strstr(server.log_text, "a thread is lost"));
+  fixture_forget(&server);
+}
+
 static void words_of_a_module_are_logged(void **state) {
   (void)state;
   fixture_server_t server;
@@ -386,6 +458,8 @@ int main(void) {
       FC_TEST(a_deadline_ends_the_process_and_nothing_else),
       FC_TEST(a_module_that_keeps_crashing_is_quarantined_alone),
       FC_TEST(what_cannot_be_loaded_fails_alone),
+      FC_TEST(the_host_tells_how_it_is),
+      FC_TEST(a_thread_in_native_code_is_lost_and_replaced),
       FC_TEST(words_of_a_module_are_logged),
       FC_TEST(a_client_that_goes_takes_nobody_along),
       FC_TEST(a_server_that_ends_leaves_no_process),
