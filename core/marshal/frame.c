@@ -6,6 +6,8 @@
 
 #include <stdio.h>
 
+#include "base/guard.h"
+
 // Small requests are served from the first block of each arena, which a reset
 // keeps.
 #define VALUE_BLOCK_SIZE ((size_t)16 << 10)
@@ -236,6 +238,74 @@ static fc_status_t check_arguments(fc_frame_t *frame, fc_error_t *err) {
   return FC_OK;
 }
 
+// ---------------------------------------------------------------------------
+// Guarded arguments
+
+typedef struct fc_guarded_t {
+  struct fc_guarded_t *next;
+  void *memory;
+  size_t size;
+} fc_guarded_t;
+
+void fc_frame_set_guard(fc_frame_t *frame, bool guard) { frame->guard = guard; }
+
+static fc_status_t guard_tensor(fc_frame_t *frame, fc_tensor_t *tensor,
+                                fc_error_t *err) {
+  size_t count, size;
+  if (tensor->strides || !fc_shape_count(tensor->shape, tensor->rank,
+                                         tensor->dtype, &count, &size)) {
+    return FC_OK;  // the reach of a strided view is its owner's to know
+  }
+  fc_guarded_t *guarded = fc_arena_alloc(&frame->arena, sizeof *guarded, 16);
+  void *memory = guarded ? fc_guard_alloc(size) : NULL;
+  if (!memory) return fc_fail_memory(err);
+  *guarded = (fc_guarded_t){frame->guarded, memory, size};
+  frame->guarded = guarded;
+  if (size) memcpy(memory, tensor->data, size);
+  tensor->data = memory;
+  return FC_OK;
+}
+
+typedef struct guard_level_t {
+  fc_value_t *next;
+  size_t left;
+} guard_level_t;
+
+// Tensors among the values, also in lists.
+static fc_status_t guard_values(fc_frame_t *frame, fc_value_t *values,
+                                size_t count, fc_error_t *err) {
+  guard_level_t levels[FC_JSON_DEPTH_MAX] = {{values, count}};
+  uint32_t depth = 1;
+  while (depth) {
+    guard_level_t *level = &levels[depth - 1];
+    if (level->left == 0) {
+      depth--;
+      continue;
+    }
+    fc_value_t *value = level->next++;
+    level->left--;
+    if (value->kind == FC_VALUE_TENSOR) {
+      FC_TRY(guard_tensor(frame, &value->tensor, err));
+    } else if (value->kind == FC_VALUE_LIST) {
+      if (depth == FC_JSON_DEPTH_MAX) {
+        return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
+                       "lists are nested deeper than %d", FC_JSON_DEPTH_MAX);
+      }
+      levels[depth++] = (guard_level_t){value->list.items, value->list.count};
+    }
+  }
+  return FC_OK;
+}
+
+static void free_guarded(fc_frame_t *frame) {
+  for (const fc_guarded_t *it = frame->guarded; it; it = it->next) {
+    fc_guard_free(it->memory, it->size);
+  }
+  frame->guarded = NULL;
+}
+
+// ---------------------------------------------------------------------------
+
 fc_status_t fc_frame_invoke(fc_frame_t *frame, const fc_backend_t *backend,
                             void *instance, size_t index,
                             const _Atomic uint32_t *cancel,
@@ -244,6 +314,10 @@ fc_status_t fc_frame_invoke(fc_frame_t *frame, const fc_backend_t *backend,
   if (!frame->arguments || !frame->named_dims) return fc_fail_memory(err);
   FC_TRY(check_arguments(frame, err));
   FC_TRY(fc_frame_place_stores(frame, err));
+  if (frame->guard) {
+    FC_TRY(guard_values(frame, frame->arguments,
+                        plan->signature->raw_argument_count, err));
+  }
   size_t count = (size_t)plan->signature->raw_result_count + plan->final_count;
   fc_value_t *results =
       fc_arena_alloc_array(&frame->arena, count + 1, sizeof(fc_value_t));
@@ -256,6 +330,7 @@ fc_status_t fc_frame_invoke(fc_frame_t *frame, const fc_backend_t *backend,
       .arena = &frame->arena,
       .cancel = cancel,
       .deadline_ns = deadline_ns,
+      .guard = frame->guard,
   };
   frame->backend = backend;
   frame->instance = instance;
@@ -270,6 +345,7 @@ void fc_frame_end(fc_frame_t *frame) {
   if (frame->backend) {
     frame->backend->call_end(frame->instance, frame->index, &frame->call);
   }
+  free_guarded(frame);
   frame->backend = NULL;
   frame->plan = NULL;
   frame->arguments = NULL;

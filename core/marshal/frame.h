@@ -73,6 +73,8 @@ struct fc_frame_t {
   size_t result_count;
   fc_options_t options;
   bool placed_stores;
+  bool guard;
+  struct fc_guarded_t *guarded;  // arguments of this call
 
   const fc_backend_t *backend;  // not NULL: call_end is owed
   void *instance;

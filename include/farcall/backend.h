@@ -57,7 +57,10 @@ typedef struct fc_call_t {
   // DEADLINE_EXCEEDED when the deadline has passed). May be NULL.
   const _Atomic uint32_t *cancel;
   uint64_t deadline_ns;  // on fc_clock_ns' clock, 0 = none
-  void *state;           // the backend's own, from call to call_end
+  // Tensor memory that the backend makes for this call ends at an unmapped page;
+  // that of the arguments already does.
+  bool guard;
+  void *state;  // the backend's own, from call to call_end
 } fc_call_t;
 
 typedef struct fc_backend_t {

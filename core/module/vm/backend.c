@@ -15,6 +15,7 @@
 #include "module/vm/context.h"
 #include "module/vm/hal/hal.h"
 #include "module/vm/hal/io_parameters.h"
+#include "module/vm/hal/pool.h"
 #include "module/vm/hal/preflight.h"
 #include "module/vm/recover.h"
 #include "module/vm/signature.h"
@@ -50,6 +51,7 @@ typedef struct instance_t {
   module_t *module;
   fc_allocator_t allocator;
   fc_vm_stack_t stack;
+  fc_hal_pool_t *pool;  // on the context's heap
 } instance_t;
 
 // Of one call, until its results were encoded.
@@ -267,6 +269,7 @@ static const fc_module_info_t *vm_describe(const void *module) {
 
 static void vm_instance_destroy(void *handle) {
   instance_t *instance = handle;
+  fc_hal_pool_release(instance->pool);
   fc_vm_stack_deinit(&instance->stack);
   fc_free(instance->allocator, instance);
 }
@@ -300,6 +303,9 @@ static fc_status_t vm_instance_create(void *handle, fc_allocator_t allocator,
   fc_vm_stack_init(&instance->stack, allocator, FC_VM_STACK_SIZE,
                    FC_VM_STACK_DEPTH);
   fc_status_t status = make_context(m, &instance->stack, err);
+  if (status == FC_OK) {
+    status = fc_hal_pool_create(&m->context->heap, &instance->pool, err);
+  }
   if (status != FC_OK) {
     vm_instance_destroy(instance);
     return status;
@@ -347,6 +353,13 @@ static fc_status_t run(instance_t *instance, size_t index, fc_call_t *call,
   const listed_t *listed = &m->listed[index];
   const fc_signature_t *signature = m->signatures[index];
   const fc_vm_cconv_t *cconv = &m->module->functions[listed->function].cconv;
+  fc_vm_invocation_t invocation = {.stack = &instance->stack,
+                                   .cancel = call->cancel,
+                                   .deadline_ns = call->deadline_ns,
+                                   .fuel = UINT64_MAX,
+                                   .pool = instance->pool,
+                                   .guard = call->guard};
+  state->loans.invocation = &invocation;
   for (size_t i = 0; i < call->argument_count; i++) {
     uint32_t node = listed->argument_nodes[i];
     FC_TRY(fc_vm_argument(
@@ -355,10 +368,6 @@ static fc_status_t run(instance_t *instance, size_t index, fc_call_t *call,
         &state->loans, &state->arguments[i], err));
   }
   if (signature->async) FC_TRY(add_fences(m, call, state, err));
-  fc_vm_invocation_t invocation = {.stack = &instance->stack,
-                                   .cancel = call->cancel,
-                                   .deadline_ns = call->deadline_ns,
-                                   .fuel = UINT64_MAX};
   FC_TRY(fc_vm_call(m->context, &invocation, listed->function, state->arguments,
                     state->results, err));
   if (signature->async) FC_TRY(check_fence(call, state, err));

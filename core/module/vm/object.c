@@ -48,26 +48,29 @@ void fc_vm_heap_deinit(fc_vm_heap_t *heap) {
   pthread_mutex_destroy(&heap->lock);
 }
 
-static bool take_bytes(fc_vm_heap_t *heap, size_t size) {
-  if (size > heap->limit) return false;  // never counted, so that no sum wraps
-  size_t before =
-      atomic_fetch_add_explicit(&heap->bytes, size, memory_order_relaxed);
-  if (before <= heap->limit - size) return true;
-  atomic_fetch_sub_explicit(&heap->bytes, size, memory_order_relaxed);
+bool fc_vm_heap_count(fc_vm_heap_t *heap, size_t size, fc_error_t *err) {
+  if (size <= heap->limit) {  // others are never counted: no sum wraps
+    size_t before =
+        atomic_fetch_add_explicit(&heap->bytes, size, memory_order_relaxed);
+    if (before <= heap->limit - size) return true;
+    fc_vm_heap_uncount(heap, size);
+  }
+  fc_fail_as(err, FC_CODE_CALL_FAILED, FC_RESOURCE_EXHAUSTED,
+             "%zu bytes more are over the module's limit of %zu bytes", size,
+             heap->limit);
   return false;
+}
+
+void fc_vm_heap_uncount(fc_vm_heap_t *heap, size_t size) {
+  atomic_fetch_sub_explicit(&heap->bytes, size, memory_order_relaxed);
 }
 
 void *fc_vm_heap_alloc(fc_vm_heap_t *heap, size_t size, size_t alignment,
                        fc_error_t *err) {
-  if (!take_bytes(heap, size)) {
-    fc_fail_as(err, FC_CODE_CALL_FAILED, FC_RESOURCE_EXHAUSTED,
-               "%zu bytes more are over the module's limit of %zu bytes", size,
-               heap->limit);
-    return NULL;
-  }
+  if (!fc_vm_heap_count(heap, size, err)) return NULL;
   void *memory = fc_alloc_aligned(heap->allocator, size, alignment);
   if (!memory) {
-    atomic_fetch_sub_explicit(&heap->bytes, size, memory_order_relaxed);
+    fc_vm_heap_uncount(heap, size);
     fc_fail_memory(err);
     return NULL;
   }
@@ -77,7 +80,7 @@ void *fc_vm_heap_alloc(fc_vm_heap_t *heap, size_t size, size_t alignment,
 
 void fc_vm_heap_free(fc_vm_heap_t *heap, void *memory, size_t size) {
   if (!memory) return;
-  atomic_fetch_sub_explicit(&heap->bytes, size, memory_order_relaxed);
+  fc_vm_heap_uncount(heap, size);
   fc_free(heap->allocator, memory);
 }
 

@@ -45,6 +45,7 @@ typedef struct fc_vm_heap_t {
   size_t limit;
   _Atomic(size_t) bytes;    // relaxed: counters only
   _Atomic(size_t) objects;  // relaxed
+  _Atomic(size_t) kept;     // relaxed; of bytes, for the next call (hal/pool.h)
   // Lists that can hold refs, and so be part of a cycle no count ever frees.
   pthread_mutex_t lock;  // of `lists`
   struct fc_vm_list_t *lists;
@@ -59,6 +60,10 @@ void fc_vm_heap_deinit(fc_vm_heap_t *heap);
 void *fc_vm_heap_alloc(fc_vm_heap_t *heap, size_t size, size_t alignment,
                        fc_error_t *err) FC_MUST_CHECK;
 void fc_vm_heap_free(fc_vm_heap_t *heap, void *memory, size_t size);
+// The same count for memory from elsewhere; false over the limit.
+bool fc_vm_heap_count(fc_vm_heap_t *heap, size_t size,
+                      fc_error_t *err) FC_MUST_CHECK;
+void fc_vm_heap_uncount(fc_vm_heap_t *heap, size_t size);
 
 // The head of every object.
 typedef struct fc_vm_object_t fc_vm_object_t;

@@ -52,8 +52,9 @@ static void values_come_back(void **state) {
     fc_test_call_init(&call, row->types, NULL);
     char answer[1024];
     fc_error_t err;
-    // Twice: the second call has a warm frame.
-    for (int i = 0; i < 2; i++) {
+    // Twice: the second call has a warm frame. Then with guarded memory.
+    for (int i = 0; i < 3; i++) {
+      fc_frame_set_guard(call.frame, i == 2);
       if (fc_test_call_echo(&call, fc_str(row->body), answer, sizeof answer,
                             &err)) {
         fail_msg("%s at %s", err.message, err.pointer);

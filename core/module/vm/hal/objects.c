@@ -7,7 +7,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/guard.h"
 #include "module/vm/buffer.h"
+#include "module/vm/hal/pool.h"
 
 fc_status_t fc_hal_fail(fc_error_t *err, fc_status_t status, const char *format,
                         ...) {
@@ -61,14 +63,25 @@ fc_status_t fc_hal_text(const fc_vm_native_call_t *call, uint32_t index,
 // ---------------------------------------------------------------------------
 // Buffers
 
+static void free_block(fc_hal_buffer_t *buffer) {
+  if (buffer->pool) {
+    fc_hal_pool_give(buffer->pool, buffer->data, buffer->block_size);
+    return;
+  }
+  if (buffer->guarded) {
+    fc_guard_free(buffer->data, buffer->block_size);
+    fc_vm_heap_uncount(buffer->object.heap, buffer->block_size);
+    return;
+  }
+  fc_vm_heap_free(buffer->object.heap, buffer->data, buffer->block_size);
+}
+
 static void destroy_buffer(fc_vm_object_t *object) {
   fc_hal_buffer_t *buffer = (fc_hal_buffer_t *)object;
   fc_vm_heap_t *heap = object->heap;
   if (buffer->root) fc_vm_release(&buffer->root->object);
   fc_vm_release(buffer->owner);
-  if (buffer->block_size) {
-    fc_vm_heap_free(heap, buffer->data, buffer->block_size);
-  }
+  if (buffer->block_size) free_block(buffer);
   fc_vm_heap_free(heap, buffer, sizeof *buffer);
 }
 
@@ -81,7 +94,33 @@ static fc_hal_buffer_t *new_buffer(fc_vm_heap_t *heap, fc_error_t *err) {
   return buffer;
 }
 
-fc_status_t fc_hal_buffer_create(fc_vm_heap_t *heap, int64_t size,
+static void *take_guarded(fc_vm_heap_t *heap, size_t size, fc_error_t *err) {
+  if (!fc_vm_heap_count(heap, size, err)) return NULL;
+  void *block = fc_guard_alloc(size);
+  if (block) return block;
+  fc_vm_heap_uncount(heap, size);
+  fc_fail_memory(err);
+  return NULL;
+}
+
+// `size` bytes for a buffer whose pool and guard are set.
+static bool take_block(fc_hal_buffer_t *buffer, size_t size, fc_error_t *err) {
+  fc_vm_heap_t *heap = buffer->object.heap;
+  buffer->block_size = size;
+  if (buffer->guarded) {
+    buffer->data = take_guarded(heap, size, err);
+  } else if (buffer->pool) {
+    buffer->data =
+        fc_hal_pool_take(buffer->pool, size, &buffer->block_size, err);
+  } else {
+    buffer->data = fc_vm_heap_alloc(heap, size, FC_HAL_ALIGNMENT, err);
+  }
+  if (!buffer->data) buffer->block_size = 0;
+  return buffer->data != NULL;
+}
+
+static fc_status_t create_buffer(fc_vm_heap_t *heap, int64_t size,
+                                 fc_hal_pool_t *pool, bool guarded,
                                  fc_hal_buffer_t **out, fc_error_t *err) {
   if (size < 0) {
     return fc_hal_fail(err, FC_INVALID_ARGUMENT, "buffer of %" PRId64 " bytes",
@@ -89,16 +128,27 @@ fc_status_t fc_hal_buffer_create(fc_vm_heap_t *heap, int64_t size,
   }
   fc_hal_buffer_t *buffer = new_buffer(heap, err);
   if (!buffer) return FC_RESOURCE_EXHAUSTED;
-  const size_t block_size = size ? (size_t)size : 1;
-  buffer->data = fc_vm_heap_alloc(heap, block_size, FC_HAL_ALIGNMENT, err);
-  if (!buffer->data) {
+  buffer->guarded = guarded;
+  buffer->pool = guarded ? NULL : pool;
+  if (!take_block(buffer, size ? (size_t)size : 1, err)) {
     fc_vm_release(&buffer->object);
     return FC_RESOURCE_EXHAUSTED;
   }
-  buffer->block_size = block_size;
   buffer->size = (uint64_t)size;
   *out = buffer;
   return FC_OK;
+}
+
+fc_status_t fc_hal_buffer_create(fc_vm_heap_t *heap, int64_t size,
+                                 fc_hal_buffer_t **out, fc_error_t *err) {
+  return create_buffer(heap, size, NULL, false, out, err);
+}
+
+fc_status_t fc_hal_buffer_create_in(const fc_vm_invocation_t *invocation,
+                                    fc_vm_heap_t *heap, int64_t size,
+                                    fc_hal_buffer_t **out, fc_error_t *err) {
+  return create_buffer(heap, size, invocation->pool, invocation->guard, out,
+                       err);
 }
 
 fc_status_t fc_hal_buffer_wrap(fc_vm_heap_t *heap, void *data, uint64_t size,

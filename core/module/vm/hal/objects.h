@@ -29,12 +29,20 @@ typedef struct fc_hal_buffer_t {
   fc_vm_object_t *owner;  // retained: whose bytes these are; NULL: ours or
                           // borrowed
   size_t block_size;      // of our own allocation, 0: not ours
+  struct fc_hal_pool_t *pool;  // where it came from; NULL: the heap, or
+  bool guarded;                // a block that ends at an unmapped page
 } fc_hal_buffer_t;
 
 // Zeroed bytes of our own, 64-byte aligned.
 fc_status_t fc_hal_buffer_create(fc_vm_heap_t *heap, int64_t size,
                                  fc_hal_buffer_t **out,
                                  fc_error_t *err) FC_MUST_CHECK;
+// The same for one call, from where its invocation says. Not zeroed: the pool's
+// blocks hold what earlier calls of this context left there.
+fc_status_t fc_hal_buffer_create_in(const fc_vm_invocation_t *invocation,
+                                    fc_vm_heap_t *heap, int64_t size,
+                                    fc_hal_buffer_t **out,
+                                    fc_error_t *err) FC_MUST_CHECK;
 // Somebody's bytes, kept alive through `owner` (may be NULL: borrowed, see
 // fc_hal_buffer_keep).
 fc_status_t fc_hal_buffer_wrap(fc_vm_heap_t *heap, void *data, uint64_t size,

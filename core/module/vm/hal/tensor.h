@@ -8,10 +8,12 @@
 #include "farcall/value.h"
 #include "module/vm/hal/objects.h"
 
-// The buffers lent to one call. Zeroed but for the arena, which keeps the list.
+// The buffers lent to one call. Zeroed but for the arena, which keeps the list,
+// and the invocation, while arguments are made.
 typedef struct fc_hal_loan_t fc_hal_loan_t;
 typedef struct fc_hal_loans_t {
   fc_arena_t *arena;
+  const fc_vm_invocation_t *invocation;
   fc_hal_loan_t *first;
 } fc_hal_loans_t;
 

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Guarded blocks, each a mapping of its own. What comes before a block is the
+// rest of its first page; only its end is guarded.
+#include "base/guard.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+typedef struct layout_t {
+  size_t page;
+  size_t block;  // with padding
+  size_t body;   // whole pages that hold it
+} layout_t;
+
+static bool lay_out(size_t size, layout_t *out) {
+  out->page = (size_t)sysconf(_SC_PAGESIZE);
+  size_t total;
+  return fc_size_align(size ? size : 1, FC_GUARD_ALIGNMENT, &out->block) &&
+         fc_size_align(out->block, out->page, &out->body) &&
+         fc_size_add(out->body, out->page, &total);
+}
+
+void *fc_guard_alloc(size_t size) {
+  layout_t layout;
+  if (!lay_out(size, &layout)) return NULL;
+  // All of it is out of bounds first, so no moment has the page within.
+  uint8_t *base = mmap(NULL, layout.body + layout.page, PROT_NONE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (base == MAP_FAILED) return NULL;
+  if (mprotect(base, layout.body, PROT_READ | PROT_WRITE)) {
+    munmap(base, layout.body + layout.page);
+    return NULL;
+  }
+  return base + layout.body - layout.block;
+}
+
+void fc_guard_free(void *memory, size_t size) {
+  layout_t layout;
+  if (!memory || !lay_out(size, &layout)) return;
+  uint8_t *base = (uint8_t *)memory + layout.block - layout.body;
+  munmap(base, layout.body + layout.page);
+}

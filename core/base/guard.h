@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Blocks that end at a page nobody may touch: machine code that reads past one
+// is stopped by SIGSEGV before it sees anything else. Fresh, so zeroed, each
+// time; two system calls and a page or more each, for calls that need it.
+// Where the fault would take other calls with it, do not use them. Any thread.
+#ifndef FARCALL_CORE_BASE_GUARD_H_
+#define FARCALL_CORE_BASE_GUARD_H_
+
+#include "farcall/base.h"
+
+// Blocks are aligned to this, so up to one less zero bytes stand between the end
+// of what was asked for and the page.
+#define FC_GUARD_ALIGNMENT ((size_t)64)
+
+// NULL when out of memory. Size 0 gives a block.
+void *fc_guard_alloc(size_t size) FC_MUST_CHECK;
+// `size` as it was asked for; NULL is allowed.
+void fc_guard_free(void *memory, size_t size);
+
+#endif  // FARCALL_CORE_BASE_GUARD_H_

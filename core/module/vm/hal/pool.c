@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The pool: a stack of free blocks for each class, four classes to a power of
+// two. The lock is the worker's own but for buffers that another one releases.
+#include "module/vm/hal/pool.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(memory, size) ((void)(memory), (void)(size))
+#define ASAN_UNPOISON_MEMORY_REGION(memory, size) ((void)(memory), (void)(size))
+#endif
+
+#define ALIGNMENT 64
+#define SMALLEST_BITS 8  // 256 bytes
+#define CLASS_MAX ((size_t)1 << 30)
+#define CLASS_COUNT (4 * (31 - SMALLEST_BITS))
+
+typedef struct block_t {
+  struct block_t *next;
+} block_t;
+
+struct fc_hal_pool_t {
+  fc_vm_heap_t *heap;
+  pthread_mutex_t lock;  // of all below
+  block_t *free[CLASS_COUNT];
+  size_t lent;
+  bool released;
+};
+
+// The class that holds `size`, and its size: s, 5/4 s, 3/2 s, 7/4 s.
+static uint32_t class_of(size_t size, size_t *out_size) {
+  if (size <= (size_t)1 << SMALLEST_BITS) size = (size_t)1 << SMALLEST_BITS;
+  const uint32_t bits = 63 - (uint32_t)__builtin_clzll(size);
+  const size_t step = (size_t)1 << (bits - 2);
+  const size_t steps = (size - ((size_t)1 << bits) + step - 1) / step;
+  *out_size = ((size_t)1 << bits) + steps * step;
+  return 4 * (bits - SMALLEST_BITS) + (uint32_t)steps;
+}
+
+fc_status_t fc_hal_pool_create(fc_vm_heap_t *heap, fc_hal_pool_t **out,
+                               fc_error_t *err) {
+  fc_hal_pool_t *pool = fc_alloc(heap->allocator, sizeof *pool);
+  if (!pool) return fc_fail_memory(err);
+  pool->heap = heap;
+  pthread_mutex_init(&pool->lock, NULL);
+  *out = pool;
+  return FC_OK;
+}
+
+// Every block kept goes back to the heap. Under the lock.
+static void empty(fc_hal_pool_t *pool) {
+  for (uint32_t i = 0; i < CLASS_COUNT; i++) {
+    const size_t base = (size_t)1 << (i / 4 + SMALLEST_BITS);
+    const size_t size = base + i % 4 * (base / 4);
+    while (pool->free[i]) {
+      block_t *block = pool->free[i];
+      ASAN_UNPOISON_MEMORY_REGION(block, size);
+      pool->free[i] = block->next;
+      atomic_fetch_sub_explicit(&pool->heap->kept, size, memory_order_relaxed);
+      fc_vm_heap_free(pool->heap, block, size);
+    }
+  }
+}
+
+// Unlocks, and goes when nobody can come back.
+static void leave(fc_hal_pool_t *pool) {
+  const bool last = pool->released && pool->lent == 0;
+  pthread_mutex_unlock(&pool->lock);
+  if (!last) return;
+  pthread_mutex_destroy(&pool->lock);
+  fc_free(pool->heap->allocator, pool);
+}
+
+void fc_hal_pool_release(fc_hal_pool_t *pool) {
+  if (!pool) return;
+  pthread_mutex_lock(&pool->lock);
+  empty(pool);
+  pool->released = true;
+  leave(pool);
+}
+
+static void *new_block(fc_hal_pool_t *pool, size_t size, size_t *out_size,
+                       fc_error_t *err) {
+  void *block = fc_vm_heap_alloc(pool->heap, *out_size, ALIGNMENT, err);
+  if (block) return block;
+  // What is kept, or rounding up, may be what is missing.
+  empty(pool);
+  *out_size = size ? size : 1;
+  return fc_vm_heap_alloc(pool->heap, *out_size, ALIGNMENT, err);
+}
+
+void *fc_hal_pool_take(fc_hal_pool_t *pool, size_t size, size_t *out_size,
+                       fc_error_t *err) {
+  *out_size = size;
+  if (size > CLASS_MAX) {
+    pthread_mutex_lock(&pool->lock);
+    void *block = new_block(pool, size, out_size, err);
+    pool->lent += block != NULL;
+    pthread_mutex_unlock(&pool->lock);
+    return block;
+  }
+  const uint32_t index = class_of(size, out_size);
+  pthread_mutex_lock(&pool->lock);
+  block_t *block = pool->free[index];
+  if (block) {
+    ASAN_UNPOISON_MEMORY_REGION(block,
+                                size > sizeof *block ? size : sizeof *block);
+    pool->free[index] = block->next;
+    atomic_fetch_sub_explicit(&pool->heap->kept, *out_size,
+                              memory_order_relaxed);
+  } else {
+    block = new_block(pool, size, out_size, err);
+  }
+  pool->lent += block != NULL;
+  pthread_mutex_unlock(&pool->lock);
+  return block;
+}
+
+// True when the heap's pools may keep that much more; it is counted then.
+static bool keep(fc_vm_heap_t *heap, size_t size) {
+  const size_t before =
+      atomic_fetch_add_explicit(&heap->kept, size, memory_order_relaxed);
+  if (before + size <= heap->limit / FC_HAL_POOL_SHARE) return true;
+  atomic_fetch_sub_explicit(&heap->kept, size, memory_order_relaxed);
+  return false;
+}
+
+void fc_hal_pool_give(fc_hal_pool_t *pool, void *memory, size_t size) {
+  size_t whole = 0;
+  const uint32_t index = size > CLASS_MAX ? 0 : class_of(size, &whole);
+  pthread_mutex_lock(&pool->lock);
+  pool->lent--;
+  if (whole == size && !pool->released && keep(pool->heap, size)) {
+    block_t *block = memory;
+    ASAN_UNPOISON_MEMORY_REGION(block, sizeof *block);
+    block->next = pool->free[index];
+    pool->free[index] = block;
+    ASAN_POISON_MEMORY_REGION(block, size);
+  } else {
+    ASAN_UNPOISON_MEMORY_REGION(memory, size);
+    fc_vm_heap_free(pool->heap, memory, size);
+  }
+  leave(pool);
+}

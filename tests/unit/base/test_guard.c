@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Guarded blocks: fresh, aligned, usable to their end, and stopped behind it.
+#include "base/guard.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "helpers/test.h"
+
+typedef struct size_row_t {
+  const char *name;
+  size_t size;
+  size_t padding;
+} size_row_t;
+
+static const size_row_t sizes[] = {
+    {"nothing", 0, 64},       {"a byte", 1, 63},
+    {"a line", 64, 0},        {"a line and a byte", 65, 63},
+    {"a page", 4096, 0},      {"a page and a byte", 4097, 63},
+    {"a 4x3 of f32", 48, 16}, {"a 300000x3 of f32", 3600000, 0},
+};
+
+// The signal that reading this byte ends a process with; 0 when none does.
+static int signal_of_reading(const volatile uint8_t *byte) {
+  const pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    signal(SIGSEGV, SIG_DFL);  // a sanitizer's would exit
+    _exit(*byte ? 1 : 0);
+  }
+  int status = 0;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+static void what_lies_behind_a_block_is_out_of_reach(void **state) {
+  (void)state;
+  FC_TEST_EACH_ROW(const size_row_t, row, sizes) {
+    uint8_t *block = fc_guard_alloc(row->size);
+    assert_non_null(block);
+    assert_int_equal((uintptr_t)block % FC_GUARD_ALIGNMENT, 0);
+    for (size_t i = 0; i < row->size + row->padding; i++) {
+      assert_int_equal(block[i], 0);
+    }
+    memset(block, 0xFF, row->size);
+    const size_t end = row->size + row->padding;
+    assert_int_equal(signal_of_reading(block + end - 1), 0);
+    assert_int_equal(signal_of_reading(block + end), SIGSEGV);
+    assert_int_equal(signal_of_reading(block + end + 4095), SIGSEGV);
+    fc_guard_free(block, row->size);
+  }
+}
+
+static void a_block_that_cannot_be_is_null(void **state) {
+  (void)state;
+  assert_null(fc_guard_alloc(SIZE_MAX));
+  assert_null(fc_guard_alloc(SIZE_MAX - 4096));
+  assert_null(fc_guard_alloc((size_t)1 << 60));
+  fc_guard_free(NULL, 1);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(what_lies_behind_a_block_is_out_of_reach),
+      FC_TEST(a_block_that_cannot_be_is_null),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
