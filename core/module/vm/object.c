@@ -32,6 +32,7 @@ void fc_vm_heap_init(fc_vm_heap_t *heap, fc_allocator_t allocator,
   heap->limit = limit;
   atomic_init(&heap->bytes, 0);
   atomic_init(&heap->objects, 0);
+  atomic_init(&heap->kept, 0);
   pthread_mutex_init(&heap->lock, NULL);
   heap->lists = NULL;
 }

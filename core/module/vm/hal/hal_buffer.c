@@ -23,8 +23,8 @@ FC_HAL_CALL(nothing) {
 // (allocator, affinity, memory types, usage, size)
 FC_HAL_CALL(allocator_allocate) {
   fc_hal_buffer_t *buffer;
-  FC_TRY(
-      fc_hal_buffer_create_in(call->invocation, call->heap, call->arguments[4].i64, &buffer, err));
+  FC_TRY(fc_hal_buffer_create_in(call->invocation, call->heap,
+                                 call->arguments[4].i64, &buffer, err));
   give(call, &buffer->object);
   return FC_OK;
 }
@@ -48,7 +48,8 @@ FC_HAL_CALL(allocator_import) {
     FC_TRY(fc_hal_buffer_wrap(call->heap, data, (uint64_t)size, &source->object,
                               &buffer, err));
   } else if (!call->arguments[1].i32) {
-    FC_TRY(fc_hal_buffer_create_in(call->invocation, call->heap, size, &buffer, err));
+    FC_TRY(fc_hal_buffer_create_in(call->invocation, call->heap, size, &buffer,
+                                   err));
     if (size) memcpy(buffer->data, data, (size_t)size);
   }
   give(call, buffer ? &buffer->object : NULL);

@@ -416,8 +416,8 @@ FC_HAL_CALL(queue_alloca) {
   queue_t queue;
   FC_TRY(begin(call, &queue, err));
   fc_hal_buffer_t *buffer = NULL;
-  fc_status_t status =
-      fc_hal_buffer_create_in(call->invocation, call->heap, call->arguments[7].i64, &buffer, err);
+  fc_status_t status = fc_hal_buffer_create_in(
+      call->invocation, call->heap, call->arguments[7].i64, &buffer, err);
   if (status == FC_OK) give(call, &buffer->object);
   return end(&queue, status);
 }

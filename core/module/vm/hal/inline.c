@@ -20,7 +20,8 @@ static fc_status_t give_storage(fc_vm_native_call_t *call,
 static fc_status_t allocate(fc_vm_native_call_t *call, int64_t size,
                             const uint8_t *data, fc_error_t *err) {
   fc_hal_buffer_t *buffer;
-  FC_TRY(fc_hal_buffer_create_in(call->invocation, call->heap, size, &buffer, err));
+  FC_TRY(fc_hal_buffer_create_in(call->invocation, call->heap, size, &buffer,
+                                 err));
   if (data && size) memcpy(buffer->data, data, (size_t)size);
   call->results[0].ref = &buffer->object;
   return give_storage(call, buffer, 1, err);

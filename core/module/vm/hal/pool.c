@@ -15,6 +15,7 @@
 #define SMALLEST_BITS 8  // 256 bytes
 #define CLASS_MAX ((size_t)1 << 30)
 #define CLASS_COUNT (4 * (31 - SMALLEST_BITS))
+#define NO_CLASS CLASS_COUNT
 
 typedef struct block_t {
   struct block_t *next;
@@ -80,29 +81,27 @@ void fc_hal_pool_release(fc_hal_pool_t *pool) {
   leave(pool);
 }
 
+static bool fits(const fc_vm_heap_t *heap, size_t size) {
+  const size_t bytes = atomic_load_explicit(&heap->bytes, memory_order_relaxed);
+  return size <= heap->limit && bytes <= heap->limit - size;
+}
+
 static void *new_block(fc_hal_pool_t *pool, size_t size, size_t *out_size,
                        fc_error_t *err) {
-  void *block = fc_vm_heap_alloc(pool->heap, *out_size, ALIGNMENT, err);
-  if (block) return block;
-  // What is kept, or rounding up, may be what is missing.
-  empty(pool);
-  *out_size = size ? size : 1;
+  if (!fits(pool->heap, *out_size)) {
+    // What is kept, or rounding up, may be what is over the limit.
+    empty(pool);
+    *out_size = size;
+  }
   return fc_vm_heap_alloc(pool->heap, *out_size, ALIGNMENT, err);
 }
 
 void *fc_hal_pool_take(fc_hal_pool_t *pool, size_t size, size_t *out_size,
                        fc_error_t *err) {
   *out_size = size;
-  if (size > CLASS_MAX) {
-    pthread_mutex_lock(&pool->lock);
-    void *block = new_block(pool, size, out_size, err);
-    pool->lent += block != NULL;
-    pthread_mutex_unlock(&pool->lock);
-    return block;
-  }
-  const uint32_t index = class_of(size, out_size);
+  const uint32_t index = size > CLASS_MAX ? NO_CLASS : class_of(size, out_size);
   pthread_mutex_lock(&pool->lock);
-  block_t *block = pool->free[index];
+  block_t *block = index == NO_CLASS ? NULL : pool->free[index];
   if (block) {
     ASAN_UNPOISON_MEMORY_REGION(block,
                                 size > sizeof *block ? size : sizeof *block);
@@ -128,7 +127,7 @@ static bool keep(fc_vm_heap_t *heap, size_t size) {
 
 void fc_hal_pool_give(fc_hal_pool_t *pool, void *memory, size_t size) {
   size_t whole = 0;
-  const uint32_t index = size > CLASS_MAX ? 0 : class_of(size, &whole);
+  const uint32_t index = size > CLASS_MAX ? NO_CLASS : class_of(size, &whole);
   pthread_mutex_lock(&pool->lock);
   pool->lent--;
   if (whole == size && !pool->released && keep(pool->heap, size)) {

@@ -44,7 +44,8 @@ static void pack(const uint8_t *elements, size_t count, unsigned bits,
   }
 }
 
-static fc_status_t pack_in(const fc_vm_invocation_t *invocation, fc_vm_heap_t *heap, const fc_tensor_t *tensor,
+static fc_status_t pack_in(const fc_vm_invocation_t *invocation,
+                           fc_vm_heap_t *heap, const fc_tensor_t *tensor,
                            size_t count, uint64_t size, fc_hal_buffer_t **out,
                            fc_error_t *err) {
   FC_TRY(fc_hal_buffer_create_in(invocation, heap, (int64_t)size, out, err));
@@ -82,7 +83,8 @@ fc_status_t fc_hal_tensor_in(fc_vm_heap_t *heap, const fc_tensor_t *tensor,
   }
   fc_hal_buffer_t *buffer;
   if (is_packed(info)) {
-    FC_TRY(pack_in(loans->invocation, heap, tensor, count, packed_size, &buffer, err));
+    FC_TRY(pack_in(loans->invocation, heap, tensor, count, packed_size, &buffer,
+                   err));
   } else {
     FC_TRY(lend(heap, tensor, size, loans, &buffer, err));
   }

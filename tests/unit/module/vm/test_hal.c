@@ -7,6 +7,7 @@
 #include "module/vm/files.h"
 #include "module/vm/hal/hal.h"
 #include "module/vm/hal/objects.h"
+#include "module/vm/hal/pool.h"
 #include "module/vm/hal/tensor.h"
 #include "module/vm/verify.h"
 
@@ -38,11 +39,14 @@ static fc_status_t vm_open(vm_t *vm, const uint8_t *data, size_t size,
       (fc_vm_invocation_t){.stack = &vm->stack, .fuel = UINT64_MAX};
   FC_TRY(fc_vm_module_create(data, size, allocator, &vm->module, err));
   FC_TRY(fc_vm_verify(vm->module, err));
-  return fc_vm_context_create(vm->module, natives, allocator, (size_t)64 << 20,
-                              &vm->invocation, &vm->context, err);
+  FC_TRY(fc_vm_context_create(vm->module, natives, allocator, (size_t)64 << 20,
+                              &vm->invocation, &vm->context, err));
+  return fc_hal_pool_create(&vm->context->heap, &vm->invocation.pool, err);
 }
 
 static void vm_close(vm_t *vm) {
+  fc_hal_pool_release(vm->invocation.pool);
+  vm->invocation.pool = NULL;
   fc_vm_context_destroy(vm->context, &vm->invocation);
   fc_vm_module_destroy(vm->module);
   fc_vm_stack_deinit(&vm->stack);
@@ -212,15 +216,19 @@ static void run_release(const char *path, const uint8_t *data, size_t size,
   if (strstr(path, "llvm-cpu")) return;
 #endif
   fc_test_row(path);
-  vm_t vm;
-  fc_error_t err;
-  fc_status_t status =
-      vm_open(&vm, data, size, trusted, fc_allocator_system(), &err);
-  if (status) print_error("%s\n", err.message);
-  assert_int_equal(status, 0);
-  if (versions) run_versions(&vm);
-  else run_half(&vm);
-  vm_close(&vm);
+  // With pooled memory, then with guarded memory.
+  for (int guard = 0; guard < 2; guard++) {
+    vm_t vm;
+    fc_error_t err;
+    fc_status_t status =
+        vm_open(&vm, data, size, trusted, fc_allocator_system(), &err);
+    if (status) print_error("%s\n", err.message);
+    assert_int_equal(status, 0);
+    vm.invocation.guard = guard;
+    if (versions) run_versions(&vm);
+    else run_half(&vm);
+    vm_close(&vm);
+  }
   fc_test_row(NULL);
   ++*count;
 }

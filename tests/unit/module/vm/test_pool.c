@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The pool of a worker's buffers: what is reused, what is counted, what is kept.
+#include "module/vm/hal/pool.h"
+
+#include "helpers/test.h"
+#include "module/vm/hal/objects.h"
+
+typedef struct fixture_t {
+  fc_test_allocator_t counter;
+  fc_vm_heap_t heap;
+  fc_hal_pool_t *pool;
+} fixture_t;
+
+static void open(fixture_t *fixture, size_t limit) {
+  fc_vm_heap_init(&fixture->heap, fc_test_allocator_init(&fixture->counter, 0),
+                  limit);
+  assert_int_equal(fc_hal_pool_create(&fixture->heap, &fixture->pool, NULL),
+                   FC_OK);
+}
+
+static void close(fixture_t *fixture) {
+  fc_hal_pool_release(fixture->pool);
+  assert_int_equal(atomic_load(&fixture->heap.bytes), 0);
+  assert_int_equal(atomic_load(&fixture->heap.kept), 0);
+  fc_vm_heap_deinit(&fixture->heap);
+  assert_int_equal(atomic_load(&fixture->counter.live), 0);
+}
+
+static void *take(fixture_t *fixture, size_t size, size_t *out_size) {
+  return fc_hal_pool_take(fixture->pool, size, out_size, NULL);
+}
+
+static void blocks_fit_and_waste_at_most_a_quarter(void **state) {
+  (void)state;
+  fixture_t fixture;
+  open(&fixture, (size_t)1 << 30);
+  for (size_t size = 1; size < 3 << 20; size += size / 7 + 1) {
+    size_t have;
+    uint8_t *block = take(&fixture, size, &have);
+    assert_non_null(block);
+    assert_int_equal((uintptr_t)block % FC_HAL_ALIGNMENT, 0);
+    assert_true(have >= size && (have == 256 || have <= size + size / 4));
+    memset(block, 0xFF, size);
+    fc_hal_pool_give(fixture.pool, block, have);
+  }
+  close(&fixture);
+}
+
+static void a_warm_pool_allocates_nothing(void **state) {
+  (void)state;
+  fixture_t fixture;
+  open(&fixture, (size_t)1 << 30);
+  static const size_t sizes[] = {1, 300, 4096, 4097, 1 << 20};
+  size_t warm = 0;
+  for (int round = 0; round < 3; round++) {
+    void *blocks[FC_ARRAY_COUNT(sizes)];
+    size_t have[FC_ARRAY_COUNT(sizes)];
+    for (size_t i = 0; i < FC_ARRAY_COUNT(sizes); i++) {
+      blocks[i] = take(&fixture, sizes[i], &have[i]);
+    }
+    for (size_t i = 0; i < FC_ARRAY_COUNT(sizes); i++) {
+      fc_hal_pool_give(fixture.pool, blocks[i], have[i]);
+    }
+    if (!warm) warm = atomic_load(&fixture.counter.allocated);
+  }
+  assert_int_equal(atomic_load(&fixture.counter.allocated), warm);
+  close(&fixture);
+}
+
+static void what_is_new_is_zeroed(void **state) {
+  (void)state;
+  fixture_t fixture;
+  open(&fixture, (size_t)1 << 30);
+  size_t have;
+  uint8_t *block = take(&fixture, 1000, &have);
+  for (size_t i = 0; i < 1000; i++) assert_int_equal(block[i], 0);
+  fc_hal_pool_give(fixture.pool, block, have);
+  close(&fixture);
+}
+
+static void a_quarter_of_the_limit_is_kept_at_most(void **state) {
+  (void)state;
+  fixture_t fixture;
+  open(&fixture, 64 << 10);
+  void *blocks[6];
+  size_t have[6];
+  for (size_t i = 0; i < 6; i++) blocks[i] = take(&fixture, 8 << 10, &have[i]);
+  for (size_t i = 0; i < 6; i++) {
+    fc_hal_pool_give(fixture.pool, blocks[i], have[i]);
+  }
+  assert_int_equal(atomic_load(&fixture.heap.kept), 16 << 10);
+  assert_int_equal(atomic_load(&fixture.heap.bytes), 16 << 10);
+  close(&fixture);
+}
+
+static void what_is_kept_does_not_make_a_call_fail(void **state) {
+  (void)state;
+  fixture_t fixture;
+  open(&fixture, 64 << 10);
+  size_t have;
+  void *block = take(&fixture, 16 << 10, &have);
+  fc_hal_pool_give(fixture.pool, block, have);
+  assert_int_equal(atomic_load(&fixture.heap.kept), 16 << 10);
+  // Neither does rounding up.
+  block = take(&fixture, (64 << 10) - 1, &have);
+  assert_non_null(block);
+  assert_int_equal(have, (64 << 10) - 1);
+  fc_error_t err;
+  size_t more;
+  assert_null(fc_hal_pool_take(fixture.pool, 2, &more, &err));
+  assert_int_equal(err.status, FC_RESOURCE_EXHAUSTED);
+  fc_hal_pool_give(fixture.pool, block, have);
+  assert_int_equal(atomic_load(&fixture.heap.bytes), 0);
+  close(&fixture);
+}
+
+static void a_block_may_come_back_after_its_worker_left(void **state) {
+  (void)state;
+  fixture_t fixture;
+  open(&fixture, (size_t)1 << 30);
+  size_t have;
+  void *block = take(&fixture, 100, &have);
+  fc_hal_pool_t *pool = fixture.pool;
+  fc_hal_pool_release(pool);
+  fixture.pool = NULL;
+  fc_hal_pool_give(pool, block, have);
+  close(&fixture);
+}
+
+static void buffers_come_from_the_invocation(void **state) {
+  (void)state;
+  fixture_t fixture;
+  open(&fixture, (size_t)1 << 30);
+  fc_vm_invocation_t invocation = {.pool = fixture.pool};
+  for (int guard = 0; guard < 2; guard++) {
+    invocation.guard = guard;
+    fc_hal_buffer_t *buffer;
+    assert_int_equal(
+        fc_hal_buffer_create_in(&invocation, &fixture.heap, 100, &buffer, NULL),
+        FC_OK);
+    assert_int_equal(buffer->size, 100);
+    assert_int_equal((uintptr_t)buffer->data % FC_HAL_ALIGNMENT, 0);
+    // The block and its padding end where a page does.
+    if (guard) assert_int_equal(((uintptr_t)buffer->data + 128) % 4096, 0);
+    memset(buffer->data, 1, 100);
+    fc_vm_release(&buffer->object);
+    assert_int_equal(atomic_load(&fixture.heap.objects), 0);
+    assert_int_equal(
+        fc_hal_buffer_create_in(&invocation, &fixture.heap, -1, &buffer, NULL),
+        FC_INVALID_ARGUMENT);
+    assert_int_equal(fc_hal_buffer_create_in(&invocation, &fixture.heap,
+                                             INT64_MAX, &buffer, NULL),
+                     FC_RESOURCE_EXHAUSTED);
+  }
+  close(&fixture);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(blocks_fit_and_waste_at_most_a_quarter),
+      FC_TEST(a_warm_pool_allocates_nothing),
+      FC_TEST(what_is_new_is_zeroed),
+      FC_TEST(a_quarter_of_the_limit_is_kept_at_most),
+      FC_TEST(what_is_kept_does_not_make_a_call_fail),
+      FC_TEST(a_block_may_come_back_after_its_worker_left),
+      FC_TEST(buffers_come_from_the_invocation),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
