@@ -14,7 +14,7 @@ static const fc_vm_native_function_t functions[] = {
 #undef FC_HAL
 };
 
-static void destroy_state(fc_vm_context_t *context, void *state_pointer) {
+void fc_hal_state_destroy(fc_vm_context_t *context, void *state_pointer) {
   fc_hal_state_t *state = state_pointer;
   if (!state) return;
   fc_vm_release(state->device);
@@ -35,20 +35,20 @@ static fc_status_t create_state(fc_vm_context_t *context, bool allow_native,
                                   &state->allocator, err);
   }
   if (status != FC_OK) {
-    destroy_state(context, state);
+    fc_hal_state_destroy(context, state);
     return status;
   }
   *out_state = state;
   return FC_OK;
 }
 
-static fc_status_t create_native(fc_vm_context_t *context, void **out_state,
-                                 fc_error_t *err) {
+fc_status_t fc_hal_state_create(fc_vm_context_t *context, void **out_state,
+                                fc_error_t *err) {
   return create_state(context, true, out_state, err);
 }
 
-static fc_status_t create_sandboxed(fc_vm_context_t *context, void **out_state,
-                                    fc_error_t *err) {
+fc_status_t fc_hal_state_create_sandboxed(fc_vm_context_t *context,
+                                          void **out_state, fc_error_t *err) {
   return create_state(context, false, out_state, err);
 }
 
@@ -57,13 +57,13 @@ const fc_vm_native_module_t fc_vm_hal = {
     .version = HAL_VERSION,
     .functions = functions,
     .function_count = FC_ARRAY_COUNT(functions),
-    .state_create = create_native,
-    .state_destroy = destroy_state};
+    .state_create = fc_hal_state_create,
+    .state_destroy = fc_hal_state_destroy};
 
 const fc_vm_native_module_t fc_vm_hal_sandboxed = {
     .name = "hal",
     .version = HAL_VERSION,
     .functions = functions,
     .function_count = FC_ARRAY_COUNT(functions),
-    .state_create = create_sandboxed,
-    .state_destroy = destroy_state};
+    .state_create = fc_hal_state_create_sandboxed,
+    .state_destroy = fc_hal_state_destroy};

@@ -25,7 +25,7 @@ static fc_status_t load(fc_vm_native_call_t *call, fc_error_t *err) {
 }
 
 static fc_status_t bindings_of(const fc_vm_native_call_t *call, uint32_t first,
-                               void **bindings, size_t *sizes,
+                               void **bindings, size_t *sizes, bool *read_only,
                                fc_error_t *err) {
   const fc_vm_slot_t *a = call->arguments;
   for (uint32_t i = 0; i < call->spans[1]; i++) {
@@ -38,6 +38,7 @@ static fc_status_t bindings_of(const fc_vm_native_call_t *call, uint32_t first,
       return fc_vm_buffer_range_error(buffer, offset, size, 1, err);
     }
     sizes[i] = (size_t)size;
+    read_only[i] = buffer->read_only;
   }
   return FC_OK;
 }
@@ -60,10 +61,12 @@ static fc_status_t run(fc_vm_native_call_t *call, int64_t function,
   uint32_t constants[FC_DISPATCH_CONSTANTS_MAX];
   void *bindings[FC_DISPATCH_BINDINGS_MAX];
   size_t sizes[FC_DISPATCH_BINDINGS_MAX];
+  bool read_only[FC_DISPATCH_BINDINGS_MAX];
   for (uint32_t i = 0; i < constant_count; i++) {
     constants[i] = (uint32_t)a[5 + i].i32;
   }
-  FC_TRY(bindings_of(call, 5 + constant_count, bindings, sizes, err));
+  FC_TRY(
+      bindings_of(call, 5 + constant_count, bindings, sizes, read_only, err));
   const fc_hal_dispatch_t dispatch = {
       .function = function,
       .count = {(uint32_t)a[2].i32, (uint32_t)a[3].i32, (uint32_t)a[4].i32},
@@ -71,6 +74,7 @@ static fc_status_t run(fc_vm_native_call_t *call, int64_t function,
       .constant_count = constant_count,
       .bindings = bindings,
       .binding_sizes = sizes,
+      .binding_read_only = read_only,
       .binding_count = call->spans[1]};
   const uint64_t state = fc_cpu_denormals_flush();
   fc_status_t status =
@@ -98,30 +102,6 @@ static fc_status_t lookup(fc_vm_native_call_t *call, fc_error_t *err) {
   return fc_hal_executable_lookup(executable, name, &call->results[0].i64, err);
 }
 
-static fc_status_t create_state(fc_vm_context_t *context, bool allow_native,
-                                void **out_state, fc_error_t *err) {
-  fc_hal_state_t *state = fc_alloc(context->allocator, sizeof *state);
-  if (!state) return fc_fail_memory(err);
-  state->allow_native = allow_native;
-  fc_cpu_read(&state->cpu);
-  *out_state = state;
-  return FC_OK;
-}
-
-static fc_status_t create_native(fc_vm_context_t *context, void **out_state,
-                                 fc_error_t *err) {
-  return create_state(context, true, out_state, err);
-}
-
-static fc_status_t create_sandboxed(fc_vm_context_t *context, void **out_state,
-                                    fc_error_t *err) {
-  return create_state(context, false, out_state, err);
-}
-
-static void destroy_state(fc_vm_context_t *context, void *state) {
-  fc_free(context->allocator, state);
-}
-
 static const fc_vm_native_function_t functions[] = {
     {"executable.dispatch", "0riiiiCiDCrIID_v", dispatch_index},
     {"executable.dispatch", "0rIiiiCiDCrIID_v", dispatch},
@@ -135,13 +115,13 @@ const fc_vm_native_module_t fc_vm_hal_loader = {
     .version = LOADER_VERSION,
     .functions = functions,
     .function_count = FC_ARRAY_COUNT(functions),
-    .state_create = create_native,
-    .state_destroy = destroy_state};
+    .state_create = fc_hal_state_create,
+    .state_destroy = fc_hal_state_destroy};
 
 const fc_vm_native_module_t fc_vm_hal_loader_sandboxed = {
     .name = "hal_loader",
     .version = LOADER_VERSION,
     .functions = functions,
     .function_count = FC_ARRAY_COUNT(functions),
-    .state_create = create_sandboxed,
-    .state_destroy = destroy_state};
+    .state_create = fc_hal_state_create_sandboxed,
+    .state_destroy = fc_hal_state_destroy};
