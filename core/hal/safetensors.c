@@ -107,9 +107,13 @@ fc_status_t fc_safetensors_read(fc_parameters_t *archive, fc_error_t *err) {
   header_t h = {.archive = archive,
                 .data = archive->data + sizeof size + size,
                 .size = archive->size - sizeof size - size};
+  // The reader looks twice at some bytes, and the file may be written to.
+  const fc_str_t text = fc_arena_copy(
+      &archive->arena, fc_str_make((const char *)archive->data + sizeof size,
+                                   (size_t)size));
+  if (!text.data) return fc_fail_memory(err);
   fc_json_reader_init(&h.json, DEPTH_MAX, TENSORS_MAX);
-  fc_json_reader_feed(&h.json, (const char *)archive->data + sizeof size,
-                      (size_t)size, true);
+  fc_json_reader_feed(&h.json, text.data, text.size, true);
   fc_error_t why = {0};
   fc_status_t status = read_tensors(&h, &why);
   if (status == FC_OK) return FC_OK;

@@ -181,6 +181,24 @@ static fc_status_t identify(fc_module_t *module,
   return fc_module_name(module->path, &module->name, err);
 }
 
+// Read, not looked at: that would make a large file resident.
+static fc_status_t hash_file(const fc_snapshot_t *file, char out_hex[65],
+                             fc_error_t *err) {
+  fc_sha256_t hash;
+  uint8_t chunk[16384];
+  fc_sha256_init(&hash);
+  for (size_t at = 0; at < file->bytes.size; at += sizeof chunk) {
+    const size_t rest = file->bytes.size - at;
+    const size_t size = rest < sizeof chunk ? rest : sizeof chunk;
+    if (!fc_snapshot_read(file, at, chunk, size)) {
+      return fc_fail(err, FC_CODE_MODULE_PATH, "cannot read all of it");
+    }
+    fc_sha256_update(&hash, chunk, size);
+  }
+  fc_sha256_finish(&hash, out_hex);
+  return FC_OK;
+}
+
 // Takes the snapshots of the files and from there on looks at nothing else.
 static fc_status_t read_module(fc_module_t *module,
                                const fc_module_files_t *files,
@@ -188,14 +206,14 @@ static fc_status_t read_module(fc_module_t *module,
                                fc_error_t *err) {
   static const fc_module_options_t defaults = {0};
   if (!options) options = &defaults;
-  FC_TRY(fc_snapshot_make(files->module, SIZE_MAX, &module->file, err));
+  FC_TRY(fc_snapshot_make(files->module, SIZE_MAX, module->backend->sealed_max,
+                          &module->file, err));
   if (files->sidecar >= 0 &&
-      fc_snapshot_make(files->sidecar, FC_SIDECAR_SIZE_MAX, &module->sidecar,
+      fc_snapshot_make(files->sidecar, FC_SIDECAR_SIZE_MAX, 0, &module->sidecar,
                        err) != FC_OK) {
     return fail_sidecar(err);
   }
-  fc_sha256_hex(module->file.bytes.data, module->file.bytes.size,
-                module->sha256);
+  FC_TRY(hash_file(&module->file, module->sha256, err));
   const fc_module_source_t source = {
       .file = module->file,
       .sidecar = module->sidecar,

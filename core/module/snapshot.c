@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Copies files into sealed memfds (snapshot.h).
+// Copies files into sealed memfds, or maps them (snapshot.h).
 #include "module/snapshot.h"
 
 #include <errno.h>
@@ -54,7 +54,7 @@ static int seal(int file, size_t size) {
   return -1;
 }
 
-fc_status_t fc_snapshot_make(int file, size_t size_max,
+fc_status_t fc_snapshot_make(int file, size_t size_max, size_t sealed_max,
                              fc_snapshot_t *out_snapshot, fc_error_t *err) {
   struct stat info;
   const char *problem = NULL;
@@ -69,7 +69,10 @@ fc_status_t fc_snapshot_make(int file, size_t size_max,
                    (size_t)info.st_size, size_max);
   } else {
     snapshot.bytes.size = (size_t)info.st_size;
-    snapshot.fd = seal(file, snapshot.bytes.size);
+    const bool large = sealed_max > 0 && snapshot.bytes.size > sealed_max;
+    snapshot.sealed = !large || is_sealed(file);
+    snapshot.fd = snapshot.sealed ? seal(file, snapshot.bytes.size)
+                                  : fcntl(file, F_DUPFD_CLOEXEC, 0);
   }
   if (problem) return fc_fail(err, FC_CODE_MODULE_PATH, "%s", problem);
   if (snapshot.fd >= 0) {
@@ -80,7 +83,7 @@ fc_status_t fc_snapshot_make(int file, size_t size_max,
   if (mapped == MAP_FAILED) {
     const int error = errno;
     if (snapshot.fd >= 0) close(snapshot.fd);
-    return fc_fail(err, FC_CODE_MODULE_PATH, "cannot copy it to memory: %s",
+    return fc_fail(err, FC_CODE_MODULE_PATH, "cannot take it into memory: %s",
                    strerror(error));
   }
   snapshot.bytes.data = mapped;
@@ -108,9 +111,23 @@ fc_status_t fc_snapshot_open(const char *path, fc_snapshot_t *out_snapshot,
                              fc_error_t *err) {
   int fd;
   FC_TRY(fc_snapshot_open_file(path, &fd, err));
-  fc_status_t status = fc_snapshot_make(fd, SIZE_MAX, out_snapshot, err);
+  fc_status_t status = fc_snapshot_make(fd, SIZE_MAX, 0, out_snapshot, err);
   close(fd);
   return status;
+}
+
+bool fc_snapshot_read(const fc_snapshot_t *snapshot, size_t offset, void *out,
+                      size_t size) {
+  uint8_t *to = out;
+  while (size > 0) {
+    ssize_t got = pread(snapshot->fd, to, size, (off_t)offset);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    to += got;
+    offset += (size_t)got;
+    size -= (size_t)got;
+  }
+  return true;
 }
 
 void fc_snapshot_close(fc_snapshot_t *snapshot) {

@@ -3,8 +3,9 @@
 // Private, immutable copies of the files a module is made of
 // (fc_snapshot_t, farcall/backend.h). What is hashed, inspected, loaded and
 // handed to a worker are the same bytes, whatever happens to the file
-// meanwhile; and two loads of one file are two modules. Called when a module is
-// loaded, on that thread.
+// meanwhile; and two loads of one file are two modules. Only files that are
+// mostly weights may be too large for that. Called when a module is loaded, on
+// that thread.
 #ifndef FARCALL_MODULE_SNAPSHOT_H_
 #define FARCALL_MODULE_SNAPSHOT_H_
 
@@ -17,13 +18,19 @@ fc_status_t fc_snapshot_open_file(const char *path, int *out_fd,
                                   fc_error_t *err);
 
 // The contents of `file`, which stays the caller's; at least one byte, at most
-// `size_max`. Of a snapshot (sealed memory) no second copy is made.
-fc_status_t fc_snapshot_make(int file, size_t size_max,
+// `size_max`. Of a snapshot (sealed memory) no second copy is made, of a file
+// larger than `sealed_max` (0: of none) not even one.
+fc_status_t fc_snapshot_make(int file, size_t size_max, size_t sealed_max,
                              fc_snapshot_t *out_snapshot, fc_error_t *err);
 
 // Both of the above.
 fc_status_t fc_snapshot_open(const char *path, fc_snapshot_t *out_snapshot,
                              fc_error_t *err);
+
+// Reads bytes without touching the mapping. False when the file has become
+// shorter or cannot be read.
+bool fc_snapshot_read(const fc_snapshot_t *snapshot, size_t offset, void *out,
+                      size_t size);
 
 void fc_snapshot_close(fc_snapshot_t *snapshot);  // a closed one too
 

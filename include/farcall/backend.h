@@ -14,11 +14,14 @@
 extern "C" {
 #endif
 
-// A file as it was when its module was loaded: mapped for reading, from a page
-// boundary on, and sealed, so that its bytes cannot change.
+// A file as it was when its module was loaded, mapped for reading, from a page
+// boundary on. Sealed bytes cannot change. Others are those of the file itself:
+// whoever writes to it changes them at any time, and reading what was cut off
+// ends the process, so what is checked before it is trusted is copied first.
 typedef struct fc_snapshot_t {
   int fd;          // -1: there is no such file
   fc_str_t bytes;  // data NULL then
+  bool sealed;
 } fc_snapshot_t;
 
 // Where a module comes from. Strings are borrowed for the call; what the
@@ -29,7 +32,7 @@ typedef struct fc_module_source_t {
   fc_str_t path;  // NUL-terminated; for messages and for what lies beside it
   fc_str_t name;  // the module name made from it
   bool allow_native;     // false: refuse machine code inside a vm module
-  bool describe_native;  // true: do not map machine code, see `described`
+  bool describe_native;  // fc_module_options_t has it
   bool trust_sidecar_hash;
   fc_str_t parameters;  // archives of a vm module: "[SCOPE=]FILE,…", "" none
 } fc_module_source_t;
@@ -40,7 +43,7 @@ typedef struct fc_module_info_t {
   size_t count;
   bool serial;       // one call at a time; the backend holds the lock
   bool runs_native;  // machine code: belongs in the process host
-  bool described;    // nothing of it was loaded: instance_create fails
+  bool described;    // it needs a worker process: instance_create fails
   fc_str_t warning;  // for the log, "" if none
 } fc_module_info_t;
 
@@ -69,6 +72,8 @@ typedef struct fc_backend_t {
   // What replaces the suffix in the name of the file that describes a module;
   // NULL: modules of this kind describe themselves.
   const char *sidecar_suffix;
+  // A larger file is not copied, its snapshot not sealed; 0: every one is.
+  size_t sealed_max;
   // Opens, checks and decodes a module. May run the module's constructors,
   // unless it is to be described only.
   fc_status_t (*open)(const fc_module_source_t *source,

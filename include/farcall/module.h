@@ -21,15 +21,16 @@ typedef struct fc_module_t fc_module_t;
 typedef struct fc_module_options_t {
   bool forbid_native;   // refuse machine code inside a vm module
   fc_str_t parameters;  // archives for vm modules: "[SCOPE=]FILE,…"
-  // A module that runs machine code is only described: nothing of it is mapped
-  // executable, no constructor runs, and instances cannot be created. Whether
-  // it was says fc_module_info_t.described.
+  // What can end a process is only described: of machine code nothing is mapped
+  // executable and no constructor runs, a large file or an archive is not looked
+  // into, and instances cannot be created. Whether that happened says
+  // fc_module_info_t.described.
   bool describe_native;
 } fc_module_options_t;
 
 // The files a module is made of, as descriptors: what a worker process is given.
 typedef struct fc_module_files_t {
-  int module;   // sealed memory
+  int module;   // sealed memory, or a large .vmfb itself
   int sidecar;  // sealed memory, what was read of X.farcall.json; -1: nothing
 } fc_module_files_t;
 

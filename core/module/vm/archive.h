@@ -15,10 +15,15 @@ typedef struct fc_vm_archive_t {
   size_t rodata;  // offset that external segments count from; <= size
 } fc_vm_archive_t;
 
+// Where the flatbuffer begins and how long it is is told by the first bytes of
+// a file, at most as many.
+#define FC_VM_ARCHIVE_START ((size_t)(30 + 65535 + 65535 + 4 + 8))
+
 // True for a ZIP local header or a flatbuffer with IREE's identifier.
 bool fc_vm_archive_sniff(const uint8_t *data, size_t size);
 
-// FC_CODE_VMFB_INVALID, with the byte offset, when a part passes the end.
+// FC_CODE_VMFB_INVALID, with the byte offset, when a part passes the end. Of
+// `size` bytes the first FC_VM_ARCHIVE_START are looked at.
 fc_status_t fc_vm_archive_parse(const uint8_t *data, size_t size,
                                 fc_vm_archive_t *out_archive,
                                 fc_error_t *err) FC_MUST_CHECK;

@@ -21,6 +21,9 @@
 #include "module/vm/signature.h"
 #include "module/vm/verify.h"
 
+// Larger files are mostly weights, which is why they are mapped.
+#define SEALED_MAX ((size_t)16 << 20)
+
 const fc_vm_native_module_t *const fc_vm_natives[] = {
     &fc_vm_hal, &fc_vm_hal_inline, &fc_vm_hal_loader, &fc_vm_io_parameters,
     NULL};
@@ -187,7 +190,7 @@ static void choose_natives(module_t *m, bool allow_native) {
 static fc_status_t check_machine_code(module_t *m, bool allowed,
                                       bool *out_stated, fc_error_t *err) {
   *out_stated = true;
-  m->info.runs_native = fc_hal_has_machine_code(m->module);
+  m->info.runs_native = m->module->has_elf;
   if (!m->info.runs_native) return FC_OK;
   if (!allowed) {
     return fc_fail(err, FC_CODE_MODULE_LOAD,
@@ -223,21 +226,33 @@ static void warn(module_t *m, bool features_stated) {
   m->info.warning = text;
 }
 
+// Whether its calls read mapped files: doing so where somebody cut one short
+// ends the process.
+static bool maps_files(const module_t *m, const fc_module_source_t *source) {
+  bool archives = false;
+  for (uint32_t i = 0; i < m->module->import_count; i++) {
+    archives = archives || fc_str_equal(m->module->imports[i].module,
+                                        fc_str(fc_vm_io_parameters.name));
+  }
+  return !source->file.sealed || (archives && source->parameters.size > 0);
+}
+
 static fc_status_t fill(module_t *m, const fc_module_source_t *source,
                         fc_error_t *err) {
   bool features_stated;
-  const fc_str_t file = source->file.bytes;
-  FC_TRY(fc_vm_module_create((const uint8_t *)file.data, file.size,
-                             m->allocator, &m->module, err));
+  FC_TRY(fc_vm_module_open(&source->file, m->allocator, &m->module, err));
   FC_TRY(fc_vm_verify(m->module, err));
   FC_TRY(fc_vm_module_is_stateful(m->module, &m->info.serial, err));
   FC_TRY(check_machine_code(m, source->allow_native, &features_stated, err));
   // Whoever is said to have no machine code gets no chance to run any: code it
   // would put together from pieces is not seen above.
   choose_natives(m, m->info.runs_native);
-  m->info.described = m->info.runs_native && source->describe_native;
-  FC_TRY(fc_hal_archives_open(&m->archives, source->parameters, m->allocator,
-                              err));
+  m->info.described = source->describe_native &&
+                      (m->info.runs_native || maps_files(m, source));
+  if (!m->info.described) {
+    FC_TRY(fc_hal_archives_open(&m->archives, source->parameters, m->allocator,
+                                err));
+  }
   FC_TRY(list(m, err));
   warn(m, features_stated);
   return FC_OK;
@@ -437,6 +452,7 @@ static void vm_call_end(void *handle, size_t index, fc_call_t *call) {
 const fc_backend_t fc_backend_vm = {
     .kind = "vm",
     .suffix = ".vmfb",
+    .sealed_max = SEALED_MAX,
     .open = vm_open,
     .describe = vm_describe,
     .instance_create = vm_instance_create,

@@ -260,9 +260,35 @@ static fc_status_t read_imports(fc_vm_module_t *module,
   return FC_OK;
 }
 
+static bool is_elf(const uint8_t *data, size_t size) {
+  static const uint8_t magic[] = {0x7F, 'E', 'L', 'F'};
+  return size >= sizeof magic && !memcmp(data, magic, sizeof magic);
+}
+
+// Bytes of the file, which may be where nobody may look.
+static fc_status_t add_external(fc_vm_module_t *module, uint32_t index,
+                                const fc_vm_archive_t *archive,
+                                const fc_snapshot_t *file, size_t offset,
+                                size_t length, fc_error_t *err) {
+  const uint8_t *data = archive->data + offset;
+  uint8_t start[4] = {0};
+  if (!file) {
+    module->has_elf = module->has_elf || is_elf(data, length);
+  } else {
+    data = (const uint8_t *)file->bytes.data + offset;
+    if (length >= sizeof start &&
+        !fc_snapshot_read(file, offset, start, sizeof start)) {
+      return fc_fail(err, FC_CODE_MODULE_PATH, "cannot read all of it");
+    }
+    module->has_elf = module->has_elf || is_elf(start, sizeof start);
+  }
+  fc_vm_buffer_init_constant(&module->rodata[index], data, length);
+  return FC_OK;
+}
+
 static fc_status_t read_rodata(fc_vm_module_t *module, const fc_fb_table_t *def,
                                const fc_vm_archive_t *archive,
-                               fc_error_t *err) {
+                               const fc_snapshot_t *file, fc_error_t *err) {
   fc_fb_vector_t vector;
   FC_TRY(read_table_vector(module, def, MODULE_RODATA, "rodata_segments",
                            sizeof *module->rodata, &vector, &module->rodata,
@@ -281,9 +307,9 @@ static fc_status_t read_rodata(fc_vm_module_t *module, const fc_fb_table_t *def,
     if (fc_fb_has(&table, 2)) {
       FC_TRY(fc_fb_vector(&table, 2, "rodata_segments.embedded_data", 1,
                           &embedded, err));
-      fc_vm_buffer_init_constant(&module->rodata[i],
-                                 embedded.buffer.data + embedded.position,
-                                 embedded.count);
+      const uint8_t *data = embedded.buffer.data + embedded.position;
+      module->has_elf = module->has_elf || is_elf(data, embedded.count);
+      fc_vm_buffer_init_constant(&module->rodata[i], data, embedded.count);
       continue;
     }
     uint64_t offset, length;
@@ -294,9 +320,8 @@ static fc_status_t read_rodata(fc_vm_module_t *module, const fc_fb_table_t *def,
     if (offset > room || length > room - offset) {
       return invalid(err, "rodata_segments", i, "passes the end of the file");
     }
-    fc_vm_buffer_init_constant(&module->rodata[i],
-                               archive->data + archive->rodata + offset,
-                               (size_t)length);
+    FC_TRY(add_external(module, i, archive, file, archive->rodata + offset,
+                        (size_t)length, err));
   }
   return FC_OK;
 }
@@ -446,27 +471,58 @@ static fc_status_t read_exports(fc_vm_module_t *module,
   return FC_OK;
 }
 
+// Copies the file up to its external constants. The bytes that tell how far that
+// is are read once: a second look might find others.
+static fc_status_t copy_head(fc_vm_module_t *module, const fc_snapshot_t *file,
+                             fc_vm_archive_t *out_archive, fc_error_t *err) {
+  const size_t size = file->bytes.size;
+  const size_t start = size < FC_VM_ARCHIVE_START ? size : FC_VM_ARCHIVE_START;
+  module->head = fc_alloc_aligned(module->allocator, start, 64);
+  if (!module->head) return fc_fail_memory(err);
+  bool read = fc_snapshot_read(file, 0, module->head, start);
+  if (read) {
+    FC_TRY(fc_vm_archive_parse(module->head, size, out_archive, err));
+    const size_t end = out_archive->flatbuffer + out_archive->flatbuffer_size;
+    uint8_t *head =
+        fc_alloc_aligned(module->allocator, end > start ? end : start, 64);
+    if (!head) return fc_fail_memory(err);
+    memcpy(head, module->head, start);
+    fc_free(module->allocator, module->head);
+    out_archive->data = module->head = head;
+    read = end <= start ||
+           fc_snapshot_read(file, start, head + start, end - start);
+  }
+  if (read) return FC_OK;
+  return fc_fail(err, FC_CODE_MODULE_PATH, "cannot read all of it");
+}
+
 static fc_status_t read_module(fc_vm_module_t *module, const uint8_t *data,
-                               size_t size, fc_error_t *err) {
+                               size_t size, const fc_snapshot_t *file,
+                               fc_error_t *err) {
   fc_vm_archive_t archive;
   fc_fb_table_t def;
-  FC_TRY(fc_vm_archive_parse(data, size, &archive, err));
-  fc_fb_t buffer = {data + archive.flatbuffer,
+  if (file) {
+    FC_TRY(copy_head(module, file, &archive, err));
+  } else {
+    FC_TRY(fc_vm_archive_parse(data, size, &archive, err));
+  }
+  fc_fb_t buffer = {archive.data + archive.flatbuffer,
                     (uint32_t)archive.flatbuffer_size};
   FC_TRY(fc_fb_root(buffer, &def, err));
   FC_TRY(read_head(module, &def, err));
   FC_TRY(read_types(module, &def, err));
   FC_TRY(read_dependencies(module, &def, err));
   FC_TRY(read_imports(module, &def, err));
-  FC_TRY(read_rodata(module, &def, &archive, err));
+  FC_TRY(read_rodata(module, &def, &archive, file, err));
   FC_TRY(read_state(module, &def, err));
   FC_TRY(read_functions(module, &def, err));
   return read_exports(module, &def, err);
 }
 
-fc_status_t fc_vm_module_create(const uint8_t *data, size_t size,
-                                fc_allocator_t allocator,
-                                fc_vm_module_t **out_module, fc_error_t *err) {
+// `file` NULL: all of `data` can be trusted not to change.
+static fc_status_t create(const uint8_t *data, size_t size,
+                          const fc_snapshot_t *file, fc_allocator_t allocator,
+                          fc_vm_module_t **out_module, fc_error_t *err) {
   fc_vm_module_t *module = fc_alloc(allocator, sizeof *module);
   if (!module) return fc_fail_memory(err);
   module->allocator = allocator;
@@ -477,7 +533,7 @@ fc_status_t fc_vm_module_create(const uint8_t *data, size_t size,
     limit = SIZE_MAX;
   }
   fc_arena_init(&module->arena, allocator, 16 << 10, limit);
-  fc_status_t status = read_module(module, data, size, err);
+  fc_status_t status = read_module(module, data, size, file, err);
   if (status != FC_OK) {
     fc_vm_module_destroy(module);
     return status;
@@ -486,9 +542,23 @@ fc_status_t fc_vm_module_create(const uint8_t *data, size_t size,
   return FC_OK;
 }
 
+fc_status_t fc_vm_module_create(const uint8_t *data, size_t size,
+                                fc_allocator_t allocator,
+                                fc_vm_module_t **out_module, fc_error_t *err) {
+  return create(data, size, NULL, allocator, out_module, err);
+}
+
+fc_status_t fc_vm_module_open(const fc_snapshot_t *file,
+                              fc_allocator_t allocator,
+                              fc_vm_module_t **out_module, fc_error_t *err) {
+  return create((const uint8_t *)file->bytes.data, file->bytes.size,
+                file->sealed ? NULL : file, allocator, out_module, err);
+}
+
 void fc_vm_module_destroy(fc_vm_module_t *module) {
   if (!module) return;
   fc_arena_deinit(&module->arena);
+  fc_free(module->allocator, module->head);
   fc_free(module->allocator, module);
 }
 

@@ -6,6 +6,7 @@
 #ifndef FARCALL_CORE_MODULE_VM_MODULE_H_
 #define FARCALL_CORE_MODULE_VM_MODULE_H_
 
+#include "module/snapshot.h"
 #include "module/vm/buffer.h"
 
 // Bytecode we read: 15.0 (IREE 2.9 to 3.9), 16.0 (3.10), 17.0 (3.11 on).
@@ -97,7 +98,9 @@ typedef struct fc_vm_module_t {
   uint32_t rodata_count;
   uint32_t global_bytes;
   uint32_t global_refs;
-  fc_arena_t arena;  // everything above
+  bool has_elf;      // a constant is an ELF file
+  uint8_t *head;     // our copy of all but the external constants, or NULL
+  fc_arena_t arena;  // everything else above
 } fc_vm_module_t;
 
 // Reads the file; `data` is borrowed and must outlive the module. Fails with
@@ -107,6 +110,13 @@ fc_status_t fc_vm_module_create(const uint8_t *data, size_t size,
                                 fc_allocator_t allocator,
                                 fc_vm_module_t **out_module,
                                 fc_error_t *err) FC_MUST_CHECK;
+// The same of a file, which must stay open. Of one that is not sealed all but
+// the external constants is copied and those are not looked at, so a writer can
+// change what the module computes but not what was verified.
+fc_status_t fc_vm_module_open(const fc_snapshot_t *file,
+                              fc_allocator_t allocator,
+                              fc_vm_module_t **out_module,
+                              fc_error_t *err) FC_MUST_CHECK;
 void fc_vm_module_destroy(fc_vm_module_t *module);
 
 static inline uint32_t fc_vm_module_major(const fc_vm_module_t *module) {

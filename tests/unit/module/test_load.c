@@ -246,6 +246,129 @@ static void sidecars_that_are_none_are_refused(void **state) {
 }
 
 // ---------------------------------------------------------------------------
+// Files too large to be copied
+
+#define LARGE ((size_t)17 << 20)
+
+// `from` with zeros behind it, where nothing of it is.
+static void enlarge(const char *from, const char *name) {
+  copy(from, name);
+  struct stat info;
+  assert_int_equal(stat(in_folder(name), &info), 0);
+  assert_int_equal(truncate(in_folder(name), info.st_size + (off_t)LARGE), 0);
+}
+
+static void a_large_file_is_mapped(void **state) {
+  (void)state;
+  enlarge(VMVX, "a.vmfb");
+  enlarge(NATIVE "embedded.so", "a.so");
+  static const struct {
+    const char *name;
+    bool sealed;
+  } rows[] = {{"a.vmfb", false}, {"a.so", true}};
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    fc_module_t *described = load(in_folder(row->name), true), *loaded;
+    fc_error_t err = {0};
+    // Whoever cuts the file short ends the process that reads it.
+    assert_true(fc_module_get_info(described)->described);
+    const int fd = fc_module_get_files(described).module;
+    assert_int_equal(fcntl(fd, F_GET_SEALS) >= 0, row->sealed);
+    if (load_files(described, &loaded, &err)) fail_msg("%s", err.message);
+    assert_true(fc_str_equal(fc_module_get_digest(described),
+                             fc_module_get_digest(loaded)));
+    if (instantiate(loaded, &err)) fail_msg("%s", err.message);
+    fc_module_release(loaded);
+    fc_module_release(described);
+  }
+}
+
+static void a_large_file_may_be_replaced_by_another(void **state) {
+  (void)state;
+  enlarge(VMVX, "a.vmfb");
+  enlarge(VM "inline/inline-vmvx.vmfb", "b.vmfb");
+  fc_module_t *described = load(in_folder("a.vmfb"), true), *loaded;
+  char other[128];
+  memcpy(other, in_folder("b.vmfb"), sizeof other);
+  assert_int_equal(rename(other, in_folder("a.vmfb")), 0);
+  fc_error_t err = {0};
+  if (load_files(described, &loaded, &err)) fail_msg("%s", err.message);
+  assert_true(fc_str_equal(fc_module_get_digest(described),
+                           fc_module_get_digest(loaded)));
+  if (instantiate(loaded, &err)) fail_msg("%s", err.message);
+  fc_module_release(loaded);
+  fc_module_release(described);
+}
+
+// It is refused, or another by its digest.
+static void a_large_file_cut_short_is_another(void **state) {
+  (void)state;
+  enlarge(VMVX, "a.vmfb");
+  fc_module_t *described = load(in_folder("a.vmfb"), true), *loaded;
+  static const off_t sizes[] = {100000, 1000, 10, 0};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(sizes); i++) {
+    assert_int_equal(truncate(in_folder("a.vmfb"), sizes[i]), 0);
+    if (load_files(described, &loaded, NULL)) continue;
+    assert_false(fc_str_equal(fc_module_get_digest(described),
+                              fc_module_get_digest(loaded)));
+    fc_module_release(loaded);
+  }
+  fc_module_release(described);
+}
+
+static uint32_t next_random(uint32_t *state) {
+  return *state = *state * 1664525u + 1013904223u;
+}
+
+// Changes bytes all over the file, as somebody else would.
+static void scribble(const char *path, uint32_t seed) {
+  struct stat info;
+  int fd = open(path, O_WRONLY);
+  assert_true(fd >= 0);
+  assert_int_equal(fstat(fd, &info), 0);
+  for (int i = 0; i < 400; i++) {
+    const uint32_t at = next_random(&seed) % (uint32_t)info.st_size;
+    const uint8_t byte = (uint8_t)(next_random(&seed) >> 24);
+    assert_int_equal(pwrite(fd, &byte, 1, (off_t)at), 1);
+  }
+  close(fd);
+}
+
+// Between verifying and running. Executables lie in what is only mapped; they
+// are refused or made, and the sanitizers see no more than that. Nothing that
+// was read at load changes.
+static void a_mapped_file_may_be_written_to(void **state) {
+  (void)state;
+  size_t refused = 0;
+  for (uint32_t i = 0; i < 64; i++) {
+    copy(VMVX, "a.vmfb");
+    int fd;
+    fc_module_source_t source = {.sidecar = FC_SNAPSHOT_NONE,
+                                 .path = FC_STR("a.vmfb"),
+                                 .name = FC_STR("a")};
+    assert_int_equal(fc_snapshot_open_file(in_folder("a.vmfb"), &fd, NULL), 0);
+    assert_int_equal(fc_snapshot_make(fd, SIZE_MAX, 1, &source.file, NULL), 0);
+    assert_false(source.file.sealed);
+    close(fd);
+    void *module, *instance;
+    assert_int_equal(
+        fc_backend_vm.open(&source, fc_allocator_system(), &module, NULL), 0);
+    scribble(in_folder("a.vmfb"), i);
+    if (fc_backend_vm.instance_create(module, fc_allocator_system(), &instance,
+                                      NULL)) {
+      refused++;
+    } else {
+      fc_backend_vm.instance_destroy(instance);
+    }
+    const fc_signature_t *first = fc_backend_vm.describe(module)->signatures[0];
+    assert_true(
+        fc_str_equal(fc_signature_text(first, first->name), FC_STR("mul4")));
+    fc_backend_vm.close(module);
+    fc_snapshot_close(&source.file);
+  }
+  assert_true(refused > 0);
+}
+
+// ---------------------------------------------------------------------------
 
 static void a_snapshot_cannot_be_changed(void **state) {
   (void)state;
@@ -258,7 +381,7 @@ static void a_snapshot_cannot_be_changed(void **state) {
   assert_int_equal(pwrite(snapshot.fd, "z", 1, 0), -1);
   assert_int_equal(ftruncate(snapshot.fd, 1), -1);
   assert_int_equal(fcntl(snapshot.fd, F_GETFD), FD_CLOEXEC);
-  assert_int_equal(fc_snapshot_make(snapshot.fd, 3, &second, NULL), FC_OK);
+  assert_int_equal(fc_snapshot_make(snapshot.fd, 3, 0, &second, NULL), FC_OK);
   fc_snapshot_close(&snapshot);
   fc_snapshot_close(&snapshot);
   assert_true(fc_str_equal(second.bytes, FC_STR("abc")));
@@ -295,6 +418,10 @@ int main(void) {
       IN_FOLDER(a_module_outlives_its_files),
       IN_FOLDER(what_uses_origin_must_stay_as_it_was),
       IN_FOLDER(sidecars_that_are_none_are_refused),
+      IN_FOLDER(a_large_file_is_mapped),
+      IN_FOLDER(a_large_file_may_be_replaced_by_another),
+      IN_FOLDER(a_large_file_cut_short_is_another),
+      IN_FOLDER(a_mapped_file_may_be_written_to),
       IN_FOLDER(a_snapshot_cannot_be_changed),
       IN_FOLDER(other_files_are_no_modules),
   };

@@ -31,6 +31,8 @@ struct fc_hal_executable_t {
   fc_vm_object_t object;
   fc_library_t *library;   // machine code, or
   fc_vm_module_t *module;  // bytecode
+  uint8_t *file;           // what `module` was read from
+  size_t file_size;
   fc_vm_context_t *context;
   kernel_t *kernels;
   uint32_t kernel_count;
@@ -57,12 +59,20 @@ static void close_context(fc_vm_context_t *context, fc_allocator_t allocator) {
   fc_vm_stack_deinit(&stack);
 }
 
+static void drop_file(fc_hal_executable_t *executable) {
+  if (!executable->file) return;
+  fc_vm_heap_free(executable->object.heap, executable->file,
+                  executable->file_size);
+  executable->file = NULL;
+}
+
 static void destroy_executable(fc_vm_object_t *object) {
   fc_hal_executable_t *executable = (fc_hal_executable_t *)object;
   const fc_allocator_t allocator = object->heap->allocator;
   fc_library_close(executable->library);
   if (executable->context) close_context(executable->context, allocator);
   fc_vm_module_destroy(executable->module);
+  drop_file(executable);
   fc_free(allocator, executable->kernels);
   pthread_mutex_destroy(&executable->lock);
   fc_vm_heap_free(object->heap, executable, sizeof *executable);
@@ -340,15 +350,31 @@ static fc_status_t run_vmvx(fc_hal_executable_t *executable,
 // ---------------------------------------------------------------------------
 // Both
 
+// What is verified must not change afterwards; a constant of a large module is a
+// mapping of its file, to which somebody may write.
+static fc_status_t copy_file(fc_hal_executable_t *executable, fc_str_t data,
+                             fc_str_t *out, fc_error_t *err) {
+  executable->file_size = data.size + 1;
+  executable->file =
+      fc_vm_heap_alloc(executable->object.heap, executable->file_size, 64, err);
+  if (!executable->file) return FC_RESOURCE_EXHAUSTED;
+  if (data.size) memcpy(executable->file, data.data, data.size);
+  *out = fc_str_make((const char *)executable->file, data.size);
+  return FC_OK;
+}
+
 static fc_status_t open_executable(const fc_hal_state_t *state,
                                    fc_hal_executable_t *executable,
                                    fc_vm_invocation_t *invocation,
                                    fc_str_t format, fc_str_t data,
                                    fc_str_t constants, fc_error_t *err) {
+  FC_TRY(copy_file(executable, data, &data, err));
   if (is_vmvx(format)) {
     return open_vmvx(executable, invocation, data, constants, err);
   }
-  return open_library(state, executable, data, constants, err);
+  fc_status_t status = open_library(state, executable, data, constants, err);
+  drop_file(executable);  // the image is one more copy
+  return status;
 }
 
 fc_status_t fc_hal_executable_create(

@@ -12,19 +12,6 @@
 #define TARGET "#hal.executable.target<"
 #define FEATURES "cpu_features = \""
 
-static bool is_elf(const fc_vm_buffer_t *constant) {
-  static const uint8_t magic[] = {0x7F, 'E', 'L', 'F'};
-  return constant->size >= sizeof magic &&
-         memcmp(constant->data, magic, sizeof magic) == 0;
-}
-
-bool fc_hal_has_machine_code(const fc_vm_module_t *module) {
-  for (uint32_t i = 0; i < module->rodata_count; i++) {
-    if (is_elf(&module->rodata[i])) return true;
-  }
-  return false;
-}
-
 // What follows `word` in the text; false when it is not there.
 static bool skip_past(fc_str_t *text, fc_str_t word) {
   const char *at = memmem(text->data, text->size, word.data, word.size);

@@ -8,9 +8,6 @@
 #include "hal/cpu.h"
 #include "module/vm/module.h"
 
-// Whether a constant is an ELF file: a kernel executable.
-bool fc_hal_has_machine_code(const fc_vm_module_t *module);
-
 // Compiled modules check the executable format only; which instructions the
 // code uses stands in the text they fail with when no device fits. A device
 // lists one target or several of which one must do. FC_CODE_CPU_FEATURES names
