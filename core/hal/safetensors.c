@@ -109,8 +109,8 @@ fc_status_t fc_safetensors_read(fc_parameters_t *archive, fc_error_t *err) {
                 .size = archive->size - sizeof size - size};
   // The reader looks twice at some bytes, and the file may be written to.
   const fc_str_t text = fc_arena_copy(
-      &archive->arena, fc_str_make((const char *)archive->data + sizeof size,
-                                   (size_t)size));
+      &archive->arena,
+      fc_str_make((const char *)archive->data + sizeof size, (size_t)size));
   if (!text.data) return fc_fail_memory(err);
   fc_json_reader_init(&h.json, DEPTH_MAX, TENSORS_MAX);
   fc_json_reader_feed(&h.json, text.data, text.size, true);

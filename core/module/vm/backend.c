@@ -247,8 +247,8 @@ static fc_status_t fill(module_t *m, const fc_module_source_t *source,
   // Whoever is said to have no machine code gets no chance to run any: code it
   // would put together from pieces is not seen above.
   choose_natives(m, m->info.runs_native);
-  m->info.described = source->describe_native &&
-                      (m->info.runs_native || maps_files(m, source));
+  m->info.described =
+      source->describe_native && (m->info.runs_native || maps_files(m, source));
   if (!m->info.described) {
     FC_TRY(fc_hal_archives_open(&m->archives, source->parameters, m->allocator,
                                 err));
