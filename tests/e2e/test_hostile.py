@@ -108,6 +108,7 @@ KINDS = [
     fine("thread_faults_later", "leave", result=0, later=True),
     fine("kill_parent", "leave", result=-1),
     fine("kill_everybody", "leave", result=-1),
+    fine("limit_parent", "leave", result=-1),
     fine("trace_parent", "leave", result=-1),
     fine("forget_parent", "leave"),
 
@@ -377,3 +378,13 @@ def test_it_ends(running):
     assert time.monotonic() - begin < 10
     stay = lambda: [pid for pid in running.descendants if exists(pid)]
     assert until(lambda: not stay()), stay()
+
+
+def test_a_lost_bell_is_noticed(serve, folder):
+    """No other traffic wakes the loop: the worker ends, its answer counts."""
+    server = serve("--isolation=process", folder / "close_all.so")
+    begin = time.monotonic()
+    reply = call(server, "close_all", "close_all", 0, 20000)
+    assert (reply.status, reply.json) == (200, {"results": [1]})
+    assert time.monotonic() - begin < 5
+    assert server.stop() == 0

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -108,6 +109,10 @@ KIND(thread_faults_later) { return leave_thread(fault_later); }
 
 KIND(kill_parent) { return kill(getppid(), SIGTERM); }
 KIND(kill_everybody) { return kill(-1, 0); }  // only asks, and that is enough
+KIND(limit_parent) {
+  struct rlimit none = {0, 0};
+  return prlimit(getppid(), RLIMIT_CPU, &none, NULL);
+}
 KIND(trace_parent) {
   return (int32_t)ptrace(PTRACE_ATTACH, getppid(), NULL, NULL);
 }
