@@ -34,8 +34,9 @@ static int print_curl(const fc_args_t *args, const fc_server_t *server,
 
 int fc_verb_call(const fc_args_t *args) {
   if (args->word_count != 1) {
-    return fc_complain(FC_EXIT_USAGE, "call takes one MODULE/FUNCTION, got %zu",
-                       args->word_count);
+    return fc_complain(FC_EXIT_USAGE,
+                       "call takes one MODULE/FUNCTION, got %zu%s",
+                       args->word_count, fc_input_words_hint(args));
   }
   const char *target = fc_remote_target(args, args->words[0]);
   if (!target) return FC_EXIT_USAGE;

@@ -18,6 +18,11 @@ enum {
 
 // Writes `farcall: MESSAGE` to stderr, last of all, and returns `exit_code`.
 int fc_complain(int exit_code, const char *format, ...) FC_PRINTF(2, 3);
+// The same of a call that was refused: the HTTP status (0: there was no server),
+// the code, what is wrong, and where in the document: the pointer, or for the
+// document as a whole the byte, when there is one. Returns FC_EXIT_FAILED.
+int fc_complain_call(int http_status, const char *code, const char *detail,
+                     const char *pointer, uint64_t byte_offset);
 
 typedef enum fc_verb_t {
 #define FC_VERB(id, name, call, words, summary) FC_VERB_##id,
@@ -62,6 +67,10 @@ const char *fc_verb_name(fc_verb_t verb);
 
 // `farcall --help` (verb FC_VERB_COUNT) and `farcall VERB --help`, to stdout.
 void fc_print_help(fc_verb_t verb);
+
+// True if `path` may be a .vmfb; else complains that VERB is for those. The file
+// itself decides in the end: this is for a .so in its place.
+bool fc_is_vmfb(const fc_args_t *args, const char *path);
 
 // The name of `names` nearest to `text`, or NULL when none is near enough to be
 // a slip of the fingers.

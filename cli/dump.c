@@ -14,6 +14,7 @@ int fc_verb_dump(const fc_args_t *args) {
     return fc_complain(FC_EXIT_USAGE, "dump takes one FILE.vmfb");
   }
   const char *path = args->words[0];
+  if (!fc_is_vmfb(args, path)) return FC_EXIT_DATA;
   fc_error_t err = {0};
   fc_text_t text;
   fc_text_init(&text, fc_allocator_system(), DUMP_LIMIT);

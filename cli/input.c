@@ -5,6 +5,7 @@
 #include "input.h"
 
 #include <stdio.h>
+#include <unistd.h>
 #include <yyjson.h>
 
 #include "file.h"
@@ -211,6 +212,27 @@ static fc_status_t print_npy(fc_arena_t *arena, const char *path,
   return put(sink, "}", err);
 }
 
+// Nothing that --input takes: what was meant, perhaps. `text` ends in a NUL.
+static fc_status_t refuse_text(fc_str_t text, const yyjson_read_err *failure,
+                               fc_error_t *err) {
+  if (text.size && !access(text.data, R_OK)) {
+    return fc_fail(err, FC_CODE_JSON_SYNTAX,
+                   "that is a file: --input=@%.200s reads it", text.data);
+  }
+  size_t name = strspn(text.data, "abcdefghijklmnopqrstuvwxyz"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+  if (name && !is_digit(text.data[0]) && text.data[name] == '=') {
+    return fc_fail(err, FC_CODE_JSON_SYNTAX,
+                   "'%.*s' is no type; by name, arguments go as "
+                   "--json='{\"kwargs\":{\"%.*s\":…}}'",
+                   (int)name, text.data, (int)name, text.data);
+  }
+  return fc_fail(err, FC_CODE_JSON_SYNTAX,
+                 "neither a typed value like 4xf32=…, nor @FILE.npy, nor JSON "
+                 "(%s at byte %zu)",
+                 failure->msg, failure->pos);
+}
+
 static fc_status_t print_json(fc_str_t text, fc_sink_t *sink, fc_error_t *err) {
   if (value_json(text).data) return fc_sink_put(sink, value_json(text), err);
   yyjson_read_err failure;
@@ -218,12 +240,7 @@ static fc_status_t print_json(fc_str_t text, fc_sink_t *sink, fc_error_t *err) {
   char *spelled = (char *)(uintptr_t)text.data;
   yyjson_doc *doc =
       yyjson_read_opts(spelled, text.size, YYJSON_READ_NOFLAG, NULL, &failure);
-  if (!doc) {
-    return fc_fail(err, FC_CODE_JSON_SYNTAX,
-                   "neither a typed value like 4xf32=…, nor @FILE.npy, nor "
-                   "JSON (%s at byte %zu)",
-                   failure.msg, failure.pos);
-  }
+  if (!doc) return refuse_text(text, &failure, err);
   yyjson_doc_free(doc);
   return fc_sink_put(sink, text, err);
 }
@@ -249,6 +266,12 @@ fc_status_t fc_input_print(fc_arena_t *arena, const char *input,
 
 // ---------------------------------------------------------------------------
 // The document
+
+const char *fc_input_words_hint(const fc_args_t *args) {
+  return args->word_count > 1 ? ": values go by --input=VALUE, one for each "
+                                "argument"
+                              : "";
+}
 
 static fc_status_t print_inputs(const fc_args_t *args, fc_sink_t *sink,
                                 fc_error_t *err) {
@@ -276,6 +299,11 @@ static fc_status_t given_document(const fc_args_t *args, const char *json,
   }
   if (json[0] == '@') {
     return fc_file_read(args->arena, json + 1, out_document, err);
+  }
+  if (json[0] != '[' && json[0] != '{' && !access(json, R_OK)) {
+    return fc_fail_as(err, FC_CODE_JSON_SCHEMA, FC_FAILED_PRECONDITION,
+                      "--json=%.200s is a file: --json=@%.200s reads it", json,
+                      json);
   }
   *out_document = fc_str(json);
   return FC_OK;

@@ -16,6 +16,9 @@
 fc_status_t fc_input_print(fc_arena_t *arena, const char *input,
                            fc_sink_t *sink, fc_error_t *err);
 
+// What to add to a complaint about too many words: values were meant, perhaps.
+const char *fc_input_words_hint(const fc_args_t *args);
+
 // The call document of --json, or of all --input; with any --output results are
 // asked for with their types. `out_document` is in the arena.
 fc_status_t fc_input_document(const fc_args_t *args, fc_str_t *out_document,

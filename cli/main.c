@@ -17,17 +17,24 @@ static const fc_verb_call_t kVerbs[] = {
 #include "options.def"
 };
 
+static bool is_one_of(const char *word, const char *long_name,
+                      const char *letter, const char *name) {
+  return !strcmp(word, long_name) || !strcmp(word, letter) ||
+         !strcmp(word, name);
+}
+
 static int start(fc_arena_t *arena, int argc, char **argv) {
   if (argc < 2) {
     fc_print_help(FC_VERB_COUNT);
     return fc_complain(FC_EXIT_USAGE, "no verb given");
   }
-  if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
-      !strcmp(argv[1], "help")) {
-    fc_print_help(FC_VERB_COUNT);
+  if (is_one_of(argv[1], "--help", "-h", "help")) {
+    fc_verb_t about = argc > 2 ? fc_verb_find(argv[2]) : FC_VERB_COUNT;
+    if (argc > 2 && about == FC_VERB_COUNT) return FC_EXIT_USAGE;
+    fc_print_help(about);
     return FC_EXIT_OK;
   }
-  if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+  if (is_one_of(argv[1], "--version", "-V", "version")) {
     printf("farcall %s\n", fc_version());
     return FC_EXIT_OK;
   }

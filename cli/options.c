@@ -4,6 +4,7 @@
 // meaning.
 #include "cli.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -41,6 +42,21 @@ int fc_complain(int exit_code, const char *format, ...) {
   fputc('\n', stderr);
   va_end(args);
   return exit_code;
+}
+
+int fc_complain_call(int http_status, const char *code, const char *detail,
+                     const char *pointer, uint64_t byte_offset) {
+  char status[16] = "", where[32] = "";
+  if (http_status) snprintf(status, sizeof status, "%d ", http_status);
+  // Only a text that is no JSON has a place but no value that is wrong.
+  bool syntax = !strncmp(code, "json_", 5) && byte_offset != FC_NO_OFFSET;
+  if (*pointer) {
+    snprintf(where, sizeof where, ", at ");
+  } else if (syntax) {
+    snprintf(where, sizeof where, ", at byte %" PRIu64, byte_offset);
+  }
+  return fc_complain(FC_EXIT_FAILED, "%s%s: %s%s%s", status, code, detail,
+                     where, pointer);
 }
 
 const char *fc_nearest(const char *text, const char *const *names,
@@ -210,6 +226,14 @@ static void print_option(const fc_option_info_t *info) {
            info->value ? info->value : "");
   if (info->letter) printf("  -%c, %-22s %s\n", info->letter, left, info->help);
   else printf("      %-22s %s\n", left, info->help);
+}
+
+bool fc_is_vmfb(const fc_args_t *args, const char *path) {
+  if (!fc_str_ends(fc_str(path), FC_STR(".so"))) return true;
+  fc_complain(0,
+              "%s is a native module: %s is for .vmfb; farcall sig prints it",
+              path, kVerbs[args->verb].name);
+  return false;
 }
 
 void fc_print_help(fc_verb_t verb) {

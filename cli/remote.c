@@ -44,7 +44,7 @@ const char *fc_remote_target(const fc_args_t *args, const char *name) {
       fc_complain(0, "'%s' is no MODULE/FUNCTION: did you mean '%.*s/%s'?",
                   name, (int)(dot - name), name, dot + 1);
     } else {
-      fc_complain(0, "'%s' is no MODULE/FUNCTION", name);
+      fc_complain(0, "'%s' is no MODULE/FUNCTION; farcall ls lists them", name);
     }
     return NULL;
   }
@@ -71,9 +71,10 @@ int fc_remote_refused(const fc_answer_t *answer) {
   const char *code = yyjson_get_str(yyjson_obj_get(root, "code"));
   const char *detail = yyjson_get_str(yyjson_obj_get(root, "detail"));
   const char *pointer = yyjson_get_str(yyjson_obj_get(root, "pointer"));
+  yyjson_val *byte = yyjson_obj_get(root, "byte_offset");
   if (code && detail) {
-    fc_complain(0, "%d %s: %s%s%s", answer->status, code, detail,
-                pointer ? ", at " : "", pointer ? pointer : "");
+    fc_complain_call(answer->status, code, detail, pointer ? pointer : "",
+                     byte ? yyjson_get_uint(byte) : FC_NO_OFFSET);
   } else {
     fc_complain(0, "the server answered %d, and not as farcalld does",
                 answer->status);

@@ -5,12 +5,32 @@
 #include <stdio.h>
 
 #include "farcall/farcall.h"
+#include "file.h"
 #include "input.h"
 
 #define ANSWER_LIMIT ((size_t)1 << 30)
+#define NAMES_MAX 200
 
 static const fc_backend_t *const kBackends[] = {&fc_backend_native,
                                                 &fc_backend_vm, NULL};
+
+// As many names as a line holds.
+static void complain_of_many(const fc_args_t *args, const fc_module_t *module) {
+  fc_str_t own = fc_module_get_name(module);
+  size_t count = fc_module_function_count(module);
+  const char *names = "";
+  for (size_t i = 0; names && i < count; i++) {
+    fc_str_t name = fc_module_function(module, i)->name;
+    if (strlen(names) + name.size > NAMES_MAX) {
+      names = fc_print(args->arena, "%s, …", names);
+      break;
+    }
+    names = fc_print(args->arena, "%s%s%.*s", names, i ? ", " : "",
+                     FC_STR_ARG(name));
+  }
+  fc_complain(0, "'%.*s' has %zu functions, choose one with --function: %s",
+              FC_STR_ARG(own), count, names ? names : "");
+}
 
 static const fc_function_t *choose(const fc_args_t *args,
                                    const fc_module_t *module) {
@@ -20,8 +40,7 @@ static const fc_function_t *choose(const fc_args_t *args,
     if (fc_module_function_count(module) == 1) {
       return fc_module_function(module, 0);
     }
-    fc_complain(0, "'%.*s' has %zu functions: choose one with --function",
-                FC_STR_ARG(own), fc_module_function_count(module));
+    complain_of_many(args, module);
     return NULL;
   }
   const fc_function_t *function = fc_module_find(module, fc_str(name));
@@ -84,9 +103,9 @@ static int call_one(const fc_args_t *args, const fc_function_t *function,
   if (answer_one(function, document, &answer, &err) == FC_OK) {
     exit_code = fc_output_print(args, fc_text_str(&answer));
   } else {
-    exit_code = fc_complain(
-        FC_EXIT_FAILED, "%s: %s%s%s", fc_code_info(err.code)->text, err.message,
-        err.has_pointer ? ", at " : "", err.has_pointer ? err.pointer : "");
+    exit_code =
+        fc_complain_call(0, fc_code_info(err.code)->text, err.message,
+                         err.has_pointer ? err.pointer : "", err.byte_offset);
   }
   fc_text_deinit(&answer);
   return exit_code;
@@ -94,8 +113,8 @@ static int call_one(const fc_args_t *args, const fc_function_t *function,
 
 int fc_verb_run(const fc_args_t *args) {
   if (args->word_count != 1) {
-    return fc_complain(FC_EXIT_USAGE, "run takes one module FILE, got %zu",
-                       args->word_count);
+    return fc_complain(FC_EXIT_USAGE, "run takes one module FILE, got %zu%s",
+                       args->word_count, fc_input_words_hint(args));
   }
   fc_error_t err;
   fc_str_t document;

@@ -114,7 +114,9 @@ static int print_document(const fc_args_t *args, fc_str_t json) {
 
 static bool is_file(const char *word) {
   fc_str_t name = fc_str(word);
-  return fc_str_ends(name, FC_STR(".so")) || fc_str_ends(name, FC_STR(".vmfb"));
+  return fc_str_ends(name, FC_STR(".so")) ||
+         fc_str_ends(name, FC_STR(".vmfb")) ||
+         fc_str_ends(name, FC_STR(".mlir"));  // whose error says what to do
 }
 
 static int sig_of_module(const fc_args_t *args, const fc_module_t *module) {

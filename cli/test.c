@@ -22,6 +22,7 @@ int fc_verb_test(const fc_args_t *args) {
     return fc_complain(FC_EXIT_USAGE, "test takes one FILE.vmfb");
   }
   const char *path = args->words[0];
+  if (!fc_is_vmfb(args, path)) return FC_EXIT_DATA;
   size_t count, wrong;
   fc_error_t err = {0};
   if (fc_vm_test_file(path, fc_allocator_system(), print_one, NULL, &count,

@@ -569,12 +569,32 @@ static fc_status_t read_options(fc_frame_t *frame, fc_json_token_t token,
   }
 }
 
+// An argument where a section belongs: most who write one mean `kwargs`.
+static fc_status_t misplaced_argument(fc_frame_t *frame, fc_str_t name,
+                                      fc_error_t *err) {
+  char shown[80];
+  fc_escape(shown, sizeof shown, 64, name);
+  fc_status_t status = fc_fail(err, FC_CODE_UNKNOWN_FIELD,
+                               "there is no member '%s': arguments by name are "
+                               "members of 'kwargs'",
+                               shown);
+  fc_error_got(err, name);
+  return here(frame, status, err);
+}
+
 static fc_status_t read_section(fc_frame_t *frame, document_t *document,
                                 fc_error_t *err) {
   static const fc_plan_key_t kSections[] = {{{"args", 4}, NULL, ARGS},
                                             {{"kwargs", 6}, NULL, KWARGS},
                                             {{"options", 7}, NULL, OPTIONS}};
+  const fc_plan_t *plan = frame->plan;
   uint32_t section = 0;
+  fc_str_t name;
+  FC_TRY(fc_leaf_text(frame, &name, err));
+  if (!fc_plan_find(kSections, FC_ARRAY_COUNT(kSections), name) &&
+      fc_plan_find(plan->keywords, plan->keyword_count, name)) {
+    return misplaced_argument(frame, name, err);
+  }
   FC_TRY(find_field(frame, kSections, FC_ARRAY_COUNT(kSections), "member",
                     &section, err));
   if (document->has[section]) return duplicate_key(frame, err);

@@ -9,7 +9,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from conftest import BIN
+from conftest import BIN, SAMPLES
 
 MATMUL = "[[[1,2,3],[4,5,6]],[[1,0],[0,1],[1,1]]]"
 
@@ -36,6 +36,8 @@ def test_version_and_help(farcall):
         assert done.returncode == 0
         assert done.stdout.startswith(f"usage: farcall {verb}")
         assert done.stderr == ""
+        assert farcall("help", verb).stdout == done.stdout
+    assert farcall("version").stdout == farcall("--version").stdout
 
 
 def test_usage_errors_end_with_the_message(farcall):
@@ -43,7 +45,12 @@ def test_usage_errors_end_with_the_message(farcall):
             ([], "no verb given"),
             (["cal", "x/y"], "did you mean 'call'?"),
             (["frobnicate"], "no verb 'frobnicate'"),
-            (["call"], "call takes one MODULE/FUNCTION"),
+            (["call"], "call takes one MODULE/FUNCTION, got 0"),
+            (["call", "tensor/f", "1", "2"], "got 3: values go by --input=VALUE"),
+            (["run", "m.so", "--input", "1", "2"], "got 2: values go by --input"),
+            (["call", "tensor"], "'tensor' is no MODULE/FUNCTION; farcall ls"),
+            (["call", "tensor/f", "--json", __file__], "--json=@"),
+            (["help", "cal"], "did you mean 'call'?"),
             (["call", "tensor.matmul"], "did you mean 'tensor/matmul'?"),
             (["call", "tensor/f", "--serve=x"], "did you mean '--server'?"),
             (["call", "tensor/f", "--server"], "--server needs a value"),
@@ -77,6 +84,16 @@ def test_typed_inputs(invoke):
     assert done.stdout == '{"results":[8.75]}\n', done.stderr
     done = invoke("abi/s_f32", "--input=nan")
     assert done.stdout == '{"results":["NaN"]}\n', done.stderr
+
+
+def test_a_place_is_told_where_there_is_one(invoke):
+    for document, end in [
+            ("[", ", at byte 1"), ("", ", at byte 0"), ("x", ", at byte 0"),
+            ("[[[1]]]", "missing"),
+            ("[[[true]],[[1]]]", ", at /0/0/0"),
+            ('{"a":[[1]]}', "arguments by name are members of 'kwargs', at /a")]:
+        done = invoke("tensor/matmul", "--json", document)
+        assert done.returncode == 1 and done.stderr.endswith(end + "\n"), done.stderr
 
 
 def test_a_document_from_a_file(invoke, tmp_path):
@@ -244,6 +261,18 @@ def test_modules_that_cannot_be_run_exit_65(farcall, tmp_path, corpus):
     done = farcall("run", tmp_path / "tensor.so", "--function=matmul")
     assert done.returncode == 65
     assert "sha256" in done.stderr or "another" in done.stderr
+
+
+def test_files_of_the_wrong_kind_exit_65(farcall, corpus):
+    for arguments, message in [
+            (["dump", corpus / "tensor.so"], "native module: dump is for .vmfb"),
+            (["test", corpus / "tensor.so"], "native module: test is for .vmfb"),
+            (["sig", SAMPLES / "tensor.mlir"], "`farcall compile tensor.mlir"),
+            (["run", corpus / "tensor.so"],
+             "choose one with --function: matmul, mlp, softmax, conv, stats,")]:
+        done = farcall(*arguments)
+        assert done.returncode == (64 if arguments[0] == "run" else 65)
+        assert message in done.stderr, done.stderr
 
 
 def test_the_signatures_of_a_file_run_nothing_of_it(farcall, tmp_path, monkeypatch):

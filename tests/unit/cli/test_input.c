@@ -54,6 +54,11 @@ static const input_row_t rows[] = {
      "overflows"},
     {"complex", "2xcomplex<f32>=1 2 3 4", NULL, "written as JSON"},
     {"neither", "zork", NULL, "neither a typed value"},
+    {"a file without @", "/dev/null", NULL, "--input=@/dev/null reads it"},
+    {"by name", "x=1", NULL,
+     "'x' is no type; by name, arguments go as "
+     "--json='{\"kwargs\":{\"x\":…}}'"},
+    {"by no name", "4x=1", NULL, "neither a typed value"},
     {"empty text", "", NULL, "neither a typed value"},
     {"JSON and more", "[1] 2", NULL, "nor JSON"},
     {"no such file", "@/nonexistent/x.npy", NULL, "cannot read"},
