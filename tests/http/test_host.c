@@ -184,8 +184,9 @@ static void a_deadline_ends_the_process_and_nothing_else(void **state) {
   expect(other, 200, "{\"results\":[7]}");
   assert_int_not_equal(worker_pid(other), pid);
   // In the queue, too: of this one nothing was begun.
+  uint64_t bytes = fixture_bytes(&server);
   post_timed(busy, CRASH "spin", "[300]", 5000);
-  fixture_wait_bytes(&server, fixture_bytes(&server));
+  fixture_wait_bytes(&server, bytes + 1);
   post_timed(other, CRASH "add", "[1,1]", 100);
   expect(other, 504, "the deadline passed in the queue");
   expect(busy, 200, "results");
