@@ -68,18 +68,19 @@ static fc_status_t put_float(fc_sink_t *sink, fc_dtype_t dtype,
              err);
 }
 
+// With `either`, of a sign nobody said.
 static fc_status_t put_integer(fc_sink_t *sink, const fc_dtype_info_t *info,
-                               fc_error_t *err) {
+                               bool either, fc_error_t *err) {
   bool is_unsigned = info->class_ == FC_DTYPE_CLASS_UINT;
-  unsigned magnitude = is_unsigned ? info->bits : info->bits - 1U;
-  uint64_t max = UINT64_MAX >> (64 - magnitude);
+  uint64_t low = UINT64_MAX >> (65 - info->bits);
+  uint64_t max = is_unsigned || either ? UINT64_MAX >> (64 - info->bits) : low;
   FC_TRY(put(sink, "{\"type\":\"integer\",\"minimum\":", err));
-  FC_TRY(fc_json_write_i64(sink, is_unsigned ? 0 : -(int64_t)max - 1, err));
+  FC_TRY(fc_json_write_i64(sink, is_unsigned ? 0 : -(int64_t)low - 1, err));
   FC_TRY(put_count(sink, ",\"maximum\":", max, err));
   return put(sink, "}", err);
 }
 
-static fc_status_t put_element(fc_sink_t *sink, fc_dtype_t dtype,
+static fc_status_t put_element(fc_sink_t *sink, fc_dtype_t dtype, bool either,
                                fc_error_t *err) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
   switch (info->class_) {
@@ -98,7 +99,8 @@ static fc_status_t put_element(fc_sink_t *sink, fc_dtype_t dtype,
     case FC_DTYPE_CLASS_NONE:
       return put(sink, "{}", err);
     default:
-      return put_integer(sink, info, err);
+      return put_integer(sink, info,
+                         either && info->class_ == FC_DTYPE_CLASS_INT, err);
   }
 }
 
@@ -128,17 +130,18 @@ static fc_status_t put_tensor(const fc_signature_t *signature,
                               const fc_type_t *type, fc_sink_t *sink,
                               fc_error_t *err) {
   fc_dtype_t dtype = (fc_dtype_t)type->dtype;
+  bool either = signature->source == FC_SOURCE_INFERRED;
   if (dtype == FC_DTYPE_NONE) {
     return put(sink, "{\"type\":\"object\",\"required\":[\"dtype\",\"shape\"]}",
                err);
   }
   if (type->rank < 0) {
     FC_TRY(put(sink, "{\"anyOf\":[{\"type\":\"array\"},", err));
-    FC_TRY(put_element(sink, dtype, err));
+    FC_TRY(put_element(sink, dtype, either, err));
     return put(sink, "]}", err);
   }
   FC_TRY(put_arrays(signature, type, sink, err));
-  FC_TRY(put_element(sink, dtype, err));
+  FC_TRY(put_element(sink, dtype, either, err));
   return put_braces(sink, type->rank, err);
 }
 
@@ -165,7 +168,7 @@ static fc_status_t put_open(const fc_signature_t *signature,
                             fc_error_t *err) {
   switch (type->kind) {
     case FC_TYPE_SCALAR:
-      return put_element(sink, (fc_dtype_t)type->dtype, err);
+      return put_element(sink, (fc_dtype_t)type->dtype, false, err);
     case FC_TYPE_TENSOR:
     case FC_TYPE_VECTOR:
       return put_tensor(signature, type, sink, err);

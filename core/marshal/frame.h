@@ -34,6 +34,7 @@ typedef struct fc_level_t {
 typedef struct fc_fill_t {
   fc_dtype_t dtype;  // how the text reads: ui8 for an i8 slot if so stated
   fc_dtype_t part;   // of one number: f32 for complex<f32>
+  fc_dtype_t other;  // ui8 for i8 where nobody said the sign, else NONE
   size_t size;       // bytes of one element
   fc_code_t code;    // of a wrong number of elements
   int32_t rank;

@@ -4,6 +4,9 @@
 // memory. Called by decode.c for every leaf; the rules are docs/abi.md's
 // "JSON values". Memory for a tensor is never larger than what the bytes still
 // to come could fill, whatever shape the document states.
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "json/number.h"
 #include "json/writer.h"
 #include "marshal/frame.h"
@@ -143,14 +146,62 @@ static fc_status_t read_pairs(fc_frame_t *frame, fc_fill_t *fill, size_t want,
   }
 }
 
+// Reads the number just found not to fit as one of the other sign, which the
+// following ones are then tried as first. `err` is about the first attempt.
+static fc_status_t change_sign(fc_frame_t *frame, fc_fill_t *fill,
+                               fc_json_token_t token, void *out,
+                               fc_error_t *err) {
+  fc_json_reader_t *reader = &frame->reader;
+  if (fill->other == FC_DTYPE_NONE || err->code != FC_CODE_OUT_OF_RANGE) {
+    return err->status;
+  }
+  const fc_dtype_t dtype = fill->dtype;
+  fc_error_t second;
+  if (fc_json_read_scalar(reader, token, fill->other, out, &second)) {
+    // Neither: what is said is about the type as the signature shows it.
+    const fc_dtype_info_t *info = fc_dtype_info(dtype);
+    if (info->class_ == FC_DTYPE_CLASS_UINT) {
+      *err = second;
+      info = fc_dtype_info(fill->other);
+    }
+    const uint64_t half = UINT64_C(1) << (info->bits - 1);
+    fc_error_expected(err, "%s in [-%" PRIu64 ",%" PRIu64 "]", info->text, half,
+                      half - 1 + half);
+    return err->status;
+  }
+  fill->dtype = fill->part = fill->other;
+  fill->other = dtype;
+  return FC_OK;
+}
+
+// Up to `want` numbers of one array, of either sign where both are taken.
+static fc_status_t read_run(fc_frame_t *frame, fc_fill_t *fill, size_t want,
+                            size_t *out_count, fc_json_token_t *out_stop,
+                            fc_error_t *err) {
+  fc_error_t why;
+  for (*out_count = 0;;) {
+    uint8_t *out = fill->data ? fill->data + fill->count * fill->size : NULL;
+    size_t count = 0;
+    fc_status_t status =
+        fc_json_read_elements(&frame->reader, fill->dtype, out,
+                              want - *out_count, &count, out_stop, &why);
+    fill->count += count;
+    *out_count += count;
+    if (status == FC_OK) return FC_OK;
+    if (change_sign(frame, fill, *out_stop, out + count * fill->size, &why)) {
+      if (err) *err = why;
+      return status;
+    }
+    fill->count++;
+    ++*out_count;
+  }
+}
+
 static fc_status_t read_numbers(fc_frame_t *frame, fc_fill_t *fill, size_t want,
                                 size_t *out_count, fc_json_token_t *out_stop,
                                 fc_error_t *err) {
   fc_json_reader_t *reader = &frame->reader;
-  uint8_t *out = fill->data ? fill->data + fill->count * fill->size : NULL;
-  FC_TRY(fc_json_read_elements(reader, fill->dtype, out, want, out_count,
-                               out_stop, err));
-  fill->count += *out_count;
+  FC_TRY(read_run(frame, fill, want, out_count, out_stop, err));
   if (*out_stop == FC_JSON_ARRAY_END) return FC_OK;
   // What it stopped at is an error whatever it is; let it have a position.
   FC_TRY(fc_json_next(reader, out_stop, err));
@@ -253,11 +304,24 @@ static fc_status_t read_nested(fc_frame_t *frame, fc_fill_t *fill,
 // ---------------------------------------------------------------------------
 // Tensors
 
+// What bytecode says of a tensor of integers leaves their sign open.
+static fc_dtype_t other_sign(const fc_frame_t *frame, fc_dtype_t dtype) {
+  const fc_dtype_info_t *info = fc_dtype_info(dtype);
+  if (frame->plan->signature->source != FC_SOURCE_INFERRED ||
+      info->class_ != FC_DTYPE_CLASS_INT) {
+    return FC_DTYPE_NONE;
+  }
+  char text[16];
+  snprintf(text, sizeof text, "u%s", info->text);
+  return fc_dtype_find(fc_str(text));
+}
+
 static fc_fill_t *fill_begin(fc_frame_t *frame, fc_dtype_t dtype,
                              fc_code_t code) {
   fc_fill_t *fill = &frame->fill;
   fill->dtype = dtype;
   fill->part = part_of(dtype);
+  fill->other = other_sign(frame, dtype);
   fill->size = fc_dtype_size(dtype);
   fill->code = code;
   fill->rank = 0;
@@ -379,7 +443,13 @@ static fc_status_t read_rank_0(fc_frame_t *frame, fc_fill_t *fill,
     return fc_leaf_mismatch(frame, FC_CODE_SHAPE_MISMATCH, token,
                             "a bare value for a tensor without dims", err);
   }
-  FC_TRY(read_element(frame, fill->dtype, token, fill->data, err));
+  fc_error_t why;
+  fc_status_t status =
+      read_element(frame, fill->dtype, token, fill->data, &why);
+  if (status && change_sign(frame, fill, token, fill->data, &why)) {
+    if (err) *err = why;
+    return status;
+  }
   fill->count = 1;
   return FC_OK;
 }

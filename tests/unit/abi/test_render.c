@@ -110,6 +110,12 @@ static const struct {
     {"tensor<2x?xi1> -> ",
      "{\"type\":\"array\",\"minItems\":2,\"maxItems\":2,\"items\":{\"type\":"
      "\"array\",\"items\":{\"enum\":[false,true,0,1]}}}"},
+    {"inferred tensor<?xi8> -> ",
+     "{\"type\":\"array\",\"items\":{\"type\":\"integer\",\"minimum\":-128,"
+     "\"maximum\":255}}"},
+    {"inferred tensor<?xi64> -> ",
+     "{\"type\":\"array\",\"items\":{\"type\":\"integer\",\"minimum\":"
+     "-9223372036854775808,\"maximum\":18446744073709551615}}"},
     {"tensor<*xi1> -> ",
      "{\"anyOf\":[{\"type\":\"array\"},{\"enum\":[false,true,0,1]}]}"},
     {"[i1] -> ", "{\"type\":\"array\",\"items\":{\"enum\":[false,true,0,1]}}"},

@@ -215,7 +215,12 @@ fc_signature_t *fc_test_signature(fc_allocator_t allocator, const char *text) {
   fc_status_t status = FC_OK;
   if (accept(&scan, "v1 ")) status = parse_v1(&scan, &err);
   else if (accept(&scan, "sip ")) status = parse_sip(&scan, &err);
-  else take_signature(&scan);
+  else {
+    if (accept(&scan, "inferred ")) {
+      fc_builder_source(builder, FC_SOURCE_INFERRED);
+    }
+    take_signature(&scan);
+  }
   if (status == FC_OK) status = fc_signature_build(builder, &signature, &err);
   if (status != FC_OK) fail_msg("type text '%s': %s", text, err.message);
   fc_builder_destroy(builder);

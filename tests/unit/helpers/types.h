@@ -14,6 +14,7 @@
 //   @3         after a type: its raw_index; a parameter that has one below has
 //              no slot of its own
 //   root       before the arguments: they are one tree (SIP)
+//   inferred   before all: its source is the bytecode
 //   v1 TEXT    instead of all that: iree.abi metadata
 //   sip TEXT [RAW]   SIP metadata and its raw companion
 #ifndef FARCALL_TESTS_HELPERS_TYPES_H_

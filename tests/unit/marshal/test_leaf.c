@@ -394,6 +394,64 @@ static const fc_test_decode_row_t unknown[] = {
     BAD("dtype alone", "any ->", "[{\"dtype\":\"i8\"^}]", MISSING_KEY, "/0"),
 };
 
+// Bytecode does not say whether integers have a sign: both are taken.
+static const fc_test_decode_row_t signless[] = {
+    OK("unsigned", "inferred tensor<4xi8> ->", "[[1,128,255,2]]",
+       "4xi8[1 -128 -1 2]"),
+    OK("unsigned first", "inferred tensor<2xi8> ->", "[[200,0]]",
+       "2xi8[-56 0]"),
+    OK("unsigned last", "inferred tensor<?xi8> ->", "[[0,200]]", "2xi8[0 -56]"),
+    OK("both", "inferred tensor<5xi8> ->", "[[-1,255,-128,128,7]]",
+       "5xi8[-1 -1 -128 -128 7]"),
+    OK("rows", "inferred tensor<2x2xi16> ->", "[[[1,65535],[-32768,2]]]",
+       "2x2xi16[1 -1 -32768 2]"),
+    OK("no dims", "inferred tensor<i8> ->", "[255]", "xi8[-1]"),
+    OK("64 bits", "inferred tensor<2xi64> ->",
+       "[[18446744073709551615,\"18446744073709551614\"]]", "2xi64[-1 -2]"),
+    OK("two tensors", "inferred tensor<1xi8>, tensor<1xi8> ->", "[[255],[-1]]",
+       "1xi8[-1]; 1xi8[-1]"),
+    OK("in an object", "inferred tensor<2xi8> ->",
+       "[{\"shape\":[2],\"data\":[-1,255]}]", "2xi8[-1 -1]"),
+    BAD("too high", "inferred tensor<2xi8> ->", "[[0,^256]]", OUT_OF_RANGE,
+        "/0/1"),
+    BAD("too high after unsigned", "inferred tensor<2xi8> ->", "[[255,^256]]",
+        OUT_OF_RANGE, "/0/1"),
+    BAD("too low", "inferred tensor<2xi8> ->", "[[255,^-129]]", OUT_OF_RANGE,
+        "/0/1"),
+    BAD("too low, no dims", "inferred tensor<i8> ->", "[^-129]", OUT_OF_RANGE,
+        "/0"),
+    BAD("too many", "inferred tensor<2xi8> ->", "[[255,1,^3]]", SHAPE_MISMATCH,
+        "/0/2"),
+    BAD("too few", "inferred tensor<3xi8> ->", "[[255,1^]]", SHAPE_MISMATCH,
+        "/0"),
+    BAD("a fraction", "inferred tensor<2xi8> ->", "[[255,^1.5]]", TYPE_MISMATCH,
+        "/0/1"),
+    BAD("null", "inferred tensor<2xi8> ->", "[[255,^null]]", TYPE_MISMATCH,
+        "/0/1"),
+    BAD("end", "inferred tensor<2xi8> ->", "[[255,^", JSON_SYNTAX, "/0/1"),
+    BAD("a stated sign", "inferred tensor<1xi8> ->",
+        "[{\"dtype\":\"si8\",\"shape\":[1],\"data\":[^255]}]", OUT_OF_RANGE,
+        "/0/data/0"),
+    BAD("a number", "inferred i32 ->", "[^2147483648]", OUT_OF_RANGE, "/0"),
+    BAD("declared", "tensor<1xi8> ->", "[[^255]]", OUT_OF_RANGE, "/0/0"),
+};
+
+static void signless_ranges_say_both_ends(void **state) {
+  (void)state;
+  static const char *const bodies[] = {"[[1,256]]", "[[255,256]]",
+                                       "[[255,-129]]"};
+  fc_test_call_t call;
+  fc_test_call_init(&call, "inferred tensor<2xi8> ->", NULL);
+  for (size_t i = 0; i < FC_ARRAY_COUNT(bodies); i++) {
+    fc_error_t err;
+    assert_int_not_equal(fc_test_call_decode(&call, fc_str(bodies[i]), &err),
+                         FC_OK);
+    assert_string_equal(err.expected, "i8 in [-128,255]");
+    assert_non_null(strstr(err.message, " does not fit i8"));
+  }
+  fc_test_call_deinit(&call);
+}
+
 #define EACH(table)                                            \
   static void table##_read(void **state) {                     \
     (void)state;                                               \
@@ -406,6 +464,7 @@ EACH(nested)
 EACH(typed)
 EACH(bytes)
 EACH(unknown)
+EACH(signless)
 
 static const fc_test_decode_row_t small[] = {
     OK("at the element limit", "tensor<?xi8> ->", "[[1,2,3,4]]",
@@ -444,8 +503,14 @@ static void limits_hold(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      FC_TEST(scalars_read), FC_TEST(nested_read),  FC_TEST(typed_read),
-      FC_TEST(bytes_read),   FC_TEST(unknown_read), FC_TEST(limits_hold),
+      FC_TEST(scalars_read),
+      FC_TEST(nested_read),
+      FC_TEST(typed_read),
+      FC_TEST(bytes_read),
+      FC_TEST(unknown_read),
+      FC_TEST(signless_read),
+      FC_TEST(signless_ranges_say_both_ends),
+      FC_TEST(limits_hold),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
