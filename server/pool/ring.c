@@ -19,6 +19,9 @@
 #define PAGE 4096u
 // Larger areas are given back after each call: touching a page costs 0.2 us.
 #define KEPT_AREA (256u << 10)
+// Spinning that was for nothing so often in a row is done only now and then.
+#define SPIN_MISSES 16
+#define SPIN_RARELY 16
 
 static uint64_t pages(uint64_t size) {
   return (size + PAGE - 1) & ~(uint64_t)(PAGE - 1);
@@ -123,13 +126,18 @@ static inline void relax(void) {
 #endif
 }
 
-// True when the slot became READY within the time.
-static bool spin(const fc_ring_t *ring, uint32_t slot) {
+// True when the slot became READY within the time. Where calls come seldom it is
+// not tried each time.
+static bool spin(fc_ring_t *ring, uint32_t slot) {
   if (!ring->setup.spin_ns) return false;
+  if (ring->misses++ >= SPIN_MISSES && ring->misses % SPIN_RARELY) return false;
   uint64_t until_ns = fc_clock_ns() + ring->setup.spin_ns;
   do {
     for (int i = 0; i < 32; i++) {
-      if (fc_ring_state(ring, slot) == FC_RING_READY) return true;
+      if (fc_ring_state(ring, slot) == FC_RING_READY) {
+        ring->misses = 0;
+        return true;
+      }
       relax();
     }
   } while (fc_clock_ns() < until_ns);

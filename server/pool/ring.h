@@ -86,7 +86,9 @@ typedef struct fc_ring_t {
   size_t size;
   fc_ring_setup_t setup;
   fc_ring_head_t *head;
-  uint32_t next;  // worker: the slot to run; loop: the slot to fill
+  // The worker's own
+  uint32_t next;    // the slot to run
+  uint32_t misses;  // times in a row that spinning was for nothing
 } fc_ring_t;
 
 // A region of its own. Pages are taken as they are touched.
@@ -128,8 +130,8 @@ void fc_ring_put(fc_ring_t *ring, uint32_t slot, const fc_slot_t *call,
                  fc_str_t body);
 // After fc_ring_put of any number of slots: wakes the worker if it sleeps.
 void fc_ring_bell(fc_ring_t *ring);
-// Around waiting for events. False: a slot among those from `first` to before
-// `ring->next` is DONE, so there is nothing to wait for.
+// Around waiting for events. False: one of `count` slots from `first` on is DONE,
+// so there is nothing to wait for.
 bool fc_ring_sleep(fc_ring_t *ring, uint32_t first, uint32_t count);
 void fc_ring_wake(fc_ring_t *ring);
 
