@@ -497,13 +497,15 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
                 .memory_limit = options->worker_memory,
                 .spin_ns =
                     uv_available_parallelism() > 1 ? FC_LIMIT_SPIN_NS : 0,
-                .forbid_native = options->no_native_kernels},
+                .forbid_native = options->no_native_kernels,
+                .guard = (uint8_t)options->guard},
       .workers = workers,
       .crash_limit = (uint32_t)options->crash_limit,
       .quarantine_ms = options->quarantine};
   fc_pool_options_t pool = {.workers = workers,
                             .queue_limit = queue,
                             .lane = (fc_lane_t)options->lane,
+                            .guard = (fc_guard_policy_t)options->guard,
                             .isolation = isolation,
                             .host = &loop->process_host};
   const fc_pool_events_t events = {.ring = ring,

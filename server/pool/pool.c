@@ -49,6 +49,7 @@ fc_status_t fc_pool_init(fc_pool_t *pool, fc_allocator_t allocator,
   if (status != FC_OK) return status;
   pool->region.blocks = blocks;
   pool->region.fronts = fronts;
+  pool->region.guard = options->guard;
   pool->region.ring = events->ring;
   pool->region.ring_context = events->context;
   pool->jobs = fc_alloc_array(allocator, slots, sizeof(void *));

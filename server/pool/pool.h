@@ -63,6 +63,7 @@ typedef struct fc_pool_options_t {
   uint32_t workers;
   uint32_t queue_limit;  // calls of one module that may wait
   fc_lane_t lane;
+  fc_guard_policy_t guard;
   fc_isolation_t isolation;
   const struct fc_host_options_t *host;  // how processes are made
 } fc_pool_options_t;

@@ -86,6 +86,7 @@ static fc_status_t prepare(self_t *self, fc_error_t *err) {
                                .fronts = fc_front_workers,
                                .limits = fc_limits_default()};
   self->region.limits.result_size = setup->result_size;
+  self->region.guard = (fc_guard_policy_t)setup->guard;
   FC_TRY(fix_blocks(self, err));
   FC_TRY(fc_worker_init(&self->worker, &self->region, err));
   return load(self, err);

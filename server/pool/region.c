@@ -97,6 +97,13 @@ static void mark(fc_slot_t *slot, fc_stop_t stop, uint64_t *last_ns) {
   *last_ns = now;
 }
 
+static bool wants_guard(const fc_region_t *region,
+                        const fc_function_t *function) {
+  if (region->guard != FC_GUARD_AUTO) return region->guard == FC_GUARD_ON;
+  // In a thread the fault would end everybody's calls.
+  return region->module && !function->signature->memory_safe;
+}
+
 static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
                              fc_error_t *err) {
   fc_region_t *region = worker->region;
@@ -111,6 +118,7 @@ static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
 
   slot->stop = FC_STOP_DECODE;
   fc_frame_begin(frame, function->plan, NULL);
+  fc_frame_set_guard(frame, wants_guard(region, function));
   const char *body =
       (const char *)fc_block_data(region->blocks, slot->body.block) +
       slot->body.offset;

@@ -17,6 +17,13 @@ typedef struct fc_front_worker_t {
   fc_status_t (*encode)(fc_frame_t *frame, fc_sink_t *sink, fc_error_t *err);
 } fc_front_worker_t;
 
+// Which calls have their tensors end at an unmapped page (fc_frame_set_guard).
+typedef enum fc_guard_policy_t {
+  FC_GUARD_AUTO,  // of functions that are not memory-safe, in a process
+  FC_GUARD_ON,
+  FC_GUARD_OFF
+} fc_guard_policy_t;
+
 typedef struct fc_region_t {
   fc_allocator_t allocator;
   fc_blocks_t *blocks;
@@ -33,6 +40,7 @@ typedef struct fc_region_t {
   uint32_t generation;
   const fc_front_worker_t *fronts;
   fc_limits_t limits;
+  fc_guard_policy_t guard;
 } fc_region_t;
 
 // `blocks`, `registry` and `fronts` are borrowed.
