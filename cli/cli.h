@@ -68,6 +68,10 @@ const char *fc_verb_name(fc_verb_t verb);
 // `farcall --help` (verb FC_VERB_COUNT) and `farcall VERB --help`, to stdout.
 void fc_print_help(fc_verb_t verb);
 
+// Complains that `path` is no module that loads, by the name the user gave it:
+// messages of modules have its last part only. Returns FC_EXIT_DATA.
+int fc_complain_module(const char *path, const fc_error_t *err);
+
 // True if `path` may be a .vmfb; else complains that VERB is for those. The file
 // itself decides in the end: this is for a .so in its place.
 bool fc_is_vmfb(const fc_args_t *args, const char *path);

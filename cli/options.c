@@ -59,6 +59,14 @@ int fc_complain_call(int http_status, const char *code, const char *detail,
                      where, pointer);
 }
 
+int fc_complain_module(const char *path, const fc_error_t *err) {
+  const char *slash = strrchr(path, '/');
+  const char *base = slash ? slash + 1 : path;
+  bool named = *base && !strncmp(err->message, base, strlen(base));
+  return fc_complain(FC_EXIT_DATA, "%.*s%s", named ? (int)(base - path) : 0,
+                     path, err->message);
+}
+
 const char *fc_nearest(const char *text, const char *const *names,
                        size_t count) {
   const char *best = NULL;

@@ -130,7 +130,7 @@ int fc_verb_run(const fc_args_t *args) {
       .parameters = fc_str(fc_args_get(args, FC_OPTION_PARAMETERS, ""))};
   if (fc_module_load(kBackends, fc_str(args->words[0]), &options,
                      fc_allocator_system(), &module, &err)) {
-    return fc_complain(FC_EXIT_DATA, "%s", err.message);
+    return fc_complain_module(args->words[0], &err);
   }
   const fc_function_t *function = choose(args, module);
   int exit_code = function ? call_one(args, function, document) : FC_EXIT_USAGE;

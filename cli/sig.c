@@ -156,7 +156,7 @@ static int sig_of_file(const fc_args_t *args) {
       .describe_native = true};
   if (fc_module_load(kBackends, fc_str(args->words[0]), &options,
                      fc_allocator_system(), &module, &err)) {
-    return fc_complain(FC_EXIT_DATA, "%s", err.message);
+    return fc_complain_module(args->words[0], &err);
   }
   int exit_code = sig_of_module(args, module);
   fc_module_release(module);
