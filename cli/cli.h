@@ -6,6 +6,8 @@
 #ifndef FARCALL_CLI_CLI_H_
 #define FARCALL_CLI_CLI_H_
 
+#include <stdio.h>
+
 #include "farcall/base.h"
 
 enum {
@@ -16,7 +18,14 @@ enum {
   FC_EXIT_UNAVAILABLE = 69,  // the server or a tool cannot be reached
 };
 
+// Prints text that a server or a module file brought. What would command a
+// terminal, control characters but newline and tab, becomes \u001b and the like,
+// which JSON reads as the same.
+void fc_show(FILE *stream, fc_str_t text);
+void fc_show_text(const char *text);  // on stdout
+
 // Writes `farcall: MESSAGE` to stderr, last of all, and returns `exit_code`.
+// Shown as above.
 int fc_complain(int exit_code, const char *format, ...) FC_PRINTF(2, 3);
 // The same of a call that was refused: the HTTP status (0: there was no server),
 // the code, what is wrong, and where in the document: the pointer, or for the

@@ -21,7 +21,7 @@ int fc_verb_dump(const fc_args_t *args) {
   fc_status_t status =
       fc_vm_dump_file(path, fc_allocator_system(), &text.sink, &err);
   fc_str_t dump = fc_text_str(&text);
-  if (dump.size) fwrite(dump.data, 1, dump.size, stdout);
+  fc_show(stdout, dump);
   fc_text_deinit(&text);
   if (status) return fc_complain(FC_EXIT_DATA, "%s: %s", path, err.message);
   return FC_EXIT_OK;

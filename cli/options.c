@@ -33,14 +33,45 @@ static const fc_option_info_t kOptions[] = {
 #include "options.def"
 };
 
+// The size of the control character at `at`, 0 if there is none. C1 controls are
+// two bytes of UTF-8.
+static size_t control_size(fc_str_t text, size_t at) {
+  const unsigned char c = (unsigned char)text.data[at];
+  if (c == '\n' || c == '\t') return 0;
+  if (c < 0x20 || c == 0x7F) return 1;
+  if (c != 0xC2 || at + 1 == text.size) return 0;
+  const unsigned char next = (unsigned char)text.data[at + 1];
+  return next >= 0x80 && next < 0xA0 ? 2 : 0;
+}
+
+void fc_show(FILE *stream, fc_str_t text) {
+  size_t shown = 0, i = 0;
+  while (i < text.size) {
+    const size_t size = control_size(text, i);
+    if (!size) {
+      i++;
+      continue;
+    }
+    if (i > shown) fwrite(text.data + shown, 1, i - shown, stream);
+    // The last byte of the two is the number, too.
+    fprintf(stream, "\\u%04x", (unsigned char)text.data[i + size - 1]);
+    shown = i += size;
+  }
+  if (i > shown) fwrite(text.data + shown, 1, i - shown, stream);
+}
+
+void fc_show_text(const char *text) { fc_show(stdout, fc_str(text)); }
+
 int fc_complain(int exit_code, const char *format, ...) {
+  char text[8192];
   va_list args;
   va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
   fflush(stdout);
   fputs("farcall: ", stderr);
-  vfprintf(stderr, format, args);
+  fc_show(stderr, fc_str(text));
   fputc('\n', stderr);
-  va_end(args);
   return exit_code;
 }
 

@@ -130,7 +130,10 @@ static fc_status_t serve(const fc_args_t *args, fc_json_reader_t *reader,
   FC_TRY(fc_json_skip(reader, token, err));
   if (!from) from = reader->begin + begin;
   const char *to = number ? from + reader->text.size : reader->cursor;
-  if (where[0] == '-') printf("%.*s\n", (int)(to - from), from);
+  if (where[0] == '-') {
+    fc_show(stdout, fc_str_make(from, (size_t)(to - from)));
+    putchar('\n');
+  }
   return FC_OK;
 }
 
@@ -164,7 +167,7 @@ static fc_status_t serve_all(const fc_args_t *args, fc_str_t answer,
 
 int fc_output_print(const fc_args_t *args, fc_str_t answer) {
   if (!fc_args_has(args, FC_OPTION_OUTPUT)) {
-    fwrite(answer.data, 1, answer.size, stdout);
+    fc_show(stdout, answer);
     if (!answer.size || answer.data[answer.size - 1] != '\n') putchar('\n');
     return FC_EXIT_OK;
   }

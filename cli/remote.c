@@ -108,16 +108,24 @@ static const char *text_of(yyjson_val *object, const char *key) {
 // ls
 
 static void print_module(yyjson_val *module, int width) {
-  printf("%-*s  %-6s  ", width, text_of(module, "name"),
-         text_of(module, "kind"));
+  const char *name = text_of(module, "name"), *kind = text_of(module, "kind");
+  fc_show_text(name);
+  printf("%*s  ", width - (int)strlen(name), "");
+  fc_show_text(kind);
+  printf("%*s  ", strlen(kind) < 6 ? 6 - (int)strlen(kind) : 0, "");
   if (strcmp(text_of(module, "state"), "ready") != 0) {
-    printf("%s: %s\n", text_of(module, "state"), text_of(module, "reason"));
+    fc_show_text(text_of(module, "state"));
+    fputs(": ", stdout);
+    fc_show_text(text_of(module, "reason"));
+    putchar('\n');
     return;
   }
   yyjson_val *functions = yyjson_obj_get(module, "functions"), *function;
   size_t index, count;
   yyjson_arr_foreach(functions, index, count, function) {
-    printf("%s%s", index ? " " : "", yyjson_get_str(function));
+    if (index) putchar(' ');
+    const char *text = yyjson_get_str(function);
+    fc_show_text(text ? text : "");
   }
   putchar('\n');
 }

@@ -22,9 +22,12 @@ static const char *text_of(yyjson_val *object, const char *key) {
 }
 
 static void print_line(yyjson_val *signature) {
-  printf("%s/%s", text_of(signature, "module"), text_of(signature, "text"));
+  fc_show_text(text_of(signature, "module"));
+  putchar('/');
+  fc_show_text(text_of(signature, "text"));
   if (!yyjson_get_bool(yyjson_obj_get(signature, "callable"))) {
-    printf("  # not callable: %s", text_of(signature, "reason"));
+    fputs("  # not callable: ", stdout);
+    fc_show_text(text_of(signature, "reason"));
   }
   putchar('\n');
 }
@@ -43,7 +46,7 @@ static fc_status_t print_trees(fc_str_t json, fc_error_t *err) {
   fc_text_init(&text, fc_allocator_system(), TEXT_LIMIT);
   fc_status_t status = fc_tree_print(json, &text.sink, err);
   fc_str_t trees = fc_text_str(&text);
-  if (status == FC_OK && trees.size) fwrite(trees.data, 1, trees.size, stdout);
+  if (status == FC_OK) fc_show(stdout, trees);
   fc_text_deinit(&text);
   return status;
 }
@@ -56,12 +59,18 @@ static int print_full(fc_str_t json, yyjson_val *root) {
   if (print_trees(json, &err)) {
     return fc_complain(FC_EXIT_FAILED, "that is no signature: %s", err.message);
   }
-  printf("  source: %s\n", text_of(root, "source"));
+  fputs("  source: ", stdout);
+  fc_show_text(text_of(root, "source"));
+  putchar('\n');
   if (yyjson_is_false(yyjson_obj_get(root, "memory_safe"))) {
     puts("  memory: not safe, it trusts shapes nobody checked");
   }
   const char *warning = text_of(root, "warning");
-  if (*warning) printf("  warning: %s\n", warning);
+  if (*warning) {
+    fputs("  warning: ", stdout);
+    fc_show_text(warning);
+    putchar('\n');
+  }
   return FC_EXIT_OK;
 }
 
@@ -91,7 +100,8 @@ static fc_status_t put_module(const fc_module_t *module, fc_sink_t *sink,
 
 static int print_document(const fc_args_t *args, fc_str_t json) {
   if (fc_args_has(args, FC_OPTION_SIG_JSON)) {
-    printf("%.*s\n", FC_STR_ARG(json));
+    fc_show(stdout, json);
+    putchar('\n');
     return FC_EXIT_OK;
   }
   yyjson_doc *doc = yyjson_read(json.data, json.size, YYJSON_READ_NOFLAG);
@@ -188,7 +198,7 @@ static int print_format(const fc_args_t *args, const char *target) {
   fc_str_t text;
   int exit_code = fc_remote_get(args, target, &text);
   if (exit_code) return exit_code;
-  fwrite(text.data, 1, text.size, stdout);
+  fc_show(stdout, text);
   putchar('\n');
   return FC_EXIT_OK;
 }

@@ -9,12 +9,13 @@
 
 static void print_one(void *context, const fc_vm_test_t *test) {
   (void)context;
-  printf("%-6s %.*s", test->ok ? "ok" : "failed", FC_STR_ARG(test->name));
+  printf("%-6s ", test->ok ? "ok" : "failed");
+  fc_show(stdout, test->name);
   if (!test->ok) {
-    printf(": %s",
-           test->err ? test->err->message : "it must fail, and did not");
+    fputs(": ", stdout);
+    fc_show_text(test->err ? test->err->message : "it must fail, and did not");
   }
-  printf("\n");
+  putchar('\n');
 }
 
 int fc_verb_test(const fc_args_t *args) {

@@ -95,6 +95,13 @@ static entry_t *append(fc_registry_t *registry, fc_str_t path) {
   return made;
 }
 
+// Clients are told the reason, and no paths of ours.
+static fc_str_t file_name(fc_str_t path) {
+  const char *slash = memrchr(path.data, '/', path.size);
+  if (!slash) return path;
+  return fc_str_make(slash + 1, path.size - (size_t)(slash + 1 - path.data));
+}
+
 static fc_status_t load(const addition_t *addition, entry_t *made,
                         fc_error_t *err) {
   fc_entry_t *entry = &made->entry;
@@ -104,8 +111,8 @@ static fc_status_t load(const addition_t *addition, entry_t *made,
     if (!fc_str_equal(other->name, entry->name)) continue;
     return fc_fail(err, FC_CODE_MODULE_PATH,
                    "two modules are called '%.*s': '%.*s' and '%.*s'",
-                   FC_STR_ARG(entry->name), FC_STR_ARG(other->path),
-                   FC_STR_ARG(entry->path));
+                   FC_STR_ARG(entry->name), FC_STR_ARG(file_name(other->path)),
+                   FC_STR_ARG(file_name(entry->path)));
   }
   return fc_module_load(addition->backends, entry->path,
                         &addition->registry->options,

@@ -1,37 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The reader of parameter archives (.irpa) must stay inside the bytes it is
-// given, and so must what it says the parameters are.
-#include <stdlib.h>
-
-#include "hal/parameters.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void touch(const uint8_t *data, uint64_t size) {
-  static volatile unsigned sum;
-  unsigned total = 0;
-  for (uint64_t i = 0; i < size; i++) total += data[i];
-  sum = sum + total;
-}
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  // The exact size on the heap, so that one byte too far is seen.
-  uint8_t *bytes = malloc(size ? size : 1);
-  if (!bytes) return 0;
-  if (size) memcpy(bytes, data, size);
-  fc_parameters_t archive;
-  if (fc_parameters_parse(&archive, bytes, size, fc_allocator_system(), NULL) ==
-      FC_OK) {
-    for (size_t i = 0; i < archive.count && i < 64; i++) {
-      const fc_parameter_t *item = &archive.items[i];
-      touch((const uint8_t *)item->key.data, item->key.size);
-      if (item->data) touch(item->data, item->size);
-      else if (!item->pattern_size) abort();
-      if (!fc_parameters_find(&archive, item->key)) abort();
-    }
-    fc_parameters_close(&archive);
-  }
-  free(bytes);
-  return 0;
-}
+// Archives of the format .irpa.
+#include "parameters.h"

@@ -81,10 +81,42 @@ static void near_names_are_found(void **state) {
   }
 }
 
+typedef struct shown_row_t {
+  const char *name;
+  const char *text;
+  const char *shown;
+} shown_row_t;
+
+static const shown_row_t showns[] = {
+    {"plain", "{\"results\":[1]}\n\t", "{\"results\":[1]}\n\t"},
+    {"letters", "caf\xc3\xa9 \xc2\xa9", "caf\xc3\xa9 \xc2\xa9"},
+    {"escape", "a\x1b[31mb", "a\\u001b[31mb"},
+    {"bell and delete", "\a\x7f", "\\u0007\\u007f"},
+    {"carriage return", "ok\rfailed", "ok\\u000dfailed"},
+    {"C1, in UTF-8", "\xc2\x9b[31m", "\\u009b[31m"},
+    {"half a character", "\xc2", "\xc2"},
+    {"nothing", "", ""},
+};
+
+static void terminals_are_not_commanded(void **state) {
+  (void)state;
+  FC_TEST_EACH_ROW(const shown_row_t, row, showns) {
+    char text[64] = "";
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    fc_show(file, fc_str(row->text));
+    rewind(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    assert_string_equal(text, row->shown);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(lines_are_taken_apart),
       FC_TEST(near_names_are_found),
+      FC_TEST(terminals_are_not_commanded),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -292,16 +292,15 @@ static void a_second_module_of_one_name_is_an_error(void **state) {
   const char *second = put("d/m.so", "abc");
   fc_registry_t *registry = new_registry();
   fc_error_t err;
-  char expected[256];
   assert_int_equal(
       fc_registry_add(registry, backends, fc_str(first), NULL, NULL, &err),
       FC_OK);
   assert_int_not_equal(
       fc_registry_add(registry, backends, fc_str(second), NULL, NULL, &err),
       FC_OK);
-  snprintf(expected, sizeof expected,
-           "two modules are called 'm': '%s' and '%s'", first, second);
-  assert_string_equal(err.message, expected);
+  // Names only: clients are told.
+  assert_string_equal(err.message,
+                      "two modules are called 'm': 'm.so' and 'm.so'");
   assert_int_equal(fc_registry_count(registry), 2);
   assert_null(fc_registry_at(registry, 1)->module);
   const fc_entry_t *found = fc_registry_find(registry, FC_STR("m"));
