@@ -32,7 +32,9 @@ void *fc_guard_alloc(size_t size) {
     munmap(base, layout.body + layout.page);
     return NULL;
   }
-  return base + layout.body - layout.block;
+  uint8_t *block = base + layout.body - layout.block;
+  memset(block + size, FC_GUARD_FILL, layout.block - size);
+  return block;
 }
 
 void fc_guard_free(void *memory, size_t size) {

@@ -9,9 +9,11 @@
 
 #include "farcall/base.h"
 
-// Blocks are aligned to this, so up to one less zero bytes stand between the end
-// of what was asked for and the page.
+// Blocks are aligned to this, so up to one less bytes stand between the end of
+// what was asked for and the page. They are FC_GUARD_FILL: not a number in f16,
+// bf16, f32 and f64, and what is computed from one is the same again.
 #define FC_GUARD_ALIGNMENT ((size_t)64)
+#define FC_GUARD_FILL 0xFF
 
 // NULL when out of memory. Size 0 gives a block.
 void *fc_guard_alloc(size_t size) FC_MUST_CHECK;

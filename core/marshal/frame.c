@@ -249,8 +249,10 @@ typedef struct fc_guarded_t {
 
 void fc_frame_set_guard(fc_frame_t *frame, bool guard) { frame->guard = guard; }
 
-static fc_status_t guard_tensor(fc_frame_t *frame, fc_tensor_t *tensor,
-                                fc_error_t *err) {
+static fc_status_t guard_value(fc_frame_t *frame, fc_value_t *value,
+                               fc_error_t *err) {
+  if (value->kind != FC_VALUE_TENSOR) return FC_OK;
+  fc_tensor_t *tensor = &value->tensor;
   size_t count, size;
   if (tensor->strides || !fc_shape_count(tensor->shape, tensor->rank,
                                          tensor->dtype, &count, &size)) {
@@ -266,14 +268,68 @@ static fc_status_t guard_tensor(fc_frame_t *frame, fc_tensor_t *tensor,
   return FC_OK;
 }
 
+// Called with each size, so that every comparison is one of words.
+static inline bool has_fill(const uint8_t *data, size_t count, size_t size) {
+  uint64_t fill;
+  memset(&fill, FC_GUARD_FILL, sizeof fill);
+  for (size_t i = 0; i < count; i++) {
+    if (memcmp(data + i * size, &fill, size) == 0) return true;
+  }
+  return false;
+}
+
+static bool holds_fill(const void *data, size_t count, fc_dtype_t dtype) {
+  const fc_dtype_info_t *info = fc_dtype_info(dtype);
+  if (info->class_ != FC_DTYPE_CLASS_FLOAT) return false;
+  switch (info->size) {
+    case 2:
+      return has_fill(data, count, 2);
+    case 4:
+      return has_fill(data, count, 4);
+    case 8:
+      return has_fill(data, count, 8);
+    default:
+      return false;  // to some of a byte it is a number
+  }
+}
+
+// Between the end of a guarded tensor and its page there is room that can be
+// read; a float made of what lies there is known by its bits.
+static fc_status_t check_value(fc_frame_t *frame, fc_value_t *value,
+                               fc_error_t *err) {
+  (void)frame;
+  const void *data = &value->scalar;
+  fc_dtype_t dtype = value->dtype;
+  size_t count = 1, size;
+  if (value->kind == FC_VALUE_TENSOR) {
+    const fc_tensor_t *tensor = &value->tensor;
+    dtype = tensor->dtype;
+    data = tensor->data;
+    if (tensor->strides ||
+        !fc_shape_count(tensor->shape, tensor->rank, dtype, &count, &size)) {
+      return FC_OK;
+    }
+  } else if (value->kind != FC_VALUE_SCALAR) {
+    return FC_OK;
+  }
+  if (!holds_fill(data, count, dtype)) return FC_OK;
+  return fc_fail_as(
+      err, FC_CODE_CALL_FAILED, FC_OUT_OF_RANGE,
+      "the function read past the end of a tensor: dims that must "
+      "agree differ");
+}
+
 typedef struct guard_level_t {
   fc_value_t *next;
   size_t left;
 } guard_level_t;
 
-// Tensors among the values, also in lists.
-static fc_status_t guard_values(fc_frame_t *frame, fc_value_t *values,
-                                size_t count, fc_error_t *err) {
+typedef fc_status_t (*visit_t)(fc_frame_t *frame, fc_value_t *value,
+                               fc_error_t *err);
+
+// The values and those in their lists.
+static fc_status_t visit_values(fc_frame_t *frame, fc_value_t *values,
+                                size_t count, visit_t visit, fc_error_t *err) {
   guard_level_t levels[FC_JSON_DEPTH_MAX] = {{values, count}};
   uint32_t depth = 1;
   while (depth) {
@@ -284,9 +340,9 @@ static fc_status_t guard_values(fc_frame_t *frame, fc_value_t *values,
     }
     fc_value_t *value = level->next++;
     level->left--;
-    if (value->kind == FC_VALUE_TENSOR) {
-      FC_TRY(guard_tensor(frame, &value->tensor, err));
-    } else if (value->kind == FC_VALUE_LIST) {
+    if (value->kind != FC_VALUE_LIST) {
+      FC_TRY(visit(frame, value, err));
+    } else {
       if (depth == FC_JSON_DEPTH_MAX) {
         return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
                        "lists are nested deeper than %d", FC_JSON_DEPTH_MAX);
@@ -315,8 +371,8 @@ fc_status_t fc_frame_invoke(fc_frame_t *frame, const fc_backend_t *backend,
   FC_TRY(check_arguments(frame, err));
   FC_TRY(fc_frame_place_stores(frame, err));
   if (frame->guard) {
-    FC_TRY(guard_values(frame, frame->arguments,
-                        plan->signature->raw_argument_count, err));
+    FC_TRY(visit_values(frame, frame->arguments,
+                        plan->signature->raw_argument_count, guard_value, err));
   }
   size_t count = (size_t)plan->signature->raw_result_count + plan->final_count;
   fc_value_t *results =
@@ -336,6 +392,9 @@ fc_status_t fc_frame_invoke(fc_frame_t *frame, const fc_backend_t *backend,
   frame->instance = instance;
   frame->index = index;
   FC_TRY(backend->call(instance, index, &frame->call, err));
+  if (frame->guard) {
+    FC_TRY(visit_values(frame, results, count, check_value, err));
+  }
   frame->results = results;
   frame->result_count = count;
   return FC_OK;

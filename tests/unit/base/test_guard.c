@@ -42,7 +42,7 @@ static void what_lies_behind_a_block_is_out_of_reach(void **state) {
     assert_non_null(block);
     assert_int_equal((uintptr_t)block % FC_GUARD_ALIGNMENT, 0);
     for (size_t i = 0; i < row->size + row->padding; i++) {
-      assert_int_equal(block[i], 0);
+      assert_int_equal(block[i], i < row->size ? 0 : FC_GUARD_FILL);
     }
     memset(block, 0xFF, row->size);
     const size_t end = row->size + row->padding;

@@ -65,6 +65,39 @@ static void values_come_back(void **state) {
   }
 }
 
+// What lies between a guarded tensor and its page is a NaN no calculation makes;
+// a result that has it was computed from there.
+static void a_float_from_behind_a_tensor_is_refused(void **state) {
+  (void)state;
+  static const struct {
+    const char *name, *types, *body;
+  } rows[] = {
+      {"f32", "tensor<2xf32> -> tensor<2xf32>",
+       "[{\"shape\":[2],\"dtype\":\"f32\",\"b64\":\"AAAAAP////8=\"}]"},
+      {"f64", "tensor<1xf64> -> tensor<1xf64>",
+       "[{\"shape\":[1],\"dtype\":\"f64\",\"b64\":\"//////////8=\"}]"},
+      {"bf16", "tensor<1xbf16> -> tensor<1xbf16>",
+       "[{\"shape\":[1],\"dtype\":\"bf16\",\"b64\":\"//8=\"}]"},
+  };
+  for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
+    fc_test_call_t call;
+    fc_test_call_init(&call, rows[i].types, NULL);
+    char answer[256];
+    fc_error_t err;
+    fc_str_t body = fc_str(rows[i].body);
+    fc_status_t plain =
+        fc_test_call_echo(&call, body, answer, sizeof answer, &err);
+    fc_frame_set_guard(call.frame, true);
+    fc_status_t guarded =
+        fc_test_call_echo(&call, body, answer, sizeof answer, &err);
+    if (plain != FC_OK || guarded != FC_OUT_OF_RANGE) {
+      fail_msg("%s: %d, guarded %d", rows[i].name, plain, guarded);
+    }
+    assert_int_equal(err.code, FC_CODE_CALL_FAILED);
+    fc_test_call_deinit(&call);
+  }
+}
+
 // ---------------------------------------------------------------------------
 // Memory
 
@@ -499,6 +532,7 @@ static void an_error_leaves_the_frame_usable(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(values_come_back),
+      FC_TEST(a_float_from_behind_a_tensor_is_refused),
       FC_TEST(a_warm_small_call_allocates_nothing),
       FC_TEST(every_allocation_may_fail),
       FC_TEST(memory_is_bound_by_the_body),
