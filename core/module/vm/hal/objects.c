@@ -158,7 +158,7 @@ fc_status_t fc_hal_buffer_wrap(fc_vm_heap_t *heap, void *data, uint64_t size,
   if (!buffer) return FC_RESOURCE_EXHAUSTED;
   // NULL means that the bytes were lost; of none there is nothing to lose.
   static _Alignas(FC_HAL_ALIGNMENT) uint8_t none[1];
-  buffer->data = size ? data : none;
+  buffer->data = size || data ? data : none;
   buffer->size = size;
   buffer->owner = fc_vm_retain(owner);
   *out = buffer;
