@@ -61,7 +61,7 @@ static server_t start(char **argv, const char *counter, const char *counts) {
       setenv("MALLOC_COUNT", counts, 1);
     }
     execl(argv[1], argv[1], "--listen", "127.0.0.1:0", "--workers", "1",
-          "--access-log=off", argv[2], (char *)NULL);
+          "--access-log=off", "--isolation=thread", argv[2], (char *)NULL);
     _exit(127);
   }
   close(ends[1]);

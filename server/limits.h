@@ -28,6 +28,8 @@
 #define FC_LIMIT_BODY_RATE 1024  // bytes a second once body_timeout has passed
 #define FC_LIMIT_REQUEST_ID 128
 #define FC_LIMIT_RESERVED_FILES 64  // never used for connections
+#define FC_LIMIT_MODULE_FILES 2     // beside those, for each module
+#define FC_LIMIT_WORKER_FILES 4     // and for each of its processes
 #define FC_LIMIT_TURNED_AWAY 32     // connections being told 503 at one time
 
 // A response: room kept in front of the body, so that one write sends both.

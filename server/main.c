@@ -50,9 +50,10 @@ static int exit_code(fc_code_t code) {
   }
 }
 
+static const fc_backend_t *const kBackends[] = {&fc_backend_native,
+                                                &fc_backend_vm, NULL};
+
 static int serve(const fc_server_options_t *options) {
-  static const fc_backend_t *const kBackends[] = {&fc_backend_native,
-                                                  &fc_backend_vm, NULL};
   fc_allocator_t allocator = fc_allocator_system();
   fc_loop_t *loop = fc_alloc(allocator, sizeof *loop);
   if (!loop) return complain(EX_OSERR, "out of memory");
@@ -74,7 +75,9 @@ static int serve(const fc_server_options_t *options) {
 }
 
 int main(int argc, char **argv) {
-  if (argc > 1 && !strcmp(argv[1], "--worker")) fc_process_main(argc, argv);
+  if (argc > 1 && !strcmp(argv[1], "--worker")) {
+    fc_process_main(argc, argv, kBackends);
+  }
   signal(SIGPIPE, SIG_IGN);
   fc_allocator_t allocator = fc_allocator_system();
   const char **paths = fc_alloc_array(allocator, (size_t)argc, sizeof *paths);

@@ -281,6 +281,34 @@ static void load_for_threads(fc_loop_t *loop) {
   }
 }
 
+// Files are for connections: the soft limit is a relic, take the hard one.
+// `reserved` are for other things.
+static uint32_t connection_max(uint64_t wanted, uint64_t reserved) {
+  struct rlimit files;
+  if (getrlimit(RLIMIT_NOFILE, &files)) return 64;
+  uint64_t need = wanted + reserved;
+  if (files.rlim_cur < need) {
+    files.rlim_cur = files.rlim_max < need ? files.rlim_max : need;
+    (void)setrlimit(RLIMIT_NOFILE, &files);
+    (void)getrlimit(RLIMIT_NOFILE, &files);
+  }
+  uint64_t room = files.rlim_cur > reserved ? files.rlim_cur - reserved : 1;
+  return (uint32_t)(wanted < room ? wanted : room);
+}
+
+// Now that it is known how many modules hold files.
+static void reserve_files(fc_loop_t *loop) {
+  uint64_t files = FC_LIMIT_RESERVED_FILES;
+  for (size_t i = 0; i < fc_registry_count(loop->registry); i++) {
+    const fc_module_t *module = fc_registry_at(loop->registry, i)->module;
+    if (!module) continue;
+    files += FC_LIMIT_MODULE_FILES;
+    if (!fc_pool_wants_process(&loop->pool, module)) continue;
+    files += (uint64_t)loop->process_host.workers * FC_LIMIT_WORKER_FILES;
+  }
+  loop->connection_max = connection_max(loop->options->connections, files);
+}
+
 static void on_loaded(fc_loop_t *loop) {
   fc_error_t error;
   uv_idle_stop(&loop->loader);
@@ -290,6 +318,7 @@ static void on_loaded(fc_loop_t *loop) {
     begin_drain(loop);
     return;
   }
+  reserve_files(loop);
   if (fc_pool_open(&loop->pool, loop->registry, &error) != FC_OK) {
     fc_log(&loop->log, FC_LOG_ERROR, "%s", error.message);
     loop->exit_code = 71;
@@ -448,22 +477,6 @@ static uint64_t default_memory(void) {
   return quarter < 1u << 30 ? quarter : 1u << 30;
 }
 
-// Files are for connections: the soft limit is a relic, take the hard one.
-static uint32_t connection_max(uint64_t wanted) {
-  struct rlimit files;
-  if (getrlimit(RLIMIT_NOFILE, &files)) return 64;
-  uint64_t need = wanted + FC_LIMIT_RESERVED_FILES;
-  if (files.rlim_cur < need) {
-    files.rlim_cur = files.rlim_max < need ? files.rlim_max : need;
-    (void)setrlimit(RLIMIT_NOFILE, &files);
-    (void)getrlimit(RLIMIT_NOFILE, &files);
-  }
-  uint64_t room = files.rlim_cur > FC_LIMIT_RESERVED_FILES
-                      ? files.rlim_cur - FC_LIMIT_RESERVED_FILES
-                      : 1;
-  return (uint32_t)(wanted < room ? wanted : room);
-}
-
 static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
                                fc_error_t *err) {
   const fc_server_options_t *options = loop->options;
@@ -537,7 +550,8 @@ fc_status_t fc_loop_init(fc_loop_t *loop, fc_allocator_t allocator,
   loop->waits[FC_WAIT_BODY].wait_ms = options->body_timeout;
   loop->waits[FC_WAIT_WRITE].wait_ms = options->write_timeout;
   loop->waits[FC_WAIT_LINGER].wait_ms = FC_LIMIT_LINGER_MS;
-  loop->connection_max = connection_max(options->connections);
+  loop->connection_max =
+      connection_max(options->connections, FC_LIMIT_RESERVED_FILES);
   if (uv_random(NULL, NULL, &loop->id_state, sizeof loop->id_state, 0, NULL)) {
     loop->id_state = loop->started_ns;
   }

@@ -52,7 +52,9 @@ bool fc_process_reap(fc_process_t *process, bool wait,
 // The descriptors. A process that has none is allowed.
 void fc_process_close(fc_process_t *process);
 
-// What `farcalld --worker …` does; never returns.
-_Noreturn void fc_process_main(int argc, char **argv);
+// What `farcalld --worker …` does with modules of these kinds (NULL-terminated);
+// never returns.
+_Noreturn void fc_process_main(int argc, char **argv,
+                               const fc_backend_t *const *backends);
 
 #endif  // FARCALL_SERVER_POOL_PROCESS_H_

@@ -19,6 +19,7 @@
 #include "pool/sandbox.h"
 
 typedef struct self_t {
+  const fc_backend_t *const *backends;
   fc_ring_t ring;
   fc_region_t region;
   fc_worker_t worker;
@@ -62,14 +63,16 @@ static fc_status_t fix_blocks(self_t *self, fc_error_t *err) {
 }
 
 static fc_status_t load(self_t *self, fc_error_t *err) {
-  static const fc_backend_t *const kBackends[] = {&fc_backend_native,
-                                                  &fc_backend_vm, NULL};
   const fc_ring_setup_t *setup = &self->ring.setup;
   const fc_module_options_t options = {.forbid_native = setup->forbid_native,
                                        .parameters = self->parameters};
+  const fc_module_files_t files = {
+      .module = FC_PROCESS_MODULE,
+      .sidecar =
+          fcntl(FC_PROCESS_SIDECAR, F_GETFD) < 0 ? -1 : FC_PROCESS_SIDECAR};
   fc_fault_before_load();
-  FC_TRY(fc_module_load(kBackends, self->path, &options, self->region.allocator,
-                        &self->module, err));
+  FC_TRY(fc_module_load_files(self->backends, self->path, &files, &options,
+                              self->region.allocator, &self->module, err));
   fc_fault_after_load();
   self->region.module = self->module;
   void *instance;
@@ -114,7 +117,8 @@ static _Noreturn void serve(self_t *self) {
   }
 }
 
-void fc_process_main(int argc, char **argv) {
+void fc_process_main(int argc, char **argv,
+                     const fc_backend_t *const *backends) {
   static self_t self;
   fc_error_t error;
   // A module's words are to be read even if it crashes after saying them.
@@ -124,6 +128,7 @@ void fc_process_main(int argc, char **argv) {
     fputs("farcalld: --worker is for the server's own use\n", stderr);
     _exit(EX_USAGE);
   }
+  self.backends = backends;
   self.path = fc_str(argv[2]);
   self.parent = (int)strtol(argv[3], NULL, 10);
   self.parameters = fc_str(argc > 4 ? argv[4] : "");

@@ -14,6 +14,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "pool/process.h"
+
 #define CHECK(condition)                                              \
   do {                                                                \
     if (!(condition)) {                                               \
@@ -357,6 +359,12 @@ static const fc_backend_t *const kBackends[] = {&fixture_backend,
 static const char *const kFiles[] = {"t.fixture", "broken.fixture",
                                      "serial.fixture"};
 
+void fixture_worker(int argc, char **argv) {
+  if (argc > 1 && !strcmp(argv[1], "--worker")) {
+    fc_process_main(argc, argv, kBackends);
+  }
+}
+
 static const char *no_variables(const char *name) {
   (void)name;
   return NULL;
@@ -417,8 +425,6 @@ void fixture_start(fixture_server_t *server, const char *flags) {
     fprintf(stderr, "%s\n", error.message);
     abort();
   }
-  // This program is a test, so it can't be its own worker.
-  server->options.worker_program = FARCALLD;
   CHECK(pipe(server->log) == 0);
   server->loop = calloc(1, sizeof *server->loop);
   CHECK(server->loop);

@@ -22,6 +22,10 @@ pthread_t fixture_last_thread(void);        // that ran the last call
 // While held, modules do not finish loading.
 void fixture_hold_loading(bool hold);
 
+// The first thing of a test's main: the test is the program of its servers'
+// worker processes too.
+void fixture_worker(int argc, char **argv);
+
 typedef struct fixture_server_t {
   fc_server_options_t options;
   char directory[64];

@@ -323,6 +323,49 @@ static void a_thread_in_native_code_is_lost_and_replaced(void **state) {
   fixture_forget(&server);
 }
 
+static void copy_file(const char *from, const char *to) {
+  char bytes[4096];
+  FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
+  assert_non_null(in);
+  assert_non_null(out);
+  for (size_t size; (size = fread(bytes, 1, sizeof bytes, in));) {
+    assert_int_equal(fwrite(bytes, 1, size, out), size);
+  }
+  fclose(in);
+  assert_int_equal(fclose(out), 0);
+}
+
+// Every process of a module loads the bytes the first one did.
+static void a_file_may_be_overwritten(void **state) {
+  (void)state;
+  char folder[] = "/tmp/farcall-host-XXXXXX", module[64], sidecar[64];
+  assert_non_null(mkdtemp(folder));
+  snprintf(module, sizeof module, "%s/own.so", folder);
+  snprintf(sidecar, sizeof sidecar, "%s/own.farcall.json", folder);
+  copy_file(CRASH_SO, module);
+  copy_file(FARCALL_MODULES "/crash.farcall.json", sidecar);
+  char flags[128];
+  snprintf(flags, sizeof flags, "--crash-limit=0 %s", module);
+  fixture_server_t server;
+  start(&server, flags);
+  int fd = fixture_connect(&server);
+  const char *const own = "/api/v1/functions/own/";
+  char add[64], divide[64];
+  snprintf(add, sizeof add, "%sadd", own);
+  snprintf(divide, sizeof divide, "%sdivide", own);
+  call(fd, add, "[1,2]", 200, "[3]");
+  copy_file(FARCALL_MODULES "/scalars.so", module);
+  unlink(sidecar);
+  call(fd, divide, "[1,0]", 502, "SIGFPE");
+  call(fd, add, "[1,2]", 200, "[3]");
+  unlink(module);
+  call(fd, divide, "[1,0]", 502, "SIGFPE");
+  call(fd, add, "[1,2]", 200, "[3]");
+  rmdir(folder);
+  close(fd);
+  end(&server);
+}
+
 static void words_of_a_module_are_logged(void **state) {
   (void)state;
   fixture_server_t server;
@@ -455,7 +498,8 @@ static void crashes_leave_nothing_behind(void **state) {
   assert_int_equal(children(), 0);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  fixture_worker(argc, argv);
   const struct CMUnitTest tests[] = {
       FC_TEST(machine_code_runs_where_it_is_told),
       FC_TEST(every_end_is_told_and_the_next_call_works),
@@ -465,6 +509,7 @@ int main(void) {
       FC_TEST(what_cannot_be_loaded_fails_alone),
       FC_TEST(the_host_tells_how_it_is),
       FC_TEST(a_thread_in_native_code_is_lost_and_replaced),
+      FC_TEST(a_file_may_be_overwritten),
       FC_TEST(words_of_a_module_are_logged),
       FC_TEST(a_client_that_goes_takes_nobody_along),
       FC_TEST(a_server_that_ends_leaves_no_process),

@@ -289,6 +289,8 @@ static void every_caller_gets_its_own_answers(void **state) {
       {"both lanes", "--lane=auto --access-log=off", ADD},
       {"the loop", "--lane=always --access-log=off", ADD},
       {"a serial module", "--lane=auto", "/api/v1/functions/serial/add"},
+      {"processes", "--isolation=process --access-log=off", ADD},
+      {"one process", "--workers=1 --isolation=process", ADD},
       {"one worker", "--workers=1 --lane=never", ADD},
   };
   for (size_t row = 0; row < FC_ARRAY_COUNT(rows); row++) {
@@ -332,7 +334,8 @@ static void clients_that_vanish_leave_nothing_behind(void **state) {
   end(&server);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  fixture_worker(argc, argv);
   const struct CMUnitTest tests[] = {
       FC_TEST(a_full_queue_is_503_at_once),
       FC_TEST(bodies_beyond_the_memory_are_503),

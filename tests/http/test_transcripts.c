@@ -44,7 +44,7 @@ static bool seen[FC_CODE_COUNT];
 static unsigned case_count, connection_count;
 static fixture_server_t server;
 static bool serving;
-static const char *lane;
+static const char *flags_of_calls;
 static bool cut;  // also send every request in two parts
 
 static int report(const case_t *test, const char *what, const char *wanted,
@@ -232,7 +232,7 @@ static int run_case(const case_t *test) {
 
 static void restart(const char *more) {
   char flags[256];
-  snprintf(flags, sizeof flags, "--access-log=off --lane=%s %s", lane, more);
+  snprintf(flags, sizeof flags, "--access-log=off %s %s", flags_of_calls, more);
   if (serving) {
     fixture_stop(&server);
     fixture_forget(&server);
@@ -312,8 +312,8 @@ static int by_name(const void *a, const void *b) {
   return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void run_all(const char *lane_of_calls, bool cut_requests) {
-  lane = lane_of_calls;
+static void run_all(const char *flags, bool cut_requests) {
+  flags_of_calls = flags;
   cut = cut_requests;
   DIR *folder = opendir(FARCALL_CASES);
   assert_non_null(folder);
@@ -344,12 +344,17 @@ static void run_all(const char *lane_of_calls, bool cut_requests) {
 
 static void transcripts_are_answered_as_written(void **state) {
   (void)state;
-  run_all("never", true);
+  run_all("--lane=never", true);
 }
 
 static void also_when_calls_run_on_the_loop(void **state) {
   (void)state;
-  run_all("always", false);
+  run_all("--lane=always", false);
+}
+
+static void also_when_calls_run_in_processes(void **state) {
+  (void)state;
+  run_all("--isolation=process", false);
 }
 
 // Codes no transcript can produce, and who does.
@@ -379,10 +384,12 @@ static void every_code_is_answered_somewhere(void **state) {
   }
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  fixture_worker(argc, argv);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(transcripts_are_answered_as_written),
       cmocka_unit_test(also_when_calls_run_on_the_loop),
+      cmocka_unit_test(also_when_calls_run_in_processes),
       cmocka_unit_test(every_code_is_answered_somewhere),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
