@@ -20,6 +20,8 @@
 #define GLOBAL_REFS_MAX (1u << 20)
 // Functions may share code; this is how much of it we are willing to read.
 #define CODE_SIZE_MAX ((uint64_t)256 << 20)
+// Spans are looked through at each call of the import.
+#define SPANS_SIZE_MAX 256
 #define REQUIREMENTS_KNOWN                                                     \
   ((uint32_t)(FC_VM_REQUIRES_F32 | FC_VM_REQUIRES_F64 | FC_VM_REQUIRES_YIELD | \
               FC_VM_REQUIRES_UNWIND))
@@ -108,6 +110,13 @@ static bool trim_void(fc_str_t *side) {
   return !side->size || !memchr(side->data, 'v', side->size);
 }
 
+static bool has_empty_span(fc_str_t side) {
+  for (size_t i = 1; i < side.size; i++) {
+    if (side.data[i - 1] == 'C' && side.data[i] == 'D') return true;
+  }
+  return false;
+}
+
 fc_status_t fc_vm_cconv_parse(fc_str_t text, bool spans, fc_vm_cconv_t *out,
                               fc_error_t *err) {
   fc_cconv_t cconv;
@@ -117,6 +126,13 @@ fc_status_t fc_vm_cconv_parse(fc_str_t text, bool spans, fc_vm_cconv_t *out,
       (cconv.variadic && !spans)) {
     return fc_fail(err, FC_CODE_VMFB_INVALID,
                    "calling convention with a void or a span out of place");
+  }
+  if (cconv.variadic &&
+      (text.size > SPANS_SIZE_MAX || has_empty_span(out->arguments))) {
+    return fc_fail(err, FC_CODE_VMFB_INVALID,
+                   "calling convention of %zu bytes with spans, at most %d, or "
+                   "an empty span",
+                   text.size, SPANS_SIZE_MAX);
   }
   return FC_OK;
 }

@@ -225,8 +225,49 @@ static void mutants_are_refused_or_run(void **state) {
   assert_true(verified > 0 && verified < mutants);
 }
 
+// "0Ciii…D_v"
+static fc_str_t long_spans(char *text, size_t size) {
+  memset(text, 'i', size);
+  memcpy(text, "0C", 2);
+  memcpy(text + size - 3, "D_v", 3);
+  return fc_str_make(text, size);
+}
+
+static void conventions_are_checked(void **state) {
+  (void)state;
+  typedef struct convention_t {
+    const char *name;
+    fc_str_t text;
+    bool is_import;
+    bool ok;
+  } convention_t;
+  char fits[256], over[257];
+  const convention_t conventions[] = {
+      {"nothing at all", FC_STR(""), false, true},
+      {"voids", FC_STR("0v_v"), false, true},
+      {"every letter", FC_STR("0iIfFr_rFfIi"), false, true},
+      {"a void among others", FC_STR("0iv_v"), false, false},
+      {"spans of an import", FC_STR("0CrIDiCfD_r"), true, true},
+      {"spans of a function", FC_STR("0CrID_r"), false, false},
+      {"a void in a span", FC_STR("0CvD_r"), true, false},
+      {"an empty span", FC_STR("0CD_r"), true, false},
+      {"an empty span behind another", FC_STR("0CiDCD_r"), true, false},
+      {"a span in the results", FC_STR("0i_CiD"), true, false},
+      {"256 bytes with a span", long_spans(fits, sizeof fits), true, true},
+      {"257 bytes with a span", long_spans(over, sizeof over), true, false},
+  };
+  FC_TEST_EACH_ROW(const convention_t, row, conventions) {
+    fc_vm_cconv_t cconv;
+    fc_error_t err = {0};
+    fc_status_t status =
+        fc_vm_cconv_parse(row->text, row->is_import, &cconv, &err);
+    assert_int_equal(status == FC_OK, row->ok);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      FC_TEST(conventions_are_checked),
       FC_TEST(what_is_wrong_is_named),
       FC_TEST(an_unknown_type_is_named),
       FC_TEST(mutants_are_refused_or_run),
