@@ -52,7 +52,7 @@ TABLE = {
     **dict.fromkeys(["addd", "divd"], [[a, b] for a in DOUBLES for b in DOUBLES]),
     **dict.fromkeys(["sqrtd", "expd"], [[v] for v in DOUBLES]),
     "doubled": [[0.25], [-3.0]],
-    "fact": [[0], [1], [20], [25]],
+    "fact": [[0], [1], [20], [25], [65], [1000]],
     "gcd": [[84, 36], [17, 5], [0, 9]],
     "collatz": [[1], [27], [837799]],
     "pick": [[0], [1], [2], [3], [-1]],
@@ -131,6 +131,21 @@ def test_results_are_those_of_the_reference(iree, module, served):
         if expected is None or narrow(got) != narrow(want):
             wrong.append(f"{function}{row}: {got}, reference {expected}")
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("function", ["fact", "across"])
+def test_the_command_line_tool_agrees(iree, module, served, function):
+    """`iree-run-module`: loops, and 64 bits across internal calls."""
+    server, name = served
+    for row in TABLE[function]:
+        run = iree.run("iree-run-module", f"--module={module}",
+                       f"--function={function}", *[f"--input={v}" for v in row])
+        assert run.returncode == 0, run.stderr
+        theirs = [int(line.split("=")[1]) for line in run.stdout.splitlines()
+                  if line.startswith("result[")]
+        ours = server.results(f"{name}/{function}", row)
+        assert [v for each in ours for v in (each if isinstance(each, list)
+                                             else [each])] == theirs, row
 
 
 def test_every_function_has_a_row(served):
