@@ -31,26 +31,30 @@ typedef struct machine_t {
 // ---------------------------------------------------------------------------
 // The rare paths, out of line
 
-// At most `wanted`.
-static void grant_ticks(machine_t *m, uint64_t wanted) {
-  uint64_t fuel = m->invocation->fuel;
-  m->granted = fuel < wanted ? fuel : wanted;
+// Up to the next poll, or the end of the fuel.
+static void grant_ticks(machine_t *m) {
+  const fc_vm_invocation_t *invocation = m->invocation;
+  uint64_t since = invocation->steps_since_poll;
+  uint64_t wanted = since < TICKS_PER_POLL ? TICKS_PER_POLL - since : 0;
+  m->granted = invocation->fuel < wanted ? invocation->fuel : wanted;
   m->ticks = (int64_t)m->granted;
 }
 
 // Takes what was used since the last grant from the fuel.
 static void return_ticks(machine_t *m) {
   fc_vm_invocation_t *invocation = m->invocation;
-  if (invocation->fuel == UINT64_MAX) return;
   uint64_t used = m->granted - (uint64_t)m->ticks;  // may exceed the grant
+  invocation->steps_since_poll += used;
+  if (invocation->fuel == UINT64_MAX) return;
   invocation->fuel = used < invocation->fuel ? invocation->fuel - used : 0;
 }
 
 static __attribute__((noinline)) fc_status_t poll(machine_t *m,
                                                   fc_error_t *err) {
-  const fc_vm_invocation_t *invocation = m->invocation;
+  fc_vm_invocation_t *invocation = m->invocation;
   return_ticks(m);
-  grant_ticks(m, TICKS_PER_POLL);
+  invocation->steps_since_poll = 0;
+  grant_ticks(m);
   if (invocation->cancel &&
       atomic_load_explicit(invocation->cancel, memory_order_relaxed)) {
     if (invocation->deadline_ns && fc_clock_ns() >= invocation->deadline_ns) {
@@ -347,10 +351,9 @@ static __attribute__((noinline)) fc_status_t call_native(
                               .argument_count = count,
                               .spans = operands.spans,
                               .results = memory + count};
-  // It may run bytecode on the same fuel; the next poll comes no later for it.
-  return_ticks(m);
+  return_ticks(m);  // it may run bytecode too
   fc_status_t status = binding->function->call(&call, err);
-  grant_ticks(m, (uint64_t)m->ticks);
+  grant_ticks(m);
   for (uint32_t i = 0; i < count; i++) {
     if (operands.owned[i]) fc_vm_release(memory[i].ref);
   }
@@ -650,7 +653,7 @@ fc_status_t fc_vm_interpret(fc_vm_context_t *context,
   fc_vm_stack_t *stack = invocation->stack;
   fc_status_t status = FC_OK;
   machine_t m = {.context = context, .invocation = invocation};
-  grant_ticks(&m, TICKS_PER_POLL);
+  grant_ticks(&m);
   m.frame = fc_vm_stack_push(stack, &module->functions[function], err);
   if (!m.frame) {
     clear_results(&module->functions[function], results);
@@ -664,7 +667,7 @@ fc_status_t fc_vm_interpret(fc_vm_context_t *context,
   fc_vm_object_t **refs = m.frame->refs;
   const uint8_t *ip = base;
   int64_t ticks = m.ticks;
-  if (invocation->fuel == 0) TICK(1);
+  TICK(1);
   RESUME();
 
 op_Block:

@@ -391,28 +391,32 @@ static fc_status_t read_descriptor(const uint8_t *at, fc_fb_vector_t code,
   return FC_OK;
 }
 
-// Arguments fill each bank from 0, 64 bits from an even cell. An argument that
-// is never read may lie past the registers declared.
-static fc_status_t make_room(uint32_t index, fc_vm_function_t *function,
-                             fc_error_t *err) {
-  uint32_t cells = 0, refs = 0;
-  fc_str_t arguments = function->cconv.arguments;
-  for (size_t i = 0; i < arguments.size; i++) {
-    switch (arguments.data[i]) {
+void fc_vm_count_registers(fc_str_t letters, uint64_t *out_cells,
+                           uint64_t *out_refs) {
+  *out_cells = *out_refs = 0;
+  for (size_t i = 0; i < letters.size; i++) {
+    switch (letters.data[i]) {
       case 'I':
       case 'F':
-        cells = (cells + 1) / 2 * 2 + 2;
+        *out_cells = (*out_cells + 1) / 2 * 2 + 2;
         break;
       case 'r':
-        refs++;
+        ++*out_refs;
         break;
       default:
-        cells++;
+        ++*out_cells;
         break;
     }
-    if (cells > CELL_COUNT_MAX || refs > REF_COUNT_MAX) {
-      return invalid(err, "function_signatures", index, "too many arguments");
-    }
+  }
+}
+
+// An argument that is never read may lie past the registers declared.
+static fc_status_t make_room(uint32_t index, fc_vm_function_t *function,
+                             fc_error_t *err) {
+  uint64_t cells, refs;
+  fc_vm_count_registers(function->cconv.arguments, &cells, &refs);
+  if (cells > CELL_COUNT_MAX || refs > REF_COUNT_MAX) {
+    return invalid(err, "function_signatures", index, "too many arguments");
   }
   if (function->cell_count < cells) function->cell_count = (uint16_t)cells;
   // An assembler may count only the first of the last pair.

@@ -32,6 +32,11 @@ typedef struct fc_vm_cconv_t {
 fc_status_t fc_vm_cconv_parse(fc_str_t text, bool spans, fc_vm_cconv_t *out,
                               fc_error_t *err) FC_MUST_CHECK;
 
+// Registers that a function's arguments take: they fill each bank from 0, 64 bits
+// from an even cell.
+void fc_vm_count_registers(fc_str_t letters, uint64_t *out_cells,
+                           uint64_t *out_refs);
+
 typedef struct fc_vm_attr_t {
   fc_str_t key;
   fc_str_t value;

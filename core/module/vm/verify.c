@@ -11,9 +11,12 @@
 //  - registers exist, are of the right bank, and even where 64 bits wide
 //  - global, constant, type, function and import ordinals exist; direct globals
 //    lie in their bytes
-//  - operands of calls and returns fit the calling convention one by one
-// Indirect globals, buffers, lists, divisions and the types of refs are left to
-// run time.
+//  - operands of calls and returns fit the calling convention one by one, and a
+//    function's arguments have registers
+// Other files see to the rest: conventions are made of known letters and types
+// are known (module.c), a native has the convention of the import it is bound to
+// (context.c), the bytes do not change (module/snapshot.h). Indirect globals,
+// buffers, lists, divisions and the types of refs are left to run time.
 #include "module/vm/verify.h"
 
 #include <inttypes.h>
@@ -413,7 +416,7 @@ static fc_status_t walk_code(const verifier_t *v, uint32_t *out_pc,
     return fc_fail(err, FC_CODE_VMFB_INVALID,
                    "the last block has no terminator");
   }
-  if (blocks != function->block_count) {
+  if (blocks == 0 || blocks != function->block_count) {
     return fc_fail(err, FC_CODE_VMFB_INVALID,
                    "%" PRIu32 " blocks, the function declares %" PRIu32, blocks,
                    function->block_count);
@@ -446,6 +449,20 @@ static fc_status_t walk_edges(const verifier_t *v, uint32_t *out_pc,
   return FC_OK;
 }
 
+// A caller writes the arguments whether they are read or not.
+static fc_status_t check_arguments(const fc_vm_function_t *function,
+                                   fc_error_t *err) {
+  uint64_t cells, refs;
+  fc_vm_count_registers(function->cconv.arguments, &cells, &refs);
+  if (cells <= function->cell_count && refs <= function->ref_count) {
+    return FC_OK;
+  }
+  return fc_fail(err, FC_CODE_VMFB_INVALID,
+                 "arguments in %" PRIu64 " cells and %" PRIu64
+                 " refs, the function declares %u and %u",
+                 cells, refs, function->cell_count, function->ref_count);
+}
+
 // Lists are aligned from the function's start; the interpreter aligns addresses.
 static fc_status_t check_address(const fc_vm_function_t *function,
                                  fc_error_t *err) {
@@ -461,6 +478,7 @@ static fc_status_t verify_function(verifier_t *v, uint32_t ordinal,
   const char *mnemonic = "code";
   fc_error_t why = {0};
   fc_status_t status = check_address(function, &why);
+  if (status == FC_OK) status = check_arguments(function, &why);
   if (status == FC_OK) status = walk_code(v, &pc, &mnemonic, &why);
   if (status == FC_OK) status = walk_edges(v, &pc, &mnemonic, &why);
   if (status == FC_OK) return FC_OK;

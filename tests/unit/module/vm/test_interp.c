@@ -192,6 +192,33 @@ static void fuel_and_the_cancel_word_stop_a_loop(void **state) {
   free(data);
 }
 
+// A native function may run bytecode a million times, a little each time.
+static void short_runs_add_up_to_a_look_at_the_cancel_word(void **state) {
+  (void)state;
+  size_t size = 0;
+  uint8_t *data = read_file(CORPUS "/releases/scalars-3.13.0.vmfb", &size);
+  vm_t vm;
+  fc_error_t err = {0};
+  assert_int_equal(vm_open(&vm, data, size, fc_allocator_system(), &err), 0);
+  fc_vm_slot_t in[2] = {{.f32 = 3}, {.f32 = 4}}, out[1];
+  _Atomic(uint32_t) cancel = 1;
+  vm.invocation.cancel = &cancel;
+  size_t runs = 0;
+  while (vm_call(&vm, "hyp", in, out, &err) == FC_OK) {
+    assert_true(++runs < 2000);
+  }
+  assert_int_equal(err.status, FC_CANCELLED);
+
+  vm.invocation.cancel = NULL;
+  vm.invocation.fuel = 5;
+  for (runs = 0; vm_call(&vm, "hyp", in, out, &err) == FC_OK; runs++) {
+  }
+  assert_int_equal(runs, 5);
+  assert_int_equal(err.status, FC_RESOURCE_EXHAUSTED);
+  vm_close(&vm);
+  free(data);
+}
+
 static fc_status_t open_and_call(fc_allocator_t allocator, void *context,
                                  fc_error_t *err) {
   const fc_span_t *file = context;
@@ -287,6 +314,7 @@ int main(void) {
       FC_TEST(scalars_of_every_release_are_right),
       FC_TEST(self_checking_functions_agree),
       FC_TEST(fuel_and_the_cancel_word_stop_a_loop),
+      FC_TEST(short_runs_add_up_to_a_look_at_the_cancel_word),
       FC_TEST(calls_survive_failing_allocations),
       FC_TEST(a_warm_call_allocates_nothing),
       FC_TEST(workers_share_a_context),

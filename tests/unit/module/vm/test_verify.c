@@ -25,7 +25,15 @@ typedef struct row_t {
 
 static const row_t rows[] = {
     {"the least function", PLAIN, "79 5A 0000", NULL},
+    {"arguments that just fit", 17, "0iFirr_v", 5, 2, 1, "79 5A 0000", NULL},
+    {"an argument without a cell", 17, "0iFi_v", 4, 0, 1, "79 5A 0000",
+     "in 5 cells and 0 refs, the function declares 4 and 0"},
+    {"an argument with half a pair", 17, "0iI_v", 3, 0, 1, "79 5A 0000",
+     "in 4 cells and 0 refs, the function declares 3 and 0"},
+    {"an argument without a ref", 17, "0rr_v", 4, 1, 1, "79 5A 0000",
+     "in 0 cells and 2 refs, the function declares 4 and 1"},
     // Structure
+    {"no code", 17, "0v_v", 0, 0, 0, "", "0 blocks, the function declares 0"},
     {"no terminator", PLAIN, "79", "the last block has no terminator"},
     {"no marker", PLAIN, "5A 00 0000", "outside a block"},
     {"a marker in a block", PLAIN, "79 79 5A 00 0000",
