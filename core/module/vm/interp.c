@@ -558,22 +558,27 @@ static inline const uint8_t *skip_copies(const uint8_t *list) {
 #define GET_LIST(list, at)                       \
   fc_vm_list_t *list = fc_vm_list_from(REF(at)); \
   if (FC_UNLIKELY(!list)) TRY(null_error("list", REF(at), err))
-#define LIST_GET(name, kind, member, out)                                 \
-  op_##name : {                                                           \
-    GET_LIST(list, 0);                                                    \
-    fc_vm_value_t value;                                                  \
-    TRY(fc_vm_list_get(list, (uint32_t)I32(2), FC_VM_TYPE_##kind, &value, \
-                       err));                                             \
-    SET_##out(4, value.member);                                           \
-    NEXT(6);                                                              \
+#define LIST_GET(name, kind, member, out)                                  \
+  op_##name : {                                                            \
+    GET_LIST(list, 0);                                                     \
+    uint32_t index = (uint32_t)I32(2);                                     \
+    fc_vm_value_t value;                                                   \
+    const uint8_t *at = fc_vm_list_at(list, index, FC_VM_TYPE_##kind);     \
+    if (FC_LIKELY(at)) memcpy(&value.member, at, sizeof value.member);     \
+    else TRY(fc_vm_list_get(list, index, FC_VM_TYPE_##kind, &value, err)); \
+    SET_##out(4, value.member);                                            \
+    NEXT(6);                                                               \
   }
-#define LIST_SET(name, kind, member, in)                         \
-  op_##name : {                                                  \
-    GET_LIST(list, 0);                                           \
-    fc_vm_value_t value = {.type = FC_VM_TYPE_##kind, .i64 = 0}; \
-    value.member = in(4);                                        \
-    TRY(fc_vm_list_set(list, (uint32_t)I32(2), value, err));     \
-    NEXT(6);                                                     \
+#define LIST_SET(name, kind, member, in)                               \
+  op_##name : {                                                        \
+    GET_LIST(list, 0);                                                 \
+    uint32_t index = (uint32_t)I32(2);                                 \
+    fc_vm_value_t value = {.type = FC_VM_TYPE_##kind, .i64 = 0};       \
+    value.member = in(4);                                              \
+    uint8_t *at = fc_vm_list_at(list, index, FC_VM_TYPE_##kind);       \
+    if (FC_LIKELY(at)) memcpy(at, &value.member, sizeof value.member); \
+    else TRY(fc_vm_list_set(list, index, value, err));                 \
+    NEXT(6);                                                           \
   }
 
 #define GET_BUFFER(buffer, at)                         \

@@ -52,6 +52,15 @@ static inline fc_vm_list_t *fc_vm_list_from(fc_vm_object_t *object) {
                                                    : NULL;
 }
 
+// Element `index` of a list of exactly `type`, a VALUE type; else NULL. What lists
+// of numbers mostly are: fc_vm_list_get and _set do the rest.
+static inline uint8_t *fc_vm_list_at(const fc_vm_list_t *list, uint32_t index,
+                                     fc_vm_type_t type) {
+  return list->element == type && index < list->count
+             ? list->data + (size_t)index * list->stride
+             : NULL;
+}
+
 fc_status_t fc_vm_list_reserve(fc_vm_list_t *list, uint32_t capacity,
                                fc_error_t *err) FC_MUST_CHECK;
 // New elements are zero, null or empty.

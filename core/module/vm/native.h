@@ -29,8 +29,8 @@ typedef struct fc_vm_invocation_t {
   // unmapped page.
   struct fc_hal_pool_t *pool;
   bool guard;
-  // The interpreter's: of them since it last looked at the two above. Short runs
-  // that natives make many of add up to a look.
+  // The interpreter's: back-edges and calls since it last looked at the clock and
+  // the cancel word. Short runs that natives make many of add up to a look.
   uint64_t steps_since_poll;
 } fc_vm_invocation_t;
 
