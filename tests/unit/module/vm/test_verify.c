@@ -123,6 +123,8 @@ static const row_t rows[] = {
     {"a branch to the start", PLAIN, "79 56 00000000 0000", NULL},
     {"a branch between markers", PLAIN, "79 56 01000000 0000",
      "branch to 0x1, which is no block"},
+    {"a bad branch before good code", 17, "0v_v", 6, 2, 2,
+     "79 56 01000000 0000 79 5A 0000", "branch to 0x1, which is no block"},
     {"a branch past the end", PLAIN, "79 56 FFFFFFFF 0000", "is no block"},
     {"a case to nowhere", PLAIN, "79 83 0000 00000000 0000 0100 02000000 0000",
      "branch to 0x2, which is no block"},
@@ -173,6 +175,8 @@ static const row_t rows[] = {
     {"a return without its result", 17, "0v_I", 6, 0, 1, "79 5A 0000",
      "0 operands are too few"},
     {"a return of half a result", 17, "0v_I", 6, 0, 1, "79 5A 0100 0100",
+     "is odd"},
+    {"a return of half an f64", 17, "0v_F", 6, 0, 1, "79 5A 0100 0100",
      "is odd"},
     // Versions and features
     {"discard.refs in 15", 15, "0v_v", 0, 2, 1, "79 85 0000 " RETURN,
