@@ -5,12 +5,15 @@ tests/e2e/console.py says what a console block is. `scripts/run` is started for
 real, on a port of its own, and ended as Ctrl-C would; other commands run while it
 serves.
 """
+import contextlib
+import json
 import os
 import pathlib
 import re
 import signal
 import subprocess
 import sys
+import urllib.request
 
 import pytest
 
@@ -29,15 +32,14 @@ def other_code_blocks():
             if info in ("", "sh", "bash", "shell")]
 
 
-@pytest.fixture(scope="module")
-def served(tmp_path_factory):
-    """scripts/run as the README starts it; yields its URL."""
-    log = tmp_path_factory.mktemp("run") / "log"
+@contextlib.contextmanager
+def running(log, *words):
+    """scripts/run as a reader starts it; yields its URL."""
     with open(log, "wb") as sink:
         # A shell starts with Ctrl-C's signal enabled in a terminal; pytest may
         # itself run where it is ignored.
         run = subprocess.Popen(
-            [SERVER, "--listen", "127.0.0.1:0"], cwd=ROOT, stdout=sink,
+            [SERVER, *words, "--listen", "127.0.0.1:0"], cwd=ROOT, stdout=sink,
             stderr=sink, stdin=subprocess.DEVNULL, start_new_session=True,
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         try:
@@ -46,6 +48,12 @@ def served(tmp_path_factory):
             run.send_signal(signal.SIGINT)
             status = run.wait(timeout=20)
     assert status == 0, f"scripts/run exits {status}:\n{log.read_text()}"
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    with running(tmp_path_factory.mktemp("run") / "log") as url:
+        yield url
 
 
 def wait_for_url(run, log):
@@ -83,3 +91,12 @@ def test_command(served, tmp_path_factory, number, command, expected):
         cwd=work, env=env, capture_output=True, text=True, timeout=120)
     got = (done.stdout + done.stderr).rstrip("\n").replace(address, "localhost:8000")
     assert matches(expected, got), f"README.md:{number}: prints\n{got}"
+
+
+def test_without_a_compiler(tmp_path):
+    with running(tmp_path / "log", "--no-compiler") as url:
+        with urllib.request.urlopen(url + "/api/v1/modules") as answer:
+            modules = json.load(answer)["modules"]
+    assert {m["name"] + ".vmfb" for m in modules} == \
+        {path.name for path in (ROOT / "examples/iree").glob("*.vmfb")}
+    assert {m["state"] for m in modules} == {"ready"}
