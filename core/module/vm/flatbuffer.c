@@ -152,6 +152,11 @@ fc_status_t fc_fb_string(const fc_fb_table_t *table, uint32_t slot,
   fc_fb_vector_t bytes;
   *out = (fc_str_t){0};
   FC_TRY(fc_fb_vector(table, slot, what, 1, &bytes, err));
+  uint64_t *left = table->buffer.text_left;
+  if (left && bytes.count > *left) {
+    return refuse(err, bytes.position, what, "too much text in all");
+  }
+  if (left) *left -= bytes.count;
   if (bytes.count) {
     *out = fc_str_make((const char *)bytes.buffer.data + bytes.position,
                        bytes.count);

@@ -12,6 +12,9 @@
 typedef struct fc_fb_t {
   const uint8_t *data;  // borrowed
   uint32_t size;
+  // Bytes of strings that may still be read, NULL = any: tables may share one
+  // long string without end, and each reader looks at all of it.
+  uint64_t *text_left;
 } fc_fb_t;
 
 // A table whose extent and vtable lie in the buffer. Zeroed: absent, every

@@ -20,6 +20,7 @@
 #define GLOBAL_REFS_MAX (1u << 20)
 // Functions may share code; this is how much of it we are willing to read.
 #define CODE_SIZE_MAX ((uint64_t)256 << 20)
+#define TEXT_SIZE_MIN ((uint64_t)1 << 20)
 // Spans are looked through at each call of the import.
 #define SPANS_SIZE_MAX 256
 #define REQUIREMENTS_KNOWN                                                     \
@@ -526,8 +527,10 @@ static fc_status_t read_module(fc_vm_module_t *module, const uint8_t *data,
   } else {
     FC_TRY(fc_vm_archive_parse(data, size, &archive, err));
   }
+  // A real file has each string once.
+  uint64_t text_left = TEXT_SIZE_MIN + 4 * (uint64_t)archive.flatbuffer_size;
   fc_fb_t buffer = {archive.data + archive.flatbuffer,
-                    (uint32_t)archive.flatbuffer_size};
+                    (uint32_t)archive.flatbuffer_size, &text_left};
   FC_TRY(fc_fb_root(buffer, &def, err));
   FC_TRY(read_head(module, &def, err));
   FC_TRY(read_types(module, &def, err));

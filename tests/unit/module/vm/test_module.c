@@ -102,7 +102,7 @@ static uint8_t *find_place(const row_t *row, uint8_t *data, size_t size) {
   fc_fb_vector_t vector;
   assert_int_equal(fc_vm_archive_parse(data, size, &archive, &err), FC_OK);
   fc_fb_t buffer = {data + archive.flatbuffer,
-                    (uint32_t)archive.flatbuffer_size};
+                    (uint32_t)archive.flatbuffer_size, NULL};
   assert_int_equal(fc_fb_root(buffer, &root, &err), FC_OK);
   switch (row->place) {
     case AT_ROOT:
@@ -225,6 +225,29 @@ static void mutants_are_refused_or_run(void **state) {
   assert_true(verified > 0 && verified < mutants);
 }
 
+// A table of one string, read again and again.
+static void shared_text_is_read_so_often(void **state) {
+  (void)state;
+  // The root's place; its vtable at 6; itself at 12; the string at 20.
+  static const uint8_t bytes[] = {
+      12, 0, 0, 0, 0, 0, 6, 0, 8, 0,   4,   0,   6,   0,   0,
+      0,  4, 0, 0, 0, 5, 0, 0, 0, 'h', 'e', 'l', 'l', 'o',
+  };
+  uint64_t left = 12;
+  fc_fb_t buffer = {bytes, sizeof bytes, &left};
+  fc_fb_table_t table;
+  fc_str_t text;
+  fc_error_t err = {0};
+  assert_int_equal(fc_fb_root(buffer, &table, &err), FC_OK);
+  for (uint32_t i = 0; i < 2; i++) {
+    assert_int_equal(fc_fb_string(&table, 0, "text", &text, &err), FC_OK);
+    assert_true(fc_str_equal(text, FC_STR("hello")));
+  }
+  assert_int_equal(fc_fb_string(&table, 0, "text", &text, &err),
+                   FC_INVALID_ARGUMENT);
+  assert_non_null(strstr(err.message, "text: too much text in all at byte 24"));
+}
+
 // "0Ciii…D_v"
 static fc_str_t long_spans(char *text, size_t size) {
   memset(text, 'i', size);
@@ -268,6 +291,7 @@ static void conventions_are_checked(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(conventions_are_checked),
+      FC_TEST(shared_text_is_read_so_often),
       FC_TEST(what_is_wrong_is_named),
       FC_TEST(an_unknown_type_is_named),
       FC_TEST(mutants_are_refused_or_run),
