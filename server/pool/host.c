@@ -94,13 +94,22 @@ static void on_exit(uv_poll_t *poll, int status, int events);
 static void on_bell(uv_poll_t *poll, int status, int events);
 static void on_output(uv_poll_t *poll, int status, int events);
 
-static void watch(fc_child_t *child, uv_poll_t *poll, int descriptor,
+static bool watch(fc_child_t *child, uv_poll_t *poll, int descriptor,
                   uv_poll_cb callback) {
   poll->data = child;
-  if (uv_poll_init(child->host->options->uv, poll, descriptor)) return;
+  if (uv_poll_init(child->host->options->uv, poll, descriptor)) return false;
   child->handles++;
-  (void)uv_poll_start(poll, UV_READABLE, callback);
+  return uv_poll_start(poll, UV_READABLE, callback) == 0;
 }
+
+static bool watch_all(fc_child_t *child) {
+  const fc_process_t *process = &child->process;
+  return watch(child, &child->exit_poll, process->pidfd, on_exit) &&
+         watch(child, &child->bell_poll, process->bell, on_bell) &&
+         watch(child, &child->output_poll, process->output, on_output);
+}
+
+static void close_child(fc_child_t *child);
 
 static fc_status_t spawn(fc_host_t *host, fc_child_t *child, fc_error_t *err) {
   const fc_host_options_t *options = host->options;
@@ -126,14 +135,19 @@ static fc_status_t start_child(fc_host_t *host, fc_error_t *err) {
   }
   child->rung = true;
   child->started_ns = fc_clock_ns();
-  watch(child, &child->exit_poll, child->process.pidfd, on_exit);
-  watch(child, &child->bell_poll, child->process.bell, on_bell);
-  watch(child, &child->output_poll, child->process.output, on_output);
   fc_output_init(&child->output, host->options->log, host->name,
                  (int)child->process.pid);
   fc_child_t **last = &host->children;
   while (*last) last = &(*last)->next;
   *last = child;
+  if (!watch_all(child)) {
+    fc_process_end_t end;
+    fc_process_kill(&child->process);
+    (void)fc_process_reap(&child->process, true, &end);
+    close_child(child);
+    return fc_fail(err, FC_CODE_MODULE_UNAVAILABLE,
+                   "a worker process cannot be watched");
+  }
   host->living++;
   host->starting++;
   arm(host);
@@ -592,6 +606,8 @@ static bool is_crash(const fc_child_t *child) {
          !(child->cause == FC_CAUSE_LOAD && child->serving);
 }
 
+static void look_at_phase(fc_child_t *child);
+
 static void on_exit(uv_poll_t *poll, int status, int events) {
   fc_child_t *child = poll->data;
   fc_host_t *host = child->host;
@@ -599,6 +615,8 @@ static void on_exit(uv_poll_t *poll, int status, int events) {
   (void)status;
   (void)events;
   if (!fc_process_reap(&child->process, false, &end)) return;
+  // What it said before it ended may be noticed after that.
+  if (!child->serving && child->cause == FC_CAUSE_NONE) look_at_phase(child);
   collect_child(child);
   (void)fc_output_read(&child->output, child->process.output);
   fc_output_finish(&child->output);

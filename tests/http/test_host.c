@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "fixture.h"
-#include "helpers/test.h"
+#include "expect.h"
 
 #define CRASH "/api/v1/functions/crash/"
 #define CRASH_SO FARCALL_MODULES "/crash.so"
@@ -20,28 +19,6 @@ static void start(fixture_server_t *server, const char *flags) {
   char words[512];
   snprintf(words, sizeof words, "%s --access-log=off " CRASH_SO, flags);
   fixture_start(server, words);
-}
-
-static void end(fixture_server_t *server) {
-  fixture_stop(server);
-  assert_int_equal(server->exit_code, 0);
-  fixture_forget(server);
-}
-
-static void expect(int fd, int status, const char *text) {
-  fixture_response_t response;
-  assert_true(fixture_receive(fd, false, &response));
-  if (response.status != status || !strstr(response.body, text)) {
-    fail_msg("wanted %d %s, got %d %s", status, text, response.status,
-             response.body);
-  }
-  fixture_response_free(&response);
-}
-
-static void call(int fd, const char *path, const char *body, int status,
-                 const char *text) {
-  fixture_post(fd, path, body);
-  expect(fd, status, text);
 }
 
 // With a deadline in milliseconds.
@@ -184,9 +161,7 @@ static void a_deadline_ends_the_process_and_nothing_else(void **state) {
   expect(other, 200, "{\"results\":[7]}");
   assert_int_not_equal(worker_pid(other), pid);
   // In the queue, too: of this one nothing was begun.
-  uint64_t bytes = fixture_bytes(&server);
-  post_timed(busy, CRASH "spin", "[300]", 5000);
-  fixture_wait_bytes(&server, bytes + 1);
+  fixture_post_handled(&server, busy, CRASH "spin", "[1000]");
   post_timed(other, CRASH "add", "[1,1]", 100);
   expect(other, 504, "the deadline passed in the queue");
   expect(busy, 200, "results");

@@ -7,34 +7,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "fixture.h"
-#include "helpers/test.h"
+#include "expect.h"
 
 #define BLOCK "/api/v1/functions/t/block"
 #define ADD "/api/v1/functions/t/add"
 #define SPIN "/api/v1/functions/t/spin"
-
-static void end(fixture_server_t *server) {
-  fixture_stop(server);
-  assert_int_equal(server->exit_code, 0);
-  fixture_forget(server);
-}
-
-static void expect(int fd, int status, const char *text) {
-  fixture_response_t response;
-  assert_true(fixture_receive(fd, false, &response));
-  if (response.status != status || !strstr(response.body, text)) {
-    fail_msg("wanted %d %s, got %d %s", status, text, response.status,
-             response.body);
-  }
-  fixture_response_free(&response);
-}
-
-static void call(int fd, const char *path, const char *body, int status,
-                 const char *text) {
-  fixture_post(fd, path, body);
-  expect(fd, status, text);
-}
 
 static void a_full_queue_is_503_at_once(void **state) {
   (void)state;

@@ -8,18 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "fixture.h"
-#include "helpers/test.h"
-
-static void expect(int fd, int status, const char *code) {
-  fixture_response_t response;
-  assert_true(fixture_receive(fd, false, &response));
-  if (response.status != status || (code && !strstr(response.body, code))) {
-    fail_msg("wanted %d %s, got %d %s", status, code ? code : "",
-             response.status, response.body);
-  }
-  fixture_response_free(&response);
-}
+#include "expect.h"
 
 static void expect_request(const fixture_server_t *server, const char *method,
                            const char *path, const char *body, int status,
@@ -35,12 +24,6 @@ static void expect_request(const fixture_server_t *server, const char *method,
 #define BLOCK "/api/v1/functions/t/block"
 #define ADD "/api/v1/functions/t/add"
 #define UNTIL "/api/v1/functions/t/until"
-
-static void end(fixture_server_t *server) {
-  fixture_stop(server);
-  assert_int_equal(server->exit_code, 0);
-  fixture_forget(server);
-}
 
 static void a_slow_head_is_408(void **state) {
   (void)state;
