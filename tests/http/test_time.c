@@ -184,7 +184,7 @@ static void a_client_that_resets_drops_its_queued_call(void **state) {
   int busy[3], gone = fixture_connect(&server);
   for (int i = 0; i < 3; i++) {
     busy[i] = fixture_connect(&server);
-    fixture_post(busy[i], BLOCK, "[]");
+    fixture_post_handled(&server, busy[i], BLOCK, "[]");
   }
   fixture_wait_blocked(1);
   unsigned before = fixture_calls();
