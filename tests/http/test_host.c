@@ -279,7 +279,7 @@ static void a_thread_in_native_code_is_lost_and_replaced(void **state) {
   int fd = fixture_connect(&server), other = fixture_connect(&server);
   // Two are replaced, the third is not; what waits behind it was not begun.
   for (int i = 0; i < 3; i++) {
-    post_timed(fd, CRASH "spin", "[1500]", 50);
+    post_timed(fd, CRASH "spin", "[4000]", 500);
     expect(fd, 504, "the deadline passed while it ran");
     if (i < 2) call(other, CRASH "add", "[1,2]", 200, "[3]");
   }
