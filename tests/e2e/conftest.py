@@ -146,11 +146,11 @@ class Iree:
     def run(self, program, *arguments, **options):
         options.setdefault("capture_output", True)
         options.setdefault("text", True)
+        options.setdefault("timeout", 300)
         if "input" not in options:
             options["stdin"] = subprocess.DEVNULL
         return subprocess.run(
-            [str(self.folder / program), *map(str, arguments)], timeout=300,
-            **options)
+            [str(self.folder / program), *map(str, arguments)], **options)
 
     def compile(self, source, *flags):
         """The module made of the .mlir file `source`."""

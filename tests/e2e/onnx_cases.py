@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run by the Python that has the `onnx` package, never by pytest: ONNX's own
+tests of its operators, made, imported, compiled and run in IREE's runtime.
+
+    generate DIR     DIR/index.json and, of each test, NAME.onnx and NAME.npz
+    compile DIR      NAME.vmfb, or NAME.refused with the reason
+    reference DIR    prints {NAME: null, or what IREE's runtime got wrong}
+
+The last two take names on standard input. What is there already stays: DIR is
+within an environment that is named by the versions in it. One at a time writes there.
+"""
+import contextlib
+import fcntl
+import io
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import traceback
+import warnings
+
+import ml_dtypes
+import numpy
+import onnx
+import onnx.version_converter
+
+FLAGS = ["--iree-hal-target-device=local",
+         "--iree-hal-local-target-device-backends=llvm-cpu",
+         "--iree-llvmcpu-target-cpu=generic", "--iree-llvmcpu-debug-symbols=false"]
+# Else doubles become floats inside, but not in the signature, and no call works.
+DOUBLES = ["--iree-input-demote-f64-to-f32=false"]
+OPSET = 17  # older models are lifted to it on import
+COMPILE_SECONDS = 120
+
+
+def wide(array):
+    """Without the types numpy has no name of its own for; no value changes."""
+    if isinstance(array, onnx.TensorProto):
+        array = onnx.numpy_helper.to_array(array)
+    if isinstance(array, list):
+        raise TypeError("a sequence")
+    array = numpy.asarray(array)
+    if array.dtype.kind in "OSU":
+        raise TypeError("text")
+    if array.dtype.kind != "V" and array.dtype.type.__module__ == "numpy":
+        return array
+    with contextlib.suppress(TypeError, ValueError):
+        ml_dtypes.iinfo(array.dtype)
+        return array.astype("i1" if array.dtype.name.startswith("i") else "u1")
+    return array.astype("f4")
+
+
+def lifted(model):
+    """As the importer sees it: some operators had other ranks in older sets."""
+    if model.opset_import[0].version >= OPSET:
+        return model
+    try:
+        return onnx.version_converter.convert_version(model, OPSET)
+    except Exception:
+        return model  # the importer refuses it as well
+
+
+def declared(values):
+    """[type, dims] of each graph input or output; None: unknown, or no tensor."""
+    types = []
+    for value in values:
+        tensor = value.type.tensor_type
+        if value.type.WhichOneof("value") != "tensor_type":
+            types.append(None)
+            continue
+        name = onnx.TensorProto.DataType.Name(tensor.elem_type)
+        dims = [dim.dim_value if dim.HasField("dim_value") else None
+                for dim in tensor.shape.dim]
+        types.append([name, dims if tensor.HasField("shape") else None])
+    return types
+
+
+def narrow_floats():
+    """{ONNX's name: every finite value, ascending} of floats numpy has not."""
+    found = {}
+    for name in ("BFLOAT16", "FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2",
+                 "FLOAT8E5M2FNUZ"):
+        kind = onnx.helper.tensor_dtype_to_np_dtype(getattr(onnx.TensorProto, name))
+        bits = numpy.arange(1 << 8 * kind.itemsize, dtype=f"u{kind.itemsize}")
+        values = bits.view(kind).astype("f4")
+        found[name] = numpy.unique(values[numpy.isfinite(values)])
+    return found
+
+
+def generate(folder, _):
+    from onnx.backend.test.case.node import collect_testcases
+    index = {}
+    numpy.savez(folder / "narrow.npz", **narrow_floats())
+    with warnings.catch_warnings(), numpy.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        cases = collect_testcases(None)
+    for case in cases:
+        (inputs, outputs), = case.data_sets
+        graph = lifted(case.model).graph
+        entry = {"rtol": case.rtol, "atol": case.atol,
+                 "inputs": declared(graph.input),
+                 "outputs": declared(graph.output)}
+        try:
+            arrays = {f"in{i}": wide(each) for i, each in enumerate(inputs)}
+            arrays |= {f"out{i}": wide(each) for i, each in enumerate(outputs)}
+        except (TypeError, ValueError):
+            entry["tensors"] = False  # sequences, optional values, text
+        else:
+            entry["tensors"] = True
+            numpy.savez(folder / f"{case.name}.npz", **arrays)
+        onnx.save(case.model, folder / f"{case.name}.onnx")
+        index[case.name] = entry
+    unfinished = folder / "index.tmp"
+    unfinished.write_text(json.dumps(index))
+    unfinished.rename(folder / "index.json")
+
+
+def import_and_compile(folder, name):
+    from iree.compiler.tools.import_onnx import __main__ as importer
+    source = folder / f"{name}.mlir"
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said):
+            importer.main(importer.parse_arguments(
+                [str(folder / f"{name}.onnx"), "-o", str(source),
+                 "--opset-version", str(OPSET)]))
+    except (Exception, SystemExit):
+        return "import: " + said.getvalue() + traceback.format_exc()
+    unfinished = folder / f"{name}.tmp"
+    compiler = pathlib.Path(sys.executable).parent / "iree-compile"
+    try:
+        flags = FLAGS + (DOUBLES if "f64" in source.read_text() else [])
+        done = subprocess.run([compiler, source, "-o", unfinished, *flags],
+                              capture_output=True, text=True,
+                              timeout=COMPILE_SECONDS)
+    except subprocess.TimeoutExpired:
+        return f"compile: takes more than {COMPILE_SECONDS} s"
+    if done.returncode:
+        return f"compile: status {done.returncode}: {done.stderr}"
+    unfinished.rename(folder / f"{name}.vmfb")
+    return None
+
+
+def compile_one(folder, name):
+    """In a process of its own, since what it loads may crash."""
+    process = os.fork()
+    if process:
+        return process
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    why = import_and_compile(folder, name)
+    if why:
+        (folder / f"{name}.refused").write_text(why)
+    os._exit(0)
+
+
+def missing(folder, names):
+    return [name for name in names
+            if not any((folder / f"{name}.{end}").exists()
+                       for end in ("vmfb", "refused"))]
+
+
+def compile_all(folder, names):
+    wanted = missing(folder, names)
+    from iree.compiler.tools.import_onnx import __main__  # noqa: F401, once
+    running = {}
+    while wanted or running:
+        if wanted and len(running) < os.cpu_count():
+            name = wanted.pop(0)
+            running[compile_one(folder, name)] = name
+            continue
+        process, status = os.wait()
+        name = running.pop(process)
+        if status:
+            (folder / f"{name}.refused").write_text(f"import: status {status}")
+        for end in ("mlir", "tmp"):
+            (folder / f"{name}.{end}").unlink(missing_ok=True)
+
+
+def difference(name, entry, data, results):
+    """What is wrong with results, by the test's own tolerances; None: nothing."""
+    count = len(entry["outputs"])
+    if len(results) != count:
+        return f"{len(results)} results, not {count}"
+    for i, got in enumerate(results):
+        want, got = data[f"out{i}"], wide(got)
+        if got.shape != want.shape:
+            return f"result {i}: shape {got.shape}, not {want.shape}"
+        if want.dtype.kind in "iu" and got.dtype.kind in "iu":
+            got = got.astype(want.dtype)  # modules do not keep the sign's kind
+        try:
+            numpy.testing.assert_allclose(got, want, entry["rtol"], entry["atol"])
+        except AssertionError as error:
+            return f"result {i}: " + " ".join(str(error).split())[:300]
+    return None
+
+
+def run_one(folder, name, entry):
+    from iree import runtime
+    config = runtime.Config("local-sync")
+    module = runtime.load_vm_module(runtime.VmModule.mmap(
+        config.vm_instance, str(folder / f"{name}.vmfb")), config)
+    data = numpy.load(folder / f"{name}.npz")
+    arguments = []
+    for i, kind in enumerate(entry["inputs"]):
+        array = data[f"in{i}"]
+        stored = onnx.helper.tensor_dtype_to_np_dtype(
+            getattr(onnx.TensorProto, kind[0]))
+        arguments.append(array.astype(stored))
+    results = module[name](*arguments)
+    results = results if isinstance(results, (tuple, list)) else [results]
+    return difference(name, entry, data,
+                      [numpy.asarray(each) for each in results])
+
+
+def reference(folder, names):
+    """Each in a process of its own: IREE's runtime is not safe from modules."""
+    index = json.loads((folder / "index.json").read_text())
+    from iree import runtime  # noqa: F401, once
+    answers = {}
+    for name in names:
+        ours, theirs = os.pipe()
+        process = os.fork()
+        if not process:
+            try:
+                why = run_one(folder, name, index[name])
+            except BaseException as error:
+                why = f"{type(error).__name__}: {error}"[:300]
+            os.write(theirs, json.dumps(why).encode())
+            os._exit(0)
+        os.close(theirs)
+        said = b"".join(iter(lambda: os.read(ours, 65536), b""))
+        os.close(ours)
+        _, status = os.waitpid(process, 0)
+        answers[name] = f"status {status}" if status else json.loads(said)
+    json.dump(answers, sys.stdout)
+
+
+if __name__ == "__main__":
+    verb, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+    names = sys.stdin.read().split()
+    if verb == "reference":
+        reference(folder, names)
+    elif verb == "generate" or missing(folder, names):
+        with (folder / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            {"generate": generate, "compile": compile_all}[verb](folder, names)

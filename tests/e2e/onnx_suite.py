@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ONNX's own tests of its operators as calls over HTTP: what is sent, what must
+come back, and what the recovered signature may say. onnx_cases.py, run by the
+Python beside ONNX, makes and compiles them."""
+import json
+
+import numpy
+
+from conftest import ROOT
+
+# ONNX's name of a type: what a typed argument says, what a signature may say.
+# IREE's integers have no sign.
+TYPES = {
+    "FLOAT": "f32", "DOUBLE": "f64", "FLOAT16": "f16", "BFLOAT16": "bf16",
+    "BOOL": "i1", "INT4": "i4", "INT8": "i8", "INT16": "i16", "INT32": "i32",
+    "INT64": "i64", "UINT4": "i4", "UINT8": "i8", "UINT16": "i16",
+    "UINT32": "i32", "UINT64": "i64", "COMPLEX64": "complex<f32>",
+    "COMPLEX128": "complex<f64>", "FLOAT8E4M3FN": "f8E4M3FN",
+    "FLOAT8E4M3FNUZ": "f8E4M3FNUZ", "FLOAT8E5M2": "f8E5M2",
+    "FLOAT8E5M2FNUZ": "f8E5M2FNUZ", "FLOAT8E8M0": "f8E8M0FNU",
+}
+
+
+class Suite:
+    """The cases named, compiled once and kept; index has all there are."""
+
+    def __init__(self, onnx, names=None):
+        self.onnx = onnx
+        self.folder = onnx.compiled / "onnx"
+        self.folder.mkdir(exist_ok=True)
+        if not (self.folder / "index.json").exists():
+            self.make("generate")
+        self.index = json.loads((self.folder / "index.json").read_text())
+        self.tensors = [name for name in self.index if self.index[name]["tensors"]]
+        self.make("compile", self.tensors if names is None else names)
+
+    def make(self, verb, names=(), timeout=7200):
+        done = self.onnx.run("python", ROOT / "tests/e2e/onnx_cases.py", verb,
+                             self.folder, input="\n".join(names), timeout=timeout)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def module(self, name):
+        return self.folder / f"{name}.vmfb"
+
+    def refusal(self, name):
+        """(what refused it, its first words), or None if it compiled."""
+        path = self.folder / f"{name}.refused"
+        if not path.exists():
+            return None
+        stage, _, text = path.read_text(errors="replace").partition(": ")
+        return stage, text[:200]
+
+    def compiled(self):
+        return [name for name in self.tensors if self.module(name).exists()]
+
+    def data(self, name):
+        return numpy.load(self.folder / f"{name}.npz")
+
+    def narrow(self, kind):
+        """The values of a float type numpy has not, or None."""
+        return numpy.load(self.folder / "narrow.npz").get(kind)
+
+
+def plain(value):
+    """A float array's nested lists as JSON has them."""
+    if isinstance(value, list):
+        return [plain(each) for each in value]
+    if isinstance(value, complex):
+        return [plain(value.real), plain(value.imag)]
+    if isinstance(value, float) and not numpy.isfinite(value):
+        return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
+    return value
+
+
+def arguments(entry, data, signature):
+    """By position; one whose type is not known says what it is."""
+    values = []
+    for i, argument in enumerate(signature["arguments"]):
+        array = data[f"in{i}"]
+        value = plain(array.tolist())
+        if argument["type"]["kind"] == "unknown":
+            value = {"dtype": TYPES[entry["inputs"][i][0]],
+                     "shape": list(array.shape),
+                     "data": plain(array.ravel().tolist())}
+        values.append(value)
+    return values
+
+
+def pull(value, like, narrow):
+    """An array like `like` of a result; integers at equal width, whatever their
+    sign. `narrow`: the values of its type, where numpy has no such type."""
+    if like.dtype.kind in "iu":
+        whole = numpy.array(value, object) & (1 << 8 * like.dtype.itemsize) - 1
+        unsigned = f"u{like.dtype.itemsize}"
+        return numpy.asarray(whole, unsigned).view(like.dtype)
+    if like.dtype.kind == "c":
+        return numpy.array(value, "f8").view("c16").squeeze(-1)
+    # The text is the shortest that reads back in the type itself.
+    got = numpy.array(value, "f8")
+    if narrow is not None:
+        after = numpy.clip(numpy.searchsorted(narrow, got), 1, len(narrow) - 1)
+        low, high = narrow[after - 1], narrow[after]
+        near = numpy.where(got - low < high - got, low, high)
+        got = numpy.where(numpy.isfinite(got), near, got)
+    return got.astype(like.dtype)
+
+
+def difference(suite, name, results):
+    """What is wrong with the results by the test's own tolerances, or None."""
+    entry, data = suite.index[name], suite.data(name)
+    if len(results) != len(entry["outputs"]):
+        return f"{len(results)} results, not {len(entry['outputs'])}"
+    for i, value in enumerate(results):
+        want = data[f"out{i}"]
+        got = pull(value, want, suite.narrow(entry["outputs"][i][0]))
+        # JSON does not say how long the rows are that are not there.
+        same = got.size == 0 if want.size == 0 else got.shape == want.shape
+        if not same:
+            return f"result {i}: shape {got.shape}, not {want.shape}"
+        try:
+            numpy.testing.assert_allclose(got.reshape(want.shape), want,
+                                          entry["rtol"], entry["atol"])
+        except AssertionError as error:
+            return f"result {i}: " + " ".join(str(error).split())[:300]
+    return None
+
+
+def call(server, suite, name):
+    """Why the answer is not the test's own, or None; and the signature."""
+    entry, data = suite.index[name], suite.data(name)
+    reply = server.get(f"/api/v1/functions/{name}/{name}")
+    if reply.status != 200:
+        return f"signature: {reply.status} {reply.body}", None
+    signature = reply.json
+    reply = server.call(f"{name}/{name}", arguments(entry, data, signature))
+    if reply.status != 200:
+        return f"{reply.status} {reply.json['code']}: {reply.json['detail']}", signature
+    return difference(suite, name, reply.json["results"]), signature
+
+
+def judge(type_, declared, shape):
+    """`exact`, `open` (a dim less is known), `unknown` or what is wrong with a
+    recovered type beside what the model declares and the test's data has."""
+    if type_["kind"] == "unknown":
+        return "unknown"
+    name, dims = declared
+    dims = dims if dims is not None else [None] * len(shape)
+    if type_["kind"] != "tensor" or type_["dtype"] != TYPES.get(name):
+        return f"{type_} for {name}"
+    if len(type_["shape"]) != len(dims):
+        return f"rank {len(type_['shape'])}, declared {len(dims)}"
+    verdict = "exact"
+    for got, said, real in zip(type_["shape"], dims, shape):
+        if got is None and said is not None:
+            verdict = "open"
+        # A dim nobody declared may still be found; the data has it.
+        if got is not None and got != (real if said is None else said):
+            return f"dims {type_['shape']}, declared {dims}"
+    return verdict
+
+
+def verdicts(suite, name, signature):
+    """(argument or result, verdict) of each."""
+    entry, data = suite.index[name], suite.data(name)
+    for what, short, said in (("arguments", "in", "inputs"),
+                              ("results", "out", "outputs")):
+        assert len(signature[what]) == len(entry[said])
+        for i, each in enumerate(signature[what]):
+            yield what, judge(each["type"], entry[said][i],
+                              data[f"{short}{i}"].shape)

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ONNX's own tests of its operators, those onnx_tests.txt names, imported and
+compiled by IREE as users do, answered over HTTP within the tests' tolerances. The
+first run compiles them, for a minute or two, and keeps them; test_onnx_slow.py
+runs all there are."""
+import pytest
+
+from conftest import ROOT, Server
+from onnx_suite import Suite, call, verdicts
+
+TABLE = (ROOT / "tests/e2e/onnx_tests.txt").read_text()
+NAMES = [line for line in TABLE.splitlines() if not line.startswith("#")]
+
+
+@pytest.fixture(scope="module")
+def suite(onnx):
+    return Suite(onnx, NAMES)
+
+
+@pytest.fixture(scope="module")
+def server(suite):
+    # In threads: as many worker processes as there are modules start slowly.
+    running = Server("--isolation=thread", *map(suite.module, NAMES))
+    yield running
+    assert running.stop() == 0, "".join(running.lines)
+
+
+def test_the_list_is_long():
+    assert len(set(NAMES)) == len(NAMES) >= 150
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_operator(suite, server, name):
+    assert not suite.refusal(name)
+    wrong, signature = call(server, suite, name)
+    assert wrong is None
+    for what, verdict in verdicts(suite, name, signature):
+        assert verdict in ("exact", "open", "unknown"), what
