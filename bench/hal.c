@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-//   bench_hal FILE.vmfb FUNCTION THREADS CALLS
+//   bench_hal FILE.vmfb FUNCTION THREADS CALLS [TILES]
 //
 // Calls a function of tensors on THREADS threads that share the module, each
 // with a frame and an instance of its own as a server's workers have, and
 // inputs that stay where they are. Prints nanoseconds and processor time of a
-// call; CALLS 0 means as many as fit a third of a second. bench/hal compares it
+// call; CALLS 0 means as many as fit a third of a second. With
+// TILES, that many threads share one call's grids. bench/hal compares it
 // with IREE's tool.
 #include <pthread.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include <time.h>
 
 #include "farcall/module.h"
+#include "pool/tiles.h"
 
 #define THREADS_MAX 64
 #define BATCH 16
@@ -22,6 +24,7 @@ typedef struct caller_t {
   pthread_t thread;
   const fc_function_t *function;
   long calls;  // to make; those made
+  const fc_tiles_t *tiles;
   fc_value_t *arguments;
   size_t argument_count;
   double spent_ns;
@@ -117,7 +120,10 @@ static void *run(void *context) {
     caller->status = backend->instance_create(
         fc_module_get_handle(module), allocator, &instance, &caller->err);
   }
-  if (!caller->status) caller->status = make_arguments(caller, &caller->err);
+  if (!caller->status) {
+    fc_frame_set_tiles(frame, caller->tiles);
+    caller->status = make_arguments(caller, &caller->err);
+  }
   if (!caller->status) {
     caller->status = call_all(caller, frame, instance, &caller->err);
   }
@@ -131,11 +137,13 @@ static void *run(void *context) {
 }
 
 static fc_status_t measure(const fc_function_t *function, int threads,
-                           long calls, fc_error_t *err) {
+                           long calls, const fc_tiles_t *tiles,
+                           fc_error_t *err) {
   static caller_t callers[THREADS_MAX];
   const double start = clock_of(CLOCK_PROCESS_CPUTIME_ID);
   for (int i = 0; i < threads; i++) {
-    callers[i] = (caller_t){.function = function, .calls = calls};
+    callers[i] =
+        (caller_t){.function = function, .calls = calls, .tiles = tiles};
     if (pthread_create(&callers[i].thread, NULL, run, &callers[i])) {
       return fc_fail_memory(err);
     }
@@ -154,10 +162,30 @@ static fc_status_t measure(const fc_function_t *function, int threads,
   return FC_OK;
 }
 
+static fc_status_t run_bench(const fc_module_t *module, char **argv,
+                             uint32_t tiles, fc_error_t *err) {
+  const fc_function_t *function = fc_module_find(module, fc_str(argv[2]));
+  if (!function || !function->plan) {
+    return fc_fail(err, FC_CODE_FUNCTION_NOT_FOUND, "no %s", argv[2]);
+  }
+  fc_helpers_t *helpers = NULL;
+  if (tiles > 1) {
+    FC_TRY(fc_helpers_create(fc_allocator_system(), tiles, &helpers, err));
+  }
+  fc_status_t status = measure(function, (int)strtol(argv[3], NULL, 10),
+                               strtol(argv[4], NULL, 10),
+                               helpers ? fc_helpers_tiles(helpers) : NULL, err);
+  fc_helpers_destroy(helpers);
+  return status;
+}
+
 int main(int argc, char **argv) {
-  const long threads = argc == 5 ? strtol(argv[3], NULL, 10) : 0;
-  if (threads < 1 || threads > THREADS_MAX) {
-    fprintf(stderr, "usage: bench_hal FILE.vmfb FUNCTION THREADS CALLS\n");
+  const long threads = argc >= 5 ? strtol(argv[3], NULL, 10) : 0;
+  const long tiles = argc == 6 ? strtol(argv[5], NULL, 10) : 1;
+  if (threads < 1 || threads > THREADS_MAX || tiles < 1 ||
+      tiles > FC_TILES_MAX || argc > 6) {
+    fprintf(stderr,
+            "usage: bench_hal FILE.vmfb FUNCTION THREADS CALLS [TILES]\n");
     return 64;
   }
   static const fc_backend_t *const backends[] = {&fc_backend_vm, NULL};
@@ -165,13 +193,7 @@ int main(int argc, char **argv) {
   fc_module_t *module = NULL;
   fc_status_t status = fc_module_load(backends, fc_str(argv[1]), NULL,
                                       fc_allocator_system(), &module, &err);
-  if (!status) {
-    const fc_function_t *function = fc_module_find(module, fc_str(argv[2]));
-    status =
-        function && function->plan
-            ? measure(function, (int)threads, strtol(argv[4], NULL, 10), &err)
-            : fc_fail(&err, FC_CODE_FUNCTION_NOT_FOUND, "no %s", argv[2]);
-  }
+  if (!status) status = run_bench(module, argv, (uint32_t)tiles, &err);
   if (status) fprintf(stderr, "bench_hal: %s\n", err.message);
   fc_module_release(module);
   return status ? 1 : 0;

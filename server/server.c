@@ -500,6 +500,8 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
   if (workers == 0) workers = uv_available_parallelism();
   uint32_t queue = (uint32_t)options->queue;
   if (queue == 0) queue = workers * 8 > 128 ? workers * 8 : 128;
+  const uint32_t tiles =
+      options->tiles < FC_TILES_MAX ? (uint32_t)options->tiles : FC_TILES_MAX;
   loop->process_host = (fc_host_options_t){
       .uv = &loop->uv,
       .log = &loop->log,
@@ -511,7 +513,8 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
                 .spin_ns =
                     uv_available_parallelism() > 1 ? FC_LIMIT_SPIN_NS : 0,
                 .forbid_native = options->no_native_kernels,
-                .guard = (uint8_t)options->guard},
+                .guard = (uint8_t)options->guard,
+                .tiles = (uint8_t)tiles},
       .workers = workers,
       .crash_limit = (uint32_t)options->crash_limit,
       .quarantine_ms = options->quarantine};
@@ -519,6 +522,7 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
                             .queue_limit = queue,
                             .lane = (fc_lane_t)options->lane,
                             .guard = (fc_guard_policy_t)options->guard,
+                            .tiles = tiles,
                             .isolation = isolation,
                             .host = &loop->process_host};
   const fc_pool_events_t events = {.ring = ring,

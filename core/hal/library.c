@@ -80,6 +80,7 @@ typedef struct abi_attrs_6_t {
   uint64_t reserved[5];
 } abi_attrs_6_t;
 _Static_assert(sizeof(abi_attrs_6_t) == 64, "executable_library.h, 0_6");
+#define SEQUENTIAL_FLAG 1u
 
 typedef struct abi_imports_t {
   uint32_t count;
@@ -218,6 +219,7 @@ static fc_entry_point_t entry_point(const tables_t *tables, uint32_t i) {
   uint32_t pages = 0;
   if (tables->attrs_6) {
     pages = tables->attrs_6[i].local_memory_pages;
+    entry.sequential = tables->attrs_6[i].flags & SEQUENTIAL_FLAG;
     entry.constant_count = tables->attrs_6[i].constant_count;
     entry.binding_count = tables->attrs_6[i].binding_count;
   } else if (tables->attrs_5) {
@@ -318,48 +320,138 @@ const fc_entry_point_t *fc_library_at(const fc_library_t *library,
 // ---------------------------------------------------------------------------
 // Running
 
-static fc_status_t run_row(const fc_library_t *library, size_t index,
-                           const abi_dispatch_t *dispatch,
-                           abi_workgroup_t *workgroup, fc_error_t *err) {
-  const abi_function_t function = library->functions[index];
-  for (uint32_t x = 0; x < dispatch->count_x; x++) {
-    workgroup->id_x = x;
-    const int code = function(&library->environment, dispatch, workgroup);
-    if (code == 0) continue;
-    return fc_fail_as(err, FC_CODE_CALL_FAILED, FC_INTERNAL,
-                      "kernel %zu failed with code %d", index, code);
+#define CLAIM_MAX 64  // workgroups between two looks at `cancel`
+
+// One grid while its parts run. The parts claim workgroups in x, y, z order, so
+// that a slow core delays nobody.
+typedef struct run_t {
+  const fc_library_t *library;
+  const fc_grid_t *grid;
+  size_t index;
+  abi_dispatch_t dispatch;
+  uint64_t total;  // workgroups
+  uint64_t claim;  // taken at once
+  _Atomic(uint64_t) next;
+  // The first part that fails writes status and err, which are read when all
+  // parts are done; the others stop.
+  _Atomic(bool) failed;
+  fc_status_t status;
+  fc_error_t *err;
+} run_t;
+
+static void stop(run_t *run, int code) {
+  if (atomic_exchange_explicit(&run->failed, true, memory_order_relaxed)) {
+    return;
   }
-  return FC_OK;
+  run->status =
+      code ? fc_fail_as(run->err, FC_CODE_CALL_FAILED, FC_INTERNAL,
+                        "kernel %zu failed with code %d", run->index, code)
+           : fc_fail_as(run->err, FC_CODE_DEADLINE_EXCEEDED, FC_CANCELLED,
+                        "the call was cancelled");
+}
+
+// Workgroups [first, first + count).
+static int run_groups(const run_t *run, abi_workgroup_t *workgroup,
+                      uint64_t first, uint64_t count) {
+  const abi_function_t function = run->library->functions[run->index];
+  const uint32_t *size = run->grid->count;
+  const uint64_t row = first / size[0];
+  workgroup->id_x = (uint32_t)(first % size[0]);
+  workgroup->id_y = (uint32_t)(row % size[1]);
+  workgroup->id_z = (uint16_t)(row / size[1]);
+  for (;;) {
+    const int code =
+        function(&run->library->environment, &run->dispatch, workgroup);
+    if (code || --count == 0) return code;
+    if (++workgroup->id_x < size[0]) continue;
+    workgroup->id_x = 0;
+    if (++workgroup->id_y < size[1]) continue;
+    workgroup->id_y = 0;
+    workgroup->id_z++;
+  }
+}
+
+static bool is_cancelled(const fc_grid_t *grid) {
+  return grid->cancel &&
+         atomic_load_explicit(grid->cancel, memory_order_relaxed);
+}
+
+static void run_part(void *argument, uint32_t part) {
+  run_t *run = argument;
+  const uint32_t local =
+      run->library->entry_points[run->index].local_memory_size;
+  uint8_t *local_memory = run->grid->local_memory;
+  abi_workgroup_t workgroup = {
+      .processor_id = part,
+      .local_memory = local ? local_memory + (size_t)part * local : NULL,
+      .local_memory_size = local};
+  // The state of this thread: the caller's is not the helpers'.
+  const uint64_t state = fc_cpu_denormals_flush();
+  while (!atomic_load_explicit(&run->failed, memory_order_relaxed)) {
+    const uint64_t first =
+        atomic_fetch_add_explicit(&run->next, run->claim, memory_order_relaxed);
+    if (first >= run->total) break;
+    const uint64_t rest = run->total - first;
+    if (is_cancelled(run->grid)) {
+      stop(run, 0);
+      break;
+    }
+    const int code = run_groups(run, &workgroup, first,
+                                rest < run->claim ? rest : run->claim);
+    if (code) stop(run, code);
+  }
+  fc_cpu_denormals_restore(state);
+}
+
+static uint64_t claim_of(uint64_t total, uint32_t parts) {
+  if (parts == 1) return CLAIM_MAX;
+  const uint64_t claim = total / (parts * 4);
+  return claim < 1 ? 1 : claim > CLAIM_MAX ? CLAIM_MAX : claim;
 }
 
 fc_status_t fc_library_run(const fc_library_t *library, size_t index,
                            const fc_grid_t *grid, fc_error_t *err) {
   const fc_entry_point_t *entry = &library->entry_points[index];
-  const abi_dispatch_t dispatch = {.size_x = 1,
-                                   .size_y = 1,
-                                   .size_z = 1,
-                                   .constant_count = entry->constant_count,
-                                   .count_x = grid->count[0],
-                                   .count_y = grid->count[1],
-                                   .count_z = (uint16_t)grid->count[2],
-                                   .max_concurrency = 1,
-                                   .binding_count = entry->binding_count,
-                                   .constants = grid->constants,
-                                   .bindings = grid->bindings,
-                                   .binding_sizes = grid->binding_sizes};
-  abi_workgroup_t workgroup = {.local_memory = grid->local_memory,
-                               .local_memory_size = entry->local_memory_size};
-  for (uint32_t z = 0; z < grid->count[2]; z++) {
-    workgroup.id_z = (uint16_t)z;
-    for (uint32_t y = 0; y < grid->count[1]; y++) {
-      if (grid->cancel &&
-          atomic_load_explicit(grid->cancel, memory_order_relaxed)) {
-        return fc_fail_as(err, FC_CODE_DEADLINE_EXCEEDED, FC_CANCELLED,
-                          "the call was cancelled");
-      }
-      workgroup.id_y = y;
-      FC_TRY(run_row(library, index, &dispatch, &workgroup, err));
-    }
+  const uint32_t parts = grid->parts ? grid->parts : 1;
+  run_t run = {.library = library, .grid = grid, .index = index, .err = err};
+  if (__builtin_mul_overflow((uint64_t)grid->count[0] * grid->count[1],
+                             grid->count[2], &run.total) ||
+      run.total > INT64_MAX) {
+    return fc_fail_as(err, FC_CODE_CALL_FAILED, FC_OUT_OF_RANGE,
+                      "a grid of %u x %u x %u workgroups is too large",
+                      grid->count[0], grid->count[1], grid->count[2]);
   }
-  return FC_OK;
+  run.claim = claim_of(run.total, parts);
+  run.dispatch = (abi_dispatch_t){.size_x = 1,
+                                  .size_y = 1,
+                                  .size_z = 1,
+                                  .constant_count = entry->constant_count,
+                                  .count_x = grid->count[0],
+                                  .count_y = grid->count[1],
+                                  .count_z = (uint16_t)grid->count[2],
+                                  .max_concurrency = (uint8_t)parts,
+                                  .binding_count = entry->binding_count,
+                                  .constants = grid->constants,
+                                  .bindings = grid->bindings,
+                                  .binding_sizes = grid->binding_sizes};
+  if (parts > 1) {
+    grid->tiles->run(grid->tiles->context, parts, run_part, &run);
+  } else {
+    run_part(&run, 0);
+  }
+  return run.status;
+}
+
+uint32_t fc_library_parts(const fc_library_t *library, size_t index,
+                          const uint32_t *count, const fc_tiles_t *tiles) {
+  if (!tiles || library->entry_points[index].sequential) return 1;
+  uint64_t parts = tiles->count < FC_TILES_MAX ? tiles->count : FC_TILES_MAX;
+  // The product of three, none of which is zero, stops growing at `parts`.
+  uint64_t total = 1;
+  for (int i = 0; i < 3; i++) {
+    total *= count[i];
+    if (total == 0) return 1;
+    if (total > parts) total = parts;
+  }
+  return (uint32_t)(total ? total : 1);
 }

@@ -7,6 +7,7 @@
 #ifndef FARCALL_CORE_HAL_LIBRARY_H_
 #define FARCALL_CORE_HAL_LIBRARY_H_
 
+#include "farcall/backend.h"
 #include "hal/cpu.h"
 #include "hal/elf.h"
 
@@ -21,6 +22,7 @@ typedef struct fc_entry_point_t {
   uint32_t local_memory_size;  // bytes
   uint8_t constant_count;
   uint8_t binding_count;
+  bool sequential;  // its workgroups must run one after the other
 } fc_entry_point_t;
 
 // One grid. Pointers are borrowed for the run; every binding must hold
@@ -30,7 +32,10 @@ typedef struct fc_grid_t {
   const uint32_t *constants;
   void *const *bindings;
   const size_t *binding_sizes;
-  void *local_memory;  // of the entry point's size, 64-byte aligned
+  // Of the entry point's size for each part, 64-byte aligned.
+  void *local_memory;
+  uint32_t parts;           // as fc_library_parts said; 0 is 1
+  const fc_tiles_t *tiles;  // NULL for one part
   // Non-zero asks to stop between workgroups. May be NULL.
   const _Atomic uint32_t *cancel;
 } fc_grid_t;
@@ -49,9 +54,15 @@ size_t fc_library_count(const fc_library_t *library);
 const fc_entry_point_t *fc_library_at(const fc_library_t *library,
                                       size_t index);
 
-// Runs all workgroups, z outermost. The caller has checked the counts and sizes
+// How many parts a grid is worth splitting into: 1 when `tiles` is NULL, the
+// entry point is sequential, or there is one workgroup.
+uint32_t fc_library_parts(const fc_library_t *library, size_t index,
+                          const uint32_t *count, const fc_tiles_t *tiles);
+
+// Runs all workgroups, z outermost, in order when there is one part. The caller has checked the counts and sizes
 // against the entry point. FC_CODE_CALL_FAILED when a workgroup says so,
-// CANCELLED when `cancel` was raised.
+// CANCELLED when `cancel` was raised; nothing of the grid runs any more then.
+// Denormals are flushed while a kernel runs.
 fc_status_t fc_library_run(const fc_library_t *library, size_t index,
                            const fc_grid_t *grid, fc_error_t *err);
 

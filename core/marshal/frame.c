@@ -249,6 +249,10 @@ typedef struct fc_guarded_t {
 
 void fc_frame_set_guard(fc_frame_t *frame, bool guard) { frame->guard = guard; }
 
+void fc_frame_set_tiles(fc_frame_t *frame, const fc_tiles_t *tiles) {
+  frame->tiles = tiles;
+}
+
 static fc_status_t guard_value(fc_frame_t *frame, fc_value_t *value,
                                fc_error_t *err) {
   if (value->kind != FC_VALUE_TENSOR) return FC_OK;
@@ -387,6 +391,7 @@ fc_status_t fc_frame_invoke(fc_frame_t *frame, const fc_backend_t *backend,
       .cancel = cancel,
       .deadline_ns = deadline_ns,
       .guard = frame->guard,
+      .tiles = frame->tiles,
   };
   frame->backend = backend;
   frame->instance = instance;

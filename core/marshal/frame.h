@@ -75,6 +75,7 @@ struct fc_frame_t {
   fc_options_t options;
   bool placed_stores;
   bool guard;
+  const fc_tiles_t *tiles;
   struct fc_guarded_t *guarded;  // arguments of this call
 
   const fc_backend_t *backend;  // not NULL: call_end is owed

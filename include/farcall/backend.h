@@ -47,6 +47,19 @@ typedef struct fc_module_info_t {
   fc_str_t warning;  // for the log, "" if none
 } fc_module_info_t;
 
+#define FC_TILES_MAX 64
+
+// Who can run parts of one call at once. The library starts no threads of its
+// own: the host of a worker may hand in one of these (fc_frame_set_tiles).
+typedef struct fc_tiles_t {
+  void *context;
+  uint32_t count;  // parts that may run at once, the caller's own included
+  // Calls part(argument, i) once for every i below `count`, the parts maybe at
+  // the same time, and returns when all have returned.
+  void (*run)(void *context, uint32_t count,
+              void (*part)(void *argument, uint32_t index), void *argument);
+} fc_tiles_t;
+
 // One call in flight. Everything is borrowed from the frame that makes it.
 typedef struct fc_call_t {
   const fc_value_t *arguments;  // raw_argument_count of the signature
@@ -63,7 +76,8 @@ typedef struct fc_call_t {
   // Tensor memory that the backend makes for this call ends at an unmapped page;
   // that of the arguments already does.
   bool guard;
-  void *state;  // the backend's own, from call to call_end
+  const fc_tiles_t *tiles;  // NULL: the call keeps to its thread
+  void *state;              // the backend's own, from call to call_end
 } fc_call_t;
 
 typedef struct fc_backend_t {

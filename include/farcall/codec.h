@@ -77,6 +77,9 @@ fc_status_t fc_frame_invoke(fc_frame_t *frame, const fc_backend_t *backend,
 // FC_CODE_CALL_FAILED. For functions that are not memory-safe, in a process that
 // may die; costs system calls and a copy for each argument.
 void fc_frame_set_guard(fc_frame_t *frame, bool guard);
+// From the next invoke on: grids of machine code kernels are split over `tiles`,
+// which are borrowed; NULL, as it begins: everything on the calling thread.
+void fc_frame_set_tiles(fc_frame_t *frame, const fc_tiles_t *tiles);
 // ENCODE: {"results":[…]} into the sink.
 fc_status_t fc_frame_encode(fc_frame_t *frame, fc_sink_t *sink,
                             fc_error_t *err);

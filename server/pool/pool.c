@@ -64,7 +64,13 @@ fc_status_t fc_pool_init(fc_pool_t *pool, fc_allocator_t allocator,
     pool->free_slots[pool->free_count] = slots - 2 - pool->free_count;
     pool->free_count++;
   }
-  status = fc_worker_init(&pool->inline_worker, &pool->region, err);
+  if (options->tiles > 1) {
+    status = fc_helpers_create(allocator, options->tiles, &pool->helpers, err);
+    if (status == FC_OK) pool->region.tiles = fc_helpers_tiles(pool->helpers);
+  }
+  if (status == FC_OK) {
+    status = fc_worker_init(&pool->inline_worker, &pool->region, err);
+  }
   if (status == FC_OK) {
     status = fc_threads_start(&pool->threads, &pool->region, options->workers,
                               FC_LIMIT_LOST_THREADS, err);
@@ -84,6 +90,7 @@ void fc_pool_deinit(fc_pool_t *pool) {
     fc_pool_collect(pool, true);
   }
   fc_worker_deinit(&pool->inline_worker);
+  fc_helpers_destroy(pool->helpers);
   for (uint32_t i = 0; i < pool->queue_count; i++) {
     fc_free(pool->allocator, pool->queues[i].costs);
   }

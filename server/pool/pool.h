@@ -9,6 +9,7 @@
 #include "obs/metrics.h"
 #include "pool/isolation.h"
 #include "pool/region.h"
+#include "pool/tiles.h"
 
 typedef struct fc_host_t fc_host_t;  // pool/host.h
 
@@ -64,6 +65,7 @@ typedef struct fc_pool_options_t {
   uint32_t queue_limit;  // calls of one module that may wait
   fc_lane_t lane;
   fc_guard_policy_t guard;
+  uint32_t tiles;  // threads for one call; 0 and 1: its own
   fc_isolation_t isolation;
   const struct fc_host_options_t *host;  // how processes are made
 } fc_pool_options_t;
@@ -73,6 +75,7 @@ typedef struct fc_pool_t {
   fc_pool_options_t options;
   fc_region_t region;
   fc_threads_t threads;
+  fc_helpers_t *helpers;  // of the threads; NULL: none
   fc_worker_t inline_worker;
   struct fc_module_queue_t *queues;  // by module index
   uint32_t queue_count;

@@ -17,6 +17,7 @@
 #include "pool/process.h"
 #include "pool/region.h"
 #include "pool/sandbox.h"
+#include "pool/tiles.h"
 
 typedef struct self_t {
   const fc_backend_t *const *backends;
@@ -91,6 +92,12 @@ static fc_status_t prepare(self_t *self, fc_error_t *err) {
   self->region.limits.result_size = setup->result_size;
   self->region.guard = (fc_guard_policy_t)setup->guard;
   FC_TRY(fix_blocks(self, err));
+  if (setup->tiles > 1) {
+    fc_helpers_t *helpers;  // as long as the process
+    FC_TRY(
+        fc_helpers_create(self->region.allocator, setup->tiles, &helpers, err));
+    self->region.tiles = fc_helpers_tiles(helpers);
+  }
   FC_TRY(fc_worker_init(&self->worker, &self->region, err));
   return load(self, err);
 }

@@ -119,6 +119,7 @@ static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
   slot->stop = FC_STOP_DECODE;
   fc_frame_begin(frame, function->plan, NULL);
   fc_frame_set_guard(frame, wants_guard(region, function));
+  fc_frame_set_tiles(frame, region->tiles);
   const char *body =
       (const char *)fc_block_data(region->blocks, slot->body.block) +
       slot->body.offset;

@@ -41,6 +41,7 @@ typedef struct fc_region_t {
   const fc_front_worker_t *fronts;
   fc_limits_t limits;
   fc_guard_policy_t guard;
+  const fc_tiles_t *tiles;  // NULL: a call keeps to its worker's thread
 } fc_region_t;
 
 // `blocks`, `registry` and `fronts` are borrowed.

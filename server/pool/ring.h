@@ -44,6 +44,7 @@ typedef struct fc_ring_setup_t {
   uint32_t spin_ns;       // time to look for a call before sleeping
   uint8_t forbid_native;
   uint8_t guard;  // fc_guard_policy_t
+  uint8_t tiles;  // threads for one call
 } fc_ring_setup_t;
 
 typedef enum fc_fault_class_t {

@@ -50,13 +50,13 @@ def compiled(iree, variant, theme):
 
 
 @contextlib.contextmanager
-def serving(iree, *variants):
+def serving(iree, *variants, options=()):
     """One server of all modules, and where each one's file is."""
     names = pairs(*variants)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         files = dict(zip(names, pool.map(
             lambda pair: compiled(iree, pair[0], THEMES[pair[1]]), names)))
-    running = Server(*files.values())
+    running = Server(*options, *files.values())
     yield running, files
     status = running.stop()
     assert status == 0, f"exit status {status}:\n" + "".join(running.lines)

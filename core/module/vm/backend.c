@@ -373,7 +373,8 @@ static fc_status_t run(instance_t *instance, size_t index, fc_call_t *call,
                                    .deadline_ns = call->deadline_ns,
                                    .fuel = UINT64_MAX,
                                    .pool = instance->pool,
-                                   .guard = call->guard};
+                                   .guard = call->guard,
+                                   .tiles = call->tiles};
   state->loans.invocation = &invocation;
   for (size_t i = 0; i < call->argument_count; i++) {
     uint32_t node = listed->argument_nodes[i];

@@ -25,6 +25,7 @@ typedef struct fc_vm_invocation_t {
   const _Atomic(uint32_t) *cancel;  // non-zero stops the call; may be NULL
   uint64_t deadline_ns;             // on fc_clock_ns' clock, 0 = none
   uint64_t fuel;  // back-edges and calls left, UINT64_MAX = no limit
+  const struct fc_tiles_t *tiles;  // for grids; NULL: one thread
   // Of HAL buffers: the worker's pool (NULL: the heap), or blocks that end at an
   // unmapped page.
   struct fc_hal_pool_t *pool;

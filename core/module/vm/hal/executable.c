@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "module/vm/context.h"
+#include "module/vm/hal/pool.h"
 #include "module/vm/list.h"
 #include "module/vm/verify.h"
 
@@ -100,31 +101,53 @@ static fc_status_t open_library(const fc_hal_state_t *state,
                          &executable->library, err);
 }
 
+// Scratch of every part: from the worker's pool, so that it is there already.
+typedef struct scratch_t {
+  void *memory;
+  size_t size;
+} scratch_t;
+
+static fc_status_t take_scratch(fc_vm_heap_t *heap, fc_hal_pool_t *pool,
+                                size_t size, scratch_t *out, fc_error_t *err) {
+  *out = (scratch_t){.size = size};
+  if (!size) return FC_OK;
+  out->memory = pool ? fc_hal_pool_take(pool, size, &out->size, err)
+                     : fc_vm_heap_alloc(heap, size, FC_HAL_ALIGNMENT, err);
+  return out->memory ? FC_OK : FC_RESOURCE_EXHAUSTED;
+}
+
+static void give_scratch(fc_vm_heap_t *heap, fc_hal_pool_t *pool,
+                         const scratch_t *scratch) {
+  if (!scratch->memory) return;
+  if (pool) fc_hal_pool_give(pool, scratch->memory, scratch->size);
+  else fc_vm_heap_free(heap, scratch->memory, scratch->size);
+}
+
 static fc_status_t run_library(const fc_hal_executable_t *executable,
-                               fc_vm_invocation_t *invocation,
+                               const fc_vm_invocation_t *invocation,
                                const fc_hal_dispatch_t *dispatch,
                                fc_error_t *err) {
-  const fc_entry_point_t *entry =
-      fc_library_at(executable->library, (size_t)dispatch->function);
+  const size_t index = (size_t)dispatch->function;
+  const fc_library_t *library = executable->library;
   fc_vm_heap_t *heap = executable->object.heap;
-  void *local_memory = NULL;
-  if (entry->local_memory_size) {
-    local_memory =
-        fc_vm_heap_alloc(heap, entry->local_memory_size, FC_HAL_ALIGNMENT, err);
-    if (!local_memory) return FC_RESOURCE_EXHAUSTED;
-  }
+  const uint32_t parts =
+      fc_library_parts(library, index, dispatch->count, invocation->tiles);
+  scratch_t scratch;
+  FC_TRY(take_scratch(
+      heap, invocation->pool,
+      (size_t)parts * fc_library_at(library, index)->local_memory_size,
+      &scratch, err));
   const fc_grid_t grid = {
       .count = {dispatch->count[0], dispatch->count[1], dispatch->count[2]},
       .constants = dispatch->constants,
       .bindings = dispatch->bindings,
       .binding_sizes = dispatch->binding_sizes,
-      .local_memory = local_memory,
+      .local_memory = scratch.memory,
+      .parts = parts,
+      .tiles = invocation->tiles,
       .cancel = invocation->cancel};
-  fc_status_t status = fc_library_run(executable->library,
-                                      (size_t)dispatch->function, &grid, err);
-  if (local_memory) {
-    fc_vm_heap_free(heap, local_memory, entry->local_memory_size);
-  }
+  fc_status_t status = fc_library_run(library, index, &grid, err);
+  give_scratch(heap, invocation->pool, &scratch);
   return status;
 }
 

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Helper threads that run parts of one call beside its worker (--tiles). One
+// call has them at a time: a call that finds them taken goes on alone, as then
+// the cores are in use.
+#ifndef FARCALL_SERVER_POOL_TILES_H_
+#define FARCALL_SERVER_POOL_TILES_H_
+
+#include "farcall/backend.h"
+
+typedef struct fc_helpers_t fc_helpers_t;
+
+// `count` parts at once, so one thread less. 2 to FC_TILES_MAX.
+fc_status_t fc_helpers_create(fc_allocator_t allocator, uint32_t count,
+                              fc_helpers_t **out_helpers,
+                              fc_error_t *err) FC_MUST_CHECK;
+// Waits for the threads; no call may be running. NULL is allowed.
+void fc_helpers_destroy(fc_helpers_t *helpers);
+// For fc_frame_set_tiles; any number of frames and threads.
+const fc_tiles_t *fc_helpers_tiles(const fc_helpers_t *helpers);
+
+#endif  // FARCALL_SERVER_POOL_TILES_H_

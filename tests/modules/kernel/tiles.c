@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernels that tell how they were run, as a compiler would emit them: an
+// executable library of version 0_6 that needs no other library. The structures
+// are those of IREE's executable_library.h, as far as they are looked at here.
+#include <stdint.h>
+
+typedef struct dispatch_t {
+  uint32_t size_x, size_y;
+  uint16_t size_z, constant_count;
+  uint32_t count_x, count_y;
+  uint16_t count_z;
+  uint8_t max_concurrency, binding_count;
+  const uint32_t *constants;
+  void *const *bindings;
+  const uint64_t *binding_sizes;
+} dispatch_t;
+
+typedef struct workgroup_t {
+  uint32_t id_x, id_y;
+  uint16_t id_z, reserved;
+  uint32_t processor;
+  volatile uint32_t *local_memory;
+  uint32_t local_memory_size;
+} workgroup_t;
+
+typedef int (*function_t)(const void *environment, const dispatch_t *dispatch,
+                          const workgroup_t *workgroup);
+
+static uint64_t number(const dispatch_t *d, const workgroup_t *w) {
+  return ((uint64_t)w->id_z * d->count_y + w->id_y) * d->count_x + w->id_x;
+}
+
+// Counts each workgroup in its own cell. Fails when another one writes to its
+// local memory meanwhile.
+static int mark(const void *environment, const dispatch_t *dispatch,
+                const workgroup_t *workgroup) {
+  (void)environment;
+  uint32_t *cells = dispatch->bindings[0];
+  const uint64_t me = number(dispatch, workgroup);
+  volatile uint32_t *local = workgroup->local_memory;
+  const uint32_t words = workgroup->local_memory_size / 4;
+  for (uint32_t i = 0; i < words; i++) local[i] = (uint32_t)me;
+  for (uint32_t i = 0; i < words; i++) {
+    if (local[i] != (uint32_t)me) return 3;
+  }
+  if (workgroup->processor >= dispatch->max_concurrency) return 4;
+  cells[me]++;
+  return 0;
+}
+
+// Counts, and fails with 7 as workgroup number constants[0].
+static int fail(const void *environment, const dispatch_t *dispatch,
+                const workgroup_t *workgroup) {
+  (void)environment;
+  uint32_t *cells = dispatch->bindings[0];
+  const uint64_t me = number(dispatch, workgroup);
+  cells[me]++;
+  return me == dispatch->constants[0] ? 7 : 0;
+}
+
+// Counts, and raises the word of binding 1 as workgroup number constants[0].
+static int raise_word(const void *environment, const dispatch_t *dispatch,
+                      const workgroup_t *workgroup) {
+  (void)environment;
+  uint32_t *cells = dispatch->bindings[0];
+  const uint64_t me = number(dispatch, workgroup);
+  cells[me]++;
+  if (me == dispatch->constants[0]) {
+    __atomic_store_n((uint32_t *)dispatch->bindings[1], 1, __ATOMIC_RELAXED);
+  }
+  return 0;
+}
+
+// Fails unless it is run in order, which is what its flag asks for.
+static int in_order(const void *environment, const dispatch_t *dispatch,
+                    const workgroup_t *workgroup) {
+  (void)environment;
+  uint32_t *next = dispatch->bindings[0];
+  return (*next)++ == number(dispatch, workgroup) ? 0 : 8;
+}
+
+typedef struct attributes_t {
+  uint64_t flags;
+  uint16_t local_memory_pages;
+  uint8_t constant_count, binding_count;
+  uint32_t size_x, size_y;
+  uint16_t size_z, parameter_count;
+  uint64_t reserved[5];
+} attributes_t;
+
+typedef struct header_t {
+  uint32_t version;
+  const char *name;
+  uint32_t features, sanitizer;
+} header_t;
+
+static const header_t header = {6, "tiles", 0, 0};
+static const function_t functions[] = {mark, fail, raise_word, in_order};
+static const attributes_t attributes[] = {
+    {.local_memory_pages = 1, .binding_count = 1},
+    {.constant_count = 1, .binding_count = 1},
+    {.constant_count = 1, .binding_count = 2},
+    {.flags = 1, .binding_count = 1},
+};
+static const char *const names[] = {"mark", "fail", "raise", "in_order"};
+
+static const struct {
+  const header_t *header;
+  uint32_t import_count;
+  const void *imports;
+  uint32_t count;
+  const function_t *functions;
+  const attributes_t *attributes;
+  const void *params, *occupancy;
+  const char *const *names;
+  const void *tags, *parameter_names, *sources, *stages;
+  uint32_t constant_count;
+} library = {.header = &header,
+             .count = 4,
+             .functions = functions,
+             .attributes = attributes,
+             .names = names};
+
+const void *iree_hal_executable_library_query(uint32_t version,
+                                              const void *environment);
+const void *iree_hal_executable_library_query(uint32_t version,
+                                              const void *environment) {
+  (void)environment;
+  return version == 6 ? &library : (void *)0;
+}
