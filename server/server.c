@@ -196,6 +196,7 @@ static fc_module_options_t module_options(const fc_loop_t *loop,
   const fc_server_options_t *options = loop->options;
   return (fc_module_options_t){.forbid_native = options->no_native_kernels,
                                .describe_native = describe,
+                               .vm_state = (fc_vm_state_t)options->vm_state,
                                .parameters = fc_str(options->parameters)};
 }
 

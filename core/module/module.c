@@ -221,6 +221,7 @@ static fc_status_t read_module(fc_module_t *module,
       .name = module->name,
       .allow_native = !options->forbid_native,
       .describe_native = options->describe_native,
+      .vm_state = options->vm_state,
       .parameters = options->parameters};
   FC_TRY(
       module->backend->open(&source, module->allocator, &module->handle, err));

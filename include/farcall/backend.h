@@ -14,6 +14,13 @@
 extern "C" {
 #endif
 
+// Who shares what a vm module keeps from call to call.
+typedef enum fc_vm_state_t {
+  FC_VM_STATE_AUTO,     // one state; a stateful module takes one call at a time
+  FC_VM_STATE_SHARED,   // one state, always one call at a time
+  FC_VM_STATE_PRIVATE,  // each instance has its own, calls run at once
+} fc_vm_state_t;
+
 // A file as it was when its module was loaded, mapped for reading, from a page
 // boundary on. Sealed bytes cannot change. Others are those of the file itself:
 // whoever writes to it changes them at any time, and reading what was cut off
@@ -34,6 +41,7 @@ typedef struct fc_module_source_t {
   bool allow_native;     // false: refuse machine code inside a vm module
   bool describe_native;  // fc_module_options_t has it
   bool trust_sidecar_hash;
+  fc_vm_state_t vm_state;
   fc_str_t parameters;  // archives of a vm module: "[SCOPE=]FILE,…", "" none
 } fc_module_source_t;
 

@@ -26,6 +26,7 @@ typedef struct fc_module_options_t {
   // into, and instances cannot be created. Whether that happened says
   // fc_module_info_t.described.
   bool describe_native;
+  fc_vm_state_t vm_state;
 } fc_module_options_t;
 
 // The files a module is made of, as descriptors: what a worker process is given.

@@ -3,7 +3,8 @@
 // The vm backend. A module has one context, made when its first instance is, so
 // that a process which only lists a module never runs its __init. Instances are
 // a worker's stack. A stateless module's calls share the context without a
-// lock; a stateful one's hold the module's.
+// lock; a stateful one's hold the module's. With private state every instance
+// has a context, and nobody waits.
 #include "module/vm/backend.h"
 
 #include <pthread.h>
@@ -46,15 +47,17 @@ typedef struct module_t {
   fc_arena_t arena;  // of the two above
   fc_module_info_t info;
   char warning[240];
-  pthread_mutex_t lock;  // of context; of calls, when info.serial
-  fc_vm_context_t *context;
+  bool private_state;
+  pthread_mutex_t lock;      // of context; of calls, when info.serial
+  fc_vm_context_t *context;  // of all instances, unless private_state
 } module_t;
 
 typedef struct instance_t {
   module_t *module;
   fc_allocator_t allocator;
   fc_vm_stack_t stack;
-  fc_hal_pool_t *pool;  // on the context's heap
+  fc_vm_context_t *context;  // the module's or its own
+  fc_hal_pool_t *pool;       // on the context's heap
 } instance_t;
 
 // Of one call, until its results were encoded.
@@ -152,15 +155,19 @@ static fc_status_t list(module_t *m, fc_error_t *err) {
 // ---------------------------------------------------------------------------
 // Modules
 
+static void close_context(fc_vm_context_t *context) {
+  if (!context) return;
+  fc_vm_stack_t stack;
+  fc_vm_stack_init(&stack, context->allocator, FC_VM_STACK_SIZE,
+                   FC_VM_STACK_DEPTH);
+  fc_vm_invocation_t invocation = {.stack = &stack, .fuel = UINT64_MAX};
+  fc_vm_context_destroy(context, &invocation);
+  fc_vm_stack_deinit(&stack);
+}
+
 static void vm_close(void *handle) {
   module_t *m = handle;
-  if (m->context) {
-    fc_vm_stack_t stack;
-    fc_vm_stack_init(&stack, m->allocator, FC_VM_STACK_SIZE, FC_VM_STACK_DEPTH);
-    fc_vm_invocation_t invocation = {.stack = &stack, .fuel = UINT64_MAX};
-    fc_vm_context_destroy(m->context, &invocation);
-    fc_vm_stack_deinit(&stack);
-  }
+  close_context(m->context);
   for (size_t i = 0; i < m->info.count; i++) {
     fc_signature_destroy(m->signatures[i]);
   }
@@ -243,6 +250,9 @@ static fc_status_t fill(module_t *m, const fc_module_source_t *source,
   FC_TRY(fc_vm_module_open(&source->file, m->allocator, &m->module, err));
   FC_TRY(fc_vm_verify(m->module, err));
   FC_TRY(fc_vm_module_is_stateful(m->module, &m->info.serial, err));
+  m->private_state = source->vm_state == FC_VM_STATE_PRIVATE;
+  if (source->vm_state == FC_VM_STATE_SHARED) m->info.serial = true;
+  if (m->private_state) m->info.serial = false;
   FC_TRY(check_machine_code(m, source->allow_native, &features_stated, err));
   // Whoever is said to have no machine code gets no chance to run any: code it
   // would put together from pieces is not seen above.
@@ -285,20 +295,30 @@ static const fc_module_info_t *vm_describe(const void *module) {
 static void vm_instance_destroy(void *handle) {
   instance_t *instance = handle;
   fc_hal_pool_release(instance->pool);
+  if (instance->module->private_state) close_context(instance->context);
   fc_vm_stack_deinit(&instance->stack);
   fc_free(instance->allocator, instance);
 }
 
-static fc_status_t make_context(module_t *m, fc_vm_stack_t *stack,
-                                fc_error_t *err) {
-  fc_vm_invocation_t invocation = {.stack = stack, .fuel = UINT64_MAX};
+static fc_status_t create_context(instance_t *instance,
+                                  fc_vm_context_t **out_context,
+                                  fc_error_t *err) {
+  const module_t *m = instance->module;
+  fc_vm_invocation_t invocation = {.stack = &instance->stack,
+                                   .fuel = UINT64_MAX};
+  return fc_vm_context_create(m->module, m->natives, m->allocator,
+                              FC_VM_HEAP_SIZE, &invocation, out_context, err);
+}
+
+static fc_status_t choose_context(instance_t *instance, fc_error_t *err) {
+  module_t *m = instance->module;
+  if (m->private_state) {
+    return create_context(instance, &instance->context, err);
+  }
   pthread_mutex_lock(&m->lock);
   fc_status_t status = FC_OK;
-  if (!m->context) {
-    status =
-        fc_vm_context_create(m->module, m->natives, m->allocator,
-                             FC_VM_HEAP_SIZE, &invocation, &m->context, err);
-  }
+  if (!m->context) status = create_context(instance, &m->context, err);
+  instance->context = m->context;
   pthread_mutex_unlock(&m->lock);
   return status;
 }
@@ -317,9 +337,9 @@ static fc_status_t vm_instance_create(void *handle, fc_allocator_t allocator,
   instance->allocator = allocator;
   fc_vm_stack_init(&instance->stack, allocator, FC_VM_STACK_SIZE,
                    FC_VM_STACK_DEPTH);
-  fc_status_t status = make_context(m, &instance->stack, err);
+  fc_status_t status = choose_context(instance, err);
   if (status == FC_OK) {
-    status = fc_hal_pool_create(&m->context->heap, &instance->pool, err);
+    status = fc_hal_pool_create(&instance->context->heap, &instance->pool, err);
   }
   if (status != FC_OK) {
     vm_instance_destroy(instance);
@@ -342,10 +362,10 @@ static void release_refs(fc_str_t letters, fc_vm_slot_t *slots) {
 
 // An async function ends in a wait fence (null: nothing to wait for) and a
 // signal fence.
-static fc_status_t add_fences(module_t *m, const fc_call_t *call,
+static fc_status_t add_fences(const instance_t *instance, const fc_call_t *call,
                               state_t *state, fc_error_t *err) {
   fc_hal_fence_t *fence;
-  FC_TRY(fc_hal_fence_create(&m->context->heap, &fence, err));
+  FC_TRY(fc_hal_fence_create(&instance->context->heap, &fence, err));
   state->arguments[call->argument_count + 1].ref = &fence->object;
   return FC_OK;
 }
@@ -379,13 +399,13 @@ static fc_status_t run(instance_t *instance, size_t index, fc_call_t *call,
   for (size_t i = 0; i < call->argument_count; i++) {
     uint32_t node = listed->argument_nodes[i];
     FC_TRY(fc_vm_argument(
-        &m->context->heap, &call->arguments[i], cconv->arguments.data[i],
+        &instance->context->heap, &call->arguments[i], cconv->arguments.data[i],
         node == FC_NODE_NONE ? NULL : fc_signature_node(signature, node),
         &state->loans, &state->arguments[i], err));
   }
-  if (signature->async) FC_TRY(add_fences(m, call, state, err));
-  FC_TRY(fc_vm_call(m->context, &invocation, listed->function, state->arguments,
-                    state->results, err));
+  if (signature->async) FC_TRY(add_fences(instance, call, state, err));
+  FC_TRY(fc_vm_call(instance->context, &invocation, listed->function,
+                    state->arguments, state->results, err));
   if (signature->async) FC_TRY(check_fence(call, state, err));
   for (size_t i = 0; i < cconv->results.size; i++) {
     FC_TRY(fc_vm_result(call->arena, state->results[i], cconv->results.data[i],

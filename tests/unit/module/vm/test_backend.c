@@ -522,9 +522,78 @@ static void features_that_are_not_told_are_a_warning(void **state) {
   close_module(&opened);
 }
 
+// ---------------------------------------------------------------------------
+// Two workers of one module that adds to a buffer of its own.
+
+static int32_t add(void *instance, int32_t by) {
+  fc_arena_t arena;
+  fc_arena_init(&arena, fc_allocator_system(), 4096, SIZE_MAX);
+  const fc_value_t argument = {
+      .kind = FC_VALUE_SCALAR, .dtype = FC_DTYPE_I32, .scalar.i64 = by};
+  fc_value_t result = {0};
+  fc_call_t call = {.arguments = &argument,
+                    .argument_count = 1,
+                    .results = &result,
+                    .result_count = 1,
+                    .arena = &arena};
+  fc_error_t err = {0};
+  if (fc_backend_vm.call(instance, 0, &call, &err)) fail_msg("%s", err.message);
+  const int32_t sum = (int32_t)result.scalar.i64;
+  fc_backend_vm.call_end(instance, 0, &call);
+  fc_arena_deinit(&arena);
+  return sum;
+}
+
+typedef struct policy_row_t {
+  const char *name;
+  fc_vm_state_t policy;
+  const char *file;
+  bool serial;
+  int32_t second;  // what the second worker's first call gives
+} policy_row_t;
+
+static const policy_row_t policies[] = {
+    {"auto", FC_VM_STATE_AUTO, "written", true, 3},
+    {"shared", FC_VM_STATE_SHARED, "written", true, 3},
+    {"private", FC_VM_STATE_PRIVATE, "written", false, 2},
+    {"auto, no state", FC_VM_STATE_AUTO, "read", false, 0},
+    {"shared, no state", FC_VM_STATE_SHARED, "read", true, 0},
+    {"private, no state", FC_VM_STATE_PRIVATE, "read", false, 0},
+};
+
+static void state_is_shared_as_asked(void **state) {
+  (void)state;
+  FC_TEST_EACH_ROW(const policy_row_t, row, policies) {
+    char path[512];
+    fc_error_t err = {0};
+    fc_module_t *module;
+    void *first, *second;
+    snprintf(path, sizeof path, CORPUS "/state/%s.vmfb", row->file);
+    const fc_module_options_t options = {.vm_state = row->policy};
+    if (fc_module_load(kinds, fc_str(path), &options, fc_allocator_system(),
+                       &module, &err)) {
+      fail_msg("%s", err.message);
+    }
+    assert_int_equal(fc_module_get_info(module)->serial, row->serial);
+    void *handle = fc_module_get_handle(module);
+    if (fc_backend_vm.instance_create(handle, fc_allocator_system(), &first,
+                                      &err) ||
+        fc_backend_vm.instance_create(handle, fc_allocator_system(), &second,
+                                      &err)) {
+      fail_msg("%s", err.message);
+    }
+    add(first, 1);
+    assert_int_equal(add(second, 2), row->second);
+    fc_backend_vm.instance_destroy(first);
+    fc_backend_vm.instance_destroy(second);
+    fc_module_release(module);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(machine_code_with_dynamic_shapes_is_not_memory_safe),
+      FC_TEST(state_is_shared_as_asked),
       FC_TEST(machine_code_can_be_refused),
       FC_TEST(modules_without_kernels_answer),
       FC_TEST(missing_processor_features_are_a_load_error),

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which modules may be called by several workers at once: those of the compiler,
+// and small ones written to be on either side of the line
+// (tests/corpus/iree/state).
+#include "module/vm/analysis.h"
+
+#include "module/vm/files.h"
+#include "module/vm/verify.h"
+
+typedef struct state_row_t {
+  const char *name;  // of the file, in the corpus
+  bool stateful;
+} state_row_t;
+
+static const state_row_t rows[] = {
+    // One buffer in a global, made by __init; no function stores a global.
+    {"state/written.vmfb", true},   // is written into
+    {"state/read.vmfb", false},     // is read only
+    {"state/weights.vmfb", false},  // is immutable, says the compiler
+    // A counter in a global, in releases with each version of the HAL.
+    {"releases/versions-2.9.0-vmvx.vmfb", true},
+    {"releases/versions-3.13.0-vmvx.vmfb", true},
+    {"releases/versions-3.13.0-llvm-cpu.vmfb", true},
+    // Nothing but executables and weights.
+    {"async/async-vmvx.vmfb", false},
+    {"async/async-llvm-cpu.vmfb", false},
+    {"parameters/parameters-vmvx.vmfb", false},
+    {"parameters/parameters-llvm-cpu.vmfb", false},
+};
+
+static void calls_that_can_see_each_other_are_found(void **state) {
+  (void)state;
+  FC_TEST_EACH_ROW(const state_row_t, row, rows) {
+    char path[512];
+    size_t size = 0;
+    snprintf(path, sizeof path, CORPUS "/%s", row->name);
+    uint8_t *data = read_file(path, &size);
+    assert_non_null(data);
+    fc_error_t err = {0};
+    fc_vm_module_t *module;
+    bool stateful = !row->stateful;
+    if (fc_vm_module_create(data, size, fc_allocator_system(), &module, &err) ||
+        fc_vm_verify(module, &err) ||
+        fc_vm_module_is_stateful(module, &stateful, &err)) {
+      fail_msg("%s", err.message);
+    }
+    assert_int_equal(stateful, row->stateful);
+    fc_vm_module_destroy(module);
+    free(data);
+  }
+}
+
+static fc_status_t analyse(fc_allocator_t allocator, void *context,
+                           fc_error_t *err) {
+  (void)context;
+  size_t size = 0;
+  bool stateful;
+  fc_vm_module_t *module = NULL;
+  uint8_t *data = read_file(CORPUS "/state/written.vmfb", &size);
+  assert_non_null(data);
+  fc_status_t status = fc_vm_module_create(data, size, allocator, &module, err);
+  if (!status) status = fc_vm_module_is_stateful(module, &stateful, err);
+  fc_vm_module_destroy(module);
+  free(data);
+  return status;
+}
+
+static void looking_survives_failing_allocations(void **state) {
+  (void)state;
+  assert_true(fc_test_allocation_sweep(analyse, NULL) > 3);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(calls_that_can_see_each_other_are_found),
+      FC_TEST(looking_survives_failing_allocations),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
