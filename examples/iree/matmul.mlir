@@ -3,8 +3,8 @@
 // A times B, for any sizes that fit each other.
 //
 // Kernels compute addresses from the sizes they are given and do not compare
-// them: that is what the assertion is for. It becomes bytecode that runs before
-// the kernel does, and a call that fails it answers 422 with its message.
+// them: that is what the assertion is for. It becomes bytecode in which farcall
+// sees that the dims must be equal: a call where they differ answers 422.
 module @matmul {
   func.func @matmul(%a: tensor<?x?xf32> {iree.abi.name = "a"},
                     %b: tensor<?x?xf32> {iree.abi.name = "b"})

@@ -147,7 +147,7 @@ def test_filters(server):
 
 
 @pytest.mark.parametrize("function, document, words", [
-    ("matmul/matmul", [[[1, 2, 3]], [[1], [2]]], "'b' must have as many rows"),
+    ("matmul/matmul", [[[1, 2, 3]], [[1], [2]]], "dim 0 has 3 elements, here are 2"),
     ("filter/fir", [[1, 2], []], "there must be a tap"),
     ("filter/fir", [[1], [1, 2]], "more taps than samples"),
     ("filter/edges", [[[1, 2, 3]]], "at least 3x3"),

@@ -3,7 +3,8 @@
 // Signature recovery: constants propagated forward over a function's blocks
 // until nothing changes (where paths meet, only what they agree on stays), then
 // one walk that reads hal.buffer_view.assert and .create. A wrapper's call of
-// the function it wraps is followed once. Called when a module is opened.
+// the function it wraps is followed once. Which dims must be equal is read off
+// the code that every call runs first. Called when a module is opened.
 #include "module/vm/recover.h"
 
 #include "module/vm/ops.h"
@@ -19,6 +20,9 @@
 typedef enum fact_kind_t {
   FACT_NOTHING,   // no path came here yet
   FACT_CONSTANT,  // a cell: `a` are its bits
+  FACT_DIM,       // a cell: dim `b` of argument `a`
+  FACT_EQUAL,     // a cell: whether two dims are equal, see compare_dims
+  FACT_DIFFER,    // a cell: whether they are not
   FACT_ARGUMENT,  // a ref: argument `a`
   FACT_VIEW,      // a ref: made by the create at pc `a`
   FACT_CALL,      // a ref: result `b` of the call at pc `a`
@@ -96,9 +100,42 @@ static bool is_view_call(const fc_vm_import_t *import, fc_str_t name) {
           fc_str_equal(import->module, FC_STR("hal_inline")));
 }
 
+// What hal.buffer_view.dim gives.
+static fact_t dim_asked(analysis_t *a, const fc_vm_instruction_t *in) {
+  const fc_vm_field_t *operands = find_field(in, '*');
+  if (operands->count != 2) return anything;
+  const fact_t view = *ref(a, fc_vm_list_entry(a->function->code, operands, 0));
+  const fact_t index =
+      *cell(a, fc_vm_list_entry(a->function->code, operands, 1));
+  if (view.kind != FACT_ARGUMENT || index.kind != FACT_CONSTANT ||
+      index.a >= FC_RANK_MAX || view.a > UINT16_MAX) {
+    return anything;
+  }
+  return (fact_t){.kind = FACT_DIM, .a = view.a, .b = (uint16_t)index.a};
+}
+
+// Both halves of a 64-bit cell are marked.
+static fact_t dim_in(analysis_t *a, uint32_t reg) {
+  const fact_t low = *cell(a, reg), high = *cell(a, reg + 1);
+  return low.kind == FACT_DIM && high.kind == FACT_DIM && low.a == high.a &&
+                 low.b == high.b
+             ? low
+             : anything;
+}
+
+static fact_t compare_dims(uint8_t kind, fact_t left, fact_t right) {
+  if (left.kind != FACT_DIM || right.kind != FACT_DIM) return anything;
+  return (fact_t){.kind = kind,
+                  .a = left.a << 16 | right.a,
+                  .b = (uint16_t)(left.b << 8 | right.b)};
+}
+
 static void forget_results(analysis_t *a, const fc_vm_instruction_t *in) {
   const fc_vm_field_t *results = find_field(in, '#');
   const fc_vm_import_t *import = called_import(a, in);
+  const fact_t dim = import && is_view_call(import, FC_STR("buffer_view.dim"))
+                         ? dim_asked(a, in)
+                         : anything;
   fc_str_t letters =
       import ? import->cconv.results
              : a->module->functions[in->fields[0].value].cconv.results;
@@ -106,8 +143,8 @@ static void forget_results(analysis_t *a, const fc_vm_instruction_t *in) {
   for (uint32_t i = 0; i < results->count; i++) {
     uint16_t reg = fc_vm_list_entry(a->function->code, results, i);
     if (letters.data[i] != 'r') {
-      *cell(a, reg) = anything;
-      if (is_wide(letters.data[i])) *cell(a, reg + 1u) = anything;
+      *cell(a, reg) = dim;
+      if (is_wide(letters.data[i])) *cell(a, reg + 1u) = dim;
     } else if (creates) {
       *ref(a, reg) = (fact_t){.kind = FACT_VIEW, .a = in->pc};
     } else if (!import) {
@@ -156,6 +193,12 @@ static void step(analysis_t *a, const fc_vm_instruction_t *in) {
       return;
     case FC_VM_OP_ConstI64Zero:
       set_constant(a, (uint32_t)f[0].value, 0, true);
+      return;
+    case FC_VM_OP_CmpEQI64:
+    case FC_VM_OP_CmpNEI64:
+      *cell(a, (uint32_t)f[2].value) = compare_dims(
+          in->op->opcode == FC_VM_OP_CmpEQI64 ? FACT_EQUAL : FACT_DIFFER,
+          dim_in(a, (uint32_t)f[0].value), dim_in(a, (uint32_t)f[1].value));
       return;
     case FC_VM_OP_AssignRef:
       *ref(a, (uint32_t)f[1].value) = *ref(a, (uint32_t)f[0].value);
@@ -430,6 +473,103 @@ static fc_status_t look_at_returns(analysis_t *a, const fc_vm_instruction_t *in,
 }
 
 // ---------------------------------------------------------------------------
+// Dims that must be equal
+
+static void note_equal(analysis_t *a, fc_vm_dim_t left, fc_vm_dim_t right) {
+  fc_vm_recovered_t *out = a->out;
+  if (left.argument == right.argument && left.dim == right.dim) return;
+  if (out->equal_count == FC_ARRAY_COUNT(out->equal)) return;
+  out->equal[out->equal_count++] = (fc_vm_equal_t){left, right};
+}
+
+// An argument asserted to have a dim of another.
+static void look_at_assert(analysis_t *a, const fc_vm_instruction_t *in) {
+  if (!in->field_count || in->fields[0].kind != 'c') return;
+  const fc_vm_field_t *operands = find_field(in, '*');
+  const fc_vm_import_t *import = called_import(a, in);
+  if (!import || !is_view_call(import, FC_STR("buffer_view.assert")) ||
+      operands->count < ASSERT_FIXED) {
+    return;
+  }
+  const uint8_t *code = a->function->code;
+  const fact_t view = *ref(a, fc_vm_list_entry(code, operands, 0));
+  if (view.kind != FACT_ARGUMENT) return;
+  for (uint32_t i = ASSERT_FIXED; i < operands->count; i++) {
+    const fact_t dim = dim_in(a, fc_vm_list_entry(code, operands, i));
+    if (dim.kind != FACT_DIM) continue;
+    note_equal(a, (fc_vm_dim_t){view.a, i - ASSERT_FIXED},
+               (fc_vm_dim_t){dim.a, dim.b});
+  }
+}
+
+// The block's last instruction, with the facts before it in `now`.
+static fc_status_t walk_to_end(analysis_t *a, uint32_t index, bool asserts,
+                               fc_vm_instruction_t *out, fc_error_t *err) {
+  memcpy(a->now, &a->entries[index * a->width], a->width * sizeof(fact_t));
+  for (uint32_t pc = a->blocks[index] + 1; pc < a->function->size;) {
+    FC_TRY(fc_vm_decode(a->function->code, a->function->size, pc, out, err));
+    spend(a, 1);
+    if (fc_vm_op_is_terminator(out->op->opcode)) return FC_OK;
+    if (asserts) look_at_assert(a, out);
+    step(a, out);
+    pc = out->next;
+  }
+  return FC_OK;
+}
+
+// Whether a call that comes to the block at `pc` fails.
+static fc_status_t block_fails(analysis_t *a, uint32_t pc, bool *out_fails,
+                               fc_error_t *err) {
+  fc_vm_instruction_t last;
+  FC_TRY(walk_to_end(a, block_index(a, pc), false, &last, err));
+  *out_fails = false;
+  if (last.op->opcode != FC_VM_OP_Fail) return FC_OK;
+  const fact_t status = *cell(a, (uint32_t)last.fields[0].value);
+  *out_fails = status.kind == FACT_CONSTANT && status.a != 0;
+  return FC_OK;
+}
+
+// Where a call that does not fail goes on after the branch at the end of block
+// `index`; *out_pc 0 when that depends on more.
+static fc_status_t pass_branch(analysis_t *a, const fc_vm_instruction_t *branch,
+                               uint32_t *out_pc, fc_error_t *err) {
+  fc_vm_edges_t edges;
+  fc_vm_edge_t taken, other;
+  *out_pc = 0;
+  fc_vm_edges_init(&edges, a->function->code, branch);
+  if (!fc_vm_edges_next(&edges, &taken)) return FC_OK;
+  if (branch->op->opcode == FC_VM_OP_Branch) *out_pc = taken.target;
+  if (branch->op->opcode != FC_VM_OP_CondBranch ||
+      !fc_vm_edges_next(&edges, &other)) {
+    return FC_OK;
+  }
+  const fact_t fact = *cell(a, (uint32_t)branch->fields[0].value);
+  bool taken_fails, other_fails;
+  FC_TRY(block_fails(a, taken.target, &taken_fails, err));
+  FC_TRY(block_fails(a, other.target, &other_fails, err));
+  if (taken_fails == other_fails) return FC_OK;
+  *out_pc = taken_fails ? other.target : taken.target;
+  if (fact.kind == (taken_fails ? FACT_DIFFER : FACT_EQUAL)) {
+    note_equal(a, (fc_vm_dim_t){fact.a >> 16, fact.b >> 8},
+               (fc_vm_dim_t){fact.a & 0xFFFF, fact.b & 0xFF});
+  }
+  return FC_OK;
+}
+
+// Follows the one path of all calls that do not fail, so whatever is compared
+// on it and leads to failure does so in every call.
+static fc_status_t look_at_prologue(analysis_t *a, fc_error_t *err) {
+  uint32_t pc = a->blocks[0];
+  for (uint32_t i = 0; i < a->block_count && *a->budget; i++) {
+    fc_vm_instruction_t last;
+    FC_TRY(walk_to_end(a, block_index(a, pc), true, &last, err));
+    FC_TRY(pass_branch(a, &last, &pc, err));
+    if (!pc) return FC_OK;
+  }
+  return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
 // The whole function
 
 static fc_status_t find_blocks(analysis_t *a, fc_error_t *err) {
@@ -529,6 +669,7 @@ static fc_status_t recover(const fc_vm_module_t *module, uint32_t function,
   if (!*budget) return FC_OK;
   FC_TRY(look_everywhere(&a, look_at_arguments, err));
   FC_TRY(look_everywhere(&a, look_at_returns, err));
+  if (depth == 0) FC_TRY(look_at_prologue(&a, err));
   for (size_t i = 0; i < a.function->cconv.arguments.size; i++) {
     out->any |= out->arguments[i].known;
   }

@@ -16,13 +16,26 @@ typedef struct fc_vm_shape_t {
   int64_t dims[FC_RANK_MAX];  // FC_DIM_DYNAMIC where it is no constant
 } fc_vm_shape_t;
 
+typedef struct fc_vm_dim_t {
+  uint32_t argument;  // letter of the calling convention
+  uint32_t dim;       // below FC_RANK_MAX
+} fc_vm_dim_t;
+
+// Calls where these differ fail.
+typedef struct fc_vm_equal_t {
+  fc_vm_dim_t left;
+  fc_vm_dim_t right;
+} fc_vm_equal_t;
+
 // One entry for each letter of the calling convention; those of numbers are
 // never known.
 typedef struct fc_vm_recovered_t {
   fc_vm_shape_t *arguments;
   fc_vm_shape_t *results;
-  int32_t *passed;  // the argument a result is, -1 if it is none
-  bool any;         // something is known
+  int32_t *passed;          // the argument a result is, -1 if it is none
+  bool any;                 // something is known
+  fc_vm_equal_t equal[16];  // more are not noted
+  uint32_t equal_count;
 } fc_vm_recovered_t;
 
 // What all functions of a module may cost together.

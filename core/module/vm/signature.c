@@ -290,6 +290,55 @@ static bool has_static_shapes(const fc_signature_t *signature) {
   return true;
 }
 
+// The tensor in slot `slot`, FC_NODE_NONE if that is none.
+static uint32_t find_tensor(const fc_signature_t *signature, uint32_t slot) {
+  for (uint32_t i = 0; i < signature->argument_count; i++) {
+    const fc_param_t *param = &signature->arguments[i];
+    if (param->slot >= 0 && (uint32_t)param->slot != slot) continue;
+    fc_walk_t walk;
+    fc_walk_init(&walk, signature->nodes, param->type);
+    while (fc_walk_next(&walk)) {
+      if (walk.leave || walk.type->kind != FC_TYPE_TENSOR) continue;
+      if (param->slot >= 0 || walk.type->raw_index == (int32_t)slot) {
+        return (uint32_t)(walk.type - signature->nodes);
+      }
+    }
+  }
+  return FC_NODE_NONE;
+}
+
+// Where the dim stands, in the builder that made `signature`; NULL when it is
+// not known to be dynamic.
+static int64_t *dynamic_dim(subject_t *s, const fc_signature_t *signature,
+                            fc_vm_dim_t at) {
+  const uint32_t node = find_tensor(signature, at.argument);
+  if (node == FC_NODE_NONE) return NULL;
+  if ((int64_t)at.dim >= signature->nodes[node].rank) return NULL;
+  int64_t *dims = fc_builder_get_dims(s->builder, node);
+  return dims && dims[at.dim] < 0 ? &dims[at.dim] : NULL;
+}
+
+// Dims that the bytecode wants equal get one name, so that a call where they
+// differ is refused before it runs.
+static void name_dims(subject_t *s, const fc_signature_t *signature) {
+  for (uint32_t i = 0; i < s->recovered.equal_count; i++) {
+    const fc_vm_equal_t *equal = &s->recovered.equal[i];
+    const int64_t *left = dynamic_dim(s, signature, equal->left);
+    const int64_t *right = dynamic_dim(s, signature, equal->right);
+    if (!left || !right) continue;
+    char text[16];
+    snprintf(text, sizeof text, "d%" PRIu32, i);
+    const int64_t name = fc_dim_is_named(*left) ? *left
+                         : fc_dim_is_named(*right)
+                             ? *right
+                             : fc_builder_dim_name(s->builder, fc_str(text));
+    int64_t *first = dynamic_dim(s, signature, equal->left);
+    int64_t *second = dynamic_dim(s, signature, equal->right);
+    if (first) *first = name;
+    if (second) *second = name;
+  }
+}
+
 static void pass_over(subject_t *s, const char *name, const char *why) {
   if (!s->warning[0]) {
     snprintf(s->warning, sizeof s->warning, "%s is not used: %.160s", name,
@@ -329,6 +378,7 @@ static fc_status_t try_source(subject_t *s, size_t index, fc_str_t name,
                      FC_STR_ARG(s->function->cconv_text));
   }
   s->static_shapes = status == FC_OK && has_static_shapes(signature);
+  if (status == FC_OK) name_dims(s, signature);
   fc_signature_destroy(signature);
   if (status == FC_OK) {
     finish(s, name, reason);

@@ -80,9 +80,65 @@ static void recovered_shapes_are_the_declared_ones(void **state) {
   assert_int_equal(tally.known, tally.tensors);
 }
 
+// ---------------------------------------------------------------------------
+
+typedef struct equal_row_t {
+  const char *name;   // of the function
+  const char *equal;  // argument.dim=argument.dim
+} equal_row_t;
+
+static const equal_row_t equal_rows[] = {
+    // The compiler compares nothing of its own: each argument is asserted to
+    // have the dims that it has.
+    {"matmul", ""},
+    {"add", ""},
+    // What the program asserts is compared before anything else happens …
+    {"asserted", "0.0=1.0"},
+    {"square", "0.0=0.1"},
+    {"inner", "0.1=1.0"},
+    // … unless it does so in some calls only.
+    {"sometimes", ""},
+};
+
+static void dims_that_every_call_compares_are_found(void **state) {
+  (void)state;
+  size_t size = 0;
+  uint8_t *data = read_file(CORPUS "/dims/dims-vmvx.vmfb", &size);
+  assert_non_null(data);
+  fc_error_t err = {0};
+  fc_vm_module_t *module = NULL;
+  assert_int_equal(
+      fc_vm_module_create(data, size, fc_allocator_system(), &module, &err), 0);
+  assert_int_equal(fc_vm_verify(module, &err), 0);
+  FC_TEST_EACH_ROW(const equal_row_t, row, equal_rows) {
+    const fc_vm_export_t *export = fc_vm_module_find(module, fc_str(row->name));
+    assert_non_null(export);
+    fc_arena_t arena;
+    fc_vm_recovered_t recovered;
+    char text[128] = "";
+    size_t budget = FC_VM_RECOVER_BUDGET, used = 0;
+    fc_arena_init(&arena, fc_allocator_system(), 4096, SIZE_MAX);
+    assert_int_equal(fc_vm_recover(module, export->function, &budget, &arena,
+                                   &recovered, &err),
+                     0);
+    for (uint32_t i = 0; i < recovered.equal_count; i++) {
+      const fc_vm_equal_t *equal = &recovered.equal[i];
+      used +=
+          (size_t)snprintf(text + used, sizeof text - used, "%s%u.%u=%u.%u",
+                           i ? " " : "", equal->left.argument, equal->left.dim,
+                           equal->right.argument, equal->right.dim);
+    }
+    fc_arena_deinit(&arena);
+    assert_string_equal(text, row->equal);
+  }
+  fc_vm_module_destroy(module);
+  free(data);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(recovered_shapes_are_the_declared_ones),
+      FC_TEST(dims_that_every_call_compares_are_found),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
