@@ -53,7 +53,8 @@ static fc_status_t map_file(int fd, const char *path, uint8_t **out_data,
                    "parameters '%s': no regular file with contents", path);
   }
   *out_size = (size_t)info.st_size;
-  void *data = mmap(NULL, *out_size, PROT_READ, MAP_PRIVATE, fd, 0);
+  void *data =
+      mmap(NULL, *out_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
   if (data == MAP_FAILED) {
     return fc_fail(err, FC_CODE_MODULE_LOAD, "parameters '%s': %s", path,
                    strerror(errno));

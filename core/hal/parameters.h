@@ -29,8 +29,9 @@ typedef struct fc_parameters_t {
   bool mapped;  // by open, so close unmaps it
 } fc_parameters_t;
 
-// Maps the file, for reading only, and reads its index. The file must not become
-// shorter while it is in use: to replace it, rename another to its name. FC_CODE_MODULE_LOAD names what is wrong.
+// Maps the file and reads its index. The mapping is private: a kernel that
+// writes into a parameter changes this process's copy only. The file must not
+// become shorter while it is in use: to replace it, rename another to its name. FC_CODE_MODULE_LOAD names what is wrong.
 fc_status_t fc_parameters_open(fc_parameters_t *archive, const char *path,
                                fc_allocator_t allocator,
                                fc_error_t *err) FC_MUST_CHECK;

@@ -130,6 +130,16 @@ bool fc_snapshot_read(const fc_snapshot_t *snapshot, size_t offset, void *out,
   return true;
 }
 
+fc_status_t fc_snapshot_allow_writes(const fc_snapshot_t *snapshot,
+                                     fc_error_t *err) {
+  void *bytes = (void *)(uintptr_t)snapshot->bytes.data;
+  if (!mprotect(bytes, snapshot->bytes.size, PROT_READ | PROT_WRITE)) {
+    return FC_OK;
+  }
+  return fc_fail(err, FC_CODE_MODULE_LOAD, "cannot map its constants: %s",
+                 strerror(errno));
+}
+
 void fc_snapshot_close(fc_snapshot_t *snapshot) {
   if (!snapshot->bytes.data) return;
   munmap((void *)(uintptr_t)snapshot->bytes.data, snapshot->bytes.size);

@@ -32,6 +32,11 @@ fc_status_t fc_snapshot_open(const char *path, fc_snapshot_t *out_snapshot,
 bool fc_snapshot_read(const fc_snapshot_t *snapshot, size_t offset, void *out,
                       size_t size);
 
+// Lets what is mapped be written to: a page that is becomes this process's own
+// copy, and nobody else sees a difference.
+fc_status_t fc_snapshot_allow_writes(const fc_snapshot_t *snapshot,
+                                     fc_error_t *err);
+
 void fc_snapshot_close(fc_snapshot_t *snapshot);  // a closed one too
 
 #endif  // FARCALL_MODULE_SNAPSHOT_H_

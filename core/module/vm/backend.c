@@ -260,6 +260,7 @@ static fc_status_t fill(module_t *m, const fc_module_source_t *source,
   m->info.described =
       source->describe_native && (m->info.runs_native || maps_files(m, source));
   if (!m->info.described) {
+    FC_TRY(fc_snapshot_allow_writes(&source->file, err));
     FC_TRY(fc_hal_archives_open(&m->archives, source->parameters, m->allocator,
                                 err));
   }

@@ -324,7 +324,12 @@ static fc_status_t read_rodata(fc_vm_module_t *module, const fc_fb_table_t *def,
     if (fc_fb_has(&table, 2)) {
       FC_TRY(fc_fb_vector(&table, 2, "rodata_segments.embedded_data", 1,
                           &embedded, err));
-      const uint8_t *data = embedded.buffer.data + embedded.position;
+      // Kernels write into constants; beside these lies what was verified.
+      uint8_t *data = fc_arena_alloc(&module->arena, embedded.count + 1u, 64);
+      if (!data) return fc_fail_memory(err);
+      if (embedded.count) {
+        memcpy(data, embedded.buffer.data + embedded.position, embedded.count);
+      }
       module->has_elf = module->has_elf || is_elf(data, embedded.count);
       fc_vm_buffer_init_constant(&module->rodata[i], data, embedded.count);
       continue;

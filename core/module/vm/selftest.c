@@ -36,6 +36,7 @@ static fc_status_t open_file(tester_t *t, const char *path,
   FC_TRY(fc_snapshot_open(path, &t->file, err));
   FC_TRY(fc_vm_module_create((const uint8_t *)t->file.bytes.data,
                              t->file.bytes.size, allocator, &t->module, err));
+  FC_TRY(fc_snapshot_allow_writes(&t->file, err));
   FC_TRY(fc_vm_verify(t->module, err));
   return fc_vm_context_create(t->module, t->natives, allocator, FC_VM_HEAP_SIZE,
                               &t->invocation, &t->context, err);

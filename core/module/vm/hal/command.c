@@ -217,15 +217,7 @@ fc_status_t fc_hal_command_buffer_finalize(fc_hal_command_buffer_t *commands,
 // ---------------------------------------------------------------------------
 // Ranges
 
-// NULL when the slot is empty.
-static const fc_hal_buffer_t *buffer_of(const fc_hal_binding_t *binding,
-                                        const fc_hal_table_t *table) {
-  if (binding->buffer) return binding->buffer;
-  if (binding->slot < 0 || (uint32_t)binding->slot >= table->count) return NULL;
-  return table->entries[binding->slot].buffer;
-}
-
-// The bytes a binding stands for in this run, to be read.
+// The bytes a binding stands for in this run.
 static fc_status_t resolve(const fc_hal_binding_t *binding,
                            const fc_hal_table_t *table, uint8_t **out_data,
                            uint64_t *out_size, fc_error_t *err) {
@@ -233,7 +225,8 @@ static fc_status_t resolve(const fc_hal_binding_t *binding,
     return fc_hal_buffer_range(binding->buffer, binding->offset, binding->size,
                                out_data, out_size, err);
   }
-  if (!buffer_of(binding, table)) {
+  if (binding->slot < 0 || (uint32_t)binding->slot >= table->count ||
+      !table->entries[binding->slot].buffer) {
     return fc_hal_fail(err, FC_OUT_OF_RANGE,
                        "binding slot %" PRId32 " of a table of %" PRIu32,
                        binding->slot, table->count);
@@ -257,16 +250,6 @@ static fc_status_t resolve(const fc_hal_binding_t *binding,
   *out_data = data + binding->offset;
   *out_size = wanted;
   return FC_OK;
-}
-
-// Same, to be written.
-static fc_status_t resolve_target(const fc_hal_binding_t *binding,
-                                  const fc_hal_table_t *table,
-                                  uint8_t **out_data, uint64_t *out_size,
-                                  fc_error_t *err) {
-  FC_TRY(resolve(binding, table, out_data, out_size, err));
-  if (!fc_hal_buffer_is_read_only(buffer_of(binding, table))) return FC_OK;
-  return fc_hal_fail_read_only(err);
 }
 
 static fc_status_t fill(uint8_t *data, uint64_t size, int64_t offset,
@@ -294,7 +277,7 @@ fc_status_t fc_hal_fill(const fc_hal_buffer_t *target, int64_t offset,
   uint8_t *data;
   uint64_t bytes;
   FC_TRY(check_pattern(pattern_size, err));
-  FC_TRY(fc_hal_buffer_target(target, offset, size, &data, &bytes, err));
+  FC_TRY(fc_hal_buffer_range(target, offset, size, &data, &bytes, err));
   return fill(data, bytes, offset, pattern, pattern_size, err);
 }
 
@@ -306,7 +289,7 @@ fc_status_t fc_hal_update(const void *data, const fc_hal_buffer_t *target,
     return fc_hal_fail(err, FC_INVALID_ARGUMENT, "update of %" PRId64 " bytes",
                        size);
   }
-  FC_TRY(fc_hal_buffer_target(target, offset, size, &to, &bytes, err));
+  FC_TRY(fc_hal_buffer_range(target, offset, size, &to, &bytes, err));
   if (bytes) memcpy(to, data, bytes);
   return FC_OK;
 }
@@ -316,7 +299,7 @@ fc_status_t fc_hal_copy(const fc_hal_buffer_t *source, int64_t source_offset,
                         int64_t size, fc_error_t *err) {
   uint8_t *from, *to;
   uint64_t bytes, same;
-  FC_TRY(fc_hal_buffer_target(target, target_offset, size, &to, &bytes, err));
+  FC_TRY(fc_hal_buffer_range(target, target_offset, size, &to, &bytes, err));
   FC_TRY(fc_hal_buffer_range(source, source_offset, (int64_t)bytes, &from,
                              &same, err));
   if (bytes) memmove(to, from, bytes);
@@ -330,7 +313,7 @@ static fc_status_t run_copy(const command_t *command,
                             const fc_hal_table_t *table, fc_error_t *err) {
   uint8_t *from, *to;
   uint64_t bytes, same;
-  FC_TRY(resolve_target(&command->target, table, &to, &bytes, err));
+  FC_TRY(resolve(&command->target, table, &to, &bytes, err));
   fc_hal_binding_t source = command->source;
   source.size = (int64_t)bytes;
   FC_TRY(resolve(&source, table, &from, &same, err));
@@ -357,22 +340,18 @@ static fc_status_t run_dispatch(const command_t *command,
                                 const fc_hal_table_t *table, fc_error_t *err) {
   void *bindings[DISPATCH_BINDINGS];
   size_t sizes[DISPATCH_BINDINGS];
-  bool read_only[DISPATCH_BINDINGS];
   for (uint32_t i = 0; i < command->binding_count; i++) {
     uint8_t *data;
     uint64_t size;
     FC_TRY(resolve(&command->bindings[i], table, &data, &size, err));
     bindings[i] = data;
     sizes[i] = (size_t)size;
-    read_only[i] =
-        fc_hal_buffer_is_read_only(buffer_of(&command->bindings[i], table));
   }
   fc_hal_dispatch_t dispatch = {.function = command->function,
                                 .constants = command->constants,
                                 .constant_count = command->constant_count,
                                 .bindings = bindings,
                                 .binding_sizes = sizes,
-                                .binding_read_only = read_only,
                                 .binding_count = command->binding_count};
   FC_TRY(read_counts(command, table, dispatch.count, err));
   return fc_hal_executable_run(command->executable, invocation, &dispatch, err);
@@ -385,11 +364,11 @@ static fc_status_t run_command(const command_t *command,
   uint64_t size;
   switch (command->kind) {
     case COMMAND_FILL:
-      FC_TRY(resolve_target(&command->target, table, &data, &size, err));
+      FC_TRY(resolve(&command->target, table, &data, &size, err));
       return fill(data, size, command->target.offset, command->pattern,
                   command->pattern_size, err);
     case COMMAND_UPDATE:
-      FC_TRY(resolve_target(&command->target, table, &data, &size, err));
+      FC_TRY(resolve(&command->target, table, &data, &size, err));
       if (size) memcpy(data, command->data, size);
       return FC_OK;
     case COMMAND_COPY:

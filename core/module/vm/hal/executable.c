@@ -306,7 +306,6 @@ static fc_status_t begin_run(const fc_hal_executable_t *executable,
   for (uint32_t i = 0; i < dispatch->binding_count; i++) {
     FC_TRY(open_window(heap, dispatch->bindings[i], dispatch->binding_sizes[i],
                        &run->windows[i], err));
-    run->windows[i]->read_only = dispatch->binding_read_only[i];
     fc_vm_object_t *object = fc_vm_retain(&run->windows[i]->object);
     fc_status_t status = fc_vm_list_set_ref(run->bindings, i, object, err);
     if (status != FC_OK) {

@@ -50,7 +50,6 @@ typedef struct fc_hal_dispatch_t {
   uint32_t constant_count;
   void *const *bindings;
   const size_t *binding_sizes;
-  const bool *binding_read_only;  // machine code is trusted to know
   uint32_t binding_count;
 } fc_hal_dispatch_t;
 

@@ -115,8 +115,8 @@ FC_HAL_CALL(buffer_length) {
 }
 
 static fc_status_t element_at(fc_vm_native_call_t *call, uint32_t operand,
-                              bool write, uint8_t **out_data,
-                              uint64_t *out_size, fc_error_t *err) {
+                              uint8_t **out_data, uint64_t *out_size,
+                              fc_error_t *err) {
   fc_hal_buffer_t *buffer;
   FC_TRY(fc_hal_argument(call, operand, FC_VM_TYPE_HAL_BUFFER, false, &buffer,
                          err));
@@ -124,9 +124,6 @@ static fc_status_t element_at(fc_vm_native_call_t *call, uint32_t operand,
   if (size < 1 || size > 4) {
     return fc_hal_fail(err, FC_INVALID_ARGUMENT,
                        "access of %" PRId32 " bytes, 1 to 4", size);
-  }
-  if (write && fc_hal_buffer_is_read_only(buffer)) {
-    return fc_hal_fail_read_only(err);
   }
   return fc_hal_buffer_range(buffer, call->arguments[operand + 1].i64, size,
                              out_data, out_size, err);
@@ -136,7 +133,7 @@ static fc_status_t element_at(fc_vm_native_call_t *call, uint32_t operand,
 FC_HAL_CALL(buffer_load) {
   uint8_t *data;
   uint64_t size;
-  FC_TRY(element_at(call, 0, false, &data, &size, err));
+  FC_TRY(element_at(call, 0, &data, &size, err));
   uint32_t value = 0;
   memcpy(&value, data, size);
   call->results[0].i32 = (int32_t)value;
@@ -147,7 +144,7 @@ FC_HAL_CALL(buffer_load) {
 FC_HAL_CALL(buffer_store) {
   uint8_t *data;
   uint64_t size;
-  FC_TRY(element_at(call, 1, true, &data, &size, err));
+  FC_TRY(element_at(call, 1, &data, &size, err));
   memcpy(data, &call->arguments[0].i32, size);
   return FC_OK;
 }

@@ -220,8 +220,8 @@ static fc_status_t gather_all(const fc_vm_native_call_t *call,
     uint64_t size;
     FC_TRY(want(call->state, request, i, &wanted, err));
     if (wanted.size > INT64_MAX) return fc_fail_memory(err);
-    FC_TRY(fc_hal_buffer_target(target, (int64_t)wanted.target_offset,
-                                (int64_t)wanted.size, &out, &size, err));
+    FC_TRY(fc_hal_buffer_range(target, (int64_t)wanted.target_offset,
+                               (int64_t)wanted.size, &out, &size, err));
     read_bytes(&wanted, out);
   }
   return FC_OK;

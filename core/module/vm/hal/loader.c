@@ -25,7 +25,7 @@ static fc_status_t load(fc_vm_native_call_t *call, fc_error_t *err) {
 }
 
 static fc_status_t bindings_of(const fc_vm_native_call_t *call, uint32_t first,
-                               void **bindings, size_t *sizes, bool *read_only,
+                               void **bindings, size_t *sizes,
                                fc_error_t *err) {
   const fc_vm_slot_t *a = call->arguments;
   for (uint32_t i = 0; i < call->spans[1]; i++) {
@@ -38,7 +38,6 @@ static fc_status_t bindings_of(const fc_vm_native_call_t *call, uint32_t first,
       return fc_vm_buffer_range_error(buffer, offset, size, 1, err);
     }
     sizes[i] = (size_t)size;
-    read_only[i] = buffer->read_only;
   }
   return FC_OK;
 }
@@ -61,12 +60,10 @@ static fc_status_t run(fc_vm_native_call_t *call, int64_t function,
   uint32_t constants[FC_DISPATCH_CONSTANTS_MAX];
   void *bindings[FC_DISPATCH_BINDINGS_MAX];
   size_t sizes[FC_DISPATCH_BINDINGS_MAX];
-  bool read_only[FC_DISPATCH_BINDINGS_MAX];
   for (uint32_t i = 0; i < constant_count; i++) {
     constants[i] = (uint32_t)a[5 + i].i32;
   }
-  FC_TRY(
-      bindings_of(call, 5 + constant_count, bindings, sizes, read_only, err));
+  FC_TRY(bindings_of(call, 5 + constant_count, bindings, sizes, err));
   const fc_hal_dispatch_t dispatch = {
       .function = function,
       .count = {(uint32_t)a[2].i32, (uint32_t)a[3].i32, (uint32_t)a[4].i32},
@@ -74,7 +71,6 @@ static fc_status_t run(fc_vm_native_call_t *call, int64_t function,
       .constant_count = constant_count,
       .bindings = bindings,
       .binding_sizes = sizes,
-      .binding_read_only = read_only,
       .binding_count = call->spans[1]};
   const uint64_t state = fc_cpu_denormals_flush();
   fc_status_t status =

@@ -195,23 +195,6 @@ fc_status_t fc_hal_buffer_range(const fc_hal_buffer_t *buffer, int64_t offset,
   return FC_OK;
 }
 
-bool fc_hal_buffer_is_read_only(const fc_hal_buffer_t *buffer) {
-  const fc_hal_buffer_t *root = buffer->root ? buffer->root : buffer;
-  const fc_vm_buffer_t *owner = fc_vm_buffer_from(root->owner);
-  return owner && owner->read_only;
-}
-
-fc_status_t fc_hal_fail_read_only(fc_error_t *err) {
-  return fc_hal_fail(err, FC_PERMISSION_DENIED, "the buffer is read-only");
-}
-
-fc_status_t fc_hal_buffer_target(const fc_hal_buffer_t *buffer, int64_t offset,
-                                 int64_t size, uint8_t **out_data,
-                                 uint64_t *out_size, fc_error_t *err) {
-  if (fc_hal_buffer_is_read_only(buffer)) return fc_hal_fail_read_only(err);
-  return fc_hal_buffer_range(buffer, offset, size, out_data, out_size, err);
-}
-
 fc_status_t fc_hal_buffer_subspan(fc_hal_buffer_t *buffer, int64_t offset,
                                   int64_t size, fc_hal_buffer_t **out,
                                   fc_error_t *err) {
@@ -285,7 +268,8 @@ fc_status_t fc_hal_buffer_storage(fc_hal_buffer_t *buffer, fc_vm_buffer_t **out,
                     buffer->object.heap);
   storage->buffer.data = data;
   storage->buffer.size = size;
-  storage->buffer.read_only = fc_hal_buffer_is_read_only(buffer);
+  const fc_vm_buffer_t *owner = fc_vm_buffer_from(root->owner);
+  storage->buffer.read_only = owner && owner->read_only;
   fc_vm_retain(&buffer->object);
   storage->source = buffer;
   *out = &storage->buffer;

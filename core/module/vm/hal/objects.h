@@ -62,22 +62,11 @@ bool fc_hal_buffer_keep(fc_hal_buffer_t *buffer);
 fc_status_t fc_hal_buffer_storage(fc_hal_buffer_t *buffer, fc_vm_buffer_t **out,
                                   fc_error_t *err) FC_MUST_CHECK;
 
-// True when the bytes are a constant's of the module, or a parameter's: all
-// calls see them, and what was verified may lie beside them.
-bool fc_hal_buffer_is_read_only(const fc_hal_buffer_t *buffer);
-
-// Clips a length of -1 and checks the range; *out_data is its first byte, to be
-// read.
+// Clips a length of -1 and checks the range; *out_data is its first byte.
 fc_status_t fc_hal_buffer_range(const fc_hal_buffer_t *buffer, int64_t offset,
                                 int64_t size, uint8_t **out_data,
                                 uint64_t *out_size,
                                 fc_error_t *err) FC_MUST_CHECK;
-// Same, to be written. PERMISSION_DENIED when it is read-only.
-fc_status_t fc_hal_buffer_target(const fc_hal_buffer_t *buffer, int64_t offset,
-                                 int64_t size, uint8_t **out_data,
-                                 uint64_t *out_size,
-                                 fc_error_t *err) FC_MUST_CHECK;
-fc_status_t fc_hal_fail_read_only(fc_error_t *err);
 
 // ---------------------------------------------------------------------------
 // Buffer views

@@ -5,7 +5,6 @@
 // are plain arithmetic (tests/corpus/iree/README.md lists them).
 #include "module/vm/context.h"
 #include "module/vm/files.h"
-#include "module/vm/hal/command.h"
 #include "module/vm/hal/hal.h"
 #include "module/vm/hal/objects.h"
 #include "module/vm/hal/pool.h"
@@ -313,111 +312,6 @@ static void loading_and_calling_survive_failing_allocations(void **state) {
 }
 
 // Nothing is placed for a tensor without elements, yet its view has a range.
-// ---------------------------------------------------------------------------
-
-// A buffer over a constant, as hal.allocator.import makes it, and one of the
-// context's own, of four bytes each.
-typedef struct pair_t {
-  fc_vm_heap_t heap;
-  fc_vm_buffer_t constant;
-  fc_hal_buffer_t *fixed;
-  fc_hal_buffer_t *own;
-} pair_t;
-
-static fc_status_t fill_through(pair_t *pair, fc_hal_buffer_t *target,
-                                bool by_slot, fc_error_t *err) {
-  fc_hal_command_buffer_t *commands;
-  const fc_hal_binding_t named = {.buffer = target, .size = -1};
-  const fc_hal_binding_t slot = {.slot = 0, .size = -1};
-  const fc_hal_table_t table = {&named, 1};
-  FC_TRY(fc_hal_command_buffer_create(&pair->heap, &commands, err));
-  fc_status_t status =
-      fc_hal_record_fill(commands, by_slot ? &slot : &named, 7, 1, err);
-  if (!status) status = fc_hal_command_buffer_finalize(commands, err);
-  if (!status) status = fc_hal_command_buffer_run(commands, NULL, &table, err);
-  fc_vm_release((fc_vm_object_t *)commands);
-  return status;
-}
-
-static fc_status_t by_fill(pair_t *pair, fc_hal_buffer_t *to, fc_error_t *err) {
-  (void)pair;
-  return fc_hal_fill(to, 0, -1, 7, 1, err);
-}
-static fc_status_t by_update(pair_t *pair, fc_hal_buffer_t *to,
-                             fc_error_t *err) {
-  (void)pair;
-  return fc_hal_update("\7\7\7\7", to, 0, 4, err);
-}
-static fc_status_t by_copy(pair_t *pair, fc_hal_buffer_t *to, fc_error_t *err) {
-  fc_hal_buffer_t *from;
-  FC_TRY(fc_hal_buffer_create(&pair->heap, 4, &from, err));
-  memset(from->data, 7, 4);
-  fc_status_t status = fc_hal_copy(from, 0, to, 0, 4, err);
-  fc_vm_release(&from->object);
-  return status;
-}
-static fc_status_t by_command(pair_t *pair, fc_hal_buffer_t *to,
-                              fc_error_t *err) {
-  return fill_through(pair, to, false, err);
-}
-static fc_status_t by_slot(pair_t *pair, fc_hal_buffer_t *to, fc_error_t *err) {
-  return fill_through(pair, to, true, err);
-}
-static fc_status_t by_range(pair_t *pair, fc_hal_buffer_t *to,
-                            fc_error_t *err) {
-  (void)pair;
-  fc_hal_buffer_t *part;
-  FC_TRY(fc_hal_buffer_subspan(to, 1, 2, &part, err));
-  fc_status_t status = fc_hal_fill(part, 0, -1, 7, 1, err);
-  fc_vm_release(&part->object);
-  return status;
-}
-static fc_status_t by_storage(pair_t *pair, fc_hal_buffer_t *to,
-                              fc_error_t *err) {
-  (void)pair;
-  fc_vm_buffer_t *storage;
-  FC_TRY(fc_hal_buffer_storage(to, &storage, err));
-  fc_status_t status = fc_vm_buffer_fill(storage, 0, 4, 1, 7, err);
-  fc_vm_release(&storage->object);
-  return status;
-}
-
-typedef struct write_row_t {
-  const char *name;
-  fc_status_t (*write)(pair_t *pair, fc_hal_buffer_t *to, fc_error_t *err);
-} write_row_t;
-
-static const write_row_t writes[] = {
-    {"fill", by_fill},       {"update", by_update}, {"copy", by_copy},
-    {"command", by_command}, {"slot", by_slot},     {"range", by_range},
-    {"storage", by_storage},
-};
-
-// Beside a constant lies what was verified: bytecode, tables.
-static void constants_cannot_be_written_through_the_device(void **state) {
-  (void)state;
-  static const _Alignas(64) uint8_t bytes[4] = {1, 2, 3, 4};
-  pair_t pair;
-  fc_vm_heap_init(&pair.heap, fc_allocator_system(), 1 << 20);
-  fc_vm_buffer_init_constant(&pair.constant, bytes, sizeof bytes);
-  assert_int_equal(
-      fc_hal_buffer_wrap(&pair.heap, (void *)(uintptr_t)bytes, sizeof bytes,
-                         &pair.constant.object, &pair.fixed, NULL),
-      0);
-  assert_int_equal(fc_hal_buffer_create(&pair.heap, 4, &pair.own, NULL), 0);
-  FC_TEST_EACH_ROW(const write_row_t, row, writes) {
-    fc_error_t err = {0};
-    assert_int_equal(row->write(&pair, pair.own, &err), FC_OK);
-    assert_int_equal(pair.own->data[1], 7);
-    memset(pair.own->data, 0, 4);
-    assert_int_equal(row->write(&pair, pair.fixed, &err), FC_PERMISSION_DENIED);
-    assert_non_null(strstr(err.message, "the buffer is read-only"));
-  }
-  fc_vm_release(&pair.fixed->object);
-  fc_vm_release(&pair.own->object);
-  fc_vm_heap_deinit(&pair.heap);
-}
-
 static void an_empty_tensor_passes_through(void **state) {
   (void)state;
   const int64_t dims[] = {0, 3};
@@ -446,7 +340,6 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(every_release_gives_the_same_values),
       FC_TEST(machine_code_can_be_forbidden),
-      FC_TEST(constants_cannot_be_written_through_the_device),
       FC_TEST(an_empty_tensor_passes_through),
       FC_TEST(loading_and_calling_survive_failing_allocations),
   };
