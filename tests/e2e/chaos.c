@@ -5,7 +5,8 @@
 // Calls add/add, add_late and reverse of the farcalld with process id PID over 64
 // connections, every call with numbers of its own, until COUNT answers came or
 // SECONDS are over, and compares every answer with what it must be. Beside that
-// it kills one of the server's child processes, any, every KILL_MS (0: none).
+// it ends one of the server's child processes, any, every KILL_MS (0: none) by
+// one of the usual signals.
 // Prints one line of JSON; fails when an answer was wrong, of another kind than
 // 200 and the 502 of a killed worker, came twice or never, or when more calls
 // failed than workers were killed.
@@ -175,7 +176,7 @@ static void judge(fc_client_t *c, const char *body, size_t size, int status) {
   } else if (status == 200) {
     if (size == c->want_size && memcmp(body, c->want, size) == 0) right++;
     else show(c, "wrong");
-  } else if (status == 502 && strstr(body, "SIGKILL")) {
+  } else if (status == 502 && strstr(body, "SIG")) {
     crashed++;
   } else {
     if (others++ < WRONG_SHOWN) fprintf(stderr, "chaos: %s\n", c->got);
@@ -222,11 +223,13 @@ static int pick_child(uint64_t *seed) {
 }
 
 static void *kill_on(void *context) {
+  static const int kSignals[] = {SIGKILL, SIGKILL, SIGSEGV, SIGABRT, SIGTERM};
   uint64_t seed = 1;
   while (!over) {
     usleep((unsigned)kill_ms * 1000);
     int pid = pick_child(&seed);
-    if (pid > 1 && kill(pid, SIGKILL) == 0) kills++;
+    int number = kSignals[kills % FC_ARRAY_COUNT(kSignals)];
+    if (pid > 1 && kill(pid, number) == 0) kills++;
   }
   return context;
 }

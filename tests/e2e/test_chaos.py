@@ -14,6 +14,7 @@ import pytest
 
 from conftest import BIN, Server
 
+SANITIZED = b"__asan_init" in (BIN / "farcalld").read_bytes()
 OBJECTS = BIN.parent / "tests/modules/hostile"
 NULL_READ = {"farcall": 1, "abi": "mlir-memref", "functions": [
     {"name": name, "symbol": "_mlir_ciface_" + name, "cc": "ciface",
@@ -94,6 +95,8 @@ def restart(server, times):
 
 def check_nothing_stays(server, crashes, restarts):
     """The first few pay for what is kept; then nothing grows."""
+    if SANITIZED:  # slow, and never gives memory back
+        crashes, restarts = crashes // 5, restarts // 5
     crash(server, 20)
     restart(server, 20)
     before = measure(server)
@@ -105,7 +108,7 @@ def check_nothing_stays(server, crashes, restarts):
         time.sleep(0.05)
     print(before, after)
     assert after["processes"] <= before["processes"]
-    assert after["rss_kib"] <= before["rss_kib"] + 4096
+    assert SANITIZED or after["rss_kib"] <= before["rss_kib"] + 4096
 
 
 def check_load(server, count, seconds):
