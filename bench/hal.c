@@ -28,6 +28,7 @@ typedef struct caller_t {
   fc_value_t *arguments;
   size_t argument_count;
   double spent_ns;
+  double busy_ns;  // of this thread
   fc_status_t status;
   fc_error_t err;
 } caller_t;
@@ -95,6 +96,7 @@ static fc_status_t call_all(caller_t *caller, fc_frame_t *frame, void *instance,
   const long wanted = caller->calls;
   for (int i = 0; i < 4; i++) FC_TRY(call_once(caller, frame, instance, err));
   const double start = clock_of(CLOCK_MONOTONIC);
+  const double idle = clock_of(CLOCK_THREAD_CPUTIME_ID);
   double spent = 0;
   long calls = 0;
   while (wanted ? calls < wanted : spent < SPEND_NS) {
@@ -105,6 +107,7 @@ static fc_status_t call_all(caller_t *caller, fc_frame_t *frame, void *instance,
   }
   caller->calls = calls;
   caller->spent_ns = spent;
+  caller->busy_ns = clock_of(CLOCK_THREAD_CPUTIME_ID) - idle;
   return FC_OK;
 }
 
@@ -140,7 +143,6 @@ static fc_status_t measure(const fc_function_t *function, int threads,
                            long calls, const fc_tiles_t *tiles,
                            fc_error_t *err) {
   static caller_t callers[THREADS_MAX];
-  const double start = clock_of(CLOCK_PROCESS_CPUTIME_ID);
   for (int i = 0; i < threads; i++) {
     callers[i] =
         (caller_t){.function = function, .calls = calls, .tiles = tiles};
@@ -148,15 +150,15 @@ static fc_status_t measure(const fc_function_t *function, int threads,
       return fc_fail_memory(err);
     }
   }
-  double per_second = 0;
+  double per_second = 0, busy = 0;
   long made = 0;
   for (int i = 0; i < threads; i++) {
     pthread_join(callers[i].thread, NULL);
     if (callers[i].status) *err = callers[i].err;
     per_second += (double)callers[i].calls / callers[i].spent_ns;
     made += callers[i].calls;
+    busy += callers[i].busy_ns;
   }
-  const double busy = clock_of(CLOCK_PROCESS_CPUTIME_ID) - start;
   if (err->status) return err->status;
   printf("%.1f %.1f\n", 1 / per_second, busy / (double)made);
   return FC_OK;
