@@ -615,12 +615,12 @@ static void on_exit(uv_poll_t *poll, int status, int events) {
   (void)status;
   (void)events;
   if (!fc_process_reap(&child->process, false, &end)) return;
-  // What it said before it ended may be noticed after that.
+  child->ended = true;
+  // Why it failed may be noticed after it has ended.
   if (!child->serving && child->cause == FC_CAUSE_NONE) look_at_phase(child);
   collect_child(child);
   (void)fc_output_read(&child->output, child->process.output);
   fc_output_finish(&child->output);
-  child->ended = true;
   host->living--;
   if (!child->serving) host->starting--;
   bool crash = is_crash(child), loaded = host->loaded;
@@ -658,6 +658,8 @@ static void look_at_phase(fc_child_t *child) {
     case FC_RING_LOADING:
       return;
     case FC_RING_SERVING:
+      // One that could not even say so has not begun.
+      if (child->ended) return;
       if (fc_str_equal(fc_str_make(digest, sizeof digest),
                        fc_module_get_digest(child->host->module))) {
         begin_serving(child);
