@@ -253,25 +253,6 @@ void fc_frame_set_tiles(fc_frame_t *frame, const fc_tiles_t *tiles) {
   frame->tiles = tiles;
 }
 
-static fc_status_t guard_value(fc_frame_t *frame, fc_value_t *value,
-                               fc_error_t *err) {
-  if (value->kind != FC_VALUE_TENSOR) return FC_OK;
-  fc_tensor_t *tensor = &value->tensor;
-  size_t count, size;
-  if (tensor->strides || !fc_shape_count(tensor->shape, tensor->rank,
-                                         tensor->dtype, &count, &size)) {
-    return FC_OK;  // the reach of a strided view is its owner's to know
-  }
-  fc_guarded_t *guarded = fc_arena_alloc(&frame->arena, sizeof *guarded, 16);
-  void *memory = guarded ? fc_guard_alloc(size) : NULL;
-  if (!memory) return fc_fail_memory(err);
-  *guarded = (fc_guarded_t){frame->guarded, memory, size};
-  frame->guarded = guarded;
-  if (size) memcpy(memory, tensor->data, size);
-  tensor->data = memory;
-  return FC_OK;
-}
-
 // Called with each size, so that every comparison is one of words.
 static inline bool has_fill(const uint8_t *data, size_t count, size_t size) {
   uint64_t fill;
@@ -297,26 +278,57 @@ static bool holds_fill(const void *data, size_t count, fc_dtype_t dtype) {
   }
 }
 
-// Between the end of a guarded tensor and its page there is room that can be
-// read; a float made of what lies there is known by its bits.
-static fc_status_t check_value(fc_frame_t *frame, fc_value_t *value,
+// The numbers of a value; false when it has none that can be looked at.
+static bool find_numbers(const fc_value_t *value, const void **out_data,
+                         size_t *out_count, size_t *out_size) {
+  if (value->kind == FC_VALUE_SCALAR) {
+    *out_data = &value->scalar;
+    *out_count = 1;
+    *out_size = fc_dtype_size(value->dtype);
+    return true;
+  }
+  if (value->kind != FC_VALUE_TENSOR) return false;
+  const fc_tensor_t *tensor = &value->tensor;
+  *out_data = tensor->data;
+  // The reach of a strided view is its owner's to know.
+  return !tensor->strides && fc_shape_count(tensor->shape, tensor->rank,
+                                            tensor->dtype, out_count, out_size);
+}
+
+static bool value_holds_fill(const fc_value_t *value) {
+  const void *data;
+  size_t count, size;
+  if (!find_numbers(value, &data, &count, &size)) return false;
+  return holds_fill(
+      data, count,
+      value->kind == FC_VALUE_TENSOR ? value->tensor.dtype : value->dtype);
+}
+
+static fc_status_t guard_value(fc_frame_t *frame, fc_value_t *value,
                                fc_error_t *err) {
-  (void)frame;
-  const void *data = &value->scalar;
-  fc_dtype_t dtype = value->dtype;
-  size_t count = 1, size;
-  if (value->kind == FC_VALUE_TENSOR) {
-    const fc_tensor_t *tensor = &value->tensor;
-    dtype = tensor->dtype;
-    data = tensor->data;
-    if (tensor->strides ||
-        !fc_shape_count(tensor->shape, tensor->rank, dtype, &count, &size)) {
-      return FC_OK;
-    }
-  } else if (value->kind != FC_VALUE_SCALAR) {
+  if (value_holds_fill(value)) frame->fill_given = true;
+  const void *data;
+  size_t count, size;
+  if (value->kind != FC_VALUE_TENSOR ||
+      !find_numbers(value, &data, &count, &size)) {
     return FC_OK;
   }
-  if (!holds_fill(data, count, dtype)) return FC_OK;
+  fc_guarded_t *guarded = fc_arena_alloc(&frame->arena, sizeof *guarded, 16);
+  void *memory = guarded ? fc_guard_alloc(size) : NULL;
+  if (!memory) return fc_fail_memory(err);
+  *guarded = (fc_guarded_t){frame->guarded, memory, size};
+  frame->guarded = guarded;
+  if (size) memcpy(memory, data, size);
+  value->tensor.data = memory;
+  return FC_OK;
+}
+
+// Between the end of a guarded tensor and its page there is room that can be
+// read; a float made of what lies there is known by its bits, unless the caller
+// sent such a float itself.
+static fc_status_t check_value(fc_frame_t *frame, fc_value_t *value,
+                               fc_error_t *err) {
+  if (frame->fill_given || !value_holds_fill(value)) return FC_OK;
   return fc_fail_as(
       err, FC_CODE_CALL_FAILED, FC_OUT_OF_RANGE,
       "the function read past the end of a tensor: dims that must "
@@ -374,6 +386,7 @@ fc_status_t fc_frame_invoke(fc_frame_t *frame, const fc_backend_t *backend,
   if (!frame->arguments || !frame->named_dims) return fc_fail_memory(err);
   FC_TRY(check_arguments(frame, err));
   FC_TRY(fc_frame_place_stores(frame, err));
+  frame->fill_given = false;
   if (frame->guard) {
     FC_TRY(visit_values(frame, frame->arguments,
                         plan->signature->raw_argument_count, guard_value, err));

@@ -75,6 +75,7 @@ struct fc_frame_t {
   fc_options_t options;
   bool placed_stores;
   bool guard;
+  bool fill_given;  // an argument of this call holds FC_GUARD_FILL as a float
   const fc_tiles_t *tiles;
   struct fc_guarded_t *guarded;  // arguments of this call
 
