@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Weights by name, over HTTP against `iree-run-module --parameters=`: modules
+that load them where they lie (`io_parameters.load`) and modules that gather them
+into memory of their own (`.gather`); from .safetensors, from the .irpa that IREE's
+tools make of it, and from several archives. The archives stay as they were."""
+import hashlib
+import json
+import struct
+
+import numpy
+import pytest
+
+from conftest import ROOT, Server
+
+SOURCE = ROOT / "tests/modules/iree/parameters.mlir"
+BACKENDS = {"generic": ["llvm-cpu", "--iree-llvmcpu-target-cpu=generic"],
+            "vmvx": ["vmvx"]}
+# How the compiler is told to treat memory, and what it then imports.
+MODELS = {"unified": "io_parameters.load", "discrete": "io_parameters.gather"}
+NAMES = {"<f4": "F32", "<i4": "I32", "|i1": "I8"}
+
+
+def weights():
+    random = numpy.random.default_rng(12)
+    model = {"weight": random.uniform(-2, 2, (4, 2)).astype("<f4"),
+             "bias": random.uniform(-2, 2, 2).astype("<f4"),
+             "state": random.integers(-9, 9, 3).astype("<i4"),
+             "total": numpy.full(5, 2.5, "<f4")}
+    tables = {"flags": numpy.array([0, 1, -1, 127, -128, 5, 6], "i1"),
+              "table": random.integers(-999, 999, (64, 3)).astype("<i4")}
+    return model, tables
+
+
+def write_safetensors(path, tensors):
+    head, body = {}, b""
+    for name, array in tensors.items():
+        head[name] = {"dtype": NAMES[array.dtype.str], "shape": array.shape,
+                      "data_offsets": [len(body), len(body) + array.nbytes]}
+        body += array.tobytes()
+    text = json.dumps(head).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + body)
+    return path
+
+
+@pytest.fixture(scope="module")
+def archives(iree, tmp_path_factory):
+    """The ways to give the same weights, as lists of SCOPE=FILE."""
+    top = tmp_path_factory.mktemp("archives")
+    model, tables = weights()
+    total = model.pop("total")
+    halves = [write_safetensors(top / "model.safetensors", model),
+              write_safetensors(top / "tables.safetensors", tables)]
+    whole = write_safetensors(top / "whole.safetensors",
+                              {**model, **tables, "total": total})
+
+    def tool(program, *arguments):
+        done = iree.run(program, *arguments)
+        assert done.returncode == 0, done.stderr
+    for source in (*halves, whole):
+        tool("iree-convert-parameters", f"--parameters={source}",
+             f"--output={source.with_suffix('.irpa')}")
+    splat = top / "splat.irpa"
+    tool("iree-create-parameters", "--splat=total=5xf32=2.5", f"--output={splat}")
+    return {
+        "safetensors": [f"model={whole}", f"tables={whole}"],
+        "irpa": [f"{scope}={whole.with_suffix('.irpa')}"
+                 for scope in ("model", "tables")],
+        "several": [f"model={halves[0].with_suffix('.irpa')}", f"model={splat}",
+                    f"tables={halves[1]}"],
+    }
+
+
+def calls():
+    random = numpy.random.default_rng(3)
+    yield "layer", [random.uniform(-2, 2, (5, 4)).astype("<f4")]
+    yield "row", [0]
+    yield "row", [63]
+    yield "all_flags", []
+    yield "add_state", [numpy.array([1, 2, 3], "<i4")]
+    yield "get_total", []
+
+
+def reference(iree, module, archives, folder, function, arguments):
+    flags = [f"--parameters={each}" for each in archives]
+    for index, value in enumerate(arguments):
+        if isinstance(value, numpy.ndarray):
+            numpy.save(folder / f"in{index}.npy", value)
+            value = f"@{folder}/in{index}.npy"
+        flags.append(f"--input={value}")
+    done = iree.run("iree-run-module", "--device=local-sync", f"--module={module}",
+                    f"--function={function}", f"--output=@{folder}/out.npy", *flags)
+    assert done.returncode == 0, done.stderr
+    return numpy.load(folder / "out.npy")
+
+
+def sums(archives):
+    return [hashlib.sha256(open(each.split("=", 1)[1], "rb").read()).digest()
+            for each in archives]
+
+
+@pytest.mark.parametrize("memory", MODELS)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_weights_are_those_of_the_archive(iree, archives, tmp_path, backend, memory):
+    name, *flags = BACKENDS[backend]
+    module = iree.compile(
+        SOURCE, "--iree-hal-target-device=local",
+        f"--iree-hal-local-target-device-backends={name}", *flags,
+        f"--iree-stream-resource-memory-model={memory}")
+    imports = iree.run("iree-dump-module", "--output=metadata", module).stdout
+    assert MODELS[memory] in imports
+    for kind, files in archives.items():
+        before = sums(files)
+        server = Server("--parameters=" + ",".join(files), module)
+        for function, arguments in calls():
+            theirs = reference(iree, module, files, tmp_path, function, arguments)
+            plain = [each.tolist() if isinstance(each, numpy.ndarray) else each
+                     for each in arguments]
+            ours, = server.results(f"{module.stem}/{function}", plain)
+            ours = numpy.array(ours, theirs.dtype)
+            assert ours.shape == theirs.shape, f"{kind} {function}"
+            assert ours.tobytes() == theirs.tobytes(), \
+                f"{kind} {function}: {ours} {theirs}"
+        # What was loaded is the module's to change, not the archive.
+        again, = server.results(f"{module.stem}/add_state", [[1, 2, 3]])
+        assert again == (weights()[0]["state"] + 2 * numpy.array([1, 2, 3])).tolist()
+        assert server.stop() == 0, "".join(server.lines)
+        assert sums(files) == before, kind
+
+
+def test_a_weight_that_is_not_there_is_named(iree, archives, serve):
+    name, *flags = BACKENDS["vmvx"]
+    module = iree.compile(
+        SOURCE, "--iree-hal-target-device=local",
+        f"--iree-hal-local-target-device-backends={name}", *flags,
+        "--iree-stream-resource-memory-model=unified")
+    server = serve("--parameters=" + archives["several"][0], module)
+    reply = server.call(f"{module.stem}/get_total", [])
+    assert reply.status >= 400
+    assert "parameter" in reply.json["detail"] and "scope" in reply.json["detail"], \
+        reply.body
