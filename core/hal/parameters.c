@@ -53,8 +53,9 @@ static fc_status_t map_file(int fd, const char *path, uint8_t **out_data,
                    "parameters '%s': no regular file with contents", path);
   }
   *out_size = (size_t)info.st_size;
-  void *data =
-      mmap(NULL, *out_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+  // No memory is set aside for pages that nobody may ever write.
+  void *data = mmap(NULL, *out_size, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_NORESERVE, fd, 0);
   if (data == MAP_FAILED) {
     return fc_fail(err, FC_CODE_MODULE_LOAD, "parameters '%s': %s", path,
                    strerror(errno));

@@ -76,9 +76,10 @@ fc_status_t fc_snapshot_make(int file, size_t size_max, size_t sealed_max,
   }
   if (problem) return fc_fail(err, FC_CODE_MODULE_PATH, "%s", problem);
   if (snapshot.fd >= 0) {
-    // Private: kernels before 6.7 refuse any other mapping of sealed memory.
-    mapped =
-        mmap(NULL, snapshot.bytes.size, PROT_READ, MAP_PRIVATE, snapshot.fd, 0);
+    // Private: kernels before 6.7 refuse any other mapping of sealed memory. No
+    // memory is set aside for pages that nobody may ever write.
+    mapped = mmap(NULL, snapshot.bytes.size, PROT_READ,
+                  MAP_PRIVATE | MAP_NORESERVE, snapshot.fd, 0);
   }
   if (mapped == MAP_FAILED) {
     const int error = errno;

@@ -96,6 +96,16 @@ static fc_status_t name_snapshot(const fc_snapshot_t *snapshot, char *out_name,
   return fc_fail(err, FC_CODE_MODULE_LOAD, "too many modules are loaded");
 }
 
+// The loader would look for a name without a slash in its own directories.
+static fc_status_t name_file(fc_str_t path, char *out_name, size_t capacity,
+                             fc_error_t *err) {
+  const char *here = memchr(path.data, '/', path.size) ? "" : "./";
+  const int size =
+      snprintf(out_name, capacity, "%s%.*s", here, FC_STR_ARG(path));
+  if (size > 0 && (size_t)size < capacity) return FC_OK;
+  return fc_fail(err, FC_CODE_MODULE_PATH, "its path is too long");
+}
+
 // Whether the file at `path` still holds the snapshot's bytes.
 static bool is_unchanged(const fc_snapshot_t *snapshot, const char *path) {
   fc_snapshot_t now;
@@ -129,11 +139,14 @@ static fc_status_t check_origin(const fc_snapshot_t *snapshot, const char *path,
 static fc_status_t load(const fc_snapshot_t *snapshot, const fc_elf_t *elf,
                         fc_str_t path, void **out_handle, fc_error_t *err) {
   char name[PATH_MAX];
-  FC_TRY(name_snapshot(snapshot, name, sizeof name, err));
-  const bool by_path = fc_elf_uses_origin(elf);
-  if (by_path) FC_TRY(check_origin(snapshot, path.data, err));
+  if (fc_elf_uses_origin(elf)) {
+    FC_TRY(name_file(path, name, sizeof name, err));
+    FC_TRY(check_origin(snapshot, name, err));
+  } else {
+    FC_TRY(name_snapshot(snapshot, name, sizeof name, err));
+  }
   const fc_fpenv_t env = fc_fpenv_get();
-  void *handle = dlopen(by_path ? path.data : name, OPEN_FLAGS);
+  void *handle = dlopen(name, OPEN_FLAGS);
   fc_fpenv_set(env);
   if (!handle) return fail_to_load(dlerror(), err);
   *out_handle = handle;

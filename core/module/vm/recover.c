@@ -93,9 +93,17 @@ static const fc_vm_field_t *find_field(const fc_vm_instruction_t *in,
   return NULL;
 }
 
-// hal and hal_inline agree on the functions of views.
-static bool is_view_call(const fc_vm_import_t *import, fc_str_t name) {
+// The functions of views that say something; hal and hal_inline agree on them.
+// Operands were verified against the convention that the file declares, so an
+// import of another one is not what its name says.
+#define VIEW_ASSERT FC_STR("buffer_view.assert"), FC_STR("0rriiCID_v")
+#define VIEW_CREATE FC_STR("buffer_view.create"), FC_STR("0rIIiiCID_r")
+#define VIEW_DIM FC_STR("buffer_view.dim"), FC_STR("0ri_I")
+
+static bool is_view_call(const fc_vm_import_t *import, fc_str_t name,
+                         fc_str_t cconv) {
   return fc_str_equal(import->name, name) &&
+         fc_str_equal(import->cconv_text, cconv) &&
          (fc_str_equal(import->module, FC_STR("hal")) ||
           fc_str_equal(import->module, FC_STR("hal_inline")));
 }
@@ -133,13 +141,12 @@ static fact_t compare_dims(uint8_t kind, fact_t left, fact_t right) {
 static void forget_results(analysis_t *a, const fc_vm_instruction_t *in) {
   const fc_vm_field_t *results = find_field(in, '#');
   const fc_vm_import_t *import = called_import(a, in);
-  const fact_t dim = import && is_view_call(import, FC_STR("buffer_view.dim"))
-                         ? dim_asked(a, in)
-                         : anything;
+  const fact_t dim =
+      import && is_view_call(import, VIEW_DIM) ? dim_asked(a, in) : anything;
   fc_str_t letters =
       import ? import->cconv.results
              : a->module->functions[in->fields[0].value].cconv.results;
-  bool creates = import && is_view_call(import, FC_STR("buffer_view.create"));
+  bool creates = import && is_view_call(import, VIEW_CREATE);
   for (uint32_t i = 0; i < results->count; i++) {
     uint16_t reg = fc_vm_list_entry(a->function->code, results, i);
     if (letters.data[i] != 'r') {
@@ -382,7 +389,7 @@ static fc_status_t look_at_arguments(analysis_t *a,
   if (!in->field_count || in->fields[0].kind != 'c') return FC_OK;
   const fc_vm_import_t *import = called_import(a, in);
   if (!import) return look_through_call(a, in, err);
-  if (!is_view_call(import, FC_STR("buffer_view.assert")) || !operands->count) {
+  if (!is_view_call(import, VIEW_ASSERT) || !operands->count) {
     return FC_OK;
   }
   uint16_t view = fc_vm_list_entry(a->function->code, operands, 0);
@@ -487,7 +494,7 @@ static void look_at_assert(analysis_t *a, const fc_vm_instruction_t *in) {
   if (!in->field_count || in->fields[0].kind != 'c') return;
   const fc_vm_field_t *operands = find_field(in, '*');
   const fc_vm_import_t *import = called_import(a, in);
-  if (!import || !is_view_call(import, FC_STR("buffer_view.assert")) ||
+  if (!import || !is_view_call(import, VIEW_ASSERT) ||
       operands->count < ASSERT_FIXED) {
     return;
   }

@@ -387,11 +387,11 @@ static fc_status_t copy_file(fc_hal_executable_t *executable, fc_str_t data,
 
 static fc_status_t open_executable(const fc_hal_state_t *state,
                                    fc_hal_executable_t *executable,
-                                   fc_vm_invocation_t *invocation,
-                                   fc_str_t format, fc_str_t data,
-                                   fc_str_t constants, fc_error_t *err) {
+                                   fc_vm_invocation_t *invocation, bool vmvx,
+                                   fc_str_t data, fc_str_t constants,
+                                   fc_error_t *err) {
   FC_TRY(copy_file(executable, data, &data, err));
-  if (is_vmvx(format)) {
+  if (vmvx) {
     return open_vmvx(executable, invocation, data, constants, err);
   }
   fc_status_t status = open_library(state, executable, data, constants, err);
@@ -403,8 +403,10 @@ fc_status_t fc_hal_executable_create(
     const fc_hal_state_t *state, fc_vm_heap_t *heap,
     fc_vm_invocation_t *invocation, fc_str_t format, fc_str_t data,
     fc_str_t constants, fc_hal_executable_t **out, fc_error_t *err) {
-  const bool allowed = is_vmvx(format) || state->allow_native;
-  if (!allowed || !fc_hal_format_is_supported(format)) {
+  // Looked at once: it lies in memory of the module, which another call of it
+  // may write meanwhile.
+  const bool vmvx = is_vmvx(format);
+  if (!(vmvx || state->allow_native) || !fc_hal_format_is_supported(format)) {
     char shown[80];
     fc_escape(shown, sizeof shown, 64, format);
     return fc_hal_fail(err, FC_UNIMPLEMENTED,
@@ -422,7 +424,7 @@ fc_status_t fc_hal_executable_create(
   fc_vm_object_init(&executable->object, FC_VM_TYPE_HAL_EXECUTABLE,
                     destroy_executable, heap);
   pthread_mutex_init(&executable->lock, NULL);
-  fc_status_t status = open_executable(state, executable, invocation, format,
+  fc_status_t status = open_executable(state, executable, invocation, vmvx,
                                        data, constants, err);
   if (status != FC_OK) {
     fc_vm_release(&executable->object);

@@ -135,10 +135,44 @@ static void dims_that_every_call_compares_are_found(void **state) {
   free(data);
 }
 
+// Operands are verified against the convention that a file declares for an
+// import: where that is not the function's, they may be anything.
+static void imports_of_another_convention_say_nothing(void **state) {
+  (void)state;
+  size_t size = 0;
+  uint8_t *data = read_file(CORPUS "/dims/dims-vmvx.vmfb", &size);
+  assert_non_null(data);
+  fc_error_t err = {0};
+  fc_vm_module_t *module = NULL;
+  assert_int_equal(
+      fc_vm_module_create(data, size, fc_allocator_system(), &module, &err), 0);
+  assert_int_equal(fc_vm_verify(module, &err), 0);
+  const fc_vm_export_t *export = fc_vm_module_find(module, FC_STR("asserted"));
+  for (int changed = 0; changed < 2; changed++) {
+    for (uint32_t i = 0; changed && i < module->import_count; i++) {
+      module->imports[i].cconv_text = FC_STR("0rrrrCID_v");
+    }
+    fc_arena_t arena;
+    fc_vm_recovered_t recovered;
+    size_t budget = FC_VM_RECOVER_BUDGET;
+    fc_arena_init(&arena, fc_allocator_system(), 4096, SIZE_MAX);
+    assert_int_equal(fc_vm_recover(module, export->function, &budget, &arena,
+                                   &recovered, &err),
+                     0);
+    assert_int_equal(recovered.arguments[0].known, !changed);
+    assert_int_equal(recovered.results[0].known, !changed);
+    assert_int_equal(recovered.equal_count > 0, !changed);
+    fc_arena_deinit(&arena);
+  }
+  fc_vm_module_destroy(module);
+  free(data);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(recovered_shapes_are_the_declared_ones),
       FC_TEST(dims_that_every_call_compares_are_found),
+      FC_TEST(imports_of_another_convention_say_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
