@@ -54,6 +54,7 @@
 #define FC_LIMIT_QUARANTINES 5    // in a row that double the time
 #define FC_LIMIT_ATTEMPTS 2       // processes that may end under a waiting call
 #define FC_LIMIT_KILL_GRACE_MS 2  // a module may notice its deadline itself
+#define FC_LIMIT_AHEAD_MS 2       // a call older than this keeps others off
 #define FC_LIMIT_LOOK_MS 100      // calls are looked at even if no bell rings
 #define FC_LIMIT_SPIN_NS 20000    // a worker looks for calls before sleeping
 

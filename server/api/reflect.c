@@ -229,8 +229,11 @@ static fc_status_t write_ready(const fc_reflect_t *reflect, fc_sink_t *sink,
 static fc_str_t module_numbers(void *context, uint32_t index,
                                fc_module_metrics_t *out) {
   const fc_reflect_t *reflect = context;
+  const fc_entry_t *entry = fc_registry_at(reflect->registry, index);
+  // One that failed may have the name of another.
+  if (!entry->module) return FC_STR("");
   fc_pool_metrics(reflect->pool, index, out);
-  return fc_registry_at(reflect->registry, index)->name;
+  return entry->name;
 }
 
 static fc_status_t write_metrics(const fc_reflect_t *reflect, fc_sink_t *sink,

@@ -18,8 +18,9 @@
 typedef enum fc_cause_t {
   FC_CAUSE_NONE,
   FC_CAUSE_DEADLINE,
-  FC_CAUSE_LIE,   // it wrote over what it shares
-  FC_CAUSE_LOAD,  // it did not begin to serve
+  FC_CAUSE_LIE,      // it wrote over what it shares
+  FC_CAUSE_LOAD,     // it did not begin to serve
+  FC_CAUSE_RETIRED,  // its module is quarantined, it had nothing to do
 } fc_cause_t;
 
 // A call that a slot of the ring holds.
@@ -236,7 +237,10 @@ static void finish_call(fc_child_t *child) {
   fc_slot_t unwanted;
   fc_slot_t *slot = held.job ? fc_pool_delivery(pool, held.job) : &unwanted;
   fill_outcome(child, index, &held, slot, &size);
+  bool failed_to_encode = slot->status != FC_OK && slot->stop == FC_STOP_ENCODE;
   if (child->cause != FC_CAUSE_LIE) {
+    // An answer that was refused may have been written all the same.
+    if (failed_to_encode) size = child->ring.setup.result_size;
     fc_ring_free(&child->ring, index, held.sent.body_size, size);
   }
   child->calls++;
@@ -261,13 +265,22 @@ void fc_host_collect(fc_host_t *host) {
   }
 }
 
+// What is given to a process waits for the call it runs, though another may be
+// free first: only one whose calls take no time has more than one.
+static bool is_slow(const fc_child_t *child, uint64_t now_ns) {
+  return now_ns - child->held[child->first].sent.sent_ns >
+         FC_LIMIT_AHEAD_MS * 1000000u;
+}
+
 // The one with the fewest calls; NULL when each has `ahead`.
 static fc_child_t *find_room(fc_host_t *host, uint32_t ahead) {
   fc_child_t *best = NULL;
+  const uint64_t now_ns = fc_clock_ns();
   for (fc_child_t *child = host->children; child; child = child->next) {
     if (!child->serving || child->ended || child->cause != FC_CAUSE_NONE) {
       continue;
     }
+    if (child->count && (host->starting || is_slow(child, now_ns))) continue;
     if (child->count < ahead && (!best || child->count < best->count)) {
       best = child;
     }
@@ -327,9 +340,12 @@ void fc_host_ring(fc_host_t *host) {
 bool fc_host_sleep(fc_host_t *host) {
   bool quiet = true;
   for (fc_child_t *child = host->children; child; child = child->next) {
-    if (child->count == 0 || child->ended) continue;
+    if (child->count == 0 || child->ended || child->cause == FC_CAUSE_LIE) {
+      continue;
+    }
     child->asleep = true;
-    if (!fc_ring_sleep(&child->ring, child->first, child->count)) quiet = false;
+    // Calls are taken in turn: one that is finished out of turn is not.
+    if (!fc_ring_sleep(&child->ring, child->first, 1)) quiet = false;
   }
   return quiet;
 }
@@ -354,6 +370,14 @@ static void fail_deadline(fc_child_t *child, fc_held_t *held, fc_stop_t stop) {
   if (job) fc_pool_fail(child->host->pool, job, stop, &error);
 }
 
+// A process that has nothing else to do and does not begin a call, long after
+// its deadline, never will.
+static bool ignores(const fc_held_t *held, uint64_t now_ns) {
+  const uint64_t look_ns = FC_LIMIT_LOOK_MS * 1000000u;
+  return now_ns >= held->deadline_ns + look_ns &&
+         now_ns >= held->sent.sent_ns + look_ns;
+}
+
 // A call that runs past its deadline is ended with its process; one that waits
 // behind it is only answered.
 static uint64_t expire_child(fc_child_t *child, uint64_t now_ns) {
@@ -371,7 +395,7 @@ static uint64_t expire_child(fc_child_t *child, uint64_t now_ns) {
       if (!earliest_ns || due_ns < earliest_ns) earliest_ns = due_ns;
       continue;
     }
-    if (waits) {
+    if (waits && !(i == 0 && ignores(held, now_ns))) {
       atomic_store_explicit(&child->ring.head->slots[index].slot.cancel, 1,
                             memory_order_relaxed);
       fail_deadline(child, held, FC_STOP_QUEUE);
@@ -382,7 +406,7 @@ static uint64_t expire_child(fc_child_t *child, uint64_t now_ns) {
     }
     child->host->counts.timeouts++;
     kill_child(child, FC_CAUSE_DEADLINE);
-    fail_deadline(child, held, FC_STOP_CALL);
+    fail_deadline(child, held, waits ? FC_STOP_QUEUE : FC_STOP_CALL);
     return 0;
   }
   return earliest_ns;
@@ -431,7 +455,7 @@ static void quarantine(fc_host_t *host, uint64_t now_ns) {
                 FC_STR("module quarantined: it keeps crashing"), fields,
                 FC_ARRAY_COUNT(fields));
   for (fc_child_t *child = host->children; child; child = child->next) {
-    if (child->count == 0) kill_child(child, FC_CAUSE_LOAD);
+    if (child->count == 0) kill_child(child, FC_CAUSE_RETIRED);
   }
   fc_error_t error;
   uint32_t retry_s;
@@ -551,9 +575,16 @@ static void settle_calls(fc_child_t *child, const fc_process_end_t *end) {
     if (!held[i].job) continue;
     // Whoever is told may drop the next one.
     held[i].job->child = NULL;
-    (void)describe_crash(child, end, function_name(host, held[i].function),
-                         &error);
-    fc_pool_fail(host->pool, held[i].job, FC_STOP_CALL, &error);
+    if (begun[i]) {
+      (void)describe_crash(child, end, function_name(host, held[i].function),
+                           &error);
+    } else {
+      (void)fc_fail(&error, FC_CODE_WORKER_CRASHED,
+                    "not begun: its process ended before its turn, %u times",
+                    held[i].job->attempts + 1u);
+    }
+    fc_pool_fail(host->pool, held[i].job,
+                 begun[i] ? FC_STOP_CALL : FC_STOP_QUEUE, &error);
   }
 }
 
@@ -602,8 +633,7 @@ static void fail_start(fc_child_t *child, const fc_process_end_t *end) {
 }
 
 static bool is_crash(const fc_child_t *child) {
-  return child->cause != FC_CAUSE_DEADLINE &&
-         !(child->cause == FC_CAUSE_LOAD && child->serving);
+  return child->cause != FC_CAUSE_DEADLINE && child->cause != FC_CAUSE_RETIRED;
 }
 
 static void look_at_phase(fc_child_t *child);

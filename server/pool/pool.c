@@ -391,7 +391,10 @@ static void learn(fc_pool_t *pool, const fc_slot_t *slot) {
 
 static void free_slot(fc_pool_t *pool, uint32_t index) {
   fc_slot_t *slot = &pool->region.slots[index];
-  if (slot->status == FC_OK) learn(pool, slot);
+  // What only checked the arguments says nothing of what a call costs.
+  if (slot->status == FC_OK && !(slot->flags & FC_SLOT_VALIDATE)) {
+    learn(pool, slot);
+  }
   fc_block_give(pool->region.blocks, slot->body.block);
   for (uint32_t i = 0; i < slot->piece_count; i++) {
     fc_block_give(pool->region.blocks, slot->pieces[i].block);

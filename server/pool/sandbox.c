@@ -10,8 +10,10 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <linux/sockios.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -105,6 +107,23 @@ static fc_status_t filter_calls(fc_error_t *err) {
     LOAD(args[0]),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, self, 0, 1),
+    ALLOW,
+    REFUSE(EPERM),
+    // The loop has the same bell: it must not block, nor any file signal it.
+    UNLESS_CALL(fcntl, 7),
+    LOAD(args[1]),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, F_SETFL, 4, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, F_SETOWN, 3, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, F_SETOWN_EX, 2, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, F_SETSIG, 1, 0),
+    ALLOW,
+    REFUSE(EPERM),
+    UNLESS_CALL(ioctl, 7),
+    LOAD(args[1]),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, FIONBIO, 4, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, FIOASYNC, 3, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, FIOSETOWN, 2, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SIOCSPGRP, 1, 0),
     ALLOW,
     REFUSE(EPERM),
     // It is to end with its parent, whatever a module thinks.

@@ -108,6 +108,8 @@ KINDS = [
     fine("thread_spins", "leave", result=0),
     fine("thread_faults_later", "leave", result=0, later=True),
     fine("kill_parent", "leave", result=-1),
+    fine("own_by_parent", "leave", result=-1),
+    fine("block_bell", "leave", result=-1),
     fine("kill_everybody", "leave", result=-1),
     fine("limit_parent", "leave", result=-1),
     fine("trace_parent", "leave", result=-1),

@@ -2,6 +2,7 @@
 //
 // Does not come back, comes back twice, or leaves somebody behind. Those who
 // are left behind are named by the result, so that a test can look for them.
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -113,6 +114,8 @@ KIND(limit_parent) {
   struct rlimit none = {0, 0};
   return prlimit(getppid(), RLIMIT_CPU, &none, NULL);
 }
+KIND(own_by_parent) { return fcntl(2, F_SETOWN, getppid()); }
+KIND(block_bell) { return fcntl(4, F_SETFL, 0); }
 KIND(trace_parent) {
   return (int32_t)ptrace(PTRACE_ATTACH, getppid(), NULL, NULL);
 }
