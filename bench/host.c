@@ -111,8 +111,9 @@ static int by_value(const void *a, const void *b) {
 
 static void print(const char *what, uint64_t *ns, int count) {
   qsort(ns, (size_t)count, sizeof *ns, by_value);
+  const int middle = count / 2, late = count * 99 / 100;
   printf("%-12s p50 %7.3f ms   p99 %7.3f ms   worst %7.3f ms\n", what,
-         (double)ns[count / 2] / 1e6, (double)ns[count * 99 / 100] / 1e6,
+         (double)ns[middle] / 1e6, (double)ns[late] / 1e6,
          (double)ns[count - 1] / 1e6);
 }
 
