@@ -100,16 +100,25 @@ static const equal_row_t equal_rows[] = {
     {"sometimes", ""},
 };
 
-static void dims_that_every_call_compares_are_found(void **state) {
-  (void)state;
+// Verified; destroy it, then free `out_data`.
+static fc_vm_module_t *open_dims(uint8_t **out_data) {
   size_t size = 0;
-  uint8_t *data = read_file(CORPUS "/dims/dims-vmvx.vmfb", &size);
-  assert_non_null(data);
+  *out_data = read_file(CORPUS "/dims/dims-vmvx.vmfb", &size);
+  assert_non_null(*out_data);
   fc_error_t err = {0};
   fc_vm_module_t *module = NULL;
-  assert_int_equal(
-      fc_vm_module_create(data, size, fc_allocator_system(), &module, &err), 0);
+  assert_int_equal(fc_vm_module_create(*out_data, size, fc_allocator_system(),
+                                       &module, &err),
+                   0);
   assert_int_equal(fc_vm_verify(module, &err), 0);
+  return module;
+}
+
+static void dims_that_every_call_compares_are_found(void **state) {
+  (void)state;
+  fc_error_t err = {0};
+  uint8_t *data;
+  fc_vm_module_t *module = open_dims(&data);
   FC_TEST_EACH_ROW(const equal_row_t, row, equal_rows) {
     const fc_vm_export_t *export = fc_vm_module_find(module, fc_str(row->name));
     assert_non_null(export);
@@ -139,14 +148,9 @@ static void dims_that_every_call_compares_are_found(void **state) {
 // import: where that is not the function's, they may be anything.
 static void imports_of_another_convention_say_nothing(void **state) {
   (void)state;
-  size_t size = 0;
-  uint8_t *data = read_file(CORPUS "/dims/dims-vmvx.vmfb", &size);
-  assert_non_null(data);
   fc_error_t err = {0};
-  fc_vm_module_t *module = NULL;
-  assert_int_equal(
-      fc_vm_module_create(data, size, fc_allocator_system(), &module, &err), 0);
-  assert_int_equal(fc_vm_verify(module, &err), 0);
+  uint8_t *data;
+  fc_vm_module_t *module = open_dims(&data);
   const fc_vm_export_t *export = fc_vm_module_find(module, FC_STR("asserted"));
   for (int changed = 0; changed < 2; changed++) {
     for (uint32_t i = 0; changed && i < module->import_count; i++) {
