@@ -20,7 +20,7 @@
 #include "farcall/module.h"
 #include "pool/slot.h"
 
-#define FC_RING_SLOTS 8
+#define FC_RING_SLOTS 16
 
 typedef enum fc_ring_state_t {
   FC_RING_FREE,
