@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "api/native.h"
+#include "base/sanitize.h"
 #include "farcall/module.h"
 #include "pool/process.h"
 #include "pool/region.h"
@@ -29,21 +30,6 @@ typedef struct self_t {
   fc_str_t parameters;
   int parent;
 } self_t;
-
-#if defined(__has_feature)
-#define HAS_FEATURE(x) __has_feature(x)
-#else
-#define HAS_FEATURE(x) 0
-#endif
-
-// The sanitizers reserve terabytes of addresses.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) ||   \
-    HAS_FEATURE(address_sanitizer) || HAS_FEATURE(thread_sanitizer) || \
-    HAS_FEATURE(memory_sanitizer)
-#define LIMITS_ADDRESSES false
-#else
-#define LIMITS_ADDRESSES true
-#endif
 
 static void ring_loop(void) {
   const uint64_t one = 1;
@@ -82,7 +68,8 @@ static fc_status_t load(self_t *self, fc_error_t *err) {
 
 static fc_status_t prepare(self_t *self, fc_error_t *err) {
   const fc_ring_setup_t *setup = &self->ring.setup;
-  uint64_t memory = LIMITS_ADDRESSES && setup->memory_limit
+  // The sanitizers reserve terabytes of addresses.
+  uint64_t memory = !FC_SANITIZED && setup->memory_limit
                         ? setup->memory_limit + self->ring.size
                         : 0;
   FC_TRY(fc_sandbox_enter(memory, self->parent, err));

@@ -2,9 +2,7 @@
 //
 // Any bytes as V1 metadata (`iree.abi`). What is accepted and callable mangles
 // to metadata that reads back as itself.
-#include <stdlib.h>
-
-#include "farcall/abi.h"
+#include "mangle.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -24,17 +22,7 @@ static fc_signature_t *parse(fc_str_t text) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   fc_signature_t *signature = parse(fc_str_make((const char *)data, size));
   if (!signature) return 0;
-  fc_text_t once, twice;
-  fc_text_init(&once, fc_allocator_system(), 1 << 24);
-  fc_text_init(&twice, fc_allocator_system(), 1 << 24);
-  if (fc_v1_mangle(signature, &once.sink, NULL) != FC_OK) abort();
-  fc_signature_t *again = parse(fc_text_str(&once));
-  if (!again) abort();
-  if (fc_v1_mangle(again, &twice.sink, NULL) != FC_OK) abort();
-  if (!fc_str_equal(fc_text_str(&once), fc_text_str(&twice))) abort();
+  check_mangling(signature, parse, fc_v1_mangle);
   fc_signature_destroy(signature);
-  fc_signature_destroy(again);
-  fc_text_deinit(&once);
-  fc_text_deinit(&twice);
   return 0;
 }

@@ -13,20 +13,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/sanitize.h"
 #include "module/native/fpenv.h"
 #include "module/native/libc.h"
 
-#if defined(__has_feature)
-#define HAS_FEATURE(x) __has_feature(x)
-#else
-#define HAS_FEATURE(x) 0
-#endif
-
 // A module's own functions must win over the process's. The sanitizers cannot
 // work with that: their malloc is found through the process.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) ||   \
-    HAS_FEATURE(address_sanitizer) || HAS_FEATURE(thread_sanitizer) || \
-    HAS_FEATURE(memory_sanitizer)
+#if FC_SANITIZED
 #define OPEN_FLAGS (RTLD_NOW | RTLD_LOCAL)
 #else
 #define OPEN_FLAGS (RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND)

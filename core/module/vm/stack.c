@@ -6,28 +6,15 @@
 
 #include <inttypes.h>
 
+#include "base/sanitize.h"
+
 #define CHUNK_SIZE ((size_t)16 << 10)
 
 // Under the address sanitizer, bytes that nobody may touch lie behind each block
 // and each bank of registers: a chunk is one allocation to it.
-#if defined(__SANITIZE_ADDRESS__)
-#define FC_VM_POISON 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define FC_VM_POISON 1
-#endif
-#endif
-#if defined(FC_VM_POISON)
-#include <sanitizer/asan_interface.h>
-#define GAP ((size_t)64)
+#define GAP ((size_t)(FC_ASAN ? 64 : 0))
 #define FORBID(begin, end) \
-  ASAN_POISON_MEMORY_REGION(begin, (size_t)((uint8_t *)(end) - (begin)))
-#define ALLOW(begin, size) ASAN_UNPOISON_MEMORY_REGION(begin, size)
-#else
-#define GAP ((size_t)0)
-#define FORBID(begin, end) ((void)(begin), (void)(end))
-#define ALLOW(begin, size) ((void)(begin), (void)(size))
-#endif
+  FC_POISON(begin, (size_t)((uint8_t *)(end) - (begin)))
 
 struct fc_vm_chunk_t {
   fc_vm_chunk_t *next;
@@ -92,7 +79,7 @@ void *fc_vm_stack_alloc(fc_vm_stack_t *stack, size_t wanted, fc_error_t *err) {
   void *memory = chunk->data + chunk->used;
   chunk->used += size;
   stack->size += size;
-  ALLOW(memory, size);
+  FC_UNPOISON(memory, size);
   memset(memory, 0, size);
   FORBID((uint8_t *)memory + wanted, (uint8_t *)memory + size);
   return memory;
@@ -101,7 +88,7 @@ void *fc_vm_stack_alloc(fc_vm_stack_t *stack, size_t wanted, fc_error_t *err) {
 void fc_vm_stack_free(fc_vm_stack_t *stack, void *memory, size_t size) {
   fc_vm_chunk_t *chunk = stack->current;
   size = align16(size) + GAP;
-  ALLOW(memory, size);
+  FC_UNPOISON(memory, size);
   FC_ASSERT((uint8_t *)memory + size == chunk->data + chunk->used);
   chunk->used -= size;
   stack->size -= size;

@@ -4,12 +4,7 @@
 // two. The lock is the worker's own but for buffers that another one releases.
 #include "module/vm/hal/pool.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/asan_interface.h>
-#else
-#define ASAN_POISON_MEMORY_REGION(memory, size) ((void)(memory), (void)(size))
-#define ASAN_UNPOISON_MEMORY_REGION(memory, size) ((void)(memory), (void)(size))
-#endif
+#include "base/sanitize.h"
 
 #define ALIGNMENT 64
 #define SMALLEST_BITS 8  // 256 bytes
@@ -56,7 +51,7 @@ static void empty(fc_hal_pool_t *pool) {
     const size_t size = base + i % 4 * (base / 4);
     while (pool->free[i]) {
       block_t *block = pool->free[i];
-      ASAN_UNPOISON_MEMORY_REGION(block, size);
+      FC_UNPOISON(block, size);
       pool->free[i] = block->next;
       atomic_fetch_sub_explicit(&pool->heap->kept, size, memory_order_relaxed);
       fc_vm_heap_free(pool->heap, block, size);
@@ -103,8 +98,7 @@ void *fc_hal_pool_take(fc_hal_pool_t *pool, size_t size, size_t *out_size,
   pthread_mutex_lock(&pool->lock);
   block_t *block = index == NO_CLASS ? NULL : pool->free[index];
   if (block) {
-    ASAN_UNPOISON_MEMORY_REGION(block,
-                                size > sizeof *block ? size : sizeof *block);
+    FC_UNPOISON(block, size > sizeof *block ? size : sizeof *block);
     pool->free[index] = block->next;
     atomic_fetch_sub_explicit(&pool->heap->kept, *out_size,
                               memory_order_relaxed);
@@ -132,12 +126,12 @@ void fc_hal_pool_give(fc_hal_pool_t *pool, void *memory, size_t size) {
   pool->lent--;
   if (whole == size && !pool->released && keep(pool->heap, size)) {
     block_t *block = memory;
-    ASAN_UNPOISON_MEMORY_REGION(block, sizeof *block);
+    FC_UNPOISON(block, sizeof *block);
     block->next = pool->free[index];
     pool->free[index] = block;
-    ASAN_POISON_MEMORY_REGION(block, size);
+    FC_POISON(block, size);
   } else {
-    ASAN_UNPOISON_MEMORY_REGION(memory, size);
+    FC_UNPOISON(memory, size);
     fc_vm_heap_free(pool->heap, memory, size);
   }
   leave(pool);
