@@ -89,17 +89,28 @@ static fc_status_t text_opaque(fc_sink_t *sink, fc_str_t text,
   return fc_sink_put(sink, text, err);
 }
 
-static fc_status_t text_dim(fc_sink_t *sink, int64_t dim, fc_error_t *err) {
-  return dim < 0 ? put(sink, "?", err) : put_number(sink, dim, err);
+static fc_str_t dim_name(const fc_signature_t *signature, int64_t dim) {
+  return fc_signature_text(signature, signature->dim_names[fc_dim_name(dim)]);
+}
+
+// [k]: without the brackets nobody could tell an `x` of a name from one between
+// dims.
+static fc_status_t text_dim(const fc_signature_t *signature, int64_t dim,
+                            bool names, fc_sink_t *sink, fc_error_t *err) {
+  if (dim >= 0) return put_number(sink, dim, err);
+  if (!names || !fc_dim_is_named(dim)) return put(sink, "?", err);
+  FC_TRY(put(sink, "[", err));
+  FC_TRY(text_name(sink, dim_name(signature, dim), err));
+  return put(sink, "]", err);
 }
 
 static fc_status_t text_dims(const fc_signature_t *signature,
-                             const fc_type_t *type, fc_sink_t *sink,
+                             const fc_type_t *type, bool names, fc_sink_t *sink,
                              fc_error_t *err) {
   if (type->rank < 0) return put(sink, "*x", err);
   const int64_t *dims = fc_signature_dims(signature, type);
   for (int32_t i = 0; i < type->rank; i++) {
-    FC_TRY(text_dim(sink, dims[i], err));
+    FC_TRY(text_dim(signature, dims[i], names, sink, err));
     FC_TRY(put(sink, "x", err));
   }
   return FC_OK;
@@ -130,11 +141,11 @@ static fc_status_t text_layout(const fc_signature_t *signature,
 }
 
 static fc_status_t text_shaped(const fc_signature_t *signature,
-                               const fc_type_t *type, fc_sink_t *sink,
-                               fc_error_t *err) {
+                               const fc_type_t *type, bool names,
+                               fc_sink_t *sink, fc_error_t *err) {
   FC_TRY(put(sink, kind_names[type->kind], err));
   FC_TRY(put(sink, "<", err));
-  FC_TRY(text_dims(signature, type, sink, err));
+  FC_TRY(text_dims(signature, type, names, sink, err));
   if (type->kind == FC_TYPE_REFARRAY) return FC_OK;  // its item follows
   bool untyped = type->dtype == FC_DTYPE_NONE;
   FC_TRY(put(sink, untyped ? "unknown" : dtype_name(type), err));
@@ -151,7 +162,7 @@ static fc_status_t text_open(const fc_signature_t *signature,
     case FC_TYPE_TENSOR:
     case FC_TYPE_VECTOR:
     case FC_TYPE_REFARRAY:
-      return text_shaped(signature, type, sink, err);
+      return text_shaped(signature, type, true, sink, err);
     case FC_TYPE_BYTES:
       return put(sink, type->flavor == FC_FLAVOR_UTF8 ? "utf8" : "bytes", err);
     case FC_TYPE_LIST:
@@ -166,6 +177,12 @@ static fc_status_t text_open(const fc_signature_t *signature,
     default:
       return put(sink, kind_names[type->kind], err);
   }
+}
+
+fc_status_t fc_tensor_print_mlir(const fc_signature_t *signature,
+                                 const fc_type_t *type, fc_sink_t *sink,
+                                 fc_error_t *err) {
+  return text_shaped(signature, type, false, sink, err);
 }
 
 static fc_status_t text_close(const fc_type_t *type, fc_sink_t *sink,
@@ -318,8 +335,7 @@ static fc_status_t json_shape(const fc_signature_t *signature,
       FC_TRY(put(sink, "null", err));
       continue;
     }
-    fc_text_ref_t name = signature->dim_names[fc_dim_name(dims[i])];
-    FC_TRY(fc_json_write_string(sink, fc_signature_text(signature, name), err));
+    FC_TRY(fc_json_write_string(sink, dim_name(signature, dims[i]), err));
   }
   return put(sink, "]", err);
 }

@@ -10,7 +10,26 @@ static fc_status_t put(fc_text_t *text, const char *what, fc_error_t *err) {
   return fc_sink_put(&text->sink, fc_str(what), err);
 }
 
-static int64_t size_of(int64_t dim) { return dim < 0 ? 1 : dim; }
+// A dim below an empty one cannot be written other than in a shape, so the
+// decoder takes it for 0: those of its name are, too.
+static bool is_nothing(const fc_signature_t *signature, int64_t name) {
+  for (uint32_t i = 0; i < signature->node_count; i++) {
+    const fc_type_t *type = &signature->nodes[i];
+    if (type->kind != FC_TYPE_TENSOR) continue;
+    bool empty = false;
+    for (int32_t k = 0; k < type->rank; k++) {
+      const int64_t dim = fc_signature_dims(signature, type)[k];
+      if (empty && dim == name) return true;
+      empty = empty || dim == 0;
+    }
+  }
+  return false;
+}
+
+static int64_t size_of(const fc_signature_t *signature, int64_t dim) {
+  if (dim >= 0) return dim;
+  return fc_dim_is_named(dim) && is_nothing(signature, dim) ? 0 : 1;
+}
 
 // One element of every type that has a zero; f8E8M0FNU has none but a one.
 static const void *zero_of(fc_dtype_t dtype) {
@@ -23,8 +42,9 @@ static void shape_of(const fc_signature_t *signature, const fc_type_t *type,
                      int32_t *out_rank, int64_t *shape) {
   *out_rank = type->rank < 0 ? 1 : type->rank;
   for (int32_t i = 0; i < *out_rank; i++) {
-    shape[i] =
-        type->rank < 0 ? 1 : size_of(fc_signature_dims(signature, type)[i]);
+    shape[i] = type->rank < 0
+                   ? 1
+                   : size_of(signature, fc_signature_dims(signature, type)[i]);
   }
 }
 

@@ -73,9 +73,10 @@ static fc_status_t put_open(const fc_signature_t *signature,
         return put_untyped(signature, type, sink, err);
       }
       if (text.size) return fc_sink_put(sink, text, err);
-      return fc_type_print_text(signature, node, sink, err);
-    case FC_TYPE_SCALAR:
+      return fc_tensor_print_mlir(signature, type, sink, err);
     case FC_TYPE_VECTOR:
+      return fc_tensor_print_mlir(signature, type, sink, err);
+    case FC_TYPE_SCALAR:
       return fc_type_print_text(signature, node, sink, err);
     case FC_TYPE_OPAQUE: {
       // "?" and the like come from formats that have no name for the type.

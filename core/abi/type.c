@@ -199,6 +199,13 @@ void fc_builder_raw_counts(fc_builder_t *builder, uint32_t arguments,
 }
 
 int64_t fc_builder_dim_name(fc_builder_t *builder, fc_str_t name) {
+  if (failed(builder)) return FC_DIM_DYNAMIC;
+  if (!name.size || name.size > FC_DIM_NAME_SIZE_MAX) {
+    (void)fc_fail(&builder->error, FC_CODE_ABI_METADATA,
+                  "a dim's name has %zu bytes, it may have 1 to %d", name.size,
+                  FC_DIM_NAME_SIZE_MAX);
+    return FC_DIM_DYNAMIC;
+  }
   const fc_text_ref_t *names = builder->dim_names.data;
   uint32_t index = 0;
   for (; index < builder->dim_names.count; index++) {
@@ -206,7 +213,7 @@ int64_t fc_builder_dim_name(fc_builder_t *builder, fc_str_t name) {
   }
   if (index == builder->dim_names.count) {
     fc_text_ref_t *added = pool_add(builder, &builder->dim_names, sizeof *added,
-                                    1, FC_NODE_MAX, "dim names");
+                                    1, FC_DIM_NAMES_MAX, "dim names");
     if (!added) return FC_DIM_DYNAMIC;
     *added = fc_builder_text(builder, name);
   }

@@ -408,18 +408,7 @@ static fc_status_t name_argument(fc_frame_t *frame,
                                  fc_status_t status, fc_error_t *err) {
   if (!err || fc_code_info(err->code)->http_status != 422) return status;
   fc_json_locate(&frame->reader, status, err);
-  char shown[80], message[sizeof err->message];
-  fc_escape(shown, sizeof shown, 64, input->name);
-  memcpy(message, err->message, sizeof message);
-  fc_error_t before = *err;
-  if (input->name.size) {
-    fc_fail(err, before.code, "argument %u ('%s'): %s", input->number, shown,
-            message);
-  } else {
-    fc_fail(err, before.code, "argument %u: %s", input->number, message);
-  }
-  memcpy(before.message, err->message, sizeof message);
-  *err = before;
+  fc_plan_name_argument(input, err);
   return status;
 }
 

@@ -122,6 +122,24 @@ static fc_status_t check_dtype(const encoder_t *encoder, fc_dtype_t declared,
                  fc_dtype_info(actual)->text);
 }
 
+// A dim with a name is that of the arguments, or of results before it.
+static fc_status_t check_dim(const encoder_t *encoder, const fc_op_t *op,
+                             int32_t dim, int64_t size, fc_error_t *err) {
+  int64_t wanted = fc_frame_dim(encoder->frame, op->dims[dim]);
+  if (wanted < 0) fc_frame_bind_dim(encoder->frame, op, dim, size);
+  if (wanted < 0 || size == wanted) return FC_OK;
+  if (!fc_dim_is_named(op->dims[dim])) {
+    return fc_fail(
+        err, FC_CODE_BAD_RESULT, "result %u: dim %d is declared %lld, got %lld",
+        encoder->number, (int)dim, (long long)wanted, (long long)size);
+  }
+  fc_error_t why;
+  (void)fc_frame_fail_dim(encoder->frame, FC_CODE_BAD_RESULT, op, dim, size,
+                          &why);
+  return fc_fail(err, FC_CODE_BAD_RESULT, "result %u: %s", encoder->number,
+                 why.message);
+}
+
 static fc_status_t check_shape(const encoder_t *encoder, const fc_op_t *op,
                                const fc_tensor_t *tensor, fc_error_t *err) {
   if (op->rank < 0) return FC_OK;
@@ -131,12 +149,7 @@ static fc_status_t check_shape(const encoder_t *encoder, const fc_op_t *op,
                    (int)op->rank, (int)tensor->rank);
   }
   for (int32_t i = 0; i < op->rank; i++) {
-    int64_t wanted = fc_frame_dim(encoder->frame, op->dims[i]);
-    if (wanted < 0 || tensor->shape[i] == wanted) continue;
-    return fc_fail(err, FC_CODE_BAD_RESULT,
-                   "result %u: dim %d is declared %lld, got %lld",
-                   encoder->number, (int)i, (long long)wanted,
-                   (long long)tensor->shape[i]);
+    FC_TRY(check_dim(encoder, op, i, tensor->shape[i], err));
   }
   return FC_OK;
 }

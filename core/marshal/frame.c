@@ -73,9 +73,11 @@ void fc_frame_begin(fc_frame_t *frame, const fc_plan_t *plan,
   frame->arguments = fc_arena_alloc_array(
       &frame->arena, signature->raw_argument_count + 1, sizeof(fc_value_t));
   frame->named_dims =
-      fc_arena_alloc_array(&frame->arena, named + 1, sizeof(int64_t));
+      fc_arena_alloc_array(&frame->arena, named + 1, sizeof(fc_named_dim_t));
   if (!frame->named_dims) return;
-  for (uint32_t i = 0; i < named; i++) frame->named_dims[i] = FC_DIM_DYNAMIC;
+  for (uint32_t i = 0; i < named; i++) {
+    frame->named_dims[i] = (fc_named_dim_t){.size = FC_DIM_DYNAMIC};
+  }
 }
 
 fc_status_t fc_frame_alloc(fc_frame_t *frame, size_t count, size_t size,
@@ -116,7 +118,35 @@ size_t fc_frame_element_limit(const fc_frame_t *frame, fc_dtype_t dtype) {
 }
 
 int64_t fc_frame_dim(const fc_frame_t *frame, int64_t dim) {
-  return fc_dim_is_named(dim) ? frame->named_dims[fc_dim_name(dim)] : dim;
+  return fc_dim_is_named(dim) ? frame->named_dims[fc_dim_name(dim)].size : dim;
+}
+
+void fc_frame_bind_dim(fc_frame_t *frame, const fc_op_t *op, int32_t dim,
+                       int64_t size) {
+  if (!fc_dim_is_named(op->dims[dim])) return;
+  fc_named_dim_t *named = &frame->named_dims[fc_dim_name(op->dims[dim])];
+  if (named->size < 0) *named = (fc_named_dim_t){size, op, dim};
+}
+
+fc_status_t fc_frame_fail_dim(const fc_frame_t *frame, fc_code_t code,
+                              const fc_op_t *op, int32_t dim, int64_t size,
+                              fc_error_t *err) {
+  const fc_signature_t *signature = frame->plan->signature;
+  const uint32_t index = fc_dim_name(op->dims[dim]);
+  const fc_named_dim_t *named = &frame->named_dims[index];
+  char owner[120], name[80], text[24];
+  fc_plan_print_owner(frame->plan, named->op, owner, sizeof owner);
+  fc_escape(name, sizeof name, 64,
+            fc_signature_text(signature, signature->dim_names[index]));
+  snprintf(text, sizeof text, "%lld",
+           (long long)(size < 0 ? named->size : size));
+  fc_status_t status =
+      fc_fail(err, code, "dim %d is %s%s, dim %d of %s is %lld: both are '%s'",
+              (int)dim, size < 0 ? "more than " : "", text, (int)named->dim,
+              owner, (long long)named->size, name);
+  fc_error_expected(err, "%lld", (long long)named->size);
+  if (size >= 0) fc_error_got(err, fc_str(text));
+  return status;
 }
 
 static fc_status_t place_store(fc_frame_t *frame, const fc_plan_param_t *store,
@@ -195,13 +225,17 @@ static fc_status_t check_tensor(fc_frame_t *frame, const fc_plan_param_t *input,
   for (int32_t i = 0; i < op->rank; i++) {
     int64_t dim = fc_frame_dim(frame, op->dims[i]);
     if (dim >= 0 && tensor->shape[i] != dim) {
+      if (fc_dim_is_named(op->dims[i])) {
+        fc_status_t status = fc_frame_fail_dim(frame, FC_CODE_SHAPE_MISMATCH,
+                                               op, i, tensor->shape[i], err);
+        if (err) fc_plan_name_argument(input, err);
+        return status;
+      }
       snprintf(wanted, sizeof wanted, "dim %d to be %lld", (int)i,
                (long long)dim);
       return wrong(input, FC_CODE_SHAPE_MISMATCH, wanted, err);
     }
-    if (fc_dim_is_named(op->dims[i])) {
-      frame->named_dims[fc_dim_name(op->dims[i])] = tensor->shape[i];
-    }
+    fc_frame_bind_dim(frame, op, i, tensor->shape[i]);
   }
   return FC_OK;
 }

@@ -32,11 +32,12 @@ typedef struct fc_level_t {
 
 // Elements being read into their buffer.
 typedef struct fc_fill_t {
-  fc_dtype_t dtype;  // how the text reads: ui8 for an i8 slot if so stated
-  fc_dtype_t part;   // of one number: f32 for complex<f32>
-  fc_dtype_t other;  // ui8 for i8 where nobody said the sign, else NONE
-  size_t size;       // bytes of one element
-  fc_code_t code;    // of a wrong number of elements
+  fc_dtype_t dtype;   // how the text reads: ui8 for an i8 slot if so stated
+  fc_dtype_t part;    // of one number: f32 for complex<f32>
+  fc_dtype_t other;   // ui8 for i8 where nobody said the sign, else NONE
+  const fc_op_t *op;  // whose dims these are; NULL: those of a stated shape
+  size_t size;        // bytes of one element
+  fc_code_t code;     // of a wrong number of elements
   int32_t rank;
   int64_t dims[FC_RANK_MAX];  // -1 while not known
   int64_t have[FC_RANK_MAX];  // elements begun of the open arrays
@@ -58,6 +59,14 @@ typedef struct fc_print_t {
   int32_t rank;
 } fc_print_t;
 
+// What a name of dims stands for in this call.
+typedef struct fc_named_dim_t {
+  int64_t size;  // -1 while not known
+  // Who said so first.
+  const fc_op_t *op;
+  int32_t dim;
+} fc_named_dim_t;
+
 #define FC_PRINT_DEPTH_MAX 64  // containers below one result
 
 struct fc_frame_t {
@@ -69,7 +78,7 @@ struct fc_frame_t {
   fc_placer_t placer;
   uint32_t leaf;  // tensors placed
   fc_value_t *arguments;
-  int64_t *named_dims;  // by name, -1 while not known
+  fc_named_dim_t *named_dims;  // by name
   const fc_value_t *results;
   size_t result_count;
   fc_options_t options;
@@ -110,6 +119,15 @@ fc_status_t fc_frame_place_stores(fc_frame_t *frame, fc_error_t *err);
 size_t fc_frame_element_limit(const fc_frame_t *frame, fc_dtype_t dtype);
 // What a dim must be: its size, that of its name if one is known, else -1.
 int64_t fc_frame_dim(const fc_frame_t *frame, int64_t dim);
+// Dim `dim` of a value of `op` is `size`: that of its name from now on, unless
+// it has none, or one that is known.
+void fc_frame_bind_dim(fc_frame_t *frame, const fc_op_t *op, int32_t dim,
+                       int64_t size);
+// Dim `dim` of `op`, of a known name, is `size`, which differs; -1: larger. The
+// message says who said what.
+fc_status_t fc_frame_fail_dim(const fc_frame_t *frame, fc_code_t code,
+                              const fc_op_t *op, int32_t dim, int64_t size,
+                              fc_error_t *err);
 
 // A leaf whose token was just read; `dest` NULL for a gap.
 fc_status_t fc_leaf_decode(fc_frame_t *frame, const fc_op_t *op,

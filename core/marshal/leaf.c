@@ -62,10 +62,49 @@ static fc_status_t too_large(fc_frame_t *frame, size_t limit, fc_error_t *err) {
   return here(frame, status, err);
 }
 
+static void copy_reader(fc_json_reader_t *dest,
+                        const fc_json_reader_t *source) {
+  size_t levels = source->depth * sizeof source->levels[0];
+  memcpy(dest, source, offsetof(fc_json_reader_t, levels) + levels);
+}
+
+// True when an argument before said how large the dim is.
+static bool is_agreed(const fc_frame_t *frame, const fc_fill_t *fill,
+                      int32_t dim) {
+  return fill->op && fc_dim_is_named(fill->op->dims[dim]) &&
+         fc_frame_dim(frame, fill->op->dims[dim]) >= 0;
+}
+
+// The elements from here to the end of their array, the one whose token was
+// just read included. Negative when what follows is no JSON.
+static int64_t count_rest(fc_frame_t *frame, fc_json_token_t token) {
+  fc_json_reader_t *reader = &frame->reader;
+  int64_t count = 0;
+  copy_reader(&frame->ahead, reader);
+  fc_status_t status = FC_OK;
+  for (; status == FC_OK && token != FC_JSON_ARRAY_END; count++) {
+    status = fc_json_skip(reader, token, NULL);
+    if (status == FC_OK) status = fc_json_next(reader, &token, NULL);
+  }
+  copy_reader(reader, &frame->ahead);
+  return status == FC_OK ? count : INT64_MIN;
+}
+
+static fc_status_t disagrees(fc_frame_t *frame, const fc_fill_t *fill,
+                             int32_t dim, int64_t size, fc_error_t *err) {
+  fc_status_t status = fc_frame_fail_dim(frame, FC_CODE_SHAPE_MISMATCH,
+                                         fill->op, dim, size, err);
+  return here(frame, status, err);
+}
+
 // At the first element too many, whose token was just read.
 static fc_status_t too_many(fc_frame_t *frame, const fc_fill_t *fill,
-                            int32_t dim, fc_error_t *err) {
+                            int32_t dim, fc_json_token_t token,
+                            fc_error_t *err) {
   long long wanted = (long long)fill->dims[dim];
+  if (is_agreed(frame, fill, dim)) {
+    return disagrees(frame, fill, dim, wanted + count_rest(frame, token), err);
+  }
   fc_status_t status =
       fill->code == FC_CODE_DATA_LENGTH
           ? fc_fail(err, fill->code, "more than the %lld elements of the shape",
@@ -81,6 +120,9 @@ static fc_status_t too_many(fc_frame_t *frame, const fc_fill_t *fill,
 static fc_status_t too_few(fc_frame_t *frame, const fc_fill_t *fill,
                            int32_t dim, long long count, fc_error_t *err) {
   long long wanted = (long long)fill->dims[dim];
+  if (is_agreed(frame, fill, dim)) {
+    return disagrees(frame, fill, dim, count, err);
+  }
   fc_status_t status =
       fill->code == FC_CODE_DATA_LENGTH
           ? fc_fail(err, fill->code,
@@ -233,7 +275,7 @@ static fc_status_t read_row(fc_frame_t *frame, fc_fill_t *fill,
              : read_pairs(frame, fill, want, &count, &stop, err));
   if (stop != FC_JSON_ARRAY_END) {
     if (known && count == (uint64_t)*dim) {
-      return too_many(frame, fill, fill->rank - 1, err);
+      return too_many(frame, fill, fill->rank - 1, stop, err);
     }
     return too_large(frame, fill->limit, err);
   }
@@ -279,7 +321,7 @@ static fc_status_t read_nested(fc_frame_t *frame, fc_fill_t *fill,
       if (depth > 0) {
         int64_t dim = fill->dims[depth - 1];
         if (have[depth - 1] == dim) {
-          return too_many(frame, fill, depth - 1, err);
+          return too_many(frame, fill, depth - 1, token, err);
         }
         have[depth - 1]++;
       }
@@ -324,6 +366,7 @@ static fc_fill_t *fill_begin(fc_frame_t *frame, fc_dtype_t dtype,
   fill->other = other_sign(frame, dtype);
   fill->size = fc_dtype_size(dtype);
   fill->code = code;
+  fill->op = NULL;
   fill->rank = 0;
   fill->data = NULL;
   fill->count = fill->capacity = 0;
@@ -411,8 +454,7 @@ static int32_t infer_rank(const fc_frame_t *frame, fc_json_token_t token,
 static void bind_names(fc_frame_t *frame, const fc_op_t *op,
                        const int64_t *dims) {
   for (int32_t i = 0; i < op->rank; i++) {
-    if (!fc_dim_is_named(op->dims[i])) continue;
-    frame->named_dims[fc_dim_name(op->dims[i])] = dims[i];
+    fc_frame_bind_dim(frame, op, i, dims[i]);
   }
 }
 
@@ -458,6 +500,7 @@ static fc_status_t decode_nested(fc_frame_t *frame, const fc_op_t *op,
                                  fc_json_token_t token, fc_value_t *dest,
                                  fc_error_t *err) {
   fc_fill_t *fill = fill_begin(frame, op->dtype, FC_CODE_SHAPE_MISMATCH);
+  fill->op = op->rank > 0 ? op : NULL;
   fill->rank = op->rank;
   if (op->rank == FC_RANK_DYNAMIC) {
     fill->rank = infer_rank(frame, token, op->dtype);
@@ -546,8 +589,14 @@ static fc_status_t read_dtype(fc_frame_t *frame, typed_t *typed,
   return here(frame, status, err);
 }
 
-static fc_status_t wrong_dim(fc_frame_t *frame, int32_t dim, int64_t found,
-                             int64_t wanted, fc_error_t *err) {
+static fc_status_t wrong_dim(fc_frame_t *frame, const fc_op_t *op, int32_t dim,
+                             int64_t found, int64_t wanted, fc_error_t *err) {
+  if (fc_dim_is_named(op->dims[dim])) {
+    return here(
+        frame,
+        fc_frame_fail_dim(frame, FC_CODE_SHAPE_MISMATCH, op, dim, found, err),
+        err);
+  }
   fc_status_t status =
       fc_fail(err, FC_CODE_SHAPE_MISMATCH, "dim %d is %lld, declared %lld",
               (int)dim, (long long)found, (long long)wanted);
@@ -584,7 +633,7 @@ static fc_status_t read_dim(fc_frame_t *frame, typed_t *typed,
   int64_t wanted =
       ranked ? fc_frame_dim(frame, op->dims[typed->rank]) : FC_DIM_DYNAMIC;
   if (wanted >= 0 && dim != wanted) {
-    return wrong_dim(frame, typed->rank, dim, wanted, err);
+    return wrong_dim(frame, op, typed->rank, dim, wanted, err);
   }
   typed->dims[typed->rank++] = dim;
   return FC_OK;
@@ -643,12 +692,6 @@ static fc_status_t read_shape(fc_frame_t *frame, typed_t *typed,
 
 // The data stands before what describes it: find that, come back. Errors on the
 // way are left to the real pass, which meets them in document order.
-static void copy_reader(fc_json_reader_t *dest,
-                        const fc_json_reader_t *source) {
-  size_t levels = source->depth * sizeof source->levels[0];
-  memcpy(dest, source, offsetof(fc_json_reader_t, levels) + levels);
-}
-
 static void look_ahead(fc_frame_t *frame, typed_t *typed,
                        fc_json_token_t token) {
   fc_json_reader_t *reader = &frame->reader;

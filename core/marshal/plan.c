@@ -4,6 +4,7 @@
 // pass that fills it. Runs when a module is loaded.
 #include "marshal/plan.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "json/writer.h"
@@ -409,4 +410,39 @@ fc_str_t fc_plan_nearest(const fc_plan_key_t *keys, uint32_t count,
     limit = distance - 1;
   }
   return nearest;
+}
+
+static void print_param(const char *noun, const fc_plan_param_t *param,
+                        char *out, size_t capacity) {
+  char name[80];
+  fc_escape(name, sizeof name, 64, param->name);
+  snprintf(out, capacity, param->name.size ? "%s %u ('%s')" : "%s %u", noun,
+           param->number, name);
+}
+
+void fc_plan_name_argument(const fc_plan_param_t *input, fc_error_t *err) {
+  char who[120];
+  fc_error_t named;
+  print_param("argument", input, who, sizeof who);
+  fc_fail(&named, err->code, "%s: %s", who, err->message);
+  memcpy(err->message, named.message, sizeof err->message);
+}
+
+static bool owns(const fc_plan_param_t *param, const fc_op_t *op) {
+  return op >= param->op && op < fc_op_next(param->op);
+}
+
+void fc_plan_print_owner(const fc_plan_t *plan, const fc_op_t *op, char *out,
+                         size_t capacity) {
+  snprintf(out, capacity, "a value");
+  for (uint32_t i = 0; i < plan->output_count; i++) {
+    if (owns(&plan->outputs[i], op)) {
+      print_param("result", &plan->outputs[i], out, capacity);
+    }
+  }
+  for (uint32_t i = 0; i < plan->input_count; i++) {
+    if (owns(&plan->inputs[i], op)) {
+      print_param("argument", &plan->inputs[i], out, capacity);
+    }
+  }
 }

@@ -72,4 +72,10 @@ const fc_plan_key_t *fc_plan_find(const fc_plan_key_t *keys, uint32_t count,
 fc_str_t fc_plan_nearest(const fc_plan_key_t *keys, uint32_t count,
                          fc_str_t name);
 
+// Puts "argument 0 ('x'): " before the message.
+void fc_plan_name_argument(const fc_plan_param_t *input, fc_error_t *err);
+// "argument 0 ('x')" or "result 1": whose value `op` is, or a part of it.
+void fc_plan_print_owner(const fc_plan_t *plan, const fc_op_t *op, char *out,
+                         size_t capacity);
+
 #endif  // FARCALL_MARSHAL_PLAN_H_

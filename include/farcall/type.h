@@ -64,6 +64,8 @@ fc_dtype_t fc_dtype_from_npy(fc_str_t descr);
 // each other dim of the function with the same code: `dim < 0` asks "dynamic",
 // fc_dim_is_named "must agree". Its name is dim_names[fc_dim_name(dim)].
 #define FC_DIM_DYNAMIC (-1)
+#define FC_DIM_NAME_SIZE_MAX 64  // bytes
+#define FC_DIM_NAMES_MAX 256     // of one signature
 #define FC_STRIDE_DYNAMIC INT64_MIN
 #define FC_TYPE_DEPTH_MAX 32  // nesting of lists, tuples and dicts
 #define FC_NODE_MAX 16384     // of one signature
@@ -237,7 +239,8 @@ void fc_builder_attr(fc_builder_t *builder, fc_str_t key, fc_str_t value);
 // Without this call: one more than the highest slot or raw_index in use.
 void fc_builder_raw_counts(fc_builder_t *builder, uint32_t arguments,
                            uint32_t results);
-// The code of a named dim, for the dims below; the same name gives the same.
+// The code of a named dim, for the dims below; the same name gives the same. It
+// has 1 to FC_DIM_NAME_SIZE_MAX bytes.
 int64_t fc_builder_dim_name(fc_builder_t *builder, fc_str_t name);
 
 // Nodes. A node belongs to at most one parent.
@@ -290,7 +293,7 @@ fc_status_t fc_signature_build(fc_builder_t *builder,
 fc_status_t fc_signature_print_json(const fc_signature_t *signature,
                                     fc_str_t module, fc_str_t version,
                                     fc_sink_t *sink, fc_error_t *err);
-// `matmul(x: tensor<?x3xf32>, …) -> tensor<?xf32>`
+// `matmul(x: tensor<?x3xf32>, …) -> tensor<?xf32>`; a named dim is `[name]`
 fc_status_t fc_signature_print_text(const fc_signature_t *signature,
                                     fc_sink_t *sink, fc_error_t *err);
 // One type as in the text form.

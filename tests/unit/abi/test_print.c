@@ -84,6 +84,18 @@ static void roles(fc_builder_t *b) {
   fc_builder_attr(b, FC_STR("k"), FC_STR("v\"\n"));
 }
 
+// Names of dims stand in brackets, in quotes where they are no words.
+static void named_dims(fc_builder_t *b) {
+  const int64_t k = fc_builder_dim_name(b, FC_STR("k"));
+  const int64_t next = fc_builder_dim_name(b, FC_STR("k + 1\"x"));
+  const int64_t a[] = {FC_DIM_DYNAMIC, k, 3}, r[] = {next, k};
+  fc_builder_name(b, FC_STR("f"));
+  fc_builder_argument(b, FC_STR("a"), fc_builder_tensor(b, FC_DTYPE_F32, 3, a),
+                      FC_ROLE_IN, true, FC_SLOT_NEXT);
+  fc_builder_result(b, FC_STR(""), fc_builder_tensor(b, FC_DTYPE_I8, 2, r),
+                    FC_SLOT_NEXT);
+}
+
 // Names that a careless printer lets out of their quotes.
 static void hostile(fc_builder_t *b) {
   fc_builder_name(b, FC_STR("f\",\"x\":1\n\xff(a) -> "));
@@ -144,7 +156,7 @@ static const struct {
      "tensor<?x784xf32>) -> {label: i64}\",\"raw\":{\"cconv\":\"0r_r\","
      "\"attrs\":{}},\"callable\":true,\"reason\":null}"},
     {"kinds", kinds, "",
-     "kinds() -> (r: {strided: tensor<2x?x?xf32, strided<[8, ?, -1], offset: "
+     "kinds() -> (r: {strided: tensor<2x?x[N]xf32, strided<[8, ?, -1], offset: "
      "?>>, \"any rank\": tensor<*xi8>, list: list<bytes>, span: utf8..., \"\": "
      "[vector<2xf32>, !hal.fence], e: struct(), refs: refarray<2xunknown>, u: "
      "tensor<2xunknown>, leaf: complex<f32>, gap: null}, s: i1)",
@@ -166,7 +178,7 @@ static const struct {
      "}},{\"name\":\"leaf\",\"type\":{\"kind\":\"scalar\",\"dtype\":"
      "\"complex<f32>\",\"raw_index\":3}},{\"name\":\"gap\",\"type\":{\"kind\":"
      "\"null\"}}]}},{\"name\":\"s\",\"type\":{\"kind\":\"scalar\",\"dtype\":"
-     "\"i1\"}}],\"text\":\"kinds() -> (r: {strided: tensor<2x?x?xf32, "
+     "\"i1\"}}],\"text\":\"kinds() -> (r: {strided: tensor<2x?x[N]xf32, "
      "strided<[8, ?, -1], offset: ?>>, \\\"any rank\\\": tensor<*xi8>, list: "
      "list<bytes>, span: utf8..., \\\"\\\": [vector<2xf32>, !hal.fence], e: "
      "struct(), refs: refarray<2xunknown>, u: tensor<2xunknown>, leaf: "
@@ -185,6 +197,16 @@ static const struct {
      "tensor<2xi8>) -> ()\",\"raw\":{\"cconv\":\"\",\"attrs\":{\"k\":\"v\\\"\\"
      "n\"}},\"callable\":true,\"reason\":null,\"memory_safe\":false,"
      "\"warning\":\"careful\"}"},
+    {"named dims", named_dims, "",
+     "f(a: tensor<?x[k]x3xf32>) -> tensor<[\"k + 1\\\"x\"]x[k]xi8>",
+     "{\"name\":\"f\",\"source\":\"mlir\",\"model\":\"sync\","
+     "\"arguments\":[{\"position\":0,\"name\":\"a\",\"keyword\":true,"
+     "\"role\":\"in\",\"type\":{\"kind\":\"tensor\",\"dtype\":\"f32\","
+     "\"shape\":[null,null,3],\"dims\":[null,\"k\",null]}}],\"results\":[{"
+     "\"type\":{\"kind\":\"tensor\",\"dtype\":\"i8\",\"shape\":[null,null],"
+     "\"dims\":[\"k + 1\\\"x\",\"k\"]}}],\"text\":\"f(a: "
+     "tensor<?x[k]x3xf32>) -> tensor<[\\\"k + 1\\\\\\\"x\\\"]x[k]xi8>\","
+     "\"callable\":true,\"reason\":null}"},
     {"lone tuple", lone_tuple, "", "t() -> ((i8, i16))", NULL},
     {"root dict", root_dict, "", "f(x: unknown, y: unknown) -> ()",
      "{\"name\":\"f\",\"source\":\"sip\",\"model\":\"sync\",\"root\":\"dict\","

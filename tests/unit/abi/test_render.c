@@ -64,6 +64,15 @@ static const struct {
      "%b: tensor<?x?xf32> {farcall.role = \"out\"}, %arg2: !farcall.dict<>, "
      "%arg3: tuple<>) -> f8E8M0FNU",
      "{\"args\":[[[0.0]],{},[]]}"},
+    {"a: tensor<?xKxf32>, b: tensor<Kx2xf32> -> tensor<Kx?xi8>",
+     "func.func private @f(%a: tensor<?x?xf32>, %b: tensor<?x2xf32>) -> "
+     "tensor<?x?xi8>",
+     "{\"kwargs\":{\"a\":[[0.0]],\"b\":[[0.0,0.0]]}}"},
+    // Nothing is below an empty array, so all that is called K is empty.
+    {"tensor<Kx1xi8>, tensor<0xKxi8>, tensor<2xKxi8> ->",
+     "func.func private @f(%arg0: tensor<?x1xi8>, %arg1: tensor<0x?xi8>, "
+     "%arg2: tensor<2x?xi8>)",
+     "{\"args\":[[],[],[[],[]]]}"},
 };
 
 static void signatures_render(void **state) {

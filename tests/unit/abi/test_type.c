@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "helpers/test.h"
 
+#include <stdio.h>
+
 #include "abi/walk.h"
 #include "farcall/type.h"
 
@@ -140,6 +142,40 @@ static void builder_names_dims(void **state) {
       fc_signature_text(s, s->dim_names[fc_dim_name(built[2])]), FC_STR("K")));
   fc_signature_destroy(s);
   fc_builder_destroy(b);
+}
+
+static void builder_bounds_the_names_of_dims(void **state) {
+  (void)state;
+  static const char long_name[FC_DIM_NAME_SIZE_MAX + 2] = {0};
+  static const struct {
+    size_t size;   // of the name
+    size_t count;  // of names before it
+    const char *message;
+  } limits[] = {
+      {FC_DIM_NAME_SIZE_MAX, FC_DIM_NAMES_MAX - 1, NULL},
+      {0, 0, "a dim's name has 0 bytes, it may have 1 to 64"},
+      {FC_DIM_NAME_SIZE_MAX + 1, 0, "a dim's name has 65 bytes"},
+      {1, FC_DIM_NAMES_MAX, "dim names"},
+  };
+  for (size_t i = 0; i < FC_ARRAY_COUNT(limits); i++) {
+    fc_builder_t *b = builder_new();
+    for (size_t k = 0; k < limits[i].count; k++) {
+      char name[24];
+      snprintf(name, sizeof name, "n%zu", k);
+      assert_true(fc_dim_is_named(fc_builder_dim_name(b, fc_str(name))));
+    }
+    (void)fc_builder_dim_name(b, fc_str_make(long_name, limits[i].size));
+    fc_signature_t *s = NULL;
+    fc_error_t err = {0};
+    fc_status_t status = fc_signature_build(b, &s, &err);
+    assert_int_equal(status == FC_OK, limits[i].message == NULL);
+    if (limits[i].message) {
+      assert_int_equal(err.code, FC_CODE_ABI_METADATA);
+      if (!strstr(err.message, limits[i].message)) fail_msg("%s", err.message);
+    }
+    fc_signature_destroy(s);
+    fc_builder_destroy(b);
+  }
 }
 
 static void builder_replaces_dims_and_keeps_strides(void **state) {
@@ -382,6 +418,7 @@ int main(void) {
       FC_TEST(builder_reset_starts_over),
       FC_TEST(walk_visits_parents_first_and_last),
       FC_TEST(builder_names_dims),
+      FC_TEST(builder_bounds_the_names_of_dims),
       FC_TEST(builder_replaces_dims_and_keeps_strides),
       FC_TEST(builder_refuses_what_nobody_could_call),
       FC_TEST(builder_nests_to_the_limit),

@@ -85,6 +85,46 @@ static void printed_signatures_mangle_as_before(void **state) {
   }
 }
 
+// What is printed is read, and printed again the same.
+static const char *const canonical[] = {
+    "{\"name\":\"mm\",\"source\":\"sidecar\",\"model\":\"sync\",\"arguments\":["
+    "{\"position\":0,\"name\":\"a\",\"keyword\":true,\"role\":\"in\",\"type\":{"
+    "\"kind\":\"tensor\",\"dtype\":\"f32\",\"shape\":[null,null],\"dims\":"
+    "[\"m\",\"k\"]}},{\"position\":1,\"name\":\"b\",\"keyword\":true,\"role\":"
+    "\"in\",\"type\":{\"kind\":\"tensor\",\"dtype\":\"f32\",\"shape\":[null,4],"
+    "\"dims\":[\"k\",null]}}],\"results\":[{\"type\":{\"kind\":\"tensor\","
+    "\"dtype\":\"f32\",\"shape\":[null,4],\"dims\":[\"m\",null]}}],\"text\":"
+    "\"mm(a: tensor<[m]x[k]xf32>, b: tensor<[k]x4xf32>) -> tensor<[m]x4xf32>\","
+    "\"callable\":true,\"reason\":null}",
+    "{\"name\":\"f\",\"source\":\"inferred\",\"model\":\"sync\",\"arguments\":["
+    "{\"position\":0,\"keyword\":false,\"role\":\"in\",\"type\":{\"kind\":"
+    "\"tensor\",\"dtype\":\"i8\",\"shape\":[null,2,null],\"dims\":[\"a \\\"b\","
+    "null,\"h\xc3\xa9\"]}}],\"results\":[],\"text\":\"f(tensor<[\\\"a "
+    "\\\\\\\"b\\\"]x2x[\\\"h\xc3\xa9\\\"]xi8>) -> ()\",\"callable\":true,"
+    "\"reason\":null}",
+};
+
+static void named_dims_come_back(void **state) {
+  (void)state;
+  for (size_t i = 0; i < FC_ARRAY_COUNT(canonical); i++) {
+    fc_error_t err;
+    fc_builder_t *builder = fc_builder_create(fc_allocator_system());
+    fc_status_t status =
+        fc_signature_parse_json(fc_str(canonical[i]), builder, &err);
+    if (status) fail_msg("%s", err.message);
+    fc_signature_t *signature = build(builder, status);
+    fc_text_t json;
+    fc_text_init(&json, fc_allocator_system(), 1 << 20);
+    assert_int_equal(fc_signature_print_json(signature, FC_STR(""), FC_STR(""),
+                                             &json.sink, &err),
+                     FC_OK);
+    assert_int_equal(fc_sink_put(&json.sink, FC_STR("\0"), &err), FC_OK);
+    assert_string_equal(json.data, canonical[i]);
+    fc_text_deinit(&json);
+    fc_signature_destroy(signature);
+  }
+}
+
 #define ARGUMENT(type) \
   "{\"source\":\"raw\",\"arguments\":[{\"type\":" type "}],\"results\":[]}"
 
@@ -118,6 +158,10 @@ static const bad_row_t bad[] = {
      "/arguments/0/0: name must be a string"},
     {"item", ARGUMENT("{\"kind\":\"tuple\",\"items\":[{\"kind\":\"null\"},1]}"),
      "/arguments/0/1: a type must be an object"},
+    {"dim without a name",
+     ARGUMENT("{\"kind\":\"tensor\",\"dtype\":\"f32\",\"shape\":[null],"
+              "\"dims\":[\"\"]}"),
+     "a dim's name has 0 bytes"},
     {"raw_index", ARGUMENT("{\"kind\":\"null\",\"raw_index\":-1}"),
      "raw_index must be an integer from 0"},
 };
@@ -126,9 +170,12 @@ static void bad_documents_say_where(void **state) {
   (void)state;
   FC_TEST_EACH_ROW(const bad_row_t, row, bad) {
     fc_error_t err;
+    fc_signature_t *signature = NULL;
     fc_builder_t *builder = fc_builder_create(fc_allocator_system());
-    assert_int_not_equal(
-        fc_signature_parse_json(fc_str(row->text), builder, &err), FC_OK);
+    fc_status_t status =
+        fc_signature_parse_json(fc_str(row->text), builder, &err);
+    if (status == FC_OK) status = fc_signature_build(builder, &signature, &err);
+    assert_int_not_equal(status, FC_OK);
     fc_builder_destroy(builder);
     assert_int_equal(err.code, FC_CODE_ABI_METADATA);
     assert_non_null(strstr(err.message, row->reason));
@@ -160,6 +207,7 @@ static void nesting_is_capped(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(printed_signatures_mangle_as_before),
+      FC_TEST(named_dims_come_back),
       FC_TEST(bad_documents_say_where),
       FC_TEST(nesting_is_capped),
   };

@@ -94,6 +94,7 @@ void fc_test_decode_row(const fc_test_decode_row_t *row,
     assert_true(err.has_pointer || !row->pointer);
     assert_string_equal(err.pointer, row->pointer ? row->pointer : "");
     assert_true(err.message[0]);
+    if (row->message) assert_string_equal(err.message, row->message);
     if (offset != FC_NO_OFFSET) assert_int_equal(err.byte_offset, offset);
   }
   fc_test_call_deinit(&call);

@@ -35,6 +35,7 @@ typedef struct fc_test_decode_row_t {
   const char *flat;  // of the arguments (helpers/flat.h); NULL: an error
   fc_code_t code;
   const char *pointer;
+  const char *message;  // NULL: any
 } fc_test_decode_row_t;
 
 // Fails the test with what was found.

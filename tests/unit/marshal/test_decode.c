@@ -6,9 +6,9 @@
 #include "helpers/test.h"
 
 #define OK(name, types, body, flat) \
-  { name, types, body, flat, FC_CODE_NONE, NULL }
+  { name, types, body, flat, FC_CODE_NONE, NULL, NULL }
 #define BAD(name, types, body, code, pointer) \
-  { name, types, body, NULL, FC_CODE_##code, pointer }
+  { name, types, body, NULL, FC_CODE_##code, pointer, NULL }
 
 #define XY "x: i8, y: i8 ->"
 

@@ -463,8 +463,41 @@ static void a_named_dim_binds_the_results(void **state) {
   assert_int_equal(fc_test_call_decode(&call, FC_STR("[[1]]"), &err), FC_OK);
   assert_int_not_equal(encode(&call, &value, 1, &text, &err), FC_OK);
   assert_int_equal(err.code, FC_CODE_BAD_RESULT);
-  assert_string_equal(err.message, "result 0: dim 0 is declared 1, got 2");
+  assert_string_equal(
+      err.message,
+      "result 0: dim 0 is 2, dim 0 of argument 0 is 1: both are 'N'");
   fc_text_deinit(&text);
+  fc_test_call_deinit(&call);
+}
+
+// One that no argument has is what the first result says it is.
+static void a_named_dim_binds_results_to_each_other(void **state) {
+  (void)state;
+  fc_test_call_t call;
+  fc_test_call_init(&call, "-> tensor<Nxf32>, tensor<NxNxf32>", NULL);
+  static const int64_t s22[] = {2, 2}, s23[] = {2, 3}, s1[] = {1};
+  static const struct {
+    const int64_t *first, *second;
+    const char *message;
+  } cases[] = {
+      {s2, s22, NULL},
+      {s2, s23, "result 1: dim 1 is 3, dim 0 of result 0 is 2: both are 'N'"},
+      {s1, s22, "result 1: dim 0 is 2, dim 0 of result 0 is 1: both are 'N'"},
+  };
+  for (size_t i = 0; i < FC_ARRAY_COUNT(cases); i++) {
+    fc_value_t values[] = {TENSOR(F32, 1, cases[i].first, NULL, floats),
+                           TENSOR(F32, 2, cases[i].second, NULL, floats)};
+    fc_error_t err;
+    fc_text_t text;
+    assert_int_equal(fc_test_call_decode(&call, FC_STR("[]"), &err), FC_OK);
+    fc_status_t status = encode(&call, values, 2, &text, &err);
+    assert_int_equal(status == FC_OK, cases[i].message == NULL);
+    if (cases[i].message) {
+      assert_int_equal(err.code, FC_CODE_BAD_RESULT);
+      assert_string_equal(err.message, cases[i].message);
+    }
+    fc_text_deinit(&text);
+  }
   fc_test_call_deinit(&call);
 }
 
@@ -553,6 +586,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(results_print),
       FC_TEST(a_named_dim_binds_the_results),
+      FC_TEST(a_named_dim_binds_results_to_each_other),
       FC_TEST(options_change_the_print),
       FC_TEST(a_limit_is_exact),
       FC_TEST(a_huge_view_is_not_printed),

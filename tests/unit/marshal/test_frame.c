@@ -467,7 +467,8 @@ static const set_row_t sets[] = {
      "x: tensor<MxKxf32>, y: tensor<KxNxf32> ->",
      {SET_TENSOR(F32, 2, shape_2x3), SET_TENSOR(F32, 2, shape_2x1)},
      FC_CODE_SHAPE_MISMATCH,
-     "argument 1 ('y'): expected dim 0 to be 3"},
+     "argument 1 ('y'): dim 0 is 2, dim 1 of argument 0 ('x') is 3: both are "
+     "'K'"},
     {"static dim",
      "tensor<2x4xf32>, i8 ->",
      {SET_TENSOR(F32, 2, shape_2x3)},

@@ -6,9 +6,9 @@
 #include "helpers/test.h"
 
 #define OK(name, types, body, flat) \
-  { name, types, body, flat, FC_CODE_NONE, NULL }
+  { name, types, body, flat, FC_CODE_NONE, NULL, NULL }
 #define BAD(name, types, body, code, pointer) \
-  { name, types, body, NULL, FC_CODE_##code, pointer }
+  { name, types, body, NULL, FC_CODE_##code, pointer, NULL }
 
 static const fc_test_decode_row_t scalars[] = {
     OK("i1 true", "i1 ->", "[true]", "i1:1"),
@@ -328,6 +328,70 @@ static const fc_test_decode_row_t typed[] = {
         MISSING_KEY, "/0"),
 };
 
+// Dims of one name: who said what, at the place that differs.
+#define MATMUL "a: tensor<MxKxf32>, b: tensor<KxNxf32> ->"
+#define DIFFER(name, types, body, pointer, message) \
+  { name, types, body, NULL, FC_CODE_SHAPE_MISMATCH, pointer, message }
+
+static const fc_test_decode_row_t disagree[] = {
+    DIFFER("too many rows", MATMUL, "[[[1,2]],[[1],[2],^[3],[4]]]", "/1/2",
+           "argument 1 ('b'): dim 0 is 4, dim 1 of argument 0 ('a') is 2: both "
+           "are 'K'"),
+    DIFFER("too few rows", MATMUL, "[[[1,2]],[[1]^]]", "/1",
+           "argument 1 ('b'): dim 0 is 1, dim 1 of argument 0 ('a') is 2: both "
+           "are 'K'"),
+    DIFFER("no rows", MATMUL, "[[[1,2]],[^]]", "/1",
+           "argument 1 ('b'): dim 0 is 0, dim 1 of argument 0 ('a') is 2: both "
+           "are 'K'"),
+    DIFFER("the other way round", MATMUL,
+           "{\"kwargs\":{\"b\":[[1],[2]],\"a\":[[1,2,^3]]}}", "/kwargs/a/0/2",
+           "argument 0 ('a'): dim 1 is 3, dim 0 of argument 1 ('b') is 2: both "
+           "are 'K'"),
+    DIFFER("columns too few", MATMUL,
+           "{\"kwargs\":{\"b\":[[1],[2]],\"a\":[[1^]]}}", "/kwargs/a/0",
+           "argument 0 ('a'): dim 1 is 1, dim 0 of argument 1 ('b') is 2: both "
+           "are 'K'"),
+    DIFFER("a later row", MATMUL,
+           "{\"kwargs\":{\"b\":[[1],[2]],\"a\":[[1,2],[1,2,^\"x\",{}]]}}",
+           "/kwargs/a/1/2",
+           "argument 0 ('a'): dim 1 is 4, dim 0 of argument 1 ('b') is 2: both "
+           "are 'K'"),
+    DIFFER("not counted to a fault", MATMUL, "[[[1,2]],[[1],[2],^[3],[4}]]",
+           "/1/2",
+           "argument 1 ('b'): dim 0 is more than 2, dim 1 of argument 0 ('a') "
+           "is 2: both are 'K'"),
+    DIFFER(
+        "typed", MATMUL,
+        "[{\"shape\":[1,2],\"data\":[1,2]},{\"shape\":[^3,1],\"data\":[1,2,3]}"
+        "]",
+        "/1/shape/0",
+        "argument 1 ('b'): dim 0 is 3, dim 1 of argument 0 ('a') is 2: both "
+        "are 'K'"),
+    DIFFER("typed after nested", MATMUL,
+           "[[[1,2]],{\"shape\":[^3,1],\"b64\":\"AAAA\"}]", "/1/shape/0",
+           "argument 1 ('b'): dim 0 is 3, dim 1 of argument 0 ('a') is 2: both "
+           "are 'K'"),
+    DIFFER("nested after base64", MATMUL,
+           "[{\"b64\":\"AACAPwAAAEA=\",\"shape\":[1,2]},[[1],[2],^[3]]]",
+           "/1/2",
+           "argument 1 ('b'): dim 0 is 3, dim 1 of argument 0 ('a') is 2: both "
+           "are 'K'"),
+    DIFFER("without names", "tensor<Nxi8>, i8, tensor<Nxi8> ->",
+           "[[1],2,[3,^4]]", "/2/1",
+           "argument 2: dim 0 is 2, dim 0 of argument 0 is 1: both are 'N'"),
+    DIFFER("complex", "tensor<Nxcomplex<f32>>, tensor<Nxcomplex<f32>> ->",
+           "[[[1,2]],[[1,2],^[3,4],[5,6]]]", "/1/1",
+           "argument 1: dim 0 is 3, dim 0 of argument 0 is 1: both are 'N'"),
+    DIFFER("in containers", "{x: [tensor<Nxi8>]}, tensor<Nxi8> ->",
+           "[{\"x\":[[1],[1]]},[^]]", "/1",
+           "argument 1: dim 0 is 0, dim 0 of argument 0 is 1: both are 'N'"),
+    DIFFER("within one list", "[tensor<Nxi8>] ->", "[[[1],[1,^1]]]", "/0/1/1",
+           "argument 0: dim 0 is 2, dim 0 of argument 0 is 1: both are 'N'"),
+    DIFFER("of a stated square", "tensor<NxNxi8>, tensor<Nxi8> ->",
+           "[{\"shape\":[2,2],\"data\":[1,2,3,4]},[1^]]", "/1",
+           "argument 1: dim 0 is 1, dim 0 of argument 0 is 2: both are 'N'"),
+};
+
 static const fc_test_decode_row_t bytes[] = {
     OK("text", "str ->", "[\"h\\u00e9\\n\"]", "\"h\xc3\xa9\n\""),
     OK("empty text", "str ->", "[\"\"]", "\"\""),
@@ -462,6 +526,7 @@ static void signless_ranges_say_both_ends(void **state) {
 EACH(scalars)
 EACH(nested)
 EACH(typed)
+EACH(disagree)
 EACH(bytes)
 EACH(unknown)
 EACH(signless)
@@ -503,13 +568,10 @@ static void limits_hold(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      FC_TEST(scalars_read),
-      FC_TEST(nested_read),
-      FC_TEST(typed_read),
-      FC_TEST(bytes_read),
-      FC_TEST(unknown_read),
-      FC_TEST(signless_read),
-      FC_TEST(signless_ranges_say_both_ends),
+      FC_TEST(scalars_read),  FC_TEST(nested_read),
+      FC_TEST(typed_read),    FC_TEST(disagree_read),
+      FC_TEST(bytes_read),    FC_TEST(unknown_read),
+      FC_TEST(signless_read), FC_TEST(signless_ranges_say_both_ends),
       FC_TEST(limits_hold),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
