@@ -9,8 +9,8 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <yyjson.h>
 
+#include "abi/document.h"
 #include "abi/mlir_type.h"
 
 // One argument while its function is read.
@@ -23,124 +23,13 @@ typedef struct argument_t {
 
 typedef struct reader_t {
   fc_sidecar_t *sidecar;
+  fc_names_t *names;
   fc_builder_t *builder;
   fc_source_t source;
-  fc_error_t *err;
-  // Where it stands, for messages.
-  int64_t function;  // -1: at the top
-  const char *list;  // "args" or "results", NULL: in neither
-  size_t item;
+  fc_doc_t doc;
   argument_t *arguments;  // FC_SIDECAR_PARAMS_MAX
   size_t argument_count;
 } reader_t;
-
-// ---------------------------------------------------------------------------
-// Faults
-
-// The pointer of member `key` of the object being read.
-static void place_print(const reader_t *reader, const char *key, char *out,
-                        size_t capacity) {
-  char list[48] = "";
-  char function[48] = "";
-  if (reader->function >= 0) {
-    snprintf(function, sizeof function, "/functions/%" PRId64,
-             reader->function);
-  }
-  if (reader->list) {
-    snprintf(list, sizeof list, "/%s/%zu", reader->list, reader->item);
-  }
-  snprintf(out, capacity, "%s%s%s%s", function, list, key[0] ? "/" : "", key);
-}
-
-FC_PRINTF(3, 4)
-static fc_status_t fault(const reader_t *reader, const char *key,
-                         const char *format, ...) {
-  char place[128];
-  char what[240];
-  place_print(reader, key, place, sizeof place);
-  va_list args;
-  va_start(args, format);
-  vsnprintf(what, sizeof what, format, args);
-  va_end(args);
-  fc_status_t status = fc_fail(reader->err, FC_CODE_ABI_METADATA, "%s: %s",
-                               place[0] ? place : "the document", what);
-  if (reader->err) {
-    reader->err->has_pointer = true;
-    snprintf(reader->err->pointer, sizeof reader->err->pointer, "%s", place);
-  }
-  return status;
-}
-
-// ---------------------------------------------------------------------------
-// Members
-
-static fc_str_t text_of(yyjson_val *value) {
-  return fc_str_make(yyjson_get_str(value), yyjson_get_len(value));
-}
-
-// An absent member leaves *out as it is.
-static fc_status_t get_text(const reader_t *reader, yyjson_val *object,
-                            const char *key, fc_str_t *out) {
-  yyjson_val *value = yyjson_obj_get(object, key);
-  if (!value) return FC_OK;
-  if (!yyjson_is_str(value)) return fault(reader, key, "must be a string");
-  *out = text_of(value);
-  return FC_OK;
-}
-
-static fc_status_t get_bool(const reader_t *reader, yyjson_val *object,
-                            const char *key, bool *out) {
-  yyjson_val *value = yyjson_obj_get(object, key);
-  if (!value) return FC_OK;
-  if (!yyjson_is_bool(value))
-    return fault(reader, key, "must be true or false");
-  *out = yyjson_get_bool(value);
-  return FC_OK;
-}
-
-static fc_status_t get_size(const reader_t *reader, yyjson_val *object,
-                            const char *key, uint64_t *out) {
-  yyjson_val *value = yyjson_obj_get(object, key);
-  if (!value) return FC_OK;
-  if (!yyjson_is_uint(value)) {
-    return fault(reader, key, "must be an integer, 0 or more");
-  }
-  *out = yyjson_get_uint(value);
-  return FC_OK;
-}
-
-// One of `names`; its place in the table goes to *out.
-static fc_status_t get_choice(const reader_t *reader, yyjson_val *object,
-                              const char *key, const char *const *names,
-                              unsigned count, unsigned *out) {
-  fc_str_t text = {0};
-  FC_TRY(get_text(reader, object, key, &text));
-  if (!text.data) return FC_OK;
-  char known[100] = "";
-  size_t used = 0;
-  for (unsigned i = 0; i < count; i++) {
-    if (fc_str_equal(text, fc_str(names[i]))) {
-      *out = i;
-      return FC_OK;
-    }
-    used += (size_t)snprintf(known + used, sizeof known - used, "%s%s",
-                             i ? ", " : "", names[i]);
-  }
-  char shown[80];
-  fc_escape(shown, sizeof shown, 64, text);
-  return fault(reader, key, "'%s' is none of: %s", shown, known);
-}
-
-// The array `key`, NULL when absent, with at most `limit` elements.
-static fc_status_t get_array(const reader_t *reader, yyjson_val *object,
-                             const char *key, size_t limit, yyjson_val **out) {
-  *out = yyjson_obj_get(object, key);
-  if (!*out) return FC_OK;
-  if (!yyjson_is_arr(*out)) return fault(reader, key, "must be an array");
-  if (yyjson_arr_size(*out) <= limit) return FC_OK;
-  return fault(reader, key, "%zu elements, at most %zu are allowed",
-               yyjson_arr_size(*out), limit);
-}
 
 // ---------------------------------------------------------------------------
 // Arguments and results
@@ -160,9 +49,9 @@ static void param_print(const reader_t *reader, fc_str_t name, char *out,
                         size_t capacity) {
   char shown[80];
   fc_escape(shown, sizeof shown, 64, name);
-  const char *noun = !strcmp(reader->list, "args") ? "argument" : "result";
+  const char *noun = !strcmp(reader->doc.list, "args") ? "argument" : "result";
   snprintf(out, capacity, name.size ? "%s %zu ('%s')" : "%s %zu", noun,
-           reader->item, shown);
+           reader->doc.item, shown);
 }
 
 // Writes what "dims" says about the dims of a type over them: a size fixes a
@@ -170,35 +59,16 @@ static void param_print(const reader_t *reader, fc_str_t name, char *out,
 static fc_status_t read_dims(reader_t *reader, yyjson_val *object,
                              fc_mlir_type_t *type) {
   yyjson_val *dims;
-  FC_TRY(get_array(reader, object, "dims", FC_RANK_MAX, &dims));
+  FC_TRY(fc_doc_array(&reader->doc, object, "dims", FC_RANK_MAX, &dims));
   if (!dims) return FC_OK;
   bool shaped = type->form == FC_MLIR_MEMREF || type->form == FC_MLIR_TENSOR;
   if (!shaped || type->rank != (int32_t)yyjson_arr_size(dims)) {
-    return fault(reader, "dims", "%zu dims for a type of %d",
-                 yyjson_arr_size(dims), shaped ? (int)type->rank : 0);
+    return fc_doc_fault(&reader->doc, "dims", "%zu dims for a type of %d",
+                        yyjson_arr_size(dims), shaped ? (int)type->rank : 0);
   }
   for (int32_t i = 0; i < type->rank; i++) {
-    yyjson_val *dim = yyjson_arr_get(dims, (size_t)i);
-    if (yyjson_is_null(dim)) continue;
-    if (yyjson_is_str(dim) && yyjson_get_len(dim)) {
-      if (type->dims[i] >= 0) {
-        return fault(reader, "dims", "dim %d has a size in the type, no name",
-                     (int)i);
-      }
-      type->dims[i] = fc_builder_dim_name(reader->builder, text_of(dim));
-      continue;
-    }
-    if (!yyjson_is_uint(dim) || yyjson_get_uint(dim) > INT64_MAX) {
-      return fault(reader, "dims", "dim %d must be a size, a name or null",
-                   (int)i);
-    }
-    int64_t size = (int64_t)yyjson_get_uint(dim);
-    if (type->dims[i] >= 0 && type->dims[i] != size) {
-      return fault(reader, "dims",
-                   "dim %d is %" PRId64 ", %" PRId64 " in the type", (int)i,
-                   size, type->dims[i]);
-    }
-    type->dims[i] = size;
+    FC_TRY(fc_doc_dim(&reader->doc, yyjson_arr_get(dims, (size_t)i), (int)i,
+                      type->dims[i], reader->builder, &type->dims[i]));
   }
   return FC_OK;
 }
@@ -209,12 +79,12 @@ static fc_status_t read_type(reader_t *reader, yyjson_val *object,
                              fc_str_t name, fc_mlir_type_t *type,
                              uint32_t *out_node) {
   fc_str_t text = {0};
-  FC_TRY(get_text(reader, object, "type", &text));
-  if (!text.data) return fault(reader, "type", "is missing");
+  FC_TRY(fc_doc_text(&reader->doc, object, "type", &text));
+  if (!text.data) return fc_doc_fault(&reader->doc, "type", "is missing");
   fc_error_t inner;
   if (fc_mlir_type_parse(text, type, &inner) != FC_OK ||
       fc_mlir_type_build(reader->builder, text, out_node, &inner) != FC_OK) {
-    return fault(reader, "type", "%s", inner.message);
+    return fc_doc_fault(&reader->doc, "type", "%s", inner.message);
   }
   FC_TRY(read_dims(reader, object, type));
   const fc_type_t *node = fc_builder_at(reader->builder, *out_node);
@@ -232,17 +102,19 @@ static fc_status_t read_type(reader_t *reader, yyjson_val *object,
 static fc_status_t read_argument(reader_t *reader, yyjson_val *object) {
   static const char *const roles[] = {"in", "out", "inout"};
   static const fc_role_t role_of[] = {FC_ROLE_IN, FC_ROLE_OUT, FC_ROLE_INOUT};
-  if (!yyjson_is_obj(object)) return fault(reader, "", "must be an object");
+  if (!yyjson_is_obj(object))
+    return fc_doc_fault(&reader->doc, "", "must be an object");
   fc_str_t name = {0};
   unsigned role = 0;
   fc_mlir_type_t type;
   uint32_t node;
-  FC_TRY(get_text(reader, object, "name", &name));
-  FC_TRY(get_choice(reader, object, "role", roles, 3, &role));
+  FC_TRY(fc_doc_text(&reader->doc, object, "name", &name));
+  FC_TRY(fc_doc_choice(&reader->doc, object, "role", roles, 3, &role));
   FC_TRY(read_type(reader, object, name, &type, &node));
   bool memref = type.form == FC_MLIR_MEMREF;
   if (role && !memref) {
-    return fault(reader, "role", "only a memref can be '%s'", roles[role]);
+    return fc_doc_fault(&reader->doc, "role", "only a memref can be '%s'",
+                        roles[role]);
   }
   fc_builder_argument(reader->builder, name, node, role_of[role], name.size > 0,
                       FC_SLOT_NEXT);
@@ -258,13 +130,15 @@ static fc_status_t read_argument(reader_t *reader, yyjson_val *object) {
 static fc_status_t read_result(reader_t *reader, yyjson_val *object,
                                uint8_t *out_ownership, bool *out_scalar) {
   static const char *const names[] = {"auto", "owned", "borrowed"};
-  if (!yyjson_is_obj(object)) return fault(reader, "", "must be an object");
+  if (!yyjson_is_obj(object))
+    return fc_doc_fault(&reader->doc, "", "must be an object");
   fc_str_t name = {0};
   unsigned ownership = 0;
   fc_mlir_type_t type;
   uint32_t node;
-  FC_TRY(get_text(reader, object, "name", &name));
-  FC_TRY(get_choice(reader, object, "ownership", names, 3, &ownership));
+  FC_TRY(fc_doc_text(&reader->doc, object, "name", &name));
+  FC_TRY(
+      fc_doc_choice(&reader->doc, object, "ownership", names, 3, &ownership));
   FC_TRY(read_type(reader, object, name, &type, &node));
   fc_builder_result(reader->builder, name, node, FC_SLOT_NEXT);
   *out_ownership = (uint8_t)ownership;
@@ -311,13 +185,14 @@ static fc_status_t resolve(reader_t *reader, fc_str_t text, int64_t *out) {
   const argument_t *source = NULL;
   if (argument < reader->argument_count) source = &reader->arguments[argument];
   if (!source || !source->memref || source->role == FC_ROLE_OUT) {
-    return fault(reader, "shape", "'%s' is no memref the caller sends", shown);
+    return fc_doc_fault(&reader->doc, "shape",
+                        "'%s' is no memref the caller sends", shown);
   }
   const fc_type_t *type = fc_builder_at(reader->builder, source->node);
   if (!type) return FC_OK;  // the builder failed and will say so
   if (type->rank < 0 || dim >= (size_t)type->rank) {
-    return fault(reader, "shape", "'%s': it has %d dims", shown,
-                 type->rank < 0 ? 0 : (int)type->rank);
+    return fc_doc_fault(&reader->doc, "shape", "'%s': it has %d dims", shown,
+                        type->rank < 0 ? 0 : (int)type->rank);
   }
   int64_t *dims = fc_builder_get_dims(reader->builder, source->node);
   if (dims[dim] == FC_DIM_DYNAMIC) {
@@ -333,18 +208,18 @@ static fc_status_t resolve(reader_t *reader, fc_str_t text, int64_t *out) {
 
 static fc_status_t read_shape(reader_t *reader, yyjson_val *object) {
   yyjson_val *shape;
-  FC_TRY(get_array(reader, object, "shape", FC_RANK_MAX, &shape));
-  const argument_t *argument = &reader->arguments[reader->item];
+  FC_TRY(fc_doc_array(&reader->doc, object, "shape", FC_RANK_MAX, &shape));
+  const argument_t *argument = &reader->arguments[reader->doc.item];
   if (!shape || !argument->memref) return FC_OK;
   const fc_type_t *type = fc_builder_at(reader->builder, argument->node);
   if (!type) return FC_OK;
   int32_t rank = type->rank;
   if (argument->role != FC_ROLE_OUT) {
-    return fault(reader, "shape", "only an out argument has one");
+    return fc_doc_fault(&reader->doc, "shape", "only an out argument has one");
   }
   if (rank != (int32_t)yyjson_arr_size(shape)) {
-    return fault(reader, "shape", "%zu dims for a type of %d",
-                 yyjson_arr_size(shape), rank < 0 ? 0 : (int)rank);
+    return fc_doc_fault(&reader->doc, "shape", "%zu dims for a type of %d",
+                        yyjson_arr_size(shape), rank < 0 ? 0 : (int)rank);
   }
   for (int32_t i = 0; i < rank; i++) {
     yyjson_val *entry = yyjson_arr_get(shape, (size_t)i);
@@ -352,16 +227,17 @@ static fc_status_t read_shape(reader_t *reader, yyjson_val *object) {
     if (yyjson_is_uint(entry) && yyjson_get_uint(entry) <= INT64_MAX) {
       dim = (int64_t)yyjson_get_uint(entry);
     } else if (yyjson_is_str(entry) && yyjson_get_len(entry)) {
-      FC_TRY(resolve(reader, text_of(entry), &dim));
+      FC_TRY(resolve(reader, fc_doc_text_of(entry), &dim));
     } else {
-      return fault(reader, "shape",
-                   "dim %d must be a size, a name or 'args[i].dimJ'", (int)i);
+      return fc_doc_fault(&reader->doc, "shape",
+                          "dim %d must be a size, a name or 'args[i].dimJ'",
+                          (int)i);
     }
     int64_t *dims = fc_builder_get_dims(reader->builder, argument->node);
     if (!dims) return FC_OK;
     if (dims[i] >= 0 && dims[i] != dim) {
-      return fault(reader, "shape", "dim %d is %" PRId64 " in the type", (int)i,
-                   dims[i]);
+      return fc_doc_fault(&reader->doc, "shape",
+                          "dim %d is %" PRId64 " in the type", (int)i, dims[i]);
     }
     dims[i] = dim;
   }
@@ -424,38 +300,39 @@ static bool is_static(const reader_t *reader) {
 
 static fc_status_t read_arguments(reader_t *reader, yyjson_val *object) {
   yyjson_val *list;
-  FC_TRY(get_array(reader, object, "args", FC_SIDECAR_PARAMS_MAX, &list));
-  reader->list = "args";
+  FC_TRY(
+      fc_doc_array(&reader->doc, object, "args", FC_SIDECAR_PARAMS_MAX, &list));
+  reader->doc.list = "args";
   reader->argument_count = 0;
   size_t count = yyjson_arr_size(list);
   yyjson_val *value = yyjson_arr_get_first(list);
-  for (reader->item = 0; reader->item < count; reader->item++) {
+  for (reader->doc.item = 0; reader->doc.item < count; reader->doc.item++) {
     FC_TRY(read_argument(reader, value));
     value = unsafe_yyjson_get_next(value);
   }
   value = yyjson_arr_get_first(list);
-  for (reader->item = 0; reader->item < count; reader->item++) {
+  for (reader->doc.item = 0; reader->doc.item < count; reader->doc.item++) {
     FC_TRY(read_shape(reader, value));
     value = unsafe_yyjson_get_next(value);
   }
   for (size_t i = 0; i < count; i++) check_out(reader, i);
-  reader->list = NULL;
+  reader->doc.list = NULL;
   return FC_OK;
 }
 
 static fc_status_t read_results(reader_t *reader, yyjson_val *object,
                                 uint8_t *ownership, bool *out_simple) {
   yyjson_val *list = yyjson_obj_get(object, "results");
-  reader->list = "results";
+  reader->doc.list = "results";
   size_t count = yyjson_arr_size(list);
   yyjson_val *value = yyjson_arr_get_first(list);
   bool scalar = true;
-  for (reader->item = 0; reader->item < count; reader->item++) {
-    FC_TRY(read_result(reader, value, &ownership[reader->item], &scalar));
+  for (reader->doc.item = 0; reader->doc.item < count; reader->doc.item++) {
+    FC_TRY(read_result(reader, value, &ownership[reader->doc.item], &scalar));
     value = unsafe_yyjson_get_next(value);
   }
   *out_simple = !count || (count == 1 && scalar);
-  reader->list = NULL;
+  reader->doc.list = NULL;
   return FC_OK;
 }
 
@@ -477,16 +354,18 @@ static fc_status_t read_symbol(reader_t *reader, yyjson_val *object,
                                             "bareptr"};
   static const char *const threads[] = {"auto", "reentrant", "serial"};
   unsigned cc = FC_CC_CIFACE, thread = FC_THREADS_AUTO;
-  FC_TRY(get_text(reader, object, "name", &function->name));
-  if (!function->name.size) return fault(reader, "name", "is missing");
-  FC_TRY(get_text(reader, object, "symbol", &function->symbol));
-  if (!function->symbol.size) return fault(reader, "symbol", "is missing");
+  FC_TRY(fc_doc_text(&reader->doc, object, "name", &function->name));
+  if (!function->name.size)
+    return fc_doc_fault(&reader->doc, "name", "is missing");
+  FC_TRY(fc_doc_text(&reader->doc, object, "symbol", &function->symbol));
+  if (!function->symbol.size)
+    return fc_doc_fault(&reader->doc, "symbol", "is missing");
   if (memchr(function->symbol.data, '\0', function->symbol.size)) {
-    return fault(reader, "symbol", "holds a NUL");
+    return fc_doc_fault(&reader->doc, "symbol", "holds a NUL");
   }
-  FC_TRY(get_choice(reader, object, "cc", conventions, 4, &cc));
-  FC_TRY(get_choice(reader, object, "threads", threads, 3, &thread));
-  FC_TRY(get_size(reader, object, "stack", &function->stack));
+  FC_TRY(fc_doc_choice(&reader->doc, object, "cc", conventions, 4, &cc));
+  FC_TRY(fc_doc_choice(&reader->doc, object, "threads", threads, 3, &thread));
+  FC_TRY(fc_doc_size(&reader->doc, object, "stack", &function->stack));
   function->cc = (fc_cc_t)cc;
   function->threads = (fc_threads_t)thread;
   fc_builder_name(reader->builder, function->name);
@@ -494,7 +373,7 @@ static fc_status_t read_symbol(reader_t *reader, yyjson_val *object,
   fc_builder_attr(reader->builder, FC_STR("cc"), fc_str(conventions[cc]));
   fc_builder_attr(reader->builder, FC_STR("symbol"), function->symbol);
   fc_str_t doc = {0};
-  FC_TRY(get_text(reader, object, "doc", &doc));
+  FC_TRY(fc_doc_text(&reader->doc, object, "doc", &doc));
   if (doc.size) fc_builder_attr(reader->builder, FC_STR("doc"), doc);
   return FC_OK;
 }
@@ -503,15 +382,42 @@ static fc_status_t check_name(reader_t *reader, fc_str_t name) {
   const fc_sidecar_t *sidecar = reader->sidecar;
   for (size_t i = 0; i < sidecar->function_count; i++) {
     if (!fc_str_equal(sidecar->functions[i].name, name)) continue;
-    return fault(reader, "name", "function %zu has the same name", i);
+    return fc_doc_fault(&reader->doc, "name", "function %zu has the same name",
+                        i);
   }
+  return FC_OK;
+}
+
+static fc_status_t build(reader_t *reader, fc_signature_t **out_signature) {
+  fc_error_t inner;
+  if (fc_signature_build(reader->builder, out_signature, &inner) == FC_OK) {
+    return FC_OK;
+  }
+  if (inner.code == FC_CODE_OUT_OF_MEMORY) {
+    return fc_fail_memory(reader->doc.err);
+  }
+  return fc_doc_fault(&reader->doc, "", "%s", inner.message);
+}
+
+// Builds the signature again, with the names that somebody gives it.
+static fc_status_t rename_all(reader_t *reader, fc_signature_t **signature) {
+  const fc_str_t name = fc_signature_text(*signature, (*signature)->name);
+  bool named;
+  fc_signature_t *again = NULL;
+  FC_TRY(fc_names_apply(reader->names, name, *signature, reader->builder,
+                        &named, reader->doc.err));
+  if (!named) return FC_OK;
+  FC_TRY(fc_signature_build(reader->builder, &again, reader->doc.err));
+  fc_signature_destroy(*signature);
+  *signature = again;
   return FC_OK;
 }
 
 static fc_status_t read_function(reader_t *reader, yyjson_val *object,
                                  uint8_t *ownership,
                                  fc_sidecar_function_t *function) {
-  if (!yyjson_is_obj(object)) return fault(reader, "", "must be an object");
+  if (!yyjson_is_obj(object))
+    return fc_doc_fault(&reader->doc, "", "must be an object");
   fc_builder_reset(reader->builder);
   function->ownership = ownership;
   bool simple = false;
@@ -522,92 +428,31 @@ static fc_status_t read_function(reader_t *reader, yyjson_val *object,
   check_convention(reader, function->cc, simple);
   fc_builder_memory_safe(reader->builder,
                          reader->sidecar->checked || is_static(reader));
-  fc_error_t inner;
-  fc_status_t status =
-      fc_signature_build(reader->builder, &function->signature, &inner);
-  if (status == FC_OK) return FC_OK;
-  if (inner.code == FC_CODE_OUT_OF_MEMORY) return fc_fail_memory(reader->err);
-  return fault(reader, "", "%s", inner.message);
+  FC_TRY(build(reader, &function->signature));
+  return reader->names ? rename_all(reader, &function->signature) : FC_OK;
 }
 
 // ---------------------------------------------------------------------------
 // The document
 
-static void *alc_malloc(void *context, size_t size) {
-  return fc_alloc_aligned(*(fc_allocator_t *)context, size, 16);
-}
-static void *alc_realloc(void *context, void *memory, size_t old_size,
-                         size_t size) {
-  return fc_realloc(*(fc_allocator_t *)context, memory, old_size, size);
-}
-static void alc_free(void *context, void *memory) {
-  fc_free(*(fc_allocator_t *)context, memory);
-}
-
-// The document keeps a pointer to the allocator, so it must be the sidecar's.
-static fc_status_t read_document(reader_t *reader, fc_str_t json) {
-  if (json.size > FC_SIDECAR_SIZE_MAX) {
-    return fault(reader, "", "%zu bytes, at most %u are read", json.size,
-                 FC_SIDECAR_SIZE_MAX);
-  }
-  yyjson_alc alc = {alc_malloc, alc_realloc, alc_free,
-                    &reader->sidecar->allocator};
-  yyjson_read_err failure = {0};
-  // Without YYJSON_READ_INSITU the text is only read.
-  yyjson_doc *document = yyjson_read_opts((char *)(uintptr_t)json.data,
-                                          json.size, 0, &alc, &failure);
-  if (document) {
-    reader->sidecar->document = document;
-    return FC_OK;
-  }
-  if (failure.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
-    return fc_fail_memory(reader->err);
-  }
-  fc_status_t status =
-      fault(reader, "", "not JSON: %s at byte %zu", failure.msg, failure.pos);
-  if (reader->err) reader->err->byte_offset = failure.pos;
-  return status;
-}
-
-static bool is_sha256(fc_str_t text) {
-  for (size_t i = 0; i < text.size; i++) {
-    char c = text.data[i];
-    bool hex = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') ||
-               (c >= 'A' && c <= 'F');
-    if (!hex) return false;
-  }
-  return text.size == 64;
-}
-
 static fc_status_t read_head(reader_t *reader, yyjson_val *root) {
-  if (!yyjson_is_obj(root)) return fault(reader, "", "must be an object");
-  yyjson_val *format = yyjson_obj_get(root, "farcall");
-  if (!yyjson_is_uint(format)) {
-    return fault(reader, "farcall", "must be the number of the format");
+  if (reader->doc.abi == FC_DOC_ABI_MODULE) {
+    return fc_doc_fault(&reader->doc, "abi",
+                        "it is to say what the module does not say itself");
   }
-  if (yyjson_get_uint(format) != 1) {
-    return fault(reader, "farcall", "format %" PRIu64 ", only 1 is known",
-                 yyjson_get_uint(format));
-  }
-  static const char *const abis[] = {"mlir-memref"};
-  unsigned abi = 0;
-  FC_TRY(get_choice(reader, root, "abi", abis, 1, &abi));
   uint64_t index_bits = 64;
-  FC_TRY(get_size(reader, root, "index_bits", &index_bits));
+  FC_TRY(fc_doc_size(&reader->doc, root, "index_bits", &index_bits));
   if (index_bits != 64) {
-    return fault(reader, "index_bits", "%" PRIu64 ", only 64 is supported",
-                 index_bits);
+    return fc_doc_fault(&reader->doc, "index_bits",
+                        "%" PRIu64 ", only 64 is supported", index_bits);
   }
   fc_sidecar_t *sidecar = reader->sidecar;
-  FC_TRY(get_bool(reader, root, "pure", &sidecar->pure));
-  FC_TRY(get_bool(reader, root, "checked", &sidecar->checked));
-  FC_TRY(get_bool(reader, root, "ftz", &sidecar->ftz));
-  FC_TRY(get_text(reader, root, "compiler", &sidecar->compiler));
-  FC_TRY(get_size(reader, root, "max_frame", &sidecar->max_frame));
-  FC_TRY(get_text(reader, root, "so_sha256", &sidecar->so_sha256));
-  if (sidecar->so_sha256.size && !is_sha256(sidecar->so_sha256)) {
-    return fault(reader, "so_sha256", "must be 64 hex digits");
-  }
+  FC_TRY(fc_doc_bool(&reader->doc, root, "pure", &sidecar->pure));
+  FC_TRY(fc_doc_bool(&reader->doc, root, "checked", &sidecar->checked));
+  FC_TRY(fc_doc_bool(&reader->doc, root, "ftz", &sidecar->ftz));
+  FC_TRY(fc_doc_text(&reader->doc, root, "compiler", &sidecar->compiler));
+  FC_TRY(fc_doc_size(&reader->doc, root, "max_frame", &sidecar->max_frame));
+  sidecar->so_sha256 = reader->doc.so_sha256;
   return FC_OK;
 }
 
@@ -618,9 +463,9 @@ static fc_status_t make_room(reader_t *reader, yyjson_val *functions) {
   yyjson_val *function = yyjson_arr_get_first(functions);
   for (size_t i = 0; i < count; i++) {
     yyjson_val *list;
-    reader->function = (int64_t)i;
-    FC_TRY(
-        get_array(reader, function, "results", FC_SIDECAR_PARAMS_MAX, &list));
+    reader->doc.function = (int64_t)i;
+    FC_TRY(fc_doc_array(&reader->doc, function, "results",
+                        FC_SIDECAR_PARAMS_MAX, &list));
     results += yyjson_arr_size(list);
     function = unsafe_yyjson_get_next(function);
   }
@@ -632,7 +477,7 @@ static fc_status_t make_room(reader_t *reader, yyjson_val *functions) {
   reader->builder = fc_builder_create(sidecar->allocator);
   if (!sidecar->functions || !sidecar->ownership || !reader->arguments ||
       !reader->builder) {
-    return fc_fail_memory(reader->err);
+    return fc_fail_memory(reader->doc.err);
   }
   return FC_OK;
 }
@@ -640,18 +485,20 @@ static fc_status_t make_room(reader_t *reader, yyjson_val *functions) {
 static fc_status_t read_functions(reader_t *reader, yyjson_val *root) {
   yyjson_val *functions;
   fc_sidecar_t *sidecar = reader->sidecar;
-  FC_TRY(get_array(reader, root, "functions", FC_SIDECAR_FUNCTIONS_MAX,
-                   &functions));
-  if (!functions) return fault(reader, "functions", "is missing");
+  FC_TRY(fc_doc_array(&reader->doc, root, "functions", FC_SIDECAR_FUNCTIONS_MAX,
+                      &functions));
+  if (!functions) return fc_doc_fault(&reader->doc, "functions", "is missing");
   FC_TRY(make_room(reader, functions));
   size_t count = yyjson_arr_size(functions);
   uint8_t *ownership = sidecar->ownership;
   yyjson_val *value = yyjson_arr_get_first(functions);
   for (size_t i = 0; i < count; i++) {
     fc_sidecar_function_t *function = &sidecar->functions[i];
-    reader->function = (int64_t)i;
-    FC_TRY(read_function(reader, value, ownership, function));
+    reader->doc.function = (int64_t)i;
+    fc_status_t status = read_function(reader, value, ownership, function);
+    // Counted once it may own a signature.
     sidecar->function_count++;
+    FC_TRY(status);
     ownership += function->signature->result_count;
     value = unsafe_yyjson_get_next(value);
   }
@@ -659,19 +506,20 @@ static fc_status_t read_functions(reader_t *reader, yyjson_val *root) {
 }
 
 fc_status_t fc_sidecar_parse(fc_str_t json, fc_source_t source,
-                             fc_allocator_t allocator,
+                             fc_names_t *names, fc_allocator_t allocator,
                              fc_sidecar_t **out_sidecar, fc_error_t *err) {
   fc_sidecar_t *sidecar = fc_alloc(allocator, sizeof *sidecar);
   if (!sidecar) return fc_fail_memory(err);
   sidecar->allocator = allocator;
-  reader_t reader = {
-      .sidecar = sidecar, .source = source, .err = err, .function = -1};
-  fc_status_t status = read_document(&reader, json);
+  reader_t reader = {.sidecar = sidecar, .source = source, .names = names};
+  fc_status_t status = fc_doc_open(&reader.doc, json, &sidecar->allocator, err);
+  sidecar->document = reader.doc.json;
   if (status == FC_OK) {
     yyjson_val *root = yyjson_doc_get_root(sidecar->document);
     status = read_head(&reader, root);
     if (status == FC_OK) status = read_functions(&reader, root);
   }
+  if (status == FC_OK && names) status = fc_names_finish(names, err);
   fc_builder_destroy(reader.builder);
   fc_free(allocator, reader.arguments);
   if (status != FC_OK) {

@@ -3,15 +3,12 @@
 // The ABI description of a native module: `<module>.farcall.json` beside it, or
 // the same JSON embedded as `__farcall_abi`. Read once at load, any thread; the
 // format is in docs/abi.md. It looks neither at the module nor at files: the
-// native backend brings the text and compares so_sha256 itself.
+// native backend brings the text and compares so_sha256 itself. names.h is the
+// other form of the file.
 #ifndef FARCALL_ABI_SIDECAR_H_
 #define FARCALL_ABI_SIDECAR_H_
 
-#include "farcall/type.h"
-
-#define FC_SIDECAR_SIZE_MAX (16U << 20)  // bytes of JSON
-#define FC_SIDECAR_FUNCTIONS_MAX 4096
-#define FC_SIDECAR_PARAMS_MAX 1024  // arguments, and results, of one function
+#include "abi/names.h"
 
 // How a function is called.
 typedef enum fc_cc_t {
@@ -58,11 +55,12 @@ typedef struct fc_sidecar_t {
   void *document;      // what the texts point into
 } fc_sidecar_t;
 
-// `source` is FC_SOURCE_SIDECAR or FC_SOURCE_EMBEDDED. FC_CODE_ABI_METADATA names the place as a JSON pointer. A function whose
-// types cannot be passed is listed and not callable. Nothing points into
-// `json` afterwards.
+// `source` is FC_SOURCE_SIDECAR or FC_SOURCE_EMBEDDED; `names`, if not NULL, are
+// given to what it describes. FC_CODE_ABI_METADATA names the place as a JSON
+// pointer. A function whose types cannot be passed is listed and not callable.
+// Nothing points into `json` afterwards.
 fc_status_t fc_sidecar_parse(fc_str_t json, fc_source_t source,
-                             fc_allocator_t allocator,
+                             fc_names_t *names, fc_allocator_t allocator,
                              fc_sidecar_t **out_sidecar,
                              fc_error_t *err) FC_MUST_CHECK;
 void fc_sidecar_destroy(fc_sidecar_t *sidecar);  // NULL is allowed

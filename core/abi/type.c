@@ -375,6 +375,16 @@ int64_t *fc_builder_get_dims(fc_builder_t *builder, uint32_t node) {
   return (int64_t *)builder->dims.data + node_at(builder, node)->type.dims;
 }
 
+void fc_builder_replace_dim(fc_builder_t *builder, int64_t from, int64_t to) {
+  for (uint32_t i = 0; i < builder->nodes.count; i++) {
+    int64_t *dims = fc_builder_get_dims(builder, i);
+    const int32_t rank = node_at(builder, i)->type.rank;
+    for (int32_t k = 0; dims && k < rank; k++) {
+      if (dims[k] == from) dims[k] = to;
+    }
+  }
+}
+
 void fc_builder_dims(fc_builder_t *builder, uint32_t node, int32_t rank,
                      const int64_t *dims) {
   if (!node_check(builder, node)) return;
@@ -429,6 +439,30 @@ void fc_builder_result(fc_builder_t *builder, fc_str_t name, uint32_t node,
                        int32_t slot) {
   param_add(builder, &builder->results, &builder->next_result,
             (fc_param_t){.type = node, .slot = slot}, name);
+}
+
+static void param_name(fc_builder_t *builder, const pool_t *pool,
+                       uint32_t index, fc_str_t name, bool keyword) {
+  if (failed(builder)) return;
+  if (index >= pool->count) {
+    (void)fc_fail(&builder->error, FC_CODE_INTERNAL, "parameter %u of %u",
+                  index, pool->count);
+    return;
+  }
+  const fc_text_ref_t text = fc_builder_text(builder, name);
+  fc_param_t *param = (fc_param_t *)pool->data + index;
+  param->name = text;
+  param->keyword = keyword;
+}
+
+void fc_builder_name_argument(fc_builder_t *builder, uint32_t index,
+                              fc_str_t name) {
+  param_name(builder, &builder->arguments, index, name, name.size > 0);
+}
+
+void fc_builder_name_result(fc_builder_t *builder, uint32_t index,
+                            fc_str_t name) {
+  param_name(builder, &builder->results, index, name, false);
 }
 
 // ---------------------------------------------------------------------------

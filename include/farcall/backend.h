@@ -38,6 +38,7 @@ typedef struct fc_module_source_t {
   fc_snapshot_t sidecar;
   fc_str_t path;  // NUL-terminated; for messages and for what lies beside it
   fc_str_t name;  // the module name made from it
+  const char *sha256;    // of the file, 64 hex digits
   bool allow_native;     // false: refuse machine code inside a vm module
   bool describe_native;  // fc_module_options_t has it
   bool trust_sidecar_hash;
@@ -91,8 +92,8 @@ typedef struct fc_call_t {
 typedef struct fc_backend_t {
   const char *kind;    // "native", "vm"
   const char *suffix;  // ".so", ".vmfb": which files are its own
-  // What replaces the suffix in the name of the file that describes a module;
-  // NULL: modules of this kind describe themselves.
+  // What replaces the suffix in the name of the file that describes a module, or
+  // names what it says itself; NULL: modules of this kind have none.
   const char *sidecar_suffix;
   // A larger file is not copied, its snapshot not sealed; 0: every one is.
   size_t sealed_max;

@@ -243,6 +243,9 @@ void fc_builder_raw_counts(fc_builder_t *builder, uint32_t arguments,
 // has 1 to FC_DIM_NAME_SIZE_MAX bytes.
 int64_t fc_builder_dim_name(fc_builder_t *builder, fc_str_t name);
 
+// Every dim that is `from`, the code of a name, is `to` from now on.
+void fc_builder_replace_dim(fc_builder_t *builder, int64_t from, int64_t to);
+
 // Nodes. A node belongs to at most one parent.
 uint32_t fc_builder_scalar(fc_builder_t *builder, fc_dtype_t dtype);
 // `dims` has `rank` entries, NULL when unranked.
@@ -277,6 +280,12 @@ void fc_builder_argument(fc_builder_t *builder, fc_str_t name, uint32_t node,
                          fc_role_t role, bool keyword, int32_t slot);
 void fc_builder_result(fc_builder_t *builder, fc_str_t name, uint32_t node,
                        int32_t slot);
+
+// Others than they were added with. An argument with a name may be given by it.
+void fc_builder_name_argument(fc_builder_t *builder, uint32_t index,
+                              fc_str_t name);
+void fc_builder_name_result(fc_builder_t *builder, uint32_t index,
+                            fc_str_t name);
 
 // Forgets everything built, keeps memory: a source that degrades starts over.
 void fc_builder_reset(fc_builder_t *builder);

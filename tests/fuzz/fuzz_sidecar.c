@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Any bytes as the ABI description of a native module: an error that names its
-// place, or signatures that print and whose out arguments have a size.
+// place, or signatures that print and whose out arguments have a size. And as
+// names for what a module says itself: an error, or a signature that prints,
+// reads back, and where dims that agreed still do.
 #include <stdlib.h>
 
+#include "abi/names.h"
 #include "abi/render.h"
 #include "abi/sidecar.h"
+#include "farcall/abi.h"
 
 #define CHECK(condition) \
   if (!(condition)) abort()
@@ -42,11 +46,95 @@ static void check_function(const fc_sidecar_function_t *function) {
   fc_text_deinit(&text);
 }
 
+// f(tensor<?x?xf32>, x: tensor<Nx3xi8>, i8) -> (tensor<?xNxf32>, [tensor<Nxi8>])
+static fc_signature_t *describe(fc_builder_t *builder) {
+  const int64_t n = fc_builder_dim_name(builder, FC_STR("N"));
+  const int64_t free_dims[] = {FC_DIM_DYNAMIC, FC_DIM_DYNAMIC};
+  const int64_t rows[] = {n, 3}, columns[] = {FC_DIM_DYNAMIC, n};
+  const fc_str_t none = {0};
+  fc_builder_name(builder, FC_STR("f"));
+  fc_builder_argument(builder, none,
+                      fc_builder_tensor(builder, FC_DTYPE_F32, 2, free_dims),
+                      FC_ROLE_IN, false, FC_SLOT_NEXT);
+  fc_builder_argument(builder, FC_STR("x"),
+                      fc_builder_tensor(builder, FC_DTYPE_I8, 2, rows),
+                      FC_ROLE_IN, true, FC_SLOT_NEXT);
+  fc_builder_argument(builder, none, fc_builder_scalar(builder, FC_DTYPE_I8),
+                      FC_ROLE_IN, false, FC_SLOT_NEXT);
+  fc_builder_result(builder, none,
+                    fc_builder_tensor(builder, FC_DTYPE_F32, 2, columns),
+                    FC_SLOT_NEXT);
+  const uint32_t list = fc_builder_node(builder, FC_TYPE_LIST);
+  fc_builder_append(builder, list,
+                    fc_builder_tensor(builder, FC_DTYPE_I8, 1, rows));
+  fc_builder_result(builder, none, list, FC_SLOT_NEXT);
+  fc_signature_t *signature = NULL;
+  CHECK(fc_signature_build(builder, &signature, NULL) == FC_OK);
+  return signature;
+}
+
+static int64_t dim_of(const fc_signature_t *signature, const fc_param_t *param,
+                      int32_t dim) {
+  const fc_type_t *type = fc_signature_node(signature, param->type);
+  if (type->kind == FC_TYPE_LIST) {
+    type = fc_signature_node(signature, type->child);
+  }
+  return fc_signature_dims(signature, type)[dim];
+}
+
+static void check_named(const fc_signature_t *s, fc_builder_t *builder) {
+  fc_text_t text, again;
+  fc_text_init(&text, fc_allocator_system(), 1 << 24);
+  fc_text_init(&again, fc_allocator_system(), 1 << 24);
+  const int64_t n = dim_of(s, &s->arguments[1], 0);
+  CHECK(n >= 0 || fc_dim_is_named(n));
+  CHECK(dim_of(s, &s->results[0], 1) == n && dim_of(s, &s->results[1], 0) == n);
+  CHECK(dim_of(s, &s->arguments[1], 1) == 3);
+  CHECK(fc_signature_print_json(s, FC_STR(""), FC_STR(""), &text.sink, NULL) ==
+        FC_OK);
+  fc_builder_reset(builder);
+  fc_signature_t *read = NULL;
+  CHECK(fc_signature_parse_json(fc_text_str(&text), builder, NULL) == FC_OK);
+  CHECK(fc_signature_build(builder, &read, NULL) == FC_OK);
+  CHECK(fc_signature_print_json(read, FC_STR(""), FC_STR(""), &again.sink,
+                                NULL) == FC_OK);
+  CHECK(fc_str_equal(fc_text_str(&text), fc_text_str(&again)));
+  fc_signature_destroy(read);
+  fc_text_deinit(&text);
+  fc_text_deinit(&again);
+}
+
+static void try_names(fc_str_t json) {
+  fc_error_t err = {0};
+  fc_names_t *names = NULL;
+  const fc_status_t status =
+      fc_names_parse(json, true, fc_allocator_system(), &names, &err);
+  CHECK(status == FC_OK || status == FC_NOT_FOUND ||
+        (err.code == FC_CODE_ABI_METADATA && err.has_pointer));
+  if (status != FC_OK) return;
+  fc_builder_t *builder = fc_builder_create(fc_allocator_system());
+  fc_signature_t *first = describe(builder), *second = NULL;
+  bool named;
+  if (fc_names_apply(names, FC_STR("f"), first, builder, &named, &err)) {
+    CHECK(named && err.code == FC_CODE_ABI_METADATA && err.has_pointer);
+  } else if (fc_signature_build(builder, &second, &err)) {
+    CHECK(named && err.code == FC_CODE_ABI_METADATA);
+  } else {
+    check_named(second, builder);
+  }
+  CHECK(fc_names_finish(names, &err) == FC_OK || names->count > named);
+  fc_signature_destroy(first);
+  fc_signature_destroy(second);
+  fc_builder_destroy(builder);
+  fc_names_destroy(names);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   fc_error_t err = {0};
+  try_names(fc_str_make((const char *)data, size));
   fc_sidecar_t *sidecar = NULL;
   if (fc_sidecar_parse(fc_str_make((const char *)data, size), FC_SOURCE_SIDECAR,
-                       fc_allocator_system(), &sidecar, &err) != FC_OK) {
+                       NULL, fc_allocator_system(), &sidecar, &err) != FC_OK) {
     CHECK(err.code == FC_CODE_ABI_METADATA && err.has_pointer);
     return 0;
   }

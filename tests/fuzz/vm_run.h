@@ -52,8 +52,8 @@ static void analyse(const fc_vm_module_t *module) {
     fc_arena_init(&arena, fc_allocator_system(), 4096, SIZE_MAX);
     fc_signature_t *signature = NULL;
     (void)!fc_vm_signature_create(module, &module->exports[i], (fc_str_t){0},
-                                  true, builder, &budget, &arena, &signature,
-                                  &err);
+                                  true, NULL, builder, &budget, &arena,
+                                  &signature, &err);
     fc_signature_destroy(signature);
     fc_arena_deinit(&arena);
   }

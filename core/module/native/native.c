@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "abi/document.h"
 #include "abi/sidecar.h"
 #include "base/sha256.h"
 #include "module/native/call.h"
@@ -43,38 +44,50 @@ typedef struct instance_t {
 // ---------------------------------------------------------------------------
 // The ABI text
 
-static fc_status_t check_hash(const module_t *module,
-                              const fc_module_source_t *source,
+static fc_status_t check_hash(fc_str_t wanted, const fc_module_source_t *source,
                               fc_error_t *err) {
-  fc_str_t wanted = module->sidecar->so_sha256;
   if (wanted.size == 0 || source->trust_sidecar_hash) return FC_OK;
   char actual[65];
   fc_sha256_hex(source->file.bytes.data, source->file.bytes.size, actual);
-  if (fc_str_equal(wanted, fc_str(actual))) return FC_OK;
-  return fc_fail(err, FC_CODE_ABI_METADATA,
-                 "its sidecar describes another build: so_sha256 is %.12s…, "
-                 "the file's %.12s…; compile again, or remove the sidecar",
-                 wanted.data, actual);
+  return fc_doc_check_hash(wanted, actual, err);
 }
 
-// The sidecar wins over what is embedded.
-static fc_status_t read_abi(module_t *module, const fc_module_source_t *source,
-                            const fc_elf_t *elf, fc_error_t *err) {
-  if (source->sidecar.bytes.data) {
-    FC_TRY(fc_sidecar_parse(source->sidecar.bytes, FC_SOURCE_SIDECAR,
-                            module->allocator, &module->sidecar, err));
-    return check_hash(module, source, err);
-  }
+static fc_status_t read_embedded(module_t *module,
+                                 const fc_module_source_t *source,
+                                 const fc_elf_t *elf, fc_names_t *names,
+                                 fc_error_t *err) {
   fc_str_t embedded;
   if (fc_elf_text(elf, EMBEDDED_SYMBOL, &embedded)) {
-    return fc_sidecar_parse(embedded, FC_SOURCE_EMBEDDED, module->allocator,
-                            &module->sidecar, err);
+    return fc_sidecar_parse(embedded, FC_SOURCE_EMBEDDED, names,
+                            module->allocator, &module->sidecar, err);
   }
   return fc_fail(err, FC_CODE_ABI_METADATA,
                  "nothing says what its functions take: no %.*s" SIDECAR_SUFFIX
                  " beside it and no __farcall_abi inside. `farcall compile` "
                  "writes both; docs/abi.md says how to write one by hand",
                  FC_STR_ARG(source->name));
+}
+
+// A sidecar that describes the module wins over what is embedded; one that only
+// gives names needs it.
+static fc_status_t read_abi(module_t *module, const fc_module_source_t *source,
+                            const fc_elf_t *elf, fc_error_t *err) {
+  const fc_str_t sidecar = source->sidecar.bytes;
+  if (!sidecar.data) return read_embedded(module, source, elf, NULL, err);
+  fc_names_t *names = NULL;
+  fc_status_t status =
+      fc_names_parse(sidecar, false, module->allocator, &names, err);
+  if (status == FC_NOT_FOUND) {
+    FC_TRY(fc_sidecar_parse(sidecar, FC_SOURCE_SIDECAR, NULL, module->allocator,
+                            &module->sidecar, err));
+    return check_hash(module->sidecar->so_sha256, source, err);
+  }
+  if (status == FC_OK) status = check_hash(names->so_sha256, source, err);
+  if (status == FC_OK) {
+    status = read_embedded(module, source, elf, names, err);
+  }
+  fc_names_destroy(names);
+  return status;
 }
 
 // ---------------------------------------------------------------------------

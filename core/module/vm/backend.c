@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
+#include "abi/document.h"
 #include "abi/walk.h"
 #include "module/vm/analysis.h"
 #include "module/vm/bridge.h"
@@ -44,9 +45,10 @@ typedef struct module_t {
   fc_hal_archives_t archives;
   fc_signature_t **signatures;
   listed_t *listed;
-  fc_arena_t arena;  // of the two above
+  fc_arena_t arena;   // of the two above
+  fc_names_t *names;  // while it is opened, if there are any
   fc_module_info_t info;
-  char warning[240];
+  char warning[480];
   bool private_state;
   pthread_mutex_t lock;      // of context; of calls, when info.serial
   fc_vm_context_t *context;  // of all instances, unless private_state
@@ -96,7 +98,8 @@ static fc_status_t list_export(module_t *m, const fc_vm_export_t *export,
   fc_signature_t *signature;
   fc_arena_reset(scratch);
   FC_TRY(fc_vm_signature_create(m->module, export, reason, m->info.runs_native,
-                                builder, budget, scratch, &signature, err));
+                                m->names, builder, budget, scratch, &signature,
+                                err));
   m->signatures[index] = signature;
   m->info.count = index + 1;
   listed_t *listed = &m->listed[index];
@@ -172,6 +175,7 @@ static void vm_close(void *handle) {
     fc_signature_destroy(m->signatures[i]);
   }
   fc_arena_deinit(&m->arena);
+  fc_names_destroy(m->names);
   fc_vm_module_destroy(m->module);
   fc_hal_archives_close(&m->archives);
   pthread_mutex_destroy(&m->lock);
@@ -210,27 +214,35 @@ static fc_status_t check_machine_code(module_t *m, bool allowed,
 }
 
 // What the log should say once.
-static void warn(module_t *m, bool features_stated) {
-  size_t unsafe = 0;
+static void warn(module_t *m, bool features_stated, bool foreign_sidecar) {
+  size_t unsafe = 0, used = 0;
   for (size_t i = 0; i < m->info.count; i++) {
     if (!m->signatures[i]->memory_safe) unsafe++;
   }
-  fc_str_t text = FC_STR("");
+  char *text = m->warning;
+  const size_t size = sizeof m->warning;  // of all three
   if (unsafe) {
-    snprintf(m->warning, sizeof m->warning,
-             "%zu of %zu functions are machine code with dynamic shapes, which "
-             "does not check that the dims of its arguments agree%s",
-             unsafe, m->info.count,
-             features_stated ? ""
-                             : "; the module does not say which processor it "
-                               "was compiled for");
-    text = fc_str(m->warning);
-  } else if (!features_stated) {
-    text =
-        FC_STR("the module's machine code does not say which processor it was "
-               "compiled for");
+    used += (size_t)snprintf(
+        text, size,
+        "%zu of %zu functions are machine code with dynamic shapes, which does "
+        "not check that the dims of its arguments agree",
+        unsafe, m->info.count);
   }
-  m->info.warning = text;
+  if (!features_stated) {
+    used += (size_t)snprintf(
+        text + used, size - used,
+        "%sthe module's machine code does not say which processor it was "
+        "compiled for",
+        used ? "; " : "");
+  }
+  if (foreign_sidecar) {
+    used += (size_t)snprintf(text + used, size - used,
+                             "%sits sidecar describes a native module and is "
+                             "not used: \"abi\" is \"module\" where it is to "
+                             "give names",
+                             used ? "; " : "");
+  }
+  m->info.warning = fc_str_make(text, used);
 }
 
 // Whether its calls read mapped files: doing so where somebody cut one short
@@ -242,6 +254,19 @@ static bool maps_files(const module_t *m, const fc_module_source_t *source) {
                                         fc_str(fc_vm_io_parameters.name));
   }
   return !source->file.sealed || (archives && source->parameters.size > 0);
+}
+
+// The sidecar may name what the module describes. One that describes a native
+// module is of a file of the same name, and left to that.
+static fc_status_t read_names(module_t *m, const fc_module_source_t *source,
+                              bool *out_foreign, fc_error_t *err) {
+  *out_foreign = false;
+  if (!source->sidecar.bytes.data) return FC_OK;
+  const fc_status_t status =
+      fc_names_parse(source->sidecar.bytes, true, m->allocator, &m->names, err);
+  *out_foreign = status == FC_NOT_FOUND;
+  if (status != FC_OK) return *out_foreign ? FC_OK : status;
+  return fc_doc_check_hash(m->names->so_sha256, source->sha256, err);
 }
 
 static fc_status_t fill(module_t *m, const fc_module_source_t *source,
@@ -264,8 +289,13 @@ static fc_status_t fill(module_t *m, const fc_module_source_t *source,
     FC_TRY(fc_hal_archives_open(&m->archives, source->parameters, m->allocator,
                                 err));
   }
+  bool foreign;
+  FC_TRY(read_names(m, source, &foreign, err));
   FC_TRY(list(m, err));
-  warn(m, features_stated);
+  if (m->names) FC_TRY(fc_names_finish(m->names, err));
+  fc_names_destroy(m->names);
+  m->names = NULL;
+  warn(m, features_stated, foreign);
   return FC_OK;
 }
 
@@ -474,6 +504,7 @@ static void vm_call_end(void *handle, size_t index, fc_call_t *call) {
 const fc_backend_t fc_backend_vm = {
     .kind = "vm",
     .suffix = ".vmfb",
+    .sidecar_suffix = ".farcall.json",
     .sealed_max = SEALED_MAX,
     .open = vm_open,
     .describe = vm_describe,

@@ -20,6 +20,7 @@ typedef struct subject_t {
   bool async;
   bool machine_code;
   bool static_shapes;  // of what the source says
+  fc_names_t *names;
   fc_vm_recovered_t recovered;
   fc_builder_t *builder;
   char warning[240];
@@ -318,24 +319,45 @@ static int64_t *dynamic_dim(subject_t *s, const fc_signature_t *signature,
   return dims && dims[at.dim] < 0 ? &dims[at.dim] : NULL;
 }
 
+static bool is_used(subject_t *s, const fc_signature_t *signature,
+                    int64_t name) {
+  for (uint32_t i = 0; i < signature->node_count; i++) {
+    const int64_t *dims = fc_builder_get_dims(s->builder, i);
+    for (int32_t k = 0; dims && k < signature->nodes[i].rank; k++) {
+      if (dims[k] == name) return true;
+    }
+  }
+  return false;
+}
+
+// d0, d1, … that nobody gave to a dim yet.
+static int64_t fresh_name(subject_t *s, const fc_signature_t *signature) {
+  for (uint32_t i = 0;; i++) {
+    char text[16];
+    snprintf(text, sizeof text, "d%" PRIu32, i);
+    const int64_t name = fc_builder_dim_name(s->builder, fc_str(text));
+    // Names run out, and the builder fails, before this does.
+    if (!fc_dim_is_named(name) || !is_used(s, signature, name)) return name;
+  }
+}
+
 // Dims that the bytecode wants equal get one name, so that a call where they
 // differ is refused before it runs.
 static void name_dims(subject_t *s, const fc_signature_t *signature) {
   for (uint32_t i = 0; i < s->recovered.equal_count; i++) {
     const fc_vm_equal_t *equal = &s->recovered.equal[i];
-    const int64_t *left = dynamic_dim(s, signature, equal->left);
-    const int64_t *right = dynamic_dim(s, signature, equal->right);
+    int64_t *left = dynamic_dim(s, signature, equal->left);
+    int64_t *right = dynamic_dim(s, signature, equal->right);
     if (!left || !right) continue;
-    char text[16];
-    snprintf(text, sizeof text, "d%" PRIu32, i);
-    const int64_t name = fc_dim_is_named(*left) ? *left
-                         : fc_dim_is_named(*right)
-                             ? *right
-                             : fc_builder_dim_name(s->builder, fc_str(text));
-    int64_t *first = dynamic_dim(s, signature, equal->left);
-    int64_t *second = dynamic_dim(s, signature, equal->right);
-    if (first) *first = name;
-    if (second) *second = name;
+    if (fc_dim_is_named(*left) && fc_dim_is_named(*right)) {
+      fc_builder_replace_dim(s->builder, *right, *left);
+    } else if (fc_dim_is_named(*left)) {
+      *right = *left;
+    } else if (fc_dim_is_named(*right)) {
+      *left = *right;
+    } else {
+      *left = *right = fresh_name(s, signature);
+    }
   }
 }
 
@@ -378,6 +400,11 @@ static fc_status_t try_source(subject_t *s, size_t index, fc_str_t name,
                      FC_STR_ARG(s->function->cconv_text));
   }
   s->static_shapes = status == FC_OK && has_static_shapes(signature);
+  bool named = false;
+  if (status == FC_OK && s->names) {
+    status =
+        fc_names_apply(s->names, name, signature, s->builder, &named, &why);
+  }
   if (status == FC_OK) name_dims(s, signature);
   fc_signature_destroy(signature);
   if (status == FC_OK) {
@@ -385,7 +412,8 @@ static fc_status_t try_source(subject_t *s, size_t index, fc_str_t name,
     status = fc_signature_build(s->builder, out, &why);
     if (status == FC_OK) return FC_OK;
   }
-  bool last = index + 1 == FC_ARRAY_COUNT(sources);
+  // Names that do not fit are not the source's fault.
+  bool last = named || index + 1 == FC_ARRAY_COUNT(sources);
   if (last || why.code == FC_CODE_OUT_OF_MEMORY) {
     if (err) *err = why;
     return status;
@@ -409,10 +437,11 @@ static void cut_fences(subject_t *s, fc_str_t name) {
 
 fc_status_t fc_vm_signature_create(
     const fc_vm_module_t *module, const fc_vm_export_t *export, fc_str_t reason,
-    bool machine_code, fc_builder_t *builder, size_t *budget,
+    bool machine_code, fc_names_t *names, fc_builder_t *builder, size_t *budget,
     fc_arena_t *scratch, fc_signature_t **out_signature, fc_error_t *err) {
   subject_t s = {.function = &module->functions[export->function],
                  .machine_code = machine_code,
+                 .names = names,
                  .builder = builder};
   FC_TRY(fc_cconv_parse(s.function->cconv_text, &s.whole, err));
   cut_fences(&s, export->name);

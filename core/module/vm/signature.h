@@ -4,20 +4,21 @@
 #ifndef FARCALL_CORE_MODULE_VM_SIGNATURE_H_
 #define FARCALL_CORE_MODULE_VM_SIGNATURE_H_
 
-#include "farcall/type.h"
+#include "abi/names.h"
 #include "module/vm/module.h"
 
 // The signature of an export of a verified module, from the first that fits its
 // calling convention: iree.abi, sip with f, f, iree.abi.declaration, what the
 // bytecode asserts, the convention alone. Sources passed over are named in the
 // warning. `reason` not empty: listed, not callable. `machine_code`: kernels
-// trust their dims, so only static shapes are memory safe. `budget` is what
+// trust their dims, so only static shapes are memory safe. `names`, if not NULL,
+// are given to what the source says, and must fit it. `budget` is what
 // fc_vm_recover may spend; the caller resets `scratch`.
 fc_status_t fc_vm_signature_create(const fc_vm_module_t *module,
                                    const fc_vm_export_t *export,
                                    fc_str_t reason, bool machine_code,
-                                   fc_builder_t *builder, size_t *budget,
-                                   fc_arena_t *scratch,
+                                   fc_names_t *names, fc_builder_t *builder,
+                                   size_t *budget, fc_arena_t *scratch,
                                    fc_signature_t **out_signature,
                                    fc_error_t *err) FC_MUST_CHECK;
 

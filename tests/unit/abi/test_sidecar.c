@@ -32,7 +32,7 @@ static const char kFull[] =
 
 static fc_sidecar_t *parse(const char *json, fc_error_t *err) {
   fc_sidecar_t *sidecar = NULL;
-  fc_status_t status = fc_sidecar_parse(fc_str(json), FC_SOURCE_SIDECAR,
+  fc_status_t status = fc_sidecar_parse(fc_str(json), FC_SOURCE_SIDECAR, NULL,
                                         fc_allocator_system(), &sidecar, err);
   assert_int_equal(status == FC_OK, sidecar != NULL);
   return sidecar;
@@ -370,7 +370,7 @@ static void an_embedded_description_says_so(void **state) {
   (void)state;
   fc_sidecar_t *sidecar = NULL;
   assert_int_equal(
-      fc_sidecar_parse(fc_str(wrap(F("\"args\":[]"))), FC_SOURCE_EMBEDDED,
+      fc_sidecar_parse(fc_str(wrap(F("\"args\":[]"))), FC_SOURCE_EMBEDDED, NULL,
                        fc_allocator_system(), &sidecar, NULL),
       FC_OK);
   assert_int_equal(sidecar->functions[0].signature->source, FC_SOURCE_EMBEDDED);
@@ -381,7 +381,7 @@ static fc_status_t attempt_full(fc_allocator_t allocator, void *context,
                                 fc_error_t *err) {
   (void)context;
   fc_sidecar_t *sidecar = NULL;
-  fc_status_t status = fc_sidecar_parse(fc_str(kFull), FC_SOURCE_SIDECAR,
+  fc_status_t status = fc_sidecar_parse(fc_str(kFull), FC_SOURCE_SIDECAR, NULL,
                                         allocator, &sidecar, err);
   fc_sidecar_destroy(sidecar);
   return status;

@@ -206,9 +206,7 @@ static fc_status_t parse_sip(scan_t *scan, fc_error_t *err) {
   return fc_sip_parse(sip, raw, kUnknown, scan->builder, err);
 }
 
-fc_signature_t *fc_test_signature(fc_allocator_t allocator, const char *text) {
-  fc_builder_t *builder = fc_builder_create(allocator);
-  assert_non_null(builder);
+fc_signature_t *fc_test_build(fc_builder_t *builder, const char *text) {
   scan_t scan = {.at = text, .text = text, .builder = builder};
   fc_signature_t *signature = NULL;
   fc_error_t err;
@@ -223,6 +221,13 @@ fc_signature_t *fc_test_signature(fc_allocator_t allocator, const char *text) {
   }
   if (status == FC_OK) status = fc_signature_build(builder, &signature, &err);
   if (status != FC_OK) fail_msg("type text '%s': %s", text, err.message);
+  return signature;
+}
+
+fc_signature_t *fc_test_signature(fc_allocator_t allocator, const char *text) {
+  fc_builder_t *builder = fc_builder_create(allocator);
+  assert_non_null(builder);
+  fc_signature_t *signature = fc_test_build(builder, text);
   fc_builder_destroy(builder);
   return signature;
 }

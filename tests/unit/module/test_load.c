@@ -246,6 +246,160 @@ static void sidecars_that_are_none_are_refused(void **state) {
 }
 
 // ---------------------------------------------------------------------------
+// Names beside what modules say themselves
+
+#define DIMS_VMFB VM "dims/dims-vmvx.vmfb"
+
+typedef struct names_row_t {
+  const char *name;
+  const char *from;
+  const char *file;
+  const char *sidecar;
+  const char *function;
+  const char *text;  // of the function, or the error's message
+} names_row_t;
+
+#define NAMES(functions) \
+  "{\"farcall\":1,\"abi\":\"module\",\"functions\":[" functions "]}"
+#define MATMUL_NAMES                                                        \
+  "{\"name\":\"matmul\",\"args\":[{\"name\":\"a\",\"dims\":[\"m\",\"k\"]}," \
+  "{\"name\":\"b\",\"dims\":[\"k\",null]}],\"results\":[{\"dims\":[\"m\",null]}]}"
+
+static const names_row_t named[] = {
+    {"none", DIMS_VMFB, "a.vmfb", NULL, "matmul",
+     "matmul(input0: tensor<?x?xf32>, input1: tensor<?x?xf32>) -> "
+     "tensor<?x?xf32>"},
+    {"vm", DIMS_VMFB, "a.vmfb", NAMES(MATMUL_NAMES), "matmul",
+     "matmul(a: tensor<[m]x[k]xf32>, b: tensor<[k]x?xf32>) -> "
+     "tensor<[m]x?xf32>"},
+    {"vm, unsaid", DIMS_VMFB, "a.vmfb",
+     "{\"farcall\":1,\"functions\":[" MATMUL_NAMES "]}", "matmul",
+     "matmul(a: tensor<[m]x[k]xf32>, b: tensor<[k]x?xf32>) -> "
+     "tensor<[m]x?xf32>"},
+    {"others are as they were", DIMS_VMFB, "a.vmfb", NAMES(MATMUL_NAMES), "add",
+     "add(input0: tensor<?x3xf32>, input1: tensor<?x3xf32>) -> "
+     "tensor<?x3xf32>"},
+    // What the bytecode compares keeps its name apart from those given.
+    {"beside what is found", DIMS_VMFB, "a.vmfb",
+     NAMES("{\"name\":\"inner\",\"args\":[{\"dims\":[\"d0\",null]},{}]}"),
+     "inner",
+     "inner(input0: tensor<[d0]x[d1]xf32>, input1: tensor<[d1]x?xf32>) -> "
+     "tensor<?x?xf32>"},
+    {"for what is found", DIMS_VMFB, "a.vmfb",
+     NAMES("{\"name\":\"inner\",\"args\":[{},{\"dims\":[\"k\",\"n\"]}]}"),
+     "inner",
+     "inner(input0: tensor<?x[k]xf32>, input1: tensor<[k]x[n]xf32>) -> "
+     "tensor<?x?xf32>"},
+    {"two for what is found", DIMS_VMFB, "a.vmfb",
+     NAMES("{\"name\":\"inner\",\"args\":[{\"dims\":[\"a\",\"b\"]},"
+           "{\"dims\":[\"c\",\"a\"]}]}"),
+     "inner",
+     "inner(input0: tensor<[a]x[b]xf32>, input1: tensor<[b]x[a]xf32>) -> "
+     "tensor<?x?xf32>"},
+    {"machine code", LLVM_CPU, "a.vmfb",
+     NAMES("{\"name\":\"mul4\",\"args\":[{\"name\":\"left\"},{}]}"), "mul4",
+     "mul4(left: tensor<4xf32>, input1: tensor<4xf32>) -> tensor<4xf32>"},
+    {"native", NATIVE "embedded.so", "a.so",
+     NAMES("{\"name\":\"twice\",\"args\":[{\"name\":\"x\"}],"
+           "\"results\":[{\"name\":\"y\"}]}"),
+     "twice", "twice(x: i32) -> i32"},
+    // Types of a native module of the same name: not for this one.
+    {"types", DIMS_VMFB, "a.vmfb",
+     "{\"farcall\":1,\"abi\":\"mlir-memref\",\"functions\":[1]}", "add",
+     "add(input0: tensor<?x3xf32>, input1: tensor<?x3xf32>) -> "
+     "tensor<?x3xf32>"},
+};
+
+static const names_row_t misnamed[] = {
+    {"no such function", DIMS_VMFB, "a.vmfb", NAMES("{\"name\":\"matmull\"}"),
+     NULL,
+     "a.vmfb: its sidecar, /functions/0/name: the module has no function "
+     "'matmull'"},
+    {"rank", DIMS_VMFB, "a.vmfb",
+     NAMES("{\"name\":\"matmul\",\"args\":[{\"dims\":[\"m\"]},{}]}"), NULL,
+     "a.vmfb: its sidecar, /functions/0/args/0/dims: 1 dims for a type of 2"},
+    {"twins", DIMS_VMFB, "a.vmfb",
+     NAMES("{\"name\":\"add\",\"args\":[{\"name\":\"input1\"},{}]}"), NULL,
+     "a.vmfb: arguments 0 and 1 are both named 'input1'"},
+    {"another build", DIMS_VMFB, "a.vmfb",
+     "{\"farcall\":1,\"functions\":[],\"so_sha256\":\"0123456789abcdef"
+     "0123456789abcdef0123456789abcdef0123456789abcdef\"}",
+     NULL,
+     "a.vmfb: its sidecar describes another build: so_sha256 is 0123456789ab"},
+    {"not json", DIMS_VMFB, "a.vmfb", "{", NULL,
+     "a.vmfb: its sidecar, the document: not JSON"},
+    {"native, no such function", NATIVE "embedded.so", "a.so",
+     NAMES("{\"name\":\"thrice\"}"), NULL,
+     "a.so: its sidecar, /functions/0/name: the module has no function "
+     "'thrice'"},
+    {"native, dims of a number", NATIVE "embedded.so", "a.so",
+     NAMES("{\"name\":\"twice\",\"args\":[{\"dims\":[]}]}"), NULL,
+     "a.so: its sidecar, /functions/0/args/0/dims: this is no tensor"},
+    {"native that says nothing", NATIVE "owner.so", "a.so", NAMES(""), NULL,
+     "a.so: nothing says what its functions take"},
+    {"native, another build", NATIVE "embedded.so", "a.so",
+     "{\"farcall\":1,\"abi\":\"module\",\"functions\":[],\"so_sha256\":\""
+     "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\"}",
+     NULL,
+     "a.so: its sidecar describes another build: so_sha256 is 0123456789ab"},
+};
+
+static void put_module(const names_row_t *row) {
+  copy(row->from, row->file);
+  if (row->sidecar) put("a.farcall.json", row->sidecar);
+  else unlink(in_folder("a.farcall.json"));
+}
+
+static void names_go_with_what_modules_say(void **state) {
+  (void)state;
+  char plain[FC_DIGEST_SIZE] = "";
+  FC_TEST_EACH_ROW(const names_row_t, row, named) {
+    put_module(row);
+    fc_module_t *module = load(in_folder(row->file), true), *loaded;
+    const fc_function_t *function =
+        fc_module_find(module, fc_str(row->function));
+    assert_non_null(function);
+    fc_text_t text;
+    fc_text_init(&text, fc_allocator_system(), 1 << 16);
+    fc_error_t err = {0};
+    assert_int_equal(
+        fc_signature_print_text(function->signature, &text.sink, &err), 0);
+    assert_int_equal(fc_sink_put(&text.sink, FC_STR("\0"), &err), 0);
+    assert_string_equal(text.data, row->text);
+    fc_text_deinit(&text);
+    // A worker process sees the same; whoever has the ETag hears of a change.
+    if (load_files(module, &loaded, &err)) fail_msg("%s", err.message);
+    assert_true(fc_str_equal(fc_module_get_digest(module),
+                             fc_module_get_digest(loaded)));
+    fc_module_release(loaded);
+    if (!row->sidecar) memcpy(plain, function->digest, sizeof plain);
+    if (!strcmp(row->function, "matmul")) {
+      assert_int_equal(memcmp(plain, function->digest, sizeof plain) == 0,
+                       row->sidecar == NULL);
+    }
+    const fc_str_t warning = fc_module_get_info(module)->warning;
+    const bool foreign = memmem(warning.data, warning.size, "native", 6);
+    assert_int_equal(foreign, !strcmp(row->name, "types"));
+    fc_module_release(module);
+  }
+}
+
+static void names_that_do_not_fit_fail_the_load(void **state) {
+  (void)state;
+  FC_TEST_EACH_ROW(const names_row_t, row, misnamed) {
+    put_module(row);
+    fc_module_t *module;
+    fc_error_t err = {0};
+    assert_int_not_equal(
+        fc_module_load(backends, fc_str(in_folder(row->file)), NULL,
+                       fc_allocator_system(), &module, &err),
+        FC_OK);
+    assert_int_equal(err.code, FC_CODE_ABI_METADATA);
+    if (!strstr(err.message, row->text)) fail_msg("%s", err.message);
+  }
+}
+
+// ---------------------------------------------------------------------------
 // Files too large to be copied
 
 #define LARGE ((size_t)17 << 20)
@@ -418,6 +572,8 @@ int main(void) {
       IN_FOLDER(a_module_outlives_its_files),
       IN_FOLDER(what_uses_origin_must_stay_as_it_was),
       IN_FOLDER(sidecars_that_are_none_are_refused),
+      IN_FOLDER(names_go_with_what_modules_say),
+      IN_FOLDER(names_that_do_not_fit_fail_the_load),
       IN_FOLDER(a_large_file_is_mapped),
       IN_FOLDER(a_large_file_may_be_replaced_by_another),
       IN_FOLDER(a_large_file_cut_short_is_another),

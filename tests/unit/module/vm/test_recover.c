@@ -52,8 +52,8 @@ static void compare_module(const char *path, const uint8_t *data, size_t size,
     size_t budget = FC_VM_RECOVER_BUDGET;
     fc_signature_t *signature = NULL;
     fc_vm_recovered_t recovered;
-    if (fc_vm_signature_create(module, export, (fc_str_t){0}, false, builder,
-                               &budget, &arena, &signature, &err) ||
+    if (fc_vm_signature_create(module, export, (fc_str_t){0}, false, NULL,
+                               builder, &budget, &arena, &signature, &err) ||
         fc_vm_recover(module, export->function, &budget, &arena, &recovered,
                       &err)) {
       fail_msg("%s: %s", path, err.message);

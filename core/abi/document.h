@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A JSON document that somebody wrote about a module, being read: what the
+// readers of its two forms (sidecar.c, names.c) share. Members come by type,
+// and whatever is wrong is FC_CODE_ABI_METADATA that names its place as a JSON
+// pointer. One thread, at load.
+#ifndef FARCALL_CORE_ABI_DOCUMENT_H_
+#define FARCALL_CORE_ABI_DOCUMENT_H_
+
+#include <yyjson.h>
+
+#include "abi/names.h"
+
+// What the document is.
+typedef enum fc_doc_abi_t {
+  FC_DOC_ABI_UNSAID,
+  FC_DOC_ABI_MEMREF,  // the types of a native module
+  FC_DOC_ABI_MODULE,  // names for what the module says itself
+} fc_doc_abi_t;
+
+typedef struct fc_doc_t {
+  yyjson_doc *json;  // fc_doc_open made it, yyjson_doc_free frees it
+  fc_doc_abi_t abi;
+  fc_str_t so_sha256;  // 64 hex digits, or empty
+  fc_error_t *err;
+  // Where the reader stands, for messages.
+  const char *whose;  // before the place; NULL: nothing
+  int64_t function;   // -1: at the top
+  const char *list;   // "args" or "results", NULL: in neither
+  size_t item;
+} fc_doc_t;
+
+// Reads the text and its head. `allocator` must stay as long as doc->json does,
+// nothing points into `text` afterwards. On failure there is nothing to free.
+fc_status_t fc_doc_open(fc_doc_t *doc, fc_str_t text, fc_allocator_t *allocator,
+                        fc_error_t *err) FC_MUST_CHECK;
+
+// Something is wrong with member `key` ("": all) of the object being read.
+FC_PRINTF(3, 4)
+fc_status_t fc_doc_fault(const fc_doc_t *doc, const char *key,
+                         const char *format, ...);
+
+static inline fc_str_t fc_doc_text_of(yyjson_val *value) {
+  return fc_str_make(yyjson_get_str(value), yyjson_get_len(value));
+}
+// Members. An absent one leaves *out as it is.
+fc_status_t fc_doc_text(const fc_doc_t *doc, yyjson_val *object,
+                        const char *key, fc_str_t *out) FC_MUST_CHECK;
+fc_status_t fc_doc_bool(const fc_doc_t *doc, yyjson_val *object,
+                        const char *key, bool *out) FC_MUST_CHECK;
+fc_status_t fc_doc_size(const fc_doc_t *doc, yyjson_val *object,
+                        const char *key, uint64_t *out) FC_MUST_CHECK;
+// One of `names`; its place in the table goes to *out.
+fc_status_t fc_doc_choice(const fc_doc_t *doc, yyjson_val *object,
+                          const char *key, const char *const *names,
+                          unsigned count, unsigned *out) FC_MUST_CHECK;
+// The array `key`, NULL when absent, with at most `limit` elements.
+fc_status_t fc_doc_array(const fc_doc_t *doc, yyjson_val *object,
+                         const char *key, size_t limit,
+                         yyjson_val **out) FC_MUST_CHECK;
+// One entry of "dims", for dim `index`, which is `have` so far: a size, a name,
+// or null. *out is what it is now; `have` stays where it says more.
+fc_status_t fc_doc_dim(const fc_doc_t *doc, yyjson_val *entry, int index,
+                       int64_t have, fc_builder_t *builder,
+                       int64_t *out) FC_MUST_CHECK;
+
+// `wanted` is what a document says the SHA-256 of its module is, empty: nothing.
+fc_status_t fc_doc_check_hash(fc_str_t wanted, const char *actual,
+                              fc_error_t *err) FC_MUST_CHECK;
+
+#endif  // FARCALL_CORE_ABI_DOCUMENT_H_

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Names are looked at twice: their document when it is read, whether they fit
+// when the function they are for is known.
+#include "abi/names.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "abi/document.h"
+#include "abi/print.h"
+
+#define WHOSE "its sidecar"
+#define ARGUMENT_NAME_SIZE_MAX 256  // bytes
+
+// ---------------------------------------------------------------------------
+// The document
+
+static int compare(const void *a, const void *b) {
+  const fc_name_entry_t *x = a, *y = b;
+  const int order = fc_str_compare(x->function, y->function);
+  return order ? order : (x->number > y->number) - (x->number < y->number);
+}
+
+static fc_status_t check_twins(fc_doc_t *doc, const fc_names_t *names) {
+  for (size_t i = 1; i < names->count; i++) {
+    const fc_name_entry_t *it = &names->entries[i];
+    if (!fc_str_equal(it[-1].function, it->function)) continue;
+    doc->function = (int64_t)it->number;
+    return fc_doc_fault(doc, "name", "function %zu has the same name",
+                        it[-1].number);
+  }
+  return FC_OK;
+}
+
+static fc_status_t read_functions(fc_doc_t *doc, fc_names_t *names) {
+  yyjson_val *functions;
+  FC_TRY(fc_doc_array(doc, yyjson_doc_get_root(doc->json), "functions",
+                      FC_SIDECAR_FUNCTIONS_MAX, &functions));
+  if (!functions) return fc_doc_fault(doc, "functions", "is missing");
+  const size_t count = yyjson_arr_size(functions);
+  names->entries =
+      fc_alloc_array(names->allocator, count + 1, sizeof *names->entries);
+  if (!names->entries) return fc_fail_memory(doc->err);
+  yyjson_val *value = yyjson_arr_get_first(functions);
+  for (size_t i = 0; i < count; i++) {
+    fc_str_t name = {0};
+    doc->function = (int64_t)i;
+    if (!yyjson_is_obj(value))
+      return fc_doc_fault(doc, "", "must be an object");
+    FC_TRY(fc_doc_text(doc, value, "name", &name));
+    if (!name.size) return fc_doc_fault(doc, "name", "is missing");
+    names->entries[names->count++] =
+        (fc_name_entry_t){.function = name, .value = value, .number = i};
+    value = unsafe_yyjson_get_next(value);
+  }
+  qsort(names->entries, count, sizeof *names->entries, compare);
+  return check_twins(doc, names);
+}
+
+fc_status_t fc_names_parse(fc_str_t json, bool unsaid, fc_allocator_t allocator,
+                           fc_names_t **out_names, fc_error_t *err) {
+  fc_names_t *names = fc_alloc(allocator, sizeof *names);
+  if (!names) return fc_fail_memory(err);
+  names->allocator = allocator;
+  fc_doc_t doc = {.whose = WHOSE};
+  fc_status_t status = fc_doc_open(&doc, json, &names->allocator, err);
+  names->document = doc.json;
+  names->so_sha256 = doc.so_sha256;
+  if (status == FC_OK && doc.abi != FC_DOC_ABI_MODULE &&
+      !(unsaid && doc.abi == FC_DOC_ABI_UNSAID)) {
+    status = FC_NOT_FOUND;
+  }
+  if (status == FC_OK) status = read_functions(&doc, names);
+  if (status != FC_OK) {
+    fc_names_destroy(names);
+    return status;
+  }
+  *out_names = names;
+  return FC_OK;
+}
+
+void fc_names_destroy(fc_names_t *names) {
+  if (!names) return;
+  fc_free(names->allocator, names->entries);
+  yyjson_doc_free(names->document);
+  fc_free(names->allocator, names);
+}
+
+// ---------------------------------------------------------------------------
+// One function
+
+typedef struct applying_t {
+  fc_doc_t doc;
+  const fc_signature_t *signature;
+  fc_builder_t *builder;
+  // What a name became when dims that agreed were given another: itself, another
+  // name, or a size.
+  int64_t became[FC_DIM_NAMES_MAX];
+} applying_t;
+
+static int64_t resolve(const applying_t *at, int64_t dim) {
+  while (fc_dim_is_named(dim) && at->became[fc_dim_name(dim)] != dim) {
+    dim = at->became[fc_dim_name(dim)];
+  }
+  return dim;
+}
+
+static fc_status_t apply_dims(applying_t *at, yyjson_val *object,
+                              uint32_t node) {
+  const fc_type_t *type = fc_signature_node(at->signature, node);
+  yyjson_val *dims;
+  FC_TRY(fc_doc_array(&at->doc, object, "dims", FC_RANK_MAX, &dims));
+  if (!dims) return FC_OK;
+  if (type->kind != FC_TYPE_TENSOR || type->rank < 0) {
+    return fc_doc_fault(&at->doc, "dims", "this is no tensor of known rank");
+  }
+  if ((size_t)type->rank != yyjson_arr_size(dims)) {
+    return fc_doc_fault(&at->doc, "dims", "%zu dims for a type of %d",
+                        yyjson_arr_size(dims), (int)type->rank);
+  }
+  yyjson_val *entry = yyjson_arr_get_first(dims);
+  for (int i = 0; i < type->rank; i++) {
+    const int64_t *have = fc_builder_get_dims(at->builder, node);
+    if (!have) return FC_OK;  // the builder failed and will say so
+    const int64_t before = have[i];
+    int64_t dim;
+    FC_TRY(fc_doc_dim(&at->doc, entry, i, before, at->builder, &dim));
+    dim = resolve(at, dim);
+    if (fc_dim_is_named(before) && dim != before) {
+      // Those that had to agree before still do.
+      fc_builder_replace_dim(at->builder, before, dim);
+      at->became[fc_dim_name(before)] = dim;
+    } else if (dim != before) {
+      int64_t *all = fc_builder_get_dims(at->builder, node);
+      if (all) all[i] = dim;
+    }
+    entry = unsafe_yyjson_get_next(entry);
+  }
+  return FC_OK;
+}
+
+static fc_status_t read_name(const applying_t *at, yyjson_val *object,
+                             fc_str_t *out_name) {
+  FC_TRY(fc_doc_text(&at->doc, object, "name", out_name));
+  if (out_name->size <= ARGUMENT_NAME_SIZE_MAX) return FC_OK;
+  return fc_doc_fault(&at->doc, "name", "%zu bytes, at most %d are allowed",
+                      out_name->size, ARGUMENT_NAME_SIZE_MAX);
+}
+
+static fc_status_t apply_argument(applying_t *at, yyjson_val *object,
+                                  const fc_argument_t *argument) {
+  if (!yyjson_is_obj(object)) {
+    return fc_doc_fault(&at->doc, "", "must be an object");
+  }
+  fc_str_t name = {0};
+  FC_TRY(read_name(at, object, &name));
+  const fc_str_t had = fc_signature_text(at->signature, argument->param.name);
+  if (name.size && !fc_str_equal(name, had)) {
+    if (fc_signature_root(at->signature)) {
+      return fc_doc_fault(&at->doc, "name",
+                          "the module's own description fixes how this "
+                          "argument is sent");
+    }
+    fc_builder_name_argument(at->builder, argument->position, name);
+  }
+  return apply_dims(at, object, argument->param.type);
+}
+
+static fc_status_t wrong_count(const applying_t *at, yyjson_val *list,
+                               const char *key, size_t has) {
+  return fc_doc_fault(&at->doc, key, "%zu entries, the function has %zu",
+                      yyjson_arr_size(list), has);
+}
+
+static fc_status_t apply_arguments(applying_t *at, yyjson_val *function) {
+  yyjson_val *list;
+  FC_TRY(
+      fc_doc_array(&at->doc, function, "args", FC_SIDECAR_PARAMS_MAX, &list));
+  if (!list) return FC_OK;
+  fc_argument_t argument = {0};
+  size_t count = 0;
+  while (fc_argument_next(at->signature, &argument)) count++;
+  if (yyjson_arr_size(list) != count) {
+    return wrong_count(at, list, "args", count);
+  }
+  argument = (fc_argument_t){0};
+  yyjson_val *object = yyjson_arr_get_first(list);
+  at->doc.list = "args";
+  while (fc_argument_next(at->signature, &argument)) {
+    at->doc.item = argument.position;
+    FC_TRY(apply_argument(at, object, &argument));
+    object = unsafe_yyjson_get_next(object);
+  }
+  at->doc.list = NULL;
+  return FC_OK;
+}
+
+static fc_status_t apply_results(applying_t *at, yyjson_val *function) {
+  const fc_signature_t *signature = at->signature;
+  yyjson_val *list;
+  FC_TRY(fc_doc_array(&at->doc, function, "results", FC_SIDECAR_PARAMS_MAX,
+                      &list));
+  if (!list) return FC_OK;
+  if (yyjson_arr_size(list) != signature->result_count) {
+    return wrong_count(at, list, "results", signature->result_count);
+  }
+  yyjson_val *object = yyjson_arr_get_first(list);
+  at->doc.list = "results";
+  for (uint32_t i = 0; i < signature->result_count; i++) {
+    at->doc.item = i;
+    if (!yyjson_is_obj(object)) {
+      return fc_doc_fault(&at->doc, "", "must be an object");
+    }
+    fc_str_t name = {0};
+    FC_TRY(read_name(at, object, &name));
+    if (name.size) fc_builder_name_result(at->builder, i, name);
+    FC_TRY(apply_dims(at, object, signature->results[i].type));
+    object = unsafe_yyjson_get_next(object);
+  }
+  at->doc.list = NULL;
+  return FC_OK;
+}
+
+fc_status_t fc_names_apply(fc_names_t *names, fc_str_t function,
+                           const fc_signature_t *signature,
+                           fc_builder_t *builder, bool *out_named,
+                           fc_error_t *err) {
+  const fc_name_entry_t wanted = {.function = function};
+  *out_named = false;
+  size_t low = 0, high = names->count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (compare(&names->entries[middle], &wanted) < 0) low = middle + 1;
+    else high = middle;
+  }
+  fc_name_entry_t *found = &names->entries[low];
+  if (low == names->count || !fc_str_equal(found->function, function)) {
+    return FC_OK;
+  }
+  applying_t at = {
+      .doc = {.err = err, .whose = WHOSE, .function = (int64_t)found->number},
+      .signature = signature,
+      .builder = builder};
+  for (uint32_t i = 0; i < FC_DIM_NAMES_MAX; i++)
+    at.became[i] = -2 - (int64_t)i;
+  found->used = true;
+  *out_named = true;
+  FC_TRY(apply_arguments(&at, found->value));
+  return apply_results(&at, found->value);
+}
+
+fc_status_t fc_names_finish(const fc_names_t *names, fc_error_t *err) {
+  for (size_t i = 0; i < names->count; i++) {
+    const fc_name_entry_t *entry = &names->entries[i];
+    if (entry->used) continue;
+    const fc_doc_t doc = {
+        .err = err, .whose = WHOSE, .function = (int64_t)entry->number};
+    char shown[80];
+    fc_escape(shown, sizeof shown, 64, entry->function);
+    return fc_doc_fault(&doc, "name", "the module has no function '%s'", shown);
+  }
+  return FC_OK;
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Names for what a module says about itself: `model.farcall.json` whose "abi" is
+// "module" names arguments, and dims that must agree in every call. Read when a
+// module is opened, then applied to each signature as it is built, whatever its
+// types came from. Any thread; the format is in docs/abi.md.
+#ifndef FARCALL_CORE_ABI_NAMES_H_
+#define FARCALL_CORE_ABI_NAMES_H_
+
+#include "farcall/type.h"
+
+#define FC_SIDECAR_SIZE_MAX (16U << 20)  // bytes of JSON
+#define FC_SIDECAR_FUNCTIONS_MAX 4096
+#define FC_SIDECAR_PARAMS_MAX 1024  // arguments, and results, of one function
+
+typedef struct fc_name_entry_t {
+  fc_str_t function;
+  void *value;    // of the document
+  size_t number;  // in it
+  bool used;
+} fc_name_entry_t;
+
+typedef struct fc_names_t {
+  fc_allocator_t allocator;
+  fc_str_t so_sha256;        // 64 hex digits, or empty
+  fc_name_entry_t *entries;  // sorted
+  size_t count;
+  void *document;  // what the texts point into
+} fc_names_t;
+
+// FC_NOT_FOUND when the document is of the other form, types for a native
+// module. `unsaid`: one that does not say of which form it is is of this one.
+// FC_CODE_ABI_METADATA names the place as a JSON pointer. Nothing points into
+// `json` afterwards.
+fc_status_t fc_names_parse(fc_str_t json, bool unsaid, fc_allocator_t allocator,
+                           fc_names_t **out_names,
+                           fc_error_t *err) FC_MUST_CHECK;
+void fc_names_destroy(fc_names_t *names);  // NULL is allowed
+
+// Writes what is said about `function` over the builder, which has just built
+// its `signature` and is to build it again; *out_named tells whether anything
+// is, also on failure. What does not fit is FC_CODE_ABI_METADATA.
+fc_status_t fc_names_apply(fc_names_t *names, fc_str_t function,
+                           const fc_signature_t *signature,
+                           fc_builder_t *builder, bool *out_named,
+                           fc_error_t *err) FC_MUST_CHECK;
+// FC_CODE_ABI_METADATA when a function is named that was never applied to.
+fc_status_t fc_names_finish(const fc_names_t *names,
+                            fc_error_t *err) FC_MUST_CHECK;
+
+#endif  // FARCALL_CORE_ABI_NAMES_H_
