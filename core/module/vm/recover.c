@@ -10,6 +10,8 @@
 #include "module/vm/ops.h"
 
 #define FACTS_MAX ((size_t)1 << 20)  // blocks times registers
+#define FACTS_AT_ONCE 8
+#define BYTES_AT_ONCE 64
 #define CALL_DEPTH_MAX 2
 // Operands before the dims of hal.buffer_view.assert and .create.
 #define ASSERT_FIXED 4
@@ -48,8 +50,9 @@ typedef struct analysis_t {
   bool *waiting;       // blocks to walk again
   fact_t *entries;     // of each block: cells, then refs
   fact_t *now;         // while a block is walked
+  fact_t *spare;       // takes the place of `now` for a while
   size_t width;        // facts of one block
-  size_t *budget;      // instructions and facts still to be looked at
+  size_t *budget;      // see spend()
   bool *returns_seen;  // results that a return gave a shape
 } analysis_t;
 
@@ -63,8 +66,20 @@ static fact_t *any_register(analysis_t *a, uint32_t reg) {
 
 static bool is_wide(char kind) { return kind && strchr("LDIF", kind); }
 
+// Whatever a file can make us do again and again is paid for: instructions, the
+// facts of blocks, entries of lists. At 0 nothing more is looked at.
 static void spend(analysis_t *a, size_t count) {
   *a->budget = count < *a->budget ? *a->budget - count : 0;
+}
+
+// Facts are copied and compared many at a time.
+static void spend_row(analysis_t *a) { spend(a, a->width / FACTS_AT_ONCE + 1); }
+
+static fc_status_t decode(analysis_t *a, uint32_t pc, fc_vm_instruction_t *out,
+                          fc_error_t *err) {
+  FC_TRY(fc_vm_decode(a->function->code, a->function->size, pc, out, err));
+  spend(a, 1 + (out->next - pc) / BYTES_AT_ONCE);
+  return FC_OK;
 }
 
 // ---------------------------------------------------------------------------
@@ -247,6 +262,7 @@ static void flow(analysis_t *a, uint32_t pc) {
   uint32_t index = block_index(a, pc);
   fact_t *entry = &a->entries[index * a->width];
   bool changed = false;
+  spend_row(a);
   for (size_t i = 0; i < a->width; i++) {
     fact_t met = a->now[i];
     if (met.kind == FACT_NOTHING) met = anything;  // zeroed, and then used
@@ -258,26 +274,21 @@ static void flow(analysis_t *a, uint32_t pc) {
   if (changed) a->waiting[index] = true;
 }
 
-static fc_status_t flow_edges(analysis_t *a, const fc_vm_instruction_t *in,
-                              fc_error_t *err) {
+static void flow_edges(analysis_t *a, const fc_vm_instruction_t *in) {
   if (in->op->opcode == FC_VM_OP_Fail) {
     if (in->next < a->function->size) flow(a, in->next);
-    return FC_OK;
+    return;
   }
   fc_vm_edges_t edges;
   fc_vm_edge_t edge;
   fact_t *before = a->now;
   fc_vm_edges_init(&edges, a->function->code, in);
-  while (fc_vm_edges_next(&edges, &edge)) {
+  while (*a->budget && fc_vm_edges_next(&edges, &edge)) {
     if (!edge.copy_count) {
       flow(a, edge.target);
       continue;
     }
-    a->now = fc_arena_alloc(a->arena, a->width * sizeof(fact_t) + 1, 16);
-    if (!a->now) {
-      a->now = before;
-      return fc_fail_memory(err);
-    }
+    a->now = a->spare;
     memcpy(a->now, before, a->width * sizeof(fact_t));
     for (uint32_t i = 0; i < edge.copy_count; i++) {
       const uint8_t *pair = a->function->code + edge.copies_pc + 4 * (size_t)i;
@@ -285,10 +296,15 @@ static fc_status_t flow_edges(analysis_t *a, const fc_vm_instruction_t *in,
           *any_register(a, fc_vm_load_u16(pair));
     }
     flow(a, edge.target);
-    fc_arena_trim(a->arena, a->now, a->width * sizeof(fact_t) + 1, 0);
     a->now = before;
   }
-  return FC_OK;
+}
+
+// The facts at the start of block `index`; returns the pc behind its marker.
+static uint32_t enter_block(analysis_t *a, uint32_t index) {
+  memcpy(a->now, &a->entries[index * a->width], a->width * sizeof(fact_t));
+  spend_row(a);
+  return a->blocks[index] + 1;
 }
 
 // Walks one block from its entry; `look` sees each instruction first.
@@ -297,15 +313,15 @@ static fc_status_t walk_block(analysis_t *a, uint32_t index,
                                                   const fc_vm_instruction_t *in,
                                                   fc_error_t *err),
                               fc_error_t *err) {
-  memcpy(a->now, &a->entries[index * a->width], a->width * sizeof(fact_t));
-  for (uint32_t pc = a->blocks[index] + 1; pc < a->function->size;) {
+  for (uint32_t pc = enter_block(a, index);
+       *a->budget && pc < a->function->size;) {
     fc_vm_instruction_t in;
-    FC_TRY(fc_vm_decode(a->function->code, a->function->size, pc, &in, err));
-    spend(a, 1);
+    FC_TRY(decode(a, pc, &in, err));
     if (look) FC_TRY(look(a, &in, err));
     step(a, &in);
     if (fc_vm_op_is_terminator(in.op->opcode)) {
-      return look ? FC_OK : flow_edges(a, &in, err);
+      if (!look) flow_edges(a, &in);
+      return FC_OK;
     }
     pc = in.next;
   }
@@ -356,6 +372,11 @@ static fc_status_t recover(const fc_vm_module_t *module, uint32_t function,
                            uint32_t depth, size_t *budget, fc_arena_t *arena,
                            fc_vm_recovered_t *out, fc_error_t *err);
 
+// Whether functions called are looked at.
+static bool may_call(const analysis_t *a) {
+  return a->depth < CALL_DEPTH_MAX && *a->budget;
+}
+
 // What the function called says about arguments handed on to it.
 static fc_status_t look_through_call(analysis_t *a,
                                      const fc_vm_instruction_t *in,
@@ -368,7 +389,7 @@ static fc_status_t look_through_call(analysis_t *a,
     uint16_t reg = fc_vm_list_entry(a->function->code, operands, i);
     hands_on |= (reg & FC_VM_REF_BIT) && ref(a, reg)->kind == FACT_ARGUMENT;
   }
-  if (!hands_on || a->depth == CALL_DEPTH_MAX) return FC_OK;
+  if (!hands_on || !may_call(a)) return FC_OK;
   FC_TRY(recover(a->module, callee, a->depth + 1, a->budget, a->arena, &inner,
                  err));
   for (uint32_t i = 0; i < operands->count; i++) {
@@ -417,18 +438,11 @@ static fc_status_t shape_of(analysis_t *a, fact_t fact, fc_vm_shape_t *out,
   // The facts where it was made: walk its block up to it.
   uint32_t index = block_index(a, fact.a);
   fact_t *after = a->now;
-  a->now = fc_arena_alloc(a->arena, a->width * sizeof(fact_t) + 1, 16);
-  if (!a->now) {
-    a->now = after;
-    return fc_fail_memory(err);
-  }
-  memcpy(a->now, &a->entries[index * a->width], a->width * sizeof(fact_t));
-  uint32_t pc = a->blocks[index] + 1;
+  a->now = a->spare;
+  uint32_t pc = enter_block(a, index);
   for (;;) {
-    fc_status_t decoded =
-        fc_vm_decode(a->function->code, a->function->size, pc, &in, err);
+    fc_status_t decoded = decode(a, pc, &in, err);
     FC_ASSERT(decoded == FC_OK);
-    spend(a, 1);
     if (pc == fact.a) break;
     step(a, &in);
     pc = in.next;
@@ -438,7 +452,7 @@ static fc_status_t shape_of(analysis_t *a, fact_t fact, fc_vm_shape_t *out,
   fc_vm_recovered_t inner;
   if (fact.kind == FACT_VIEW) {
     *out = read_shape(a, operands, CREATE_ELEMENT, CREATE_FIXED);
-  } else if (a->depth < CALL_DEPTH_MAX) {
+  } else if (may_call(a)) {
     status = recover(a->module, (uint32_t)in.fields[0].value, a->depth + 1,
                      a->budget, a->arena, &inner, err);
     if (status == FC_OK) *out = inner.results[fact.b];
@@ -460,7 +474,7 @@ static fc_status_t look_at_returns(analysis_t *a, const fc_vm_instruction_t *in,
                                    fc_error_t *err) {
   if (in->op->opcode != FC_VM_OP_Return) return FC_OK;
   fc_str_t letters = a->function->cconv.results;
-  for (uint32_t i = 0; i < letters.size; i++) {
+  for (uint32_t i = 0; i < letters.size && *a->budget; i++) {
     if (letters.data[i] != 'r') continue;
     uint16_t reg = fc_vm_list_entry(a->function->code, &in->fields[0], i);
     fc_vm_shape_t shape;
@@ -512,10 +526,8 @@ static void look_at_assert(analysis_t *a, const fc_vm_instruction_t *in) {
 // The block's last instruction, with the facts before it in `now`.
 static fc_status_t walk_to_end(analysis_t *a, uint32_t index, bool asserts,
                                fc_vm_instruction_t *out, fc_error_t *err) {
-  memcpy(a->now, &a->entries[index * a->width], a->width * sizeof(fact_t));
-  for (uint32_t pc = a->blocks[index] + 1; pc < a->function->size;) {
-    FC_TRY(fc_vm_decode(a->function->code, a->function->size, pc, out, err));
-    spend(a, 1);
+  for (uint32_t pc = enter_block(a, index); pc < a->function->size;) {
+    FC_TRY(decode(a, pc, out, err));
     if (fc_vm_op_is_terminator(out->op->opcode)) return FC_OK;
     if (asserts) look_at_assert(a, out);
     step(a, out);
@@ -586,7 +598,7 @@ static fc_status_t find_blocks(analysis_t *a, fc_error_t *err) {
   if (!a->blocks) return fc_fail_memory(err);
   fc_vm_instruction_t in;
   for (uint32_t pc = 0; pc < function->size; pc = in.next) {
-    FC_TRY(fc_vm_decode(function->code, function->size, pc, &in, err));
+    FC_TRY(decode(a, pc, &in, err));
     if (in.op->opcode == FC_VM_OP_Block) a->blocks[a->block_count++] = pc;
   }
   return FC_OK;
@@ -645,8 +657,16 @@ static fc_status_t make_room(analysis_t *a, fc_error_t *err) {
   if (!out->arguments || !out->results || !out->passed || !a->returns_seen) {
     return fc_fail_memory(err);
   }
+  spend(a, (arguments + results) * (sizeof(fc_vm_shape_t) / sizeof(fact_t)));
   for (size_t i = 0; i < results; i++) out->passed[i] = -1;
   return FC_OK;
+}
+
+static void forget_shapes(analysis_t *a) {
+  for (size_t i = 0; i < a->function->cconv.results.size; i++) {
+    a->out->results[i].known = false;
+    a->out->passed[i] = -1;
+  }
 }
 
 static fc_status_t recover(const fc_vm_module_t *module, uint32_t function,
@@ -661,15 +681,20 @@ static fc_status_t recover(const fc_vm_module_t *module, uint32_t function,
                   .budget = budget};
   FC_TRY(make_room(&a, err));
   a.width = (size_t)a.function->cell_count + a.function->ref_count;
-  if (a.function->block_count > FACTS_MAX / (a.width + 1)) return FC_OK;
+  if (!*budget || a.function->block_count > FACTS_MAX / (a.width + 1)) {
+    return FC_OK;
+  }
   FC_TRY(find_blocks(&a, err));
   spend(&a, a.block_count * a.width);
   if (!*budget) return FC_OK;
   a.entries =
       fc_arena_alloc_array(arena, a.block_count * a.width + 1, sizeof(fact_t));
   a.now = fc_arena_alloc_array(arena, a.width + 1, sizeof(fact_t));
+  a.spare = fc_arena_alloc_array(arena, a.width + 1, sizeof(fact_t));
   a.waiting = fc_arena_alloc_array(arena, a.block_count, sizeof(bool));
-  if (!a.entries || !a.now || !a.waiting) return fc_fail_memory(err);
+  if (!a.entries || !a.now || !a.spare || !a.waiting) {
+    return fc_fail_memory(err);
+  }
   set_arguments(&a);
   a.waiting[0] = true;
   FC_TRY(propagate(&a, err));
@@ -677,6 +702,8 @@ static fc_status_t recover(const fc_vm_module_t *module, uint32_t function,
   FC_TRY(look_everywhere(&a, look_at_arguments, err));
   FC_TRY(look_everywhere(&a, look_at_returns, err));
   if (depth == 0) FC_TRY(look_at_prologue(&a, err));
+  // Another return, which was not looked at, may give another shape.
+  if (!*budget) forget_shapes(&a);
   for (size_t i = 0; i < a.function->cconv.arguments.size; i++) {
     out->any |= out->arguments[i].known;
   }

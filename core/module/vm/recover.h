@@ -39,7 +39,7 @@ typedef struct fc_vm_recovered_t {
 } fc_vm_recovered_t;
 
 // What all functions of a module may cost together.
-#define FC_VM_RECOVER_BUDGET ((size_t)1 << 24)
+#define FC_VM_RECOVER_BUDGET ((size_t)1 << 22)
 
 // Memory comes from the arena. A function that is too large, or not looked at
 // because the budget is spent, yields nothing; only running out of memory fails.
