@@ -150,6 +150,7 @@ typedef struct fixture_t {
   fc_vm_import_t imports[FC_ARRAY_COUNT(imported)];
   fc_vm_type_def_t types[FC_VM_TYPE_COUNT - 1];
   fc_vm_export_t exports[FUNCTIONS];
+  const fc_vm_export_t *by_name[FUNCTIONS];
   fc_vm_buffer_t rodata[2];
   guard_t guards[FUNCTIONS];
   fc_vm_stack_t stack;
@@ -182,6 +183,7 @@ static void make_tables(fixture_t *f) {
   for (uint32_t i = 0; i < FUNCTIONS; i++) {
     f->guards[i] = make_guard();
     f->exports[i] = (fc_vm_export_t){FC_STR("f"), i};
+    f->by_name[i] = &f->exports[i];
     for (size_t k = 0; k < FC_ARRAY_COUNT(shapes); k++) {
       CHECK(!fc_vm_cconv_parse(fc_str(shapes[k].cconv[i]), false,
                                &f->cconvs[k][i], NULL));
@@ -208,6 +210,7 @@ static fixture_t *get_fixture(void) {
                                .imports = f->imports,
                                .import_count = FC_ARRAY_COUNT(f->imports),
                                .exports = f->exports,
+                               .by_name = f->by_name,
                                .export_count = FUNCTIONS,
                                .functions = f->functions,
                                .function_count = FUNCTIONS,

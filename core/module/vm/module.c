@@ -6,6 +6,7 @@
 #include "module/vm/module.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "abi/cconv.h"
 #include "module/vm/archive.h"
@@ -18,9 +19,17 @@
 #define REF_COUNT_MAX 0x3FFF   // a ref in 14
 #define GLOBAL_BYTES_MAX (64u << 20)
 #define GLOBAL_REFS_MAX (1u << 20)
-// Functions may share code; this is how much of it we are willing to read.
-#define CODE_SIZE_MAX ((uint64_t)256 << 20)
-#define TEXT_SIZE_MIN ((uint64_t)1 << 20)
+// What a file says once it may refer to often: text, code that functions share,
+// functions that are exported under many names. A real file has each once.
+#define REFERRED_MAX(least, size) ((uint64_t)(least) + 4 * (uint64_t)(size))
+#define TEXT_SIZE_MIN (1 << 20)
+#define CODE_SIZE_MIN (1 << 20)
+// Of exports, each of which gets a signature of its own: by the bytes of a real
+// file that stand behind it.
+#define EXPORTED_SIZE_MIN (64 << 10)
+#define EXPORT_SIZE 64
+#define VALUE_SIZE 16  // a letter of a calling convention
+#define ATTR_SIZE 16   // beside its text
 // Spans are looked through at each call of the import.
 #define SPANS_SIZE_MAX 256
 #define REQUIREMENTS_KNOWN                                                     \
@@ -433,6 +442,17 @@ static fc_status_t make_room(uint32_t index, fc_vm_function_t *function,
   return FC_OK;
 }
 
+// What an export of it is worth, see EXPORTED_SIZE_MIN.
+static uint64_t described_size(const fc_vm_function_t *function) {
+  uint64_t size =
+      EXPORT_SIZE + VALUE_SIZE * (uint64_t)function->cconv_text.size;
+  for (uint32_t i = 0; i < function->attr_count; i++) {
+    const fc_vm_attr_t *attr = &function->attrs[i];
+    size += ATTR_SIZE + attr->key.size + attr->value.size;
+  }
+  return size;
+}
+
 static fc_status_t read_functions(fc_vm_module_t *module,
                                   const fc_fb_table_t *def, fc_error_t *err) {
   fc_fb_vector_t signatures, descriptors, code;
@@ -464,12 +484,35 @@ static fc_status_t read_functions(fc_vm_module_t *module,
                                (size_t)i * DESCRIPTOR_SIZE,
                            code, i, function, err));
     FC_TRY(make_room(i, function, err));
+    function->described_size = described_size(function);
     total += function->size;
   }
-  if (total > CODE_SIZE_MAX) {
+  const uint64_t most = REFERRED_MAX(CODE_SIZE_MIN, code.count);
+  if (total <= most) return FC_OK;
+  return fc_fail(err, FC_CODE_VMFB_INVALID,
+                 "functions of %" PRIu64 " bytes in all, at most %" PRIu64,
+                 total, most);
+}
+
+static int compare_exports(const void *left, const void *right) {
+  const fc_vm_export_t *const *x = left, *const *y = right;
+  return fc_str_compare((*x)->name, (*y)->name);
+}
+
+static fc_status_t sort_exports(fc_vm_module_t *module, fc_error_t *err) {
+  const uint32_t count = module->export_count;
+  module->by_name =
+      fc_arena_alloc_array(&module->arena, count, sizeof *module->by_name);
+  if (!module->by_name) return fc_fail_memory(err);
+  for (uint32_t i = 0; i < count; i++) module->by_name[i] = &module->exports[i];
+  qsort(module->by_name, count, sizeof *module->by_name, compare_exports);
+  for (uint32_t i = 1; i < count; i++) {
+    const fc_vm_export_t *const *pair = &module->by_name[i - 1];
+    if (compare_exports(&pair[0], &pair[1]) != 0) continue;
+    char shown[100];
+    fc_escape(shown, sizeof shown, 64, pair[0]->name);
     return fc_fail(err, FC_CODE_VMFB_INVALID,
-                   "functions of %" PRIu64 " bytes in all, at most %" PRIu64,
-                   total, CODE_SIZE_MAX);
+                   "exported_functions: two are named '%s'", shown);
   }
   return FC_OK;
 }
@@ -480,6 +523,8 @@ static fc_status_t read_exports(fc_vm_module_t *module,
   FC_TRY(read_table_vector(module, def, MODULE_EXPORTS, "exported_functions",
                            sizeof *module->exports, &vector, &module->exports,
                            &module->export_count, err));
+  uint64_t total = 0;
+  const uint64_t most = REFERRED_MAX(EXPORTED_SIZE_MIN, def->buffer.size);
   for (uint32_t i = 0; i < vector.count; i++) {
     fc_fb_table_t table;
     fc_vm_export_t *export = &module->exports[i];
@@ -493,8 +538,15 @@ static fc_status_t read_exports(fc_vm_module_t *module,
     }
     fc_vm_function_t *function = &module->functions[export->function];
     if (!function->name.size) function->name = export->name;
+    total += export->name.size + function->described_size;
+    if (total > most) {
+      return fc_fail(err, FC_CODE_VMFB_INVALID,
+                     "exported_functions: the first %" PRIu32
+                     " describe %" PRIu64 " bytes, at most %" PRIu64,
+                     i + 1, total, most);
+    }
   }
-  return FC_OK;
+  return sort_exports(module, err);
 }
 
 // Copies the file up to its external constants. The bytes that tell how far that
@@ -532,8 +584,7 @@ static fc_status_t read_module(fc_vm_module_t *module, const uint8_t *data,
   } else {
     FC_TRY(fc_vm_archive_parse(data, size, &archive, err));
   }
-  // A real file has each string once.
-  uint64_t text_left = TEXT_SIZE_MIN + 4 * (uint64_t)archive.flatbuffer_size;
+  uint64_t text_left = REFERRED_MAX(TEXT_SIZE_MIN, archive.flatbuffer_size);
   fc_fb_t buffer = {archive.data + archive.flatbuffer,
                     (uint32_t)archive.flatbuffer_size, &text_left};
   FC_TRY(fc_fb_root(buffer, &def, err));
@@ -592,10 +643,13 @@ void fc_vm_module_destroy(fc_vm_module_t *module) {
 
 const fc_vm_export_t *fc_vm_module_find(const fc_vm_module_t *module,
                                         fc_str_t name) {
-  for (uint32_t i = 0; i < module->export_count; i++) {
-    if (fc_str_equal(module->exports[i].name, name)) return &module->exports[i];
-  }
-  return NULL;
+  const fc_vm_export_t named = {.name = name}, *key = &named;
+  const fc_vm_export_t *const *found =
+      module->export_count
+          ? bsearch(&key, module->by_name, module->export_count,
+                    sizeof *module->by_name, compare_exports)
+          : NULL;
+  return found ? *found : NULL;
 }
 
 fc_str_t fc_vm_function_attr(const fc_vm_function_t *function, fc_str_t key) {

@@ -54,6 +54,7 @@ typedef struct fc_vm_function_t {
   fc_str_t name;  // of the first export that names it, else ""
   const fc_vm_attr_t *attrs;
   uint32_t attr_count;
+  uint64_t described_size;  // of what each of its exports says, about
 } fc_vm_function_t;
 
 typedef struct fc_vm_export_t {
@@ -95,7 +96,8 @@ typedef struct fc_vm_module_t {
   uint32_t dependency_count;
   fc_vm_import_t *imports;
   uint32_t import_count;
-  fc_vm_export_t *exports;
+  fc_vm_export_t *exports;         // no two of one name
+  const fc_vm_export_t **by_name;  // the same, sorted
   uint32_t export_count;
   fc_vm_function_t *functions;
   uint32_t function_count;
