@@ -23,6 +23,8 @@
 #include "module/vm/signature.h"
 #include "module/vm/verify.h"
 
+// A module that is not ready by then never will be.
+#define INIT_SECONDS 10
 // Larger files are mostly weights, which is why they are mapped.
 #define SEALED_MAX ((size_t)16 << 20)
 
@@ -51,6 +53,7 @@ typedef struct module_t {
   char warning[480];
   bool private_state;
   pthread_mutex_t lock;      // of context; of calls, when info.serial
+  _Atomic(bool) hangs;       // relaxed; __init ran into its deadline
   fc_vm_context_t *context;  // of all instances, unless private_state
 } module_t;
 
@@ -163,7 +166,7 @@ static void close_context(fc_vm_context_t *context) {
   fc_vm_stack_t stack;
   fc_vm_stack_init(&stack, context->allocator, FC_VM_STACK_SIZE,
                    FC_VM_STACK_DEPTH);
-  fc_vm_invocation_t invocation = {.stack = &stack, .fuel = UINT64_MAX};
+  fc_vm_invocation_t invocation = {.stack = &stack, .fuel = FC_VM_DEINIT_FUEL};
   fc_vm_context_destroy(context, &invocation);
   fc_vm_stack_deinit(&stack);
 }
@@ -334,11 +337,28 @@ static void vm_instance_destroy(void *handle) {
 static fc_status_t create_context(instance_t *instance,
                                   fc_vm_context_t **out_context,
                                   fc_error_t *err) {
-  const module_t *m = instance->module;
-  fc_vm_invocation_t invocation = {.stack = &instance->stack,
-                                   .fuel = UINT64_MAX};
-  return fc_vm_context_create(m->module, m->natives, m->allocator,
-                              FC_VM_HEAP_SIZE, &invocation, out_context, err);
+  module_t *m = instance->module;
+  fc_vm_invocation_t invocation = {
+      .stack = &instance->stack,
+      .deadline_ns = fc_clock_ns() + INIT_SECONDS * UINT64_C(1000000000),
+      .fuel = UINT64_MAX};
+  fc_error_t why = {0};
+  fc_status_t status = FC_OK;
+  // Nobody waits for it a second time.
+  bool hangs = atomic_load_explicit(&m->hangs, memory_order_relaxed);
+  if (!hangs) {
+    status =
+        fc_vm_context_create(m->module, m->natives, m->allocator,
+                             FC_VM_HEAP_SIZE, &invocation, out_context, &why);
+    hangs = why.code == FC_CODE_DEADLINE_EXCEEDED;
+  }
+  if (hangs) {
+    atomic_store_explicit(&m->hangs, true, memory_order_relaxed);
+    return fc_fail(err, FC_CODE_MODULE_UNAVAILABLE,
+                   "the module's __init did not end within %d s", INIT_SECONDS);
+  }
+  if (status != FC_OK && err) *err = why;
+  return status;
 }
 
 static fc_status_t choose_context(instance_t *instance, fc_error_t *err) {

@@ -130,17 +130,44 @@ static fc_status_t run_hook(fc_vm_context_t *context,
   return fc_vm_interpret(context, invocation, hook->function, none, none, err);
 }
 
+static size_t refs_size(const fc_vm_module_t *module) {
+  return module->global_refs * sizeof(fc_vm_object_t *);
+}
+
 static fc_status_t prepare(fc_vm_context_t *context,
                            fc_vm_invocation_t *invocation, fc_error_t *err) {
   const fc_vm_module_t *module = context->module;
-  context->globals = fc_alloc(context->allocator, module->global_bytes);
-  context->global_refs = fc_alloc_array(context->allocator, module->global_refs,
-                                        sizeof(fc_vm_object_t *));
-  if (!context->globals || !context->global_refs) return fc_fail_memory(err);
+  context->globals =
+      fc_vm_heap_alloc(&context->heap, module->global_bytes, 16, err);
+  if (!context->globals) return FC_RESOURCE_EXHAUSTED;
+  context->global_refs =
+      fc_vm_heap_alloc(&context->heap, refs_size(module), 16, err);
+  if (!context->global_refs) return FC_RESOURCE_EXHAUSTED;
   FC_TRY(create_states(context, err));
   FC_TRY(bind_all(context, err));
   FC_TRY(run_hook(context, invocation, FC_STR("__init"), err));
   context->initialized = true;
+  return FC_OK;
+}
+
+static fc_status_t create(const fc_vm_module_t *module,
+                          const fc_vm_native_module_t *const *natives,
+                          fc_allocator_t allocator, size_t heap_size,
+                          fc_vm_heap_t *parent, fc_vm_invocation_t *invocation,
+                          fc_vm_context_t **out_context, fc_error_t *err) {
+  fc_vm_context_t *context = fc_alloc(allocator, sizeof *context);
+  if (!context) return fc_fail_memory(err);
+  context->module = module;
+  context->allocator = allocator;
+  context->natives = natives;
+  fc_vm_heap_init(&context->heap, allocator, heap_size);
+  context->heap.parent = parent;
+  fc_status_t status = prepare(context, invocation, err);
+  if (status != FC_OK) {
+    fc_vm_context_destroy(context, invocation);
+    return status;
+  }
+  *out_context = context;
   return FC_OK;
 }
 
@@ -150,19 +177,16 @@ fc_status_t fc_vm_context_create(const fc_vm_module_t *module,
                                  fc_vm_invocation_t *invocation,
                                  fc_vm_context_t **out_context,
                                  fc_error_t *err) {
-  fc_vm_context_t *context = fc_alloc(allocator, sizeof *context);
-  if (!context) return fc_fail_memory(err);
-  context->module = module;
-  context->allocator = allocator;
-  context->natives = natives;
-  fc_vm_heap_init(&context->heap, allocator, heap_size);
-  fc_status_t status = prepare(context, invocation, err);
-  if (status != FC_OK) {
-    fc_vm_context_destroy(context, invocation);
-    return status;
-  }
-  *out_context = context;
-  return FC_OK;
+  return create(module, natives, allocator, heap_size, NULL, invocation,
+                out_context, err);
+}
+
+fc_status_t fc_vm_context_create_inner(
+    const fc_vm_module_t *module, const fc_vm_native_module_t *const *natives,
+    fc_vm_heap_t *parent, fc_vm_invocation_t *invocation,
+    fc_vm_context_t **out_context, fc_error_t *err) {
+  return create(module, natives, parent->allocator, parent->limit, parent,
+                invocation, out_context, err);
 }
 
 void fc_vm_context_destroy(fc_vm_context_t *context,
@@ -175,6 +199,8 @@ void fc_vm_context_destroy(fc_vm_context_t *context,
   for (uint32_t i = 0; context->global_refs && i < module->global_refs; i++) {
     fc_vm_release(context->global_refs[i]);
   }
+  fc_vm_heap_free(&context->heap, context->global_refs, refs_size(module));
+  fc_vm_heap_free(&context->heap, context->globals, module->global_bytes);
   fc_vm_heap_deinit(&context->heap);
   for (size_t i = context->native_count; i > 0; i--) {
     const fc_vm_native_module_t *native = context->natives[i - 1];
@@ -184,8 +210,6 @@ void fc_vm_context_destroy(fc_vm_context_t *context,
   }
   fc_free(context->allocator, context->native_states);
   fc_free(context->allocator, context->bindings);
-  fc_free(context->allocator, context->global_refs);
-  fc_free(context->allocator, context->globals);
   fc_free(context->allocator, context);
 }
 

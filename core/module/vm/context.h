@@ -11,6 +11,8 @@
 #include "module/vm/stack.h"
 
 #define FC_VM_HEAP_SIZE ((size_t)1 << 30)
+// Of __deinit, which runs where nobody can wait for it.
+#define FC_VM_DEINIT_FUEL 1000000
 
 typedef struct fc_vm_binding_t {
   const fc_vm_native_function_t *function;  // NULL: optional and not there
@@ -44,6 +46,12 @@ fc_status_t fc_vm_context_create(const fc_vm_module_t *module,
                                  fc_vm_invocation_t *invocation,
                                  fc_vm_context_t **out_context,
                                  fc_error_t *err) FC_MUST_CHECK;
+// The same of a module inside another: what its calls allocate counts in
+// `parent` too, which must outlive it.
+fc_status_t fc_vm_context_create_inner(
+    const fc_vm_module_t *module, const fc_vm_native_module_t *const *natives,
+    fc_vm_heap_t *parent, fc_vm_invocation_t *invocation,
+    fc_vm_context_t **out_context, fc_error_t *err) FC_MUST_CHECK;
 // Runs __deinit if __init was done; its failure is dropped.
 void fc_vm_context_destroy(fc_vm_context_t *context,
                            fc_vm_invocation_t *invocation);

@@ -30,6 +30,7 @@ void fc_vm_heap_init(fc_vm_heap_t *heap, fc_allocator_t allocator,
                      size_t limit) {
   heap->allocator = allocator;
   heap->limit = limit;
+  heap->parent = NULL;
   atomic_init(&heap->bytes, 0);
   atomic_init(&heap->objects, 0);
   atomic_init(&heap->kept, 0);
@@ -53,8 +54,12 @@ bool fc_vm_heap_count(fc_vm_heap_t *heap, size_t size, fc_error_t *err) {
   if (size <= heap->limit) {  // others are never counted: no sum wraps
     size_t before =
         atomic_fetch_add_explicit(&heap->bytes, size, memory_order_relaxed);
-    if (before <= heap->limit - size) return true;
-    fc_vm_heap_uncount(heap, size);
+    const bool fits = before <= heap->limit - size;
+    if (fits && (!heap->parent || fc_vm_heap_count(heap->parent, size, err))) {
+      return true;
+    }
+    atomic_fetch_sub_explicit(&heap->bytes, size, memory_order_relaxed);
+    if (fits) return false;
   }
   fc_fail_as(err, FC_CODE_CALL_FAILED, FC_RESOURCE_EXHAUSTED,
              "%zu bytes more are over the module's limit of %zu bytes", size,
@@ -64,6 +69,7 @@ bool fc_vm_heap_count(fc_vm_heap_t *heap, size_t size, fc_error_t *err) {
 
 void fc_vm_heap_uncount(fc_vm_heap_t *heap, size_t size) {
   atomic_fetch_sub_explicit(&heap->bytes, size, memory_order_relaxed);
+  if (heap->parent) fc_vm_heap_uncount(heap->parent, size);
 }
 
 void *fc_vm_heap_alloc(fc_vm_heap_t *heap, size_t size, size_t alignment,

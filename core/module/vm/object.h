@@ -43,9 +43,10 @@ fc_vm_type_t fc_vm_type_find(fc_str_t text);
 typedef struct fc_vm_heap_t {
   fc_allocator_t allocator;
   size_t limit;
-  _Atomic(size_t) bytes;    // relaxed: counters only
-  _Atomic(size_t) objects;  // relaxed
-  _Atomic(size_t) kept;     // relaxed; of bytes, for the next call (hal/pool.h)
+  struct fc_vm_heap_t *parent;  // counts the same bytes again; may be NULL
+  _Atomic(size_t) bytes;        // relaxed: counters only
+  _Atomic(size_t) objects;      // relaxed
+  _Atomic(size_t) kept;  // relaxed; of bytes, for the next call (hal/pool.h)
   // Lists that can hold refs, and so be part of a cycle no count ever frees.
   pthread_mutex_t lock;  // of `lists`
   struct fc_vm_list_t *lists;

@@ -17,7 +17,6 @@
 #define VMVX_CCONV "0rrriiiiiiiii_v"
 #define VMVX_SET_CONSTANTS "__set_constants"
 #define LOCAL_MEMORY_MAX (16u << 20)
-#define DEINIT_FUEL 1000000
 
 // A VMVX kernel: an exported function and what its attributes say.
 typedef struct kernel_t {
@@ -34,6 +33,7 @@ struct fc_hal_executable_t {
   fc_vm_module_t *module;  // bytecode
   uint8_t *file;           // what `module` was read from
   size_t file_size;
+  size_t tables_size;  // of `module` and `kernels`, counted in the heap
   fc_vm_context_t *context;
   kernel_t *kernels;
   uint32_t kernel_count;
@@ -55,7 +55,7 @@ bool fc_hal_format_is_supported(fc_str_t format) {
 static void close_context(fc_vm_context_t *context, fc_allocator_t allocator) {
   fc_vm_stack_t stack;
   fc_vm_stack_init(&stack, allocator, FC_VM_STACK_SIZE, FC_VM_STACK_DEPTH);
-  fc_vm_invocation_t invocation = {.stack = &stack, .fuel = DEINIT_FUEL};
+  fc_vm_invocation_t invocation = {.stack = &stack, .fuel = FC_VM_DEINIT_FUEL};
   fc_vm_context_destroy(context, &invocation);
   fc_vm_stack_deinit(&stack);
 }
@@ -73,6 +73,7 @@ static void destroy_executable(fc_vm_object_t *object) {
   fc_library_close(executable->library);
   if (executable->context) close_context(executable->context, allocator);
   fc_vm_module_destroy(executable->module);
+  fc_vm_heap_uncount(object->heap, executable->tables_size);
   drop_file(executable);
   fc_free(allocator, executable->kernels);
   pthread_mutex_destroy(&executable->lock);
@@ -240,6 +241,19 @@ static fc_status_t set_constants(fc_hal_executable_t *executable,
   return status;
 }
 
+// A module can make any number of executables of one constant.
+static fc_status_t count_tables(fc_hal_executable_t *executable,
+                                fc_error_t *err) {
+  const fc_vm_module_t *module = executable->module;
+  const size_t size =
+      module->arena.used + module->export_count * sizeof *executable->kernels;
+  if (!fc_vm_heap_count(executable->object.heap, size, err)) {
+    return FC_RESOURCE_EXHAUSTED;
+  }
+  executable->tables_size = size;
+  return FC_OK;
+}
+
 static fc_status_t open_vmvx(fc_hal_executable_t *executable,
                              fc_vm_invocation_t *invocation, fc_str_t data,
                              fc_str_t constants, fc_error_t *err) {
@@ -248,9 +262,10 @@ static fc_status_t open_vmvx(fc_hal_executable_t *executable,
   FC_TRY(fc_vm_module_create((const uint8_t *)data.data, data.size, allocator,
                              &executable->module, err));
   FC_TRY(fc_vm_verify(executable->module, err));
-  FC_TRY(fc_vm_context_create(executable->module, no_natives, allocator,
-                              FC_VM_HEAP_SIZE, invocation, &executable->context,
-                              err));
+  FC_TRY(count_tables(executable, err));
+  FC_TRY(fc_vm_context_create_inner(executable->module, no_natives,
+                                    executable->object.heap, invocation,
+                                    &executable->context, err));
   executable->serial = executable->module->global_bytes > 0 ||
                        executable->module->global_refs > 0;
   FC_TRY(read_kernels(executable, err));
@@ -517,6 +532,9 @@ fc_status_t fc_hal_executable_run(fc_hal_executable_t *executable,
                                   const fc_hal_dispatch_t *dispatch,
                                   fc_error_t *err) {
   FC_TRY(check_dispatch(executable, dispatch, err));
+  const uint32_t *count = dispatch->count;
+  // Beside a zero the others may be anything: nobody should count them through.
+  if (!count[0] || !count[1] || !count[2]) return FC_OK;
   return executable->library
              ? run_library(executable, invocation, dispatch, err)
              : run_vmvx(executable, invocation, dispatch, err);

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small .vmfb files that say a little very often, or that would never come to
+an end: each is refused, or loads and is called, in time and memory that a file
+of its size may take, and what else is served does not notice."""
+import dataclasses
+import os
+import resource
+import subprocess
+import threading
+import typing
+
+import pytest
+
+from conftest import BIN, Server
+from vmfb import IMPORT, REF, Code, module
+
+SANITIZED = b"__asan_init" in (BIN / "farcalld").read_bytes()
+SECONDS = 100 if SANITIZED else 10  # of the processor; before, these took minutes
+MEMORY = 200 << 20                  # and gigabytes
+
+
+def nothing():
+    return Code().give().function()
+
+
+def endless():
+    return Code().branch(0).function()
+
+
+@dataclasses.dataclass
+class File:
+    name: str
+    make: typing.Callable[[], bytes]
+    refused: str = ""  # or it is loaded
+
+
+def often(function, count, name="f"):
+    return module([function], [(name, 0)] * count)
+
+
+def many_arguments():
+    return often(Code().give().function("0" + "i" * 8000 + "_v"), 2000)
+
+
+def long_attributes():
+    return often(Code().give().function(attrs=[("k", "x" * 60000)]), 20000)
+
+
+def many_attributes():
+    return often(Code().give().function(attrs=[("k", "")] * 16000), 2000)
+
+
+def shared_code():
+    code = Code()
+    for _ in range(1300):
+        code.op(0x0C, 0)
+    return module([code.give().function(cells=2)] * 65535, [("f", 0)])
+
+
+def returned_views():
+    """A row of facts for each view that is returned."""
+    count = 16000
+    code = Code().call(IMPORT, [REF, 0, 2, 4, 5], [REF | 1], [1, 1, 1, 1, 1, 0])
+    code.give(*[REF | 1] * count)
+    return module([code.function("0r_" + "r" * count, 32766, 8000)], [("f", 0)],
+                  imports=[("hal.buffer_view.create", "0rIIiiCID_r")])
+
+
+def large_callee():
+    """Each call of it could be looked into."""
+    caller, callee = Code(), Code()
+    for _ in range(50000):
+        caller.call(1, [REF])
+    for _ in range(300000):
+        callee.op(0x0C, 0)
+    return module([caller.give().function("0r_v", refs=1),
+                   callee.give().function("0r_v", 2, 1)], [("f", 0)])
+
+
+def wide_branches():
+    """A row of facts for each case of a branch table, and again for each fact."""
+    code = Code().op(0x83, 0).u32(0).list()
+    code.list()
+    code.bytes[-2:] = (20000).to_bytes(2, "little")
+    for _ in range(20000):
+        code.u32(0).list()
+    return module([code.function("0r_v", 32766, 8000)], [("f", 0)])
+
+
+FILES = [
+    File("names", lambda: often(nothing(), 2), "two are named 'f'"),
+    File("exports", lambda: often(nothing(), 250000), "describe"),
+    File("async", lambda: often(nothing(), 50000, "f$async"), "describe"),
+    File("many_arguments", many_arguments, "describe"),
+    File("long_attributes", long_attributes, "describe"),
+    File("many_attributes", many_attributes, "describe"),
+    File("shared_code", shared_code, "bytes in all, at most"),
+    File("returned_views", returned_views),
+    File("large_callee", large_callee),
+    File("wide_branches", wide_branches),
+]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_a_small_file_costs_little(file, tmp_path):
+    path = tmp_path / f"{file.name}.vmfb"
+    path.write_bytes(file.make())
+    process = subprocess.Popen(
+        [str(BIN / "farcall"), "sig", str(path)], stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU,
+                                              (SECONDS, SECONDS)))
+    stderr = process.stderr.read()
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == (65 if file.refused else 0), stderr
+    assert file.refused in stderr
+    assert SANITIZED or used.ru_maxrss << 10 < MEMORY
+
+
+# ---------------------------------------------------------------------------
+# What runs
+
+LOAD, DISPATCH = IMPORT, IMPORT | 1
+LOADER = [("hal_loader.executable.load", "0rrr_r"),
+          ("hal_loader.executable.dispatch", "0rIiiiCiDCrIID_v")]
+
+
+def with_kernel(code, **kernel):
+    """A module whose constant 1 is one of a kernel that does nothing."""
+    inner = module([Code().give().function("0rrriiiiiiiii_v", 16, 4)], [("k", 0)],
+                   **kernel)
+    return module([code.function(cells=8, refs=8)], [("f", 0)], LOADER,
+                  ["!hal.executable"], [b"vmvx-bytecode-fb", inner, bytes(4)])
+
+
+def load_kernel(code):
+    return code.call(LOAD, [REF, REF | 1, REF | 2], [REF | 3])
+
+
+def constants(code):
+    return code.rodata(0, 0).rodata(1, 1).rodata(2, 2)
+
+
+def empty_grid():
+    code = load_kernel(constants(Code())).op(0x0E, 0)
+    code.i32(2, 0).i32(3, -1).i32(4, 65535)
+    code.call(DISPATCH, [REF | 3, 0, 2, 3, 4], [], [1, 1, 1, 1, 1, 0, 0])
+    return with_kernel(code.give())
+
+
+def many_executables():
+    """As many as fit, each with 64 MiB of globals."""
+    code = constants(Code()).i32(2, 100000).i32(3, 0).i32(5, 1)
+    code.op(0x12).u32(0).raw(b"\2\0\4\x80").op(0x15, REF | 4, 2)
+    again = code.mark()
+    load_kernel(code).op(0x1B, REF | 4, 3, REF | 3).op(0x22, 3, 5, 3)
+    return with_kernel(code.branch(again), global_bytes=64 << 20)
+
+
+def hook(name):
+    return module([nothing(), endless()], [("f", 0), (name, 1)])
+
+
+def test_a_grid_without_workgroups_is_done(farcall, tmp_path):
+    path = tmp_path / "grid.vmfb"
+    path.write_bytes(empty_grid())
+    done = farcall("run", path, "--function=f", timeout=60)
+    assert done.stdout == '{"results":[]}\n', done.stderr
+
+
+def test_executables_count_as_memory_of_their_module(farcall, tmp_path):
+    path = tmp_path / "executables.vmfb"
+    path.write_bytes(many_executables())
+    done = farcall("run", path, "--function=f", timeout=60)
+    assert done.returncode == 1
+    assert "over the module's limit of 1073741824 bytes" in done.stderr
+
+
+def test_deinit_comes_to_an_end(farcall, tmp_path):
+    path = tmp_path / "deinit.vmfb"
+    path.write_bytes(hook("__deinit"))
+    done = farcall("run", path, "--function=f", timeout=60)
+    assert done.stdout == '{"results":[]}\n', done.stderr
+
+
+def test_an_endless_init_is_waited_for_once(tmp_path):
+    (tmp_path / "endless.vmfb").write_bytes(hook("__init"))
+    (tmp_path / "fine.vmfb").write_bytes(module([nothing()], [("f", 0)]))
+    server = Server("--workers=2", tmp_path)
+    replies = []
+
+    def call():
+        replies.append(server.call("endless/f", []))
+    callers = [threading.Thread(target=call) for _ in range(8)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    assert {reply.status for reply in replies} == {503}
+    assert {reply.json["code"] for reply in replies} == {"module_unavailable"}
+    assert "__init did not end" in replies[0].json["detail"]
+    assert server.results("fine/f", []) == []
+    assert server.stop() == 0
