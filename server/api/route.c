@@ -115,6 +115,20 @@ static bool matches(const char *pattern, const fc_str_t *segments, size_t count,
   return rest.size == 0;
 }
 
+static fc_route_t find_route(const fc_str_t *segments, size_t count,
+                             names_t *out_names) {
+  // Calls first: they are many.
+  fc_route_t route = FC_ROUTE_FUNCTION;
+  if (matches(kRoutes[route].path, segments, count, out_names)) return route;
+  for (int i = FC_ROUTE_NONE + 1; i < FC_ROUTE_COUNT; i++) {
+    if (matches(kRoutes[i].path, segments, count, out_names)) {
+      return (fc_route_t)i;
+    }
+  }
+  return FC_ROUTE_NONE;
+}
+
+// `buffer` has room for the decoded path; NULL when there is nothing to decode.
 static fc_status_t find_path(fc_str_t path, char *buffer, fc_route_t *out_route,
                              names_t *out_names, fc_error_t *err) {
   fc_str_t segments[SEGMENTS_MAX];
@@ -122,21 +136,19 @@ static fc_status_t find_path(fc_str_t path, char *buffer, fc_route_t *out_route,
   fc_str_t rest = path;
   while (rest.size && rest.data[0] == '/' && count < SEGMENTS_MAX) {
     fc_str_t segment = next_segment(&rest);
-    size_t size = 0;
-    if (!fc_percent_decode(segment, buffer, &size)) {
-      return fc_fail(err, FC_CODE_HTTP_SYNTAX,
-                     "malformed percent-encoding in the path");
+    if (buffer) {
+      size_t size = 0;
+      if (!fc_percent_decode(segment, buffer, &size)) {
+        return fc_fail(err, FC_CODE_HTTP_SYNTAX,
+                       "malformed percent-encoding in the path");
+      }
+      segment = fc_str_make(buffer, size);
+      buffer += size;
     }
-    segments[count++] = fc_str_make(buffer, size);
-    buffer += size;
+    segments[count++] = segment;
   }
-  if (rest.size == 0) {
-    for (int i = FC_ROUTE_NONE + 1; i < FC_ROUTE_COUNT; i++) {
-      if (!matches(kRoutes[i].path, segments, count, out_names)) continue;
-      *out_route = (fc_route_t)i;
-      return FC_OK;
-    }
-  }
+  if (rest.size == 0) *out_route = find_route(segments, count, out_names);
+  if (*out_route != FC_ROUTE_NONE) return FC_OK;
   char shown[96];
   fc_escape(shown, sizeof shown, 64, path);
   return fc_fail(err, FC_CODE_NOT_FOUND,
@@ -213,15 +225,13 @@ static fc_status_t find_function(fc_str_t name, const fc_entry_t *entry,
                    nearest ? nearest->name : FC_STR(""), err);
 }
 
-fc_status_t fc_route_find(const fc_request_t *request,
-                          const fc_registry_t *registry, bool ready,
-                          fc_place_t *out_place, fc_error_t *err) {
+static fc_status_t find_place(const fc_request_t *request, char *buffer,
+                              const fc_registry_t *registry, bool ready,
+                              fc_place_t *out_place, fc_error_t *err) {
   *out_place =
       (fc_place_t){FC_ROUTE_NONE, FC_ROUTE_NO_INDEX, FC_ROUTE_NO_INDEX};
-  // What is left of 8 KiB after decoding; a longer path is no path of ours.
-  char decoded[FC_LIMIT_TARGET];
   names_t names = {0};
-  FC_TRY(find_path(request->path, decoded, &out_place->route, &names, err));
+  FC_TRY(find_path(request->path, buffer, &out_place->route, &names, err));
   FC_TRY(check_method(out_place->route, request->method, err));
   if (!names.module.data) return FC_OK;
   FC_TRY(find_module(names.module, registry, ready, &out_place->module, err));
@@ -229,4 +239,15 @@ fc_status_t fc_route_find(const fc_request_t *request,
   return find_function(names.function,
                        fc_registry_at(registry, out_place->module),
                        &out_place->function, err);
+}
+
+fc_status_t fc_route_find(const fc_request_t *request,
+                          const fc_registry_t *registry, bool ready,
+                          fc_place_t *out_place, fc_error_t *err) {
+  if (!memchr(request->path.data, '%', request->path.size)) {
+    return find_place(request, NULL, registry, ready, out_place, err);
+  }
+  // The gate lets no longer target pass.
+  char decoded[FC_LIMIT_TARGET];
+  return find_place(request, decoded, registry, ready, out_place, err);
 }
