@@ -38,12 +38,13 @@ enum {
 };
 
 static bool is_upper(uint8_t c) { return c >= 'A' && c <= 'Z'; }
-// RFC 9110 5.6.2
+static bool is_letter(uint8_t c) { return (uint8_t)((c | 0x20) - 'a') < 26; }
+// RFC 9110 5.6.2: those that are neither letter nor '-'.
+static bool is_rare_token(uint8_t c) {
+  return c > ' ' && c < 0x7F && strchr("0123456789!#$%&'*+.^_`|~", c) != NULL;
+}
 static bool is_token(uint8_t c) {
-  if (is_upper(c) || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) {
-    return true;
-  }
-  return c > ' ' && c < 0x7F && strchr("!#$%&'*+-.^_`|~", c) != NULL;
+  return is_letter(c) || c == '-' || is_rare_token(c);
 }
 static bool is_target(uint8_t c) { return c > ' ' && c < 0x7F; }
 // RFC 9110 5.5: field-vchar, space and tab, and obs-text.
@@ -202,11 +203,44 @@ static fc_status_t scan_head_byte(fc_gate_t *gate, uint8_t c, fc_error_t *err) {
   }
 }
 
+// How many bytes go on with the target, name or value that the gate is inside
+// of: they are counted and change no state. What ends it, or is one too many,
+// is left to scan_head_byte.
+static size_t scan_inside(fc_gate_t *gate, const char *bytes, size_t size) {
+  size_t count = 0, room;
+  switch (gate->state) {
+    case GATE_TARGET:
+      room = FC_LIMIT_TARGET - gate->line_size;
+      if (room > size) room = size;
+      while (count < room && is_target((uint8_t)bytes[count])) count++;
+      gate->line_size += (uint32_t)count;
+      break;
+    case GATE_NAME:
+      room = FC_LIMIT_HEADERS - gate->size;
+      if (room > size) room = size;
+      while (count < room && is_token((uint8_t)bytes[count])) count++;
+      gate->size += (uint32_t)count;
+      break;
+    case GATE_VALUE:
+      room = FC_LIMIT_HEADERS - gate->size;
+      if (room > size) room = size;
+      while (count < room && is_value((uint8_t)bytes[count])) count++;
+      gate->size += (uint32_t)count;
+      break;
+    default:
+      break;
+  }
+  gate->offset += count;
+  return count;
+}
+
 fc_status_t fc_gate_head(fc_gate_t *gate, fc_str_t bytes, size_t *out_used,
                          bool *out_done, fc_error_t *err) {
   fc_status_t status = FC_OK;
   size_t used = 0;
-  while (used < bytes.size && gate->state != GATE_HEAD_DONE) {
+  while (gate->state != GATE_HEAD_DONE) {
+    used += scan_inside(gate, bytes.data + used, bytes.size - used);
+    if (used == bytes.size) break;
     status = scan_head_byte(gate, (uint8_t)bytes.data[used], err);
     if (status != FC_OK) break;
     used++;

@@ -23,7 +23,8 @@ static char lower(char c) {
 bool fc_request_same_text(fc_str_t a, fc_str_t b) {
   if (a.size != b.size) return false;
   for (size_t i = 0; i < a.size; i++) {
-    if (lower(a.data[i]) != lower(b.data[i])) return false;
+    char x = a.data[i], y = b.data[i];
+    if (x != y && lower(x) != lower(y)) return false;
   }
   return true;
 }
@@ -70,7 +71,10 @@ static int on_value_complete(llhttp_t *llhttp) {
   fc_str_t name = parser->name, value = trim(parser->value);
   parser->name = parser->value = (fc_str_t){0};
   for (size_t i = 0; i < FC_FIELD_COUNT; i++) {
-    if (!fc_request_same_text(name, kFields[i].name)) continue;
+    if (name.size != kFields[i].name.size ||
+        !fc_request_same_text(name, kFields[i].name)) {
+      continue;
+    }
     fc_str_t *field = &parser->request->fields[i];
     if (!field->data) {
       *field = fc_str_make(value.data ? value.data : "", value.size);
