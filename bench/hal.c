@@ -6,8 +6,8 @@
 // with a frame and an instance of its own as a server's workers have, and
 // inputs that stay where they are. Prints nanoseconds and processor time of a
 // call; CALLS 0 means as many as fit a third of a second. With
-// TILES, that many threads share one call's grids. bench/hal compares it
-// with IREE's tool.
+// TILES, that many threads share one call's grids. Scalars are 9, dims that
+// are dynamic 4. bench/hal compares it with IREE's tool.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,25 +40,49 @@ static double clock_of(clockid_t id) {
 }
 
 // Tensors of ones in the dtype's smallest sense: what is in them is no matter.
+// Shape and data are one block, which begins with the data.
+static fc_status_t make_tensor(const fc_signature_t *signature,
+                               const fc_type_t *type, fc_value_t *out,
+                               fc_error_t *err) {
+  int64_t shape[FC_RANK_MAX];
+  for (int32_t i = 0; i < type->rank; i++) {
+    const int64_t dim = fc_signature_dims(signature, type)[i];
+    shape[i] = dim < 0 ? 4 : dim;
+  }
+  size_t count, size;
+  if (type->rank < 0 ||
+      !fc_shape_count(shape, type->rank, (fc_dtype_t)type->dtype, &count,
+                      &size) ||
+      !fc_size_align(size, 64, &size)) {
+    return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE, "no tensor of that shape");
+  }
+  uint8_t *data =
+      fc_alloc_aligned(fc_allocator_system(), size + sizeof shape, 64);
+  if (!data) return fc_fail_memory(err);
+  memset(data, 0x3D, size);
+  memcpy(data + size, shape, sizeof shape);
+  *out = (fc_value_t){.kind = FC_VALUE_TENSOR,
+                      .tensor = {.dtype = (fc_dtype_t)type->dtype,
+                                 .rank = type->rank,
+                                 .shape = (int64_t *)(void *)(data + size),
+                                 .data = data}};
+  return FC_OK;
+}
+
 static fc_status_t make_argument(const fc_signature_t *signature,
                                  const fc_param_t *param, fc_value_t *out,
                                  fc_error_t *err) {
   const fc_type_t *type = fc_signature_node(signature, param->type);
-  size_t count, size;
-  if (type->kind != FC_TYPE_TENSOR || type->rank < 0 ||
-      !fc_shape_count(fc_signature_dims(signature, type), type->rank,
-                      (fc_dtype_t)type->dtype, &count, &size)) {
-    return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
-                   "bench_hal calls functions of static tensors");
+  if (type->kind == FC_TYPE_TENSOR) {
+    return make_tensor(signature, type, out, err);
   }
-  uint8_t *data = fc_alloc_aligned(fc_allocator_system(), size, 64);
-  if (!data) return fc_fail_memory(err);
-  memset(data, 0x3D, size);
-  *out = (fc_value_t){.kind = FC_VALUE_TENSOR,
-                      .tensor = {.dtype = (fc_dtype_t)type->dtype,
-                                 .rank = type->rank,
-                                 .shape = fc_signature_dims(signature, type),
-                                 .data = data}};
+  if (type->kind != FC_TYPE_SCALAR) {
+    return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
+                   "bench_hal calls functions of scalars and tensors");
+  }
+  *out = (fc_value_t){.kind = FC_VALUE_SCALAR,
+                      .dtype = (fc_dtype_t)type->dtype,
+                      .scalar = {.i64 = 9}};
   return FC_OK;
 }
 
@@ -133,6 +157,7 @@ static void *run(void *context) {
   fc_frame_destroy(frame);
   if (instance) backend->instance_destroy(instance);
   for (size_t i = 0; caller->arguments && i < caller->argument_count; i++) {
+    if (caller->arguments[i].kind != FC_VALUE_TENSOR) continue;
     fc_free(allocator, caller->arguments[i].tensor.data);
   }
   fc_free(allocator, caller->arguments);

@@ -14,6 +14,7 @@
 #include "abi/walk.h"
 #include "module/vm/analysis.h"
 #include "module/vm/bridge.h"
+#include "module/vm/cache.h"
 #include "module/vm/context.h"
 #include "module/vm/hal/hal.h"
 #include "module/vm/hal/io_parameters.h"
@@ -63,6 +64,7 @@ typedef struct instance_t {
   fc_vm_stack_t stack;
   fc_vm_context_t *context;  // the module's or its own
   fc_hal_pool_t *pool;       // on the context's heap
+  fc_vm_cache_t cache;       // of whatever heap
 } instance_t;
 
 // Of one call, until its results were encoded.
@@ -331,6 +333,7 @@ static void vm_instance_destroy(void *handle) {
   fc_hal_pool_release(instance->pool);
   if (instance->module->private_state) close_context(instance->context);
   fc_vm_stack_deinit(&instance->stack);
+  fc_vm_cache_deinit(&instance->cache);
   fc_free(instance->allocator, instance);
 }
 
@@ -496,6 +499,7 @@ static fc_status_t vm_call(void *handle, size_t index, fc_call_t *call,
   if (!state->arguments || !state->results) return fc_fail_memory(err);
   state->loans.arena = call->arena;
   call->state = state;
+  fc_vm_cache_t *before = fc_vm_cache_use(&instance->cache);
   if (m->info.serial) pthread_mutex_lock(&m->lock);
   fc_status_t status = run(instance, index, call, state, err);
   if (m->info.serial) {
@@ -505,20 +509,23 @@ static fc_status_t vm_call(void *handle, size_t index, fc_call_t *call,
     fc_hal_loans_end(&state->loans);
     pthread_mutex_unlock(&m->lock);
   }
+  fc_vm_cache_use(before);
   return status;
 }
 
 static void vm_call_end(void *handle, size_t index, fc_call_t *call) {
-  const instance_t *instance = handle;
+  instance_t *instance = handle;
   const module_t *m = instance->module;
   const fc_vm_cconv_t *cconv =
       &m->module->functions[m->listed[index].function].cconv;
   state_t *state = call->state;
   if (!state) return;
   call->state = NULL;
+  fc_vm_cache_t *before = fc_vm_cache_use(&instance->cache);
   release_refs(cconv->arguments, state->arguments);
   release_refs(cconv->results, state->results);
   fc_hal_loans_end(&state->loans);
+  fc_vm_cache_use(before);
 }
 
 const fc_backend_t fc_backend_vm = {

@@ -10,6 +10,13 @@ static bool holds_values(const fc_vm_list_t *list) {
   return fc_vm_type_info(list->element)->kind == FC_VM_TYPE_KIND_VALUE;
 }
 
+// Only those can be part of a cycle: no other object holds a list.
+static bool may_hold_lists(const fc_vm_list_t *list) {
+  return list->element == FC_VM_TYPE_LIST ||
+         list->element == FC_VM_TYPE_ANY_REF ||
+         list->element == FC_VM_TYPE_VARIANT;
+}
+
 static fc_vm_variant_t *variant_at(const fc_vm_list_t *list, uint32_t index) {
   return (fc_vm_variant_t *)(void *)(list->data + (size_t)index * list->stride);
 }
@@ -47,8 +54,8 @@ static void destroy(fc_vm_object_t *object) {
   while (dead) {
     fc_vm_list_t *list = dead;
     dead = list->next_dead;
+    if (may_hold_lists(list)) unlink_list(list);
     if (!holds_values(list)) {
-      unlink_list(list);
       for (uint32_t i = 0; i < list->count; i++) {
         fc_vm_variant_t *element = variant_at(list, i);
         if (element->type == FC_VM_TYPE_ANY_REF) fc_vm_release(element->object);
@@ -70,7 +77,7 @@ fc_status_t fc_vm_list_create(fc_vm_heap_t *heap, fc_vm_type_t element,
   list->element = element;
   list->stride = holds_values(list) ? fc_vm_type_info(element)->size
                                     : (uint32_t)sizeof(fc_vm_variant_t);
-  if (!holds_values(list)) link_list(list);
+  if (may_hold_lists(list)) link_list(list);
   fc_status_t status = fc_vm_list_reserve(list, capacity, err);
   if (status != FC_OK) {
     fc_vm_release(&list->object);

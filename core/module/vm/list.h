@@ -37,7 +37,7 @@ typedef struct fc_vm_list_t {
   uint32_t count;
   uint32_t capacity;
   uint8_t *data;
-  struct fc_vm_list_t *next;  // in heap->lists, unless it holds numbers
+  struct fc_vm_list_t *next;  // in heap->lists, if it may hold lists
   struct fc_vm_list_t *previous;
   struct fc_vm_list_t *next_dead;  // while it is taken apart
 } fc_vm_list_t;

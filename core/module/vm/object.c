@@ -4,6 +4,7 @@
 // lists of lists are taken apart without recursion (list.c). Any thread.
 #include "module/vm/object.h"
 
+#include "module/vm/cache.h"
 #include "module/vm/list.h"
 
 static const fc_vm_type_info_t infos[FC_VM_TYPE_COUNT] = {
@@ -29,6 +30,7 @@ fc_vm_type_t fc_vm_type_find(fc_str_t text) {
 void fc_vm_heap_init(fc_vm_heap_t *heap, fc_allocator_t allocator,
                      size_t limit) {
   heap->allocator = allocator;
+  heap->cached = fc_vm_cache_takes(allocator);
   heap->limit = limit;
   heap->parent = NULL;
   atomic_init(&heap->bytes, 0);
@@ -72,10 +74,16 @@ void fc_vm_heap_uncount(fc_vm_heap_t *heap, size_t size) {
   if (heap->parent) fc_vm_heap_uncount(heap->parent, size);
 }
 
+static bool is_cached(const fc_vm_heap_t *heap, size_t size) {
+  return heap->cached && size <= FC_VM_CACHE_BLOCK_MAX;
+}
+
 void *fc_vm_heap_alloc(fc_vm_heap_t *heap, size_t size, size_t alignment,
                        fc_error_t *err) {
   if (!fc_vm_heap_count(heap, size, err)) return NULL;
-  void *memory = fc_alloc_aligned(heap->allocator, size, alignment);
+  void *memory = is_cached(heap, size)
+                     ? fc_vm_cache_alloc(size, alignment)
+                     : fc_alloc_aligned(heap->allocator, size, alignment);
   if (!memory) {
     fc_vm_heap_uncount(heap, size);
     fc_fail_memory(err);
@@ -88,7 +96,31 @@ void *fc_vm_heap_alloc(fc_vm_heap_t *heap, size_t size, size_t alignment,
 void fc_vm_heap_free(fc_vm_heap_t *heap, void *memory, size_t size) {
   if (!memory) return;
   fc_vm_heap_uncount(heap, size);
-  fc_free(heap->allocator, memory);
+  if (is_cached(heap, size)) fc_vm_cache_free(memory, size);
+  else fc_free(heap->allocator, memory);
+}
+
+#define SIZE_ROOM 64  // keeps what follows as aligned as the block
+
+static void *allocate_sized(void *context, size_t size, size_t alignment) {
+  FC_ASSERT(alignment <= SIZE_ROOM);
+  size_t whole;
+  if (!fc_size_add(size, SIZE_ROOM, &whole)) return NULL;
+  uint8_t *block = fc_vm_heap_alloc(context, whole, SIZE_ROOM, NULL);
+  if (!block) return NULL;
+  memcpy(block, &whole, sizeof whole);
+  return block + SIZE_ROOM;
+}
+
+static void release_sized(void *context, void *memory) {
+  uint8_t *block = (uint8_t *)memory - SIZE_ROOM;
+  size_t whole;
+  memcpy(&whole, block, sizeof whole);
+  fc_vm_heap_free(context, block, whole);
+}
+
+fc_allocator_t fc_vm_heap_allocator(fc_vm_heap_t *heap) {
+  return (fc_allocator_t){heap, allocate_sized, release_sized};
 }
 
 void fc_vm_object_init(fc_vm_object_t *object, fc_vm_type_t type,

@@ -42,12 +42,13 @@ fc_vm_type_t fc_vm_type_find(fc_str_t text);
 // bytes. Shared by all calls on one context.
 typedef struct fc_vm_heap_t {
   fc_allocator_t allocator;
+  bool cached;  // its small blocks come from, and go to, a worker's (cache.h)
   size_t limit;
   struct fc_vm_heap_t *parent;  // counts the same bytes again; may be NULL
   _Atomic(size_t) bytes;        // relaxed: counters only
   _Atomic(size_t) objects;      // relaxed
   _Atomic(size_t) kept;  // relaxed; of bytes, for the next call (hal/pool.h)
-  // Lists that can hold refs, and so be part of a cycle no count ever frees.
+  // Lists that can hold lists, and so be part of a cycle no count ever frees.
   pthread_mutex_t lock;  // of `lists`
   struct fc_vm_list_t *lists;
 } fc_vm_heap_t;
@@ -61,6 +62,9 @@ void fc_vm_heap_deinit(fc_vm_heap_t *heap);
 void *fc_vm_heap_alloc(fc_vm_heap_t *heap, size_t size, size_t alignment,
                        fc_error_t *err) FC_MUST_CHECK;
 void fc_vm_heap_free(fc_vm_heap_t *heap, void *memory, size_t size);
+// Both as an allocator, which keeps the size in front of each block. For what lives
+// no longer than the heap; 64-byte aligned at most.
+fc_allocator_t fc_vm_heap_allocator(fc_vm_heap_t *heap);
 // The same count for memory from elsewhere; false over the limit.
 bool fc_vm_heap_count(fc_vm_heap_t *heap, size_t size,
                       fc_error_t *err) FC_MUST_CHECK;

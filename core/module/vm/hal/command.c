@@ -73,7 +73,8 @@ fc_status_t fc_hal_command_buffer_create(fc_vm_heap_t *heap,
   if (!commands) return FC_RESOURCE_EXHAUSTED;
   fc_vm_object_init(&commands->object, FC_VM_TYPE_HAL_COMMAND_BUFFER,
                     destroy_commands, heap);
-  fc_arena_init(&commands->arena, heap->allocator, ARENA_BLOCK, heap->limit);
+  fc_arena_init(&commands->arena, fc_vm_heap_allocator(heap), ARENA_BLOCK,
+                heap->limit);
   commands->last = &commands->first;
   *out = commands;
   return FC_OK;

@@ -283,7 +283,8 @@ static fc_status_t open_window(fc_vm_heap_t *heap, void *data, size_t size,
   fc_vm_buffer_t *window = fc_vm_heap_alloc(heap, sizeof *window, 16, err);
   if (!window) return FC_RESOURCE_EXHAUSTED;
   fc_vm_object_init(&window->object, FC_VM_TYPE_BUFFER, destroy_window, heap);
-  window->data = data;
+  static uint8_t none[1];  // NULL reads as out of range
+  window->data = data ? data : none;
   window->size = size;
   *out = window;
   return FC_OK;
@@ -298,19 +299,29 @@ static void close_window(fc_vm_buffer_t *window) {
 
 // What every workgroup of one dispatch is given.
 typedef struct vmvx_run_t {
+  scratch_t scratch;
   fc_vm_buffer_t *local_memory;
   fc_vm_buffer_t *constants;
   fc_vm_list_t *bindings;
   fc_vm_buffer_t *windows[FC_DISPATCH_BINDINGS_MAX];
 } vmvx_run_t;
 
+static fc_status_t open_local_memory(const fc_hal_executable_t *executable,
+                                     fc_hal_pool_t *pool, size_t size,
+                                     vmvx_run_t *run, fc_error_t *err) {
+  FC_TRY(take_scratch(executable->object.heap, pool, size, &run->scratch, err));
+  if (size) memset(run->scratch.memory, 0, size);
+  return open_window(&executable->context->heap, run->scratch.memory, size,
+                     &run->local_memory, err);
+}
+
 static fc_status_t begin_run(const fc_hal_executable_t *executable,
-                             const kernel_t *kernel,
+                             fc_hal_pool_t *pool, const kernel_t *kernel,
                              const fc_hal_dispatch_t *dispatch, vmvx_run_t *run,
                              fc_error_t *err) {
   fc_vm_heap_t *heap = &executable->context->heap;
-  FC_TRY(fc_vm_buffer_create(heap, kernel->local_memory_size, FC_HAL_ALIGNMENT,
-                             &run->local_memory, err));
+  FC_TRY(
+      open_local_memory(executable, pool, kernel->local_memory_size, run, err));
   FC_TRY(open_window(heap, (void *)(uintptr_t)dispatch->constants,
                      dispatch->constant_count * sizeof(uint32_t),
                      &run->constants, err));
@@ -331,13 +342,15 @@ static fc_status_t begin_run(const fc_hal_executable_t *executable,
   return FC_OK;
 }
 
-static void end_run(vmvx_run_t *run) {
+static void end_run(const fc_hal_executable_t *executable, fc_hal_pool_t *pool,
+                    vmvx_run_t *run) {
   if (run->bindings) fc_vm_release(&run->bindings->object);
   for (size_t i = 0; i < FC_ARRAY_COUNT(run->windows); i++) {
     close_window(run->windows[i]);
   }
   close_window(run->constants);
-  if (run->local_memory) fc_vm_release(&run->local_memory->object);
+  close_window(run->local_memory);
+  give_scratch(executable->object.heap, pool, &run->scratch);
 }
 
 static fc_status_t run_workgroups(const fc_hal_executable_t *executable,
@@ -374,12 +387,13 @@ static fc_status_t run_vmvx(fc_hal_executable_t *executable,
   const kernel_t *kernel = &executable->kernels[dispatch->function];
   vmvx_run_t run = {0};
   if (executable->serial) pthread_mutex_lock(&executable->lock);
-  fc_status_t status = begin_run(executable, kernel, dispatch, &run, err);
+  fc_hal_pool_t *pool = invocation->pool;
+  fc_status_t status = begin_run(executable, pool, kernel, dispatch, &run, err);
   if (status == FC_OK) {
     status =
         run_workgroups(executable, invocation, kernel, dispatch, &run, err);
   }
-  end_run(&run);
+  end_run(executable, pool, &run);
   if (executable->serial) pthread_mutex_unlock(&executable->lock);
   return status;
 }

@@ -183,12 +183,23 @@ static bool elements_agree(uint32_t have, uint32_t want) {
   return integers && (have & 0xFF) == (want & 0xFF);
 }
 
-// (view, message, element type, encoding, dims…)
-FC_HAL_CALL(view_assert) {
-  fc_hal_view_t *view;
-  fc_str_t message;
-  FC_TRY(view_argument(call, &view, err));
-  FC_TRY(fc_hal_text(call, 1, &message, err));
+static bool agrees(const fc_hal_view_t *view, const fc_vm_native_call_t *call) {
+  const fc_vm_slot_t *a = call->arguments;
+  if (!elements_agree(view->element_type, (uint32_t)a[2].i32) ||
+      (view->encoding != 0 && view->encoding != (uint32_t)a[3].i32) ||
+      view->rank != call->spans[0]) {
+    return false;
+  }
+  for (uint32_t i = 0; i < view->rank; i++) {
+    if (view->dims[i] != a[4 + i].i64) return false;
+  }
+  return true;
+}
+
+// Which of the above it is.
+static fc_status_t say_difference(const fc_hal_view_t *view,
+                                  const fc_vm_native_call_t *call,
+                                  fc_str_t message, fc_error_t *err) {
   char shown[80];
   fc_escape(shown, sizeof shown, 64, message);
   const uint32_t wanted = (uint32_t)call->arguments[2].i32;
@@ -212,14 +223,21 @@ FC_HAL_CALL(view_assert) {
                        " but have %" PRIu32,
                        shown, rank, view->rank);
   }
-  for (uint32_t i = 0; i < rank; i++) {
-    if (view->dims[i] == call->arguments[4 + i].i64) continue;
-    return fc_hal_fail(err, FC_INVALID_ARGUMENT,
-                       "%s shape dimension %" PRIu32 " mismatch; expected "
-                       "%" PRId64 " but have %" PRId64,
-                       shown, i, call->arguments[4 + i].i64, view->dims[i]);
-  }
-  return FC_OK;
+  uint32_t i = 0;
+  while (view->dims[i] == call->arguments[4 + i].i64) i++;
+  return fc_hal_fail(err, FC_INVALID_ARGUMENT,
+                     "%s shape dimension %" PRIu32 " mismatch; expected "
+                     "%" PRId64 " but have %" PRId64,
+                     shown, i, call->arguments[4 + i].i64, view->dims[i]);
+}
+
+// (view, message, element type, encoding, dims…)
+FC_HAL_CALL(view_assert) {
+  fc_hal_view_t *view;
+  fc_str_t message;
+  FC_TRY(view_argument(call, &view, err));
+  FC_TRY(fc_hal_text(call, 1, &message, err));
+  return agrees(view, call) ? FC_OK : say_difference(view, call, message, err);
 }
 
 FC_HAL_CALL(view_buffer) {

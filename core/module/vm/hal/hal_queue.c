@@ -8,6 +8,7 @@
 #include "module/vm/buffer.h"
 #include "module/vm/hal/calls.h"
 #include "module/vm/hal/command.h"
+#include "module/vm/stack.h"
 
 static void give(fc_vm_native_call_t *call, fc_vm_object_t *object) {
   call->results[0].ref = object;
@@ -541,20 +542,26 @@ FC_HAL_CALL(queue_execute_span) {
 static fc_status_t execute_indirect(fc_vm_native_call_t *call, uint32_t first,
                                     fc_error_t *err) {
   const fc_vm_slot_t *a = call->arguments;
-  fc_hal_binding_t entries[TABLE_MAX];
   const uint32_t count = call->spans[0];
   if (count > TABLE_MAX) {
     return fc_hal_fail(err, FC_INVALID_ARGUMENT,
                        "binding table of %" PRIu32 " entries, at most %d",
                        count, TABLE_MAX);
   }
-  for (uint32_t i = 0; i < count; i++) {
+  fc_vm_stack_t *stack = call->invocation->stack;
+  const size_t size = count * sizeof(fc_hal_binding_t);
+  fc_hal_binding_t *entries = fc_vm_stack_alloc(stack, size, err);
+  if (!entries) return FC_RESOURCE_EXHAUSTED;
+  fc_status_t status = FC_OK;
+  for (uint32_t i = 0; i < count && status == FC_OK; i++) {
     const uint32_t at = first + 3 * i;
-    FC_TRY(binding_argument(call, at, 0, a[at + 1].i64, a[at + 2].i64,
-                            &entries[i], err));
+    status = binding_argument(call, at, 0, a[at + 1].i64, a[at + 2].i64,
+                              &entries[i], err);
   }
   const fc_hal_table_t table = {entries, count};
-  return run_commands(call, a[4].ref, &table, err);
+  if (status == FC_OK) status = run_commands(call, a[4].ref, &table, err);
+  fc_vm_stack_free(stack, entries, size);
+  return status;
 }
 
 FC_HAL_CALL(queue_execute_indirect_5) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pool: a stack of free blocks for each class, four classes to a power of
-// two. The lock is the worker's own but for buffers that another one releases.
+// The pool: a stack of free blocks for each class. The lock is the worker's own
+// but for buffers that another one releases.
 #include "module/vm/hal/pool.h"
 
 #include "base/sanitize.h"
+#include "module/vm/cache.h"
 
 #define ALIGNMENT 64
 #define SMALLEST_BITS 8  // 256 bytes
@@ -24,14 +25,8 @@ struct fc_hal_pool_t {
   bool released;
 };
 
-// The class that holds `size`, and its size: s, 5/4 s, 3/2 s, 7/4 s.
 static uint32_t class_of(size_t size, size_t *out_size) {
-  if (size <= (size_t)1 << SMALLEST_BITS) size = (size_t)1 << SMALLEST_BITS;
-  const uint32_t bits = 63 - (uint32_t)__builtin_clzll(size);
-  const size_t step = (size_t)1 << (bits - 2);
-  const size_t steps = (size - ((size_t)1 << bits) + step - 1) / step;
-  *out_size = ((size_t)1 << bits) + steps * step;
-  return 4 * (bits - SMALLEST_BITS) + (uint32_t)steps;
+  return fc_vm_size_class(size, SMALLEST_BITS, out_size);
 }
 
 fc_status_t fc_hal_pool_create(fc_vm_heap_t *heap, fc_hal_pool_t **out,
