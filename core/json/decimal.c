@@ -6,6 +6,8 @@
 
 #include "json/powers.inc"
 
+_Static_assert(POWER_LOW == FC_POWERS_LOW, "the table begins elsewhere");
+
 // A midpoint of two f64 has at most 767 significant digits, so beyond 800 only
 // "is anything not 0" matters.
 #define DIGITS_MAX 800

@@ -19,6 +19,10 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "words of text are read first byte lowest");
 
+// A call for each element costs as much as the element, with what hardening
+// adds to every function; the compiler sees only that the function is large.
+#define FC_INLINE static inline __attribute__((always_inline))
+
 // value = digits * 10^exponent
 typedef struct fc_decimal_t {
   uint64_t digits;   // mod 2^64 when there are more than 19
@@ -29,27 +33,30 @@ typedef struct fc_decimal_t {
   const char *end;    // of its digits, before an exponent
 } fc_decimal_t;
 
-extern const uint64_t fc_powers_of_ten[][2];  // from 10^-342 on
+// 10^e as 128 bits with the top one set, high word first, from this e on; not
+// above it, and for e < 0 not below.
+#define FC_POWERS_LOW (-342)
+extern const uint64_t fc_powers_of_ten[][2];
 extern const uint64_t fc_u64_powers[20];
 extern const double fc_f64_powers[23];
 
-static inline bool fc_is_digit(char c) { return (unsigned char)(c - '0') < 10; }
+FC_INLINE bool fc_is_digit(char c) { return (unsigned char)(c - '0') < 10; }
 
-static inline uint64_t fc_load8(const char *text) {
+FC_INLINE uint64_t fc_load8(const char *text) {
   uint64_t word;
   memcpy(&word, text, 8);
   return word;
 }
 
 // Bit 7 of every byte that isn't a digit; exact for the lowest one set.
-static inline uint64_t fc_nondigits(uint64_t word) {
+FC_INLINE uint64_t fc_nondigits(uint64_t word) {
   uint64_t values = word ^ 0x3030303030303030u;
   return (((values & 0x7F7F7F7F7F7F7F7Fu) + 0x7676767676767676u) | values) &
          0x8080808080808080u;
 }
 
 // Eight digit values, the first (most significant) in the low byte.
-static inline uint64_t fc_eight_digits(uint64_t values) {
+FC_INLINE uint64_t fc_eight_digits(uint64_t values) {
   values = values * 10 + (values >> 8);
   return ((values & 0x000000FF000000FFu) * 0x000F424000000064u +
           ((values >> 16) & 0x000000FF000000FFu) * 0x0000271000000001u) >>
@@ -57,8 +64,8 @@ static inline uint64_t fc_eight_digits(uint64_t values) {
 }
 
 // Appends the digits at `p` to *value, mod 2^64.
-static inline const char *fc_scan_digits(const char *p, const char *end,
-                                         uint64_t *value) {
+FC_INLINE const char *fc_scan_digits(const char *p, const char *end,
+                                     uint64_t *value) {
   while (FC_LIKELY(end - p >= 8)) {
     uint64_t word = fc_load8(p);
     uint64_t stop = fc_nondigits(word);
@@ -82,8 +89,8 @@ static inline const char *fc_scan_digits(const char *p, const char *end,
 
 // Reads the JSON number at `p`. NULL when it isn't one by RFC 8259; what
 // follows it is not looked at.
-static inline const char *fc_decimal_scan(const char *p, const char *end,
-                                          fc_decimal_t *out) {
+FC_INLINE const char *fc_decimal_scan(const char *p, const char *end,
+                                      fc_decimal_t *out) {
   out->begin = p;
   out->negative = p < end && *p == '-';
   p += out->negative;
@@ -131,13 +138,13 @@ float fc_eisel_lemire_f32(uint64_t digits, int64_t exponent);
 double fc_decimal_long_f64(const fc_decimal_t *decimal);
 float fc_decimal_long_f32(const fc_decimal_t *decimal);
 
-static inline bool fc_decimal_is_simple(const fc_decimal_t *decimal) {
+FC_INLINE bool fc_decimal_is_simple(const fc_decimal_t *decimal) {
   return !decimal->long_ && decimal->digits <= UINT64_C(1) << 53 &&
          (uint64_t)(decimal->exponent + 22) <= 44;
 }
 
 // digits and 10^|exponent| are both exact in f64, so one operation rounds once.
-static inline double fc_decimal_simple_f64(const fc_decimal_t *decimal) {
+FC_INLINE double fc_decimal_simple_f64(const fc_decimal_t *decimal) {
   double value = (double)(int64_t)decimal->digits;
   int64_t exponent = decimal->exponent;
   value = exponent < 0 ? value / fc_f64_powers[-exponent]
@@ -145,7 +152,7 @@ static inline double fc_decimal_simple_f64(const fc_decimal_t *decimal) {
   return decimal->negative ? -value : value;
 }
 
-static inline double fc_decimal_f64(const fc_decimal_t *decimal) {
+FC_INLINE double fc_decimal_f64(const fc_decimal_t *decimal) {
   if (FC_LIKELY(fc_decimal_is_simple(decimal))) {
     return fc_decimal_simple_f64(decimal);
   }
@@ -155,7 +162,7 @@ static inline double fc_decimal_f64(const fc_decimal_t *decimal) {
   return decimal->negative ? -value : value;
 }
 
-static inline float fc_decimal_f32(const fc_decimal_t *decimal) {
+FC_INLINE float fc_decimal_f32(const fc_decimal_t *decimal) {
   if (FC_LIKELY(fc_decimal_is_simple(decimal))) {
     double value = fc_decimal_simple_f64(decimal);
     uint64_t bits;

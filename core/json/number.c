@@ -55,8 +55,8 @@ static int error_sign(const fc_decimal_t *decimal, uint64_t mantissa,
 }
 
 // False when the value is beyond the greatest finite one.
-static bool round_narrow(const fc_decimal_t *decimal, const narrow_t *format,
-                         uint16_t *out) {
+FC_INLINE bool round_narrow(const fc_decimal_t *decimal, const narrow_t *format,
+                            uint16_t *out) {
   double value = fc_decimal_f64(decimal);
   uint64_t bits;
   memcpy(&bits, &value, sizeof bits);
@@ -349,10 +349,9 @@ fc_status_t fc_number_parse_special(fc_str_t text, fc_dtype_t dtype, void *out,
 // Each reader takes one plain literal that does not reach `end`, and returns
 // where it ends, NULL if it isn't plain.
 
-static inline bool is_scaled(char c) { return c == '.' || (c | 0x20) == 'e'; }
+FC_INLINE bool is_scaled(char c) { return c == '.' || (c | 0x20) == 'e'; }
 
-static inline const char *read_u64(const char *p, const char *end,
-                                   uint64_t *out) {
+FC_INLINE const char *read_u64(const char *p, const char *end, uint64_t *out) {
   const char *first = p;
   uint64_t value = 0;
   if (FC_UNLIKELY(end - p < 2 || !fc_is_digit(*p))) return NULL;
@@ -368,8 +367,7 @@ static inline const char *read_u64(const char *p, const char *end,
   return p;
 }
 
-static inline const char *read_i64(const char *p, const char *end,
-                                   int64_t *out) {
+FC_INLINE const char *read_i64(const char *p, const char *end, int64_t *out) {
   bool negative = p < end && *p == '-';
   uint64_t value;
   p = read_u64(p + negative, end, &value);
@@ -378,12 +376,12 @@ static inline const char *read_i64(const char *p, const char *end,
   return p;
 }
 
-#define DEFINE_READ_INTEGER(name, type, wide, read_wide)                      \
-  static inline const char *name(const char *p, const char *end, type *out) { \
-    wide value = 0;                                                           \
-    p = read_wide(p, end, &value);                                            \
-    *out = (type)value;                                                       \
-    return p && *out == value ? p : NULL;                                     \
+#define DEFINE_READ_INTEGER(name, type, wide, read_wide)                  \
+  FC_INLINE const char *name(const char *p, const char *end, type *out) { \
+    wide value = 0;                                                       \
+    p = read_wide(p, end, &value);                                        \
+    *out = (type)value;                                                   \
+    return p && *out == value ? p : NULL;                                 \
   }
 DEFINE_READ_INTEGER(read_i8, int8_t, int64_t, read_i64)
 DEFINE_READ_INTEGER(read_i16, int16_t, int64_t, read_i64)
@@ -392,8 +390,7 @@ DEFINE_READ_INTEGER(read_u8, uint8_t, uint64_t, read_u64)
 DEFINE_READ_INTEGER(read_u16, uint16_t, uint64_t, read_u64)
 DEFINE_READ_INTEGER(read_u32, uint32_t, uint64_t, read_u64)
 
-static inline const char *read_f64(const char *p, const char *end,
-                                   double *out) {
+FC_INLINE const char *read_f64(const char *p, const char *end, double *out) {
   fc_decimal_t decimal;
   p = fc_decimal_scan(p, end, &decimal);
   if (FC_UNLIKELY(!p || p == end)) return NULL;
@@ -401,7 +398,7 @@ static inline const char *read_f64(const char *p, const char *end,
   return FC_UNLIKELY(__builtin_isinf(*out)) ? NULL : p;
 }
 
-static inline const char *read_f32(const char *p, const char *end, float *out) {
+FC_INLINE const char *read_f32(const char *p, const char *end, float *out) {
   fc_decimal_t decimal;
   p = fc_decimal_scan(p, end, &decimal);
   if (FC_UNLIKELY(!p || p == end)) return NULL;
@@ -409,23 +406,21 @@ static inline const char *read_f32(const char *p, const char *end, float *out) {
   return FC_UNLIKELY(__builtin_isinf(*out)) ? NULL : p;
 }
 
-static inline const char *read_f16(const char *p, const char *end,
-                                   uint16_t *out) {
+FC_INLINE const char *read_f16(const char *p, const char *end, uint16_t *out) {
   fc_decimal_t decimal;
   p = fc_decimal_scan(p, end, &decimal);
   if (FC_UNLIKELY(!p || p == end)) return NULL;
   return round_narrow(&decimal, &kF16, out) ? p : NULL;
 }
 
-static inline const char *read_bf16(const char *p, const char *end,
-                                    uint16_t *out) {
+FC_INLINE const char *read_bf16(const char *p, const char *end, uint16_t *out) {
   fc_decimal_t decimal;
   p = fc_decimal_scan(p, end, &decimal);
   if (FC_UNLIKELY(!p || p == end)) return NULL;
   return round_narrow(&decimal, &kBf16, out) ? p : NULL;
 }
 
-static inline const char *skip_space(const char *p, const char *end) {
+FC_INLINE const char *skip_space(const char *p, const char *end) {
   while (p < end && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t')) p++;
   return p;
 }

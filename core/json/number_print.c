@@ -9,27 +9,29 @@
 
 #define ZEROS UINT64_C(0x3030303030303030)
 
-static inline void store8(char *out, uint64_t word) { memcpy(out, &word, 8); }
+FC_INLINE void store8(char *out, uint64_t word) { memcpy(out, &word, 8); }
 
-// Eight digit values, the first in the low byte. value < 10^8.
-static inline uint64_t eight_digits(uint64_t value) {
+// Eight digit values, the first in the low byte. value < 10^8. Each step cuts
+// lanes in two, the quotient staying and the remainder going above it:
+// q + ((n - q * d) << s) is (n << s) - q * ((d << s) - 1).
+FC_INLINE uint64_t eight_digits(uint64_t value) {
   uint64_t high = (value * 109951163) >> 40;  // / 10000
-  uint64_t fours = high | (value - 10000 * high) << 32;
+  uint64_t fours = (value << 32) - high * ((UINT64_C(10000) << 32) - 1);
   uint64_t hundreds = ((fours * 10486) >> 20) & UINT64_C(0x0000007F0000007F);
-  uint64_t twos = hundreds | (fours - 100 * hundreds) << 16;
+  uint64_t twos = (fours << 16) - hundreds * ((100 << 16) - 1);
   uint64_t tens = ((twos * 103) >> 10) & UINT64_C(0x000F000F000F000F);
-  return tens | (twos - 10 * tens) << 8;
+  return (twos << 8) - tens * ((10 << 8) - 1);
 }
 
 // value < 10^8, without leading zeros.
-static inline char *print_short(uint64_t value, char *out) {
+FC_INLINE char *print_short(uint64_t value, char *out) {
   uint64_t digits = eight_digits(value);
   unsigned skip = value ? (unsigned)__builtin_ctzll(digits) >> 3 : 7;
   store8(out, (digits + ZEROS) >> (8 * skip));
   return out + 8 - skip;
 }
 
-char *fc_number_print_u64(uint64_t value, char *out) {
+FC_INLINE char *print_u64(uint64_t value, char *out) {
   const uint64_t e8 = 100000000;
   if (value < e8) return print_short(value, out);
   uint64_t high = value / e8, low = value % e8;
@@ -44,13 +46,21 @@ char *fc_number_print_u64(uint64_t value, char *out) {
   return out + 8;
 }
 
-char *fc_number_print_i64(int64_t value, char *out) {
+FC_INLINE char *print_i64(int64_t value, char *out) {
   *out = '-';
   uint64_t magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-  return fc_number_print_u64(magnitude, out + (value < 0));
+  return print_u64(magnitude, out + (value < 0));
 }
 
-static inline int count_digits(uint64_t value) {
+char *fc_number_print_u64(uint64_t value, char *out) {
+  return print_u64(value, out);
+}
+
+char *fc_number_print_i64(int64_t value, char *out) {
+  return print_i64(value, out);
+}
+
+FC_INLINE int count_digits(uint64_t value) {
   int guess = ((64 - __builtin_clzll(value | 1)) * 1233) >> 12;
   return guess + (value >= fc_u64_powers[guess]);
 }
@@ -61,7 +71,36 @@ static char *print_exponent(int exponent, char *out) {
   return print_short((uint64_t)(exponent < 0 ? -exponent : exponent), out);
 }
 
-// digits (up to 17 of them, not 0) * 10^exponent
+// Where the digits of a number in fixed notation go, by the place of the point:
+// after `point` digits, or before them and -`point` zeros.
+typedef struct layout_t {
+  uint8_t digits;  // where they begin; "0.000" is before them
+  uint8_t dot;     // where the point is
+  uint8_t skip;    // digits before `tail`, at least 1
+  uint8_t tail;    // where the digits after those begin
+  uint8_t extra;   // characters beside the digits
+  uint8_t unused[3];
+} layout_t;
+
+#define POINT_LOW (-4)
+#define POINT_HIGH 16
+#define SMALL(zeros)                                   \
+  {                                                    \
+    2 + (zeros), 1, 1, 3 + (zeros), 2 + (zeros), { 0 } \
+  }
+#define LARGE(point)                       \
+  {                                        \
+    0, point, point, (point) + 1, 1, { 0 } \
+  }
+static const layout_t kLayouts[] = {
+    SMALL(4),  SMALL(3),  SMALL(2),  SMALL(1),  SMALL(0),  LARGE(1),  LARGE(2),
+    LARGE(3),  LARGE(4),  LARGE(5),  LARGE(6),  LARGE(7),  LARGE(8),  LARGE(9),
+    LARGE(10), LARGE(11), LARGE(12), LARGE(13), LARGE(14), LARGE(15), LARGE(16),
+};
+_Static_assert(FC_ARRAY_COUNT(kLayouts) == POINT_HIGH - POINT_LOW + 1,
+               "one for each place of the point");
+
+// digits (up to 17 of them, not 0) * 10^exponent, whatever they are.
 static char *print_decimal(fc_shortest_t value, char *out) {
   uint64_t digits = value.digits;
   int count = count_digits(digits);
@@ -110,7 +149,65 @@ static char *print_decimal(fc_shortest_t value, char *out) {
   return print_exponent(point - 1, out);
 }
 
-static char *print_text(fc_str_t text, char *out) {
+// How many of eight digit values (the first in the low byte) there are before
+// the zeros at their end; 0 of all zeros.
+FC_INLINE unsigned significant(uint64_t values) {
+  return (67 - (unsigned)__builtin_clzll(values << 4 | 1)) >> 3;
+}
+
+// The usual case of print_decimal without a branch, for up to 9 digits below
+// 2 * 10^8 that don't end a whole number: once with all digits where they begin,
+// and again what follows the point behind it.
+FC_INLINE char *print_narrow(fc_shortest_t value, char *out) {
+  const uint64_t e8 = 100000000;
+  unsigned nine = value.digits >= e8;  // whose first one is 1
+  uint64_t values = eight_digits(value.digits - (nine ? e8 : 0));
+  unsigned zeros = (unsigned)__builtin_ctzll(values | nine) >> 3;
+  int point = (int)(8 + nine - zeros) + value.exponent;
+  values >>= 8 * zeros;
+  int size = (int)(nine + significant(values));
+  // Below 10^8, so that eight digits are enough for what follows the point.
+  if (FC_UNLIKELY((unsigned)(point - POINT_LOW) > 8 - POINT_LOW ||
+                  size <= point)) {
+    return print_decimal(value, out);
+  }
+  layout_t layout = kLayouts[point - POINT_LOW];
+  uint64_t text = values + ZEROS;
+  store8(out, UINT64_C(0x3030303030302E30));  // 0.000000
+  out[layout.digits] = '1';
+  store8(out + layout.digits + nine, text);
+  store8(out + layout.tail, text >> (8 * (layout.skip - nine)));
+  out[layout.dot] = '.';
+  return out + layout.extra + size;
+}
+
+// The same for 16 or 17 digits.
+FC_INLINE char *print_wide(fc_shortest_t value, char *out) {
+  const uint64_t e8 = 100000000;
+  uint64_t high = value.digits / e8, low = value.digits % e8;
+  unsigned first = (unsigned)(high / e8);
+  unsigned more = first != 0;
+  int point = (int)(16 + more) + value.exponent;
+  uint64_t front = eight_digits(high - first * e8), back = eight_digits(low);
+  int size = (int)(more + (back ? 8 + significant(back) : significant(front)));
+  if (FC_UNLIKELY(high < e8 / 10 ||
+                  (unsigned)(point - POINT_LOW) > POINT_HIGH - POINT_LOW ||
+                  size <= point)) {
+    return print_decimal(value, out);
+  }
+  layout_t layout = kLayouts[point - POINT_LOW];
+  unsigned __int128 text =
+      (unsigned __int128)(back + ZEROS) << 64 | (front + ZEROS);
+  unsigned __int128 tail = text >> (8 * (layout.skip - more));
+  store8(out, UINT64_C(0x3030303030302E30));  // 0.000000
+  out[layout.digits] = (char)('0' + first);
+  memcpy(out + layout.digits + more, &text, 16);
+  memcpy(out + layout.tail, &tail, 16);
+  out[layout.dot] = '.';
+  return out + layout.extra + size;
+}
+
+FC_INLINE char *print_text(fc_str_t text, char *out) {
   memcpy(out, text.data, text.size);
   return out + text.size;
 }
@@ -121,51 +218,63 @@ static char *print_special(bool nan, bool negative, char *out) {
   return print_text(FC_STR("\"Infinity\""), out);
 }
 
-static char *print_whole(uint64_t value, char *out) {
-  out = fc_number_print_u64(value, out);
+FC_INLINE char *print_whole(uint64_t value, char *out) {
+  out = print_u64(value, out);
   memcpy(out, ".0", 2);
   return out + 2;
 }
 
-static inline char *print_f64(double number, char *out) {
-  uint64_t bits;
-  memcpy(&bits, &number, sizeof bits);
-  bool negative = bits >> 63;
-  bits &= INT64_MAX;
-  const uint64_t infinity = UINT64_C(0x7FF) << 52;
-  if (FC_UNLIKELY(bits >= infinity)) {
-    return print_special(bits > infinity, negative, out);
-  }
-  *out = '-';
-  out += negative;
-  double magnitude = negative ? -number : number;
-  if (magnitude < 0x1p53) {
-    uint64_t whole = (uint64_t)magnitude;
-    if ((double)whole == magnitude) return print_whole(whole, out);
-  }
+// Is mantissa * 2^exponent, not 0, a whole number the mantissa holds?
+FC_INLINE bool is_whole(uint64_t mantissa, int exponent) {
+  return (unsigned)-exponent <= (unsigned)__builtin_ctzll(mantissa);
+}
+
+// A positive finite value that isn't whole.
+static char *print_rare_f64(uint64_t bits, char *out) {
   uint64_t hidden = UINT64_C(1) << 52;
   uint64_t fraction = bits & (hidden - 1);
   int field = (int)(bits >> 52);
   uint64_t mantissa = field ? fraction | hidden : fraction;
-  int exponent = (field ? field : 1) - 1075;
   return print_decimal(
-      fc_shortest_wide(mantissa, exponent, fraction == 0 && field > 1,
-                       !(mantissa & 1)),
+      fc_shortest_wide(mantissa, (field ? field : 1) - 1075,
+                       fraction == 0 && field > 1, !(mantissa & 1)),
       out);
 }
 
+FC_INLINE char *print_f64(double number, char *out) {
+  uint64_t bits;
+  memcpy(&bits, &number, sizeof bits);
+  bool negative = bits >> 63;
+  bits &= INT64_MAX;
+  const uint64_t hidden = UINT64_C(1) << 52, infinity = UINT64_C(0x7FF) << 52;
+  *out = '-';
+  char *at = out + negative;
+  // Neither 0 nor subnormal nor special.
+  if (FC_LIKELY(bits - hidden < infinity - hidden)) {
+    uint64_t fraction = bits & (hidden - 1), mantissa = fraction | hidden;
+    int exponent = (int)(bits >> 52) - 1075;
+    if (is_whole(mantissa, exponent)) {
+      return print_whole(mantissa >> -exponent, at);
+    }
+    if (FC_LIKELY(fraction)) {
+      return print_wide(fc_shortest_f64(mantissa, exponent), at);
+    }
+  }
+  if (bits == 0) return print_text(FC_STR("0.0"), at);
+  if (bits >= infinity) return print_special(bits > infinity, negative, out);
+  return print_rare_f64(bits, at);
+}
+
 // A positive finite value in a format of at most 24 bits.
-static inline char *print_narrow_value(uint32_t bits, int mantissa_bits,
-                                       int bias, char *out) {
+static char *print_rare(uint32_t bits, int mantissa_bits, int bias, char *out) {
   uint32_t hidden = 1u << mantissa_bits;
   uint32_t fraction = bits & (hidden - 1);
   int field = (int)(bits >> mantissa_bits);
   uint32_t mantissa = field ? fraction | hidden : fraction;
   int exponent = (field ? field : 1) - bias - mantissa_bits;
   if (mantissa == 0) return print_text(FC_STR("0.0"), out);
-  if (exponent <= 0 && exponent >= -mantissa_bits) {
-    uint32_t whole = mantissa >> -exponent;
-    if (whole << -exponent == mantissa) return print_whole(whole, out);
+  if (is_whole(mantissa, exponent)) {
+    return print_whole(mantissa >> -exponent, out);
   }
   return print_decimal(
       fc_shortest_narrow(mantissa, exponent, fraction == 0 && field > 1,
@@ -173,17 +282,29 @@ static inline char *print_narrow_value(uint32_t bits, int mantissa_bits,
       out);
 }
 
-// IEEE-like formats of up to 32 bits, with infinities and NaNs.
-static inline char *print_ieee(uint32_t bits, int width, int mantissa_bits,
-                               int bias, char *out) {
+// IEEE-like formats of 16 to 32 bits, with infinities and NaNs.
+FC_INLINE char *print_ieee(uint32_t bits, int width, int mantissa_bits,
+                           int bias, char *out) {
   bool negative = bits >> (width - 1) & 1;
   bits &= (1u << (width - 1)) - 1;
-  uint32_t infinity = (1u << (width - 1)) - (1u << mantissa_bits);
-  if (FC_UNLIKELY(bits >= infinity)) {
-    return print_special(bits > infinity, negative, out);
-  }
+  uint32_t hidden = 1u << mantissa_bits;
+  uint32_t infinity = (1u << (width - 1)) - hidden;
   *out = '-';
-  return print_narrow_value(bits, mantissa_bits, bias, out + negative);
+  char *at = out + negative;
+  // Neither 0 nor subnormal nor special.
+  if (FC_LIKELY(bits - hidden < infinity - hidden)) {
+    uint32_t fraction = bits & (hidden - 1), mantissa = fraction | hidden;
+    int exponent = (int)(bits >> mantissa_bits) - bias - mantissa_bits;
+    if (is_whole(mantissa, exponent)) {
+      return print_whole(mantissa >> -exponent, at);
+    }
+    if (FC_LIKELY(fraction)) {
+      return print_narrow(fc_shortest_f32(mantissa, exponent), at);
+    }
+  }
+  if (bits == 0) return print_text(FC_STR("0.0"), at);
+  if (bits >= infinity) return print_special(bits > infinity, negative, out);
+  return print_rare(bits, mantissa_bits, bias, at);
 }
 
 // Formats whose only special value is the NaN of `nan`; `ignore_sign` where
@@ -195,29 +316,33 @@ static char *print_finite(uint8_t bits, int mantissa_bits, int bias,
     return print_special(true, false, out);
   }
   *out = '-';
-  return print_narrow_value(magnitude, mantissa_bits, bias, out + (bits >> 7));
+  return print_rare(magnitude, mantissa_bits, bias, out + (bits >> 7));
 }
 
 // 2^(bits - 127), printed as the f32 it is: a scale of 16 should not read 20.
 static char *print_e8m0(uint8_t bits, char *out) {
   if (bits == 0xFF) return print_special(true, false, out);
-  return print_narrow_value(bits ? (uint32_t)bits << 23 : 1u << 22, 23, 127,
-                            out);
+  return print_rare(bits ? (uint32_t)bits << 23 : 1u << 22, 23, 127, out);
 }
 
-static inline char *print_f32(float number, char *out) {
+FC_INLINE char *print_f32(float number, char *out) {
   uint32_t bits;
   memcpy(&bits, &number, sizeof bits);
   return print_ieee(bits, 32, 23, 127, out);
 }
-static inline char *print_f16(uint16_t bits, char *out) {
+FC_INLINE char *print_f16(uint16_t bits, char *out) {
   return print_ieee(bits, 16, 10, 15, out);
 }
-static inline char *print_bf16(uint16_t bits, char *out) {
+FC_INLINE char *print_bf16(uint16_t bits, char *out) {
   return print_ieee(bits, 16, 7, 127, out);
 }
 static char *print_f8e5m2(uint8_t bits, char *out) {
-  return print_ieee(bits, 8, 2, 15, out);
+  uint8_t magnitude = bits & 0x7F;
+  if (magnitude >= 0x7C) {
+    return print_special(magnitude > 0x7C, bits >> 7, out);
+  }
+  *out = '-';
+  return print_rare(magnitude, 2, 15, out + (bits >> 7));
 }
 static char *print_f8e4m3fn(uint8_t bits, char *out) {
   return print_finite(bits, 3, 7, 0x7F, true, out);
@@ -246,13 +371,6 @@ static char *print_u2(uint8_t value, char *out) {
 static char *print_u4(uint8_t value, char *out) {
   return fc_number_print_u64(value & 15, out);
 }
-static inline char *print_i64(int64_t value, char *out) {
-  return fc_number_print_i64(value, out);
-}
-static inline char *print_u64(uint64_t value, char *out) {
-  return fc_number_print_u64(value, out);
-}
-
 typedef struct c64_t {
   float re, im;
 } c64_t;

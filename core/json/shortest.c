@@ -6,15 +6,10 @@
 // "inexact", so that comparisons stay right.
 #include "json/shortest.h"
 
-#include "json/decimal.h"
-
-#define POWER_LOW (-342)
 #define POWER_EXACT_HIGH 55  // 10^55 is the last that fits 128 bits
 
-// floor(log10(2^e)), floor(log10(3/4 2^e)), floor(log2(10^e))
-static int log10_pow2(int e) { return (e * 1262611) >> 22; }
+// floor(log10(3/4 2^e))
 static int log10_pow2_below(int e) { return (e * 1262611 - 524031) >> 22; }
-static int log2_pow10(int e) { return (e * 1741647) >> 19; }
 
 // Of the multiples s * 10^k and (s + 1) * 10^k around the value, or, shorter by
 // a digit, those of 10^(k + 1): the one inside [lower, upper], or the nearest.
@@ -46,9 +41,9 @@ static inline uint64_t scale_wide(uint64_t high, uint64_t low,
 
 fc_shortest_t fc_shortest_wide(uint64_t mantissa, int exponent, bool step_below,
                                bool ties) {
-  int k = step_below ? log10_pow2_below(exponent) : log10_pow2(exponent);
-  int h = exponent + log2_pow10(-k) + 1;
-  const uint64_t *power = fc_powers_of_ten[-k - POWER_LOW];
+  int k = step_below ? log10_pow2_below(exponent) : fc_log10_pow2(exponent);
+  int h = exponent + fc_log2_pow10(-k) + 1;
+  const uint64_t *power = fc_powers_of_ten[-k - FC_POWERS_LOW];
   uint64_t high = power[0], low = power[1];
   if (-k > POWER_EXACT_HIGH) high += ++low == 0;  // round the table's floor up
   uint64_t lower = scale_wide(high, low, (4 * mantissa - 2 + step_below) << h);
@@ -65,9 +60,9 @@ static inline uint64_t scale_narrow(uint64_t power, uint32_t mantissa) {
 
 fc_shortest_t fc_shortest_narrow(uint32_t mantissa, int exponent,
                                  bool step_below, bool ties) {
-  int k = step_below ? log10_pow2_below(exponent) : log10_pow2(exponent);
-  int h = exponent + log2_pow10(-k) + 1;
-  uint64_t power = fc_powers_of_ten[-k - POWER_LOW][0];
+  int k = step_below ? log10_pow2_below(exponent) : fc_log10_pow2(exponent);
+  int h = exponent + fc_log2_pow10(-k) + 1;
+  uint64_t power = fc_powers_of_ten[-k - FC_POWERS_LOW][0];
   // Up, unless the high word is the whole power (10^27 is the last).
   if (-k < 0 || -k > 27) power++;
   uint64_t lower = scale_narrow(power, (4 * mantissa - 2 + step_below) << h);

@@ -1,12 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Private to core/json: the shortest decimal that reads back as a given binary
-// float, and the nearest to it among those (Raffaello Giulietti, "The
-// Schubfach way to render doubles"). Any thread.
+// float, and the nearest to it among those. The usual case is inline, because
+// the loops over arrays are made of it; what is close to a tie, and powers of
+// two, are left to Schubfach (Raffaello Giulietti, "The Schubfach way to render
+// doubles", 2020). Any thread.
+//
+// The usual case is one product (the idea is Schubfach's k with the borders not
+// scaled but compared as distances, as in Victor Zverovich's Zmij and Russ Cox,
+// "Floating-Point Printing and Parsing Can Be Simple And Fast", 2026). Let
+// v = m * 2^e, 10^k <= 2^e < 10^(k+1), x = v / 10^k and d = 2^e / 10^k, so that
+// 1 <= d < 10. All decimals that read back as v lie d/2 around x. At most one
+// multiple of ten is among them: if it is there, it is shorter by a digit (and
+// ends in all the zeros a still shorter one would), for x >= 10. Otherwise it's the integer
+// nearest to x, which is no farther than 1/2. Neither question needs more than
+// the distances of x, and they are known with an error of a few units of the
+// last place: where that could matter, Schubfach decides.
 #ifndef FARCALL_JSON_SHORTEST_H_
 #define FARCALL_JSON_SHORTEST_H_
 
-#include "farcall/base.h"
+#include "json/decimal.h"
 
 // digits * 10^exponent; the digits may end in zeros.
 typedef struct fc_shortest_t {
@@ -14,13 +27,76 @@ typedef struct fc_shortest_t {
   int exponent;
 } fc_shortest_t;
 
-// Of mantissa * 2^exponent, not 0. `step_below`: the mantissa is a power of two
-// above the smallest normal, so that the next value below is half as far.
+// Of any mantissa * 2^exponent, not 0. `step_below`: the mantissa is a power of
+// two above the smallest normal, so that the next value below is half as far.
 // `ties`: a decimal halfway to a neighbour reads back as this value.
 fc_shortest_t fc_shortest_wide(uint64_t mantissa, int exponent, bool step_below,
                                bool ties);
 // The same for mantissas of up to 24 bits and exponents of f32.
 fc_shortest_t fc_shortest_narrow(uint32_t mantissa, int exponent,
                                  bool step_below, bool ties);
+
+// floor(log10(2^e)) and floor(log2(10^e)), for the exponents of f64.
+FC_INLINE int fc_log10_pow2(int e) { return (e * 1262611) >> 22; }
+FC_INLINE int fc_log2_pow10(int e) { return (e * 1741647) >> 19; }
+
+// x = whole + fraction / 2^64, `half` is d / 2 in units of 2^-60; `error` is
+// more than that of the fraction, in units of 2^-64. False if it could matter.
+FC_INLINE bool fc_shortest_choose(uint64_t whole, uint64_t fraction,
+                                  uint64_t half, uint64_t error,
+                                  uint64_t *out_digits) {
+  const uint64_t five = UINT64_C(5) << 60, middle = UINT64_C(1) << 63;
+  uint64_t tens = whole / 10;
+  // How far x is above five, modulo ten; the nearest multiple of ten is one of
+  // those that read back if this is beyond five less half.
+  int64_t side = (int64_t)(((whole - 10 * tens) << 60 | fraction >> 4) - five);
+  int64_t down = side >> 63;  // -1: the one below
+  int64_t inside = ((side ^ down) - down) - (int64_t)(five - half);
+  // No branch: which of them it is can't be foreseen.
+  uint64_t longer = (uint64_t)(inside >> 63);
+  *out_digits = ((10 * (tens + 1 + (uint64_t)down)) & ~longer) |
+                ((whole + (fraction >> 63)) & longer);
+  uint64_t near = error / 16 + 4;
+  bool unclear = (uint64_t)inside + near < 2 * near;
+  unclear |= fraction - middle + error < 2 * error;
+  return !unclear;
+}
+
+// The usual case of fc_shortest_wide: a normal value, those below and above are
+// as far.
+FC_INLINE fc_shortest_t fc_shortest_f64(uint64_t mantissa, int exponent) {
+  int k = fc_log10_pow2(exponent);
+  int shift = exponent + fc_log2_pow10(-k) + 1;
+  const uint64_t *power = fc_powers_of_ten[-k - FC_POWERS_LOW];
+  // The power is right to 2^-128 of its top bit, the product to 2^57 of 2^-128
+  // and two that are dropped.
+  uint64_t scaled = mantissa << shift;
+  unsigned __int128 low = (unsigned __int128)power[1] * scaled;
+  unsigned __int128 x =
+      (unsigned __int128)power[0] * scaled + (uint64_t)(low >> 64);
+  fc_shortest_t out = {.exponent = k};
+  if (FC_LIKELY(fc_shortest_choose((uint64_t)(x >> 64), (uint64_t)x,
+                                   power[0] >> (5 - shift), 4, &out.digits))) {
+    return out;
+  }
+  return fc_shortest_wide(mantissa, exponent, false, !(mantissa & 1));
+}
+
+// The usual case of fc_shortest_narrow: the same, and mantissa >= 10.
+FC_INLINE fc_shortest_t fc_shortest_f32(uint32_t mantissa, int exponent) {
+  int k = fc_log10_pow2(exponent);
+  int shift = exponent + fc_log2_pow10(-k) + 1;
+  uint64_t power = fc_powers_of_ten[-k - FC_POWERS_LOW][0];
+  // The power is right to 2^-64 of its top bit, the product to 2^28 of 2^-64.
+  unsigned __int128 x =
+      (unsigned __int128)power * ((uint64_t)mantissa << shift);
+  fc_shortest_t out = {.exponent = k};
+  if (FC_LIKELY(fc_shortest_choose((uint64_t)(x >> 64), (uint64_t)x,
+                                   power >> (5 - shift), UINT64_C(1) << 28,
+                                   &out.digits))) {
+    return out;
+  }
+  return fc_shortest_narrow(mantissa, exponent, false, !(mantissa & 1));
+}
 
 #endif  // FARCALL_JSON_SHORTEST_H_

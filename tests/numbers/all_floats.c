@@ -3,7 +3,8 @@
 // all_floats [STEP]: prints and reads all 2^32 f32 (or each STEP-th) through the
 // loops that serve arrays, and 10^7 random f64, on two threads. Bits must come
 // back; NaNs must print as such. strtof and strtod read each 256th f32 and every
-// f64 as well. Says how many it saw.
+// f64 as well. The quick way to the shortest digits must give those of
+// Schubfach. Says how many it saw.
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -12,6 +13,7 @@
 #include <string.h>
 
 #include "json/number.h"
+#include "json/shortest.h"
 
 #define THREADS 2
 #define BATCH 256
@@ -75,6 +77,39 @@ static void check_floats(const float *values, size_t count) {
   }
 }
 
+static bool same_decimal(fc_shortest_t a, fc_shortest_t b) {
+  for (; a.digits % 10 == 0; a.digits /= 10) a.exponent++;
+  for (; b.digits % 10 == 0; b.digits /= 10) b.exponent++;
+  return a.digits == b.digits && a.exponent == b.exponent;
+}
+
+// The digits of a positive value, where there is a quick way to them.
+static void check_digits(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  const uint32_t hidden = 1u << 23, fraction = bits & (hidden - 1);
+  int field = (int)(bits >> 23), exponent = field - 150;
+  if (field == 0 || field >= 255 || fraction == 0) return;
+  if (!same_decimal(fc_shortest_f32(fraction | hidden, exponent),
+                    fc_shortest_narrow(fraction | hidden, exponent, false,
+                                       !(fraction & 1)))) {
+    complain("f32", (double)value, "in other digits");
+  }
+}
+
+static void check_double_digits(double value) {
+  uint64_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  const uint64_t hidden = UINT64_C(1) << 52, fraction = bits & (hidden - 1);
+  int field = (int)(bits >> 52) & 0x7FF, exponent = field - 1075;
+  if (field == 0 || field == 0x7FF || fraction == 0) return;
+  if (!same_decimal(fc_shortest_f64(fraction | hidden, exponent),
+                    fc_shortest_wide(fraction | hidden, exponent, false,
+                                     !(fraction & 1)))) {
+    complain("f64", value, "in other digits");
+  }
+}
+
 static void check_special(float value) {
   char text[FC_NUMBER_CHARS_MAX];
   *fc_number_print(FC_DTYPE_F32, &value, text) = '\0';
@@ -97,6 +132,7 @@ static void *walk_floats(void *part) {
       check_special(value);
       continue;
     }
+    check_digits(value);
     batch[count++] = value;
     if (count < BATCH) continue;
     check_floats(batch, count);
@@ -115,6 +151,7 @@ static void *walk_doubles(void *part) {
     double value, back;
     memcpy(&value, &random, sizeof value);
     if (!isfinite(value)) continue;
+    check_double_digits(value);
     char text[FC_NUMBER_CHARS_MAX + 1];
     char *end = fc_number_print(FC_DTYPE_F64, &value, text);
     *end = '\0';
