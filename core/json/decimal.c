@@ -4,6 +4,8 @@
 // and exact comparison by big integers of bounded size. Any thread.
 #include "json/decimal.h"
 
+#include "json/token.h"
+
 #include "json/powers.inc"
 
 _Static_assert(POWER_LOW == FC_POWERS_LOW, "the table begins elsewhere");
@@ -39,64 +41,13 @@ const double fc_f64_powers[23] = {
     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 };
 
+#ifdef __SSE2__
+#define SET8 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF
+const uint8_t fc_token_masks[64] = {[32] = SET8, SET8, SET8, SET8};
+#endif
+
 // ---------------------------------------------------------------------------
 // Eisel-Lemire
-
-typedef struct binary_format_t {
-  int mantissa_bits;  // stored
-  int bias;
-  int infinity;           // the exponent field of it
-  int low, high;          // decimal exponents that can give a finite non-zero
-  int tie_low, tie_high;  // and those where a 64-bit number can be a midpoint
-} binary_format_t;
-
-static const binary_format_t kF64 = {52, 1023, 2047, -342, 308, -4, 23};
-static const binary_format_t kF32 = {23, 127, 255, -64, 38, -17, 10};
-
-// The bits of the nearest value. Inlined for each format.
-static inline uint64_t eisel_lemire(uint64_t digits, int64_t exponent,
-                                    binary_format_t format) {
-  const int width = format.mantissa_bits;
-  const uint64_t infinity = (uint64_t)format.infinity << width;
-  if (digits == 0 || exponent < format.low) return 0;
-  if (exponent > format.high) return infinity;
-  const int e = (int)exponent;
-
-  // The 128-bit product of digits and power, high word precise enough to round.
-  int zeros = __builtin_clzll(digits);
-  digits <<= zeros;
-  const uint64_t *power = fc_powers_of_ten[e - POWER_LOW];
-  unsigned __int128 product = (unsigned __int128)digits * power[0];
-  uint64_t high = (uint64_t)(product >> 64), low = (uint64_t)product;
-  const uint64_t spare = UINT64_MAX >> (width + 3);
-  if ((high & spare) == spare) {
-    product = (unsigned __int128)digits * power[1];
-    low += (uint64_t)(product >> 64);
-    high += low < (uint64_t)(product >> 64);
-  }
-
-  int top = (int)(high >> 63);
-  int shift = top + 64 - width - 3;
-  uint64_t mantissa = high >> shift;  // one bit too many, for rounding
-  // floor(log2(10^e)) = 217706 e >> 16
-  int field = ((217706 * e) >> 16) + 63 + top - zeros + format.bias;
-  if (field <= 0) {
-    if (field < -62) return 0;
-    mantissa >>= 1 - field;
-    // No midpoint here is a 64-bit number times a power of ten.
-    mantissa = (mantissa + (mantissa & 1)) >> 1;
-    return mantissa;  // a carry makes it the smallest normal
-  }
-  // Half up is wrong only for a true midpoint above an even value.
-  if (low <= 1 && e >= format.tie_low && e <= format.tie_high &&
-      (mantissa & 3) == 1 && mantissa << shift == high) {
-    mantissa &= ~UINT64_C(1);
-  }
-  mantissa = (mantissa + (mantissa & 1)) >> 1;
-  // The hidden one adds 1 to the field, a carry one more.
-  uint64_t bits = ((uint64_t)(field - 1) << width) + mantissa;
-  return bits < infinity ? bits : infinity;
-}
 
 static double f64_of(uint64_t bits) {
   double value;
@@ -112,11 +63,11 @@ static float f32_of(uint64_t bits) {
 }
 
 double fc_eisel_lemire_f64(uint64_t digits, int64_t exponent) {
-  return f64_of(eisel_lemire(digits, exponent, kF64));
+  return f64_of(fc_eisel_lemire(digits, exponent, fc_binary_f64));
 }
 
 float fc_eisel_lemire_f32(uint64_t digits, int64_t exponent) {
-  return f32_of(eisel_lemire(digits, exponent, kF32));
+  return f32_of(fc_eisel_lemire(digits, exponent, fc_binary_f32));
 }
 
 // ---------------------------------------------------------------------------
@@ -148,8 +99,7 @@ fc_digits_t fc_decimal_digits(const fc_decimal_t *decimal) {
 }
 
 // The value of f64 or f32 bits below infinity, as mantissa * 2^*exponent.
-static uint64_t take_apart(uint64_t bits, binary_format_t format,
-                           int *exponent) {
+static uint64_t take_apart(uint64_t bits, fc_binary_t format, int *exponent) {
   int field = (int)(bits >> format.mantissa_bits);
   uint64_t hidden = UINT64_C(1) << format.mantissa_bits;
   uint64_t fraction = bits & (hidden - 1);
@@ -157,11 +107,11 @@ static uint64_t take_apart(uint64_t bits, binary_format_t format,
   return field ? fraction | hidden : fraction;
 }
 
-static uint64_t long_bits(const fc_decimal_t *decimal, binary_format_t format) {
+static uint64_t long_bits(const fc_decimal_t *decimal, fc_binary_t format) {
   fc_digits_t cut = fc_decimal_digits(decimal);
-  uint64_t low = eisel_lemire(cut.digits, cut.exponent, format);
+  uint64_t low = fc_eisel_lemire(cut.digits, cut.exponent, format);
   if (!cut.more) return low;
-  uint64_t high = eisel_lemire(cut.digits + 1, cut.exponent, format);
+  uint64_t high = fc_eisel_lemire(cut.digits + 1, cut.exponent, format);
   if (low == high) return low;
   // The value lies between two neighbours: which side of their midpoint?
   int exponent;
@@ -172,11 +122,11 @@ static uint64_t long_bits(const fc_decimal_t *decimal, binary_format_t format) {
 }
 
 double fc_decimal_long_f64(const fc_decimal_t *decimal) {
-  return f64_of(long_bits(decimal, kF64));
+  return f64_of(long_bits(decimal, fc_binary_f64));
 }
 
 float fc_decimal_long_f32(const fc_decimal_t *decimal) {
-  return f32_of(long_bits(decimal, kF32));
+  return f32_of(long_bits(decimal, fc_binary_f32));
 }
 
 // ---------------------------------------------------------------------------

@@ -130,6 +130,62 @@ FC_INLINE const char *fc_decimal_scan(const char *p, const char *end,
   return p;
 }
 
+typedef struct fc_binary_t {
+  int mantissa_bits;  // stored
+  int bias;
+  int infinity;           // the exponent field of it
+  int low, high;          // decimal exponents that can give a finite non-zero
+  int tie_low, tie_high;  // and those where a 64-bit number can be a midpoint
+} fc_binary_t;
+
+static const fc_binary_t fc_binary_f64 = {52, 1023, 2047, -342, 308, -4, 23};
+static const fc_binary_t fc_binary_f32 = {23, 127, 255, -64, 38, -17, 10};
+
+// The bits of the nearest value. Inlined for each format.
+FC_INLINE uint64_t fc_eisel_lemire(uint64_t digits, int64_t exponent,
+                                   fc_binary_t format) {
+  const int width = format.mantissa_bits;
+  const uint64_t infinity = (uint64_t)format.infinity << width;
+  if (digits == 0 || exponent < format.low) return 0;
+  if (exponent > format.high) return infinity;
+  const int e = (int)exponent;
+
+  // The 128-bit product of digits and power, high word precise enough to round.
+  int zeros = __builtin_clzll(digits);
+  digits <<= zeros;
+  const uint64_t *power = fc_powers_of_ten[e - FC_POWERS_LOW];
+  unsigned __int128 product = (unsigned __int128)digits * power[0];
+  uint64_t high = (uint64_t)(product >> 64), low = (uint64_t)product;
+  const uint64_t spare = UINT64_MAX >> (width + 3);
+  if ((high & spare) == spare) {
+    product = (unsigned __int128)digits * power[1];
+    low += (uint64_t)(product >> 64);
+    high += low < (uint64_t)(product >> 64);
+  }
+
+  int top = (int)(high >> 63);
+  int shift = top + 64 - width - 3;
+  uint64_t mantissa = high >> shift;  // one bit too many, for rounding
+  // floor(log2(10^e)) = 217706 e >> 16
+  int field = ((217706 * e) >> 16) + 63 + top - zeros + format.bias;
+  if (field <= 0) {
+    if (field < -62) return 0;
+    mantissa >>= 1 - field;
+    // No midpoint here is a 64-bit number times a power of ten.
+    mantissa = (mantissa + (mantissa & 1)) >> 1;
+    return mantissa;  // a carry makes it the smallest normal
+  }
+  // Half up is wrong only for a true midpoint above an even value.
+  if (low <= 1 && e >= format.tie_low && e <= format.tie_high &&
+      (mantissa & 3) == 1 && mantissa << shift == high) {
+    mantissa &= ~UINT64_C(1);
+  }
+  mantissa = (mantissa + (mantissa & 1)) >> 1;
+  // The hidden one adds 1 to the field, a carry one more.
+  uint64_t bits = ((uint64_t)(field - 1) << width) + mantissa;
+  return bits < infinity ? bits : infinity;
+}
+
 // The nearest f64 or f32, ties to even, of up to 19 digits; infinite beyond the
 // range.
 double fc_eisel_lemire_f64(uint64_t digits, int64_t exponent);

@@ -6,6 +6,7 @@
 #include "json/number.h"
 
 #include "json/decimal.h"
+#include "json/token.h"
 
 // ---------------------------------------------------------------------------
 // Narrow floats
@@ -54,47 +55,51 @@ static int error_sign(const fc_decimal_t *decimal, uint64_t mantissa,
   return exact ? 0 : fc_decimal_compare(decimal, mantissa, exponent);
 }
 
-// False when the value is beyond the greatest finite one.
-FC_INLINE bool round_narrow(const fc_decimal_t *decimal, const narrow_t *format,
-                            uint16_t *out) {
-  double value = fc_decimal_f64(decimal);
-  uint64_t bits;
-  memcpy(&bits, &value, sizeof bits);
-  bits &= INT64_MAX;
-  int exponent = (int)(bits >> 52) - 1023;
-  uint16_t sign = decimal->negative ? format->sign : 0;
-  uint16_t zero = format->negative_zero ? sign : 0;
-  // Below 2^-1022 there is nothing but zero.
-  if (exponent == -1023) {
-    *out = zero;
-    return true;
-  }
+// Cuts an f64, given without its sign, to the bits of `format` at or below it.
+// Returns on which side of the middle to the next it is; 0: in the middle.
+FC_INLINE int cut_narrow(uint64_t bits, const narrow_t *format,
+                         uint64_t *out_bits) {
+  *out_bits = 0;
+  if (FC_UNLIKELY(bits >> 52 == 0)) return -1;  // far below anything
   uint64_t mantissa = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
   int drop = 52 - format->mantissa_bits;
-  int field = exponent + format->bias;
-  if (field < 1) {
+  int field = (int)(bits >> 52) - 1023 + format->bias;
+  if (FC_UNLIKELY(field < 1)) {
     drop += 1 - field;
     field = 1;
+    if (drop > 53) return -1;
   }
-  if (drop > 53) {
-    *out = zero;
-    return true;
-  }
-  if (field > 255) return false;
-  uint64_t kept = mantissa >> drop;
-  uint64_t rest = mantissa & ((UINT64_C(1) << drop) - 1);
-  uint64_t half = UINT64_C(1) << (drop - 1);
-  int order = rest > half ? 1 : -1;
-  if (rest == half) {
-    order = error_sign(decimal, mantissa, exponent - 52);
+  // The hidden one adds 1 to the exponent field.
+  *out_bits =
+      ((uint64_t)(field - 1) << format->mantissa_bits) + (mantissa >> drop);
+  uint64_t rest = mantissa << (64 - drop), half = UINT64_C(1) << 63;
+  return (rest > half) - (rest < half);
+}
+
+// False when the value is beyond the greatest finite one.
+FC_INLINE bool finish_narrow(uint64_t bits, bool negative,
+                             const narrow_t *format, uint16_t *out) {
+  uint16_t sign = negative ? format->sign : 0;
+  if (FC_UNLIKELY(bits > format->highest)) return false;
+  *out = (uint16_t)(bits || format->negative_zero ? bits | sign : 0);
+  return true;
+}
+
+// The same.
+static bool round_narrow(const fc_decimal_t *decimal, const narrow_t *format,
+                         uint16_t *out) {
+  double value = fc_decimal_f64(decimal);
+  uint64_t bits, kept;
+  memcpy(&bits, &value, sizeof bits);
+  bits &= INT64_MAX;
+  int order = cut_narrow(bits, format, &kept);
+  if (order == 0) {
+    uint64_t hidden = UINT64_C(1) << 52;
+    order = error_sign(decimal, (bits & (hidden - 1)) | hidden,
+                       (int)(bits >> 52) - 1023 - 52);
     if (order == 0) order = kept & 1 ? 1 : -1;
   }
-  // The hidden one adds 1 to the exponent field, a carry one more.
-  uint64_t result =
-      ((uint64_t)(field - 1) << format->mantissa_bits) + kept + (order > 0);
-  if (result > format->highest) return false;
-  *out = (uint16_t)(result ? result | sign : zero);
-  return true;
+  return finish_narrow(kept + (order > 0), decimal->negative, format, out);
 }
 
 // f8E8M0FNU: powers of two from 2^-127 to 2^127, the exponent alone.
@@ -347,11 +352,17 @@ fc_status_t fc_number_parse_special(fc_str_t text, fc_dtype_t dtype, void *out,
 // Runs
 
 // Each reader takes one plain literal that does not reach `end`, and returns
-// where it ends, NULL if it isn't plain.
+// where it ends, NULL if it isn't plain. Where there are quick ones for most of
+// them, they'd be in the way in the loop.
+#ifdef __SSE2__
+#define RARE static __attribute__((noinline))
+#else
+#define RARE FC_INLINE
+#endif
 
 FC_INLINE bool is_scaled(char c) { return c == '.' || (c | 0x20) == 'e'; }
 
-FC_INLINE const char *read_u64(const char *p, const char *end, uint64_t *out) {
+RARE const char *read_u64(const char *p, const char *end, uint64_t *out) {
   const char *first = p;
   uint64_t value = 0;
   if (FC_UNLIKELY(end - p < 2 || !fc_is_digit(*p))) return NULL;
@@ -367,7 +378,7 @@ FC_INLINE const char *read_u64(const char *p, const char *end, uint64_t *out) {
   return p;
 }
 
-FC_INLINE const char *read_i64(const char *p, const char *end, int64_t *out) {
+RARE const char *read_i64(const char *p, const char *end, int64_t *out) {
   bool negative = p < end && *p == '-';
   uint64_t value;
   p = read_u64(p + negative, end, &value);
@@ -390,7 +401,7 @@ DEFINE_READ_INTEGER(read_u8, uint8_t, uint64_t, read_u64)
 DEFINE_READ_INTEGER(read_u16, uint16_t, uint64_t, read_u64)
 DEFINE_READ_INTEGER(read_u32, uint32_t, uint64_t, read_u64)
 
-FC_INLINE const char *read_f64(const char *p, const char *end, double *out) {
+RARE const char *read_f64(const char *p, const char *end, double *out) {
   fc_decimal_t decimal;
   p = fc_decimal_scan(p, end, &decimal);
   if (FC_UNLIKELY(!p || p == end)) return NULL;
@@ -398,7 +409,7 @@ FC_INLINE const char *read_f64(const char *p, const char *end, double *out) {
   return FC_UNLIKELY(__builtin_isinf(*out)) ? NULL : p;
 }
 
-FC_INLINE const char *read_f32(const char *p, const char *end, float *out) {
+RARE const char *read_f32(const char *p, const char *end, float *out) {
   fc_decimal_t decimal;
   p = fc_decimal_scan(p, end, &decimal);
   if (FC_UNLIKELY(!p || p == end)) return NULL;
@@ -406,94 +417,220 @@ FC_INLINE const char *read_f32(const char *p, const char *end, float *out) {
   return FC_UNLIKELY(__builtin_isinf(*out)) ? NULL : p;
 }
 
-FC_INLINE const char *read_f16(const char *p, const char *end, uint16_t *out) {
+RARE const char *read_f16(const char *p, const char *end, uint16_t *out) {
   fc_decimal_t decimal;
   p = fc_decimal_scan(p, end, &decimal);
   if (FC_UNLIKELY(!p || p == end)) return NULL;
   return round_narrow(&decimal, &kF16, out) ? p : NULL;
 }
 
-FC_INLINE const char *read_bf16(const char *p, const char *end, uint16_t *out) {
+RARE const char *read_bf16(const char *p, const char *end, uint16_t *out) {
   fc_decimal_t decimal;
   p = fc_decimal_scan(p, end, &decimal);
   if (FC_UNLIKELY(!p || p == end)) return NULL;
   return round_narrow(&decimal, &kBf16, out) ? p : NULL;
 }
 
+// The quick ones need FC_TOKEN_BEFORE bytes before and more than FC_TOKEN_AFTER
+// from the literal's begin on. They don't look at what follows it, which may be
+// a point or an exponent.
+
+FC_INLINE const char *quick_u64(const char *p, uint64_t *out) {
+  uint64_t word = fc_load8(p), stop = fc_nondigits(word);
+  if (FC_LIKELY(stop)) {
+    unsigned count = (unsigned)__builtin_ctzll(stop) >> 3;
+    bool zero = (char)word == '0';
+    if (FC_UNLIKELY(count == 0 || (zero && count > 1))) return NULL;
+    *out = fc_eight_digits((word ^ 0x3030303030303030u) << (64 - 8 * count));
+    return p + count;
+  }
+#ifdef __SSE2__
+  fc_token_t token;
+  p = fc_token_scan(p, false, &token);
+  if (p) *out = token.digits;
+  return p;
+#else
+  return NULL;
+#endif
+}
+
+FC_INLINE const char *quick_i64(const char *p, int64_t *out) {
+  bool negative = *p == '-';
+  uint64_t value;
+  p = quick_u64(p + negative, &value);
+  if (FC_UNLIKELY(!p || value > (uint64_t)INT64_MAX + negative)) return NULL;
+  *out = (int64_t)(negative ? 0 - value : value);
+  return p;
+}
+
+#define DEFINE_QUICK_INTEGER(name, type, wide, quick_wide) \
+  FC_INLINE const char *name(const char *p, type *out) {   \
+    wide value = 0;                                        \
+    p = quick_wide(p, &value);                             \
+    *out = (type)value;                                    \
+    return p && *out == value ? p : NULL;                  \
+  }
+DEFINE_QUICK_INTEGER(quick_i8, int8_t, int64_t, quick_i64)
+DEFINE_QUICK_INTEGER(quick_i16, int16_t, int64_t, quick_i64)
+DEFINE_QUICK_INTEGER(quick_i32, int32_t, int64_t, quick_i64)
+DEFINE_QUICK_INTEGER(quick_u8, uint8_t, uint64_t, quick_u64)
+DEFINE_QUICK_INTEGER(quick_u16, uint16_t, uint64_t, quick_u64)
+DEFINE_QUICK_INTEGER(quick_u32, uint32_t, uint64_t, quick_u64)
+
+#ifdef __SSE2__
+// Bits of the f64 nearest to a token, without its sign. Up to 15 digits it is one
+// division of exact numbers.
+FC_INLINE uint64_t token_f64(const fc_token_t *token) {
+  if (FC_UNLIKELY(token->long_)) {
+    return fc_eisel_lemire(token->digits, -(int64_t)token->fraction,
+                           fc_binary_f64);
+  }
+  double value =
+      (double)(int64_t)token->digits / fc_f64_powers[token->fraction];
+  uint64_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+FC_INLINE const char *quick_f64(const char *p, double *out) {
+  fc_token_t token;
+  p = fc_token_scan(p, true, &token);
+  if (FC_UNLIKELY(!p)) return NULL;
+  // No branch: the sign can't be foreseen.
+  uint64_t bits = token_f64(&token) | (uint64_t)token.negative << 63;
+  memcpy(out, &bits, sizeof bits);
+  return p;
+}
+
+FC_INLINE const char *quick_f32(const char *p, float *out) {
+  fc_token_t token;
+  p = fc_token_scan(p, true, &token);
+  if (FC_UNLIKELY(!p)) return NULL;
+  if (FC_UNLIKELY(token.long_)) {
+    uint32_t narrow = (uint32_t)fc_eisel_lemire(
+        token.digits, -(int64_t)token.fraction, fc_binary_f32);
+    narrow |= (uint32_t)token.negative << 31;
+    memcpy(out, &narrow, sizeof narrow);
+    return p;
+  }
+  uint64_t bits = token_f64(&token);
+  // As in fc_decimal_f32.
+  if (FC_UNLIKELY((bits & 0x1FFFFFFF) == 0x10000000)) return NULL;
+  bits |= (uint64_t)token.negative << 63;
+  double value;
+  memcpy(&value, &bits, sizeof value);
+  *out = (float)value;
+  return p;
+}
+
+FC_INLINE const char *quick_narrow(const char *p, const narrow_t *format,
+                                   uint16_t *out) {
+  fc_token_t token;
+  p = fc_token_scan(p, true, &token);
+  if (FC_UNLIKELY(!p)) return NULL;
+  uint64_t kept;
+  int order = cut_narrow(token_f64(&token), format, &kept);
+  if (FC_UNLIKELY(order == 0)) return NULL;
+  return finish_narrow(kept + (order > 0), token.negative, format, out) ? p
+                                                                        : NULL;
+}
+#else
+#define quick_f64(p, out) NULL
+#define quick_f32(p, out) NULL
+#define quick_narrow(p, format, out) NULL
+#endif
+#define quick_f16(p, out) quick_narrow(p, &kF16, out)
+#define quick_bf16(p, out) quick_narrow(p, &kBf16, out)
+
 FC_INLINE const char *skip_space(const char *p, const char *end) {
   while (p < end && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t')) p++;
   return p;
 }
 
-#define DEFINE_RUN(name, type, read)                                   \
-  static size_t name(const char **cursor, const char *end, type *out,  \
-                     size_t capacity, bool *out_at_element) {          \
-    const char *p = *cursor;                                           \
-    size_t count = 0;                                                  \
-    *out_at_element = true;                                            \
-    while (count < capacity) {                                         \
-      type value;                                                      \
-      const char *next = read(p, end, &value);                         \
-      if (FC_UNLIKELY(!next)) break;                                   \
-      out[count++] = value;                                            \
-      p = *next == ',' ? next : skip_space(next, end);                 \
-      if (FC_UNLIKELY(p == end || *p != ',')) {                        \
-        p = next;                                                      \
-        *out_at_element = false;                                       \
-        break;                                                         \
-      }                                                                \
-      p++;                                                             \
-      if (p < end && (unsigned char)*p <= ' ') p = skip_space(p, end); \
-    }                                                                  \
-    *cursor = p;                                                       \
-    return count;                                                      \
+#define DEFINE_RUN(type, suffix)                                          \
+  static size_t run_##suffix(const char *begin, const char **cursor,      \
+                             const char *end, type *out, size_t capacity, \
+                             bool *out_at_element) {                      \
+    const char *p = *cursor, *next;                                       \
+    const bool room = end - begin > FC_TOKEN_BEFORE + FC_TOKEN_AFTER;     \
+    const char *low = room ? begin + FC_TOKEN_BEFORE : end;               \
+    const char *high = room ? end - FC_TOKEN_AFTER : begin;               \
+    size_t count = 0;                                                     \
+    *out_at_element = true;                                               \
+    while (count < capacity) {                                            \
+      if (FC_LIKELY(p >= low && p < high)) {                              \
+        next = quick_##suffix(p, &out[count]);                            \
+        if (FC_LIKELY(next && *next == ',')) {                            \
+          count++;                                                        \
+          p = next + 1;                                                   \
+          if ((unsigned char)*p <= ' ') p = skip_space(p, end);           \
+          continue;                                                       \
+        }                                                                 \
+        if (FC_UNLIKELY(!next || *next != ']')) {                         \
+          next = read_##suffix(p, end, &out[count]);                      \
+        }                                                                 \
+      } else {                                                            \
+        next = read_##suffix(p, end, &out[count]);                        \
+      }                                                                   \
+      if (FC_UNLIKELY(!next)) break;                                      \
+      count++;                                                            \
+      p = skip_space(next, end);                                          \
+      if (p == end || *p != ',') {                                        \
+        p = next;                                                         \
+        *out_at_element = false;                                          \
+        break;                                                            \
+      }                                                                   \
+      p = skip_space(p + 1, end);                                         \
+    }                                                                     \
+    *cursor = p;                                                          \
+    return count;                                                         \
   }
-DEFINE_RUN(run_i8, int8_t, read_i8)
-DEFINE_RUN(run_i16, int16_t, read_i16)
-DEFINE_RUN(run_i32, int32_t, read_i32)
-DEFINE_RUN(run_i64, int64_t, read_i64)
-DEFINE_RUN(run_u8, uint8_t, read_u8)
-DEFINE_RUN(run_u16, uint16_t, read_u16)
-DEFINE_RUN(run_u32, uint32_t, read_u32)
-DEFINE_RUN(run_u64, uint64_t, read_u64)
-DEFINE_RUN(run_f16, uint16_t, read_f16)
-DEFINE_RUN(run_bf16, uint16_t, read_bf16)
-DEFINE_RUN(run_f32, float, read_f32)
-DEFINE_RUN(run_f64, double, read_f64)
+DEFINE_RUN(int8_t, i8)
+DEFINE_RUN(int16_t, i16)
+DEFINE_RUN(int32_t, i32)
+DEFINE_RUN(int64_t, i64)
+DEFINE_RUN(uint8_t, u8)
+DEFINE_RUN(uint16_t, u16)
+DEFINE_RUN(uint32_t, u32)
+DEFINE_RUN(uint64_t, u64)
+DEFINE_RUN(uint16_t, f16)
+DEFINE_RUN(uint16_t, bf16)
+DEFINE_RUN(float, f32)
+DEFINE_RUN(double, f64)
 
-size_t fc_number_parse_run(fc_dtype_t dtype, const char **cursor,
-                           const char *end, void *out, size_t capacity,
-                           bool *out_at_element) {
+size_t fc_number_parse_run(fc_dtype_t dtype, const char *begin,
+                           const char **cursor, const char *end, void *out,
+                           size_t capacity, bool *out_at_element) {
   switch (dtype) {
     case FC_DTYPE_I8:
     case FC_DTYPE_SI8:
-      return run_i8(cursor, end, out, capacity, out_at_element);
+      return run_i8(begin, cursor, end, out, capacity, out_at_element);
     case FC_DTYPE_I16:
     case FC_DTYPE_SI16:
-      return run_i16(cursor, end, out, capacity, out_at_element);
+      return run_i16(begin, cursor, end, out, capacity, out_at_element);
     case FC_DTYPE_I32:
     case FC_DTYPE_SI32:
-      return run_i32(cursor, end, out, capacity, out_at_element);
+      return run_i32(begin, cursor, end, out, capacity, out_at_element);
     case FC_DTYPE_I64:
     case FC_DTYPE_SI64:
     case FC_DTYPE_INDEX:
-      return run_i64(cursor, end, out, capacity, out_at_element);
+      return run_i64(begin, cursor, end, out, capacity, out_at_element);
     case FC_DTYPE_UI8:
-      return run_u8(cursor, end, out, capacity, out_at_element);
+      return run_u8(begin, cursor, end, out, capacity, out_at_element);
     case FC_DTYPE_UI16:
-      return run_u16(cursor, end, out, capacity, out_at_element);
+      return run_u16(begin, cursor, end, out, capacity, out_at_element);
     case FC_DTYPE_UI32:
-      return run_u32(cursor, end, out, capacity, out_at_element);
+      return run_u32(begin, cursor, end, out, capacity, out_at_element);
     case FC_DTYPE_UI64:
-      return run_u64(cursor, end, out, capacity, out_at_element);
+      return run_u64(begin, cursor, end, out, capacity, out_at_element);
     case FC_DTYPE_F16:
-      return run_f16(cursor, end, out, capacity, out_at_element);
+      return run_f16(begin, cursor, end, out, capacity, out_at_element);
     case FC_DTYPE_BF16:
-      return run_bf16(cursor, end, out, capacity, out_at_element);
+      return run_bf16(begin, cursor, end, out, capacity, out_at_element);
     case FC_DTYPE_F32:
-      return run_f32(cursor, end, out, capacity, out_at_element);
+      return run_f32(begin, cursor, end, out, capacity, out_at_element);
     case FC_DTYPE_F64:
-      return run_f64(cursor, end, out, capacity, out_at_element);
+      return run_f64(begin, cursor, end, out, capacity, out_at_element);
     default:
       *out_at_element = true;
       return 0;

@@ -47,15 +47,16 @@ char *fc_number_print_u64(uint64_t value, char *out);
 // The fast halves of reading and writing an array. They take what is plain and
 // stop at the rest; the callers have the rules.
 
-// `*cursor` stands at an element. Reads number literals, each followed by a
+// `*cursor` stands at an element of the text from `begin` to `end`, all of which
+// may be read. Reads number literals, each followed by a
 // comma, white space around both allowed, up to `capacity` of them, and returns
 // how many. *out_at_element says where *cursor stands: at an element that was
 // not read (its comma is consumed), or behind the last one read, where no comma
 // follows. Anything that needs a second look (syntax, range, the end of the
 // text, another kind of value) is an element that was not read.
-size_t fc_number_parse_run(fc_dtype_t dtype, const char **cursor,
-                           const char *end, void *out, size_t capacity,
-                           bool *out_at_element);
+size_t fc_number_parse_run(fc_dtype_t dtype, const char *begin,
+                           const char **cursor, const char *end, void *out,
+                           size_t capacity, bool *out_at_element);
 
 // Prints `count` elements `stride` bytes apart, commas between, at `out`, which
 // has room for count * FC_NUMBER_CHARS_MAX. Returns the end.

@@ -748,8 +748,9 @@ fc_status_t fc_json_read_elements(fc_json_reader_t *reader, fc_dtype_t dtype,
     }
 
     bool at_element;
-    size_t run = fc_number_parse_run(dtype, &reader->cursor, reader->end, at,
-                                     capacity - count, &at_element);
+    size_t run =
+        fc_number_parse_run(dtype, reader->begin, &reader->cursor, reader->end,
+                            at, capacity - count, &at_element);
     if (run) {
       at += run * size;
       count += run;

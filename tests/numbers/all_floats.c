@@ -53,8 +53,8 @@ static void check_floats(const float *values, size_t count) {
   end[1] = '\0';
   const char *cursor = text;
   bool at_element;
-  size_t got = fc_number_parse_run(FC_DTYPE_F32, &cursor, end + 1, back, count,
-                                   &at_element);
+  size_t got = fc_number_parse_run(FC_DTYPE_F32, text, &cursor, end + 1, back,
+                                   count, &at_element);
   if (got == count && cursor == end && !at_element &&
       !memcmp(back, values, count * sizeof *values)) {
     float first = strtof(text, NULL);

@@ -762,6 +762,77 @@ static void complex_and_small_integers_print(void **state) {
   assert_string_equal(print(FC_DTYPE_UI8, &byte), "254");
 }
 
+// ---------------------------------------------------------------------------
+// Runs
+
+// A literal of up to 40 characters or something like one.
+static size_t make_literal(char *out) {
+  char *at = out;
+  if (next_random() % 2) *at++ = '-';
+  size_t digits = 1 + next_random() % (next_random() % 4 ? 9 : 24);
+  size_t point = next_random() % 3 ? next_random() % (digits + 1) : digits;
+  for (size_t i = 0; i < digits; i++) {
+    if (i == point && i) *at++ = '.';
+    *at++ = (char)('0' + next_random() % (next_random() % 8 ? 10 : 1));
+    if (i == 0 && at[-1] == '0' && point) point = 1;
+  }
+  if (next_random() % 8 == 0) {
+    at += sprintf(at, "e%d", (int)(next_random() % 40) - 20);
+  }
+  if (next_random() % 8 == 0) {
+    out[next_random() % (size_t)(at - out)] =
+        "0123456789.-+eEx/:"[next_random() % 18];
+  }
+  return (size_t)(at - out);
+}
+
+// Whatever stands around a literal and however near the ends of the memory are,
+// a run takes only what fc_number_parse does, and reads it so.
+static void a_run_reads_as_one_literal_does(void **state) {
+  (void)state;
+  static const fc_dtype_t kDtypes[] = {
+      FC_DTYPE_I8,  FC_DTYPE_I16,  FC_DTYPE_I32,  FC_DTYPE_I64,
+      FC_DTYPE_UI8, FC_DTYPE_UI16, FC_DTYPE_UI32, FC_DTYPE_UI64,
+      FC_DTYPE_F16, FC_DTYPE_BF16, FC_DTYPE_F32,  FC_DTYPE_F64,
+  };
+  static const char kFill[] = "17,-2.5,0.001e-3,[4],123456789,\"x\",.-9";
+  size_t taken = 0;
+  for (int i = 0; i < 200000; i++) {
+    char literal[64];
+    const size_t size = make_literal(literal);
+    const size_t before = next_random() % (sizeof kFill - 1);
+    const size_t after = next_random() % (sizeof kFill - 1);
+    static const char *const kEnds[] = {",",   " ,", "]", " ]",
+                                        ",\n", ",[", ", "};
+    const char *end = kEnds[next_random() % FC_ARRAY_COUNT(kEnds)];
+    const size_t total = before + size + strlen(end) + after;
+    char *text = malloc(total);
+    assert_non_null(text);
+    memcpy(text, kFill, before);
+    memcpy(text + before, literal, size);
+    memcpy(text + before + size, end, strlen(end));
+    memcpy(text + total - after, kFill, after);
+    const fc_dtype_t dtype = kDtypes[next_random() % FC_ARRAY_COUNT(kDtypes)];
+    uint64_t wanted = 0, got = 0;
+    const char *cursor = text + before;
+    bool at_element;
+    size_t count = fc_number_parse_run(dtype, text, &cursor, text + total, &got,
+                                       1, &at_element);
+    // It ends where a comma was, or at what is no part of a number.
+    fc_str_t read = {literal, size};
+    if (count && !at_element) read.size = (size_t)(cursor - text) - before;
+    bool number = !fc_number_parse(read, dtype, &wanted, NULL);
+    if (count > number || (count && got != wanted) ||
+        (!count && cursor != text + before)) {
+      fail_msg("%.*s in %.*s of type %s", (int)size, literal, (int)total, text,
+               fc_dtype_info(dtype)->text);
+    }
+    taken += count;
+    free(text);
+  }
+  assert_true(taken > 50000);  // or it tests little
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     FC_TEST(integers_are_exact_or_refused),
@@ -782,6 +853,7 @@ int main(void) {
 #endif
     FC_TEST(special_values_are_words),
     FC_TEST(complex_and_small_integers_print),
+    FC_TEST(a_run_reads_as_one_literal_does),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Private to core/json: numbers of up to 31 characters without an exponent, all
+// of whose characters are looked at together, so that a mixture of lengths costs
+// no mispredicted jump. SSE2, which every x86-64 has; elsewhere nothing is taken
+// and decimal.h reads everything. Any thread.
+//
+// The digits are loaded so that the last one is in the last byte, whatever the
+// length: once as they are, for those behind the point, and once a byte later,
+// for those before it. So bytes before the literal are read (and masked away) as
+// well as behind it: FC_TOKEN_BEFORE and FC_TOKEN_AFTER say how many there must
+// be before and from its first character on.
+#ifndef FARCALL_JSON_TOKEN_H_
+#define FARCALL_JSON_TOKEN_H_
+
+#include "json/decimal.h"
+
+#define FC_TOKEN_BEFORE 17
+#define FC_TOKEN_AFTER 32
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+
+// value = digits / 10^fraction
+typedef struct fc_token_t {
+  uint64_t digits;  // of at most 15 digits, 19 if it is long
+  unsigned fraction;
+  bool negative;
+  bool long_;
+} fc_token_t;
+
+extern const uint8_t fc_token_masks[64];  // the upper half is set
+
+FC_INLINE __m128i fc_token_load(const void *p) { return _mm_loadu_si128(p); }
+
+// The last `count` bytes are set: none if it is negative, all above 16.
+FC_INLINE __m128i fc_token_mask(int count) {
+  return fc_token_load(fc_token_masks + 16 + count);
+}
+
+// Which of 16 characters are digits, and which are `c`.
+FC_INLINE unsigned fc_token_digits(__m128i text) {
+  __m128i values = _mm_sub_epi8(text, _mm_set1_epi8('0'));
+  return (unsigned)_mm_movemask_epi8(
+      _mm_cmpeq_epi8(_mm_min_epu8(values, _mm_set1_epi8(9)), values));
+}
+
+FC_INLINE unsigned fc_token_find(__m128i text, char c) {
+  return (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(text, _mm_set1_epi8(c)));
+}
+
+// The values of the digits that end at `end`, the last `fraction` of them behind
+// the point, where it had been taken out; those before the last `count` are 0.
+FC_INLINE __m128i fc_token_gather(const char *end, int fraction, int count) {
+  __m128i behind = fc_token_mask(fraction);
+  __m128i text =
+      _mm_or_si128(_mm_and_si128(behind, fc_token_load(end - 16)),
+                   _mm_andnot_si128(behind, fc_token_load(end - 17)));
+  return _mm_and_si128(_mm_sub_epi8(text, _mm_set1_epi8('0')),
+                       fc_token_mask(count));
+}
+
+// The number that 16 digit values make, the first in the low byte.
+FC_INLINE uint64_t fc_token_value(__m128i values) {
+  __m128i twos =
+      _mm_add_epi16(_mm_mullo_epi16(_mm_and_si128(values, _mm_set1_epi16(0xFF)),
+                                    _mm_set1_epi16(10)),
+                    _mm_srli_epi16(values, 8));
+  __m128i fours = _mm_madd_epi16(twos, _mm_set1_epi32(1 << 16 | 100));
+  __m128i eights = _mm_madd_epi16(_mm_packs_epi32(fours, fours),
+                                  _mm_set1_epi32(1 << 16 | 10000));
+  uint64_t both = (uint64_t)_mm_cvtsi128_si64(eights);
+  return (both & UINT32_MAX) * 100000000 + (both >> 32);
+}
+
+// Reads the literal at `p`; NULL when it is not of this kind (or not a number).
+// Without `point` a point ends it. What follows it is not looked at.
+FC_INLINE const char *fc_token_scan(const char *p, bool point,
+                                    fc_token_t *out) {
+  __m128i text = fc_token_load(p);
+  unsigned minus = *p == '-';
+  unsigned digits = fc_token_digits(text);
+  unsigned zeros = fc_token_find(text, '0');
+  unsigned dots = point ? fc_token_find(text, '.') : 0;
+  unsigned stop = ~(digits | dots | minus);
+  bool is_long = (stop & 0xFFFF) == 0;
+  if (FC_UNLIKELY(is_long)) {
+    __m128i more = fc_token_load(p + 16);
+    digits |= fc_token_digits(more) << 16;
+    if (point) dots |= fc_token_find(more, '.') << 16;
+    stop = ~(digits | dots) & ~minus;
+    if (stop == 0) return NULL;
+  }
+  unsigned size = (unsigned)__builtin_ctz(stop);
+  dots &= (1u << size) - 1;
+  // A second point; a point without a digit behind it; no digit to begin with,
+  // or a 0 with another behind it.
+  unsigned bad = (dots & (dots - 1)) | (dots << 1 & ~digits) |
+                 ((~digits | (zeros & digits >> 1)) >> minus & 1);
+  if (FC_UNLIKELY(bad)) return NULL;
+  // Without a point, one is thought behind the digits.
+  const char *end = p + size + (dots == 0);
+  unsigned dot = (unsigned)__builtin_ctz(dots | 1u << size);
+  int count = (int)(end - p) - (int)minus - 1;
+  int fraction = (int)(end - p) - (int)dot - 1;
+  out->digits = fc_token_value(fc_token_gather(end, fraction, count));
+  if (FC_UNLIKELY(is_long)) {
+    if (count > 19) return NULL;
+    // Up to three before the last sixteen.
+    __m128i values = fc_token_gather(end - 16, fraction - 16, count - 16);
+    uint32_t front = (uint32_t)_mm_cvtsi128_si32(_mm_srli_si128(values, 12));
+    front = (front * 10 + (front >> 8)) & 0x00FF00FF;
+    front = (front & 0xFF) * 100 + (front >> 16);
+    out->digits += front * UINT64_C(10000000000000000);
+  }
+  out->fraction = (unsigned)fraction;
+  out->negative = minus;
+  out->long_ = is_long;
+  return p + size;
+}
+#endif  // __SSE2__
+
+#endif  // FARCALL_JSON_TOKEN_H_
