@@ -8,7 +8,9 @@
 
 #include "json/powers.inc"
 
-_Static_assert(POWER_LOW == FC_POWERS_LOW, "the table begins elsewhere");
+_Static_assert(FC_ARRAY_COUNT(fc_powers_of_ten) ==
+                   FC_POWERS_HIGH - FC_POWERS_LOW + 1,
+               "one row for each exponent");
 
 // A midpoint of two f64 has at most 767 significant digits, so beyond 800 only
 // "is anything not 0" matters.

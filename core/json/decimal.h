@@ -36,6 +36,7 @@ typedef struct fc_decimal_t {
 // 10^e as 128 bits with the top one set, high word first, from this e on; not
 // above it, and for e < 0 not below.
 #define FC_POWERS_LOW (-342)
+#define FC_POWERS_HIGH 324
 extern const uint64_t fc_powers_of_ten[][2];
 extern const uint64_t fc_u64_powers[20];
 extern const double fc_f64_powers[23];
