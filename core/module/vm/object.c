@@ -7,6 +7,8 @@
 #include "module/vm/cache.h"
 #include "module/vm/list.h"
 
+#define TRIMS 8
+
 static const fc_vm_type_info_t infos[FC_VM_TYPE_COUNT] = {
     [FC_VM_TYPE_NONE] = {"none", FC_VM_TYPE_KIND_NONE, 0},
 #define FC_VM_TYPE(name, text, kind, size) \
@@ -38,6 +40,8 @@ void fc_vm_heap_init(fc_vm_heap_t *heap, fc_allocator_t allocator,
   atomic_init(&heap->kept, 0);
   pthread_mutex_init(&heap->lock, NULL);
   heap->lists = NULL;
+  heap->pools = NULL;
+  atomic_init(&heap->trim, NULL);
 }
 
 void fc_vm_heap_deinit(fc_vm_heap_t *heap) {
@@ -52,17 +56,31 @@ void fc_vm_heap_deinit(fc_vm_heap_t *heap) {
   pthread_mutex_destroy(&heap->lock);
 }
 
-bool fc_vm_heap_count(fc_vm_heap_t *heap, size_t size, fc_error_t *err) {
-  if (size <= heap->limit) {  // others are never counted: no sum wraps
-    size_t before =
-        atomic_fetch_add_explicit(&heap->bytes, size, memory_order_relaxed);
-    const bool fits = before <= heap->limit - size;
-    if (fits && (!heap->parent || fc_vm_heap_count(heap->parent, size, err))) {
-      return true;
-    }
-    atomic_fetch_sub_explicit(&heap->bytes, size, memory_order_relaxed);
-    if (fits) return false;
+static bool count_once(fc_vm_heap_t *heap, size_t size, bool *out_full,
+                       fc_error_t *err) {
+  size_t before =
+      atomic_fetch_add_explicit(&heap->bytes, size, memory_order_relaxed);
+  *out_full = before > heap->limit - size;
+  if (!*out_full &&
+      (!heap->parent || fc_vm_heap_count(heap->parent, size, err))) {
+    return true;
   }
+  atomic_fetch_sub_explicit(&heap->bytes, size, memory_order_relaxed);
+  return false;
+}
+
+bool fc_vm_heap_count(fc_vm_heap_t *heap, size_t size, fc_error_t *err) {
+  // More than the limit is never counted, so no sum wraps. Other workers give
+  // blocks to their pools meanwhile, hence more than one attempt.
+  bool full = true;
+  for (int i = 0; size <= heap->limit && full && i < TRIMS; i++) {
+    if (count_once(heap, size, &full, err)) return true;
+    void (*trim)(fc_vm_heap_t *) =
+        atomic_load_explicit(&heap->trim, memory_order_acquire);
+    if (!trim) break;
+    trim(heap);
+  }
+  if (!full) return false;  // the parent said why
   fc_fail_as(err, FC_CODE_CALL_FAILED, FC_RESOURCE_EXHAUSTED,
              "%zu bytes more are over the module's limit of %zu bytes", size,
              heap->limit);

@@ -49,8 +49,11 @@ typedef struct fc_vm_heap_t {
   _Atomic(size_t) objects;      // relaxed
   _Atomic(size_t) kept;  // relaxed; of bytes, for the next call (hal/pool.h)
   // Lists that can hold lists, and so be part of a cycle no count ever frees.
-  pthread_mutex_t lock;  // of `lists`
   struct fc_vm_list_t *lists;
+  // Pools whose blocks are given up before anybody hears of the limit.
+  struct fc_hal_pool_t *pools;
+  void (*_Atomic trim)(struct fc_vm_heap_t *heap);  // NULL: no pool yet
+  pthread_mutex_t lock;                             // of `lists` and `pools`
 } fc_vm_heap_t;
 
 void fc_vm_heap_init(fc_vm_heap_t *heap, fc_allocator_t allocator,

@@ -19,7 +19,9 @@ typedef struct block_t {
 
 struct fc_hal_pool_t {
   fc_vm_heap_t *heap;
-  pthread_mutex_t lock;  // of all below
+  fc_hal_pool_t *next;  // in heap->pools, under the heap's lock
+  fc_hal_pool_t *previous;
+  pthread_mutex_t lock;  // of all below; taken after the heap's
   block_t *free[CLASS_COUNT];
   size_t lent;
   bool released;
@@ -27,16 +29,6 @@ struct fc_hal_pool_t {
 
 static uint32_t class_of(size_t size, size_t *out_size) {
   return fc_vm_size_class(size, SMALLEST_BITS, out_size);
-}
-
-fc_status_t fc_hal_pool_create(fc_vm_heap_t *heap, fc_hal_pool_t **out,
-                               fc_error_t *err) {
-  fc_hal_pool_t *pool = fc_alloc(heap->allocator, sizeof *pool);
-  if (!pool) return fc_fail_memory(err);
-  pool->heap = heap;
-  pthread_mutex_init(&pool->lock, NULL);
-  *out = pool;
-  return FC_OK;
 }
 
 // Every block kept goes back to the heap. Under the lock.
@@ -54,6 +46,42 @@ static void empty(fc_hal_pool_t *pool) {
   }
 }
 
+// A heap's `trim`. Never under the lock of a pool: nothing is allocated there.
+static void empty_all(fc_vm_heap_t *heap) {
+  pthread_mutex_lock(&heap->lock);
+  for (fc_hal_pool_t *pool = heap->pools; pool; pool = pool->next) {
+    pthread_mutex_lock(&pool->lock);
+    empty(pool);
+    pthread_mutex_unlock(&pool->lock);
+  }
+  pthread_mutex_unlock(&heap->lock);
+}
+
+fc_status_t fc_hal_pool_create(fc_vm_heap_t *heap, fc_hal_pool_t **out,
+                               fc_error_t *err) {
+  fc_hal_pool_t *pool = fc_alloc(heap->allocator, sizeof *pool);
+  if (!pool) return fc_fail_memory(err);
+  pool->heap = heap;
+  pthread_mutex_init(&pool->lock, NULL);
+  pthread_mutex_lock(&heap->lock);
+  pool->next = heap->pools;
+  if (pool->next) pool->next->previous = pool;
+  heap->pools = pool;
+  atomic_store_explicit(&heap->trim, empty_all, memory_order_release);
+  pthread_mutex_unlock(&heap->lock);
+  *out = pool;
+  return FC_OK;
+}
+
+static void unlink_pool(fc_hal_pool_t *pool) {
+  fc_vm_heap_t *heap = pool->heap;
+  pthread_mutex_lock(&heap->lock);
+  if (pool->next) pool->next->previous = pool->previous;
+  if (pool->previous) pool->previous->next = pool->next;
+  else heap->pools = pool->next;
+  pthread_mutex_unlock(&heap->lock);
+}
+
 // Unlocks, and goes when nobody can come back.
 static void leave(fc_hal_pool_t *pool) {
   const bool last = pool->released && pool->lent == 0;
@@ -65,44 +93,47 @@ static void leave(fc_hal_pool_t *pool) {
 
 void fc_hal_pool_release(fc_hal_pool_t *pool) {
   if (!pool) return;
+  unlink_pool(pool);
   pthread_mutex_lock(&pool->lock);
   empty(pool);
   pool->released = true;
   leave(pool);
 }
 
+// Lent from here on, so that the pool stays.
+static block_t *take_kept(fc_hal_pool_t *pool, uint32_t index, size_t size,
+                          size_t whole) {
+  pthread_mutex_lock(&pool->lock);
+  block_t *block = index == NO_CLASS ? NULL : pool->free[index];
+  if (block) {
+    FC_UNPOISON(block, size > sizeof *block ? size : sizeof *block);
+    pool->free[index] = block->next;
+    atomic_fetch_sub_explicit(&pool->heap->kept, whole, memory_order_relaxed);
+  }
+  pool->lent++;
+  pthread_mutex_unlock(&pool->lock);
+  return block;
+}
+
+// Rounding up is not worth a failure.
 static bool fits(const fc_vm_heap_t *heap, size_t size) {
   const size_t bytes = atomic_load_explicit(&heap->bytes, memory_order_relaxed);
   return size <= heap->limit && bytes <= heap->limit - size;
-}
-
-static void *new_block(fc_hal_pool_t *pool, size_t size, size_t *out_size,
-                       fc_error_t *err) {
-  if (!fits(pool->heap, *out_size)) {
-    // What is kept, or rounding up, may be what is over the limit.
-    empty(pool);
-    *out_size = size;
-  }
-  return fc_vm_heap_alloc(pool->heap, *out_size, ALIGNMENT, err);
 }
 
 void *fc_hal_pool_take(fc_hal_pool_t *pool, size_t size, size_t *out_size,
                        fc_error_t *err) {
   *out_size = size;
   const uint32_t index = size > CLASS_MAX ? NO_CLASS : class_of(size, out_size);
+  void *block = take_kept(pool, index, size, *out_size);
+  if (block) return block;
+  if (!fits(pool->heap, *out_size)) *out_size = size;
+  block = fc_vm_heap_alloc(pool->heap, *out_size, ALIGNMENT, err);
+  if (block) return block;
   pthread_mutex_lock(&pool->lock);
-  block_t *block = index == NO_CLASS ? NULL : pool->free[index];
-  if (block) {
-    FC_UNPOISON(block, size > sizeof *block ? size : sizeof *block);
-    pool->free[index] = block->next;
-    atomic_fetch_sub_explicit(&pool->heap->kept, *out_size,
-                              memory_order_relaxed);
-  } else {
-    block = new_block(pool, size, out_size, err);
-  }
-  pool->lent += block != NULL;
-  pthread_mutex_unlock(&pool->lock);
-  return block;
+  pool->lent--;
+  leave(pool);
+  return NULL;
 }
 
 // True when the heap's pools may keep that much more; it is counted then.

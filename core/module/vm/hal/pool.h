@@ -10,7 +10,8 @@
 
 #include "module/vm/object.h"
 
-// The blocks all pools of a heap keep may take this part of its limit.
+// The blocks all pools of a heap keep may take this part of its limit. Whoever
+// needs more than is left, of pools or not, has all of them given back first.
 #define FC_HAL_POOL_SHARE 4
 
 typedef struct fc_hal_pool_t fc_hal_pool_t;

@@ -115,6 +115,83 @@ static void what_is_kept_does_not_make_a_call_fail(void **state) {
   close(&fixture);
 }
 
+typedef struct need_row_t {
+  const char *name;
+  bool pooled;  // or a block of the heap itself
+  size_t size;
+} need_row_t;
+
+static const need_row_t needs[] = {
+    {"all, of the pool", true, 64 << 10},
+    {"all, of the heap", false, 64 << 10},
+    {"a little more than is left", true, (48 << 10) + 1},
+    {"what no pool keeps", false, 50 << 10},
+};
+
+static void what_other_workers_keep_does_not_make_a_call_fail(void **state) {
+  (void)state;
+  FC_TEST_EACH_ROW(const need_row_t, row, needs) {
+    fixture_t fixture;
+    open(&fixture, 64 << 10);
+    fc_hal_pool_t *others[3];
+    for (size_t i = 0; i < FC_ARRAY_COUNT(others); i++) {
+      size_t have;
+      assert_int_equal(fc_hal_pool_create(&fixture.heap, &others[i], NULL),
+                       FC_OK);
+      void *block = fc_hal_pool_take(others[i], 5 << 10, &have, NULL);
+      fc_hal_pool_give(others[i], block, have);
+    }
+    fc_hal_pool_release(others[1]);
+    assert_int_equal(atomic_load(&fixture.heap.kept), 10 << 10);
+    size_t have = row->size;
+    void *block = row->pooled ? take(&fixture, row->size, &have)
+                              : fc_vm_heap_alloc(&fixture.heap, row->size,
+                                                 FC_HAL_ALIGNMENT, NULL);
+    assert_non_null(block);
+    assert_int_equal(atomic_load(&fixture.heap.bytes),
+                     have + atomic_load(&fixture.heap.kept));
+    if (row->pooled) fc_hal_pool_give(fixture.pool, block, have);
+    else fc_vm_heap_free(&fixture.heap, block, row->size);
+    fc_hal_pool_release(others[0]);
+    fc_hal_pool_release(others[2]);
+    close(&fixture);
+  }
+}
+
+// Four threads on a heap that holds what they need and no more.
+static void *take_and_give(void *context) {
+  fixture_t *fixture = context;
+  fc_hal_pool_t *pool;
+  uintptr_t failures = fc_hal_pool_create(&fixture->heap, &pool, NULL) != FC_OK;
+  for (size_t i = 0; i < 2000 && !failures; i++) {
+    size_t have;
+    uint8_t *block = fc_hal_pool_take(pool, 1024 << (i % 3), &have, NULL);
+    failures += block == NULL;
+    if (!block) continue;
+    memset(block, (int)i, 1024 << (i % 3));
+    fc_hal_pool_give(pool, block, have);
+  }
+  fc_hal_pool_release(pool);
+  return (void *)failures;  // NOLINT(performance-no-int-to-ptr)
+}
+
+static void workers_at_the_limit_get_what_they_need(void **state) {
+  (void)state;
+  fixture_t fixture;
+  pthread_t threads[4];
+  open(&fixture, FC_ARRAY_COUNT(threads) * 4096);
+  for (size_t i = 0; i < FC_ARRAY_COUNT(threads); i++) {
+    assert_int_equal(pthread_create(&threads[i], NULL, take_and_give, &fixture),
+                     0);
+  }
+  for (size_t i = 0; i < FC_ARRAY_COUNT(threads); i++) {
+    void *failures;
+    pthread_join(threads[i], &failures);
+    assert_null(failures);
+  }
+  close(&fixture);
+}
+
 static void a_block_may_come_back_after_its_worker_left(void **state) {
   (void)state;
   fixture_t fixture;
@@ -163,6 +240,8 @@ int main(void) {
       FC_TEST(what_is_new_is_zeroed),
       FC_TEST(a_quarter_of_the_limit_is_kept_at_most),
       FC_TEST(what_is_kept_does_not_make_a_call_fail),
+      FC_TEST(what_other_workers_keep_does_not_make_a_call_fail),
+      FC_TEST(workers_at_the_limit_get_what_they_need),
       FC_TEST(a_block_may_come_back_after_its_worker_left),
       FC_TEST(buffers_come_from_the_invocation),
   };
