@@ -473,13 +473,15 @@ static fc_status_t make(fc_compile_t *compile) {
       fc_draft_resolve(compile->arena, text, &source, &module, compile->err));
   FC_TRY(annotate(compile, module.text));
   FC_TRY(lower(compile));
-  fc_str_t object;
+  fc_str_t object, ir;
   FC_TRY(read_work(compile, OBJECT, &object));
+  FC_TRY(read_work(compile, IR, &ir));
   bool foreign = needs_others(&source);
   fc_draft_t draft = {.module = &module,
                       .compiler = compile->compiler,
                       .pure = !foreign && !module.has_state,
                       .checked = compile->checked,
+                      .plainly_aligned = fc_ir_is_plainly_aligned(ir),
                       .max_frame = fc_object_max_frame(object)};
   FC_TRY(link_module(compile, &draft));
   return publish(compile, &draft);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads MLIR text: the functions of a module in the generic form that mlir-opt
-// prints, and the argument names of a source file, which that form drops.
+// prints, and the argument names of a source file, which that form drops. Of the
+// LLVM IR it becomes, what it takes for granted of memory.
 // Lexes strings, brackets and comments; it is no MLIR parser and needs none,
 // since mlir-opt has accepted the text before. Does not recurse.
 #ifndef FARCALL_CLI_COMPILE_DERIVE_H_
@@ -58,6 +59,10 @@ fc_str_t fc_mlir_unquote(fc_arena_t *arena, fc_str_t text);
 // empty string.
 fc_status_t fc_mlir_names(fc_arena_t *arena, fc_str_t source, fc_str_t function,
                           size_t count, fc_str_t *out_names, fc_error_t *err);
+
+// True when nothing in `ir`, a module of LLVM IR, relies on memory of others being
+// aligned beyond what numbers of 8 bytes need.
+bool fc_ir_is_plainly_aligned(fc_str_t ir);
 
 // The first operation of `text`, a lowered module in generic form, that no
 // lowering took away: its name, and its location as "file":line:column or

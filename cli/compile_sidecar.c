@@ -196,6 +196,9 @@ static yyjson_mut_val *build(yyjson_mut_doc *doc, const fc_draft_t *draft) {
   yyjson_mut_obj_add_bool(doc, root, "pure", draft->pure);
   yyjson_mut_obj_add_bool(doc, root, "checked", draft->checked);
   yyjson_mut_obj_add_uint(doc, root, "max_frame", draft->max_frame);
+  if (draft->plainly_aligned) {
+    yyjson_mut_obj_add_int(doc, root, "alignment", 1);
+  }
   if (draft->sha256) {
     yyjson_mut_obj_add_str(doc, root, "so_sha256", draft->sha256);
   }

@@ -10,8 +10,9 @@
 typedef struct fc_draft_t {
   const fc_mlir_module_t *module;  // bufferized; names and roles resolved
   const char *compiler;            // "mlir 22.1.8"
-  bool pure;     // calls nobody else and keeps nothing between calls
-  bool checked;  // with run-time verification
+  bool pure;             // calls nobody else and keeps nothing between calls
+  bool checked;          // with run-time verification
+  bool plainly_aligned;  // needs no memory aligned beyond its elements
   uint64_t max_frame;
   const char *sha256;  // of the .so, NULL to leave it out
 } fc_draft_t;

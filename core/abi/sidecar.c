@@ -428,6 +428,7 @@ static fc_status_t read_function(reader_t *reader, yyjson_val *object,
   check_convention(reader, function->cc, simple);
   fc_builder_memory_safe(reader->builder,
                          reader->sidecar->checked || is_static(reader));
+  fc_builder_alignment(reader->builder, reader->sidecar->alignment);
   FC_TRY(build(reader, &function->signature));
   return reader->names ? rename_all(reader, &function->signature) : FC_OK;
 }
@@ -451,6 +452,13 @@ static fc_status_t read_head(reader_t *reader, yyjson_val *root) {
   FC_TRY(fc_doc_bool(&reader->doc, root, "checked", &sidecar->checked));
   FC_TRY(fc_doc_bool(&reader->doc, root, "ftz", &sidecar->ftz));
   FC_TRY(fc_doc_text(&reader->doc, root, "compiler", &sidecar->compiler));
+  uint64_t alignment = 64;
+  FC_TRY(fc_doc_size(&reader->doc, root, "alignment", &alignment));
+  if (!alignment || alignment > 64 || (alignment & (alignment - 1))) {
+    return fc_doc_fault(&reader->doc, "alignment",
+                        "must be a power of two up to 64");
+  }
+  sidecar->alignment = (uint8_t)alignment;
   FC_TRY(fc_doc_size(&reader->doc, root, "max_frame", &sidecar->max_frame));
   sidecar->so_sha256 = reader->doc.so_sha256;
   return FC_OK;

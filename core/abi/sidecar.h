@@ -46,6 +46,7 @@ typedef struct fc_sidecar_t {
   bool pure;           // keeps nothing between calls
   bool checked;        // compiled with run-time verification
   bool ftz;            // wants denormals flushed to zero
+  uint8_t alignment;   // of tensors' memory, beyond what elements need
   fc_str_t so_sha256;  // 64 hex digits, or empty
   fc_str_t compiler;
   uint64_t max_frame;  // bytes, 0 when not said

@@ -97,6 +97,7 @@ static void head_init(fc_builder_t *builder) {
       .source = FC_SOURCE_MLIR,
       .callable = true,
       .memory_safe = true,
+      .alignment = 64,
   };
   builder->counted = false;
   builder->next_argument = 0;
@@ -170,6 +171,10 @@ void fc_builder_cconv(fc_builder_t *builder, fc_str_t cconv) {
 
 void fc_builder_warning(fc_builder_t *builder, fc_str_t warning) {
   builder->head.warning = fc_builder_text(builder, warning);
+}
+
+void fc_builder_alignment(fc_builder_t *builder, uint8_t alignment) {
+  builder->head.alignment = alignment;
 }
 
 void fc_builder_memory_safe(fc_builder_t *builder, bool memory_safe) {

@@ -13,17 +13,18 @@ typedef struct layout_t {
   size_t body;   // whole pages that hold it
 } layout_t;
 
-static bool lay_out(size_t size, layout_t *out) {
+static bool lay_out(size_t size, size_t alignment, layout_t *out) {
+  FC_ASSERT(alignment <= FC_GUARD_ALIGNMENT);
   out->page = (size_t)sysconf(_SC_PAGESIZE);
   size_t total;
-  return fc_size_align(size ? size : 1, FC_GUARD_ALIGNMENT, &out->block) &&
+  return fc_size_align(size, alignment, &out->block) &&
          fc_size_align(out->block, out->page, &out->body) &&
          fc_size_add(out->body, out->page, &total);
 }
 
-void *fc_guard_alloc(size_t size) {
+void *fc_guard_alloc(size_t size, size_t alignment) {
   layout_t layout;
-  if (!lay_out(size, &layout)) return NULL;
+  if (!lay_out(size, alignment, &layout)) return NULL;
   // All of it is out of bounds first, so no moment has the page within.
   uint8_t *base = mmap(NULL, layout.body + layout.page, PROT_NONE,
                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -37,9 +38,9 @@ void *fc_guard_alloc(size_t size) {
   return block;
 }
 
-void fc_guard_free(void *memory, size_t size) {
+void fc_guard_free(void *memory, size_t size, size_t alignment) {
   layout_t layout;
-  if (!memory || !lay_out(size, &layout)) return;
+  if (!memory || !lay_out(size, alignment, &layout)) return;
   uint8_t *base = (uint8_t *)memory + layout.block - layout.body;
   munmap(base, layout.body + layout.page);
 }

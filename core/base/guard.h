@@ -9,15 +9,17 @@
 
 #include "farcall/base.h"
 
-// Blocks are aligned to this, so up to one less bytes stand between the end of
-// what was asked for and the page. They are FC_GUARD_FILL: not a number in f16,
-// bf16, f32 and f64, and what is computed from one is the same again.
+// The largest alignment of a block. Up to one less than its alignment bytes stand
+// between the end of what was asked for and the page. They are FC_GUARD_FILL: not
+// a number in f16, bf16, f32 and f64, and what is computed from one is the same
+// again.
 #define FC_GUARD_ALIGNMENT ((size_t)64)
 #define FC_GUARD_FILL 0xFF
 
-// NULL when out of memory. Size 0 gives a block.
-void *fc_guard_alloc(size_t size) FC_MUST_CHECK;
-// `size` as it was asked for; NULL is allowed.
-void fc_guard_free(void *memory, size_t size);
+// NULL when out of memory. Size 0 gives the address of the page. `alignment`: a
+// power of two up to FC_GUARD_ALIGNMENT.
+void *fc_guard_alloc(size_t size, size_t alignment) FC_MUST_CHECK;
+// Both as they were asked for; NULL is allowed.
+void fc_guard_free(void *memory, size_t size, size_t alignment);
 
 #endif  // FARCALL_CORE_BASE_GUARD_H_

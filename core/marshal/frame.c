@@ -279,6 +279,7 @@ typedef struct fc_guarded_t {
   struct fc_guarded_t *next;
   void *memory;
   size_t size;
+  size_t alignment;
 } fc_guarded_t;
 
 void fc_frame_set_guard(fc_frame_t *frame, bool guard) { frame->guard = guard; }
@@ -347,10 +348,11 @@ static fc_status_t guard_value(fc_frame_t *frame, fc_value_t *value,
       !find_numbers(value, &data, &count, &size)) {
     return FC_OK;
   }
+  const size_t alignment = frame->plan->signature->alignment;
   fc_guarded_t *guarded = fc_arena_alloc(&frame->arena, sizeof *guarded, 16);
-  void *memory = guarded ? fc_guard_alloc(size) : NULL;
+  void *memory = guarded ? fc_guard_alloc(size, alignment) : NULL;
   if (!memory) return fc_fail_memory(err);
-  *guarded = (fc_guarded_t){frame->guarded, memory, size};
+  *guarded = (fc_guarded_t){frame->guarded, memory, size, alignment};
   frame->guarded = guarded;
   if (size) memcpy(memory, data, size);
   value->tensor.data = memory;
@@ -405,7 +407,7 @@ static fc_status_t visit_values(fc_frame_t *frame, fc_value_t *values,
 
 static void free_guarded(fc_frame_t *frame) {
   for (const fc_guarded_t *it = frame->guarded; it; it = it->next) {
-    fc_guard_free(it->memory, it->size);
+    fc_guard_free(it->memory, it->size, it->alignment);
   }
   frame->guarded = NULL;
 }
@@ -444,7 +446,8 @@ fc_status_t fc_frame_invoke(fc_frame_t *frame, const fc_backend_t *backend,
   frame->instance = instance;
   frame->index = index;
   FC_TRY(backend->call(instance, index, &frame->call, err));
-  if (frame->guard) {
+  // Without room before the page nothing was made of it.
+  if (frame->guard && plan->signature->alignment > 1) {
     FC_TRY(visit_values(frame, results, count, check_value, err));
   }
   frame->results = results;

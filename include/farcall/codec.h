@@ -73,9 +73,11 @@ fc_status_t fc_frame_invoke(fc_frame_t *frame, const fc_backend_t *backend,
 // From the next invoke on: every tensor argument is copied to fresh memory that
 // ends at an unmapped page, and the backend's own tensor memory ends there, so
 // that machine code which reads past one is stopped by SIGSEGV and sees nothing.
-// At most 63 bytes of ones lie between; a float result that is made of them, and
-// not of such a float among the arguments, is FC_CODE_CALL_FAILED. For functions that are not memory-safe, in a process that
-// may die; costs system calls and a copy for each argument.
+// Where code relies on its tensors being aligned (fc_signature_t.alignment), at
+// most 63 bytes of ones lie between; a float result that is made of them, and not
+// of such a float among the arguments, is FC_CODE_CALL_FAILED. For functions that
+// are not memory-safe, in a process that may die; costs system calls and a copy
+// for each argument.
 void fc_frame_set_guard(fc_frame_t *frame, bool guard);
 // From the next invoke on: grids of machine code kernels are split over `tiles`,
 // which are borrowed; NULL, as it begins: everything on the calling thread.

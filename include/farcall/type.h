@@ -173,8 +173,11 @@ typedef struct fc_signature_t {
   bool root_tree;  // SIP: argument 0 is the root; its children (TUPLE) are
                    // positional, its keys (DICT) are keywords
   bool callable;
-  bool memory_safe;       // false: native code trusts dims nobody checked
-  bool memory_known;      // somebody said whether it is memory_safe
+  bool memory_safe;   // false: native code trusts dims nobody checked
+  bool memory_known;  // somebody said whether it is memory_safe
+  // What its code may take for granted of where tensors lie, beyond what their
+  // elements need: a power of two, 64 unless somebody said less.
+  uint8_t alignment;
   fc_text_ref_t reason;   // why not callable
   fc_text_ref_t cconv;    // "" when the backend has none
   fc_text_ref_t warning;  // why the source was degraded; "" if it wasn't
@@ -233,6 +236,8 @@ void fc_builder_root_tree(fc_builder_t *builder, bool root_tree);
 void fc_builder_cconv(fc_builder_t *builder, fc_str_t cconv);
 void fc_builder_warning(fc_builder_t *builder, fc_str_t warning);
 void fc_builder_memory_safe(fc_builder_t *builder, bool memory_safe);
+// A power of two up to 64, which it is without this call.
+void fc_builder_alignment(fc_builder_t *builder, uint8_t alignment);
 // The function is listed, but not callable; the first reason stays.
 void fc_builder_refuse(fc_builder_t *builder, fc_str_t reason);
 void fc_builder_attr(fc_builder_t *builder, fc_str_t key, fc_str_t value);

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from conftest import BIN, SAMPLES
+from conftest import BIN, CORPUS, SAMPLES
 
 
 @pytest.fixture
@@ -75,6 +75,27 @@ def test_stack_frames_are_measured(modules):
     stack = sidecar(modules / "stack.so")
     assert 400000 <= stack["max_frame"] < 400000 + 4096
     assert stack["pure"] is False  # `use` is somebody else's
+
+
+ALIGNED = """
+func.func @f(%a: memref<?xf32>) -> f32 {
+  %c0 = arith.constant 0 : index
+  %b = memref.assume_alignment %a, 64 : memref<?xf32>
+  %v = memref.load %b[%c0] : memref<?xf32>
+  return %v : f32
+}
+"""
+
+
+def test_alignment_is_said_where_nothing_relies_on_it(corpus, farcall, tmp_path):
+    said = {module.stem: sidecar(module).get("alignment")
+            for module in corpus.glob("*.so")}
+    # Vectors and 128-bit integers in memory.
+    assert said == {**dict.fromkeys(CORPUS, 1), "abi": None}
+    (tmp_path / "aligned.mlir").write_text(ALIGNED)
+    done = farcall("compile", tmp_path / "aligned.mlir", "-o", tmp_path / "aligned.so")
+    assert done.returncode == 0, done.stderr
+    assert "alignment" not in sidecar(tmp_path / "aligned.so")
 
 
 def test_nothing_of_this_machine_is_inside(modules, tmp_path_factory):

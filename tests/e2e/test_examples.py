@@ -147,7 +147,8 @@ def test_filters(server):
 
 
 @pytest.mark.parametrize("function, document, words", [
-    ("matmul/matmul", [[[1, 2, 3]], [[1], [2]]], "dim 0 has 3 elements, here are 2"),
+    ("matmul/matmul", [[[1, 2, 3]], [[1], [2]]],
+     "dim 0 is 2, dim 1 of argument 0 ('a') is 3"),
     ("filter/fir", [[1, 2], []], "there must be a tap"),
     ("filter/fir", [[1], [1, 2]], "more taps than samples"),
     ("filter/edges", [[[1, 2, 3]]], "at least 3x3"),

@@ -11,7 +11,7 @@ static const char kFull[] =
     "{ \"farcall\": 1, \"abi\": \"mlir-memref\","
     "  \"target\": \"x86_64-linux-gnu\", \"index_bits\": 64,"
     "  \"compiler\": \"mlir 22.1.8\", \"pure\": true, \"checked\": true,"
-    "  \"max_frame\": 400008, \"future\": {\"a\": [1, 2]},"
+    "  \"max_frame\": 400008, \"alignment\": 1, \"future\": {\"a\": [1, 2]},"
     "  \"so_sha256\": "
     "\"0123456789abcdef0123456789ABCDEF0123456789abcdef0123456789abcdef\","
     "  \"functions\": ["
@@ -47,6 +47,7 @@ static void the_full_description_reads(void **state) {
   assert_true(sidecar->checked);
   assert_false(sidecar->ftz);
   assert_int_equal(sidecar->max_frame, 400008);
+  assert_int_equal(sidecar->functions[0].signature->alignment, 1);
   assert_int_equal(sidecar->so_sha256.size, 64);
   assert_true(fc_str_equal(sidecar->compiler, FC_STR("mlir 22.1.8")));
   assert_int_equal(sidecar->function_count, 2);
@@ -223,6 +224,14 @@ static const struct {
      "/index_bits", "32, only 64"},
     {"sha", "{\"farcall\":1,\"so_sha256\":\"12\",\"functions\":[]}",
      "/so_sha256", "64 hex"},
+    {"alignment 0", "{\"farcall\":1,\"alignment\":0,\"functions\":[]}",
+     "/alignment", "a power of two up to 64"},
+    {"alignment 3", "{\"farcall\":1,\"alignment\":3,\"functions\":[]}",
+     "/alignment", "a power of two up to 64"},
+    {"alignment 128", "{\"farcall\":1,\"alignment\":128,\"functions\":[]}",
+     "/alignment", "a power of two up to 64"},
+    {"names only", "{\"farcall\":1,\"abi\":\"module\",\"functions\":[]}",
+     "/abi", "what the module does not say itself"},
     {"pure", "{\"farcall\":1,\"pure\":1,\"functions\":[]}", "/pure",
      "true or false"},
     {"no functions", "{\"farcall\":1}", "/functions", "is missing"},
@@ -374,6 +383,7 @@ static void an_embedded_description_says_so(void **state) {
                        fc_allocator_system(), &sidecar, NULL),
       FC_OK);
   assert_int_equal(sidecar->functions[0].signature->source, FC_SOURCE_EMBEDDED);
+  assert_int_equal(sidecar->functions[0].signature->alignment, 64);  // unsaid
   fc_sidecar_destroy(sidecar);
 }
 

@@ -12,14 +12,24 @@
 typedef struct size_row_t {
   const char *name;
   size_t size;
+  size_t alignment;
   size_t padding;
 } size_row_t;
 
 static const size_row_t sizes[] = {
-    {"nothing", 0, 64},       {"a byte", 1, 63},
-    {"a line", 64, 0},        {"a line and a byte", 65, 63},
-    {"a page", 4096, 0},      {"a page and a byte", 4097, 63},
-    {"a 4x3 of f32", 48, 16}, {"a 300000x3 of f32", 3600000, 0},
+    {"nothing", 0, 64, 0},
+    {"a byte", 1, 64, 63},
+    {"a line", 64, 64, 0},
+    {"a line and a byte", 65, 64, 63},
+    {"a page", 4096, 64, 0},
+    {"a page and a byte", 4097, 64, 63},
+    {"a 4x3 of f32", 48, 64, 16},
+    {"a 300000x3 of f32", 3600000, 64, 0},
+    {"nothing, exactly", 0, 1, 0},
+    {"a byte, exactly", 1, 1, 0},
+    {"three of i32, exactly", 12, 1, 0},
+    {"a page and a byte, exactly", 4097, 1, 0},
+    {"three of i32 by sixteen", 12, 16, 4},
 };
 
 // The signal that reading this byte ends a process with; 0 when none does.
@@ -38,27 +48,27 @@ static int signal_of_reading(const volatile uint8_t *byte) {
 static void what_lies_behind_a_block_is_out_of_reach(void **state) {
   (void)state;
   FC_TEST_EACH_ROW(const size_row_t, row, sizes) {
-    uint8_t *block = fc_guard_alloc(row->size);
+    uint8_t *block = fc_guard_alloc(row->size, row->alignment);
     assert_non_null(block);
-    assert_int_equal((uintptr_t)block % FC_GUARD_ALIGNMENT, 0);
+    assert_int_equal((uintptr_t)block % row->alignment, 0);
     for (size_t i = 0; i < row->size + row->padding; i++) {
       assert_int_equal(block[i], i < row->size ? 0 : FC_GUARD_FILL);
     }
-    memset(block, 0xFF, row->size);
+    if (row->size) memset(block, 0xFF, row->size);
     const size_t end = row->size + row->padding;
-    assert_int_equal(signal_of_reading(block + end - 1), 0);
+    if (end) assert_int_equal(signal_of_reading(block + end - 1), 0);
     assert_int_equal(signal_of_reading(block + end), SIGSEGV);
     assert_int_equal(signal_of_reading(block + end + 4095), SIGSEGV);
-    fc_guard_free(block, row->size);
+    fc_guard_free(block, row->size, row->alignment);
   }
 }
 
 static void a_block_that_cannot_be_is_null(void **state) {
   (void)state;
-  assert_null(fc_guard_alloc(SIZE_MAX));
-  assert_null(fc_guard_alloc(SIZE_MAX - 4096));
-  assert_null(fc_guard_alloc((size_t)1 << 60));
-  fc_guard_free(NULL, 1);
+  assert_null(fc_guard_alloc(SIZE_MAX, 64));
+  assert_null(fc_guard_alloc(SIZE_MAX - 4096, 1));
+  assert_null(fc_guard_alloc((size_t)1 << 60, 64));
+  fc_guard_free(NULL, 1, 64);
 }
 
 int main(void) {

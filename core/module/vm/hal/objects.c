@@ -69,7 +69,7 @@ static void free_block(fc_hal_buffer_t *buffer) {
     return;
   }
   if (buffer->guarded) {
-    fc_guard_free(buffer->data, buffer->block_size);
+    fc_guard_free(buffer->data, buffer->block_size, FC_GUARD_ALIGNMENT);
     fc_vm_heap_uncount(buffer->object.heap, buffer->block_size);
     return;
   }
@@ -96,7 +96,7 @@ static fc_hal_buffer_t *new_buffer(fc_vm_heap_t *heap, fc_error_t *err) {
 
 static void *take_guarded(fc_vm_heap_t *heap, size_t size, fc_error_t *err) {
   if (!fc_vm_heap_count(heap, size, err)) return NULL;
-  void *block = fc_guard_alloc(size);
+  void *block = fc_guard_alloc(size, FC_GUARD_ALIGNMENT);
   if (block) return block;
   fc_vm_heap_uncount(heap, size);
   fc_fail_memory(err);
