@@ -49,6 +49,7 @@
 // Worker processes
 #define FC_LIMIT_LOAD_MS 10000     // from start to serving
 #define FC_LIMIT_HEALTHY_MS 60000  // crashes longer ago are forgotten
+#define FC_LIMIT_CRASHES 64        // most of them a module may be allowed
 #define FC_LIMIT_BACKOFF_MS 100    // after the second crash, doubled by each
 #define FC_LIMIT_BACKOFF_MAX_MS 10000
 #define FC_LIMIT_QUARANTINES 5    // in a row that double the time
@@ -56,6 +57,7 @@
 #define FC_LIMIT_KILL_GRACE_MS 2  // a module may notice its deadline itself
 #define FC_LIMIT_AHEAD_MS 2       // a call older than this keeps others off
 #define FC_LIMIT_LOOK_MS 100      // calls are looked at even if no bell rings
-#define FC_LIMIT_SPIN_NS 20000    // a worker looks for calls before sleeping
+#define FC_LIMIT_IDLE_LOOK_MS 1000  // and processes without any
+#define FC_LIMIT_SPIN_NS 20000      // a worker looks for calls before sleeping
 
 #endif  // FARCALL_SERVER_LIMITS_H_

@@ -26,6 +26,7 @@ typedef struct fc_server_options_t {
   const char *worker_program;  // what worker processes run: this one
 } fc_server_options_t;
 
+enum { FC_CANCEL_DISCARD, FC_CANCEL_KILL };
 enum { FC_ACCESS_LOG_ON, FC_ACCESS_LOG_OFF };
 enum { FC_LOG_FORMAT_AUTO, FC_LOG_FORMAT_TEXT, FC_LOG_FORMAT_JSON };
 

@@ -68,18 +68,13 @@ static void arm_timer(fc_loop_t *loop) {
     const fc_connection_t *c = loop->waits[i].first;
     if (c && c->due_ms < due) due = c->due_ms;
   }
-  if (loop->pool.earliest_deadline_ns) {
-    uint64_t now_ns = fc_clock_ns();
-    uint64_t left_ns = loop->pool.earliest_deadline_ns > now_ns
-                           ? loop->pool.earliest_deadline_ns - now_ns
-                           : 0;
+  const uint64_t now_ns = fc_clock_ns();
+  const uint64_t due_ns = fc_pool_due_ns(&loop->pool, now_ns);
+  if (due_ns) {
+    uint64_t left_ns = due_ns > now_ns ? due_ns - now_ns : 0;
     uint64_t at = now + left_ns / 1000000u + 1;
     if (at < due) due = at;
   }
-  // A worker whose descriptors its module has replaced rings nobody.
-  bool in_processes = loop->pool.running > loop->pool.threads_running;
-  if (in_processes && now + FC_LIMIT_LOOK_MS < due)
-    due = now + FC_LIMIT_LOOK_MS;
   if (due >= loop->timer_due_ms) return;
   loop->timer_due_ms = due;
   uv_timer_start(&loop->timer, on_timer, due > now ? due - now : 0, 0);
@@ -518,7 +513,8 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
                 .tiles = (uint8_t)tiles},
       .workers = workers,
       .crash_limit = (uint32_t)options->crash_limit,
-      .quarantine_ms = options->quarantine};
+      .quarantine_ms = options->quarantine,
+      .kill_dropped = options->cancel == FC_CANCEL_KILL};
   fc_pool_options_t pool = {.workers = workers,
                             .queue_limit = queue,
                             .lane = (fc_lane_t)options->lane,

@@ -410,6 +410,7 @@ static void answer_call(fc_connection_t *c) {
     fc_error_t error = slot->error;
     fc_stop_t stop = (fc_stop_t)slot->stop;
     fc_pool_finish(pool, &x->job);
+    if (x->job.retry_s) x->retry_after = x->job.retry_s;
     answer_error(c, &error, stop);
     return;
   }
@@ -872,8 +873,9 @@ static void on_end(fc_connection_t *c, bool orderly) {
   c->reading = false;
   // A running call goes on: the client may have closed its half only. One that
   // waits is dropped, and so is an answer nobody can take.
-  bool running =
-      c->state == FC_CONNECTION_CALL && c->exchange.job.state == FC_JOB_RUNNING;
+  bool running = c->state == FC_CONNECTION_CALL &&
+                 c->exchange.job.state == FC_JOB_RUNNING &&
+                 c->loop->options->cancel == FC_CANCEL_DISCARD;
   if (orderly && (running || c->writing)) return;
   if (c->state == FC_CONNECTION_CALL) {
     fc_metrics_answer(&c->loop->metrics, 499);

@@ -11,17 +11,47 @@
 #include <unistd.h>
 
 #include "limits.h"
+#include "pool/health.h"
 #include "pool/output.h"
 #include "pool/process.h"
+
+#define GRACE_NS (FC_LIMIT_KILL_GRACE_MS * 1000000ull)
+#define LOOK_NS (FC_LIMIT_LOOK_MS * 1000000ull)
+#define AHEAD_NS (FC_LIMIT_AHEAD_MS * 1000000ull)
 
 // Why the host killed a process.
 typedef enum fc_cause_t {
   FC_CAUSE_NONE,
   FC_CAUSE_DEADLINE,
+  FC_CAUSE_DROPPED,  // nobody waits for its call
   FC_CAUSE_LIE,      // it wrote over what it shares
+  FC_CAUSE_GREED,    // it takes more of it than its calls can
   FC_CAUSE_LOAD,     // it did not begin to serve
   FC_CAUSE_RETIRED,  // its module is quarantined, it had nothing to do
+  FC_CAUSE_COUNT
 } fc_cause_t;
+
+typedef struct fc_cause_row_t {
+  bool crash;            // it is the module's fault
+  fc_log_level_t level;  // of what is logged
+  const char *text;
+  const char *how;  // it ended, NULL: as the kernel says
+} fc_cause_row_t;
+
+static const fc_cause_row_t kCauses[FC_CAUSE_COUNT] = {
+    [FC_CAUSE_NONE] = {true, FC_LOG_ERROR, "worker crashed", NULL},
+    [FC_CAUSE_DEADLINE] = {false, FC_LOG_WARN,
+                           "worker killed: its call's deadline passed", NULL},
+    [FC_CAUSE_DROPPED] = {false, FC_LOG_INFO,
+                          "worker killed: nobody waits for its call", NULL},
+    [FC_CAUSE_LIE] = {true, FC_LOG_ERROR, "worker crashed",
+                      "wrote over the memory it shares with the server"},
+    [FC_CAUSE_GREED] = {true, FC_LOG_ERROR, "worker crashed",
+                        "took more of the memory it shares with the server "
+                        "than its calls need"},
+    [FC_CAUSE_LOAD] = {true, FC_LOG_ERROR, "worker crashed", NULL},
+    [FC_CAUSE_RETIRED] = {false, FC_LOG_INFO, "worker retired", NULL},
+};
 
 // A call that a slot of the ring holds.
 typedef struct fc_held_t {
@@ -29,6 +59,7 @@ typedef struct fc_held_t {
   fc_ring_call_t sent;
   uint32_t function;
   uint64_t deadline_ns;
+  uint64_t dropped_ns;  // when its client had gone, 0: it has not
 } fc_held_t;
 
 typedef struct fc_child_t {
@@ -56,6 +87,8 @@ typedef struct fc_child_t {
 struct fc_host_t {
   fc_pool_t *pool;
   const fc_host_options_t *options;
+  fc_host_t *next_busy;
+  bool busy;  // in the pool's list: its processes may have calls
   uint32_t index;
   fc_module_t *module;  // held: the registry lets go of one that fails
   fc_str_t name;
@@ -63,15 +96,12 @@ struct fc_host_t {
   fc_child_t *children;  // oldest first
   uint32_t living;
   uint32_t starting;
-  bool loaded;  // the first process has served
-  bool failed;  // it could not
+  uint32_t missing;  // that have ended, and nothing has taken their place yet
+  bool loaded;       // the first process has served
+  bool failed;       // it could not
   bool closing;
   uv_timer_t timer;
-  uint64_t restart_ns;      // not before, 0: now
-  uint64_t quarantined_ns;  // until, 0: not
-  uint32_t quarantines;     // in a row
-  uint32_t recent;          // crashes since one was long enough ago
-  uint64_t crashed_ns;      // the last one
+  fc_health_t health;
   fc_host_counts_t counts;
 };
 
@@ -150,6 +180,7 @@ static fc_status_t start_child(fc_host_t *host, fc_error_t *err) {
                    "a worker process cannot be watched");
   }
   host->living++;
+  host->pool->processes++;
   host->starting++;
   arm(host);
   return FC_OK;
@@ -237,6 +268,9 @@ static void finish_call(fc_child_t *child) {
   fc_slot_t unwanted;
   fc_slot_t *slot = held.job ? fc_pool_delivery(pool, held.job) : &unwanted;
   fill_outcome(child, index, &held, slot, &size);
+  if (child->cause == FC_CAUSE_NONE) {
+    fc_pool_note_outcome(pool, child->host->index, slot, held.dropped_ns != 0);
+  }
   bool failed_to_encode = slot->status != FC_OK && slot->stop == FC_STOP_ENCODE;
   if (child->cause != FC_CAUSE_LIE) {
     // An answer that was refused may have been written all the same.
@@ -259,17 +293,39 @@ static void collect_child(fc_child_t *child) {
   }
 }
 
-void fc_host_collect(fc_host_t *host) {
-  for (fc_child_t *child = host->children; child; child = child->next) {
-    if (child->count) collect_child(child);
+static bool has_calls(const fc_host_t *host) {
+  for (const fc_child_t *child = host->children; child; child = child->next) {
+    if (child->count) return true;
   }
+  return false;
+}
+
+// A loop turn is not to cost anything for modules nobody calls, so those that
+// are called are listed. They leave the list here alone, while nobody sleeps.
+void fc_hosts_collect(fc_pool_t *pool) {
+  fc_host_t **at = &pool->busy_hosts;
+  while (*at) {
+    fc_host_t *host = *at;
+    for (fc_child_t *child = host->children; child; child = child->next) {
+      if (child->count) collect_child(child);
+    }
+    host->busy = has_calls(host);
+    if (host->busy) at = &host->next_busy;
+    else *at = host->next_busy;
+  }
+}
+
+static void list_as_busy(fc_host_t *host) {
+  if (host->busy) return;
+  host->busy = true;
+  host->next_busy = host->pool->busy_hosts;
+  host->pool->busy_hosts = host;
 }
 
 // What is given to a process waits for the call it runs, though another may be
 // free first: only one whose calls take no time has more than one.
 static bool is_slow(const fc_child_t *child, uint64_t now_ns) {
-  return now_ns - child->held[child->first].sent.sent_ns >
-         FC_LIMIT_AHEAD_MS * 1000000u;
+  return now_ns - child->held[child->first].sent.sent_ns > AHEAD_NS;
 }
 
 // The one with the fewest calls; NULL when each has `ahead`.
@@ -303,12 +359,15 @@ bool fc_host_offer(fc_host_t *host, fc_job_t *job, uint32_t ahead) {
                           .front = job->front,
                           .flags = job->flags,
                           .deadline_ns = job->deadline_ns};
-  child->held[index] =
-      (fc_held_t){.job = job,
-                  .sent = {fc_clock_ns(), job->body.size, job->flags},
-                  .function = job->function,
-                  .deadline_ns = job->deadline_ns};
-  child->count++;
+  fc_held_t *held = &child->held[index];
+  *held = (fc_held_t){.job = job,
+                      .sent = {fc_clock_ns(), job->body.size, job->flags},
+                      .function = job->function,
+                      .deadline_ns = job->deadline_ns};
+  if (child->count++ && host->most > 1) {
+    fc_pool_note_due(host->pool, held->sent.sent_ns + AHEAD_NS);
+  }
+  list_as_busy(host);
   child->rung = false;
   job->child = child;
   fc_ring_put(&child->ring, index, &call,
@@ -317,44 +376,54 @@ bool fc_host_offer(fc_host_t *host, fc_job_t *job, uint32_t ahead) {
 }
 
 void fc_host_drop(fc_host_t *host, fc_job_t *job) {
-  (void)host;
   fc_child_t *child = job->child;
+  uint64_t now_ns = fc_clock_ns();
   for (uint32_t i = 0; i < child->count; i++) {
     uint32_t index = (child->first + i) % FC_RING_SLOTS;
     if (child->held[index].job != job) continue;
     child->held[index].job = NULL;
+    child->held[index].dropped_ns = now_ns;
     atomic_store_explicit(&child->ring.head->slots[index].slot.cancel, 1,
                           memory_order_relaxed);
   }
   job->child = NULL;
-}
-
-void fc_host_ring(fc_host_t *host) {
-  for (fc_child_t *child = host->children; child; child = child->next) {
-    if (child->rung) continue;
-    child->rung = true;
-    fc_ring_bell(&child->ring);
+  if (host->options->kill_dropped) {
+    fc_pool_note_due(host->pool, now_ns + GRACE_NS);
   }
 }
 
-bool fc_host_sleep(fc_host_t *host) {
-  bool quiet = true;
-  for (fc_child_t *child = host->children; child; child = child->next) {
-    if (child->count == 0 || child->ended || child->cause == FC_CAUSE_LIE) {
-      continue;
+void fc_hosts_ring(fc_pool_t *pool) {
+  for (fc_host_t *host = pool->busy_hosts; host; host = host->next_busy) {
+    for (fc_child_t *child = host->children; child; child = child->next) {
+      if (child->rung) continue;
+      child->rung = true;
+      fc_ring_bell(&child->ring);
     }
-    child->asleep = true;
-    // Calls are taken in turn: one that is finished out of turn is not.
-    if (!fc_ring_sleep(&child->ring, child->first, 1)) quiet = false;
+  }
+}
+
+bool fc_hosts_sleep(fc_pool_t *pool) {
+  bool quiet = true;
+  for (fc_host_t *host = pool->busy_hosts; host; host = host->next_busy) {
+    for (fc_child_t *child = host->children; child; child = child->next) {
+      if (child->count == 0 || child->ended || child->cause == FC_CAUSE_LIE) {
+        continue;
+      }
+      child->asleep = true;
+      // Calls are taken in turn: one that is finished out of turn is not.
+      if (!fc_ring_sleep(&child->ring, child->first, 1)) quiet = false;
+    }
   }
   return quiet;
 }
 
-void fc_host_wake(fc_host_t *host) {
-  for (fc_child_t *child = host->children; child; child = child->next) {
-    if (!child->asleep) continue;
-    child->asleep = false;
-    fc_ring_wake(&child->ring);
+void fc_hosts_wake(fc_pool_t *pool) {
+  for (fc_host_t *host = pool->busy_hosts; host; host = host->next_busy) {
+    for (fc_child_t *child = host->children; child; child = child->next) {
+      if (!child->asleep) continue;
+      child->asleep = false;
+      fc_ring_wake(&child->ring);
+    }
   }
 }
 
@@ -370,86 +439,117 @@ static void fail_deadline(fc_child_t *child, fc_held_t *held, fc_stop_t stop) {
   if (job) fc_pool_fail(child->host->pool, job, stop, &error);
 }
 
-// A process that has nothing else to do and does not begin a call, long after
-// its deadline, never will.
-static bool ignores(const fc_held_t *held, uint64_t now_ns) {
-  const uint64_t look_ns = FC_LIMIT_LOOK_MS * 1000000u;
-  return now_ns >= held->deadline_ns + look_ns &&
-         now_ns >= held->sent.sent_ns + look_ns;
+static uint64_t earlier(uint64_t a_ns, uint64_t b_ns) {
+  return !a_ns || (b_ns && b_ns < a_ns) ? b_ns : a_ns;
 }
 
-// A call that runs past its deadline is ended with its process; one that waits
-// behind it is only answered.
-static uint64_t expire_child(fc_child_t *child, uint64_t now_ns) {
-  uint64_t earliest_ns = 0;
-  for (uint32_t i = 0; i < child->count; i++) {
+// When a call is to be over, and why; 0: it may take its time.
+static uint64_t end_of(const fc_child_t *child, const fc_held_t *held,
+                       fc_cause_t *out_cause) {
+  *out_cause = FC_CAUSE_DEADLINE;
+  if (!child->host->options->kill_dropped) return held->deadline_ns;
+  uint64_t end_ns = earlier(held->deadline_ns, held->dropped_ns);
+  if (end_ns && end_ns == held->dropped_ns) *out_cause = FC_CAUSE_DROPPED;
+  return end_ns;
+}
+
+// A process that has nothing else to do and does not begin a call, long after
+// its end, never will.
+static bool ignores(const fc_held_t *held, uint64_t end_ns, uint64_t now_ns) {
+  return now_ns >= end_ns + LOOK_NS && now_ns >= held->sent.sent_ns + LOOK_NS;
+}
+
+// A call that runs past its end is ended with its process; one that waits behind
+// it is only answered. Returns when to look again, 0: when something happens.
+static uint64_t expire_call(fc_child_t *child, uint32_t position,
+                            uint64_t now_ns) {
+  uint32_t index = (child->first + position) % FC_RING_SLOTS;
+  fc_held_t *held = &child->held[index];
+  fc_cause_t cause;
+  uint64_t end_ns = end_of(child, held, &cause);
+  uint32_t state = fc_ring_state(&child->ring, index);
+  if (!end_ns) return 0;
+  if (state == FC_RING_DONE && child->cause != FC_CAUSE_LIE) return 0;
+  bool waits = state == FC_RING_READY;
+  uint64_t due_ns = end_ns + (waits ? 0 : GRACE_NS);
+  if (due_ns > now_ns) return due_ns;
+  if (child->cause == FC_CAUSE_NONE &&
+      (!waits || (position == 0 && ignores(held, end_ns, now_ns)))) {
+    fc_pool_note_stopped(child->host->pool, child->host->index,
+                         cause == FC_CAUSE_DROPPED);
+    kill_child(child, cause);
+  }
+  atomic_store_explicit(&child->ring.head->slots[index].slot.cancel, 1,
+                        memory_order_relaxed);
+  fail_deadline(child, held, waits ? FC_STOP_QUEUE : FC_STOP_CALL);
+  // It may be begun all the same.
+  return child->cause == FC_CAUSE_NONE ? now_ns + LOOK_NS : 0;
+}
+
+// What waits behind a call that takes its time goes to another process, unless
+// this one has begun it just now. Returns when to do so, 0: it need not be.
+static uint64_t take_back(fc_child_t *child, uint64_t now_ns) {
+  if (child->count < 2 || child->host->most < 2) return 0;
+  uint64_t due_ns = child->held[child->first].sent.sent_ns + AHEAD_NS;
+  if (due_ns >= now_ns) return due_ns + 1;
+  // To the head of the queue, so the oldest last.
+  for (uint32_t i = child->count; i-- > 1;) {
     uint32_t index = (child->first + i) % FC_RING_SLOTS;
     fc_held_t *held = &child->held[index];
-    if (!held->deadline_ns) continue;
-    uint32_t state = fc_ring_state(&child->ring, index);
-    if (state == FC_RING_DONE) continue;
-    bool waits = state == FC_RING_READY;
-    uint64_t due_ns = held->deadline_ns;
-    if (!waits) due_ns += FC_LIMIT_KILL_GRACE_MS * 1000000u;
-    if (due_ns > now_ns) {
-      if (!earliest_ns || due_ns < earliest_ns) earliest_ns = due_ns;
-      continue;
-    }
-    if (waits && !(i == 0 && ignores(held, now_ns))) {
-      atomic_store_explicit(&child->ring.head->slots[index].slot.cancel, 1,
-                            memory_order_relaxed);
-      fail_deadline(child, held, FC_STOP_QUEUE);
-      // It may have been begun meanwhile.
-      uint64_t again_ns = now_ns + FC_LIMIT_LOOK_MS * 1000000u;
-      if (!earliest_ns || again_ns < earliest_ns) earliest_ns = again_ns;
-      continue;
-    }
-    child->host->counts.timeouts++;
-    kill_child(child, FC_CAUSE_DEADLINE);
-    fail_deadline(child, held, waits ? FC_STOP_QUEUE : FC_STOP_CALL);
-    return 0;
+    fc_slot_t *slot = &child->ring.head->slots[index].slot;
+    if (!held->job || !fc_slot_begin(&slot->begun, FC_BEGUN_NEVER)) continue;
+    fc_pool_requeue(child->host->pool, held->job);
+    held->job = NULL;
   }
-  return earliest_ns;
+  return 0;
 }
 
 uint64_t fc_host_expire(fc_host_t *host, uint64_t now_ns) {
   uint64_t earliest_ns = 0;
   for (fc_child_t *child = host->children; child; child = child->next) {
-    if (child->ended || child->cause != FC_CAUSE_NONE) continue;
-    uint64_t due_ns = expire_child(child, now_ns);
-    if (due_ns && (!earliest_ns || due_ns < earliest_ns)) earliest_ns = due_ns;
+    if (child->ended) continue;
+    if (child->cause == FC_CAUSE_NONE) {
+      earliest_ns = earlier(earliest_ns, take_back(child, now_ns));
+    }
+    for (uint32_t i = 0; i < child->count; i++) {
+      earliest_ns = earlier(earliest_ns, expire_call(child, i, now_ns));
+    }
   }
   return earliest_ns;
+}
+
+// What was taken is asked before what the calls may take, so that one that
+// finishes meanwhile makes no culprit.
+static bool is_greedy(const fc_child_t *child) {
+  const uint64_t taken = fc_ring_taken(&child->ring);
+  uint64_t most = FC_RING_SPARE;
+  for (uint32_t i = 0; i < child->count; i++) {
+    uint32_t index = (child->first + i) % FC_RING_SLOTS;
+    most += child->held[index].sent.body_size;
+    if (fc_ring_state(&child->ring, index) != FC_RING_READY) {
+      most += child->ring.setup.result_size;
+    }
+  }
+  return taken > most;
+}
+
+void fc_host_look(fc_host_t *host) {
+  for (fc_child_t *child = host->children; child; child = child->next) {
+    if (child->ended || child->cause != FC_CAUSE_NONE) continue;
+    if (is_greedy(child)) kill_child(child, FC_CAUSE_GREED);
+  }
 }
 
 // ---------------------------------------------------------------------------
 // Crashes
 
-// Crashes in a row: forgotten after a healthy minute.
-static uint64_t backoff_ns(uint32_t recent) {
-  if (recent < 2) return 0;
-  uint64_t ms = FC_LIMIT_BACKOFF_MS;
-  for (uint32_t i = 2; i < recent && ms < FC_LIMIT_BACKOFF_MAX_MS; i++) ms *= 2;
-  if (ms > FC_LIMIT_BACKOFF_MAX_MS) ms = FC_LIMIT_BACKOFF_MAX_MS;
-  // A fifth more or less, so that modules do not restart in step.
-  uint64_t ns = ms * 1000000u;
-  return ns - ns / 5 + fc_clock_ns() % (2 * (ns / 5));
-}
-
 static void quarantine(fc_host_t *host, uint64_t now_ns) {
-  uint32_t doubled = host->quarantines < FC_LIMIT_QUARANTINES
-                         ? host->quarantines
-                         : FC_LIMIT_QUARANTINES;
-  uint64_t ms = host->options->quarantine_ms << doubled;
-  host->quarantines++;
   host->counts.quarantines++;
-  host->quarantined_ns = now_ns + ms * 1000000u;
-  // One more crash of the probe is enough.
-  host->recent = host->options->crash_limit - 1;
   fc_log_field_t fields[] = {
       FC_LOG_TEXT("module", host->name),
       FC_LOG_NUMBER("crashes", host->counts.crashes),
-      FC_LOG_NUMBER("for_ms", ms),
+      FC_LOG_NUMBER("for_ms",
+                    (host->health.quarantined_ns - now_ns) / 1000000u),
   };
   fc_log_fields(host->options->log, FC_LOG_ERROR,
                 FC_STR("module quarantined: it keeps crashing"), fields,
@@ -460,31 +560,20 @@ static void quarantine(fc_host_t *host, uint64_t now_ns) {
   fc_error_t error;
   uint32_t retry_s;
   (void)fc_host_admit(host, &retry_s, &error);
-  fc_pool_fail_waiting(host->pool, host->index, &error);
+  fc_pool_fail_waiting(host->pool, host->index, retry_s, &error);
 }
 
-static void note_crash(fc_host_t *host) {
+static void note_crash(fc_host_t *host, bool served) {
   uint64_t now_ns = fc_clock_ns();
-  uint32_t limit = host->options->crash_limit;
-  if (now_ns - host->crashed_ns > FC_LIMIT_HEALTHY_MS * 1000000ull) {
-    host->recent = 0;
-    host->quarantines = 0;
-  }
-  host->crashed_ns = now_ns;
-  host->recent++;
   host->counts.crashes++;
-  if (limit == 0) return;
-  if (host->recent >= limit) {
-    if (!host->quarantined_ns) quarantine(host, now_ns);
-    return;
-  }
-  host->restart_ns = now_ns + backoff_ns(host->recent);
+  if (fc_health_crash(&host->health, served, now_ns)) quarantine(host, now_ns);
 }
 
 static void describe_end(const fc_child_t *child, const fc_process_end_t *end,
                          char *out, size_t capacity) {
-  if (child->cause == FC_CAUSE_LIE) {
-    snprintf(out, capacity, "wrote over the memory it shares with the server");
+  const char *known = kCauses[child->cause].how;
+  if (known) {
+    snprintf(out, capacity, "%s", known);
     return;
   }
   if (!end->signal) {
@@ -544,11 +633,9 @@ static void log_end(const fc_child_t *child, const fc_process_end_t *end) {
       FC_LOG_TEXT("said",
                   fc_str_make(child->output.last, child->output.last_size)),
   };
-  bool deadline = child->cause == FC_CAUSE_DEADLINE;
-  fc_log_fields(host->options->log, deadline ? FC_LOG_WARN : FC_LOG_ERROR,
-                deadline ? FC_STR("worker killed: its call's deadline passed")
-                         : FC_STR("worker crashed"),
-                fields, FC_ARRAY_COUNT(fields));
+  const fc_cause_row_t *cause = &kCauses[child->cause];
+  fc_log_fields(host->options->log, cause->level, fc_str(cause->text), fields,
+                FC_ARRAY_COUNT(fields));
 }
 
 // The calls a process had when it ended, oldest first. What had not begun waits
@@ -566,7 +653,8 @@ static void settle_calls(fc_child_t *child, const fc_process_end_t *end) {
   for (uint32_t i = count; i-- > 0;) {
     fc_job_t *job = held[i].job;
     if (!job || begun[i] || job->attempts >= FC_LIMIT_ATTEMPTS) continue;
-    job->attempts++;
+    // That another call was ended for its time says nothing against this one.
+    if (kCauses[child->cause].crash) job->attempts++;
     fc_pool_requeue(host->pool, job);
     held[i].job = NULL;
   }
@@ -632,10 +720,6 @@ static void fail_start(fc_child_t *child, const fc_process_end_t *end) {
   fail_load(child->host, &error);
 }
 
-static bool is_crash(const fc_child_t *child) {
-  return child->cause != FC_CAUSE_DEADLINE && child->cause != FC_CAUSE_RETIRED;
-}
-
 static void look_at_phase(fc_child_t *child);
 
 static void on_exit(uv_poll_t *poll, int status, int events) {
@@ -652,15 +736,16 @@ static void on_exit(uv_poll_t *poll, int status, int events) {
   (void)fc_output_read(&child->output, child->process.output);
   fc_output_finish(&child->output);
   host->living--;
+  host->pool->processes--;
+  host->missing++;
   if (!child->serving) host->starting--;
-  bool crash = is_crash(child), loaded = host->loaded;
-  if (loaded && (crash || child->cause == FC_CAUSE_DEADLINE)) {
-    log_end(child, &end);
-  }
+  bool crash = kCauses[child->cause].crash, loaded = host->loaded;
+  bool served = child->serving;
+  if (loaded && child->cause != FC_CAUSE_RETIRED) log_end(child, &end);
   if (!loaded) fail_start(child, &end);
   settle_calls(child, &end);
   close_child(child);
-  if (loaded && crash) note_crash(host);
+  if (loaded && crash) note_crash(host, served);
   if (host->living == 0) start_another(host);
   arm(host);
 }
@@ -673,10 +758,11 @@ static void begin_serving(fc_child_t *child) {
   child->serving = true;
   host->starting--;
   arm(host);
-  if (host->loaded) {
+  if (host->missing) {
+    host->missing--;
     host->counts.restarts++;
-    return;
   }
+  if (host->loaded) return;
   host->loaded = true;
   fc_pool_on_host(host->pool, host->index, NULL);
 }
@@ -735,12 +821,12 @@ static void on_output(uv_poll_t *poll, int status, int events) {
 // One more process, if one may be and it is not too early.
 static void start_another(fc_host_t *host) {
   if (host->failed || host->closing || host->starting) return;
-  if (host->living >= host->most || host->quarantined_ns) return;
+  if (host->living >= host->most || host->health.quarantined_ns) return;
   uint64_t now_ns = fc_clock_ns();
-  if (host->restart_ns > now_ns) return;
+  if (host->health.restart_ns > now_ns) return;
   fc_error_t error;
   if (start_child(host, &error) == FC_OK) return;
-  host->restart_ns = now_ns + FC_LIMIT_BACKOFF_MS * 1000000ull;
+  fc_health_delay(&host->health, now_ns);
   fc_log_field_t field = FC_LOG_TEXT("module", host->name);
   fc_log_fields(host->options->log, FC_LOG_ERROR, fc_str(error.message), &field,
                 1);
@@ -756,11 +842,7 @@ static void on_timer(uv_timer_t *timer) {
       kill_child(child, FC_CAUSE_LOAD);
     }
   }
-  if (host->quarantined_ns && host->quarantined_ns <= now_ns) {
-    // Nothing could crash meanwhile, so the healthy minute begins now.
-    host->crashed_ns = host->quarantined_ns;
-    host->quarantined_ns = 0;
-    host->restart_ns = 0;
+  if (fc_health_recover(&host->health, now_ns)) {
     fc_log_field_t field = FC_LOG_TEXT("module", host->name);
     fc_log_fields(host->options->log, FC_LOG_WARN,
                   FC_STR("quarantine ends: trying the module again"), &field,
@@ -770,18 +852,14 @@ static void on_timer(uv_timer_t *timer) {
   arm(host);
 }
 
-static uint64_t earlier(uint64_t a_ns, uint64_t b_ns) {
-  return !a_ns || (b_ns && b_ns < a_ns) ? b_ns : a_ns;
-}
-
 static void arm(fc_host_t *host) {
-  uint64_t due_ns = host->quarantined_ns;
+  uint64_t due_ns = host->health.quarantined_ns;
   for (fc_child_t *child = host->children; child; child = child->next) {
     if (child->serving || child->cause != FC_CAUSE_NONE) continue;
     due_ns = earlier(due_ns, child->started_ns + FC_LIMIT_LOAD_MS * 1000000ull);
   }
   if (host->living == 0 && !host->failed) {
-    due_ns = earlier(due_ns, host->restart_ns);
+    due_ns = earlier(due_ns, host->health.restart_ns);
   }
   if (host->closing || uv_is_closing((uv_handle_t *)&host->timer)) return;
   if (!due_ns) {
@@ -797,23 +875,20 @@ static void arm(fc_host_t *host) {
 
 fc_status_t fc_host_admit(const fc_host_t *host, uint32_t *out_retry_s,
                           fc_error_t *err) {
-  if (!host->quarantined_ns) return FC_OK;
-  uint64_t now_ns = fc_clock_ns();
-  uint64_t left_ns =
-      host->quarantined_ns > now_ns ? host->quarantined_ns - now_ns : 0;
-  *out_retry_s = (uint32_t)(left_ns / 1000000000u) + 1;
+  *out_retry_s = fc_health_retry_s(&host->health, fc_clock_ns());
+  if (!*out_retry_s) return FC_OK;
   return fc_fail(err, FC_CODE_MODULE_QUARANTINED,
                  "module '%.*s' crashed %llu times, %u of them within a "
                  "minute: it is tried again in %u s",
                  FC_STR_ARG(host->name),
-                 (unsigned long long)host->counts.crashes,
-                 host->options->crash_limit, *out_retry_s);
+                 (unsigned long long)host->counts.crashes, host->health.recent,
+                 *out_retry_s);
 }
 
 fc_host_counts_t fc_host_counts(const fc_host_t *host) { return host->counts; }
 
 uint64_t fc_host_quarantined_ns(const fc_host_t *host) {
-  return host->quarantined_ns;
+  return host->health.quarantined_ns;
 }
 
 bool fc_host_worker(const fc_host_t *host, uint32_t position,
@@ -842,6 +917,7 @@ fc_status_t fc_host_create(fc_pool_t *pool, uint32_t index, fc_module_t *module,
                       .name = fc_module_get_name(module),
                       .most = options->workers};
   if (fc_module_get_info(module)->serial) host->most = 1;
+  fc_health_init(&host->health, options->crash_limit, options->quarantine_ms);
   host->timer.data = host;
   uv_timer_init(options->uv, &host->timer);
   *out_host = host;

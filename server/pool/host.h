@@ -23,14 +23,14 @@ typedef struct fc_host_options_t {
   uint32_t workers;      // most processes of one module
   uint32_t crash_limit;  // crashes in a minute before quarantine; 0: any
   uint64_t quarantine_ms;
+  bool kill_dropped;  // end the process of a running call nobody waits for
 } fc_host_options_t;
 
 // Since the start of the server.
 typedef struct fc_host_counts_t {
   uint64_t crashes;
-  uint64_t restarts;
+  uint64_t restarts;  // in the place of one that had ended
   uint64_t quarantines;
-  uint64_t timeouts;  // processes killed for a deadline
 } fc_host_counts_t;
 
 // Starts the first process of module `index` of the registry.
@@ -49,16 +49,21 @@ fc_status_t fc_host_admit(const fc_host_t *host, uint32_t *out_retry_s,
 bool fc_host_offer(fc_host_t *host, fc_job_t *job, uint32_t ahead);
 // Nobody waits for a call any more that a process has.
 void fc_host_drop(fc_host_t *host, fc_job_t *job);
-// Takes finished calls and delivers them.
-void fc_host_collect(fc_host_t *host);
-// Wakes the processes that were given calls.
-void fc_host_ring(fc_host_t *host);
-// Around waiting for events; false when a call is finished already.
-bool fc_host_sleep(fc_host_t *host);
-void fc_host_wake(fc_host_t *host);
-// Ends the calls whose deadline has passed; returns the earliest of the others,
-// 0 if none.
+// Ends the calls whose deadline has passed, and those nobody waits for if that is
+// wanted; takes back those that wait behind a slow one. Returns when to call it
+// again, 0: not before there are other calls.
 uint64_t fc_host_expire(fc_host_t *host, uint64_t now_ns);
+// Ends processes that take more shared memory than their calls need.
+void fc_host_look(fc_host_t *host);
+
+// Of all hosts whose processes have calls:
+// Takes finished calls and delivers them.
+void fc_hosts_collect(fc_pool_t *pool);
+// Wakes the processes that were given calls.
+void fc_hosts_ring(fc_pool_t *pool);
+// Around waiting for events; false when a call is finished already.
+bool fc_hosts_sleep(fc_pool_t *pool);
+void fc_hosts_wake(fc_pool_t *pool);
 
 fc_host_counts_t fc_host_counts(const fc_host_t *host);
 // When a quarantine ends, 0: there is none.

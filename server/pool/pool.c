@@ -30,6 +30,7 @@ typedef struct fc_module_queue_t {
   bool serial;
   bool native;        // a thread in it cannot be stopped
   uint64_t timeouts;  // running calls ended for their deadline
+  uint64_t cancels;   // running calls ended because nobody waited for them
   uint64_t lost;      // threads
   bool active;
   fc_host_t *host;  // NULL: threads run it, and the loop may
@@ -84,6 +85,7 @@ void fc_pool_deinit(fc_pool_t *pool) {
     fc_host_destroy(pool->queues[i].host);
     pool->queues[i].host = NULL;
   }
+  pool->busy_hosts = NULL;
   fc_threads_stop(&pool->threads);
   if (pool->jobs && pool->free_slots && pool->lost_slots) {
     memset(pool->jobs, 0, pool->region.slot_count * sizeof(void *));
@@ -227,8 +229,10 @@ static uint64_t worker_ns(const fc_slot_t *slot) {
 
 bool fc_pool_try_inline(fc_pool_t *pool, fc_job_t *job) {
   if (!belongs_inline(pool, job) || !fill_slot(pool, job)) return false;
+  job->retry_s = 0;
   fc_slot_t *slot = &pool->region.slots[job->slot];
   fc_worker_run(&pool->inline_worker, slot);
+  fc_pool_note_outcome(pool, job->module, slot, false);
   uint64_t spent_ns = worker_ns(slot);
   pool->inline_spent_ns += spent_ns;
   if (spent_ns > FC_LIMIT_INLINE_WORST_NS) {
@@ -258,16 +262,18 @@ static module_queue_t *pop_active(fc_pool_t *pool) {
   return queue;
 }
 
-static void note_deadline(fc_pool_t *pool, uint64_t deadline_ns) {
-  if (deadline_ns && (!pool->earliest_deadline_ns ||
-                      deadline_ns < pool->earliest_deadline_ns)) {
-    pool->earliest_deadline_ns = deadline_ns;
+void fc_pool_note_due(fc_pool_t *pool, uint64_t due_ns) {
+  if (due_ns && (!pool->earliest_due_ns || due_ns < pool->earliest_due_ns)) {
+    pool->earliest_due_ns = due_ns;
   }
 }
 
 void fc_pool_enqueue(fc_pool_t *pool, fc_job_t *job) {
   module_queue_t *queue = &pool->queues[job->module];
   job->state = FC_JOB_QUEUED;
+  // Jobs are used again and again, and not all of them end here.
+  job->attempts = 0;
+  job->retry_s = 0;
   job->next = NULL;
   job->previous = queue->last;
   if (queue->last) queue->last->next = job;
@@ -275,7 +281,7 @@ void fc_pool_enqueue(fc_pool_t *pool, fc_job_t *job) {
   queue->last = job;
   queue->waiting++;
   pool->waiting++;
-  note_deadline(pool, job->deadline_ns);
+  fc_pool_note_due(pool, job->deadline_ns);
   activate(pool, queue);
 }
 
@@ -353,9 +359,7 @@ void fc_pool_flush(fc_pool_t *pool) {
     fc_ready_submit(&pool->region.ready, pool->region.slots, batch.first,
                     batch.last, batch.count);
   }
-  for (uint32_t i = 0; i < pool->queue_count; i++) {
-    if (pool->queues[i].host) fc_host_ring(pool->queues[i].host);
-  }
+  fc_hosts_ring(pool);
 }
 
 void fc_pool_drop(fc_pool_t *pool, fc_job_t *job) {
@@ -416,16 +420,15 @@ void fc_pool_collect(fc_pool_t *pool, bool awake) {
   while (index != FC_SLOT_NONE) {
     uint32_t next = slots[index].next;
     pool->threads_running--;
-    if (pool->lost_slots[index]) find_thread(pool, index);
-    fc_pool_note_end(pool, slots[index].module);
     fc_job_t *job = pool->jobs[index];
+    if (pool->lost_slots[index]) find_thread(pool, index);
+    else fc_pool_note_outcome(pool, slots[index].module, &slots[index], !job);
+    fc_pool_note_end(pool, slots[index].module);
     if (job) pool->events.on_done(pool->events.context, job);
     else free_slot(pool, index);
     index = next;
   }
-  for (uint32_t i = 0; i < pool->queue_count; i++) {
-    if (pool->queues[i].host) fc_host_collect(pool->queues[i].host);
-  }
+  fc_hosts_collect(pool);
 }
 
 uint32_t fc_pool_threads(const fc_pool_t *pool) {
@@ -441,10 +444,10 @@ void fc_pool_metrics(const fc_pool_t *pool, uint32_t module,
   out->waiting = queue->waiting;
   out->running = queue->running;
   out->timeouts = queue->timeouts;
+  out->cancels = queue->cancels;
   out->lost = queue->lost;
   if (!queue->host) return;
   fc_host_counts_t counts = fc_host_counts(queue->host);
-  out->timeouts += counts.timeouts;
   out->crashes = counts.crashes;
   out->restarts = counts.restarts;
   out->quarantines = counts.quarantines;
@@ -455,20 +458,9 @@ void fc_pool_metrics(const fc_pool_t *pool, uint32_t module,
   }
 }
 
-bool fc_pool_sleep(fc_pool_t *pool) {
-  bool quiet = true;
-  for (uint32_t i = 0; i < pool->queue_count; i++) {
-    fc_host_t *host = pool->queues[i].host;
-    if (host && !fc_host_sleep(host)) quiet = false;
-  }
-  return quiet;
-}
+bool fc_pool_sleep(fc_pool_t *pool) { return fc_hosts_sleep(pool); }
 
-void fc_pool_wake(fc_pool_t *pool) {
-  for (uint32_t i = 0; i < pool->queue_count; i++) {
-    if (pool->queues[i].host) fc_host_wake(pool->queues[i].host);
-  }
-}
+void fc_pool_wake(fc_pool_t *pool) { fc_hosts_wake(pool); }
 
 // ---------------------------------------------------------------------------
 // For hosts
@@ -490,7 +482,6 @@ void fc_pool_deliver(fc_pool_t *pool, fc_job_t *job) {
   job->child = NULL;
   job->slot = pool->delivery;
   job->state = FC_JOB_RUNNING;
-  job->attempts = 0;
   pool->events.on_done(pool->events.context, job);
 }
 
@@ -516,7 +507,7 @@ void fc_pool_requeue(fc_pool_t *pool, fc_job_t *job) {
   queue->first = job;
   queue->waiting++;
   pool->waiting++;
-  note_deadline(pool, job->deadline_ns);
+  fc_pool_note_due(pool, job->deadline_ns);
   activate(pool, queue);
 }
 
@@ -525,13 +516,28 @@ void fc_pool_note_end(fc_pool_t *pool, uint32_t module) {
   if (pool->queue_count) pool->queues[module].running--;
 }
 
-void fc_pool_fail_waiting(fc_pool_t *pool, uint32_t module,
+void fc_pool_note_stopped(fc_pool_t *pool, uint32_t module, bool dropped) {
+  module_queue_t *queue = &pool->queues[module];
+  if (dropped) queue->cancels++;
+  else queue->timeouts++;
+}
+
+void fc_pool_note_outcome(fc_pool_t *pool, uint32_t module,
+                          const fc_slot_t *slot, bool dropped) {
+  if (slot->status == FC_OK || slot->stop != FC_STOP_CALL) return;
+  bool late = slot->error.code == FC_CODE_DEADLINE_EXCEEDED;
+  if (!late && !(dropped && slot->status == FC_CANCELLED)) return;
+  fc_pool_note_stopped(pool, module, !late);
+}
+
+void fc_pool_fail_waiting(fc_pool_t *pool, uint32_t module, uint32_t retry_s,
                           const fc_error_t *error) {
   module_queue_t *queue = &pool->queues[module];
   // Whoever is told may queue its next call at once.
   for (uint32_t left = queue->waiting; left && queue->first; left--) {
     fc_job_t *job = queue->first;
     unlink_job(pool, job);
+    job->retry_s = retry_s;
     fc_pool_fail(pool, job, FC_STOP_QUEUE, error);
   }
 }
@@ -565,7 +571,7 @@ static void expire_queue(fc_pool_t *pool, module_queue_t *queue,
       unlink_job(pool, job);
       pool->events.on_expired(pool->events.context, job);
     } else {
-      note_deadline(pool, job->deadline_ns);
+      fc_pool_note_due(pool, job->deadline_ns);
     }
   }
 }
@@ -576,7 +582,7 @@ static void lose_thread(fc_pool_t *pool, uint32_t index) {
   atomic_store_explicit(&pool->region.slots[index].cancel, 1,
                         memory_order_relaxed);
   pool->lost_slots[index] = true;
-  queue->timeouts++;
+  fc_pool_note_stopped(pool, job->module, false);
   queue->lost++;
   fc_threads_lose(&pool->threads);
   pool->events.on_lost(pool->events.context, job->module, job->function);
@@ -603,22 +609,42 @@ static void expire_threads(fc_pool_t *pool, uint64_t now_ns) {
       continue;
     uint64_t due_ns = job->deadline_ns + FC_LIMIT_KILL_GRACE_MS * 1000000u;
     if (due_ns <= now_ns) expire_slot(pool, i);
-    else note_deadline(pool, due_ns);
+    else fc_pool_note_due(pool, due_ns);
   }
 }
 
+// What a process does with memory it shares nobody else notices.
+static void look(fc_pool_t *pool, uint64_t now_ns) {
+  if (now_ns < pool->look_ns) return;
+  pool->look_ns = now_ns + FC_LIMIT_LOOK_MS * 1000000u;
+  for (uint32_t i = 0; i < pool->queue_count; i++) {
+    if (pool->queues[i].host) fc_host_look(pool->queues[i].host);
+  }
+}
+
+uint64_t fc_pool_due_ns(const fc_pool_t *pool, uint64_t now_ns) {
+  uint64_t due_ns = pool->earliest_due_ns;
+  bool running = pool->running > pool->threads_running;
+  uint64_t look_ns =
+      now_ns +
+      (running ? FC_LIMIT_LOOK_MS : FC_LIMIT_IDLE_LOOK_MS) * 1000000ull;
+  if (!running && !pool->processes) return due_ns;
+  return due_ns && due_ns < look_ns ? due_ns : look_ns;
+}
+
 void fc_pool_expire(fc_pool_t *pool, uint64_t now_ns) {
-  if (!pool->earliest_deadline_ns || now_ns < pool->earliest_deadline_ns) {
+  look(pool, now_ns);
+  if (!pool->earliest_due_ns || now_ns < pool->earliest_due_ns) {
     return;
   }
   // Whoever is told may queue its next call at once.
-  pool->earliest_deadline_ns = 0;
+  pool->earliest_due_ns = 0;
   expire_threads(pool, now_ns);
   for (uint32_t i = 0; i < pool->queue_count; i++) {
     module_queue_t *queue = &pool->queues[i];
     expire_queue(pool, queue, now_ns);
     if (queue->host) {
-      note_deadline(pool, fc_host_expire(queue->host, now_ns));
+      fc_pool_note_due(pool, fc_host_expire(queue->host, now_ns));
     }
   }
 }

@@ -31,6 +31,7 @@ typedef struct fc_job_t {
   // The pool's
   uint8_t state;
   uint8_t attempts;  // processes that ended before they began it
+  uint32_t retry_s;  // of an error: when to come back, 0: as its code says
   uint32_t slot;  // once it has one; a process has it until the answer is there
   struct fc_child_t *child;  // the process that has it, NULL if none
   struct fc_job_t *next;
@@ -87,11 +88,14 @@ typedef struct fc_pool_t {
   bool *lost_slots;      // by slot: the thread that has it is counted as lost
   uint32_t free_count;
   uint32_t waiting;
-  uint32_t running;               // that workers have
-  uint32_t threads_running;       // of them, threads
-  uint32_t hosts_loading;         // modules whose first process is starting
-  uint64_t inline_spent_ns;       // of this loop turn
-  uint64_t earliest_deadline_ns;  // of any call, 0 = none; may be too low
+  uint32_t running;          // that workers have
+  uint32_t threads_running;  // of them, threads
+  uint32_t hosts_loading;    // modules whose first process is starting
+  fc_host_t *busy_hosts;     // whose processes may have calls
+  uint32_t processes;        // of all hosts
+  uint64_t look_ns;          // not to look at them before
+  uint64_t inline_spent_ns;  // of this loop turn
+  uint64_t earliest_due_ns;  // of any call, 0 = none; may be too low
   fc_pool_events_t events;
 } fc_pool_t;
 
@@ -139,8 +143,11 @@ fc_slot_t *fc_pool_slot(fc_pool_t *pool, const fc_job_t *job);
 void fc_pool_finish(fc_pool_t *pool, fc_job_t *job);
 
 // Ends the calls whose deadline has passed: those that wait, those of processes,
-// and those of threads in native code. Bytecode ends its own.
+// and those of threads in native code. Bytecode ends its own. Also looks at what
+// processes do, now and then.
 void fc_pool_expire(fc_pool_t *pool, uint64_t now_ns);
+// When to call it, 0: there is nothing to wait for.
+uint64_t fc_pool_due_ns(const fc_pool_t *pool, uint64_t now_ns);
 
 // Threads that take calls.
 uint32_t fc_pool_threads(const fc_pool_t *pool);
@@ -163,10 +170,18 @@ void fc_pool_fail(fc_pool_t *pool, fc_job_t *job, fc_stop_t stop,
                   const fc_error_t *error);
 // Back to the head of its queue: it was not begun.
 void fc_pool_requeue(fc_pool_t *pool, fc_job_t *job);
+// fc_pool_expire must be called then, 0: never mind.
+void fc_pool_note_due(fc_pool_t *pool, uint64_t due_ns);
 // A process no longer has a call of this module.
 void fc_pool_note_end(fc_pool_t *pool, uint32_t module);
-// Fails every waiting call of the module.
-void fc_pool_fail_waiting(fc_pool_t *pool, uint32_t module,
+// A running call of this module was ended, for its deadline or because nobody
+// waits for it (`dropped`).
+void fc_pool_note_stopped(fc_pool_t *pool, uint32_t module, bool dropped);
+// The same for a call that has ended itself, if the slot says so.
+void fc_pool_note_outcome(fc_pool_t *pool, uint32_t module,
+                          const fc_slot_t *slot, bool dropped);
+// Fails every waiting call of the module; `retry_s` is when to come back.
+void fc_pool_fail_waiting(fc_pool_t *pool, uint32_t module, uint32_t retry_s,
                           const fc_error_t *error);
 uint32_t fc_pool_waiting(const fc_pool_t *pool, uint32_t module);
 // A module's first process serves, or `error` says why there is none.

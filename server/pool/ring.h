@@ -101,6 +101,10 @@ fc_status_t fc_ring_open(int fd, fc_ring_t *out_ring,
                          fc_error_t *err) FC_MUST_CHECK;
 // Unmaps and closes. A zeroed ring is allowed.
 void fc_ring_close(fc_ring_t *ring);
+// Bytes of memory that a region takes up, whoever touched them. Beside what its
+// calls may fill, FC_RING_SPARE at most: areas that are kept from call to call.
+uint64_t fc_ring_taken(const fc_ring_t *ring);
+#define FC_RING_SPARE (16u << 20)
 // Bytes of a region with this setup.
 uint64_t fc_ring_size(const fc_ring_setup_t *setup);
 

@@ -122,6 +122,8 @@ KINDS = [
     Kind("region_numbers", "reach", CRASHED),
     # A race: what it leaves may even be an answer, of this module and no other.
     Kind("region_numbers_later", "reach", (CRASHED, FINE), later=True),
+    Kind("region_taken", "reach", CRASHED, "took more of the memory"),
+    fine("region_taken_later", "reach", result=0, later=True),
     Kind("region_unmapped", "reach", CRASHED, "SIGSEGV"),
     fine("region_truncated", "reach"),
     fine("region_grown", "reach"),
@@ -384,6 +386,18 @@ def test_it_ends(running):
     assert time.monotonic() - begin < 10
     stay = lambda: [pid for pid in running.descendants if exists(pid)]
     assert until(lambda: not stay()), stay()
+
+
+def test_nobody_takes_memory_while_idle(serve, folder):
+    """A thread that was left behind touches all of the region."""
+    server = serve("--isolation=process", "--workers=1",
+                   folder / "region_taken_later.so")
+    first = set(children(server.process.pid))
+    assert call(server, "region_taken_later", "region_taken_later", 0).status == 200
+    assert until(lambda: not any(map(exists, first)))
+    assert until(lambda: "took more of the memory" in "".join(server.lines))
+    assert call(server, "region_taken_later", "fine", 1).status == 200
+    assert server.stop() == 0
 
 
 def test_a_lost_bell_is_noticed(serve, folder):

@@ -7,6 +7,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/sanitize.h"
@@ -40,6 +42,29 @@ static int worker_pid(int fd) {
   int pid = atoi(response.body + strlen("{\"results\":["));
   fixture_response_free(&response);
   return pid;
+}
+
+// Ticks of processor time a process has used.
+static unsigned long used_ticks(int pid) {
+  char path[64], line[512] = "";
+  snprintf(path, sizeof path, "/proc/%d/stat", pid);
+  FILE *file = fopen(path, "r");
+  assert_non_null(file);
+  assert_non_null(fgets(line, sizeof line, file));
+  fclose(file);
+  unsigned long ticks = 0;
+  assert_int_equal(sscanf(strrchr(line, ')'),
+                          ") %*c %*d %*d %*d %*d %*d %*u %*u "
+                          "%*u %*u %*u %lu",
+                          &ticks),
+                   1);
+  return ticks;
+}
+
+// Nobody tells that a call has begun; but it uses the processor.
+static void wait_until_it_runs(int pid) {
+  unsigned long ticks = used_ticks(pid);
+  while (used_ticks(pid) < ticks + 2) usleep(1000);
 }
 
 static void machine_code_runs_where_it_is_told(void **state) {
@@ -211,6 +236,164 @@ static void a_module_that_keeps_crashing_is_quarantined_alone(void **state) {
   fixture_forget(&server);
 }
 
+static void expect_document(int fd, const char *path, const char *text) {
+  char request[256];
+  snprintf(request, sizeof request,
+           "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path);
+  fixture_send_text(fd, request);
+  expect(fd, 200, text);
+}
+
+// `name` of the module's numbers.
+static void expect_metric(int fd, const char *name, const char *module,
+                          unsigned value) {
+  char text[128];
+  snprintf(text, sizeof text, "\nfarcall_%s{module=\"%s\"} %u\n", name, module,
+           value);
+  expect_document(fd, "/metrics", text);
+}
+
+static void who_waits_is_told_when_a_quarantine_ends(void **state) {
+  (void)state;
+  fixture_server_t server;
+  start(&server, "--workers=1 --crash-limit=1 --quarantine=40s");
+  int busy = fixture_connect(&server), waits = fixture_connect(&server);
+  int pid = worker_pid(busy);
+  fixture_post_handled(&server, busy, CRASH "spin", "[0]");
+  fixture_post_handled(&server, waits, CRASH "add", "[1,2]");
+  wait_until_it_runs(pid);
+  assert_int_equal(kill(pid, SIGKILL), 0);
+  expect(busy, 502, "worker_out_of_memory");
+  for (int i = 0; i < 2; i++) {
+    fixture_response_t response;
+    char value[16];
+    assert_true(fixture_receive(waits, false, &response));
+    assert_int_equal(response.status, 503);
+    assert_non_null(strstr(response.body, "module_quarantined"));
+    assert_non_null(
+        fixture_header(&response, "Retry-After", value, sizeof value));
+    assert_in_range(atoi(value), 38, 40);
+    fixture_response_free(&response);
+    // As one that comes later.
+    fixture_post(waits, CRASH "add", "[1,2]");
+  }
+  expect(waits, 503, "module_quarantined");
+  close(busy);
+  close(waits);
+  end(&server);
+}
+
+static void a_process_more_is_no_restart(void **state) {
+  (void)state;
+  fixture_server_t server;
+  start(&server, "--workers=2 --drain=100ms");
+  int busy = fixture_connect(&server), other = fixture_connect(&server);
+  int pid = worker_pid(busy);
+  fixture_post_handled(&server, busy, CRASH "spin", "[0]");
+  // It waits, so a second one is started.
+  int second = worker_pid(other);
+  assert_int_not_equal(second, pid);
+  expect_metric(other, "worker_processes", "crash", 2);
+  expect_metric(other, "worker_restarts_total", "crash", 0);
+  assert_int_equal(kill(pid, SIGKILL), 0);
+  expect(busy, 502, "worker_out_of_memory");
+  expect_metric(other, "worker_restarts_total", "crash", 0);
+  fixture_post_handled(&server, busy, CRASH "spin", "[0]");
+  assert_int_not_equal(worker_pid(other), second);
+  expect_metric(other, "worker_restarts_total", "crash", 1);
+  expect_metric(other, "worker_crashes_total", "crash", 1);
+  close(other);
+  close(busy);
+  fixture_stop(&server);
+  fixture_forget(&server);
+}
+
+static void a_deadline_counts_once_wherever_it_strikes(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    const char *flags;
+    const char *module;
+    const char *path;
+    const char *body;
+  } rows[] = {
+      {"a process is killed", "--isolation=process", "crash", CRASH "spin",
+       "[0]"},
+      {"bytecode ends itself", "--lane=never", "t", "/api/v1/functions/t/until",
+       "[]"},
+      {"on the loop", "--lane=always", "t", "/api/v1/functions/t/until", "[]"},
+      {"a thread is lost", "--isolation=thread --lane=never", "crash",
+       CRASH "spin", "[600]"},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    fixture_server_t server;
+    start(&server, row->flags);
+    int fd = fixture_connect(&server);
+    post_timed(fd, row->path, row->body, 100);
+    expect(fd, 504, "deadline_exceeded");
+    expect_metric(fd, "call_timeouts_total", row->module, 1);
+    expect_metric(fd, "call_cancels_total", row->module, 0);
+    close(fd);
+    fixture_stop(&server);
+    fixture_forget(&server);
+  }
+}
+
+static void stop_process(int pid) {
+  siginfo_t info;
+  assert_int_equal(kill(pid, SIGSTOP), 0);
+  assert_int_equal(waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOWAIT), 0);
+}
+
+static void what_waits_behind_a_slow_call_goes_elsewhere(void **state) {
+  (void)state;
+  fixture_server_t server;
+  start(&server, "--workers=2 --crash-limit=0");
+  int slow = fixture_connect(&server), quick = fixture_connect(&server);
+  for (int i = 0; i < 20; i++) {
+    int pid = worker_pid(quick);
+    // So quickly after each other that one process is given both.
+    stop_process(pid);
+    fixture_post_handled(&server, slow, CRASH "add", "[1,1]");
+    assert_int_not_equal(worker_pid(quick), pid);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    expect(slow, 200, "[2]");
+  }
+  expect_metric(quick, "worker_crashes_total", "crash", 20);
+  close(slow);
+  close(quick);
+  end(&server);
+}
+
+// Ends the process that has been given this call, before it could begin it.
+static void kill_before_it_begins(fixture_server_t *server, int fd, int pid,
+                                  int ms) {
+  stop_process(pid);
+  uint64_t bytes = fixture_bytes(server);
+  post_timed(fd, CRASH "add", "[1,2]", ms);
+  fixture_wait_bytes(server, bytes + 1);
+  assert_int_equal(kill(pid, SIGKILL), 0);
+}
+
+static void processes_that_end_are_counted_for_each_call(void **state) {
+  (void)state;
+  fixture_server_t server;
+  start(&server, "--workers=1 --crash-limit=50");
+  int fd = fixture_connect(&server), other = fixture_connect(&server);
+  call(fd, CRASH "divide", "[1,0]", 502, "SIGFPE");
+  // The next process comes so late that what waits again runs out of time.
+  for (int i = 0; i < 2; i++) {
+    kill_before_it_begins(&server, fd, worker_pid(other), 50);
+    expect(fd, 504, "the deadline passed in the queue");
+  }
+  // Another call of the same connection has all its chances.
+  kill_before_it_begins(&server, fd, worker_pid(other), 30000);
+  expect(fd, 200, "[3]");
+  close(fd);
+  close(other);
+  end(&server);
+}
+
 static void what_cannot_be_loaded_fails_alone(void **state) {
   (void)state;
   fixture_server_t server;
@@ -225,14 +408,6 @@ static void what_cannot_be_loaded_fails_alone(void **state) {
   call(fd, "/api/v1/functions/undefined/f", "[]", 503, "module_unavailable");
   close(fd);
   end(&server);
-}
-
-static void expect_document(int fd, const char *path, const char *text) {
-  char request[256];
-  snprintf(request, sizeof request,
-           "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path);
-  fixture_send_text(fd, request);
-  expect(fd, 200, text);
 }
 
 static void the_host_tells_how_it_is(void **state) {
@@ -381,6 +556,52 @@ static void a_client_that_goes_takes_nobody_along(void **state) {
   end(&server);
 }
 
+static void nobody_waits_for_what_is_killed(void **state) {
+  (void)state;
+  fixture_server_t server;
+  start(&server, "--workers=1 --timeout=0 --cancel=kill");
+  int gone = fixture_connect(&server), waits = fixture_connect(&server);
+  int other = fixture_connect(&server);
+  for (unsigned round = 1; round <= 4; round++) {
+    int pid = worker_pid(other);
+    fixture_post_handled(&server, gone, CRASH "spin", "[0]");
+    fixture_post_handled(&server, waits, CRASH "add", "[5,6]");
+    wait_until_it_runs(pid);
+    // A client that says it sends no more counts as gone.
+    if (round % 2) shutdown(gone, SHUT_WR);
+    else close(gone);
+    expect(waits, 200, "[11]");
+    expect_metric(other, "call_cancels_total", "crash", round);
+    if (round % 2) close(gone);
+    gone = fixture_connect(&server);
+  }
+  expect_metric(other, "worker_crashes_total", "crash", 0);
+  expect_metric(other, "worker_restarts_total", "crash", 4);
+  expect_metric(other, "call_timeouts_total", "crash", 0);
+  close(gone);
+  close(waits);
+  close(other);
+  fixture_stop(&server);
+  assert_non_null(
+      strstr(server.log_text, "worker killed: nobody waits for its call"));
+  assert_null(strstr(server.log_text, "crashed"));
+  fixture_forget(&server);
+}
+
+static void half_a_client_is_answered_unless_told_otherwise(void **state) {
+  (void)state;
+  fixture_server_t server;
+  start(&server, "--workers=1");
+  int fd = fixture_connect(&server), other = fixture_connect(&server);
+  fixture_post_handled(&server, fd, CRASH "spin", "[100]");
+  shutdown(fd, SHUT_WR);
+  expect(fd, 200, "results");
+  expect_metric(other, "call_cancels_total", "crash", 0);
+  close(fd);
+  close(other);
+  end(&server);
+}
+
 static void a_server_that_ends_leaves_no_process(void **state) {
   (void)state;
   fixture_server_t server;
@@ -480,12 +701,19 @@ int main(int argc, char **argv) {
       FC_TEST(an_error_is_the_same_as_in_a_thread),
       FC_TEST(a_deadline_ends_the_process_and_nothing_else),
       FC_TEST(a_module_that_keeps_crashing_is_quarantined_alone),
+      FC_TEST(who_waits_is_told_when_a_quarantine_ends),
+      FC_TEST(a_process_more_is_no_restart),
+      FC_TEST(a_deadline_counts_once_wherever_it_strikes),
+      FC_TEST(what_waits_behind_a_slow_call_goes_elsewhere),
+      FC_TEST(processes_that_end_are_counted_for_each_call),
       FC_TEST(what_cannot_be_loaded_fails_alone),
       FC_TEST(the_host_tells_how_it_is),
       FC_TEST(a_thread_in_native_code_is_lost_and_replaced),
       FC_TEST(a_file_may_be_overwritten),
       FC_TEST(words_of_a_module_are_logged),
       FC_TEST(a_client_that_goes_takes_nobody_along),
+      FC_TEST(nobody_waits_for_what_is_killed),
+      FC_TEST(half_a_client_is_answered_unless_told_otherwise),
       FC_TEST(a_server_that_ends_leaves_no_process),
       FC_TEST(crashes_leave_nothing_behind),
   };

@@ -2,7 +2,8 @@
  *
  * How a slot changes hands between the loop and a worker process, and how each
  * wakes the other: two slots of one region, a worker that may be killed at any
- * instruction (by itself, by others, at a deadline) and is started again.
+ * instruction (by itself, by others, at a deadline) and is started again, and a
+ * loop that takes back what waits behind another call.
  *
  * Every step is one access to shared memory or one system call, in the order
  * of seq_cst. Not in it: spinning before sleep (it only looks earlier),
@@ -17,13 +18,18 @@
 #ifndef DEATHS
 #define DEATHS 2
 #endif
+#ifndef TAKINGS
+#define TAKINGS 1  /* calls that are taken back: a slow one is rare */
+#endif
 #define SLOTS 2
 #define NONE 255
 
 mtype = { FREE, READY, BUSY, DONE };
+mtype = { NOT, YES, NEVER };  /* begun: who changes it first from NOT */
 
 /* The region, in shared memory; a fresh one for each worker. */
 mtype state[SLOTS] = FREE;
+mtype begun[SLOTS] = NOT;
 byte request[SLOTS];
 byte response[SLOTS];
 byte bell;                  /* the worker's futex */
@@ -37,6 +43,7 @@ bool dying;                 /* a SIGKILL is on its way or has struck */
 bool exited;                /* the pidfd is readable */
 byte arrived;               /* calls that clients have sent */
 byte deaths;
+byte takings;
 
 /* The loop's own. */
 byte job[SLOTS] = NONE;     /* the call whose answer is waited for */
@@ -58,11 +65,18 @@ inline answer(call) {
 /* The worker process */
 
 inline take(s) {
+  d_step { state[s] = BUSY; call = request[s] }
   d_step {
-    state[s] = BUSY;
-    call = request[s];
-    began[call]++;
-    assert(began[call] == 1);  /* what has begun is never run again */
+    wanted = true;
+    if
+#ifndef MUTANT_RUN_THOUGH_TAKEN_BACK
+    :: begun[s] != NOT -> wanted = false
+#endif
+    :: else ->
+      begun[s] = YES;
+      began[call]++;
+      assert(began[call] == 1)  /* what has begun is never run again */
+    fi
   }
 }
 
@@ -81,9 +95,9 @@ inline finish(s) {
 #endif
 #ifdef MUTANT_DONE_BEFORE_ANSWER
   state[s] = DONE;
-  response[s] = call;
+  if :: wanted -> response[s] = call :: else fi;
 #else
-  response[s] = call;
+  if :: wanted -> response[s] = call :: else fi;
   state[s] = DONE;
 #endif
 #ifndef MUTANT_BELL_BEFORE_DONE
@@ -93,7 +107,7 @@ inline finish(s) {
 
 active proctype worker() {
   byte seen, call, turn;
-  bool rung;
+  bool rung, wanted;
 end:
   do
   :: alive ->
@@ -214,7 +228,12 @@ inline bury() {
     /* A new region for a new worker. */
     i = 0;
     do
-    :: i < SLOTS -> state[i] = FREE; request[i] = NONE; response[i] = NONE; i++
+    :: i < SLOTS ->
+      state[i] = FREE;
+      begun[i] = NOT;
+      request[i] = NONE;
+      response[i] = NONE;
+      i++
     :: else -> break
     od;
     i = 0;
@@ -254,6 +273,7 @@ inline submit() {
       :: next < CALLS ->
         waiting[next] = false;
         job[turn] = next;
+        begun[turn] = NOT;
         request[turn] = next
       :: else
       fi
@@ -276,6 +296,32 @@ inline submit() {
   :: else
   fi
 #endif
+}
+
+/* Both slots are in use, so the one filled last waits behind the other: unless
+ * it is begun just now, somebody else may have it. */
+inline take_back(s) {
+  d_step {
+    if
+#ifndef MUTANT_TAKEN_BACK_THOUGH_BEGUN
+    :: begun[s] != NOT
+#endif
+    :: else ->
+      begun[s] = NEVER;
+      takings++;
+      waiting[job[s]] = true;
+      job[s] = NONE
+    fi
+  }
+}
+inline take_back_last() {
+  if
+  :: takings < TAKINGS && turn == 0 && state[0] != FREE && job[1] != NONE ->
+    take_back(1)
+  :: takings < TAKINGS && turn == 1 && state[1] != FREE && job[0] != NONE ->
+    take_back(0)
+  :: true
+  fi
 }
 
 /* A deadline: the caller is answered at once, the worker killed; what the slot
@@ -310,6 +356,7 @@ active proctype loop() {
     if :: exited -> bury() :: else fi;
     collect();
     expire();
+    take_back_last();
     submit();
     loop_asleep = true;
 #ifdef MUTANT_LOOP_FLAG_CLEARED_EARLY

@@ -69,6 +69,28 @@ KIND(region_numbers) {
   spoil((uint32_t)a);
   return (int32_t)span_count;
 }
+// All there is, a gigabyte in a quarter of a second, and then some time in which
+// somebody may notice.
+static void *take_all(void *context) {
+  for (size_t i = 0; i < span_count; i++) {
+    for (size_t at = 0; at < spans[i].size; at += 4096) {
+      *(volatile char *)(spans[i].data + at) += 0;
+      if (at % EDGE == 0) usleep(2000);
+    }
+  }
+  sleep(5);
+  return context;
+}
+KIND(region_taken) {
+  span_count = find_shared(spans, 64);
+  take_all(NULL);
+  return (int32_t)span_count;
+}
+KIND(region_taken_later) {
+  pthread_t thread;
+  span_count = find_shared(spans, 64);
+  return pthread_create(&thread, NULL, take_all, NULL);
+}
 static void *spoil_for_ever(void *context) {
   for (uint32_t round = 0;; round++) {
     spoil(round);

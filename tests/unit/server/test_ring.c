@@ -93,6 +93,37 @@ static void a_region_is_sealed_and_has_one_layout(void **state) {
   close_pair(&pair);
 }
 
+static void what_is_touched_is_counted_until_it_is_given_back(void **state) {
+  (void)state;
+  const fc_ring_setup_t setup = {.body_size = 4 << 20, .result_size = 8 << 20};
+  fc_ring_t loop, worker;
+  fc_error_t error;
+  assert_int_equal(fc_ring_create(&setup, &loop, &error), FC_OK);
+  assert_int_equal(fc_ring_open(dup(loop.fd), &worker, &error), FC_OK);
+  // The head, a page of it at a time.
+  const uint64_t head = fc_ring_taken(&loop) + (64 << 10);
+  assert_true(head <= 128 << 10);
+  for (uint32_t i = 0; i < FC_RING_SLOTS; i++) {
+    fc_span_t body = fc_ring_body(&worker, i);
+    fc_span_t answer = fc_ring_answer(&worker, i);
+    memset(body.data, 1, body.size);
+    memset(answer.data, 1, answer.size);
+    uint64_t taken = fc_ring_taken(&loop);
+    assert_true(taken >= body.size + answer.size);
+    fc_ring_free(&loop, i, setup.body_size, setup.result_size);
+    assert_true(fc_ring_taken(&loop) <= head);
+  }
+  // What an idle ring keeps is no reason for suspicion, nor is one full slot.
+  for (uint32_t i = 0; i < FC_RING_SLOTS; i++) {
+    memset(fc_ring_body(&worker, i).data, 1, 256 << 10);
+    memset(fc_ring_answer(&worker, i).data, 1, 256 << 10);
+    fc_ring_free(&loop, i, 256 << 10, 256 << 10);
+  }
+  assert_true(fc_ring_taken(&loop) <= FC_RING_SPARE);
+  fc_ring_close(&loop);
+  fc_ring_close(&worker);
+}
+
 static void a_call_goes_through_as_it_is(void **state) {
   (void)state;
   pair_t pair;
@@ -435,6 +466,7 @@ static void a_first_word_may_be_anything(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(a_region_is_sealed_and_has_one_layout),
+      FC_TEST(what_is_touched_is_counted_until_it_is_given_back),
       FC_TEST(a_call_goes_through_as_it_is),
       FC_TEST(a_loop_that_waits_is_woken_once),
       FC_TEST(no_call_is_slept_through),

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Two memories: the times of the last crashes, for the window of a minute that
+// quarantine is about, and how often in a row things went wrong without a healthy
+// minute between, for the time until the next start.
+#include "pool/health.h"
+
+#define MINUTE_NS (FC_LIMIT_HEALTHY_MS * 1000000ull)
+
+void fc_health_init(fc_health_t *health, uint32_t crash_limit,
+                    uint64_t quarantine_ms) {
+  *health = (fc_health_t){
+      .limit = crash_limit < FC_LIMIT_CRASHES ? crash_limit : FC_LIMIT_CRASHES,
+      .quarantine_ms = quarantine_ms};
+}
+
+// At once, then later and later; a fifth more or less, so that modules which
+// crash together do not start together again.
+static uint64_t backoff_ns(uint32_t failures, uint64_t now_ns) {
+  if (failures < 2) return 0;
+  uint64_t ms = FC_LIMIT_BACKOFF_MS;
+  for (uint32_t i = 2; i < failures && ms < FC_LIMIT_BACKOFF_MAX_MS; i++) {
+    ms *= 2;
+  }
+  if (ms > FC_LIMIT_BACKOFF_MAX_MS) ms = FC_LIMIT_BACKOFF_MAX_MS;
+  uint64_t fifth_ns = ms * 1000000u / 5;
+  // The upper bits of a product depend on all lower ones of the time.
+  uint64_t mixed = now_ns * 0x9E3779B97F4A7C15u >> 32;
+  return 4 * fifth_ns + mixed % (2 * fifth_ns + 1);
+}
+
+static void note_failure(fc_health_t *health, uint64_t now_ns) {
+  // While it waited to be started it was not healthy yet.
+  uint64_t since_ns = health->failed_ns > health->restart_ns
+                          ? health->failed_ns
+                          : health->restart_ns;
+  if (now_ns > since_ns + MINUTE_NS) health->failures = 0;
+  health->failed_ns = now_ns;
+  if (health->failures < UINT32_MAX) health->failures++;
+}
+
+void fc_health_delay(fc_health_t *health, uint64_t now_ns) {
+  note_failure(health, now_ns);
+  uint64_t wait_ns = backoff_ns(health->failures, now_ns);
+  // At once would be in the turn that has just tried.
+  if (!wait_ns) wait_ns = FC_LIMIT_BACKOFF_MS * 1000000ull;
+  health->restart_ns = now_ns + wait_ns;
+}
+
+// Of the last minute, this moment's included.
+static uint32_t count_recent(const fc_health_t *health, uint64_t now_ns) {
+  uint64_t known =
+      health->crashes < FC_LIMIT_CRASHES ? health->crashes : FC_LIMIT_CRASHES;
+  uint32_t count = 0;
+  for (uint64_t i = 0; i < known; i++) {
+    if (now_ns - health->crashed_ns[i] <= MINUTE_NS) count++;
+  }
+  return count;
+}
+
+static void quarantine(fc_health_t *health, uint64_t now_ns) {
+  uint32_t doubled = health->quarantines < FC_LIMIT_QUARANTINES
+                         ? health->quarantines
+                         : FC_LIMIT_QUARANTINES;
+  health->quarantines++;
+  health->quarantined_ns =
+      now_ns + (health->quarantine_ms << doubled) * 1000000u;
+}
+
+bool fc_health_crash(fc_health_t *health, bool served, uint64_t now_ns) {
+  health->crashed_ns[health->crashes++ % FC_LIMIT_CRASHES] = now_ns;
+  note_failure(health, now_ns);
+  if (health->limit || !served) {
+    health->restart_ns = now_ns + backoff_ns(health->failures, now_ns);
+  }
+  // Those that still run may crash while it lasts.
+  if (health->limit == 0 || health->quarantined_ns) return false;
+  bool probation = now_ns <= health->probation_ns;
+  if (!probation) health->quarantines = 0;
+  uint32_t recent = count_recent(health, now_ns);
+  if (recent < health->limit && !probation) return false;
+  health->recent = recent;
+  quarantine(health, now_ns);
+  return true;
+}
+
+bool fc_health_recover(fc_health_t *health, uint64_t now_ns) {
+  if (!health->quarantined_ns || health->quarantined_ns > now_ns) return false;
+  health->quarantined_ns = 0;
+  health->restart_ns = 0;
+  health->probation_ns = now_ns + MINUTE_NS;
+  return true;
+}
+
+uint32_t fc_health_retry_s(const fc_health_t *health, uint64_t now_ns) {
+  if (!health->quarantined_ns) return 0;
+  if (health->quarantined_ns <= now_ns) return 1;
+  uint64_t left_ns = health->quarantined_ns - now_ns;
+  return (uint32_t)((left_ns + 999999999u) / 1000000000u);
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What becomes of a module whose processes crash: when the next one may be
+// started, and when its calls are refused for a while. Arithmetic on the times
+// it is given, no clock of its own; the process host's (host.c).
+#ifndef FARCALL_SERVER_POOL_HEALTH_H_
+#define FARCALL_SERVER_POOL_HEALTH_H_
+
+#include "farcall/base.h"
+#include "limits.h"
+
+typedef struct fc_health_t {
+  uint32_t
+      limit;  // crashes in FC_LIMIT_HEALTHY_MS that are one too many, 0: any
+  uint64_t quarantine_ms;   // the first time
+  uint64_t restart_ns;      // no process is started before
+  uint64_t quarantined_ns;  // calls are refused until, 0: they are not
+  uint32_t recent;          // crashes within a minute that led to it
+  // Its own
+  uint64_t probation_ns;  // until then one crash is one too many
+  uint32_t quarantines;   // in a row
+  uint32_t failures;      // without a healthy minute between
+  uint64_t failed_ns;     // the last of them
+  uint64_t crashes;       // ever
+  uint64_t crashed_ns[FC_LIMIT_CRASHES];  // the last, in turn
+} fc_health_t;
+
+// `crash_limit` above FC_LIMIT_CRASHES is that.
+void fc_health_init(fc_health_t *health, uint32_t crash_limit,
+                    uint64_t quarantine_ms);
+// A process crashed; `served`: after it had come to serve. True: the module is
+// quarantined from now on.
+bool fc_health_crash(fc_health_t *health, bool served, uint64_t now_ns);
+// A process could not even be started.
+void fc_health_delay(fc_health_t *health, uint64_t now_ns);
+// True when the quarantine ended by now; the module is then on probation.
+bool fc_health_recover(fc_health_t *health, uint64_t now_ns);
+// Seconds until a quarantine ends, at least 1; 0: there is none.
+uint32_t fc_health_retry_s(const fc_health_t *health, uint64_t now_ns);
+
+#endif  // FARCALL_SERVER_POOL_HEALTH_H_

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// When a module that crashes is started again and when it is refused, by a clock
+// the test drives.
+#include "pool/health.h"
+
+#include <stdio.h>
+
+#include "helpers/test.h"
+
+#define SECOND 1000000000ull
+#define QUARANTINE_MS 10000
+
+// The clock does not begin at zero, nor at a minute.
+#define BEGIN (12345 * SECOND + 678)
+
+static void crashes_count_within_a_minute_and_no_longer(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    uint32_t limit;
+    unsigned at_s[10];  // of crashes, ends with 0
+    int quarantined;    // the crash that is one too many, -1: none
+  } rows[] = {
+      {"five at once", 5, {1, 1, 1, 1, 1}, 4},
+      {"five in 59 s", 5, {1, 10, 20, 30, 60}, 4},
+      {"five in 60 s", 5, {1, 10, 20, 30, 61}, 4},
+      {"five in 61 s", 5, {1, 10, 20, 30, 62}, -1},
+      {"one each 14 s", 5, {1, 15, 29, 43, 57}, 4},
+      {"one each 16 s, for ever", 5, {1, 17, 33, 49, 65, 81, 97, 113}, -1},
+      {"slow, then quick", 5, {1, 17, 33, 49, 65, 66}, 5},
+      {"slow, then four", 5, {1, 40, 80, 120, 121, 122}, -1},
+      {"slow, then five", 5, {1, 40, 80, 120, 121, 122, 123}, 6},
+      {"the first", 1, {1}, 0},
+      {"two in a minute", 2, {1, 70, 131}, -1},
+      {"any number", 0, {1, 1, 1, 1, 1, 1, 1, 1, 1}, -1},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    fc_health_t health;
+    fc_health_init(&health, row->limit, QUARANTINE_MS);
+    int quarantined = -1;
+    for (int i = 0; row->at_s[i]; i++) {
+      if (fc_health_crash(&health, true, BEGIN + row->at_s[i] * SECOND)) {
+        assert_int_equal(quarantined, -1);
+        quarantined = i;
+      }
+    }
+    assert_int_equal(quarantined, row->quarantined);
+    assert_int_equal(health.quarantined_ns != 0, quarantined >= 0);
+    if (row->limit > 1 && quarantined >= 0) {
+      assert_int_equal(health.recent, row->limit);
+    }
+  }
+}
+
+static void the_window_holds_as_many_as_the_limit(void **state) {
+  (void)state;
+  fc_health_t health;
+  // Each crash leaves the window as the last one comes: never too many.
+  fc_health_init(&health, 1000000, QUARANTINE_MS);
+  assert_int_equal(health.limit, FC_LIMIT_CRASHES);
+  uint64_t step_ns = 60 * SECOND / (FC_LIMIT_CRASHES - 1) + 1;
+  uint64_t now_ns = BEGIN;
+  for (int i = 0; i < 1000; i++, now_ns += step_ns) {
+    assert_false(fc_health_crash(&health, true, now_ns));
+  }
+  assert_true(fc_health_crash(&health, true, now_ns - step_ns));
+}
+
+static void starts_come_later_and_later(void **state) {
+  (void)state;
+  static const unsigned wanted_ms[] = {0,    100,  200,   400,   800,  1600,
+                                       3200, 6400, 10000, 10000, 10000};
+  fc_health_t health;
+  bool above = false, below = false;
+  for (uint64_t seed = 0; seed < 50; seed++) {
+    fc_health_init(&health, 64, QUARANTINE_MS);
+    uint64_t now_ns = BEGIN + seed * 7919;
+    for (size_t i = 0; i < FC_ARRAY_COUNT(wanted_ms); i++) {
+      assert_false(fc_health_crash(&health, true, now_ns));
+      uint64_t wait_ns = health.restart_ns - now_ns;
+      uint64_t middle_ns = wanted_ms[i] * 1000000ull;
+      assert_in_range(wait_ns, middle_ns / 5 * 4, middle_ns / 5 * 6);
+      if (wait_ns > middle_ns) above = true;
+      if (wait_ns < middle_ns) below = true;
+      // It ran for a while, less than a minute.
+      now_ns = health.restart_ns + 59 * SECOND;
+    }
+    // A healthy minute, and all is forgotten.
+    now_ns += 61 * SECOND;
+    assert_false(fc_health_crash(&health, true, now_ns));
+    assert_int_equal(health.restart_ns, now_ns);
+  }
+  assert_true(above && below);
+}
+
+static void without_a_limit_it_is_started_at_once(void **state) {
+  (void)state;
+  fc_health_t health;
+  fc_health_init(&health, 0, QUARANTINE_MS);
+  for (int i = 0; i < 100; i++) {
+    assert_false(fc_health_crash(&health, true, BEGIN));
+    assert_true(health.restart_ns <= BEGIN);
+  }
+  // But not one that does not come to serve: that would never end.
+  assert_false(fc_health_crash(&health, false, BEGIN));
+  assert_in_range(health.restart_ns, BEGIN + 8 * SECOND, BEGIN + 12 * SECOND);
+}
+
+static void what_cannot_be_started_is_tried_less_and_less(void **state) {
+  (void)state;
+  fc_health_t health;
+  fc_health_init(&health, 5, QUARANTINE_MS);
+  uint64_t now_ns = BEGIN, last_ns = 0;
+  for (int i = 0; i < 12; i++) {
+    fc_health_delay(&health, now_ns);
+    uint64_t wait_ns = health.restart_ns - now_ns;
+    assert_in_range(wait_ns, 80 * 1000000ull, 12 * SECOND);
+    if (i > 1 && i < 8) assert_true(wait_ns > last_ns);
+    last_ns = wait_ns;
+    now_ns = health.restart_ns;
+  }
+  // Nobody crashed.
+  assert_int_equal(health.quarantined_ns, 0);
+  assert_false(fc_health_crash(&health, true, now_ns));
+}
+
+static void a_quarantine_is_doubled_until_a_healthy_minute(void **state) {
+  (void)state;
+  fc_health_t health;
+  fc_health_init(&health, 3, QUARANTINE_MS);
+  uint64_t now_ns = BEGIN;
+  assert_int_equal(fc_health_retry_s(&health, now_ns), 0);
+  for (int i = 0; i < 3; i++) (void)fc_health_crash(&health, true, now_ns);
+  static const unsigned wanted_s[] = {10, 20, 40, 80, 160, 320, 320};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(wanted_s); i++) {
+    assert_int_equal(fc_health_retry_s(&health, now_ns), wanted_s[i]);
+    uint64_t until_ns = now_ns + wanted_s[i] * SECOND;
+    assert_int_equal(health.quarantined_ns, until_ns);
+    // What is left is rounded up, and never none.
+    assert_int_equal(fc_health_retry_s(&health, until_ns - 1), 1);
+    assert_int_equal(fc_health_retry_s(&health, until_ns - SECOND - 1), 2);
+    assert_int_equal(fc_health_retry_s(&health, until_ns + SECOND), 1);
+    // One that still ran crashes too: that changes nothing.
+    assert_false(fc_health_crash(&health, true, until_ns - 1));
+    assert_false(fc_health_recover(&health, until_ns - 1));
+    assert_true(fc_health_recover(&health, until_ns));
+    assert_false(fc_health_recover(&health, until_ns));
+    // On probation a single crash is enough, however long ago others were.
+    now_ns = until_ns + (i + 1 < FC_ARRAY_COUNT(wanted_s) ? 59 : 61) * SECOND;
+    assert_true(health.restart_ns <= now_ns);
+    bool last = i + 1 == FC_ARRAY_COUNT(wanted_s);
+    assert_int_equal(fc_health_crash(&health, true, now_ns), !last);
+  }
+  // It was healthy for a minute: the next is the first again.
+  assert_false(fc_health_crash(&health, true, now_ns));
+  assert_true(fc_health_crash(&health, true, now_ns));
+  assert_int_equal(fc_health_retry_s(&health, now_ns), 10);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(crashes_count_within_a_minute_and_no_longer),
+      FC_TEST(the_window_holds_as_many_as_the_limit),
+      FC_TEST(starts_come_later_and_later),
+      FC_TEST(without_a_limit_it_is_started_at_once),
+      FC_TEST(what_cannot_be_started_is_tried_less_and_less),
+      FC_TEST(a_quarantine_is_doubled_until_a_healthy_minute),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
