@@ -4,14 +4,7 @@
 #include "module/vm/analysis.h"
 
 #include "module/vm/ops.h"
-
-#define CELLS_MAX 0x8000u
-
-// What is known of a cell.
-typedef struct fact_t {
-  bool known;
-  uint32_t value;
-} fact_t;
+#include "module/vm/recover.h"
 
 // IREE_HAL_BUFFER_USAGE_SHARING_IMMUTABLE: after what fills it, nobody writes
 // into the buffer. Compilers say so of every constant, also of those __init
@@ -34,7 +27,9 @@ typedef struct walk_t {
   bool *seen;
   uint32_t *waiting;
   uint32_t waiting_count;
-  fact_t *cells;  // of the function being looked at
+  size_t budget;     // of looking at operands
+  fc_arena_t arena;  // for that
+  bool init;         // from __init
   effects_t effects;
 } walk_t;
 
@@ -124,70 +119,36 @@ static const import_row_t import_rows[] = {
     {"io_parameters.load", EFFECT_ALLOCATE, 7},
 };
 
-// Whether the operand is a constant with the immutable bit.
-static bool is_immutable(const walk_t *walk, const fc_vm_function_t *function,
-                         const fc_vm_instruction_t *in, uint32_t operand) {
-  for (uint32_t i = 0; i < in->field_count; i++) {
-    const fc_vm_field_t *field = &in->fields[i];
-    if (field->kind != '*' || operand >= field->count) continue;
-    const uint16_t reg = fc_vm_list_entry(function->code, field, operand);
-    if (reg & FC_VM_REF_BIT) return false;
-    const fact_t *fact = &walk->cells[reg & FC_VM_CELL_MASK];
-    return fact->known && (fact->value & USAGE_IMMUTABLE);
-  }
-  return false;
-}
-
-static void add_import(walk_t *walk, const fc_vm_function_t *function,
-                       const fc_vm_instruction_t *in) {
-  const uint32_t ordinal = (uint32_t)in->fields[0].value & ~FC_VM_IMPORT_BIT;
-  const fc_vm_import_t *import = &walk->module->imports[ordinal];
+static const import_row_t *find_row(const fc_vm_import_t *import) {
   for (size_t i = 0; i < FC_ARRAY_COUNT(import_rows); i++) {
     const import_row_t *row = &import_rows[i];
-    if (!fc_str_starts(import->full_name, fc_str(row->name))) continue;
-    if (row->effect == EFFECT_OBJECT) walk->effects.writes_object = true;
-    if (row->effect == EFFECT_DEVICE) walk->effects.writes_device = true;
-    if (row->effect == EFFECT_ALLOCATE &&
-        !is_immutable(walk, function, in, row->usage)) {
-      walk->effects.makes_variable = true;
-    }
+    if (fc_str_starts(import->full_name, fc_str(row->name))) return row;
+  }
+  return NULL;
+}
+
+static void look_at_usage(void *context, const fc_vm_import_t *import,
+                          const fc_vm_instruction_t *call,
+                          fc_vm_facts_t *facts) {
+  walk_t *walk = context;
+  const import_row_t *row = find_row(import);
+  uint32_t usage;
+  if (!row || row->effect != EFFECT_ALLOCATE) return;
+  if (!fc_vm_operand_constant(facts, call, row->usage, &usage) ||
+      !(usage & USAGE_IMMUTABLE)) {
+    walk->effects.makes_variable = true;
   }
 }
 
-// Constants as a straight line of code makes them; what else writes a cell is
-// forgotten. Where paths meet that may be wrong for code no compiler writes.
-static void note_cells(walk_t *walk, const fc_vm_function_t *function,
-                       const fc_vm_instruction_t *in) {
-  for (uint32_t i = 0; i < in->field_count; i++) {
-    const fc_vm_field_t *field = &in->fields[i];
-    const uint32_t reg = (uint32_t)field->value & FC_VM_CELL_MASK;
-    if (field->kind == 'I' || field->kind == 'F') {
-      walk->cells[reg] = (fact_t){0};
-    } else if (field->kind == 'L' || field->kind == 'D') {
-      walk->cells[reg] = walk->cells[(reg + 1) & FC_VM_CELL_MASK] = (fact_t){0};
-    } else if (field->kind == '#') {
-      for (uint32_t k = 0; k < field->count; k++) {
-        const uint16_t out = fc_vm_list_entry(function->code, field, k);
-        if (out & FC_VM_REF_BIT) continue;
-        walk->cells[out] = (fact_t){0};
-        walk->cells[(out + 1u) & FC_VM_CELL_MASK] = (fact_t){0};
-      }
-    }
-  }
-  if (in->op->opcode == FC_VM_OP_ConstI32) {
-    walk->cells[in->fields[1].value & FC_VM_CELL_MASK] =
-        (fact_t){true, (uint32_t)in->fields[0].value};
-  }
-  fc_vm_edges_t edges;
-  fc_vm_edge_t edge;
-  fc_vm_edges_init(&edges, function->code, in);
-  while (fc_vm_edges_next(&edges, &edge)) {
-    for (uint32_t k = 0; k < edge.copy_count; k++) {
-      const uint16_t out =
-          fc_vm_load_u16(function->code + edge.copies_pc + 4 * (size_t)k + 2);
-      if (!(out & FC_VM_REF_BIT)) walk->cells[out] = (fact_t){0};
-    }
-  }
+// Whether each buffer that the function makes is immutable, whatever path it
+// takes. What is too much to look at is said not to be.
+static fc_status_t look_at_allocations(walk_t *walk, uint32_t function,
+                                       fc_error_t *err) {
+  fc_arena_reset(&walk->arena);
+  FC_TRY(fc_vm_each_call(walk->module, function, &walk->budget, &walk->arena,
+                         look_at_usage, walk, err));
+  if (!walk->budget) walk->effects.makes_variable = true;
+  return FC_OK;
 }
 
 // ---------------------------------------------------------------------------
@@ -200,21 +161,31 @@ static void wait_for(walk_t *walk, uint32_t function) {
 }
 
 // Adds the functions this one calls to the list of those to visit.
-static void visit(walk_t *walk, const fc_vm_function_t *function) {
+static fc_status_t visit(walk_t *walk, uint32_t index, fc_error_t *err) {
+  const fc_vm_module_t *module = walk->module;
+  const fc_vm_function_t *function = &module->functions[index];
+  bool allocates = false;
   fc_vm_instruction_t in;
-  memset(walk->cells, 0, (function->cell_count + 1u) * sizeof *walk->cells);
   for (uint32_t pc = 0; pc < function->size; pc = in.next) {
     fc_status_t decoded =
         fc_vm_decode(function->code, function->size, pc, &in, NULL);
     FC_ASSERT(decoded == FC_OK);  // it was verified
-    add_effects(walk->module, &in, &walk->effects);
-    if (in.field_count && in.fields[0].kind == 'c') {
-      const uint32_t callee = (uint32_t)in.fields[0].value;
-      if (callee & FC_VM_IMPORT_BIT) add_import(walk, function, &in);
-      else wait_for(walk, callee);
+    add_effects(module, &in, &walk->effects);
+    if (!in.field_count || in.fields[0].kind != 'c') continue;
+    const uint32_t callee = (uint32_t)in.fields[0].value;
+    if (!(callee & FC_VM_IMPORT_BIT)) {
+      wait_for(walk, callee);
+      continue;
     }
-    note_cells(walk, function, &in);
+    const import_row_t *row =
+        find_row(&module->imports[callee & ~FC_VM_IMPORT_BIT]);
+    if (!row) continue;
+    walk->effects.writes_object |= row->effect == EFFECT_OBJECT;
+    walk->effects.writes_device |= row->effect == EFFECT_DEVICE;
+    allocates |= row->effect == EFFECT_ALLOCATE;
   }
+  const bool matters = walk->init && !walk->effects.makes_variable;
+  return allocates && matters ? look_at_allocations(walk, index, err) : FC_OK;
 }
 
 static bool is_hook(const fc_vm_export_t *export, bool *out_init) {
@@ -223,9 +194,11 @@ static bool is_hook(const fc_vm_export_t *export, bool *out_init) {
 }
 
 // Of __init and what it calls, or of all that may be called later.
-static effects_t walk_from(walk_t *walk, bool init) {
+static fc_status_t walk_from(walk_t *walk, bool init, effects_t *out,
+                             fc_error_t *err) {
   const fc_vm_module_t *module = walk->module;
   walk->effects = (effects_t){0};
+  walk->init = init;
   memset(walk->seen, 0, module->function_count * sizeof *walk->seen);
   for (uint32_t i = 0; i < module->export_count; i++) {
     bool is_init;
@@ -233,33 +206,39 @@ static effects_t walk_from(walk_t *walk, bool init) {
     if (init ? is_init : !hook) wait_for(walk, module->exports[i].function);
   }
   while (walk->waiting_count) {
-    visit(walk, &module->functions[walk->waiting[--walk->waiting_count]]);
+    FC_TRY(visit(walk, walk->waiting[--walk->waiting_count], err));
   }
-  return walk->effects;
+  *out = walk->effects;
+  return FC_OK;
+}
+
+static fc_status_t look(walk_t *walk, bool *out_stateful, fc_error_t *err) {
+  effects_t later, init;
+  FC_TRY(walk_from(walk, false, &later, err));
+  *out_stateful =
+      later.writes_global || (later.reads_global_ref && later.writes_object);
+  if (*out_stateful || !later.reads_global_bytes || !later.writes_device) {
+    return FC_OK;
+  }
+  // A variable that is only ever written into, never stored again.
+  FC_TRY(walk_from(walk, true, &init, err));
+  *out_stateful = init.makes_variable;
+  return FC_OK;
 }
 
 fc_status_t fc_vm_module_is_stateful(const fc_vm_module_t *module,
                                      bool *out_stateful, fc_error_t *err) {
   const fc_allocator_t allocator = module->allocator;
   const size_t total = module->function_count;
-  walk_t walk = {.module = module};
+  walk_t walk = {.module = module, .budget = FC_VM_RECOVER_BUDGET};
+  fc_arena_init(&walk.arena, allocator, 4096, SIZE_MAX);
   walk.waiting = fc_alloc_array(allocator, total, sizeof *walk.waiting);
   walk.seen = fc_alloc_array(allocator, total + 1, sizeof *walk.seen);
-  walk.cells = fc_alloc_array(allocator, CELLS_MAX, sizeof *walk.cells);
-  fc_status_t status = FC_OK;
-  if (!walk.waiting || !walk.seen || !walk.cells) {
-    status = fc_fail_memory(err);
-  } else {
-    const effects_t later = walk_from(&walk, false);
-    *out_stateful =
-        later.writes_global || (later.reads_global_ref && later.writes_object);
-    // A variable that is only ever written into, never stored again.
-    if (!*out_stateful && later.reads_global_bytes && later.writes_device) {
-      *out_stateful = walk_from(&walk, true).makes_variable;
-    }
-  }
+  fc_status_t status = walk.waiting && walk.seen
+                           ? look(&walk, out_stateful, err)
+                           : fc_fail_memory(err);
   fc_free(allocator, walk.waiting);
   fc_free(allocator, walk.seen);
-  fc_free(allocator, walk.cells);
+  fc_arena_deinit(&walk.arena);
   return status;
 }

@@ -2,8 +2,9 @@
 //
 // Signature recovery: constants propagated forward over a function's blocks
 // until nothing changes (where paths meet, only what they agree on stays), then
-// one walk that reads hal.buffer_view.assert and .create. A wrapper's call of
-// the function it wraps is followed once. Which dims must be equal is read off
+// one walk that reads hal.buffer_view.assert and .create. An assert counts when
+// no call returns without passing it. A wrapper's call of the function it wraps is
+// followed once. Which dims must be equal is read off
 // the code that every call runs first. Called when a module is opened.
 #include "module/vm/recover.h"
 
@@ -39,22 +40,37 @@ typedef struct fact_t {
 
 static const fact_t anything = {.kind = FACT_ANYTHING};
 
-typedef struct analysis_t {
+typedef fc_vm_facts_t analysis_t;
+
+// Whether every call that returns passes a block.
+typedef enum passed_t {
+  PASSED_UNKNOWN,
+  PASSED_ALWAYS,
+  PASSED_SOMETIMES,
+} passed_t;
+
+struct fc_vm_facts_t {
   const fc_vm_module_t *module;
   const fc_vm_function_t *function;
   fc_arena_t *arena;
   fc_vm_recovered_t *out;
   uint32_t depth;
   uint32_t block_count;
+  uint32_t block;      // being walked
   uint32_t *blocks;    // pc of each marker, ascending
-  bool *waiting;       // blocks to walk again
+  uint32_t *ends;      // pc of each block's last instruction
+  uint32_t *queue;     // blocks that a search has yet to look at
+  uint8_t *passed;     // passed_t of each block
+  bool *waiting;       // blocks to walk again; those a search has seen
   fact_t *entries;     // of each block: cells, then refs
   fact_t *now;         // while a block is walked
   fact_t *spare;       // takes the place of `now` for a while
   size_t width;        // facts of one block
   size_t *budget;      // see spend()
   bool *returns_seen;  // results that a return gave a shape
-} analysis_t;
+  fc_vm_each_call_t each;
+  void *context;  // of `each`
+};
 
 static fact_t *cell(analysis_t *a, uint32_t reg) { return &a->now[reg]; }
 static fact_t *ref(analysis_t *a, uint32_t reg) {
@@ -313,6 +329,7 @@ static fc_status_t walk_block(analysis_t *a, uint32_t index,
                                                   const fc_vm_instruction_t *in,
                                                   fc_error_t *err),
                               fc_error_t *err) {
+  a->block = index;
   for (uint32_t pc = enter_block(a, index);
        *a->budget && pc < a->function->size;) {
     fc_vm_instruction_t in;
@@ -377,6 +394,75 @@ static bool may_call(const analysis_t *a) {
   return a->depth < CALL_DEPTH_MAX && *a->budget;
 }
 
+static fc_status_t block_fails(analysis_t *a, uint32_t pc, bool *out_fails,
+                               fc_error_t *err);
+
+static void search(analysis_t *a, uint32_t pc, uint32_t *count) {
+  const uint32_t index = block_index(a, pc);
+  if (a->waiting[index]) return;
+  a->waiting[index] = true;
+  a->queue[(*count)++] = index;
+}
+
+// Adds where a call may go on after block `index`; true when it may return.
+static fc_status_t leave_block(analysis_t *a, uint32_t index, uint32_t *count,
+                               bool *out_returns, fc_error_t *err) {
+  fc_vm_instruction_t last;
+  FC_TRY(decode(a, a->ends[index], &last, err));
+  *out_returns = last.op->opcode == FC_VM_OP_Return;
+  if (last.op->opcode == FC_VM_OP_Fail) {
+    bool fails;
+    FC_TRY(block_fails(a, a->blocks[index], &fails, err));
+    if (!fails && last.next < a->function->size) search(a, last.next, count);
+    return FC_OK;
+  }
+  fc_vm_edges_t edges;
+  fc_vm_edge_t edge;
+  fc_vm_edges_init(&edges, a->function->code, &last);
+  while (fc_vm_edges_next(&edges, &edge)) search(a, edge.target, count);
+  return FC_OK;
+}
+
+// Looks for a way from the start to a return that leaves block `index` out.
+static fc_status_t find_way_around(analysis_t *a, uint32_t index,
+                                   bool *out_found, fc_error_t *err) {
+  uint32_t count = 0;
+  memset(a->waiting, 0, a->block_count * sizeof *a->waiting);
+  a->waiting[index] = true;
+  *out_found = false;
+  spend(a, a->block_count / BYTES_AT_ONCE);
+  search(a, a->blocks[0], &count);
+  while (count && *a->budget && !*out_found) {
+    FC_TRY(leave_block(a, a->queue[--count], &count, out_found, err));
+  }
+  return FC_OK;
+}
+
+static fc_status_t every_call_passes(analysis_t *a, uint32_t index, bool *out,
+                                     fc_error_t *err) {
+  if (a->passed[index] == PASSED_UNKNOWN) {
+    bool found;
+    fact_t *now = a->now;
+    a->now = a->spare;
+    FC_TRY(find_way_around(a, index, &found, err));
+    a->now = now;
+    a->passed[index] = found || !*a->budget ? PASSED_SOMETIMES : PASSED_ALWAYS;
+  }
+  *out = a->passed[index] == PASSED_ALWAYS;
+  return FC_OK;
+}
+
+// What the block being walked says about an argument.
+static fc_status_t claim(analysis_t *a, uint32_t argument,
+                         const fc_vm_shape_t *shape, fc_error_t *err) {
+  fc_vm_shape_t *known = &a->out->arguments[argument];
+  bool always;
+  if (known->known || !shape->known) return FC_OK;
+  FC_TRY(every_call_passes(a, a->block, &always, err));
+  if (always) *known = *shape;
+  return FC_OK;
+}
+
 // What the function called says about arguments handed on to it.
 static fc_status_t look_through_call(analysis_t *a,
                                      const fc_vm_instruction_t *in,
@@ -397,8 +483,7 @@ static fc_status_t look_through_call(analysis_t *a,
     if (!(reg & FC_VM_REF_BIT) || !inner.arguments[i].known) continue;
     fact_t fact = *ref(a, reg);
     if (fact.kind != FACT_ARGUMENT) continue;
-    fc_vm_shape_t *known = &a->out->arguments[fact.a];
-    if (!known->known) *known = inner.arguments[i];
+    FC_TRY(claim(a, fact.a, &inner.arguments[i], err));
   }
   return FC_OK;
 }
@@ -416,11 +501,9 @@ static fc_status_t look_at_arguments(analysis_t *a,
   uint16_t view = fc_vm_list_entry(a->function->code, operands, 0);
   fact_t fact = *ref(a, view);
   if (fact.kind != FACT_ARGUMENT) return FC_OK;
-  fc_vm_shape_t *known = &a->out->arguments[fact.a];
-  if (!known->known) {
-    *known = read_shape(a, operands, ASSERT_ELEMENT, ASSERT_FIXED);
-  }
-  return FC_OK;
+  const fc_vm_shape_t shape =
+      read_shape(a, operands, ASSERT_ELEMENT, ASSERT_FIXED);
+  return claim(a, fact.a, &shape, err);
 }
 
 // The shape of the view made, or the result of the call, at `fact`.
@@ -593,13 +676,15 @@ static fc_status_t look_at_prologue(analysis_t *a, fc_error_t *err) {
 
 static fc_status_t find_blocks(analysis_t *a, fc_error_t *err) {
   const fc_vm_function_t *function = a->function;
-  a->blocks =
-      fc_arena_alloc_array(a->arena, function->block_count, sizeof *a->blocks);
-  if (!a->blocks) return fc_fail_memory(err);
+  const size_t count = function->block_count;
+  a->blocks = fc_arena_alloc_array(a->arena, count, sizeof *a->blocks);
+  a->ends = fc_arena_alloc_array(a->arena, count, sizeof *a->ends);
+  if (!a->blocks || !a->ends) return fc_fail_memory(err);
   fc_vm_instruction_t in;
   for (uint32_t pc = 0; pc < function->size; pc = in.next) {
     FC_TRY(decode(a, pc, &in, err));
     if (in.op->opcode == FC_VM_OP_Block) a->blocks[a->block_count++] = pc;
+    else a->ends[a->block_count - 1] = pc;
   }
   return FC_OK;
 }
@@ -669,6 +754,37 @@ static void forget_shapes(analysis_t *a) {
   }
 }
 
+// Facts of all blocks; false when the function is too large or the budget spent.
+static fc_status_t learn(analysis_t *a, bool *out_learnt, fc_error_t *err) {
+  *out_learnt = false;
+  a->width = (size_t)a->function->cell_count + a->function->ref_count;
+  if (!*a->budget || a->function->block_count > FACTS_MAX / (a->width + 1)) {
+    return FC_OK;
+  }
+  FC_TRY(find_blocks(a, err));
+  spend(a, a->block_count * a->width);
+  if (!*a->budget) return FC_OK;
+  fc_arena_t *arena = a->arena;
+  const size_t count = a->block_count;
+  a->entries =
+      fc_arena_alloc_array(arena, count * a->width + 1, sizeof(fact_t));
+  a->now = fc_arena_alloc_array(arena, a->width + 1, sizeof(fact_t));
+  a->spare = fc_arena_alloc_array(arena, a->width + 1, sizeof(fact_t));
+  a->waiting = fc_arena_alloc_array(arena, count, sizeof *a->waiting);
+  a->passed = fc_arena_alloc_array(arena, count, sizeof *a->passed);
+  a->queue = fc_arena_alloc_array(arena, count, sizeof *a->queue);
+  if (!a->entries || !a->now || !a->spare || !a->waiting || !a->passed ||
+      !a->queue) {
+    return fc_fail_memory(err);
+  }
+  set_arguments(a);
+  a->waiting[0] = true;
+  a->passed[0] = PASSED_ALWAYS;
+  FC_TRY(propagate(a, err));
+  *out_learnt = *a->budget > 0;
+  return FC_OK;
+}
+
 static fc_status_t recover(const fc_vm_module_t *module, uint32_t function,
                            uint32_t depth, size_t *budget, fc_arena_t *arena,
                            fc_vm_recovered_t *out, fc_error_t *err) {
@@ -680,25 +796,9 @@ static fc_status_t recover(const fc_vm_module_t *module, uint32_t function,
                   .depth = depth,
                   .budget = budget};
   FC_TRY(make_room(&a, err));
-  a.width = (size_t)a.function->cell_count + a.function->ref_count;
-  if (!*budget || a.function->block_count > FACTS_MAX / (a.width + 1)) {
-    return FC_OK;
-  }
-  FC_TRY(find_blocks(&a, err));
-  spend(&a, a.block_count * a.width);
-  if (!*budget) return FC_OK;
-  a.entries =
-      fc_arena_alloc_array(arena, a.block_count * a.width + 1, sizeof(fact_t));
-  a.now = fc_arena_alloc_array(arena, a.width + 1, sizeof(fact_t));
-  a.spare = fc_arena_alloc_array(arena, a.width + 1, sizeof(fact_t));
-  a.waiting = fc_arena_alloc_array(arena, a.block_count, sizeof(bool));
-  if (!a.entries || !a.now || !a.spare || !a.waiting) {
-    return fc_fail_memory(err);
-  }
-  set_arguments(&a);
-  a.waiting[0] = true;
-  FC_TRY(propagate(&a, err));
-  if (!*budget) return FC_OK;
+  bool learnt;
+  FC_TRY(learn(&a, &learnt, err));
+  if (!learnt) return FC_OK;
   FC_TRY(look_everywhere(&a, look_at_arguments, err));
   FC_TRY(look_everywhere(&a, look_at_returns, err));
   if (depth == 0) FC_TRY(look_at_prologue(&a, err));
@@ -717,4 +817,38 @@ fc_status_t fc_vm_recover(const fc_vm_module_t *module, uint32_t function,
                           size_t *budget, fc_arena_t *arena,
                           fc_vm_recovered_t *out, fc_error_t *err) {
   return recover(module, function, 0, budget, arena, out, err);
+}
+
+static fc_status_t tell_of_call(analysis_t *a, const fc_vm_instruction_t *in,
+                                fc_error_t *err) {
+  (void)err;
+  if (!in->field_count || in->fields[0].kind != 'c') return FC_OK;
+  const fc_vm_import_t *import = called_import(a, in);
+  if (import) a->each(a->context, import, in, a);
+  return FC_OK;
+}
+
+bool fc_vm_operand_constant(fc_vm_facts_t *facts, const fc_vm_instruction_t *in,
+                            uint32_t index, uint32_t *out) {
+  const fc_vm_field_t *operands = find_field(in, '*');
+  if (index >= operands->count) return false;
+  const uint16_t reg = fc_vm_list_entry(facts->function->code, operands, index);
+  return !(reg & FC_VM_REF_BIT) && constant_cell(facts, reg, out);
+}
+
+fc_status_t fc_vm_each_call(const fc_vm_module_t *module, uint32_t function,
+                            size_t *budget, fc_arena_t *arena,
+                            fc_vm_each_call_t each, void *context,
+                            fc_error_t *err) {
+  analysis_t a = {.module = module,
+                  .function = &module->functions[function],
+                  .arena = arena,
+                  .budget = budget,
+                  .each = each,
+                  .context = context};
+  bool learnt;
+  FC_TRY(learn(&a, &learnt, err));
+  if (learnt) FC_TRY(look_everywhere(&a, tell_of_call, err));
+  else *budget = 0;
+  return FC_OK;
 }

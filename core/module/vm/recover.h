@@ -8,6 +8,7 @@
 
 #include "farcall/type.h"
 #include "module/vm/module.h"
+#include "module/vm/ops.h"
 
 typedef struct fc_vm_shape_t {
   bool known;
@@ -48,5 +49,21 @@ fc_status_t fc_vm_recover(const fc_vm_module_t *module, uint32_t function,
                           size_t *budget, fc_arena_t *arena,
                           fc_vm_recovered_t *out,
                           fc_error_t *err) FC_MUST_CHECK;
+
+typedef struct fc_vm_facts_t fc_vm_facts_t;
+typedef void (*fc_vm_each_call_t)(void *context, const fc_vm_import_t *import,
+                                  const fc_vm_instruction_t *call,
+                                  fc_vm_facts_t *facts);
+
+// Tells of the calls of imports in the blocks that some path reaches. When
+// *budget is 0 afterwards, not of all.
+fc_status_t fc_vm_each_call(const fc_vm_module_t *module, uint32_t function,
+                            size_t *budget, fc_arena_t *arena,
+                            fc_vm_each_call_t each, void *context,
+                            fc_error_t *err) FC_MUST_CHECK;
+// True when operand `index` of that call is one constant on all paths to it.
+bool fc_vm_operand_constant(fc_vm_facts_t *facts,
+                            const fc_vm_instruction_t *call, uint32_t index,
+                            uint32_t *out);
 
 #endif  // FARCALL_CORE_MODULE_VM_RECOVER_H_

@@ -18,6 +18,8 @@ static const state_row_t rows[] = {
     {"state/written.vmfb", true},   // is written into
     {"state/read.vmfb", false},     // is read only
     {"state/weights.vmfb", false},  // is immutable, says the compiler
+    {"state/chosen.vmfb", true},    // is immutable on one path of two
+    {"state/agreed.vmfb", false},   // is immutable on both
     // A counter in a global, in releases with each version of the HAL.
     {"releases/versions-2.9.0-vmvx.vmfb", true},
     {"releases/versions-3.13.0-vmvx.vmfb", true},

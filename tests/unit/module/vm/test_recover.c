@@ -172,11 +172,65 @@ static void imports_of_another_convention_say_nothing(void **state) {
   free(data);
 }
 
+typedef struct path_row_t {
+  const char *name;  // of the function
+  bool known;
+} path_row_t;
+
+static const path_row_t paths[] = {
+    {"first", true},
+    {"joined", true},   // after two paths met
+    {"guarded", true},  // behind a check; where it fails, the call does
+    {"looped", true},   // in a loop that is entered
+    {"one", false},
+    {"either", false},  // each path asserts another type
+    {"unless", false},  // the status to fail with may be OK
+    // Through a call.
+    {"calls_first", true},
+    {"calls_one", false},
+    {"may_call", false},
+};
+
+static void an_assert_counts_when_every_call_passes_it(void **state) {
+  (void)state;
+  fc_error_t err = {0};
+  size_t size = 0;
+  fc_vm_module_t *module = NULL;
+  uint8_t *data = read_file(CORPUS "/paths/paths.vmfb", &size);
+  assert_non_null(data);
+  if (fc_vm_module_create(data, size, fc_allocator_system(), &module, &err) ||
+      fc_vm_verify(module, &err)) {
+    fail_msg("%s", err.message);
+  }
+  FC_TEST_EACH_ROW(const path_row_t, row, paths) {
+    const fc_vm_export_t *export = fc_vm_module_find(module, fc_str(row->name));
+    assert_non_null(export);
+    fc_arena_t arena;
+    fc_vm_recovered_t recovered;
+    size_t budget = FC_VM_RECOVER_BUDGET;
+    fc_arena_init(&arena, fc_allocator_system(), 4096, SIZE_MAX);
+    assert_int_equal(fc_vm_recover(module, export->function, &budget, &arena,
+                                   &recovered, &err),
+                     0);
+    const fc_vm_shape_t *shape = &recovered.arguments[0];
+    assert_int_equal(shape->known, row->known);
+    if (row->known) {
+      assert_int_equal(shape->dtype, FC_DTYPE_F32);
+      assert_int_equal(shape->rank, 1);
+      assert_int_equal(shape->dims[0], 4);
+    }
+    fc_arena_deinit(&arena);
+  }
+  fc_vm_module_destroy(module);
+  free(data);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(recovered_shapes_are_the_declared_ones),
       FC_TEST(dims_that_every_call_compares_are_found),
       FC_TEST(imports_of_another_convention_say_nothing),
+      FC_TEST(an_assert_counts_when_every_call_passes_it),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
