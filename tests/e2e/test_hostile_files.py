@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small .vmfb files that say a little very often, or that would never come to
-an end: each is refused, or loads and is called, in time and memory that a file
-of its size may take, and what else is served does not notice."""
+"""Small files that say a little very often, or that would never come to an end:
+each is refused, or loads and is called, in time and memory that a file of its
+size may take, and what else is served does not notice."""
 import dataclasses
+import json
 import os
 import resource
+import struct
 import subprocess
 import threading
 import typing
@@ -32,6 +34,8 @@ class File:
     name: str
     make: typing.Callable[[], bytes]
     refused: str = ""  # or it is loaded
+    suffix: str = ".vmfb"
+    functions: int = 0  # of the description beside a shared object
 
 
 def often(function, count, name="f"):
@@ -87,6 +91,40 @@ def wide_branches():
     return module([code.function("0r_v", 32766, 8000)], [("f", 0)])
 
 
+def shared_object(symbols=2, text=100, sections=4, entries=2):
+    """All symbols but the last, which is `f`, have one name, of `text` bytes; all
+    sections but four are of writable data."""
+    names = b"\0" + b"a" * text + b"\0f\0"
+    symbol = b"".join(struct.pack("<IBBHQQ", name, 0x12, 0, 1, 0x1000, 8)
+                      for name in [1] * (symbols - 1) + [len(names) - 2])
+    dynamic = struct.pack("<QQ", 0x6FFFFEF5, 0) * entries
+    tables, at = [], 120
+    for data in symbol, names, dynamic:
+        tables.append((at + 7) // 8 * 8)
+        at = tables[-1] + len(data)
+    end = (at + 7) // 8 * 8
+
+    def section(kind, flags, offset, size, link=0):
+        return struct.pack("<IIQQQQIIQQ", 0, kind, flags, offset, offset, size,
+                           link, 0, 8, 0)
+    headers = [bytes(64), section(11, 2, tables[0], len(symbol), 2),
+               section(3, 2, tables[1], len(names)),
+               section(6, 3, tables[2], len(dynamic), 2)]
+    headers += [section(1, 3, tables[2], 4)] * (sections - len(headers))
+    out = bytearray(end) + b"".join(headers)
+    out[:64] = b"\x7fELF\2\1\1" + bytes(9) + struct.pack(
+        "<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, end, 0, 64, 56, 1, 64, sections, 0)
+    out[64:120] = struct.pack("<IIQQQQQQ", 1, 5, 0, 0, 0, len(out), len(out), 4096)
+    for place, data in zip(tables, [symbol, names, dynamic]):
+        out[place:place + len(data)] = data
+    return bytes(out)
+
+
+def described(count):
+    return json.dumps({"farcall": 1, "functions": [
+        {"name": f"f{i}", "symbol": "f"} for i in range(count)]})
+
+
 FILES = [
     File("names", lambda: often(nothing(), 2), "two are named 'f'"),
     File("exports", lambda: often(nothing(), 250000), "describe"),
@@ -98,13 +136,19 @@ FILES = [
     File("returned_views", returned_views),
     File("large_callee", large_callee),
     File("wide_branches", wide_branches),
+    File("symbols", lambda: shared_object(80000, 2000000), suffix=".so",
+         functions=1000),
+    File("sections", lambda: shared_object(sections=65000, entries=200000),
+         suffix=".so", functions=1),
 ]
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
 def test_a_small_file_costs_little(file, tmp_path):
-    path = tmp_path / f"{file.name}.vmfb"
+    path = tmp_path / (file.name + file.suffix)
     path.write_bytes(file.make())
+    if file.suffix == ".so":
+        path.with_suffix(".farcall.json").write_text(described(file.functions))
     process = subprocess.Popen(
         [str(BIN / "farcall"), "sig", str(path)], stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,

@@ -21,6 +21,10 @@
 #error "the native backend knows x86-64 and aarch64"
 #endif
 
+// Every symbol may name the same long text, and every section the same table.
+#define NAME_MAX_SIZE (64u << 10)
+#define SEGMENTS_MAX 128
+
 static const char *machine_name(unsigned machine) {
   switch (machine) {
     case EM_X86_64:
@@ -79,6 +83,10 @@ static const Elf64_Shdr *find_section(const fc_elf_t *elf, uint32_t type) {
 
 static fc_status_t find_tables(fc_elf_t *elf, fc_error_t *err) {
   const Elf64_Ehdr *header = elf->header;
+  if (header->e_phnum > SEGMENTS_MAX) {
+    return fc_fail(err, FC_CODE_MODULE_LOAD, "%u program headers, at most %d",
+                   header->e_phnum, SEGMENTS_MAX);
+  }
   if (header->e_phentsize == sizeof(Elf64_Phdr)) {
     elf->segments =
         table_at(elf, header->e_phoff, header->e_phnum, sizeof(Elf64_Phdr));
@@ -144,19 +152,32 @@ fc_status_t fc_elf_parse(fc_str_t bytes, fc_elf_t *out_elf, fc_error_t *err) {
 static fc_str_t name_at(const fc_elf_t *elf, uint64_t offset) {
   if (offset >= elf->names.size) return (fc_str_t){NULL, 0};
   const char *start = elf->names.data + offset;
-  const char *end = memchr(start, '\0', elf->names.size - offset);
+  const size_t room = elf->names.size - offset;
+  const char *end =
+      memchr(start, '\0', room < NAME_MAX_SIZE ? room : NAME_MAX_SIZE);
   if (!end) return (fc_str_t){NULL, 0};
   return fc_str_make(start, (size_t)(end - start));
 }
 
+// Looks at no more of the symbol's name than there is in `name`.
+static bool is_named(const fc_elf_t *elf, const Elf64_Sym *symbol,
+                     fc_str_t name) {
+  if (symbol->st_name >= elf->names.size) return false;
+  const char *start = elf->names.data + symbol->st_name;
+  return name.size < elf->names.size - symbol->st_name &&
+         !memcmp(start, name.data, name.size) && start[name.size] == '\0';
+}
+
+static bool is_visible(const Elf64_Sym *symbol) {
+  const unsigned visibility = ELF64_ST_VISIBILITY(symbol->st_other);
+  return ELF64_ST_BIND(symbol->st_info) != STB_LOCAL &&
+         visibility != STV_HIDDEN && visibility != STV_INTERNAL;
+}
+
 bool fc_elf_symbol(const fc_elf_t *elf, size_t index, fc_elf_symbol_t *out) {
   const Elf64_Sym *symbol = &elf->symbols[index];
+  if (!is_visible(symbol)) return false;
   const unsigned binding = ELF64_ST_BIND(symbol->st_info);
-  const unsigned visibility = ELF64_ST_VISIBILITY(symbol->st_other);
-  if (binding == STB_LOCAL || visibility == STV_HIDDEN ||
-      visibility == STV_INTERNAL) {
-    return false;
-  }
   const unsigned type = ELF64_ST_TYPE(symbol->st_info);
   out->name = name_at(elf, symbol->st_name);
   out->defined = symbol->st_shndx != SHN_UNDEF;
@@ -184,22 +205,31 @@ static fc_str_t bytes_at(const fc_elf_t *elf, uint64_t address) {
   return (fc_str_t){NULL, 0};
 }
 
-bool fc_elf_text(const fc_elf_t *elf, fc_str_t name, fc_str_t *out_text) {
+static const Elf64_Sym *find_export(const fc_elf_t *elf, fc_str_t name) {
   for (size_t i = 0; i < elf->symbol_count; i++) {
-    fc_elf_symbol_t symbol;
-    if (!fc_elf_symbol(elf, i, &symbol) || !symbol.defined ||
-        !fc_str_equal(symbol.name, name)) {
-      continue;
+    const Elf64_Sym *symbol = &elf->symbols[i];
+    if (symbol->st_shndx != SHN_UNDEF && is_visible(symbol) &&
+        is_named(elf, symbol, name)) {
+      return symbol;
     }
-    fc_str_t text = bytes_at(elf, elf->symbols[i].st_value);
-    uint64_t size = elf->symbols[i].st_size;
-    if (size > 0 && size < text.size) text.size = size;
-    const char *end = text.data ? memchr(text.data, '\0', text.size) : NULL;
-    if (!end) return false;
-    *out_text = fc_str_make(text.data, (size_t)(end - text.data));
-    return true;
   }
-  return false;
+  return NULL;
+}
+
+bool fc_elf_exports(const fc_elf_t *elf, fc_str_t name) {
+  return find_export(elf, name) != NULL;
+}
+
+bool fc_elf_text(const fc_elf_t *elf, fc_str_t name, fc_str_t *out_text) {
+  const Elf64_Sym *symbol = find_export(elf, name);
+  if (!symbol) return false;
+  fc_str_t text = bytes_at(elf, symbol->st_value);
+  uint64_t size = symbol->st_size;
+  if (size > 0 && size < text.size) text.size = size;
+  const char *end = text.data ? memchr(text.data, '\0', text.size) : NULL;
+  if (!end) return false;
+  *out_text = fc_str_make(text.data, (size_t)(end - text.data));
+  return true;
 }
 
 bool fc_elf_uses_origin(const fc_elf_t *elf) {
@@ -263,7 +293,8 @@ bool fc_elf_is_relro(const fc_elf_t *elf, uint64_t address) {
 
 // crtbeginS.o leaves __dso_handle (8 bytes) in .data and a byte, padded to 8,
 // at alignment 1 in .bss; everything read-only after relocation is no state.
-static size_t section_state(const fc_elf_t *elf, const Elf64_Shdr *section) {
+static size_t section_state(const fc_elf_t *elf, const Elf64_Shdr *section,
+                            uint64_t got_plt) {
   const uint64_t writable = SHF_WRITE | SHF_ALLOC;
   if ((section->sh_flags & writable) != writable) return 0;
   if (section->sh_flags & SHF_TLS) return section->sh_size;
@@ -272,12 +303,7 @@ static size_t section_state(const fc_elf_t *elf, const Elf64_Shdr *section) {
     return 0;
   }
   if (fc_elf_is_relro(elf, section->sh_addr)) return 0;
-  for (size_t i = 0; i < elf->dynamic_count; i++) {  // .got.plt
-    if (elf->dynamic[i].d_tag == DT_PLTGOT &&
-        elf->dynamic[i].d_un.d_ptr == section->sh_addr) {
-      return 0;
-    }
-  }
+  if (section->sh_addr == got_plt) return 0;
   if (section->sh_size > 8) return section->sh_size;
   const bool bss = section->sh_type == SHT_NOBITS;
   return bss && section->sh_addralign > 1 ? section->sh_size : 0;
@@ -285,8 +311,14 @@ static size_t section_state(const fc_elf_t *elf, const Elf64_Shdr *section) {
 
 size_t fc_elf_state_size(const fc_elf_t *elf) {
   size_t total = 0;
+  uint64_t got_plt = UINT64_MAX;
+  for (size_t i = 0; i < elf->dynamic_count; i++) {
+    if (elf->dynamic[i].d_tag == DT_PLTGOT) {
+      got_plt = elf->dynamic[i].d_un.d_ptr;
+    }
+  }
   for (size_t i = 0; i < elf->header->e_shnum; i++) {
-    size_t size = section_state(elf, &elf->sections[i]);
+    size_t size = section_state(elf, &elf->sections[i], got_plt);
     if (!fc_size_add(total, size, &total)) return SIZE_MAX;
   }
   return total;

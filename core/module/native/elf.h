@@ -31,7 +31,8 @@ typedef struct fc_elf_t {
 fc_status_t fc_elf_parse(fc_str_t bytes, fc_elf_t *out_elf, fc_error_t *err);
 
 typedef struct fc_elf_symbol_t {
-  fc_str_t name;  // data is NULL when the name lies outside the file
+  // Data is NULL when the name lies outside the file or is over 64 KiB.
+  fc_str_t name;
   bool defined;
   bool function;
   bool weak;
@@ -40,6 +41,8 @@ typedef struct fc_elf_symbol_t {
 // The symbol at `index` < symbol_count as other objects see it. False for
 // local and hidden ones.
 bool fc_elf_symbol(const fc_elf_t *elf, size_t index, fc_elf_symbol_t *out);
+
+bool fc_elf_exports(const fc_elf_t *elf, fc_str_t name);
 
 // The contents of an exported C string, without its terminator. False when
 // there is no such symbol or it has no terminated text.

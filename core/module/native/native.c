@@ -93,17 +93,6 @@ static fc_status_t read_abi(module_t *module, const fc_module_source_t *source,
 // ---------------------------------------------------------------------------
 // Opening
 
-static bool is_exported(const fc_elf_t *elf, fc_str_t name) {
-  for (size_t i = 0; i < elf->symbol_count; i++) {
-    fc_elf_symbol_t symbol;
-    if (fc_elf_symbol(elf, i, &symbol) && symbol.defined &&
-        fc_str_equal(symbol.name, name)) {
-      return true;
-    }
-  }
-  return false;
-}
-
 // A description that names what is not there is of another module: believing
 // the rest of it would be reading memory by guesswork.
 static fc_status_t check_functions(const module_t *module, const fc_elf_t *elf,
@@ -111,7 +100,8 @@ static fc_status_t check_functions(const module_t *module, const fc_elf_t *elf,
   const fc_sidecar_t *sidecar = module->sidecar;
   for (size_t i = 0; i < sidecar->function_count; i++) {
     const fc_sidecar_function_t *function = &sidecar->functions[i];
-    if (!function->signature->callable || is_exported(elf, function->symbol)) {
+    if (!function->signature->callable ||
+        fc_elf_exports(elf, function->symbol)) {
       continue;
     }
     return fc_fail(err, FC_CODE_ABI_METADATA,

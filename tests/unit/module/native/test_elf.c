@@ -45,6 +45,9 @@ static void exports_imports_and_the_embedded_text(void **state) {
   assert_true(has(&elf, "_mlir_ciface_fresh", true));
   assert_true(has(&elf, "malloc", false));
   assert_false(has(&elf, "filled", true));
+  assert_true(fc_elf_exports(&elf, FC_STR("_mlir_ciface_fresh")));
+  assert_false(fc_elf_exports(&elf, FC_STR("_mlir_ciface_fres")));
+  assert_false(fc_elf_exports(&elf, FC_STR("malloc")));
   fc_str_t text;
   assert_false(fc_elf_text(&elf, FC_STR("__farcall_abi"), &text));
   assert_false(fc_elf_uses_origin(&elf));
@@ -110,6 +113,8 @@ static const damage_row_t damages[] = {
      "compiled for riscv (64-bit), this machine is "},
     {"type", offsetof(Elf64_Ehdr, e_type), ET_REL,
      "ELF type 1 is not a shared object: link with -shared"},
+    {"many program headers", offsetof(Elf64_Ehdr, e_phnum), 129,
+     "129 program headers, at most 128"},
     {"program headers", offsetof(Elf64_Ehdr, e_phoff) + 7, 0x7f,
      "truncated or damaged: no program headers"},
     {"section headers", offsetof(Elf64_Ehdr, e_shoff) + 7, 0x7f,
