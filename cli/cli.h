@@ -22,7 +22,8 @@ enum {
 // terminal, control characters but newline and tab, becomes \u001b and the like,
 // which JSON reads as the same.
 void fc_show(FILE *stream, fc_str_t text);
-void fc_show_text(const char *text);  // on stdout
+// On stdout, with newlines and tabs escaped as well: a name is one line.
+void fc_show_text(const char *text);
 
 // Writes `farcall: MESSAGE` to stderr, last of all, and returns `exit_code`.
 // Shown as above.

@@ -35,19 +35,19 @@ static const fc_option_info_t kOptions[] = {
 
 // The size of the control character at `at`, 0 if there is none. C1 controls are
 // two bytes of UTF-8.
-static size_t control_size(fc_str_t text, size_t at) {
+static size_t control_size(fc_str_t text, size_t at, bool one_line) {
   const unsigned char c = (unsigned char)text.data[at];
-  if (c == '\n' || c == '\t') return 0;
+  if (!one_line && (c == '\n' || c == '\t')) return 0;
   if (c < 0x20 || c == 0x7F) return 1;
   if (c != 0xC2 || at + 1 == text.size) return 0;
   const unsigned char next = (unsigned char)text.data[at + 1];
   return next >= 0x80 && next < 0xA0 ? 2 : 0;
 }
 
-void fc_show(FILE *stream, fc_str_t text) {
+static void show(FILE *stream, fc_str_t text, bool one_line) {
   size_t shown = 0, i = 0;
   while (i < text.size) {
-    const size_t size = control_size(text, i);
+    const size_t size = control_size(text, i, one_line);
     if (!size) {
       i++;
       continue;
@@ -60,7 +60,9 @@ void fc_show(FILE *stream, fc_str_t text) {
   if (i > shown) fwrite(text.data + shown, 1, i - shown, stream);
 }
 
-void fc_show_text(const char *text) { fc_show(stdout, fc_str(text)); }
+void fc_show(FILE *stream, fc_str_t text) { show(stream, text, false); }
+
+void fc_show_text(const char *text) { show(stdout, fc_str(text), true); }
 
 int fc_complain(int exit_code, const char *format, ...) {
   char text[8192];

@@ -246,3 +246,12 @@ def test_an_endless_init_is_waited_for_once(tmp_path):
     assert "__init did not end" in replies[0].json["detail"]
     assert server.results("fine/f", []) == []
     assert server.stop() == 0
+
+
+def test_a_name_stays_on_its_line(farcall, serve, tmp_path):
+    path = tmp_path / "m.vmfb"
+    path.write_bytes(module([nothing()], [("f\nother\tvm\x1b[2J", 0)]))
+    server = serve(path)
+    done = farcall("ls", f"--server={server.url}")
+    assert done.stdout == "m  vm      f\\u000aother\\u0009vm\\u001b[2J\n"
+    assert server.stop() == 0
