@@ -9,6 +9,7 @@ import resource
 import struct
 import subprocess
 import threading
+import time
 import typing
 
 import pytest
@@ -246,6 +247,92 @@ def test_an_endless_init_is_waited_for_once(tmp_path):
     assert "__init did not end" in replies[0].json["detail"]
     assert server.results("fine/f", []) == []
     assert server.stop() == 0
+
+# ---------------------------------------------------------------------------
+# Work and memory of the HAL
+
+HAL = {"hal.devices.get": "0i_r", "hal.device.allocator": "0r_r",
+       "hal.allocator.allocate": "0rIiiI_r", "hal.device.queue.fill": "0rIrrrIIIiI_v",
+       "hal.command_buffer.create": "0riiIi_r",
+       "hal.command_buffer.fill_buffer": "0rrIIiIiI_v",
+       "hal.command_buffer.update_buffer": "0rrIrIIiI_v",
+       "hal.command_buffer.finalize": "0r_v", "hal.device.queue.execute": "0rIrrrI_v"}
+TYPES = ["!hal.command_buffer"]
+
+
+def hal(code, name, arguments, results=()):
+    ordinal = list(HAL).index("hal." + name)
+    return code.call(IMPORT | ordinal, arguments, results)
+
+
+def with_buffer(size):
+    """Ref 0 is the device, 2 a buffer of `size` bytes, 3 no fence; cell 0 is 0,
+    1 is 1, from cell 4 on there are 0, `size` and 1 of 64 bits."""
+    code = Code().i32(0, 0).i32(1, 1).i64(4, 0).i64(6, size).i64(8, 1)
+    hal(code, "devices.get", [0], [REF])
+    hal(code, "device.allocator", [REF], [REF | 1])
+    hal(code, "allocator.allocate", [REF | 1, 4, 0, 0, 6], [REF | 2])
+    return code.op(0x10, REF | 3)
+
+
+def with_hal(code):
+    return module([code.function(cells=24, refs=16)], [("f", 0)], list(HAL.items()),
+                  TYPES)
+
+
+def new_commands(code):
+    return hal(code, "command_buffer.create", [REF, 0, 0, 4, 0], [REF | 5])
+
+
+def endless_fills():
+    code = with_buffer(256 << 20)
+    again = code.mark()
+    hal(code, "device.queue.fill",
+        [REF, 4, REF | 3, REF | 3, REF | 2, 4, 6, 4, 1, 4])
+    return with_hal(code.branch(again))
+
+
+def many_commands():
+    code = new_commands(with_buffer(256 << 20))
+    for _ in range(5000):
+        hal(code, "command_buffer.fill_buffer", [REF | 5, REF | 2, 4, 6, 0, 4, 1, 4])
+    hal(code, "command_buffer.finalize", [REF | 5])
+    hal(code, "device.queue.execute", [REF, 4, REF | 3, REF | 3, REF | 5, 4])
+    return with_hal(code.give())
+
+
+def recorded_data():
+    """Command buffers, kept in a list, that each copy 64 MiB."""
+    code = with_buffer(1).i64(10, 64 << 20).op(0x6C, 10, 1, REF | 6)
+    code.i32(14, 100000).i32(15, 0)
+    code.op(0x12).u32(0).raw(struct.pack("<HH", 14, REF | 7)).op(0x15, REF | 7, 14)
+    again = code.mark()
+    hal(new_commands(code), "command_buffer.update_buffer",
+        [REF | 5, REF | 6, 4, REF | 3, 4, 10, 0, 4])
+    code.op(0x1B, REF | 7, 15, REF | 5).op(0x22, 15, 1, 15)
+    return with_hal(code.branch(again))
+
+
+@pytest.mark.parametrize("make", [endless_fills, many_commands],
+                         ids=lambda make: make.__name__)
+def test_a_deadline_ends_work_on_large_buffers(make, serve, tmp_path):
+    path = tmp_path / "m.vmfb"
+    path.write_bytes(make())
+    server = serve(path)
+    begin = time.monotonic()
+    reply = server.request("POST", "/api/v1/functions/m/f", "[]",
+                           {"Farcall-Timeout-Ms": "1000"})
+    assert (reply.status, reply.json["code"]) == (504, "deadline_exceeded")
+    assert time.monotonic() - begin < 8
+    assert server.stop() == 0
+
+
+def test_what_is_recorded_counts_as_memory_of_the_module(farcall, tmp_path):
+    path = tmp_path / "recorded.vmfb"
+    path.write_bytes(recorded_data())
+    done = farcall("run", path, "--function=f", timeout=60)
+    assert done.returncode == 1
+    assert "over the module's limit of 1073741824 bytes" in done.stderr
 
 
 def test_a_name_stays_on_its_line(farcall, serve, tmp_path):

@@ -47,6 +47,9 @@ class Code:
         self.op(0x0D).u32(value)
         return self.raw(struct.pack("<H", register))
 
+    def i64(self, register, value):
+        return self.op(0x0F).raw(struct.pack("<qH", value, register))
+
     def rodata(self, register, ordinal):
         self.op(0x11).u32(ordinal)
         return self.raw(struct.pack("<H", REF | register))

@@ -49,12 +49,8 @@ static void return_ticks(machine_t *m) {
   invocation->fuel = used < invocation->fuel ? invocation->fuel - used : 0;
 }
 
-static __attribute__((noinline)) fc_status_t poll(machine_t *m,
-                                                  fc_error_t *err) {
-  fc_vm_invocation_t *invocation = m->invocation;
-  return_ticks(m);
+static fc_status_t look(fc_vm_invocation_t *invocation, fc_error_t *err) {
   invocation->steps_since_poll = 0;
-  grant_ticks(m);
   if (invocation->cancel &&
       atomic_load_explicit(invocation->cancel, memory_order_relaxed)) {
     if (invocation->deadline_ns && fc_clock_ns() >= invocation->deadline_ns) {
@@ -70,6 +66,21 @@ static __attribute__((noinline)) fc_status_t poll(machine_t *m,
                       "the call used up its fuel");
   }
   return FC_OK;
+}
+
+static __attribute__((noinline)) fc_status_t poll(machine_t *m,
+                                                  fc_error_t *err) {
+  return_ticks(m);
+  fc_status_t status = look(m->invocation, err);
+  grant_ticks(m);
+  return status;
+}
+
+fc_status_t fc_vm_work(fc_vm_invocation_t *invocation, uint64_t bytes,
+                       fc_error_t *err) {
+  invocation->steps_since_poll += bytes / BYTES_PER_TICK + 1;
+  if (invocation->steps_since_poll < TICKS_PER_POLL) return FC_OK;
+  return look(invocation, err);
 }
 
 static fc_status_t null_error(const char *what, const fc_vm_object_t *object,

@@ -41,6 +41,7 @@ struct fc_hal_command_buffer_t {
   fc_arena_t arena;
   command_t *first;
   command_t **last;
+  size_t counted;  // bytes of the arena, in the heap
   bool finalized;
 };
 
@@ -62,6 +63,7 @@ static void destroy_commands(fc_vm_object_t *object) {
     fc_vm_release((fc_vm_object_t *)command->executable);
   }
   fc_arena_deinit(&commands->arena);
+  fc_vm_heap_uncount(object->heap, commands->counted);
   fc_vm_heap_free(object->heap, commands, sizeof *commands);
 }
 
@@ -80,6 +82,18 @@ fc_status_t fc_hal_command_buffer_create(fc_vm_heap_t *heap,
   return FC_OK;
 }
 
+// Zeroed, and counted: nobody else bounds what is recorded.
+static void *take(fc_hal_command_buffer_t *commands, size_t count, size_t size,
+                  fc_error_t *err) {
+  const size_t total =
+      count * size;  // of a dispatch, or of a buffer that exists
+  if (!fc_vm_heap_count(commands->object.heap, total, err)) return NULL;
+  commands->counted += total;
+  void *memory = fc_arena_alloc_array(&commands->arena, count, size);
+  if (!memory) (void)fc_fail_memory(err);
+  return memory;
+}
+
 static fc_hal_binding_t keep(const fc_hal_binding_t *binding) {
   if (binding->buffer) fc_vm_retain(&binding->buffer->object);
   return *binding;
@@ -92,13 +106,8 @@ static command_t *add(fc_hal_command_buffer_t *commands, command_kind_t kind,
                       "the command buffer is finalized");
     return NULL;
   }
-  command_t *command =
-      fc_arena_alloc_array(&commands->arena, 1, sizeof *command);
-  if (!command) {
-    (void)fc_fail_memory(err);
-    return NULL;
-  }
-  command->kind = kind;
+  command_t *command = take(commands, 1, sizeof *command, err);
+  if (command) command->kind = kind;
   return command;
 }
 
@@ -138,8 +147,8 @@ fc_status_t fc_hal_record_update(fc_hal_command_buffer_t *commands,
   }
   command_t *command = add(commands, COMMAND_UPDATE, err);
   if (!command) return FC_RESOURCE_EXHAUSTED;
-  void *copy = fc_arena_alloc(&commands->arena, (size_t)target->size, 16);
-  if (!copy) return fc_fail_memory(err);
+  void *copy = take(commands, (size_t)target->size, 1, err);
+  if (!copy) return FC_RESOURCE_EXHAUSTED;
   if (target->size) memcpy(copy, data, (size_t)target->size);
   command->data = copy;
   command->target = keep(target);
@@ -162,11 +171,12 @@ fc_status_t fc_hal_record_copy(fc_hal_command_buffer_t *commands,
 static fc_status_t copy_operands(fc_hal_command_buffer_t *commands,
                                  const fc_hal_recorded_dispatch_t *dispatch,
                                  command_t *command, fc_error_t *err) {
-  uint32_t *constants = fc_arena_alloc_array(
-      &commands->arena, dispatch->constant_count, sizeof *constants);
-  fc_hal_binding_t *bindings = fc_arena_alloc_array(
-      &commands->arena, dispatch->binding_count, sizeof *bindings);
-  if (!constants || !bindings) return fc_fail_memory(err);
+  uint32_t *constants =
+      take(commands, dispatch->constant_count, sizeof *constants, err);
+  if (!constants) return FC_RESOURCE_EXHAUSTED;
+  fc_hal_binding_t *bindings =
+      take(commands, dispatch->binding_count, sizeof *bindings, err);
+  if (!bindings) return FC_RESOURCE_EXHAUSTED;
   if (dispatch->constant_count) {
     memcpy(constants, dispatch->constants,
            dispatch->constant_count * sizeof *constants);
@@ -272,18 +282,21 @@ static fc_status_t fill(uint8_t *data, uint64_t size, int64_t offset,
   return FC_OK;
 }
 
-fc_status_t fc_hal_fill(const fc_hal_buffer_t *target, int64_t offset,
+fc_status_t fc_hal_fill(fc_vm_invocation_t *invocation,
+                        const fc_hal_buffer_t *target, int64_t offset,
                         int64_t size, uint32_t pattern, int32_t pattern_size,
                         fc_error_t *err) {
   uint8_t *data;
   uint64_t bytes;
   FC_TRY(check_pattern(pattern_size, err));
   FC_TRY(fc_hal_buffer_range(target, offset, size, &data, &bytes, err));
+  FC_TRY(fc_vm_work(invocation, bytes, err));
   return fill(data, bytes, offset, pattern, pattern_size, err);
 }
 
-fc_status_t fc_hal_update(const void *data, const fc_hal_buffer_t *target,
-                          int64_t offset, int64_t size, fc_error_t *err) {
+fc_status_t fc_hal_update(fc_vm_invocation_t *invocation, const void *data,
+                          const fc_hal_buffer_t *target, int64_t offset,
+                          int64_t size, fc_error_t *err) {
   uint8_t *to;
   uint64_t bytes;
   if (size < 0) {
@@ -291,11 +304,13 @@ fc_status_t fc_hal_update(const void *data, const fc_hal_buffer_t *target,
                        size);
   }
   FC_TRY(fc_hal_buffer_range(target, offset, size, &to, &bytes, err));
+  FC_TRY(fc_vm_work(invocation, bytes, err));
   if (bytes) memcpy(to, data, bytes);
   return FC_OK;
 }
 
-fc_status_t fc_hal_copy(const fc_hal_buffer_t *source, int64_t source_offset,
+fc_status_t fc_hal_copy(fc_vm_invocation_t *invocation,
+                        const fc_hal_buffer_t *source, int64_t source_offset,
                         const fc_hal_buffer_t *target, int64_t target_offset,
                         int64_t size, fc_error_t *err) {
   uint8_t *from, *to;
@@ -303,6 +318,7 @@ fc_status_t fc_hal_copy(const fc_hal_buffer_t *source, int64_t source_offset,
   FC_TRY(fc_hal_buffer_range(target, target_offset, size, &to, &bytes, err));
   FC_TRY(fc_hal_buffer_range(source, source_offset, (int64_t)bytes, &from,
                              &same, err));
+  FC_TRY(fc_vm_work(invocation, bytes, err));
   if (bytes) memmove(to, from, bytes);
   return FC_OK;
 }
@@ -311,6 +327,7 @@ fc_status_t fc_hal_copy(const fc_hal_buffer_t *source, int64_t source_offset,
 // Running
 
 static fc_status_t run_copy(const command_t *command,
+                            fc_vm_invocation_t *invocation,
                             const fc_hal_table_t *table, fc_error_t *err) {
   uint8_t *from, *to;
   uint64_t bytes, same;
@@ -318,6 +335,7 @@ static fc_status_t run_copy(const command_t *command,
   fc_hal_binding_t source = command->source;
   source.size = (int64_t)bytes;
   FC_TRY(resolve(&source, table, &from, &same, err));
+  FC_TRY(fc_vm_work(invocation, bytes, err));
   if (bytes) memmove(to, from, bytes);
   return FC_OK;
 }
@@ -366,15 +384,18 @@ static fc_status_t run_command(const command_t *command,
   switch (command->kind) {
     case COMMAND_FILL:
       FC_TRY(resolve(&command->target, table, &data, &size, err));
+      FC_TRY(fc_vm_work(invocation, size, err));
       return fill(data, size, command->target.offset, command->pattern,
                   command->pattern_size, err);
     case COMMAND_UPDATE:
       FC_TRY(resolve(&command->target, table, &data, &size, err));
+      FC_TRY(fc_vm_work(invocation, size, err));
       if (size) memcpy(data, command->data, size);
       return FC_OK;
     case COMMAND_COPY:
-      return run_copy(command, table, err);
+      return run_copy(command, invocation, table, err);
     default:
+      FC_TRY(fc_vm_work(invocation, 0, err));
       return run_dispatch(command, invocation, table, err);
   }
 }

@@ -67,13 +67,15 @@ fc_status_t fc_hal_command_buffer_run(const fc_hal_command_buffer_t *commands,
                                       fc_error_t *err) FC_MUST_CHECK;
 
 // The same three on buffers at once, for the queue operations.
-fc_status_t fc_hal_fill(const fc_hal_buffer_t *target, int64_t offset,
+fc_status_t fc_hal_fill(fc_vm_invocation_t *invocation,
+                        const fc_hal_buffer_t *target, int64_t offset,
                         int64_t size, uint32_t pattern, int32_t pattern_size,
                         fc_error_t *err) FC_MUST_CHECK;
-fc_status_t fc_hal_update(const void *data, const fc_hal_buffer_t *target,
-                          int64_t offset, int64_t size,
-                          fc_error_t *err) FC_MUST_CHECK;
-fc_status_t fc_hal_copy(const fc_hal_buffer_t *source, int64_t source_offset,
+fc_status_t fc_hal_update(fc_vm_invocation_t *invocation, const void *data,
+                          const fc_hal_buffer_t *target, int64_t offset,
+                          int64_t size, fc_error_t *err) FC_MUST_CHECK;
+fc_status_t fc_hal_copy(fc_vm_invocation_t *invocation,
+                        const fc_hal_buffer_t *source, int64_t source_offset,
                         const fc_hal_buffer_t *target, int64_t target_offset,
                         int64_t size, fc_error_t *err) FC_MUST_CHECK;
 

@@ -17,6 +17,7 @@
 #define VMVX_CCONV "0rrriiiiiiiii_v"
 #define VMVX_SET_CONSTANTS "__set_constants"
 #define LOCAL_MEMORY_MAX (16u << 20)
+#define WORK_PER_BYTE 16  // of reading and verifying a module
 
 // A VMVX kernel: an exported function and what its attributes say.
 typedef struct kernel_t {
@@ -447,6 +448,7 @@ fc_status_t fc_hal_executable_create(
                        "executable constants of %zu bytes are no 32-bit words",
                        constants.size);
   }
+  FC_TRY(fc_vm_work(invocation, (uint64_t)data.size * WORK_PER_BYTE, err));
   fc_hal_executable_t *executable =
       fc_vm_heap_alloc(heap, sizeof *executable, 16, err);
   if (!executable) return FC_RESOURCE_EXHAUSTED;

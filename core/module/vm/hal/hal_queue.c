@@ -432,8 +432,8 @@ FC_HAL_CALL(queue_fill) {
   fc_status_t status =
       fc_hal_argument(call, 4, FC_VM_TYPE_HAL_BUFFER, false, &target, err);
   if (status == FC_OK) {
-    status = fc_hal_fill(target, a[5].i64, a[6].i64, (uint32_t)a[7].i64,
-                         a[8].i32, err);
+    status = fc_hal_fill(call->invocation, target, a[5].i64, a[6].i64,
+                         (uint32_t)a[7].i64, a[8].i32, err);
   }
   return end(&queue, status);
 }
@@ -448,7 +448,7 @@ static fc_status_t update(const fc_vm_native_call_t *call, fc_error_t *err) {
   if (!data) {
     return fc_vm_buffer_range_error(source, a[5].i64, a[8].i64, 1, err);
   }
-  return fc_hal_update(data, target, a[7].i64, a[8].i64, err);
+  return fc_hal_update(call->invocation, data, target, a[7].i64, a[8].i64, err);
 }
 
 // (…, source, offset, target, offset, length, flags)
@@ -463,7 +463,8 @@ static fc_status_t copy(const fc_vm_native_call_t *call, fc_error_t *err) {
   fc_hal_buffer_t *source, *target;
   FC_TRY(fc_hal_argument(call, 4, FC_VM_TYPE_HAL_BUFFER, false, &source, err));
   FC_TRY(fc_hal_argument(call, 6, FC_VM_TYPE_HAL_BUFFER, false, &target, err));
-  return fc_hal_copy(source, a[5].i64, target, a[7].i64, a[8].i64, err);
+  return fc_hal_copy(call->invocation, source, a[5].i64, target, a[7].i64,
+                     a[8].i64, err);
 }
 
 FC_HAL_CALL(queue_copy) {
@@ -486,7 +487,8 @@ static fc_status_t read_file(const fc_vm_native_call_t *call, fc_error_t *err) {
                        " of a file of %" PRIu64,
                        size, offset, file->size);
   }
-  return fc_hal_update(file->data + offset, target, a[7].i64, size, err);
+  return fc_hal_update(call->invocation, file->data + offset, target, a[7].i64,
+                       size, err);
 }
 
 // (…, file, offset, target, offset, length, flags)

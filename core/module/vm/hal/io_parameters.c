@@ -153,6 +153,11 @@ static fc_status_t want(const fc_hal_archives_t *archives,
   return FC_OK;
 }
 
+// The index was gone through, too.
+static uint64_t work_of(const wanted_t *wanted) {
+  return wanted->size + wanted->archive->file.count * sizeof(fc_parameter_t);
+}
+
 static void read_bytes(const wanted_t *wanted, uint8_t *out) {
   const fc_parameter_t *parameter = wanted->parameter;
   if (parameter->data) {
@@ -187,6 +192,7 @@ static fc_status_t fill_list(const fc_vm_native_call_t *call,
     wanted_t wanted;
     fc_hal_buffer_t *buffer;
     FC_TRY(want(call->state, request, i, &wanted, err));
+    FC_TRY(fc_vm_work(call->invocation, work_of(&wanted), err));
     FC_TRY(make_buffer(call->heap, &wanted, &buffer, err));
     fc_status_t status = fc_vm_list_set_ref(list, i, &buffer->object, err);
     if (status != FC_OK) {
@@ -219,6 +225,7 @@ static fc_status_t gather_all(const fc_vm_native_call_t *call,
     uint8_t *out;
     uint64_t size;
     FC_TRY(want(call->state, request, i, &wanted, err));
+    FC_TRY(fc_vm_work(call->invocation, work_of(&wanted), err));
     if (wanted.size > INT64_MAX) return fc_fail_memory(err);
     FC_TRY(fc_hal_buffer_range(target, (int64_t)wanted.target_offset,
                                (int64_t)wanted.size, &out, &size, err));

@@ -144,9 +144,10 @@ fc_status_t fc_hal_buffer_create(fc_vm_heap_t *heap, int64_t size,
   return create_buffer(heap, size, NULL, false, out, err);
 }
 
-fc_status_t fc_hal_buffer_create_in(const fc_vm_invocation_t *invocation,
+fc_status_t fc_hal_buffer_create_in(fc_vm_invocation_t *invocation,
                                     fc_vm_heap_t *heap, int64_t size,
                                     fc_hal_buffer_t **out, fc_error_t *err) {
+  FC_TRY(fc_vm_work(invocation, size > 0 ? (uint64_t)size : 0, err));
   return create_buffer(heap, size, invocation->pool, invocation->guard, out,
                        err);
 }

@@ -39,7 +39,7 @@ fc_status_t fc_hal_buffer_create(fc_vm_heap_t *heap, int64_t size,
                                  fc_error_t *err) FC_MUST_CHECK;
 // The same for one call, from where its invocation says. Not zeroed: the pool's
 // blocks hold what earlier calls of this context left there.
-fc_status_t fc_hal_buffer_create_in(const fc_vm_invocation_t *invocation,
+fc_status_t fc_hal_buffer_create_in(fc_vm_invocation_t *invocation,
                                     fc_vm_heap_t *heap, int64_t size,
                                     fc_hal_buffer_t **out,
                                     fc_error_t *err) FC_MUST_CHECK;

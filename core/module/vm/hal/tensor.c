@@ -44,9 +44,9 @@ static void pack(const uint8_t *elements, size_t count, unsigned bits,
   }
 }
 
-static fc_status_t pack_in(const fc_vm_invocation_t *invocation,
-                           fc_vm_heap_t *heap, const fc_tensor_t *tensor,
-                           size_t count, uint64_t size, fc_hal_buffer_t **out,
+static fc_status_t pack_in(fc_vm_invocation_t *invocation, fc_vm_heap_t *heap,
+                           const fc_tensor_t *tensor, size_t count,
+                           uint64_t size, fc_hal_buffer_t **out,
                            fc_error_t *err) {
   FC_TRY(fc_hal_buffer_create_in(invocation, heap, (int64_t)size, out, err));
   if (size) memset((*out)->data, 0, size);

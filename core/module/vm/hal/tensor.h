@@ -13,7 +13,7 @@
 typedef struct fc_hal_loan_t fc_hal_loan_t;
 typedef struct fc_hal_loans_t {
   fc_arena_t *arena;
-  const fc_vm_invocation_t *invocation;
+  fc_vm_invocation_t *invocation;
   fc_hal_loan_t *first;
 } fc_hal_loans_t;
 
