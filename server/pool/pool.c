@@ -33,7 +33,8 @@ typedef struct fc_module_queue_t {
   uint64_t cancels;   // running calls ended because nobody waited for them
   uint64_t lost;      // threads
   bool active;
-  fc_host_t *host;  // NULL: threads run it, and the loop may
+  fc_host_t *host;   // NULL: threads run it, and the loop may
+  fc_job_t loading;  // then this makes the first instance
   struct fc_module_queue_t *next_active;
   cost_t *costs;  // by function
 } module_queue_t;
@@ -123,10 +124,16 @@ static fc_status_t open_queue(fc_pool_t *pool, uint32_t index,
   for (size_t f = 0; f < functions; f++) {
     queue->costs[f].needed = FC_LIMIT_INLINE_SAMPLES;
   }
-  if (!fc_pool_wants_process(pool, module)) return FC_OK;
   pool->hosts_loading++;
-  return fc_host_create(pool, index, module, pool->options.host, &queue->host,
-                        err);
+  if (fc_pool_wants_process(pool, module)) {
+    return fc_host_create(pool, index, module, pool->options.host, &queue->host,
+                          err);
+  }
+  queue->loading = (fc_job_t){.module = index,
+                              .flags = FC_SLOT_PREPARE,
+                              .body = {.block = FC_BLOCK_NONE}};
+  fc_pool_enqueue(pool, &queue->loading);
+  return FC_OK;
 }
 
 fc_status_t fc_pool_open(fc_pool_t *pool, const fc_registry_t *registry,
@@ -396,7 +403,8 @@ static void learn(fc_pool_t *pool, const fc_slot_t *slot) {
 static void free_slot(fc_pool_t *pool, uint32_t index) {
   fc_slot_t *slot = &pool->region.slots[index];
   // What only checked the arguments says nothing of what a call costs.
-  if (slot->status == FC_OK && !(slot->flags & FC_SLOT_VALIDATE)) {
+  if (slot->status == FC_OK &&
+      !(slot->flags & (FC_SLOT_VALIDATE | FC_SLOT_PREPARE))) {
     learn(pool, slot);
   }
   fc_block_give(pool->region.blocks, slot->body.block);
@@ -414,6 +422,14 @@ static void find_thread(fc_pool_t *pool, uint32_t slot) {
   fc_threads_find(&pool->threads);
 }
 
+static void finish_loading(fc_pool_t *pool, fc_job_t *job) {
+  const fc_slot_t *slot = fc_pool_slot(pool, job);
+  fc_error_t error = slot->error;
+  bool failed = slot->status != FC_OK;
+  fc_pool_finish(pool, job);
+  fc_pool_on_host(pool, job->module, failed ? &error : NULL);
+}
+
 void fc_pool_collect(fc_pool_t *pool, bool awake) {
   fc_slot_t *slots = pool->region.slots;
   uint32_t index = fc_done_take(&pool->region.done, slots, awake);
@@ -424,8 +440,9 @@ void fc_pool_collect(fc_pool_t *pool, bool awake) {
     if (pool->lost_slots[index]) find_thread(pool, index);
     else fc_pool_note_outcome(pool, slots[index].module, &slots[index], !job);
     fc_pool_note_end(pool, slots[index].module);
-    if (job) pool->events.on_done(pool->events.context, job);
-    else free_slot(pool, index);
+    if (!job) free_slot(pool, index);
+    else if (job->flags & FC_SLOT_PREPARE) finish_loading(pool, job);
+    else pool->events.on_done(pool->events.context, job);
     index = next;
   }
   fc_hosts_collect(pool);

@@ -54,7 +54,7 @@ typedef struct fc_pool_events_t {
   void (*on_expired)(void *context, fc_job_t *job);
   // Every module can be called now or has failed, after fc_pool_open.
   void (*on_ready)(void *context);
-  // The first process of a module could not load it.
+  // The first process, or thread, of a module could not load it.
   void (*on_failed)(void *context, uint32_t module, const fc_error_t *error);
   // A thread is lost in a native function past its deadline.
   void (*on_lost)(void *context, uint32_t module, uint32_t function);
@@ -90,7 +90,7 @@ typedef struct fc_pool_t {
   uint32_t waiting;
   uint32_t running;          // that workers have
   uint32_t threads_running;  // of them, threads
-  uint32_t hosts_loading;    // modules whose first process is starting
+  uint32_t hosts_loading;    // modules whose first worker is starting
   fc_host_t *busy_hosts;     // whose processes may have calls
   uint32_t processes;        // of all hosts
   uint64_t look_ns;          // not to look at them before
@@ -110,7 +110,8 @@ fc_status_t fc_pool_init(fc_pool_t *pool, fc_allocator_t allocator,
 void fc_pool_deinit(fc_pool_t *pool);
 bool fc_pool_wants_process(const fc_pool_t *pool, const fc_module_t *module);
 // All modules are loaded, or described: starts a process for each that belongs
-// in one. Calls may be submitted once on_ready was called, perhaps from here.
+// in one, and has a thread make the first instance of each other. Calls may be
+// submitted once on_ready was called, perhaps from here.
 fc_status_t fc_pool_open(fc_pool_t *pool, const fc_registry_t *registry,
                          fc_error_t *err) FC_MUST_CHECK;
 
@@ -184,7 +185,8 @@ void fc_pool_note_outcome(fc_pool_t *pool, uint32_t module,
 void fc_pool_fail_waiting(fc_pool_t *pool, uint32_t module, uint32_t retry_s,
                           const fc_error_t *error);
 uint32_t fc_pool_waiting(const fc_pool_t *pool, uint32_t module);
-// A module's first process serves, or `error` says why there is none.
+// A module's first process serves, or a thread has its first instance; else
+// `error` says why not.
 void fc_pool_on_host(fc_pool_t *pool, uint32_t module, const fc_error_t *error);
 
 #endif  // FARCALL_SERVER_POOL_POOL_H_

@@ -62,8 +62,7 @@ static fc_status_t load(self_t *self, fc_error_t *err) {
                               self->region.allocator, &self->module, err));
   fc_fault_after_load();
   self->region.module = self->module;
-  void *instance;
-  return fc_worker_instance(&self->worker, 0, self->module, &instance, err);
+  return fc_worker_prepare(&self->worker, 0, self->module, err);
 }
 
 static fc_status_t prepare(self_t *self, fc_error_t *err) {

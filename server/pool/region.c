@@ -77,6 +77,17 @@ fc_status_t fc_worker_instance(fc_worker_t *worker, uint32_t index,
   return FC_OK;
 }
 
+fc_status_t fc_worker_prepare(fc_worker_t *worker, uint32_t index,
+                              const fc_module_t *module, fc_error_t *err) {
+  bool callable = false;
+  for (size_t f = 0; f < fc_module_function_count(module); f++) {
+    callable = callable || fc_module_function(module, f)->plan;
+  }
+  void *instance;
+  if (!callable) return FC_OK;
+  return fc_worker_instance(worker, index, module, &instance, err);
+}
+
 // Before it starts: does anybody still want it?
 static fc_status_t check_wanted(fc_slot_t *slot, fc_error_t *err) {
   if (!fc_slot_begin(&slot->begun, FC_BEGUN_YES) ||
@@ -162,6 +173,13 @@ void fc_worker_run(fc_worker_t *worker, fc_slot_t *slot) {
   slot->began_ns = fc_clock_ns();
   slot->spent_ns[FC_STOP_DECODE] = slot->spent_ns[FC_STOP_CALL] =
       slot->spent_ns[FC_STOP_ENCODE] = 0;
+  if (slot->flags & FC_SLOT_PREPARE) {
+    slot->stop = FC_STOP_QUEUE;
+    slot->status = fc_worker_prepare(
+        worker, slot->module, fc_region_module(worker->region, slot->module),
+        &slot->error);
+    return;
+  }
   slot->status = run_stops(worker, slot, &slot->error);
   fc_frame_end(worker->frame);
 }

@@ -67,6 +67,10 @@ void fc_worker_deinit(fc_worker_t *worker);
 fc_status_t fc_worker_instance(fc_worker_t *worker, uint32_t index,
                                const fc_module_t *module, void **out_instance,
                                fc_error_t *err);
+// Before the first call: makes the instance, so that what it lacks is a failure
+// to load the module. A module of which no function can be called needs none.
+fc_status_t fc_worker_prepare(fc_worker_t *worker, uint32_t index,
+                              const fc_module_t *module, fc_error_t *err);
 // DECODE, CALL and ENCODE of one slot. Afterwards its answer fields are set.
 void fc_worker_run(fc_worker_t *worker, fc_slot_t *slot);
 // Runs slots until the region's ready queue is stopped.

@@ -28,6 +28,7 @@ const char *fc_stop_name(fc_stop_t stop);
 
 enum {
   FC_SLOT_VALIDATE = 1 << 0,  // DECODE only: the function is not called
+  FC_SLOT_PREPARE = 1 << 1,   // no call: fc_worker_prepare
 };
 
 typedef enum fc_begun_t {

@@ -25,7 +25,7 @@
 #include "module/vm/verify.h"
 
 // A module that is not ready by then never will be.
-#define INIT_SECONDS 10
+#define INIT_SECONDS 9  // less than what a server gives a worker process
 // Larger files are mostly weights, which is why they are mapped.
 #define SEALED_MAX ((size_t)16 << 20)
 

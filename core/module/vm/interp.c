@@ -49,17 +49,23 @@ static void return_ticks(machine_t *m) {
   invocation->fuel = used < invocation->fuel ? invocation->fuel - used : 0;
 }
 
+// What supervisors say of those that do not notice it themselves.
+static fc_status_t fail_deadline(fc_error_t *err) {
+  return fc_fail(err, FC_CODE_DEADLINE_EXCEEDED,
+                 "the deadline passed while it ran");
+}
+
 static fc_status_t look(fc_vm_invocation_t *invocation, fc_error_t *err) {
   invocation->steps_since_poll = 0;
   if (invocation->cancel &&
       atomic_load_explicit(invocation->cancel, memory_order_relaxed)) {
     if (invocation->deadline_ns && fc_clock_ns() >= invocation->deadline_ns) {
-      return fc_fail(err, FC_CODE_DEADLINE_EXCEEDED, "the deadline has passed");
+      return fail_deadline(err);
     }
     return fc_fail_as(err, FC_CODE_CALL_FAILED, FC_CANCELLED, "cancelled");
   }
   if (invocation->deadline_ns && fc_clock_ns() >= invocation->deadline_ns) {
-    return fc_fail(err, FC_CODE_DEADLINE_EXCEEDED, "the deadline has passed");
+    return fail_deadline(err);
   }
   if (invocation->fuel == 0) {
     return fc_fail_as(err, FC_CODE_CALL_FAILED, FC_RESOURCE_EXHAUSTED,
