@@ -6,7 +6,12 @@ tests run against every preset. FARCALL_IREE names the directory of IREE's own
 programs, which some tests compare with; FARCALL_ONNX the same of an environment
 with ONNX in it; FARCALL_IREE_CORPUS one of modules that others compiled. Where one is not there its tests are skipped, and a run of nothing but
 skipped tests ends with 77, which CTest shows as not run.
+
+FARCALL_HOSTS is what tests/CMakeLists.txt says of the file: `both`, then it is run
+for each host, which farcalld takes from FARCALL_ISOLATION; or `own`, then it tells
+its servers by --isolation. What it says is held against what the tests do.
 """
+import fcntl
 import hashlib
 import http.client
 import json
@@ -14,6 +19,7 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -33,11 +39,19 @@ RELEASES = ROOT / "tests/corpus/iree/releases"
 IREE_CORPUS = pathlib.Path(os.environ.get("FARCALL_IREE_CORPUS", "/nonexistent"))
 
 
+HOSTS = os.environ.get("FARCALL_HOSTS")
+
+
 def pytest_sessionfinish(session, exitstatus):
-    """A run in which everything was skipped is not a run that passed."""
-    reports = session.config.pluginmanager.get_plugin("terminalreporter").stats
-    if exitstatus == 0 and "skipped" in reports and "passed" not in reports:
+    """A run in which everything was skipped is not a run that passed, and one
+    that needs no server is not one that passed in a host."""
+    terminal = session.config.pluginmanager.get_plugin("terminalreporter")
+    if exitstatus == 0 and "passed" not in terminal.stats:
         session.exitstatus = 77
+    elif exitstatus == 0 and HOSTS == "both" and Server.left_to_others == 0:
+        terminal.write_line("no server was started whose host is left to "
+                            "FARCALL_ISOLATION: see tests/CMakeLists.txt", red=True)
+        session.exitstatus = 1
 
 
 class Reply:
@@ -53,8 +67,12 @@ class Reply:
 
 class Server:
     """A farcalld on a port of its own, ended with SIGTERM."""
+    left_to_others = 0  # servers of this run that were not told their host
 
     def __init__(self, *arguments, cwd=None):
+        if not any(str(each).startswith("--isolation") for each in arguments):
+            assert HOSTS != "own", "--isolation is missing: see tests/CMakeLists.txt"
+            Server.left_to_others += 1
         self.lines = []
         self.process = subprocess.Popen(
             [str(BIN / "farcalld"), "--listen", "127.0.0.1:0",
@@ -183,11 +201,8 @@ def onnx():
     return Iree(folder)
 
 
-@pytest.fixture(scope="session")
-def modules(tmp_path_factory, farcall):
-    """The directory of the compiled samples, CORPUS in it, OTHERS beside it."""
-    top = tmp_path_factory.mktemp("modules")
-    (top / "corpus").mkdir()
+def compile_samples(farcall, top):
+    (top / "corpus").mkdir(parents=True)
 
     def compile_one(name):
         folder = top / "corpus" if name in CORPUS else top
@@ -197,7 +212,26 @@ def modules(tmp_path_factory, farcall):
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for name, status, stderr in pool.map(compile_one, CORPUS + OTHERS):
             assert status == 0, f"{name}: {stderr}"
-    return top
+
+
+@pytest.fixture(scope="session")
+def modules(farcall):
+    """The directory of the compiled samples, CORPUS in it, OTHERS beside it. They
+    stay in the build's folder, named by the compiler and by what went in."""
+    key = hashlib.sha256((BIN / "farcall").read_bytes())
+    for name in CORPUS + OTHERS:
+        key.update((SAMPLES / f"{name}.mlir").read_bytes())
+    top = BIN.parent / "tests/samples"
+    top.mkdir(parents=True, exist_ok=True)
+    made = top / key.hexdigest()[:16]
+    with open(top / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not made.exists():
+            for old in top.glob("*/"):
+                shutil.rmtree(old)
+            compile_samples(farcall, top / "unfinished")
+            (top / "unfinished").rename(made)
+    return made
 
 
 @pytest.fixture(scope="session")

@@ -24,7 +24,7 @@ STATELESS = [("layers", ["5x4", "4x8", "8", "8x3", "3"]),
 HOSTS = {
     "threads": ["--isolation=thread", "--lane=never", "--workers=8"],
     "lanes": ["--isolation=thread", "--lane=always"],
-    "default": [],
+    "processes": ["--isolation=process"],
 }
 
 

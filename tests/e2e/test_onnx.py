@@ -19,8 +19,7 @@ def suite(onnx):
 
 @pytest.fixture(scope="module")
 def server(suite):
-    # In threads: as many worker processes as there are modules start slowly.
-    running = Server("--isolation=thread", *map(suite.module, NAMES))
+    running = Server(*map(suite.module, NAMES))
     yield running
     assert running.stop() == 0, "".join(running.lines)
 

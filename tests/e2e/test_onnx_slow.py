@@ -26,7 +26,7 @@ def answers(suite):
     found, names = {}, suite.compiled()
     for begin in range(0, len(names), AT_ONCE):
         part = names[begin:begin + AT_ONCE]
-        server = Server("--isolation=thread", *map(suite.module, part))
+        server = Server(*map(suite.module, part))
         found |= {name: call(server, suite, name) for name in part}
         assert server.stop() == 0, "".join(server.lines)
     return found

@@ -104,7 +104,7 @@ def change(path, **members):
 def served(iree, tmp_path_factory):
     folder = tmp_path_factory.mktemp("shapes")
     put_modules(iree, folder)
-    running = Server("--crash-limit=0", folder)
+    running = Server("--isolation=process", "--crash-limit=0", folder)
     yield running
     assert running.stop() == 0, "".join(running.lines[-20:])
 
@@ -205,7 +205,7 @@ def named(iree, tmp_path_factory):
     for name, each in zip("ab", functions[3]["args"]):
         each["name"] = name
     change(path, functions=functions)
-    running = Server("--crash-limit=0", folder)
+    running = Server("--isolation=process", "--crash-limit=0", folder)
     running.folder = folder
     yield running
     assert running.stop() == 0, "".join(running.lines[-20:])
@@ -301,7 +301,7 @@ def test_results_have_the_names_they_are_given(serve, iree, tmp_path):
     turned = pair("matmul", ["m", "k"], ["k", "n"], ["n", "m"])
     (tmp_path / "dynamic.farcall.json").write_text(
         json.dumps({"farcall": 1, "functions": [turned]}))
-    server = serve(tmp_path)
+    server = serve("--isolation=process", tmp_path)
     assert server.results("dynamic/matmul", [rows(2, 3), rows(3, 2)])
     reply = server.call("dynamic/matmul", [rows(2, 3), rows(3, 4)])
     assert (reply.status, reply.json["code"]) == (500, "bad_result")
@@ -316,7 +316,7 @@ def test_every_release(serve, tmp_path):
         shutil.copy(release, tmp_path / f"v{i}.vmfb")
         (tmp_path / f"v{i}.farcall.json").write_text(
             json.dumps({"farcall": 1, "functions": [MATMUL]}))
-    server = serve("--crash-limit=0", tmp_path)
+    server = serve("--isolation=process", "--crash-limit=0", tmp_path)
     for i, release in enumerate(releases):
         for a, b in ((3, 4), (4, 3), (1000, 3), (3, 1000)):
             reply = server.call(f"v{i}/matmul", [rows(2, a), rows(b, 2)])
@@ -330,7 +330,7 @@ def test_a_sidecar_that_does_not_fit_fails_the_load(served, serve, tmp_path):
     shutil.copy(RELEASES / "versions-3.13.0-llvm-cpu.vmfb", tmp_path / "v.vmfb")
     (tmp_path / "v.farcall.json").write_text(json.dumps(
         {"farcall": 1, "functions": [pair("matmul", ["m", "k"], ["k"], ["m"])]}))
-    server = serve(tmp_path)
+    server = serve("--isolation=process", tmp_path)
     (module,) = server.get("/api/v1/modules").json["modules"]
     assert module["state"] == "failed"
     assert ("its sidecar, /functions/0/args/1/dims: 1 dims for a type of 2"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls whose grids are shared by several threads (--tiles) answer the same bytes
-as calls that keep to one, and as IREE's runtime, in threads and in processes."""
+as calls that keep to one, and as IREE's runtime."""
 import base64
 import struct
 from concurrent.futures import ThreadPoolExecutor
@@ -37,15 +37,14 @@ def square(seed):
     return {"dtype": "f32", "shape": [512, 512], "b64": data}
 
 
-@pytest.mark.parametrize("isolation", ["thread", "process"])
-def test_a_large_grid_gives_the_same_bytes(serve, iree, isolation):
+def test_a_large_grid_gives_the_same_bytes(serve, iree):
     module = iree.compile(ROOT / "bench/models/matmul.mlir",
                           *iree_tensors.VARIANTS["generic"])
     function, document = f"{module.stem}/run", [square(1), square(2)]
-    alone = serve(module, f"--isolation={isolation}")
+    alone = serve(module)
     wanted = alone.call(function, document)
     assert wanted.status == 200, wanted.body
-    tiled = serve(module, f"--isolation={isolation}", "--tiles=3", "--workers=2")
+    tiled = serve(module, "--tiles=3", "--workers=2")
     with ThreadPoolExecutor(3) as pool:  # who finds the helpers taken goes on alone
         for got in pool.map(lambda _: tiled.call(function, document), range(6)):
             assert got.body == wanted.body

@@ -6,12 +6,16 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "pool/process.h"
@@ -25,69 +29,113 @@
   } while (0)
 
 // ---------------------------------------------------------------------------
-// Gates that tests open and close
+// Gates that tests open and close. Calls may run in processes, and those may be
+// killed at any instruction: the gates lie in a file that all of them map, and
+// nobody holds a lock of it.
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static unsigned blocked, released, calls, cancelled;
-static bool loading_held;
-static pthread_t last_thread;
+typedef struct gates_t {
+  _Atomic uint32_t changes;  // a futex: who waits for anything waits here
+  _Atomic uint64_t gate;     // calls inside t.block, and those let go
+  _Atomic uint32_t until;    // inside t.until
+  _Atomic uint32_t calls;
+  _Atomic uint32_t cancelled;
+  _Atomic uint32_t loading_held;
+} gates_t;
+
+static gates_t *gates;
+static char gates_path[64];
+#define GATES "gates"  // its name in the folder of a server's modules
+static _Atomic pthread_t last_thread;
+
+static void map_gates(const char *path) {
+  int fd = open(path, O_RDWR | O_CLOEXEC);
+  CHECK(fd >= 0);
+  gates = mmap(NULL, sizeof *gates, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  CHECK(gates != MAP_FAILED);
+  close(fd);
+}
+
+static void remove_gates(void) { unlink(gates_path); }
+
+static void make_gates(void) {
+  if (gates) return;
+  snprintf(gates_path, sizeof gates_path, "/tmp/farcall-gates-XXXXXX");
+  int fd = mkstemp(gates_path);
+  CHECK(fd >= 0 && ftruncate(fd, sizeof *gates) == 0);
+  close(fd);
+  atexit(remove_gates);
+  map_gates(gates_path);
+}
+
+static void note_change(void) {
+  atomic_fetch_add(&gates->changes, 1);
+  syscall(SYS_futex, &gates->changes, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+// Waits until `is_so(value)`, which holds after one of the changes if ever.
+static void wait_until(bool (*is_so)(uint32_t value), uint32_t value) {
+  for (;;) {
+    uint32_t seen = atomic_load(&gates->changes);
+    if (is_so(value)) return;
+    syscall(SYS_futex, &gates->changes, FUTEX_WAIT, seen, NULL, NULL, 0);
+  }
+}
+
+static uint64_t pack_gate(uint32_t inside, uint32_t let_go) {
+  return (uint64_t)inside << 32 | let_go;
+}
+
+// One that was let go leaves.
+static bool leave_block(uint32_t unused) {
+  (void)unused;
+  uint64_t now = atomic_load(&gates->gate);
+  while ((uint32_t)now) {
+    uint64_t then = pack_gate((uint32_t)(now >> 32) - 1, (uint32_t)now - 1);
+    if (atomic_compare_exchange_weak(&gates->gate, &now, then)) return true;
+  }
+  return false;
+}
 
 static void wait_in_block(void) {
-  pthread_mutex_lock(&lock);
-  blocked++;
-  pthread_cond_broadcast(&changed);
-  while (released == 0) pthread_cond_wait(&changed, &lock);
-  released--;
-  blocked--;
-  pthread_cond_broadcast(&changed);
-  pthread_mutex_unlock(&lock);
+  atomic_fetch_add(&gates->gate, pack_gate(1, 0));
+  note_change();
+  wait_until(leave_block, 0);
+  note_change();
 }
 
-void fixture_wait_blocked(unsigned count) {
-  pthread_mutex_lock(&lock);
-  while (blocked - (released < blocked ? released : blocked) != count) {
-    pthread_cond_wait(&changed, &lock);
-  }
-  pthread_mutex_unlock(&lock);
+static bool are_blocked(uint32_t count) {
+  uint64_t gate = atomic_load(&gates->gate);
+  uint32_t inside = (uint32_t)(gate >> 32), let_go = (uint32_t)gate;
+  return inside - (let_go < inside ? let_go : inside) +
+             atomic_load(&gates->until) ==
+         count;
 }
+
+void fixture_wait_blocked(unsigned count) { wait_until(are_blocked, count); }
 
 void fixture_release(unsigned count) {
-  pthread_mutex_lock(&lock);
-  released += count;
-  pthread_cond_broadcast(&changed);
-  pthread_mutex_unlock(&lock);
+  atomic_fetch_add(&gates->gate, count);
+  note_change();
 }
 
 void fixture_hold_loading(bool hold) {
-  pthread_mutex_lock(&lock);
-  loading_held = hold;
-  pthread_cond_broadcast(&changed);
-  pthread_mutex_unlock(&lock);
+  make_gates();
+  atomic_store(&gates->loading_held, hold);
+  note_change();
 }
 
-static unsigned read_count(const unsigned *count) {
-  pthread_mutex_lock(&lock);
-  unsigned value = *count;
-  pthread_mutex_unlock(&lock);
-  return value;
+static bool may_load(uint32_t unused) {
+  (void)unused;
+  return !atomic_load(&gates->loading_held);
 }
 
-unsigned fixture_calls(void) { return read_count(&calls); }
-unsigned fixture_cancelled(void) { return read_count(&cancelled); }
+unsigned fixture_calls(void) { return atomic_load(&gates->calls); }
+unsigned fixture_cancelled(void) { return atomic_load(&gates->cancelled); }
+pthread_t fixture_last_thread(void) { return atomic_load(&last_thread); }
 
 static void note_call(void) {
-  pthread_mutex_lock(&lock);
-  calls++;
-  last_thread = pthread_self();
-  pthread_mutex_unlock(&lock);
-}
-
-pthread_t fixture_last_thread(void) {
-  pthread_mutex_lock(&lock);
-  pthread_t thread = last_thread;
-  pthread_mutex_unlock(&lock);
-  return thread;
+  atomic_fetch_add(&gates->calls, 1);
+  atomic_store(&last_thread, pthread_self());
 }
 
 // ---------------------------------------------------------------------------
@@ -209,9 +257,13 @@ static void fixture_close(void *handle) {
 static fc_status_t fixture_open(const fc_module_source_t *source,
                                 fc_allocator_t allocator, void **out_module,
                                 fc_error_t *err) {
-  pthread_mutex_lock(&lock);
-  while (loading_held) pthread_cond_wait(&changed, &lock);
-  pthread_mutex_unlock(&lock);
+  if (!gates) {  // in a worker process
+    char path[128];
+    size_t folder = source->path.size - source->name.size - strlen(".fixture");
+    snprintf(path, sizeof path, "%.*s" GATES, (int)folder, source->path.data);
+    map_gates(path);
+  }
+  wait_until(may_load, 0);
   if (fc_str_equal(source->name, FC_STR("broken"))) {
     return fc_fail(err, FC_CODE_MODULE_LOAD, "it was made that way");
   }
@@ -268,20 +320,16 @@ static fc_status_t run_grow(fc_call_t *call, fc_error_t *err) {
 }
 
 static fc_status_t run_until(const fc_call_t *call, fc_error_t *err) {
-  pthread_mutex_lock(&lock);
-  blocked++;
-  pthread_cond_broadcast(&changed);
-  pthread_mutex_unlock(&lock);
+  atomic_fetch_add(&gates->until, 1);
+  note_change();
   bool late = false;
   while (!late && !atomic_load(call->cancel)) {
     late = call->deadline_ns && fc_clock_ns() > call->deadline_ns;
     sched_yield();
   }
-  pthread_mutex_lock(&lock);
-  blocked--;
-  if (!late) cancelled++;
-  pthread_cond_broadcast(&changed);
-  pthread_mutex_unlock(&lock);
+  if (!late) atomic_fetch_add(&gates->cancelled, 1);
+  atomic_fetch_sub(&gates->until, 1);
+  note_change();
   return fc_fail(err, FC_CODE_DEADLINE_EXCEEDED, "the deadline passed");
 }
 
@@ -365,9 +413,9 @@ void fixture_worker(int argc, char **argv) {
   }
 }
 
-static const char *no_variables(const char *name) {
-  (void)name;
-  return NULL;
+// The host of calls, unless a test's flags say another.
+static const char *find_variable(const char *name) {
+  return strcmp(name, "FARCALL_ISOLATION") ? NULL : getenv(name);
 }
 
 static void *serve(void *context) {
@@ -380,8 +428,10 @@ static void make_files(fixture_server_t *server) {
   snprintf(server->directory, sizeof server->directory,
            "/tmp/farcall-http-XXXXXX");
   CHECK(mkdtemp(server->directory));
+  char path[128];
+  snprintf(path, sizeof path, "%s/" GATES, server->directory);
+  CHECK(symlink(gates_path, path) == 0);
   for (size_t i = 0; i < FC_ARRAY_COUNT(kFiles); i++) {
-    char path[128];
     snprintf(path, sizeof path, "%s/%s", server->directory, kFiles[i]);
     FILE *file = fopen(path, "w");
     CHECK(file && fputs("fixture", file) > 0);
@@ -405,9 +455,10 @@ static void wait_for_log(fixture_server_t *server, const char *text) {
 void fixture_start(fixture_server_t *server, const char *flags) {
   memset(server, 0, sizeof *server);
   signal(SIGPIPE, SIG_IGN);  // as main does
-  pthread_mutex_lock(&lock);
-  released = 0;
-  pthread_mutex_unlock(&lock);
+  make_gates();
+  // What processes of an earlier server left when they were killed.
+  atomic_store(&gates->gate, 0);
+  atomic_store(&gates->until, 0);
   make_files(server);
   static char words[512];
   snprintf(words, sizeof words, "%s", flags);
@@ -421,7 +472,7 @@ void fixture_start(fixture_server_t *server, const char *flags) {
   arguments[count++] = server->directory;
   fc_error_t error;
   if (fc_server_options_parse(&server->options, count, arguments, server->paths,
-                              no_variables, &error) != FC_OK) {
+                              find_variable, &error) != FC_OK) {
     fprintf(stderr, "%s\n", error.message);
     abort();
   }
@@ -431,7 +482,7 @@ void fixture_start(fixture_server_t *server, const char *flags) {
   CHECK(fc_loop_init(server->loop, fc_allocator_system(), &server->options,
                      kBackends, server->log[1], &error) == FC_OK);
   CHECK(pthread_create(&server->thread, NULL, serve, server) == 0);
-  if (!loading_held) wait_for_log(server, "listening on");
+  if (may_load(0)) wait_for_log(server, "listening on");
 }
 
 void fixture_join(fixture_server_t *server) {
@@ -450,8 +501,10 @@ void fixture_join(fixture_server_t *server) {
     server->log_text[server->log_size] = '\0';
   } while (size > 0);
   close(server->log[0]);
+  char path[128];
+  snprintf(path, sizeof path, "%s/" GATES, server->directory);
+  unlink(path);
   for (size_t i = 0; i < FC_ARRAY_COUNT(kFiles); i++) {
-    char path[128];
     snprintf(path, sizeof path, "%s/%s", server->directory, kFiles[i]);
     unlink(path);
   }

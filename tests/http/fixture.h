@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A server in a thread of the test, serving modules of a kind made for tests,
-// and a blocking client that speaks bytes. Tests wait for events: a response, a
+// A server in a thread of the test, serving modules of a kind made for tests in
+// the host that FARCALL_ISOLATION names, and a blocking client that speaks bytes. Tests wait for events: a response, a
 // closed connection, a call that says it has begun.
 #ifndef FARCALL_TESTS_HTTP_FIXTURE_H_
 #define FARCALL_TESTS_HTTP_FIXTURE_H_
@@ -18,7 +18,7 @@ void fixture_wait_blocked(unsigned count);  // until `count` are inside
 void fixture_release(unsigned count);       // lets `count` go on
 unsigned fixture_calls(void);               // of any function, so far
 unsigned fixture_cancelled(void);           // calls that saw their cancel word
-pthread_t fixture_last_thread(void);        // that ran the last call
+pthread_t fixture_last_thread(void);        // of this process that ran one
 // While held, modules do not finish loading.
 void fixture_hold_loading(bool hold);
 

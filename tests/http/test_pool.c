@@ -126,7 +126,7 @@ static bool ran_on_loop(const fixture_server_t *server) {
 static void quick_functions_move_to_the_loop(void **state) {
   (void)state;
   fixture_server_t server;
-  fixture_start(&server, "--lane=auto");
+  fixture_start(&server, "--isolation=thread --lane=auto");
   int fd = fixture_connect(&server);
   call(fd, SPIN, "[0]", 200, "[]");
   assert_false(ran_on_loop(&server));
@@ -146,10 +146,11 @@ static void quick_functions_move_to_the_loop(void **state) {
   end(&server);
 }
 
+// Only threads may run calls on the loop.
 static void lanes_can_be_chosen(void **state) {
   (void)state;
   fixture_server_t server;
-  fixture_start(&server, "--lane=never");
+  fixture_start(&server, "--isolation=thread --lane=never");
   int fd = fixture_connect(&server);
   for (int i = 0; i < 40; i++) {
     call(fd, ADD, "[1,2]", 200, "[3]");
@@ -157,7 +158,7 @@ static void lanes_can_be_chosen(void **state) {
   }
   close(fd);
   end(&server);
-  fixture_start(&server, "--lane=always");
+  fixture_start(&server, "--isolation=thread --lane=always");
   fd = fixture_connect(&server);
   call(fd, SPIN, "[2]", 200, "[]");
   assert_true(ran_on_loop(&server));
@@ -266,8 +267,6 @@ static void every_caller_gets_its_own_answers(void **state) {
       {"both lanes", "--lane=auto --access-log=off", ADD},
       {"the loop", "--lane=always --access-log=off", ADD},
       {"a serial module", "--lane=auto", "/api/v1/functions/serial/add"},
-      {"processes", "--isolation=process --access-log=off", ADD},
-      {"one process", "--workers=1 --isolation=process", ADD},
       {"one worker", "--workers=1 --lane=never", ADD},
   };
   for (size_t row = 0; row < FC_ARRAY_COUNT(rows); row++) {

@@ -352,7 +352,8 @@ static void strict_load_ends_with_65(void **state) {
   fixture_forget(&server);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  fixture_worker(argc, argv);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_slow_head_is_408),
       cmocka_unit_test(a_slow_head_after_a_request_is_408),
