@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One table of calls through both hosts of the worker loop: threads that share
+// the loop's region, and worker processes (this program again) with regions of
+// their own. What a slot comes back with is the same, bit for bit.
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "abi/render.h"
+#include "api/native.h"
+#include "helpers/test.h"
+#include "pool/host.h"
+#include "pool/process.h"
+
+#define NATIVE FARCALL_BUILD_DIR "/tests/modules/native/"
+#define CORPUS FARCALL_SOURCE_DIR "/tests/corpus/"
+
+#define ENDLESS_MS 50
+
+static const struct {
+  const char *path;
+  uint32_t timeout_ms;
+} kModules[] = {
+    {NATIVE "scalars.so", 60000},
+    {NATIVE "owner.so", 60000},
+    {NATIVE "conventions.so", 60000},
+    {NATIVE "hostile.so", 60000},
+    {NATIVE "undefined.so", 0},  // cannot be loaded
+    {CORPUS "vm/ops.vmfb", 60000},
+    {CORPUS "vm/endless.vmfb", ENDLESS_MS},
+    {CORPUS "iree/releases/scalars-3.13.0.vmfb", 60000},
+    {CORPUS "iree/releases/versions-3.13.0-vmvx.vmfb", 60000},
+    {CORPUS "iree/releases/versions-3.13.0-llvm-cpu.vmfb", 60000},
+};
+
+static const fc_backend_t *const kBackends[] = {&fc_backend_native,
+                                                &fc_backend_vm, NULL};
+
+// ---------------------------------------------------------------------------
+// A loop of nothing but a pool
+
+typedef struct house_t {
+  uv_loop_t uv;
+  fc_log_t log;
+  int sink;  // of the log
+  fc_blocks_t *blocks;
+  fc_registry_t *registry;
+  fc_host_options_t processes;
+  fc_pool_t pool;
+  bool ready;
+  fc_job_t *done;
+  bool expired;  // it was, in the queue
+} house_t;
+
+static void ring(void *context) { (void)context; }
+
+static void on_done(void *context, fc_job_t *job) {
+  house_t *house = context;
+  house->done = job;
+}
+
+// A process that was killed for a deadline may take longer than that to be back.
+static void on_expired(void *context, fc_job_t *job) {
+  house_t *house = context;
+  fc_block_give(house->blocks, job->body.block);
+  house->expired = true;
+}
+
+static void on_ready(void *context) {
+  house_t *house = context;
+  house->ready = true;
+}
+
+static void on_failed(void *context, uint32_t module, const fc_error_t *error) {
+  house_t *house = context;
+  fc_registry_fail(house->registry, module, error);
+}
+
+static void on_lost(void *context, uint32_t module, uint32_t function) {
+  (void)context;
+  fail_msg("module %u, function %u: the thread is lost", module, function);
+}
+
+// The rest of what a server's loop does in a turn.
+static void turn(house_t *house) {
+  fc_pool_flush(&house->pool);
+  uv_run(&house->uv, UV_RUN_NOWAIT);
+  fc_pool_collect(&house->pool, true);
+  fc_pool_expire(&house->pool, fc_clock_ns());
+}
+
+static void load(house_t *house, bool describe) {
+  fc_error_t error;
+  const fc_module_options_t options = {.describe_native = describe};
+  assert_int_equal(
+      fc_registry_create(fc_allocator_system(), &house->registry, &error),
+      FC_OK);
+  fc_registry_configure(house->registry, &options);
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kModules); i++) {
+    (void)fc_registry_add(house->registry, kBackends, fc_str(kModules[i].path),
+                          NULL, NULL, &error);
+  }
+  assert_int_equal(fc_registry_count(house->registry),
+                   FC_ARRAY_COUNT(kModules));
+}
+
+static void enter(house_t *house, fc_isolation_mode_t host) {
+  *house = (house_t){0};
+  fc_allocator_t allocator = fc_allocator_system();
+  fc_error_t error;
+  load(house, host == FC_ISOLATION_PROCESS);
+  assert_int_equal(uv_loop_init(&house->uv), 0);
+  house->sink = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  assert_int_equal(
+      fc_log_init(&house->log, allocator, house->sink, false, &error), FC_OK);
+  assert_int_equal(
+      fc_blocks_create(allocator, 1u << 30, 1u << 20, &house->blocks, &error),
+      FC_OK);
+  house->processes = (fc_host_options_t){
+      .uv = &house->uv,
+      .log = &house->log,
+      .program = "/proc/self/exe",
+      .parameters = "",
+      .setup = {.body_size = 1u << 16,
+                .result_size = fc_limits_default().result_size},
+      .workers = 1};
+  const fc_pool_options_t options = {.workers = 1,
+                                     .queue_limit = 8,
+                                     .lane = FC_LANE_NEVER,
+                                     .isolation = {.mode = host},
+                                     .host = &house->processes};
+  const fc_pool_events_t events = {.ring = ring,
+                                   .on_done = on_done,
+                                   .on_expired = on_expired,
+                                   .on_ready = on_ready,
+                                   .on_failed = on_failed,
+                                   .on_lost = on_lost,
+                                   .context = house};
+  assert_int_equal(
+      fc_pool_init(&house->pool, allocator, &options, house->blocks,
+                   fc_front_workers, &events, &error),
+      FC_OK);
+  assert_int_equal(fc_pool_open(&house->pool, house->registry, &error), FC_OK);
+  while (!house->ready) turn(house);
+}
+
+static void close_handle(uv_handle_t *handle, void *context) {
+  (void)context;
+  if (!uv_is_closing(handle)) uv_close(handle, NULL);
+}
+
+static void leave(house_t *house) {
+  uv_walk(&house->uv, close_handle, NULL);
+  uv_run(&house->uv, UV_RUN_DEFAULT);
+  fc_pool_deinit(&house->pool);
+  assert_int_equal(uv_loop_close(&house->uv), 0);
+  fc_blocks_destroy(house->blocks);
+  fc_registry_destroy(house->registry);
+  fc_log_deinit(&house->log);
+  close(house->sink);
+}
+
+// ---------------------------------------------------------------------------
+// Calls
+
+typedef struct outcome_t {
+  fc_status_t status;
+  uint8_t stop;
+  fc_error_t error;
+  char *bytes;  // of the answer
+  size_t size;
+} outcome_t;
+
+static void take_answer(house_t *house, const fc_slot_t *slot,
+                        outcome_t *outcome) {
+  for (uint32_t i = 0; i < slot->piece_count; i++) {
+    const fc_piece_t *piece = &slot->pieces[i];
+    outcome->bytes = realloc(outcome->bytes, outcome->size + piece->size);
+    assert_non_null(outcome->bytes);
+    memcpy(outcome->bytes + outcome->size,
+           fc_block_data(house->blocks, piece->block) + piece->offset,
+           piece->size);
+    outcome->size += piece->size;
+  }
+}
+
+static outcome_t call(house_t *house, uint32_t module, uint32_t function,
+                      fc_str_t body, uint8_t flags) {
+  fc_error_t error;
+  fc_job_t job = {.module = module,
+                  .function = function,
+                  .front = FC_FRONT_NATIVE,
+                  .flags = flags};
+  job.deadline_ns = fc_clock_ns() + kModules[module].timeout_ms * 1000000ull;
+  job.body = (fc_piece_t){.size = body.size};
+  assert_int_equal(
+      fc_block_take(house->blocks, body.size, &job.body.block, &error), FC_OK);
+  uint8_t *data = fc_block_data(house->blocks, job.body.block);
+  memcpy(data, body.data, body.size);
+  memset(data + body.size, 0, FC_BLOCK_TAIL);
+  house->done = NULL;
+  house->expired = false;
+  fc_pool_enqueue(&house->pool, &job);
+  while (!house->done && !house->expired) turn(house);
+  if (house->expired) return call(house, module, function, body, flags);
+  assert_ptr_equal(house->done, &job);
+  const fc_slot_t *slot = fc_pool_slot(&house->pool, &job);
+  outcome_t outcome = {.status = slot->status, .stop = slot->stop};
+  if (slot->status == FC_OK) take_answer(house, slot, &outcome);
+  else outcome.error = slot->error;
+  fc_pool_finish(&house->pool, &job);
+  if (outcome.status == FC_DEADLINE_EXCEEDED && outcome.stop == FC_STOP_QUEUE) {
+    return call(house, module, function, body, flags);
+  }
+  return outcome;
+}
+
+static unsigned compared, answered;
+
+static void expect_same(const outcome_t *thread, const outcome_t *process) {
+  const fc_error_t *a = &thread->error, *b = &process->error;
+  compared++;
+  answered += thread->status == FC_OK;
+  if (thread->status != process->status || thread->stop != process->stop ||
+      a->code != b->code || strcmp(a->message, b->message)) {
+    fail_msg("in a thread %s at %s: %s, in a process %s at %s: %s",
+             fc_status_name(thread->status), fc_stop_name(thread->stop),
+             a->message, fc_status_name(process->status),
+             fc_stop_name(process->stop), b->message);
+  }
+  if (thread->size != process->size ||
+      (thread->size &&
+       memcmp(thread->bytes, process->bytes, thread->size) != 0)) {
+    fail_msg("a thread answers %.*s, a process %.*s", (int)thread->size,
+             thread->bytes, (int)process->size, process->bytes);
+  }
+  if (thread->status == FC_OK) return;
+  assert_int_equal(a->byte_offset, b->byte_offset);
+  assert_int_equal(a->has_pointer, b->has_pointer);
+  assert_string_equal(a->pointer, b->pointer);
+  assert_string_equal(a->expected, b->expected);
+  assert_string_equal(a->got, b->got);
+}
+
+static void compare(house_t *thread, house_t *process, uint32_t module,
+                    const fc_function_t *function, fc_str_t body,
+                    uint8_t flags) {
+  const uint32_t index = (uint32_t)function->index;
+  static char name[400];  // it is printed after a failure
+  snprintf(name, sizeof name, "%.*s/%.*s %.*s",
+           FC_STR_ARG(fc_registry_at(thread->registry, module)->name),
+           FC_STR_ARG(function->name), FC_STR_ARG(body));
+  fc_test_row(name);
+  outcome_t a = call(thread, module, index, body, flags);
+  outcome_t b = call(process, module, index, body, flags);
+  expect_same(&a, &b);
+  fc_test_row(NULL);
+  free(a.bytes);
+  free(b.bytes);
+}
+
+// Functions whose answer is made of what lies about.
+static bool is_unpredictable(fc_str_t name) {
+  static const char *const kNames[] = {"beyond_argument", "cached", "keep"};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kNames); i++) {
+    if (fc_str_equal(name, fc_str(kNames[i]))) return true;
+  }
+  return false;
+}
+
+static void compare_function(house_t *thread, house_t *process, uint32_t module,
+                             const fc_function_t *function) {
+  static const char *const kBodies[] = {
+      "",  "[",  "[]",   "[3]",       "[[1.5,2,3]]", "[[1,2],[3,4]]",
+      "7", "{}", "[1 2", "[1,2,3,4]", "[[1,2],2]",   "{\"kwargs\":{\"n\":1}}"};
+  fc_error_t error;
+  fc_text_t text;
+  fc_text_init(&text, fc_allocator_system(), 1u << 20);
+  if (fc_signature_print_example(function->signature, &text.sink, &error) ==
+      FC_OK) {
+    fc_str_t example = fc_text_str(&text);
+    compare(thread, process, module, function, example, 0);
+    compare(thread, process, module, function, example, FC_SLOT_VALIDATE);
+  }
+  fc_text_deinit(&text);
+  if (kModules[module].timeout_ms == ENDLESS_MS) return;
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kBodies); i++) {
+    compare(thread, process, module, function, fc_str(kBodies[i]), 0);
+  }
+}
+
+static void every_function_answers_the_same(void **state) {
+  (void)state;
+  static house_t thread, process;
+  enter(&thread, FC_ISOLATION_THREAD);
+  enter(&process, FC_ISOLATION_PROCESS);
+  for (uint32_t m = 0; m < FC_ARRAY_COUNT(kModules); m++) {
+    const fc_entry_t *here = fc_registry_at(thread.registry, m);
+    const fc_entry_t *there = fc_registry_at(process.registry, m);
+    assert_int_equal(here->module == NULL, there->module == NULL);
+    if (!here->module) {
+      assert_string_equal(here->error.message, there->error.message);
+      continue;
+    }
+    assert_null(fc_pool_host(&thread.pool, m));
+    assert_non_null(fc_pool_host(&process.pool, m));
+    for (size_t f = 0; f < fc_module_function_count(here->module); f++) {
+      const fc_function_t *function = fc_module_function(here->module, f);
+      if (!function->plan || is_unpredictable(function->name)) continue;
+      compare_function(&thread, &process, m, function);
+    }
+  }
+  print_message("%u calls compared, %u of them answered\n", compared, answered);
+  assert_true(compared > 5000 && answered > 500);
+  leave(&thread);
+  leave(&process);
+}
+
+int main(int argc, char **argv) {
+  if (argc > 1 && !strcmp(argv[1], "--worker")) {
+    fc_process_main(argc, argv, kBackends);
+  }
+  const struct CMUnitTest tests[] = {
+      FC_TEST(every_function_answers_the_same),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
