@@ -298,10 +298,17 @@ static inline bool has_fill(const uint8_t *data, size_t count, size_t size) {
   return false;
 }
 
+// A complex number is two floats.
 static bool holds_fill(const void *data, size_t count, fc_dtype_t dtype) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
-  if (info->class_ != FC_DTYPE_CLASS_FLOAT) return false;
-  switch (info->size) {
+  size_t size = info->size;
+  if (info->class_ == FC_DTYPE_CLASS_COMPLEX) {
+    size /= 2;
+    count *= 2;
+  } else if (info->class_ != FC_DTYPE_CLASS_FLOAT) {
+    return false;
+  }
+  switch (size) {
     case 2:
       return has_fill(data, count, 2);
     case 4:
@@ -313,39 +320,53 @@ static bool holds_fill(const void *data, size_t count, fc_dtype_t dtype) {
   }
 }
 
-// The numbers of a value; false when it has none that can be looked at.
-static bool find_numbers(const fc_value_t *value, const void **out_data,
-                         size_t *out_count, size_t *out_size) {
-  if (value->kind == FC_VALUE_SCALAR) {
-    *out_data = &value->scalar;
-    *out_count = 1;
-    *out_size = fc_dtype_size(value->dtype);
-    return true;
+// The elements of a strided view, each once where a stride is 0.
+static bool view_holds_fill(const fc_tensor_t *tensor) {
+  const int64_t size = (int64_t)fc_dtype_size(tensor->dtype);
+  const uint8_t *at = tensor->data;
+  int64_t index[FC_RANK_MAX] = {0};
+  for (;;) {
+    if (holds_fill(at, 1, tensor->dtype)) return true;
+    int32_t dim = tensor->rank - 1;
+    for (; dim >= 0; dim--) {
+      const int64_t step = tensor->strides[dim] * size;
+      if (step == 0) continue;
+      at += step;
+      if (++index[dim] < tensor->shape[dim]) break;
+      at -= step * index[dim];
+      index[dim] = 0;
+    }
+    if (dim < 0) return false;
   }
-  if (value->kind != FC_VALUE_TENSOR) return false;
-  const fc_tensor_t *tensor = &value->tensor;
-  *out_data = tensor->data;
-  // The reach of a strided view is its owner's to know.
-  return !tensor->strides && fc_shape_count(tensor->shape, tensor->rank,
-                                            tensor->dtype, out_count, out_size);
+}
+
+static bool tensor_holds_fill(const fc_tensor_t *tensor) {
+  size_t count, size;
+  if (!fc_shape_count(tensor->shape, tensor->rank, tensor->dtype, &count,
+                      &size) ||
+      count == 0) {
+    return false;
+  }
+  return fc_tensor_is_dense(tensor)
+             ? holds_fill(tensor->data, count, tensor->dtype)
+             : view_holds_fill(tensor);
 }
 
 static bool value_holds_fill(const fc_value_t *value) {
-  const void *data;
-  size_t count, size;
-  if (!find_numbers(value, &data, &count, &size)) return false;
-  return holds_fill(
-      data, count,
-      value->kind == FC_VALUE_TENSOR ? value->tensor.dtype : value->dtype);
+  if (value->kind == FC_VALUE_TENSOR) return tensor_holds_fill(&value->tensor);
+  return value->kind == FC_VALUE_SCALAR &&
+         holds_fill(&value->scalar, 1, value->dtype);
 }
 
 static fc_status_t guard_value(fc_frame_t *frame, fc_value_t *value,
                                fc_error_t *err) {
   if (value_holds_fill(value)) frame->fill_given = true;
-  const void *data;
+  const fc_tensor_t *tensor = &value->tensor;
   size_t count, size;
-  if (value->kind != FC_VALUE_TENSOR ||
-      !find_numbers(value, &data, &count, &size)) {
+  // The reach of a strided view is its owner's to know.
+  if (value->kind != FC_VALUE_TENSOR || tensor->strides ||
+      !fc_shape_count(tensor->shape, tensor->rank, tensor->dtype, &count,
+                      &size)) {
     return FC_OK;
   }
   const size_t alignment = frame->plan->signature->alignment;
@@ -354,7 +375,7 @@ static fc_status_t guard_value(fc_frame_t *frame, fc_value_t *value,
   if (!memory) return fc_fail_memory(err);
   *guarded = (fc_guarded_t){frame->guarded, memory, size, alignment};
   frame->guarded = guarded;
-  if (size) memcpy(memory, data, size);
+  if (size) memcpy(memory, tensor->data, size);
   value->tensor.data = memory;
   return FC_OK;
 }

@@ -89,6 +89,10 @@ static void a_float_from_behind_a_tensor_is_refused(void **state) {
       {"tensor<1xf64> -> tensor<1xf64>", "[[0]]", FC_OK, FC_OUT_OF_RANGE},
       {"tensor<1xbf16> -> tensor<1xbf16>", "[[0]]", FC_OK, FC_OUT_OF_RANGE},
       {"tensor<1xi32> -> tensor<1xi32>", "[[0]]", FC_OK, FC_OK},
+      {"tensor<1xcomplex<f32>> -> tensor<1xcomplex<f32>>", "[[[0,0]]]", FC_OK,
+       FC_OUT_OF_RANGE},
+      {"tensor<2xcomplex<f64>> -> tensor<2xcomplex<f64>>", "[[[0,0],[0,0]]]",
+       FC_OK, FC_OUT_OF_RANGE},
       {"tensor<2xf32> -> tensor<2xf32>",
        "[{\"shape\":[2],\"dtype\":\"f32\",\"b64\":\"AAAAAP////8=\"}]", FC_OK,
        FC_OK},
@@ -111,6 +115,66 @@ static void a_float_from_behind_a_tensor_is_refused(void **state) {
       if (status != FC_OK) assert_int_equal(err.code, FC_CODE_CALL_FAILED);
       fc_test_call_deinit(&call);
     }
+  }
+}
+
+// A result that is a view of `memory`, of which one word is the filler.
+typedef struct view_row_t {
+  const char *name;
+  fc_dtype_t dtype;
+  int64_t strides[2];
+  int64_t first, filled;  // words
+  bool refused;
+} view_row_t;
+
+static const view_row_t views[] = {
+    {"no filler", FC_DTYPE_F32, {2, 3}, 0, 15, false},
+    {"first element", FC_DTYPE_F32, {2, 3}, 0, 0, true},
+    {"last element", FC_DTYPE_F32, {8, 3}, 0, 11, true},
+    {"between elements", FC_DTYPE_F32, {8, 3}, 0, 10, false},
+    {"columns first", FC_DTYPE_F32, {1, 4}, 0, 5, true},
+    {"backwards", FC_DTYPE_F32, {-4, -1}, 6, 1, true},
+    {"before the last, backwards", FC_DTYPE_F32, {-4, -1}, 6, 0, false},
+    {"repeated", FC_DTYPE_F32, {0, 2}, 0, 2, true},
+    {"an imaginary half", FC_DTYPE_C64, {4, 2}, 0, 13, true},
+    {"a real half", FC_DTYPE_C64, {4, 2}, 0, 8, true},
+    {"beside both", FC_DTYPE_C64, {4, 2}, 0, 10, false},
+    {"an integer", FC_DTYPE_I32, {2, 3}, 0, 0, false},
+};
+
+static const view_row_t *view;  // of the call
+
+static fc_status_t give_view(void *instance, size_t index, fc_call_t *call,
+                             fc_error_t *err) {
+  FC_TRY(fc_backend_echo.call(instance, index, call, err));
+  static const int64_t shape[] = {2, 2};
+  static uint32_t memory[16];
+  memset(memory, 0, sizeof memory);
+  memory[view->filled] = UINT32_MAX;
+  call->results[0] = (fc_value_t){.kind = FC_VALUE_TENSOR,
+                                  .tensor = {.dtype = view->dtype,
+                                             .rank = 2,
+                                             .shape = shape,
+                                             .strides = view->strides,
+                                             .data = &memory[view->first]}};
+  return FC_OK;
+}
+
+static void so_is_one_in_a_strided_result(void **state) {
+  (void)state;
+  fc_backend_t viewer = fc_backend_echo;
+  viewer.call = give_view;
+  FC_TEST_EACH_ROW(const view_row_t, row, views) {
+    fc_test_call_t call;
+    fc_error_t err;
+    view = row;
+    fc_test_call_init(&call, "any -> any", NULL);
+    fc_frame_set_guard(call.frame, true);
+    assert_int_equal(fc_test_call_decode(&call, FC_STR("[null]"), &err), FC_OK);
+    fc_status_t status =
+        fc_frame_invoke(call.frame, &viewer, &call.echo, 0, NULL, 0, &err);
+    assert_int_equal(status, row->refused ? FC_OUT_OF_RANGE : FC_OK);
+    fc_test_call_deinit(&call);
   }
 }
 
@@ -550,6 +614,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(values_come_back),
       FC_TEST(a_float_from_behind_a_tensor_is_refused),
+      FC_TEST(so_is_one_in_a_strided_result),
       FC_TEST(a_warm_small_call_allocates_nothing),
       FC_TEST(every_allocation_may_fail),
       FC_TEST(memory_is_bound_by_the_body),
