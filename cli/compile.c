@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "abi/sidecar.h"
 #include "base/sha256.h"
 #include "cli.h"
 #include "compile_derive.h"
@@ -410,9 +411,21 @@ static fc_status_t lower(fc_compile_t *compile) {
   return run(compile, LLC, OPTIMIZED, OBJECT, kAssemble, kNothing);
 }
 
+// What the attributes of the source ask for may not fit its types.
+static fc_status_t check_draft(const fc_compile_t *compile, fc_str_t json) {
+  fc_sidecar_t *sidecar = NULL;
+  fc_error_t why;
+  const fc_status_t status = fc_sidecar_parse(
+      json, FC_SOURCE_EMBEDDED, NULL, fc_allocator_system(), &sidecar, &why);
+  fc_sidecar_destroy(sidecar);
+  if (status == FC_OK) return FC_OK;
+  return fc_fail(compile->err, why.code, "%s: %s", compile->input, why.message);
+}
+
 static fc_status_t link_module(fc_compile_t *compile, const fc_draft_t *draft) {
   fc_str_t json, ir;
   FC_TRY(fc_draft_print(compile->arena, draft, false, &json, compile->err));
+  FC_TRY(check_draft(compile, json));
   FC_TRY(fc_draft_embed(compile->arena, json, &ir, compile->err));
   FC_TRY(write_work(compile, ABI_IR, ir));
   FC_TRY(run(compile, LLC, ABI_IR, ABI_OBJECT, kAssemble, kNothing));

@@ -279,6 +279,26 @@ static fc_status_t read_aliases(fc_reading_t *reading) {
 // ---------------------------------------------------------------------------
 // Functions
 
+// ["m", "?"]
+static fc_status_t read_dims(fc_reading_t *reading, fc_mlir_value_t *value,
+                             fc_str_t text) {
+  if (!text.data) return FC_OK;
+  fc_str_t list = unwrap(text), element;
+  value->dims = fc_arena_alloc_array(reading->arena, count_elements(list) + 1,
+                                     sizeof *value->dims);
+  if (!value->dims) return fc_fail_memory(reading->err);
+  while (next_element(&list, &element)) {
+    fc_str_t name = fc_mlir_unquote(reading->arena, element);
+    if (char_at(trim(text), 0) != '[' || !name.size) {
+      return fc_fail(reading->err, FC_CODE_ABI_METADATA,
+                     "farcall.dims is %.*s: it is an array of strings",
+                     FC_STR_ARG(text));
+    }
+    value->dims[value->dim_count++] = name;
+  }
+  return FC_OK;
+}
+
 static fc_status_t read_attrs(fc_reading_t *reading, fc_mlir_value_t *value,
                               fc_str_t attrs) {
   value->attrs = attrs;
@@ -290,7 +310,7 @@ static fc_status_t read_attrs(fc_reading_t *reading, fc_mlir_value_t *value,
       fc_mlir_attr(attrs, FC_STR("bufferize.result")).data != NULL;
   value->writable = fc_str_equal(
       fc_mlir_attr(attrs, FC_STR("bufferization.writable")), FC_STR("true"));
-  return FC_OK;
+  return read_dims(reading, value, fc_mlir_attr(attrs, FC_STR("farcall.dims")));
 }
 
 // Types from `types`, attribute dictionaries from `attrs` ("[{…}, …]" or

@@ -12,10 +12,12 @@
 
 // One argument or result. Empty texts: not given.
 typedef struct fc_mlir_value_t {
-  fc_str_t type;       // aliases expanded
-  fc_str_t attrs;      // inside of its attribute dictionary
-  fc_str_t name;       // attribute farcall.name
-  fc_str_t role;       // attribute farcall.role
+  fc_str_t type;   // aliases expanded
+  fc_str_t attrs;  // inside of its attribute dictionary
+  fc_str_t name;   // attribute farcall.name
+  fc_str_t role;   // attribute farcall.role
+  fc_str_t *dims;  // attribute farcall.dims
+  size_t dim_count;
   bool result_buffer;  // attribute bufferize.result
   bool writable;       // attribute bufferization.writable = true
 } fc_mlir_value_t;

@@ -102,6 +102,8 @@ static void inherit(fc_mlir_value_t *to, const fc_mlir_value_t *from,
   for (size_t i = 0; to_count == from_count && i < to_count; i++) {
     to[i].name = from[i].name;
     to[i].role = from[i].role;
+    to[i].dims = from[i].dims;
+    to[i].dim_count = from[i].dim_count;
     to[i].writable = from[i].writable;
     to[i].result_buffer = from[i].result_buffer || to[i].result_buffer;
   }
@@ -152,6 +154,18 @@ static void put_text(yyjson_mut_doc *doc, yyjson_mut_val *object,
   }
 }
 
+// "?" is a dim without a name.
+static void put_dims(yyjson_mut_doc *doc, yyjson_mut_val *object,
+                     const fc_mlir_value_t *value) {
+  if (!value->dims) return;
+  yyjson_mut_val *array = yyjson_mut_obj_add_arr(doc, object, "dims");
+  for (size_t i = 0; i < value->dim_count; i++) {
+    const fc_str_t name = value->dims[i];
+    if (fc_str_equal(name, FC_STR("?"))) yyjson_mut_arr_add_null(doc, array);
+    else yyjson_mut_arr_add_strn(doc, array, name.data, name.size);
+  }
+}
+
 static void put_values(yyjson_mut_doc *doc, yyjson_mut_val *object,
                        const char *key, const fc_mlir_value_t *values,
                        size_t count) {
@@ -160,6 +174,7 @@ static void put_values(yyjson_mut_doc *doc, yyjson_mut_val *object,
     yyjson_mut_val *value = yyjson_mut_arr_add_obj(doc, array);
     put_text(doc, value, "name", values[i].name);
     put_text(doc, value, "type", values[i].type);
+    put_dims(doc, value, &values[i]);
     if (!fc_str_equal(values[i].role, FC_STR("in"))) {
       put_text(doc, value, "role", values[i].role);
     }

@@ -98,6 +98,46 @@ def test_alignment_is_said_where_nothing_relies_on_it(corpus, farcall, tmp_path)
     assert "alignment" not in sidecar(tmp_path / "aligned.so")
 
 
+NAMED = """
+func.func @add(%a: tensor<?x3xf32> {farcall.dims = ["n", "?"]},
+               %b: tensor<?x3xf32> {farcall.dims = [DIMS]})
+    -> (tensor<?x3xf32> {farcall.dims = ["n", "?"]}) {
+  %0 = arith.addf %a, %b : tensor<?x3xf32>
+  return %0 : tensor<?x3xf32>
+}
+"""
+
+
+def test_dims_get_the_names_of_the_source(farcall, tmp_path):
+    source, module = tmp_path / "named.mlir", tmp_path / "named.so"
+    source.write_text(NAMED.replace("DIMS", '"n", "?"'))
+    done = farcall("compile", "--unchecked", source, "-o", module)
+    assert done.returncode == 0, done.stderr
+    assert [a["dims"] for a in sidecar(module)["functions"][0]["args"]] == [
+        ["n", None]] * 2
+    for _ in range(2):  # by the sidecar, then by what is in the module
+        done = farcall("sig", module)
+        assert ("add(a: tensor<[n]x3xf32>, b: tensor<[n]x3xf32>) -> "
+                "tensor<[n]x3xf32>") in done.stdout
+        done = farcall("run", module, "--function=add", "--input=4x3xf32=1",
+                       "--input=2x3xf32=1")
+        assert "dim 0 is 2, dim 0 of argument 0 ('a') is 4" in done.stderr
+        module.with_suffix(".farcall.json").unlink(missing_ok=True)
+    # Other names beside what is in the module.
+    module.with_suffix(".farcall.json").write_text(json.dumps(
+        {"farcall": 1, "abi": "module", "functions": [
+            {"name": "add", "args": [{"name": "left", "dims": ["rows", None]}, {}]}]}))
+    assert ("add(left: tensor<[rows]x3xf32>, b: tensor<[rows]x3xf32>) -> "
+            "tensor<[rows]x3xf32>") in farcall("sig", module).stdout
+    for dims, message in [
+            ('"n"', "/functions/0/args/1/dims: 1 dims for a type of 2"),
+            ('"n", "m"', "dim 1 has a size in the type, no name"),
+            ("3", "it is an array of strings")]:
+        source.write_text(NAMED.replace("DIMS", dims))
+        done = farcall("compile", source, "-o", module)
+        assert done.returncode == 65 and message in done.stderr, done.stderr
+
+
 def test_nothing_of_this_machine_is_inside(modules, tmp_path_factory):
     for path in modules.rglob("*.so"):
         data = path.read_bytes()

@@ -67,6 +67,50 @@ static void attributes_come_with_their_values(void **state) {
   assert_false(module.has_state);
 }
 
+static void dims_come_with_their_names(void **state) {
+  (void)state;
+  static const struct {
+    const char *attrs;
+    const char *dims;  // each with a blank; NULL: refused
+  } rows[] = {
+      {"{}", ""},
+      {"{farcall.dims = []}", ""},
+      {"{farcall.dims = [\"m\"]}", "m "},
+      {"{farcall.dims = [\"m\", \"?\", \"a, \\22]b\"], farcall.name = \"x\"}",
+       "m ? a, \"]b "},
+      {"{farcall.dims = [\"m\", 4 : i64]}", NULL},
+      {"{farcall.dims = [m]}", NULL},
+      {"{farcall.dims = \"m\"}", NULL},
+      {"{farcall.dims = {m = \"m\"}}", NULL},
+      {"{farcall.dims = [\"\"]}", NULL},
+  };
+  for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
+    char text[512], dims[64] = "";
+    snprintf(text, sizeof text,
+             "\"builtin.module\"() ({\n"
+             "  \"func.func\"() <{arg_attrs = [%s], function_type = "
+             "(memref<?x?x?xf32>) -> (), sym_name = \"f\"}> ({\n"
+             "  }) : () -> ()\n}) : () -> ()\n",
+             rows[i].attrs);
+    fc_mlir_module_t module;
+    fc_error_t err = {0};
+    fc_status_t status = fc_mlir_read(&arena, fc_str(text), &module, &err);
+    if ((status == FC_OK) != (rows[i].dims != NULL)) {
+      fail_msg("%s: %s", rows[i].attrs, err.message);
+    }
+    if (status != FC_OK) {
+      assert_non_null(strstr(err.message, "array of strings"));
+      continue;
+    }
+    const fc_mlir_value_t *value = &module.functions[0].arguments[0];
+    for (size_t k = 0, at = 0; k < value->dim_count; k++) {
+      at += (size_t)snprintf(dims + at, sizeof dims - at, "%.*s ",
+                             FC_STR_ARG(value->dims[k]));
+    }
+    assert_string_equal(dims, rows[i].dims);
+  }
+}
+
 // A layout behind an alias behind an alias; a declaration; a nested module.
 static const char kAliases[] =
     "#map = affine_map<(d0, d1) -> (d1 floordiv 2, d0)>\n"
@@ -431,6 +475,7 @@ static void every_prefix_is_survived(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       ARENA_TEST(attributes_come_with_their_values),
+      ARENA_TEST(dims_come_with_their_names),
       ARENA_TEST(aliases_are_expanded),
       ARENA_TEST(tensors_and_state_are_noticed),
       ARENA_TEST(names_come_from_the_source),

@@ -200,8 +200,8 @@ static fc_status_t trip(fc_frame_t *frame, const fc_plan_t *plan,
 }
 
 #define BUSY                                                          \
-  "x: tensor<?x2xf32>, y: {a: i8, b: [(i64, str)]}, z: any, "         \
-  "out tensor<4xf64>, w: ref<?x?xi8> -> tensor<?x2xf32>, {a: i8, b: " \
+  "x: tensor<Nx2xf32>, y: {a: i8, b: [(i64, str)]}, z: any, "         \
+  "out tensor<4xf64>, w: ref<?x?xi8> -> tensor<Nx2xf32>, {a: i8, b: " \
   "[(i64, str)]}, any"
 static const char busy_body[] =
     "{\"args\":[[[1,2],[3,4]]],\"kwargs\":{\"w\":[[1,2],[3,4]],"
