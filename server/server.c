@@ -166,15 +166,20 @@ static void on_awake(uv_check_t *awake) {
   fc_pool_wake(&loop->pool);
 }
 
+static void on_busy(uv_idle_t *busy) { (void)busy; }
+
 // Before the loop looks for events: everything staged since is handed over.
 static void on_turn(uv_prepare_t *turn) {
   fc_loop_t *loop = turn->data;
   hand_over(loop);
-  if (!fc_pool_sleep(&loop->pool)) {
+  bool quiet = fc_pool_sleep(&loop->pool);
+  if (!quiet) {
     hand_over(loop);
-    // Answers come faster than they are taken: sockets have their turn too.
-    if (!fc_pool_sleep(&loop->pool)) uv_async_send(&loop->bell);
+    quiet = fc_pool_sleep(&loop->pool);
   }
+  // Answers come faster than they are taken: sockets have their turn too.
+  if (quiet) uv_idle_stop(&loop->busy);
+  else uv_idle_start(&loop->busy, on_busy);
   arm_timer(loop);
   if (loop->log.size) fc_log_flush(&loop->log);
   if (loop->connection_count == 0 && loop->ready) {
@@ -453,6 +458,7 @@ static void init_handles(fc_loop_t *loop) {
   uv_async_init(uv, &loop->stop_bell, on_stop);
   uv_prepare_init(uv, &loop->turn);
   uv_check_init(uv, &loop->awake);
+  uv_idle_init(uv, &loop->busy);
   uv_idle_init(uv, &loop->loader);
   uv_timer_init(uv, &loop->timer);
   uv_timer_init(uv, &loop->drain_timer);

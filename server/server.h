@@ -49,6 +49,7 @@ struct fc_loop_t {
   uv_async_t stop_bell;  // fc_loop_stop; any thread
   uv_prepare_t turn;
   uv_check_t awake;
+  uv_idle_t busy;  // active: the loop looks for events and does not wait
   uv_idle_t loader;
   uv_timer_t timer;
   uv_timer_t drain_timer;
