@@ -241,6 +241,7 @@ static fc_hook_outcome_t run_in_its_fpenv(frame_t *frame) {
   const fc_fpenv_t wanted = frame->function->fpenv;
   if (!fc_fpenv_equal(before, wanted)) fc_fpenv_set(wanted);
   fc_hook_outcome_t outcome = fc_hook_run(frame->hook, enter, frame);
+  fc_direction_reset();
   if (!fc_fpenv_equal(fc_fpenv_get(), before)) fc_fpenv_set(before);
   return outcome;
 }

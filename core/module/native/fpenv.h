@@ -3,7 +3,8 @@
 // The floating-point control state of the calling thread. Loading a library
 // linked with -ffast-math sets flush-to-zero in the loading thread for good,
 // and compiled code inherits whatever it finds; so it is saved around dlopen
-// and set to the default before each call.
+// and set to the default before each call. The direction flag goes with it: hand
+// written code may leave it set, and string instructions of ours run backwards.
 #ifndef FARCALL_MODULE_NATIVE_FPENV_H_
 #define FARCALL_MODULE_NATIVE_FPENV_H_
 
@@ -30,6 +31,7 @@ static inline void fc_fpenv_set(fc_fpenv_t env) {
   __builtin_ia32_ldmxcsr(env.control);
   __asm__ volatile("fldcw %0" : : "m"(env.x87));
 }
+static inline void fc_direction_reset(void) { __asm__ volatile("cld"); }
 #elif defined(__aarch64__)
 #define FC_FPENV_DEFAULT ((fc_fpenv_t){0, 0})
 #define FC_FPENV_FLUSH ((fc_fpenv_t){1u << 24, 0})
@@ -43,6 +45,7 @@ static inline void fc_fpenv_set(fc_fpenv_t env) {
   uint64_t fpcr = env.control;
   __asm__ volatile("msr fpcr, %0" : : "r"(fpcr));
 }
+static inline void fc_direction_reset(void) {}
 #endif
 
 static inline bool fc_fpenv_equal(fc_fpenv_t a, fc_fpenv_t b) {
