@@ -35,6 +35,11 @@ if(FARCALL_HARDEN)
     -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
 endif()
 
+if(FARCALL_LTO)
+  # Objects hold what the linker optimises and ordinary code: see Programs.cmake.
+  target_compile_options(farcall_flags INTERFACE -flto -ffat-lto-objects)
+endif()
+
 if(FARCALL_SANITIZE)
   target_compile_options(farcall_flags INTERFACE
     -fsanitize=${FARCALL_SANITIZE} -fno-sanitize-recover=all)

@@ -3,12 +3,20 @@
 # The rules every executable of the project follows. A program that loads
 # modules must offer them the MLIR runtime functions of libfarcall: the linker
 # is told to take them from the archive although nothing of ours calls them,
-# and to export these names only.
+# and to export these names only. Those that are shipped or measured say WHOLE:
+# with FARCALL_LTO they are optimised across files. Tests would each take seconds.
 function(farcall_program target)
   set_target_properties(${target} PROPERTIES
     POSITION_INDEPENDENT_CODE ON
     LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/exports.list)
   target_link_libraries(${target} PRIVATE farcall_flags)
+  if(FARCALL_LTO)
+    if("WHOLE" IN_LIST ARGN)
+      target_link_options(${target} PRIVATE -flto=auto)
+    else()
+      target_link_options(${target} PRIVATE -fno-lto)
+    endif()
+  endif()
   if(FARCALL_SANITIZE)
     target_sources(${target} PRIVATE
       ${PROJECT_SOURCE_DIR}/cmake/sanitizer_options.c)
