@@ -448,7 +448,7 @@ static void submit(fc_connection_t *c) {
   }
   fc_error_t error;
   if (fc_pool_admit(pool, x->job.module, x->job.function, x->job.deadline_ns,
-                    &x->retry_after, &error) != FC_OK) {
+                    x->marked_ns, &x->retry_after, &error) != FC_OK) {
     c->state = FC_CONNECTION_WRITE;
     answer_error(c, &error, FC_STOP_ADMIT);
     return;
@@ -596,7 +596,7 @@ static fc_status_t admit_call(fc_connection_t *c, const fc_request_t *request,
   x->job.flags = call.validate ? FC_SLOT_VALIDATE : 0;
   x->job.deadline_ns = timeout_ms ? x->began_ns + timeout_ms * 1000000u : 0;
   FC_TRY(fc_pool_admit(&loop->pool, x->job.module, x->job.function,
-                       x->job.deadline_ns, &x->retry_after, err));
+                       x->job.deadline_ns, x->marked_ns, &x->retry_after, err));
   uint64_t room = request->length;
   return make_room(c, room, err) ? FC_OK : err->status;
 }

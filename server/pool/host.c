@@ -240,22 +240,20 @@ static fc_str_t function_name(const fc_host_t *host, uint32_t function) {
 static void fill_outcome(fc_child_t *child, uint32_t index,
                          const fc_held_t *held, fc_slot_t *slot,
                          uint64_t *out_size) {
-  fc_error_t error;
-  if (!fc_ring_read(&child->ring, index, &held->sent, slot, out_size, &error)) {
+  fc_error_t *error = &slot->error;
+  if (!fc_ring_read(&child->ring, index, &held->sent, slot, out_size, error)) {
     kill_child(child, FC_CAUSE_LIE);
-    slot->status = error.status;
+    slot->status = error->status;
     slot->stop = FC_STOP_CALL;
-    slot->error = error;
     *out_size = 0;
     return;
   }
   bool has_answer =
       slot->status == FC_OK && !(held->sent.flags & FC_SLOT_VALIDATE);
   if (has_answer && held->job &&
-      !copy_answer(child, index, *out_size, slot, &error)) {
-    slot->status = error.status;
+      !copy_answer(child, index, *out_size, slot, error)) {
+    slot->status = error->status;
     slot->stop = FC_STOP_ENCODE;
-    slot->error = error;
   }
 }
 
@@ -265,8 +263,7 @@ static void finish_call(fc_child_t *child) {
   uint32_t index = child->first;
   fc_held_t held = pop_held(child);
   uint64_t size = 0;
-  fc_slot_t unwanted;
-  fc_slot_t *slot = held.job ? fc_pool_delivery(pool, held.job) : &unwanted;
+  fc_slot_t *slot = fc_pool_delivery(pool, held.job);
   fill_outcome(child, index, &held, slot, &size);
   if (child->cause == FC_CAUSE_NONE) {
     fc_pool_note_outcome(pool, child->host->index, slot, held.dropped_ns != 0);
@@ -329,9 +326,8 @@ static bool is_slow(const fc_child_t *child, uint64_t now_ns) {
 }
 
 // The one with the fewest calls; NULL when each has `ahead`.
-static fc_child_t *find_room(fc_host_t *host, uint32_t ahead) {
+static fc_child_t *find_room(fc_host_t *host, uint32_t ahead, uint64_t now_ns) {
   fc_child_t *best = NULL;
-  const uint64_t now_ns = fc_clock_ns();
   for (fc_child_t *child = host->children; child; child = child->next) {
     if (!child->serving || child->ended || child->cause != FC_CAUSE_NONE) {
       continue;
@@ -348,7 +344,8 @@ static void start_another(fc_host_t *host);
 
 bool fc_host_offer(fc_host_t *host, fc_job_t *job, uint32_t ahead) {
   if (ahead > FC_RING_SLOTS) ahead = FC_RING_SLOTS;
-  fc_child_t *child = find_room(host, ahead);
+  const uint64_t now_ns = fc_clock_ns();
+  fc_child_t *child = find_room(host, ahead, now_ns);
   if (!child || child->count) start_another(host);
   if (!child) return false;
   fc_blocks_t *blocks = host->pool->region.blocks;
@@ -361,11 +358,11 @@ bool fc_host_offer(fc_host_t *host, fc_job_t *job, uint32_t ahead) {
                           .deadline_ns = job->deadline_ns};
   fc_held_t *held = &child->held[index];
   *held = (fc_held_t){.job = job,
-                      .sent = {fc_clock_ns(), job->body.size, job->flags},
+                      .sent = {now_ns, job->body.size, job->flags},
                       .function = job->function,
                       .deadline_ns = job->deadline_ns};
   if (child->count++ && host->most > 1) {
-    fc_pool_note_due(host->pool, held->sent.sent_ns + AHEAD_NS);
+    fc_pool_note_due(host->pool, now_ns + AHEAD_NS);
   }
   list_as_busy(host);
   child->rung = false;

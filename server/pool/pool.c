@@ -163,7 +163,8 @@ void fc_pool_on_host(fc_pool_t *pool, uint32_t module,
 
 fc_status_t fc_pool_admit(const fc_pool_t *pool, uint32_t module,
                           uint32_t function, uint64_t deadline_ns,
-                          uint32_t *out_retry_s, fc_error_t *err) {
+                          uint64_t now_ns, uint32_t *out_retry_s,
+                          fc_error_t *err) {
   const module_queue_t *queue = &pool->queues[module];
   if (queue->host) FC_TRY(fc_host_admit(queue->host, out_retry_s, err));
   if (queue->waiting == 0) return FC_OK;
@@ -179,7 +180,7 @@ fc_status_t fc_pool_admit(const fc_pool_t *pool, uint32_t module,
                    "%u calls of this module are waiting, the limit",
                    pool->options.queue_limit);
   }
-  if (deadline_ns && wait_ns && fc_clock_ns() + wait_ns > deadline_ns) {
+  if (deadline_ns && wait_ns && now_ns + wait_ns > deadline_ns) {
     return fc_fail(err, FC_CODE_OVERLOADED,
                    "the queue is %llu ms long, more than the deadline",
                    (unsigned long long)(wait_ns / 1000000u));
@@ -484,9 +485,11 @@ void fc_pool_wake(fc_pool_t *pool) { fc_hosts_wake(pool); }
 
 fc_slot_t *fc_pool_delivery(fc_pool_t *pool, const fc_job_t *job) {
   fc_slot_t *slot = &pool->region.slots[pool->delivery];
-  slot->module = job->module;
-  slot->function = job->function;
-  slot->flags = job->flags;
+  if (job) {
+    slot->module = job->module;
+    slot->function = job->function;
+    slot->flags = job->flags;
+  }
   slot->status = FC_OK;
   slot->piece_count = 0;
   return slot;

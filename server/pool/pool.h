@@ -119,7 +119,8 @@ fc_status_t fc_pool_open(fc_pool_t *pool, const fc_registry_t *registry,
 // when to come back.
 fc_status_t fc_pool_admit(const fc_pool_t *pool, uint32_t module,
                           uint32_t function, uint64_t deadline_ns,
-                          uint32_t *out_retry_s, fc_error_t *err);
+                          uint64_t now_ns, uint32_t *out_retry_s,
+                          fc_error_t *err);
 
 // Runs the call here and now if its lane is the loop's. True: job->slot holds
 // the answer, the caller must fc_pool_finish it.
@@ -162,7 +163,8 @@ const fc_host_t *fc_pool_host(const fc_pool_t *pool, uint32_t module);
 // ---------------------------------------------------------------------------
 // For hosts
 
-// The slot to deliver a call of `job` in; the caller fills in the outcome.
+// The slot to deliver a call of `job` in; the caller fills in the outcome. NULL:
+// nobody is to be told, the outcome is only looked at.
 fc_slot_t *fc_pool_delivery(fc_pool_t *pool, const fc_job_t *job);
 // Delivers it.
 void fc_pool_deliver(fc_pool_t *pool, fc_job_t *job);
