@@ -11,8 +11,9 @@ from console import commands, matches
 
 
 class Reader:
-    def __init__(self, example, folder, onnx):
+    def __init__(self, example, folder, onnx, options=()):
         self.folder = folder
+        self.options = options  # of farcalld, beside those of the page
         shutil.copytree(ROOT / "examples" / example, folder, dirs_exist_ok=True)
         self.environment = {
             **os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1",
@@ -21,7 +22,7 @@ class Reader:
 
     def start(self, arguments):
         self.stop()
-        self.server = Server(*arguments, cwd=self.folder)
+        self.server = Server(*self.options, *arguments, cwd=self.folder)
         self.environment["FARCALL_SERVER"] = self.server.url
 
     def stop(self):

@@ -129,6 +129,23 @@ def archives(iree, folder, safetensors):
     return {".safetensors": safetensors, ".irpa": irpa}
 
 
+@pytest.fixture(scope="module")
+def beside(iree, folder):
+    """A module whose weights are in an archive."""
+    source = folder / "beside.mlir"
+    source.write_text(
+        'util.global private @w = #flow.parameter.named<"model"::"w"> '
+        ": tensor<2400x9600xf32>\n" +
+        PROGRAM.replace("WEIGHTS", "util.global.load @w"))
+    return compile(iree, source, "llvm-cpu")
+
+
+@pytest.fixture(params=["thread", "process"])
+def host(request):
+    """Of the server, --isolation=HOST. The modules are made only once for both."""
+    return "--isolation=" + request.param
+
+
 def check(serve, weights, module, *options):
     """Loads, reads one row, reads all; the sizes after each."""
     server = serve(module, *options)
@@ -153,27 +170,21 @@ def check(serve, weights, module, *options):
     assert sizes[2]["RssFile"] > WEIGHTS
 
 
-def test_weights_inside_a_module(serve, weights, module):
-    check(serve, weights, module)
+def test_weights_inside_a_module(serve, weights, module, host):
+    check(serve, weights, module, host)
 
 
 @pytest.mark.parametrize("kind", [".irpa", ".safetensors"])
-def test_weights_in_an_archive(serve, iree, folder, weights, archives, kind):
-    source = folder / "beside.mlir"
-    source.write_text(
-        'util.global private @w = #flow.parameter.named<"model"::"w"> '
-        ": tensor<2400x9600xf32>\n" +
-        PROGRAM.replace("WEIGHTS", "util.global.load @w"))
-    module = compile(iree, source, "llvm-cpu")
-    check(serve, weights, module, f"--parameters=model={archives[kind]}")
+def test_weights_in_an_archive(serve, beside, weights, archives, kind, host):
+    check(serve, weights, beside, host, f"--parameters=model={archives[kind]}")
 
 
-def test_a_module_written_to_in_place(serve, weights, module):
+def test_a_module_written_to_in_place(serve, weights, module, host):
     """Its constants change, what was verified does not; replaced by renaming
     another file to its name, nothing changes."""
     copy = module.with_name("copy.vmfb")
     subprocess.run(["cp", module, copy], check=True)
-    server = serve(copy)
+    server = serve(host, copy)
     while server.get("/readyz").status != 200:
         pass
     with copy.open("r+b") as file:

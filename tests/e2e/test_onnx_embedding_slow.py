@@ -4,6 +4,7 @@ against iree-run-module (the same bits) and onnxruntime, memory and time.
 
 The package of the weights is fetched once and kept beside what the compiler made.
 """
+import itertools
 import json
 import pathlib
 import re
@@ -52,7 +53,7 @@ def built(onnx, tmp_path_factory):
     """The folder the README leaves, with what its first half made in `inside`:
     a module that has its weights in it."""
     folder = tmp_path_factory.mktemp("embedding")
-    reader = Reader("embedding", folder, onnx)
+    reader = Reader("embedding", folder, onnx, ["--isolation=auto"])
     kept = keep_wheel(reader, onnx)
     seen = 0
     try:
@@ -69,18 +70,21 @@ def built(onnx, tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="module", params=["inside", "external"])
+@pytest.fixture(scope="module", params=itertools.product(
+    ["inside", "external"], ["thread", "process"]), ids="-".join)
 def served(request, built):
-    """(server, module, flags of IREE's programs); memory is read on the way."""
-    if request.param == "inside":
+    """(server, module, flags of IREE's programs); memory is read on the way. The
+    module is made only once for both hosts."""
+    kind, host = request.param
+    if kind == "inside":
         module, ours, theirs = built / "inside/embedding.vmfb", [], []
     else:
         weights = built / "embedding.safetensors"
         module = built / "embedding.vmfb"
         ours, theirs = [f"--parameters={weights}"], [f"--parameters=model={weights}"]
-    running = Server(module, *ours)
+    running = Server(f"--isolation={host}", module, *ours)
     running.loaded = memory(running)
-    yield request.param, running, [f"--module={module}", *theirs]
+    yield f"{kind}, in a {host}", running, [f"--module={module}", *theirs]
     assert running.stop() == 0, "".join(running.lines)
 
 

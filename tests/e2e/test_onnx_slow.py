@@ -21,20 +21,25 @@ def suite(onnx):
 
 
 @pytest.fixture(scope="module")
-def answers(suite):
+def reference(suite):
+    """{name: None or what IREE's runtime got wrong}, for both hosts."""
+    return json.loads(suite.make("reference", suite.compiled()))
+
+
+@pytest.fixture(scope="module", params=["thread", "process"])
+def answers(suite, request):
     """{name: (what is wrong or None, signature)}"""
     found, names = {}, suite.compiled()
     for begin in range(0, len(names), AT_ONCE):
         part = names[begin:begin + AT_ONCE]
-        server = Server(*map(suite.module, part))
+        server = Server(f"--isolation={request.param}", *map(suite.module, part))
         found |= {name: call(server, suite, name) for name in part}
         assert server.stop() == 0, "".join(server.lines)
     return found
 
 
-def test_what_the_reference_passes_passes(suite, answers, capsys):
+def test_what_the_reference_passes_passes(suite, reference, answers, capsys):
     names = list(answers)
-    reference = json.loads(suite.make("reference", names))
     imported = [name for name in suite.tensors
                 if (suite.refusal(name) or ("compile",))[0] == "compile"]
     theirs = [name for name in names if reference[name] is None]
