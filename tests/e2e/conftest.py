@@ -248,6 +248,12 @@ def server(corpus):
     assert status == 0, f"exit status {status}:\n" + "".join(running.lines)
 
 
+@pytest.fixture(params=["thread", "process"])
+def host(request):
+    """An option for servers of a file that is run once: its test is made twice."""
+    return "--isolation=" + request.param
+
+
 @pytest.fixture
 def serve():
     """Starts servers of one test and ends them after it."""

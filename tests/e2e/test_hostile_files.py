@@ -229,10 +229,10 @@ def test_deinit_comes_to_an_end(farcall, tmp_path):
     assert done.stdout == '{"results":[]}\n', done.stderr
 
 
-def test_an_endless_init_is_waited_for_once(tmp_path):
+def test_an_endless_init_is_waited_for_once(tmp_path, host):
     (tmp_path / "endless.vmfb").write_bytes(hook("__init"))
     (tmp_path / "fine.vmfb").write_bytes(module([nothing()], [("f", 0)]))
-    server = Server("--workers=2", tmp_path)
+    server = Server(host, "--workers=2", tmp_path)
     replies = []
 
     def call():
@@ -315,10 +315,10 @@ def recorded_data():
 
 @pytest.mark.parametrize("make", [endless_fills, many_commands],
                          ids=lambda make: make.__name__)
-def test_a_deadline_ends_work_on_large_buffers(make, serve, tmp_path):
+def test_a_deadline_ends_work_on_large_buffers(make, serve, host, tmp_path):
     path = tmp_path / "m.vmfb"
     path.write_bytes(make())
-    server = serve(path)
+    server = serve(host, path)
     begin = time.monotonic()
     reply = server.request("POST", "/api/v1/functions/m/f", "[]",
                            {"Farcall-Timeout-Ms": "1000"})
@@ -335,10 +335,10 @@ def test_what_is_recorded_counts_as_memory_of_the_module(farcall, tmp_path):
     assert "over the module's limit of 1073741824 bytes" in done.stderr
 
 
-def test_a_name_stays_on_its_line(farcall, serve, tmp_path):
+def test_a_name_stays_on_its_line(farcall, serve, host, tmp_path):
     path = tmp_path / "m.vmfb"
     path.write_bytes(module([nothing()], [("f\nother\tvm\x1b[2J", 0)]))
-    server = serve(path)
+    server = serve(host, path)
     done = farcall("ls", f"--server={server.url}")
     assert done.stdout == "m  vm      f\\u000aother\\u0009vm\\u001b[2J\n"
     assert server.stop() == 0

@@ -140,12 +140,6 @@ def beside(iree, folder):
     return compile(iree, source, "llvm-cpu")
 
 
-@pytest.fixture(params=["thread", "process"])
-def host(request):
-    """Of the server, --isolation=HOST. The modules are made only once for both."""
-    return "--isolation=" + request.param
-
-
 def check(serve, weights, module, *options):
     """Loads, reads one row, reads all; the sizes after each."""
     server = serve(module, *options)
