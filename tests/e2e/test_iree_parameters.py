@@ -138,3 +138,43 @@ def test_a_weight_that_is_not_there_is_named(iree, archives, serve):
     assert reply.status >= 400
     assert "parameter" in reply.json["detail"] and "scope" in reply.json["detail"], \
         reply.body
+
+
+WRITER = """
+module @writer {
+  util.func public @write(%%v: !hal.buffer_view) -> !hal.buffer_view {
+    %%x = hal.tensor.import %%v "x" : !hal.buffer_view -> tensor<2xf32>
+    %%at = arith.constant 0 : i64
+    %%scope = util.buffer.constant : !util.buffer = "model"
+    %%name = util.buffer.constant : !util.buffer = "%s"
+    %%0 = flow.parameter.write %%x -> %%scope::%%name[%%at] : tensor<2xf32>
+    %%r = hal.tensor.export %%0 "r" : tensor<2xf32> -> !hal.buffer_view
+    util.return %%r : !hal.buffer_view
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("name, status", [("bias", "PERMISSION_DENIED"),
+                                          ("other", "NOT_FOUND")])
+def test_archives_are_not_written(iree, archives, serve, name, status):
+    """A module that writes weights (`io_parameters.scatter`) is refused as by
+    iree-run-module, and the archive is what it was."""
+    backend, *flags = BACKENDS["vmvx"]
+    module = iree.compile_text(
+        f"writer_{name}", WRITER % name, "--iree-hal-target-device=local",
+        f"--iree-hal-local-target-device-backends={backend}", *flags)
+    imports = iree.run("iree-dump-module", "--output=metadata", module).stdout
+    assert "io_parameters.scatter" in imports
+    files = archives["irpa"]
+    before = sums(files)
+    theirs = iree.run("iree-run-module", "--device=local-sync", f"--module={module}",
+                      "--function=write", "--input=2xf32=1,2",
+                      *(f"--parameters={each}" for each in files))
+    assert theirs.returncode != 0 and status in theirs.stderr, theirs.stderr
+    server = serve("--parameters=" + ",".join(files), module)
+    reply = server.call(f"{module.stem}/write", [
+        {"dtype": "f32", "shape": [2], "data": [1, 2]}])
+    assert (reply.status, reply.json["code"]) == (422, "call_failed"), reply.body
+    assert status in reply.json["detail"] and f"'{name}'" in reply.json["detail"]
+    assert sums(files) == before

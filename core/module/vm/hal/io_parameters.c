@@ -86,13 +86,14 @@ typedef struct wanted_t {
   uint64_t size;
 } wanted_t;
 
-// (device, affinity, wait, signal, scope, …, key table, key data, spans)
-static fc_status_t read_request(const fc_vm_native_call_t *call, uint32_t keys,
-                                request_t *out, fc_error_t *err) {
+// (device, affinity, wait, signal, …, scope, …, key table, key data, spans)
+static fc_status_t read_request(const fc_vm_native_call_t *call, uint32_t scope,
+                                uint32_t keys, request_t *out,
+                                fc_error_t *err) {
   FC_TRY(fc_hal_argument(call, 2, FC_VM_TYPE_HAL_FENCE, true, &out->wait, err));
   FC_TRY(
       fc_hal_argument(call, 3, FC_VM_TYPE_HAL_FENCE, true, &out->signal, err));
-  FC_TRY(fc_hal_text(call, 4, &out->scope, err));
+  FC_TRY(fc_hal_text(call, scope, &out->scope, err));
   FC_TRY(fc_hal_text(call, keys, &out->keys, err));
   FC_TRY(fc_hal_text(call, keys + 1, &out->key_data, err));
   FC_TRY(fc_hal_text(call, keys + 2, &out->spans, err));
@@ -125,21 +126,27 @@ static fc_status_t find_parameter(const fc_hal_archives_t *archives,
                      shown_key, shown_scope, shown_scope);
 }
 
-static fc_status_t want(const fc_hal_archives_t *archives,
-                        const request_t *request, size_t index, wanted_t *out,
-                        fc_error_t *err) {
+static fc_status_t read_key(const request_t *request, size_t index,
+                            fc_str_t *out, fc_error_t *err) {
   uint32_t key[2];
-  uint64_t span[3];
   memcpy(key, request->keys.data + index * KEY_SIZE, sizeof key);
-  memcpy(span, request->spans.data + index * SPAN_SIZE, sizeof span);
   if (key[0] > request->key_data.size ||
       key[1] > request->key_data.size - key[0]) {
     return fc_hal_fail(err, FC_OUT_OF_RANGE,
                        "key %zu lies outside the key data", index);
   }
-  FC_TRY(find_parameter(archives, request->scope,
-                        fc_str_make(request->key_data.data + key[0], key[1]),
-                        out, err));
+  *out = fc_str_make(request->key_data.data + key[0], key[1]);
+  return FC_OK;
+}
+
+static fc_status_t want(const fc_hal_archives_t *archives,
+                        const request_t *request, size_t index, wanted_t *out,
+                        fc_error_t *err) {
+  fc_str_t key;
+  uint64_t span[3];
+  FC_TRY(read_key(request, index, &key, err));
+  FC_TRY(find_parameter(archives, request->scope, key, out, err));
+  memcpy(span, request->spans.data + index * SPAN_SIZE, sizeof span);
   out->offset = span[0];
   out->target_offset = span[1];
   out->size = span[2];
@@ -207,7 +214,7 @@ static fc_status_t fill_list(const fc_vm_native_call_t *call,
 static fc_status_t load(fc_vm_native_call_t *call, fc_error_t *err) {
   request_t request;
   fc_vm_list_t *list;
-  FC_TRY(read_request(call, 8, &request, err));
+  FC_TRY(read_request(call, 4, 8, &request, err));
   FC_TRY(fc_vm_list_create(call->heap, FC_VM_TYPE_HAL_BUFFER,
                            (uint32_t)request.count, &list, err));
   call->results[0].ref = &list->object;
@@ -238,17 +245,37 @@ static fc_status_t gather_all(const fc_vm_native_call_t *call,
 static fc_status_t gather(fc_vm_native_call_t *call, fc_error_t *err) {
   request_t request;
   const fc_hal_buffer_t *target;
-  FC_TRY(read_request(call, 6, &request, err));
+  FC_TRY(read_request(call, 4, 6, &request, err));
   FC_TRY(fc_hal_argument(call, 5, FC_VM_TYPE_HAL_BUFFER, false, &target, err));
   fc_status_t status = gather_all(call, &request, target, err);
   fc_hal_signal(request.signal, status);
   return status;
 }
 
+// Other calls and other servers use the same archives. IREE's tools refuse, too.
+static fc_status_t refuse_first(const fc_vm_native_call_t *call,
+                                const request_t *request, fc_error_t *err) {
+  fc_str_t key;
+  wanted_t wanted;
+  if (!request->count) return FC_OK;
+  FC_TRY(read_key(request, 0, &key, err));
+  FC_TRY(find_parameter(call->state, request->scope, key, &wanted, err));
+  char shown[128];
+  fc_escape(shown, sizeof shown, 80, key);
+  return fc_hal_fail(err, FC_PERMISSION_DENIED,
+                     "the module writes parameter '%s': archives are read only",
+                     shown);
+}
+
+// (…, source buffer, scope, …)
 static fc_status_t scatter(fc_vm_native_call_t *call, fc_error_t *err) {
-  (void)call;
-  return fc_hal_fail(err, FC_UNIMPLEMENTED,
-                     "io_parameters.scatter: archives are not written");
+  request_t request;
+  const fc_hal_buffer_t *source;
+  FC_TRY(read_request(call, 5, 6, &request, err));
+  FC_TRY(fc_hal_argument(call, 4, FC_VM_TYPE_HAL_BUFFER, false, &source, err));
+  fc_status_t status = refuse_first(call, &request, err);
+  fc_hal_signal(request.signal, status);
+  return status;
 }
 
 static const fc_vm_native_function_t functions[] = {
