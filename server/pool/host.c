@@ -540,6 +540,14 @@ void fc_host_look(fc_host_t *host) {
 // ---------------------------------------------------------------------------
 // Crashes
 
+// Nobody can run them before the quarantine ends.
+static void refuse_waiting(fc_host_t *host) {
+  fc_error_t error;
+  uint32_t retry_s;
+  (void)fc_host_admit(host, &retry_s, &error);
+  fc_pool_fail_waiting(host->pool, host->index, retry_s, &error);
+}
+
 static void quarantine(fc_host_t *host, uint64_t now_ns) {
   host->counts.quarantines++;
   fc_log_field_t fields[] = {
@@ -554,10 +562,7 @@ static void quarantine(fc_host_t *host, uint64_t now_ns) {
   for (fc_child_t *child = host->children; child; child = child->next) {
     if (child->count == 0) kill_child(child, FC_CAUSE_RETIRED);
   }
-  fc_error_t error;
-  uint32_t retry_s;
-  (void)fc_host_admit(host, &retry_s, &error);
-  fc_pool_fail_waiting(host->pool, host->index, retry_s, &error);
+  refuse_waiting(host);
 }
 
 static void note_crash(fc_host_t *host, bool served) {
@@ -743,6 +748,8 @@ static void on_exit(uv_poll_t *poll, int status, int events) {
   settle_calls(child, &end);
   close_child(child);
   if (loaded && crash) note_crash(host, served);
+  // What waits again of a process that outlived the quarantine's begin.
+  if (host->living == 0 && host->health.quarantined_ns) refuse_waiting(host);
   if (host->living == 0) start_another(host);
   arm(host);
 }
@@ -855,7 +862,7 @@ static void arm(fc_host_t *host) {
     if (child->serving || child->cause != FC_CAUSE_NONE) continue;
     due_ns = earlier(due_ns, child->started_ns + FC_LIMIT_LOAD_MS * 1000000ull);
   }
-  if (host->living == 0 && !host->failed) {
+  if (host->living == 0 && !host->failed && !host->health.quarantined_ns) {
     due_ns = earlier(due_ns, host->health.restart_ns);
   }
   if (host->closing || uv_is_closing((uv_handle_t *)&host->timer)) return;

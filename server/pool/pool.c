@@ -414,6 +414,7 @@ static void free_slot(fc_pool_t *pool, uint32_t index) {
   }
   slot->piece_count = 0;
   slot->body.block = FC_BLOCK_NONE;
+  slot->deadline_ns = 0;
   pool->jobs[index] = NULL;
   if (index != pool->delivery) pool->free_slots[pool->free_count++] = index;
 }
@@ -597,15 +598,13 @@ static void expire_queue(fc_pool_t *pool, module_queue_t *queue,
 }
 
 static void lose_thread(fc_pool_t *pool, uint32_t index) {
-  const fc_job_t *job = pool->jobs[index];
-  module_queue_t *queue = &pool->queues[job->module];
-  atomic_store_explicit(&pool->region.slots[index].cancel, 1,
-                        memory_order_relaxed);
+  fc_slot_t *slot = &pool->region.slots[index];
+  atomic_store_explicit(&slot->cancel, 1, memory_order_relaxed);
   pool->lost_slots[index] = true;
-  fc_pool_note_stopped(pool, job->module, false);
-  queue->lost++;
+  fc_pool_note_stopped(pool, slot->module, false);
+  pool->queues[slot->module].lost++;
   fc_threads_lose(&pool->threads);
-  pool->events.on_lost(pool->events.context, job->module, job->function);
+  pool->events.on_lost(pool->events.context, slot->module, slot->function);
 }
 
 // The deadline of a call in native code has passed, or of one that waits for a
@@ -615,6 +614,7 @@ static void expire_slot(fc_pool_t *pool, uint32_t index) {
   fc_job_t *job = pool->jobs[index];
   bool waits = fc_slot_begin(&pool->region.slots[index].begun, FC_BEGUN_NEVER);
   if (!waits) lose_thread(pool, index);
+  if (!job) return;  // it was dropped
   fc_error_t error;
   (void)fc_fail(&error, FC_CODE_DEADLINE_EXCEEDED, "the deadline passed %s",
                 waits ? "in the queue" : "while it ran");
@@ -622,12 +622,21 @@ static void expire_slot(fc_pool_t *pool, uint32_t index) {
   fc_pool_fail(pool, job, waits ? FC_STOP_QUEUE : FC_STOP_CALL, &error);
 }
 
+// A call that was dropped keeps its thread as well, so slots are looked at and
+// not who waits for them. Free ones have no deadline.
+static bool can_expire(const fc_pool_t *pool, uint32_t index) {
+  const fc_slot_t *slot = &pool->region.slots[index];
+  return slot->deadline_ns && pool->queues[slot->module].native &&
+         !pool->lost_slots[index] &&
+         atomic_load_explicit(&slot->begun, memory_order_relaxed) !=
+             FC_BEGUN_NEVER;
+}
+
 static void expire_threads(fc_pool_t *pool, uint64_t now_ns) {
   for (uint32_t i = 0; i < pool->delivery; i++) {
-    const fc_job_t *job = pool->jobs[i];
-    if (!job || !job->deadline_ns || !pool->queues[job->module].native)
-      continue;
-    uint64_t due_ns = job->deadline_ns + FC_LIMIT_KILL_GRACE_MS * 1000000u;
+    if (!can_expire(pool, i)) continue;
+    uint64_t due_ns =
+        pool->region.slots[i].deadline_ns + FC_LIMIT_KILL_GRACE_MS * 1000000u;
     if (due_ns <= now_ns) expire_slot(pool, i);
     else fc_pool_note_due(pool, due_ns);
   }

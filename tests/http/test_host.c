@@ -67,6 +67,12 @@ static void wait_until_it_runs(int pid) {
   while (used_ticks(pid) < ticks + 2) usleep(1000);
 }
 
+static void stop_process(int pid) {
+  siginfo_t info;
+  assert_int_equal(kill(pid, SIGSTOP), 0);
+  assert_int_equal(waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOWAIT), 0);
+}
+
 static void machine_code_runs_where_it_is_told(void **state) {
   (void)state;
   static const struct {
@@ -283,6 +289,27 @@ static void who_waits_is_told_when_a_quarantine_ends(void **state) {
   end(&server);
 }
 
+static void what_waits_again_in_a_quarantine_is_told(void **state) {
+  (void)state;
+  fixture_server_t server;
+  start(&server, "--workers=2 --crash-limit=1 --quarantine=40s");
+  int busy = fixture_connect(&server), waits = fixture_connect(&server);
+  int first = worker_pid(busy);
+  fixture_post_handled(&server, busy, CRASH "spin", "[0]");
+  int second = worker_pid(waits);
+  assert_int_not_equal(first, second);
+  stop_process(second);
+  fixture_post_handled(&server, waits, CRASH "add", "[1,2]");
+  assert_int_equal(kill(first, SIGKILL), 0);
+  expect(busy, 502, "worker_out_of_memory");
+  // It has a call, so it was not ended with the other one's crash.
+  assert_int_equal(kill(second, SIGKILL), 0);
+  expect(waits, 503, "module_quarantined");
+  close(busy);
+  close(waits);
+  end(&server);
+}
+
 static void a_process_more_is_no_restart(void **state) {
   (void)state;
   fixture_server_t server;
@@ -337,12 +364,6 @@ static void a_deadline_counts_once_wherever_it_strikes(void **state) {
     fixture_stop(&server);
     fixture_forget(&server);
   }
-}
-
-static void stop_process(int pid) {
-  siginfo_t info;
-  assert_int_equal(kill(pid, SIGSTOP), 0);
-  assert_int_equal(waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOWAIT), 0);
 }
 
 static void what_waits_behind_a_slow_call_goes_elsewhere(void **state) {
@@ -471,6 +492,31 @@ static void a_thread_in_native_code_is_lost_and_replaced(void **state) {
   close(other);
   fixture_stop(&server);
   assert_non_null(strstr(server.log_text, "a thread is lost"));
+  fixture_forget(&server);
+}
+
+// A client that is reset has gone at once.
+static void reset(int fd) {
+  const struct linger at_once = {.l_onoff = 1, .l_linger = 0};
+  assert_int_equal(
+      setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once), 0);
+  close(fd);
+}
+
+static void a_thread_is_replaced_though_nobody_waits(void **state) {
+  (void)state;
+  fixture_server_t server;
+  start(&server, "--isolation=thread --workers=1 --lane=never");
+  int gone = fixture_connect(&server), other = fixture_connect(&server);
+  uint64_t bytes = fixture_bytes(&server);
+  post_timed(gone, CRASH "spin", "[4000]", 200);
+  fixture_wait_bytes(&server, bytes + 1);
+  reset(gone);
+  post_timed(other, CRASH "add", "[1,2]", 3000);
+  expect(other, 200, "[3]");
+  expect_document(other, "/metrics", "\nfarcall_lost_threads 1\n");
+  close(other);
+  fixture_stop(&server);
   fixture_forget(&server);
 }
 
@@ -702,6 +748,7 @@ int main(int argc, char **argv) {
       FC_TEST(a_deadline_ends_the_process_and_nothing_else),
       FC_TEST(a_module_that_keeps_crashing_is_quarantined_alone),
       FC_TEST(who_waits_is_told_when_a_quarantine_ends),
+      FC_TEST(what_waits_again_in_a_quarantine_is_told),
       FC_TEST(a_process_more_is_no_restart),
       FC_TEST(a_deadline_counts_once_wherever_it_strikes),
       FC_TEST(what_waits_behind_a_slow_call_goes_elsewhere),
@@ -709,6 +756,7 @@ int main(int argc, char **argv) {
       FC_TEST(what_cannot_be_loaded_fails_alone),
       FC_TEST(the_host_tells_how_it_is),
       FC_TEST(a_thread_in_native_code_is_lost_and_replaced),
+      FC_TEST(a_thread_is_replaced_though_nobody_waits),
       FC_TEST(a_file_may_be_overwritten),
       FC_TEST(words_of_a_module_are_logged),
       FC_TEST(a_client_that_goes_takes_nobody_along),

@@ -4,6 +4,7 @@
 // the loop's region, and worker processes (this program again) with regions of
 // their own. What a slot comes back with is the same, bit for bit.
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -107,7 +108,8 @@ static void load(house_t *house, bool describe) {
                    FC_ARRAY_COUNT(kModules));
 }
 
-static void enter(house_t *house, fc_isolation_mode_t host) {
+static void enter(house_t *house, fc_isolation_mode_t host,
+                  uint32_t crash_limit) {
   *house = (house_t){0};
   fc_allocator_t allocator = fc_allocator_system();
   fc_error_t error;
@@ -126,7 +128,9 @@ static void enter(house_t *house, fc_isolation_mode_t host) {
       .parameters = "",
       .setup = {.body_size = 1u << 16,
                 .result_size = fc_limits_default().result_size},
-      .workers = 1};
+      .workers = 1,
+      .crash_limit = crash_limit,
+      .quarantine_ms = 60000};
   const fc_pool_options_t options = {.workers = 1,
                                      .queue_limit = 8,
                                      .lane = FC_LANE_NEVER,
@@ -295,8 +299,8 @@ static void compare_function(house_t *thread, house_t *process, uint32_t module,
 static void every_function_answers_the_same(void **state) {
   (void)state;
   static house_t thread, process;
-  enter(&thread, FC_ISOLATION_THREAD);
-  enter(&process, FC_ISOLATION_PROCESS);
+  enter(&thread, FC_ISOLATION_THREAD, 0);
+  enter(&process, FC_ISOLATION_PROCESS, 0);
   for (uint32_t m = 0; m < FC_ARRAY_COUNT(kModules); m++) {
     const fc_entry_t *here = fc_registry_at(thread.registry, m);
     const fc_entry_t *there = fc_registry_at(process.registry, m);
@@ -319,12 +323,27 @@ static void every_function_answers_the_same(void **state) {
   leave(&process);
 }
 
+static void a_quarantined_module_wakes_nobody(void **state) {
+  (void)state;
+  static house_t house;
+  enter(&house, FC_ISOLATION_PROCESS, 1);
+  const fc_host_t *host = fc_pool_host(&house.pool, 0);
+  fc_host_worker_t worker;
+  assert_true(fc_host_worker(host, 0, &worker));
+  assert_int_equal(kill(worker.pid, SIGKILL), 0);
+  while (fc_host_quarantined_ns(host) == 0) turn(&house);
+  for (int i = 0; i < 3; i++) turn(&house);  // what is closed is gone
+  assert_in_range(uv_backend_timeout(&house.uv), 50000, 60000);
+  leave(&house);
+}
+
 int main(int argc, char **argv) {
   if (argc > 1 && !strcmp(argv[1], "--worker")) {
     fc_process_main(argc, argv, kBackends);
   }
   const struct CMUnitTest tests[] = {
       FC_TEST(every_function_answers_the_same),
+      FC_TEST(a_quarantined_module_wakes_nobody),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
