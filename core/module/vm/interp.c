@@ -40,13 +40,16 @@ static void grant_ticks(machine_t *m) {
   m->ticks = (int64_t)m->granted;
 }
 
+static void spend(fc_vm_invocation_t *invocation, uint64_t ticks) {
+  invocation->steps_since_poll += ticks;
+  if (invocation->fuel == UINT64_MAX) return;
+  invocation->fuel = ticks < invocation->fuel ? invocation->fuel - ticks : 0;
+}
+
 // Takes what was used since the last grant from the fuel.
 static void return_ticks(machine_t *m) {
-  fc_vm_invocation_t *invocation = m->invocation;
-  uint64_t used = m->granted - (uint64_t)m->ticks;  // may exceed the grant
-  invocation->steps_since_poll += used;
-  if (invocation->fuel == UINT64_MAX) return;
-  invocation->fuel = used < invocation->fuel ? invocation->fuel - used : 0;
+  spend(m->invocation,
+        m->granted - (uint64_t)m->ticks);  // may exceed the grant
 }
 
 // What supervisors say of those that do not notice it themselves.
@@ -84,8 +87,10 @@ static __attribute__((noinline)) fc_status_t poll(machine_t *m,
 
 fc_status_t fc_vm_work(fc_vm_invocation_t *invocation, uint64_t bytes,
                        fc_error_t *err) {
-  invocation->steps_since_poll += bytes / BYTES_PER_TICK + 1;
-  if (invocation->steps_since_poll < TICKS_PER_POLL) return FC_OK;
+  spend(invocation, bytes / BYTES_PER_TICK + 1);
+  if (invocation->steps_since_poll < TICKS_PER_POLL && invocation->fuel) {
+    return FC_OK;
+  }
   return look(invocation, err);
 }
 

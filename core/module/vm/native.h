@@ -35,8 +35,8 @@ typedef struct fc_vm_invocation_t {
   uint64_t steps_since_poll;
 } fc_vm_invocation_t;
 
-// Natives say what work over `bytes` bytes they do, which the call's deadline and
-// the cancel word could not stop: fails when one of them wants it to end.
+// Natives say what work over `bytes` bytes they do, which the call's deadline, its
+// fuel and the cancel word could not stop: fails when one of them wants it to end.
 fc_status_t fc_vm_work(fc_vm_invocation_t *invocation, uint64_t bytes,
                        fc_error_t *err) FC_MUST_CHECK;
 

@@ -41,7 +41,6 @@ struct fc_hal_command_buffer_t {
   fc_arena_t arena;
   command_t *first;
   command_t **last;
-  size_t counted;  // bytes of the arena, in the heap
   bool finalized;
 };
 
@@ -63,7 +62,6 @@ static void destroy_commands(fc_vm_object_t *object) {
     fc_vm_release((fc_vm_object_t *)command->executable);
   }
   fc_arena_deinit(&commands->arena);
-  fc_vm_heap_uncount(object->heap, commands->counted);
   fc_vm_heap_free(object->heap, commands, sizeof *commands);
 }
 
@@ -82,15 +80,16 @@ fc_status_t fc_hal_command_buffer_create(fc_vm_heap_t *heap,
   return FC_OK;
 }
 
-// Zeroed, and counted: nobody else bounds what is recorded.
+// Zeroed. The arena is of the heap, which bounds what is recorded.
 static void *take(fc_hal_command_buffer_t *commands, size_t count, size_t size,
                   fc_error_t *err) {
-  const size_t total =
-      count * size;  // of a dispatch, or of a buffer that exists
-  if (!fc_vm_heap_count(commands->object.heap, total, err)) return NULL;
-  commands->counted += total;
   void *memory = fc_arena_alloc_array(&commands->arena, count, size);
-  if (!memory) (void)fc_fail_memory(err);
+  fc_vm_heap_t *heap = commands->object.heap;
+  // Asked again, it says why.
+  if (!memory && fc_vm_heap_count(heap, count * size, err)) {
+    fc_vm_heap_uncount(heap, count * size);
+    (void)fc_fail_memory(err);
+  }
   return memory;
 }
 

@@ -5,6 +5,7 @@
 // are plain arithmetic (tests/corpus/iree/README.md lists them).
 #include "module/vm/context.h"
 #include "module/vm/files.h"
+#include "module/vm/hal/command.h"
 #include "module/vm/hal/hal.h"
 #include "module/vm/hal/objects.h"
 #include "module/vm/hal/pool.h"
@@ -336,11 +337,51 @@ static void an_empty_tensor_passes_through(void **state) {
   fc_vm_heap_deinit(&heap);
 }
 
+static void what_is_recorded_counts_once(void **state) {
+  (void)state;
+  const size_t size = 64 << 10;
+  fc_error_t err;
+  fc_vm_heap_t heap;
+  fc_hal_command_buffer_t *commands;
+  uint8_t *data = fc_alloc(fc_allocator_system(), size);
+  assert_non_null(data);
+  fc_vm_heap_init(&heap, fc_allocator_system(), 10 * size);
+  assert_int_equal(fc_hal_command_buffer_create(&heap, &commands, &err), FC_OK);
+  const fc_hal_binding_t target = {.size = (int64_t)size};
+  fc_status_t status = FC_OK;
+  size_t count = 0;
+  for (; status == FC_OK; count++) {
+    status = fc_hal_record_update(commands, data, &target, &err);
+  }
+  assert_in_range(count, 9, 10);
+  assert_int_equal(status, FC_RESOURCE_EXHAUSTED);
+  assert_non_null(strstr(err.message, "are over the module's limit of"));
+  fc_vm_release((fc_vm_object_t *)commands);
+  assert_int_equal(atomic_load(&heap.bytes), 0);
+  fc_vm_heap_deinit(&heap);
+  fc_free(fc_allocator_system(), data);
+}
+
+static void work_takes_fuel(void **state) {
+  (void)state;
+  fc_error_t err;
+  fc_vm_invocation_t invocation = {.fuel = 100};
+  assert_int_equal(fc_vm_work(&invocation, 0, &err), FC_OK);
+  assert_int_equal(fc_vm_work(&invocation, 200 << 10, &err), FC_OK);
+  assert_int_equal(fc_vm_work(&invocation, 1 << 20, &err),
+                   FC_RESOURCE_EXHAUSTED);
+  assert_non_null(strstr(err.message, "fuel"));
+  invocation = (fc_vm_invocation_t){.fuel = UINT64_MAX};
+  assert_int_equal(fc_vm_work(&invocation, UINT64_MAX, &err), FC_OK);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(every_release_gives_the_same_values),
       FC_TEST(machine_code_can_be_forbidden),
       FC_TEST(an_empty_tensor_passes_through),
+      FC_TEST(what_is_recorded_counts_once),
+      FC_TEST(work_takes_fuel),
       FC_TEST(loading_and_calling_survive_failing_allocations),
   };
   return cmocka_run_group_tests_name("hal", tests, NULL, NULL);

@@ -209,7 +209,7 @@ static void buffers_come_from_the_invocation(void **state) {
   (void)state;
   fixture_t fixture;
   open(&fixture, (size_t)1 << 30);
-  fc_vm_invocation_t invocation = {.pool = fixture.pool};
+  fc_vm_invocation_t invocation = {.pool = fixture.pool, .fuel = UINT64_MAX};
   for (int guard = 0; guard < 2; guard++) {
     invocation.guard = guard;
     fc_hal_buffer_t *buffer;
