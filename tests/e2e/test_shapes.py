@@ -191,8 +191,9 @@ def flat(value):
 FORMS = {"nested": nested, "typed": typed, "b64": packed}
 
 
-@pytest.fixture(scope="module")
-def named(iree, tmp_path_factory):
+# In threads as well: what is refused cannot end the server.
+@pytest.fixture(scope="module", params=["process", "thread"])
+def named(iree, tmp_path_factory, request):
     folder = tmp_path_factory.mktemp("named")
     put_modules(iree, folder)
     for module, functions in NAMES.items():
@@ -205,7 +206,7 @@ def named(iree, tmp_path_factory):
     for name, each in zip("ab", functions[3]["args"]):
         each["name"] = name
     change(path, functions=functions)
-    running = Server("--isolation=process", "--crash-limit=0", folder)
+    running = Server(f"--isolation={request.param}", "--crash-limit=0", folder)
     running.folder = folder
     yield running
     assert running.stop() == 0, "".join(running.lines[-20:])
