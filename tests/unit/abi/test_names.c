@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "abi/document.h"
 #include "helpers/test.h"
 #include "helpers/types.h"
 
@@ -367,6 +368,23 @@ static void names_survive_every_failing_allocation(void **state) {
   assert_true(fc_test_allocation_sweep(attempt, NULL) > 5);
 }
 
+static void a_hash_may_have_capitals(void **state) {
+  (void)state;
+  fc_error_t err;
+  static const char kHash[] =
+      "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+  char other[sizeof kHash];
+  for (size_t i = 0; i < sizeof kHash; i++) {
+    const char c = kHash[i];
+    other[i] = (char)(c >= 'a' ? c - 0x20 : c);
+  }
+  assert_int_equal(fc_doc_check_hash(fc_str(other), kHash, &err), FC_OK);
+  assert_int_equal(fc_doc_check_hash(fc_str(""), kHash, &err), FC_OK);
+  other[63] = 'E';
+  assert_int_equal(fc_doc_check_hash(fc_str(other), kHash, &err),
+                   FC_INVALID_ARGUMENT);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(functions_get_their_names),
@@ -375,6 +393,7 @@ int main(void) {
       FC_TEST(documents_are_told_apart),
       FC_TEST(a_function_nobody_has_is_refused),
       FC_TEST(names_survive_every_failing_allocation),
+      FC_TEST(a_hash_may_have_capitals),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
