@@ -12,6 +12,7 @@
 
 #include "abi/document.h"
 #include "abi/walk.h"
+#include "module/snapshot.h"
 #include "module/vm/analysis.h"
 #include "module/vm/bridge.h"
 #include "module/vm/cache.h"
@@ -53,8 +54,10 @@ typedef struct module_t {
   fc_module_info_t info;
   char warning[480];
   bool private_state;
-  pthread_mutex_t lock;      // of context; of calls, when info.serial
-  _Atomic(bool) hangs;       // relaxed; __init ran into its deadline
+  fc_snapshot_t file;    // the source's
+  _Atomic(bool) lent;    // relaxed; some instance has taken `module` as its own
+  pthread_mutex_t lock;  // of context; of calls, when info.serial
+  _Atomic(bool) hangs;   // relaxed; __init ran into its deadline
   fc_vm_context_t *context;  // of all instances, unless private_state
 } module_t;
 
@@ -63,6 +66,8 @@ typedef struct instance_t {
   fc_allocator_t allocator;
   fc_vm_stack_t stack;
   fc_vm_context_t *context;  // the module's or its own
+  fc_snapshot_t file;        // constants of its own, and
+  fc_vm_module_t *own;       // the module that was read with them; or NULL
   fc_hal_pool_t *pool;       // on the context's heap
   fc_vm_cache_t cache;       // of whatever heap
 } instance_t;
@@ -277,6 +282,7 @@ static fc_status_t read_names(module_t *m, const fc_module_source_t *source,
 static fc_status_t fill(module_t *m, const fc_module_source_t *source,
                         fc_error_t *err) {
   bool features_stated;
+  m->file = source->file;
   FC_TRY(fc_vm_module_open(&source->file, m->allocator, &m->module, err));
   FC_TRY(fc_vm_verify(m->module, err));
   FC_TRY(fc_vm_module_is_stateful(m->module, &m->info.serial, err));
@@ -332,12 +338,28 @@ static void vm_instance_destroy(void *handle) {
   instance_t *instance = handle;
   fc_hal_pool_release(instance->pool);
   if (instance->module->private_state) close_context(instance->context);
+  fc_vm_module_destroy(instance->own);
+  fc_snapshot_close(&instance->file);
   fc_vm_stack_deinit(&instance->stack);
   fc_vm_cache_deinit(&instance->cache);
   fc_free(instance->allocator, instance);
 }
 
+// Kernels write into constants: to an instance with a state of its own they are
+// part of it. Sealed, the same bytes are the same module; of a file that is mapped
+// nobody knows, and its constants stay shared.
+static fc_status_t read_again(instance_t *instance, fc_error_t *err) {
+  const module_t *m = instance->module;
+  FC_TRY(
+      fc_snapshot_make(m->file.fd, SIZE_MAX, SEALED_MAX, &instance->file, err));
+  FC_TRY(fc_snapshot_allow_writes(&instance->file, err));
+  FC_TRY(fc_vm_module_open(&instance->file, instance->allocator, &instance->own,
+                           err));
+  return fc_vm_verify(instance->own, err);
+}
+
 static fc_status_t create_context(instance_t *instance,
+                                  const fc_vm_module_t *module,
                                   fc_vm_context_t **out_context,
                                   fc_error_t *err) {
   module_t *m = instance->module;
@@ -351,8 +373,8 @@ static fc_status_t create_context(instance_t *instance,
   bool hangs = atomic_load_explicit(&m->hangs, memory_order_relaxed);
   if (!hangs) {
     status =
-        fc_vm_context_create(m->module, m->natives, m->allocator,
-                             FC_VM_HEAP_SIZE, &invocation, out_context, &why);
+        fc_vm_context_create(module, m->natives, m->allocator, FC_VM_HEAP_SIZE,
+                             &invocation, out_context, &why);
     hangs = why.code == FC_CODE_DEADLINE_EXCEEDED;
   }
   if (hangs) {
@@ -367,11 +389,17 @@ static fc_status_t create_context(instance_t *instance,
 static fc_status_t choose_context(instance_t *instance, fc_error_t *err) {
   module_t *m = instance->module;
   if (m->private_state) {
-    return create_context(instance, &instance->context, err);
+    const bool lent =
+        atomic_exchange_explicit(&m->lent, true, memory_order_relaxed);
+    if (lent && m->file.sealed) FC_TRY(read_again(instance, err));
+    return create_context(instance, instance->own ? instance->own : m->module,
+                          &instance->context, err);
   }
   pthread_mutex_lock(&m->lock);
   fc_status_t status = FC_OK;
-  if (!m->context) status = create_context(instance, &m->context, err);
+  if (!m->context) {
+    status = create_context(instance, m->module, &m->context, err);
+  }
   instance->context = m->context;
   pthread_mutex_unlock(&m->lock);
   return status;

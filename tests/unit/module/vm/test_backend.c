@@ -18,14 +18,17 @@ typedef struct opened_t {
   fc_frame_t *frame;
 } opened_t;
 
-static const char *parameters = "";  // of modules opened next
+// Of modules opened next.
+static const char *parameters = "";
+static fc_vm_state_t vm_state = FC_VM_STATE_AUTO;
 
 static const fc_backend_t *const kinds[] = {&fc_backend_vm, NULL};
 
 // NULL when it cannot be loaded.
 static fc_module_t *load(const char *path, bool allow_native, fc_error_t *err) {
   const fc_module_options_t options = {.forbid_native = !allow_native,
-                                       .parameters = fc_str(parameters)};
+                                       .parameters = fc_str(parameters),
+                                       .vm_state = vm_state};
   fc_module_t *module = NULL;
   return fc_module_load(kinds, fc_str(path), &options, fc_allocator_system(),
                         &module, err)
@@ -590,10 +593,57 @@ static void state_is_shared_as_asked(void **state) {
   }
 }
 
+static const call_row_t kept_rows[] = {
+    {"the first worker's first", "next", "[[9]]", "{\"results\":[[1,2,4,9]]}"},
+    {"the second's", "next", "[[9]]", "{\"results\":[[2,4,9,9]]}"},
+    {"the first's second", "next", "[[9]]", "{\"results\":[[4,9,9,9]]}"},
+    {"one of a third", "next", "[[0]]", "{\"results\":[[0,9,9,9]]}"},
+};
+
+static const call_row_t own_rows[] = {
+    {"the first worker's first", "next", "[[9]]", "{\"results\":[[1,2,4,9]]}"},
+    {"the second's", "next", "[[9]]", "{\"results\":[[1,2,4,9]]}"},
+    {"the first's second", "next", "[[9]]", "{\"results\":[[2,4,9,9]]}"},
+    {"one of a third", "next", "[[0]]", "{\"results\":[[0,1,2,4]]}"},
+};
+
+// The compiler lets kernels write into some constants.
+static void constants_are_state_of_who_has_its_own(void **state) {
+  (void)state;
+  static const char path[] = CORPUS "/state/constant.vmfb";
+  static const call_row_t *const rows[] = {kept_rows, own_rows};
+  static const size_t callers[] = {0, 1, 0, 2};
+  for (size_t own = 0; own < 2; own++) {
+    fc_error_t err = {0};
+    void *instances[3];
+    vm_state = own ? FC_VM_STATE_PRIVATE : FC_VM_STATE_AUTO;
+    opened_t opened = open_module(path, false);
+    vm_state = FC_VM_STATE_AUTO;
+    for (size_t i = 0; i < FC_ARRAY_COUNT(instances); i++) {
+      assert_int_equal(
+          fc_backend_vm.instance_create(opened.module, fc_allocator_system(),
+                                        &instances[i], &err),
+          FC_OK);
+    }
+    for (size_t i = 0; i < FC_ARRAY_COUNT(callers); i++) {
+      fc_test_row(rows[own][i].name);
+      opened.instance = instances[callers[i]];
+      expect_call(path, &opened, &rows[own][i]);
+    }
+    fc_test_row(NULL);
+    for (size_t i = 0; i < FC_ARRAY_COUNT(instances); i++) {
+      fc_backend_vm.instance_destroy(instances[i]);
+    }
+    opened.instance = NULL;
+    close_module(&opened);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(machine_code_with_dynamic_shapes_is_not_memory_safe),
       FC_TEST(state_is_shared_as_asked),
+      FC_TEST(constants_are_state_of_who_has_its_own),
       FC_TEST(machine_code_can_be_refused),
       FC_TEST(modules_without_kernels_answer),
       FC_TEST(missing_processor_features_are_a_load_error),
