@@ -756,6 +756,14 @@ fc_status_t fc_json_read_elements(fc_json_reader_t *reader, fc_dtype_t dtype,
       count += run;
       level->index += at_element ? run : run - 1;
       reader->state = at_element ? AT_VALUE : AT_COMMA;
+      // The usual end of a row, without going round.
+      if (!at_element && *reader->cursor == ']') {
+        reader->token_offset = offset_of(reader, reader->cursor);
+        close_container(reader);
+        *out_count = count;
+        *out_stop = FC_JSON_ARRAY_END;
+        return FC_OK;
+      }
       continue;
     }
 

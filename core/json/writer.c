@@ -205,14 +205,22 @@ fc_status_t fc_json_write_element(fc_sink_t *sink, fc_dtype_t dtype,
 // ---------------------------------------------------------------------------
 // Arrays
 
+static inline fc_status_t put_char(fc_sink_t *sink, char c, fc_error_t *err) {
+  if (FC_UNLIKELY(sink->cursor == sink->end)) {
+    return fc_sink_put(sink, fc_str_make(&c, 1), err);
+  }
+  *sink->cursor++ = c;
+  return FC_OK;
+}
+
 // The innermost dim, `stride` in bytes.
 static fc_status_t write_row(fc_sink_t *sink, fc_dtype_t dtype,
                              const char *elements, ptrdiff_t stride,
                              size_t count, bool int_strings, fc_error_t *err) {
   bool quoted = is_quoted(dtype, int_strings);
-  FC_TRY(fc_sink_put(sink, FC_STR("["), err));
+  FC_TRY(put_char(sink, '[', err));
   for (size_t i = 0; i < count;) {
-    if (i) FC_TRY(fc_sink_put(sink, FC_STR(","), err));
+    if (i) FC_TRY(put_char(sink, ',', err));
     size_t room = (size_t)(sink->end - sink->cursor) / FC_NUMBER_CHARS_MAX;
     const char *at = elements + (ptrdiff_t)i * stride;
     if (quoted || room == 0) {
@@ -224,7 +232,7 @@ static fc_status_t write_row(fc_sink_t *sink, fc_dtype_t dtype,
     sink->cursor = fc_number_print_run(dtype, at, stride, run, sink->cursor);
     i += run;
   }
-  return fc_sink_put(sink, FC_STR("]"), err);
+  return put_char(sink, ']', err);
 }
 
 fc_status_t fc_json_write_array(fc_sink_t *sink, fc_dtype_t dtype, int32_t rank,
@@ -253,7 +261,7 @@ fc_status_t fc_json_write_array(fc_sink_t *sink, fc_dtype_t dtype, int32_t rank,
   for (;;) {
     for (; dim < last; dim++) {
       index[dim] = 0;
-      FC_TRY(fc_sink_put(sink, FC_STR("["), err));
+      FC_TRY(put_char(sink, '[', err));
     }
     FC_TRY(write_row(sink, dtype, at, steps[last], (size_t)shape[last],
                      int_strings, err));
@@ -262,12 +270,12 @@ fc_status_t fc_json_write_array(fc_sink_t *sink, fc_dtype_t dtype, int32_t rank,
       dim--;
       if (++index[dim] < shape[dim]) break;
       at -= (index[dim] - 1) * steps[dim];
-      FC_TRY(fc_sink_put(sink, FC_STR("]"), err));
+      FC_TRY(put_char(sink, ']', err));
       if (dim == 0) return FC_OK;
     }
     if (last == 0) return FC_OK;
     at += steps[dim];
-    FC_TRY(fc_sink_put(sink, FC_STR(","), err));
+    FC_TRY(put_char(sink, ',', err));
     dim++;
   }
 }

@@ -45,6 +45,7 @@ typedef struct fc_fill_t {
   size_t count;
   size_t capacity;
   size_t limit;  // elements one tensor may have
+  fc_error_t why;  // one sign did not fit: kept in case the other does
 } fc_fill_t;
 
 // A container being written.

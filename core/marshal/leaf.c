@@ -220,18 +220,19 @@ static fc_status_t change_sign(fc_frame_t *frame, fc_fill_t *fill,
 static fc_status_t read_run(fc_frame_t *frame, fc_fill_t *fill, size_t want,
                             size_t *out_count, fc_json_token_t *out_stop,
                             fc_error_t *err) {
-  fc_error_t why;
+  // Not on the stack: clearing it would cost a short row as much as reading it.
+  fc_error_t *why = &fill->why;
   for (*out_count = 0;;) {
     uint8_t *out = fill->data ? fill->data + fill->count * fill->size : NULL;
     size_t count = 0;
     fc_status_t status =
         fc_json_read_elements(&frame->reader, fill->dtype, out,
-                              want - *out_count, &count, out_stop, &why);
+                              want - *out_count, &count, out_stop, why);
     fill->count += count;
     *out_count += count;
     if (status == FC_OK) return FC_OK;
-    if (change_sign(frame, fill, *out_stop, out + count * fill->size, &why)) {
-      if (err) *err = why;
+    if (change_sign(frame, fill, *out_stop, out + count * fill->size, why)) {
+      if (err) *err = *why;
       return status;
     }
     fill->count++;
