@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "json/decimal.h"
 #include "json/number.h"
+#include "json/plain.h"
 
 // What may come next.
 enum {
@@ -155,18 +156,6 @@ static uint32_t unit_at(const char *p) {
   return unit;
 }
 
-// Bit 7 of each byte that ends a plain stretch: quote, backslash, control, not
-// ASCII. Exact for the lowest one set.
-static uint64_t special_bytes(uint64_t word) {
-  const uint64_t ones = UINT64_C(0x0101010101010101);
-  const uint64_t high = UINT64_C(0x8080808080808080);
-  uint64_t quote = word ^ (ones * '"');
-  uint64_t slash = word ^ (ones * '\\');
-  uint64_t found =
-      (word - ones * 0x20) | (quote - ones) | (slash - ones) | word;
-  return found & high;
-}
-
 // Reads \uXXXX at `p`. *complaint is set when it is bad.
 static scan_t scan_unit(const char *p, const char *end, const char **at,
                         uint32_t *out) {
@@ -221,14 +210,7 @@ static scan_t scan_string(const char *p, const char *end, bool last,
                           const char **at, const char **complaint) {
   *out_escaped = false;
   for (;;) {
-    while (end - p >= 8) {
-      uint64_t special = special_bytes(fc_load8(p));
-      if (special) {
-        p += __builtin_ctzll(special) >> 3;
-        break;
-      }
-      p += 8;
-    }
+    p += fc_plain_size(p, end);
     if (p == end) return SCAN_NEED_MORE;
     unsigned char c = (unsigned char)*p;
     if (c == '"') {

@@ -7,6 +7,7 @@
 
 #include "base/utf8.h"
 #include "json/number.h"
+#include "json/plain.h"
 
 static fc_status_t put(fc_sink_t *sink, const char *data, const char *end,
                        fc_error_t *err) {
@@ -17,10 +18,13 @@ static fc_status_t put(fc_sink_t *sink, const char *data, const char *end,
 // Strings
 
 bool fc_json_is_utf8(fc_str_t text) {
-  for (size_t i = 0; i < text.size;) {
-    size_t length = fc_utf8_length(text.data + i, text.size - i);
+  const char *p = text.data, *end = p + text.size;
+  while (p < end) {
+    p += fc_plain_size(p, end);
+    if (p == end) break;
+    size_t length = fc_utf8_length(p, (size_t)(end - p));
     if (length == 0) return false;
-    i += length;
+    p += length;
   }
   return true;
 }
@@ -54,15 +58,17 @@ static fc_str_t escape(unsigned char byte, char scratch[6]) {
 
 // The bytes at the front of `text` that need no escape.
 static size_t plain_size(fc_str_t text) {
-  size_t i = 0;
-  while (i < text.size) {
-    unsigned char byte = (unsigned char)text.data[i];
-    if (byte < 0x20 || byte == '"' || byte == '\\') return i;
-    size_t length = fc_utf8_length(text.data + i, text.size - i);
-    if (length == 0) return i;
-    i += length;
+  const char *p = text.data, *end = p + text.size;
+  while (p < end) {
+    p += fc_plain_size(p, end);
+    if (p == end) break;
+    unsigned char byte = (unsigned char)*p;
+    if (byte < 0x20 || byte == '"' || byte == '\\') break;
+    size_t length = fc_utf8_length(p, (size_t)(end - p));
+    if (length == 0) break;
+    p += length;
   }
-  return i;
+  return (size_t)(p - text.data);
 }
 
 fc_status_t fc_json_write_string(fc_sink_t *sink, fc_str_t text,
@@ -118,11 +124,38 @@ fc_status_t fc_json_write_base64(fc_sink_t *sink, const void *data, size_t size,
   return fc_sink_put(sink, FC_STR("\""), err);
 }
 
-static int base64_value(char c) {
-  if (c >= 'A' && c <= 'Z') return c - 'A';
-  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
-  if (c >= '0' && c <= '9') return c - '0' + 52;
-  return c == '+' ? 62 : c == '/' ? 63 : -1;
+// One more than the value of a character, 0 of others.
+// clang-format off
+static const uint8_t kBase64Values[256] = {
+    ['A'] = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19,
+    20, 21, 22, 23, 24, 25, 26,
+    ['a'] = 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,
+    44, 45, 46, 47, 48, 49, 50, 51, 52,
+    ['0'] = 53, 54, 55, 56, 57, 58, 59, 60, 61, 62,
+    ['+'] = 63,
+    ['/'] = 64,
+};
+// clang-format on
+
+// The value of a character, above 63 of others.
+static inline uint32_t base64_value(char c) {
+  return (uint32_t)kBase64Values[(unsigned char)c] - 1;
+}
+
+// Whole groups of four, up to one with another character. Returns how many
+// characters were taken.
+static size_t decode_groups(const char *text, size_t size, uint8_t **at) {
+  size_t i = 0;
+  for (; size - i >= 4; i += 4) {
+    uint32_t a = base64_value(text[i]), b = base64_value(text[i + 1]);
+    uint32_t c = base64_value(text[i + 2]), d = base64_value(text[i + 3]);
+    if (FC_UNLIKELY((a | b | c | d) > 63)) break;
+    uint32_t group = a << 18 | b << 12 | c << 6 | d;
+    *(*at)++ = (uint8_t)(group >> 16);
+    *(*at)++ = (uint8_t)(group >> 8);
+    *(*at)++ = (uint8_t)group;
+  }
+  return i;
 }
 
 fc_status_t fc_base64_decode(fc_str_t text, uint8_t *out, size_t *out_size,
@@ -140,20 +173,17 @@ fc_status_t fc_base64_decode(fc_str_t text, uint8_t *out, size_t *out_size,
   const size_t significant = text.size - padding;
   uint8_t *at = out;
   uint32_t group = 0;
-  for (size_t i = 0; i < significant; i++) {
-    int value = base64_value(text.data[i]);
-    if (value < 0) {
+  // What is left is less than a group, or has a mistake in the first four.
+  for (size_t i = decode_groups(text.data, significant, &at); i < significant;
+       i++) {
+    uint32_t value = base64_value(text.data[i]);
+    if (value > 63) {
       char shown[16];
       fc_escape(shown, sizeof shown, 1, fc_str_make(text.data + i, 1));
       return fc_fail(err, FC_CODE_BASE64, "'%s' at %zu is not base64", shown,
                      i);
     }
-    group = group << 6 | (uint32_t)value;
-    if (i % 4 != 3) continue;
-    *at++ = (uint8_t)(group >> 16);
-    *at++ = (uint8_t)(group >> 8);
-    *at++ = (uint8_t)group;
-    group = 0;
+    group = group << 6 | value;
   }
   // The bits that the last character has too many are zero, or two texts
   // would be one value (RFC 4648 3.5).
