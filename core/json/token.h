@@ -23,8 +23,8 @@
 
 // value = digits / 10^fraction
 typedef struct fc_token_t {
-  uint64_t digits;  // of at most 15 digits, 19 if it is long
-  unsigned fraction;
+  uint64_t digits;    // of at most 15 digits, 19 if it is long
+  unsigned fraction;  // as a size_t GCC 12 would keep it in memory, with digits
   bool negative;
   bool long_;
 } fc_token_t;
@@ -62,11 +62,11 @@ FC_INLINE __m128i fc_token_gather(const char *end, int fraction, int count) {
 
 // The number that 16 digit values make, the first in the low byte.
 FC_INLINE uint64_t fc_token_value(__m128i values) {
-  __m128i twos =
-      _mm_add_epi16(_mm_mullo_epi16(_mm_and_si128(values, _mm_set1_epi16(0xFF)),
-                                    _mm_set1_epi16(10)),
-                    _mm_srli_epi16(values, 8));
-  __m128i fours = _mm_madd_epi16(twos, _mm_set1_epi32(1 << 16 | 100));
+  __m128i evens = _mm_and_si128(values, _mm_set1_epi16(0xFF));
+  __m128i odds = _mm_srli_epi16(values, 8);
+  __m128i fours =
+      _mm_add_epi32(_mm_madd_epi16(evens, _mm_set1_epi32(10 << 16 | 1000)),
+                    _mm_madd_epi16(odds, _mm_set1_epi32(1 << 16 | 100)));
   __m128i eights = _mm_madd_epi16(_mm_packs_epi32(fours, fours),
                                   _mm_set1_epi32(1 << 16 | 10000));
   uint64_t both = (uint64_t)_mm_cvtsi128_si64(eights);
