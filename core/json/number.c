@@ -435,31 +435,45 @@ RARE const char *read_bf16(const char *p, const char *end, uint16_t *out) {
 // from the literal's begin on. They don't look at what follows it, which may be
 // a point or an exponent.
 
-FC_INLINE const char *quick_u64(const char *p, uint64_t *out) {
-  uint64_t word = fc_load8(p), stop = fc_nondigits(word);
+// A magnitude. Up to seven characters are one word, in which a minus becomes a
+// 0 before the digits: where the next literal begins need not wait for it.
+FC_INLINE const char *quick_integer(const char *p, bool is_signed,
+                                    uint64_t *out, bool *out_negative) {
+  uint64_t word = fc_load8(p);
+  unsigned minus = is_signed && (char)word == '-';
+  uint64_t sign = (0 - (uint64_t)minus) & 0xFF;
+  uint64_t stop = fc_nondigits(word) & ~sign;
+  *out_negative = minus;
   if (FC_LIKELY(stop)) {
-    unsigned count = (unsigned)__builtin_ctzll(stop) >> 3;
-    bool zero = (char)word == '0';
-    if (FC_UNLIKELY(count == 0 || (zero && count > 1))) return NULL;
-    *out = fc_eight_digits((word ^ 0x3030303030303030u) << (64 - 8 * count));
-    return p + count;
+    unsigned size = (unsigned)__builtin_ctzll(stop) >> 3;
+    bool zero = (char)(word >> (8 * minus)) == '0';
+    if (FC_UNLIKELY(size <= minus || (zero && size - minus > 1))) return NULL;
+    uint64_t values = (word ^ 0x3030303030303030u) & ~sign;
+    *out = fc_eight_digits(values << (64 - 8 * size));
+    return p + size;
   }
 #ifdef __SSE2__
   fc_token_t token;
-  p = fc_token_scan(p, false, &token);
-  if (p) *out = token.digits;
+  p = fc_token_scan(p + minus, false, &token);
+  if (!p || token.negative) return NULL;
+  *out = token.digits;
   return p;
 #else
   return NULL;
 #endif
 }
 
+FC_INLINE const char *quick_u64(const char *p, uint64_t *out) {
+  bool negative;
+  return quick_integer(p, false, out, &negative);
+}
+
 FC_INLINE const char *quick_i64(const char *p, int64_t *out) {
-  bool negative = *p == '-';
+  bool negative;
   uint64_t value;
-  p = quick_u64(p + negative, &value);
+  p = quick_integer(p, true, &value, &negative);
   if (FC_UNLIKELY(!p || value > (uint64_t)INT64_MAX + negative)) return NULL;
-  *out = (int64_t)(negative ? 0 - value : value);
+  *out = (int64_t)((value ^ (0 - (uint64_t)negative)) + negative);
   return p;
 }
 
