@@ -3,13 +3,16 @@
 // bench_num [COUNT]: nanoseconds an element for JSON text to a typed buffer and
 // back, against the C library and yyjson (document and copy), all interleaved
 // in one run on one thread. Ratios are theirs over ours. Every parse is checked
-// bit for bit.
+// bit for bit. Then whole calls, DECODE and ENCODE of f32 in several forms,
+// which should cost little more than their numbers.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <yyjson.h>
 
+#include "farcall/abi.h"
+#include "farcall/codec.h"
 #include "json/number.h"
 #include "json/reader.h"
 #include "json/writer.h"
@@ -190,6 +193,92 @@ static double mixed_whole(size_t i) {
   return ldexp(uniform() - 0.5, (int)(uniform() * 63));
 }
 
+// ---------------------------------------------------------------------------
+// Whole calls
+
+static fc_plan_t *make_plan(fc_signature_t **out_signature) {
+  static const char kIdentity[] =
+      "{\"name\":\"identity\",\"source\":\"sidecar\",\"arguments\":[{"
+      "\"position\":0,\"name\":\"x\",\"role\":\"in\",\"keyword\":true,"
+      "\"type\":{\"kind\":\"tensor\",\"dtype\":\"f32\",\"shape\":[null,null]}}],"
+      "\"results\":[{\"type\":{\"kind\":\"tensor\",\"dtype\":\"f32\","
+      "\"shape\":[null,null]}}]}";
+  fc_error_t err;
+  fc_plan_t *plan = NULL;
+  fc_allocator_t allocator = fc_allocator_system();
+  fc_builder_t *builder = fc_builder_create(allocator);
+  check(builder && !fc_signature_parse_json(fc_str(kIdentity), builder, &err) &&
+            !fc_signature_build(builder, out_signature, &err) &&
+            !fc_plan_create(*out_signature, allocator, &plan, &err),
+        "no plan");
+  fc_builder_destroy(builder);
+  return plan;
+}
+
+// A call document of `count` numbers in rows of `width`, nested or flat.
+static void write_call(fc_text_t *text, size_t count, int64_t width,
+                       bool typed) {
+  int64_t shape[] = {(int64_t)count / width, width};
+  char head[80];
+  snprintf(head, sizeof head,
+           "[{\"shape\":[%lld,%lld],\"data\":", (long long)shape[0],
+           (long long)shape[1]);
+  float *values = calloc(count, sizeof *values);
+  check(values, "out of memory");
+  for (size_t i = 0; i < count; i++) values[i] = (float)six_decimals(i);
+  int64_t flat = shape[0] * shape[1];
+  fc_sink_t *sink = &text->sink;
+  fc_error_t err;
+  check(!fc_sink_put(sink, fc_str(typed ? head : "["), &err) &&
+            !fc_json_write_array(sink, FC_DTYPE_F32, typed ? 1 : 2,
+                                 typed ? &flat : shape, NULL, values, false,
+                                 &err) &&
+            !fc_sink_put(sink, fc_str(typed ? "}]" : "]"), &err),
+        "out of memory");
+  free(values);
+}
+
+static void measure_call(size_t count, int64_t width, bool typed) {
+  fc_error_t err;
+  fc_signature_t *signature;
+  fc_plan_t *plan = make_plan(&signature);
+  fc_frame_t *frame;
+  fc_text_t body, answer;
+  double times[2][ROUNDS];
+  check(!fc_frame_create(fc_allocator_system(), NULL, &frame, &err), "memory");
+  fc_text_init(&body, fc_allocator_system(), SIZE_MAX);
+  fc_text_init(&answer, fc_allocator_system(), SIZE_MAX);
+  write_call(&body, count, width, typed);
+  for (int round = 0; round < ROUNDS; round++) {
+    double start = now();
+    fc_frame_begin(frame, plan, NULL);
+    check(!fc_frame_decode(frame, fc_text_str(&body), &err), err.message);
+    times[0][round] = now() - start;
+    size_t arguments;
+    fc_value_t *values = fc_frame_arguments(frame, &arguments);
+    fc_frame_set_results(frame, values, arguments);
+    fc_text_reset(&answer);
+    start = now();
+    check(!fc_frame_encode(frame, &answer.sink, &err), err.message);
+    times[1][round] = now() - start;
+    fc_frame_end(frame);
+  }
+  for (int i = 0; i < 2; i++) {
+    qsort(times[i], ROUNDS, sizeof(double), by_size);
+  }
+  printf("call, %s of %-6lld decode %6.2f ns  encode %6.2f ns\n",
+         typed ? "flat, rows" : "nested rows", (long long)width,
+         times[0][ROUNDS / 2] / (double)count,
+         times[1][ROUNDS / 2] / (double)count);
+  fc_text_deinit(&body);
+  fc_text_deinit(&answer);
+  fc_frame_destroy(frame);
+  fc_plan_destroy(plan);
+  fc_signature_destroy(signature);
+}
+
+// ---------------------------------------------------------------------------
+
 int main(int argc, char **argv) {
   static const struct {
     const char *name;
@@ -238,5 +327,9 @@ int main(int argc, char **argv) {
     free(set.values);
     free(set.out);
   }
+  for (int64_t width = 2; width <= 1000; width = width == 2 ? 10 : 10 * width) {
+    measure_call(elements, width, false);
+  }
+  measure_call(elements, 1000, true);
   return 0;
 }
