@@ -43,17 +43,23 @@ extern const double fc_f64_powers[23];
 
 FC_INLINE bool fc_is_digit(char c) { return (unsigned char)(c - '0') < 10; }
 
+// 1 or 0 without a comparison, whose result the processor would put into an old
+// register and so wait for that one, the number before perhaps.
+FC_INLINE unsigned fc_minus(char c) {
+  return (((unsigned)(unsigned char)c ^ '-') - 1) >> 31;
+}
+
 FC_INLINE uint64_t fc_load8(const char *text) {
   uint64_t word;
   memcpy(&word, text, 8);
   return word;
 }
 
-// Bit 7 of every byte that isn't a digit; exact for the lowest one set.
+// Bit 7 of every byte that isn't a digit; exact for the lowest one set, because
+// only a byte that has it carries into the next.
 FC_INLINE uint64_t fc_nondigits(uint64_t word) {
   uint64_t values = word ^ 0x3030303030303030u;
-  return (((values & 0x7F7F7F7F7F7F7F7Fu) + 0x7676767676767676u) | values) &
-         0x8080808080808080u;
+  return ((values + 0x7676767676767676u) | values) & 0x8080808080808080u;
 }
 
 // Eight digit values, the first (most significant) in the low byte.

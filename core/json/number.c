@@ -431,6 +431,15 @@ RARE const char *read_bf16(const char *p, const char *end, uint16_t *out) {
   return round_narrow(&decimal, &kBf16, out) ? p : NULL;
 }
 
+FC_INLINE const char *read_bool(const char *p, const char *end, uint8_t *out) {
+  if (FC_UNLIKELY(end - p < 6)) return NULL;
+  *out = *p == 't' || *p == '1';
+  if (memcmp(p, "true", 4) == 0) return p + 4;
+  if (memcmp(p, "false", 5) == 0) return p + 5;
+  bool single = (*p == '0' || *p == '1') && !fc_is_digit(p[1]);
+  return single && !is_scaled(p[1]) ? p + 1 : NULL;
+}
+
 // The quick ones need FC_TOKEN_BEFORE bytes before and more than FC_TOKEN_AFTER
 // from the literal's begin on. They don't look at what follows it, which may be
 // a point or an exponent.
@@ -438,9 +447,9 @@ RARE const char *read_bf16(const char *p, const char *end, uint16_t *out) {
 // A magnitude. Up to seven characters are one word, in which a minus becomes a
 // 0 before the digits: where the next literal begins need not wait for it.
 FC_INLINE const char *quick_integer(const char *p, bool is_signed,
-                                    uint64_t *out, bool *out_negative) {
+                                    uint64_t *out, unsigned *out_negative) {
   uint64_t word = fc_load8(p);
-  unsigned minus = is_signed && (char)word == '-';
+  unsigned minus = is_signed ? fc_minus((char)word) : 0;
   uint64_t sign = (0 - (uint64_t)minus) & 0xFF;
   uint64_t stop = fc_nondigits(word) & ~sign;
   *out_negative = minus;
@@ -464,18 +473,20 @@ FC_INLINE const char *quick_integer(const char *p, bool is_signed,
 }
 
 FC_INLINE const char *quick_u64(const char *p, uint64_t *out) {
-  bool negative;
+  unsigned negative;
   return quick_integer(p, false, out, &negative);
 }
 
 FC_INLINE const char *quick_i64(const char *p, int64_t *out) {
-  bool negative;
+  unsigned negative;
   uint64_t value;
   p = quick_integer(p, true, &value, &negative);
   if (FC_UNLIKELY(!p || value > (uint64_t)INT64_MAX + negative)) return NULL;
   *out = (int64_t)((value ^ (0 - (uint64_t)negative)) + negative);
   return p;
 }
+
+#define quick_bool(p, out) read_bool(p, (p) + FC_TOKEN_AFTER, out)
 
 #define DEFINE_QUICK_INTEGER(name, type, wide, quick_wide) \
   FC_INLINE const char *name(const char *p, type *out) {   \
@@ -599,6 +610,7 @@ FC_INLINE const char *skip_space(const char *p, const char *end) {
     *cursor = p;                                                          \
     return count;                                                         \
   }
+DEFINE_RUN(uint8_t, bool)
 DEFINE_RUN(int8_t, i8)
 DEFINE_RUN(int16_t, i16)
 DEFINE_RUN(int32_t, i32)
@@ -616,6 +628,8 @@ size_t fc_number_parse_run(fc_dtype_t dtype, const char *begin,
                            const char **cursor, const char *end, void *out,
                            size_t capacity, bool *out_at_element) {
   switch (dtype) {
+    case FC_DTYPE_I1:
+      return run_bool(begin, cursor, end, out, capacity, out_at_element);
     case FC_DTYPE_I8:
     case FC_DTYPE_SI8:
       return run_i8(begin, cursor, end, out, capacity, out_at_element);

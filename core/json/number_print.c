@@ -26,13 +26,26 @@ FC_INLINE uint64_t eight_digits(uint64_t value) {
 // value < 10^8, without leading zeros.
 FC_INLINE char *print_short(uint64_t value, char *out) {
   uint64_t digits = eight_digits(value);
-  unsigned skip = value ? (unsigned)__builtin_ctzll(digits) >> 3 : 7;
+  unsigned skip = (unsigned)__builtin_ctzll(digits | UINT64_C(1) << 56) >> 3;
   store8(out, (digits + ZEROS) >> (8 * skip));
   return out + 8 - skip;
 }
 
+// value < 10^4: the last steps of the same.
+FC_INLINE char *print_tiny(uint64_t value, char *out) {
+  uint32_t hundreds = (uint32_t)(value * 10486) >> 20;
+  uint32_t twos = (uint32_t)(value << 16) - hundreds * ((100 << 16) - 1);
+  uint32_t tens = ((twos * 103) >> 10) & 0x000F000F;
+  uint32_t digits = (twos << 8) - tens * ((10 << 8) - 1);
+  unsigned skip = (unsigned)__builtin_ctz(digits | 1u << 24) >> 3;
+  digits = (digits + (uint32_t)ZEROS) >> (8 * skip);
+  memcpy(out, &digits, 4);
+  return out + 4 - skip;
+}
+
 FC_INLINE char *print_u64(uint64_t value, char *out) {
   const uint64_t e8 = 100000000;
+  if (value < 10000) return print_tiny(value, out);
   if (value < e8) return print_short(value, out);
   uint64_t high = value / e8, low = value % e8;
   if (high < e8) {

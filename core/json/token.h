@@ -25,7 +25,7 @@
 typedef struct fc_token_t {
   uint64_t digits;    // of at most 15 digits, 19 if it is long
   unsigned fraction;  // as a size_t GCC 12 would keep it in memory, with digits
-  bool negative;
+  unsigned negative;
   bool long_;
 } fc_token_t;
 
@@ -34,15 +34,16 @@ extern const uint8_t fc_token_masks[64];  // the upper half is set
 FC_INLINE __m128i fc_token_load(const void *p) { return _mm_loadu_si128(p); }
 
 // The last `count` bytes are set: none if it is negative, all above 16.
-FC_INLINE __m128i fc_token_mask(int count) {
+FC_INLINE __m128i fc_token_mask(ptrdiff_t count) {
   return fc_token_load(fc_token_masks + 16 + count);
 }
 
 // Which of 16 characters are digits, and which are `c`.
 FC_INLINE unsigned fc_token_digits(__m128i text) {
-  __m128i values = _mm_sub_epi8(text, _mm_set1_epi8('0'));
+  // '0' becomes the least of the signed values, '9' the tenth.
+  __m128i shifted = _mm_add_epi8(text, _mm_set1_epi8((char)(0x80 - '0')));
   return (unsigned)_mm_movemask_epi8(
-      _mm_cmpeq_epi8(_mm_min_epu8(values, _mm_set1_epi8(9)), values));
+      _mm_cmplt_epi8(shifted, _mm_set1_epi8((char)(0x80 + 10))));
 }
 
 FC_INLINE unsigned fc_token_find(__m128i text, char c) {
@@ -51,7 +52,8 @@ FC_INLINE unsigned fc_token_find(__m128i text, char c) {
 
 // The values of the digits that end at `end`, the last `fraction` of them behind
 // the point, where it had been taken out; those before the last `count` are 0.
-FC_INLINE __m128i fc_token_gather(const char *end, int fraction, int count) {
+FC_INLINE __m128i fc_token_gather(const char *end, ptrdiff_t fraction,
+                                  ptrdiff_t count) {
   __m128i behind = fc_token_mask(fraction);
   __m128i text =
       _mm_or_si128(_mm_and_si128(behind, fc_token_load(end - 16)),
@@ -78,31 +80,32 @@ FC_INLINE uint64_t fc_token_value(__m128i values) {
 FC_INLINE const char *fc_token_scan(const char *p, bool point,
                                     fc_token_t *out) {
   __m128i text = fc_token_load(p);
-  unsigned minus = *p == '-';
+  unsigned minus = fc_minus(*p);
   unsigned digits = fc_token_digits(text);
   unsigned zeros = fc_token_find(text, '0');
   unsigned dots = point ? fc_token_find(text, '.') : 0;
-  unsigned stop = ~(digits | dots | minus);
-  bool is_long = (stop & 0xFFFF) == 0;
+  bool is_long = (~(digits | dots | minus) & 0xFFFF) == 0;
   if (FC_UNLIKELY(is_long)) {
     __m128i more = fc_token_load(p + 16);
     digits |= fc_token_digits(more) << 16;
     if (point) dots |= fc_token_find(more, '.') << 16;
-    stop = ~(digits | dots) & ~minus;
-    if (stop == 0) return NULL;
   }
-  unsigned size = (unsigned)__builtin_ctz(stop);
-  dots &= (1u << size) - 1;
-  // A second point; a point without a digit behind it; no digit to begin with,
-  // or a 0 with another behind it.
-  unsigned bad = (dots & (dots - 1)) | (dots << 1 & ~digits) |
-                 ((~digits | (zeros & digits >> 1)) >> minus & 1);
+  dots &= 0 - dots;  // the first; a second one ends the number
+  unsigned stop = ~(digits | dots | minus);
+  if (is_long && (stop == 0 || (stop & 0xFFFF))) return NULL;
+  dots &= stop ^ (stop - 1);  // if it is before the end
+  // There is a digit where it begins and behind the point, and no other behind
+  // a 0 it begins with.
+  unsigned first = 1 + minus;
+  unsigned bad =
+      ((dots << 1 | first) & ~digits) | (zeros & digits >> 1 & first);
   if (FC_UNLIKELY(bad)) return NULL;
   // Without a point, one is thought behind the digits.
-  const char *end = p + size + (dots == 0);
-  unsigned dot = (unsigned)__builtin_ctz(dots | 1u << size);
-  int count = (int)(end - p) - (int)minus - 1;
-  int fraction = (int)(end - p) - (int)dot - 1;
+  ptrdiff_t size = __builtin_ctz(stop);
+  ptrdiff_t dot = __builtin_ctz(dots | stop);
+  ptrdiff_t taken = size + (dots == 0);
+  ptrdiff_t count = taken - 1 - (ptrdiff_t)minus, fraction = taken - 1 - dot;
+  const char *end = p + taken;
   out->digits = fc_token_value(fc_token_gather(end, fraction, count));
   if (FC_UNLIKELY(is_long)) {
     if (count > 19) return NULL;

@@ -44,7 +44,7 @@ typedef struct fc_fill_t {
   uint8_t *data;
   size_t count;
   size_t capacity;
-  size_t limit;  // elements one tensor may have
+  size_t limit;    // elements one tensor may have
   fc_error_t why;  // one sign did not fit: kept in case the other does
 } fc_fill_t;
 
