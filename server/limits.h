@@ -47,7 +47,8 @@
 #define FC_LIMIT_LOST_THREADS 2  // that are replaced
 
 // Worker processes
-#define FC_LIMIT_LOAD_MS 10000     // from start to serving
+#define FC_LIMIT_LOAD_MS 10000     // from start to serving, and for each MiB
+#define FC_LIMIT_LOAD_MIB_MS 200   // of the module
 #define FC_LIMIT_HEALTHY_MS 60000  // crashes longer ago are forgotten
 #define FC_LIMIT_CRASHES 64        // most of them a module may be allowed
 #define FC_LIMIT_BACKOFF_MS 100    // after the second crash, doubled by each

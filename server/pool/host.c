@@ -8,6 +8,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "limits.h"
@@ -93,6 +94,7 @@ struct fc_host_t {
   fc_module_t *module;  // held: the registry lets go of one that fails
   fc_str_t name;
   uint32_t most;         // processes
+  uint64_t load_ns;      // most time from start to serving
   fc_child_t *children;  // oldest first
   uint32_t living;
   uint32_t starting;
@@ -714,7 +716,8 @@ static void fail_start(fc_child_t *child, const fc_process_end_t *end) {
   describe_end(child, end, how, sizeof how);
   if (child->cause == FC_CAUSE_LOAD) {
     (void)fc_fail(&error, FC_CODE_MODULE_LOAD,
-                  "loading it takes longer than %d s", FC_LIMIT_LOAD_MS / 1000);
+                  "loading it takes longer than %llu s",
+                  (unsigned long long)(child->host->load_ns / 1000000000u));
   } else {
     (void)fc_fail(&error, FC_CODE_MODULE_LOAD, "while it was loaded it %s",
                   how);
@@ -842,7 +845,7 @@ static void on_timer(uv_timer_t *timer) {
   uint64_t now_ns = fc_clock_ns();
   for (fc_child_t *child = host->children; child; child = child->next) {
     uint64_t spent_ns = now_ns - child->started_ns;
-    if (!child->serving && spent_ns >= FC_LIMIT_LOAD_MS * 1000000ull) {
+    if (!child->serving && spent_ns >= host->load_ns) {
       kill_child(child, FC_CAUSE_LOAD);
     }
   }
@@ -860,7 +863,7 @@ static void arm(fc_host_t *host) {
   uint64_t due_ns = host->health.quarantined_ns;
   for (fc_child_t *child = host->children; child; child = child->next) {
     if (child->serving || child->cause != FC_CAUSE_NONE) continue;
-    due_ns = earlier(due_ns, child->started_ns + FC_LIMIT_LOAD_MS * 1000000ull);
+    due_ns = earlier(due_ns, child->started_ns + host->load_ns);
   }
   if (host->living == 0 && !host->failed && !host->health.quarantined_ns) {
     due_ns = earlier(due_ns, host->health.restart_ns);
@@ -909,6 +912,14 @@ bool fc_host_worker(const fc_host_t *host, uint32_t position,
   return true;
 }
 
+// Weights are read once for their digest, from a disk perhaps.
+static uint64_t load_ns(const fc_module_t *module) {
+  struct stat file = {0};
+  (void)fstat(fc_module_get_files(module).module, &file);
+  const uint64_t mib = (uint64_t)file.st_size >> 20;
+  return (FC_LIMIT_LOAD_MS + mib * FC_LIMIT_LOAD_MIB_MS) * 1000000u;
+}
+
 fc_status_t fc_host_create(fc_pool_t *pool, uint32_t index, fc_module_t *module,
                            const fc_host_options_t *options,
                            fc_host_t **out_host, fc_error_t *err) {
@@ -921,6 +932,7 @@ fc_status_t fc_host_create(fc_pool_t *pool, uint32_t index, fc_module_t *module,
                       .name = fc_module_get_name(module),
                       .most = options->workers};
   if (fc_module_get_info(module)->serial) host->most = 1;
+  host->load_ns = load_ns(module);
   fc_health_init(&host->health, options->crash_limit, options->quarantine_ms);
   host->timer.data = host;
   uv_timer_init(options->uv, &host->timer);
