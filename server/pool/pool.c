@@ -52,6 +52,7 @@ fc_status_t fc_pool_init(fc_pool_t *pool, fc_allocator_t allocator,
   pool->region.blocks = blocks;
   pool->region.fronts = fronts;
   pool->region.guard = options->guard;
+  if (options->host) pool->region.spin_ns = options->host->setup.spin_ns;
   pool->region.ring = events->ring;
   pool->region.ring_context = events->context;
   pool->jobs = fc_alloc_array(allocator, slots, sizeof(void *));

@@ -23,29 +23,52 @@ void fc_ready_deinit(fc_ready_t *ready) {
   pthread_mutex_destroy(&ready->lock);
 }
 
+static uint32_t head_of(const fc_ready_t *ready) {
+  return atomic_load_explicit(&ready->head, memory_order_relaxed);
+}
+
+static void set_head(fc_ready_t *ready, uint32_t slot) {
+  atomic_store_explicit(&ready->head, slot, memory_order_relaxed);
+}
+
 void fc_ready_submit(fc_ready_t *ready, fc_slot_t *slots, uint32_t first,
                      uint32_t last, uint32_t count) {
   slots[last].next = FC_SLOT_NONE;
   pthread_mutex_lock(&ready->lock);
-  if (ready->tail == FC_SLOT_NONE) ready->head = first;
+  if (ready->tail == FC_SLOT_NONE) set_head(ready, first);
   else slots[ready->tail].next = first;
   ready->tail = last;
-  uint32_t wake = ready->idle < count ? ready->idle : count;
+  uint32_t left = count > ready->looking ? count - ready->looking : 0;
+  uint32_t wake = ready->idle < left ? ready->idle : left;
   pthread_mutex_unlock(&ready->lock);
   while (wake-- > 0) pthread_cond_signal(&ready->bell);
 }
 
-uint32_t fc_ready_take(fc_ready_t *ready, fc_slot_t *slots) {
+// Without the lock. Who is counted as looking looks again under the lock before
+// it waits, so nothing is lost that it was not woken for.
+static void look_for(fc_ready_t *ready, fc_spin_t *spin) {
+  ready->looking++;
+  pthread_mutex_unlock(&ready->lock);
+  for (bool on = true; on; on = fc_spin_more(spin)) {
+    if (head_of(ready) != FC_SLOT_NONE && fc_spin_hit(spin)) break;
+  }
   pthread_mutex_lock(&ready->lock);
-  while (ready->head == FC_SLOT_NONE && !ready->stopped) {
+  ready->looking--;
+}
+
+uint32_t fc_ready_take(fc_ready_t *ready, fc_slot_t *slots, fc_spin_t *spin) {
+  pthread_mutex_lock(&ready->lock);
+  bool none = head_of(ready) == FC_SLOT_NONE && !ready->stopped;
+  if (none && fc_spin_begin(spin)) look_for(ready, spin);
+  while (head_of(ready) == FC_SLOT_NONE && !ready->stopped) {
     ready->idle++;
     pthread_cond_wait(&ready->bell, &ready->lock);
     ready->idle--;
   }
-  uint32_t slot = ready->head;
+  uint32_t slot = head_of(ready);
   if (slot != FC_SLOT_NONE) {
-    ready->head = slots[slot].next;
-    if (ready->head == FC_SLOT_NONE) ready->tail = FC_SLOT_NONE;
+    set_head(ready, slots[slot].next);
+    if (slots[slot].next == FC_SLOT_NONE) ready->tail = FC_SLOT_NONE;
   }
   pthread_mutex_unlock(&ready->lock);
   return slot;

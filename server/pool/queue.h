@@ -10,24 +10,28 @@
 #include <pthread.h>
 
 #include "pool/slot.h"
+#include "pool/spin.h"
 
 typedef struct fc_ready_t {
   pthread_mutex_t lock;
   pthread_cond_t bell;
-  uint32_t head;
+  // Changed under the lock; workers that look for calls read it without, and
+  // then take it, so it orders nothing.
+  _Atomic uint32_t head;
   uint32_t tail;
-  uint32_t idle;  // workers waiting
+  uint32_t idle;     // workers waiting
+  uint32_t looking;  // workers that look for calls before they wait
   bool stopped;
 } fc_ready_t;
 
 void fc_ready_init(fc_ready_t *ready);
 void fc_ready_deinit(fc_ready_t *ready);
 // Appends the `count` slots linked from `first` to `last`; wakes
-// min(count, idle) workers.
+// as many idle workers as those that look for calls leave over.
 void fc_ready_submit(fc_ready_t *ready, fc_slot_t *slots, uint32_t first,
                      uint32_t last, uint32_t count);
-// Waits for a slot; FC_SLOT_NONE once stopped and empty.
-uint32_t fc_ready_take(fc_ready_t *ready, fc_slot_t *slots);
+// Waits for a slot; FC_SLOT_NONE once stopped and empty. `spin` is the worker's.
+uint32_t fc_ready_take(fc_ready_t *ready, fc_slot_t *slots, fc_spin_t *spin);
 void fc_ready_stop(fc_ready_t *ready);
 
 // Newest first. FC_SLOT_NONE when empty.

@@ -28,7 +28,7 @@ void fc_region_deinit(fc_region_t *region) {
 
 fc_status_t fc_worker_init(fc_worker_t *worker, fc_region_t *region,
                            fc_error_t *err) {
-  *worker = (fc_worker_t){.region = region};
+  *worker = (fc_worker_t){.region = region, .spin = {.ns = region->spin_ns}};
   return fc_frame_create(region->allocator, &region->limits, &worker->frame,
                          err);
 }
@@ -187,7 +187,7 @@ void fc_worker_run(fc_worker_t *worker, fc_slot_t *slot) {
 void fc_worker_main(fc_worker_t *worker) {
   fc_region_t *region = worker->region;
   uint32_t slot;
-  while ((slot = fc_ready_take(&region->ready, region->slots)) !=
+  while ((slot = fc_ready_take(&region->ready, region->slots, &worker->spin)) !=
          FC_SLOT_NONE) {
     fc_worker_run(worker, &region->slots[slot]);
     if (fc_done_push(&region->done, region->slots, slot)) {

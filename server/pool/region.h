@@ -42,6 +42,7 @@ typedef struct fc_region_t {
   fc_limits_t limits;
   fc_guard_policy_t guard;
   const fc_tiles_t *tiles;  // NULL: a call keeps to its worker's thread
+  uint32_t spin_ns;         // time a thread looks for calls before it sleeps
 } fc_region_t;
 
 // `blocks`, `registry` and `fronts` are borrowed.
@@ -56,6 +57,7 @@ const fc_module_t *fc_region_module(const fc_region_t *region, uint32_t index);
 typedef struct fc_worker_t {
   fc_region_t *region;
   fc_frame_t *frame;
+  fc_spin_t spin;
   void **instances;  // by module index
   size_t instance_count;
 } fc_worker_t;

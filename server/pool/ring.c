@@ -21,9 +21,6 @@
 #define KEPT_AREA (256u << 10)
 _Static_assert(2 * FC_RING_SLOTS * (KEPT_AREA + (16u << 10)) < FC_RING_SPARE,
                "what is kept is spare");
-// Spinning that was for nothing so often in a row is done only now and then.
-#define SPIN_MISSES 16
-#define SPIN_RARELY 16
 
 static uint64_t pages(uint64_t size) {
   return (size + PAGE - 1) & ~(uint64_t)(PAGE - 1);
@@ -91,6 +88,7 @@ fc_status_t fc_ring_open(int fd, fc_ring_t *out_ring, fc_error_t *err) {
   }
   FC_TRY(map(fd, (uint64_t)info.st_size, out_ring, err));
   out_ring->setup = out_ring->head->setup;
+  out_ring->spin.ns = out_ring->setup.spin_ns;
   if (fc_ring_size(&out_ring->setup) == out_ring->size) return FC_OK;
   fc_ring_close(out_ring);
   return fc_fail(err, FC_CODE_INTERNAL, "the region has another layout");
@@ -130,27 +128,11 @@ static void futex_wake(_Atomic uint32_t *word) {
   (void)syscall(SYS_futex, (uint32_t *)word, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-static inline void relax(void) {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#endif
-}
-
-// True when the slot became READY within the time. Where calls come seldom it is
-// not tried each time.
-static bool spin(fc_ring_t *ring, uint32_t slot) {
-  if (!ring->setup.spin_ns) return false;
-  if (ring->misses++ >= SPIN_MISSES && ring->misses % SPIN_RARELY) return false;
-  uint64_t until_ns = fc_clock_ns() + ring->setup.spin_ns;
-  do {
-    for (int i = 0; i < 32; i++) {
-      if (fc_ring_state(ring, slot) == FC_RING_READY) {
-        ring->misses = 0;
-        return true;
-      }
-      relax();
-    }
-  } while (fc_clock_ns() < until_ns);
+static bool look_for(fc_ring_t *ring, uint32_t slot) {
+  fc_spin_t *spin = &ring->spin;
+  for (bool on = fc_spin_begin(spin); on; on = fc_spin_more(spin)) {
+    if (fc_ring_state(ring, slot) == FC_RING_READY) return fc_spin_hit(spin);
+  }
   return false;
 }
 
@@ -159,7 +141,8 @@ uint32_t fc_ring_take(fc_ring_t *ring) {
   uint32_t slot = ring->next;
   for (;;) {
     uint32_t seen = atomic_load(&head->bell);
-    if (fc_ring_state(ring, slot) == FC_RING_READY || spin(ring, slot)) break;
+    if (fc_ring_state(ring, slot) == FC_RING_READY || look_for(ring, slot))
+      break;
     atomic_store(&head->worker_asleep, 1);
     if (fc_ring_state(ring, slot) != FC_RING_READY) {
       futex_wait(&head->bell, seen);

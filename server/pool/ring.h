@@ -19,6 +19,7 @@
 
 #include "farcall/module.h"
 #include "pool/slot.h"
+#include "pool/spin.h"
 
 #define FC_RING_SLOTS 16
 
@@ -89,8 +90,8 @@ typedef struct fc_ring_t {
   fc_ring_setup_t setup;
   fc_ring_head_t *head;
   // The worker's own
-  uint32_t next;    // the slot to run
-  uint32_t misses;  // times in a row that spinning was for nothing
+  uint32_t next;  // the slot to run
+  fc_spin_t spin;
 } fc_ring_t;
 
 // A region of its own. Pages are taken as they are touched.

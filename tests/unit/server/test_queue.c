@@ -23,18 +23,19 @@ static void ready_slots_come_out_in_order(void **state) {
   (void)state;
   static fc_slot_t slots[4];
   fc_ready_t ready;
+  fc_spin_t spin = {.ns = 1000};
   fc_ready_init(&ready);
   slots[2].next = 0;
   fc_ready_submit(&ready, slots, 2, 0, 2);
   fc_ready_submit(&ready, slots, 3, 3, 1);
-  assert_int_equal(fc_ready_take(&ready, slots), 2);
-  assert_int_equal(fc_ready_take(&ready, slots), 0);
-  assert_int_equal(fc_ready_take(&ready, slots), 3);
+  assert_int_equal(fc_ready_take(&ready, slots, &spin), 2);
+  assert_int_equal(fc_ready_take(&ready, slots, &spin), 0);
+  assert_int_equal(fc_ready_take(&ready, slots, &spin), 3);
   fc_ready_submit(&ready, slots, 1, 1, 1);
   fc_ready_stop(&ready);
   // What was submitted is still done.
-  assert_int_equal(fc_ready_take(&ready, slots), 1);
-  assert_int_equal(fc_ready_take(&ready, slots), FC_SLOT_NONE);
+  assert_int_equal(fc_ready_take(&ready, slots, &spin), 1);
+  assert_int_equal(fc_ready_take(&ready, slots, &spin), FC_SLOT_NONE);
   fc_ready_deinit(&ready);
 }
 
@@ -65,12 +66,15 @@ typedef struct house_t {
   pthread_cond_t bell;
   unsigned rings;
   uint64_t work[SLOTS];
+  uint32_t spin_ns;
 } house_t;
 
 static void *work(void *context) {
   house_t *house = context;
+  fc_spin_t spin = {.ns = house->spin_ns};
   uint32_t slot;
-  while ((slot = fc_ready_take(&house->ready, house->slots)) != FC_SLOT_NONE) {
+  while ((slot = fc_ready_take(&house->ready, house->slots, &spin)) !=
+         FC_SLOT_NONE) {
     house->work[slot] = house->work[slot] * 2 + 1;
     house->slots[slot].deadline_ns = house->work[slot];
     if (fc_done_push(&house->done, house->slots, slot)) {
@@ -83,9 +87,9 @@ static void *work(void *context) {
   return NULL;
 }
 
-static void no_slot_is_lost_or_seen_twice(void **state) {
-  (void)state;
+static void pass_through(uint32_t spin_ns) {
   static house_t house;
+  house = (house_t){.spin_ns = spin_ns};
   fc_ready_init(&house.ready);
   fc_done_init(&house.done);
   pthread_mutex_init(&house.lock, NULL);
@@ -142,12 +146,35 @@ static void no_slot_is_lost_or_seen_twice(void **state) {
   pthread_mutex_destroy(&house.lock);
 }
 
+static void no_slot_is_lost_or_seen_twice(void **state) {
+  (void)state;
+  static const uint32_t spins_ns[] = {0, 2000, 1000000};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(spins_ns); i++) {
+    pass_through(spins_ns[i]);
+  }
+}
+
+// Who looks is not woken, and need not be; who looks in vain does so less often.
+static void looking_is_adaptive(void **state) {
+  (void)state;
+  fc_spin_t spin = {.ns = 1};
+  unsigned tried = 0;
+  for (int i = 0; i < 1600; i++) tried += fc_spin_begin(&spin);
+  assert_in_range(tried, 100, 130);
+  (void)fc_spin_hit(&spin);
+  assert_true(fc_spin_begin(&spin));
+  while (fc_spin_more(&spin)) continue;
+  fc_spin_t never = {0};
+  assert_false(fc_spin_begin(&never));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(stops_have_names),
       FC_TEST(ready_slots_come_out_in_order),
       FC_TEST(done_slots_come_out_oldest_first),
       FC_TEST(no_slot_is_lost_or_seen_twice),
+      FC_TEST(looking_is_adaptive),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
