@@ -59,6 +59,7 @@
 #define FC_LIMIT_AHEAD_MS 2       // a call older than this keeps others off
 #define FC_LIMIT_LOOK_MS 100      // calls are looked at even if no bell rings
 #define FC_LIMIT_IDLE_LOOK_MS 1000  // and processes without any
-#define FC_LIMIT_SPIN_NS 20000      // a worker looks for calls before sleeping
+#define FC_LIMIT_DEAF_MS 1000   // then a process that runs nothing is stopped
+#define FC_LIMIT_SPIN_NS 20000  // a worker looks for calls before sleeping
 
 #endif  // FARCALL_SERVER_LIMITS_H_

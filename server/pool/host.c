@@ -485,14 +485,10 @@ static uint64_t expire_call(fc_child_t *child, uint32_t position,
   return child->cause == FC_CAUSE_NONE ? now_ns + LOOK_NS : 0;
 }
 
-// What waits behind a call that takes its time goes to another process, unless
-// this one has begun it just now. Returns when to do so, 0: it need not be.
-static uint64_t take_back(fc_child_t *child, uint64_t now_ns) {
-  if (child->count < 2 || child->host->most < 2) return 0;
-  uint64_t due_ns = child->held[child->first].sent.sent_ns + AHEAD_NS;
-  if (due_ns >= now_ns) return due_ns + 1;
+// The calls from this position on, unless the process has begun them just now.
+static void take_back(fc_child_t *child, uint32_t position) {
   // To the head of the queue, so the oldest last.
-  for (uint32_t i = child->count; i-- > 1;) {
+  for (uint32_t i = child->count; i-- > position;) {
     uint32_t index = (child->first + i) % FC_RING_SLOTS;
     fc_held_t *held = &child->held[index];
     fc_slot_t *slot = &child->ring.head->slots[index].slot;
@@ -500,7 +496,30 @@ static uint64_t take_back(fc_child_t *child, uint64_t now_ns) {
     fc_pool_requeue(child->host->pool, held->job);
     held->job = NULL;
   }
+}
+
+// May there be another process for its calls?
+static bool has_others(const fc_child_t *child) {
+  return child->host->most > 1 && !child->host->health.quarantined_ns;
+}
+
+// What waits behind a call that takes its time goes to another process. Returns
+// when to do so, 0: it need not be.
+static uint64_t share(fc_child_t *child, uint64_t now_ns) {
+  if (child->count < 2 || !has_others(child)) return 0;
+  uint64_t due_ns = child->held[child->first].sent.sent_ns + AHEAD_NS;
+  if (due_ns >= now_ns) return due_ns + 1;
+  take_back(child, 1);
   return 0;
+}
+
+// It sleeps though it has a call: somebody has stopped it. On a busy machine
+// others may only have run before it, so this takes longer to tell.
+static bool is_deaf(const fc_child_t *child, uint64_t now_ns) {
+  const uint64_t patience_ns = FC_LIMIT_DEAF_MS * 1000000ull;
+  if (child->count == 0 || !has_others(child)) return false;
+  return now_ns > child->held[child->first].sent.sent_ns + patience_ns &&
+         fc_ring_state(&child->ring, child->first) == FC_RING_READY;
 }
 
 uint64_t fc_host_expire(fc_host_t *host, uint64_t now_ns) {
@@ -508,7 +527,7 @@ uint64_t fc_host_expire(fc_host_t *host, uint64_t now_ns) {
   for (fc_child_t *child = host->children; child; child = child->next) {
     if (child->ended) continue;
     if (child->cause == FC_CAUSE_NONE) {
-      earliest_ns = earlier(earliest_ns, take_back(child, now_ns));
+      earliest_ns = earlier(earliest_ns, share(child, now_ns));
     }
     for (uint32_t i = 0; i < child->count; i++) {
       earliest_ns = earlier(earliest_ns, expire_call(child, i, now_ns));
@@ -532,10 +551,11 @@ static bool is_greedy(const fc_child_t *child) {
   return taken > most;
 }
 
-void fc_host_look(fc_host_t *host) {
+void fc_host_look(fc_host_t *host, uint64_t now_ns) {
   for (fc_child_t *child = host->children; child; child = child->next) {
     if (child->ended || child->cause != FC_CAUSE_NONE) continue;
     if (is_greedy(child)) kill_child(child, FC_CAUSE_GREED);
+    else if (is_deaf(child, now_ns)) take_back(child, 0);
   }
 }
 

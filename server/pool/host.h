@@ -53,8 +53,9 @@ void fc_host_drop(fc_host_t *host, fc_job_t *job);
 // wanted; takes back those that wait behind a slow one. Returns when to call it
 // again, 0: not before there are other calls.
 uint64_t fc_host_expire(fc_host_t *host, uint64_t now_ns);
-// Ends processes that take more shared memory than their calls need.
-void fc_host_look(fc_host_t *host);
+// Ends processes that take more shared memory than their calls need, and takes
+// calls back from those that do not run. Every FC_LIMIT_LOOK_MS.
+void fc_host_look(fc_host_t *host, uint64_t now_ns);
 
 // Of all hosts whose processes have calls:
 // Takes finished calls and delivers them.

@@ -648,7 +648,7 @@ static void look(fc_pool_t *pool, uint64_t now_ns) {
   if (now_ns < pool->look_ns) return;
   pool->look_ns = now_ns + FC_LIMIT_LOOK_MS * 1000000u;
   for (uint32_t i = 0; i < pool->queue_count; i++) {
-    if (pool->queues[i].host) fc_host_look(pool->queues[i].host);
+    if (pool->queues[i].host) fc_host_look(pool->queues[i].host, now_ns);
   }
 }
 

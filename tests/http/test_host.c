@@ -386,6 +386,26 @@ static void what_waits_behind_a_slow_call_goes_elsewhere(void **state) {
   end(&server);
 }
 
+static void who_is_given_to_a_stopped_process_goes_elsewhere(void **state) {
+  (void)state;
+  fixture_server_t server;
+  start(&server, "--workers=2 --timeout=0");
+  int fd = fixture_connect(&server);
+  int stopped = worker_pid(fd);
+  stop_process(stopped);
+  int pid = worker_pid(fd);
+  assert_int_not_equal(pid, stopped);
+  // It goes on and has nothing to do; what the other one has is not its call.
+  assert_int_equal(kill(stopped, SIGCONT), 0);
+  stop_process(pid);
+  assert_int_equal(worker_pid(fd), stopped);
+  assert_int_equal(kill(pid, SIGCONT), 0);
+  expect_metric(fd, "worker_crashes_total", "crash", 0);
+  expect_metric(fd, "worker_restarts_total", "crash", 0);
+  close(fd);
+  end(&server);
+}
+
 // Ends the process that has been given this call, before it could begin it.
 static void kill_before_it_begins(fixture_server_t *server, int fd, int pid,
                                   int ms) {
@@ -752,6 +772,7 @@ int main(int argc, char **argv) {
       FC_TEST(a_process_more_is_no_restart),
       FC_TEST(a_deadline_counts_once_wherever_it_strikes),
       FC_TEST(what_waits_behind_a_slow_call_goes_elsewhere),
+      FC_TEST(who_is_given_to_a_stopped_process_goes_elsewhere),
       FC_TEST(processes_that_end_are_counted_for_each_call),
       FC_TEST(what_cannot_be_loaded_fails_alone),
       FC_TEST(the_host_tells_how_it_is),

@@ -298,8 +298,8 @@ inline submit() {
 #endif
 }
 
-/* Both slots are in use, so the one filled last waits behind the other: unless
- * it is begun just now, somebody else may have it. */
+/* A call waits behind a slow one, or its process does not run: unless it is begun
+ * just now, somebody else may have it. */
 inline take_back(s) {
   d_step {
     if
@@ -314,12 +314,10 @@ inline take_back(s) {
     fi
   }
 }
-inline take_back_last() {
+inline take_back_one() {
   if
-  :: takings < TAKINGS && turn == 0 && state[0] != FREE && job[1] != NONE ->
-    take_back(1)
-  :: takings < TAKINGS && turn == 1 && state[1] != FREE && job[0] != NONE ->
-    take_back(0)
+  :: takings < TAKINGS && job[0] != NONE -> take_back(0)
+  :: takings < TAKINGS && job[1] != NONE -> take_back(1)
   :: true
   fi
 }
@@ -356,7 +354,7 @@ active proctype loop() {
     if :: exited -> bury() :: else fi;
     collect();
     expire();
-    take_back_last();
+    take_back_one();
     submit();
     loop_asleep = true;
 #ifdef MUTANT_LOOP_FLAG_CLEARED_EARLY
