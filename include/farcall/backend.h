@@ -50,10 +50,11 @@ typedef struct fc_module_source_t {
 typedef struct fc_module_info_t {
   fc_signature_t *const *signatures;  // in listing order
   size_t count;
-  bool serial;       // one call at a time; the backend holds the lock
-  bool runs_native;  // machine code: belongs in the process host
-  bool described;    // it needs a worker process: instance_create fails
-  fc_str_t warning;  // for the log, "" if none
+  bool serial;         // one call at a time; the backend holds the lock
+  bool runs_native;    // machine code: belongs in the process host
+  bool private_state;  // each instance has its own
+  bool described;      // it needs a worker process: instance_create fails
+  fc_str_t warning;    // for the log, "" if none
 } fc_module_info_t;
 
 #define FC_TILES_MAX 64

@@ -28,10 +28,11 @@ typedef struct fc_module_queue_t {
   uint32_t waiting;
   uint32_t running;
   bool serial;
-  bool native;        // a thread in it cannot be stopped
-  uint64_t timeouts;  // running calls ended for their deadline
-  uint64_t cancels;   // running calls ended because nobody waited for them
-  uint64_t lost;      // threads
+  bool native;         // a thread in it cannot be stopped
+  bool slow_instance;  // the loop must not make one
+  uint64_t timeouts;   // running calls ended for their deadline
+  uint64_t cancels;    // running calls ended because nobody waited for them
+  uint64_t lost;       // threads
   bool active;
   fc_host_t *host;   // NULL: threads run it, and the loop may
   fc_job_t loading;  // then this makes the first instance
@@ -224,6 +225,7 @@ static bool belongs_inline(const fc_pool_t *pool, const fc_job_t *job) {
   if (queue->host || queue->waiting) return false;
   if (queue->serial && queue->running) return false;
   if (pool->options.lane == FC_LANE_ALWAYS) return true;
+  if (queue->slow_instance) return false;
   const cost_t *cost = &queue->costs[job->function];
   return cost->samples >= cost->needed &&
          cost->average_ns < FC_LIMIT_INLINE_COST_NS &&
@@ -429,6 +431,11 @@ static void finish_loading(fc_pool_t *pool, fc_job_t *job) {
   const fc_slot_t *slot = fc_pool_slot(pool, job);
   fc_error_t error = slot->error;
   bool failed = slot->status != FC_OK;
+  // With shared state others cost nothing.
+  pool->queues[job->module].slow_instance =
+      fc_module_get_info(fc_region_module(&pool->region, job->module))
+          ->private_state &&
+      worker_ns(slot) > FC_LIMIT_INLINE_WORST_NS;
   fc_pool_finish(pool, job);
   fc_pool_on_host(pool, job->module, failed ? &error : NULL);
 }

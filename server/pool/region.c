@@ -178,6 +178,7 @@ void fc_worker_run(fc_worker_t *worker, fc_slot_t *slot) {
     slot->status = fc_worker_prepare(
         worker, slot->module, fc_region_module(worker->region, slot->module),
         &slot->error);
+    slot->spent_ns[FC_STOP_CALL] = fc_clock_ns() - slot->began_ns;
     return;
   }
   slot->status = run_stops(worker, slot, &slot->error);

@@ -146,6 +146,19 @@ static void quick_functions_move_to_the_loop(void **state) {
   end(&server);
 }
 
+static void what_takes_long_to_begin_stays_off_the_loop(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "--isolation=thread --lane=auto --vm-state=private");
+  int fd = fixture_connect(&server);
+  for (int i = 0; i < 200; i++) {
+    call(fd, SPIN, "[0]", 200, "[]");
+    assert_false(ran_on_loop(&server));
+  }
+  close(fd);
+  end(&server);
+}
+
 // Only threads may run calls on the loop.
 static void lanes_can_be_chosen(void **state) {
   (void)state;
@@ -318,6 +331,7 @@ int main(int argc, char **argv) {
       FC_TEST(chunked_bodies_beyond_the_memory_are_503),
       FC_TEST(connections_beyond_the_limit_are_503),
       FC_TEST(quick_functions_move_to_the_loop),
+      FC_TEST(what_takes_long_to_begin_stays_off_the_loop),
       FC_TEST(lanes_can_be_chosen),
       FC_TEST(a_large_answer_arrives_whole),
       FC_TEST(a_large_body_arrives_whole),

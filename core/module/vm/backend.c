@@ -53,12 +53,11 @@ typedef struct module_t {
   fc_names_t *names;  // while it is opened, if there are any
   fc_module_info_t info;
   char warning[480];
-  bool private_state;
   fc_snapshot_t file;    // the source's
   _Atomic(bool) lent;    // relaxed; some instance has taken `module` as its own
   pthread_mutex_t lock;  // of context; of calls, when info.serial
   _Atomic(bool) hangs;   // relaxed; __init ran into its deadline
-  fc_vm_context_t *context;  // of all instances, unless private_state
+  fc_vm_context_t *context;  // of all instances, unless info.private_state
 } module_t;
 
 typedef struct instance_t {
@@ -286,9 +285,9 @@ static fc_status_t fill(module_t *m, const fc_module_source_t *source,
   FC_TRY(fc_vm_module_open(&source->file, m->allocator, &m->module, err));
   FC_TRY(fc_vm_verify(m->module, err));
   FC_TRY(fc_vm_module_is_stateful(m->module, &m->info.serial, err));
-  m->private_state = source->vm_state == FC_VM_STATE_PRIVATE;
+  m->info.private_state = source->vm_state == FC_VM_STATE_PRIVATE;
   if (source->vm_state == FC_VM_STATE_SHARED) m->info.serial = true;
-  if (m->private_state) m->info.serial = false;
+  if (m->info.private_state) m->info.serial = false;
   FC_TRY(check_machine_code(m, source->allow_native, &features_stated, err));
   // Whoever is said to have no machine code gets no chance to run any: code it
   // would put together from pieces is not seen above.
@@ -337,7 +336,7 @@ static const fc_module_info_t *vm_describe(const void *module) {
 static void vm_instance_destroy(void *handle) {
   instance_t *instance = handle;
   fc_hal_pool_release(instance->pool);
-  if (instance->module->private_state) close_context(instance->context);
+  if (instance->module->info.private_state) close_context(instance->context);
   fc_vm_module_destroy(instance->own);
   fc_snapshot_close(&instance->file);
   fc_vm_stack_deinit(&instance->stack);
@@ -388,7 +387,7 @@ static fc_status_t create_context(instance_t *instance,
 
 static fc_status_t choose_context(instance_t *instance, fc_error_t *err) {
   module_t *m = instance->module;
-  if (m->private_state) {
+  if (m->info.private_state) {
     const bool lent =
         atomic_exchange_explicit(&m->lent, true, memory_order_relaxed);
     if (lent && m->file.sealed) FC_TRY(read_again(instance, err));
