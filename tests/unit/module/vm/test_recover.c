@@ -100,10 +100,12 @@ static const equal_row_t equal_rows[] = {
     {"sometimes", ""},
 };
 
+static const char dims_path[] = CORPUS "/dims/dims-vmvx.vmfb";
+
 // Verified; destroy it, then free `out_data`.
-static fc_vm_module_t *open_dims(uint8_t **out_data) {
+static fc_vm_module_t *open_verified(const char *path, uint8_t **out_data) {
   size_t size = 0;
-  *out_data = read_file(CORPUS "/dims/dims-vmvx.vmfb", &size);
+  *out_data = read_file(path, &size);
   assert_non_null(*out_data);
   fc_error_t err = {0};
   fc_vm_module_t *module = NULL;
@@ -118,7 +120,7 @@ static void dims_that_every_call_compares_are_found(void **state) {
   (void)state;
   fc_error_t err = {0};
   uint8_t *data;
-  fc_vm_module_t *module = open_dims(&data);
+  fc_vm_module_t *module = open_verified(dims_path, &data);
   FC_TEST_EACH_ROW(const equal_row_t, row, equal_rows) {
     const fc_vm_export_t *export = fc_vm_module_find(module, fc_str(row->name));
     assert_non_null(export);
@@ -150,7 +152,7 @@ static void imports_of_another_convention_say_nothing(void **state) {
   (void)state;
   fc_error_t err = {0};
   uint8_t *data;
-  fc_vm_module_t *module = open_dims(&data);
+  fc_vm_module_t *module = open_verified(dims_path, &data);
   const fc_vm_export_t *export = fc_vm_module_find(module, FC_STR("asserted"));
   for (int changed = 0; changed < 2; changed++) {
     for (uint32_t i = 0; changed && i < module->import_count; i++) {
@@ -194,14 +196,8 @@ static const path_row_t paths[] = {
 static void an_assert_counts_when_every_call_passes_it(void **state) {
   (void)state;
   fc_error_t err = {0};
-  size_t size = 0;
-  fc_vm_module_t *module = NULL;
-  uint8_t *data = read_file(CORPUS "/paths/paths.vmfb", &size);
-  assert_non_null(data);
-  if (fc_vm_module_create(data, size, fc_allocator_system(), &module, &err) ||
-      fc_vm_verify(module, &err)) {
-    fail_msg("%s", err.message);
-  }
+  uint8_t *data;
+  fc_vm_module_t *module = open_verified(CORPUS "/paths/paths.vmfb", &data);
   FC_TEST_EACH_ROW(const path_row_t, row, paths) {
     const fc_vm_export_t *export = fc_vm_module_find(module, fc_str(row->name));
     assert_non_null(export);
