@@ -91,11 +91,6 @@ def put_modules(iree, folder):
     change(folder / "exact.farcall.json", alignment=1)
 
 
-    (folder / "mlir.mlir").write_text(MLIR)
-    subprocess.run([str(BIN / "farcall"), "compile", "--unchecked", "mlir.mlir"],
-                   cwd=folder, check=True)
-
-
 def change(path, **members):
     path.write_text(json.dumps({**json.loads(path.read_text()), **members}))
 
@@ -104,6 +99,9 @@ def change(path, **members):
 def served(iree, tmp_path_factory):
     folder = tmp_path_factory.mktemp("shapes")
     put_modules(iree, folder)
+    (folder / "mlir.mlir").write_text(MLIR)
+    subprocess.run([str(BIN / "farcall"), "compile", "--unchecked", "mlir.mlir"],
+                   cwd=folder, check=True)
     running = Server("--isolation=process", "--crash-limit=0", folder)
     yield running
     assert running.stop() == 0, "".join(running.lines[-20:])
