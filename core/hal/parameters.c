@@ -67,7 +67,8 @@ static fc_status_t map_file(int fd, const char *path, uint8_t **out_data,
 fc_status_t fc_parameters_open(fc_parameters_t *archive, const char *path,
                                fc_allocator_t allocator, fc_error_t *err) {
   *archive = (fc_parameters_t){0};
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  // A named pipe would make a blocking open wait for its writer.
+  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) {
     return fc_fail(err, FC_CODE_MODULE_LOAD, "parameters '%s': %s", path,
                    strerror(errno));

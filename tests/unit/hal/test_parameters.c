@@ -6,6 +6,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "helpers/test.h"
 
@@ -193,8 +195,28 @@ static void reading_survives_failing_allocations(void **state) {
   assert_true(fc_test_allocation_sweep(open_file, path) > 0);
 }
 
+static void what_is_no_file_is_not_waited_for(void **state) {
+  (void)state;
+  fc_parameters_t archive;
+  fc_error_t err = {0};
+  char folder[] = "/tmp/farcall-parameters-XXXXXX", pipe[64];
+  assert_non_null(mkdtemp(folder));
+  snprintf(pipe, sizeof pipe, "%s/pipe", folder);
+  assert_int_equal(mkfifo(pipe, 0600), 0);
+  const char *const paths[] = {pipe, folder, "/dev/null"};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(paths); i++) {
+    assert_int_not_equal(
+        fc_parameters_open(&archive, paths[i], fc_allocator_system(), &err),
+        FC_OK);
+    assert_non_null(strstr(err.message, "no regular file with contents"));
+  }
+  unlink(pipe);
+  rmdir(folder);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      FC_TEST(what_is_no_file_is_not_waited_for),
       FC_TEST(archives_of_the_tools_are_read),
       FC_TEST(every_number_is_checked),
       FC_TEST(every_header_is_checked),
