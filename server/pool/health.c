@@ -69,9 +69,13 @@ static void quarantine(fc_health_t *health, uint64_t now_ns) {
 
 bool fc_health_crash(fc_health_t *health, bool served, uint64_t now_ns) {
   health->crashed_ns[health->crashes++ % FC_LIMIT_CRASHES] = now_ns;
+  const uint64_t last_ns = health->failed_ns;
   note_failure(health, now_ns);
-  if (health->limit || !served) {
+  if (health->limit) {
     health->restart_ns = now_ns + backoff_ns(health->failures, now_ns);
+  } else if (!served) {
+    // At once, but what never comes to serve is not to be all that is done.
+    health->restart_ns = last_ns + FC_LIMIT_BACKOFF_MS * 1000000ull;
   }
   // Those that still run may crash while it lasts.
   if (health->limit == 0 || health->quarantined_ns) return false;
