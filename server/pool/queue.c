@@ -38,7 +38,11 @@ void fc_ready_submit(fc_ready_t *ready, fc_slot_t *slots, uint32_t first,
   if (ready->tail == FC_SLOT_NONE) set_head(ready, first);
   else slots[ready->tail].next = first;
   ready->tail = last;
-  uint32_t left = count > ready->looking ? count - ready->looking : 0;
+  ready->waiting += count;
+  // Each who looks takes one, and may have one to take already.
+  uint32_t left =
+      ready->waiting > ready->looking ? ready->waiting - ready->looking : 0;
+  if (left > count) left = count;
   uint32_t wake = ready->idle < left ? ready->idle : left;
   pthread_mutex_unlock(&ready->lock);
   while (wake-- > 0) pthread_cond_signal(&ready->bell);
@@ -67,6 +71,7 @@ uint32_t fc_ready_take(fc_ready_t *ready, fc_slot_t *slots, fc_spin_t *spin) {
   }
   uint32_t slot = head_of(ready);
   if (slot != FC_SLOT_NONE) {
+    ready->waiting--;
     set_head(ready, slots[slot].next);
     if (slots[slot].next == FC_SLOT_NONE) ready->tail = FC_SLOT_NONE;
   }

@@ -19,6 +19,7 @@ typedef struct fc_ready_t {
   // then take it, so it orders nothing.
   _Atomic uint32_t head;
   uint32_t tail;
+  uint32_t waiting;  // slots
   uint32_t idle;     // workers waiting
   uint32_t looking;  // workers that look for calls before they wait
   bool stopped;

@@ -168,6 +168,41 @@ static void looking_is_adaptive(void **state) {
   assert_false(fc_spin_begin(&never));
 }
 
+typedef struct taker_t {
+  fc_ready_t *ready;
+  fc_slot_t *slots;
+} taker_t;
+
+static void *take_without_looking(void *context) {
+  const taker_t *taker = context;
+  fc_spin_t never = {0};
+  return (void *)(uintptr_t)fc_ready_take(taker->ready, taker->slots, &never);
+}
+
+// Who looks may be kept from it by the kernel, and can only take one.
+static void one_who_looks_is_not_left_with_two(void **state) {
+  (void)state;
+  static fc_slot_t slots[2];
+  fc_ready_t ready;
+  fc_ready_init(&ready);
+  ready.looking = 1;
+  taker_t taker = {&ready, slots};
+  pthread_t thread;
+  assert_int_equal(pthread_create(&thread, NULL, take_without_looking, &taker),
+                   0);
+  for (bool idle = false; !idle; sched_yield()) {
+    pthread_mutex_lock(&ready.lock);
+    idle = ready.idle == 1;
+    pthread_mutex_unlock(&ready.lock);
+  }
+  fc_ready_submit(&ready, slots, 0, 0, 1);
+  fc_ready_submit(&ready, slots, 1, 1, 1);
+  void *taken;
+  assert_int_equal(pthread_join(thread, &taken), 0);
+  assert_int_equal((uintptr_t)taken, 0);
+  fc_ready_deinit(&ready);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(stops_have_names),
@@ -175,6 +210,7 @@ int main(void) {
       FC_TEST(done_slots_come_out_oldest_first),
       FC_TEST(no_slot_is_lost_or_seen_twice),
       FC_TEST(looking_is_adaptive),
+      FC_TEST(one_who_looks_is_not_left_with_two),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
