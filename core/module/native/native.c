@@ -61,6 +61,12 @@ static fc_status_t read_embedded(module_t *module,
     return fc_sidecar_parse(embedded, FC_SOURCE_EMBEDDED, names,
                             module->allocator, &module->sidecar, err);
   }
+  if (names) {
+    return fc_fail(
+        err, FC_CODE_ABI_METADATA,
+        "its sidecar gives names to what the module says itself, and "
+        "there is no __farcall_abi inside");
+  }
   return fc_fail(err, FC_CODE_ABI_METADATA,
                  "nothing says what its functions take: no %.*s" SIDECAR_SUFFIX
                  " beside it and no __farcall_abi inside. `farcall compile` "

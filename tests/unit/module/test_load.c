@@ -336,7 +336,8 @@ static const names_row_t misnamed[] = {
      NAMES("{\"name\":\"twice\",\"args\":[{\"dims\":[]}]}"), NULL,
      "a.so: its sidecar, /functions/0/args/0/dims: this is no tensor"},
     {"native that says nothing", NATIVE "owner.so", "a.so", NAMES(""), NULL,
-     "a.so: nothing says what its functions take"},
+     "a.so: its sidecar gives names to what the module says itself, and "
+     "there is no __farcall_abi inside"},
     {"native, another build", NATIVE "embedded.so", "a.so",
      "{\"farcall\":1,\"abi\":\"module\",\"functions\":[],\"so_sha256\":\""
      "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\"}",
