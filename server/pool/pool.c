@@ -615,12 +615,14 @@ static void lose_thread(fc_pool_t *pool, uint32_t index) {
   pool->events.on_lost(pool->events.context, slot->module, slot->function);
 }
 
-// The deadline of a call in native code has passed, or of one that waits for a
-// thread. The caller is answered; the thread keeps its slot until it returns, if
-// it does.
+// The deadline of a call in a thread has passed. One that waits is answered, and
+// so is one in native code, whose thread keeps its slot until it returns, if it
+// does. Bytecode ends itself.
 static void expire_slot(fc_pool_t *pool, uint32_t index) {
   fc_job_t *job = pool->jobs[index];
-  bool waits = fc_slot_begin(&pool->region.slots[index].begun, FC_BEGUN_NEVER);
+  fc_slot_t *slot = &pool->region.slots[index];
+  bool waits = fc_slot_begin(&slot->begun, FC_BEGUN_NEVER);
+  if (!waits && !pool->queues[slot->module].native) return;
   if (!waits) lose_thread(pool, index);
   if (!job) return;  // it was dropped
   fc_error_t error;
@@ -634,8 +636,7 @@ static void expire_slot(fc_pool_t *pool, uint32_t index) {
 // not who waits for them. Free ones have no deadline.
 static bool can_expire(const fc_pool_t *pool, uint32_t index) {
   const fc_slot_t *slot = &pool->region.slots[index];
-  return slot->deadline_ns && pool->queues[slot->module].native &&
-         !pool->lost_slots[index] &&
+  return slot->deadline_ns && !pool->lost_slots[index] &&
          atomic_load_explicit(&slot->begun, memory_order_relaxed) !=
              FC_BEGUN_NEVER;
 }
