@@ -56,40 +56,44 @@ void fc_vm_heap_deinit(fc_vm_heap_t *heap) {
   pthread_mutex_destroy(&heap->lock);
 }
 
-static bool count_once(fc_vm_heap_t *heap, size_t size, bool *out_full,
-                       fc_error_t *err) {
-  size_t before =
-      atomic_fetch_add_explicit(&heap->bytes, size, memory_order_relaxed);
-  *out_full = before > heap->limit - size;
-  if (!*out_full &&
-      (!heap->parent || fc_vm_heap_count(heap->parent, size, err))) {
-    return true;
-  }
-  atomic_fetch_sub_explicit(&heap->bytes, size, memory_order_relaxed);
-  return false;
-}
-
-bool fc_vm_heap_count(fc_vm_heap_t *heap, size_t size, fc_error_t *err) {
-  // More than the limit is never counted, so no sum wraps. Other workers give
-  // blocks to their pools meanwhile, hence more than one attempt.
-  bool full = true;
-  for (int i = 0; size <= heap->limit && full && i < TRIMS; i++) {
-    if (count_once(heap, size, &full, err)) return true;
+// In this heap alone. More than the limit is never counted, so no sum wraps.
+// Other workers give blocks to their pools meanwhile, hence more than one attempt.
+static bool count_in(fc_vm_heap_t *heap, size_t size, fc_error_t *err) {
+  for (int i = 0; size <= heap->limit && i < TRIMS; i++) {
+    size_t before =
+        atomic_fetch_add_explicit(&heap->bytes, size, memory_order_relaxed);
+    if (before <= heap->limit - size) return true;
+    atomic_fetch_sub_explicit(&heap->bytes, size, memory_order_relaxed);
     void (*trim)(fc_vm_heap_t *) =
         atomic_load_explicit(&heap->trim, memory_order_acquire);
     if (!trim) break;
     trim(heap);
   }
-  if (!full) return false;  // the parent said why
   fc_fail_as(err, FC_CODE_CALL_FAILED, FC_RESOURCE_EXHAUSTED,
              "%zu bytes more are over the module's limit of %zu bytes", size,
              heap->limit);
   return false;
 }
 
+// In this heap and those it counts in, up to `end`.
+static void uncount_until(fc_vm_heap_t *heap, const fc_vm_heap_t *end,
+                          size_t size) {
+  for (; heap != end; heap = heap->parent) {
+    atomic_fetch_sub_explicit(&heap->bytes, size, memory_order_relaxed);
+  }
+}
+
+bool fc_vm_heap_count(fc_vm_heap_t *heap, size_t size, fc_error_t *err) {
+  for (fc_vm_heap_t *at = heap; at; at = at->parent) {
+    if (count_in(at, size, err)) continue;
+    uncount_until(heap, at, size);
+    return false;
+  }
+  return true;
+}
+
 void fc_vm_heap_uncount(fc_vm_heap_t *heap, size_t size) {
-  atomic_fetch_sub_explicit(&heap->bytes, size, memory_order_relaxed);
-  if (heap->parent) fc_vm_heap_uncount(heap->parent, size);
+  uncount_until(heap, NULL, size);
 }
 
 static bool is_cached(const fc_vm_heap_t *heap, size_t size) {
