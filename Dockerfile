@@ -43,11 +43,14 @@ LABEL org.opencontainers.image.title="farcall" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version="0.1.0"
 # The container's network is the boundary; farcalld itself refuses to listen
-# beyond loopback unless told so.
-ENV FARCALL_ALLOW_INSECURE_BIND=1
+# beyond loopback unless told so. Flags of `docker run` come before variables.
+# A load balancer has five seconds to see that /readyz is 503 before the server
+# listens no more.
+ENV FARCALL_LISTEN=0.0.0.0:8000 FARCALL_ALLOW_INSECURE_BIND=1 \
+    FARCALL_PRE_DRAIN=5s
 USER 65532:65532
 EXPOSE 8000
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=2s CMD ["/usr/bin/farcall", "health"]
-ENTRYPOINT ["/usr/bin/farcalld", "--listen", "0.0.0.0:8000"]
+ENTRYPOINT ["/usr/bin/farcalld"]
 CMD ["/modules"]

@@ -46,17 +46,17 @@ int fc_verb_call(const fc_args_t *args) {
   fc_str_t document;
   fc_error_reset(&err);
   if (fc_remote_server(args, &server, &err)) return fc_remote_complain(&err);
-  fc_status_t status = fc_input_document(args, &document, &err);
-  if (status) {
-    bool usage = status == FC_FAILED_PRECONDITION;
-    return fc_complain(usage ? FC_EXIT_USAGE : FC_EXIT_DATA, "%s", err.message);
-  }
+  int exit_code = fc_input_document(args, &document);
+  if (exit_code) return exit_code;
   if (fc_args_has(args, FC_OPTION_CURL)) {
     return print_curl(args, &server, target, document);
   }
   if (fc_server_ask(args->arena, &server, target, document, &answer, &err)) {
     return fc_remote_complain(&err);
   }
-  if (answer.status != 200) return fc_remote_refused(&answer);
+  if (answer.status != 200) return fc_remote_refused(args, &answer);
+  if (!answer.is_json || !fc_output_is_answer(answer.body)) {
+    return fc_remote_strange(&answer);
+  }
   return fc_output_print(args, answer.body);
 }

@@ -30,9 +30,11 @@ void fc_show_text(const char *text);
 int fc_complain(int exit_code, const char *format, ...) FC_PRINTF(2, 3);
 // The same of a call that was refused: the HTTP status (0: there was no server),
 // the code, what is wrong, and where in the document: the pointer, or for the
-// document as a whole the byte, when there is one. Returns FC_EXIT_FAILED.
+// document as a whole the byte, when there is one. `hint` is added to what is
+// wrong. Returns FC_EXIT_FAILED.
 int fc_complain_call(int http_status, const char *code, const char *detail,
-                     const char *pointer, uint64_t byte_offset);
+                     const char *hint, const char *pointer,
+                     uint64_t byte_offset);
 
 typedef enum fc_verb_t {
 #define FC_VERB(id, name, call, words, summary) FC_VERB_##id,
@@ -77,10 +79,6 @@ const char *fc_verb_name(fc_verb_t verb);
 
 // `farcall --help` (verb FC_VERB_COUNT) and `farcall VERB --help`, to stdout.
 void fc_print_help(fc_verb_t verb);
-
-// Complains that `path` is no module that loads, by the name the user gave it:
-// messages of modules have its last part only. Returns FC_EXIT_DATA.
-int fc_complain_module(const char *path, const fc_error_t *err);
 
 // True if `path` may be a .vmfb; else complains that VERB is for those. The file
 // itself decides in the end: this is for a .so in its place.

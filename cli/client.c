@@ -1,23 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The HTTP client: getaddrinfo, a blocking socket whose timeouts the kernel
-// keeps, and llhttp on what comes back.
+// The HTTP client: getaddrinfo, one socket and one deadline for all that is done
+// with it, and llhttp on what comes back. Whatever comes is bounded: who answers
+// may be no farcalld.
 #include "client.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <llhttp.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdio.h>
+#include <strings.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include "farcall/version.h"
 #include "file.h"
 
-#define BODY_LIMIT ((size_t)1 << 30)
+#define JSON_LIMIT \
+  ((size_t)257 << 20)  // farcalld's results have 256 MiB at most
+#define OTHER_LIMIT ((size_t)1 << 20)  // its other texts are signatures
+#define HEAD_LIMIT ((size_t)64 << 10)
 #define PORT_DEFAULT "80"
 
 // ---------------------------------------------------------------------------
@@ -78,7 +85,6 @@ fc_status_t fc_server_parse(fc_arena_t *arena, const char *url,
 }
 
 char *fc_url_segment(fc_arena_t *arena, fc_str_t text) {
-  static const char kHex[] = "0123456789ABCDEF";
   static const char kMarks[] = "-._~";
   char *out = fc_arena_alloc(arena, text.size * 3 + 1, 1);
   char *at = out;
@@ -87,11 +93,10 @@ char *fc_url_segment(fc_arena_t *arena, fc_str_t text) {
     bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
                  (c >= 'a' && c <= 'z') || (c && strchr(kMarks, c));
     if (!plain) {
-      *at++ = '%';
-      *at++ = kHex[c >> 4];
-      c = (unsigned char)kHex[c & 15];
+      at += fc_hex_escape(at, '%', c);
+    } else {
+      *at++ = (char)c;
     }
-    *at++ = (char)c;
   }
   if (out) *at = '\0';
   return out;
@@ -100,58 +105,125 @@ char *fc_url_segment(fc_arena_t *arena, fc_str_t text) {
 // ---------------------------------------------------------------------------
 // One exchange
 
-static fc_status_t lost(const fc_server_t *server, fc_error_t *err,
-                        const char *what) {
-  return fc_fail_as(err, FC_CODE_NOT_READY, FC_UNAVAILABLE,
-                    "no answer from %s: %s", server->url, what);
+#define SHOWN 64  // characters of what came, in a message
+#define TYPE_SIZE 32
+
+typedef struct fc_exchange_t {
+  llhttp_t parser;  // first: llhttp hands back a pointer to it
+  const fc_server_t *server;
+  fc_text_t body;
+  uint64_t deadline_ns;  // 0: none
+  uint64_t received;     // bytes
+  uint64_t of_body;      // bytes of those
+  size_t begin_size;
+  char begin[SHOWN];  // of all that came
+  size_t name_size;   // of the field being read, not all of it kept
+  char name[TYPE_SIZE];
+  size_t type_size;
+  char type[TYPE_SIZE];  // Content-Type, so far as it decides
+  bool done;
+  bool cut;
+  bool refused;
+  fc_error_t *err;
+} fc_exchange_t;
+
+static fc_status_t lost(const fc_exchange_t *exchange, const char *what,
+                        fc_str_t came) {
+  char text[4 * SHOWN] = "";
+  if (came.size) fc_escape(text, sizeof text, SHOWN, came);
+  return fc_fail_as(exchange->err, FC_CODE_NOT_READY, FC_UNAVAILABLE,
+                    "no answer from %s: %s%s%s%s", exchange->server->url, what,
+                    came.size ? ": '" : "", text, came.size ? "'" : "");
 }
 
-static const char *errno_text(void) {
-  bool late = errno == EAGAIN || errno == EINPROGRESS;
-  return late ? "timed out" : strerror(errno);
+static fc_status_t lost_begin(const fc_exchange_t *exchange, const char *what) {
+  return lost(exchange, what,
+              fc_str_make(exchange->begin, exchange->begin_size));
 }
 
-static int open_one(const struct addrinfo *address, uint64_t timeout_ms) {
+static fc_status_t lost_errno(const fc_exchange_t *exchange, int reason) {
+  char late[48];
+  if (reason != ETIMEDOUT || !exchange->deadline_ns) {
+    return lost_begin(exchange, strerror(reason));
+  }
+  snprintf(late, sizeof late, "it was not complete in %" PRIu64 " s",
+           exchange->server->timeout_ms / 1000);
+  return lost_begin(exchange, late);
+}
+
+// Until the socket is ready. False at the deadline, errno is ETIMEDOUT, and when
+// poll fails.
+static bool wait_for(const fc_exchange_t *exchange, int file, short events,
+                     short *out_events) {
+  for (;;) {
+    int left_ms = -1;
+    if (exchange->deadline_ns) {
+      uint64_t now = fc_clock_ns(), end = exchange->deadline_ns;
+      uint64_t left = end > now ? (end - now) / 1000000 + 1 : 0;
+      left_ms = left > INT_MAX ? INT_MAX : (int)left;
+    }
+    struct pollfd wait = {.fd = file, .events = events};
+    int ready = poll(&wait, 1, left_ms);
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready == 0) errno = ETIMEDOUT;
+    *out_events = wait.revents;
+    return ready > 0;
+  }
+}
+
+static bool connect_one(const fc_exchange_t *exchange, int file,
+                        const struct addrinfo *address) {
+  short events;
+  int reason = 0;
+  socklen_t size = sizeof reason;
+  if (!connect(file, address->ai_addr, address->ai_addrlen)) return true;
+  if (errno != EINPROGRESS) return false;
+  if (!wait_for(exchange, file, POLLOUT, &events)) return false;
+  if (getsockopt(file, SOL_SOCKET, SO_ERROR, &reason, &size)) return false;
+  errno = reason;
+  return reason == 0;
+}
+
+static int open_one(const fc_exchange_t *exchange,
+                    const struct addrinfo *address) {
   int one = 1;
-  int file = socket(address->ai_family, address->ai_socktype | SOCK_CLOEXEC,
+  int file = socket(address->ai_family,
+                    address->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
                     address->ai_protocol);
   if (file < 0) return -1;
-  struct timeval limit = {.tv_sec = (time_t)(timeout_ms / 1000),
-                          .tv_usec = (suseconds_t)(timeout_ms % 1000 * 1000)};
-  // The send timeout holds for connect as well.
-  setsockopt(file, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-  setsockopt(file, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   setsockopt(file, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-  if (!connect(file, address->ai_addr, address->ai_addrlen)) return file;
+  if (connect_one(exchange, file, address)) return file;
   int reason = errno;
   close(file);
   errno = reason;
   return -1;
 }
 
-static fc_status_t open_server(const fc_server_t *server, int *out_file,
-                               fc_error_t *err) {
+static fc_status_t open_server(const fc_exchange_t *exchange, int *out_file) {
+  const fc_server_t *server = exchange->server;
   struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list = NULL;
   int failed = getaddrinfo(server->host, server->port, &hints, &list);
-  if (failed) return lost(server, err, gai_strerror(failed));
+  if (failed) return lost_begin(exchange, gai_strerror(failed));
   int file = -1;
   for (struct addrinfo *each = list; each && file < 0; each = each->ai_next) {
-    file = open_one(each, server->timeout_ms);
+    file = open_one(exchange, each);
   }
   int reason = errno;
   freeaddrinfo(list);
-  errno = reason;
-  if (file < 0) return lost(server, err, errno_text());
+  if (file < 0) return lost_errno(exchange, reason);
   *out_file = file;
   return FC_OK;
 }
 
-// False when the server closed or stalled. It may have answered all the same
-// (413 before it read the body), so the caller reads on.
-static bool send_all(int file, fc_str_t data) {
+// Ends early when the server closed, stalled, or answers already (413 before it
+// has read the body): what there is to read says more.
+static bool send_all(const fc_exchange_t *exchange, int file, fc_str_t data) {
+  short events;
   while (data.size) {
+    if (!wait_for(exchange, file, POLLIN | POLLOUT, &events)) return false;
+    if (events & POLLIN) return false;
     ssize_t sent = send(file, data.data, data.size, MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (sent < 0) return false;
     data.data += sent;
     data.size -= (size_t)sent;
@@ -159,17 +231,90 @@ static bool send_all(int file, fc_str_t data) {
   return true;
 }
 
-typedef struct fc_exchange_t {
-  llhttp_t parser;  // first: llhttp hands back a pointer to it
-  fc_text_t body;
-  fc_error_t *err;
-  bool done;
-} fc_exchange_t;
+// ---------------------------------------------------------------------------
+// The answer
+
+// Adds what fits to `text`; *size counts all.
+static void append(char *text, size_t *size, const char *data, size_t more) {
+  for (size_t i = 0; i < more; i++, ++*size) {
+    if (*size < TYPE_SIZE) text[*size] = data[i];
+  }
+}
+
+static bool is_word(const char *text, size_t size, const char *word) {
+  return size >= strlen(word) && !strncasecmp(text, word, strlen(word));
+}
+
+// application/json, application/problem+json; parameters do not matter.
+static bool is_json(const fc_exchange_t *exchange) {
+  return is_word(exchange->type, exchange->type_size, "application/json") ||
+         is_word(exchange->type, exchange->type_size,
+                 "application/problem+json");
+}
+
+static bool is_plain(const fc_exchange_t *exchange) {
+  return is_word(exchange->type, exchange->type_size, "text/plain") ||
+         is_word(exchange->type, exchange->type_size,
+                 "application/schema+json");
+}
+
+static int on_begin(llhttp_t *parser) {
+  fc_exchange_t *exchange = (fc_exchange_t *)parser;
+  exchange->name_size = exchange->type_size = 0;
+  return 0;
+}
+
+static int on_name(llhttp_t *parser, const char *data, size_t size) {
+  fc_exchange_t *exchange = (fc_exchange_t *)parser;
+  append(exchange->name, &exchange->name_size, data, size);
+  return 0;
+}
+
+static int on_value(llhttp_t *parser, const char *data, size_t size) {
+  static const char kType[] = "content-type";
+  fc_exchange_t *exchange = (fc_exchange_t *)parser;
+  bool is_type = exchange->name_size == strlen(kType) &&
+                 is_word(exchange->name, exchange->name_size, kType);
+  if (is_type) append(exchange->type, &exchange->type_size, data, size);
+  return 0;
+}
+
+static int on_value_end(llhttp_t *parser) {
+  fc_exchange_t *exchange = (fc_exchange_t *)parser;
+  exchange->name_size = 0;
+  return 0;
+}
+
+static int on_head(llhttp_t *parser) {
+  fc_exchange_t *exchange = (fc_exchange_t *)parser;
+  if (!is_json(exchange) || parser->content_length <= JSON_LIMIT) return 0;
+  char text[80];
+  snprintf(text, sizeof text, "its body has %" PRIu64 " bytes",
+           parser->content_length);
+  lost(exchange, text, (fc_str_t){0});
+  exchange->refused = true;
+  return -1;
+}
 
 static int on_body(llhttp_t *parser, const char *data, size_t size) {
   fc_exchange_t *exchange = (fc_exchange_t *)parser;
+  size_t limit = is_json(exchange) ? JSON_LIMIT : OTHER_LIMIT;
+  exchange->of_body += size;
+  if (exchange->of_body > limit && is_json(exchange)) {
+    char text[80];
+    snprintf(text, sizeof text, "its body has more than %zu MiB",
+             JSON_LIMIT >> 20);
+    lost(exchange, text, fc_text_str(&exchange->body));
+    exchange->refused = true;
+    return -1;
+  }
+  if (exchange->of_body > limit) {
+    exchange->done = exchange->cut = true;
+    return HPE_PAUSED;
+  }
   fc_str_t text = {data, size};
-  return fc_sink_put(&exchange->body.sink, text, exchange->err) ? -1 : 0;
+  exchange->refused = fc_sink_put(&exchange->body.sink, text, exchange->err);
+  return exchange->refused ? -1 : 0;
 }
 
 static int on_complete(llhttp_t *parser) {
@@ -179,49 +324,53 @@ static int on_complete(llhttp_t *parser) {
   return HPE_PAUSED;
 }
 
-static fc_status_t receive(const fc_server_t *server, int file,
-                           fc_exchange_t *exchange, fc_error_t *err) {
-  char block[16384];
-  while (!exchange->done) {
-    ssize_t got = recv(file, block, sizeof block, 0);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return lost(server, err, errno_text());
-    llhttp_errno_t code =
-        got ? llhttp_execute(&exchange->parser, block, (size_t)got)
-            : llhttp_finish(&exchange->parser);
-    if (exchange->done) return FC_OK;
-    if (code == HPE_USER) return FC_UNAVAILABLE;  // on_body said why
-    if (code != HPE_OK) return lost(server, err, "that is not HTTP");
-    if (!got) return lost(server, err, "the connection was closed");
+// One block from the socket, through the parser.
+static fc_status_t receive_block(fc_exchange_t *exchange, const char *block,
+                                 size_t size) {
+  for (size_t i = 0; i < size && exchange->begin_size < SHOWN; i++) {
+    exchange->begin[exchange->begin_size++] = block[i];
+  }
+  exchange->received += size;
+  llhttp_errno_t code = size ? llhttp_execute(&exchange->parser, block, size)
+                             : llhttp_finish(&exchange->parser);
+  if (exchange->done) return FC_OK;
+  if (exchange->refused) return FC_UNAVAILABLE;  // a callback said why
+  if (!size) return lost_begin(exchange, "the connection was closed");
+  if (code != HPE_OK) return lost_begin(exchange, "that is not HTTP");
+  // Heads, fields behind the body, the sizes of chunks: what is no body.
+  if (exchange->received - exchange->of_body > HEAD_LIMIT + exchange->of_body) {
+    return lost_begin(exchange, "the head of the answer is larger than 64 KiB");
   }
   return FC_OK;
 }
 
-static fc_status_t exchange_on(fc_arena_t *arena, const fc_server_t *server,
-                               int file, fc_str_t head, fc_str_t body,
-                               fc_answer_t *out_answer, fc_error_t *err) {
-  llhttp_settings_t settings;
-  llhttp_settings_init(&settings);
-  settings.on_body = on_body;
-  settings.on_message_complete = on_complete;
-  fc_exchange_t exchange = {.err = err};
-  llhttp_init(&exchange.parser, HTTP_RESPONSE, &settings);
-  fc_text_init(&exchange.body, fc_allocator_system(), BODY_LIMIT);
-  if (send_all(file, head)) (void)send_all(file, body);
-  fc_status_t status = receive(server, file, &exchange, err);
-  if (status == FC_OK) {
-    fc_str_t text = fc_text_str(&exchange.body);
-    out_answer->status = exchange.parser.status_code;
-    out_answer->body = fc_arena_copy(arena, text);
-    if (!out_answer->body.data) status = fc_fail_memory(err);
+static fc_status_t receive(fc_exchange_t *exchange, int file) {
+  char block[16384];
+  short events;
+  while (!exchange->done) {
+    if (!wait_for(exchange, file, POLLIN, &events)) {
+      return lost_errno(exchange, errno);
+    }
+    ssize_t got = recv(file, block, sizeof block, 0);
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (got < 0) return lost_errno(exchange, errno);
+    FC_TRY(receive_block(exchange, block, (size_t)got));
   }
-  fc_text_deinit(&exchange.body);
+  return FC_OK;
+}
+
+static fc_status_t ask(fc_exchange_t *exchange, fc_str_t head, fc_str_t body) {
+  int file = -1;
+  FC_TRY(open_server(exchange, &file));
+  if (send_all(exchange, file, head)) (void)send_all(exchange, file, body);
+  fc_status_t status = receive(exchange, file);
+  close(file);
   return status;
 }
 
-fc_status_t fc_server_ask(fc_arena_t *arena, const fc_server_t *server,
-                          const char *target, fc_str_t body,
-                          fc_answer_t *out_answer, fc_error_t *err) {
+static fc_status_t make_head(fc_arena_t *arena, const fc_server_t *server,
+                             const char *target, fc_str_t body,
+                             fc_str_t *out_head, fc_error_t *err) {
   char length[96] = "";
   if (body.data) {
     snprintf(length, sizeof length,
@@ -235,10 +384,39 @@ fc_status_t fc_server_ask(fc_arena_t *arena, const fc_server_t *server,
                body.data ? "POST" : "GET", server->prefix, target,
                server->authority, fc_version(), length);
   if (!head) return fc_fail_memory(err);
-  int file = -1;
-  FC_TRY(open_server(server, &file, err));
-  fc_status_t status =
-      exchange_on(arena, server, file, fc_str(head), body, out_answer, err);
-  close(file);
+  *out_head = fc_str(head);
+  return FC_OK;
+}
+
+fc_status_t fc_server_ask(fc_arena_t *arena, const fc_server_t *server,
+                          const char *target, fc_str_t body,
+                          fc_answer_t *out_answer, fc_error_t *err) {
+  static const llhttp_settings_t kSettings = {
+      .on_message_begin = on_begin,
+      .on_header_field = on_name,
+      .on_header_value = on_value,
+      .on_header_value_complete = on_value_end,
+      .on_headers_complete = on_head,
+      .on_body = on_body,
+      .on_message_complete = on_complete};
+  fc_str_t head;
+  fc_exchange_t exchange = {.server = server, .err = err};
+  FC_TRY(make_head(arena, server, target, body, &head, err));
+  if (server->timeout_ms) {
+    exchange.deadline_ns = fc_clock_ns() + server->timeout_ms * 1000000;
+  }
+  llhttp_init(&exchange.parser, HTTP_RESPONSE, &kSettings);
+  fc_text_init(&exchange.body, fc_allocator_system(), JSON_LIMIT);
+  fc_status_t status = ask(&exchange, head, body);
+  if (status == FC_OK) {
+    out_answer->url = server->url;
+    out_answer->status = exchange.parser.status_code;
+    out_answer->is_json = is_json(&exchange);
+    out_answer->is_plain = is_plain(&exchange);
+    out_answer->cut = exchange.cut;
+    out_answer->body = fc_arena_copy(arena, fc_text_str(&exchange.body));
+    if (!out_answer->body.data) status = fc_fail_memory(err);
+  }
+  fc_text_deinit(&exchange.body);
   return status;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One HTTP request to a farcalld and its answer, on a blocking socket with
-// timeouts. No TLS, no redirects, no connection reuse.
+// One HTTP request to a farcalld and its answer, within one deadline. No TLS, no
+// redirects, no connection reuse. The name of a host is looked up by the system's
+// resolver, whose own timeout that takes.
 #ifndef FARCALL_CLI_CLIENT_H_
 #define FARCALL_CLI_CLIENT_H_
 
@@ -15,12 +16,16 @@ typedef struct fc_server_t {
   const char *port;
   const char *authority;  // for the Host field
   const char *prefix;     // path before ours, no slash at its end
-  uint64_t timeout_ms;    // of each wait; 0: for ever
+  uint64_t timeout_ms;    // of an exchange as a whole; 0: none
 } fc_server_t;
 
 typedef struct fc_answer_t {
+  const char *url;  // of the server
   int status;
-  fc_str_t body;
+  bool is_json;   // by its Content-Type, as are errors
+  bool is_plain;  // another text that farcalld writes: a form of a signature
+  bool cut;       // the body went on; at most 1 MiB of what is no JSON is read
+  fc_str_t body;  // in the arena
 } fc_answer_t;
 
 // "http://host:port", the port and the scheme may be left out.
@@ -29,7 +34,8 @@ fc_status_t fc_server_parse(fc_arena_t *arena, const char *url,
                             fc_server_t *out_server, fc_error_t *err);
 
 // `target` is an absolute path. `body` with data NULL: a GET, else a POST of
-// JSON. FC_UNAVAILABLE when no whole answer came.
+// JSON. FC_UNAVAILABLE when no whole answer came in time, or one that is no
+// farcalld's by its size; the message has the beginning of what came.
 fc_status_t fc_server_ask(fc_arena_t *arena, const fc_server_t *server,
                           const char *target, fc_str_t body,
                           fc_answer_t *out_answer, fc_error_t *err);

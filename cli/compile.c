@@ -18,7 +18,9 @@
 #include "base/sha256.h"
 #include "cli.h"
 #include "compile_derive.h"
+#include "compile_guard.h"
 #include "compile_sidecar.h"
+#include "compile_stores.h"
 #include "file.h"
 #include "module/native/libc.h"
 #include "object.h"
@@ -333,36 +335,69 @@ static bool needs_others(const fc_mlir_module_t *module) {
   for (size_t i = 0; i < module->function_count; i++) {
     const fc_mlir_function_t *function = &module->functions[i];
     if (function->has_body) continue;
-    fprintf(stderr,
-            "farcall: note: '%.*s' is declared without a body; the module "
-            "loads only where another library provides it\n",
-            FC_STR_ARG(function->name));
+    fc_complain(0,
+                "note: '%.*s' is declared without a body; the module loads "
+                "only where another library provides it",
+                FC_STR_ARG(function->name));
     needs = true;
   }
   return needs;
 }
 
+// Says which arguments answer though the source does not say so.
+static void tell_roles(const fc_mlir_module_t *module) {
+  for (size_t i = 0; i < module->function_count; i++) {
+    const fc_mlir_function_t *function = &module->functions[i];
+    for (size_t k = 0; k < function->argument_count; k++) {
+      const fc_mlir_value_t *argument = &function->arguments[k];
+      if (!argument->noticed) continue;
+      const char *quote = argument->name.size ? "'" : "";
+      fc_complain(0,
+                  "note: '%.*s' writes into argument %zu%s%s%.*s%s%s: its role "
+                  "is inout, and what it holds then is a result",
+                  FC_STR_ARG(function->name), k, *quote ? " (" : "", quote,
+                  FC_STR_ARG(argument->name), quote, *quote ? ")" : "");
+    }
+  }
+}
+
+// `steps` are the texts between the module as it was and as it is to be.
 static fc_status_t guard(fc_compile_t *compile, fc_str_t text,
-                         fc_text_t *guarded, fc_text_t *annotated) {
+                         fc_text_t steps[3]) {
   fc_mlir_module_t module;
+  FC_TRY(fc_mlir_rename_divisions(text, &steps[0], compile->err));
+  text = fc_text_str(&steps[0]);
   if (compile->checked) {
-    FC_TRY(fc_mlir_guard(compile->arena, text, guarded, compile->err));
-    text = fc_text_str(guarded);
+    FC_TRY(fc_mlir_guard_sizes(compile->arena, text, &steps[1], compile->err));
+    text = fc_text_str(&steps[1]);
   }
   FC_TRY(fc_mlir_read(compile->arena, text, &module, compile->err));
-  return fc_mlir_annotate(&module, annotated, compile->err);
+  FC_TRY(fc_mlir_annotate(&module, &steps[2], compile->err));
+  return write_work(compile, ANNOTATED, fc_text_str(&steps[2]));
 }
 
 static fc_status_t annotate(fc_compile_t *compile, fc_str_t text) {
-  fc_text_t guarded, annotated;
+  fc_text_t steps[3];
+  for (size_t i = 0; i < FC_ARRAY_COUNT(steps); i++) {
+    fc_text_init(&steps[i], fc_allocator_system(), TEXT_LIMIT);
+  }
+  fc_status_t status = guard(compile, text, steps);
+  for (size_t i = 0; i < FC_ARRAY_COUNT(steps); i++) fc_text_deinit(&steps[i]);
+  return status;
+}
+
+// Rewrites LOWERED when the module divides integers.
+static fc_status_t guard_divisions(fc_compile_t *compile) {
+  fc_str_t text;
+  fc_text_t guarded;
+  FC_TRY(read_work(compile, LOWERED, &text));
   fc_text_init(&guarded, fc_allocator_system(), TEXT_LIMIT);
-  fc_text_init(&annotated, fc_allocator_system(), TEXT_LIMIT);
-  fc_status_t status = guard(compile, text, &guarded, &annotated);
-  if (status == FC_OK) {
-    status = write_work(compile, ANNOTATED, fc_text_str(&annotated));
+  fc_status_t status =
+      fc_mlir_guard_divisions(compile->arena, text, &guarded, compile->err);
+  if (status == FC_OK && fc_text_str(&guarded).size) {
+    status = write_work(compile, LOWERED, fc_text_str(&guarded));
   }
   fc_text_deinit(&guarded);
-  fc_text_deinit(&annotated);
   return status;
 }
 
@@ -406,6 +441,7 @@ static fc_status_t lower(fc_compile_t *compile) {
   FC_TRY(run(compile, MLIR_OPT, ANNOTATED, LOWERED,
              compile->checked ? kVerify : kNothing, kLower));
   FC_TRY(refuse_leftovers(compile));
+  if (compile->checked) FC_TRY(guard_divisions(compile));
   FC_TRY(run(compile, MLIR_TRANSLATE, LOWERED, IR, kTranslate, kNothing));
   FC_TRY(run(compile, OPT, IR, OPTIMIZED, kOptimize, kNothing));
   return run(compile, LLC, OPTIMIZED, OBJECT, kAssemble, kNothing);
@@ -482,8 +518,10 @@ static fc_status_t make(fc_compile_t *compile) {
                    compile->input);
   }
   FC_TRY(refuse_names(compile, &source));
+  FC_TRY(fc_mlir_find_stores(compile->arena, &module, compile->err));
   FC_TRY(
       fc_draft_resolve(compile->arena, text, &source, &module, compile->err));
+  tell_roles(&module);
   FC_TRY(annotate(compile, module.text));
   FC_TRY(lower(compile));
   fc_str_t object, ir;
@@ -560,8 +598,7 @@ int fc_verb_compile(const fc_args_t *args) {
   }
   if (status == FC_OK) status = make(&compile);
   if (fc_args_has(args, FC_OPTION_KEEP) && compile.work) {
-    fprintf(stderr, "farcall: note: intermediate files are in %s\n",
-            compile.work);
+    fc_complain(0, "note: intermediate files are in %s", compile.work);
   } else {
     fc_workdir_remove(compile.work);
   }

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MLIR text, lexed. Three things nest: strings hide everything, brackets pair
-// up (a '>' behind '-' is an arrow, before '=' a comparison), and the generic
-// form writes an operation as "name"(operands) <{properties}> ({regions})
-// {attributes} : types.
+// The generic form writes an operation as "name"(operands) <{properties}>
+// ({regions}) {attributes} : types.
 #include "compile_derive.h"
 
-#include <stdio.h>
-#include <stdlib.h>
+#include "base/hex.h"
+#include "mlir_lex.h"
 
 #define ALIAS_DEPTH 8  // an alias may name another alias
 
@@ -25,146 +23,56 @@ typedef struct fc_reading_t {
   fc_error_t *err;
 } fc_reading_t;
 
-static bool is_space(char c) {
-  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-static bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) ||
-         c == '_' || c == '$' || c == '.' || c == '-';
-}
-
-static fc_str_t trim(fc_str_t text) {
-  while (text.size && is_space(text.data[0])) text.data++, text.size--;
-  while (text.size && is_space(text.data[text.size - 1])) text.size--;
-  return text;
-}
-
-static fc_str_t part(fc_str_t text, size_t from, size_t to) {
-  return (fc_str_t){text.data + from, to - from};
-}
-
-static char char_at(fc_str_t text, size_t at) {
-  return at < text.size ? text.data[at] : '\0';
-}
-
-static size_t skip_space(fc_str_t text, size_t at) {
-  while (at < text.size && is_space(text.data[at])) at++;
-  return at;
-}
-
-// text[at] is a quote; the index behind its partner.
-static size_t skip_string(fc_str_t text, size_t at) {
-  for (at++; at < text.size; at++) {
-    if (text.data[at] == '\\') at++;
-    else if (text.data[at] == '"') return at + 1;
-  }
-  return text.size;
-}
-
-// How the character at `at` changes the nesting: +1, -1 or 0.
-static int nesting(fc_str_t text, size_t at) {
-  switch (text.data[at]) {
-    case '(':
-    case '[':
-    case '{':
-    case '<':
-      return 1;
-    case ')':
-    case ']':
-    case '}':
-      return -1;
-    case '>':
-      if (at && text.data[at - 1] == '-') return 0;
-      return char_at(text, at + 1) == '=' ? 0 : -1;
-    default:
-      return 0;
-  }
-}
-
-// text[at] opens a bracket; the index behind its partner, text.size if it has
-// none. In source text `comments` hides // to the end of the line.
-static size_t skip_balanced(fc_str_t text, size_t at, bool comments) {
-  int depth = 0;
-  while (at < text.size) {
-    char c = text.data[at];
-    if (c == '"') {
-      at = skip_string(text, at);
-      continue;
-    }
-    if (comments && c == '/' && char_at(text, at + 1) == '/') {
-      while (at < text.size && text.data[at] != '\n') at++;
-      continue;
-    }
-    depth += nesting(text, at++);
-    if (depth <= 0) return at;
-  }
-  return at;
-}
-
-// Cuts the next element off a comma-separated list. False at its end.
-static bool next_element(fc_str_t *rest, fc_str_t *out_element) {
-  size_t at = 0;
-  if (!trim(*rest).size) return false;
-  while (at < rest->size && rest->data[at] != ',') {
-    if (rest->data[at] == '"') at = skip_string(*rest, at);
-    else if (nesting(*rest, at) > 0) at = skip_balanced(*rest, at, false);
-    else at++;
-  }
-  *out_element = trim(part(*rest, 0, at));
-  *rest = part(*rest, at < rest->size ? at + 1 : at, rest->size);
-  return true;
-}
-
-static size_t count_elements(fc_str_t list) {
-  size_t count = 0;
-  fc_str_t element;
-  while (next_element(&list, &element)) count++;
-  return count;
-}
-
-// "(a, b)" -> "a, b"
-static fc_str_t unwrap(fc_str_t text) {
-  text = trim(text);
-  return text.size < 2 ? (fc_str_t){0} : part(text, 1, text.size - 1);
-}
-
 fc_str_t fc_mlir_attr(fc_str_t attrs, fc_str_t key) {
   fc_str_t element;
-  while (next_element(&attrs, &element)) {
+  while (fc_lex_element(&attrs, &element)) {
     size_t at = 0;
-    if (char_at(element, 0) == '"') at = skip_string(element, 0);
+    if (fc_lex_char(element, 0) == '"') at = fc_lex_string(element, 0);
     else {
-      while (at < element.size && is_word(element.data[at])) at++;
+      while (at < element.size && fc_lex_is_word(element.data[at])) at++;
     }
-    fc_str_t name = part(element, 0, at);
-    if (char_at(name, 0) == '"') name = unwrap(name);
+    fc_str_t name = fc_lex_part(element, 0, at);
+    if (fc_lex_char(name, 0) == '"') name = fc_lex_unwrap(name);
     if (!fc_str_equal(name, key)) continue;
-    at = skip_space(element, at);
-    if (char_at(element, at) != '=') return part(element, at, at);
-    return trim(part(element, at + 1, element.size));
+    at = fc_lex_space(element, at);
+    if (fc_lex_char(element, at) != '=') return fc_lex_part(element, at, at);
+    return fc_lex_trim(fc_lex_part(element, at + 1, element.size));
   }
   return (fc_str_t){0};
 }
 
-static int hex_digit(char c) {
-  if (is_digit(c)) return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
+// array<i32: 2, 1>
+bool fc_mlir_segment(fc_str_t properties, size_t segment, size_t *out_begin,
+                     size_t *out_end) {
+  fc_str_t sizes = fc_mlir_attr(properties, FC_STR("operandSegmentSizes"));
+  fc_str_t prefix = FC_STR("array<i32:"), size;
+  if (!fc_str_starts(sizes, prefix)) return false;
+  sizes = fc_lex_part(sizes, prefix.size, sizes.size - 1);
+  size_t begin = 0, count = 0;
+  for (size_t i = 0; i <= segment; i++) {
+    begin += count;
+    if (!fc_lex_element(&sizes, &size)) return false;
+    count = 0;
+    for (size_t k = 0; k < size.size && fc_lex_is_digit(size.data[k]); k++) {
+      count = (count * 10 + (size_t)(size.data[k] - '0')) & 0xFFFFFF;
+    }
+  }
+  *out_begin = begin;
+  *out_end = begin + count;
+  return true;
 }
 
 fc_str_t fc_mlir_unquote(fc_arena_t *arena, fc_str_t text) {
   if (text.size < 2 || text.data[0] != '"') return (fc_str_t){0};
-  fc_str_t raw = unwrap(text);
+  fc_str_t raw = fc_lex_unwrap(text);
   char *out = fc_arena_alloc(arena, raw.size + 1, 1);
   if (!out) return (fc_str_t){0};
   size_t size = 0;
   for (size_t at = 0; at < raw.size; at++) {
     char c = raw.data[at];
     if (c == '\\' && at + 1 < raw.size) {
-      int high = hex_digit(raw.data[at + 1]);
-      int low = hex_digit(char_at(raw, at + 2));
+      int high = fc_hex_value(raw.data[at + 1]);
+      int low = fc_hex_value(fc_lex_char(raw, at + 2));
       if (high >= 0 && low >= 0) {
         c = (char)(high * 16 + low);
         at += 2;
@@ -202,12 +110,12 @@ static bool expand_once(const fc_reading_t *reading, fc_str_t text,
     size_t end = at + 1;
     const fc_alias_t *alias = NULL;
     if (text.data[at] == '"') {
-      end = skip_string(text, at);
+      end = fc_lex_string(text, at);
     } else if (text.data[at] == '#' || text.data[at] == '!') {
-      while (end < text.size && is_word(text.data[end])) end++;
-      alias = find_alias(reading, part(text, at, end));
+      while (end < text.size && fc_lex_is_word(text.data[end])) end++;
+      alias = find_alias(reading, fc_lex_part(text, at, end));
     }
-    fc_str_t piece = alias ? alias->value : part(text, at, end);
+    fc_str_t piece = alias ? alias->value : fc_lex_part(text, at, end);
     *status = fc_sink_put(&out->sink, piece, reading->err);
     replaced = replaced || alias;
     at = end;
@@ -242,35 +150,27 @@ static fc_status_t expand(const fc_reading_t *reading, fc_str_t text,
 static bool alias_line(fc_str_t line, fc_alias_t *out_alias) {
   if (!line.size || (line.data[0] != '#' && line.data[0] != '!')) return false;
   size_t at = 1;
-  while (at < line.size && is_word(line.data[at])) at++;
-  fc_str_t name = part(line, 0, at);
-  at = skip_space(line, at);
-  if (char_at(line, at) != '=') return false;
-  fc_str_t value = trim(part(line, at + 1, line.size));
+  while (at < line.size && fc_lex_is_word(line.data[at])) at++;
+  fc_str_t name = fc_lex_part(line, 0, at);
+  at = fc_lex_space(line, at);
+  if (fc_lex_char(line, at) != '=') return false;
+  fc_str_t value = fc_lex_trim(fc_lex_part(line, at + 1, line.size));
   if (fc_str_starts(value, FC_STR("loc("))) return false;
   *out_alias = (fc_alias_t){name, value};
   return true;
-}
-
-static fc_str_t take_line(fc_str_t text, size_t *at) {
-  size_t from = *at;
-  while (*at < text.size && text.data[*at] != '\n') ++*at;
-  fc_str_t line = part(text, from, *at);
-  if (*at < text.size) ++*at;
-  return line;
 }
 
 static fc_status_t read_aliases(fc_reading_t *reading) {
   fc_alias_t alias;
   size_t count = 0;
   for (size_t at = 0; at < reading->text.size;) {
-    if (alias_line(take_line(reading->text, &at), &alias)) count++;
+    if (alias_line(fc_lex_line(reading->text, &at), &alias)) count++;
   }
   reading->aliases =
       fc_arena_alloc_array(reading->arena, count, sizeof *reading->aliases);
   if (!reading->aliases) return fc_fail_memory(reading->err);
   for (size_t at = 0; at < reading->text.size;) {
-    if (!alias_line(take_line(reading->text, &at), &alias)) continue;
+    if (!alias_line(fc_lex_line(reading->text, &at), &alias)) continue;
     reading->aliases[reading->alias_count++] = alias;
   }
   return FC_OK;
@@ -283,13 +183,13 @@ static fc_status_t read_aliases(fc_reading_t *reading) {
 static fc_status_t read_dims(fc_reading_t *reading, fc_mlir_value_t *value,
                              fc_str_t text) {
   if (!text.data) return FC_OK;
-  fc_str_t list = unwrap(text), element;
-  value->dims = fc_arena_alloc_array(reading->arena, count_elements(list) + 1,
+  fc_str_t list = fc_lex_unwrap(text), element;
+  value->dims = fc_arena_alloc_array(reading->arena, fc_lex_count(list) + 1,
                                      sizeof *value->dims);
   if (!value->dims) return fc_fail_memory(reading->err);
-  while (next_element(&list, &element)) {
+  while (fc_lex_element(&list, &element)) {
     fc_str_t name = fc_mlir_unquote(reading->arena, element);
-    if (char_at(trim(text), 0) != '[' || !name.size) {
+    if (fc_lex_char(fc_lex_trim(text), 0) != '[' || !name.size) {
       return fc_fail(reading->err, FC_CODE_ABI_METADATA,
                      "farcall.dims is %.*s: it is an array of strings",
                      FC_STR_ARG(text));
@@ -318,15 +218,15 @@ static fc_status_t read_attrs(fc_reading_t *reading, fc_mlir_value_t *value,
 static fc_status_t read_values(fc_reading_t *reading, fc_str_t types,
                                fc_str_t attrs, fc_mlir_value_t **out_values,
                                size_t *out_count) {
-  size_t count = count_elements(types);
+  size_t count = fc_lex_count(types);
   fc_mlir_value_t *values =
       fc_arena_alloc_array(reading->arena, count, sizeof *values);
   if (!values) return fc_fail_memory(reading->err);
-  fc_str_t type, dictionary, dictionaries = unwrap(attrs);
-  for (size_t i = 0; i < count && next_element(&types, &type); i++) {
+  fc_str_t type, dictionary, dictionaries = fc_lex_unwrap(attrs);
+  for (size_t i = 0; i < count && fc_lex_element(&types, &type); i++) {
     FC_TRY(expand(reading, type, &values[i].type));
-    if (!next_element(&dictionaries, &dictionary)) continue;
-    FC_TRY(read_attrs(reading, &values[i], unwrap(dictionary)));
+    if (!fc_lex_element(&dictionaries, &dictionary)) continue;
+    FC_TRY(read_attrs(reading, &values[i], fc_lex_unwrap(dictionary)));
   }
   *out_values = values;
   *out_count = count;
@@ -336,16 +236,17 @@ static fc_status_t read_values(fc_reading_t *reading, fc_str_t types,
 static fc_status_t read_type(fc_reading_t *reading, fc_str_t properties,
                              fc_mlir_function_t *function) {
   fc_str_t type = fc_mlir_attr(properties, FC_STR("function_type"));
-  size_t arguments_end = type.size ? skip_balanced(type, 0, false) : 0;
-  size_t at = skip_space(type, arguments_end);
-  if (char_at(type, 0) != '(' || char_at(type, at) != '-' ||
-      char_at(type, at + 1) != '>') {
+  size_t arguments_end = type.size ? fc_lex_balanced(type, 0, false) : 0;
+  size_t at = fc_lex_space(type, arguments_end);
+  if (fc_lex_char(type, 0) != '(' || fc_lex_char(type, at) != '-' ||
+      fc_lex_char(type, at + 1) != '>') {
     return fc_fail(reading->err, FC_CODE_ABI_METADATA,
                    "function '%.*s' has no type", FC_STR_ARG(function->name));
   }
-  fc_str_t results = trim(part(type, at + 2, type.size));
-  if (char_at(results, 0) == '(') results = unwrap(results);
-  FC_TRY(read_values(reading, unwrap(part(type, 0, arguments_end)),
+  fc_str_t results = fc_lex_trim(fc_lex_part(type, at + 2, type.size));
+  if (fc_lex_char(results, 0) == '(') results = fc_lex_unwrap(results);
+  FC_TRY(read_values(reading,
+                     fc_lex_unwrap(fc_lex_part(type, 0, arguments_end)),
                      fc_mlir_attr(properties, FC_STR("arg_attrs")),
                      &function->arguments, &function->argument_count));
   return read_values(reading, results,
@@ -357,15 +258,15 @@ static fc_status_t read_type(fc_reading_t *reading, fc_str_t properties,
 static fc_status_t read_function(fc_reading_t *reading, size_t at) {
   fc_str_t text = reading->text;
   fc_mlir_function_t function = {0};
-  at = skip_space(text, at);
-  size_t end = skip_balanced(text, at, false);
-  fc_str_t properties = part(text, at, end);
+  at = fc_lex_space(text, at);
+  size_t end = fc_lex_balanced(text, at, false);
+  fc_str_t properties = fc_lex_part(text, at, end);
   if (!fc_str_starts(properties, FC_STR("<{")) ||
       !fc_str_ends(properties, FC_STR("}>"))) {
     return fc_fail(reading->err, FC_CODE_ABI_METADATA,
                    "mlir-opt printed a function in a form not known here");
   }
-  properties = part(properties, 2, properties.size - 2);
+  properties = fc_lex_part(properties, 2, properties.size - 2);
   function.name = fc_mlir_unquote(reading->arena,
                                   fc_mlir_attr(properties, FC_STR("sym_name")));
   fc_str_t visibility = fc_mlir_attr(properties, FC_STR("sym_visibility"));
@@ -373,16 +274,18 @@ static fc_status_t read_function(fc_reading_t *reading, size_t at) {
       !visibility.size || fc_str_equal(visibility, FC_STR("\"public\""));
   FC_TRY(read_type(reading, properties, &function));
 
-  at = skip_space(text, end);
-  end = skip_balanced(text, at, false);
-  fc_str_t region = unwrap(unwrap(part(text, at, end)));
-  function.has_body = trim(region).size > 0;
+  at = fc_lex_space(text, end);
+  end = fc_lex_balanced(text, at, false);
+  fc_str_t region = fc_lex_unwrap(fc_lex_unwrap(fc_lex_part(text, at, end)));
+  function.body = region;
+  function.has_body = fc_lex_trim(region).size > 0;
   function.attrs_at = end;
-  at = skip_space(text, end);
-  if (char_at(text, at) == '{') {
+  at = fc_lex_space(text, end);
+  if (fc_lex_char(text, at) == '{') {
     function.has_attrs = true;
     function.attrs_at = at + 1;
-    function.attrs = unwrap(part(text, at, skip_balanced(text, at, false)));
+    function.attrs =
+        fc_lex_unwrap(fc_lex_part(text, at, fc_lex_balanced(text, at, false)));
   }
   fc_mlir_module_t *module = reading->module;
   if (module->function_count &&
@@ -399,15 +302,16 @@ static fc_status_t read_function(fc_reading_t *reading, size_t at) {
 // The walk over a module
 
 static char last_before(fc_str_t text, size_t at) {
-  while (at && is_space(text.data[at - 1])) at--;
+  while (at && fc_lex_is_space(text.data[at - 1])) at--;
   return at ? text.data[at - 1] : '\0';
 }
 
 static bool is_tensor_type(fc_str_t text, size_t at) {
-  if (!fc_str_starts(part(text, at, text.size), FC_STR("tensor<"))) {
+  if (!fc_str_starts(fc_lex_part(text, at, text.size), FC_STR("tensor<"))) {
     return false;
   }
-  return !at || (!is_word(text.data[at - 1]) && text.data[at - 1] != '!');
+  return !at ||
+         (!fc_lex_is_word(text.data[at - 1]) && text.data[at - 1] != '!');
 }
 
 static bool has_tensor_types(fc_str_t text) {
@@ -420,18 +324,19 @@ static bool has_tensor_types(fc_str_t text) {
 // An operation's name stands at text[from, to) with its quotes.
 static fc_status_t read_operation(fc_reading_t *reading, size_t from,
                                   size_t to) {
-  fc_str_t text = reading->text, name = part(text, from, to);
+  fc_str_t text = reading->text, name = fc_lex_part(text, from, to);
   if (fc_str_equal(name, FC_STR("\"memref.global\""))) {
-    size_t at = skip_balanced(text, to, false);
-    at = skip_space(text, at);
-    fc_str_t properties = part(text, at, skip_balanced(text, at, false));
-    properties = unwrap(unwrap(properties));
+    size_t at = fc_lex_balanced(text, to, false);
+    at = fc_lex_space(text, at);
+    fc_str_t properties =
+        fc_lex_part(text, at, fc_lex_balanced(text, at, false));
+    properties = fc_lex_unwrap(fc_lex_unwrap(properties));
     if (!fc_mlir_attr(properties, FC_STR("constant")).data) {
       reading->module->has_state = true;
     }
   }
   if (!fc_str_equal(name, FC_STR("\"func.func\""))) return FC_OK;
-  FC_TRY(read_function(reading, skip_balanced(text, to, false)));
+  FC_TRY(read_function(reading, fc_lex_balanced(text, to, false)));
   const fc_mlir_function_t *function =
       &reading->module->functions[reading->module->function_count - 1];
   for (size_t i = 0; i < function->argument_count; i++) {
@@ -455,18 +360,18 @@ static fc_status_t walk(fc_reading_t *reading) {
   for (size_t at = 0; at < text.size;) {
     char c = text.data[at];
     if (c == '"') {
-      size_t end = skip_string(text, at);
-      if (depth == 1 && char_at(text, end) == '(') {
+      size_t end = fc_lex_string(text, at);
+      if (depth == 1 && fc_lex_char(text, end) == '(') {
         FC_TRY(read_operation(reading, at, end));
       }
       at = end;
-    } else if (c == '<' && char_at(text, at + 1) == '{') {
-      at = skip_balanced(text, at, false);
+    } else if (c == '<' && fc_lex_char(text, at + 1) == '{') {
+      at = fc_lex_balanced(text, at, false);
     } else if (c == '{') {
       char before = last_before(text, at);
       bool region = before == '(' || before == ',';
       if (region) depth++;
-      at = region ? at + 1 : skip_balanced(text, at, false);
+      at = region ? at + 1 : fc_lex_balanced(text, at, false);
     } else {
       if (c == '}' && depth) depth--;
       if (c == 't' && depth && is_tensor_type(text, at)) {
@@ -506,14 +411,15 @@ fc_status_t fc_mlir_read(fc_arena_t *arena, fc_str_t text,
 
 static size_t skip_blank(fc_str_t text, size_t at) {
   for (;;) {
-    at = skip_space(text, at);
-    if (char_at(text, at) != '/' || char_at(text, at + 1) != '/') return at;
+    at = fc_lex_space(text, at);
+    if (fc_lex_char(text, at) != '/' || fc_lex_char(text, at + 1) != '/')
+      return at;
     while (at < text.size && text.data[at] != '\n') at++;
   }
 }
 
 static size_t skip_word(fc_str_t text, size_t at) {
-  while (at < text.size && is_word(text.data[at])) at++;
+  while (at < text.size && fc_lex_is_word(text.data[at])) at++;
   return at;
 }
 
@@ -529,25 +435,25 @@ static bool read_symbol(fc_arena_t *arena, fc_str_t text, size_t *at,
                         fc_str_t *out_symbol) {
   size_t from = skip_blank(text, *at);
   size_t to = skip_word(text, from);
-  if (is_visibility(part(text, from, to))) from = skip_blank(text, to);
-  if (char_at(text, from) != '@') return false;
+  if (is_visibility(fc_lex_part(text, from, to))) from = skip_blank(text, to);
+  if (fc_lex_char(text, from) != '@') return false;
   from++;
-  if (char_at(text, from) == '"') {
-    to = skip_string(text, from);
-    *out_symbol = fc_mlir_unquote(arena, part(text, from, to));
+  if (fc_lex_char(text, from) == '"') {
+    to = fc_lex_string(text, from);
+    *out_symbol = fc_mlir_unquote(arena, fc_lex_part(text, from, to));
   } else {
     to = skip_word(text, from);
-    *out_symbol = part(text, from, to);
+    *out_symbol = fc_lex_part(text, from, to);
   }
   *at = skip_blank(text, to);
-  return char_at(text, *at) == '(';
+  return fc_lex_char(text, *at) == '(';
 }
 
 // The end of one element of an argument list in source text.
 static size_t skip_argument(fc_str_t text, size_t at) {
   while (at < text.size && text.data[at] != ',' && text.data[at] != ')') {
-    if (text.data[at] == '"') at = skip_string(text, at);
-    else if (nesting(text, at) > 0) at = skip_balanced(text, at, true);
+    if (text.data[at] == '"') at = fc_lex_string(text, at);
+    else if (fc_lex_nesting(text, at) > 0) at = fc_lex_balanced(text, at, true);
     else at = at + 1;
     at = skip_blank(text, at);
   }
@@ -564,12 +470,12 @@ static bool read_names(fc_str_t text, size_t at, size_t count,
     fc_str_t name = {0};
     if (text.data[at] == '%') {
       size_t end = skip_word(text, at + 1);
-      name = part(text, at + 1, end);
-      if (name.size && is_digit(name.data[0])) name = (fc_str_t){0};
+      name = fc_lex_part(text, at + 1, end);
+      if (name.size && fc_lex_is_digit(name.data[0])) name = (fc_str_t){0};
     }
     out_names[seen++] = name;
     at = skip_argument(text, at);
-    if (char_at(text, at) == ',') at = skip_blank(text, at + 1);
+    if (fc_lex_char(text, at) == ',') at = skip_blank(text, at + 1);
   }
   return seen == count;
 }
@@ -583,7 +489,7 @@ fc_status_t fc_mlir_names(fc_arena_t *arena, fc_str_t source, fc_str_t function,
   for (size_t at = 0; at < source.size;) {
     char c = source.data[at];
     if (c == '"') {
-      at = skip_string(source, at);
+      at = fc_lex_string(source, at);
       continue;
     }
     if (c == '/') {
@@ -591,12 +497,12 @@ fc_status_t fc_mlir_names(fc_arena_t *arena, fc_str_t source, fc_str_t function,
       at = after > at ? after : at + 1;
       continue;
     }
-    if (!is_word(c)) {
+    if (!fc_lex_is_word(c)) {
       at++;
       continue;
     }
     size_t end = skip_word(source, at);
-    fc_str_t word = part(source, at, end);
+    fc_str_t word = fc_lex_part(source, at, end);
     at = end;
     fc_str_t symbol;
     if (word.size != size || memcmp(word.data, kKeyword, size)) continue;
@@ -619,22 +525,12 @@ static bool is_lowered(fc_str_t operation) {
          fc_str_starts(operation, FC_STR("builtin."));
 }
 
-// The inside of the last `loc(…)` of a line.
-static fc_str_t line_location(fc_str_t line) {
-  for (size_t at = line.size; at-- > 0;) {
-    if (!fc_str_starts(part(line, at, line.size), FC_STR("loc("))) continue;
-    size_t end = skip_balanced(line, at + 3, false);
-    return part(line, at + 4, end > at + 4 ? end - 1 : end);
-  }
-  return (fc_str_t){0};
-}
-
 // The value of a location alias, `name` with its '#'.
 static fc_str_t find_location(fc_str_t text, fc_str_t name) {
   for (size_t at = 0; at < text.size;) {
-    fc_str_t line = take_line(text, &at);
+    fc_str_t line = fc_lex_line(text, &at);
     if (!fc_str_starts(line, name)) continue;
-    if (char_at(line, name.size) == ' ') return line_location(line);
+    if (fc_lex_char(line, name.size) == ' ') return fc_lex_location(line);
   }
   return (fc_str_t){0};
 }
@@ -642,21 +538,15 @@ static fc_str_t find_location(fc_str_t text, fc_str_t name) {
 bool fc_mlir_leftover(fc_str_t text, fc_str_t *out_operation,
                       fc_str_t *out_location) {
   for (size_t at = 0; at < text.size;) {
-    fc_str_t line = take_line(text, &at);
-    size_t quote = skip_space(line, 0);
-    // `%0 = "…"(` or `"…"(`; no other line has its first string there.
-    if (char_at(line, quote) == '%') {
-      while (quote < line.size && line.data[quote] != '"') quote++;
-    }
-    if (char_at(line, quote) != '"') continue;
-    size_t end = skip_string(line, quote);
-    if (char_at(line, end) != '(') continue;
-    fc_str_t operation = unwrap(part(line, quote, end));
+    fc_str_t line = fc_lex_line(text, &at), operation;
+    size_t operands;
+    if (!fc_lex_operation(line, &operation, &operands)) continue;
     if (is_lowered(operation)) continue;
-    fc_str_t location = line_location(line);
-    if (char_at(location, 0) == '#') location = find_location(text, location);
+    fc_str_t location = fc_lex_location(line);
+    if (fc_lex_char(location, 0) == '#')
+      location = find_location(text, location);
     *out_operation = operation;
-    *out_location = char_at(location, 0) == '"' ? location : (fc_str_t){0};
+    *out_location = fc_lex_char(location, 0) == '"' ? location : (fc_str_t){0};
     return true;
   }
   return false;
@@ -667,148 +557,6 @@ bool fc_mlir_leftover(fc_str_t text, fc_str_t *out_operation,
 
 static fc_status_t put(fc_text_t *out, const char *text, fc_error_t *err) {
   return fc_sink_put(&out->sink, fc_str(text), err);
-}
-
-// The sizes of an allocation: the first `count` of its operands.
-static bool read_allocation(fc_str_t line, fc_str_t *out_sizes,
-                            size_t *out_count) {
-  size_t quote = skip_space(line, 0);
-  if (char_at(line, quote) != '%') return false;
-  while (quote < line.size && line.data[quote] != '"') quote++;
-  if (quote == line.size) return false;
-  size_t end = skip_string(line, quote);
-  fc_str_t name = part(line, quote, end);
-  if (!fc_str_equal(name, FC_STR("\"memref.alloc\"")) &&
-      !fc_str_equal(name, FC_STR("\"memref.alloca\""))) {
-    return false;
-  }
-  size_t close = skip_balanced(line, end, false);
-  *out_sizes = unwrap(part(line, end, close));
-  size_t at = skip_space(line, close);
-  fc_str_t properties = part(line, at, skip_balanced(line, at, false));
-  // array<i32: 2, 0>: two sizes, then the symbols of a layout.
-  fc_str_t segments =
-      fc_mlir_attr(unwrap(unwrap(properties)), FC_STR("operandSegmentSizes"));
-  size_t digit = 0;
-  while (digit < segments.size && segments.data[digit] != ' ') digit++;
-  *out_count = 0;
-  for (digit++; digit < segments.size && is_digit(segments.data[digit]);
-       digit++) {
-    *out_count = *out_count * 10 + (size_t)(segments.data[digit] - '0');
-  }
-  return *out_count > 0;
-}
-
-static fc_status_t put_location(fc_text_t *out, fc_str_t location,
-                                fc_error_t *err) {
-  FC_TRY(put(out, " loc(", err));
-  FC_TRY(fc_sink_put(&out->sink, location, err));
-  return put(out, ")\n", err);
-}
-
-// Where MLIR's own messages have their location, so has this one.
-static fc_status_t put_message(fc_text_t *out, fc_str_t place,
-                               fc_error_t *err) {
-  FC_TRY(put(out,
-             "ERROR: Runtime op verification failed\\0Amemref.alloc\\0A"
-             "^ a size is negative\\0ALocation: loc(",
-             err));
-  for (size_t i = 0; i < place.size; i++) {
-    bool quote = place.data[i] == '"';
-    fc_str_t piece = quote ? FC_STR("\\22") : part(place, i, i + 1);
-    FC_TRY(fc_sink_put(&out->sink, piece, err));
-  }
-  return put(out, ")", err);
-}
-
-static fc_status_t put_guard(fc_text_t *out, fc_str_t size, fc_str_t location,
-                             fc_str_t place, size_t number, fc_error_t *err) {
-  char text[160];
-  snprintf(text, sizeof text,
-           "%%farcall%zu = \"arith.constant\"() <{value = 0 : index}> : () -> "
-           "index",
-           2 * number);
-  FC_TRY(put(out, text, err));
-  FC_TRY(put_location(out, location, err));
-  snprintf(text, sizeof text,
-           "%%farcall%zu = \"arith.cmpi\"(%.*s, %%farcall%zu) <{predicate = 5 "
-           ": i64}> : (index, index) -> i1",
-           2 * number + 1, FC_STR_ARG(size), 2 * number);
-  FC_TRY(put(out, text, err));
-  FC_TRY(put_location(out, location, err));
-  snprintf(text, sizeof text, "\"cf.assert\"(%%farcall%zu) <{msg = \"",
-           2 * number + 1);
-  FC_TRY(put(out, text, err));
-  FC_TRY(put_message(out, place, err));
-  FC_TRY(put(out, "\"}> : (i1) -> ()", err));
-  return put_location(out, location, err);
-}
-
-// The location aliases of a module, by name: there is one for almost every
-// operation, and each allocation asks.
-typedef struct fc_locations_t {
-  fc_alias_t *items;
-  size_t count;
-} fc_locations_t;
-
-static int by_name(const void *a, const void *b) {
-  return fc_str_compare(((const fc_alias_t *)a)->name,
-                        ((const fc_alias_t *)b)->name);
-}
-
-static fc_status_t index_locations(fc_arena_t *arena, fc_str_t text,
-                                   fc_locations_t *out, fc_error_t *err) {
-  fc_str_t prefix = FC_STR("#loc");
-  size_t count = 0;
-  for (size_t at = 0; at < text.size;) {
-    if (fc_str_starts(take_line(text, &at), prefix)) count++;
-  }
-  out->items = fc_arena_alloc_array(arena, count, sizeof *out->items);
-  out->count = 0;
-  if (!out->items) return fc_fail_memory(err);
-  for (size_t at = 0; at < text.size;) {
-    fc_str_t line = take_line(text, &at);
-    if (!fc_str_starts(line, prefix)) continue;
-    size_t end = 1;
-    while (end < line.size && is_word(line.data[end])) end++;
-    out->items[out->count++] =
-        (fc_alias_t){part(line, 0, end), line_location(line)};
-  }
-  if (count) qsort(out->items, count, sizeof *out->items, by_name);
-  return FC_OK;
-}
-
-// As "file":line:column when `location` is that or an alias of it.
-static fc_str_t resolve_location(const fc_locations_t *index,
-                                 fc_str_t location) {
-  if (char_at(location, 0) == '#' && index->count) {
-    fc_alias_t key = {location, {0}};
-    const fc_alias_t *found = bsearch(&key, index->items, index->count,
-                                      sizeof *index->items, by_name);
-    if (found) location = found->value;
-  }
-  return char_at(location, 0) == '"' ? location : (fc_str_t){0};
-}
-
-fc_status_t fc_mlir_guard(fc_arena_t *arena, fc_str_t text, fc_text_t *out,
-                          fc_error_t *err) {
-  size_t number = 0;
-  fc_locations_t locations;
-  FC_TRY(index_locations(arena, text, &locations, err));
-  for (size_t at = 0; at < text.size;) {
-    size_t begin = at, count;
-    fc_str_t line = take_line(text, &at), sizes, size;
-    if (read_allocation(line, &sizes, &count)) {
-      fc_str_t location = line_location(line);
-      fc_str_t place = resolve_location(&locations, location);
-      if (!place.size) place = FC_STR("unknown");
-      for (size_t i = 0; i < count && next_element(&sizes, &size); i++) {
-        FC_TRY(put_guard(out, size, location, place, number++, err));
-      }
-    }
-    FC_TRY(fc_sink_put(&out->sink, part(text, begin, at), err));
-  }
-  return FC_OK;
 }
 
 static const char kProbe[] = "[\"probe-stack\", \"inline-asm\"]";
@@ -836,9 +584,9 @@ static fc_status_t annotate_one(fc_str_t text,
   } else if (!count_text(through, FC_STR("\"probe-stack\""))) {
     // Copy up to and with the '[' and go on inside of it.
     size_t inside = (size_t)(through.data - text.data) + 1;
-    FC_TRY(fc_sink_put(&out->sink, part(text, *at, inside), err));
+    FC_TRY(fc_sink_put(&out->sink, fc_lex_part(text, *at, inside), err));
     FC_TRY(put(out, kProbe, err));
-    FC_TRY(put(out, unwrap(through).size ? ", " : "", err));
+    FC_TRY(put(out, fc_lex_unwrap(through).size ? ", " : "", err));
     *at = inside;
   }
   return put(out, function->has_attrs ? "" : "}", err);
@@ -850,13 +598,13 @@ fc_status_t fc_mlir_annotate(const fc_mlir_module_t *module, fc_text_t *out,
   for (size_t i = 0; i < module->function_count; i++) {
     const fc_mlir_function_t *function = &module->functions[i];
     if (!function->has_body) continue;
-    FC_TRY(fc_sink_put(&out->sink, part(module->text, at, function->attrs_at),
-                       err));
+    FC_TRY(fc_sink_put(&out->sink,
+                       fc_lex_part(module->text, at, function->attrs_at), err));
     at = function->attrs_at;
     FC_TRY(annotate_one(module->text, function, out, &at, err));
   }
-  return fc_sink_put(&out->sink, part(module->text, at, module->text.size),
-                     err);
+  return fc_sink_put(&out->sink,
+                     fc_lex_part(module->text, at, module->text.size), err);
 }
 
 // ---------------------------------------------------------------------------

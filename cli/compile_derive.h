@@ -20,6 +20,8 @@ typedef struct fc_mlir_value_t {
   size_t dim_count;
   bool result_buffer;  // attribute bufferize.result
   bool writable;       // attribute bufferization.writable = true
+  bool stored;   // of an argument: fc_mlir_find_stores saw it written into
+  bool noticed;  // its role follows from that alone
 } fc_mlir_value_t;
 
 typedef struct fc_mlir_function_t {
@@ -35,6 +37,7 @@ typedef struct fc_mlir_function_t {
   size_t attrs_at;
   bool has_attrs;
   fc_str_t attrs;  // inside of the dictionary
+  fc_str_t body;   // inside of its region
 } fc_mlir_function_t;
 
 typedef struct fc_mlir_module_t {
@@ -52,6 +55,10 @@ fc_status_t fc_mlir_read(fc_arena_t *arena, fc_str_t text,
 // The value of `key` in the inside of an attribute dictionary; data is NULL
 // when there is none, size is 0 for a unit attribute.
 fc_str_t fc_mlir_attr(fc_str_t attrs, fc_str_t key);
+// The operands [*out_begin, *out_end) of a segment, by operandSegmentSizes in the
+// inside of an operation's properties. False when there is no such segment.
+bool fc_mlir_segment(fc_str_t properties, size_t segment, size_t *out_begin,
+                     size_t *out_end);
 // The content of a quoted MLIR string, escapes decoded; empty data when `text`
 // is no string.
 fc_str_t fc_mlir_unquote(fc_arena_t *arena, fc_str_t text);
@@ -71,12 +78,6 @@ bool fc_ir_is_plainly_aligned(fc_str_t ir);
 // empty. False when there is none.
 bool fc_mlir_leftover(fc_str_t text, fc_str_t *out_operation,
                       fc_str_t *out_location);
-
-// `text`, a module in generic form, with a check before every memref.alloc and
-// memref.alloca that none of its sizes is negative. MLIR's own verification has
-// none, and a negative size lets every later check pass over nothing.
-fc_status_t fc_mlir_guard(fc_arena_t *arena, fc_str_t text, fc_text_t *out,
-                          fc_error_t *err);
 
 // The module's text with what makes its functions callable: the C interface
 // for public ones with a body, stack probes for all with a body, internal

@@ -36,9 +36,14 @@ static bool is_role(fc_str_t role) {
          fc_str_equal(role, FC_STR("inout"));
 }
 
+// `given` is true of a memref in the source: a tensor is a value there, whatever
+// becomes of its buffer.
 static fc_status_t resolve_role(const fc_mlir_function_t *function,
-                                size_t index, fc_error_t *err) {
+                                size_t index, bool given, fc_error_t *err) {
   fc_mlir_value_t *value = &function->arguments[index];
+  value->noticed = !value->role.size && !value->result_buffer &&
+                   !value->writable && value->stored && given;
+  if (value->noticed) value->role = FC_STR("inout");
   if (!value->role.size) {
     bool written = value->result_buffer || value->writable;
     if (!written || !is_memref(value->type)) return FC_OK;
@@ -128,7 +133,9 @@ static fc_status_t resolve_function(fc_arena_t *arena, fc_str_t source_text,
   for (size_t i = 0; i < function->argument_count; i++) {
     fc_str_t *name = &function->arguments[i].name;
     if (!name->size) *name = names[i];
-    FC_TRY(resolve_role(function, i, err));
+    bool given = before && i < before->argument_count &&
+                 is_memref(before->arguments[i].type);
+    FC_TRY(resolve_role(function, i, given, err));
   }
   return refuse_twins(function, err);
 }
@@ -252,7 +259,6 @@ fc_status_t fc_draft_print(fc_arena_t *arena, const fc_draft_t *draft,
 
 fc_status_t fc_draft_embed(fc_arena_t *arena, fc_str_t json, fc_str_t *out_ir,
                            fc_error_t *err) {
-  static const char kHex[] = "0123456789ABCDEF";
   // Without a source_filename llc would write the file's name into the module.
   const char *head = fc_print(arena,
                               "source_filename = \"farcall\"\n"
@@ -270,11 +276,8 @@ fc_status_t fc_draft_embed(fc_arena_t *arena, fc_str_t json, fc_str_t *out_ir,
   for (size_t i = 0; i < json.size; i++) {
     unsigned char c = (unsigned char)json.data[i];
     bool plain = c >= 0x20 && c < 0x7F && c != '"' && c != '\\';
-    if (!plain) {
-      ir[at++] = '\\';
-      ir[at++] = kHex[c >> 4];
-    }
-    ir[at++] = plain ? (char)c : kHex[c & 15];
+    if (plain) ir[at++] = (char)c;
+    else at += fc_hex_escape(ir + at, '\\', c);
   }
   memcpy(ir + at, "\\00\"\n", 5);
   *out_ir = (fc_str_t){ir, at + 5};

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,25 +25,62 @@ char *fc_print(fc_arena_t *arena, const char *format, ...) {
   return text;
 }
 
+size_t fc_hex_escape(char out[3], char mark, unsigned char byte) {
+  static const char kDigits[] = "0123456789ABCDEF";
+  out[0] = mark;
+  out[1] = kDigits[byte >> 4];
+  out[2] = kDigits[byte & 15];
+  return 3;
+}
+
 static fc_status_t fail_file(fc_error_t *err, const char *verb,
                              const char *path) {
   return fc_fail(err, FC_CODE_MODULE_PATH, "cannot %s %s: %s", verb, path,
                  strerror(errno));
 }
 
+// A device has no end. A terminal has one, when its user says so.
+static fc_status_t check_kind(int file, const struct stat *info,
+                              const char *path, fc_error_t *err) {
+  bool device = S_ISCHR(info->st_mode) || S_ISBLK(info->st_mode);
+  if (device && !isatty(file)) {
+    return fc_fail(err, FC_CODE_MODULE_PATH, "cannot read %s: it is a device",
+                   path);
+  }
+  if (S_ISREG(info->st_mode) && info->st_size > (off_t)FC_FILE_MAX) {
+    return fc_fail(err, FC_CODE_MODULE_PATH,
+                   "cannot read %s: it has %jd MiB, at most %zu are read", path,
+                   (intmax_t)(info->st_size >> 20), FC_FILE_MAX >> 20);
+  }
+  return FC_OK;
+}
+
+// Waits for the writer of a pipe. False when read failed for another reason.
+static bool may_go_on(int file) {
+  if (errno == EINTR) return true;
+  if (errno != EAGAIN) return false;
+  struct pollfd wait = {.fd = file, .events = POLLIN};
+  return poll(&wait, 1, -1) > 0 || errno == EINTR;
+}
+
 // Reads to the end: the size of a pipe or of a file that grows is not known.
 static fc_status_t read_all(fc_arena_t *arena, int file, size_t size_hint,
-                            const char *path, fc_str_t *out_data,
+                            size_t limit, const char *path, fc_str_t *out_data,
                             fc_error_t *err) {
   size_t capacity = size_hint + 4096, used = 0;
   char *data = fc_arena_alloc(arena, capacity, 64);
   for (;;) {
     if (!data) return fc_fail_memory(err);
     ssize_t got = read(file, data + used, capacity - used - 1);
-    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && may_go_on(file)) continue;
     if (got < 0) return fail_file(err, "read", path);
     if (got == 0) break;
     used += (size_t)got;
+    if (used > limit) {
+      return fc_fail(err, FC_CODE_MODULE_PATH,
+                     "cannot read %s: more than %zu MiB come out of it", path,
+                     limit >> 20);
+    }
     if (used + 1 < capacity) continue;
     char *bigger = fc_arena_alloc(arena, capacity * 2, 64);
     if (bigger) memcpy(bigger, data, used);
@@ -55,17 +93,27 @@ static fc_status_t read_all(fc_arena_t *arena, int file, size_t size_hint,
   return FC_OK;
 }
 
+static fc_status_t read_open(fc_arena_t *arena, int file, const char *path,
+                             fc_str_t *out_data, fc_error_t *err) {
+  struct stat info;
+  if (fstat(file, &info)) return fail_file(err, "read", path);
+  FC_TRY(check_kind(file, &info, path, err));
+  bool regular = S_ISREG(info.st_mode);
+  FC_TRY(read_all(arena, file, regular ? (size_t)info.st_size : 0,
+                  regular ? FC_FILE_MAX : FC_STREAM_MAX, path, out_data, err));
+  if (!out_data->size && S_ISFIFO(info.st_mode)) {
+    return fc_fail(err, FC_CODE_MODULE_PATH,
+                   "cannot read %s: it is a pipe that nobody writes to", path);
+  }
+  return FC_OK;
+}
+
 fc_status_t fc_file_read(fc_arena_t *arena, const char *path,
                          fc_str_t *out_data, fc_error_t *err) {
-  int file = open(path, O_RDONLY | O_CLOEXEC);
-  struct stat info;
-  if (file < 0 || fstat(file, &info)) {
-    fc_status_t status = fail_file(err, "read", path);
-    if (file >= 0) close(file);
-    return status;
-  }
-  size_t hint = S_ISREG(info.st_mode) ? (size_t)info.st_size : 0;
-  fc_status_t status = read_all(arena, file, hint, path, out_data, err);
+  // Opening a pipe would wait for its writer.
+  int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) return fail_file(err, "read", path);
+  fc_status_t status = read_open(arena, file, path, out_data, err);
   close(file);
   return status;
 }

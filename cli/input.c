@@ -5,6 +5,7 @@
 #include "input.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 #include <yyjson.h>
 
@@ -81,7 +82,8 @@ typedef struct fc_typed_t {
   fc_str_t values;
 } fc_typed_t;
 
-// "2x3xf32=…". False when the text in front of '=' is no type.
+// "2x3xf32=…". False when the text in front of '=' has no such form; dtype is
+// FC_DTYPE_NONE when it has, but no element type has that name.
 static bool parse_typed(fc_str_t text, fc_typed_t *out_typed) {
   const char *equals = text.size ? memchr(text.data, '=', text.size) : NULL;
   if (!equals) return false;
@@ -103,10 +105,18 @@ static bool parse_typed(fc_str_t text, fc_typed_t *out_typed) {
     typed.shape[typed.rank++] = dim;
     type = fc_str_make(type.data + digits + 1, type.size - digits - 1);
   }
-  typed.dtype = fc_dtype_find(type);
+  typed.dtype = fc_dtype_find_named(type, FC_DTYPE_NONE);
   typed.dtype_text = type;
   *out_typed = typed;
-  return typed.dtype != FC_DTYPE_NONE;
+  return typed.dtype != FC_DTYPE_NONE || typed.rank > 0;
+}
+
+static fc_status_t refuse_dtype(fc_str_t dtype, fc_error_t *err) {
+  char text[96];
+  fc_escape(text, sizeof text, 32, dtype);
+  return fc_fail(err, FC_CODE_DTYPE_MISMATCH,
+                 "'%s' is no element type; there are %s", text,
+                 fc_dtype_texts());
 }
 
 static bool next_value(fc_str_t *rest, fc_str_t *out_value) {
@@ -161,6 +171,8 @@ static fc_status_t wrong_count(const fc_typed_t *typed, size_t wanted,
 static fc_status_t print_tensor(const fc_typed_t *typed, fc_sink_t *sink,
                                 fc_error_t *err) {
   size_t wanted = 1, got = 0;
+  if (typed->dtype == FC_DTYPE_NONE)
+    return refuse_dtype(typed->dtype_text, err);
   for (int32_t i = 0; i < typed->rank; i++) {
     if (!fc_size_mul(wanted, (size_t)typed->shape[i], &wanted)) {
       return fc_fail(err, FC_CODE_TENSOR_TOO_LARGE, "the shape overflows");
@@ -267,6 +279,30 @@ fc_status_t fc_input_print(fc_arena_t *arena, const char *input,
 // ---------------------------------------------------------------------------
 // The document
 
+// The value of --input number `wanted`, NULL when there are fewer.
+static const char *find_input(const fc_args_t *args, size_t wanted) {
+  for (size_t i = 0, seen = 0; i < args->flag_count; i++) {
+    if (args->flags[i].option != FC_OPTION_INPUT) continue;
+    if (seen++ == wanted) return args->flags[i].value;
+  }
+  return NULL;
+}
+
+const char *fc_input_hint(const fc_args_t *args, const char *code,
+                          const char *pointer) {
+  if (strcmp(code, fc_code_info(FC_CODE_TYPE_MISMATCH)->text) != 0) return "";
+  if (!strncmp(pointer, "/args", 5)) pointer += 5;
+  size_t digits = *pointer == '/' ? count_digits(fc_str(pointer + 1), 0) : 0;
+  if (!digits || digits > 4 || pointer[1 + digits]) return "";
+  const char *input = find_input(args, strtoul(pointer + 1, NULL, 10));
+  fc_typed_t typed;
+  if (!input || !parse_typed(fc_str(input), &typed) || !typed.rank) return "";
+  const char *hint =
+      fc_print(args->arena, ": --input=%.40s is a tensor, %.*s=%.40s a scalar",
+               input, FC_STR_ARG(typed.dtype_text), typed.values.data);
+  return hint ? hint : "";
+}
+
 const char *fc_input_words_hint(const fc_args_t *args) {
   return args->word_count > 1 ? ": values go by --input=VALUE, one for each "
                                 "argument"
@@ -275,15 +311,18 @@ const char *fc_input_words_hint(const fc_args_t *args) {
 
 static fc_status_t print_inputs(const fc_args_t *args, fc_sink_t *sink,
                                 fc_error_t *err) {
-  bool typed = fc_args_has(args, FC_OPTION_OUTPUT);
-  FC_TRY(put(sink, typed ? "{\"args\":[" : "[", err));
+  const char *form = fc_output_form(args);
+  FC_TRY(put(sink, form ? "{\"args\":[" : "[", err));
   size_t seen = 0;
   for (size_t i = 0; i < args->flag_count; i++) {
     if (args->flags[i].option != FC_OPTION_INPUT) continue;
     if (seen++) FC_TRY(put(sink, ",", err));
     FC_TRY(fc_input_print(args->arena, args->flags[i].value, sink, err));
   }
-  return put(sink, typed ? "],\"options\":{\"results\":\"typed\"}}" : "]", err);
+  if (!form) return put(sink, "]", err);
+  FC_TRY(put(sink, "],\"options\":{\"results\":\"", err));
+  FC_TRY(put(sink, form, err));
+  return put(sink, "\"}}", err);
 }
 
 static fc_status_t given_document(const fc_args_t *args, const char *json,
@@ -309,10 +348,8 @@ static fc_status_t given_document(const fc_args_t *args, const char *json,
   return FC_OK;
 }
 
-fc_status_t fc_input_document(const fc_args_t *args, fc_str_t *out_document,
-                              fc_error_t *err) {
-  const char *json = fc_args_get(args, FC_OPTION_JSON, NULL);
-  if (json) return given_document(args, json, out_document, err);
+static fc_status_t made_document(const fc_args_t *args, fc_str_t *out_document,
+                                 fc_error_t *err) {
   fc_text_t text;
   fc_text_init(&text, fc_allocator_system(), DOCUMENT_LIMIT);
   fc_status_t status = print_inputs(args, &text.sink, err);
@@ -322,4 +359,34 @@ fc_status_t fc_input_document(const fc_args_t *args, fc_str_t *out_document,
   }
   fc_text_deinit(&text);
   return status;
+}
+
+// Before the call: a result that goes nowhere would be lost.
+static fc_status_t check_outputs(const fc_args_t *args, fc_error_t *err) {
+  for (size_t i = 0; i < args->flag_count; i++) {
+    const char *value = args->flags[i].value;
+    if (args->flags[i].option != FC_OPTION_OUTPUT) continue;
+    if (!*value || !strcmp(value, "-") || (value[0] == '@' && value[1])) {
+      continue;
+    }
+    return fc_fail_as(err, FC_CODE_JSON_SCHEMA, FC_FAILED_PRECONDITION,
+                      "--output=%.200s: @%.200s writes a file, - prints the "
+                      "result, nothing drops it",
+                      value, value[0] == '@' ? "FILE.npy" : value);
+  }
+  return FC_OK;
+}
+
+int fc_input_document(const fc_args_t *args, fc_str_t *out_document) {
+  fc_error_t err;
+  fc_error_reset(&err);
+  const char *json = fc_args_get(args, FC_OPTION_JSON, NULL);
+  fc_status_t status = check_outputs(args, &err);
+  if (status == FC_OK) {
+    status = json ? given_document(args, json, out_document, &err)
+                  : made_document(args, out_document, &err);
+  }
+  if (status == FC_OK) return FC_EXIT_OK;
+  bool usage = status == FC_FAILED_PRECONDITION;
+  return fc_complain(usage ? FC_EXIT_USAGE : FC_EXIT_DATA, "%s", err.message);
 }

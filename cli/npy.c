@@ -6,7 +6,8 @@
 
 #include <stdio.h>
 
-static const char kMagic[6] = "\x93NUMPY";
+#define MAGIC "\x93NUMPY"
+#define MAGIC_SIZE (sizeof MAGIC - 1)
 
 typedef struct fc_header_t {
   fc_str_t text;
@@ -193,7 +194,7 @@ static bool count_elements(const fc_npy_t *array, size_t size,
 static fc_status_t find_header(fc_str_t file, fc_str_t *out_header,
                                fc_str_t *out_elements, fc_error_t *err) {
   const uint8_t *bytes = (const uint8_t *)file.data;
-  if (file.size < 10 || memcmp(file.data, kMagic, sizeof kMagic)) {
+  if (file.size < 10 || memcmp(file.data, MAGIC, MAGIC_SIZE)) {
     return malformed(err, "it does not start with the bytes \\x93NUMPY");
   }
   uint8_t major = bytes[6];
@@ -243,8 +244,7 @@ fc_status_t fc_npy_parse(fc_arena_t *arena, fc_str_t file, fc_npy_t *out_array,
         "a .npy file with %zu bytes of elements, its shape wants %zu",
         elements.size, size);
   }
-  size_t swap =
-      info->class_ == FC_DTYPE_CLASS_COMPLEX ? info->size / 2u : info->size;
+  size_t swap = fc_dtype_size(info->part);
   if (!swapped || swap == 1) swap = 0;
   array.data = elements;
   if (swap || (header.fortran && array.rank > 1)) {
@@ -277,12 +277,12 @@ fc_status_t fc_npy_print(const fc_npy_t *array, fc_sink_t *sink,
                          i + 1 < array->rank || array->rank == 1 ? "," : "");
   }
   used += (size_t)snprintf(header + used, sizeof header - used, "), }");
-  size_t total = (sizeof kMagic + 4 + used + 1 + 63) & ~(size_t)63;
-  size_t size = total - sizeof kMagic - 4;
+  size_t total = (MAGIC_SIZE + 4 + used + 1 + 63) & ~(size_t)63;
+  size_t size = total - MAGIC_SIZE - 4;
   memset(header + used, ' ', size - used);
   header[size - 1] = '\n';
   const char version[4] = {1, 0, (char)(size & 0xFF), (char)(size >> 8)};
-  FC_TRY(fc_sink_put(sink, fc_str_make(kMagic, sizeof kMagic), err));
+  FC_TRY(fc_sink_put(sink, fc_str_make(MAGIC, MAGIC_SIZE), err));
   FC_TRY(fc_sink_put(sink, fc_str_make(version, sizeof version), err));
   FC_TRY(fc_sink_put(sink, fc_str_make(header, size), err));
   return fc_sink_put(sink, array->data, err);

@@ -78,7 +78,8 @@ int fc_complain(int exit_code, const char *format, ...) {
 }
 
 int fc_complain_call(int http_status, const char *code, const char *detail,
-                     const char *pointer, uint64_t byte_offset) {
+                     const char *hint, const char *pointer,
+                     uint64_t byte_offset) {
   char status[16] = "", where[32] = "";
   if (http_status) snprintf(status, sizeof status, "%d ", http_status);
   // Only a text that is no JSON has a place but no value that is wrong.
@@ -88,36 +89,18 @@ int fc_complain_call(int http_status, const char *code, const char *detail,
   } else if (syntax) {
     snprintf(where, sizeof where, ", at byte %" PRIu64, byte_offset);
   }
-  return fc_complain(FC_EXIT_FAILED, "%s%s: %s%s%s", status, code, detail,
-                     where, pointer);
-}
-
-int fc_complain_module(const char *path, const fc_error_t *err) {
-  const char *slash = strrchr(path, '/');
-  const char *base = slash ? slash + 1 : path;
-  bool named = *base && !strncmp(err->message, base, strlen(base));
-  return fc_complain(FC_EXIT_DATA, "%.*s%s", named ? (int)(base - path) : 0,
-                     path, err->message);
+  return fc_complain(FC_EXIT_FAILED, "%s%s: %s%s%s%s", status, code, detail,
+                     hint, where, pointer);
 }
 
 const char *fc_nearest(const char *text, const char *const *names,
                        size_t count) {
-  const char *best = NULL;
-  // More than a third of the letters wrong is another word.
-  unsigned limit = (unsigned)(strlen(text) + 2) / 3;
-  if (limit > 3) limit = 3;
+  const char *nearest = NULL;
+  fc_nearest_t search = fc_nearest_begin(fc_str(text));
   for (size_t i = 0; i < count; i++) {
-    unsigned distance = fc_str_distance(fc_str(text), fc_str(names[i]), limit);
-    if (distance > limit) continue;
-    best = names[i];
-    if (!distance) break;
-    limit = distance - 1;
+    if (fc_nearest_offer(&search, fc_str(names[i]))) nearest = names[i];
   }
-  // Half a word means the first name that goes on from it.
-  for (size_t i = 0; !best && i < count && text[0]; i++) {
-    if (fc_str_starts(fc_str(names[i]), fc_str(text))) best = names[i];
-  }
-  return best;
+  return nearest;
 }
 
 fc_verb_t fc_verb_find(const char *name) {

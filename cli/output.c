@@ -6,10 +6,10 @@
 #include "file.h"
 #include "input.h"
 #include "json/reader.h"
+#include "json/writer.h"
 #include "npy.h"
 
-#define DEPTH_MAX 64
-#define KEYS_MAX 4096
+#define KEYS_MAX (1u << 20)
 #define FILE_LIMIT ((size_t)1 << 32)
 
 static fc_status_t unexpected(fc_error_t *err) {
@@ -53,28 +53,48 @@ static fc_status_t read_shape(fc_json_reader_t *reader, fc_npy_t *array,
   }
 }
 
-static fc_status_t read_data(fc_arena_t *arena, fc_json_reader_t *reader,
-                             fc_npy_t *array, fc_error_t *err) {
-  size_t count = 1, size;
+// The size of `array` by its shape. False when its product overflows.
+static bool count_bytes(const fc_npy_t *array, size_t *out_count,
+                        size_t *out_size) {
+  size_t count = 1;
   for (int32_t i = 0; i < array->rank; i++) {
     if (array->shape[i] < 0 ||
         !fc_size_mul(count, (size_t)array->shape[i], &count)) {
-      return unexpected(err);
+      return false;
     }
   }
-  fc_dtype_t part = array->dtype;
-  if (part == FC_DTYPE_C64 || part == FC_DTYPE_C128) {
-    part = part == FC_DTYPE_C64 ? FC_DTYPE_F32 : FC_DTYPE_F64;
-    if (!fc_size_mul(count, 2, &count)) return unexpected(err);
+  *out_count = count;
+  return fc_size_mul(count, fc_dtype_size(array->dtype), out_size);
+}
+
+static fc_status_t read_base64(fc_json_reader_t *reader, char *out, size_t size,
+                               fc_error_t *err) {
+  fc_json_token_t token;
+  size_t got = 0;
+  FC_TRY(fc_json_next(reader, &token, err));
+  // By its length, so that what is decoded fits.
+  if (token != FC_JSON_STRING || reader->text.size != (size + 2) / 3 * 4) {
+    return unexpected(err);
   }
-  if (!fc_size_mul(count, fc_dtype_size(part), &size)) return unexpected(err);
-  char *data = fc_arena_alloc(arena, size + 1, 64);
+  FC_TRY(fc_base64_decode(reader->text, (uint8_t *)out, &got, err));
+  return got == size ? FC_OK : unexpected(err);
+}
+
+// The value of "data" or of "b64".
+static fc_status_t read_data(fc_arena_t *arena, fc_json_reader_t *reader,
+                             bool base64, fc_npy_t *array, fc_error_t *err) {
+  size_t count, size;
+  if (!count_bytes(array, &count, &size)) return unexpected(err);
+  char *data = fc_arena_alloc(arena, size + 3, 64);
   if (!data) return fc_fail_memory(err);
   array->data = (fc_str_t){data, size};
+  if (base64) return read_base64(reader, data, size, err);
+  const fc_dtype_t part = fc_dtype_info(array->dtype)->part;
+  if (part != array->dtype) count *= 2;
   return read_elements(reader, part, data, count, err);
 }
 
-// {"dtype":…,"shape":…,"data":…}, in this order, its first key next.
+// {"dtype":…,"shape":…,"data":…} or with "b64", in this order, its first key next.
 static fc_status_t read_typed(fc_arena_t *arena, fc_json_reader_t *reader,
                               fc_npy_t *array, fc_error_t *err) {
   fc_json_token_t token;
@@ -91,10 +111,12 @@ static fc_status_t read_typed(fc_arena_t *arena, fc_json_reader_t *reader,
   }
   FC_TRY(read_shape(reader, array, err));
   FC_TRY(fc_json_next(reader, &token, err));
-  if (token != FC_JSON_KEY || !fc_json_text_is(reader, FC_STR("data"))) {
+  bool base64 = fc_json_text_is(reader, FC_STR("b64"));
+  if (token != FC_JSON_KEY ||
+      (!base64 && !fc_json_text_is(reader, FC_STR("data")))) {
     return unexpected(err);
   }
-  FC_TRY(read_data(arena, reader, array, err));
+  FC_TRY(read_data(arena, reader, base64, array, err));
   FC_TRY(fc_json_next(reader, &token, err));
   return token == FC_JSON_OBJECT_END ? FC_OK : unexpected(err);
 }
@@ -137,20 +159,39 @@ static fc_status_t serve(const fc_args_t *args, fc_json_reader_t *reader,
   return FC_OK;
 }
 
+// Up to the first result.
+static fc_status_t open_answer(fc_json_reader_t *reader, fc_str_t answer,
+                               fc_error_t *err) {
+  fc_json_token_t token;
+  fc_json_reader_init(reader, FC_JSON_DEPTH_MAX, KEYS_MAX);
+  fc_json_reader_feed(reader, answer.data, answer.size, true);
+  FC_TRY(fc_json_next(reader, &token, err));
+  if (token != FC_JSON_OBJECT_BEGIN) return unexpected(err);
+  FC_TRY(fc_json_next(reader, &token, err));
+  if (token != FC_JSON_KEY || !fc_json_text_is(reader, FC_STR("results"))) {
+    return unexpected(err);
+  }
+  FC_TRY(fc_json_next(reader, &token, err));
+  return token == FC_JSON_ARRAY_BEGIN ? FC_OK : unexpected(err);
+}
+
+bool fc_output_is_answer(fc_str_t answer) {
+  fc_error_t err;
+  fc_json_reader_t reader;
+  fc_json_token_t token = FC_JSON_ARRAY_BEGIN;
+  fc_error_reset(&err);
+  if (open_answer(&reader, answer, &err)) return false;
+  while (token != FC_JSON_END) {
+    if (fc_json_next(&reader, &token, &err)) return false;
+  }
+  return true;
+}
+
 static fc_status_t serve_all(const fc_args_t *args, fc_str_t answer,
                              fc_error_t *err) {
   fc_json_reader_t reader;
   fc_json_token_t token;
-  fc_json_reader_init(&reader, DEPTH_MAX, KEYS_MAX);
-  fc_json_reader_feed(&reader, answer.data, answer.size, true);
-  FC_TRY(fc_json_next(&reader, &token, err));
-  if (token != FC_JSON_OBJECT_BEGIN) return unexpected(err);
-  FC_TRY(fc_json_next(&reader, &token, err));
-  if (token != FC_JSON_KEY || !fc_json_text_is(&reader, FC_STR("results"))) {
-    return unexpected(err);
-  }
-  FC_TRY(fc_json_next(&reader, &token, err));
-  if (token != FC_JSON_ARRAY_BEGIN) return unexpected(err);
+  FC_TRY(open_answer(&reader, answer, err));
   size_t index = 0;
   for (size_t i = 0; i < args->flag_count; i++) {
     if (args->flags[i].option != FC_OPTION_OUTPUT) continue;
@@ -163,6 +204,16 @@ static fc_status_t serve_all(const fc_args_t *args, fc_str_t answer,
     FC_TRY(serve(args, &reader, token, index++, args->flags[i].value, err));
   }
   return FC_OK;
+}
+
+const char *fc_output_form(const fc_args_t *args) {
+  const char *form = NULL;
+  for (size_t i = 0; i < args->flag_count; i++) {
+    if (args->flags[i].option != FC_OPTION_OUTPUT) continue;
+    if (args->flags[i].value[0] == '-') return "typed";
+    form = "b64";
+  }
+  return form;
 }
 
 int fc_output_print(const fc_args_t *args, fc_str_t answer) {

@@ -6,9 +6,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <yyjson.h>
 
 #include "file.h"
+#include "input.h"
 
 #define TIMEOUT_DEFAULT "300"
 
@@ -59,43 +59,70 @@ const char *fc_remote_target(const fc_args_t *args, const char *name) {
 }
 
 int fc_remote_complain(const fc_error_t *err) {
-  return fc_complain(
-      err->status == FC_UNAVAILABLE ? FC_EXIT_UNAVAILABLE : FC_EXIT_USAGE, "%s",
-      err->message);
+  bool usage = err->status == FC_INVALID_ARGUMENT;
+  return fc_complain(usage ? FC_EXIT_USAGE : FC_EXIT_UNAVAILABLE, "%s",
+                     err->message);
 }
 
-int fc_remote_refused(const fc_answer_t *answer) {
-  yyjson_doc *doc =
-      yyjson_read(answer->body.data, answer->body.size, YYJSON_READ_NOFLAG);
+int fc_remote_strange(const fc_answer_t *answer) {
+  char text[256] = "";
+  fc_escape(text, sizeof text, 64, answer->body);
+  return fc_complain(FC_EXIT_UNAVAILABLE,
+                     "%s answered %d, not as farcalld does: %s%s%s",
+                     answer->url, answer->status, *text ? "'" : "nothing", text,
+                     *text ? "'" : "");
+}
+
+int fc_remote_refused(const fc_args_t *args, const fc_answer_t *answer) {
+  yyjson_doc *doc = answer->is_json
+                        ? yyjson_read(answer->body.data, answer->body.size,
+                                      YYJSON_READ_NOFLAG)
+                        : NULL;
   yyjson_val *root = yyjson_doc_get_root(doc);
   const char *code = yyjson_get_str(yyjson_obj_get(root, "code"));
   const char *detail = yyjson_get_str(yyjson_obj_get(root, "detail"));
   const char *pointer = yyjson_get_str(yyjson_obj_get(root, "pointer"));
   yyjson_val *byte = yyjson_obj_get(root, "byte_offset");
-  if (code && detail) {
-    fc_complain_call(answer->status, code, detail, pointer ? pointer : "",
-                     byte ? yyjson_get_uint(byte) : FC_NO_OFFSET);
-  } else {
-    fc_complain(0, "the server answered %d, and not as farcalld does",
-                answer->status);
-  }
+  if (!pointer) pointer = "";
+  int exit_code =
+      code && detail
+          ? fc_complain_call(answer->status, code, detail,
+                             fc_input_hint(args, code, pointer), pointer,
+                             byte ? yyjson_get_uint(byte) : FC_NO_OFFSET)
+          : fc_remote_strange(answer);
   yyjson_doc_free(doc);
-  return FC_EXIT_FAILED;
+  return exit_code;
 }
 
 int fc_remote_get(const fc_args_t *args, const char *target,
-                  fc_str_t *out_body) {
+                  fc_answer_t *out_answer) {
   fc_error_t err;
   fc_server_t server;
-  fc_answer_t answer;
   fc_str_t none = {0};
   fc_error_reset(&err);
   if (fc_remote_server(args, &server, &err) ||
-      fc_server_ask(args->arena, &server, target, none, &answer, &err)) {
+      fc_server_ask(args->arena, &server, target, none, out_answer, &err)) {
     return fc_remote_complain(&err);
   }
-  if (answer.status != 200) return fc_remote_refused(&answer);
-  *out_body = answer.body;
+  return out_answer->status == 200 ? FC_EXIT_OK
+                                   : fc_remote_refused(args, out_answer);
+}
+
+int fc_remote_get_json(const fc_args_t *args, const char *target,
+                       const char *key, fc_str_t *out_text,
+                       yyjson_doc **out_doc) {
+  fc_answer_t answer;
+  int exit_code = fc_remote_get(args, target, &answer);
+  if (exit_code) return exit_code;
+  yyjson_doc *doc = answer.is_json
+                        ? yyjson_read(answer.body.data, answer.body.size, 0)
+                        : NULL;
+  if (!yyjson_obj_get(yyjson_doc_get_root(doc), key)) {
+    yyjson_doc_free(doc);
+    return fc_remote_strange(&answer);
+  }
+  *out_text = answer.body;
+  *out_doc = doc;
   return FC_EXIT_OK;
 }
 
@@ -136,13 +163,10 @@ int fc_verb_ls(const fc_args_t *args) {
                        args->words[0]);
   }
   fc_str_t text;
-  int exit_code = fc_remote_get(args, FC_REMOTE_MODULES, &text);
+  yyjson_doc *doc;
+  int exit_code =
+      fc_remote_get_json(args, FC_REMOTE_MODULES, "modules", &text, &doc);
   if (exit_code) return exit_code;
-  yyjson_doc *doc = yyjson_read(text.data, text.size, YYJSON_READ_NOFLAG);
-  if (!doc) {
-    return fc_complain(FC_EXIT_FAILED,
-                       "the server answered, but not as farcalld does");
-  }
   yyjson_val *modules = yyjson_obj_get(yyjson_doc_get_root(doc), "modules");
   yyjson_val *module;
   size_t index, count, width = 0;
@@ -162,8 +186,10 @@ int fc_verb_ls(const fc_args_t *args) {
 
 int fc_verb_health(const fc_args_t *args) {
   fc_str_t text;
-  int exit_code = fc_remote_get(args, "/readyz", &text);
+  yyjson_doc *doc;
+  int exit_code = fc_remote_get_json(args, "/readyz", "status", &text, &doc);
   if (exit_code) return exit_code;
+  yyjson_doc_free(doc);
   puts("ready");
   return FC_EXIT_OK;
 }

@@ -5,6 +5,8 @@
 #ifndef FARCALL_CLI_REMOTE_H_
 #define FARCALL_CLI_REMOTE_H_
 
+#include <yyjson.h>
+
 #include "cli.h"
 #include "client.h"
 
@@ -18,13 +20,21 @@ const char *fc_remote_target(const fc_args_t *args, const char *name);
 
 // Complains about an error here: 69 when the server cannot be reached, else 64.
 int fc_remote_complain(const fc_error_t *err);
-// Complains about an answer that is an error: its code, detail and pointer.
-int fc_remote_refused(const fc_answer_t *answer);
+// Complains about an answer that is an error: its code, detail and pointer. 1, or
+// 69 when the error is none of farcalld's.
+int fc_remote_refused(const fc_args_t *args, const fc_answer_t *answer);
+// Complains about an answer that no farcalld gives, with its beginning. 69.
+int fc_remote_strange(const fc_answer_t *answer);
 
 #define FC_REMOTE_MODULES "/api/v1/modules"
 
 // Asks for a document. Returns an exit code; complained already if it isn't 0.
 int fc_remote_get(const fc_args_t *args, const char *target,
-                  fc_str_t *out_body);
+                  fc_answer_t *out_answer);
+// The same of a JSON document, which has the member `key`. The caller frees
+// *out_doc.
+int fc_remote_get_json(const fc_args_t *args, const char *target,
+                       const char *key, fc_str_t *out_text,
+                       yyjson_doc **out_doc);
 
 #endif  // FARCALL_CLI_REMOTE_H_

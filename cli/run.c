@@ -4,15 +4,13 @@
 // the same three steps a server's worker takes.
 #include <stdio.h>
 
-#include "farcall/farcall.h"
+#include "crash.h"
 #include "file.h"
 #include "input.h"
+#include "local.h"
 
 #define ANSWER_LIMIT ((size_t)1 << 30)
 #define NAMES_MAX 200
-
-static const fc_backend_t *const kBackends[] = {&fc_backend_native,
-                                                &fc_backend_vm, NULL};
 
 // As many names as a line holds.
 static void complain_of_many(const fc_args_t *args, const fc_module_t *module) {
@@ -35,23 +33,11 @@ static void complain_of_many(const fc_args_t *args, const fc_module_t *module) {
 static const fc_function_t *choose(const fc_args_t *args,
                                    const fc_module_t *module) {
   const char *name = fc_args_get(args, FC_OPTION_FUNCTION, NULL);
-  fc_str_t own = fc_module_get_name(module);
-  if (!name) {
-    if (fc_module_function_count(module) == 1) {
-      return fc_module_function(module, 0);
-    }
-    complain_of_many(args, module);
-    return NULL;
+  if (name) return fc_local_find(module, name);
+  if (fc_module_function_count(module) == 1) {
+    return fc_module_function(module, 0);
   }
-  const fc_function_t *function = fc_module_find(module, fc_str(name));
-  if (function) return function;
-  const fc_function_t *near = fc_module_nearest(module, fc_str(name));
-  if (near) {
-    fc_complain(0, "'%.*s' has no function '%s': did you mean '%.*s'?",
-                FC_STR_ARG(own), name, FC_STR_ARG(near->name));
-  } else {
-    fc_complain(0, "'%.*s' has no function '%s'", FC_STR_ARG(own), name);
-  }
+  complain_of_many(args, module);
   return NULL;
 }
 
@@ -98,14 +84,20 @@ static int call_one(const fc_args_t *args, const fc_function_t *function,
                        fc_code_info(FC_CODE_UNSUPPORTED_TYPE)->text,
                        FC_STR_ARG(function->name), FC_STR_ARG(reason));
   }
+  const char *what =
+      fc_print(args->arena, "'%.*s'", FC_STR_ARG(function->name));
+  if (!what) return fc_complain(FC_EXIT_FAILED, "out of memory");
+  fc_crash_watch(what);
   fc_text_init(&answer, fc_allocator_system(), ANSWER_LIMIT);
   int exit_code;
   if (answer_one(function, document, &answer, &err) == FC_OK) {
     exit_code = fc_output_print(args, fc_text_str(&answer));
   } else {
-    exit_code =
-        fc_complain_call(0, fc_code_info(err.code)->text, err.message,
-                         err.has_pointer ? err.pointer : "", err.byte_offset);
+    const char *code = fc_code_info(err.code)->text;
+    const char *pointer = err.has_pointer ? err.pointer : "";
+    exit_code = fc_complain_call(0, code, err.message,
+                                 fc_input_hint(args, code, pointer), pointer,
+                                 err.byte_offset);
   }
   fc_text_deinit(&answer);
   return exit_code;
@@ -116,24 +108,15 @@ int fc_verb_run(const fc_args_t *args) {
     return fc_complain(FC_EXIT_USAGE, "run takes one module FILE, got %zu%s",
                        args->word_count, fc_input_words_hint(args));
   }
-  fc_error_t err;
   fc_str_t document;
   fc_module_t *module;
-  fc_error_reset(&err);
-  fc_status_t status = fc_input_document(args, &document, &err);
-  if (status) {
-    bool usage = status == FC_FAILED_PRECONDITION;
-    return fc_complain(usage ? FC_EXIT_USAGE : FC_EXIT_DATA, "%s", err.message);
-  }
-  const fc_module_options_t options = {
-      .forbid_native = fc_args_has(args, FC_OPTION_NO_NATIVE_KERNELS),
-      .parameters = fc_str(fc_args_get(args, FC_OPTION_PARAMETERS, ""))};
-  if (fc_module_load(kBackends, fc_str(args->words[0]), &options,
-                     fc_allocator_system(), &module, &err)) {
-    return fc_complain_module(args->words[0], &err);
-  }
+  int exit_code = fc_input_document(args, &document);
+  if (exit_code) return exit_code;
+  fc_crash_watch(fc_file_base(args->words[0]));
+  exit_code = fc_local_load(args, false, &module);
+  if (exit_code) return exit_code;
   const fc_function_t *function = choose(args, module);
-  int exit_code = function ? call_one(args, function, document) : FC_EXIT_USAGE;
+  exit_code = function ? call_one(args, function, document) : FC_EXIT_USAGE;
   fc_module_release(module);
   return exit_code;
 }

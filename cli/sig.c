@@ -4,17 +4,13 @@
 // each; one is its line, the tree below what the line crowds, and where it comes
 // from. Both ways print from the canonical JSON.
 #include <stdio.h>
-#include <yyjson.h>
 
-#include "farcall/farcall.h"
 #include "file.h"
+#include "local.h"
 #include "remote.h"
 #include "tree.h"
 
 #define TEXT_LIMIT ((size_t)64 << 20)
-
-static const fc_backend_t *const kBackends[] = {&fc_backend_native,
-                                                &fc_backend_vm, NULL};
 
 static const char *text_of(yyjson_val *object, const char *key) {
   const char *text = yyjson_get_str(yyjson_obj_get(object, key));
@@ -63,7 +59,7 @@ static int print_full(fc_str_t json, yyjson_val *root) {
   fc_show_text(text_of(root, "source"));
   putchar('\n');
   if (yyjson_is_false(yyjson_obj_get(root, "memory_safe"))) {
-    puts("  memory: not safe, it trusts shapes nobody checked");
+    puts("  memory: not safe, it is machine code without checks");
   }
   const char *warning = text_of(root, "warning");
   if (*warning) {
@@ -98,19 +94,19 @@ static fc_status_t put_module(const fc_module_t *module, fc_sink_t *sink,
   return put(sink, "]}", err);
 }
 
-static int print_document(const fc_args_t *args, fc_str_t json) {
-  if (fc_args_has(args, FC_OPTION_SIG_JSON)) {
-    fc_show(stdout, json);
-    putchar('\n');
-    return FC_EXIT_OK;
-  }
-  yyjson_doc *doc = yyjson_read(json.data, json.size, YYJSON_READ_NOFLAG);
+// The document of one function, of one module, or of all. Takes `doc`, which is
+// `json` parsed.
+static int print_document(const fc_args_t *args, fc_str_t json,
+                          yyjson_doc *doc) {
   yyjson_val *root = yyjson_doc_get_root(doc), *module;
   yyjson_val *modules = yyjson_obj_get(root, "modules");
   size_t index, count;
   int exit_code = FC_EXIT_OK;
   if (!root) {
     exit_code = fc_complain(FC_EXIT_FAILED, "that is no signature");
+  } else if (fc_args_has(args, FC_OPTION_SIG_JSON)) {
+    fc_show(stdout, json);
+    putchar('\n');
   } else if (yyjson_obj_get(root, "text")) {
     exit_code = print_full(json, root);
   } else if (modules) {
@@ -131,24 +127,19 @@ static bool is_file(const char *word) {
 
 static int sig_of_module(const fc_args_t *args, const fc_module_t *module) {
   const char *name = fc_args_get(args, FC_OPTION_FUNCTION, NULL);
-  const fc_function_t *function =
-      name ? fc_module_find(module, fc_str(name)) : NULL;
-  if (name && !function) {
-    const fc_function_t *near = fc_module_nearest(module, fc_str(name));
-    fc_str_t hint = near ? near->name : FC_STR("");
-    return fc_complain(FC_EXIT_USAGE, "%s has no function '%s'%s%.*s%s",
-                       args->words[0], name, near ? ": did you mean '" : "",
-                       FC_STR_ARG(hint), near ? "'?" : "");
-  }
+  const fc_function_t *function = name ? fc_local_find(module, name) : NULL;
+  if (name && !function) return FC_EXIT_USAGE;
   fc_error_t err;
   fc_text_t text;
   fc_error_reset(&err);
   fc_text_init(&text, fc_allocator_system(), TEXT_LIMIT);
   fc_status_t status = function ? put_function(function, &text.sink, &err)
                                 : put_module(module, &text.sink, &err);
-  int exit_code = status == FC_OK
-                      ? print_document(args, fc_text_str(&text))
-                      : fc_complain(FC_EXIT_FAILED, "%s", err.message);
+  fc_str_t json = fc_text_str(&text);
+  int exit_code =
+      status == FC_OK
+          ? print_document(args, json, yyjson_read(json.data, json.size, 0))
+          : fc_complain(FC_EXIT_FAILED, "%s", err.message);
   fc_text_deinit(&text);
   return exit_code;
 }
@@ -158,17 +149,10 @@ static int sig_of_file(const fc_args_t *args) {
     return fc_complain(FC_EXIT_USAGE,
                        "--format asks a server; of a file there is --json");
   }
-  fc_error_t err;
   fc_module_t *module;
-  fc_error_reset(&err);
-  const fc_module_options_t options = {
-      .forbid_native = fc_args_has(args, FC_OPTION_NO_NATIVE_KERNELS),
-      .describe_native = true};
-  if (fc_module_load(kBackends, fc_str(args->words[0]), &options,
-                     fc_allocator_system(), &module, &err)) {
-    return fc_complain_module(args->words[0], &err);
-  }
-  int exit_code = sig_of_module(args, module);
+  int exit_code = fc_local_load(args, true, &module);
+  if (exit_code) return exit_code;
+  exit_code = sig_of_module(args, module);
   fc_module_release(module);
   return exit_code;
 }
@@ -176,11 +160,14 @@ static int sig_of_file(const fc_args_t *args) {
 // ---------------------------------------------------------------------------
 // Of a server
 
-// The document of one function, of one module, or of all.
-static const char *sig_target(const fc_args_t *args) {
+// The document of one function, of one module, or of all, and a member it has.
+static const char *sig_target(const fc_args_t *args, const char **out_key) {
+  *out_key = "modules";
   if (!args->word_count) return FC_REMOTE_MODULES "?signatures=1";
   const char *name = args->words[0];
-  if (strchr(name, '/')) return fc_remote_target(args, name);
+  bool function = strchr(name, '/') != NULL;
+  *out_key = function ? "text" : "functions";
+  if (function) return fc_remote_target(args, name);
   const char *module = fc_url_segment(args->arena, fc_str(name));
   if (!module) return NULL;
   return fc_print(args->arena, FC_REMOTE_MODULES "/%s?signatures=1", module);
@@ -195,11 +182,34 @@ static int print_format(const fc_args_t *args, const char *target) {
   target =
       format ? fc_print(args->arena, "%s?format=%s", target, format) : NULL;
   if (!target) return fc_complain(FC_EXIT_FAILED, "out of memory");
-  fc_str_t text;
-  int exit_code = fc_remote_get(args, target, &text);
+  fc_answer_t answer;
+  int exit_code = fc_remote_get(args, target, &answer);
   if (exit_code) return exit_code;
-  fc_show(stdout, text);
+  bool known = answer.is_json || answer.is_plain;
+  if (answer.cut || !known) return fc_remote_strange(&answer);
+  fc_show(stdout, answer.body);
   putchar('\n');
+  return FC_EXIT_OK;
+}
+
+// A word that means a file, though it names no module: 0 when it means none.
+static int complain_of_file(const char *word) {
+  fc_str_t name = fc_str(word);
+  const char *slash = strrchr(word, '/');
+  fc_str_t before = {word, slash ? (size_t)(slash - word) : 0};
+  if (fc_str_ends(before, FC_STR(".so")) ||
+      fc_str_ends(before, FC_STR(".vmfb"))) {
+    return fc_complain(FC_EXIT_USAGE,
+                       "a function of a file: farcall sig %.*s --function=%s",
+                       FC_STR_ARG(before), slash + 1);
+  }
+  if (fc_str_ends(name, FC_STR(".onnx"))) {
+    return fc_complain(FC_EXIT_DATA,
+                       "%s: farcall loads .so and .vmfb files; IREE's compiler "
+                       "makes a .vmfb of ONNX: iree-import-onnx, then "
+                       "iree-compile",
+                       word);
+  }
   return FC_EXIT_OK;
 }
 
@@ -209,16 +219,20 @@ int fc_verb_sig(const fc_args_t *args) {
                        "sig takes one MODULE[/FUNCTION] or FILE");
   }
   if (args->word_count && is_file(args->words[0])) return sig_of_file(args);
+  int meant = args->word_count ? complain_of_file(args->words[0]) : FC_EXIT_OK;
+  if (meant) return meant;
   if (fc_args_has(args, FC_OPTION_FUNCTION)) {
     return fc_complain(FC_EXIT_USAGE,
                        "--function is of a FILE: say MODULE/FUNCTION");
   }
-  const char *target = sig_target(args);
+  const char *key;
+  const char *target = sig_target(args, &key);
   if (!target) return FC_EXIT_USAGE;
   if (fc_args_has(args, FC_OPTION_SIG_FORMAT)) {
     return print_format(args, target);
   }
   fc_str_t text;
-  int exit_code = fc_remote_get(args, target, &text);
-  return exit_code ? exit_code : print_document(args, text);
+  yyjson_doc *doc;
+  int exit_code = fc_remote_get_json(args, target, key, &text, &doc);
+  return exit_code ? exit_code : print_document(args, text, doc);
 }

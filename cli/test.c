@@ -5,6 +5,8 @@
 #include <stdio.h>
 
 #include "cli.h"
+#include "crash.h"
+#include "file.h"
 #include "module/vm/backend.h"
 
 static void print_one(void *context, const fc_vm_test_t *test) {
@@ -26,6 +28,7 @@ int fc_verb_test(const fc_args_t *args) {
   if (!fc_is_vmfb(args, path)) return FC_EXIT_DATA;
   size_t count, wrong;
   fc_error_t err = {0};
+  fc_crash_watch(fc_file_base(path));
   if (fc_vm_test_file(path, fc_allocator_system(), print_one, NULL, &count,
                       &wrong, &err)) {
     return fc_complain(FC_EXIT_DATA, "%s: %s", path, err.message);

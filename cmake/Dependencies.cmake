@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Every library farcall links. core uses the first three; llhttp is used by
+# Every library farcall links. core uses the first four; llhttp is used by
 # server and cli, libuv by server alone.
 find_package(PkgConfig REQUIRED)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
@@ -9,6 +9,7 @@ find_package(Threads REQUIRED)
 pkg_check_modules(FARCALL_FFI REQUIRED IMPORTED_TARGET libffi>=3.3)
 pkg_check_modules(FARCALL_YYJSON REQUIRED IMPORTED_TARGET yyjson>=0.10)
 pkg_check_modules(FARCALL_ZLIB REQUIRED IMPORTED_TARGET zlib)
+pkg_check_modules(FARCALL_NETTLE REQUIRED IMPORTED_TARGET nettle>=3.7)
 pkg_check_modules(FARCALL_UV REQUIRED IMPORTED_TARGET libuv>=1.44)
 
 find_package(llhttp MODULE REQUIRED)

@@ -5,7 +5,8 @@
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/farcall)
 
-install(TARGETS farcall EXPORT farcall)
+install(TARGETS farcall farcall-shared EXPORT farcall)
+install(FILES cmake/exports.list DESTINATION ${CMAKE_INSTALL_DATADIR}/farcall)
 foreach(program farcalld farcall-cli)
   if(TARGET ${program})
     install(TARGETS ${program})
@@ -27,6 +28,22 @@ install(FILES
   ${PROJECT_BINARY_DIR}/farcall-config-version.cmake
   DESTINATION ${package_dir})
 
+# Where the .pc file lies says where everything else does, unless somebody chose
+# folders that are not below the prefix.
+set(pc_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
+  set(pc_prefix ${CMAKE_INSTALL_PREFIX})
+else()
+  file(RELATIVE_PATH up /${pc_dir} /)
+  string(REGEX REPLACE "/$" "" pc_prefix "\${pcfiledir}/${up}")
+endif()
+foreach(name libdir includedir datadir)
+  string(TOUPPER CMAKE_INSTALL_${name} folder)
+  set(pc_${name} \${prefix}/${${folder}})
+  if(IS_ABSOLUTE ${${folder}})
+    set(pc_${name} ${${folder}})
+  endif()
+endforeach()
 configure_file(cmake/farcall.pc.in ${PROJECT_BINARY_DIR}/farcall.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/farcall.pc
-  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  DESTINATION ${pc_dir})

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Shared by scripts/run, scripts/test, scripts/load-test and examples/build;
-# source it after `cd` to the root of the tree.
+# Shared by the scripts of scripts/, bench/ and tests/ and by examples/build; source
+# it after `cd` to the root of the tree.
 
 # Says what is going on, apart from what the tools print.
 step() { printf '\n== %s\n' "$*" >&2; }
@@ -27,18 +27,34 @@ environment() {  # FILE; sets $venv
   venv=$cache/venv-$(sha256sum <"$1" | cut -c 1-16)
   [ -f "$venv/complete" ] && return
   step "installing $1 into $venv"
-  rm -rf "$venv"
-  mkdir -p "$cache"
-  /usr/bin/python3 -m venv "$venv"
-  quietly "$venv/bin/pip" install --disable-pip-version-check -r "$1"
-  touch "$venv/complete"
+  scripts/deps python && rm -rf "$venv" && mkdir -p "$cache" &&
+    /usr/bin/python3 -m venv "$venv" &&
+    quietly "$venv/bin/pip" install --disable-pip-version-check -r "$1" &&
+    touch "$venv/complete"
 }
 
-# The release programs, without the tests and what those need.
+# IREE's compiler and runtime: of FOLDER if one is named, else of an environment.
+iree_programs() {  # [FOLDER]; sets $iree, the folder of iree-compile and others
+  iree=${1:-}
+  [ -n "$iree" ] || { environment tests/requirements-iree.txt; iree=$venv/bin; }
+  [ -x "$iree/iree-compile" ] || { echo "no iree-compile in $iree" >&2; exit 69; }
+}
+
+# The release programs.
 build_programs() {
   step "building farcalld and farcall (build/release/bin)"
-  quietly cmake --preset release -DFARCALL_TESTS=OFF
+  quietly cmake --preset release
   cmake --build --preset release -j "$jobs" --target farcalld farcall-cli
+}
+
+# Programs and libraries of bench/, in preset FARCALL_PRESET (release).
+build_benches() {  # target ...; sets $benches, the folder they are in
+  local preset=${FARCALL_PRESET:-release}
+  scripts/deps build
+  step "building $* (build/$preset/bench)"
+  quietly cmake --preset "$preset"
+  quietly cmake --build --preset "$preset" -j "$jobs" --target "$@"
+  benches=build/$preset/bench
 }
 
 # Compiles examples/*.mlir into build/examples; those that are up to date stay.

@@ -23,9 +23,8 @@
 #define FC_LIMIT_READ (64u << 10)       // one read
 #define FC_LIMIT_PIPELINED (16u << 10)  // kept while a call runs, then no reads
 #define FC_LIMIT_DISCARD (64u << 10)    // body of a refused request swallowed
-#define FC_LIMIT_LINGER (64u << 10)     // input dropped after the last answer
 #define FC_LIMIT_LINGER_MS 1000
-#define FC_LIMIT_BODY_RATE 1024  // bytes a second once body_timeout has passed
+#define FC_LIMIT_RATE 1024  // least bytes a second of a body or an answer
 #define FC_LIMIT_REQUEST_ID 128
 #define FC_LIMIT_RESERVED_FILES 64  // never used for connections
 #define FC_LIMIT_MODULE_FILES 2     // beside those, for each module
@@ -50,6 +49,9 @@
 #define FC_LIMIT_LOAD_MS 10000     // from start to serving, and for each MiB
 #define FC_LIMIT_LOAD_MIB_MS 200   // of the module
 #define FC_LIMIT_HEALTHY_MS 60000  // crashes longer ago are forgotten
+#define FC_LIMIT_SHARE 20          // % of its calls that crash, not more
+#define FC_LIMIT_SHARE_CALLS 20    // at least, to speak of a share
+#define FC_LIMIT_BLAMED 64         // calls that crashed it, each for a minute
 #define FC_LIMIT_CRASHES 64        // most of them a module may be allowed
 #define FC_LIMIT_BACKOFF_MS 100    // after the second crash, doubled by each
 #define FC_LIMIT_BACKOFF_MAX_MS 10000
@@ -59,6 +61,7 @@
 #define FC_LIMIT_AHEAD_MS 2       // a call older than this keeps others off
 #define FC_LIMIT_LOOK_MS 100      // calls are looked at even if no bell rings
 #define FC_LIMIT_IDLE_LOOK_MS 1000  // and processes without any
+#define FC_LIMIT_BELLS 1000     // more than its calls, and a process is stopped
 #define FC_LIMIT_DEAF_MS 1000   // then a process that runs nothing is stopped
 #define FC_LIMIT_SPIN_NS 20000  // a worker looks for calls before sleeping
 

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sysexits.h>
 #include <unistd.h>
 #include <yyjson.h>
@@ -13,8 +14,6 @@
 #include "farcall/version.h"
 #include "pool/process.h"
 #include "server.h"
-
-static const char *get_variable(const char *name) { return getenv(name); }
 
 static int complain(int code, const char *message) {
   fprintf(stderr, "farcalld: %s\n", message);
@@ -50,15 +49,15 @@ static int exit_code(fc_code_t code) {
   }
 }
 
-static const fc_backend_t *const kBackends[] = {&fc_backend_native,
-                                                &fc_backend_vm, NULL};
-
 static int serve(const fc_server_options_t *options) {
+  // Its workers are processes of the same user, and run code of others: they are
+  // not to open its memory or its files. It writes no core file either.
+  (void)prctl(PR_SET_DUMPABLE, 0);
   fc_allocator_t allocator = fc_allocator_system();
   fc_loop_t *loop = fc_alloc(allocator, sizeof *loop);
   if (!loop) return complain(EX_OSERR, "out of memory");
   fc_error_t error;
-  if (fc_loop_init(loop, allocator, options, kBackends, STDERR_FILENO,
+  if (fc_loop_init(loop, allocator, options, fc_backends, STDERR_FILENO,
                    &error) != FC_OK) {
     fc_free(allocator, loop);
     return complain(exit_code(error.code), error.message);
@@ -76,9 +75,13 @@ static int serve(const fc_server_options_t *options) {
 
 int main(int argc, char **argv) {
   if (argc > 1 && !strcmp(argv[1], "--worker")) {
-    fc_process_main(argc, argv, kBackends);
+    fc_process_main(argc, argv, fc_backends);
   }
   signal(SIGPIPE, SIG_IGN);
+  // Others would end the server in the middle of calls. The loop logs SIGHUP.
+  signal(SIGHUP, SIG_IGN);
+  signal(SIGUSR1, SIG_IGN);
+  signal(SIGUSR2, SIG_IGN);
   signal(SIGCHLD, SIG_DFL);  // ignored, it would hide how workers end
   fc_allocator_t allocator = fc_allocator_system();
   const char **paths = fc_alloc_array(allocator, (size_t)argc, sizeof *paths);
@@ -87,7 +90,7 @@ int main(int argc, char **argv) {
   fc_error_t error;
   int code = EX_OK;
   if (fc_server_options_parse(&options, argc, (const char *const *)argv, paths,
-                              get_variable, &error) != FC_OK) {
+                              (const char *const *)environ, &error) != FC_OK) {
     code = complain(EX_USAGE, error.message);
   } else if (options.help) {
     code = print_help();

@@ -188,7 +188,21 @@ typedef struct arguments_t {
   int count;
   const char *const *values;
   int next;
+  bool given[FC_ARRAY_COUNT(kOptions)];
 } arguments_t;
+
+// A second number is meant to be another one; a second text is meant to be one
+// more, and would be lost.
+static fc_status_t note_given(arguments_t *arguments, const option_t *option,
+                              fc_error_t *err) {
+  bool *given = &arguments->given[option - kOptions];
+  if (*given && option->kind == KIND_TEXT) {
+    return fc_fail(err, FC_CODE_DUPLICATE_ARGUMENT,
+                   "--%s is given twice: it takes one value", option->flag);
+  }
+  *given = true;
+  return FC_OK;
+}
 
 static fc_status_t take_value(arguments_t *arguments, const char *named,
                               const char **out, fc_error_t *err) {
@@ -215,6 +229,7 @@ static fc_status_t parse_long(fc_server_options_t *options,
   }
   const option_t *option = find_flag(name);
   if (!option) return fail_unknown(name, err);
+  FC_TRY(note_given(arguments, option, err));
   char named[64];
   snprintf(named, sizeof named, "--%s", option->flag);
   const char *value = equals ? equals + 1 : "on";
@@ -233,6 +248,7 @@ static fc_status_t parse_short(fc_server_options_t *options,
   }
   const option_t *option = find_letter(word[0]);
   if (!option) return fail_unknown(fc_str(word), err);
+  FC_TRY(note_given(arguments, option, err));
   const char named[] = {'-', word[0], '\0'};
   const char *value = word + 1;
   if (!*value) FC_TRY(take_value(arguments, named, &value, err));
@@ -242,6 +258,8 @@ static fc_status_t parse_short(fc_server_options_t *options,
 // ---------------------------------------------------------------------------
 // Variables
 
+#define VARIABLE_MAX 64
+
 static void variable_name(const char *flag, char *out, size_t capacity) {
   size_t size = (size_t)snprintf(out, capacity, "FARCALL_%s", flag);
   for (size_t i = 0; i < size && i < capacity - 1; i++) {
@@ -250,25 +268,83 @@ static void variable_name(const char *flag, char *out, size_t capacity) {
   }
 }
 
-static fc_status_t parse_variables(fc_server_options_t *options,
-                                   const char *(*get_env)(const char *name),
-                                   fc_error_t *err) {
+static const option_t *find_variable(fc_str_t name) {
   for (size_t i = 0; i < FC_ARRAY_COUNT(kOptions); i++) {
-    char name[64];
-    variable_name(kOptions[i].flag, name, sizeof name);
-    const char *value = get_env(name);
-    if (value && *value) FC_TRY(set(options, &kOptions[i], value, name, err));
+    char known[VARIABLE_MAX];
+    variable_name(kOptions[i].flag, known, sizeof known);
+    if (fc_str_equal(name, fc_str(known))) return &kOptions[i];
+  }
+  return NULL;
+}
+
+static bool has_text(fc_str_t text, const char *part) {
+  return memmem(text.data, text.size, part, strlen(part)) != NULL;
+}
+
+// Kubernetes tells each container of the Services of its namespace, also of one
+// named "farcall": FARCALL_SERVICE_HOST, FARCALL_PORT=tcp://10.96.0.7:8000,
+// FARCALL_PORT_8000_TCP_ADDR.
+static bool is_of_kubernetes(fc_str_t name, const char *value) {
+  return fc_str_ends(name, FC_STR("_SERVICE_HOST")) ||
+         has_text(name, "_SERVICE_PORT") ||
+         (has_text(name, "_PORT") && strstr(value, "://")) ||
+         (has_text(name, "_PORT_") &&
+          (has_text(name, "_TCP_") || has_text(name, "_UDP_") ||
+           has_text(name, "_SCTP_")));
+}
+
+static fc_status_t fail_variable(fc_str_t name, fc_error_t *err) {
+  char nearest[VARIABLE_MAX] = "";
+  unsigned best = 4;
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kOptions); i++) {
+    char known[VARIABLE_MAX];
+    variable_name(kOptions[i].flag, known, sizeof known);
+    unsigned distance = fc_str_distance(name, fc_str(known), best - 1);
+    if (distance >= best) continue;
+    best = distance;
+    memcpy(nearest, known, sizeof nearest);
+  }
+  char shown[80];
+  fc_escape(shown, sizeof shown, 64, name);
+  if (*nearest) {
+    return fc_fail(err, FC_CODE_UNKNOWN_FIELD,
+                   "unknown variable %s: did you mean %s?", shown, nearest);
+  }
+  return fc_fail(err, FC_CODE_UNKNOWN_FIELD,
+                 "unknown variable %s: see farcalld --help", shown);
+}
+
+static fc_status_t parse_variable(fc_server_options_t *options,
+                                  const char *variable, fc_error_t *err) {
+  const char *equals = strchr(variable, '=');
+  if (!equals) return FC_OK;
+  fc_str_t name = fc_str_make(variable, (size_t)(equals - variable));
+  const char *value = equals + 1;
+  const option_t *option = find_variable(name);
+  if (option) {
+    char named[VARIABLE_MAX];
+    variable_name(option->flag, named, sizeof named);
+    return *value ? set(options, option, value, named, err) : FC_OK;
+  }
+  // What `farcall` reads.
+  if (fc_str_equal(name, FC_STR("FARCALL_SERVER"))) return FC_OK;
+  return is_of_kubernetes(name, value) ? FC_OK : fail_variable(name, err);
+}
+
+static fc_status_t parse_variables(fc_server_options_t *options,
+                                   const char *const *variables,
+                                   fc_error_t *err) {
+  for (; *variables; variables++) {
+    if (!fc_str_starts(fc_str(*variables), FC_STR("FARCALL_"))) continue;
+    FC_TRY(parse_variable(options, *variables, err));
   }
   return FC_OK;
 }
 
-fc_status_t fc_server_options_parse(fc_server_options_t *options, int argc,
-                                    const char *const *argv, const char **paths,
-                                    const char *(*get_env)(const char *name),
-                                    fc_error_t *err) {
-  fc_server_options_init(options);
-  FC_TRY(parse_variables(options, get_env, err));
-  arguments_t arguments = {argc, argv, 1};
+static fc_status_t parse_arguments(fc_server_options_t *options, int argc,
+                                   const char *const *argv, const char **paths,
+                                   fc_error_t *err) {
+  arguments_t arguments = {.count = argc, .values = argv, .next = 1};
   bool only_paths = false;
   while (arguments.next < argc) {
     const char *word = argv[arguments.next++];
@@ -283,12 +359,53 @@ fc_status_t fc_server_options_parse(fc_server_options_t *options, int argc,
     }
   }
   options->paths = paths;
-  if (options->help || options->version || options->path_count) return FC_OK;
+  return FC_OK;
+}
+
+fc_status_t fc_server_options_parse(fc_server_options_t *options, int argc,
+                                    const char *const *argv, const char **paths,
+                                    const char *const *variables,
+                                    fc_error_t *err) {
+  fc_error_t of_variables;
+  fc_server_options_init(options);
+  const fc_status_t status = parse_variables(options, variables, &of_variables);
+  FC_TRY(parse_arguments(options, argc, argv, paths, err));
+  if (options->help || options->version) return FC_OK;
+  if (status != FC_OK) {
+    *err = of_variables;
+    return status;
+  }
+  if (options->path_count) return FC_OK;
   return fc_fail(err, FC_CODE_MISSING_ARGUMENT,
                  "no module given: farcalld [options] PATH...");
 }
 
 // ---------------------------------------------------------------------------
+
+static fc_status_t put_option(const option_t *option, fc_sink_t *sink,
+                              fc_error_t *err) {
+  const char letter[] = {option->letter ? '-' : ' ',
+                         option->letter ? option->letter : ' ',
+                         option->letter ? ',' : ' ', '\0'};
+  const bool has_default = option->kind != KIND_FLAG && option->value[0];
+  const char *const texts[] = {
+      "  ",
+      letter,
+      " --",
+      option->flag,
+      *option->argument ? "=" : "",
+      option->argument,
+      "\n        ",
+      option->help,
+      has_default ? " [" : "",
+      has_default ? option->value : "",
+      has_default ? "]\n" : "\n",
+  };
+  for (size_t i = 0; i < FC_ARRAY_COUNT(texts); i++) {
+    FC_TRY(fc_sink_put(sink, fc_str(texts[i]), err));
+  }
+  return FC_OK;
+}
 
 fc_status_t fc_server_options_help(fc_sink_t *sink, fc_error_t *err) {
   static const char kUsage[] =
@@ -302,16 +419,7 @@ fc_status_t fc_server_options_help(fc_sink_t *sink, fc_error_t *err) {
   FC_TRY(fc_sink_put(sink, fc_str(kUsage), err));
   for (size_t i = 0; i < FC_ARRAY_COUNT(kOptions); i++) {
     const option_t *option = &kOptions[i];
-    char text[256];
-    int size = snprintf(
-        text, sizeof text, "  %c%c%s--%s%s%s\n        %s%s%s%s\n",
-        option->letter ? '-' : ' ', option->letter ? option->letter : ' ',
-        option->letter ? ", " : "  ", option->flag,
-        *option->argument ? "=" : "", option->argument, option->help,
-        option->kind == KIND_FLAG || !option->value[0] ? "" : " [",
-        option->kind == KIND_FLAG ? "" : option->value,
-        option->kind == KIND_FLAG || !option->value[0] ? "" : "]");
-    FC_TRY(fc_sink_put(sink, fc_str_make(text, (size_t)size), err));
+    FC_TRY(put_option(option, sink, err));
   }
   return fc_sink_put(sink, fc_str(kRest), err);
 }

@@ -27,17 +27,18 @@ typedef struct fc_server_options_t {
 } fc_server_options_t;
 
 enum { FC_CANCEL_DISCARD, FC_CANCEL_KILL };
+enum { FC_READY_ANY, FC_READY_ALL };
 enum { FC_ACCESS_LOG_ON, FC_ACCESS_LOG_OFF };
 enum { FC_LOG_FORMAT_AUTO, FC_LOG_FORMAT_TEXT, FC_LOG_FORMAT_JSON };
 
 // The defaults alone.
 void fc_server_options_init(fc_server_options_t *options);
-// Texts point into argv and the environment. `paths` has room for argc
-// pointers. `get_env` is getenv, or a test's. The error is one line for the
+// Texts point into argv and `variables`, a NULL-terminated list of NAME=VALUE as
+// environ is. `paths` has room for argc pointers. The error is one line for the
 // user, hint included.
 fc_status_t fc_server_options_parse(fc_server_options_t *options, int argc,
                                     const char *const *argv, const char **paths,
-                                    const char *(*get_env)(const char *name),
+                                    const char *const *variables,
                                     fc_error_t *err);
 // Usage and every option, into `sink`.
 fc_status_t fc_server_options_help(fc_sink_t *sink, fc_error_t *err);

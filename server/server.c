@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The loop: listening, one timer for every kind of waiting, the batched
-// hand-over to the pool once a turn, loading modules between turns, draining.
+// hand-over to the pool once a turn, loading modules between turns.
 #include "server.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "address.h"
 #include "api/native.h"
+#include "end.h"
 #include "limits.h"
+#include "pool/cpus.h"
 
 #define KEPT_BLOCKS (64u << 20)     // bytes of blocks kept for reuse
 #define KEPT_WHEN_IDLE (64u << 10)  // largest block kept when nobody is there
-#define BACKLOG 1024
 
 // ---------------------------------------------------------------------------
 // Waiting
@@ -81,69 +82,6 @@ static void arm_timer(fc_loop_t *loop) {
 }
 
 // ---------------------------------------------------------------------------
-// The end
-
-static void close_handle(uv_handle_t *handle, void *context) {
-  (void)context;
-  if (!uv_is_closing(handle)) uv_close(handle, NULL);
-}
-
-// Ends uv_run: connections that are still there are closed by force.
-static void finish(fc_loop_t *loop) {
-  fc_connection_t *next;
-  for (fc_connection_t *c = loop->connections; c; c = next) {
-    next = c->next;
-    fc_connection_abandon(c);
-  }
-  uv_walk(&loop->uv, close_handle, NULL);
-}
-
-static void check_drained(fc_loop_t *loop) {
-  if (loop->draining && !loop->connections &&
-      !uv_is_closing((uv_handle_t *)&loop->turn)) {
-    finish(loop);
-  }
-}
-
-static void on_drain_timeout(uv_timer_t *timer) {
-  fc_loop_t *loop = timer->data;
-  fc_log(&loop->log, FC_LOG_WARN,
-         "calls still run after the drain time: ending without them");
-  finish(loop);
-}
-
-static void begin_drain(fc_loop_t *loop) {
-  if (loop->draining) return;
-  loop->draining = true;
-  fc_log(&loop->log, FC_LOG_INFO, "draining: %u connections",
-         loop->connection_count);
-  if (!uv_is_closing((uv_handle_t *)&loop->listener)) {
-    uv_close((uv_handle_t *)&loop->listener, NULL);
-  }
-  uv_idle_stop(&loop->loader);
-  uv_timer_start(&loop->drain_timer, on_drain_timeout, loop->options->drain, 0);
-  fc_connection_t *next;
-  for (fc_connection_t *c = loop->connections; c; c = next) {
-    next = c->next;
-    fc_connection_drain(c);
-  }
-}
-
-static void on_signal(uv_signal_t *handle, int number) {
-  fc_loop_t *loop = handle->data;
-  if (loop->draining) {
-    fc_log(&loop->log, FC_LOG_WARN, "signal %d again: ending now", number);
-    fc_log_flush(&loop->log);
-    _exit(128 + number);
-  }
-  begin_drain(loop);
-}
-
-static void on_stop(uv_async_t *handle) { begin_drain(handle->data); }
-
-void fc_loop_stop(fc_loop_t *loop) { uv_async_send(&loop->stop_bell); }
-
-// ---------------------------------------------------------------------------
 // The turn
 
 static void on_bell(uv_async_t *bell) {
@@ -185,19 +123,28 @@ static void on_turn(uv_prepare_t *turn) {
   if (loop->connection_count == 0 && loop->ready) {
     fc_blocks_trim(loop->blocks, KEPT_WHEN_IDLE);
   }
-  check_drained(loop);
+  fc_loop_check_drained(loop);
 }
 
 // ---------------------------------------------------------------------------
 // Loading
 
-static fc_module_options_t module_options(const fc_loop_t *loop,
-                                          bool describe) {
+static fc_module_options_t module_options(fc_loop_t *loop, bool describe) {
+  static const char *const kStates[] = {"auto", "shared", "private"};
   const fc_server_options_t *options = loop->options;
+  size_t count = 0;
+  if (options->vm_state) {
+    loop->settings[count++] =
+        (fc_setting_t){FC_STR("vm.state"), fc_str(kStates[options->vm_state])};
+  }
+  if (options->parameters[0]) {
+    loop->settings[count++] =
+        (fc_setting_t){FC_STR("vm.parameters"), fc_str(options->parameters)};
+  }
   return (fc_module_options_t){.forbid_native = options->no_native_kernels,
                                .describe_native = describe,
-                               .vm_state = (fc_vm_state_t)options->vm_state,
-                               .parameters = fc_str(options->parameters)};
+                               .settings = loop->settings,
+                               .setting_count = count};
 }
 
 static void on_entry(void *context, const fc_entry_t *entry) {
@@ -224,12 +171,11 @@ static void on_entry(void *context, const fc_entry_t *entry) {
 }
 
 // Every module can be called now, or has failed.
-static void on_ready(void *context) {
-  fc_loop_t *loop = context;
+static void on_ready(fc_loop_t *loop) {
   if (loop->draining) return;
   if (loop->failed_load && loop->options->strict_load) {
     loop->exit_code = 65;
-    begin_drain(loop);
+    fc_loop_drain(loop);
     return;
   }
   loop->ready = true;
@@ -237,11 +183,29 @@ static void on_ready(void *context) {
          loop->port);
 }
 
+static void on_opened(fc_loop_t *loop) {
+  if (--loop->opening == 0) on_ready(loop);
+}
+
 // The process of a module that could be described could not load it.
-static void on_failed(void *context, uint32_t module, const fc_error_t *error) {
-  fc_loop_t *loop = context;
+static void on_failed(fc_loop_t *loop, uint32_t module,
+                      const fc_error_t *error) {
   fc_registry_fail(loop->registry, module, error);
   on_entry(loop, fc_registry_at(loop->registry, module));
+}
+
+static void on_added(void *context, uint32_t module, const fc_error_t *error) {
+  fc_loop_t *loop = context;
+  if (error) {
+    on_failed(loop, module, error);
+    fc_pool_retire(&loop->pool, module);
+  }
+  on_opened(loop);
+}
+
+static void on_retired(void *context, uint32_t module) {
+  (void)context;
+  (void)module;  // its entry stays, with the reason
 }
 
 static void on_lost(void *context, uint32_t module, uint32_t function) {
@@ -310,20 +274,32 @@ static void reserve_files(fc_loop_t *loop) {
   loop->connection_max = connection_max(loop->options->connections, files);
 }
 
+static fc_status_t open_modules(fc_loop_t *loop, fc_error_t *err) {
+  loop->opening = 1;  // so that none is the last before all are begun
+  for (uint32_t i = 0; i < fc_registry_count(loop->registry); i++) {
+    fc_module_t *module = fc_registry_at(loop->registry, i)->module;
+    if (!module) continue;
+    loop->opening++;
+    FC_TRY(fc_pool_add(&loop->pool, i, module, err));
+  }
+  on_opened(loop);
+  return FC_OK;
+}
+
 static void on_loaded(fc_loop_t *loop) {
   fc_error_t error;
   uv_idle_stop(&loop->loader);
   load_for_threads(loop);
   if (loop->failed_load && loop->options->strict_load) {
     loop->exit_code = 65;
-    begin_drain(loop);
+    fc_loop_drain(loop);
     return;
   }
   reserve_files(loop);
-  if (fc_pool_open(&loop->pool, loop->registry, &error) != FC_OK) {
+  if (open_modules(loop, &error) != FC_OK) {
     fc_log(&loop->log, FC_LOG_ERROR, "%s", error.message);
     loop->exit_code = 71;
-    begin_drain(loop);
+    fc_loop_drain(loop);
   }
 }
 
@@ -343,6 +319,7 @@ static void on_load(uv_idle_t *idle) {
   // A path that made no entry (no such directory) has been told to nobody yet.
   if (status != FC_OK && fc_registry_count(loop->registry) == before) {
     loop->failed_load = true;
+    loop->failed_paths++;
     fc_log_field_t field = FC_LOG_TEXT("path", fc_str(path));
     fc_log_fields(&loop->log, FC_LOG_ERROR, fc_str(error.message), &field, 1);
   }
@@ -351,60 +328,32 @@ static void on_load(uv_idle_t *idle) {
 // ---------------------------------------------------------------------------
 // The beginning
 
-static void on_connection(uv_stream_t *listener, int status) {
-  fc_loop_t *loop = listener->data;
-  if (status < 0) {
-    fc_log(&loop->log, FC_LOG_WARN, "accept: %s", uv_strerror(status));
-    return;
-  }
-  fc_connection_accept(loop, listener);
+static void on_socket(void *context, int socket,
+                      const struct sockaddr *address) {
+  fc_connection_accept(context, socket, address);
 }
 
-typedef union address_t {
-  struct sockaddr any;
-  struct sockaddr_in v4;
-  struct sockaddr_in6 v6;
-  struct sockaddr_storage storage;
-} address_t;
+#define TELL_MS 1000u  // at most one line in this time
 
-static bool is_loopback(const address_t *address) {
-  if (address->any.sa_family == AF_INET) {
-    return ntohl(address->v4.sin_addr.s_addr) >> 24 == 127;
-  }
-  return IN6_IS_ADDR_LOOPBACK(&address->v6.sin6_addr);
+static void tell_shortage(fc_loop_t *loop, const char *what) {
+  uint64_t now = uv_now(&loop->uv);
+  if (now < loop->shortage_told_ms + TELL_MS) return;
+  loop->shortage_told_ms = now;
+  fc_log(&loop->log, FC_LOG_WARN, "%s, with %u connections", what,
+         loop->connection_count);
 }
 
-// "127.0.0.1:8000", "[::1]:8000", "localhost:8000", ":8000".
-static fc_status_t parse_listen(const char *text, address_t *out_address,
-                                fc_error_t *err) {
-  const char *colon = strrchr(text, ':');
-  size_t size = colon ? (size_t)(colon - text) : 0;
-  char host[64] = "";
-  unsigned long port = 0;
-  bool good = colon && colon[1] && size < sizeof host - 1;
-  for (const char *p = colon ? colon + 1 : ""; *p && good; p++) {
-    good = *p >= '0' && *p <= '9' &&
-           (port = port * 10 + (unsigned)(*p - '0'), port <= 65535);
-  }
-  if (good) {
-    bool brackets = size > 2 && text[0] == '[' && text[size - 1] == ']';
-    if (brackets) memcpy(host, text + 1, size - 2);
-    else memcpy(host, text, size);
-    fc_str_t name = fc_str(host);
-    if (fc_str_equal(name, FC_STR("localhost"))) {
-      good = uv_ip4_addr("127.0.0.1", (int)port, &out_address->v4) == 0;
-    } else if (brackets) {
-      good = uv_ip6_addr(host, (int)port, &out_address->v6) == 0;
-    } else {
-      good = uv_ip4_addr(name.size ? host : "0.0.0.0", (int)port,
-                         &out_address->v4) == 0;
-    }
-  }
-  if (good) return FC_OK;
-  return fc_fail(err, FC_CODE_NOT_ACCEPTABLE,
-                 "'%.64s' is no address to listen on: ADDR:PORT, such as "
-                 "127.0.0.1:8000 or [::1]:8000",
-                 text);
+static void on_last_socket(void *context, int socket) {
+  fc_loop_t *loop = context;
+  fc_error_t error;
+  (void)fc_fail(&error, FC_CODE_OVERLOADED,
+                "no file descriptor is left for a connection");
+  tell_shortage(loop, error.message);
+  fc_connection_refuse(loop, socket, &error);
+}
+
+static void on_wait(void *context, int error) {
+  tell_shortage(context, uv_strerror(-error));
 }
 
 static fc_status_t fail_listen(const fc_loop_t *loop, int code,
@@ -421,54 +370,57 @@ static fc_status_t fail_listen(const fc_loop_t *loop, int code,
 }
 
 static fc_status_t start_listening(fc_loop_t *loop, fc_error_t *err) {
-  address_t address = {0};
-  FC_TRY(parse_listen(loop->options->listen, &address, err));
-  loop->loopback = is_loopback(&address);
-  if (!loop->loopback && !loop->options->allow_insecure_bind) {
+  fc_address_t address;
+  FC_TRY(fc_address_parse(loop->options->listen, &address, err));
+  loop->access.loopback = fc_address_is_loopback(&address);
+  if (!loop->access.loopback && !loop->options->allow_insecure_bind) {
     return fc_fail(err, FC_CODE_FORBIDDEN,
                    "%s can be reached by others and there is no "
                    "authentication: add --allow-insecure-bind if that is meant",
                    loop->options->listen);
   }
-  int code = uv_tcp_bind(&loop->listener, &address.any, 0);
-  if (code == 0) {
-    code = uv_listen((uv_stream_t *)&loop->listener, BACKLOG, on_connection);
-  }
+  const fc_listener_events_t events = {.on_socket = on_socket,
+                                       .on_last_socket = on_last_socket,
+                                       .on_wait = on_wait,
+                                       .context = loop};
+  int code =
+      fc_listener_open(&loop->listener, &loop->uv, &address.any, &events);
   if (code) return fail_listen(loop, code, err);
 
-  int size = sizeof address.storage;
-  uv_tcp_getsockname(&loop->listener, &address.any, &size);
-  char name[48];
-  if (address.any.sa_family == AF_INET) {
-    uv_ip4_name(&address.v4, name, sizeof name);
-    snprintf(loop->host, sizeof loop->host, "%s", name);
-    loop->port = ntohs(address.v4.sin_port);
-  } else {
-    uv_ip6_name(&address.v6, name, sizeof name);
-    snprintf(loop->host, sizeof loop->host, "[%s]", name);
-    loop->port = ntohs(address.v6.sin6_port);
+  socklen_t size = sizeof address.storage;
+  if (getsockname(loop->listener.socket, &address.any, &size)) {
+    return fail_listen(loop, -errno, err);
   }
+  loop->port = fc_address_print(&address, loop->host, sizeof loop->host);
+  loop->access.bind = fc_str(loop->host);
   return FC_OK;
 }
 
-static void init_handles(fc_loop_t *loop) {
+// Some need a descriptor: then there may be none left.
+static fc_status_t init_handles(fc_loop_t *loop, fc_error_t *err) {
   uv_loop_t *uv = &loop->uv;
-  uv_tcp_init(uv, &loop->listener);
-  uv_async_init(uv, &loop->bell, on_bell);
-  uv_async_init(uv, &loop->stop_bell, on_stop);
   uv_prepare_init(uv, &loop->turn);
   uv_check_init(uv, &loop->awake);
   uv_idle_init(uv, &loop->busy);
   uv_idle_init(uv, &loop->loader);
   uv_timer_init(uv, &loop->timer);
-  uv_timer_init(uv, &loop->drain_timer);
-  uv_signal_init(uv, &loop->signals[0]);
-  uv_signal_init(uv, &loop->signals[1]);
-  loop->listener.data = loop->bell.data = loop->stop_bell.data = loop;
+  int failed = uv_async_init(uv, &loop->bell, on_bell);
+  if (!failed) failed = fc_loop_init_end(loop);
+  loop->bell.data = loop;
   loop->turn.data = loop->awake.data = loop->loader.data = loop->timer.data =
       loop;
-  loop->drain_timer.data = loop;
-  loop->signals[0].data = loop->signals[1].data = loop;
+  if (!failed) return FC_OK;
+  return fc_fail(err, FC_CODE_OUT_OF_MEMORY, "cannot watch for events: %s",
+                 uv_strerror(failed));
+}
+
+static fc_status_t start_handles(fc_loop_t *loop, fc_error_t *err) {
+  FC_TRY(fc_loop_watch_signals(loop, err));
+  // These fail without a callback only.
+  uv_prepare_start(&loop->turn, on_turn);
+  uv_check_start(&loop->awake, on_awake);
+  uv_idle_start(&loop->loader, on_load);
+  return FC_OK;
 }
 
 static uint64_t default_memory(void) {
@@ -498,8 +450,12 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
       options->max_memory ? options->max_memory : default_memory();
   FC_TRY(fc_blocks_create(loop->allocator, memory, KEPT_BLOCKS, &loop->blocks,
                           err));
+  fc_blocks_set_share(loop->blocks, options->client_memory
+                                        ? options->client_memory
+                                        : memory / 2);
+  const uint32_t cpus = fc_cpus("", uv_available_parallelism());
   uint32_t workers = (uint32_t)options->workers;
-  if (workers == 0) workers = uv_available_parallelism();
+  if (workers == 0) workers = cpus;
   uint32_t queue = (uint32_t)options->queue;
   if (queue == 0) queue = workers * 8 > 128 ? workers * 8 : 128;
   const uint32_t tiles =
@@ -512,8 +468,7 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
       .setup = {.body_size = options->max_body,
                 .result_size = fc_limits_default().result_size,
                 .memory_limit = options->worker_memory,
-                .spin_ns =
-                    uv_available_parallelism() > 1 ? FC_LIMIT_SPIN_NS : 0,
+                .spin_ns = cpus > 1 ? FC_LIMIT_SPIN_NS : 0,
                 .forbid_native = options->no_native_kernels,
                 .guard = (uint8_t)options->guard,
                 .tiles = (uint8_t)tiles},
@@ -523,6 +478,7 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
       .kill_dropped = options->cancel == FC_CANCEL_KILL};
   fc_pool_options_t pool = {.workers = workers,
                             .queue_limit = queue,
+                            .load_ms = FC_LIMIT_LOAD_MS,
                             .lane = (fc_lane_t)options->lane,
                             .guard = (fc_guard_policy_t)options->guard,
                             .tiles = tiles,
@@ -531,12 +487,32 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
   const fc_pool_events_t events = {.ring = ring,
                                    .on_done = fc_connection_on_done,
                                    .on_expired = fc_connection_on_expired,
-                                   .on_ready = on_ready,
-                                   .on_failed = on_failed,
+                                   .on_added = on_added,
+                                   .on_retired = on_retired,
                                    .on_lost = on_lost,
                                    .context = loop};
   return fc_pool_init(&loop->pool, loop->allocator, &pool, loop->blocks,
                       fc_front_workers, &events, err);
+}
+
+// libuv ends the process when it lacks a descriptor for a pipe of its own. So as
+// many as it takes are tried first.
+static int try_descriptors(void) {
+  int pipes[2][2] = {{-1, -1}, {-1, -1}};
+  int failed = uv_pipe(pipes[0], 0, 0);
+  if (!failed) failed = uv_pipe(pipes[1], 0, 0);
+  for (int i = 0; i < 4; i++) {
+    if (pipes[i / 2][i % 2] >= 0) close(pipes[i / 2][i % 2]);
+  }
+  return failed;
+}
+
+static fc_status_t init_uv(uv_loop_t *uv, fc_error_t *err) {
+  int failed = try_descriptors();
+  if (!failed) failed = uv_loop_init(uv);
+  if (!failed) return FC_OK;
+  return fc_fail(err, FC_CODE_OUT_OF_MEMORY, "cannot start an event loop: %s",
+                 uv_strerror(failed));
 }
 
 fc_status_t fc_loop_init(fc_loop_t *loop, fc_allocator_t allocator,
@@ -548,32 +524,30 @@ fc_status_t fc_loop_init(fc_loop_t *loop, fc_allocator_t allocator,
                       .backends = backends,
                       .timer_due_ms = UINT64_MAX,
                       .started_ns = fc_clock_ns()};
-  if (uv_loop_init(&loop->uv)) return fc_fail_memory(err);
-  init_handles(loop);
+  FC_TRY(init_uv(&loop->uv, err));
+  fc_status_t status = init_handles(loop, err);
   fc_request_parser_init(&loop->parser);
   loop->access_log = options->access_log == FC_ACCESS_LOG_ON;
   loop->waits[FC_WAIT_IDLE].wait_ms = options->idle_timeout;
   loop->waits[FC_WAIT_HEAD].wait_ms = options->head_timeout;
   loop->waits[FC_WAIT_BODY].wait_ms = options->body_timeout;
-  loop->waits[FC_WAIT_WRITE].wait_ms = options->write_timeout;
+  // Looked at more often: it counts from the last byte taken.
+  loop->waits[FC_WAIT_WRITE].wait_ms = options->write_timeout / 4;
   loop->waits[FC_WAIT_LINGER].wait_ms = FC_LIMIT_LINGER_MS;
   loop->connection_max =
       connection_max(options->connections, FC_LIMIT_RESERVED_FILES);
   if (uv_random(NULL, NULL, &loop->id_state, sizeof loop->id_state, 0, NULL)) {
     loop->id_state = loop->started_ns;
   }
-  fc_status_t status = start_listening(loop, err);
-  if (status == FC_OK) status = init_memory(loop, log_descriptor, err);
-  if (status != FC_OK) {
-    fc_loop_deinit(loop);
-    return status;
+  if (status == FC_OK) {
+    status = fc_access_init(&loop->access, fc_str(options->allow_host),
+                            fc_str(options->trusted_proxy), err);
   }
-  uv_prepare_start(&loop->turn, on_turn);
-  uv_check_start(&loop->awake, on_awake);
-  uv_idle_start(&loop->loader, on_load);
-  uv_signal_start(&loop->signals[0], on_signal, SIGTERM);
-  uv_signal_start(&loop->signals[1], on_signal, SIGINT);
-  return FC_OK;
+  if (status == FC_OK) status = start_listening(loop, err);
+  if (status == FC_OK) status = init_memory(loop, log_descriptor, err);
+  if (status == FC_OK) status = start_handles(loop, err);
+  if (status != FC_OK) fc_loop_deinit(loop);
+  return status;
 }
 
 int fc_loop_run(fc_loop_t *loop) {
@@ -582,7 +556,8 @@ int fc_loop_run(fc_loop_t *loop) {
 }
 
 void fc_loop_deinit(fc_loop_t *loop) {
-  uv_walk(&loop->uv, close_handle, NULL);
+  fc_listener_close(&loop->listener);
+  fc_loop_close_handles(loop);
   uv_run(&loop->uv, UV_RUN_DEFAULT);
   fc_pool_deinit(&loop->pool);
   uv_loop_close(&loop->uv);
@@ -604,7 +579,8 @@ fc_reflect_t fc_loop_reflect(fc_loop_t *loop) {
       .connections = loop->connection_count,
       .metrics = &loop->metrics,
       .ready = loop->ready,
-      .draining = loop->draining,
+      .failed_paths = loop->failed_paths,
+      .leaving = loop->leaving,
   };
 }
 

@@ -9,8 +9,10 @@
 
 #include <uv.h>
 
+#include "api/access.h"
 #include "api/reflect.h"
 #include "http/connection.h"
+#include "http/listener.h"
 #include "http/response.h"
 #include "obs/log.h"
 #include "obs/metrics.h"
@@ -44,7 +46,8 @@ struct fc_loop_t {
   bool access_log;
   fc_metrics_t metrics;
 
-  uv_tcp_t listener;
+  fc_listener_t listener;
+  uint64_t shortage_told_ms;
   uv_async_t bell;       // finished calls; any thread
   uv_async_t stop_bell;  // fc_loop_stop; any thread
   uv_prepare_t turn;
@@ -53,24 +56,30 @@ struct fc_loop_t {
   uv_idle_t loader;
   uv_timer_t timer;
   uv_timer_t drain_timer;
-  uv_signal_t signals[2];
+  uv_signal_t signals[2];  // that end the server
+  uv_signal_t hangup;
   uint64_t timer_due_ms;  // UINT64_MAX when not armed
 
   char host[64];  // literal address, in brackets if IPv6
   int port;
-  bool loopback;
+  fc_access_t access;
 
   fc_registry_t *registry;
+  fc_setting_t settings[2];  // of the modules that are loaded
   fc_blocks_t *blocks;
   fc_pool_t pool;
   fc_host_options_t process_host;
   size_t next_path;
-  bool ready;  // every PATH was tried
+  uint32_t opening;  // modules whose first worker is starting
+  bool ready;        // every PATH was tried
+  bool leaving;      // told to end; before it drains, it still listens
   bool draining;
   bool failed_load;
+  uint32_t failed_paths;  // that are no module, and so in no list
   int exit_code;
 
   fc_request_parser_t parser;
+  fc_error_t error;  // of whoever needs one on a path that hardly ever fails
   fc_waits_t waits[FC_WAIT_COUNT];
   fc_connection_t *connections;  // all of them
   uint32_t connection_count;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whoever wrote a document may be wrong: everything is checked.
+// The readers of single members. The author of a document may be wrong, so
+// every member is checked before its value is used.
 #include "abi/document.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+
+#include "base/hex.h"
 
 // ---------------------------------------------------------------------------
 // Faults
@@ -179,7 +182,7 @@ static fc_status_t read_json(fc_doc_t *doc, fc_str_t json,
 static bool same_hex(fc_str_t text, const char *hex) {
   if (text.size != strlen(hex)) return false;
   for (size_t i = 0; i < text.size; i++) {
-    // Digits have this bit.
+    // Lower case; a digit already has this bit.
     if ((text.data[i] | 0x20) != hex[i]) return false;
   }
   return true;
@@ -187,10 +190,7 @@ static bool same_hex(fc_str_t text, const char *hex) {
 
 static bool is_sha256(fc_str_t text) {
   for (size_t i = 0; i < text.size; i++) {
-    char c = text.data[i];
-    bool hex = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') ||
-               (c >= 'A' && c <= 'F');
-    if (!hex) return false;
+    if (fc_hex_value(text.data[i]) < 0) return false;
   }
   return text.size == 64;
 }

@@ -5,13 +5,29 @@
 #include "farcall/type.h"
 
 static const fc_dtype_info_t dtypes[FC_DTYPE_COUNT] = {
-    [FC_DTYPE_NONE] = {"none", FC_DTYPE_CLASS_NONE, 0, 0, 0, "", ""},
-#define FC_DTYPE(name, text, class_, bits, bytes, hal, oip, npy) \
-  [FC_DTYPE_##                                                   \
-      name] = {text, FC_DTYPE_CLASS_##class_, bits, bytes, hal, oip, npy},
+    [FC_DTYPE_NONE] = {"none", FC_DTYPE_CLASS_NONE, 0, 0, 0, "", "", "",
+                       FC_DTYPE_NONE},
+#define FC_DTYPE(name, text, class_, bits, bytes, hal, oip, npy, aliases,    \
+                 part, format)                                               \
+  [FC_DTYPE_##                                                               \
+      name] = {text,    FC_DTYPE_CLASS_##class_, bits, bytes, hal, oip, npy, \
+               aliases, FC_DTYPE_##part},
 #include "farcall/dtype.def"
 #undef FC_DTYPE
 };
+
+// A row that contradicts itself does not compile: floats, and only they, have a
+// format, and an element holds its bits.
+#define NOT_FLOAT 0
+#define FLOAT(mantissa_bits, bias, ...) ((bias) > 0)
+#define FC_DTYPE(name, text, class_, bits, bytes, hal, oip, npy, aliases,     \
+                 part, format)                                                \
+  _Static_assert(                                                             \
+      ((format) != 0) == (FC_DTYPE_CLASS_##class_ == FC_DTYPE_CLASS_FLOAT) && \
+          (bits) <= 8 * (bytes) && sizeof text > 1,                           \
+      #name);
+#include "farcall/dtype.def"
+#undef FC_DTYPE
 
 const fc_dtype_info_t *fc_dtype_info(fc_dtype_t dtype) {
   unsigned index = (unsigned)dtype;
@@ -23,6 +39,40 @@ fc_dtype_t fc_dtype_find(fc_str_t text) {
     if (fc_str_equal(text, fc_str(dtypes[i].text))) return (fc_dtype_t)i;
   }
   return FC_DTYPE_NONE;
+}
+
+static bool has_name(fc_dtype_t dtype, fc_str_t name) {
+  const fc_dtype_info_t *info = &dtypes[dtype];
+  if (!name.size) return false;
+  if (fc_str_equal(name, fc_str(info->text)) ||
+      fc_str_equal(name, fc_str(info->oip))) {
+    return true;
+  }
+  for (const char *word = info->aliases; *word;) {
+    const size_t size = strcspn(word, " ");
+    if (fc_str_equal(name, fc_str_make(word, size))) return true;
+    word += size + (word[size] == ' ');
+  }
+  return false;
+}
+
+fc_dtype_t fc_dtype_find_named(fc_str_t name, fc_dtype_t dtype) {
+  if (dtype != FC_DTYPE_NONE && has_name(dtype, name)) return dtype;
+  for (unsigned i = FC_DTYPE_NONE + 1; i < FC_DTYPE_COUNT; i++) {
+    if (has_name((fc_dtype_t)i, name)) return (fc_dtype_t)i;
+  }
+  return FC_DTYPE_NONE;
+}
+
+const char *fc_dtype_texts(void) {
+  static const char kTexts[] =
+#define FC_DTYPE(name, text, class_, bits, bytes, hal, oip, npy, aliases, \
+                 part, format)                                            \
+  ", " text
+#include "farcall/dtype.def"
+#undef FC_DTYPE
+      ;
+  return kTexts + 2;
 }
 
 fc_dtype_t fc_dtype_from_hal(uint32_t hal_word) {

@@ -158,7 +158,7 @@ static fc_status_t read_dims(v1_t *v1, int64_t rank, int64_t *dims) {
   return FC_OK;
 }
 
-// From behind the element to the end of the record.
+// Reads what follows the element type of an ndarray, to the end of the record.
 static fc_status_t read_rank_and_dims(v1_t *v1, uint32_t node) {
   int64_t dims[FC_RANK_MAX];
   int64_t rank = FC_RANK_DYNAMIC;
@@ -174,8 +174,8 @@ static fc_status_t read_rank_and_dims(v1_t *v1, uint32_t node) {
   FC_TRY(expect(v1, FC_JSON_ARRAY_END, "ndarray has more dims than its rank"));
   fc_builder_dims(v1->builder, node, (int32_t)rank, dims);
   const fc_type_t *type = fc_builder_at(v1->builder, node);
-  // A list of values beside a list of dims: without dims there is nothing to
-  // tell them apart.
+  // An array of records is passed as a list of values and a list of dims. With
+  // no dims an empty list of dims would look like an empty list of values.
   if (rank < 1 && type && type->kind == FC_TYPE_REFARRAY) {
     fc_builder_refuse(v1->builder,
                       FC_STR("an array of records without dims has no form"));
@@ -252,9 +252,10 @@ static fc_status_t find_tag(v1_t *v1, const tag_row_t **out_row) {
   return fail_here(v1, "unknown kind of record");
 }
 
-// At the '[' of a record. *out_open: its children come next, on a new level;
-// otherwise *out_node is complete. *out_token is the first child's token when
-// it had to be read to know.
+// Begins the record whose '[' was just read. *out_open true: a level was
+// pushed, and the children follow. Else the record is finished, and is
+// *out_node. To tell a tensor from an array of records the first child's token
+// had to be read: *out_has_token, and the token is in *out_token.
 static fc_status_t begin_compound(v1_t *v1, bool *out_open, bool *out_has_token,
                                   fc_json_token_t *out_token,
                                   uint32_t *out_node) {
@@ -454,9 +455,9 @@ static fc_status_t read_document(v1_t *v1, sides_t *sides) {
   return FC_OK;
 }
 
-// Result roots are inlined by the writers: one compound record whose children
-// the function returns one by one. A function that returns one value and has a
-// record of another size returns the compound itself.
+// The writers inline a lone compound result: the function returns its children
+// one by one. A function that returns another number of values than the record
+// has children returns the compound itself.
 static fc_status_t place_only_result(v1_t *v1, const sides_t *sides,
                                      int32_t known, uint32_t *out_raw_count) {
   const fc_type_t *type = fc_builder_at(v1->builder, sides->only_result);

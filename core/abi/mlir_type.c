@@ -103,7 +103,8 @@ static fc_status_t read_integer(reader_t *reader, bool negative, int64_t *out) {
 // ---------------------------------------------------------------------------
 // What is skipped
 
-// Past a string whose quote is at *at; false when it does not end.
+// Moves *at from the opening quote of a string to behind the closing one; false
+// when there is none.
 static bool skip_string(fc_str_t text, size_t *at) {
   for (size_t i = *at + 1; i < text.size; i++) {
     if (text.data[i] == '\\') {
@@ -432,7 +433,8 @@ static fc_status_t read_dialect(reader_t *reader, fc_mlir_type_t *type) {
   return FC_OK;
 }
 
-// The form a builtin word starts; false when it is a scalar or nothing.
+// Reads a type that begins with a word of MLIR's own (tensor, memref, …). False
+// when the word begins no such type.
 static bool form_from(fc_str_t word, fc_mlir_form_t *out_form) {
   static const struct {
     const char *word;
@@ -490,7 +492,8 @@ static fc_status_t read_type(reader_t *reader, fc_mlir_type_t *out) {
   skip_space(reader);
   size_t start = reader->at;
   memset(out, 0, sizeof *out);
-  // Good enough for refusals until its end is known.
+  // Refusals while it is read name the rest of the text, since the end of the
+  // type is not known yet.
   out->text = fc_str_make(reader->text.data + start, reader->text.size - start);
   FC_TRY(read_form(reader, out));
   out->text = since(reader, start);

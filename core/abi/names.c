@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names are looked at twice: their document when it is read, whether they fit
-// when the function they are for is known.
+// Names are checked in two steps. When the document is read, its form is
+// checked; when a function's signature is there, whether the names fit it.
 #include "abi/names.h"
 
 #include <inttypes.h>
@@ -94,8 +94,8 @@ typedef struct applying_t {
   fc_doc_t doc;
   const fc_signature_t *signature;
   fc_builder_t *builder;
-  // What a name became when dims that agreed were given another: itself, another
-  // name, or a size.
+  // The dim that a name stands for now, by the name's index: the name itself,
+  // or the other name or the size that replaced it.
   int64_t became[FC_DIM_NAMES_MAX];
 } applying_t;
 
@@ -128,7 +128,7 @@ static fc_status_t apply_dims(applying_t *at, yyjson_val *object,
     FC_TRY(fc_doc_dim(&at->doc, entry, i, before, at->builder, &dim));
     dim = resolve(at, dim);
     if (fc_dim_is_named(before) && dim != before) {
-      // Those that had to agree before still do.
+      // Dims that shared the old name must go on agreeing: all get the new one.
       fc_builder_replace_dim(at->builder, before, dim);
       at->became[fc_dim_name(before)] = dim;
     } else if (dim != before) {

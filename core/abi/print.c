@@ -93,8 +93,8 @@ static fc_str_t dim_name(const fc_signature_t *signature, int64_t dim) {
   return fc_signature_text(signature, signature->dim_names[fc_dim_name(dim)]);
 }
 
-// [k]: without the brackets nobody could tell an `x` of a name from one between
-// dims.
+// A name is put in brackets, since its letters may hold an `x`, which also
+// stands between dims.
 static fc_status_t text_dim(const fc_signature_t *signature, int64_t dim,
                             bool names, fc_sink_t *sink, fc_error_t *err) {
   if (dim >= 0) return put_number(sink, dim, err);
@@ -530,15 +530,39 @@ static fc_status_t json_raw(const fc_signature_t *signature, fc_sink_t *sink,
   return put(sink, "}}", err);
 }
 
+static fc_status_t json_head(const fc_signature_t *signature, fc_str_t module,
+                             fc_str_t version, fc_sink_t *sink,
+                             fc_error_t *err) {
+  FC_TRY(put(sink, "{", err));
+  if (module.size) {
+    FC_TRY(json_text(sink, "\"module\":", module, err));
+    FC_TRY(json_text(sink, ",\"version\":", version, err));
+    FC_TRY(put(sink, ",", err));
+  }
+  return json_text(
+      sink, "\"name\":", fc_signature_text(signature, signature->name), err);
+}
+
+static fc_status_t json_callable(const fc_signature_t *signature,
+                                 fc_sink_t *sink, fc_error_t *err) {
+  FC_TRY(json_bool(sink, ",\"callable\":", signature->callable, err));
+  if (signature->callable) return put(sink, ",\"reason\":null", err);
+  return json_text(sink, ",\"reason\":",
+                   fc_signature_text(signature, signature->reason), err);
+}
+
+fc_status_t fc_signature_print_short(const fc_signature_t *signature,
+                                     fc_str_t module, fc_str_t version,
+                                     fc_sink_t *sink, fc_error_t *err) {
+  FC_TRY(json_head(signature, module, version, sink, err));
+  FC_TRY(json_line(signature, sink, err));
+  FC_TRY(json_callable(signature, sink, err));
+  return put(sink, "}", err);
+}
+
 static fc_status_t json_state(const fc_signature_t *signature, fc_sink_t *sink,
                               fc_error_t *err) {
-  FC_TRY(json_bool(sink, ",\"callable\":", signature->callable, err));
-  if (signature->callable) {
-    FC_TRY(put(sink, ",\"reason\":null", err));
-  } else {
-    FC_TRY(json_text(sink, ",\"reason\":",
-                     fc_signature_text(signature, signature->reason), err));
-  }
+  FC_TRY(json_callable(signature, sink, err));
   if (signature->memory_known) {
     FC_TRY(json_bool(sink, ",\"memory_safe\":", signature->memory_safe, err));
   }
@@ -552,14 +576,7 @@ static fc_status_t json_state(const fc_signature_t *signature, fc_sink_t *sink,
 fc_status_t fc_signature_print_json(const fc_signature_t *signature,
                                     fc_str_t module, fc_str_t version,
                                     fc_sink_t *sink, fc_error_t *err) {
-  FC_TRY(put(sink, "{", err));
-  if (module.size) {
-    FC_TRY(json_text(sink, "\"module\":", module, err));
-    FC_TRY(json_text(sink, ",\"version\":", version, err));
-    FC_TRY(put(sink, ",", err));
-  }
-  FC_TRY(json_text(
-      sink, "\"name\":", fc_signature_text(signature, signature->name), err));
+  FC_TRY(json_head(signature, module, version, sink, err));
   FC_TRY(json_text(
       sink, ",\"source\":", fc_str(fc_source_name(signature->source)), err));
   FC_TRY(json_text(sink, ",\"model\":",

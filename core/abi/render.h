@@ -15,9 +15,8 @@
 fc_status_t fc_signature_print_mlir(const fc_signature_t *signature,
                                     fc_sink_t *sink, fc_error_t *err);
 
-// JSON Schema 2020-12 of the call document, arrays written out. The typed
-// forms ({"dtype","shape","data"}) that stand for any tensor are left out, and
-// of the mixes of positional and keyword arguments all only up to 4 arguments.
+// JSON Schema 2020-12 of the call document, in every form the decoder accepts.
+// "$defs" has "argument0" and so on, and "answer", the document of a 200.
 fc_status_t fc_signature_print_schema(const fc_signature_t *signature,
                                       fc_sink_t *sink, fc_error_t *err);
 

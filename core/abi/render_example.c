@@ -4,14 +4,15 @@
 #include "abi/print.h"
 #include "abi/render.h"
 #include "abi/walk.h"
+#include "base/float_format.h"
 #include "json/writer.h"
 
 static fc_status_t put(fc_text_t *text, const char *what, fc_error_t *err) {
   return fc_sink_put(&text->sink, fc_str(what), err);
 }
 
-// A dim below an empty one cannot be written other than in a shape, so the
-// decoder takes it for 0: those of its name are, too.
+// Nested arrays cannot say the size of a dim below an empty one, so the decoder
+// takes 0 for it, and for each dim of the same name.
 static bool is_nothing(const fc_signature_t *signature, int64_t name) {
   for (uint32_t i = 0; i < signature->node_count; i++) {
     const fc_type_t *type = &signature->nodes[i];
@@ -31,11 +32,11 @@ static int64_t size_of(const fc_signature_t *signature, int64_t dim) {
   return fc_dim_is_named(dim) && is_nothing(signature, dim) ? 0 : 1;
 }
 
-// One element of every type that has a zero; f8E8M0FNU has none but a one.
+// One element; a type that has no zero has a one, whose exponent is the bias.
 static const void *zero_of(fc_dtype_t dtype) {
   static const uint8_t zeros[16] = {0};
   static const uint8_t scale_one[1] = {127};
-  return dtype == FC_DTYPE_F8E8M0FNU ? scale_one : zeros;
+  return fc_float_is_positive(&fc_float_formats[dtype]) ? scale_one : zeros;
 }
 
 static void shape_of(const fc_signature_t *signature, const fc_type_t *type,
@@ -60,7 +61,7 @@ static fc_status_t put_zeros(const fc_signature_t *signature,
                              err);
 }
 
-// Where nothing says the element type, the value must.
+// A tensor whose element type is not known: the value says it.
 static fc_status_t put_typed(const fc_signature_t *signature,
                              const fc_type_t *type, fc_text_t *text,
                              fc_error_t *err) {
@@ -186,7 +187,7 @@ static fc_status_t put_value(const fc_signature_t *signature, uint32_t node,
   return FC_OK;
 }
 
-// Names where every argument has one, else places.
+// By name where every argument has one, else by place.
 static bool is_by_name(const fc_signature_t *signature) {
   bool any = false;
   fc_argument_t at = {0};

@@ -1,151 +1,247 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The call document of a function as JSON Schema 2020-12.
-#include <stdio.h>
-
+// A call of a function, and its answer, as JSON Schema 2020-12. The document is
+// about the call; "$defs" has each argument, so that it stands once however many
+// ways there are to send it, and the answer.
 #include "abi/print.h"
 #include "abi/render.h"
 #include "abi/walk.h"
+#include "base/float_format.h"
 #include "json/writer.h"
 
-// All mixes of positional and keyword arguments are written out up to here.
-enum { MIX_MAX = 4 };
+typedef struct writer_t {
+  const fc_signature_t *signature;
+  fc_sink_t *sink;
+  fc_error_t *err;
+  bool answer;  // what is written is about a result
+} writer_t;
 
-static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
-  return fc_sink_put(sink, fc_str(text), err);
+static fc_status_t put(const writer_t *w, const char *text) {
+  return fc_sink_put(w->sink, fc_str(text), w->err);
 }
 
-static fc_status_t put_count(fc_sink_t *sink, const char *before,
-                             uint64_t count, fc_error_t *err) {
-  FC_TRY(put(sink, before, err));
-  return fc_json_write_u64(sink, count, err);
+static fc_status_t put_text(const writer_t *w, fc_str_t text) {
+  return fc_json_write_string(w->sink, text, w->err);
+}
+
+static fc_status_t put_count(const writer_t *w, const char *before,
+                             uint64_t count) {
+  FC_TRY(put(w, before));
+  return fc_json_write_u64(w->sink, count, w->err);
+}
+
+// ---------------------------------------------------------------------------
+// Elements
+
+static fc_status_t put_bounds(const writer_t *w,
+                              const fc_float_format_t *format) {
+  const bool positive = fc_float_is_positive(format);
+  if (!*format->limit) return FC_OK;
+  FC_TRY(put(w, positive             ? ",\"exclusiveMinimum\":0"
+                : format->limit_fits ? ",\"minimum\":-"
+                                     : ",\"exclusiveMinimum\":-"));
+  if (!positive) FC_TRY(put(w, format->limit));
+  FC_TRY(
+      put(w, format->limit_fits ? ",\"maximum\":" : ",\"exclusiveMaximum\":"));
+  return put(w, format->limit);
+}
+
+static fc_status_t put_float(const writer_t *w, fc_dtype_t dtype) {
+  const fc_float_format_t *format = &fc_float_formats[dtype];
+  FC_TRY(put(w, "{\"anyOf\":[{\"type\":\"number\""));
+  FC_TRY(put_bounds(w, format));
+  return put(w, format->infinity
+                    ? "},{\"enum\":[\"NaN\",\"Infinity\",\"-Infinity\"]}]}"
+                    : "},{\"enum\":[\"NaN\"]}]}");
+}
+
+// With `either` the range of both signs, where the signature leaves the sign
+// open. 64 bits may come as a string.
+static fc_status_t put_integer(const writer_t *w, const fc_dtype_info_t *info,
+                               bool either) {
+  bool is_unsigned = info->class_ == FC_DTYPE_CLASS_UINT;
+  uint64_t low = UINT64_MAX >> (65 - info->bits);
+  uint64_t max = is_unsigned || either ? UINT64_MAX >> (64 - info->bits) : low;
+  if (info->bits == 64) FC_TRY(put(w, "{\"anyOf\":["));
+  FC_TRY(put(w, "{\"type\":\"integer\",\"minimum\":"));
+  FC_TRY(
+      fc_json_write_i64(w->sink, is_unsigned ? 0 : -(int64_t)low - 1, w->err));
+  FC_TRY(put_count(w, ",\"maximum\":", max));
+  return put(w, info->bits == 64 ? "},{\"type\":\"string\",\"pattern\":"
+                                   "\"^-?(0|[1-9][0-9]*)$\"}]}"
+                                 : "}");
+}
+
+static fc_status_t put_element(const writer_t *w, fc_dtype_t dtype,
+                               bool either) {
+  const fc_dtype_info_t *info = fc_dtype_info(dtype);
+  switch (info->class_) {
+    case FC_DTYPE_CLASS_BOOL:
+      return put(w, "{\"enum\":[false,true,0,1]}");
+    case FC_DTYPE_CLASS_FLOAT:
+      return put_float(w, dtype);
+    case FC_DTYPE_CLASS_COMPLEX: {
+      FC_TRY(put(w, "{\"type\":\"array\",\"prefixItems\":["));
+      FC_TRY(put_float(w, info->part));
+      FC_TRY(put(w, ","));
+      FC_TRY(put_float(w, info->part));
+      return put(w, "],\"items\":false,\"minItems\":2}");
+    }
+    case FC_DTYPE_CLASS_NONE:
+      return put(w, "{}");
+    default:
+      return put_integer(w, info, either && info->class_ == FC_DTYPE_CLASS_INT);
+  }
+}
+
+// ---------------------------------------------------------------------------
+// Tensors
+
+// Opens the arrays around an element; put_braces closes them.
+static fc_status_t put_arrays(const writer_t *w, const fc_type_t *type) {
+  const int64_t *dims = fc_signature_dims(w->signature, type);
+  for (int32_t i = 0; i < type->rank; i++) {
+    FC_TRY(put(w, "{\"type\":\"array\","));
+    if (dims[i] >= 0) {
+      FC_TRY(put_count(w, "\"minItems\":", (uint64_t)dims[i]));
+      FC_TRY(put_count(w, ",\"maxItems\":", (uint64_t)dims[i]));
+      FC_TRY(put(w, ","));
+    }
+    FC_TRY(put(w, "\"items\":"));
+  }
+  return FC_OK;
+}
+
+static fc_status_t put_braces(const writer_t *w, int32_t count) {
+  for (int32_t i = 0; i < count; i++) FC_TRY(put(w, "}"));
+  return FC_OK;
+}
+
+static fc_status_t put_nested(const writer_t *w, const fc_type_t *type,
+                              bool either) {
+  fc_dtype_t dtype = (fc_dtype_t)type->dtype;
+  if (type->rank < 0) {
+    FC_TRY(put(w, "{\"anyOf\":[{\"type\":\"array\"},"));
+    FC_TRY(put_element(w, dtype, either));
+    return put(w, "]}");
+  }
+  FC_TRY(put_arrays(w, type));
+  FC_TRY(put_element(w, dtype, either));
+  return put_braces(w, type->rank);
+}
+
+// The names an element type is read by.
+static fc_status_t put_names(const writer_t *w, fc_dtype_t dtype) {
+  const fc_dtype_info_t *info = fc_dtype_info(dtype);
+  FC_TRY(put_text(w, fc_str(info->text)));
+  if (w->answer) return FC_OK;
+  if (info->oip[0]) {
+    FC_TRY(put(w, ","));
+    FC_TRY(put_text(w, fc_str(info->oip)));
+  }
+  for (const char *word = info->aliases; *word;) {
+    const size_t size = strcspn(word, " ");
+    FC_TRY(put(w, ","));
+    FC_TRY(put_text(w, fc_str_make(word, size)));
+    word += size + (word[size] == ' ');
+  }
+  return FC_OK;
+}
+
+// Signless integers take the signed and unsigned ones of their width, index
+// takes i64.
+static fc_status_t put_dtype(const writer_t *w, fc_dtype_t dtype) {
+  const fc_dtype_info_t *info = fc_dtype_info(dtype);
+  if (dtype == FC_DTYPE_NONE) return put(w, "{\"type\":\"string\"}");
+  FC_TRY(put(w, "{\"enum\":["));
+  FC_TRY(put_names(w, dtype));
+  for (unsigned i = 1; i < FC_DTYPE_COUNT && !w->answer; i++) {
+    const fc_dtype_info_t *other = fc_dtype_info((fc_dtype_t)i);
+    const bool sign = other->class_ == FC_DTYPE_CLASS_SINT ||
+                      other->class_ == FC_DTYPE_CLASS_UINT;
+    const bool fits = (info->class_ == FC_DTYPE_CLASS_INT && sign &&
+                       other->bits == info->bits) ||
+                      (info->class_ == FC_DTYPE_CLASS_INDEX &&
+                       (i == FC_DTYPE_I64 || i == FC_DTYPE_SI64));
+    if (!fits) continue;
+    FC_TRY(put(w, ","));
+    // NumPy and OIP name the signed type as the signless one.
+    if (other->class_ == FC_DTYPE_CLASS_UINT) {
+      FC_TRY(put_names(w, (fc_dtype_t)i));
+    } else {
+      FC_TRY(put_text(w, fc_str(other->text)));
+    }
+  }
+  return put(w, "]}");
+}
+
+static fc_status_t put_dim(const writer_t *w, int64_t dim) {
+  if (dim < 0) return put(w, "{\"type\":\"integer\",\"minimum\":0}");
+  FC_TRY(put_count(w, "{\"const\":", (uint64_t)dim));
+  return put(w, "}");
+}
+
+static fc_status_t put_shape(const writer_t *w, const fc_type_t *type) {
+  FC_TRY(put(w, "{\"type\":\"array\""));
+  if (type->rank < 0) {
+    FC_TRY(put(w, ",\"items\":"));
+    FC_TRY(put_dim(w, FC_DIM_DYNAMIC));
+    FC_TRY(put_count(w, ",\"maxItems\":", FC_RANK_MAX));
+    return put(w, "}");
+  }
+  const int64_t *dims = fc_signature_dims(w->signature, type);
+  for (int32_t i = 0; i < type->rank; i++) {
+    FC_TRY(put(w, i ? "," : ",\"prefixItems\":["));
+    FC_TRY(put_dim(w, dims[i]));
+  }
+  FC_TRY(put(w, type->rank ? "]" : ""));
+  FC_TRY(put_count(w, ",\"items\":false,\"minItems\":", (uint64_t)type->rank));
+  return put(w, "}");
+}
+
+// Flat or nested. A stated dtype may have another sign than the slot's.
+static fc_status_t put_data(const writer_t *w, const fc_type_t *type) {
+  const fc_dtype_t dtype = (fc_dtype_t)type->dtype;
+  if (dtype == FC_DTYPE_NONE) return put(w, "{}");
+  FC_TRY(put(w, "{\"anyOf\":[{\"type\":\"array\",\"items\":"));
+  FC_TRY(put_element(w, dtype, true));
+  FC_TRY(put(w, "},"));
+  FC_TRY(put_nested(w, type, true));
+  return put(w, "]}");
+}
+
+static const char kB64[] =
+    "{\"type\":\"string\",\"contentEncoding\":\"base64\"}";
+
+static fc_status_t put_typed(const writer_t *w, const fc_type_t *type) {
+  const bool typed = type->dtype != FC_DTYPE_NONE;
+  FC_TRY(put(w, "{\"type\":\"object\",\"properties\":{\"dtype\":"));
+  FC_TRY(put_dtype(w, (fc_dtype_t)type->dtype));
+  FC_TRY(put(w, ",\"shape\":"));
+  FC_TRY(put_shape(w, type));
+  FC_TRY(put(w, ",\"data\":"));
+  FC_TRY(put_data(w, type));
+  FC_TRY(put(w, ",\"b64\":"));
+  FC_TRY(put(w, kB64));
+  FC_TRY(put(w, typed ? "},\"required\":[\"shape\"]"
+                      : "},\"required\":[\"dtype\",\"shape\"]"));
+  return put(w, ",\"oneOf\":[{\"required\":[\"data\"]},{\"required\":"
+                "[\"b64\"]}],\"additionalProperties\":false}");
+}
+
+static fc_status_t put_tensor(const writer_t *w, const fc_type_t *type) {
+  if (type->dtype == FC_DTYPE_NONE) return put_typed(w, type);
+  FC_TRY(put(w, "{\"anyOf\":["));
+  FC_TRY(put_nested(w, type, w->signature->source == FC_SOURCE_INFERRED));
+  FC_TRY(put(w, ","));
+  FC_TRY(put_typed(w, type));
+  return put(w, "]}");
 }
 
 // ---------------------------------------------------------------------------
 // Values
 
-// The greatest finite number of a float type; NULL where JSON numbers have no
-// bound of their own.
-static const char *float_limit(fc_dtype_t dtype) {
-  switch (dtype) {
-    case FC_DTYPE_F16:
-      return "65504";
-    case FC_DTYPE_BF16:
-      return "3.3895313892515355e+38";
-    case FC_DTYPE_F32:
-      return "3.4028234663852886e+38";
-    case FC_DTYPE_F8E5M2:
-    case FC_DTYPE_F8E5M2FNUZ:
-      return "57344";
-    case FC_DTYPE_F8E4M3FN:
-      return "448";
-    case FC_DTYPE_F8E4M3FNUZ:
-      return "240";
-    default:
-      return NULL;
-  }
-}
-
-static fc_status_t put_float(fc_sink_t *sink, fc_dtype_t dtype,
-                             fc_error_t *err) {
-  // What has no infinity is NaN alone.
-  bool finite = dtype == FC_DTYPE_F8E4M3FN || dtype == FC_DTYPE_F8E4M3FNUZ ||
-                dtype == FC_DTYPE_F8E5M2FNUZ || dtype == FC_DTYPE_F8E8M0FNU;
-  const char *limit = float_limit(dtype);
-  FC_TRY(put(sink, "{\"anyOf\":[{\"type\":\"number\"", err));
-  if (dtype == FC_DTYPE_F8E8M0FNU) {
-    FC_TRY(put(sink, ",\"exclusiveMinimum\":0", err));
-  }
-  if (limit) {
-    FC_TRY(put(sink, ",\"minimum\":-", err));
-    FC_TRY(put(sink, limit, err));
-    FC_TRY(put(sink, ",\"maximum\":", err));
-    FC_TRY(put(sink, limit, err));
-  }
-  return put(sink,
-             finite ? "},{\"enum\":[\"NaN\"]}]}"
-                    : "},{\"enum\":[\"NaN\",\"Infinity\",\"-Infinity\"]}]}",
-             err);
-}
-
-// With `either`, of a sign nobody said.
-static fc_status_t put_integer(fc_sink_t *sink, const fc_dtype_info_t *info,
-                               bool either, fc_error_t *err) {
-  bool is_unsigned = info->class_ == FC_DTYPE_CLASS_UINT;
-  uint64_t low = UINT64_MAX >> (65 - info->bits);
-  uint64_t max = is_unsigned || either ? UINT64_MAX >> (64 - info->bits) : low;
-  FC_TRY(put(sink, "{\"type\":\"integer\",\"minimum\":", err));
-  FC_TRY(fc_json_write_i64(sink, is_unsigned ? 0 : -(int64_t)low - 1, err));
-  FC_TRY(put_count(sink, ",\"maximum\":", max, err));
-  return put(sink, "}", err);
-}
-
-static fc_status_t put_element(fc_sink_t *sink, fc_dtype_t dtype, bool either,
-                               fc_error_t *err) {
-  const fc_dtype_info_t *info = fc_dtype_info(dtype);
-  switch (info->class_) {
-    case FC_DTYPE_CLASS_BOOL:
-      return put(sink, "{\"enum\":[false,true,0,1]}", err);
-    case FC_DTYPE_CLASS_FLOAT:
-      return put_float(sink, dtype, err);
-    case FC_DTYPE_CLASS_COMPLEX: {
-      fc_dtype_t part = dtype == FC_DTYPE_C64 ? FC_DTYPE_F32 : FC_DTYPE_F64;
-      FC_TRY(put(sink, "{\"type\":\"array\",\"prefixItems\":[", err));
-      FC_TRY(put_float(sink, part, err));
-      FC_TRY(put(sink, ",", err));
-      FC_TRY(put_float(sink, part, err));
-      return put(sink, "],\"items\":false,\"minItems\":2}", err);
-    }
-    case FC_DTYPE_CLASS_NONE:
-      return put(sink, "{}", err);
-    default:
-      return put_integer(sink, info,
-                         either && info->class_ == FC_DTYPE_CLASS_INT, err);
-  }
-}
-
-// The arrays around an element, up to where it stands.
-static fc_status_t put_arrays(const fc_signature_t *signature,
-                              const fc_type_t *type, fc_sink_t *sink,
-                              fc_error_t *err) {
-  const int64_t *dims = fc_signature_dims(signature, type);
-  for (int32_t i = 0; i < type->rank; i++) {
-    FC_TRY(put(sink, "{\"type\":\"array\",", err));
-    if (dims[i] >= 0) {
-      FC_TRY(put_count(sink, "\"minItems\":", (uint64_t)dims[i], err));
-      FC_TRY(put_count(sink, ",\"maxItems\":", (uint64_t)dims[i], err));
-      FC_TRY(put(sink, ",", err));
-    }
-    FC_TRY(put(sink, "\"items\":", err));
-  }
-  return FC_OK;
-}
-
-static fc_status_t put_braces(fc_sink_t *sink, int32_t count, fc_error_t *err) {
-  for (int32_t i = 0; i < count; i++) FC_TRY(put(sink, "}", err));
-  return FC_OK;
-}
-
-static fc_status_t put_tensor(const fc_signature_t *signature,
-                              const fc_type_t *type, fc_sink_t *sink,
-                              fc_error_t *err) {
-  fc_dtype_t dtype = (fc_dtype_t)type->dtype;
-  bool either = signature->source == FC_SOURCE_INFERRED;
-  if (dtype == FC_DTYPE_NONE) {
-    return put(sink, "{\"type\":\"object\",\"required\":[\"dtype\",\"shape\"]}",
-               err);
-  }
-  if (type->rank < 0) {
-    FC_TRY(put(sink, "{\"anyOf\":[{\"type\":\"array\"},", err));
-    FC_TRY(put_element(sink, dtype, either, err));
-    return put(sink, "]}", err);
-  }
-  FC_TRY(put_arrays(signature, type, sink, err));
-  FC_TRY(put_element(sink, dtype, either, err));
-  return put_braces(sink, type->rank, err);
-}
-
-// A value that says what it is.
+// A value of an undeclared type: it carries its type.
 static const char kUnknown[] =
     "{\"anyOf\":[{\"type\":\"null\"},"
     "{\"type\":\"object\",\"properties\":{\"dtype\":{\"type\":\"string\"},"
@@ -158,198 +254,283 @@ static const char kUnknown[] =
     "{\"type\":\"object\",\"properties\":{\"bytes\":{}},"
     "\"required\":[\"bytes\"],\"additionalProperties\":false}]}";
 
-static const char kBytes[] =
-    "{\"anyOf\":[{\"type\":\"string\"},{\"type\":\"object\",\"properties\":{"
-    "\"b64\":{\"type\":\"string\",\"contentEncoding\":\"base64\"}},"
-    "\"required\":[\"b64\"],\"additionalProperties\":false}]}";
+static fc_status_t put_bytes(const writer_t *w) {
+  FC_TRY(put(w, "{\"anyOf\":[{\"type\":\"string\"},{\"type\":\"object\","
+                "\"properties\":{\"b64\":"));
+  FC_TRY(put(w, kB64));
+  return put(w, "},\"required\":[\"b64\"],\"additionalProperties\":false}]}");
+}
 
-static fc_status_t put_open(const fc_signature_t *signature,
-                            const fc_type_t *type, fc_sink_t *sink,
-                            fc_error_t *err) {
+static fc_status_t put_open(const writer_t *w, const fc_type_t *type) {
   switch (type->kind) {
     case FC_TYPE_SCALAR:
-      return put_element(sink, (fc_dtype_t)type->dtype, false, err);
+      return put_element(w, (fc_dtype_t)type->dtype, false);
     case FC_TYPE_TENSOR:
     case FC_TYPE_VECTOR:
-      return put_tensor(signature, type, sink, err);
+      return put_tensor(w, type);
     case FC_TYPE_BYTES:
-      return put(sink, kBytes, err);
+      return put_bytes(w);
     case FC_TYPE_LIST:
-      return put(sink, "{\"type\":\"array\",\"items\":", err);
+      return put(w, "{\"type\":\"array\",\"items\":");
     case FC_TYPE_TUPLE:
       // An empty prefixItems is not allowed.
-      return put(sink,
-                 type->child_count ? "{\"type\":\"array\",\"prefixItems\":["
-                                   : "{\"type\":\"array\"",
-                 err);
+      return put(w, type->child_count ? "{\"type\":\"array\",\"prefixItems\":["
+                                      : "{\"type\":\"array\"");
     case FC_TYPE_DICT:
-      return put(sink, "{\"type\":\"object\",\"properties\":{", err);
+      return put(w, "{\"type\":\"object\",\"properties\":{");
     case FC_TYPE_REFARRAY:
-      return put_arrays(signature, type, sink, err);
+      return put_arrays(w, type);
     case FC_TYPE_UNKNOWN:
-      return put(sink, kUnknown, err);
+      // A result of no declared type is written as it comes.
+      return put(w, w->answer ? "{}" : kUnknown);
     default:
-      return put(sink, "{\"type\":\"null\"}", err);
+      return put(w, w->answer ? "{}" : "{\"type\":\"null\"}");
   }
 }
 
-static fc_status_t put_required(const fc_signature_t *signature,
-                                const fc_type_t *dict, fc_sink_t *sink,
-                                fc_error_t *err) {
-  FC_TRY(put(sink, "},\"required\":[", err));
+static fc_status_t put_required(const writer_t *w, const fc_type_t *dict) {
+  FC_TRY(put(w, "},\"required\":["));
   for (uint32_t i = dict->child; i != FC_NODE_NONE;) {
-    const fc_type_t *child = fc_signature_node(signature, i);
-    if (i != dict->child) FC_TRY(put(sink, ",", err));
-    FC_TRY(fc_json_write_string(sink, fc_signature_text(signature, child->key),
-                                err));
+    const fc_type_t *child = fc_signature_node(w->signature, i);
+    if (i != dict->child) FC_TRY(put(w, ","));
+    FC_TRY(put_text(w, fc_signature_text(w->signature, child->key)));
     i = child->next;
   }
-  return put(sink, "],\"additionalProperties\":false}", err);
+  return put(w, "],\"additionalProperties\":false}");
 }
 
-static fc_status_t put_close(const fc_signature_t *signature,
-                             const fc_type_t *type, fc_sink_t *sink,
-                             fc_error_t *err) {
+static fc_status_t put_close(const writer_t *w, const fc_type_t *type) {
   switch (type->kind) {
     case FC_TYPE_DICT:
-      return put_required(signature, type, sink, err);
+      return put_required(w, type);
     case FC_TYPE_TUPLE:
-      FC_TRY(put(sink, type->child_count ? "]" : "", err));
-      FC_TRY(put_count(
-          sink, ",\"items\":false,\"minItems\":", type->child_count, err));
-      return put(sink, "}", err);
+      FC_TRY(put(w, type->child_count ? "]" : ""));
+      FC_TRY(put_count(w, ",\"items\":false,\"minItems\":", type->child_count));
+      return put(w, "}");
     case FC_TYPE_REFARRAY:
-      return put_braces(sink, type->rank, err);
+      return put_braces(w, type->rank);
     default:
-      return put(sink, "}", err);
+      return put(w, "}");
   }
 }
 
-static fc_status_t put_value(const fc_signature_t *signature, uint32_t node,
-                             fc_sink_t *sink, fc_error_t *err) {
+static fc_status_t put_value(const writer_t *w, uint32_t node) {
   fc_walk_t walk;
-  fc_walk_init(&walk, signature->nodes, node);
+  fc_walk_init(&walk, w->signature->nodes, node);
   while (fc_walk_next(&walk)) {
     if (walk.leave) {
-      FC_TRY(put_close(signature, walk.type, sink, err));
+      FC_TRY(put_close(w, walk.type));
       continue;
     }
-    if (walk.index) FC_TRY(put(sink, ",", err));
+    if (walk.index) FC_TRY(put(w, ","));
     if (walk.parent && walk.parent->kind == FC_TYPE_DICT) {
-      FC_TRY(fc_json_write_string(
-          sink, fc_signature_text(signature, walk.type->key), err));
-      FC_TRY(put(sink, ":", err));
+      FC_TRY(put_text(w, fc_signature_text(w->signature, walk.type->key)));
+      FC_TRY(put(w, ":"));
     }
-    FC_TRY(put_open(signature, walk.type, sink, err));
+    FC_TRY(put_open(w, walk.type));
   }
   return FC_OK;
 }
 
 // ---------------------------------------------------------------------------
-// Arguments
+// The call
 
-// How the arguments a client sends may be given.
-typedef struct sent_t {
-  uint32_t count;
-  uint32_t positional;  // the first ones must be given by place
-  bool places;          // any may be
-} sent_t;
-
-static sent_t count_sent(const fc_signature_t *signature) {
-  const fc_type_t *root = fc_signature_root(signature);
-  sent_t sent = {.places = !root || root->kind != FC_TYPE_DICT};
-  fc_argument_t at = {0};
-  while (fc_argument_next(signature, &at)) {
-    if (!fc_param_is_sent(&at.param)) continue;
-    sent.count++;
-    bool named = at.param.keyword && (root || at.param.name.size);
-    if (!named) sent.positional = sent.count;
+// The next argument that a client sends; `*number` counts them from 0.
+static bool next_sent(const writer_t *w, fc_argument_t *at, uint32_t *number) {
+  const bool first = !at->started;
+  while (fc_argument_next(w->signature, at)) {
+    if (!fc_param_is_sent(&at->param)) continue;
+    *number = first ? 0 : *number + 1;
+    return true;
   }
-  return sent;
+  return false;
 }
 
-// The arguments given by place, `count` of them: "args", or the bare array.
-static fc_status_t put_places(const fc_signature_t *signature, uint32_t count,
-                              fc_sink_t *sink, fc_error_t *err) {
-  FC_TRY(put(sink, "{\"type\":\"array\"", err));
+static uint32_t count_sent(const writer_t *w) {
   fc_argument_t at = {0};
-  for (uint32_t i = 0; i < count && fc_argument_next(signature, &at);) {
-    if (!fc_param_is_sent(&at.param)) continue;
-    FC_TRY(put(sink, i++ ? "," : ",\"prefixItems\":[", err));
-    FC_TRY(put_value(signature, at.param.type, sink, err));
+  uint32_t count = 0;
+  while (fc_argument_next(w->signature, &at)) {
+    count += fc_param_is_sent(&at.param);
   }
-  FC_TRY(put_count(sink,
-                   count ? "],\"items\":false,\"minItems\":"
-                         : ",\"items\":false,\"minItems\":",
-                   count, err));
-  return put(sink, "}", err);
+  return count;
 }
 
-// "kwargs": the arguments from the one at `first` on.
-static fc_status_t put_names(const fc_signature_t *signature, uint32_t first,
-                             fc_sink_t *sink, fc_error_t *err) {
-  FC_TRY(put(sink, "{\"type\":\"object\",\"properties\":{", err));
-  for (int pass = 0; pass < 2; pass++) {
-    if (pass) FC_TRY(put(sink, "},\"required\":[", err));
-    fc_argument_t at = {0};
-    bool any = false;
-    for (uint32_t i = 0; fc_argument_next(signature, &at);) {
-      if (!fc_param_is_sent(&at.param) || i++ < first) continue;
-      if (any) FC_TRY(put(sink, ",", err));
-      any = true;
-      FC_TRY(fc_json_write_string(
-          sink, fc_signature_text(signature, at.param.name), err));
-      if (pass) continue;
-      FC_TRY(put(sink, ":", err));
-      FC_TRY(put_value(signature, at.param.type, sink, err));
+// The arguments are the keys of one dict, which may be sent as a whole.
+static bool takes_dict(const writer_t *w) {
+  const fc_type_t *root = fc_signature_root(w->signature);
+  return root && root->kind == FC_TYPE_DICT;
+}
+
+static bool is_keyword(const writer_t *w, const fc_argument_t *at) {
+  return at->param.keyword &&
+         (fc_signature_root(w->signature) || at->param.name.size);
+}
+
+static fc_status_t put_reference(const writer_t *w, uint32_t number) {
+  FC_TRY(put_count(w, "{\"$ref\":\"#/$defs/argument", number));
+  return put(w, "\"}");
+}
+
+// Arguments by name, all of them or any.
+static fc_status_t put_keywords(const writer_t *w) {
+  FC_TRY(put(w, "{\"type\":\"object\",\"properties\":{"));
+  fc_argument_t at = {0};
+  uint32_t number = 0;
+  for (bool any = false; next_sent(w, &at, &number);) {
+    if (!is_keyword(w, &at)) continue;
+    FC_TRY(put(w, any ? "," : ""));
+    any = true;
+    FC_TRY(put_text(w, fc_signature_text(w->signature, at.param.name)));
+    FC_TRY(put(w, ":"));
+    FC_TRY(put_reference(w, number));
+  }
+  return put(w, "},\"additionalProperties\":false}");
+}
+
+static fc_status_t put_keyword_names(const writer_t *w) {
+  fc_argument_t at = {0};
+  uint32_t number = 0;
+  FC_TRY(put(w, "\"required\":["));
+  for (bool any = false; next_sent(w, &at, &number); any = true) {
+    FC_TRY(put(w, any ? "," : ""));
+    FC_TRY(put_text(w, fc_signature_text(w->signature, at.param.name)));
+  }
+  return put(w, "]");
+}
+
+// The array of arguments, at least `least` of them. Where the arguments are the
+// keys of one dict, the array holds that dict.
+static fc_status_t put_places(const writer_t *w, uint32_t least) {
+  fc_argument_t at = {0};
+  uint32_t number = 0;
+  bool any = takes_dict(w);
+  FC_TRY(put(w, "{\"type\":\"array\""));
+  if (any) {
+    FC_TRY(put(w, ",\"prefixItems\":[{\"$ref\":\"#/$defs/arguments\"}"));
+  }
+  while (!takes_dict(w) && next_sent(w, &at, &number)) {
+    FC_TRY(put(w, any ? "," : ",\"prefixItems\":["));
+    any = true;
+    FC_TRY(put_reference(w, number));
+  }
+  FC_TRY(put(w, any ? "],\"items\":false" : ",\"items\":false"));
+  FC_TRY(put_count(w, ",\"minItems\":", least));
+  return put(w, "}");
+}
+
+// "args" has at least `count` elements.
+static fc_status_t put_has_places(const writer_t *w, uint32_t count) {
+  FC_TRY(put_count(w,
+                   "{\"required\":[\"args\"],\"properties\":{\"args\":{"
+                   "\"minItems\":",
+                   count));
+  return put(w, "}}}");
+}
+
+// Each argument stands in one of the two; what has no name stands in "args".
+static fc_status_t put_each_once(const writer_t *w) {
+  fc_argument_t at = {0};
+  uint32_t number = 0;
+  FC_TRY(put(w, ",\"allOf\":["));
+  for (bool any = false; next_sent(w, &at, &number); any = true) {
+    FC_TRY(put(w, any ? "," : ""));
+    if (!is_keyword(w, &at)) {
+      FC_TRY(put_has_places(w, number + 1));
+      continue;
     }
+    FC_TRY(put(w, "{\"oneOf\":["));
+    FC_TRY(put_has_places(w, number + 1));
+    FC_TRY(put(w, ",{\"required\":[\"kwargs\"],\"properties\":{\"kwargs\":{"
+                  "\"required\":["));
+    FC_TRY(put_text(w, fc_signature_text(w->signature, at.param.name)));
+    FC_TRY(put(w, "]}}}]}"));
   }
-  return put(sink, "],\"additionalProperties\":false}", err);
+  return put(w, "]");
 }
 
-// The object with the first `places` arguments in "args", the others in
-// "kwargs". Empty containers may be left out.
-static fc_status_t put_object(const fc_signature_t *signature,
-                              const sent_t *sent, uint32_t places,
-                              fc_sink_t *sink, fc_error_t *err) {
+// All keys in "kwargs", or the whole dict in "args".
+static fc_status_t put_dict_once(const writer_t *w) {
+  FC_TRY(put(w, ",\"oneOf\":[{\"required\":[\"args\"],\"properties\":{"
+                "\"args\":{\"minItems\":1},\"kwargs\":{\"maxProperties\":0}}},"
+                "{\"required\":[\"kwargs\"],\"properties\":{\"args\":{"
+                "\"maxItems\":0},\"kwargs\":{"));
+  FC_TRY(put_keyword_names(w));
+  return put(w, "}}}]");
+}
+
+static fc_status_t put_object(const writer_t *w, uint32_t count) {
   static const char kOptions[] =
       ",\"options\":{\"type\":\"object\",\"properties\":{"
-      "\"int64\":{\"const\":\"string\"},\"results\":{\"const\":\"typed\"}},"
-      "\"additionalProperties\":false}},\"required\":[";
-  FC_TRY(put(sink, "{\"type\":\"object\",\"properties\":{\"args\":", err));
-  FC_TRY(put_places(signature, places, sink, err));
-  FC_TRY(put(sink, ",\"kwargs\":", err));
-  FC_TRY(put_names(signature, places, sink, err));
-  FC_TRY(put(sink, kOptions, err));
-  bool names = places < sent->count;
-  if (places) FC_TRY(put(sink, "\"args\"", err));
-  if (places && names) FC_TRY(put(sink, ",", err));
-  if (names) FC_TRY(put(sink, "\"kwargs\"", err));
-  return put(sink, "],\"additionalProperties\":false}", err);
+      "\"int64\":{\"const\":\"string\"},"
+      "\"results\":{\"enum\":[\"typed\",\"b64\"]}},"
+      "\"additionalProperties\":false}},\"additionalProperties\":false";
+  FC_TRY(put(w, "{\"type\":\"object\",\"properties\":{\"args\":"));
+  FC_TRY(put_places(w, 0));
+  FC_TRY(put(w, ",\"kwargs\":"));
+  FC_TRY(put_keywords(w));
+  FC_TRY(put(w, kOptions));
+  if (count) FC_TRY(takes_dict(w) ? put_dict_once(w) : put_each_once(w));
+  return put(w, "}");
+}
+
+// ---------------------------------------------------------------------------
+// The document
+
+static fc_status_t put_arguments(const writer_t *w) {
+  fc_argument_t at = {0};
+  uint32_t number = 0;
+  while (next_sent(w, &at, &number)) {
+    FC_TRY(put_count(w, "\"argument", number));
+    FC_TRY(put(w, "\":"));
+    FC_TRY(put_value(w, at.param.type));
+    FC_TRY(put(w, ","));
+  }
+  if (!takes_dict(w)) return FC_OK;
+  FC_TRY(put(w, "\"arguments\":{\"allOf\":["));
+  FC_TRY(put_keywords(w));
+  FC_TRY(put(w, "],"));
+  FC_TRY(put_keyword_names(w));
+  return put(w, "},");
+}
+
+// The results, then the final contents of arguments.
+static fc_status_t put_answer(const writer_t *call) {
+  writer_t answer = *call;
+  answer.answer = true;
+  const writer_t *w = &answer;
+  const fc_signature_t *signature = w->signature;
+  uint32_t count = 0;
+  FC_TRY(put(w, "\"answer\":{\"type\":\"object\",\"properties\":{\"results\":{"
+                "\"type\":\"array\""));
+  for (uint32_t i = 0; i < signature->result_count; i++) {
+    FC_TRY(put(w, count++ ? "," : ",\"prefixItems\":["));
+    FC_TRY(put_value(w, signature->results[i].type));
+  }
+  for (uint32_t i = 0; i < signature->argument_count; i++) {
+    const fc_param_t *param = &signature->arguments[i];
+    if (param->role != FC_ROLE_OUT && param->role != FC_ROLE_INOUT) continue;
+    FC_TRY(put(w, count++ ? "," : ",\"prefixItems\":["));
+    FC_TRY(put_value(w, param->type));
+  }
+  FC_TRY(put(w, count ? "]" : ""));
+  FC_TRY(put_count(w, ",\"items\":false,\"minItems\":", count));
+  return put(w,
+             "}},\"required\":[\"results\"],\"additionalProperties\":false}");
 }
 
 fc_status_t fc_signature_print_schema(const fc_signature_t *signature,
                                       fc_sink_t *sink, fc_error_t *err) {
-  sent_t sent = count_sent(signature);
-  FC_TRY(put(sink,
-             "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\","
-             "\"title\":",
-             err));
-  FC_TRY(fc_json_write_string(
-      sink, fc_signature_text(signature, signature->name), err));
-  FC_TRY(put(sink, ",\"anyOf\":[", err));
-  if (sent.places) {
-    FC_TRY(put_places(signature, sent.count, sink, err));
-    FC_TRY(put(sink, ",", err));
-  }
-  // From all by place to as many by name as can be.
-  uint32_t least = sent.places ? sent.positional : 0;
-  uint32_t places = sent.places ? sent.count : 0;
-  for (;;) {
-    FC_TRY(put_object(signature, &sent, places, sink, err));
-    if (places == least) break;
-    places = sent.count > MIX_MAX ? least : places - 1;
-    FC_TRY(put(sink, ",", err));
-  }
-  return put(sink, "]}", err);
+  const writer_t writer = {signature, sink, err, false}, *w = &writer;
+  const uint32_t count = count_sent(w);
+  FC_TRY(put(w, "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\","
+                "\"title\":"));
+  FC_TRY(put_text(w, fc_signature_text(signature, signature->name)));
+  FC_TRY(put(w, ",\"anyOf\":["));
+  FC_TRY(put_places(w, takes_dict(w) && count ? 1 : count));
+  FC_TRY(put(w, ","));
+  FC_TRY(put_object(w, count));
+  FC_TRY(put(w, "],\"$defs\":{"));
+  FC_TRY(put_arguments(w));
+  FC_TRY(put_answer(w));
+  return put(w, "}}");
 }

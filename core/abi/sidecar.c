@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The reader of ABI descriptions. Whoever wrote one may be wrong, and an
-// embedded one comes with a foreign file: everything is checked, and where a
-// wrong guess would corrupt memory (a rank, the size of an out argument) it
-// fails instead of guessing.
+// The reader of ABI descriptions. An author may be wrong, and an embedded
+// description comes with a foreign file, so everything is checked. Where a
+// wrong guess would corrupt memory (a rank, the size of an out argument),
+// reading fails.
 #include "abi/sidecar.h"
 
 #include <inttypes.h>
@@ -12,6 +12,7 @@
 
 #include "abi/document.h"
 #include "abi/mlir_type.h"
+#include "abi/named.h"
 
 // One argument while its function is read.
 typedef struct argument_t {
@@ -172,8 +173,8 @@ static bool read_reference(fc_str_t text, size_t *out_argument,
   return text.size == 0;
 }
 
-// The dim another argument has there: its size, or the name both share from
-// now on.
+// The dim that "args[0].dim1" refers to: its size, or the name that the two
+// dims share from now on.
 static fc_status_t resolve(reader_t *reader, fc_str_t text, int64_t *out) {
   size_t argument, dim;
   char shown[80];
@@ -258,7 +259,8 @@ static bool is_bound(const reader_t *reader, int64_t name) {
   return false;
 }
 
-// An out argument nobody can give memory to makes the function not callable.
+// A function is not callable when the size of an out argument is not known: the
+// server could not allocate it.
 static void check_out(reader_t *reader, size_t index) {
   const argument_t *argument = &reader->arguments[index];
   if (argument->role != FC_ROLE_OUT || !argument->memref) return;
@@ -336,7 +338,9 @@ static fc_status_t read_results(reader_t *reader, yyjson_val *object,
   return FC_OK;
 }
 
-// What a calling convention cannot do, LLVM's aggregates not being those of C.
+// Refuses what a calling convention cannot pass. LLVM returns structures in
+// other registers than C, so the expanded convention returns one scalar at
+// most.
 static void check_convention(reader_t *reader, fc_cc_t cc, bool simple) {
   if (cc != FC_CC_EXPANDED && cc != FC_CC_BAREPTR) return;
   if (!simple) {
@@ -365,7 +369,6 @@ static fc_status_t read_symbol(reader_t *reader, yyjson_val *object,
   }
   FC_TRY(fc_doc_choice(&reader->doc, object, "cc", conventions, 4, &cc));
   FC_TRY(fc_doc_choice(&reader->doc, object, "threads", threads, 3, &thread));
-  FC_TRY(fc_doc_size(&reader->doc, object, "stack", &function->stack));
   function->cc = (fc_cc_t)cc;
   function->threads = (fc_threads_t)thread;
   fc_builder_name(reader->builder, function->name);
@@ -375,16 +378,6 @@ static fc_status_t read_symbol(reader_t *reader, yyjson_val *object,
   fc_str_t doc = {0};
   FC_TRY(fc_doc_text(&reader->doc, object, "doc", &doc));
   if (doc.size) fc_builder_attr(reader->builder, FC_STR("doc"), doc);
-  return FC_OK;
-}
-
-static fc_status_t check_name(reader_t *reader, fc_str_t name) {
-  const fc_sidecar_t *sidecar = reader->sidecar;
-  for (size_t i = 0; i < sidecar->function_count; i++) {
-    if (!fc_str_equal(sidecar->functions[i].name, name)) continue;
-    return fc_doc_fault(&reader->doc, "name", "function %zu has the same name",
-                        i);
-  }
   return FC_OK;
 }
 
@@ -422,12 +415,11 @@ static fc_status_t read_function(reader_t *reader, yyjson_val *object,
   function->ownership = ownership;
   bool simple = false;
   FC_TRY(read_symbol(reader, object, function));
-  FC_TRY(check_name(reader, function->name));
   FC_TRY(read_arguments(reader, object));
   FC_TRY(read_results(reader, object, ownership, &simple));
   check_convention(reader, function->cc, simple);
-  fc_builder_memory_safe(reader->builder,
-                         reader->sidecar->checked || is_static(reader));
+  fc_builder_memory_safe(reader->builder, reader->sidecar->checked,
+                         !is_static(reader));
   fc_builder_alignment(reader->builder, reader->sidecar->alignment);
   FC_TRY(build(reader, &function->signature));
   return reader->names ? rename_all(reader, &function->signature) : FC_OK;
@@ -459,7 +451,6 @@ static fc_status_t read_head(reader_t *reader, yyjson_val *root) {
                         "must be a power of two up to 64");
   }
   sidecar->alignment = (uint8_t)alignment;
-  FC_TRY(fc_doc_size(&reader->doc, root, "max_frame", &sidecar->max_frame));
   sidecar->so_sha256 = reader->doc.so_sha256;
   return FC_OK;
 }
@@ -490,6 +481,23 @@ static fc_status_t make_room(reader_t *reader, yyjson_val *functions) {
   return FC_OK;
 }
 
+static fc_status_t check_names(reader_t *reader) {
+  const fc_sidecar_t *sidecar = reader->sidecar;
+  const size_t count = sidecar->function_count;
+  fc_named_t *names = fc_alloc_array(sidecar->allocator, count, sizeof *names);
+  if (!names) return fc_fail_memory(reader->doc.err);
+  for (size_t i = 0; i < count; i++) {
+    names[i] = (fc_named_t){sidecar->functions[i].name, (uint32_t)i};
+  }
+  fc_named_t first, second;
+  const bool twins = fc_named_find_twins(names, count, &first, &second);
+  fc_free(sidecar->allocator, names);
+  if (!twins) return FC_OK;
+  reader->doc.function = second.number;
+  return fc_doc_fault(&reader->doc, "name", "function %u has the same name",
+                      first.number);
+}
+
 static fc_status_t read_functions(reader_t *reader, yyjson_val *root) {
   yyjson_val *functions;
   fc_sidecar_t *sidecar = reader->sidecar;
@@ -504,13 +512,13 @@ static fc_status_t read_functions(reader_t *reader, yyjson_val *root) {
     fc_sidecar_function_t *function = &sidecar->functions[i];
     reader->doc.function = (int64_t)i;
     fc_status_t status = read_function(reader, value, ownership, function);
-    // Counted once it may own a signature.
+    // Counted before its status is looked at: it may own a signature to free.
     sidecar->function_count++;
     FC_TRY(status);
     ownership += function->signature->result_count;
     value = unsafe_yyjson_get_next(value);
   }
-  return FC_OK;
+  return check_names(reader);
 }
 
 fc_status_t fc_sidecar_parse(fc_str_t json, fc_source_t source,

@@ -36,7 +36,6 @@ typedef struct fc_sidecar_function_t {
   fc_str_t symbol;  // NUL-terminated
   fc_cc_t cc;
   fc_threads_t threads;
-  uint64_t stack;             // bytes it needs, 0 when not said
   const uint8_t *ownership;   // fc_ownership_t of each result
   fc_signature_t *signature;  // set to NULL to keep it
 } fc_sidecar_function_t;
@@ -49,7 +48,6 @@ typedef struct fc_sidecar_t {
   uint8_t alignment;   // of tensors' memory, beyond what elements need
   fc_str_t so_sha256;  // 64 hex digits, or empty
   fc_str_t compiler;
-  uint64_t max_frame;  // bytes, 0 when not said
   fc_sidecar_function_t *functions;
   size_t function_count;
   uint8_t *ownership;  // of all functions' results

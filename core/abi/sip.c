@@ -12,9 +12,9 @@
 // Any thread.
 #include "abi/sip.h"
 
-#include <stdlib.h>
-
+#include "abi/named.h"
 #include "abi/span.h"
+#include "base/utf8.h"
 #include "json/writer.h"
 
 // The shortest leaf in a structure is "k0_0".
@@ -55,54 +55,43 @@ static level_t *top(walk_t *walk) {
 // ---------------------------------------------------------------------------
 // Unique keys of one dict
 
-static int compare_keys(const void *a, const void *b) {
-  return fc_str_compare(*(const fc_str_t *)a, *(const fc_str_t *)b);
-}
-
-static fc_status_t duplicate_key(fc_str_t key, const char *text,
-                                 fc_error_t *err) {
-  char shown[96];
-  fc_escape(shown, sizeof shown, 64, key);
-  return fc_abi_fail(err, (size_t)(key.data - text), "key \"%s\" comes twice",
-                     shown);
-}
-
 // The names in the window, one level deep; other fields are passed over. Syntax
 // errors are left to the walk, which meets them in order.
-static size_t collect_keys(fc_span_reader_t window, fc_str_t *keys,
+static size_t collect_keys(fc_span_reader_t window, fc_named_t *keys,
                            size_t capacity) {
   size_t count = 0;
   while (window.at < window.end) {
     fc_field_t field;
     if (fc_span_next(&window, &field, NULL) != FC_OK) break;
     if (field.tag != 'K') continue;
-    if (count < capacity) keys[count] = fc_field_text(&window, &field);
+    if (count < capacity) {
+      keys[count] =
+          (fc_named_t){fc_field_text(&window, &field), (uint32_t)field.offset};
+    }
     count++;
   }
   return count;
 }
 
-static fc_status_t check_sorted(fc_str_t *keys, size_t count, const char *text,
-                                fc_error_t *err) {
-  qsort(keys, count, sizeof *keys, compare_keys);
-  for (size_t i = 1; i < count; i++) {
-    if (!fc_str_equal(keys[i - 1], keys[i])) continue;
-    // qsort isn't stable: the later one in the text is the duplicate.
-    const bool later = keys[i].data > keys[i - 1].data;
-    return duplicate_key(later ? keys[i] : keys[i - 1], text, err);
-  }
-  return FC_OK;
+static fc_status_t check_keys(fc_named_t *keys, size_t count, const char *text,
+                              fc_error_t *err) {
+  fc_named_t first, second;
+  if (!fc_named_find_twins(keys, count, &first, &second)) return FC_OK;
+  char shown[96];
+  fc_escape(shown, sizeof shown, 64, second.name);
+  return fc_abi_fail(err, (size_t)(second.name.data - text),
+                     "key \"%s\" comes twice", shown);
 }
 
 static fc_status_t check_unique_keys(fc_span_reader_t window, fc_error_t *err) {
-  fc_str_t few[FEW_KEYS];
+  fc_named_t few[FEW_KEYS];
   const size_t count = collect_keys(window, few, FEW_KEYS);
-  if (count <= FEW_KEYS) return check_sorted(few, count, window.text, err);
+  if (count <= FEW_KEYS) return check_keys(few, count, window.text, err);
   const fc_allocator_t allocator = fc_allocator_system();
-  fc_str_t *keys = fc_alloc_array(allocator, count, sizeof *keys);
+  fc_named_t *keys = fc_alloc_array(allocator, count, sizeof *keys);
   if (!keys) return fc_fail_memory(err);
   collect_keys(window, keys, count);
-  fc_status_t status = check_sorted(keys, count, window.text, err);
+  fc_status_t status = check_keys(keys, count, window.text, err);
   fc_free(allocator, keys);
   return status;
 }
@@ -235,7 +224,7 @@ static fc_status_t walk_side(walk_t *walk, fc_error_t *err) {
   }
 }
 
-// Every raw input exactly once: as many leaves as values, none twice.
+// Every raw input must be used exactly once.
 static fc_status_t check_inputs(const side_facts_t *facts, fc_error_t *err) {
   if (facts->has_duplicate) {
     return fc_abi_fail(err, facts->duplicate_at, "raw input is used twice");
@@ -348,10 +337,11 @@ typedef struct tree_builder_t {
   uint32_t gap_count;
   uint32_t nodes[FC_TYPE_DEPTH_MAX];
   uint32_t filled[FC_TYPE_DEPTH_MAX];  // children so far, gaps included
-  uint8_t taken[LEAVES_MAX / 8];       // raw nodes that have a parent
+  uint8_t taken[FC_NODE_MAX / 8];      // raw nodes that have a parent
 } tree_builder_t;
 
-// Gaps are null places; there may not be more of them than places in a text.
+// An index that is left out is a null place. Such places are limited, since one
+// index in a short text could ask for millions.
 static fc_status_t fill_gap(tree_builder_t *tree, uint32_t parent,
                             uint32_t from, uint32_t to) {
   if (to - from > FC_SPAN_TEXT_MAX - tree->gap_count) {
@@ -376,7 +366,7 @@ static fc_status_t attach(tree_builder_t *tree, fc_sip_key_t key,
   const uint32_t level = tree->depth - 1;
   const uint32_t parent = tree->nodes[level];
   if (key.kind == FC_SIP_KEY_NAME) {
-    if (!fc_json_is_utf8(key.name)) {
+    if (!fc_utf8_is_valid(key.name)) {
       fc_builder_refuse(tree->builder, FC_STR("a dict key is not valid UTF-8"));
     }
     fc_builder_append_key(tree->builder, parent, key.name, node);
@@ -409,7 +399,10 @@ static uint32_t leaf_node(tree_builder_t *tree, int32_t raw_index) {
     if (type) type->raw_index = raw_index;
     return node;
   }
+  // A text can have more raw values than a signature has nodes. Then the builder
+  // has failed, and there is no node; `taken` has no bit for it either.
   const uint32_t node = tree->raw.first + (uint32_t)raw_index;
+  if (!fc_builder_at(builder, node)) return FC_NODE_NONE;
   uint8_t *byte = &tree->taken[raw_index / 8];
   const uint8_t bit = (uint8_t)(1u << (raw_index % 8));
   if (*byte & bit) return copy_node(builder, node);
@@ -457,8 +450,8 @@ static fc_status_t build_side(const sip_t *sip, fc_sip_side_t side,
   return FC_OK;
 }
 
-// The count of one side of the flat call: the module's and the raw text's word
-// must agree, and every index of the tree must be below it.
+// How many values one side of the flat call has. What the module and the raw
+// text say must agree, and every index of the tree must be below that count.
 static fc_status_t raw_count(const sip_t *sip, fc_sip_side_t side,
                              int32_t known, const fc_raw_nodes_t *raw,
                              uint32_t *out_count, fc_error_t *err) {

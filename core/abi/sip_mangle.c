@@ -3,6 +3,7 @@
 // Writes SIP signatures: leaf by leaf as front ends know them, or from a
 // signature's own tree. Children are kept sorted, so that the output is the
 // canonical one whatever the order of the calls. One thread at a time.
+#include "abi/named.h"
 #include "abi/sip.h"
 #include "abi/span.h"
 
@@ -110,7 +111,7 @@ static fc_status_t reserve(fc_sip_mangler_t *mangler, size_t places,
   return FC_OK;
 }
 
-// Room was reserved.
+// The caller has reserved room.
 static uint32_t add_place(fc_sip_mangler_t *mangler, place_kind_t kind,
                           uint32_t parent, uint32_t after, fc_sip_key_t key) {
   const uint32_t at = mangler->count++;
@@ -167,7 +168,7 @@ fc_status_t fc_sip_mangler_set(fc_sip_mangler_t *mangler, int32_t raw_index,
                                const fc_sip_key_t *path, size_t path_count,
                                fc_error_t *err) {
   FC_TRY(check_path(raw_index, path, path_count, err));
-  // Down the part that exists.
+  // Follow the path as far as it exists.
   uint32_t at = mangler->count ? 0 : FC_NODE_NONE;
   uint32_t parent = FC_NODE_NONE, after = FC_NODE_NONE;
   size_t level = 0;
@@ -280,59 +281,85 @@ static bool is_gap(const fc_type_t *type) {
   return type->kind == FC_TYPE_NULL && type->raw_index == FC_RAW_NONE;
 }
 
-static fc_status_t place_for(const fc_signature_t *signature,
-                             fc_sip_mangler_t *mangler, uint32_t node,
-                             uint32_t parent, fc_sip_key_t key,
-                             uint32_t *out_place, fc_error_t *err) {
-  const fc_type_t *type = fc_signature_node(signature, node);
+// A tree being placed: the signature's node of each place, and room to sort the
+// keys of one dict.
+typedef struct placing_t {
+  const fc_signature_t *signature;
+  fc_sip_mangler_t *mangler;
+  uint32_t *nodes;
+  fc_named_t *keys;
+  fc_error_t *err;
+} placing_t;
+
+static fc_status_t place_child(placing_t *placing, uint32_t parent,
+                               fc_sip_key_t key, uint32_t node) {
+  fc_sip_mangler_t *mangler = placing->mangler;
+  const fc_type_t *type = fc_signature_node(placing->signature, node);
   const bool dict = type->kind == FC_TYPE_DICT;
   const bool sequence =
       type->kind == FC_TYPE_TUPLE && type->raw_index == FC_RAW_NONE;
   if (!dict && !sequence && type->raw_index < 0) {
-    return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
+    return fc_fail(placing->err, FC_CODE_UNSUPPORTED_TYPE,
                    "a leaf without raw_index has no place in a sip signature");
   }
-  FC_TRY(reserve(mangler, 1, key.name.size, err));
+  FC_TRY(reserve(mangler, 1, key.name.size, placing->err));
   uint32_t after = FC_NODE_NONE;
   if (parent != FC_NODE_NONE &&
       find_child(mangler, parent, key, &after) != FC_NODE_NONE) {
-    return fc_fail(err, FC_CODE_ABI_METADATA, "a dict key comes twice");
+    return fc_fail(placing->err, FC_CODE_ABI_METADATA,
+                   "a dict key comes twice");
   }
-  *out_place = add_place(mangler,
-                         dict       ? PLACE_DICT
-                         : sequence ? PLACE_SEQUENCE
-                                    : PLACE_LEAF,
-                         parent, after, key);
-  mangler->places[*out_place].raw_index = type->raw_index;
+  const uint32_t place = add_place(mangler,
+                                   dict       ? PLACE_DICT
+                                   : sequence ? PLACE_SEQUENCE
+                                              : PLACE_LEAF,
+                                   parent, after, key);
+  mangler->places[place].raw_index = type->raw_index;
+  placing->nodes[place] = node;
+  return FC_OK;
+}
+
+// Adds the children in order of their keys: find_child then needs one
+// comparison for each.
+static fc_status_t place_dict(placing_t *placing, uint32_t at) {
+  const fc_signature_t *signature = placing->signature;
+  uint32_t child = fc_signature_node(signature, placing->nodes[at])->child;
+  size_t count = 0;
+  while (child != FC_NODE_NONE) {
+    const fc_type_t *type = fc_signature_node(signature, child);
+    placing->keys[count++] =
+        (fc_named_t){fc_signature_text(signature, type->key), child};
+    child = type->next;
+  }
+  fc_named_sort(placing->keys, count);
+  for (size_t i = 0; i < count; i++) {
+    const fc_sip_key_t key = {.kind = FC_SIP_KEY_NAME,
+                              .name = placing->keys[i].name};
+    FC_TRY(place_child(placing, at, key, placing->keys[i].number));
+  }
+  return FC_OK;
+}
+
+static fc_status_t place_sequence(placing_t *placing, uint32_t at) {
+  const fc_signature_t *signature = placing->signature;
+  uint32_t child = fc_signature_node(signature, placing->nodes[at])->child;
+  for (int32_t index = 0; child != FC_NODE_NONE; index++) {
+    const fc_type_t *type = fc_signature_node(signature, child);
+    const fc_sip_key_t key = {.kind = FC_SIP_KEY_INDEX, .index = index};
+    if (!is_gap(type)) FC_TRY(place_child(placing, at, key, child));
+    child = type->next;
+  }
   return FC_OK;
 }
 
 // Level by level: the array of places is the queue, `nodes` runs beside it.
-static fc_status_t place_tree(const fc_signature_t *signature,
-                              fc_sip_mangler_t *mangler, uint32_t root,
-                              uint32_t *nodes, fc_error_t *err) {
-  uint32_t place;
-  FC_TRY(place_for(signature, mangler, root, FC_NODE_NONE,
-                   (fc_sip_key_t){.kind = FC_SIP_KEY_NONE}, &place, err));
-  nodes[place] = root;
-  for (uint32_t at = 0; at < mangler->count; at++) {
-    if (mangler->places[at].kind == PLACE_LEAF) continue;
-    const bool dict = mangler->places[at].kind == PLACE_DICT;
-    const fc_type_t *type = fc_signature_node(signature, nodes[at]);
-    int32_t index = 0;
-    for (uint32_t child = type->child; child != FC_NODE_NONE; index++) {
-      const fc_type_t *child_type = fc_signature_node(signature, child);
-      const fc_sip_key_t key =
-          dict ? (fc_sip_key_t){.kind = FC_SIP_KEY_NAME,
-                                .name = fc_signature_text(signature,
-                                                          child_type->key)}
-               : (fc_sip_key_t){.kind = FC_SIP_KEY_INDEX, .index = index};
-      if (dict || !is_gap(child_type)) {
-        FC_TRY(place_for(signature, mangler, child, at, key, &place, err));
-        nodes[place] = child;
-      }
-      child = child_type->next;
-    }
+static fc_status_t place_tree(placing_t *placing, uint32_t root) {
+  const fc_sip_key_t none = {.kind = FC_SIP_KEY_NONE};
+  FC_TRY(place_child(placing, FC_NODE_NONE, none, root));
+  for (uint32_t at = 0; at < placing->mangler->count; at++) {
+    const place_kind_t kind = placing->mangler->places[at].kind;
+    if (kind == PLACE_DICT) FC_TRY(place_dict(placing, at));
+    if (kind == PLACE_SEQUENCE) FC_TRY(place_sequence(placing, at));
   }
   return FC_OK;
 }
@@ -350,12 +377,19 @@ static fc_status_t place_side(const fc_signature_t *signature,
                    "%u values",
                    count);
   }
-  uint32_t *nodes = fc_alloc_array(signature->allocator, signature->node_count,
-                                   sizeof *nodes);
-  if (!nodes) return fc_fail_memory(err);
-  fc_status_t status =
-      place_tree(signature, mangler, params[0].type, nodes, err);
-  fc_free(signature->allocator, nodes);
+  const fc_allocator_t allocator = signature->allocator;
+  const uint32_t most = signature->node_count;
+  placing_t placing = {
+      .signature = signature,
+      .mangler = mangler,
+      .nodes = fc_alloc_array(allocator, most, sizeof *placing.nodes),
+      .keys = fc_alloc_array(allocator, most, sizeof *placing.keys),
+      .err = err};
+  fc_status_t status = placing.nodes && placing.keys
+                           ? place_tree(&placing, params[0].type)
+                           : fc_fail_memory(err);
+  fc_free(allocator, placing.nodes);
+  fc_free(allocator, placing.keys);
   return status;
 }
 

@@ -2,9 +2,10 @@
 //
 // The signature builder. Readers of ABI metadata call it at load, on one
 // thread; what it builds is immutable. It checks the tree as a whole, so that
-// nobody after it need doubt an index, a depth or a slot. It knows no syntax.
+// its users can trust every index, depth and slot. It knows no syntax.
 #include "farcall/type.h"
 
+#include "abi/named.h"
 #include "abi/walk.h"
 
 enum {
@@ -79,7 +80,7 @@ static node_t *node_at(const fc_builder_t *builder, uint32_t node) {
   return &((node_t *)builder->nodes.data)[node];
 }
 
-// False, and a failure, when there is no such node.
+// Fails the builder when there is no such node.
 static bool node_check(fc_builder_t *builder, uint32_t node) {
   if (failed(builder)) return false;
   if (node < builder->nodes.count) return true;
@@ -177,8 +178,10 @@ void fc_builder_alignment(fc_builder_t *builder, uint8_t alignment) {
   builder->head.alignment = alignment;
 }
 
-void fc_builder_memory_safe(fc_builder_t *builder, bool memory_safe) {
+void fc_builder_memory_safe(fc_builder_t *builder, bool memory_safe,
+                            bool dynamic_dims) {
   builder->head.memory_safe = memory_safe;
+  builder->head.trusts_dims = !memory_safe && dynamic_dims;
   builder->head.memory_known = true;
 }
 
@@ -355,17 +358,6 @@ void fc_builder_append(fc_builder_t *builder, uint32_t parent, uint32_t child) {
 void fc_builder_append_key(fc_builder_t *builder, uint32_t parent, fc_str_t key,
                            uint32_t child) {
   if (!node_check(builder, parent) || !node_check(builder, child)) return;
-  for (uint32_t i = node_at(builder, parent)->type.child; i != FC_NODE_NONE;
-       i = node_at(builder, i)->type.next) {
-    if (!fc_str_equal(read_text(builder, node_at(builder, i)->type.key), key)) {
-      continue;
-    }
-    char shown[80];
-    fc_escape(shown, sizeof shown, 64, key);
-    (void)fc_fail(&builder->error, FC_CODE_ABI_METADATA, "key '%s' comes twice",
-                  shown);
-    return;
-  }
   node_at(builder, child)->type.key = fc_builder_text(builder, key);
   fc_builder_append(builder, parent, child);
 }
@@ -609,7 +601,7 @@ static const char *node_fault(const fc_signature_t *signature,
   }
 }
 
-// Who has which slot of the flat call.
+// Which slots of the flat call are taken.
 typedef struct slots_t {
   uint32_t count;  // one more than the highest
   uint32_t used;
@@ -627,15 +619,50 @@ static void slot_use(slots_t *slots, int32_t slot) {
   slots->bits[slot / 8] |= bit;
 }
 
+// Room for the names of any one dict, and for those of the arguments.
+static size_t most_names(const fc_signature_t *signature) {
+  uint32_t most = signature->argument_count;
+  for (uint32_t i = 0; i < signature->node_count; i++) {
+    const fc_type_t *type = &signature->nodes[i];
+    if (type->kind != FC_TYPE_DICT) continue;
+    if (type->child_count > most) most = type->child_count;
+  }
+  return most;
+}
+
+static fc_status_t keys_verify(const fc_signature_t *signature,
+                               const fc_type_t *dict, fc_named_t *scratch,
+                               fc_error_t *err) {
+  uint32_t count = 0;
+  for (uint32_t i = dict->child; i != FC_NODE_NONE;) {
+    const fc_type_t *child = fc_signature_node(signature, i);
+    FC_ASSERT(count < dict->child_count);
+    scratch[count] =
+        (fc_named_t){fc_signature_text(signature, child->key), count};
+    count++;
+    i = child->next;
+  }
+  fc_named_t first, second;
+  if (!fc_named_find_twins(scratch, count, &first, &second)) return FC_OK;
+  char shown[80];
+  fc_escape(shown, sizeof shown, 64, second.name);
+  return fc_fail(err, FC_CODE_ABI_METADATA, "key '%s' comes twice", shown);
+}
+
 // Every node is below one parent or parameter (node_take saw to it), so that
 // walking from a parameter ends.
 static fc_status_t tree_verify(const fc_signature_t *signature, uint32_t root,
-                               slots_t *slots, fc_error_t *err) {
+                               slots_t *slots, fc_named_t *scratch,
+                               fc_error_t *err) {
   fc_walk_t walk;
   fc_walk_init(&walk, signature->nodes, root);
   while (fc_walk_next(&walk)) {
-    if (walk.leave) continue;
     const fc_type_t *type = walk.type;
+    if (walk.leave) {
+      if (type->kind != FC_TYPE_DICT) continue;
+      FC_TRY(keys_verify(signature, type, scratch, err));
+      continue;
+    }
     const char *fault = node_fault(signature, type);
     if (fault) {
       return fc_fail(err, FC_CODE_ABI_METADATA, "a type has %s", fault);
@@ -655,35 +682,33 @@ static fc_status_t tree_verify(const fc_signature_t *signature, uint32_t root,
 
 static fc_status_t params_verify(const fc_signature_t *signature,
                                  const fc_param_t *params, uint32_t count,
-                                 slots_t *slots, fc_error_t *err) {
+                                 slots_t *slots, fc_named_t *scratch,
+                                 fc_error_t *err) {
   for (uint32_t i = 0; i < count; i++) {
     bool own_slot = params[i].slot != FC_RAW_NONE;
     if (own_slot) slot_use(slots, params[i].slot);
-    FC_TRY(
-        tree_verify(signature, params[i].type, own_slot ? NULL : slots, err));
+    FC_TRY(tree_verify(signature, params[i].type, own_slot ? NULL : slots,
+                       scratch, err));
   }
   return FC_OK;
 }
 
 static fc_status_t names_verify(const fc_signature_t *signature,
-                                fc_error_t *err) {
+                                fc_named_t *scratch, fc_error_t *err) {
+  size_t count = 0;
   for (uint32_t i = 0; i < signature->argument_count; i++) {
     const fc_param_t *param = &signature->arguments[i];
-    fc_str_t name = fc_signature_text(signature, param->name);
     if (!param->keyword) continue;
-    for (uint32_t k = 0; k < i; k++) {
-      const fc_param_t *other = &signature->arguments[k];
-      if (!other->keyword ||
-          !fc_str_equal(fc_signature_text(signature, other->name), name)) {
-        continue;
-      }
-      char shown[80];
-      fc_escape(shown, sizeof shown, 64, name);
-      return fc_fail(err, FC_CODE_ABI_METADATA,
-                     "arguments %u and %u are both named '%s'", k, i, shown);
-    }
+    scratch[count++] =
+        (fc_named_t){fc_signature_text(signature, param->name), i};
   }
-  return FC_OK;
+  fc_named_t first, second;
+  if (!fc_named_find_twins(scratch, count, &first, &second)) return FC_OK;
+  char shown[80];
+  fc_escape(shown, sizeof shown, 64, second.name);
+  return fc_fail(err, FC_CODE_ABI_METADATA,
+                 "arguments %u and %u are both named '%s'", first.number,
+                 second.number, shown);
 }
 
 // A callable function fills each argument slot once; a result slot may feed
@@ -711,14 +736,14 @@ static fc_status_t slots_verify(const fc_signature_t *signature,
 }
 
 static fc_status_t signature_verify(fc_signature_t *signature, bool counted,
-                                    fc_error_t *err) {
+                                    fc_named_t *scratch, fc_error_t *err) {
   slots_t arguments = {0};
   slots_t results = {0};
   FC_TRY(params_verify(signature, signature->arguments,
-                       signature->argument_count, &arguments, err));
+                       signature->argument_count, &arguments, scratch, err));
   FC_TRY(params_verify(signature, signature->results, signature->result_count,
-                       &results, err));
-  FC_TRY(names_verify(signature, err));
+                       &results, scratch, err));
+  FC_TRY(names_verify(signature, scratch, err));
   if (!counted) {
     signature->raw_argument_count = arguments.count;
     signature->raw_result_count = results.count;
@@ -737,7 +762,12 @@ fc_status_t fc_signature_build(fc_builder_t *builder,
   if (!block) return fc_fail_memory(err);
   (void)lay_out(builder, block);
   fc_signature_t *signature = (fc_signature_t *)(void *)block;
-  fc_status_t status = signature_verify(signature, builder->counted, err);
+  fc_named_t *scratch = fc_alloc_array(builder->allocator,
+                                       most_names(signature), sizeof *scratch);
+  fc_status_t status =
+      scratch ? signature_verify(signature, builder->counted, scratch, err)
+              : fc_fail_memory(err);
+  fc_free(builder->allocator, scratch);
   if (status != FC_OK) {
     fc_free(builder->allocator, block);
     return status;

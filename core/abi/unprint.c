@@ -57,7 +57,7 @@ static fc_status_t read_dtype(unprint_t *reader, yyjson_val *type,
                               fc_dtype_t *out_dtype) {
   yyjson_val *value = yyjson_obj_get(type, "dtype");
   if (!yyjson_is_str(value)) return bad(reader, "dtype must be a string");
-  *out_dtype = fc_dtype_find(text_of(value));
+  *out_dtype = fc_dtype_find_named(text_of(value), FC_DTYPE_NONE);
   return *out_dtype ? FC_OK : bad(reader, "dtype is unknown");
 }
 
@@ -137,7 +137,8 @@ static fc_status_t read_tensor(unprint_t *reader, yyjson_val *type,
   FC_TRY(read_shape(reader, type, &rank, dims));
   yyjson_val *spelling = yyjson_obj_get(type, "dtype");
   if (yyjson_is_null(spelling) ||
-      (yyjson_is_str(spelling) && !fc_dtype_find(text_of(spelling)))) {
+      (yyjson_is_str(spelling) &&
+       !fc_dtype_find_named(text_of(spelling), FC_DTYPE_NONE))) {
     return read_untyped(reader, type, rank, dims, out_node);
   }
   fc_dtype_t dtype;
@@ -308,7 +309,7 @@ static fc_status_t read_type(unprint_t *reader, yyjson_val *value,
 // ---------------------------------------------------------------------------
 // The document
 
-// A tree whose leaves or children name raw values has no slot of its own.
+// The slot of a parameter. A tree whose leaves name raw values has none.
 static int32_t slot_of(const unprint_t *reader, uint32_t node, size_t count) {
   if (reader->rooted) return FC_RAW_NONE;
   const fc_type_t *type = fc_builder_at(reader->builder, node);
@@ -338,7 +339,7 @@ static fc_status_t read_result(unprint_t *reader, yyjson_val *param,
   return FC_OK;
 }
 
-// `root`: the tree the arguments are children of, or FC_NODE_NONE.
+// `root` is the tree that the arguments are children of, or FC_NODE_NONE.
 static fc_status_t read_argument(unprint_t *reader, yyjson_val *param,
                                  size_t count, uint32_t root) {
   uint32_t node;

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 static const fc_code_info_t kCodes[FC_CODE_COUNT] = {
-#define FC_CODE(name, text, http, status, title) \
-  [FC_CODE_##name] = {text, title, http, status},
+#define FC_CODE(name, text, status, title) \
+  [FC_CODE_##name] = {text, title, status},
 #include "farcall/error.def"
 #undef FC_CODE
 };
@@ -117,14 +117,6 @@ void fc_error_expected(fc_error_t *err, const char *format, ...) {
 
 void fc_error_got(fc_error_t *err, fc_str_t client_text) {
   if (err) fc_escape(err->got, sizeof err->got, 64, client_text);
-}
-
-int fc_error_http_status(const fc_error_t *err) {
-  if (err->code == FC_CODE_CALL_FAILED) {
-    if (err->status == FC_RESOURCE_EXHAUSTED) return 503;
-    if (err->status == FC_UNIMPLEMENTED) return 501;
-  }
-  return fc_code_info(err->code)->http_status;
 }
 
 void fc_assert_fail(const char *text, const char *file, int line) {

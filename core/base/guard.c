@@ -7,13 +7,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-typedef struct layout_t {
+typedef struct guard_layout_t {
   size_t page;
   size_t block;  // with padding
   size_t body;   // whole pages that hold it
-} layout_t;
+} guard_layout_t;
 
-static bool lay_out(size_t size, size_t alignment, layout_t *out) {
+static bool lay_out(size_t size, size_t alignment, guard_layout_t *out) {
   FC_ASSERT(alignment <= FC_GUARD_ALIGNMENT);
   out->page = (size_t)sysconf(_SC_PAGESIZE);
   size_t total;
@@ -23,7 +23,7 @@ static bool lay_out(size_t size, size_t alignment, layout_t *out) {
 }
 
 void *fc_guard_alloc(size_t size, size_t alignment) {
-  layout_t layout;
+  guard_layout_t layout;
   if (!lay_out(size, alignment, &layout)) return NULL;
   // All of it is out of bounds first, so no moment has the page within.
   uint8_t *base = mmap(NULL, layout.body + layout.page, PROT_NONE,
@@ -39,7 +39,7 @@ void *fc_guard_alloc(size_t size, size_t alignment) {
 }
 
 void fc_guard_free(void *memory, size_t size, size_t alignment) {
-  layout_t layout;
+  guard_layout_t layout;
   if (!memory || !lay_out(size, alignment, &layout)) return;
   uint8_t *base = (uint8_t *)memory + layout.block - layout.body;
   munmap(base, layout.body + layout.page);

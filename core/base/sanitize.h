@@ -30,9 +30,11 @@
 #include <sanitizer/asan_interface.h>
 #define FC_POISON(memory, size) ASAN_POISON_MEMORY_REGION(memory, size)
 #define FC_UNPOISON(memory, size) ASAN_UNPOISON_MEMORY_REGION(memory, size)
+#define FC_IS_POISONED(byte) __asan_address_is_poisoned(byte)
 #else
 #define FC_POISON(memory, size) ((void)(memory), (void)(size))
 #define FC_UNPOISON(memory, size) ((void)(memory), (void)(size))
+#define FC_IS_POISONED(byte) ((void)(byte), 0)
 #endif
 
 #endif  // FARCALL_CORE_BASE_SANITIZE_H_

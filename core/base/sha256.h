@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SHA-256 (FIPS 180-4), for the identity of module files: what the registry
-// shows and what a sidecar vouches for. Not for secrets. One object, one thread
-// at a time.
+// SHA-256 (FIPS 180-4) by libnettle, for the identity of module files: what the
+// registry shows and what a sidecar vouches for. Not for secrets. One object,
+// one thread at a time.
 #ifndef FARCALL_BASE_SHA256_H_
 #define FARCALL_BASE_SHA256_H_
+
+#include <nettle/sha2.h>
 
 #include "farcall/base.h"
 
 typedef struct fc_sha256_t {
-  uint32_t state[8];
-  uint64_t size;  // bytes taken so far
-  uint8_t block[64];
+  struct sha256_ctx context;
 } fc_sha256_t;
 
 void fc_sha256_init(fc_sha256_t *hash);

@@ -37,6 +37,40 @@ unsigned fc_str_distance(fc_str_t a, fc_str_t b, unsigned limit) {
   return row[b.size] > limit ? limit + 1 : row[b.size];
 }
 
+bool fc_utf8_is_valid(fc_str_t text) {
+  size_t i = 0;
+  while (i < text.size) {
+    uint64_t word;
+    if (text.size - i >= sizeof word) {
+      memcpy(&word, text.data + i, sizeof word);
+      if ((word & 0x8080808080808080u) == 0) {
+        i += sizeof word;
+        continue;
+      }
+    }
+    size_t length = fc_utf8_length(text.data + i, text.size - i);
+    if (length == 0) return false;
+    i += length;
+  }
+  return true;
+}
+
+bool fc_nearest_offer(fc_nearest_t *search, fc_str_t name) {
+  const unsigned distance =
+      fc_str_distance(search->wanted, name, search->limit);
+  // One letter at least stays: 'x' is not 'y'.
+  const size_t longer =
+      name.size > search->wanted.size ? name.size : search->wanted.size;
+  const bool near = distance <= search->limit && distance < longer;
+  const bool begins = !search->any && search->wanted.size &&
+                      fc_str_starts(name, search->wanted);
+  if (!near && !begins) return false;
+  search->any = true;
+  // The next one must be nearer; none is nearer than the name itself.
+  if (near) search->limit = distance ? distance - 1 : 0;
+  return true;
+}
+
 static size_t escape_byte(char out[4], unsigned char byte) {
   static const char kHex[] = "0123456789abcdef";
   if (byte == '"' || byte == '\\') {

@@ -26,6 +26,9 @@ static inline size_t fc_utf8_length(const char *text, size_t size) {
   return length;
 }
 
+// True when all of it is valid.
+bool fc_utf8_is_valid(fc_str_t text);
+
 // Writes a scalar value, which is no surrogate, and returns the end.
 static inline char *fc_utf8_put(uint32_t scalar, char *out) {
   if (scalar < 0x80) {

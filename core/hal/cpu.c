@@ -5,10 +5,12 @@
 // unknown, so nothing is refused and executables see a plain processor.
 #include "hal/cpu.h"
 
-#if defined(__x86_64__)
+#include <stdio.h>
 
+#if defined(__x86_64__)
 #include <cpuid.h>
 #include <immintrin.h>
+#endif
 
 enum { REGISTER_A, REGISTER_B, REGISTER_C, REGISTER_D };
 
@@ -31,16 +33,31 @@ typedef struct feature_t {
 } feature_t;
 
 static const feature_t kFeatures[] = {
+#if defined(__x86_64__)
 #define FC_CPU(name, bit, leaf, subleaf, reg, reg_bit, state) \
   {name, bit, leaf, subleaf, REGISTER_##reg, reg_bit, STATE_##state},
 #include "hal/cpu_x86_64.def"
 #undef FC_CPU
+#endif
+    {.name = NULL},  // the end
 };
 
-// The rows without a bit in word 0 are kept in word 7, which executables do not
-// look at, by their place in the table.
+// Every row has a bit in word 7 too, by its place in the table, as word 0 has none
+// for some. Executables do not look at word 7.
 #define EXTRA_WORD (FC_CPU_WORDS - 1)
-_Static_assert(FC_ARRAY_COUNT(kFeatures) <= 64, "one word of rows");
+#define FEATURE_COUNT (FC_ARRAY_COUNT(kFeatures) - 1)
+_Static_assert(FEATURE_COUNT <= 64, "one word of rows");
+
+// Features that this build says are missing, comma separated, so that tests run as
+// on a machine whose hypervisor hides them: FARCALL_HIDE_CPU_FEATURES of CMake.
+#ifndef FC_CPU_HIDDEN
+#define FC_CPU_HIDDEN ""
+#endif
+
+// ---------------------------------------------------------------------------
+// What the processor says of itself
+
+#if defined(__x86_64__)
 
 static uint64_t saved_state(void) {
   uint32_t a, b, c, d;
@@ -60,26 +77,6 @@ static bool is_there(const feature_t *feature, uint64_t state) {
          (state & feature->state) == feature->state;
 }
 
-void fc_cpu_read(fc_cpu_t *out_cpu) {
-  *out_cpu = (fc_cpu_t){0};
-  const uint64_t state = saved_state();
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kFeatures); i++) {
-    if (!is_there(&kFeatures[i], state)) continue;
-    if (kFeatures[i].bit >= 0) {
-      out_cpu->words[0] |= UINT64_C(1) << kFeatures[i].bit;
-    }
-    out_cpu->words[EXTRA_WORD] |= UINT64_C(1) << i;
-  }
-}
-
-fc_cpu_answer_t fc_cpu_has(const fc_cpu_t *cpu, fc_str_t name) {
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kFeatures); i++) {
-    if (!fc_str_equal(fc_str(kFeatures[i].name), name)) continue;
-    return cpu->words[EXTRA_WORD] >> i & 1 ? FC_CPU_YES : FC_CPU_NO;
-  }
-  return FC_CPU_UNKNOWN;
-}
-
 #define FLUSH_AND_DENORMALS_ARE_ZERO 0x8040u
 
 uint64_t fc_cpu_denormals_flush(void) {
@@ -92,12 +89,12 @@ void fc_cpu_denormals_restore(uint64_t state) { _mm_setcsr((unsigned)state); }
 
 #else
 
-void fc_cpu_read(fc_cpu_t *out_cpu) { *out_cpu = (fc_cpu_t){0}; }
+static uint64_t saved_state(void) { return 0; }
 
-fc_cpu_answer_t fc_cpu_has(const fc_cpu_t *cpu, fc_str_t name) {
-  (void)cpu;
-  (void)name;
-  return FC_CPU_UNKNOWN;
+static bool is_there(const feature_t *feature, uint64_t state) {
+  (void)feature;
+  (void)state;
+  return false;
 }
 
 #if defined(__aarch64__)
@@ -123,37 +120,94 @@ void fc_cpu_denormals_restore(uint64_t state) { (void)state; }
 #endif
 #endif
 
-// Appends ", name" while there is room; the message is cut, never the check.
-static size_t list_missing(char *text, size_t capacity, size_t size,
-                           fc_str_t name) {
-  const size_t need = name.size + 2;
-  if (size + need >= capacity) return size;
-  if (size) {
-    memcpy(text + size, ", ", 2);
-    size += 2;
+// ---------------------------------------------------------------------------
+// Features by name
+
+// FEATURE_COUNT when no feature is called that.
+static size_t find_feature(fc_str_t name) {
+  size_t i = 0;
+  while (i < FEATURE_COUNT && !fc_str_equal(fc_str(kFeatures[i].name), name)) {
+    i++;
   }
-  memcpy(text + size, name.data, name.size);
-  text[size + name.size] = '\0';
-  return size + name.size;
+  return i;
+}
+
+// Cuts off and returns the first word of a comma separated list.
+static fc_str_t take_word(fc_str_t *list) {
+  const char *comma = memchr(list->data, ',', list->size);
+  const size_t size = comma ? (size_t)(comma - list->data) : list->size;
+  const fc_str_t word = fc_str_make(list->data, size);
+  const size_t skip = comma ? size + 1 : size;
+  *list = fc_str_make(list->data + skip, list->size - skip);
+  return word;
+}
+
+static uint64_t hidden_features(void) {
+  uint64_t hidden = 0;
+  for (fc_str_t rest = FC_STR(FC_CPU_HIDDEN); rest.size;) {
+    const size_t i = find_feature(take_word(&rest));
+    if (i < FEATURE_COUNT) hidden |= UINT64_C(1) << i;
+  }
+  return hidden;
+}
+
+void fc_cpu_read(fc_cpu_t *out_cpu) {
+  *out_cpu = (fc_cpu_t){0};
+  const uint64_t state = saved_state();
+  const uint64_t hidden = hidden_features();
+  for (size_t i = 0; i < FEATURE_COUNT; i++) {
+    if ((hidden >> i & 1) || !is_there(&kFeatures[i], state)) continue;
+    if (kFeatures[i].bit >= 0) {
+      out_cpu->words[0] |= UINT64_C(1) << kFeatures[i].bit;
+    }
+    out_cpu->words[EXTRA_WORD] |= UINT64_C(1) << i;
+  }
+}
+
+fc_cpu_answer_t fc_cpu_has(const fc_cpu_t *cpu, fc_str_t name) {
+  const size_t i = find_feature(name);
+  if (i == FEATURE_COUNT) return FC_CPU_UNKNOWN;
+  return cpu->words[EXTRA_WORD] >> i & 1 ? FC_CPU_YES : FC_CPU_NO;
+}
+
+// The features a list asks for. The last mention of a name decides, as for LLVM:
+// iree-compile lists what the processor's model has and then, with '-', what the
+// machine it ran on lacks.
+static uint64_t wanted_features(fc_str_t features) {
+  uint64_t wanted = 0;
+  while (features.size) {
+    const fc_str_t word = take_word(&features);
+    if (!word.size || (word.data[0] != '+' && word.data[0] != '-')) continue;
+    const size_t i = find_feature(fc_str_make(word.data + 1, word.size - 1));
+    if (i == FEATURE_COUNT) continue;
+    const uint64_t bit = UINT64_C(1) << i;
+    wanted = word.data[0] == '+' ? wanted | bit : wanted & ~bit;
+  }
+  return wanted;
+}
+
+// Names in `text`, which is cut when there is no more room.
+static void list_features(char *text, size_t capacity, uint64_t features) {
+  size_t size = 0;
+  for (size_t i = 0; i < FEATURE_COUNT; i++) {
+    if (!(features >> i & 1)) continue;
+    const size_t need = strlen(kFeatures[i].name) + 2;
+    if (size + need >= capacity) return;
+    size += (size_t)snprintf(text + size, capacity - size, "%s%s",
+                             size ? ", " : "", kFeatures[i].name);
+  }
 }
 
 fc_status_t fc_cpu_check(const fc_cpu_t *cpu, fc_str_t features,
                          fc_error_t *err) {
-  char missing[240] = "";
-  size_t size = 0;
-  for (size_t at = 0; at < features.size;) {
-    const char *comma = memchr(features.data + at, ',', features.size - at);
-    const size_t end = comma ? (size_t)(comma - features.data) : features.size;
-    const fc_str_t name =
-        fc_str_make(features.data + at + 1, end > at ? end - at - 1 : 0);
-    if (features.data[at] == '+' && fc_cpu_has(cpu, name) == FC_CPU_NO) {
-      size = list_missing(missing, sizeof missing, size, name);
-    }
-    at = end + 1;
-  }
-  if (!size) return FC_OK;
+  const uint64_t missing = wanted_features(features) & ~cpu->words[EXTRA_WORD];
+  if (!missing) return FC_OK;
+  char names[180] = "";
+  list_features(names, sizeof names, missing);
   return fc_fail(err, FC_CODE_CPU_FEATURES,
                  "the module was compiled for a processor with features this "
-                 "one lacks: %s",
-                 missing);
+                 "one lacks: %s; compile it with "
+                 "--iree-llvmcpu-target-cpu=host on this machine, or =generic "
+                 "for any",
+                 names);
 }

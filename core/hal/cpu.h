@@ -28,9 +28,9 @@ typedef enum fc_cpu_answer_t {
 // `name` is LLVM's: "avx512f", "fma".
 fc_cpu_answer_t fc_cpu_has(const fc_cpu_t *cpu, fc_str_t name);
 
-// Checks a target feature list ("+avx2,-sse4a,+fma"): every '+' feature must
-// not be known as missing. Unknown names pass. FC_CODE_CPU_FEATURES lists what
-// is missing.
+// Checks a target feature list ("+avx2,-sse4a,+fma"): no feature whose last
+// mention has a '+' may be known as missing. Unknown names pass.
+// FC_CODE_CPU_FEATURES lists what is missing, and says how to compile instead.
 fc_status_t fc_cpu_check(const fc_cpu_t *cpu, fc_str_t features,
                          fc_error_t *err);
 

@@ -220,7 +220,7 @@ static fc_status_t protect_segments(fc_elf_t *elf, fc_error_t *err) {
                          segment->address + segment->size, segment->protection,
                          err));
   }
-  // Only whole pages, and only of what was loaded writable.
+  // What relocations wrote becomes read-only, as far as it fills whole pages.
   const size_t begin = page_floor(elf->relro.address, page);
   const size_t end = page_floor(elf->relro.address + elf->relro.size, page);
   return protect_range(elf, begin, end, PROT_READ, err);
@@ -249,6 +249,17 @@ static fc_status_t check_table(const fc_elf_t *elf, const table_t *table,
   if (!table->size) return FC_OK;
   if (table->size % entry == 0 &&
       segment_at(elf, table->address, table->size, PROT_READ)) {
+    return FC_OK;
+  }
+  return refuse(err, table->address, what);
+}
+
+// A table that is read after relocations were applied must lie where they cannot
+// write: what was checked of it would no longer hold.
+static fc_status_t check_constant(const fc_elf_t *elf, const table_t *table,
+                                  const char *what, fc_error_t *err) {
+  if (!table->size ||
+      !segment_at(elf, table->address, table->size, PROT_WRITE)) {
     return FC_OK;
   }
   return refuse(err, table->address, what);
@@ -341,9 +352,15 @@ static fc_status_t read_dynamic(fc_elf_t *elf, table_t range, fc_error_t *err) {
                      "symbol table outside its segment", err));
   FC_TRY(check_table(elf, &elf->strings, 1, "string table outside its segment",
                      err));
+  FC_TRY(check_constant(elf, &elf->symbols, "symbol table in writable memory",
+                        err));
+  FC_TRY(check_constant(elf, &elf->strings, "string table in writable memory",
+                        err));
   for (int i = 0; i < 2; i++) {
     FC_TRY(check_table(elf, &elf->relocations[i], sizeof(Elf64_Rela),
                        "relocations outside their segment", err));
+    FC_TRY(check_constant(elf, &elf->relocations[i],
+                          "relocations in writable memory", err));
   }
   if (elf->relro.size &&
       !segment_at(elf, elf->relro.address, elf->relro.size, PROT_READ)) {

@@ -5,6 +5,8 @@
 // comes from the file and is checked against it. Called by parameters.c.
 #include "hal/parameters.h"
 
+#include "base/load.h"
+
 #define MAGIC 0x41505249u  // "IRPA"
 #define HEADERS_MAX 4096
 
@@ -38,21 +40,9 @@ typedef struct range_t {
   uint64_t size;
 } range_t;
 
-static uint64_t load_u64(const uint8_t *at) {
-  uint64_t value;
-  memcpy(&value, at, sizeof value);
-  return value;
-}
-
-static uint32_t load_u32(const uint8_t *at) {
-  uint32_t value;
-  memcpy(&value, at, sizeof value);
-  return value;
-}
-
 // The range {offset, size} stored at `at`, relative to `outer` and inside it.
 static bool read_range(const uint8_t *at, range_t outer, range_t *out) {
-  const uint64_t offset = load_u64(at), size = load_u64(at + 8);
+  const uint64_t offset = fc_load_u64(at), size = fc_load_u64(at + 8);
   if (offset > outer.size || size > outer.size - offset) return false;
   *out = (range_t){outer.offset + offset, size};
   return true;
@@ -73,7 +63,7 @@ static fc_status_t entry_error(uint64_t index, const char *what,
 static fc_status_t read_splat(const uint8_t *entry, uint64_t index,
                               fc_parameter_t *item, fc_error_t *err) {
   const uint8_t size = entry[SPLAT_PATTERN_SIZE];
-  item->size = load_u64(entry + ENTRY_BODY);
+  item->size = fc_load_u64(entry + ENTRY_BODY);
   if (size == 0 || size > FC_PARAMETER_PATTERN_MAX || (size & (size - 1)) ||
       item->size % size) {
     return entry_error(index, "its pattern does not fill it", err);
@@ -86,7 +76,7 @@ static fc_status_t read_splat(const uint8_t *entry, uint64_t index,
 static fc_status_t read_entry(fc_parameters_t *archive, uint64_t index,
                               const uint8_t *entry, uint64_t size,
                               const segments_t *segments, fc_error_t *err) {
-  const uint32_t type = load_u32(entry + ENTRY_TYPE);
+  const uint32_t type = fc_load_u32(entry + ENTRY_TYPE);
   range_t name, storage;
   fc_parameter_t item = {.size = 0};
   if (type == TYPE_SKIP) return FC_OK;
@@ -124,7 +114,7 @@ static fc_status_t read_entries(fc_parameters_t *archive, uint64_t count,
     if (left < ENTRY_BODY) {
       return entry_error(i, "the table ends before it", err);
     }
-    const uint64_t size = load_u64(table + at);
+    const uint64_t size = fc_load_u64(table + at);
     if (size < ENTRY_BODY || size > left) {
       return entry_error(i, "its size is wrong", err);
     }
@@ -141,7 +131,7 @@ static fc_status_t read_header(fc_parameters_t *archive, uint64_t base,
                                uint64_t *out_next, fc_error_t *err) {
   const range_t file = {base, archive->size - base};
   const uint8_t *header = archive->data + base;
-  if (file.size < HEADER_SIZE || load_u32(header) != MAGIC) {
+  if (file.size < HEADER_SIZE || fc_load_u32(header) != MAGIC) {
     return fc_fail(err, FC_CODE_MODULE_LOAD, "no archive header at %llu",
                    (unsigned long long)base);
   }
@@ -158,18 +148,19 @@ static fc_status_t read_header(fc_parameters_t *archive, uint64_t base,
     return fc_fail(err, FC_CODE_MODULE_LOAD,
                    "a segment of the archive lies outside the file");
   }
-  const uint64_t next = load_u64(header + HEADER_NEXT);
+  const uint64_t next = fc_load_u64(header + HEADER_NEXT);
   if (next > file.size || (next && next < HEADER_SIZE)) {
     return fc_fail(err, FC_CODE_MODULE_LOAD,
                    "the next archive header lies outside the file");
   }
   *out_next = next ? base + next : 0;
-  return read_entries(archive, load_u64(header + HEADER_ENTRY_COUNT), &segments,
-                      err);
+  return read_entries(archive, fc_load_u64(header + HEADER_ENTRY_COUNT),
+                      &segments, err);
 }
 
 bool fc_irpa_is(const fc_parameters_t *archive) {
-  return archive->size >= sizeof(uint32_t) && load_u32(archive->data) == MAGIC;
+  return archive->size >= sizeof(uint32_t) &&
+         fc_load_u32(archive->data) == MAGIC;
 }
 
 fc_status_t fc_irpa_read(fc_parameters_t *archive, fc_error_t *err) {

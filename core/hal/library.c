@@ -9,6 +9,8 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include "base/stop.h"
+
 #define QUERY_NAME "iree_hal_executable_library_query"
 #define ENTRY_POINTS_MAX 65535
 
@@ -320,10 +322,11 @@ const fc_entry_point_t *fc_library_at(const fc_library_t *library,
 // ---------------------------------------------------------------------------
 // Running
 
-#define CLAIM_MAX 64  // workgroups between two looks at `cancel`
+#define CLAIM_MAX 64  // workgroups between two looks at cancel word and clock
 
-// One grid while its parts run. The parts claim workgroups in x, y, z order, so
-// that a slow core delays nobody.
+// One grid while its parts run. Each part claims the next few workgroups, in x, y, z
+// order, when it is done with its last ones. So a slow core does fewer of them, and the
+// others do not wait for it.
 typedef struct run_t {
   const fc_library_t *library;
   const fc_grid_t *grid;
@@ -339,15 +342,19 @@ typedef struct run_t {
   fc_error_t *err;
 } run_t;
 
-static void stop(run_t *run, int code) {
-  if (atomic_exchange_explicit(&run->failed, true, memory_order_relaxed)) {
-    return;
-  }
-  run->status =
-      code ? fc_fail_as(run->err, FC_CODE_CALL_FAILED, FC_INTERNAL,
-                        "kernel %zu failed with code %d", run->index, code)
-           : fc_fail_as(run->err, FC_CODE_DEADLINE_EXCEEDED, FC_CANCELLED,
-                        "the call was cancelled");
+// True for the first part that fails: it says why.
+static bool is_first_failure(run_t *run) {
+  return !atomic_exchange_explicit(&run->failed, true, memory_order_relaxed);
+}
+
+static void stop(run_t *run, fc_status_t why) {
+  if (is_first_failure(run)) run->status = fc_stop_fail(why, run->err);
+}
+
+static void fail(run_t *run, int code) {
+  if (!is_first_failure(run)) return;
+  run->status = fc_fail_as(run->err, FC_CODE_CALL_FAILED, FC_INTERNAL,
+                           "kernel %zu failed with code %d", run->index, code);
 }
 
 // Workgroups [first, first + count).
@@ -371,11 +378,6 @@ static int run_groups(const run_t *run, abi_workgroup_t *workgroup,
   }
 }
 
-static bool is_cancelled(const fc_grid_t *grid) {
-  return grid->cancel &&
-         atomic_load_explicit(grid->cancel, memory_order_relaxed);
-}
-
 static void run_part(void *argument, uint32_t part) {
   run_t *run = argument;
   const uint32_t local =
@@ -387,18 +389,23 @@ static void run_part(void *argument, uint32_t part) {
       .local_memory_size = local};
   // The state of this thread: the caller's is not the helpers'.
   const uint64_t state = fc_cpu_denormals_flush();
+  // The first claim is made without a look at the clock: a grid of few workgroups
+  // would only look once, and the code that starts grids looks between them.
+  uint64_t deadline_ns = 0;
   while (!atomic_load_explicit(&run->failed, memory_order_relaxed)) {
     const uint64_t first =
         atomic_fetch_add_explicit(&run->next, run->claim, memory_order_relaxed);
     if (first >= run->total) break;
     const uint64_t rest = run->total - first;
-    if (is_cancelled(run->grid)) {
-      stop(run, 0);
+    const fc_status_t why = fc_stop_check(run->grid->cancel, deadline_ns);
+    if (why != FC_OK) {
+      stop(run, why);
       break;
     }
     const int code = run_groups(run, &workgroup, first,
                                 rest < run->claim ? rest : run->claim);
-    if (code) stop(run, code);
+    if (code) fail(run, code);
+    deadline_ns = run->grid->deadline_ns;
   }
   fc_cpu_denormals_restore(state);
 }

@@ -36,8 +36,9 @@ typedef struct fc_grid_t {
   void *local_memory;
   uint32_t parts;           // as fc_library_parts said; 0 is 1
   const fc_tiles_t *tiles;  // NULL for one part
-  // Non-zero asks to stop between workgroups. May be NULL.
+  // What stops it between workgroups (base/stop.h): each thread looks after every 64.
   const _Atomic uint32_t *cancel;
+  uint64_t deadline_ns;
 } fc_grid_t;
 
 // Takes over `take_elf`, also on failure. `constants` are the specialisation
@@ -59,9 +60,10 @@ const fc_entry_point_t *fc_library_at(const fc_library_t *library,
 uint32_t fc_library_parts(const fc_library_t *library, size_t index,
                           const uint32_t *count, const fc_tiles_t *tiles);
 
-// Runs all workgroups, z outermost, in order when there is one part. The caller has checked the counts and sizes
-// against the entry point. FC_CODE_CALL_FAILED when a workgroup says so,
-// CANCELLED when `cancel` was raised; nothing of the grid runs any more then.
+// Runs all workgroups, z outermost, in order when there is one part. The caller has
+// checked the counts and sizes against the entry point. FC_CODE_CALL_FAILED when a
+// workgroup says so or, with FC_CANCELLED, when `cancel` was raised;
+// FC_CODE_DEADLINE_EXCEEDED. Nothing of the grid runs any more then.
 // Denormals are flushed while a kernel runs.
 fc_status_t fc_library_run(const fc_library_t *library, size_t index,
                            const fc_grid_t *grid, fc_error_t *err);

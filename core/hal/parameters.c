@@ -53,7 +53,8 @@ static fc_status_t map_file(int fd, const char *path, uint8_t **out_data,
                    "parameters '%s': no regular file with contents", path);
   }
   *out_size = (size_t)info.st_size;
-  // No memory is set aside for pages that nobody may ever write.
+  // The mapping is writable, but hardly any page is ever written: NORESERVE, so that
+  // the system does not set memory aside for copies of all of them.
   void *data = mmap(NULL, *out_size, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_NORESERVE, fd, 0);
   if (data == MAP_FAILED) {

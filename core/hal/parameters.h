@@ -31,13 +31,14 @@ typedef struct fc_parameters_t {
 
 // Maps the file and reads its index. The mapping is private: a kernel that
 // writes into a parameter changes this process's copy only. The file must not
-// become shorter while it is in use: to replace it, rename another to its name. FC_CODE_MODULE_LOAD names what is wrong.
+// become shorter while it is in use: to replace it, rename another to its name.
+// FC_CODE_MODULE_LOAD says what is wrong.
 fc_status_t fc_parameters_open(fc_parameters_t *archive, const char *path,
                                fc_allocator_t allocator,
                                fc_error_t *err) FC_MUST_CHECK;
 void fc_parameters_close(fc_parameters_t *archive);  // a zeroed one too
 
-// Same of bytes in memory, which are borrowed.
+// The same for an archive in memory, which is borrowed.
 fc_status_t fc_parameters_parse(fc_parameters_t *archive, uint8_t *data,
                                 size_t size, fc_allocator_t allocator,
                                 fc_error_t *err) FC_MUST_CHECK;

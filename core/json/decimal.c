@@ -75,11 +75,19 @@ float fc_eisel_lemire_f32(uint64_t digits, int64_t exponent) {
 // ---------------------------------------------------------------------------
 // More than 19 digits
 
-fc_digits_t fc_decimal_digits(const fc_decimal_t *decimal) {
-  fc_digits_t out = {0};
+// The significant digits of a literal: the first 19, and whether any after them
+// isn't 0.
+typedef struct cut_t {
+  uint64_t digits;
+  int64_t exponent;
+  bool more;
+} cut_t;
+
+static cut_t cut_digits(const fc_decimal_t *decimal) {
+  cut_t out = {0};
   const char *p = decimal->begin + decimal->negative;
   const char *dot = memchr(p, '.', (size_t)(decimal->end - p));
-  // The power of ten of the digit after `p`, were p at the end.
+  // The power of ten of the digit before `p`; it falls by one with each digit.
   int64_t power = decimal->exponent + (decimal->end - p) - (dot != NULL);
   int count = 0;
   out.exponent = power;
@@ -87,7 +95,6 @@ fc_digits_t fc_decimal_digits(const fc_decimal_t *decimal) {
     if (p == dot) continue;
     power--;
     unsigned digit = (unsigned)(*p - '0');
-    if (digit) out.lowest = power;
     if (count == 0 && digit == 0) continue;
     if (count < 19) {
       out.digits = out.digits * 10 + digit;
@@ -110,7 +117,7 @@ static uint64_t take_apart(uint64_t bits, fc_binary_t format, int *exponent) {
 }
 
 static uint64_t long_bits(const fc_decimal_t *decimal, fc_binary_t format) {
-  fc_digits_t cut = fc_decimal_digits(decimal);
+  cut_t cut = cut_digits(decimal);
   uint64_t low = fc_eisel_lemire(cut.digits, cut.exponent, format);
   if (!cut.more) return low;
   uint64_t high = fc_eisel_lemire(cut.digits + 1, cut.exponent, format);

@@ -19,8 +19,8 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "words of text are read first byte lowest");
 
-// A call for each element costs as much as the element, with what hardening
-// adds to every function; the compiler sees only that the function is large.
+// Hardening makes a call cost as much as reading an element. The compiler would
+// not inline functions this large by itself.
 #define FC_INLINE static inline __attribute__((always_inline))
 
 // value = digits * 10^exponent
@@ -33,8 +33,8 @@ typedef struct fc_decimal_t {
   const char *end;    // of its digits, before an exponent
 } fc_decimal_t;
 
-// 10^e as 128 bits with the top one set, high word first, from this e on; not
-// above it, and for e < 0 not below.
+// 10^e from e = FC_POWERS_LOW on, as 128 bits with the top bit set, high word
+// first: rounded down for e >= 0, up for e < 0.
 #define FC_POWERS_LOW (-342)
 #define FC_POWERS_HIGH 324
 extern const uint64_t fc_powers_of_ten[][2];
@@ -43,8 +43,8 @@ extern const double fc_f64_powers[23];
 
 FC_INLINE bool fc_is_digit(char c) { return (unsigned char)(c - '0') < 10; }
 
-// 1 or 0 without a comparison, whose result the processor would put into an old
-// register and so wait for that one, the number before perhaps.
+// 1 for a minus, else 0. There is no comparison: its result would be merged
+// into a register, and the processor would wait for that register's old value.
 FC_INLINE unsigned fc_minus(char c) {
   return (((unsigned)(unsigned char)c ^ '-') - 1) >> 31;
 }
@@ -188,7 +188,7 @@ FC_INLINE uint64_t fc_eisel_lemire(uint64_t digits, int64_t exponent,
     mantissa &= ~UINT64_C(1);
   }
   mantissa = (mantissa + (mantissa & 1)) >> 1;
-  // The hidden one adds 1 to the field, a carry one more.
+  // The mantissa's hidden bit adds 1 to the exponent field, a carry another 1.
   uint64_t bits = ((uint64_t)(field - 1) << width) + mantissa;
   return bits < infinity ? bits : infinity;
 }
@@ -197,7 +197,7 @@ FC_INLINE uint64_t fc_eisel_lemire(uint64_t digits, int64_t exponent,
 // range.
 double fc_eisel_lemire_f64(uint64_t digits, int64_t exponent);
 float fc_eisel_lemire_f32(uint64_t digits, int64_t exponent);
-// Of any literal.
+// The nearest value of a literal of any length.
 double fc_decimal_long_f64(const fc_decimal_t *decimal);
 float fc_decimal_long_f32(const fc_decimal_t *decimal);
 
@@ -244,16 +244,5 @@ FC_INLINE float fc_decimal_f32(const fc_decimal_t *decimal) {
 // within f64's range (an order of magnitude to spare) and mantissa < 2^55.
 int fc_decimal_compare(const fc_decimal_t *decimal, uint64_t mantissa,
                        int exponent);
-
-// The significant digits of a literal: the first 19 in `digits`, `more` if any
-// after them isn't 0. `lowest` is the power of ten of the last that isn't 0.
-typedef struct fc_digits_t {
-  uint64_t digits;
-  int64_t exponent;
-  int64_t lowest;
-  bool more;
-} fc_digits_t;
-
-fc_digits_t fc_decimal_digits(const fc_decimal_t *decimal);
 
 #endif  // FARCALL_JSON_DECIMAL_H_

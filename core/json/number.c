@@ -5,49 +5,15 @@
 // through a pointer. Any thread.
 #include "json/number.h"
 
+#include "base/float_format.h"
 #include "json/decimal.h"
 #include "json/token.h"
 
 // ---------------------------------------------------------------------------
 // Narrow floats
 
-typedef struct narrow_t {
-  int mantissa_bits;  // stored
-  int bias;
-  uint16_t sign;      // the bit of it, 0: negative numbers do not exist
-  uint16_t highest;   // bits of the greatest finite value
-  uint16_t infinity;  // 0: none
-  uint16_t nan;
-  bool negative_zero;
-} narrow_t;
-
-static const narrow_t kF16 = {10, 15, 0x8000, 0x7BFF, 0x7C00, 0x7E00, true};
-static const narrow_t kBf16 = {7, 127, 0x8000, 0x7F7F, 0x7F80, 0x7FC0, true};
-static const narrow_t kF8E5M2 = {2, 15, 0x80, 0x7B, 0x7C, 0x7E, true};
-static const narrow_t kF8E4M3FN = {3, 7, 0x80, 0x7E, 0, 0x7F, true};
-static const narrow_t kF8E5M2FNUZ = {2, 16, 0x80, 0x7F, 0, 0x80, false};
-static const narrow_t kF8E4M3FNUZ = {3, 8, 0x80, 0x7F, 0, 0x80, false};
-
-static const narrow_t *narrow_of(fc_dtype_t dtype) {
-  switch (dtype) {
-    case FC_DTYPE_F16:
-      return &kF16;
-    case FC_DTYPE_BF16:
-      return &kBf16;
-    case FC_DTYPE_F8E5M2:
-      return &kF8E5M2;
-    case FC_DTYPE_F8E4M3FN:
-      return &kF8E4M3FN;
-    case FC_DTYPE_F8E5M2FNUZ:
-      return &kF8E5M2FNUZ;
-    case FC_DTYPE_F8E4M3FNUZ:
-      return &kF8E4M3FNUZ;
-    default:
-      return NULL;
-  }
-}
-
-// Sign of |literal| - |value|, where value is the f64 nearest to the literal.
+// The sign of |literal| - |value|, where `value` (mantissa * 2^exponent) is the
+// f64 nearest to the literal.
 static int error_sign(const fc_decimal_t *decimal, uint64_t mantissa,
                       int exponent) {
   bool exact = !decimal->long_ && decimal->exponent == 0 &&
@@ -55,9 +21,9 @@ static int error_sign(const fc_decimal_t *decimal, uint64_t mantissa,
   return exact ? 0 : fc_decimal_compare(decimal, mantissa, exponent);
 }
 
-// Cuts an f64, given without its sign, to the bits of `format` at or below it.
-// Returns on which side of the middle to the next it is; 0: in the middle.
-FC_INLINE int cut_narrow(uint64_t bits, const narrow_t *format,
+// Rounds an f64 without sign down to `format`. Returns where the f64 lies
+// between that value and the next: -1 below the middle, 0 in it, 1 above.
+FC_INLINE int cut_narrow(uint64_t bits, const fc_float_format_t *format,
                          uint64_t *out_bits) {
   *out_bits = 0;
   if (FC_UNLIKELY(bits >> 52 == 0)) return -1;  // far below anything
@@ -69,7 +35,7 @@ FC_INLINE int cut_narrow(uint64_t bits, const narrow_t *format,
     field = 1;
     if (drop > 53) return -1;
   }
-  // The hidden one adds 1 to the exponent field.
+  // The mantissa's hidden bit adds 1 to the exponent field.
   *out_bits =
       ((uint64_t)(field - 1) << format->mantissa_bits) + (mantissa >> drop);
   uint64_t rest = mantissa << (64 - drop), half = UINT64_C(1) << 63;
@@ -78,16 +44,16 @@ FC_INLINE int cut_narrow(uint64_t bits, const narrow_t *format,
 
 // False when the value is beyond the greatest finite one.
 FC_INLINE bool finish_narrow(uint64_t bits, bool negative,
-                             const narrow_t *format, uint16_t *out) {
-  uint16_t sign = negative ? format->sign : 0;
+                             const fc_float_format_t *format, uint16_t *out) {
+  const uint64_t sign = negative ? format->sign : 0;
   if (FC_UNLIKELY(bits > format->highest)) return false;
   *out = (uint16_t)(bits || format->negative_zero ? bits | sign : 0);
   return true;
 }
 
-// The same.
-static bool round_narrow(const fc_decimal_t *decimal, const narrow_t *format,
-                         uint16_t *out) {
+// False when the value is beyond the greatest finite one.
+static bool round_narrow(const fc_decimal_t *decimal,
+                         const fc_float_format_t *format, uint16_t *out) {
   double value = fc_decimal_f64(decimal);
   uint64_t bits, kept;
   memcpy(&bits, &value, sizeof bits);
@@ -129,18 +95,11 @@ static bool round_e8m0(const fc_decimal_t *decimal, uint8_t *out) {
 // ---------------------------------------------------------------------------
 // Failing
 
-// A literal can be megabytes; its head says which one it is.
+// A literal can have megabytes: messages show its beginning.
 static fc_str_t head(fc_str_t literal, const char **out_ellipsis) {
   const size_t limit = 40;
   *out_ellipsis = literal.size > limit ? "\xE2\x80\xA6" : "";
   return fc_str_make(literal.data, literal.size > limit ? limit : literal.size);
-}
-
-static bool is_integer(const fc_dtype_info_t *info) {
-  return info->class_ == FC_DTYPE_CLASS_INT ||
-         info->class_ == FC_DTYPE_CLASS_SINT ||
-         info->class_ == FC_DTYPE_CLASS_UINT ||
-         info->class_ == FC_DTYPE_CLASS_INDEX;
 }
 
 static uint64_t magnitude_limit(const fc_dtype_info_t *info, bool negative) {
@@ -151,14 +110,10 @@ static uint64_t magnitude_limit(const fc_dtype_info_t *info, bool negative) {
   return (UINT64_MAX >> (65 - info->bits)) + negative;
 }
 
-static double greatest_float(fc_dtype_t dtype) {
-  const narrow_t *format = narrow_of(dtype);
-  if (dtype == FC_DTYPE_F64) return 0x1.fffffffffffffp1023;
-  if (dtype == FC_DTYPE_F32) return 0x1.fffffep127;
-  if (!format) return 0x1p127;
-  int field = format->highest >> format->mantissa_bits;
-  unsigned hidden = 1u << format->mantissa_bits;
-  double value = hidden | (format->highest & (hidden - 1));
+static double greatest_float(const fc_float_format_t *format) {
+  int field = (int)(format->highest >> format->mantissa_bits);
+  uint64_t hidden = UINT64_C(1) << format->mantissa_bits;
+  double value = (double)(hidden | (format->highest & (hidden - 1)));
   for (int e = field - format->bias - format->mantissa_bits; e > 0; e--) {
     value *= 2;
   }
@@ -180,20 +135,21 @@ static fc_status_t fail_range(fc_str_t literal, fc_dtype_t dtype,
   fc_error_got(err, literal);
   if (info->class_ == FC_DTYPE_CLASS_BOOL) {
     fc_error_expected(err, "true, false, 0 or 1");
-  } else if (is_integer(info)) {
+  } else if (fc_dtype_is_integer(info)) {
     uint64_t low = magnitude_limit(info, true);
     fc_error_expected(err, "%s in [%s%llu,%llu]", info->text, low ? "-" : "",
                       (unsigned long long)low,
                       (unsigned long long)magnitude_limit(info, false));
   } else {
     char text[FC_NUMBER_CHARS_MAX];
-    double greatest = greatest_float(dtype);
+    const fc_float_format_t *format = &fc_float_formats[dtype];
+    double greatest = greatest_float(format);
     float single = (float)greatest;
     bool wide = dtype == FC_DTYPE_F64;
     char *end =
         fc_number_print(wide ? FC_DTYPE_F64 : FC_DTYPE_F32,
                         wide ? (void *)&greatest : (void *)&single, text);
-    bool is_signed = dtype != FC_DTYPE_F8E8M0FNU;
+    bool is_signed = !fc_float_is_positive(format);
     fc_error_expected(err, "%s in [%s%.*s,%.*s]", info->text,
                       is_signed ? "-" : "", is_signed ? (int)(end - text) : 0,
                       text, (int)(end - text), text);
@@ -219,45 +175,40 @@ static fc_status_t fail_type(fc_str_t text, const char *complaint,
 
 typedef enum whole_t { WHOLE, FRACTION, TOO_LARGE } whole_t;
 
-// Digits only, so exact up to 64 bits.
-static whole_t read_plain(fc_str_t digits, uint64_t *out) {
+// The magnitude of an integer, exact up to 64 bits. It may have a fraction of
+// zeros, or an exponent that moves all digits before the point.
+static whole_t read_whole(const fc_decimal_t *decimal, uint64_t *out) {
+  *out = decimal->digits;
+  if (FC_LIKELY(!decimal->long_ && decimal->exponent == 0)) return WHOLE;
+  const char *p = decimal->begin + decimal->negative;
+  const char *dot = memchr(p, '.', (size_t)(decimal->end - p));
+  // The power of ten of the last digit read.
+  int64_t power = decimal->exponent + (decimal->end - p) - (dot != NULL);
+  bool fits = true;
   uint64_t value = 0;
-  for (size_t i = 0; i < digits.size; i++) {
-    unsigned digit = (unsigned)(digits.data[i] - '0');
-    if (__builtin_mul_overflow(value, 10, &value) ||
-        __builtin_add_overflow(value, digit, &value)) {
-      return TOO_LARGE;
+  for (; p < decimal->end; p++) {
+    if (p == dot) continue;
+    unsigned digit = (unsigned)(*p - '0');
+    if (--power < 0) {
+      if (digit) return FRACTION;
+      continue;
     }
+    fits = fits && !__builtin_mul_overflow(value, 10, &value) &&
+           !__builtin_add_overflow(value, digit, &value);
+  }
+  // 0 stays 0, however large the exponent is.
+  for (; power > 0 && fits && value; power--) {
+    fits = !__builtin_mul_overflow(value, 10, &value);
   }
   *out = value;
-  return WHOLE;
-}
-
-// With a fraction or an exponent: whole values up to 2^53.
-static whole_t read_scaled(const fc_decimal_t *decimal, uint64_t *out) {
-  fc_digits_t cut = fc_decimal_digits(decimal);
-  *out = 0;
-  if (cut.digits == 0) return WHOLE;
-  if (cut.lowest < 0) return FRACTION;
-  if (cut.more || cut.exponent > 18) return TOO_LARGE;
-  for (; cut.exponent < 0; cut.exponent++) cut.digits /= 10;
-  for (; cut.exponent > 0; cut.exponent--) {
-    if (__builtin_mul_overflow(cut.digits, 10, &cut.digits)) return TOO_LARGE;
-  }
-  *out = cut.digits;
-  return cut.digits <= UINT64_C(1) << 53 ? WHOLE : TOO_LARGE;
+  return fits ? WHOLE : TOO_LARGE;
 }
 
 static fc_status_t parse_integer(fc_str_t literal, const fc_decimal_t *decimal,
                                  fc_dtype_t dtype, void *out, fc_error_t *err) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
-  fc_str_t digits = {literal.data + decimal->negative,
-                     literal.size - decimal->negative};
-  bool plain = decimal->end == literal.data + literal.size &&
-               !memchr(digits.data, '.', digits.size);
   uint64_t value = 0;
-  whole_t whole =
-      plain ? read_plain(digits, &value) : read_scaled(decimal, &value);
+  whole_t whole = read_whole(decimal, &value);
   if (whole == FRACTION) {
     return fail_type(literal, "not a whole number", dtype, err);
   }
@@ -289,7 +240,7 @@ static bool parse_float(const fc_decimal_t *decimal, fc_dtype_t dtype,
     memcpy(out, &exponent, 1);
     return true;
   }
-  if (!round_narrow(decimal, narrow_of(dtype), &bits)) return false;
+  if (!round_narrow(decimal, &fc_float_formats[dtype], &bits)) return false;
   memcpy(out, &bits, fc_dtype_info(dtype)->size);
   return true;
 }
@@ -306,7 +257,7 @@ fc_status_t fc_number_parse(fc_str_t literal, fc_dtype_t dtype, void *out,
     return fc_fail(err, FC_CODE_JSON_SYNTAX, "'%.*s%s' is not a JSON number",
                    FC_STR_ARG(shown), ellipsis);
   }
-  if (is_integer(info) || info->class_ == FC_DTYPE_CLASS_BOOL) {
+  if (fc_dtype_is_whole(info)) {
     return parse_integer(literal, &decimal, dtype, out, err);
   }
   if (info->class_ != FC_DTYPE_CLASS_FLOAT) {
@@ -326,22 +277,10 @@ fc_status_t fc_number_parse_special(fc_str_t text, fc_dtype_t dtype, void *out,
   if (info->class_ != FC_DTYPE_CLASS_FLOAT || !(nan || infinite)) {
     return fail_type(text, "text", dtype, err);
   }
-  if (dtype == FC_DTYPE_F64) {
-    uint64_t bits = (nan ? UINT64_C(0x7FF8) : UINT64_C(0x7FF0)) << 48 |
-                    (uint64_t)negative << 63;
-    memcpy(out, &bits, sizeof bits);
-    return FC_OK;
-  }
-  if (dtype == FC_DTYPE_F32) {
-    uint32_t bits = (nan ? 0x7FC00000u : 0x7F800000u) | (uint32_t)negative
-                                                            << 31;
-    memcpy(out, &bits, sizeof bits);
-    return FC_OK;
-  }
-  const narrow_t *format = narrow_of(dtype);
-  uint16_t bits = format ? format->nan : 0xFF;  // of f8E8M0FNU
+  const fc_float_format_t *format = &fc_float_formats[dtype];
+  uint64_t bits = format->nan;
   if (infinite) {
-    if (!format || !format->infinity) return fail_range(text, dtype, err);
+    if (!format->infinity) return fail_range(text, dtype, err);
     bits = format->infinity | (negative ? format->sign : 0);
   }
   memcpy(out, &bits, info->size);
@@ -351,9 +290,9 @@ fc_status_t fc_number_parse_special(fc_str_t text, fc_dtype_t dtype, void *out,
 // ---------------------------------------------------------------------------
 // Runs
 
-// Each reader takes one plain literal that does not reach `end`, and returns
-// where it ends, NULL if it isn't plain. Where there are quick ones for most of
-// them, they'd be in the way in the loop.
+// Each reader takes one plain literal that ends before `end` and returns where
+// it ends, NULL if the literal is not plain. Where the quick readers below
+// exist they do most of the work, and these are kept out of the loop.
 #ifdef __SSE2__
 #define RARE static __attribute__((noinline))
 #else
@@ -421,14 +360,16 @@ RARE const char *read_f16(const char *p, const char *end, uint16_t *out) {
   fc_decimal_t decimal;
   p = fc_decimal_scan(p, end, &decimal);
   if (FC_UNLIKELY(!p || p == end)) return NULL;
-  return round_narrow(&decimal, &kF16, out) ? p : NULL;
+  return round_narrow(&decimal, &fc_float_formats[FC_DTYPE_F16], out) ? p
+                                                                      : NULL;
 }
 
 RARE const char *read_bf16(const char *p, const char *end, uint16_t *out) {
   fc_decimal_t decimal;
   p = fc_decimal_scan(p, end, &decimal);
   if (FC_UNLIKELY(!p || p == end)) return NULL;
-  return round_narrow(&decimal, &kBf16, out) ? p : NULL;
+  return round_narrow(&decimal, &fc_float_formats[FC_DTYPE_BF16], out) ? p
+                                                                       : NULL;
 }
 
 FC_INLINE const char *read_bool(const char *p, const char *end, uint8_t *out) {
@@ -440,12 +381,13 @@ FC_INLINE const char *read_bool(const char *p, const char *end, uint8_t *out) {
   return single && !is_scaled(p[1]) ? p + 1 : NULL;
 }
 
-// The quick ones need FC_TOKEN_BEFORE bytes before and more than FC_TOKEN_AFTER
-// from the literal's begin on. They don't look at what follows it, which may be
-// a point or an exponent.
+// The quick readers need FC_TOKEN_BEFORE bytes before the literal, and more
+// than FC_TOKEN_AFTER from its first character on. The caller looks at what
+// follows the literal: it may be a point or an exponent.
 
-// A magnitude. Up to seven characters are one word, in which a minus becomes a
-// 0 before the digits: where the next literal begins need not wait for it.
+// Reads a magnitude. Up to seven characters fit into one word, in which a minus
+// is replaced by a leading 0. So the place of the next literal does not depend
+// on a branch over the sign.
 FC_INLINE const char *quick_integer(const char *p, bool is_signed,
                                     uint64_t *out, unsigned *out_negative) {
   uint64_t word = fc_load8(p);
@@ -521,7 +463,7 @@ FC_INLINE const char *quick_f64(const char *p, double *out) {
   fc_token_t token;
   p = fc_token_scan(p, true, &token);
   if (FC_UNLIKELY(!p)) return NULL;
-  // No branch: the sign can't be foreseen.
+  // A branch would be mispredicted: signs follow no pattern.
   uint64_t bits = token_f64(&token) | (uint64_t)token.negative << 63;
   memcpy(out, &bits, sizeof bits);
   return p;
@@ -548,7 +490,8 @@ FC_INLINE const char *quick_f32(const char *p, float *out) {
   return p;
 }
 
-FC_INLINE const char *quick_narrow(const char *p, const narrow_t *format,
+FC_INLINE const char *quick_narrow(const char *p,
+                                   const fc_float_format_t *format,
                                    uint16_t *out) {
   fc_token_t token;
   p = fc_token_scan(p, true, &token);
@@ -564,8 +507,9 @@ FC_INLINE const char *quick_narrow(const char *p, const narrow_t *format,
 #define quick_f32(p, out) NULL
 #define quick_narrow(p, format, out) NULL
 #endif
-#define quick_f16(p, out) quick_narrow(p, &kF16, out)
-#define quick_bf16(p, out) quick_narrow(p, &kBf16, out)
+#define quick_f16(p, out) quick_narrow(p, &fc_float_formats[FC_DTYPE_F16], out)
+#define quick_bf16(p, out) \
+  quick_narrow(p, &fc_float_formats[FC_DTYPE_BF16], out)
 
 FC_INLINE const char *skip_space(const char *p, const char *end) {
   while (p < end && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t')) p++;

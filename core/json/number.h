@@ -15,10 +15,9 @@
 // `literal` is a complete JSON number (RFC 8259 grammar; anything else is
 // FC_CODE_JSON_SYNTAX). Writes the element's bytes to `out`. dtype is a bool,
 // integer, index or float type.
-// Integers: an integer literal of any length, or one with a zero fraction or an
-// exponent whose value is integral and at most 2^53 in magnitude; i1 takes 0
-// and 1. FC_CODE_OUT_OF_RANGE when it doesn't fit, FC_CODE_TYPE_MISMATCH for a
-// fraction. Signless iN accepts the signed range only.
+// Integers: any literal whose value is one, exactly: 1e3 and 10.0 too; i1 takes
+// 0 and 1. FC_CODE_OUT_OF_RANGE when it doesn't fit, FC_CODE_TYPE_MISMATCH for
+// a fraction. Signless iN accepts the signed range only.
 // Floats: nearest-even in the type itself; a finite literal that would become
 // infinite is FC_CODE_OUT_OF_RANGE; underflow is not an error. Types without a
 // negative zero read it as 0; f8E8M0FNU has no zero and no sign, so those are
@@ -44,16 +43,16 @@ char *fc_number_print(fc_dtype_t dtype, const void *element, char *out);
 char *fc_number_print_i64(int64_t value, char *out);
 char *fc_number_print_u64(uint64_t value, char *out);
 
-// The fast halves of reading and writing an array. They take what is plain and
-// stop at the rest; the callers have the rules.
+// The fast parts of reading and writing an array. They take plain numbers and
+// stop at anything else, which the caller handles.
 
-// `*cursor` stands at an element of the text from `begin` to `end`, all of which
-// may be read. Reads number literals, each followed by a
-// comma, white space around both allowed, up to `capacity` of them, and returns
-// how many. *out_at_element says where *cursor stands: at an element that was
-// not read (its comma is consumed), or behind the last one read, where no comma
-// follows. Anything that needs a second look (syntax, range, the end of the
-// text, another kind of value) is an element that was not read.
+// `*cursor` stands at an element of the text from `begin` to `end`, all of
+// which may be read. Reads up to `capacity` number literals with commas and
+// white space between, and returns how many. *out_at_element true: *cursor
+// stands at an element that was not read, behind its comma. False: it stands
+// behind the last element, which no comma follows. An element with anything
+// unusual (syntax, range, the end of the text, another kind of value) is not
+// read.
 size_t fc_number_parse_run(fc_dtype_t dtype, const char *begin,
                            const char **cursor, const char *end, void *out,
                            size_t capacity, bool *out_at_element);

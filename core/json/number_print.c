@@ -3,6 +3,7 @@
 // Elements to number text: digits eight at a time in one word, placed by
 // overlapping stores, so the room an element is promised may be written beyond
 // its end. Any thread.
+#include "base/float_format.h"
 #include "json/decimal.h"
 #include "json/number.h"
 #include "json/shortest.h"
@@ -279,7 +280,9 @@ FC_INLINE char *print_f64(double number, char *out) {
 }
 
 // A positive finite value in a format of at most 24 bits.
-static char *print_rare(uint32_t bits, int mantissa_bits, int bias, char *out) {
+static char *print_rare(uint32_t bits, const fc_float_format_t *format,
+                        char *out) {
+  const int mantissa_bits = format->mantissa_bits, bias = format->bias;
   uint32_t hidden = 1u << mantissa_bits;
   uint32_t fraction = bits & (hidden - 1);
   int field = (int)(bits >> mantissa_bits);
@@ -296,12 +299,14 @@ static char *print_rare(uint32_t bits, int mantissa_bits, int bias, char *out) {
 }
 
 // IEEE-like formats of 16 to 32 bits, with infinities and NaNs.
-FC_INLINE char *print_ieee(uint32_t bits, int width, int mantissa_bits,
-                           int bias, char *out) {
-  bool negative = bits >> (width - 1) & 1;
-  bits &= (1u << (width - 1)) - 1;
+FC_INLINE char *print_ieee(uint32_t bits, const fc_float_format_t *format,
+                           char *out) {
+  const int mantissa_bits = format->mantissa_bits, bias = format->bias;
+  const uint32_t sign = (uint32_t)format->sign;
+  const uint32_t infinity = (uint32_t)format->infinity;
+  bool negative = (bits & sign) != 0;
+  bits &= sign - 1;
   uint32_t hidden = 1u << mantissa_bits;
-  uint32_t infinity = (1u << (width - 1)) - hidden;
   *out = '-';
   char *at = out + negative;
   // Neither 0 nor subnormal nor special.
@@ -317,54 +322,56 @@ FC_INLINE char *print_ieee(uint32_t bits, int width, int mantissa_bits,
   }
   if (bits == 0) return print_text(FC_STR("0.0"), at);
   if (bits >= infinity) return print_special(bits > infinity, negative, out);
-  return print_rare(bits, mantissa_bits, bias, at);
+  return print_rare(bits, format, at);
 }
 
-// Formats whose only special value is the NaN of `nan`; `ignore_sign` where
-// both signs have one.
-static char *print_finite(uint8_t bits, int mantissa_bits, int bias,
-                          uint8_t nan, bool ignore_sign, char *out) {
-  uint8_t magnitude = bits & 0x7F;
-  if ((ignore_sign ? magnitude : bits) == nan) {
+// Formats of 8 bits with a sign. Without an infinity the only special value is one
+// NaN, of either sign unless it takes the place of -0.
+static char *print_f8(uint8_t bits, const fc_float_format_t *format,
+                      char *out) {
+  const bool negative = (bits & format->sign) != 0;
+  const uint8_t magnitude = (uint8_t)(bits & (format->sign - 1));
+  if (format->infinity && magnitude >= format->infinity) {
+    return print_special(magnitude > format->infinity, negative, out);
+  }
+  if (bits == format->nan || magnitude == format->nan) {
     return print_special(true, false, out);
   }
   *out = '-';
-  return print_rare(magnitude, mantissa_bits, bias, out + (bits >> 7));
+  return print_rare(magnitude, format, out + negative);
 }
 
 // 2^(bits - 127), printed as the f32 it is: a scale of 16 should not read 20.
 static char *print_e8m0(uint8_t bits, char *out) {
-  if (bits == 0xFF) return print_special(true, false, out);
-  return print_rare(bits ? (uint32_t)bits << 23 : 1u << 22, 23, 127, out);
+  if (bits == fc_float_formats[FC_DTYPE_F8E8M0FNU].nan) {
+    return print_special(true, false, out);
+  }
+  return print_rare(bits ? (uint32_t)bits << 23 : 1u << 22,
+                    &fc_float_formats[FC_DTYPE_F32], out);
 }
 
 FC_INLINE char *print_f32(float number, char *out) {
   uint32_t bits;
   memcpy(&bits, &number, sizeof bits);
-  return print_ieee(bits, 32, 23, 127, out);
+  return print_ieee(bits, &fc_float_formats[FC_DTYPE_F32], out);
 }
 FC_INLINE char *print_f16(uint16_t bits, char *out) {
-  return print_ieee(bits, 16, 10, 15, out);
+  return print_ieee(bits, &fc_float_formats[FC_DTYPE_F16], out);
 }
 FC_INLINE char *print_bf16(uint16_t bits, char *out) {
-  return print_ieee(bits, 16, 7, 127, out);
+  return print_ieee(bits, &fc_float_formats[FC_DTYPE_BF16], out);
 }
 static char *print_f8e5m2(uint8_t bits, char *out) {
-  uint8_t magnitude = bits & 0x7F;
-  if (magnitude >= 0x7C) {
-    return print_special(magnitude > 0x7C, bits >> 7, out);
-  }
-  *out = '-';
-  return print_rare(magnitude, 2, 15, out + (bits >> 7));
+  return print_f8(bits, &fc_float_formats[FC_DTYPE_F8E5M2], out);
 }
 static char *print_f8e4m3fn(uint8_t bits, char *out) {
-  return print_finite(bits, 3, 7, 0x7F, true, out);
+  return print_f8(bits, &fc_float_formats[FC_DTYPE_F8E4M3FN], out);
 }
 static char *print_f8e5m2fnuz(uint8_t bits, char *out) {
-  return print_finite(bits, 2, 16, 0x80, false, out);
+  return print_f8(bits, &fc_float_formats[FC_DTYPE_F8E5M2FNUZ], out);
 }
 static char *print_f8e4m3fnuz(uint8_t bits, char *out) {
-  return print_finite(bits, 3, 8, 0x80, false, out);
+  return print_f8(bits, &fc_float_formats[FC_DTYPE_F8E4M3FNUZ], out);
 }
 
 static char *print_bool(uint8_t value, char *out) {

@@ -5,6 +5,7 @@
 // arrive in pieces. Nothing is read at or beyond `end`. One thread at a time.
 #include "json/reader.h"
 
+#include "base/hex.h"
 #include "base/utf8.h"
 #include "json/decimal.h"
 #include "json/number.h"
@@ -42,7 +43,7 @@ const char *fc_json_token_name(fc_json_token_t token) {
 void fc_json_reader_init(fc_json_reader_t *reader, uint32_t depth_limit,
                          uint32_t key_limit) {
   FC_ASSERT(depth_limit <= FC_JSON_DEPTH_MAX);
-  // Not the levels: they are set as they are entered.
+  // The levels stay as they are: each is set when it is entered.
   memset(reader, 0, offsetof(fc_json_reader_t, levels));
   reader->depth_limit = depth_limit;
   reader->key_limit = key_limit;
@@ -56,7 +57,7 @@ void fc_json_reader_feed(fc_json_reader_t *reader, const char *data,
   reader->end = data + size;
   reader->last = last;
   reader->text = (fc_str_t){0};
-  // Keys of the open objects lie in the span that goes away.
+  // The keys of open objects lie in the span that goes away: forget them.
   for (uint32_t i = 0; i < reader->depth; i++) {
     reader->levels[i].key = FC_STR("\xE2\x80\xA6");
   }
@@ -143,16 +144,10 @@ fc_status_t fc_json_locate(const fc_json_reader_t *reader, fc_status_t status,
 // What scanning a token came to.
 typedef enum scan_t { SCAN_DONE, SCAN_NEED_MORE, SCAN_BAD } scan_t;
 
-static int hex_value(char c) {
-  if (fc_is_digit(c)) return c - '0';
-  c |= 0x20;
-  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 // Four hex digits, checked before.
 static uint32_t unit_at(const char *p) {
   uint32_t unit = 0;
-  for (int i = 0; i < 4; i++) unit = unit << 4 | (uint32_t)hex_value(p[i]);
+  for (int i = 0; i < 4; i++) unit = unit << 4 | (uint32_t)fc_hex_value(p[i]);
   return unit;
 }
 
@@ -161,7 +156,7 @@ static scan_t scan_unit(const char *p, const char *end, const char **at,
                         uint32_t *out) {
   for (int i = 2; i < 6; i++) {
     if (p + i >= end) return SCAN_NEED_MORE;
-    if (hex_value(p[i]) < 0) {
+    if (fc_hex_value(p[i]) < 0) {
       *at = p + i;
       return SCAN_BAD;
     }
@@ -738,7 +733,7 @@ fc_status_t fc_json_read_elements(fc_json_reader_t *reader, fc_dtype_t dtype,
       count += run;
       level->index += at_element ? run : run - 1;
       reader->state = at_element ? AT_VALUE : AT_COMMA;
-      // The usual end of a row, without going round.
+      // Most rows end here: a shortcut past the next turn of the loop.
       if (!at_element && *reader->cursor == ']') {
         reader->token_offset = offset_of(reader, reader->cursor);
         close_container(reader);
@@ -767,7 +762,8 @@ typedef struct pointer_t {
   bool full;
 } pointer_t;
 
-// All of the piece or, from then on, nothing.
+// Appends the whole piece. A piece without room ends the pointer: later ones
+// are left out as well.
 static void append(pointer_t *pointer, const char *piece, size_t size) {
   if (pointer->full || (size_t)(pointer->end - pointer->at) < size) {
     pointer->full = true;
@@ -777,8 +773,8 @@ static void append(pointer_t *pointer, const char *piece, size_t size) {
   pointer->at += size;
 }
 
-// Character by character, so that a cut leaves whole ones. U+0000 would end
-// the C string, so it stays as it was written.
+// Appends character by character, so that a cut leaves whole ones. U+0000 would
+// end the C string, so it stays the escape it was.
 static void append_key(pointer_t *pointer, fc_str_t key) {
   const char *p = key.data, *end = p + key.size;
   while (p < end) {
@@ -804,7 +800,7 @@ size_t fc_json_pointer(const fc_json_reader_t *reader, char *out,
   pointer_t pointer = {out, out + capacity - 1, false};
   for (uint32_t i = 0; i < reader->depth; i++) {
     const fc_json_level_t *level = &reader->levels[i];
-    // Of a container just begun, no element was.
+    // A container that was just begun has no element to point at.
     bool begun = i + 1 < reader->depth || (reader->state != AT_FIRST_VALUE &&
                                            reader->state != AT_FIRST_KEY);
     if (!begun) break;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Private to core/json: numbers of up to 31 characters without an exponent, all
-// of whose characters are looked at together, so that a mixture of lengths costs
-// no mispredicted jump. SSE2, which every x86-64 has; elsewhere nothing is taken
-// and decimal.h reads everything. Any thread.
+// Private to core/json: reads numbers of up to 31 characters without an
+// exponent by looking at all characters at once, so that numbers of mixed
+// lengths cause no mispredicted jumps. It needs SSE2, which every x86-64 has;
+// elsewhere decimal.h reads everything. Any thread.
 //
 // The digits are loaded so that the last one is in the last byte, whatever the
 // length: once as they are, for those behind the point, and once a byte later,
@@ -94,13 +94,13 @@ FC_INLINE const char *fc_token_scan(const char *p, bool point,
   unsigned stop = ~(digits | dots | minus);
   if (is_long && (stop == 0 || (stop & 0xFFFF))) return NULL;
   dots &= stop ^ (stop - 1);  // if it is before the end
-  // There is a digit where it begins and behind the point, and no other behind
-  // a 0 it begins with.
+  // There must be a digit first and a digit behind the point, and a leading 0
+  // must be the only digit before it.
   unsigned first = 1 + minus;
   unsigned bad =
       ((dots << 1 | first) & ~digits) | (zeros & digits >> 1 & first);
   if (FC_UNLIKELY(bad)) return NULL;
-  // Without a point, one is thought behind the digits.
+  // A literal without a point is read as if one stood behind its digits.
   ptrdiff_t size = __builtin_ctz(stop);
   ptrdiff_t dot = __builtin_ctz(dots | stop);
   ptrdiff_t taken = size + (dots == 0);
@@ -109,7 +109,7 @@ FC_INLINE const char *fc_token_scan(const char *p, bool point,
   out->digits = fc_token_value(fc_token_gather(end, fraction, count));
   if (FC_UNLIKELY(is_long)) {
     if (count > 19) return NULL;
-    // Up to three before the last sixteen.
+    // The up to three digits before the last sixteen.
     __m128i values = fc_token_gather(end - 16, fraction - 16, count - 16);
     uint32_t front = (uint32_t)_mm_cvtsi128_si32(_mm_srli_si128(values, 12));
     front = (front * 10 + (front >> 8)) & 0x00FF00FF;

@@ -17,18 +17,6 @@ static fc_status_t put(fc_sink_t *sink, const char *data, const char *end,
 // ---------------------------------------------------------------------------
 // Strings
 
-bool fc_json_is_utf8(fc_str_t text) {
-  const char *p = text.data, *end = p + text.size;
-  while (p < end) {
-    p += fc_plain_size(p, end);
-    if (p == end) break;
-    size_t length = fc_utf8_length(p, (size_t)(end - p));
-    if (length == 0) return false;
-    p += length;
-  }
-  return true;
-}
-
 static fc_str_t escape(unsigned char byte, char scratch[6]) {
   static const char kHex[] = "0123456789abcdef";
   switch (byte) {
@@ -124,7 +112,7 @@ fc_status_t fc_json_write_base64(fc_sink_t *sink, const void *data, size_t size,
   return fc_sink_put(sink, FC_STR("\""), err);
 }
 
-// One more than the value of a character, 0 of others.
+// The value of a base64 character plus 1; 0 for other characters.
 // clang-format off
 static const uint8_t kBase64Values[256] = {
     ['A'] = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19,
@@ -137,13 +125,13 @@ static const uint8_t kBase64Values[256] = {
 };
 // clang-format on
 
-// The value of a character, above 63 of others.
+// The value of a base64 character; above 63 for other characters.
 static inline uint32_t base64_value(char c) {
   return (uint32_t)kBase64Values[(unsigned char)c] - 1;
 }
 
-// Whole groups of four, up to one with another character. Returns how many
-// characters were taken.
+// Decodes groups of four characters, up to a group with a character that is not
+// base64. Returns how many characters were decoded.
 static size_t decode_groups(const char *text, size_t size, uint8_t **at) {
   size_t i = 0;
   for (; size - i >= 4; i += 4) {
@@ -173,7 +161,8 @@ fc_status_t fc_base64_decode(fc_str_t text, uint8_t *out, size_t *out_size,
   const size_t significant = text.size - padding;
   uint8_t *at = out;
   uint32_t group = 0;
-  // What is left is less than a group, or has a mistake in the first four.
+  // The rest is shorter than a group, or its first four characters hold the
+  // mistake.
   for (size_t i = decode_groups(text.data, significant, &at); i < significant;
        i++) {
     uint32_t value = base64_value(text.data[i]);
@@ -185,8 +174,8 @@ fc_status_t fc_base64_decode(fc_str_t text, uint8_t *out, size_t *out_size,
     }
     group = group << 6 | value;
   }
-  // The bits that the last character has too many are zero, or two texts
-  // would be one value (RFC 4648 3.5).
+  // The last character has bits that belong to no byte. They must be 0, or two
+  // texts would stand for the same bytes (RFC 4648 3.5).
   unsigned spare = padding == 2 ? 4 : padding == 1 ? 2 : 0;
   if (group & ((1u << spare) - 1)) {
     return fc_fail(err, FC_CODE_BASE64,
@@ -216,8 +205,8 @@ fc_status_t fc_json_write_u64(fc_sink_t *sink, uint64_t value,
 }
 
 static bool is_quoted(fc_dtype_t dtype, bool int_strings) {
-  return int_strings && (dtype == FC_DTYPE_I64 || dtype == FC_DTYPE_SI64 ||
-                         dtype == FC_DTYPE_UI64 || dtype == FC_DTYPE_INDEX);
+  const fc_dtype_info_t *info = fc_dtype_info(dtype);
+  return int_strings && fc_dtype_is_integer(info) && info->bits == 64;
 }
 
 fc_status_t fc_json_write_element(fc_sink_t *sink, fc_dtype_t dtype,
@@ -243,7 +232,7 @@ static inline fc_status_t put_char(fc_sink_t *sink, char c, fc_error_t *err) {
   return FC_OK;
 }
 
-// The innermost dim, `stride` in bytes.
+// Writes one array of the innermost dim; `stride` is in bytes.
 static fc_status_t write_row(fc_sink_t *sink, fc_dtype_t dtype,
                              const char *elements, ptrdiff_t stride,
                              size_t count, bool int_strings, fc_error_t *err) {
@@ -273,14 +262,17 @@ fc_status_t fc_json_write_array(fc_sink_t *sink, fc_dtype_t dtype, int32_t rank,
   if (rank == 0) {
     return fc_json_write_element(sink, dtype, data, int_strings, err);
   }
-  const ptrdiff_t element_size = (ptrdiff_t)fc_dtype_size(dtype);
-  ptrdiff_t steps[FC_RANK_MAX];  // bytes
-  ptrdiff_t dense = element_size;
+  // How many bytes the next element of each dim is away. Unsigned, because in an
+  // array without elements the product of the other dims may overflow; there no
+  // step is taken.
+  const size_t element_size = fc_dtype_size(dtype);
+  ptrdiff_t steps[FC_RANK_MAX];
+  size_t dense = element_size;
   for (int32_t i = rank - 1; i >= 0; i--) {
-    steps[i] = strides ? (ptrdiff_t)strides[i] * element_size : dense;
-    dense *= (ptrdiff_t)shape[i];
+    steps[i] = (ptrdiff_t)(strides ? (size_t)strides[i] * element_size : dense);
+    dense *= (size_t)shape[i];
   }
-  // Nothing is nested below a dim of 0: that one is the innermost.
+  // A dim of 0 has no arrays below it, so it is written as the innermost one.
   int32_t last = 0;
   while (last < rank - 1 && shape[last] != 0) last++;
   if (shape[last] == 0) memset(steps, 0, sizeof steps);  // data may be NULL
@@ -295,7 +287,7 @@ fc_status_t fc_json_write_array(fc_sink_t *sink, fc_dtype_t dtype, int32_t rank,
     }
     FC_TRY(write_row(sink, dtype, at, steps[last], (size_t)shape[last],
                      int_strings, err));
-    // Up to the nearest dim with another element.
+    // Close arrays until a dim has another element.
     while (dim > 0) {
       dim--;
       if (++index[dim] < shape[dim]) break;

@@ -8,11 +8,10 @@
 
 #include "farcall/type.h"
 
-// Quoted and escaped. Bytes outside UTF-8 become U+FFFD: use
-// fc_json_is_utf8 first where that matters.
+// Quoted and escaped. Bytes outside UTF-8 become U+FFFD: use fc_utf8_is_valid
+// (base/utf8.h) first where that matters.
 fc_status_t fc_json_write_string(fc_sink_t *sink, fc_str_t text,
                                  fc_error_t *err);
-bool fc_json_is_utf8(fc_str_t text);
 // RFC 4648 base64, padded, quoted.
 fc_status_t fc_json_write_base64(fc_sink_t *sink, const void *data, size_t size,
                                  fc_error_t *err);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // DECODE: a call document -> flat values, in one pass over its bytes. Called by
-// a worker. Containers are a stack of levels, leaves are leaf.c's. Nothing is
-// recursive and the first error in document order is the one reported; what is
-// missing is noticed where its container ends.
+// a worker. Open containers are a stack of levels; leaf.c reads leaves. Nothing
+// is recursive. The first error in document order is reported; a missing member
+// counts as an error at the end of its container.
+#include <stdio.h>
+
 #include "marshal/frame.h"
 
 // The element type of {"list":…}: each value carries its own type.
@@ -35,7 +37,8 @@ static void set_list(fc_value_t *dest, fc_value_t *items, size_t count) {
 
 static fc_level_t *push(fc_frame_t *frame, const fc_op_t *op,
                         fc_value_t *dest) {
-  // Each level is an open container of the reader's, which counts them.
+  // Each level is a container that the reader has open, and the reader limits
+  // them.
   FC_ASSERT(frame->depth < FC_JSON_DEPTH_MAX);
   fc_level_t *level = &frame->levels[frame->depth++];
   *level = (fc_level_t){.op = op, .child = fc_op_child(op), .dest = dest};
@@ -128,8 +131,8 @@ static fc_status_t open_unknown(fc_frame_t *frame, const fc_op_t *op,
       err);
 }
 
-// Begins the value whose token was just read: a leaf is done afterwards, a
-// container has a level.
+// Begins the value whose token was just read. A leaf is read to its end; for a
+// container a level is pushed.
 static fc_status_t open_value(fc_frame_t *frame, const fc_op_t *op,
                               fc_json_token_t token, fc_value_t *dest,
                               fc_error_t *err) {
@@ -243,17 +246,43 @@ static fc_status_t step_list(fc_frame_t *frame, fc_level_t *level,
                     err);
 }
 
+#define NAMES_SHOWN 8
+
+// "; there are 'a', 'b'", of names that can be listed. Returns the end.
+static char *list_names(const fc_plan_key_t *keys, uint32_t count, char *out,
+                        const char *end) {
+  const char *before = count == 1 ? "; there is '" : "; there are '";
+  for (uint32_t i = 0; i < count && i < NAMES_SHOWN; i++) {
+    out += snprintf(out, (size_t)(end - out), "%s", before);
+    out += fc_escape(out, (size_t)(end - out), 24, keys[i].name);
+    out += snprintf(out, (size_t)(end - out), "'");
+    before = ", '";
+  }
+  if (count > NAMES_SHOWN) {
+    out +=
+        snprintf(out, (size_t)(end - out), " and %u more", count - NAMES_SHOWN);
+  }
+  return out;
+}
+
+// Suggests the nearest of the names there are, or lists them; without any names
+// the message says `none`.
 static fc_status_t unknown_key(fc_frame_t *frame, fc_code_t code,
                                const char *what, fc_str_t name,
-                               fc_str_t nearest, fc_error_t *err) {
-  char shown[80];
+                               const fc_plan_key_t *keys, uint32_t count,
+                               const char *none, fc_error_t *err) {
+  char shown[80], hint[NAMES_SHOWN * (24 * 4 + 4) + 64] = "";
   fc_escape(shown, sizeof shown, 64, name);
+  fc_str_t nearest = fc_plan_nearest(keys, count, name);
+  if (nearest.size) {
+    snprintf(hint, sizeof hint, "; did you mean '%.*s'?", FC_STR_ARG(nearest));
+  } else if (count) {
+    list_names(keys, count, hint, hint + sizeof hint);
+  } else {
+    snprintf(hint, sizeof hint, ": %s", none);
+  }
   fc_status_t status =
-      nearest.size ? fc_fail(err, code,
-                             "there is no %s '%s'; did you mean "
-                             "'%.*s'?",
-                             what, shown, FC_STR_ARG(nearest))
-                   : fc_fail(err, code, "there is no %s '%s'", what, shown);
+      fc_fail(err, code, "there is no %s '%s'%s", what, shown, hint);
   fc_error_got(err, name);
   return here(frame, status, err);
 }
@@ -284,8 +313,8 @@ static fc_status_t step_dict(fc_frame_t *frame, fc_level_t *level,
   const fc_plan_key_t *keys = &frame->plan->keys[op->keys];
   const fc_plan_key_t *key = fc_plan_find(keys, op->child_count, name);
   if (!key) {
-    return unknown_key(frame, FC_CODE_UNKNOWN_KEY, "key", name,
-                       fc_plan_nearest(keys, op->child_count, name), err);
+    return unknown_key(frame, FC_CODE_UNKNOWN_KEY, "key", name, keys,
+                       op->child_count, "the dict has none", err);
   }
   if (level->seen[key->ordinal]) {
     return here(frame,
@@ -392,7 +421,7 @@ static fc_status_t read_value(fc_frame_t *frame, const fc_op_t *op,
 
 enum { ARGS, KWARGS, OPTIONS, SECTION_COUNT };
 
-// A call document, as far as it was met.
+// What was found in the call document so far.
 typedef struct document_t {
   uint8_t *given;    // by input
   uint32_t missing;  // inputs not given
@@ -402,11 +431,11 @@ typedef struct document_t {
   uint64_t ends[SECTION_COUNT];  // where they close
 } document_t;
 
-// Value errors say which argument; the pointer says where in it.
+// Errors of a value name the argument; the pointer says where in it.
 static fc_status_t name_argument(fc_frame_t *frame,
                                  const fc_plan_param_t *input,
                                  fc_status_t status, fc_error_t *err) {
-  if (!err || fc_code_info(err->code)->http_status != 422) return status;
+  if (!err || !fc_code_is_argument(err->code)) return status;
   fc_json_locate(&frame->reader, status, err);
   fc_plan_name_argument(input, err);
   return status;
@@ -493,11 +522,15 @@ static fc_status_t read_kwargs(fc_frame_t *frame, document_t *document,
     const fc_plan_key_t *key =
         fc_plan_find(plan->keywords, plan->keyword_count, name);
     if (!key) {
-      return unknown_key(
-          frame, FC_CODE_UNKNOWN_ARGUMENT, "argument", name,
-          fc_plan_nearest(plan->keywords, plan->keyword_count, name), err);
+      return unknown_key(frame, FC_CODE_UNKNOWN_ARGUMENT, "argument", name,
+                         plan->keywords, plan->keyword_count,
+                         plan->input_count
+                             ? "those of this function have no names, so they "
+                               "are members of 'args' in order"
+                             : "the function takes none",
+                         err);
     }
-    // 2: by this object, where a second time is a duplicate key.
+    // 2: given in this object. Given again, its key is a duplicate.
     if (document->given[key->ordinal] == 2) return duplicate_key(frame, err);
     if (document->given[key->ordinal] || document->root_given) {
       fc_status_t status = here(
@@ -514,7 +547,7 @@ static fc_status_t read_kwargs(fc_frame_t *frame, document_t *document,
 // ---------------------------------------------------------------------------
 // The document
 
-// One of the names the document itself has; in bytewise order.
+// Finds the key just read among names of our own, which are in bytewise order.
 static fc_status_t find_field(fc_frame_t *frame, const fc_plan_key_t *fields,
                               uint32_t count, const char *what,
                               uint32_t *out_field, fc_error_t *err) {
@@ -522,43 +555,77 @@ static fc_status_t find_field(fc_frame_t *frame, const fc_plan_key_t *fields,
   FC_TRY(fc_leaf_text(frame, &name, err));
   const fc_plan_key_t *field = fc_plan_find(fields, count, name);
   if (!field) {
-    return unknown_key(frame, FC_CODE_UNKNOWN_FIELD, what, name,
-                       fc_plan_nearest(fields, count, name), err);
+    return unknown_key(frame, FC_CODE_UNKNOWN_FIELD, what, name, fields, count,
+                       "", err);
   }
   *out_field = field->ordinal;
   return FC_OK;
 }
 
+// The options of a call, in bytewise order, and the values each may have.
+enum { OPTION_INT64, OPTION_RESULTS, OPTION_COUNT };
+static const fc_plan_key_t kOptions[OPTION_COUNT] = {
+    {{"int64", 5}, NULL, OPTION_INT64}, {{"results", 7}, NULL, OPTION_RESULTS}};
+static const struct {
+  const char *texts[3];  // in the order of fc_results_t from 1 on
+  const char *expected;
+} kValues[OPTION_COUNT] = {
+    {{"string"}, "\"string\""},
+    {{"typed", "b64"}, "\"typed\" or \"b64\""},
+};
+
+static fc_status_t wrong_value(fc_frame_t *frame, uint32_t option,
+                               fc_json_token_t token, fc_error_t *err) {
+  const char *expected = kValues[option].expected;
+  const bool text = token == FC_JSON_STRING;
+  fc_str_t found =
+      text ? frame->reader.text : fc_str(fc_json_token_name(token));
+  char shown[80];
+  fc_escape(shown, sizeof shown, 64, found);
+  fc_status_t status = fc_fail(
+      err, FC_CODE_JSON_SCHEMA,
+      text ? "option '%s' is %s, found '%s'" : "option '%s' is %s, found %s",
+      kOptions[option].name.data, expected, shown);
+  fc_error_expected(err, "%s", expected);
+  fc_error_got(err, found);
+  return here(frame, status, err);
+}
+
+// *out_value is the place of the value among those it may have, from 1 on.
+static fc_status_t read_option(fc_frame_t *frame, uint32_t option,
+                               unsigned *out_value, fc_error_t *err) {
+  fc_json_token_t token;
+  FC_TRY(fc_json_next(&frame->reader, &token, err));
+  const char *const *texts = kValues[option].texts;
+  for (unsigned i = 0; token == FC_JSON_STRING && texts[i]; i++) {
+    if (!fc_json_text_is(&frame->reader, fc_str(texts[i]))) continue;
+    *out_value = i + 1;
+    return FC_OK;
+  }
+  return wrong_value(frame, option, token, err);
+}
+
 static fc_status_t read_options(fc_frame_t *frame, fc_json_token_t token,
                                 fc_error_t *err) {
-  static const fc_plan_key_t kOptions[] = {{{"int64", 5}, NULL, 0},
-                                           {{"results", 7}, NULL, 1}};
-  static const char *const kValues[] = {"string", "typed"};
-  bool *const flags[] = {&frame->options.int64_string,
-                         &frame->options.typed_results};
-  fc_json_reader_t *reader = &frame->reader;
+  unsigned values[OPTION_COUNT] = {0};
   if (token != FC_JSON_OBJECT_BEGIN) {
     return fc_leaf_mismatch(frame, FC_CODE_JSON_SCHEMA, token, "an object",
                             err);
   }
   for (;;) {
-    FC_TRY(fc_json_next(reader, &token, err));
-    if (token == FC_JSON_OBJECT_END) return FC_OK;
+    FC_TRY(fc_json_next(&frame->reader, &token, err));
+    if (token == FC_JSON_OBJECT_END) break;
     uint32_t option = 0;
-    FC_TRY(find_field(frame, kOptions, FC_ARRAY_COUNT(kOptions), "option",
-                      &option, err));
-    if (*flags[option]) return duplicate_key(frame, err);
-    FC_TRY(fc_json_next(reader, &token, err));
-    *flags[option] = token == FC_JSON_STRING &&
-                     fc_json_text_is(reader, fc_str(kValues[option]));
-    if (!*flags[option]) {
-      return fc_leaf_mismatch(frame, FC_CODE_JSON_SCHEMA, token,
-                              kValues[option], err);
-    }
+    FC_TRY(find_field(frame, kOptions, OPTION_COUNT, "option", &option, err));
+    if (values[option]) return duplicate_key(frame, err);
+    FC_TRY(read_option(frame, option, &values[option], err));
   }
+  frame->options = (fc_options_t){values[OPTION_INT64] != 0,
+                                  (fc_results_t)values[OPTION_RESULTS]};
+  return FC_OK;
 }
 
-// An argument where a section belongs: most who write one mean `kwargs`.
+// The name of an argument at the top level: the client probably meant `kwargs`.
 static fc_status_t misplaced_argument(fc_frame_t *frame, fc_str_t name,
                                       fc_error_t *err) {
   char shown[80];
@@ -605,7 +672,7 @@ static fc_status_t read_section(fc_frame_t *frame, document_t *document,
   return FC_OK;
 }
 
-// Points at the container that could have held it, at its end.
+// Points at the end of the container that could have held the argument.
 static fc_status_t missing_argument(fc_frame_t *frame,
                                     const document_t *document,
                                     fc_error_t *err) {
@@ -652,6 +719,7 @@ static fc_status_t read_document(fc_frame_t *frame, document_t *document,
 }
 
 fc_status_t fc_frame_decode(fc_frame_t *frame, fc_str_t body, fc_error_t *err) {
+  if (!frame->plan) return fc_frame_fail_idle(err);
   if (!frame->arguments || !frame->named_dims) return fc_fail_memory(err);
   document_t document = {.missing = frame->plan->input_count};
   void *memory = NULL;
@@ -663,5 +731,7 @@ fc_status_t fc_frame_decode(fc_frame_t *frame, fc_str_t body, fc_error_t *err) {
   fc_json_reader_feed(&frame->reader, body.data, body.size, true);
   FC_TRY(read_document(frame, &document, err));
   fc_status_t status = fc_frame_place_stores(frame, err);
-  return status == FC_OK ? FC_OK : here(frame, status, err);
+  if (status != FC_OK) return here(frame, status, err);
+  frame->decoded = true;
+  return FC_OK;
 }

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ENCODE: flat results -> {"results":[…]}. Called by a worker. Every value is
-// checked against its type before it is read; what does not fit is the
-// function's fault (bad_result) and names the result. Nothing is recursive.
+// checked against its type before it is read. A value that does not fit is the
+// function's fault: bad_result, with the number of the result. Nothing is
+// recursive.
+#include "base/utf8.h"
 #include "json/writer.h"
 #include "marshal/frame.h"
 
-// Writers reserve more than they use; this much may be reserved past a limit.
+// Writers reserve more bytes than they use, so this many may be reserved beyond
+// the limit. What was written is compared with the limit itself.
 #define RESERVE_SLACK ((size_t)4096)
 
-// A sink that stops at a number of bytes.
+// A sink that fails once more than `limit` bytes were written.
 typedef struct limited_t {
   fc_sink_t sink;  // first, so that the sink is the limiter
   fc_sink_t *inner;
@@ -95,17 +98,13 @@ static fc_status_t check_kind(const encoder_t *encoder, fc_value_kind_t kind,
   return wrong_kind(encoder, value_name(kind), value, err);
 }
 
-static bool is_whole(fc_dtype_class_t class_) {
-  return class_ >= FC_DTYPE_CLASS_BOOL && class_ <= FC_DTYPE_CLASS_INDEX;
-}
-
-// Whole numbers of one width are interchangeable: modules say i8 where they
-// mean ui8 or a boolean. The declared type is the one that prints.
+// Integers of one width are interchangeable, since modules say i8 where they
+// mean ui8 or a boolean. The declared type decides how the bits are written.
 static bool dtype_agrees(fc_dtype_t declared, fc_dtype_t actual) {
   if (declared == actual) return true;
   const fc_dtype_info_t *a = fc_dtype_info(declared);
   const fc_dtype_info_t *b = fc_dtype_info(actual);
-  if (!is_whole(a->class_) || !is_whole(b->class_) || a->size != b->size) {
+  if (!fc_dtype_is_whole(a) || !fc_dtype_is_whole(b) || a->size != b->size) {
     return false;
   }
   // A boolean lies in memory as a byte.
@@ -122,7 +121,7 @@ static fc_status_t check_dtype(const encoder_t *encoder, fc_dtype_t declared,
                  fc_dtype_info(actual)->text);
 }
 
-// A dim with a name is that of the arguments, or of results before it.
+// A named dim has the size it has in the arguments, or in an earlier result.
 static fc_status_t check_dim(const encoder_t *encoder, const fc_op_t *op,
                              int32_t dim, int64_t size, fc_error_t *err) {
   int64_t wanted = fc_frame_dim(encoder->frame, op->dims[dim]);
@@ -154,6 +153,14 @@ static fc_status_t check_shape(const encoder_t *encoder, const fc_op_t *op,
   return FC_OK;
 }
 
+// An element takes a digit and a comma, a row without elements two brackets: an
+// answer that cannot hold so many is not begun.
+static fc_status_t check_count(const encoder_t *encoder, size_t count,
+                               fc_error_t *err) {
+  size_t left = encoder->limited.limit - bytes_written(&encoder->limited);
+  return count > left / 2 + 1 ? over_limit(&encoder->limited, err) : FC_OK;
+}
+
 // Nothing of the tensor's memory is read before this.
 static fc_status_t check_extent(const encoder_t *encoder,
                                 const fc_tensor_t *tensor, fc_error_t *err) {
@@ -167,10 +174,19 @@ static fc_status_t check_extent(const encoder_t *encoder,
                    "result %u: its shape or address is invalid",
                    encoder->number);
   }
-  // An element takes a digit and a comma: don't print what cannot fit.
-  size_t left = encoder->limited.limit - bytes_written(&encoder->limited);
-  if (count > left / 2 + 1) return over_limit(&encoder->limited, err);
   return FC_OK;
+}
+
+static fc_status_t check_printed(const encoder_t *encoder,
+                                 const fc_tensor_t *tensor, fc_error_t *err) {
+  return check_count(encoder, fc_frame_empty_rows(tensor->shape, tensor->rank),
+                     err);
+}
+
+static fc_status_t check_b64(const encoder_t *encoder, size_t size,
+                             fc_error_t *err) {
+  size_t left = encoder->limited.limit - bytes_written(&encoder->limited);
+  return size / 3 > left / 4 ? over_limit(&encoder->limited, err) : FC_OK;
 }
 
 // ---------------------------------------------------------------------------
@@ -196,20 +212,73 @@ static fc_status_t write_dtype(encoder_t *encoder, fc_dtype_t dtype,
   return put(encoder, fc_str(fc_dtype_info(dtype)->text), err);
 }
 
+static fc_status_t write_head(encoder_t *encoder, fc_dtype_t dtype,
+                              const fc_tensor_t *tensor, fc_str_t data,
+                              fc_error_t *err) {
+  FC_TRY(write_dtype(encoder, dtype, err));
+  FC_TRY(put(encoder, FC_STR("\",\"shape\":"), err));
+  FC_TRY(write_shape(encoder, tensor->shape, tensor->rank, err));
+  return put(encoder, data, err);
+}
+
+// A module may leave anything in the unused bits of elements narrower than a
+// byte. What is sent has 0 or 1 for i1, and the sign in all bits of i2 and i4.
+static void fill_bytes(fc_dtype_t dtype, uint8_t *data, size_t count) {
+  const fc_dtype_info_t *info = fc_dtype_info(dtype);
+  const unsigned mask = (1u << info->bits) - 1;
+  const unsigned sign =
+      info->class_ == FC_DTYPE_CLASS_UINT ? 0 : 1u << (info->bits - 1);
+  for (size_t i = 0; i < count; i++) {
+    data[i] = info->class_ == FC_DTYPE_CLASS_BOOL
+                  ? data[i] != 0
+                  : (uint8_t)(((data[i] & mask) ^ sign) - sign);
+  }
+}
+
+// The bytes of a tensor in row-major order: its own memory, or a copy.
+static fc_status_t dense_bytes(encoder_t *encoder, fc_dtype_t dtype,
+                               const fc_tensor_t *tensor, fc_str_t *out_bytes,
+                               fc_error_t *err) {
+  size_t count, size;
+  (void)fc_shape_count(tensor->shape, tensor->rank, dtype, &count, &size);
+  FC_TRY(check_b64(encoder, size, err));
+  *out_bytes = fc_str_make(tensor->data, size);
+  const bool narrow = fc_dtype_info(dtype)->bits < 8;
+  if (size == 0 || (!narrow && fc_tensor_is_dense(tensor))) return FC_OK;
+  uint8_t *copy = fc_arena_alloc(&encoder->frame->tensors, size, 64);
+  if (!copy) return fc_fail_memory(err);
+  fc_tensor_gather(tensor, copy);
+  if (narrow) fill_bytes(dtype, copy, count);
+  *out_bytes = fc_str_make((const char *)copy, size);
+  return FC_OK;
+}
+
+static fc_status_t write_packed(encoder_t *encoder, fc_dtype_t dtype,
+                                const fc_tensor_t *tensor, fc_error_t *err) {
+  fc_str_t bytes;
+  FC_TRY(check_extent(encoder, tensor, err));
+  FC_TRY(dense_bytes(encoder, dtype, tensor, &bytes, err));
+  FC_TRY(write_head(encoder, dtype, tensor, FC_STR(",\"b64\":"), err));
+  FC_TRY(fc_json_write_base64(encoder->sink, bytes.data, bytes.size, err));
+  return put(encoder, FC_STR("}"), err);
+}
+
 static fc_status_t write_tensor(encoder_t *encoder, fc_dtype_t dtype,
                                 const fc_tensor_t *tensor, fc_error_t *err) {
   const fc_options_t *options = &encoder->frame->options;
+  if (options->results == FC_RESULTS_B64) {
+    return write_packed(encoder, dtype, tensor, err);
+  }
+  const bool typed = options->results == FC_RESULTS_TYPED;
   FC_TRY(check_extent(encoder, tensor, err));
-  if (options->typed_results) {
-    FC_TRY(write_dtype(encoder, dtype, err));
-    FC_TRY(put(encoder, FC_STR("\",\"shape\":"), err));
-    FC_TRY(write_shape(encoder, tensor->shape, tensor->rank, err));
-    FC_TRY(put(encoder, FC_STR(",\"data\":"), err));
+  FC_TRY(check_printed(encoder, tensor, err));
+  if (typed) {
+    FC_TRY(write_head(encoder, dtype, tensor, FC_STR(",\"data\":"), err));
   }
   FC_TRY(fc_json_write_array(encoder->sink, dtype, tensor->rank, tensor->shape,
                              tensor->strides, tensor->data,
                              options->int64_string, err));
-  return options->typed_results ? put(encoder, FC_STR("}"), err) : FC_OK;
+  return typed ? put(encoder, FC_STR("}"), err) : FC_OK;
 }
 
 static fc_status_t write_scalar(encoder_t *encoder, fc_dtype_t dtype,
@@ -224,8 +293,7 @@ static fc_status_t write_scalar(encoder_t *encoder, fc_dtype_t dtype,
 
 static fc_status_t write_b64(encoder_t *encoder, fc_str_t bytes,
                              fc_error_t *err) {
-  size_t left = encoder->limited.limit - bytes_written(&encoder->limited);
-  if (bytes.size > left) return over_limit(&encoder->limited, err);
+  FC_TRY(check_b64(encoder, bytes.size, err));
   FC_TRY(put(encoder, FC_STR("{\"b64\":"), err));
   FC_TRY(fc_json_write_base64(encoder->sink, bytes.data, bytes.size, err));
   return put(encoder, FC_STR("}"), err);
@@ -234,7 +302,7 @@ static fc_status_t write_b64(encoder_t *encoder, fc_str_t bytes,
 static fc_status_t write_bytes(encoder_t *encoder, const fc_op_t *op,
                                fc_str_t bytes, fc_error_t *err) {
   if (op->flavor != FC_FLAVOR_UTF8) return write_b64(encoder, bytes, err);
-  if (!fc_json_is_utf8(bytes)) {
+  if (!fc_utf8_is_valid(bytes)) {
     return fc_fail(err, FC_CODE_BAD_RESULT,
                    "result %u: declared text, but it is not UTF-8",
                    encoder->number);
@@ -278,7 +346,7 @@ static fc_status_t open_list(encoder_t *encoder, const fc_op_t *op,
               err);
 }
 
-// TUPLE and DICT. Without a value its children have slots of their own.
+// Opens a TUPLE or DICT. `value` NULL: its children have slots of their own.
 static fc_status_t open_tuple(encoder_t *encoder, const fc_op_t *op,
                               const fc_value_t *value, fc_error_t *err) {
   fc_print_t level = {.op = op,
@@ -296,10 +364,10 @@ static fc_status_t open_tuple(encoder_t *encoder, const fc_op_t *op,
   return push(encoder, level, err);
 }
 
-// A list as it comes: {"list":[…]} where the client wants types.
+// Opens a list of no declared type: {"list":[…]} where the client wants types.
 static fc_status_t open_dynamic(encoder_t *encoder, const fc_value_t *value,
                                 fc_error_t *err) {
-  bool typed = encoder->frame->options.typed_results;
+  bool typed = encoder->frame->options.results != FC_RESULTS_NESTED;
   if (typed) FC_TRY(put(encoder, FC_STR("{\"list\":"), err));
   return push(encoder,
               (fc_print_t){.items = value->list.items,
@@ -323,15 +391,17 @@ static fc_status_t read_array_dims(const encoder_t *encoder, const fc_op_t *op,
     dims[i] = dim->scalar.i64;
   }
   lists = lists && fc_shape_count(dims, op->rank, FC_DTYPE_I8, &count, &bytes);
-  if (lists && count == both[0].list.count) return FC_OK;
+  if (lists && count == both[0].list.count) {
+    return check_count(encoder, fc_frame_empty_rows(dims, op->rank), err);
+  }
   return fc_fail(err, FC_CODE_BAD_RESULT,
                  "result %u: an array of references is a list of elements and "
                  "a list of the declared dims",
                  encoder->number);
 }
 
-// Nested arrays of references: one level for each dim, all over one run of
-// elements.
+// Opens an array of references. Each dim is a level; all levels share one run
+// of elements.
 static fc_status_t open_array(encoder_t *encoder, const fc_op_t *op,
                               const fc_value_t *value, fc_error_t *err) {
   FC_TRY(check_kind(encoder, FC_VALUE_LIST, value, err));
@@ -356,7 +426,7 @@ static fc_status_t open_array(encoder_t *encoder, const fc_op_t *op,
 
 static fc_status_t write_dynamic(encoder_t *encoder, const fc_value_t *value,
                                  fc_error_t *err) {
-  bool typed = encoder->frame->options.typed_results;
+  bool typed = encoder->frame->options.results != FC_RESULTS_NESTED;
   switch (value->kind) {
     case FC_VALUE_NULL:
       return put(encoder, FC_STR("null"), err);
@@ -392,14 +462,14 @@ static fc_status_t write_typed_tensor(encoder_t *encoder, const fc_op_t *op,
   return write_tensor(encoder, dtype, tensor, err);
 }
 
-// One value: a leaf is written, a container opened. `op` NULL: as it comes;
-// `value` NULL: what is below has slots of its own.
+// Writes a leaf, or opens a container. `op` NULL: the type was not declared,
+// the value has its own. `value` NULL: the parts have slots of their own.
 static fc_status_t write_value(encoder_t *encoder, const fc_op_t *op,
                                const fc_value_t *value, fc_error_t *err) {
   if (!op) return write_dynamic(encoder, value, err);
   if (!value) {
     if (op->kind == FC_TYPE_NULL) return put(encoder, FC_STR("null"), err);
-    // The plan gave every other leaf a place.
+    // The plan gives every leaf but null a slot or a place in its container.
     FC_ASSERT(op->kind == FC_TYPE_TUPLE || op->kind == FC_TYPE_DICT);
     return open_tuple(encoder, op, NULL, err);
   }
@@ -438,7 +508,7 @@ static const fc_value_t *value_of(const encoder_t *encoder, const fc_op_t *op,
   return items ? &items[index] : NULL;
 }
 
-// The next nesting of an array of references.
+// Opens the next inner array of an array of references.
 static fc_status_t open_inner(encoder_t *encoder, const fc_print_t *level,
                               size_t index, fc_error_t *err) {
   size_t stride = 1;
@@ -509,6 +579,7 @@ static fc_status_t write_results(encoder_t *encoder, fc_error_t *err) {
 fc_status_t fc_frame_encode(fc_frame_t *frame, fc_sink_t *sink,
                             fc_error_t *err) {
   const fc_plan_t *plan = frame->plan;
+  if (!plan) return fc_frame_fail_idle(err);
   size_t wanted = (size_t)plan->signature->raw_result_count + plan->final_count;
   if (frame->result_count != wanted) {
     return fc_fail(err, FC_CODE_BAD_RESULT,

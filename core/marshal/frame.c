@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A frame's life: begin, invoke, end, and where its memory comes from. Called
-// by one worker; decode.c and encode.c hold the other two stops.
+// by one worker; decode.c and encode.c hold the other two stages.
 #include "marshal/frame.h"
 
 #include <stdio.h>
 
 #include "base/guard.h"
 
-// Small requests are served from the first block of each arena, which a reset
-// keeps.
+// A reset keeps the first block of each arena, so small requests allocate
+// nothing.
 #define VALUE_BLOCK_SIZE ((size_t)16 << 10)
 #define TENSOR_BLOCK_SIZE ((size_t)64 << 10)
 
@@ -80,6 +80,10 @@ void fc_frame_begin(fc_frame_t *frame, const fc_plan_t *plan,
   }
 }
 
+fc_status_t fc_frame_fail_idle(fc_error_t *err) {
+  return fc_fail(err, FC_CODE_INTERNAL, "the frame was not begun");
+}
+
 fc_status_t fc_frame_alloc(fc_frame_t *frame, size_t count, size_t size,
                            void **out_memory, fc_error_t *err) {
   size_t total;
@@ -109,6 +113,14 @@ void fc_frame_commit(fc_frame_t *frame, void *memory, size_t placed,
                      size_t size) {
   if (!memory) return;
   frame->placer.commit(frame->placer.context, memory, placed, size);
+}
+
+size_t fc_frame_empty_rows(const int64_t *shape, int32_t rank) {
+  size_t rows = 1;
+  for (int32_t i = 0; i < rank && shape[i]; i++) {
+    if (!fc_size_mul(rows, (size_t)shape[i], &rows)) return SIZE_MAX;
+  }
+  return rows;
 }
 
 size_t fc_frame_element_limit(const fc_frame_t *frame, fc_dtype_t dtype) {
@@ -158,7 +170,8 @@ static fc_status_t place_store(fc_frame_t *frame, const fc_plan_param_t *store,
   for (int32_t i = 0; i < op->rank; i++) {
     shape[i] = fc_frame_dim(frame, op->dims[i]);
     if (shape[i] >= 0) continue;
-    // Its name stands in a list that was empty.
+    // The only dims of that name stand in a list, and the client sent none in
+    // it.
     return fc_fail(err, FC_CODE_SHAPE_MISMATCH,
                    "argument %u ('%.*s'): nothing says how large its dim %d is",
                    store->number, FC_STR_ARG(store->name), (int)i);
@@ -198,8 +211,8 @@ fc_status_t fc_frame_place_stores(fc_frame_t *frame, fc_error_t *err) {
 }
 
 // ---------------------------------------------------------------------------
-// Arguments set without decode: the shapes a callee may trust are checked for
-// them as well, because native code reads what its arguments say is there.
+// Arguments that were set, not decoded. Their types and shapes are checked
+// here, because native code reads as much memory as its arguments say there is.
 
 static fc_status_t wrong(const fc_plan_param_t *input, fc_code_t code,
                          const char *wanted, fc_error_t *err) {
@@ -209,15 +222,10 @@ static fc_status_t wrong(const fc_plan_param_t *input, fc_code_t code,
                  name, wanted);
 }
 
-static fc_status_t check_tensor(fc_frame_t *frame, const fc_plan_param_t *input,
-                                const fc_tensor_t *tensor, fc_error_t *err) {
-  const fc_op_t *op = input->op;
+static fc_status_t check_dims(fc_frame_t *frame, const fc_plan_param_t *input,
+                              const fc_op_t *op, const fc_tensor_t *tensor,
+                              fc_error_t *err) {
   char wanted[48];
-  if (op->dtype && tensor->dtype != op->dtype) {
-    return wrong(input, FC_CODE_DTYPE_MISMATCH, fc_dtype_info(op->dtype)->text,
-                 err);
-  }
-  if (op->rank < 0) return FC_OK;
   if (tensor->rank != op->rank) {
     snprintf(wanted, sizeof wanted, "%d dims", (int)op->rank);
     return wrong(input, FC_CODE_SHAPE_MISMATCH, wanted, err);
@@ -240,18 +248,66 @@ static fc_status_t check_tensor(fc_frame_t *frame, const fc_plan_param_t *input,
   return FC_OK;
 }
 
-static fc_status_t check_argument(fc_frame_t *frame,
-                                  const fc_plan_param_t *input,
-                                  fc_error_t *err) {
-  const fc_op_t *op = input->op;
-  if (op->raw < 0) return FC_OK;
-  const fc_value_t *value = &frame->arguments[op->raw];
+// Compiled code relies on dense elements and on an alignment. A tensor that has
+// neither is copied.
+static fc_status_t take_tensor(fc_frame_t *frame, fc_tensor_t *tensor,
+                               size_t size, fc_error_t *err) {
+  const size_t alignment = frame->plan->signature->alignment;
+  const size_t element = fc_dtype_size(tensor->dtype);
+  bool usable = fc_tensor_is_dense(tensor) &&
+                (uintptr_t)tensor->data % alignment == 0 &&
+                (uintptr_t)tensor->data % element == 0;
+  if (usable || size == 0) return FC_OK;
+  void *memory = NULL;
+  FC_TRY(fc_frame_place(frame, tensor->dtype, size, &memory, err));
+  fc_tensor_gather(tensor, memory);
+  fc_frame_commit(frame, memory, size, size);
+  tensor->data = memory;
+  tensor->strides = NULL;
+  return FC_OK;
+}
+
+static fc_status_t check_tensor(fc_frame_t *frame, const fc_plan_param_t *input,
+                                const fc_op_t *op, fc_tensor_t *tensor,
+                                fc_error_t *err) {
+  char wanted[64];
+  if (op->dtype && tensor->dtype != op->dtype) {
+    return wrong(input, FC_CODE_DTYPE_MISMATCH, fc_dtype_info(op->dtype)->text,
+                 err);
+  }
+  if (fc_dtype_size(tensor->dtype) == 0) {
+    return wrong(input, FC_CODE_DTYPE_MISMATCH, "an element type", err);
+  }
+  if (tensor->rank < 0 || tensor->rank > FC_RANK_MAX) {
+    snprintf(wanted, sizeof wanted, "at most %d dims", FC_RANK_MAX);
+    return wrong(input, FC_CODE_SHAPE_MISMATCH, wanted, err);
+  }
+  size_t count, size;
+  if (!fc_shape_count(tensor->shape, tensor->rank, tensor->dtype, &count,
+                      &size)) {
+    return wrong(input, FC_CODE_SHAPE_MISMATCH,
+                 "dims of 0 or more, and no more elements than memory can hold",
+                 err);
+  }
+  if (count && !tensor->data) {
+    snprintf(wanted, sizeof wanted, "the memory of %zu elements", count);
+    return wrong(input, FC_CODE_SHAPE_MISMATCH, wanted, err);
+  }
+  const bool shaped = op->kind == FC_TYPE_TENSOR || op->kind == FC_TYPE_VECTOR;
+  if (shaped && op->rank >= 0) {
+    FC_TRY(check_dims(frame, input, op, tensor, err));
+  }
+  return take_tensor(frame, tensor, size, err);
+}
+
+// One value of the flat call, of an argument or of a part of one.
+static fc_status_t check_value(fc_frame_t *frame, const fc_plan_param_t *input,
+                               const fc_op_t *op, fc_error_t *err) {
+  fc_value_t *value = &frame->arguments[op->raw];
   switch ((fc_type_kind_t)op->kind) {
     case FC_TYPE_TENSOR:
     case FC_TYPE_VECTOR:
-      if (value->kind == FC_VALUE_TENSOR) {
-        return check_tensor(frame, input, &value->tensor, err);
-      }
+      if (value->kind == FC_VALUE_TENSOR) break;
       return wrong(input, FC_CODE_TYPE_MISMATCH, "a tensor", err);
     case FC_TYPE_SCALAR:
       if (value->kind == FC_VALUE_SCALAR && value->dtype == op->dtype) {
@@ -260,14 +316,26 @@ static fc_status_t check_argument(fc_frame_t *frame,
       return wrong(input, FC_CODE_TYPE_MISMATCH, fc_dtype_info(op->dtype)->text,
                    err);
     default:
-      return FC_OK;
+      break;
   }
+  if (value->kind != FC_VALUE_TENSOR) return FC_OK;
+  return check_tensor(frame, input, op, &value->tensor, err);
 }
 
 static fc_status_t check_arguments(fc_frame_t *frame, fc_error_t *err) {
   const fc_plan_t *plan = frame->plan;
   for (uint32_t i = 0; i < plan->input_count; i++) {
-    FC_TRY(check_argument(frame, &plan->inputs[i], err));
+    const fc_plan_param_t *input = &plan->inputs[i];
+    const fc_op_t *end = fc_op_next(input->op);
+    for (const fc_op_t *op = input->op; op < end; op++) {
+      if (op->raw >= 0) FC_TRY(check_value(frame, input, op, err));
+    }
+  }
+  // Storage of out arguments, where it was set. Other storage is placed later.
+  for (uint32_t i = 0; i < plan->store_count; i++) {
+    const fc_plan_param_t *store = &plan->stores[i];
+    if (frame->arguments[store->op->raw].kind == FC_VALUE_NULL) continue;
+    FC_TRY(check_value(frame, store, store->op, err));
   }
   return FC_OK;
 }
@@ -288,7 +356,7 @@ void fc_frame_set_tiles(fc_frame_t *frame, const fc_tiles_t *tiles) {
   frame->tiles = tiles;
 }
 
-// Called with each size, so that every comparison is one of words.
+// `size` is a constant in each call, so that memcmp becomes one comparison.
 static inline bool has_fill(const uint8_t *data, size_t count, size_t size) {
   uint64_t fill;
   memset(&fill, FC_GUARD_FILL, sizeof fill);
@@ -320,7 +388,8 @@ static bool holds_fill(const void *data, size_t count, fc_dtype_t dtype) {
   }
 }
 
-// The elements of a strided view, each once where a stride is 0.
+// Looks at the elements of a strided view; a dim of stride 0 repeats the same
+// ones and is skipped.
 static bool view_holds_fill(const fc_tensor_t *tensor) {
   const int64_t size = (int64_t)fc_dtype_size(tensor->dtype);
   const uint8_t *at = tensor->data;
@@ -363,7 +432,8 @@ static fc_status_t guard_value(fc_frame_t *frame, fc_value_t *value,
   if (value_holds_fill(value)) frame->fill_given = true;
   const fc_tensor_t *tensor = &value->tensor;
   size_t count, size;
-  // The reach of a strided view is its owner's to know.
+  // What memory a strided view may reach only its owner knows: it is not
+  // copied.
   if (value->kind != FC_VALUE_TENSOR || tensor->strides ||
       !fc_shape_count(tensor->shape, tensor->rank, tensor->dtype, &count,
                       &size)) {
@@ -380,11 +450,11 @@ static fc_status_t guard_value(fc_frame_t *frame, fc_value_t *value,
   return FC_OK;
 }
 
-// Between the end of a guarded tensor and its page there is room that can be
-// read; a float made of what lies there is known by its bits, unless the caller
-// sent such a float itself.
-static fc_status_t check_value(fc_frame_t *frame, fc_value_t *value,
-                               fc_error_t *err) {
+// Up to 63 readable bytes lie between a guarded tensor and the unmapped page.
+// They are filled, so a float result with the bits of the fill was read there,
+// unless the caller sent such a float.
+static fc_status_t check_fill(fc_frame_t *frame, fc_value_t *value,
+                              fc_error_t *err) {
   if (frame->fill_given || !value_holds_fill(value)) return FC_OK;
   return fc_fail_as(
       err, FC_CODE_CALL_FAILED, FC_OUT_OF_RANGE,
@@ -400,7 +470,7 @@ typedef struct guard_level_t {
 typedef fc_status_t (*visit_t)(fc_frame_t *frame, fc_value_t *value,
                                fc_error_t *err);
 
-// The values and those in their lists.
+// Calls `visit` for each value, lists opened.
 static fc_status_t visit_values(fc_frame_t *frame, fc_value_t *values,
                                 size_t count, visit_t visit, fc_error_t *err) {
   guard_level_t levels[FC_JSON_DEPTH_MAX] = {{values, count}};
@@ -435,14 +505,41 @@ static void free_guarded(fc_frame_t *frame) {
 
 // ---------------------------------------------------------------------------
 
+static void end_call(fc_frame_t *frame) {
+  if (!frame->backend) return;
+  frame->backend->call_end(frame->instance, frame->index, &frame->call);
+  frame->backend = NULL;
+}
+
+// The caller chose plan, instance and index separately: they must belong
+// together.
+static fc_status_t check_function(const fc_frame_t *frame,
+                                  const fc_backend_t *backend,
+                                  const void *instance, size_t index,
+                                  fc_error_t *err) {
+  if (!frame->plan) return fc_frame_fail_idle(err);
+  const fc_module_info_t *info = backend->inspect(instance);
+  if (index >= info->count) {
+    return fc_fail(err, FC_CODE_INTERNAL, "function %zu of a module of %zu",
+                   index, info->count);
+  }
+  if (info->signatures[index] == frame->plan->signature) return FC_OK;
+  return fc_fail(err, FC_CODE_INTERNAL,
+                 "the frame was begun for another function");
+}
+
 fc_status_t fc_frame_invoke(fc_frame_t *frame, const fc_backend_t *backend,
                             void *instance, size_t index,
                             const _Atomic uint32_t *cancel,
                             uint64_t deadline_ns, fc_error_t *err) {
+  end_call(frame);
+  FC_TRY(check_function(frame, backend, instance, index, err));
   const fc_plan_t *plan = frame->plan;
   if (!frame->arguments || !frame->named_dims) return fc_fail_memory(err);
-  FC_TRY(check_arguments(frame, err));
-  FC_TRY(fc_frame_place_stores(frame, err));
+  if (!frame->decoded) {
+    FC_TRY(check_arguments(frame, err));
+    FC_TRY(fc_frame_place_stores(frame, err));
+  }
   frame->fill_given = false;
   if (frame->guard) {
     FC_TRY(visit_values(frame, frame->arguments,
@@ -452,7 +549,7 @@ fc_status_t fc_frame_invoke(fc_frame_t *frame, const fc_backend_t *backend,
   fc_value_t *results =
       fc_arena_alloc_array(&frame->arena, count + 1, sizeof(fc_value_t));
   if (!results) return fc_fail_memory(err);
-  frame->call = (fc_call_t){
+  frame->call = (fc_backend_call_t){
       .arguments = frame->arguments,
       .argument_count = plan->signature->raw_argument_count,
       .results = results,
@@ -467,9 +564,9 @@ fc_status_t fc_frame_invoke(fc_frame_t *frame, const fc_backend_t *backend,
   frame->instance = instance;
   frame->index = index;
   FC_TRY(backend->call(instance, index, &frame->call, err));
-  // Without room before the page nothing was made of it.
+  // With alignment 1 tensors end at the page: there is no fill to read.
   if (frame->guard && plan->signature->alignment > 1) {
-    FC_TRY(visit_values(frame, results, count, check_value, err));
+    FC_TRY(visit_values(frame, results, count, check_fill, err));
   }
   frame->results = results;
   frame->result_count = count;
@@ -477,17 +574,15 @@ fc_status_t fc_frame_invoke(fc_frame_t *frame, const fc_backend_t *backend,
 }
 
 void fc_frame_end(fc_frame_t *frame) {
-  if (frame->backend) {
-    frame->backend->call_end(frame->instance, frame->index, &frame->call);
-  }
+  end_call(frame);
   free_guarded(frame);
-  frame->backend = NULL;
   frame->plan = NULL;
   frame->arguments = NULL;
   frame->named_dims = NULL;
   frame->results = NULL;
   frame->result_count = 0;
   frame->options = (fc_options_t){0};
+  frame->decoded = false;
   frame->leaf = 0;
   frame->depth = 0;
   fc_arena_reset(&frame->arena);
@@ -495,6 +590,7 @@ void fc_frame_end(fc_frame_t *frame) {
 }
 
 fc_value_t *fc_frame_arguments(fc_frame_t *frame, size_t *out_count) {
+  frame->decoded = false;  // the caller may change them
   bool ready = frame->plan && frame->arguments;
   *out_count = ready ? frame->plan->signature->raw_argument_count : 0;
   return frame->arguments;

@@ -60,10 +60,10 @@ typedef struct fc_print_t {
   int32_t rank;
 } fc_print_t;
 
-// What a name of dims stands for in this call.
+// The size of a named dim in this call.
 typedef struct fc_named_dim_t {
   int64_t size;  // -1 while not known
-  // Who said so first.
+  // The value that had this size first, for messages.
   const fc_op_t *op;
   int32_t dim;
 } fc_named_dim_t;
@@ -83,7 +83,7 @@ struct fc_frame_t {
   const fc_value_t *results;
   size_t result_count;
   fc_options_t options;
-  bool placed_stores;
+  bool decoded;  // every argument fits its type, and its memory is the frame's
   bool guard;
   bool fill_given;  // an argument of this call holds FC_GUARD_FILL as a float
   const fc_tiles_t *tiles;
@@ -92,10 +92,10 @@ struct fc_frame_t {
   const fc_backend_t *backend;  // not NULL: call_end is owed
   void *instance;
   size_t index;
-  fc_call_t call;
+  fc_backend_call_t call;
 
-  // Kept here rather than on the stack: 18 KiB nobody has to clear.
-  // DECODE
+  // 18 KiB that are not on the stack, where hardening would clear them each
+  // call. DECODE
   fc_json_reader_t reader;
   fc_json_reader_t ahead;  // where it stood before a look ahead
   fc_fill_t fill;
@@ -105,8 +105,10 @@ struct fc_frame_t {
   fc_print_t prints[FC_PRINT_DEPTH_MAX];
 };
 
-// Memory for values. Says whose fault it is when there is none: the request's
-// (its cap) or ours.
+// A stage was called on a frame that no call has begun on.
+fc_status_t fc_frame_fail_idle(fc_error_t *err);
+// Memory for values. The error says why there is none: the request is over its
+// limit, or the server has no memory left.
 fc_status_t fc_frame_alloc(fc_frame_t *frame, size_t count, size_t size,
                            void **out_memory, fc_error_t *err);
 // Tensor memory from the placer; NULL for size 0.
@@ -114,18 +116,22 @@ fc_status_t fc_frame_place(fc_frame_t *frame, fc_dtype_t dtype, size_t size,
                            void **out_memory, fc_error_t *err);
 void fc_frame_commit(fc_frame_t *frame, void *memory, size_t placed,
                      size_t size);
-// Zeroed storage for OUT arguments that have none yet.
+// Places zeroed storage for each OUT argument that has none yet.
 fc_status_t fc_frame_place_stores(fc_frame_t *frame, fc_error_t *err);
+// How many empty arrays a shape with a dim of 0 is written as: the product of
+// the dims before the first 0, SIZE_MAX on overflow. They take no memory but
+// are printed. Of a shape without a 0, the number of elements.
+size_t fc_frame_empty_rows(const int64_t *shape, int32_t rank);
 // The most elements one tensor of this type may have.
 size_t fc_frame_element_limit(const fc_frame_t *frame, fc_dtype_t dtype);
-// What a dim must be: its size, that of its name if one is known, else -1.
+// The size that a dim must have, its own or its name's; -1 while not known.
 int64_t fc_frame_dim(const fc_frame_t *frame, int64_t dim);
-// Dim `dim` of a value of `op` is `size`: that of its name from now on, unless
-// it has none, or one that is known.
+// Notes that dim `dim` of `op` has `size`. If the dim has a name of no known
+// size, that is the name's size from now on.
 void fc_frame_bind_dim(fc_frame_t *frame, const fc_op_t *op, int32_t dim,
                        int64_t size);
-// Dim `dim` of `op`, of a known name, is `size`, which differs; -1: larger. The
-// message says who said what.
+// Fails because dim `dim` of `op` is `size` where its name has another size;
+// -1: it is larger than that. The message names both values.
 fc_status_t fc_frame_fail_dim(const fc_frame_t *frame, fc_code_t code,
                               const fc_op_t *op, int32_t dim, int64_t size,
                               fc_error_t *err);

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/utf8.h"
 #include "json/number.h"
 #include "json/writer.h"
 #include "marshal/frame.h"
@@ -49,9 +50,7 @@ fc_status_t fc_leaf_text(fc_frame_t *frame, fc_str_t *out_text,
 }
 
 static fc_dtype_t part_of(fc_dtype_t dtype) {
-  if (dtype == FC_DTYPE_C64) return FC_DTYPE_F32;
-  if (dtype == FC_DTYPE_C128) return FC_DTYPE_F64;
-  return dtype;
+  return fc_dtype_info(dtype)->part;
 }
 
 static fc_status_t too_large(fc_frame_t *frame, size_t limit, fc_error_t *err) {
@@ -75,8 +74,8 @@ static bool is_agreed(const fc_frame_t *frame, const fc_fill_t *fill,
          fc_frame_dim(frame, fill->op->dims[dim]) >= 0;
 }
 
-// The elements from here to the end of their array, the one whose token was
-// just read included. Negative when what follows is no JSON.
+// Counts the elements left in an array, with the one whose token was just read.
+// Negative when what follows is not JSON.
 static int64_t count_rest(fc_frame_t *frame, fc_json_token_t token) {
   fc_json_reader_t *reader = &frame->reader;
   int64_t count = 0;
@@ -188,8 +187,9 @@ static fc_status_t read_pairs(fc_frame_t *frame, fc_fill_t *fill, size_t want,
   }
 }
 
-// Reads the number just found not to fit as one of the other sign, which the
-// following ones are then tried as first. `err` is about the first attempt.
+// The number that did not fit is read as one of the other sign; if it fits,
+// that sign is tried first from then on. `err` holds the error of the first
+// attempt.
 static fc_status_t change_sign(fc_frame_t *frame, fc_fill_t *fill,
                                fc_json_token_t token, void *out,
                                fc_error_t *err) {
@@ -200,7 +200,7 @@ static fc_status_t change_sign(fc_frame_t *frame, fc_fill_t *fill,
   const fc_dtype_t dtype = fill->dtype;
   fc_error_t second;
   if (fc_json_read_scalar(reader, token, fill->other, out, &second)) {
-    // Neither: what is said is about the type as the signature shows it.
+    // It fits neither. The message is about the type that the signature shows.
     const fc_dtype_info_t *info = fc_dtype_info(dtype);
     if (info->class_ == FC_DTYPE_CLASS_UINT) {
       *err = second;
@@ -216,11 +216,13 @@ static fc_status_t change_sign(fc_frame_t *frame, fc_fill_t *fill,
   return FC_OK;
 }
 
-// Up to `want` numbers of one array, of either sign where both are taken.
+// Reads up to `want` numbers of one array, of both signs where both are
+// accepted.
 static fc_status_t read_run(fc_frame_t *frame, fc_fill_t *fill, size_t want,
                             size_t *out_count, fc_json_token_t *out_stop,
                             fc_error_t *err) {
-  // Not on the stack: clearing it would cost a short row as much as reading it.
+  // Not on the stack, where hardening would clear it: for a short row that
+  // would cost as much as reading it.
   fc_error_t *why = &fill->why;
   for (*out_count = 0;;) {
     uint8_t *out = fill->data ? fill->data + fill->count * fill->size : NULL;
@@ -246,7 +248,7 @@ static fc_status_t read_numbers(fc_frame_t *frame, fc_fill_t *fill, size_t want,
   fc_json_reader_t *reader = &frame->reader;
   FC_TRY(read_run(frame, fill, want, out_count, out_stop, err));
   if (*out_stop == FC_JSON_ARRAY_END) return FC_OK;
-  // What it stopped at is an error whatever it is; let it have a position.
+  // Reading stopped at an error. Read its token, so that it gets a position.
   FC_TRY(fc_json_next(reader, out_stop, err));
   if (*out_count == want) return FC_OK;
   if (*out_stop == FC_JSON_ARRAY_BEGIN) {
@@ -285,7 +287,7 @@ static fc_status_t read_row(fc_frame_t *frame, fc_fill_t *fill,
   return too_few(frame, fill, fill->rank - 1, (long long)count, err);
 }
 
-// What stands where an array should.
+// Says what stands where an array should.
 static fc_status_t not_an_array(fc_frame_t *frame, const fc_fill_t *fill,
                                 int32_t depth, fc_json_token_t token,
                                 fc_error_t *err) {
@@ -337,7 +339,7 @@ static fc_status_t read_nested(fc_frame_t *frame, fc_fill_t *fill,
     }
     if (depth > 0) FC_TRY(fc_json_next(&frame->reader, &token, err));
   } while (depth > 0);
-  // Below an empty array nothing says how large a dynamic dim is.
+  // A dynamic dim below an empty array is 0: nothing says its size.
   for (int32_t i = 0; i < fill->rank; i++) {
     if (fill->dims[i] < 0) fill->dims[i] = 0;
   }
@@ -347,7 +349,7 @@ static fc_status_t read_nested(fc_frame_t *frame, fc_fill_t *fill,
 // ---------------------------------------------------------------------------
 // Tensors
 
-// What bytecode says of a tensor of integers leaves their sign open.
+// Types read off the bytecode leave the sign of integers open.
 static fc_dtype_t other_sign(const fc_frame_t *frame, fc_dtype_t dtype) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
   if (frame->plan->signature->source != FC_SOURCE_INFERRED ||
@@ -375,14 +377,15 @@ static fc_fill_t *fill_begin(fc_frame_t *frame, fc_dtype_t dtype,
   return fill;
 }
 
-// The most elements the rest of the document can hold: each takes a digit and
-// a comma or bracket.
+// The most elements that the rest of the document can hold. A number takes two
+// characters at least ("0,"), a complex one six ("[0,0],").
 static size_t rest_of_document(const fc_frame_t *frame, const fc_fill_t *fill) {
   size_t rest = (size_t)(frame->reader.end - frame->reader.cursor);
   return fill->part == fill->dtype ? rest / 2 + 1 : rest / 6 + 1;
 }
 
-// Room for what the dims say, but no more than the document can fill.
+// Places memory for what the dims say, but no more than the document can fill:
+// a short body cannot ask for a large tensor.
 static fc_status_t fill_place(fc_frame_t *frame, fc_fill_t *fill,
                               fc_error_t *err) {
   size_t count = 1;
@@ -459,8 +462,8 @@ static void bind_names(fc_frame_t *frame, const fc_op_t *op,
   }
 }
 
-// A row or a matrix of one name (tensor<NxN>) fixes the name by its first dim,
-// which is known last. So names that occur twice are compared afterwards.
+// In tensor<NxN> both dims have one name, and the first is known last, when its
+// array ends. So a name that occurs twice is checked after the tensor was read.
 static fc_status_t check_names(fc_frame_t *frame, const fc_op_t *op,
                                const int64_t *dims, fc_error_t *err) {
   for (int32_t i = 0; i < op->rank; i++) {
@@ -561,33 +564,49 @@ static bool dtype_fits(fc_dtype_t slot, fc_dtype_t stated) {
          (stated == FC_DTYPE_I64 || stated == FC_DTYPE_SI64);
 }
 
+// Says which element types could stand there: those that fit the slot, or all.
+static fc_status_t refuse_dtype(fc_frame_t *frame, fc_dtype_t slot,
+                                fc_str_t name, fc_error_t *err) {
+  const fc_dtype_info_t *info = fc_dtype_info(slot);
+  const bool exists = fc_dtype_find_named(name, slot) != FC_DTYPE_NONE;
+  char shown[80];
+  fc_escape(shown, sizeof shown, 64, name);
+  fc_status_t status =
+      slot == FC_DTYPE_NONE
+          ? fc_fail(err, FC_CODE_DTYPE_MISMATCH,
+                    "'%s' is no element type; there are %s", shown,
+                    fc_dtype_texts())
+          : fc_fail(err, FC_CODE_DTYPE_MISMATCH,
+                    exists ? "dtype '%s', declared %s"
+                           : "'%s' is no element type, declared is %s",
+                    shown, info->text);
+  if (slot == FC_DTYPE_NONE) {
+    fc_error_expected(err, "the name of an element type");
+  } else if (info->class_ == FC_DTYPE_CLASS_INT) {
+    fc_error_expected(err, "%s, s%s or u%s", info->text, info->text,
+                      info->text);
+  } else {
+    fc_error_expected(err, "%s", info->text);
+  }
+  fc_error_got(err, name);
+  return here(frame, status, err);
+}
+
 static fc_status_t read_dtype(fc_frame_t *frame, typed_t *typed,
                               fc_json_token_t token, fc_error_t *err) {
   if (token != FC_JSON_STRING) {
     return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token,
                             "the name of an element type", err);
   }
-  fc_str_t text;
-  FC_TRY(fc_leaf_text(frame, &text, err));
-  fc_dtype_t stated = fc_dtype_find(text);
+  fc_str_t name;
+  FC_TRY(fc_leaf_text(frame, &name, err));
   fc_dtype_t slot = typed->op->dtype;
-  if (stated != FC_DTYPE_NONE && dtype_fits(slot, stated)) {
-    typed->dtype = stated;
-    return FC_OK;
+  fc_dtype_t stated = fc_dtype_find_named(name, slot);
+  if (stated == FC_DTYPE_NONE || !dtype_fits(slot, stated)) {
+    return refuse_dtype(frame, slot, name, err);
   }
-  char name[80];
-  fc_escape(name, sizeof name, 64, text);
-  fc_status_t status =
-      stated == FC_DTYPE_NONE
-          ? fc_fail(err, FC_CODE_DTYPE_MISMATCH, "'%s' is no element type",
-                    name)
-          : fc_fail(err, FC_CODE_DTYPE_MISMATCH, "dtype '%s', declared %s",
-                    name, fc_dtype_info(slot)->text);
-  if (slot != FC_DTYPE_NONE) {
-    fc_error_expected(err, "%s", fc_dtype_info(slot)->text);
-  }
-  fc_error_got(err, text);
-  return here(frame, status, err);
+  typed->dtype = stated;
+  return FC_OK;
 }
 
 static fc_status_t wrong_dim(fc_frame_t *frame, const fc_op_t *op, int32_t dim,
@@ -640,20 +659,11 @@ static fc_status_t read_dim(fc_frame_t *frame, typed_t *typed,
   return FC_OK;
 }
 
-// The rows of an empty tensor ([n, 0]) cost nothing to state, and three bytes
-// each to write in an answer.
+// A shape [n, 0] is short to send, and costs three bytes for each row to
+// answer.
 #define EMPTY_ROWS_MAX ((size_t)1 << 20)
 
-static bool has_too_many_rows(const typed_t *typed) {
-  size_t rows = 1;
-  for (int32_t i = 0; i < typed->rank; i++) {
-    if (typed->dims[i] == 0) return rows > EMPTY_ROWS_MAX;
-    if (!fc_size_mul(rows, (size_t)typed->dims[i], &rows)) rows = SIZE_MAX;
-  }
-  return false;
-}
-
-// `checked` false: only what it says, for a look ahead.
+// `checked` false: the dims are only read, for a look ahead.
 static fc_status_t read_shape(fc_frame_t *frame, typed_t *typed,
                               fc_json_token_t token, bool checked,
                               fc_error_t *err) {
@@ -684,15 +694,19 @@ static fc_status_t read_shape(fc_frame_t *frame, typed_t *typed,
       count > fc_frame_element_limit(frame, dtype)) {
     return too_large(frame, fc_frame_element_limit(frame, dtype), err);
   }
-  if (!has_too_many_rows(typed)) return FC_OK;
+  if (count ||
+      fc_frame_empty_rows(typed->dims, typed->rank) <= EMPTY_ROWS_MAX) {
+    return FC_OK;
+  }
   return here(frame,
               fc_fail(err, FC_CODE_TENSOR_TOO_LARGE,
                       "an empty tensor of more than %zu rows", EMPTY_ROWS_MAX),
               err);
 }
 
-// The data stands before what describes it: find that, come back. Errors on the
-// way are left to the real pass, which meets them in document order.
+// The data stands before its dtype or shape. Reads on to find them, and comes
+// back. Errors on the way are ignored: the real pass reports them in document
+// order.
 static void look_ahead(fc_frame_t *frame, typed_t *typed,
                        fc_json_token_t token) {
   fc_json_reader_t *reader = &frame->reader;
@@ -720,7 +734,7 @@ static void look_ahead(fc_frame_t *frame, typed_t *typed,
 static bool needs_look_ahead(const typed_t *typed) {
   if (!typed->seen[MEMBER_SHAPE]) return true;
   if (typed->seen[MEMBER_DTYPE]) return false;
-  // Only where another type than the slot's may be stated.
+  // A stated dtype matters only where another than the slot's may stand.
   const fc_dtype_info_t *info = fc_dtype_info(typed->op->dtype);
   return typed->op->dtype == FC_DTYPE_NONE ||
          info->class_ == FC_DTYPE_CLASS_INT;
@@ -748,7 +762,7 @@ static fc_status_t read_data(fc_frame_t *frame, typed_t *typed,
   size_t count, size;
   if (!fc_shape_count(typed->dims, typed->rank, typed->dtype, &count, &size) ||
       count > fill->limit) {
-    // Stated further on, and refused there.
+    // The shape stands further on and will be refused there.
     return fc_json_skip(&frame->reader, token, err);
   }
   bool flat = infer_rank(frame, token, fill->dtype) == 1;
@@ -768,16 +782,14 @@ static fc_status_t read_data(fc_frame_t *frame, typed_t *typed,
                      dest, err);
 }
 
-// Narrow integers fill a byte, booleans are 0 and 1: binary data may say more.
+// Booleans and narrow integers fill a byte, which can say more than they can.
 static fc_status_t check_bytes(fc_frame_t *frame, fc_dtype_t dtype,
-                               uint8_t *data, size_t count, fc_error_t *err) {
+                               const uint8_t *data, size_t count,
+                               fc_error_t *err) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
-  if (dtype == FC_DTYPE_I1) {
-    for (size_t i = 0; i < count; i++) data[i] = data[i] != 0;
-    return FC_OK;
-  }
   if (info->bits >= 8) return FC_OK;
-  bool is_signed = info->class_ != FC_DTYPE_CLASS_UINT;
+  bool is_signed =
+      info->class_ == FC_DTYPE_CLASS_INT || info->class_ == FC_DTYPE_CLASS_SINT;
   int low = is_signed ? -(1 << (info->bits - 1)) : 0;
   int high = is_signed ? -low - 1 : (1 << info->bits) - 1;
   for (size_t i = 0; i < count; i++) {
@@ -965,7 +977,7 @@ static fc_status_t read_b64_bytes(fc_frame_t *frame, const fc_op_t *op,
   fc_status_t status = fc_base64_decode(text, data, &size, err);
   if (status != FC_OK) return here(frame, status, err);
   fc_str_t bytes = {(const char *)data, size};
-  if (op->flavor == FC_FLAVOR_UTF8 && !fc_json_is_utf8(bytes)) {
+  if (op->flavor == FC_FLAVOR_UTF8 && !fc_utf8_is_valid(bytes)) {
     return here(frame,
                 fc_fail(err, FC_CODE_TYPE_MISMATCH,
                         "the bytes are not UTF-8, the argument is text"),
@@ -1015,13 +1027,29 @@ fc_status_t fc_leaf_decode_bytes(fc_frame_t *frame, const fc_op_t *op,
 // ---------------------------------------------------------------------------
 // Leaves
 
+// An array or an object for a scalar: the message says how a scalar is sent.
+static fc_status_t not_a_scalar(fc_frame_t *frame, fc_dtype_t dtype,
+                                fc_json_token_t token, fc_error_t *err) {
+  const char *text = fc_dtype_info(dtype)->text;
+  const char *found = fc_json_token_name(token);
+  fc_status_t status = fc_fail(
+      err, FC_CODE_TYPE_MISMATCH,
+      token == FC_JSON_OBJECT_BEGIN
+          ? "expected %s, found %s: a scalar is a bare value, only a tensor has "
+            "a dtype and a shape"
+          : "expected %s, found %s: a scalar is a bare value",
+      text, found);
+  fc_error_expected(err, "%s", text);
+  fc_error_got(err, fc_str(found));
+  return here(frame, status, err);
+}
+
 static fc_status_t decode_scalar(fc_frame_t *frame, const fc_op_t *op,
                                  fc_json_token_t token, fc_value_t *dest,
                                  fc_error_t *err) {
   fc_value_t value = {.kind = FC_VALUE_SCALAR, .dtype = op->dtype};
   if (part_of(op->dtype) == op->dtype && !is_scalar_token(token)) {
-    return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token,
-                            fc_dtype_info(op->dtype)->text, err);
+    return not_a_scalar(frame, op->dtype, token, err);
   }
   FC_TRY(read_element(frame, op->dtype, token, value.scalar.bytes, err));
   *dest = value;

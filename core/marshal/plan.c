@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "json/writer.h"
+#include "base/utf8.h"
 
-// The same walk counts (pools NULL) and fills.
+// The same walk is done twice: with the pools NULL it counts, then it fills.
 typedef struct compiler_t {
   const fc_signature_t *signature;
   fc_op_t *ops;
@@ -97,7 +97,7 @@ static fc_status_t add_op(compiler_t *compiler, uint32_t node, int32_t raw,
 
 static fc_status_t set_key(compiler_t *compiler, uint32_t at, fc_str_t name,
                            uint32_t op, uint32_t ordinal, fc_error_t *err) {
-  if (!fc_json_is_utf8(name)) {
+  if (!fc_utf8_is_valid(name)) {
     return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
                    "a name is not UTF-8, so JSON cannot say it");
   }
@@ -123,8 +123,8 @@ static void close_node(compiler_t *compiler, const open_node_t *done) {
   if (done->is_dict) sort_keys(&compiler->keys[op->keys], op->child_count);
 }
 
-// The subtree of `node` in preorder; `raw` is its slot. Without one, the nodes
-// below name theirs.
+// Adds the subtree of `node` in preorder. `raw` is its slot; without one the
+// nodes below have slots of their own.
 static fc_status_t add_tree(compiler_t *compiler, uint32_t node, int32_t raw,
                             fc_error_t *err) {
   const fc_signature_t *signature = compiler->signature;
@@ -178,7 +178,7 @@ static void add_param(compiler_t *compiler, fc_plan_param_t *list,
   list[at] = (fc_plan_param_t){name, &compiler->ops[op], number};
 }
 
-// SIP: what stands below the root is what the client sends.
+// SIP: the children of the root are the arguments that a client sends.
 static fc_status_t add_root(compiler_t *compiler, fc_error_t *err) {
   const fc_signature_t *signature = compiler->signature;
   const fc_param_t *root = &signature->arguments[0];
@@ -283,7 +283,7 @@ static fc_status_t compile(compiler_t *compiler, uint32_t *out_finals,
   return add_results(compiler, out_finals, err);
 }
 
-// One block: plan, ops, keys, params. All of it is aligned to a pointer.
+// Plan, ops, keys and params lie in one block. Each is aligned as a pointer is.
 static fc_plan_t *allocate(fc_allocator_t allocator, const compiler_t *need,
                            compiler_t *out) {
   uint32_t params = need->input_count + need->output_count + need->store_count;
@@ -312,26 +312,29 @@ static fc_status_t refuse(const fc_signature_t *signature, fc_error_t *err) {
                  FC_STR_ARG(reason));
 }
 
-static bool sends_dim(const fc_plan_t *plan, int64_t dim) {
+// Marks the names of dims that stand in what the client sends.
+static void mark_sent_names(const fc_plan_t *plan, bool *sent) {
   for (uint32_t i = 0; i < plan->input_count; i++) {
     const fc_op_t *op = plan->inputs[i].op;
     for (const fc_op_t *end = op + op->span; op < end; op++) {
       for (int32_t k = 0; k < op->rank; k++) {
-        if (op->dims[k] == dim) return true;
+        if (!fc_dim_is_named(op->dims[k])) continue;
+        sent[fc_dim_name(op->dims[k])] = true;
       }
     }
   }
-  return false;
 }
 
 // Storage for an OUT argument: its size must follow from what is sent.
 static fc_status_t check_stores(const fc_plan_t *plan, fc_error_t *err) {
+  bool sent[FC_DIM_NAMES_MAX] = {false};
+  mark_sent_names(plan, sent);
   for (uint32_t i = 0; i < plan->store_count; i++) {
     const fc_op_t *op = plan->stores[i].op;
     bool sized = op->kind == FC_TYPE_TENSOR && op->rank >= 0 && op->dtype;
     for (int32_t k = 0; sized && k < op->rank; k++) {
       sized = op->dims[k] >= 0 ||
-              (fc_dim_is_named(op->dims[k]) && sends_dim(plan, op->dims[k]));
+              (fc_dim_is_named(op->dims[k]) && sent[fc_dim_name(op->dims[k])]);
     }
     if (sized) continue;
     return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
@@ -400,14 +403,9 @@ const fc_plan_key_t *fc_plan_find(const fc_plan_key_t *keys, uint32_t count,
 fc_str_t fc_plan_nearest(const fc_plan_key_t *keys, uint32_t count,
                          fc_str_t name) {
   fc_str_t nearest = {0};
-  unsigned limit = 2;
+  fc_nearest_t search = fc_nearest_begin(name);
   for (uint32_t i = 0; i < count; i++) {
-    unsigned distance = fc_str_distance(name, keys[i].name, limit);
-    // A name of two letters is near to every other one.
-    if (distance > limit || distance >= keys[i].name.size) continue;
-    nearest = keys[i].name;
-    if (distance <= 1) break;
-    limit = distance - 1;
+    if (fc_nearest_offer(&search, keys[i].name)) nearest = keys[i].name;
   }
   return nearest;
 }

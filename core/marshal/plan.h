@@ -13,8 +13,8 @@ typedef struct fc_op_t {
   uint8_t dtype;   // fc_dtype_t; NONE when the source named none
   uint8_t flavor;  // fc_flavor_t
   int32_t rank;
-  // Slot of the flat call this value lives in; FC_RAW_NONE: in the items of
-  // the container above, or nowhere (a container whose leaves have slots).
+  // The slot of the flat call that holds this value. FC_RAW_NONE: the value is
+  // an item of the container above, or is a container whose leaves have slots.
   int32_t raw;
   uint32_t span;  // ops of the subtree, itself included
   uint32_t child_count;
@@ -68,13 +68,13 @@ struct fc_plan_t {
 // NULL when there is no such name.
 const fc_plan_key_t *fc_plan_find(const fc_plan_key_t *keys, uint32_t count,
                                   fc_str_t name);
-// The nearest name within distance 2; empty if none.
+// The nearest name; empty if none is near.
 fc_str_t fc_plan_nearest(const fc_plan_key_t *keys, uint32_t count,
                          fc_str_t name);
 
 // Puts "argument 0 ('x'): " before the message.
 void fc_plan_name_argument(const fc_plan_param_t *input, fc_error_t *err);
-// "argument 0 ('x')" or "result 1": whose value `op` is, or a part of it.
+// "argument 0 ('x')" or "result 1": what `op` is, or is a part of.
 void fc_plan_print_owner(const fc_plan_t *plan, const fc_op_t *op, char *out,
                          size_t capacity);
 

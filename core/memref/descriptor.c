@@ -6,10 +6,8 @@
 
 #include <inttypes.h>
 
-#define DATA_ALIGNMENT 64
-
 // Stands in for the memory of empty tensors, so that no argument is null.
-static _Alignas(DATA_ALIGNMENT) uint8_t nothing[DATA_ALIGNMENT];
+static _Alignas(FC_MEMREF_ALIGNMENT) uint8_t nothing[FC_MEMREF_ALIGNMENT];
 
 // The elements a view touches, as offsets from its first element's address.
 typedef struct reach_t {
@@ -179,7 +177,7 @@ fc_status_t fc_memref_build_as(const fc_signature_t *signature,
     return fc_fail(err, FC_CODE_TENSOR_TOO_LARGE,
                    "argument %u: its strides span too much", argument);
   }
-  uint8_t *block = fc_arena_alloc(arena, bytes, DATA_ALIGNMENT);
+  uint8_t *block = fc_arena_alloc(arena, bytes, FC_MEMREF_ALIGNMENT);
   if (!block) {
     return fc_fail(err, FC_CODE_TENSOR_TOO_LARGE,
                    "argument %u: no memory for its layout of %zu bytes",

@@ -31,6 +31,9 @@ static inline size_t fc_memref_size(int32_t rank) {
   return sizeof(fc_memref_t) + 2 * sizeof(int64_t) * (size_t)rank;
 }
 
+// Of the memory that arguments are copied to.
+#define FC_MEMREF_ALIGNMENT 64
+
 // What the global 0xdeadbeef says in `allocated`: a memref.global, never freed.
 #define FC_MEMREF_GLOBAL ((void *)(uintptr_t)0xdeadbeef)
 

@@ -49,8 +49,9 @@ static bool grow(fc_own_t *own) {
 
 bool fc_own_add(fc_own_t *own, void *data, size_t size) {
   if (own->count >= own->capacity / 2 && !grow(own)) return false;
-  own->blocks[place_of(own, data)] = (fc_own_block_t){data, size, false};
-  own->count++;
+  fc_own_block_t *block = &own->blocks[place_of(own, data)];
+  if (!block->data) own->count++;
+  *block = (fc_own_block_t){data, size, false};
   return true;
 }
 
@@ -81,7 +82,7 @@ bool fc_own_remove(fc_own_t *own, const void *data) {
 void fc_own_clear(fc_own_t *own,
                   void (*visit)(void *context, const fc_own_block_t *block),
                   void *context) {
-  for (size_t i = 0; own->count; i++) {
+  for (size_t i = 0; i < own->capacity && own->count; i++) {
     if (!own->blocks[i].data) continue;
     fc_own_block_t block = own->blocks[i];
     own->blocks[i] = (fc_own_block_t){0};

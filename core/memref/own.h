@@ -31,7 +31,9 @@ typedef struct fc_own_t {
 void fc_own_init(fc_own_t *own, fc_allocator_t allocator);
 void fc_own_deinit(fc_own_t *own);  // forgets the blocks, does not free them
 
-// `data` is not NULL and not in yet. False when the table cannot grow.
+// `data` is not NULL. If it is in already, the block of that address has been
+// freed by somebody whose calls of free nobody sees (the C library, a thread of
+// the module), and this one takes its place. False when the table cannot grow.
 bool fc_own_add(fc_own_t *own, void *data, size_t size) FC_MUST_CHECK;
 // False if it was not in.
 bool fc_own_remove(fc_own_t *own, const void *data);

@@ -5,17 +5,17 @@
 // afterwards a module is immutable and any thread may hold it.
 #include "farcall/module.h"
 
-#include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include "abi/sidecar.h"
+#include "base/name_table.h"
 #include "base/sha256.h"
+#include "module/backends.h"
+#include "module/files.h"
 #include "module/snapshot.h"
 
-#define PATH_SIZE_MAX 4096
-#define NEAR_DISTANCE 2
+#define SHA256_SIZE ((size_t)64)  // as text
 
 struct fc_module_t {
   _Atomic(uint32_t) references;
@@ -25,21 +25,15 @@ struct fc_module_t {
   const fc_module_info_t *info;
   fc_function_t *functions;
   size_t function_count;
+  fc_name_table_t names;  // of functions, to their index
   fc_snapshot_t file;
   fc_snapshot_t sidecar;
   fc_str_t name;  // inside `path`
   fc_str_t path;
-  char sha256[65];
+  fc_file_digest_t file_digest;
   char digest[FC_DIGEST_SIZE];
   char path_bytes[];
 };
-
-static fc_str_t file_name(fc_str_t path) {
-  const char *slash = path.size ? memrchr(path.data, '/', path.size) : NULL;
-  if (!slash) return path;
-  size_t skip = (size_t)(slash + 1 - path.data);
-  return fc_str_make(path.data + skip, path.size - skip);
-}
 
 static bool is_name_byte(char c, bool first) {
   const bool word = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
@@ -48,7 +42,7 @@ static bool is_name_byte(char c, bool first) {
 }
 
 fc_status_t fc_module_name(fc_str_t path, fc_str_t *out_name, fc_error_t *err) {
-  fc_str_t file = file_name(path);
+  fc_str_t file = fc_path_file(path);
   fc_str_t name = file;
   const char *dot = file.size ? memrchr(file.data, '.', file.size) : NULL;
   if (dot) name.size = (size_t)(dot - file.data);
@@ -68,52 +62,6 @@ fc_status_t fc_module_name(fc_str_t path, fc_str_t *out_name, fc_error_t *err) {
   return FC_OK;
 }
 
-// What lies beside the module cannot be read: the reason, of which file.
-static fc_status_t fail_sidecar(fc_error_t *err) {
-  fc_error_t why = {0};
-  if (err) why = *err;
-  return fc_fail(err, FC_CODE_ABI_METADATA, "cannot read its sidecar: %s",
-                 why.message);
-}
-
-// -1 when there is none.
-static fc_status_t open_sidecar(fc_str_t path, const char *suffix, int *out_fd,
-                                fc_error_t *err) {
-  char text[PATH_SIZE_MAX + 32];
-  const char *dot = memrchr(path.data, '.', path.size);
-  const int stem = (int)(dot ? (size_t)(dot - path.data) : path.size);
-  *out_fd = -1;
-  if (!suffix) return FC_OK;
-  snprintf(text, sizeof text, "%.*s%s", stem, path.data, suffix);
-  if (access(text, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR)) {
-    return FC_OK;
-  }
-  if (fc_snapshot_open_file(text, out_fd, err) == FC_OK) return FC_OK;
-  return fail_sidecar(err);
-}
-
-static fc_status_t choose_backend(const fc_backend_t *const *backends,
-                                  fc_str_t path,
-                                  const fc_backend_t **out_backend,
-                                  fc_error_t *err) {
-  for (; *backends; backends++) {
-    if (!fc_str_ends(path, fc_str((*backends)->suffix))) continue;
-    *out_backend = *backends;
-    return FC_OK;
-  }
-  if (fc_str_ends(path, FC_STR(".mlir"))) {
-    fc_str_t stem = file_name(path);
-    stem.size -= strlen(".mlir");
-    return fc_fail(err, FC_CODE_MODULE_PATH,
-                   "this is source: compile it with `farcall compile %.*s.mlir "
-                   "-o %.*s.so` and load that",
-                   FC_STR_ARG(stem), FC_STR_ARG(stem));
-  }
-  return fc_fail(err, FC_CODE_MODULE_PATH,
-                 "not a module: those are shared objects (*.so) and IREE "
-                 "modules (*.vmfb)");
-}
-
 // Half a SHA-256: nobody attacks what only tells versions apart.
 static void finish_digest(fc_sha256_t *hash, char out[FC_DIGEST_SIZE]) {
   char hex[65];
@@ -131,7 +79,7 @@ static fc_status_t digest_function(fc_module_t *module, fc_function_t *function,
   if (status == FC_OK) {
     fc_sha256_t hash;
     fc_sha256_init(&hash);
-    fc_sha256_update(&hash, module->sha256, sizeof module->sha256 - 1);
+    fc_sha256_update(&hash, module->file_digest.sha256, SHA256_SIZE);
     fc_str_t written = fc_text_str(&text);
     fc_sha256_update(&hash, written.data, written.size);
     finish_digest(&hash, function->digest);
@@ -143,7 +91,7 @@ static fc_status_t digest_function(fc_module_t *module, fc_function_t *function,
 static fc_status_t digest_all(fc_module_t *module, fc_error_t *err) {
   fc_sha256_t hash;
   fc_sha256_init(&hash);
-  fc_sha256_update(&hash, module->sha256, sizeof module->sha256 - 1);
+  fc_sha256_update(&hash, module->file_digest.sha256, SHA256_SIZE);
   for (size_t i = 0; i < module->function_count; i++) {
     fc_function_t *function = &module->functions[i];
     FC_TRY(digest_function(module, function, err));
@@ -151,6 +99,16 @@ static fc_status_t digest_all(fc_module_t *module, fc_error_t *err) {
   }
   finish_digest(&hash, module->digest);
   return FC_OK;
+}
+
+// Of two functions of one name the first is found.
+static fc_status_t note_name(fc_module_t *module, uint32_t index,
+                             fc_error_t *err) {
+  const fc_str_t name = module->functions[index].name;
+  if (!name.data || fc_name_table_find(&module->names, name) != FC_NAME_NONE) {
+    return FC_OK;
+  }
+  return fc_name_table_put(&module->names, name, index, err);
 }
 
 static fc_status_t list_functions(fc_module_t *module, fc_error_t *err) {
@@ -170,60 +128,43 @@ static fc_status_t list_functions(fc_module_t *module, fc_error_t *err) {
                         .name = fc_signature_text(signature, signature->name),
                         .signature = signature,
                         .plan = plan};
+    FC_TRY(note_name(module, (uint32_t)i, err));
   }
   return digest_all(module, err);
 }
 
 static fc_status_t identify(fc_module_t *module,
-                            const fc_backend_t *const *backends,
+                            const fc_backend_t *const *backends, int file,
+                            const fc_module_options_t *options,
                             fc_error_t *err) {
-  FC_TRY(choose_backend(backends, module->path, &module->backend, err));
+  if (!backends) backends = fc_backends;
+  if (options) {
+    FC_TRY(fc_backends_check(backends, options->settings,
+                             options->setting_count, err));
+  }
+  FC_TRY(
+      fc_backends_choose(backends, module->path, file, &module->backend, err));
   return fc_module_name(module->path, &module->name, err);
 }
 
-// Read, not looked at: that would make a large file resident.
-static fc_status_t hash_file(const fc_snapshot_t *file, char out_hex[65],
-                             fc_error_t *err) {
-  fc_sha256_t hash;
-  uint8_t chunk[16384];
-  fc_sha256_init(&hash);
-  for (size_t at = 0; at < file->bytes.size; at += sizeof chunk) {
-    const size_t rest = file->bytes.size - at;
-    const size_t size = rest < sizeof chunk ? rest : sizeof chunk;
-    if (!fc_snapshot_read(file, at, chunk, size)) {
-      return fc_fail(err, FC_CODE_MODULE_PATH, "cannot read all of it");
-    }
-    fc_sha256_update(&hash, chunk, size);
-  }
-  fc_sha256_finish(&hash, out_hex);
-  return FC_OK;
-}
-
-// Takes the snapshots of the files and from there on looks at nothing else.
 static fc_status_t read_module(fc_module_t *module,
                                const fc_module_files_t *files,
                                const fc_module_options_t *options,
                                fc_error_t *err) {
   static const fc_module_options_t defaults = {0};
   if (!options) options = &defaults;
-  FC_TRY(fc_snapshot_make(files->module, SIZE_MAX, module->backend->sealed_max,
-                          &module->file, err));
-  if (files->sidecar >= 0 &&
-      fc_snapshot_make(files->sidecar, FC_SIDECAR_SIZE_MAX, 0, &module->sidecar,
-                       err) != FC_OK) {
-    return fail_sidecar(err);
-  }
-  FC_TRY(hash_file(&module->file, module->sha256, err));
+  FC_TRY(fc_files_read(files, module->backend->sealed_max, &module->file,
+                       &module->sidecar, &module->file_digest, err));
   const fc_module_source_t source = {
       .file = module->file,
       .sidecar = module->sidecar,
       .path = module->path,
       .name = module->name,
-      .sha256 = module->sha256,
+      .sha256 = module->file_digest.sha256,
       .allow_native = !options->forbid_native,
       .describe_native = options->describe_native,
-      .vm_state = options->vm_state,
-      .parameters = options->parameters};
+      .settings = options->settings,
+      .setting_count = options->setting_count};
   FC_TRY(
       module->backend->open(&source, module->allocator, &module->handle, err));
   module->info = module->backend->describe(module->handle);
@@ -235,6 +176,7 @@ static void destroy(fc_module_t *module) {
     fc_plan_destroy((fc_plan_t *)(uintptr_t)module->functions[i].plan);
   }
   fc_free(module->allocator, module->functions);
+  fc_name_table_deinit(&module->names);
   if (module->handle) module->backend->close(module->handle);
   fc_snapshot_close(&module->file);
   fc_snapshot_close(&module->sidecar);
@@ -246,7 +188,7 @@ static void name_file(fc_str_t path, fc_error_t *err) {
   if (!err || err->code == FC_CODE_OUT_OF_MEMORY) return;
   char message[sizeof err->message];
   char shown[128];
-  fc_str_t file = file_name(path);
+  fc_str_t file = fc_path_file(path);
   fc_escape(shown, sizeof shown, 64, file.size ? file : path);
   memcpy(message, err->message, sizeof message);
   fc_error_t named;
@@ -256,16 +198,17 @@ static void name_file(fc_str_t path, fc_error_t *err) {
 
 static fc_status_t create(fc_str_t path, fc_allocator_t allocator,
                           fc_module_t **out_module, fc_error_t *err) {
-  if (path.size == 0 || path.size >= PATH_SIZE_MAX ||
+  if (path.size == 0 || path.size >= FC_PATH_SIZE_MAX ||
       memchr(path.data, '\0', path.size)) {
     return fc_fail(err, FC_CODE_MODULE_PATH,
                    "a path of %zu bytes: it has 1 to %d, none of them zero",
-                   path.size, PATH_SIZE_MAX - 1);
+                   path.size, FC_PATH_SIZE_MAX - 1);
   }
   fc_module_t *module = fc_alloc(allocator, sizeof *module + path.size + 1);
   if (!module) return fc_fail_memory(err);
   atomic_init(&module->references, 1);
   module->allocator = allocator;
+  module->names.allocator = allocator;
   module->file = module->sidecar = FC_SNAPSHOT_NONE;
   memcpy(module->path_bytes, path.data, path.size);
   module->path = fc_str_make(module->path_bytes, path.size);
@@ -277,12 +220,12 @@ static fc_status_t load_path(fc_module_t *module,
                              const fc_backend_t *const *backends,
                              const fc_module_options_t *options,
                              fc_error_t *err) {
-  fc_module_files_t files = {-1, -1};
+  fc_module_files_t files = {.module = -1, .sidecar = -1};
   FC_TRY(fc_snapshot_open_file(module->path.data, &files.module, err));
-  fc_status_t status = identify(module, backends, err);
+  fc_status_t status = identify(module, backends, files.module, options, err);
   if (status == FC_OK) {
-    status = open_sidecar(module->path, module->backend->sidecar_suffix,
-                          &files.sidecar, err);
+    status = fc_files_open_sidecar(
+        module->path, module->backend->sidecar_suffix, &files.sidecar, err);
   }
   if (status == FC_OK) status = read_module(module, &files, options, err);
   close(files.module);
@@ -319,7 +262,7 @@ fc_status_t fc_module_load_files(const fc_backend_t *const *backends,
                                  fc_module_t **out_module, fc_error_t *err) {
   fc_module_t *module;
   FC_TRY(create(path, allocator, &module, err));
-  fc_status_t status = identify(module, backends, err);
+  fc_status_t status = identify(module, backends, files->module, options, err);
   if (status == FC_OK) status = read_module(module, files, options, err);
   return finish(status, module, out_module, err);
 }
@@ -348,13 +291,14 @@ const char *fc_module_get_kind(const fc_module_t *module) {
   return module->backend->kind;
 }
 const char *fc_module_get_sha256(const fc_module_t *module) {
-  return module->sha256;
+  return module->file_digest.sha256;
 }
 fc_str_t fc_module_get_digest(const fc_module_t *module) {
   return fc_str_make(module->digest, FC_DIGEST_SIZE);
 }
 fc_module_files_t fc_module_get_files(const fc_module_t *module) {
-  return (fc_module_files_t){module->file.fd, module->sidecar.fd};
+  return (fc_module_files_t){module->file.fd, module->sidecar.fd,
+                             module->file_digest};
 }
 const fc_backend_t *fc_module_get_backend(const fc_module_t *module) {
   return module->backend;
@@ -373,23 +317,17 @@ const fc_function_t *fc_module_function(const fc_module_t *module,
 }
 
 const fc_function_t *fc_module_find(const fc_module_t *module, fc_str_t name) {
-  for (size_t i = 0; i < module->function_count; i++) {
-    const fc_function_t *function = &module->functions[i];
-    if (fc_str_equal(function->name, name)) return function;
-  }
-  return NULL;
+  const uint32_t index = fc_name_table_find(&module->names, name);
+  return index == FC_NAME_NONE ? NULL : &module->functions[index];
 }
 
 const fc_function_t *fc_module_nearest(const fc_module_t *module,
                                        fc_str_t name) {
   const fc_function_t *nearest = NULL;
-  unsigned best = NEAR_DISTANCE + 1;
-  for (size_t i = 0; i < module->function_count && best > 0; i++) {
-    unsigned distance =
-        fc_str_distance(module->functions[i].name, name, best - 1);
-    if (distance >= best) continue;
-    best = distance;
-    nearest = &module->functions[i];
+  fc_nearest_t search = fc_nearest_begin(name);
+  for (size_t i = 0; i < module->function_count; i++) {
+    const fc_function_t *function = &module->functions[i];
+    if (fc_nearest_offer(&search, function->name)) nearest = function;
   }
   return nearest;
 }

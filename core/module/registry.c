@@ -7,21 +7,25 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#define NEAR_DISTANCE 2
+#include "base/name_table.h"
+#include "module/backends.h"
+#include "module/files.h"
 
-typedef struct entry_t {
+typedef struct registry_entry_t {
   fc_entry_t entry;
   char text[];  // path
-} entry_t;
+} registry_entry_t;
 
 struct fc_registry_t {
   fc_allocator_t allocator;
-  entry_t **entries;
+  registry_entry_t **entries;
   size_t count;
   size_t capacity;
+  fc_name_table_t names;  // to the index of the first entry of that name
   fc_module_options_t options;
 };
 
@@ -40,6 +44,7 @@ fc_status_t fc_registry_create(fc_allocator_t allocator,
   fc_registry_t *registry = fc_alloc(allocator, sizeof *registry);
   if (!registry) return fc_fail_memory(err);
   registry->allocator = allocator;
+  registry->names.allocator = allocator;
   *out_registry = registry;
   return FC_OK;
 }
@@ -50,6 +55,7 @@ void fc_registry_destroy(fc_registry_t *registry) {
     fc_module_release(registry->entries[i]->entry.module);
     fc_free(registry->allocator, registry->entries[i]);
   }
+  fc_name_table_deinit(&registry->names);
   fc_free(registry->allocator, (void *)registry->entries);
   fc_free(registry->allocator, registry);
 }
@@ -65,62 +71,50 @@ static void note_failure(addition_t *addition, const fc_error_t *err) {
   if (addition->err) *addition->err = *err;
 }
 
-static bool has_suffix(const fc_backend_t *const *backends, fc_str_t path,
-                       const char **out_kind) {
-  *out_kind = "";
-  for (; *backends; backends++) {
-    if (!fc_str_ends(path, fc_str((*backends)->suffix))) continue;
-    *out_kind = (*backends)->kind;
-    return true;
-  }
-  return false;
-}
-
 // A place in the list, filled but for the module. NULL when out of memory.
-static entry_t *append(fc_registry_t *registry, fc_str_t path) {
+static registry_entry_t *append(fc_registry_t *registry, fc_str_t path) {
   if (registry->count == registry->capacity) {
     size_t capacity = registry->capacity ? registry->capacity * 2 : 8;
-    entry_t **moved = fc_realloc(registry->allocator, (void *)registry->entries,
-                                 registry->capacity * sizeof(entry_t *),
-                                 capacity * sizeof(entry_t *));
+    registry_entry_t **moved =
+        fc_realloc(registry->allocator, (void *)registry->entries,
+                   registry->capacity * sizeof(registry_entry_t *),
+                   capacity * sizeof(registry_entry_t *));
     if (!moved) return NULL;
     registry->entries = moved;
     registry->capacity = capacity;
   }
-  entry_t *made = fc_alloc(registry->allocator, sizeof *made + path.size + 1);
+  registry_entry_t *made =
+      fc_alloc(registry->allocator, sizeof *made + path.size + 1);
   if (!made) return NULL;
   memcpy(made->text, path.data, path.size);
   made->entry.path = fc_str_make(made->text, path.size);
+  made->entry.index = registry->count;
   registry->entries[registry->count++] = made;
   return made;
 }
 
-// Clients are told the reason, and no paths of ours.
-static fc_str_t file_name(fc_str_t path) {
-  const char *slash = memrchr(path.data, '/', path.size);
-  if (!slash) return path;
-  return fc_str_make(slash + 1, path.size - (size_t)(slash + 1 - path.data));
-}
-
-static fc_status_t load(const addition_t *addition, entry_t *made,
+// Clients read the reason, so it names files without their folders.
+static fc_status_t load(const addition_t *addition, registry_entry_t *made,
                         fc_error_t *err) {
   fc_entry_t *entry = &made->entry;
   FC_TRY(fc_module_name(entry->path, &entry->name, err));
-  for (size_t i = 0; i + 1 < addition->registry->count; i++) {
-    const fc_entry_t *other = &addition->registry->entries[i]->entry;
-    if (!fc_str_equal(other->name, entry->name)) continue;
+  const fc_entry_t *other = fc_registry_find(addition->registry, entry->name);
+  if (other) {
     return fc_fail(err, FC_CODE_MODULE_PATH,
                    "two modules are called '%.*s': '%.*s' and '%.*s'",
-                   FC_STR_ARG(entry->name), FC_STR_ARG(file_name(other->path)),
-                   FC_STR_ARG(file_name(entry->path)));
+                   FC_STR_ARG(entry->name),
+                   FC_STR_ARG(fc_path_file(other->path)),
+                   FC_STR_ARG(fc_path_file(entry->path)));
   }
+  FC_TRY(fc_name_table_put(&addition->registry->names, entry->name,
+                           (uint32_t)entry->index, err));
   return fc_module_load(addition->backends, entry->path,
                         &addition->registry->options,
                         addition->registry->allocator, &entry->module, err);
 }
 
 static void add_file(addition_t *addition, fc_str_t path) {
-  entry_t *made = append(addition->registry, path);
+  registry_entry_t *made = append(addition->registry, path);
   if (!made) {
     fc_error_t err;
     fc_fail_memory(&err);
@@ -130,9 +124,13 @@ static void add_file(addition_t *addition, fc_str_t path) {
   fc_entry_t *entry = &made->entry;
   fc_error_reset(&entry->error);
   entry->name = entry->path;  // until it has a proper one
-  has_suffix(addition->backends, path, &entry->kind);
+  // What it should be, as long as nobody has looked.
+  const fc_backend_t *named = fc_backends_by_suffix(addition->backends, path);
+  entry->kind = named ? named->kind : "";
   if (load(addition, made, &entry->error) != FC_OK) {
     note_failure(addition, &entry->error);
+  } else {
+    entry->kind = fc_module_get_kind(entry->module);
   }
   if (addition->on_entry) addition->on_entry(addition->context, entry);
 }
@@ -170,6 +168,18 @@ static int compare_paths(const void *a, const void *b) {
   return fc_str_compare(*(const fc_str_t *)a, *(const fc_str_t *)b);
 }
 
+static fc_status_t fail_empty(const fc_backend_t *const *backends,
+                              fc_str_t folder, fc_error_t *err) {
+  char kinds[120] = "";
+  size_t size = 0;
+  for (size_t i = 0; backends[i] && size < sizeof kinds; i++) {
+    size += (size_t)snprintf(kinds + size, sizeof kinds - size, "%sno *%s",
+                             i ? " and " : "", backends[i]->suffix);
+  }
+  return fc_fail(err, FC_CODE_MODULE_PATH, "%s in directory '%.*s'", kinds,
+                 FC_STR_ARG(folder));
+}
+
 static fc_status_t list_directory(const addition_t *addition, DIR *directory,
                                   fc_str_t folder, fc_arena_t *arena,
                                   listing_t *out_listing, fc_error_t *err) {
@@ -183,17 +193,15 @@ static fc_status_t list_directory(const addition_t *addition, DIR *directory,
                      FC_STR_ARG(folder), strerror(errno));
     }
     if (!file) break;
-    const char *kind;
     fc_str_t name = fc_str(file->d_name);
-    if (name.data[0] == '.' || !has_suffix(addition->backends, name, &kind)) {
+    if (name.data[0] == '.' ||
+        !fc_backends_by_suffix(addition->backends, name)) {
       continue;
     }
     if (!list_path(&listing, arena, folder, name)) return fc_fail_memory(err);
   }
   if (listing.count == 0) {
-    return fc_fail(err, FC_CODE_MODULE_PATH,
-                   "no *.so and no *.vmfb in directory '%.*s'",
-                   FC_STR_ARG(folder));
+    return fail_empty(addition->backends, folder, err);
   }
   qsort(listing.paths, listing.count, sizeof *listing.paths, compare_paths);
   *out_listing = listing;
@@ -221,7 +229,7 @@ fc_status_t fc_registry_add(fc_registry_t *registry,
                                              const fc_entry_t *entry),
                             void *context, fc_error_t *err) {
   addition_t addition = {.registry = registry,
-                         .backends = backends,
+                         .backends = backends ? backends : fc_backends,
                          .on_entry = on_entry,
                          .context = context,
                          .err = err};
@@ -268,23 +276,17 @@ const fc_entry_t *fc_registry_at(const fc_registry_t *registry, size_t index) {
 
 const fc_entry_t *fc_registry_find(const fc_registry_t *registry,
                                    fc_str_t name) {
-  for (size_t i = 0; i < registry->count; i++) {
-    const fc_entry_t *entry = &registry->entries[i]->entry;
-    if (fc_str_equal(entry->name, name)) return entry;
-  }
-  return NULL;
+  const uint32_t index = fc_name_table_find(&registry->names, name);
+  return index == FC_NAME_NONE ? NULL : &registry->entries[index]->entry;
 }
 
 const fc_entry_t *fc_registry_nearest(const fc_registry_t *registry,
                                       fc_str_t name) {
   const fc_entry_t *nearest = NULL;
-  unsigned best = NEAR_DISTANCE + 1;
-  for (size_t i = 0; i < registry->count && best > 0; i++) {
+  fc_nearest_t search = fc_nearest_begin(name);
+  for (size_t i = 0; i < registry->count; i++) {
     const fc_entry_t *entry = &registry->entries[i]->entry;
-    unsigned distance = fc_str_distance(entry->name, name, best - 1);
-    if (distance >= best) continue;
-    best = distance;
-    nearest = entry;
+    if (fc_nearest_offer(&search, entry->name)) nearest = entry;
   }
   return nearest;
 }

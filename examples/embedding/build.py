@@ -191,7 +191,8 @@ def main():
         "-o", folder / "embedding.vmfb",
         "--iree-hal-target-device=local",
         "--iree-hal-local-target-device-backends=llvm-cpu",
-        "--iree-llvmcpu-target-cpu=host")
+        "--iree-llvmcpu-target-cpu=host",
+        "--iree-opt-data-tiling")
 
 
 if __name__ == "__main__":

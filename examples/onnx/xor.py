@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Writes xor.onnx: a network of two layers whose weights are exact, so that its
-answers are. Any ONNX file takes the same way to farcalld."""
+answers are."""
 import onnx
 from onnx import TensorProto, helper
 

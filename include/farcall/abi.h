@@ -17,6 +17,7 @@
 #if defined(__cplusplus)
 extern "C" {
 #endif
+FC_PUBLIC_BEGIN
 
 // Counts of the flat call, when something better than the text knows them.
 #define FC_COUNT_UNKNOWN (-1)
@@ -111,6 +112,7 @@ fc_status_t fc_raw_print_text(fc_str_t text, fc_sink_t *sink,
 fc_status_t fc_signature_parse_json(fc_str_t text, fc_builder_t *builder,
                                     fc_error_t *err) FC_MUST_CHECK;
 
+FC_PUBLIC_END
 #if defined(__cplusplus)
 }
 #endif

@@ -6,20 +6,22 @@
 #ifndef FARCALL_BACKEND_H_
 #define FARCALL_BACKEND_H_
 
-#include <stdatomic.h>
-
 #include "farcall/value.h"
 
 #if defined(__cplusplus)
 extern "C" {
 #endif
+FC_PUBLIC_BEGIN
 
-// Who shares what a vm module keeps from call to call.
-typedef enum fc_vm_state_t {
-  FC_VM_STATE_AUTO,     // one state; a stateful module takes one call at a time
-  FC_VM_STATE_SHARED,   // one state, always one call at a time
-  FC_VM_STATE_PRIVATE,  // each instance has its own, calls run at once
-} fc_vm_state_t;
+// An option of one kind of module: its name begins with the kind's and a dot.
+//   vm.state       who shares what a module keeps from call to call: "auto", one
+//                  state, and a stateful module takes one call at a time; "shared",
+//                  always one call at a time; "private", each instance has its own
+//   vm.parameters  archives of weights, "[SCOPE=]FILE,…"
+typedef struct fc_setting_t {
+  fc_str_t name;
+  fc_str_t value;  // "": as if it were not there
+} fc_setting_t;
 
 // A file as it was when its module was loaded, mapped for reading, from a page
 // boundary on. Sealed bytes cannot change. Others are those of the file itself:
@@ -41,16 +43,19 @@ typedef struct fc_module_source_t {
   const char *sha256;    // of the file, 64 hex digits
   bool allow_native;     // false: refuse machine code inside a vm module
   bool describe_native;  // fc_module_options_t has it
-  bool trust_sidecar_hash;
-  fc_vm_state_t vm_state;
-  fc_str_t parameters;  // archives of a vm module: "[SCOPE=]FILE,…", "" none
+  const fc_setting_t *settings;  // those of other kinds too
+  size_t setting_count;
 } fc_module_source_t;
+
+// What an option is set to; "" when it is not. The last mention counts.
+fc_str_t fc_source_setting(const fc_module_source_t *source, const char *name);
 
 // What open found out. Owned by the module, valid until close.
 typedef struct fc_module_info_t {
   fc_signature_t *const *signatures;  // in listing order
   size_t count;
   bool serial;         // one call at a time; the backend holds the lock
+  bool holds_results;  // until call_end, so that the next call waits for it
   bool runs_native;    // machine code: belongs in the process host
   bool private_state;  // each instance has its own
   bool described;      // it needs a worker process: instance_create fails
@@ -71,7 +76,7 @@ typedef struct fc_tiles_t {
 } fc_tiles_t;
 
 // One call in flight. Everything is borrowed from the frame that makes it.
-typedef struct fc_call_t {
+typedef struct fc_backend_call_t {
   const fc_value_t *arguments;  // raw_argument_count of the signature
   size_t argument_count;
   // Written by call: raw_result_count values, then one for each OUT and INOUT
@@ -81,23 +86,32 @@ typedef struct fc_call_t {
   fc_arena_t *arena;  // scratch for this call
   // Non-zero asks the callee to stop at its next safe point (CANCELLED, or
   // DEADLINE_EXCEEDED when the deadline has passed). May be NULL.
-  const _Atomic uint32_t *cancel;
+  const fc_atomic_word_t *cancel;
   uint64_t deadline_ns;  // on fc_clock_ns' clock, 0 = none
   // Tensor memory that the backend makes for this call ends at an unmapped page;
   // that of the arguments already does.
   bool guard;
   const fc_tiles_t *tiles;  // NULL: the call keeps to its thread
   void *state;              // the backend's own, from call to call_end
-} fc_call_t;
+} fc_backend_call_t;
+
+#define FC_PROBE_SIZE 4096
 
 typedef struct fc_backend_t {
   const char *kind;    // "native", "vm"
-  const char *suffix;  // ".so", ".vmfb": which files are its own
+  const char *title;   // "shared object", "IREE module", for messages
+  const char *suffix;  // ".so", ".vmfb": what is loaded of a directory
   // What replaces the suffix in the name of the file that describes a module, or
   // names what it says itself; NULL: modules of this kind have none.
   const char *sidecar_suffix;
+  // The names of its options, NULL-terminated; NULL: it has none.
+  const char *const *settings;
   // A larger file is not copied, its snapshot not sealed; 0: every one is.
   size_t sealed_max;
+  // Whether a file is of this kind, by its first FC_PROBE_SIZE bytes (by all, if
+  // it has fewer; at least one). Else it says what is missing: that is the error
+  // of a file with the suffix that is of no kind.
+  fc_status_t (*probe)(fc_str_t head, fc_error_t *err);
   // Opens, checks and decodes a module. May run the module's constructors,
   // unless it is to be described only.
   fc_status_t (*open)(const fc_module_source_t *source,
@@ -107,12 +121,14 @@ typedef struct fc_backend_t {
   // One per worker; an instance is used by one thread at a time.
   fc_status_t (*instance_create)(void *module, fc_allocator_t allocator,
                                  void **out_instance, fc_error_t *err);
+  // What describe says of the module an instance was made of.
+  const fc_module_info_t *(*inspect)(const void *instance);
   // Runs function `index` of the listing. On failure the results are undefined
   // and call_end must still be called.
-  fc_status_t (*call)(void *instance, size_t index, fc_call_t *call,
+  fc_status_t (*call)(void *instance, size_t index, fc_backend_call_t *call,
                       fc_error_t *err);
   // Releases the results of a call, once they have been encoded.
-  void (*call_end)(void *instance, size_t index, fc_call_t *call);
+  void (*call_end)(void *instance, size_t index, fc_backend_call_t *call);
   void (*instance_destroy)(void *instance);
   // No instance may be left.
   void (*close)(void *module);
@@ -120,7 +136,10 @@ typedef struct fc_backend_t {
 
 extern const fc_backend_t fc_backend_native;
 extern const fc_backend_t fc_backend_vm;
+// Every kind of module that is built in; NULL-terminated.
+extern const fc_backend_t *const fc_backends[];
 
+FC_PUBLIC_END
 #if defined(__cplusplus)
 }
 #endif

@@ -28,6 +28,26 @@ extern "C" {
 #define FC_UNLIKELY(x) (x)
 #endif
 
+// What C and C++ spell differently. FC_MAKE(type){…} is a value of that type.
+#if defined(__cplusplus)
+#define FC_MAKE(type) type
+#define FC_NORETURN [[noreturn]]
+#else
+#define FC_MAKE(type) (type)
+#define FC_NORETURN _Noreturn
+#endif
+
+// Around what the shared library exports.
+#if defined(__GNUC__)
+#define FC_PUBLIC_BEGIN _Pragma("GCC visibility push(default)")
+#define FC_PUBLIC_END _Pragma("GCC visibility pop")
+#else
+#define FC_PUBLIC_BEGIN
+#define FC_PUBLIC_END
+#endif
+
+FC_PUBLIC_BEGIN
+
 #define FC_ARRAY_COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 // What to do about an outcome. The numbers are the canonical RPC codes, so the
@@ -57,6 +77,14 @@ typedef enum fc_status_t {
 // "INVALID_ARGUMENT"; "UNKNOWN" for a number outside the enumeration.
 const char *fc_status_name(fc_status_t status);
 
+// A word that one thread sets and another looks at, without a lock. To C++ it is
+// its number: only the library reads it.
+#if defined(__cplusplus)
+typedef uint32_t fc_atomic_word_t;
+#else
+typedef _Atomic(uint32_t) fc_atomic_word_t;
+#endif
+
 // ---------------------------------------------------------------------------
 // Strings: pointer and size, no terminator promised.
 
@@ -65,16 +93,16 @@ typedef struct fc_str_t {
   size_t size;
 } fc_str_t;
 
-#define FC_STR(literal) ((fc_str_t){"" literal, sizeof(literal) - 1})
+#define FC_STR(literal) (FC_MAKE(fc_str_t){"" literal, sizeof(literal) - 1})
 // For printf's "%.*s".
 #define FC_STR_ARG(s) ((int)(s).size), ((s).data ? (s).data : "")
 
 static inline fc_str_t fc_str(const char *text) {
-  return (fc_str_t){text, text ? strlen(text) : 0};
+  return FC_MAKE(fc_str_t){text, text ? strlen(text) : 0};
 }
 
 static inline fc_str_t fc_str_make(const char *data, size_t size) {
-  return (fc_str_t){data, size};
+  return FC_MAKE(fc_str_t){data, size};
 }
 
 static inline bool fc_str_equal(fc_str_t a, fc_str_t b) {
@@ -92,6 +120,18 @@ static inline bool fc_str_ends(fc_str_t text, fc_str_t suffix) {
                                       suffix.data, suffix.size));
 }
 
+// Cuts off `text`, and returns, what is before the first `mark`, or all of it. The
+// mark belongs to neither.
+static inline fc_str_t fc_str_take(fc_str_t *text, char mark) {
+  const char *at =
+      text->size ? (const char *)memchr(text->data, mark, text->size) : NULL;
+  const fc_str_t part =
+      fc_str_make(text->data, at ? (size_t)(at - text->data) : text->size);
+  const size_t skip = at ? part.size + 1 : part.size;
+  if (skip) *text = fc_str_make(text->data + skip, text->size - skip);
+  return part;
+}
+
 // Bytewise order, a proper prefix first.
 int fc_str_compare(fc_str_t a, fc_str_t b);
 
@@ -105,7 +145,7 @@ typedef struct fc_span_t {
 
 // The stable vocabulary clients see (docs/errors.md), one row per code.
 typedef enum fc_code_t {
-#define FC_CODE(name, text, http, status, title) FC_CODE_##name,
+#define FC_CODE(name, text, status, title) FC_CODE_##name,
 #include "farcall/error.def"
 #undef FC_CODE
   FC_CODE_COUNT
@@ -114,12 +154,17 @@ typedef enum fc_code_t {
 typedef struct fc_code_info_t {
   const char *text;    // "shape_mismatch"
   const char *title;   // "Shape mismatch"
-  int http_status;     // of the native face
   fc_status_t status;  // what fc_fail returns for this code
 } fc_code_info_t;
 
 // Static storage. An out-of-range code reads as FC_CODE_INTERNAL.
 const fc_code_info_t *fc_code_info(fc_code_t code);
+
+// True when an error of this code is about one argument of a call: the document
+// around it can be read.
+static inline bool fc_code_is_argument(fc_code_t code) {
+  return code >= FC_CODE_MISSING_ARGUMENT && code <= FC_CODE_UNTYPED_VALUE;
+}
 
 #define FC_NO_OFFSET UINT64_MAX
 
@@ -158,10 +203,6 @@ void fc_error_expected(fc_error_t *err, const char *format, ...)
 // Escapes and cuts: client text may be passed as it came.
 void fc_error_got(fc_error_t *err, fc_str_t client_text);
 
-// The HTTP status of an error: its code's, but FC_CODE_CALL_FAILED follows the
-// status (RESOURCE_EXHAUSTED 503, UNIMPLEMENTED 501).
-int fc_error_http_status(const fc_error_t *err);
-
 // Writes `text` into `out` (NUL-terminated, at most `capacity` bytes and
 // `limit` characters) with control bytes, quotes, backslashes and bytes outside
 // UTF-8 escaped; an ellipsis marks a cut. Returns the length.
@@ -179,7 +220,7 @@ size_t fc_escape(char *out, size_t capacity, size_t limit, fc_str_t text);
 #define FC_ASSERT(condition)      \
   (FC_LIKELY(condition) ? (void)0 \
                         : fc_assert_fail(#condition, __FILE__, __LINE__))
-_Noreturn void fc_assert_fail(const char *text, const char *file, int line);
+FC_NORETURN void fc_assert_fail(const char *text, const char *file, int line);
 
 // ---------------------------------------------------------------------------
 // Memory
@@ -276,8 +317,8 @@ void fc_text_deinit(fc_text_t *text);
 // Forgets what was written, keeps the block.
 void fc_text_reset(fc_text_t *text);
 static inline fc_str_t fc_text_str(const fc_text_t *text) {
-  return (fc_str_t){text->data,
-                    text->data ? (size_t)(text->sink.cursor - text->data) : 0};
+  return FC_MAKE(fc_str_t){
+      text->data, text->data ? (size_t)(text->sink.cursor - text->data) : 0};
 }
 
 // ---------------------------------------------------------------------------
@@ -324,6 +365,22 @@ uint64_t fc_clock_ns(void);
 // hints, so names longer than 128 bytes count as far.
 unsigned fc_str_distance(fc_str_t a, fc_str_t b, unsigned limit);
 
+// A search for what somebody may have meant: names are offered one by one.
+typedef struct fc_nearest_t {
+  fc_str_t wanted;
+  unsigned limit;  // edits that the next name may be away
+  bool any;
+} fc_nearest_t;
+// More than a third of the letters wrong, or three, is another word.
+static inline fc_nearest_t fc_nearest_begin(fc_str_t wanted) {
+  const size_t third = (wanted.size + 2) / 3;
+  return FC_MAKE(fc_nearest_t){wanted, third > 3 ? 3 : (unsigned)third, false};
+}
+// True when the name is nearer than each one before. Where none is near, the
+// first that begins with what is wanted is.
+bool fc_nearest_offer(fc_nearest_t *search, fc_str_t name);
+
+FC_PUBLIC_END
 #if defined(__cplusplus)
 }
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The three worker stops of a call on one frame: fc_frame_decode, _invoke,
+// The three worker stages of a call on one frame: fc_frame_decode, _invoke,
 // _encode. A frame belongs to one worker and is reused: no allocation for a
 // small call once it is warm. Rules of JSON values: docs/abi.md.
 #ifndef FARCALL_CODEC_H_
@@ -11,6 +11,7 @@
 #if defined(__cplusplus)
 extern "C" {
 #endif
+FC_PUBLIC_BEGIN
 
 // A signature compiled into the linear program both directions interpret.
 // Immutable; keeps a pointer to the signature, which must outlive it.
@@ -42,10 +43,17 @@ typedef struct fc_placer_t {
   void (*commit)(void *context, void *memory, size_t placed, size_t size);
 } fc_placer_t;
 
+// How tensors are written.
+typedef enum fc_results_t {
+  FC_RESULTS_NESTED,  // nested arrays
+  FC_RESULTS_TYPED,   // "results":"typed": {"dtype","shape","data"}
+  FC_RESULTS_B64,     // "results":"b64": {"dtype","shape","b64"}
+} fc_results_t;
+
 // "options" of a call document.
 typedef struct fc_options_t {
-  bool int64_string;   // "int64":"string": 64-bit integers print as strings
-  bool typed_results;  // "results":"typed": {"dtype","shape","data"} objects
+  bool int64_string;  // "int64":"string": 64-bit integers print as strings
+  fc_results_t results;
 } fc_options_t;
 
 // One call's working memory. Create once per worker; `limits` NULL: the
@@ -64,11 +72,15 @@ void fc_frame_begin(fc_frame_t *frame, const fc_plan_t *plan,
 // only read, and must stay until fc_frame_end. The first error in document
 // order; nothing of the module was touched.
 fc_status_t fc_frame_decode(fc_frame_t *frame, fc_str_t body, fc_error_t *err);
-// CALL. `cancel` and `deadline_ns` as in fc_call_t. Kinds, dtypes and shapes of
-// scalar and tensor arguments are checked once more, for those that were set.
+// CALL, of function `index` of the module `instance` was made of: the one whose
+// plan the frame was begun with, else FC_CODE_INTERNAL. `cancel` and
+// `deadline_ns` as in fc_backend_call_t. Arguments that were set (fc_frame_arguments) are
+// checked: kinds, dtypes, shapes. A tensor among them is copied when it is not
+// dense or lies at another alignment than the code may rely on; else the function
+// is given its memory, and may write there.
 fc_status_t fc_frame_invoke(fc_frame_t *frame, const fc_backend_t *backend,
                             void *instance, size_t index,
-                            const _Atomic uint32_t *cancel,
+                            const fc_atomic_word_t *cancel,
                             uint64_t deadline_ns, fc_error_t *err);
 // From the next invoke on: every tensor argument is copied to fresh memory that
 // ends at an unmapped page, and the backend's own tensor memory ends there, so
@@ -97,6 +109,7 @@ fc_arena_t *fc_frame_arena(fc_frame_t *frame);
 void fc_frame_set_results(fc_frame_t *frame, const fc_value_t *values,
                           size_t count);
 
+FC_PUBLIC_END
 #if defined(__cplusplus)
 }
 #endif

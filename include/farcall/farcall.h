@@ -10,5 +10,8 @@
 #include "farcall/backend.h"
 #include "farcall/codec.h"
 #include "farcall/module.h"
+#include "farcall/abi.h"
+#include "farcall/call.h"
+#include "farcall/version.h"
 
 #endif  // FARCALL_FARCALL_H_

@@ -10,6 +10,7 @@
 #if defined(__cplusplus)
 extern "C" {
 #endif
+FC_PUBLIC_BEGIN
 
 #define FC_MODULE_NAME_MAX 128
 // Of a digest as text: 32 hex digits.
@@ -19,20 +20,30 @@ typedef struct fc_module_t fc_module_t;
 
 // How to load. Zero is the default.
 typedef struct fc_module_options_t {
-  bool forbid_native;   // refuse machine code inside a vm module
-  fc_str_t parameters;  // archives for vm modules: "[SCOPE=]FILE,…"
+  bool forbid_native;  // refuse machine code inside a vm module
   // What can end a process is only described: of machine code nothing is mapped
   // executable and no constructor runs, a large file or an archive is not looked
   // into, and instances cannot be created. Whether that happened says
   // fc_module_info_t.described.
   bool describe_native;
-  fc_vm_state_t vm_state;
+  // Options of kinds of modules; one that no kind has is an error. Borrowed.
+  const fc_setting_t *settings;
+  size_t setting_count;
 } fc_module_options_t;
+
+// What a file held when it was hashed. A file of another size, or written at
+// another time, is hashed again; sealed memory cannot have changed.
+typedef struct fc_file_digest_t {
+  char sha256[65];     // 64 hex digits; "": it was never hashed
+  uint64_t size;       // bytes
+  int64_t written_ns;  // since 1970
+} fc_file_digest_t;
 
 // The files a module is made of, as descriptors: what a worker process is given.
 typedef struct fc_module_files_t {
   int module;   // sealed memory, or a large .vmfb itself
   int sidecar;  // sealed memory, what was read of X.farcall.json; -1: nothing
+  fc_file_digest_t digest;  // of `module`, so that nobody hashes it twice
 } fc_module_files_t;
 
 // One listed function. Borrowed from its module.
@@ -51,16 +62,17 @@ typedef struct fc_function_t {
 // FC_CODE_MODULE_PATH when it is not [A-Za-z0-9_][A-Za-z0-9_.-]{0,127}.
 fc_status_t fc_module_name(fc_str_t path, fc_str_t *out_name, fc_error_t *err);
 
-// Loads with the first backend of the NULL-terminated list whose suffix fits.
-// `options` NULL: the defaults. Not kept.
+// Loads with the first backend of the NULL-terminated list that knows the file by
+// its first bytes. `backends` NULL: fc_backends. `options` NULL: the defaults.
+// Neither is kept.
 fc_status_t fc_module_load(const fc_backend_t *const *backends, fc_str_t path,
                            const fc_module_options_t *options,
                            fc_allocator_t allocator, fc_module_t **out_module,
                            fc_error_t *err) FC_MUST_CHECK;
-// The same of open files, without a look at `path`, which gives the name, the
-// suffix and messages. (Machine code that finds its libraries by $ORIGIN must
+// The same of open files, without a look at `path`, which gives the name and is
+// for messages. (Machine code that finds its libraries by $ORIGIN must
 // still be there: the dynamic loader takes it from its path.) The descriptors
-// are the caller's and may be closed afterwards.
+// are the caller's and may be closed afterwards. `files->digest` is believed.
 fc_status_t fc_module_load_files(const fc_backend_t *const *backends,
                                  fc_str_t path, const fc_module_files_t *files,
                                  const fc_module_options_t *options,
@@ -96,6 +108,7 @@ const fc_function_t *fc_module_nearest(const fc_module_t *module,
 // failed keeps its place, with its reason.
 typedef struct fc_registry_t fc_registry_t;
 typedef struct fc_entry_t {
+  size_t index;  // of fc_registry_at
   fc_str_t name;
   fc_str_t path;
   const char *kind;     // "native", "vm", or "" when unknown
@@ -111,8 +124,9 @@ void fc_registry_destroy(fc_registry_t *registry);
 // registry.
 void fc_registry_configure(fc_registry_t *registry,
                            const fc_module_options_t *options);
-// Loads the file, or every *.so and *.vmfb of a directory (not recursively, in
-// bytewise order), and enters each, failed ones too. A second module of one
+// Loads the file, or every file of a directory with the suffix of a backend (not
+// recursively, in bytewise order), and enters each, failed ones too. `backends` as
+// in fc_module_load. A second module of one
 // name fails and names both files. `on_entry` (may be NULL) is told of each
 // entry. The status is the first failure's; `err` describes it.
 fc_status_t fc_registry_add(fc_registry_t *registry,
@@ -136,6 +150,7 @@ const fc_entry_t *fc_registry_find(const fc_registry_t *registry,
 const fc_entry_t *fc_registry_nearest(const fc_registry_t *registry,
                                       fc_str_t name);
 
+FC_PUBLIC_END
 #if defined(__cplusplus)
 }
 #endif

@@ -11,13 +11,15 @@
 #if defined(__cplusplus)
 extern "C" {
 #endif
+FC_PUBLIC_BEGIN
 
 // ---------------------------------------------------------------------------
 // Element types
 
 typedef enum fc_dtype_t {
   FC_DTYPE_NONE = 0,
-#define FC_DTYPE(name, text, class_, bits, bytes, hal, oip, npy) \
+#define FC_DTYPE(name, text, class_, bits, bytes, hal, oip, npy, aliases, \
+                 part, format)                                            \
   FC_DTYPE_##name,
 #include "farcall/dtype.def"
 #undef FC_DTYPE
@@ -27,10 +29,10 @@ typedef enum fc_dtype_t {
 typedef enum fc_dtype_class_t {
   FC_DTYPE_CLASS_NONE = 0,
   FC_DTYPE_CLASS_BOOL,
-  FC_DTYPE_CLASS_INT,  // signless: reads and prints as signed
+  FC_DTYPE_CLASS_INT,  // signless: reads and prints as signed; integers from here
   FC_DTYPE_CLASS_SINT,
   FC_DTYPE_CLASS_UINT,
-  FC_DTYPE_CLASS_INDEX,  // 64-bit signed
+  FC_DTYPE_CLASS_INDEX,  // 64-bit signed; to here
   FC_DTYPE_CLASS_FLOAT,
   FC_DTYPE_CLASS_COMPLEX,
 } fc_dtype_class_t;
@@ -43,6 +45,8 @@ typedef struct fc_dtype_info_t {
   uint32_t hal_word;
   const char *oip;
   const char *npy;
+  const char *aliases;  // further names that are read, a space between two
+  fc_dtype_t part;      // of a complex type; else the type itself
 } fc_dtype_info_t;
 
 // Static storage; any value is accepted, an unknown one reads as NONE.
@@ -50,8 +54,26 @@ const fc_dtype_info_t *fc_dtype_info(fc_dtype_t dtype);
 static inline size_t fc_dtype_size(fc_dtype_t dtype) {
   return fc_dtype_info(dtype)->size;
 }
-// FC_DTYPE_NONE when there is no such type.
+// Of any sign, and index; booleans are not.
+static inline bool fc_dtype_is_integer(const fc_dtype_info_t *info) {
+  return info->class_ >= FC_DTYPE_CLASS_INT &&
+         info->class_ <= FC_DTYPE_CLASS_INDEX;
+}
+// An integer or a boolean.
+static inline bool fc_dtype_is_whole(const fc_dtype_info_t *info) {
+  return info->class_ == FC_DTYPE_CLASS_BOOL || fc_dtype_is_integer(info);
+}
+// An integer whose highest bit is its sign.
+static inline bool fc_dtype_is_signed(const fc_dtype_info_t *info) {
+  return fc_dtype_is_integer(info) && info->class_ != FC_DTYPE_CLASS_UINT;
+}
+// By its text alone. FC_DTYPE_NONE when there is no such type.
 fc_dtype_t fc_dtype_find(fc_str_t text);
+// By its text, an alias or its OIP name: `dtype` where it has that name, else the
+// first row that does. FC_DTYPE_NONE when none has.
+fc_dtype_t fc_dtype_find_named(fc_str_t name, fc_dtype_t dtype);
+// "i1, i2, …": the texts of all, for messages.
+const char *fc_dtype_texts(void);
 fc_dtype_t fc_dtype_from_hal(uint32_t hal_word);
 fc_dtype_t fc_dtype_from_npy(fc_str_t descr);
 
@@ -173,8 +195,9 @@ typedef struct fc_signature_t {
   bool root_tree;  // SIP: argument 0 is the root; its children (TUPLE) are
                    // positional, its keys (DICT) are keywords
   bool callable;
-  bool memory_safe;   // false: native code trusts dims nobody checked
+  bool memory_safe;   // bytecode, or machine code compiled with checks
   bool memory_known;  // somebody said whether it is memory_safe
+  bool trusts_dims;   // not memory_safe, and the caller chooses dims
   // What its code may take for granted of where tensors lie, beyond what their
   // elements need: a power of two, 64 unless somebody said less.
   uint8_t alignment;
@@ -201,7 +224,7 @@ typedef struct fc_signature_t {
 
 static inline fc_str_t fc_signature_text(const fc_signature_t *signature,
                                          fc_text_ref_t ref) {
-  return (fc_str_t){signature->chars + ref.offset, ref.size};
+  return FC_MAKE(fc_str_t){signature->chars + ref.offset, ref.size};
 }
 static inline const fc_type_t *fc_signature_node(
     const fc_signature_t *signature, uint32_t node) {
@@ -235,7 +258,9 @@ void fc_builder_async(fc_builder_t *builder, bool async);
 void fc_builder_root_tree(fc_builder_t *builder, bool root_tree);
 void fc_builder_cconv(fc_builder_t *builder, fc_str_t cconv);
 void fc_builder_warning(fc_builder_t *builder, fc_str_t warning);
-void fc_builder_memory_safe(fc_builder_t *builder, bool memory_safe);
+// Of code that is memory_safe the caller's dims are nobody's trust.
+void fc_builder_memory_safe(fc_builder_t *builder, bool memory_safe,
+                            bool dynamic_dims);
 // A power of two up to 64, which it is without this call.
 void fc_builder_alignment(fc_builder_t *builder, uint8_t alignment);
 // The function is listed, but not callable; the first reason stays.
@@ -267,7 +292,8 @@ uint32_t fc_builder_opaque(fc_builder_t *builder, fc_str_t text);
 // fc_builder_append.
 uint32_t fc_builder_node(fc_builder_t *builder, fc_type_kind_t kind);
 void fc_builder_append(fc_builder_t *builder, uint32_t parent, uint32_t child);
-// Sets the key first. A key that is already there sticks as FC_CODE_ABI_METADATA.
+// Sets the key first. Two children with one key are FC_CODE_ABI_METADATA of
+// fc_signature_build.
 void fc_builder_append_key(fc_builder_t *builder, uint32_t parent, fc_str_t key,
                            uint32_t child);
 // The node for changes no call above makes (raw_index, flavor, flags, rank).
@@ -302,6 +328,12 @@ fc_status_t fc_signature_build(fc_builder_t *builder,
 // ---------------------------------------------------------------------------
 // Rendering (core/abi/print.c)
 
+// What a list of functions says of one, enough to choose: "module", "version",
+// "name", "text", "callable", "reason".
+fc_status_t fc_signature_print_short(const fc_signature_t *signature,
+                                     fc_str_t module, fc_str_t version,
+                                     fc_sink_t *sink,
+                                     fc_error_t *err) FC_MUST_CHECK;
 // Canonical JSON (docs/abi.md). `module` and `version` empty: those two
 // members and "raw" are left out.
 fc_status_t fc_signature_print_json(const fc_signature_t *signature,
@@ -314,6 +346,7 @@ fc_status_t fc_signature_print_text(const fc_signature_t *signature,
 fc_status_t fc_type_print_text(const fc_signature_t *signature, uint32_t node,
                                fc_sink_t *sink, fc_error_t *err);
 
+FC_PUBLIC_END
 #if defined(__cplusplus)
 }
 #endif

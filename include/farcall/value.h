@@ -11,6 +11,7 @@
 #if defined(__cplusplus)
 extern "C" {
 #endif
+FC_PUBLIC_BEGIN
 
 // One element as it lies in memory, little-endian, in the first bytes.
 typedef union fc_scalar_t {
@@ -48,16 +49,18 @@ typedef enum fc_value_kind_t {
 } fc_value_kind_t;
 
 typedef struct fc_value_t fc_value_t;
+typedef struct fc_value_list_t {
+  fc_value_t *items;
+  size_t count;
+} fc_value_list_t;
+
 struct fc_value_t {
   fc_value_kind_t kind;
   fc_dtype_t dtype;  // SCALAR
   union {
     fc_scalar_t scalar;
     fc_tensor_t tensor;
-    struct {
-      fc_value_t *items;
-      size_t count;
-    } list;
+    fc_value_list_t list;
     fc_str_t bytes;
   };
 };
@@ -71,6 +74,7 @@ bool fc_tensor_is_dense(const fc_tensor_t *tensor);
 // Copies a strided view into dense row-major memory of the tensor's own size.
 void fc_tensor_gather(const fc_tensor_t *tensor, void *dest);
 
+FC_PUBLIC_END
 #if defined(__cplusplus)
 }
 #endif

@@ -16,7 +16,7 @@ typedef struct fc_document_t {
   bool not_modified;  // 304: there is nothing to write
 } fc_document_t;
 
-// FC_CODE_UNKNOWN_FIELD (?format=), FC_CODE_PRECONDITION_FAILED.
+// FC_CODE_PRECONDITION_FAILED.
 fc_status_t fc_query_document(const fc_request_t *request,
                               const fc_place_t *place,
                               const fc_registry_t *registry,
@@ -28,8 +28,8 @@ fc_status_t fc_query_document(const fc_request_t *request,
 fc_status_t fc_query_check(const fc_request_t *request, fc_str_t digest,
                            bool *out_not_modified, fc_error_t *err);
 
-// The form that `query` names. FC_CODE_UNKNOWN_FIELD, FC_CODE_NOT_ACCEPTABLE
-// when the function has no such form.
+// The form that `query` names, which fc_route_find has seen. FC_CODE_
+// NOT_ACCEPTABLE when the function has no such form.
 fc_status_t fc_query_write(const fc_function_t *function, fc_str_t query,
                            fc_sink_t *sink, fc_error_t *err);
 // FC_CODE_UNSUPPORTED_TYPE when it cannot be called, FC_CODE_TENSOR_TOO_LARGE

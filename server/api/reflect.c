@@ -62,17 +62,63 @@ static fc_status_t write_limits(const fc_reflect_t *reflect, fc_sink_t *sink,
   FC_TRY(put_number(sink, ",\"timeout_ms\":", options->timeout, err));
   FC_TRY(
       put_number(sink, ",\"queue\":", reflect->pool->options.queue_limit, err));
-  FC_TRY(put_number(
-      sink, ",\"memory\":", fc_blocks_usage(reflect->blocks).limit, err));
+  fc_blocks_usage_t usage = fc_blocks_usage(reflect->blocks);
+  FC_TRY(put_number(sink, ",\"memory\":", usage.limit, err));
+  FC_TRY(put_number(sink, ",\"client_memory\":", usage.share, err));
   FC_TRY(put_number(sink, ",\"connections\":", options->connections, err));
   return put(sink, "}", err);
+}
+
+typedef struct load_counts_t {
+  unsigned served;
+  unsigned failed;
+} load_counts_t;
+
+static load_counts_t count_loads(const fc_reflect_t *reflect) {
+  load_counts_t counts = {.failed = reflect->failed_paths};
+  for (size_t i = 0; i < fc_registry_count(reflect->registry); i++) {
+    if (fc_registry_at(reflect->registry, i)->module) counts.served++;
+    else counts.failed++;
+  }
+  return counts;
+}
+
+static fc_status_t check_ready(const fc_reflect_t *reflect,
+                               load_counts_t *out_counts, fc_error_t *err) {
+  if (reflect->leaving) {
+    return fc_fail(err, FC_CODE_SHUTTING_DOWN, "the server is shutting down");
+  }
+  if (!reflect->ready) {
+    return fc_fail(err, FC_CODE_NOT_READY, "modules are still being loaded");
+  }
+  if (fc_pool_threads(reflect->pool) == 0) {
+    return fc_fail(err, FC_CODE_NOT_READY,
+                   "all worker threads are lost in native calls that do not "
+                   "end: start the server again");
+  }
+  const load_counts_t counts = *out_counts = count_loads(reflect);
+  if (counts.served == 0) {
+    return fc_fail(err, FC_CODE_NOT_READY, "no module is served: %u failed",
+                   counts.failed);
+  }
+  if (counts.failed == 0 || reflect->options->ready == FC_READY_ANY) {
+    return FC_OK;
+  }
+  return fc_fail(err, FC_CODE_NOT_READY,
+                 "%u failed to load and %u are served; --ready=all wants all",
+                 counts.failed, counts.served);
+}
+
+static bool is_ready(const fc_reflect_t *reflect) {
+  load_counts_t counts;
+  return check_ready(reflect, &counts, NULL) == FC_OK;
 }
 
 static fc_status_t write_info(const fc_reflect_t *reflect, fc_sink_t *sink,
                               fc_error_t *err) {
   FC_TRY(put_version(sink, err));
-  FC_TRY(
-      put(sink, reflect->ready ? ",\"ready\":true" : ",\"ready\":false", err));
+  FC_TRY(put(sink, is_ready(reflect) ? ",\"ready\":true" : ",\"ready\":false",
+             err));
   FC_TRY(put_number(sink, ",\"uptime_ms\":", reflect->uptime_ms, err));
   FC_TRY(
       put_number(sink, ",\"workers\":", reflect->pool->options.workers, err));
@@ -97,18 +143,58 @@ static fc_status_t write_function(const fc_module_t *module, size_t index,
                                  fc_module_get_version(module), sink, err);
 }
 
-static fc_status_t write_functions(const fc_module_t *module, bool signatures,
-                                   fc_sink_t *sink, fc_error_t *err) {
-  FC_TRY(put(sink, ",\"functions\":[", err));
+static fc_status_t write_names(const fc_module_t *module, fc_sink_t *sink,
+                               fc_error_t *err) {
   for (size_t i = 0; i < fc_module_function_count(module); i++) {
     if (i) FC_TRY(put(sink, ",", err));
-    if (signatures) FC_TRY(write_function(module, i, sink, err));
-    else {
-      fc_str_t name = fc_module_function(module, i)->name;
-      FC_TRY(fc_json_write_string(sink, name, err));
-    }
+    fc_str_t name = fc_module_function(module, i)->name;
+    FC_TRY(fc_json_write_string(sink, name, err));
   }
-  return put(sink, "]", err);
+  return FC_OK;
+}
+
+static fc_status_t write_short(const fc_module_t *module, size_t index,
+                               fc_sink_t *sink, fc_error_t *err) {
+  return fc_signature_print_short(fc_module_function(module, index)->signature,
+                                  fc_module_get_name(module),
+                                  fc_module_get_version(module), sink, err);
+}
+
+typedef fc_status_t (*write_one_t)(const fc_module_t *module, size_t index,
+                                   fc_sink_t *sink, fc_error_t *err);
+
+static fc_status_t write_each(const fc_module_t *module, write_one_t write_one,
+                              bool *is_first, fc_sink_t *sink,
+                              fc_error_t *err) {
+  for (size_t i = 0; i < fc_module_function_count(module); i++) {
+    if (!*is_first) FC_TRY(put(sink, ",", err));
+    *is_first = false;
+    FC_TRY(write_one(module, i, sink, err));
+  }
+  return FC_OK;
+}
+
+static fc_status_t write_functions_of(const fc_module_t *module,
+                                      bool signatures, fc_sink_t *sink,
+                                      fc_error_t *err) {
+  bool is_first = true;
+  FC_TRY(put(sink, "{\"functions\":[", err));
+  FC_TRY(write_each(module, signatures ? write_function : write_short,
+                    &is_first, sink, err));
+  return put(sink, "]}", err);
+}
+
+static fc_status_t write_functions(const fc_reflect_t *reflect, bool signatures,
+                                   fc_sink_t *sink, fc_error_t *err) {
+  bool is_first = true;
+  FC_TRY(put(sink, "{\"functions\":[", err));
+  for (size_t i = 0; i < fc_registry_count(reflect->registry); i++) {
+    const fc_module_t *module = fc_registry_at(reflect->registry, i)->module;
+    if (!module) continue;
+    FC_TRY(write_each(module, signatures ? write_function : write_short,
+                      &is_first, sink, err));
+  }
+  return put(sink, "]}", err);
 }
 
 // "2026-01-02T03:04:05Z", so many nanoseconds of fc_clock_ns from now.
@@ -183,7 +269,11 @@ static fc_status_t write_module(const fc_entry_t *entry, bool signatures,
   FC_TRY(put(sink, ",\"reason\":null", err));
   FC_TRY(put_text(sink, ",\"sha256\":", fc_str(fc_module_get_sha256(module)),
                   err));
-  return write_functions(module, signatures, sink, err);
+  bool is_first = true;
+  FC_TRY(put(sink, ",\"functions\":[", err));
+  FC_TRY(signatures ? write_each(module, write_function, &is_first, sink, err)
+                    : write_names(module, sink, err));
+  return put(sink, "]", err);
 }
 
 static fc_status_t write_one_module(const fc_reflect_t *reflect, uint32_t index,
@@ -212,36 +302,48 @@ static fc_status_t write_modules(const fc_reflect_t *reflect, bool signatures,
 
 static fc_status_t write_ready(const fc_reflect_t *reflect, fc_sink_t *sink,
                                fc_error_t *err) {
-  if (reflect->draining) {
-    return fc_fail(err, FC_CODE_SHUTTING_DOWN, "the server is shutting down");
+  load_counts_t counts;
+  FC_TRY(check_ready(reflect, &counts, err));
+  FC_TRY(put_number(sink, "{\"status\":\"ready\",\"modules\":", counts.served,
+                    err));
+  FC_TRY(put_number(sink, ",\"failed\":", counts.failed, err));
+  return put(sink, "}", err);
+}
+
+// Has an entry that failed the name of one that is listed instead?
+static bool is_named_twice(const fc_registry_t *registry, uint32_t index) {
+  const fc_str_t name = fc_registry_at(registry, index)->name;
+  for (size_t i = 0; i < fc_registry_count(registry); i++) {
+    const fc_entry_t *other = fc_registry_at(registry, i);
+    if (i != index && fc_str_equal(other->name, name) &&
+        (other->module || i < index)) {
+      return true;
+    }
   }
-  if (!reflect->ready) {
-    return fc_fail(err, FC_CODE_NOT_READY, "modules are still being loaded");
-  }
-  if (fc_pool_threads(reflect->pool) == 0) {
-    return fc_fail(err, FC_CODE_NOT_READY,
-                   "all worker threads are lost in native calls that do not "
-                   "end: start the server again");
-  }
-  return put(sink, "{\"status\":\"ready\"}", err);
+  return false;
 }
 
 static fc_str_t module_numbers(void *context, uint32_t index,
                                fc_module_metrics_t *out) {
   const fc_reflect_t *reflect = context;
   const fc_entry_t *entry = fc_registry_at(reflect->registry, index);
-  // One that failed may have the name of another.
-  if (!entry->module) return FC_STR("");
-  fc_pool_metrics(reflect->pool, index, out);
-  return entry->name;
+  if (entry->module) {
+    fc_pool_metrics(reflect->pool, index, out);
+    out->ready = 1;
+    return entry->name;
+  }
+  return is_named_twice(reflect->registry, index) ? FC_STR("") : entry->name;
 }
 
 static fc_status_t write_metrics(const fc_reflect_t *reflect, fc_sink_t *sink,
                                  fc_error_t *err) {
   fc_blocks_usage_t usage = fc_blocks_usage(reflect->blocks);
+  const load_counts_t counts = count_loads(reflect);
   const fc_metrics_source_t source = {
       .metrics = reflect->metrics,
-      .server = {.ready = reflect->ready && !reflect->draining,
+      .server = {.ready = is_ready(reflect),
+                 .modules = counts.served,
+                 .modules_failed = counts.failed,
                  .uptime_seconds = reflect->uptime_ms / 1000,
                  .connections = reflect->connections,
                  .memory_bytes = usage.taken,
@@ -271,6 +373,10 @@ fc_status_t fc_reflect_write(const fc_reflect_t *reflect,
       return write_modules(reflect, signatures, sink, err);
     case FC_ROUTE_MODULE:
       return write_one_module(reflect, place->module, signatures, sink, err);
+    case FC_ROUTE_FUNCTIONS:
+      return write_functions(reflect, signatures, sink, err);
+    case FC_ROUTE_FUNCTIONS_OF:
+      return write_functions_of(entry->module, signatures, sink, err);
     case FC_ROUTE_FUNCTION:
       return fc_query_write(fc_module_function(entry->module, place->function),
                             query, sink, err);

@@ -19,8 +19,9 @@ typedef struct fc_reflect_t {
   uint64_t uptime_ms;
   uint32_t connections;
   const fc_metrics_t *metrics;
-  bool ready;
-  bool draining;
+  uint32_t failed_paths;  // in which there was no module to list
+  bool ready;             // every PATH was tried
+  bool leaving;
 } fc_reflect_t;
 
 // The document of a place. FC_CODE_NOT_READY and FC_CODE_SHUTTING_DOWN are

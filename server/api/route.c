@@ -4,6 +4,8 @@
 // encoded slash stays part of a name.
 #include "api/route.h"
 
+#include "api/parameter.h"
+#include "base/hex.h"
 #include "limits.h"
 
 typedef struct row_t {
@@ -27,43 +29,6 @@ const char *fc_route_allow(fc_route_t route) {
 
 // ---------------------------------------------------------------------------
 
-// A browser page of another site can make requests to this machine, and can
-// give its own name our address (DNS rebinding). It can forge neither field.
-fc_status_t fc_route_guard(const fc_request_t *request, bool loopback,
-                           fc_str_t bind, fc_error_t *err) {
-  fc_str_t host = request->fields[FC_FIELD_HOST];
-  if (!host.data) host = request->authority;
-  fc_str_t name = fc_request_host_name(host);
-  if (loopback && name.size &&
-      !fc_request_same_text(name, FC_STR("localhost")) &&
-      !fc_request_same_text(name, FC_STR("127.0.0.1")) &&
-      !fc_request_same_text(name, FC_STR("[::1]")) &&
-      !fc_request_same_text(name, bind)) {
-    return fc_fail(err, FC_CODE_HOST_NOT_ALLOWED,
-                   "this server listens on a loopback address and answers to "
-                   "localhost only");
-  }
-  fc_str_t origin = request->fields[FC_FIELD_ORIGIN];
-  if (!origin.data) return FC_OK;
-  fc_str_t scheme = FC_STR("http://");
-  if (fc_str_starts(origin, scheme) && host.size &&
-      fc_request_same_text(
-          fc_str_make(origin.data + scheme.size, origin.size - scheme.size),
-          host)) {
-    return FC_OK;
-  }
-  return fc_fail(err, FC_CODE_ORIGIN_NOT_ALLOWED,
-                 "requests from pages of other origins are not answered");
-}
-
-// ---------------------------------------------------------------------------
-
-static int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  char low = (char)(c | 0x20);
-  return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
-}
-
 bool fc_percent_decode(fc_str_t text, char *out, size_t *out_size) {
   size_t size = 0;
   for (size_t i = 0; i < text.size; i++) {
@@ -72,7 +37,8 @@ bool fc_percent_decode(fc_str_t text, char *out, size_t *out_size) {
       continue;
     }
     if (text.size - i < 3) return false;
-    int high = hex_value(text.data[i + 1]), low = hex_value(text.data[i + 2]);
+    int high = fc_hex_value(text.data[i + 1]),
+        low = fc_hex_value(text.data[i + 2]);
     if (high < 0 || low < 0) return false;
     out[size++] = (char)(high << 4 | low);
     i += 2;
@@ -195,9 +161,7 @@ static fc_status_t find_module(fc_str_t name, const fc_registry_t *registry,
     return fail_name(FC_CODE_MODULE_NOT_FOUND, "module", name,
                      nearest ? nearest->name : FC_STR(""), err);
   }
-  uint32_t index = 0;
-  while (fc_registry_at(registry, index) != entry) index++;
-  *out_index = index;
+  *out_index = (uint32_t)entry->index;
   if (!at || !entry->module) return FC_OK;
   fc_str_t have = fc_module_get_version(entry->module);
   if (fc_str_equal(version, have)) return FC_OK;
@@ -208,13 +172,16 @@ static fc_status_t find_module(fc_str_t name, const fc_registry_t *registry,
                  FC_STR_ARG(entry->name), shown, FC_STR_ARG(have));
 }
 
+static fc_status_t check_loaded(const fc_entry_t *entry, fc_error_t *err) {
+  if (entry->module) return FC_OK;
+  return fc_fail(err, FC_CODE_MODULE_UNAVAILABLE,
+                 "module '%.*s' could not be loaded: %s",
+                 FC_STR_ARG(entry->name), entry->error.message);
+}
+
 static fc_status_t find_function(fc_str_t name, const fc_entry_t *entry,
                                  uint32_t *out_index, fc_error_t *err) {
-  if (!entry->module) {
-    return fc_fail(err, FC_CODE_MODULE_UNAVAILABLE,
-                   "module '%.*s' could not be loaded: %s",
-                   FC_STR_ARG(entry->name), entry->error.message);
-  }
+  FC_TRY(check_loaded(entry, err));
   const fc_function_t *function = fc_module_find(entry->module, name);
   if (function) {
     *out_index = (uint32_t)function->index;
@@ -235,19 +202,23 @@ static fc_status_t find_place(const fc_request_t *request, char *buffer,
   FC_TRY(check_method(out_place->route, request->method, err));
   if (!names.module.data) return FC_OK;
   FC_TRY(find_module(names.module, registry, ready, &out_place->module, err));
+  const fc_entry_t *entry = fc_registry_at(registry, out_place->module);
+  if (out_place->route == FC_ROUTE_FUNCTIONS_OF)
+    return check_loaded(entry, err);
   if (!names.function.data) return FC_OK;
-  return find_function(names.function,
-                       fc_registry_at(registry, out_place->module),
-                       &out_place->function, err);
+  return find_function(names.function, entry, &out_place->function, err);
 }
 
 fc_status_t fc_route_find(const fc_request_t *request,
                           const fc_registry_t *registry, bool ready,
                           fc_place_t *out_place, fc_error_t *err) {
   if (!memchr(request->path.data, '%', request->path.size)) {
-    return find_place(request, NULL, registry, ready, out_place, err);
+    FC_TRY(find_place(request, NULL, registry, ready, out_place, err));
+  } else {
+    // The gate lets no longer target pass.
+    char decoded[FC_LIMIT_TARGET];
+    FC_TRY(find_place(request, decoded, registry, ready, out_place, err));
   }
-  // The gate lets no longer target pass.
-  char decoded[FC_LIMIT_TARGET];
-  return find_place(request, decoded, registry, ready, out_place, err);
+  return fc_parameter_check(out_place->route, request->method, request->query,
+                            err);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ROUTE: from a path to what answers it, and the checks every request passes
-// whatever it asks for (Host, Origin). Loop thread; no allocation.
+// ROUTE: from a path to what answers it. Loop thread; no allocation.
 #ifndef FARCALL_SERVER_API_ROUTE_H_
 #define FARCALL_SERVER_API_ROUTE_H_
 
@@ -34,16 +33,12 @@ typedef struct fc_place_t {
   uint32_t function;  // in the module's listing
 } fc_place_t;
 
-// Who may talk to this listener. `loopback` turns on the Host rule; `bind` is
-// the literal address it listens on, in brackets if IPv6.
-fc_status_t fc_route_guard(const fc_request_t *request, bool loopback,
-                           fc_str_t bind, fc_error_t *err);
-
 // What the request asks for. `ready` false: a name that is not there may still
 // be loaded, so it is FC_CODE_NOT_READY. *out_place is set as far as it was
 // understood, also on failure: FC_CODE_NOT_FOUND, _METHOD_NOT_ALLOWED,
 // _MODULE_NOT_FOUND, _VERSION_NOT_FOUND, _FUNCTION_NOT_FOUND,
-// _MODULE_UNAVAILABLE, _HTTP_SYNTAX (percent-encoding).
+// _MODULE_UNAVAILABLE, _HTTP_SYNTAX (percent-encoding), _UNKNOWN_FIELD (a query
+// parameter).
 fc_status_t fc_route_find(const fc_request_t *request,
                           const fc_registry_t *registry, bool ready,
                           fc_place_t *out_place, fc_error_t *err);

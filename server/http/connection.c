@@ -7,17 +7,22 @@
 // time, so answers cannot overtake each other.
 #include "http/connection.h"
 
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "api/access.h"
+#include "api/http_status.h"
 #include "api/native.h"
 #include "api/problem.h"
 #include "api/query.h"
+#include "http/body.h"
 #include "http/response.h"
 #include "limits.h"
 #include "server.h"
 
 static void give_stash(fc_connection_t *c) {
-  fc_block_give(c->loop->blocks, c->stash_block);
-  c->stash_block = FC_BLOCK_NONE;
-  c->stash_begin = c->stash_end = 0;
+  fc_stash_clear(&c->stash, c->loop->blocks);
 }
 
 static void give_body(fc_connection_t *c) {
@@ -67,11 +72,14 @@ static void on_shutdown(uv_shutdown_t *request, int status) {
   if (status < 0) close_now(c);
 }
 
-// Says FIN and goes on reading for a while: closing a socket with unread bytes
-// would reset the connection and could take the answer with it.
+static void follow_reading(fc_connection_t *c);
+
+// Says FIN and goes on reading for a while, whatever comes: closing a socket
+// with unread bytes would reset the connection and could take the answer with
+// it.
 static void begin_linger(fc_connection_t *c) {
   give_stash(c);
-  if (c->ended) {
+  if (c->input == FC_INPUT_ENDED) {
     close_now(c);
     return;
   }
@@ -82,6 +90,7 @@ static void begin_linger(fc_connection_t *c) {
     return;
   }
   fc_loop_wait(c, FC_WAIT_LINGER);
+  follow_reading(c);
 }
 
 // ---------------------------------------------------------------------------
@@ -89,8 +98,8 @@ static void begin_linger(fc_connection_t *c) {
 
 static void reset_exchange(fc_connection_t *c) {
   give_body(c);
-  c->exchange.has_method = c->exchange.answered = false;
-  c->exchange.chunked = false;
+  c->exchange.has_method = c->exchange.chunked = false;
+  c->exchange.peer = c->peer;
   c->exchange.place =
       (fc_place_t){FC_ROUTE_NONE, FC_ROUTE_NO_INDEX, FC_ROUTE_NO_INDEX};
   c->exchange.left = c->exchange.body_seen = 0;
@@ -121,9 +130,8 @@ static void after_answer(fc_connection_t *c) {
     begin_linger(c);
     return;
   }
-  // An answer that came early: the body is still being thrown away.
-  if (c->state == FC_CONNECTION_BODY) {
-    if (c->ended) close_now(c);
+  if (c->state == FC_CONNECTION_DISCARD) {
+    if (c->input == FC_INPUT_ENDED) close_now(c);
     return;
   }
   end_exchange(c);
@@ -170,7 +178,9 @@ static void send_pieces(fc_connection_t *c, char *head, size_t head_size,
     close_now(c);
     return;
   }
-  if (c->state != FC_CONNECTION_BODY) c->state = FC_CONNECTION_WRITE;
+  if (c->state != FC_CONNECTION_DISCARD) c->state = FC_CONNECTION_WRITE;
+  c->write_size = total;
+  fc_pace_begin(&c->write_pace, uv_now(&c->loop->uv));
   fc_loop_wait(c, FC_WAIT_WRITE);
 }
 
@@ -243,7 +253,6 @@ typedef struct answer_t {
 static void answer(fc_connection_t *c, const answer_t *what) {
   fc_exchange_t *x = &c->exchange;
   fc_loop_t *loop = c->loop;
-  x->answered = true;
   if (!x->keep_alive || loop->draining) c->close_after = true;
   fc_response_head_t head = {
       .status = what->status,
@@ -262,7 +271,7 @@ static void answer(fc_connection_t *c, const answer_t *what) {
   if (what->code == FC_CODE_METHOD_NOT_ALLOWED) {
     head.allow = fc_str(fc_route_allow(x->place.route));
   }
-  if (what->status == 503) {
+  if (what->status == 503 || what->status == 429) {
     head.retry_after = x->retry_after ? x->retry_after : FC_LIMIT_RETRY_AFTER;
   }
   char *end = (char *)fc_block_data(loop->blocks, c->pieces[0].block) +
@@ -274,23 +283,48 @@ static void answer(fc_connection_t *c, const answer_t *what) {
   send_pieces(c, begin, (size_t)(end - begin), with_body);
 }
 
-// The prepared answer when there is no memory for another one.
+#define REFUSAL_MAX 1024  // bytes of its body
+
+static fc_status_t fail_growth(fc_sink_t *sink, size_t need, fc_error_t *err) {
+  (void)sink;
+  return fc_fail(err, FC_CODE_RESULT_TOO_LARGE, "%zu bytes too many", need);
+}
+
+// An answer that needs no memory but `buffer`. The connection closes after it.
+static fc_str_t print_refusal(fc_loop_t *loop, const fc_error_t *error,
+                              fc_str_t id,
+                              char buffer[FC_LIMIT_HEAD + REFUSAL_MAX]) {
+  char *body = buffer + FC_LIMIT_HEAD;
+  fc_sink_t sink = {
+      .cursor = body, .end = body + REFUSAL_MAX, .grow = fail_growth};
+  const fc_problem_t problem = {.error = error, .request_id = id};
+  fc_status_t status = fc_problem_write(&problem, &sink, NULL);
+  FC_ASSERT(status == FC_OK);
+  const fc_response_head_t head = {
+      .status = fc_http_status(error),
+      .content_type = FC_STR("application/problem+json"),
+      .length = (uint64_t)(sink.cursor - body),
+      .request_id = id,
+      .date = fc_loop_date(loop),
+      .retry_after = FC_LIMIT_RETRY_AFTER,
+      .close = true,
+  };
+  const char *begin = fc_response_head(&head, body);
+  return fc_str_make(begin, (size_t)(sink.cursor - begin));
+}
+
+// There is no memory for an answer.
 static void answer_nothing(fc_connection_t *c) {
-#define NOTHING_BODY                                                       \
-  "{\"type\":\"urn:farcall:error:out_of_memory\","                         \
-  "\"title\":\"Out of memory\",\"status\":503,\"code\":\"out_of_memory\"," \
-  "\"detail\":\"out of memory\",\"error\":\"out of memory\"}"
-#define NOTHING_SIZE 151
-  _Static_assert(sizeof NOTHING_BODY == NOTHING_SIZE + 1, "Content-Length");
-  static const char kAnswer[] =
-      "HTTP/1.1 503 Service Unavailable\r\n"
-      "Content-Type: application/problem+json\r\n"
-      "Content-Length: 151\r\nRetry-After: 1\r\nConnection: close\r\n\r\n" NOTHING_BODY;
-  uv_buf_t buffer = {.base = (char *)(uintptr_t)kAnswer,
-                     .len = sizeof kAnswer - 1};
+  char text[FC_LIMIT_HEAD + REFUSAL_MAX];
+  fc_error_t error;
+  (void)fc_fail_memory(&error);
+  fc_str_t answer =
+      print_refusal(c->loop, &error, exchange_id(&c->exchange), text);
+  uv_buf_t buffer = {.base = (char *)(uintptr_t)answer.data,
+                     .len = answer.size};
   (void)uv_try_write((uv_stream_t *)&c->tcp, &buffer, 1);
   fc_metrics_answer(&c->loop->metrics, 503);
-  log_access(c, 503, FC_CODE_OUT_OF_MEMORY, NOTHING_SIZE, false);
+  log_access(c, 503, FC_CODE_OUT_OF_MEMORY, answer.size, false);
   c->close_after = true;
   after_answer(c);
 }
@@ -335,7 +369,7 @@ static void answer_error(fc_connection_t *c, const fc_error_t *error,
     return;
   }
   close_answer(c, &out);
-  answer(c, &(answer_t){.status = fc_error_http_status(error),
+  answer(c, &(answer_t){.status = fc_http_status(error),
                         .code = error->code,
                         .content_type = FC_STR("application/problem+json")});
 }
@@ -461,41 +495,33 @@ static void submit(fc_connection_t *c) {
 // READ: bodies
 
 static void complete_body(fc_connection_t *c) {
-  if (!c->exchange.answered) submit(c);
+  if (c->state == FC_CONNECTION_BODY) submit(c);
   else if (c->writing) c->state = FC_CONNECTION_WRITE;
   else end_exchange(c);
 }
 
-static bool make_room(fc_connection_t *c, uint64_t size, fc_error_t *err) {
-  fc_blocks_t *blocks = c->loop->blocks;
-  fc_piece_t *body = &c->exchange.job.body;
-  if (body->block != FC_BLOCK_NONE &&
-      fc_block_size(blocks, body->block) >= size) {
-    return true;
-  }
-  uint32_t block;
-  if (fc_block_take(blocks, size, &block, err) != FC_OK) return false;
-  if (body->block != FC_BLOCK_NONE) {
-    memcpy(fc_block_data(blocks, block), fc_block_data(blocks, body->block),
-           (size_t)body->size);
-    fc_block_give(blocks, body->block);
-  }
-  body->block = block;
-  return true;
+// Whose memory the bytes of a request are.
+static fc_owner_t owner_of(const fc_peer_t *peer) {
+  fc_peer_t share = fc_peer_share(peer);
+  fc_owner_t owner;
+  _Static_assert(sizeof owner == sizeof share, "an address names an owner");
+  memcpy(&owner, &share, sizeof owner);
+  return owner;
+}
+
+// `left` more are to come, 0 if that is not known.
+static fc_status_t put_body(fc_connection_t *c, fc_str_t bytes, uint64_t left,
+                            fc_error_t *err) {
+  fc_exchange_t *x = &c->exchange;
+  const fc_owner_t owner = owner_of(&x->peer);
+  return fc_body_put(&x->job.body, c->loop->blocks, &owner, bytes, left, err);
 }
 
 // llhttp found bytes of a chunked body.
 static bool on_chunk(void *context, fc_str_t piece) {
   fc_connection_t *c = context;
-  fc_piece_t *body = &c->exchange.job.body;
-  uint64_t size = body->size + piece.size;
-  uint64_t room = fc_block_size(c->loop->blocks, body->block);
-  if (size > room && !make_room(c, size, c->loop->parser.err)) return false;
-  memcpy(fc_block_data(c->loop->blocks, body->block) + body->size, piece.data,
-         piece.size);
-  body->size = size;
-  c->exchange.body_seen = size;
-  return true;
+  c->exchange.body_seen += piece.size;
+  return put_body(c, piece, 0, c->loop->parser.err) == FC_OK;
 }
 
 static size_t receive_chunked(fc_connection_t *c, fc_str_t bytes) {
@@ -528,22 +554,22 @@ static size_t receive_chunked(fc_connection_t *c, fc_str_t bytes) {
 static size_t receive_sized(fc_connection_t *c, fc_str_t bytes) {
   fc_exchange_t *x = &c->exchange;
   size_t size = bytes.size < x->left ? bytes.size : (size_t)x->left;
-  if (!x->answered) {
-    fc_piece_t *body = &x->job.body;
-    uint8_t *tail = fc_block_data(c->loop->blocks, body->block) + body->size;
-    // Equal when the read went straight into the block.
-    if ((const char *)tail != bytes.data) memcpy(tail, bytes.data, size);
-    body->size += size;
-  }
   x->body_seen += size;
   x->left -= size;
+  fc_error_t *error = &c->loop->error;
+  if (c->state == FC_CONNECTION_BODY &&
+      put_body(c, fc_str_make(bytes.data, size), x->left, error) != FC_OK) {
+    refuse(c, error, FC_STOP_READ);
+    return bytes.size;
+  }
   if (x->left == 0) complete_body(c);
   return size;
 }
 
-static void begin_body(fc_connection_t *c) {
-  c->state = FC_CONNECTION_BODY;
-  c->exchange.body_ms = uv_now(&c->loop->uv);
+// BODY, or DISCARD.
+static void begin_body(fc_connection_t *c, fc_connection_state_t state) {
+  c->state = (uint8_t)state;
+  fc_pace_begin(&c->exchange.body_pace, uv_now(&c->loop->uv));
 }
 
 // ---------------------------------------------------------------------------
@@ -597,8 +623,8 @@ static fc_status_t admit_call(fc_connection_t *c, const fc_request_t *request,
   x->job.deadline_ns = timeout_ms ? x->began_ns + timeout_ms * 1000000u : 0;
   FC_TRY(fc_pool_admit(&loop->pool, x->job.module, x->job.function,
                        x->job.deadline_ns, x->marked_ns, &x->retry_after, err));
-  uint64_t room = request->length;
-  return make_room(c, room, err) ? FC_OK : err->status;
+  const fc_owner_t owner = owner_of(&x->peer);
+  return fc_body_open(&x->job.body, loop->blocks, &owner, request->length, err);
 }
 
 static bool say_continue(fc_connection_t *c) {
@@ -622,7 +648,7 @@ static void answer_early(fc_connection_t *c, const fc_request_t *request,
     c->close_after = true;
   }
   x->left = request->length;
-  if (has_body && !c->close_after) begin_body(c);
+  if (has_body && !c->close_after) begin_body(c, FC_CONNECTION_DISCARD);
   else c->state = FC_CONNECTION_WRITE;
   if (error) answer_error(c, error, stop);
   else answer_document(c, request);
@@ -638,7 +664,10 @@ static bool breaks_framing(fc_code_t code) {
 static fc_status_t route(fc_connection_t *c, const fc_request_t *request,
                          fc_error_t *err) {
   fc_loop_t *loop = c->loop;
-  FC_TRY(fc_route_guard(request, loop->loopback, fc_str(loop->host), err));
+  fc_exchange_t *x = &c->exchange;
+  fc_peer_t *peer = NULL;
+  if (loop->access.proxies.count) peer = &x->peer;
+  FC_TRY(fc_access_check(&loop->access, request, peer, err));
   return fc_route_find(request, loop->registry, loop->ready, &c->exchange.place,
                        err);
 }
@@ -683,7 +712,7 @@ static void begin_exchange(fc_connection_t *c, fc_str_t head) {
     return;
   }
   x->left = request.length;
-  begin_body(c);
+  begin_body(c, FC_CONNECTION_BODY);
   if (request.expects_continue && (x->left || x->chunked) && !say_continue(c)) {
     return;
   }
@@ -712,37 +741,32 @@ static size_t receive_head(fc_connection_t *c, fc_str_t bytes) {
 // ---------------------------------------------------------------------------
 // READ: the stash and the stream
 
-// Keeps bytes for later. False when there is no memory: the connection is gone.
+// Keeps bytes for later. False when there is no memory: a client that is to be
+// answered next hears so, from others the connection is gone.
 static bool stash(fc_connection_t *c, fc_str_t bytes) {
+  const fc_owner_t owner = owner_of(&c->peer);
   fc_blocks_t *blocks = c->loop->blocks;
-  uint32_t kept = c->stash_end - c->stash_begin;
-  uint64_t need = (uint64_t)kept + bytes.size;
-  if (c->stash_block == FC_BLOCK_NONE ||
-      fc_block_size(blocks, c->stash_block) < need) {
-    uint32_t block;
-    if (fc_block_take(blocks, need, &block, NULL) != FC_OK) {
-      close_now(c);
-      return false;
-    }
-    if (kept) {
-      memcpy(fc_block_data(blocks, block),
-             fc_block_data(blocks, c->stash_block) + c->stash_begin, kept);
-    }
-    fc_block_give(blocks, c->stash_block);
-    c->stash_block = block;
-    c->stash_begin = 0;
-    c->stash_end = kept;
-  } else if (fc_block_size(blocks, c->stash_block) - c->stash_end <
-             bytes.size) {
-    uint8_t *data = fc_block_data(blocks, c->stash_block);
-    memmove(data, data + c->stash_begin, kept);
-    c->stash_begin = 0;
-    c->stash_end = kept;
+  if (fc_stash_put(&c->stash, blocks, &owner, bytes, NULL) == FC_OK) {
+    return true;
   }
-  memcpy(fc_block_data(blocks, c->stash_block) + c->stash_end, bytes.data,
-         bytes.size);
-  c->stash_end += (uint32_t)bytes.size;
-  return true;
+  if (c->state != FC_CONNECTION_HEAD) {
+    close_now(c);
+    return false;
+  }
+  fc_error_t error;
+  if (fc_stash_put(&c->stash, blocks, &owner, bytes, &error) == FC_OK) {
+    return true;
+  }
+  take_request_id(c, FC_STR(""));
+  c->exchange.keep_alive = false;
+  refuse(c, &error, FC_STOP_READ);
+  return false;
+}
+
+// Does the state use bytes, or are they kept for later?
+static bool uses_bytes(const fc_connection_t *c) {
+  return c->state == FC_CONNECTION_HEAD || c->state == FC_CONNECTION_BODY ||
+         c->state == FC_CONNECTION_DISCARD;
 }
 
 // Uses as many bytes as the state allows; returns how many.
@@ -752,7 +776,7 @@ static size_t consume(fc_connection_t *c, fc_str_t bytes) {
     fc_str_t rest = fc_str_make(bytes.data + used, bytes.size - used);
     size_t step = 0;
     if (c->state == FC_CONNECTION_HEAD) step = receive_head(c, rest);
-    else if (c->state == FC_CONNECTION_BODY) {
+    else if (uses_bytes(c)) {
       step = c->exchange.chunked ? receive_chunked(c, rest)
                                  : receive_sized(c, rest);
     }
@@ -765,45 +789,32 @@ static size_t consume(fc_connection_t *c, fc_str_t bytes) {
 static void wait_for_more(fc_connection_t *c) {
   if (c->writing) return;
   if (c->state == FC_CONNECTION_HEAD) {
-    bool begun = c->stash_end > c->stash_begin;
+    bool begun = fc_stash_size(&c->stash) > 0;
     if (!begun || c->wait != FC_WAIT_HEAD) {
       fc_loop_wait(c, begun ? FC_WAIT_HEAD : FC_WAIT_IDLE);
     }
-  } else if (c->state == FC_CONNECTION_BODY && c->wait != FC_WAIT_BODY) {
+  } else if (uses_bytes(c) && c->wait != FC_WAIT_BODY) {
     fc_loop_wait(c, FC_WAIT_BODY);
   }
 }
 
-static void start_reading(fc_connection_t *c);
-
 // Goes on after an answer: with what is in the stash, or waiting for more.
 static void pump(fc_connection_t *c) {
-  if (c->state == FC_CONNECTION_CLOSED || c->state == FC_CONNECTION_LINGER) {
-    return;
-  }
-  if (c->stash_end > c->stash_begin) {
-    uint8_t *data = fc_block_data(c->loop->blocks, c->stash_block);
-    fc_str_t bytes = fc_str_make((const char *)data + c->stash_begin,
-                                 c->stash_end - c->stash_begin);
-    size_t used = consume(c, bytes);
-    // Closing and lingering have given the stash back.
-    if (c->stash_block != FC_BLOCK_NONE) {
-      c->stash_begin += (uint32_t)used;
-      if (c->stash_begin == c->stash_end) give_stash(c);
+  if (uses_bytes(c) && fc_stash_size(&c->stash)) {
+    size_t used = consume(c, fc_stash_bytes(&c->stash, c->loop->blocks));
+    // Closing and lingering have cleared it.
+    if (fc_stash_size(&c->stash)) {
+      fc_stash_drop(&c->stash, c->loop->blocks, used);
     }
   }
   if (c->state == FC_CONNECTION_CLOSED || c->state == FC_CONNECTION_LINGER) {
     return;
   }
-  if (c->ended &&
-      (c->state == FC_CONNECTION_HEAD || c->state == FC_CONNECTION_BODY)) {
+  if (c->input == FC_INPUT_ENDED && uses_bytes(c)) {
     close_now(c);
     return;
   }
-  if (!c->reading && !c->ended &&
-      c->stash_end - c->stash_begin < FC_LIMIT_PIPELINED) {
-    start_reading(c);
-  }
+  follow_reading(c);
   wait_for_more(c);
 }
 
@@ -844,7 +855,7 @@ static void on_written(uv_write_t *request, int status) {
 }
 
 static void feed(fc_connection_t *c, fc_str_t bytes) {
-  if (c->stash_block != FC_BLOCK_NONE) {
+  if (fc_stash_size(&c->stash)) {
     if (stash(c, bytes)) pump(c);
     return;
   }
@@ -852,25 +863,15 @@ static void feed(fc_connection_t *c, fc_str_t bytes) {
   if (c->state == FC_CONNECTION_CLOSED || c->state == FC_CONNECTION_LINGER) {
     return;
   }
-  if (used < bytes.size &&
-      !stash(c, fc_str_make(bytes.data + used, bytes.size - used))) {
-    return;
+  if (used < bytes.size) {
+    if (!stash(c, fc_str_make(bytes.data + used, bytes.size - used))) return;
+    follow_reading(c);
   }
   wait_for_more(c);
 }
 
-// While an answer is being made: nothing is looked at, much is not taken.
-static void hold_back(fc_connection_t *c, fc_str_t bytes) {
-  if (!stash(c, bytes)) return;
-  if (c->stash_end - c->stash_begin >= FC_LIMIT_PIPELINED) {
-    uv_read_stop((uv_stream_t *)&c->tcp);
-    c->reading = false;
-  }
-}
-
 static void on_end(fc_connection_t *c, bool orderly) {
-  c->ended = true;
-  c->reading = false;
+  c->input = FC_INPUT_ENDED;
   // A running call goes on: the client may have closed its half only. One that
   // waits is dropped, and so is an answer nobody can take.
   bool running = c->state == FC_CONNECTION_CALL &&
@@ -896,15 +897,12 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer) {
   switch (c->state) {
     case FC_CONNECTION_HEAD:
     case FC_CONNECTION_BODY:
+    case FC_CONNECTION_DISCARD:
       feed(c, bytes);
       break;
     case FC_CONNECTION_CALL:
     case FC_CONNECTION_WRITE:
-      hold_back(c, bytes);
-      break;
-    case FC_CONNECTION_LINGER:
-      c->lingered += bytes.size;
-      if (c->lingered > FC_LIMIT_LINGER) close_now(c);
+      if (stash(c, bytes)) follow_reading(c);
       break;
     default:
       break;
@@ -914,37 +912,71 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer) {
 }
 
 // A sized body is read straight into its block, and no further, so that what is
-// pipelined behind it stays out.
+// pipelined behind it stays out. Of what is only kept no more than that is read.
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer) {
   fc_connection_t *c = handle->data;
   (void)suggested;
   const fc_exchange_t *x = &c->exchange;
-  if (c->state == FC_CONNECTION_BODY && !x->chunked && !x->answered &&
-      c->stash_block == FC_BLOCK_NONE) {
-    const fc_piece_t *body = &x->job.body;
-    uint8_t *data = fc_block_data(c->loop->blocks, body->block);
-    size_t room = x->left < (1u << 30) ? (size_t)x->left : 1u << 30;
-    *buffer = uv_buf_init((char *)data + body->size, (unsigned)room);
+  if (c->state == FC_CONNECTION_BODY && !x->chunked &&
+      !fc_stash_size(&c->stash)) {
+    fc_span_t room = fc_body_room(&x->job.body, c->loop->blocks, x->left);
+    if (room.size > 1u << 30) room.size = 1u << 30;
+    *buffer = uv_buf_init((char *)room.data, (unsigned)room.size);
     return;
   }
-  *buffer = uv_buf_init(c->loop->read_buffer, FC_LIMIT_READ);
+  unsigned size = FC_LIMIT_READ;
+  if (c->state == FC_CONNECTION_CALL || c->state == FC_CONNECTION_WRITE) {
+    size = FC_LIMIT_PIPELINED - fc_stash_size(&c->stash);
+  }
+  *buffer = uv_buf_init(c->loop->read_buffer, size);
 }
 
 static void start_reading(fc_connection_t *c) {
-  c->reading = true;
+  c->input = FC_INPUT_READ;
   if (uv_read_start((uv_stream_t *)&c->tcp, on_alloc, on_read)) close_now(c);
+}
+
+// Reads are held back while enough is kept for later. A state that uses bytes
+// needs more to go on, however many are kept: a head may be larger than that.
+static void follow_reading(fc_connection_t *c) {
+  bool wanted = uses_bytes(c) || c->state == FC_CONNECTION_LINGER ||
+                fc_stash_size(&c->stash) < FC_LIMIT_PIPELINED;
+  if (wanted && c->input == FC_INPUT_HELD) {
+    start_reading(c);
+  } else if (!wanted && c->input == FC_INPUT_READ) {
+    uv_read_stop((uv_stream_t *)&c->tcp);
+    c->input = FC_INPUT_HELD;
+  }
 }
 
 // ---------------------------------------------------------------------------
 
-void fc_connection_accept(fc_loop_t *loop, uv_stream_t *listener) {
+void fc_connection_refuse(fc_loop_t *loop, int socket,
+                          const fc_error_t *error) {
+  char text[FC_LIMIT_HEAD + REFUSAL_MAX], id[16];
+  fc_loop_request_id(loop, id);
+  fc_str_t answer =
+      print_refusal(loop, error, fc_str_make(id, sizeof id), text);
+  (void)send(socket, answer.data, answer.size, MSG_NOSIGNAL | MSG_DONTWAIT);
+  // What is not read when the socket closes would take the answer with it.
+  (void)recv(socket, loop->read_buffer, FC_LIMIT_READ, MSG_DONTWAIT);
+  close(socket);
+  fc_metrics_answer(&loop->metrics, fc_http_status(error));
+}
+
+void fc_connection_accept(fc_loop_t *loop, int socket,
+                          const struct sockaddr *address) {
   fc_connection_t *c = fc_alloc(loop->allocator, sizeof *c);
   if (!c) {
-    fc_log(&loop->log, FC_LOG_ERROR, "no memory for a connection");
+    fc_error_t error;
+    (void)fc_fail_memory(&error);
+    fc_connection_refuse(loop, socket, &error);
     return;
   }
   c->loop = loop;
-  c->stash_block = c->exchange.job.body.block = FC_BLOCK_NONE;
+  c->peer = fc_peer_of_socket_address(address);
+  c->stash = FC_STASH_EMPTY;
+  c->exchange.job.body.block = FC_BLOCK_NONE;
   reset_exchange(c);
   c->tcp.data = c;
   uv_tcp_init(&loop->uv, &c->tcp);
@@ -952,7 +984,8 @@ void fc_connection_accept(fc_loop_t *loop, uv_stream_t *listener) {
   if (c->next) c->next->previous = c;
   loop->connections = c;
   loop->connection_count++;
-  if (uv_accept(listener, (uv_stream_t *)&c->tcp)) {
+  if (uv_tcp_open(&c->tcp, socket)) {
+    close(socket);
     close_now(c);
     return;
   }
@@ -978,13 +1011,29 @@ void fc_connection_accept(fc_loop_t *loop, uv_stream_t *listener) {
   if (c->state != FC_CONNECTION_CLOSED) fc_loop_wait(c, FC_WAIT_IDLE);
 }
 
-// Has the body come at FC_LIMIT_BODY_RATE since its grace ended?
-static bool body_is_slow(const fc_connection_t *c) {
-  const fc_exchange_t *x = &c->exchange;
-  uint64_t elapsed_ms = uv_now(&c->loop->uv) - x->body_ms;
-  uint64_t grace_ms = c->loop->options->body_timeout;
-  uint64_t counted_ms = elapsed_ms > grace_ms ? elapsed_ms - grace_ms : 0;
-  return x->body_seen <= counted_ms * FC_LIMIT_BODY_RATE / 1000;
+static bool body_is_slow(fc_connection_t *c) {
+  fc_exchange_t *x = &c->exchange;
+  uint64_t now_ms = uv_now(&c->loop->uv);
+  fc_pace_note(&x->body_pace, x->body_seen, now_ms);
+  return fc_pace_is_slow(&x->body_pace, now_ms, c->loop->options->body_timeout);
+}
+
+// Bytes of the answer that the client's side has confirmed. What is in buffers of
+// this side may be megabytes, and says nothing of whether the client still reads.
+static uint64_t bytes_taken(fc_connection_t *c) {
+  int fd, unsent = 0;
+  if (uv_fileno((uv_handle_t *)&c->tcp, &fd) == 0) ioctl(fd, SIOCOUTQ, &unsent);
+  uint64_t left = uv_stream_get_write_queue_size((uv_stream_t *)&c->tcp);
+  left += unsent > 0 ? (uint64_t)unsent : 0;
+  return left < c->write_size ? c->write_size - left : 0;
+}
+
+static bool takes_answer(fc_connection_t *c) {
+  uint64_t now_ms = uv_now(&c->loop->uv);
+  uint64_t patience_ms = c->loop->options->write_timeout;
+  fc_pace_note(&c->write_pace, bytes_taken(c), now_ms);
+  return !fc_pace_has_stopped(&c->write_pace, now_ms, patience_ms) &&
+         !fc_pace_is_slow(&c->write_pace, now_ms, patience_ms);
 }
 
 void fc_connection_on_timeout(fc_connection_t *c) {
@@ -1004,22 +1053,26 @@ void fc_connection_on_timeout(fc_connection_t *c) {
       }
       (void)fc_fail(&error, FC_CODE_REQUEST_TIMEOUT,
                     "the body came slower than %d bytes a second",
-                    FC_LIMIT_BODY_RATE);
+                    FC_LIMIT_RATE);
+      if (c->state == FC_CONNECTION_DISCARD) {  // it has its answer
+        begin_linger(c);
+        return;
+      }
       break;
     case FC_WAIT_WRITE:
-      // The client does not take its answer: no use in leaving it queued.
-      close_with(c, true);
+      // No use in leaving queued what nobody takes.
+      if (takes_answer(c)) fc_loop_wait(c, FC_WAIT_WRITE);
+      else close_with(c, true);
       return;
     default:
       close_now(c);
       return;
   }
-  if (c->exchange.answered) close_now(c);
-  else refuse(c, &error, FC_STOP_READ);
+  refuse(c, &error, FC_STOP_READ);
 }
 
 void fc_connection_drain(fc_connection_t *c) {
-  if (c->state == FC_CONNECTION_HEAD && c->stash_end == c->stash_begin) {
+  if (c->state == FC_CONNECTION_HEAD && !fc_stash_size(&c->stash)) {
     begin_linger(c);
   }
 }

@@ -6,6 +6,7 @@
 // an error, there are no lenient modes.
 #include "http/gate.h"
 
+#include "base/hex.h"
 #include "limits.h"
 
 enum {
@@ -253,12 +254,6 @@ fc_status_t fc_gate_head(fc_gate_t *gate, fc_str_t bytes, size_t *out_used,
 
 // ---------------------------------------------------------------------------
 
-static int hex_value(uint8_t c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  c |= 0x20;
-  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static fc_status_t begin_chunk(fc_gate_t *gate, uint64_t body_max,
                                fc_error_t *err) {
   if (gate->chunk > body_max || gate->body > body_max - gate->chunk) {
@@ -274,7 +269,7 @@ static fc_status_t begin_chunk(fc_gate_t *gate, uint64_t body_max,
 
 static fc_status_t scan_chunk_size(fc_gate_t *gate, uint8_t c,
                                    uint64_t body_max, fc_error_t *err) {
-  int digit = hex_value(c);
+  int digit = fc_hex_value((char)c);
   if (digit >= 0) {
     if (++gate->line_size > FC_LIMIT_CHUNK_DIGITS) {
       return refuse(gate, "a chunk size of too many digits", err);

@@ -227,7 +227,7 @@ fc_status_t fc_request_parse(fc_request_parser_t *parser, llhttp_t *llhttp,
                              fc_str_t head, fc_request_t *out_request,
                              fc_error_t *err) {
   fc_request_t *request = out_request;
-  *request = (fc_request_t){0};
+  *request = (fc_request_t){.head = head};
   llhttp_init(llhttp, HTTP_REQUEST, &parser->settings);
   llhttp->data = parser;
   parser->request = request;
@@ -303,35 +303,37 @@ static bool refuses(fc_str_t parameters) {
   return false;
 }
 
+// How closely a media range names a type: 3 exactly, 2 its kind, 1 anything, 0
+// not at all.
+static int range_closeness(fc_str_t range, fc_str_t type, fc_str_t subtype) {
+  const char *slash = range.size ? memchr(range.data, '/', range.size) : NULL;
+  if (!slash) return 0;
+  const size_t head = (size_t)(slash - range.data);
+  fc_str_t left = fc_str_make(range.data, head);
+  fc_str_t right = fc_str_make(slash + 1, range.size - head - 1);
+  const bool any = fc_str_equal(right, FC_STR("*"));
+  if (any && fc_str_equal(left, FC_STR("*"))) return 1;
+  if (!fc_request_same_text(left, type)) return 0;
+  if (any) return 2;
+  return fc_request_same_text(right, subtype) ? 3 : 0;
+}
+
+// RFC 9110 12.5.1: of the ranges that a type is in, the closest one decides.
 bool fc_request_accepts(fc_str_t accept, fc_str_t type, fc_str_t subtype) {
   if (accept.size == 0) return true;
+  int closest = 0;
+  bool accepted = false;
   while (accept.size) {
-    const char *comma = memchr(accept.data, ',', accept.size);
-    size_t size = comma ? (size_t)(comma - accept.data) : accept.size;
-    fc_str_t range = trim(fc_str_make(accept.data, size));
-    const char *mark = range.size ? memchr(range.data, ';', range.size) : NULL;
-    fc_str_t parameters = FC_STR("");
-    if (mark) {
-      size_t head = (size_t)(mark - range.data);
-      parameters = fc_str_make(mark + 1, range.size - head - 1);
-      range = trim(fc_str_make(range.data, head));
+    fc_str_t parameters = trim(fc_str_take(&accept, ','));
+    fc_str_t range = trim(fc_str_take(&parameters, ';'));
+    const int closeness = range_closeness(range, type, subtype);
+    if (closeness >= closest && closeness) {
+      const bool also = closeness == closest && accepted;
+      accepted = also || !refuses(parameters);
+      closest = closeness;
     }
-    const char *slash = range.size ? memchr(range.data, '/', range.size) : NULL;
-    if (slash && !refuses(parameters)) {
-      size_t head = (size_t)(slash - range.data);
-      fc_str_t left = fc_str_make(range.data, head);
-      fc_str_t right = fc_str_make(slash + 1, range.size - head - 1);
-      bool any = fc_str_equal(right, FC_STR("*"));
-      if (any && fc_str_equal(left, FC_STR("*"))) return true;
-      if (fc_request_same_text(left, type) &&
-          (any || fc_request_same_text(right, subtype))) {
-        return true;
-      }
-    }
-    if (!comma) break;
-    accept = fc_str_make(comma + 1, accept.size - size - 1);
   }
-  return false;
+  return accepted;
 }
 
 fc_str_t fc_request_query(fc_str_t query, fc_str_t key) {

@@ -26,6 +26,7 @@ typedef struct fc_request_t {
   bool has_length;
   bool expects_continue;
   uint64_t length;     // if has_length
+  fc_str_t head;       // what was parsed
   fc_str_t target;     // as received
   fc_str_t authority;  // of a target in absolute form, else ""
   fc_str_t path;       // of the target, still percent-encoded; "*" is possible

@@ -122,10 +122,10 @@ void fc_log_fields(fc_log_t *log, fc_log_level_t level, fc_str_t message,
     put_escaped(&line, message, log->json);
     put(&line, FC_STR("\""));
   } else {
-    if (level != FC_LOG_INFO) {
-      put(&line, fc_str(level_name(level)));
-      put(&line, FC_STR(": "));
-    }
+    put_time(&line);
+    put(&line, FC_STR(" "));
+    put(&line, fc_str(level_name(level)));
+    put(&line, FC_STR(" "));
     put_escaped(&line, message, log->json);
   }
   for (size_t i = 0; i < count; i++) {

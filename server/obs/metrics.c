@@ -85,7 +85,9 @@ static fc_status_t put_of_module(const fc_metrics_source_t *source,
                                  fc_sink_t *sink, fc_error_t *err) {
   fc_module_metrics_t numbers = {0};
   fc_str_t name = source->module(source->context, index, &numbers);
-  if (name.size == 0) return FC_OK;
+  const bool has_value =
+      numbers.ready || family->offset == offsetof(fc_module_metrics_t, ready);
+  if (name.size == 0 || !has_value) return FC_OK;
   char label[160], text[320];
   fc_escape(label, sizeof label, 128, name);
   snprintf(text, sizeof text, "farcall_%s{module=\"%s\"}", family->name, label);

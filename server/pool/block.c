@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Power-of-four classes from 4 KiB: few enough that a block is likely to fit
-// the next call, coarse enough that an answer of the largest size is a dozen
-// pieces. Pages of a large block are only touched as bytes arrive, so the cost
-// of a coarse class is address space. One mutex: the loop takes and gives a
-// block or two a call, workers only when an answer outgrows its block.
+// Power-of-two classes from 4 KiB: what is counted is less than twice what is asked
+// for. The tail lies outside the class, so that a body of 64 MiB needs no block of
+// 128. One mutex: the loop takes and gives a block or two a call, workers only when
+// an answer outgrows its block.
 #include "pool/block.h"
 
 #include <pthread.h>
 
-#define CLASS_COUNT 12
-#define CLASS_FIRST 4096u
+#include "base/sanitize.h"
+
+#define CLASS_COUNT 23    // up to 16 GiB
 #define CHUNK_SIZE 256u   // entries of one piece of the table
 #define CHUNK_COUNT 256u  // pieces: at most 65,536 blocks
 
 typedef struct entry_t {
-  uint8_t *data;  // NULL: the index is free
-  uint64_t size;  // usable
-  uint32_t next;  // in a list of kept blocks, or of free indices
+  uint8_t *data;     // NULL: the index is free
+  uint64_t size;     // usable
+  uint32_t next;     // in a list of kept blocks, or of free indices
+  uint64_t counted;  // of it, in use; the rest is kept
+  uint32_t owner;    // on whose account, FC_OWNER_NONE if nobody's
   uint8_t class_;
 } entry_t;
 
@@ -25,9 +27,11 @@ struct fc_blocks_t {
   fc_allocator_t allocator;
   pthread_mutex_t lock;
   uint64_t limit;
+  uint64_t share;
   uint64_t budget;
   uint64_t taken;
   uint64_t kept;
+  fc_owners_t owners;
   bool fixed;                   // memory of somebody else's, nothing is taken
   uint32_t heads[CLASS_COUNT];  // kept blocks, last in first out
   uint32_t free_index;
@@ -36,22 +40,14 @@ struct fc_blocks_t {
 };
 
 static uint64_t class_bytes(unsigned class_) {
-  return (uint64_t)CLASS_FIRST << (2 * class_);
+  return (uint64_t)FC_BLOCK_SMALLEST << class_;
 }
 
 // CLASS_COUNT when nothing is large enough.
 static unsigned class_of(uint64_t size) {
   unsigned class_ = 0;
-  while (class_ < CLASS_COUNT && class_bytes(class_) < size + FC_BLOCK_TAIL) {
-    class_++;
-  }
+  while (class_ < CLASS_COUNT && class_bytes(class_) < size) class_++;
   return class_;
-}
-
-uint64_t fc_block_next_size(uint64_t size) {
-  unsigned class_ = class_of(size + 1);
-  if (class_ >= CLASS_COUNT) return size;
-  return class_bytes(class_) - FC_BLOCK_TAIL;
 }
 
 static entry_t *entry_at(const fc_blocks_t *blocks, uint32_t block) {
@@ -65,6 +61,8 @@ fc_status_t fc_blocks_create(fc_allocator_t allocator, uint64_t limit,
   if (!blocks) return fc_fail_memory(err);
   blocks->allocator = allocator;
   blocks->limit = limit;
+  blocks->share = limit;
+  blocks->owners.allocator = allocator;
   blocks->budget = budget;
   blocks->free_index = FC_BLOCK_NONE;
   for (unsigned i = 0; i < CLASS_COUNT; i++) blocks->heads[i] = FC_BLOCK_NONE;
@@ -96,6 +94,10 @@ fc_status_t fc_blocks_create_fixed(fc_allocator_t allocator,
   return FC_OK;
 }
 
+void fc_blocks_set_share(fc_blocks_t *blocks, uint64_t share) {
+  blocks->share = share;
+}
+
 void fc_blocks_destroy(fc_blocks_t *blocks) {
   if (!blocks) return;
   FC_ASSERT(blocks->taken == 0);
@@ -103,6 +105,7 @@ void fc_blocks_destroy(fc_blocks_t *blocks) {
   for (unsigned i = 0; i < CHUNK_COUNT; i++) {
     fc_free(blocks->allocator, blocks->chunks[i]);
   }
+  fc_owners_deinit(&blocks->owners);
   pthread_mutex_destroy(&blocks->lock);
   fc_free(blocks->allocator, blocks);
 }
@@ -123,79 +126,242 @@ static uint32_t new_index(fc_blocks_t *blocks) {
   return blocks->count++;
 }
 
-// Under the lock.
+// Under the lock. Does not count as in use yet.
 static uint32_t new_block(fc_blocks_t *blocks, unsigned class_) {
   uint32_t index = new_index(blocks);
   if (index == FC_BLOCK_NONE) return index;
   entry_t *entry = entry_at(blocks, index);
   uint64_t size = class_bytes(class_);
-  entry->data = fc_alloc_aligned(blocks->allocator, (size_t)size, 64);
+  entry->data =
+      fc_alloc_aligned(blocks->allocator, (size_t)size + FC_BLOCK_TAIL, 64);
   if (!entry->data) {
     entry->next = blocks->free_index;
     blocks->free_index = index;
     return FC_BLOCK_NONE;
   }
-  entry->size = size - FC_BLOCK_TAIL;
+  entry->size = size;
   entry->class_ = (uint8_t)class_;
+  entry->counted = 0;
+  entry->owner = FC_OWNER_NONE;
+  blocks->kept += size;
   return index;
 }
 
 static void free_block(fc_blocks_t *blocks, uint32_t block) {
   entry_t *entry = entry_at(blocks, block);
+  FC_UNPOISON(entry->data, (size_t)class_bytes(entry->class_) + FC_BLOCK_TAIL);
+  blocks->kept -= class_bytes(entry->class_);
   fc_free(blocks->allocator, entry->data);
   entry->data = NULL;
   entry->next = blocks->free_index;
   blocks->free_index = block;
 }
 
-fc_status_t fc_block_take(fc_blocks_t *blocks, uint64_t size,
+// ---------------------------------------------------------------------------
+// Taking
+
+// What is asked for.
+typedef struct request_t {
+  const fc_owner_t *owner;  // NULL: nobody's
+  uint64_t now;             // bytes to count
+  uint64_t size;            // bytes to have in the end
+  unsigned class_;          // of `now`
+  uint64_t old_counted;     // of the block that is to grow
+  uint32_t old_owner;
+} request_t;
+
+static request_t make_request(const fc_owner_t *owner, uint64_t now,
+                              uint64_t size) {
+  unsigned class_ = class_of(now);
+  // The smallest are nobody's.
+  return (request_t){.owner = class_ ? owner : NULL,
+                     .now = now,
+                     .size = size,
+                     .class_ = class_,
+                     .old_owner = FC_OWNER_NONE};
+}
+
+typedef enum verdict_t {
+  VERDICT_FITS,
+  VERDICT_TOO_LARGE,
+  VERDICT_SHARE,
+  VERDICT_LIMIT,
+  VERDICT_MEMORY,
+} verdict_t;
+
+static fc_status_t describe(const fc_blocks_t *blocks, const request_t *request,
+                            verdict_t verdict, fc_error_t *err) {
+  switch (verdict) {
+    case VERDICT_FITS:
+      return FC_OK;
+    case VERDICT_TOO_LARGE:
+      return fc_fail(err, FC_CODE_OVERLOADED,
+                     "%llu bytes exceed the memory for calls in flight",
+                     (unsigned long long)request->now);
+    case VERDICT_SHARE:
+      return fc_fail(err, FC_CODE_TOO_MANY_REQUESTS,
+                     "requests of one client may hold %llu bytes",
+                     (unsigned long long)blocks->share);
+    case VERDICT_LIMIT:
+      return fc_fail(err, FC_CODE_OVERLOADED,
+                     "calls in flight hold all of %llu bytes",
+                     (unsigned long long)blocks->limit);
+    case VERDICT_MEMORY:
+      break;
+  }
+  return fc_fail_memory(err);
+}
+
+// Under the lock, as are those that follow.
+static verdict_t judge(const fc_blocks_t *blocks, const request_t *request) {
+  if (request->class_ == 0) return VERDICT_FITS;
+  if (request->class_ == CLASS_COUNT || request->now > blocks->limit) {
+    return VERDICT_TOO_LARGE;
+  }
+  uint64_t bytes = class_bytes(request->class_);
+  if (request->owner) {
+    uint64_t held = fc_owners_held(&blocks->owners, request->owner);
+    if (request->old_owner != FC_OWNER_NONE) held -= request->old_counted;
+    // One request is always possible.
+    if (held && held + bytes > blocks->share) return VERDICT_SHARE;
+  }
+  uint64_t others = blocks->taken - request->old_counted;
+  return others + bytes > blocks->limit ? VERDICT_LIMIT : VERDICT_FITS;
+}
+
+static uint32_t pop_kept(fc_blocks_t *blocks, unsigned class_) {
+  if (class_ == CLASS_COUNT) return FC_BLOCK_NONE;
+  uint32_t block = blocks->heads[class_];
+  if (block == FC_BLOCK_NONE) return block;
+  FC_UNPOISON(entry_at(blocks, block)->data,
+              (size_t)class_bytes(class_) + FC_BLOCK_TAIL);
+  blocks->heads[class_] = entry_at(blocks, block)->next;
+  return block;
+}
+
+// Counts as `bytes` from now on. False: no memory to note whose they are.
+static bool count(fc_blocks_t *blocks, entry_t *entry, const fc_owner_t *owner,
+                  uint64_t bytes) {
+  uint64_t more = bytes - entry->counted;
+  if (owner) {
+    // What did not belong to anybody does so now.
+    uint64_t theirs = entry->owner == FC_OWNER_NONE ? bytes : more;
+    uint32_t index = fc_owners_charge(&blocks->owners, owner, theirs);
+    if (index == FC_OWNER_NONE) return false;
+    FC_ASSERT(entry->owner == FC_OWNER_NONE || entry->owner == index);
+    entry->owner = index;
+  }
+  entry->counted = bytes;
+  blocks->taken += more;
+  blocks->kept -= more;
+  return true;
+}
+
+static void give(fc_blocks_t *blocks, uint32_t block) {
+  entry_t *entry = entry_at(blocks, block);
+  fc_owners_release(&blocks->owners, entry->owner, entry->counted);
+  blocks->taken -= entry->counted;
+  blocks->kept += entry->counted;
+  entry->counted = 0;
+  entry->owner = FC_OWNER_NONE;
+  if (blocks->kept > blocks->budget) {
+    free_block(blocks, block);
+    return;
+  }
+  // Whoever still has it must not use it.
+  FC_POISON(entry->data, (size_t)class_bytes(entry->class_) + FC_BLOCK_TAIL);
+  entry->next = blocks->heads[entry->class_];
+  blocks->heads[entry->class_] = block;
+}
+
+static verdict_t take(fc_blocks_t *blocks, const request_t *request,
+                      uint32_t *out_block) {
+  verdict_t verdict = judge(blocks, request);
+  if (verdict != VERDICT_FITS) return verdict;
+  uint32_t block = FC_BLOCK_NONE;
+  if (request->size > request->now) {
+    block = pop_kept(blocks, class_of(request->size));
+  }
+  if (block == FC_BLOCK_NONE) block = pop_kept(blocks, request->class_);
+  if (block == FC_BLOCK_NONE) block = new_block(blocks, request->class_);
+  if (block == FC_BLOCK_NONE) return VERDICT_MEMORY;
+  if (!count(blocks, entry_at(blocks, block), request->owner,
+             class_bytes(request->class_))) {
+    give(blocks, block);
+    return VERDICT_MEMORY;
+  }
+  *out_block = block;
+  return VERDICT_FITS;
+}
+
+static fc_status_t fulfil(fc_blocks_t *blocks, const request_t *request,
                           uint32_t *out_block, fc_error_t *err) {
   if (blocks->fixed) {
     return fc_fail(err, FC_CODE_OVERLOADED, "these blocks are all there are");
   }
-  unsigned class_ = class_of(size);
-  if (class_ > 0 && size > blocks->limit) class_ = CLASS_COUNT;
-  if (class_ == CLASS_COUNT) {
-    return fc_fail(err, FC_CODE_OVERLOADED,
-                   "%llu bytes exceed the memory for calls in flight",
-                   (unsigned long long)size);
-  }
-  uint64_t bytes = class_bytes(class_);
   pthread_mutex_lock(&blocks->lock);
-  bool full = class_ > 0 && blocks->taken + bytes > blocks->limit;
-  uint32_t block = full ? FC_BLOCK_NONE : blocks->heads[class_];
-  if (block != FC_BLOCK_NONE) {
-    blocks->heads[class_] = entry_at(blocks, block)->next;
-    blocks->kept -= bytes;
-  } else if (!full) {
-    block = new_block(blocks, class_);
-  }
-  if (block != FC_BLOCK_NONE) blocks->taken += bytes;
+  verdict_t verdict = take(blocks, request, out_block);
   pthread_mutex_unlock(&blocks->lock);
+  if (verdict == VERDICT_FITS) return FC_OK;
+  return describe(blocks, request, verdict, err);
+}
 
-  if (full) {
-    return fc_fail(err, FC_CODE_OVERLOADED,
-                   "calls in flight hold all of %llu bytes",
-                   (unsigned long long)blocks->limit);
+fc_status_t fc_block_take(fc_blocks_t *blocks, uint64_t size,
+                          uint32_t *out_block, fc_error_t *err) {
+  return fc_block_take_for(blocks, NULL, size, size, out_block, err);
+}
+
+fc_status_t fc_block_take_for(fc_blocks_t *blocks, const fc_owner_t *owner,
+                              uint64_t now, uint64_t size, uint32_t *out_block,
+                              fc_error_t *err) {
+  const request_t request = make_request(owner, now, size);
+  return fulfil(blocks, &request, out_block, err);
+}
+
+// A block that is large enough.
+static fc_status_t count_more(fc_blocks_t *blocks, const request_t *request,
+                              entry_t *entry, fc_error_t *err) {
+  pthread_mutex_lock(&blocks->lock);
+  verdict_t verdict = judge(blocks, request);
+  if (verdict == VERDICT_FITS &&
+      !count(blocks, entry, request->owner, class_bytes(request->class_))) {
+    verdict = VERDICT_MEMORY;
   }
-  if (block == FC_BLOCK_NONE) return fc_fail_memory(err);
-  *out_block = block;
+  pthread_mutex_unlock(&blocks->lock);
+  return describe(blocks, request, verdict, err);
+}
+
+fc_status_t fc_block_grow(fc_blocks_t *blocks, const fc_owner_t *owner,
+                          uint32_t *block, uint64_t used, uint64_t now,
+                          uint64_t size, fc_error_t *err) {
+  entry_t *entry = entry_at(blocks, *block);
+  request_t request = make_request(owner, now, size);
+  request.old_counted = entry->counted;
+  request.old_owner = entry->owner;
+  if (now <= entry->counted) return FC_OK;
+  if (now <= entry->size) return count_more(blocks, &request, entry, err);
+  uint32_t grown;
+  FC_TRY(fulfil(blocks, &request, &grown, err));
+  memcpy(fc_block_data(blocks, grown), fc_block_data(blocks, *block),
+         (size_t)used);
+  fc_block_give(blocks, *block);
+  *block = grown;
   return FC_OK;
+}
+
+fc_status_t fc_blocks_check(fc_blocks_t *blocks, const fc_owner_t *owner,
+                            uint64_t size, fc_error_t *err) {
+  const request_t request = make_request(owner, size, size);
+  pthread_mutex_lock(&blocks->lock);
+  verdict_t verdict = judge(blocks, &request);
+  pthread_mutex_unlock(&blocks->lock);
+  return describe(blocks, &request, verdict, err);
 }
 
 void fc_block_give(fc_blocks_t *blocks, uint32_t block) {
   if (block == FC_BLOCK_NONE || blocks->fixed) return;
   pthread_mutex_lock(&blocks->lock);
-  entry_t *entry = entry_at(blocks, block);
-  uint64_t bytes = class_bytes(entry->class_);
-  blocks->taken -= bytes;
-  if (blocks->kept + bytes > blocks->budget) {
-    free_block(blocks, block);
-  } else {
-    blocks->kept += bytes;
-    entry->next = blocks->heads[entry->class_];
-    blocks->heads[entry->class_] = block;
-  }
+  give(blocks, block);
   pthread_mutex_unlock(&blocks->lock);
 }
 
@@ -207,9 +373,14 @@ size_t fc_block_size(const fc_blocks_t *blocks, uint32_t block) {
   return (size_t)entry_at(blocks, block)->size;
 }
 
+uint64_t fc_block_counted(const fc_blocks_t *blocks, uint32_t block) {
+  return entry_at(blocks, block)->counted;
+}
+
 fc_blocks_usage_t fc_blocks_usage(fc_blocks_t *blocks) {
   pthread_mutex_lock(&blocks->lock);
-  fc_blocks_usage_t usage = {blocks->taken, blocks->kept, blocks->limit};
+  fc_blocks_usage_t usage = {blocks->taken, blocks->kept, blocks->limit,
+                             blocks->share};
   pthread_mutex_unlock(&blocks->lock);
   return usage;
 }
@@ -221,7 +392,6 @@ void fc_blocks_trim(fc_blocks_t *blocks, size_t size) {
     while (blocks->heads[i] != FC_BLOCK_NONE) {
       uint32_t block = blocks->heads[i];
       blocks->heads[i] = entry_at(blocks, block)->next;
-      blocks->kept -= class_bytes(i);
       free_block(blocks, block);
     }
   }
@@ -256,7 +426,7 @@ static fc_status_t sink_grow(fc_sink_t *sink, size_t need, fc_error_t *err) {
                    "the answer exceeds %llu bytes",
                    (unsigned long long)out->limit);
   }
-  uint64_t size = fc_block_next_size(fc_block_size(out->blocks, last->block));
+  uint64_t size = 4 * (uint64_t)fc_block_size(out->blocks, last->block);
   if (size < need) size = need;
   uint32_t block;
   FC_TRY(fc_block_take(out->blocks, size, &block, err));

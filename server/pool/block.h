@@ -1,28 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Blocks: the memory that request and answer bytes live in. 64-byte aligned,
-// from a few size classes, private to one call, and named by index, because
-// slots may only hold what another process could resolve too. The store keeps
-// blocks it gets back within a budget, so a warm server allocates nothing.
-// All calls may be made from any thread.
+// from size classes, each twice the one before, private to one call, and named by
+// index, because slots may only hold what another process could resolve too. The
+// store keeps blocks it gets back within a budget, so a warm server allocates
+// nothing. All calls may be made from any thread.
 #ifndef FARCALL_SERVER_POOL_BLOCK_H_
 #define FARCALL_SERVER_POOL_BLOCK_H_
 
-#include "farcall/base.h"
+#include "pool/owner.h"
 
 #define FC_BLOCK_NONE UINT32_MAX
-// Readable and zero after the bytes a caller asked for.
+// Readable and writable after every block, for readers that look ahead.
 #define FC_BLOCK_TAIL 64
+// Blocks of this size are not limited, so that it can always be said why a
+// request is refused.
+#define FC_BLOCK_SMALLEST 4096u
 
 typedef struct fc_blocks_t fc_blocks_t;
 
 typedef struct fc_blocks_usage_t {
   uint64_t taken;  // bytes of blocks in use
-  uint64_t kept;   // bytes of blocks kept for reuse
+  uint64_t kept;   // bytes kept for reuse, also those of blocks in use that do
+                   // not count yet
   uint64_t limit;  // most bytes that may be in use
+  uint64_t share;  // most of them that one owner may hold
 } fc_blocks_usage_t;
 
-// `limit` bounds the bytes in use, `budget` those kept for reuse.
+// `limit` bounds the bytes in use, `budget` those kept for reuse. An owner may
+// hold all of them, until fc_blocks_set_share.
 fc_status_t fc_blocks_create(fc_allocator_t allocator, uint64_t limit,
                              uint64_t budget, fc_blocks_t **out_blocks,
                              fc_error_t *err) FC_MUST_CHECK;
@@ -33,21 +39,40 @@ fc_status_t fc_blocks_create_fixed(fc_allocator_t allocator,
                                    const fc_span_t *spans, uint32_t count,
                                    fc_blocks_t **out_blocks,
                                    fc_error_t *err) FC_MUST_CHECK;
+// Before the first block is taken.
+void fc_blocks_set_share(fc_blocks_t *blocks, uint64_t share);
 // Every block must have been given back. NULL is allowed.
 void fc_blocks_destroy(fc_blocks_t *blocks);
 
-// A block of at least `size` usable bytes. FC_CODE_OVERLOADED when the limit is
-// reached, FC_CODE_OUT_OF_MEMORY. The smallest blocks are not limited, so that
-// it can always be said why a request is refused.
+// A block of at least `size` bytes. FC_CODE_OVERLOADED when the limit is
+// reached, FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_block_take(fc_blocks_t *blocks, uint64_t size,
                           uint32_t *out_block, fc_error_t *err) FC_MUST_CHECK;
+// For bytes that come by and by: a block of at least `now` bytes that counts as
+// one of `now`, on the account of `owner` until it is given back. It is as large
+// as `size` if such a block is kept: that costs no more memory. May be filled as
+// far as fc_block_size says; what it counts as must follow, by fc_block_grow.
+// FC_CODE_TOO_MANY_REQUESTS when the owner holds any and would hold more than its
+// share.
+fc_status_t fc_block_take_for(fc_blocks_t *blocks, const fc_owner_t *owner,
+                              uint64_t now, uint64_t size, uint32_t *out_block,
+                              fc_error_t *err) FC_MUST_CHECK;
+// The same for a block that has become too small, or counts as too little: its
+// first `used` bytes are in *block afterwards, and only the difference counts. On
+// failure *block stays.
+fc_status_t fc_block_grow(fc_blocks_t *blocks, const fc_owner_t *owner,
+                          uint32_t *block, uint64_t used, uint64_t now,
+                          uint64_t size, fc_error_t *err) FC_MUST_CHECK;
+// Could `size` bytes be taken now? Takes nothing.
+fc_status_t fc_blocks_check(fc_blocks_t *blocks, const fc_owner_t *owner,
+                            uint64_t size, fc_error_t *err) FC_MUST_CHECK;
 // FC_BLOCK_NONE is allowed.
 void fc_block_give(fc_blocks_t *blocks, uint32_t block);
 uint8_t *fc_block_data(const fc_blocks_t *blocks, uint32_t block);
-// Usable bytes; FC_BLOCK_TAIL more may be read and written.
+// FC_BLOCK_TAIL bytes more may be read and written.
 size_t fc_block_size(const fc_blocks_t *blocks, uint32_t block);
-// The size of the next class above `size`.
-uint64_t fc_block_next_size(uint64_t size);
+// Bytes it counts as.
+uint64_t fc_block_counted(const fc_blocks_t *blocks, uint32_t block);
 
 fc_blocks_usage_t fc_blocks_usage(fc_blocks_t *blocks);
 // Releases kept blocks larger than `size`: called when the server is idle.
@@ -61,8 +86,8 @@ typedef struct fc_piece_t {
 } fc_piece_t;
 
 // ---------------------------------------------------------------------------
-// A sink that fills blocks, each larger than the one before, so that nothing
-// written is ever copied.
+// A sink that fills blocks, each four times the one before, so that nothing
+// written is ever copied and the largest answer is a dozen pieces.
 
 #define FC_PIECES_MAX 12
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two memories: the times of the last crashes, for the window of a minute that
-// quarantine is about, and how often in a row things went wrong without a healthy
-// minute between, for the time until the next start.
+// Three memories: the times of the last crashes and the calls of the last steps of
+// time, for the minute that quarantine is about; and how often in a row things went
+// wrong without a healthy minute between, for the time until the next start.
 #include "pool/health.h"
 
 #define MINUTE_NS (FC_LIMIT_HEALTHY_MS * 1000000ull)
+#define STEP_NS (MINUTE_NS / (FC_HEALTH_STEPS - 1))
 
 void fc_health_init(fc_health_t *health, uint32_t crash_limit,
                     uint64_t quarantine_ms) {
@@ -58,6 +59,32 @@ static uint32_t count_recent(const fc_health_t *health, uint64_t now_ns) {
   return count;
 }
 
+void fc_health_look(fc_health_t *health, uint64_t calls, uint64_t now_ns) {
+  const uint64_t step = now_ns / STEP_NS;
+  // What is longer ago than all of them is all the same.
+  if (step - health->step > FC_HEALTH_STEPS) {
+    health->step = step - FC_HEALTH_STEPS;
+  }
+  while (health->step < step) {
+    health->calls[++health->step % FC_HEALTH_STEPS] = calls;
+  }
+}
+
+// Of the calls of the last minute, or the last few where it has fewer: did too
+// many crash? A client whose data crashes a busy module is not to end it for all.
+static bool is_large_share(const fc_health_t *health, uint64_t calls) {
+  uint64_t window = calls - health->calls[(health->step + 1) % FC_HEALTH_STEPS];
+  if (window < FC_LIMIT_SHARE_CALLS) window = FC_LIMIT_SHARE_CALLS;
+  if (calls < window) return false;
+  uint64_t known =
+      health->crashes < FC_LIMIT_CRASHES ? health->crashes : FC_LIMIT_CRASHES;
+  uint64_t crashed = 0;
+  for (uint64_t i = 0; i < known; i++) {
+    crashed += health->crashed_call[i] > calls - window;
+  }
+  return crashed * 100 > window * FC_LIMIT_SHARE;
+}
+
 static void quarantine(fc_health_t *health, uint64_t now_ns) {
   uint32_t doubled = health->quarantines < FC_LIMIT_QUARANTINES
                          ? health->quarantines
@@ -67,8 +94,12 @@ static void quarantine(fc_health_t *health, uint64_t now_ns) {
       now_ns + (health->quarantine_ms << doubled) * 1000000u;
 }
 
-bool fc_health_crash(fc_health_t *health, bool served, uint64_t now_ns) {
-  health->crashed_ns[health->crashes++ % FC_LIMIT_CRASHES] = now_ns;
+bool fc_health_crash(fc_health_t *health, bool served, uint64_t calls,
+                     uint64_t now_ns) {
+  const uint64_t index = health->crashes++ % FC_LIMIT_CRASHES;
+  health->crashed_ns[index] = now_ns;
+  health->crashed_call[index] = calls;
+  fc_health_look(health, calls - 1, now_ns);
   const uint64_t last_ns = health->failed_ns;
   note_failure(health, now_ns);
   if (health->limit) {
@@ -83,6 +114,7 @@ bool fc_health_crash(fc_health_t *health, bool served, uint64_t now_ns) {
   if (!probation) health->quarantines = 0;
   uint32_t recent = count_recent(health, now_ns);
   if (recent < health->limit && !probation) return false;
+  if (!is_large_share(health, calls)) return false;
   health->recent = recent;
   quarantine(health, now_ns);
   return true;

@@ -9,28 +9,38 @@
 #include "farcall/base.h"
 #include "limits.h"
 
+// The last minute and what is left of a step before it, in steps.
+#define FC_HEALTH_STEPS 13
+
 typedef struct fc_health_t {
-  uint32_t
-      limit;  // crashes in FC_LIMIT_HEALTHY_MS that are one too many, 0: any
+  // Crashes in FC_LIMIT_HEALTHY_MS that are one too many, if they are more than
+  // FC_LIMIT_SHARE % of the calls meanwhile; 0: any
+  uint32_t limit;
   uint64_t quarantine_ms;   // the first time
   uint64_t restart_ns;      // no process is started before
   uint64_t quarantined_ns;  // calls are refused until, 0: they are not
   uint32_t recent;          // crashes within a minute that led to it
   // Its own
-  uint64_t probation_ns;  // until then one crash is one too many
-  uint32_t quarantines;   // in a row
-  uint32_t failures;      // without a healthy minute between
-  uint64_t failed_ns;     // the last of them
-  uint64_t crashes;       // ever
+  uint64_t probation_ns;                  // until then the share alone decides
+  uint32_t quarantines;                   // in a row
+  uint32_t failures;                      // without a healthy minute between
+  uint64_t failed_ns;                     // the last of them
+  uint64_t crashes;                       // ever
   uint64_t crashed_ns[FC_LIMIT_CRASHES];  // the last, in turn
+  uint64_t crashed_call[FC_LIMIT_CRASHES];  // the how manieth call each was
+  uint64_t step;                            // of time
+  uint64_t calls[FC_HEALTH_STEPS];  // that had ended when each step began
 } fc_health_t;
 
 // `crash_limit` above FC_LIMIT_CRASHES is that.
 void fc_health_init(fc_health_t *health, uint32_t crash_limit,
                     uint64_t quarantine_ms);
-// A process crashed; `served`: after it had come to serve. True: the module is
-// quarantined from now on.
-bool fc_health_crash(fc_health_t *health, bool served, uint64_t now_ns);
+// So many calls have ended, ever. At least once in five seconds in which some do.
+void fc_health_look(fc_health_t *health, uint64_t calls, uint64_t now_ns);
+// A process crashed; `served`: after it had come to serve. It counts as one of
+// the `calls` that have ended. True: the module is quarantined from now on.
+bool fc_health_crash(fc_health_t *health, bool served, uint64_t calls,
+                     uint64_t now_ns);
 // A process could not even be started.
 void fc_health_delay(fc_health_t *health, uint64_t now_ns);
 // True when the quarantine ended by now; the module is then on probation.

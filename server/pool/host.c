@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "limits.h"
+#include "pool/blame.h"
 #include "pool/health.h"
 #include "pool/output.h"
 #include "pool/process.h"
@@ -27,6 +28,7 @@ typedef enum fc_cause_t {
   FC_CAUSE_DROPPED,  // nobody waits for its call
   FC_CAUSE_LIE,      // it wrote over what it shares
   FC_CAUSE_GREED,    // it takes more of it than its calls can
+  FC_CAUSE_NOISE,    // it rings though no call has ended
   FC_CAUSE_LOAD,     // it did not begin to serve
   FC_CAUSE_RETIRED,  // its module is quarantined, it had nothing to do
   FC_CAUSE_COUNT
@@ -50,6 +52,8 @@ static const fc_cause_row_t kCauses[FC_CAUSE_COUNT] = {
     [FC_CAUSE_GREED] = {true, FC_LOG_ERROR, "worker crashed",
                         "took more of the memory it shares with the server "
                         "than its calls need"},
+    [FC_CAUSE_NOISE] = {true, FC_LOG_ERROR, "worker crashed",
+                        "woke the server for nothing, again and again"},
     [FC_CAUSE_LOAD] = {true, FC_LOG_ERROR, "worker crashed", NULL},
     [FC_CAUSE_RETIRED] = {false, FC_LOG_INFO, "worker retired", NULL},
 };
@@ -59,7 +63,6 @@ typedef struct fc_held_t {
   fc_job_t *job;  // NULL: nobody waits any more
   fc_ring_call_t sent;
   uint32_t function;
-  uint64_t deadline_ns;
   uint64_t dropped_ns;  // when its client had gone, 0: it has not
 } fc_held_t;
 
@@ -79,6 +82,7 @@ typedef struct fc_child_t {
   fc_cause_t cause;
   uint64_t started_ns;
   uint64_t calls;
+  uint64_t bells;  // wake-ups it has caused
   uint32_t first;  // the oldest slot in use
   uint32_t count;  // in use
   fc_held_t held[FC_RING_SLOTS];
@@ -102,8 +106,12 @@ struct fc_host_t {
   bool loaded;       // the first process has served
   bool failed;       // it could not
   bool closing;
+  bool retired;   // and goes once `open` is 0
+  uint32_t open;  // children and the timer, until libuv has let go of them
   uv_timer_t timer;
+  uint64_t calls;  // that a process has made, or ended with
   fc_health_t health;
+  fc_blame_t blame;
   fc_host_counts_t counts;
 };
 
@@ -112,10 +120,26 @@ static void arm(fc_host_t *host);
 // ---------------------------------------------------------------------------
 // Starting
 
+static void free_host(fc_host_t *host) {
+  fc_module_release(host->module);
+  fc_free(host->pool->allocator, host);
+}
+
+// The last of what a retired host holds is gone.
+static void let_go(fc_host_t *host) {
+  fc_pool_t *pool = host->pool;
+  const uint32_t index = host->index;
+  if (--host->open || !host->retired) return;
+  free_host(host);
+  fc_pool_on_retired(pool, index);
+}
+
 static void free_child(fc_child_t *child) {
+  fc_host_t *host = child->host;
   fc_ring_close(&child->ring);
   fc_process_close(&child->process);
-  fc_free(child->host->pool->allocator, child);
+  fc_free(host->pool->allocator, child);
+  let_go(host);
 }
 
 static void on_handle_closed(uv_handle_t *handle) {
@@ -146,13 +170,16 @@ static void close_child(fc_child_t *child);
 
 static fc_status_t spawn(fc_host_t *host, fc_child_t *child, fc_error_t *err) {
   const fc_host_options_t *options = host->options;
-  FC_TRY(fc_ring_create(&options->setup, &child->ring, err));
+  const fc_module_files_t files = fc_module_get_files(host->module);
+  fc_ring_setup_t setup = options->setup;
+  setup.digest = files.digest;
+  FC_TRY(fc_ring_create(&setup, &child->ring, err));
   const fc_process_start_t start = {
       .program = options->program,
       .path = fc_module_get_path(host->module).data,
       .parameters = options->parameters,
       .region = child->ring.fd,
-      .files = fc_module_get_files(host->module)};
+      .files = files};
   return fc_process_spawn(&start, &child->process, err);
 }
 
@@ -160,6 +187,7 @@ static fc_status_t start_child(fc_host_t *host, fc_error_t *err) {
   fc_child_t *child = fc_alloc(host->pool->allocator, sizeof *child);
   if (!child) return fc_fail_memory(err);
   child->host = host;
+  host->open++;
   child->process = (fc_process_t){.pidfd = -1, .bell = -1, .output = -1};
   fc_status_t status = spawn(host, child, err);
   if (status != FC_OK) {
@@ -264,6 +292,7 @@ static void finish_call(fc_child_t *child) {
   fc_pool_t *pool = child->host->pool;
   uint32_t index = child->first;
   fc_held_t held = pop_held(child);
+  held.sent.awaited = held.job != NULL;
   uint64_t size = 0;
   fc_slot_t *slot = fc_pool_delivery(pool, held.job);
   fill_outcome(child, index, &held, slot, &size);
@@ -277,6 +306,8 @@ static void finish_call(fc_child_t *child) {
     fc_ring_free(&child->ring, index, held.sent.body_size, size);
   }
   child->calls++;
+  // What failed to decode, or only was, says nothing of the function.
+  child->host->calls += slot->stop >= FC_STOP_CALL;
   if (held.job) fc_pool_deliver(pool, held.job);
 }
 
@@ -344,34 +375,66 @@ static fc_child_t *find_room(fc_host_t *host, uint32_t ahead, uint64_t now_ns) {
 
 static void start_another(fc_host_t *host);
 
-bool fc_host_offer(fc_host_t *host, fc_job_t *job, uint32_t ahead) {
-  if (ahead > FC_RING_SLOTS) ahead = FC_RING_SLOTS;
-  const uint64_t now_ns = fc_clock_ns();
-  fc_child_t *child = find_room(host, ahead, now_ns);
-  if (!child || child->count) start_another(host);
-  if (!child) return false;
+static fc_str_t body_of(const fc_host_t *host, const fc_job_t *job) {
   fc_blocks_t *blocks = host->pool->region.blocks;
-  uint32_t index = (child->first + child->count) % FC_RING_SLOTS;
   const char *body =
       (const char *)fc_block_data(blocks, job->body.block) + job->body.offset;
+  return fc_str_make(body, (size_t)job->body.size);
+}
+
+// Looked up once, and again only when there is more to be found.
+static bool is_blamed(fc_host_t *host, fc_job_t *job, uint64_t now_ns) {
+  uint64_t at_ns;
+  if (job->looked_up == host->blame.changes) return false;
+  job->looked_up = host->blame.changes;
+  return fc_blame_find(&host->blame, job->function, body_of(host, job), now_ns,
+                       &at_ns);
+}
+
+void fc_host_refuse(fc_host_t *host, fc_job_t *job) {
+  const uint64_t now_ns = fc_clock_ns();
+  uint64_t at_ns = now_ns;
+  (void)fc_blame_find(&host->blame, job->function, body_of(host, job), now_ns,
+                      &at_ns);
+  const unsigned ago_s = (unsigned)((now_ns - at_ns) / 1000000000u);
+  fc_error_t error;
+  (void)fc_fail(&error, FC_CODE_CALL_QUARANTINED,
+                "this very call crashed module '%.*s' %u s ago: it is refused "
+                "for %u s more",
+                FC_STR_ARG(host->name), ago_s,
+                FC_LIMIT_HEALTHY_MS / 1000 - ago_s);
+  fc_pool_fail(host->pool, job, FC_STOP_QUEUE, &error);
+}
+
+fc_offer_t fc_host_offer(fc_host_t *host, fc_job_t *job, uint32_t ahead) {
+  if (ahead > FC_RING_SLOTS) ahead = FC_RING_SLOTS;
+  const uint64_t now_ns = fc_clock_ns();
+  if (host->blame.until_ns && is_blamed(host, job, now_ns)) {
+    return FC_OFFER_BLAMED;
+  }
+  fc_child_t *child = find_room(host, ahead, now_ns);
+  if (!child || child->count) start_another(host);
+  if (!child) return FC_OFFER_FULL;
+  uint32_t index = (child->first + child->count) % FC_RING_SLOTS;
   const fc_slot_t call = {.function = job->function,
                           .front = job->front,
                           .flags = job->flags,
                           .deadline_ns = job->deadline_ns};
   fc_held_t *held = &child->held[index];
   *held = (fc_held_t){.job = job,
-                      .sent = {now_ns, job->body.size, job->flags},
-                      .function = job->function,
-                      .deadline_ns = job->deadline_ns};
+                      .sent = {.sent_ns = now_ns,
+                               .body_size = job->body.size,
+                               .deadline_ns = job->deadline_ns,
+                               .flags = job->flags},
+                      .function = job->function};
   if (child->count++ && host->most > 1) {
     fc_pool_note_due(host->pool, now_ns + AHEAD_NS);
   }
   list_as_busy(host);
   child->rung = false;
   job->child = child;
-  fc_ring_put(&child->ring, index, &call,
-              fc_str_make(body, (size_t)job->body.size));
-  return true;
+  fc_ring_put(&child->ring, index, &call, body_of(host, job));
+  return FC_OFFER_TAKEN;
 }
 
 void fc_host_drop(fc_host_t *host, fc_job_t *job) {
@@ -446,8 +509,9 @@ static uint64_t earlier(uint64_t a_ns, uint64_t b_ns) {
 static uint64_t end_of(const fc_child_t *child, const fc_held_t *held,
                        fc_cause_t *out_cause) {
   *out_cause = FC_CAUSE_DEADLINE;
-  if (!child->host->options->kill_dropped) return held->deadline_ns;
-  uint64_t end_ns = earlier(held->deadline_ns, held->dropped_ns);
+  const uint64_t deadline_ns = held->sent.deadline_ns;
+  if (!child->host->options->kill_dropped) return deadline_ns;
+  uint64_t end_ns = earlier(deadline_ns, held->dropped_ns);
   if (end_ns && end_ns == held->dropped_ns) *out_cause = FC_CAUSE_DROPPED;
   return end_ns;
 }
@@ -552,6 +616,7 @@ static bool is_greedy(const fc_child_t *child) {
 }
 
 void fc_host_look(fc_host_t *host, uint64_t now_ns) {
+  fc_health_look(&host->health, host->calls, now_ns);
   for (fc_child_t *child = host->children; child; child = child->next) {
     if (child->ended || child->cause != FC_CAUSE_NONE) continue;
     if (is_greedy(child)) kill_child(child, FC_CAUSE_GREED);
@@ -590,7 +655,10 @@ static void quarantine(fc_host_t *host, uint64_t now_ns) {
 static void note_crash(fc_host_t *host, bool served) {
   uint64_t now_ns = fc_clock_ns();
   host->counts.crashes++;
-  if (fc_health_crash(&host->health, served, now_ns)) quarantine(host, now_ns);
+  host->calls++;
+  if (fc_health_crash(&host->health, served, host->calls, now_ns)) {
+    quarantine(host, now_ns);
+  }
 }
 
 static void describe_end(const fc_child_t *child, const fc_process_end_t *end,
@@ -662,6 +730,20 @@ static void log_end(const fc_child_t *child, const fc_process_end_t *end) {
                 FC_ARRAY_COUNT(fields));
 }
 
+// A call ended its process. Not so where the process was killed (SIGKILL): by the
+// host, or from outside, which may have had any reason. Where the client has gone,
+// what is left of its call is the copy in the region.
+static void blame(fc_child_t *child, uint32_t index, const fc_held_t *held,
+                  const fc_process_end_t *end) {
+  fc_host_t *host = child->host;
+  if (!host->health.limit || end->signal == SIGKILL) return;
+  const fc_str_t copy =
+      fc_str_make((const char *)fc_ring_body(&child->ring, index).data,
+                  (size_t)held->sent.body_size);
+  fc_blame_note(&host->blame, held->function,
+                held->job ? body_of(host, held->job) : copy, fc_clock_ns());
+}
+
 // The calls a process had when it ended, oldest first. What had not begun waits
 // again; in the order it came, so the newest is put back first.
 static void settle_calls(fc_child_t *child, const fc_process_end_t *end) {
@@ -670,9 +752,12 @@ static void settle_calls(fc_child_t *child, const fc_process_end_t *end) {
   bool begun[FC_RING_SLOTS];
   uint32_t count = 0;
   while (child->count) {
-    uint32_t state = fc_ring_state(&child->ring, child->first);
+    const uint32_t index = child->first;
+    uint32_t state = fc_ring_state(&child->ring, index);
     begun[count] = state != FC_RING_READY;
-    held[count++] = pop_held(child);
+    held[count] = pop_held(child);
+    if (begun[count]) blame(child, index, &held[count], end);
+    count++;
   }
   for (uint32_t i = count; i-- > 0;) {
     fc_job_t *job = held[i].job;
@@ -823,6 +908,14 @@ static void look_at_phase(fc_child_t *child) {
   kill_child(child, FC_CAUSE_LOAD);
 }
 
+// It is to ring once when it has loaded its module, and at most once for each
+// call. What it has finished may not be collected yet.
+static void count_bell(fc_child_t *child) {
+  child->bells++;
+  if (child->bells <= child->calls + FC_RING_SLOTS + FC_LIMIT_BELLS) return;
+  kill_child(child, FC_CAUSE_NOISE);
+}
+
 static void on_bell(uv_poll_t *poll, int status, int events) {
   fc_child_t *child = poll->data;
   uint64_t count;
@@ -830,6 +923,7 @@ static void on_bell(uv_poll_t *poll, int status, int events) {
   (void)events;
   ssize_t size = read(child->process.bell, &count, sizeof count);
   (void)size;
+  count_bell(child);
   // Calls are collected before the loop waits again.
   if (!child->serving && child->cause == FC_CAUSE_NONE) look_at_phase(child);
 }
@@ -954,8 +1048,12 @@ fc_status_t fc_host_create(fc_pool_t *pool, uint32_t index, fc_module_t *module,
   if (fc_module_get_info(module)->serial) host->most = 1;
   host->load_ns = load_ns(module);
   fc_health_init(&host->health, options->crash_limit, options->quarantine_ms);
+  uint64_t key[2] = {fc_clock_ns(), (uintptr_t)host};
+  (void)uv_random(NULL, NULL, key, sizeof key, 0, NULL);
+  fc_blame_init(&host->blame, key);
   host->timer.data = host;
-  uv_timer_init(options->uv, &host->timer);
+  (void)uv_timer_init(options->uv, &host->timer);  // it cannot fail
+  host->open = 1;
   *out_host = host;
   fc_error_t error;
   if (start_child(host, &error) != FC_OK) fail_load(host, &error);
@@ -965,6 +1063,7 @@ fc_status_t fc_host_create(fc_pool_t *pool, uint32_t index, fc_module_t *module,
 void fc_host_destroy(fc_host_t *host) {
   if (!host) return;
   host->closing = true;
+  host->retired = false;  // it goes here, not with its last child
   for (fc_child_t *child = host->children; child; child = child->next) {
     fc_process_kill(&child->process);
   }
@@ -975,6 +1074,24 @@ void fc_host_destroy(fc_host_t *host) {
     (void)fc_process_reap(&child->process, true, &end);
     free_child(child);
   }
-  fc_module_release(host->module);
-  fc_free(host->pool->allocator, host);
+  free_host(host);
+}
+
+static void on_timer_closed(uv_handle_t *handle) { let_go(handle->data); }
+
+static void unlist(fc_host_t *host) {
+  fc_host_t **at = &host->pool->busy_hosts;
+  if (!host->busy) return;
+  while (*at != host) at = &(*at)->next_busy;
+  *at = host->next_busy;
+}
+
+void fc_host_retire(fc_host_t *host) {
+  host->closing = host->retired = true;
+  unlist(host);
+  uv_close((uv_handle_t *)&host->timer, on_timer_closed);
+  // Each is taken down when it has ended.
+  for (fc_child_t *child = host->children; child; child = child->next) {
+    kill_child(child, FC_CAUSE_RETIRED);
+  }
 }

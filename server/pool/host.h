@@ -41,12 +41,23 @@ fc_status_t fc_host_create(fc_pool_t *pool, uint32_t index, fc_module_t *module,
 // allowed.
 void fc_host_destroy(fc_host_t *host);
 
+// Its processes have no calls and get no more: ends them, without waiting. Once
+// they are gone, so is the host, and fc_pool_on_retired is called.
+void fc_host_retire(fc_host_t *host);
+
 // May a call be made? FC_CODE_MODULE_QUARANTINED, then *out_retry_s is set.
 fc_status_t fc_host_admit(const fc_host_t *host, uint32_t *out_retry_s,
                           fc_error_t *err);
-// Gives a waiting call to a process, `ahead` at most to one. False when none
-// has room; more are started if there may be.
-bool fc_host_offer(fc_host_t *host, fc_job_t *job, uint32_t ahead);
+typedef enum fc_offer_t {
+  FC_OFFER_FULL,    // no process has room; more are started if there may be
+  FC_OFFER_TAKEN,   // a process has it
+  FC_OFFER_BLAMED,  // the same has crashed the module: see fc_host_refuse
+} fc_offer_t;
+
+// Gives a waiting call to a process, `ahead` at most to one.
+fc_offer_t fc_host_offer(fc_host_t *host, fc_job_t *job, uint32_t ahead);
+// Answers a call that was blamed and does not wait any more.
+void fc_host_refuse(fc_host_t *host, fc_job_t *job);
 // Nobody waits for a call any more that a process has.
 void fc_host_drop(fc_host_t *host, fc_job_t *job);
 // Ends the calls whose deadline has passed, and those nobody waits for if that is

@@ -6,6 +6,7 @@
 #include "pool/pool.h"
 
 #include "limits.h"
+#include "pool/cost.h"
 #include "pool/host.h"
 
 // Slots for each worker: functions that are known to be quick are handed over
@@ -14,13 +15,6 @@
 #define SLOW_SLOTS_PER_WORKER 2
 #define QUICK_NS 100000u
 #define SERIAL_QUICK 4  // calls of a serial module in slots, if quick
-
-// What a function costs, as a moving average over calls.
-typedef struct cost_t {
-  uint32_t average_ns;
-  uint32_t samples;
-  uint32_t needed;  // samples before it may run inline
-} cost_t;
 
 typedef struct fc_module_queue_t {
   fc_job_t *first;
@@ -34,10 +28,11 @@ typedef struct fc_module_queue_t {
   uint64_t cancels;    // running calls ended because nobody waited for them
   uint64_t lost;       // threads
   bool active;
+  bool retiring;     // taken down once nothing runs
   fc_host_t *host;   // NULL: threads run it, and the loop may
   fc_job_t loading;  // then this makes the first instance
   struct fc_module_queue_t *next_active;
-  cost_t *costs;  // by function
+  fc_cost_t *costs;  // by function
 } module_queue_t;
 
 fc_status_t fc_pool_init(fc_pool_t *pool, fc_allocator_t allocator,
@@ -72,8 +67,10 @@ fc_status_t fc_pool_init(fc_pool_t *pool, fc_allocator_t allocator,
     status = fc_helpers_create(allocator, options->tiles, &pool->helpers, err);
     if (status == FC_OK) pool->region.tiles = fc_helpers_tiles(pool->helpers);
   }
+  pool->region.worker_count = options->workers + FC_LIMIT_LOST_THREADS + 1;
   if (status == FC_OK) {
-    status = fc_worker_init(&pool->inline_worker, &pool->region, err);
+    status = fc_worker_init(&pool->inline_worker, &pool->region,
+                            pool->region.worker_count - 1, err);
   }
   if (status == FC_OK) {
     status = fc_threads_start(&pool->threads, &pool->region, options->workers,
@@ -83,10 +80,17 @@ fc_status_t fc_pool_init(fc_pool_t *pool, fc_allocator_t allocator,
   return status;
 }
 
+static void free_queue(fc_pool_t *pool, uint32_t index) {
+  fc_free(pool->allocator, pool->queues[index]->costs);
+  fc_free(pool->allocator, pool->queues[index]);
+  pool->queues[index] = NULL;
+}
+
 void fc_pool_deinit(fc_pool_t *pool) {
   for (uint32_t i = 0; i < pool->queue_count; i++) {
-    fc_host_destroy(pool->queues[i].host);
-    pool->queues[i].host = NULL;
+    if (!pool->queues[i]) continue;
+    fc_host_destroy(pool->queues[i]->host);
+    pool->queues[i]->host = NULL;
   }
   pool->busy_hosts = NULL;
   fc_threads_stop(&pool->threads);
@@ -97,9 +101,9 @@ void fc_pool_deinit(fc_pool_t *pool) {
   fc_worker_deinit(&pool->inline_worker);
   fc_helpers_destroy(pool->helpers);
   for (uint32_t i = 0; i < pool->queue_count; i++) {
-    fc_free(pool->allocator, pool->queues[i].costs);
+    if (pool->queues[i]) free_queue(pool, i);
   }
-  fc_free(pool->allocator, pool->queues);
+  fc_free(pool->allocator, (void *)pool->queues);
   fc_free(pool->allocator, pool->jobs);
   fc_free(pool->allocator, pool->free_slots);
   fc_free(pool->allocator, pool->lost_slots);
@@ -113,24 +117,51 @@ bool fc_pool_wants_process(const fc_pool_t *pool, const fc_module_t *module) {
                               fc_module_get_info(module)->runs_native);
 }
 
-static fc_status_t open_queue(fc_pool_t *pool, uint32_t index,
-                              fc_module_t *module, fc_error_t *err) {
-  module_queue_t *queue = &pool->queues[index];
+// A place for the queue of generation `index`.
+static fc_status_t make_place(fc_pool_t *pool, uint32_t index,
+                              fc_error_t *err) {
+  if (index < pool->queue_count) return FC_OK;
+  uint32_t count = pool->queue_count ? pool->queue_count * 2 : 8;
+  if (count <= index) count = index + 1;
+  module_queue_t **grown =
+      fc_realloc(pool->allocator, (void *)pool->queues,
+                 pool->queue_count * sizeof *grown, count * sizeof *grown);
+  if (!grown) return fc_fail_memory(err);
+  for (uint32_t i = pool->queue_count; i < count; i++) grown[i] = NULL;
+  pool->queues = grown;
+  pool->queue_count = count;
+  return FC_OK;
+}
+
+static module_queue_t *create_queue(fc_pool_t *pool,
+                                    const fc_module_t *module) {
   const fc_module_info_t *info = fc_module_get_info(module);
   size_t functions = fc_module_function_count(module);
+  module_queue_t *queue = fc_alloc(pool->allocator, sizeof *queue);
+  if (!queue) return NULL;
   queue->serial = info->serial;
   queue->native = info->runs_native;
   queue->costs = fc_alloc_array(pool->allocator, functions ? functions : 1,
                                 sizeof *queue->costs);
-  if (!queue->costs) return fc_fail_memory(err);
+  if (!queue->costs) {
+    fc_free(pool->allocator, queue);
+    return NULL;
+  }
   for (size_t f = 0; f < functions; f++) {
     queue->costs[f].needed = FC_LIMIT_INLINE_SAMPLES;
   }
-  pool->hosts_loading++;
+  return queue;
+}
+
+// In a thread the first instance is made by a job of the queue's own.
+static fc_status_t open_host(fc_pool_t *pool, uint32_t index,
+                             fc_module_t *module, fc_error_t *err) {
+  module_queue_t *queue = pool->queues[index];
   if (fc_pool_wants_process(pool, module)) {
     return fc_host_create(pool, index, module, pool->options.host, &queue->host,
                           err);
   }
+  FC_TRY(fc_region_add(&pool->region, index, module, err));
   queue->loading = (fc_job_t){.module = index,
                               .flags = FC_SLOT_PREPARE,
                               .body = {.block = FC_BLOCK_NONE}};
@@ -138,27 +169,20 @@ static fc_status_t open_queue(fc_pool_t *pool, uint32_t index,
   return FC_OK;
 }
 
-fc_status_t fc_pool_open(fc_pool_t *pool, const fc_registry_t *registry,
-                         fc_error_t *err) {
-  size_t count = fc_registry_count(registry);
-  pool->queues =
-      fc_alloc_array(pool->allocator, count ? count : 1, sizeof *pool->queues);
-  if (!pool->queues) return fc_fail_memory(err);
-  pool->queue_count = (uint32_t)count;
-  pool->region.registry = registry;
-  pool->hosts_loading = 1;  // so that none is the last before all are begun
-  for (uint32_t i = 0; i < count; i++) {
-    fc_module_t *module = fc_registry_at(registry, i)->module;
-    if (module) FC_TRY(open_queue(pool, i, module, err));
-  }
-  if (--pool->hosts_loading == 0) pool->events.on_ready(pool->events.context);
-  return FC_OK;
+fc_status_t fc_pool_add(fc_pool_t *pool, uint32_t index, fc_module_t *module,
+                        fc_error_t *err) {
+  FC_TRY(make_place(pool, index, err));
+  FC_ASSERT(!pool->queues[index]);
+  pool->queues[index] = create_queue(pool, module);
+  if (!pool->queues[index]) return fc_fail_memory(err);
+  fc_status_t status = open_host(pool, index, module, err);
+  if (status != FC_OK) free_queue(pool, index);
+  return status;
 }
 
 void fc_pool_on_host(fc_pool_t *pool, uint32_t module,
                      const fc_error_t *error) {
-  if (error) pool->events.on_failed(pool->events.context, module, error);
-  if (--pool->hosts_loading == 0) pool->events.on_ready(pool->events.context);
+  pool->events.on_added(pool->events.context, module, error);
 }
 
 // ---------------------------------------------------------------------------
@@ -167,12 +191,13 @@ fc_status_t fc_pool_admit(const fc_pool_t *pool, uint32_t module,
                           uint32_t function, uint64_t deadline_ns,
                           uint64_t now_ns, uint32_t *out_retry_s,
                           fc_error_t *err) {
-  const module_queue_t *queue = &pool->queues[module];
+  const module_queue_t *queue = pool->queues[module];
   if (queue->host) FC_TRY(fc_host_admit(queue->host, out_retry_s, err));
   if (queue->waiting == 0) return FC_OK;
-  uint64_t wait_ns = (uint64_t)queue->costs[function].average_ns *
-                     queue->waiting / pool->options.workers;
-  *out_retry_s = (uint32_t)(wait_ns / 1000000000u) + FC_LIMIT_RETRY_AFTER;
+  const uint64_t wait_ns =
+      fc_cost_wait_ns(&queue->costs[function], queue->waiting,
+                      queue->serial ? 1 : pool->options.workers);
+  *out_retry_s = fc_cost_retry_s(wait_ns);
   // Calls of this turn that workers are free for are not waiting, only staged.
   uint32_t slots = SLOW_SLOTS_PER_WORKER * pool->options.workers;
   uint32_t running = queue->host ? queue->running : pool->threads_running;
@@ -182,12 +207,17 @@ fc_status_t fc_pool_admit(const fc_pool_t *pool, uint32_t module,
                    "%u calls of this module are waiting, the limit",
                    pool->options.queue_limit);
   }
-  if (deadline_ns && wait_ns && now_ns + wait_ns > deadline_ns) {
+  if (deadline_ns && wait_ns &&
+      (deadline_ns <= now_ns || wait_ns > deadline_ns - now_ns)) {
     return fc_fail(err, FC_CODE_OVERLOADED,
                    "the queue is %llu ms long, more than the deadline",
                    (unsigned long long)(wait_ns / 1000000u));
   }
   return FC_OK;
+}
+
+static uint64_t loading_end_ns(const fc_pool_t *pool) {
+  return fc_clock_ns() + pool->options.load_ms * 1000000u;
 }
 
 // False when no slot is free.
@@ -196,7 +226,6 @@ static bool fill_slot(fc_pool_t *pool, fc_job_t *job) {
   uint32_t index = pool->free_slots[--pool->free_count];
   fc_slot_t *slot = &pool->region.slots[index];
   slot->loop = 0;
-  slot->generation = pool->region.generation;
   slot->module = job->module;
   slot->function = job->function;
   slot->front = job->front;
@@ -207,6 +236,10 @@ static bool fill_slot(fc_pool_t *pool, fc_job_t *job) {
   atomic_store_explicit(&slot->cancel, 0, memory_order_relaxed);
   atomic_store_explicit(&slot->begun, FC_BEGUN_NOT, memory_order_relaxed);
   slot->piece_count = 0;
+  if (job->flags & FC_SLOT_PREPARE) {
+    slot->deadline_ns = loading_end_ns(pool);
+    fc_pool_note_due(pool, slot->deadline_ns);
+  }
   job->body.block = FC_BLOCK_NONE;
   job->slot = index;
   job->state = FC_JOB_RUNNING;
@@ -214,19 +247,19 @@ static bool fill_slot(fc_pool_t *pool, fc_job_t *job) {
   return true;
 }
 
-static bool is_quick(const cost_t *cost) {
+static bool is_quick(const fc_cost_t *cost) {
   return cost->samples && cost->average_ns < QUICK_NS;
 }
 
 static bool belongs_inline(const fc_pool_t *pool, const fc_job_t *job) {
   if (pool->options.lane == FC_LANE_NEVER) return false;
-  const module_queue_t *queue = &pool->queues[job->module];
+  const module_queue_t *queue = pool->queues[job->module];
   // Not past others of its module, nor while one may hold its lock.
   if (queue->host || queue->waiting) return false;
   if (queue->serial && queue->running) return false;
   if (pool->options.lane == FC_LANE_ALWAYS) return true;
   if (queue->slow_instance) return false;
-  const cost_t *cost = &queue->costs[job->function];
+  const fc_cost_t *cost = &queue->costs[job->function];
   return cost->samples >= cost->needed &&
          cost->average_ns < FC_LIMIT_INLINE_COST_NS &&
          job->body.size < FC_LIMIT_INLINE_BODY &&
@@ -248,7 +281,7 @@ bool fc_pool_try_inline(fc_pool_t *pool, fc_job_t *job) {
   pool->inline_spent_ns += spent_ns;
   if (spent_ns > FC_LIMIT_INLINE_WORST_NS) {
     // Demoted: it must prove itself again, for longer each time.
-    cost_t *cost = &pool->queues[job->module].costs[job->function];
+    fc_cost_t *cost = &pool->queues[job->module]->costs[job->function];
     cost->samples = 0;
     if (cost->needed < 1u << 16) cost->needed *= 2;
   }
@@ -279,11 +312,54 @@ void fc_pool_note_due(fc_pool_t *pool, uint64_t due_ns) {
   }
 }
 
+// ---------------------------------------------------------------------------
+// Retiring
+
+static void deactivate(fc_pool_t *pool, const module_queue_t *queue) {
+  module_queue_t *before = NULL;
+  module_queue_t **at = &pool->active_first;
+  if (!queue->active) return;
+  for (; *at != queue; at = &before->next_active) before = *at;
+  *at = queue->next_active;
+  if (pool->active_last == queue) pool->active_last = before;
+}
+
+void fc_pool_retire(fc_pool_t *pool, uint32_t index) {
+  module_queue_t *queue = pool->queues[index];
+  FC_ASSERT(!queue->retiring && queue->waiting == 0);
+  queue->retiring = true;
+  pool->retiring++;
+}
+
+void fc_pool_on_retired(fc_pool_t *pool, uint32_t index) {
+  deactivate(pool, pool->queues[index]);
+  fc_region_remove(&pool->region, index);
+  free_queue(pool, index);
+  pool->events.on_retired(pool->events.context, index);
+}
+
+// What a call has left is done with before its queue goes, so this is a step of
+// its own. A call nobody waits for any more may still have a worker.
+static void retire_idle(fc_pool_t *pool) {
+  for (uint32_t i = 0; i < pool->queue_count && pool->retiring; i++) {
+    module_queue_t *queue = pool->queues[i];
+    if (!queue || !queue->retiring || queue->running || queue->waiting)
+      continue;
+    queue->retiring = false;
+    pool->retiring--;
+    if (queue->host) fc_host_retire(queue->host);
+    else fc_pool_on_retired(pool, i);
+  }
+}
+
+// ---------------------------------------------------------------------------
+
 void fc_pool_enqueue(fc_pool_t *pool, fc_job_t *job) {
-  module_queue_t *queue = &pool->queues[job->module];
+  module_queue_t *queue = pool->queues[job->module];
   job->state = FC_JOB_QUEUED;
   // Jobs are used again and again, and not all of them end here.
   job->attempts = 0;
+  job->looked_up = 0;
   job->retry_s = 0;
   job->next = NULL;
   job->previous = queue->last;
@@ -297,7 +373,7 @@ void fc_pool_enqueue(fc_pool_t *pool, fc_job_t *job) {
 }
 
 static void unlink_job(fc_pool_t *pool, fc_job_t *job) {
-  module_queue_t *queue = &pool->queues[job->module];
+  module_queue_t *queue = pool->queues[job->module];
   if (job->previous) job->previous->next = job->next;
   else queue->first = job->next;
   if (job->next) job->next->previous = job->previous;
@@ -345,8 +421,13 @@ static bool give_to_process(fc_pool_t *pool, module_queue_t *queue) {
   fc_job_t *job = queue->first;
   bool quick = is_quick(&queue->costs[job->function]);
   uint32_t ahead = quick ? FC_RING_SLOTS : SLOW_SLOTS_PER_WORKER;
-  if (!fc_host_offer(queue->host, job, ahead)) return false;
+  const fc_offer_t offer = fc_host_offer(queue->host, job, ahead);
+  if (offer == FC_OFFER_FULL) return false;
   unlink_job(pool, job);
+  if (offer == FC_OFFER_BLAMED) {
+    fc_host_refuse(queue->host, job);
+    return true;
+  }
   job->state = FC_JOB_RUNNING;
   queue->running++;
   pool->running++;
@@ -355,6 +436,7 @@ static bool give_to_process(fc_pool_t *pool, module_queue_t *queue) {
 
 void fc_pool_flush(fc_pool_t *pool) {
   pool->inline_spent_ns = 0;
+  if (pool->retiring) retire_idle(pool);
   if (!pool->active_first) return;
   batch_t batch = {FC_SLOT_NONE, FC_SLOT_NONE, 0};
   uint32_t passed = 0;  // queues in a row that had to wait
@@ -376,7 +458,7 @@ void fc_pool_flush(fc_pool_t *pool) {
 void fc_pool_drop(fc_pool_t *pool, fc_job_t *job) {
   if (job->state == FC_JOB_QUEUED) unlink_job(pool, job);
   if (job->child) {
-    fc_host_drop(pool->queues[job->module].host, job);
+    fc_host_drop(pool->queues[job->module]->host, job);
     job->state = FC_JOB_NEW;
   }
   if (job->state == FC_JOB_RUNNING) {
@@ -393,15 +475,8 @@ void fc_pool_drop(fc_pool_t *pool, fc_job_t *job) {
 // ---------------------------------------------------------------------------
 
 static void learn(fc_pool_t *pool, const fc_slot_t *slot) {
-  cost_t *cost = &pool->queues[slot->module].costs[slot->function];
-  uint64_t spent_ns = worker_ns(slot);
-  uint32_t ns = spent_ns < UINT32_MAX ? (uint32_t)spent_ns : UINT32_MAX;
-  if (cost->samples == 0) cost->average_ns = ns;
-  else {
-    int64_t step = ((int64_t)ns - (int64_t)cost->average_ns) / 8;
-    cost->average_ns = (uint32_t)((int64_t)cost->average_ns + step);
-  }
-  if (cost->samples < UINT32_MAX) cost->samples++;
+  fc_cost_learn(&pool->queues[slot->module]->costs[slot->function],
+                worker_ns(slot));
 }
 
 static void free_slot(fc_pool_t *pool, uint32_t index) {
@@ -432,7 +507,7 @@ static void finish_loading(fc_pool_t *pool, fc_job_t *job) {
   fc_error_t error = slot->error;
   bool failed = slot->status != FC_OK;
   // With shared state others cost nothing.
-  pool->queues[job->module].slow_instance =
+  pool->queues[job->module]->slow_instance =
       fc_module_get_info(fc_region_module(&pool->region, job->module))
           ->private_state &&
       worker_ns(slot) > FC_LIMIT_INLINE_WORST_NS;
@@ -466,8 +541,8 @@ uint32_t fc_pool_threads(const fc_pool_t *pool) {
 void fc_pool_metrics(const fc_pool_t *pool, uint32_t module,
                      fc_module_metrics_t *out) {
   *out = (fc_module_metrics_t){0};
-  if (module >= pool->queue_count) return;
-  const module_queue_t *queue = &pool->queues[module];
+  if (module >= pool->queue_count || !pool->queues[module]) return;
+  const module_queue_t *queue = pool->queues[module];
   out->waiting = queue->waiting;
   out->running = queue->running;
   out->timeouts = queue->timeouts;
@@ -526,7 +601,7 @@ void fc_pool_fail(fc_pool_t *pool, fc_job_t *job, fc_stop_t stop,
 }
 
 void fc_pool_requeue(fc_pool_t *pool, fc_job_t *job) {
-  module_queue_t *queue = &pool->queues[job->module];
+  module_queue_t *queue = pool->queues[job->module];
   job->child = NULL;
   job->state = FC_JOB_QUEUED;
   job->previous = NULL;
@@ -542,11 +617,11 @@ void fc_pool_requeue(fc_pool_t *pool, fc_job_t *job) {
 
 void fc_pool_note_end(fc_pool_t *pool, uint32_t module) {
   pool->running--;
-  if (pool->queue_count) pool->queues[module].running--;
+  if (pool->queue_count) pool->queues[module]->running--;
 }
 
 void fc_pool_note_stopped(fc_pool_t *pool, uint32_t module, bool dropped) {
-  module_queue_t *queue = &pool->queues[module];
+  module_queue_t *queue = pool->queues[module];
   if (dropped) queue->cancels++;
   else queue->timeouts++;
 }
@@ -561,7 +636,7 @@ void fc_pool_note_outcome(fc_pool_t *pool, uint32_t module,
 
 void fc_pool_fail_waiting(fc_pool_t *pool, uint32_t module, uint32_t retry_s,
                           const fc_error_t *error) {
-  module_queue_t *queue = &pool->queues[module];
+  module_queue_t *queue = pool->queues[module];
   // Whoever is told may queue its next call at once.
   for (uint32_t left = queue->waiting; left && queue->first; left--) {
     fc_job_t *job = queue->first;
@@ -572,11 +647,12 @@ void fc_pool_fail_waiting(fc_pool_t *pool, uint32_t module, uint32_t retry_s,
 }
 
 uint32_t fc_pool_waiting(const fc_pool_t *pool, uint32_t module) {
-  return pool->queues[module].waiting;
+  return pool->queues[module]->waiting;
 }
 
 const fc_host_t *fc_pool_host(const fc_pool_t *pool, uint32_t module) {
-  return module < pool->queue_count ? pool->queues[module].host : NULL;
+  if (module >= pool->queue_count || !pool->queues[module]) return NULL;
+  return pool->queues[module]->host;
 }
 
 // ---------------------------------------------------------------------------
@@ -610,9 +686,28 @@ static void lose_thread(fc_pool_t *pool, uint32_t index) {
   atomic_store_explicit(&slot->cancel, 1, memory_order_relaxed);
   pool->lost_slots[index] = true;
   fc_pool_note_stopped(pool, slot->module, false);
-  pool->queues[slot->module].lost++;
+  pool->queues[slot->module]->lost++;
   fc_threads_lose(&pool->threads);
   pool->events.on_lost(pool->events.context, slot->module, slot->function);
+}
+
+// A first instance is not made in time. Before its thread has begun, the time does
+// not count; after, the thread is lost, and the module cannot be called.
+static void expire_loading(fc_pool_t *pool, uint32_t index) {
+  fc_slot_t *slot = &pool->region.slots[index];
+  if (atomic_load_explicit(&slot->begun, memory_order_relaxed) ==
+      FC_BEGUN_NOT) {
+    slot->deadline_ns = loading_end_ns(pool);
+    fc_pool_note_due(pool, slot->deadline_ns);
+    return;
+  }
+  fc_error_t error;
+  (void)fc_fail(&error, FC_CODE_MODULE_LOAD,
+                "loading it takes longer than %llu ms",
+                (unsigned long long)pool->options.load_ms);
+  lose_thread(pool, index);
+  pool->jobs[index] = NULL;
+  fc_pool_on_host(pool, slot->module, &error);
 }
 
 // The deadline of a call in a thread has passed. One that waits is answered, and
@@ -621,8 +716,12 @@ static void lose_thread(fc_pool_t *pool, uint32_t index) {
 static void expire_slot(fc_pool_t *pool, uint32_t index) {
   fc_job_t *job = pool->jobs[index];
   fc_slot_t *slot = &pool->region.slots[index];
+  if (slot->flags & FC_SLOT_PREPARE) {
+    expire_loading(pool, index);
+    return;
+  }
   bool waits = fc_slot_begin(&slot->begun, FC_BEGUN_NEVER);
-  if (!waits && !pool->queues[slot->module].native) return;
+  if (!waits && !pool->queues[slot->module]->native) return;
   if (!waits) lose_thread(pool, index);
   if (!job) return;  // it was dropped
   fc_error_t error;
@@ -656,7 +755,8 @@ static void look(fc_pool_t *pool, uint64_t now_ns) {
   if (now_ns < pool->look_ns) return;
   pool->look_ns = now_ns + FC_LIMIT_LOOK_MS * 1000000u;
   for (uint32_t i = 0; i < pool->queue_count; i++) {
-    if (pool->queues[i].host) fc_host_look(pool->queues[i].host, now_ns);
+    fc_host_t *host = pool->queues[i] ? pool->queues[i]->host : NULL;
+    if (host) fc_host_look(host, now_ns);
   }
 }
 
@@ -679,7 +779,8 @@ void fc_pool_expire(fc_pool_t *pool, uint64_t now_ns) {
   pool->earliest_due_ns = 0;
   expire_threads(pool, now_ns);
   for (uint32_t i = 0; i < pool->queue_count; i++) {
-    module_queue_t *queue = &pool->queues[i];
+    module_queue_t *queue = pool->queues[i];
+    if (!queue) continue;
     expire_queue(pool, queue, now_ns);
     if (queue->host) {
       fc_pool_note_due(pool, fc_host_expire(queue->host, now_ns));

@@ -30,8 +30,9 @@ typedef struct fc_job_t {
   fc_piece_t body;
   // The pool's
   uint8_t state;
-  uint8_t attempts;  // processes that ended before they began it
-  uint32_t retry_s;  // of an error: when to come back, 0: as its code says
+  uint8_t attempts;    // processes that ended before they began it
+  uint32_t looked_up;  // fc_blame_t.changes when its body was, 0: never
+  uint32_t retry_s;    // of an error: when to come back, 0: as its code says
   uint32_t slot;  // once it has one; a process has it until the answer is there
   struct fc_child_t *child;  // the process that has it, NULL if none
   struct fc_job_t *next;
@@ -52,10 +53,12 @@ typedef struct fc_pool_events_t {
   void (*on_done)(void *context, fc_job_t *job);
   // The deadline of a waiting call has passed.
   void (*on_expired)(void *context, fc_job_t *job);
-  // Every module can be called now or has failed, after fc_pool_open.
-  void (*on_ready)(void *context);
-  // The first process, or thread, of a module could not load it.
-  void (*on_failed)(void *context, uint32_t module, const fc_error_t *error);
+  // A generation that was added can be called now, or, with an `error`, its first
+  // process or thread could not load it: then it is the listener's to retire.
+  void (*on_added)(void *context, uint32_t module, const fc_error_t *error);
+  // A generation is gone: its processes have ended, its instances and its queue
+  // are destroyed, and its index may be added again.
+  void (*on_retired)(void *context, uint32_t module);
   // A thread is lost in a native function past its deadline.
   void (*on_lost)(void *context, uint32_t module, uint32_t function);
   void *context;
@@ -66,7 +69,8 @@ typedef struct fc_pool_options_t {
   uint32_t queue_limit;  // calls of one module that may wait
   fc_lane_t lane;
   fc_guard_policy_t guard;
-  uint32_t tiles;  // threads for one call; 0 and 1: its own
+  uint32_t tiles;    // threads for one call; 0 and 1: its own
+  uint64_t load_ms;  // a thread may take to make a first instance
   fc_isolation_t isolation;
   const struct fc_host_options_t *host;  // how processes are made
 } fc_pool_options_t;
@@ -78,7 +82,7 @@ typedef struct fc_pool_t {
   fc_threads_t threads;
   fc_helpers_t *helpers;  // of the threads; NULL: none
   fc_worker_t inline_worker;
-  struct fc_module_queue_t *queues;  // by module index
+  struct fc_module_queue_t **queues;  // by generation, NULL: there is none
   uint32_t queue_count;
   struct fc_module_queue_t *active_first;  // queues with waiting calls, in turn
   struct fc_module_queue_t *active_last;
@@ -87,10 +91,10 @@ typedef struct fc_pool_t {
   uint32_t *free_slots;  // a stack
   bool *lost_slots;      // by slot: the thread that has it is counted as lost
   uint32_t free_count;
+  uint32_t retiring;  // queues that go once nothing runs
   uint32_t waiting;
   uint32_t running;          // that workers have
   uint32_t threads_running;  // of them, threads
-  uint32_t hosts_loading;    // modules whose first worker is starting
   fc_host_t *busy_hosts;     // whose processes may have calls
   uint32_t processes;        // of all hosts
   uint64_t look_ns;          // not to look at them before
@@ -109,11 +113,16 @@ fc_status_t fc_pool_init(fc_pool_t *pool, fc_allocator_t allocator,
 // Waits for running calls. Accepts a zeroed pool.
 void fc_pool_deinit(fc_pool_t *pool);
 bool fc_pool_wants_process(const fc_pool_t *pool, const fc_module_t *module);
-// All modules are loaded, or described: starts a process for each that belongs
-// in one, and has a thread make the first instance of each other. Calls may be
-// submitted once on_ready was called, perhaps from here.
-fc_status_t fc_pool_open(fc_pool_t *pool, const fc_registry_t *registry,
-                         fc_error_t *err) FC_MUST_CHECK;
+// Generation `index` of a module is loaded, or described: starts its first process
+// if it belongs in one, else has a thread make its first instance. Then on_added
+// is called, maybe from here, and calls may be submitted. The module is held
+// until the generation is retired. FC_CODE_OUT_OF_MEMORY: nothing was added.
+fc_status_t fc_pool_add(fc_pool_t *pool, uint32_t index, fc_module_t *module,
+                        fc_error_t *err) FC_MUST_CHECK;
+// No more calls will be submitted and none waits. Once the last has ended, also
+// those nobody waits for, everything is taken down and on_retired is called, in a
+// later turn.
+void fc_pool_retire(fc_pool_t *pool, uint32_t index);
 
 // May a call of this module wait? FC_CODE_OVERLOADED, then *out_retry_s says
 // when to come back.
@@ -154,7 +163,7 @@ uint64_t fc_pool_due_ns(const fc_pool_t *pool, uint64_t now_ns);
 // Threads that take calls.
 uint32_t fc_pool_threads(const fc_pool_t *pool);
 // Of a module: everything but what the host knows by itself is 0 before
-// fc_pool_open.
+// fc_pool_add.
 void fc_pool_metrics(const fc_pool_t *pool, uint32_t module,
                      fc_module_metrics_t *out);
 // The process host of a module, NULL when threads run it.
@@ -187,6 +196,8 @@ void fc_pool_note_outcome(fc_pool_t *pool, uint32_t module,
 void fc_pool_fail_waiting(fc_pool_t *pool, uint32_t module, uint32_t retry_s,
                           const fc_error_t *error);
 uint32_t fc_pool_waiting(const fc_pool_t *pool, uint32_t module);
+// The host of a retiring generation is gone.
+void fc_pool_on_retired(fc_pool_t *pool, uint32_t module);
 // A module's first process serves, or a thread has its first instance; else
 // `error` says why not.
 void fc_pool_on_host(fc_pool_t *pool, uint32_t module, const fc_error_t *error);

@@ -51,18 +51,22 @@ static fc_status_t fix_blocks(self_t *self, fc_error_t *err) {
 
 static fc_status_t load(self_t *self, fc_error_t *err) {
   const fc_ring_setup_t *setup = &self->ring.setup;
-  const fc_module_options_t options = {.forbid_native = setup->forbid_native,
-                                       .parameters = self->parameters};
+  const fc_setting_t parameters = {FC_STR("vm.parameters"), self->parameters};
+  const fc_module_options_t options = {
+      .forbid_native = setup->forbid_native,
+      .settings = &parameters,
+      .setting_count = self->parameters.size > 0};
   const fc_module_files_t files = {
       .module = FC_PROCESS_MODULE,
       .sidecar =
-          fcntl(FC_PROCESS_SIDECAR, F_GETFD) < 0 ? -1 : FC_PROCESS_SIDECAR};
+          fcntl(FC_PROCESS_SIDECAR, F_GETFD) < 0 ? -1 : FC_PROCESS_SIDECAR,
+      .digest = setup->digest};
   fc_fault_before_load();
   FC_TRY(fc_module_load_files(self->backends, self->path, &files, &options,
                               self->region.allocator, &self->module, err));
   fc_fault_after_load();
-  self->region.module = self->module;
-  return fc_worker_prepare(&self->worker, 0, self->module, err);
+  FC_TRY(fc_region_add(&self->region, 0, self->module, err));
+  return fc_worker_prepare(&self->worker, 0, err);
 }
 
 static fc_status_t prepare(self_t *self, fc_error_t *err) {
@@ -74,6 +78,8 @@ static fc_status_t prepare(self_t *self, fc_error_t *err) {
   FC_TRY(fc_sandbox_enter(memory, self->parent, err));
   self->region = (fc_region_t){.allocator = fc_allocator_system(),
                                .fronts = fc_front_workers,
+                               .worker_count = 1,
+                               .is_process = true,
                                .limits = fc_limits_default()};
   self->region.limits.result_size = setup->result_size;
   self->region.guard = (fc_guard_policy_t)setup->guard;
@@ -84,7 +90,7 @@ static fc_status_t prepare(self_t *self, fc_error_t *err) {
         fc_helpers_create(self->region.allocator, setup->tiles, &helpers, err));
     self->region.tiles = fc_helpers_tiles(helpers);
   }
-  FC_TRY(fc_worker_init(&self->worker, &self->region, err));
+  FC_TRY(fc_worker_init(&self->worker, &self->region, 0, err));
   return load(self, err);
 }
 

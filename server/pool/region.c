@@ -19,16 +19,64 @@ fc_status_t fc_region_init(fc_region_t *region, fc_allocator_t allocator,
 
 void fc_region_deinit(fc_region_t *region) {
   if (!region->slots) return;
+  for (uint32_t i = 0; i < FC_SERVED_CHUNKS && region->served[i]; i++) {
+    for (uint32_t j = 0; j < FC_SERVED_CHUNK; j++) {
+      fc_region_remove(region, i * FC_SERVED_CHUNK + j);
+    }
+    fc_free(region->allocator, (void *)region->served[i]);
+  }
   fc_ready_deinit(&region->ready);
   fc_free(region->allocator, region->slots);
   *region = (fc_region_t){0};
 }
 
+fc_status_t fc_region_add(fc_region_t *region, uint32_t index,
+                          fc_module_t *module, fc_error_t *err) {
+  const uint32_t chunk = index / FC_SERVED_CHUNK;
+  if (chunk >= FC_SERVED_CHUNKS) return fc_fail_memory(err);
+  if (!region->served[chunk]) {
+    region->served[chunk] = fc_alloc_array(region->allocator, FC_SERVED_CHUNK,
+                                           sizeof *region->served[chunk]);
+    if (!region->served[chunk]) return fc_fail_memory(err);
+  }
+  fc_served_t *served =
+      fc_alloc(region->allocator,
+               sizeof *served + region->worker_count * sizeof(void *));
+  if (!served) return fc_fail_memory(err);
+  served->module = fc_module_retain(module);
+  served->count = region->worker_count;
+  region->served[chunk][index % FC_SERVED_CHUNK] = served;
+  return FC_OK;
+}
+
+static fc_served_t *find_served(const fc_region_t *region, uint32_t index) {
+  return region->served[index / FC_SERVED_CHUNK][index % FC_SERVED_CHUNK];
+}
+
+void fc_region_remove(fc_region_t *region, uint32_t index) {
+  const uint32_t chunk = index / FC_SERVED_CHUNK;
+  if (chunk >= FC_SERVED_CHUNKS || !region->served[chunk]) return;
+  fc_served_t *served = find_served(region, index);
+  if (!served) return;
+  const fc_backend_t *backend = fc_module_get_backend(served->module);
+  for (uint32_t i = 0; i < served->count; i++) {
+    if (served->instances[i]) backend->instance_destroy(served->instances[i]);
+  }
+  region->served[chunk][index % FC_SERVED_CHUNK] = NULL;
+  fc_module_release(served->module);
+  fc_free(region->allocator, served);
+}
+
+const fc_module_t *fc_region_module(const fc_region_t *region, uint32_t index) {
+  return find_served(region, index)->module;
+}
+
 // ---------------------------------------------------------------------------
 
 fc_status_t fc_worker_init(fc_worker_t *worker, fc_region_t *region,
-                           fc_error_t *err) {
-  *worker = (fc_worker_t){.region = region, .spin = {.ns = region->spin_ns}};
+                           uint32_t index, fc_error_t *err) {
+  *worker = (fc_worker_t){
+      .region = region, .index = index, .spin = {.ns = region->spin_ns}};
   return fc_frame_create(region->allocator, &region->limits, &worker->frame,
                          err);
 }
@@ -36,56 +84,33 @@ fc_status_t fc_worker_init(fc_worker_t *worker, fc_region_t *region,
 void fc_worker_deinit(fc_worker_t *worker) {
   if (!worker->region) return;
   fc_frame_destroy(worker->frame);
-  for (size_t i = 0; i < worker->instance_count; i++) {
-    if (!worker->instances[i]) continue;
-    const fc_module_t *module = fc_region_module(worker->region, (uint32_t)i);
-    fc_module_get_backend(module)->instance_destroy(worker->instances[i]);
-  }
-  fc_free(worker->region->allocator, worker->instances);
   *worker = (fc_worker_t){0};
 }
 
-const fc_module_t *fc_region_module(const fc_region_t *region, uint32_t index) {
-  if (region->module) return region->module;
-  return fc_registry_at(region->registry, index)->module;
-}
-
-static size_t module_count(const fc_region_t *region) {
-  return region->module ? 1 : fc_registry_count(region->registry);
-}
-
-fc_status_t fc_worker_instance(fc_worker_t *worker, uint32_t index,
-                               const fc_module_t *module, void **out_instance,
-                               fc_error_t *err) {
-  fc_allocator_t allocator = worker->region->allocator;
-  if (index >= worker->instance_count) {
-    size_t count = module_count(worker->region);
-    void **grown = fc_realloc(allocator, worker->instances,
-                              worker->instance_count * sizeof *grown,
-                              count * sizeof *grown);
-    if (!grown) return fc_fail_memory(err);
-    for (size_t i = worker->instance_count; i < count; i++) grown[i] = NULL;
-    worker->instances = grown;
-    worker->instance_count = count;
+// The worker's instance, created when it is first asked for.
+static fc_status_t find_instance(fc_worker_t *worker, uint32_t generation,
+                                 void **out_instance, fc_error_t *err) {
+  fc_served_t *served = find_served(worker->region, generation);
+  void **instance = &served->instances[worker->index];
+  if (!*instance) {
+    FC_TRY(fc_module_get_backend(served->module)
+               ->instance_create(fc_module_get_handle(served->module),
+                                 worker->region->allocator, instance, err));
   }
-  if (!worker->instances[index]) {
-    FC_TRY(fc_module_get_backend(module)->instance_create(
-        fc_module_get_handle(module), allocator, &worker->instances[index],
-        err));
-  }
-  *out_instance = worker->instances[index];
+  *out_instance = *instance;
   return FC_OK;
 }
 
-fc_status_t fc_worker_prepare(fc_worker_t *worker, uint32_t index,
-                              const fc_module_t *module, fc_error_t *err) {
+fc_status_t fc_worker_prepare(fc_worker_t *worker, uint32_t generation,
+                              fc_error_t *err) {
+  const fc_module_t *module = fc_region_module(worker->region, generation);
   bool callable = false;
   for (size_t f = 0; f < fc_module_function_count(module); f++) {
     callable = callable || fc_module_function(module, f)->plan;
   }
   void *instance;
   if (!callable) return FC_OK;
-  return fc_worker_instance(worker, index, module, &instance, err);
+  return find_instance(worker, generation, &instance, err);
 }
 
 // Before it starts: does anybody still want it?
@@ -108,11 +133,11 @@ static void mark(fc_slot_t *slot, fc_stop_t stop, uint64_t *last_ns) {
   *last_ns = now;
 }
 
-static bool wants_guard(const fc_region_t *region,
-                        const fc_function_t *function) {
+bool fc_region_wants_guard(const fc_region_t *region,
+                           const fc_function_t *function) {
   if (region->guard != FC_GUARD_AUTO) return region->guard == FC_GUARD_ON;
   // In a thread the fault would end everybody's calls.
-  return region->module && !function->signature->memory_safe;
+  return region->is_process && function->signature->trusts_dims;
 }
 
 static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
@@ -129,7 +154,7 @@ static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
 
   slot->stop = FC_STOP_DECODE;
   fc_frame_begin(frame, function->plan, NULL);
-  fc_frame_set_guard(frame, wants_guard(region, function));
+  fc_frame_set_guard(frame, fc_region_wants_guard(region, function));
   fc_frame_set_tiles(frame, region->tiles);
   const char *body =
       (const char *)fc_block_data(region->blocks, slot->body.block) +
@@ -142,7 +167,7 @@ static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
 
   slot->stop = FC_STOP_CALL;
   void *instance = NULL;
-  FC_TRY(fc_worker_instance(worker, slot->module, module, &instance, err));
+  FC_TRY(find_instance(worker, slot->module, &instance, err));
   status =
       fc_frame_invoke(frame, fc_module_get_backend(module), instance,
                       function->index, &slot->cancel, slot->deadline_ns, err);
@@ -174,10 +199,9 @@ void fc_worker_run(fc_worker_t *worker, fc_slot_t *slot) {
   slot->spent_ns[FC_STOP_DECODE] = slot->spent_ns[FC_STOP_CALL] =
       slot->spent_ns[FC_STOP_ENCODE] = 0;
   if (slot->flags & FC_SLOT_PREPARE) {
+    (void)fc_slot_begin(&slot->begun, FC_BEGUN_YES);
     slot->stop = FC_STOP_QUEUE;
-    slot->status = fc_worker_prepare(
-        worker, slot->module, fc_region_module(worker->region, slot->module),
-        &slot->error);
+    slot->status = fc_worker_prepare(worker, slot->module, &slot->error);
     slot->spent_ns[FC_STOP_CALL] = fc_clock_ns() - slot->began_ns;
     return;
   }

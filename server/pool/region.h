@@ -19,10 +19,22 @@ typedef struct fc_front_worker_t {
 
 // Which calls have their tensors end at an unmapped page (fc_frame_set_guard).
 typedef enum fc_guard_policy_t {
-  FC_GUARD_AUTO,  // of functions that are not memory-safe, in a process
+  FC_GUARD_AUTO,  // of functions that trust the caller's dims, in a process
   FC_GUARD_ON,
   FC_GUARD_OFF
 } fc_guard_policy_t;
+
+// A generation of a module, as workers see it: each worker has an instance of
+// its own, made when the worker first calls it. The worker alone uses its place
+// while calls run; whoever removes the generation uses all of them afterwards.
+typedef struct fc_served_t {
+  fc_module_t *module;  // held
+  uint32_t count;
+  void *instances[];  // by worker
+} fc_served_t;
+
+#define FC_SERVED_CHUNK 256
+#define FC_SERVED_CHUNKS 1024
 
 typedef struct fc_region_t {
   fc_allocator_t allocator;
@@ -34,10 +46,13 @@ typedef struct fc_region_t {
   // Wakes the loop; any thread.
   void (*ring)(void *context);
   void *ring_context;
+  // By generation, in chunks that never move: the loop adds and removes while
+  // workers look up others. What was added before a slot was handed over is seen
+  // by its worker.
+  fc_served_t **served[FC_SERVED_CHUNKS];
   // Set before the first call and not changed after.
-  const fc_registry_t *registry;
-  const fc_module_t *module;  // the only one, of a worker process; else NULL
-  uint32_t generation;
+  uint32_t worker_count;
+  bool is_process;
   const fc_front_worker_t *fronts;
   fc_limits_t limits;
   fc_guard_policy_t guard;
@@ -45,34 +60,39 @@ typedef struct fc_region_t {
   uint32_t spin_ns;         // time a thread looks for calls before it sleeps
 } fc_region_t;
 
-// `blocks`, `registry` and `fronts` are borrowed.
+// `blocks` and `fronts` are borrowed.
 fc_status_t fc_region_init(fc_region_t *region, fc_allocator_t allocator,
                            uint32_t slot_count, fc_error_t *err) FC_MUST_CHECK;
 // No worker may be left. A zeroed region is allowed.
 void fc_region_deinit(fc_region_t *region);
+// From now on slots may name generation `index`; worker_count is set. The module
+// is held until the generation is removed. FC_CODE_OUT_OF_MEMORY, also when the
+// index is beyond FC_SERVED_CHUNK * FC_SERVED_CHUNKS.
+fc_status_t fc_region_add(fc_region_t *region, uint32_t index,
+                          fc_module_t *module, fc_error_t *err) FC_MUST_CHECK;
+// No slot names it any more: its instances are destroyed. One that was not added
+// is allowed.
+void fc_region_remove(fc_region_t *region, uint32_t index);
 const fc_module_t *fc_region_module(const fc_region_t *region, uint32_t index);
+// Whether a call of `function` is guarded.
+bool fc_region_wants_guard(const fc_region_t *region,
+                           const fc_function_t *function);
 
-// One worker's own things: a frame and an instance of each module it has
-// called, created when it first calls it. Used by one thread.
+// One worker's own things. Used by one thread.
 typedef struct fc_worker_t {
   fc_region_t *region;
+  uint32_t index;  // below the region's worker_count, of this worker alone
   fc_frame_t *frame;
   fc_spin_t spin;
-  void **instances;  // by module index
-  size_t instance_count;
 } fc_worker_t;
 
 fc_status_t fc_worker_init(fc_worker_t *worker, fc_region_t *region,
-                           fc_error_t *err) FC_MUST_CHECK;
+                           uint32_t index, fc_error_t *err) FC_MUST_CHECK;
 void fc_worker_deinit(fc_worker_t *worker);
-// The worker's instance of a module, created when it is first asked for.
-fc_status_t fc_worker_instance(fc_worker_t *worker, uint32_t index,
-                               const fc_module_t *module, void **out_instance,
-                               fc_error_t *err);
 // Before the first call: makes the instance, so that what it lacks is a failure
 // to load the module. A module of which no function can be called needs none.
-fc_status_t fc_worker_prepare(fc_worker_t *worker, uint32_t index,
-                              const fc_module_t *module, fc_error_t *err);
+fc_status_t fc_worker_prepare(fc_worker_t *worker, uint32_t generation,
+                              fc_error_t *err);
 // DECODE, CALL and ENCODE of one slot. Afterwards its answer fields are set.
 void fc_worker_run(fc_worker_t *worker, fc_slot_t *slot);
 // Runs slots until the region's ready queue is stopped.

@@ -167,7 +167,6 @@ void fc_ring_put(fc_ring_t *ring, uint32_t index, const fc_slot_t *call,
   memset(area.data + body.size, 0, FC_BLOCK_TAIL);
   fc_slot_t *slot = &ring->head->slots[index].slot;
   slot->loop = 0;
-  slot->generation = call->generation;
   slot->module = 0;  // a worker has one
   slot->function = call->function;
   slot->front = call->front;
@@ -278,6 +277,20 @@ static bool check_error(const fc_error_t *error, fc_status_t status,
   return true;
 }
 
+// The words that end a call from outside are the loop's to write. A module may
+// say by itself that it was cancelled, but not that nobody waited (INTERNAL).
+static bool check_end(const fc_error_t *error, const fc_ring_call_t *call,
+                      uint32_t cancel, fc_error_t *err) {
+  if (!call->awaited) return true;
+  if (error->code == FC_CODE_DEADLINE_EXCEEDED) {
+    bool late = call->deadline_ns && fc_clock_ns() >= call->deadline_ns;
+    return late || lie(err, "deadline", 0);
+  }
+  if (error->status != FC_CANCELLED) return true;
+  if (error->code != FC_CODE_INTERNAL && !cancel) return true;
+  return lie(err, "cancelled", 1);
+}
+
 // Times are only shown, so nonsense is cut and not worth a worker.
 static void bound_times(fc_slot_t *slot, uint64_t sent_ns) {
   uint64_t now_ns = fc_clock_ns();
@@ -326,7 +339,10 @@ bool fc_ring_read(const fc_ring_t *ring, uint32_t index,
     if (out->error.byte_offset > call->body_size) {
       out->error.byte_offset = FC_NO_OFFSET;
     }
-    return check_error(&out->error, out->status, err);
+    uint32_t cancel =
+        atomic_load_explicit(&shared->cancel, memory_order_relaxed);
+    return check_error(&out->error, out->status, err) &&
+           check_end(&out->error, call, cancel, err);
   }
   uint32_t wanted = call->flags & FC_SLOT_VALIDATE ? 0 : 1;
   if (said.piece_count != wanted) return lie(err, "pieces", said.piece_count);

@@ -44,8 +44,9 @@ typedef struct fc_ring_setup_t {
   uint64_t memory_limit;  // of the process, beside the region
   uint32_t spin_ns;       // time to look for a call before sleeping
   uint8_t forbid_native;
-  uint8_t guard;  // fc_guard_policy_t
-  uint8_t tiles;  // threads for one call
+  uint8_t guard;            // fc_guard_policy_t
+  uint8_t tiles;            // threads for one call
+  fc_file_digest_t digest;  // of the module
 } fc_ring_setup_t;
 
 typedef enum fc_fault_class_t {
@@ -146,7 +147,9 @@ void fc_ring_wake(fc_ring_t *ring);
 typedef struct fc_ring_call_t {
   uint64_t sent_ns;
   uint64_t body_size;
+  uint64_t deadline_ns;  // 0: none
   uint8_t flags;
+  bool awaited;  // the loop has not cancelled it
 } fc_ring_call_t;
 
 // Copies the outcome of a DONE slot into `out` and checks it: status, stop,

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Limits that hold for what a module may do, root or not. The filter refuses to
-// make processes and to reach others; it does not try to hide files or the
-// network, which is the work of the container or unit the server runs in.
+// Limits that hold for what a module may do, root or not. A seccomp filter
+// refuses to make processes and to reach others by number. Others can be reached
+// by path as well, /proc/PID/mem for one: three things shut that way, because
+// none of them is there on every machine or works for every user. Neither the
+// rest of the files nor the network are hidden, which is the work of the
+// container or unit the server runs in.
 #include "pool/sandbox.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
+#include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <linux/sockios.h>
 #include <sched.h>
@@ -16,6 +22,7 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -55,6 +62,15 @@ static void limit(__rlimit_resource_t resource, uint64_t value) {
 #define UNLESS_CALL(name, skip) \
   BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, skip)
 #define REFUSE_CALL(name) UNLESS_CALL(name, 1), REFUSE(EPERM)
+// The first argument must be `self`, the number of this process.
+#define ONLY_TO_ITSELF(name)           \
+  UNLESS_CALL(name, 4), LOAD(args[0]), \
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, self, 0, 1), ALLOW, REFUSE(EPERM)
+// The same, or 0, which is this thread.
+#define ONLY_OF_ITSELF(name)                        \
+  UNLESS_CALL(name, 5), LOAD(args[0]),              \
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0), \
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, self, 0, 1), ALLOW, REFUSE(EPERM)
 
 static fc_status_t filter_calls(fc_error_t *err) {
   const uint32_t self = (uint32_t)getpid();
@@ -84,29 +100,31 @@ static fc_status_t filter_calls(fc_error_t *err) {
     REFUSE_CALL(tkill),
     REFUSE_CALL(setns),
     REFUSE_CALL(unshare),
+    // Who may run before the server, or where, is not a module's to say. That
+    // it may say so of itself would be enough to starve the server.
+    REFUSE_CALL(sched_setscheduler),
+    REFUSE_CALL(sched_setparam),
+    REFUSE_CALL(sched_setattr),
+    REFUSE_CALL(setpriority),
+    REFUSE_CALL(ioprio_set),
+    REFUSE_CALL(migrate_pages),
+    // What a ring is given to do is not seen by this filter.
+    REFUSE_CALL(io_uring_setup),
+    REFUSE_CALL(io_uring_enter),
+    REFUSE_CALL(io_uring_register),
+    // Its own threads may be bound to a CPU by themselves.
+    ONLY_OF_ITSELF(sched_setaffinity),
+    ONLY_OF_ITSELF(move_pages),
+    // A limit of another process that has passed is a signal too.
+    ONLY_OF_ITSELF(prlimit64),
+    ONLY_TO_ITSELF(kill),
+    ONLY_TO_ITSELF(tgkill),
     // Its flags lie in memory; glibc goes on with clone.
     UNLESS_CALL(clone3, 1),
     REFUSE(ENOSYS),
     UNLESS_CALL(clone, 4),
     LOAD(args[0]),
     BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 1),
-    ALLOW,
-    REFUSE(EPERM),
-    UNLESS_CALL(kill, 4),
-    LOAD(args[0]),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, self, 0, 1),
-    ALLOW,
-    REFUSE(EPERM),
-    UNLESS_CALL(tgkill, 4),
-    LOAD(args[0]),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, self, 0, 1),
-    ALLOW,
-    REFUSE(EPERM),
-    // A limit of another process that has passed is a signal too.
-    UNLESS_CALL(prlimit64, 5),
-    LOAD(args[0]),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, self, 0, 1),
     ALLOW,
     REFUSE(EPERM),
     // The loop has the same bell: it must not block, nor any file signal it.
@@ -149,6 +167,98 @@ static void volunteer(void) {
   close(file);
 }
 
+// ---------------------------------------------------------------------------
+// Other processes by path
+
+// What root may do to processes and to the machine. What root may do to files
+// and in the network stays, as the server has it. A process that lacks what the
+// server has may not look into the server (cap_ptrace_access_check).
+static fc_status_t drop_capabilities(fc_error_t *err) {
+  static const uint64_t kKept =
+      1ull << CAP_CHOWN | 1ull << CAP_DAC_OVERRIDE |
+      1ull << CAP_DAC_READ_SEARCH | 1ull << CAP_FOWNER | 1ull << CAP_FSETID |
+      1ull << CAP_IPC_LOCK | 1ull << CAP_NET_BIND_SERVICE | 1ull << CAP_NET_RAW;
+  struct __user_cap_header_struct head = {.version =
+                                              _LINUX_CAPABILITY_VERSION_3};
+  struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+  if (syscall(SYS_capget, &head, data) < 0) return fail("capabilities", err);
+  for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
+    const uint32_t kept = (uint32_t)(kKept >> (32 * i));
+    data[i].permitted &= kept;
+    data[i].effective &= kept;
+    data[i].inheritable = 0;
+  }
+  if (syscall(SYS_capset, &head, data) == 0) return FC_OK;
+  return fail("capabilities", err);
+}
+
+#ifndef LANDLOCK_ACCESS_FS_REFER
+#define LANDLOCK_ACCESS_FS_REFER (1ull << 13)
+#endif
+#ifndef LANDLOCK_ACCESS_FS_TRUNCATE
+#define LANDLOCK_ACCESS_FS_TRUNCATE (1ull << 14)
+#endif
+
+// What a ruleset of this kernel is about; 0: it has none.
+static uint64_t landlock_access(void) {
+  static const uint64_t kSince[] = {0, LANDLOCK_ACCESS_FS_WRITE_FILE,
+                                    LANDLOCK_ACCESS_FS_REFER,
+                                    LANDLOCK_ACCESS_FS_TRUNCATE};
+  long version = syscall(SYS_landlock_create_ruleset, NULL, 0,
+                         LANDLOCK_CREATE_RULESET_VERSION);
+  uint64_t access = 0;
+  for (long i = 1; i <= version && i < (long)FC_ARRAY_COUNT(kSince); i++) {
+    access |= kSince[i];
+  }
+  return access;
+}
+
+// All that lies below an entry of the root folder may be written as before.
+static void allow_entry(int ruleset, int root, const char *name,
+                        uint64_t access) {
+  struct stat info;
+  int fd = openat(root, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return;
+  if (fstat(fd, &info) == 0 && !S_ISLNK(info.st_mode)) {
+    if (!S_ISDIR(info.st_mode)) access &= ~LANDLOCK_ACCESS_FS_REFER;
+    const struct landlock_path_beneath_attr rule = {.allowed_access = access,
+                                                    .parent_fd = fd};
+    (void)syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH,
+                  &rule, 0);
+  }
+  close(fd);
+}
+
+// Nothing in /proc may be written: it has files by which the server would be the
+// first that is ended when memory runs out. Rules only allow, so each entry of
+// the root folder but /proc is. Also, who has a ruleset may not look into
+// processes that do not have it.
+static fc_status_t enter_landlock(fc_error_t *err) {
+  const struct landlock_ruleset_attr attributes = {.handled_access_fs =
+                                                       landlock_access()};
+  if (!attributes.handled_access_fs) return FC_OK;
+  DIR *root = opendir("/");
+  if (!root) return FC_OK;
+  int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attributes,
+                             sizeof attributes, 0);
+  for (const struct dirent *entry; (entry = readdir(root));) {
+    static const char *const kLeftOut[] = {".", "..", "proc"};
+    bool left_out = false;
+    for (size_t i = 0; i < FC_ARRAY_COUNT(kLeftOut); i++) {
+      left_out = left_out || !strcmp(entry->d_name, kLeftOut[i]);
+    }
+    if (left_out) continue;
+    allow_entry(ruleset, dirfd(root), entry->d_name,
+                attributes.handled_access_fs);
+  }
+  closedir(root);
+  long failed = syscall(SYS_landlock_restrict_self, ruleset, 0);
+  int error = errno;
+  if (ruleset >= 0) close(ruleset);
+  errno = error;
+  return failed ? fail("a Landlock ruleset", err) : FC_OK;
+}
+
 fc_status_t fc_sandbox_enter(uint64_t memory, int parent, fc_error_t *err) {
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) return fail("PDEATHSIG", err);
   // It may have gone before it was asked for.
@@ -161,5 +271,9 @@ fc_status_t fc_sandbox_enter(uint64_t memory, int parent, fc_error_t *err) {
   limit(RLIMIT_NOFILE, OPEN_FILES);
   limit(RLIMIT_STACK, STACK_SIZE);
   if (memory) limit(RLIMIT_AS, memory);
+  FC_TRY(drop_capabilities(err));
+  // Workers of other modules are of the same user.
+  if (prctl(PR_SET_DUMPABLE, 0) < 0) return fail("DUMPABLE", err);
+  FC_TRY(enter_landlock(err));
   return filter_calls(err);
 }

@@ -44,9 +44,8 @@ static inline bool fc_slot_begin(_Atomic uint32_t *begun, fc_begun_t as) {
 
 typedef struct fc_slot_t {
   // Written by the loop before the hand-over
-  uint32_t loop;        // whose completion list it goes back to
-  uint32_t generation;  // of the registry that `module` counts in
-  uint32_t module;
+  uint32_t loop;    // whose completion list it goes back to
+  uint32_t module;  // its generation, by index in the region
   uint32_t function;
   uint8_t front;
   uint8_t flags;

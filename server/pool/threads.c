@@ -30,9 +30,10 @@ static void *run(void *context) {
   return NULL;
 }
 
-static fc_status_t start(fc_thread_t *thread, fc_region_t *region,
+static fc_status_t start(fc_threads_t *threads, uint32_t index,
                          fc_error_t *err) {
-  FC_TRY(fc_worker_init(&thread->worker, region, err));
+  fc_thread_t *thread = &threads->threads[index];
+  FC_TRY(fc_worker_init(&thread->worker, threads->region, index, err));
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, STACK_SIZE);
@@ -52,7 +53,7 @@ fc_status_t fc_threads_start(fc_threads_t *threads, fc_region_t *region,
                                     sizeof *threads->threads);
   if (!threads->threads) return fc_fail_memory(err);
   while (threads->count < count) {
-    fc_status_t status = start(&threads->threads[threads->count], region, err);
+    fc_status_t status = start(threads, threads->count, err);
     if (status != FC_OK) {
       fc_threads_stop(threads);
       return status;
@@ -67,10 +68,7 @@ void fc_threads_lose(fc_threads_t *threads) {
   if (threads->count - threads->lost >= threads->wanted) return;
   if (threads->count == threads->capacity) return;
   fc_error_t error;
-  if (start(&threads->threads[threads->count], threads->region, &error) ==
-      FC_OK) {
-    threads->count++;
-  }
+  if (start(threads, threads->count, &error) == FC_OK) threads->count++;
 }
 
 void fc_threads_find(fc_threads_t *threads) { threads->lost--; }

@@ -28,6 +28,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+import hidden_features
+from console import user_environment
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("FARCALL_BIN_DIR", ROOT / "build/dev/bin"))
 SAMPLES = ROOT / "tests/modules/mlir"
@@ -46,7 +49,13 @@ def pytest_sessionfinish(session, exitstatus):
     """A run in which everything was skipped is not a run that passed, and one
     that needs no server is not one that passed in a host."""
     terminal = session.config.pluginmanager.get_plugin("terminalreporter")
-    if exitstatus == 0 and "passed" not in terminal.stats:
+    left = [each for each in Server.started if each.process.poll() is None]
+    for each in left:
+        each.process.kill()
+    if left:  # a test that failed may leave them, no other
+        terminal.write_line(f"{len(left)} servers were left running", red=True)
+        session.exitstatus = session.exitstatus or 1
+    elif exitstatus == 0 and "passed" not in terminal.stats:
         session.exitstatus = 77
     elif exitstatus == 0 and HOSTS == "both" and Server.left_to_others == 0:
         terminal.write_line("no server was started whose host is left to "
@@ -66,18 +75,22 @@ class Reply:
 
 
 class Server:
-    """A farcalld on a port of its own, ended with SIGTERM."""
+    """A farcalld on a port of its own, ended with SIGTERM. `under` is a program that
+    starts it, with arguments; then a subclass knows which process it is."""
     left_to_others = 0  # servers of this run that were not told their host
+    started = []
 
-    def __init__(self, *arguments, cwd=None):
+    def __init__(self, *arguments, cwd=None, under=()):
         if not any(str(each).startswith("--isolation") for each in arguments):
             assert HOSTS != "own", "--isolation is missing: see tests/CMakeLists.txt"
             Server.left_to_others += 1
         self.lines = []
         self.process = subprocess.Popen(
-            [str(BIN / "farcalld"), "--listen", "127.0.0.1:0",
+            [*under, str(BIN / "farcalld"), "--listen", "127.0.0.1:0",
              "--access-log=off", *map(str, arguments)],
-            cwd=cwd, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            cwd=cwd, env=user_environment(), stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE, text=True)
+        Server.started.append(self)
         self.url = None
         for line in self.process.stderr:
             self.lines.append(line)
@@ -90,6 +103,10 @@ class Server:
         self.reader = threading.Thread(
             target=lambda: self.lines.extend(self.process.stderr), daemon=True)
         self.reader.start()
+
+    @property
+    def pid(self):
+        return self.process.pid
 
     def request(self, method, path, body=None, headers=None):
         connection = http.client.HTTPConnection(self.host, self.port, timeout=60)
@@ -118,10 +135,31 @@ class Server:
         """Ends the server and returns its exit status; the sanitizers answer
         with another one than 0 when they found something, leaks included."""
         if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-        status = self.process.wait(timeout=60)
+            os.kill(self.pid, signal.SIGTERM)
+        try:
+            status = self.process.wait(timeout=60)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
         self.reader.join(timeout=10)
         return status
+
+
+def count_files(pid):
+    """Descriptors of a server, which nobody but root may look at."""
+    try:
+        return len(os.listdir(f"/proc/{pid}/fd"))
+    except PermissionError:
+        pytest.skip("SKIPPED: only root may count the files a server has open")
+
+
+def end_servers(servers):
+    """Ends them as an operator does. Each must end well, also one that a test has
+    ended itself: a status of another kind is what a sanitizer found, a leak
+    perhaps, or a crash that no test has looked for."""
+    statuses = [each.stop() for each in servers]
+    said = "".join(line for each in servers for line in each.lines[-20:])
+    assert statuses == [0] * len(servers), said
 
 
 @pytest.fixture(scope="session")
@@ -139,7 +177,7 @@ def farcall():
 @pytest.fixture
 def shell(tmp_path):
     """Runs what a reader of a page would type, and returns all it prints."""
-    environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}
+    environment = {**user_environment(), "PATH": f"{BIN}:{os.environ['PATH']}"}
 
     def run(command):
         # A virtual environment knows itself by the path it is called by.
@@ -156,9 +194,10 @@ class Iree:
     """IREE's compiler and runtime; what it compiled stays beside them, named by
     what went in, so that every preset and every run need not compile it again."""
 
-    def __init__(self, folder):
-        self.folder = pathlib.Path(folder)
-        self.compiled = self.folder.parent / "compiled"
+    def __init__(self, folder, top):
+        folder = pathlib.Path(folder)
+        self.compiled = folder.parent / "compiled"
+        self.folder = hidden_features.masked(folder, top)
         self.compiled.mkdir(exist_ok=True)
 
     def run(self, program, *arguments, **options):
@@ -175,7 +214,7 @@ class Iree:
         return self.compile_text(source.stem, source.read_text(), *flags)
 
     def compile_text(self, name, text, *flags):
-        key = hashlib.sha256(json.dumps([text, flags]).encode())
+        key = hashlib.sha256(json.dumps([text, flags, *hidden_features.HIDDEN]).encode())
         module = self.compiled / f"{name}-{key.hexdigest()[:16]}.vmfb"
         if not module.exists():
             unfinished = module.with_suffix(f".{os.getpid()}.tmp")
@@ -186,19 +225,19 @@ class Iree:
 
 
 @pytest.fixture(scope="session")
-def iree():
+def iree(tmp_path_factory):
     folder = os.environ.get("FARCALL_IREE")
     if not folder:
         pytest.skip("FARCALL_IREE is not set: scripts/test installs IREE")
-    return Iree(folder)
+    return Iree(folder, tmp_path_factory.mktemp("programs"))
 
 
 @pytest.fixture(scope="session")
-def onnx():
+def onnx(tmp_path_factory):
     folder = os.environ.get("FARCALL_ONNX")
     if not folder:
         pytest.skip("FARCALL_ONNX is not set: scripts/test installs ONNX")
-    return Iree(folder)
+    return Iree(folder, tmp_path_factory.mktemp("programs"))
 
 
 def compile_samples(farcall, top):
@@ -244,8 +283,7 @@ def server(corpus):
     """One server of the whole corpus for all tests; it must end well."""
     running = Server(corpus)
     yield running
-    status = running.stop()
-    assert status == 0, f"exit status {status}:\n" + "".join(running.lines)
+    end_servers([running])
 
 
 @pytest.fixture(params=["thread", "process"])
@@ -263,7 +301,4 @@ def serve():
         running.append(Server(*arguments))
         return running[-1]
     yield start
-    for each in running:
-        if each.process.poll() is None:
-            each.process.kill()
-            each.process.wait()
+    end_servers(running)

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy
 
-from conftest import Server
+from conftest import Server, end_servers
 from iree_programs import DTYPES, Tensor, themes
 
 LOCAL = ["--iree-hal-target-device=local"]
@@ -58,8 +58,7 @@ def serving(iree, *variants, options=()):
             lambda pair: compiled(iree, pair[0], THEMES[pair[1]]), names)))
     running = Server(*options, *files.values())
     yield running, files
-    status = running.stop()
-    assert status == 0, f"exit status {status}:\n" + "".join(running.lines)
+    end_servers([running])
 
 
 def plain(value):

@@ -9,14 +9,17 @@ tests of its operators, made, imported, compiled and run in IREE's runtime.
 The last two take names on standard input. What is there already stays: DIR is
 within an environment that is named by the versions in it. One at a time writes there.
 """
+import concurrent.futures
 import contextlib
 import fcntl
 import io
 import json
 import os
 import pathlib
+import select
 import subprocess
 import sys
+import tempfile
 import traceback
 import warnings
 
@@ -32,6 +35,7 @@ FLAGS = ["--iree-hal-target-device=local",
 DOUBLES = ["--iree-input-demote-f64-to-f32=false"]
 OPSET = 17  # older models are lifted to it on import
 COMPILE_SECONDS = 120
+MODELS_MAX = 200  # of one worker, which grows
 
 
 def wide(array):
@@ -116,9 +120,27 @@ def generate(folder, _):
     unfinished.rename(folder / "index.json")
 
 
+def compile_text(text, module):
+    """By the library that iree-compile is made of; False when it refuses."""
+    from iree.compiler.api import Output, Session, Source
+    with Session() as session:
+        session.set_flags(*FLAGS, *(DOUBLES if "f64" in text else []))
+        invocation = session.invocation()
+        invocation.enable_console_diagnostics()
+        source = Source.wrap_buffer(session, text.encode() + b"\0")
+        if not invocation.parse_source(source) or not invocation.execute():
+            return False
+        output = Output.open_file(str(module))
+        invocation.output_vm_bytecode(output)
+        output.keep()
+        output.close()
+    return True
+
+
 def import_and_compile(folder, name):
+    """Why there is no module, or None."""
     from iree.compiler.tools.import_onnx import __main__ as importer
-    source = folder / f"{name}.mlir"
+    source, unfinished = folder / f"{name}.mlir", folder / f"{name}.tmp"
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said):
@@ -127,31 +149,71 @@ def import_and_compile(folder, name):
                  "--opset-version", str(OPSET)]))
     except (Exception, SystemExit):
         return "import: " + said.getvalue() + traceback.format_exc()
-    unfinished = folder / f"{name}.tmp"
-    compiler = pathlib.Path(sys.executable).parent / "iree-compile"
-    try:
-        flags = FLAGS + (DOUBLES if "f64" in source.read_text() else [])
-        done = subprocess.run([compiler, source, "-o", unfinished, *flags],
-                              capture_output=True, text=True,
-                              timeout=COMPILE_SECONDS)
-    except subprocess.TimeoutExpired:
-        return f"compile: takes more than {COMPILE_SECONDS} s"
-    if done.returncode:
-        return f"compile: status {done.returncode}: {done.stderr}"
+    with tempfile.TemporaryFile() as complaints:
+        os.dup2(complaints.fileno(), 2)
+        compiled = compile_text(source.read_text(), unfinished)
+        complaints.seek(0)
+        why = complaints.read().decode(errors="replace")
+    if not compiled:
+        return f"compile: {why}"
     unfinished.rename(folder / f"{name}.vmfb")
     return None
 
 
-def compile_one(folder, name):
-    """In a process of its own, since what it loads may crash."""
-    process = os.fork()
-    if process:
-        return process
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-    why = import_and_compile(folder, name)
-    if why:
-        (folder / f"{name}.refused").write_text(why)
-    os._exit(0)
+def work(folder):
+    """What a worker does: a name is a line, and so is the answer to it."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    for line in sys.stdin:
+        name = line.strip()
+        why = import_and_compile(folder, name)
+        if why:
+            (folder / f"{name}.refused").write_text(why)
+        print(name, file=answers, flush=True)
+
+
+class Worker:
+    """A process that compiles one model after the other: loading the compiler and
+    what it sets up once is a third of the time a model takes. What it is given may
+    crash it, or make it think for ever; then the next one is given to another."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.process = None
+
+    def start(self):
+        self.process = subprocess.Popen(
+            [sys.executable, __file__, "work", str(self.folder)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.left = MODELS_MAX
+
+    def end(self):
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+            self.process.stdin.close()
+            self.process.stdout.close()
+        self.process = None
+
+    def compile(self, name):
+        if not self.process or self.process.poll() is not None:
+            self.end()
+            self.start()
+        self.process.stdin.write(f"{name}\n".encode())
+        self.process.stdin.flush()
+        ready, _, _ = select.select([self.process.stdout], [], [], COMPILE_SECONDS)
+        why = None
+        if not ready:
+            why = f"compile: takes more than {COMPILE_SECONDS} s"
+        elif not self.process.stdout.readline():
+            why = f"compile: status {self.process.wait()}"
+        self.left -= 1
+        if why or not self.left:
+            self.end()
+        if why:
+            (self.folder / f"{name}.refused").write_text(why)
+        for end in ("mlir", "tmp"):
+            (self.folder / f"{name}.{end}").unlink(missing_ok=True)
 
 
 def missing(folder, names):
@@ -162,19 +224,15 @@ def missing(folder, names):
 
 def compile_all(folder, names):
     wanted = missing(folder, names)
-    from iree.compiler.tools.import_onnx import __main__  # noqa: F401, once
-    running = {}
-    while wanted or running:
-        if wanted and len(running) < os.cpu_count():
-            name = wanted.pop(0)
-            running[compile_one(folder, name)] = name
-            continue
-        process, status = os.wait()
-        name = running.pop(process)
-        if status:
-            (folder / f"{name}.refused").write_text(f"import: status {status}")
-        for end in ("mlir", "tmp"):
-            (folder / f"{name}.{end}").unlink(missing_ok=True)
+
+    def compile_some(_):
+        worker = Worker(folder)
+        with contextlib.suppress(IndexError):
+            while True:
+                worker.compile(wanted.pop(0))
+        worker.end()
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(compile_some, range(os.cpu_count())))
 
 
 def difference(name, entry, data, results):
@@ -238,6 +296,9 @@ def reference(folder, names):
 
 if __name__ == "__main__":
     verb, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+    if verb == "work":
+        work(folder)
+        sys.exit()
     names = sys.stdin.read().split()
     if verb == "reference":
         reference(folder, names)

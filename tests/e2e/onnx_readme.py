@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 from conftest import BIN, ROOT, Server
-from console import commands, matches
+from console import commands, matches, user_environment
 
 
 class Reader:
@@ -16,7 +16,7 @@ class Reader:
         self.options = options  # of farcalld, beside those of the page
         shutil.copytree(ROOT / "examples" / example, folder, dirs_exist_ok=True)
         self.environment = {
-            **os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+            **user_environment(), "PIP_DISABLE_PIP_VERSION_CHECK": "1",
             "PATH": f"{BIN}:{onnx.folder}:{os.environ['PATH']}"}
         self.server = None
 

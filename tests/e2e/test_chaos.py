@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from conftest import BIN, Server
+from conftest import BIN, Server, count_files
 
 SANITIZED = b"__asan_init" in (BIN / "farcalld").read_bytes()
 OBJECTS = BIN.parent / "tests/modules/hostile"
@@ -74,7 +74,7 @@ def measure(server):
     """Descriptors, processes and memory of the server's own process."""
     pid = server.process.pid
     rss = re.search(r"VmRSS:\s*(\d+)", open(f"/proc/{pid}/status").read())
-    return {"files": len(os.listdir(f"/proc/{pid}/fd")),
+    return {"files": count_files(pid),
             "processes": len(workers(server)), "rss_kib": int(rss[1])}
 
 

@@ -2,9 +2,16 @@
 """farcall's other verbs: exit codes, hints, .npy files against NumPy, and the
 printed curl command, which is run."""
 import json
+import os
+import resource
+import select
 import shlex
 import shutil
+import signal
+import socket
 import subprocess
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -17,12 +24,13 @@ MATMUL = "[[[1,2,3],[4,5,6]],[[1,0],[0,1],[1,1]]]"
 @pytest.fixture(params=["run", "call"])
 def invoke(request, farcall, corpus, server):
     """The same call in process and over HTTP: invoke("tensor/matmul", …)."""
-    def run(function, *arguments):
+    def run(function, *arguments, **options):
         if request.param == "call":
-            return farcall("call", function, "--server", server.url, *arguments)
+            return farcall("call", function, "--server", server.url, *arguments,
+                           **options)
         module, name = function.split("/")
         return farcall("run", corpus / f"{module}.so", "--function", name,
-                       *arguments)
+                       *arguments, **options)
     run.verb = request.param
     return run
 
@@ -116,6 +124,18 @@ def test_refused_calls_exit_1(invoke):
         assert message in done.stderr.splitlines()[-1]
 
 
+def test_a_tensor_for_a_scalar_hears_how_a_scalar_is_written(invoke):
+    for function, inputs, hint in [
+            ("abi/s_i8", ["1xi8=4"], "--input=1xi8=4 is a tensor, i8=4 a scalar, at "),
+            ("abi/s_mixed", ["-3", "1xf64=0.5", "1", "0", "0"],
+             "--input=1xf64=0.5 is a tensor, f64=0.5 a scalar, at "),
+            ("abi/s_i8", ['{"dtype":"i8","shape":[],"data":4}'], "")]:
+        done = invoke(function, *(f"--input={each}" for each in inputs))
+        assert done.returncode == 1
+        assert "type_mismatch" in done.stderr and hint in done.stderr, done.stderr
+        assert hint or "is a tensor, " not in done.stderr
+
+
 def test_wrong_inputs_exit_65(invoke, tmp_path):
     (tmp_path / "bad.npy").write_bytes(b"\x93NUMPY\x01\x00\xff\xff{}")
     for value, message in [("4xf32=1 2 3", "wants 4 values, got 3"),
@@ -125,6 +145,47 @@ def test_wrong_inputs_exit_65(invoke, tmp_path):
         done = invoke("abi/r1", f"--input={value}")
         assert done.returncode == 65, value
         assert message in done.stderr
+
+
+SANITIZED = b"__asan_init" in (BIN / "farcall").read_bytes()
+
+
+def bound_addresses():
+    """So that a program which reads without end ends soon. The sanitizers reserve
+    terabytes: there only the program's own bound is looked at."""
+    if not SANITIZED:
+        resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+
+
+def test_what_is_no_file_is_bounded_or_refused(invoke, tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    for option in ["--input=@", "--json=@"]:
+        for path, message in [(tmp_path / "fifo", "nobody writes to"),
+                              ("/dev/zero", "is a device"), (tmp_path, "irectory")]:
+            done = invoke("tensor/mlp", f"{option}{path}", timeout=30)
+            assert done.returncode == 65, (path, done.stderr)
+            assert message in done.stderr and str(path) in done.stderr, done.stderr
+    endless = subprocess.Popen(["sh", "-c", "echo '[['; yes '1,'"], stderr=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE)
+    done = invoke("tensor/mlp", "--json=@/dev/stdin", stdin=endless.stdout,
+                  preexec_fn=bound_addresses)
+    endless.stdout.close()
+    endless.wait()
+    assert done.returncode == 65, done.stderr
+    assert "/dev/stdin" in done.stderr and "256 MiB" in done.stderr
+
+
+def test_a_pipe_is_read_to_its_end(invoke, tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    wanted = '{"results":[[[4.0,5.0],[10.0,11.0]]]}\n'
+    done = invoke("tensor/matmul", "--json=@/dev/stdin", input=MATMUL)
+    assert done.stdout == wanted, done.stderr
+    # What is written stays in the pipe while somebody has it open.
+    holder = os.open(tmp_path / "fifo", os.O_RDONLY | os.O_NONBLOCK)
+    (tmp_path / "fifo").write_text(MATMUL)
+    done = invoke("tensor/matmul", f"--json=@{tmp_path}/fifo", timeout=30)
+    os.close(holder)
+    assert done.stdout == wanted, done.stderr
 
 
 def test_unknown_names_get_a_hint(invoke):
@@ -151,6 +212,16 @@ def test_npy_there_and_back(invoke, tmp_path, function, dtype, values):
     back = np.load(tmp_path / "out.npy")
     assert back.dtype == array.dtype.newbyteorder("<")
     assert back.tobytes() == array.astype(back.dtype).tobytes()
+
+
+def test_npy_keeps_the_bits_of_a_nan(invoke, tmp_path):
+    bits = np.array([0x7fc00001, 0xffc12345, 0x80000000], np.uint32)
+    np.save(tmp_path / "in.npy", bits.view(np.float32))
+    done = invoke("tensor/identity", f"--input=@{tmp_path}/in.npy",
+                  f"--output=@{tmp_path}/out.npy")
+    assert done.returncode == 0, done.stderr
+    back = np.load(tmp_path / "out.npy").view(np.uint32)
+    assert back.tolist() == bits.tolist()
 
 
 def test_npy_shapes_and_orders(invoke, tmp_path):
@@ -248,6 +319,120 @@ def test_nobody_there_exits_69(farcall):
         assert "Connection refused" in done.stderr
 
 
+class Stranger:
+    """A server that is no farcalld: whoever connects is sent `pieces`, then `last`
+    again and again until the client has gone."""
+
+    def __init__(self, *pieces, last=None):
+        self.pieces, self.last, self.sent = pieces, last, 0
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = "http://127.0.0.1:%d" % self.listener.getsockname()[1]
+        self.thread = threading.Thread(target=self.play)
+        self.thread.start()
+
+    def play(self):
+        client, _ = self.listener.accept()
+        request = b""
+        while b"\r\n\r\n" not in request or request.endswith(b"\r\n\r\n") is (
+                request.startswith(b"POST")):
+            request += client.recv(65536)
+        try:
+            for piece in self.pieces:
+                client.sendall(piece)
+            while self.last:
+                client.sendall(self.last)
+                self.sent += len(self.last)
+        except OSError:
+            pass  # it has heard enough
+        client.close()
+
+    def close(self):
+        self.thread.join(timeout=60)
+        self.listener.close()
+
+
+def page(body, kind=b"text/html", status=b"200 OK"):
+    return (b"HTTP/1.1 " + status + b"\r\nContent-Type: " + kind +
+            b"\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+
+
+JSON = b"application/json"
+ENDLESS = b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\n\r\n"
+STRANGERS = [
+    ("html", [page(b"<html>hi</html>")], None, "answered 200, not as farcalld does"),
+    ("html said to be JSON", [page(b"<html>hi</html>", JSON)], None, "<html>hi"),
+    ("cut JSON", [page(b'{"results":[1,', JSON)], None, '{\\"results\\":[1,'),
+    ("other JSON", [page(b'[1]', JSON)], None, "[1]"),
+    ("another object", [page(b'{"result":[1]}', JSON)], None, '{\\"result\\":[1]}'),
+    ("more than one document", [page(b'{"results":[]} {}', JSON)], None, "not as"),
+    ("an error page", [page(b"<h1>no</h1>", status=b"404 No")], None,
+     "answered 404, not as farcalld does: '<h1>no"),
+    ("an error of nothing", [page(b"", status=b"500 No")], None, "answered 500"),
+    ("no HTTP", [b"SSH-2.0-OpenSSH\r\n"], None, "that is not HTTP: 'SSH-2.0-OpenSSH"),
+    ("half an answer", [page(b"{}", JSON)[:-1]], None, "closed"),
+    ("an endless page", [ENDLESS % b"text/html"], b"<p>more</p>" * 1000,
+     "200, not as farcalld does: '<p>more"),
+    ("an endless head", [b"HTTP/1.1 200 OK\r\n"], b"X: more\r\n" * 1000,
+     "the head of the answer is larger than 64 KiB: 'HTTP/1.1 200 OK"),
+    ("endless preludes", [], b"HTTP/1.1 103 Early Hints\r\n\r\n" * 1000,
+     "larger than 64 KiB"),
+    ("endless trailers", [ENDLESS.replace(b"\r\n\r\n", b"\r\nTransfer-Encoding: "
+                          b"chunked\r\n\r\n2\r\n{}\r\n0\r\n") % JSON],
+     b"X: more\r\n" * 1000, "larger than 64 KiB"),
+    ("a large length", [page(b"", JSON).replace(b"Length: 0", b"Length: 99999999999")],
+     None, "99999999999 bytes"),
+]
+
+
+@pytest.mark.parametrize("verb", [["call", "m/f"], ["ls"], ["sig"], ["sig", "m/f"],
+                                  ["health"]], ids=" ".join)
+@pytest.mark.parametrize("pieces, last, words", [s[1:] for s in STRANGERS],
+                         ids=[s[0] for s in STRANGERS])
+def test_what_is_no_farcalld_exits_69(farcall, verb, pieces, last, words):
+    stranger = Stranger(*pieces, last=last)
+    done = farcall(*verb, "--server", stranger.url, "--timeout=30")
+    stranger.close()
+    assert done.returncode == 69, (done.stdout[:200], done.stderr[:500])
+    assert done.stdout == ""
+    line, = done.stderr.splitlines()
+    assert line.startswith("farcall: ") and len(line) < 400
+    assert words in line.replace("\\u0022", '\\"'), line
+    assert stranger.url in line
+    assert stranger.sent < 32 << 20
+
+
+def test_an_endless_answer_is_bounded(farcall):
+    """It may be JSON as far as anybody can see: then memory is bounded."""
+    stranger = Stranger(ENDLESS % JSON + b'{"results":[[1', last=b",1" * 500000)
+    done = farcall("call", "m/f", "--server", stranger.url, "--timeout=60",
+                   preexec_fn=bound_addresses)
+    stranger.close()
+    assert done.returncode == 69, done.stderr
+    assert "more than 257 MiB: '{" in done.stderr
+
+
+def test_the_timeout_is_for_the_whole_call(farcall):
+    """A byte now and then does not put it off."""
+    class Slow(Stranger):
+        def play(self):
+            client, _ = self.listener.accept()
+            client.sendall(b"HTTP/1.1 200 OK\r\n")
+            while not select.select([client], [], [], 0.05)[0] or client.recv(65536):
+                try:
+                    client.sendall(b"X")
+                except OSError:
+                    break
+            client.close()
+    for verb in ["call", "m/f"], ["ls"]:
+        slow = Slow()
+        begin = time.monotonic()
+        done = farcall(*verb, "--server", slow.url, "--timeout=1")
+        assert time.monotonic() - begin < 20
+        slow.close()
+        assert done.returncode == 69
+        assert "no answer from" in done.stderr and "in 1 s" in done.stderr, done.stderr
+
+
 def test_modules_that_cannot_be_run_exit_65(farcall, tmp_path, corpus):
     for name in ["none.so", "text.so", "a.txt"]:
         if name != "none.so":
@@ -287,12 +472,66 @@ def test_the_signatures_of_a_file_run_nothing_of_it(farcall, tmp_path, monkeypat
     assert trace.exists()
 
 
+def test_an_output_that_is_none_is_refused(invoke, tmp_path):
+    """It was taken for an empty one, and the result was gone."""
+    for value, message in [("y.npy", "--output=y.npy: @y.npy writes a file, - prints"),
+                           ("-x", "--output=-x: ")]:
+        done = invoke("tensor/identity", "--input=[1]", f"--output={value}", cwd=tmp_path)
+        assert done.returncode == 64, (value, done.stdout)
+        assert message in done.stderr, done.stderr
+        assert done.stdout == "" and list(tmp_path.iterdir()) == []
+
+
+def test_sig_of_what_is_no_module_asks_no_server(farcall, tmp_path):
+    (tmp_path / "net.onnx").write_bytes(b"\x08\x08")
+    for word, code, message in [
+            ("net.onnx", 65, "net.onnx: farcall loads .so and .vmfb files; IREE's "
+             "compiler makes a .vmfb of ONNX: iree-import-onnx, then iree-compile"),
+            ("net.so/f", 64, "a function of a file: farcall sig net.so --function=f"),
+            ("a/net.vmfb/f", 64, "farcall sig a/net.vmfb --function=f")]:
+        done = farcall("sig", word, "--server=http://127.0.0.1:1", cwd=tmp_path)
+        assert done.returncode == code, done.stderr
+        assert message in done.stderr, done.stderr
+
+
 def test_one_function_needs_no_name(farcall, corpus):
     done = farcall("run", corpus / "stride0.so", "--input=2")
     assert done.stdout == '{"results":[[3.5,3.5]]}\n', done.stderr
     done = farcall("run", corpus / "tensor.so", "--input=2")
     assert done.returncode == 64
     assert "choose one with --function" in done.stderr
+
+
+CRASHES = [("divide", "[1,0]", "SIGFPE"), ("peek", "[0]", "SIGSEGV"),
+           ("recurse", "[1000000000]", "SIGSEGV"), ("stop", "[6]", "SIGABRT"),
+           ("stop", "[4]", "SIGILL"), ("stop", "[7]", "SIGBUS")]
+
+
+@pytest.mark.parametrize("function, document, name", CRASHES)
+def test_run_says_which_signal_ended_it(farcall, function, document, name):
+    module = BIN.parent / "tests/modules/native/crash.so"
+    number = getattr(signal, name)
+    done = farcall("run", module, "-f", function, "--json", document)
+    assert done.returncode == -number
+    assert done.stdout == ""
+    assert done.stderr == (f"farcall: '{function}' was stopped by signal {number:d} "
+                           f"({name}); a server answers 502 and goes on\n")
+
+
+def test_a_module_that_crashes_as_it_is_loaded_is_named(farcall, tmp_path):
+    (tmp_path / "early.c").write_text("""
+        #include <signal.h>
+        __attribute__((constructor)) static void early(void) { raise(SIGILL); }
+        int f(void) { return 1; }""")
+    (tmp_path / "early.farcall.json").write_text(json.dumps(
+        {"farcall": 1, "abi": "mlir-memref", "functions": [
+            {"name": "f", "symbol": "f", "cc": "ciface", "args": [],
+             "results": [{"type": "i32"}]}]}))
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", "early.so", "early.c"],
+                   cwd=tmp_path, check=True)
+    done = farcall("run", tmp_path / "early.so")
+    assert done.returncode == -signal.SIGILL
+    assert done.stderr.startswith("farcall: early.so was stopped by signal 4 (SIGILL)")
 
 
 def test_abi_texts(farcall):

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from conftest import BIN, CORPUS, SAMPLES
+from conftest import BIN, CORPUS, SAMPLES, Server
 
 
 @pytest.fixture
@@ -345,3 +345,412 @@ def test_a_served_module_is_not_written_into(farcall, tmp_path, scratch):
     before.seek(0)
     assert hashlib.sha256(before.read()).digest() == digest
     assert os.fstat(before.fileno()).st_ino != (tmp_path / "m.so").stat().st_ino
+
+
+# ---------------------------------------------------------------------------
+# Arguments that are written into
+
+STORES = """
+func.func @AXPY(%a: f32, %x: memref<?xf32>, %y: memref<?xf32>) {  // in in inout
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    %u = memref.load %x[%i] : memref<?xf32>
+    %v = memref.load %y[%i] : memref<?xf32>
+    %w = arith.mulf %a, %u : f32
+    %s = arith.addf %v, %w : f32
+    memref.store %s, %y[%i] : memref<?xf32>
+  }
+  return
+}
+func.func @PARALLEL(%x: memref<4x4xf32>, %o: memref<4x4xf32>) {  // in inout
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  scf.parallel (%i, %j) = (%c0, %c0) to (%c4, %c4) step (%c1, %c1) {
+    %v = memref.load %x[%i, %j] : memref<4x4xf32>
+    memref.store %v, %o[%j, %i] : memref<4x4xf32>
+    scf.reduce
+  }
+  return
+}
+func.func @VIEWS(%x: memref<8xf32>, %o: memref<8xf32>) {  // in inout
+  %v = memref.subview %o[4] [4] [1] : memref<8xf32> to memref<4xf32, strided<[1], offset: 4>>
+  %c = memref.cast %v : memref<4xf32, strided<[1], offset: 4>> to memref<?xf32, strided<[?], offset: ?>>
+  %b, %offset, %sizes, %strides = memref.extract_strided_metadata %c : memref<?xf32, strided<[?], offset: ?>> -> memref<f32>, index, index, index
+  %z = arith.constant 0.0 : f32
+  memref.store %z, %b[] : memref<f32>
+  return
+}
+func.func @CHOSEN(%p: i1, %x: memref<4xf32>, %y: memref<4xf32>, %z: memref<4xf32>) {  // in inout inout in
+  %c0 = arith.constant 0 : index
+  %f = arith.constant 0.0 : f32
+  %m = scf.if %p -> memref<4xf32> {
+    scf.yield %x : memref<4xf32>
+  } else {
+    scf.yield %y : memref<4xf32>
+  }
+  memref.store %f, %m[%c0] : memref<4xf32>
+  return
+}
+func.func @TURNS(%x: memref<4xf32>, %y: memref<4xf32>, %n: index) {  // inout inout in
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x, %b = %y) -> (memref<4xf32>, memref<4xf32>) {
+    memref.copy %a, %b : memref<4xf32> to memref<4xf32>
+    scf.yield %b, %a : memref<4xf32>, memref<4xf32>
+  }
+  return
+}
+func.func @LATE(%x: memref<4xf32>, %y: memref<4xf32>, %n: index) {  // inout inout in
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f = arith.constant 0.0 : f32
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> (memref<4xf32>) {
+    memref.store %f, %a[%c0] : memref<4xf32>
+    scf.yield %y : memref<4xf32>
+  }
+  return
+}
+func.func @BRANCHES(%p: i1, %x: memref<4xf32>, %y: memref<4xf32>) {  // in inout in
+  %c0 = arith.constant 0 : index
+  %f = arith.constant 0.0 : f32
+  cf.cond_br %p, ^bb1(%x : memref<4xf32>), ^bb2
+^bb1(%m: memref<4xf32>):
+  memref.store %f, %m[%c0] : memref<4xf32>
+  cf.br ^bb2
+^bb2:
+  return
+}
+func.func private @fill(%m: memref<4xf32>, %v: f32) {
+  linalg.fill ins(%v : f32) outs(%m : memref<4xf32>)
+  return
+}
+func.func private @pass(%v: f32, %m: memref<4xf32>) {
+  call @fill(%m, %v) : (memref<4xf32>, f32) -> ()
+  return
+}
+func.func @CALLS(%v: f32, %m: memref<4xf32>) {  // in inout
+  call @pass(%v, %m) : (f32, memref<4xf32>) -> ()
+  return
+}
+func.func private @sum(%m: memref<4xf32>) -> f32 {
+  %c0 = arith.constant 0 : index
+  %v = memref.load %m[%c0] : memref<4xf32>
+  return %v : f32
+}
+func.func @ASKS(%m: memref<4xf32>) -> f32 {  // in
+  %v = call @sum(%m) : (memref<4xf32>) -> f32
+  return %v : f32
+}
+func.func @LINALG(%a: memref<2x3xf32>, %b: memref<3x2xf32>, %c: memref<2x2xf32>, %s: memref<2xf32>, %t: memref<2x2xf32>) {  // in in inout inout inout
+  linalg.matmul ins(%a, %b : memref<2x3xf32>, memref<3x2xf32>) outs(%c : memref<2x2xf32>)
+  linalg.reduce {arith.addf} ins(%c : memref<2x2xf32>) outs(%s : memref<2xf32>) dimensions = [0]
+  linalg.transpose ins(%c : memref<2x2xf32>) outs(%t : memref<2x2xf32>) permutation = [1, 0]
+  return
+}
+func.func @MAPS(%a: memref<4xf32>, %b: memref<4xf32>) {  // in inout
+  linalg.map {math.absf} ins(%a : memref<4xf32>) outs(%b : memref<4xf32>)
+  return
+}
+func.func @VECTORS(%a: memref<8xf32>, %b: memref<8xf32>, %c: memref<8xf32>, %d: memref<8xf32>, %e: memref<8xf32>, %m: memref<4xi1>) {  // in inout inout inout inout in
+  %c0 = arith.constant 0 : index
+  %z = arith.constant 0.0 : f32
+  %v = vector.load %a[%c0] : memref<8xf32>, vector<4xf32>
+  %on = vector.load %m[%c0] : memref<4xi1>, vector<4xi1>
+  vector.store %v, %b[%c0] : memref<8xf32>, vector<4xf32>
+  vector.transfer_write %v, %c[%c0] : vector<4xf32>, memref<8xf32>
+  vector.maskedstore %d[%c0], %on, %v : memref<8xf32>, vector<4xi1>, vector<4xf32>
+  vector.compressstore %e[%c0], %on, %v : memref<8xf32>, vector<4xi1>, vector<4xf32>
+  return
+}
+func.func @SCATTERS(%a: memref<8xf32>, %i: memref<4xi32>, %b: memref<4xf32>) {  // inout in in
+  %c0 = arith.constant 0 : index
+  %on = arith.constant dense<true> : vector<4xi1>
+  %at = vector.load %i[%c0] : memref<4xi32>, vector<4xi32>
+  %v = vector.load %b[%c0] : memref<4xf32>, vector<4xf32>
+  vector.scatter %a[%c0] [%at], %on, %v : memref<8xf32>, vector<4xi32>, vector<4xi1>, vector<4xf32>
+  return
+}
+func.func @COUNTS(%x: memref<4xi32>, %c: memref<4xi32>, %d: memref<4xi32>) {  // in inout inout
+  %c0 = arith.constant 0 : index
+  %v = memref.load %x[%c0] : memref<4xi32>
+  %r = memref.atomic_rmw addi %v, %c[%c0] : (i32, memref<4xi32>) -> i32
+  %g = memref.generic_atomic_rmw %d[%c0] : memref<4xi32> {
+  ^bb0(%old: i32):
+    %new = arith.muli %old, %v : i32
+    memref.atomic_yield %new : i32
+  }
+  return
+}
+func.func @AFFINE(%x: memref<8xf32>, %y: memref<8xf32>) {  // in inout
+  affine.for %i = 0 to 8 {
+    %v = affine.load %x[%i] : memref<8xf32>
+    affine.store %v, %y[7 - %i] : memref<8xf32>
+  }
+  return
+}
+func.func @READS(%p: i1, %x: memref<4xf32>) -> (f32, memref<4xf32>) {  // in in
+  // What is stored into has the names of views of %x in the region before.
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f = scf.if %p -> f32 {
+    %v = memref.subview %x[1] [2] [1] : memref<4xf32> to memref<2xf32, strided<[1], offset: 1>>
+    %u = memref.load %v[%c0] : memref<2xf32, strided<[1], offset: 1>>
+    scf.yield %u : f32
+  } else {
+    %v = memref.alloca() : memref<2xf32>
+    %one = arith.constant 1.0 : f32
+    memref.store %one, %v[%c1] : memref<2xf32>
+    %u = memref.load %v[%c1] : memref<2xf32>
+    scf.yield %u : f32
+  }
+  %m = memref.alloc() : memref<4xf32>
+  memref.copy %x, %m : memref<4xf32> to memref<4xf32>
+  return %f, %m : f32, memref<4xf32>
+}
+func.func @TOLD(%x: memref<4xf32> {farcall.role = "in"}, %y: memref<4xf32> {farcall.role = "out"}) {  // in out
+  memref.copy %x, %y : memref<4xf32> to memref<4xf32>
+  linalg.exp ins(%y : memref<4xf32>) outs(%x : memref<4xf32>)
+  return
+}
+func.func @UNRANKED(%m: memref<*xf32>) {  // inout
+  %r = memref.cast %m : memref<*xf32> to memref<?xf32>
+  %c0 = arith.constant 0 : index
+  %f = arith.constant 2.0 : f32
+  memref.store %f, %r[%c0] : memref<?xf32>
+  return
+}
+"""
+
+
+def test_what_is_stored_into_is_a_result(farcall, tmp_path, scratch):
+    done = build(farcall, tmp_path, STORES)
+    assert done.returncode == 0, done.stderr
+    wanted = dict(re.findall(r"@([A-Z]+)\(.*?//((?: (?:in|out|inout))+)\n", STORES))
+    got = {f["name"]: " " + " ".join(a.get("role", "in") for a in f["args"])
+           for f in sidecar(tmp_path / "m.so")["functions"]}
+    assert got == wanted
+    notes = done.stderr.splitlines()
+    assert notes[0] == ("farcall: note: 'AXPY' writes into argument 2 ('y'): its role is "
+                        "inout, and what it holds then is a result")
+    assert len(notes) == sum(
+        " ".join(f).count(" inout") for f in wanted.items())
+    done = farcall("run", tmp_path / "m.so", "-f", "AXPY",
+                   "--json=[2,[1,2,3],[10,20,30]]")
+    assert done.stdout == '{"results":[[12.0,24.0,36.0]]}\n', done.stderr
+
+
+def test_a_tensor_is_a_value_whatever_becomes_of_its_buffer(farcall, tmp_path, scratch):
+    done = build(farcall, tmp_path, """
+      func.func @mixed(%t: tensor<4xf32>, %m: memref<4xf32>) -> tensor<4xf32> {
+        %c0 = arith.constant 0 : index
+        %f = arith.constant 2.0 : f32
+        memref.store %f, %m[%c0] : memref<4xf32>
+        %r = tensor.insert %f into %t[%c0] : tensor<4xf32>
+        return %r : tensor<4xf32>
+      }""")
+    assert "argument 1 ('m')" in done.stderr and "argument 0" not in done.stderr
+    done = farcall("run", tmp_path / "m.so", "--json=[[1,1,1,1],[5,6,7,8]]")
+    assert done.stdout == '{"results":[[2.0,1.0,1.0,1.0],[2.0,6.0,7.0,8.0]]}\n'
+
+
+def test_a_foreign_function_may_write(farcall, tmp_path, scratch):
+    done = build(farcall, tmp_path, """
+      func.func private @other(memref<4xf32>, f32)
+      func.func @f(%x: memref<4xf32>, %y: memref<4xf32>, %v: f32) {
+        call @other(%x, %v) : (memref<4xf32>, f32) -> ()
+        return
+      }""")
+    assert done.returncode == 0, done.stderr
+    (function,) = sidecar(tmp_path / "m.so")["functions"]
+    assert [a.get("role") for a in function["args"]] == ["inout", None, None]
+
+
+PRINTS = """
+func.func @shown(%x: memref<4xf32>, %n: i64, %h: f16, %b: bf16, %d: f64, %p: i1,
+                 %i: index) -> f32 {
+  %c0 = arith.constant 0 : index
+  %v = vector.load %x[%c0] : memref<4xf32>, vector<4xf32>
+  vector.print %v : vector<4xf32>
+  vector.print %n : i64
+  vector.print %h : f16
+  vector.print %b : bf16
+  vector.print %d : f64
+  vector.print %p : i1
+  vector.print %i : index
+  %u = arith.constant dense<[[1, 2], [3, 250]]> : vector<2x2xi8>
+  vector.print %u : vector<2x2xi8>
+  vector.print str "a word"
+  vector.print punctuation <newline>
+  %r = vector.extract %v[0] : f32 from vector<4xf32>
+  return %r : f32
+}
+func.func @div(%a: i32, %b: i32) -> i32 {
+  vector.print %a : i32
+  %r = arith.divsi %a, %b : i32
+  return %r : i32
+}
+"""
+CALL = '[[1.5,-2,"NaN",1e10],-9223372036854775808,0.1,3,1e300,true,7]'
+# As LLVM's own runtime library writes them.
+PRINTED = ["( 1.5, -2, nan, 1e+10 )", "-9223372036854775808", "0.0999756", "3",
+           "1e+300", "1", "7", "( ( 1, 2 ), ( 3, -6 ) )", "a word"]
+
+
+def test_what_a_function_prints_is_shown(farcall, tmp_path, scratch):
+    done = build(farcall, tmp_path, PRINTS)
+    assert (done.returncode, done.stderr) == (0, "")
+    done = farcall("run", tmp_path / "m.so", "-f", "shown", "--json", CALL)
+    assert (done.returncode, done.stdout) == (0, '{"results":[1.5]}\n'), done.stderr
+    assert done.stderr.splitlines() == PRINTED
+    # A function that prints can be left half-way like any other.
+    done = farcall("run", tmp_path / "m.so", "-f", "div", "--json=[1,0]")
+    assert done.returncode == 1 and "division by zero" in done.stderr
+    server = Server("--isolation=process", tmp_path / "m.so")
+    assert server.results("m/shown", json.loads(CALL)) == [1.5]
+    assert server.stop() == 0
+    log = "".join(server.lines)
+    for line in PRINTED:
+        assert line in log, line
+
+
+# ---------------------------------------------------------------------------
+# Integer division
+
+def toward_zero(a, b):
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+# What is left of the name when its dialect and sign are known, and what it means
+# for exact integers.
+SIGNED = {"div": toward_zero, "rem": lambda a, b: a - b * toward_zero(a, b),
+          "ceildiv": lambda a, b: -(-a // b), "floordiv": lambda a, b: a // b}
+UNSIGNED = {"div": lambda a, b: a // b, "rem": lambda a, b: a % b,
+            "ceildiv": lambda a, b: -(-a // b)}
+ARITH = {f"arith.{name}{sign}i": (function, sign == "s")
+         for sign, table in [("s", SIGNED), ("u", UNSIGNED)]
+         for name, function in table.items()}
+INDEX = {f"index.{name}{sign}": (function, sign == "s")
+         for sign, table in [("s", SIGNED), ("u", UNSIGNED)]
+         for name, function in table.items()}
+
+DIVISION = {
+    # linalg makes the tensors' operation one on numbers in a loop.
+    "tensor<?xi8>": """
+func.func @NAME(%a: tensor<?xi8>, %b: tensor<?xi8>) -> tensor<?xi8> {
+  %r = OP %a, %b : tensor<?xi8>
+  return %r : tensor<?xi8>
+}""",
+    "i32": """
+func.func @NAME(%a: i32, %b: i32) -> i32 {
+  %r = OP %a, %b : i32
+  return %r : i32
+}""",
+    "vector<4xi16>": """
+func.func @NAME(%a: memref<4xi16>, %b: memref<4xi16>) -> memref<4xi16> {
+  %c0 = arith.constant 0 : index
+  %x = vector.load %a[%c0] : memref<4xi16>, vector<4xi16>
+  %y = vector.load %b[%c0] : memref<4xi16>, vector<4xi16>
+  %z = OP %x, %y : vector<4xi16>
+  %r = memref.alloc() : memref<4xi16>
+  vector.store %z, %r[%c0] : memref<4xi16>, vector<4xi16>
+  return %r : memref<4xi16>
+}""",
+    "index": """
+func.func @NAME(%a: index, %b: index) -> index {
+  %r = OP %a, %b : index
+  return %r : index
+}""",
+}
+
+
+def divided(function, signed, bits, a, b):
+    """The quotient as the signed integer JSON has it; None: there is none."""
+    if b == 0 or (signed and a == -2**(bits - 1) and b == -1):
+        return None
+    if not signed:
+        a, b = a % 2**bits, b % 2**bits
+    value = function(a, b) % 2**bits
+    return value - 2**bits if value >= 2**(bits - 1) else value
+
+
+def edges(bits):
+    top = 2**(bits - 1)
+    return [-top, -top + 1, -7, -1, 0, 1, 2, 7, top - 1]
+
+
+@pytest.fixture(scope="module")
+def divisions(farcall, tmp_path_factory):
+    """Every operation on every kind of value: {name: (operation, type)}, module."""
+    folder, names, text = tmp_path_factory.mktemp("divisions"), {}, ""
+    for number, (kind, form) in enumerate(DIVISION.items()):
+        for op in [*ARITH, *(INDEX if kind == "index" else {})]:
+            name = op.replace(".", "_") + f"_{number}"
+            names[name] = (op, kind)
+            # The types of index's own operations go without saying.
+            line = form.replace(" : index\n", "\n", 1) if op in INDEX else form
+            text += line.replace("NAME", name).replace("OP", op)
+    (folder / "d.mlir").write_text(text)
+    done = farcall("compile", folder / "d.mlir", "-o", folder / "d.so")
+    assert done.returncode == 0, done.stderr
+    server = Server("--isolation=process", folder / "d.so")
+    yield names, server
+    metrics = server.get("/metrics").body.decode()
+    assert server.stop() == 0
+    crashes = re.findall(r'^farcall_worker_crashes_total\{.*?\} (\d+)', metrics, re.M)
+    assert [int(each) for each in crashes if int(each)] == [], crashes
+
+
+def test_what_divides_divides_exactly(divisions):
+    names, server = divisions
+    for name, (op, kind) in names.items():
+        function, signed = {**ARITH, **INDEX}[op]
+        bits = {"tensor<?xi8>": 8, "i32": 32, "vector<4xi16>": 16, "index": 64}[kind]
+        values = range(-128, 128) if bits == 8 else edges(bits)
+        pairs = [(a, b) for a in values for b in values
+                 if divided(function, signed, bits, a, b) is not None]
+        wanted = [divided(function, signed, bits, a, b) for a, b in pairs]
+        if kind == "vector<4xi16>":
+            pairs, wanted = pairs[:len(pairs) // 4 * 4], wanted[:len(pairs) // 4 * 4]
+        size = {"tensor<?xi8>": len(pairs), "vector<4xi16>": 4}.get(kind)
+        got = []
+        for at in range(0, len(pairs), size or 1):
+            a, b = zip(*pairs[at:at + (size or 1)])
+            call = [list(a), list(b)] if size else [a[0], b[0]]
+            result, = server.results(f"d/{name}", call)
+            got += result if size else [result]
+        differ = [(p, g, w) for p, g, w in zip(pairs, got, wanted) if g != w]
+        assert differ == [], f"{op} on {kind}"
+
+
+def test_what_cannot_be_divided_is_refused(divisions):
+    """422 with the line, from whatever operation and whatever place in a vector."""
+    names, server = divisions
+    for name, (op, kind) in names.items():
+        _, signed = {**ARITH, **INDEX}[op]
+        bits = {"tensor<?xi8>": 8, "i32": 32, "vector<4xi16>": 16, "index": 64}[kind]
+        bad = [(a, 0, "integer division by zero") for a in edges(bits)]
+        if signed:
+            bad.append((-2**(bits - 1), -1, "integer division overflows"))
+        for number, (a, b, message) in enumerate(bad):
+            call = [a, b]
+            if kind[0] in "tv":
+                call = [[9] * 4, [3] * 4]
+                call[0][number % 4], call[1][number % 4] = a, b
+            reply = server.call(f"d/{name}", call)
+            assert reply.status == 422, (op, kind, a, b, reply.body)
+            assert reply.json["code"] == "call_failed"
+            assert f"'{name}': {message} at d.mlir:" in reply.json["detail"]
+
+
+def test_unchecked_divisions_are_not_looked_at(farcall, tmp_path, scratch):
+    source = DIVISION["i32"].replace("NAME", "f").replace("OP", "arith.divsi")
+    assert build(farcall, tmp_path, source, "--unchecked").returncode == 0
+    assert b"integer division" not in (tmp_path / "m.so").read_bytes()
+    # A divisor that is known needs no look.
+    source = source.replace("%r = ", "%c = arith.constant 7 : i32\n  %r = ")
+    source = source.replace("%a, %b", "%a, %c")
+    assert build(farcall, tmp_path, source).returncode == 0
+    assert b"integer division" not in (tmp_path / "m.so").read_bytes()

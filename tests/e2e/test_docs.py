@@ -3,20 +3,22 @@
 theirs, with its output. console.py says what a command is; farcalld is started by
 the test. The README is run by tests/release, with the programs that are shipped.
 """
+import os
 import re
 import shlex
 
 import pytest
 
-from conftest import ROOT, Server
+from conftest import BIN, ROOT, Server
 from console import commands, matches
 
 
 DOCS = ROOT / "docs"
 
 
-def test_quickstart(shell, tmp_path):
+def test_quickstart(shell, tmp_path, iree):
     page = DOCS / "quickstart.md"
+    shell.environment["PATH"] = f"{BIN}:{iree.folder}:{os.environ['PATH']}"
     (source,) = re.findall(r"^```mlir\n(.*?)^```$", page.read_text(), re.M | re.S)
     (tmp_path / "norm.mlir").write_text(source)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
@@ -36,6 +38,30 @@ def test_quickstart(shell, tmp_path):
         got = shell(command)
         assert matches(wanted, got), f"{page.name}:{number}: prints\n{got}"
     assert len(servers) == 2 and servers[-1].stop() == 0
+
+
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("**/*.md")),
+         *sorted(ROOT.glob("examples/**/*.md")), ROOT / "CONTRIBUTING.md",
+         ROOT / "SECURITY.md", ROOT / "CHANGELOG.md"]
+
+
+def anchors(page):
+    """What GitHub makes of the headings of a page."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.M)
+    return {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-")
+            for each in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page):
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S)
+    for link in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`\n]*`", "", text)):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
 
 
 @pytest.fixture(scope="module")
@@ -58,8 +84,16 @@ def test_examples(shell, tmp_path, examples, page):
     assert seen >= 4
 
 
-def test_cli_page(shell, server):
+def unseen_blocks(page):
+    """Blocks of a page that no test looks into: those that are no console blocks,
+    but for sources and documents."""
+    infos = re.findall(r"^```(.*)$", page.read_text(), re.M)[::2]
+    return set(infos) - {"console", "mlir", "json", "c"}
+
+
+def test_cli_page(shell, tmp_path, server):
     shell.environment["FARCALL_SERVER"] = server.url
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     seen = 0
     for number, command, wanted in commands(DOCS / "cli.md"):
         got = shell(command)
@@ -68,7 +102,9 @@ def test_cli_page(shell, server):
         else:
             assert matches(wanted, got), f"cli.md:{number}: prints\n{got}"
         seen += 1
-    assert seen == 4  # so the pattern above has not gone blind
+    assert seen == 23  # so the pattern above has not gone blind
+    assert not unseen_blocks(DOCS / "cli.md")
+    assert not unseen_blocks(DOCS / "quickstart.md")
 
 
 def test_cli_page_knows_every_verb(shell):

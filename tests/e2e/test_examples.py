@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from conftest import ROOT, Server
+from conftest import ROOT, Server, end_servers
 
 EXAMPLES = ROOT / "examples"
 DIGITS = EXAMPLES / "digits"
@@ -18,8 +18,7 @@ WHOLE = [-0.6, 0, 3.2]  # the Mandelbrot set, all of it
 def server():
     running = Server(EXAMPLES / "iree")
     yield running
-    status = running.stop()
-    assert status == 0, f"exit status {status}:\n" + "".join(running.lines)
+    end_servers([running])
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +100,12 @@ def test_matmul(server):
         assert c["shape"] == [m, n]
         np.testing.assert_allclose(
             np.float32(c["data"]).reshape(m, n), a @ b, rtol=1e-5, atol=1e-5)
+
+
+def test_denormals_are_flushed(server):
+    """As docs/vm.md says."""
+    assert server.results("matmul/matmul", [[[1e-40, 1e-38]], [[1], [0]]]) == [[[0.0]]]
+    assert server.results("matmul/matmul", [[[1e-37]], [[1]]]) == [[[1e-37]]]
 
 
 def test_filters(server):

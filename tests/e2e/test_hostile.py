@@ -4,6 +4,7 @@ the answer it is promised, the next call of it works, and a module called all
 the while beside them has no error at all."""
 import dataclasses
 import http.client
+import itertools
 import json
 import os
 import re
@@ -14,7 +15,7 @@ import typing
 
 import pytest
 
-from conftest import BIN, Server
+from conftest import BIN, Server, count_files, end_servers
 
 OBJECTS = BIN.parent / "tests/modules/hostile"
 CRASHED, DEADLINE = (502, "worker_crashed"), (504, "deadline_exceeded")
@@ -124,6 +125,9 @@ KINDS = [
     Kind("region_numbers_later", "reach", (CRASHED, FINE), later=True),
     Kind("region_taken", "reach", CRASHED, "took more of the memory"),
     fine("region_taken_later", "reach", result=0, later=True),
+    # What it may still answer: its thread has begun when the call has not ended.
+    Kind("region_cancelled_later", "reach", (CRASHED, FINE), later=True),
+    Kind("region_late_later", "reach", (CRASHED, FINE), later=True),
     Kind("region_unmapped", "reach", CRASHED, "SIGSEGV"),
     fine("region_truncated", "reach"),
     fine("region_grown", "reach"),
@@ -132,7 +136,7 @@ KINDS = [
     fine("open_all", "reach", result=1),
     fine("bell_flooded", "reach", result=1),
     fine("bell_drained", "reach", result=0),
-    fine("bell_rung", "reach", result=0),
+    fine("bell_rung", "reach", result=0, later=True),
 
     # Changes what the whole process has, takes all there is, talks too much.
     fine("rounding", "habits", result=0),
@@ -252,21 +256,25 @@ def exists(pid):
 def until(condition, seconds=10):
     """Polls; a process's end is seen by nobody but its parent."""
     end = time.monotonic() + seconds
-    while not condition() and time.monotonic() < end:
+    while not (met := condition()) and time.monotonic() < end:
         time.sleep(0.02)
-    return condition()
+    return met
 
 
 def measure(pid):
     rss = re.search(r"VmRSS:\s*(\d+)", open(f"/proc/{pid}/status").read())
-    return {"files": len(os.listdir(f"/proc/{pid}/fd")),
+    return {"files": count_files(pid),
             "children": len(children(pid)), "rss_kib": int(rss[1])}
 
 
+NUMBERS = itertools.count(1)
+
+
 def call(server, module, function, argument, timeout_ms=None):
+    """Each time by another body, for one that has crashed its module is refused."""
     headers = {"Farcall-Timeout-Ms": str(timeout_ms)} if timeout_ms else {}
     return server.request("POST", f"/api/v1/functions/{module}/{function}",
-                          f"[{argument}]", headers)
+                          f"[{argument}{' ' * next(NUMBERS)}]", headers)
 
 
 @pytest.fixture(scope="module")
@@ -292,8 +300,7 @@ def running(folder):
     server.descendants = set()
     yield server
     server.beside.stop()
-    if server.process.poll() is None:
-        server.process.kill()
+    end_servers([server])
 
 
 def attack(server, kind):
@@ -364,6 +371,8 @@ def test_their_words_are_only_words(running):
 
 
 def test_who_keeps_crashing_is_quarantined_alone(running):
+    for _ in range(15):
+        assert call(running, "null_read", "fine", 1).status == 200
     codes = [call(running, "null_read", "null_read", 0).json["code"]
              for _ in range(8)]
     assert codes[-1] == "module_quarantined"
@@ -397,6 +406,35 @@ def test_nobody_takes_memory_while_idle(serve, folder):
     assert until(lambda: not any(map(exists, first)))
     assert until(lambda: "took more of the memory" in "".join(server.lines))
     assert call(server, "region_taken_later", "fine", 1).status == 200
+    assert server.stop() == 0
+
+
+@pytest.mark.parametrize("name", ["region_cancelled_later", "region_late_later"])
+def test_who_ends_its_own_calls_is_replaced(serve, folder, name):
+    """The server has not cancelled them, and their deadline is far away."""
+    server = serve("--isolation=process", "--workers=1", "--crash-limit=0",
+                   folder / f"{name}.so")
+    crashes = 0
+    for _ in range(5):
+        replies = [call(server, name, name, 0)]
+        replies += [call(server, name, "fine", 41) for _ in range(40)]
+        got = [(reply.status, reply.json.get("code")) for reply in replies]
+        assert set(got) <= {FINE, CRASHED}, set(got)
+        assert got.count(CRASHED) <= 1, "it was not replaced at the first"
+        crashes += got.count(CRASHED)
+    assert crashes
+    assert "wrote over the memory" in "".join(server.lines)
+    assert server.stop() == 0
+
+
+def test_who_rings_for_nothing_is_replaced(serve, folder):
+    """Its thread would keep the server's loop busy for ever."""
+    server = serve("--isolation=process", "--workers=1", folder / "bell_rung.so")
+    (ringing,) = children(server.process.pid)
+    assert call(server, "bell_rung", "bell_rung", 0).status == 200
+    assert until(lambda: not exists(ringing))
+    assert until(lambda: "woke the server for nothing" in "".join(server.lines))
+    assert call(server, "bell_rung", "fine", 41).json == {"results": [42]}
     assert server.stop() == 0
 
 

@@ -55,6 +55,17 @@ def many_attributes():
     return often(Code().give().function(attrs=[("k", "")] * 16000), 2000)
 
 
+def sip_results():
+    """More results than a signature has room for, and a tree that names them."""
+    count = 21000
+    tree = "".join(f"k{i}_{16384 + 8 * i}" for i in range(8))
+    tree = f"S{len(tree) + 1}!{tree}"
+    raw = f"I1!R{3 * count + 1}!" + "S1!" * count
+    attrs = [("abi", "sip"), ("sip", f"I1!R{len(tree) + 1}!{tree}"), ("f", raw)]
+    code = Code().give(*[0] * count)
+    return module([code.function("0v_" + "f" * count, 8, attrs=attrs)], [("f", 0)])
+
+
 def shared_code():
     code = Code()
     for _ in range(1300):
@@ -133,6 +144,7 @@ FILES = [
     File("many_arguments", many_arguments, "describe"),
     File("long_attributes", long_attributes, "describe"),
     File("many_attributes", many_attributes, "describe"),
+    File("sip_results", sip_results, "at most 16384 type nodes"),
     File("shared_code", shared_code, "bytes in all, at most"),
     File("returned_views", returned_views),
     File("large_callee", large_callee),

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from conftest import RELEASES, ROOT, Server
+from conftest import RELEASES, ROOT, Server, end_servers
 from corpus import CASES, Case
 from test_iree_releases import TABLES
 from test_wrong_input import ROWS
@@ -104,9 +104,7 @@ def pair(corpus, iree):
                for host in HOSTS]
     servers[0].special = bare.stem, endless.stem
     yield servers
-    for each in servers:
-        if each.process.poll() is None:
-            each.process.kill()
+    end_servers(servers)
 
 
 @pytest.fixture(scope="module")

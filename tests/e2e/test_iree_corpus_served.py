@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The self-checking programs of test_iree_corpus.py called over HTTP: each of
 their functions takes nothing and answers, or fails if its name says so. Those that
-need a module which only `farcall test` provides cannot be called."""
+need a module which only tests provide cannot be called."""
 import pytest
 
 from conftest import Server

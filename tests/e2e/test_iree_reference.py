@@ -9,7 +9,7 @@ import struct
 
 import pytest
 
-from conftest import ROOT, Server
+from conftest import ROOT, Server, end_servers
 
 SOURCE = ROOT / "tests/modules/iree/scalars.mlir"
 FLAGS = ["--iree-hal-target-device=local",
@@ -93,8 +93,7 @@ def module(iree):
 def served(module):
     running = Server(module)
     yield running, module.stem
-    status = running.stop()
-    assert status == 0, f"exit status {status}:\n" + "".join(running.lines)
+    end_servers([running])
 
 
 def reference(iree, module, calls):

@@ -4,7 +4,7 @@ function of every file over HTTP. The values are those of
 tests/corpus/iree/README.md."""
 import pytest
 
-from conftest import RELEASES, Server
+from conftest import RELEASES, Server, end_servers
 
 FACT = ("fact", [10], [3628800])
 PAIR = ("pair", {"kwargs": {"a": 3, "b": 2.5}}, [{"a": 3, "b": 2.5}])
@@ -43,8 +43,7 @@ FILES = sorted(path.stem for path in RELEASES.glob("*.vmfb"))
 def releases():
     running = Server(RELEASES)
     yield running
-    status = running.stop()
-    assert status == 0, f"exit status {status}:\n" + "".join(running.lines)
+    end_servers([running])
 
 
 def test_they_are_all_there(releases):

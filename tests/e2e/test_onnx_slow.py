@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every test of an ONNX operator that IREE's importer and compiler take, over
-HTTP; prints how many pass. The first run compiles for most of an hour, and keeps
-it. What IREE's own runtime gets right we must."""
+HTTP; prints how many pass. The first run compiles for some twenty minutes of
+processor time, and keeps it. What IREE's own runtime gets right we must."""
 import collections
 import json
 

@@ -7,7 +7,7 @@
 #ifndef FARCALL_TESTS_FUZZ_BYTECODE_MAKER_H_
 #define FARCALL_TESTS_FUZZ_BYTECODE_MAKER_H_
 
-#include "module/vm/module.h"
+#include "module/vm/vmfb.h"
 #include "module/vm/ops.h"
 
 #define CODE_MAX 4096u
@@ -317,17 +317,7 @@ static const fc_vm_op_t *find_op(fc_vm_opcode_t opcode) {
 }
 
 static bool is_newer(const maker_t *m, const fc_vm_op_t *op) {
-  uint32_t major = fc_vm_module_major(m->module);
-  switch (op->opcode) {
-    case FC_VM_OP_DiscardRefs:
-    case FC_VM_OP_AssignRef:
-      return major < 16;
-    case FC_VM_OP_CallYieldable:
-    case FC_VM_OP_CallVariadicYieldable:
-      return major < 17;
-    default:
-      return false;
-  }
+  return fc_vm_module_major(m->module) < op->since;
 }
 
 // Any opcode that ends a block, or any that does not.
@@ -339,7 +329,7 @@ static const fc_vm_op_t *choose_op(maker_t *m, bool terminator) {
     const fc_vm_op_t *op =
         fc_vm_op_find((fc_vm_opcode_set_t)(i / 256), (uint8_t)i);
     if (!op || !op->mnemonic[0]) continue;
-    bool ends = fc_vm_op_is_terminator(op->opcode);
+    bool ends = fc_vm_op_is_terminator(op);
     ops[ends][counts[ends]++] = op;
   }
   const fc_vm_op_t *op;
@@ -472,7 +462,7 @@ static void copy_instruction(maker_t *m, const uint8_t *code,
 
 static bool copy_edited(maker_t *m, const uint8_t *code,
                         const fc_vm_instruction_t *in) {
-  bool ends = fc_vm_op_is_terminator(in->op->opcode);
+  bool ends = fc_vm_op_is_terminator(in->op);
   switch (choose(m, 6)) {
     case 0:  // another before it
       put_instruction(m, choose_op(m, false));

@@ -97,12 +97,12 @@ static fc_status_t nest(fc_vm_native_call_t *call, fc_error_t *err) {
 }
 
 static const fc_vm_native_function_t native_functions[] = {
-    {"add", "0ii_i", add},
-    {"sum", "0CiDi_i", sum},
-    {"hand_back", "0rI_r", hand_back},
-    {"last_pair", "0CrIDfF_rF", last_pair},
-    {"make_list", "0v_r", make_list},
-    {"nest", "0i_v", nest},
+    {"add", "0ii_i", FC_VM_EFFECT_NONE, add},
+    {"sum", "0CiDi_i", FC_VM_EFFECT_NONE, sum},
+    {"hand_back", "0rI_r", FC_VM_EFFECT_NONE, hand_back},
+    {"last_pair", "0CrIDfF_rF", FC_VM_EFFECT_NONE, last_pair},
+    {"make_list", "0v_r", FC_VM_EFFECT_NONE, make_list},
+    {"nest", "0i_v", FC_VM_EFFECT_NONE, nest},
 };
 static const fc_vm_native_module_t native = {
     .name = "test",
@@ -228,9 +228,7 @@ static fixture_t *get_fixture(void) {
 static void set_shape(fixture_t *f, uint8_t version, uint8_t shape) {
   shape %= FC_ARRAY_COUNT(shapes);
   f->module.bytecode_version =
-      (FC_VM_BYTECODE_FIRST +
-       version % (FC_VM_BYTECODE_LAST - FC_VM_BYTECODE_FIRST + 1u))
-      << 16;
+      fc_vm_bytecodes[version % fc_vm_bytecode_count].major << 16;
   for (uint32_t i = 0; i < FUNCTIONS; i++) {
     fc_vm_function_t *function = &f->functions[i];
     function->cell_count = shapes[shape].cells;
@@ -252,7 +250,7 @@ typedef struct body_t {
 
 static uint32_t take_u16(const uint8_t **data, size_t *size) {
   if (*size < 2) return 0;
-  uint32_t value = fc_vm_load_u16(*data);
+  uint32_t value = fc_load_u16(*data);
   *data += 2;
   *size -= 2;
   return value;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "compile_derive.h"
+#include "compile_guard.h"
+#include "compile_stores.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -14,10 +16,21 @@ static void annotate(fc_arena_t *arena, const fc_mlir_module_t *module) {
   fc_text_init(&guarded, fc_allocator_system(), (size_t)1 << 24);
   fc_text_init(&annotated, fc_allocator_system(), (size_t)1 << 24);
   if (fc_mlir_annotate(module, &annotated, NULL) != FC_OK) abort();
-  if (fc_mlir_guard(arena, fc_text_str(&annotated), &guarded, NULL) != FC_OK)
+  if (fc_mlir_guard_sizes(arena, fc_text_str(&annotated), &guarded, NULL) !=
+      FC_OK)
     abort();
   (void)fc_mlir_read(arena, fc_text_str(&guarded), &again, NULL);
   fc_text_deinit(&annotated);
+  fc_text_deinit(&guarded);
+}
+
+static void guard_divisions(fc_arena_t *arena, fc_str_t text) {
+  fc_text_t renamed, guarded;
+  fc_text_init(&renamed, fc_allocator_system(), (size_t)1 << 24);
+  fc_text_init(&guarded, fc_allocator_system(), (size_t)1 << 24);
+  if (fc_mlir_rename_divisions(text, &renamed, NULL) != FC_OK) abort();
+  (void)fc_mlir_guard_divisions(arena, fc_text_str(&renamed), &guarded, NULL);
+  fc_text_deinit(&renamed);
   fc_text_deinit(&guarded);
 }
 
@@ -30,7 +43,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   fc_str_t text = fc_str_make((const char *)data, size);
   if (fc_mlir_read(&arena, text, &module, NULL) == FC_OK) {
     annotate(&arena, &module);
+    (void)fc_mlir_find_stores(&arena, &module, NULL);
   }
+  guard_divisions(&arena, text);
   (void)fc_mlir_leftover(text, &operation, &location);
   (void)fc_mlir_names(&arena, text, FC_STR("f"), 4, names, NULL);
   fc_arena_deinit(&arena);

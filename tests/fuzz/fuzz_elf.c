@@ -3,7 +3,7 @@
 // The reader of shared objects must stay inside the bytes it is given.
 #include <stdlib.h>
 
-#include "module/native/elf.h"
+#include "module/native/so_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -15,10 +15,10 @@ static void touch(const char *data, size_t size) {
 }
 
 static void visit(void *context, fc_str_t symbol, uint64_t address) {
-  const fc_elf_t *elf = context;
+  const fc_so_t *elf = context;
   touch(symbol.data, symbol.size);
   if (address % 8 != 0) abort();
-  (void)fc_elf_is_relro(elf, address);
+  (void)fc_so_is_relro(elf, address);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -29,22 +29,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   char *end = bytes + ((size + 15) & ~(size_t)15);
   if (size) memcpy(bytes, data, size);
   memset(bytes + size, 0xA5, (size_t)(end - bytes) - size);
-  fc_elf_t elf;
-  if (fc_elf_parse(fc_str_make(bytes, size), &elf, NULL) == FC_OK) {
+  fc_so_t elf;
+  if (fc_so_parse(fc_str_make(bytes, size), &elf, NULL) == FC_OK) {
     for (size_t i = 0; i < elf.symbol_count; i++) {
-      fc_elf_symbol_t symbol;
-      if (fc_elf_symbol(&elf, i, &symbol)) {
+      fc_so_symbol_t symbol;
+      if (fc_so_symbol(&elf, i, &symbol)) {
         touch(symbol.name.data, symbol.name.size);
       }
     }
     fc_str_t text;
-    if (fc_elf_text(&elf, FC_STR("__farcall_abi"), &text)) {
+    if (fc_so_text(&elf, FC_STR("__farcall_abi"), &text)) {
       if (text.data[text.size] != '\0') abort();
       touch(text.data, text.size);
     }
-    (void)fc_elf_uses_origin(&elf);
-    (void)fc_elf_state_size(&elf);
-    fc_elf_each_slot(&elf, visit, &elf);
+    (void)fc_so_uses_origin(&elf);
+    (void)fc_so_state_size(&elf);
+    fc_so_each_slot(&elf, visit, &elf);
   }
   free(bytes);
   return 0;

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/utf8.h"
 #include "json/number.h"
 #include "json/reader.h"
 #include "json/writer.h"
@@ -112,7 +113,7 @@ static void check_string(const fc_json_reader_t *reader) {
   char *back = malloc(reader->text.size + 1);
   if (!plain || !back) abort();
   fc_str_t text = {plain, fc_json_unescape(reader->text, plain)};
-  CHECK(fc_json_is_utf8(text));
+  CHECK(fc_utf8_is_valid(text));
   CHECK(fc_json_text_is(reader, text));
   fc_text_t json;
   fc_error_t err;
@@ -139,8 +140,8 @@ static void check_tokens(fc_str_t text, fc_dtype_t dtype) {
   for (fc_json_token_t token = FC_JSON_NULL; token != FC_JSON_END;) {
     if (fc_json_next(&reader, &token, &err)) {
       CHECK(err.code && err.has_pointer && err.byte_offset <= text.size);
-      CHECK(fc_json_is_utf8(fc_str(err.message)));
-      CHECK(fc_json_is_utf8(fc_str(err.pointer)));
+      CHECK(fc_utf8_is_valid(fc_str(err.message)));
+      CHECK(fc_utf8_is_valid(fc_str(err.pointer)));
       return;
     }
     if (token == FC_JSON_NUMBER) check_number(reader.text, dtype);

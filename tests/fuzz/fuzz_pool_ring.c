@@ -47,7 +47,10 @@ static void read_slot(fc_ring_t *ring, uint8_t flags, const uint8_t *data,
   memset(slot, 0, sizeof(fc_slot_t));
   lay_over(slot + begin, sizeof(fc_slot_t) - begin, data, size);
 
-  const fc_ring_call_t call = {fc_clock_ns(), BODY, flags & FC_SLOT_VALIDATE};
+  const fc_ring_call_t call = {.sent_ns = fc_clock_ns(),
+                               .body_size = BODY,
+                               .flags = flags & FC_SLOT_VALIDATE,
+                               .awaited = (flags & 0x80) != 0};
   fc_slot_t out;
   uint64_t result;
   fc_error_t error;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "module/vm/verify.h"
-#include "module/vm/yieldable_test.h"
+#include "../unit/module/vm/yieldable_test.h"
 #include "vm_run.h"
 
 #define FUEL 500
@@ -14,8 +14,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const fc_vm_native_module_t *const natives[] = {&fc_vm_yieldable_test,
-                                                       NULL};
+static const fc_vm_native_module_t *const natives[] = {&yieldable_test, NULL};
 
 static void call(fc_vm_context_t *context, fc_vm_stack_t *stack,
                  uint32_t function) {

@@ -6,8 +6,10 @@
 #define FARCALL_TESTS_FUZZ_VM_RUN_H_
 
 #include "module/vm/analysis.h"
+#include "module/vm/backend.h"
 #include "module/vm/context.h"
 #include "module/vm/disasm.h"
+#include "module/vm/hal/preflight.h"
 #include "module/vm/signature.h"
 
 #define DUMP ((size_t)4 << 20)
@@ -44,7 +46,10 @@ static void analyse(const fc_vm_module_t *module) {
   fc_text_init(&text, fc_allocator_system(), DUMP);
   (void)!fc_vm_dump(module, &text.sink, &err);
   fc_text_deinit(&text);
-  (void)!fc_vm_module_is_stateful(module, &stateful, &err);
+  const fc_cpu_t bare = {{0}};
+  (void)!fc_hal_check_formats(module, &err);
+  (void)!fc_hal_check_features(module, &bare, &stateful, &err);
+  (void)!fc_vm_module_is_stateful(module, fc_vm_natives, &stateful, &err);
   fc_builder_t *builder = fc_builder_create(fc_allocator_system());
   size_t budget = 1 << 16;
   for (uint32_t i = 0; i < module->export_count && i < 64; i++) {

@@ -254,6 +254,11 @@ static void fixture_close(void *handle) {
   fc_free(module->allocator, module);
 }
 
+static fc_status_t fixture_probe(fc_str_t head, fc_error_t *err) {
+  if (fc_str_starts(head, FC_STR("fixture"))) return FC_OK;
+  return fc_fail(err, FC_CODE_MODULE_LOAD, "no fixture");
+}
+
 static fc_status_t fixture_open(const fc_module_source_t *source,
                                 fc_allocator_t allocator, void **out_module,
                                 fc_error_t *err) {
@@ -274,7 +279,7 @@ static fc_status_t fixture_open(const fc_module_source_t *source,
   for (int i = 0; i < FUNCTION_COUNT; i++) {
     fc_builder_reset(builder);
     fc_builder_source(builder, FC_SOURCE_SIDECAR);
-    fc_builder_memory_safe(builder, true);
+    fc_builder_memory_safe(builder, true, false);
     describe(builder, (function_t)i);
     CHECK(fc_signature_build(builder, &module->signatures[i], err) == FC_OK);
   }
@@ -283,7 +288,8 @@ static fc_status_t fixture_open(const fc_module_source_t *source,
       .signatures = module->signatures,
       .count = FUNCTION_COUNT,
       .serial = fc_str_equal(source->name, FC_STR("serial")),
-      .private_state = source->vm_state == FC_VM_STATE_PRIVATE,
+      .private_state = fc_str_equal(fc_source_setting(source, "vm.state"),
+                                    FC_STR("private")),
       .warning = FC_STR(""),
   };
   *out_module = module;
@@ -309,7 +315,7 @@ static fc_status_t fixture_instance_create(void *module,
   return FC_OK;
 }
 
-static fc_status_t run_grow(fc_call_t *call, fc_error_t *err) {
+static fc_status_t run_grow(fc_backend_call_t *call, fc_error_t *err) {
   int64_t count = call->arguments[0].scalar.i64;
   int8_t *data = calloc(1, (size_t)count + 1);
   int64_t *shape = fc_arena_alloc_array(call->arena, 1, sizeof *shape);
@@ -325,7 +331,7 @@ static fc_status_t run_grow(fc_call_t *call, fc_error_t *err) {
   return FC_OK;
 }
 
-static fc_status_t run_until(const fc_call_t *call, fc_error_t *err) {
+static fc_status_t run_until(const fc_backend_call_t *call, fc_error_t *err) {
   atomic_fetch_add(&gates->until, 1);
   note_change();
   bool late = false;
@@ -345,8 +351,8 @@ static void set_i64(fc_value_t *value, int64_t number) {
                         .scalar = {.i64 = number}};
 }
 
-static fc_status_t fixture_call(void *instance, size_t index, fc_call_t *call,
-                                fc_error_t *err) {
+static fc_status_t fixture_call(void *instance, size_t index,
+                                fc_backend_call_t *call, fc_error_t *err) {
   (void)instance;
   note_call();
   switch ((function_t)index) {
@@ -385,7 +391,8 @@ static fc_status_t fixture_call(void *instance, size_t index, fc_call_t *call,
   }
 }
 
-static void fixture_call_end(void *instance, size_t index, fc_call_t *call) {
+static void fixture_call_end(void *instance, size_t index,
+                             fc_backend_call_t *call) {
   (void)instance;
   if (index == FUNCTION_GROW) free(call->state);
   call->state = NULL;
@@ -393,12 +400,18 @@ static void fixture_call_end(void *instance, size_t index, fc_call_t *call) {
 
 static void fixture_instance_destroy(void *instance) { (void)instance; }
 
+static const char *const fixture_settings[] = {"vm.state", NULL};
+
 const fc_backend_t fixture_backend = {
     .kind = "fixture",
+    .title = "fixture",
     .suffix = ".fixture",
+    .settings = fixture_settings,
+    .probe = fixture_probe,
     .open = fixture_open,
     .describe = fixture_describe,
     .instance_create = fixture_instance_create,
+    .inspect = fixture_describe,  // an instance is its module
     .call = fixture_call,
     .call_end = fixture_call_end,
     .instance_destroy = fixture_instance_destroy,
@@ -407,6 +420,21 @@ const fc_backend_t fixture_backend = {
 
 // ---------------------------------------------------------------------------
 // The server
+
+static _Atomic size_t refused_size;
+
+void fixture_refuse_memory(size_t size) { atomic_store(&refused_size, size); }
+
+static void *allocate(void *context, size_t size, size_t alignment) {
+  (void)context;
+  if (size && size == atomic_load(&refused_size)) return NULL;
+  fc_allocator_t system = fc_allocator_system();
+  return system.allocate(system.context, size, alignment);
+}
+
+static fc_allocator_t server_memory(void) {
+  return (fc_allocator_t){NULL, allocate, fc_allocator_system().release};
+}
 
 static const fc_backend_t *const kBackends[] = {&fixture_backend,
                                                 &fc_backend_native, NULL};
@@ -417,11 +445,6 @@ void fixture_worker(int argc, char **argv) {
   if (argc > 1 && !strcmp(argv[1], "--worker")) {
     fc_process_main(argc, argv, kBackends);
   }
-}
-
-// The host of calls, unless a test's flags say another.
-static const char *find_variable(const char *name) {
-  return strcmp(name, "FARCALL_ISOLATION") ? NULL : getenv(name);
 }
 
 static void *serve(void *context) {
@@ -468,25 +491,31 @@ void fixture_start(fixture_server_t *server, const char *flags) {
   make_files(server);
   static char words[512];
   snprintf(words, sizeof words, "%s", flags);
-  const char *arguments[32] = {"farcalld", "--listen=127.0.0.1:0",
-                               "--workers=2"};
-  int count = 3;
+  const char *arguments[32] = {"farcalld", "--workers=2"};
+  int count = 2;
+  if (!strstr(words, "--listen=")) arguments[count++] = "--listen=127.0.0.1:0";
   char *rest = words, *word;
   while ((word = strsep(&rest, " "))) {
     if (*word) arguments[count++] = word;
   }
   arguments[count++] = server->directory;
+  // The host of calls, unless the flags say another.
+  static char isolation[64];
+  const char *host = getenv("FARCALL_ISOLATION");
+  snprintf(isolation, sizeof isolation, "FARCALL_ISOLATION=%s",
+           host ? host : "");
+  const char *variables[] = {isolation, NULL};
   fc_error_t error;
   if (fc_server_options_parse(&server->options, count, arguments, server->paths,
-                              find_variable, &error) != FC_OK) {
+                              variables, &error) != FC_OK) {
     fprintf(stderr, "%s\n", error.message);
     abort();
   }
   CHECK(pipe(server->log) == 0);
   server->loop = calloc(1, sizeof *server->loop);
   CHECK(server->loop);
-  CHECK(fc_loop_init(server->loop, fc_allocator_system(), &server->options,
-                     kBackends, server->log[1], &error) == FC_OK);
+  CHECK(fc_loop_init(server->loop, server_memory(), &server->options, kBackends,
+                     server->log[1], &error) == FC_OK);
   CHECK(pthread_create(&server->thread, NULL, serve, server) == 0);
   if (may_load(0)) wait_for_log(server, "listening on");
 }
@@ -538,18 +567,34 @@ void fixture_wait_bytes(const fixture_server_t *server, uint64_t count) {
 // ---------------------------------------------------------------------------
 // The client
 
-int fixture_connect(const fixture_server_t *server) {
+int fixture_socket(void) {
   int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   CHECK(fd >= 0);
-  struct sockaddr_in address = {.sin_family = AF_INET,
-                                .sin_port = htons((uint16_t)server->loop->port),
-                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-  CHECK(connect(fd, (struct sockaddr *)&address, sizeof address) == 0);
   // Only for a server that hangs: no test waits this long.
   struct timeval limit = {.tv_sec = 60};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   int one = 1;
   setsockopt(fd, IPPROTO_TCP, 1 /* TCP_NODELAY */, &one, sizeof one);
+  return fd;
+}
+
+void fixture_bind(int socket, unsigned n) {
+  struct sockaddr_in address = {
+      .sin_family = AF_INET,
+      .sin_addr.s_addr = htonl((INADDR_LOOPBACK & 0xFFFFFF00u) | n)};
+  CHECK(bind(socket, (struct sockaddr *)&address, sizeof address) == 0);
+}
+
+void fixture_connect_socket(const fixture_server_t *server, int socket) {
+  struct sockaddr_in address = {.sin_family = AF_INET,
+                                .sin_port = htons((uint16_t)server->loop->port),
+                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  CHECK(connect(socket, (struct sockaddr *)&address, sizeof address) == 0);
+}
+
+int fixture_connect(const fixture_server_t *server) {
+  int fd = fixture_socket();
+  fixture_connect_socket(server, fd);
   return fd;
 }
 

@@ -22,6 +22,9 @@ pthread_t fixture_last_thread(void);        // of this process that ran one
 // While held, modules do not finish loading.
 void fixture_hold_loading(bool hold);
 
+// Servers are refused memory of exactly so many bytes; 0: of none.
+void fixture_refuse_memory(size_t size);
+
 // The first thing of a test's main: the test is the program of its servers'
 // worker processes too.
 void fixture_worker(int argc, char **argv);
@@ -48,6 +51,11 @@ void fixture_join(fixture_server_t *server);  // without asking it to stop
 void fixture_forget(fixture_server_t *server);
 
 int fixture_connect(const fixture_server_t *server);
+// The same in two steps.
+int fixture_socket(void);
+// The socket connects from this address, 127.0.0.N.
+void fixture_bind(int socket, unsigned n);
+void fixture_connect_socket(const fixture_server_t *server, int socket);
 // False when the server has closed.
 bool fixture_send(int socket, const void *data, size_t size);
 bool fixture_send_text(int socket, const char *text);

@@ -126,6 +126,32 @@ static void mistakes_exit_64_with_the_message_last(void **state) {
        {"--listen=127.0.0.1:65536", "a.so"},
        64,
        "is no address to listen on"},
+      {"a scheme too many",
+       {"--listen=http://http://127.0.0.1:0", "a.so"},
+       64,
+       "is no address to listen on"},
+      {"TLS",
+       {"--listen=https://127.0.0.1:0", "a.so"},
+       64,
+       "'https://127.0.0.1:0': TLS is not spoken yet: listen on "
+       "http://ADDR:PORT and have a proxy end it"},
+      {"a Unix socket",
+       {"--listen=unix:/tmp/a.sock", "a.so"},
+       64,
+       "'unix:/tmp/a.sock': Unix sockets are not listened on yet: listen on "
+       "http://ADDR:PORT"},
+      {"two addresses",
+       {"--listen=127.0.0.1:0", "--listen=127.0.0.2:0", "a.so"},
+       64,
+       "--listen is given twice: it takes one value"},
+      {"a host that is none",
+       {"--listen=127.0.0.1:0", "--allow-host=a:80", "a.so"},
+       64,
+       "--allow-host: 'a:80' is no host name"},
+      {"a proxy that is none",
+       {"--listen=127.0.0.1:0", "--trusted-proxy=me", "a.so"},
+       64,
+       "--trusted-proxy: 'me' is no network"},
       {"everybody",
        {"--listen=0.0.0.0:0", "a.so"},
        64,
@@ -199,33 +225,229 @@ static void variables_are_read(void **state) {
                              "FARCALL_LOG_FORMAT=text", NULL};
   start(&daemon, arguments, variables);
   wait_ready(&daemon);
-  assert_non_null(strstr(daemon.text, "\nlistening on"));
+  assert_non_null(strstr(daemon.text, "Z info listening on"));
   assert_true(answers(&daemon));
   kill(daemon.pid, SIGINT);
   assert_int_equal(end(&daemon), 0);
 }
 
+static void an_unknown_variable_exits_64(void **state) {
+  (void)state;
+  static daemon_t daemon;
+  const char *arguments[] = {"/nowhere.so", NULL};
+  const char *variables[] = {"FARCALL_LSTEN=127.0.0.1:0", NULL};
+  start(&daemon, arguments, variables);
+  assert_int_equal(end(&daemon), 64);
+  assert_string_equal(daemon.text,
+                      "farcalld: unknown variable FARCALL_LSTEN: did you mean "
+                      "FARCALL_LISTEN?\n");
+}
+
+static void an_address_may_be_a_url(void **state) {
+  (void)state;
+  static daemon_t daemon;
+  const char *arguments[] = {"--listen=http://127.0.0.1:0", "/nowhere.so",
+                             NULL};
+  start(&daemon, arguments, NULL);
+  wait_ready(&daemon);
+  assert_true(answers(&daemon));
+  kill(daemon.pid, SIGTERM);
+  assert_int_equal(end(&daemon), 0);
+}
+
+static void expect_answer(const daemon_t *daemon, const char *path,
+                          const char *status, const char *text) {
+  static char answer[1u << 16];
+  char request[256];
+  snprintf(request, sizeof request, "GET %s HTTP/1.0\r\n\r\n", path);
+  int fd = connect_to(daemon);
+  say(fd, request);
+  hear(fd, answer, sizeof answer);
+  close(fd);
+  if (!strstr(answer, status) || !strstr(answer, text)) {
+    fail_msg("%s: wanted %s %s, got %s", path, status, text, answer);
+  }
+}
+
+#define SCALARS FARCALL_MODULES "/scalars.so"
+
 static void a_failed_module_does_not_stop_the_others(void **state) {
+  (void)state;
+  static daemon_t daemon;
+  const char *arguments[] = {"--listen=127.0.0.1:0", "/nowhere.so", SCALARS,
+                             "/nosuch", NULL};
+  start(&daemon, arguments, NULL);
+  wait_ready(&daemon);
+  assert_non_null(strstr(daemon.text, "\"level\":\"error\""));
+  expect_answer(
+      &daemon, "/api/v1/modules", "200 OK",
+      "{\"name\":\"nowhere\",\"kind\":\"native\",\"state\":\"failed\"");
+  static const char *const kMetrics[] = {
+      "\nfarcall_modules 1\n",
+      "\nfarcall_modules_failed 2\n",
+      "\nfarcall_module_ready{module=\"nowhere\"} 0\n",
+      "\nfarcall_module_ready{module=\"scalars\"} 1\n",
+      "\nfarcall_calls_waiting{module=\"scalars\"} 0\n",
+      "\nfarcall_ready 1\n",
+  };
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kMetrics); i++) {
+    expect_answer(&daemon, "/metrics", "200 OK", kMetrics[i]);
+  }
+  kill(daemon.pid, SIGTERM);
+  assert_int_equal(end(&daemon), 0);
+}
+
+// A series that comes twice makes Prometheus throw all of them away.
+static void one_name_is_in_the_metrics_once(void **state) {
+  (void)state;
+  static daemon_t daemon;
+  const char *arguments[] = {"--listen=127.0.0.1:0", "/a/scalars.so", SCALARS,
+                             "/b/scalars.so", NULL};
+  start(&daemon, arguments, NULL);
+  wait_ready(&daemon);
+  static char answer[1u << 16];
+  int fd = connect_to(&daemon);
+  say(fd, "GET /metrics HTTP/1.0\r\n\r\n");
+  hear(fd, answer, sizeof answer);
+  close(fd);
+  const char *series = "\nfarcall_module_ready{module=\"scalars\"} ";
+  const char *at = strstr(answer, series);
+  assert_non_null(at);
+  assert_null(strstr(at + 1, series));
+  kill(daemon.pid, SIGTERM);
+  assert_int_equal(end(&daemon), 0);
+}
+
+static void ready_is_what_can_be_called(void **state) {
+  (void)state;
+  char empty[] = "/tmp/farcall-empty-XXXXXX";
+  assert_non_null(mkdtemp(empty));
+  const struct {
+    const char *name;
+    const char *arguments[4];
+    const char *status;
+    const char *text;
+    const char *metric;
+  } rows[] = {
+      {"one module",
+       {SCALARS},
+       "200 OK",
+       "{\"status\":\"ready\",\"modules\":1,\"failed\":0}",
+       "\nfarcall_ready 1\n"},
+      {"one of two",
+       {SCALARS, "/nowhere.so"},
+       "200 OK",
+       "{\"status\":\"ready\",\"modules\":1,\"failed\":1}",
+       "\nfarcall_ready 1\n"},
+      {"a module that is not there",
+       {"/nowhere.so"},
+       "503",
+       "\"code\":\"not_ready\",\"detail\":\"no module is served: 1 failed\"",
+       "\nfarcall_ready 0\n"},
+      {"a folder that is not there",
+       {"/nosuch"},
+       "503",
+       "\"detail\":\"no module is served: 1 failed\"",
+       "\nfarcall_modules_failed 1\n"},
+      {"an empty folder",
+       {empty},
+       "503",
+       "\"detail\":\"no module is served: 1 failed\"",
+       "\nfarcall_ready 0\n"},
+      {"all are wanted, one failed",
+       {"--ready=all", SCALARS, "/nosuch"},
+       "503",
+       "\"detail\":\"1 failed to load and 1 are served; --ready=all wants all\"",
+       "\nfarcall_ready 0\n"},
+      {"all are wanted, and there",
+       {"--ready=all", SCALARS},
+       "200 OK",
+       "{\"status\":\"ready\",\"modules\":1,\"failed\":0}",
+       "\nfarcall_ready 1\n"},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    static daemon_t daemon;
+    const char *arguments[6] = {"--listen=127.0.0.1:0"};
+    memcpy(arguments + 1, row->arguments, sizeof row->arguments);
+    start(&daemon, arguments, NULL);
+    wait_ready(&daemon);
+    expect_answer(&daemon, "/readyz", row->status, row->text);
+    expect_answer(&daemon, "/metrics", "200 OK", row->metric);
+    expect_answer(&daemon, "/startupz", "200 OK", "started");
+    expect_answer(&daemon, "/livez", "200 OK", "live");
+    kill(daemon.pid, SIGTERM);
+    assert_int_equal(end(&daemon), 0);
+  }
+  rmdir(empty);
+}
+
+static void other_signals_end_nothing(void **state) {
   (void)state;
   static daemon_t daemon;
   const char *arguments[] = {"--listen=127.0.0.1:0", "/nowhere.so", NULL};
   start(&daemon, arguments, NULL);
   wait_ready(&daemon);
-  assert_non_null(strstr(daemon.text, "\"level\":\"error\""));
-  int fd = connect_to(&daemon);
-  char answer[4096];
-  say(fd, "GET /readyz HTTP/1.0\r\n\r\n");
-  hear(fd, answer, sizeof answer);
-  assert_non_null(strstr(answer, "200 OK"));
-  close(fd);
-  fd = connect_to(&daemon);
-  say(fd, "GET /api/v1/modules HTTP/1.0\r\n\r\n");
-  hear(fd, answer, sizeof answer);
-  assert_non_null(strstr(answer, "\"name\":\"nowhere\""));
-  assert_non_null(strstr(answer, "\"state\":\"failed\""));
-  close(fd);
+  kill(daemon.pid, SIGUSR1);
+  kill(daemon.pid, SIGUSR2);
+  kill(daemon.pid, SIGHUP);
+  if (!listen_for(&daemon, "SIGHUP is ignored: nothing is read again while the "
+                           "server runs")) {
+    fail_msg("%s", daemon.text);
+  }
+  assert_true(answers(&daemon));
   kill(daemon.pid, SIGTERM);
   assert_int_equal(end(&daemon), 0);
+}
+
+// Whoever sends the server requests learns from /readyz that it leaves, and has
+// time to stop.
+static void before_it_drains_new_connections_are_answered(void **state) {
+  (void)state;
+  static daemon_t daemon;
+  const char *arguments[] = {"--listen=127.0.0.1:0", "--pre-drain=60m", SCALARS,
+                             NULL};
+  start(&daemon, arguments, NULL);
+  wait_ready(&daemon);
+  int fd = connect_to(&daemon);
+  kill(daemon.pid, SIGTERM);
+  assert_true(listen_for(&daemon, "leaving: "));
+  expect_answer(&daemon, "/readyz", "503", "\"code\":\"shutting_down\"");
+  expect_answer(&daemon, "/metrics", "200 OK", "\nfarcall_ready 0\n");
+  expect_answer(&daemon, "/livez", "200 OK", "live");
+  expect_answer(&daemon, "/api/v1/modules/scalars", "200 OK",
+                "\"state\":\"ready\"");
+  // A connection that was open before it was told to leave goes on.
+  char answer[4096];
+  say(fd, "POST /api/v1/functions/scalars/add HTTP/1.1\r\nHost: localhost\r\n"
+          "Content-Length: 2\r\nConnection: close\r\n\r\n[]");
+  hear(fd, answer, sizeof answer);
+  close(fd);
+  if (!strstr(answer, "HTTP/1.1 4")) fail_msg("%s", answer);
+  assert_null(strstr(daemon.text, "draining"));
+  kill(daemon.pid, SIGTERM);
+  assert_int_equal(end(&daemon), 128 + SIGTERM);
+  assert_non_null(strstr(daemon.text, "ending now"));
+}
+
+static void then_it_drains(void **state) {
+  (void)state;
+  static daemon_t daemon;
+  const char *arguments[] = {"--listen=127.0.0.1:0", "--pre-drain=50ms",
+                             SCALARS, NULL};
+  start(&daemon, arguments, NULL);
+  wait_ready(&daemon);
+  kill(daemon.pid, SIGTERM);
+  assert_int_equal(end(&daemon), 0);
+  const char *leaving = strstr(daemon.text, "leaving: ");
+  assert_non_null(leaving);
+  assert_non_null(strstr(leaving, "draining"));
+  // Who asks from the keyboard need not wait.
+  arguments[1] = "--pre-drain=60m";
+  start(&daemon, arguments, NULL);
+  wait_ready(&daemon);
+  kill(daemon.pid, SIGINT);
+  assert_int_equal(end(&daemon), 0);
+  assert_null(strstr(daemon.text, "leaving: "));
 }
 
 static void a_client_that_resets_does_not_stop_the_server(void **state) {
@@ -274,7 +496,14 @@ int main(void) {
       FC_TEST(help_and_version_exit_0),
       FC_TEST(a_port_in_use_is_one_clear_line),
       FC_TEST(variables_are_read),
+      FC_TEST(an_unknown_variable_exits_64),
+      FC_TEST(an_address_may_be_a_url),
       FC_TEST(a_failed_module_does_not_stop_the_others),
+      FC_TEST(one_name_is_in_the_metrics_once),
+      FC_TEST(ready_is_what_can_be_called),
+      FC_TEST(other_signals_end_nothing),
+      FC_TEST(before_it_drains_new_connections_are_answered),
+      FC_TEST(then_it_drains),
       FC_TEST(a_client_that_resets_does_not_stop_the_server),
       FC_TEST(a_second_signal_ends_at_once),
   };

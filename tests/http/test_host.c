@@ -202,21 +202,34 @@ static void a_deadline_ends_the_process_and_nothing_else(void **state) {
   end(&server);
 }
 
+// Calls that end well, and then some that crash, none of them like another.
+static void call_well(int fd, unsigned count) {
+  while (count--) call(fd, CRASH "add", "[1,2]", 200, "[3]");
+}
+
+static void crash(int fd, unsigned count) {
+  static unsigned number;
+  while (count--) {
+    char body[32];
+    snprintf(body, sizeof body, "[%u,0]", ++number);
+    call(fd, CRASH "divide", body, 502, "SIGFPE");
+  }
+}
+
 static void a_module_that_keeps_crashing_is_quarantined_alone(void **state) {
   (void)state;
   fixture_server_t server;
-  start(&server, "--crash-limit=3 --quarantine=300ms");
+  start(&server, "--crash-limit=5 --quarantine=300ms");
   int fd = fixture_connect(&server);
-  for (int i = 0; i < 3; i++) {
-    call(fd, CRASH "divide", "[1,0]", 502, "SIGFPE");
-  }
+  call_well(fd, 15);
+  crash(fd, 5);
   fixture_response_t response;
   char value[16];
   fixture_post(fd, CRASH "add", "[1,2]");
   assert_true(fixture_receive(fd, false, &response));
   assert_int_equal(response.status, 503);
   assert_non_null(strstr(response.body, "\"module_quarantined\""));
-  assert_non_null(strstr(response.body, "crashed 3 times"));
+  assert_non_null(strstr(response.body, "crashed 5 times"));
   assert_non_null(
       fixture_header(&response, "Retry-After", value, sizeof value));
   fixture_response_free(&response);
@@ -232,7 +245,7 @@ static void a_module_that_keeps_crashing_is_quarantined_alone(void **state) {
       fixture_response_free(&response);
     } while (status == 503);
     assert_int_equal(status, 200);
-    call(fd, CRASH "divide", "[1,0]", 502, "SIGFPE");
+    crash(fd, 1);
     call(fd, CRASH "add", "[1,2]", 503, "module_quarantined");
   }
   close(fd);
@@ -240,6 +253,21 @@ static void a_module_that_keeps_crashing_is_quarantined_alone(void **state) {
   assert_non_null(strstr(server.log_text, "\"for_ms\":300"));
   assert_non_null(strstr(server.log_text, "\"for_ms\":1200"));
   fixture_forget(&server);
+}
+
+// However many they are, if nearly all calls end well.
+static void one_client_does_not_end_a_module_for_all(void **state) {
+  (void)state;
+  fixture_server_t server;
+  start(&server, "--crash-limit=2");
+  int fd = fixture_connect(&server);
+  call_well(fd, 30);
+  for (int i = 0; i < 5; i++) {
+    crash(fd, 1);
+    call_well(fd, 5);
+  }
+  close(fd);
+  end(&server);
 }
 
 static void expect_document(int fd, const char *path, const char *text) {
@@ -264,6 +292,8 @@ static void who_waits_is_told_when_a_quarantine_ends(void **state) {
   fixture_server_t server;
   start(&server, "--workers=1 --crash-limit=1 --quarantine=40s");
   int busy = fixture_connect(&server), waits = fixture_connect(&server);
+  call_well(busy, 14);
+  crash(busy, 4);
   int pid = worker_pid(busy);
   fixture_post_handled(&server, busy, CRASH "spin", "[0]");
   fixture_post_handled(&server, waits, CRASH "add", "[1,2]");
@@ -294,6 +324,8 @@ static void what_waits_again_in_a_quarantine_is_told(void **state) {
   fixture_server_t server;
   start(&server, "--workers=2 --crash-limit=1 --quarantine=40s");
   int busy = fixture_connect(&server), waits = fixture_connect(&server);
+  call_well(busy, 14);
+  crash(busy, 4);
   int first = worker_pid(busy);
   fixture_post_handled(&server, busy, CRASH "spin", "[0]");
   int second = worker_pid(waits);
@@ -307,6 +339,95 @@ static void what_waits_again_in_a_quarantine_is_told(void **state) {
   expect(waits, 503, "module_quarantined");
   close(busy);
   close(waits);
+  end(&server);
+}
+
+// A client that is reset has gone at once.
+static void reset(int fd) {
+  const struct linger at_once = {.l_onoff = 1, .l_linger = 0};
+  assert_int_equal(
+      setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once), 0);
+  close(fd);
+}
+
+// The last client that has gone is no connection any more.
+static void wait_for_connections(int fd, unsigned count) {
+  char text[64];
+  snprintf(text, sizeof text, "\"connections\":%u,", count);
+  for (bool reached = false; !reached;) {
+    fixture_response_t info;
+    fixture_send_text(fd, "GET /api/v1 HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    assert_true(fixture_receive(fd, false, &info));
+    reached = strstr(info.body, text) != NULL;
+    fixture_response_free(&info);
+  }
+}
+
+static void what_crashed_a_module_is_refused_and_others_are_not(void **state) {
+  (void)state;
+  static const char *const kWords =
+      "\"call_quarantined\",\"detail\":\"this very "
+      "call crashed module 'crash' ";
+  fixture_server_t server;
+  start(&server, "--workers=1");
+  int fd = fixture_connect(&server), other = fixture_connect(&server);
+  call(fd, CRASH "divide", "[1,0]", 502, "SIGFPE");
+  call(fd, CRASH "divide", "[1,0]", 422, kWords);
+  call(other, CRASH "divide", "[1,0]", 422, kWords);
+  // Another body, and the same of another function.
+  call(fd, CRASH "divide", "[1,1]", 200, "[1]");
+  call(fd, CRASH "add", "[1,0]", 200, "[1]");
+  expect_metric(fd, "worker_crashes_total", "crash", 1);
+  // One that waits as the same crashes is not made.
+  int busy = fixture_connect(&server);
+  fixture_post_handled(&server, busy, CRASH "spin", "[100]");
+  fixture_post_handled(&server, fd, CRASH "divide", "[2,0]");
+  fixture_post_handled(&server, other, CRASH "divide", "[2,0]");
+  expect(busy, 200, "results");
+  expect(fd, 502, "SIGFPE");
+  expect(other, 422, kWords);
+  expect_metric(fd, "worker_crashes_total", "crash", 2);
+  // Nor is one again whose client had gone when it crashed.
+  int pid = worker_pid(other);
+  fixture_post_handled(&server, busy, CRASH "spin", "[0]");
+  wait_until_it_runs(pid);
+  reset(busy);
+  wait_for_connections(other, 2);
+  assert_int_equal(kill(pid, SIGSEGV), 0);
+  call(fd, CRASH "add", "[1,2]", 200, "[3]");
+  call(fd, CRASH "spin", "[0]", 422, kWords);
+  expect_metric(fd, "worker_crashes_total", "crash", 3);
+  close(fd);
+  close(other);
+  end(&server);
+}
+
+static void what_was_ended_from_outside_is_not_refused(void **state) {
+  (void)state;
+  fixture_server_t server;
+  start(&server, "--workers=1");
+  int fd = fixture_connect(&server), other = fixture_connect(&server);
+  int pid = worker_pid(other);
+  fixture_post_handled(&server, fd, CRASH "spin", "[0]");
+  wait_until_it_runs(pid);
+  assert_int_equal(kill(pid, SIGKILL), 0);
+  expect(fd, 502, "worker_out_of_memory");
+  // By its deadline, and again.
+  for (int i = 0; i < 2; i++) {
+    (void)worker_pid(other);
+    post_timed(fd, CRASH "spin", "[0]", 200);
+    expect(fd, 504, "while it ran");
+  }
+  close(fd);
+  close(other);
+  end(&server);
+  // Who allows any number of crashes allows these.
+  start(&server, "--crash-limit=0");
+  fd = fixture_connect(&server);
+  for (int i = 0; i < 3; i++) {
+    call(fd, CRASH "divide", "[1,0]", 502, "SIGFPE");
+  }
+  close(fd);
   end(&server);
 }
 
@@ -435,6 +556,88 @@ static void processes_that_end_are_counted_for_each_call(void **state) {
   end(&server);
 }
 
+static int pid_of(int fd, const char *module) {
+  char request[128];
+  snprintf(request, sizeof request,
+           "GET /api/v1/modules/%s HTTP/1.1\r\nHost: localhost\r\n\r\n",
+           module);
+  fixture_send_text(fd, request);
+  fixture_response_t response;
+  assert_true(fixture_receive(fd, false, &response));
+  const char *pid = strstr(response.body, "\"pid\":");
+  assert_non_null(pid);
+  int number = atoi(pid + strlen("\"pid\":"));
+  fixture_response_free(&response);
+  return number;
+}
+
+// Until it is known to be quick, so that a process is given many at once.
+static void prove_quick(int fd, const char *path, const char *body,
+                        unsigned released) {
+  for (int in_a_row = 0; in_a_row < 40;) {
+    fixture_response_t response;
+    char value[256];
+    fixture_release(released);
+    fixture_post(fd, path, body);
+    assert_true(fixture_receive(fd, false, &response));
+    const char *times =
+        fixture_header(&response, "Server-Timing", value, sizeof value);
+    assert_non_null(times);
+    const char *of_call = strstr(times, "call;dur=");
+    assert_non_null(of_call);
+    double ms = strtod(of_call + strlen("call;dur="), NULL);
+    in_a_row = ms < 0.05 ? in_a_row + 1 : 0;
+    fixture_response_free(&response);
+  }
+}
+
+// Three calls and, behind them, one more: each of the three ends its process.
+static void only_crashes_count_against_a_call_that_waits(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    bool crash;
+    int status;
+    const char *says;
+  } rows[] = {
+      {"nobody waits for what runs", false, 200, "[3]"},
+      {"what runs is killed", true, 502,
+       "not begun: its process ended before its turn, 3 times"},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    const char *const block = "/api/v1/functions/t/block";
+    fixture_server_t server;
+    start(&server,
+          "--isolation=process --workers=1 --crash-limit=0 --cancel=kill");
+    int last = fixture_connect(&server), three[3];
+    prove_quick(last, block, "[]", 1);
+    prove_quick(last, ADD, "[1,2]", 0);
+    // All four wait for the next process, which is given them at once.
+    fixture_hold_loading(true);
+    const int idle = pid_of(last, "t");
+    assert_int_equal(kill(idle, SIGKILL), 0);
+    while (pid_of(last, "t") == idle) continue;
+    for (int i = 0; i < 3; i++) {
+      three[i] = fixture_connect(&server);
+      fixture_post_handled(&server, three[i], block, "[]");
+    }
+    fixture_post_handled(&server, last, ADD, "[1,2]");
+    fixture_hold_loading(false);
+    int other = fixture_connect(&server);
+    for (unsigned i = 0; i < 3; i++) {
+      fixture_wait_blocked(i + 1);  // those that were killed stay in it
+      if (row->crash) kill(pid_of(other, "t"), SIGKILL);
+      else close(three[i]);
+      if (row->crash) expect(three[i], 502, "worker_out_of_memory");
+      if (row->crash) close(three[i]);
+    }
+    expect(last, row->status, row->says);
+    close(last);
+    close(other);
+    end(&server);
+  }
+}
+
 static void what_cannot_be_loaded_fails_alone(void **state) {
   (void)state;
   fixture_server_t server;
@@ -467,18 +670,17 @@ static void the_host_tells_how_it_is(void **state) {
   expect_document(fd, path, "\"quarantined_until\":null}");
   expect_document(fd, "/api/v1/modules/t",
                   "\"host\":{\"isolation\":\"thread\",");
-  call(fd, CRASH "divide", "[1,0]", 502, "SIGFPE");
-  call(fd, CRASH "add", "[1,0]", 200, "[1]");
-  call(fd, CRASH "divide", "[1,0]", 502, "SIGFPE");
+  call_well(fd, 14);
+  crash(fd, 5);
   expect_document(fd, path,
-                  "\"workers\":[],\"crashes\":2,\"restarts\":1,"
+                  "\"workers\":[],\"crashes\":5,\"restarts\":4,"
                   "\"quarantines\":1,\"quarantined_until\":\"20");
   static const char *const kMetrics[] = {
-      "\nfarcall_worker_crashes_total{module=\"crash\"} 2\n",
+      "\nfarcall_worker_crashes_total{module=\"crash\"} 5\n",
       "\nfarcall_worker_crashes_total{module=\"t\"} 0\n",
-      "\nfarcall_worker_restarts_total{module=\"crash\"} 1\n",
+      "\nfarcall_worker_restarts_total{module=\"crash\"} 4\n",
       "\nfarcall_module_quarantined{module=\"crash\"} 1\n",
-      "\nfarcall_requests_total{status=\"502\"} 2\n",
+      "\nfarcall_requests_total{status=\"502\"} 5\n",
       "\n# TYPE farcall_worker_crashes_total counter\n",
       "\nfarcall_ready 1\n",
   };
@@ -489,14 +691,46 @@ static void the_host_tells_how_it_is(void **state) {
   end(&server);
 }
 
+// Calls of `hold` in threads of this process.
+typedef struct held_t {
+  int begun[2];
+  int end[2];
+} held_t;
+
+static void begin_held(held_t *held) {
+  assert_int_equal(pipe(held->begun), 0);
+  assert_int_equal(pipe(held->end), 0);
+}
+
+// Makes one, and returns when it has begun: a second is long enough for that.
+static void post_held(const held_t *held, int fd) {
+  char body[32], byte;
+  snprintf(body, sizeof body, "[%d,%d]", held->begun[1], held->end[0]);
+  post_timed(fd, CRASH "hold", body, 1000);
+  assert_int_equal(read(held->begun[0], &byte, 1), 1);
+}
+
+static void end_held(held_t *held, unsigned count) {
+  assert_int_equal(write(held->end[1], "...", count), count);
+}
+
+static void close_held(held_t *held) {
+  for (int i = 0; i < 2; i++) {
+    close(held->begun[i]);
+    close(held->end[i]);
+  }
+}
+
 static void a_thread_in_native_code_is_lost_and_replaced(void **state) {
   (void)state;
   fixture_server_t server;
   start(&server, "--isolation=thread --workers=1 --lane=never");
   int fd = fixture_connect(&server), other = fixture_connect(&server);
+  held_t held;
+  begin_held(&held);
   // Two are replaced, the third is not; what waits behind it was not begun.
   for (int i = 0; i < 3; i++) {
-    post_timed(fd, CRASH "spin", "[4000]", 500);
+    post_held(&held, fd);
     expect(fd, 504, "the deadline passed while it ran");
     if (i < 2) call(other, CRASH "add", "[1,2]", 200, "[3]");
   }
@@ -505,22 +739,16 @@ static void a_thread_in_native_code_is_lost_and_replaced(void **state) {
   post_timed(other, CRASH "add", "[1,2]", 50);
   expect(other, 504, "the deadline passed in the queue");
   expect_document(fd, "/metrics", "\nfarcall_lost_threads 3\n");
+  end_held(&held, 3);
   // They do come back in the end.
   call(other, CRASH "add", "[1,2]", 200, "[3]");
   expect_document(fd, "/readyz", "ready");
   close(fd);
   close(other);
   fixture_stop(&server);
+  close_held(&held);
   assert_non_null(strstr(server.log_text, "a thread is lost"));
   fixture_forget(&server);
-}
-
-// A client that is reset has gone at once.
-static void reset(int fd) {
-  const struct linger at_once = {.l_onoff = 1, .l_linger = 0};
-  assert_int_equal(
-      setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once), 0);
-  close(fd);
 }
 
 static void a_thread_is_replaced_though_nobody_waits(void **state) {
@@ -528,15 +756,17 @@ static void a_thread_is_replaced_though_nobody_waits(void **state) {
   fixture_server_t server;
   start(&server, "--isolation=thread --workers=1 --lane=never");
   int gone = fixture_connect(&server), other = fixture_connect(&server);
-  uint64_t bytes = fixture_bytes(&server);
-  post_timed(gone, CRASH "spin", "[4000]", 200);
-  fixture_wait_bytes(&server, bytes + 1);
+  held_t held;
+  begin_held(&held);
+  // One that had not begun would be dropped, and no thread lost.
+  post_held(&held, gone);
   reset(gone);
-  post_timed(other, CRASH "add", "[1,2]", 3000);
-  expect(other, 200, "[3]");
+  call(other, CRASH "add", "[1,2]", 200, "[3]");
   expect_document(other, "/metrics", "\nfarcall_lost_threads 1\n");
+  end_held(&held, 1);
   close(other);
   fixture_stop(&server);
+  close_held(&held);
   fixture_forget(&server);
 }
 
@@ -767,13 +997,17 @@ int main(int argc, char **argv) {
       FC_TEST(an_error_is_the_same_as_in_a_thread),
       FC_TEST(a_deadline_ends_the_process_and_nothing_else),
       FC_TEST(a_module_that_keeps_crashing_is_quarantined_alone),
+      FC_TEST(one_client_does_not_end_a_module_for_all),
       FC_TEST(who_waits_is_told_when_a_quarantine_ends),
       FC_TEST(what_waits_again_in_a_quarantine_is_told),
+      FC_TEST(what_crashed_a_module_is_refused_and_others_are_not),
+      FC_TEST(what_was_ended_from_outside_is_not_refused),
       FC_TEST(a_process_more_is_no_restart),
       FC_TEST(a_deadline_counts_once_wherever_it_strikes),
       FC_TEST(what_waits_behind_a_slow_call_goes_elsewhere),
       FC_TEST(who_is_given_to_a_stopped_process_goes_elsewhere),
       FC_TEST(processes_that_end_are_counted_for_each_call),
+      FC_TEST(only_crashes_count_against_a_call_that_waits),
       FC_TEST(what_cannot_be_loaded_fails_alone),
       FC_TEST(the_host_tells_how_it_is),
       FC_TEST(a_thread_in_native_code_is_lost_and_replaced),

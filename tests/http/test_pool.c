@@ -47,51 +47,6 @@ static void a_full_queue_is_503_at_once(void **state) {
   end(&server);
 }
 
-static void bodies_beyond_the_memory_are_503(void **state) {
-  (void)state;
-  fixture_server_t server;
-  fixture_start(&server, "--max-memory=2M");
-  int one = fixture_connect(&server), two = fixture_connect(&server);
-  const char *head = "POST " ADD " HTTP/1.1\r\nHost: localhost\r\n"
-                     "Content-Length: 600000\r\n\r\n";
-  uint64_t bytes = fixture_bytes(&server);
-  fixture_send_text(one, head);
-  fixture_wait_bytes(&server, bytes + strlen(head));
-  // Two bodies fit by the limit, but not with anything beside them.
-  int three = fixture_connect(&server);
-  fixture_send_text(two, head);
-  fixture_wait_bytes(&server, bytes + 2 * strlen(head));
-  fixture_send_text(three, head);
-  expect(three, 503, "calls in flight hold all of");
-  close(two);
-  close(three);
-  // The first is served: its memory was never in question.
-  char *body = malloc(600000);
-  memset(body, ' ', 600000);
-  memcpy(body, "[1,2]", 5);
-  fixture_send(one, body, 600000);
-  expect(one, 200, "[3]");
-  free(body);
-  close(one);
-  end(&server);
-}
-
-static void chunked_bodies_beyond_the_memory_are_503(void **state) {
-  (void)state;
-  fixture_server_t server;
-  fixture_start(&server, "--max-memory=2M");
-  int fd = fixture_connect(&server);
-  fixture_send_text(fd, "POST " ADD " HTTP/1.1\r\nHost: localhost\r\n"
-                        "Transfer-Encoding: chunked\r\n\r\n180000\r\n");
-  char *chunk = malloc(0x180000);
-  memset(chunk, ' ', 0x180000);
-  fixture_send(fd, chunk, 0x180000);
-  free(chunk);
-  expect(fd, 503, "calls in flight hold all of");
-  close(fd);
-  end(&server);
-}
-
 static void connections_beyond_the_limit_are_503(void **state) {
   (void)state;
   fixture_server_t server;
@@ -327,8 +282,6 @@ int main(int argc, char **argv) {
   fixture_worker(argc, argv);
   const struct CMUnitTest tests[] = {
       FC_TEST(a_full_queue_is_503_at_once),
-      FC_TEST(bodies_beyond_the_memory_are_503),
-      FC_TEST(chunked_bodies_beyond_the_memory_are_503),
       FC_TEST(connections_beyond_the_limit_are_503),
       FC_TEST(quick_functions_move_to_the_loop),
       FC_TEST(what_takes_long_to_begin_stays_off_the_loop),

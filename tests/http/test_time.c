@@ -3,6 +3,7 @@
 // What happens in time: time-outs, deadlines, clients that go away, loading,
 // draining. Time-outs under test are short options of the server; the tests
 // wait for what they cause, never for time itself.
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -134,6 +135,37 @@ static void a_client_that_takes_no_answer_is_reset(void **state) {
     fixture_response_free(&info);
     if (gone) break;
   }
+  close(fd);
+  end(&server);
+}
+
+// It takes much longer over the whole than it may stop.
+static void a_client_that_takes_its_time_gets_its_answer(void **state) {
+  (void)state;
+  enum { ELEMENTS = 20000000, PIECE = 1 << 16 };
+  const uint64_t duration_ns = 2500000000u;
+  fixture_server_t server;
+  fixture_start(&server, "--write-timeout=1s");
+  int fd = fixture_socket(), small = PIECE;
+  setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
+  fixture_connect_socket(&server, fd);
+  fixture_post(fd, "/api/v1/functions/t/grow", "[20000000]");
+  static char bytes[PIECE];
+  uint64_t begin_ns = 0, size = 0;
+  ssize_t got = 1;
+  while (got > 0) {
+    if (!begin_ns) begin_ns = fc_clock_ns();
+    // As much as is due by now of two bytes for each element.
+    uint64_t due = (fc_clock_ns() - begin_ns) * 2 / (duration_ns / ELEMENTS);
+    if (size > due) {
+      sched_yield();
+      continue;
+    }
+    got = recv(fd, bytes, sizeof bytes, 0);
+    if (got > 0) size += (uint64_t)got;
+    if (size >= 2u * ELEMENTS) break;
+  }
+  if (got < 0) fail_msg("after %llu bytes: reset", (unsigned long long)size);
   close(fd);
   end(&server);
 }
@@ -281,7 +313,7 @@ static void not_ready_until_every_path_was_tried(void **state) {
       fc_reflect_write(&reflect, &place, FC_STR(""), &text.sink, &error),
       FC_OK);
   assert_int_equal(error.code, FC_CODE_NOT_READY);
-  reflect.ready = reflect.draining = true;
+  reflect.ready = reflect.leaving = true;
   assert_int_not_equal(
       fc_reflect_write(&reflect, &place, FC_STR(""), &text.sink, &error),
       FC_OK);
@@ -370,6 +402,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(an_idle_connection_is_closed),
       cmocka_unit_test(a_call_may_take_longer_than_any_time_out),
       cmocka_unit_test(a_client_that_takes_no_answer_is_reset),
+      cmocka_unit_test(a_client_that_takes_its_time_gets_its_answer),
       cmocka_unit_test(a_deadline_in_the_queue_is_504),
       cmocka_unit_test(a_deadline_reaches_the_running_call),
       cmocka_unit_test(a_client_that_resets_drops_its_queued_call),

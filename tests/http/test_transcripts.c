@@ -19,7 +19,10 @@
 //   <= text          its body; `*` stands for anything, other escapes as above
 //   <close           the server closes after that
 //   <open            the connection serves another request after that
+// After the last line nothing else may come: the client says FIN, and what it
+// reads next must be the end of the stream.
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -170,32 +173,52 @@ static int check_response(const case_t *test, int fd, size_t *at) {
   return failed;
 }
 
+// The stream ends here, with FIN and not with a reset.
+static int check_end(const case_t *test, int fd) {
+  char rest[1024];
+  ssize_t size;
+  do size = recv(fd, rest, sizeof rest - 1, 0);
+  while (size < 0 && errno == EINTR);
+  if (size < 0) return report(test, "the end", "FIN", strerror(errno));
+  rest[size] = '\0';
+  return size ? report(test, "the end", "no more bytes", rest) : 0;
+}
+
+// The answer must be the one to this request, not another to an earlier one.
+static int check_open(const case_t *test, int fd) {
+  fixture_response_t response;
+  if (!fixture_send_text(fd, "GET /livez HTTP/1.1\r\nHost: localhost\r\n"
+                             "X-Request-Id: afterwards\r\n\r\n") ||
+      !fixture_receive(fd, false, &response)) {
+    return report(test, "the connection", "open", "closed");
+  }
+  int failed = check_line(test, "< X-Request-Id: afterwards", &response);
+  if (!failed && response.status != 200) {
+    failed = report(test, "after it", "200", response.head);
+  }
+  fixture_response_free(&response);
+  return failed;
+}
+
 static int check_answers(const case_t *test, int fd) {
   size_t at = 0;
   while (at < test->expect_count) {
     const char *line = test->expect[at];
+    int failed;
     if (!strcmp(line, "<close")) {
-      if (!fixture_closed(fd)) {
-        return report(test, "the connection", "closed", "another byte");
-      }
-      at++;
-    } else if (!strcmp(line, "<open")) {
-      fixture_response_t response;
-      if (!fixture_send_text(
-              fd, "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n") ||
-          !fixture_receive(fd, false, &response)) {
-        return report(test, "the connection", "open", "closed");
-      }
-      int status = response.status;
-      fixture_response_free(&response);
-      if (status != 200)
-        return report(test, "after it", "200", "another status");
-      at++;
-    } else if (check_response(test, fd, &at)) {
-      return -1;
+      assert_int_equal(at + 1, test->expect_count);
+      return check_end(test, fd);
     }
+    if (!strcmp(line, "<open")) {
+      failed = check_open(test, fd);
+      at++;
+    } else {
+      failed = check_response(test, fd, &at);
+    }
+    if (failed) return failed;
   }
-  return 0;
+  shutdown(fd, SHUT_WR);
+  return check_end(test, fd);
 }
 
 // Waits until the server has handled the first part, or has answered without

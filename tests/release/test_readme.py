@@ -7,7 +7,6 @@ serves.
 """
 import contextlib
 import json
-import os
 import pathlib
 import re
 import signal
@@ -19,7 +18,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/e2e"))
-from console import commands, matches  # noqa: E402
+from console import commands, matches, user_environment  # noqa: E402
 
 COMMANDS = commands(ROOT / "README.md")
 SERVER = "scripts/run"  # the first command; the fixture runs it
@@ -39,8 +38,8 @@ def running(log, *words):
         # A shell starts with Ctrl-C's signal enabled in a terminal; pytest may
         # itself run where it is ignored.
         run = subprocess.Popen(
-            [SERVER, *words, "--listen", "127.0.0.1:0"], cwd=ROOT, stdout=sink,
-            stderr=sink, stdin=subprocess.DEVNULL, start_new_session=True,
+            [SERVER, *words, "--listen", "127.0.0.1:0"], cwd=ROOT,
+            env=user_environment(), stdout=sink, stderr=sink, stdin=subprocess.DEVNULL, start_new_session=True,
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         try:
             yield wait_for_url(run, log)
@@ -84,7 +83,7 @@ def test_command(served, tmp_path_factory, number, command, expected):
         for name in ("examples", "build", "scripts"):
             (work / name).symlink_to(ROOT / name)
     address = served.removeprefix("http://")
-    env = dict(os.environ, FARCALL_SERVER=served)
+    env = {**user_environment(), "FARCALL_SERVER": served}
     done = subprocess.run(
         ["bash", "-c", command.replace("localhost:8000", address)
          .replace("127.0.0.1:8000", address)],

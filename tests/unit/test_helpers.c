@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The test helpers themselves: a sweep must visit every allocation.
+// The test helpers themselves: a sweep must visit every allocation, and what was
+// skipped must not look like what passed, nor hide what failed.
 #include "helpers/test.h"
 
 static void the_named_allocation_fails(void **state) {
@@ -44,10 +45,34 @@ static void a_sweep_fails_each_allocation_once(void **state) {
   assert_int_equal(attempts, 4);
 }
 
+typedef struct status_row_t {
+  const char *name;
+  int failed;
+  size_t skipped;
+  int status;
+} status_row_t;
+
+static const status_row_t statuses[] = {
+    {"all passed", 0, 0, 0},
+    {"one was skipped", 0, 1, FC_TEST_SKIPPED},
+    {"one failed", 1, 0, 1},
+    {"one failed, one was skipped", 1, 1, 1},
+    {"as many failed as the status of a skip", FC_TEST_SKIPPED, 0, 1},
+    {"as many failed as a status has room for", 256, 0, 1},
+};
+
+static void a_skip_is_neither_passed_nor_failed(void **state) {
+  (void)state;
+  FC_TEST_EACH_ROW(const status_row_t, row, statuses) {
+    assert_int_equal(fc_test_status(row->failed, row->skipped), row->status);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(the_named_allocation_fails),
       FC_TEST(a_sweep_fails_each_allocation_once),
+      FC_TEST(a_skip_is_neither_passed_nor_failed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

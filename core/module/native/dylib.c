@@ -16,6 +16,7 @@
 #include "base/sanitize.h"
 #include "module/native/fpenv.h"
 #include "module/native/libc.h"
+#include "module/native/shim.h"
 
 // A module's own functions must win over the process's. The sanitizers cannot
 // work with that: their malloc is found through the process.
@@ -25,12 +26,12 @@
 #define OPEN_FLAGS (RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND)
 #endif
 
-fc_status_t fc_dylib_check(const fc_elf_t *elf, fc_dylib_t *out_dylib,
+fc_status_t fc_dylib_check(const fc_so_t *elf, fc_dylib_t *out_dylib,
                            fc_error_t *err) {
   bool leavable = true;
   for (size_t i = 0; i < elf->symbol_count; i++) {
-    fc_elf_symbol_t symbol;
-    if (!fc_elf_symbol(elf, i, &symbol) || symbol.name.size == 0) continue;
+    fc_so_symbol_t symbol;
+    if (!fc_so_symbol(elf, i, &symbol) || symbol.name.size == 0) continue;
     if (!symbol.defined) {
       leavable = leavable && fc_libc_is_harmless(symbol.name);
     } else if (symbol.function && fc_libc_is_reserved(symbol.name)) {
@@ -129,15 +130,16 @@ static fc_status_t check_origin(const fc_snapshot_t *snapshot, const char *path,
   return FC_OK;
 }
 
-static fc_status_t load(const fc_snapshot_t *snapshot, const fc_elf_t *elf,
+static fc_status_t load(const fc_snapshot_t *snapshot, const fc_so_t *elf,
                         fc_str_t path, void **out_handle, fc_error_t *err) {
   char name[PATH_MAX];
-  if (fc_elf_uses_origin(elf)) {
+  if (fc_so_uses_origin(elf)) {
     FC_TRY(name_file(path, name, sizeof name, err));
     FC_TRY(check_origin(snapshot, name, err));
   } else {
     FC_TRY(name_snapshot(snapshot, name, sizeof name, err));
   }
+  fc_shim_offer();
   const fc_fpenv_t env = fc_fpenv_get();
   void *handle = dlopen(name, OPEN_FLAGS);
   fc_fpenv_set(env);
@@ -146,7 +148,7 @@ static fc_status_t load(const fc_snapshot_t *snapshot, const fc_elf_t *elf,
   return FC_OK;
 }
 
-static fc_status_t note_segments(fc_dylib_t *dylib, const fc_elf_t *elf,
+static fc_status_t note_segments(fc_dylib_t *dylib, const fc_so_t *elf,
                                  fc_error_t *err) {
   const size_t count = elf->header->e_phnum;
   dylib->segments =
@@ -176,14 +178,16 @@ static void count_slot(void *context, fc_str_t symbol, uint64_t address) {
   if (find_hook(symbol)) ++*count;
 }
 
-// The page of the place is opened for the store. Nobody else runs the module's
-// code yet (or any more), and RELRO pages hold nothing else that is written.
-static void store(const fc_slot_t *slot, void *value) {
-  if (!slot->relro) {
+static uintptr_t page_size(void) { return (uintptr_t)sysconf(_SC_PAGESIZE); }
+
+// A page that the loader made read-only is opened for the store. Nobody else runs
+// the module's code yet (or any more).
+static void store(const fc_dylib_slot_t *slot, void *value) {
+  if (!slot->protected) {
     *slot->place = value;
     return;
   }
-  const uintptr_t size = (uintptr_t)sysconf(_SC_PAGESIZE);
+  const uintptr_t size = page_size();
   void *page = (void *)((uintptr_t)slot->place & ~(size - 1));
   if (mprotect(page, size, PROT_READ | PROT_WRITE) < 0) return;
   *slot->place = value;
@@ -192,7 +196,7 @@ static void store(const fc_slot_t *slot, void *value) {
 
 typedef struct redirect_t {
   fc_dylib_t *dylib;
-  const fc_elf_t *elf;
+  const fc_so_t *elf;
   bool heap_known[sizeof(fc_heap_t) / sizeof(void *)];
 } redirect_t;
 
@@ -204,8 +208,9 @@ static void redirect(void *context, fc_str_t symbol, uint64_t address) {
   void **place = (void **)(dylib->base + address);
   void *original = *place;
   if (!original) return;  // weak and absent: the module tests for it
-  fc_slot_t *slot = &dylib->slots[dylib->slot_count++];
-  *slot = (fc_slot_t){place, original, fc_elf_is_relro(work->elf, address)};
+  fc_dylib_slot_t *slot = &dylib->slots[dylib->slot_count++];
+  *slot = (fc_dylib_slot_t){
+      place, original, fc_so_is_protected(work->elf, address, page_size())};
   if (hook->heap_member != FC_HEAP_NONE) {
     memcpy((char *)&dylib->heap + hook->heap_member, &original,
            sizeof original);
@@ -234,15 +239,16 @@ static void complete_heap(redirect_t *work) {
   }
 }
 
-static fc_status_t redirect_all(fc_dylib_t *dylib, const fc_elf_t *elf,
+static fc_status_t redirect_all(fc_dylib_t *dylib, const fc_so_t *elf,
                                 fc_error_t *err) {
   size_t count = 0;
-  fc_elf_each_slot(elf, count_slot, &count);
-  dylib->slots = fc_alloc_array(dylib->allocator, count, sizeof(fc_slot_t));
+  fc_so_each_slot(elf, count_slot, &count);
+  dylib->slots =
+      fc_alloc_array(dylib->allocator, count, sizeof(fc_dylib_slot_t));
   if (!dylib->slots) return fc_fail_memory(err);
   dylib->heap = fc_heap_default();
   redirect_t work = {.dylib = dylib, .elf = elf};
-  fc_elf_each_slot(elf, redirect, &work);
+  fc_so_each_slot(elf, redirect, &work);
   complete_heap(&work);
   const fc_heap_t own = fc_heap_default();
   if (!dylib->leavable && memcmp(&own, &dylib->heap, sizeof own) != 0) {
@@ -256,7 +262,7 @@ static fc_status_t redirect_all(fc_dylib_t *dylib, const fc_elf_t *elf,
 }
 
 fc_status_t fc_dylib_open(fc_dylib_t *dylib, const fc_snapshot_t *snapshot,
-                          const fc_elf_t *elf, fc_str_t path,
+                          const fc_so_t *elf, fc_str_t path,
                           fc_allocator_t allocator, fc_error_t *err) {
   dylib->allocator = allocator;
   FC_TRY(load(snapshot, elf, path, &dylib->handle, err));

@@ -6,15 +6,15 @@
 #ifndef FARCALL_MODULE_NATIVE_DYLIB_H_
 #define FARCALL_MODULE_NATIVE_DYLIB_H_
 
-#include "module/native/elf.h"
+#include "module/native/so_file.h"
 #include "module/native/hook.h"
 #include "module/snapshot.h"
 
-typedef struct fc_slot_t {
+typedef struct fc_dylib_slot_t {
   void **place;
   void *original;
-  bool relro;
-} fc_slot_t;
+  bool protected;  // its page is read-only
+} fc_dylib_slot_t;
 
 typedef struct fc_dylib_t {
   fc_allocator_t allocator;
@@ -22,7 +22,7 @@ typedef struct fc_dylib_t {
   uintptr_t base;
   fc_span_t *segments;  // as mapped
   size_t segment_count;
-  fc_slot_t *slots;  // redirected
+  fc_dylib_slot_t *slots;  // redirected
   size_t slot_count;
   fc_heap_t heap;
   bool leavable;  // see fc_hook_t
@@ -30,13 +30,13 @@ typedef struct fc_dylib_t {
 
 // What the symbols tell without loading. FC_CODE_SYMBOL_CLASH for an export
 // named like a function compilers take for the C library's.
-fc_status_t fc_dylib_check(const fc_elf_t *elf, fc_dylib_t *out_dylib,
+fc_status_t fc_dylib_check(const fc_so_t *elf, fc_dylib_t *out_dylib,
                            fc_error_t *err);
 // Loads what was checked; runs the constructors. FC_CODE_MODULE_LOAD for what
 // the loader refuses. `path` is the file the snapshot was made of. Close it in
 // any case.
 fc_status_t fc_dylib_open(fc_dylib_t *dylib, const fc_snapshot_t *snapshot,
-                          const fc_elf_t *elf, fc_str_t path,
+                          const fc_so_t *elf, fc_str_t path,
                           fc_allocator_t allocator, fc_error_t *err);
 // Runs the destructors, after putting back what was redirected. Accepts a
 // zeroed one, and one that was checked only.

@@ -28,8 +28,9 @@ static _Noreturn void leave(fc_hook_t *hook, fc_hook_outcome_t outcome) {
 // Compiled code never tests what malloc returns, so a refusal ends the call
 // where that is possible.
 static void *track(fc_hook_t *hook, void *memory, size_t size) {
+  const size_t live = hook->own.count;
   if (FC_LIKELY(memory && fc_own_add(&hook->own, memory, size))) {
-    hook->allocated++;
+    hook->allocated += hook->own.count - live;
     return memory;
   }
   if (memory) hook->heap->free(memory);
@@ -52,7 +53,11 @@ static void *hook_calloc(size_t count, size_t size) {
   fc_hook_t *hook = running;
   if (!hook) return calloc(count, size);
   size_t total;
-  if (!fc_size_mul(count, size, &total)) total = SIZE_MAX;
+  if (!fc_size_mul(count, size, &total)) {
+    // A negative number is told from one that is only too large.
+    const bool negative = count > PTRDIFF_MAX || size > PTRDIFF_MAX;
+    total = negative ? SIZE_MAX : PTRDIFF_MAX;
+  }
   if (total > ALLOCATION_MAX) return track(hook, NULL, total);
   return track(hook, hook->heap->calloc(1, total ? total : 1), total);
 }

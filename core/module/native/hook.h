@@ -60,7 +60,8 @@ typedef struct fc_hook_t {
   size_t size;
   size_t text_size;
   char text[8192];  // what it printed with puts; reports quote whole operations
-  // Of this call; the owner clears them.
+  // Of this call; the owner clears them. A block that was freed unseen does not
+  // count.
   uint64_t allocated;
   uint64_t freed;
   jmp_buf exit;

@@ -119,8 +119,9 @@ fc_status_t fc_native_aborted(fc_str_t function, fc_str_t text,
     size = fc_escape(escaped, sizeof escaped, sizeof escaped, shown);
     shown = fc_str_make(escaped, size);
   }
-  const bool range =
-      contains(text, "out-of-bounds") || contains(text, "out of bounds");
+  const bool range = contains(text, "out-of-bounds") ||
+                     contains(text, "out of bounds") ||
+                     contains(text, "integer division");
   return fc_fail_as(err, FC_CODE_CALL_FAILED,
                     range ? FC_OUT_OF_RANGE : FC_FAILED_PRECONDITION,
                     "'%.*s': %.*s", FC_STR_ARG(function), FC_STR_ARG(shown));

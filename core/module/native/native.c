@@ -12,14 +12,13 @@
 
 #include "abi/document.h"
 #include "abi/sidecar.h"
-#include "base/sha256.h"
-#include "module/native/call.h"
+#include "module/native/function.h"
 #include "module/native/dylib.h"
 
 #define EMBEDDED_SYMBOL FC_STR("__farcall_abi")
 #define SIDECAR_SUFFIX ".farcall.json"
 
-typedef struct module_t {
+typedef struct native_module_t {
   fc_allocator_t allocator;
   fc_module_info_t info;
   fc_sidecar_t *sidecar;
@@ -32,32 +31,24 @@ typedef struct module_t {
   _Atomic(uint64_t) allocated;
   _Atomic(uint64_t) freed;
   _Atomic(uint64_t) leaked;
-} module_t;
+} native_module_t;
 
-typedef struct instance_t {
+typedef struct native_instance_t {
   fc_allocator_t allocator;
-  module_t *module;
+  native_module_t *module;
   fc_hook_t hook;
   bool locked;
-} instance_t;
+} native_instance_t;
 
 // ---------------------------------------------------------------------------
 // The ABI text
 
-static fc_status_t check_hash(fc_str_t wanted, const fc_module_source_t *source,
-                              fc_error_t *err) {
-  if (wanted.size == 0 || source->trust_sidecar_hash) return FC_OK;
-  char actual[65];
-  fc_sha256_hex(source->file.bytes.data, source->file.bytes.size, actual);
-  return fc_doc_check_hash(wanted, actual, err);
-}
-
-static fc_status_t read_embedded(module_t *module,
+static fc_status_t read_embedded(native_module_t *module,
                                  const fc_module_source_t *source,
-                                 const fc_elf_t *elf, fc_names_t *names,
+                                 const fc_so_t *elf, fc_names_t *names,
                                  fc_error_t *err) {
   fc_str_t embedded;
-  if (fc_elf_text(elf, EMBEDDED_SYMBOL, &embedded)) {
+  if (fc_so_text(elf, EMBEDDED_SYMBOL, &embedded)) {
     return fc_sidecar_parse(embedded, FC_SOURCE_EMBEDDED, names,
                             module->allocator, &module->sidecar, err);
   }
@@ -76,8 +67,9 @@ static fc_status_t read_embedded(module_t *module,
 
 // A sidecar that describes the module wins over what is embedded; one that only
 // gives names needs it.
-static fc_status_t read_abi(module_t *module, const fc_module_source_t *source,
-                            const fc_elf_t *elf, fc_error_t *err) {
+static fc_status_t read_abi(native_module_t *module,
+                            const fc_module_source_t *source,
+                            const fc_so_t *elf, fc_error_t *err) {
   const fc_str_t sidecar = source->sidecar.bytes;
   if (!sidecar.data) return read_embedded(module, source, elf, NULL, err);
   fc_names_t *names = NULL;
@@ -86,9 +78,11 @@ static fc_status_t read_abi(module_t *module, const fc_module_source_t *source,
   if (status == FC_NOT_FOUND) {
     FC_TRY(fc_sidecar_parse(sidecar, FC_SOURCE_SIDECAR, NULL, module->allocator,
                             &module->sidecar, err));
-    return check_hash(module->sidecar->so_sha256, source, err);
+    return fc_doc_check_hash(module->sidecar->so_sha256, source->sha256, err);
   }
-  if (status == FC_OK) status = check_hash(names->so_sha256, source, err);
+  if (status == FC_OK) {
+    status = fc_doc_check_hash(names->so_sha256, source->sha256, err);
+  }
   if (status == FC_OK) {
     status = read_embedded(module, source, elf, names, err);
   }
@@ -101,13 +95,13 @@ static fc_status_t read_abi(module_t *module, const fc_module_source_t *source,
 
 // A description that names what is not there is of another module: believing
 // the rest of it would be reading memory by guesswork.
-static fc_status_t check_functions(const module_t *module, const fc_elf_t *elf,
-                                   fc_error_t *err) {
+static fc_status_t check_functions(const native_module_t *module,
+                                   const fc_so_t *elf, fc_error_t *err) {
   const fc_sidecar_t *sidecar = module->sidecar;
   for (size_t i = 0; i < sidecar->function_count; i++) {
     const fc_sidecar_function_t *function = &sidecar->functions[i];
     if (!function->signature->callable ||
-        fc_elf_exports(elf, function->symbol)) {
+        fc_so_exports(elf, function->symbol)) {
       continue;
     }
     return fc_fail(err, FC_CODE_ABI_METADATA,
@@ -125,13 +119,14 @@ static bool borrows(const fc_sidecar_function_t *function) {
   return false;
 }
 
-static fc_status_t prepare(module_t *module, size_t index, bool has_state,
-                           fc_error_t *err) {
+static fc_status_t prepare(native_module_t *module, size_t index,
+                           bool has_state, fc_error_t *err) {
   fc_sidecar_function_t *declared = &module->sidecar->functions[index];
   fc_native_function_t *function = &module->functions[index];
   module->serial[index] = declared->threads == FC_THREADS_SERIAL ||
                           (declared->threads == FC_THREADS_AUTO && has_state);
   module->info.serial = module->info.serial || module->serial[index];
+  module->info.holds_results = module->info.serial;
   if (!declared->signature->callable) return FC_OK;
   function->signature = declared->signature;
   function->cc = declared->cc;
@@ -150,7 +145,7 @@ static fc_status_t prepare(module_t *module, size_t index, bool has_state,
   return FC_OK;
 }
 
-static fc_status_t prepare_all(module_t *module, const fc_elf_t *elf,
+static fc_status_t prepare_all(native_module_t *module, const fc_so_t *elf,
                                fc_error_t *err) {
   const size_t count = module->sidecar->function_count;
   module->signatures =
@@ -163,7 +158,7 @@ static fc_status_t prepare_all(module_t *module, const fc_elf_t *elf,
     return fc_fail_memory(err);
   }
   module->info.count = count;
-  const bool has_state = fc_elf_state_size(elf) > 0;
+  const bool has_state = fc_so_state_size(elf) > 0;
   for (size_t i = 0; i < count; i++) {
     module->signatures[i] = module->sidecar->functions[i].signature;
     FC_TRY(prepare(module, i, has_state, err));
@@ -175,7 +170,7 @@ static fc_status_t prepare_all(module_t *module, const fc_elf_t *elf,
 }
 
 static void native_close(void *opened) {
-  module_t *module = opened;
+  native_module_t *module = opened;
   if (!module) return;
   for (size_t i = 0; module->functions && i < module->info.count; i++) {
     fc_native_unprepare(&module->functions[i], module->allocator);
@@ -189,10 +184,10 @@ static void native_close(void *opened) {
   fc_free(module->allocator, module);
 }
 
-static fc_status_t fill(module_t *module, const fc_module_source_t *source,
-                        fc_error_t *err) {
-  fc_elf_t elf;
-  FC_TRY(fc_elf_parse(source->file.bytes, &elf, err));
+static fc_status_t fill(native_module_t *module,
+                        const fc_module_source_t *source, fc_error_t *err) {
+  fc_so_t elf;
+  FC_TRY(fc_so_parse(source->file.bytes, &elf, err));
   FC_TRY(read_abi(module, source, &elf, err));
   FC_TRY(check_functions(module, &elf, err));
   FC_TRY(fc_dylib_check(&elf, &module->dylib, err));
@@ -204,10 +199,15 @@ static fc_status_t fill(module_t *module, const fc_module_source_t *source,
   return prepare_all(module, &elf, err);
 }
 
+static fc_status_t native_probe(fc_str_t head, fc_error_t *err) {
+  if (fc_so_is(head)) return FC_OK;
+  return fc_fail(err, FC_CODE_MODULE_LOAD, "not an ELF file");
+}
+
 static fc_status_t native_open(const fc_module_source_t *source,
                                fc_allocator_t allocator, void **out_module,
                                fc_error_t *err) {
-  module_t *module = fc_alloc(allocator, sizeof *module);
+  native_module_t *module = fc_alloc(allocator, sizeof *module);
   if (!module) return fc_fail_memory(err);
   module->allocator = allocator;
   module->lock_made = pthread_mutex_init(&module->lock, NULL) == 0;
@@ -221,7 +221,7 @@ static fc_status_t native_open(const fc_module_source_t *source,
 }
 
 static const fc_module_info_t *native_describe(const void *opened) {
-  const module_t *module = opened;
+  const native_module_t *module = opened;
   return &module->info;
 }
 
@@ -232,13 +232,13 @@ static fc_status_t native_instance_create(void *opened,
                                           fc_allocator_t allocator,
                                           void **out_instance,
                                           fc_error_t *err) {
-  const module_t *module = opened;
+  const native_module_t *module = opened;
   if (module->info.described) {
     return fc_fail(err, FC_CODE_MODULE_UNAVAILABLE,
                    "the module was described, not loaded: its functions run in "
                    "a worker process");
   }
-  instance_t *instance = fc_alloc(allocator, sizeof *instance);
+  native_instance_t *instance = fc_alloc(allocator, sizeof *instance);
   if (!instance) return fc_fail_memory(err);
   instance->allocator = allocator;
   instance->module = opened;
@@ -247,18 +247,22 @@ static fc_status_t native_instance_create(void *opened,
   return FC_OK;
 }
 
+static const fc_module_info_t *native_inspect(const void *created) {
+  return &((const native_instance_t *)created)->module->info;
+}
+
 static void native_instance_destroy(void *created) {
-  instance_t *instance = created;
+  native_instance_t *instance = created;
   if (!instance) return;
   fc_own_deinit(&instance->hook.own);
   fc_free(instance->allocator, instance);
 }
 
 // From here to call_end: results may be views of the module's own data.
-static fc_status_t native_call(void *created, size_t index, fc_call_t *call,
-                               fc_error_t *err) {
-  instance_t *instance = created;
-  module_t *module = instance->module;
+static fc_status_t native_call(void *created, size_t index,
+                               fc_backend_call_t *call, fc_error_t *err) {
+  native_instance_t *instance = created;
+  native_module_t *module = instance->module;
   FC_ASSERT(index < module->info.count);
   const fc_native_function_t *function = &module->functions[index];
   if (!function->signature) {
@@ -277,7 +281,7 @@ static fc_status_t native_call(void *created, size_t index, fc_call_t *call,
 }
 
 typedef struct sweep_t {
-  const module_t *module;
+  const native_module_t *module;
   bool exact;
   bool failed;
   uint64_t freed;
@@ -294,10 +298,11 @@ static void sweep(void *context, const fc_own_block_t *block) {
   work->freed++;
 }
 
-static void native_call_end(void *created, size_t index, fc_call_t *call) {
+static void native_call_end(void *created, size_t index,
+                            fc_backend_call_t *call) {
   (void)call;
-  instance_t *instance = created;
-  module_t *module = instance->module;
+  native_instance_t *instance = created;
+  native_module_t *module = instance->module;
   fc_hook_t *hook = &instance->hook;
   sweep_t work = {module, module->functions[index].exact, hook->failed,
                   hook->freed, 0};
@@ -316,7 +321,7 @@ static void native_call_end(void *created, size_t index, fc_call_t *call) {
 }
 
 fc_native_counts_t fc_native_get_counts(const void *opened) {
-  const module_t *module = opened;
+  const native_module_t *module = opened;
   return (fc_native_counts_t){
       atomic_load_explicit(&module->allocated, memory_order_relaxed),
       atomic_load_explicit(&module->freed, memory_order_relaxed),
@@ -325,11 +330,14 @@ fc_native_counts_t fc_native_get_counts(const void *opened) {
 
 const fc_backend_t fc_backend_native = {
     .kind = "native",
+    .title = "shared object",
     .suffix = ".so",
     .sidecar_suffix = SIDECAR_SUFFIX,
+    .probe = native_probe,
     .open = native_open,
     .describe = native_describe,
     .instance_create = native_instance_create,
+    .inspect = native_inspect,
     .call = native_call,
     .call_end = native_call_end,
     .instance_destroy = native_instance_destroy,

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The few runtime functions compiled modules import that no system library
-// has. farcalld and farcall export them, so modules need none of MLIR's own
-// runtime libraries. Called by module code on the worker's thread. The
+// has. farcalld, farcall and the shared library export them, so modules need none
+// of MLIR's own runtime libraries. Called by module code on the worker's thread. The
 // allocation functions are only the defaults: loading a module replaces them
 // with tracked ones (hook.c).
 #include "module/native/shim.h"
 
+#include <dlfcn.h>
+#include <inttypes.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "memref/descriptor.h"
@@ -77,6 +80,23 @@ __attribute__((visibility("default"))) void _mlir_memref_to_llvm_free(
   free(memory);
 }
 
+// What vector.print becomes, written as LLVM's own runtime library writes it, but
+// to stderr: results may go to stdout.
+#define PRINT __attribute__((visibility("default"))) void
+
+PRINT printI64(int64_t value) { fprintf(stderr, "%" PRId64, value); }
+PRINT printU64(uint64_t value) { fprintf(stderr, "%" PRIu64, value); }
+PRINT printF32(float value) { fprintf(stderr, "%g", (double)value); }
+PRINT printF64(double value) { fprintf(stderr, "%g", value); }
+PRINT printF16(uint16_t bits) { printF32(fc_half_to_float(bits)); }
+PRINT printBF16(uint16_t bits) { printF32(fc_bfloat_to_float(bits)); }
+PRINT printString(const char *text) { fputs(text, stderr); }
+PRINT printOpen(void) { fputs("( ", stderr); }
+PRINT printClose(void) { fputs(" )", stderr); }
+PRINT printComma(void) { fputs(", ", stderr); }
+PRINT printNewline(void) { fputc('\n', stderr); }
+#undef PRINT
+
 bool fc_shim_provides(fc_str_t name) {
   static const struct {
     const char *name;
@@ -89,6 +109,17 @@ bool fc_shim_provides(fc_str_t name) {
       PROVIDED(_mlir_memref_to_llvm_alloc),
       PROVIDED(_mlir_memref_to_llvm_aligned_alloc),
       PROVIDED(_mlir_memref_to_llvm_free),
+      PROVIDED(printI64),
+      PROVIDED(printU64),
+      PROVIDED(printF32),
+      PROVIDED(printF64),
+      PROVIDED(printF16),
+      PROVIDED(printBF16),
+      PROVIDED(printString),
+      PROVIDED(printOpen),
+      PROVIDED(printClose),
+      PROVIDED(printComma),
+      PROVIDED(printNewline),
 #undef PROVIDED
   };
   for (size_t i = 0; i < FC_ARRAY_COUNT(kProvided); i++) {
@@ -97,4 +128,12 @@ bool fc_shim_provides(fc_str_t name) {
     }
   }
   return false;
+}
+
+void fc_shim_offer(void) {
+  Dl_info info;
+  const void *own = (const void *)(uintptr_t)memrefCopy;
+  if (!dladdr(own, &info)) return;
+  void *library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
+  if (library) dlclose(library);
 }

@@ -18,5 +18,21 @@ float __truncdfbf2(double value);
 void *_mlir_memref_to_llvm_alloc(size_t size);
 void *_mlir_memref_to_llvm_aligned_alloc(size_t alignment, size_t size);
 void _mlir_memref_to_llvm_free(void *memory);
+void printI64(int64_t value);
+void printU64(uint64_t value);
+void printF32(float value);
+void printF64(double value);
+void printF16(uint16_t bits);
+void printBF16(uint16_t bits);
+void printString(const char *text);
+void printOpen(void);
+void printClose(void);
+void printComma(void);
+void printNewline(void);
+
+// Lets modules that are loaded from now on find these functions when libfarcall is
+// a shared library that was opened for its opener's eyes only, as Python does: its
+// names become the process's. The thread that loads.
+void fc_shim_offer(void);
 
 #endif  // FARCALL_MODULE_NATIVE_SHIM_H_

@@ -5,7 +5,7 @@
 // and what its central directory says is of no use here. Any thread.
 #include "module/vm/archive.h"
 
-#include "module/vm/load.h"
+#include "base/load.h"
 
 #define ZIP_MAGIC 0x04034B50u
 #define ZIP_HEADER 30
@@ -23,32 +23,40 @@ static fc_status_t refuse(fc_error_t *err, size_t offset, const char *text,
   return FC_INVALID_ARGUMENT;
 }
 
+// Bytes before the flatbuffer's size. A ZIP header that is cut off has none.
+static size_t prefix_of(const uint8_t *data, size_t size) {
+  if (size < ZIP_HEADER || fc_load_u32(data) != ZIP_MAGIC) return 0;
+  return (size_t)ZIP_HEADER + fc_load_u16(data + ZIP_NAME_SIZE) +
+         fc_load_u16(data + ZIP_EXTRA_SIZE);
+}
+
+static bool is_identified(const uint8_t *flatbuffer, size_t size) {
+  return size >= IDENTIFIER + 4 && !memcmp(flatbuffer + IDENTIFIER, "IREE", 4);
+}
+
 bool fc_vm_archive_sniff(const uint8_t *data, size_t size) {
-  if (size >= ZIP_HEADER && fc_vm_load_u32(data) == ZIP_MAGIC) return true;
-  return size >= SIZE_PREFIX + IDENTIFIER + 4 &&
-         !memcmp(data + SIZE_PREFIX + IDENTIFIER, "IREE", 4);
+  const size_t begin = prefix_of(data, size) + SIZE_PREFIX;
+  if (begin > SIZE_PREFIX && begin + IDENTIFIER + 4 > size) return true;
+  return begin <= size && is_identified(data + begin, size - begin);
 }
 
 fc_status_t fc_vm_archive_parse(const uint8_t *data, size_t size,
                                 fc_vm_archive_t *out_archive, fc_error_t *err) {
-  size_t prefix = 0;
-  if (size >= 4 && fc_vm_load_u32(data) == ZIP_MAGIC) {
-    if (size < ZIP_HEADER) return refuse(err, 0, "the ZIP header", size);
-    prefix = (size_t)ZIP_HEADER + fc_vm_load_u16(data + ZIP_NAME_SIZE) +
-             fc_vm_load_u16(data + ZIP_EXTRA_SIZE);
+  if (size >= 4 && size < ZIP_HEADER && fc_load_u32(data) == ZIP_MAGIC) {
+    return refuse(err, 0, "the ZIP header", size);
   }
+  const size_t prefix = prefix_of(data, size);
   if (prefix > size || size - prefix < SIZE_PREFIX) {
     return refuse(err, prefix, "the flatbuffer's size", size);
   }
   size_t begin = prefix + SIZE_PREFIX;
-  if (size - begin < IDENTIFIER + 4 ||
-      memcmp(data + begin + IDENTIFIER, "IREE", 4)) {
+  if (!is_identified(data + begin, size - begin)) {
     fc_fail(err, FC_CODE_VMFB_INVALID,
             "no flatbuffer with the identifier IREE at byte %zu", begin);
     if (err) err->byte_offset = begin;
     return FC_INVALID_ARGUMENT;
   }
-  size_t length = fc_vm_load_u32(data + prefix);
+  size_t length = fc_load_u32(data + prefix);
   if (length > size - begin || length < IDENTIFIER + 4) {
     return refuse(err, begin, "the flatbuffer", size);
   }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The vm backend. A module has one context, made when its first instance is, so
-// that a process which only lists a module never runs its __init. Instances are
-// a worker's stack. A stateless module's calls share the context without a
-// lock; a stateful one's hold the module's. With private state every instance
-// has a context, and nobody waits.
+// The vm backend. A module has one context. It is made together with the first
+// instance, so a process that only lists a module never runs its __init. An
+// instance is a worker's stack and its memory. Calls of a stateless module share
+// the context without a lock; calls of a stateful module hold the module's lock.
+// With private state every instance has a context of its own and needs no lock.
 #include "module/vm/backend.h"
 
 #include <pthread.h>
@@ -14,6 +14,7 @@
 #include "abi/walk.h"
 #include "module/snapshot.h"
 #include "module/vm/analysis.h"
+#include "module/vm/archive.h"
 #include "module/vm/bridge.h"
 #include "module/vm/cache.h"
 #include "module/vm/context.h"
@@ -29,12 +30,15 @@
 #define INIT_SECONDS 9  // less than what a server gives a worker process
 // Larger files are mostly weights, which is why they are mapped.
 #define SEALED_MAX ((size_t)16 << 20)
+// Options.
+#define STATE "vm.state"
+#define PARAMETERS "vm.parameters"
 
 const fc_vm_native_module_t *const fc_vm_natives[] = {
     &fc_vm_hal, &fc_vm_hal_inline, &fc_vm_hal_loader, &fc_vm_io_parameters,
     NULL};
 
-// What one listed function needs beside its signature.
+// One function that the module lists; its signature is kept beside this.
 typedef struct listed_t {
   uint32_t function;
   uint32_t *argument_nodes;  // of each slot, FC_NODE_NONE if not described
@@ -71,7 +75,7 @@ typedef struct instance_t {
   fc_vm_cache_t cache;       // of whatever heap
 } instance_t;
 
-// Of one call, until its results were encoded.
+// What one call holds until its results have been encoded.
 typedef struct state_t {
   fc_vm_slot_t *arguments;
   fc_vm_slot_t *results;
@@ -151,7 +155,8 @@ static fc_status_t list_exports(module_t *m, fc_str_t reason,
 static fc_status_t list(module_t *m, fc_error_t *err) {
   fc_error_t why = {0};
   fc_str_t reason = {0};
-  if (fc_vm_bind(m->module, m->natives, &why) != FC_OK) {
+  if (fc_vm_bind(m->module, m->natives, &why) != FC_OK ||
+      fc_hal_check_formats(m->module, &why) != FC_OK) {
     reason = fc_str(why.message);
   }
   fc_builder_t *builder = fc_builder_create(m->allocator);
@@ -224,20 +229,21 @@ static fc_status_t check_machine_code(module_t *m, bool allowed,
 
 // What the log should say once.
 static void warn(module_t *m, bool features_stated, bool foreign_sidecar) {
-  size_t unsafe = 0, used = 0;
+  size_t trusting = 0, callable = 0, used = 0;
   for (size_t i = 0; i < m->info.count; i++) {
-    if (!m->signatures[i]->memory_safe) unsafe++;
+    if (m->signatures[i]->trusts_dims) trusting++;
+    if (m->signatures[i]->callable) callable++;
   }
   char *text = m->warning;
   const size_t size = sizeof m->warning;  // of all three
-  if (unsafe) {
+  if (trusting) {
     used += (size_t)snprintf(
         text, size,
         "%zu of %zu functions are machine code with dynamic shapes, which does "
         "not check that the dims of its arguments agree",
-        unsafe, m->info.count);
+        trusting, m->info.count);
   }
-  if (!features_stated) {
+  if (!features_stated && callable) {
     used += (size_t)snprintf(
         text + used, size - used,
         "%sthe module's machine code does not say which processor it was "
@@ -254,15 +260,16 @@ static void warn(module_t *m, bool features_stated, bool foreign_sidecar) {
   m->info.warning = fc_str_make(text, used);
 }
 
-// Whether its calls read mapped files: doing so where somebody cut one short
-// ends the process.
+// True when calls of the module read mapped files. Reading a page that lies beyond
+// the end of a file that was cut short ends the process.
 static bool maps_files(const module_t *m, const fc_module_source_t *source) {
   bool archives = false;
   for (uint32_t i = 0; i < m->module->import_count; i++) {
     archives = archives || fc_str_equal(m->module->imports[i].module,
                                         fc_str(fc_vm_io_parameters.name));
   }
-  return !source->file.sealed || (archives && source->parameters.size > 0);
+  return !source->file.sealed ||
+         (archives && fc_source_setting(source, PARAMETERS).size > 0);
 }
 
 // The sidecar may name what the module describes. One that describes a native
@@ -278,26 +285,42 @@ static fc_status_t read_names(module_t *m, const fc_module_source_t *source,
   return fc_doc_check_hash(m->names->so_sha256, source->sha256, err);
 }
 
+// Who shares what the module keeps; whether it keeps anything is known.
+static fc_status_t choose_state(module_t *m, fc_str_t state, fc_error_t *err) {
+  if (fc_str_equal(state, FC_STR("shared"))) {
+    m->info.serial = true;
+  } else if (fc_str_equal(state, FC_STR("private"))) {
+    m->info.private_state = true;
+    m->info.serial = false;
+  } else if (state.size && !fc_str_equal(state, FC_STR("auto"))) {
+    char shown[80];
+    fc_escape(shown, sizeof shown, 64, state);
+    return fc_fail_as(err, FC_CODE_MODULE_LOAD, FC_INVALID_ARGUMENT,
+                      "'" STATE "' is '%s': auto, shared or private", shown);
+  }
+  return FC_OK;
+}
+
 static fc_status_t fill(module_t *m, const fc_module_source_t *source,
                         fc_error_t *err) {
   bool features_stated;
   m->file = source->file;
   FC_TRY(fc_vm_module_open(&source->file, m->allocator, &m->module, err));
   FC_TRY(fc_vm_verify(m->module, err));
-  FC_TRY(fc_vm_module_is_stateful(m->module, &m->info.serial, err));
-  m->info.private_state = source->vm_state == FC_VM_STATE_PRIVATE;
-  if (source->vm_state == FC_VM_STATE_SHARED) m->info.serial = true;
-  if (m->info.private_state) m->info.serial = false;
+  FC_TRY(
+      fc_vm_module_is_stateful(m->module, fc_vm_natives, &m->info.serial, err));
+  FC_TRY(choose_state(m, fc_source_setting(source, STATE), err));
   FC_TRY(check_machine_code(m, source->allow_native, &features_stated, err));
-  // Whoever is said to have no machine code gets no chance to run any: code it
-  // would put together from pieces is not seen above.
+  // A module without machine code gets natives that refuse to run any. Otherwise
+  // its bytecode could put an ELF file together, which the check above cannot see.
   choose_natives(m, m->info.runs_native);
   m->info.described =
       source->describe_native && (m->info.runs_native || maps_files(m, source));
   if (!m->info.described) {
     FC_TRY(fc_snapshot_allow_writes(&source->file, err));
-    FC_TRY(fc_hal_archives_open(&m->archives, source->parameters, m->allocator,
-                                err));
+    FC_TRY(fc_hal_archives_open(&m->archives,
+                                fc_source_setting(source, PARAMETERS),
+                                m->allocator, err));
   }
   bool foreign;
   FC_TRY(read_names(m, source, &foreign, err));
@@ -307,6 +330,13 @@ static fc_status_t fill(module_t *m, const fc_module_source_t *source,
   m->names = NULL;
   warn(m, features_stated, foreign);
   return FC_OK;
+}
+
+static fc_status_t vm_probe(fc_str_t head, fc_error_t *err) {
+  const uint8_t *data = (const uint8_t *)head.data;
+  fc_vm_archive_t archive;
+  if (fc_vm_archive_sniff(data, head.size)) return FC_OK;
+  return fc_vm_archive_parse(data, head.size, &archive, err);
 }
 
 static fc_status_t vm_open(const fc_module_source_t *source,
@@ -344,9 +374,10 @@ static void vm_instance_destroy(void *handle) {
   fc_free(instance->allocator, instance);
 }
 
-// Kernels write into constants: to an instance with a state of its own they are
-// part of it. Sealed, the same bytes are the same module; of a file that is mapped
-// nobody knows, and its constants stay shared.
+// Reads the module again, so that this instance has constants of its own: kernels
+// may write into them, so they belong to the instance's state. That needs a sealed
+// file, whose bytes are still those that were verified. A mapped file may have
+// changed, so its constants stay shared.
 static fc_status_t read_again(instance_t *instance, fc_error_t *err) {
   const module_t *m = instance->module;
   FC_TRY(
@@ -368,7 +399,7 @@ static fc_status_t create_context(instance_t *instance,
       .fuel = UINT64_MAX};
   fc_error_t why = {0};
   fc_status_t status = FC_OK;
-  // Nobody waits for it a second time.
+  // If __init ran into its deadline once, it is not run again.
   bool hangs = atomic_load_explicit(&m->hangs, memory_order_relaxed);
   if (!hangs) {
     status =
@@ -430,6 +461,10 @@ static fc_status_t vm_instance_create(void *handle, fc_allocator_t allocator,
   return FC_OK;
 }
 
+static const fc_module_info_t *vm_inspect(const void *handle) {
+  return &((const instance_t *)handle)->module->info;
+}
+
 // ---------------------------------------------------------------------------
 // Calls
 
@@ -443,16 +478,17 @@ static void release_refs(fc_str_t letters, fc_vm_slot_t *slots) {
 
 // An async function ends in a wait fence (null: nothing to wait for) and a
 // signal fence.
-static fc_status_t add_fences(const instance_t *instance, const fc_call_t *call,
-                              state_t *state, fc_error_t *err) {
+static fc_status_t add_fences(const instance_t *instance,
+                              const fc_backend_call_t *call, state_t *state,
+                              fc_error_t *err) {
   fc_hal_fence_t *fence;
   FC_TRY(fc_hal_fence_create(&instance->context->heap, &fence, err));
   state->arguments[call->argument_count + 1].ref = &fence->object;
   return FC_OK;
 }
 
-static fc_status_t check_fence(const fc_call_t *call, const state_t *state,
-                               fc_error_t *err) {
+static fc_status_t check_fence(const fc_backend_call_t *call,
+                               const state_t *state, fc_error_t *err) {
   const fc_hal_fence_t *fence =
       (const fc_hal_fence_t *)state->arguments[call->argument_count + 1].ref;
   if (fence->failure != FC_OK) {
@@ -463,8 +499,9 @@ static fc_status_t check_fence(const fc_call_t *call, const state_t *state,
                      "the function returned without signalling its fence");
 }
 
-static fc_status_t run(instance_t *instance, size_t index, fc_call_t *call,
-                       state_t *state, fc_error_t *err) {
+static fc_status_t run(instance_t *instance, size_t index,
+                       fc_backend_call_t *call, state_t *state,
+                       fc_error_t *err) {
   module_t *m = instance->module;
   const listed_t *listed = &m->listed[index];
   const fc_signature_t *signature = m->signatures[index];
@@ -496,7 +533,7 @@ static fc_status_t run(instance_t *instance, size_t index, fc_call_t *call,
   return FC_OK;
 }
 
-static fc_status_t vm_call(void *handle, size_t index, fc_call_t *call,
+static fc_status_t vm_call(void *handle, size_t index, fc_backend_call_t *call,
                            fc_error_t *err) {
   instance_t *instance = handle;
   module_t *m = instance->module;
@@ -530,8 +567,8 @@ static fc_status_t vm_call(void *handle, size_t index, fc_call_t *call,
   if (m->info.serial) pthread_mutex_lock(&m->lock);
   fc_status_t status = run(instance, index, call, state, err);
   if (m->info.serial) {
-    // What the module keeps of the arguments must be its own before another
-    // call can see it.
+    // The module may have kept an argument, whose bytes belong to this call. It
+    // gets a copy while the lock is held, before another call can see it.
     release_refs(cconv->arguments, state->arguments);
     fc_hal_loans_end(&state->loans);
     pthread_mutex_unlock(&m->lock);
@@ -540,7 +577,7 @@ static fc_status_t vm_call(void *handle, size_t index, fc_call_t *call,
   return status;
 }
 
-static void vm_call_end(void *handle, size_t index, fc_call_t *call) {
+static void vm_call_end(void *handle, size_t index, fc_backend_call_t *call) {
   instance_t *instance = handle;
   const module_t *m = instance->module;
   const fc_vm_cconv_t *cconv =
@@ -555,14 +592,20 @@ static void vm_call_end(void *handle, size_t index, fc_call_t *call) {
   fc_vm_cache_use(before);
 }
 
+static const char *const kSettings[] = {STATE, PARAMETERS, NULL};
+
 const fc_backend_t fc_backend_vm = {
     .kind = "vm",
+    .title = "IREE module",
     .suffix = ".vmfb",
     .sidecar_suffix = ".farcall.json",
+    .settings = kSettings,
     .sealed_max = SEALED_MAX,
+    .probe = vm_probe,
     .open = vm_open,
     .describe = vm_describe,
     .instance_create = vm_instance_create,
+    .inspect = vm_inspect,
     .call = vm_call,
     .call_end = vm_call_end,
     .instance_destroy = vm_instance_destroy,

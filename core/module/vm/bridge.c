@@ -14,11 +14,9 @@
 
 static int64_t extend(uint64_t bits, const fc_dtype_info_t *info) {
   unsigned unused = 64u - info->bits;
-  bool is_signed = info->class_ == FC_DTYPE_CLASS_INT ||
-                   info->class_ == FC_DTYPE_CLASS_SINT ||
-                   info->class_ == FC_DTYPE_CLASS_INDEX;
   uint64_t high = bits << unused;
-  return is_signed ? (int64_t)high >> unused : (int64_t)(high >> unused);
+  return fc_dtype_is_signed(info) ? (int64_t)high >> unused
+                                  : (int64_t)(high >> unused);
 }
 
 // As the VM keeps it: i32 for everything up to 32 bits, floats below 32 as bits.

@@ -7,8 +7,8 @@
 
 #include "farcall/value.h"
 #include "module/vm/buffer.h"
-#include "module/vm/hal/tensor.h"
-#include "module/vm/native.h"
+#include "module/vm/hal/tensor_view.h"
+#include "module/vm/natives.h"
 
 // A value as argument: `letter` of the calling convention; `type` the node of
 // the signature that describes it, NULL if none. A ref written to *out is the

@@ -6,7 +6,7 @@
 
 #include <inttypes.h>
 
-#include "module/vm/load.h"
+#include "base/load.h"
 
 #define ALIGNMENT_MAX 4096
 
@@ -149,7 +149,7 @@ fc_status_t fc_vm_buffer_hash(const fc_vm_buffer_t *buffer, int64_t offset,
   uint64_t v[4] = {key[0] ^ 0x736f6d6570736575u, key[1] ^ 0x646f72616e646f6du,
                    key[0] ^ 0x6c7967656e657261u, key[1] ^ 0x7465646279746573u};
   size_t whole = (size_t)size & ~(size_t)7;
-  for (size_t i = 0; i < whole; i += 8) sip_word(v, fc_vm_load_u64(bytes + i));
+  for (size_t i = 0; i < whole; i += 8) sip_word(v, fc_load_u64(bytes + i));
   uint64_t last = (uint64_t)size << 56;
   for (size_t i = whole; i < (size_t)size; i++) {
     last |= (uint64_t)bytes[i] << (8 * (i - whole));

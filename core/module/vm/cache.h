@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Small blocks that a worker keeps from call to call, so that a warm call takes
-// the objects it makes from there and not from the C library. One belongs to each
-// instance and is its thread's while a call runs: no lock, no atomics. A heap asks
-// the cache of the thread it is used on (object.c), so a block may come back to
-// another worker's than it was taken from.
+// Small blocks that a worker keeps from call to call, so that a warm call makes its
+// objects without asking the C library for memory. Each instance has one cache. While
+// a call of the instance runs, the cache belongs to the thread that runs it, so it
+// needs neither a lock nor atomics. A heap takes blocks from, and gives them to, the
+// cache of the thread it is used on (object.c). So a block may be given to the cache
+// of another worker than the one it was taken from.
 #ifndef FARCALL_CORE_MODULE_VM_CACHE_H_
 #define FARCALL_CORE_MODULE_VM_CACHE_H_
 
@@ -38,14 +39,15 @@ typedef struct fc_vm_cache_t {
   size_t kept;  // bytes
 } fc_vm_cache_t;
 
-// Makes it this thread's until the next time; NULL: none. Returns what was.
+// Makes `cache`, or none if it is NULL, the cache of this thread, and returns the one
+// that was.
 fc_vm_cache_t *fc_vm_cache_use(fc_vm_cache_t *cache);
-// Gives back what is kept. No thread uses it any more.
+// Frees the blocks that are kept. No thread may use the cache any more.
 void fc_vm_cache_deinit(fc_vm_cache_t *cache);
 
-// Whether blocks from there may be kept. Only the system's: an allocator of
-// tests or of somebody else's program sees every allocation. Never under the
-// address sanitizer, which is to see every use after a release.
+// True when blocks of that allocator may be kept. Only blocks of the system's
+// allocator are: tests and other programs count on seeing every allocation of theirs.
+// Under the address sanitizer none are, so that it sees each use of a freed block.
 bool fc_vm_cache_takes(fc_allocator_t allocator);
 
 // At least `size` bytes, 64-byte aligned or more, from this thread's cache or from

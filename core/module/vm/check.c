@@ -192,11 +192,11 @@ static fc_status_t expect_almost_eq(fc_vm_native_call_t *call,
 }
 
 static const fc_vm_native_function_t functions[] = {
-    {"expect_true", "0i_v", expect_true},
-    {"expect_false", "0i_v", expect_false},
-    {"expect_all_true", "0rr_v", expect_all_true},
-    {"expect_eq", "0rrr_v", expect_eq},
-    {"expect_almost_eq", "0rrrff_v", expect_almost_eq},
+    {"expect_true", "0i_v", FC_VM_EFFECT_NONE, expect_true},
+    {"expect_false", "0i_v", FC_VM_EFFECT_NONE, expect_false},
+    {"expect_all_true", "0rr_v", FC_VM_EFFECT_NONE, expect_all_true},
+    {"expect_eq", "0rrr_v", FC_VM_EFFECT_NONE, expect_eq},
+    {"expect_almost_eq", "0rrrff_v", FC_VM_EFFECT_NONE, expect_almost_eq},
 };
 
 const fc_vm_native_module_t fc_vm_check = {

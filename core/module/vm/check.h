@@ -5,7 +5,7 @@
 #ifndef FARCALL_CORE_MODULE_VM_CHECK_H_
 #define FARCALL_CORE_MODULE_VM_CHECK_H_
 
-#include "module/vm/native.h"
+#include "module/vm/natives.h"
 
 extern const fc_vm_native_module_t fc_vm_check;
 

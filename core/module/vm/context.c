@@ -20,24 +20,39 @@ static const fc_vm_native_module_t *find_native(
   return NULL;
 }
 
-static fc_status_t bind_import(const fc_vm_import_t *import,
-                               const fc_vm_native_module_t *const *natives,
-                               const fc_vm_native_function_t **out_function,
-                               size_t *out_native, fc_error_t *err) {
-  *out_function = NULL;
-  const fc_vm_native_module_t *native =
-      find_native(natives, import->module, out_native);
-  const fc_vm_native_function_t *same_name = NULL;
+// *out_same_name: one of that name, but another convention.
+static const fc_vm_native_function_t *find_function(
+    const fc_vm_native_module_t *native, const fc_vm_import_t *import,
+    const fc_vm_native_function_t **out_same_name) {
+  *out_same_name = NULL;
   for (size_t i = 0; native && i < native->function_count; i++) {
     const fc_vm_native_function_t *function = &native->functions[i];
     if (!fc_str_equal(import->name, fc_str(function->name))) continue;
     if (fc_str_equal(import->cconv_text, fc_str(function->cconv))) {
-      *out_function = function;
-      return FC_OK;
+      return function;
     }
-    same_name = function;
+    *out_same_name = function;
   }
-  if (import->optional) return FC_OK;
+  return NULL;
+}
+
+const fc_vm_native_function_t *fc_vm_native_find(
+    const fc_vm_import_t *import, const fc_vm_native_module_t *const *natives) {
+  size_t index;
+  const fc_vm_native_function_t *same_name;
+  return find_function(find_native(natives, import->module, &index), import,
+                       &same_name);
+}
+
+static fc_status_t bind_import(const fc_vm_import_t *import,
+                               const fc_vm_native_module_t *const *natives,
+                               const fc_vm_native_function_t **out_function,
+                               size_t *out_native, fc_error_t *err) {
+  const fc_vm_native_module_t *native =
+      find_native(natives, import->module, out_native);
+  const fc_vm_native_function_t *same_name;
+  *out_function = find_function(native, import, &same_name);
+  if (*out_function || import->optional) return FC_OK;
   if (same_name) {
     return fc_fail(err, FC_CODE_VMFB_IMPORT,
                    "import '%.*s' is called as %.*s, provided as %s",

@@ -6,12 +6,12 @@
 #ifndef FARCALL_CORE_MODULE_VM_CONTEXT_H_
 #define FARCALL_CORE_MODULE_VM_CONTEXT_H_
 
-#include "module/vm/module.h"
-#include "module/vm/native.h"
+#include "module/vm/vmfb.h"
+#include "module/vm/natives.h"
 #include "module/vm/stack.h"
 
 #define FC_VM_HEAP_SIZE ((size_t)1 << 30)
-// Of __deinit, which runs where nobody can wait for it.
+// Fuel of __deinit. It runs when the last instance goes, and has no deadline.
 #define FC_VM_DEINIT_FUEL 1000000
 
 typedef struct fc_vm_binding_t {
@@ -32,8 +32,13 @@ struct fc_vm_context_t {
   bool initialized;
 };
 
-// What an import is bound to, by (module, name, cconv). FC_CODE_VMFB_IMPORT
-// names the one that is missing, differs or is too old.
+// The function that an import is bound to: the one with its module, its name and its
+// calling convention. NULL when `natives` have none.
+const fc_vm_native_function_t *fc_vm_native_find(
+    const fc_vm_import_t *import, const fc_vm_native_module_t *const *natives);
+
+// Checks that every import can be bound. FC_CODE_VMFB_IMPORT names the import that is
+// missing or has another calling convention, or the module that is too old.
 fc_status_t fc_vm_bind(const fc_vm_module_t *module,
                        const fc_vm_native_module_t *const *natives,
                        fc_error_t *err) FC_MUST_CHECK;
@@ -46,8 +51,8 @@ fc_status_t fc_vm_context_create(const fc_vm_module_t *module,
                                  fc_vm_invocation_t *invocation,
                                  fc_vm_context_t **out_context,
                                  fc_error_t *err) FC_MUST_CHECK;
-// The same of a module inside another: what its calls allocate counts in
-// `parent` too, which must outlive it.
+// The same for a module inside another one. What its calls allocate is counted in
+// `parent`, too, which must outlive the context.
 fc_status_t fc_vm_context_create_inner(
     const fc_vm_module_t *module, const fc_vm_native_module_t *const *natives,
     fc_vm_heap_t *parent, fc_vm_invocation_t *invocation,
@@ -63,7 +68,7 @@ fc_status_t fc_vm_call(fc_vm_context_t *context, fc_vm_invocation_t *invocation,
                        uint32_t function, const fc_vm_slot_t *arguments,
                        fc_vm_slot_t *results, fc_error_t *err) FC_MUST_CHECK;
 
-// Objects alive beyond those that constants are.
+// Objects that are alive, not counting constants.
 size_t fc_vm_context_live_objects(const fc_vm_context_t *context);
 
 #endif  // FARCALL_CORE_MODULE_VM_CONTEXT_H_

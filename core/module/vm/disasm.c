@@ -97,9 +97,9 @@ static fc_status_t print_copies(printer_t *p, uint32_t pc, uint32_t count,
   for (uint32_t i = 0; i < count; i++) {
     const uint8_t *pair = p->function->code + pc + 4 * (size_t)i;
     if (i) FC_TRY(put(p->sink, err, ", "));
-    FC_TRY(print_register(p, fc_vm_load_u16(pair), 0, err));
+    FC_TRY(print_register(p, fc_load_u16(pair), 0, err));
     FC_TRY(put(p->sink, err, "->"));
-    FC_TRY(print_register(p, fc_vm_load_u16(pair + 2), 0, err));
+    FC_TRY(print_register(p, fc_load_u16(pair + 2), 0, err));
   }
   return FC_OK;
 }
@@ -252,7 +252,7 @@ static fc_status_t find_blocks(printer_t *p, fc_arena_t *arena,
   for (uint32_t pc = 0; pc < function->size;) {
     fc_vm_instruction_t in;
     FC_TRY(fc_vm_decode(function->code, function->size, pc, &in, err));
-    if (in.op->opcode == FC_VM_OP_Block) p->blocks[p->block_count++] = pc;
+    if (in.op->flow == FC_VM_FLOW_BLOCK) p->blocks[p->block_count++] = pc;
     pc = in.next;
   }
   return FC_OK;
@@ -264,7 +264,7 @@ static fc_status_t print_code(printer_t *p, fc_error_t *err) {
     fc_vm_instruction_t in;
     FC_TRY(fc_vm_decode(function->code, function->size, pc, &in, err));
     FC_TRY(print(p->sink, err, "[%08" PRIX32 "]", pc));
-    if (in.op->opcode == FC_VM_OP_Block) {
+    if (in.op->flow == FC_VM_FLOW_BLOCK) {
       FC_TRY(print_block(p, pc, err));
       FC_TRY(put(p->sink, err, ":"));
     } else {

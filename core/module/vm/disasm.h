@@ -5,7 +5,7 @@
 #ifndef FARCALL_CORE_MODULE_VM_DISASM_H_
 #define FARCALL_CORE_MODULE_VM_DISASM_H_
 
-#include "module/vm/module.h"
+#include "module/vm/vmfb.h"
 #include "module/vm/ops.h"
 
 // One function: a "[offset]" and one instruction a line; block markers read

@@ -7,7 +7,7 @@
 
 #include <inttypes.h>
 
-#include "module/vm/load.h"
+#include "base/load.h"
 
 #define VTABLE_HEADER 4  // two u16: its own size, the table's
 
@@ -29,13 +29,13 @@ static fc_status_t open_table(fc_fb_t buffer, uint64_t position,
   if (!inside(buffer, position, 4)) {
     return refuse(err, position, what, "table outside the file");
   }
-  int32_t back = (int32_t)fc_vm_load_u32(buffer.data + position);
+  int32_t back = (int32_t)fc_load_u32(buffer.data + position);
   int64_t vtable = (int64_t)position - back;
   if (vtable < 0 || !inside(buffer, (uint64_t)vtable, VTABLE_HEADER)) {
     return refuse(err, position, what, "vtable outside the file");
   }
-  uint32_t vtable_size = fc_vm_load_u16(buffer.data + vtable);
-  uint32_t table_size = fc_vm_load_u16(buffer.data + vtable + 2);
+  uint32_t vtable_size = fc_load_u16(buffer.data + vtable);
+  uint32_t table_size = fc_load_u16(buffer.data + vtable + 2);
   if (vtable_size < VTABLE_HEADER || vtable_size % 2 ||
       !inside(buffer, (uint64_t)vtable, vtable_size)) {
     return refuse(err, (uint64_t)vtable, what, "bad vtable size");
@@ -54,15 +54,14 @@ static fc_status_t open_table(fc_fb_t buffer, uint64_t position,
 fc_status_t fc_fb_root(fc_fb_t buffer, fc_fb_table_t *out_table,
                        fc_error_t *err) {
   if (!inside(buffer, 0, 8)) return refuse(err, 0, "module", "no root");
-  return open_table(buffer, fc_vm_load_u32(buffer.data), "module", out_table,
-                    err);
+  return open_table(buffer, fc_load_u32(buffer.data), "module", out_table, err);
 }
 
 // Offset of the field in the table; 0 when absent.
 static uint32_t field_offset(const fc_fb_table_t *table, uint32_t slot) {
   if (slot >= table->slot_count) return 0;
-  return fc_vm_load_u16(table->buffer.data + table->vtable + VTABLE_HEADER +
-                        2 * slot);
+  return fc_load_u16(table->buffer.data + table->vtable + VTABLE_HEADER +
+                     2 * slot);
 }
 
 bool fc_fb_has(const fc_fb_table_t *table, uint32_t slot) {
@@ -97,7 +96,7 @@ fc_status_t fc_fb_u32(const fc_fb_table_t *table, uint32_t slot,
                       fc_error_t *err) {
   const uint8_t *field;
   FC_TRY(find_field(table, slot, what, 4, &field, err));
-  *out = field ? fc_vm_load_u32(field) : fallback;
+  *out = field ? fc_load_u32(field) : fallback;
   return FC_OK;
 }
 
@@ -106,7 +105,7 @@ fc_status_t fc_fb_u64(const fc_fb_table_t *table, uint32_t slot,
                       fc_error_t *err) {
   const uint8_t *field;
   FC_TRY(find_field(table, slot, what, 8, &field, err));
-  *out = field ? fc_vm_load_u64(field) : fallback;
+  *out = field ? fc_load_u64(field) : fallback;
   return FC_OK;
 }
 
@@ -118,7 +117,7 @@ static fc_status_t follow(const fc_fb_table_t *table, uint32_t slot,
   *out = 0;
   if (!field) return FC_OK;
   uint64_t position = (uint64_t)(field - table->buffer.data);
-  *out = position + fc_vm_load_u32(field);
+  *out = position + fc_load_u32(field);
   if (*out == position) return refuse(err, position, what, "null offset");
   return FC_OK;
 }
@@ -129,7 +128,7 @@ static fc_status_t open_vector(fc_fb_t buffer, uint64_t position,
   if (!inside(buffer, position, 4)) {
     return refuse(err, position, what, "vector outside the file");
   }
-  uint32_t count = fc_vm_load_u32(buffer.data + position);
+  uint32_t count = fc_load_u32(buffer.data + position);
   if (!inside(buffer, position + 4, (uint64_t)count * stride)) {
     return refuse(err, position, what, "vector passes the end of the file");
   }
@@ -178,6 +177,6 @@ fc_status_t fc_fb_vector_table(const fc_fb_vector_t *vector, uint32_t index,
                                fc_error_t *err) {
   FC_ASSERT(index < vector->count);
   uint64_t position = vector->position + 4ull * index;
-  uint64_t offset = fc_vm_load_u32(vector->buffer.data + position);
+  uint64_t offset = fc_load_u32(vector->buffer.data + position);
   return open_table(vector->buffer, position + offset, what, out, err);
 }

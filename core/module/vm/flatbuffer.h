@@ -17,8 +17,8 @@ typedef struct fc_fb_t {
   uint64_t *text_left;
 } fc_fb_t;
 
-// A table whose extent and vtable lie in the buffer. Zeroed: absent, every
-// field of it is absent too.
+// A table whose extent and vtable lie in the buffer. A zeroed one is absent, and so
+// is every field of it.
 typedef struct fc_fb_table_t {
   fc_fb_t buffer;
   uint32_t position;

@@ -12,7 +12,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "module/vm/number.h"
+#include "base/stop.h"
+#include "module/vm/arithmetic.h"
 #include "module/vm/ops.h"
 
 // Back-edges and calls between two looks at the clock and the cancel word.
@@ -31,7 +32,8 @@ typedef struct machine_t {
 // ---------------------------------------------------------------------------
 // The rare paths, out of line
 
-// Up to the next poll, or the end of the fuel.
+// Grants the ticks that are left until the next look at the clock and the cancel word,
+// or until the fuel ends if that is earlier.
 static void grant_ticks(machine_t *m) {
   const fc_vm_invocation_t *invocation = m->invocation;
   uint64_t since = invocation->steps_since_poll;
@@ -52,24 +54,11 @@ static void return_ticks(machine_t *m) {
         m->granted - (uint64_t)m->ticks);  // may exceed the grant
 }
 
-// What supervisors say of those that do not notice it themselves.
-static fc_status_t fail_deadline(fc_error_t *err) {
-  return fc_fail(err, FC_CODE_DEADLINE_EXCEEDED,
-                 "the deadline passed while it ran");
-}
-
 static fc_status_t look(fc_vm_invocation_t *invocation, fc_error_t *err) {
   invocation->steps_since_poll = 0;
-  if (invocation->cancel &&
-      atomic_load_explicit(invocation->cancel, memory_order_relaxed)) {
-    if (invocation->deadline_ns && fc_clock_ns() >= invocation->deadline_ns) {
-      return fail_deadline(err);
-    }
-    return fc_fail_as(err, FC_CODE_CALL_FAILED, FC_CANCELLED, "cancelled");
-  }
-  if (invocation->deadline_ns && fc_clock_ns() >= invocation->deadline_ns) {
-    return fail_deadline(err);
-  }
+  const fc_status_t why =
+      fc_stop_check(invocation->cancel, invocation->deadline_ns);
+  if (why != FC_OK) return fc_stop_fail(why, err);
   if (invocation->fuel == 0) {
     return fc_fail_as(err, FC_CODE_CALL_FAILED, FC_RESOURCE_EXHAUSTED,
                       "the call used up its fuel");
@@ -177,7 +166,8 @@ static inline void put_ref(fc_vm_object_t **slot, fc_vm_object_t *take_object) {
   fc_vm_release(old);
 }
 
-// What an operand hands over: its register's reference or a new one.
+// The reference that an operand passes on: with MOVE that of its register, which is
+// null then, else a new one.
 static inline fc_vm_object_t *take_ref(fc_vm_object_t **refs, uint16_t reg) {
   fc_vm_object_t **slot = &refs[reg & FC_VM_REF_MASK];
   if (!(reg & FC_VM_MOVE_BIT)) return fc_vm_retain(*slot);
@@ -198,14 +188,15 @@ static inline void store_wide(int32_t *cells, int64_t value) {
   memcpy(cells, &value, sizeof value);
 }
 
-// One value between registers of two frames, at the width of its letter.
-typedef struct place_t {
+// The next register of each bank that an argument goes into.
+typedef struct next_registers_t {
   uint32_t cell;
   uint32_t ref;
-} place_t;
+} next_registers_t;
 
+// Copies one value from a register of the caller's frame, at the width of its letter.
 static inline void pass_argument(char letter, uint16_t reg, fc_vm_frame_t *from,
-                                 fc_vm_frame_t *to, place_t *place) {
+                                 fc_vm_frame_t *to, next_registers_t *place) {
   switch (letter) {
     case 'r':
       to->refs[place->ref++] = take_ref(from->refs, reg);
@@ -240,7 +231,7 @@ static inline void pass_result(char letter, uint16_t reg, fc_vm_frame_t *from,
 
 static void enter(const fc_vm_slot_t *arguments, fc_vm_frame_t *to) {
   fc_str_t letters = to->function->cconv.arguments;
-  place_t place = {0, 0};
+  next_registers_t place = {0, 0};
   for (size_t i = 0; i < letters.size; i++) {
     switch (letters.data[i]) {
       case 'r':
@@ -264,7 +255,7 @@ static void leave(fc_vm_frame_t *from, const uint8_t *list,
                   fc_vm_slot_t *results) {
   fc_str_t letters = from->function->cconv.results;
   for (size_t i = 0; i < letters.size; i++) {
-    uint16_t reg = fc_vm_load_u16(list + 2 * i);
+    uint16_t reg = fc_load_u16(list + 2 * i);
     switch (letters.data[i]) {
       case 'r':
         results[i].ref = take_ref(from->refs, reg);
@@ -324,16 +315,16 @@ static void gather(native_operands_t *out, fc_str_t letters,
   uint32_t item = 0;
   for (size_t i = 0; i < letters.size; i++, item++) {
     if (letters.data[i] != 'C') {
-      gather_one(out, letters.data[i], fc_vm_load_u16(list), from);
+      gather_one(out, letters.data[i], fc_load_u16(list), from);
       list += 2;
       continue;
     }
     size_t begin = i + 1;
     while (letters.data[i] != 'D') i++;
-    uint32_t times = fc_vm_load_u16(segments + 2 * (size_t)item);
+    uint32_t times = fc_load_u16(segments + 2 * (size_t)item);
     for (uint32_t k = 0; k < times; k++) {
       for (size_t j = begin; j < i; j++, list += 2) {
-        gather_one(out, letters.data[j], fc_vm_load_u16(list), from);
+        gather_one(out, letters.data[j], fc_load_u16(list), from);
       }
     }
     out->spans[out->span_count++] = times;
@@ -380,7 +371,7 @@ static __attribute__((noinline)) fc_status_t call_native(
     if (operands.owned[i]) fc_vm_release(memory[i].ref);
   }
   for (size_t i = 0; i < returns.size; i++) {
-    uint16_t target = fc_vm_load_u16(targets + 2 * i);
+    uint16_t target = fc_load_u16(targets + 2 * i);
     fc_vm_slot_t result = call.results[i];
     bool is_ref = returns.data[i] == 'r';
     if (status != FC_OK) {
@@ -401,8 +392,8 @@ static __attribute__((noinline)) fc_status_t call_native(
 // The loop
 
 // Operands by their byte offset behind the opcode.
-#define U16(at) fc_vm_load_u16(ip + (at))
-#define U32(at) fc_vm_load_u32(ip + (at))
+#define U16(at) fc_load_u16(ip + (at))
+#define U32(at) fc_load_u32(ip + (at))
 #define I32(at) cells[U16(at)]
 #define I64(at) load_wide(&cells[U16(at)])
 #define F32(at) load_f32(&cells[U16(at)])
@@ -459,10 +450,10 @@ static inline void store_f64(int32_t *cell, double value) {
 // Copies of a branch, in order: later ones read what earlier ones wrote.
 static inline void copy_registers(const uint8_t *list, int32_t *cells,
                                   fc_vm_object_t **refs) {
-  uint32_t count = fc_vm_load_u16(list);
+  uint32_t count = fc_load_u16(list);
   const uint8_t *pair = list + 2;
   for (const uint8_t *end = pair + 4 * (size_t)count; pair < end; pair += 4) {
-    uint16_t source = fc_vm_load_u16(pair), target = fc_vm_load_u16(pair + 2);
+    uint16_t source = fc_load_u16(pair), target = fc_load_u16(pair + 2);
     if (source & FC_VM_REF_BIT) {
       put_ref(&refs[target & FC_VM_REF_MASK], take_ref(refs, source));
     } else {
@@ -472,7 +463,7 @@ static inline void copy_registers(const uint8_t *list, int32_t *cells,
 }
 
 static inline const uint8_t *skip_copies(const uint8_t *list) {
-  return list + 2 + 4 * (size_t)fc_vm_load_u16(list);
+  return list + 2 + 4 * (size_t)fc_load_u16(list);
 }
 
 // The value ops of one line each. `a`, `b`, `c` are the operands.
@@ -531,17 +522,17 @@ static inline const uint8_t *skip_copies(const uint8_t *list) {
     SET_##in(6, I32(0) ? in(2) : in(4)); \
     NEXT(8);                             \
   }
-#define SWITCH(name, in)                                             \
-  op_##name : {                                                      \
-    const uint8_t *list = LIST(ip + 4);                              \
-    uint32_t count = fc_vm_load_u16(list), index = (uint32_t)I32(0); \
-    const uint8_t *chosen =                                          \
-        index < count ? list + 2 + 2 * (size_t)index : ip + 2;       \
-    int64_t bits = 0;                                                \
-    memcpy(&bits, &cells[fc_vm_load_u16(chosen)], SIZE_##in);        \
-    ip = list + 2 + 2 * (size_t)count;                               \
-    memcpy(&cells[U16(0)], &bits, SIZE_##in);                        \
-    NEXT(2);                                                         \
+#define SWITCH(name, in)                                          \
+  op_##name : {                                                   \
+    const uint8_t *list = LIST(ip + 4);                           \
+    uint32_t count = fc_load_u16(list), index = (uint32_t)I32(0); \
+    const uint8_t *chosen =                                       \
+        index < count ? list + 2 + 2 * (size_t)index : ip + 2;    \
+    int64_t bits = 0;                                             \
+    memcpy(&bits, &cells[fc_load_u16(chosen)], SIZE_##in);        \
+    ip = list + 2 + 2 * (size_t)count;                            \
+    memcpy(&cells[U16(0)], &bits, SIZE_##in);                     \
+    NEXT(2);                                                      \
   }
 #define SIZE_I32 4
 #define SIZE_I64 8
@@ -655,7 +646,8 @@ fc_status_t fc_vm_interpret(fc_vm_context_t *context,
 #define LABEL_CORE(opcode, name) [opcode] = &&op_##name,
 #define LABEL_F32(opcode, name)
 #define LABEL_F64(opcode, name)
-#define FC_VM_OP(set, opcode, name, mnemonic, fields, text) \
+#define FC_VM_OP(set, opcode, name, mnemonic, fields, text, since, flow, \
+                 effect)                                                 \
   LABEL_##set(opcode, name)
   static const void *const core_labels[256] = {
 #include "module/vm/ops.def"
@@ -739,8 +731,8 @@ op_PrefixExtF64:
     if (FC_UNLIKELY(global >= module->global_refs)) {
       TRY(global_error(global, module->global_refs, "ref", err));
     }
-    type = module->types[fc_vm_load_u32(end - 6)].type;
-    reg = fc_vm_load_u16(end - 2);
+    type = module->types[fc_load_u32(end - 6)].type;
+    reg = fc_load_u16(end - 2);
     fc_vm_object_t *object = context->global_refs[global];
     if (FC_UNLIKELY(!fc_vm_type_accepts(type, object))) {
       TRY(type_error(type, object, err));
@@ -762,8 +754,8 @@ op_PrefixExtF64:
     if (FC_UNLIKELY(global >= module->global_refs)) {
       TRY(global_error(global, module->global_refs, "ref", err));
     }
-    type = module->types[fc_vm_load_u32(end - 6)].type;
-    reg = fc_vm_load_u16(end - 2);
+    type = module->types[fc_load_u32(end - 6)].type;
+    reg = fc_load_u16(end - 2);
     if (FC_UNLIKELY(!fc_vm_type_accepts(type, refs[reg & FC_VM_REF_MASK]))) {
       TRY(type_error(type, refs[reg & FC_VM_REF_MASK], err));
     }
@@ -780,7 +772,7 @@ op_ConstI32Zero:
   SET_I32(0, 0);
   NEXT(2);
 op_ConstI64:
-  SET_I64(8, fc_vm_load_u64(ip));
+  SET_I64(8, fc_load_u64(ip));
   NEXT(10);
 op_ConstI64Zero:
   SET_I64(0, 0);
@@ -792,7 +784,7 @@ op_ConstF32Zero:
   SET_I32(0, 0);
   NEXT(2);
 op_ConstF64:
-  SET_I64(8, fc_vm_load_u64(ip));
+  SET_I64(8, fc_load_u64(ip));
   NEXT(10);
 op_ConstF64Zero:
   SET_I64(0, 0);
@@ -807,9 +799,9 @@ op_ConstRefRodata:
   // Refs
 op_DiscardRefs : {
   const uint8_t *entry = LIST(ip) + 2;
-  const uint8_t *end = entry + 2 * (size_t)fc_vm_load_u16(entry - 2);
+  const uint8_t *end = entry + 2 * (size_t)fc_load_u16(entry - 2);
   for (; entry < end; entry += 2) {
-    put_ref(&refs[fc_vm_load_u16(entry) & FC_VM_REF_MASK], NULL);
+    put_ref(&refs[fc_load_u16(entry) & FC_VM_REF_MASK], NULL);
   }
   ip = end;
   DISPATCH();
@@ -845,10 +837,10 @@ op_SelectRef : {
 }
 op_SwitchRef : {
   const uint8_t *list = LIST(ip + 8);
-  uint32_t count = fc_vm_load_u16(list), index = (uint32_t)I32(0);
+  uint32_t count = fc_load_u16(list), index = (uint32_t)I32(0);
   const uint8_t *end = list + 2 + 2 * (size_t)count;
   uint16_t chosen =
-      index < count ? fc_vm_load_u16(list + 2 + 2 * (size_t)index) : U16(6);
+      index < count ? fc_load_u16(list + 2 + 2 * (size_t)index) : U16(6);
   fc_vm_type_t type = module->types[U32(2)].type;
   if (FC_UNLIKELY(!fc_vm_type_accepts(type, refs[chosen & FC_VM_REF_MASK]))) {
     TRY(type_error(type, refs[chosen & FC_VM_REF_MASK], err));
@@ -1151,10 +1143,10 @@ op_BufferHash : {
 #define TAKE_EDGE(at)                                        \
   do {                                                       \
     const uint8_t *edge_ = (at), *copies_ = LIST(edge_ + 4); \
-    if (fc_vm_load_u16(copies_)) {                           \
+    if (fc_load_u16(copies_)) {                              \
       copy_registers(copies_, cells, refs);                  \
     }                                                        \
-    edge_ = base + fc_vm_load_u32(edge_);                    \
+    edge_ = base + fc_load_u32(edge_);                       \
     if (edge_ <= ip) TICK(1);                                \
     ip = edge_;                                              \
     RESUME();                                                \
@@ -1172,7 +1164,7 @@ op_CondBranch:
 op_BranchTable : {
   uint32_t index = (uint32_t)I32(0);
   const uint8_t *edge = ip + 2, *next = skip_copies(LIST(edge + 4));
-  if (index < fc_vm_load_u16(next)) {
+  if (index < fc_load_u16(next)) {
     for (edge = next + 2; index > 0; index--) {
       edge = skip_copies(LIST(edge + 4));
     }
@@ -1192,12 +1184,12 @@ op_BranchTable : {
     goto call;
   op_CallVariadic:
     segments = LIST(ip + 4);
-    list = LIST(segments + 2 + 2 * (size_t)fc_vm_load_u16(segments));
+    list = LIST(segments + 2 + 2 * (size_t)fc_load_u16(segments));
     resumes = false;
     goto call;
   op_CallVariadicYieldable:
     segments = LIST(ip + 4);
-    list = LIST(segments + 2 + 2 * (size_t)fc_vm_load_u16(segments));
+    list = LIST(segments + 2 + 2 * (size_t)fc_load_u16(segments));
     resumes = true;
     goto call;
   op_Call:
@@ -1207,19 +1199,19 @@ op_BranchTable : {
   call:
     TICK(1);
     callee = U32(0);
-    target = list + 2 + 2 * (size_t)fc_vm_load_u16(list);
+    target = list + 2 + 2 * (size_t)fc_load_u16(list);
     if (resumes) {
-      next = base + fc_vm_load_u32(target) - 1;
+      next = base + fc_load_u32(target) - 1;
       target = LIST(target + 4);
     } else {
       target = LIST(target);
-      next = target + 2 + 2 * (size_t)fc_vm_load_u16(target);
+      next = target + 2 + 2 * (size_t)fc_load_u16(target);
     }
     if (callee & FC_VM_IMPORT_BIT) {
       m.ticks = ticks;
       status = call_native(&m, callee & ~FC_VM_IMPORT_BIT,
                            segments ? segments + 2 : NULL, list + 2,
-                           fc_vm_load_u16(list), target + 2, err);
+                           fc_load_u16(list), target + 2, err);
       ticks = m.ticks;
       if (FC_UNLIKELY(status != FC_OK)) goto fail;
       ip = next;
@@ -1229,9 +1221,9 @@ op_BranchTable : {
         fc_vm_stack_push(stack, &module->functions[callee], err);
     if (FC_UNLIKELY(!frame)) TRY(FC_RESOURCE_EXHAUSTED);
     fc_str_t letters = frame->function->cconv.arguments;
-    place_t place = {0, 0};
+    next_registers_t place = {0, 0};
     for (size_t i = 0; i < letters.size; i++) {
-      pass_argument(letters.data[i], fc_vm_load_u16(list + 2 + 2 * i), m.frame,
+      pass_argument(letters.data[i], fc_load_u16(list + 2 + 2 * i), m.frame,
                     frame, &place);
     }
     frame->caller = m.frame;
@@ -1257,8 +1249,8 @@ op_Return : {
   }
   fc_str_t letters = frame->function->cconv.results;
   for (size_t i = 0; i < letters.size; i++) {
-    pass_result(letters.data[i], fc_vm_load_u16(list + 2 * i), frame, caller,
-                fc_vm_load_u16(frame->results + 2 * i));
+    pass_result(letters.data[i], fc_load_u16(list + 2 * i), frame, caller,
+                fc_load_u16(frame->results + 2 * i));
   }
   ip = frame->next;
   fc_vm_stack_pop(stack, frame);
@@ -1287,9 +1279,9 @@ op_ImportResolved : {
 op_Trace:
 op_Print : {
   const uint8_t *entry = LIST(ip + 2 + U16(0)) + 2;
-  const uint8_t *end = entry + 2 * (size_t)fc_vm_load_u16(entry - 2);
+  const uint8_t *end = entry + 2 * (size_t)fc_load_u16(entry - 2);
   for (; entry < end; entry += 2) {
-    uint16_t reg = fc_vm_load_u16(entry);
+    uint16_t reg = fc_load_u16(entry);
     if ((reg & FC_VM_REF_BIT) && (reg & FC_VM_MOVE_BIT)) {
       put_ref(&refs[reg & FC_VM_REF_MASK], NULL);
     }

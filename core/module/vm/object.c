@@ -10,9 +10,10 @@
 #define TRIMS 8
 
 static const fc_vm_type_info_t infos[FC_VM_TYPE_COUNT] = {
-    [FC_VM_TYPE_NONE] = {"none", FC_VM_TYPE_KIND_NONE, 0},
-#define FC_VM_TYPE(name, text, kind, size) \
-  [FC_VM_TYPE_##name] = {text, FC_VM_TYPE_KIND_##kind, size},
+    [FC_VM_TYPE_NONE] = {"none", FC_VM_TYPE_KIND_NONE, 0, FC_VM_REACH_ANY},
+#define FC_VM_TYPE(name, text, kind, size, reach) \
+  [FC_VM_TYPE_##                                  \
+      name] = {text, FC_VM_TYPE_KIND_##kind, size, FC_VM_REACH_##reach},
 #include "module/vm/types.def"
 #undef FC_VM_TYPE
 };

@@ -10,10 +10,11 @@
 #include <stdatomic.h>
 
 #include "farcall/base.h"
+#include "module/vm/effect.h"
 
 typedef enum fc_vm_type_t {
   FC_VM_TYPE_NONE = 0,
-#define FC_VM_TYPE(name, text, kind, size) FC_VM_TYPE_##name,
+#define FC_VM_TYPE(name, text, kind, size, reach) FC_VM_TYPE_##name,
 #include "module/vm/types.def"
 #undef FC_VM_TYPE
   FC_VM_TYPE_COUNT
@@ -30,7 +31,8 @@ typedef enum fc_vm_type_kind_t {
 typedef struct fc_vm_type_info_t {
   const char *text;
   fc_vm_type_kind_t kind;
-  uint32_t size;  // of a VALUE
+  uint32_t size;   // of a VALUE
+  uint32_t reach;  // fc_vm_effect_t: what may be changed through such an object
 } fc_vm_type_info_t;
 
 // Static storage; an unknown number reads as NONE.
@@ -38,8 +40,8 @@ const fc_vm_type_info_t *fc_vm_type_info(fc_vm_type_t type);
 // FC_VM_TYPE_NONE when the text names no type we know.
 fc_vm_type_t fc_vm_type_find(fc_str_t text);
 
-// Where objects come from: counts what is alive, refuses more than `limit`
-// bytes. Shared by all calls on one context.
+// The memory of objects. Counts the objects and bytes that are alive and refuses more
+// than `limit` bytes. Shared by all calls on one context.
 typedef struct fc_vm_heap_t {
   fc_allocator_t allocator;
   bool cached;  // its small blocks come from, and go to, a worker's (cache.h)
@@ -48,9 +50,10 @@ typedef struct fc_vm_heap_t {
   _Atomic(size_t) bytes;        // relaxed: counters only
   _Atomic(size_t) objects;      // relaxed
   _Atomic(size_t) kept;  // relaxed; of bytes, for the next call (hal/pool.h)
-  // Lists that can hold lists, and so be part of a cycle no count ever frees.
+  // Lists that can hold lists. They may be part of a cycle, which counting references
+  // never frees.
   struct fc_vm_list_t *lists;
-  // Pools whose blocks are given up before anybody hears of the limit.
+  // Pools. Their kept blocks are freed before an allocation is refused.
   struct fc_hal_pool_t *pools;
   void (*_Atomic trim)(struct fc_vm_heap_t *heap);  // NULL: no pool yet
   pthread_mutex_t lock;                             // of `lists` and `pools`
@@ -58,17 +61,17 @@ typedef struct fc_vm_heap_t {
 
 void fc_vm_heap_init(fc_vm_heap_t *heap, fc_allocator_t allocator,
                      size_t limit);
-// Takes apart the lists that only hold each other. Nobody may use the heap.
+// Frees the lists that are left, which hold each other. No thread may use the heap.
 void fc_vm_heap_deinit(fc_vm_heap_t *heap);
 // Zeroed; counts `size` bytes but no object. NULL when over the limit or out of
 // memory; `err` says which.
 void *fc_vm_heap_alloc(fc_vm_heap_t *heap, size_t size, size_t alignment,
                        fc_error_t *err) FC_MUST_CHECK;
 void fc_vm_heap_free(fc_vm_heap_t *heap, void *memory, size_t size);
-// Both as an allocator, which keeps the size in front of each block. For what lives
-// no longer than the heap; 64-byte aligned at most.
+// An allocator over these two; it keeps the size in front of each block. Its blocks
+// must not live longer than the heap, and are aligned to 64 bytes at most.
 fc_allocator_t fc_vm_heap_allocator(fc_vm_heap_t *heap);
-// The same count for memory from elsewhere; false over the limit.
+// Counts memory that does not come from the heap. False when that is over the limit.
 bool fc_vm_heap_count(fc_vm_heap_t *heap, size_t size,
                       fc_error_t *err) FC_MUST_CHECK;
 void fc_vm_heap_uncount(fc_vm_heap_t *heap, size_t size);

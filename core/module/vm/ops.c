@@ -7,43 +7,51 @@
 #include <inttypes.h>
 
 static const fc_vm_op_t tables[FC_VM_SET_COUNT][256] = {
-#define FC_VM_OP(set, opcode, name, mnemonic, fields, text) \
-  [FC_VM_SET_##set][opcode] = {FC_VM_OP_##name, mnemonic, fields, text},
+#define FC_VM_OP(set, opcode, name, mnemonic, fields, text, since, flow,      \
+                 effect)                                                      \
+  [FC_VM_SET_##set][opcode] = {                                               \
+      FC_VM_OP_##name,      mnemonic, fields, text, since, FC_VM_FLOW_##flow, \
+      FC_VM_EFFECT_##effect},
 #include "module/vm/ops.def"
 #undef FC_VM_OP
 };
+
+#define FC_VM_OP(set, opcode, name, mnemonic, fields, text, since, flow, \
+                 effect)                                                 \
+  _Static_assert(FC_VM_EFFECT_##effect != 0 && sizeof mnemonic > 0 &&    \
+                     sizeof fields > 0 && sizeof text > 0,               \
+                 #name);
+#include "module/vm/ops.def"
+#undef FC_VM_OP
 
 const fc_vm_op_t *fc_vm_op_find(fc_vm_opcode_set_t set, uint8_t opcode) {
   const fc_vm_op_t *op = &tables[set][opcode];
   return op->mnemonic ? op : NULL;
 }
 
-bool fc_vm_op_is_terminator(fc_vm_opcode_t opcode) {
-  switch (opcode) {
-    case FC_VM_OP_Branch:
-    case FC_VM_OP_CondBranch:
-    case FC_VM_OP_BranchTable:
-    case FC_VM_OP_Return:
-    case FC_VM_OP_Fail:
-    case FC_VM_OP_Yield:
-    case FC_VM_OP_Break:
-    case FC_VM_OP_CondBreak:
-    case FC_VM_OP_CallYieldable:
-    case FC_VM_OP_CallVariadicYieldable:
-      return true;
-    default:
-      return false;
+const fc_vm_bytecode_t fc_vm_bytecodes[] = {
+#define FC_VM_BYTECODE(major, first, last, moves_anywhere) \
+  {FC_VM_BYTECODE_##major, first, last, moves_anywhere},
+#include "module/vm/releases.def"
+#undef FC_VM_BYTECODE
+};
+const size_t fc_vm_bytecode_count = FC_ARRAY_COUNT(fc_vm_bytecodes);
+
+const fc_vm_bytecode_t *fc_vm_bytecode_find(uint32_t version) {
+  for (size_t i = 0; i < fc_vm_bytecode_count; i++) {
+    if (fc_vm_bytecodes[i].major << 16 == version) return &fc_vm_bytecodes[i];
   }
+  return NULL;
 }
 
-typedef struct reader_t {
+typedef struct code_reader_t {
   const uint8_t *code;
   uint32_t size;
   uint32_t pc;
   bool overrun;
-} reader_t;
+} code_reader_t;
 
-static const uint8_t *take(reader_t *reader, uint32_t bytes) {
+static const uint8_t *take(code_reader_t *reader, uint32_t bytes) {
   static const uint8_t zeros[8];
   if (reader->overrun || bytes > reader->size - reader->pc) {
     reader->overrun = true;
@@ -54,15 +62,15 @@ static const uint8_t *take(reader_t *reader, uint32_t bytes) {
   return at;
 }
 
-static uint16_t take_u16(reader_t *reader) {
-  return fc_vm_load_u16(take(reader, 2));
+static uint16_t take_u16(code_reader_t *reader) {
+  return fc_load_u16(take(reader, 2));
 }
-static uint32_t take_u32(reader_t *reader) {
-  return fc_vm_load_u32(take(reader, 4));
+static uint32_t take_u32(code_reader_t *reader) {
+  return fc_load_u32(take(reader, 4));
 }
 
 // An even offset, a count, then entries.
-static void take_list(reader_t *reader, uint32_t entry_size,
+static void take_list(code_reader_t *reader, uint32_t entry_size,
                       fc_vm_field_t *out) {
   if (reader->pc & 1) take(reader, 1);
   out->count = take_u16(reader);
@@ -70,7 +78,8 @@ static void take_list(reader_t *reader, uint32_t entry_size,
   take(reader, out->count * entry_size);
 }
 
-static void take_cases(reader_t *reader, uint32_t count, fc_vm_field_t *out) {
+static void take_cases(code_reader_t *reader, uint32_t count,
+                       fc_vm_field_t *out) {
   out->pc = reader->pc;
   out->count = count;
   for (uint32_t i = 0; i < count && !reader->overrun; i++) {
@@ -80,7 +89,7 @@ static void take_cases(reader_t *reader, uint32_t count, fc_vm_field_t *out) {
   }
 }
 
-static void take_field(reader_t *reader, const fc_vm_field_t *before,
+static void take_field(code_reader_t *reader, const fc_vm_field_t *before,
                        fc_vm_field_t *out) {
   switch (out->kind) {
     case 'g':
@@ -95,7 +104,7 @@ static void take_field(reader_t *reader, const fc_vm_field_t *before,
       break;
     case 'A':
     case 'E':
-      out->value = fc_vm_load_u64(take(reader, 8));
+      out->value = fc_load_u64(take(reader, 8));
       break;
     case 's':
       out->count = take_u16(reader);
@@ -122,7 +131,7 @@ static void take_field(reader_t *reader, const fc_vm_field_t *before,
 fc_status_t fc_vm_decode(const uint8_t *code, uint32_t size, uint32_t pc,
                          fc_vm_instruction_t *out, fc_error_t *err) {
   FC_ASSERT(pc < size);
-  reader_t reader = {.code = code, .size = size, .pc = pc};
+  code_reader_t reader = {.code = code, .size = size, .pc = pc};
   uint8_t byte = *take(&reader, 1);
   fc_vm_opcode_set_t set = FC_VM_SET_CORE;
   if (byte == (FC_VM_OP_PrefixExtF32 & 0xFF)) set = FC_VM_SET_F32;
@@ -153,9 +162,9 @@ fc_status_t fc_vm_decode(const uint8_t *code, uint32_t size, uint32_t pc,
 }
 
 void fc_vm_next_case(const uint8_t *code, uint32_t *pc, fc_vm_edge_t *out) {
-  out->target = fc_vm_load_u32(code + *pc);
+  out->target = fc_load_u32(code + *pc);
   uint32_t list = fc_vm_align2(*pc + 4);
-  out->copy_count = fc_vm_load_u16(code + list);
+  out->copy_count = fc_load_u16(code + list);
   out->copies_pc = list + 2;
   *pc = out->copies_pc + 4 * out->copy_count;
 }

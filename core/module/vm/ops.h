@@ -6,7 +6,28 @@
 #ifndef FARCALL_CORE_MODULE_VM_OPS_H_
 #define FARCALL_CORE_MODULE_VM_OPS_H_
 
-#include "module/vm/load.h"
+#include "module/vm/effect.h"
+#include "base/load.h"
+
+// A version of the bytecode that is read.
+enum {
+#define FC_VM_BYTECODE(major, first, last, moves_anywhere) \
+  FC_VM_BYTECODE_##major = (major),
+#include "module/vm/releases.def"
+#undef FC_VM_BYTECODE
+};
+
+typedef struct fc_vm_bytecode_t {
+  uint32_t major;
+  const char *first_release;  // of IREE
+  const char *last_release;
+  bool moves_anywhere;  // MOVE is allowed on any ref that is read
+} fc_vm_bytecode_t;
+
+extern const fc_vm_bytecode_t fc_vm_bytecodes[];
+extern const size_t fc_vm_bytecode_count;
+// `version` is major << 16 | minor. NULL: not one of those.
+const fc_vm_bytecode_t *fc_vm_bytecode_find(uint32_t version);
 
 typedef enum fc_vm_opcode_set_t {
   FC_VM_SET_CORE,
@@ -17,24 +38,43 @@ typedef enum fc_vm_opcode_set_t {
 
 // Opcodes of all sets in one enumeration: set << 8 | opcode.
 typedef enum fc_vm_opcode_t {
-#define FC_VM_OP(set, opcode, name, mnemonic, fields, text) \
+#define FC_VM_OP(set, opcode, name, mnemonic, fields, text, since, flow, \
+                 effect)                                                 \
   FC_VM_OP_##name = FC_VM_SET_##set << 8 | (opcode),
 #include "module/vm/ops.def"
 #undef FC_VM_OP
 } fc_vm_opcode_t;
+
+// What control does after an instruction. From BRANCH on it never goes on to the
+// next one, but for FAIL with status 0.
+typedef enum fc_vm_flow_t {
+  FC_VM_FLOW_NEXT,
+  FC_VM_FLOW_BLOCK,  // not an instruction: marks where a block begins
+  FC_VM_FLOW_CALL,
+  FC_VM_FLOW_BRANCH,
+  FC_VM_FLOW_CALL_BRANCH,  // a yieldable call, which goes on at its resume block
+  FC_VM_FLOW_RETURN,
+  FC_VM_FLOW_FAIL,
+} fc_vm_flow_t;
 
 typedef struct fc_vm_op_t {
   fc_vm_opcode_t opcode;
   const char *mnemonic;  // without "vm."
   const char *fields;    // ops.def says what the letters mean
   const char *text;
+  uint32_t since;  // major version of the bytecode
+  fc_vm_flow_t flow;
+  uint32_t effect;  // fc_vm_effect_t
 } fc_vm_op_t;
 
 // NULL when the set has no such opcode.
 const fc_vm_op_t *fc_vm_op_find(fc_vm_opcode_set_t set, uint8_t opcode);
-// True when control never goes on to the next instruction. `fail` does, when
-// its status is 0.
-bool fc_vm_op_is_terminator(fc_vm_opcode_t opcode);
+static inline bool fc_vm_op_is_terminator(const fc_vm_op_t *op) {
+  return op->flow >= FC_VM_FLOW_BRANCH;
+}
+static inline bool fc_vm_op_is_call(const fc_vm_op_t *op) {
+  return op->flow == FC_VM_FLOW_CALL || op->flow == FC_VM_FLOW_CALL_BRANCH;
+}
 
 // Register operands.
 #define FC_VM_REF_BIT 0x8000u
@@ -76,7 +116,7 @@ fc_status_t fc_vm_decode(const uint8_t *code, uint32_t size, uint32_t pc,
 static inline uint16_t fc_vm_list_entry(const uint8_t *code,
                                         const fc_vm_field_t *field,
                                         uint32_t index) {
-  return fc_vm_load_u16(code + field->pc + 2 * (size_t)index);
+  return fc_load_u16(code + field->pc + 2 * (size_t)index);
 }
 
 // A branch: its target and register copies. Case `index` of a branch table

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Signature recovery: constants propagated forward over a function's blocks
-// until nothing changes (where paths meet, only what they agree on stays), then
-// one walk that reads hal.buffer_view.assert and .create. An assert counts when
-// no call returns without passing it. A wrapper's call of the function it wraps is
-// followed once. Which dims must be equal is read off
-// the code that every call runs first. Called when a module is opened.
+// Type inference. A forward data-flow analysis finds, for the beginning of each block,
+// which registers hold constants, dims, arguments or views; where paths meet, only the
+// facts they agree on stay. Then hal.buffer_view.assert tells the types of arguments,
+// .create those of results. An assert counts if its block dominates every return: no
+// call returns without passing it. A wrapper's call of the function it wraps is
+// followed once. Dims that must be equal are read off the code that every call runs
+// first. Called when a module is opened.
 #include "module/vm/recover.h"
 
 #include "module/vm/ops.h"
@@ -29,6 +30,7 @@ typedef enum fact_kind_t {
   FACT_ARGUMENT,  // a ref: argument `a`
   FACT_VIEW,      // a ref: made by the create at pc `a`
   FACT_CALL,      // a ref: result `b` of the call at pc `a`
+  FACT_IMPORT,    // a ref: a result of a call of import `a`
   FACT_ANYTHING,
 } fact_kind_t;
 
@@ -42,7 +44,7 @@ static const fact_t anything = {.kind = FACT_ANYTHING};
 
 typedef fc_vm_facts_t analysis_t;
 
-// Whether every call that returns passes a block.
+// Whether a block dominates the returns: every call that returns passes it.
 typedef enum passed_t {
   PASSED_UNKNOWN,
   PASSED_ALWAYS,
@@ -139,7 +141,7 @@ static bool is_view_call(const fc_vm_import_t *import, fc_str_t name,
           fc_str_equal(import->module, FC_STR("hal_inline")));
 }
 
-// What hal.buffer_view.dim gives.
+// The fact about the result of a call of hal.buffer_view.dim.
 static fact_t dim_asked(analysis_t *a, const fc_vm_instruction_t *in) {
   const fc_vm_field_t *operands = find_field(in, '*');
   if (operands->count != 2) return anything;
@@ -188,7 +190,10 @@ static void forget_results(analysis_t *a, const fc_vm_instruction_t *in) {
     } else if (!import) {
       *ref(a, reg) = (fact_t){.kind = FACT_CALL, .a = in->pc, .b = (uint16_t)i};
     } else {
-      *ref(a, reg) = anything;
+      *ref(a, reg) = (fact_t){
+          .kind = FACT_IMPORT,
+          .a = (uint32_t)(import - a->module->imports),
+      };
     }
   }
 }
@@ -244,14 +249,9 @@ static void step(analysis_t *a, const fc_vm_instruction_t *in) {
     case FC_VM_OP_CastAnyRef:
       *ref(a, (uint32_t)f[2].value) = *ref(a, (uint32_t)f[0].value);
       return;
-    case FC_VM_OP_Call:
-    case FC_VM_OP_CallVariadic:
-    case FC_VM_OP_CallYieldable:
-    case FC_VM_OP_CallVariadicYieldable:
-      forget_results(a, in);
-      return;
     default:
-      forget_written(a, in);
+      if (fc_vm_op_is_call(in->op)) forget_results(a, in);
+      else forget_written(a, in);
       return;
   }
 }
@@ -291,7 +291,7 @@ static void flow(analysis_t *a, uint32_t pc) {
 }
 
 static void flow_edges(analysis_t *a, const fc_vm_instruction_t *in) {
-  if (in->op->opcode == FC_VM_OP_Fail) {
+  if (in->op->flow == FC_VM_FLOW_FAIL) {
     if (in->next < a->function->size) flow(a, in->next);
     return;
   }
@@ -308,8 +308,8 @@ static void flow_edges(analysis_t *a, const fc_vm_instruction_t *in) {
     memcpy(a->now, before, a->width * sizeof(fact_t));
     for (uint32_t i = 0; i < edge.copy_count; i++) {
       const uint8_t *pair = a->function->code + edge.copies_pc + 4 * (size_t)i;
-      *any_register(a, fc_vm_load_u16(pair + 2)) =
-          *any_register(a, fc_vm_load_u16(pair));
+      *any_register(a, fc_load_u16(pair + 2)) =
+          *any_register(a, fc_load_u16(pair));
     }
     flow(a, edge.target);
     a->now = before;
@@ -336,7 +336,7 @@ static fc_status_t walk_block(analysis_t *a, uint32_t index,
     FC_TRY(decode(a, pc, &in, err));
     if (look) FC_TRY(look(a, &in, err));
     step(a, &in);
-    if (fc_vm_op_is_terminator(in.op->opcode)) {
+    if (fc_vm_op_is_terminator(in.op)) {
       if (!look) flow_edges(a, &in);
       return FC_OK;
     }
@@ -389,7 +389,7 @@ static fc_status_t recover(const fc_vm_module_t *module, uint32_t function,
                            uint32_t depth, size_t *budget, fc_arena_t *arena,
                            fc_vm_recovered_t *out, fc_error_t *err);
 
-// Whether functions called are looked at.
+// True when a call of another function of the module is to be followed.
 static bool may_call(const analysis_t *a) {
   return a->depth < CALL_DEPTH_MAX && *a->budget;
 }
@@ -409,8 +409,8 @@ static fc_status_t leave_block(analysis_t *a, uint32_t index, uint32_t *count,
                                bool *out_returns, fc_error_t *err) {
   fc_vm_instruction_t last;
   FC_TRY(decode(a, a->ends[index], &last, err));
-  *out_returns = last.op->opcode == FC_VM_OP_Return;
-  if (last.op->opcode == FC_VM_OP_Fail) {
+  *out_returns = last.op->flow == FC_VM_FLOW_RETURN;
+  if (last.op->flow == FC_VM_FLOW_FAIL) {
     bool fails;
     FC_TRY(block_fails(a, a->blocks[index], &fails, err));
     if (!fails && last.next < a->function->size) search(a, last.next, count);
@@ -452,7 +452,8 @@ static fc_status_t every_call_passes(analysis_t *a, uint32_t index, bool *out,
   return FC_OK;
 }
 
-// What the block being walked says about an argument.
+// Notes the shape that the current block asserts of an argument, if every call that
+// returns passes the block.
 static fc_status_t claim(analysis_t *a, uint32_t argument,
                          const fc_vm_shape_t *shape, fc_error_t *err) {
   fc_vm_shape_t *known = &a->out->arguments[argument];
@@ -463,7 +464,7 @@ static fc_status_t claim(analysis_t *a, uint32_t argument,
   return FC_OK;
 }
 
-// What the function called says about arguments handed on to it.
+// Notes what a function that is called asserts of arguments that are passed on to it.
 static fc_status_t look_through_call(analysis_t *a,
                                      const fc_vm_instruction_t *in,
                                      fc_error_t *err) {
@@ -492,7 +493,7 @@ static fc_status_t look_at_arguments(analysis_t *a,
                                      const fc_vm_instruction_t *in,
                                      fc_error_t *err) {
   const fc_vm_field_t *operands = find_field(in, '*');
-  if (!in->field_count || in->fields[0].kind != 'c') return FC_OK;
+  if (!fc_vm_op_is_call(in->op)) return FC_OK;
   const fc_vm_import_t *import = called_import(a, in);
   if (!import) return look_through_call(a, in, err);
   if (!is_view_call(import, VIEW_ASSERT) || !operands->count) {
@@ -555,7 +556,7 @@ static fc_status_t shape_of(analysis_t *a, fact_t fact, fc_vm_shape_t *out,
 
 static fc_status_t look_at_returns(analysis_t *a, const fc_vm_instruction_t *in,
                                    fc_error_t *err) {
-  if (in->op->opcode != FC_VM_OP_Return) return FC_OK;
+  if (in->op->flow != FC_VM_FLOW_RETURN) return FC_OK;
   fc_str_t letters = a->function->cconv.results;
   for (uint32_t i = 0; i < letters.size && *a->budget; i++) {
     if (letters.data[i] != 'r') continue;
@@ -567,10 +568,9 @@ static fc_status_t look_at_returns(analysis_t *a, const fc_vm_instruction_t *in,
     if (!a->returns_seen[i]) {
       *known = shape;
       a->out->passed[i] = argument;
-    } else if (!same_shape(known, &shape)) {
-      *known = (fc_vm_shape_t){0};
-      a->out->passed[i] = -1;
     }
+    if (!same_shape(known, &shape)) *known = (fc_vm_shape_t){0};
+    if (a->out->passed[i] != argument) a->out->passed[i] = -1;
     a->returns_seen[i] = true;
   }
   return FC_OK;
@@ -588,7 +588,7 @@ static void note_equal(analysis_t *a, fc_vm_dim_t left, fc_vm_dim_t right) {
 
 // An argument asserted to have a dim of another.
 static void look_at_assert(analysis_t *a, const fc_vm_instruction_t *in) {
-  if (!in->field_count || in->fields[0].kind != 'c') return;
+  if (!fc_vm_op_is_call(in->op)) return;
   const fc_vm_field_t *operands = find_field(in, '*');
   const fc_vm_import_t *import = called_import(a, in);
   if (!import || !is_view_call(import, VIEW_ASSERT) ||
@@ -611,7 +611,7 @@ static fc_status_t walk_to_end(analysis_t *a, uint32_t index, bool asserts,
                                fc_vm_instruction_t *out, fc_error_t *err) {
   for (uint32_t pc = enter_block(a, index); pc < a->function->size;) {
     FC_TRY(decode(a, pc, out, err));
-    if (fc_vm_op_is_terminator(out->op->opcode)) return FC_OK;
+    if (fc_vm_op_is_terminator(out->op)) return FC_OK;
     if (asserts) look_at_assert(a, out);
     step(a, out);
     pc = out->next;
@@ -619,13 +619,13 @@ static fc_status_t walk_to_end(analysis_t *a, uint32_t index, bool asserts,
   return FC_OK;
 }
 
-// Whether a call that comes to the block at `pc` fails.
+// *out_fails: the block at `pc` ends with `fail` and a status other than 0.
 static fc_status_t block_fails(analysis_t *a, uint32_t pc, bool *out_fails,
                                fc_error_t *err) {
   fc_vm_instruction_t last;
   FC_TRY(walk_to_end(a, block_index(a, pc), false, &last, err));
   *out_fails = false;
-  if (last.op->opcode != FC_VM_OP_Fail) return FC_OK;
+  if (last.op->flow != FC_VM_FLOW_FAIL) return FC_OK;
   const fact_t status = *cell(a, (uint32_t)last.fields[0].value);
   *out_fails = status.kind == FACT_CONSTANT && status.a != 0;
   return FC_OK;
@@ -683,7 +683,7 @@ static fc_status_t find_blocks(analysis_t *a, fc_error_t *err) {
   fc_vm_instruction_t in;
   for (uint32_t pc = 0; pc < function->size; pc = in.next) {
     FC_TRY(decode(a, pc, &in, err));
-    if (in.op->opcode == FC_VM_OP_Block) a->blocks[a->block_count++] = pc;
+    if (in.op->flow == FC_VM_FLOW_BLOCK) a->blocks[a->block_count++] = pc;
     else a->ends[a->block_count - 1] = pc;
   }
   return FC_OK;
@@ -822,7 +822,7 @@ fc_status_t fc_vm_recover(const fc_vm_module_t *module, uint32_t function,
 static fc_status_t tell_of_call(analysis_t *a, const fc_vm_instruction_t *in,
                                 fc_error_t *err) {
   (void)err;
-  if (!in->field_count || in->fields[0].kind != 'c') return FC_OK;
+  if (!fc_vm_op_is_call(in->op)) return FC_OK;
   const fc_vm_import_t *import = called_import(a, in);
   if (import) a->each(a->context, import, in, a);
   return FC_OK;
@@ -834,6 +834,17 @@ bool fc_vm_operand_constant(fc_vm_facts_t *facts, const fc_vm_instruction_t *in,
   if (index >= operands->count) return false;
   const uint16_t reg = fc_vm_list_entry(facts->function->code, operands, index);
   return !(reg & FC_VM_REF_BIT) && constant_cell(facts, reg, out);
+}
+
+const fc_vm_import_t *fc_vm_operand_maker(fc_vm_facts_t *facts,
+                                          const fc_vm_instruction_t *in,
+                                          uint32_t index) {
+  const fc_vm_field_t *operands = find_field(in, '*');
+  if (index >= operands->count) return NULL;
+  const uint16_t reg = fc_vm_list_entry(facts->function->code, operands, index);
+  if (!(reg & FC_VM_REF_BIT)) return NULL;
+  const fact_t fact = *ref(facts, reg);
+  return fact.kind == FACT_IMPORT ? &facts->module->imports[fact.a] : NULL;
 }
 
 fc_status_t fc_vm_each_call(const fc_vm_module_t *module, uint32_t function,

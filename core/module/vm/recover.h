@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a function takes and returns when nobody wrote it down: compiled code
-// asserts element type and shape of every tensor it is given and states those of
-// every one it makes, as constants. Used at load, any thread.
+// Type inference for functions without a declaration: compiled code asserts the element
+// type and shape of every tensor it takes, and states those of every tensor it makes, as
+// constants. Used at load, any thread.
 #ifndef FARCALL_CORE_MODULE_VM_RECOVER_H_
 #define FARCALL_CORE_MODULE_VM_RECOVER_H_
 
 #include "farcall/type.h"
-#include "module/vm/module.h"
+#include "module/vm/vmfb.h"
 #include "module/vm/ops.h"
 
 typedef struct fc_vm_shape_t {
@@ -65,5 +65,10 @@ fc_status_t fc_vm_each_call(const fc_vm_module_t *module, uint32_t function,
 bool fc_vm_operand_constant(fc_vm_facts_t *facts,
                             const fc_vm_instruction_t *call, uint32_t index,
                             uint32_t *out);
+// The import one of whose calls returned operand `index` of that call, on all
+// paths to it; NULL when it may come from elsewhere.
+const fc_vm_import_t *fc_vm_operand_maker(fc_vm_facts_t *facts,
+                                          const fc_vm_instruction_t *call,
+                                          uint32_t index);
 
 #endif  // FARCALL_CORE_MODULE_VM_RECOVER_H_

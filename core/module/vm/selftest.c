@@ -9,7 +9,6 @@
 #include "module/vm/context.h"
 #include "module/vm/disasm.h"
 #include "module/vm/verify.h"
-#include "module/vm/yieldable_test.h"
 
 #define NATIVES_MAX 16
 
@@ -29,10 +28,9 @@ static fc_status_t open_file(tester_t *t, const char *path,
   size_t count = 0;
   while (fc_vm_natives[count]) {
     t->natives[count] = fc_vm_natives[count];
-    FC_ASSERT(++count < NATIVES_MAX - 2);
+    FC_ASSERT(++count < NATIVES_MAX - 1);
   }
-  t->natives[count++] = &fc_vm_check;
-  t->natives[count] = &fc_vm_yieldable_test;
+  t->natives[count] = &fc_vm_check;
   FC_TRY(fc_snapshot_open(path, &t->file, err));
   FC_TRY(fc_vm_module_create((const uint8_t *)t->file.bytes.data,
                              t->file.bytes.size, allocator, &t->module, err));

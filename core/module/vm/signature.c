@@ -135,16 +135,10 @@ typedef struct fit_t {
   bool changed;
 } fit_t;
 
-static bool is_number(fc_dtype_class_t class_) {
-  return class_ == FC_DTYPE_CLASS_BOOL || class_ == FC_DTYPE_CLASS_INT ||
-         class_ == FC_DTYPE_CLASS_SINT || class_ == FC_DTYPE_CLASS_UINT ||
-         class_ == FC_DTYPE_CLASS_INDEX;
-}
-
 // The type the module passes for a scalar declared `dtype`; NONE: no relation.
 static fc_dtype_t fit_scalar(fc_dtype_t dtype, char letter) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
-  bool whole = is_number(info->class_);
+  bool whole = fc_dtype_is_whole(info);
   bool wide_float = dtype == FC_DTYPE_F32 || dtype == FC_DTYPE_F64;
   bool narrow_float = info->class_ == FC_DTYPE_CLASS_FLOAT && !wide_float;
   bool is_unsigned = info->class_ == FC_DTYPE_CLASS_UINT;
@@ -201,13 +195,13 @@ static bool fit_tensor(fit_t *fit, const fc_type_t *type,
   if (!shape->known || type->dtype == FC_DTYPE_NONE) return true;
   const fc_dtype_info_t *said = fc_dtype_info((fc_dtype_t)type->dtype);
   const fc_dtype_info_t *real = fc_dtype_info(shape->dtype);
-  if (is_number(said->class_) != is_number(real->class_)) return false;
+  if (fc_dtype_is_whole(said) != fc_dtype_is_whole(real)) return false;
   const fc_dtype_t from = (fc_dtype_t)type->dtype;
-  if (is_number(said->class_) && said->size == real->size &&
+  if (fc_dtype_is_whole(said) && said->size == real->size &&
       !adds_sign(from, shape->dtype)) {
     return true;
   }
-  if (!is_number(said->class_) && said->class_ != real->class_) return false;
+  if (!fc_dtype_is_whole(said) && said->class_ != real->class_) return false;
   return change_dtype(fit, type, shape->dtype);
 }
 
@@ -330,7 +324,7 @@ static bool is_used(subject_t *s, const fc_signature_t *signature,
   return false;
 }
 
-// d0, d1, … that nobody gave to a dim yet.
+// The first of the names d0, d1, … that no dim of the signature has.
 static int64_t fresh_name(subject_t *s, const fc_signature_t *signature) {
   for (uint32_t i = 0;; i++) {
     char text[16];
@@ -372,7 +366,7 @@ static void pass_over(subject_t *s, const char *name, const char *why) {
 static void finish(subject_t *s, fc_str_t name, fc_str_t reason) {
   fc_builder_name(s->builder, name);
   fc_builder_cconv(s->builder, s->function->cconv_text);
-  fc_builder_memory_safe(s->builder, !s->machine_code || s->static_shapes);
+  fc_builder_memory_safe(s->builder, !s->machine_code, !s->static_shapes);
   for (uint32_t i = 0; i < s->function->attr_count; i++) {
     fc_builder_attr(s->builder, s->function->attrs[i].key,
                     s->function->attrs[i].value);

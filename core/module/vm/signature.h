@@ -5,13 +5,13 @@
 #define FARCALL_CORE_MODULE_VM_SIGNATURE_H_
 
 #include "abi/names.h"
-#include "module/vm/module.h"
+#include "module/vm/vmfb.h"
 
 // The signature of an export of a verified module, from the first that fits its
 // calling convention: iree.abi, sip with f, f, iree.abi.declaration, what the
 // bytecode asserts, the convention alone. Sources passed over are named in the
 // warning. `reason` not empty: listed, not callable. `machine_code`: kernels
-// trust their dims, so only static shapes are memory safe. `names`, if not NULL,
+// check nothing, and so are not memory safe. `names`, if not NULL,
 // are given to what the source says, and must fit it. `budget` is what
 // fc_vm_recover may spend; the caller resets `scratch`.
 fc_status_t fc_vm_signature_create(const fc_vm_module_t *module,
@@ -22,8 +22,8 @@ fc_status_t fc_vm_signature_create(const fc_vm_module_t *module,
                                    fc_signature_t **out_signature,
                                    fc_error_t *err) FC_MUST_CHECK;
 
-// Whether an export is for callers: not "__x", not a benchmark's entry, not
-// "x$async" beside "x".
+// False for exports that are not for callers: "__x", the entry of a benchmark, and
+// "x$async" where there is an "x".
 bool fc_vm_export_is_listed(const fc_vm_module_t *module,
                             const fc_vm_export_t *export);
 

@@ -10,8 +10,8 @@
 
 #define CHUNK_SIZE ((size_t)16 << 10)
 
-// Under the address sanitizer, bytes that nobody may touch lie behind each block
-// and each bank of registers: a chunk is one allocation to it.
+// A chunk is one allocation to the address sanitizer. So that it notices an access past
+// a block or a bank of registers, forbidden bytes lie behind each.
 #define GAP ((size_t)(FC_ASAN ? 64 : 0))
 #define FORBID(begin, end) \
   FC_POISON(begin, (size_t)((uint8_t *)(end) - (begin)))

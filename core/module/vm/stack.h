@@ -6,7 +6,7 @@
 #ifndef FARCALL_CORE_MODULE_VM_STACK_H_
 #define FARCALL_CORE_MODULE_VM_STACK_H_
 
-#include "module/vm/module.h"
+#include "module/vm/vmfb.h"
 
 #define FC_VM_STACK_SIZE ((size_t)1 << 20)
 #define FC_VM_STACK_DEPTH 8192u

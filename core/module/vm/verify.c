@@ -14,7 +14,7 @@
 //  - operands of calls and returns fit the calling convention one by one, and a
 //    function's arguments have registers
 // Other files see to the rest: conventions are made of known letters and types
-// are known (module.c), a native has the convention of the import it is bound to
+// are known (vmfb.c), a native has the convention of the import it is bound to
 // (context.c), the bytes do not change (module/snapshot.h). Indirect globals,
 // buffers, lists, divisions and the types of refs are left to run time.
 #include "module/vm/verify.h"
@@ -25,7 +25,7 @@ typedef struct verifier_t {
   const fc_vm_module_t *module;
   const fc_vm_function_t *function;
   uint8_t *is_block;    // a bit for each byte of code
-  bool moves_anywhere;  // bytecode 15: MOVE on any ref that is read
+  bool moves_anywhere;  // of releases.def
 } verifier_t;
 
 static bool is_marked(const uint8_t *bits, uint32_t pc) {
@@ -101,7 +101,7 @@ static fc_status_t check_copies(const verifier_t *v, uint32_t pc,
                                 uint32_t count, fc_error_t *err) {
   for (uint32_t i = 0; i < count; i++) {
     const uint8_t *pair = v->function->code + pc + 4 * (size_t)i;
-    uint32_t source = fc_vm_load_u16(pair), target = fc_vm_load_u16(pair + 2);
+    uint32_t source = fc_load_u16(pair), target = fc_load_u16(pair + 2);
     char kind = source & FC_VM_REF_BIT ? 'r' : 'i';  // 64 bits are two copies
     FC_TRY(check_register(v, source, kind, true, err));
     FC_TRY(check_register(v, target, kind, false, err));
@@ -303,8 +303,7 @@ static fc_status_t check_field(const verifier_t *v,
       return check_copies(v, field->pc, field->count, err);
     // A call's or return's lists are checked against its convention.
     case '*':
-      if (field->element == '?' && in->op->opcode != FC_VM_OP_Trace &&
-          in->op->opcode != FC_VM_OP_Print) {
+      if (field->element == '?' && in->op->flow != FC_VM_FLOW_NEXT) {
         return FC_OK;
       }
       return check_list(v, field, err);
@@ -328,19 +327,7 @@ static fc_status_t check_cases(const verifier_t *v,
 static fc_status_t check_version(const verifier_t *v,
                                  const fc_vm_instruction_t *in,
                                  fc_error_t *err) {
-  uint32_t needed = FC_VM_BYTECODE_FIRST;
-  switch (in->op->opcode) {
-    case FC_VM_OP_DiscardRefs:
-    case FC_VM_OP_AssignRef:
-      needed = 16;
-      break;
-    case FC_VM_OP_CallYieldable:
-    case FC_VM_OP_CallVariadicYieldable:
-      needed = 17;
-      break;
-    default:
-      break;
-  }
+  const uint32_t needed = in->op->since;
   if (fc_vm_module_major(v->module) < needed) {
     return fc_fail(err, FC_CODE_VMFB_INVALID,
                    "needs bytecode %" PRIu32 ".0, the module is %" PRIu32 ".0",
@@ -365,20 +352,12 @@ static fc_status_t check_instruction(const verifier_t *v,
   for (uint32_t i = 0; i < in->field_count; i++) {
     FC_TRY(check_field(v, in, i, err));
   }
-  switch (in->op->opcode) {
-    case FC_VM_OP_Call:
-    case FC_VM_OP_CallVariadic:
-    case FC_VM_OP_CallYieldable:
-    case FC_VM_OP_CallVariadicYieldable:
-      return check_call(v, in, err);
-    case FC_VM_OP_Return:
-      return match_plain(v, v->function->cconv.results, &in->fields[0], true,
-                         err);
-    case FC_VM_OP_BranchTable:
-      return check_cases(v, in, err);
-    default:
-      return FC_OK;
+  if (fc_vm_op_is_call(in->op)) return check_call(v, in, err);
+  if (in->op->flow == FC_VM_FLOW_RETURN) {
+    return match_plain(v, v->function->cconv.results, &in->fields[0], true,
+                       err);
   }
+  return check_cases(v, in, err);
 }
 
 // ---------------------------------------------------------------------------
@@ -395,7 +374,7 @@ static fc_status_t walk_code(const verifier_t *v, uint32_t *out_pc,
     *out_pc = pc;
     *out_mnemonic = "code";
     FC_TRY(fc_vm_decode(function->code, function->size, pc, &in, err));
-    bool is_block = in.op->opcode == FC_VM_OP_Block;
+    bool is_block = in.op->flow == FC_VM_FLOW_BLOCK;
     *out_mnemonic = is_block ? "block" : in.op->mnemonic;
     if (is_block == in_block) {
       return fc_fail(
@@ -408,7 +387,7 @@ static fc_status_t walk_code(const verifier_t *v, uint32_t *out_pc,
       blocks++;
     } else {
       FC_TRY(check_instruction(v, &in, err));
-      if (fc_vm_op_is_terminator(in.op->opcode)) in_block = false;
+      if (fc_vm_op_is_terminator(in.op)) in_block = false;
     }
     pc = in.next;
   }
@@ -499,9 +478,11 @@ fc_status_t fc_vm_verify(const fc_vm_module_t *module, fc_error_t *err) {
   }
   uint8_t *is_block = fc_alloc(module->allocator, longest / 8 + 1);
   if (!is_block) return fc_fail_memory(err);
-  verifier_t v = {.module = module,
-                  .is_block = is_block,
-                  .moves_anywhere = fc_vm_module_major(module) == 15};
+  verifier_t v = {
+      .module = module,
+      .is_block = is_block,
+      .moves_anywhere =
+          fc_vm_bytecode_find(module->bytecode_version)->moves_anywhere};
   fc_status_t status = FC_OK;
   for (uint32_t i = 0; i < module->function_count && status == FC_OK; i++) {
     v.function = &module->functions[i];

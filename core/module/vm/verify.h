@@ -6,7 +6,7 @@
 #ifndef FARCALL_CORE_MODULE_VM_VERIFY_H_
 #define FARCALL_CORE_MODULE_VM_VERIFY_H_
 
-#include "module/vm/module.h"
+#include "module/vm/vmfb.h"
 #include "module/vm/ops.h"
 
 // Every function of the module. FC_CODE_VMFB_INVALID names function, offset,

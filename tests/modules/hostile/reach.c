@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "hostile.h"
+#include "pool/ring.h"
 
 #define EDGE ((size_t)8 << 20)
 
@@ -104,6 +105,43 @@ KIND(region_numbers_later) {
   if (pthread_create(&thread, NULL, spoil_for_ever, NULL)) return -1;
   usleep(20000);
   return (int32_t)span_count;
+}
+
+// The words by which the server ends calls, of all slots.
+static void *cancel_for_ever(void *context) {
+  for (;;) {
+    for (size_t i = 0; i < span_count; i++) {
+      fc_ring_head_t *head = (fc_ring_head_t *)spans[i].data;
+      if (spans[i].size < sizeof *head) continue;
+      for (int s = 0; s < FC_RING_SLOTS; s++) {
+        atomic_store(&head->slots[s].slot.cancel, 1);
+      }
+    }
+  }
+  return context;
+}
+KIND(region_cancelled_later) {
+  pthread_t thread;
+  span_count = find_shared(spans, 64);
+  return pthread_create(&thread, NULL, cancel_for_ever, NULL);
+}
+// All have been late since long ago.
+static void *be_late_for_ever(void *context) {
+  for (;;) {
+    for (size_t i = 0; i < span_count; i++) {
+      fc_ring_head_t *head = (fc_ring_head_t *)spans[i].data;
+      if (spans[i].size < sizeof *head) continue;
+      for (int s = 0; s < FC_RING_SLOTS; s++) {
+        *(volatile uint64_t *)&head->slots[s].slot.deadline_ns = 1;
+      }
+    }
+  }
+  return context;
+}
+KIND(region_late_later) {
+  pthread_t thread;
+  span_count = find_shared(spans, 64);
+  return pthread_create(&thread, NULL, be_late_for_ever, NULL);
 }
 KIND(region_unmapped) {
   span_count = find_shared(spans, 64);

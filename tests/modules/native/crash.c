@@ -52,6 +52,14 @@ CI(int64_t, spin)(int64_t ms) {
   }
 }
 
+// Says by a byte that it has begun, and ends when it is sent one. For threads,
+// which have the descriptors of whoever calls.
+CI(int64_t, hold)(int32_t begun, int32_t end) {
+  char byte = 1;
+  if (write(begun, &byte, 1) != 1) return -1;
+  return read(end, &byte, 1);
+}
+
 CI(int64_t, say)(int64_t lines) {
   for (int64_t i = 0; i < lines; i++) printf("line %d of the module\n", (int)i);
   return lines;

@@ -144,6 +144,13 @@ CI(int32_t, chatter)(int64_t lines) {
   for (int64_t i = 0; i < lines; i++) puts("a line of some length, again");
   return 1;
 }
+CI(int64_t, greedy_array)(int64_t count, int64_t size) {
+  char *volatile data = calloc((size_t)count, (size_t)size);
+  data[0] = 1;
+  int64_t value = data[0];
+  free(data);
+  return value;
+}
 CI(int64_t, greedy)(int64_t size) {
   char *volatile data = malloc((size_t)size);
   data[0] = 1;

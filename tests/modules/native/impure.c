@@ -27,6 +27,16 @@ EXPORT void _mlir_ciface_cached(r1_t *out, float value) {
   *out = (r1_t){cache, cache, 0, 2, 1};
 }
 __attribute__((destructor)) static void unload(void) { free(cache); }
+// The C library frees the first block, unseen, and gives its address again.
+EXPORT int32_t _mlir_ciface_freed_unseen(void) {
+  void *moved = reallocarray(malloc(24), 1, 100000);
+  free(malloc(24));
+  free(moved);
+  return 1;
+}
+EXPORT void _mlir_ciface_free_argument(r1_t *argument) {
+  free(argument->aligned);
+}
 EXPORT void _mlir_ciface_on_stack(r1_t *out) {
   float local[4];
   float *volatile address = local;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "helpers/test.h"
 
+#include <stdio.h>
+
 #include "farcall/type.h"
 
 // HAL words as IREE's hal/buffer_view.h has them, sizes as MLIR lays elements
@@ -60,6 +62,71 @@ static void dtypes_read_as_the_formats_write_them(void **state) {
   fc_test_row(NULL);
 }
 
+static const struct {
+  const char *name;
+  const char *wanted;  // the text of the type it is read for; NULL: of any
+  const char *text;
+} named[] = {
+    {"f32", NULL, "f32"},
+    {"float32", NULL, "f32"},
+    {"FP32", NULL, "f32"},
+    {"float16", NULL, "f16"},
+    {"bfloat16", NULL, "bf16"},
+    {"BF16", NULL, "bf16"},
+    {"float8_e4m3fn", NULL, "f8E4M3FN"},
+    {"bool", NULL, "i1"},
+    {"BOOL", NULL, "i1"},
+    {"uint8", NULL, "ui8"},
+    {"u8", NULL, "ui8"},
+    {"UINT64", NULL, "ui64"},
+    {"u64", NULL, "ui64"},
+    {"int8", NULL, "i8"},
+    {"int8", "i8", "i8"},
+    {"int8", "si8", "si8"},
+    {"INT8", "si8", "si8"},
+    {"int16", "si8", "i16"},
+    {"int64", "index", "index"},
+    {"i64", "index", "i64"},
+    {"uint8", "i8", "ui8"},
+    {"complex128", NULL, "complex<f64>"},
+    {"complex64", "complex<f32>", "complex<f32>"},
+    {"", NULL, "none"},
+    {" ", NULL, "none"},
+    {"uint8 u8", NULL, "none"},
+    {"float", NULL, "none"},
+    {"Float32", NULL, "none"},
+    {"fp32", NULL, "none"},
+    {"u8 ", NULL, "none"},
+    {"none", NULL, "none"},
+};
+
+static void other_names_are_read(void **state) {
+  (void)state;
+  for (size_t i = 0; i < FC_ARRAY_COUNT(named); i++) {
+    fc_test_row(named[i].name);
+    fc_dtype_t wanted = named[i].wanted ? fc_dtype_find(fc_str(named[i].wanted))
+                                        : FC_DTYPE_NONE;
+    fc_dtype_t found = fc_dtype_find_named(fc_str(named[i].name), wanted);
+    assert_string_equal(fc_dtype_info(found)->text, named[i].text);
+  }
+  fc_test_row(NULL);
+  // None of them is MLIR's, whose types are read strictly.
+  assert_int_equal(fc_dtype_find(FC_STR("float32")), FC_DTYPE_NONE);
+}
+
+static void all_texts_are_listed(void **state) {
+  (void)state;
+  char list[400] = "";
+  size_t size = 0;
+  for (unsigned i = 1; i < FC_DTYPE_COUNT; i++) {
+    size +=
+        (size_t)snprintf(list + size, sizeof list - size, "%s%s",
+                         i > 1 ? ", " : "", fc_dtype_info((fc_dtype_t)i)->text);
+    assert_true(size < sizeof list);
+  }
+  assert_string_equal(fc_dtype_texts(), list);
+}
+
 static void dtypes_that_do_not_exist_are_none(void **state) {
   (void)state;
   static const char *const names[] = {"",    "none", "i3",   "i128",
@@ -79,6 +146,8 @@ static void dtypes_that_do_not_exist_are_none(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(dtypes_read_as_the_formats_write_them),
+      FC_TEST(other_names_are_read),
+      FC_TEST(all_texts_are_listed),
       FC_TEST(dtypes_that_do_not_exist_are_none),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -79,9 +79,14 @@ static void roles(fc_builder_t *b) {
   fc_builder_async(b, true);
   add(b, "a", "memref<4xf32, strided<[2], offset: 1>>", FC_ROLE_INOUT);
   add(b, "", "memref<2xi8>", FC_ROLE_OUT);
-  fc_builder_memory_safe(b, false);
+  fc_builder_memory_safe(b, false, false);
   fc_builder_warning(b, FC_STR("careful"));
   fc_builder_attr(b, FC_STR("k"), FC_STR("v\"\n"));
+}
+
+static void refused(fc_builder_t *b) {
+  fc_builder_name(b, FC_STR("f"));
+  fc_builder_refuse(b, FC_STR("it is \"so\""));
 }
 
 // Names of dims stand in brackets, in quotes where they are no words.
@@ -262,6 +267,39 @@ static void signatures_render_as_documented(void **state) {
   fc_builder_destroy(b);
 }
 
+static void a_list_says_enough_to_choose(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    void (*build)(fc_builder_t *b);
+    const char *json;
+  } list[] = {
+      {"roles", roles,
+       "{\"module\":\"m\",\"version\":\"1\",\"name\":\"roles\",\"text\":"
+       "\"roles(inout a: tensor<4xf32, strided<[2], offset: 1>>, out "
+       "tensor<2xi8>) -> ()\",\"callable\":true,\"reason\":null}"},
+      {"not callable", refused,
+       "{\"module\":\"m\",\"version\":\"1\",\"name\":\"f\",\"text\":\"f() -> "
+       "()\",\"callable\":false,\"reason\":\"it is \\\"so\\\"\"}"},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(list[0]), row, list) {
+    fc_builder_t *b = fc_builder_create(fc_allocator_system());
+    fc_signature_t *s = NULL;
+    row->build(b);
+    assert_int_equal(fc_signature_build(b, &s, NULL), FC_OK);
+    fc_text_t text;
+    fc_text_init(&text, fc_allocator_system(), 1 << 16);
+    assert_int_equal(
+        fc_signature_print_short(s, FC_STR("m"), FC_STR("1"), &text.sink, NULL),
+        FC_OK);
+    assert_int_equal(fc_sink_put(&text.sink, FC_STR("\0"), NULL), FC_OK);
+    assert_string_equal(text.data, row->json);
+    fc_text_deinit(&text);
+    fc_signature_destroy(s);
+    fc_builder_destroy(b);
+  }
+}
+
 static fc_status_t attempt_print(fc_allocator_t allocator, void *context,
                                  fc_error_t *err) {
   (void)context;
@@ -290,6 +328,7 @@ static void printing_survives_every_failing_allocation(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(signatures_render_as_documented),
+      FC_TEST(a_list_says_enough_to_choose),
       FC_TEST(printing_survives_every_failing_allocation),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

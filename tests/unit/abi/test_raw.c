@@ -51,6 +51,10 @@ static const vector_row_t vectors[] = {
     {"explicit default", "I6!S3!t0R1!", "(float32) -> ()", "I4!S1!R1!"},
     {"any negative dim is dynamic", "I7!B4!d-9R1!",
      "(Buffer<float32[?]>) -> ()", "I7!B4!d-1R1!"},
+    {"the least dim", "I17!B13!d-2147483648R1!", "(Buffer<float32[?]>) -> ()",
+     "I7!B4!d-1R1!"},
+    {"the greatest dim", "I16!B12!d2147483647R1!",
+     "(Buffer<float32[2147483647]>) -> ()", NULL},
 };
 
 static fc_signature_t *parse(fc_str_t text, fc_error_t *err) {
@@ -113,6 +117,10 @@ static const bad_row_t bad[] = {
     {"minus zero", "I7!B4!d-0R1!", 7, "shortest form"},
     {"beyond 32 bits", "I16!B12!d4294967296R1!", 9, "beyond 32 bits"},
     {"no number", "I5!B2!dR1!", 7, "a number is missing"},
+    {"33 dims",
+     "I71!B67!d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1"
+     "R1!",
+     72, "more than 32 dims"},
 };
 
 static void bad_texts_say_where(void **state) {
@@ -169,10 +177,31 @@ static void one_changed_byte_is_refused_or_stable(void **state) {
   }
 }
 
+static void a_dim_beyond_32_bits_has_no_text(void **state) {
+  (void)state;
+  const int64_t dim = (int64_t)INT32_MAX + 1;
+  fc_builder_t *builder = fc_builder_create(fc_allocator_system());
+  assert_non_null(builder);
+  fc_builder_argument(builder, FC_STR(""),
+                      fc_builder_tensor(builder, FC_DTYPE_F32, 1, &dim),
+                      FC_ROLE_IN, false, FC_SLOT_NEXT);
+  fc_signature_t *signature = NULL;
+  fc_error_t err;
+  assert_int_equal(fc_signature_build(builder, &signature, &err), FC_OK);
+  fc_builder_destroy(builder);
+  fc_text_t text;
+  fc_text_init(&text, fc_allocator_system(), 1 << 20);
+  assert_int_not_equal(fc_raw_mangle(signature, &text.sink, &err), FC_OK);
+  assert_int_equal(err.code, FC_CODE_UNSUPPORTED_TYPE);
+  fc_text_deinit(&text);
+  fc_signature_destroy(signature);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(vectors_read_print_and_write_back),
       FC_TEST(bad_texts_say_where),
+      FC_TEST(a_dim_beyond_32_bits_has_no_text),
       FC_TEST(every_proper_prefix_is_refused),
       FC_TEST(one_changed_byte_is_refused_or_stable),
   };

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "helpers/compare.h"
 #include "helpers/test.h"
 
 #include <stdio.h>
@@ -46,7 +47,6 @@ static void the_full_description_reads(void **state) {
   assert_true(sidecar->pure);
   assert_true(sidecar->checked);
   assert_false(sidecar->ftz);
-  assert_int_equal(sidecar->max_frame, 400008);
   assert_int_equal(sidecar->functions[0].signature->alignment, 1);
   assert_int_equal(sidecar->so_sha256.size, 64);
   assert_true(fc_str_equal(sidecar->compiler, FC_STR("mlir 22.1.8")));
@@ -57,7 +57,6 @@ static void the_full_description_reads(void **state) {
   assert_string_equal(mlp->symbol.data, "_mlir_ciface_mlp");
   assert_int_equal(mlp->cc, FC_CC_CIFACE);
   assert_int_equal(mlp->threads, FC_THREADS_REENTRANT);
-  assert_int_equal(mlp->stack, 65536);
   assert_int_equal(mlp->ownership[0], FC_OWNERSHIP_OWNED);
   const fc_signature_t *s = mlp->signature;
   assert_int_equal(s->source, FC_SOURCE_SIDECAR);
@@ -260,7 +259,6 @@ static const struct {
     {"cc", F("\"cc\":\"fast\""), "/functions/0/cc",
      "'fast' is none of: ciface, packed, expanded, bareptr"},
     {"threads", F("\"threads\":\"many\""), "/functions/0/threads", "none of"},
-    {"stack", F("\"stack\":-1"), "/functions/0/stack", "0 or more"},
     {"args", F("\"args\":{}"), "/functions/0/args", "array"},
     {"results", F("\"results\":1"), "/functions/0/results", "array"},
     {"argument", F("\"args\":[\"i8\"]"), "/functions/0/args/0", "object"},
@@ -311,6 +309,12 @@ static const struct {
     {"shape differs",
      F("\"args\":[{\"type\":\"memref<4xi8>\",\"role\":\"out\",\"shape\":[5]}]"),
      "/functions/0/args/0/shape", "dim 0 is 4 in the type"},
+    {"shape is less",
+     F("\"args\":[{\"type\":\"memref<4xi8>\",\"role\":\"out\",\"shape\":[3]}]"),
+     "/functions/0/args/0/shape", "dim 0 is 4 in the type"},
+    {"shape of nothing differs",
+     F("\"args\":[{\"type\":\"memref<0xi8>\",\"role\":\"out\",\"shape\":[1]}]"),
+     "/functions/0/args/0/shape", "dim 0 is 0 in the type"},
     {"names",
      F("\"args\":[{\"name\":\"x\",\"type\":\"i8\"},{\"name\":\"x\","
        "\"type\":\"i8\"}]"),
@@ -347,16 +351,19 @@ static const struct {
   bool checked;
   const char *args;
   bool safe;
+  bool trusts_dims;
 } safety[] = {
-    {"static", false, "{\"type\":\"memref<4xi8>\"}", true},
-    {"scalars", false, "{\"type\":\"i8\"}", true},
-    {"dynamic", false, "{\"type\":\"memref<?xi8>\"}", false},
-    {"named", false, "{\"type\":\"memref<?xi8>\",\"dims\":[\"N\"]}", false},
-    {"unranked", false, "{\"type\":\"memref<*xi8>\"}", false},
-    {"dynamic, checked", true, "{\"type\":\"memref<?xi8>\"}", true},
+    {"static", false, "{\"type\":\"memref<4xi8>\"}", false, false},
+    {"scalars", false, "{\"type\":\"i8\"}", false, false},
+    {"dynamic", false, "{\"type\":\"memref<?xi8>\"}", false, true},
+    {"named", false, "{\"type\":\"memref<?xi8>\",\"dims\":[\"N\"]}", false,
+     true},
+    {"unranked", false, "{\"type\":\"memref<*xi8>\"}", false, true},
+    {"static, checked", true, "{\"type\":\"memref<4xi8>\"}", true, false},
+    {"dynamic, checked", true, "{\"type\":\"memref<?xi8>\"}", true, false},
 };
 
-static void unchecked_dynamic_shapes_are_not_memory_safe(void **state) {
+static void only_checked_code_is_memory_safe(void **state) {
   (void)state;
   for (size_t i = 0; i < FC_ARRAY_COUNT(safety); i++) {
     fc_test_row(safety[i].name);
@@ -370,6 +377,8 @@ static void unchecked_dynamic_shapes_are_not_memory_safe(void **state) {
     assert_true(sidecar->functions[0].signature->memory_known);
     assert_int_equal(sidecar->functions[0].signature->memory_safe,
                      safety[i].safe);
+    assert_int_equal(sidecar->functions[0].signature->trusts_dims,
+                     safety[i].trusts_dims);
     fc_sidecar_destroy(sidecar);
   }
   fc_test_row(NULL);
@@ -420,12 +429,40 @@ static void one_wrong_byte_is_survived(void **state) {
   }
 }
 
+static void many_functions_take_few_comparisons(void **state) {
+  (void)state;
+  fc_text_t text;
+  fc_text_init(&text, fc_allocator_system(), 1 << 20);
+  fc_error_t err;
+  assert_int_equal(
+      fc_sink_put(&text.sink, FC_STR("{\"farcall\":1,\"functions\":["), &err),
+      FC_OK);
+  for (int i = 0; i < FC_SIDECAR_FUNCTIONS_MAX; i++) {
+    char function[64];
+    snprintf(function, sizeof function,
+             "%s{\"name\":\"f%04d\",\"symbol\":\"f\"}", i ? "," : "",
+             i * 2001 % FC_SIDECAR_FUNCTIONS_MAX);
+    assert_int_equal(fc_sink_put(&text.sink, fc_str(function), &err), FC_OK);
+  }
+  assert_int_equal(fc_sink_put(&text.sink, FC_STR("]}"), &err), FC_OK);
+  const uint64_t before = fc_test_comparisons();
+  fc_sidecar_t *sidecar = NULL;
+  assert_int_equal(fc_sidecar_parse(fc_text_str(&text), FC_SOURCE_SIDECAR, NULL,
+                                    fc_allocator_system(), &sidecar, &err),
+                   FC_OK);
+  assert_in_range(fc_test_comparisons() - before, FC_SIDECAR_FUNCTIONS_MAX,
+                  100 * FC_SIDECAR_FUNCTIONS_MAX);
+  fc_sidecar_destroy(sidecar);
+  fc_text_deinit(&text);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      FC_TEST(many_functions_take_few_comparisons),
       FC_TEST(the_full_description_reads),
       FC_TEST(functions_are_listed_with_a_reason),
       FC_TEST(wrong_descriptions_are_refused),
-      FC_TEST(unchecked_dynamic_shapes_are_not_memory_safe),
+      FC_TEST(only_checked_code_is_memory_safe),
       FC_TEST(an_embedded_description_says_so),
       FC_TEST(parsing_survives_every_failing_allocation),
       FC_TEST(one_wrong_byte_is_survived),

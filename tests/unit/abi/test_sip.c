@@ -3,6 +3,7 @@
 // SIP signatures: the vectors of the reference's mangler and parser tests (run
 // against its sources), real signatures of TensorFlow imports, every negative
 // vector, and random trees.
+#include "helpers/compare.h"
 #include "helpers/test.h"
 
 #include <stdio.h>
@@ -190,6 +191,11 @@ static const count_row_t counts[] = {
     {"results without structure", "I1!R1!", "", {0, 2}, true},
     {"arguments without structure", "I1!R1!", "", {1, 0}, false},
     {"raw agrees", "I8!S5!k0_0R3!_0", "I6!S3!t6R6!S3!t2", {1, 1}, true},
+    {"raw has one result, used twice",
+     "I1!R12!S9!k0_0k1_0",
+     "I1!R6!S3!t6",
+     {0, 1},
+     true},
     {"raw has one more",
      "I8!S5!k0_0R3!_0",
      "I10!S3!t6S3!t6R6!S3!t2",
@@ -212,6 +218,29 @@ static void counts_must_agree(void **state) {
     if (!signature) assert_int_equal(err.code, FC_CODE_ABI_METADATA);
     fc_signature_destroy(signature);
   }
+}
+
+// More raw results than a signature has room for, and a tree that names them.
+static void raw_values_beyond_all_nodes_are_refused(void **state) {
+  (void)state;
+  enum { ITEMS = 21000, SHOWN = 8 };
+  char *raw = malloc(3 * ITEMS + 32), tree[128], sip[160];
+  assert_non_null(raw);
+  int size = sprintf(raw, "I1!R%d!", 3 * ITEMS + 1);
+  for (int i = 0; i < ITEMS; i++) size += sprintf(raw + size, "U1!");
+  int used = 0;
+  for (int i = 0; i < SHOWN; i++) {
+    used += sprintf(tree + used, "k%d_%d", i, FC_NODE_MAX + 8 * i);
+  }
+  char list[140];
+  int whole = snprintf(list, sizeof list, "S%d!%s", used + 1, tree);
+  snprintf(sip, sizeof sip, "I1!R%d!%s", whole + 1, list);
+  fc_error_t err;
+  assert_null(
+      parse(fc_str(sip), fc_str_make(raw, (size_t)size), UNKNOWN_COUNTS, &err));
+  assert_string_equal(err.message,
+                      "a signature holds at most 16384 type nodes");
+  free(raw);
 }
 
 // The published signature of mobilebert: names bound to raw order, leaf types
@@ -520,6 +549,39 @@ static fc_status_t attempt(fc_allocator_t allocator, void *context,
   return status;
 }
 
+// ?format=sip of a dict whose keys come in no order.
+static void many_keys_take_few_comparisons(void **state) {
+  (void)state;
+  enum { KEYS = 4000 };
+  fc_builder_t *b = fc_builder_create(fc_allocator_system());
+  assert_non_null(b);
+  uint32_t dict = fc_builder_node(b, FC_TYPE_DICT);
+  for (int i = 0; i < KEYS; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "k%04d", i * 2001 % KEYS);
+    uint32_t leaf = fc_builder_node(b, FC_TYPE_UNKNOWN);
+    fc_builder_at(b, leaf)->raw_index = i;
+    fc_builder_append_key(b, dict, fc_str(name), leaf);
+  }
+  fc_builder_result(b, FC_STR(""), dict, FC_RAW_NONE);
+  fc_signature_t *signature = NULL;
+  fc_error_t err;
+  assert_int_equal(fc_signature_build(b, &signature, &err), FC_OK);
+  fc_builder_destroy(b);
+  fc_text_t text;
+  fc_text_init(&text, fc_allocator_system(), 1 << 20);
+  const uint64_t before = fc_test_comparisons();
+  assert_int_equal(fc_sip_mangle(signature, &text.sink, &err), FC_OK);
+  assert_in_range(fc_test_comparisons() - before, KEYS, 20 * KEYS);
+  fc_signature_destroy(signature);
+  // It reads back, so the keys are sorted and none is missing.
+  signature = parse(fc_text_str(&text), FC_STR(""), UNKNOWN_COUNTS, &err);
+  assert_non_null(signature);
+  assert_int_equal(signature->raw_result_count, KEYS);
+  fc_signature_destroy(signature);
+  fc_text_deinit(&text);
+}
+
 static void the_mangler_survives_failing_allocations(void **state) {
   (void)state;
   assert_true(fc_test_allocation_sweep(attempt, NULL) >= 4);
@@ -532,11 +594,13 @@ int main(void) {
       FC_TEST(nesting_is_capped),
       FC_TEST(a_far_index_costs_nothing),
       FC_TEST(counts_must_agree),
+      FC_TEST(raw_values_beyond_all_nodes_are_refused),
       FC_TEST(mobilebert_binds_names_to_raw_order),
       FC_TEST(every_proper_prefix_is_refused),
       FC_TEST(one_changed_byte_is_refused_or_stable),
       FC_TEST(manglings_match_the_reference),
       FC_TEST(random_trees_read_back),
+      FC_TEST(many_keys_take_few_comparisons),
       FC_TEST(the_mangler_survives_failing_allocations),
   };
   return cmocka_run_group_tests_name("sip", tests, NULL, NULL);

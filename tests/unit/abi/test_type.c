@@ -5,6 +5,7 @@
 
 #include "abi/walk.h"
 #include "farcall/type.h"
+#include "helpers/compare.h"
 
 static fc_builder_t *builder_new(void) {
   fc_builder_t *builder = fc_builder_create(fc_allocator_system());
@@ -74,6 +75,7 @@ static void builder_reset_starts_over(void **state) {
   (void)state;
   fc_builder_t *b = builder_new();
   build_sample(b);
+  assert_true(fc_dim_is_named(fc_builder_dim_name(b, FC_STR("N"))));
   fc_builder_append(b, 9999, 0);
   fc_builder_refuse(b, FC_STR("no"));
   fc_builder_reset(b);
@@ -84,6 +86,7 @@ static void builder_reset_starts_over(void **state) {
   assert_int_equal(fc_signature_build(b, &s, NULL), FC_OK);
   assert_int_equal(s->node_count, 1);
   assert_int_equal(s->attr_count, 0);
+  assert_int_equal(s->dim_name_count, 0);
   assert_int_equal(s->argument_count, 0);
   assert_int_equal(s->results[0].slot, 0);
   assert_true(s->callable);
@@ -222,10 +225,22 @@ static void dim_int64_min(fc_builder_t *b) {
 }
 static void key_twice(fc_builder_t *b) {
   uint32_t dict = fc_builder_node(b, FC_TYPE_DICT);
-  fc_builder_append_key(b, dict, FC_STR("a"),
-                        fc_builder_scalar(b, FC_DTYPE_I8));
-  fc_builder_append_key(b, dict, FC_STR("a"),
-                        fc_builder_scalar(b, FC_DTYPE_I8));
+  static const char *const keys[] = {"z", "a", "b", "a", "z"};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(keys); i++) {
+    fc_builder_append_key(b, dict, fc_str(keys[i]),
+                          fc_builder_scalar(b, FC_DTYPE_I8));
+  }
+  fc_builder_result(b, FC_STR(""), dict, FC_SLOT_NEXT);
+}
+static void inner_key_twice(fc_builder_t *b) {
+  uint32_t list = fc_builder_node(b, FC_TYPE_TUPLE);
+  uint32_t dict = fc_builder_node(b, FC_TYPE_DICT);
+  for (int i = 0; i < 2; i++) {
+    fc_builder_append_key(b, dict, FC_STR(""),
+                          fc_builder_node(b, FC_TYPE_NULL));
+  }
+  fc_builder_append(b, list, dict);
+  fc_builder_argument(b, FC_STR(""), list, FC_ROLE_IN, false, FC_SLOT_NEXT);
 }
 static void two_parents(fc_builder_t *b) {
   uint32_t node = add_scalar_argument(b, FC_SLOT_NEXT);
@@ -270,9 +285,10 @@ static void children_of_a_scalar(fc_builder_t *b) {
   fc_builder_result(b, FC_STR(""), node, FC_SLOT_NEXT);
 }
 static void name_twice(fc_builder_t *b) {
-  for (int i = 0; i < 2; i++) {
+  // The first is not to be given by name, so it is none of those that clash.
+  for (int i = 0; i < 3; i++) {
     fc_builder_argument(b, FC_STR("x"), fc_builder_scalar(b, FC_DTYPE_I8),
-                        FC_ROLE_IN, true, FC_SLOT_NEXT);
+                        FC_ROLE_IN, i > 0, FC_SLOT_NEXT);
   }
 }
 static void slot_twice(fc_builder_t *b) {
@@ -313,6 +329,8 @@ static const struct {
     {"dim -7", dim_minus_7, FC_CODE_ABI_METADATA, "negative dim"},
     {"dim INT64_MIN", dim_int64_min, FC_CODE_ABI_METADATA, "negative dim"},
     {"key twice", key_twice, FC_CODE_ABI_METADATA, "key 'a' comes twice"},
+    {"inner key twice", inner_key_twice, FC_CODE_ABI_METADATA,
+     "key '' comes twice"},
     {"two parents", two_parents, FC_CODE_INTERNAL, "two parents"},
     {"own child", own_child, FC_CODE_INTERNAL, "two parents"},
     {"no such node", no_such_node, FC_CODE_INTERNAL, "node 3 of 0"},
@@ -323,7 +341,8 @@ static const struct {
     {"opaque", opaque_without_text, FC_CODE_ABI_METADATA, "no text"},
     {"bytes", bytes_without_encoding, FC_CODE_ABI_METADATA, "no encoding"},
     {"leaf children", children_of_a_scalar, FC_CODE_INTERNAL, "leaf"},
-    {"name twice", name_twice, FC_CODE_ABI_METADATA, "both named 'x'"},
+    {"name twice", name_twice, FC_CODE_ABI_METADATA,
+     "arguments 1 and 2 are both named 'x'"},
     {"slot twice", slot_twice, FC_CODE_ABI_METADATA, "one of them twice"},
     {"slot left out", slot_left_out, FC_CODE_ABI_METADATA, "2 of 3"},
     {"slot past", slot_past_the_count, FC_CODE_ABI_METADATA, "slot 1"},
@@ -401,8 +420,8 @@ static fc_status_t attempt_sample(fc_allocator_t allocator, void *context,
 
 static void builder_survives_every_failing_allocation(void **state) {
   (void)state;
-  // The builder, one pool each, the signature.
-  assert_int_equal(fc_test_allocation_sweep(attempt_sample, NULL), 9);
+  // The builder, one pool each, the signature, its names sorted.
+  assert_int_equal(fc_test_allocation_sweep(attempt_sample, NULL), 10);
 }
 
 static void sources_have_the_names_clients_see(void **state) {
@@ -410,6 +429,29 @@ static void sources_have_the_names_clients_see(void **state) {
   assert_string_equal(fc_source_name(FC_SOURCE_IREE_V1), "iree.abi");
   assert_string_equal(fc_source_name(FC_SOURCE_SIDECAR), "sidecar");
   assert_string_equal(fc_source_name((fc_source_t)99), "unknown");
+}
+
+// Thousands of names must not cost a comparison for each two of them.
+static void names_take_few_comparisons(void **state) {
+  (void)state;
+  enum { KEYS = 8000 };
+  const uint64_t before = fc_test_comparisons();
+  fc_builder_t *b = builder_new();
+  uint32_t dict = fc_builder_node(b, FC_TYPE_DICT);
+  for (int i = 0; i < KEYS; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "key%05d", i * 4001 % KEYS);
+    fc_builder_append_key(b, dict, fc_str(name),
+                          fc_builder_node(b, FC_TYPE_NULL));
+    fc_builder_argument(b, fc_str(name), fc_builder_scalar(b, FC_DTYPE_I8),
+                        FC_ROLE_IN, true, FC_SLOT_NEXT);
+  }
+  fc_builder_result(b, FC_STR(""), dict, FC_SLOT_NEXT);
+  fc_signature_t *signature = NULL;
+  assert_int_equal(fc_signature_build(b, &signature, NULL), FC_OK);
+  fc_signature_destroy(signature);
+  fc_builder_destroy(b);
+  assert_in_range(fc_test_comparisons() - before, 2 * KEYS, 2 * KEYS * 16);
 }
 
 int main(void) {
@@ -421,6 +463,7 @@ int main(void) {
       FC_TEST(builder_bounds_the_names_of_dims),
       FC_TEST(builder_replaces_dims_and_keeps_strides),
       FC_TEST(builder_refuses_what_nobody_could_call),
+      FC_TEST(names_take_few_comparisons),
       FC_TEST(builder_nests_to_the_limit),
       FC_TEST(builder_lists_refused_functions),
       FC_TEST(builder_survives_every_failing_allocation),

@@ -3,7 +3,9 @@
 // Guarded blocks: fresh, aligned, usable to their end, and stopped behind it.
 #include "base/guard.h"
 
+#include <errno.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -63,6 +65,23 @@ static void what_lies_behind_a_block_is_out_of_reach(void **state) {
   }
 }
 
+static bool is_mapped(const void *page) {
+  if (msync((void *)(uintptr_t)page, 1, MS_ASYNC) == 0) return true;
+  assert_int_equal(errno, ENOMEM);
+  return false;
+}
+
+static void a_freed_block_takes_its_page_along(void **state) {
+  (void)state;
+  uint8_t *block = fc_guard_alloc(4096, 64);
+  assert_non_null(block);
+  assert_true(is_mapped(block));
+  assert_true(is_mapped(block + 4096));
+  fc_guard_free(block, 4096, 64);
+  assert_false(is_mapped(block));
+  assert_false(is_mapped(block + 4096));
+}
+
 static void a_block_that_cannot_be_is_null(void **state) {
   (void)state;
   assert_null(fc_guard_alloc(SIZE_MAX, 64));
@@ -74,6 +93,7 @@ static void a_block_that_cannot_be_is_null(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(what_lies_behind_a_block_is_out_of_reach),
+      FC_TEST(a_freed_block_takes_its_page_along),
       FC_TEST(a_block_that_cannot_be_is_null),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,10 @@
 // Strings: comparison, order, edit distance. Escaping is tested with errors.
 #include "helpers/test.h"
 
+#include <stdio.h>
+
+#include "base/utf8.h"
+
 static void equality_and_ends(void **state) {
   (void)state;
   fc_str_t none = {0};
@@ -18,6 +22,28 @@ static void equality_and_ends(void **state) {
   assert_true(fc_str_ends(FC_STR("m.so"), FC_STR(".so")));
   assert_true(fc_str_ends(none, none));
   assert_false(fc_str_ends(FC_STR("so"), FC_STR(".so")));
+}
+
+static void lists_are_taken_apart(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    const char *parts[4];
+  } rows[] = {
+      {"", {NULL}}, {"a", {"a"}},      {"a,b", {"a", "b"}},      {"a,", {"a"}},
+      {",", {""}},  {",a", {"", "a"}}, {"a,,b", {"a", "", "b"}},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    fc_str_t rest = fc_str(row->name);
+    size_t count = 0;
+    while (rest.size) {
+      fc_str_t part = fc_str_take(&rest, ',');
+      assert_true(fc_str_equal(part, fc_str(row->parts[count++])));
+    }
+    assert_null(row->parts[count]);
+  }
+  fc_str_t none = {0};
+  assert_int_equal(fc_str_take(&none, ',').size, 0);
 }
 
 static void order_is_bytewise(void **state) {
@@ -67,11 +93,91 @@ static void distance_counts_edits(void **state) {
       fc_str_distance(fc_str_make(name, 129), fc_str_make(name, 129), 3), 4);
 }
 
+static const struct {
+  const char *name;
+  bool valid;
+} sequences[] = {
+    {"", true},
+    {"\xC3\xA9", true},
+    {"\xE2\x82\xAC", true},
+    {"\xF0\x9F\x8E\x89", true},
+    {"\xF4\x8F\xBF\xBF", true},
+    {"\x80", false},      // nothing goes before
+    {"\xC0\x80", false},  // longer than it must be
+    {"\xE0\x9F\xBF", false},
+    {"\xF0\x8F\xBF\xBF", false},
+    {"\xED\xA0\x80", false},      // a surrogate
+    {"\xF4\x90\x80\x80", false},  // above U+10FFFF
+    {"\xC3", false},
+    {"\xE2\x82", false},
+    {"\xFF", false},
+};
+
+// Wherever it stands: text is looked at eight bytes at a time.
+static void utf8_is_told_from_what_is_not(void **state) {
+  (void)state;
+  for (size_t i = 0; i < FC_ARRAY_COUNT(sequences); i++) {
+    fc_test_row(sequences[i].name);
+    for (int before = 0; before < 18; before++) {
+      for (int after = 0; after < 10; after++) {
+        char text[40];
+        int size = snprintf(text, sizeof text, "%.*s%s%.*s", before,
+                            "aaaaaaaaaaaaaaaaaa", sequences[i].name, after,
+                            "zzzzzzzzzz");
+        assert_int_equal(fc_utf8_is_valid(fc_str_make(text, (size_t)size)),
+                         sequences[i].valid);
+      }
+    }
+  }
+  fc_test_row(NULL);
+}
+
+static const struct {
+  const char *wanted;
+  const char *names[5];
+  const char *nearest;
+} nearests[] = {
+    {"tensr", {"sensor", "tensor"}, "tensor"},
+    {"alhpa", {"alpha", "beta"}, "alpha"},
+    {"input_id", {"input_mask", "input_ids", "id"}, "input_ids"},
+    {"input_ids", {"input_idx", "input_ids"}, "input_ids"},
+    {"verb", {"verbose", "verba"}, "verba"},
+    {"inp", {"output", "input_b", "input_a"}, "input_b"},
+    // Another word: a third of the letters wrong, or three.
+    {"zz", {"a", "zebra"}, NULL},
+    {"x", {"y"}, NULL},
+    {"tt", {"s", "t"}, "t"},
+    {"cat", {"dog", "cow"}, NULL},
+    {"abcdefghijklmnop",
+     {"abcdefghijkl____", "abcdefghijklm___"},
+     "abcdefghijklm___"},
+    {"", {"a", "b"}, NULL},
+};
+
+static void the_nearest_name_is_found(void **state) {
+  (void)state;
+  for (size_t i = 0; i < FC_ARRAY_COUNT(nearests); i++) {
+    fc_test_row(nearests[i].wanted);
+    fc_nearest_t search = fc_nearest_begin(fc_str(nearests[i].wanted));
+    const char *nearest = NULL;
+    for (int k = 0; nearests[i].names[k]; k++) {
+      const char *name = nearests[i].names[k];
+      if (fc_nearest_offer(&search, fc_str(name))) nearest = name;
+    }
+    assert_string_equal(nearest ? nearest : "none",
+                        nearests[i].nearest ? nearests[i].nearest : "none");
+  }
+  fc_test_row(NULL);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(equality_and_ends),
+      FC_TEST(lists_are_taken_apart),
       FC_TEST(order_is_bytewise),
       FC_TEST(distance_counts_edits),
+      FC_TEST(utf8_is_told_from_what_is_not),
+      FC_TEST(the_nearest_name_is_found),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

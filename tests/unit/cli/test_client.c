@@ -72,29 +72,70 @@ typedef struct answer_row_t {
   const char *pieces[4];  // sent one by one
   int status;             // 0: no whole answer
   const char *body;
+  const char *kind;  // "json", "plain" or NULL: neither
 } answer_row_t;
 
 static const answer_row_t answers[] = {
-    {"length", {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"}, 200, "hi"},
+    {"length",
+     {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"},
+     200,
+     "hi",
+     NULL},
     {"in pieces",
      {"HTTP/1.1 40", "4 No\r\nContent-", "Length: 3\r\n\r", "\nabc"},
      404,
-     "abc"},
+     "abc",
+     NULL},
     {"chunked",
      {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nab",
       "c\r\n2\r\nde\r\n0\r\n\r\n"},
      200,
-     "abcde"},
-    {"until the end", {"HTTP/1.0 200 OK\r\n\r\nto the end"}, 200, "to the end"},
+     "abcde",
+     NULL},
+    {"until the end",
+     {"HTTP/1.0 200 OK\r\n\r\nto the end"},
+     200,
+     "to the end",
+     NULL},
     {"continue first",
      {"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n"
       "\r\nx"},
      200,
-     "x"},
-    {"no content", {"HTTP/1.1 204 No Content\r\n\r\n"}, 204, ""},
-    {"cut off", {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhi"}, 0, NULL},
-    {"nothing", {""}, 0, NULL},
-    {"not HTTP", {"SSH-2.0-OpenSSH\r\n"}, 0, NULL},
+     "x",
+     NULL},
+    {"JSON, of the last head only",
+     {"HTTP/1.1 103 x\r\nContent-Type: text/plain\r\n\r\n",
+      "HTTP/1.1 200 OK\r\nContent-Length: 2\r\ncontent-TYPE: applica",
+      "tion/JSON; charset=utf-8\r\nX-Content-Type: text/html\r\n\r\n{}"},
+     200,
+     "{}",
+     "json"},
+    {"an error",
+     {"HTTP/1.1 404 No\r\nContent-Type: application/problem+json\r\n"
+      "Content-Length: 2\r\n\r\n{}"},
+     404,
+     "{}",
+     "json"},
+    {"a form of a signature",
+     {"HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\n"
+      "Content-Length: 1\r\n\r\nx"},
+     200,
+     "x",
+     "plain"},
+    {"neither",
+     {"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 1\r\n",
+      "\r\nx"},
+     200,
+     "x",
+     NULL},
+    {"no content", {"HTTP/1.1 204 No Content\r\n\r\n"}, 204, "", NULL},
+    {"cut off",
+     {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhi"},
+     0,
+     NULL,
+     NULL},
+    {"nothing", {""}, 0, NULL, NULL},
+    {"not HTTP", {"SSH-2.0-OpenSSH\r\n"}, 0, NULL, NULL},
 };
 
 typedef struct stage_t {
@@ -156,6 +197,11 @@ static void answers_are_read_or_missed(void **state) {
     if (row->status) {
       assert_int_equal(status, FC_OK);
       assert_int_equal(answer.status, row->status);
+      const char *kind = answer.is_json    ? "json"
+                         : answer.is_plain ? "plain"
+                                           : "";
+      assert_string_equal(kind, row->kind ? row->kind : "");
+      assert_false(answer.cut);
       assert_int_equal(answer.body.size, strlen(row->body));
       assert_memory_equal(answer.body.data, row->body, answer.body.size);
     } else {

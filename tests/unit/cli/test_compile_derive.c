@@ -330,65 +330,29 @@ static void bodies_are_annotated(void **state) {
   }
 }
 
-typedef struct guard_row_t {
-  const char *name;
-  const char *line;
-  const char *sizes[3];  // that are checked
-} guard_row_t;
-
-static const guard_row_t guards[] = {
-    {"two sizes and a symbol",
-     "    %3 = \"memref.alloc\"(%1, %arg0, %2) <{alignment = 64 : i64, "
-     "operandSegmentSizes = array<i32: 2, 1>}> : (index, index, index) -> "
-     "memref<?x?xf32, #map> loc(#loc3)\n",
-     {"%1", "%arg0"}},
-    {"on the stack",
-     "%3 = \"memref.alloca\"(%1) <{operandSegmentSizes = array<i32: 1, 0>}> : "
-     "(index) -> memref<?xf32> loc(\"a b.mlir\":7:9)\n",
-     {"%1"}},
-    {"none",
-     "%3 = \"memref.alloc\"() <{operandSegmentSizes = array<i32: 0, 0>}> : () "
-     "-> memref<4xf32> loc(#loc3)\n",
-     {NULL}},
-    {"another operation",
-     "%3 = \"memref.load\"(%1) <{operandSegmentSizes = array<i32: 1, 0>}> : "
-     "() -> f32 loc(#loc3)\n",
-     {NULL}},
-    {"cut off", "%3 = \"memref.alloc\"(%1) <{operandSegm", {NULL}},
-};
-
-static size_t count_of(fc_str_t text, const char *wanted) {
-  size_t count = 0, size = strlen(wanted);
-  for (size_t at = 0; at + size <= text.size; at++) {
-    if (!memcmp(text.data + at, wanted, size)) count++;
-  }
-  return count;
-}
-
-static void allocations_are_guarded(void **state) {
+static void segments_are_counted(void **state) {
   (void)state;
-  FC_TEST_EACH_ROW(const guard_row_t, row, guards) {
-    char source[1024], wanted[128];
-    fc_text_t out;
-    fc_error_t err;
-    snprintf(source, sizeof source, "%s#loc3 = loc(\"m.mlir\":2:3)\n",
-             row->line);
-    fc_text_init(&out, fc_allocator_system(), 8192);
-    assert_int_equal(fc_mlir_guard(&arena, fc_str(source), &out, &err), 0);
-    size_t checks = 0;
-    for (; row->sizes[checks]; checks++) {
-      snprintf(wanted, sizeof wanted, "\"arith.cmpi\"(%s, ",
-               row->sizes[checks]);
-      assert_int_equal(count_of(fc_text_str(&out), wanted), 1);
-    }
-    assert_int_equal(count_of(fc_text_str(&out), "\"cf.assert\""), checks);
-    const char *place = strstr(row->line, "#loc3")
-                            ? "Location: loc(\\22m.mlir\\22:2:3)\"}>"
-                            : "Location: loc(\\22a b.mlir\\22:7:9)\"}>";
-    assert_int_equal(count_of(fc_text_str(&out), place), checks);
-    // The module itself follows unchanged.
-    assert_true(fc_str_ends(fc_text_str(&out), fc_str(source)));
-    fc_text_deinit(&out);
+  static const struct {
+    const char *properties;
+    size_t segment;
+    size_t begin;
+    size_t end;  // 0: none
+  } rows[] = {
+      {"operandSegmentSizes = array<i32: 2, 1>", 0, 0, 2},
+      {"a = 1, operandSegmentSizes = array<i32: 2, 1>", 1, 2, 3},
+      {"operandSegmentSizes = array<i32: 2, 1>", 2, 0, 0},
+      {"operandSegmentSizes = array<i32>", 0, 0, 0},
+      {"operandSegmentSizes = [2, 1]", 0, 0, 0},
+      {"", 0, 0, 0},
+  };
+  for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
+    size_t first = 0, last = 0;
+    fc_test_row(rows[i].properties);
+    assert_int_equal(fc_mlir_segment(fc_str(rows[i].properties),
+                                     rows[i].segment, &first, &last),
+                     rows[i].end > 0);
+    assert_int_equal(first, rows[i].begin);
+    assert_int_equal(last, rows[i].end);
   }
 }
 
@@ -480,7 +444,7 @@ int main(void) {
       ARENA_TEST(tensors_and_state_are_noticed),
       ARENA_TEST(names_come_from_the_source),
       ARENA_TEST(bodies_are_annotated),
-      ARENA_TEST(allocations_are_guarded),
+      ARENA_TEST(segments_are_counted),
       ARENA_TEST(leftovers_are_found),
       ARENA_TEST(alignment_is_noticed),
       ARENA_TEST(every_prefix_is_survived),

@@ -181,11 +181,44 @@ static void addend_outside(char *b) { relocation_of(b)->r_addend = -8; }
 static void relocation_kind(char *b) {
   relocation_of(b)->r_info = ELF64_R_INFO(0, 99);
 }
+static void symbol_behind(char *b) {
+  const uint32_t *hash =
+      (const uint32_t *)(b + entry_of(b, DT_HASH)->d_un.d_ptr);
+  relocation_of(b)->r_info = ELF64_R_INFO((uint64_t)hash[1], R_X86_64_GLOB_DAT);
+}
 static void no_symbol(char *b) {
   relocation_of(b)->r_info = ELF64_R_INFO(0, R_X86_64_64);
 }
 static void symbol_index(char *b) {
   relocation_of(b)->r_info = ELF64_R_INFO(0x7FFFFFFF, R_X86_64_GLOB_DAT);
+}
+
+// A table in the segment that relocations write into, and its entry.
+static void move_to_writable(char *b, int64_t tag, size_t size) {
+  const Elf64_Phdr *data = segment_of(b, PT_LOAD, 2);
+  Elf64_Dyn *entry = entry_of(b, tag);
+  memcpy(b + data->p_offset, b + entry->d_un.d_ptr, size);
+  entry->d_un.d_ptr = data->p_vaddr;
+}
+static void writable_symbols(char *b) {
+  Elf64_Rela *row = relocation_of(b);
+  move_to_writable(b, DT_SYMTAB, 2 * sizeof(Elf64_Sym));
+  // Renames the first symbol once it was checked.
+  row->r_offset = segment_of(b, PT_LOAD, 2)->p_vaddr + sizeof(Elf64_Sym);
+}
+static void writable_strings(char *b) {
+  move_to_writable(b, DT_STRTAB, entry_of(b, DT_STRSZ)->d_un.d_val);
+}
+static void writable_relocations(char *b) {
+  entry_of(b, DT_RELASZ)->d_un.d_val = sizeof(Elf64_Rela);  // others lack room
+  move_to_writable(b, DT_RELA, sizeof(Elf64_Rela));
+}
+// The second segment begins on the last page of the first, behind its last byte.
+static void shared_page(char *b) {
+  Elf64_Phdr *first = segment_of(b, PT_LOAD, 0);
+  Elf64_Phdr *second = segment_of(b, PT_LOAD, 1);
+  assert_true(first->p_memsz % 4096 != 0);
+  second->p_vaddr = first->p_vaddr + first->p_memsz;
 }
 
 static const patch_row_t patches[] = {
@@ -203,6 +236,7 @@ static const patch_row_t patches[] = {
     {"memory size wraps", memsz_huge, "beyond 1 GiB"},
     {"address wraps", vaddr_huge, "beyond 1 GiB"},
     {"overlap", overlap, "overlaps"},
+    {"a page of two segments", shared_page, "shares a page"},
     {"writable code", write_exec, "both writable and executable"},
     {"interpreter", interpreter, "interpreter"},
     {"no dynamic section", no_dynamic, "no dynamic section"},
@@ -217,6 +251,12 @@ static const patch_row_t patches[] = {
     {"strings outside", strings_outside, "string table outside"},
     {"relocations outside", rela_outside, "relocations outside"},
     {"part of a relocation", rela_odd, "relocations outside"},
+    {"symbols that relocations write", writable_symbols,
+     "symbol table in writable memory"},
+    {"strings that relocations write", writable_strings,
+     "string table in writable memory"},
+    {"relocations that write relocations", writable_relocations,
+     "relocations in writable memory"},
     {"undefined symbol", undefined, "undefined symbol"},
     {"indirect function", ifunc, "indirect function"},
     {"symbol name outside", symbol_name, "outside the string table"},
@@ -226,6 +266,7 @@ static const patch_row_t patches[] = {
     {"target outside", addend_outside, "leaves the image"},
     {"unknown relocation", relocation_kind, "unknown kind of relocation"},
     {"no symbol", no_symbol, "against no symbol"},
+    {"symbol behind the last", symbol_behind, "against no symbol"},
     {"symbol index outside", symbol_index, "against no symbol"},
 };
 
@@ -243,6 +284,40 @@ static void every_broken_rule_is_named(void **state) {
     assert_non_null(strstr(err.message, row->reason));
   }
   free(copy);
+}
+
+// What may be done with the page at `address`: "r--p".
+static void read_protection(uintptr_t address, char out[5]) {
+  FILE *maps = fopen("/proc/self/maps", "r");
+  assert_non_null(maps);
+  unsigned long begin, end;
+  char line[512], rights[5] = "";
+  memcpy(out, "none", 5);
+  while (fgets(line, sizeof line, maps)) {
+    if (sscanf(line, "%lx-%lx %4s", &begin, &end, rights) != 3) continue;
+    if (address >= begin && address < end) memcpy(out, rights, 5);
+  }
+  fclose(maps);
+}
+
+static void segments_are_as_protected_as_they_say(void **state) {
+  (void)state;
+  fc_error_t err;
+  fc_elf_t *elf;
+  assert_int_equal(fc_elf_load(fc_str_make(image, image_size),
+                               fc_allocator_system(), &elf, &err),
+                   FC_OK);
+  uintptr_t begin, end;
+  char rights[5];
+  fc_elf_range(elf, &begin, &end);
+  for (unsigned i = 0; i < 3; i++) {
+    const Elf64_Phdr *segment = segment_of(image, PT_LOAD, i);
+    const bool code = segment->p_flags & PF_X;
+    read_protection(begin + segment->p_vaddr, rights);
+    // What is written is relocations, and those are done.
+    assert_string_equal(rights, code ? "r-xp" : "r--p");
+  }
+  fc_elf_unload(elf);
 }
 
 static void truncated_images_are_refused(void **state) {
@@ -306,12 +381,13 @@ static void opening_survives_failing_allocations(void **state) {
 
 int main(void) {
 #if !defined(__x86_64__)
-  print_message("SKIPPED: the kernel image in the corpus is for x86-64\n");
-  return 0;
+  print_message("skipped: the kernel image in the corpus is for x86-64\n");
+  return FC_TEST_SKIPPED;
 #endif
   const struct CMUnitTest tests[] = {
       FC_TEST(a_real_image_loads),
       FC_TEST(every_broken_rule_is_named),
+      FC_TEST(segments_are_as_protected_as_they_say),
       FC_TEST(truncated_images_are_refused),
       FC_TEST(changed_bytes_never_harm),
       FC_TEST(opening_survives_failing_allocations),

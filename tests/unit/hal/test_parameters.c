@@ -98,6 +98,7 @@ static const bad_row_t bad[] = {
      "archive entry 0: its name"},
     {"name too long", DATA, TABLE + 28, UINT64_MAX,
      "archive entry 0: its name"},
+    {"name one byte too long", DATA, 0xB0 + 28, 2, "archive entry 1: its name"},
     {"data behind the end", DATA, TABLE + 60, UINT64_MAX,
      "archive entry 0: its data"},
     {"data too long", DATA, TABLE + 68, UINT64_MAX,
@@ -128,6 +129,26 @@ static void every_number_is_checked(void **state) {
     }
     free(data);
   }
+}
+
+// Three bytes fill six, but no element has three.
+static void a_pattern_is_of_the_size_of_an_element(void **state) {
+  (void)state;
+  size_t size;
+  uint8_t *data = read_file(SPLAT, &size);
+  const uint64_t six = 6;
+  memcpy(data + TABLE + 60, &six, sizeof six);
+  for (uint8_t pattern = 1; pattern <= 3; pattern++) {
+    data[TABLE + 84] = pattern;
+    fc_parameters_t archive;
+    fc_error_t err = {0};
+    fc_status_t status =
+        fc_parameters_parse(&archive, data, size, fc_allocator_system(), &err);
+    assert_int_equal(status == FC_OK, pattern != 3);
+    if (status == FC_OK) fc_parameters_close(&archive);
+    else assert_non_null(strstr(err.message, "archive entry 0: its pattern"));
+  }
+  free(data);
 }
 
 typedef struct json_row_t {
@@ -195,6 +216,33 @@ static void reading_survives_failing_allocations(void **state) {
   assert_true(fc_test_allocation_sweep(open_file, path) > 0);
 }
 
+// Of this process, of a file with `name` in its path.
+static size_t count_mappings(const char *name) {
+  FILE *maps = fopen("/proc/self/maps", "r");
+  assert_non_null(maps);
+  char line[512];
+  size_t count = 0;
+  while (fgets(line, sizeof line, maps)) count += strstr(line, name) != NULL;
+  fclose(maps);
+  return count;
+}
+
+static void what_is_refused_is_not_kept(void **state) {
+  (void)state;
+  fc_parameters_t archive;
+  fc_error_t err = {0};
+  const char *const path = FARCALL_SOURCE_DIR "/CMakeLists.txt";
+  assert_int_not_equal(
+      fc_parameters_open(&archive, path, fc_allocator_system(), &err), FC_OK);
+  assert_non_null(strstr(err.message, "neither an .irpa"));
+  assert_int_equal(count_mappings("/CMakeLists.txt"), 0);
+  assert_int_equal(
+      fc_parameters_open(&archive, DATA, fc_allocator_system(), &err), FC_OK);
+  assert_int_equal(count_mappings("/data.irpa"), 1);
+  fc_parameters_close(&archive);
+  assert_int_equal(count_mappings("/data.irpa"), 0);
+}
+
 static void what_is_no_file_is_not_waited_for(void **state) {
   (void)state;
   fc_parameters_t archive;
@@ -217,8 +265,10 @@ static void what_is_no_file_is_not_waited_for(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(what_is_no_file_is_not_waited_for),
+      FC_TEST(what_is_refused_is_not_kept),
       FC_TEST(archives_of_the_tools_are_read),
       FC_TEST(every_number_is_checked),
+      FC_TEST(a_pattern_is_of_the_size_of_an_element),
       FC_TEST(every_header_is_checked),
       FC_TEST(reading_survives_failing_allocations),
   };

@@ -24,7 +24,7 @@ static fc_status_t instance_create(void *module, fc_allocator_t allocator,
 
 static void nothing(void *handle) { (void)handle; }
 
-static fc_status_t call(void *instance, size_t index, fc_call_t *call,
+static fc_status_t call(void *instance, size_t index, fc_backend_call_t *call,
                         fc_error_t *err) {
   fc_echo_t *echo = instance;
   const fc_signature_t *signature = echo->info.signatures[index];
@@ -47,18 +47,27 @@ static fc_status_t call(void *instance, size_t index, fc_call_t *call,
   return FC_OK;
 }
 
-static void call_end(void *instance, size_t index, fc_call_t *call) {
+static void call_end(void *instance, size_t index, fc_backend_call_t *call) {
   (void)index;
   (void)call;
   ((fc_echo_t *)instance)->open_calls--;
 }
 
+static fc_status_t probe(fc_str_t head, fc_error_t *err) {
+  (void)head;
+  (void)err;
+  return FC_OK;
+}
+
 const fc_backend_t fc_backend_echo = {
     .kind = "echo",
+    .title = "echo",
     .suffix = ".echo",
+    .probe = probe,
     .open = open_module,
     .describe = describe,
     .instance_create = instance_create,
+    .inspect = describe,  // an instance is its module
     .call = call,
     .call_end = call_end,
     .instance_destroy = nothing,

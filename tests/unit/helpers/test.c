@@ -18,6 +18,20 @@ int fc_test_report_row(void **state) {
   return 0;
 }
 
+static size_t skipped_count;
+
+void fc_test_note_skip(const char *reason) {
+  skipped_count++;
+  print_message("skipped: %s\n", reason);
+}
+
+int fc_test_status(int failed, size_t skipped) {
+  if (failed) return 1;
+  return skipped ? FC_TEST_SKIPPED : 0;
+}
+
+int fc_test_exit(int failed) { return fc_test_status(failed, skipped_count); }
+
 static void *allocate(void *context, size_t size, size_t alignment) {
   fc_test_allocator_t *state = context;
   size_t number = atomic_fetch_add(&state->allocated, 1) + 1;

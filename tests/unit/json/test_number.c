@@ -126,10 +126,18 @@ static const integer_row_t integer_rows[] = {
     {"1.0000000000000000000001", FC_DTYPE_I64, FAILED(TYPE_MISMATCH)},
     {"100000000000000000000000e-22", FC_DTYPE_I64, 10},
     {"9007199254740992.0", FC_DTYPE_I64, UINT64_C(1) << 53},
-    {"9007199254740993.0", FC_DTYPE_I64, FAILED(OUT_OF_RANGE)},
+    {"9007199254740993.0", FC_DTYPE_I64, (UINT64_C(1) << 53) + 1},
     {"9007199254740993", FC_DTYPE_I64, (UINT64_C(1) << 53) + 1},
     {"9.007199254740992e15", FC_DTYPE_I64, UINT64_C(1) << 53},
-    {"1e16", FC_DTYPE_I64, FAILED(OUT_OF_RANGE)},
+    {"1e16", FC_DTYPE_I64, 10000000000000000u},
+    {"1000000000000000000.0", FC_DTYPE_I64, 1000000000000000000u},
+    {"-9223372036854775808.0", FC_DTYPE_I64, UINT64_C(1) << 63},
+    {"-9223372036854775809.0", FC_DTYPE_I64, FAILED(OUT_OF_RANGE)},
+    {"0.18446744073709551615e20", FC_DTYPE_UI64, UINT64_MAX},
+    {"184467440737095516150e-1", FC_DTYPE_UI64, UINT64_MAX},
+    {"18446744073709551616.0", FC_DTYPE_UI64, FAILED(OUT_OF_RANGE)},
+    {"1e19", FC_DTYPE_UI64, 10000000000000000000u},
+    {"1e20", FC_DTYPE_UI64, FAILED(OUT_OF_RANGE)},
     {"12345678901234567890.5", FC_DTYPE_I64, FAILED(TYPE_MISMATCH)},
     {"3.99999999999999999999999999999999", FC_DTYPE_UI8, FAILED(TYPE_MISMATCH)},
     {"01", FC_DTYPE_I32, FAILED(JSON_SYNTAX)},
@@ -833,6 +841,41 @@ static void a_run_reads_as_one_literal_does(void **state) {
   assert_true(taken > 50000);  // or it tests little
 }
 
+// The f64 nearest to each lies in the middle of two f32, the literal beside it: who
+// rounds twice takes the even one, and that is the wrong one.
+static const struct {
+  const char *name;
+  uint32_t bits;
+} beside_ties[] = {
+    {"0.00272479688283056", 0x3B329281},  {"0.0806516520678997", 0x3DA52CB1},
+    {"0.0837574340403080", 0x3DAB8905},   {"0.492467537522316", 0x3EFC24B5},
+    {"0.433119460940361", 0x3EDDC1D5},    {"0.00462309573777020", 0x3B977D57},
+    {"0.000962689082371071", 0x3A7C5CF9}, {"0.0170184513553977", 0x3C8B6A47},
+};
+
+static void a_float_of_a_run_is_rounded_once(void **state) {
+  (void)state;
+  for (size_t i = 0; i < FC_ARRAY_COUNT(beside_ties); i++) {
+    char text[256];
+    fc_test_row(beside_ties[i].name);
+    // Far from both ends, where literals are read in one piece.
+    const int size = snprintf(text, sizeof text, "%64s,%s,%64s", "",
+                              beside_ties[i].name, "");
+    const char *cursor = text + 65;
+    uint32_t bits = 0;
+    bool at_element;
+    assert_int_equal(fc_number_parse_run(FC_DTYPE_F32, text, &cursor,
+                                         text + size, &bits, 1, &at_element),
+                     1);
+    assert_int_equal(bits, beside_ties[i].bits);
+    assert_int_equal(
+        fc_number_parse(fc_str(beside_ties[i].name), FC_DTYPE_F32, &bits, NULL),
+        FC_OK);
+    assert_int_equal(bits, beside_ties[i].bits);
+  }
+  fc_test_row(NULL);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     FC_TEST(integers_are_exact_or_refused),
@@ -854,6 +897,7 @@ int main(void) {
     FC_TEST(special_values_are_words),
     FC_TEST(complex_and_small_integers_print),
     FC_TEST(a_run_reads_as_one_literal_does),
+    FC_TEST(a_float_of_a_run_is_rounded_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/utf8.h"
 #include "json/reader.h"
 #include "json/writer.h"
 
@@ -102,7 +103,7 @@ static void strings_are_escaped(void **state) {
       assert_memory_equal(drops.text, row->json, drops.size);
     }
     bool valid = !strstr(row->json, "\xEF\xBF\xBD");
-    assert_int_equal(fc_json_is_utf8(row->text), valid);
+    assert_int_equal(fc_utf8_is_valid(row->text), valid);
   }
 }
 
@@ -241,6 +242,7 @@ static const int64_t transposed[] = {1, 3};
 static const int64_t reversed[] = {-3, -1};
 static const int64_t broadcast[] = {0, 1};
 static const int64_t column[] = {3};
+static const int64_t enormous[] = {INT64_C(1) << 62, INT64_C(1) << 62, 1};
 
 // Of the elements 0, 1, 2, …
 static const array_row_t array_rows[] = {
@@ -308,6 +310,22 @@ static const array_row_t array_rows[] = {
      3,
      {2, 0, 3},
      NULL,
+     0,
+     false,
+     "[[],[]]"},
+    {"no rows, the others large",
+     FC_DTYPE_F64,
+     3,
+     {0, INT64_C(1) << 62, 8},
+     NULL,
+     0,
+     false,
+     "[]"},
+    {"no rows, steps large",
+     FC_DTYPE_F64,
+     3,
+     {2, 0, 8},
+     enormous,
      0,
      false,
      "[[],[]]"},

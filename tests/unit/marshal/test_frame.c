@@ -68,8 +68,8 @@ static void values_come_back(void **state) {
 
 // What lies between a guarded tensor and its page is a NaN no calculation makes;
 // a result that has it was computed from there, unless the caller sent it.
-static fc_status_t read_behind(void *instance, size_t index, fc_call_t *call,
-                               fc_error_t *err) {
+static fc_status_t read_behind(void *instance, size_t index,
+                               fc_backend_call_t *call, fc_error_t *err) {
   FC_TRY(fc_backend_echo.call(instance, index, call, err));
   const fc_tensor_t *tensor = &call->results[0].tensor;
   size_t size = fc_dtype_size(tensor->dtype);
@@ -144,8 +144,8 @@ static const view_row_t views[] = {
 
 static const view_row_t *view;  // of the call
 
-static fc_status_t give_view(void *instance, size_t index, fc_call_t *call,
-                             fc_error_t *err) {
+static fc_status_t give_view(void *instance, size_t index,
+                             fc_backend_call_t *call, fc_error_t *err) {
   FC_TRY(fc_backend_echo.call(instance, index, call, err));
   static const int64_t shape[] = {2, 2};
   static uint32_t memory[16];
@@ -301,27 +301,32 @@ typedef struct bound_row_t {
   const char *head;
   const char *piece;  // repeated
   const char *tail;
+  fc_code_t code;  // what decoding says
 } bound_row_t;
 
 static const bound_row_t bounds[] = {
-    {"dense doubles", "tensor<?xf64> ->", "[[0", ",0", "]]"},
-    {"doubles, static", "tensor<1000000x1000000xf64> ->", "[[[0", ",0", "]]]"},
-    {"rows", "tensor<?x?xf64> ->", "[[[0]", ",[0]", "]]"},
-    {"complex", "tensor<?xcomplex<f64>> ->", "[[[0,0]", ",[0,0]", "]]"},
-    {"unranked", "tensor<*xf64> ->", "[[[0]", ",[0]", "]]"},
+    {"dense doubles", "tensor<?xf64> ->", "[[0", ",0", "]]", FC_CODE_NONE},
+    {"doubles, static", "tensor<1000000x1000000xf64> ->", "[[[0", ",0", "]]]",
+     FC_CODE_SHAPE_MISMATCH},
+    {"rows", "tensor<?x?xf64> ->", "[[[0]", ",[0]", "]]", FC_CODE_NONE},
+    {"complex", "tensor<?xcomplex<f64>> ->", "[[[0,0]", ",[0,0]", "]]",
+     FC_CODE_NONE},
+    {"complex rows", "tensor<?x1xcomplex<f64>> ->", "[[[[0,0]]", ",[[0,0]]",
+     "]]", FC_CODE_NONE},
+    {"unranked", "tensor<*xf64> ->", "[[[0]", ",[0]", "]]", FC_CODE_NONE},
     {"promised", "tensor<?xf64> ->", "[{\"shape\":[33000000],\"data\":[0", ",0",
-     "]}]"},
+     "]}]", FC_CODE_DATA_LENGTH},
     {"promised last", "tensor<?xf64> ->", "[{\"data\":[0", ",0",
-     "],\"shape\":[33000000]}]"},
+     "],\"shape\":[33000000]}]", FC_CODE_DATA_LENGTH},
     {"promised in base64", "tensor<?xf64> ->",
-     "[{\"shape\":[33000000],\"b64\":\"", "AAAA", "\"}]"},
+     "[{\"shape\":[33000000],\"b64\":\"", "AAAA", "\"}]", FC_CODE_DATA_LENGTH},
     {"many tensors", "[tensor<?xf64>] ->",
      "[[[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]",
-     ",[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]",
-     "]]"},
-    {"text", "str ->", "[\"", "a", "\"]"},
+     ",[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]", "]]",
+     FC_CODE_NONE},
+    {"text", "str ->", "[\"", "a", "\"]", FC_CODE_NONE},
     {"escaped base64", "tensor<?xui8> ->", "[{\"shape\":[5],\"b64\":\"",
-     "\\/\\/\\/\\/", "\"}]"},
+     "\\/\\/\\/\\/", "\"}]", FC_CODE_DATA_LENGTH},
 };
 
 static void memory_is_bound_by_the_body(void **state) {
@@ -350,7 +355,10 @@ static void memory_is_bound_by_the_body(void **state) {
     assert_int_equal(fc_plan_create(signature, allocator, &plan, &err), FC_OK);
     assert_int_equal(fc_frame_create(allocator, &limits, &frame, &err), FC_OK);
     fc_frame_begin(frame, plan, NULL);
+    fc_error_reset(&err);
     (void)fc_frame_decode(frame, fc_str_make(body, used), &err);
+    assert_string_equal(fc_code_info(err.code)->text,
+                        fc_code_info(row->code)->text);
     if (meter.peak > 8 * used) {
       fail_msg("%zu bytes for a body of %zu", meter.peak, used);
     }
@@ -519,7 +527,7 @@ typedef struct set_row_t {
   }
 static float set_data[8];
 static const int64_t shape_2x3[] = {2, 3}, shape_3x1[] = {3, 1},
-                     shape_2x1[] = {2, 1};
+                     shape_2x1[] = {2, 1}, shape_negative[] = {2, -1};
 
 static const set_row_t sets[] = {
     {"matmul",
@@ -558,6 +566,45 @@ static const set_row_t sets[] = {
      {SET_TENSOR(F32, 2, shape_2x3)},
      FC_CODE_TYPE_MISMATCH,
      "argument 1 (''): expected i8"},
+    {"no memory",
+     "tensor<?x?xf32>, i8 ->",
+     {{.kind = FC_VALUE_TENSOR, .tensor = {FC_DTYPE_F32, 2, shape_2x3}}},
+     FC_CODE_SHAPE_MISMATCH,
+     "argument 0 (''): expected the memory of 6 elements"},
+    {"a negative dim",
+     "tensor<?x?xf32>, i8 ->",
+     {SET_TENSOR(F32, 2, shape_negative)},
+     FC_CODE_SHAPE_MISMATCH,
+     "argument 0 (''): expected dims of 0 or more, and no more elements than "
+     "memory can hold"},
+    {"a rank beyond all",
+     "any, i8 ->",
+     {SET_TENSOR(F32, 33, shape_2x3)},
+     FC_CODE_SHAPE_MISMATCH,
+     "argument 0 (''): expected at most 32 dims"},
+    {"no element type",
+     "tensor<?x?x_>, i8 ->",
+     {SET_TENSOR(NONE, 2, shape_2x3)},
+     FC_CODE_DTYPE_MISMATCH,
+     "argument 0 (''): expected an element type"},
+    {"out of another shape",
+     "i8, out y: tensor<2x1xf32> ->",
+     {{.kind = FC_VALUE_SCALAR, .dtype = FC_DTYPE_I8},
+      SET_TENSOR(F32, 2, shape_2x3)},
+     FC_CODE_SHAPE_MISMATCH,
+     "argument 1 ('y'): expected dim 1 to be 1"},
+    {"in a tree",
+     "root {a: tensor<2x4xf32>@0, b: i8@1} ->",
+     {SET_TENSOR(F32, 2, shape_2x3),
+      {.kind = FC_VALUE_SCALAR, .dtype = FC_DTYPE_I8}},
+     FC_CODE_SHAPE_MISMATCH,
+     "argument 0 ('a'): expected dim 1 to be 4"},
+    {"below an argument",
+     "root ((i8@1, tensor<2x4xf32>@0)) ->",
+     {SET_TENSOR(F32, 2, shape_2x3),
+      {.kind = FC_VALUE_SCALAR, .dtype = FC_DTYPE_I8}},
+     FC_CODE_SHAPE_MISMATCH,
+     "argument 0 (''): expected dim 1 to be 4"},
     {"out sized by what was set",
      "tensor<?xNxf32>, out tensor<NxNxi8> ->",
      {SET_TENSOR(F32, 2, shape_2x3)},
@@ -581,6 +628,109 @@ static void arguments_that_were_set_are_checked(void **state) {
     assert_int_equal(status == FC_OK, row->code == FC_CODE_NONE);
     if (row->message) assert_string_equal(err.message, row->message);
     assert_int_equal(call.echo.calls, row->code == FC_CODE_NONE);
+    fc_test_call_deinit(&call);
+  }
+}
+
+// ---------------------------------------------------------------------------
+// What a caller may get wrong
+
+static void a_frame_calls_what_it_was_begun_for(void **state) {
+  (void)state;
+  fc_test_call_t call, other;
+  fc_error_t err;
+  fc_test_call_init(&call, "i8 -> i8", NULL);
+  fc_test_call_init(&other, "i8, i8 -> i8", NULL);
+  assert_int_equal(fc_test_call_decode(&call, FC_STR("[1]"), &err), FC_OK);
+  assert_int_equal(fc_frame_invoke(call.frame, &fc_backend_echo, &call.echo, 1,
+                                   NULL, 0, &err),
+                   FC_INTERNAL);
+  assert_string_equal(err.message, "function 1 of a module of 1");
+  assert_int_equal(fc_frame_invoke(call.frame, &fc_backend_echo, &other.echo, 0,
+                                   NULL, 0, &err),
+                   FC_INTERNAL);
+  assert_string_equal(err.message, "the frame was begun for another function");
+  assert_int_equal(call.echo.calls + other.echo.calls, 0);
+  fc_frame_end(call.frame);
+  assert_int_equal(fc_frame_invoke(call.frame, &fc_backend_echo, &call.echo, 0,
+                                   NULL, 0, &err),
+                   FC_INTERNAL);
+  assert_string_equal(err.message, "the frame was not begun");
+  fc_text_t text;
+  fc_text_init(&text, fc_allocator_system(), 100);
+  assert_int_equal(fc_frame_encode(call.frame, &text.sink, &err), FC_INTERNAL);
+  assert_int_equal(fc_frame_decode(call.frame, FC_STR("[1]"), &err),
+                   FC_INTERNAL);
+  fc_text_deinit(&text);
+  fc_test_call_deinit(&call);
+  fc_test_call_deinit(&other);
+}
+
+static void a_second_call_ends_the_first(void **state) {
+  (void)state;
+  fc_test_call_t call;
+  fc_error_t err;
+  fc_test_call_init(&call, "i8 -> i8", NULL);
+  assert_int_equal(fc_test_call_decode(&call, FC_STR("[1]"), &err), FC_OK);
+  for (size_t i = 0; i < 3; i++) {
+    assert_int_equal(fc_frame_invoke(call.frame, &fc_backend_echo, &call.echo,
+                                     0, NULL, 0, &err),
+                     FC_OK);
+    assert_int_equal(call.echo.calls, i + 1);
+    assert_int_equal(call.echo.open_calls, 1);
+  }
+  fc_test_call_deinit(&call);
+}
+
+typedef struct given_row_t {
+  const char *name;
+  const char *types;
+  fc_dtype_t dtype;
+  const int64_t *strides;
+  size_t offset;  // bytes from a multiple of 64
+  bool copied;
+} given_row_t;
+
+static const int64_t every_other[] = {6, 2}, dense_2x3[] = {3, 1};
+
+static const given_row_t given[] = {
+    {"dense", "tensor<2x3xi16> -> any", FC_DTYPE_I16, NULL, 0, false},
+    {"dense by its strides", "tensor<2x3xi16> -> any", FC_DTYPE_I16, dense_2x3,
+     64, false},
+    {"strided", "tensor<2x3xi16> -> any", FC_DTYPE_I16, every_other, 0, true},
+    {"not aligned", "tensor<2x3xi16> -> any", FC_DTYPE_I16, NULL, 32, true},
+    {"of an unknown type", "any -> any", FC_DTYPE_I8, NULL, 1, true},
+};
+
+// Code may rely on where its tensors lie: then it gets a copy.
+static void a_tensor_is_copied_where_code_needs_another(void **state) {
+  (void)state;
+  _Alignas(64) static uint8_t memory[256];
+  for (size_t i = 0; i < sizeof memory; i++) memory[i] = (uint8_t)i;
+  FC_TEST_EACH_ROW(const given_row_t, row, given) {
+    fc_test_call_t call;
+    fc_error_t err;
+    fc_test_call_init(&call, row->types, NULL);
+    fc_frame_begin(call.frame, call.plan, NULL);
+    size_t count;
+    fc_value_t *values = fc_frame_arguments(call.frame, &count);
+    uint8_t *data = memory + row->offset;
+    values[0] = (fc_value_t){.kind = FC_VALUE_TENSOR,
+                             .tensor = {.dtype = row->dtype,
+                                        .rank = 2,
+                                        .shape = shape_2x3,
+                                        .strides = row->strides,
+                                        .data = data}};
+    uint8_t wanted[16] = {0};
+    fc_tensor_gather(&values[0].tensor, wanted);
+    assert_int_equal(fc_frame_invoke(call.frame, &fc_backend_echo, &call.echo,
+                                     0, NULL, 0, &err),
+                     FC_OK);
+    const fc_tensor_t *got = &fc_frame_results(call.frame, &count)->tensor;
+    assert_int_equal(got->data != data, row->copied);
+    assert_int_equal((uintptr_t)got->data % 64, 0);
+    assert_true(fc_tensor_is_dense(got));
+    assert_memory_equal(got->data, wanted, 6 * fc_dtype_size(row->dtype));
     fc_test_call_deinit(&call);
   }
 }
@@ -623,6 +773,9 @@ int main(void) {
       FC_TEST(a_failed_call_is_ended),
       FC_TEST(arguments_may_be_set_instead_of_decoded),
       FC_TEST(arguments_that_were_set_are_checked),
+      FC_TEST(a_frame_calls_what_it_was_begun_for),
+      FC_TEST(a_second_call_ends_the_first),
+      FC_TEST(a_tensor_is_copied_where_code_needs_another),
       FC_TEST(an_error_leaves_the_frame_usable),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -552,6 +552,7 @@ static void trip_init(trip_t *trip, fc_builder_t *builder) {
     fail_msg("%s", err.message);
   }
   trip->echo.info.signatures = &trip->signature;
+  trip->echo.info.count = 1;
 }
 
 static void trip_deinit(trip_t *trip) {

@@ -66,6 +66,28 @@ static void clearing_hands_out_each_block_once(void **state) {
   fc_own_deinit(&own);
 }
 
+// Somebody freed it unseen, and malloc gave it again.
+static void an_address_that_comes_again_is_one_block(void **state) {
+  (void)state;
+  static char memory[100];
+  fc_own_t own;
+  fc_own_init(&own, fc_allocator_system());
+  for (size_t i = 0; i < sizeof memory; i++) {
+    assert_true(fc_own_add(&own, memory + i, 5));
+    fc_own_find(&own, memory + i)->returned = true;
+    assert_true(fc_own_add(&own, memory + i, 7));
+    assert_false(fc_own_find(&own, memory + i)->returned);
+    assert_int_equal(own.count, i + 1);
+  }
+  assert_true(fc_own_remove(&own, memory));
+  assert_null(fc_own_find(&own, memory));
+  size_t seen = 0;
+  fc_own_clear(&own, count_block, &seen);
+  assert_int_equal(seen, sizeof memory - 1);
+  assert_int_equal(own.count, 0);
+  fc_own_deinit(&own);
+}
+
 static void what_is_not_in_is_neither_found_nor_removed(void **state) {
   (void)state;
   int here;
@@ -107,6 +129,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(it_agrees_with_a_plain_set),
       FC_TEST(clearing_hands_out_each_block_once),
+      FC_TEST(an_address_that_comes_again_is_one_block),
       FC_TEST(what_is_not_in_is_neither_found_nor_removed),
       FC_TEST(growing_survives_any_failed_allocation),
   };

@@ -46,6 +46,12 @@ static void fake_close(void *module) {
   open_count--;
 }
 
+// Anything but "no".
+static fc_status_t fake_probe(fc_str_t head, fc_error_t *err) {
+  if (!fc_str_equal(head, FC_STR("no"))) return FC_OK;
+  return fc_fail(err, FC_CODE_MODULE_LOAD, "it says no");
+}
+
 static fc_status_t fake_open(const fc_module_source_t *source,
                              fc_allocator_t allocator, void **out_module,
                              fc_error_t *err) {
@@ -80,7 +86,9 @@ static const fc_module_info_t *fake_describe(const void *module) {
 }
 
 static const fc_backend_t fake_backend = {.kind = "fake",
+                                          .title = "fake",
                                           .suffix = ".so",
+                                          .probe = fake_probe,
                                           .open = fake_open,
                                           .describe = fake_describe,
                                           .close = fake_close};
@@ -202,8 +210,10 @@ static void a_module_tells_what_it_is(void **state) {
 static void what_is_not_a_module_says_so(void **state) {
   (void)state;
   put("bad.so", "bad");
-  put("x.mlir", "module {}");
-  put("x.txt", "");
+  put("x.mlir", "no");
+  put("x.txt", "no");
+  put("no.so", "no");
+  put("empty.so", "");
   put("a b.so", "abc");
   snprintf(paths[path_count++], sizeof paths[0], "%s/dir.so", folder);
   assert_int_equal(mkdir(paths[path_count - 1], 0700), 0);
@@ -216,9 +226,9 @@ static void what_is_not_a_module_says_so(void **state) {
       {"x.mlir",
        "x.mlir: this is source: compile it with `farcall compile x.mlir -o "
        "x.so` and load that"},
-      {"x.txt",
-       "x.txt: not a module: those are shared objects (*.so) and IREE modules "
-       "(*.vmfb)"},
+      {"x.txt", "x.txt: not a module: no fake (*.so)"},
+      {"no.so", "no.so: it says no"},
+      {"empty.so", "empty.so: an empty file"},
       {"a b.so",
        "a b.so: 'a b.so' gives no module name: letters, digits, '_', '.' and "
        "'-', at most 128, the first neither '.' nor '-'"},
@@ -322,7 +332,7 @@ static void an_absent_path_is_entered_as_failed(void **state) {
   assert_int_not_equal(
       fc_registry_add(registry, backends, fc_str(folder), NULL, NULL, &err),
       FC_OK);
-  assert_non_null(strstr(err.message, "no *.so and no *.vmfb in directory"));
+  assert_non_null(strstr(err.message, "no *.so in directory"));
   assert_int_equal(fc_registry_count(registry), 1);
   fc_registry_destroy(registry);
 }

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 
+#include "base/sanitize.h"
 #include "helpers/test.h"
 
 static fc_blocks_t *make(uint64_t limit, uint64_t budget) {
@@ -27,13 +28,16 @@ static uint32_t take(fc_blocks_t *blocks, uint64_t size) {
 static void blocks_hold_what_was_asked_for(void **state) {
   (void)state;
   fc_blocks_t *blocks = make(1u << 30, 1u << 30);
-  static const uint64_t kSizes[] = {0,     1,     4032,  4033,    16320,
-                                    16321, 65472, 65473, 1 << 20, 40 << 20};
+  static const uint64_t kSizes[] = {0,     1,     4096,  4097,    16384,
+                                    16385, 65536, 65537, 1 << 20, 40 << 20};
   for (size_t i = 0; i < FC_ARRAY_COUNT(kSizes); i++) {
     uint32_t block = take(blocks, kSizes[i]);
     uint8_t *data = fc_block_data(blocks, block);
     assert_int_equal((uintptr_t)data % 64, 0);
     assert_true(fc_block_size(blocks, block) >= kSizes[i]);
+    uint64_t taken = fc_blocks_usage(blocks).taken;
+    assert_int_equal(taken, fc_block_size(blocks, block));
+    assert_true(taken < 2 * kSizes[i] || taken == FC_BLOCK_SMALLEST);
     // Under a sanitizer these would be caught if they were not ours.
     data[0] = 1;
     data[fc_block_size(blocks, block) + FC_BLOCK_TAIL - 1] = 1;
@@ -95,6 +99,135 @@ static void the_limit_is_kept_but_small_blocks_pass(void **state) {
   for (int i = 0; i < 16; i++) small[i] = take(blocks, 4000);
   for (int i = 0; i < 16; i++) fc_block_give(blocks, small[i]);
   fc_block_give(blocks, large);
+  fc_blocks_destroy(blocks);
+}
+
+static void fill(fc_blocks_t *blocks, uint32_t block, int byte, size_t size) {
+  memset(fc_block_data(blocks, block), byte, size);
+}
+
+static void a_block_that_grows_keeps_its_bytes(void **state) {
+  (void)state;
+  fc_blocks_t *blocks = make(1u << 20, 1u << 20);
+  uint32_t block = take(blocks, 4000);
+  for (uint64_t size = 4096; size < 1u << 19; size *= 2) {
+    fill(blocks, block, (int)(size >> 12), (size_t)size);
+    assert_int_equal(
+        fc_block_grow(blocks, NULL, &block, size, size + 1, size + 1, NULL),
+        FC_OK);
+    const uint8_t *data = fc_block_data(blocks, block);
+    for (uint64_t i = 0; i < size; i++) {
+      assert_int_equal(data[i], (uint8_t)(size >> 12));
+    }
+    assert_int_equal(fc_blocks_usage(blocks).taken, 2 * size);
+  }
+  fc_block_give(blocks, block);
+  assert_int_equal(fc_blocks_usage(blocks).taken, 0);
+  fc_blocks_destroy(blocks);
+}
+
+// A body may become as large as the limit, though for a moment there are two
+// blocks of it.
+static void growing_counts_the_difference(void **state) {
+  (void)state;
+  const fc_owner_t owner = {.bytes = {1}};
+  fc_blocks_t *blocks = make(65536, 0);
+  fc_blocks_set_share(blocks, 65536);
+  fc_error_t error;
+  uint32_t block, other = take(blocks, 100);
+  assert_int_equal(
+      fc_block_take_for(blocks, &owner, 8192, 8192, &block, &error), FC_OK);
+  assert_int_equal(
+      fc_block_grow(blocks, &owner, &block, 8192, 65536, 65536, &error),
+      FC_RESOURCE_EXHAUSTED);
+  assert_int_equal(error.code, FC_CODE_OVERLOADED);
+  assert_int_equal(fc_block_size(blocks, block), 8192);
+  fc_block_give(blocks, other);
+  assert_int_equal(
+      fc_block_grow(blocks, &owner, &block, 8192, 65536, 65536, &error), FC_OK);
+  assert_int_equal(fc_blocks_usage(blocks).taken, 65536);
+  fc_block_give(blocks, block);
+  assert_int_equal(fc_blocks_usage(blocks).taken, 0);
+  fc_blocks_destroy(blocks);
+}
+
+static void expect_take(fc_blocks_t *blocks, const fc_owner_t *owner,
+                        uint64_t size, uint32_t *out_block, fc_code_t code) {
+  fc_error_t error;
+  fc_error_reset(&error);
+  fc_status_t status =
+      fc_block_take_for(blocks, owner, size, size, out_block, &error);
+  assert_int_equal(status == FC_OK, code == FC_CODE_NONE);
+  assert_int_equal(error.code, code);
+}
+
+static void an_owner_holds_its_share(void **state) {
+  (void)state;
+  const fc_owner_t one = {.bytes = {1}}, two = {.bytes = {2}};
+  fc_blocks_t *blocks = make(1u << 20, 1u << 20);
+  fc_blocks_set_share(blocks, 65536);
+  uint32_t held[2], theirs, small, none = FC_BLOCK_NONE;
+  fc_error_t error;
+  expect_take(blocks, &one, 32768, &held[0], FC_CODE_NONE);
+  expect_take(blocks, &one, 30000, &held[1], FC_CODE_NONE);
+  expect_take(blocks, &one, 5000, &none, FC_CODE_TOO_MANY_REQUESTS);
+  assert_int_not_equal(
+      fc_block_grow(blocks, &one, &held[1], 1, 32769, 32769, &error), FC_OK);
+  assert_int_equal(error.code, FC_CODE_TOO_MANY_REQUESTS);
+  assert_int_not_equal(fc_blocks_check(blocks, &one, 5000, &error), FC_OK);
+  assert_int_equal(error.code, FC_CODE_TOO_MANY_REQUESTS);
+  // The smallest are nobody's, and others have shares of their own.
+  expect_take(blocks, &one, 4096, &small, FC_CODE_NONE);
+  assert_int_equal(fc_blocks_check(blocks, &two, 65536, &error), FC_OK);
+  expect_take(blocks, &two, 65536, &theirs, FC_CODE_NONE);
+  fc_block_give(blocks, theirs);
+  fc_block_give(blocks, small);
+  fc_block_give(blocks, held[0]);
+  expect_take(blocks, &one, 32768, &held[0], FC_CODE_NONE);
+  fc_block_give(blocks, held[0]);
+  fc_block_give(blocks, held[1]);
+  // Whoever holds nothing may take one block of any size.
+  expect_take(blocks, &one, 1u << 20, &held[0], FC_CODE_NONE);
+  expect_take(blocks, &one, 4097, &none, FC_CODE_TOO_MANY_REQUESTS);
+  expect_take(blocks, &two, 4097, &none, FC_CODE_OVERLOADED);
+  fc_block_give(blocks, held[0]);
+  fc_blocks_destroy(blocks);
+}
+
+static void a_kept_block_counts_as_it_fills(void **state) {
+  (void)state;
+  const fc_owner_t owner = {.bytes = {1}};
+  fc_blocks_t *blocks = make(1u << 20, 1u << 20);
+  fc_error_t error;
+  uint32_t block = take(blocks, 1u << 19), other;
+  fc_block_give(blocks, block);
+  // It costs no more memory than it did.
+  assert_int_equal(
+      fc_block_take_for(blocks, &owner, 5000, 1u << 19, &block, &error), FC_OK);
+  assert_int_equal(fc_block_size(blocks, block), 1u << 19);
+  assert_int_equal(fc_block_counted(blocks, block), 8192);
+  assert_int_equal(fc_blocks_usage(blocks).taken, 8192);
+  assert_int_equal(fc_blocks_usage(blocks).kept, (1u << 19) - 8192);
+  uint8_t *data = fc_block_data(blocks, block);
+  assert_int_equal(
+      fc_block_grow(blocks, &owner, &block, 8192, 300000, 1u << 19, &error),
+      FC_OK);
+  assert_ptr_equal(fc_block_data(blocks, block), data);
+  assert_int_equal(fc_block_counted(blocks, block), 1u << 19);
+  assert_int_equal(fc_blocks_usage(blocks).kept, 0);
+  // No second one is kept.
+  assert_int_equal(
+      fc_block_take_for(blocks, &owner, 5000, 1u << 19, &other, &error), FC_OK);
+  assert_int_equal(fc_block_size(blocks, other), 8192);
+  fc_block_give(blocks, other);
+  // Given back before it was filled, it is kept whole.
+  fc_block_give(blocks, block);
+  assert_int_equal(
+      fc_block_take_for(blocks, &owner, 5000, 1u << 19, &block, &error), FC_OK);
+  assert_int_equal(fc_block_size(blocks, block), 1u << 19);
+  fc_block_give(blocks, block);
+  assert_int_equal(fc_blocks_usage(blocks).kept, (1u << 19) + 8192);
+  assert_int_equal(fc_blocks_usage(blocks).taken, 0);
   fc_blocks_destroy(blocks);
 }
 
@@ -192,8 +325,15 @@ static fc_status_t attempt(fc_allocator_t allocator, void *context,
   fc_blocks_t *blocks;
   FC_TRY(fc_blocks_create(allocator, 1u << 20, 1u << 20, &blocks, err));
   uint32_t one = FC_BLOCK_NONE, two = FC_BLOCK_NONE;
+  const fc_owner_t owner = {.bytes = {1}};
+  fc_blocks_set_share(blocks, 1u << 20);
   fc_status_t status = fc_block_take(blocks, 10, &one, err);
-  if (status == FC_OK) status = fc_block_take(blocks, 10000, &two, err);
+  if (status == FC_OK) {
+    status = fc_block_take_for(blocks, &owner, 10000, 10000, &two, err);
+  }
+  if (status == FC_OK) {
+    status = fc_block_grow(blocks, &owner, &two, 100, 20000, 20000, err);
+  }
   fc_block_give(blocks, one);
   fc_block_give(blocks, two);
   fc_blocks_destroy(blocks);
@@ -202,7 +342,8 @@ static fc_status_t attempt(fc_allocator_t allocator, void *context,
 
 static void running_out_of_memory_is_an_error(void **state) {
   (void)state;
-  assert_int_equal(fc_test_allocation_sweep(attempt, NULL), 4);
+  // The store, its table, a block; a block and two tables of owners; a block.
+  assert_int_equal(fc_test_allocation_sweep(attempt, NULL), 7);
 }
 
 static void fixed_blocks_are_where_they_were_put(void **state) {
@@ -235,6 +376,23 @@ static void fixed_blocks_are_where_they_were_put(void **state) {
   fc_blocks_destroy(blocks);
 }
 
+// Only where a sanitizer sees it: elsewhere nothing is poisoned.
+static void a_kept_block_is_forbidden(void **state) {
+  (void)state;
+  fc_blocks_t *blocks = make(1u << 20, 1u << 20);
+  const uint32_t block = take(blocks, 100);
+  uint8_t *data = fc_block_data(blocks, block);
+  assert_false(FC_IS_POISONED(data));
+  fc_block_give(blocks, block);
+  assert_int_equal(FC_IS_POISONED(data), FC_ASAN);
+  assert_int_equal(FC_IS_POISONED(data + 4095), FC_ASAN);
+  assert_int_equal(take(blocks, 4000), block);
+  assert_false(FC_IS_POISONED(data));
+  assert_false(FC_IS_POISONED(data + 4095));
+  fc_block_give(blocks, block);
+  fc_blocks_destroy(blocks);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(fixed_blocks_are_where_they_were_put),
@@ -242,10 +400,15 @@ int main(void) {
       FC_TEST(a_block_given_back_is_used_again),
       FC_TEST(the_budget_bounds_what_is_kept),
       FC_TEST(the_limit_is_kept_but_small_blocks_pass),
+      FC_TEST(a_block_that_grows_keeps_its_bytes),
+      FC_TEST(growing_counts_the_difference),
+      FC_TEST(an_owner_holds_its_share),
+      FC_TEST(a_kept_block_counts_as_it_fills),
       FC_TEST(a_sink_keeps_every_byte_where_it_was_written),
       FC_TEST(a_sink_stops_at_its_limit),
       FC_TEST(threads_do_not_share_a_block),
       FC_TEST(running_out_of_memory_is_an_error),
+      FC_TEST(a_kept_block_is_forbidden),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

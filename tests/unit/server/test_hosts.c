@@ -3,7 +3,9 @@
 // One table of calls through both hosts of the worker loop: threads that share
 // the loop's region, and worker processes (this program again) with regions of
 // their own. What a slot comes back with is the same, bit for bit.
+#include <dirent.h>
 #include <fcntl.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,10 +42,27 @@ static const struct {
 static const fc_backend_t *const kBackends[] = {&fc_backend_native,
                                                 &fc_backend_vm, NULL};
 
+// What a worker is told about its module's file it must not find out again: one
+// that hashes more at once than any signature has dies of it. (The program is
+// linked with --wrap.)
+#define SIGNATURE_MAX ((size_t)16 << 10)  // less than any of the .so above
+static bool is_worker;
+
+void __real_nettle_sha256_update(void *context, size_t size,
+                                 const uint8_t *data);
+void __wrap_nettle_sha256_update(void *context, size_t size,
+                                 const uint8_t *data);
+void __wrap_nettle_sha256_update(void *context, size_t size,
+                                 const uint8_t *data) {
+  if (is_worker && size >= SIGNATURE_MAX) abort();
+  __real_nettle_sha256_update(context, size, data);
+}
+
 // ---------------------------------------------------------------------------
 // A loop of nothing but a pool
 
 typedef struct house_t {
+  fc_test_allocator_t memory;
   uv_loop_t uv;
   fc_log_t log;
   int sink;  // of the log
@@ -51,7 +70,10 @@ typedef struct house_t {
   fc_registry_t *registry;
   fc_host_options_t processes;
   fc_pool_t pool;
-  bool ready;
+  uint32_t opening;  // modules whose first worker is starting
+  uint32_t retired;  // the last generation that was
+  fc_error_t error;  // of the last that could not be added
+  bool may_lose;     // a thread
   fc_job_t *done;
   bool expired;  // it was, in the queue
 } house_t;
@@ -70,18 +92,22 @@ static void on_expired(void *context, fc_job_t *job) {
   house->expired = true;
 }
 
-static void on_ready(void *context) {
+static void on_added(void *context, uint32_t module, const fc_error_t *error) {
   house_t *house = context;
-  house->ready = true;
+  house->opening--;
+  if (error) house->error = *error;
+  if (error && house->registry)
+    fc_registry_fail(house->registry, module, error);
 }
 
-static void on_failed(void *context, uint32_t module, const fc_error_t *error) {
+static void on_retired(void *context, uint32_t module) {
   house_t *house = context;
-  fc_registry_fail(house->registry, module, error);
+  house->retired = module;
 }
 
 static void on_lost(void *context, uint32_t module, uint32_t function) {
-  (void)context;
+  house_t *house = context;
+  if (house->may_lose) return;
   fail_msg("module %u, function %u: the thread is lost", module, function);
 }
 
@@ -111,7 +137,7 @@ static void load(house_t *house, bool describe) {
 static void enter(house_t *house, fc_isolation_mode_t host,
                   uint32_t crash_limit) {
   *house = (house_t){0};
-  fc_allocator_t allocator = fc_allocator_system();
+  fc_allocator_t allocator = fc_test_allocator_init(&house->memory, 0);
   fc_error_t error;
   load(house, host == FC_ISOLATION_PROCESS);
   assert_int_equal(uv_loop_init(&house->uv), 0);
@@ -133,22 +159,28 @@ static void enter(house_t *house, fc_isolation_mode_t host,
       .quarantine_ms = 60000};
   const fc_pool_options_t options = {.workers = 1,
                                      .queue_limit = 8,
+                                     .load_ms = 60000,
                                      .lane = FC_LANE_NEVER,
                                      .isolation = {.mode = host},
                                      .host = &house->processes};
   const fc_pool_events_t events = {.ring = ring,
                                    .on_done = on_done,
                                    .on_expired = on_expired,
-                                   .on_ready = on_ready,
-                                   .on_failed = on_failed,
+                                   .on_added = on_added,
+                                   .on_retired = on_retired,
                                    .on_lost = on_lost,
                                    .context = house};
   assert_int_equal(
       fc_pool_init(&house->pool, allocator, &options, house->blocks,
                    fc_front_workers, &events, &error),
       FC_OK);
-  assert_int_equal(fc_pool_open(&house->pool, house->registry, &error), FC_OK);
-  while (!house->ready) turn(house);
+  for (uint32_t i = 0; i < FC_ARRAY_COUNT(kModules); i++) {
+    fc_module_t *module = fc_registry_at(house->registry, i)->module;
+    if (!module) continue;
+    house->opening++;
+    assert_int_equal(fc_pool_add(&house->pool, i, module, &error), FC_OK);
+  }
+  while (house->opening) turn(house);
 }
 
 static void close_handle(uv_handle_t *handle, void *context) {
@@ -191,20 +223,26 @@ static void take_answer(house_t *house, const fc_slot_t *slot,
   }
 }
 
-static outcome_t call(house_t *house, uint32_t module, uint32_t function,
-                      fc_str_t body, uint8_t flags) {
+static fc_job_t make_job(house_t *house, uint32_t module, uint32_t function,
+                         fc_str_t body, uint8_t flags) {
   fc_error_t error;
   fc_job_t job = {.module = module,
                   .function = function,
                   .front = FC_FRONT_NATIVE,
                   .flags = flags};
-  job.deadline_ns = fc_clock_ns() + kModules[module].timeout_ms * 1000000ull;
   job.body = (fc_piece_t){.size = body.size};
   assert_int_equal(
       fc_block_take(house->blocks, body.size, &job.body.block, &error), FC_OK);
   uint8_t *data = fc_block_data(house->blocks, job.body.block);
   memcpy(data, body.data, body.size);
   memset(data + body.size, 0, FC_BLOCK_TAIL);
+  return job;
+}
+
+static outcome_t call(house_t *house, uint32_t module, uint32_t function,
+                      fc_str_t body, uint8_t flags) {
+  fc_job_t job = make_job(house, module, function, body, flags);
+  job.deadline_ns = fc_clock_ns() + kModules[module].timeout_ms * 1000000ull;
   house->done = NULL;
   house->expired = false;
   fc_pool_enqueue(&house->pool, &job);
@@ -323,27 +361,213 @@ static void every_function_answers_the_same(void **state) {
   leave(&process);
 }
 
+// ---------------------------------------------------------------------------
+// Generations
+
+#define OLD 0  // scalars.so
+#define NEW 1  // in the place of what is there
+
+static uint32_t open_files(void) {
+  DIR *folder = opendir("/proc/self/fd");
+  assert_non_null(folder);
+  uint32_t count = 0;
+  while (readdir(folder)) count++;
+  closedir(folder);
+  return count;
+}
+
+typedef struct usage_t {
+  size_t blocks;  // of memory
+  uint32_t processes;
+  uint32_t files;
+} usage_t;
+
+static usage_t usage(const house_t *house) {
+  return (usage_t){atomic_load(&house->memory.live), house->pool.processes,
+                   open_files()};
+}
+
+static void retire(house_t *house, uint32_t index) {
+  house->retired = UINT32_MAX;
+  fc_pool_retire(&house->pool, index);
+  while (house->retired != index) turn(house);
+}
+
+static void add(house_t *house, uint32_t index) {
+  fc_module_t *module = fc_registry_at(house->registry, OLD)->module;
+  fc_error_t error;
+  house->opening++;
+  assert_int_equal(fc_pool_add(&house->pool, index, module, &error), FC_OK);
+  while (house->opening) turn(house);
+}
+
+static void expect_answer(house_t *house, uint32_t generation) {
+  const fc_module_t *module = fc_registry_at(house->registry, OLD)->module;
+  const fc_function_t *function = fc_module_find(module, FC_STR("s_i32"));
+  assert_non_null(function);
+  outcome_t outcome =
+      call(house, generation, (uint32_t)function->index, FC_STR("[21]"), 0);
+  assert_int_equal(outcome.status, FC_OK);
+  const fc_str_t expected = FC_STR("{\"results\":[42]}");
+  assert_true(fc_str_equal(fc_str_make(outcome.bytes, outcome.size), expected));
+  free(outcome.bytes);
+}
+
+// So many of its calls end well, and then as many of its processes do not.
+static void wear_out(house_t *house, uint32_t calls, uint32_t ends) {
+  const fc_host_t *host = fc_pool_host(&house->pool, 0);
+  while (calls--) expect_answer(house, 0);
+  for (uint32_t i = 0; i < ends; i++) {
+    fc_host_worker_t worker = {0};
+    while (!fc_host_worker(host, 0, &worker) || strcmp(worker.state, "idle")) {
+      turn(house);
+    }
+    assert_int_equal(kill(worker.pid, SIGKILL), 0);
+    while (fc_host_counts(host).crashes == i) turn(house);
+  }
+}
+
 static void a_quarantined_module_wakes_nobody(void **state) {
   (void)state;
   static house_t house;
   enter(&house, FC_ISOLATION_PROCESS, 1);
   const fc_host_t *host = fc_pool_host(&house.pool, 0);
-  fc_host_worker_t worker;
-  assert_true(fc_host_worker(host, 0, &worker));
-  assert_int_equal(kill(worker.pid, SIGKILL), 0);
-  while (fc_host_quarantined_ns(host) == 0) turn(&house);
+  wear_out(&house, 15, 5);
+  assert_true(fc_host_quarantined_ns(host) != 0);
   for (int i = 0; i < 3; i++) turn(&house);  // what is closed is gone
   assert_in_range(uv_backend_timeout(&house.uv), 50000, 60000);
   leave(&house);
 }
 
+// A call that runs keeps its generation, which answers beside the new one.
+static void serve_side_by_side(house_t *house) {
+  fc_job_t job = make_job(house, OLD, 0, FC_STR("[]"), FC_SLOT_VALIDATE);
+  house->done = NULL;
+  fc_pool_enqueue(&house->pool, &job);
+  fc_pool_flush(&house->pool);
+  house->retired = UINT32_MAX;
+  fc_pool_retire(&house->pool, OLD);
+  while (!house->done) turn(house);
+  assert_int_equal(house->retired, UINT32_MAX);
+  fc_pool_finish(&house->pool, &job);
+  while (house->retired != OLD) turn(house);
+  expect_answer(house, NEW);
+}
+
+// Nobody waits for the call, yet a worker may still have it.
+static void retire_under_a_dropped_call(house_t *house) {
+  fc_job_t job = make_job(house, NEW, 0, FC_STR("[]"), 0);
+  fc_pool_enqueue(&house->pool, &job);
+  fc_pool_flush(&house->pool);
+  fc_pool_drop(&house->pool, &job);
+  fc_block_give(house->blocks, job.body.block);
+  retire(house, NEW);
+}
+
+static void generations_come_and_go(fc_isolation_mode_t host) {
+  static house_t house;
+  enter(&house, host, 0);
+  retire(&house, NEW);
+  usage_t before = {0};
+  for (int i = 0; i < 20; i++) {
+    add(&house, NEW);
+    expect_answer(&house, OLD);
+    expect_answer(&house, NEW);
+    serve_side_by_side(&house);
+    add(&house, OLD);
+    retire_under_a_dropped_call(&house);
+    // Queues, blocks and instances have been made once by now.
+    if (i == 1) before = usage(&house);
+  }
+  const usage_t after = usage(&house);
+  assert_int_equal(after.blocks, before.blocks);
+  assert_int_equal(after.processes, before.processes);
+  assert_int_equal(after.files, before.files);
+  leave(&house);
+}
+
+// ---------------------------------------------------------------------------
+// A module whose first instance is not made
+
+static sem_t making, made;
+
+static fc_status_t make_late(void *module, fc_allocator_t allocator,
+                             void **out_instance, fc_error_t *err) {
+  sem_post(&making);
+  sem_wait(&made);
+  return fc_backend_vm.instance_create(module, allocator, out_instance, err);
+}
+
+static void an_instance_that_is_not_made_fails_its_module(void **state) {
+  (void)state;
+  static house_t house;
+  static fc_backend_t late;
+  enter(&house, FC_ISOLATION_THREAD, 0);
+  sem_init(&making, 0, 0);
+  sem_init(&made, 0, 0);
+  late = fc_backend_vm;
+  late.instance_create = make_late;
+  const fc_backend_t *const backends[] = {&late, NULL};
+  fc_module_t *module;
+  fc_error_t error;
+  assert_int_equal(fc_module_load(backends, FC_STR(CORPUS "vm/ops.vmfb"), NULL,
+                                  fc_allocator_system(), &module, &error),
+                   FC_OK);
+  house.pool.options.load_ms = 1;
+  house.may_lose = true;
+  const uint32_t index = FC_ARRAY_COUNT(kModules);
+  house.opening++;
+  fc_registry_t *registry = house.registry;
+  house.registry = NULL;  // it does not know this module
+  assert_int_equal(fc_pool_add(&house.pool, index, module, &error), FC_OK);
+  fc_module_release(module);
+  fc_pool_flush(&house.pool);
+  sem_wait(&making);
+  while (house.opening) turn(&house);
+  house.registry = registry;
+  assert_string_equal(house.error.message, "loading it takes longer than 1 ms");
+  // Another thread has taken the place of the one that is lost.
+  expect_answer(&house, OLD);
+  // Once the lost one is back, the generation can go.
+  sem_post(&made);
+  retire(&house, index);
+  leave(&house);
+}
+
+static void generations_of_threads_come_and_go(void **state) {
+  (void)state;
+  generations_come_and_go(FC_ISOLATION_THREAD);
+}
+
+static void generations_of_processes_come_and_go(void **state) {
+  (void)state;
+  generations_come_and_go(FC_ISOLATION_PROCESS);
+}
+
+// Its processes have been told to end, and the server does not wait for them.
+static void a_server_may_end_while_a_generation_does(void **state) {
+  (void)state;
+  static house_t house;
+  enter(&house, FC_ISOLATION_PROCESS, 0);
+  fc_pool_retire(&house.pool, OLD);
+  fc_pool_flush(&house.pool);
+  uv_run(&house.uv, UV_RUN_NOWAIT);
+  leave(&house);
+  assert_int_equal(atomic_load(&house.memory.live), 0);
+}
+
 int main(int argc, char **argv) {
   if (argc > 1 && !strcmp(argv[1], "--worker")) {
+    is_worker = true;
     fc_process_main(argc, argv, kBackends);
   }
   const struct CMUnitTest tests[] = {
       FC_TEST(every_function_answers_the_same),
       FC_TEST(a_quarantined_module_wakes_nobody),
+      FC_TEST(an_instance_that_is_not_made_fails_its_module),
+      FC_TEST(generations_of_threads_come_and_go),
+      FC_TEST(generations_of_processes_come_and_go),
+      FC_TEST(a_server_may_end_while_a_generation_does),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

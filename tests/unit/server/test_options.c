@@ -8,17 +8,13 @@
 
 #include "helpers/test.h"
 
-static const char *no_variables(const char *name) {
-  (void)name;
-  return NULL;
-}
+static const char *const kNoVariables[] = {"HOME=/", NULL};
 
 #define ARGUMENTS_MAX 8
 
 static fc_status_t parse(fc_server_options_t *options,
                          const char *const *arguments, const char **paths,
-                         const char *(*get_env)(const char *),
-                         fc_error_t *err) {
+                         const char *const *variables, fc_error_t *err) {
   const char *argv[ARGUMENTS_MAX + 1] = {"farcalld"};
   int argc = 1;
   while (argc <= ARGUMENTS_MAX && arguments[argc - 1]) {
@@ -26,7 +22,7 @@ static fc_status_t parse(fc_server_options_t *options,
     argc++;
   }
   fc_error_reset(err);
-  return fc_server_options_parse(options, argc, argv, paths, get_env, err);
+  return fc_server_options_parse(options, argc, argv, paths, variables, err);
 }
 
 static void defaults_are_those_of_the_table(void **state) {
@@ -50,7 +46,7 @@ static void every_spelling_of_a_flag_is_read(void **state) {
   const char *paths[ARGUMENTS_MAX + 1];
   const char *one[] = {"--workers=3",      "-q",   "7", "--max-body", "2k",
                        "--access-log=off", "a.so", NULL};
-  assert_int_equal(parse(&options, one, paths, no_variables, &error), FC_OK);
+  assert_int_equal(parse(&options, one, paths, kNoVariables, &error), FC_OK);
   assert_int_equal(options.workers, 3);
   assert_int_equal(options.queue, 7);
   assert_int_equal(options.max_body, 2048);
@@ -65,7 +61,7 @@ static void every_spelling_of_a_flag_is_read(void **state) {
                        "--",
                        "--c.so",
                        NULL};
-  assert_int_equal(parse(&options, two, paths, no_variables, &error), FC_OK);
+  assert_int_equal(parse(&options, two, paths, kNoVariables, &error), FC_OK);
   assert_int_equal(options.workers, 2);
   assert_true(options.strict_load);
   assert_true(options.no_native_kernels);
@@ -73,20 +69,20 @@ static void every_spelling_of_a_flag_is_read(void **state) {
   assert_int_equal(options.path_count, 2);
   assert_string_equal(options.paths[1], "--c.so");
   const char *help[] = {"-h", NULL}, *version[] = {"--version", NULL};
-  assert_int_equal(parse(&options, help, paths, no_variables, &error), FC_OK);
+  assert_int_equal(parse(&options, help, paths, kNoVariables, &error), FC_OK);
   assert_true(options.help);
-  assert_int_equal(parse(&options, version, paths, no_variables, &error),
+  assert_int_equal(parse(&options, version, paths, kNoVariables, &error),
                    FC_OK);
   assert_true(options.version);
 }
 
-static const char *some_variables(const char *name) {
-  if (!strcmp(name, "FARCALL_LISTEN")) return "127.0.0.1:9";
-  if (!strcmp(name, "FARCALL_MAX_BODY")) return "1M";
-  if (!strcmp(name, "FARCALL_ALLOW_INSECURE_BIND")) return "1";
-  if (!strcmp(name, "FARCALL_WORKERS")) return "";  // as if it were not set
-  return NULL;
-}
+static const char *const kSomeVariables[] = {
+    "PATH=/bin",
+    "FARCALL_LISTEN=127.0.0.1:9",
+    "FARCALL_MAX_BODY=1M",
+    "FARCALL_ALLOW_INSECURE_BIND=1",
+    "FARCALL_WORKERS=",  // as if it were not set
+    NULL};
 
 static void variables_come_after_flags(void **state) {
   (void)state;
@@ -94,12 +90,64 @@ static void variables_come_after_flags(void **state) {
   fc_error_t error;
   const char *paths[ARGUMENTS_MAX + 1];
   const char *arguments[] = {"--max-body=2M", "a", NULL};
-  assert_int_equal(parse(&options, arguments, paths, some_variables, &error),
+  assert_int_equal(parse(&options, arguments, paths, kSomeVariables, &error),
                    FC_OK);
   assert_string_equal(options.listen, "127.0.0.1:9");
   assert_int_equal(options.max_body, 2u << 20);
   assert_true(options.allow_insecure_bind);
   assert_int_equal(options.workers, 0);
+}
+
+static void variables_that_are_none_are_named(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    const char *says;  // NULL: fine
+  } rows[] = {
+      {"FARCALL_LSTEN=127.0.0.1:9",
+       "unknown variable FARCALL_LSTEN: did you mean FARCALL_LISTEN?"},
+      {"FARCALL_LSTEN=",
+       "unknown variable FARCALL_LSTEN: did you mean FARCALL_LISTEN?"},
+      {"FARCALL_MAXBODY=1M",
+       "unknown variable FARCALL_MAXBODY: did you mean FARCALL_MAX_BODY?"},
+      {"FARCALL_COLOUR=1",
+       "unknown variable FARCALL_COLOUR: see farcalld --help"},
+      {"FARCALL_=1", "unknown variable FARCALL_: see farcalld --help"},
+      {"FARCALL_HELP=1", "unknown variable FARCALL_HELP: see farcalld --help"},
+      {"FARCALL_X\n=1", "unknown variable FARCALL_X\\x0a: see farcalld --help"},
+      {"FARCALL_WORKERS=two", "'two' is no value for FARCALL_WORKERS: N"},
+      // What the farcall of the same shell reads.
+      {"FARCALL_SERVER=http://127.0.0.1:8000", NULL},
+      {"FARCALLD=/usr/bin/farcalld", NULL},
+      // What Kubernetes tells every container of a Service named "farcall".
+      {"FARCALL_SERVICE_HOST=10.96.3.7", NULL},
+      {"FARCALL_SERVICE_PORT=8000", NULL},
+      {"FARCALL_SERVICE_PORT_HTTP=8000", NULL},
+      {"FARCALL_PORT=tcp://10.96.3.7:8000", NULL},
+      {"FARCALL_PORT_8000_TCP=tcp://10.96.3.7:8000", NULL},
+      {"FARCALL_PORT_8000_TCP_PROTO=tcp", NULL},
+      {"FARCALL_PORT_8000_TCP_PORT=8000", NULL},
+      {"FARCALL_PORT_8000_TCP_ADDR=10.96.3.7", NULL},
+      {"FARCALL_BIG_SERVICE_HOST=10.96.3.8", NULL},
+      {"FARCALL_BIG_PORT_53_UDP_ADDR=10.96.3.8", NULL},
+      {"FARCALL_PORT=9000",
+       "unknown variable FARCALL_PORT: see farcalld --help"},
+      {"FARCALL_PORT_NUMBER=9000",
+       "unknown variable FARCALL_PORT_NUMBER: see farcalld --help"},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    fc_server_options_t options;
+    fc_error_t error;
+    const char *paths[ARGUMENTS_MAX + 1];
+    const char *variables[] = {"HOME=/", row->name, NULL};
+    const char *arguments[] = {"a", NULL}, *help[] = {"--help", NULL};
+    const fc_status_t status =
+        parse(&options, arguments, paths, variables, &error);
+    if (row->says) assert_string_equal(error.message, row->says);
+    assert_int_equal(status == FC_OK, row->says == NULL);
+    // Who asks what there is gets an answer.
+    assert_int_equal(parse(&options, help, paths, variables, &error), FC_OK);
+  }
 }
 
 static void mistakes_are_named(void **state) {
@@ -123,7 +171,13 @@ static void mistakes_are_named(void **state) {
       {"no value", {"--listen"}, "--listen needs a value"},
       {"an empty value",
        {"--listen=", "a"},
-       "'' is no value for --listen: ADDR:PORT"},
+       "'' is no value for --listen: [http://]ADDR:PORT"},
+      {"a second one",
+       {"--listen=127.0.0.1:1", "-l", "127.0.0.1:2", "a"},
+       "--listen is given twice: it takes one value"},
+      {"a second list",
+       {"--allow-host=a", "--allow-host=b", "a"},
+       "--allow-host is given twice: it takes one value"},
       {"no number", {"-w", "two", "a"}, "'two' is no value for -w: N"},
       {"negative", {"--workers=-1", "a"}, "'-1' is no value for --workers: N"},
       {"far too many",
@@ -160,7 +214,7 @@ static void mistakes_are_named(void **state) {
     fc_error_t error;
     const char *paths[ARGUMENTS_MAX + 1];
     assert_int_not_equal(
-        parse(&options, row->arguments, paths, no_variables, &error), FC_OK);
+        parse(&options, row->arguments, paths, kNoVariables, &error), FC_OK);
     assert_string_equal(error.message, row->message);
   }
 }
@@ -179,7 +233,7 @@ static void help_lists_every_option(void **state) {
   for (size_t i = 0; i < FC_ARRAY_COUNT(kFlags); i++) {
     assert_non_null(strstr(text.data, kFlags[i]));
   }
-  assert_non_null(strstr(text.data, "-l, --listen=ADDR:PORT"));
+  assert_non_null(strstr(text.data, "-l, --listen=[http://]ADDR:PORT"));
   fc_text_deinit(&text);
 }
 
@@ -188,6 +242,7 @@ int main(void) {
       FC_TEST(defaults_are_those_of_the_table),
       FC_TEST(every_spelling_of_a_flag_is_read),
       FC_TEST(variables_come_after_flags),
+      FC_TEST(variables_that_are_none_are_named),
       FC_TEST(mistakes_are_named),
       FC_TEST(help_lists_every_option),
   };

@@ -148,8 +148,6 @@ static void a_form_is_there_or_the_reason_is(void **state) {
     const char *expected;  // the document, or part of the message
   } rows[] = {
       {"text", make_plain, "format=text", FC_CODE_NONE, "f(x: f32) -> ()"},
-      {"among others", make_plain, "a=b&format=text&format=x", FC_CODE_NONE,
-       "f(x: f32) -> ()"},
       {"v1", make_plain, "format=v1", FC_CODE_NONE,
        "{\"a\":[[\"named\",\"x\",\"f32\"]],\"r\":[],\"v\":1}"},
       {"sip", make_tree, "format=sip", FC_CODE_NONE, "I10!D7!K2!a_0R1!"},
@@ -159,11 +157,6 @@ static void a_form_is_there_or_the_reason_is(void **state) {
        "function 'f' has no form 'v1': "},
       {"no v1 of a role", make_inout, "format=v1", FC_CODE_NOT_ACCEPTABLE,
        "argument 0 is more than an input"},
-      {"unknown", make_plain, "format=yaml", FC_CODE_UNKNOWN_FIELD,
-       "no format 'yaml': there are json, text, mlir, sip, v1, jsonschema"},
-      {"empty", make_plain, "format=", FC_CODE_UNKNOWN_FIELD, "no format ''"},
-      {"case", make_plain, "format=JSON", FC_CODE_UNKNOWN_FIELD,
-       "no format 'JSON'"},
   };
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
     fc_signature_t *signature = build(row->make);

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <time.h>
 
 #include "helpers/test.h"
 
@@ -179,6 +180,42 @@ static void *take_without_looking(void *context) {
   return (void *)(uintptr_t)fc_ready_take(taker->ready, taker->slots, &never);
 }
 
+static void wait_until_idle(fc_ready_t *ready, uint32_t count) {
+  for (bool idle = false; !idle; sched_yield()) {
+    pthread_mutex_lock(&ready->lock);
+    idle = ready->idle == count;
+    pthread_mutex_unlock(&ready->lock);
+  }
+}
+
+// One that is woken takes one slot here, so nobody else helps who is not.
+static void a_batch_wakes_as_many_as_it_has_slots(void **state) {
+  (void)state;
+  static fc_slot_t slots[THREADS];
+  fc_ready_t ready;
+  fc_ready_init(&ready);
+  taker_t taker = {&ready, slots};
+  pthread_t threads[THREADS];
+  for (uint32_t i = 0; i < THREADS; i++) {
+    slots[i].next = i + 1;
+    assert_int_equal(
+        pthread_create(&threads[i], NULL, take_without_looking, &taker), 0);
+  }
+  wait_until_idle(&ready, THREADS);
+  fc_ready_submit(&ready, slots, 0, THREADS - 1, THREADS);
+  struct timespec end;
+  clock_gettime(CLOCK_REALTIME, &end);
+  end.tv_sec += 20;  // only one that is not woken takes as long
+  uintptr_t taken_of_all = 0;
+  for (int i = 0; i < THREADS; i++) {
+    void *taken;
+    assert_int_equal(pthread_timedjoin_np(threads[i], &taken, &end), 0);
+    taken_of_all |= (uintptr_t)1 << (uintptr_t)taken;
+  }
+  assert_int_equal(taken_of_all, (1u << THREADS) - 1);
+  fc_ready_deinit(&ready);
+}
+
 // Who looks may be kept from it by the kernel, and can only take one.
 static void one_who_looks_is_not_left_with_two(void **state) {
   (void)state;
@@ -190,11 +227,7 @@ static void one_who_looks_is_not_left_with_two(void **state) {
   pthread_t thread;
   assert_int_equal(pthread_create(&thread, NULL, take_without_looking, &taker),
                    0);
-  for (bool idle = false; !idle; sched_yield()) {
-    pthread_mutex_lock(&ready.lock);
-    idle = ready.idle == 1;
-    pthread_mutex_unlock(&ready.lock);
-  }
+  wait_until_idle(&ready, 1);
   fc_ready_submit(&ready, slots, 0, 0, 1);
   fc_ready_submit(&ready, slots, 1, 1, 1);
   void *taken;
@@ -210,6 +243,7 @@ int main(void) {
       FC_TEST(done_slots_come_out_oldest_first),
       FC_TEST(no_slot_is_lost_or_seen_twice),
       FC_TEST(looking_is_adaptive),
+      FC_TEST(a_batch_wakes_as_many_as_it_has_slots),
       FC_TEST(one_who_looks_is_not_left_with_two),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

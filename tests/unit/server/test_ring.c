@@ -10,6 +10,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/stop.h"
 #include "helpers/test.h"
 #include "limits.h"
 
@@ -266,6 +267,9 @@ typedef enum lie_t {
   LIE_EXPECTED,
   LIE_GOT,
   LIE_VALIDATED,
+  LIE_CANCELLED_BEFORE,
+  LIE_CANCELLED,
+  LIE_LATE,
 } lie_t;
 
 static void fail_honestly(fc_slot_t *slot) {
@@ -275,7 +279,7 @@ static void fail_honestly(fc_slot_t *slot) {
 }
 
 static void tell(fc_slot_t *slot, lie_t lie) {
-  if (lie >= LIE_CODE && lie != LIE_VALIDATED) fail_honestly(slot);
+  if (lie >= LIE_CODE && lie < LIE_VALIDATED) fail_honestly(slot);
   fc_error_t *error = &slot->error;
   fc_piece_t *piece = &slot->pieces[0];
   switch (lie) {
@@ -346,6 +350,17 @@ static void tell(fc_slot_t *slot, lie_t lie) {
       break;
     case LIE_VALIDATED:  // an answer to ?validate=only
       break;
+    case LIE_CANCELLED_BEFORE:
+      slot->status =
+          fc_fail_as(error, FC_CODE_INTERNAL, FC_CANCELLED, "nobody");
+      break;
+    case LIE_CANCELLED:
+      atomic_store(&slot->cancel, 1);
+      slot->status = fc_stop_fail(FC_CANCELLED, error);
+      break;
+    case LIE_LATE:
+      slot->status = fc_stop_fail(FC_DEADLINE_EXCEEDED, error);
+      break;
   }
 }
 
@@ -379,6 +394,9 @@ static void lies_are_refused(void **state) {
       {"an expectation without end", LIE_EXPECTED, "without an end"},
       {"client text without end", LIE_GOT, "without an end"},
       {"an answer nobody asked for", LIE_VALIDATED, "pieces 1"},
+      {"cancelled by nobody before", LIE_CANCELLED_BEFORE, "cancelled 1"},
+      {"cancelled by nobody", LIE_CANCELLED, "cancelled 1"},
+      {"late before the deadline", LIE_LATE, "deadline 0"},
   };
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
     pair_t pair;
@@ -389,6 +407,7 @@ static void lies_are_refused(void **state) {
     tell(&pair.worker.head->slots[0].slot, row->lie);
     const fc_ring_call_t call = {
         .body_size = 3,
+        .awaited = true,
         .flags = row->lie == LIE_VALIDATED ? FC_SLOT_VALIDATE : 0};
     fc_slot_t out;
     uint64_t size;
@@ -399,6 +418,53 @@ static void lies_are_refused(void **state) {
       assert_int_equal(error.code, FC_CODE_WORKER_CRASHED);
       assert_non_null(strstr(error.message, row->says));
     }
+    close_pair(&pair);
+  }
+}
+
+// Who is cancelled, is late or says so of itself has not lied.
+static void ends_from_outside_are_believed_if_they_can_be(void **state) {
+  (void)state;
+  const uint64_t late_ns = 1, early_ns = UINT64_MAX;
+  static const struct {
+    const char *name;
+    fc_code_t code;
+    fc_status_t status;
+    uint32_t word;
+    bool awaited, late, good;
+  } rows[] = {
+      {"dropped before", FC_CODE_INTERNAL, FC_CANCELLED, 1, false, false, true},
+      {"dropped", FC_CODE_CALL_FAILED, FC_CANCELLED, 1, false, false, true},
+      {"its own status", FC_CODE_CALL_FAILED, FC_CANCELLED, 0, true, false,
+       true},
+      {"the word", FC_CODE_CALL_FAILED, FC_CANCELLED, 1, true, false, false},
+      {"taken back", FC_CODE_INTERNAL, FC_CANCELLED, 0, true, false, false},
+      {"late", FC_CODE_DEADLINE_EXCEEDED, FC_DEADLINE_EXCEEDED, 0, true, true,
+       true},
+      {"late and cancelled", FC_CODE_DEADLINE_EXCEEDED, FC_DEADLINE_EXCEEDED, 1,
+       false, true, true},
+      {"not late", FC_CODE_DEADLINE_EXCEEDED, FC_DEADLINE_EXCEEDED, 0, true,
+       false, false},
+      {"not late, dropped", FC_CODE_DEADLINE_EXCEEDED, FC_DEADLINE_EXCEEDED, 1,
+       false, false, true},
+      {"a bug", FC_CODE_INTERNAL, FC_INTERNAL, 1, true, false, true},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    pair_t pair;
+    open_pair(&pair, 0);
+    put(&pair, 0, "[1]");
+    (void)fc_ring_take(&pair.worker);
+    fc_slot_t *slot = &pair.worker.head->slots[0].slot;
+    slot->status = fc_fail_as(&slot->error, row->code, row->status, "ended");
+    slot->stop = FC_STOP_CALL;
+    atomic_store(&slot->cancel, row->word);
+    const fc_ring_call_t call = {.awaited = row->awaited,
+                                 .deadline_ns = row->late ? late_ns : early_ns};
+    fc_slot_t out;
+    uint64_t size;
+    fc_error_t error;
+    bool good = fc_ring_read(&pair.loop, 0, &call, &out, &size, &error);
+    assert_int_equal(good, row->good);
     close_pair(&pair);
   }
 }
@@ -471,6 +537,7 @@ int main(void) {
       FC_TEST(a_loop_that_waits_is_woken_once),
       FC_TEST(no_call_is_slept_through),
       FC_TEST(lies_are_refused),
+      FC_TEST(ends_from_outside_are_believed_if_they_can_be),
       FC_TEST(what_is_only_shown_is_made_fit),
       FC_TEST(a_first_word_may_be_anything),
   };

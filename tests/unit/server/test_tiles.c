@@ -125,8 +125,7 @@ static const grid_row_t grids[] = {
 
 static fc_library_t *open_kernels(void) {
 #if !defined(__x86_64__)
-  print_message("SKIPPED: kernels are loaded on x86-64 only\n");
-  skip();
+  fc_test_skip("kernels are loaded on x86-64 only");
 #endif
   FILE *file = fopen(KERNELS, "rb");
   assert_non_null(file);
@@ -153,6 +152,7 @@ typedef struct grids_t {
   fc_helpers_t *helpers;
   uint32_t cells[1 << 13];
   _Atomic uint32_t cancel;
+  uint64_t deadline_ns;
   _Alignas(64) uint8_t local_memory[4 * FC_LOCAL_MEMORY_PAGE];
 } grids_t;
 
@@ -186,7 +186,8 @@ static fc_status_t run_grid(grids_t *g, size_t kernel, const uint32_t *count,
       .local_memory = g->local_memory,
       .parts = fc_library_parts(g->library, kernel, count, tiles),
       .tiles = tiles,
-      .cancel = &g->cancel};
+      .cancel = &g->cancel,
+      .deadline_ns = g->deadline_ns};
   return fc_library_run(g->library, kernel, &grid, err);
 }
 
@@ -244,7 +245,32 @@ static void a_cancelled_grid_stops(void **state) {
     // all the rest before the word was raised.
     const bool late = tiled && ran(g) == 4096;
     assert_int_equal(status, late ? FC_OK : FC_CANCELLED);
+    if (!late) assert_int_equal(err.code, FC_CODE_CALL_FAILED);
     assert_true(tiled || ran(g) == 64);
+  }
+  close_grids(g);
+}
+
+static void a_grid_ends_at_its_deadline(void **state) {
+  (void)state;
+  grids_t *g = open_grids();
+  const uint32_t count[] = {1, 64, 64};
+  for (int tiled = 0; tiled < 2; tiled++) {
+    fc_error_t err;
+    g->deadline_ns = 1;  // of the first second after the machine started
+    fc_status_t status = run_grid(g, MARK, count, 0, tiled, &err);
+    assert_int_equal(status, FC_DEADLINE_EXCEEDED);
+    assert_int_equal(err.code, FC_CODE_DEADLINE_EXCEEDED);
+    // Of each thread 64 workgroups.
+    assert_in_range(ran(g), 64, tiled ? 4 * 64 : 64);
+    g->deadline_ns = UINT64_MAX;
+    assert_int_equal(run_grid(g, MARK, count, 0, tiled, &err), FC_OK);
+    assert_int_equal(ran(g), 4096);
+    // A cancelled call that is late is late.
+    g->deadline_ns = 1;
+    status = run_grid(g, RAISE, count, 10, tiled, &err);
+    assert_int_equal(err.code, FC_CODE_DEADLINE_EXCEEDED);
+    assert_int_equal(status, FC_DEADLINE_EXCEEDED);
   }
   close_grids(g);
 }
@@ -278,6 +304,7 @@ int main(void) {
       FC_TEST(every_workgroup_runs_once),
       FC_TEST(a_failing_workgroup_fails_the_grid),
       FC_TEST(a_cancelled_grid_stops),
+      FC_TEST(a_grid_ends_at_its_deadline),
       FC_TEST(what_must_run_in_order_is_not_split),
       FC_TEST(a_grid_too_large_to_count_is_refused),
   };

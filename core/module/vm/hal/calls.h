@@ -9,7 +9,7 @@
 // Several rows of the table share a function.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wredundant-decls"
-#define FC_HAL(name, cconv, function)                           \
+#define FC_HAL(name, cconv, effect, function)                   \
   fc_status_t fc_hal_call_##function(fc_vm_native_call_t *call, \
                                      fc_error_t *err);
 #include "module/vm/hal/hal.def"

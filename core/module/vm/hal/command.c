@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 
-#include "module/vm/load.h"
+#include "base/load.h"
 
 #define ARENA_BLOCK 1024
 #define DISPATCH_BINDINGS FC_DISPATCH_BINDINGS_MAX
@@ -80,12 +80,14 @@ fc_status_t fc_hal_command_buffer_create(fc_vm_heap_t *heap,
   return FC_OK;
 }
 
-// Zeroed. The arena is of the heap, which bounds what is recorded.
+// Zeroed memory that lives as long as the command buffer. The arena takes it from the
+// heap, whose limit bounds what a module can record.
 static void *take(fc_hal_command_buffer_t *commands, size_t count, size_t size,
                   fc_error_t *err) {
   void *memory = fc_arena_alloc_array(&commands->arena, count, size);
   fc_vm_heap_t *heap = commands->object.heap;
-  // Asked again, it says why.
+  // The arena does not say why it failed. If the heap would count this size, the
+  // system was out of memory; if it would not, it has written its own error.
   if (!memory && fc_vm_heap_count(heap, count * size, err)) {
     fc_vm_heap_uncount(heap, count * size);
     (void)fc_fail_memory(err);
@@ -110,7 +112,8 @@ static command_t *add(fc_hal_command_buffer_t *commands, command_kind_t kind,
   return command;
 }
 
-// Once it is linked, destroy_commands releases what it holds.
+// Adds a command whose buffers have been retained. From here on destroy_commands
+// releases them.
 static void link_command(fc_hal_command_buffer_t *commands,
                          command_t *command) {
   *commands->last = command;
@@ -394,7 +397,6 @@ static fc_status_t run_command(const command_t *command,
     case COMMAND_COPY:
       return run_copy(command, invocation, table, err);
     default:
-      FC_TRY(fc_vm_work(invocation, 0, err));
       return run_dispatch(command, invocation, table, err);
   }
 }

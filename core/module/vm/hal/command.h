@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// !hal.command_buffer: commands recorded once and run any number of times, also
-// by several calls at once, so a run keeps nothing in it. Bindings name a buffer
-// or a slot of the table a run brings.
+// !hal.command_buffer: commands that are recorded once and run any number of times, also
+// by several calls at once; so running them does not change the command buffer. A
+// binding names a buffer, or a slot of the binding table that comes with the run.
 #ifndef FARCALL_CORE_MODULE_VM_HAL_COMMAND_H_
 #define FARCALL_CORE_MODULE_VM_HAL_COMMAND_H_
 
@@ -66,7 +66,7 @@ fc_status_t fc_hal_command_buffer_run(const fc_hal_command_buffer_t *commands,
                                       const fc_hal_table_t *table,
                                       fc_error_t *err) FC_MUST_CHECK;
 
-// The same three on buffers at once, for the queue operations.
+// Fill, update and copy without recording, for the queue operations.
 fc_status_t fc_hal_fill(fc_vm_invocation_t *invocation,
                         const fc_hal_buffer_t *target, int64_t offset,
                         int64_t size, uint32_t pattern, int32_t pattern_size,

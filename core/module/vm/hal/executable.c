@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Makes executables and runs dispatches, one workgroup after the other. What a
-// kernel is given was checked here or by the command that carries it; a machine
-// code kernel is trusted from then on, a VMVX kernel is not.
+// Makes executables and runs dispatches, one workgroup after the other. The buffers
+// and counts that a kernel gets were checked here or by the command that carries
+// them. A kernel of machine code is trusted not to leave them; a VMVX kernel is
+// bytecode, and every access of it is checked.
 #include "module/vm/hal/executable.h"
 
 #include <inttypes.h>
@@ -125,10 +126,23 @@ static void give_scratch(fc_vm_heap_t *heap, fc_hal_pool_t *pool,
   else fc_vm_heap_free(heap, scratch->memory, scratch->size);
 }
 
+// A kernel cannot be asked how long it takes; it is about as much as it may read
+// and write. Small grids do not look at the clock themselves.
+static fc_status_t count_work(fc_vm_invocation_t *invocation,
+                              const fc_hal_dispatch_t *dispatch,
+                              fc_error_t *err) {
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < dispatch->binding_count; i++) {
+    bytes += dispatch->binding_sizes[i];
+  }
+  return fc_vm_work(invocation, bytes, err);
+}
+
 static fc_status_t run_library(const fc_hal_executable_t *executable,
-                               const fc_vm_invocation_t *invocation,
+                               fc_vm_invocation_t *invocation,
                                const fc_hal_dispatch_t *dispatch,
                                fc_error_t *err) {
+  FC_TRY(count_work(invocation, dispatch, err));
   const size_t index = (size_t)dispatch->function;
   const fc_library_t *library = executable->library;
   fc_vm_heap_t *heap = executable->object.heap;
@@ -147,7 +161,8 @@ static fc_status_t run_library(const fc_hal_executable_t *executable,
       .local_memory = scratch.memory,
       .parts = parts,
       .tiles = invocation->tiles,
-      .cancel = invocation->cancel};
+      .cancel = invocation->cancel,
+      .deadline_ns = invocation->deadline_ns};
   fc_status_t status = fc_library_run(library, index, &grid, err);
   give_scratch(heap, invocation->pool, &scratch);
   return status;
@@ -402,8 +417,8 @@ static fc_status_t run_vmvx(fc_hal_executable_t *executable,
 // ---------------------------------------------------------------------------
 // Both
 
-// What is verified must not change afterwards; a constant of a large module is a
-// mapping of its file, to which somebody may write.
+// Copies the executable before it is verified. A constant of a large module lies in a
+// mapping of its file: whoever writes to the file would change verified bytes.
 static fc_status_t copy_file(fc_hal_executable_t *executable, fc_str_t data,
                              fc_str_t *out, fc_error_t *err) {
   executable->file_size = data.size + 1;
@@ -549,7 +564,8 @@ fc_status_t fc_hal_executable_run(fc_hal_executable_t *executable,
                                   fc_error_t *err) {
   FC_TRY(check_dispatch(executable, dispatch, err));
   const uint32_t *count = dispatch->count;
-  // Beside a zero the others may be anything: nobody should count them through.
+  // With one count of zero there is nothing to run. The other two are not bounded
+  // then, and a loop over them might never end.
   if (!count[0] || !count[1] || !count[2]) return FC_OK;
   return executable->library
              ? run_library(executable, invocation, dispatch, err)

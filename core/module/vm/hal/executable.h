@@ -32,13 +32,14 @@ fc_status_t fc_hal_executable_create(const fc_hal_state_t *state,
                                      fc_hal_executable_t **out,
                                      fc_error_t *err) FC_MUST_CHECK;
 
-// The same from operands (format, data, constants) that begin at `first`, into
-// result 0; the call's state is the fc_hal_state_t.
+// The same for a native call: operands `first` and the two behind it are format, data
+// and constants, result 0 is the executable. The call's state is a fc_hal_state_t.
 fc_status_t fc_hal_executable_from_call(fc_vm_native_call_t *call,
                                         uint32_t first,
                                         fc_error_t *err) FC_MUST_CHECK;
 
-// The id dispatches use: the place in the export table. NOT_FOUND.
+// The number by which dispatches name the function, its place in the export table.
+// NOT_FOUND when no function has that name.
 fc_status_t fc_hal_executable_lookup(const fc_hal_executable_t *executable,
                                      fc_str_t name, int64_t *out_id,
                                      fc_error_t *err) FC_MUST_CHECK;

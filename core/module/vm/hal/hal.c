@@ -9,7 +9,8 @@
 #define HAL_VERSION 7
 
 static const fc_vm_native_function_t functions[] = {
-#define FC_HAL(name, cconv, function) {name, cconv, fc_hal_call_##function},
+#define FC_HAL(name, cconv, effect, function) \
+  {name, cconv, FC_VM_EFFECT_##effect, fc_hal_call_##function},
 #include "module/vm/hal/hal.def"
 #undef FC_HAL
 };

@@ -5,7 +5,7 @@
 #ifndef FARCALL_CORE_MODULE_VM_HAL_HAL_H_
 #define FARCALL_CORE_MODULE_VM_HAL_HAL_H_
 
-#include "module/vm/native.h"
+#include "module/vm/natives.h"
 
 // Runs VMVX and embedded machine code.
 extern const fc_vm_native_module_t fc_vm_hal;

@@ -22,7 +22,8 @@ static const fc_hal_state_t *state_of(const fc_vm_native_call_t *call) {
 // Fences
 
 static fc_status_t pending(fc_error_t *err) {
-  // Everything here is done at once, so nobody could still signal it.
+  // Every operation here is finished when its call returns. So no operation is left
+  // that could signal the fence, and waiting for it would never end.
   return fc_hal_fail(err, FC_FAILED_PRECONDITION,
                      "waits for a fence nobody has signalled");
 }
@@ -74,7 +75,8 @@ FC_HAL_CALL(fence_query) {
   return FC_OK;
 }
 
-// One that is done when all are. Of nothing, or only of null fences: null.
+// A fence that is signalled when all of them are. Without any fence that is not null
+// the result is null, which counts as signalled.
 static fc_status_t join(fc_vm_native_call_t *call, uint32_t first,
                         fc_error_t *err) {
   fc_hal_fence_t *joined = NULL;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Parameters become buffers over the mapped file where they lie well enough for
-// kernels, copies otherwise. Keys and ranges come from the module and are
-// checked here. Archives are opened with the module, the rest is on workers.
+// A parameter becomes a buffer over the mapped file if it is aligned as kernels need it,
+// else a copy. Keys and ranges come from the module and are checked here. Archives are
+// opened with the module; everything else runs on workers.
 #include "module/vm/hal/io_parameters.h"
 
 #include <inttypes.h>
@@ -67,7 +67,7 @@ void fc_hal_archives_close(fc_hal_archives_t *archives) {
 // ---------------------------------------------------------------------------
 // Requests
 
-typedef struct request_t {
+typedef struct parameter_request_t {
   fc_hal_fence_t *wait;
   fc_hal_fence_t *signal;
   fc_str_t scope;
@@ -75,7 +75,7 @@ typedef struct request_t {
   fc_str_t key_data;
   fc_str_t spans;
   size_t count;
-} request_t;
+} parameter_request_t;
 
 // One of its parameters and the range that is wanted.
 typedef struct wanted_t {
@@ -88,7 +88,7 @@ typedef struct wanted_t {
 
 // (device, affinity, wait, signal, …, scope, …, key table, key data, spans)
 static fc_status_t read_request(const fc_vm_native_call_t *call, uint32_t scope,
-                                uint32_t keys, request_t *out,
+                                uint32_t keys, parameter_request_t *out,
                                 fc_error_t *err) {
   FC_TRY(fc_hal_argument(call, 2, FC_VM_TYPE_HAL_FENCE, true, &out->wait, err));
   FC_TRY(
@@ -126,7 +126,7 @@ static fc_status_t find_parameter(const fc_hal_archives_t *archives,
                      shown_key, shown_scope, shown_scope);
 }
 
-static fc_status_t read_key(const request_t *request, size_t index,
+static fc_status_t read_key(const parameter_request_t *request, size_t index,
                             fc_str_t *out, fc_error_t *err) {
   uint32_t key[2];
   memcpy(key, request->keys.data + index * KEY_SIZE, sizeof key);
@@ -140,8 +140,8 @@ static fc_status_t read_key(const request_t *request, size_t index,
 }
 
 static fc_status_t want(const fc_hal_archives_t *archives,
-                        const request_t *request, size_t index, wanted_t *out,
-                        fc_error_t *err) {
+                        const parameter_request_t *request, size_t index,
+                        wanted_t *out, fc_error_t *err) {
   fc_str_t key;
   uint64_t span[3];
   FC_TRY(read_key(request, index, &key, err));
@@ -193,8 +193,8 @@ static fc_status_t make_buffer(fc_vm_heap_t *heap, const wanted_t *wanted,
 }
 
 static fc_status_t fill_list(const fc_vm_native_call_t *call,
-                             const request_t *request, fc_vm_list_t *list,
-                             fc_error_t *err) {
+                             const parameter_request_t *request,
+                             fc_vm_list_t *list, fc_error_t *err) {
   for (uint32_t i = 0; i < (uint32_t)request->count; i++) {
     wanted_t wanted;
     fc_hal_buffer_t *buffer;
@@ -212,7 +212,7 @@ static fc_status_t fill_list(const fc_vm_native_call_t *call,
 
 // (…, target affinity, memory types, usage, …) -> list of buffers
 static fc_status_t load(fc_vm_native_call_t *call, fc_error_t *err) {
-  request_t request;
+  parameter_request_t request;
   fc_vm_list_t *list;
   FC_TRY(read_request(call, 4, 8, &request, err));
   FC_TRY(fc_vm_list_create(call->heap, FC_VM_TYPE_HAL_BUFFER,
@@ -225,7 +225,7 @@ static fc_status_t load(fc_vm_native_call_t *call, fc_error_t *err) {
 }
 
 static fc_status_t gather_all(const fc_vm_native_call_t *call,
-                              const request_t *request,
+                              const parameter_request_t *request,
                               const fc_hal_buffer_t *target, fc_error_t *err) {
   for (size_t i = 0; i < request->count; i++) {
     wanted_t wanted;
@@ -243,7 +243,7 @@ static fc_status_t gather_all(const fc_vm_native_call_t *call,
 
 // (…, target buffer, …)
 static fc_status_t gather(fc_vm_native_call_t *call, fc_error_t *err) {
-  request_t request;
+  parameter_request_t request;
   const fc_hal_buffer_t *target;
   FC_TRY(read_request(call, 4, 6, &request, err));
   FC_TRY(fc_hal_argument(call, 5, FC_VM_TYPE_HAL_BUFFER, false, &target, err));
@@ -254,7 +254,8 @@ static fc_status_t gather(fc_vm_native_call_t *call, fc_error_t *err) {
 
 // Other calls and other servers use the same archives. IREE's tools refuse, too.
 static fc_status_t refuse_first(const fc_vm_native_call_t *call,
-                                const request_t *request, fc_error_t *err) {
+                                const parameter_request_t *request,
+                                fc_error_t *err) {
   fc_str_t key;
   wanted_t wanted;
   if (!request->count) return FC_OK;
@@ -269,7 +270,7 @@ static fc_status_t refuse_first(const fc_vm_native_call_t *call,
 
 // (…, source buffer, scope, …)
 static fc_status_t scatter(fc_vm_native_call_t *call, fc_error_t *err) {
-  request_t request;
+  parameter_request_t request;
   const fc_hal_buffer_t *source;
   FC_TRY(read_request(call, 5, 6, &request, err));
   FC_TRY(fc_hal_argument(call, 4, FC_VM_TYPE_HAL_BUFFER, false, &source, err));
@@ -279,9 +280,9 @@ static fc_status_t scatter(fc_vm_native_call_t *call, fc_error_t *err) {
 }
 
 static const fc_vm_native_function_t functions[] = {
-    {"gather", "0rIrrrrrrr_v", gather},
-    {"load", "0rIrrrIiirrr_r", load},
-    {"scatter", "0rIrrrrrrr_v", scatter},
+    {"gather", "0rIrrrrrrr_v", FC_VM_EFFECT_FENCE_DEVICE, gather},
+    {"load", "0rIrrrIiirrr_r", FC_VM_EFFECT_FENCE_MAKE_DEVICE_AS(7), load},
+    {"scatter", "0rIrrrrrrr_v", FC_VM_EFFECT_FENCE, scatter},
 };
 
 const fc_vm_native_module_t fc_vm_io_parameters = {

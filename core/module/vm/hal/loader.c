@@ -99,11 +99,12 @@ static fc_status_t lookup(fc_vm_native_call_t *call, fc_error_t *err) {
 }
 
 static const fc_vm_native_function_t functions[] = {
-    {"executable.dispatch", "0riiiiCiDCrIID_v", dispatch_index},
-    {"executable.dispatch", "0rIiiiCiDCrIID_v", dispatch},
-    {"executable.load", "0rrr_r", load},
-    {"executable.lookup.function", "0rr_I", lookup},
-    {"executable.query_support", "0r_i", query_support},
+    {"executable.dispatch", "0riiiiCiDCrIID_v", FC_VM_EFFECT_BUFFER,
+     dispatch_index},
+    {"executable.dispatch", "0rIiiiCiDCrIID_v", FC_VM_EFFECT_BUFFER, dispatch},
+    {"executable.load", "0rrr_r", FC_VM_EFFECT_NONE, load},
+    {"executable.lookup.function", "0rr_I", FC_VM_EFFECT_NONE, lookup},
+    {"executable.query_support", "0r_i", FC_VM_EFFECT_NONE, query_support},
 };
 
 const fc_vm_native_module_t fc_vm_hal_loader = {

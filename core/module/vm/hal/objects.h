@@ -9,7 +9,7 @@
 
 #include "hal/library.h"
 #include "module/vm/buffer.h"
-#include "module/vm/native.h"
+#include "module/vm/natives.h"
 
 #define FC_HAL_RANK_MAX 128
 #define FC_HAL_ALIGNMENT 64
@@ -17,14 +17,14 @@
 // ---------------------------------------------------------------------------
 // Buffers
 
-// Bytes, or a range of another buffer. A range finds its bytes through the
-// root at every use, so that a root may move (fc_hal_buffer_keep).
+// A root, which has bytes, or a range of a root. A range asks its root for the bytes
+// at every use, because the bytes of a root may move (fc_hal_buffer_keep).
 typedef struct fc_hal_buffer_t {
   fc_vm_object_t object;
-  struct fc_hal_buffer_t *root;  // retained; NULL: this is one
+  struct fc_hal_buffer_t *root;  // of a range, retained; NULL: this is a root
   uint64_t offset;               // in the root
   uint64_t size;
-  // Of a root:
+  // The rest is of a root only:
   uint8_t *data;
   fc_vm_object_t *owner;       // retained: whose bytes these are; NULL: ours or
                                // borrowed
@@ -33,28 +33,29 @@ typedef struct fc_hal_buffer_t {
   bool guarded;                // a block that ends at an unmapped page
 } fc_hal_buffer_t;
 
-// Zeroed bytes of our own, 64-byte aligned.
+// A root with zeroed bytes from the heap, 64-byte aligned.
 fc_status_t fc_hal_buffer_create(fc_vm_heap_t *heap, int64_t size,
                                  fc_hal_buffer_t **out,
                                  fc_error_t *err) FC_MUST_CHECK;
-// The same for one call, from where its invocation says. Not zeroed: the pool's
-// blocks hold what earlier calls of this context left there.
+// A root whose bytes come from the invocation's pool, or are guarded if it says so.
+// They are not zeroed: blocks of a pool hold what earlier calls of this context left.
 fc_status_t fc_hal_buffer_create_in(fc_vm_invocation_t *invocation,
                                     fc_vm_heap_t *heap, int64_t size,
                                     fc_hal_buffer_t **out,
                                     fc_error_t *err) FC_MUST_CHECK;
-// Somebody's bytes, kept alive through `owner` (may be NULL: borrowed, see
-// fc_hal_buffer_keep).
+// A root over bytes that `owner` keeps alive. With `owner` NULL they are borrowed from
+// the caller, who calls fc_hal_buffer_keep before they go.
 fc_status_t fc_hal_buffer_wrap(fc_vm_heap_t *heap, void *data, uint64_t size,
                                fc_vm_object_t *owner, fc_hal_buffer_t **out,
                                fc_error_t *err) FC_MUST_CHECK;
-// The range [offset, offset + size); the whole is the buffer itself. -1: to the
-// end. OUT_OF_RANGE when it does not lie inside.
+// The range [offset, offset + size) of `buffer`; size -1 means to the end. The range of
+// all bytes is the buffer itself, retained. OUT_OF_RANGE when it does not lie inside.
 fc_status_t fc_hal_buffer_subspan(fc_hal_buffer_t *buffer, int64_t offset,
                                   int64_t size, fc_hal_buffer_t **out,
                                   fc_error_t *err) FC_MUST_CHECK;
-// Before borrowed bytes go away: if others still hold the buffer, it gets a copy
-// of its own. False when out of memory; it is empty then.
+// To be called before borrowed bytes go. If the module still holds the buffer, the
+// buffer gets a copy of the bytes. False when there is no memory for that; the buffer
+// is empty then, and each access of it fails.
 bool fc_hal_buffer_keep(fc_hal_buffer_t *buffer);
 
 // A !vm.buffer over the same bytes that keeps the buffer alive. Borrowed bytes
@@ -103,8 +104,9 @@ typedef struct fc_hal_fence_t {
 fc_status_t fc_hal_fence_create(fc_vm_heap_t *heap, fc_hal_fence_t **out,
                                 fc_error_t *err) FC_MUST_CHECK;
 
-// What queue operations do first and last; NULL is a fence that signalled. A
-// fence nobody signalled is FAILED_PRECONDITION: nobody could still do it.
+// A queue operation first looks at its wait fence and last signals its signal fence.
+// NULL is a fence that is signalled. Waiting for one that is not fails with
+// FAILED_PRECONDITION: no operation is left that could signal it.
 fc_status_t fc_hal_await(const fc_hal_fence_t *fence,
                          fc_error_t *err) FC_MUST_CHECK;
 void fc_hal_signal(fc_hal_fence_t *fence, fc_status_t status);

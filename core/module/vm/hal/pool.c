@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pool: a stack of free blocks for each class. The lock is the worker's own
-// but for buffers that another one releases.
+// The pool: a stack of free blocks for each class. Only the worker takes its lock, but
+// for buffers of it that another worker releases, so it is hardly ever waited for.
 #include "module/vm/hal/pool.h"
 
 #include "base/sanitize.h"
@@ -46,7 +46,9 @@ static void empty(fc_hal_pool_t *pool) {
   }
 }
 
-// A heap's `trim`. Never under the lock of a pool: nothing is allocated there.
+// A heap's `trim`: gives back the blocks of all its pools. It takes the lock of each
+// pool, so it must not be called with one held; allocating calls it, so no code under
+// such a lock allocates.
 static void empty_all(fc_vm_heap_t *heap) {
   pthread_mutex_lock(&heap->lock);
   for (fc_hal_pool_t *pool = heap->pools; pool; pool = pool->next) {
@@ -82,7 +84,7 @@ static void unlink_pool(fc_hal_pool_t *pool) {
   pthread_mutex_unlock(&heap->lock);
 }
 
-// Unlocks, and goes when nobody can come back.
+// Unlocks the pool. Frees it, if it was released and no block of it is in use.
 static void leave(fc_hal_pool_t *pool) {
   const bool last = pool->released && pool->lent == 0;
   pthread_mutex_unlock(&pool->lock);
@@ -100,7 +102,8 @@ void fc_hal_pool_release(fc_hal_pool_t *pool) {
   leave(pool);
 }
 
-// Lent from here on, so that the pool stays.
+// A kept block of the class, NULL if there is none. Either way a block counts as lent
+// from here on, which keeps the pool alive until it is given back.
 static block_t *take_kept(fc_hal_pool_t *pool, uint32_t index, size_t size,
                           size_t whole) {
   pthread_mutex_lock(&pool->lock);
@@ -115,7 +118,8 @@ static block_t *take_kept(fc_hal_pool_t *pool, uint32_t index, size_t size,
   return block;
 }
 
-// Rounding up is not worth a failure.
+// False when the heap's limit has no room for the block as rounded up; it is then
+// allocated as it was asked for, since rounding must not make a call fail.
 static bool fits(const fc_vm_heap_t *heap, size_t size) {
   const size_t bytes = atomic_load_explicit(&heap->bytes, memory_order_relaxed);
   return size <= heap->limit && bytes <= heap->limit - size;

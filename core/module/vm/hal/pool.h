@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the bytes of a call's HAL buffers come from: blocks of size classes that
-// one worker keeps between its calls, so that a warm worker allocates nothing.
-// Blocks never leave their context, so what a module finds in one (transients
-// begin undefined, as in IREE) are bytes that it wrote or zeroes. A buffer may
-// outlive the worker's instance, and be released by another worker.
+// The memory of the HAL buffers of calls: blocks of size classes, which one worker
+// keeps between its calls, so that a warm worker allocates nothing. Blocks are not
+// zeroed again (transients begin undefined, as in IREE). They never leave their
+// context, so a module finds in them zeroes or bytes that it wrote itself. A buffer may
+// live longer than the worker's instance, and another worker may release it.
 #ifndef FARCALL_CORE_MODULE_VM_HAL_POOL_H_
 #define FARCALL_CORE_MODULE_VM_HAL_POOL_H_
 
 #include "module/vm/object.h"
 
-// The blocks all pools of a heap keep may take this part of its limit. Whoever
-// needs more than is left, of pools or not, has all of them given back first.
+// The pools of a heap together keep at most the limit of the heap divided by this. An
+// allocation that does not fit beside the kept blocks has all of them freed first.
 #define FC_HAL_POOL_SHARE 4
 
 typedef struct fc_hal_pool_t fc_hal_pool_t;
@@ -19,11 +19,12 @@ typedef struct fc_hal_pool_t fc_hal_pool_t;
 // On `heap`, which must outlive the pool and every block of it.
 fc_status_t fc_hal_pool_create(fc_vm_heap_t *heap, fc_hal_pool_t **out,
                                fc_error_t *err) FC_MUST_CHECK;
-// Gives back what is kept; the pool goes with its last block. NULL is allowed.
+// Frees the kept blocks. The pool itself is freed when its last block is given back.
+// NULL is allowed.
 void fc_hal_pool_release(fc_hal_pool_t *pool);
 
-// At least `size` bytes, 64-byte aligned, zeroed only when they are new;
-// *out_size is for give. NULL as fc_vm_heap_alloc.
+// At least `size` bytes, 64-byte aligned; zeroed if the block is new. *out_size is the
+// size to pass to give. NULL and `err` as of fc_vm_heap_alloc.
 void *fc_hal_pool_take(fc_hal_pool_t *pool, size_t size, size_t *out_size,
                        fc_error_t *err) FC_MUST_CHECK;
 // Any thread.

@@ -31,56 +31,114 @@ static fc_str_t take_until(fc_str_t *text, fc_str_t word) {
   return taken;
 }
 
-// The features of a target of our format; false when it is another's or says
-// nothing.
-static bool read_features(fc_str_t target, fc_str_t *out) {
-  if (!skip_past(&target, FC_STR("\"" FC_HAL_ELF_FORMAT "\"")) ||
-      !skip_past(&target, FC_STR(FEATURES))) {
-    return false;
-  }
-  *out = take_until(&target, FC_STR("\""));
+// A target: `#hal.executable.target<"backend", "format", {…}>`.
+typedef struct target_t {
+  fc_str_t format;
+  fc_str_t features;
+  bool has_features;
+} target_t;
+
+static fc_str_t take_quoted(fc_str_t *text) {
+  if (!skip_past(text, FC_STR("\""))) return (fc_str_t){0};
+  fc_str_t taken = take_until(text, FC_STR("\""));
+  (void)skip_past(text, FC_STR("\""));
+  return taken;
+}
+
+// The next target in the text; false when there are no more.
+static bool next_target(fc_str_t *text, target_t *out) {
+  if (!skip_past(text, FC_STR(TARGET))) return false;
+  fc_str_t target = take_until(text, FC_STR(TARGET));
+  (void)take_quoted(&target);
+  *out = (target_t){.format = take_quoted(&target)};
+  out->has_features = skip_past(&target, FC_STR(FEATURES));
+  if (out->has_features) out->features = take_until(&target, FC_STR("\""));
   return true;
 }
 
-// The targets of one device: one of ours must do.
-static fc_status_t check_text(fc_str_t text, const fc_cpu_t *cpu,
-                              bool *out_stated, fc_error_t *err) {
+// ---------------------------------------------------------------------------
+// Each text that the module may fail with
+
+typedef struct texts_t {
+  const fc_vm_module_t *module;
+  uint32_t function;
+  uint32_t pc;
+} texts_t;
+
+static bool next_text(texts_t *texts, fc_str_t *out) {
+  const fc_vm_module_t *module = texts->module;
+  for (; texts->function < module->function_count; texts->function++) {
+    const fc_vm_function_t *function = &module->functions[texts->function];
+    while (texts->pc < function->size) {
+      fc_vm_instruction_t in;
+      const fc_status_t decoded =
+          fc_vm_decode(function->code, function->size, texts->pc, &in, NULL);
+      FC_ASSERT(decoded == FC_OK);  // it was verified
+      texts->pc = in.next;
+      if (in.op->flow != FC_VM_FLOW_FAIL) continue;
+      const fc_vm_field_t *text = &in.fields[1];
+      *out = fc_str_make((const char *)function->code + text->pc, text->count);
+      return true;
+    }
+    texts->pc = 0;
+  }
+  return false;
+}
+
+// ---------------------------------------------------------------------------
+
+// The targets of one device: one of our format must do.
+static fc_status_t check_features(fc_str_t text, const fc_cpu_t *cpu,
+                                  bool *out_stated, fc_error_t *err) {
   fc_status_t status = FC_OK;
-  bool first = true;
-  while (skip_past(&text, FC_STR(TARGET))) {
-    fc_str_t target = take_until(&text, FC_STR(TARGET)), features;
-    if (!read_features(target, &features)) continue;
+  target_t target;
+  while (next_target(&text, &target)) {
+    if (!target.has_features ||
+        !fc_str_equal(target.format, FC_STR(FC_HAL_ELF_FORMAT))) {
+      continue;
+    }
     *out_stated = true;
     fc_error_t why = {0};
-    if (fc_cpu_check(cpu, features, &why) == FC_OK) return FC_OK;
-    if (first && err) *err = why;
-    first = false;
+    if (fc_cpu_check(cpu, target.features, &why) == FC_OK) return FC_OK;
+    if (status == FC_OK && err) *err = why;
     status = why.status;
   }
   return status;
-}
-
-static fc_status_t check_function(const fc_vm_function_t *function,
-                                  const fc_cpu_t *cpu, bool *out_stated,
-                                  fc_error_t *err) {
-  fc_vm_instruction_t in;
-  for (uint32_t pc = 0; pc < function->size; pc = in.next) {
-    FC_TRY(fc_vm_decode(function->code, function->size, pc, &in, err));
-    if (in.op->opcode != FC_VM_OP_Fail || in.field_count < 2) continue;
-    const fc_vm_field_t *text = &in.fields[1];
-    FC_TRY(check_text(
-        fc_str_make((const char *)function->code + text->pc, text->count), cpu,
-        out_stated, err));
-  }
-  return FC_OK;
 }
 
 fc_status_t fc_hal_check_features(const fc_vm_module_t *module,
                                   const fc_cpu_t *cpu, bool *out_stated,
                                   fc_error_t *err) {
   *out_stated = false;
-  for (uint32_t i = 0; i < module->function_count; i++) {
-    FC_TRY(check_function(&module->functions[i], cpu, out_stated, err));
+  texts_t texts = {.module = module};
+  fc_str_t text;
+  while (next_text(&texts, &text)) {
+    FC_TRY(check_features(text, cpu, out_stated, err));
   }
+  return FC_OK;
+}
+
+// The targets of one device, if these are any.
+static fc_status_t check_formats(fc_str_t text, fc_error_t *err) {
+  target_t target, first = {0};
+  while (next_target(&text, &target)) {
+    if (fc_hal_format_is_supported(target.format)) return FC_OK;
+    if (!first.format.data) first = target;
+  }
+  if (!first.format.data) return FC_OK;
+  char shown[80];
+  fc_escape(shown, sizeof shown, 64, first.format);
+  return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
+                 "the module is compiled for '%s', which does not run here; "
+                 "compile it with --iree-hal-target-device=local on such a "
+                 "machine",
+                 shown);
+}
+
+fc_status_t fc_hal_check_formats(const fc_vm_module_t *module,
+                                 fc_error_t *err) {
+  texts_t texts = {.module = module};
+  fc_str_t text;
+  while (next_text(&texts, &text)) FC_TRY(check_formats(text, err));
   return FC_OK;
 }

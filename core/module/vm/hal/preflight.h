@@ -6,7 +6,7 @@
 #define FARCALL_CORE_MODULE_VM_HAL_PREFLIGHT_H_
 
 #include "hal/cpu.h"
-#include "module/vm/module.h"
+#include "module/vm/vmfb.h"
 
 // Compiled modules check the executable format only; which instructions the
 // code uses stands in the text they fail with when no device fits. A device
@@ -16,5 +16,12 @@
 fc_status_t fc_hal_check_features(const fc_vm_module_t *module,
                                   const fc_cpu_t *cpu, bool *out_stated,
                                   fc_error_t *err) FC_MUST_CHECK;
+
+// Whether every device that the module names in such a text has a target whose
+// executables run here; a module that names none passes. The message says what it
+// was compiled for, and is the reason why none of its functions can be called:
+// __init would fail. The module must be verified.
+fc_status_t fc_hal_check_formats(const fc_vm_module_t *module,
+                                 fc_error_t *err) FC_MUST_CHECK;
 
 #endif  // FARCALL_CORE_MODULE_VM_HAL_PREFLIGHT_H_

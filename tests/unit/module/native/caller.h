@@ -27,7 +27,7 @@ typedef struct caller_t {
   fc_arena_t arena;
   fc_value_t arguments[CALLER_VALUES];
   fc_value_t results[CALLER_VALUES];
-  fc_call_t call;
+  fc_backend_call_t call;
   size_t index;
   fc_error_t err;
   char text[4096];
@@ -178,11 +178,12 @@ static inline fc_status_t caller_call(caller_t *caller, const char *name,
         (fc_value_t){.kind = FC_VALUE_SCALAR, .dtype = (fc_dtype_t)type->dtype};
     caller_put(value->dtype, &arguments, value->scalar.bytes);
   }
-  caller->call = (fc_call_t){.arguments = caller->arguments,
-                             .argument_count = signature->argument_count,
-                             .results = caller->results,
-                             .result_count = signature->result_count + finals,
-                             .arena = &caller->arena};
+  caller->call =
+      (fc_backend_call_t){.arguments = caller->arguments,
+                          .argument_count = signature->argument_count,
+                          .results = caller->results,
+                          .result_count = signature->result_count + finals,
+                          .arena = &caller->arena};
   memset(caller->results, 0xA5, sizeof caller->results);
   return fc_backend_native.call(caller->instance, caller->index, &caller->call,
                                 &caller->err);

@@ -4,13 +4,23 @@
 // conventions, ownership, hostile results, ends of calls, refusals to load.
 #include "module/native/caller.h"
 
+#include <elf.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "module/native/fpenv.h"
 #include "module/native/native.h"
+#include "module/native/so_file.h"
+
+static void write_file(const char *path, const char *text, size_t size) {
+  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  assert_true(fd >= 0);
+  assert_int_equal(write(fd, text, size), (ssize_t)size);
+  close(fd);
+}
 
 typedef struct row_t {
   const char *name;  // of the function
@@ -54,6 +64,12 @@ static void scalars_of_every_type(void **state) {
       {"s_f64", "0.1", "0.2"},
       {"s_c64", "1,2", "2,4"},
       {"s_c128", "1,-2", "2,-4"},
+      {"w_i1", "1", "1"},
+      {"w_i4", "-3", "-3"},
+      {"w_i8", "-50", "-50"},
+      {"w_ui8", "200", "200"},
+      {"w_i16", "-15000", "-15000"},
+      {"w_ui16", "60000", "60000"},
       {"s_void", "", ""},
       {"s_mixed", "-3; .5; 1; .25; 10", "8.75"},
       {"s_many", "1;2;3;4;5;6;7;8;9;10;11;12;13;14;1;16;17;18;19", "2260"},
@@ -198,6 +214,17 @@ static void a_check_that_fails_ends_the_call_only(void **state) {
        "call_failed: 'verify_fail': caf\xc3\xa9 \\xff in x.mlir"},
       {"greedy", "4611686018427387904",
        "call_failed: 'greedy' could not allocate 4611686018427387904 bytes"},
+      {"greedy_array", "10; 8", "1"},
+      // In 64 bits the first product is 0, the second 8.
+      {"greedy_array", "4611686018427387904; 8",
+       "call_failed: 'greedy_array' could not allocate 9223372036854775807 "
+       "bytes"},
+      {"greedy_array", "2305843009213693953; 8",
+       "call_failed: 'greedy_array' could not allocate 9223372036854775807 "
+       "bytes"},
+      {"greedy_array", "-4; 8",
+       "call_failed: 'greedy_array': it computed a negative size: the arguments "
+       "do not fit together"},
       {"greedy", "-4",
        "call_failed: 'greedy': it computed a negative size: the arguments do "
        "not fit together"},
@@ -298,7 +325,59 @@ static void an_impure_module_keeps_its_memory(void **state) {
   assert_int_equal(counts.leaked, 1);
   assert_string_equal(caller_run(&caller, "drop", ""), "1");
   assert_non_null(strstr(caller_run(&caller, "on_stack", ""), "bad_result"));
+  assert_string_equal(
+      caller_run(&caller, "free_argument", "3: 1 2 3"),
+      "bad_result: 'free_argument' tried to free memory that is not its own");
   caller_close(&caller);
+}
+
+static void a_block_freed_unseen_is_no_block_twice(void **state) {
+  (void)state;
+  caller_t caller;
+  caller_open(&caller, "impure");
+  for (int i = 0; i < 100; i++) {
+    assert_string_equal(caller_run(&caller, "freed_unseen", ""), "1");
+  }
+  fc_native_counts_t counts = fc_native_get_counts(caller.module);
+  // How many are leaked depends on which addresses malloc gives again.
+  assert_int_equal(counts.allocated, counts.freed + counts.leaked);
+  caller_close(&caller);
+}
+
+// The loader makes whole pages read-only. What lies in the page where that part
+// ends can be written to, whatever a program header says.
+static void a_page_that_is_partly_read_only_stays_writable(void **state) {
+  (void)state;
+  static char bytes[1 << 20];
+  FILE *file = fopen(CALLER_MODULES "tables.so", "rb");
+  assert_non_null(file);
+  size_t size = fread(bytes, 1, sizeof bytes, file);
+  fclose(file);
+  Elf64_Ehdr header;
+  memcpy(&header, bytes, sizeof header);
+  for (size_t i = 0; i < header.e_phnum; i++) {
+    char *at = bytes + header.e_phoff + i * sizeof(Elf64_Phdr);
+    Elf64_Phdr segment;
+    memcpy(&segment, at, sizeof segment);
+    if (segment.p_type == PT_GNU_RELRO) segment.p_memsz += 64;
+    memcpy(at, &segment, sizeof segment);
+  }
+  char folder[] = "/tmp/farcall-native-XXXXXX", module[64], command[1200];
+  assert_non_null(mkdtemp(folder));
+  snprintf(module, sizeof module, "%s/a.so", folder);
+  write_file(module, bytes, size);
+  snprintf(command, sizeof command, "cp '%s' '%s/a.farcall.json'",
+           CALLER_MODULES "tables.farcall.json", folder);
+  assert_int_equal(system(command), 0);
+  caller_t caller;
+  assert_int_equal(caller_open_path(&caller, module, fc_allocator_system()),
+                   FC_OK);
+  assert_string_equal(caller_run(&caller, "counted", ""), "1: 5");
+  assert_string_equal(caller_run(&caller, "counted", ""), "1: 6");
+  assert_int_equal(fc_native_get_counts(caller.module).freed, 2);
+  caller_close(&caller);
+  snprintf(command, sizeof command, "rm -r '%s'", folder);
+  assert_int_equal(system(command), 0);
 }
 
 static void a_borrowed_result_is_not_freed(void **state) {
@@ -374,6 +453,59 @@ static void a_module_with_state_is_called_one_at_a_time(void **state) {
   caller_close(&caller);
 }
 
+typedef struct alone_t {
+  caller_t caller;
+  bool failed;
+} alone_t;
+
+static void alone_open(alone_t *alone, const caller_t *shared) {
+  *alone =
+      (alone_t){.caller = {.module = shared->module, .info = shared->info}};
+  fc_error_t err;
+  alone->failed =
+      fc_backend_native.instance_create(shared->module, fc_allocator_system(),
+                                        &alone->caller.instance, &err) != FC_OK;
+  fc_arena_init(&alone->caller.arena, fc_allocator_system(), 4096, 1 << 20);
+}
+
+static void alone_close(alone_t *alone) {
+  fc_backend_native.instance_destroy(alone->caller.instance);
+  fc_arena_deinit(&alone->caller.arena);
+}
+
+static void *run_alone(void *context) {
+  alone_t *alone = context;
+  alone->failed = caller_call(&alone->caller, "alone", "") != FC_OK ||
+                  alone->caller.results[0].scalar.i32 != 1;
+  caller_end(&alone->caller);
+  return NULL;
+}
+
+// One thread is inside for a while. A call of a function that needs no lock, by an
+// instance that had it before, must not let another thread in.
+static void nobody_else_unlocks_a_module(void **state) {
+  (void)state;
+  caller_t caller;
+  alone_t first, second;
+  pthread_t threads[2];
+  caller_open(&caller, "state");
+  assert_string_equal(caller_run(&caller, "counter", ""), "4: 1 0 0 0");
+  alone_open(&first, &caller);
+  alone_open(&second, &caller);
+  assert_false(first.failed || second.failed);
+  assert_int_equal(pthread_create(&threads[0], NULL, run_alone, &first), 0);
+  while (strcmp(caller_run(&caller, "peek", ""), "1") != 0) {
+  }
+  assert_int_equal(pthread_create(&threads[1], NULL, run_alone, &second), 0);
+  pthread_join(threads[0], NULL);
+  pthread_join(threads[1], NULL);
+  assert_false(first.failed);
+  assert_false(second.failed);
+  alone_close(&first);
+  alone_close(&second);
+  caller_close(&caller);
+}
+
 static void two_loads_of_one_file_are_two_modules(void **state) {
   (void)state;
   caller_t first, second;
@@ -385,6 +517,53 @@ static void two_loads_of_one_file_are_two_modules(void **state) {
   caller_close(&first);
   assert_string_equal(caller_run(&second, "counter", ""), "4: 2 0 0 0");
   caller_close(&second);
+}
+
+// Places of imported addresses, which lie in pages that are read-only once the
+// module is loaded; they are written to once more after that.
+static void note_place(void *context, fc_str_t symbol, uint64_t address) {
+  uint64_t *place = context;
+  if (fc_str_equal(symbol, FC_STR("malloc"))) *place = address;
+}
+
+static int note_base(struct dl_phdr_info *info, size_t size, void *context) {
+  (void)size;
+  uintptr_t *base = context;
+  if (strstr(info->dlpi_name, "/proc/self/fd")) *base = info->dlpi_addr;
+  return 0;
+}
+
+static void what_the_loader_protected_stays_protected(void **state) {
+  (void)state;
+  static _Alignas(64) char bytes[1 << 20];
+  FILE *file = fopen(CALLER_MODULES "owner.so", "rb");
+  assert_non_null(file);
+  const size_t size = fread(bytes, 1, sizeof bytes, file);
+  fclose(file);
+  fc_so_t so;
+  fc_error_t err;
+  uint64_t place = 0;
+  assert_int_equal(fc_so_parse(fc_str_make(bytes, size), &so, &err), FC_OK);
+  fc_so_each_slot(&so, note_place, &place);
+  assert_true(place && fc_so_is_relro(&so, place));
+
+  caller_t caller;
+  caller_open(&caller, "owner");
+  uintptr_t base = 0;
+  unsigned long begin, end;
+  char line[512], rights[5], found[5] = "none";
+  dl_iterate_phdr(note_base, &base);
+  assert_true(base != 0);
+  file = fopen("/proc/self/maps", "r");
+  assert_non_null(file);
+  while (fgets(line, sizeof line, file)) {
+    if (sscanf(line, "%lx-%lx %4s", &begin, &end, rights) != 3) continue;
+    if (base + place < begin || base + place >= end) continue;
+    memcpy(found, rights, sizeof found);
+  }
+  fclose(file);
+  assert_string_equal(found, "r--p");
+  caller_close(&caller);
 }
 
 static void wrong_arguments_are_refused(void **state) {
@@ -446,13 +625,6 @@ static void what_cannot_be_loaded_says_why(void **state) {
 }
 
 // Copies of embedded.so in a folder of their own, with sidecars written here.
-static void write_file(const char *path, const char *text, size_t size) {
-  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  assert_true(fd >= 0);
-  assert_int_equal(write(fd, text, size), (ssize_t)size);
-  close(fd);
-}
-
 static void a_sidecar_must_be_of_this_build(void **state) {
   (void)state;
   static char bytes[1 << 20];
@@ -549,10 +721,14 @@ int main(void) {
       FC_TEST(embedded_metadata_is_found),
       FC_TEST(floating_point_control_is_not_inherited),
       FC_TEST(an_impure_module_keeps_its_memory),
+      FC_TEST(a_block_freed_unseen_is_no_block_twice),
+      FC_TEST(a_page_that_is_partly_read_only_stays_writable),
       FC_TEST(a_borrowed_result_is_not_freed),
       FC_TEST(a_module_may_ask_for_flush_to_zero),
       FC_TEST(a_module_finds_its_libraries_beside_it_once),
       FC_TEST(a_module_with_state_is_called_one_at_a_time),
+      FC_TEST(nobody_else_unlocks_a_module),
+      FC_TEST(what_the_loader_protected_stays_protected),
       FC_TEST(two_loads_of_one_file_are_two_modules),
       FC_TEST(wrong_arguments_are_refused),
       FC_TEST(what_cannot_be_loaded_says_why),

@@ -16,8 +16,8 @@ typedef struct vm_t {
   fc_vm_context_t *context;
 } vm_t;
 
-static const fc_vm_native_module_t *const test_natives[] = {
-    &fc_vm_yieldable_test, NULL};
+static const fc_vm_native_module_t *const test_natives[] = {&yieldable_test,
+                                                            NULL};
 
 // Whatever was opened before a failure is closed by vm_close too.
 static inline fc_status_t vm_open(vm_t *vm, const uint8_t *data, size_t size,

@@ -5,6 +5,7 @@
 // (tests/corpus/iree/state).
 #include "module/vm/analysis.h"
 
+#include "module/vm/backend.h"
 #include "module/vm/files.h"
 #include "module/vm/verify.h"
 
@@ -20,6 +21,20 @@ static const state_row_t rows[] = {
     {"state/weights.vmfb", false},  // is immutable, says the compiler
     {"state/chosen.vmfb", true},    // is immutable on one path of two
     {"state/agreed.vmfb", false},   // is immutable on both
+    // Made by an import that is not told whether it is.
+    {"state/allocated.vmfb", true},
+    // One command buffer in a global.
+    {"state/recorded.vmfb", true},   // is recorded into
+    {"state/handed.vmfb", true},     // is, by another function
+    {"state/either.vmfb", true},     // is, on one path of two
+    {"state/finalized.vmfb", true},  // is finalized
+    {"state/replayed.vmfb", false},  // is run; another is recorded into
+    // One fence in a global.
+    {"state/signaled.vmfb", true},  // is signaled
+    {"state/queued.vmfb", true},    // is signaled by a queue
+    {"state/queried.vmfb", false},  // is looked at
+    // What an import does that nobody knows.
+    {"state/unheard.vmfb", true},
     // A counter in a global, in releases with each version of the HAL.
     {"releases/versions-2.9.0-vmvx.vmfb", true},
     {"releases/versions-3.13.0-vmvx.vmfb", true},
@@ -44,7 +59,7 @@ static void calls_that_can_see_each_other_are_found(void **state) {
     bool stateful = !row->stateful;
     if (fc_vm_module_create(data, size, fc_allocator_system(), &module, &err) ||
         fc_vm_verify(module, &err) ||
-        fc_vm_module_is_stateful(module, &stateful, &err)) {
+        fc_vm_module_is_stateful(module, fc_vm_natives, &stateful, &err)) {
       fail_msg("%s", err.message);
     }
     assert_int_equal(stateful, row->stateful);
@@ -62,7 +77,8 @@ static fc_status_t analyse(fc_allocator_t allocator, void *context,
   uint8_t *data = read_file(CORPUS "/state/written.vmfb", &size);
   assert_non_null(data);
   fc_status_t status = fc_vm_module_create(data, size, allocator, &module, err);
-  if (!status) status = fc_vm_module_is_stateful(module, &stateful, err);
+  if (!status)
+    status = fc_vm_module_is_stateful(module, fc_vm_natives, &stateful, err);
   fc_vm_module_destroy(module);
   free(data);
   return status;

@@ -20,15 +20,19 @@ typedef struct opened_t {
 
 // Of modules opened next.
 static const char *parameters = "";
-static fc_vm_state_t vm_state = FC_VM_STATE_AUTO;
+static const char *vm_state = "auto";
 
 static const fc_backend_t *const kinds[] = {&fc_backend_vm, NULL};
 
 // NULL when it cannot be loaded.
 static fc_module_t *load(const char *path, bool allow_native, fc_error_t *err) {
-  const fc_module_options_t options = {.forbid_native = !allow_native,
-                                       .parameters = fc_str(parameters),
-                                       .vm_state = vm_state};
+  const fc_setting_t settings[] = {
+      {FC_STR("vm.parameters"), fc_str(parameters)},
+      {FC_STR("vm.state"), fc_str(vm_state)}};
+  const fc_module_options_t options = {
+      .forbid_native = !allow_native,
+      .settings = settings,
+      .setting_count = FC_ARRAY_COUNT(settings)};
   fc_module_t *module = NULL;
   return fc_module_load(kinds, fc_str(path), &options, fc_allocator_system(),
                         &module, err)
@@ -249,11 +253,11 @@ static fc_status_t call_next(fc_allocator_t allocator, void *context,
   fc_value_t result;
   fc_arena_t arena;
   fc_arena_init(&arena, allocator, 4096, SIZE_MAX);
-  fc_call_t call = {.arguments = &argument,
-                    .argument_count = 1,
-                    .results = &result,
-                    .result_count = 1,
-                    .arena = &arena};
+  fc_backend_call_t call = {.arguments = &argument,
+                            .argument_count = 1,
+                            .results = &result,
+                            .result_count = 1,
+                            .arena = &arena};
   if (status == FC_OK) {
     status = fc_backend_vm.call(instance, index, &call, err);
     fc_backend_vm.call_end(instance, index, &call);
@@ -422,17 +426,18 @@ typedef struct safe_row_t {
   const char *name;  // of the function
   const char *file;
   bool safe;
+  bool trusts_dims;
 } safe_row_t;
 
 static const safe_row_t safe_rows[] = {
-    {"mul4", LLVM_CPU, true},
-    {"matmul", LLVM_CPU, false},
-    {"mixed", LLVM_CPU, true},
-    {"matmul", VMVX, true},
-    {"fact", CORPUS "/releases/scalars-3.13.0.vmfb", true},
+    {"mul4", LLVM_CPU, false, false},
+    {"matmul", LLVM_CPU, false, true},
+    {"mixed", LLVM_CPU, false, false},
+    {"matmul", VMVX, true, false},
+    {"fact", CORPUS "/releases/scalars-3.13.0.vmfb", true, false},
 };
 
-static void machine_code_with_dynamic_shapes_is_not_memory_safe(void **state) {
+static void machine_code_is_not_memory_safe(void **state) {
   (void)state;
   FC_TEST_EACH_ROW(const safe_row_t, row, safe_rows) {
     opened_t opened = open_module(row->file, false);
@@ -440,6 +445,7 @@ static void machine_code_with_dynamic_shapes_is_not_memory_safe(void **state) {
     const fc_signature_t *signature = find(&opened, row->name, &index);
     assert_true(signature->memory_known);
     assert_int_equal(signature->memory_safe, row->safe);
+    assert_int_equal(signature->trusts_dims, row->trusts_dims);
     const bool native = strcmp(row->file, LLVM_CPU) == 0;
     assert_int_equal(opened.info->runs_native, native);
     fc_str_t warning = opened.info->warning;
@@ -479,6 +485,48 @@ static void modules_without_kernels_answer(void **state) {
   close_module(&opened);
 }
 
+#if defined(__x86_64__)
+#define OTHER "aarch64", "embedded-elf-arm_64"
+#define OURS "x86_64"
+#else
+#define OTHER "x86_64", "embedded-elf-x86_64"
+#define OURS "aarch64"
+#endif
+
+typedef struct device_row_t {
+  const char *name;    // tests/corpus/iree/device/double-NAME.vmfb
+  const char *format;  // NULL: runs here
+} device_row_t;
+
+static const device_row_t devices[] = {
+    {"vulkan", "vulkan-spirv-fb"},
+    {OTHER},
+    {OURS, NULL},
+};
+
+// Without running __init, which would fail.
+static void functions_for_other_devices_say_so(void **state) {
+  (void)state;
+  FC_TEST_EACH_ROW(const device_row_t, row, devices) {
+    char path[512];
+    size_t index;
+    snprintf(path, sizeof path, CORPUS "/device/double-%s.vmfb", row->name);
+    opened_t opened = open_module(path, false);
+    const fc_signature_t *signature = find(&opened, "double", &index);
+    assert_int_equal(signature->callable, !row->format);
+    if (row->format) {
+      char reason[256], wanted[64];
+      snprintf(reason, sizeof reason, "%.*s",
+               FC_STR_ARG(fc_signature_text(signature, signature->reason)));
+      snprintf(wanted, sizeof wanted, "compiled for '%s'", row->format);
+      assert_non_null(strstr(reason, wanted));
+      assert_non_null(strstr(reason, "--iree-hal-target-device=local"));
+      assert_int_equal(opened.info->warning.size, 0);
+    }
+    close_module(&opened);
+  }
+}
+
 // Features some processors have; no processor has all of them.
 static const char *missing_feature(void) {
   static const char *const names[] = {"fma4", "avx512f", "amx-tile"};
@@ -510,7 +558,7 @@ static void missing_processor_features_are_a_load_error(void **state) {
   assert_int_equal(err.code, FC_CODE_CPU_FEATURES);
   const char *named = strstr(err.message, missing);
   assert_non_null(named);
-  assert_string_equal(named, missing);  // and nothing else
+  assert_memory_equal(named + strlen(missing), ";", 1);  // and nothing else
 }
 
 static void features_that_are_not_told_are_a_warning(void **state) {
@@ -534,11 +582,11 @@ static int32_t add(void *instance, int32_t by) {
   const fc_value_t argument = {
       .kind = FC_VALUE_SCALAR, .dtype = FC_DTYPE_I32, .scalar.i64 = by};
   fc_value_t result = {0};
-  fc_call_t call = {.arguments = &argument,
-                    .argument_count = 1,
-                    .results = &result,
-                    .result_count = 1,
-                    .arena = &arena};
+  fc_backend_call_t call = {.arguments = &argument,
+                            .argument_count = 1,
+                            .results = &result,
+                            .result_count = 1,
+                            .arena = &arena};
   fc_error_t err = {0};
   if (fc_backend_vm.call(instance, 0, &call, &err)) fail_msg("%s", err.message);
   const int32_t sum = (int32_t)result.scalar.i64;
@@ -549,19 +597,19 @@ static int32_t add(void *instance, int32_t by) {
 
 typedef struct policy_row_t {
   const char *name;
-  fc_vm_state_t policy;
+  const char *policy;
   const char *file;
   bool serial;
   int32_t second;  // what the second worker's first call gives
 } policy_row_t;
 
 static const policy_row_t policies[] = {
-    {"auto", FC_VM_STATE_AUTO, "written", true, 3},
-    {"shared", FC_VM_STATE_SHARED, "written", true, 3},
-    {"private", FC_VM_STATE_PRIVATE, "written", false, 2},
-    {"auto, no state", FC_VM_STATE_AUTO, "read", false, 0},
-    {"shared, no state", FC_VM_STATE_SHARED, "read", true, 0},
-    {"private, no state", FC_VM_STATE_PRIVATE, "read", false, 0},
+    {"auto", "auto", "written", true, 3},
+    {"shared", "shared", "written", true, 3},
+    {"private", "private", "written", false, 2},
+    {"auto, no state", "auto", "read", false, 0},
+    {"shared, no state", "shared", "read", true, 0},
+    {"private, no state", "private", "read", false, 0},
 };
 
 static void state_is_shared_as_asked(void **state) {
@@ -572,7 +620,9 @@ static void state_is_shared_as_asked(void **state) {
     fc_module_t *module;
     void *first, *second;
     snprintf(path, sizeof path, CORPUS "/state/%s.vmfb", row->file);
-    const fc_module_options_t options = {.vm_state = row->policy};
+    const fc_setting_t setting = {FC_STR("vm.state"), fc_str(row->policy)};
+    const fc_module_options_t options = {.settings = &setting,
+                                         .setting_count = 1};
     if (fc_module_load(kinds, fc_str(path), &options, fc_allocator_system(),
                        &module, &err)) {
       fail_msg("%s", err.message);
@@ -616,9 +666,9 @@ static void constants_are_state_of_who_has_its_own(void **state) {
   for (size_t own = 0; own < 2; own++) {
     fc_error_t err = {0};
     void *instances[3];
-    vm_state = own ? FC_VM_STATE_PRIVATE : FC_VM_STATE_AUTO;
+    vm_state = own ? "private" : "auto";
     opened_t opened = open_module(path, false);
-    vm_state = FC_VM_STATE_AUTO;
+    vm_state = "auto";
     for (size_t i = 0; i < FC_ARRAY_COUNT(instances); i++) {
       assert_int_equal(
           fc_backend_vm.instance_create(opened.module, fc_allocator_system(),
@@ -641,11 +691,12 @@ static void constants_are_state_of_who_has_its_own(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      FC_TEST(machine_code_with_dynamic_shapes_is_not_memory_safe),
+      FC_TEST(machine_code_is_not_memory_safe),
       FC_TEST(state_is_shared_as_asked),
       FC_TEST(constants_are_state_of_who_has_its_own),
       FC_TEST(machine_code_can_be_refused),
       FC_TEST(modules_without_kernels_answer),
+      FC_TEST(functions_for_other_devices_say_so),
       FC_TEST(missing_processor_features_are_a_load_error),
       FC_TEST(features_that_are_not_told_are_a_warning),
       FC_TEST(calls_answer_in_every_release),

@@ -29,8 +29,7 @@ void *__wrap_aligned_alloc(size_t alignment, size_t size) {
 
 static void skip_if_nothing_is_kept(void) {
   if (fc_vm_cache_takes(fc_allocator_system())) return;
-  print_message("skipped: under the address sanitizer nothing is kept\n");
-  skip();
+  fc_test_skip("under the address sanitizer nothing is kept");
 }
 
 // ---------------------------------------------------------------------------

@@ -9,7 +9,7 @@
 #include "module/vm/hal/hal.h"
 #include "module/vm/hal/objects.h"
 #include "module/vm/hal/pool.h"
-#include "module/vm/hal/tensor.h"
+#include "module/vm/hal/tensor_view.h"
 #include "module/vm/verify.h"
 
 #define F32 0x21000020u
@@ -375,6 +375,45 @@ static void work_takes_fuel(void **state) {
   assert_int_equal(fc_vm_work(&invocation, UINT64_MAX, &err), FC_OK);
 }
 
+// A grid of one workgroup does not look at the clock, but what it may read counts.
+static void small_grids_end_at_the_deadline(void **state) {
+  (void)state;
+#if defined(__x86_64__)
+  static uint8_t bytes[8 << 20];
+  fc_error_t err;
+  fc_vm_heap_t heap;
+  size_t size = 0;
+  fc_hal_executable_t *kernels;
+  uint8_t *file =
+      read_file(FARCALL_BUILD_DIR "/tests/modules/kernel/tiles.elf", &size);
+  assert_non_null(file);
+  fc_vm_heap_init(&heap, fc_allocator_system(), 64 << 20);
+  fc_vm_invocation_t invocation = {.fuel = UINT64_MAX};
+  const fc_hal_state_t hal = {.allow_native = true};
+  fc_status_t status = fc_hal_executable_create(
+      &hal, &heap, &invocation, FC_STR(FC_HAL_ELF_FORMAT),
+      fc_str_make((const char *)file, size), FC_STR(""), &kernels, &err);
+  if (status != FC_OK) fail_msg("%s", err.message);
+  void *bindings[] = {bytes};
+  const size_t sizes[] = {sizeof bytes};
+  const fc_hal_dispatch_t mark = {.count = {1, 1, 1},
+                                  .bindings = bindings,
+                                  .binding_sizes = sizes,
+                                  .binding_count = 1};
+  assert_int_equal(fc_hal_executable_run(kernels, &invocation, &mark, &err), 0);
+  assert_int_equal(bytes[0], 1);
+  invocation.deadline_ns = 1;
+  assert_int_equal(fc_hal_executable_run(kernels, &invocation, &mark, &err),
+                   FC_DEADLINE_EXCEEDED);
+  assert_int_equal(bytes[0], 1);
+  fc_vm_release((fc_vm_object_t *)kernels);
+  fc_vm_heap_deinit(&heap);
+  free(file);
+#else
+  print_message("SKIPPED: kernels are loaded on x86-64 only\n");
+#endif
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(every_release_gives_the_same_values),
@@ -382,6 +421,7 @@ int main(void) {
       FC_TEST(an_empty_tensor_passes_through),
       FC_TEST(what_is_recorded_counts_once),
       FC_TEST(work_takes_fuel),
+      FC_TEST(small_grids_end_at_the_deadline),
       FC_TEST(loading_and_calling_survive_failing_allocations),
   };
   return cmocka_run_group_tests_name("hal", tests, NULL, NULL);

@@ -3,6 +3,7 @@
 // The pool of a worker's buffers: what is reused, what is counted, what is kept.
 #include "module/vm/hal/pool.h"
 
+#include "base/sanitize.h"
 #include "helpers/test.h"
 #include "module/vm/hal/objects.h"
 
@@ -112,6 +113,47 @@ static void what_is_kept_does_not_make_a_call_fail(void **state) {
   assert_int_equal(err.status, FC_RESOURCE_EXHAUSTED);
   fc_hal_pool_give(fixture.pool, block, have);
   assert_int_equal(atomic_load(&fixture.heap.bytes), 0);
+  close(&fixture);
+}
+
+// A block of less than its class is not given to who asks for all of the class.
+static void a_block_that_was_not_rounded_up_is_not_kept(void **state) {
+  (void)state;
+  fixture_t fixture;
+  const size_t limit = 64 << 10, small = 1030, class = 1280;
+  open(&fixture, limit);
+  size_t have;
+  void *most = fc_vm_heap_alloc(&fixture.heap, limit - small, 64, NULL);
+  assert_non_null(most);
+  void *block = take(&fixture, small, &have);
+  assert_non_null(block);
+  assert_int_equal(have, small);
+  fc_hal_pool_give(fixture.pool, block, have);
+  assert_int_equal(atomic_load(&fixture.heap.kept), 0);
+  fc_vm_heap_free(&fixture.heap, most, limit - small);
+  block = take(&fixture, class, &have);
+  assert_int_equal(have, class);
+  assert_int_equal(atomic_load(&fixture.heap.bytes), class);
+  memset(block, 0xFF, have);
+  fc_hal_pool_give(fixture.pool, block, have);
+  close(&fixture);
+}
+
+// Only where a sanitizer sees it: elsewhere nothing is poisoned.
+static void a_kept_block_is_forbidden(void **state) {
+  (void)state;
+  fixture_t fixture;
+  size_t have;
+  open(&fixture, (size_t)1 << 30);
+  uint8_t *block = take(&fixture, 1000, &have);
+  assert_false(FC_IS_POISONED(block));
+  fc_hal_pool_give(fixture.pool, block, have);
+  assert_int_equal(FC_IS_POISONED(block), FC_ASAN);
+  assert_int_equal(FC_IS_POISONED(block + 999), FC_ASAN);
+  assert_ptr_equal(take(&fixture, 904, &have), block);
+  assert_false(FC_IS_POISONED(block + 903));
+  assert_int_equal(FC_IS_POISONED(block + 904), FC_ASAN);
+  fc_hal_pool_give(fixture.pool, block, have);
   close(&fixture);
 }
 
@@ -240,6 +282,8 @@ int main(void) {
       FC_TEST(what_is_new_is_zeroed),
       FC_TEST(a_quarter_of_the_limit_is_kept_at_most),
       FC_TEST(what_is_kept_does_not_make_a_call_fail),
+      FC_TEST(a_block_that_was_not_rounded_up_is_not_kept),
+      FC_TEST(a_kept_block_is_forbidden),
       FC_TEST(what_other_workers_keep_does_not_make_a_call_fail),
       FC_TEST(workers_at_the_limit_get_what_they_need),
       FC_TEST(a_block_may_come_back_after_its_worker_left),

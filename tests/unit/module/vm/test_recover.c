@@ -221,12 +221,56 @@ static void an_assert_counts_when_every_call_passes_it(void **state) {
   free(data);
 }
 
+typedef struct result_row_t {
+  const char *name;  // of the function
+  bool known;
+} result_row_t;
+
+static const result_row_t results[] = {
+    {"same", true},
+    {"other_dims", false},
+    {"made_or_null", false},
+    // An argument, of which only who calls it says the shape.
+    {"calls_handed", true},
+    {"calls_handed_or_null", false},
+    {"calls_null_or_handed", false},
+};
+
+static void results_are_what_all_returns_agree_on(void **state) {
+  (void)state;
+  fc_error_t err = {0};
+  uint8_t *data;
+  fc_vm_module_t *module = open_verified(CORPUS "/paths/results.vmfb", &data);
+  FC_TEST_EACH_ROW(const result_row_t, row, results) {
+    const fc_vm_export_t *export = fc_vm_module_find(module, fc_str(row->name));
+    assert_non_null(export);
+    fc_arena_t arena;
+    fc_vm_recovered_t recovered;
+    size_t budget = FC_VM_RECOVER_BUDGET;
+    fc_arena_init(&arena, fc_allocator_system(), 4096, SIZE_MAX);
+    assert_int_equal(fc_vm_recover(module, export->function, &budget, &arena,
+                                   &recovered, &err),
+                     0);
+    const fc_vm_shape_t *shape = &recovered.results[0];
+    assert_int_equal(shape->known, row->known);
+    if (row->known) {
+      assert_int_equal(shape->dtype, FC_DTYPE_F32);
+      assert_int_equal(shape->rank, 1);
+      assert_int_equal(shape->dims[0], 4);
+    }
+    fc_arena_deinit(&arena);
+  }
+  fc_vm_module_destroy(module);
+  free(data);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(recovered_shapes_are_the_declared_ones),
       FC_TEST(dims_that_every_call_compares_are_found),
       FC_TEST(imports_of_another_convention_say_nothing),
       FC_TEST(an_assert_counts_when_every_call_passes_it),
+      FC_TEST(results_are_what_all_returns_agree_on),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,11 +57,11 @@ static bool multiply(worker_t *worker, uint32_t round, fc_arena_t *arena) {
   arguments[1].tensor = (fc_tensor_t){
       .dtype = FC_DTYPE_F32, .rank = 1, .shape = shape, .data = b};
   fc_value_t result = {.kind = FC_VALUE_NULL};
-  fc_call_t call = {.arguments = arguments,
-                    .argument_count = 2,
-                    .results = &result,
-                    .result_count = 1,
-                    .arena = arena};
+  fc_backend_call_t call = {.arguments = arguments,
+                            .argument_count = 2,
+                            .results = &result,
+                            .result_count = 1,
+                            .arena = arena};
   const size_t index = worker->shared->index;
   bool right = fc_backend_vm.call(worker->instance, index, &call, NULL) == 0;
   right = right && result.kind == FC_VALUE_TENSOR && result.tensor.rank == 1;
@@ -95,7 +95,8 @@ static void *count_often(void *context) {
   for (uint32_t round = 0; round < CALLS; round++) {
     fc_arena_reset(&arena);
     fc_value_t result = {.kind = FC_VALUE_NULL};
-    fc_call_t call = {.results = &result, .result_count = 1, .arena = &arena};
+    fc_backend_call_t call = {
+        .results = &result, .result_count = 1, .arena = &arena};
     const size_t index = worker->shared->index;
     int32_t count = 0;
     if (fc_backend_vm.call(worker->instance, index, &call, NULL) == 0 &&

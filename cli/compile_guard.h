@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Run-time checks that MLIR's own verification lacks, put into the text of a
+// module. A check that fails prints its reason in the form of MLIR's own checks
+// and calls abort, which farcall turns into 422 call_failed.
+#ifndef FARCALL_CLI_COMPILE_GUARD_H_
+#define FARCALL_CLI_COMPILE_GUARD_H_
+
+#include "farcall/base.h"
+
+// `text`, a bufferized module in generic form, with a check before every
+// memref.alloc and memref.alloca that none of its sizes is negative. A negative
+// size would let every later check pass over nothing.
+fc_status_t fc_mlir_guard_sizes(fc_arena_t *arena, fc_str_t text,
+                                fc_text_t *out, fc_error_t *err);
+
+// `text`, a module in generic form that is all llvm dialect, with a check before
+// every integer division and remainder that the divisor is not 0 and the
+// quotient fits. At this point nothing else divides: operations on tensors,
+// vectors and index have become these, and so have those passes made of their
+// own. `out` stays empty when there is no division. FC_CODE_ABI_METADATA when
+// one is written in a form not known here.
+fc_status_t fc_mlir_guard_divisions(fc_arena_t *arena, fc_str_t text,
+                                    fc_text_t *out, fc_error_t *err);
+
+// `text`, a module in generic form, with index.ceildivs, index.ceildivu and
+// index.floordivs as the operations of arith that mean the same. The lowering of
+// index's own divides numbers that the source does not divide, and so overflows
+// where the quotient fits (the greatest index by -1).
+fc_status_t fc_mlir_rename_divisions(fc_str_t text, fc_text_t *out,
+                                     fc_error_t *err);
+
+#endif  // FARCALL_CLI_COMPILE_GUARD_H_

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The floats of farcall/dtype.def: where their bits are, and which of them are
+// special. A constant of each file that includes it, so that loops over one type
+// are compiled for its numbers.
+#ifndef FARCALL_CORE_BASE_FLOAT_FORMAT_H_
+#define FARCALL_CORE_BASE_FLOAT_FORMAT_H_
+
+#include "farcall/type.h"
+
+// The columns of FLOAT there. Zeroed: no float.
+typedef struct fc_float_format_t {
+  int mantissa_bits;
+  int bias;
+  uint64_t sign;
+  uint64_t highest;
+  uint64_t infinity;
+  uint64_t nan;
+  bool negative_zero;
+  const char *limit;
+  bool limit_fits;
+} fc_float_format_t;
+
+// In the order of fc_dtype_t, which begins with NONE.
+static const fc_float_format_t fc_float_formats[FC_DTYPE_COUNT] = {
+    {.bias = 0},
+#define NOT_FLOAT \
+  { .bias = 0 }
+#define FLOAT(...) \
+  { __VA_ARGS__ }
+#define FC_DTYPE(name, text, class_, bits, bytes, hal, oip, npy, aliases, \
+                 part, format)                                            \
+  format,
+#include "farcall/dtype.def"
+#undef FC_DTYPE
+#undef FLOAT
+#undef NOT_FLOAT
+};
+
+// Whether it has neither zero nor negative numbers.
+static inline bool fc_float_is_positive(const fc_float_format_t *format) {
+  return format->bias != 0 && format->sign == 0;
+}
+
+#endif  // FARCALL_CORE_BASE_FLOAT_FORMAT_H_

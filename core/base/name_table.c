@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Open addressing with linear probing, at most half full. Removing moves later
+// cells of the same run back, so there are no marks for removed names and a
+// search ends at the first free cell.
+#include "base/name_table.h"
+
+#define CAPACITY_MIN 16
+
+// FNV-1a. Who chooses the names put here is the operator, not a client.
+static uint32_t hash_of(fc_str_t name) {
+  uint32_t hash = 2166136261u;
+  for (size_t i = 0; i < name.size; i++) {
+    hash = (hash ^ (uint8_t)name.data[i]) * 16777619u;
+  }
+  return hash;
+}
+
+void fc_name_table_deinit(fc_name_table_t *names) {
+  fc_free(names->allocator, names->cells);
+  *names = (fc_name_table_t){.allocator = names->allocator};
+}
+
+// The cell of the name, or the free one it belongs in. There are cells, and one
+// of them is free.
+static size_t find_cell(const fc_name_table_t *names, fc_str_t name,
+                        uint32_t hash) {
+  size_t at = hash & (names->capacity - 1);
+  for (;; at = (at + 1) & (names->capacity - 1)) {
+    const fc_name_cell_t *cell = &names->cells[at];
+    if (!cell->name.data) return at;
+    if (cell->hash == hash && fc_str_equal(cell->name, name)) return at;
+  }
+}
+
+static fc_status_t grow(fc_name_table_t *names, fc_error_t *err) {
+  fc_name_table_t grown = *names;
+  grown.capacity = names->capacity ? names->capacity * 2 : CAPACITY_MIN;
+  grown.cells =
+      fc_alloc_array(names->allocator, grown.capacity, sizeof *grown.cells);
+  if (!grown.cells) return fc_fail_memory(err);
+  for (size_t i = 0; i < names->capacity; i++) {
+    const fc_name_cell_t *cell = &names->cells[i];
+    if (!cell->name.data) continue;
+    grown.cells[find_cell(&grown, cell->name, cell->hash)] = *cell;
+  }
+  fc_free(names->allocator, names->cells);
+  *names = grown;
+  return FC_OK;
+}
+
+fc_status_t fc_name_table_put(fc_name_table_t *names, fc_str_t name,
+                              uint32_t value, fc_error_t *err) {
+  FC_ASSERT(name.data && value != FC_NAME_NONE);
+  if (names->count * 2 >= names->capacity) FC_TRY(grow(names, err));
+  const uint32_t hash = hash_of(name);
+  fc_name_cell_t *cell = &names->cells[find_cell(names, name, hash)];
+  if (!cell->name.data) names->count++;
+  *cell = (fc_name_cell_t){.name = name, .hash = hash, .value = value};
+  return FC_OK;
+}
+
+uint32_t fc_name_table_find(const fc_name_table_t *names, fc_str_t name) {
+  if (names->count == 0) return FC_NAME_NONE;
+  const fc_name_cell_t *cell =
+      &names->cells[find_cell(names, name, hash_of(name))];
+  return cell->name.data ? cell->value : FC_NAME_NONE;
+}
+
+void fc_name_table_remove(fc_name_table_t *names, fc_str_t name) {
+  if (names->count == 0) return;
+  const size_t mask = names->capacity - 1;
+  size_t hole = find_cell(names, name, hash_of(name));
+  if (!names->cells[hole].name.data) return;
+  names->count--;
+  for (size_t at = (hole + 1) & mask; names->cells[at].name.data;
+       at = (at + 1) & mask) {
+    // A cell may move back to the hole if its search passes the hole.
+    const size_t home = names->cells[at].hash & mask;
+    if (((at - home) & mask) < ((at - hole) & mask)) continue;
+    names->cells[hole] = names->cells[at];
+    hole = at;
+  }
+  names->cells[hole] = (fc_name_cell_t){0};
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Names to numbers: a hash table that finds a name in time that does not depend
+// on how many there are. Written by one thread at a time; many may read while
+// nobody writes.
+#ifndef FARCALL_BASE_NAME_TABLE_H_
+#define FARCALL_BASE_NAME_TABLE_H_
+
+#include "farcall/base.h"
+
+#define FC_NAME_NONE UINT32_MAX
+
+typedef struct fc_name_cell_t {
+  fc_str_t name;  // data NULL: the cell is free
+  uint32_t hash;  // of the name, so that growing need not read it again
+  uint32_t value;
+} fc_name_cell_t;
+
+// Zeroed but for the allocator is empty. The bytes of a name are borrowed: they
+// must stay where they are until the name is removed.
+typedef struct fc_name_table_t {
+  fc_allocator_t allocator;
+  fc_name_cell_t *cells;
+  size_t capacity;  // a power of two, 0: no cells yet
+  size_t count;
+} fc_name_table_t;
+
+void fc_name_table_deinit(fc_name_table_t *names);
+// Gives `name` a value, in place of the one it may have. Keeps `name` as it is
+// given now. FC_CODE_OUT_OF_MEMORY, then nothing has changed.
+fc_status_t fc_name_table_put(fc_name_table_t *names, fc_str_t name,
+                              uint32_t value, fc_error_t *err) FC_MUST_CHECK;
+// The value of a name, compared by bytes; FC_NAME_NONE when it has none.
+uint32_t fc_name_table_find(const fc_name_table_t *names, fc_str_t name);
+// A name that has no value may be removed too.
+void fc_name_table_remove(fc_name_table_t *names, fc_str_t name);
+
+#endif  // FARCALL_BASE_NAME_TABLE_H_

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Argument and result memory of a call: see cell.h.
+#include "memref/cell.h"
+
+#include <inttypes.h>
+
+uint32_t fc_layout_add(fc_layout_t *layout, const fc_type_t *type) {
+  const fc_dtype_info_t *info = fc_dtype_info((fc_dtype_t)type->dtype);
+  uint32_t size = info->size;
+  uint32_t alignment = fc_dtype_info(info->part)->size;
+  if (type->kind == FC_TYPE_TENSOR) {
+    alignment = _Alignof(fc_memref_t);
+    size = type->rank == FC_RANK_DYNAMIC ? sizeof(fc_memref_unranked_t)
+                                         : (uint32_t)fc_memref_size(type->rank);
+  }
+  if (layout->alignment < alignment) layout->alignment = alignment;
+  uint32_t offset = (layout->size + alignment - 1) & ~(alignment - 1);
+  layout->size = offset + size;
+  return offset;
+}
+
+fc_scalar_t fc_scalar_load(fc_dtype_t dtype, const void *bytes) {
+  const fc_dtype_info_t *info = fc_dtype_info(dtype);
+  fc_scalar_t scalar = {{0}};
+  memcpy(scalar.bytes, bytes, info->size);
+  if (info->bits >= 8) return scalar;
+  const unsigned mask = (1u << info->bits) - 1;
+  const unsigned sign = (mask + 1) / 2;
+  unsigned value = scalar.u8 & mask;
+  if (fc_dtype_is_signed(info)) {
+    value = (value ^ sign) - sign;
+  }
+  scalar.u8 = (uint8_t)value;
+  return scalar;
+}
+
+// Elements narrower than their byte lie zero-extended in memory, the negative
+// too: compiled code compares whole bytes. The caller's are not touched unless
+// `in_place`; if any has other bits, `tensor` is a copy from now on.
+static fc_status_t zero_extend(fc_tensor_t *tensor, size_t count, bool in_place,
+                               uint32_t index, fc_arena_t *arena,
+                               fc_error_t *err) {
+  const fc_dtype_info_t *info = fc_dtype_info(tensor->dtype);
+  if (info->bits >= 8 || count == 0) return FC_OK;
+  const unsigned mask = (1u << info->bits) - 1;
+  const uint8_t *bytes = tensor->data;
+  unsigned seen = 0;
+  for (size_t i = 0; i < count; i++) seen |= bytes[i];
+  if (!(seen & ~mask)) return FC_OK;
+  uint8_t *copy = in_place ? tensor->data
+                           : fc_arena_alloc(arena, count, FC_MEMREF_ALIGNMENT);
+  if (!copy) {
+    return fc_fail(err, FC_CODE_TENSOR_TOO_LARGE,
+                   "argument %u: no memory for a copy of %zu bytes", index,
+                   count);
+  }
+  for (size_t i = 0; i < count; i++) copy[i] = (uint8_t)(bytes[i] & mask);
+  tensor->data = copy;
+  return FC_OK;
+}
+
+static fc_status_t check_tensor(const fc_signature_t *signature,
+                                const fc_type_t *type,
+                                const fc_tensor_t *tensor, uint32_t index,
+                                size_t *out_count, fc_error_t *err) {
+  if (tensor->dtype != type->dtype) {
+    return fc_fail(err, FC_CODE_DTYPE_MISMATCH,
+                   "argument %u has elements of %s, not of %s", index,
+                   fc_dtype_info(tensor->dtype)->text,
+                   fc_dtype_info((fc_dtype_t)type->dtype)->text);
+  }
+  if (tensor->rank < 0 || tensor->rank > FC_RANK_MAX ||
+      (type->rank != FC_RANK_DYNAMIC && tensor->rank != type->rank)) {
+    return fc_fail(err, FC_CODE_SHAPE_MISMATCH,
+                   "argument %u has %" PRId32 " dims, its type has %" PRId32,
+                   index, tensor->rank, type->rank);
+  }
+  const int64_t *dims = fc_signature_dims(signature, type);
+  for (int32_t i = 0; i < type->rank; i++) {
+    if (dims[i] < 0 || dims[i] == tensor->shape[i]) continue;
+    return fc_fail(err, FC_CODE_SHAPE_MISMATCH,
+                   "argument %u: dim %" PRId32 " is %" PRId64
+                   ", its type says %" PRId64,
+                   index, i, tensor->shape[i], dims[i]);
+  }
+  size_t bytes;
+  if (!fc_shape_count(tensor->shape, tensor->rank, tensor->dtype, out_count,
+                      &bytes)) {
+    return fc_fail(err, FC_CODE_TENSOR_TOO_LARGE,
+                   "argument %u: its size overflows 64 bits", index);
+  }
+  if (!fc_tensor_is_dense(tensor)) {
+    return fc_fail(err, FC_CODE_INTERNAL, "argument %u is not dense", index);
+  }
+  return FC_OK;
+}
+
+fc_status_t fc_memref_argument(const fc_signature_t *signature, uint32_t index,
+                               const fc_value_t *value, bool guarded,
+                               fc_arena_t *arena, fc_memref_cell_t *cell,
+                               fc_error_t *err) {
+  const fc_type_t *type =
+      fc_signature_node(signature, signature->arguments[index].type);
+  if (type->kind == FC_TYPE_SCALAR) {
+    if (value->kind == FC_VALUE_SCALAR && value->dtype == type->dtype) {
+      return FC_OK;
+    }
+    return fc_fail(err, FC_CODE_TYPE_MISMATCH, "argument %u is not a %s", index,
+                   fc_dtype_info((fc_dtype_t)type->dtype)->text);
+  }
+  if (value->kind != FC_VALUE_TENSOR) {
+    return fc_fail(err, FC_CODE_TYPE_MISMATCH, "argument %u is not a tensor",
+                   index);
+  }
+  fc_tensor_t given = value->tensor, *tensor = &given;
+  size_t count;
+  FC_TRY(check_tensor(signature, type, tensor, index, &count, err));
+  FC_TRY(zero_extend(tensor, count, guarded && !tensor->strides, index, arena,
+                     err));
+  fc_memref_t *descriptor = fc_arena_alloc(arena, fc_memref_size(tensor->rank),
+                                           _Alignof(fc_memref_t));
+  if (!descriptor) return fc_fail_memory(err);
+  FC_TRY(fc_memref_build_as(signature, type, tensor, index, arena, descriptor,
+                            &cell->block, err));
+  cell->descriptor = descriptor;
+  cell->data = descriptor;
+  const uint8_t role = signature->arguments[index].role;
+  if (role == FC_ROLE_OUT || role == FC_ROLE_INOUT) {
+    const size_t size = fc_memref_size(tensor->rank);
+    cell->kept = fc_arena_alloc(arena, size, _Alignof(fc_memref_t));
+    if (!cell->kept) return fc_fail_memory(err);
+    memcpy(cell->kept, descriptor, size);
+  }
+  if (type->rank == FC_RANK_DYNAMIC) {
+    cell->unranked = (fc_memref_unranked_t){tensor->rank, descriptor};
+    cell->data = &cell->unranked;
+  }
+  return FC_OK;
+}
+
+fc_tensor_t fc_memref_view(const fc_memref_t *descriptor, int32_t rank,
+                           fc_dtype_t dtype) {
+  uint8_t *data = descriptor->aligned;
+  return (fc_tensor_t){
+      dtype, rank, descriptor->words, descriptor->words + rank,
+      data + descriptor->offset * (int64_t)fc_dtype_size(dtype)};
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How arguments and results lie in memory for a memref-shaped function: the
+// layout of result structures, scalars in and out of their cells, argument
+// descriptors. Everything for one call goes into its arena. Used by the native
+// backend; does not call anything.
+#ifndef FARCALL_MEMREF_CELL_H_
+#define FARCALL_MEMREF_CELL_H_
+
+#include "memref/descriptor.h"
+
+// A structure being laid out with the padding C gives it: MLIR's result
+// structures are literal LLVM structs with descriptors inlined.
+typedef struct fc_layout_t {
+  uint32_t size;
+  uint32_t alignment;
+} fc_layout_t;
+
+// Appends a member of `type` (SCALAR or TENSOR), returns its offset.
+uint32_t fc_layout_add(fc_layout_t *layout, const fc_type_t *type);
+
+// The bytes of one scalar as a module left them, cut to the width of its type
+// and extended by its sign: bits above the width are undefined in registers
+// and in memory.
+fc_scalar_t fc_scalar_load(fc_dtype_t dtype, const void *bytes);
+
+// The argument memory of one memref: cell -> [unranked ->] descriptor. `data`
+// is what is passed by pointer.
+typedef struct fc_memref_cell_t {
+  void *data;  // the ranked or the unranked descriptor
+  fc_memref_t *descriptor;
+  fc_memref_unranked_t unranked;
+  fc_memref_t *kept;  // of a role with final contents: a copy that no callee
+                      // can change
+  fc_span_t block;    // what the descriptor may reach
+} fc_memref_cell_t;
+
+// Checks that `value` is what argument `index` of the signature takes, and
+// for a tensor fills `cell` with descriptors in `arena`. Elements narrower than a
+// byte are cut to their width: in place in a guarded call, which has copied what
+// is not strided to memory of its own, else in a copy if need be.
+fc_status_t fc_memref_argument(const fc_signature_t *signature, uint32_t index,
+                               const fc_value_t *value, bool guarded,
+                               fc_arena_t *arena, fc_memref_cell_t *cell,
+                               fc_error_t *err);
+
+// The view a descriptor we built gives of its data, for final contents.
+fc_tensor_t fc_memref_view(const fc_memref_t *descriptor, int32_t rank,
+                           fc_dtype_t dtype);
+
+#endif  // FARCALL_MEMREF_CELL_H_

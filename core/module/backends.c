@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The list of all kinds of modules, and choosing among them (backends.h).
+#include "module/backends.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "module/files.h"
+
+const fc_backend_t *const fc_backends[] = {&fc_backend_native, &fc_backend_vm,
+                                           NULL};
+
+const fc_backend_t *fc_backends_by_suffix(const fc_backend_t *const *backends,
+                                          fc_str_t path) {
+  for (; *backends; backends++) {
+    if (fc_str_ends(path, fc_str((*backends)->suffix))) return *backends;
+  }
+  return NULL;
+}
+
+fc_str_t fc_source_setting(const fc_module_source_t *source, const char *name) {
+  for (size_t i = source->setting_count; i-- > 0;) {
+    if (fc_str_equal(source->settings[i].name, fc_str(name))) {
+      return source->settings[i].value;
+    }
+  }
+  return FC_STR("");
+}
+
+static fc_status_t check_setting(const fc_backend_t *const *backends,
+                                 fc_str_t name, fc_error_t *err) {
+  const char *near = NULL;
+  fc_nearest_t search = fc_nearest_begin(name);
+  for (; *backends; backends++) {
+    const char *const *known = (*backends)->settings;
+    for (; known && *known; known++) {
+      if (fc_str_equal(name, fc_str(*known))) return FC_OK;
+      if (fc_nearest_offer(&search, fc_str(*known))) near = *known;
+    }
+  }
+  char shown[80];
+  fc_escape(shown, sizeof shown, 64, name);
+  return fc_fail_as(err, FC_CODE_MODULE_LOAD, FC_INVALID_ARGUMENT,
+                    "no option '%s' of any kind of module%s%s%s", shown,
+                    near ? "; did you mean '" : "", near ? near : "",
+                    near ? "'?" : "");
+}
+
+fc_status_t fc_backends_check(const fc_backend_t *const *backends,
+                              const fc_setting_t *settings, size_t count,
+                              fc_error_t *err) {
+  for (size_t i = 0; i < count; i++) {
+    FC_TRY(check_setting(backends, settings[i].name, err));
+  }
+  return FC_OK;
+}
+
+static fc_status_t read_head(int file, char head[FC_PROBE_SIZE],
+                             size_t *out_size, fc_error_t *err) {
+  ssize_t size;
+  do size = pread(file, head, FC_PROBE_SIZE, 0);
+  while (size < 0 && errno == EINTR);
+  if (size > 0) {
+    *out_size = (size_t)size;
+    return FC_OK;
+  }
+  return fc_fail(err, FC_CODE_MODULE_PATH, "%s",
+                 size ? strerror(errno) : "an empty file");
+}
+
+static fc_status_t fail_source(fc_str_t path, fc_error_t *err) {
+  fc_str_t stem = fc_path_file(path);
+  stem.size -= strlen(".mlir");
+  return fc_fail(err, FC_CODE_MODULE_PATH,
+                 "this is source: compile it with `farcall compile %.*s.mlir "
+                 "-o %.*s.so` and load that",
+                 FC_STR_ARG(stem), FC_STR_ARG(stem));
+}
+
+static fc_status_t fail_unknown(const fc_backend_t *const *backends,
+                                fc_error_t *err) {
+  char kinds[200] = "";
+  size_t size = 0;
+  for (size_t i = 0; backends[i] && size < sizeof kinds; i++) {
+    size += (size_t)snprintf(kinds + size, sizeof kinds - size, "%sno %s (*%s)",
+                             i ? " and " : "", backends[i]->title,
+                             backends[i]->suffix);
+  }
+  return fc_fail(err, FC_CODE_MODULE_PATH, "not a module: %s", kinds);
+}
+
+fc_status_t fc_backends_choose(const fc_backend_t *const *backends,
+                               fc_str_t path, int file,
+                               const fc_backend_t **out_backend,
+                               fc_error_t *err) {
+  char bytes[FC_PROBE_SIZE];
+  size_t size = 0;
+  FC_TRY(read_head(file, bytes, &size, err));
+  const fc_str_t head = fc_str_make(bytes, size);
+  for (size_t i = 0; backends[i]; i++) {
+    if (backends[i]->probe(head, NULL) != FC_OK) continue;
+    *out_backend = backends[i];
+    return FC_OK;
+  }
+  const fc_backend_t *named = fc_backends_by_suffix(backends, path);
+  if (named) return named->probe(head, err);
+  if (fc_str_ends(path, FC_STR(".mlir"))) return fail_source(path, err);
+  return fail_unknown(backends, err);
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which kind of module a file is. Lists of backends are NULL-terminated. Any
+// thread.
+#ifndef FARCALL_MODULE_BACKENDS_H_
+#define FARCALL_MODULE_BACKENDS_H_
+
+#include "farcall/backend.h"
+
+// The first backend of the list whose probe knows the bytes of `file`, which is
+// open for reading. `path` is for messages. Reads FC_PROBE_SIZE bytes at most.
+fc_status_t fc_backends_choose(const fc_backend_t *const *backends,
+                               fc_str_t path, int file,
+                               const fc_backend_t **out_backend,
+                               fc_error_t *err);
+
+// FC_INVALID_ARGUMENT names an option that no backend of the list has.
+fc_status_t fc_backends_check(const fc_backend_t *const *backends,
+                              const fc_setting_t *settings, size_t count,
+                              fc_error_t *err);
+
+// The first backend with the suffix of `path`; NULL when there is none.
+const fc_backend_t *fc_backends_by_suffix(const fc_backend_t *const *backends,
+                                          fc_str_t path);
+
+#endif  // FARCALL_MODULE_BACKENDS_H_

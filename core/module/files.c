@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// See files.h.
+#include "module/files.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "abi/sidecar.h"
+#include "base/sha256.h"
+#include "module/snapshot.h"
+
+fc_str_t fc_path_file(fc_str_t path) {
+  const char *slash = path.size ? memrchr(path.data, '/', path.size) : NULL;
+  if (!slash) return path;
+  size_t skip = (size_t)(slash + 1 - path.data);
+  return fc_str_make(path.data + skip, path.size - skip);
+}
+
+// What lies beside the module cannot be read: the reason, of which file.
+static fc_status_t fail_sidecar(fc_error_t *err) {
+  fc_error_t why = {0};
+  if (err) why = *err;
+  return fc_fail(err, FC_CODE_ABI_METADATA, "cannot read its sidecar: %s",
+                 why.message);
+}
+
+fc_status_t fc_files_open_sidecar(fc_str_t path, const char *suffix,
+                                  int *out_fd, fc_error_t *err) {
+  char text[FC_PATH_SIZE_MAX + 32];
+  const char *dot = memrchr(path.data, '.', path.size);
+  const int stem = (int)(dot ? (size_t)(dot - path.data) : path.size);
+  *out_fd = -1;
+  if (!suffix) return FC_OK;
+  snprintf(text, sizeof text, "%.*s%s", stem, path.data, suffix);
+  if (access(text, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR)) {
+    return FC_OK;
+  }
+  if (fc_snapshot_open_file(text, out_fd, err) == FC_OK) return FC_OK;
+  return fail_sidecar(err);
+}
+
+// Read, not looked at: that would make a large file resident.
+static fc_status_t hash_file(const fc_snapshot_t *file, char out_hex[65],
+                             fc_error_t *err) {
+  fc_sha256_t hash;
+  uint8_t chunk[16384];
+  fc_sha256_init(&hash);
+  for (size_t at = 0; at < file->bytes.size; at += sizeof chunk) {
+    const size_t rest = file->bytes.size - at;
+    const size_t size = rest < sizeof chunk ? rest : sizeof chunk;
+    if (!fc_snapshot_read(file, at, chunk, size)) {
+      return fc_fail(err, FC_CODE_MODULE_PATH, "cannot read all of it");
+    }
+    fc_sha256_update(&hash, chunk, size);
+  }
+  fc_sha256_finish(&hash, out_hex);
+  return FC_OK;
+}
+
+// Taken before the file is hashed, so that a change meanwhile shows.
+static fc_status_t note_time(const fc_snapshot_t *file,
+                             fc_file_digest_t *digest, fc_error_t *err) {
+  struct stat info;
+  if (fstat(file->fd, &info)) {
+    return fc_fail(err, FC_CODE_MODULE_PATH, "%s", strerror(errno));
+  }
+  digest->size = (uint64_t)info.st_size;
+  digest->written_ns =
+      (int64_t)info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec;
+  return FC_OK;
+}
+
+static bool is_current(const fc_file_digest_t *known,
+                       const fc_file_digest_t *now, bool sealed) {
+  if (!known->sha256[0] || known->size != now->size) return false;
+  return sealed || known->written_ns == now->written_ns;
+}
+
+fc_status_t fc_files_read(const fc_module_files_t *files, size_t sealed_max,
+                          fc_snapshot_t *out_file, fc_snapshot_t *out_sidecar,
+                          fc_file_digest_t *out_digest, fc_error_t *err) {
+  FC_TRY(fc_snapshot_make(files->module, SIZE_MAX, sealed_max, out_file, err));
+  if (files->sidecar >= 0 &&
+      fc_snapshot_make(files->sidecar, FC_SIDECAR_SIZE_MAX, 0, out_sidecar,
+                       err) != FC_OK) {
+    return fail_sidecar(err);
+  }
+  fc_file_digest_t digest = {0};
+  FC_TRY(note_time(out_file, &digest, err));
+  if (is_current(&files->digest, &digest, out_file->sealed)) {
+    digest = files->digest;
+  } else {
+    FC_TRY(hash_file(out_file, digest.sha256, err));
+  }
+  *out_digest = digest;
+  return FC_OK;
+}

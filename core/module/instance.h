@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What calls see of their instance (farcall/call.h). An instance has one frame,
+// since a backend makes one call at a time in each.
+#ifndef FARCALL_MODULE_INSTANCE_H_
+#define FARCALL_MODULE_INSTANCE_H_
+
+#include <stdatomic.h>
+
+#include "farcall/call.h"
+
+struct fc_instance_t {
+  fc_allocator_t allocator;
+  const fc_tiles_t *tiles;
+  uint32_t references;  // the embedder's and one for each call
+  fc_module_t *module;  // retained
+  void *handle;         // of the backend
+  fc_frame_t *frame;
+  fc_call_t *open;       // whose results the frame holds
+  _Atomic(bool) in_use;  // some thread runs a call; taken by exchange
+};
+
+void fc_instance_forget(fc_instance_t *instance);  // one reference
+
+#endif  // FARCALL_MODULE_INSTANCE_H_

@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Calling compiled functions through libffi. The register rules are MLIR's and
+// LLVM's on x86-64 and aarch64: docs/native.md tells them.
+#include "module/native/function.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+
+#include "module/native/message.h"
+
+static const fc_type_t *argument_type(const fc_signature_t *signature,
+                                      uint32_t index) {
+  return fc_signature_node(signature, signature->arguments[index].type);
+}
+
+static const fc_type_t *result_type(const fc_signature_t *signature,
+                                    uint32_t index) {
+  return fc_signature_node(signature, signature->results[index].type);
+}
+
+static bool is_complex(const fc_type_t *type) {
+  return type->kind == FC_TYPE_SCALAR &&
+         fc_dtype_info((fc_dtype_t)type->dtype)->class_ ==
+             FC_DTYPE_CLASS_COMPLEX;
+}
+
+// One result in a register, or none.
+static bool returns_directly(const fc_signature_t *signature) {
+  if (signature->result_count == 0) return true;
+  const fc_type_t *type = result_type(signature, 0);
+  return signature->result_count == 1 && type->kind == FC_TYPE_SCALAR &&
+         !is_complex(type);
+}
+
+// Compiled MLIR extends narrow integers itself, C compiled by clang expects them
+// extended by their sign. Half floats are the low half of a float register.
+static ffi_type *scalar_ffi_type(fc_dtype_t dtype) {
+  const fc_dtype_info_t *info = fc_dtype_info(dtype);
+  const bool is_float = info->class_ == FC_DTYPE_CLASS_FLOAT;
+  const bool is_signed = fc_dtype_is_signed(info);
+  switch (info->size) {
+    case 1:
+      return is_signed ? &ffi_type_sint8 : &ffi_type_uint8;
+    case 2:
+      if (is_float) return &ffi_type_float;
+      return is_signed ? &ffi_type_sint16 : &ffi_type_uint16;
+    case 4:
+      if (is_float) return &ffi_type_float;
+      return is_signed ? &ffi_type_sint32 : &ffi_type_uint32;
+    default:
+      return is_float ? &ffi_type_double : &ffi_type_sint64;
+  }
+}
+
+static uint32_t add_type(fc_native_function_t *function, ffi_type *type) {
+  if (function->types) function->types[function->type_count] = type;
+  return function->type_count++;
+}
+
+static void add_argument_types(fc_native_function_t *function,
+                               const fc_type_t *type) {
+  if (is_complex(type)) {  // {re, im} are two arguments
+    ffi_type *part =
+        scalar_ffi_type(fc_dtype_info((fc_dtype_t)type->dtype)->part);
+    add_type(function, part);
+    add_type(function, part);
+  } else if (type->kind == FC_TYPE_SCALAR) {
+    add_type(function, scalar_ffi_type((fc_dtype_t)type->dtype));
+  } else if (function->cc != FC_CC_EXPANDED) {
+    add_type(function, &ffi_type_pointer);
+  } else if (type->rank == FC_RANK_DYNAMIC) {
+    add_type(function, &ffi_type_sint64);
+    add_type(function, &ffi_type_pointer);
+  } else {
+    add_type(function, &ffi_type_pointer);
+    add_type(function, &ffi_type_pointer);
+    for (int32_t i = 0; i < 1 + 2 * type->rank; i++) {
+      add_type(function, &ffi_type_sint64);
+    }
+  }
+}
+
+static void add_types(fc_native_function_t *function) {
+  const fc_signature_t *signature = function->signature;
+  function->type_count = 0;
+  if (function->by_pointer) add_type(function, &ffi_type_pointer);
+  for (uint32_t i = 0; i < signature->argument_count; i++) {
+    add_argument_types(function, argument_type(signature, i));
+  }
+}
+
+fc_status_t fc_native_prepare(fc_native_function_t *function,
+                              fc_allocator_t allocator, fc_error_t *err) {
+  const fc_signature_t *signature = function->signature;
+  function->by_pointer = !returns_directly(signature);
+  add_types(function);
+  function->types =
+      fc_alloc_array(allocator, function->type_count + 1, sizeof(ffi_type *));
+  function->offsets =
+      fc_alloc_array(allocator, signature->result_count, sizeof(uint32_t));
+  if (!function->types || !function->offsets) return fc_fail_memory(err);
+  add_types(function);
+  for (uint32_t i = 0; i < signature->result_count; i++) {
+    function->offsets[i] =
+        fc_layout_add(&function->structure, result_type(signature, i));
+  }
+
+  ffi_type *returned = &ffi_type_void;
+  const bool direct = !function->by_pointer && signature->result_count > 0;
+  function->value_count = function->type_count;
+  if (function->cc == FC_CC_PACKED) {
+    // void f(void **): one entry per argument, the direct result last.
+    function->value_count =
+        function->by_pointer + signature->argument_count + direct;
+    function->types[0] = &ffi_type_pointer;
+    function->type_count = 1;
+  } else if (direct) {
+    returned = scalar_ffi_type((fc_dtype_t)result_type(signature, 0)->dtype);
+  }
+  if (ffi_prep_cif(&function->cif, FFI_DEFAULT_ABI, function->type_count,
+                   returned, function->types) != FFI_OK) {
+    return fc_fail(err, FC_CODE_INTERNAL, "libffi refuses '%.*s'",
+                   FC_STR_ARG(fc_signature_text(signature, signature->name)));
+  }
+  return FC_OK;
+}
+
+void fc_native_unprepare(fc_native_function_t *function,
+                         fc_allocator_t allocator) {
+  fc_free(allocator, (void *)function->types);
+  fc_free(allocator, function->offsets);
+  function->types = NULL;
+  function->offsets = NULL;
+}
+
+// ---------------------------------------------------------------------------
+// One call
+
+// All of it lies in the call's arena.
+typedef struct frame_t {
+  const fc_native_function_t *function;
+  const fc_dylib_t *dylib;
+  fc_hook_t *hook;
+  fc_memref_cell_t *cells;  // of the arguments
+  void **lent;              // `allocated` of each memref argument
+  void **values;            // what libffi, or a packed function, is given
+  uint8_t *structure;       // of the results
+  fc_scalar_t direct;       // the result in a register
+  void *structure_cell;     // points to `structure`
+} frame_t;
+
+static fc_status_t allocate_frame(const fc_native_function_t *function,
+                                  fc_arena_t *arena, frame_t **out_frame,
+                                  fc_error_t *err) {
+  const size_t count = function->signature->argument_count;
+  frame_t *frame = fc_arena_alloc_array(arena, 1, sizeof *frame);
+  if (!frame) return fc_fail_memory(err);
+  frame->cells = fc_arena_alloc_array(arena, count, sizeof *frame->cells);
+  frame->lent = fc_arena_alloc_array(arena, count, sizeof *frame->lent);
+  frame->values = fc_arena_alloc_array(arena, function->value_count + 1,
+                                       sizeof *frame->values);
+  // Zeroed: what a function forgets to write is a null address, not garbage.
+  frame->structure = fc_arena_alloc_array(
+      arena, function->structure.size + sizeof(fc_scalar_t), 1);
+  if (!frame->cells || !frame->lent || !frame->values || !frame->structure) {
+    return fc_fail_memory(err);
+  }
+  *out_frame = frame;
+  return FC_OK;
+}
+
+static void **put_memref(const fc_native_function_t *function,
+                         const fc_type_t *type, fc_memref_cell_t *cell,
+                         void **next) {
+  fc_memref_t *descriptor = cell->descriptor;
+  if (function->cc == FC_CC_BAREPTR) {
+    *next++ = &descriptor->aligned;
+  } else if (function->cc != FC_CC_EXPANDED) {
+    *next++ = &cell->data;
+  } else if (type->rank == FC_RANK_DYNAMIC) {
+    *next++ = &cell->unranked.rank;
+    *next++ = &cell->unranked.descriptor;
+  } else {
+    *next++ = &descriptor->allocated;
+    *next++ = &descriptor->aligned;
+    *next++ = &descriptor->offset;
+    for (int32_t i = 0; i < 2 * type->rank; i++) {
+      *next++ = &descriptor->words[i];
+    }
+  }
+  return next;
+}
+
+static fc_status_t put_arguments(frame_t *frame, const fc_backend_call_t *call,
+                                 fc_error_t *err) {
+  const fc_native_function_t *function = frame->function;
+  const fc_signature_t *signature = function->signature;
+  void **next = frame->values;
+  if (function->by_pointer) {
+    frame->structure_cell = frame->structure;
+    *next++ = &frame->structure_cell;
+  }
+  for (uint32_t i = 0; i < signature->argument_count; i++) {
+    const fc_type_t *type = argument_type(signature, i);
+    const fc_value_t *value = &call->arguments[signature->arguments[i].slot];
+    fc_memref_cell_t *cell = &frame->cells[i];
+    FC_TRY(fc_memref_argument(signature, i, value, call->guard, call->arena,
+                              cell, err));
+    if (type->kind == FC_TYPE_TENSOR) {
+      frame->lent[i] = cell->descriptor->allocated;
+      next = put_memref(function, type, cell, next);
+      continue;
+    }
+    uint8_t *bytes = (uint8_t *)(uintptr_t)value->scalar.bytes;
+    *next++ = bytes;
+    if (is_complex(type) && function->cc != FC_CC_PACKED) {
+      *next++ = bytes + fc_dtype_size((fc_dtype_t)type->dtype) / 2;
+    }
+  }
+  if (function->cc == FC_CC_PACKED) *next++ = &frame->direct;
+  return FC_OK;
+}
+
+static void enter(void *context) {
+  frame_t *frame = context;
+  ffi_cif *cif = (ffi_cif *)(uintptr_t)&frame->function->cif;
+  if (frame->function->cc == FC_CC_PACKED) {
+    void *packed = &frame->values;
+    ffi_call(cif, frame->function->entry, NULL, &packed);
+  } else {
+    ffi_call(cif, frame->function->entry, &frame->direct, frame->values);
+  }
+}
+
+// With the floating-point control the function wants, whatever the thread had;
+// and what the module leaves behind does not outlive the call.
+static fc_hook_outcome_t run_in_its_fpenv(frame_t *frame) {
+  const fc_fpenv_t before = fc_fpenv_get();
+  const fc_fpenv_t wanted = frame->function->fpenv;
+  if (!fc_fpenv_equal(before, wanted)) fc_fpenv_set(wanted);
+  fc_hook_outcome_t outcome = fc_hook_run(frame->hook, enter, frame);
+  fc_direction_reset();
+  if (!fc_fpenv_equal(fc_fpenv_get(), before)) fc_fpenv_set(before);
+  return outcome;
+}
+
+// Sizes come out of the arguments' shapes; nobody else is to blame for them.
+static fc_status_t fail_arguments(const frame_t *frame, const char *what,
+                                  fc_error_t *err) {
+  const fc_signature_t *signature = frame->function->signature;
+  return fc_fail_as(err, FC_CODE_CALL_FAILED, FC_OUT_OF_RANGE,
+                    "'%.*s': %s: the arguments do not fit together",
+                    FC_STR_ARG(fc_signature_text(signature, signature->name)),
+                    what);
+}
+
+static fc_status_t run(frame_t *frame, fc_error_t *err) {
+  fc_hook_t *hook = frame->hook;
+  const fc_signature_t *signature = frame->function->signature;
+  fc_str_t name = fc_signature_text(signature, signature->name);
+  hook->heap = &frame->dylib->heap;
+  hook->leavable = frame->dylib->leavable;
+  hook->exact = frame->function->exact;
+  hook->lent = frame->lent;
+  hook->lent_count = signature->argument_count;
+  switch (run_in_its_fpenv(frame)) {
+    case FC_HOOK_RETURNED:
+      break;
+    case FC_HOOK_ABORTED:
+      return fc_native_aborted(name, fc_str_make(hook->text, hook->text_size),
+                               err);
+    case FC_HOOK_OUT_OF_MEMORY:
+      if (hook->size > PTRDIFF_MAX) {  // a negative count of elements
+        return fail_arguments(frame, "it computed a negative size", err);
+      }
+      return fc_fail_as(err, FC_CODE_CALL_FAILED, FC_RESOURCE_EXHAUSTED,
+                        "'%.*s' could not allocate %zu bytes", FC_STR_ARG(name),
+                        hook->size);
+  }
+  if (hook->freed_foreign) {
+    return fc_fail(err, FC_CODE_BAD_RESULT,
+                   "'%.*s' tried to free memory that is not its own",
+                   FC_STR_ARG(name));
+  }
+  return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+// Results
+
+// Only asked about memory nobody knows; a function that returns a pointer to
+// its own frame is the one way generated code gets there.
+static bool is_on_stack(fc_span_t bytes) {
+  pthread_attr_t attributes;
+  void *low = NULL;
+  size_t size = 0;
+  if (pthread_getattr_np(pthread_self(), &attributes)) return false;
+  pthread_attr_getstack(&attributes, &low, &size);
+  pthread_attr_destroy(&attributes);
+  return bytes.data >= (uint8_t *)low && bytes.data < (uint8_t *)low + size;
+}
+
+// Whether `bytes`, said to belong to `allocated`, may be read.
+static fc_status_t check_memory(const frame_t *frame, const void *allocated,
+                                fc_span_t bytes, uint32_t result,
+                                fc_error_t *err) {
+  const fc_own_block_t *own = fc_own_find(&frame->hook->own, allocated);
+  bool known = own != NULL;
+  if (own && fc_span_holds((fc_span_t){own->data, own->size}, bytes)) {
+    return FC_OK;
+  }
+  for (uint32_t i = 0; i < frame->function->signature->argument_count; i++) {
+    if (!frame->lent[i] || frame->lent[i] != allocated) continue;
+    known = true;
+    if (fc_span_holds(frame->cells[i].block, bytes)) return FC_OK;
+  }
+  if (known) {
+    return fc_fail(err, FC_CODE_BAD_RESULT,
+                   "result %u spans %zu bytes, not all inside its memory",
+                   result, bytes.size);
+  }
+  if (fc_dylib_contains(frame->dylib, bytes)) return FC_OK;
+  if (frame->function->exact || is_on_stack(bytes)) {
+    return fc_fail(err, FC_CODE_BAD_RESULT,
+                   "result %u rests on memory that is neither fresh, an "
+                   "argument's nor the module's",
+                   result);
+  }
+  return FC_OK;
+}
+
+// A negative size where the type leaves it open was worked out from arguments,
+// if there are any; elsewhere it is just wrong.
+static fc_status_t check_computed_sizes(const frame_t *frame,
+                                        const fc_memref_t *descriptor,
+                                        int32_t rank, uint32_t result,
+                                        fc_error_t *err) {
+  const fc_signature_t *signature = frame->function->signature;
+  const fc_type_t *type = result_type(signature, result);
+  const int64_t *dims = fc_signature_dims(signature, type);
+  if (signature->argument_count == 0) return FC_OK;
+  for (int32_t i = 0; i < rank; i++) {
+    const bool open = type->rank == FC_RANK_DYNAMIC || dims[i] < 0;
+    if (descriptor->words[i] >= 0 || !open) continue;
+    char what[80];
+    snprintf(what, sizeof what,
+             "dim %" PRId32 " of result %" PRIu32 " would be %" PRId64, i,
+             result, descriptor->words[i]);
+    return fail_arguments(frame, what, err);
+  }
+  return FC_OK;
+}
+
+static fc_status_t get_ranked(const frame_t *frame,
+                              const fc_memref_t *descriptor, int32_t rank,
+                              uint32_t result, fc_value_t *out,
+                              fc_error_t *err) {
+  const fc_signature_t *signature = frame->function->signature;
+  fc_span_t bytes;
+  const fc_type_t *type = result_type(signature, result);
+  FC_TRY(check_computed_sizes(frame, descriptor, rank, result, err));
+  FC_TRY(fc_memref_read(descriptor, rank, signature, type, result, &out->tensor,
+                        &bytes, err));
+  out->kind = FC_VALUE_TENSOR;
+  fc_own_block_t *own = fc_own_find(&frame->hook->own, descriptor->allocated);
+  if (own) {
+    own->returned = frame->function->ownership[result] != FC_OWNERSHIP_BORROWED;
+  }
+  if (bytes.size == 0) return FC_OK;
+  return check_memory(frame, descriptor->allocated, bytes, result, err);
+}
+
+static fc_status_t get_unranked(const frame_t *frame,
+                                const fc_memref_unranked_t *unranked,
+                                uint32_t result, fc_value_t *out,
+                                fc_error_t *err) {
+  if (unranked->rank < 0 || unranked->rank > FC_RANK_MAX) {
+    return fc_fail(err, FC_CODE_BAD_RESULT,
+                   "result %u: rank %" PRId64 " is not in [0,%d]", result,
+                   unranked->rank, FC_RANK_MAX);
+  }
+  const int32_t rank = (int32_t)unranked->rank;
+  fc_memref_t *descriptor = unranked->descriptor;
+  if (!descriptor || (uintptr_t)descriptor % _Alignof(fc_memref_t) != 0) {
+    return fc_fail(err, FC_CODE_BAD_RESULT,
+                   "result %u: no descriptor behind its rank", result);
+  }
+  fc_own_block_t *own = fc_own_find(&frame->hook->own, descriptor);
+  if (own) own->returned = true;
+  bool passed = false;  // one of ours, handed back
+  for (uint32_t i = 0; i < frame->function->signature->argument_count; i++) {
+    passed = passed || (frame->cells[i].descriptor == descriptor &&
+                        frame->cells[i].unranked.rank == rank);
+  }
+  if (!passed) {
+    fc_span_t bytes = {(uint8_t *)descriptor, fc_memref_size(rank)};
+    FC_TRY(check_memory(frame, descriptor, bytes, result, err));
+  }
+  return get_ranked(frame, descriptor, rank, result, out, err);
+}
+
+static fc_status_t get_result(const frame_t *frame, uint32_t index,
+                              fc_value_t *out, fc_error_t *err) {
+  const fc_native_function_t *function = frame->function;
+  const fc_type_t *type = result_type(function->signature, index);
+  const void *from = function->by_pointer
+                         ? frame->structure + function->offsets[index]
+                         : frame->direct.bytes;
+  if (type->kind == FC_TYPE_SCALAR) {
+    *out =
+        (fc_value_t){.kind = FC_VALUE_SCALAR, .dtype = (fc_dtype_t)type->dtype};
+    out->scalar = fc_scalar_load(out->dtype, from);
+    return FC_OK;
+  }
+  if (type->rank == FC_RANK_DYNAMIC) {
+    return get_unranked(frame, from, index, out, err);
+  }
+  return get_ranked(frame, from, type->rank, index, out, err);
+}
+
+static fc_status_t get_results(const frame_t *frame, fc_backend_call_t *call,
+                               fc_error_t *err) {
+  const fc_signature_t *signature = frame->function->signature;
+  for (uint32_t i = 0; i < signature->result_count; i++) {
+    fc_value_t *out = &call->results[signature->results[i].slot];
+    FC_TRY(get_result(frame, i, out, err));
+  }
+  size_t next = signature->raw_result_count;
+  for (uint32_t i = 0; i < signature->argument_count; i++) {
+    const uint8_t role = signature->arguments[i].role;
+    if (role != FC_ROLE_OUT && role != FC_ROLE_INOUT) continue;
+    const fc_type_t *type = argument_type(signature, i);
+    const fc_value_t *value = &call->arguments[signature->arguments[i].slot];
+    fc_value_t *out = &call->results[next++];
+    *out = *value;
+    if (type->kind != FC_TYPE_TENSOR) continue;
+    out->tensor = fc_memref_view(frame->cells[i].kept, value->tensor.rank,
+                                 value->tensor.dtype);
+  }
+  return FC_OK;
+}
+
+fc_status_t fc_native_run(const fc_native_function_t *function,
+                          const fc_dylib_t *dylib, fc_hook_t *hook,
+                          fc_backend_call_t *call, fc_error_t *err) {
+  frame_t *frame = NULL;
+  FC_TRY(allocate_frame(function, call->arena, &frame, err));
+  frame->function = function;
+  frame->dylib = dylib;
+  frame->hook = hook;
+  FC_TRY(put_arguments(frame, call, err));
+  FC_TRY(run(frame, err));
+  return get_results(frame, call, err);
+}

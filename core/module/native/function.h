@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One function of a native module, prepared at load so that a call is: fill
+// cells, one ffi_call, check what came back. Prepared functions are immutable;
+// a call runs on its instance's thread.
+#ifndef FARCALL_MODULE_NATIVE_FUNCTION_H_
+#define FARCALL_MODULE_NATIVE_FUNCTION_H_
+
+#include <ffi.h>
+
+#include "abi/sidecar.h"
+#include "farcall/backend.h"
+#include "memref/cell.h"
+#include "module/native/dylib.h"
+#include "module/native/fpenv.h"
+
+typedef struct fc_native_function_t {
+  const fc_signature_t *signature;
+  fc_cc_t cc;
+  bool exact;  // pure by its sidecar and by what the module imports
+  const uint8_t *ownership;  // fc_ownership_t of each result, borrowed
+  fc_fpenv_t fpenv;          // to run in
+  void (*entry)(void);
+  ffi_cif cif;
+  ffi_type **types;  // of the flat arguments
+  uint32_t type_count;
+  uint32_t value_count;   // entries of the argument array
+  bool by_pointer;        // the results are written to a structure
+  fc_layout_t structure;  // that one
+  uint32_t *offsets;      // of each result in it
+} fc_native_function_t;
+
+// Prepares a callable function. The members up to `entry` are set, the rest is
+// zero.
+fc_status_t fc_native_prepare(fc_native_function_t *function,
+                              fc_allocator_t allocator, fc_error_t *err);
+void fc_native_unprepare(fc_native_function_t *function,
+                         fc_allocator_t allocator);
+
+// Runs it: call->results are written, and rest on memory that stays in
+// hook->own until the caller clears it. After a failure, too, the table may
+// hold blocks.
+fc_status_t fc_native_run(const fc_native_function_t *function,
+                          const fc_dylib_t *dylib, fc_hook_t *hook,
+                          fc_backend_call_t *call, fc_error_t *err);
+
+#endif  // FARCALL_MODULE_NATIVE_FUNCTION_H_

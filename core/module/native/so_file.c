@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The reader behind so_file.h. Alignment of every table is checked before it is
+// read through a typed pointer, so the bytes must start 8-byte aligned (they
+// are a mapping).
+#include "module/native/so_file.h"
+
+#if defined(__x86_64__)
+#define HOST_MACHINE EM_X86_64
+#define HOST_NAME "x86-64"
+#define IS_SLOT(type)                                             \
+  ((type) == R_X86_64_JUMP_SLOT || (type) == R_X86_64_GLOB_DAT || \
+   (type) == R_X86_64_64)
+#elif defined(__aarch64__)
+#define HOST_MACHINE EM_AARCH64
+#define HOST_NAME "aarch64"
+#define IS_SLOT(type)                                               \
+  ((type) == R_AARCH64_JUMP_SLOT || (type) == R_AARCH64_GLOB_DAT || \
+   (type) == R_AARCH64_ABS64)
+#else
+#error "the native backend knows x86-64 and aarch64"
+#endif
+
+// Every symbol may name the same long text, and every section the same table.
+#define NAME_MAX_SIZE (64u << 10)
+#define SEGMENTS_MAX 128
+
+static const char *machine_name(unsigned machine) {
+  switch (machine) {
+    case EM_X86_64:
+      return "x86-64";
+    case EM_AARCH64:
+      return "aarch64";
+    case EM_386:
+      return "i386";
+    case EM_ARM:
+      return "arm";
+    case EM_RISCV:
+      return "riscv";
+    default:
+      return "another machine";
+  }
+}
+
+// `count` entries of `size` bytes at `offset`, NULL when not inside the file.
+static const void *table_at(const fc_so_t *elf, uint64_t offset, uint64_t count,
+                            size_t size) {
+  size_t total, end;
+  if (!fc_size_mul(count, size, &total) || !fc_size_add(offset, total, &end) ||
+      end > elf->bytes.size || offset % 8 != 0) {
+    return NULL;
+  }
+  return elf->bytes.data + offset;
+}
+
+bool fc_so_is(fc_str_t head) {
+  return fc_str_starts(head, fc_str_make(ELFMAG, SELFMAG));
+}
+
+static fc_status_t check_header(const fc_so_t *elf, fc_error_t *err) {
+  const Elf64_Ehdr *header = elf->header;
+  if (!header || !fc_so_is(elf->bytes)) {
+    return fc_fail(err, FC_CODE_MODULE_LOAD, "not an ELF file");
+  }
+  if (header->e_ident[EI_CLASS] != ELFCLASS64 ||
+      header->e_ident[EI_DATA] != ELFDATA2LSB ||
+      header->e_machine != HOST_MACHINE) {
+    return fc_fail(err, FC_CODE_MODULE_LOAD,
+                   "compiled for %s (%s-bit), this machine is " HOST_NAME,
+                   machine_name(header->e_machine),
+                   header->e_ident[EI_CLASS] == ELFCLASS64 ? "64" : "32");
+  }
+  if (header->e_type != ET_DYN) {
+    return fc_fail(err, FC_CODE_MODULE_LOAD,
+                   "ELF type %u is not a shared object: link with -shared",
+                   header->e_type);
+  }
+  return FC_OK;
+}
+
+static const Elf64_Shdr *find_section(const fc_so_t *elf, uint32_t type) {
+  for (size_t i = 0; i < elf->header->e_shnum; i++) {
+    if (elf->sections[i].sh_type == type) return &elf->sections[i];
+  }
+  return NULL;
+}
+
+static fc_status_t find_tables(fc_so_t *elf, fc_error_t *err) {
+  const Elf64_Ehdr *header = elf->header;
+  if (header->e_phnum > SEGMENTS_MAX) {
+    return fc_fail(err, FC_CODE_MODULE_LOAD, "%u program headers, at most %d",
+                   header->e_phnum, SEGMENTS_MAX);
+  }
+  if (header->e_phentsize == sizeof(Elf64_Phdr)) {
+    elf->segments =
+        table_at(elf, header->e_phoff, header->e_phnum, sizeof(Elf64_Phdr));
+  }
+  if (header->e_shentsize == sizeof(Elf64_Shdr) && header->e_shnum > 0) {
+    elf->sections =
+        table_at(elf, header->e_shoff, header->e_shnum, sizeof(Elf64_Shdr));
+  }
+  if (!elf->segments || !elf->sections) {
+    return fc_fail(err, FC_CODE_MODULE_LOAD,
+                   "truncated or damaged: no %s headers",
+                   elf->segments ? "section" : "program");
+  }
+  const Elf64_Shdr *symbols = find_section(elf, SHT_DYNSYM);
+  const Elf64_Shdr *dynamic = find_section(elf, SHT_DYNAMIC);
+  if (!symbols || !dynamic || symbols->sh_link >= header->e_shnum) {
+    return fc_fail(err, FC_CODE_MODULE_LOAD,
+                   "no dynamic symbol table: nothing to call");
+  }
+  const Elf64_Shdr *names = &elf->sections[symbols->sh_link];
+  elf->symbol_count = symbols->sh_size / sizeof(Elf64_Sym);
+  elf->symbols =
+      table_at(elf, symbols->sh_offset, elf->symbol_count, sizeof(Elf64_Sym));
+  elf->dynamic_count = dynamic->sh_size / sizeof(Elf64_Dyn);
+  elf->dynamic =
+      table_at(elf, dynamic->sh_offset, elf->dynamic_count, sizeof(Elf64_Dyn));
+  size_t end;
+  if (!elf->symbols || !elf->dynamic ||
+      !fc_size_add(names->sh_offset, names->sh_size, &end) ||
+      end > elf->bytes.size) {
+    return fc_fail(err, FC_CODE_MODULE_LOAD,
+                   "truncated or damaged: its tables lie outside the file");
+  }
+  elf->names = fc_str_make(elf->bytes.data + names->sh_offset, names->sh_size);
+  return FC_OK;
+}
+
+// Its calls of malloc could be anywhere in its code, which is read-only again
+// once the loader is done with it.
+static fc_status_t check_text(const fc_so_t *elf, fc_error_t *err) {
+  for (size_t i = 0; i < elf->dynamic_count; i++) {
+    const Elf64_Dyn *entry = &elf->dynamic[i];
+    if (entry->d_tag == DT_NULL) break;
+    if (entry->d_tag == DT_TEXTREL ||
+        (entry->d_tag == DT_FLAGS && (entry->d_un.d_val & DF_TEXTREL))) {
+      return fc_fail(err, FC_CODE_MODULE_LOAD,
+                     "its code has relocations: compile it with -fPIC");
+    }
+  }
+  return FC_OK;
+}
+
+fc_status_t fc_so_parse(fc_str_t bytes, fc_so_t *out_elf, fc_error_t *err) {
+  fc_so_t elf = {.bytes = bytes};
+  elf.header = table_at(&elf, 0, 1, sizeof(Elf64_Ehdr));
+  FC_TRY(check_header(&elf, err));
+  FC_TRY(find_tables(&elf, err));
+  FC_TRY(check_text(&elf, err));
+  *out_elf = elf;
+  return FC_OK;
+}
+
+static fc_str_t name_at(const fc_so_t *elf, uint64_t offset) {
+  if (offset >= elf->names.size) return (fc_str_t){NULL, 0};
+  const char *start = elf->names.data + offset;
+  const size_t room = elf->names.size - offset;
+  const char *end =
+      memchr(start, '\0', room < NAME_MAX_SIZE ? room : NAME_MAX_SIZE);
+  if (!end) return (fc_str_t){NULL, 0};
+  return fc_str_make(start, (size_t)(end - start));
+}
+
+// Looks at no more of the symbol's name than there is in `name`.
+static bool is_named(const fc_so_t *elf, const Elf64_Sym *symbol,
+                     fc_str_t name) {
+  if (symbol->st_name >= elf->names.size) return false;
+  const char *start = elf->names.data + symbol->st_name;
+  return name.size < elf->names.size - symbol->st_name &&
+         !memcmp(start, name.data, name.size) && start[name.size] == '\0';
+}
+
+static bool is_visible(const Elf64_Sym *symbol) {
+  const unsigned visibility = ELF64_ST_VISIBILITY(symbol->st_other);
+  return ELF64_ST_BIND(symbol->st_info) != STB_LOCAL &&
+         visibility != STV_HIDDEN && visibility != STV_INTERNAL;
+}
+
+bool fc_so_symbol(const fc_so_t *elf, size_t index, fc_so_symbol_t *out) {
+  const Elf64_Sym *symbol = &elf->symbols[index];
+  if (!is_visible(symbol)) return false;
+  const unsigned binding = ELF64_ST_BIND(symbol->st_info);
+  const unsigned type = ELF64_ST_TYPE(symbol->st_info);
+  out->name = name_at(elf, symbol->st_name);
+  out->defined = symbol->st_shndx != SHN_UNDEF;
+  out->function = type == STT_FUNC || type == STT_GNU_IFUNC;
+  out->weak = binding == STB_WEAK;
+  return true;
+}
+
+// The bytes of the file that would be mapped at `address`, up to the end of
+// what the file holds of that segment.
+static fc_str_t bytes_at(const fc_so_t *elf, uint64_t address) {
+  for (size_t i = 0; i < elf->header->e_phnum; i++) {
+    const Elf64_Phdr *segment = &elf->segments[i];
+    if (segment->p_type != PT_LOAD || address < segment->p_vaddr) continue;
+    uint64_t within = address - segment->p_vaddr;
+    if (within >= segment->p_filesz) continue;
+    size_t end;
+    if (!fc_size_add(segment->p_offset, segment->p_filesz, &end) ||
+        end > elf->bytes.size) {
+      continue;
+    }
+    return fc_str_make(elf->bytes.data + segment->p_offset + within,
+                       segment->p_filesz - within);
+  }
+  return (fc_str_t){NULL, 0};
+}
+
+static const Elf64_Sym *find_export(const fc_so_t *elf, fc_str_t name) {
+  for (size_t i = 0; i < elf->symbol_count; i++) {
+    const Elf64_Sym *symbol = &elf->symbols[i];
+    if (symbol->st_shndx != SHN_UNDEF && is_visible(symbol) &&
+        is_named(elf, symbol, name)) {
+      return symbol;
+    }
+  }
+  return NULL;
+}
+
+bool fc_so_exports(const fc_so_t *elf, fc_str_t name) {
+  return find_export(elf, name) != NULL;
+}
+
+bool fc_so_text(const fc_so_t *elf, fc_str_t name, fc_str_t *out_text) {
+  const Elf64_Sym *symbol = find_export(elf, name);
+  if (!symbol) return false;
+  fc_str_t text = bytes_at(elf, symbol->st_value);
+  uint64_t size = symbol->st_size;
+  if (size > 0 && size < text.size) text.size = size;
+  const char *end = text.data ? memchr(text.data, '\0', text.size) : NULL;
+  if (!end) return false;
+  *out_text = fc_str_make(text.data, (size_t)(end - text.data));
+  return true;
+}
+
+bool fc_so_uses_origin(const fc_so_t *elf) {
+  for (size_t i = 0; i < elf->dynamic_count; i++) {
+    const Elf64_Dyn *entry = &elf->dynamic[i];
+    if (entry->d_tag != DT_RUNPATH && entry->d_tag != DT_RPATH) continue;
+    fc_str_t path = name_at(elf, entry->d_un.d_val);
+    if (path.data && memmem(path.data, path.size, "ORIGIN", 6)) return true;
+  }
+  return false;
+}
+
+static bool is_mapped(const fc_so_t *elf, uint64_t address, uint64_t size) {
+  for (size_t i = 0; i < elf->header->e_phnum; i++) {
+    const Elf64_Phdr *segment = &elf->segments[i];
+    if (segment->p_type == PT_LOAD && address >= segment->p_vaddr &&
+        size <= segment->p_memsz &&
+        address - segment->p_vaddr <= segment->p_memsz - size) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void fc_so_each_slot(const fc_so_t *elf,
+                     void (*visit)(void *context, fc_str_t symbol,
+                                   uint64_t address),
+                     void *context) {
+  for (size_t i = 0; i < elf->header->e_shnum; i++) {
+    const Elf64_Shdr *section = &elf->sections[i];
+    if (section->sh_type != SHT_RELA || !(section->sh_flags & SHF_ALLOC)) {
+      continue;
+    }
+    const size_t count = section->sh_size / sizeof(Elf64_Rela);
+    const Elf64_Rela *entries =
+        table_at(elf, section->sh_offset, count, sizeof(Elf64_Rela));
+    for (size_t k = 0; entries && k < count; k++) {
+      const size_t index = ELF64_R_SYM(entries[k].r_info);
+      const uint64_t address = entries[k].r_offset;
+      if (!IS_SLOT(ELF64_R_TYPE(entries[k].r_info)) ||
+          index >= elf->symbol_count || entries[k].r_addend != 0 ||
+          address % 8 != 0 || !is_mapped(elf, address, 8)) {
+        continue;
+      }
+      fc_str_t name = name_at(elf, elf->symbols[index].st_name);
+      if (name.data) visit(context, name, address);
+    }
+  }
+}
+
+bool fc_so_is_relro(const fc_so_t *elf, uint64_t address) {
+  return fc_so_is_protected(elf, address, 1);
+}
+
+// glibc rounds both ends down (_dl_protect_relro).
+bool fc_so_is_protected(const fc_so_t *elf, uint64_t address,
+                        uint64_t page_size) {
+  for (size_t i = 0; i < elf->header->e_phnum; i++) {
+    const Elf64_Phdr *segment = &elf->segments[i];
+    size_t end;
+    if (segment->p_type != PT_GNU_RELRO ||
+        !fc_size_add(segment->p_vaddr, segment->p_memsz, &end)) {
+      continue;
+    }
+    const uint64_t mask = ~(page_size - 1);
+    if (address >= (segment->p_vaddr & mask) && address < (end & mask)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// crtbeginS.o leaves __dso_handle (8 bytes) in .data and a byte, padded to 8,
+// at alignment 1 in .bss; everything read-only after relocation is no state.
+static size_t section_state(const fc_so_t *elf, const Elf64_Shdr *section,
+                            uint64_t got_plt) {
+  const uint64_t writable = SHF_WRITE | SHF_ALLOC;
+  if ((section->sh_flags & writable) != writable) return 0;
+  if (section->sh_flags & SHF_TLS) return section->sh_size;
+  if (section->sh_type == SHT_INIT_ARRAY ||
+      section->sh_type == SHT_FINI_ARRAY || section->sh_type == SHT_DYNAMIC) {
+    return 0;
+  }
+  if (fc_so_is_relro(elf, section->sh_addr)) return 0;
+  if (section->sh_addr == got_plt) return 0;
+  if (section->sh_size > 8) return section->sh_size;
+  const bool bss = section->sh_type == SHT_NOBITS;
+  return bss && section->sh_addralign > 1 ? section->sh_size : 0;
+}
+
+size_t fc_so_state_size(const fc_so_t *elf) {
+  size_t total = 0;
+  uint64_t got_plt = UINT64_MAX;
+  for (size_t i = 0; i < elf->dynamic_count; i++) {
+    if (elf->dynamic[i].d_tag == DT_PLTGOT) {
+      got_plt = elf->dynamic[i].d_un.d_ptr;
+    }
+  }
+  for (size_t i = 0; i < elf->header->e_shnum; i++) {
+    size_t size = section_state(elf, &elf->sections[i], got_plt);
+    if (!fc_size_add(total, size, &total)) return SIZE_MAX;
+  }
+  return total;
+}

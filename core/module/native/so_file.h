@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What can be learnt from a shared object without loading it, that is without
+// running its constructors: is it for this machine, what it exports, imports
+// and needs, the ABI text it embeds, whether it has data of its own to write.
+// Reads bytes that anyone may have made; every offset is checked. Not for
+// loading (dylib.h).
+#ifndef FARCALL_MODULE_NATIVE_SO_FILE_H_
+#define FARCALL_MODULE_NATIVE_SO_FILE_H_
+
+#include <elf.h>
+
+#include "farcall/base.h"
+
+// A view of the file's bytes, which must outlive it.
+typedef struct fc_so_t {
+  fc_str_t bytes;
+  const Elf64_Ehdr *header;
+  const Elf64_Phdr *segments;
+  const Elf64_Shdr *sections;
+  const Elf64_Sym *symbols;  // .dynsym
+  size_t symbol_count;
+  fc_str_t names;  // .dynstr
+  const Elf64_Dyn *dynamic;
+  size_t dynamic_count;
+} fc_so_t;
+
+// Whether a file that begins with these bytes is an ELF file.
+bool fc_so_is(fc_str_t head);
+
+// FC_CODE_MODULE_LOAD when it is not a 64-bit little-endian shared object for
+// this machine with section headers and a dynamic symbol table, or when its
+// code is not position-independent.
+fc_status_t fc_so_parse(fc_str_t bytes, fc_so_t *out_elf, fc_error_t *err);
+
+typedef struct fc_so_symbol_t {
+  // Data is NULL when the name lies outside the file or is over 64 KiB.
+  fc_str_t name;
+  bool defined;
+  bool function;
+  bool weak;
+} fc_so_symbol_t;
+
+// The symbol at `index` < symbol_count as other objects see it. False for
+// local and hidden ones.
+bool fc_so_symbol(const fc_so_t *elf, size_t index, fc_so_symbol_t *out);
+
+bool fc_so_exports(const fc_so_t *elf, fc_str_t name);
+
+// The contents of an exported C string, without its terminator. False when
+// there is no such symbol or it has no terminated text.
+bool fc_so_text(const fc_so_t *elf, fc_str_t name, fc_str_t *out_text);
+
+// True when the object needs `$ORIGIN` to find its own libraries.
+bool fc_so_uses_origin(const fc_so_t *elf);
+
+// Tells of each place that the loader fills with the address of a named
+// symbol: the global offset table and pointers in data. `address` is relative
+// to where the object is loaded, 8-byte aligned and inside its image.
+void fc_so_each_slot(const fc_so_t *elf,
+                     void (*visit)(void *context, fc_str_t symbol,
+                                   uint64_t address),
+                     void *context);
+// True when this address is to be read-only after relocation.
+bool fc_so_is_relro(const fc_so_t *elf, uint64_t address);
+// True when the loader makes its page read-only: of pages that are so in part it
+// does not.
+bool fc_so_is_protected(const fc_so_t *elf, uint64_t address,
+                        uint64_t page_size);
+
+// Bytes of writable data beyond what every linked object has: a module with
+// any may keep state from call to call.
+size_t fc_so_state_size(const fc_so_t *elf);
+
+#endif  // FARCALL_MODULE_NATIVE_SO_FILE_H_

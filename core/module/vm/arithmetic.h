@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Arithmetic where C leaves a hole and the instruction set does not (IREE
+// runtime/src/iree/vm/ops.h). Integers wrap; conversions that C leaves
+// undefined saturate, NaN reads 0.
+#ifndef FARCALL_CORE_MODULE_VM_ARITHMETIC_H_
+#define FARCALL_CORE_MODULE_VM_ARITHMETIC_H_
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+// Half away from zero. A float passes through double unchanged.
+static inline int64_t fc_vm_round_i64(double x) {
+  x = round(x);
+  if (isnan(x)) return 0;
+  if (x >= 0x1p63) return INT64_MAX;
+  if (x < -0x1p63) return INT64_MIN;
+  return (int64_t)x;
+}
+static inline uint64_t fc_vm_round_u64(double x) {
+  x = round(x);
+  if (!(x > 0)) return 0;
+  if (x >= 0x1p64) return UINT64_MAX;
+  return (uint64_t)x;
+}
+
+// Fused only where that is fast, as IREE has it: results are the same on the
+// same machine.
+static inline float fc_vm_fmaf(float a, float b, float c) {
+#if defined(FP_FAST_FMAF)
+  return fmaf(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+static inline double fc_vm_fma(double a, double b, double c) {
+#if defined(FP_FAST_FMA)
+  return fma(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
+static inline int32_t fc_vm_clz32(uint32_t x) {
+  return x ? __builtin_clz(x) : 32;
+}
+static inline int64_t fc_vm_clz64(uint64_t x) {
+  return x ? __builtin_clzll(x) : 64;
+}
+
+// Where the processor would trap.
+static inline bool fc_vm_divides_i32(int32_t a, int32_t b) {
+  return b != 0 && !(a == INT32_MIN && b == -1);
+}
+static inline bool fc_vm_divides_i64(int64_t a, int64_t b) {
+  return b != 0 && !(a == INT64_MIN && b == -1);
+}
+
+#endif  // FARCALL_CORE_MODULE_VM_ARITHMETIC_H_

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an instruction (ops.def) or a function written in C (natives.h) changes that
+// another call of the module may see. Each row of those tables says it, and
+// analysis.c adds it up for a module.
+#ifndef FARCALL_CORE_MODULE_VM_EFFECT_H_
+#define FARCALL_CORE_MODULE_VM_EFFECT_H_
+
+// Bits, but for NONE, which is stated so that 0 is a row that says nothing.
+typedef enum fc_vm_effect_t {
+  FC_VM_EFFECT_NONE = 1 << 0,
+  FC_VM_EFFECT_GLOBAL = 1 << 1,     // stores a global
+  FC_VM_EFFECT_LOAD_REF = 1 << 2,   // gives an object of a global; with MOVE
+                                    // takes it out
+  FC_VM_EFFECT_TAKE_ITEM = 1 << 3,  // with MOVE takes an object out of a list
+  // Changes an object of that kind: one that is given to it, or that is reached
+  // from one.
+  FC_VM_EFFECT_BUFFER = 1 << 4,    // the bytes of a !vm.buffer
+  FC_VM_EFFECT_LIST = 1 << 5,      // a list
+  FC_VM_EFFECT_DEVICE = 1 << 6,    // the bytes of a !hal.buffer
+  FC_VM_EFFECT_COMMANDS = 1 << 7,  // the command buffer that is operand 0
+  FC_VM_EFFECT_FENCE = 1 << 8,     // a fence, which it signals
+  // Makes an object.
+  FC_VM_EFFECT_MAKE_COMMANDS = 1 << 9,   // result 0: a command buffer
+  FC_VM_EFFECT_MAKE_VARIABLE = 1 << 10,  // a buffer that may be written later
+  FC_VM_EFFECT_MAKE_DEVICE = 1 << 11,  // a !hal.buffer: an operand says whether
+                                       // it may
+  // Several of them.
+  FC_VM_EFFECT_FENCE_DEVICE = FC_VM_EFFECT_FENCE | FC_VM_EFFECT_DEVICE,
+  FC_VM_EFFECT_ANY = 0xFFFE,  // what nobody knows
+} fc_vm_effect_t;
+
+// What a call that has an object of a type can change through it (types.def). A
+// !hal.buffer may lie over a !vm.buffer, and the other way around; command buffers
+// know the buffers they write into; a list may hold anything.
+typedef enum fc_vm_reach_t {
+  FC_VM_REACH_NOTHING = 0,
+  FC_VM_REACH_BYTES = FC_VM_EFFECT_BUFFER | FC_VM_EFFECT_DEVICE,
+  FC_VM_REACH_COMMANDS = FC_VM_EFFECT_COMMANDS | FC_VM_EFFECT_DEVICE,
+  FC_VM_REACH_FENCE = FC_VM_EFFECT_FENCE,
+  FC_VM_REACH_ANY = FC_VM_EFFECT_BUFFER | FC_VM_EFFECT_LIST |
+                    FC_VM_EFFECT_DEVICE | FC_VM_EFFECT_COMMANDS |
+                    FC_VM_EFFECT_FENCE,
+} fc_vm_reach_t;
+
+// MAKE_DEVICE carries the number of the operand with the buffer's usage.
+#define FC_VM_EFFECT_USAGE_SHIFT 16
+#define FC_VM_EFFECT_MAKE_DEVICE_AS(operand) \
+  (FC_VM_EFFECT_MAKE_DEVICE | (operand) << FC_VM_EFFECT_USAGE_SHIFT)
+#define FC_VM_EFFECT_FENCE_MAKE_DEVICE_AS(operand) \
+  (FC_VM_EFFECT_FENCE | FC_VM_EFFECT_MAKE_DEVICE_AS(operand))
+
+#endif  // FARCALL_CORE_MODULE_VM_EFFECT_H_

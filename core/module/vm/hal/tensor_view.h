@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tensors of a call as buffer views and back. The module borrows the memory of an
+// argument for the call. If it still holds the buffer afterwards, the buffer gets a
+// copy.
+#ifndef FARCALL_CORE_MODULE_VM_HAL_TENSOR_VIEW_H_
+#define FARCALL_CORE_MODULE_VM_HAL_TENSOR_VIEW_H_
+
+#include "farcall/value.h"
+#include "module/vm/hal/objects.h"
+
+// The buffers whose memory one call borrows. The caller zeroes it and sets the arena,
+// which the list is kept in, and the invocation before it makes arguments.
+typedef struct fc_hal_loan_t fc_hal_loan_t;
+typedef struct fc_hal_loans_t {
+  fc_arena_t *arena;
+  fc_vm_invocation_t *invocation;
+  fc_hal_loan_t *first;
+} fc_hal_loans_t;
+
+// A view of the tensor's own bytes (or of a packed copy, for elements below a
+// byte); one reference, the caller's. Strided tensors are refused.
+fc_status_t fc_hal_tensor_in(fc_vm_heap_t *heap, const fc_tensor_t *tensor,
+                             fc_hal_loans_t *loans, fc_vm_object_t **out,
+                             fc_error_t *err) FC_MUST_CHECK;
+// To be called when the call has released its own references: buffers that the module
+// still holds get a copy of their bytes.
+void fc_hal_loans_end(fc_hal_loans_t *loans);
+
+// The view as a tensor, which lives as long as the view. Its elements get the type
+// `declared`, unless that is NONE or of another size. With `shared`, bytes that other
+// calls can reach are copied into the arena. FC_CODE_BAD_RESULT when the element type
+// is unknown here, or the view has too many dims.
+fc_status_t fc_hal_tensor_out(fc_arena_t *arena, const fc_hal_view_t *view,
+                              fc_dtype_t declared, bool shared, fc_value_t *out,
+                              fc_error_t *err) FC_MUST_CHECK;
+
+#endif  // FARCALL_CORE_MODULE_VM_HAL_TENSOR_VIEW_H_

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Modules written in C that bytecode may import, and how their functions are
+// called. A table of them goes into fc_vm_context_create.
+#ifndef FARCALL_CORE_MODULE_VM_NATIVES_H_
+#define FARCALL_CORE_MODULE_VM_NATIVES_H_
+
+#include "module/vm/effect.h"
+#include "module/vm/list.h"
+
+// One argument or result, by the letter of the calling convention.
+typedef union fc_vm_slot_t {
+  int32_t i32;          // i
+  int64_t i64;          // I
+  float f32;            // f
+  double f64;           // F
+  fc_vm_object_t *ref;  // r, may be NULL, of any type: look before use
+} fc_vm_slot_t;
+
+typedef struct fc_vm_context_t fc_vm_context_t;
+typedef struct fc_vm_stack_t fc_vm_stack_t;
+
+// What one call from outside may use up. Reused between calls.
+typedef struct fc_vm_invocation_t {
+  fc_vm_stack_t *stack;
+  const _Atomic(uint32_t) *cancel;  // non-zero stops the call; may be NULL
+  uint64_t deadline_ns;             // on fc_clock_ns' clock, 0 = none
+  uint64_t fuel;  // back-edges and calls left, UINT64_MAX = no limit
+  const struct fc_tiles_t *tiles;  // for grids; NULL: one thread
+  // Where HAL buffers take their memory: from the worker's pool (NULL: from the heap),
+  // or, with `guard`, from blocks that end at an unmapped page.
+  struct fc_hal_pool_t *pool;
+  bool guard;
+  // Back-edges and calls since the interpreter last looked at the clock and the cancel
+  // word. It is kept between runs: a native may run bytecode often and shortly, and
+  // would otherwise never be stopped.
+  uint64_t steps_since_poll;
+} fc_vm_invocation_t;
+
+// To be called by natives before they work on `bytes` bytes, as nothing can stop them
+// while they do. Takes fuel for it, and fails when the call is out of fuel, late or
+// cancelled.
+fc_status_t fc_vm_work(fc_vm_invocation_t *invocation, uint64_t bytes,
+                       fc_error_t *err) FC_MUST_CHECK;
+
+typedef struct fc_vm_native_call_t {
+  fc_vm_context_t *context;
+  fc_vm_heap_t *heap;
+  fc_vm_invocation_t *invocation;
+  void *state;                    // the native module's, of this context
+  const fc_vm_slot_t *arguments;  // spans flattened; refs borrowed
+  uint32_t argument_count;
+  const uint32_t *spans;  // how often each span C…D repeats
+  // Zeroed by the caller. A ref that is written here belongs to the caller, also when
+  // the call fails.
+  fc_vm_slot_t *results;
+} fc_vm_native_call_t;
+
+typedef struct fc_vm_native_function_t {
+  const char *name;   // without the module's
+  const char *cconv;  // several rows may share a name: releases differ
+  uint32_t effect;    // fc_vm_effect_t
+  fc_status_t (*call)(fc_vm_native_call_t *call, fc_error_t *err);
+} fc_vm_native_function_t;
+
+typedef struct fc_vm_native_module_t {
+  const char *name;
+  uint32_t version;  // an importer's minimum must not exceed it
+  const fc_vm_native_function_t *functions;
+  size_t function_count;
+  void *shared;  // the state of every context, where state_create is NULL
+  // State of one context; both may be NULL.
+  fc_status_t (*state_create)(fc_vm_context_t *context, void **out_state,
+                              fc_error_t *err);
+  void (*state_destroy)(fc_vm_context_t *context, void *state);
+} fc_vm_native_module_t;
+
+#endif  // FARCALL_CORE_MODULE_VM_NATIVES_H_

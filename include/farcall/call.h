@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Calling functions of a module from a program of one's own, with tensors in
+// memory of one's own: no JSON, no server. docs/embedding.md shows how.
+//
+//   fc_module_open      one file, once; any thread may use the module
+//   fc_instance_create  one for each thread that makes calls
+//   fc_call_create      one for each function an instance calls
+//   fc_call_set …       arguments; they stay set from run to run
+//   fc_call_run         as often as wanted; once warm it allocates nothing
+//   fc_call_get …       results, until the instance makes its next call
+//
+// An instance and its calls belong to one thread at a time. A second thread that
+// runs a call of the same instance meanwhile gets FC_FAILED_PRECONDITION.
+// Instances of one module may run at once; those of a module that keeps state
+// wait for each other.
+//
+// Machine code runs in this process: a module that crashes ends it.
+#ifndef FARCALL_CALL_H_
+#define FARCALL_CALL_H_
+
+#include "farcall/module.h"
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+FC_PUBLIC_BEGIN
+
+// Tensors that lie at a multiple of this are never copied for being unaligned
+// (fc_signature_t.alignment says what a function needs).
+#define FC_TENSOR_ALIGNMENT 64
+
+// fc_module_load with every kind of module and the system's memory. `options`
+// NULL: the defaults. Release it when no call of it is needed any more.
+fc_status_t fc_module_open(const char *path, const fc_module_options_t *options,
+                           fc_module_t **out_module,
+                           fc_error_t *err) FC_MUST_CHECK;
+
+// ---------------------------------------------------------------------------
+// Instances
+
+typedef struct fc_instance_t fc_instance_t;
+
+// Zero is the default.
+typedef struct fc_instance_options_t {
+  fc_allocator_t
+      allocator;            // of the instance and its calls; zero: the system's
+  const fc_tiles_t *tiles;  // borrowed: who shares the work of one call
+} fc_instance_options_t;
+
+// Keeps the module. The first instance of a .vmfb runs the module's __init.
+fc_status_t fc_instance_create(fc_module_t *module,
+                               const fc_instance_options_t *options,
+                               fc_instance_t **out_instance,
+                               fc_error_t *err) FC_MUST_CHECK;
+// Its calls keep what they need of it. NULL is allowed.
+void fc_instance_destroy(fc_instance_t *instance);
+
+// ---------------------------------------------------------------------------
+// Calls
+
+typedef struct fc_call_t fc_call_t;
+
+// FC_CODE_FUNCTION_NOT_FOUND names the nearest function;
+// FC_CODE_UNSUPPORTED_TYPE says why one is not callable.
+fc_status_t fc_call_create(fc_instance_t *instance, const char *function,
+                           fc_call_t **out_call, fc_error_t *err) FC_MUST_CHECK;
+void fc_call_destroy(fc_call_t *call);  // NULL is allowed
+
+// The function, with its signature.
+const fc_function_t *fc_call_function(const fc_call_t *call);
+
+// A place for one value: an argument or a result, or a part of one that is a
+// tuple, list or dict. Static as long as the call.
+typedef struct fc_leaf_t {
+  // Names it: position or name of the argument or result, then keys and indices
+  // of what is inside, "0", "image", "boxes/3/score". In a key `~1` stands for a
+  // slash and `~0` for a tilde. A result's name may be empty: then its position.
+  const char *path;
+  fc_type_kind_t kind;
+  fc_dtype_t dtype;  // of a SCALAR, TENSOR or VECTOR; NONE: the value says it
+  fc_role_t role;    // of an argument; of a result FC_ROLE_OUT
+  int32_t rank;      // FC_RANK_DYNAMIC: any
+  const int64_t *dims;  // negative: any size; equal codes: equal sizes
+} fc_leaf_t;
+
+// What may be set: FC_ROLE_OUT leaves too, which need not be. What is below a
+// LIST, a REFARRAY or an UNKNOWN is not known before a call and not listed.
+const fc_leaf_t *fc_call_arguments(const fc_call_t *call, size_t *out_count);
+// What can be got: results, then the final contents of OUT and INOUT arguments.
+const fc_leaf_t *fc_call_results(const fc_call_t *call, size_t *out_count);
+
+// Sets the argument at `path`, a tensor or, with rank 0, a scalar. Shape and
+// strides are copied; the elements are borrowed and read by every run until the
+// argument is set again, so new data needs no new set. An INOUT or OUT argument is
+// written to. Machine code is not kept from writing to others as well; its
+// description says that it does not.
+//
+// Elements that are not dense, or not aligned as the function needs, are copied
+// by each run; an INOUT or OUT argument must be both. Checked here: dtype, rank,
+// dims the type fixes, sizes and strides that overflow, addresses that no element
+// can have. Checked by run: dims that must be equal.
+fc_status_t fc_call_set(fc_call_t *call, const char *path,
+                        const fc_tensor_t *tensor, fc_error_t *err);
+// The same by number in the list of fc_call_arguments.
+fc_status_t fc_call_set_leaf(fc_call_t *call, size_t leaf,
+                             const fc_tensor_t *tensor, fc_error_t *err);
+// Any other value: FC_VALUE_BYTES, NULL, and LIST, for a LIST, REFARRAY or
+// UNKNOWN. What the value points to is borrowed as above.
+fc_status_t fc_call_set_value(fc_call_t *call, const char *path,
+                              const fc_value_t *value, fc_error_t *err);
+// Forgets every argument, and the results.
+void fc_call_clear(fc_call_t *call);
+
+// Asks a run to stop. Zero is the beginning.
+typedef struct fc_cancel_t {
+  fc_atomic_word_t word;
+} fc_cancel_t;
+void fc_cancel_request(fc_cancel_t *cancel);  // any thread, a signal handler
+void fc_cancel_reset(fc_cancel_t *cancel);    // before it is used again
+
+// Zero is the default.
+typedef struct fc_run_options_t {
+  uint64_t deadline_ns;       // on fc_clock_ns' clock; 0: none
+  const fc_cancel_t *cancel;  // must outlive the run
+} fc_run_options_t;
+
+// Runs the function with the arguments set. `options` NULL: the defaults. Ends
+// the results of every call of the instance. Bytecode looks at deadline and
+// cancellation at each branch (FC_DEADLINE_EXCEEDED, FC_CANCELLED); machine code
+// does not. FC_CODE_MISSING_ARGUMENT names the first argument that is not set.
+fc_status_t fc_call_run(fc_call_t *call, const fc_run_options_t *options,
+                        fc_error_t *err) FC_MUST_CHECK;
+
+// The result at `path` as a tensor; a scalar has rank 0. Shape, strides (in
+// elements, NULL: dense) and elements are borrowed: they stay until the instance
+// runs a call, or fc_call_end. They may be those of an argument.
+// FC_FAILED_PRECONDITION: there are none.
+fc_status_t fc_call_get(const fc_call_t *call, const char *path,
+                        fc_tensor_t *out_tensor, fc_error_t *err);
+// Any value: bytes, a list and what is in it, borrowed likewise.
+fc_status_t fc_call_get_value(const fc_call_t *call, const char *path,
+                              const fc_value_t **out_value, fc_error_t *err);
+// Gives the results back before the next run does. Idempotent.
+void fc_call_end(fc_call_t *call);
+
+FC_PUBLIC_END
+#if defined(__cplusplus)
+}
+#endif
+#endif  // FARCALL_CALL_H_

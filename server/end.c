@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Running -> leaving (/readyz is 503, the listener open) -> draining (no listener)
+// -> finish, when the last connection is gone or --drain is over.
+#include "end.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+static void close_handle(uv_handle_t *handle, void *context) {
+  (void)context;
+  if (!uv_is_closing(handle)) uv_close(handle, NULL);
+}
+
+void fc_loop_close_handles(fc_loop_t *loop) {
+  uv_walk(&loop->uv, close_handle, NULL);
+}
+
+// Ends uv_run: connections that are still there are closed by force.
+static void finish(fc_loop_t *loop) {
+  fc_connection_t *next;
+  for (fc_connection_t *c = loop->connections; c; c = next) {
+    next = c->next;
+    fc_connection_abandon(c);
+  }
+  fc_loop_close_handles(loop);
+}
+
+void fc_loop_check_drained(fc_loop_t *loop) {
+  if (loop->draining && !loop->connections &&
+      !uv_is_closing((uv_handle_t *)&loop->turn)) {
+    finish(loop);
+  }
+}
+
+static void on_drain_timeout(uv_timer_t *timer) {
+  fc_loop_t *loop = timer->data;
+  fc_log(&loop->log, FC_LOG_WARN,
+         "calls still run after the drain time: ending without them");
+  finish(loop);
+}
+
+void fc_loop_drain(fc_loop_t *loop) {
+  if (loop->draining) return;
+  loop->leaving = loop->draining = true;
+  fc_log(&loop->log, FC_LOG_INFO, "draining: %u connections",
+         loop->connection_count);
+  fc_listener_close(&loop->listener);
+  uv_idle_stop(&loop->loader);
+  uv_timer_start(&loop->drain_timer, on_drain_timeout, loop->options->drain, 0);
+  fc_connection_t *next;
+  for (fc_connection_t *c = loop->connections; c; c = next) {
+    next = c->next;
+    fc_connection_drain(c);
+  }
+}
+
+static void on_pre_drained(uv_timer_t *timer) { fc_loop_drain(timer->data); }
+
+// Whoever balances load has --pre-drain to see that /readyz is 503.
+static void leave(fc_loop_t *loop) {
+  const uint64_t wait_ms = loop->options->pre_drain;
+  if (loop->leaving) return;
+  if (!wait_ms || !loop->ready) {
+    fc_loop_drain(loop);
+    return;
+  }
+  loop->leaving = true;
+  fc_log(&loop->log, FC_LOG_INFO,
+         "leaving: connections are taken for %llu ms more",
+         (unsigned long long)wait_ms);
+  uv_timer_start(&loop->drain_timer, on_pre_drained, wait_ms, 0);
+}
+
+static void on_signal(uv_signal_t *handle, int number) {
+  fc_loop_t *loop = handle->data;
+  if (loop->leaving) {
+    fc_log(&loop->log, FC_LOG_WARN, "signal %d again: ending now", number);
+    fc_log_flush(&loop->log);
+    _exit(128 + number);
+  }
+  if (number == SIGTERM) leave(loop);
+  else fc_loop_drain(loop);
+}
+
+static void on_hangup(uv_signal_t *handle, int number) {
+  fc_loop_t *loop = handle->data;
+  (void)number;
+  fc_log(&loop->log, FC_LOG_INFO,
+         "SIGHUP is ignored: nothing is read again while the server runs");
+}
+
+static void on_stop(uv_async_t *handle) { leave(handle->data); }
+
+void fc_loop_stop(fc_loop_t *loop) { uv_async_send(&loop->stop_bell); }
+
+int fc_loop_init_end(fc_loop_t *loop) {
+  uv_loop_t *uv = &loop->uv;
+  uv_timer_init(uv, &loop->drain_timer);
+  int failed = uv_async_init(uv, &loop->stop_bell, on_stop);
+  if (!failed) failed = uv_signal_init(uv, &loop->signals[0]);
+  if (!failed) failed = uv_signal_init(uv, &loop->signals[1]);
+  if (!failed) failed = uv_signal_init(uv, &loop->hangup);
+  loop->stop_bell.data = loop->drain_timer.data = loop;
+  loop->signals[0].data = loop->signals[1].data = loop->hangup.data = loop;
+  return failed;
+}
+
+fc_status_t fc_loop_watch_signals(fc_loop_t *loop, fc_error_t *err) {
+  int failed = uv_signal_start(&loop->signals[0], on_signal, SIGTERM);
+  if (!failed) failed = uv_signal_start(&loop->signals[1], on_signal, SIGINT);
+  if (!failed) failed = uv_signal_start(&loop->hangup, on_hangup, SIGHUP);
+  if (!failed) return FC_OK;
+  return fc_fail(err, FC_CODE_OUT_OF_MEMORY, "cannot watch for signals: %s",
+                 uv_strerror(failed));
+}

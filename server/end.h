@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How a loop ends: signals, the time in which /readyz says 503 and calls are
+// answered, draining. For server.c; loop thread.
+#ifndef FARCALL_SERVER_END_H_
+#define FARCALL_SERVER_END_H_
+
+#include "server.h"
+
+// 0, or an error of libuv: some handles need a descriptor.
+int fc_loop_init_end(fc_loop_t *loop);
+// From now on signals are answered. FC_CODE_OUT_OF_MEMORY.
+fc_status_t fc_loop_watch_signals(fc_loop_t *loop, fc_error_t *err);
+// Listens no more, and ends when the requests that have begun are answered.
+void fc_loop_drain(fc_loop_t *loop);
+// Ends a loop that drains if no connection is left. Once a turn.
+void fc_loop_check_drained(fc_loop_t *loop);
+void fc_loop_close_handles(fc_loop_t *loop);
+
+#endif  // FARCALL_SERVER_END_H_

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A table in the order of its entries, searched from one end to the other: it is
+// short, and what takes time is to read the body.
+#include "pool/blame.h"
+
+#define MINUTE_NS (FC_LIMIT_HEALTHY_MS * 1000000ull)
+
+void fc_blame_init(fc_blame_t *blame, const uint64_t key[2]) {
+  *blame = (fc_blame_t){.key = {key[0], key[1]}};
+}
+
+static uint64_t mix(uint64_t a, uint64_t b) {
+  const unsigned __int128 product = (unsigned __int128)a * b;
+  return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+// Sixteen bytes for one multiplication: the loop waits for it.
+static uint64_t digest_of(const fc_blame_t *blame, uint32_t function,
+                          fc_str_t body) {
+  uint64_t words[2], state = blame->key[0] ^ function;
+  size_t at = 0;
+  for (; body.size - at >= sizeof words; at += sizeof words) {
+    memcpy(words, body.data + at, sizeof words);
+    state = mix(words[0] ^ blame->key[1], words[1] ^ state);
+  }
+  words[0] = words[1] = 0;
+  if (at < body.size) memcpy(words, body.data + at, body.size - at);
+  // The size is compared by itself: zeros at the end need not show here.
+  return mix(words[0] ^ blame->key[1], words[1] ^ state);
+}
+
+static bool is_same(const fc_blamed_t *one, const fc_blamed_t *other) {
+  return one->digest == other->digest && one->size == other->size &&
+         one->function == other->function;
+}
+
+void fc_blame_note(fc_blame_t *blame, uint32_t function, fc_str_t body,
+                   uint64_t now_ns) {
+  blame->entries[blame->next] =
+      (fc_blamed_t){.digest = digest_of(blame, function, body),
+                    .size = body.size,
+                    .at_ns = now_ns,
+                    .function = function};
+  blame->next = (blame->next + 1) % FC_LIMIT_BLAMED;
+  if (blame->count < FC_LIMIT_BLAMED) blame->count++;
+  blame->until_ns = now_ns + MINUTE_NS;
+  blame->changes++;
+}
+
+bool fc_blame_find(fc_blame_t *blame, uint32_t function, fc_str_t body,
+                   uint64_t now_ns, uint64_t *out_at_ns) {
+  if (now_ns >= blame->until_ns) {
+    blame->until_ns = 0;
+    blame->count = blame->next = 0;
+    return false;
+  }
+  const fc_blamed_t wanted = {.digest = digest_of(blame, function, body),
+                              .size = body.size,
+                              .function = function};
+  for (uint32_t i = 0; i < blame->count; i++) {
+    const fc_blamed_t *entry = &blame->entries[i];
+    if (!is_same(entry, &wanted) || now_ns >= entry->at_ns + MINUTE_NS)
+      continue;
+    *out_at_ns = entry->at_ns;
+    return true;
+  }
+  return false;
+}

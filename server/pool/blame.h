@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The calls that ended a process of a module. Each is refused for a minute, so
+// that who sends it again costs nobody a process, and a module that only one
+// client's data crashes stays in service for others. A call is known by its
+// function and the bytes of its body; only while there is one to be known is any
+// body read. Arithmetic on the times it is given; the process host's (host.c).
+#ifndef FARCALL_SERVER_POOL_BLAME_H_
+#define FARCALL_SERVER_POOL_BLAME_H_
+
+#include "farcall/base.h"
+#include "limits.h"
+
+typedef struct fc_blamed_t {
+  uint64_t digest;
+  uint64_t size;
+  uint64_t at_ns;
+  uint32_t function;
+} fc_blamed_t;
+
+typedef struct fc_blame_t {
+  uint64_t until_ns;  // the last entry is forgotten then; 0: there is none
+  uint32_t changes;   // ever: what was looked up since needs no second look
+  // Its own
+  uint64_t key[2];
+  uint32_t count;  // entries, FC_LIMIT_BLAMED at most
+  uint32_t next;   // to be overwritten
+  fc_blamed_t entries[FC_LIMIT_BLAMED];
+} fc_blame_t;
+
+// Whoever does not know the key cannot make a body that is taken for another.
+void fc_blame_init(fc_blame_t *blame, const uint64_t key[2]);
+// This call ended a process. Where the table is full the oldest is forgotten.
+void fc_blame_note(fc_blame_t *blame, uint32_t function, fc_str_t body,
+                   uint64_t now_ns);
+// Has this call ended a process within the last minute? Then *out_at_ns is when.
+bool fc_blame_find(fc_blame_t *blame, uint32_t function, fc_str_t body,
+                   uint64_t now_ns, uint64_t *out_at_ns);
+
+#endif  // FARCALL_SERVER_POOL_BLAME_H_

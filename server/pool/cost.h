@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a call of one function costs, as a moving average over the calls that
+// answered, and what follows for a call that would have to wait. Loop thread.
+#ifndef FARCALL_SERVER_POOL_COST_H_
+#define FARCALL_SERVER_POOL_COST_H_
+
+#include "farcall/base.h"
+
+// Zeroed: nothing is known.
+typedef struct fc_cost_t {
+  uint64_t average_ns;
+  uint32_t samples;
+  uint32_t needed;  // samples before the function may run inline
+} fc_cost_t;
+
+void fc_cost_learn(fc_cost_t *cost, uint64_t spent_ns);
+
+// Time until a call that finds `waiting` others would begin, when `at_once` (at
+// least 1) of them run at a time. UINT64_MAX when that is more than can be said.
+uint64_t fc_cost_wait_ns(const fc_cost_t *cost, uint32_t waiting,
+                         uint32_t at_once);
+// The same for Retry-After: whole seconds, at least FC_LIMIT_RETRY_AFTER.
+uint32_t fc_cost_retry_s(uint64_t wait_ns);
+
+#endif  // FARCALL_SERVER_POOL_COST_H_

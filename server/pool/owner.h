@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Who holds how many bytes of blocks. An owner is known while it holds any, so
+// the table is as large as the number of clients that send large bodies at one
+// time. Not locked: block.c has a lock around it.
+#ifndef FARCALL_SERVER_POOL_OWNER_H_
+#define FARCALL_SERVER_POOL_OWNER_H_
+
+#include "farcall/base.h"
+
+// What names a client: its address, to whoever knows addresses.
+typedef struct fc_owner_t {
+  uint8_t bytes[16];
+} fc_owner_t;
+
+#define FC_OWNER_NONE UINT32_MAX
+
+typedef struct fc_owners_t {
+  fc_allocator_t allocator;
+  struct fc_owner_entry_t *entries;
+  uint32_t *buckets;  // as many as entries, a power of two
+  uint32_t capacity;
+  uint32_t count;  // of entries in use
+  uint32_t free;   // first of those given back
+  uint32_t fresh;  // entries never used begin here
+} fc_owners_t;
+
+// Zeroed with an allocator is empty.
+void fc_owners_deinit(fc_owners_t *owners);
+// 0 when it is not known.
+uint64_t fc_owners_held(const fc_owners_t *owners, const fc_owner_t *owner);
+// `bytes` more (above 0). Returns its index, which stays the same while it holds
+// anything; FC_OWNER_NONE when out of memory.
+uint32_t fc_owners_charge(fc_owners_t *owners, const fc_owner_t *owner,
+                          uint64_t bytes);
+// It holds `bytes` less. FC_OWNER_NONE is allowed.
+void fc_owners_release(fc_owners_t *owners, uint32_t index, uint64_t bytes);
+
+#endif  // FARCALL_SERVER_POOL_OWNER_H_

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A variable that each thread has its own of: calls remember, in a thread.
+#include "memref.h"
+
+static _Thread_local int32_t calls;
+
+EXPORT int32_t _mlir_ciface_count(void) { return ++calls; }

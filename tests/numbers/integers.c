@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads lines "dtype literal" and prints, for each, the element's bytes in hex
+// or the code of the error. integers.py sends the lines and knows the answers.
+#include <stdio.h>
+#include <string.h>
+
+#include "json/number.h"
+
+static void answer(fc_str_t line) {
+  const char *space = memchr(line.data, ' ', line.size);
+  if (!space) return;
+  size_t size = (size_t)(space - line.data);
+  fc_dtype_t dtype = fc_dtype_find(fc_str_make(line.data, size));
+  fc_str_t literal = {space + 1, line.size - size - 1};
+  uint64_t bits = 0;
+  fc_error_t err;
+  if (fc_number_parse(literal, dtype, &bits, &err) == FC_OK) {
+    printf("%llx\n", (unsigned long long)bits);
+  } else {
+    printf("%s\n", fc_code_info(err.code)->text);
+  }
+}
+
+int main(void) {
+  static char line[1 << 16];
+  while (fgets(line, sizeof line, stdin)) {
+    answer(fc_str_make(line, strcspn(line, "\n")));
+  }
+  return 0;
+}

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Who is answered: tables of what a browser, a proxy or another program says of
+// itself, and how it is understood.
+#include "api/access.h"
+
+#include <stdio.h>
+
+#include "helpers/test.h"
+
+// A head with these field lines, parsed as a connection would.
+static fc_request_t request_of(fc_request_parser_t *parser, const char *lines,
+                               char *head, size_t capacity) {
+  llhttp_t llhttp;
+  fc_request_t request;
+  fc_error_t error;
+  const int size = snprintf(head, capacity, "GET / HTTP/1.%c\r\n%s\r\n",
+                            strstr(lines, "Host:") ? '1' : '0', lines);
+  assert_true(size > 0 && (size_t)size < capacity);
+  fc_request_parser_init(parser);
+  if (fc_request_parse(parser, &llhttp, fc_str_make(head, (size_t)size),
+                       &request, &error) != FC_OK) {
+    fail_msg("%s", error.message);
+  }
+  return request;
+}
+
+static fc_code_t check(const char *hosts, const char *proxies, bool loopback,
+                       const char *lines, fc_peer_t *peer, fc_error_t *error) {
+  fc_access_t access;
+  fc_request_parser_t parser;
+  char head[1024];
+  assert_int_equal(
+      fc_access_init(&access, fc_str(hosts), fc_str(proxies), error), FC_OK);
+  access.loopback = loopback;
+  access.bind = loopback ? FC_STR("127.0.0.5") : FC_STR("0.0.0.0");
+  const fc_request_t request = request_of(&parser, lines, head, sizeof head);
+  fc_error_reset(error);
+  return fc_access_check(&access, &request, peer, error) == FC_OK ? FC_CODE_NONE
+                                                                  : error->code;
+}
+
+static void host_and_origin_are_looked_at(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    const char *hosts;
+    bool loopback;
+    const char *lines;
+    fc_code_t code;
+  } rows[] = {
+      {"no host", "", true, "", FC_CODE_NONE},
+      {"localhost", "", true, "Host: LocalHost:1\r\n", FC_CODE_NONE},
+      {"what it listens on", "", true, "Host: 127.0.0.5:80\r\n", FC_CODE_NONE},
+      {"another name", "", true, "Host: a.example\r\n",
+       FC_CODE_HOST_NOT_ALLOWED},
+      {"a longer name", "", true, "Host: localhost.evil\r\n",
+       FC_CODE_HOST_NOT_ALLOWED},
+      {"another address", "", true, "Host: 127.0.0.2\r\n",
+       FC_CODE_HOST_NOT_ALLOWED},
+      {"an allowed name", "b.example,a.example", true,
+       "Host: A.example:8000\r\n", FC_CODE_NONE},
+      {"the first of two", "b.example,a.example", true, "Host: b.example\r\n",
+       FC_CODE_NONE},
+      {"a part of an allowed name", "a.example", true, "Host: example\r\n",
+       FC_CODE_HOST_NOT_ALLOWED},
+      {"not loopback", "", false, "Host: a.example\r\n", FC_CODE_NONE},
+      {"not loopback, names are given", "b.example", false,
+       "Host: a.example\r\n", FC_CODE_HOST_NOT_ALLOWED},
+      {"an address", "b.example", false, "Host: 192.0.2.1:8000\r\n",
+       FC_CODE_NONE},
+      {"an address of IPv6", "b.example", false, "Host: [2001:db8::1]\r\n",
+       FC_CODE_NONE},
+      {"nearly an address", "b.example", false, "Host: 192.0.2.1.nip.io\r\n",
+       FC_CODE_HOST_NOT_ALLOWED},
+
+      {"own origin", "", true,
+       "Host: localhost:1\r\nOrigin: http://localhost:1", FC_CODE_NONE},
+      {"own address", "", false,
+       "Host: 192.0.2.1:1\r\nOrigin: http://192.0.2.1:1", FC_CODE_NONE},
+      {"own address of IPv6", "", false,
+       "Host: [2001:db8::1]:1\r\nOrigin: http://[2001:db8::1]:1", FC_CODE_NONE},
+      {"a name that was rebound", "", false,
+       "Host: evil.example\r\nOrigin: http://evil.example",
+       FC_CODE_ORIGIN_NOT_ALLOWED},
+      {"a name that is allowed", "a.example", false,
+       "Host: a.example\r\nOrigin: http://a.example", FC_CODE_NONE},
+      {"an allowed name is no allowed origin", "a.example", false,
+       "Host: localhost\r\nOrigin: http://a.example",
+       FC_CODE_ORIGIN_NOT_ALLOWED},
+      {"the port of http", "", true,
+       "Host: localhost:80\r\nOrigin: http://localhost", FC_CODE_NONE},
+      {"the port of https", "", true,
+       "Host: localhost:443\r\nOrigin: http://localhost",
+       FC_CODE_ORIGIN_NOT_ALLOWED},
+      {"another port", "", true,
+       "Host: localhost:1\r\nOrigin: http://localhost:2",
+       FC_CODE_ORIGIN_NOT_ALLOWED},
+      {"another scheme", "", true,
+       "Host: localhost:1\r\nOrigin: https://localhost:1",
+       FC_CODE_ORIGIN_NOT_ALLOWED},
+      {"a scheme of its own", "", true,
+       "Host: localhost:1\r\nOrigin: httpx://localhost:1",
+       FC_CODE_ORIGIN_NOT_ALLOWED},
+      {"foreign", "", false, "Host: 192.0.2.1\r\nOrigin: http://evil",
+       FC_CODE_ORIGIN_NOT_ALLOWED},
+      {"a file, a sandbox", "", true, "Host: localhost\r\nOrigin: null",
+       FC_CODE_ORIGIN_NOT_ALLOWED},
+      {"no origin to speak of", "", true,
+       "Host: localhost\r\nOrigin: ", FC_CODE_ORIGIN_NOT_ALLOWED},
+      {"origin without host", "", true, "Origin: http://",
+       FC_CODE_ORIGIN_NOT_ALLOWED},
+      {"nobody is trusted", "", true,
+       "Host: localhost\r\nX-Forwarded-Host: a.example\r\n"
+       "X-Forwarded-Proto: https\r\nOrigin: https://localhost",
+       FC_CODE_ORIGIN_NOT_ALLOWED},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    char lines[256];
+    snprintf(lines, sizeof lines, "%s%s", row->lines,
+             !*row->lines || fc_str_ends(fc_str(row->lines), FC_STR("\r\n"))
+                 ? ""
+                 : "\r\n");
+    fc_error_t error;
+    assert_int_equal(check(row->hosts, "", row->loopback, lines, NULL, &error),
+                     row->code);
+  }
+}
+
+// 10.0.0.0/8 is trusted, "a.example" allowed, the listener on loopback.
+static void a_trusted_proxy_says_what_was_asked_for(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    const char *from;
+    const char *lines;
+    fc_code_t code;
+  } rows[] = {
+      {"a host", "10.1.1.1", "Host: backend\r\nX-Forwarded-Host: a.example\r\n",
+       FC_CODE_NONE},
+      {"a host, with a port", "10.1.1.1",
+       "Host: backend\r\nX-FORWARDED-HOST:a.example:8443\r\n", FC_CODE_NONE},
+      {"an address", "10.1.1.1",
+       "Host: backend\r\nX-Forwarded-Host: 192.0.2.1\r\n", FC_CODE_NONE},
+      {"from elsewhere", "192.0.2.9",
+       "Host: backend\r\nX-Forwarded-Host: a.example\r\n",
+       FC_CODE_HOST_NOT_ALLOWED},
+      {"nothing", "10.1.1.1", "Host: backend\r\n", FC_CODE_HOST_NOT_ALLOWED},
+      {"a foreign host", "10.1.1.1",
+       "Host: localhost\r\nX-Forwarded-Host: evil.example\r\n",
+       FC_CODE_HOST_NOT_ALLOWED},
+      {"no host", "10.1.1.1", "Host: localhost\r\nX-Forwarded-Host: ,\r\n",
+       FC_CODE_HOST_NOT_ALLOWED},
+      {"an empty field", "10.1.1.1", "Host: localhost\r\nX-Forwarded-Host:\r\n",
+       FC_CODE_NONE},
+      {"what the client made up stands first", "10.1.1.1",
+       "Host: localhost\r\nX-Forwarded-Host: a.example, evil.example\r\n",
+       FC_CODE_HOST_NOT_ALLOWED},
+      {"also in a field of its own", "10.1.1.1",
+       "Host: localhost\r\nX-Forwarded-Host: a.example\r\n"
+       "X-Forwarded-Host: evil.example\r\n",
+       FC_CODE_HOST_NOT_ALLOWED},
+      {"the name of another field", "10.1.1.1",
+       "Host: localhost\r\nX-Forwarded-Host-Name: evil.example\r\n",
+       FC_CODE_NONE},
+      {"an origin behind TLS", "10.1.1.1",
+       "Host: a.example\r\nX-Forwarded-Proto: https\r\n"
+       "Origin: https://a.example\r\n",
+       FC_CODE_NONE},
+      {"TLS, the host forwarded", "10.1.1.1",
+       "Host: backend\r\nX-Forwarded-Proto: HTTPS\r\n"
+       "X-Forwarded-Host: a.example:443\r\nOrigin: https://a.example\r\n",
+       FC_CODE_NONE},
+      {"without TLS", "10.1.1.1",
+       "Host: a.example\r\nX-Forwarded-Proto: https\r\n"
+       "Origin: http://a.example\r\n",
+       FC_CODE_ORIGIN_NOT_ALLOWED},
+      {"TLS nobody told of", "10.1.1.1",
+       "Host: a.example\r\nOrigin: https://a.example\r\n",
+       FC_CODE_ORIGIN_NOT_ALLOWED},
+      {"a scheme nobody knows", "10.1.1.1",
+       "Host: a.example\r\nX-Forwarded-Proto: gopher\r\n"
+       "Origin: http://a.example\r\n",
+       FC_CODE_NONE},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    fc_peer_t peer;
+    fc_error_t error;
+    assert_true(fc_peer_parse(fc_str(row->from), &peer));
+    assert_int_equal(
+        check("a.example", "10.0.0.0/8", true, row->lines, &peer, &error),
+        row->code);
+  }
+}
+
+static void the_client_is_the_first_that_is_no_proxy(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    const char *from;
+    const char *lines;
+    const char *client;
+  } rows[] = {
+      {"one proxy", "10.1.1.1", "X-Forwarded-For: 192.0.2.7\r\n", "192.0.2.7"},
+      {"not believed", "192.0.2.9", "X-Forwarded-For: 192.0.2.7\r\n",
+       "192.0.2.9"},
+      {"nothing said", "10.1.1.1", "", "10.1.1.1"},
+      {"two proxies", "10.1.1.1", "X-Forwarded-For: 192.0.2.7,10.2.2.2\r\n",
+       "192.0.2.7"},
+      {"two fields", "10.1.1.1",
+       "X-Forwarded-For: 192.0.2.7\r\nx-forwarded-for: 10.2.2.2\r\n",
+       "192.0.2.7"},
+      {"what the client made up", "10.1.1.1",
+       "X-Forwarded-For: 198.51.100.1, 192.0.2.7\r\n", "192.0.2.7"},
+      {"made up in a field of its own", "10.1.1.1",
+       "X-Forwarded-For: 198.51.100.1\r\nAccept: */*\r\n"
+       "X-Forwarded-For: 192.0.2.7\r\n",
+       "192.0.2.7"},
+      {"made up as if by a proxy", "10.1.1.1",
+       "X-Forwarded-For: 198.51.100.1, 10.3.3.3, 192.0.2.7\r\n", "192.0.2.7"},
+      {"all are proxies", "10.1.1.1", "X-Forwarded-For: 10.3.3.3, 10.2.2.2\r\n",
+       "10.3.3.3"},
+      {"a port", "10.1.1.1", "X-Forwarded-For: 192.0.2.7:4711\r\n",
+       "192.0.2.7"},
+      {"IPv6", "10.1.1.1", "X-Forwarded-For: 2001:db8::7\r\n", "2001:db8::7"},
+      {"IPv6 and a port", "10.1.1.1", "X-Forwarded-For: [2001:db8::7]:4711\r\n",
+       "2001:db8::7"},
+      {"not an address", "10.1.1.1", "X-Forwarded-For: unknown\r\n",
+       "10.1.1.1"},
+      {"nor behind a proxy", "10.1.1.1",
+       "X-Forwarded-For: 192.0.2.7, _hidden, 10.2.2.2\r\n", "10.2.2.2"},
+      {"an empty item", "10.1.1.1", "X-Forwarded-For: 192.0.2.7,\r\n",
+       "10.1.1.1"},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    fc_peer_t peer, client;
+    fc_error_t error;
+    char lines[256];
+    snprintf(lines, sizeof lines, "Host: localhost\r\n%s", row->lines);
+    assert_true(fc_peer_parse(fc_str(row->from), &peer));
+    assert_true(fc_peer_parse(fc_str(row->client), &client));
+    assert_int_equal(check("", "10.0.0.0/8", true, lines, &peer, &error),
+                     FC_CODE_NONE);
+    assert_true(fc_peer_equal(&peer, &client));
+  }
+}
+
+static void a_refusal_names_what_would_help(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    const char *lines;
+    const char *says;
+  } rows[] = {
+      {"a host", "Host: a%25.example:80\r\n",
+       "the server does not answer as 'a%25.example': --allow-host=NAME lets "
+       "names in"},
+      {"TLS", "Host: localhost\r\nOrigin: https://localhost\r\n",
+       "the page came by https and its request by http: --trusted-proxy=ADDR "
+       "names a proxy in between"},
+      {"a stranger", "Host: localhost\r\nOrigin: http://evil.example\r\n",
+       "requests from pages of other origins are not answered"},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    fc_error_t error;
+    (void)check("", "", true, row->lines, NULL, &error);
+    assert_string_equal(error.message, row->says);
+  }
+  fc_error_t error;
+  (void)check("", "", false, "Host: a.example\r\nOrigin: http://a.example\r\n",
+              NULL, &error);
+  assert_string_equal(error.message,
+                      "pages of 'a.example' are not answered, since any site "
+                      "can have its name point here: --allow-host=NAME lets "
+                      "names in");
+}
+
+static void options_are_checked(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    const char *hosts;
+    const char *proxies;
+    const char *says;  // NULL: fine
+  } rows[] = {
+      {"names", "a.example,b_1,10.0.0.1,[::1]", "", NULL},
+      {"networks", "", "10.0.0.0/8,::1", NULL},
+      {"a port", "a.example:80", "",
+       "--allow-host: 'a.example:80' is no host name (no port, no scheme)"},
+      {"a scheme", "http://a.example", "",
+       "--allow-host: 'http://a.example' is no host name (no port, no scheme)"},
+      {"a space", "a.example, b.example", "",
+       "--allow-host: ' b.example' is no host name (no port, no scheme)"},
+      {"nothing between commas", "a.example,,b.example", "",
+       "--allow-host: '' is no host name (no port, no scheme)"},
+      {"any name", "*", "",
+       "--allow-host: '*' is no host name (no port, no scheme)"},
+      {"no network", "", "proxy",
+       "--trusted-proxy: 'proxy' is no network: ADDR or ADDR/BITS, such as "
+       "10.0.0.0/8 or ::1"},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    fc_access_t access;
+    fc_error_t error;
+    fc_error_reset(&error);
+    const fc_status_t status = fc_access_init(&access, fc_str(row->hosts),
+                                              fc_str(row->proxies), &error);
+    assert_int_equal(status == FC_OK, row->says == NULL);
+    if (!row->says) continue;
+    assert_int_equal(error.code, FC_CODE_NOT_ACCEPTABLE);
+    assert_string_equal(error.message, row->says);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(host_and_origin_are_looked_at),
+      FC_TEST(a_trusted_proxy_says_what_was_asked_for),
+      FC_TEST(the_client_is_the_first_that_is_no_proxy),
+      FC_TEST(a_refusal_names_what_would_help),
+      FC_TEST(options_are_checked),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

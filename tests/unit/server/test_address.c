@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What --listen may be.
+#include "address.h"
+
+#include <stdio.h>
+
+#include "helpers/test.h"
+
+static void addresses_are_read(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    const char *host;
+    int port;
+    bool loopback;
+  } rows[] = {
+      {"127.0.0.1:8000", "127.0.0.1", 8000, true},
+      {"http://127.0.0.1:8000", "127.0.0.1", 8000, true},
+      {"127.9.9.9:0", "127.9.9.9", 0, true},
+      {"localhost:65535", "127.0.0.1", 65535, true},
+      {":8000", "0.0.0.0", 8000, false},
+      {"0.0.0.0:1", "0.0.0.0", 1, false},
+      {"192.0.2.1:8000", "192.0.2.1", 8000, false},
+      {"[::1]:8000", "[::1]", 8000, true},
+      {"http://[::1]:8000", "[::1]", 8000, true},
+      {"[::]:8000", "[::]", 8000, false},
+      {"[::ffff:127.0.0.1]:1", "[::ffff:127.0.0.1]", 1, true},
+      {"[::ffff:192.0.2.1]:1", "[::ffff:192.0.2.1]", 1, false},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    fc_address_t address;
+    fc_error_t error;
+    char host[64];
+    if (fc_address_parse(row->name, &address, &error) != FC_OK) {
+      fail_msg("%s", error.message);
+    }
+    assert_int_equal(fc_address_is_loopback(&address), row->loopback);
+    assert_int_equal(fc_address_print(&address, host, sizeof host), row->port);
+    assert_string_equal(host, row->host);
+  }
+}
+
+static void what_is_no_address_is_refused(void **state) {
+  (void)state;
+  static const char kNone[] = " is no address to listen on: ADDR:PORT, such as "
+                              "127.0.0.1:8000 or [::1]:8000";
+  static const struct {
+    const char *name;
+    const char *says;
+  } rows[] = {
+      {"here", kNone},
+      {"127.0.0.1", kNone},
+      {"127.0.0.1:", kNone},
+      {"127.0.0.1:65536", kNone},
+      {"127.0.0.1:+1", kNone},
+      {"127.0.0.1:8000/", kNone},
+      {"127.0.0.256:1", kNone},
+      {"127.0.0.1.example:1", kNone},
+      {"example.org:80", kNone},
+      {"::1:8000", kNone},
+      {"[::1]", kNone},
+      {"[127.0.0.1]:1", kNone},
+      {"http://http://127.0.0.1:1", kNone},
+      {"HTTPS://127.0.0.1:1", kNone},
+      {"https://127.0.0.1:1",
+       ": TLS is not spoken yet: listen on http://ADDR:PORT and have a proxy "
+       "end it"},
+      {"unix:/run/farcall.sock",
+       ": Unix sockets are not listened on yet: listen on http://ADDR:PORT"},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    fc_address_t address;
+    fc_error_t error;
+    assert_int_not_equal(fc_address_parse(row->name, &address, &error), FC_OK);
+    assert_int_equal(error.code, FC_CODE_NOT_ACCEPTABLE);
+    char wanted[256];
+    snprintf(wanted, sizeof wanted, "'%s'%s", row->name, row->says);
+    assert_string_equal(error.message, wanted);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(addresses_are_read),
+      FC_TEST(what_is_no_address_is_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pool/cost.h"
+
+#include "helpers/test.h"
+
+#define S 1000000000ull
+
+typedef struct wait_row_t {
+  const char *name;
+  uint64_t spent_ns;  // of every call so far
+  uint32_t waiting;
+  uint32_t at_once;
+  uint64_t wait_ns;
+  uint32_t retry_s;
+} wait_row_t;
+
+static const wait_row_t kWaits[] = {
+    {"nobody waits", S, 0, 4, 0, 1},
+    {"less than a second", S / 10, 4, 2, S / 5, 1},
+    {"four at a time", 2 * S, 10, 4, 5 * S, 6},
+    {"one at a time", 2 * S, 10, 1, 20 * S, 21},
+    {"calls of a minute", 60 * S, 3, 1, 180 * S, 181},
+    {"calls of a day", 86400 * S, 2, 1, 172800 * S, 172801},
+    {"more than can be said", UINT64_MAX / 2, 4, 1, UINT64_MAX, UINT32_MAX},
+};
+
+static void a_wait_is_the_calls_before_it(void **state) {
+  (void)state;
+  FC_TEST_EACH_ROW(const wait_row_t, row, kWaits) {
+    fc_cost_t cost = {0};
+    for (int i = 0; i < 3; i++) fc_cost_learn(&cost, row->spent_ns);
+    assert_int_equal(cost.samples, 3);
+    const uint64_t wait_ns = fc_cost_wait_ns(&cost, row->waiting, row->at_once);
+    assert_true(wait_ns == row->wait_ns);
+    assert_int_equal(fc_cost_retry_s(wait_ns), row->retry_s);
+  }
+}
+
+static void an_average_follows_what_calls_cost(void **state) {
+  (void)state;
+  fc_cost_t cost = {0};
+  fc_cost_learn(&cost, 800);
+  assert_int_equal(cost.average_ns, 800);
+  fc_cost_learn(&cost, 1600);
+  assert_int_equal(cost.average_ns, 900);
+  fc_cost_learn(&cost, 100);
+  assert_int_equal(cost.average_ns, 800);
+  for (int i = 0; i < 100; i++) fc_cost_learn(&cost, 10 * S);
+  assert_true(cost.average_ns > 9 * S && cost.average_ns <= 10 * S);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(a_wait_is_the_calls_before_it),
+      FC_TEST(an_average_follows_what_calls_cost),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

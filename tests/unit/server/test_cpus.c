@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Quotas of control groups, from trees of files as kernels and container engines
+// lay them out; and from a group of this machine's own, where one can be made.
+#include "pool/cpus.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "helpers/test.h"
+
+#define V2 "30 23 0:26 / /cg rw,nosuid shared:9 - cgroup2 cgroup2 rw\n"
+#define V1 "32 31 0:29 / /cg/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"
+
+typedef struct file_row_t {
+  const char *path;
+  const char *text;
+} file_row_t;
+
+#define FILES_MAX 5
+
+typedef struct tree_row_t {
+  const char *name;
+  const char *group;   // /proc/self/cgroup
+  const char *mounts;  // /proc/self/mountinfo
+  file_row_t files[FILES_MAX];
+  uint32_t expected;  // of 8 processors
+} tree_row_t;
+
+static const tree_row_t kTrees[] = {
+    {"nothing is mounted", "0::/\n", "", {{0}}, 8},
+    {"no quota", "0::/a\n", V2, {{"/cg/a/cpu.max", "max 100000\n"}}, 8},
+    {"whole", "0::/a\n", V2, {{"/cg/a/cpu.max", "200000 100000\n"}}, 2},
+    {"a part of one more",
+     "0::/a\n",
+     V2,
+     {{"/cg/a/cpu.max", "150000 100000\n"}},
+     2},
+    {"less than one", "0::/a\n", V2, {{"/cg/a/cpu.max", "1000 100000\n"}}, 1},
+    {"more than there are",
+     "0::/a\n",
+     V2,
+     {{"/cg/a/cpu.max", "6400000 100000\n"}},
+     8},
+    {"of a group above",
+     "0::/a/b/c\n",
+     V2,
+     {{"/cg/a/b/c/cpu.max", "max 100000\n"},
+      {"/cg/a/cpu.max", "300000 100000\n"}},
+     3},
+    {"the least of all",
+     "0::/a/b\n",
+     V2,
+     {{"/cg/a/b/cpu.max", "200000 100000\n"},
+      {"/cg/a/cpu.max", "100000 100000\n"}},
+     1},
+    {"of a namespace: its own top",
+     "0::/\n",
+     V2,
+     {{"/cg/cpu.max", "400000 100000\n"}},
+     4},
+    {"outside of its namespace",
+     "0::/../../x\n",
+     V2,
+     {{"/cg/cpu.max", "400000 100000\n"}},
+     4},
+    {"a container that sees its group as the top",
+     "0::/docker/12ab\n",
+     "30 23 0:26 /docker/12ab /cg rw - cgroup2 cgroup rw\n",
+     {{"/cg/cpu.max", "250000 100000\n"}},
+     3},
+    {"a mount of another group",
+     "0::/docker/12ab\n",
+     "30 23 0:26 /other /cg rw - cgroup2 cgroup rw\n",
+     {{"/cg/cpu.max", "250000 100000\n"}},
+     3},
+    {"not a number", "0::/a\n", V2, {{"/cg/a/cpu.max", "lots\n"}}, 8},
+    {"a period of zero", "0::/a\n", V2, {{"/cg/a/cpu.max", "100000 0\n"}}, 8},
+    {"an empty file", "0::/a\n", V2, {{"/cg/a/cpu.max", ""}}, 8},
+    {"version 1",
+     "4:memory:/m\n3:cpu,cpuacct:/a\n",
+     V1,
+     {{"/cg/cpu/a/cpu.cfs_quota_us", "300000\n"},
+      {"/cg/cpu/a/cpu.cfs_period_us", "100000\n"}},
+     3},
+    {"version 1 without a quota",
+     "3:cpu,cpuacct:/a\n",
+     V1,
+     {{"/cg/cpu/a/cpu.cfs_quota_us", "-1\n"},
+      {"/cg/cpu/a/cpu.cfs_period_us", "100000\n"}},
+     8},
+    {"version 1, another controller's mount",
+     "3:cpuset:/a\n1:cpu:/a\n",
+     "31 1 0:1 / /cg/set rw - cgroup cgroup rw,cpuset\n" V1,
+     {{"/cg/set/a/cpu.cfs_quota_us", "100000\n"},
+      {"/cg/set/a/cpu.cfs_period_us", "100000\n"},
+      {"/cg/cpu/a/cpu.cfs_quota_us", "500000\n"},
+      {"/cg/cpu/a/cpu.cfs_period_us", "100000\n"}},
+     5},
+    {"both versions",
+     "1:cpu:/a\n0::/u\n",
+     V2 V1,
+     {{"/cg/u/cpu.max", "600000 100000\n"},
+      {"/cg/cpu/a/cpu.cfs_quota_us", "500000\n"},
+      {"/cg/cpu/a/cpu.cfs_period_us", "100000\n"}},
+     5},
+};
+
+static char tree[] = "/tmp/farcall-cpus-XXXXXX";
+
+static void put(const char *path, const char *text) {
+  char name[256];
+  snprintf(name, sizeof name, "%s%s", tree, path);
+  for (char *at = name + strlen(tree) + 1; *at; at++) {
+    if (*at != '/') continue;
+    *at = '\0';
+    (void)mkdir(name, 0700);
+    *at = '/';
+  }
+  FILE *file = fopen(name, "we");
+  assert_non_null(file);
+  assert_true(fputs(text, file) >= 0);
+  assert_int_equal(fclose(file), 0);
+}
+
+static void remove_tree(void) {
+  char command[64];
+  snprintf(command, sizeof command, "rm -r %s", tree);
+  assert_int_equal(system(command), 0);
+}
+
+static void quotas_bound_the_processors(void **state) {
+  (void)state;
+  FC_TEST_EACH_ROW(const tree_row_t, row, kTrees) {
+    memcpy(tree + sizeof tree - 7, "XXXXXX", 6);
+    assert_non_null(mkdtemp(tree));
+    put("/proc/self/cgroup", row->group);
+    put("/proc/self/mountinfo", row->mounts);
+    for (size_t i = 0; i < FILES_MAX && row->files[i].path; i++) {
+      put(row->files[i].path, row->files[i].text);
+    }
+    assert_int_equal(fc_cpus(tree, 8), row->expected);
+    remove_tree();
+  }
+}
+
+static void there_is_always_one(void **state) {
+  (void)state;
+  assert_int_equal(fc_cpus("/nonexistent", 0), 1);
+  assert_int_equal(fc_cpus("/nonexistent", 5), 5);
+}
+
+static bool write_file(const char *path, const char *text) {
+  FILE *file = fopen(path, "we");
+  if (!file) return false;
+  const bool written = fputs(text, file) >= 0;
+  return fclose(file) == 0 && written;
+}
+
+// A child of this test in a group with a quota of one processor and a half.
+static void the_kernel_of_this_machine_is_understood(void **state) {
+  (void)state;
+  char folder[64], path[128];
+  snprintf(folder, sizeof folder, "/sys/fs/cgroup/cpu/farcall-test-%d",
+           (int)getpid());
+  if (mkdir(folder, 0700) < 0) {
+    fc_test_skip("no group can be made in /sys/fs/cgroup/cpu");
+  }
+  snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", folder);
+  const bool limited = write_file(path, "150000");
+  const pid_t child = fork();
+  if (child == 0) {
+    snprintf(path, sizeof path, "%s/cgroup.procs", folder);
+    const bool inside = limited && write_file(path, "0");
+    _exit(inside ? (int)fc_cpus("", 8) : 99);
+  }
+  int status = 0;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(rmdir(folder), 0);
+  assert_true(WIFEXITED(status));
+  assert_int_equal(WEXITSTATUS(status), 2);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(quotas_bound_the_processors),
+      FC_TEST(there_is_always_one),
+      FC_TEST(the_kernel_of_this_machine_is_understood),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Worker processes as the loop starts, ends and waits for them. The worker is
+// this program: it says what it was given, or ends as it is told.
+#include "pool/process.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/sanitize.h"
+#include "helpers/test.h"
+
+// ---------------------------------------------------------------------------
+// The worker
+
+static unsigned open_files(void) {
+  unsigned count = 0;
+  DIR *directory = opendir("/proc/self/fd");
+  while (directory && readdir(directory)) count++;
+  if (directory) closedir(directory);
+  return count - 3;  // ".", ".." and the directory's own
+}
+
+static void tell_facts(int argc, char **argv) {
+  for (int i = 1; i < argc; i++) printf("argument %d: %s\n", i, argv[i]);
+  printf("environment: %d\n", environ[0] != NULL);
+  printf("files: %u\n", open_files());
+  char byte = 0;
+  printf("input: %d\n", (int)read(0, &byte, 1));
+  for (int fd = FC_PROCESS_REGION; fd < FC_PROCESS_FILES; fd++) {
+    printf("file %d: %s\n", fd,
+           pread(fd, &byte, 1, 0) == 1 ? (char[]){byte, 0} : "-");
+  }
+  uint64_t one = 1;
+  printf("bell: %d\n", (int)write(FC_PROCESS_BELL, &one, sizeof one));
+  printf("leads its group: %d\n", getpgrp() == getpid());
+  sigset_t blocked;
+  sigprocmask(SIG_BLOCK, NULL, &blocked);
+  unsigned count = 0, ignored = 0;
+  for (int i = 1; i < NSIG; i++) {
+    struct sigaction now;
+    count += sigismember(&blocked, i) == 1;
+    ignored += sigaction(i, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
+  }
+  printf("blocked: %u, ignored: %u\n", count, ignored);
+  fprintf(stderr, "and on stderr\n");
+}
+
+// argv: "farcalld", "--worker", path, parent, parameters
+static int be_worker(int argc, char **argv) {
+  setvbuf(stdout, NULL, _IOLBF, 0);
+  const char *what = argc > 4 ? argv[4] : "";
+  int number = 0;
+  if (sscanf(what, "exit %d", &number) == 1) _exit(number);
+  if (sscanf(what, "signal %d", &number) == 1) raise(number);
+  if (!strcmp(what, "facts")) tell_facts(argc, argv);
+  while (!strcmp(what, "wait")) pause();
+  return 0;
+}
+
+// ---------------------------------------------------------------------------
+
+// A file of one byte that children would inherit, out of the way of theirs.
+static int make_file(char byte) {
+  const int low = memfd_create("test", 0), fd = fcntl(low, F_DUPFD, 100);
+  assert_true(low >= 0 && fd >= 100);
+  close(low);
+  assert_int_equal(write(fd, &byte, 1), 1);
+  return fd;
+}
+
+typedef struct house_t {
+  fc_process_start_t start;
+  fc_process_t process;
+} house_t;
+
+static void enter(house_t *house, const char *what) {
+  *house = (house_t){.start = {.program = "/proc/self/exe",
+                               .path = "/the/path.so",
+                               .parameters = what,
+                               .region = make_file('r'),
+                               .files = {.module = make_file('m'),
+                                         .sidecar = make_file('s')}}};
+}
+
+static void leave(house_t *house) {
+  close(house->start.region);
+  close(house->start.files.module);
+  if (house->start.files.sidecar >= 0) close(house->start.files.sidecar);
+  fc_process_close(&house->process);
+}
+
+static void spawn(house_t *house) {
+  fc_error_t error;
+  if (fc_process_spawn(&house->start, &house->process, &error) != FC_OK) {
+    fail_msg("%s", error.message);
+  }
+}
+
+// All the worker prints, until it has ended.
+static void read_output(const fc_process_t *process, char *text, size_t room) {
+  size_t size = 0;
+  for (;;) {
+    struct pollfd ready = {.fd = process->output, .events = POLLIN};
+    assert_int_equal(poll(&ready, 1, 60000), 1);
+    ssize_t part = read(process->output, text + size, room - 1 - size);
+    assert_true(part >= 0);
+    if (part == 0) break;
+    size += (size_t)part;
+  }
+  text[size] = '\0';
+}
+
+static void a_worker_has_what_it_is_given_and_nothing_else(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    bool sidecar;
+    const char *files;
+  } rows[] = {
+      {"with a sidecar", true,
+       "files: 7\ninput: 0\nfile 3: r\nfile 4: -\nfile 5: m\nfile 6: s\n"},
+      {"without", false,
+       "files: 6\ninput: 0\nfile 3: r\nfile 4: -\nfile 5: m\nfile 6: -\n"},
+  };
+  // What a server may have, and whoever started it.
+  const int other = make_file('o');
+  assert_int_equal(setenv("SECRET", "token", 1), 0);
+  signal(SIGPIPE, SIG_IGN);
+  sigset_t some, before;
+  sigemptyset(&some);
+  sigaddset(&some, SIGTERM);
+  sigprocmask(SIG_BLOCK, &some, &before);
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    house_t house;
+    enter(&house, "facts");
+    if (!row->sidecar) {
+      close(house.start.files.sidecar);
+      house.start.files.sidecar = -1;
+      // In its place there is something else.
+      assert_int_equal(dup2(other, FC_PROCESS_SIDECAR), FC_PROCESS_SIDECAR);
+    }
+    spawn(&house);
+    char said[4096], wanted[4096];
+    read_output(&house.process, said, sizeof said);
+    snprintf(wanted, sizeof wanted,
+             "argument 1: --worker\nargument 2: /the/path.so\n"
+             "argument 3: %d\nargument 4: facts\nenvironment: 0\n%sbell: 8\n"
+             "leads its group: 1\nblocked: 0, ignored: 0\nand on stderr\n",
+             getpid(), row->files);
+    assert_string_equal(said, wanted);
+    uint64_t rung = 0;
+    assert_int_equal(read(house.process.bell, &rung, sizeof rung), sizeof rung);
+    assert_int_equal(rung, 1);
+    fc_process_end_t end;
+    assert_true(fc_process_reap(&house.process, true, &end));
+    assert_int_equal(end.signal, 0);
+    assert_int_equal(end.code, 0);
+    leave(&house);
+    if (!row->sidecar) close(FC_PROCESS_SIDECAR);
+  }
+  sigprocmask(SIG_SETMASK, &before, NULL);
+  signal(SIGPIPE, SIG_DFL);
+  close(other);
+}
+
+static void its_end_is_told_as_it_was(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    fc_process_end_t end;
+  } rows[] = {
+    {"exit 0", {0, 0}},
+    {"exit 7", {0, 7}},
+    {"exit 255", {0, 255}},
+    {"signal 9", {SIGKILL, 0}},
+    {"signal 15", {SIGTERM, 0}},
+#if !FC_SANITIZED  // it makes an exit of this one
+    {"signal 11", {SIGSEGV, 0}},
+#endif
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    house_t house;
+    enter(&house, row->name);
+    spawn(&house);
+    fc_process_end_t end = {-1, -1};
+    assert_true(fc_process_reap(&house.process, true, &end));
+    assert_int_equal(end.signal, row->end.signal);
+    assert_int_equal(end.code, row->end.code);
+    // It is no more: neither a zombie nor somebody else.
+    assert_int_equal(kill(house.process.pid, 0), -1);
+    fc_process_kill(&house.process);
+    leave(&house);
+  }
+}
+
+static void one_that_runs_is_not_waited_for_unless_asked(void **state) {
+  (void)state;
+  house_t house;
+  enter(&house, "wait");
+  spawn(&house);
+  fc_process_end_t end;
+  assert_false(fc_process_reap(&house.process, false, &end));
+  assert_int_equal(kill(house.process.pid, 0), 0);
+  fc_process_kill(&house.process);
+  assert_true(fc_process_reap(&house.process, true, &end));
+  assert_int_equal(end.signal, SIGKILL);
+  leave(&house);
+}
+
+static void what_it_has_is_closed_once(void **state) {
+  (void)state;
+  const unsigned before = open_files();
+  house_t house;
+  enter(&house, "exit 0");
+  spawn(&house);
+  // The loop must not wait for any of them, nor programs it starts have them.
+  const int files[] = {house.process.pidfd, house.process.bell,
+                       house.process.output};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(files); i++) {
+    assert_int_equal(fcntl(files[i], F_GETFD), FD_CLOEXEC);
+    if (i > 0) assert_true(fcntl(files[i], F_GETFL) & O_NONBLOCK);
+  }
+  fc_process_end_t end;
+  assert_true(fc_process_reap(&house.process, true, &end));
+  fc_process_close(&house.process);
+  assert_int_equal(house.process.pidfd, -1);
+  assert_int_equal(house.process.bell, -1);
+  assert_int_equal(house.process.output, -1);
+  leave(&house);  // closes it again
+  fc_process_kill(&house.process);
+  assert_int_equal(open_files(), before);
+}
+
+static void what_cannot_be_started_leaves_nothing(void **state) {
+  (void)state;
+  house_t house;
+  enter(&house, "exit 0");
+  house.start.program = "/no/such/program";
+  const unsigned before = open_files();
+  fc_error_t error;
+  house.process = (fc_process_t){.pidfd = -1, .bell = -1, .output = -1};
+  assert_int_equal(fc_process_spawn(&house.start, &house.process, &error),
+                   FC_UNAVAILABLE);
+  assert_int_equal(error.code, FC_CODE_MODULE_UNAVAILABLE);
+  assert_string_equal(error.message,
+                      "cannot start a worker process: /no/such/program: No "
+                      "such file or directory");
+  assert_int_equal(open_files(), before);
+  leave(&house);
+}
+
+// Each descriptor it needs is missing once.
+static void without_descriptors_nothing_is_left_either(void **state) {
+  (void)state;
+  struct rlimit limit, less;
+  assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  house_t house;
+  enter(&house, "exit 0");
+  const unsigned before = open_files();
+  unsigned failed = 0;
+  for (rlim_t most = 3;; most++) {
+    fc_error_t error;
+    less = (struct rlimit){most, limit.rlim_max};
+    house.process = (fc_process_t){.pidfd = -1, .bell = -1, .output = -1};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &less), 0);
+    fc_status_t status = fc_process_spawn(&house.start, &house.process, &error);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    if (status == FC_OK) break;
+    assert_int_equal(error.code, FC_CODE_MODULE_UNAVAILABLE);
+    assert_int_equal(open_files(), before);
+    assert_true(++failed < 100);
+  }
+  assert_true(failed > 10);
+  fc_process_end_t end;
+  assert_true(fc_process_reap(&house.process, true, &end));
+  leave(&house);
+}
+
+int main(int argc, char **argv) {
+  if (argc > 1 && !strcmp(argv[1], "--worker")) return be_worker(argc, argv);
+  const struct CMUnitTest tests[] = {
+      FC_TEST(a_worker_has_what_it_is_given_and_nothing_else),
+      FC_TEST(its_end_is_told_as_it_was),
+      FC_TEST(one_that_runs_is_not_waited_for_unless_asked),
+      FC_TEST(what_it_has_is_closed_once),
+      FC_TEST(what_cannot_be_started_leaves_nothing),
+      FC_TEST(without_descriptors_nothing_is_left_either),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
