@@ -347,8 +347,12 @@ static bool is_first_failure(run_t *run) {
   return !atomic_exchange_explicit(&run->failed, true, memory_order_relaxed);
 }
 
+// A part that has not looked at the clock yet may see the cancel word of a call
+// that is late: the reason given is the deadline's then, in every part.
 static void stop(run_t *run, fc_status_t why) {
-  if (is_first_failure(run)) run->status = fc_stop_fail(why, run->err);
+  if (!is_first_failure(run)) return;
+  const fc_status_t late = fc_stop_check(NULL, run->grid->deadline_ns);
+  run->status = fc_stop_fail(late != FC_OK ? late : why, run->err);
 }
 
 static void fail(run_t *run, int code) {

@@ -93,7 +93,10 @@ static void quick_functions_move_to_the_loop(void **state) {
       call(fd, SPIN, "[0]", 200, "[]");
       assert_true(++calls < 100000);
     } while (!ran_on_loop(&server));
-    call(fd, SPIN, "[3]", 200, "[]");
+    char too_long[16];
+    snprintf(too_long, sizeof too_long, "[%u]",
+             3 * FC_LIMIT_INLINE_WORST_NS / 1000000u);
+    call(fd, SPIN, too_long, 200, "[]");
   } while (!ran_on_loop(&server));
   call(fd, SPIN, "[0]", 200, "[]");
   assert_false(ran_on_loop(&server));
