@@ -10,10 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "address.h"
-#include "api/native.h"
+#include "config/address.h"
+#include "dialect/native.h"
 #include "end.h"
-#include "limits.h"
+#include "config/limits.h"
 #include "pool/cpus.h"
 
 #define KEPT_BLOCKS (64u << 20)     // bytes of blocks kept for reuse
@@ -492,7 +492,7 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
                                    .on_lost = on_lost,
                                    .context = loop};
   return fc_pool_init(&loop->pool, loop->allocator, &pool, loop->blocks,
-                      fc_front_workers, &events, err);
+                      fc_dialect_workers, &events, err);
 }
 
 // libuv ends the process when it lacks a descriptor for a pipe of its own. So as

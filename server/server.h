@@ -9,14 +9,14 @@
 
 #include <uv.h>
 
-#include "api/access.h"
-#include "api/reflect.h"
-#include "http/connection.h"
-#include "http/listener.h"
-#include "http/response.h"
+#include "exchange/access.h"
+#include "dialect/reflect.h"
+#include "http1/connection.h"
+#include "http1/listener.h"
+#include "http1/response.h"
 #include "obs/log.h"
 #include "obs/metrics.h"
-#include "options.h"
+#include "config/options.h"
 #include "pool/host.h"
 
 // Connections that wait for the same kind of event, in the order their time

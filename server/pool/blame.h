@@ -9,7 +9,7 @@
 #define FARCALL_SERVER_POOL_BLAME_H_
 
 #include "farcall/base.h"
-#include "limits.h"
+#include "config/limits.h"
 
 typedef struct fc_blamed_t {
   uint64_t digest;

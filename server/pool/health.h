@@ -7,7 +7,7 @@
 #define FARCALL_SERVER_POOL_HEALTH_H_
 
 #include "farcall/base.h"
-#include "limits.h"
+#include "config/limits.h"
 
 // The last minute and what is left of a step before it, in steps.
 #define FC_HEALTH_STEPS 13

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "limits.h"
+#include "config/limits.h"
 #include "pool/blame.h"
 #include "pool/health.h"
 #include "pool/output.h"
@@ -274,7 +274,7 @@ static void fill_outcome(fc_child_t *child, uint32_t index,
   if (!fc_ring_read(&child->ring, index, &held->sent, slot, out_size, error)) {
     kill_child(child, FC_CAUSE_LIE);
     slot->status = error->status;
-    slot->stop = FC_STOP_CALL;
+    slot->stage = FC_STAGE_CALL;
     *out_size = 0;
     return;
   }
@@ -283,7 +283,7 @@ static void fill_outcome(fc_child_t *child, uint32_t index,
   if (has_answer && held->job &&
       !copy_answer(child, index, *out_size, slot, error)) {
     slot->status = error->status;
-    slot->stop = FC_STOP_ENCODE;
+    slot->stage = FC_STAGE_ENCODE;
   }
 }
 
@@ -299,7 +299,8 @@ static void finish_call(fc_child_t *child) {
   if (child->cause == FC_CAUSE_NONE) {
     fc_pool_note_outcome(pool, child->host->index, slot, held.dropped_ns != 0);
   }
-  bool failed_to_encode = slot->status != FC_OK && slot->stop == FC_STOP_ENCODE;
+  bool failed_to_encode =
+      slot->status != FC_OK && slot->stage == FC_STAGE_ENCODE;
   if (child->cause != FC_CAUSE_LIE) {
     // An answer that was refused may have been written all the same.
     if (failed_to_encode) size = child->ring.setup.result_size;
@@ -307,7 +308,7 @@ static void finish_call(fc_child_t *child) {
   }
   child->calls++;
   // What failed to decode, or only was, says nothing of the function.
-  child->host->calls += slot->stop >= FC_STOP_CALL;
+  child->host->calls += slot->stage >= FC_STAGE_CALL;
   if (held.job) fc_pool_deliver(pool, held.job);
 }
 
@@ -403,7 +404,7 @@ void fc_host_refuse(fc_host_t *host, fc_job_t *job) {
                 "for %u s more",
                 FC_STR_ARG(host->name), ago_s,
                 FC_LIMIT_HEALTHY_MS / 1000 - ago_s);
-  fc_pool_fail(host->pool, job, FC_STOP_QUEUE, &error);
+  fc_pool_fail(host->pool, job, FC_STAGE_QUEUE, &error);
 }
 
 fc_offer_t fc_host_offer(fc_host_t *host, fc_job_t *job, uint32_t ahead) {
@@ -417,7 +418,7 @@ fc_offer_t fc_host_offer(fc_host_t *host, fc_job_t *job, uint32_t ahead) {
   if (!child) return FC_OFFER_FULL;
   uint32_t index = (child->first + child->count) % FC_RING_SLOTS;
   const fc_slot_t call = {.function = job->function,
-                          .front = job->front,
+                          .dialect = job->dialect,
                           .flags = job->flags,
                           .deadline_ns = job->deadline_ns};
   fc_held_t *held = &child->held[index];
@@ -492,13 +493,14 @@ void fc_hosts_wake(fc_pool_t *pool) {
 // ---------------------------------------------------------------------------
 // Deadlines
 
-static void fail_deadline(fc_child_t *child, fc_held_t *held, fc_stop_t stop) {
+static void fail_deadline(fc_child_t *child, fc_held_t *held,
+                          fc_stage_t stage) {
   fc_error_t error;
   (void)fc_fail(&error, FC_CODE_DEADLINE_EXCEEDED, "the deadline passed %s",
-                stop == FC_STOP_QUEUE ? "in the queue" : "while it ran");
+                stage == FC_STAGE_QUEUE ? "in the queue" : "while it ran");
   fc_job_t *job = held->job;
   held->job = NULL;
-  if (job) fc_pool_fail(child->host->pool, job, stop, &error);
+  if (job) fc_pool_fail(child->host->pool, job, stage, &error);
 }
 
 static uint64_t earlier(uint64_t a_ns, uint64_t b_ns) {
@@ -544,7 +546,7 @@ static uint64_t expire_call(fc_child_t *child, uint32_t position,
   }
   atomic_store_explicit(&child->ring.head->slots[index].slot.cancel, 1,
                         memory_order_relaxed);
-  fail_deadline(child, held, waits ? FC_STOP_QUEUE : FC_STOP_CALL);
+  fail_deadline(child, held, waits ? FC_STAGE_QUEUE : FC_STAGE_CALL);
   // It may be begun all the same.
   return child->cause == FC_CAUSE_NONE ? now_ns + LOOK_NS : 0;
 }
@@ -781,7 +783,7 @@ static void settle_calls(fc_child_t *child, const fc_process_end_t *end) {
                     held[i].job->attempts + 1u);
     }
     fc_pool_fail(host->pool, held[i].job,
-                 begun[i] ? FC_STOP_CALL : FC_STOP_QUEUE, &error);
+                 begun[i] ? FC_STAGE_CALL : FC_STAGE_QUEUE, &error);
   }
 }
 

@@ -5,7 +5,7 @@
 // to be free. Modules take turns; within one, first come, first served.
 #include "pool/pool.h"
 
-#include "limits.h"
+#include "config/limits.h"
 #include "pool/cost.h"
 #include "pool/host.h"
 
@@ -37,7 +37,7 @@ typedef struct fc_module_queue_t {
 
 fc_status_t fc_pool_init(fc_pool_t *pool, fc_allocator_t allocator,
                          const fc_pool_options_t *options, fc_blocks_t *blocks,
-                         const fc_front_worker_t *fronts,
+                         const fc_dialect_worker_t *dialects,
                          const fc_pool_events_t *events, fc_error_t *err) {
   *pool = (fc_pool_t){
       .allocator = allocator, .options = *options, .events = *events};
@@ -46,7 +46,7 @@ fc_status_t fc_pool_init(fc_pool_t *pool, fc_allocator_t allocator,
   fc_status_t status = fc_region_init(&pool->region, allocator, slots, err);
   if (status != FC_OK) return status;
   pool->region.blocks = blocks;
-  pool->region.fronts = fronts;
+  pool->region.dialects = dialects;
   pool->region.guard = options->guard;
   if (options->host) pool->region.spin_ns = options->host->setup.spin_ns;
   pool->region.ring = events->ring;
@@ -228,7 +228,7 @@ static bool fill_slot(fc_pool_t *pool, fc_job_t *job) {
   slot->loop = 0;
   slot->module = job->module;
   slot->function = job->function;
-  slot->front = job->front;
+  slot->dialect = job->dialect;
   slot->flags = job->flags;
   slot->deadline_ns = job->deadline_ns;
   slot->body = job->body;
@@ -267,8 +267,8 @@ static bool belongs_inline(const fc_pool_t *pool, const fc_job_t *job) {
 }
 
 static uint64_t worker_ns(const fc_slot_t *slot) {
-  return slot->spent_ns[FC_STOP_DECODE] + slot->spent_ns[FC_STOP_CALL] +
-         slot->spent_ns[FC_STOP_ENCODE];
+  return slot->spent_ns[FC_STAGE_DECODE] + slot->spent_ns[FC_STAGE_CALL] +
+         slot->spent_ns[FC_STAGE_ENCODE];
 }
 
 bool fc_pool_try_inline(fc_pool_t *pool, fc_job_t *job) {
@@ -589,12 +589,12 @@ void fc_pool_deliver(fc_pool_t *pool, fc_job_t *job) {
   pool->events.on_done(pool->events.context, job);
 }
 
-void fc_pool_fail(fc_pool_t *pool, fc_job_t *job, fc_stop_t stop,
+void fc_pool_fail(fc_pool_t *pool, fc_job_t *job, fc_stage_t stage,
                   const fc_error_t *error) {
   fc_slot_t *slot = fc_pool_delivery(pool, job);
   slot->status = error->status;
   slot->error = *error;
-  slot->stop = (uint8_t)stop;
+  slot->stage = (uint8_t)stage;
   slot->began_ns = fc_clock_ns();
   memset(slot->spent_ns, 0, sizeof slot->spent_ns);
   fc_pool_deliver(pool, job);
@@ -628,7 +628,7 @@ void fc_pool_note_stopped(fc_pool_t *pool, uint32_t module, bool dropped) {
 
 void fc_pool_note_outcome(fc_pool_t *pool, uint32_t module,
                           const fc_slot_t *slot, bool dropped) {
-  if (slot->status == FC_OK || slot->stop != FC_STOP_CALL) return;
+  if (slot->status == FC_OK || slot->stage != FC_STAGE_CALL) return;
   bool late = slot->error.code == FC_CODE_DEADLINE_EXCEEDED;
   if (!late && !(dropped && slot->status == FC_CANCELLED)) return;
   fc_pool_note_stopped(pool, module, !late);
@@ -642,7 +642,7 @@ void fc_pool_fail_waiting(fc_pool_t *pool, uint32_t module, uint32_t retry_s,
     fc_job_t *job = queue->first;
     unlink_job(pool, job);
     job->retry_s = retry_s;
-    fc_pool_fail(pool, job, FC_STOP_QUEUE, error);
+    fc_pool_fail(pool, job, FC_STAGE_QUEUE, error);
   }
 }
 
@@ -728,7 +728,7 @@ static void expire_slot(fc_pool_t *pool, uint32_t index) {
   (void)fc_fail(&error, FC_CODE_DEADLINE_EXCEEDED, "the deadline passed %s",
                 waits ? "in the queue" : "while it ran");
   pool->jobs[index] = NULL;
-  fc_pool_fail(pool, job, waits ? FC_STOP_QUEUE : FC_STOP_CALL, &error);
+  fc_pool_fail(pool, job, waits ? FC_STAGE_QUEUE : FC_STAGE_CALL, &error);
 }
 
 // A call that was dropped keeps its thread as well, so slots are looked at and

@@ -23,7 +23,7 @@ typedef enum fc_job_state_t {
 typedef struct fc_job_t {
   uint32_t module;
   uint32_t function;
-  uint8_t front;
+  uint8_t dialect;
   uint8_t flags;  // FC_SLOT_VALIDATE
   uint64_t deadline_ns;
   // Owned by the job until a thread runs it. A process runs a copy.
@@ -103,11 +103,11 @@ typedef struct fc_pool_t {
   fc_pool_events_t events;
 } fc_pool_t;
 
-// Starts the threads. `blocks`, `fronts` and what `options` points to are
+// Starts the threads. `blocks`, `dialects` and what `options` points to are
 // borrowed.
 fc_status_t fc_pool_init(fc_pool_t *pool, fc_allocator_t allocator,
                          const fc_pool_options_t *options, fc_blocks_t *blocks,
-                         const fc_front_worker_t *fronts,
+                         const fc_dialect_worker_t *dialects,
                          const fc_pool_events_t *events,
                          fc_error_t *err) FC_MUST_CHECK;
 // Waits for running calls. Accepts a zeroed pool.
@@ -178,7 +178,7 @@ fc_slot_t *fc_pool_delivery(fc_pool_t *pool, const fc_job_t *job);
 // Delivers it.
 void fc_pool_deliver(fc_pool_t *pool, fc_job_t *job);
 // Delivers an error instead.
-void fc_pool_fail(fc_pool_t *pool, fc_job_t *job, fc_stop_t stop,
+void fc_pool_fail(fc_pool_t *pool, fc_job_t *job, fc_stage_t stage,
                   const fc_error_t *error);
 // Back to the head of its queue: it was not begun.
 void fc_pool_requeue(fc_pool_t *pool, fc_job_t *job);

@@ -12,7 +12,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "api/native.h"
+#include "dialect/native.h"
 #include "base/sanitize.h"
 #include "farcall/module.h"
 #include "pool/process.h"
@@ -77,7 +77,7 @@ static fc_status_t prepare(self_t *self, fc_error_t *err) {
                         : 0;
   FC_TRY(fc_sandbox_enter(memory, self->parent, err));
   self->region = (fc_region_t){.allocator = fc_allocator_system(),
-                               .fronts = fc_front_workers,
+                               .dialects = fc_dialect_workers,
                                .worker_count = 1,
                                .is_process = true,
                                .limits = fc_limits_default()};

@@ -4,13 +4,13 @@
 // so both directions wake once for many slots.
 #include "pool/queue.h"
 
-static const char *const kStopNames[FC_STOP_COUNT] = {
-#define FC_STOP(name, text) [FC_STOP_##name] = text,
-#include "pool/stop.def"
-#undef FC_STOP
+static const char *const kStageNames[FC_STAGE_COUNT] = {
+#define FC_STAGE(name, text) [FC_STAGE_##name] = text,
+#include "pool/stage.def"
+#undef FC_STAGE
 };
 
-const char *fc_stop_name(fc_stop_t stop) { return kStopNames[stop]; }
+const char *fc_stage_name(fc_stage_t stage) { return kStageNames[stage]; }
 
 void fc_ready_init(fc_ready_t *ready) {
   *ready = (fc_ready_t){.head = FC_SLOT_NONE, .tail = FC_SLOT_NONE};

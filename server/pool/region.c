@@ -4,7 +4,7 @@
 // HTTP or time-outs of connections.
 #include "pool/region.h"
 
-#include "limits.h"
+#include "config/limits.h"
 
 fc_status_t fc_region_init(fc_region_t *region, fc_allocator_t allocator,
                            uint32_t slot_count, fc_error_t *err) {
@@ -126,10 +126,10 @@ static fc_status_t check_wanted(fc_slot_t *slot, fc_error_t *err) {
   return FC_OK;
 }
 
-// Time at a stop: from the last mark until now.
-static void mark(fc_slot_t *slot, fc_stop_t stop, uint64_t *last_ns) {
+// Time of a stage: from the last mark until now.
+static void mark(fc_slot_t *slot, fc_stage_t stage, uint64_t *last_ns) {
   uint64_t now = fc_clock_ns();
-  slot->spent_ns[stop] = now - *last_ns;
+  slot->spent_ns[stage] = now - *last_ns;
   *last_ns = now;
 }
 
@@ -145,14 +145,14 @@ static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
   fc_region_t *region = worker->region;
   const fc_module_t *module = fc_region_module(region, slot->module);
   const fc_function_t *function = fc_module_function(module, slot->function);
-  const fc_front_worker_t *front = &region->fronts[slot->front];
+  const fc_dialect_worker_t *dialect = &region->dialects[slot->dialect];
   fc_frame_t *frame = worker->frame;
   uint64_t last_ns = slot->began_ns;
 
-  slot->stop = FC_STOP_QUEUE;
+  slot->stage = FC_STAGE_QUEUE;
   FC_TRY(check_wanted(slot, err));
 
-  slot->stop = FC_STOP_DECODE;
+  slot->stage = FC_STAGE_DECODE;
   fc_frame_begin(frame, function->plan, NULL);
   fc_frame_set_guard(frame, fc_region_wants_guard(region, function));
   fc_frame_set_tiles(frame, region->tiles);
@@ -160,21 +160,21 @@ static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
       (const char *)fc_block_data(region->blocks, slot->body.block) +
       slot->body.offset;
   fc_status_t status =
-      front->decode(frame, fc_str_make(body, slot->body.size), err);
-  mark(slot, FC_STOP_DECODE, &last_ns);
+      dialect->decode(frame, fc_str_make(body, slot->body.size), err);
+  mark(slot, FC_STAGE_DECODE, &last_ns);
   FC_TRY(status);
   if (slot->flags & FC_SLOT_VALIDATE) return FC_OK;
 
-  slot->stop = FC_STOP_CALL;
+  slot->stage = FC_STAGE_CALL;
   void *instance = NULL;
   FC_TRY(find_instance(worker, slot->module, &instance, err));
   status =
       fc_frame_invoke(frame, fc_module_get_backend(module), instance,
                       function->index, &slot->cancel, slot->deadline_ns, err);
-  mark(slot, FC_STOP_CALL, &last_ns);
+  mark(slot, FC_STAGE_CALL, &last_ns);
   FC_TRY(status);
 
-  slot->stop = FC_STOP_ENCODE;
+  slot->stage = FC_STAGE_ENCODE;
   uint32_t block = slot->answer_block;
   if (block == FC_BLOCK_NONE) {
     FC_TRY(fc_block_take(region->blocks, FC_LIMIT_HEAD, &block, err));
@@ -182,7 +182,7 @@ static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
   fc_block_sink_t out;
   fc_block_sink_init(&out, region->blocks, block, FC_LIMIT_HEAD,
                      region->limits.result_size);
-  status = front->encode(frame, &out.sink, err);
+  status = dialect->encode(frame, &out.sink, err);
   if (status == FC_OK) {
     fc_block_sink_finish(&out);
     memcpy(slot->pieces, out.pieces, out.count * sizeof *out.pieces);
@@ -190,19 +190,19 @@ static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
   } else {
     fc_block_sink_drop(&out);
   }
-  mark(slot, FC_STOP_ENCODE, &last_ns);
+  mark(slot, FC_STAGE_ENCODE, &last_ns);
   return status;
 }
 
 void fc_worker_run(fc_worker_t *worker, fc_slot_t *slot) {
   slot->began_ns = fc_clock_ns();
-  slot->spent_ns[FC_STOP_DECODE] = slot->spent_ns[FC_STOP_CALL] =
-      slot->spent_ns[FC_STOP_ENCODE] = 0;
+  slot->spent_ns[FC_STAGE_DECODE] = slot->spent_ns[FC_STAGE_CALL] =
+      slot->spent_ns[FC_STAGE_ENCODE] = 0;
   if (slot->flags & FC_SLOT_PREPARE) {
     (void)fc_slot_begin(&slot->begun, FC_BEGUN_YES);
-    slot->stop = FC_STOP_QUEUE;
+    slot->stage = FC_STAGE_QUEUE;
     slot->status = fc_worker_prepare(worker, slot->module, &slot->error);
-    slot->spent_ns[FC_STOP_CALL] = fc_clock_ns() - slot->began_ns;
+    slot->spent_ns[FC_STAGE_CALL] = fc_clock_ns() - slot->began_ns;
     return;
   }
   slot->status = run_stops(worker, slot, &slot->error);

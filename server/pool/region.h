@@ -11,11 +11,11 @@
 #include "farcall/farcall.h"
 #include "pool/queue.h"
 
-// The worker's half of a front: spans in, spans out. It sees no connection.
-typedef struct fc_front_worker_t {
+// The worker's half of a dialect: spans in, spans out. It sees no connection.
+typedef struct fc_dialect_worker_t {
   fc_status_t (*decode)(fc_frame_t *frame, fc_str_t body, fc_error_t *err);
   fc_status_t (*encode)(fc_frame_t *frame, fc_sink_t *sink, fc_error_t *err);
-} fc_front_worker_t;
+} fc_dialect_worker_t;
 
 // Which calls have their tensors end at an unmapped page (fc_frame_set_guard).
 typedef enum fc_guard_policy_t {
@@ -53,14 +53,14 @@ typedef struct fc_region_t {
   // Set before the first call and not changed after.
   uint32_t worker_count;
   bool is_process;
-  const fc_front_worker_t *fronts;
+  const fc_dialect_worker_t *dialects;
   fc_limits_t limits;
   fc_guard_policy_t guard;
   const fc_tiles_t *tiles;  // NULL: a call keeps to its worker's thread
   uint32_t spin_ns;         // time a thread looks for calls before it sleeps
 } fc_region_t;
 
-// `blocks` and `fronts` are borrowed.
+// `blocks` and `dialects` are borrowed.
 fc_status_t fc_region_init(fc_region_t *region, fc_allocator_t allocator,
                            uint32_t slot_count, fc_error_t *err) FC_MUST_CHECK;
 // No worker may be left. A zeroed region is allowed.

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/utf8.h"
-#include "limits.h"
+#include "config/limits.h"
 
 #define PAGE 4096u
 // Larger areas are given back after each call: touching a page costs 0.2 us.
@@ -169,7 +169,7 @@ void fc_ring_put(fc_ring_t *ring, uint32_t index, const fc_slot_t *call,
   slot->loop = 0;
   slot->module = 0;  // a worker has one
   slot->function = call->function;
-  slot->front = call->front;
+  slot->dialect = call->dialect;
   slot->flags = call->flags;
   slot->deadline_ns = call->deadline_ns;
   slot->body = (fc_piece_t){FC_RING_BODY_BLOCK(index), 0, body.size};
@@ -298,8 +298,8 @@ static void bound_times(fc_slot_t *slot, uint64_t sent_ns) {
     slot->began_ns = sent_ns;
   }
   uint64_t left_ns = now_ns - slot->began_ns;
-  for (int i = 0; i < FC_STOP_COUNT; i++) {
-    bool on_worker = i >= FC_STOP_DECODE && i <= FC_STOP_ENCODE;
+  for (int i = 0; i < FC_STAGE_COUNT; i++) {
+    bool on_worker = i >= FC_STAGE_DECODE && i <= FC_STAGE_ENCODE;
     uint64_t most = on_worker ? left_ns : 0;
     if (slot->spent_ns[i] > most) slot->spent_ns[i] = most;
     left_ns -= slot->spent_ns[i];
@@ -313,12 +313,12 @@ bool fc_ring_read(const fc_ring_t *ring, uint32_t index,
   struct {
     uint32_t status;
     uint32_t piece_count;
-    uint8_t stop;
+    uint8_t stage;
     fc_piece_t piece;
   } said;
   copy_once(&said.status, &shared->status, sizeof said.status);
   copy_once(&said.piece_count, &shared->piece_count, sizeof said.piece_count);
-  copy_once(&said.stop, &shared->stop, sizeof said.stop);
+  copy_once(&said.stage, &shared->stage, sizeof said.stage);
   copy_once(&said.piece, &shared->pieces[0], sizeof said.piece);
   copy_once(&out->began_ns, &shared->began_ns, sizeof out->began_ns);
   copy_once(out->spent_ns, shared->spent_ns, sizeof out->spent_ns);
@@ -327,11 +327,11 @@ bool fc_ring_read(const fc_ring_t *ring, uint32_t index,
   *out_size = 0;
 
   if (said.status > FC_INCOMPATIBLE) return lie(err, "status", said.status);
-  if (said.stop < FC_STOP_QUEUE || said.stop > FC_STOP_ENCODE) {
-    return lie(err, "stop", said.stop);
+  if (said.stage < FC_STAGE_QUEUE || said.stage > FC_STAGE_ENCODE) {
+    return lie(err, "stage", said.stage);
   }
   out->status = (fc_status_t)said.status;
-  out->stop = said.stop;
+  out->stage = said.stage;
   if (out->status != FC_OK) {
     if (!copy_error(&out->error, &shared->error)) {
       return lie(err, "an error without an end, status", said.status);

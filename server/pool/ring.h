@@ -132,7 +132,7 @@ bool fc_ring_done(fc_ring_t *ring, uint32_t slot);
 // ---------------------------------------------------------------------------
 // The loop
 
-// A call for the worker, copied: `call` names module, function, front, flags
+// A call for the worker, copied: `call` names module, function, dialect, flags
 // and deadline; `body` must fit. The slot must be FREE. Not rung yet.
 void fc_ring_put(fc_ring_t *ring, uint32_t slot, const fc_slot_t *call,
                  fc_str_t body);
@@ -152,7 +152,7 @@ typedef struct fc_ring_call_t {
   bool awaited;  // the loop has not cancelled it
 } fc_ring_call_t;
 
-// Copies the outcome of a DONE slot into `out` and checks it: status, stop,
+// Copies the outcome of a DONE slot into `out` and checks it: status, stage,
 // times and error, but no piece; *out_size is the size of the answer, which lies
 // where fc_ring_answer says. False and `err` when it is none a worker writes.
 bool fc_ring_read(const fc_ring_t *ring, uint32_t slot,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A slot: one call on its way through a worker, and the only thing loop and
-// worker exchange. It holds no pointer: modules, functions, fronts and blocks
+// worker exchange. It holds no pointer: modules, functions, dialects and blocks
 // are named by index, so the same slot works between processes. Exactly one
 // thread owns a slot at a time; `cancel` alone may be written by the loop while
 // a worker has it.
@@ -13,16 +13,16 @@
 #include "farcall/base.h"
 #include "pool/block.h"
 
-// The eight stops of a call, in the order they are made.
-typedef enum fc_stop_t {
-#define FC_STOP(name, text) FC_STOP_##name,
-#include "pool/stop.def"
-#undef FC_STOP
-  FC_STOP_COUNT
-} fc_stop_t;
+// The eight stages of a call, in the order they are run.
+typedef enum fc_stage_t {
+#define FC_STAGE(name, text) FC_STAGE_##name,
+#include "pool/stage.def"
+#undef FC_STAGE
+  FC_STAGE_COUNT
+} fc_stage_t;
 
 // "decode"
-const char *fc_stop_name(fc_stop_t stop);
+const char *fc_stage_name(fc_stage_t stage);
 
 #define FC_SLOT_NONE UINT32_MAX
 
@@ -47,7 +47,7 @@ typedef struct fc_slot_t {
   uint32_t loop;    // whose completion list it goes back to
   uint32_t module;  // its generation, by index in the region
   uint32_t function;
-  uint8_t front;
+  uint8_t dialect;
   uint8_t flags;
   uint64_t deadline_ns;  // on fc_clock_ns' clock, 0 = none
   fc_piece_t body;
@@ -59,12 +59,12 @@ typedef struct fc_slot_t {
 
   // Written by the worker before it hands the slot back
   fc_status_t status;
-  uint8_t stop;          // where it failed
+  uint8_t stage;         // where it failed
   uint32_t piece_count;  // of the answer; the first one has FC_LIMIT_HEAD bytes
                          // free in front
   fc_piece_t pieces[FC_PIECES_MAX];
   uint64_t began_ns;  // when the worker took it
-  uint64_t spent_ns[FC_STOP_COUNT];
+  uint64_t spent_ns[FC_STAGE_COUNT];
   fc_error_t error;
 
   uint32_t next;  // in the ready queue or the completion list

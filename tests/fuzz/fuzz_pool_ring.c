@@ -5,7 +5,7 @@
 // that is taken from there may be out of bounds or unfit to be shown.
 #include <stdlib.h>
 
-#include "limits.h"
+#include "config/limits.h"
 #include "pool/ring.h"
 
 #define RESULT 2000
@@ -59,10 +59,10 @@ static void read_slot(fc_ring_t *ring, uint8_t flags, const uint8_t *data,
     return;
   }
   check(out.piece_count == 0 && result <= RESULT);
-  check(out.stop >= FC_STOP_QUEUE && out.stop <= FC_STOP_ENCODE);
+  check(out.stage >= FC_STAGE_QUEUE && out.stage <= FC_STAGE_ENCODE);
   const uint64_t now_ns = fc_clock_ns();
   check(out.began_ns >= call.sent_ns && out.began_ns <= now_ns);
-  for (int i = 0; i < FC_STOP_COUNT; i++) {
+  for (int i = 0; i < FC_STAGE_COUNT; i++) {
     check(out.spent_ns[i] <= now_ns - call.sent_ns);
   }
   if (out.status == FC_OK) return;

@@ -5,8 +5,8 @@
 // the input chooses the cuts. Reads as connection.c does, without sockets.
 #include <stdlib.h>
 
-#include "http/gate.h"
-#include "http/request.h"
+#include "http1/framing.h"
+#include "http1/request.h"
 
 #define BODY_MAX 4096
 #define EVENTS_MAX 64
@@ -19,7 +19,7 @@ typedef struct event_t {
 } event_t;
 
 typedef struct reader_t {
-  fc_gate_t gate;
+  fc_framing_t framing;
   llhttp_t llhttp;
   fc_request_parser_t parser;
   bool in_chunks;
@@ -60,18 +60,19 @@ static void end_message(reader_t *reader) {
                    .length = reader->body,
                    .hash = reader->hash};
   note(reader, event);
-  reader->gate = (fc_gate_t){0};
+  reader->framing = (fc_framing_t){0};
   reader->in_chunks = false;
   reader->body = 0;
 }
 
 static size_t read_head(reader_t *reader, fc_str_t bytes) {
-  size_t scanned = (size_t)reader->gate.offset, used;
+  size_t scanned = (size_t)reader->framing.offset, used;
   bool done;
   fc_error_t error;
   fc_error_reset(&error);
   fc_str_t rest = fc_str_make(bytes.data + scanned, bytes.size - scanned);
-  fc_status_t status = fc_gate_head(&reader->gate, rest, &used, &done, &error);
+  fc_status_t status =
+      fc_framing_head(&reader->framing, rest, &used, &done, &error);
   if (status == FC_OK && !done) return 0;
   fc_request_t request;
   if (status == FC_OK) {
@@ -101,8 +102,8 @@ static size_t read_chunks(reader_t *reader, fc_str_t bytes) {
   fc_error_t gate_error, error;
   fc_error_reset(&gate_error);
   fc_error_reset(&error);
-  fc_status_t gate_status = fc_gate_chunked(&reader->gate, bytes, BODY_MAX,
-                                            &used, &done, &gate_error);
+  fc_status_t gate_status = fc_framing_chunked(
+      &reader->framing, bytes, BODY_MAX, &used, &done, &gate_error);
   reader->parser.on_body = on_body;
   reader->parser.context = reader;
   reader->parser.err = &error;
@@ -115,7 +116,7 @@ static size_t read_chunks(reader_t *reader, fc_str_t bytes) {
   }
   // Gate and llhttp must agree where the message ends and what it holds.
   if (complete != done) abort();
-  if (done && reader->gate.body != reader->body) abort();
+  if (done && reader->framing.body != reader->body) abort();
   if (reader->body > BODY_MAX) abort();
   if (done) end_message(reader);
   return used;

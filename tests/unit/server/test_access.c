@@ -2,7 +2,7 @@
 //
 // Who is answered: tables of what a browser, a proxy or another program says of
 // itself, and how it is understood.
-#include "api/access.h"
+#include "exchange/access.h"
 
 #include <stdio.h>
 

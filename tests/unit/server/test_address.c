@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What --listen may be.
-#include "address.h"
+#include "config/address.h"
 
 #include <stdio.h>
 

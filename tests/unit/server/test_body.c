@@ -2,12 +2,12 @@
 //
 // Bodies of many lengths, arriving in many ways: what they hold, what they cost
 // while they arrive, and how much of them is copied.
-#include "http/body.h"
+#include "http1/body.h"
 
 #include <stdlib.h>
 
 #include "helpers/test.h"
-#include "limits.h"
+#include "config/limits.h"
 
 #define MIB ((uint64_t)1 << 20)
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "helpers/test.h"
-#include "options.h"
+#include "config/options.h"
 
 #define PATH FARCALL_SOURCE_DIR "/config/systemd/farcalld.env"
 #define WIDTH 80
@@ -19,7 +19,7 @@ static const struct {
 } kOptions[] = {
 #define FC_OPTION(field, flag, letter, kind, value, argument, help) \
   {flag, value, argument, help},
-#include "options.def"
+#include "config/options.def"
 #undef FC_OPTION
 };
 

@@ -13,7 +13,7 @@
 #include <uv.h>
 
 #include "abi/render.h"
-#include "api/native.h"
+#include "dialect/native.h"
 #include "helpers/test.h"
 #include "pool/host.h"
 #include "pool/process.h"
@@ -172,7 +172,7 @@ static void enter(house_t *house, fc_isolation_mode_t host,
                                    .context = house};
   assert_int_equal(
       fc_pool_init(&house->pool, allocator, &options, house->blocks,
-                   fc_front_workers, &events, &error),
+                   fc_dialect_workers, &events, &error),
       FC_OK);
   for (uint32_t i = 0; i < FC_ARRAY_COUNT(kModules); i++) {
     fc_module_t *module = fc_registry_at(house->registry, i)->module;
@@ -204,7 +204,7 @@ static void leave(house_t *house) {
 
 typedef struct outcome_t {
   fc_status_t status;
-  uint8_t stop;
+  uint8_t stage;
   fc_error_t error;
   char *bytes;  // of the answer
   size_t size;
@@ -228,7 +228,7 @@ static fc_job_t make_job(house_t *house, uint32_t module, uint32_t function,
   fc_error_t error;
   fc_job_t job = {.module = module,
                   .function = function,
-                  .front = FC_FRONT_NATIVE,
+                  .dialect = FC_DIALECT_NATIVE,
                   .flags = flags};
   job.body = (fc_piece_t){.size = body.size};
   assert_int_equal(
@@ -250,11 +250,12 @@ static outcome_t call(house_t *house, uint32_t module, uint32_t function,
   if (house->expired) return call(house, module, function, body, flags);
   assert_ptr_equal(house->done, &job);
   const fc_slot_t *slot = fc_pool_slot(&house->pool, &job);
-  outcome_t outcome = {.status = slot->status, .stop = slot->stop};
+  outcome_t outcome = {.status = slot->status, .stage = slot->stage};
   if (slot->status == FC_OK) take_answer(house, slot, &outcome);
   else outcome.error = slot->error;
   fc_pool_finish(&house->pool, &job);
-  if (outcome.status == FC_DEADLINE_EXCEEDED && outcome.stop == FC_STOP_QUEUE) {
+  if (outcome.status == FC_DEADLINE_EXCEEDED &&
+      outcome.stage == FC_STAGE_QUEUE) {
     return call(house, module, function, body, flags);
   }
   return outcome;
@@ -266,12 +267,12 @@ static void expect_same(const outcome_t *thread, const outcome_t *process) {
   const fc_error_t *a = &thread->error, *b = &process->error;
   compared++;
   answered += thread->status == FC_OK;
-  if (thread->status != process->status || thread->stop != process->stop ||
+  if (thread->status != process->status || thread->stage != process->stage ||
       a->code != b->code || strcmp(a->message, b->message)) {
     fail_msg("in a thread %s at %s: %s, in a process %s at %s: %s",
-             fc_status_name(thread->status), fc_stop_name(thread->stop),
+             fc_status_name(thread->status), fc_stage_name(thread->stage),
              a->message, fc_status_name(process->status),
-             fc_stop_name(process->stop), b->message);
+             fc_stage_name(process->stage), b->message);
   }
   if (thread->size != process->size ||
       (thread->size &&

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "api/http_status.h"
+#include "dialect/http_status.h"
 
 #include "helpers/test.h"
 

@@ -2,7 +2,7 @@
 //
 // What farcalld makes of its arguments and variables, and what it says when it
 // can't.
-#include "options.h"
+#include "config/options.h"
 
 #include <stdlib.h>
 
@@ -227,7 +227,7 @@ static void help_lists_every_option(void **state) {
   assert_int_equal(fc_sink_put(&text.sink, fc_str_make("", 1), NULL), FC_OK);
   static const char *const kFlags[] = {
 #define FC_OPTION(field, flag, letter, kind, value, argument, help) "--" flag,
-#include "options.def"
+#include "config/options.def"
 #undef FC_OPTION
   };
   for (size_t i = 0; i < FC_ARRAY_COUNT(kFlags); i++) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Who has stopped and who is too slow, at every time that matters.
-#include "http/pace.h"
+#include "http1/pace.h"
 
 #include "helpers/test.h"
-#include "limits.h"
+#include "config/limits.h"
 
 #define BEGAN 5000u  // the clock of a loop does not begin at 0
 #define PATIENCE 1000u

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which query parameters are known where, and how others are refused.
-#include "api/parameter.h"
+#include "dialect/parameter.h"
 
 #include "helpers/test.h"
 

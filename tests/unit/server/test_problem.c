@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Error bodies, member by member.
-#include "api/problem.h"
+#include "dialect/problem.h"
 
 #include <stdio.h>
 
-#include "api/http_status.h"
+#include "dialect/http_status.h"
 #include "helpers/test.h"
 
 static void check(const fc_problem_t *problem, const char *expected) {

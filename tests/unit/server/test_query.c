@@ -2,7 +2,7 @@
 //
 // Conditions as RFC 9110 13.1 has them, and the forms of signatures that lack
 // some. What each form looks like is tested with its printer.
-#include "api/query.h"
+#include "dialect/query.h"
 
 #include "farcall/type.h"
 #include "helpers/test.h"

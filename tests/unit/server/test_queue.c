@@ -15,9 +15,9 @@
 
 static void stops_have_names(void **state) {
   (void)state;
-  assert_string_equal(fc_stop_name(FC_STOP_READ), "read");
-  assert_string_equal(fc_stop_name(FC_STOP_WRITE), "write");
-  assert_int_equal(FC_STOP_COUNT, 8);
+  assert_string_equal(fc_stage_name(FC_STAGE_READ), "read");
+  assert_string_equal(fc_stage_name(FC_STAGE_WRITE), "write");
+  assert_int_equal(FC_STAGE_COUNT, 8);
 }
 
 static void ready_slots_come_out_in_order(void **state) {

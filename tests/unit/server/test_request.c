@@ -2,7 +2,7 @@
 //
 // Heads understood: targets, lengths, persistence, and the small readers of
 // field values. Refusals have their transcripts in tests/http.
-#include "http/request.h"
+#include "http1/request.h"
 
 #include <stdio.h>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Heads of responses, byte for byte, and dates against the C library.
-#include "http/response.h"
+#include "http1/response.h"
 
 #include <locale.h>
 #include <time.h>
 
-#include "api/http_status.h"
+#include "dialect/http_status.h"
 #include "helpers/test.h"
 
 static void check(const fc_response_head_t *head, const char *expected) {
@@ -44,7 +44,7 @@ static void heads_end_where_the_body_begins(void **state) {
 
 static void times_are_milliseconds(void **state) {
   (void)state;
-  const uint64_t spent_ns[FC_STOP_COUNT] = {
+  const uint64_t spent_ns[FC_STAGE_COUNT] = {
       0, 999, 1000, 1234567, 1000000, 59999999, 1u << 30, 7};
   check(&(fc_response_head_t){.status = 200, .spent_ns = spent_ns},
         "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n"
@@ -57,7 +57,7 @@ static void the_longest_head_fits(void **state) {
   (void)state;
   char id[FC_LIMIT_REQUEST_ID];
   memset(id, 'i', sizeof id);
-  uint64_t spent_ns[FC_STOP_COUNT];
+  uint64_t spent_ns[FC_STAGE_COUNT];
   memset(spent_ns, 0xff, sizeof spent_ns);
   fc_response_head_t head = {
       .status = 431,

@@ -12,7 +12,7 @@
 
 #include "base/stop.h"
 #include "helpers/test.h"
-#include "limits.h"
+#include "config/limits.h"
 
 #define BODY 1000
 #define RESULT 2000
@@ -53,7 +53,7 @@ static void answer(pair_t *pair, uint32_t index) {
   memcpy(fc_ring_answer(&pair->worker, index).data + FC_LIMIT_HEAD, body,
          slot->body.size);
   slot->status = FC_OK;
-  slot->stop = FC_STOP_ENCODE;
+  slot->stage = FC_STAGE_ENCODE;
   slot->piece_count = 1;
   slot->pieces[0] =
       (fc_piece_t){slot->answer_block, FC_LIMIT_HEAD, slot->body.size};
@@ -247,8 +247,8 @@ typedef enum lie_t {
   LIE_NONE,
   LIE_STATUS,
   LIE_STATUS_HUGE,
-  LIE_STOP_EARLY,
-  LIE_STOP_LATE,
+  LIE_STAGE_EARLY,
+  LIE_STAGE_LATE,
   LIE_NO_PIECE,
   LIE_MANY_PIECES,
   LIE_BLOCK,
@@ -274,7 +274,7 @@ typedef enum lie_t {
 
 static void fail_honestly(fc_slot_t *slot) {
   slot->status = fc_fail(&slot->error, FC_CODE_OUT_OF_RANGE, "too much");
-  slot->stop = FC_STOP_DECODE;
+  slot->stage = FC_STAGE_DECODE;
   slot->piece_count = 0;
 }
 
@@ -291,11 +291,11 @@ static void tell(fc_slot_t *slot, lie_t lie) {
     case LIE_STATUS_HUGE:
       memset(&slot->status, 0xFF, sizeof slot->status);
       break;
-    case LIE_STOP_EARLY:
-      slot->stop = FC_STOP_READ;
+    case LIE_STAGE_EARLY:
+      slot->stage = FC_STAGE_READ;
       break;
-    case LIE_STOP_LATE:
-      slot->stop = 200;
+    case LIE_STAGE_LATE:
+      slot->stage = 200;
       break;
     case LIE_NO_PIECE:
       slot->piece_count = 0;
@@ -374,8 +374,8 @@ static void lies_are_refused(void **state) {
       {"none", LIE_NONE, NULL},
       {"a status", LIE_STATUS, "status 19"},
       {"a huge status", LIE_STATUS_HUGE, "status 4294967295"},
-      {"a stop before", LIE_STOP_EARLY, "stop 0"},
-      {"a stop that is none", LIE_STOP_LATE, "stop 200"},
+      {"a stage before", LIE_STAGE_EARLY, "stage 0"},
+      {"a stage that is none", LIE_STAGE_LATE, "stage 200"},
       {"no piece", LIE_NO_PIECE, "pieces 0"},
       {"many pieces", LIE_MANY_PIECES, "pieces 13"},
       {"a block", LIE_BLOCK, "block 4294967295"},
@@ -456,7 +456,7 @@ static void ends_from_outside_are_believed_if_they_can_be(void **state) {
     (void)fc_ring_take(&pair.worker);
     fc_slot_t *slot = &pair.worker.head->slots[0].slot;
     slot->status = fc_fail_as(&slot->error, row->code, row->status, "ended");
-    slot->stop = FC_STOP_CALL;
+    slot->stage = FC_STAGE_CALL;
     atomic_store(&slot->cancel, row->word);
     const fc_ring_call_t call = {.awaited = row->awaited,
                                  .deadline_ns = row->late ? late_ns : early_ns};
@@ -481,7 +481,7 @@ static void what_is_only_shown_is_made_fit(void **state) {
   memcpy(slot->error.message, "a\nb\x1b[1m\xff\xc3\xa9", 11);
   slot->error.byte_offset = 1u << 30;
   slot->began_ns = 5;
-  for (int i = 0; i < FC_STOP_COUNT; i++) slot->spent_ns[i] = UINT64_MAX;
+  for (int i = 0; i < FC_STAGE_COUNT; i++) slot->spent_ns[i] = UINT64_MAX;
 
   uint64_t sent_ns = fc_clock_ns();
   const fc_ring_call_t call = {.sent_ns = sent_ns, .body_size = 3};
@@ -494,7 +494,7 @@ static void what_is_only_shown_is_made_fit(void **state) {
   assert_true(out.error.byte_offset == FC_NO_OFFSET);
   assert_true(out.began_ns == sent_ns);
   uint64_t spent_ns = 0;
-  for (int i = 0; i < FC_STOP_COUNT; i++) spent_ns += out.spent_ns[i];
+  for (int i = 0; i < FC_STAGE_COUNT; i++) spent_ns += out.spent_ns[i];
   assert_true(spent_ns <= now_ns - sent_ns);
   close_pair(&pair);
 }

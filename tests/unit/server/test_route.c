@@ -2,7 +2,7 @@
 //
 // Percent-decoding and methods. Which path is what is written in
 // tests/http/cases/30-routes.http.
-#include "api/route.h"
+#include "dialect/route.h"
 
 #include "helpers/test.h"
 

@@ -2,7 +2,7 @@
 //
 // The stash: bytes come out as they were put in, wherever they lie, and no
 // block is larger than they need.
-#include "http/stash.h"
+#include "http1/stash.h"
 
 #include "helpers/test.h"
 

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The address of --listen, as a text and as the kernel has it. Names are not
+// resolved, but for localhost.
+#ifndef FARCALL_SERVER_CONFIG_ADDRESS_H_
+#define FARCALL_SERVER_CONFIG_ADDRESS_H_
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "farcall/base.h"
+
+typedef union fc_address_t {
+  struct sockaddr any;
+  struct sockaddr_in v4;
+  struct sockaddr_in6 v6;
+  struct sockaddr_storage storage;
+} fc_address_t;
+
+// "127.0.0.1:8000", "[::1]:8000", "localhost:8000", ":8000", after "http://" or
+// nothing. FC_CODE_NOT_ACCEPTABLE.
+fc_status_t fc_address_parse(const char *text, fc_address_t *out_address,
+                             fc_error_t *err) FC_MUST_CHECK;
+// Can nobody but programs of this machine reach it?
+bool fc_address_is_loopback(const fc_address_t *address);
+// Writes the literal address, in brackets if it is IPv6; returns the port.
+int fc_address_print(const fc_address_t *address, char *out, size_t capacity);
+
+#endif  // FARCALL_SERVER_CONFIG_ADDRESS_H_

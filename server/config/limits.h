@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every bound the server keeps that is not an option (options.def has those).
+// Sizes are in bytes, times in milliseconds. docs/http.md lists them.
+#ifndef FARCALL_SERVER_CONFIG_LIMITS_H_
+#define FARCALL_SERVER_CONFIG_LIMITS_H_
+
+// The head of a request
+#define FC_LIMIT_LEADING_CRLFS 2
+#define FC_LIMIT_METHOD 32            // characters of the method
+#define FC_LIMIT_TARGET (8u << 10)    // 414 above
+#define FC_LIMIT_HEADERS (32u << 10)  // 431 above, all field lines together
+#define FC_LIMIT_FIELDS 100           // 431 above
+
+// Chunked bodies
+#define FC_LIMIT_CHUNK_DIGITS 16
+#define FC_LIMIT_CHUNK_EXTENSIONS 256  // of one message
+#define FC_LIMIT_CHUNKS 1024           // plus one for every 64 bytes of body
+#define FC_LIMIT_CHUNK_BYTES 64
+#define FC_LIMIT_TRAILERS (4u << 10)
+
+// A connection
+#define FC_LIMIT_READ (64u << 10)       // one read
+#define FC_LIMIT_PIPELINED (16u << 10)  // kept while a call runs, then no reads
+#define FC_LIMIT_DISCARD (64u << 10)    // body of a refused request swallowed
+#define FC_LIMIT_LINGER_MS 1000
+#define FC_LIMIT_RATE 1024  // least bytes a second of a body or an answer
+#define FC_LIMIT_REQUEST_ID 128
+#define FC_LIMIT_RESERVED_FILES 64  // never used for connections
+#define FC_LIMIT_MODULE_FILES 2     // beside those, for each module
+#define FC_LIMIT_WORKER_FILES 4     // and for each of its processes
+#define FC_LIMIT_TURNED_AWAY 32     // connections being told 503 at one time
+
+// A response: room kept in front of the body, so that one write sends both.
+#define FC_LIMIT_HEAD 1024
+
+// The inline lane: what may run on the loop thread. Code takes many times as long
+// under the thread sanitizer, so a call may take longer there.
+#ifdef __SANITIZE_THREAD__
+#define FC_LIMIT_INLINE_SLOWNESS 20u
+#else
+#define FC_LIMIT_INLINE_SLOWNESS 1u
+#endif
+#define FC_LIMIT_INLINE_COST_NS \
+  (20000u * FC_LIMIT_INLINE_SLOWNESS)  // average of a call
+// One call above is demoted.
+#define FC_LIMIT_INLINE_WORST_NS (1000000u * FC_LIMIT_INLINE_SLOWNESS)
+#define FC_LIMIT_INLINE_TURN_NS 200000u  // of one loop turn
+#define FC_LIMIT_INLINE_BODY (16u << 10)
+#define FC_LIMIT_INLINE_SAMPLES 16  // pooled calls before the first inline one
+
+#define FC_LIMIT_RETRY_AFTER 1  // seconds
+
+#define FC_LIMIT_LOST_THREADS 2  // that are replaced
+
+// Worker processes
+#define FC_LIMIT_LOAD_MS 10000     // from start to serving, and for each MiB
+#define FC_LIMIT_LOAD_MIB_MS 200   // of the module
+#define FC_LIMIT_HEALTHY_MS 60000  // crashes longer ago are forgotten
+#define FC_LIMIT_SHARE 20          // % of its calls that crash, not more
+#define FC_LIMIT_SHARE_CALLS 20    // at least, to speak of a share
+#define FC_LIMIT_BLAMED 64         // calls that crashed it, each for a minute
+#define FC_LIMIT_CRASHES 64        // most of them a module may be allowed
+#define FC_LIMIT_BACKOFF_MS 100    // after the second crash, doubled by each
+#define FC_LIMIT_BACKOFF_MAX_MS 10000
+#define FC_LIMIT_QUARANTINES 5    // in a row that double the time
+#define FC_LIMIT_ATTEMPTS 2       // processes that may end under a waiting call
+#define FC_LIMIT_KILL_GRACE_MS 2  // a module may notice its deadline itself
+#define FC_LIMIT_AHEAD_MS 2       // a call older than this keeps others off
+#define FC_LIMIT_LOOK_MS 100      // calls are looked at even if no bell rings
+#define FC_LIMIT_IDLE_LOOK_MS 1000  // and processes without any
+#define FC_LIMIT_BELLS 1000     // more than its calls, and a process is stopped
+#define FC_LIMIT_DEAF_MS 1000   // then a process that runs nothing is stopped
+#define FC_LIMIT_SPIN_NS 20000  // a worker looks for calls before sleeping
+
+#endif  // FARCALL_SERVER_CONFIG_LIMITS_H_

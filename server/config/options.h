@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What farcalld was asked to do, from flags, then FARCALL_* variables, then the
+// defaults of options.def. Used once at start by main.c; read by everything.
+#ifndef FARCALL_SERVER_CONFIG_OPTIONS_H_
+#define FARCALL_SERVER_CONFIG_OPTIONS_H_
+
+#include "farcall/base.h"
+
+#define FC_OPTION_TYPE_TEXT const char *
+#define FC_OPTION_TYPE_COUNT uint64_t
+#define FC_OPTION_TYPE_SIZE uint64_t
+#define FC_OPTION_TYPE_TIME uint64_t
+#define FC_OPTION_TYPE_FLAG bool
+#define FC_OPTION_TYPE_CHOICE unsigned  // position of the word in its list
+
+typedef struct fc_server_options_t {
+#define FC_OPTION(field, flag, letter, kind, value, argument, help) \
+  FC_OPTION_TYPE_##kind field;
+#include "config/options.def"
+#undef FC_OPTION
+  bool help;
+  bool version;
+  const char *const *paths;  // of argv
+  size_t path_count;
+  const char *worker_program;  // what worker processes run: this one
+} fc_server_options_t;
+
+enum { FC_CANCEL_DISCARD, FC_CANCEL_KILL };
+enum { FC_READY_ANY, FC_READY_ALL };
+enum { FC_ACCESS_LOG_ON, FC_ACCESS_LOG_OFF };
+enum { FC_LOG_FORMAT_AUTO, FC_LOG_FORMAT_TEXT, FC_LOG_FORMAT_JSON };
+
+// The defaults alone.
+void fc_server_options_init(fc_server_options_t *options);
+// Texts point into argv and `variables`, a NULL-terminated list of NAME=VALUE as
+// environ is. `paths` has room for argc pointers. The error is one line for the
+// user, hint included.
+fc_status_t fc_server_options_parse(fc_server_options_t *options, int argc,
+                                    const char *const *argv, const char **paths,
+                                    const char *const *variables,
+                                    fc_error_t *err);
+// Usage and every option, into `sink`.
+fc_status_t fc_server_options_help(fc_sink_t *sink, fc_error_t *err);
+
+#endif  // FARCALL_SERVER_CONFIG_OPTIONS_H_

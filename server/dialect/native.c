@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Headers decide admission here, body members never do.
+#include "dialect/native.h"
+
+const fc_dialect_worker_t fc_dialect_workers[FC_DIALECT_COUNT] = {
+    [FC_DIALECT_NATIVE] = {fc_frame_decode, fc_frame_encode},
+};
+
+// `curl -d` says x-www-form-urlencoded, `fetch` with a string text/plain, and both
+// mean JSON; so does no Content-Type. Pages of other sites are stopped by the
+// Origin rule, not by this one.
+static bool is_json(fc_str_t type) {
+  static const char *const kTypes[] = {
+      "application/json", "application/x-www-form-urlencoded", "text/plain"};
+  if (type.size == 0) return true;
+  size_t end = 0;
+  while (end < type.size && type.data[end] != ';' && type.data[end] != ' ') {
+    end++;
+  }
+  fc_str_t essence = fc_str_make(type.data, end);
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kTypes); i++) {
+    if (fc_request_same_text(essence, fc_str(kTypes[i]))) return true;
+  }
+  return false;
+}
+
+static fc_status_t check_type(const fc_request_t *request, fc_error_t *err) {
+  fc_str_t coding = request->fields[FC_FIELD_CONTENT_ENCODING];
+  if (coding.size && !fc_request_same_text(coding, FC_STR("identity"))) {
+    fc_status_t status =
+        fc_fail(err, FC_CODE_UNSUPPORTED_MEDIA_TYPE,
+                "compressed bodies are not read: send no Content-Encoding");
+    fc_error_got(err, coding);
+    return status;
+  }
+  fc_str_t type = request->fields[FC_FIELD_CONTENT_TYPE];
+  if (!is_json(type)) {
+    fc_status_t status = fc_fail(err, FC_CODE_UNSUPPORTED_MEDIA_TYPE,
+                                 "the body must be application/json");
+    fc_error_expected(err, "application/json");
+    fc_error_got(err, type);
+    return status;
+  }
+  fc_str_t accept = request->fields[FC_FIELD_ACCEPT];
+  if (fc_request_accepts(accept, FC_STR("application"), FC_STR("json"))) {
+    return FC_OK;
+  }
+  fc_status_t status =
+      fc_fail(err, FC_CODE_NOT_ACCEPTABLE, "the answer is application/json");
+  fc_error_expected(err, "application/json");
+  fc_error_got(err, accept);
+  return status;
+}
+
+static fc_status_t read_timeout(fc_str_t text, uint64_t *out_ms,
+                                fc_error_t *err) {
+  uint64_t value = 0;
+  bool good = text.size > 0 && text.size <= 12;
+  for (size_t i = 0; i < text.size && good; i++) {
+    good = text.data[i] >= '0' && text.data[i] <= '9';
+    value = value * 10 + (uint64_t)(text.data[i] - '0');
+  }
+  if (good && value > 0) {
+    *out_ms = value;
+    return FC_OK;
+  }
+  fc_status_t status =
+      fc_fail(err, FC_CODE_HTTP_SYNTAX,
+              "'Farcall-Timeout-Ms' must be a whole number above 0");
+  fc_error_got(err, text);
+  return status;
+}
+
+fc_status_t fc_native_check(const fc_request_t *request, uint64_t body_max,
+                            fc_native_call_t *out_call, fc_error_t *err) {
+  *out_call = (fc_native_call_t){0};
+  FC_TRY(check_type(request, err));
+  if (!request->has_length && !request->chunked) {
+    return fc_fail(err, FC_CODE_LENGTH_REQUIRED,
+                   "a call needs a body, and so a Content-Length");
+  }
+  if (request->length > body_max) {
+    return fc_fail(
+        err, FC_CODE_BODY_TOO_LARGE, "the body of %llu bytes exceeds %llu",
+        (unsigned long long)request->length, (unsigned long long)body_max);
+  }
+  fc_str_t timeout = request->fields[FC_FIELD_TIMEOUT];
+  if (timeout.data) FC_TRY(read_timeout(timeout, &out_call->timeout_ms, err));
+  fc_str_t validate = fc_request_query(request->query, FC_STR("validate"));
+  out_call->validate = fc_str_equal(validate, FC_STR("only"));
+  return FC_OK;
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Query parameters of the routes under /api/v1. One that is not known is refused:
+// a misspelt ?validate= would call what was only to be looked at. Loop thread; no
+// allocation.
+#ifndef FARCALL_SERVER_DIALECT_PARAMETER_H_
+#define FARCALL_SERVER_DIALECT_PARAMETER_H_
+
+#include "dialect/route.h"
+
+// FC_CODE_UNKNOWN_FIELD: a name or a value that parameter.def does not have for
+// this route, or a name that comes twice. Routes outside /api/v1 take anything.
+fc_status_t fc_parameter_check(fc_route_t route, uint8_t method, fc_str_t query,
+                               fc_error_t *err) FC_MUST_CHECK;
+
+#endif  // FARCALL_SERVER_DIALECT_PARAMETER_H_

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// RFC 9457, flat, with `error` repeating `detail` for clients of other
+// protocols. An internal error says nothing but its request id.
+#include "dialect/problem.h"
+
+#include "dialect/http_status.h"
+#include "json/writer.h"
+
+static fc_status_t put_text(fc_sink_t *sink, const char *key, fc_str_t value,
+                            fc_error_t *err) {
+  if (value.size == 0) return FC_OK;
+  FC_TRY(fc_sink_put(sink, FC_STR(",\""), err));
+  FC_TRY(fc_sink_put(sink, fc_str(key), err));
+  FC_TRY(fc_sink_put(sink, FC_STR("\":"), err));
+  return fc_json_write_string(sink, value, err);
+}
+
+fc_status_t fc_problem_write(const fc_problem_t *problem, fc_sink_t *sink,
+                             fc_error_t *err) {
+  const fc_error_t *error = problem->error;
+  const fc_code_info_t *info = fc_code_info(error->code);
+  bool secret = error->code == FC_CODE_INTERNAL;
+  fc_str_t detail = secret ? FC_STR("internal error") : fc_str(error->message);
+
+  FC_TRY(fc_sink_put(sink, FC_STR("{\"type\":\"urn:farcall:error:"), err));
+  FC_TRY(fc_sink_put(sink, fc_str(info->text), err));
+  FC_TRY(fc_sink_put(sink, FC_STR("\",\"title\":"), err));
+  FC_TRY(fc_json_write_string(sink, fc_str(info->title), err));
+  FC_TRY(fc_sink_put(sink, FC_STR(",\"status\":"), err));
+  FC_TRY(fc_json_write_i64(sink, fc_http_status(error), err));
+  FC_TRY(put_text(sink, "code", fc_str(info->text), err));
+  FC_TRY(put_text(sink, "detail", detail, err));
+  if (!secret) {
+    if (error->has_pointer) {  // the empty one names the whole document
+      FC_TRY(fc_sink_put(sink, FC_STR(",\"pointer\":"), err));
+      FC_TRY(fc_json_write_string(sink, fc_str(error->pointer), err));
+    }
+    if (error->byte_offset != FC_NO_OFFSET) {
+      FC_TRY(fc_sink_put(sink, FC_STR(",\"byte_offset\":"), err));
+      FC_TRY(fc_json_write_u64(sink, error->byte_offset, err));
+    }
+    FC_TRY(put_text(sink, "expected", fc_str(error->expected), err));
+    FC_TRY(put_text(sink, "got", fc_str(error->got), err));
+  }
+  FC_TRY(put_text(sink, "module", problem->module, err));
+  FC_TRY(put_text(sink, "function", problem->function, err));
+  if (problem->stage)
+    FC_TRY(put_text(sink, "stop", fc_str(problem->stage), err));
+  FC_TRY(put_text(sink, "request_id", problem->request_id, err));
+  FC_TRY(put_text(sink, "error", detail, err));
+  return fc_sink_put(sink, FC_STR("}"), err);
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One table of forms; and entity tags as RFC 9110 8.8.3 writes them. Nothing is
+// hashed or kept here.
+#include "dialect/query.h"
+
+#include "abi/render.h"
+#include "farcall/abi.h"
+
+static fc_status_t write_json(const fc_function_t *function, fc_sink_t *sink,
+                              fc_error_t *err) {
+  return fc_signature_print_json(
+      function->signature, fc_module_get_name(function->module),
+      fc_module_get_version(function->module), sink, err);
+}
+
+static fc_status_t write_text(const fc_function_t *function, fc_sink_t *sink,
+                              fc_error_t *err) {
+  return fc_signature_print_text(function->signature, sink, err);
+}
+
+static fc_status_t write_mlir(const fc_function_t *function, fc_sink_t *sink,
+                              fc_error_t *err) {
+  return fc_signature_print_mlir(function->signature, sink, err);
+}
+
+static fc_status_t write_schema(const fc_function_t *function, fc_sink_t *sink,
+                                fc_error_t *err) {
+  return fc_signature_print_schema(function->signature, sink, err);
+}
+
+// The metadata of IREE knows what goes in and what comes out, nothing between.
+static fc_status_t check_roles(const fc_signature_t *signature,
+                               fc_error_t *err) {
+  for (uint32_t i = 0; i < signature->argument_count; i++) {
+    if (signature->arguments[i].role == FC_ROLE_IN) continue;
+    return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
+                   "argument %u is more than an input", i);
+  }
+  return FC_OK;
+}
+
+static fc_status_t write_sip(const fc_function_t *function, fc_sink_t *sink,
+                             fc_error_t *err) {
+  FC_TRY(check_roles(function->signature, err));
+  return fc_sip_mangle(function->signature, sink, err);
+}
+
+static fc_status_t write_v1(const fc_function_t *function, fc_sink_t *sink,
+                            fc_error_t *err) {
+  FC_TRY(check_roles(function->signature, err));
+  return fc_v1_mangle(function->signature, sink, err);
+}
+
+typedef struct format_t {
+  const char *name;
+  const char *content_type;
+  fc_status_t (*write)(const fc_function_t *function, fc_sink_t *sink,
+                       fc_error_t *err);
+} format_t;
+
+static const format_t kFormats[] = {
+#define FC_FORMAT(name, content_type, write) {name, content_type, write},
+#include "dialect/format.def"
+#undef FC_FORMAT
+};
+
+// parameter.c lets no other name pass.
+static const format_t *find_format(fc_str_t query) {
+  fc_str_t wanted = fc_request_query(query, FC_STR("format"));
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kFormats); i++) {
+    if (fc_str_equal(wanted, fc_str(kFormats[i].name))) return &kFormats[i];
+  }
+  return &kFormats[0];
+}
+
+fc_status_t fc_query_write(const fc_function_t *function, fc_str_t query,
+                           fc_sink_t *sink, fc_error_t *err) {
+  const format_t *format = find_format(query);
+  fc_error_t own;
+  fc_error_reset(&own);
+  fc_status_t status = format->write(function, sink, &own);
+  if (status == FC_OK) return FC_OK;
+  if (own.code == FC_CODE_UNSUPPORTED_TYPE ||
+      own.code == FC_CODE_ABI_METADATA) {
+    return fc_fail(err, FC_CODE_NOT_ACCEPTABLE,
+                   "function '%.*s' has no form '%s': %s",
+                   FC_STR_ARG(function->name), format->name, own.message);
+  }
+  *err = own;
+  return status;
+}
+
+fc_status_t fc_query_example(const fc_function_t *function, fc_sink_t *sink,
+                             fc_error_t *err) {
+  const fc_signature_t *signature = function->signature;
+  if (!function->plan) {
+    fc_str_t reason = fc_signature_text(signature, signature->reason);
+    return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE, "function '%.*s': %.*s",
+                   FC_STR_ARG(function->name), FC_STR_ARG(reason));
+  }
+  fc_status_t status = fc_signature_print_example(signature, sink, err);
+  if (status == FC_OK || err->code != FC_CODE_RESULT_TOO_LARGE) return status;
+  return fc_fail(err, FC_CODE_TENSOR_TOO_LARGE,
+                 "an example for function '%.*s' would exceed %u bytes",
+                 FC_STR_ARG(function->name), FC_EXAMPLE_SIZE_MAX);
+}
+
+// ---------------------------------------------------------------------------
+// Conditions
+
+// Is `digest` in a list of entity tags? Weak ones are looked at only if `weak`.
+static bool has_tag(fc_str_t list, fc_str_t digest, bool weak) {
+  if (fc_str_equal(list, FC_STR("*"))) return true;
+  size_t at = 0;
+  while (at < list.size) {
+    char c = list.data[at];
+    if (c == ' ' || c == '\t' || c == ',') {
+      at++;
+      continue;
+    }
+    bool is_weak = list.size - at > 2 && c == 'W' && list.data[at + 1] == '/';
+    if (is_weak) at += 2;
+    if (list.data[at] != '"') return false;
+    const char *begin = list.data + at + 1;
+    const char *end = memchr(begin, '"', list.size - at - 1);
+    if (!end) return false;
+    fc_str_t tag = fc_str_make(begin, (size_t)(end - begin));
+    if ((weak || !is_weak) && fc_str_equal(tag, digest)) return true;
+    at = (size_t)(end - list.data) + 1;
+  }
+  return false;
+}
+
+static fc_status_t fail_condition(const char *field, fc_str_t wanted,
+                                  fc_str_t digest, fc_error_t *err) {
+  fc_status_t status = fc_fail(err, FC_CODE_PRECONDITION_FAILED,
+                               "%s does not hold: the entity tag is \"%.*s\"",
+                               field, FC_STR_ARG(digest));
+  fc_error_expected(err, "\"%.*s\"", FC_STR_ARG(digest));
+  fc_error_got(err, wanted);
+  return status;
+}
+
+fc_status_t fc_query_check(const fc_request_t *request, fc_str_t digest,
+                           bool *out_not_modified, fc_error_t *err) {
+  *out_not_modified = false;
+  fc_str_t match = request->fields[FC_FIELD_IF_MATCH];
+  if (match.data && !has_tag(match, digest, false)) {
+    return fail_condition("If-Match", match, digest, err);
+  }
+  fc_str_t none = request->fields[FC_FIELD_IF_NONE_MATCH];
+  if (!none.data || !has_tag(none, digest, true)) return FC_OK;
+  if (request->method != HTTP_GET && request->method != HTTP_HEAD) {
+    return fail_condition("If-None-Match", none, digest, err);
+  }
+  *out_not_modified = true;
+  return FC_OK;
+}
+
+fc_status_t fc_query_document(const fc_request_t *request,
+                              const fc_place_t *place,
+                              const fc_registry_t *registry,
+                              fc_document_t *out_document, fc_error_t *err) {
+  *out_document = (fc_document_t){.content_type = FC_STR("application/json")};
+  if (place->route == FC_ROUTE_METRICS) {
+    out_document->content_type =
+        FC_STR("text/plain; version=0.0.4; charset=utf-8");
+  }
+  if (place->module == FC_ROUTE_NO_INDEX) return FC_OK;
+  const fc_module_t *module = fc_registry_at(registry, place->module)->module;
+  if (!module) return FC_OK;
+  if (place->route == FC_ROUTE_FUNCTION) {
+    out_document->content_type =
+        fc_str(find_format(request->query)->content_type);
+  }
+  out_document->digest = fc_module_get_digest(module);
+  out_document->weak_digest = place->route == FC_ROUTE_MODULE;
+  if (place->function != FC_ROUTE_NO_INDEX) {
+    const char *digest = fc_module_function(module, place->function)->digest;
+    out_document->digest = fc_str_make(digest, FC_DIGEST_SIZE);
+  }
+  return fc_query_check(request, out_document->digest,
+                        &out_document->not_modified, err);
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Asking about a function: its forms (?format=), an example of a call, and the
+// conditions a request makes on it (If-Match, If-None-Match). Loop thread; the
+// entity tag is the digest made when the module was loaded.
+#ifndef FARCALL_SERVER_DIALECT_QUERY_H_
+#define FARCALL_SERVER_DIALECT_QUERY_H_
+
+#include "dialect/route.h"
+
+// What a GET will be answered with.
+typedef struct fc_document_t {
+  fc_str_t content_type;
+  fc_str_t digest;    // the entity tag less its quotes; "" if it has none
+  bool weak_digest;   // the document has more in it than the digest is of
+  bool not_modified;  // 304: there is nothing to write
+} fc_document_t;
+
+// FC_CODE_PRECONDITION_FAILED.
+fc_status_t fc_query_document(const fc_request_t *request,
+                              const fc_place_t *place,
+                              const fc_registry_t *registry,
+                              fc_document_t *out_document, fc_error_t *err);
+
+// RFC 9110 13.1: If-Match and If-None-Match against a digest. Of several fields
+// of one name the first counts. *out_not_modified only of GET and HEAD; else
+// FC_CODE_PRECONDITION_FAILED.
+fc_status_t fc_query_check(const fc_request_t *request, fc_str_t digest,
+                           bool *out_not_modified, fc_error_t *err);
+
+// The form that `query` names, which fc_route_find has seen. FC_CODE_
+// NOT_ACCEPTABLE when the function has no such form.
+fc_status_t fc_query_write(const fc_function_t *function, fc_str_t query,
+                           fc_sink_t *sink, fc_error_t *err);
+// FC_CODE_UNSUPPORTED_TYPE when it cannot be called, FC_CODE_TENSOR_TOO_LARGE
+// above FC_EXAMPLE_SIZE_MAX.
+fc_status_t fc_query_example(const fc_function_t *function, fc_sink_t *sink,
+                             fc_error_t *err);
+
+#endif  // FARCALL_SERVER_DIALECT_QUERY_H_

@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Each document is one function; members come in the order docs/http.md shows.
+#include "dialect/reflect.h"
+
+#include <time.h>
+
+#include "dialect/query.h"
+#include "farcall/version.h"
+#include "json/writer.h"
+#include "config/limits.h"
+#include "pool/host.h"
+
+static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
+  return fc_sink_put(sink, fc_str(text), err);
+}
+
+static fc_status_t put_number(fc_sink_t *sink, const char *lead, uint64_t value,
+                              fc_error_t *err) {
+  FC_TRY(put(sink, lead, err));
+  return fc_json_write_u64(sink, value, err);
+}
+
+static fc_status_t put_text(fc_sink_t *sink, const char *lead, fc_str_t value,
+                            fc_error_t *err) {
+  FC_TRY(put(sink, lead, err));
+  return fc_json_write_string(sink, value, err);
+}
+
+static fc_status_t put_version(fc_sink_t *sink, fc_error_t *err) {
+  return put_text(
+      sink, "{\"name\":\"farcalld\",\"version\":", fc_str(fc_version()), err);
+}
+
+static fc_status_t write_index(fc_sink_t *sink, fc_error_t *err) {
+  FC_TRY(put_version(sink, err));
+  FC_TRY(put(sink, ",\"routes\":[", err));
+  for (int i = FC_ROUTE_NONE + 1; i < FC_ROUTE_COUNT; i++) {
+    fc_route_t route = (fc_route_t)i;
+    if (i > FC_ROUTE_NONE + 1) FC_TRY(put(sink, ",", err));
+    FC_TRY(put_text(sink, "{\"path\":", fc_str(fc_route_path(route)), err));
+    FC_TRY(put_text(sink, ",\"methods\":", fc_str(fc_route_allow(route)), err));
+    FC_TRY(put(sink, "}", err));
+  }
+  return put(sink, "]}", err);
+}
+
+static fc_status_t write_limits(const fc_reflect_t *reflect, fc_sink_t *sink,
+                                fc_error_t *err) {
+  const fc_server_options_t *options = reflect->options;
+  const fc_limits_t *limits = &reflect->pool->region.limits;
+  FC_TRY(put_number(sink, "\"limits\":{\"body\":", options->max_body, err));
+  FC_TRY(put_number(sink, ",\"target\":", FC_LIMIT_TARGET, err));
+  FC_TRY(put_number(sink, ",\"headers\":", FC_LIMIT_HEADERS, err));
+  FC_TRY(put_number(sink, ",\"header_fields\":", FC_LIMIT_FIELDS, err));
+  FC_TRY(put_number(sink, ",\"json_depth\":", limits->json_depth, err));
+  FC_TRY(put_number(sink, ",\"json_keys\":", limits->json_keys, err));
+  FC_TRY(
+      put_number(sink, ",\"tensor_elements\":", limits->tensor_elements, err));
+  FC_TRY(put_number(sink, ",\"tensor_size\":", limits->tensor_size, err));
+  FC_TRY(put_number(sink, ",\"result_size\":", limits->result_size, err));
+  FC_TRY(put_number(sink, ",\"timeout_ms\":", options->timeout, err));
+  FC_TRY(
+      put_number(sink, ",\"queue\":", reflect->pool->options.queue_limit, err));
+  fc_blocks_usage_t usage = fc_blocks_usage(reflect->blocks);
+  FC_TRY(put_number(sink, ",\"memory\":", usage.limit, err));
+  FC_TRY(put_number(sink, ",\"client_memory\":", usage.share, err));
+  FC_TRY(put_number(sink, ",\"connections\":", options->connections, err));
+  return put(sink, "}", err);
+}
+
+typedef struct load_counts_t {
+  unsigned served;
+  unsigned failed;
+} load_counts_t;
+
+static load_counts_t count_loads(const fc_reflect_t *reflect) {
+  load_counts_t counts = {.failed = reflect->failed_paths};
+  for (size_t i = 0; i < fc_registry_count(reflect->registry); i++) {
+    if (fc_registry_at(reflect->registry, i)->module) counts.served++;
+    else counts.failed++;
+  }
+  return counts;
+}
+
+static fc_status_t check_ready(const fc_reflect_t *reflect,
+                               load_counts_t *out_counts, fc_error_t *err) {
+  if (reflect->leaving) {
+    return fc_fail(err, FC_CODE_SHUTTING_DOWN, "the server is shutting down");
+  }
+  if (!reflect->ready) {
+    return fc_fail(err, FC_CODE_NOT_READY, "modules are still being loaded");
+  }
+  if (fc_pool_threads(reflect->pool) == 0) {
+    return fc_fail(err, FC_CODE_NOT_READY,
+                   "all worker threads are lost in native calls that do not "
+                   "end: start the server again");
+  }
+  const load_counts_t counts = *out_counts = count_loads(reflect);
+  if (counts.served == 0) {
+    return fc_fail(err, FC_CODE_NOT_READY, "no module is served: %u failed",
+                   counts.failed);
+  }
+  if (counts.failed == 0 || reflect->options->ready == FC_READY_ANY) {
+    return FC_OK;
+  }
+  return fc_fail(err, FC_CODE_NOT_READY,
+                 "%u failed to load and %u are served; --ready=all wants all",
+                 counts.failed, counts.served);
+}
+
+static bool is_ready(const fc_reflect_t *reflect) {
+  load_counts_t counts;
+  return check_ready(reflect, &counts, NULL) == FC_OK;
+}
+
+static fc_status_t write_info(const fc_reflect_t *reflect, fc_sink_t *sink,
+                              fc_error_t *err) {
+  FC_TRY(put_version(sink, err));
+  FC_TRY(put(sink, is_ready(reflect) ? ",\"ready\":true" : ",\"ready\":false",
+             err));
+  FC_TRY(put_number(sink, ",\"uptime_ms\":", reflect->uptime_ms, err));
+  FC_TRY(
+      put_number(sink, ",\"workers\":", reflect->pool->options.workers, err));
+  FC_TRY(put_number(sink, ",\"modules\":", fc_registry_count(reflect->registry),
+                    err));
+  FC_TRY(put(sink, ",\"formats\":[\"application/json\"],", err));
+  FC_TRY(write_limits(reflect, sink, err));
+  fc_blocks_usage_t usage = fc_blocks_usage(reflect->blocks);
+  FC_TRY(put_number(
+      sink, ",\"in_flight\":{\"connections\":", reflect->connections, err));
+  FC_TRY(put_number(sink, ",\"waiting\":", reflect->pool->waiting, err));
+  FC_TRY(put_number(sink, ",\"running\":", reflect->pool->running, err));
+  FC_TRY(put_number(sink, ",\"bytes\":", usage.taken, err));
+  FC_TRY(put_number(sink, ",\"bytes_kept\":", usage.kept, err));
+  return put(sink, "}}", err);
+}
+
+static fc_status_t write_function(const fc_module_t *module, size_t index,
+                                  fc_sink_t *sink, fc_error_t *err) {
+  return fc_signature_print_json(fc_module_function(module, index)->signature,
+                                 fc_module_get_name(module),
+                                 fc_module_get_version(module), sink, err);
+}
+
+static fc_status_t write_names(const fc_module_t *module, fc_sink_t *sink,
+                               fc_error_t *err) {
+  for (size_t i = 0; i < fc_module_function_count(module); i++) {
+    if (i) FC_TRY(put(sink, ",", err));
+    fc_str_t name = fc_module_function(module, i)->name;
+    FC_TRY(fc_json_write_string(sink, name, err));
+  }
+  return FC_OK;
+}
+
+static fc_status_t write_short(const fc_module_t *module, size_t index,
+                               fc_sink_t *sink, fc_error_t *err) {
+  return fc_signature_print_short(fc_module_function(module, index)->signature,
+                                  fc_module_get_name(module),
+                                  fc_module_get_version(module), sink, err);
+}
+
+typedef fc_status_t (*write_one_t)(const fc_module_t *module, size_t index,
+                                   fc_sink_t *sink, fc_error_t *err);
+
+static fc_status_t write_each(const fc_module_t *module, write_one_t write_one,
+                              bool *is_first, fc_sink_t *sink,
+                              fc_error_t *err) {
+  for (size_t i = 0; i < fc_module_function_count(module); i++) {
+    if (!*is_first) FC_TRY(put(sink, ",", err));
+    *is_first = false;
+    FC_TRY(write_one(module, i, sink, err));
+  }
+  return FC_OK;
+}
+
+static fc_status_t write_functions_of(const fc_module_t *module,
+                                      bool signatures, fc_sink_t *sink,
+                                      fc_error_t *err) {
+  bool is_first = true;
+  FC_TRY(put(sink, "{\"functions\":[", err));
+  FC_TRY(write_each(module, signatures ? write_function : write_short,
+                    &is_first, sink, err));
+  return put(sink, "]}", err);
+}
+
+static fc_status_t write_functions(const fc_reflect_t *reflect, bool signatures,
+                                   fc_sink_t *sink, fc_error_t *err) {
+  bool is_first = true;
+  FC_TRY(put(sink, "{\"functions\":[", err));
+  for (size_t i = 0; i < fc_registry_count(reflect->registry); i++) {
+    const fc_module_t *module = fc_registry_at(reflect->registry, i)->module;
+    if (!module) continue;
+    FC_TRY(write_each(module, signatures ? write_function : write_short,
+                      &is_first, sink, err));
+  }
+  return put(sink, "]}", err);
+}
+
+// "2026-01-02T03:04:05Z", so many nanoseconds of fc_clock_ns from now.
+static void print_time(uint64_t at_ns, char *out, size_t capacity) {
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  int64_t left_ns = (int64_t)at_ns - (int64_t)fc_clock_ns();
+  time_t at = now.tv_sec + (time_t)(left_ns / 1000000000);
+  struct tm utc;
+  gmtime_r(&at, &utc);
+  if (!strftime(out, capacity, "%Y-%m-%dT%H:%M:%SZ", &utc)) out[0] = '\0';
+}
+
+static fc_status_t write_worker(const fc_host_worker_t *worker, fc_sink_t *sink,
+                                fc_error_t *err) {
+  FC_TRY(put_number(sink, "{\"pid\":", (uint64_t)worker->pid, err));
+  FC_TRY(put_text(sink, ",\"state\":", fc_str(worker->state), err));
+  FC_TRY(put_number(sink, ",\"calls\":", worker->calls, err));
+  return put(sink, "}", err);
+}
+
+static fc_status_t write_processes(const fc_host_t *host, fc_sink_t *sink,
+                                   fc_error_t *err) {
+  FC_TRY(put(sink, ",\"workers\":[", err));
+  fc_host_worker_t worker;
+  for (uint32_t i = 0; fc_host_worker(host, i, &worker); i++) {
+    if (i) FC_TRY(put(sink, ",", err));
+    FC_TRY(write_worker(&worker, sink, err));
+  }
+  fc_host_counts_t counts = fc_host_counts(host);
+  FC_TRY(put_number(sink, "],\"crashes\":", counts.crashes, err));
+  FC_TRY(put_number(sink, ",\"restarts\":", counts.restarts, err));
+  FC_TRY(put_number(sink, ",\"quarantines\":", counts.quarantines, err));
+  FC_TRY(put(sink, ",\"quarantined_until\":", err));
+  uint64_t until_ns = fc_host_quarantined_ns(host);
+  if (!until_ns) return put(sink, "null", err);
+  char text[32];
+  print_time(until_ns, text, sizeof text);
+  return fc_json_write_string(sink, fc_str(text), err);
+}
+
+// Where a module runs and how that has gone.
+static fc_status_t write_host(const fc_reflect_t *reflect, uint32_t index,
+                              fc_sink_t *sink, fc_error_t *err) {
+  const fc_host_t *host = fc_pool_host(reflect->pool, index);
+  fc_module_metrics_t numbers = {0};
+  fc_pool_metrics(reflect->pool, index, &numbers);
+  FC_TRY(put_text(sink, ",\"host\":{\"isolation\":",
+                  host ? FC_STR("process") : FC_STR("thread"), err));
+  FC_TRY(put_number(sink, ",\"waiting\":", numbers.waiting, err));
+  FC_TRY(put_number(sink, ",\"running\":", numbers.running, err));
+  FC_TRY(put_number(sink, ",\"timeouts\":", numbers.timeouts, err));
+  if (host) FC_TRY(write_processes(host, sink, err));
+  else FC_TRY(put_number(sink, ",\"lost_threads\":", numbers.lost, err));
+  return put(sink, "}", err);
+}
+
+static fc_status_t write_module(const fc_entry_t *entry, bool signatures,
+                                fc_sink_t *sink, fc_error_t *err) {
+  const fc_module_t *module = entry->module;
+  FC_TRY(put_text(sink, "{\"name\":", entry->name, err));
+  if (module) {
+    FC_TRY(put_text(sink, ",\"version\":", fc_module_get_version(module), err));
+  }
+  FC_TRY(put_text(sink, ",\"kind\":", fc_str(entry->kind), err));
+  FC_TRY(put_text(
+      sink, ",\"state\":", module ? FC_STR("ready") : FC_STR("failed"), err));
+  if (!module) {
+    FC_TRY(put_text(sink, ",\"reason\":", fc_str(entry->error.message), err));
+    return put(sink, ",\"functions\":[]", err);
+  }
+  FC_TRY(put(sink, ",\"reason\":null", err));
+  FC_TRY(put_text(sink, ",\"sha256\":", fc_str(fc_module_get_sha256(module)),
+                  err));
+  bool is_first = true;
+  FC_TRY(put(sink, ",\"functions\":[", err));
+  FC_TRY(signatures ? write_each(module, write_function, &is_first, sink, err)
+                    : write_names(module, sink, err));
+  return put(sink, "]", err);
+}
+
+static fc_status_t write_one_module(const fc_reflect_t *reflect, uint32_t index,
+                                    bool signatures, fc_sink_t *sink,
+                                    fc_error_t *err) {
+  const fc_entry_t *entry = fc_registry_at(reflect->registry, index);
+  FC_TRY(write_module(entry, signatures, sink, err));
+  // Before the modules are loaded nothing has a host.
+  if (entry->module && reflect->ready) {
+    FC_TRY(write_host(reflect, index, sink, err));
+  }
+  return put(sink, "}", err);
+}
+
+static fc_status_t write_modules(const fc_reflect_t *reflect, bool signatures,
+                                 fc_sink_t *sink, fc_error_t *err) {
+  FC_TRY(put(sink, "{\"modules\":[", err));
+  for (size_t i = 0; i < fc_registry_count(reflect->registry); i++) {
+    if (i) FC_TRY(put(sink, ",", err));
+    FC_TRY(write_module(fc_registry_at(reflect->registry, i), signatures, sink,
+                        err));
+    FC_TRY(put(sink, "}", err));
+  }
+  return put(sink, "]}", err);
+}
+
+static fc_status_t write_ready(const fc_reflect_t *reflect, fc_sink_t *sink,
+                               fc_error_t *err) {
+  load_counts_t counts;
+  FC_TRY(check_ready(reflect, &counts, err));
+  FC_TRY(put_number(sink, "{\"status\":\"ready\",\"modules\":", counts.served,
+                    err));
+  FC_TRY(put_number(sink, ",\"failed\":", counts.failed, err));
+  return put(sink, "}", err);
+}
+
+// Has an entry that failed the name of one that is listed instead?
+static bool is_named_twice(const fc_registry_t *registry, uint32_t index) {
+  const fc_str_t name = fc_registry_at(registry, index)->name;
+  for (size_t i = 0; i < fc_registry_count(registry); i++) {
+    const fc_entry_t *other = fc_registry_at(registry, i);
+    if (i != index && fc_str_equal(other->name, name) &&
+        (other->module || i < index)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static fc_str_t module_numbers(void *context, uint32_t index,
+                               fc_module_metrics_t *out) {
+  const fc_reflect_t *reflect = context;
+  const fc_entry_t *entry = fc_registry_at(reflect->registry, index);
+  if (entry->module) {
+    fc_pool_metrics(reflect->pool, index, out);
+    out->ready = 1;
+    return entry->name;
+  }
+  return is_named_twice(reflect->registry, index) ? FC_STR("") : entry->name;
+}
+
+static fc_status_t write_metrics(const fc_reflect_t *reflect, fc_sink_t *sink,
+                                 fc_error_t *err) {
+  fc_blocks_usage_t usage = fc_blocks_usage(reflect->blocks);
+  const load_counts_t counts = count_loads(reflect);
+  const fc_metrics_source_t source = {
+      .metrics = reflect->metrics,
+      .server = {.ready = is_ready(reflect),
+                 .modules = counts.served,
+                 .modules_failed = counts.failed,
+                 .uptime_seconds = reflect->uptime_ms / 1000,
+                 .connections = reflect->connections,
+                 .memory_bytes = usage.taken,
+                 .memory_limit_bytes = usage.limit,
+                 .lost_threads = reflect->pool->threads.lost},
+      .module_count = (uint32_t)fc_registry_count(reflect->registry),
+      .context = (void *)(uintptr_t)reflect,
+      .module = module_numbers};
+  return fc_metrics_write(&source, sink, err);
+}
+
+fc_status_t fc_reflect_write(const fc_reflect_t *reflect,
+                             const fc_place_t *place, fc_str_t query,
+                             fc_sink_t *sink, fc_error_t *err) {
+  bool signatures =
+      fc_str_equal(fc_request_query(query, FC_STR("signatures")), FC_STR("1"));
+  const fc_entry_t *entry =
+      place->module == FC_ROUTE_NO_INDEX
+          ? NULL
+          : fc_registry_at(reflect->registry, place->module);
+  switch (place->route) {
+    case FC_ROUTE_INDEX:
+      return write_index(sink, err);
+    case FC_ROUTE_INFO:
+      return write_info(reflect, sink, err);
+    case FC_ROUTE_MODULES:
+      return write_modules(reflect, signatures, sink, err);
+    case FC_ROUTE_MODULE:
+      return write_one_module(reflect, place->module, signatures, sink, err);
+    case FC_ROUTE_FUNCTIONS:
+      return write_functions(reflect, signatures, sink, err);
+    case FC_ROUTE_FUNCTIONS_OF:
+      return write_functions_of(entry->module, signatures, sink, err);
+    case FC_ROUTE_FUNCTION:
+      return fc_query_write(fc_module_function(entry->module, place->function),
+                            query, sink, err);
+    case FC_ROUTE_EXAMPLE:
+      return fc_query_example(
+          fc_module_function(entry->module, place->function), sink, err);
+    case FC_ROUTE_LIVE:
+      return put(sink, "{\"status\":\"live\"}", err);
+    case FC_ROUTE_READY:
+      return write_ready(reflect, sink, err);
+    case FC_ROUTE_STARTUP:
+      if (reflect->ready) return put(sink, "{\"status\":\"started\"}", err);
+      return fc_fail(err, FC_CODE_NOT_READY, "modules are still being loaded");
+    case FC_ROUTE_METRICS:
+      return write_metrics(reflect, sink, err);
+    case FC_ROUTE_NONE:
+    case FC_ROUTE_COUNT:
+      break;
+  }
+  return fc_fail(err, FC_CODE_INTERNAL, "a route without a document");
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Paths are compared segment by segment after percent-decoding each, so that an
+// encoded slash stays part of a name.
+#include "dialect/route.h"
+
+#include "dialect/parameter.h"
+#include "base/hex.h"
+#include "config/limits.h"
+
+typedef struct row_t {
+  const char *path;
+  unsigned methods;
+} row_t;
+
+static const row_t kRoutes[FC_ROUTE_COUNT] = {
+    [FC_ROUTE_NONE] = {"", 0},
+#define FC_ROUTE(name, path, methods) [FC_ROUTE_##name] = {path, methods},
+#include "dialect/route.def"
+#undef FC_ROUTE
+};
+
+const char *fc_route_path(fc_route_t route) { return kRoutes[route].path; }
+
+const char *fc_route_allow(fc_route_t route) {
+  return kRoutes[route].methods & FC_ROUTE_POST ? "GET, HEAD, POST"
+                                                : "GET, HEAD";
+}
+
+// ---------------------------------------------------------------------------
+
+bool fc_percent_decode(fc_str_t text, char *out, size_t *out_size) {
+  size_t size = 0;
+  for (size_t i = 0; i < text.size; i++) {
+    if (text.data[i] != '%') {
+      out[size++] = text.data[i];
+      continue;
+    }
+    if (text.size - i < 3) return false;
+    int high = fc_hex_value(text.data[i + 1]),
+        low = fc_hex_value(text.data[i + 2]);
+    if (high < 0 || low < 0) return false;
+    out[size++] = (char)(high << 4 | low);
+    i += 2;
+  }
+  *out_size = size;
+  return true;
+}
+
+// Takes the segment after the '/' that `path` begins with.
+static fc_str_t next_segment(fc_str_t *path) {
+  size_t end = 1;
+  while (end < path->size && path->data[end] != '/') end++;
+  fc_str_t segment = fc_str_make(path->data + 1, end - 1);
+  *path = fc_str_make(path->data + end, path->size - end);
+  return segment;
+}
+
+typedef struct names_t {
+  fc_str_t module;
+  fc_str_t function;
+} names_t;
+
+// `path` is decoded in `segments`; `pattern` is a row's.
+#define SEGMENTS_MAX 6
+
+static bool matches(const char *pattern, const fc_str_t *segments, size_t count,
+                    names_t *out_names) {
+  fc_str_t rest = fc_str(pattern);
+  for (size_t i = 0; i < count; i++) {
+    if (rest.size == 0) return false;
+    fc_str_t wanted = next_segment(&rest);
+    if (fc_str_equal(wanted, FC_STR("{module}"))) {
+      out_names->module = segments[i];
+    } else if (fc_str_equal(wanted, FC_STR("{function}"))) {
+      out_names->function = segments[i];
+    } else if (!fc_str_equal(wanted, segments[i])) {
+      return false;
+    }
+  }
+  return rest.size == 0;
+}
+
+static fc_route_t find_route(const fc_str_t *segments, size_t count,
+                             names_t *out_names) {
+  // Calls first: they are many.
+  fc_route_t route = FC_ROUTE_FUNCTION;
+  if (matches(kRoutes[route].path, segments, count, out_names)) return route;
+  for (int i = FC_ROUTE_NONE + 1; i < FC_ROUTE_COUNT; i++) {
+    if (matches(kRoutes[i].path, segments, count, out_names)) {
+      return (fc_route_t)i;
+    }
+  }
+  return FC_ROUTE_NONE;
+}
+
+// `buffer` has room for the decoded path; NULL when there is nothing to decode.
+static fc_status_t find_path(fc_str_t path, char *buffer, fc_route_t *out_route,
+                             names_t *out_names, fc_error_t *err) {
+  fc_str_t segments[SEGMENTS_MAX];
+  size_t count = 0;
+  fc_str_t rest = path;
+  while (rest.size && rest.data[0] == '/' && count < SEGMENTS_MAX) {
+    fc_str_t segment = next_segment(&rest);
+    if (buffer) {
+      size_t size = 0;
+      if (!fc_percent_decode(segment, buffer, &size)) {
+        return fc_fail(err, FC_CODE_HTTP_SYNTAX,
+                       "malformed percent-encoding in the path");
+      }
+      segment = fc_str_make(buffer, size);
+      buffer += size;
+    }
+    segments[count++] = segment;
+  }
+  if (rest.size == 0) *out_route = find_route(segments, count, out_names);
+  if (*out_route != FC_ROUTE_NONE) return FC_OK;
+  char shown[96];
+  fc_escape(shown, sizeof shown, 64, path);
+  return fc_fail(err, FC_CODE_NOT_FOUND,
+                 "there is nothing at '%s'; GET / lists what there is", shown);
+}
+
+static fc_status_t check_method(fc_route_t route, uint8_t method,
+                                fc_error_t *err) {
+  unsigned bit = 0;
+  if (method == HTTP_GET || method == HTTP_HEAD) bit = FC_ROUTE_GET;
+  if (method == HTTP_POST) bit = FC_ROUTE_POST;
+  if (bit & kRoutes[route].methods) return FC_OK;
+  return fc_fail(err, FC_CODE_METHOD_NOT_ALLOWED, "%s is not allowed here: %s",
+                 llhttp_method_name((llhttp_method_t)method),
+                 fc_route_allow(route));
+}
+
+static fc_status_t fail_name(fc_code_t code, const char *what, fc_str_t name,
+                             fc_str_t nearest, fc_error_t *err) {
+  char shown[80], hint[160];
+  fc_escape(shown, sizeof shown, 64, name);
+  if (nearest.size == 0) return fc_fail(err, code, "no %s '%s'", what, shown);
+  fc_escape(hint, sizeof hint, 128, nearest);
+  return fc_fail(err, code, "no %s '%s': did you mean '%s'?", what, shown,
+                 hint);
+}
+
+static fc_status_t find_module(fc_str_t name, const fc_registry_t *registry,
+                               bool ready, uint32_t *out_index,
+                               fc_error_t *err) {
+  const char *at = name.size ? memchr(name.data, '@', name.size) : NULL;
+  fc_str_t version = FC_STR("");
+  if (at) {
+    size_t size = (size_t)(at - name.data);
+    version = fc_str_make(at + 1, name.size - size - 1);
+    name.size = size;
+  }
+  const fc_entry_t *entry = fc_registry_find(registry, name);
+  if (!entry) {
+    if (!ready) {
+      return fc_fail(err, FC_CODE_NOT_READY, "modules are still being loaded");
+    }
+    const fc_entry_t *nearest = fc_registry_nearest(registry, name);
+    return fail_name(FC_CODE_MODULE_NOT_FOUND, "module", name,
+                     nearest ? nearest->name : FC_STR(""), err);
+  }
+  *out_index = (uint32_t)entry->index;
+  if (!at || !entry->module) return FC_OK;
+  fc_str_t have = fc_module_get_version(entry->module);
+  if (fc_str_equal(version, have)) return FC_OK;
+  char shown[80];
+  fc_escape(shown, sizeof shown, 64, version);
+  return fc_fail(err, FC_CODE_VERSION_NOT_FOUND,
+                 "module '%.*s' has no version '%s', only '%.*s'",
+                 FC_STR_ARG(entry->name), shown, FC_STR_ARG(have));
+}
+
+static fc_status_t check_loaded(const fc_entry_t *entry, fc_error_t *err) {
+  if (entry->module) return FC_OK;
+  return fc_fail(err, FC_CODE_MODULE_UNAVAILABLE,
+                 "module '%.*s' could not be loaded: %s",
+                 FC_STR_ARG(entry->name), entry->error.message);
+}
+
+static fc_status_t find_function(fc_str_t name, const fc_entry_t *entry,
+                                 uint32_t *out_index, fc_error_t *err) {
+  FC_TRY(check_loaded(entry, err));
+  const fc_function_t *function = fc_module_find(entry->module, name);
+  if (function) {
+    *out_index = (uint32_t)function->index;
+    return FC_OK;
+  }
+  const fc_function_t *nearest = fc_module_nearest(entry->module, name);
+  return fail_name(FC_CODE_FUNCTION_NOT_FOUND, "function", name,
+                   nearest ? nearest->name : FC_STR(""), err);
+}
+
+static fc_status_t find_place(const fc_request_t *request, char *buffer,
+                              const fc_registry_t *registry, bool ready,
+                              fc_place_t *out_place, fc_error_t *err) {
+  *out_place =
+      (fc_place_t){FC_ROUTE_NONE, FC_ROUTE_NO_INDEX, FC_ROUTE_NO_INDEX};
+  names_t names = {0};
+  FC_TRY(find_path(request->path, buffer, &out_place->route, &names, err));
+  FC_TRY(check_method(out_place->route, request->method, err));
+  if (!names.module.data) return FC_OK;
+  FC_TRY(find_module(names.module, registry, ready, &out_place->module, err));
+  const fc_entry_t *entry = fc_registry_at(registry, out_place->module);
+  if (out_place->route == FC_ROUTE_FUNCTIONS_OF)
+    return check_loaded(entry, err);
+  if (!names.function.data) return FC_OK;
+  return find_function(names.function, entry, &out_place->function, err);
+}
+
+fc_status_t fc_route_find(const fc_request_t *request,
+                          const fc_registry_t *registry, bool ready,
+                          fc_place_t *out_place, fc_error_t *err) {
+  if (!memchr(request->path.data, '%', request->path.size)) {
+    FC_TRY(find_place(request, NULL, registry, ready, out_place, err));
+  } else {
+    // The framing validator lets no longer target pass.
+    char decoded[FC_LIMIT_TARGET];
+    FC_TRY(find_place(request, decoded, registry, ready, out_place, err));
+  }
+  return fc_parameter_check(out_place->route, request->method, request->query,
+                            err);
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A page of another site can have its visitor's browser send requests here. The
+// browser then says so in Origin. The page can also have its own name point at
+// our address (DNS rebinding): then Origin and Host agree, and only the name
+// gives it away. It can forge neither field, nor have an address for a name.
+#include "exchange/access.h"
+
+// ---------------------------------------------------------------------------
+// What a proxy says. Each proxy adds to the end of a field, or adds a field
+// after those there are, so what a client made up stands before what the proxy
+// knows: fields are read from the last to the first.
+
+static fc_str_t trim(fc_str_t text) {
+  while (text.size && (text.data[0] == ' ' || text.data[0] == '\t')) {
+    text.data++, text.size--;
+  }
+  while (text.size && (text.data[text.size - 1] == ' ' ||
+                       text.data[text.size - 1] == '\t')) {
+    text.size--;
+  }
+  return text;
+}
+
+static size_t find_last(fc_str_t text, char c) {
+  size_t at = text.size;
+  while (at && text.data[at - 1] != c) at--;
+  return at;  // of what follows it, 0 when it is not there
+}
+
+// Cuts the last item of a list that `c` separates off `text`.
+static fc_str_t take_last(fc_str_t *text, char c) {
+  const size_t at = find_last(*text, c);
+  fc_str_t last = fc_str_make(text->data + at, text->size - at);
+  text->size = at ? at - 1 : 0;
+  return last;
+}
+
+typedef struct forwarded_t {
+  fc_str_t lines;   // field lines not looked at yet
+  fc_str_t values;  // of the line found last
+} forwarded_t;
+
+// The item of all fields `name` that is the last one but for those given
+// before. False when there is none.
+static bool next_forwarded(forwarded_t *at, fc_str_t name, fc_str_t *out_item) {
+  while (at->values.size == 0) {
+    if (at->lines.size == 0) return false;
+    fc_str_t line = take_last(&at->lines, '\n');
+    if (line.size <= name.size || line.data[name.size] != ':' ||
+        !fc_request_same_text(fc_str_make(line.data, name.size), name)) {
+      continue;
+    }
+    if (line.data[line.size - 1] == '\r') line.size--;
+    at->values =
+        trim(fc_str_make(line.data + name.size + 1, line.size - name.size - 1));
+  }
+  *out_item = trim(take_last(&at->values, ','));
+  return true;
+}
+
+static forwarded_t read_fields(const fc_request_t *request) {
+  return (forwarded_t){.lines = request->head};
+}
+
+// "10.1.2.3", "10.1.2.3:80", "2001:db8::1", "[2001:db8::1]:80"
+static bool parse_client(fc_str_t text, fc_peer_t *out_peer) {
+  if (fc_peer_parse(text, out_peer)) return true;
+  fc_str_t name = fc_request_host_name(text);
+  if (name.size > 2 && name.data[0] == '[') {
+    name = fc_str_make(name.data + 1, name.size - 2);
+  }
+  return fc_peer_parse(name, out_peer);
+}
+
+// The client is the first one, from the last back, that is no trusted proxy.
+static void find_client(const fc_access_t *access, const fc_request_t *request,
+                        fc_peer_t *peer) {
+  forwarded_t at = read_fields(request);
+  fc_str_t item;
+  fc_peer_t client;
+  while (fc_networks_have(&access->proxies, peer) &&
+         next_forwarded(&at, FC_STR("x-forwarded-for"), &item) &&
+         parse_client(item, &client)) {
+    *peer = client;
+  }
+}
+
+// ---------------------------------------------------------------------------
+// Names
+
+static bool is_in_list(fc_str_t list, fc_str_t name) {
+  while (list.size) {
+    if (fc_request_same_text(take_last(&list, ','), name)) return true;
+  }
+  return false;
+}
+
+static bool is_address(fc_str_t name) {
+  fc_peer_t peer;
+  if (name.size > 2 && name.data[0] == '[') {
+    name = fc_str_make(name.data + 1, name.size - 2);
+    return memchr(name.data, ':', name.size) && fc_peer_parse(name, &peer);
+  }
+  return fc_peer_parse(name, &peer);
+}
+
+// What a browser was told, as far as the server can know.
+typedef struct address_t {
+  fc_str_t scheme;  // "http", "https"
+  fc_str_t host;    // "name:port"
+  fc_str_t name;
+  bool forwarded;  // said by a trusted proxy
+} address_t;
+
+static address_t asked_for(const fc_request_t *request, bool trusted) {
+  address_t address = {.scheme = FC_STR("http"),
+                       .host = request->fields[FC_FIELD_HOST]};
+  if (!address.host.data) address.host = request->authority;
+  fc_str_t item;
+  forwarded_t at = read_fields(request);
+  if (trusted && next_forwarded(&at, FC_STR("x-forwarded-host"), &item)) {
+    address.host = item;
+    address.forwarded = true;
+  }
+  at = read_fields(request);
+  if (trusted && next_forwarded(&at, FC_STR("x-forwarded-proto"), &item) &&
+      fc_request_same_text(item, FC_STR("https"))) {
+    address.scheme = FC_STR("https");
+  }
+  address.name = fc_request_host_name(address.host);
+  return address;
+}
+
+// Names that no other site can have point here.
+static bool is_ours(const fc_access_t *access, fc_str_t name) {
+  return fc_request_same_text(name, FC_STR("localhost")) ||
+         is_in_list(access->hosts, name);
+}
+
+static fc_status_t check_host(const fc_access_t *access,
+                              const address_t *address, fc_error_t *err) {
+  fc_str_t name = address->name;
+  if (!access->loopback && access->hosts.size == 0) return FC_OK;
+  // Only HTTP/1.0 goes without, and no browser speaks that.
+  if (address->host.size == 0 && !address->forwarded) return FC_OK;
+  if (is_ours(access, name)) return FC_OK;
+  // Nobody outside has an address of the loopback interface.
+  if (access->loopback && !address->forwarded
+          ? fc_request_same_text(name, FC_STR("127.0.0.1")) ||
+                fc_request_same_text(name, FC_STR("[::1]")) ||
+                fc_request_same_text(name, access->bind)
+          : is_address(name)) {
+    return FC_OK;
+  }
+  char shown[80];
+  fc_escape(shown, sizeof shown, 64, name);
+  fc_status_t status =
+      fc_fail(err, FC_CODE_HOST_NOT_ALLOWED,
+              "the server does not answer as '%s': --allow-host=NAME lets "
+              "names in",
+              shown);
+  fc_error_got(err, address->host);
+  return status;
+}
+
+// Without the port that goes without saying.
+static fc_str_t less_port(fc_str_t host, fc_str_t scheme) {
+  fc_str_t port =
+      fc_str_equal(scheme, FC_STR("http")) ? FC_STR(":80") : FC_STR(":443");
+  if (fc_str_ends(host, port)) host.size -= port.size;
+  return host;
+}
+
+static bool is_same_host(const address_t *address, fc_str_t host) {
+  return address->name.size &&
+         fc_request_same_text(less_port(host, address->scheme),
+                              less_port(address->host, address->scheme));
+}
+
+static fc_status_t check_origin(const fc_access_t *access,
+                                const address_t *address, fc_str_t origin,
+                                fc_error_t *err) {
+  if (!origin.data) return FC_OK;
+  const fc_str_t kSchemes[] = {FC_STR("http"), FC_STR("https")};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kSchemes); i++) {
+    fc_str_t scheme = kSchemes[i], host = origin;
+    if (!fc_str_starts(host, scheme)) continue;
+    host = fc_str_make(host.data + scheme.size, host.size - scheme.size);
+    if (!fc_str_starts(host, FC_STR("://"))) continue;
+    host = fc_str_make(host.data + 3, host.size - 3);
+    if (!is_same_host(address, host)) continue;
+    if (!fc_str_equal(scheme, address->scheme)) {
+      return fc_fail(err, FC_CODE_ORIGIN_NOT_ALLOWED,
+                     "the page came by %.*s and its request by %.*s: "
+                     "--trusted-proxy=ADDR names a proxy in between",
+                     FC_STR_ARG(scheme), FC_STR_ARG(address->scheme));
+    }
+    if (is_address(address->name) || is_ours(access, address->name)) {
+      return FC_OK;
+    }
+    char shown[80];
+    fc_escape(shown, sizeof shown, 64, address->name);
+    return fc_fail(err, FC_CODE_ORIGIN_NOT_ALLOWED,
+                   "pages of '%s' are not answered, since any site can have "
+                   "its name point here: --allow-host=NAME lets names in",
+                   shown);
+  }
+  return fc_fail(err, FC_CODE_ORIGIN_NOT_ALLOWED,
+                 "requests from pages of other origins are not answered");
+}
+
+fc_status_t fc_access_check(const fc_access_t *access,
+                            const fc_request_t *request, fc_peer_t *peer,
+                            fc_error_t *err) {
+  const bool trusted = peer && fc_networks_have(&access->proxies, peer);
+  if (trusted) find_client(access, request, peer);
+  const address_t address = asked_for(request, trusted);
+  FC_TRY(check_host(access, &address, err));
+  return check_origin(access, &address, request->fields[FC_FIELD_ORIGIN], err);
+}
+
+// ---------------------------------------------------------------------------
+
+static bool is_name(fc_str_t name) {
+  fc_str_t host = fc_request_host_name(name);
+  if (name.size == 0 || host.size != name.size) return false;
+  if (name.data[0] == '[') return is_address(name);
+  for (size_t i = 0; i < name.size; i++) {
+    const char c = name.data[i];
+    const char low = (char)(c | 0x20);
+    if (!((low >= 'a' && low <= 'z') || (c >= '0' && c <= '9') || c == '.' ||
+          c == '-' || c == '_')) {
+      return false;
+    }
+  }
+  return true;
+}
+
+fc_status_t fc_access_init(fc_access_t *access, fc_str_t hosts,
+                           fc_str_t proxies, fc_error_t *err) {
+  *access = (fc_access_t){.hosts = hosts};
+  while (hosts.size) {
+    fc_str_t name = take_last(&hosts, ',');
+    if (is_name(name)) continue;
+    char shown[80];
+    fc_escape(shown, sizeof shown, 64, name);
+    return fc_fail(err, FC_CODE_NOT_ACCEPTABLE,
+                   "--allow-host: '%s' is no host name (no port, no scheme)",
+                   shown);
+  }
+  fc_error_t own;
+  if (fc_networks_parse(proxies, &access->proxies, &own) == FC_OK) return FC_OK;
+  return fc_fail(err, FC_CODE_NOT_ACCEPTABLE, "--trusted-proxy: %s",
+                 own.message);
+}

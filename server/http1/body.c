@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "http1/body.h"
+
+#include "config/limits.h"
+
+#define LEAST_ROOM (16u << 10)  // to read to: less would cost reads
+
+static uint64_t smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+fc_status_t fc_body_open(fc_piece_t *body, fc_blocks_t *blocks,
+                         const fc_owner_t *owner, uint64_t length,
+                         fc_error_t *err) {
+  // Better said now than after most of it was sent.
+  if (length > FC_LIMIT_READ) {
+    FC_TRY(fc_blocks_check(blocks, owner, length, err));
+  }
+  uint32_t block;
+  FC_TRY(fc_block_take_for(blocks, owner, smaller(length, FC_LIMIT_READ),
+                           length, &block, err));
+  *body = (fc_piece_t){.block = block};
+  return FC_OK;
+}
+
+static uint8_t *tail_of(const fc_piece_t *body, const fc_blocks_t *blocks) {
+  return fc_block_data(blocks, body->block) + body->size;
+}
+
+fc_span_t fc_body_room(const fc_piece_t *body, const fc_blocks_t *blocks,
+                       uint64_t left) {
+  uint64_t room = fc_block_size(blocks, body->block) - body->size;
+  return (fc_span_t){tail_of(body, blocks), (size_t)smaller(room, left)};
+}
+
+fc_status_t fc_body_put(fc_piece_t *body, fc_blocks_t *blocks,
+                        const fc_owner_t *owner, fc_str_t bytes, uint64_t left,
+                        fc_error_t *err) {
+  const bool in_place = (const uint8_t *)bytes.data == tail_of(body, blocks);
+  const uint64_t size = body->size + bytes.size;
+  const uint64_t counted = fc_block_counted(blocks, body->block);
+  const uint64_t room = fc_block_size(blocks, body->block);
+  if (in_place) body->size = size;
+  if (size > counted || size + smaller(left, LEAST_ROOM) > room) {
+    uint64_t now = smaller(size + left, 2 * counted);
+    FC_TRY(fc_block_grow(blocks, owner, &body->block, body->size,
+                         now > size ? now : size, size + left, err));
+  }
+  if (in_place) return FC_OK;
+  memcpy(tail_of(body, blocks), bytes.data, bytes.size);
+  body->size = size;
+  return FC_OK;
+}

@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One state machine for heads and one for chunked bodies, a byte at a time,
+// with a fast run through the insides of targets, values and chunk data. Each
+// state names the grammar of RFC 9110 and 9112 it stands for; anything else is
+// an error, there are no lenient modes.
+#include "http1/framing.h"
+
+#include "base/hex.h"
+#include "config/limits.h"
+
+enum {
+  // Head
+  FRAMING_START,  // leading CRLFs, or the method
+  FRAMING_START_LF,
+  FRAMING_METHOD,
+  FRAMING_TARGET,
+  FRAMING_VERSION,
+  FRAMING_REQUEST_LF,
+  FRAMING_FIELD,  // first byte of a field line, or of the blank line
+  FRAMING_NAME,
+  FRAMING_VALUE,
+  FRAMING_FIELD_LF,
+  FRAMING_END_LF,
+  FRAMING_HEAD_DONE,
+  // Chunked body
+  FRAMING_CHUNK_SIZE,
+  FRAMING_CHUNK_EXTENSION,
+  FRAMING_CHUNK_LF,
+  FRAMING_CHUNK_DATA,
+  FRAMING_CHUNK_DATA_CR,
+  FRAMING_CHUNK_DATA_LF,
+  FRAMING_TRAILER,
+  FRAMING_TRAILER_NAME,
+  FRAMING_TRAILER_VALUE,
+  FRAMING_TRAILER_LF,
+  FRAMING_TRAILERS_END_LF,
+  FRAMING_BODY_DONE,
+};
+
+static bool is_upper(uint8_t c) { return c >= 'A' && c <= 'Z'; }
+static bool is_letter(uint8_t c) { return (uint8_t)((c | 0x20) - 'a') < 26; }
+// RFC 9110 5.6.2: those that are neither letter nor '-'.
+static bool is_rare_token(uint8_t c) {
+  return c > ' ' && c < 0x7F && strchr("0123456789!#$%&'*+.^_`|~", c) != NULL;
+}
+static bool is_token(uint8_t c) {
+  return is_letter(c) || c == '-' || is_rare_token(c);
+}
+static bool is_target(uint8_t c) { return c > ' ' && c < 0x7F; }
+// RFC 9110 5.5: field-vchar, space and tab, and obs-text.
+static bool is_value(uint8_t c) { return (c >= ' ' && c != 0x7F) || c == '\t'; }
+
+static fc_status_t refuse(const fc_framing_t *framing, const char *what,
+                          fc_error_t *err) {
+  fc_status_t status = fc_fail(err, FC_CODE_HTTP_SYNTAX, "%s at byte %llu",
+                               what, (unsigned long long)framing->offset);
+  if (err) err->byte_offset = framing->offset;
+  return status;
+}
+
+static fc_status_t count_field_byte(fc_framing_t *framing, fc_error_t *err) {
+  if (++framing->size <= FC_LIMIT_HEADERS) return FC_OK;
+  return fc_fail(err, FC_CODE_HEADERS_TOO_LARGE,
+                 "the header fields exceed %u bytes", FC_LIMIT_HEADERS);
+}
+
+static fc_status_t scan_start(fc_framing_t *framing, uint8_t c,
+                              fc_error_t *err) {
+  if (c == '\r') {
+    if (framing->fields == FC_LIMIT_LEADING_CRLFS) {
+      return refuse(framing, "too many empty lines before a request", err);
+    }
+    framing->fields++;
+    framing->state = FRAMING_START_LF;
+    return FC_OK;
+  }
+  if (!is_upper(c)) return refuse(framing, "no method", err);
+  framing->fields = 0;
+  framing->line_size = 1;
+  framing->state = FRAMING_METHOD;
+  return FC_OK;
+}
+
+static fc_status_t scan_method(fc_framing_t *framing, uint8_t c,
+                               fc_error_t *err) {
+  if (c == ' ') {
+    framing->line_size = 0;
+    framing->state = FRAMING_TARGET;
+    return FC_OK;
+  }
+  if (!is_upper(c) && c != '-' && c != '_') {
+    return refuse(framing, "a method is made of capital letters", err);
+  }
+  if (++framing->line_size > FC_LIMIT_METHOD) {
+    return refuse(framing, "unknown method", err);
+  }
+  return FC_OK;
+}
+
+static fc_status_t scan_target(fc_framing_t *framing, uint8_t c,
+                               fc_error_t *err) {
+  if (c == ' ') {
+    if (framing->line_size == 0) {
+      return refuse(framing, "two spaces after the method", err);
+    }
+    framing->line_size = 0;
+    framing->state = FRAMING_VERSION;
+    return FC_OK;
+  }
+  if (c == '\r' || c == '\n') return refuse(framing, "no HTTP version", err);
+  if (!is_target(c)) {
+    return refuse(framing, "a byte that must be percent-encoded", err);
+  }
+  if (++framing->line_size <= FC_LIMIT_TARGET) return FC_OK;
+  return fc_fail(err, FC_CODE_URI_TOO_LONG,
+                 "the request target exceeds %u bytes", FC_LIMIT_TARGET);
+}
+
+static fc_status_t scan_version(fc_framing_t *framing, uint8_t c,
+                                fc_error_t *err) {
+  static const char kVersion[] = "HTTP/1.";
+  if (framing->line_size < sizeof kVersion - 1) {
+    if (c == kVersion[framing->line_size]) {
+      framing->line_size++;
+      return FC_OK;
+    }
+    return refuse(framing,
+                  c == ' ' ? "two spaces before the version"
+                           : "only HTTP/1.0 and HTTP/1.1 are spoken here",
+                  err);
+  }
+  if (framing->line_size == sizeof kVersion - 1 && (c == '0' || c == '1')) {
+    framing->line_size++;
+    return FC_OK;
+  }
+  if (framing->line_size == sizeof kVersion && c == '\r') {
+    framing->state = FRAMING_REQUEST_LF;
+    return FC_OK;
+  }
+  return refuse(framing, "only HTTP/1.0 and HTTP/1.1 are spoken here", err);
+}
+
+static fc_status_t scan_field(fc_framing_t *framing, uint8_t c,
+                              fc_error_t *err) {
+  if (c == '\r') {
+    framing->state = FRAMING_END_LF;
+    return FC_OK;
+  }
+  if (c == ' ' || c == '\t') {
+    return refuse(framing, "a folded header line", err);
+  }
+  if (!is_token(c)) return refuse(framing, "no header name", err);
+  if (++framing->fields > FC_LIMIT_FIELDS) {
+    return fc_fail(err, FC_CODE_HEADERS_TOO_LARGE, "more than %d header fields",
+                   FC_LIMIT_FIELDS);
+  }
+  framing->state = FRAMING_NAME;
+  return count_field_byte(framing, err);
+}
+
+static fc_status_t scan_name(fc_framing_t *framing, uint8_t c,
+                             fc_error_t *err) {
+  if (c == ':') framing->state = FRAMING_VALUE;
+  else if (!is_token(c)) {
+    return refuse(framing, "a byte no header name may hold", err);
+  }
+  return count_field_byte(framing, err);
+}
+
+static fc_status_t scan_value(fc_framing_t *framing, uint8_t c,
+                              fc_error_t *err) {
+  if (c == '\r') framing->state = FRAMING_FIELD_LF;
+  else if (!is_value(c)) {
+    return refuse(framing, "a byte no header value may hold", err);
+  }
+  return count_field_byte(framing, err);
+}
+
+static fc_status_t scan_lf(fc_framing_t *framing, uint8_t c, uint8_t next,
+                           fc_error_t *err) {
+  if (c != '\n') return refuse(framing, "CR without LF", err);
+  framing->state = next;
+  return FC_OK;
+}
+
+static fc_status_t scan_head_byte(fc_framing_t *framing, uint8_t c,
+                                  fc_error_t *err) {
+  switch (framing->state) {
+    case FRAMING_START:
+      return scan_start(framing, c, err);
+    case FRAMING_START_LF:
+      return scan_lf(framing, c, FRAMING_START, err);
+    case FRAMING_METHOD:
+      return scan_method(framing, c, err);
+    case FRAMING_TARGET:
+      return scan_target(framing, c, err);
+    case FRAMING_VERSION:
+      return scan_version(framing, c, err);
+    case FRAMING_REQUEST_LF:
+      return scan_lf(framing, c, FRAMING_FIELD, err);
+    case FRAMING_FIELD:
+      return scan_field(framing, c, err);
+    case FRAMING_NAME:
+      return scan_name(framing, c, err);
+    case FRAMING_VALUE:
+      return scan_value(framing, c, err);
+    case FRAMING_FIELD_LF:
+      return scan_lf(framing, c, FRAMING_FIELD, err);
+    default:
+      return scan_lf(framing, c, FRAMING_HEAD_DONE, err);
+  }
+}
+
+// How many bytes go on with the target, name or value that the framing is inside
+// of: they are counted and change no state. What ends it, or is one too many,
+// is left to scan_head_byte.
+static size_t scan_inside(fc_framing_t *framing, const char *bytes,
+                          size_t size) {
+  size_t count = 0, room;
+  switch (framing->state) {
+    case FRAMING_TARGET:
+      room = FC_LIMIT_TARGET - framing->line_size;
+      if (room > size) room = size;
+      while (count < room && is_target((uint8_t)bytes[count])) count++;
+      framing->line_size += (uint32_t)count;
+      break;
+    case FRAMING_NAME:
+      room = FC_LIMIT_HEADERS - framing->size;
+      if (room > size) room = size;
+      while (count < room && is_token((uint8_t)bytes[count])) count++;
+      framing->size += (uint32_t)count;
+      break;
+    case FRAMING_VALUE:
+      room = FC_LIMIT_HEADERS - framing->size;
+      if (room > size) room = size;
+      while (count < room && is_value((uint8_t)bytes[count])) count++;
+      framing->size += (uint32_t)count;
+      break;
+    default:
+      break;
+  }
+  framing->offset += count;
+  return count;
+}
+
+fc_status_t fc_framing_head(fc_framing_t *framing, fc_str_t bytes,
+                            size_t *out_used, bool *out_done, fc_error_t *err) {
+  fc_status_t status = FC_OK;
+  size_t used = 0;
+  while (framing->state != FRAMING_HEAD_DONE) {
+    used += scan_inside(framing, bytes.data + used, bytes.size - used);
+    if (used == bytes.size) break;
+    status = scan_head_byte(framing, (uint8_t)bytes.data[used], err);
+    if (status != FC_OK) break;
+    used++;
+    framing->offset++;
+  }
+  *out_used = used;
+  *out_done = framing->state == FRAMING_HEAD_DONE;
+  return status;
+}
+
+// ---------------------------------------------------------------------------
+
+static fc_status_t begin_chunk(fc_framing_t *framing, uint64_t body_max,
+                               fc_error_t *err) {
+  if (framing->chunk > body_max || framing->body > body_max - framing->chunk) {
+    return fc_fail(err, FC_CODE_BODY_TOO_LARGE, "the body exceeds %llu bytes",
+                   (unsigned long long)body_max);
+  }
+  framing->body += framing->chunk;
+  if (++framing->chunks >
+      FC_LIMIT_CHUNKS + framing->body / FC_LIMIT_CHUNK_BYTES) {
+    return refuse(framing, "too many small chunks", err);
+  }
+  return FC_OK;
+}
+
+static fc_status_t scan_chunk_size(fc_framing_t *framing, uint8_t c,
+                                   uint64_t body_max, fc_error_t *err) {
+  int digit = fc_hex_value((char)c);
+  if (digit >= 0) {
+    if (++framing->line_size > FC_LIMIT_CHUNK_DIGITS) {
+      return refuse(framing, "a chunk size of too many digits", err);
+    }
+    framing->chunk = framing->chunk << 4 | (uint64_t)digit;
+    return FC_OK;
+  }
+  if (framing->line_size == 0 || (c != ';' && c != '\r')) {
+    return refuse(framing, "no chunk size", err);
+  }
+  framing->state = c == ';' ? FRAMING_CHUNK_EXTENSION : FRAMING_CHUNK_LF;
+  if (c == ';') framing->extensions++;
+  return begin_chunk(framing, body_max, err);
+}
+
+static fc_status_t scan_extension(fc_framing_t *framing, uint8_t c,
+                                  fc_error_t *err) {
+  if (c == '\r') {
+    framing->state = FRAMING_CHUNK_LF;
+    return FC_OK;
+  }
+  if (!is_value(c))
+    return refuse(framing, "a byte no chunk line may hold", err);
+  if (++framing->extensions > FC_LIMIT_CHUNK_EXTENSIONS) {
+    return refuse(framing, "chunk extensions are too long", err);
+  }
+  return FC_OK;
+}
+
+static fc_status_t count_trailer_byte(fc_framing_t *framing, fc_error_t *err) {
+  if (++framing->size <= FC_LIMIT_TRAILERS) return FC_OK;
+  return refuse(framing, "trailers are too long", err);
+}
+
+// RFC 9110 6.5.1: fields that frame, route or describe the body may not come
+// after it.
+static bool is_forbidden_trailer(fc_str_t name) {
+  static const char *const kNames[] = {
+      "content-length",   "transfer-encoding", "host",   "content-type",
+      "content-encoding", "trailer",           "expect", "connection",
+  };
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kNames); i++) {
+    if (fc_str_equal(name, fc_str(kNames[i]))) return true;
+  }
+  return false;
+}
+
+static fc_status_t scan_trailer_name(fc_framing_t *framing, uint8_t c,
+                                     fc_error_t *err) {
+  if (c == ':') {
+    if (is_forbidden_trailer(fc_str_make(framing->name, framing->name_size))) {
+      return refuse(framing, "a field that no trailer may hold", err);
+    }
+    framing->state = FRAMING_TRAILER_VALUE;
+    return count_trailer_byte(framing, err);
+  }
+  if (!is_token(c))
+    return refuse(framing, "a byte no header name may hold", err);
+  // One past the longest forbidden name is enough to tell them apart.
+  if (framing->name_size < sizeof framing->name) {
+    framing->name[framing->name_size++] = (char)(is_upper(c) ? c | 0x20 : c);
+  }
+  return count_trailer_byte(framing, err);
+}
+
+static fc_status_t scan_trailer(fc_framing_t *framing, uint8_t c,
+                                fc_error_t *err) {
+  if (c == '\r') {
+    framing->state = FRAMING_TRAILERS_END_LF;
+    return FC_OK;
+  }
+  if (c == ' ' || c == '\t') {
+    return refuse(framing, "a folded header line", err);
+  }
+  if (c == ':') return refuse(framing, "no header name", err);
+  framing->name_size = 0;
+  framing->state = FRAMING_TRAILER_NAME;
+  return scan_trailer_name(framing, c, err);
+}
+
+static fc_status_t scan_trailer_value(fc_framing_t *framing, uint8_t c,
+                                      fc_error_t *err) {
+  if (c == '\r') framing->state = FRAMING_TRAILER_LF;
+  else if (!is_value(c)) {
+    return refuse(framing, "a byte no header value may hold", err);
+  }
+  return count_trailer_byte(framing, err);
+}
+
+static fc_status_t scan_body_byte(fc_framing_t *framing, uint8_t c,
+                                  uint64_t body_max, fc_error_t *err) {
+  switch (framing->state) {
+    case FRAMING_CHUNK_SIZE:
+      return scan_chunk_size(framing, c, body_max, err);
+    case FRAMING_CHUNK_EXTENSION:
+      return scan_extension(framing, c, err);
+    case FRAMING_CHUNK_LF:
+      return scan_lf(framing, c,
+                     framing->chunk ? FRAMING_CHUNK_DATA : FRAMING_TRAILER,
+                     err);
+    case FRAMING_CHUNK_DATA_CR:
+      if (c != '\r') return refuse(framing, "chunk data longer than said", err);
+      framing->state = FRAMING_CHUNK_DATA_LF;
+      return FC_OK;
+    case FRAMING_CHUNK_DATA_LF:
+      framing->line_size = 0;
+      framing->chunk = 0;
+      return scan_lf(framing, c, FRAMING_CHUNK_SIZE, err);
+    case FRAMING_TRAILER:
+      return scan_trailer(framing, c, err);
+    case FRAMING_TRAILER_NAME:
+      return scan_trailer_name(framing, c, err);
+    case FRAMING_TRAILER_VALUE:
+      return scan_trailer_value(framing, c, err);
+    case FRAMING_TRAILER_LF:
+      return scan_lf(framing, c, FRAMING_TRAILER, err);
+    default:
+      return scan_lf(framing, c, FRAMING_BODY_DONE, err);
+  }
+}
+
+fc_status_t fc_framing_chunked(fc_framing_t *framing, fc_str_t bytes,
+                               uint64_t body_max, size_t *out_used,
+                               bool *out_done, fc_error_t *err) {
+  if (framing->state == FRAMING_HEAD_DONE) {
+    framing->state = FRAMING_CHUNK_SIZE;
+    framing->line_size = framing->size = 0;
+    framing->chunk = 0;
+  }
+  fc_status_t status = FC_OK;
+  size_t used = 0;
+  while (used < bytes.size && framing->state != FRAMING_BODY_DONE) {
+    if (framing->state == FRAMING_CHUNK_DATA) {
+      uint64_t run = bytes.size - used;
+      if (run > framing->chunk) run = framing->chunk;
+      framing->chunk -= run;
+      framing->offset += run;
+      used += (size_t)run;
+      if (framing->chunk == 0) framing->state = FRAMING_CHUNK_DATA_CR;
+      continue;
+    }
+    status = scan_body_byte(framing, (uint8_t)bytes.data[used], body_max, err);
+    if (status != FC_OK) break;
+    used++;
+    framing->offset++;
+  }
+  *out_used = used;
+  *out_done = framing->state == FRAMING_BODY_DONE;
+  return status;
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The framing above llhttp: a byte scanner that finds where a head and a chunked
+// body end and refuses, at the first offending byte, every shape on which two
+// HTTP parsers might disagree (RFC 9112 sections 2-7; llhttp alone lets extra
+// spaces, other protocols, unbounded chunk lines and trailers pass). llhttp
+// only ever sees bytes that went through here, and whole heads at once, so the
+// verdict does not depend on how the bytes were split. Used by connection.c on
+// the loop thread. It keeps no text and never allocates.
+#ifndef FARCALL_SERVER_HTTP1_FRAMING_H_
+#define FARCALL_SERVER_HTTP1_FRAMING_H_
+
+#include "farcall/base.h"
+
+// Zeroed is ready for a message.
+typedef struct fc_framing_t {
+  uint8_t state;
+  uint8_t name_size;   // trailer name gathered so far
+  char name[18];       // lower case; longer names are not interesting
+  uint32_t line_size;  // of the part being scanned
+  uint32_t size;       // header block or trailers
+  uint32_t fields;
+  uint32_t extensions;
+  uint64_t offset;  // bytes of the message scanned so far
+  uint64_t chunk;   // bytes of the chunk still to come
+  uint64_t body;    // sum of the chunks announced
+  uint64_t chunks;
+} fc_framing_t;
+
+// Scans a head. *out_used bytes were consumed and are good; *out_done says the
+// blank line was among them. Fails with FC_CODE_HTTP_SYNTAX,
+// FC_CODE_URI_TOO_LONG or FC_CODE_HEADERS_TOO_LARGE.
+fc_status_t fc_framing_head(fc_framing_t *framing, fc_str_t bytes,
+                            size_t *out_used, bool *out_done, fc_error_t *err);
+// After a head with `Transfer-Encoding: chunked`: the same for its body.
+// FC_CODE_BODY_TOO_LARGE when the chunks exceed `body_max`.
+fc_status_t fc_framing_chunked(fc_framing_t *framing, fc_str_t bytes,
+                               uint64_t body_max, size_t *out_used,
+                               bool *out_done, fc_error_t *err);
+
+#endif  // FARCALL_SERVER_HTTP1_FRAMING_H_

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// uv_listen is not used: it stops for good when its callback does not accept,
+// and it looks for ever when its own spare descriptor was taken by a thread.
+#include "http1/listener.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <unistd.h>
+
+#define BACKLOG 1024
+#define TURN 64        // accepted before the loop looks at anything else
+#define RETRY_MS 100u  // without descriptors
+
+// A socket, or a negative error.
+static int accept_one(const fc_listener_t *listener,
+                      struct sockaddr_storage *out_address) {
+  int fd;
+  do {
+    socklen_t size = sizeof *out_address;
+    fd = accept4(listener->socket, (struct sockaddr *)out_address, &size,
+                 SOCK_NONBLOCK | SOCK_CLOEXEC);
+  } while (fd < 0 && errno == EINTR);
+  return fd < 0 ? -errno : fd;
+}
+
+static bool take_spare(fc_listener_t *listener) {
+  if (listener->spare < 0) {
+    listener->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  }
+  return listener->spare >= 0;
+}
+
+// Tells one connection with the spare descriptor. 0, or a negative error: EAGAIN
+// when there is no connection, which the kernel looks at only after it has
+// looked for a descriptor.
+static int accept_last(fc_listener_t *listener) {
+  if (listener->spare < 0) return -EMFILE;
+  close(listener->spare);
+  listener->spare = -1;
+  struct sockaddr_storage address;
+  int fd = accept_one(listener, &address);
+  if (fd >= 0) listener->events.on_last_socket(listener->events.context, fd);
+  // Another thread may have been quicker to take its number.
+  if (!take_spare(listener)) return -EMFILE;
+  return fd < 0 ? fd : 0;
+}
+
+static void on_readable(uv_poll_t *poll, int status, int events);
+
+static void on_retry(uv_timer_t *timer) {
+  fc_listener_t *listener = timer->data;
+  (void)take_spare(listener);
+  uv_poll_start(&listener->poll, UV_READABLE, on_readable);
+}
+
+static void wait(fc_listener_t *listener, int error) {
+  uv_poll_stop(&listener->poll);
+  uv_timer_start(&listener->retry, on_retry, RETRY_MS, 0);
+  listener->events.on_wait(listener->events.context, error);
+}
+
+// Not of the one connection, which would be gone then (accept(2)).
+static bool is_lasting(int error) {
+  return error == -EMFILE || error == -ENFILE || error == -ENOBUFS ||
+         error == -ENOMEM || error == -EBADF || error == -EINVAL;
+}
+
+static void on_readable(uv_poll_t *poll, int status, int events) {
+  fc_listener_t *listener = poll->data;
+  (void)status;  // an error of the socket shows in accept
+  (void)events;
+  for (int i = 0; i < TURN && listener->open; i++) {
+    struct sockaddr_storage address;
+    int result = accept_one(listener, &address);
+    if (result >= 0) {
+      listener->events.on_socket(listener->events.context, result,
+                                 (const struct sockaddr *)&address);
+      continue;
+    }
+    if (result == -EMFILE || result == -ENFILE) result = accept_last(listener);
+    if (result == -EAGAIN) return;
+    if (result < 0 && is_lasting(result)) {
+      wait(listener, -result);
+      return;
+    }
+  }
+}
+
+static int open_socket(const struct sockaddr *address, int *out_socket) {
+  bool v6 = address->sa_family == AF_INET6;
+  socklen_t size =
+      v6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+  int fd =
+      socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -errno;
+  int on = 1;
+  if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) ||
+      bind(fd, address, size) || listen(fd, BACKLOG)) {
+    int error = -errno;
+    close(fd);
+    return error;
+  }
+  *out_socket = fd;
+  return 0;
+}
+
+int fc_listener_open(fc_listener_t *listener, uv_loop_t *loop,
+                     const struct sockaddr *address,
+                     const fc_listener_events_t *events) {
+  *listener = (fc_listener_t){.events = *events, .spare = -1};
+  int code = open_socket(address, &listener->socket);
+  if (code) return code;
+  code = uv_poll_init(loop, &listener->poll, listener->socket);
+  if (code) {
+    close(listener->socket);
+    return code;
+  }
+  uv_timer_init(loop, &listener->retry);
+  listener->open = true;
+  listener->poll.data = listener->retry.data = listener;
+  (void)take_spare(listener);
+  return uv_poll_start(&listener->poll, UV_READABLE, on_readable);
+}
+
+void fc_listener_close(fc_listener_t *listener) {
+  if (!listener->open) return;
+  listener->open = false;
+  uv_close((uv_handle_t *)&listener->poll, NULL);
+  uv_close((uv_handle_t *)&listener->retry, NULL);
+  close(listener->socket);
+  if (listener->spare >= 0) close(listener->spare);
+}

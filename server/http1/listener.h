@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A listening socket. Accepting never ends before fc_listener_close: when there
+// is no descriptor left for a connection, a spare one is given up to say so to
+// the client, and where that does not help either, connections wait in the
+// kernel's queue and are looked at again a little later. Loop thread.
+#ifndef FARCALL_SERVER_HTTP1_LISTENER_H_
+#define FARCALL_SERVER_HTTP1_LISTENER_H_
+
+#include <sys/socket.h>
+#include <uv.h>
+
+#include "farcall/base.h"
+
+typedef struct fc_listener_events_t {
+  // A client has connected from `address`. The callee owns the socket, which does
+  // not block.
+  void (*on_socket)(void *context, int socket, const struct sockaddr *address);
+  // The same with the last descriptor there is: it must be closed on return.
+  void (*on_last_socket)(void *context, int socket);
+  // Connections wait because of this error (errno's).
+  void (*on_wait)(void *context, int error);
+  void *context;
+} fc_listener_events_t;
+
+typedef struct fc_listener_t {
+  fc_listener_events_t events;
+  uv_poll_t poll;
+  uv_timer_t retry;
+  int socket;
+  int spare;
+  bool open;
+} fc_listener_t;
+
+// Binds and listens; returns 0 or an error of libuv. Zeroed is closed.
+int fc_listener_open(fc_listener_t *listener, uv_loop_t *loop,
+                     const struct sockaddr *address,
+                     const fc_listener_events_t *events) FC_MUST_CHECK;
+// The listener must stay where it is until the loop has run once more. A closed
+// one is allowed.
+void fc_listener_close(fc_listener_t *listener);
+
+#endif  // FARCALL_SERVER_HTTP1_LISTENER_H_

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How fast a client must be with what it sends and takes. It may stop for a
+// while; but who moves a byte now and then must not keep a connection for ever,
+// so there is a least rate, on average over the whole message.
+#ifndef FARCALL_SERVER_HTTP1_PACE_H_
+#define FARCALL_SERVER_HTTP1_PACE_H_
+
+#include "farcall/base.h"
+
+// Times are of uv_now.
+typedef struct fc_pace_t {
+  uint64_t began_ms;
+  uint64_t moved_ms;  // when it was first seen that so many bytes had moved
+  uint64_t bytes;
+} fc_pace_t;
+
+static inline void fc_pace_begin(fc_pace_t *pace, uint64_t now_ms) {
+  *pace = (fc_pace_t){.began_ms = now_ms, .moved_ms = now_ms};
+}
+
+// `bytes` have moved in all.
+static inline void fc_pace_note(fc_pace_t *pace, uint64_t bytes,
+                                uint64_t now_ms) {
+  if (bytes == pace->bytes) return;
+  pace->bytes = bytes;
+  pace->moved_ms = now_ms;
+}
+
+// Has nothing moved for so long?
+bool fc_pace_has_stopped(const fc_pace_t *pace, uint64_t now_ms,
+                         uint64_t patience_ms);
+// Is it below FC_LIMIT_RATE since `grace_ms` after it began?
+bool fc_pace_is_slow(const fc_pace_t *pace, uint64_t now_ms, uint64_t grace_ms);
+
+#endif  // FARCALL_SERVER_HTTP1_PACE_H_

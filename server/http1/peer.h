@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Addresses of clients, and the networks an operator names. IPv4 is kept the way
+// IPv6 writes it (::ffff:a.b.c.d), so that there is one kind of address. No
+// allocation; any thread.
+#ifndef FARCALL_SERVER_HTTP1_PEER_H_
+#define FARCALL_SERVER_HTTP1_PEER_H_
+
+#include <sys/socket.h>
+
+#include "farcall/base.h"
+
+// All zero: not known.
+typedef struct fc_peer_t {
+  uint8_t bytes[16];
+} fc_peer_t;
+
+typedef struct fc_network_t {
+  fc_peer_t address;
+  uint8_t bits;  // of `address` that count, 96 more than an IPv4 prefix has
+} fc_network_t;
+
+#define FC_NETWORKS_MAX 32
+
+typedef struct fc_networks_t {
+  uint32_t count;
+  fc_network_t items[FC_NETWORKS_MAX];
+} fc_networks_t;
+
+// Not known when the family is neither IPv4 nor IPv6.
+fc_peer_t fc_peer_of_socket_address(const struct sockaddr *address);
+// "10.1.2.3" or "2001:db8::1": no port, no brackets. False when it is neither.
+bool fc_peer_parse(fc_str_t text, fc_peer_t *out_peer);
+// Who counts as one client: an IPv4 address, or the /64 that one subscriber of
+// IPv6 has to himself.
+fc_peer_t fc_peer_share(const fc_peer_t *peer);
+
+static inline bool fc_peer_equal(const fc_peer_t *a, const fc_peer_t *b) {
+  return !memcmp(a->bytes, b->bytes, sizeof a->bytes);
+}
+
+// "10.0.0.0/8,::1". Without a prefix length it is one address. FC_CODE_
+// NOT_ACCEPTABLE names the item that can't be read, or says that there are more
+// than FC_NETWORKS_MAX.
+fc_status_t fc_networks_parse(fc_str_t list, fc_networks_t *out_networks,
+                              fc_error_t *err) FC_MUST_CHECK;
+bool fc_networks_have(const fc_networks_t *networks, const fc_peer_t *peer);
+
+#endif  // FARCALL_SERVER_HTTP1_PEER_H_

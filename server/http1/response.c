@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The head is written forwards from the beginning of its room and then moved up
+// to the body: its size is not known before, and moving 300 bytes costs less
+// than formatting backwards would cost the reader.
+#include "http1/response.h"
+
+#include "json/number.h"
+
+static const struct {
+  int status;
+  const char *reason;
+} kReasons[] = {
+    {200, "OK"},
+    {204, "No Content"},
+    {304, "Not Modified"},
+    {400, "Bad Request"},
+    {401, "Unauthorized"},
+    {403, "Forbidden"},
+    {404, "Not Found"},
+    {405, "Method Not Allowed"},
+    {406, "Not Acceptable"},
+    {408, "Request Timeout"},
+    {411, "Length Required"},
+    {412, "Precondition Failed"},
+    {413, "Content Too Large"},
+    {414, "URI Too Long"},
+    {415, "Unsupported Media Type"},
+    {417, "Expectation Failed"},
+    {421, "Misdirected Request"},
+    {422, "Unprocessable Content"},
+    {429, "Too Many Requests"},
+    {431, "Request Header Fields Too Large"},
+    {500, "Internal Server Error"},
+    {501, "Not Implemented"},
+    {502, "Bad Gateway"},
+    {503, "Service Unavailable"},
+    {504, "Gateway Timeout"},
+};
+
+const char *fc_response_reason(int status) {
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kReasons); i++) {
+    if (kReasons[i].status == status) return kReasons[i].reason;
+  }
+  return "Unknown";
+}
+
+static char *put(char *out, fc_str_t text) {
+  memcpy(out, text.data, text.size);
+  return out + text.size;
+}
+
+static char *put_digits(char *out, unsigned value, unsigned count) {
+  for (unsigned i = count; i-- > 0; value /= 10) {
+    out[i] = (char)('0' + value % 10);
+  }
+  return out + count;
+}
+
+// Milliseconds with three decimals.
+static char *put_ms(char *out, uint64_t ns) {
+  out = fc_number_print_u64(ns / 1000000u, out);
+  *out++ = '.';
+  return put_digits(out, (unsigned)(ns / 1000u % 1000u), 3);
+}
+
+static char *put_timing(char *out, const uint64_t *spent_ns) {
+  out = put(out, FC_STR("Server-Timing: "));
+#define FC_STAGE(name, text)            \
+  if (FC_STAGE_##name) *out++ = ',';    \
+  out = put(out, FC_STR(text ";dur=")); \
+  out = put_ms(out, spent_ns[FC_STAGE_##name]);
+#include "pool/stage.def"
+#undef FC_STAGE
+  return put(out, FC_STR("\r\n"));
+}
+
+static char *put_field(char *out, fc_str_t name, fc_str_t value) {
+  if (value.size == 0) return out;
+  out = put(out, name);
+  out = put(out, value);
+  return put(out, FC_STR("\r\n"));
+}
+
+char *fc_response_head(const fc_response_head_t *head, char *end) {
+  // Every field is bounded: 128 bytes of request id, eight times of at most 20
+  // digits, a digest, a list of methods; together well below FC_LIMIT_HEAD.
+  char *begin = end - FC_LIMIT_HEAD;
+  char *out = put(begin, FC_STR("HTTP/1.1 "));
+  out = put_digits(out, (unsigned)head->status, 3);
+  *out++ = ' ';
+  out = put(out, fc_str(fc_response_reason(head->status)));
+  out = put(out, FC_STR("\r\n"));
+  out = put_field(out, FC_STR("Content-Type: "), head->content_type);
+  if (!head->no_length) {
+    out = put(out, FC_STR("Content-Length: "));
+    out = fc_number_print_u64(head->length, out);
+    out = put(out, FC_STR("\r\n"));
+  }
+  out = put_field(out, FC_STR("X-Request-Id: "), head->request_id);
+  if (head->etag.size) {
+    out = put(out, head->weak_etag ? FC_STR("ETag: W/\"") : FC_STR("ETag: \""));
+    out = put(out, head->etag);
+    out = put(out, FC_STR("\"\r\n"));
+  }
+  if (head->spent_ns) out = put_timing(out, head->spent_ns);
+  out = put_field(out, FC_STR("Allow: "), head->allow);
+  if (head->retry_after) {
+    out = put(out, FC_STR("Retry-After: "));
+    out = fc_number_print_u64(head->retry_after, out);
+    out = put(out, FC_STR("\r\n"));
+  }
+  out = put_field(out, FC_STR("Date: "), head->date);
+  if (head->close) out = put(out, FC_STR("Connection: close\r\n"));
+  else if (head->keep_alive)
+    out = put(out, FC_STR("Connection: keep-alive\r\n"));
+  out = put(out, FC_STR("\r\n"));
+  size_t size = (size_t)(out - begin);
+  FC_ASSERT(size <= FC_LIMIT_HEAD);
+  return memmove(end - size, begin, size);
+}
+
+// Civil date from days since 1970-01-01 (proleptic Gregorian).
+void fc_response_date(int64_t unix_s, char out[FC_RESPONSE_DATE_SIZE]) {
+  static const char kDays[] = "ThuFriSatSunMonTueWed";
+  static const char kMonths[] = "MarAprMayJunJulAugSepOctNovDecJanFeb";
+  int64_t days = unix_s / 86400;
+  unsigned seconds = (unsigned)(unix_s % 86400);
+  // Counted in eras of 400 years that begin on 1 March.
+  int64_t shifted = days + 719468;
+  int64_t era = shifted / 146097;
+  unsigned day = (unsigned)(shifted - era * 146097);
+  unsigned year = (day - day / 1460 + day / 36524 - day / 146096) / 365;
+  unsigned in_year = day - (365 * year + year / 4 - year / 100);
+  unsigned month = (5 * in_year + 2) / 153;  // from March
+  unsigned in_month = in_year - (153 * month + 2) / 5 + 1;
+  unsigned full = (unsigned)(era * 400) + year + (month >= 10);
+
+  char *p = out;
+  p = put(p, fc_str_make(kDays + 3 * (days % 7), 3));
+  p = put(p, FC_STR(", "));
+  p = put_digits(p, in_month, 2);
+  *p++ = ' ';
+  p = put(p, fc_str_make(kMonths + (size_t)3 * month, 3));
+  *p++ = ' ';
+  p = put_digits(p, full, 4);
+  *p++ = ' ';
+  p = put_digits(p, seconds / 3600, 2);
+  *p++ = ':';
+  p = put_digits(p, seconds / 60 % 60, 2);
+  *p++ = ':';
+  p = put_digits(p, seconds % 60, 2);
+  p = put(p, FC_STR(" GMT"));
+  *p = '\0';
+}

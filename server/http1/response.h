@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The head of a response, formatted without printf, right-aligned into the room
+// kept in front of the body so that one write sends both.
+#ifndef FARCALL_SERVER_HTTP1_RESPONSE_H_
+#define FARCALL_SERVER_HTTP1_RESPONSE_H_
+
+#include "config/limits.h"
+#include "pool/slot.h"
+
+typedef struct fc_response_head_t {
+  int status;
+  fc_str_t content_type;  // "" with an empty body
+  uint64_t length;
+  bool no_length;  // 204 and 304 have none
+  fc_str_t request_id;
+  fc_str_t etag;  // less its quotes, "" if none
+  bool weak_etag;
+  fc_str_t allow;        // "" if none
+  uint32_t retry_after;  // seconds, 0 = none
+  const uint64_t
+      *spent_ns;  // FC_STAGE_COUNT entries for Server-Timing, or NULL
+  fc_str_t date;
+  bool close;
+  bool keep_alive;  // say so: the client speaks HTTP/1.0
+} fc_response_head_t;
+
+// Writes the head so that it ends at `end`, which has FC_LIMIT_HEAD bytes
+// before it. Returns its first byte.
+char *fc_response_head(const fc_response_head_t *head, char *end);
+// "Bad Request"
+const char *fc_response_reason(int status);
+// "Sun, 06 Nov 1994 08:49:37 GMT", NUL-terminated.
+#define FC_RESPONSE_DATE_SIZE 30
+void fc_response_date(int64_t unix_s, char out[FC_RESPONSE_DATE_SIZE]);
+
+#endif  // FARCALL_SERVER_HTTP1_RESPONSE_H_

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Bytes a connection has received and cannot use yet: a head that is not
+// complete, or requests that came while one is being answered. They lie in one
+// block, which is taken when there are bytes and given back when there are none.
+// Loop thread.
+#ifndef FARCALL_SERVER_HTTP1_STASH_H_
+#define FARCALL_SERVER_HTTP1_STASH_H_
+
+#include "pool/block.h"
+
+typedef struct fc_stash_t {
+  uint32_t block;  // FC_BLOCK_NONE: empty
+  uint32_t begin;
+  uint32_t end;
+} fc_stash_t;
+
+#define FC_STASH_EMPTY ((fc_stash_t){.block = FC_BLOCK_NONE})
+
+static inline uint32_t fc_stash_size(const fc_stash_t *stash) {
+  return stash->end - stash->begin;
+}
+
+// Valid until the stash is changed.
+fc_str_t fc_stash_bytes(const fc_stash_t *stash, const fc_blocks_t *blocks);
+// Copies `bytes` behind those that are there. Fails as fc_block_take_for does,
+// and changes nothing then.
+fc_status_t fc_stash_put(fc_stash_t *stash, fc_blocks_t *blocks,
+                         const fc_owner_t *owner, fc_str_t bytes,
+                         fc_error_t *err) FC_MUST_CHECK;
+// Forgets the first `size` bytes.
+void fc_stash_drop(fc_stash_t *stash, fc_blocks_t *blocks, size_t size);
+// Forgets all of them.
+void fc_stash_clear(fc_stash_t *stash, fc_blocks_t *blocks);
+
+#endif  // FARCALL_SERVER_HTTP1_STASH_H_
