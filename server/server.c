@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/hex.h"
 #include "config/address.h"
 #include "dialect/native.h"
 #include "end.h"
@@ -600,7 +601,7 @@ void fc_loop_request_id(fc_loop_t *loop, char out[16]) {
   z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
   z = (z ^ z >> 27) * 0x94D049BB133111EBu;
   z ^= z >> 31;
-  for (int i = 0; i < 16; i++) {
-    out[i] = "0123456789abcdef"[z >> (60 - 4 * i) & 15];
+  for (int i = 0; i < 8; i++) {
+    fc_hex_put(out + 2 * i, (uint8_t)(z >> (56 - 8 * i)));
   }
 }

@@ -5,6 +5,8 @@
 
 #include <nettle/version.h>
 
+#include "base/hex.h"
+
 void fc_sha256_init(fc_sha256_t *hash) { sha256_init(&hash->context); }
 
 void fc_sha256_update(fc_sha256_t *hash, const void *data, size_t size) {
@@ -12,7 +14,6 @@ void fc_sha256_update(fc_sha256_t *hash, const void *data, size_t size) {
 }
 
 void fc_sha256_finish(fc_sha256_t *hash, char out_hex[65]) {
-  static const char kHex[] = "0123456789abcdef";
   uint8_t digest[SHA256_DIGEST_SIZE];
 #if NETTLE_VERSION_MAJOR >= 4
   sha256_digest(&hash->context, digest);
@@ -20,8 +21,7 @@ void fc_sha256_finish(fc_sha256_t *hash, char out_hex[65]) {
   sha256_digest(&hash->context, sizeof digest, digest);
 #endif
   for (size_t i = 0; i < sizeof digest; i++) {
-    out_hex[2 * i] = kHex[digest[i] >> 4];
-    out_hex[2 * i + 1] = kHex[digest[i] & 15];
+    fc_hex_put(out_hex + 2 * i, digest[i]);
   }
   out_hex[64] = '\0';
 }

@@ -4,6 +4,7 @@
 // text that came from a client. Any thread.
 #include "farcall/base.h"
 
+#include "base/hex.h"
 #include "base/utf8.h"
 
 #define DISTANCE_NAME_MAX 128
@@ -72,7 +73,6 @@ bool fc_nearest_offer(fc_nearest_t *search, fc_str_t name) {
 }
 
 static size_t escape_byte(char out[4], unsigned char byte) {
-  static const char kHex[] = "0123456789abcdef";
   if (byte == '"' || byte == '\\') {
     out[0] = '\\';
     out[1] = (char)byte;
@@ -80,8 +80,7 @@ static size_t escape_byte(char out[4], unsigned char byte) {
   }
   out[0] = '\\';
   out[1] = 'x';
-  out[2] = kHex[byte >> 4];
-  out[3] = kHex[byte & 15];
+  fc_hex_put(out + 2, byte);
   return 4;
 }
 

@@ -5,6 +5,7 @@
 // buffer, so that a sink's limit is met to the byte. One thread at a time.
 #include "json/writer.h"
 
+#include "base/hex.h"
 #include "base/utf8.h"
 #include "json/number.h"
 #include "json/plain.h"
@@ -18,7 +19,6 @@ static fc_status_t put(fc_sink_t *sink, const char *data, const char *end,
 // Strings
 
 static fc_str_t escape(unsigned char byte, char scratch[6]) {
-  static const char kHex[] = "0123456789abcdef";
   switch (byte) {
     case '"':
       return FC_STR("\\\"");
@@ -39,8 +39,7 @@ static fc_str_t escape(unsigned char byte, char scratch[6]) {
   }
   if (byte >= 0x80) return FC_STR("\xEF\xBF\xBD");
   memcpy(scratch, "\\u00", 4);
-  scratch[4] = kHex[byte >> 4];
-  scratch[5] = kHex[byte & 15];
+  fc_hex_put(scratch + 4, byte);
   return fc_str_make(scratch, 6);
 }
 

@@ -172,19 +172,9 @@ static fc_status_t list(module_t *m, fc_error_t *err) {
 // ---------------------------------------------------------------------------
 // Modules
 
-static void close_context(fc_vm_context_t *context) {
-  if (!context) return;
-  fc_vm_stack_t stack;
-  fc_vm_stack_init(&stack, context->allocator, FC_VM_STACK_SIZE,
-                   FC_VM_STACK_DEPTH);
-  fc_vm_invocation_t invocation = {.stack = &stack, .fuel = FC_VM_DEINIT_FUEL};
-  fc_vm_context_destroy(context, &invocation);
-  fc_vm_stack_deinit(&stack);
-}
-
 static void vm_close(void *handle) {
   module_t *m = handle;
-  close_context(m->context);
+  fc_vm_context_close(m->context);
   for (size_t i = 0; i < m->info.count; i++) {
     fc_signature_destroy(m->signatures[i]);
   }
@@ -366,7 +356,8 @@ static const fc_module_info_t *vm_describe(const void *module) {
 static void vm_instance_destroy(void *handle) {
   instance_t *instance = handle;
   fc_hal_pool_release(instance->pool);
-  if (instance->module->info.private_state) close_context(instance->context);
+  if (instance->module->info.private_state)
+    fc_vm_context_close(instance->context);
   fc_vm_module_destroy(instance->own);
   fc_snapshot_close(&instance->file);
   fc_vm_stack_deinit(&instance->stack);

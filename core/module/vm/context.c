@@ -228,6 +228,16 @@ void fc_vm_context_destroy(fc_vm_context_t *context,
   fc_free(context->allocator, context);
 }
 
+void fc_vm_context_close(fc_vm_context_t *context) {
+  if (!context) return;
+  fc_vm_stack_t stack;
+  fc_vm_stack_init(&stack, context->allocator, FC_VM_STACK_SIZE,
+                   FC_VM_STACK_DEPTH);
+  fc_vm_invocation_t invocation = {.stack = &stack, .fuel = FC_VM_DEINIT_FUEL};
+  fc_vm_context_destroy(context, &invocation);
+  fc_vm_stack_deinit(&stack);
+}
+
 fc_status_t fc_vm_call(fc_vm_context_t *context, fc_vm_invocation_t *invocation,
                        uint32_t function, const fc_vm_slot_t *arguments,
                        fc_vm_slot_t *results, fc_error_t *err) {

@@ -60,6 +60,9 @@ fc_status_t fc_vm_context_create_inner(
 // Runs __deinit if __init was done; its failure is dropped.
 void fc_vm_context_destroy(fc_vm_context_t *context,
                            fc_vm_invocation_t *invocation);
+// The same where no call runs, so that __deinit needs a stack of its own. NULL is
+// allowed.
+void fc_vm_context_close(fc_vm_context_t *context);
 
 // Calls a function; `arguments` and `results` have a slot for each letter of its
 // convention. Argument refs are borrowed; result refs are the caller's, results

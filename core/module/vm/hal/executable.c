@@ -52,16 +52,6 @@ bool fc_hal_format_is_supported(fc_str_t format) {
          (format.size && fc_str_equal(format, FC_STR(FC_HAL_ELF_FORMAT)));
 }
 
-// The last reference may go where no call is running, so __deinit gets a stack
-// of its own.
-static void close_context(fc_vm_context_t *context, fc_allocator_t allocator) {
-  fc_vm_stack_t stack;
-  fc_vm_stack_init(&stack, allocator, FC_VM_STACK_SIZE, FC_VM_STACK_DEPTH);
-  fc_vm_invocation_t invocation = {.stack = &stack, .fuel = FC_VM_DEINIT_FUEL};
-  fc_vm_context_destroy(context, &invocation);
-  fc_vm_stack_deinit(&stack);
-}
-
 static void drop_file(fc_hal_executable_t *executable) {
   if (!executable->file) return;
   fc_vm_heap_free(executable->object.heap, executable->file,
@@ -73,7 +63,8 @@ static void destroy_executable(fc_vm_object_t *object) {
   fc_hal_executable_t *executable = (fc_hal_executable_t *)object;
   const fc_allocator_t allocator = object->heap->allocator;
   fc_library_close(executable->library);
-  if (executable->context) close_context(executable->context, allocator);
+  // The last reference may go where no call is running.
+  fc_vm_context_close(executable->context);
   fc_vm_module_destroy(executable->module);
   fc_vm_heap_uncount(object->heap, executable->tables_size);
   drop_file(executable);
