@@ -3,8 +3,21 @@
 // Headers decide admission here, body members never do.
 #include "dialect/native.h"
 
+// The native dialect has no parameters.
+static fc_status_t decode(fc_frame_t *frame, fc_str_t body,
+                          const uint8_t *parameters, fc_error_t *err) {
+  (void)parameters;
+  return fc_frame_decode(frame, body, err);
+}
+
+static fc_status_t encode(fc_frame_t *frame, const uint8_t *parameters,
+                          fc_sink_t *sink, fc_error_t *err) {
+  (void)parameters;
+  return fc_frame_encode(frame, sink, err);
+}
+
 const fc_dialect_worker_t fc_dialect_workers[FC_DIALECT_COUNT] = {
-    [FC_DIALECT_NATIVE] = {fc_frame_decode, fc_frame_encode},
+    [FC_DIALECT_NATIVE] = {decode, encode},
 };
 
 // `curl -d` says x-www-form-urlencoded, `fetch` with a string text/plain, and both

@@ -26,8 +26,8 @@ static void give_stash(fc_connection_t *c) {
 }
 
 static void give_body(fc_connection_t *c) {
-  fc_block_give(c->loop->blocks, c->exchange.job.body.block);
-  c->exchange.job.body = (fc_piece_t){.block = FC_BLOCK_NONE};
+  fc_block_give(c->loop->blocks, c->exchange.job.call.body.block);
+  c->exchange.job.call.body = (fc_piece_t){.block = FC_BLOCK_NONE};
 }
 
 static void give_pieces(fc_connection_t *c) {
@@ -448,7 +448,7 @@ static void answer_call(fc_connection_t *c) {
     answer_error(c, &error, stage);
     return;
   }
-  bool validated = (slot->flags & FC_SLOT_VALIDATE) != 0;
+  bool validated = (slot->call.flags & FC_CALL_VALIDATE) != 0;
   memcpy(c->pieces, slot->pieces, slot->piece_count * sizeof *slot->pieces);
   c->piece_count = slot->piece_count;
   slot->piece_count = 0;
@@ -472,7 +472,7 @@ static void submit(fc_connection_t *c) {
   fc_pool_t *pool = &c->loop->pool;
   mark(x, FC_STAGE_READ);
   // The decoder may look past the end (FC_BLOCK_TAIL).
-  fc_piece_t *body = &x->job.body;
+  fc_piece_t *body = &x->job.call.body;
   uint8_t *data = fc_block_data(c->loop->blocks, body->block) + body->offset;
   memset(data + body->size, 0, FC_BLOCK_TAIL);
   c->state = FC_CONNECTION_CALL;
@@ -481,8 +481,9 @@ static void submit(fc_connection_t *c) {
     return;
   }
   fc_error_t error;
-  if (fc_pool_admit(pool, x->job.module, x->job.function, x->job.deadline_ns,
-                    x->marked_ns, &x->retry_after, &error) != FC_OK) {
+  if (fc_pool_admit(pool, x->job.call.generation, x->job.call.function,
+                    x->job.call.deadline_ns, x->marked_ns, &x->retry_after,
+                    &error) != FC_OK) {
     c->state = FC_CONNECTION_WRITE;
     answer_error(c, &error, FC_STAGE_ADMIT);
     return;
@@ -514,7 +515,8 @@ static fc_status_t put_body(fc_connection_t *c, fc_str_t bytes, uint64_t left,
                             fc_error_t *err) {
   fc_exchange_t *x = &c->exchange;
   const fc_owner_t owner = owner_of(&x->peer);
-  return fc_body_put(&x->job.body, c->loop->blocks, &owner, bytes, left, err);
+  return fc_body_put(&x->job.call.body, c->loop->blocks, &owner, bytes, left,
+                     err);
 }
 
 // llhttp found bytes of a chunked body.
@@ -544,7 +546,7 @@ static size_t receive_chunked(fc_connection_t *c, fc_str_t bytes) {
     return bytes.size;
   }
   if (complete != done ||
-      (done && c->framing.body != c->exchange.job.body.size)) {
+      (done && c->framing.body != c->exchange.job.call.body.size)) {
     (void)fc_fail(&error, FC_CODE_HTTP_SYNTAX, "malformed chunked body");
     refuse(c, &error, FC_STAGE_READ);
     return bytes.size;
@@ -618,15 +620,18 @@ static fc_status_t admit_call(fc_connection_t *c, const fc_request_t *request,
   if (call.timeout_ms && (!timeout_ms || call.timeout_ms < timeout_ms)) {
     timeout_ms = call.timeout_ms;
   }
-  x->job.module = x->place.module;
-  x->job.function = x->place.function;
-  x->job.dialect = FC_DIALECT_NATIVE;
-  x->job.flags = call.validate ? FC_SLOT_VALIDATE : 0;
-  x->job.deadline_ns = timeout_ms ? x->began_ns + timeout_ms * 1000000u : 0;
-  FC_TRY(fc_pool_admit(&loop->pool, x->job.module, x->job.function,
-                       x->job.deadline_ns, x->marked_ns, &x->retry_after, err));
+  x->job.call.generation = x->place.module;
+  x->job.call.function = x->place.function;
+  x->job.call.dialect = FC_DIALECT_NATIVE;
+  x->job.call.flags = call.validate ? FC_CALL_VALIDATE : 0;
+  x->job.call.deadline_ns =
+      timeout_ms ? x->began_ns + timeout_ms * 1000000u : 0;
+  FC_TRY(fc_pool_admit(&loop->pool, x->job.call.generation,
+                       x->job.call.function, x->job.call.deadline_ns,
+                       x->marked_ns, &x->retry_after, err));
   const fc_owner_t owner = owner_of(&x->peer);
-  return fc_body_open(&x->job.body, loop->blocks, &owner, request->length, err);
+  return fc_body_open(&x->job.call.body, loop->blocks, &owner, request->length,
+                      err);
 }
 
 static bool say_continue(fc_connection_t *c) {
@@ -921,7 +926,7 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer) {
   const fc_exchange_t *x = &c->exchange;
   if (c->state == FC_CONNECTION_BODY && !x->chunked &&
       !fc_stash_size(&c->stash)) {
-    fc_span_t room = fc_body_room(&x->job.body, c->loop->blocks, x->left);
+    fc_span_t room = fc_body_room(&x->job.call.body, c->loop->blocks, x->left);
     if (room.size > 1u << 30) room.size = 1u << 30;
     *buffer = uv_buf_init((char *)room.data, (unsigned)room.size);
     return;
@@ -978,7 +983,7 @@ void fc_connection_accept(fc_loop_t *loop, int socket,
   c->loop = loop;
   c->peer = fc_peer_of_socket_address(address);
   c->stash = FC_STASH_EMPTY;
-  c->exchange.job.body.block = FC_BLOCK_NONE;
+  c->exchange.job.call.body.block = FC_BLOCK_NONE;
   reset_exchange(c);
   c->tcp.data = c;
   uv_tcp_init(&loop->uv, &c->tcp);

@@ -279,7 +279,7 @@ static void fill_outcome(fc_child_t *child, uint32_t index,
     return;
   }
   bool has_answer =
-      slot->status == FC_OK && !(held->sent.flags & FC_SLOT_VALIDATE);
+      slot->status == FC_OK && !(held->sent.flags & FC_CALL_VALIDATE);
   if (has_answer && held->job &&
       !copy_answer(child, index, *out_size, slot, error)) {
     slot->status = error->status;
@@ -378,9 +378,9 @@ static void start_another(fc_host_t *host);
 
 static fc_str_t body_of(const fc_host_t *host, const fc_job_t *job) {
   fc_blocks_t *blocks = host->pool->region.blocks;
-  const char *body =
-      (const char *)fc_block_data(blocks, job->body.block) + job->body.offset;
-  return fc_str_make(body, (size_t)job->body.size);
+  const char *body = (const char *)fc_block_data(blocks, job->call.body.block) +
+                     job->call.body.offset;
+  return fc_str_make(body, (size_t)job->call.body.size);
 }
 
 // Looked up once, and again only when there is more to be found.
@@ -388,15 +388,15 @@ static bool is_blamed(fc_host_t *host, fc_job_t *job, uint64_t now_ns) {
   uint64_t at_ns;
   if (job->looked_up == host->blame.changes) return false;
   job->looked_up = host->blame.changes;
-  return fc_blame_find(&host->blame, job->function, body_of(host, job), now_ns,
-                       &at_ns);
+  return fc_blame_find(&host->blame, job->call.function, body_of(host, job),
+                       now_ns, &at_ns);
 }
 
 void fc_host_refuse(fc_host_t *host, fc_job_t *job) {
   const uint64_t now_ns = fc_clock_ns();
   uint64_t at_ns = now_ns;
-  (void)fc_blame_find(&host->blame, job->function, body_of(host, job), now_ns,
-                      &at_ns);
+  (void)fc_blame_find(&host->blame, job->call.function, body_of(host, job),
+                      now_ns, &at_ns);
   const unsigned ago_s = (unsigned)((now_ns - at_ns) / 1000000000u);
   fc_error_t error;
   (void)fc_fail(&error, FC_CODE_CALL_QUARANTINED,
@@ -417,24 +417,20 @@ fc_offer_t fc_host_offer(fc_host_t *host, fc_job_t *job, uint32_t ahead) {
   if (!child || child->count) start_another(host);
   if (!child) return FC_OFFER_FULL;
   uint32_t index = (child->first + child->count) % FC_RING_SLOTS;
-  const fc_slot_t call = {.function = job->function,
-                          .dialect = job->dialect,
-                          .flags = job->flags,
-                          .deadline_ns = job->deadline_ns};
   fc_held_t *held = &child->held[index];
   *held = (fc_held_t){.job = job,
                       .sent = {.sent_ns = now_ns,
-                               .body_size = job->body.size,
-                               .deadline_ns = job->deadline_ns,
-                               .flags = job->flags},
-                      .function = job->function};
+                               .body_size = job->call.body.size,
+                               .deadline_ns = job->call.deadline_ns,
+                               .flags = job->call.flags},
+                      .function = job->call.function};
   if (child->count++ && host->most > 1) {
     fc_pool_note_due(host->pool, now_ns + AHEAD_NS);
   }
   list_as_busy(host);
   child->rung = false;
   job->child = child;
-  fc_ring_put(&child->ring, index, &call, body_of(host, job));
+  fc_ring_put(&child->ring, index, &job->call, body_of(host, job));
   return FC_OFFER_TAKEN;
 }
 

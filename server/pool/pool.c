@@ -162,9 +162,9 @@ static fc_status_t open_host(fc_pool_t *pool, uint32_t index,
                           err);
   }
   FC_TRY(fc_region_add(&pool->region, index, module, err));
-  queue->loading = (fc_job_t){.module = index,
-                              .flags = FC_SLOT_PREPARE,
-                              .body = {.block = FC_BLOCK_NONE}};
+  queue->loading = (fc_job_t){.call = {.generation = index,
+                                       .flags = FC_CALL_PREPARE,
+                                       .body = {.block = FC_BLOCK_NONE}}};
   fc_pool_enqueue(pool, &queue->loading);
   return FC_OK;
 }
@@ -226,21 +226,16 @@ static bool fill_slot(fc_pool_t *pool, fc_job_t *job) {
   uint32_t index = pool->free_slots[--pool->free_count];
   fc_slot_t *slot = &pool->region.slots[index];
   slot->loop = 0;
-  slot->module = job->module;
-  slot->function = job->function;
-  slot->dialect = job->dialect;
-  slot->flags = job->flags;
-  slot->deadline_ns = job->deadline_ns;
-  slot->body = job->body;
+  slot->call = job->call;
   slot->answer_block = FC_BLOCK_NONE;
   atomic_store_explicit(&slot->cancel, 0, memory_order_relaxed);
   atomic_store_explicit(&slot->begun, FC_BEGUN_NOT, memory_order_relaxed);
   slot->piece_count = 0;
-  if (job->flags & FC_SLOT_PREPARE) {
-    slot->deadline_ns = loading_end_ns(pool);
-    fc_pool_note_due(pool, slot->deadline_ns);
+  if (job->call.flags & FC_CALL_PREPARE) {
+    slot->call.deadline_ns = loading_end_ns(pool);
+    fc_pool_note_due(pool, slot->call.deadline_ns);
   }
-  job->body.block = FC_BLOCK_NONE;
+  job->call.body.block = FC_BLOCK_NONE;
   job->slot = index;
   job->state = FC_JOB_RUNNING;
   pool->jobs[index] = job;
@@ -253,16 +248,16 @@ static bool is_quick(const fc_cost_t *cost) {
 
 static bool belongs_inline(const fc_pool_t *pool, const fc_job_t *job) {
   if (pool->options.lane == FC_LANE_NEVER) return false;
-  const module_queue_t *queue = pool->queues[job->module];
+  const module_queue_t *queue = pool->queues[job->call.generation];
   // Not past others of its module, nor while one may hold its lock.
   if (queue->host || queue->waiting) return false;
   if (queue->serial && queue->running) return false;
   if (pool->options.lane == FC_LANE_ALWAYS) return true;
   if (queue->slow_instance) return false;
-  const fc_cost_t *cost = &queue->costs[job->function];
+  const fc_cost_t *cost = &queue->costs[job->call.function];
   return cost->samples >= cost->needed &&
          cost->average_ns < FC_LIMIT_INLINE_COST_NS &&
-         job->body.size < FC_LIMIT_INLINE_BODY &&
+         job->call.body.size < FC_LIMIT_INLINE_BODY &&
          pool->inline_spent_ns < FC_LIMIT_INLINE_TURN_NS;
 }
 
@@ -276,12 +271,13 @@ bool fc_pool_try_inline(fc_pool_t *pool, fc_job_t *job) {
   job->retry_s = 0;
   fc_slot_t *slot = &pool->region.slots[job->slot];
   fc_worker_run(&pool->inline_worker, slot);
-  fc_pool_note_outcome(pool, job->module, slot, false);
+  fc_pool_note_outcome(pool, job->call.generation, slot, false);
   uint64_t spent_ns = worker_ns(slot);
   pool->inline_spent_ns += spent_ns;
   if (spent_ns > FC_LIMIT_INLINE_WORST_NS) {
     // Demoted: it must prove itself again, for longer each time.
-    fc_cost_t *cost = &pool->queues[job->module]->costs[job->function];
+    fc_cost_t *cost =
+        &pool->queues[job->call.generation]->costs[job->call.function];
     cost->samples = 0;
     if (cost->needed < 1u << 16) cost->needed *= 2;
   }
@@ -355,7 +351,7 @@ static void retire_idle(fc_pool_t *pool) {
 // ---------------------------------------------------------------------------
 
 void fc_pool_enqueue(fc_pool_t *pool, fc_job_t *job) {
-  module_queue_t *queue = pool->queues[job->module];
+  module_queue_t *queue = pool->queues[job->call.generation];
   job->state = FC_JOB_QUEUED;
   // Jobs are used again and again, and not all of them end here.
   job->attempts = 0;
@@ -368,12 +364,12 @@ void fc_pool_enqueue(fc_pool_t *pool, fc_job_t *job) {
   queue->last = job;
   queue->waiting++;
   pool->waiting++;
-  fc_pool_note_due(pool, job->deadline_ns);
+  fc_pool_note_due(pool, job->call.deadline_ns);
   activate(pool, queue);
 }
 
 static void unlink_job(fc_pool_t *pool, fc_job_t *job) {
-  module_queue_t *queue = pool->queues[job->module];
+  module_queue_t *queue = pool->queues[job->call.generation];
   if (job->previous) job->previous->next = job->next;
   else queue->first = job->next;
   if (job->next) job->next->previous = job->previous;
@@ -386,7 +382,7 @@ static void unlink_job(fc_pool_t *pool, fc_job_t *job) {
 
 // May the first call of this queue be given to a thread now?
 static bool may_dispatch(const fc_pool_t *pool, const module_queue_t *queue) {
-  bool quick = is_quick(&queue->costs[queue->first->function]);
+  bool quick = is_quick(&queue->costs[queue->first->call.function]);
   if (queue->serial && queue->running >= (quick ? SERIAL_QUICK : 1)) {
     return false;
   }
@@ -419,7 +415,7 @@ static bool give_to_thread(fc_pool_t *pool, module_queue_t *queue,
 
 static bool give_to_process(fc_pool_t *pool, module_queue_t *queue) {
   fc_job_t *job = queue->first;
-  bool quick = is_quick(&queue->costs[job->function]);
+  bool quick = is_quick(&queue->costs[job->call.function]);
   uint32_t ahead = quick ? FC_RING_SLOTS : SLOW_SLOTS_PER_WORKER;
   const fc_offer_t offer = fc_host_offer(queue->host, job, ahead);
   if (offer == FC_OFFER_FULL) return false;
@@ -458,7 +454,7 @@ void fc_pool_flush(fc_pool_t *pool) {
 void fc_pool_drop(fc_pool_t *pool, fc_job_t *job) {
   if (job->state == FC_JOB_QUEUED) unlink_job(pool, job);
   if (job->child) {
-    fc_host_drop(pool->queues[job->module]->host, job);
+    fc_host_drop(pool->queues[job->call.generation]->host, job);
     job->state = FC_JOB_NEW;
   }
   if (job->state == FC_JOB_RUNNING) {
@@ -468,31 +464,32 @@ void fc_pool_drop(fc_pool_t *pool, fc_job_t *job) {
     job->state = FC_JOB_NEW;
     return;
   }
-  fc_block_give(pool->region.blocks, job->body.block);
-  job->body.block = FC_BLOCK_NONE;
+  fc_block_give(pool->region.blocks, job->call.body.block);
+  job->call.body.block = FC_BLOCK_NONE;
 }
 
 // ---------------------------------------------------------------------------
 
 static void learn(fc_pool_t *pool, const fc_slot_t *slot) {
-  fc_cost_learn(&pool->queues[slot->module]->costs[slot->function],
-                worker_ns(slot));
+  fc_cost_learn(
+      &pool->queues[slot->call.generation]->costs[slot->call.function],
+      worker_ns(slot));
 }
 
 static void free_slot(fc_pool_t *pool, uint32_t index) {
   fc_slot_t *slot = &pool->region.slots[index];
   // What only checked the arguments says nothing of what a call costs.
   if (slot->status == FC_OK &&
-      !(slot->flags & (FC_SLOT_VALIDATE | FC_SLOT_PREPARE))) {
+      !(slot->call.flags & (FC_CALL_VALIDATE | FC_CALL_PREPARE))) {
     learn(pool, slot);
   }
-  fc_block_give(pool->region.blocks, slot->body.block);
+  fc_block_give(pool->region.blocks, slot->call.body.block);
   for (uint32_t i = 0; i < slot->piece_count; i++) {
     fc_block_give(pool->region.blocks, slot->pieces[i].block);
   }
   slot->piece_count = 0;
-  slot->body.block = FC_BLOCK_NONE;
-  slot->deadline_ns = 0;
+  slot->call.body.block = FC_BLOCK_NONE;
+  slot->call.deadline_ns = 0;
   pool->jobs[index] = NULL;
   if (index != pool->delivery) pool->free_slots[pool->free_count++] = index;
 }
@@ -507,12 +504,12 @@ static void finish_loading(fc_pool_t *pool, fc_job_t *job) {
   fc_error_t error = slot->error;
   bool failed = slot->status != FC_OK;
   // With shared state others cost nothing.
-  pool->queues[job->module]->slow_instance =
-      fc_module_get_info(fc_region_module(&pool->region, job->module))
+  pool->queues[job->call.generation]->slow_instance =
+      fc_module_get_info(fc_region_module(&pool->region, job->call.generation))
           ->private_state &&
       worker_ns(slot) > FC_LIMIT_INLINE_WORST_NS;
   fc_pool_finish(pool, job);
-  fc_pool_on_host(pool, job->module, failed ? &error : NULL);
+  fc_pool_on_host(pool, job->call.generation, failed ? &error : NULL);
 }
 
 void fc_pool_collect(fc_pool_t *pool, bool awake) {
@@ -523,10 +520,12 @@ void fc_pool_collect(fc_pool_t *pool, bool awake) {
     pool->threads_running--;
     fc_job_t *job = pool->jobs[index];
     if (pool->lost_slots[index]) find_thread(pool, index);
-    else fc_pool_note_outcome(pool, slots[index].module, &slots[index], !job);
-    fc_pool_note_end(pool, slots[index].module);
+    else
+      fc_pool_note_outcome(pool, slots[index].call.generation, &slots[index],
+                           !job);
+    fc_pool_note_end(pool, slots[index].call.generation);
     if (!job) free_slot(pool, index);
-    else if (job->flags & FC_SLOT_PREPARE) finish_loading(pool, job);
+    else if (job->call.flags & FC_CALL_PREPARE) finish_loading(pool, job);
     else pool->events.on_done(pool->events.context, job);
     index = next;
   }
@@ -569,11 +568,7 @@ void fc_pool_wake(fc_pool_t *pool) { fc_hosts_wake(pool); }
 
 fc_slot_t *fc_pool_delivery(fc_pool_t *pool, const fc_job_t *job) {
   fc_slot_t *slot = &pool->region.slots[pool->delivery];
-  if (job) {
-    slot->module = job->module;
-    slot->function = job->function;
-    slot->flags = job->flags;
-  }
+  if (job) slot->call = job->call;
   slot->status = FC_OK;
   slot->piece_count = 0;
   return slot;
@@ -581,8 +576,8 @@ fc_slot_t *fc_pool_delivery(fc_pool_t *pool, const fc_job_t *job) {
 
 void fc_pool_deliver(fc_pool_t *pool, fc_job_t *job) {
   fc_slot_t *slot = &pool->region.slots[pool->delivery];
-  slot->body = job->body;
-  job->body.block = FC_BLOCK_NONE;
+  slot->call.body = job->call.body;
+  job->call.body.block = FC_BLOCK_NONE;
   job->child = NULL;
   job->slot = pool->delivery;
   job->state = FC_JOB_RUNNING;
@@ -601,7 +596,7 @@ void fc_pool_fail(fc_pool_t *pool, fc_job_t *job, fc_stage_t stage,
 }
 
 void fc_pool_requeue(fc_pool_t *pool, fc_job_t *job) {
-  module_queue_t *queue = pool->queues[job->module];
+  module_queue_t *queue = pool->queues[job->call.generation];
   job->child = NULL;
   job->state = FC_JOB_QUEUED;
   job->previous = NULL;
@@ -611,7 +606,7 @@ void fc_pool_requeue(fc_pool_t *pool, fc_job_t *job) {
   queue->first = job;
   queue->waiting++;
   pool->waiting++;
-  fc_pool_note_due(pool, job->deadline_ns);
+  fc_pool_note_due(pool, job->call.deadline_ns);
   activate(pool, queue);
 }
 
@@ -671,12 +666,12 @@ static void expire_queue(fc_pool_t *pool, module_queue_t *queue,
   fc_job_t *next;
   for (fc_job_t *job = queue->first; job; job = next) {
     next = job->next;
-    if (!job->deadline_ns) continue;
-    if (job->deadline_ns <= now_ns) {
+    if (!job->call.deadline_ns) continue;
+    if (job->call.deadline_ns <= now_ns) {
       unlink_job(pool, job);
       pool->events.on_expired(pool->events.context, job);
     } else {
-      fc_pool_note_due(pool, job->deadline_ns);
+      fc_pool_note_due(pool, job->call.deadline_ns);
     }
   }
 }
@@ -685,10 +680,11 @@ static void lose_thread(fc_pool_t *pool, uint32_t index) {
   fc_slot_t *slot = &pool->region.slots[index];
   atomic_store_explicit(&slot->cancel, 1, memory_order_relaxed);
   pool->lost_slots[index] = true;
-  fc_pool_note_stopped(pool, slot->module, false);
-  pool->queues[slot->module]->lost++;
+  fc_pool_note_stopped(pool, slot->call.generation, false);
+  pool->queues[slot->call.generation]->lost++;
   fc_threads_lose(&pool->threads);
-  pool->events.on_lost(pool->events.context, slot->module, slot->function);
+  pool->events.on_lost(pool->events.context, slot->call.generation,
+                       slot->call.function);
 }
 
 // A first instance is not made in time. Before its thread has begun, the time does
@@ -697,8 +693,8 @@ static void expire_loading(fc_pool_t *pool, uint32_t index) {
   fc_slot_t *slot = &pool->region.slots[index];
   if (atomic_load_explicit(&slot->begun, memory_order_relaxed) ==
       FC_BEGUN_NOT) {
-    slot->deadline_ns = loading_end_ns(pool);
-    fc_pool_note_due(pool, slot->deadline_ns);
+    slot->call.deadline_ns = loading_end_ns(pool);
+    fc_pool_note_due(pool, slot->call.deadline_ns);
     return;
   }
   fc_error_t error;
@@ -707,7 +703,7 @@ static void expire_loading(fc_pool_t *pool, uint32_t index) {
                 (unsigned long long)pool->options.load_ms);
   lose_thread(pool, index);
   pool->jobs[index] = NULL;
-  fc_pool_on_host(pool, slot->module, &error);
+  fc_pool_on_host(pool, slot->call.generation, &error);
 }
 
 // The deadline of a call in a thread has passed. One that waits is answered, and
@@ -716,12 +712,12 @@ static void expire_loading(fc_pool_t *pool, uint32_t index) {
 static void expire_slot(fc_pool_t *pool, uint32_t index) {
   fc_job_t *job = pool->jobs[index];
   fc_slot_t *slot = &pool->region.slots[index];
-  if (slot->flags & FC_SLOT_PREPARE) {
+  if (slot->call.flags & FC_CALL_PREPARE) {
     expire_loading(pool, index);
     return;
   }
   bool waits = fc_slot_begin(&slot->begun, FC_BEGUN_NEVER);
-  if (!waits && !pool->queues[slot->module]->native) return;
+  if (!waits && !pool->queues[slot->call.generation]->native) return;
   if (!waits) lose_thread(pool, index);
   if (!job) return;  // it was dropped
   fc_error_t error;
@@ -735,7 +731,7 @@ static void expire_slot(fc_pool_t *pool, uint32_t index) {
 // not who waits for them. Free ones have no deadline.
 static bool can_expire(const fc_pool_t *pool, uint32_t index) {
   const fc_slot_t *slot = &pool->region.slots[index];
-  return slot->deadline_ns && !pool->lost_slots[index] &&
+  return slot->call.deadline_ns && !pool->lost_slots[index] &&
          atomic_load_explicit(&slot->begun, memory_order_relaxed) !=
              FC_BEGUN_NEVER;
 }
@@ -743,8 +739,8 @@ static bool can_expire(const fc_pool_t *pool, uint32_t index) {
 static void expire_threads(fc_pool_t *pool, uint64_t now_ns) {
   for (uint32_t i = 0; i < pool->delivery; i++) {
     if (!can_expire(pool, i)) continue;
-    uint64_t due_ns =
-        pool->region.slots[i].deadline_ns + FC_LIMIT_KILL_GRACE_MS * 1000000u;
+    uint64_t due_ns = pool->region.slots[i].call.deadline_ns +
+                      FC_LIMIT_KILL_GRACE_MS * 1000000u;
     if (due_ns <= now_ns) expire_slot(pool, i);
     else fc_pool_note_due(pool, due_ns);
   }

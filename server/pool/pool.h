@@ -21,13 +21,8 @@ typedef enum fc_job_state_t {
 
 // A call as the loop sees it. Embedded in whoever asked for it; zeroed is new.
 typedef struct fc_job_t {
-  uint32_t module;
-  uint32_t function;
-  uint8_t dialect;
-  uint8_t flags;  // FC_SLOT_VALIDATE
-  uint64_t deadline_ns;
-  // Owned by the job until a thread runs it. A process runs a copy.
-  fc_piece_t body;
+  // Its body is the job's until a thread runs it. A process runs a copy.
+  fc_invocation_t call;
   // The pool's
   uint8_t state;
   uint8_t attempts;    // processes that ended before they began it

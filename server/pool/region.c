@@ -119,7 +119,7 @@ static fc_status_t check_wanted(fc_slot_t *slot, fc_error_t *err) {
       atomic_load_explicit(&slot->cancel, memory_order_relaxed)) {
     return fc_fail_as(err, FC_CODE_INTERNAL, FC_CANCELLED, "nobody waits");
   }
-  if (slot->deadline_ns && slot->began_ns >= slot->deadline_ns) {
+  if (slot->call.deadline_ns && slot->began_ns >= slot->call.deadline_ns) {
     return fc_fail(err, FC_CODE_DEADLINE_EXCEEDED,
                    "the deadline passed in the queue");
   }
@@ -143,9 +143,10 @@ bool fc_region_wants_guard(const fc_region_t *region,
 static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
                              fc_error_t *err) {
   fc_region_t *region = worker->region;
-  const fc_module_t *module = fc_region_module(region, slot->module);
-  const fc_function_t *function = fc_module_function(module, slot->function);
-  const fc_dialect_worker_t *dialect = &region->dialects[slot->dialect];
+  const fc_module_t *module = fc_region_module(region, slot->call.generation);
+  const fc_function_t *function =
+      fc_module_function(module, slot->call.function);
+  const fc_dialect_worker_t *dialect = &region->dialects[slot->call.dialect];
   fc_frame_t *frame = worker->frame;
   uint64_t last_ns = slot->began_ns;
 
@@ -157,20 +158,21 @@ static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
   fc_frame_set_guard(frame, fc_region_wants_guard(region, function));
   fc_frame_set_tiles(frame, region->tiles);
   const char *body =
-      (const char *)fc_block_data(region->blocks, slot->body.block) +
-      slot->body.offset;
+      (const char *)fc_block_data(region->blocks, slot->call.body.block) +
+      slot->call.body.offset;
   fc_status_t status =
-      dialect->decode(frame, fc_str_make(body, slot->body.size), err);
+      dialect->decode(frame, fc_str_make(body, slot->call.body.size),
+                      slot->call.parameters, err);
   mark(slot, FC_STAGE_DECODE, &last_ns);
   FC_TRY(status);
-  if (slot->flags & FC_SLOT_VALIDATE) return FC_OK;
+  if (slot->call.flags & FC_CALL_VALIDATE) return FC_OK;
 
   slot->stage = FC_STAGE_CALL;
   void *instance = NULL;
-  FC_TRY(find_instance(worker, slot->module, &instance, err));
-  status =
-      fc_frame_invoke(frame, fc_module_get_backend(module), instance,
-                      function->index, &slot->cancel, slot->deadline_ns, err);
+  FC_TRY(find_instance(worker, slot->call.generation, &instance, err));
+  status = fc_frame_invoke(frame, fc_module_get_backend(module), instance,
+                           function->index, &slot->cancel,
+                           slot->call.deadline_ns, err);
   mark(slot, FC_STAGE_CALL, &last_ns);
   FC_TRY(status);
 
@@ -182,7 +184,7 @@ static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
   fc_block_sink_t out;
   fc_block_sink_init(&out, region->blocks, block, FC_LIMIT_HEAD,
                      region->limits.result_size);
-  status = dialect->encode(frame, &out.sink, err);
+  status = dialect->encode(frame, slot->call.parameters, &out.sink, err);
   if (status == FC_OK) {
     fc_block_sink_finish(&out);
     memcpy(slot->pieces, out.pieces, out.count * sizeof *out.pieces);
@@ -198,10 +200,11 @@ void fc_worker_run(fc_worker_t *worker, fc_slot_t *slot) {
   slot->began_ns = fc_clock_ns();
   slot->spent_ns[FC_STAGE_DECODE] = slot->spent_ns[FC_STAGE_CALL] =
       slot->spent_ns[FC_STAGE_ENCODE] = 0;
-  if (slot->flags & FC_SLOT_PREPARE) {
+  if (slot->call.flags & FC_CALL_PREPARE) {
     (void)fc_slot_begin(&slot->begun, FC_BEGUN_YES);
     slot->stage = FC_STAGE_QUEUE;
-    slot->status = fc_worker_prepare(worker, slot->module, &slot->error);
+    slot->status =
+        fc_worker_prepare(worker, slot->call.generation, &slot->error);
     slot->spent_ns[FC_STAGE_CALL] = fc_clock_ns() - slot->began_ns;
     return;
   }

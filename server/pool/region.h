@@ -11,10 +11,13 @@
 #include "farcall/farcall.h"
 #include "pool/queue.h"
 
-// The worker's half of a dialect: spans in, spans out. It sees no connection.
+// The worker's half of a dialect: spans and the call's parameters in, spans out.
+// It sees no connection.
 typedef struct fc_dialect_worker_t {
-  fc_status_t (*decode)(fc_frame_t *frame, fc_str_t body, fc_error_t *err);
-  fc_status_t (*encode)(fc_frame_t *frame, fc_sink_t *sink, fc_error_t *err);
+  fc_status_t (*decode)(fc_frame_t *frame, fc_str_t body,
+                        const uint8_t *parameters, fc_error_t *err);
+  fc_status_t (*encode)(fc_frame_t *frame, const uint8_t *parameters,
+                        fc_sink_t *sink, fc_error_t *err);
 } fc_dialect_worker_t;
 
 // Which calls have their tensors end at an unmapped page (fc_frame_set_guard).

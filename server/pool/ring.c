@@ -159,7 +159,7 @@ bool fc_ring_done(fc_ring_t *ring, uint32_t slot) {
   return atomic_exchange(&ring->head->loop_asleep, 0) != 0;
 }
 
-void fc_ring_put(fc_ring_t *ring, uint32_t index, const fc_slot_t *call,
+void fc_ring_put(fc_ring_t *ring, uint32_t index, const fc_invocation_t *call,
                  fc_str_t body) {
   FC_ASSERT(body.size <= ring->setup.body_size);
   fc_span_t area = fc_ring_body(ring, index);
@@ -167,12 +167,9 @@ void fc_ring_put(fc_ring_t *ring, uint32_t index, const fc_slot_t *call,
   memset(area.data + body.size, 0, FC_BLOCK_TAIL);
   fc_slot_t *slot = &ring->head->slots[index].slot;
   slot->loop = 0;
-  slot->module = 0;  // a worker has one
-  slot->function = call->function;
-  slot->dialect = call->dialect;
-  slot->flags = call->flags;
-  slot->deadline_ns = call->deadline_ns;
-  slot->body = (fc_piece_t){FC_RING_BODY_BLOCK(index), 0, body.size};
+  slot->call = *call;
+  slot->call.generation = 0;  // a worker has one
+  slot->call.body = (fc_piece_t){FC_RING_BODY_BLOCK(index), 0, body.size};
   slot->answer_block = FC_RING_ANSWER_BLOCK(index);
   slot->piece_count = 0;
   atomic_store_explicit(&slot->cancel, 0, memory_order_relaxed);
@@ -344,7 +341,7 @@ bool fc_ring_read(const fc_ring_t *ring, uint32_t index,
     return check_error(&out->error, out->status, err) &&
            check_end(&out->error, call, cancel, err);
   }
-  uint32_t wanted = call->flags & FC_SLOT_VALIDATE ? 0 : 1;
+  uint32_t wanted = call->flags & FC_CALL_VALIDATE ? 0 : 1;
   if (said.piece_count != wanted) return lie(err, "pieces", said.piece_count);
   if (wanted == 0) return true;
   if (said.piece.block != FC_RING_ANSWER_BLOCK(index)) {

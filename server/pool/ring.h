@@ -132,9 +132,9 @@ bool fc_ring_done(fc_ring_t *ring, uint32_t slot);
 // ---------------------------------------------------------------------------
 // The loop
 
-// A call for the worker, copied: `call` names module, function, dialect, flags
-// and deadline; `body` must fit. The slot must be FREE. Not rung yet.
-void fc_ring_put(fc_ring_t *ring, uint32_t slot, const fc_slot_t *call,
+// A call for the worker, copied: `body` takes the place of the call's own and
+// must fit. The slot must be FREE. Not rung yet.
+void fc_ring_put(fc_ring_t *ring, uint32_t slot, const fc_invocation_t *call,
                  fc_str_t body);
 // After fc_ring_put of any number of slots: wakes the worker if it sleeps.
 void fc_ring_bell(fc_ring_t *ring);

@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 
 #include "farcall/base.h"
-#include "pool/block.h"
+#include "pool/invocation.h"
 
 // The eight stages of a call, in the order they are run.
 typedef enum fc_stage_t {
@@ -26,11 +26,6 @@ const char *fc_stage_name(fc_stage_t stage);
 
 #define FC_SLOT_NONE UINT32_MAX
 
-enum {
-  FC_SLOT_VALIDATE = 1 << 0,  // DECODE only: the function is not called
-  FC_SLOT_PREPARE = 1 << 1,   // no call: fc_worker_prepare
-};
-
 typedef enum fc_begun_t {
   FC_BEGUN_NOT,
   FC_BEGUN_YES,    // a worker has it
@@ -44,13 +39,8 @@ static inline bool fc_slot_begin(_Atomic uint32_t *begun, fc_begun_t as) {
 
 typedef struct fc_slot_t {
   // Written by the loop before the hand-over
-  uint32_t loop;    // whose completion list it goes back to
-  uint32_t module;  // its generation, by index in the region
-  uint32_t function;
-  uint8_t dialect;
-  uint8_t flags;
-  uint64_t deadline_ns;  // on fc_clock_ns' clock, 0 = none
-  fc_piece_t body;
+  uint32_t loop;  // whose completion list it goes back to
+  fc_invocation_t call;
   uint32_t answer_block;  // where the answer goes; FC_BLOCK_NONE: take one
   // Non-zero: nobody waits for the answer any more. A worker that has not begun
   // drops the call; one that runs passes it to the module.

@@ -49,7 +49,7 @@ static void read_slot(fc_ring_t *ring, uint8_t flags, const uint8_t *data,
 
   const fc_ring_call_t call = {.sent_ns = fc_clock_ns(),
                                .body_size = BODY,
-                               .flags = flags & FC_SLOT_VALIDATE,
+                               .flags = flags & FC_CALL_VALIDATE,
                                .awaited = (flags & 0x80) != 0};
   fc_slot_t out;
   uint64_t result;

@@ -132,7 +132,7 @@ static void *be_late_for_ever(void *context) {
       fc_ring_head_t *head = (fc_ring_head_t *)spans[i].data;
       if (spans[i].size < sizeof *head) continue;
       for (int s = 0; s < FC_RING_SLOTS; s++) {
-        *(volatile uint64_t *)&head->slots[s].slot.deadline_ns = 1;
+        *(volatile uint64_t *)&head->slots[s].slot.call.deadline_ns = 1;
       }
     }
   }

@@ -88,7 +88,7 @@ static void on_done(void *context, fc_job_t *job) {
 // A process that was killed for a deadline may take longer than that to be back.
 static void on_expired(void *context, fc_job_t *job) {
   house_t *house = context;
-  fc_block_give(house->blocks, job->body.block);
+  fc_block_give(house->blocks, job->call.body.block);
   house->expired = true;
 }
 
@@ -226,14 +226,15 @@ static void take_answer(house_t *house, const fc_slot_t *slot,
 static fc_job_t make_job(house_t *house, uint32_t module, uint32_t function,
                          fc_str_t body, uint8_t flags) {
   fc_error_t error;
-  fc_job_t job = {.module = module,
-                  .function = function,
-                  .dialect = FC_DIALECT_NATIVE,
-                  .flags = flags};
-  job.body = (fc_piece_t){.size = body.size};
+  fc_job_t job = {.call = {.generation = module,
+                           .function = function,
+                           .dialect = FC_DIALECT_NATIVE,
+                           .flags = flags,
+                           .body = {.size = body.size}}};
   assert_int_equal(
-      fc_block_take(house->blocks, body.size, &job.body.block, &error), FC_OK);
-  uint8_t *data = fc_block_data(house->blocks, job.body.block);
+      fc_block_take(house->blocks, body.size, &job.call.body.block, &error),
+      FC_OK);
+  uint8_t *data = fc_block_data(house->blocks, job.call.body.block);
   memcpy(data, body.data, body.size);
   memset(data + body.size, 0, FC_BLOCK_TAIL);
   return job;
@@ -242,7 +243,8 @@ static fc_job_t make_job(house_t *house, uint32_t module, uint32_t function,
 static outcome_t call(house_t *house, uint32_t module, uint32_t function,
                       fc_str_t body, uint8_t flags) {
   fc_job_t job = make_job(house, module, function, body, flags);
-  job.deadline_ns = fc_clock_ns() + kModules[module].timeout_ms * 1000000ull;
+  job.call.deadline_ns =
+      fc_clock_ns() + kModules[module].timeout_ms * 1000000ull;
   house->done = NULL;
   house->expired = false;
   fc_pool_enqueue(&house->pool, &job);
@@ -326,7 +328,7 @@ static void compare_function(house_t *thread, house_t *process, uint32_t module,
       FC_OK) {
     fc_str_t example = fc_text_str(&text);
     compare(thread, process, module, function, example, 0);
-    compare(thread, process, module, function, example, FC_SLOT_VALIDATE);
+    compare(thread, process, module, function, example, FC_CALL_VALIDATE);
   }
   fc_text_deinit(&text);
   if (kModules[module].timeout_ms == ENDLESS_MS) return;
@@ -442,7 +444,7 @@ static void a_quarantined_module_wakes_nobody(void **state) {
 
 // A call that runs keeps its generation, which answers beside the new one.
 static void serve_side_by_side(house_t *house) {
-  fc_job_t job = make_job(house, OLD, 0, FC_STR("[]"), FC_SLOT_VALIDATE);
+  fc_job_t job = make_job(house, OLD, 0, FC_STR("[]"), FC_CALL_VALIDATE);
   house->done = NULL;
   fc_pool_enqueue(&house->pool, &job);
   fc_pool_flush(&house->pool);
@@ -461,7 +463,7 @@ static void retire_under_a_dropped_call(house_t *house) {
   fc_pool_enqueue(&house->pool, &job);
   fc_pool_flush(&house->pool);
   fc_pool_drop(&house->pool, &job);
-  fc_block_give(house->blocks, job.body.block);
+  fc_block_give(house->blocks, job.call.body.block);
   retire(house, NEW);
 }
 

@@ -77,7 +77,7 @@ static void *work(void *context) {
   while ((slot = fc_ready_take(&house->ready, house->slots, &spin)) !=
          FC_SLOT_NONE) {
     house->work[slot] = house->work[slot] * 2 + 1;
-    house->slots[slot].deadline_ns = house->work[slot];
+    house->slots[slot].call.deadline_ns = house->work[slot];
     if (fc_done_push(&house->done, house->slots, slot)) {
       pthread_mutex_lock(&house->lock);
       house->rings++;
@@ -132,7 +132,7 @@ static void pass_through(uint32_t spin_ns) {
     while (slot != FC_SLOT_NONE) {
       assert_true(out[slot]);
       out[slot] = false;
-      assert_int_equal(house.slots[slot].deadline_ns, house.work[slot]);
+      assert_int_equal(house.slots[slot].call.deadline_ns, house.work[slot]);
       received++;
       uint32_t next = house.slots[slot].next;
       free_slots[free_count++] = slot;

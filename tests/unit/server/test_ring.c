@@ -41,7 +41,7 @@ static void close_pair(pair_t *pair) {
 }
 
 static void put(pair_t *pair, uint32_t slot, const char *body) {
-  const fc_slot_t call = {.function = 7, .deadline_ns = 99};
+  const fc_invocation_t call = {.function = 7, .deadline_ns = 99};
   fc_ring_put(&pair->loop, slot, &call, fc_str(body));
   fc_ring_bell(&pair->loop);
 }
@@ -51,12 +51,12 @@ static void answer(pair_t *pair, uint32_t index) {
   fc_slot_t *slot = &pair->worker.head->slots[index].slot;
   const uint8_t *body = fc_ring_body(&pair->worker, index).data;
   memcpy(fc_ring_answer(&pair->worker, index).data + FC_LIMIT_HEAD, body,
-         slot->body.size);
+         slot->call.body.size);
   slot->status = FC_OK;
   slot->stage = FC_STAGE_ENCODE;
   slot->piece_count = 1;
   slot->pieces[0] =
-      (fc_piece_t){slot->answer_block, FC_LIMIT_HEAD, slot->body.size};
+      (fc_piece_t){slot->answer_block, FC_LIMIT_HEAD, slot->call.body.size};
   slot->began_ns = fc_clock_ns();
 }
 
@@ -134,10 +134,10 @@ static void a_call_goes_through_as_it_is(void **state) {
   assert_int_equal(fc_ring_take(&pair.worker), 0);
   assert_int_equal(fc_ring_state(&pair.loop, 0), FC_RING_BUSY);
   fc_slot_t *slot = &pair.worker.head->slots[0].slot;
-  assert_int_equal(slot->function, 7);
-  assert_int_equal(slot->deadline_ns, 99);
-  assert_int_equal(slot->body.block, FC_RING_BODY_BLOCK(0));
-  assert_int_equal(slot->body.size, 5);
+  assert_int_equal(slot->call.function, 7);
+  assert_int_equal(slot->call.deadline_ns, 99);
+  assert_int_equal(slot->call.body.block, FC_RING_BODY_BLOCK(0));
+  assert_int_equal(slot->call.body.size, 5);
   // The decoder may look behind the body.
   const uint8_t *body = fc_ring_body(&pair.worker, 0).data;
   assert_int_equal(body[5], 0);
@@ -222,7 +222,7 @@ static void no_call_is_slept_through(void **state) {
       for (; batch && count < FC_RING_SLOTS && sent < CALLS; batch--) {
         char body[16];
         snprintf(body, sizeof body, "%08u", sent++);
-        const fc_slot_t call = {0};
+        const fc_invocation_t call = {0};
         fc_ring_put(&pair.loop, (first + count++) % FC_RING_SLOTS, &call,
                     fc_str(body));
       }
@@ -408,7 +408,7 @@ static void lies_are_refused(void **state) {
     const fc_ring_call_t call = {
         .body_size = 3,
         .awaited = true,
-        .flags = row->lie == LIE_VALIDATED ? FC_SLOT_VALIDATE : 0};
+        .flags = row->lie == LIE_VALIDATED ? FC_CALL_VALIDATE : 0};
     fc_slot_t out;
     uint64_t size;
     fc_error_t error;
