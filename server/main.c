@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <yyjson.h>
 
+#include "dialect/native.h"
 #include "farcall/version.h"
 #include "pool/process.h"
 #include "server.h"
@@ -75,7 +76,7 @@ static int serve(const fc_server_options_t *options) {
 
 int main(int argc, char **argv) {
   if (argc > 1 && !strcmp(argv[1], "--worker")) {
-    fc_process_main(argc, argv, fc_backends);
+    fc_process_main(argc, argv, fc_backends, fc_dialect_workers);
   }
   signal(SIGPIPE, SIG_IGN);
   // Others would end the server in the middle of calls. The loop logs SIGHUP.

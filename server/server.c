@@ -373,8 +373,8 @@ static fc_status_t fail_listen(const fc_loop_t *loop, int code,
 static fc_status_t start_listening(fc_loop_t *loop, fc_error_t *err) {
   fc_address_t address;
   FC_TRY(fc_address_parse(loop->options->listen, &address, err));
-  loop->access.loopback = fc_address_is_loopback(&address);
-  if (!loop->access.loopback && !loop->options->allow_insecure_bind) {
+  loop->policy.loopback = fc_address_is_loopback(&address);
+  if (!loop->policy.loopback && !loop->options->allow_insecure_bind) {
     return fc_fail(err, FC_CODE_FORBIDDEN,
                    "%s can be reached by others and there is no "
                    "authentication: add --allow-insecure-bind if that is meant",
@@ -393,7 +393,7 @@ static fc_status_t start_listening(fc_loop_t *loop, fc_error_t *err) {
     return fail_listen(loop, -errno, err);
   }
   loop->port = fc_address_print(&address, loop->host, sizeof loop->host);
-  loop->access.bind = fc_str(loop->host);
+  loop->policy.bind = fc_str(loop->host);
   return FC_OK;
 }
 
@@ -527,7 +527,7 @@ fc_status_t fc_loop_init(fc_loop_t *loop, fc_allocator_t allocator,
                       .started_ns = fc_clock_ns()};
   FC_TRY(init_uv(&loop->uv, err));
   fc_status_t status = init_handles(loop, err);
-  fc_request_parser_init(&loop->parser);
+  fc_parser_init(&loop->parser);
   loop->access_log = options->access_log == FC_ACCESS_LOG_ON;
   loop->waits[FC_WAIT_IDLE].wait_ms = options->idle_timeout;
   loop->waits[FC_WAIT_HEAD].wait_ms = options->head_timeout;
@@ -541,7 +541,7 @@ fc_status_t fc_loop_init(fc_loop_t *loop, fc_allocator_t allocator,
     loop->id_state = loop->started_ns;
   }
   if (status == FC_OK) {
-    status = fc_access_init(&loop->access, fc_str(options->allow_host),
+    status = fc_policy_init(&loop->policy, fc_str(options->allow_host),
                             fc_str(options->trusted_proxy), err);
   }
   if (status == FC_OK) status = start_listening(loop, err);

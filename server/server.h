@@ -9,10 +9,10 @@
 
 #include <uv.h>
 
-#include "exchange/access.h"
+#include "config/policy.h"
 #include "dialect/reflect.h"
 #include "http1/connection.h"
-#include "http1/listener.h"
+#include "stream/listener.h"
 #include "http1/response.h"
 #include "obs/log.h"
 #include "obs/metrics.h"
@@ -62,7 +62,7 @@ struct fc_loop_t {
 
   char host[64];  // literal address, in brackets if IPv6
   int port;
-  fc_access_t access;
+  fc_policy_t policy;
 
   fc_registry_t *registry;
   fc_setting_t settings[2];  // of the modules that are loaded
@@ -78,7 +78,7 @@ struct fc_loop_t {
   uint32_t failed_paths;  // that are no module, and so in no list
   int exit_code;
 
-  fc_request_parser_t parser;
+  fc_parser_t parser;
   fc_error_t error;  // of whoever needs one on a path that hardly ever fails
   fc_waits_t waits[FC_WAIT_COUNT];
   fc_connection_t *connections;  // all of them

@@ -78,3 +78,19 @@ int fc_address_print(const fc_address_t *address, char *out, size_t capacity) {
   snprintf(out, capacity, "[%s]", name);
   return ntohs(address->v6.sin6_port);
 }
+
+fc_str_t fc_address_host_name(fc_str_t host) {
+  size_t end = 0;
+  if (host.size && host.data[0] == '[') {
+    const char *close = memchr(host.data, ']', host.size);
+    if (!close) return FC_STR("");
+    end = (size_t)(close - host.data) + 1;
+  } else {
+    while (end < host.size && host.data[end] != ':') end++;
+  }
+  if (end < host.size && host.data[end] != ':') return FC_STR("");
+  for (size_t i = end + 1; i < host.size; i++) {
+    if (host.data[i] < '0' || host.data[i] > '9') return FC_STR("");
+  }
+  return fc_str_make(host.data, end);
+}

@@ -25,5 +25,8 @@ fc_status_t fc_address_parse(const char *text, fc_address_t *out_address,
 bool fc_address_is_loopback(const fc_address_t *address);
 // Writes the literal address, in brackets if it is IPv6; returns the port.
 int fc_address_print(const fc_address_t *address, char *out, size_t capacity);
+// The host name of "name:port" or "[v6]:port", in brackets if it was; "" when
+// it isn't one.
+fc_str_t fc_address_host_name(fc_str_t host);
 
 #endif  // FARCALL_SERVER_CONFIG_ADDRESS_H_

@@ -16,8 +16,10 @@ static fc_status_t encode(fc_frame_t *frame, const uint8_t *parameters,
   return fc_frame_encode(frame, sink, err);
 }
 
-const fc_dialect_worker_t fc_dialect_workers[FC_DIALECT_COUNT] = {
-    [FC_DIALECT_NATIVE] = {decode, encode},
+static const fc_dialect_worker_t kWorker = {decode, encode};
+
+const fc_dialect_worker_t *const fc_dialect_workers[FC_DIALECT_COUNT] = {
+    [FC_DIALECT_NATIVE] = &kWorker,
 };
 
 // `curl -d` says x-www-form-urlencoded, `fetch` with a string text/plain, and both
@@ -89,7 +91,7 @@ fc_status_t fc_native_check(const fc_request_t *request, uint64_t body_max,
                             fc_native_call_t *out_call, fc_error_t *err) {
   *out_call = (fc_native_call_t){0};
   FC_TRY(check_type(request, err));
-  if (!request->has_length && !request->chunked) {
+  if (!request->has_body) {
     return fc_fail(err, FC_CODE_LENGTH_REQUIRED,
                    "a call needs a body, and so a Content-Length");
   }

@@ -6,13 +6,13 @@
 #ifndef FARCALL_SERVER_DIALECT_NATIVE_H_
 #define FARCALL_SERVER_DIALECT_NATIVE_H_
 
-#include "http1/request.h"
+#include "dialect/request.h"
 #include "pool/region.h"
 
 enum { FC_DIALECT_NATIVE, FC_DIALECT_COUNT };
 
 // The worker halves, by dialect.
-extern const fc_dialect_worker_t fc_dialect_workers[FC_DIALECT_COUNT];
+extern const fc_dialect_worker_t *const fc_dialect_workers[FC_DIALECT_COUNT];
 
 typedef struct fc_native_call_t {
   bool validate;        // ?validate=only: DECODE and no more

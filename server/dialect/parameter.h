@@ -10,7 +10,7 @@
 
 // FC_CODE_UNKNOWN_FIELD: a name or a value that parameter.def does not have for
 // this route, or a name that comes twice. Routes outside /api/v1 take anything.
-fc_status_t fc_parameter_check(fc_route_t route, uint8_t method, fc_str_t query,
-                               fc_error_t *err) FC_MUST_CHECK;
+fc_status_t fc_parameter_check(fc_route_t route, fc_method_t method,
+                               fc_str_t query, fc_error_t *err) FC_MUST_CHECK;
 
 #endif  // FARCALL_SERVER_DIALECT_PARAMETER_H_

@@ -151,7 +151,7 @@ fc_status_t fc_query_check(const fc_request_t *request, fc_str_t digest,
   }
   fc_str_t none = request->fields[FC_FIELD_IF_NONE_MATCH];
   if (!none.data || !has_tag(none, digest, true)) return FC_OK;
-  if (request->method != HTTP_GET && request->method != HTTP_HEAD) {
+  if (request->method != FC_METHOD_GET && request->method != FC_METHOD_HEAD) {
     return fail_condition("If-None-Match", none, digest, err);
   }
   *out_not_modified = true;

@@ -121,15 +121,15 @@ static fc_status_t find_path(fc_str_t path, char *buffer, fc_route_t *out_route,
                  "there is nothing at '%s'; GET / lists what there is", shown);
 }
 
-static fc_status_t check_method(fc_route_t route, uint8_t method,
+static fc_status_t check_method(fc_route_t route, const fc_request_t *request,
                                 fc_error_t *err) {
+  const fc_method_t method = request->method;
   unsigned bit = 0;
-  if (method == HTTP_GET || method == HTTP_HEAD) bit = FC_ROUTE_GET;
-  if (method == HTTP_POST) bit = FC_ROUTE_POST;
+  if (method == FC_METHOD_GET || method == FC_METHOD_HEAD) bit = FC_ROUTE_GET;
+  if (method == FC_METHOD_POST) bit = FC_ROUTE_POST;
   if (bit & kRoutes[route].methods) return FC_OK;
   return fc_fail(err, FC_CODE_METHOD_NOT_ALLOWED, "%s is not allowed here: %s",
-                 llhttp_method_name((llhttp_method_t)method),
-                 fc_route_allow(route));
+                 request->method_name, fc_route_allow(route));
 }
 
 static fc_status_t fail_name(fc_code_t code, const char *what, fc_str_t name,
@@ -199,7 +199,7 @@ static fc_status_t find_place(const fc_request_t *request, char *buffer,
       (fc_place_t){FC_ROUTE_NONE, FC_ROUTE_NO_INDEX, FC_ROUTE_NO_INDEX};
   names_t names = {0};
   FC_TRY(find_path(request->path, buffer, &out_place->route, &names, err));
-  FC_TRY(check_method(out_place->route, request->method, err));
+  FC_TRY(check_method(out_place->route, request, err));
   if (!names.module.data) return FC_OK;
   FC_TRY(find_module(names.module, registry, ready, &out_place->module, err));
   const fc_entry_t *entry = fc_registry_at(registry, out_place->module);

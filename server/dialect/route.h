@@ -5,7 +5,7 @@
 #define FARCALL_SERVER_DIALECT_ROUTE_H_
 
 #include "farcall/module.h"
-#include "http1/request.h"
+#include "dialect/request.h"
 
 enum {
   FC_ROUTE_GET = 1 << 0,  // and HEAD

@@ -6,21 +6,12 @@
 // gives it away. It can forge neither field, nor have an address for a name.
 #include "exchange/access.h"
 
+#include "config/address.h"
+
 // ---------------------------------------------------------------------------
 // What a proxy says. Each proxy adds to the end of a field, or adds a field
 // after those there are, so what a client made up stands before what the proxy
 // knows: fields are read from the last to the first.
-
-static fc_str_t trim(fc_str_t text) {
-  while (text.size && (text.data[0] == ' ' || text.data[0] == '\t')) {
-    text.data++, text.size--;
-  }
-  while (text.size && (text.data[text.size - 1] == ' ' ||
-                       text.data[text.size - 1] == '\t')) {
-    text.size--;
-  }
-  return text;
-}
 
 static size_t find_last(fc_str_t text, char c) {
   size_t at = text.size;
@@ -52,21 +43,21 @@ static bool next_forwarded(forwarded_t *at, fc_str_t name, fc_str_t *out_item) {
       continue;
     }
     if (line.data[line.size - 1] == '\r') line.size--;
-    at->values =
-        trim(fc_str_make(line.data + name.size + 1, line.size - name.size - 1));
+    at->values = fc_request_trim(
+        fc_str_make(line.data + name.size + 1, line.size - name.size - 1));
   }
-  *out_item = trim(take_last(&at->values, ','));
+  *out_item = fc_request_trim(take_last(&at->values, ','));
   return true;
 }
 
 static forwarded_t read_fields(const fc_request_t *request) {
-  return (forwarded_t){.lines = request->head};
+  return (forwarded_t){.lines = request->lines};
 }
 
 // "10.1.2.3", "10.1.2.3:80", "2001:db8::1", "[2001:db8::1]:80"
 static bool parse_client(fc_str_t text, fc_peer_t *out_peer) {
   if (fc_peer_parse(text, out_peer)) return true;
-  fc_str_t name = fc_request_host_name(text);
+  fc_str_t name = fc_address_host_name(text);
   if (name.size > 2 && name.data[0] == '[') {
     name = fc_str_make(name.data + 1, name.size - 2);
   }
@@ -74,12 +65,12 @@ static bool parse_client(fc_str_t text, fc_peer_t *out_peer) {
 }
 
 // The client is the first one, from the last back, that is no trusted proxy.
-static void find_client(const fc_access_t *access, const fc_request_t *request,
+static void find_client(const fc_policy_t *policy, const fc_request_t *request,
                         fc_peer_t *peer) {
   forwarded_t at = read_fields(request);
   fc_str_t item;
   fc_peer_t client;
-  while (fc_networks_have(&access->proxies, peer) &&
+  while (fc_networks_have(&policy->proxies, peer) &&
          next_forwarded(&at, FC_STR("x-forwarded-for"), &item) &&
          parse_client(item, &client)) {
     *peer = client;
@@ -94,15 +85,6 @@ static bool is_in_list(fc_str_t list, fc_str_t name) {
     if (fc_request_same_text(take_last(&list, ','), name)) return true;
   }
   return false;
-}
-
-static bool is_address(fc_str_t name) {
-  fc_peer_t peer;
-  if (name.size > 2 && name.data[0] == '[') {
-    name = fc_str_make(name.data + 1, name.size - 2);
-    return memchr(name.data, ':', name.size) && fc_peer_parse(name, &peer);
-  }
-  return fc_peer_parse(name, &peer);
 }
 
 // What a browser was told, as far as the server can know.
@@ -128,29 +110,29 @@ static address_t asked_for(const fc_request_t *request, bool trusted) {
       fc_request_same_text(item, FC_STR("https"))) {
     address.scheme = FC_STR("https");
   }
-  address.name = fc_request_host_name(address.host);
+  address.name = fc_address_host_name(address.host);
   return address;
 }
 
 // Names that no other site can have point here.
-static bool is_ours(const fc_access_t *access, fc_str_t name) {
+static bool is_ours(const fc_policy_t *policy, fc_str_t name) {
   return fc_request_same_text(name, FC_STR("localhost")) ||
-         is_in_list(access->hosts, name);
+         is_in_list(policy->hosts, name);
 }
 
-static fc_status_t check_host(const fc_access_t *access,
+static fc_status_t check_host(const fc_policy_t *policy,
                               const address_t *address, fc_error_t *err) {
   fc_str_t name = address->name;
-  if (!access->loopback && access->hosts.size == 0) return FC_OK;
+  if (!policy->loopback && policy->hosts.size == 0) return FC_OK;
   // Only HTTP/1.0 goes without, and no browser speaks that.
   if (address->host.size == 0 && !address->forwarded) return FC_OK;
-  if (is_ours(access, name)) return FC_OK;
+  if (is_ours(policy, name)) return FC_OK;
   // Nobody outside has an address of the loopback interface.
-  if (access->loopback && !address->forwarded
+  if (policy->loopback && !address->forwarded
           ? fc_request_same_text(name, FC_STR("127.0.0.1")) ||
                 fc_request_same_text(name, FC_STR("[::1]")) ||
-                fc_request_same_text(name, access->bind)
-          : is_address(name)) {
+                fc_request_same_text(name, policy->bind)
+          : fc_peer_is_address(name)) {
     return FC_OK;
   }
   char shown[80];
@@ -178,7 +160,7 @@ static bool is_same_host(const address_t *address, fc_str_t host) {
                               less_port(address->host, address->scheme));
 }
 
-static fc_status_t check_origin(const fc_access_t *access,
+static fc_status_t check_origin(const fc_policy_t *policy,
                                 const address_t *address, fc_str_t origin,
                                 fc_error_t *err) {
   if (!origin.data) return FC_OK;
@@ -196,7 +178,7 @@ static fc_status_t check_origin(const fc_access_t *access,
                      "--trusted-proxy=ADDR names a proxy in between",
                      FC_STR_ARG(scheme), FC_STR_ARG(address->scheme));
     }
-    if (is_address(address->name) || is_ours(access, address->name)) {
+    if (fc_peer_is_address(address->name) || is_ours(policy, address->name)) {
       return FC_OK;
     }
     char shown[80];
@@ -210,47 +192,12 @@ static fc_status_t check_origin(const fc_access_t *access,
                  "requests from pages of other origins are not answered");
 }
 
-fc_status_t fc_access_check(const fc_access_t *access,
+fc_status_t fc_access_check(const fc_policy_t *policy,
                             const fc_request_t *request, fc_peer_t *peer,
                             fc_error_t *err) {
-  const bool trusted = peer && fc_networks_have(&access->proxies, peer);
-  if (trusted) find_client(access, request, peer);
+  const bool trusted = peer && fc_networks_have(&policy->proxies, peer);
+  if (trusted) find_client(policy, request, peer);
   const address_t address = asked_for(request, trusted);
-  FC_TRY(check_host(access, &address, err));
-  return check_origin(access, &address, request->fields[FC_FIELD_ORIGIN], err);
-}
-
-// ---------------------------------------------------------------------------
-
-static bool is_name(fc_str_t name) {
-  fc_str_t host = fc_request_host_name(name);
-  if (name.size == 0 || host.size != name.size) return false;
-  if (name.data[0] == '[') return is_address(name);
-  for (size_t i = 0; i < name.size; i++) {
-    const char c = name.data[i];
-    const char low = (char)(c | 0x20);
-    if (!((low >= 'a' && low <= 'z') || (c >= '0' && c <= '9') || c == '.' ||
-          c == '-' || c == '_')) {
-      return false;
-    }
-  }
-  return true;
-}
-
-fc_status_t fc_access_init(fc_access_t *access, fc_str_t hosts,
-                           fc_str_t proxies, fc_error_t *err) {
-  *access = (fc_access_t){.hosts = hosts};
-  while (hosts.size) {
-    fc_str_t name = take_last(&hosts, ',');
-    if (is_name(name)) continue;
-    char shown[80];
-    fc_escape(shown, sizeof shown, 64, name);
-    return fc_fail(err, FC_CODE_NOT_ACCEPTABLE,
-                   "--allow-host: '%s' is no host name (no port, no scheme)",
-                   shown);
-  }
-  fc_error_t own;
-  if (fc_networks_parse(proxies, &access->proxies, &own) == FC_OK) return FC_OK;
-  return fc_fail(err, FC_CODE_NOT_ACCEPTABLE, "--trusted-proxy: %s",
-                 own.message);
+  FC_TRY(check_host(policy, &address, err));
+  return check_origin(policy, &address, request->fields[FC_FIELD_ORIGIN], err);
 }

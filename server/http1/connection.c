@@ -16,7 +16,7 @@
 #include "dialect/native.h"
 #include "dialect/problem.h"
 #include "dialect/query.h"
-#include "http1/body.h"
+#include "exchange/body.h"
 #include "http1/response.h"
 #include "config/limits.h"
 #include "server.h"
@@ -98,7 +98,9 @@ static void begin_linger(fc_connection_t *c) {
 
 static void reset_exchange(fc_connection_t *c) {
   give_body(c);
-  c->exchange.has_method = c->exchange.chunked = false;
+  c->exchange.method = FC_METHOD_OTHER;
+  c->exchange.method_name = NULL;
+  c->exchange.chunked = false;
   c->exchange.peer = c->peer;
   c->exchange.place =
       (fc_place_t){FC_ROUTE_NONE, FC_ROUTE_NO_INDEX, FC_ROUTE_NO_INDEX};
@@ -215,9 +217,7 @@ static void log_access(fc_connection_t *c, int status, fc_code_t code,
   module_names(c, &module, &function);
   fields[count++] = FC_LOG_TEXT("request_id", exchange_id(x));
   fields[count++] = FC_LOG_TEXT(
-      "method", x->has_method
-                    ? fc_str(llhttp_method_name((llhttp_method_t)x->method))
-                    : FC_STR(""));
+      "method", x->method_name ? fc_str(x->method_name) : FC_STR(""));
   fields[count++] = FC_LOG_TEXT("route", fc_str(fc_route_path(x->place.route)));
   fields[count++] = FC_LOG_TEXT("module", module);
   fields[count++] = FC_LOG_TEXT("function", function);
@@ -277,7 +277,7 @@ static void answer(fc_connection_t *c, const answer_t *what) {
   char *end = (char *)fc_block_data(loop->blocks, c->pieces[0].block) +
               c->pieces[0].offset;
   char *begin = fc_response_head(&head, end);
-  bool with_body = !(x->has_method && x->method == HTTP_HEAD);
+  bool with_body = x->method != FC_METHOD_HEAD;
   fc_metrics_answer(&loop->metrics, what->status);
   log_access(c, what->status, what->code, head.length, what->is_call);
   send_pieces(c, begin, (size_t)(end - begin), with_body);
@@ -539,8 +539,8 @@ static size_t receive_chunked(fc_connection_t *c, fc_str_t bytes) {
   loop->parser.context = c;
   c->parser.data = &loop->parser;
   fc_status_t status =
-      fc_request_parse_body(&loop->parser, &c->parser,
-                            fc_str_make(bytes.data, used), &complete, &error);
+      fc_parser_read_body(&loop->parser, &c->parser,
+                          fc_str_make(bytes.data, used), &complete, &error);
   if (status != FC_OK || framing_status != FC_OK) {
     refuse(c, status != FC_OK ? &error : &framing_error, FC_STAGE_READ);
     return bytes.size;
@@ -646,19 +646,19 @@ static bool say_continue(fc_connection_t *c) {
 
 // An answer that does not need the body: it is sent now, and the body thrown
 // away, or the connection closed when that would take long.
-static void answer_early(fc_connection_t *c, const fc_request_t *request,
+static void answer_early(fc_connection_t *c, const fc_head_t *head,
                          const fc_error_t *error, fc_stage_t stage) {
   fc_exchange_t *x = &c->exchange;
-  bool has_body = request->chunked || request->length > 0;
-  if (request->chunked || request->length > FC_LIMIT_DISCARD ||
-      (has_body && request->expects_continue)) {
+  bool has_body = head->chunked || head->request.length > 0;
+  if (head->chunked || head->request.length > FC_LIMIT_DISCARD ||
+      (has_body && head->expects_continue)) {
     c->close_after = true;
   }
-  x->left = request->length;
+  x->left = head->request.length;
   if (has_body && !c->close_after) begin_body(c, FC_CONNECTION_DISCARD);
   else c->state = FC_CONNECTION_WRITE;
   if (error) answer_error(c, error, stage);
-  else answer_document(c, request);
+  else answer_document(c, &head->request);
 }
 
 // Errors after which the next byte of the stream is no beginning of anything.
@@ -673,41 +673,42 @@ static fc_status_t route(fc_connection_t *c, const fc_request_t *request,
   fc_loop_t *loop = c->loop;
   fc_exchange_t *x = &c->exchange;
   fc_peer_t *peer = NULL;
-  if (loop->access.proxies.count) peer = &x->peer;
-  FC_TRY(fc_access_check(&loop->access, request, peer, err));
+  if (loop->policy.proxies.count) peer = &x->peer;
+  FC_TRY(fc_access_check(&loop->policy, request, peer, err));
   return fc_route_find(request, loop->registry, loop->ready, &c->exchange.place,
                        err);
 }
 
 // A head is complete.
-static void begin_exchange(fc_connection_t *c, fc_str_t head) {
+static void begin_exchange(fc_connection_t *c, fc_str_t bytes) {
   fc_exchange_t *x = &c->exchange;
   fc_loop_t *loop = c->loop;
-  fc_request_t request;
+  fc_head_t head;
+  const fc_request_t *request = &head.request;
   fc_error_t error;
   x->keep_alive = false;
   fc_status_t status =
-      fc_request_parse(&loop->parser, &c->parser, head, &request, &error);
-  take_request_id(c, request.fields[FC_FIELD_REQUEST_ID]);
+      fc_parser_read_head(&loop->parser, &c->parser, bytes, &head, &error);
+  take_request_id(c, request->fields[FC_FIELD_REQUEST_ID]);
   x->marked_ns = x->began_ns;
   mark(x, FC_STAGE_READ);
-  x->has_method = true;
-  x->method = request.method;
-  x->http_10 = request.minor == 0;
+  x->method = request->method;
+  x->method_name = request->method_name;
+  x->http_10 = head.minor == 0;
   if (status != FC_OK && breaks_framing(error.code)) {
     refuse(c, &error, FC_STAGE_READ);
     return;
   }
-  x->keep_alive = request.keep_alive;
-  x->chunked = request.chunked;
+  x->keep_alive = head.keep_alive;
+  x->chunked = head.chunked;
   fc_stage_t stage = FC_STAGE_ROUTE;
-  if (status == FC_OK) status = route(c, &request, &error);
+  if (status == FC_OK) status = route(c, request, &error);
   mark(x, FC_STAGE_ROUTE);
   bool is_call =
-      x->place.route == FC_ROUTE_FUNCTION && request.method == HTTP_POST;
+      x->place.route == FC_ROUTE_FUNCTION && request->method == FC_METHOD_POST;
   if (status == FC_OK && is_call) {
     stage = FC_STAGE_ADMIT;
-    status = admit_call(c, &request, &error);
+    status = admit_call(c, request, &error);
     mark(x, FC_STAGE_ADMIT);
   }
   if (status != FC_OK && breaks_framing(error.code)) {
@@ -715,12 +716,12 @@ static void begin_exchange(fc_connection_t *c, fc_str_t head) {
     return;
   }
   if (status != FC_OK || !is_call) {
-    answer_early(c, &request, status != FC_OK ? &error : NULL, stage);
+    answer_early(c, &head, status != FC_OK ? &error : NULL, stage);
     return;
   }
-  x->left = request.length;
+  x->left = request->length;
   begin_body(c, FC_CONNECTION_BODY);
-  if (request.expects_continue && (x->left || x->chunked) && !say_continue(c)) {
+  if (head.expects_continue && (x->left || x->chunked) && !say_continue(c)) {
     return;
   }
   if (!x->chunked && x->left == 0) complete_body(c);

@@ -11,7 +11,8 @@
 #include "dialect/route.h"
 #include "http1/framing.h"
 #include "http1/pace.h"
-#include "http1/peer.h"
+#include "config/peer.h"
+#include "http1/parser.h"
 #include "http1/stash.h"
 #include "pool/pool.h"
 
@@ -38,8 +39,8 @@ typedef enum fc_input_t {
 typedef struct fc_exchange_t {
   fc_job_t job;
   fc_place_t place;
-  uint8_t method;
-  bool has_method;  // a head was understood
+  fc_method_t method;
+  const char *method_name;  // NULL until a head is parsed
   bool http_10;
   bool keep_alive;  // as the client wants it
   bool chunked;

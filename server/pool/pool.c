@@ -37,7 +37,7 @@ typedef struct fc_module_queue_t {
 
 fc_status_t fc_pool_init(fc_pool_t *pool, fc_allocator_t allocator,
                          const fc_pool_options_t *options, fc_blocks_t *blocks,
-                         const fc_dialect_worker_t *dialects,
+                         const fc_dialect_worker_t *const *dialects,
                          const fc_pool_events_t *events, fc_error_t *err) {
   *pool = (fc_pool_t){
       .allocator = allocator, .options = *options, .events = *events};

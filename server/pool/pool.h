@@ -102,7 +102,7 @@ typedef struct fc_pool_t {
 // borrowed.
 fc_status_t fc_pool_init(fc_pool_t *pool, fc_allocator_t allocator,
                          const fc_pool_options_t *options, fc_blocks_t *blocks,
-                         const fc_dialect_worker_t *dialects,
+                         const fc_dialect_worker_t *const *dialects,
                          const fc_pool_events_t *events,
                          fc_error_t *err) FC_MUST_CHECK;
 // Waits for running calls. Accepts a zeroed pool.

@@ -9,6 +9,7 @@
 
 #include <sys/types.h>
 
+#include "pool/region.h"
 #include "pool/ring.h"
 
 // The descriptors of a worker.
@@ -52,9 +53,10 @@ bool fc_process_reap(fc_process_t *process, bool wait,
 // The descriptors. A process that has none is allowed.
 void fc_process_close(fc_process_t *process);
 
-// What `farcalld --worker …` does with modules of these kinds (NULL-terminated);
-// never returns.
+// What `farcalld --worker …` does with modules of these kinds (NULL-terminated)
+// and calls of these dialects, by the index in a slot; never returns.
 _Noreturn void fc_process_main(int argc, char **argv,
-                               const fc_backend_t *const *backends);
+                               const fc_backend_t *const *backends,
+                               const fc_dialect_worker_t *const *dialects);
 
 #endif  // FARCALL_SERVER_POOL_PROCESS_H_

@@ -12,7 +12,6 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "dialect/native.h"
 #include "base/sanitize.h"
 #include "farcall/module.h"
 #include "pool/process.h"
@@ -22,6 +21,7 @@
 
 typedef struct self_t {
   const fc_backend_t *const *backends;
+  const fc_dialect_worker_t *const *dialects;
   fc_ring_t ring;
   fc_region_t region;
   fc_worker_t worker;
@@ -77,7 +77,7 @@ static fc_status_t prepare(self_t *self, fc_error_t *err) {
                         : 0;
   FC_TRY(fc_sandbox_enter(memory, self->parent, err));
   self->region = (fc_region_t){.allocator = fc_allocator_system(),
-                               .dialects = fc_dialect_workers,
+                               .dialects = self->dialects,
                                .worker_count = 1,
                                .is_process = true,
                                .limits = fc_limits_default()};
@@ -116,8 +116,8 @@ static _Noreturn void serve(self_t *self) {
   }
 }
 
-void fc_process_main(int argc, char **argv,
-                     const fc_backend_t *const *backends) {
+void fc_process_main(int argc, char **argv, const fc_backend_t *const *backends,
+                     const fc_dialect_worker_t *const *dialects) {
   static self_t self;
   fc_error_t error;
   // A module's words are to be read even if it crashes after saying them.
@@ -128,6 +128,7 @@ void fc_process_main(int argc, char **argv,
     _exit(EX_USAGE);
   }
   self.backends = backends;
+  self.dialects = dialects;
   self.path = fc_str(argv[2]);
   self.parent = (int)strtol(argv[3], NULL, 10);
   self.parameters = fc_str(argc > 4 ? argv[4] : "");

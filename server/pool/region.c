@@ -146,7 +146,7 @@ static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
   const fc_module_t *module = fc_region_module(region, slot->call.generation);
   const fc_function_t *function =
       fc_module_function(module, slot->call.function);
-  const fc_dialect_worker_t *dialect = &region->dialects[slot->call.dialect];
+  const fc_dialect_worker_t *dialect = region->dialects[slot->call.dialect];
   fc_frame_t *frame = worker->frame;
   uint64_t last_ns = slot->began_ns;
 

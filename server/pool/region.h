@@ -56,7 +56,7 @@ typedef struct fc_region_t {
   // Set before the first call and not changed after.
   uint32_t worker_count;
   bool is_process;
-  const fc_dialect_worker_t *dialects;
+  const fc_dialect_worker_t *const *dialects;  // by the index in a slot
   fc_limits_t limits;
   fc_guard_policy_t guard;
   const fc_tiles_t *tiles;  // NULL: a call keeps to its worker's thread

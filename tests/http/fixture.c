@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "dialect/native.h"
 #include "pool/process.h"
 
 #define CHECK(condition)                                              \
@@ -443,7 +444,7 @@ static const char *const kFiles[] = {"t.fixture", "broken.fixture",
 
 void fixture_worker(int argc, char **argv) {
   if (argc > 1 && !strcmp(argv[1], "--worker")) {
-    fc_process_main(argc, argv, kBackends);
+    fc_process_main(argc, argv, kBackends, fc_dialect_workers);
   }
 }
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "http1/framing.h"
-#include "http1/request.h"
+#include "http1/parser.h"
 
 #define BODY_MAX 4096
 #define EVENTS_MAX 64
@@ -21,7 +21,7 @@ typedef struct event_t {
 typedef struct reader_t {
   fc_framing_t framing;
   llhttp_t llhttp;
-  fc_request_parser_t parser;
+  fc_parser_t parser;
   bool in_chunks;
   bool stopped;
   uint64_t left;  // of a sized body
@@ -74,25 +74,26 @@ static size_t read_head(reader_t *reader, fc_str_t bytes) {
   fc_status_t status =
       fc_framing_head(&reader->framing, rest, &used, &done, &error);
   if (status == FC_OK && !done) return 0;
-  fc_request_t request;
+  fc_head_t head;
+  const fc_request_t *request = &head.request;
   if (status == FC_OK) {
-    status = fc_request_parse(&reader->parser, &reader->llhttp,
-                              fc_str_make(bytes.data, scanned + used), &request,
-                              &error);
+    status = fc_parser_read_head(&reader->parser, &reader->llhttp,
+                                 fc_str_make(bytes.data, scanned + used), &head,
+                                 &error);
   }
   if (status != FC_OK) {
     note_error(reader, &error);
     return bytes.size;
   }
-  reader->hash = mix(mix(1, request.path), request.query);
+  reader->hash = mix(mix(1, request->path), request->query);
   for (int i = 0; i < FC_FIELD_COUNT; i++) {
-    reader->hash = mix(reader->hash, request.fields[i]);
+    reader->hash = mix(reader->hash, request->fields[i]);
   }
-  reader->in_chunks = request.chunked;
-  reader->left = request.length;
-  if (request.chunked && request.has_length) abort();
-  if (!request.chunked && request.length == 0) end_message(reader);
-  if (!request.keep_alive) reader->stopped = true;
+  reader->in_chunks = head.chunked;
+  reader->left = request->length;
+  if (head.chunked && head.has_length) abort();
+  if (!head.chunked && request->length == 0) end_message(reader);
+  if (!head.keep_alive) reader->stopped = true;
   return scanned + used;
 }
 
@@ -108,8 +109,8 @@ static size_t read_chunks(reader_t *reader, fc_str_t bytes) {
   reader->parser.context = reader;
   reader->parser.err = &error;
   fc_status_t status =
-      fc_request_parse_body(&reader->parser, &reader->llhttp,
-                            fc_str_make(bytes.data, used), &complete, &error);
+      fc_parser_read_body(&reader->parser, &reader->llhttp,
+                          fc_str_make(bytes.data, used), &complete, &error);
   if (status != FC_OK || gate_status != FC_OK) {
     note_error(reader, status != FC_OK ? &error : &gate_error);
     return bytes.size;
@@ -147,7 +148,7 @@ static size_t feed(reader_t *reader, fc_str_t bytes) {
 
 static void start(reader_t *reader) {
   memset(reader, 0, sizeof *reader);
-  fc_request_parser_init(&reader->parser);
+  fc_parser_init(&reader->parser);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

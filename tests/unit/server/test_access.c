@@ -7,36 +7,37 @@
 #include <stdio.h>
 
 #include "helpers/test.h"
+#include "http1/parser.h"
 
 // A head with these field lines, parsed as a connection would.
-static fc_request_t request_of(fc_request_parser_t *parser, const char *lines,
+static fc_request_t request_of(fc_parser_t *parser, const char *lines,
                                char *head, size_t capacity) {
   llhttp_t llhttp;
-  fc_request_t request;
+  fc_head_t parsed;
   fc_error_t error;
   const int size = snprintf(head, capacity, "GET / HTTP/1.%c\r\n%s\r\n",
                             strstr(lines, "Host:") ? '1' : '0', lines);
   assert_true(size > 0 && (size_t)size < capacity);
-  fc_request_parser_init(parser);
-  if (fc_request_parse(parser, &llhttp, fc_str_make(head, (size_t)size),
-                       &request, &error) != FC_OK) {
+  fc_parser_init(parser);
+  if (fc_parser_read_head(parser, &llhttp, fc_str_make(head, (size_t)size),
+                          &parsed, &error) != FC_OK) {
     fail_msg("%s", error.message);
   }
-  return request;
+  return parsed.request;
 }
 
 static fc_code_t check(const char *hosts, const char *proxies, bool loopback,
                        const char *lines, fc_peer_t *peer, fc_error_t *error) {
-  fc_access_t access;
-  fc_request_parser_t parser;
+  fc_policy_t policy;
+  fc_parser_t parser;
   char head[1024];
   assert_int_equal(
-      fc_access_init(&access, fc_str(hosts), fc_str(proxies), error), FC_OK);
-  access.loopback = loopback;
-  access.bind = loopback ? FC_STR("127.0.0.5") : FC_STR("0.0.0.0");
+      fc_policy_init(&policy, fc_str(hosts), fc_str(proxies), error), FC_OK);
+  policy.loopback = loopback;
+  policy.bind = loopback ? FC_STR("127.0.0.5") : FC_STR("0.0.0.0");
   const fc_request_t request = request_of(&parser, lines, head, sizeof head);
   fc_error_reset(error);
-  return fc_access_check(&access, &request, peer, error) == FC_OK ? FC_CODE_NONE
+  return fc_access_check(&policy, &request, peer, error) == FC_OK ? FC_CODE_NONE
                                                                   : error->code;
 }
 
@@ -300,10 +301,10 @@ static void options_are_checked(void **state) {
        "10.0.0.0/8 or ::1"},
   };
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
-    fc_access_t access;
+    fc_policy_t policy;
     fc_error_t error;
     fc_error_reset(&error);
-    const fc_status_t status = fc_access_init(&access, fc_str(row->hosts),
+    const fc_status_t status = fc_policy_init(&policy, fc_str(row->hosts),
                                               fc_str(row->proxies), &error);
     assert_int_equal(status == FC_OK, row->says == NULL);
     if (!row->says) continue;

@@ -80,10 +80,35 @@ static void what_is_no_address_is_refused(void **state) {
   }
 }
 
+static void host_names_are_cut_out(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    const char *expected;
+  } rows[] = {
+      {"localhost", "localhost"},
+      {"localhost:80", "localhost"},
+      {"localhost:", "localhost"},
+      {"[::1]", "[::1]"},
+      {"[::1]:80", "[::1]"},
+      {"[::1", ""},
+      {"[::1]x", ""},
+      {"a:b", ""},
+      {"a:80:90", ""},
+      {":80", ""},
+      {"", ""},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    assert_true(fc_str_equal(fc_address_host_name(fc_str(row->name)),
+                             fc_str(row->expected)));
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(addresses_are_read),
       FC_TEST(what_is_no_address_is_refused),
+      FC_TEST(host_names_are_cut_out),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 //
 // Bodies of many lengths, arriving in many ways: what they hold, what they cost
 // while they arrive, and how much of them is copied.
-#include "http1/body.h"
+#include "exchange/body.h"
 
 #include <stdlib.h>
 

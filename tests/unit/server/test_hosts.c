@@ -562,7 +562,7 @@ static void a_server_may_end_while_a_generation_does(void **state) {
 int main(int argc, char **argv) {
   if (argc > 1 && !strcmp(argv[1], "--worker")) {
     is_worker = true;
-    fc_process_main(argc, argv, kBackends);
+    fc_process_main(argc, argv, kBackends, fc_dialect_workers);
   }
   const struct CMUnitTest tests[] = {
       FC_TEST(every_function_answers_the_same),

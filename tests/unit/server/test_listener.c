@@ -2,7 +2,7 @@
 //
 // Accepting: every connection is told of, and goes on being told of after the
 // descriptors of the process have run out.
-#include "http1/listener.h"
+#include "stream/listener.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -73,9 +73,9 @@ static void only_known_parameters_are_taken(void **state) {
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
     fc_error_t error;
     fc_error_reset(&error);
-    const fc_status_t status =
-        fc_parameter_check(row->route, row->post ? HTTP_POST : HTTP_HEAD,
-                           fc_str(row->name), &error);
+    const fc_status_t status = fc_parameter_check(
+        row->route, row->post ? FC_METHOD_POST : FC_METHOD_HEAD,
+        fc_str(row->name), &error);
     assert_int_equal(status == FC_OK, row->says == NULL);
     if (!row->says) continue;
     assert_int_equal(error.code, FC_CODE_UNKNOWN_FIELD);

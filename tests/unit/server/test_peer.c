@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Addresses and networks: what is one, and what is in which.
-#include "http1/peer.h"
+#include "config/peer.h"
 
 #include <arpa/inet.h>
 

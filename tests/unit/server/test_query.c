@@ -50,7 +50,7 @@ static void conditions_are_those_of_rfc_9110(void **state) {
   };
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
     for (int post = 0; post < 2; post++) {
-      fc_request_t request = {.method = post ? HTTP_POST : HTTP_GET};
+      fc_request_t request = {.method = post ? FC_METHOD_POST : FC_METHOD_GET};
       fc_error_t error;
       bool same = true;
       fc_error_reset(&error);
@@ -76,7 +76,7 @@ static void every_prefix_of_a_list_is_read_within_its_bounds(void **state) {
     char *copy = fc_alloc(fc_allocator_system(), size ? size : 1);
     assert_non_null(copy);
     memcpy(copy, kList, size);
-    fc_request_t request = {.method = HTTP_POST};
+    fc_request_t request = {.method = FC_METHOD_POST};
     request.fields[FC_FIELD_IF_MATCH] = fc_str_make(copy, size);
     bool same,
         good = fc_query_check(&request, FC_STR(TAG), &same, NULL) == FC_OK;

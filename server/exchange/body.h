@@ -5,8 +5,8 @@
 // what was announced. A body up to FC_LIMIT_READ, or for which a block is kept,
 // stays where it was read to; of another less than twice its length is copied in
 // all, as its block doubles. Loop thread.
-#ifndef FARCALL_SERVER_HTTP1_BODY_H_
-#define FARCALL_SERVER_HTTP1_BODY_H_
+#ifndef FARCALL_SERVER_EXCHANGE_BODY_H_
+#define FARCALL_SERVER_EXCHANGE_BODY_H_
 
 #include "pool/block.h"
 
@@ -25,4 +25,4 @@ fc_status_t fc_body_put(fc_piece_t *body, fc_blocks_t *blocks,
                         const fc_owner_t *owner, fc_str_t bytes, uint64_t left,
                         fc_error_t *err) FC_MUST_CHECK;
 
-#endif  // FARCALL_SERVER_HTTP1_BODY_H_
+#endif  // FARCALL_SERVER_EXCHANGE_BODY_H_

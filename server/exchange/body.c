@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "http1/body.h"
+#include "exchange/body.h"
 
 #include "config/limits.h"
 

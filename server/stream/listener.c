@@ -2,7 +2,7 @@
 //
 // uv_listen is not used: it stops for good when its callback does not accept,
 // and it looks for ever when its own spare descriptor was taken by a thread.
-#include "http1/listener.h"
+#include "stream/listener.h"
 
 #include <errno.h>
 #include <fcntl.h>

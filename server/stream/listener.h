@@ -4,8 +4,8 @@
 // is no descriptor left for a connection, a spare one is given up to say so to
 // the client, and where that does not help either, connections wait in the
 // kernel's queue and are looked at again a little later. Loop thread.
-#ifndef FARCALL_SERVER_HTTP1_LISTENER_H_
-#define FARCALL_SERVER_HTTP1_LISTENER_H_
+#ifndef FARCALL_SERVER_STREAM_LISTENER_H_
+#define FARCALL_SERVER_STREAM_LISTENER_H_
 
 #include <sys/socket.h>
 #include <uv.h>
@@ -40,4 +40,4 @@ int fc_listener_open(fc_listener_t *listener, uv_loop_t *loop,
 // one is allowed.
 void fc_listener_close(fc_listener_t *listener);
 
-#endif  // FARCALL_SERVER_HTTP1_LISTENER_H_
+#endif  // FARCALL_SERVER_STREAM_LISTENER_H_

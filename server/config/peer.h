@@ -3,8 +3,8 @@
 // Addresses of clients, and the networks an operator names. IPv4 is kept the way
 // IPv6 writes it (::ffff:a.b.c.d), so that there is one kind of address. No
 // allocation; any thread.
-#ifndef FARCALL_SERVER_HTTP1_PEER_H_
-#define FARCALL_SERVER_HTTP1_PEER_H_
+#ifndef FARCALL_SERVER_CONFIG_PEER_H_
+#define FARCALL_SERVER_CONFIG_PEER_H_
 
 #include <sys/socket.h>
 
@@ -31,6 +31,8 @@ typedef struct fc_networks_t {
 fc_peer_t fc_peer_of_socket_address(const struct sockaddr *address);
 // "10.1.2.3" or "2001:db8::1": no port, no brackets. False when it is neither.
 bool fc_peer_parse(fc_str_t text, fc_peer_t *out_peer);
+// Is a host name a literal address, one of IPv6 in brackets?
+bool fc_peer_is_address(fc_str_t name);
 // Who counts as one client: an IPv4 address, or the /64 that one subscriber of
 // IPv6 has to himself.
 fc_peer_t fc_peer_share(const fc_peer_t *peer);
@@ -46,4 +48,4 @@ fc_status_t fc_networks_parse(fc_str_t list, fc_networks_t *out_networks,
                               fc_error_t *err) FC_MUST_CHECK;
 bool fc_networks_have(const fc_networks_t *networks, const fc_peer_t *peer);
 
-#endif  // FARCALL_SERVER_HTTP1_PEER_H_
+#endif  // FARCALL_SERVER_CONFIG_PEER_H_

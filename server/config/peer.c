@@ -2,7 +2,7 @@
 //
 // Texts are read by inet_pton, which knows no names, ports, zones or octal
 // numbers.
-#include "http1/peer.h"
+#include "config/peer.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -50,6 +50,15 @@ bool fc_peer_parse(fc_str_t text, fc_peer_t *out_peer) {
   if (inet_pton(AF_INET6, copy, &v6) != 1) return false;
   memcpy(out_peer->bytes, &v6, sizeof out_peer->bytes);
   return true;
+}
+
+bool fc_peer_is_address(fc_str_t name) {
+  fc_peer_t peer;
+  if (name.size > 2 && name.data[0] == '[') {
+    name = fc_str_make(name.data + 1, name.size - 2);
+    return memchr(name.data, ':', name.size) && fc_peer_parse(name, &peer);
+  }
+  return fc_peer_parse(name, &peer);
 }
 
 fc_peer_t fc_peer_share(const fc_peer_t *peer) {

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a listener allows: whom its server answers as, and which proxies in front
+// of it are believed. Read from the options once; exchange/access.c applies it to
+// each request. No allocation.
+#ifndef FARCALL_SERVER_CONFIG_POLICY_H_
+#define FARCALL_SERVER_CONFIG_POLICY_H_
+
+#include "config/peer.h"
+
+typedef struct fc_policy_t {
+  bool loopback;   // the listener's address is one
+  fc_str_t bind;   // the literal address it listens on, in brackets if IPv6
+  fc_str_t hosts;  // of --allow-host, separated by commas
+  fc_networks_t proxies;  // of --trusted-proxy
+} fc_policy_t;
+
+// Reads the two options; `hosts` is borrowed. FC_CODE_NOT_ACCEPTABLE names the
+// item that can't be read. `loopback` and `bind` are the caller's to set.
+fc_status_t fc_policy_init(fc_policy_t *policy, fc_str_t hosts,
+                           fc_str_t proxies, fc_error_t *err) FC_MUST_CHECK;
+
+#endif  // FARCALL_SERVER_CONFIG_POLICY_H_

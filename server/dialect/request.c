@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dialect/request.h"
+
+static char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
+
+bool fc_request_same_text(fc_str_t a, fc_str_t b) {
+  if (a.size != b.size) return false;
+  for (size_t i = 0; i < a.size; i++) {
+    char x = a.data[i], y = b.data[i];
+    if (x != y && lower(x) != lower(y)) return false;
+  }
+  return true;
+}
+
+static bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+fc_str_t fc_request_trim(fc_str_t text) {
+  while (text.size && is_blank(text.data[0])) text.data++, text.size--;
+  while (text.size && is_blank(text.data[text.size - 1])) text.size--;
+  return text;
+}
+
+// "q=0", "q=0.0", …
+static bool refuses(fc_str_t parameters) {
+  while (parameters.size) {
+    const char *mark = memchr(parameters.data, ';', parameters.size);
+    size_t size = mark ? (size_t)(mark - parameters.data) : parameters.size;
+    fc_str_t one = fc_request_trim(fc_str_make(parameters.data, size));
+    if (one.size >= 3 && lower(one.data[0]) == 'q' && one.data[1] == '=') {
+      for (size_t i = 2; i < one.size; i++) {
+        if (one.data[i] != '0' && one.data[i] != '.') return false;
+      }
+      return true;
+    }
+    if (!mark) break;
+    parameters = fc_str_make(mark + 1, parameters.size - size - 1);
+  }
+  return false;
+}
+
+// How closely a media range names a type: 3 exactly, 2 its kind, 1 anything, 0
+// not at all.
+static int range_closeness(fc_str_t range, fc_str_t type, fc_str_t subtype) {
+  const char *slash = range.size ? memchr(range.data, '/', range.size) : NULL;
+  if (!slash) return 0;
+  const size_t head = (size_t)(slash - range.data);
+  fc_str_t left = fc_str_make(range.data, head);
+  fc_str_t right = fc_str_make(slash + 1, range.size - head - 1);
+  const bool any = fc_str_equal(right, FC_STR("*"));
+  if (any && fc_str_equal(left, FC_STR("*"))) return 1;
+  if (!fc_request_same_text(left, type)) return 0;
+  if (any) return 2;
+  return fc_request_same_text(right, subtype) ? 3 : 0;
+}
+
+// RFC 9110 12.5.1: of the ranges that a type is in, the closest one decides.
+bool fc_request_accepts(fc_str_t accept, fc_str_t type, fc_str_t subtype) {
+  if (accept.size == 0) return true;
+  int closest = 0;
+  bool accepted = false;
+  while (accept.size) {
+    fc_str_t parameters = fc_request_trim(fc_str_take(&accept, ','));
+    fc_str_t range = fc_request_trim(fc_str_take(&parameters, ';'));
+    const int closeness = range_closeness(range, type, subtype);
+    if (closeness >= closest && closeness) {
+      const bool also = closeness == closest && accepted;
+      accepted = also || !refuses(parameters);
+      closest = closeness;
+    }
+  }
+  return accepted;
+}
+
+fc_str_t fc_request_query(fc_str_t query, fc_str_t key) {
+  while (query.size) {
+    const char *mark = memchr(query.data, '&', query.size);
+    size_t size = mark ? (size_t)(mark - query.data) : query.size;
+    fc_str_t pair = fc_str_make(query.data, size);
+    if (fc_str_starts(pair, key)) {
+      if (pair.size == key.size) return FC_STR("");
+      if (pair.data[key.size] == '=') {
+        return fc_str_make(pair.data + key.size + 1, pair.size - key.size - 1);
+      }
+    }
+    if (!mark) break;
+    query = fc_str_make(mark + 1, query.size - size - 1);
+  }
+  return (fc_str_t){0};
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The head of one request as dialects see it, whichever protocol brought it, and
+// small readers of field values. A carrier (http1/parser.c) fills it in; it knows
+// nothing of connections. Any thread; no allocation.
+#ifndef FARCALL_SERVER_DIALECT_REQUEST_H_
+#define FARCALL_SERVER_DIALECT_REQUEST_H_
+
+#include "farcall/base.h"
+
+// Methods that routes may allow. Others are FC_METHOD_OTHER and refused by name.
+typedef enum fc_method_t {
+  FC_METHOD_OTHER,
+  FC_METHOD_GET,
+  FC_METHOD_HEAD,
+  FC_METHOD_POST,
+} fc_method_t;
+
+typedef enum fc_field_t {
+#define FC_FIELD(name, text, once) FC_FIELD_##name,
+#include "dialect/field.def"
+#undef FC_FIELD
+  FC_FIELD_COUNT
+} fc_field_t;
+
+// Everything but `method_name` points into the bytes that were parsed.
+typedef struct fc_request_t {
+  fc_method_t method;
+  const char *method_name;  // "GET"; static
+  bool has_body;            // one was announced, be it an empty one
+  uint64_t length;          // of the body, 0 if it was not said
+  fc_str_t lines;      // all field lines, "Name: value" and a line feed each
+  fc_str_t authority;  // of a target in absolute form, else ""
+  fc_str_t path;       // of the target, still percent-encoded; "*" is possible
+  fc_str_t query;      // without the '?', "" if none
+  fc_str_t fields[FC_FIELD_COUNT];  // trimmed; data is NULL when absent
+} fc_request_t;
+
+// Less the blanks around it.
+fc_str_t fc_request_trim(fc_str_t text);
+// ASCII case aside.
+bool fc_request_same_text(fc_str_t a, fc_str_t b);
+// Does an Accept field allow this media type ("application/json")? "" does.
+bool fc_request_accepts(fc_str_t accept, fc_str_t type, fc_str_t subtype);
+// The value of `key` in a query string ("a=1&b=2"); data NULL when it is not
+// there.
+fc_str_t fc_request_query(fc_str_t query, fc_str_t key);
+
+#endif  // FARCALL_SERVER_DIALECT_REQUEST_H_

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The head of one request, parsed by llhttp from bytes the framing let through,
+// and the rules of HTTP that neither of them keeps: hosts, codings, lengths,
+// expectations. Used by connection.c on the loop thread.
+#ifndef FARCALL_SERVER_HTTP1_PARSER_H_
+#define FARCALL_SERVER_HTTP1_PARSER_H_
+
+#include <llhttp.h>
+
+#include "dialect/request.h"
+
+// A head and what HTTP/1 says with it. Everything points into the bytes that were
+// parsed.
+typedef struct fc_head_t {
+  fc_request_t request;
+  fc_str_t target;  // as received
+  uint8_t minor;    // HTTP/1.minor
+  bool keep_alive;
+  bool chunked;
+  bool has_length;
+  bool expects_continue;
+} fc_head_t;
+
+// What parsing needs beside the parser; zeroed once, may be shared by all
+// parsers of a loop.
+typedef struct fc_parser_t {
+  llhttp_settings_t settings;
+  // Of the head being parsed
+  fc_head_t *head;
+  fc_str_t name;
+  fc_str_t value;
+  bool complete;
+  fc_error_t *err;
+  bool failed;
+  // Of a chunked body being parsed: told of each piece. Returns false to stop,
+  // having described why in `err`.
+  bool (*on_body)(void *context, fc_str_t piece);
+  void *context;
+} fc_parser_t;
+
+void fc_parser_init(fc_parser_t *parser);
+
+// `bytes` are a whole head, ended by its blank line. `llhttp` is left at the
+// beginning of the body. FC_CODE_HTTP_SYNTAX, FC_CODE_HOST_NOT_ALLOWED (the
+// target names another host than Host) or FC_CODE_EXPECTATION_FAILED.
+fc_status_t fc_parser_read_head(fc_parser_t *parser, llhttp_t *llhttp,
+                                fc_str_t bytes, fc_head_t *out_head,
+                                fc_error_t *err);
+// Feeds bytes of a chunked body. *out_complete is set when llhttp saw its end.
+// FC_CODE_HTTP_SYNTAX, or what on_body stopped it with.
+fc_status_t fc_parser_read_body(fc_parser_t *parser, llhttp_t *llhttp,
+                                fc_str_t bytes, bool *out_complete,
+                                fc_error_t *err);
+
+#endif  // FARCALL_SERVER_HTTP1_PARSER_H_
