@@ -58,13 +58,15 @@ fc_status_t fc_doc_choice(const fc_doc_t *doc, yyjson_val *object,
 fc_status_t fc_doc_array(const fc_doc_t *doc, yyjson_val *object,
                          const char *key, size_t limit,
                          yyjson_val **out) FC_MUST_CHECK;
-// One entry of "dims", for dim `index`, which is `have` so far: a size, a name,
-// or null. *out is what it is now; `have` stays where it says more.
+// Reads one entry of "dims", a size, a name or null, for dim `index`, which is
+// `have` so far. *out is the dim from now on: `have`, where the entry says less
+// than that.
 fc_status_t fc_doc_dim(const fc_doc_t *doc, yyjson_val *entry, int index,
                        int64_t have, fc_builder_t *builder,
                        int64_t *out) FC_MUST_CHECK;
 
-// `wanted` is what a document says the SHA-256 of its module is, empty: nothing.
+// Compares `wanted`, the SHA-256 that a document names for its module, with the
+// real one. An empty `wanted` matches any.
 fc_status_t fc_doc_check_hash(fc_str_t wanted, const char *actual,
                               fc_error_t *err) FC_MUST_CHECK;
 

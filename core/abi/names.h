@@ -28,18 +28,19 @@ typedef struct fc_names_t {
   void *document;  // what the texts point into
 } fc_names_t;
 
-// FC_NOT_FOUND when the document is of the other form, types for a native
-// module. `unsaid`: one that does not say of which form it is is of this one.
-// FC_CODE_ABI_METADATA names the place as a JSON pointer. Nothing points into
-// `json` afterwards.
+// FC_NOT_FOUND when the document has the other form, types for a native module.
+// A document that does not say which form it has is read as this one if
+// `unsaid`. FC_CODE_ABI_METADATA names the place as a JSON pointer. Nothing
+// points into `json` afterwards.
 fc_status_t fc_names_parse(fc_str_t json, bool unsaid, fc_allocator_t allocator,
                            fc_names_t **out_names,
                            fc_error_t *err) FC_MUST_CHECK;
 void fc_names_destroy(fc_names_t *names);  // NULL is allowed
 
-// Writes what is said about `function` over the builder, which has just built
-// its `signature` and is to build it again; *out_named tells whether anything
-// is, also on failure. What does not fit is FC_CODE_ABI_METADATA.
+// Writes what the document says about `function` over the builder, which has
+// just built `signature` and is to build it again. *out_named tells whether the
+// document says anything, also on failure. What does not fit is
+// FC_CODE_ABI_METADATA.
 fc_status_t fc_names_apply(fc_names_t *names, fc_str_t function,
                            const fc_signature_t *signature,
                            fc_builder_t *builder, bool *out_named,

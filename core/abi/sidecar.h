@@ -54,10 +54,10 @@ typedef struct fc_sidecar_t {
   void *document;      // what the texts point into
 } fc_sidecar_t;
 
-// `source` is FC_SOURCE_SIDECAR or FC_SOURCE_EMBEDDED; `names`, if not NULL, are
-// given to what it describes. FC_CODE_ABI_METADATA names the place as a JSON
-// pointer. A function whose types cannot be passed is listed and not callable.
-// Nothing points into `json` afterwards.
+// `source` is FC_SOURCE_SIDECAR or FC_SOURCE_EMBEDDED. `names`, if not NULL,
+// are applied to the functions described. FC_CODE_ABI_METADATA names the place
+// as a JSON pointer. A function whose types cannot be passed is listed and not
+// callable. Nothing points into `json` afterwards.
 fc_status_t fc_sidecar_parse(fc_str_t json, fc_source_t source,
                              fc_names_t *names, fc_allocator_t allocator,
                              fc_sidecar_t **out_sidecar,

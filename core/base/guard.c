@@ -25,7 +25,8 @@ static bool lay_out(size_t size, size_t alignment, guard_layout_t *out) {
 void *fc_guard_alloc(size_t size, size_t alignment) {
   guard_layout_t layout;
   if (!lay_out(size, alignment, &layout)) return NULL;
-  // All of it is out of bounds first, so no moment has the page within.
+  // The whole mapping begins inaccessible and the body is opened afterwards, so
+  // the guard page is never accessible, not for a moment.
   uint8_t *base = mmap(NULL, layout.body + layout.page, PROT_NONE,
                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (base == MAP_FAILED) return NULL;

@@ -59,7 +59,7 @@ bool fc_utf8_is_valid(fc_str_t text) {
 bool fc_nearest_offer(fc_nearest_t *search, fc_str_t name) {
   const unsigned distance =
       fc_str_distance(search->wanted, name, search->limit);
-  // One letter at least stays: 'x' is not 'y'.
+  // At least one letter must match: 'x' is not a slip for 'y'.
   const size_t longer =
       name.size > search->wanted.size ? name.size : search->wanted.size;
   const bool near = distance <= search->limit && distance < longer;
@@ -67,7 +67,7 @@ bool fc_nearest_offer(fc_nearest_t *search, fc_str_t name) {
                       fc_str_starts(name, search->wanted);
   if (!near && !begins) return false;
   search->any = true;
-  // The next one must be nearer; none is nearer than the name itself.
+  // Only a nearer name replaces this one; none is nearer than an equal one.
   if (near) search->limit = distance ? distance - 1 : 0;
   return true;
 }

@@ -42,8 +42,8 @@ static const feature_t kFeatures[] = {
     {.name = NULL},  // the end
 };
 
-// Every row has a bit in word 7 too, by its place in the table, as word 0 has none
-// for some. Executables do not look at word 7.
+// In word 7, which executables do not look at, every row of the table has a bit
+// of its own, because some rows have none in word 0.
 #define EXTRA_WORD (FC_CPU_WORDS - 1)
 #define FEATURE_COUNT (FC_ARRAY_COUNT(kFeatures) - 1)
 _Static_assert(FEATURE_COUNT <= 64, "one word of rows");

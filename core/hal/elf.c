@@ -254,8 +254,8 @@ static fc_status_t check_table(const fc_elf_t *elf, const table_t *table,
   return refuse(err, table->address, what);
 }
 
-// A table that is read after relocations were applied must lie where they cannot
-// write: what was checked of it would no longer hold.
+// A table that is read after relocations were applied must lie where
+// relocations cannot write. Otherwise they could change what was checked.
 static fc_status_t check_constant(const fc_elf_t *elf, const table_t *table,
                                   const char *what, fc_error_t *err) {
   if (!table->size ||

@@ -98,7 +98,8 @@ static fc_status_t read_entry(fc_parameters_t *archive, uint64_t index,
   } else {
     return entry_error(index, "unknown type or too short", err);
   }
-  // Tables may overlap, but no honest file says the same entries twice.
+  // Tables may overlap, so a small file could name the same entries again and
+  // again. No honest file does.
   if (archive->count >= archive->size / ENTRY_BODY) {
     return entry_error(index, "more entries than the file has room for", err);
   }

@@ -180,7 +180,8 @@ static void read_6(const void *base, tables_t *out) {
                     .attrs_6 = library->exports.attrs};
 }
 
-// Libraries answer to their own version only, so each is asked for.
+// A library answers only to its own version, so every known version is asked
+// for.
 static fc_status_t query(const fc_library_t *library, tables_t *out_tables,
                          fc_error_t *err) {
   void *address = fc_elf_find(library->elf, FC_STR(QUERY_NAME));
@@ -200,7 +201,8 @@ static fc_status_t query(const fc_library_t *library, tables_t *out_tables,
   return refuse(err, "its ABI version is neither 0_5 nor 0_6");
 }
 
-// "name?" may be missing; then the entry stays NULL, as all entries here.
+// An import "name?" is optional and may stay NULL. This runtime provides no
+// imports, so all of them do.
 static fc_status_t check_imports(const abi_imports_t *imports,
                                  fc_error_t *err) {
   for (uint32_t i = 0; i < imports->count; i++) {
@@ -342,13 +344,14 @@ typedef struct run_t {
   fc_error_t *err;
 } run_t;
 
-// True for the first part that fails: it says why.
+// True for the first part that fails. Only that part writes status and err.
 static bool is_first_failure(run_t *run) {
   return !atomic_exchange_explicit(&run->failed, true, memory_order_relaxed);
 }
 
-// A part that has not looked at the clock yet may see the cancel word of a call
-// that is late: the reason given is the deadline's then, in every part.
+// A call that is late has its cancel word set too, and a part may see the word
+// before it has looked at the clock. So the clock is read here: a late call
+// fails because its deadline passed, whichever part fails first.
 static void stop(run_t *run, fc_status_t why) {
   if (!is_first_failure(run)) return;
   const fc_status_t late = fc_stop_check(NULL, run->grid->deadline_ns);
@@ -391,7 +394,7 @@ static void run_part(void *argument, uint32_t part) {
       .processor_id = part,
       .local_memory = local ? local_memory + (size_t)part * local : NULL,
       .local_memory_size = local};
-  // The state of this thread: the caller's is not the helpers'.
+  // The flag is this thread's own: helpers do not inherit the caller's.
   const uint64_t state = fc_cpu_denormals_flush();
   // The first claim is made without a look at the clock: a grid of few workgroups
   // would only look once, and the code that starts grids looks between them.

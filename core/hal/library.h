@@ -36,7 +36,8 @@ typedef struct fc_grid_t {
   void *local_memory;
   uint32_t parts;           // as fc_library_parts said; 0 is 1
   const fc_tiles_t *tiles;  // NULL for one part
-  // What stops it between workgroups (base/stop.h): each thread looks after every 64.
+  // Stops the grid between workgroups (base/stop.h); each thread looks after
+  // every 64.
   const _Atomic uint32_t *cancel;
   uint64_t deadline_ns;
 } fc_grid_t;
@@ -60,11 +61,11 @@ const fc_entry_point_t *fc_library_at(const fc_library_t *library,
 uint32_t fc_library_parts(const fc_library_t *library, size_t index,
                           const uint32_t *count, const fc_tiles_t *tiles);
 
-// Runs all workgroups, z outermost, in order when there is one part. The caller has
-// checked the counts and sizes against the entry point. FC_CODE_CALL_FAILED when a
-// workgroup says so or, with FC_CANCELLED, when `cancel` was raised;
-// FC_CODE_DEADLINE_EXCEEDED. Nothing of the grid runs any more then.
-// Denormals are flushed while a kernel runs.
+// Runs all workgroups, z outermost, in order when there is one part. The caller
+// has checked the counts and sizes against the entry point. FC_CODE_CALL_FAILED
+// when a workgroup says so or, with FC_CANCELLED, when `cancel` was set;
+// FC_CODE_DEADLINE_EXCEEDED. When it returns, nothing of the grid is running
+// any more. Denormals are flushed while a kernel runs.
 fc_status_t fc_library_run(const fc_library_t *library, size_t index,
                            const fc_grid_t *grid, fc_error_t *err);
 

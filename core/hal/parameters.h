@@ -36,7 +36,8 @@ typedef struct fc_parameters_t {
 fc_status_t fc_parameters_open(fc_parameters_t *archive, const char *path,
                                fc_allocator_t allocator,
                                fc_error_t *err) FC_MUST_CHECK;
-void fc_parameters_close(fc_parameters_t *archive);  // a zeroed one too
+void fc_parameters_close(fc_parameters_t *archive);  // a zeroed archive is
+                                                     // allowed
 
 // The same for an archive in memory, which is borrowed.
 fc_status_t fc_parameters_parse(fc_parameters_t *archive, uint8_t *data,

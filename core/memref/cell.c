@@ -35,9 +35,10 @@ fc_scalar_t fc_scalar_load(fc_dtype_t dtype, const void *bytes) {
   return scalar;
 }
 
-// Elements narrower than their byte lie zero-extended in memory, the negative
-// too: compiled code compares whole bytes. The caller's are not touched unless
-// `in_place`; if any has other bits, `tensor` is a copy from now on.
+// Elements narrower than a byte must lie zero-extended in memory, negative ones
+// too, because compiled code compares whole bytes. If an element has other
+// bits, `tensor` becomes a corrected copy; the caller's memory is changed only
+// if `in_place`.
 static fc_status_t zero_extend(fc_tensor_t *tensor, size_t count, bool in_place,
                                uint32_t index, fc_arena_t *arena,
                                fc_error_t *err) {

@@ -30,21 +30,22 @@ typedef struct fc_memref_cell_t {
   void *data;  // the ranked or the unranked descriptor
   fc_memref_t *descriptor;
   fc_memref_unranked_t unranked;
-  fc_memref_t *kept;  // of a role with final contents: a copy that no callee
-                      // can change
+  fc_memref_t *kept;  // of an INOUT or OUT argument: a copy of the descriptor
+                      // that the callee cannot change
   fc_span_t block;    // what the descriptor may reach
 } fc_memref_cell_t;
 
-// Checks that `value` is what argument `index` of the signature takes, and
-// for a tensor fills `cell` with descriptors in `arena`. Elements narrower than a
-// byte are cut to their width: in place in a guarded call, which has copied what
-// is not strided to memory of its own, else in a copy if need be.
+// Checks that `value` is what argument `index` of the signature takes, and for
+// a tensor fills `cell` with descriptors in `arena`. Elements narrower than a
+// byte are cut to their width. In a guarded call the tensor is already a copy
+// and is changed in place, unless it is strided; otherwise a copy is made when
+// an element has other bits.
 fc_status_t fc_memref_argument(const fc_signature_t *signature, uint32_t index,
                                const fc_value_t *value, bool guarded,
                                fc_arena_t *arena, fc_memref_cell_t *cell,
                                fc_error_t *err);
 
-// The view a descriptor we built gives of its data, for final contents.
+// The view of its data that a descriptor built here gives, for final contents.
 fc_tensor_t fc_memref_view(const fc_memref_t *descriptor, int32_t rank,
                            fc_dtype_t dtype);
 

@@ -34,7 +34,8 @@ static inline size_t fc_memref_size(int32_t rank) {
 // Of the memory that arguments are copied to.
 #define FC_MEMREF_ALIGNMENT 64
 
-// What the global 0xdeadbeef says in `allocated`: a memref.global, never freed.
+// The address 0xdeadbeef stands in `allocated` when MLIR returns a
+// memref.global, which nobody frees.
 #define FC_MEMREF_GLOBAL ((void *)(uintptr_t)0xdeadbeef)
 
 // Describes `tensor` in `out` (fc_memref_size(rank) bytes), with offset 0.

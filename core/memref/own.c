@@ -23,7 +23,8 @@ static size_t home_of(const fc_own_t *own, const void *data) {
          (own->capacity - 1);
 }
 
-// Where `data` is, or the free place where it would go. Not for a full table.
+// The place that holds `data`, or the free place where it would go. The table
+// must not be full.
 static size_t place_of(const fc_own_t *own, const void *data) {
   size_t at = home_of(own, data);
   while (own->blocks[at].data && own->blocks[at].data != data) {

@@ -19,7 +19,7 @@ extern "C" {
 #endif
 FC_PUBLIC_BEGIN
 
-// Counts of the flat call, when something better than the text knows them.
+// The counts of the flat call, when a better source than the text knows them.
 #define FC_COUNT_UNKNOWN (-1)
 typedef struct fc_raw_counts_t {
   int32_t arguments;  // FC_COUNT_UNKNOWN: take the text's word

@@ -14,19 +14,21 @@ extern "C" {
 FC_PUBLIC_BEGIN
 
 // An option of one kind of module: its name begins with the kind's and a dot.
-//   vm.state       who shares what a module keeps from call to call: "auto", one
-//                  state, and a stateful module takes one call at a time; "shared",
-//                  always one call at a time; "private", each instance has its own
+//   vm.state       who shares what a module keeps from call to call. "auto": all
+//                  instances share one state, and only a module that has any
+//                  takes one call at a time; "shared": every module takes one
+//                  call at a time; "private": each instance has its own state
 //   vm.parameters  archives of weights, "[SCOPE=]FILE,…"
 typedef struct fc_setting_t {
   fc_str_t name;
-  fc_str_t value;  // "": as if it were not there
+  fc_str_t value;  // "" is the same as not set
 } fc_setting_t;
 
 // A file as it was when its module was loaded, mapped for reading, from a page
-// boundary on. Sealed bytes cannot change. Others are those of the file itself:
-// whoever writes to it changes them at any time, and reading what was cut off
-// ends the process, so what is checked before it is trusted is copied first.
+// boundary on. Sealed bytes cannot change. Bytes that are not sealed are the
+// file's own: whoever writes to the file changes them at any time, and reading
+// a part that was cut off ends the process. So whatever is checked before it is
+// trusted is copied first.
 typedef struct fc_snapshot_t {
   int fd;          // -1: there is no such file
   fc_str_t bytes;  // data NULL then
@@ -42,12 +44,12 @@ typedef struct fc_module_source_t {
   fc_str_t name;  // the module name made from it
   const char *sha256;    // of the file, 64 hex digits
   bool allow_native;     // false: refuse machine code inside a vm module
-  bool describe_native;  // fc_module_options_t has it
+  bool describe_native;  // see fc_module_options_t
   const fc_setting_t *settings;  // those of other kinds too
   size_t setting_count;
 } fc_module_source_t;
 
-// What an option is set to; "" when it is not. The last mention counts.
+// The value of an option; "" when it is not set. The last mention counts.
 fc_str_t fc_source_setting(const fc_module_source_t *source, const char *name);
 
 // What open found out. Owned by the module, valid until close.
@@ -58,14 +60,14 @@ typedef struct fc_module_info_t {
   bool holds_results;  // until call_end, so that the next call waits for it
   bool runs_native;    // machine code: belongs in the process host
   bool private_state;  // each instance has its own
-  bool described;      // it needs a worker process: instance_create fails
+  bool described;      // only read, not run: instance_create fails
   fc_str_t warning;    // for the log, "" if none
 } fc_module_info_t;
 
 #define FC_TILES_MAX 64
 
-// Who can run parts of one call at once. The library starts no threads of its
-// own: the host of a worker may hand in one of these (fc_frame_set_tiles).
+// Runs parts of one call at the same time. The library starts no threads of its
+// own: the program around it may hand in one of these (fc_frame_set_tiles).
 typedef struct fc_tiles_t {
   void *context;
   uint32_t count;  // parts that may run at once, the caller's own included
@@ -101,19 +103,21 @@ typedef struct fc_backend_t {
   const char *kind;    // "native", "vm"
   const char *title;   // "shared object", "IREE module", for messages
   const char *suffix;  // ".so", ".vmfb": what is loaded of a directory
-  // What replaces the suffix in the name of the file that describes a module, or
-  // names what it says itself; NULL: modules of this kind have none.
+  // What replaces the suffix in the name of a module's sidecar, the file that
+  // describes the module or names its arguments. NULL: this kind has no
+  // sidecars.
   const char *sidecar_suffix;
   // The names of its options, NULL-terminated; NULL: it has none.
   const char *const *settings;
-  // A larger file is not copied, its snapshot not sealed; 0: every one is.
+  // a larger file is not copied, so its snapshot is not sealed; 0: all are
+  // copied
   size_t sealed_max;
-  // Whether a file is of this kind, by its first FC_PROBE_SIZE bytes (by all, if
-  // it has fewer; at least one). Else it says what is missing: that is the error
-  // of a file with the suffix that is of no kind.
+  // Tells whether a file is of this kind by its first FC_PROBE_SIZE bytes (all,
+  // if it has fewer; at least one). If not, `err` says what is missing; that is
+  // the error of a file that no kind takes and that has this kind's suffix.
   fc_status_t (*probe)(fc_str_t head, fc_error_t *err);
   // Opens, checks and decodes a module. May run the module's constructors,
-  // unless it is to be described only.
+  // unless the source says describe_native.
   fc_status_t (*open)(const fc_module_source_t *source,
                       fc_allocator_t allocator, void **out_module,
                       fc_error_t *err);
@@ -121,7 +125,7 @@ typedef struct fc_backend_t {
   // One per worker; an instance is used by one thread at a time.
   fc_status_t (*instance_create)(void *module, fc_allocator_t allocator,
                                  void **out_instance, fc_error_t *err);
-  // What describe says of the module an instance was made of.
+  // The fc_module_info_t of the module that `instance` was made of.
   const fc_module_info_t *(*inspect)(const void *instance);
   // Runs function `index` of the listing. On failure the results are undefined
   // and call_end must still be called.

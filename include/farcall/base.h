@@ -77,8 +77,8 @@ typedef enum fc_status_t {
 // "INVALID_ARGUMENT"; "UNKNOWN" for a number outside the enumeration.
 const char *fc_status_name(fc_status_t status);
 
-// A word that one thread sets and another looks at, without a lock. To C++ it is
-// its number: only the library reads it.
+// A word that one thread sets and another looks at, without a lock. In C++ it
+// is a plain number, because only the library reads it.
 #if defined(__cplusplus)
 typedef uint32_t fc_atomic_word_t;
 #else
@@ -120,8 +120,8 @@ static inline bool fc_str_ends(fc_str_t text, fc_str_t suffix) {
                                       suffix.data, suffix.size));
 }
 
-// Cuts off `text`, and returns, what is before the first `mark`, or all of it. The
-// mark belongs to neither.
+// Cuts `text` at the first `mark`: returns what is before it, and leaves in
+// `text` what is after it. Without a mark it returns all and leaves nothing.
 static inline fc_str_t fc_str_take(fc_str_t *text, char mark) {
   const char *at =
       text->size ? (const char *)memchr(text->data, mark, text->size) : NULL;
@@ -365,19 +365,19 @@ uint64_t fc_clock_ns(void);
 // hints, so names longer than 128 bytes count as far.
 unsigned fc_str_distance(fc_str_t a, fc_str_t b, unsigned limit);
 
-// A search for what somebody may have meant: names are offered one by one.
+// Finds the name that somebody may have meant. Names are offered one by one.
 typedef struct fc_nearest_t {
   fc_str_t wanted;
-  unsigned limit;  // edits that the next name may be away
+  unsigned limit;  // a name further away than this is not near
   bool any;
 } fc_nearest_t;
-// More than a third of the letters wrong, or three, is another word.
+// At most a third of the letters may be wrong, rounded up, and at most three.
 static inline fc_nearest_t fc_nearest_begin(fc_str_t wanted) {
   const size_t third = (wanted.size + 2) / 3;
   return FC_MAKE(fc_nearest_t){wanted, third > 3 ? 3 : (unsigned)third, false};
 }
-// True when the name is nearer than each one before. Where none is near, the
-// first that begins with what is wanted is.
+// True when `name` is the best so far: nearer than every near name before it,
+// or, while no name has been taken, one that begins with what is wanted.
 bool fc_nearest_offer(fc_nearest_t *search, fc_str_t name);
 
 FC_PUBLIC_END

@@ -48,12 +48,12 @@ typedef struct fc_instance_options_t {
   const fc_tiles_t *tiles;  // borrowed: who shares the work of one call
 } fc_instance_options_t;
 
-// Keeps the module. The first instance of a .vmfb runs the module's __init.
+// Retains the module. The first instance of a .vmfb runs the module's __init.
 fc_status_t fc_instance_create(fc_module_t *module,
                                const fc_instance_options_t *options,
                                fc_instance_t **out_instance,
                                fc_error_t *err) FC_MUST_CHECK;
-// Its calls keep what they need of it. NULL is allowed.
+// Calls made with it stay valid until they are destroyed. NULL is allowed.
 void fc_instance_destroy(fc_instance_t *instance);
 
 // ---------------------------------------------------------------------------
@@ -84,22 +84,24 @@ typedef struct fc_leaf_t {
   const int64_t *dims;  // negative: any size; equal codes: equal sizes
 } fc_leaf_t;
 
-// What may be set: FC_ROLE_OUT leaves too, which need not be. What is below a
-// LIST, a REFARRAY or an UNKNOWN is not known before a call and not listed.
+// Every leaf that may be set, FC_ROLE_OUT ones too, which need not be. The
+// parts of a LIST, a REFARRAY or an UNKNOWN are not listed: only a value has
+// them.
 const fc_leaf_t *fc_call_arguments(const fc_call_t *call, size_t *out_count);
 // What can be got: results, then the final contents of OUT and INOUT arguments.
 const fc_leaf_t *fc_call_results(const fc_call_t *call, size_t *out_count);
 
 // Sets the argument at `path`, a tensor or, with rank 0, a scalar. Shape and
 // strides are copied; the elements are borrowed and read by every run until the
-// argument is set again, so new data needs no new set. An INOUT or OUT argument is
-// written to. Machine code is not kept from writing to others as well; its
-// description says that it does not.
+// argument is set again, so new data needs no new set. A run writes to an INOUT
+// or OUT argument. Nothing but a module's description promises that its machine
+// code does not write to other arguments as well.
 //
 // Elements that are not dense, or not aligned as the function needs, are copied
-// by each run; an INOUT or OUT argument must be both. Checked here: dtype, rank,
-// dims the type fixes, sizes and strides that overflow, addresses that no element
-// can have. Checked by run: dims that must be equal.
+// by each run; those of an INOUT or OUT argument must be dense and aligned.
+// Checked here: dtype, rank, dims the type fixes, sizes and strides that
+// overflow, addresses that no element can have. Checked by run: dims that must
+// be equal.
 fc_status_t fc_call_set(fc_call_t *call, const char *path,
                         const fc_tensor_t *tensor, fc_error_t *err);
 // The same by number in the list of fc_call_arguments.
@@ -133,15 +135,16 @@ fc_status_t fc_call_run(fc_call_t *call, const fc_run_options_t *options,
                         fc_error_t *err) FC_MUST_CHECK;
 
 // The result at `path` as a tensor; a scalar has rank 0. Shape, strides (in
-// elements, NULL: dense) and elements are borrowed: they stay until the instance
-// runs a call, or fc_call_end. They may be those of an argument.
-// FC_FAILED_PRECONDITION: there are none.
+// elements, NULL: dense) and elements are borrowed: they stay until the
+// instance runs a call, or fc_call_end. The elements may lie in an argument's
+// memory. FC_FAILED_PRECONDITION: there are no results.
 fc_status_t fc_call_get(const fc_call_t *call, const char *path,
                         fc_tensor_t *out_tensor, fc_error_t *err);
-// Any value: bytes, a list and what is in it, borrowed likewise.
+// Any value: bytes, or a list and what is in it. It is borrowed in the same
+// way.
 fc_status_t fc_call_get_value(const fc_call_t *call, const char *path,
                               const fc_value_t **out_value, fc_error_t *err);
-// Gives the results back before the next run does. Idempotent.
+// Releases the results now instead of at the next run. Idempotent.
 void fc_call_end(fc_call_t *call);
 
 FC_PUBLIC_END

@@ -64,7 +64,7 @@ fc_status_t fc_frame_create(fc_allocator_t allocator, const fc_limits_t *limits,
                             fc_error_t *err) FC_MUST_CHECK;
 void fc_frame_destroy(fc_frame_t *frame);
 
-// Starts a call of `plan`; ends the one before if that was not done. `placer`
+// Starts a call of `plan`, after ending the one before if need be. `placer`
 // NULL: the frame's own memory.
 void fc_frame_begin(fc_frame_t *frame, const fc_plan_t *plan,
                     const fc_placer_t *placer);
@@ -72,27 +72,29 @@ void fc_frame_begin(fc_frame_t *frame, const fc_plan_t *plan,
 // only read, and must stay until fc_frame_end. The first error in document
 // order; nothing of the module was touched.
 fc_status_t fc_frame_decode(fc_frame_t *frame, fc_str_t body, fc_error_t *err);
-// CALL, of function `index` of the module `instance` was made of: the one whose
-// plan the frame was begun with, else FC_CODE_INTERNAL. `cancel` and
-// `deadline_ns` as in fc_backend_call_t. Arguments that were set (fc_frame_arguments) are
-// checked: kinds, dtypes, shapes. A tensor among them is copied when it is not
-// dense or lies at another alignment than the code may rely on; else the function
-// is given its memory, and may write there.
+// CALL: runs function `index` of the module that `instance` was made of. It
+// must be the function whose plan the frame was begun with, else
+// FC_CODE_INTERNAL. `cancel` and `deadline_ns` as in fc_backend_call_t.
+// Arguments that were set through fc_frame_arguments are checked: kinds,
+// dtypes, shapes. A tensor among them is copied when it is not dense or not
+// aligned as the code expects; otherwise the function gets the tensor's own
+// memory, and may write to it.
 fc_status_t fc_frame_invoke(fc_frame_t *frame, const fc_backend_t *backend,
                             void *instance, size_t index,
                             const fc_atomic_word_t *cancel,
                             uint64_t deadline_ns, fc_error_t *err);
-// From the next invoke on: every tensor argument is copied to fresh memory that
-// ends at an unmapped page, and the backend's own tensor memory ends there, so
-// that machine code which reads past one is stopped by SIGSEGV and sees nothing.
-// Where code relies on its tensors being aligned (fc_signature_t.alignment), at
-// most 63 bytes of ones lie between; a float result that is made of them, and not
-// of such a float among the arguments, is FC_CODE_CALL_FAILED. For functions that
-// are not memory-safe, in a process that may die; costs system calls and a copy
-// for each argument.
+// From the next invoke on, every tensor argument is copied to fresh memory that
+// ends at an unmapped page, and the backend's own tensor memory ends there too,
+// so that machine code which reads past one is stopped by SIGSEGV and sees
+// nothing. Where the code expects aligned tensors (fc_signature_t.alignment),
+// up to 63 bytes of FC_GUARD_FILL lie before the page. A float result that
+// holds this NaN, when no float argument does, is FC_CODE_CALL_FAILED. For
+// functions that are not memory-safe, in a process that may die; costs system
+// calls and a copy for each argument.
 void fc_frame_set_guard(fc_frame_t *frame, bool guard);
-// From the next invoke on: grids of machine code kernels are split over `tiles`,
-// which are borrowed; NULL, as it begins: everything on the calling thread.
+// From the next invoke on, grids of machine code kernels are split over
+// `tiles`, which are borrowed. NULL, the initial value: all run on the calling
+// thread.
 void fc_frame_set_tiles(fc_frame_t *frame, const fc_tiles_t *tiles);
 // ENCODE: {"results":[…]} into the sink.
 fc_status_t fc_frame_encode(fc_frame_t *frame, fc_sink_t *sink,

@@ -21,18 +21,18 @@ typedef struct fc_module_t fc_module_t;
 // How to load. Zero is the default.
 typedef struct fc_module_options_t {
   bool forbid_native;  // refuse machine code inside a vm module
-  // What can end a process is only described: of machine code nothing is mapped
-  // executable and no constructor runs, a large file or an archive is not looked
-  // into, and instances cannot be created. Whether that happened says
-  // fc_module_info_t.described.
+  // Only describe what could end the process: no machine code is mapped
+  // executable, no constructor runs, no file too large to be sealed and no
+  // archive of weights is looked into, and no instance can be created.
+  // fc_module_info_t.described tells whether this applied to a module.
   bool describe_native;
   // Options of kinds of modules; one that no kind has is an error. Borrowed.
   const fc_setting_t *settings;
   size_t setting_count;
 } fc_module_options_t;
 
-// What a file held when it was hashed. A file of another size, or written at
-// another time, is hashed again; sealed memory cannot have changed.
+// What a file held when it was hashed. A file whose size or time of writing
+// differs is hashed again; sealed memory cannot have changed.
 typedef struct fc_file_digest_t {
   char sha256[65];     // 64 hex digits; "": it was never hashed
   uint64_t size;       // bytes
@@ -43,7 +43,7 @@ typedef struct fc_file_digest_t {
 typedef struct fc_module_files_t {
   int module;   // sealed memory, or a large .vmfb itself
   int sidecar;  // sealed memory, what was read of X.farcall.json; -1: nothing
-  fc_file_digest_t digest;  // of `module`, so that nobody hashes it twice
+  fc_file_digest_t digest;  // of `module`, so that it is not hashed again
 } fc_module_files_t;
 
 // One listed function. Borrowed from its module.
@@ -53,8 +53,8 @@ typedef struct fc_function_t {
   fc_str_t name;
   const fc_signature_t *signature;
   const fc_plan_t *plan;  // NULL when not callable
-  // Of the module file and of the canonical JSON: another one when the function
-  // may have changed.
+  // Made of the module file's bytes and the canonical JSON: it differs whenever
+  // the function may have changed.
   char digest[FC_DIGEST_SIZE];
 } fc_function_t;
 
@@ -69,10 +69,11 @@ fc_status_t fc_module_load(const fc_backend_t *const *backends, fc_str_t path,
                            const fc_module_options_t *options,
                            fc_allocator_t allocator, fc_module_t **out_module,
                            fc_error_t *err) FC_MUST_CHECK;
-// The same of open files, without a look at `path`, which gives the name and is
-// for messages. (Machine code that finds its libraries by $ORIGIN must
-// still be there: the dynamic loader takes it from its path.) The descriptors
-// are the caller's and may be closed afterwards. `files->digest` is believed.
+// The same for files that are open. `path` gives the name and is for messages;
+// it is not opened. (One exception: the dynamic loader takes machine code that
+// finds its libraries by $ORIGIN from its path, so that file must still be
+// there.) The descriptors are the caller's and may be closed afterwards.
+// `files->digest` is believed.
 fc_status_t fc_module_load_files(const fc_backend_t *const *backends,
                                  fc_str_t path, const fc_module_files_t *files,
                                  const fc_module_options_t *options,
@@ -89,8 +90,8 @@ const char *fc_module_get_kind(const fc_module_t *module);
 const char *fc_module_get_sha256(const fc_module_t *module);  // 64 hex digits
 // Of the file and of every function, FC_DIGEST_SIZE.
 fc_str_t fc_module_get_digest(const fc_module_t *module);
-// The module's own, valid as long as it is. With them, the same options but
-// describe_native, and the same program the digest is the same.
+// The module's own, valid as long as it is. The same program that loads them
+// with the same options, describe_native aside, gets the same digest.
 fc_module_files_t fc_module_get_files(const fc_module_t *module);
 const fc_backend_t *fc_module_get_backend(const fc_module_t *module);
 void *fc_module_get_handle(const fc_module_t *module);  // the backend's own

@@ -69,8 +69,9 @@ static inline bool fc_dtype_is_signed(const fc_dtype_info_t *info) {
 }
 // By its text alone. FC_DTYPE_NONE when there is no such type.
 fc_dtype_t fc_dtype_find(fc_str_t text);
-// By its text, an alias or its OIP name: `dtype` where it has that name, else the
-// first row that does. FC_DTYPE_NONE when none has.
+// By text, alias or OIP name. Some names are those of several types: then
+// `dtype`, if it is one of them, else the first row. FC_DTYPE_NONE when no type
+// has the name.
 fc_dtype_t fc_dtype_find_named(fc_str_t name, fc_dtype_t dtype);
 // "i1, i2, …": the texts of all, for messages.
 const char *fc_dtype_texts(void);
@@ -82,9 +83,10 @@ fc_dtype_t fc_dtype_from_npy(fc_str_t descr);
 
 #define FC_RANK_MAX 32        // dims of one tensor
 #define FC_RANK_DYNAMIC (-1)  // unranked
-// A dim below FC_DIM_DYNAMIC is dynamic as well, and equal in every call to
-// each other dim of the function with the same code: `dim < 0` asks "dynamic",
-// fc_dim_is_named "must agree". Its name is dim_names[fc_dim_name(dim)].
+// A dim below FC_DIM_DYNAMIC is dynamic as well, and has a name: in every call
+// it equals each other dim of the function with the same code. So `dim < 0`
+// means dynamic, and fc_dim_is_named means that it must agree. Its name is
+// dim_names[fc_dim_name(dim)].
 #define FC_DIM_DYNAMIC (-1)
 #define FC_DIM_NAME_SIZE_MAX 64  // bytes
 #define FC_DIM_NAMES_MAX 256     // of one signature
@@ -152,8 +154,9 @@ typedef struct fc_type_t {
 
 typedef enum fc_role_t {
   FC_ROLE_IN,
-  // The server supplies storage, the client sends nothing: each dim is a size or
-  // a named one that an IN or INOUT argument has too, else it isn't callable.
+  // farcall supplies the memory and the client sends nothing. Each dim must be
+  // static, or a named one that an IN or INOUT argument has too; else it is not
+  // callable.
   FC_ROLE_OUT,
   FC_ROLE_INOUT,      // the client sends it, its final contents are a result
   FC_ROLE_TRANSIENT,  // scratch storage the caller supplies
@@ -196,10 +199,10 @@ typedef struct fc_signature_t {
                    // positional, its keys (DICT) are keywords
   bool callable;
   bool memory_safe;   // bytecode, or machine code compiled with checks
-  bool memory_known;  // somebody said whether it is memory_safe
+  bool memory_known;  // somebody stated whether it is memory_safe
   bool trusts_dims;   // not memory_safe, and the caller chooses dims
-  // What its code may take for granted of where tensors lie, beyond what their
-  // elements need: a power of two, 64 unless somebody said less.
+  // The alignment of tensors that its code relies on, beyond what their
+  // elements need: a power of two, 64 unless the description says less.
   uint8_t alignment;
   fc_text_ref_t reason;   // why not callable
   fc_text_ref_t cconv;    // "" when the backend has none
@@ -258,10 +261,11 @@ void fc_builder_async(fc_builder_t *builder, bool async);
 void fc_builder_root_tree(fc_builder_t *builder, bool root_tree);
 void fc_builder_cconv(fc_builder_t *builder, fc_str_t cconv);
 void fc_builder_warning(fc_builder_t *builder, fc_str_t warning);
-// Of code that is memory_safe the caller's dims are nobody's trust.
+// Sets memory_safe, and trusts_dims unless the code is memory_safe or has no
+// dynamic dims.
 void fc_builder_memory_safe(fc_builder_t *builder, bool memory_safe,
                             bool dynamic_dims);
-// A power of two up to 64, which it is without this call.
+// A power of two up to 64; 64 without this call.
 void fc_builder_alignment(fc_builder_t *builder, uint8_t alignment);
 // The function is listed, but not callable; the first reason stays.
 void fc_builder_refuse(fc_builder_t *builder, fc_str_t reason);
@@ -312,7 +316,8 @@ void fc_builder_argument(fc_builder_t *builder, fc_str_t name, uint32_t node,
 void fc_builder_result(fc_builder_t *builder, fc_str_t name, uint32_t node,
                        int32_t slot);
 
-// Others than they were added with. An argument with a name may be given by it.
+// Replaces the name that the argument was added with. An argument that has a
+// name may be given by it.
 void fc_builder_name_argument(fc_builder_t *builder, uint32_t index,
                               fc_str_t name);
 void fc_builder_name_result(fc_builder_t *builder, uint32_t index,
