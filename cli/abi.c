@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// farcall abi: the function metadata of module files as text, without a module.
+// farcall abi: the function metadata of module files, as text, written and read
+// without a module.
 #include "farcall/abi.h"
 
 #include <stdio.h>
@@ -58,7 +59,7 @@ static fc_status_t parse_declaration(const fc_args_t *args, fc_str_t text,
 typedef struct fc_abi_format_t {
   const char *name;
   fc_abi_parse_t parse;
-  fc_abi_mangle_t mangle;  // NULL: nobody writes it
+  fc_abi_mangle_t mangle;  // NULL: nothing writes this form
 } fc_abi_format_t;
 
 static const fc_abi_format_t kFormats[] = {

@@ -7,7 +7,7 @@
 #include "input.h"
 #include "remote.h"
 
-// As one word of a POSIX shell.
+// Prints `text` as one word of a POSIX shell.
 static void print_word(const char *text) {
   putchar('\'');
   for (; *text; text++) {
@@ -26,7 +26,8 @@ static int print_curl(const fc_args_t *args, const fc_server_t *server,
   fputs("curl -sS -H 'Content-Type: application/json' ", stdout);
   print_word(url);
   fputs(" --data-binary ", stdout);
-  // curl reads a file by the same '@'; any other document has none in front.
+  // Of a document that begins with '@', curl takes a file as farcall does. No
+  // other document begins so.
   print_word(json[0] == '@' ? json : document.data);
   putchar('\n');
   return FC_EXIT_OK;

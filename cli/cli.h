@@ -18,20 +18,20 @@ enum {
   FC_EXIT_UNAVAILABLE = 69,  // the server or a tool cannot be reached
 };
 
-// Prints text that a server or a module file brought. What would command a
-// terminal, control characters but newline and tab, becomes \u001b and the like,
-// which JSON reads as the same.
+// Prints text that a server or a module file brought. Control characters, which
+// could command the terminal, become \u001b and the like, but newline and tab
+// stay. JSON reads the escapes as the same characters.
 void fc_show(FILE *stream, fc_str_t text);
-// On stdout, with newlines and tabs escaped as well: a name is one line.
+// On stdout; newlines and tabs are escaped as well, so that a name is one line.
 void fc_show_text(const char *text);
 
-// Writes `farcall: MESSAGE` to stderr, last of all, and returns `exit_code`.
-// Shown as above.
+// Writes `farcall: MESSAGE` to stderr, escaped as fc_show does, and returns
+// `exit_code`. Nothing is written after it.
 int fc_complain(int exit_code, const char *format, ...) FC_PRINTF(2, 3);
-// The same of a call that was refused: the HTTP status (0: there was no server),
-// the code, what is wrong, and where in the document: the pointer, or for the
-// document as a whole the byte, when there is one. `hint` is added to what is
-// wrong. Returns FC_EXIT_FAILED.
+// Complains about a call that was refused: the HTTP status (0: there was no
+// server), the code, what is wrong with `hint` added to it, and where in the
+// document: the pointer, or the byte when the document as a whole is wrong and
+// the byte is known. Returns FC_EXIT_FAILED.
 int fc_complain_call(int http_status, const char *code, const char *detail,
                      const char *hint, const char *pointer,
                      uint64_t byte_offset);
@@ -61,12 +61,12 @@ typedef struct fc_args_t {
   fc_verb_t verb;
   const fc_flag_t *flags;  // in order
   size_t flag_count;
-  const char *const *words;  // what is no option
+  const char *const *words;  // the words that are no options
   size_t word_count;
 } fc_args_t;
 
-// Parses what follows the verb. False: complained already, the exit code is
-// FC_EXIT_USAGE.
+// Parses what follows the verb. When it returns false it has complained and the
+// exit code is FC_EXIT_USAGE.
 bool fc_args_parse(fc_arena_t *arena, fc_verb_t verb, int argc, char **argv,
                    fc_args_t *out_args);
 bool fc_args_has(const fc_args_t *args, fc_option_t option);
@@ -80,12 +80,12 @@ const char *fc_verb_name(fc_verb_t verb);
 // `farcall --help` (verb FC_VERB_COUNT) and `farcall VERB --help`, to stdout.
 void fc_print_help(fc_verb_t verb);
 
-// True if `path` may be a .vmfb; else complains that VERB is for those. The file
-// itself decides in the end: this is for a .so in its place.
+// False, after a complaint that VERB takes .vmfb files only, when `path` ends
+// in .so. Otherwise the file itself decides later.
 bool fc_is_vmfb(const fc_args_t *args, const char *path);
 
-// The name of `names` nearest to `text`, or NULL when none is near enough to be
-// a slip of the fingers.
+// The name of `names` nearest to `text`, NULL when none is so near that `text`
+// may be a slip.
 const char *fc_nearest(const char *text, const char *const *names,
                        size_t count);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The HTTP client: getaddrinfo, one socket and one deadline for all that is done
-// with it, and llhttp on what comes back. Whatever comes is bounded: who answers
-// may be no farcalld.
+// The HTTP client: getaddrinfo, one socket, one deadline for all that is done
+// with it, and llhttp to read the answer. Every part of an answer is bounded,
+// because the other side may be something else than farcalld.
 #include "client.h"
 
 #include <errno.h>
@@ -114,9 +114,9 @@ typedef struct fc_exchange_t {
   fc_text_t body;
   uint64_t deadline_ns;  // 0: none
   uint64_t received;     // bytes
-  uint64_t of_body;      // bytes of those
+  uint64_t of_body;      // how many of them are body
   size_t begin_size;
-  char begin[SHOWN];  // of all that came
+  char begin[SHOWN];  // of all bytes received
   size_t name_size;   // of the field being read, not all of it kept
   char name[TYPE_SIZE];
   size_t type_size;
@@ -151,8 +151,8 @@ static fc_status_t lost_errno(const fc_exchange_t *exchange, int reason) {
   return lost_begin(exchange, late);
 }
 
-// Until the socket is ready. False at the deadline, errno is ETIMEDOUT, and when
-// poll fails.
+// Waits until the socket is ready. False at the deadline, with errno ETIMEDOUT,
+// and when poll fails.
 static bool wait_for(const fc_exchange_t *exchange, int file, short events,
                      short *out_events) {
   for (;;) {
@@ -215,8 +215,8 @@ static fc_status_t open_server(const fc_exchange_t *exchange, int *out_file) {
   return FC_OK;
 }
 
-// Ends early when the server closed, stalled, or answers already (413 before it
-// has read the body): what there is to read says more.
+// Ends early when the server has closed, stalls, or answers before it has read
+// the whole body (413): the answer says what is wrong.
 static bool send_all(const fc_exchange_t *exchange, int file, fc_str_t data) {
   short events;
   while (data.size) {
@@ -231,8 +231,7 @@ static bool send_all(const fc_exchange_t *exchange, int file, fc_str_t data) {
   return true;
 }
 
-// ---------------------------------------------------------------------------
-// The answer
+// Adds to `text` what fits; *size counts everything.
 
 // Adds what fits to `text`; *size counts all.
 static void append(char *text, size_t *size, const char *data, size_t more) {
@@ -334,10 +333,11 @@ static fc_status_t receive_block(fc_exchange_t *exchange, const char *block,
   llhttp_errno_t code = size ? llhttp_execute(&exchange->parser, block, size)
                              : llhttp_finish(&exchange->parser);
   if (exchange->done) return FC_OK;
-  if (exchange->refused) return FC_UNAVAILABLE;  // a callback said why
+  if (exchange->refused) return FC_UNAVAILABLE;  // a callback wrote the error
   if (!size) return lost_begin(exchange, "the connection was closed");
   if (code != HPE_OK) return lost_begin(exchange, "that is not HTTP");
-  // Heads, fields behind the body, the sizes of chunks: what is no body.
+  // What is no body (heads, trailer fields, chunk sizes) may grow only with the
+  // body.
   if (exchange->received - exchange->of_body > HEAD_LIMIT + exchange->of_body) {
     return lost_begin(exchange, "the head of the answer is larger than 64 KiB");
   }

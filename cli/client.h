@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One HTTP request to a farcalld and its answer, within one deadline. No TLS, no
-// redirects, no connection reuse. The name of a host is looked up by the system's
-// resolver, whose own timeout that takes.
+// One HTTP request to a farcalld and its answer, within one deadline. No TLS,
+// no redirects, no connection reuse. The system's resolver looks up the host
+// name and has a time-out of its own, which is not part of the deadline.
 #ifndef FARCALL_CLI_CLIENT_H_
 #define FARCALL_CLI_CLIENT_H_
 
@@ -24,7 +24,8 @@ typedef struct fc_answer_t {
   int status;
   bool is_json;   // by its Content-Type, as are errors
   bool is_plain;  // another text that farcalld writes: a form of a signature
-  bool cut;       // the body went on; at most 1 MiB of what is no JSON is read
+  bool cut;       // there was more body; of what is not JSON at most 1 MiB is
+                  // read
   fc_str_t body;  // in the arena
 } fc_answer_t;
 
@@ -34,8 +35,8 @@ fc_status_t fc_server_parse(fc_arena_t *arena, const char *url,
                             fc_server_t *out_server, fc_error_t *err);
 
 // `target` is an absolute path. `body` with data NULL: a GET, else a POST of
-// JSON. FC_UNAVAILABLE when no whole answer came in time, or one that is no
-// farcalld's by its size; the message has the beginning of what came.
+// JSON. FC_UNAVAILABLE when no whole answer came in time, or when its size
+// shows that it is no farcalld's; the message has the beginning of what came.
 fc_status_t fc_server_ask(fc_arena_t *arena, const fc_server_t *server,
                           const char *target, fc_str_t body,
                           fc_answer_t *out_answer, fc_error_t *err);

@@ -72,7 +72,7 @@ static const char *const kGeneric[] = {"--mlir-print-op-generic",
 static const char *const kBufferize[] = {
     "--mlir-print-ir-after-failure", "--mlir-print-op-generic",
     "--mlir-print-debuginfo",
-    // Comparisons and arithmetic on whole tensors have no buffer form.
+    // Comparisons and arithmetic on whole tensors cannot be bufferized.
     "--convert-elementwise-to-linalg",
     // Plain layouts at the boundary: callers pass dense arrays.
     "--one-shot-bufferize=bufferize-function-boundaries=1 "
@@ -107,7 +107,8 @@ static const char *const kLower[] = {
     "--reconcile-unrealized-casts",
     NULL};
 
-// affine.load and affine.store have no checks of their own: memref's do.
+// affine.load and affine.store get no run-time checks, but the operations of
+// memref that they become do.
 static const char *const kVerify[] = {"--lower-affine",
                                       "--generate-runtime-verification", NULL};
 static const char *const kNothing[] = {NULL};
@@ -119,8 +120,9 @@ static const char *const kAssemble[] = {"-O3",
                                         "--relocation-model=pic",
                                         "--stack-size-section",
                                         NULL};
-// Nothing but what callers need leaves the module. So a function may be named
-// like one of the C library and still be the module's own for the module.
+// The module exports only what callers need, so a function may have the name of
+// a function of the C library and still be the one that the module itself
+// calls.
 #define EXPORTS OURS "9-exports"
 static const char kExports[] =
     "{ global: _mlir_ciface_*; __farcall_abi; local: *; };\n";
@@ -211,7 +213,8 @@ static fc_str_t source_context(fc_str_t rest) {
   return (fc_str_t){0};
 }
 
-// "FILE:LINE:COL: " of the copy becomes that of the user's file.
+// Shows the error at the place "FILE:LINE:COL: " in the user's file, not in the
+// copy that the tools read.
 static fc_status_t blame(fc_compile_t *compile, fc_str_t place, fc_str_t stage,
                          fc_str_t message) {
   fc_str_t copy = fc_str(compile->source);
@@ -328,8 +331,8 @@ static size_t count_public(const fc_mlir_module_t *module) {
   return count;
 }
 
-// Says what the module wants from outside; it still loads where that is
-// provided. True when there is any.
+// Names the functions declared without a body: the module loads only where
+// another library provides them. True when there is any.
 static bool needs_others(const fc_mlir_module_t *module) {
   bool needs = false;
   for (size_t i = 0; i < module->function_count; i++) {
@@ -344,7 +347,7 @@ static bool needs_others(const fc_mlir_module_t *module) {
   return needs;
 }
 
-// Says which arguments answer though the source does not say so.
+// Tells which arguments are also results, though the source does not say so.
 static void tell_roles(const fc_mlir_module_t *module) {
   for (size_t i = 0; i < module->function_count; i++) {
     const fc_mlir_function_t *function = &module->functions[i];
@@ -361,7 +364,7 @@ static void tell_roles(const fc_mlir_module_t *module) {
   }
 }
 
-// `steps` are the texts between the module as it was and as it is to be.
+// Writes the annotated module. `steps` keep the texts between `text` and that.
 static fc_status_t guard(fc_compile_t *compile, fc_str_t text,
                          fc_text_t steps[3]) {
   fc_mlir_module_t module;
@@ -401,8 +404,8 @@ static fc_status_t guard_divisions(fc_compile_t *compile) {
   return status;
 }
 
-// mlir-opt does not mind an operation that no pass took away, and what
-// mlir-translate says about it is of little use.
+// mlir-opt accepts an operation that no pass lowered, and the error of
+// mlir-translate about it helps nobody.
 static fc_status_t refuse_leftovers(fc_compile_t *compile) {
   fc_str_t text, operation, location;
   FC_TRY(read_work(compile, LOWERED, &text));
@@ -447,7 +450,7 @@ static fc_status_t lower(fc_compile_t *compile) {
   return run(compile, LLC, OPTIMIZED, OBJECT, kAssemble, kNothing);
 }
 
-// What the attributes of the source ask for may not fit its types.
+// The attributes of the source may ask for what its types do not allow.
 static fc_status_t check_draft(const fc_compile_t *compile, fc_str_t json) {
   fc_sidecar_t *sidecar = NULL;
   fc_error_t why;
@@ -538,8 +541,8 @@ static fc_status_t make(fc_compile_t *compile) {
   return publish(compile, &draft);
 }
 
-// ---------------------------------------------------------------------------
-// The verb
+// The copy's name stands in messages and in the module, so it is the name of
+// the user's file, unless that needs quoting or is one of OURS.
 
 // The copy's name ends up in messages and in the module, so it is the user's,
 // unless that would need quoting or is one of ours.

@@ -517,8 +517,7 @@ fc_status_t fc_mlir_names(fc_arena_t *arena, fc_str_t source, fc_str_t function,
   return FC_OK;
 }
 
-// ---------------------------------------------------------------------------
-// What lowering left over
+// Operations that lowering did not take away.
 
 static bool is_lowered(fc_str_t operation) {
   return fc_str_starts(operation, FC_STR("llvm.")) ||
@@ -561,8 +560,8 @@ static fc_status_t put(fc_text_t *out, const char *text, fc_error_t *err) {
 
 static const char kProbe[] = "[\"probe-stack\", \"inline-asm\"]";
 
-// Writes the dictionary of `function` and returns through *at where the text
-// goes on.
+// Writes the attribute dictionary of `function`. *at becomes the index behind
+// it, where the text goes on.
 static fc_status_t annotate_one(fc_str_t text,
                                 const fc_mlir_function_t *function,
                                 fc_text_t *out, size_t *at, fc_error_t *err) {
@@ -632,7 +631,7 @@ bool fc_ir_is_plainly_aligned(fc_str_t ir) {
   while (ir.size) {
     const char *end = memchr(ir.data, '\n', ir.size);
     const size_t size = end ? (size_t)(end - ir.data) : ir.size;
-    // A global of its own may lie as it likes.
+    // A global that the module defines is aligned by the module itself.
     if (ir.data[0] != '@' && !is_plain_line(fc_str_make(ir.data, size))) {
       return false;
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads MLIR text: the functions of a module in the generic form that mlir-opt
-// prints, and the argument names of a source file, which that form drops. Of the
-// LLVM IR it becomes, what it takes for granted of memory.
-// Lexes strings, brackets and comments; it is no MLIR parser and needs none,
-// since mlir-opt has accepted the text before. Does not recurse.
+// prints, and the argument names of a source file, which that form drops. From
+// LLVM IR it reads how aligned the code expects memory to be. It lexes strings,
+// brackets and comments and is no MLIR parser: mlir-opt has accepted the text
+// before. Does not recurse.
 #ifndef FARCALL_CLI_COMPILE_DERIVE_H_
 #define FARCALL_CLI_COMPILE_DERIVE_H_
 
@@ -21,7 +21,7 @@ typedef struct fc_mlir_value_t {
   bool result_buffer;  // attribute bufferize.result
   bool writable;       // attribute bufferization.writable = true
   bool stored;   // of an argument: fc_mlir_find_stores saw it written into
-  bool noticed;  // its role follows from that alone
+  bool noticed;  // only `stored` gave it its role
 } fc_mlir_value_t;
 
 typedef struct fc_mlir_function_t {
@@ -32,8 +32,8 @@ typedef struct fc_mlir_function_t {
   size_t argument_count;
   fc_mlir_value_t *results;
   size_t result_count;
-  // Where its discardable attributes are, or belong: the text behind the '{',
-  // or behind the region when it has none.
+  // Where its discardable attributes begin, or would: behind the '{', or behind
+  // the region when it has none.
   size_t attrs_at;
   bool has_attrs;
   fc_str_t attrs;  // inside of the dictionary
@@ -69,19 +69,20 @@ fc_str_t fc_mlir_unquote(fc_arena_t *arena, fc_str_t text);
 fc_status_t fc_mlir_names(fc_arena_t *arena, fc_str_t source, fc_str_t function,
                           size_t count, fc_str_t *out_names, fc_error_t *err);
 
-// True when nothing in `ir`, a module of LLVM IR, relies on memory of others being
-// aligned beyond what numbers of 8 bytes need.
+// True when nothing in `ir`, a module of LLVM IR, needs memory from outside to
+// be aligned beyond what 8-byte numbers need.
 bool fc_ir_is_plainly_aligned(fc_str_t ir);
 
-// The first operation of `text`, a lowered module in generic form, that no
-// lowering took away: its name, and its location as "file":line:column or
-// empty. False when there is none.
+// Finds the first operation of `text`, a lowered module in generic form, that
+// no pass took away: its name, and its location as "file":line:column or empty.
+// False when there is none.
 bool fc_mlir_leftover(fc_str_t text, fc_str_t *out_operation,
                       fc_str_t *out_location);
 
-// The module's text with what makes its functions callable: the C interface
-// for public ones with a body, stack probes for all with a body, internal
-// linkage for private ones nobody asked an interface for.
+// The module's text with what makes its functions callable: the C interface for
+// each public one that has a body, stack probes for all that have a body,
+// internal linkage for each private one for which the source asks no C
+// interface.
 fc_status_t fc_mlir_annotate(const fc_mlir_module_t *module, fc_text_t *out,
                              fc_error_t *err);
 

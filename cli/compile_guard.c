@@ -90,7 +90,8 @@ static fc_status_t put_location(fc_text_t *out, fc_str_t location,
 // ---------------------------------------------------------------------------
 // Sizes
 
-// The sizes of an allocation: the first `count` of its operands.
+// False when the line is no division. A division in an unknown form has no
+// type.
 static bool read_allocation(fc_str_t line, fc_str_t *out_sizes,
                             size_t *out_count) {
   fc_str_t name;
@@ -408,7 +409,7 @@ static size_t count_divisions(fc_str_t text) {
   return count;
 }
 
-// Looks at all lines once before any is written: the checks stand in front.
+// Reads all lines before any is written, because the checks stand in front.
 static fc_status_t survey(fc_arena_t *arena, fc_str_t text, fc_checks_t *checks,
                           fc_error_t *err) {
   checks->kinds =

@@ -8,25 +8,26 @@
 
 #include "farcall/base.h"
 
-// `text`, a bufferized module in generic form, with a check before every
+// Writes `text`, a bufferized module in generic form, with a check before every
 // memref.alloc and memref.alloca that none of its sizes is negative. A negative
-// size would let every later check pass over nothing.
+// size would pass every later check.
 fc_status_t fc_mlir_guard_sizes(fc_arena_t *arena, fc_str_t text,
                                 fc_text_t *out, fc_error_t *err);
 
-// `text`, a module in generic form that is all llvm dialect, with a check before
-// every integer division and remainder that the divisor is not 0 and the
-// quotient fits. At this point nothing else divides: operations on tensors,
-// vectors and index have become these, and so have those passes made of their
-// own. `out` stays empty when there is no division. FC_CODE_ABI_METADATA when
-// one is written in a form not known here.
+// Writes `text`, a module in generic form whose operations are all of the llvm
+// dialect, with a check before every integer division and remainder: the
+// divisor is not 0 and the quotient fits. Nothing else divides at this point:
+// operations on tensors, vectors and index have been lowered to these, as have
+// the ones passes made. `out` stays empty when there is no division.
+// FC_CODE_ABI_METADATA when one is written in a form not known here.
 fc_status_t fc_mlir_guard_divisions(fc_arena_t *arena, fc_str_t text,
                                     fc_text_t *out, fc_error_t *err);
 
-// `text`, a module in generic form, with index.ceildivs, index.ceildivu and
-// index.floordivs as the operations of arith that mean the same. The lowering of
-// index's own divides numbers that the source does not divide, and so overflows
-// where the quotient fits (the greatest index by -1).
+// Writes `text`, a module in generic form, with index.ceildivs, index.ceildivu
+// and index.floordivs replaced by the operations of arith that mean the same.
+// MLIR's own lowering of these three divides numbers that the source does not
+// divide, and that can overflow where the quotient fits (the greatest index by
+// -1).
 fc_status_t fc_mlir_rename_divisions(fc_str_t text, fc_text_t *out,
                                      fc_error_t *err);
 

@@ -36,8 +36,8 @@ static bool is_role(fc_str_t role) {
          fc_str_equal(role, FC_STR("inout"));
 }
 
-// `given` is true of a memref in the source: a tensor is a value there, whatever
-// becomes of its buffer.
+// `given` is true of an argument that is a memref in the source. A tensor is a
+// value there, whatever becomes of its buffer.
 static fc_status_t resolve_role(const fc_mlir_function_t *function,
                                 size_t index, bool given, fc_error_t *err) {
   fc_mlir_value_t *value = &function->arguments[index];
@@ -47,7 +47,8 @@ static fc_status_t resolve_role(const fc_mlir_function_t *function,
   if (!value->role.size) {
     bool written = value->result_buffer || value->writable;
     if (!written || !is_memref(value->type)) return FC_OK;
-    // What is only written needs no contents, if its size is known.
+    // A buffer that is only written needs no contents from the client, if its
+    // size is known.
     bool out = value->result_buffer && !value->writable &&
                has_static_shape(value->type);
     value->role = out ? FC_STR("out") : FC_STR("inout");
@@ -151,8 +152,8 @@ fc_status_t fc_draft_resolve(fc_arena_t *arena, fc_str_t source_text,
   return FC_OK;
 }
 
-// ---------------------------------------------------------------------------
-// JSON. A failed allocation shows as a NULL somewhere and again in the end.
+// A failed allocation makes a NULL, which every later call passes on to the
+// end.
 
 static void put_text(yyjson_mut_doc *doc, yyjson_mut_val *object,
                      const char *key, fc_str_t text) {

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each value has a set of the arguments whose memory it may be, a bit for each.
-// A function is read from top to bottom: an operation that gives a memref gives it
-// the sets of its operands, a store adds the set of where it stores to what the
-// function writes. What runs back (a loop's next turn, a branch to a block above)
-// makes a further reading necessary, until nothing is added.
+// For each value there is a set, a bit for each argument whose memory the value
+// may be. A function is read from top to bottom: an operation whose result is a
+// memref gives it the sets of its operands, and a store adds the set of the
+// memory it writes to those the function writes. A value that flows back (a
+// loop's next turn, a branch to a block above) makes another reading necessary,
+// until no set grows.
 #include "compile_stores.h"
 
 #include "mlir_lex.h"
 
-#define SET_BITS 64  // the last one is of all further arguments
+#define SET_BITS 64  // the last bit stands for all further arguments
 
 typedef uint64_t fc_set_t;
 
@@ -31,14 +32,15 @@ typedef struct fc_flow_t {
   size_t value_count;  // its size, a power of two
   fc_named_t *blocks;
   size_t block_count;
-  fc_set_t *yields;  // what each operation with regions got from inside
+  fc_set_t *yields;  // what the operations inside hand out, for each operation
+                     // with regions
   fc_open_t *open;
   size_t depth;
   size_t number;  // operations with regions seen
   fc_set_t stored;
   size_t region_room;
   bool entry;    // the next block is the first of its region
-  bool changed;  // a set that is needed above grew
+  bool changed;  // a set grew that was used further up
 } fc_flow_t;
 
 // ---------------------------------------------------------------------------
@@ -57,7 +59,7 @@ static fc_named_t *find_slot(const fc_flow_t *flow, fc_str_t name) {
   return &flow->values[at];
 }
 
-// "%4#1" is one of the values defined as "%4:2".
+// "%4#1" is one of the results defined together as "%4:2".
 static fc_str_t cut_number(fc_str_t name, char mark) {
   const char *at = name.size ? memchr(name.data, mark, name.size) : NULL;
   return at ? fc_lex_part(name, 0, (size_t)(at - name.data)) : name;
@@ -67,7 +69,7 @@ static fc_set_t get_set(const fc_flow_t *flow, fc_str_t name) {
   return find_slot(flow, cut_number(name, '#'))->set;
 }
 
-// Names are used again in regions side by side, so an empty set replaces too.
+// Sibling regions use the same names, so an empty set must replace an old one.
 static void set_value(fc_flow_t *flow, fc_str_t name, fc_set_t set) {
   if (fc_lex_char(name, 0) != '%') return;
   name = cut_number(name, ':');
@@ -110,7 +112,7 @@ static void add(fc_flow_t *flow, fc_set_t *to, fc_set_t set) {
 // ---------------------------------------------------------------------------
 // What an operation writes into
 
-// Which operand, of operations that have one.
+// For operations that write into one operand: which one.
 static const struct {
   const char *name;
   size_t operand;
@@ -308,8 +310,8 @@ static size_t count_of(fc_str_t text, const char *word) {
   return count;
 }
 
-// Room for the largest function. Each value, block and region has a mark of its
-// own in the text.
+// Room for the largest function. Values, blocks and regions are counted by the
+// marks that each of them has in the text.
 static fc_status_t make_room(fc_arena_t *arena, const fc_mlir_module_t *module,
                              fc_flow_t *flow, fc_error_t *err) {
   size_t values = 0, blocks = 0, regions = 0;

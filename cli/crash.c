@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The handler runs on a stack of its own, since the module may have used up the
-// other, and calls only write and raise. It goes back to no code of the module.
+// thread's, and calls only write and raise. It never returns into the module.
 #include "crash.h"
 
 #include <signal.h>
@@ -26,7 +26,8 @@ static const struct {
 };
 #define SIGNAL_COUNT FC_ARRAY_COUNT(kSignals)
 
-// A handler takes no argument of ours: the lines are written before it runs.
+// A signal handler gets no argument of ours, so the lines it prints are made
+// beforehand.
 static struct {
   char lines[SIGNAL_COUNT][320];
   _Alignas(16) uint8_t stack[HANDLER_STACK];
@@ -38,7 +39,7 @@ static void on_crash(int number) {
     ssize_t ignored = write(2, watch.lines[i], strlen(watch.lines[i]));
     (void)ignored;
   }
-  raise(number);  // SA_RESETHAND: this one ends the process
+  raise(number);  // SA_RESETHAND: this time the signal ends the process
 }
 
 void fc_crash_watch(const char *what) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// farcall dump: a .vmfb as text. Also of files that farcall would not run, as
-// far as they can be read.
+// farcall dump: a .vmfb as text. A file that farcall would not run is shown as
+// far as it can be read.
 #include <stdio.h>
 
 #include "cli.h"

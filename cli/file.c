@@ -39,7 +39,7 @@ static fc_status_t fail_file(fc_error_t *err, const char *verb,
                  strerror(errno));
 }
 
-// A device has no end. A terminal has one, when its user says so.
+// A device has no end. A terminal has: the user ends it.
 static fc_status_t check_kind(int file, const struct stat *info,
                               const char *path, fc_error_t *err) {
   bool device = S_ISCHR(info->st_mode) || S_ISBLK(info->st_mode);
@@ -63,7 +63,8 @@ static bool may_go_on(int file) {
   return poll(&wait, 1, -1) > 0 || errno == EINTR;
 }
 
-// Reads to the end: the size of a pipe or of a file that grows is not known.
+// Reads to the end: the size of a pipe, or of a file that grows, is not known
+// before.
 static fc_status_t read_all(fc_arena_t *arena, int file, size_t size_hint,
                             size_t limit, const char *path, fc_str_t *out_data,
                             fc_error_t *err) {
@@ -110,7 +111,7 @@ static fc_status_t read_open(fc_arena_t *arena, int file, const char *path,
 
 fc_status_t fc_file_read(fc_arena_t *arena, const char *path,
                          fc_str_t *out_data, fc_error_t *err) {
-  // Opening a pipe would wait for its writer.
+  // Without O_NONBLOCK, opening a pipe waits for its writer.
   int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) return fail_file(err, "read", path);
   fc_status_t status = read_open(arena, file, path, out_data, err);

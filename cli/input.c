@@ -82,8 +82,8 @@ typedef struct fc_typed_t {
   fc_str_t values;
 } fc_typed_t;
 
-// "2x3xf32=…". False when the text in front of '=' has no such form; dtype is
-// FC_DTYPE_NONE when it has, but no element type has that name.
+// Parses "2x3xf32=…". False when the text in front of '=' has no such form.
+// When it has, but names no element type, dtype is FC_DTYPE_NONE.
 static bool parse_typed(fc_str_t text, fc_typed_t *out_typed) {
   const char *equals = text.size ? memchr(text.data, '=', text.size) : NULL;
   if (!equals) return false;
@@ -207,7 +207,8 @@ static fc_status_t print_npy(fc_arena_t *arena, const char *path,
   fc_npy_t array;
   FC_TRY(fc_file_read(arena, path, &file, err));
   FC_TRY(fc_npy_parse(arena, file, &array, err));
-  // Without dims it goes as a bare value, which a scalar takes as well.
+  // An array without dims becomes a bare value, which a scalar argument takes
+  // as well.
   if (!array.rank) {
     return fc_json_write_element(sink, array.dtype, array.data.data, false,
                                  err);
@@ -224,7 +225,8 @@ static fc_status_t print_npy(fc_arena_t *arena, const char *path,
   return put(sink, "}", err);
 }
 
-// Nothing that --input takes: what was meant, perhaps. `text` ends in a NUL.
+// The text is nothing that --input takes: says what may have been meant. `text`
+// ends in a NUL.
 static fc_status_t refuse_text(fc_str_t text, const yyjson_read_err *failure,
                                fc_error_t *err) {
   if (text.size && !access(text.data, R_OK)) {
@@ -248,7 +250,7 @@ static fc_status_t refuse_text(fc_str_t text, const yyjson_read_err *failure,
 static fc_status_t print_json(fc_str_t text, fc_sink_t *sink, fc_error_t *err) {
   if (value_json(text).data) return fc_sink_put(sink, value_json(text), err);
   yyjson_read_err failure;
-  // Not in situ, so the text is only read.
+  // yyjson takes char *, but without YYJSON_READ_INSITU it only reads.
   char *spelled = (char *)(uintptr_t)text.data;
   yyjson_doc *doc =
       yyjson_read_opts(spelled, text.size, YYJSON_READ_NOFLAG, NULL, &failure);
@@ -361,7 +363,7 @@ static fc_status_t made_document(const fc_args_t *args, fc_str_t *out_document,
   return status;
 }
 
-// Before the call: a result that goes nowhere would be lost.
+// Checked before the call: a result with nowhere to go would be lost.
 static fc_status_t check_outputs(const fc_args_t *args, fc_error_t *err) {
   for (size_t i = 0; i < args->flag_count; i++) {
     const char *value = args->flags[i].value;

@@ -16,26 +16,27 @@
 fc_status_t fc_input_print(fc_arena_t *arena, const char *input,
                            fc_sink_t *sink, fc_error_t *err);
 
-// What to add to a complaint about too many words: values were meant, perhaps.
+// The hint for a complaint about too many words: perhaps they were meant as
+// inputs.
 const char *fc_input_words_hint(const fc_args_t *args);
 
-// What to add to the refusal of the value at `pointer`: how a scalar is written,
-// when its --input is a typed tensor. "" where there is nothing to add.
+// The hint for the refusal of the value at `pointer`: how to write a scalar,
+// when its --input is a typed tensor. "" where there is no hint.
 const char *fc_input_hint(const fc_args_t *args, const char *code,
                           const char *pointer);
 
-// The call document of --json, or of all --input; with any --output results are
-// asked for in fc_output_form. `out_document` is in the arena. Returns an exit
-// code, complained already if it isn't 0.
+// Makes the call document of --json, or of all --input. With any --output, it
+// asks for results in the form of fc_output_form. `out_document` is in the
+// arena. Returns an exit code, and has complained if it isn't 0.
 int fc_input_document(const fc_args_t *args, fc_str_t *out_document);
 
-// How results are asked for: NULL without --output; "b64", which is exact, when all
-// go to files; "typed" when one is printed.
+// The form in which results are asked for: NULL without --output; "b64", which
+// is exact, when all go to files; "typed" when one is printed.
 const char *fc_output_form(const fc_args_t *args);
 // True if `answer` is one JSON object that begins with the list "results".
 bool fc_output_is_answer(fc_str_t answer);
-// Prints an answer {"results":[…]} to stdout, or serves each --output with the
-// result in its place. Complains and returns an exit code.
+// Prints an answer {"results":[…]} to stdout, or does with each result what the
+// --output in its place says. Complains and returns an exit code.
 int fc_output_print(const fc_args_t *args, fc_str_t answer);
 
 #endif  // FARCALL_CLI_INPUT_H_

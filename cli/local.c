@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Module files and their functions, and what is said when they are not there.
+// Loads module files and finds functions in them; complains when they are not
+// there.
 #include "local.h"
 
 #include "file.h"
 
-// By the name the user gave: messages of modules have its last part only.
+// Names the file as the user did: messages about modules have the last part of
+// the path only.
 static int complain(const char *path, const fc_error_t *err) {
   const char *base = fc_file_base(path);
   bool named = *base && !strncmp(err->message, base, strlen(base));

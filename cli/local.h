@@ -7,9 +7,9 @@
 #include "cli.h"
 #include "farcall/farcall.h"
 
-// Loads the FILE of the command line by its options; `describe` runs nothing of
-// it. Returns an exit code, complained already if it isn't 0; the module is the
-// caller's to release.
+// Loads the FILE of the command line with the options given there; with
+// `describe`, runs nothing of it. Returns an exit code, and has complained if
+// it isn't 0. The caller releases the module.
 int fc_local_load(const fc_args_t *args, bool describe,
                   fc_module_t **out_module);
 // The function of that name; NULL after a complaint with a hint.

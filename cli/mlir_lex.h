@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MLIR text in pieces: strings, brackets, lists, lines. Whoever reads MLIR text
-// here uses these functions; mlir-opt has accepted the text before. They take any
-// bytes, allocate nothing and do not recurse. An index past the end is text.size.
+// Takes MLIR text apart: strings, brackets, lists, lines. All code here that
+// reads MLIR text uses these functions, after mlir-opt has accepted the text.
+// They take any bytes, allocate nothing and do not recurse. An index past the
+// end is text.size.
 #ifndef FARCALL_CLI_MLIR_LEX_H_
 #define FARCALL_CLI_MLIR_LEX_H_
 
@@ -21,12 +22,12 @@ char fc_lex_char(fc_str_t text, size_t at);
 
 // The index of the first character from `at` that is no space.
 size_t fc_lex_space(fc_str_t text, size_t at);
-// text[at] is a quote: the index behind the closing one.
+// text[at] is a quote. Returns the index behind the closing one.
 size_t fc_lex_string(fc_str_t text, size_t at);
 // How the character at `at` changes the depth of brackets: +1, -1 or 0.
 int fc_lex_nesting(fc_str_t text, size_t at);
-// text[at] opens a bracket: the index behind the bracket that closes it. With
-// `comments`, as in source text, // hides the rest of its line.
+// text[at] opens a bracket. Returns the index behind the bracket that closes
+// it. With `comments`, as in source text, // hides the rest of its line.
 size_t fc_lex_balanced(fc_str_t text, size_t at, bool comments);
 
 // Cuts the first element off a comma-separated list. False at the list's end.

@@ -78,7 +78,8 @@ static bool take_dim(fc_header_t *header, int64_t *out_dim) {
       return false;
     }
   }
-  (void)take_word(header, FC_STR("L"));  // Python 2 wrote long integers so
+  (void)take_word(header, FC_STR("L"));  // Python 2 wrote long integers with an
+                                         // L
   *out_dim = dim;
   return digits > 0;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// NumPy's .npy files, format versions 1, 2 and 3: one array of numbers, in any
-// byte order and memory order in, little-endian row-major out. A file comes
-// from anywhere: nothing in it is believed before it is checked.
+// NumPy's .npy files, format versions 1, 2 and 3: one array of numbers. Reads
+// any byte order and memory order, writes little-endian row-major. A file may
+// come from anywhere: nothing in it is believed before it is checked.
 #ifndef FARCALL_CLI_NPY_H_
 #define FARCALL_CLI_NPY_H_
 

@@ -82,7 +82,8 @@ int fc_complain_call(int http_status, const char *code, const char *detail,
                      uint64_t byte_offset) {
   char status[16] = "", where[32] = "";
   if (http_status) snprintf(status, sizeof status, "%d ", http_status);
-  // Only a text that is no JSON has a place but no value that is wrong.
+  // Only a JSON syntax error has a place in the text but no value that is
+  // wrong.
   bool syntax = !strncmp(code, "json_", 5) && byte_offset != FC_NO_OFFSET;
   if (*pointer) {
     snprintf(where, sizeof where, ", at ");

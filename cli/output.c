@@ -72,7 +72,7 @@ static fc_status_t read_base64(fc_json_reader_t *reader, char *out, size_t size,
   fc_json_token_t token;
   size_t got = 0;
   FC_TRY(fc_json_next(reader, &token, err));
-  // By its length, so that what is decoded fits.
+  // Checked by its length before it is decoded, so that the bytes fit.
   if (token != FC_JSON_STRING || reader->text.size != (size + 2) / 3 * 4) {
     return unexpected(err);
   }
@@ -133,7 +133,7 @@ static fc_status_t save(const fc_args_t *args, const char *path,
   return status;
 }
 
-// One result, its first token read; `where` as in --output.
+// Writes one result, whose first token was read; `where` as in --output.
 static fc_status_t serve(const fc_args_t *args, fc_json_reader_t *reader,
                          fc_json_token_t token, size_t index, const char *where,
                          fc_error_t *err) {
@@ -159,7 +159,7 @@ static fc_status_t serve(const fc_args_t *args, fc_json_reader_t *reader,
   return FC_OK;
 }
 
-// Up to the first result.
+// Reads up to the first result.
 static fc_status_t open_answer(fc_json_reader_t *reader, fc_str_t answer,
                                fc_error_t *err) {
   fc_json_token_t token;

@@ -18,21 +18,23 @@ fc_status_t fc_remote_server(const fc_args_t *args, fc_server_t *out_server,
 // complaint when there is no slash.
 const char *fc_remote_target(const fc_args_t *args, const char *name);
 
-// Complains about an error here: 69 when the server cannot be reached, else 64.
+// Complains about an error on this side: 69 when the server cannot be reached,
+// else 64.
 int fc_remote_complain(const fc_error_t *err);
-// Complains about an answer that is an error: its code, detail and pointer. 1, or
-// 69 when the error is none of farcalld's.
+// Complains about an answer that is an error: its code, detail and pointer.
+// Returns 1, or 69 when the error is not in farcalld's form.
 int fc_remote_refused(const fc_args_t *args, const fc_answer_t *answer);
-// Complains about an answer that no farcalld gives, with its beginning. 69.
+// Complains about an answer that no farcalld gives, with its beginning. Returns
+// 69.
 int fc_remote_strange(const fc_answer_t *answer);
 
 #define FC_REMOTE_MODULES "/api/v1/modules"
 
-// Asks for a document. Returns an exit code; complained already if it isn't 0.
+// Asks for a document. Returns an exit code, and has complained if it isn't 0.
 int fc_remote_get(const fc_args_t *args, const char *target,
                   fc_answer_t *out_answer);
-// The same of a JSON document, which has the member `key`. The caller frees
-// *out_doc.
+// The same for a JSON document that must have the member `key`. The caller
+// frees *out_doc.
 int fc_remote_get_json(const fc_args_t *args, const char *target,
                        const char *key, fc_str_t *out_text,
                        yyjson_doc **out_doc);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// farcall sig: signatures, of a server or of a module file. Many are a line
-// each; one is its line, the tree below what the line crowds, and where it comes
-// from. Both ways print from the canonical JSON.
+// farcall sig: signatures, of a server or of a module file. Several are printed
+// one a line. A single one is printed as its line, a tree of what the line
+// leaves out, and where it comes from. Both are printed from the canonical
+// JSON.
 #include <stdio.h>
 
 #include "file.h"
@@ -192,7 +193,8 @@ static int print_format(const fc_args_t *args, const char *target) {
   return FC_EXIT_OK;
 }
 
-// A word that means a file, though it names no module: 0 when it means none.
+// The exit code, after a complaint, when the word looks like a file's name; 0
+// when it does not.
 static int complain_of_file(const char *word) {
   fc_str_t name = fc_str(word);
   const char *slash = strrchr(word, '/');

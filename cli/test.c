@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// farcall test: calls every function of a .vmfb that takes and returns nothing.
-// What they are is the module's business: IREE's own tests check themselves.
+// farcall test: calls every function of a .vmfb that takes and returns nothing,
+// as IREE's own tests do, which check themselves.
 #include <stdio.h>
 
 #include "cli.h"

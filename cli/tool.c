@@ -18,7 +18,8 @@
 #define LLVM_DIRECTORY "/usr/lib/llvm-22/bin"
 
 static volatile sig_atomic_t interrupted;
-static volatile pid_t running;  // the tool to end; written with signals held
+static volatile pid_t running;  // the tool to end; written while signals are
+                                // held back
 
 static const char *usable(fc_arena_t *arena, const char *directory, size_t size,
                           const char *name, const char *suffix) {
@@ -94,7 +95,8 @@ static int open_files(posix_spawn_file_actions_t *actions,
   return failed ? failed : posix_spawn_file_actions_adddup2(actions, 1, 2);
 }
 
-// The tool gets the signals `mask` held back, which is none of ours.
+// The tool starts with `mask`, the signals held back before hold_signals was
+// called.
 static int start(const char *const *argv, const char *directory,
                  const char *log, const sigset_t *mask, pid_t *out_child) {
   posix_spawn_file_actions_t actions;
@@ -120,7 +122,8 @@ static int start(const char *const *argv, const char *directory,
 fc_status_t fc_tool_run(const char *const *argv, const char *directory,
                         const char *log, int *out_wait, fc_error_t *err) {
   pid_t child = 0;
-  // A signal comes either before the tool starts or when `running` names it.
+  // While signals are held back none can come between the tool's start and
+  // `running` naming it.
   sigset_t before = hold_signals();
   int failed = interrupted ? 0 : start(argv, directory, log, &before, &child);
   running = child;
@@ -129,7 +132,8 @@ fc_status_t fc_tool_run(const char *const *argv, const char *directory,
     return fc_fail(err, FC_CODE_MODULE_LOAD, "cannot run %s: %s", argv[0],
                    strerror(failed));
   }
-  // Wait without reaping, so that `running` is never somebody else.
+  // Waits without reaping, so that the pid in `running` cannot become another
+  // process.
   siginfo_t info;
   int waited = 0;
   do {

@@ -13,8 +13,8 @@ const char *fc_tool_find(fc_arena_t *arena, const char *name,
                          const char *directory);
 
 // From now on SIGINT, SIGTERM and SIGHUP end the running tool and make
-// fc_tool_run fail, so that the caller can clean up. Returns through
-// fc_tool_interrupted which signal came, 0 if none.
+// fc_tool_run fail, so that the caller can clean up. fc_tool_interrupted tells
+// which signal came, 0 if none.
 void fc_tool_catch_signals(void);
 int fc_tool_interrupted(void);
 

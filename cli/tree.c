@@ -59,7 +59,7 @@ static fc_status_t put_place(const fc_signature_t *signature,
   return put(sink, place, err);
 }
 
-// Nothing when the line says it all: a leaf whose place is that of its
+// Writes nothing when the line says it all: a leaf in the place of its
 // argument.
 static fc_status_t put_tree(const fc_signature_t *signature, const char *what,
                             uint32_t position, const fc_param_t *param,

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the one line of a signature crowds, as an indented tree: structured
-// arguments and results, and which raw value each leaf is.
+// What does not fit the one line of a signature, as an indented tree:
+// structured arguments and results, and which raw value each leaf is.
 #ifndef FARCALL_CLI_TREE_H_
 #define FARCALL_CLI_TREE_H_
 
 #include "farcall/base.h"
 
-// `json` is a canonical signature. Nothing is written of arguments and results
-// of which the line says everything. FC_CODE_ABI_METADATA.
+// `json` is a canonical signature. Arguments and results that the line
+// describes fully are left out. FC_CODE_ABI_METADATA.
 fc_status_t fc_tree_print(fc_str_t json, fc_sink_t *sink, fc_error_t *err);
 
 #endif  // FARCALL_CLI_TREE_H_

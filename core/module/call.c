@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fc_call_t (farcall/call.h). Arguments are kept in the shape of the flat call:
-// values whose lists are ours, so a run copies as many values as the function has
-// slots. Memory that a run needs beside (copies of what cannot be passed as it
-// is, storage of results) is kept from run to run.
+// fc_call_t (farcall/call.h). Arguments are kept as values of the flat call,
+// whose lists belong to the call, so a run copies one value for each raw index.
+// Other memory that a run needs (copies of what cannot be passed as it is,
+// storage of results) is kept from run to run.
 #include "farcall/call.h"
 
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 #include "module/instance.h"
 #include "module/leaves.h"
 
-// Grows, is never given back before the call is.
+// Memory that grows as needed and is freed with the call.
 typedef struct buffer_t {
   void *data;
   size_t size;
@@ -30,14 +30,15 @@ typedef struct argument_t {
 struct fc_call_t {
   fc_instance_t *instance;
   const fc_function_t *function;
-  fc_arena_t arena;  // of what is made once
+  fc_arena_t arena;  // memory of what is made once
   fc_leaves_t arguments;
   fc_leaves_t results;
   argument_t *given;  // by argument leaf
   fc_value_t *flat;   // the arguments of the flat call
-  buffer_t *storage;  // of OUT arguments nobody set, in their order
-  // Of a module whose results other calls wait for: copies of them, and for each
-  // the memory of its elements and that of its shape. NULL, none: of others.
+  buffer_t *storage;  // of OUT arguments that are not set, in order
+  // Copies of the results, and for each the memory of its elements and of its
+  // shape, when the module is locked until its results are released
+  // (holds_results). Otherwise NULL.
   fc_value_t *kept;
   buffer_t *kept_buffers;
 };
@@ -61,15 +62,14 @@ static bool reserve(const fc_call_t *call, buffer_t *buffer, size_t size) {
   return buffer->data != NULL;
 }
 
-// ---------------------------------------------------------------------------
-// Making one
+// The list that holds a leaf's value; lists on the way are made as needed.
 
 // The list a leaf's value is in, made on the way.
 static fc_status_t find_dest(fc_call_t *call, const fc_leaf_way_t *way,
                              fc_value_t **out_dest, fc_error_t *err) {
   const fc_op_t *op = way->param->op;
   fc_value_t *value = way->slot < 0 ? NULL : &call->flat[way->slot];
-  // From the tuple or dict that has the slot.
+  // Starts at the tuple or dict that is raw argument `slot`.
   while (way->step_count && op->raw != way->slot) op++;
   for (uint32_t i = 0; i < way->step_count; i++) {
     if (value->kind != FC_VALUE_LIST) {
@@ -102,7 +102,8 @@ static fc_status_t prepare_argument(fc_call_t *call, uint32_t leaf,
   return argument->dims ? FC_OK : fc_fail_memory(err);
 }
 
-// What has nothing to be set: null, an empty tuple, an empty dict.
+// True for a value that can be set to one thing only: null, an empty tuple, an
+// empty dict.
 static bool is_constant(const fc_leaf_t *type) {
   return type->kind == FC_TYPE_NULL || type->kind == FC_TYPE_TUPLE ||
          type->kind == FC_TYPE_DICT;
@@ -228,8 +229,7 @@ const fc_leaf_t *fc_call_results(const fc_call_t *call, size_t *out_count) {
   return call->results.leaves;
 }
 
-// ---------------------------------------------------------------------------
-// Arguments
+// Adds to the error which argument it is about, and where in it.
 
 // Says which argument it is about, and where in it.
 static fc_status_t locate(const fc_call_t *call, uint32_t leaf,
@@ -269,7 +269,8 @@ static bool add_reach(const fc_tensor_t *tensor, int32_t i, int64_t *low,
          fc_i64_add(*end, reach, end);
 }
 
-// Whether every element lies in the half of the address space that programs have.
+// True when every element lies in the half of the address space that programs
+// have.
 static bool is_addressable(const fc_tensor_t *tensor, size_t size) {
   int64_t low = 0, high = (int64_t)fc_dtype_size(tensor->dtype);
   if (!tensor->strides) {
@@ -330,7 +331,7 @@ static fc_status_t check_tensor(const fc_leaf_t *type,
   return check_memory(tensor, err);
 }
 
-// Compiled code takes dense elements at its alignment for granted.
+// Compiled code relies on dense elements that are aligned as it expects.
 static bool is_usable(const fc_call_t *call, const fc_tensor_t *tensor) {
   const uintptr_t at = (uintptr_t)tensor->data;
   return fc_tensor_is_dense(tensor) &&
@@ -392,7 +393,7 @@ fc_status_t fc_call_set(fc_call_t *call, const char *path,
   return fc_call_set_leaf(call, leaf, tensor, err);
 }
 
-// Whether a leaf of this type may be such a value.
+// True when a leaf of this type may have such a value.
 static bool takes(const fc_leaf_t *type, const fc_value_t *value) {
   const bool unknown = type->kind == FC_TYPE_UNKNOWN;
   switch (value->kind) {
@@ -415,7 +416,7 @@ typedef struct list_level_t {
   size_t left;
 } list_level_t;
 
-// Tensors inside lists are passed as they are.
+// Tensors inside lists are passed without a copy.
 static fc_status_t check_item(const fc_call_t *call, const fc_value_t *value,
                               fc_error_t *err) {
   static const fc_leaf_t any = {.kind = FC_TYPE_UNKNOWN,
@@ -526,7 +527,7 @@ static fc_status_t pass_argument(fc_call_t *call, uint32_t leaf,
   return argument->copied ? pass_copy(call, argument, err) : FC_OK;
 }
 
-// The frame places nothing but OUT arguments that nobody set.
+// The frame asks only for the memory of OUT arguments that are not set.
 static void *place(void *context, uint32_t leaf, fc_dtype_t dtype,
                    size_t size) {
   (void)dtype;
@@ -577,7 +578,7 @@ static fc_status_t keep_tensor(fc_call_t *call, size_t index,
   return FC_OK;
 }
 
-// Copies results that another thread's call would wait for.
+// Copies the results, so that the module need not stay locked for them.
 static fc_status_t keep_results(fc_call_t *call, fc_error_t *err) {
   size_t count;
   const fc_value_t *results = fc_frame_results(call->instance->frame, &count);

@@ -19,7 +19,7 @@ fc_str_t fc_path_file(fc_str_t path) {
   return fc_str_make(path.data + skip, path.size - skip);
 }
 
-// What lies beside the module cannot be read: the reason, of which file.
+// The sidecar cannot be read: adds which file the reason is about.
 static fc_status_t fail_sidecar(fc_error_t *err) {
   fc_error_t why = {0};
   if (err) why = *err;
@@ -42,7 +42,8 @@ fc_status_t fc_files_open_sidecar(fc_str_t path, const char *suffix,
   return fail_sidecar(err);
 }
 
-// Read, not looked at: that would make a large file resident.
+// The file is read, not looked at through its mapping, which would make a large
+// file resident.
 static fc_status_t hash_file(const fc_snapshot_t *file, char out_hex[65],
                              fc_error_t *err) {
   fc_sha256_t hash;
@@ -60,7 +61,8 @@ static fc_status_t hash_file(const fc_snapshot_t *file, char out_hex[65],
   return FC_OK;
 }
 
-// Taken before the file is hashed, so that a change meanwhile shows.
+// Noted before the file is hashed, so that a change during hashing is seen
+// later.
 static fc_status_t note_time(const fc_snapshot_t *file,
                              fc_file_digest_t *digest, fc_error_t *err) {
   struct stat info;

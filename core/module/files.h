@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The files a module is made of: found, taken as snapshots, hashed. From then on
-// nobody looks at anything but the snapshots. The thread that loads.
+// The files a module is made of: finds them, takes snapshots of them, hashes
+// them. Everything later reads the snapshots only. Runs on the thread that
+// loads.
 #ifndef FARCALL_MODULE_FILES_H_
 #define FARCALL_MODULE_FILES_H_
 
@@ -12,14 +13,15 @@
 // The last segment of a path.
 fc_str_t fc_path_file(fc_str_t path);
 
-// Opens what lies beside the module at `path` (NUL-terminated) under its name
-// with `suffix` in place of its own. `suffix` NULL, or no such file: -1.
+// Opens the module's sidecar: the file whose path is `path` (NUL-terminated)
+// with `suffix` in place of its own. *out_fd is -1 when `suffix` is NULL or
+// there is no such file.
 fc_status_t fc_files_open_sidecar(fc_str_t path, const char *suffix,
                                   int *out_fd, fc_error_t *err);
 
-// Takes snapshots of both files and hashes the first, unless its digest is given
-// and the file has not changed. What was taken must be closed, also after a
-// failure. `sealed_max` as in fc_backend_t.
+// Takes snapshots of both files and hashes the module's, unless its digest is
+// given and the file has not changed. The caller closes what was taken, also
+// after a failure. `sealed_max` as in fc_backend_t.
 fc_status_t fc_files_read(const fc_module_files_t *files, size_t sealed_max,
                           fc_snapshot_t *out_file, fc_snapshot_t *out_sidecar,
                           fc_file_digest_t *out_digest, fc_error_t *err);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What calls see of their instance (farcall/call.h). An instance has one frame,
-// since a backend makes one call at a time in each.
+// because a backend's instance makes one call at a time.
 #ifndef FARCALL_MODULE_INSTANCE_H_
 #define FARCALL_MODULE_INSTANCE_H_
 
@@ -16,8 +16,8 @@ struct fc_instance_t {
   fc_module_t *module;  // retained
   void *handle;         // of the backend
   fc_frame_t *frame;
-  fc_call_t *open;       // whose results the frame holds
-  _Atomic(bool) in_use;  // some thread runs a call; taken by exchange
+  fc_call_t *open;       // the call whose results the frame holds
+  _Atomic(bool) in_use;  // a thread runs a call; taken by exchange
 };
 
 void fc_instance_forget(fc_instance_t *instance);  // one reference

@@ -9,11 +9,11 @@
 // A tuple or dict that is being walked.
 typedef struct level_t {
   const fc_op_t *next;  // child
-  uint32_t ordinal;     // its
-  uint32_t left;        // children, `next` included
-  size_t path_size;     // of the level itself
-  int32_t slot;         // the list its children without a slot are in
-  uint32_t step_count;  // to that list
+  uint32_t ordinal;     // the number of that child
+  uint32_t left;        // children still to come, `next` included
+  size_t path_size;     // size of the path to the level itself
+  int32_t slot;         // the list that holds children which have no raw index
+  uint32_t step_count;  // steps to that list
 } level_t;
 
 typedef struct walk_t {
@@ -23,13 +23,13 @@ typedef struct walk_t {
   uint32_t count;
   fc_leaf_path_t *paths;
   uint32_t path_count;
-  fc_text_t path;  // of the op that is looked at, after its head
+  fc_text_t path;  // to the op that is looked at, without its head
   uint32_t steps[FC_TYPE_DEPTH_MAX + 1];
   level_t levels[FC_TYPE_DEPTH_MAX + 1];
   uint32_t depth;
 } walk_t;
 
-// An empty one is a leaf of its own.
+// False for an empty tuple or dict, which is a leaf of its own.
 static bool has_parts(const fc_op_t *op) {
   return (op->kind == FC_TYPE_TUPLE || op->kind == FC_TYPE_DICT) &&
          op->child_count > 0;
@@ -42,7 +42,7 @@ static fc_status_t put_ordinal(fc_sink_t *sink, uint32_t ordinal,
   return fc_sink_put(sink, fc_str(text), err);
 }
 
-// As RFC 6901 has it, so that a slash in a key is none between keys.
+// Escaped as in RFC 6901, so that a slash within a key does not separate keys.
 static fc_status_t put_key(fc_sink_t *sink, fc_str_t key, fc_error_t *err) {
   for (size_t i = 0; i < key.size; i++) {
     const char c = key.data[i];
@@ -54,7 +54,7 @@ static fc_status_t put_key(fc_sink_t *sink, fc_str_t key, fc_error_t *err) {
   return FC_OK;
 }
 
-// A name that reads as a position does not name anything.
+// A name that reads as a position is not used as a name.
 static bool is_position(fc_str_t text) {
   for (size_t i = 0; i < text.size; i++) {
     if (text.data[i] < '0' || text.data[i] > '9') return false;
@@ -62,7 +62,7 @@ static bool is_position(fc_str_t text) {
   return true;
 }
 
-// Notes that head and the walk's path lead to the leaf that comes next.
+// Records that `head` and the walk's path lead to the leaf that comes next.
 static fc_status_t add_path(walk_t *walk, fc_str_t head, fc_error_t *err) {
   const fc_str_t tail = fc_text_str(&walk->path);
   char *text = fc_arena_alloc(walk->arena, head.size + tail.size + 1, 1);
@@ -192,7 +192,8 @@ static void finish(walk_t *walk, fc_leaves_t *out_leaves) {
                               walk->paths, walk->path_count};
 }
 
-// By its number in the signature; of a tree every child is an input.
+// The role of the argument with this number. A signature that is one tree has
+// only inputs.
 static fc_role_t role_of(const fc_plan_t *plan, const fc_plan_param_t *input) {
   if (plan->signature->root_tree) return FC_ROLE_IN;
   return (fc_role_t)plan->signature->arguments[input->number].role;

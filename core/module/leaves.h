@@ -10,14 +10,15 @@
 
 // How to get to a leaf from the flat values of a call.
 typedef struct fc_leaf_way_t {
-  const fc_plan_param_t *param;  // the argument or result it is in
+  const fc_plan_param_t *param;  // the argument or result that the leaf is part
+                                 // of
   const fc_op_t *op;
-  int32_t slot;           // FC_RAW_NONE: its value is passed nowhere
-  uint32_t step_count;    // 0: the slot is its value
-  const uint32_t *steps;  // else into the lists there
+  int32_t slot;           // FC_RAW_NONE: the value is passed nowhere
+  uint32_t step_count;    // 0: the value at that raw index is the leaf's
+  const uint32_t *steps;  // otherwise: indices into the lists there
 } fc_leaf_way_t;
 
-// A path that finds a leaf: by name, by position.
+// One path of a leaf: it has one by name and one by position.
 typedef struct fc_leaf_path_t {
   fc_str_t path;
   uint32_t leaf;

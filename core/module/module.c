@@ -62,7 +62,7 @@ fc_status_t fc_module_name(fc_str_t path, fc_str_t *out_name, fc_error_t *err) {
   return FC_OK;
 }
 
-// Half a SHA-256: nobody attacks what only tells versions apart.
+// Half a SHA-256 is enough: digests tell versions apart and keep nobody out.
 static void finish_digest(fc_sha256_t *hash, char out[FC_DIGEST_SIZE]) {
   char hex[65];
   fc_sha256_finish(hash, hex);
@@ -101,7 +101,7 @@ static fc_status_t digest_all(fc_module_t *module, fc_error_t *err) {
   return FC_OK;
 }
 
-// Of two functions of one name the first is found.
+// When two functions have one name, the first is found.
 static fc_status_t note_name(fc_module_t *module, uint32_t index,
                              fc_error_t *err) {
   const fc_str_t name = module->functions[index].name;
@@ -233,7 +233,7 @@ static fc_status_t load_path(fc_module_t *module,
   return status;
 }
 
-// Gives the module to the caller, or what went wrong.
+// Hands the module to the caller, or releases it and says what went wrong.
 static fc_status_t finish(fc_status_t status, fc_module_t *take_module,
                           fc_module_t **out_module, fc_error_t *err) {
   if (status != FC_OK) {
@@ -272,7 +272,8 @@ fc_module_t *fc_module_retain(fc_module_t *module) {
   return module;
 }
 
-// The last release sees everything the others did to the module.
+// acq_rel: the thread that frees the module must see all that the others did to
+// it.
 void fc_module_release(fc_module_t *module) {
   if (!module) return;
   if (atomic_fetch_sub_explicit(&module->references, 1, memory_order_acq_rel) ==

@@ -15,8 +15,8 @@
 #endif
 #define SEALS (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK)
 
-// Where executable memfds are off by default they must be asked for; kernels
-// before 6.3 do not know the flag.
+// Where executable memfds are off by default they must be asked for, but
+// kernels before 6.3 do not know the flag.
 static int create_memory(void) {
   const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
   int fd = memfd_create("farcall-module", flags | MFD_EXEC);
@@ -76,8 +76,9 @@ fc_status_t fc_snapshot_make(int file, size_t size_max, size_t sealed_max,
   }
   if (problem) return fc_fail(err, FC_CODE_MODULE_PATH, "%s", problem);
   if (snapshot.fd >= 0) {
-    // Private: kernels before 6.7 refuse any other mapping of sealed memory. No
-    // memory is set aside for pages that nobody may ever write.
+    // Private, because kernels before 6.7 refuse any other mapping of sealed
+    // memory. NORESERVE, so that no memory is set aside for pages that may
+    // never be written.
     mapped = mmap(NULL, snapshot.bytes.size, PROT_READ,
                   MAP_PRIVATE | MAP_NORESERVE, snapshot.fd, 0);
   }
@@ -94,7 +95,7 @@ fc_status_t fc_snapshot_make(int file, size_t size_max, size_t sealed_max,
 
 fc_status_t fc_snapshot_open_file(const char *path, int *out_fd,
                                   fc_error_t *err) {
-  // A named pipe would make a blocking open wait for its writer.
+  // Without O_NONBLOCK, opening a named pipe waits for its writer.
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) {
     return fc_fail(err, FC_CODE_MODULE_PATH, "%s", strerror(errno));

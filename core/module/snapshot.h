@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Private, immutable copies of the files a module is made of
-// (fc_snapshot_t, farcall/backend.h). What is hashed, inspected, loaded and
-// handed to a worker are the same bytes, whatever happens to the file
-// meanwhile; and two loads of one file are two modules. Only files that are
-// mostly weights may be too large for that. Called when a module is loaded, on
-// that thread.
+// Private, immutable copies of the files a module is made of (fc_snapshot_t,
+// farcall/backend.h). The bytes that are hashed, inspected, loaded and handed
+// to a worker are the same, whatever happens to the file meanwhile; and two
+// loads of one file are two modules. Only a file that is mostly weights may be
+// too large to be copied. Called when a module is loaded, on that thread.
 #ifndef FARCALL_MODULE_SNAPSHOT_H_
 #define FARCALL_MODULE_SNAPSHOT_H_
 
@@ -17,9 +16,9 @@
 fc_status_t fc_snapshot_open_file(const char *path, int *out_fd,
                                   fc_error_t *err);
 
-// The contents of `file`, which stays the caller's; at least one byte, at most
-// `size_max`. Of a snapshot (sealed memory) no second copy is made, of a file
-// larger than `sealed_max` (0: of none) not even one.
+// Takes the contents of `file`, which stays the caller's: at least one byte, at
+// most `size_max`. A descriptor of sealed memory is not copied again. A file
+// larger than `sealed_max` is mapped without a copy; 0: every file is copied.
 fc_status_t fc_snapshot_make(int file, size_t size_max, size_t sealed_max,
                              fc_snapshot_t *out_snapshot, fc_error_t *err);
 
@@ -32,11 +31,11 @@ fc_status_t fc_snapshot_open(const char *path, fc_snapshot_t *out_snapshot,
 bool fc_snapshot_read(const fc_snapshot_t *snapshot, size_t offset, void *out,
                       size_t size);
 
-// Lets what is mapped be written to: a page that is becomes this process's own
-// copy, and nobody else sees a difference.
+// Lets the mapping be written to. A written page becomes this process's own
+// copy; nobody else sees a difference.
 fc_status_t fc_snapshot_allow_writes(const fc_snapshot_t *snapshot,
                                      fc_error_t *err);
 
-void fc_snapshot_close(fc_snapshot_t *snapshot);  // a closed one too
+void fc_snapshot_close(fc_snapshot_t *snapshot);  // a closed one is allowed
 
 #endif  // FARCALL_MODULE_SNAPSHOT_H_

@@ -74,8 +74,8 @@ static fc_status_t fail_to_load(const char *text, fc_error_t *err) {
                  slash ? slash + 1 : text);
 }
 
-// The loader knows objects by name before it looks at the file, and the number
-// of a descriptor is used again: slashes are added until the name is new.
+// The loader recognises an object by its name before it looks at the file, and
+// descriptor numbers are used again: slashes are added until the name is new.
 static fc_status_t name_snapshot(const fc_snapshot_t *snapshot, char *out_name,
                                  size_t capacity, fc_error_t *err) {
   static const char kFolder[] = "/proc/self/fd";
@@ -90,7 +90,7 @@ static fc_status_t name_snapshot(const fc_snapshot_t *snapshot, char *out_name,
   return fc_fail(err, FC_CODE_MODULE_LOAD, "too many modules are loaded");
 }
 
-// The loader would look for a name without a slash in its own directories.
+// A name without a slash would be looked for in the loader's own directories.
 static fc_status_t name_file(fc_str_t path, char *out_name, size_t capacity,
                              fc_error_t *err) {
   const char *here = memchr(path.data, '/', path.size) ? "" : "./";
@@ -109,10 +109,10 @@ static bool is_unchanged(const fc_snapshot_t *snapshot, const char *path) {
   return same;
 }
 
-// Only the real path has a directory that $ORIGIN can mean, so such a module is
-// not loaded from its snapshot, and a worker process needs the file to be where
-// it was. What the loader would find there must be what was described; a file
-// that changes after this look at it is beyond us.
+// $ORIGIN means the directory of the real path. So such a module is not loaded
+// from its snapshot, and a worker process needs the file where it was. The
+// loader must find there the bytes that were described; a change after this
+// check is not seen.
 static fc_status_t check_origin(const fc_snapshot_t *snapshot, const char *path,
                                 fc_error_t *err) {
   void *twin = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
@@ -180,8 +180,8 @@ static void count_slot(void *context, fc_str_t symbol, uint64_t address) {
 
 static uintptr_t page_size(void) { return (uintptr_t)sysconf(_SC_PAGESIZE); }
 
-// A page that the loader made read-only is opened for the store. Nobody else runs
-// the module's code yet (or any more).
+// A page that the loader made read-only is opened for the store. No other
+// thread runs the module's code at this time.
 static void store(const fc_dylib_slot_t *slot, void *value) {
   if (!slot->protected) {
     *slot->place = value;
@@ -219,9 +219,9 @@ static void redirect(void *context, fc_str_t symbol, uint64_t address) {
   store(slot, hook->replacement);
 }
 
-// A block is freed by the `free` that goes with the malloc it came from. So if
-// any the module imports is not the process's, the others are taken from where
-// the module would find them.
+// A block must be freed by the `free` that belongs to its malloc. So if one
+// allocation function that the module imports is not the process's own, the
+// others are taken from where the module would find them.
 static void complete_heap(redirect_t *work) {
   const fc_heap_t own = fc_heap_default();
   fc_dylib_t *dylib = work->dylib;
@@ -252,8 +252,8 @@ static fc_status_t redirect_all(fc_dylib_t *dylib, const fc_so_t *elf,
   complete_heap(&work);
   const fc_heap_t own = fc_heap_default();
   if (!dylib->leavable && memcmp(&own, &dylib->heap, sizeof own) != 0) {
-    // Threads of its own would allocate with the process's malloc and free
-    // with the module's.
+    // The module's own threads, which the hooks leave alone, would allocate
+    // with the process's malloc and free with the module's free.
     return fc_fail(err, FC_CODE_MODULE_LOAD,
                    "its malloc is not the process's; unload what replaces "
                    "malloc (LD_PRELOAD)");

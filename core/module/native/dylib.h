@@ -22,24 +22,24 @@ typedef struct fc_dylib_t {
   uintptr_t base;
   fc_span_t *segments;  // as mapped
   size_t segment_count;
-  fc_dylib_slot_t *slots;  // redirected
+  fc_dylib_slot_t *slots;  // those redirected
   size_t slot_count;
   fc_heap_t heap;
   bool leavable;  // see fc_hook_t
 } fc_dylib_t;
 
-// What the symbols tell without loading. FC_CODE_SYMBOL_CLASH for an export
-// named like a function compilers take for the C library's.
+// Checks what the symbols tell, without loading. FC_CODE_SYMBOL_CLASH for an
+// export named like a function that compilers know as the C library's.
 fc_status_t fc_dylib_check(const fc_so_t *elf, fc_dylib_t *out_dylib,
                            fc_error_t *err);
-// Loads what was checked; runs the constructors. FC_CODE_MODULE_LOAD for what
-// the loader refuses. `path` is the file the snapshot was made of. Close it in
-// any case.
+// Loads what fc_dylib_check checked and runs the constructors.
+// FC_CODE_MODULE_LOAD for what the loader refuses. `path` is the file the
+// snapshot was made of. Must be closed, also after a failure.
 fc_status_t fc_dylib_open(fc_dylib_t *dylib, const fc_snapshot_t *snapshot,
                           const fc_so_t *elf, fc_str_t path,
                           fc_allocator_t allocator, fc_error_t *err);
-// Runs the destructors, after putting back what was redirected. Accepts a
-// zeroed one, and one that was checked only.
+// Puts back what was redirected, then runs the destructors. Accepts one that is
+// zeroed, or was checked only.
 void fc_dylib_close(fc_dylib_t *dylib);
 
 // The address of an exported symbol, NULL if there is none.

@@ -34,8 +34,9 @@ static bool returns_directly(const fc_signature_t *signature) {
          !is_complex(type);
 }
 
-// Compiled MLIR extends narrow integers itself, C compiled by clang expects them
-// extended by their sign. Half floats are the low half of a float register.
+// Compiled MLIR extends narrow integers itself. C compiled by clang expects the
+// caller to extend them by their sign. Half floats are in the low half of a
+// float register.
 static ffi_type *scalar_ffi_type(fc_dtype_t dtype) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
   const bool is_float = info->class_ == FC_DTYPE_CLASS_FLOAT;
@@ -135,8 +136,7 @@ void fc_native_unprepare(fc_native_function_t *function,
   function->offsets = NULL;
 }
 
-// ---------------------------------------------------------------------------
-// One call
+// One call; all of it lies in the call's arena.
 
 // All of it lies in the call's arena.
 typedef struct frame_t {
@@ -161,7 +161,7 @@ static fc_status_t allocate_frame(const fc_native_function_t *function,
   frame->lent = fc_arena_alloc_array(arena, count, sizeof *frame->lent);
   frame->values = fc_arena_alloc_array(arena, function->value_count + 1,
                                        sizeof *frame->values);
-  // Zeroed: what a function forgets to write is a null address, not garbage.
+  // Zeroed, so that a result the function forgets to write is a null address.
   frame->structure = fc_arena_alloc_array(
       arena, function->structure.size + sizeof(fc_scalar_t), 1);
   if (!frame->cells || !frame->lent || !frame->values || !frame->structure) {
@@ -234,8 +234,8 @@ static void enter(void *context) {
   }
 }
 
-// With the floating-point control the function wants, whatever the thread had;
-// and what the module leaves behind does not outlive the call.
+// Runs with the floating-point state that the function wants, whatever the
+// thread's is, and restores the thread's afterwards.
 static fc_hook_outcome_t run_in_its_fpenv(frame_t *frame) {
   const fc_fpenv_t before = fc_fpenv_get();
   const fc_fpenv_t wanted = frame->function->fpenv;
@@ -246,7 +246,8 @@ static fc_hook_outcome_t run_in_its_fpenv(frame_t *frame) {
   return outcome;
 }
 
-// Sizes come out of the arguments' shapes; nobody else is to blame for them.
+// A wrong size follows from the arguments' shapes, so the error is about the
+// arguments.
 static fc_status_t fail_arguments(const frame_t *frame, const char *what,
                                   fc_error_t *err) {
   const fc_signature_t *signature = frame->function->signature;
@@ -287,8 +288,9 @@ static fc_status_t run(frame_t *frame, fc_error_t *err) {
   return FC_OK;
 }
 
-// ---------------------------------------------------------------------------
-// Results
+// Asked only about memory that is otherwise unknown. Generated code returns
+// such an address only when a function returns a pointer to its own stack
+// frame.
 
 // Only asked about memory nobody knows; a function that returns a pointer to
 // its own frame is the one way generated code gets there.
@@ -302,7 +304,7 @@ static bool is_on_stack(fc_span_t bytes) {
   return bytes.data >= (uint8_t *)low && bytes.data < (uint8_t *)low + size;
 }
 
-// Whether `bytes`, said to belong to `allocated`, may be read.
+// Checks that `bytes`, said to belong to `allocated`, may be read.
 static fc_status_t check_memory(const frame_t *frame, const void *allocated,
                                 fc_span_t bytes, uint32_t result,
                                 fc_error_t *err) {
@@ -331,8 +333,8 @@ static fc_status_t check_memory(const frame_t *frame, const void *allocated,
   return FC_OK;
 }
 
-// A negative size where the type leaves it open was worked out from arguments,
-// if there are any; elsewhere it is just wrong.
+// A negative size where the type is dynamic was computed from the arguments, if
+// there are any; otherwise the module is wrong.
 static fc_status_t check_computed_sizes(const frame_t *frame,
                                         const fc_memref_t *descriptor,
                                         int32_t rank, uint32_t result,
@@ -389,7 +391,7 @@ static fc_status_t get_unranked(const frame_t *frame,
   }
   fc_own_block_t *own = fc_own_find(&frame->hook->own, descriptor);
   if (own) own->returned = true;
-  bool passed = false;  // one of ours, handed back
+  bool passed = false;  // true: one of our addresses, handed back
   for (uint32_t i = 0; i < frame->function->signature->argument_count; i++) {
     passed = passed || (frame->cells[i].descriptor == descriptor &&
                         frame->cells[i].unranked.rank == rank);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One function of a native module, prepared at load so that a call is: fill
-// cells, one ffi_call, check what came back. Prepared functions are immutable;
-// a call runs on its instance's thread.
+// One function of a native module, prepared at load so that a call only fills
+// cells, makes one ffi_call and checks what came back. Prepared functions are
+// immutable; a call runs on its instance's thread.
 #ifndef FARCALL_MODULE_NATIVE_FUNCTION_H_
 #define FARCALL_MODULE_NATIVE_FUNCTION_H_
 
@@ -17,9 +17,9 @@
 typedef struct fc_native_function_t {
   const fc_signature_t *signature;
   fc_cc_t cc;
-  bool exact;  // pure by its sidecar and by what the module imports
+  bool exact;  // pure, according to its sidecar and to what the module imports
   const uint8_t *ownership;  // fc_ownership_t of each result, borrowed
-  fc_fpenv_t fpenv;          // to run in
+  fc_fpenv_t fpenv;          // the state to run in
   void (*entry)(void);
   ffi_cif cif;
   ffi_type **types;  // of the flat arguments
@@ -37,9 +37,9 @@ fc_status_t fc_native_prepare(fc_native_function_t *function,
 void fc_native_unprepare(fc_native_function_t *function,
                          fc_allocator_t allocator);
 
-// Runs it: call->results are written, and rest on memory that stays in
-// hook->own until the caller clears it. After a failure, too, the table may
-// hold blocks.
+// Runs the function and writes call->results, which may lie in memory that
+// hook->own lists until the caller clears it. The table may hold blocks after a
+// failure, too.
 fc_status_t fc_native_run(const fc_native_function_t *function,
                           const fc_dylib_t *dylib, fc_hook_t *hook,
                           fc_backend_call_t *call, fc_error_t *err);

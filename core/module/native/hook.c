@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-// More than a process can map is not asked for (sanitizers end the process).
+// A larger request than a process can map is refused here: sanitizers end the
+// process at one.
 #define ALLOCATION_MAX ((size_t)1 << 47)
 
 static _Thread_local fc_hook_t *running;
@@ -25,8 +26,8 @@ static _Noreturn void leave(fc_hook_t *hook, fc_hook_outcome_t outcome) {
   longjmp(hook->exit, (int)outcome);
 }
 
-// Compiled code never tests what malloc returns, so a refusal ends the call
-// where that is possible.
+// Compiled code never tests what malloc returns, so where the call can be left,
+// a refused allocation ends it.
 static void *track(fc_hook_t *hook, void *memory, size_t size) {
   const size_t live = hook->own.count;
   if (FC_LIKELY(memory && fc_own_add(&hook->own, memory, size))) {
@@ -54,7 +55,7 @@ static void *hook_calloc(size_t count, size_t size) {
   if (!hook) return calloc(count, size);
   size_t total;
   if (!fc_size_mul(count, size, &total)) {
-    // A negative number is told from one that is only too large.
+    // Tells a negative number from one that is only too large.
     const bool negative = count > PTRDIFF_MAX || size > PTRDIFF_MAX;
     total = negative ? SIZE_MAX : PTRDIFF_MAX;
   }
@@ -86,8 +87,8 @@ static int hook_posix_memalign(void **out_memory, size_t alignment,
   return 0;
 }
 
-// A module that frees an argument, or frees twice, would take the process with
-// it; it is remembered instead and the call fails.
+// Freeing an argument, or freeing twice, would corrupt the process. Such a free
+// is not done but recorded, and the call fails.
 static bool may_free(fc_hook_t *hook, void *memory) {
   if (fc_own_remove(&hook->own, memory)) {
     hook->freed++;
@@ -117,7 +118,7 @@ static void *hook_realloc(void *memory, size_t size) {
   fc_own_block_t *block = fc_own_find(&hook->own, memory);
   if (!block) {
     if (!may_free(hook, memory)) return track(hook, NULL, size);
-    return hook->heap->realloc(memory, size);  // older than this call
+    return hook->heap->realloc(memory, size);  // allocated before this call
   }
   const size_t old_size = block->size;
   void *moved = hook_malloc(size);

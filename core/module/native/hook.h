@@ -11,8 +11,8 @@
 
 #include "memref/own.h"
 
-// The functions a module would call without us. Its blocks are freed by its
-// own `free`: with RTLD_DEEPBIND that need not be the process's.
+// The functions that the module would call without the hooks. Its blocks are
+// freed by its own `free`, which with RTLD_DEEPBIND need not be the process's.
 typedef struct fc_heap_t {
   void *(*malloc)(size_t size);
   void *(*calloc)(size_t count, size_t size);
@@ -22,13 +22,13 @@ typedef struct fc_heap_t {
   void (*free)(void *memory);
 } fc_heap_t;
 
-// The process's own.
+// The functions of the process.
 fc_heap_t fc_heap_default(void);
 
 #define FC_HEAP_NONE SIZE_MAX
 
-// An import that is redirected, and the fc_heap_t member that keeps what it
-// was (FC_HEAP_NONE: nobody asks).
+// An import that is redirected, and the fc_heap_t member that keeps the
+// original (FC_HEAP_NONE: nothing needs it).
 typedef struct fc_hook_entry_t {
   const char *name;
   void *replacement;
@@ -39,7 +39,7 @@ extern const size_t fc_hook_entry_count;
 
 typedef enum fc_hook_outcome_t {
   FC_HOOK_RETURNED,
-  FC_HOOK_ABORTED,        // `text` says why, if the module did
+  FC_HOOK_ABORTED,        // `text` says why, if the module printed a reason
   FC_HOOK_OUT_OF_MEMORY,  // `size` bytes were refused
 } fc_hook_outcome_t;
 
@@ -47,21 +47,21 @@ typedef enum fc_hook_outcome_t {
 typedef struct fc_hook_t {
   const fc_heap_t *heap;
   fc_own_t own;  // allocated by this call and still live
-  // Every frame of the module may be left by longjmp: it imports nothing that
-  // could need cleaning up after.
+  // longjmp may leave every stack frame of the module: it imports nothing that
+  // could need cleaning up afterwards.
   bool leavable;
   bool exact;  // it frees only what it allocated in the same call
   // Addresses the module must not free.
   void *const *lent;
   size_t lent_count;
   // Set by the run:
-  bool failed;         // what it allocated is no leak
+  bool failed;         // so blocks still allocated are no leak
   bool freed_foreign;  // it tried to free what it does not own
   size_t size;
   size_t text_size;
   char text[8192];  // what it printed with puts; reports quote whole operations
-  // Of this call; the owner clears them. A block that was freed unseen does not
-  // count.
+  // Counted over this call; the instance's owner clears them. A block whose
+  // free was not seen does not count.
   uint64_t allocated;
   uint64_t freed;
   jmp_buf exit;

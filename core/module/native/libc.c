@@ -44,8 +44,8 @@ static bool is_among(fc_str_t name, const char *const *list, size_t count) {
   return false;
 }
 
-// dlsym on libm also finds what libm itself depends on, so the object that
-// holds the address is asked for.
+// dlsym on libm also finds symbols of the libraries libm depends on, so the
+// name of the object that holds the address is checked.
 bool fc_libc_is_math(fc_str_t name) {
   char text[64];
   if (name.size >= sizeof text) return false;

@@ -8,7 +8,7 @@
 
 #include "farcall/base.h"
 
-// The name of a function of libm.
+// True for the name of a function of libm.
 bool fc_libc_is_math(fc_str_t name);
 
 // Importing it leaves a call free of locks, threads, files and cleanups, so
@@ -16,8 +16,9 @@ bool fc_libc_is_math(fc_str_t name);
 // what shim.c provides, and what every linked object imports.
 bool fc_libc_is_harmless(fc_str_t name);
 
-// Compilers believe to know what a function of this name does, whoever defines
-// it; calls of a module's own may run the library's instead.
+// True when compilers take a function of this name for the C library's, whoever
+// defines it: calls of a module's own function of that name may run the
+// library's instead.
 bool fc_libc_is_reserved(fc_str_t name);
 
 #endif  // FARCALL_MODULE_NATIVE_LIBC_H_

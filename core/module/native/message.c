@@ -31,8 +31,9 @@ static bool is_path_byte(char c) {
          (c >= '0' && c <= '9') || (c != '\0' && strchr("/._-+~@%", c));
 }
 
-// Copies one line: directories of absolute paths dropped, control bytes as
-// spaces. Returns the size written, at most capacity - 1, terminated.
+// Copies one line without the directories of absolute paths and with spaces for
+// control bytes. Returns the size written, at most capacity - 1;
+// NUL-terminated.
 static size_t copy_clean(char *out, size_t capacity, fc_str_t text) {
   size_t size = 0;
   for (size_t i = 0; i < text.size && size + 1 < capacity; i++) {
@@ -72,7 +73,7 @@ static void copy_location(char *out, size_t capacity, fc_str_t text) {
   out[size] = '\0';
 }
 
-// What the report says, in one line; any other text with its lines joined.
+// One line of the report's message; any other text with its lines joined.
 static size_t digest(char *out, size_t capacity, fc_str_t text) {
   fc_str_t rest = text;
   fc_str_t first = next_line(&rest);
@@ -115,7 +116,8 @@ fc_status_t fc_native_aborted(fc_str_t function, fc_str_t text,
   size_t size = digest(line, sizeof line, text);
   fc_str_t shown = fc_str_make(line, size);
   if (!size) shown = FC_STR("it called abort");
-  if (!is_ascii(shown)) {  // the error must be UTF-8, whatever the module said
+  if (!is_ascii(shown)) {  // errors are UTF-8, and the module may have printed
+                           // anything
     size = fc_escape(escaped, sizeof escaped, sizeof escaped, shown);
     shown = fc_str_make(escaped, size);
   }

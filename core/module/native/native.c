@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // fc_backend_native: shared objects with memref-shaped functions. Opening reads
-// the file and its ABI text, prepares its functions and, unless it is to be
-// described only, loads it; a call locks a module that has state, runs, and
-// gives fresh memory back at call_end. Opened and closed by the loading thread;
-// instances belong to workers.
+// the file and its ABI text, prepares its functions and, unless it is only
+// described, loads it. A call locks a module that has state, runs, and frees
+// what it allocated at call_end. The loading thread opens and closes; instances
+// belong to workers.
 #include "module/native/native.h"
 
 #include <pthread.h>
@@ -65,8 +65,8 @@ static fc_status_t read_embedded(native_module_t *module,
                  FC_STR_ARG(source->name));
 }
 
-// A sidecar that describes the module wins over what is embedded; one that only
-// gives names needs it.
+// A sidecar that describes the module wins over the embedded description. One
+// that only gives names is applied to that description.
 static fc_status_t read_abi(native_module_t *module,
                             const fc_module_source_t *source,
                             const fc_so_t *elf, fc_error_t *err) {
@@ -90,8 +90,8 @@ static fc_status_t read_abi(native_module_t *module,
   return status;
 }
 
-// ---------------------------------------------------------------------------
-// Opening
+// A description that names a missing function belongs to another module. Using
+// the rest of it would read memory by guesswork.
 
 // A description that names what is not there is of another module: believing
 // the rest of it would be reading memory by guesswork.
@@ -258,7 +258,8 @@ static void native_instance_destroy(void *created) {
   fc_free(instance->allocator, instance);
 }
 
-// From here to call_end: results may be views of the module's own data.
+// The lock is held from here to call_end: results may be views of the module's
+// own data.
 static fc_status_t native_call(void *created, size_t index,
                                fc_backend_call_t *call, fc_error_t *err) {
   native_instance_t *instance = created;
@@ -288,8 +289,9 @@ typedef struct sweep_t {
   uint64_t leaked;
 } sweep_t;
 
-// Results are encoded: their memory goes back, once each. What else is left is
-// a leak; a pure function can have no more use for it.
+// The results are encoded, so their memory is freed, each block once. What is
+// left besides is a leak, and is freed only for a pure function, which cannot
+// use it again.
 static void sweep(void *context, const fc_own_block_t *block) {
   sweep_t *work = context;
   if (!block->returned && !work->failed) work->leaked++;

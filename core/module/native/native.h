@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the native backend tells beside fc_backend_t: counts of the memory its
+// What the native backend offers beside fc_backend_t: counts of the memory that
 // modules allocate while they are called.
 #ifndef FARCALL_MODULE_NATIVE_NATIVE_H_
 #define FARCALL_MODULE_NATIVE_NATIVE_H_
@@ -10,8 +10,8 @@
 typedef struct fc_native_counts_t {
   uint64_t allocated;  // blocks, by calls that have ended
   uint64_t freed;      // of these, by the module or after the call
-  uint64_t leaked;     // left behind by a call and no result; the blocks of
-                       // pure functions are freed nevertheless
+  uint64_t leaked;     // left by a call and in no result; those of pure
+                       // functions are freed nevertheless
 } fc_native_counts_t;
 
 // `module` is a handle of fc_backend_native. Any thread.

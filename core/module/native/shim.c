@@ -48,7 +48,7 @@ __attribute__((visibility("default"))) void memrefCopy(
   }
 }
 
-// bf16 travels in the low half of a float register, both ways.
+// bf16 is in the low half of a float register, as argument and as result.
 static float bfloat_in_register(uint16_t bits) {
   const uint32_t wide = bits;
   float value;
@@ -80,8 +80,8 @@ __attribute__((visibility("default"))) void _mlir_memref_to_llvm_free(
   free(memory);
 }
 
-// What vector.print becomes, written as LLVM's own runtime library writes it, but
-// to stderr: results may go to stdout.
+// What vector.print becomes. Writes as LLVM's own runtime library does, but to
+// stderr, because results may go to stdout.
 #define PRINT __attribute__((visibility("default"))) void
 
 PRINT printI64(int64_t value) { fprintf(stderr, "%" PRId64, value); }

@@ -7,8 +7,8 @@
 
 #include "memref/descriptor.h"
 
-// True for the names below. Whoever loads modules calls it, so a linker that
-// takes libfarcall from an archive takes them too.
+// True for the names below. The code that loads modules calls it, so that a
+// linker which takes libfarcall from an archive takes these functions too.
 bool fc_shim_provides(fc_str_t name);
 
 void memrefCopy(int64_t element_size, fc_memref_unranked_t *source,
@@ -30,9 +30,9 @@ void printClose(void);
 void printComma(void);
 void printNewline(void);
 
-// Lets modules that are loaded from now on find these functions when libfarcall is
-// a shared library that was opened for its opener's eyes only, as Python does: its
-// names become the process's. The thread that loads.
+// When libfarcall is a shared library that was opened with local names, as
+// Python does, makes its names global, so that modules loaded from now on find
+// these functions. Called by the thread that loads.
 void fc_shim_offer(void);
 
 #endif  // FARCALL_MODULE_NATIVE_SHIM_H_

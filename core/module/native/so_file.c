@@ -21,7 +21,8 @@
 #error "the native backend knows x86-64 and aarch64"
 #endif
 
-// Every symbol may name the same long text, and every section the same table.
+// Bounds the work: every symbol may name the same long text, and every section
+// the same table.
 #define NAME_MAX_SIZE (64u << 10)
 #define SEGMENTS_MAX 128
 
@@ -128,8 +129,8 @@ static fc_status_t find_tables(fc_so_t *elf, fc_error_t *err) {
   return FC_OK;
 }
 
-// Its calls of malloc could be anywhere in its code, which is read-only again
-// once the loader is done with it.
+// Calls of malloc in such code could be anywhere in it, and the loader makes
+// the code read-only again before they could be redirected.
 static fc_status_t check_text(const fc_so_t *elf, fc_error_t *err) {
   for (size_t i = 0; i < elf->dynamic_count; i++) {
     const Elf64_Dyn *entry = &elf->dynamic[i];
@@ -163,7 +164,7 @@ static fc_str_t name_at(const fc_so_t *elf, uint64_t offset) {
   return fc_str_make(start, (size_t)(end - start));
 }
 
-// Looks at no more of the symbol's name than there is in `name`.
+// Reads no more of the symbol's name than `name` is long.
 static bool is_named(const fc_so_t *elf, const Elf64_Sym *symbol,
                      fc_str_t name) {
   if (symbol->st_name >= elf->names.size) return false;
@@ -288,7 +289,7 @@ bool fc_so_is_relro(const fc_so_t *elf, uint64_t address) {
   return fc_so_is_protected(elf, address, 1);
 }
 
-// glibc rounds both ends down (_dl_protect_relro).
+// glibc rounds both ends of the range down to pages (_dl_protect_relro).
 bool fc_so_is_protected(const fc_so_t *elf, uint64_t address,
                         uint64_t page_size) {
   for (size_t i = 0; i < elf->header->e_phnum; i++) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What can be learnt from a shared object without loading it, that is without
-// running its constructors: is it for this machine, what it exports, imports
-// and needs, the ABI text it embeds, whether it has data of its own to write.
-// Reads bytes that anyone may have made; every offset is checked. Not for
-// loading (dylib.h).
+// running its constructors: is it for this machine, what does it export, import
+// and need, which ABI text does it embed, has it writable data of its own. The
+// bytes may come from anyone; every offset is checked. Loading is dylib.h's.
 #ifndef FARCALL_MODULE_NATIVE_SO_FILE_H_
 #define FARCALL_MODULE_NATIVE_SO_FILE_H_
 
@@ -25,7 +24,7 @@ typedef struct fc_so_t {
   size_t dynamic_count;
 } fc_so_t;
 
-// Whether a file that begins with these bytes is an ELF file.
+// True when a file that begins with these bytes is an ELF file.
 bool fc_so_is(fc_str_t head);
 
 // FC_CODE_MODULE_LOAD when it is not a 64-bit little-endian shared object for
@@ -61,14 +60,14 @@ void fc_so_each_slot(const fc_so_t *elf,
                      void (*visit)(void *context, fc_str_t symbol,
                                    uint64_t address),
                      void *context);
-// True when this address is to be read-only after relocation.
+// True when the file asks that this address be read-only after relocation.
 bool fc_so_is_relro(const fc_so_t *elf, uint64_t address);
-// True when the loader makes its page read-only: of pages that are so in part it
-// does not.
+// True when the loader does make it read-only: it leaves out pages of which
+// only a part should be.
 bool fc_so_is_protected(const fc_so_t *elf, uint64_t address,
                         uint64_t page_size);
 
-// Bytes of writable data beyond what every linked object has: a module with
+// Bytes of writable data beyond what every linked object has. A module that has
 // any may keep state from call to call.
 size_t fc_so_state_size(const fc_so_t *elf);
 
