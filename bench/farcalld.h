@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the programs that measure a farcalld share: it is started and ended, and
-// one request is sent after the other. Whatever fails ends the program.
+// What the programs that measure a farcalld share: starting and ending it, and
+// sending one request after the other. Any failure ends the program.
 #ifndef FARCALL_BENCH_FARCALLD_H_
 #define FARCALL_BENCH_FARCALLD_H_
 
@@ -37,7 +37,7 @@ static inline uint64_t now_ns(void) {
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-// Starts argv[0] and waits until it says where it listens.
+// Starts argv[0] and waits until it prints where it listens.
 static inline server_t start(const char *const *argv) {
   static const char kSays[] = "listening on http://127.0.0.1:";
   int ends[2];
@@ -66,7 +66,7 @@ static inline server_t start(const char *const *argv) {
     log[size] = '\0';
   }
   server.port = (int)strtol(at + strlen(kSays), NULL, 10);
-  // What it says from now on is not read, and it does not wait for that.
+  // Its later output is not read; it does not wait for a reader.
   return server;
 }
 

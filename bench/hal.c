@@ -28,7 +28,7 @@ typedef struct caller_t {
   fc_value_t *arguments;
   size_t argument_count;
   double spent_ns;
-  double busy_ns;  // of this thread
+  double busy_ns;  // processor time of this thread
   fc_status_t status;
   fc_error_t err;
 } caller_t;
@@ -39,8 +39,8 @@ static double clock_of(clockid_t id) {
   return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
-// Tensors of ones in the dtype's smallest sense: what is in them is no matter.
-// Shape and data are one block, which begins with the data.
+// What the elements hold does not matter. Shape and data are one block that
+// begins with the data.
 static fc_status_t make_tensor(const fc_signature_t *signature,
                                const fc_type_t *type, fc_value_t *out,
                                fc_error_t *err) {

@@ -5,13 +5,14 @@
 //   a crash     from sending the call that crashes to its 502
 //   ready again from that 502 to the answer of the next call
 //   a deadline  from the deadline of a call that never ends to its 504
-// Each is compared with a plain call on the same connection, so the reader can
-// take the way there off. Exits 1 when farcalld fails, never for a figure.
+// A plain call on the same connection is measured beside each, so that the time
+// of the way there can be subtracted. Exits 1 when farcalld fails, never for a
+// figure.
 #include "farcalld.h"
 
 #define DEADLINE_MS 50
 
-// The status of the answer.
+// Posts a call and returns the status of its answer.
 static int call(int fd, const char *function, const char *body, int ms) {
   char reply[4096];
   return post(fd, function, body, ms, reply, sizeof reply);

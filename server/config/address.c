@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Schemes that are not served yet are told apart from mistakes.
+// A scheme that is not served yet gets an error of its own, not that of a
+// mistake.
 #include "config/address.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The address of --listen, as a text and as the kernel has it. Names are not
-// resolved, but for localhost.
+// The address of --listen, as text and as the kernel has it. No name but
+// localhost is resolved.
 #ifndef FARCALL_SERVER_CONFIG_ADDRESS_H_
 #define FARCALL_SERVER_CONFIG_ADDRESS_H_
 
@@ -21,7 +21,7 @@ typedef union fc_address_t {
 // nothing. FC_CODE_NOT_ACCEPTABLE.
 fc_status_t fc_address_parse(const char *text, fc_address_t *out_address,
                              fc_error_t *err) FC_MUST_CHECK;
-// Can nobody but programs of this machine reach it?
+// True when only programs of this machine can reach it.
 bool fc_address_is_loopback(const fc_address_t *address);
 // Writes the literal address, in brackets if it is IPv6; returns the port.
 int fc_address_print(const fc_address_t *address, char *out, size_t capacity);

@@ -191,8 +191,9 @@ typedef struct arguments_t {
   bool given[FC_ARRAY_COUNT(kOptions)];
 } arguments_t;
 
-// A second number is meant to be another one; a second text is meant to be one
-// more, and would be lost.
+// A number that is given twice: the second is meant to replace the first. A
+// text that is given twice: both are meant, and the first would be lost, so it
+// is refused.
 static fc_status_t note_given(arguments_t *arguments, const option_t *option,
                               fc_error_t *err) {
   bool *given = &arguments->given[option - kOptions];
@@ -326,7 +327,7 @@ static fc_status_t parse_variable(fc_server_options_t *options,
     variable_name(option->flag, named, sizeof named);
     return *value ? set(options, option, value, named, err) : FC_OK;
   }
-  // What `farcall` reads.
+  // `farcall` reads it, not this program.
   if (fc_str_equal(name, FC_STR("FARCALL_SERVER"))) return FC_OK;
   return is_of_kubernetes(name, value) ? FC_OK : fail_variable(name, err);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What farcalld was asked to do, from flags, then FARCALL_* variables, then the
-// defaults of options.def. Used once at start by main.c; read by everything.
+// What farcalld was asked to do: from flags, else FARCALL_* variables, else the
+// defaults of options.def. Made once at start by main.c; read by everything.
 #ifndef FARCALL_SERVER_CONFIG_OPTIONS_H_
 #define FARCALL_SERVER_CONFIG_OPTIONS_H_
 
@@ -33,9 +33,9 @@ enum { FC_LOG_FORMAT_AUTO, FC_LOG_FORMAT_TEXT, FC_LOG_FORMAT_JSON };
 
 // The defaults alone.
 void fc_server_options_init(fc_server_options_t *options);
-// Texts point into argv and `variables`, a NULL-terminated list of NAME=VALUE as
-// environ is. `paths` has room for argc pointers. The error is one line for the
-// user, hint included.
+// Texts point into argv and `variables`, a NULL-terminated list of NAME=VALUE
+// as `environ` is. `paths` has room for argc pointers. The error is one line
+// for the user, hint included.
 fc_status_t fc_server_options_parse(fc_server_options_t *options, int argc,
                                     const char *const *argv, const char **paths,
                                     const char *const *variables,

@@ -22,9 +22,9 @@ const fc_dialect_worker_t *const fc_dialect_workers[FC_DIALECT_COUNT] = {
     [FC_DIALECT_NATIVE] = &kWorker,
 };
 
-// `curl -d` says x-www-form-urlencoded, `fetch` with a string text/plain, and both
-// mean JSON; so does no Content-Type. Pages of other sites are stopped by the
-// Origin rule, not by this one.
+// `curl -d` says x-www-form-urlencoded and `fetch` with a string says
+// text/plain, and both mean JSON; so does no Content-Type. This does not open
+// the server to pages of other sites: the Origin rule stops those.
 static bool is_json(fc_str_t type) {
   static const char *const kTypes[] = {
       "application/json", "application/x-www-form-urlencoded", "text/plain"};

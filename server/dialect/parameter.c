@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names and values are compared as they come: none of ours needs an escape.
+// Names and values are compared as they come, undecoded: none of ours needs an
+// escape.
 #include "dialect/parameter.h"
 
 #include <stdio.h>

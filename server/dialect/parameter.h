@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Query parameters of the routes under /api/v1. One that is not known is refused:
-// a misspelt ?validate= would call what was only to be looked at. Loop thread; no
-// allocation.
+// Query parameters of the routes under /api/v1. An unknown one is refused: a
+// misspelt ?validate= would run a call that was only to be checked. Loop
+// thread; no allocation.
 #ifndef FARCALL_SERVER_DIALECT_PARAMETER_H_
 #define FARCALL_SERVER_DIALECT_PARAMETER_H_
 

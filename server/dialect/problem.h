@@ -6,7 +6,7 @@
 
 #include "farcall/base.h"
 
-// What an error does not know itself. Empty strings are left out.
+// What is added to an error for its body. Empty strings are left out.
 typedef struct fc_problem_t {
   const fc_error_t *error;
   fc_str_t module;

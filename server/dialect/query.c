@@ -29,7 +29,8 @@ static fc_status_t write_schema(const fc_function_t *function, fc_sink_t *sink,
   return fc_signature_print_schema(function->signature, sink, err);
 }
 
-// The metadata of IREE knows what goes in and what comes out, nothing between.
+// IREE's metadata has arguments and results, but no arguments that are written
+// to.
 static fc_status_t check_roles(const fc_signature_t *signature,
                                fc_error_t *err) {
   for (uint32_t i = 0; i < signature->argument_count; i++) {
@@ -65,7 +66,7 @@ static const format_t kFormats[] = {
 #undef FC_FORMAT
 };
 
-// parameter.c lets no other name pass.
+// parameter.c refuses every other name.
 static const format_t *find_format(fc_str_t query) {
   fc_str_t wanted = fc_request_query(query, FC_STR("format"));
   for (size_t i = 0; i < FC_ARRAY_COUNT(kFormats); i++) {
@@ -106,8 +107,8 @@ fc_status_t fc_query_example(const fc_function_t *function, fc_sink_t *sink,
                  FC_STR_ARG(function->name), FC_EXAMPLE_SIZE_MAX);
 }
 
-// ---------------------------------------------------------------------------
-// Conditions
+// True when `digest` is in a list of entity tags. Weak ones count only if
+// `weak`.
 
 // Is `digest` in a list of entity tags? Weak ones are looked at only if `weak`.
 static bool has_tag(fc_str_t list, fc_str_t digest, bool weak) {

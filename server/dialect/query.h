@@ -12,8 +12,8 @@
 typedef struct fc_document_t {
   fc_str_t content_type;
   fc_str_t digest;    // the entity tag less its quotes; "" if it has none
-  bool weak_digest;   // the document has more in it than the digest is of
-  bool not_modified;  // 304: there is nothing to write
+  bool weak_digest;   // the document says more than the digest covers
+  bool not_modified;  // 304: nothing is written
 } fc_document_t;
 
 // FC_CODE_PRECONDITION_FAILED.
@@ -22,14 +22,14 @@ fc_status_t fc_query_document(const fc_request_t *request,
                               const fc_registry_t *registry,
                               fc_document_t *out_document, fc_error_t *err);
 
-// RFC 9110 13.1: If-Match and If-None-Match against a digest. Of several fields
-// of one name the first counts. *out_not_modified only of GET and HEAD; else
-// FC_CODE_PRECONDITION_FAILED.
+// RFC 9110 13.1: If-Match and If-None-Match against a digest. When a field
+// comes twice the first counts. *out_not_modified is set only for GET and HEAD;
+// other methods get FC_CODE_PRECONDITION_FAILED.
 fc_status_t fc_query_check(const fc_request_t *request, fc_str_t digest,
                            bool *out_not_modified, fc_error_t *err);
 
-// The form that `query` names, which fc_route_find has seen. FC_CODE_
-// NOT_ACCEPTABLE when the function has no such form.
+// Writes the form that `query` names; parameter.c has checked the name.
+// FC_CODE_NOT_ACCEPTABLE when the function has no such form.
 fc_status_t fc_query_write(const fc_function_t *function, fc_str_t query,
                            fc_sink_t *sink, fc_error_t *err);
 // FC_CODE_UNSUPPORTED_TYPE when it cannot be called, FC_CODE_TENSOR_TOO_LARGE

@@ -197,7 +197,7 @@ static fc_status_t write_functions(const fc_reflect_t *reflect, bool signatures,
   return put(sink, "]}", err);
 }
 
-// "2026-01-02T03:04:05Z", so many nanoseconds of fc_clock_ns from now.
+// Prints "2026-01-02T03:04:05Z" for a time on fc_clock_ns' clock.
 static void print_time(uint64_t at_ns, char *out, size_t capacity) {
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
@@ -236,7 +236,7 @@ static fc_status_t write_processes(const fc_host_t *host, fc_sink_t *sink,
   return fc_json_write_string(sink, fc_str(text), err);
 }
 
-// Where a module runs and how that has gone.
+// Which host runs a module, and the state of its workers.
 static fc_status_t write_host(const fc_reflect_t *reflect, uint32_t index,
                               fc_sink_t *sink, fc_error_t *err) {
   const fc_host_t *host = fc_pool_host(reflect->pool, index);
@@ -281,7 +281,7 @@ static fc_status_t write_one_module(const fc_reflect_t *reflect, uint32_t index,
                                     fc_error_t *err) {
   const fc_entry_t *entry = fc_registry_at(reflect->registry, index);
   FC_TRY(write_module(entry, signatures, sink, err));
-  // Before the modules are loaded nothing has a host.
+  // Modules have hosts once all are loaded.
   if (entry->module && reflect->ready) {
     FC_TRY(write_host(reflect, index, sink, err));
   }
@@ -310,7 +310,8 @@ static fc_status_t write_ready(const fc_reflect_t *reflect, fc_sink_t *sink,
   return put(sink, "}", err);
 }
 
-// Has an entry that failed the name of one that is listed instead?
+// True when another entry of this name is served, or was listed before this
+// one.
 static bool is_named_twice(const fc_registry_t *registry, uint32_t index) {
   const fc_str_t name = fc_registry_at(registry, index)->name;
   for (size_t i = 0; i < fc_registry_count(registry); i++) {

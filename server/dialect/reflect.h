@@ -19,13 +19,13 @@ typedef struct fc_reflect_t {
   uint64_t uptime_ms;
   uint32_t connections;
   const fc_metrics_t *metrics;
-  uint32_t failed_paths;  // in which there was no module to list
+  uint32_t failed_paths;  // PATHs in which there was no module to list
   bool ready;             // every PATH was tried
   bool leaving;
 } fc_reflect_t;
 
-// The document of a place. FC_CODE_NOT_READY and FC_CODE_SHUTTING_DOWN are
-// answers of the health routes. `query` is the request's.
+// Writes the document of a place. The health routes answer FC_CODE_NOT_READY
+// and FC_CODE_SHUTTING_DOWN. `query` is the request's.
 fc_status_t fc_reflect_write(const fc_reflect_t *reflect,
                              const fc_place_t *place, fc_str_t query,
                              fc_sink_t *sink, fc_error_t *err);

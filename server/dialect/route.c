@@ -83,7 +83,7 @@ static bool matches(const char *pattern, const fc_str_t *segments, size_t count,
 
 static fc_route_t find_route(const fc_str_t *segments, size_t count,
                              names_t *out_names) {
-  // Calls first: they are many.
+  // Calls are tried first, because most requests are calls.
   fc_route_t route = FC_ROUTE_FUNCTION;
   if (matches(kRoutes[route].path, segments, count, out_names)) return route;
   for (int i = FC_ROUTE_NONE + 1; i < FC_ROUTE_COUNT; i++) {
@@ -94,7 +94,7 @@ static fc_route_t find_route(const fc_str_t *segments, size_t count,
   return FC_ROUTE_NONE;
 }
 
-// `buffer` has room for the decoded path; NULL when there is nothing to decode.
+// `buffer` has room for the decoded path; NULL when the path has no escapes.
 static fc_status_t find_path(fc_str_t path, char *buffer, fc_route_t *out_route,
                              names_t *out_names, fc_error_t *err) {
   fc_str_t segments[SEGMENTS_MAX];
@@ -215,7 +215,7 @@ fc_status_t fc_route_find(const fc_request_t *request,
   if (!memchr(request->path.data, '%', request->path.size)) {
     FC_TRY(find_place(request, NULL, registry, ready, out_place, err));
   } else {
-    // The framing validator lets no longer target pass.
+    // The framing validator refuses longer targets.
     char decoded[FC_LIMIT_TARGET];
     FC_TRY(find_place(request, decoded, registry, ready, out_place, err));
   }

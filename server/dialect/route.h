@@ -33,12 +33,12 @@ typedef struct fc_place_t {
   uint32_t function;  // in the module's listing
 } fc_place_t;
 
-// What the request asks for. `ready` false: a name that is not there may still
-// be loaded, so it is FC_CODE_NOT_READY. *out_place is set as far as it was
-// understood, also on failure: FC_CODE_NOT_FOUND, _METHOD_NOT_ALLOWED,
-// _MODULE_NOT_FOUND, _VERSION_NOT_FOUND, _FUNCTION_NOT_FOUND,
-// _MODULE_UNAVAILABLE, _HTTP_SYNTAX (percent-encoding), _UNKNOWN_FIELD (a query
-// parameter).
+// Finds what the request asks for. With `ready` false, an unknown name is
+// FC_CODE_NOT_READY, since it may still be loaded. *out_place is set as far as
+// the path was understood, also on failure: FC_CODE_NOT_FOUND,
+// _METHOD_NOT_ALLOWED, _MODULE_NOT_FOUND, _VERSION_NOT_FOUND,
+// _FUNCTION_NOT_FOUND, _MODULE_UNAVAILABLE, _HTTP_SYNTAX (percent-encoding),
+// _UNKNOWN_FIELD (a query parameter).
 fc_status_t fc_route_find(const fc_request_t *request,
                           const fc_registry_t *registry, bool ready,
                           fc_place_t *out_place, fc_error_t *err);

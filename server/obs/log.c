@@ -81,7 +81,8 @@ static const char *level_name(fc_log_level_t level) {
   return kNames[level];
 }
 
-// A pipe that polls writable takes PIPE_BUF bytes at once without waiting.
+// poll says that a pipe is writable when it takes PIPE_BUF bytes without
+// waiting.
 #define WRITE_MAX 4096
 
 static void drain(fc_log_t *log) {

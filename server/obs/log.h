@@ -21,7 +21,7 @@ typedef enum fc_log_level_t {
 typedef struct fc_log_t {
   int descriptor;
   bool json;
-  uint64_t dropped;  // lines, since it was last said
+  uint64_t dropped;  // lines, since the last line that told how many
   size_t size;
   char *buffer;  // FC_LOG_BUFFER bytes
   fc_allocator_t allocator;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A family of the table at a time, because the format wants the rows of one
-// together. Module names are [A-Za-z0-9_.-], or of a file that failed to load
-// and then anything, so labels are escaped.
+// Goes through the table family by family, because the format wants all rows of
+// a family together. Labels are escaped: a module's name is [A-Za-z0-9_.-], but
+// that of a file which failed to load may be anything.
 #include "obs/metrics.h"
 
 #include <stdio.h>

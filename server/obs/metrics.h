@@ -42,8 +42,8 @@ typedef struct fc_metrics_source_t {
   fc_server_metrics_t server;
   uint32_t module_count;
   void *context;
-  // Its name; "" for one that is not listed. Of one that is not ready no other
-  // number is shown.
+  // Returns the module's name; "" for one that is not listed. Of a module that
+  // is not ready no other number is shown.
   fc_str_t (*module)(void *context, uint32_t index, fc_module_metrics_t *out);
 } fc_metrics_source_t;
 

@@ -29,15 +29,14 @@
     }                                                                 \
   } while (0)
 
-// ---------------------------------------------------------------------------
-// Gates that tests open and close. Calls may run in processes, and those may be
-// killed at any instruction: the gates lie in a file that all of them map, and
-// nobody holds a lock of it.
+// Gates that tests open and close. Calls may run in processes that are killed
+// at any instruction, so the gates lie in a file that all of them map, and have
+// no lock.
 
 typedef struct gates_t {
-  _Atomic uint32_t changes;  // a futex: who waits for anything waits here
-  _Atomic uint64_t gate;     // calls inside t.block, and those let go
-  _Atomic uint32_t until;    // inside t.until
+  _Atomic uint32_t changes;  // a futex that every waiting thread waits at
+  _Atomic uint64_t gate;     // calls inside t.block, and how many were let go
+  _Atomic uint32_t until;    // calls inside t.until
   _Atomic uint32_t calls;
   _Atomic uint32_t cancelled;
   _Atomic uint32_t loading_held;
@@ -73,7 +72,7 @@ static void note_change(void) {
   syscall(SYS_futex, &gates->changes, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
-// Waits until `is_so(value)`, which holds after one of the changes if ever.
+// Waits until `is_so(value)`. Only a change of the gates can make it true.
 static void wait_until(bool (*is_so)(uint32_t value), uint32_t value) {
   for (;;) {
     uint32_t seen = atomic_load(&gates->changes);
@@ -86,7 +85,7 @@ static uint64_t pack_gate(uint32_t inside, uint32_t let_go) {
   return (uint64_t)inside << 32 | let_go;
 }
 
-// One that was let go leaves.
+// Leaves if a call was let go.
 static bool leave_block(uint32_t unused) {
   (void)unused;
   uint64_t now = atomic_load(&gates->gate);
@@ -307,7 +306,7 @@ static fc_status_t fixture_instance_create(void *module,
                                            fc_error_t *err) {
   (void)allocator;
   (void)err;
-  // Long for a loop.
+  // Long enough to be noticed on a loop.
   uint64_t begin_ns = fc_clock_ns();
   while (((fixture_module_t *)module)->info.private_state &&
          fc_clock_ns() < begin_ns + 2 * FC_LIMIT_INLINE_WORST_NS) {
@@ -486,7 +485,7 @@ void fixture_start(fixture_server_t *server, const char *flags) {
   memset(server, 0, sizeof *server);
   signal(SIGPIPE, SIG_IGN);  // as main does
   make_gates();
-  // What processes of an earlier server left when they were killed.
+  // Processes of an earlier server may have left it so when they were killed.
   atomic_store(&gates->gate, 0);
   atomic_store(&gates->until, 0);
   make_files(server);
@@ -571,7 +570,7 @@ void fixture_wait_bytes(const fixture_server_t *server, uint64_t count) {
 int fixture_socket(void) {
   int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   CHECK(fd >= 0);
-  // Only for a server that hangs: no test waits this long.
+  // Only for a server that hangs: no test should wait this long.
   struct timeval limit = {.tv_sec = 60};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   int one = 1;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A server in a thread of the test, serving modules of a kind made for tests in
-// the host that FARCALL_ISOLATION names, and a blocking client that speaks bytes. Tests wait for events: a response, a
-// closed connection, a call that says it has begun.
+// A server in a thread of the test, and a blocking client that sends and reads
+// bytes. The server has modules of a kind made for tests, in the host that
+// FARCALL_ISOLATION names. Tests wait for events: a response, a closed
+// connection, a call that says it has begun.
 #ifndef FARCALL_TESTS_HTTP_FIXTURE_H_
 #define FARCALL_TESTS_HTTP_FIXTURE_H_
 
@@ -18,15 +19,16 @@ void fixture_wait_blocked(unsigned count);  // until `count` are inside
 void fixture_release(unsigned count);       // lets `count` go on
 unsigned fixture_calls(void);               // of any function, so far
 unsigned fixture_cancelled(void);           // calls that saw their cancel word
-pthread_t fixture_last_thread(void);        // of this process that ran one
+pthread_t fixture_last_thread(void);        // the thread of this process that
+                                            // ran the last call
 // While held, modules do not finish loading.
 void fixture_hold_loading(bool hold);
 
 // Servers are refused memory of exactly so many bytes; 0: of none.
 void fixture_refuse_memory(size_t size);
 
-// The first thing of a test's main: the test is the program of its servers'
-// worker processes too.
+// Must be the first call in a test's main, because the server starts the test's
+// own program as its worker processes.
 void fixture_worker(int argc, char **argv);
 
 typedef struct fixture_server_t {
@@ -51,7 +53,7 @@ void fixture_join(fixture_server_t *server);  // without asking it to stop
 void fixture_forget(fixture_server_t *server);
 
 int fixture_connect(const fixture_server_t *server);
-// The same in two steps.
+// fixture_connect in two steps.
 int fixture_socket(void);
 // The socket connects from this address, 127.0.0.N.
 void fixture_bind(int socket, unsigned n);
@@ -71,7 +73,7 @@ typedef struct fixture_response_t {
 // `no_body` after HEAD.
 bool fixture_receive(int socket, bool no_body, fixture_response_t *out);
 void fixture_response_free(fixture_response_t *response);
-// True when the server closes without another byte.
+// True when the server closes without sending another byte.
 bool fixture_closed(int socket);
 // The value of a header, copied; NULL when it is not there.
 const char *fixture_header(const fixture_response_t *response, const char *name,

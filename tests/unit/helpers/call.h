@@ -16,7 +16,7 @@ typedef struct fc_test_call_t {
   char *body;  // of exact size, so that the sanitizer sees a read past it
 } fc_test_call_t;
 
-// Fails the test when it cannot. `limits` NULL: the default.
+// Fails the test when the types cannot be read. `limits` NULL: the default.
 void fc_test_call_init(fc_test_call_t *call, const char *types,
                        const fc_limits_t *limits);
 void fc_test_call_deinit(fc_test_call_t *call);
@@ -30,7 +30,7 @@ fc_status_t fc_test_call_echo(fc_test_call_t *call, fc_str_t body, char *out,
 typedef struct fc_test_decode_row_t {
   const char *name;
   const char *types;
-  // '^' is taken out; it stands where an error's byte offset points.
+  // a '^' is taken out; it marks where the error's byte offset must point
   const char *body;
   const char *flat;  // of the arguments (helpers/flat.h); NULL: an error
   fc_code_t code;
@@ -38,7 +38,7 @@ typedef struct fc_test_decode_row_t {
   const char *message;  // NULL: any
 } fc_test_decode_row_t;
 
-// Fails the test with what was found.
+// Fails the test, and says what was found, when the row does not hold.
 void fc_test_decode_row(const fc_test_decode_row_t *row,
                         const fc_limits_t *limits);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counts calls of memcmp, so that a test can say how much work a search is
+// Counts calls of memcmp, so that a test can tell how much work a search is
 // without a clock. A test that uses it is linked with --wrap=memcmp
 // (tests/CMakeLists.txt).
 #ifndef FARCALL_TESTS_HELPERS_COMPARE_H_

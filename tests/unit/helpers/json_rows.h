@@ -13,10 +13,10 @@ typedef struct fc_json_row_t {
   const char *name;
   const char *bytes;
   size_t size;
-  size_t repeat;  // `bytes` so many times, then `tail` so many times
+  size_t repeat;  // `bytes` is repeated so often, then `tail`
   const char *tail;
   fc_code_t verdict;  // FC_CODE_NONE: valid JSON
-  // Of the number in it, read as f64, where that is not fine.
+  // What reading the number in it as f64 fails with, if it fails.
   fc_code_t number;
 } fc_json_row_t;
 

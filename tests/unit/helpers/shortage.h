@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Takes every file descriptor the process may have, so that the next one cannot
-// be had. All threads are concerned.
+// Takes every file descriptor the process may have, so that opening another one
+// fails, in all threads.
 #ifndef FARCALL_TESTS_HELPERS_SHORTAGE_H_
 #define FARCALL_TESTS_HELPERS_SHORTAGE_H_
 
@@ -15,7 +15,7 @@ typedef struct fc_test_shortage_t {
 
 // Takes all descriptors below `limit`; those from there on that are open stay.
 void fc_test_shortage_begin(fc_test_shortage_t *shortage, rlim_t limit);
-// One can be had again.
+// Gives one back.
 void fc_test_shortage_ease(fc_test_shortage_t *shortage);
 void fc_test_shortage_end(fc_test_shortage_t *shortage);
 

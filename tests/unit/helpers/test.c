@@ -68,7 +68,8 @@ size_t fc_test_allocation_sweep(fc_test_attempt_t attempt, void *context) {
     size_t live = atomic_load(&state.live);
     if (live) fail_msg("%zu blocks left after failure %zu", live, number);
     size_t allocated = atomic_load(&state.allocated);
-    if (allocated < number) {  // it never came to the failing allocation
+    if (allocated < number) {  // the attempt never came to the failing
+                               // allocation
       if (status) fail_msg("without a failure: %s", err.message);
       return allocated;
     }

@@ -35,15 +35,15 @@
 bool fc_test_row(const char *name);
 int fc_test_report_row(void **state);
 
-// Ends the running test, which CTest then shows as skipped. The reason is printed.
-// cmocka's own skip() would count as passed, so there is none.
+// Ends the running test; CTest shows it as skipped, and the reason is printed.
+// cmocka's own skip() would count as passed, so it is not to be used.
 #define fc_test_skip(reason) \
   (fc_test_note_skip(reason), _skip(__FILE__, __LINE__))
 #undef skip
 void fc_test_note_skip(const char *reason);
 
-// The status of a program of which so many tests failed or were skipped: 0 when
-// all passed, FC_TEST_SKIPPED when nothing failed but not all was run.
+// The exit status of a test program: 0 when all tests passed, FC_TEST_SKIPPED
+// when none failed but some were skipped, else 1.
 #define FC_TEST_SKIPPED 77  // SKIP_RETURN_CODE
 int fc_test_status(int failed, size_t skipped);
 int fc_test_exit(int failed);

@@ -25,7 +25,7 @@
 // Fails the running test when the text is wrong. Free with
 // fc_signature_destroy.
 fc_signature_t *fc_test_signature(fc_allocator_t allocator, const char *text);
-// The same by a builder of the caller's, which can go on with it.
+// The same with the caller's builder, which can be used further.
 fc_signature_t *fc_test_build(fc_builder_t *builder, const char *text);
 
 #endif  // FARCALL_TESTS_HELPERS_TYPES_H_
