@@ -20,11 +20,9 @@
 #define FC_LIMIT_TRAILERS (4u << 10)
 
 // A connection
-#define FC_LIMIT_READ (64u << 10)  // one read
-#define FC_LIMIT_PIPELINED                                                  \
-  (16u << 10)                         // kept while a call runs; when full, \
-                                      // reading stops
-#define FC_LIMIT_DISCARD (64u << 10)  // body of a refused request swallowed
+#define FC_LIMIT_READ (64u << 10)       // one read
+#define FC_LIMIT_PIPELINED (16u << 10)  // kept while a call runs
+#define FC_LIMIT_DISCARD (64u << 10)    // body of a refused request swallowed
 #define FC_LIMIT_LINGER_MS 1000
 #define FC_LIMIT_RATE 1024  // least bytes a second of a body or an answer
 #define FC_LIMIT_REQUEST_ID 128
@@ -47,52 +45,37 @@
   (20000u * FC_LIMIT_INLINE_SLOWNESS)  // average of a call
 // A function of which one call takes longer leaves the lane.
 #define FC_LIMIT_INLINE_WORST_NS (1000000u * FC_LIMIT_INLINE_SLOWNESS)
-#define FC_LIMIT_INLINE_TURN_NS                  \
-  200000u  // of all inline calls in one turn of \
-           // the loop
+#define FC_LIMIT_INLINE_TURN_NS 200000u  // all calls of one loop turn
 #define FC_LIMIT_INLINE_BODY (16u << 10)
 #define FC_LIMIT_INLINE_SAMPLES 16  // pooled calls before the first inline one
 
 #define FC_LIMIT_RETRY_AFTER 1  // seconds
 
-#define FC_LIMIT_LOST_THREADS 2  // how many lost threads are replaced
+#define FC_LIMIT_LOST_THREADS 2  // are replaced, no more
 
-// from start to serving
-#define FC_LIMIT_LOAD_MS 10000     // from start to serving, and for each MiB
-#define FC_LIMIT_LOAD_MIB_MS 200   // of the module
+// Loading in a worker process: the time until it serves, and for each MiB of the
+// module.
+#define FC_LIMIT_LOAD_MS 10000
+#define FC_LIMIT_LOAD_MIB_MS 200
+
+// Crashes of worker processes
 #define FC_LIMIT_HEALTHY_MS 60000  // crashes longer ago are forgotten
-#define FC_LIMIT_SHARE 20          // % of its calls in which a module may crash
-#define FC_LIMIT_SHARE_CALLS                      \
-  20  // the fewest calls that the share is taken \
-      // of
-#define FC_LIMIT_BLAMED                                                        \
-  64                             // calls kept that crashed their module, each \
-                                 // for a minute
-#define FC_LIMIT_CRASHES 64      // the most that --crash-limit may allow
-#define FC_LIMIT_BACKOFF_MS 100  // after the second crash, doubled by each
+#define FC_LIMIT_CRASHES 64        // the most that --crash-limit may allow
+#define FC_LIMIT_SHARE 20          // % of a module's calls that may crash it
+#define FC_LIMIT_SHARE_CALLS 20    // of at least so many calls
+#define FC_LIMIT_BLAMED 64         // calls kept because they crashed a module
+#define FC_LIMIT_BACKOFF_MS 100    // after the second crash, doubled by each
 #define FC_LIMIT_BACKOFF_MAX_MS 10000
-#define FC_LIMIT_QUARANTINES 5  // how many in a row double the time
-#define FC_LIMIT_ATTEMPTS                           \
-  2   // how many processes may end under a waiting \
-      // call
-#define FC_LIMIT_KILL_GRACE_MS                     \
-  2   // in which a module may notice its deadline \
-      // itself
-#define FC_LIMIT_AHEAD_MS                         \
-  2   // a call waiting so long behind another is \
-      // taken back
-#define FC_LIMIT_LOOK_MS                            \
-  100  // calls are looked at this often even if no \
-       // bell rings
-#define FC_LIMIT_IDLE_LOOK_MS                    \
-  1000  // processes without calls are looked at \
-        // this often
-#define FC_LIMIT_BELLS                              \
-  1000  // this many more rings than calls, and the \
-        // process is stopped
-#define FC_LIMIT_DEAF_MS                                 \
-  1000  // a process that has calls and runs none for so \
-        // long is stopped
+#define FC_LIMIT_QUARANTINES 5  // so many in a row double the time
+#define FC_LIMIT_ATTEMPTS 2     // processes that may end under a waiting call
+
+// Supervision of worker processes
+#define FC_LIMIT_KILL_GRACE_MS 2  // in which a module may notice its deadline
+#define FC_LIMIT_AHEAD_MS 2       // then a call waiting behind another is moved
+#define FC_LIMIT_LOOK_MS 100  // how often calls are looked at without a bell
+#define FC_LIMIT_IDLE_LOOK_MS 1000  // and processes that have no calls
+#define FC_LIMIT_BELLS 1000         // more rings than calls: it is killed
+#define FC_LIMIT_DEAF_MS 1000   // then calls of a process that runs none move
 #define FC_LIMIT_SPIN_NS 20000  // a worker looks for calls before sleeping
 
 #endif  // FARCALL_SERVER_CONFIG_LIMITS_H_
