@@ -2,146 +2,15 @@
 //
 // Flags and variables are two spellings of one table. A word that is not in it
 // is an error with the nearest one, never ignored.
-#include "config/options.h"
-
 #include <stdio.h>
 
-typedef enum kind_t {
-  KIND_TEXT,
-  KIND_COUNT,
-  KIND_SIZE,
-  KIND_TIME,
-  KIND_FLAG,
-  KIND_CHOICE,
-} kind_t;
-
-typedef struct option_t {
-  const char *flag;
-  char letter;
-  kind_t kind;
-  const char *value;
-  const char *argument;
-  const char *help;
-  size_t offset;
-} option_t;
-
-static const option_t kOptions[] = {
-#define FC_OPTION(field, flag, letter, kind, value, argument, help) \
-  {flag,                                                            \
-   letter,                                                          \
-   KIND_##kind,                                                     \
-   value,                                                           \
-   argument,                                                        \
-   help,                                                            \
-   offsetof(fc_server_options_t, field)},
-#include "config/options.def"
-#undef FC_OPTION
-};
-
-// ---------------------------------------------------------------------------
-// Values
-
-static bool parse_digits(fc_str_t *text, uint64_t *out) {
-  uint64_t value = 0;
-  size_t used = 0;
-  while (used < text->size && text->data[used] >= '0' &&
-         text->data[used] <= '9') {
-    if (__builtin_mul_overflow(value, 10u, &value) ||
-        __builtin_add_overflow(value, (uint64_t)(text->data[used] - '0'),
-                               &value)) {
-      return false;
-    }
-    used++;
-  }
-  text->data += used;
-  text->size -= used;
-  *out = value;
-  return used > 0;
-}
-
-typedef struct unit_t {
-  const char *text;
-  uint64_t factor;
-} unit_t;
-
-// Far above sense, far below where products of options overflow.
-#define COUNT_MAX 1000000u
-#define BYTES_MAX ((uint64_t)1 << 50)
-#define TIME_MAX_MS ((uint64_t)366 * 24 * 3600 * 1000)
-
-static bool parse_units(fc_str_t text, const unit_t *units, uint64_t limit,
-                        uint64_t *out) {
-  uint64_t value;
-  if (!parse_digits(&text, &value)) return false;
-  for (const unit_t *unit = units; unit->text; unit++) {
-    if (!fc_str_equal(text, fc_str(unit->text))) continue;
-    if (__builtin_mul_overflow(value, unit->factor, &value)) return false;
-    *out = value;
-    return value <= limit;
-  }
-  return false;
-}
-
-static bool parse_value(const option_t *option, const char *text, void *field) {
-  static const unit_t kCounts[] = {{"", 1}, {NULL, 0}};
-  static const unit_t kSizes[] = {
-      {"", 1},           {"B", 1},        {"k", 1u << 10},   {"K", 1u << 10},
-      {"KiB", 1u << 10}, {"M", 1u << 20}, {"MiB", 1u << 20}, {"G", 1u << 30},
-      {"GiB", 1u << 30}, {NULL, 0}};
-  static const unit_t kTimes[] = {
-      {"ms", 1}, {"s", 1000}, {"", 1000}, {"m", 60000}, {NULL, 0}};
-  fc_str_t value = fc_str(text);
-  switch (option->kind) {
-    case KIND_TEXT:
-      *(const char **)field = text;
-      return value.size > 0 || !option->value[0];
-    case KIND_COUNT:
-      return parse_units(value, kCounts, COUNT_MAX, field);
-    case KIND_SIZE:
-      return parse_units(value, kSizes, BYTES_MAX, field);
-    case KIND_TIME:
-      return parse_units(value, kTimes, TIME_MAX_MS, field);
-    case KIND_FLAG: {
-      bool on = fc_str_equal(value, FC_STR("on")) ||
-                fc_str_equal(value, FC_STR("1")) ||
-                fc_str_equal(value, FC_STR("true"));
-      *(bool *)field = on;
-      return on || fc_str_equal(value, FC_STR("off")) ||
-             fc_str_equal(value, FC_STR("0")) ||
-             fc_str_equal(value, FC_STR("false"));
-    }
-    case KIND_CHOICE:
-      break;
-  }
-  const char *word = option->argument;
-  for (unsigned i = 0;; i++) {
-    const char *bar = strchr(word, '|');
-    size_t size = bar ? (size_t)(bar - word) : strlen(word);
-    if (fc_str_equal(value, fc_str_make(word, size))) {
-      *(unsigned *)field = i;
-      return true;
-    }
-    if (!bar) return false;
-    word = bar + 1;
-  }
-}
-
-static fc_status_t set(fc_server_options_t *options, const option_t *option,
-                       const char *value, const char *named, fc_error_t *err) {
-  char *field = (char *)options + option->offset;
-  if (parse_value(option, value, field)) return FC_OK;
-  char shown[80];
-  fc_escape(shown, sizeof shown, 64, fc_str(value));
-  return fc_fail(err, FC_CODE_TYPE_MISMATCH, "'%s' is no value for %s: %s",
-                 shown, named,
-                 option->kind == KIND_FLAG ? "on or off" : option->argument);
-}
+#include "config/table.h"
 
 void fc_server_options_init(fc_server_options_t *options) {
   *options = (fc_server_options_t){.worker_program = "/proc/self/exe"};
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kOptions); i++) {
-    fc_status_t status =
-        set(options, &kOptions[i], kOptions[i].value, "default", NULL);
+  for (size_t i = 0; i < FC_OPTIONS; i++) {
+    fc_status_t status = fc_option_set(options, &fc_options[i],
+                                       fc_options[i].value, "default", NULL);
     FC_ASSERT(status == FC_OK);
   }
 }
@@ -149,31 +18,10 @@ void fc_server_options_init(fc_server_options_t *options) {
 // ---------------------------------------------------------------------------
 // Flags
 
-static const option_t *find_flag(fc_str_t name) {
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kOptions); i++) {
-    if (fc_str_equal(name, fc_str(kOptions[i].flag))) return &kOptions[i];
-  }
-  return NULL;
-}
-
-static const option_t *find_letter(char letter) {
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kOptions); i++) {
-    if (letter && kOptions[i].letter == letter) return &kOptions[i];
-  }
-  return NULL;
-}
-
 static fc_status_t fail_unknown(fc_str_t name, fc_error_t *err) {
-  const char *nearest = NULL;
-  unsigned best = 4;
-  static const char *const kOthers[] = {"help", "version"};
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kOptions) + 2; i++) {
-    const char *flag = i < 2 ? kOthers[i] : kOptions[i - 2].flag;
-    unsigned distance = fc_str_distance(name, fc_str(flag), best - 1);
-    if (distance >= best) continue;
-    best = distance;
-    nearest = flag;
-  }
+  const char *flags[FC_OPTIONS + 2] = {"help", "version"};
+  for (size_t i = 0; i < FC_OPTIONS; i++) flags[i + 2] = fc_options[i].flag;
+  const char *nearest = fc_option_nearest(name, flags, FC_ARRAY_COUNT(flags));
   char shown[80];
   fc_escape(shown, sizeof shown, 64, name);
   if (nearest) {
@@ -188,16 +36,16 @@ typedef struct arguments_t {
   int count;
   const char *const *values;
   int next;
-  bool given[FC_ARRAY_COUNT(kOptions)];
+  bool given[FC_OPTIONS];
 } arguments_t;
 
 // A number that is given twice: the second is meant to replace the first. A
 // text that is given twice: both are meant, and the first would be lost, so it
 // is refused.
-static fc_status_t note_given(arguments_t *arguments, const option_t *option,
+static fc_status_t note_given(arguments_t *arguments, const fc_option_t *option,
                               fc_error_t *err) {
-  bool *given = &arguments->given[option - kOptions];
-  if (*given && option->kind == KIND_TEXT) {
+  bool *given = &arguments->given[option - fc_options];
+  if (*given && option->kind == FC_OPTION_KIND_TEXT) {
     return fc_fail(err, FC_CODE_DUPLICATE_ARGUMENT,
                    "--%s is given twice: it takes one value", option->flag);
   }
@@ -228,16 +76,16 @@ static fc_status_t parse_long(fc_server_options_t *options,
     options->version = true;
     return FC_OK;
   }
-  const option_t *option = find_flag(name);
+  const fc_option_t *option = fc_option_find(name);
   if (!option) return fail_unknown(name, err);
   FC_TRY(note_given(arguments, option, err));
   char named[64];
   snprintf(named, sizeof named, "--%s", option->flag);
   const char *value = equals ? equals + 1 : "on";
-  if (!equals && option->kind != KIND_FLAG) {
+  if (!equals && option->kind != FC_OPTION_KIND_FLAG) {
     FC_TRY(take_value(arguments, named, &value, err));
   }
-  return set(options, option, value, named, err);
+  return fc_option_set(options, option, value, named, err);
 }
 
 static fc_status_t parse_short(fc_server_options_t *options,
@@ -247,13 +95,13 @@ static fc_status_t parse_short(fc_server_options_t *options,
     *(word[0] == 'h' ? &options->help : &options->version) = true;
     return FC_OK;
   }
-  const option_t *option = find_letter(word[0]);
+  const fc_option_t *option = fc_option_find_letter(word[0]);
   if (!option) return fail_unknown(fc_str(word), err);
   FC_TRY(note_given(arguments, option, err));
   const char named[] = {'-', word[0], '\0'};
   const char *value = word + 1;
   if (!*value) FC_TRY(take_value(arguments, named, &value, err));
-  return set(options, option, value, named, err);
+  return fc_option_set(options, option, value, named, err);
 }
 
 // ---------------------------------------------------------------------------
@@ -269,11 +117,11 @@ static void variable_name(const char *flag, char *out, size_t capacity) {
   }
 }
 
-static const option_t *find_variable(fc_str_t name) {
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kOptions); i++) {
+static const fc_option_t *find_variable(fc_str_t name) {
+  for (size_t i = 0; i < FC_OPTIONS; i++) {
     char known[VARIABLE_MAX];
-    variable_name(kOptions[i].flag, known, sizeof known);
-    if (fc_str_equal(name, fc_str(known))) return &kOptions[i];
+    variable_name(fc_options[i].flag, known, sizeof known);
+    if (fc_str_equal(name, fc_str(known))) return &fc_options[i];
   }
   return NULL;
 }
@@ -295,19 +143,16 @@ static bool is_of_kubernetes(fc_str_t name, const char *value) {
 }
 
 static fc_status_t fail_variable(fc_str_t name, fc_error_t *err) {
-  char nearest[VARIABLE_MAX] = "";
-  unsigned best = 4;
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kOptions); i++) {
-    char known[VARIABLE_MAX];
-    variable_name(kOptions[i].flag, known, sizeof known);
-    unsigned distance = fc_str_distance(name, fc_str(known), best - 1);
-    if (distance >= best) continue;
-    best = distance;
-    memcpy(nearest, known, sizeof nearest);
+  char texts[FC_OPTIONS][VARIABLE_MAX];
+  const char *names[FC_OPTIONS];
+  for (size_t i = 0; i < FC_OPTIONS; i++) {
+    variable_name(fc_options[i].flag, texts[i], VARIABLE_MAX);
+    names[i] = texts[i];
   }
+  const char *nearest = fc_option_nearest(name, names, FC_OPTIONS);
   char shown[80];
   fc_escape(shown, sizeof shown, 64, name);
-  if (*nearest) {
+  if (nearest) {
     return fc_fail(err, FC_CODE_UNKNOWN_FIELD,
                    "unknown variable %s: did you mean %s?", shown, nearest);
   }
@@ -321,11 +166,11 @@ static fc_status_t parse_variable(fc_server_options_t *options,
   if (!equals) return FC_OK;
   fc_str_t name = fc_str_make(variable, (size_t)(equals - variable));
   const char *value = equals + 1;
-  const option_t *option = find_variable(name);
+  const fc_option_t *option = find_variable(name);
   if (option) {
     char named[VARIABLE_MAX];
     variable_name(option->flag, named, sizeof named);
-    return *value ? set(options, option, value, named, err) : FC_OK;
+    return *value ? fc_option_set(options, option, value, named, err) : FC_OK;
   }
   // `farcall` reads it, not this program.
   if (fc_str_equal(name, FC_STR("FARCALL_SERVER"))) return FC_OK;
@@ -383,12 +228,13 @@ fc_status_t fc_server_options_parse(fc_server_options_t *options, int argc,
 
 // ---------------------------------------------------------------------------
 
-static fc_status_t put_option(const option_t *option, fc_sink_t *sink,
+static fc_status_t put_option(const fc_option_t *option, fc_sink_t *sink,
                               fc_error_t *err) {
   const char letter[] = {option->letter ? '-' : ' ',
                          option->letter ? option->letter : ' ',
                          option->letter ? ',' : ' ', '\0'};
-  const bool has_default = option->kind != KIND_FLAG && option->value[0];
+  const bool has_default =
+      option->kind != FC_OPTION_KIND_FLAG && option->value[0];
   const char *const texts[] = {
       "  ",
       letter,
@@ -418,8 +264,8 @@ fc_status_t fc_server_options_help(fc_sink_t *sink, fc_error_t *err) {
       "  -h, --help\n        this text\n\n"
       "Every option is also a variable: FARCALL_LISTEN, FARCALL_MAX_BODY, ...\n";
   FC_TRY(fc_sink_put(sink, fc_str(kUsage), err));
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kOptions); i++) {
-    const option_t *option = &kOptions[i];
+  for (size_t i = 0; i < FC_OPTIONS; i++) {
+    const fc_option_t *option = &fc_options[i];
     FC_TRY(put_option(option, sink, err));
   }
   return fc_sink_put(sink, fc_str(kRest), err);

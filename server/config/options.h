@@ -14,6 +14,14 @@
 #define FC_OPTION_TYPE_FLAG bool
 #define FC_OPTION_TYPE_CHOICE unsigned  // position of the word in its list
 
+enum {
+#define FC_OPTION(field, flag, letter, kind, value, argument, help) \
+  FC_OPTION_##field,
+#include "config/options.def"
+#undef FC_OPTION
+  FC_OPTIONS
+};
+
 typedef struct fc_server_options_t {
 #define FC_OPTION(field, flag, letter, kind, value, argument, help) \
   FC_OPTION_TYPE_##kind field;

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/table.h"
+
+const fc_option_t fc_options[FC_OPTIONS] = {
+#define FC_OPTION(field, flag, letter, kind, value, argument, help) \
+  {flag,                                                            \
+   letter,                                                          \
+   FC_OPTION_KIND_##kind,                                           \
+   value,                                                           \
+   argument,                                                        \
+   help,                                                            \
+   offsetof(fc_server_options_t, field)},
+#include "config/options.def"
+#undef FC_OPTION
+};
+
+// ---------------------------------------------------------------------------
+// Names
+
+const fc_option_t *fc_option_find(fc_str_t flag) {
+  for (size_t i = 0; i < FC_OPTIONS; i++) {
+    if (fc_str_equal(flag, fc_str(fc_options[i].flag))) return &fc_options[i];
+  }
+  return NULL;
+}
+
+const fc_option_t *fc_option_find_letter(char letter) {
+  for (size_t i = 0; i < FC_OPTIONS; i++) {
+    if (letter && fc_options[i].letter == letter) return &fc_options[i];
+  }
+  return NULL;
+}
+
+const char *fc_option_nearest(fc_str_t wanted, const char *const *names,
+                              size_t count) {
+  const char *nearest = NULL;
+  unsigned best = 4;
+  for (size_t i = 0; i < count; i++) {
+    unsigned distance = fc_str_distance(wanted, fc_str(names[i]), best - 1);
+    if (distance >= best) continue;
+    best = distance;
+    nearest = names[i];
+  }
+  return nearest;
+}
+
+// ---------------------------------------------------------------------------
+// Values
+
+static bool parse_digits(fc_str_t *text, uint64_t *out) {
+  uint64_t value = 0;
+  size_t used = 0;
+  while (used < text->size && text->data[used] >= '0' &&
+         text->data[used] <= '9') {
+    if (__builtin_mul_overflow(value, 10u, &value) ||
+        __builtin_add_overflow(value, (uint64_t)(text->data[used] - '0'),
+                               &value)) {
+      return false;
+    }
+    used++;
+  }
+  text->data += used;
+  text->size -= used;
+  *out = value;
+  return used > 0;
+}
+
+typedef struct unit_t {
+  const char *text;
+  uint64_t factor;
+} unit_t;
+
+// Far above sense, far below where products of options overflow.
+#define COUNT_MAX 1000000u
+#define BYTES_MAX ((uint64_t)1 << 50)
+#define TIME_MAX_MS ((uint64_t)366 * 24 * 3600 * 1000)
+
+static bool parse_units(fc_str_t text, const unit_t *units, uint64_t limit,
+                        uint64_t *out) {
+  uint64_t value;
+  if (!parse_digits(&text, &value)) return false;
+  for (const unit_t *unit = units; unit->text; unit++) {
+    if (!fc_str_equal(text, fc_str(unit->text))) continue;
+    if (__builtin_mul_overflow(value, unit->factor, &value)) return false;
+    *out = value;
+    return value <= limit;
+  }
+  return false;
+}
+
+static bool parse_value(const fc_option_t *option, const char *text,
+                        void *field) {
+  static const unit_t kCounts[] = {{"", 1}, {NULL, 0}};
+  static const unit_t kSizes[] = {
+      {"", 1},           {"B", 1},        {"k", 1u << 10},   {"K", 1u << 10},
+      {"KiB", 1u << 10}, {"M", 1u << 20}, {"MiB", 1u << 20}, {"G", 1u << 30},
+      {"GiB", 1u << 30}, {NULL, 0}};
+  static const unit_t kTimes[] = {
+      {"ms", 1}, {"s", 1000}, {"", 1000}, {"m", 60000}, {NULL, 0}};
+  fc_str_t value = fc_str(text);
+  switch (option->kind) {
+    case FC_OPTION_KIND_TEXT:
+      *(const char **)field = text;
+      return value.size > 0 || !option->value[0];
+    case FC_OPTION_KIND_COUNT:
+      return parse_units(value, kCounts, COUNT_MAX, field);
+    case FC_OPTION_KIND_SIZE:
+      return parse_units(value, kSizes, BYTES_MAX, field);
+    case FC_OPTION_KIND_TIME:
+      return parse_units(value, kTimes, TIME_MAX_MS, field);
+    case FC_OPTION_KIND_FLAG: {
+      bool on = fc_str_equal(value, FC_STR("on")) ||
+                fc_str_equal(value, FC_STR("1")) ||
+                fc_str_equal(value, FC_STR("true"));
+      *(bool *)field = on;
+      return on || fc_str_equal(value, FC_STR("off")) ||
+             fc_str_equal(value, FC_STR("0")) ||
+             fc_str_equal(value, FC_STR("false"));
+    }
+    case FC_OPTION_KIND_CHOICE:
+      break;
+  }
+  const char *word = option->argument;
+  for (unsigned i = 0;; i++) {
+    const char *bar = strchr(word, '|');
+    size_t size = bar ? (size_t)(bar - word) : strlen(word);
+    if (fc_str_equal(value, fc_str_make(word, size))) {
+      *(unsigned *)field = i;
+      return true;
+    }
+    if (!bar) return false;
+    word = bar + 1;
+  }
+}
+
+fc_status_t fc_option_set(fc_server_options_t *options,
+                          const fc_option_t *option, const char *value,
+                          const char *named, fc_error_t *err) {
+  char *field = (char *)options + option->offset;
+  if (parse_value(option, value, field)) return FC_OK;
+  char shown[80];
+  fc_escape(shown, sizeof shown, 64, fc_str(value));
+  return fc_fail(
+      err, FC_CODE_TYPE_MISMATCH, "'%s' is no value for %s: %s", shown, named,
+      option->kind == FC_OPTION_KIND_FLAG ? "on or off" : option->argument);
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The table of options (options.def): what each is called, which values it takes,
+// and how values are read from text and written as text. Flags, variables and the
+// help are readers of this one table. No state; any thread.
+#ifndef FARCALL_SERVER_CONFIG_TABLE_H_
+#define FARCALL_SERVER_CONFIG_TABLE_H_
+
+#include "config/options.h"
+
+typedef enum fc_option_kind_t {
+  FC_OPTION_KIND_TEXT,
+  FC_OPTION_KIND_COUNT,
+  FC_OPTION_KIND_SIZE,
+  FC_OPTION_KIND_TIME,
+  FC_OPTION_KIND_FLAG,
+  FC_OPTION_KIND_CHOICE,
+} fc_option_kind_t;
+
+typedef struct fc_option_t {
+  const char *flag;
+  char letter;  // 0: none
+  fc_option_kind_t kind;
+  const char *value;     // the default, as text
+  const char *argument;  // the form of a value; the words of a CHOICE
+  const char *help;
+  size_t offset;  // in fc_server_options_t
+} fc_option_t;
+
+extern const fc_option_t fc_options[FC_OPTIONS];
+
+// By flag ("max-body") or letter; NULL: there is none.
+const fc_option_t *fc_option_find(fc_str_t flag);
+const fc_option_t *fc_option_find_letter(char letter);
+// The name among `count` that is nearest to `wanted`, NULL: none is near.
+const char *fc_option_nearest(fc_str_t wanted, const char *const *names,
+                              size_t count);
+
+// Reads `value` into the field of the option; a text is borrowed. `named` is how
+// the user calls the option. FC_CODE_TYPE_MISMATCH.
+fc_status_t fc_option_set(fc_server_options_t *options,
+                          const fc_option_t *option, const char *value,
+                          const char *named, fc_error_t *err) FC_MUST_CHECK;
+
+#endif  // FARCALL_SERVER_CONFIG_TABLE_H_
