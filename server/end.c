@@ -46,7 +46,7 @@ void fc_loop_drain(fc_loop_t *loop) {
   fc_log(&loop->log, FC_LOG_INFO, "draining: %u connections",
          loop->connection_count);
   fc_listener_close(&loop->listener);
-  uv_idle_stop(&loop->loader);
+  fc_modules_stop(&loop->modules);
   uv_timer_start(&loop->drain_timer, on_drain_timeout, loop->options->drain, 0);
   fc_connection_t *next;
   for (fc_connection_t *c = loop->connections; c; c = next) {
@@ -61,7 +61,7 @@ static void on_pre_drained(uv_timer_t *timer) { fc_loop_drain(timer->data); }
 static void leave(fc_loop_t *loop) {
   const uint64_t wait_ms = loop->options->pre_drain;
   if (loop->leaving) return;
-  if (!wait_ms || !loop->ready) {
+  if (!wait_ms || !loop->modules.started) {
     fc_loop_drain(loop);
     return;
   }

@@ -64,8 +64,9 @@ static int serve(const fc_server_options_t *options) {
     return complain(exit_code(error.code), error.message);
   }
   int code = fc_loop_run(loop);
-  // A call of a thread that outlived the drain time can't be waited for.
-  if (loop->pool.threads_running) {
+  // A call of a thread that outlived the drain time can't be waited for, and a
+  // file that is being loaded need not be.
+  if (loop->pool.threads_running || fc_modules_is_busy(&loop->modules)) {
     fc_log_flush(&loop->log);
     _exit(code);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The loop: listening, one timer for every kind of waiting, the batched
-// hand-over to the pool once a turn, loading modules between turns.
+// hand-over to the pool once a turn.
 #include "server.h"
 
 #include <errno.h>
@@ -121,7 +121,7 @@ static void on_turn(uv_prepare_t *turn) {
   else uv_idle_start(&loop->busy, on_busy);
   arm_timer(loop);
   if (loop->log.size) fc_log_flush(&loop->log);
-  if (loop->connection_count == 0 && loop->ready) {
+  if (loop->connection_count == 0 && loop->modules.started) {
     fc_blocks_trim(loop->blocks, KEPT_WHEN_IDLE);
   }
   fc_loop_check_drained(loop);
@@ -148,103 +148,43 @@ static fc_module_options_t module_options(fc_loop_t *loop, bool describe) {
                                .setting_count = count};
 }
 
-static void on_entry(void *context, const fc_entry_t *entry) {
-  fc_loop_t *loop = context;
-  fc_log_field_t fields[] = {
-      FC_LOG_TEXT("module", entry->name),
-      FC_LOG_TEXT("kind", fc_str(entry->kind)),
-      FC_LOG_TEXT("path", entry->path),
-      FC_LOG_NUMBER("functions", entry->module
-                                     ? fc_module_function_count(entry->module)
-                                     : 0),
-  };
-  if (entry->module) {
-    fc_log_fields(&loop->log, FC_LOG_INFO, FC_STR("module loaded"), fields, 4);
-    fc_str_t warning = fc_module_get_info(entry->module)->warning;
-    if (warning.size) {
-      fc_log_fields(&loop->log, FC_LOG_WARN, warning, fields, 1);
-    }
-    return;
-  }
-  loop->failed_load = true;
-  fc_log_fields(&loop->log, FC_LOG_ERROR, fc_str(entry->error.message), fields,
-                3);
-}
-
 // Every module can be called now, or has failed.
-static void on_ready(fc_loop_t *loop) {
-  if (loop->draining) return;
-  if (loop->failed_load && loop->options->strict_load) {
+static void on_started(void *context) {
+  fc_loop_t *loop = context;
+  if (loop->modules.any_failed && loop->options->strict_load) {
     loop->exit_code = 65;
     fc_loop_drain(loop);
     return;
   }
-  loop->ready = true;
   fc_log(&loop->log, FC_LOG_INFO, "listening on http://%s:%d", loop->host,
          loop->port);
 }
 
-static void on_opened(fc_loop_t *loop) {
-  if (--loop->opening == 0) on_ready(loop);
-}
-
-// The process of a module that could be described could not load it.
-static void on_failed(fc_loop_t *loop, uint32_t module,
-                      const fc_error_t *error) {
-  fc_registry_fail(loop->registry, module, error);
-  on_entry(loop, fc_registry_at(loop->registry, module));
-}
-
-static void on_added(void *context, uint32_t module, const fc_error_t *error) {
+static void on_added(void *context, uint32_t generation,
+                     const fc_error_t *error) {
   fc_loop_t *loop = context;
-  if (error) {
-    on_failed(loop, module, error);
-    fc_pool_retire(&loop->pool, module);
-  }
-  on_opened(loop);
+  fc_modules_on_added(&loop->modules, generation, error);
 }
 
-static void on_retired(void *context, uint32_t module) {
-  (void)context;
-  (void)module;  // its entry stays, with the reason
-}
-
-static void on_lost(void *context, uint32_t module, uint32_t function) {
+static void on_retired(void *context, uint32_t generation) {
   fc_loop_t *loop = context;
-  const fc_entry_t *entry = fc_registry_at(loop->registry, module);
+  fc_modules_on_retired(&loop->modules, generation);
+}
+
+static void on_lost(void *context, uint32_t index, uint32_t function) {
+  fc_loop_t *loop = context;
+  const fc_generation_t *generation =
+      fc_generations_at(&loop->modules.generations, index);
   fc_log_field_t fields[] = {
-      FC_LOG_TEXT("module", entry->name),
+      FC_LOG_TEXT("module", generation->name),
       FC_LOG_TEXT("function",
-                  fc_module_function(entry->module, function)->name),
+                  fc_module_function(generation->module, function)->name),
       FC_LOG_NUMBER("lost", loop->pool.threads.lost),
       FC_LOG_NUMBER("threads", fc_pool_threads(&loop->pool)),
   };
   fc_log_fields(&loop->log, FC_LOG_ERROR,
                 FC_STR("a thread is lost: its native call does not end"),
                 fields, FC_ARRAY_COUNT(fields));
-}
-
-// Machine code is only described, so that a process can load it. What is to run
-// in threads all the same is loaded here.
-static void load_for_threads(fc_loop_t *loop) {
-  const fc_module_options_t options = module_options(loop, false);
-  for (size_t i = 0; i < fc_registry_count(loop->registry); i++) {
-    const fc_module_t *module = fc_registry_at(loop->registry, i)->module;
-    if (!module || !fc_module_get_info(module)->described ||
-        fc_pool_wants_process(&loop->pool, module)) {
-      continue;
-    }
-    fc_module_files_t files = fc_module_get_files(module);
-    fc_module_t *loaded;
-    fc_error_t error;
-    if (fc_module_load_files(loop->backends, fc_module_get_path(module), &files,
-                             &options, loop->allocator, &loaded,
-                             &error) == FC_OK) {
-      fc_registry_replace(loop->registry, i, loaded);
-    } else {
-      on_failed(loop, (uint32_t)i, &error);
-    }
-  }
 }
 
 // Files are for connections: the soft limit is a relic, take the hard one.
@@ -262,68 +202,42 @@ static uint32_t connection_max(uint64_t wanted, uint64_t reserved) {
   return (uint32_t)(wanted < room ? wanted : room);
 }
 
-// Now that it is known how many modules hold files.
-static void reserve_files(fc_loop_t *loop) {
-  uint64_t files = FC_LIMIT_RESERVED_FILES;
-  for (size_t i = 0; i < fc_registry_count(loop->registry); i++) {
-    const fc_module_t *module = fc_registry_at(loop->registry, i)->module;
-    if (!module) continue;
-    files += FC_LIMIT_MODULE_FILES;
-    if (!fc_pool_wants_process(&loop->pool, module)) continue;
-    files += (uint64_t)loop->process_host.workers * FC_LIMIT_WORKER_FILES;
+// One more module holds files.
+static void on_opened(void *context, const fc_module_t *module) {
+  fc_loop_t *loop = context;
+  loop->reserved_files += FC_LIMIT_MODULE_FILES;
+  if (fc_pool_wants_process(&loop->pool, module)) {
+    loop->reserved_files +=
+        (uint64_t)loop->process_host.workers * FC_LIMIT_WORKER_FILES;
   }
-  loop->connection_max = connection_max(loop->options->connections, files);
+  loop->connection_max =
+      connection_max(loop->options->connections, loop->reserved_files);
 }
 
-static fc_status_t open_modules(fc_loop_t *loop, fc_error_t *err) {
-  loop->opening = 1;  // so that none is the last before all are begun
-  for (uint32_t i = 0; i < fc_registry_count(loop->registry); i++) {
-    fc_module_t *module = fc_registry_at(loop->registry, i)->module;
-    if (!module) continue;
-    loop->opening++;
-    FC_TRY(fc_pool_add(&loop->pool, i, module, err));
-  }
-  on_opened(loop);
-  return FC_OK;
+static void on_loader_bell(uv_async_t *bell) {
+  fc_loop_t *loop = bell->data;
+  fc_modules_collect(&loop->modules);
 }
 
-static void on_loaded(fc_loop_t *loop) {
-  fc_error_t error;
-  uv_idle_stop(&loop->loader);
-  load_for_threads(loop);
-  if (loop->failed_load && loop->options->strict_load) {
-    loop->exit_code = 65;
-    fc_loop_drain(loop);
-    return;
-  }
-  reserve_files(loop);
-  if (open_modules(loop, &error) != FC_OK) {
-    fc_log(&loop->log, FC_LOG_ERROR, "%s", error.message);
-    loop->exit_code = 71;
-    fc_loop_drain(loop);
-  }
+static void wake_for_loader(void *context) {
+  fc_loop_t *loop = context;
+  uv_async_send(&loop->loader_bell);
 }
 
-// One PATH a turn, so that health is answered in between.
-static void on_load(uv_idle_t *idle) {
-  fc_loop_t *loop = idle->data;
-  const fc_server_options_t *options = loop->options;
-  if (loop->next_path == options->path_count) {
-    on_loaded(loop);
-    return;
-  }
-  const char *path = options->paths[loop->next_path++];
-  size_t before = fc_registry_count(loop->registry);
-  fc_error_t error;
-  fc_status_t status = fc_registry_add(loop->registry, loop->backends,
-                                       fc_str(path), on_entry, loop, &error);
-  // A path that made no entry (no such directory) has been told to nobody yet.
-  if (status != FC_OK && fc_registry_count(loop->registry) == before) {
-    loop->failed_load = true;
-    loop->failed_paths++;
-    fc_log_field_t field = FC_LOG_TEXT("path", fc_str(path));
-    fc_log_fields(&loop->log, FC_LOG_ERROR, fc_str(error.message), &field, 1);
-  }
+static fc_status_t init_modules(fc_loop_t *loop, fc_error_t *err) {
+  const fc_isolation_t *isolation = &loop->pool.options.isolation;
+  const bool describe =
+      isolation->mode != FC_ISOLATION_THREAD || isolation->others.size;
+  const fc_modules_options_t options = {.backends = loop->backends,
+                                        .open = module_options(loop, describe),
+                                        .pool = &loop->pool,
+                                        .log = &loop->log};
+  const fc_modules_events_t events = {.wake = wake_for_loader,
+                                      .on_opened = on_opened,
+                                      .on_started = on_started,
+                                      .context = loop};
+  return fc_modules_init(&loop->modules, loop->allocator, &options, &events,
+                         err);
 }
 
 // ---------------------------------------------------------------------------
@@ -403,13 +317,12 @@ static fc_status_t init_handles(fc_loop_t *loop, fc_error_t *err) {
   uv_prepare_init(uv, &loop->turn);
   uv_check_init(uv, &loop->awake);
   uv_idle_init(uv, &loop->busy);
-  uv_idle_init(uv, &loop->loader);
   uv_timer_init(uv, &loop->timer);
   int failed = uv_async_init(uv, &loop->bell, on_bell);
+  if (!failed) failed = uv_async_init(uv, &loop->loader_bell, on_loader_bell);
   if (!failed) failed = fc_loop_init_end(loop);
-  loop->bell.data = loop;
-  loop->turn.data = loop->awake.data = loop->loader.data = loop->timer.data =
-      loop;
+  loop->bell.data = loop->loader_bell.data = loop;
+  loop->turn.data = loop->awake.data = loop->timer.data = loop;
   if (!failed) return FC_OK;
   return fc_fail(err, FC_CODE_OUT_OF_MEMORY, "cannot watch for events: %s",
                  uv_strerror(failed));
@@ -420,8 +333,8 @@ static fc_status_t start_handles(fc_loop_t *loop, fc_error_t *err) {
   // These fail without a callback only.
   uv_prepare_start(&loop->turn, on_turn);
   uv_check_start(&loop->awake, on_awake);
-  uv_idle_start(&loop->loader, on_load);
-  return FC_OK;
+  return fc_modules_start(&loop->modules, loop->options->paths,
+                          loop->options->path_count, err);
 }
 
 static uint64_t default_memory(void) {
@@ -441,12 +354,8 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
   FC_TRY(fc_log_init(&loop->log, loop->allocator, log_descriptor, json, err));
   loop->read_buffer = fc_alloc(loop->allocator, FC_LIMIT_READ);
   if (!loop->read_buffer) return fc_fail_memory(err);
-  FC_TRY(fc_registry_create(loop->allocator, &loop->registry, err));
   fc_isolation_t isolation;
   FC_TRY(fc_isolation_parse(fc_str(options->isolation), &isolation, err));
-  bool some = isolation.mode != FC_ISOLATION_THREAD || isolation.others.size;
-  fc_module_options_t modules = module_options(loop, some);
-  fc_registry_configure(loop->registry, &modules);
   uint64_t memory =
       options->max_memory ? options->max_memory : default_memory();
   FC_TRY(fc_blocks_create(loop->allocator, memory, KEPT_BLOCKS, &loop->blocks,
@@ -535,8 +444,9 @@ fc_status_t fc_loop_init(fc_loop_t *loop, fc_allocator_t allocator,
   // Looked at more often: it counts from the last byte taken.
   loop->waits[FC_WAIT_WRITE].wait_ms = options->write_timeout / 4;
   loop->waits[FC_WAIT_LINGER].wait_ms = FC_LIMIT_LINGER_MS;
+  loop->reserved_files = FC_LIMIT_RESERVED_FILES;
   loop->connection_max =
-      connection_max(options->connections, FC_LIMIT_RESERVED_FILES);
+      connection_max(options->connections, loop->reserved_files);
   if (uv_random(NULL, NULL, &loop->id_state, sizeof loop->id_state, 0, NULL)) {
     loop->id_state = loop->started_ns;
   }
@@ -546,6 +456,7 @@ fc_status_t fc_loop_init(fc_loop_t *loop, fc_allocator_t allocator,
   }
   if (status == FC_OK) status = start_listening(loop, err);
   if (status == FC_OK) status = init_memory(loop, log_descriptor, err);
+  if (status == FC_OK) status = init_modules(loop, err);
   if (status == FC_OK) status = start_handles(loop, err);
   if (status != FC_OK) fc_loop_deinit(loop);
   return status;
@@ -558,12 +469,13 @@ int fc_loop_run(fc_loop_t *loop) {
 
 void fc_loop_deinit(fc_loop_t *loop) {
   fc_listener_close(&loop->listener);
+  fc_modules_stop(&loop->modules);  // it wakes the loop by a handle
   fc_loop_close_handles(loop);
   uv_run(&loop->uv, UV_RUN_DEFAULT);
   fc_pool_deinit(&loop->pool);
   uv_loop_close(&loop->uv);
   fc_blocks_destroy(loop->blocks);
-  fc_registry_destroy(loop->registry);
+  fc_modules_deinit(&loop->modules);
   fc_free(loop->allocator, loop->read_buffer);
   fc_log_deinit(&loop->log);
 }
@@ -572,15 +484,15 @@ void fc_loop_deinit(fc_loop_t *loop) {
 
 fc_reflect_t fc_loop_reflect(fc_loop_t *loop) {
   return (fc_reflect_t){
-      .registry = loop->registry,
+      .generations = &loop->modules.generations,
       .options = loop->options,
       .pool = &loop->pool,
       .blocks = loop->blocks,
       .uptime_ms = (fc_clock_ns() - loop->started_ns) / 1000000u,
       .connections = loop->connection_count,
       .metrics = &loop->metrics,
-      .ready = loop->ready,
-      .failed_paths = loop->failed_paths,
+      .ready = loop->modules.started,
+      .failed_paths = loop->modules.failed_paths,
       .leaving = loop->leaving,
   };
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One event loop of farcalld and everything it owns: the listener, the
-// connections, the pool, the registry, the log, the clock. All state is in
+// connections, the pool, the modules, the log, the clock. All state is in
 // fc_loop_t; nothing in server/ is static and mutable. Used on the loop's thread
 // only, except where said.
 #ifndef FARCALL_SERVER_SERVER_H_
@@ -15,6 +15,7 @@
 #include "stream/listener.h"
 #include "http1/response.h"
 #include "obs/log.h"
+#include "modules/modules.h"
 #include "obs/metrics.h"
 #include "config/options.h"
 #include "pool/host.h"
@@ -49,11 +50,11 @@ struct fc_loop_t {
   fc_listener_t listener;
   uint64_t shortage_told_ms;
   uv_async_t bell;       // finished calls; any thread
+  uv_async_t loader_bell;  // opened files; the loader's thread
   uv_async_t stop_bell;  // fc_loop_stop; any thread
   uv_prepare_t turn;
   uv_check_t awake;
   uv_idle_t busy;  // active: the loop looks for events and does not wait
-  uv_idle_t loader;
   uv_timer_t timer;
   uv_timer_t drain_timer;
   uv_signal_t signals[2];  // that end the server
@@ -64,18 +65,13 @@ struct fc_loop_t {
   int port;
   fc_policy_t policy;
 
-  fc_registry_t *registry;
+  fc_modules_t modules;
   fc_setting_t settings[2];  // of the modules that are loaded
   fc_blocks_t *blocks;
   fc_pool_t pool;
   fc_host_options_t process_host;
-  size_t next_path;
-  uint32_t opening;  // modules whose first worker is starting
-  bool ready;        // every PATH was tried
-  bool leaving;      // told to end; before it drains, it still listens
+  bool leaving;   // told to end; before it drains, it still listens
   bool draining;
-  bool failed_load;
-  uint32_t failed_paths;  // that are no module, and so in no list
   int exit_code;
 
   fc_parser_t parser;
@@ -84,6 +80,7 @@ struct fc_loop_t {
   fc_connection_t *connections;  // all of them
   uint32_t connection_count;
   uint32_t connection_max;
+  uint64_t reserved_files;  // descriptors that connections must leave
   uint32_t turned_away;  // of them, over the limit and being told so
   char *read_buffer;     // FC_LIMIT_READ bytes, lent to each read
   char date[FC_RESPONSE_DATE_SIZE];

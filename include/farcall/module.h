@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loaded modules and the registry of them. A module is immutable once loaded;
-// it is counted, so a call in flight keeps the generation it started with.
+// Loaded modules. A module is immutable once loaded; it is counted, so a call in
+// flight keeps the one it started with.
 #ifndef FARCALL_MODULE_H_
 #define FARCALL_MODULE_H_
 
@@ -104,52 +104,6 @@ const fc_function_t *fc_module_find(const fc_module_t *module, fc_str_t name);
 // The function whose name is nearest, within distance 2; NULL if none.
 const fc_function_t *fc_module_nearest(const fc_module_t *module,
                                        fc_str_t name);
-
-// The names being served. Written by one thread (the loop's); a module that
-// failed keeps its place, with its reason.
-typedef struct fc_registry_t fc_registry_t;
-typedef struct fc_entry_t {
-  size_t index;  // of fc_registry_at
-  fc_str_t name;
-  fc_str_t path;
-  const char *kind;     // "native", "vm", or "" when unknown
-  fc_module_t *module;  // NULL: failed
-  fc_error_t error;     // of a failed one
-} fc_entry_t;
-
-fc_status_t fc_registry_create(fc_allocator_t allocator,
-                               fc_registry_t **out_registry,
-                               fc_error_t *err) FC_MUST_CHECK;
-void fc_registry_destroy(fc_registry_t *registry);
-// How modules added from now on are loaded. What it points to must outlive the
-// registry.
-void fc_registry_configure(fc_registry_t *registry,
-                           const fc_module_options_t *options);
-// Loads the file, or every file of a directory with the suffix of a backend (not
-// recursively, in bytewise order), and enters each, failed ones too. `backends` as
-// in fc_module_load. A second module of one
-// name fails and names both files. `on_entry` (may be NULL) is told of each
-// entry. The status is the first failure's; `err` describes it.
-fc_status_t fc_registry_add(fc_registry_t *registry,
-                            const fc_backend_t *const *backends, fc_str_t path,
-                            void (*on_entry)(void *context,
-                                             const fc_entry_t *entry),
-                            void *context, fc_error_t *err);
-// A module that was entered turned out not to work: it is let go and entered as
-// failed, with its reason.
-void fc_registry_fail(fc_registry_t *registry, size_t index,
-                      const fc_error_t *error);
-// Puts another load of the same file in the place of an entry's module, which
-// nobody may be using. Takes the reference.
-void fc_registry_replace(fc_registry_t *registry, size_t index,
-                         fc_module_t *take_module);
-size_t fc_registry_count(const fc_registry_t *registry);
-const fc_entry_t *fc_registry_at(const fc_registry_t *registry, size_t index);
-// NULL when there is none.
-const fc_entry_t *fc_registry_find(const fc_registry_t *registry,
-                                   fc_str_t name);
-const fc_entry_t *fc_registry_nearest(const fc_registry_t *registry,
-                                      fc_str_t name);
 
 FC_PUBLIC_END
 #if defined(__cplusplus)

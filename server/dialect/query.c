@@ -161,7 +161,7 @@ fc_status_t fc_query_check(const fc_request_t *request, fc_str_t digest,
 
 fc_status_t fc_query_document(const fc_request_t *request,
                               const fc_place_t *place,
-                              const fc_registry_t *registry,
+                              const fc_generations_t *generations,
                               fc_document_t *out_document, fc_error_t *err) {
   *out_document = (fc_document_t){.content_type = FC_STR("application/json")};
   if (place->route == FC_ROUTE_METRICS) {
@@ -169,7 +169,8 @@ fc_status_t fc_query_document(const fc_request_t *request,
         FC_STR("text/plain; version=0.0.4; charset=utf-8");
   }
   if (place->module == FC_ROUTE_NO_INDEX) return FC_OK;
-  const fc_module_t *module = fc_registry_at(registry, place->module)->module;
+  const fc_module_t *module =
+      fc_generations_at(generations, place->module)->module;
   if (!module) return FC_OK;
   if (place->route == FC_ROUTE_FUNCTION) {
     out_document->content_type =

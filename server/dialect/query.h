@@ -19,7 +19,7 @@ typedef struct fc_document_t {
 // FC_CODE_PRECONDITION_FAILED.
 fc_status_t fc_query_document(const fc_request_t *request,
                               const fc_place_t *place,
-                              const fc_registry_t *registry,
+                              const fc_generations_t *generations,
                               fc_document_t *out_document, fc_error_t *err);
 
 // RFC 9110 13.1: If-Match and If-None-Match against a digest. When a field

@@ -76,9 +76,11 @@ typedef struct load_counts_t {
 
 static load_counts_t count_loads(const fc_reflect_t *reflect) {
   load_counts_t counts = {.failed = reflect->failed_paths};
-  for (size_t i = 0; i < fc_registry_count(reflect->registry); i++) {
-    if (fc_registry_at(reflect->registry, i)->module) counts.served++;
-    else counts.failed++;
+  for (uint32_t i = 0; i < reflect->generations->count; i++) {
+    const fc_generation_t *generation = reflect->generations->places[i];
+    if (!generation) continue;
+    if (generation->state == FC_GENERATION_READY) counts.served++;
+    if (generation->state == FC_GENERATION_FAILED) counts.failed++;
   }
   return counts;
 }
@@ -122,8 +124,7 @@ static fc_status_t write_info(const fc_reflect_t *reflect, fc_sink_t *sink,
   FC_TRY(put_number(sink, ",\"uptime_ms\":", reflect->uptime_ms, err));
   FC_TRY(
       put_number(sink, ",\"workers\":", reflect->pool->options.workers, err));
-  FC_TRY(put_number(sink, ",\"modules\":", fc_registry_count(reflect->registry),
-                    err));
+  FC_TRY(put_number(sink, ",\"modules\":", reflect->generations->used, err));
   FC_TRY(put(sink, ",\"formats\":[\"application/json\"],", err));
   FC_TRY(write_limits(reflect, sink, err));
   fc_blocks_usage_t usage = fc_blocks_usage(reflect->blocks);
@@ -188,11 +189,12 @@ static fc_status_t write_functions(const fc_reflect_t *reflect, bool signatures,
                                    fc_sink_t *sink, fc_error_t *err) {
   bool is_first = true;
   FC_TRY(put(sink, "{\"functions\":[", err));
-  for (size_t i = 0; i < fc_registry_count(reflect->registry); i++) {
-    const fc_module_t *module = fc_registry_at(reflect->registry, i)->module;
-    if (!module) continue;
-    FC_TRY(write_each(module, signatures ? write_function : write_short,
-                      &is_first, sink, err));
+  for (uint32_t i = 0; i < reflect->generations->count; i++) {
+    const fc_generation_t *generation = reflect->generations->places[i];
+    if (!generation || !generation->current || !generation->module) continue;
+    FC_TRY(write_each(generation->module,
+                      signatures ? write_function : write_short, &is_first,
+                      sink, err));
   }
   return put(sink, "]}", err);
 }
@@ -252,21 +254,31 @@ static fc_status_t write_host(const fc_reflect_t *reflect, uint32_t index,
   return put(sink, "}", err);
 }
 
-static fc_status_t write_module(const fc_entry_t *entry, bool signatures,
-                                fc_sink_t *sink, fc_error_t *err) {
-  const fc_module_t *module = entry->module;
-  FC_TRY(put_text(sink, "{\"name\":", entry->name, err));
+static const char *const kStates[] = {
+    [FC_GENERATION_LOADING] = "loading",
+    [FC_GENERATION_READY] = "ready",
+    [FC_GENERATION_FAILED] = "failed",
+    [FC_GENERATION_DRAINING] = "draining",
+};
+
+static fc_status_t write_module(const fc_generation_t *generation,
+                                bool signatures, fc_sink_t *sink,
+                                fc_error_t *err) {
+  const fc_module_t *module = generation->module;
+  FC_TRY(put_text(sink, "{\"name\":", generation->name, err));
   if (module) {
     FC_TRY(put_text(sink, ",\"version\":", fc_module_get_version(module), err));
   }
-  FC_TRY(put_text(sink, ",\"kind\":", fc_str(entry->kind), err));
-  FC_TRY(put_text(
-      sink, ",\"state\":", module ? FC_STR("ready") : FC_STR("failed"), err));
-  if (!module) {
-    FC_TRY(put_text(sink, ",\"reason\":", fc_str(entry->error.message), err));
-    return put(sink, ",\"functions\":[]", err);
+  FC_TRY(put_text(sink, ",\"kind\":", fc_str(generation->kind), err));
+  FC_TRY(
+      put_text(sink, ",\"state\":", fc_str(kStates[generation->state]), err));
+  if (generation->state == FC_GENERATION_FAILED) {
+    FC_TRY(put_text(sink, ",\"reason\":", fc_str(generation->error.message),
+                    err));
+  } else {
+    FC_TRY(put(sink, ",\"reason\":null", err));
   }
-  FC_TRY(put(sink, ",\"reason\":null", err));
+  if (!module) return put(sink, ",\"functions\":[]", err);
   FC_TRY(put_text(sink, ",\"sha256\":", fc_str(fc_module_get_sha256(module)),
                   err));
   bool is_first = true;
@@ -279,10 +291,10 @@ static fc_status_t write_module(const fc_entry_t *entry, bool signatures,
 static fc_status_t write_one_module(const fc_reflect_t *reflect, uint32_t index,
                                     bool signatures, fc_sink_t *sink,
                                     fc_error_t *err) {
-  const fc_entry_t *entry = fc_registry_at(reflect->registry, index);
-  FC_TRY(write_module(entry, signatures, sink, err));
-  // Modules have hosts once all are loaded.
-  if (entry->module && reflect->ready) {
+  const fc_generation_t *generation =
+      fc_generations_at(reflect->generations, index);
+  FC_TRY(write_module(generation, signatures, sink, err));
+  if (generation->in_pool && generation->module) {
     FC_TRY(write_host(reflect, index, sink, err));
   }
   return put(sink, "}", err);
@@ -290,11 +302,14 @@ static fc_status_t write_one_module(const fc_reflect_t *reflect, uint32_t index,
 
 static fc_status_t write_modules(const fc_reflect_t *reflect, bool signatures,
                                  fc_sink_t *sink, fc_error_t *err) {
+  bool is_first = true;
   FC_TRY(put(sink, "{\"modules\":[", err));
-  for (size_t i = 0; i < fc_registry_count(reflect->registry); i++) {
-    if (i) FC_TRY(put(sink, ",", err));
-    FC_TRY(write_module(fc_registry_at(reflect->registry, i), signatures, sink,
-                        err));
+  for (uint32_t i = 0; i < reflect->generations->count; i++) {
+    const fc_generation_t *generation = reflect->generations->places[i];
+    if (!generation) continue;
+    if (!is_first) FC_TRY(put(sink, ",", err));
+    is_first = false;
+    FC_TRY(write_module(generation, signatures, sink, err));
     FC_TRY(put(sink, "}", err));
   }
   return put(sink, "]}", err);
@@ -310,30 +325,18 @@ static fc_status_t write_ready(const fc_reflect_t *reflect, fc_sink_t *sink,
   return put(sink, "}", err);
 }
 
-// True when another entry of this name is served, or was listed before this
-// one.
-static bool is_named_twice(const fc_registry_t *registry, uint32_t index) {
-  const fc_str_t name = fc_registry_at(registry, index)->name;
-  for (size_t i = 0; i < fc_registry_count(registry); i++) {
-    const fc_entry_t *other = fc_registry_at(registry, i);
-    if (i != index && fc_str_equal(other->name, name) &&
-        (other->module || i < index)) {
-      return true;
-    }
-  }
-  return false;
-}
-
+// Of several generations of one name the current one is listed.
 static fc_str_t module_numbers(void *context, uint32_t index,
                                fc_module_metrics_t *out) {
   const fc_reflect_t *reflect = context;
-  const fc_entry_t *entry = fc_registry_at(reflect->registry, index);
-  if (entry->module) {
+  const fc_generation_t *generation =
+      fc_generations_at(reflect->generations, index);
+  if (!generation || !generation->current) return FC_STR("");
+  if (generation->state == FC_GENERATION_READY) {
     fc_pool_metrics(reflect->pool, index, out);
     out->ready = 1;
-    return entry->name;
   }
-  return is_named_twice(reflect->registry, index) ? FC_STR("") : entry->name;
+  return generation->name;
 }
 
 static fc_status_t write_metrics(const fc_reflect_t *reflect, fc_sink_t *sink,
@@ -350,7 +353,7 @@ static fc_status_t write_metrics(const fc_reflect_t *reflect, fc_sink_t *sink,
                  .memory_bytes = usage.taken,
                  .memory_limit_bytes = usage.limit,
                  .lost_threads = reflect->pool->threads.lost},
-      .module_count = (uint32_t)fc_registry_count(reflect->registry),
+      .module_count = reflect->generations->count,
       .context = (void *)(uintptr_t)reflect,
       .module = module_numbers};
   return fc_metrics_write(&source, sink, err);
@@ -361,10 +364,10 @@ fc_status_t fc_reflect_write(const fc_reflect_t *reflect,
                              fc_sink_t *sink, fc_error_t *err) {
   bool signatures =
       fc_str_equal(fc_request_query(query, FC_STR("signatures")), FC_STR("1"));
-  const fc_entry_t *entry =
+  const fc_generation_t *generation =
       place->module == FC_ROUTE_NO_INDEX
           ? NULL
-          : fc_registry_at(reflect->registry, place->module);
+          : fc_generations_at(reflect->generations, place->module);
   switch (place->route) {
     case FC_ROUTE_INDEX:
       return write_index(sink, err);
@@ -377,13 +380,13 @@ fc_status_t fc_reflect_write(const fc_reflect_t *reflect,
     case FC_ROUTE_FUNCTIONS:
       return write_functions(reflect, signatures, sink, err);
     case FC_ROUTE_FUNCTIONS_OF:
-      return write_functions_of(entry->module, signatures, sink, err);
+      return write_functions_of(generation->module, signatures, sink, err);
     case FC_ROUTE_FUNCTION:
-      return fc_query_write(fc_module_function(entry->module, place->function),
+      return fc_query_write(fc_module_function(generation->module, place->function),
                             query, sink, err);
     case FC_ROUTE_EXAMPLE:
       return fc_query_example(
-          fc_module_function(entry->module, place->function), sink, err);
+          fc_module_function(generation->module, place->function), sink, err);
     case FC_ROUTE_LIVE:
       return put(sink, "{\"status\":\"live\"}", err);
     case FC_ROUTE_READY:

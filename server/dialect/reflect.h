@@ -12,7 +12,7 @@
 
 // What the documents tell about. Borrowed.
 typedef struct fc_reflect_t {
-  const fc_registry_t *registry;
+  const fc_generations_t *generations;
   const fc_server_options_t *options;
   fc_pool_t *pool;
   fc_blocks_t *blocks;

@@ -142,9 +142,9 @@ static fc_status_t fail_name(fc_code_t code, const char *what, fc_str_t name,
                  hint);
 }
 
-static fc_status_t find_module(fc_str_t name, const fc_registry_t *registry,
-                               bool ready, uint32_t *out_index,
-                               fc_error_t *err) {
+static fc_status_t find_module(fc_str_t name,
+                               const fc_generations_t *generations, bool ready,
+                               uint32_t *out_index, fc_error_t *err) {
   const char *at = name.size ? memchr(name.data, '@', name.size) : NULL;
   fc_str_t version = FC_STR("");
   if (at) {
@@ -152,48 +152,54 @@ static fc_status_t find_module(fc_str_t name, const fc_registry_t *registry,
     version = fc_str_make(at + 1, name.size - size - 1);
     name.size = size;
   }
-  const fc_entry_t *entry = fc_registry_find(registry, name);
-  if (!entry) {
+  const fc_generation_t *generation = fc_generations_find(generations, name);
+  if (!generation) {
     if (!ready) {
       return fc_fail(err, FC_CODE_NOT_READY, "modules are still being loaded");
     }
-    const fc_entry_t *nearest = fc_registry_nearest(registry, name);
+    const fc_generation_t *nearest = fc_generations_nearest(generations, name);
     return fail_name(FC_CODE_MODULE_NOT_FOUND, "module", name,
                      nearest ? nearest->name : FC_STR(""), err);
   }
-  *out_index = (uint32_t)entry->index;
-  if (!at || !entry->module) return FC_OK;
-  fc_str_t have = fc_module_get_version(entry->module);
+  *out_index = generation->index;
+  if (!at || !generation->module) return FC_OK;
+  fc_str_t have = fc_module_get_version(generation->module);
   if (fc_str_equal(version, have)) return FC_OK;
   char shown[80];
   fc_escape(shown, sizeof shown, 64, version);
   return fc_fail(err, FC_CODE_VERSION_NOT_FOUND,
                  "module '%.*s' has no version '%s', only '%.*s'",
-                 FC_STR_ARG(entry->name), shown, FC_STR_ARG(have));
+                 FC_STR_ARG(generation->name), shown, FC_STR_ARG(have));
 }
 
-static fc_status_t check_loaded(const fc_entry_t *entry, fc_error_t *err) {
-  if (entry->module) return FC_OK;
+static fc_status_t check_loaded(const fc_generation_t *generation,
+                                fc_error_t *err) {
+  if (generation->module) return FC_OK;
+  if (generation->state == FC_GENERATION_LOADING) {
+    return fc_fail(err, FC_CODE_NOT_READY, "module '%.*s' is being loaded",
+                   FC_STR_ARG(generation->name));
+  }
   return fc_fail(err, FC_CODE_MODULE_UNAVAILABLE,
                  "module '%.*s' could not be loaded: %s",
-                 FC_STR_ARG(entry->name), entry->error.message);
+                 FC_STR_ARG(generation->name), generation->error.message);
 }
 
-static fc_status_t find_function(fc_str_t name, const fc_entry_t *entry,
+static fc_status_t find_function(fc_str_t name,
+                                 const fc_generation_t *generation,
                                  uint32_t *out_index, fc_error_t *err) {
-  FC_TRY(check_loaded(entry, err));
-  const fc_function_t *function = fc_module_find(entry->module, name);
+  FC_TRY(check_loaded(generation, err));
+  const fc_function_t *function = fc_module_find(generation->module, name);
   if (function) {
     *out_index = (uint32_t)function->index;
     return FC_OK;
   }
-  const fc_function_t *nearest = fc_module_nearest(entry->module, name);
+  const fc_function_t *nearest = fc_module_nearest(generation->module, name);
   return fail_name(FC_CODE_FUNCTION_NOT_FOUND, "function", name,
                    nearest ? nearest->name : FC_STR(""), err);
 }
 
 static fc_status_t find_place(const fc_request_t *request, char *buffer,
-                              const fc_registry_t *registry, bool ready,
+                              const fc_generations_t *generations, bool ready,
                               fc_place_t *out_place, fc_error_t *err) {
   *out_place =
       (fc_place_t){FC_ROUTE_NONE, FC_ROUTE_NO_INDEX, FC_ROUTE_NO_INDEX};
@@ -201,23 +207,25 @@ static fc_status_t find_place(const fc_request_t *request, char *buffer,
   FC_TRY(find_path(request->path, buffer, &out_place->route, &names, err));
   FC_TRY(check_method(out_place->route, request, err));
   if (!names.module.data) return FC_OK;
-  FC_TRY(find_module(names.module, registry, ready, &out_place->module, err));
-  const fc_entry_t *entry = fc_registry_at(registry, out_place->module);
+  FC_TRY(
+      find_module(names.module, generations, ready, &out_place->module, err));
+  const fc_generation_t *generation =
+      fc_generations_at(generations, out_place->module);
   if (out_place->route == FC_ROUTE_FUNCTIONS_OF)
-    return check_loaded(entry, err);
+    return check_loaded(generation, err);
   if (!names.function.data) return FC_OK;
-  return find_function(names.function, entry, &out_place->function, err);
+  return find_function(names.function, generation, &out_place->function, err);
 }
 
 fc_status_t fc_route_find(const fc_request_t *request,
-                          const fc_registry_t *registry, bool ready,
+                          const fc_generations_t *generations, bool ready,
                           fc_place_t *out_place, fc_error_t *err) {
   if (!memchr(request->path.data, '%', request->path.size)) {
-    FC_TRY(find_place(request, NULL, registry, ready, out_place, err));
+    FC_TRY(find_place(request, NULL, generations, ready, out_place, err));
   } else {
     // The framing validator refuses longer targets.
     char decoded[FC_LIMIT_TARGET];
-    FC_TRY(find_place(request, decoded, registry, ready, out_place, err));
+    FC_TRY(find_place(request, decoded, generations, ready, out_place, err));
   }
   return fc_parameter_check(out_place->route, request->method, request->query,
                             err);

@@ -4,8 +4,8 @@
 #ifndef FARCALL_SERVER_DIALECT_ROUTE_H_
 #define FARCALL_SERVER_DIALECT_ROUTE_H_
 
-#include "farcall/module.h"
 #include "dialect/request.h"
+#include "modules/generation.h"
 
 enum {
   FC_ROUTE_GET = 1 << 0,  // and HEAD
@@ -29,7 +29,7 @@ const char *fc_route_allow(fc_route_t route);
 
 typedef struct fc_place_t {
   fc_route_t route;
-  uint32_t module;    // in the registry, FC_ROUTE_NO_INDEX if none
+  uint32_t module;    // its generation, FC_ROUTE_NO_INDEX if none
   uint32_t function;  // in the module's listing
 } fc_place_t;
 
@@ -40,7 +40,7 @@ typedef struct fc_place_t {
 // _FUNCTION_NOT_FOUND, _MODULE_UNAVAILABLE, _HTTP_SYNTAX (percent-encoding),
 // _UNKNOWN_FIELD (a query parameter).
 fc_status_t fc_route_find(const fc_request_t *request,
-                          const fc_registry_t *registry, bool ready,
+                          const fc_generations_t *generations, bool ready,
                           fc_place_t *out_place, fc_error_t *err);
 
 // Decodes %XX. `out` has room for text.size bytes. False when malformed.

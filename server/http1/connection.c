@@ -37,6 +37,23 @@ static void give_pieces(fc_connection_t *c) {
   c->piece_count = 0;
 }
 
+// The generation of the place stays until the exchange is over.
+static void hold_place(fc_connection_t *c) {
+  fc_exchange_t *x = &c->exchange;
+  x->generation =
+      fc_generations_at(&c->loop->modules.generations, x->place.module);
+  if (x->generation) fc_generation_hold(x->generation);
+}
+
+static void release_place(fc_connection_t *c) {
+  fc_exchange_t *x = &c->exchange;
+  if (x->generation) {
+    fc_generations_release(&c->loop->modules.generations, x->generation);
+  }
+  x->generation = NULL;
+  x->place = (fc_place_t){FC_ROUTE_NONE, FC_ROUTE_NO_INDEX, FC_ROUTE_NO_INDEX};
+}
+
 // ---------------------------------------------------------------------------
 // Closing
 
@@ -46,6 +63,7 @@ static void on_closed(uv_handle_t *handle) {
   give_pieces(c);
   give_stash(c);
   give_body(c);
+  release_place(c);
   if (c->next) c->next->previous = c->previous;
   if (c->previous) c->previous->next = c->next;
   else loop->connections = c->next;
@@ -102,8 +120,7 @@ static void reset_exchange(fc_connection_t *c) {
   c->exchange.method_name = NULL;
   c->exchange.chunked = false;
   c->exchange.peer = c->peer;
-  c->exchange.place =
-      (fc_place_t){FC_ROUTE_NONE, FC_ROUTE_NO_INDEX, FC_ROUTE_NO_INDEX};
+  release_place(c);
   c->exchange.left = c->exchange.body_seen = 0;
   c->exchange.began_ns = 0;
   c->exchange.retry_after = 0;
@@ -192,13 +209,13 @@ static fc_str_t exchange_id(const fc_exchange_t *x) {
 
 static void module_names(const fc_connection_t *c, fc_str_t *out_module,
                          fc_str_t *out_function) {
-  const fc_place_t *place = &c->exchange.place;
+  const fc_generation_t *generation = c->exchange.generation;
+  const uint32_t function = c->exchange.place.function;
   *out_module = *out_function = FC_STR("");
-  if (place->module == FC_ROUTE_NO_INDEX) return;
-  const fc_entry_t *entry = fc_registry_at(c->loop->registry, place->module);
-  *out_module = entry->name;
-  if (place->function == FC_ROUTE_NO_INDEX || !entry->module) return;
-  *out_function = fc_module_function(entry->module, place->function)->name;
+  if (!generation) return;
+  *out_module = generation->name;
+  if (function == FC_ROUTE_NO_INDEX || !generation->module) return;
+  *out_function = fc_module_function(generation->module, function)->name;
 }
 
 static bool is_health(fc_route_t route) {
@@ -389,7 +406,7 @@ static fc_status_t write_document(fc_connection_t *c,
   const fc_place_t *place = &c->exchange.place;
   fc_reflect_t reflect = fc_loop_reflect(c->loop);
   FC_TRY(
-      fc_query_document(request, place, reflect.registry, out_document, err));
+      fc_query_document(request, place, reflect.generations, out_document, err));
   if (out_document->not_modified) return FC_OK;
   return fc_reflect_write(&reflect, place, request->query, sink, err);
 }
@@ -601,12 +618,12 @@ static fc_status_t admit_call(fc_connection_t *c, const fc_request_t *request,
   const fc_server_options_t *options = loop->options;
   fc_native_call_t call;
   FC_TRY(fc_native_check(request, options->max_body, &call, err));
-  if (!loop->ready) {
+  const fc_generation_t *generation = x->generation;
+  if (!loop->modules.started || generation->state == FC_GENERATION_LOADING) {
     return fc_fail(err, FC_CODE_NOT_READY, "modules are still being loaded");
   }
-  const fc_entry_t *entry = fc_registry_at(loop->registry, x->place.module);
   const fc_function_t *function =
-      fc_module_function(entry->module, x->place.function);
+      fc_module_function(generation->module, x->place.function);
   const fc_signature_t *signature = function->signature;
   if (!function->plan) {
     fc_str_t reason = fc_signature_text(signature, signature->reason);
@@ -675,8 +692,11 @@ static fc_status_t route(fc_connection_t *c, const fc_request_t *request,
   fc_peer_t *peer = NULL;
   if (loop->policy.proxies.count) peer = &x->peer;
   FC_TRY(fc_access_check(&loop->policy, request, peer, err));
-  return fc_route_find(request, loop->registry, loop->ready, &c->exchange.place,
-                       err);
+  fc_status_t status =
+      fc_route_find(request, &loop->modules.generations, loop->modules.started,
+                    &x->place, err);
+  hold_place(c);
+  return status;
 }
 
 // A head is complete.

@@ -39,6 +39,7 @@ typedef enum fc_input_t {
 typedef struct fc_exchange_t {
   fc_job_t job;
   fc_place_t place;
+  fc_generation_t *generation;  // of the place, held; NULL: it has none
   fc_method_t method;
   const char *method_name;  // NULL until a head is parsed
   bool http_10;

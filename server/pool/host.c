@@ -95,7 +95,7 @@ struct fc_host_t {
   fc_host_t *next_busy;
   bool busy;  // in the pool's list: its processes may have calls
   uint32_t index;
-  fc_module_t *module;  // held: the registry lets go of one that fails
+  fc_module_t *module;  // held: one that fails is let go
   fc_str_t name;
   uint32_t most;         // processes
   uint64_t load_ns;      // most time from start to serving

@@ -33,7 +33,7 @@ typedef struct fc_host_counts_t {
   uint64_t quarantines;
 } fc_host_counts_t;
 
-// Starts the first process of module `index` of the registry.
+// Starts the first process of generation `index`.
 fc_status_t fc_host_create(fc_pool_t *pool, uint32_t index, fc_module_t *module,
                            const fc_host_options_t *options,
                            fc_host_t **out_host, fc_error_t *err) FC_MUST_CHECK;

@@ -7,6 +7,7 @@
 //   MODULE/FUNCTION <tab> same|any <tab> call document
 // `same`: the answer, be it an error, must be that of the first time. Prints
 // what the modules allocated; fails when a block is left or an answer differs.
+#include <glob.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include "module/native/native.h"
 
 #define LINES_MAX 4096
+#define MODULES_MAX 256
 #define ANSWER_LIMIT (1u << 24)
 
 typedef struct fc_line_t {
@@ -24,6 +26,8 @@ typedef struct fc_line_t {
   bool same;
 } fc_line_t;
 
+static fc_module_t *modules[MODULES_MAX];
+static size_t module_count;
 static fc_line_t lines[LINES_MAX];
 static size_t line_count;
 
@@ -59,7 +63,14 @@ static fc_str_t cut(fc_str_t *rest, char at) {
   return piece;
 }
 
-static void read_lines(const fc_registry_t *registry, fc_str_t text) {
+static const fc_module_t *find_module(fc_str_t name) {
+  for (size_t i = 0; i < module_count; i++) {
+    if (fc_str_equal(fc_module_get_name(modules[i]), name)) return modules[i];
+  }
+  die("module", "is not there");
+}
+
+static void read_lines(fc_str_t text) {
   while (text.size && line_count < LINES_MAX) {
     fc_str_t row = cut(&text, '\n');
     fc_line_t *line = &lines[line_count++];
@@ -67,9 +78,7 @@ static void read_lines(const fc_registry_t *registry, fc_str_t text) {
     line->same = fc_str_equal(cut(&row, '\t'), FC_STR("same"));
     line->document = row;
     fc_str_t function = line->name, module = cut(&function, '/');
-    const fc_entry_t *entry = fc_registry_find(registry, module);
-    if (!entry || !entry->module) die("module", "is not there");
-    line->function = fc_module_find(entry->module, function);
+    line->function = fc_module_find(find_module(module), function);
     if (!line->function || !line->function->plan)
       die("function", "is not there");
   }
@@ -144,36 +153,48 @@ static void *soak(void *context) {
   return NULL;
 }
 
-static bool print_counts(const fc_registry_t *registry) {
+static bool print_counts(void) {
   bool clean = true;
-  for (size_t i = 0; i < fc_registry_count(registry); i++) {
-    const fc_entry_t *entry = fc_registry_at(registry, i);
+  for (size_t i = 0; i < module_count; i++) {
     fc_native_counts_t counts =
-        fc_native_get_counts(fc_module_get_handle(entry->module));
+        fc_native_get_counts(fc_module_get_handle(modules[i]));
     uint64_t live = counts.allocated - counts.freed;
     // Left behind: by calls that failed half-way, and taken from them.
     printf("%.*s: %llu allocated, %llu live, %llu left behind\n",
-           FC_STR_ARG(entry->name), (unsigned long long)counts.allocated,
-           (unsigned long long)live, (unsigned long long)counts.leaked);
+           FC_STR_ARG(fc_module_get_name(modules[i])),
+           (unsigned long long)counts.allocated, (unsigned long long)live,
+           (unsigned long long)counts.leaked);
     if (live) clean = false;
   }
   return clean;
 }
 
-int main(int argc, char **argv) {
+static void load_modules(const char *folder) {
   static const fc_backend_t *const backends[] = {&fc_backend_native, NULL};
-  if (argc != 5) die("usage", "soak DIRECTORY DOCUMENTS COUNT THREADS");
+  char pattern[4096];
+  glob_t found;
   fc_error_t err;
-  fc_registry_t *registry;
-  fc_allocator_t allocator = fc_allocator_system();
+  snprintf(pattern, sizeof pattern, "%s/*.so", folder);
+  if (glob(pattern, 0, NULL, &found) || found.gl_pathc > MODULES_MAX) {
+    die(folder, "has no modules, or too many");
+  }
+  for (size_t i = 0; i < found.gl_pathc; i++) {
+    if (fc_module_load(backends, fc_str(found.gl_pathv[i]), NULL,
+                       fc_allocator_system(), &modules[i], &err)) {
+      die(found.gl_pathv[i], err.message);
+    }
+  }
+  module_count = found.gl_pathc;
+  globfree(&found);
+}
+
+int main(int argc, char **argv) {
+  if (argc != 5) die("usage", "soak DIRECTORY DOCUMENTS COUNT THREADS");
   size_t total = (size_t)strtoull(argv[3], NULL, 10);
   size_t threads = (size_t)strtoull(argv[4], NULL, 10);
-  if (fc_registry_create(allocator, &registry, &err) ||
-      fc_registry_add(registry, backends, fc_str(argv[1]), NULL, NULL, &err)) {
-    die(argv[1], err.message);
-  }
+  load_modules(argv[1]);
   fc_str_t documents = read_file(argv[2]);
-  read_lines(registry, documents);
+  read_lines(documents);
   if (!line_count || !threads || threads > 64) die("usage", "nothing to do");
   fc_soaker_t soakers[64] = {0};
   for (size_t i = 0; i < threads; i++) {
@@ -190,10 +211,10 @@ int main(int argc, char **argv) {
     fine = fine && !soakers[i].failed;
     refused += soakers[i].refused;
   }
-  fine = print_counts(registry) && fine;
+  fine = print_counts() && fine;
   printf("%zu calls of %zu documents, %zu refused\n", total, line_count,
          refused);
-  fc_registry_destroy(registry);
-  fc_free(allocator, (char *)(uintptr_t)documents.data);
+  for (size_t i = 0; i < module_count; i++) fc_module_release(modules[i]);
+  fc_free(fc_allocator_system(), (char *)(uintptr_t)documents.data);
   return fine ? 0 : 1;
 }

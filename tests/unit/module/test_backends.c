@@ -60,21 +60,20 @@ static void a_kind_of_module_is_a_row(void **state) {
   (void)state;
   put("pair.mirror", "mirror\n" PAIR);
   put("other.mirror", "something else");
-  put("readme.txt", "mirror\n");  // is not looked at
-  fc_registry_t *registry;
+  fc_module_t *module;
   fc_error_t err = {0};
-  assert_int_equal(fc_registry_create(fc_allocator_system(), &registry, &err),
+  assert_int_equal(fc_module_load(kinds, fc_str(in_folder("pair.mirror")), NULL,
+                                  fc_allocator_system(), &module, &err),
                    FC_OK);
+  assert_string_equal(fc_module_get_kind(module), "mirror");
+  assert_non_null(fc_module_find(module, FC_STR("pair")));
+  fc_module_release(module);
   assert_int_not_equal(
-      fc_registry_add(registry, kinds, fc_str(folder), NULL, NULL, &err),
+      fc_module_load(kinds, fc_str(in_folder("other.mirror")), NULL,
+                     fc_allocator_system(), &module, &err),
       FC_OK);
   assert_string_equal(err.message,
                       "other.mirror: its first line is not 'mirror'");
-  assert_int_equal(fc_registry_count(registry), 2);
-  const fc_entry_t *pair = fc_registry_find(registry, FC_STR("pair"));
-  assert_string_equal(pair->kind, "mirror");
-  assert_non_null(fc_module_find(pair->module, FC_STR("pair")));
-  fc_registry_destroy(registry);
 }
 
 // Calls pair(1, 2) with these settings and tells what came first.
@@ -173,41 +172,7 @@ static void protect(const void *in_page, int how) {
       mprotect((void *)((uintptr_t)in_page & ~(page - 1)), page, how), 0);
 }
 
-#define MANY 100
-
 // The others cannot even be looked at.
-static void a_module_is_found_without_looking_at_others(void **state) {
-  (void)state;
-  char name[40];
-  for (int i = 0; i < MANY; i++) {
-    snprintf(name, sizeof name, "m%02d.mirror", i);
-    put(name, "mirror\n" PAIR);
-  }
-  const fc_allocator_t pages = {NULL, take_pages, keep_pages};
-  fc_registry_t *registry;
-  assert_int_equal(fc_registry_create(pages, &registry, NULL), FC_OK);
-  assert_int_equal(
-      fc_registry_add(registry, kinds, fc_str(folder), NULL, NULL, NULL),
-      FC_OK);
-  assert_int_equal(fc_registry_count(registry), MANY);
-  const fc_entry_t *entries[MANY];
-  for (size_t i = 0; i < MANY; i++) entries[i] = fc_registry_at(registry, i);
-  for (size_t wanted = 0; wanted < MANY; wanted += 33) {
-    for (size_t i = 0; i < MANY; i++) {
-      protect(entries[i], i == wanted ? PROT_READ : PROT_NONE);
-    }
-    snprintf(name, sizeof name, "m%02zu", wanted);
-    const fc_entry_t *found = fc_registry_find(registry, fc_str(name));
-    assert_ptr_equal(found, entries[wanted]);
-    assert_int_equal(found->index, wanted);
-    assert_null(fc_registry_find(registry, FC_STR("m")));
-    for (size_t i = 0; i < MANY; i++) {
-      protect(entries[i], PROT_READ | PROT_WRITE);
-    }
-  }
-  fc_registry_destroy(registry);
-}
-
 static void a_function_is_found_without_looking_at_others(void **state) {
   (void)state;
   char text[2048] = "mirror\n";
@@ -245,7 +210,6 @@ int main(void) {
       IN_FOLDER(a_kind_of_module_is_a_row),
       IN_FOLDER(a_kind_has_options_of_its_own),
       FC_TEST(options_that_are_none_are_refused),
-      IN_FOLDER(a_module_is_found_without_looking_at_others),
       IN_FOLDER(a_function_is_found_without_looking_at_others),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

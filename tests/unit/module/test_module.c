@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loading modules and naming them, with a backend of the test's own; and the
-// registry over folders of such files.
+// Loading modules and naming them, with a backend of the test's own.
 #include "helpers/test.h"
 
 #include <fcntl.h>
@@ -246,113 +245,19 @@ static void what_is_not_a_module_says_so(void **state) {
   }
 }
 
-static fc_registry_t *new_registry(void) {
-  fc_registry_t *registry = NULL;
-  assert_int_equal(fc_registry_create(fc_allocator_system(), &registry, NULL),
-                   FC_OK);
-  return registry;
+static fc_status_t load_one(fc_allocator_t allocator, void *context,
+                            fc_error_t *err) {
+  fc_module_t *module;
+  FC_TRY(
+      fc_module_load(backends, fc_str(context), NULL, allocator, &module, err));
+  fc_module_release(module);
+  return FC_OK;
 }
 
-typedef struct seen_t {
-  char text[512];
-} seen_t;
-
-static void note_entry(void *context, const fc_entry_t *entry) {
-  seen_t *seen = context;
-  size_t used = strlen(seen->text);
-  snprintf(seen->text + used, sizeof seen->text - used, "%.*s%s ",
-           FC_STR_ARG(entry->name), entry->module ? "" : "!");
-}
-
-static void a_folder_is_read_in_order(void **state) {
+static void loading_survives_any_failed_allocation(void **state) {
   (void)state;
-  put("b.so", "abc");
-  put("a.so", "abc");
-  put("c.so", "bad");
-  put("B.so", "abc");
-  put("notes.txt", "");
-  put(".hidden.so", "abc");
-  fc_registry_t *registry;
-  fc_error_t err;
-  seen_t seen = {""};
-  char path[80];
-  snprintf(path, sizeof path, "%s//", folder);
-  registry = new_registry();
-  assert_int_equal(fc_registry_add(registry, backends, fc_str(path), note_entry,
-                                   &seen, &err),
-                   FC_FAILED_PRECONDITION);
-  assert_string_equal(seen.text, "B a b c! ");
-  assert_string_equal(err.message, "c.so: it is bad");
-  assert_int_equal(fc_registry_count(registry), 4);
-  const fc_entry_t *failed = fc_registry_find(registry, FC_STR("c"));
-  assert_string_equal(failed->error.message, "c.so: it is bad");
-  assert_string_equal(failed->kind, "fake");
-  assert_null(fc_registry_find(registry, FC_STR("notes")));
-  assert_null(fc_registry_find(registry, FC_STR("bb")));
-  assert_non_null(fc_registry_nearest(registry, FC_STR("bb")));
-  assert_null(fc_registry_nearest(registry, FC_STR("tensor")));
-  fc_registry_destroy(registry);
-}
-
-static void a_second_module_of_one_name_is_an_error(void **state) {
-  (void)state;
-  const char *first = put("m.so", "abc");
-  snprintf(paths[path_count++], sizeof paths[0], "%s/d", folder);
-  assert_int_equal(mkdir(paths[path_count - 1], 0700), 0);
-  const char *second = put("d/m.so", "abc");
-  fc_registry_t *registry = new_registry();
-  fc_error_t err;
-  assert_int_equal(
-      fc_registry_add(registry, backends, fc_str(first), NULL, NULL, &err),
-      FC_OK);
-  assert_int_not_equal(
-      fc_registry_add(registry, backends, fc_str(second), NULL, NULL, &err),
-      FC_OK);
-  // Names only: clients are told.
-  assert_string_equal(err.message,
-                      "two modules are called 'm': 'm.so' and 'm.so'");
-  assert_int_equal(fc_registry_count(registry), 2);
-  assert_null(fc_registry_at(registry, 1)->module);
-  const fc_entry_t *found = fc_registry_find(registry, FC_STR("m"));
-  assert_non_null(found->module);
-  fc_registry_destroy(registry);
-}
-
-static void an_absent_path_is_entered_as_failed(void **state) {
-  (void)state;
-  fc_registry_t *registry = new_registry();
-  fc_error_t err;
-  assert_int_equal(
-      fc_registry_add(registry, backends, FC_STR("/nonexistent/x.so"), NULL,
-                      NULL, &err),
-      FC_INVALID_ARGUMENT);
-  assert_string_equal(err.message, "x.so: No such file or directory");
-  assert_int_equal(fc_registry_count(registry), 1);
-  // A folder with nothing to load is an error, but no entry.
-  assert_int_not_equal(
-      fc_registry_add(registry, backends, fc_str(folder), NULL, NULL, &err),
-      FC_OK);
-  assert_non_null(strstr(err.message, "no *.so in directory"));
-  assert_int_equal(fc_registry_count(registry), 1);
-  fc_registry_destroy(registry);
-}
-
-static fc_status_t add_folder(fc_allocator_t allocator, void *context,
-                              fc_error_t *err) {
-  (void)context;
-  fc_registry_t *registry;
-  fc_status_t status = fc_registry_create(allocator, &registry, err);
-  if (status) return status;
-  status = fc_registry_add(registry, backends, fc_str(folder), NULL, NULL, err);
-  fc_registry_destroy(registry);
-  return status;
-}
-
-static void adding_survives_any_failed_allocation(void **state) {
-  (void)state;
-  put("a.so", "abc");
-  put("b.so", "abc");
-  assert_true(fc_test_allocation_sweep(add_folder, NULL) > 10);
+  const char *path = put("a.so", "abc");
+  assert_true(fc_test_allocation_sweep(load_one, (void *)(uintptr_t)path) > 4);
 }
 
 int main(void) {
@@ -360,10 +265,7 @@ int main(void) {
       FC_TEST(names_come_from_the_file_name),
       IN_FOLDER(a_module_tells_what_it_is),
       IN_FOLDER(what_is_not_a_module_says_so),
-      IN_FOLDER(a_folder_is_read_in_order),
-      IN_FOLDER(a_second_module_of_one_name_is_an_error),
-      IN_FOLDER(an_absent_path_is_entered_as_failed),
-      IN_FOLDER(adding_survives_any_failed_allocation),
+      IN_FOLDER(loading_survives_any_failed_allocation),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

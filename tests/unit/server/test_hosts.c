@@ -15,6 +15,7 @@
 #include "abi/render.h"
 #include "dialect/native.h"
 #include "helpers/test.h"
+#include "modules/modules.h"
 #include "pool/host.h"
 #include "pool/process.h"
 
@@ -67,10 +68,11 @@ typedef struct house_t {
   fc_log_t log;
   int sink;  // of the log
   fc_blocks_t *blocks;
-  fc_registry_t *registry;
+  fc_modules_t modules;
   fc_host_options_t processes;
   fc_pool_t pool;
-  uint32_t opening;  // modules whose first worker is starting
+  bool alone;        // what is added to the pool is not the modules'
+  uint32_t opening;  // of that, what has no worker yet
   uint32_t retired;  // the last generation that was
   fc_error_t error;  // of the last that could not be added
   bool may_lose;     // a thread
@@ -94,16 +96,22 @@ static void on_expired(void *context, fc_job_t *job) {
 
 static void on_added(void *context, uint32_t module, const fc_error_t *error) {
   house_t *house = context;
+  if (!house->alone) {
+    fc_modules_on_added(&house->modules, module, error);
+    return;
+  }
   house->opening--;
   if (error) house->error = *error;
-  if (error && house->registry)
-    fc_registry_fail(house->registry, module, error);
 }
 
 static void on_retired(void *context, uint32_t module) {
   house_t *house = context;
   house->retired = module;
+  if (!house->alone) fc_modules_on_retired(&house->modules, module);
 }
+
+static void wake(void *context) { (void)context; }
+static void on_started(void *context) { (void)context; }
 
 static void on_lost(void *context, uint32_t module, uint32_t function) {
   house_t *house = context;
@@ -116,22 +124,38 @@ static void turn(house_t *house) {
   fc_pool_flush(&house->pool);
   uv_run(&house->uv, UV_RUN_NOWAIT);
   fc_pool_collect(&house->pool, true);
+  fc_modules_collect(&house->modules);
   fc_pool_expire(&house->pool, fc_clock_ns());
 }
 
-static void load(house_t *house, bool describe) {
+static const fc_generation_t *generation_at(const house_t *house,
+                                            uint32_t index) {
+  const fc_generation_t *generation =
+      fc_generations_at(&house->modules.generations, index);
+  assert_non_null(generation);
+  return generation;
+}
+
+static void load(house_t *house, fc_allocator_t allocator, bool describe) {
   fc_error_t error;
-  const fc_module_options_t options = {.describe_native = describe};
+  const char *paths[FC_ARRAY_COUNT(kModules)];
+  const fc_modules_options_t options = {.backends = kBackends,
+                                        .open.describe_native = describe,
+                                        .pool = &house->pool,
+                                        .log = &house->log};
+  const fc_modules_events_t events = {
+      .wake = wake, .on_started = on_started, .context = house};
   assert_int_equal(
-      fc_registry_create(fc_allocator_system(), &house->registry, &error),
+      fc_modules_init(&house->modules, allocator, &options, &events, &error),
       FC_OK);
-  fc_registry_configure(house->registry, &options);
   for (size_t i = 0; i < FC_ARRAY_COUNT(kModules); i++) {
-    (void)fc_registry_add(house->registry, kBackends, fc_str(kModules[i].path),
-                          NULL, NULL, &error);
+    paths[i] = kModules[i].path;
   }
-  assert_int_equal(fc_registry_count(house->registry),
-                   FC_ARRAY_COUNT(kModules));
+  assert_int_equal(fc_modules_start(&house->modules, paths,
+                                    FC_ARRAY_COUNT(kModules), &error),
+                   FC_OK);
+  while (!house->modules.started) turn(house);
+  assert_int_equal(house->modules.generations.used, FC_ARRAY_COUNT(kModules));
 }
 
 static void enter(house_t *house, fc_isolation_mode_t host,
@@ -139,7 +163,6 @@ static void enter(house_t *house, fc_isolation_mode_t host,
   *house = (house_t){0};
   fc_allocator_t allocator = fc_test_allocator_init(&house->memory, 0);
   fc_error_t error;
-  load(house, host == FC_ISOLATION_PROCESS);
   assert_int_equal(uv_loop_init(&house->uv), 0);
   house->sink = open("/dev/null", O_WRONLY | O_CLOEXEC);
   assert_int_equal(
@@ -174,13 +197,7 @@ static void enter(house_t *house, fc_isolation_mode_t host,
       fc_pool_init(&house->pool, allocator, &options, house->blocks,
                    fc_dialect_workers, &events, &error),
       FC_OK);
-  for (uint32_t i = 0; i < FC_ARRAY_COUNT(kModules); i++) {
-    fc_module_t *module = fc_registry_at(house->registry, i)->module;
-    if (!module) continue;
-    house->opening++;
-    assert_int_equal(fc_pool_add(&house->pool, i, module, &error), FC_OK);
-  }
-  while (house->opening) turn(house);
+  load(house, allocator, host == FC_ISOLATION_PROCESS);
 }
 
 static void close_handle(uv_handle_t *handle, void *context) {
@@ -189,12 +206,13 @@ static void close_handle(uv_handle_t *handle, void *context) {
 }
 
 static void leave(house_t *house) {
+  fc_modules_stop(&house->modules);
   uv_walk(&house->uv, close_handle, NULL);
   uv_run(&house->uv, UV_RUN_DEFAULT);
   fc_pool_deinit(&house->pool);
   assert_int_equal(uv_loop_close(&house->uv), 0);
   fc_blocks_destroy(house->blocks);
-  fc_registry_destroy(house->registry);
+  fc_modules_deinit(&house->modules);
   fc_log_deinit(&house->log);
   close(house->sink);
 }
@@ -296,7 +314,7 @@ static void compare(house_t *thread, house_t *process, uint32_t module,
   const uint32_t index = (uint32_t)function->index;
   static char name[400];  // it is printed after a failure
   snprintf(name, sizeof name, "%.*s/%.*s %.*s",
-           FC_STR_ARG(fc_registry_at(thread->registry, module)->name),
+           FC_STR_ARG(generation_at(thread, module)->name),
            FC_STR_ARG(function->name), FC_STR_ARG(body));
   fc_test_row(name);
   outcome_t a = call(thread, module, index, body, flags);
@@ -343,8 +361,8 @@ static void every_function_answers_the_same(void **state) {
   enter(&thread, FC_ISOLATION_THREAD, 0);
   enter(&process, FC_ISOLATION_PROCESS, 0);
   for (uint32_t m = 0; m < FC_ARRAY_COUNT(kModules); m++) {
-    const fc_entry_t *here = fc_registry_at(thread.registry, m);
-    const fc_entry_t *there = fc_registry_at(process.registry, m);
+    const fc_generation_t *here = generation_at(&thread, m);
+    const fc_generation_t *there = generation_at(&process, m);
     assert_int_equal(here->module == NULL, there->module == NULL);
     if (!here->module) {
       assert_string_equal(here->error.message, there->error.message);
@@ -367,8 +385,7 @@ static void every_function_answers_the_same(void **state) {
 // ---------------------------------------------------------------------------
 // Generations
 
-#define OLD 0  // scalars.so
-#define NEW 1  // in the place of what is there
+#define SCALARS 0
 
 static uint32_t open_files(void) {
   DIR *folder = opendir("/proc/self/fd");
@@ -390,22 +407,26 @@ static usage_t usage(const house_t *house) {
                    open_files()};
 }
 
-static void retire(house_t *house, uint32_t index) {
-  house->retired = UINT32_MAX;
-  fc_pool_retire(&house->pool, index);
-  while (house->retired != index) turn(house);
+static fc_generation_t *find(const house_t *house) {
+  fc_generation_t *generation =
+      fc_generations_find(&house->modules.generations, FC_STR("scalars"));
+  assert_non_null(generation);
+  return generation;
 }
 
-static void add(house_t *house, uint32_t index) {
-  fc_module_t *module = fc_registry_at(house->registry, OLD)->module;
+// Loads the file again: a newer generation takes the name over.
+static void replace(house_t *house) {
+  const fc_generation_t *old = find(house);
   fc_error_t error;
-  house->opening++;
-  assert_int_equal(fc_pool_add(&house->pool, index, module, &error), FC_OK);
-  while (house->opening) turn(house);
+  assert_int_equal(
+      fc_modules_load(&house->modules, fc_str(kModules[SCALARS].path), true,
+                      &error),
+      FC_OK);
+  while (find(house) == old) turn(house);
 }
 
 static void expect_answer(house_t *house, uint32_t generation) {
-  const fc_module_t *module = fc_registry_at(house->registry, OLD)->module;
+  const fc_module_t *module = generation_at(house, generation)->module;
   const fc_function_t *function = fc_module_find(module, FC_STR("s_i32"));
   assert_non_null(function);
   outcome_t outcome =
@@ -442,43 +463,51 @@ static void a_quarantined_module_wakes_nobody(void **state) {
   leave(&house);
 }
 
-// A call that runs keeps its generation, which answers beside the new one.
+static void wait_for_end(house_t *house, uint32_t index) {
+  while (fc_generations_at(&house->modules.generations, index)) turn(house);
+}
+
+// A call keeps the generation it was routed to, which answers beside the new one
+// and goes when the call has ended.
 static void serve_side_by_side(house_t *house) {
-  fc_job_t job = make_job(house, OLD, 0, FC_STR("[]"), FC_CALL_VALIDATE);
+  fc_generation_t *old = find(house);
+  const uint32_t index = old->index;
+  fc_generation_hold(old);
+  fc_job_t job = make_job(house, index, 0, FC_STR("[]"), FC_CALL_VALIDATE);
   house->done = NULL;
   fc_pool_enqueue(&house->pool, &job);
-  fc_pool_flush(&house->pool);
-  house->retired = UINT32_MAX;
-  fc_pool_retire(&house->pool, OLD);
+  replace(house);
+  assert_int_equal(old->state, FC_GENERATION_DRAINING);
   while (!house->done) turn(house);
-  assert_int_equal(house->retired, UINT32_MAX);
   fc_pool_finish(&house->pool, &job);
-  while (house->retired != OLD) turn(house);
-  expect_answer(house, NEW);
+  for (int i = 0; i < 3; i++) {
+    expect_answer(house, index);
+    expect_answer(house, find(house)->index);
+  }
+  fc_generations_release(&house->modules.generations, old);
+  wait_for_end(house, index);
+  expect_answer(house, find(house)->index);
 }
 
 // Nobody waits for the call, yet a worker may still have it.
-static void retire_under_a_dropped_call(house_t *house) {
-  fc_job_t job = make_job(house, NEW, 0, FC_STR("[]"), 0);
+static void replace_under_a_dropped_call(house_t *house) {
+  const uint32_t index = find(house)->index;
+  fc_job_t job = make_job(house, index, 0, FC_STR("[]"), 0);
   fc_pool_enqueue(&house->pool, &job);
   fc_pool_flush(&house->pool);
   fc_pool_drop(&house->pool, &job);
   fc_block_give(house->blocks, job.call.body.block);
-  retire(house, NEW);
+  replace(house);
+  wait_for_end(house, index);
 }
 
 static void generations_come_and_go(fc_isolation_mode_t host) {
   static house_t house;
   enter(&house, host, 0);
-  retire(&house, NEW);
   usage_t before = {0};
   for (int i = 0; i < 20; i++) {
-    add(&house, NEW);
-    expect_answer(&house, OLD);
-    expect_answer(&house, NEW);
     serve_side_by_side(&house);
-    add(&house, OLD);
-    retire_under_a_dropped_call(&house);
+    replace_under_a_dropped_call(&house);
     // Queues, blocks and instances have been made once by now.
     if (i == 1) before = usage(&house);
   }
@@ -486,6 +515,48 @@ static void generations_come_and_go(fc_isolation_mode_t host) {
   assert_int_equal(after.blocks, before.blocks);
   assert_int_equal(after.processes, before.processes);
   assert_int_equal(after.files, before.files);
+  leave(&house);
+  assert_int_equal(atomic_load(&house.memory.live), 0);
+}
+
+// What serves a name goes on if the file that would replace it does not load.
+static void a_failure_keeps_what_serves(void **state) {
+  (void)state;
+  static house_t house;
+  enter(&house, FC_ISOLATION_THREAD, 0);
+  const fc_generation_t *serving = find(&house);
+  const uint32_t used = house.modules.generations.used;
+  fc_error_t error;
+  assert_int_equal(
+      fc_modules_load(&house.modules, FC_STR("/nonexistent/scalars.so"), true,
+                      &error),
+      FC_OK);
+  while (house.modules.pending) turn(&house);
+  assert_ptr_equal(find(&house), serving);
+  assert_int_equal(house.modules.generations.used, used);
+  expect_answer(&house, serving->index);
+  leave(&house);
+}
+
+// Clients see the reason: no folder is in it.
+static void a_second_module_of_one_name_is_an_error(void **state) {
+  (void)state;
+  static house_t house;
+  enter(&house, FC_ISOLATION_THREAD, 0);
+  const fc_generation_t *serving = find(&house);
+  const uint32_t used = house.modules.generations.used;
+  fc_error_t error;
+  assert_int_equal(
+      fc_modules_load(&house.modules, FC_STR("/elsewhere/scalars.vmfb"), false,
+                      &error),
+      FC_OK);
+  const fc_generation_t *second = generation_at(&house, used);
+  assert_int_equal(second->state, FC_GENERATION_FAILED);
+  assert_string_equal(second->error.message,
+                      "two modules are called 'scalars': 'scalars.so' and "
+                      "'scalars.vmfb'");
+  assert_string_equal(second->kind, "vm");
+  assert_ptr_equal(find(&house), serving);
   leave(&house);
 }
 
@@ -520,20 +591,20 @@ static void an_instance_that_is_not_made_fails_its_module(void **state) {
   house.may_lose = true;
   const uint32_t index = FC_ARRAY_COUNT(kModules);
   house.opening++;
-  fc_registry_t *registry = house.registry;
-  house.registry = NULL;  // it does not know this module
+  house.alone = true;
   assert_int_equal(fc_pool_add(&house.pool, index, module, &error), FC_OK);
   fc_module_release(module);
   fc_pool_flush(&house.pool);
   sem_wait(&making);
   while (house.opening) turn(&house);
-  house.registry = registry;
   assert_string_equal(house.error.message, "loading it takes longer than 1 ms");
   // Another thread has taken the place of the one that is lost.
-  expect_answer(&house, OLD);
+  expect_answer(&house, SCALARS);
   // Once the lost one is back, the generation can go.
   sem_post(&made);
-  retire(&house, index);
+  house.retired = UINT32_MAX;
+  fc_pool_retire(&house.pool, index);
+  while (house.retired != index) turn(&house);
   leave(&house);
 }
 
@@ -552,7 +623,7 @@ static void a_server_may_end_while_a_generation_does(void **state) {
   (void)state;
   static house_t house;
   enter(&house, FC_ISOLATION_PROCESS, 0);
-  fc_pool_retire(&house.pool, OLD);
+  fc_generations_drain(&house.modules.generations, find(&house));
   fc_pool_flush(&house.pool);
   uv_run(&house.uv, UV_RUN_NOWAIT);
   leave(&house);
@@ -570,6 +641,8 @@ int main(int argc, char **argv) {
       FC_TEST(an_instance_that_is_not_made_fails_its_module),
       FC_TEST(generations_of_threads_come_and_go),
       FC_TEST(generations_of_processes_come_and_go),
+      FC_TEST(a_failure_keeps_what_serves),
+      FC_TEST(a_second_module_of_one_name_is_an_error),
       FC_TEST(a_server_may_end_while_a_generation_does),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A table of pointers: a generation never moves, and its index is used again
+// only after it was removed.
+#include "modules/generation.h"
+
+void fc_generations_deinit(fc_generations_t *generations) {
+  for (uint32_t i = 0; i < generations->count; i++) {
+    fc_generation_t *generation = generations->places[i];
+    if (generation) fc_generations_remove(generations, generation);
+  }
+  fc_name_table_deinit(&generations->names);
+  fc_free(generations->allocator, (void *)generations->places);
+  generations->places = NULL;
+  generations->count = 0;
+}
+
+static fc_status_t grow(fc_generations_t *generations, fc_error_t *err) {
+  const uint32_t count = generations->count ? generations->count * 2 : 8;
+  fc_generation_t **grown =
+      fc_realloc(generations->allocator, (void *)generations->places,
+                 generations->count * sizeof(void *), count * sizeof(void *));
+  if (!grown) return fc_fail_memory(err);
+  for (uint32_t i = generations->count; i < count; i++) grown[i] = NULL;
+  generations->places = grown;
+  generations->count = count;
+  return FC_OK;
+}
+
+static fc_status_t find_place(fc_generations_t *generations,
+                              uint32_t *out_index, fc_error_t *err) {
+  uint32_t index = generations->first_free;
+  while (index < generations->count && generations->places[index]) index++;
+  if (index == generations->count) FC_TRY(grow(generations, err));
+  *out_index = generations->first_free = index;
+  return FC_OK;
+}
+
+fc_status_t fc_generations_enter(fc_generations_t *generations, fc_str_t path,
+                                 const char *kind,
+                                 fc_generation_t **out_generation,
+                                 fc_error_t *err) {
+  uint32_t index;
+  generations->names.allocator = generations->allocator;
+  FC_TRY(find_place(generations, &index, err));
+  fc_generation_t *made =
+      fc_alloc(generations->allocator, sizeof *made + path.size + 1);
+  if (!made) return fc_fail_memory(err);
+  if (path.size) memcpy(made->text, path.data, path.size);
+  made->index = index;
+  made->kind = kind;
+  made->path = made->name = fc_str_make(made->text, path.size);
+  (void)fc_module_name(made->path, &made->name, NULL);
+  if (!fc_generations_find(generations, made->name)) {
+    fc_status_t status =
+        fc_name_table_put(&generations->names, made->name, index, err);
+    if (status != FC_OK) {
+      fc_free(generations->allocator, made);
+      return status;
+    }
+    made->current = true;
+  }
+  generations->places[index] = made;
+  generations->used++;
+  *out_generation = made;
+  return FC_OK;
+}
+
+fc_status_t fc_generations_publish(fc_generations_t *generations,
+                                   fc_generation_t *generation,
+                                   fc_error_t *err) {
+  FC_ASSERT(generation->state == FC_GENERATION_LOADING);
+  fc_generation_t *other = fc_generations_find(generations, generation->name);
+  if (other != generation) {
+    FC_TRY(fc_name_table_put(&generations->names, generation->name,
+                             generation->index, err));
+    generation->current = true;
+  }
+  generation->state = FC_GENERATION_READY;
+  if (other && other != generation) {
+    other->current = false;
+    fc_generations_drain(generations, other);
+  }
+  return FC_OK;
+}
+
+void fc_generations_fail(fc_generation_t *generation, const fc_error_t *error) {
+  FC_ASSERT(generation->state == FC_GENERATION_LOADING);
+  generation->state = FC_GENERATION_FAILED;
+  generation->error = *error;
+  fc_module_release(generation->module);
+  generation->module = NULL;
+}
+
+static void forget_name(fc_generations_t *generations,
+                        fc_generation_t *generation) {
+  if (!generation->current) return;
+  generation->current = false;
+  fc_name_table_remove(&generations->names, generation->name);
+}
+
+void fc_generations_drain(fc_generations_t *generations,
+                          fc_generation_t *generation) {
+  forget_name(generations, generation);
+  generation->state = FC_GENERATION_DRAINING;
+  if (generation->holds == 0) {
+    generations->on_idle(generations->context, generation);
+  }
+}
+
+void fc_generations_remove(fc_generations_t *generations,
+                           fc_generation_t *generation) {
+  const uint32_t index = generation->index;
+  FC_ASSERT(generation->holds == 0);
+  forget_name(generations, generation);
+  generations->places[index] = NULL;
+  generations->used--;
+  if (index < generations->first_free) generations->first_free = index;
+  fc_module_release(generation->module);
+  fc_free(generations->allocator, generation);
+}
+
+void fc_generations_release(fc_generations_t *generations,
+                            fc_generation_t *generation) {
+  FC_ASSERT(generation->holds > 0);
+  if (--generation->holds == 0 && generation->state == FC_GENERATION_DRAINING) {
+    generations->on_idle(generations->context, generation);
+  }
+}
+
+fc_generation_t *fc_generations_find(const fc_generations_t *generations,
+                                     fc_str_t name) {
+  const uint32_t index = fc_name_table_find(&generations->names, name);
+  return index == FC_NAME_NONE ? NULL : generations->places[index];
+}
+
+const fc_generation_t *fc_generations_nearest(
+    const fc_generations_t *generations, fc_str_t name) {
+  const fc_generation_t *nearest = NULL;
+  fc_nearest_t search = fc_nearest_begin(name);
+  for (uint32_t i = 0; i < generations->count; i++) {
+    const fc_generation_t *generation = generations->places[i];
+    if (!generation || !generation->current) continue;
+    if (fc_nearest_offer(&search, generation->name)) nearest = generation;
+  }
+  return nearest;
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// See loader.h.
+#include "modules/loader.h"
+
+#include <pthread.h>
+
+#define STACK_SIZE (8u << 20)  // constructors of modules run on it
+
+typedef struct load_list_t {
+  fc_load_t *first;
+  fc_load_t *last;
+} load_list_t;
+
+struct fc_loader_t {
+  fc_loader_options_t options;
+  pthread_t thread;
+  bool has_thread;
+  pthread_cond_t bell;
+  pthread_mutex_t lock;
+  // Under the lock:
+  load_list_t wanted;
+  load_list_t done;
+  bool busy;
+  bool stopped;
+};
+
+static void append(load_list_t *list, fc_load_t *load) {
+  load->next = NULL;
+  if (list->last) list->last->next = load;
+  else list->first = load;
+  list->last = load;
+}
+
+static fc_load_t *pop(load_list_t *list) {
+  fc_load_t *load = list->first;
+  if (!load) return NULL;
+  list->first = load->next;
+  if (!list->first) list->last = NULL;
+  return load;
+}
+
+// ---------------------------------------------------------------------------
+// On the loader's thread
+
+// Machine code was only described, so that a process can load it.
+static fc_status_t open_for_threads(const fc_loader_options_t *options,
+                                    fc_module_t **module, fc_error_t *err) {
+  fc_module_options_t open = options->open;
+  fc_module_t *loaded;
+  if (!fc_module_get_info(*module)->described || !options->runs_here ||
+      !options->runs_here(options->context, *module)) {
+    return FC_OK;
+  }
+  open.describe_native = false;
+  const fc_module_files_t files = fc_module_get_files(*module);
+  FC_TRY(fc_module_load_files(options->backends, fc_module_get_path(*module),
+                              &files, &open, options->allocator, &loaded, err));
+  fc_module_release(*module);
+  *module = loaded;
+  return FC_OK;
+}
+
+static fc_status_t open_file(const fc_loader_options_t *options,
+                             fc_load_t *load) {
+  fc_module_t *module;
+  FC_TRY(fc_module_load(options->backends, load->path, &options->open,
+                        options->allocator, &module, &load->error));
+  fc_status_t status = open_for_threads(options, &module, &load->error);
+  if (status == FC_OK) load->module = module;
+  else fc_module_release(module);
+  return status;
+}
+
+static void run(const fc_loader_options_t *options, fc_load_t *load) {
+  switch ((fc_load_kind_t)load->kind) {
+    case FC_LOAD_SCAN:
+      load->status = fc_scan(load->path, options->backends, options->allocator,
+                             &load->listing, &load->error);
+      break;
+    case FC_LOAD_OPEN:
+      load->status = open_file(options, load);
+      break;
+  }
+}
+
+static void *loader_main(void *context) {
+  fc_loader_t *loader = context;
+  pthread_mutex_lock(&loader->lock);
+  while (!loader->stopped) {
+    fc_load_t *load = pop(&loader->wanted);
+    if (!load) {
+      pthread_cond_wait(&loader->bell, &loader->lock);
+      continue;
+    }
+    loader->busy = true;
+    pthread_mutex_unlock(&loader->lock);
+    run(&loader->options, load);
+    pthread_mutex_lock(&loader->lock);
+    loader->busy = false;
+    const bool first = !loader->done.first;
+    append(&loader->done, load);
+    // Under the lock, so that after fc_loader_stop nothing is woken that may be
+    // closed by then.
+    if (first && !loader->stopped)
+      loader->options.wake(loader->options.context);
+  }
+  pthread_mutex_unlock(&loader->lock);
+  return NULL;
+}
+
+// ---------------------------------------------------------------------------
+// On the loop's
+
+fc_status_t fc_loader_create(const fc_loader_options_t *options,
+                             fc_loader_t **out_loader, fc_error_t *err) {
+  fc_loader_t *loader = fc_alloc(options->allocator, sizeof *loader);
+  if (!loader) return fc_fail_memory(err);
+  loader->options = *options;
+  pthread_mutex_init(&loader->lock, NULL);
+  pthread_cond_init(&loader->bell, NULL);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, STACK_SIZE);
+  const int failed =
+      pthread_create(&loader->thread, &attributes, loader_main, loader);
+  pthread_attr_destroy(&attributes);
+  if (failed) {
+    fc_loader_destroy(loader);
+    return fc_fail(err, FC_CODE_OUT_OF_MEMORY, "cannot start a loader thread");
+  }
+  loader->has_thread = true;
+  *out_loader = loader;
+  return FC_OK;
+}
+
+void fc_loader_stop(fc_loader_t *loader) {
+  pthread_mutex_lock(&loader->lock);
+  loader->stopped = true;
+  pthread_mutex_unlock(&loader->lock);
+  pthread_cond_signal(&loader->bell);
+}
+
+bool fc_loader_is_busy(fc_loader_t *loader) {
+  pthread_mutex_lock(&loader->lock);
+  const bool busy = loader->busy;
+  pthread_mutex_unlock(&loader->lock);
+  return busy;
+}
+
+static void forget(fc_loader_t *loader, load_list_t *list) {
+  fc_load_t *load;
+  while ((load = pop(list))) fc_load_free(loader, load);
+}
+
+void fc_loader_destroy(fc_loader_t *loader) {
+  if (!loader) return;
+  fc_loader_stop(loader);
+  if (loader->has_thread) pthread_join(loader->thread, NULL);
+  forget(loader, &loader->wanted);
+  forget(loader, &loader->done);
+  pthread_cond_destroy(&loader->bell);
+  pthread_mutex_destroy(&loader->lock);
+  fc_free(loader->options.allocator, loader);
+}
+
+fc_status_t fc_loader_submit(fc_loader_t *loader, fc_load_kind_t kind,
+                             fc_str_t path, uint32_t generation,
+                             fc_error_t *err) {
+  fc_load_t *load =
+      fc_alloc(loader->options.allocator, sizeof *load + path.size + 1);
+  if (!load) return fc_fail_memory(err);
+  if (path.size) memcpy(load->text, path.data, path.size);
+  load->path = fc_str_make(load->text, path.size);
+  load->kind = (uint8_t)kind;
+  load->generation = generation;
+  pthread_mutex_lock(&loader->lock);
+  append(&loader->wanted, load);
+  pthread_mutex_unlock(&loader->lock);
+  pthread_cond_signal(&loader->bell);
+  return FC_OK;
+}
+
+fc_load_t *fc_loader_take(fc_loader_t *loader, bool *out_more) {
+  pthread_mutex_lock(&loader->lock);
+  fc_load_t *load = pop(&loader->done);
+  *out_more = loader->done.first;
+  pthread_mutex_unlock(&loader->lock);
+  return load;
+}
+
+void fc_load_free(fc_loader_t *loader, fc_load_t *load) {
+  fc_listing_deinit(&load->listing);
+  fc_module_release(load->module);
+  fc_free(loader->options.allocator, load);
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One thread that does what takes long about module files, so that the loop does
+// not: reading directories, reading, checking and opening files. It does one file
+// at a time, in the order they were submitted; the loop takes what is done, one
+// file at a time too. The two share two lists and one lock.
+#ifndef FARCALL_SERVER_MODULES_LOADER_H_
+#define FARCALL_SERVER_MODULES_LOADER_H_
+
+#include "farcall/module.h"
+#include "modules/scan.h"
+
+typedef enum fc_load_kind_t {
+  FC_LOAD_SCAN,  // which files does a PATH name?
+  FC_LOAD_OPEN,  // opens a module file
+} fc_load_kind_t;
+
+// What the loader is asked for, and what came of it.
+typedef struct fc_load_t {
+  struct fc_load_t *next;
+  uint8_t kind;         // fc_load_kind_t
+  uint32_t generation;  // of FC_LOAD_OPEN: whose file this is
+  fc_status_t status;
+  fc_error_t error;      // when it failed
+  fc_listing_t listing;  // of FC_LOAD_SCAN
+  fc_module_t *module;   // of FC_LOAD_OPEN; whoever takes it sets NULL
+  fc_str_t path;         // in `text`
+  char text[];
+} fc_load_t;
+
+// Everything that is pointed to is borrowed. The functions are called on the
+// loader's thread.
+typedef struct fc_loader_options_t {
+  fc_allocator_t allocator;
+  const fc_backend_t *const *backends;  // NULL-terminated
+  fc_module_options_t open;             // how files are opened
+  // A module that `open` had described only: is it to run in threads of this
+  // process? Then it is opened once more, for real. NULL: none is.
+  bool (*runs_here)(void *context, const fc_module_t *module);
+  // Something can be taken. Never after fc_loader_stop.
+  void (*wake)(void *context);
+  void *context;
+} fc_loader_options_t;
+
+typedef struct fc_loader_t fc_loader_t;
+
+// Starts the thread.
+fc_status_t fc_loader_create(const fc_loader_options_t *options,
+                             fc_loader_t **out_loader,
+                             fc_error_t *err) FC_MUST_CHECK;
+// What was not begun is not done any more, and nothing wakes the loop again. Does
+// not wait for the file that is being loaded. More than once is allowed.
+void fc_loader_stop(fc_loader_t *loader);
+// Is a file being loaded? After fc_loader_stop: will destroying it wait?
+bool fc_loader_is_busy(fc_loader_t *loader);
+// Stops it, waits for the file that is being loaded, and forgets what was not
+// taken. NULL is allowed.
+void fc_loader_destroy(fc_loader_t *loader);
+
+// FC_CODE_OUT_OF_MEMORY.
+fc_status_t fc_loader_submit(fc_loader_t *loader, fc_load_kind_t kind,
+                             fc_str_t path, uint32_t generation,
+                             fc_error_t *err) FC_MUST_CHECK;
+// The oldest that is done, NULL when there is none. It is the caller's until
+// fc_load_free. *out_more: there is another.
+fc_load_t *fc_loader_take(fc_loader_t *loader, bool *out_more);
+void fc_load_free(fc_loader_t *loader, fc_load_t *load);
+
+#endif  // FARCALL_SERVER_MODULES_LOADER_H_

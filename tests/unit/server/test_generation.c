@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The table of generations, alone: who has a name, who is held, who may go.
+#include "modules/generation.h"
+
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "helpers/test.h"
+
+typedef struct table_t {
+  fc_generations_t generations;
+  fc_generation_t *idle;  // the last that was
+  uint32_t idle_count;
+} table_t;
+
+static void note_idle(void *context, fc_generation_t *generation) {
+  table_t *table = context;
+  table->idle = generation;
+  table->idle_count++;
+}
+
+static void begin(table_t *table, fc_allocator_t allocator) {
+  *table = (table_t){.generations = {.allocator = allocator,
+                                     .on_idle = note_idle,
+                                     .context = table}};
+}
+
+static fc_generation_t *enter(table_t *table, const char *path) {
+  fc_generation_t *generation = NULL;
+  assert_int_equal(fc_generations_enter(&table->generations, fc_str(path), "vm",
+                                        &generation, NULL),
+                   FC_OK);
+  return generation;
+}
+
+static fc_generation_t *publish(table_t *table, const char *path) {
+  fc_generation_t *generation = enter(table, path);
+  assert_int_equal(
+      fc_generations_publish(&table->generations, generation, NULL), FC_OK);
+  return generation;
+}
+
+static fc_generation_t *find(const table_t *table, const char *name) {
+  return fc_generations_find(&table->generations, fc_str(name));
+}
+
+// ---------------------------------------------------------------------------
+
+static void a_name_has_one_generation_at_a_time(void **state) {
+  (void)state;
+  table_t table;
+  begin(&table, fc_allocator_system());
+  fc_generation_t *first = enter(&table, "/a/m.so");
+  assert_int_equal(first->state, FC_GENERATION_LOADING);
+  assert_ptr_equal(find(&table, "m"), first);
+  fc_generation_t *second = enter(&table, "/b/m.vmfb");
+  assert_false(second->current);
+  assert_ptr_equal(find(&table, "m"), first);
+  assert_int_equal(fc_generations_publish(&table.generations, first, NULL),
+                   FC_OK);
+  fc_generation_hold(first);
+  assert_int_equal(fc_generations_publish(&table.generations, second, NULL),
+                   FC_OK);
+  assert_ptr_equal(find(&table, "m"), second);
+  assert_int_equal(first->state, FC_GENERATION_DRAINING);
+  assert_int_equal(table.idle_count, 0);
+  fc_generations_release(&table.generations, first);
+  assert_int_equal(table.idle_count, 1);
+  assert_ptr_equal(table.idle, first);
+  fc_generations_remove(&table.generations, first);
+  assert_ptr_equal(find(&table, "m"), second);
+  assert_int_equal(table.generations.used, 1);
+  fc_generations_deinit(&table.generations);
+}
+
+static void a_failed_one_keeps_its_place_and_reason(void **state) {
+  (void)state;
+  table_t table;
+  fc_error_t error;
+  (void)fc_fail(&error, FC_CODE_MODULE_LOAD, "it is bad");
+  begin(&table, fc_allocator_system());
+  fc_generation_t *failed = enter(&table, "m.so");
+  fc_generations_fail(failed, &error);
+  assert_ptr_equal(find(&table, "m"), failed);
+  assert_string_equal(failed->error.message, "it is bad");
+  // Nobody held it.
+  publish(&table, "m.so");
+  assert_ptr_equal(table.idle, failed);
+  fc_generations_remove(&table.generations, failed);
+  fc_generations_deinit(&table.generations);
+}
+
+// A call that was routed to a generation which is replaced knows it by its index.
+static void an_index_is_used_again_only_after_its_generation(void **state) {
+  (void)state;
+  table_t table;
+  begin(&table, fc_allocator_system());
+  publish(&table, "a.so");
+  fc_generation_t *held = publish(&table, "b.so");
+  publish(&table, "c.so");
+  fc_generation_hold(held);
+  fc_generations_drain(&table.generations, held);
+  assert_null(find(&table, "b"));
+  assert_int_equal(publish(&table, "d.so")->index, 3);
+  assert_ptr_equal(fc_generations_at(&table.generations, 1), held);
+  fc_generations_release(&table.generations, held);
+  fc_generations_remove(&table.generations, held);
+  assert_null(fc_generations_at(&table.generations, 1));
+  assert_int_equal(publish(&table, "b.so")->index, 1);
+  assert_int_equal(publish(&table, "e.so")->index, 4);
+  assert_null(fc_generations_at(&table.generations, 1000));
+  fc_generations_deinit(&table.generations);
+}
+
+static void what_gives_no_name_is_found_by_its_path(void **state) {
+  (void)state;
+  table_t table;
+  begin(&table, fc_allocator_system());
+  fc_generation_t *nameless = enter(&table, "a b.so");
+  assert_ptr_equal(find(&table, "a b.so"), nameless);
+  assert_null(find(&table, "a b"));
+  fc_generations_deinit(&table.generations);
+}
+
+static void the_nearest_name_is_a_current_one(void **state) {
+  (void)state;
+  table_t table;
+  begin(&table, fc_allocator_system());
+  fc_generation_t *old = publish(&table, "tensor.so");
+  fc_generation_hold(old);
+  publish(&table, "tensor.so");
+  publish(&table, "scalar.so");
+  const fc_generation_t *near =
+      fc_generations_nearest(&table.generations, FC_STR("tensr"));
+  assert_ptr_equal(near, find(&table, "tensor"));
+  assert_ptr_not_equal(near, old);
+  assert_null(fc_generations_nearest(&table.generations, FC_STR("matrix")));
+  fc_generations_release(&table.generations, old);
+  fc_generations_deinit(&table.generations);
+}
+
+// ---------------------------------------------------------------------------
+// Names are hashed: the others cannot even be looked at.
+
+static size_t pages_of(size_t size) {
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  return (size + 2 * page - 1) / page * page;
+}
+
+static void *take_pages(void *context, size_t size, size_t alignment) {
+  (void)context;
+  (void)alignment;
+  void *memory = mmap(NULL, pages_of(size), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return memory == MAP_FAILED ? NULL : memory;
+}
+
+static void keep_pages(void *context, void *memory) {
+  (void)context;
+  (void)memory;
+}
+
+static void protect(void *in_page, int how) {
+  const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  assert_int_equal(
+      mprotect((void *)((uintptr_t)in_page & ~(page - 1)), page, how), 0);
+}
+
+#define MANY 100
+
+static void one_is_found_without_looking_at_others(void **state) {
+  (void)state;
+  table_t table;
+  fc_generation_t *all[MANY];
+  char name[16];
+  begin(&table, (fc_allocator_t){NULL, take_pages, keep_pages});
+  for (int i = 0; i < MANY; i++) {
+    snprintf(name, sizeof name, "m%02d.so", i);
+    all[i] = publish(&table, name);
+  }
+  for (int wanted = 0; wanted < MANY; wanted += 33) {
+    for (int i = 0; i < MANY; i++) {
+      protect(all[i], i == wanted ? PROT_READ : PROT_NONE);
+    }
+    snprintf(name, sizeof name, "m%02d", wanted);
+    assert_ptr_equal(find(&table, name), all[wanted]);
+    assert_null(find(&table, "m"));
+    for (int i = 0; i < MANY; i++) protect(all[i], PROT_READ | PROT_WRITE);
+  }
+  fc_generations_deinit(&table.generations);
+}
+
+static fc_status_t replace_some(fc_allocator_t allocator, void *context,
+                                fc_error_t *err) {
+  (void)context;
+  table_t table;
+  char path[16];
+  fc_status_t status = FC_OK;
+  begin(&table, allocator);
+  for (int i = 0; i < 40 && status == FC_OK; i++) {
+    fc_generation_t *generation;
+    snprintf(path, sizeof path, "m%d.so", i % 20);
+    status = fc_generations_enter(&table.generations, fc_str(path), "",
+                                  &generation, err);
+    if (status != FC_OK) break;
+    status = fc_generations_publish(&table.generations, generation, err);
+  }
+  fc_generations_deinit(&table.generations);
+  return status;
+}
+
+static void a_table_survives_any_failed_allocation(void **state) {
+  (void)state;
+  assert_true(fc_test_allocation_sweep(replace_some, NULL) > 40);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(a_name_has_one_generation_at_a_time),
+      FC_TEST(a_failed_one_keeps_its_place_and_reason),
+      FC_TEST(an_index_is_used_again_only_after_its_generation),
+      FC_TEST(what_gives_no_name_is_found_by_its_path),
+      FC_TEST(the_nearest_name_is_a_current_one),
+      FC_TEST(one_is_found_without_looking_at_others),
+      FC_TEST(a_table_survives_any_failed_allocation),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

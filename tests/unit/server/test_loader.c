@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The loader's thread, with kinds of modules that wait for the test: files are
+// opened one at a time and in order, and nobody is woken after the end.
+#include "modules/loader.h"
+
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "helpers/test.h"
+
+#define VM FARCALL_SOURCE_DIR "/tests/corpus/vm/ops.vmfb"
+#define NATIVE FARCALL_BUILD_DIR "/tests/modules/native/scalars.so"
+
+static sem_t woken, opening, may_open;
+static fc_backend_t slow;
+static _Atomic uint32_t wakes;
+
+static void wake(void *context) {
+  (void)context;
+  atomic_fetch_add(&wakes, 1);
+  sem_post(&woken);
+}
+
+static bool runs_here(void *context, const fc_module_t *module) {
+  (void)module;
+  return *(const bool *)context;
+}
+
+static fc_status_t open_late(const fc_module_source_t *source,
+                             fc_allocator_t allocator, void **out_module,
+                             fc_error_t *err) {
+  sem_post(&opening);
+  sem_wait(&may_open);
+  return fc_backend_vm.open(source, allocator, out_module, err);
+}
+
+static fc_loader_t *start(fc_loader_options_t options) {
+  static bool none;
+  fc_loader_t *loader;
+  fc_error_t error;
+  options.allocator = fc_allocator_system();
+  if (!options.backends) options.backends = fc_backends;
+  if (!options.context) options.context = &none;
+  options.wake = wake;
+  sem_init(&woken, 0, 0);
+  atomic_store(&wakes, 0);
+  assert_int_equal(fc_loader_create(&options, &loader, &error), FC_OK);
+  return loader;
+}
+
+static void submit(fc_loader_t *loader, fc_load_kind_t kind, const char *path,
+                   uint32_t generation) {
+  assert_int_equal(
+      fc_loader_submit(loader, kind, fc_str(path), generation, NULL), FC_OK);
+}
+
+static fc_load_t *wait_for_load(fc_loader_t *loader) {
+  bool more;
+  fc_load_t *load;
+  while (!(load = fc_loader_take(loader, &more))) sem_wait(&woken);
+  return load;
+}
+
+static void what_was_asked_for_comes_back_in_order(void **state) {
+  (void)state;
+  fc_loader_t *loader = start((fc_loader_options_t){0});
+  submit(loader, FC_LOAD_OPEN, VM, 7);
+  submit(loader, FC_LOAD_OPEN, "/nonexistent/x.so", 8);
+  submit(loader, FC_LOAD_SCAN, "/nonexistent/y.so", 0);
+  fc_load_t *load = wait_for_load(loader);
+  assert_int_equal(load->generation, 7);
+  assert_int_equal(load->status, FC_OK);
+  assert_true(fc_module_function_count(load->module) > 0);
+  fc_load_free(loader, load);
+  load = wait_for_load(loader);
+  assert_int_equal(load->generation, 8);
+  assert_string_equal(load->error.message, "x.so: No such file or directory");
+  fc_load_free(loader, load);
+  load = wait_for_load(loader);
+  assert_int_equal(load->kind, FC_LOAD_SCAN);
+  assert_int_equal(load->listing.count, 1);
+  fc_load_free(loader, load);
+  fc_loader_destroy(loader);
+}
+
+// What is described only cannot be called here.
+static void machine_code_is_opened_for_real_only_if_it_runs_here(void **state) {
+  (void)state;
+  for (int here = 0; here < 2; here++) {
+    bool answer = here;
+    fc_loader_t *loader =
+        start((fc_loader_options_t){.open.describe_native = true,
+                                    .runs_here = runs_here,
+                                    .context = &answer});
+    submit(loader, FC_LOAD_OPEN, NATIVE, 0);
+    fc_load_t *load = wait_for_load(loader);
+    assert_int_equal(load->status, FC_OK);
+    assert_int_equal(fc_module_get_info(load->module)->described, !here);
+    fc_load_free(loader, load);
+    fc_loader_destroy(loader);
+  }
+}
+
+// The loop may end while a file takes long, and a closed handle is not woken.
+static void a_loader_that_is_stopped_wakes_nobody(void **state) {
+  (void)state;
+  const fc_backend_t *const backends[] = {&slow, NULL};
+  slow = fc_backend_vm;
+  slow.open = open_late;
+  sem_init(&opening, 0, 0);
+  sem_init(&may_open, 0, 0);
+  fc_loader_t *loader = start((fc_loader_options_t){.backends = backends});
+  submit(loader, FC_LOAD_OPEN, VM, 0);
+  submit(loader, FC_LOAD_OPEN, VM, 1);
+  sem_wait(&opening);
+  assert_true(fc_loader_is_busy(loader));
+  fc_loader_stop(loader);
+  sem_post(&may_open);
+  fc_loader_destroy(loader);  // the second file is not begun
+  assert_int_equal(atomic_load(&wakes), 0);
+  assert_int_equal(sem_trywait(&opening), -1);
+}
+
+// Several that are done are one call of wake, however they are taken.
+static void many_files_are_all_taken(void **state) {
+  (void)state;
+  fc_loader_t *loader = start((fc_loader_options_t){0});
+  for (uint32_t i = 0; i < 100; i++) submit(loader, FC_LOAD_OPEN, VM, i);
+  for (uint32_t i = 0; i < 100; i++) {
+    fc_load_t *load = wait_for_load(loader);
+    assert_int_equal(load->generation, i);
+    fc_load_free(loader, load);
+  }
+  fc_loader_destroy(loader);
+}
+
+static fc_status_t load_two(fc_allocator_t allocator, void *context,
+                            fc_error_t *err) {
+  static bool yes = true;
+  const fc_loader_options_t options = {.allocator = allocator,
+                                       .backends = fc_backends,
+                                       .open.describe_native = true,
+                                       .runs_here = runs_here,
+                                       .wake = wake,
+                                       .context = &yes};
+  fc_loader_t *loader;
+  (void)context;
+  fc_status_t status = fc_loader_create(&options, &loader, err);
+  if (status != FC_OK) return status;
+  static const struct {
+    fc_load_kind_t kind;
+    const char *path;
+  } kLoads[] = {{FC_LOAD_SCAN, FARCALL_SOURCE_DIR "/tests/corpus/vm"},
+                {FC_LOAD_OPEN, NATIVE}};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kLoads) && status == FC_OK; i++) {
+    status = fc_loader_submit(loader, kLoads[i].kind, fc_str(kLoads[i].path), 0,
+                              err);
+    if (status != FC_OK) break;
+    fc_load_t *load = wait_for_load(loader);
+    status = load->status;
+    if (status != FC_OK) *err = load->error;
+    fc_load_free(loader, load);
+  }
+  fc_loader_destroy(loader);
+  return status;
+}
+
+static void loading_survives_any_failed_allocation(void **state) {
+  (void)state;
+  sem_init(&woken, 0, 0);
+  assert_true(fc_test_allocation_sweep(load_two, NULL) > 10);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(what_was_asked_for_comes_back_in_order),
+      FC_TEST(machine_code_is_opened_for_real_only_if_it_runs_here),
+      FC_TEST(a_loader_that_is_stopped_wakes_nobody),
+      FC_TEST(many_files_are_all_taken),
+      FC_TEST(loading_survives_any_failed_allocation),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
