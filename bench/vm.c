@@ -24,7 +24,7 @@ static fc_status_t measure(fc_vm_context_t *context,
   const fc_vm_export_t *export =
       fc_vm_module_find(context->module, fc_str(name));
   if (!export) return fc_fail(err, FC_CODE_FUNCTION_NOT_FOUND, "no %s", name);
-  fc_vm_slot_t in[1] = {{.i32 = count}}, out[4];
+  fc_vm_raw_t in[1] = {{.i32 = count}}, out[4];
   long calls = 0;
   double start = processor_ns(), spent = 0;
   while (spent < 0.3e9) {

@@ -46,7 +46,7 @@ typedef struct fc_flow_t {
 // ---------------------------------------------------------------------------
 // Sets
 
-static fc_named_t *find_slot(const fc_flow_t *flow, fc_str_t name) {
+static fc_named_t *find_cell(const fc_flow_t *flow, fc_str_t name) {
   uint64_t hash = 0xcbf29ce484222325u;
   for (size_t i = 0; i < name.size; i++) {
     hash = (hash ^ (uint8_t)name.data[i]) * 0x100000001b3u;
@@ -66,16 +66,16 @@ static fc_str_t cut_number(fc_str_t name, char mark) {
 }
 
 static fc_set_t get_set(const fc_flow_t *flow, fc_str_t name) {
-  return find_slot(flow, cut_number(name, '#'))->set;
+  return find_cell(flow, cut_number(name, '#'))->set;
 }
 
 // Sibling regions use the same names, so an empty set must replace an old one.
 static void set_value(fc_flow_t *flow, fc_str_t name, fc_set_t set) {
   if (fc_lex_char(name, 0) != '%') return;
   name = cut_number(name, ':');
-  fc_named_t *slot = find_slot(flow, name);
-  if (!slot->name.data && !set) return;
-  *slot = (fc_named_t){name, set};
+  fc_named_t *cell = find_cell(flow, name);
+  if (!cell->name.data && !set) return;
+  *cell = (fc_named_t){name, set};
 }
 
 static void set_results(fc_flow_t *flow, fc_str_t results, fc_set_t set) {

@@ -278,14 +278,14 @@ static fc_status_t add_item(reader_t *reader, item_t *item) {
   }
   check_callable(reader, item, node);
   if (reader->results) {
-    fc_builder_result(reader->builder, item->name, node, FC_SLOT_NEXT);
+    fc_builder_result(reader->builder, item->name, node, FC_RAW_NEXT);
     return FC_OK;
   }
   fc_role_t role = item->storage     ? FC_ROLE_OUT
                    : item->transient ? FC_ROLE_TRANSIENT
                                      : FC_ROLE_IN;
   fc_builder_argument(reader->builder, item->name, node, role, true,
-                      FC_SLOT_NEXT);
+                      FC_RAW_NEXT);
   return FC_OK;
 }
 

@@ -375,12 +375,12 @@ typedef struct sides_t {
   uint32_t only_result;  // while there is just one, it has no parameter yet
 } sides_t;
 
-static void add_argument(v1_t *v1, uint32_t node, uint32_t slot) {
+static void add_argument(v1_t *v1, uint32_t node, uint32_t raw_index) {
   char chars[KEY_SIZE_MAX];
   fc_str_t name = {chars, 0};
   if (v1->is_named) name.size = fc_json_unescape(v1->name, chars);
   fc_builder_argument(v1->builder, name, node, FC_ROLE_IN, v1->is_named,
-                      (int32_t)slot);
+                      (int32_t)raw_index);
 }
 
 static fc_status_t read_arguments(v1_t *v1, sides_t *sides) {
@@ -407,15 +407,15 @@ static fc_status_t read_results(v1_t *v1, sides_t *sides) {
     if (token == FC_JSON_ARRAY_END) return FC_OK;
     uint32_t node;
     FC_TRY(read_record(v1, token, &node));
-    const uint32_t slot = sides->result_count++;
-    if (slot == 0) {
+    const uint32_t raw_index = sides->result_count++;
+    if (raw_index == 0) {
       sides->only_result = node;
       continue;
     }
-    if (slot == 1) {
+    if (raw_index == 1) {
       fc_builder_result(v1->builder, FC_STR(""), sides->only_result, 0);
     }
-    fc_builder_result(v1->builder, FC_STR(""), node, (int32_t)slot);
+    fc_builder_result(v1->builder, FC_STR(""), node, (int32_t)raw_index);
   }
 }
 

@@ -251,7 +251,7 @@ bool fc_argument_next(const fc_signature_t *signature, fc_argument_t *at) {
       .type = node,
       .role = FC_ROLE_IN,
       .keyword = keyword,
-      .slot = FC_RAW_NONE,
+      .raw_index = FC_RAW_NONE,
   };
   if (keyword) at->param.name = signature->nodes[node].key;
   return true;

@@ -78,7 +78,7 @@ static fc_status_t read_item(fc_span_reader_t *side, raw_item_t *item,
 }
 
 static uint32_t build_item(fc_builder_t *builder, const raw_item_t *item,
-                           int32_t slot) {
+                           int32_t raw_index) {
   uint32_t node = FC_NODE_NONE;
   switch (item->tag) {
     case 'B':
@@ -96,7 +96,7 @@ static uint32_t build_item(fc_builder_t *builder, const raw_item_t *item,
       break;
   }
   fc_type_t *type = fc_builder_at(builder, node);
-  if (type) type->raw_index = slot;
+  if (type) type->raw_index = raw_index;
   return node;
 }
 

@@ -199,7 +199,7 @@ static fc_status_t put_shape(const writer_t *w, const fc_type_t *type) {
   return put(w, "}");
 }
 
-// Flat or nested. A stated dtype may have another sign than the slot's.
+// Flat or nested. A stated dtype may have another sign than the declared one.
 static fc_status_t put_data(const writer_t *w, const fc_type_t *type) {
   const fc_dtype_t dtype = (fc_dtype_t)type->dtype;
   if (dtype == FC_DTYPE_NONE) return put(w, "{}");

@@ -118,7 +118,7 @@ static fc_status_t read_argument(reader_t *reader, yyjson_val *object) {
                         roles[role]);
   }
   fc_builder_argument(reader->builder, name, node, role_of[role], name.size > 0,
-                      FC_SLOT_NEXT);
+                      FC_RAW_NEXT);
   reader->arguments[reader->argument_count++] = (argument_t){
       .node = node,
       .role = role_of[role],
@@ -141,7 +141,7 @@ static fc_status_t read_result(reader_t *reader, yyjson_val *object,
   FC_TRY(
       fc_doc_choice(&reader->doc, object, "ownership", names, 3, &ownership));
   FC_TRY(read_type(reader, object, name, &type, &node));
-  fc_builder_result(reader->builder, name, node, FC_SLOT_NEXT);
+  fc_builder_result(reader->builder, name, node, FC_RAW_NEXT);
   *out_ownership = (uint8_t)ownership;
   *out_scalar = type.form == FC_MLIR_SCALAR &&
                 fc_dtype_info(type.dtype)->class_ != FC_DTYPE_CLASS_COMPLEX;

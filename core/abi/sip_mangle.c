@@ -370,7 +370,7 @@ static fc_status_t place_side(const fc_signature_t *signature,
                               fc_error_t *err) {
   if (count == 0) return FC_OK;
   // Raw results without a structure: "R1!".
-  if (count > 1 || params[0].slot != FC_RAW_NONE) {
+  if (count > 1 || params[0].raw_index != FC_RAW_NONE) {
     if (params == signature->results) return FC_OK;
     return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
                    "the arguments of a sip signature are one tree, these are "

@@ -2,7 +2,7 @@
 //
 // The signature builder. Readers of ABI metadata call it at load, on one
 // thread; what it builds is immutable. It checks the tree as a whole, so that
-// its users can trust every index, depth and slot. It knows no syntax.
+// its users can trust every index and depth. It knows no syntax.
 #include "farcall/type.h"
 
 #include "abi/named.h"
@@ -406,14 +406,14 @@ void fc_builder_dims(fc_builder_t *builder, uint32_t node, int32_t rank,
 // ---------------------------------------------------------------------------
 // Parameters
 
-static void param_add(fc_builder_t *builder, pool_t *pool, int32_t *next_slot,
+static void param_add(fc_builder_t *builder, pool_t *pool, int32_t *next_index,
                       fc_param_t param, fc_str_t name) {
   if (!node_take(builder, param.type)) return;
-  if (param.slot == FC_SLOT_NEXT) {
-    param.slot = (*next_slot)++;
-  } else if (param.slot < FC_RAW_NONE) {
-    (void)fc_fail(&builder->error, FC_CODE_INTERNAL, "slot %d",
-                  (int)param.slot);
+  if (param.raw_index == FC_RAW_NEXT) {
+    param.raw_index = (*next_index)++;
+  } else if (param.raw_index < FC_RAW_NONE) {
+    (void)fc_fail(&builder->error, FC_CODE_INTERNAL, "raw index %d",
+                  (int)param.raw_index);
     return;
   }
   param.name = fc_builder_text(builder, name);
@@ -423,19 +423,19 @@ static void param_add(fc_builder_t *builder, pool_t *pool, int32_t *next_slot,
 }
 
 void fc_builder_argument(fc_builder_t *builder, fc_str_t name, uint32_t node,
-                         fc_role_t role, bool keyword, int32_t slot) {
+                         fc_role_t role, bool keyword, int32_t raw_index) {
   param_add(builder, &builder->arguments, &builder->next_argument,
             (fc_param_t){.type = node,
                          .role = (uint8_t)role,
                          .keyword = keyword,
-                         .slot = slot},
+                         .raw_index = raw_index},
             name);
 }
 
 void fc_builder_result(fc_builder_t *builder, fc_str_t name, uint32_t node,
-                       int32_t slot) {
+                       int32_t raw_index) {
   param_add(builder, &builder->results, &builder->next_result,
-            (fc_param_t){.type = node, .slot = slot}, name);
+            (fc_param_t){.type = node, .raw_index = raw_index}, name);
 }
 
 static void param_name(fc_builder_t *builder, const pool_t *pool,
@@ -601,22 +601,22 @@ static const char *node_fault(const fc_signature_t *signature,
   }
 }
 
-// Which slots of the flat call are taken.
-typedef struct slots_t {
+// Which raw indices are taken.
+typedef struct taken_t {
   uint32_t count;  // one more than the highest
   uint32_t used;
   bool twice;
   uint8_t bits[FC_NODE_MAX / 8];
-} slots_t;
+} taken_t;
 
-static void slot_use(slots_t *slots, int32_t slot) {
-  if (slot < 0) return;
-  if ((uint32_t)slot >= slots->count) slots->count = (uint32_t)slot + 1;
-  if (slot >= FC_NODE_MAX) return;  // reported as out of range
-  uint8_t bit = (uint8_t)(1U << (slot % 8));
-  if (slots->bits[slot / 8] & bit) slots->twice = true;
-  slots->used += !(slots->bits[slot / 8] & bit);
-  slots->bits[slot / 8] |= bit;
+static void take_index(taken_t *taken, int32_t index) {
+  if (index < 0) return;
+  if ((uint32_t)index >= taken->count) taken->count = (uint32_t)index + 1;
+  if (index >= FC_NODE_MAX) return;  // reported as out of range
+  uint8_t bit = (uint8_t)(1U << (index % 8));
+  if (taken->bits[index / 8] & bit) taken->twice = true;
+  taken->used += !(taken->bits[index / 8] & bit);
+  taken->bits[index / 8] |= bit;
 }
 
 // Room for the names of any one dict, and for those of the arguments.
@@ -652,7 +652,7 @@ static fc_status_t keys_verify(const fc_signature_t *signature,
 // Every node is below one parent or parameter (node_take saw to it), so that
 // walking from a parameter ends.
 static fc_status_t tree_verify(const fc_signature_t *signature, uint32_t root,
-                               slots_t *slots, fc_named_t *scratch,
+                               taken_t *taken, fc_named_t *scratch,
                                fc_error_t *err) {
   fc_walk_t walk;
   fc_walk_init(&walk, signature->nodes, root);
@@ -671,7 +671,7 @@ static fc_status_t tree_verify(const fc_signature_t *signature, uint32_t root,
       if (type->child != FC_NODE_NONE) {
         return fc_fail(err, FC_CODE_INTERNAL, "a leaf type has children");
       }
-      if (slots) slot_use(slots, type->raw_index);
+      if (taken) take_index(taken, type->raw_index);
     } else if (walk.depth >= FC_TYPE_DEPTH_MAX) {
       return fc_fail(err, FC_CODE_ABI_METADATA,
                      "types nest deeper than %d levels", FC_TYPE_DEPTH_MAX);
@@ -682,12 +682,12 @@ static fc_status_t tree_verify(const fc_signature_t *signature, uint32_t root,
 
 static fc_status_t params_verify(const fc_signature_t *signature,
                                  const fc_param_t *params, uint32_t count,
-                                 slots_t *slots, fc_named_t *scratch,
+                                 taken_t *taken, fc_named_t *scratch,
                                  fc_error_t *err) {
   for (uint32_t i = 0; i < count; i++) {
-    bool own_slot = params[i].slot != FC_RAW_NONE;
-    if (own_slot) slot_use(slots, params[i].slot);
-    FC_TRY(tree_verify(signature, params[i].type, own_slot ? NULL : slots,
+    bool is_raw = params[i].raw_index != FC_RAW_NONE;
+    if (is_raw) take_index(taken, params[i].raw_index);
+    FC_TRY(tree_verify(signature, params[i].type, is_raw ? NULL : taken,
                        scratch, err));
   }
   return FC_OK;
@@ -711,34 +711,35 @@ static fc_status_t names_verify(const fc_signature_t *signature,
                  second.number, shown);
 }
 
-// A callable function fills each argument slot once; a result slot may feed
-// several results, or none.
-static fc_status_t slots_verify(const fc_signature_t *signature,
-                                const slots_t *arguments,
-                                const slots_t *results, fc_error_t *err) {
+// Each raw argument of a callable function comes from one place; a raw result may
+// be several results, or none.
+static fc_status_t flat_call_verify(const fc_signature_t *signature,
+                                    const taken_t *arguments,
+                                    const taken_t *results, fc_error_t *err) {
   uint32_t count = signature->raw_argument_count;
   if (count > FC_NODE_MAX || arguments->count > count) {
     return fc_fail(err, FC_CODE_ABI_METADATA,
-                   "argument slot %u, the call has %u",
+                   "raw argument %u, the flat call has %u",
                    arguments->count ? arguments->count - 1 : 0, count);
   }
   if (results->count > signature->raw_result_count) {
-    return fc_fail(err, FC_CODE_ABI_METADATA, "result slot %u, the call has %u",
-                   results->count - 1, signature->raw_result_count);
+    return fc_fail(err, FC_CODE_ABI_METADATA,
+                   "raw result %u, the flat call has %u", results->count - 1,
+                   signature->raw_result_count);
   }
   if (!signature->callable) return FC_OK;
   if (arguments->twice || arguments->used != count) {
     return fc_fail(err, FC_CODE_ABI_METADATA,
-                   "%u of %u argument slots are filled%s", arguments->used,
-                   count, arguments->twice ? ", one of them twice" : "");
+                   "%u of %u raw arguments are given%s", arguments->used, count,
+                   arguments->twice ? ", one of them twice" : "");
   }
   return FC_OK;
 }
 
 static fc_status_t signature_verify(fc_signature_t *signature, bool counted,
                                     fc_named_t *scratch, fc_error_t *err) {
-  slots_t arguments = {0};
-  slots_t results = {0};
+  taken_t arguments = {0};
+  taken_t results = {0};
   FC_TRY(params_verify(signature, signature->arguments,
                        signature->argument_count, &arguments, scratch, err));
   FC_TRY(params_verify(signature, signature->results, signature->result_count,
@@ -748,7 +749,7 @@ static fc_status_t signature_verify(fc_signature_t *signature, bool counted,
     signature->raw_argument_count = arguments.count;
     signature->raw_result_count = results.count;
   }
-  return slots_verify(signature, &arguments, &results, err);
+  return flat_call_verify(signature, &arguments, &results, err);
 }
 
 fc_status_t fc_signature_build(fc_builder_t *builder,

@@ -14,7 +14,7 @@
 typedef struct unprint_t {
   fc_builder_t *builder;
   fc_error_t *err;
-  bool rooted;     // parameters have no slots, their leaves raw_index
+  bool rooted;     // parameters have no raw index, their leaves raw_index
   char path[160];  // where the reader stands, for messages
 } unprint_t;
 
@@ -309,16 +309,17 @@ static fc_status_t read_type(unprint_t *reader, yyjson_val *value,
 // ---------------------------------------------------------------------------
 // The document
 
-// The slot of a parameter. A tree whose leaves name raw values has none.
-static int32_t slot_of(const unprint_t *reader, uint32_t node, size_t count) {
+// The raw_index of a parameter. A tree whose leaves name raw values has none.
+static int32_t raw_index_of(const unprint_t *reader, uint32_t node,
+                            size_t count) {
   if (reader->rooted) return FC_RAW_NONE;
   const fc_type_t *type = fc_builder_at(reader->builder, node);
-  if (!type || count != 1) return FC_SLOT_NEXT;
+  if (!type || count != 1) return FC_RAW_NEXT;
   const bool compound =
       type->kind == FC_TYPE_TUPLE || type->kind == FC_TYPE_DICT;
-  if (!compound || type->child == FC_NODE_NONE) return FC_SLOT_NEXT;
+  if (!compound || type->child == FC_NODE_NONE) return FC_RAW_NEXT;
   const fc_type_t *child = fc_builder_at(reader->builder, type->child);
-  return child && child->raw_index >= 0 ? FC_RAW_NONE : FC_SLOT_NEXT;
+  return child && child->raw_index >= 0 ? FC_RAW_NONE : FC_RAW_NEXT;
 }
 
 static fc_role_t role_of(yyjson_val *param) {
@@ -335,7 +336,7 @@ static fc_status_t read_result(unprint_t *reader, yyjson_val *param,
   uint32_t node;
   FC_TRY(read_type(reader, yyjson_obj_get(param, "type"), 0, &node));
   fc_builder_result(reader->builder, name_of(param), node,
-                    slot_of(reader, node, count));
+                    raw_index_of(reader, node, count));
   return FC_OK;
 }
 
@@ -347,7 +348,7 @@ static fc_status_t read_argument(unprint_t *reader, yyjson_val *param,
   const bool keyword = yyjson_is_true(yyjson_obj_get(param, "keyword"));
   if (root == FC_NODE_NONE) {
     fc_builder_argument(reader->builder, name_of(param), node, role_of(param),
-                        keyword, slot_of(reader, node, count));
+                        keyword, raw_index_of(reader, node, count));
     return FC_OK;
   }
   const fc_type_t *parent = fc_builder_at(reader->builder, root);

@@ -346,7 +346,7 @@ static fc_status_t open_list(encoder_t *encoder, const fc_op_t *op,
               err);
 }
 
-// Opens a TUPLE or DICT. `value` NULL: its children have slots of their own.
+// Opens a TUPLE or DICT. `value` NULL: its children are raw values.
 static fc_status_t open_tuple(encoder_t *encoder, const fc_op_t *op,
                               const fc_value_t *value, fc_error_t *err) {
   fc_print_t level = {.op = op,
@@ -463,13 +463,13 @@ static fc_status_t write_typed_tensor(encoder_t *encoder, const fc_op_t *op,
 }
 
 // Writes a leaf, or opens a container. `op` NULL: the type was not declared,
-// the value has its own. `value` NULL: the parts have slots of their own.
+// the value has its own. `value` NULL: the parts are raw values.
 static fc_status_t write_value(encoder_t *encoder, const fc_op_t *op,
                                const fc_value_t *value, fc_error_t *err) {
   if (!op) return write_dynamic(encoder, value, err);
   if (!value) {
     if (op->kind == FC_TYPE_NULL) return put(encoder, FC_STR("null"), err);
-    // The plan gives every leaf but null a slot or a place in its container.
+    // The plan gives every leaf but null a raw index or a place in its container.
     FC_ASSERT(op->kind == FC_TYPE_TUPLE || op->kind == FC_TYPE_DICT);
     return open_tuple(encoder, op, NULL, err);
   }

@@ -20,7 +20,7 @@ typedef struct fc_refarray_t {
 typedef struct fc_level_t {
   const fc_op_t *op;
   const fc_op_t *child;  // of the next element
-  fc_value_t *dest;      // NULL: its leaves have slots of their own
+  fc_value_t *dest;      // NULL: its leaves are raw values
   fc_value_t *items;     // of dest
   size_t count;          // elements begun
   size_t capacity;       // of items, where they grow
@@ -32,7 +32,7 @@ typedef struct fc_level_t {
 
 // Elements being read into their buffer.
 typedef struct fc_fill_t {
-  fc_dtype_t dtype;   // how the text reads: ui8 for an i8 slot if so stated
+  fc_dtype_t dtype;   // how the text reads: ui8 for a declared i8 if so stated
   fc_dtype_t part;    // of one number: f32 for complex<f32>
   fc_dtype_t other;   // ui8 for i8 where nobody said the sign, else NONE
   const fc_op_t *op;  // whose dims these are; NULL: those of a stated shape
@@ -52,7 +52,7 @@ typedef struct fc_fill_t {
 typedef struct fc_print_t {
   const fc_op_t *op;        // NULL: a list as it comes
   const fc_op_t *child;     // of the next element
-  const fc_value_t *items;  // NULL: the children have slots
+  const fc_value_t *items;  // NULL: the children are raw values
   size_t count;
   size_t next;
   const char *close;

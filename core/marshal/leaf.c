@@ -535,7 +535,7 @@ static const fc_str_t kMembers[MEMBER_COUNT] = {
 
 typedef struct typed_t {
   const fc_op_t *op;
-  fc_dtype_t dtype;  // as stated, else the slot's
+  fc_dtype_t dtype;  // as stated, else the declared one
   bool has_shape;
   int32_t rank;
   int64_t dims[FC_RANK_MAX];
@@ -551,10 +551,10 @@ static int find_member(const fc_json_reader_t *reader) {
   return -1;
 }
 
-// A signless slot also takes its width's signed and unsigned types.
-static bool dtype_fits(fc_dtype_t slot, fc_dtype_t stated) {
-  if (slot == FC_DTYPE_NONE || slot == stated) return true;
-  const fc_dtype_info_t *a = fc_dtype_info(slot);
+// A signless type also takes its width's signed and unsigned types.
+static bool dtype_fits(fc_dtype_t declared, fc_dtype_t stated) {
+  if (declared == FC_DTYPE_NONE || declared == stated) return true;
+  const fc_dtype_info_t *a = fc_dtype_info(declared);
   const fc_dtype_info_t *b = fc_dtype_info(stated);
   if (a->class_ == FC_DTYPE_CLASS_INT) {
     return a->bits == b->bits && (b->class_ == FC_DTYPE_CLASS_SINT ||
@@ -564,15 +564,15 @@ static bool dtype_fits(fc_dtype_t slot, fc_dtype_t stated) {
          (stated == FC_DTYPE_I64 || stated == FC_DTYPE_SI64);
 }
 
-// Says which element types could stand there: those that fit the slot, or all.
-static fc_status_t refuse_dtype(fc_frame_t *frame, fc_dtype_t slot,
+// Says which element types could stand there: those that fit the declared one, or all.
+static fc_status_t refuse_dtype(fc_frame_t *frame, fc_dtype_t declared,
                                 fc_str_t name, fc_error_t *err) {
-  const fc_dtype_info_t *info = fc_dtype_info(slot);
-  const bool exists = fc_dtype_find_named(name, slot) != FC_DTYPE_NONE;
+  const fc_dtype_info_t *info = fc_dtype_info(declared);
+  const bool exists = fc_dtype_find_named(name, declared) != FC_DTYPE_NONE;
   char shown[80];
   fc_escape(shown, sizeof shown, 64, name);
   fc_status_t status =
-      slot == FC_DTYPE_NONE
+      declared == FC_DTYPE_NONE
           ? fc_fail(err, FC_CODE_DTYPE_MISMATCH,
                     "'%s' is no element type; there are %s", shown,
                     fc_dtype_texts())
@@ -580,7 +580,7 @@ static fc_status_t refuse_dtype(fc_frame_t *frame, fc_dtype_t slot,
                     exists ? "dtype '%s', declared %s"
                            : "'%s' is no element type, declared is %s",
                     shown, info->text);
-  if (slot == FC_DTYPE_NONE) {
+  if (declared == FC_DTYPE_NONE) {
     fc_error_expected(err, "the name of an element type");
   } else if (info->class_ == FC_DTYPE_CLASS_INT) {
     fc_error_expected(err, "%s, s%s or u%s", info->text, info->text,
@@ -600,10 +600,10 @@ static fc_status_t read_dtype(fc_frame_t *frame, typed_t *typed,
   }
   fc_str_t name;
   FC_TRY(fc_leaf_text(frame, &name, err));
-  fc_dtype_t slot = typed->op->dtype;
-  fc_dtype_t stated = fc_dtype_find_named(name, slot);
-  if (stated == FC_DTYPE_NONE || !dtype_fits(slot, stated)) {
-    return refuse_dtype(frame, slot, name, err);
+  fc_dtype_t declared = typed->op->dtype;
+  fc_dtype_t stated = fc_dtype_find_named(name, declared);
+  if (stated == FC_DTYPE_NONE || !dtype_fits(declared, stated)) {
+    return refuse_dtype(frame, declared, name, err);
   }
   typed->dtype = stated;
   return FC_OK;
@@ -734,7 +734,7 @@ static void look_ahead(fc_frame_t *frame, typed_t *typed,
 static bool needs_look_ahead(const typed_t *typed) {
   if (!typed->seen[MEMBER_SHAPE]) return true;
   if (typed->seen[MEMBER_DTYPE]) return false;
-  // A stated dtype matters only where another than the slot's may stand.
+  // A stated dtype matters only where another than the declared one may stand.
   const fc_dtype_info_t *info = fc_dtype_info(typed->op->dtype);
   return typed->op->dtype == FC_DTYPE_NONE ||
          info->class_ == FC_DTYPE_CLASS_INT;

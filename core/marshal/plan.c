@@ -22,7 +22,7 @@ typedef struct compiler_t {
   uint32_t input_count;
   uint32_t output_count;
   uint32_t store_count;
-  uint32_t slot_count;  // of the flat list being compiled
+  uint32_t raw_count;  // of the flat list being compiled
 } compiler_t;
 
 // ---------------------------------------------------------------------------
@@ -34,7 +34,7 @@ typedef struct open_node_t {
   uint32_t ordinal;  // of that child
   uint32_t keys;
   bool is_dict;
-  bool has_slot;  // this or something above it lives in the flat call
+  bool in_flat_call;  // this or something above it lives in the flat call
 } open_node_t;
 
 static bool is_sized(const fc_type_t *type) {
@@ -43,14 +43,14 @@ static bool is_sized(const fc_type_t *type) {
 }
 
 static fc_status_t check_node(const compiler_t *compiler, const fc_type_t *type,
-                              int32_t raw, bool has_slot, fc_error_t *err) {
-  if (raw >= 0 && (uint32_t)raw >= compiler->slot_count) {
+                              int32_t raw, bool in_flat_call, fc_error_t *err) {
+  if (raw >= 0 && (uint32_t)raw >= compiler->raw_count) {
     return fc_fail(err, FC_CODE_ABI_METADATA,
-                   "slot %d is outside the flat call of %u", raw,
-                   compiler->slot_count);
+                   "raw value %d, the flat call has %u", raw,
+                   compiler->raw_count);
   }
   bool splits = type->kind == FC_TYPE_TUPLE || type->kind == FC_TYPE_DICT;
-  if (raw < 0 && !has_slot && !splits && type->kind != FC_TYPE_NULL) {
+  if (raw < 0 && !in_flat_call && !splits && type->kind != FC_TYPE_NULL) {
     return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
                    "a value has no place in the flat call");
   }
@@ -71,10 +71,10 @@ static fc_status_t check_node(const compiler_t *compiler, const fc_type_t *type,
 }
 
 static fc_status_t add_op(compiler_t *compiler, uint32_t node, int32_t raw,
-                          bool has_slot, fc_error_t *err) {
+                          bool in_flat_call, fc_error_t *err) {
   const fc_signature_t *signature = compiler->signature;
   const fc_type_t *type = fc_signature_node(signature, node);
-  FC_TRY(check_node(compiler, type, raw, has_slot, err));
+  FC_TRY(check_node(compiler, type, raw, in_flat_call, err));
   uint32_t at = compiler->op_count++;
   if (!compiler->ops) return FC_OK;
   bool untyped = (type->flags & FC_TYPE_UNTYPED) != 0;
@@ -123,29 +123,29 @@ static void close_node(compiler_t *compiler, const open_node_t *done) {
   if (done->is_dict) sort_keys(&compiler->keys[op->keys], op->child_count);
 }
 
-// Adds the subtree of `node` in preorder. `raw` is its slot; without one the
-// nodes below have slots of their own.
+// Adds the subtree of `node` in preorder. `raw` is its raw index; without one the
+// nodes below have raw indices of their own.
 static fc_status_t add_tree(compiler_t *compiler, uint32_t node, int32_t raw,
                             fc_error_t *err) {
   const fc_signature_t *signature = compiler->signature;
   open_node_t open[FC_TYPE_DEPTH_MAX + 1];
   uint32_t depth = 0;
-  bool has_slot = false;
+  bool in_flat_call = false;
   for (;;) {
     const fc_type_t *type = fc_signature_node(signature, node);
     if (depth > FC_TYPE_DEPTH_MAX) {
       return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
                      "the type is nested deeper than %d", FC_TYPE_DEPTH_MAX);
     }
-    if (raw < 0 && !has_slot) raw = type->raw_index;
+    if (raw < 0 && !in_flat_call) raw = type->raw_index;
     uint32_t op = compiler->op_count;
-    FC_TRY(add_op(compiler, node, raw, has_slot, err));
+    FC_TRY(add_op(compiler, node, raw, in_flat_call, err));
     bool is_dict = type->kind == FC_TYPE_DICT;
     open[depth++] = (open_node_t){.op = op,
                                   .next = type->child,
                                   .keys = compiler->key_count,
                                   .is_dict = is_dict,
-                                  .has_slot = has_slot || raw >= 0};
+                                  .in_flat_call = in_flat_call || raw >= 0};
     if (is_dict) compiler->key_count += type->child_count;
 
     while (depth && open[depth - 1].next == FC_NODE_NONE) {
@@ -154,7 +154,7 @@ static fc_status_t add_tree(compiler_t *compiler, uint32_t node, int32_t raw,
     if (!depth) return FC_OK;
     open_node_t *parent = &open[depth - 1];
     node = parent->next;
-    has_slot = parent->has_slot;
+    in_flat_call = parent->in_flat_call;
     raw = FC_RAW_NONE;
     const fc_type_t *child = fc_signature_node(signature, node);
     if (parent->is_dict) {
@@ -184,7 +184,7 @@ static fc_status_t add_root(compiler_t *compiler, fc_error_t *err) {
   const fc_param_t *root = &signature->arguments[0];
   const fc_type_t *type = fc_signature_node(signature, root->type);
   uint32_t first = compiler->op_count;
-  FC_TRY(add_tree(compiler, root->type, root->slot, err));
+  FC_TRY(add_tree(compiler, root->type, root->raw_index, err));
   if (type->kind != FC_TYPE_TUPLE && type->kind != FC_TYPE_DICT) {
     add_param(compiler, compiler->inputs, &compiler->input_count, (fc_str_t){0},
               first, 0);
@@ -204,7 +204,7 @@ static fc_status_t add_root(compiler_t *compiler, fc_error_t *err) {
 
 static fc_status_t add_arguments(compiler_t *compiler, fc_error_t *err) {
   const fc_signature_t *signature = compiler->signature;
-  compiler->slot_count = signature->raw_argument_count;
+  compiler->raw_count = signature->raw_argument_count;
   if (signature->root_tree) {
     return signature->argument_count ? add_root(compiler, err) : FC_OK;
   }
@@ -213,7 +213,7 @@ static fc_status_t add_arguments(compiler_t *compiler, fc_error_t *err) {
     bool sent = param->role == FC_ROLE_IN || param->role == FC_ROLE_INOUT;
     if (!sent && param->role != FC_ROLE_OUT) continue;
     uint32_t op = compiler->op_count;
-    FC_TRY(add_tree(compiler, param->type, param->slot, err));
+    FC_TRY(add_tree(compiler, param->type, param->raw_index, err));
     fc_str_t name = fc_signature_text(signature, param->name);
     if (sent) {
       add_param(compiler, compiler->inputs, &compiler->input_count, name, op,
@@ -229,11 +229,11 @@ static fc_status_t add_arguments(compiler_t *compiler, fc_error_t *err) {
 static fc_status_t add_results(compiler_t *compiler, uint32_t *out_finals,
                                fc_error_t *err) {
   const fc_signature_t *signature = compiler->signature;
-  compiler->slot_count = signature->raw_result_count;
+  compiler->raw_count = signature->raw_result_count;
   for (uint32_t i = 0; i < signature->result_count; i++) {
     const fc_param_t *param = &signature->results[i];
     uint32_t op = compiler->op_count;
-    FC_TRY(add_tree(compiler, param->type, param->slot, err));
+    FC_TRY(add_tree(compiler, param->type, param->raw_index, err));
     add_param(compiler, compiler->outputs, &compiler->output_count,
               fc_signature_text(signature, param->name), op, i);
   }
@@ -242,8 +242,8 @@ static fc_status_t add_results(compiler_t *compiler, uint32_t *out_finals,
     const fc_param_t *param = &signature->arguments[i];
     if (param->role != FC_ROLE_OUT && param->role != FC_ROLE_INOUT) continue;
     uint32_t op = compiler->op_count;
-    compiler->slot_count = signature->raw_result_count + ++finals;
-    FC_TRY(add_tree(compiler, param->type, (int32_t)(compiler->slot_count - 1),
+    compiler->raw_count = signature->raw_result_count + ++finals;
+    FC_TRY(add_tree(compiler, param->type, (int32_t)(compiler->raw_count - 1),
                     err));
     add_param(compiler, compiler->outputs, &compiler->output_count,
               fc_signature_text(signature, param->name), op,

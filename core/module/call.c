@@ -68,9 +68,9 @@ static bool reserve(const fc_call_t *call, buffer_t *buffer, size_t size) {
 static fc_status_t find_dest(fc_call_t *call, const fc_leaf_way_t *way,
                              fc_value_t **out_dest, fc_error_t *err) {
   const fc_op_t *op = way->param->op;
-  fc_value_t *value = way->slot < 0 ? NULL : &call->flat[way->slot];
-  // Starts at the tuple or dict that is raw argument `slot`.
-  while (way->step_count && op->raw != way->slot) op++;
+  fc_value_t *value = way->raw_index < 0 ? NULL : &call->flat[way->raw_index];
+  // Starts at the tuple or dict that is raw argument `raw_index`.
+  while (way->step_count && op->raw != way->raw_index) op++;
   for (uint32_t i = 0; i < way->step_count; i++) {
     if (value->kind != FC_VALUE_LIST) {
       *value = (fc_value_t){.kind = FC_VALUE_LIST};
@@ -680,7 +680,7 @@ fc_status_t fc_call_get_value(const fc_call_t *call, const char *path,
   size_t count;
   const fc_value_t *value =
       call->kept ? call->kept : fc_frame_results(call->instance->frame, &count);
-  value = way->slot < 0 ? NULL : &value[way->slot];
+  value = way->raw_index < 0 ? NULL : &value[way->raw_index];
   for (uint32_t i = 0; value && i < way->step_count; i++) {
     value = item_of(value, way->steps[i]);
   }

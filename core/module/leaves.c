@@ -12,7 +12,7 @@ typedef struct level_t {
   uint32_t ordinal;     // the number of that child
   uint32_t left;        // children still to come, `next` included
   size_t path_size;     // size of the path to the level itself
-  int32_t slot;         // the list that holds children which have no raw index
+  int32_t raw_index;    // the list that holds children which have no raw index
   uint32_t step_count;  // steps to that list
 } level_t;
 
@@ -90,14 +90,16 @@ static fc_status_t add_paths(walk_t *walk, const fc_plan_param_t *param,
 }
 
 static fc_status_t add_leaf(walk_t *walk, const fc_plan_param_t *param,
-                            const fc_op_t *op, fc_role_t role, int32_t slot,
-                            uint32_t step_count, fc_error_t *err) {
+                            const fc_op_t *op, fc_role_t role,
+                            int32_t raw_index, uint32_t step_count,
+                            fc_error_t *err) {
   uint32_t *steps =
       fc_arena_alloc_array(walk->arena, step_count + (size_t)1, sizeof *steps);
   if (!steps) return fc_fail_memory(err);
   memcpy(steps, walk->steps, step_count * sizeof *steps);
   FC_TRY(add_paths(walk, param, err));
-  walk->ways[walk->count] = (fc_leaf_way_t){param, op, slot, step_count, steps};
+  walk->ways[walk->count] =
+      (fc_leaf_way_t){param, op, raw_index, step_count, steps};
   walk->leaves[walk->count++] =
       (fc_leaf_t){.path = walk->paths[walk->path_count - 1].path.data,
                   .kind = (fc_type_kind_t)op->kind,
@@ -109,7 +111,7 @@ static fc_status_t add_leaf(walk_t *walk, const fc_plan_param_t *param,
 }
 
 // The next child of the innermost level that has one; NULL: all is done.
-static const fc_op_t *next_op(walk_t *walk, int32_t *out_slot,
+static const fc_op_t *next_op(walk_t *walk, int32_t *out_raw_index,
                               uint32_t *out_step_count, fc_error_t *err,
                               fc_status_t *out_status) {
   *out_status = FC_OK;
@@ -127,8 +129,9 @@ static const fc_op_t *next_op(walk_t *walk, int32_t *out_slot,
                                : put_ordinal(sink, level->ordinal, err);
   }
   walk->steps[level->step_count] = level->ordinal;
-  *out_slot = op->raw >= 0 ? op->raw : level->slot;
-  *out_step_count = op->raw >= 0 || level->slot < 0 ? 0 : level->step_count + 1;
+  *out_raw_index = op->raw >= 0 ? op->raw : level->raw_index;
+  *out_step_count =
+      op->raw >= 0 || level->raw_index < 0 ? 0 : level->step_count + 1;
   level->next = fc_op_next(op);
   level->ordinal++;
   level->left--;
@@ -138,23 +141,24 @@ static const fc_op_t *next_op(walk_t *walk, int32_t *out_slot,
 static fc_status_t add_param(walk_t *walk, const fc_plan_param_t *param,
                              fc_role_t role, fc_error_t *err) {
   const fc_op_t *op = param->op;
-  int32_t slot = op->raw;
+  int32_t raw_index = op->raw;
   uint32_t step_count = 0;
   fc_status_t status = FC_OK;
   fc_text_reset(&walk->path);
   while (op && status == FC_OK) {
     if (!has_parts(op)) {
-      status = add_leaf(walk, param, op, role, slot, step_count, err);
+      status = add_leaf(walk, param, op, role, raw_index, step_count, err);
     } else {
       FC_ASSERT(walk->depth <= FC_TYPE_DEPTH_MAX);
       walk->levels[walk->depth++] =
           (level_t){.next = fc_op_child(op),
                     .left = op->child_count,
                     .path_size = fc_text_str(&walk->path).size,
-                    .slot = slot,
+                    .raw_index = raw_index,
                     .step_count = step_count};
     }
-    if (status == FC_OK) op = next_op(walk, &slot, &step_count, err, &status);
+    if (status == FC_OK)
+      op = next_op(walk, &raw_index, &step_count, err, &status);
   }
   return status;
 }

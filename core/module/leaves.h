@@ -13,7 +13,7 @@ typedef struct fc_leaf_way_t {
   const fc_plan_param_t *param;  // the argument or result that the leaf is part
                                  // of
   const fc_op_t *op;
-  int32_t slot;           // FC_RAW_NONE: the value is passed nowhere
+  int32_t raw_index;      // FC_RAW_NONE: the value is passed nowhere
   uint32_t step_count;    // 0: the value at that raw index is the leaf's
   const uint32_t *steps;  // otherwise: indices into the lists there
 } fc_leaf_way_t;

@@ -169,8 +169,8 @@ typedef struct fc_param_t {
   uint32_t type;       // node
   uint8_t role;        // fc_role_t
   bool keyword;        // may be given by name
-  int32_t slot;        // index in the flat call; FC_RAW_NONE when the leaves
-                       // below carry raw_index themselves
+  int32_t raw_index;   // place in the flat call; FC_RAW_NONE when the leaves
+                       // below have raw indices themselves
 } fc_param_t;
 
 typedef struct fc_attr_t {
@@ -221,7 +221,7 @@ typedef struct fc_signature_t {
   uint32_t result_count;
   uint32_t attr_count;
   uint32_t char_count;
-  uint32_t raw_argument_count;  // slots of the flat call
+  uint32_t raw_argument_count;  // values of the flat call
   uint32_t raw_result_count;
 } fc_signature_t;
 
@@ -270,7 +270,7 @@ void fc_builder_alignment(fc_builder_t *builder, uint8_t alignment);
 // The function is listed, but not callable; the first reason stays.
 void fc_builder_refuse(fc_builder_t *builder, fc_str_t reason);
 void fc_builder_attr(fc_builder_t *builder, fc_str_t key, fc_str_t value);
-// Without this call: one more than the highest slot or raw_index in use.
+// Without this call: one more than the highest raw index in use.
 void fc_builder_raw_counts(fc_builder_t *builder, uint32_t arguments,
                            uint32_t results);
 // The code of a named dim, for the dims below; the same name gives the same. It
@@ -309,12 +309,12 @@ int64_t *fc_builder_get_dims(fc_builder_t *builder, uint32_t node);
 void fc_builder_dims(fc_builder_t *builder, uint32_t node, int32_t rank,
                      const int64_t *dims);
 
-// Slots are given in order of the calls, unless FC_RAW_NONE is passed.
-#define FC_SLOT_NEXT (-2)
+// As a raw index: one more than the last. FC_RAW_NONE: the leaves have theirs.
+#define FC_RAW_NEXT (-2)
 void fc_builder_argument(fc_builder_t *builder, fc_str_t name, uint32_t node,
-                         fc_role_t role, bool keyword, int32_t slot);
+                         fc_role_t role, bool keyword, int32_t raw_index);
 void fc_builder_result(fc_builder_t *builder, fc_str_t name, uint32_t node,
-                       int32_t slot);
+                       int32_t raw_index);
 
 // Replaces the name that the argument was added with. An argument that has a
 // name may be given by it.

@@ -85,22 +85,22 @@ class Buffer:
         struct.pack_into("<I", self.bytes, place, target - place)
 
     def table(self, **fields):
-        """Fields by slot, s0=…: a number is a u32, None an offset. Returns where
+        """Fields by number, s0=…: an integer is a u32, None an offset. Returns where
         the table is, and where its offsets are."""
-        slots = {int(name[1:]): value for name, value in fields.items()}
+        values = {int(name[1:]): value for name, value in fields.items()}
         self.align(4)
         start = len(self.bytes)
-        offsets = {slot: 4 + 4 * i for i, slot in enumerate(slots)}
-        count = max(slots, default=-1) + 1
-        self.bytes += struct.pack("<HH", 4 + 2 * count, 4 + 4 * len(slots))
-        for slot in range(count):
-            self.bytes += struct.pack("<H", offsets.get(slot, 0))
+        offsets = {number: 4 + 4 * i for i, number in enumerate(values)}
+        count = max(values, default=-1) + 1
+        self.bytes += struct.pack("<HH", 4 + 2 * count, 4 + 4 * len(values))
+        for number in range(count):
+            self.bytes += struct.pack("<H", offsets.get(number, 0))
         self.align(4)
         at = len(self.bytes)
         self.bytes += struct.pack("<i", at - start)
-        for value in slots.values():
+        for value in values.values():
             self.bytes += struct.pack("<I", value or 0)
-        return at, [at + offsets[slot] for slot in slots if slots[slot] is None]
+        return at, [at + offsets[number] for number in values if values[number] is None]
 
     def data(self, place, data, alignment=4):
         self.bytes += bytes(-(len(self.bytes) + 4) % alignment)

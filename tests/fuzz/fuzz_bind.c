@@ -149,17 +149,18 @@ static void take_params(line_t *line) {
     fc_role_t role = FC_ROLE_IN;
     if (!line->tree && *line->at == '>') role = FC_ROLE_INOUT, line->at++;
     else if (!line->tree && *line->at == '<') role = FC_ROLE_OUT, line->at++;
-    int32_t slot = line->tree ? FC_RAW_NONE : FC_SLOT_NEXT;
+    int32_t raw_index = line->tree ? FC_RAW_NONE : FC_RAW_NEXT;
     const char *begin = line->at;
     const char name = (char)('a' + count);
     int32_t raw = line->next_raw;
     uint32_t node = take_type(line, 0);
     fc_builder_argument(line->builder, fc_str_make(&name, 1), node, role,
-                        !line->tree && count < 26, slot);
+                        !line->tree && count < 26, raw_index);
     if (role != FC_ROLE_IN || line->bad) continue;
     line->at = begin;
     line->next_raw = raw;
-    fc_builder_result(line->builder, (fc_str_t){0}, take_type(line, 0), slot);
+    fc_builder_result(line->builder, (fc_str_t){0}, take_type(line, 0),
+                      raw_index);
     if (line->tree && line->at < line->end) line->bad = true;
   }
 }
@@ -217,8 +218,8 @@ static fc_status_t echo(void *instance, size_t index, fc_backend_call_t *call,
   size_t count = 0, finals = signature->raw_result_count;
   for (uint32_t i = 0; i < signature->argument_count; i++) {
     const fc_param_t *param = &signature->arguments[i];
-    if (param->slot < 0) continue;
-    const fc_value_t *value = &call->arguments[param->slot];
+    if (param->raw_index < 0) continue;
+    const fc_value_t *value = &call->arguments[param->raw_index];
     if (param->role == FC_ROLE_IN) call->results[count++] = *value;
     else call->results[finals++] = *value;
   }

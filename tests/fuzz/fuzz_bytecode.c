@@ -71,7 +71,7 @@ static fc_status_t hand_back(fc_vm_native_call_t *call, fc_error_t *err) {
 static fc_status_t last_pair(fc_vm_native_call_t *call, fc_error_t *err) {
   (void)err;
   uint32_t pairs = call->spans[0];
-  const fc_vm_slot_t *rest = call->arguments + 2 * (size_t)pairs;
+  const fc_vm_raw_t *rest = call->arguments + 2 * (size_t)pairs;
   CHECK(call->argument_count == 2 * pairs + 2);
   if (pairs) call->results[0].ref = fc_vm_retain(rest[-2].ref);
   call->results[1].f64 = (double)rest[0].f32 + rest[1].f64;
@@ -274,7 +274,7 @@ static void read_bodies(const uint8_t *data, size_t size,
 static void run_function(fc_vm_context_t *context,
                          fc_vm_invocation_t *invocation, uint32_t function) {
   const fc_vm_cconv_t *cconv = &context->module->functions[function].cconv;
-  fc_vm_slot_t arguments[8], results[8];
+  fc_vm_raw_t arguments[8], results[8];
   make_arguments(context, cconv->arguments, arguments);
   memset(results, 0xAB, sizeof results);
   fc_error_t err;

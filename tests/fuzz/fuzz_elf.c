@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     (void)fc_so_uses_origin(&elf);
     (void)fc_so_state_size(&elf);
-    fc_so_each_slot(&elf, visit, &elf);
+    fc_so_each_reference(&elf, visit, &elf);
   }
   free(bytes);
   return 0;

@@ -105,22 +105,22 @@ static void keep(fixture_t *f, fc_vm_object_t *object) {
 }
 
 static void add_argument(const fixture_t *f, char letter, input_t *input,
-                         fc_vm_native_call_t *call, fc_vm_slot_t *slots) {
+                         fc_vm_native_call_t *call, fc_vm_raw_t *values) {
   if (call->argument_count == ARGUMENTS) return;
-  fc_vm_slot_t *slot = &slots[call->argument_count++];
-  *slot = (fc_vm_slot_t){.i64 = 0};
-  if (letter == 'r') slot->ref = take_object(f, input);
-  else if (letter == 'i') slot->i32 = (int32_t)take_number(input);
-  else slot->i64 = take_number(input);
+  fc_vm_raw_t *value = &values[call->argument_count++];
+  *value = (fc_vm_raw_t){.i64 = 0};
+  if (letter == 'r') value->ref = take_object(f, input);
+  else if (letter == 'i') value->i32 = (int32_t)take_number(input);
+  else value->i64 = take_number(input);
 }
 
 static void add_arguments(const fixture_t *f, fc_str_t letters, input_t *input,
-                          fc_vm_native_call_t *call, fc_vm_slot_t *slots,
+                          fc_vm_native_call_t *call, fc_vm_raw_t *values,
                           uint32_t *spans) {
   uint32_t span_count = 0;
   for (size_t i = 0; i < letters.size; i++) {
     if (letters.data[i] != 'C') {
-      add_argument(f, letters.data[i], input, call, slots);
+      add_argument(f, letters.data[i], input, call, values);
       continue;
     }
     const size_t begin = i + 1;
@@ -130,7 +130,7 @@ static void add_arguments(const fixture_t *f, fc_str_t letters, input_t *input,
     uint32_t times = take(input);
     times = times < 0xF0 ? times % 4 : room;
     for (uint32_t k = 0; k < times * width; k++) {
-      add_argument(f, letters.data[begin + k % width], input, call, slots);
+      add_argument(f, letters.data[begin + k % width], input, call, values);
     }
     spans[span_count++] = times;
   }
@@ -143,16 +143,16 @@ static void call_one(fixture_t *f, input_t *input) {
       &native->functions[take(input) % native->function_count];
   fc_vm_cconv_t cconv;
   CHECK(!fc_vm_cconv_parse(fc_str(function->cconv), true, &cconv, NULL));
-  fc_vm_slot_t slots[ARGUMENTS], results[8] = {{.i64 = 0}};
+  fc_vm_raw_t values[ARGUMENTS], results[8] = {{.i64 = 0}};
   uint32_t spans[8] = {0};
   fc_vm_native_call_t call = {.context = f->context,
                               .heap = &f->context->heap,
                               .invocation = &f->invocation,
                               .state = f->context->native_states[which],
-                              .arguments = slots,
+                              .arguments = values,
                               .spans = spans,
                               .results = results};
-  add_arguments(f, cconv.arguments, input, &call, slots, spans);
+  add_arguments(f, cconv.arguments, input, &call, values, spans);
   fc_error_t err = {0};
   const fc_status_t status = function->call(&call, &err);
   CHECK(status == FC_OK || err.message[0]);

@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   // A tuple is only looked into when it is built.
   if (!parses || type.form != FC_MLIR_TUPLE) CHECK(builds == parses);
   if (builds) {
-    fc_builder_result(builder, (fc_str_t){0}, node, FC_SLOT_NEXT);
+    fc_builder_result(builder, (fc_str_t){0}, node, FC_RAW_NEXT);
     fc_signature_t *signature = NULL;
     if (fc_signature_build(builder, &signature, &err) == FC_OK) {
       check_text(signature);

@@ -55,19 +55,19 @@ static fc_signature_t *describe(fc_builder_t *builder) {
   fc_builder_name(builder, FC_STR("f"));
   fc_builder_argument(builder, none,
                       fc_builder_tensor(builder, FC_DTYPE_F32, 2, free_dims),
-                      FC_ROLE_IN, false, FC_SLOT_NEXT);
+                      FC_ROLE_IN, false, FC_RAW_NEXT);
   fc_builder_argument(builder, FC_STR("x"),
                       fc_builder_tensor(builder, FC_DTYPE_I8, 2, rows),
-                      FC_ROLE_IN, true, FC_SLOT_NEXT);
+                      FC_ROLE_IN, true, FC_RAW_NEXT);
   fc_builder_argument(builder, none, fc_builder_scalar(builder, FC_DTYPE_I8),
-                      FC_ROLE_IN, false, FC_SLOT_NEXT);
+                      FC_ROLE_IN, false, FC_RAW_NEXT);
   fc_builder_result(builder, none,
                     fc_builder_tensor(builder, FC_DTYPE_F32, 2, columns),
-                    FC_SLOT_NEXT);
+                    FC_RAW_NEXT);
   const uint32_t list = fc_builder_node(builder, FC_TYPE_LIST);
   fc_builder_append(builder, list,
                     fc_builder_tensor(builder, FC_DTYPE_I8, 1, rows));
-  fc_builder_result(builder, none, list, FC_SLOT_NEXT);
+  fc_builder_result(builder, none, list, FC_RAW_NEXT);
   fc_signature_t *signature = NULL;
   CHECK(fc_signature_build(builder, &signature, NULL) == FC_OK);
   return signature;

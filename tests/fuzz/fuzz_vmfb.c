@@ -19,9 +19,8 @@ static const fc_vm_native_module_t *const natives[] = {&yieldable_test, NULL};
 static void call(fc_vm_context_t *context, fc_vm_stack_t *stack,
                  uint32_t function) {
   const fc_vm_cconv_t *cconv = &context->module->functions[function].cconv;
-  fc_vm_slot_t *arguments =
-      calloc(cconv->arguments.size + 1, sizeof *arguments);
-  fc_vm_slot_t *results = calloc(cconv->results.size + 1, sizeof *results);
+  fc_vm_raw_t *arguments = calloc(cconv->arguments.size + 1, sizeof *arguments);
+  fc_vm_raw_t *results = calloc(cconv->results.size + 1, sizeof *results);
   if (!arguments || !results) abort();
   make_arguments(context, cconv->arguments, arguments);
   fc_vm_invocation_t invocation = {.stack = stack, .fuel = FUEL};

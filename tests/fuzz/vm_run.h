@@ -15,26 +15,26 @@
 #define DUMP ((size_t)4 << 20)
 
 static void make_arguments(fc_vm_context_t *context, fc_str_t letters,
-                           fc_vm_slot_t *slots) {
+                           fc_vm_raw_t *values) {
   for (size_t i = 0; i < letters.size; i++) {
-    slots[i].i64 = (int64_t)i * 3 - 1;
+    values[i].i64 = (int64_t)i * 3 - 1;
     if (letters.data[i] != 'r') continue;
-    slots[i].ref = NULL;
+    values[i].ref = NULL;
     fc_vm_list_t *list;
     fc_vm_buffer_t *buffer;
     if (i % 3 == 0 && !fc_vm_list_create(&context->heap, FC_VM_TYPE_VARIANT, 2,
                                          &list, NULL)) {
-      slots[i].ref = &list->object;
+      values[i].ref = &list->object;
     } else if (i % 3 == 1 &&
                !fc_vm_buffer_create(&context->heap, 16, 16, &buffer, NULL)) {
-      slots[i].ref = &buffer->object;
+      values[i].ref = &buffer->object;
     }
   }
 }
 
-static void release_refs(fc_str_t letters, fc_vm_slot_t *slots) {
+static void release_refs(fc_str_t letters, fc_vm_raw_t *values) {
   for (size_t i = 0; i < letters.size; i++) {
-    if (letters.data[i] == 'r') fc_vm_release(slots[i].ref);
+    if (letters.data[i] == 'r') fc_vm_release(values[i].ref);
   }
 }
 

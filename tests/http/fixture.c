@@ -170,8 +170,8 @@ static void describe(fc_builder_t *b, function_t function) {
   const int64_t dynamic[] = {FC_DIM_DYNAMIC, 2};
   fc_str_t none = FC_STR("");
 #define ARGUMENT(name, node) \
-  fc_builder_argument(b, FC_STR(name), node, FC_ROLE_IN, true, FC_SLOT_NEXT)
-#define RESULT(node) fc_builder_result(b, none, node, FC_SLOT_NEXT)
+  fc_builder_argument(b, FC_STR(name), node, FC_ROLE_IN, true, FC_RAW_NEXT)
+#define RESULT(node) fc_builder_result(b, none, node, FC_RAW_NEXT)
   switch (function) {
     case FUNCTION_ADD:
       fc_builder_name(b, FC_STR("add"));

@@ -172,7 +172,7 @@ static const fc_hook_entry_t *find_hook(fc_str_t symbol) {
   return NULL;
 }
 
-static void count_slot(void *context, fc_str_t symbol, uint64_t address) {
+static void count_reference(void *context, fc_str_t symbol, uint64_t address) {
   (void)address;
   size_t *count = context;
   if (find_hook(symbol)) ++*count;
@@ -182,15 +182,15 @@ static uintptr_t page_size(void) { return (uintptr_t)sysconf(_SC_PAGESIZE); }
 
 // A page that the loader made read-only is opened for the store. No other
 // thread runs the module's code at this time.
-static void store(const fc_dylib_slot_t *slot, void *value) {
-  if (!slot->protected) {
-    *slot->place = value;
+static void store(const fc_dylib_reference_t *reference, void *value) {
+  if (!reference->protected) {
+    *reference->place = value;
     return;
   }
   const uintptr_t size = page_size();
-  void *page = (void *)((uintptr_t)slot->place & ~(size - 1));
+  void *page = (void *)((uintptr_t)reference->place & ~(size - 1));
   if (mprotect(page, size, PROT_READ | PROT_WRITE) < 0) return;
-  *slot->place = value;
+  *reference->place = value;
   mprotect(page, size, PROT_READ);
 }
 
@@ -208,15 +208,16 @@ static void redirect(void *context, fc_str_t symbol, uint64_t address) {
   void **place = (void **)(dylib->base + address);
   void *original = *place;
   if (!original) return;  // weak and absent: the module tests for it
-  fc_dylib_slot_t *slot = &dylib->slots[dylib->slot_count++];
-  *slot = (fc_dylib_slot_t){
+  fc_dylib_reference_t *reference =
+      &dylib->references[dylib->reference_count++];
+  *reference = (fc_dylib_reference_t){
       place, original, fc_so_is_protected(work->elf, address, page_size())};
   if (hook->heap_member != FC_HEAP_NONE) {
     memcpy((char *)&dylib->heap + hook->heap_member, &original,
            sizeof original);
     work->heap_known[hook->heap_member / sizeof original] = true;
   }
-  store(slot, hook->replacement);
+  store(reference, hook->replacement);
 }
 
 // A block must be freed by the `free` that belongs to its malloc. So if one
@@ -242,13 +243,13 @@ static void complete_heap(redirect_t *work) {
 static fc_status_t redirect_all(fc_dylib_t *dylib, const fc_so_t *elf,
                                 fc_error_t *err) {
   size_t count = 0;
-  fc_so_each_slot(elf, count_slot, &count);
-  dylib->slots =
-      fc_alloc_array(dylib->allocator, count, sizeof(fc_dylib_slot_t));
-  if (!dylib->slots) return fc_fail_memory(err);
+  fc_so_each_reference(elf, count_reference, &count);
+  dylib->references =
+      fc_alloc_array(dylib->allocator, count, sizeof(fc_dylib_reference_t));
+  if (!dylib->references) return fc_fail_memory(err);
   dylib->heap = fc_heap_default();
   redirect_t work = {.dylib = dylib, .elf = elf};
-  fc_so_each_slot(elf, redirect, &work);
+  fc_so_each_reference(elf, redirect, &work);
   complete_heap(&work);
   const fc_heap_t own = fc_heap_default();
   if (!dylib->leavable && memcmp(&own, &dylib->heap, sizeof own) != 0) {
@@ -277,11 +278,11 @@ fc_status_t fc_dylib_open(fc_dylib_t *dylib, const fc_snapshot_t *snapshot,
 }
 
 void fc_dylib_close(fc_dylib_t *dylib) {
-  for (size_t i = 0; i < dylib->slot_count; i++) {
-    store(&dylib->slots[i], dylib->slots[i].original);
+  for (size_t i = 0; i < dylib->reference_count; i++) {
+    store(&dylib->references[i], dylib->references[i].original);
   }
   if (dylib->handle) dlclose(dylib->handle);
-  if (dylib->slots) fc_free(dylib->allocator, dylib->slots);
+  if (dylib->references) fc_free(dylib->allocator, dylib->references);
   if (dylib->segments) fc_free(dylib->allocator, dylib->segments);
   *dylib = (fc_dylib_t){0};
 }

@@ -10,11 +10,11 @@
 #include "module/native/hook.h"
 #include "module/snapshot.h"
 
-typedef struct fc_dylib_slot_t {
+typedef struct fc_dylib_reference_t {
   void **place;
   void *original;
   bool protected;  // its page is read-only
-} fc_dylib_slot_t;
+} fc_dylib_reference_t;
 
 typedef struct fc_dylib_t {
   fc_allocator_t allocator;
@@ -22,8 +22,8 @@ typedef struct fc_dylib_t {
   uintptr_t base;
   fc_span_t *segments;  // as mapped
   size_t segment_count;
-  fc_dylib_slot_t *slots;  // those redirected
-  size_t slot_count;
+  fc_dylib_reference_t *references;  // those redirected
+  size_t reference_count;
   fc_heap_t heap;
   bool leavable;  // see fc_hook_t
 } fc_dylib_t;

@@ -204,7 +204,8 @@ static fc_status_t put_arguments(frame_t *frame, const fc_backend_call_t *call,
   }
   for (uint32_t i = 0; i < signature->argument_count; i++) {
     const fc_type_t *type = argument_type(signature, i);
-    const fc_value_t *value = &call->arguments[signature->arguments[i].slot];
+    const fc_value_t *value =
+        &call->arguments[signature->arguments[i].raw_index];
     fc_memref_cell_t *cell = &frame->cells[i];
     FC_TRY(fc_memref_argument(signature, i, value, call->guard, call->arena,
                               cell, err));
@@ -426,7 +427,7 @@ static fc_status_t get_results(const frame_t *frame, fc_backend_call_t *call,
                                fc_error_t *err) {
   const fc_signature_t *signature = frame->function->signature;
   for (uint32_t i = 0; i < signature->result_count; i++) {
-    fc_value_t *out = &call->results[signature->results[i].slot];
+    fc_value_t *out = &call->results[signature->results[i].raw_index];
     FC_TRY(get_result(frame, i, out, err));
   }
   size_t next = signature->raw_result_count;
@@ -434,7 +435,8 @@ static fc_status_t get_results(const frame_t *frame, fc_backend_call_t *call,
     const uint8_t role = signature->arguments[i].role;
     if (role != FC_ROLE_OUT && role != FC_ROLE_INOUT) continue;
     const fc_type_t *type = argument_type(signature, i);
-    const fc_value_t *value = &call->arguments[signature->arguments[i].slot];
+    const fc_value_t *value =
+        &call->arguments[signature->arguments[i].raw_index];
     fc_value_t *out = &call->results[next++];
     *out = *value;
     if (type->kind != FC_TYPE_TENSOR) continue;

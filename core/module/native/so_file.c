@@ -259,10 +259,10 @@ static bool is_mapped(const fc_so_t *elf, uint64_t address, uint64_t size) {
   return false;
 }
 
-void fc_so_each_slot(const fc_so_t *elf,
-                     void (*visit)(void *context, fc_str_t symbol,
-                                   uint64_t address),
-                     void *context) {
+void fc_so_each_reference(const fc_so_t *elf,
+                          void (*visit)(void *context, fc_str_t symbol,
+                                        uint64_t address),
+                          void *context) {
   for (size_t i = 0; i < elf->header->e_shnum; i++) {
     const Elf64_Shdr *section = &elf->sections[i];
     if (section->sh_type != SHT_RELA || !(section->sh_flags & SHF_ALLOC)) {

@@ -56,10 +56,10 @@ bool fc_so_uses_origin(const fc_so_t *elf);
 // Tells of each place that the loader fills with the address of a named
 // symbol: the global offset table and pointers in data. `address` is relative
 // to where the object is loaded, 8-byte aligned and inside its image.
-void fc_so_each_slot(const fc_so_t *elf,
-                     void (*visit)(void *context, fc_str_t symbol,
-                                   uint64_t address),
-                     void *context);
+void fc_so_each_reference(const fc_so_t *elf,
+                          void (*visit)(void *context, fc_str_t symbol,
+                                        uint64_t address),
+                          void *context);
 // True when the file asks that this address be read-only after relocation.
 bool fc_so_is_relro(const fc_so_t *elf, uint64_t address);
 // True when the loader does make it read-only: it leaves out pages of which

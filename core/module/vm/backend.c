@@ -41,7 +41,7 @@ const fc_vm_native_module_t *const fc_vm_natives[] = {
 // One function that the module lists; its signature is kept beside this.
 typedef struct listed_t {
   uint32_t function;
-  uint32_t *argument_nodes;  // of each slot, FC_NODE_NONE if not described
+  uint32_t *argument_nodes;  // by raw index, FC_NODE_NONE if not described
   uint32_t *result_nodes;
 } listed_t;
 
@@ -77,8 +77,8 @@ typedef struct instance_t {
 
 // What one call holds until its results have been encoded.
 typedef struct state_t {
-  fc_vm_slot_t *arguments;
-  fc_vm_slot_t *results;
+  fc_vm_raw_t *arguments;
+  fc_vm_raw_t *results;
   fc_hal_loans_t loans;
 } state_t;
 
@@ -90,8 +90,8 @@ static void fill_nodes(uint32_t *nodes, size_t count,
                        const fc_param_t *params, uint32_t param_count) {
   for (size_t i = 0; i < count; i++) nodes[i] = FC_NODE_NONE;
   for (uint32_t i = 0; i < param_count; i++) {
-    if (params[i].slot >= 0) {
-      nodes[params[i].slot] = params[i].type;
+    if (params[i].raw_index >= 0) {
+      nodes[params[i].raw_index] = params[i].type;
       continue;
     }
     fc_walk_t walk;
@@ -459,11 +459,11 @@ static const fc_module_info_t *vm_inspect(const void *handle) {
 // ---------------------------------------------------------------------------
 // Calls
 
-static void release_refs(fc_str_t letters, fc_vm_slot_t *slots) {
+static void release_refs(fc_str_t letters, fc_vm_raw_t *values) {
   for (size_t i = 0; i < letters.size; i++) {
     if (letters.data[i] != 'r') continue;
-    fc_vm_release(slots[i].ref);
-    slots[i].ref = NULL;
+    fc_vm_release(values[i].ref);
+    values[i].ref = NULL;
   }
 }
 
@@ -548,9 +548,9 @@ static fc_status_t vm_call(void *handle, size_t index, fc_backend_call_t *call,
   state_t *state = fc_arena_alloc_array(call->arena, 1, sizeof *state);
   if (!state) return fc_fail_memory(err);
   state->arguments = fc_arena_alloc_array(
-      call->arena, cconv->arguments.size + 1, sizeof(fc_vm_slot_t));
+      call->arena, cconv->arguments.size + 1, sizeof(fc_vm_raw_t));
   state->results = fc_arena_alloc_array(call->arena, cconv->results.size + 1,
-                                        sizeof(fc_vm_slot_t));
+                                        sizeof(fc_vm_raw_t));
   if (!state->arguments || !state->results) return fc_fail_memory(err);
   state->loans.arena = call->arena;
   call->state = state;

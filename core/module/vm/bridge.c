@@ -251,10 +251,10 @@ static fc_status_t list_in(const in_t *in, const fc_value_t *value,
 
 fc_status_t fc_vm_argument(fc_vm_heap_t *heap, const fc_value_t *value,
                            char letter, const fc_type_t *type,
-                           fc_hal_loans_t *loans, fc_vm_slot_t *out,
+                           fc_hal_loans_t *loans, fc_vm_raw_t *out,
                            fc_error_t *err) {
   const in_t in = {heap, loans};
-  *out = (fc_vm_slot_t){.i64 = 0};
+  *out = (fc_vm_raw_t){.i64 = 0};
   if (letter == 'r') {
     if (value->kind == FC_VALUE_LIST) {
       return list_in(&in, value, &out->ref, err);
@@ -409,7 +409,7 @@ static fc_status_t read_lists(const out_t *o, list_out_t *levels,
   return FC_OK;
 }
 
-fc_status_t fc_vm_result(fc_arena_t *arena, fc_vm_slot_t slot, char letter,
+fc_status_t fc_vm_result(fc_arena_t *arena, fc_vm_raw_t raw, char letter,
                          const fc_signature_t *signature, uint32_t node,
                          bool copy, fc_value_t *out, fc_error_t *err) {
   out_t o = {.arena = arena, .signature = signature, .copy = copy};
@@ -419,23 +419,23 @@ fc_status_t fc_vm_result(fc_arena_t *arena, fc_vm_slot_t slot, char letter,
       break;
     case 'I':
       number.type = FC_VM_TYPE_I64;
-      number.i64 = slot.i64;
+      number.i64 = raw.i64;
       return number_out(number, declared_dtype(&o, node), out, err);
     case 'f':
       number.type = FC_VM_TYPE_F32;
-      number.f32 = slot.f32;
+      number.f32 = raw.f32;
       return number_out(number, declared_dtype(&o, node), out, err);
     case 'F':
       number.type = FC_VM_TYPE_F64;
-      number.f64 = slot.f64;
+      number.f64 = raw.f64;
       return number_out(number, declared_dtype(&o, node), out, err);
     default:
       number.type = FC_VM_TYPE_I32;
-      number.i32 = slot.i32;
+      number.i32 = raw.i32;
       return number_out(number, declared_dtype(&o, node), out, err);
   }
-  fc_vm_list_t *list = fc_vm_list_from(slot.ref);
-  if (!list) return plain_ref_out(&o, slot.ref, node, out, err);
+  fc_vm_list_t *list = fc_vm_list_from(raw.ref);
+  if (!list) return plain_ref_out(&o, raw.ref, node, out, err);
   list_out_t levels[DEPTH_MAX];
   FC_TRY(open_list_out(&o, list, node, &levels[0], out, err));
   return read_lists(&o, levels, err);

@@ -141,7 +141,7 @@ static fc_status_t run_hook(fc_vm_context_t *context,
     return fc_fail(err, FC_CODE_VMFB_INVALID, "'%.*s' takes or returns values",
                    FC_STR_ARG(name));
   }
-  fc_vm_slot_t none[1];
+  fc_vm_raw_t none[1];
   return fc_vm_interpret(context, invocation, hook->function, none, none, err);
 }
 
@@ -239,8 +239,8 @@ void fc_vm_context_close(fc_vm_context_t *context) {
 }
 
 fc_status_t fc_vm_call(fc_vm_context_t *context, fc_vm_invocation_t *invocation,
-                       uint32_t function, const fc_vm_slot_t *arguments,
-                       fc_vm_slot_t *results, fc_error_t *err) {
+                       uint32_t function, const fc_vm_raw_t *arguments,
+                       fc_vm_raw_t *results, fc_error_t *err) {
   FC_ASSERT(context->initialized && function < context->module->function_count);
   return fc_vm_interpret(context, invocation, function, arguments, results,
                          err);

@@ -64,12 +64,12 @@ void fc_vm_context_destroy(fc_vm_context_t *context,
 // allowed.
 void fc_vm_context_close(fc_vm_context_t *context);
 
-// Calls a function; `arguments` and `results` have a slot for each letter of its
+// Calls a function; `arguments` and `results` have a value for each letter of its
 // convention. Argument refs are borrowed; result refs are the caller's, results
 // are zero when it fails.
 fc_status_t fc_vm_call(fc_vm_context_t *context, fc_vm_invocation_t *invocation,
-                       uint32_t function, const fc_vm_slot_t *arguments,
-                       fc_vm_slot_t *results, fc_error_t *err) FC_MUST_CHECK;
+                       uint32_t function, const fc_vm_raw_t *arguments,
+                       fc_vm_raw_t *results, fc_error_t *err) FC_MUST_CHECK;
 
 // Objects that are alive, not counting constants.
 size_t fc_vm_context_live_objects(const fc_vm_context_t *context);

@@ -47,7 +47,7 @@ static fc_status_t open_table(fc_fb_t buffer, uint64_t position,
                          .position = (uint32_t)position,
                          .size = table_size,
                          .vtable = (uint32_t)vtable,
-                         .slot_count = (vtable_size - VTABLE_HEADER) / 2};
+                         .field_count = (vtable_size - VTABLE_HEADER) / 2};
   return FC_OK;
 }
 
@@ -58,21 +58,21 @@ fc_status_t fc_fb_root(fc_fb_t buffer, fc_fb_table_t *out_table,
 }
 
 // Offset of the field in the table; 0 when absent.
-static uint32_t field_offset(const fc_fb_table_t *table, uint32_t slot) {
-  if (slot >= table->slot_count) return 0;
+static uint32_t field_offset(const fc_fb_table_t *table, uint32_t id) {
+  if (id >= table->field_count) return 0;
   return fc_load_u16(table->buffer.data + table->vtable + VTABLE_HEADER +
-                     2 * slot);
+                     2 * id);
 }
 
-bool fc_fb_has(const fc_fb_table_t *table, uint32_t slot) {
-  return field_offset(table, slot) != 0;
+bool fc_fb_has(const fc_fb_table_t *table, uint32_t id) {
+  return field_offset(table, id) != 0;
 }
 
 // Where the field's `size` inline bytes are; NULL in *out when absent.
-static fc_status_t find_field(const fc_fb_table_t *table, uint32_t slot,
+static fc_status_t find_field(const fc_fb_table_t *table, uint32_t id,
                               const char *what, uint32_t size,
                               const uint8_t **out, fc_error_t *err) {
-  uint32_t offset = field_offset(table, slot);
+  uint32_t offset = field_offset(table, id);
   *out = NULL;
   if (!offset) return FC_OK;
   if (offset < 4 || offset > table->size || size > table->size - offset) {
@@ -82,38 +82,35 @@ static fc_status_t find_field(const fc_fb_table_t *table, uint32_t slot,
   return FC_OK;
 }
 
-fc_status_t fc_fb_u8(const fc_fb_table_t *table, uint32_t slot,
-                     const char *what, uint8_t fallback, uint8_t *out,
-                     fc_error_t *err) {
+fc_status_t fc_fb_u8(const fc_fb_table_t *table, uint32_t id, const char *what,
+                     uint8_t fallback, uint8_t *out, fc_error_t *err) {
   const uint8_t *field;
-  FC_TRY(find_field(table, slot, what, 1, &field, err));
+  FC_TRY(find_field(table, id, what, 1, &field, err));
   *out = field ? *field : fallback;
   return FC_OK;
 }
 
-fc_status_t fc_fb_u32(const fc_fb_table_t *table, uint32_t slot,
-                      const char *what, uint32_t fallback, uint32_t *out,
-                      fc_error_t *err) {
+fc_status_t fc_fb_u32(const fc_fb_table_t *table, uint32_t id, const char *what,
+                      uint32_t fallback, uint32_t *out, fc_error_t *err) {
   const uint8_t *field;
-  FC_TRY(find_field(table, slot, what, 4, &field, err));
+  FC_TRY(find_field(table, id, what, 4, &field, err));
   *out = field ? fc_load_u32(field) : fallback;
   return FC_OK;
 }
 
-fc_status_t fc_fb_u64(const fc_fb_table_t *table, uint32_t slot,
-                      const char *what, uint64_t fallback, uint64_t *out,
-                      fc_error_t *err) {
+fc_status_t fc_fb_u64(const fc_fb_table_t *table, uint32_t id, const char *what,
+                      uint64_t fallback, uint64_t *out, fc_error_t *err) {
   const uint8_t *field;
-  FC_TRY(find_field(table, slot, what, 8, &field, err));
+  FC_TRY(find_field(table, id, what, 8, &field, err));
   *out = field ? fc_load_u64(field) : fallback;
   return FC_OK;
 }
 
 // Follows the field's offset; 0 in *out when absent.
-static fc_status_t follow(const fc_fb_table_t *table, uint32_t slot,
+static fc_status_t follow(const fc_fb_table_t *table, uint32_t id,
                           const char *what, uint64_t *out, fc_error_t *err) {
   const uint8_t *field;
-  FC_TRY(find_field(table, slot, what, 4, &field, err));
+  FC_TRY(find_field(table, id, what, 4, &field, err));
   *out = 0;
   if (!field) return FC_OK;
   uint64_t position = (uint64_t)(field - table->buffer.data);
@@ -136,21 +133,21 @@ static fc_status_t open_vector(fc_fb_t buffer, uint64_t position,
   return FC_OK;
 }
 
-fc_status_t fc_fb_vector(const fc_fb_table_t *table, uint32_t slot,
+fc_status_t fc_fb_vector(const fc_fb_table_t *table, uint32_t id,
                          const char *what, uint32_t stride, fc_fb_vector_t *out,
                          fc_error_t *err) {
   uint64_t position;
   *out = (fc_fb_vector_t){0};
-  FC_TRY(follow(table, slot, what, &position, err));
+  FC_TRY(follow(table, id, what, &position, err));
   if (!position) return FC_OK;
   return open_vector(table->buffer, position, what, stride, out, err);
 }
 
-fc_status_t fc_fb_string(const fc_fb_table_t *table, uint32_t slot,
+fc_status_t fc_fb_string(const fc_fb_table_t *table, uint32_t id,
                          const char *what, fc_str_t *out, fc_error_t *err) {
   fc_fb_vector_t bytes;
   *out = (fc_str_t){0};
-  FC_TRY(fc_fb_vector(table, slot, what, 1, &bytes, err));
+  FC_TRY(fc_fb_vector(table, id, what, 1, &bytes, err));
   uint64_t *left = table->buffer.text_left;
   if (left && bytes.count > *left) {
     return refuse(err, bytes.position, what, "too much text in all");
@@ -163,11 +160,11 @@ fc_status_t fc_fb_string(const fc_fb_table_t *table, uint32_t slot,
   return FC_OK;
 }
 
-fc_status_t fc_fb_table(const fc_fb_table_t *table, uint32_t slot,
+fc_status_t fc_fb_table(const fc_fb_table_t *table, uint32_t id,
                         const char *what, fc_fb_table_t *out, fc_error_t *err) {
   uint64_t position;
   *out = (fc_fb_table_t){0};
-  FC_TRY(follow(table, slot, what, &position, err));
+  FC_TRY(follow(table, id, what, &position, err));
   if (!position) return FC_OK;
   return open_table(table->buffer, position, what, out, err);
 }

@@ -24,7 +24,7 @@ typedef struct fc_fb_table_t {
   uint32_t position;
   uint32_t size;  // bytes of the inline part
   uint32_t vtable;
-  uint32_t slot_count;
+  uint32_t field_count;
 } fc_fb_table_t;
 
 // `count` elements of `stride` bytes at `position`, inside the buffer.
@@ -36,27 +36,27 @@ typedef struct fc_fb_vector_t {
 
 fc_status_t fc_fb_root(fc_fb_t buffer, fc_fb_table_t *out_table,
                        fc_error_t *err) FC_MUST_CHECK;
-bool fc_fb_has(const fc_fb_table_t *table, uint32_t slot);
+bool fc_fb_has(const fc_fb_table_t *table, uint32_t id);
 
 // Absent fields read as `fallback`.
-fc_status_t fc_fb_u8(const fc_fb_table_t *table, uint32_t slot,
-                     const char *what, uint8_t fallback, uint8_t *out,
+fc_status_t fc_fb_u8(const fc_fb_table_t *table, uint32_t id, const char *what,
+                     uint8_t fallback, uint8_t *out,
                      fc_error_t *err) FC_MUST_CHECK;
-fc_status_t fc_fb_u32(const fc_fb_table_t *table, uint32_t slot,
-                      const char *what, uint32_t fallback, uint32_t *out,
+fc_status_t fc_fb_u32(const fc_fb_table_t *table, uint32_t id, const char *what,
+                      uint32_t fallback, uint32_t *out,
                       fc_error_t *err) FC_MUST_CHECK;
-fc_status_t fc_fb_u64(const fc_fb_table_t *table, uint32_t slot,
-                      const char *what, uint64_t fallback, uint64_t *out,
+fc_status_t fc_fb_u64(const fc_fb_table_t *table, uint32_t id, const char *what,
+                      uint64_t fallback, uint64_t *out,
                       fc_error_t *err) FC_MUST_CHECK;
 
 // Absent fields read as zeroed.
-fc_status_t fc_fb_string(const fc_fb_table_t *table, uint32_t slot,
+fc_status_t fc_fb_string(const fc_fb_table_t *table, uint32_t id,
                          const char *what, fc_str_t *out,
                          fc_error_t *err) FC_MUST_CHECK;
-fc_status_t fc_fb_table(const fc_fb_table_t *table, uint32_t slot,
+fc_status_t fc_fb_table(const fc_fb_table_t *table, uint32_t id,
                         const char *what, fc_fb_table_t *out,
                         fc_error_t *err) FC_MUST_CHECK;
-fc_status_t fc_fb_vector(const fc_fb_table_t *table, uint32_t slot,
+fc_status_t fc_fb_vector(const fc_fb_table_t *table, uint32_t id,
                          const char *what, uint32_t stride, fc_fb_vector_t *out,
                          fc_error_t *err) FC_MUST_CHECK;
 // Element `index` < count of a vector of tables (stride 4).

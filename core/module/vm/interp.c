@@ -160,19 +160,20 @@ static void add_place(const fc_vm_frame_t *frame, const uint8_t *ip,
 // ---------------------------------------------------------------------------
 // Refs
 
-static inline void put_ref(fc_vm_object_t **slot, fc_vm_object_t *take_object) {
-  fc_vm_object_t *old = *slot;
-  *slot = take_object;
+static inline void put_ref(fc_vm_object_t **place,
+                           fc_vm_object_t *take_object) {
+  fc_vm_object_t *old = *place;
+  *place = take_object;
   fc_vm_release(old);
 }
 
 // The reference that an operand passes on: with MOVE that of its register, which is
 // null then, else a new one.
 static inline fc_vm_object_t *take_ref(fc_vm_object_t **refs, uint16_t reg) {
-  fc_vm_object_t **slot = &refs[reg & FC_VM_REF_MASK];
-  if (!(reg & FC_VM_MOVE_BIT)) return fc_vm_retain(*slot);
-  fc_vm_object_t *object = *slot;
-  *slot = NULL;
+  fc_vm_object_t **place = &refs[reg & FC_VM_REF_MASK];
+  if (!(reg & FC_VM_MOVE_BIT)) return fc_vm_retain(*place);
+  fc_vm_object_t *object = *place;
+  *place = NULL;
   return object;
 }
 
@@ -229,7 +230,7 @@ static inline void pass_result(char letter, uint16_t reg, fc_vm_frame_t *from,
   }
 }
 
-static void enter(const fc_vm_slot_t *arguments, fc_vm_frame_t *to) {
+static void enter(const fc_vm_raw_t *arguments, fc_vm_frame_t *to) {
   fc_str_t letters = to->function->cconv.arguments;
   next_registers_t place = {0, 0};
   for (size_t i = 0; i < letters.size; i++) {
@@ -250,9 +251,9 @@ static void enter(const fc_vm_slot_t *arguments, fc_vm_frame_t *to) {
   }
 }
 
-// Registers of a return, at `list`, into the caller's slots.
+// Registers of a return, at `list`, into the caller's values.
 static void leave(fc_vm_frame_t *from, const uint8_t *list,
-                  fc_vm_slot_t *results) {
+                  fc_vm_raw_t *results) {
   fc_str_t letters = from->function->cconv.results;
   for (size_t i = 0; i < letters.size; i++) {
     uint16_t reg = fc_load_u16(list + 2 * i);
@@ -273,14 +274,14 @@ static void leave(fc_vm_frame_t *from, const uint8_t *list,
 }
 
 static void clear_results(const fc_vm_function_t *function,
-                          fc_vm_slot_t *results) {
+                          fc_vm_raw_t *results) {
   size_t count = function->cconv.results.size;
   if (count) memset(results, 0, count * sizeof *results);
 }
 
 // The operands of a call of an import, spans flattened.
 typedef struct native_operands_t {
-  fc_vm_slot_t *slots;
+  fc_vm_raw_t *values;
   bool *owned;  // moved out of its register
   uint32_t *spans;
   uint32_t count;
@@ -289,10 +290,10 @@ typedef struct native_operands_t {
 
 static void gather_one(native_operands_t *out, char letter, uint16_t reg,
                        fc_vm_frame_t *from) {
-  fc_vm_slot_t *slot = &out->slots[out->count];
+  fc_vm_raw_t *raw = &out->values[out->count];
   switch (letter) {
     case 'r':
-      slot->ref = from->refs[reg & FC_VM_REF_MASK];
+      raw->ref = from->refs[reg & FC_VM_REF_MASK];
       if (reg & FC_VM_MOVE_BIT) {
         from->refs[reg & FC_VM_REF_MASK] = NULL;
         out->owned[out->count] = true;
@@ -300,10 +301,10 @@ static void gather_one(native_operands_t *out, char letter, uint16_t reg,
       break;
     case 'I':
     case 'F':
-      slot->i64 = load_wide(&from->cells[reg]);
+      raw->i64 = load_wide(&from->cells[reg]);
       break;
     default:
-      slot->i32 = from->cells[reg];
+      raw->i32 = from->cells[reg];
       break;
   }
   out->count++;
@@ -346,14 +347,14 @@ static __attribute__((noinline)) fc_status_t call_native(
                       FC_STR_ARG(import->full_name));
   }
   fc_str_t letters = import->cconv.arguments, returns = import->cconv.results;
-  size_t slots = count + returns.size;
-  size_t size = slots * sizeof(fc_vm_slot_t) + letters.size * sizeof(uint32_t) +
+  size_t raws = count + returns.size;
+  size_t size = raws * sizeof(fc_vm_raw_t) + letters.size * sizeof(uint32_t) +
                 count * sizeof(bool);
   fc_vm_stack_t *stack = m->invocation->stack;
-  fc_vm_slot_t *memory = fc_vm_stack_alloc(stack, size, err);
+  fc_vm_raw_t *memory = fc_vm_stack_alloc(stack, size, err);
   if (!memory) return FC_RESOURCE_EXHAUSTED;
-  native_operands_t operands = {.slots = memory,
-                                .spans = (uint32_t *)(void *)(memory + slots)};
+  native_operands_t operands = {.values = memory,
+                                .spans = (uint32_t *)(void *)(memory + raws)};
   operands.owned = (bool *)(operands.spans + letters.size);
   gather(&operands, letters, segments, list, m->frame);
   fc_vm_native_call_t call = {.context = context,
@@ -372,7 +373,7 @@ static __attribute__((noinline)) fc_status_t call_native(
   }
   for (size_t i = 0; i < returns.size; i++) {
     uint16_t target = fc_load_u16(targets + 2 * i);
-    fc_vm_slot_t result = call.results[i];
+    fc_vm_raw_t result = call.results[i];
     bool is_ref = returns.data[i] == 'r';
     if (status != FC_OK) {
       if (is_ref) fc_vm_release(result.ref);
@@ -641,8 +642,8 @@ static inline const uint8_t *skip_copies(const uint8_t *list) {
 // on what a module computes.
 fc_status_t fc_vm_interpret(fc_vm_context_t *context,
                             fc_vm_invocation_t *invocation, uint32_t function,
-                            const fc_vm_slot_t *arguments,
-                            fc_vm_slot_t *results, fc_error_t *err) {
+                            const fc_vm_raw_t *arguments, fc_vm_raw_t *results,
+                            fc_error_t *err) {
 #define LABEL_CORE(opcode, name) [opcode] = &&op_##name,
 #define LABEL_F32(opcode, name)
 #define LABEL_F64(opcode, name)

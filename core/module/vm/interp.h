@@ -9,8 +9,7 @@
 // As fc_vm_call; `context` need not be initialised.
 fc_status_t fc_vm_interpret(fc_vm_context_t *context,
                             fc_vm_invocation_t *invocation, uint32_t function,
-                            const fc_vm_slot_t *arguments,
-                            fc_vm_slot_t *results,
+                            const fc_vm_raw_t *arguments, fc_vm_raw_t *results,
                             fc_error_t *err) FC_MUST_CHECK;
 
 #endif  // FARCALL_CORE_MODULE_VM_INTERP_H_

@@ -9,13 +9,13 @@
 #include "module/vm/list.h"
 
 // One argument or result, by the letter of the calling convention.
-typedef union fc_vm_slot_t {
+typedef union fc_vm_raw_t {
   int32_t i32;          // i
   int64_t i64;          // I
   float f32;            // f
   double f64;           // F
   fc_vm_object_t *ref;  // r, may be NULL, of any type: look before use
-} fc_vm_slot_t;
+} fc_vm_raw_t;
 
 typedef struct fc_vm_context_t fc_vm_context_t;
 typedef struct fc_vm_stack_t fc_vm_stack_t;
@@ -47,13 +47,13 @@ typedef struct fc_vm_native_call_t {
   fc_vm_context_t *context;
   fc_vm_heap_t *heap;
   fc_vm_invocation_t *invocation;
-  void *state;                    // the native module's, of this context
-  const fc_vm_slot_t *arguments;  // spans flattened; refs borrowed
+  void *state;                   // the native module's, of this context
+  const fc_vm_raw_t *arguments;  // spans flattened; refs borrowed
   uint32_t argument_count;
   const uint32_t *spans;  // how often each span C…D repeats
   // Zeroed by the caller. A ref that is written here belongs to the caller, also when
   // the call fails.
-  fc_vm_slot_t *results;
+  fc_vm_raw_t *results;
 } fc_vm_native_call_t;
 
 typedef struct fc_vm_native_function_t {

@@ -49,7 +49,7 @@ static void close_file(tester_t *t) {
 
 static bool run_one(tester_t *t, const fc_vm_export_t *export,
                     fc_vm_test_t *test, fc_error_t *err) {
-  fc_vm_slot_t none[1];
+  fc_vm_raw_t none[1];
   fc_error_reset(err);
   fc_status_t status =
       fc_vm_call(t->context, &t->invocation, export->function, none, none, err);

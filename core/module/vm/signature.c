@@ -93,12 +93,12 @@ static fc_status_t read_bytecode(subject_t *s, fc_error_t *err) {
     uint32_t node =
         inferred_node(s, letters.data[i], &s->recovered.arguments[i]);
     fc_builder_argument(s->builder, FC_STR(""), node, FC_ROLE_IN, false,
-                        FC_SLOT_NEXT);
+                        FC_RAW_NEXT);
   }
   letters = s->function->cconv.results;
   for (uint32_t i = 0; i < letters.size; i++) {
     uint32_t node = inferred_node(s, letters.data[i], &s->recovered.results[i]);
-    fc_builder_result(s->builder, FC_STR(""), node, FC_SLOT_NEXT);
+    fc_builder_result(s->builder, FC_STR(""), node, FC_RAW_NEXT);
   }
   fc_builder_raw_counts(s->builder, s->cconv.argument_count,
                         s->cconv.result_count);
@@ -224,19 +224,19 @@ static bool fit_leaf(fit_t *fit, const fc_type_t *type, char letter,
 static bool fit_param(fit_t *fit, const fc_param_t *param, fc_str_t letters,
                       const fc_vm_shape_t *shapes) {
   const fc_signature_t *signature = fit->signature;
-  if (param->slot >= 0) {
-    size_t slot = (size_t)param->slot;
-    return slot < letters.size &&
+  if (param->raw_index >= 0) {
+    size_t raw = (size_t)param->raw_index;
+    return raw < letters.size &&
            fit_leaf(fit, fc_signature_node(signature, param->type),
-                    letters.data[slot], &shapes[slot]);
+                    letters.data[raw], &shapes[raw]);
   }
   fc_walk_t walk;
   fc_walk_init(&walk, signature->nodes, param->type);
   while (fc_walk_next(&walk)) {
     if (walk.leave || walk.type->raw_index < 0) continue;
-    size_t slot = (size_t)walk.type->raw_index;
-    if (slot >= letters.size ||
-        !fit_leaf(fit, walk.type, letters.data[slot], &shapes[slot])) {
+    size_t raw = (size_t)walk.type->raw_index;
+    if (raw >= letters.size ||
+        !fit_leaf(fit, walk.type, letters.data[raw], &shapes[raw])) {
       return false;
     }
   }
@@ -285,16 +285,16 @@ static bool has_static_shapes(const fc_signature_t *signature) {
   return true;
 }
 
-// The tensor in slot `slot`, FC_NODE_NONE if that is none.
-static uint32_t find_tensor(const fc_signature_t *signature, uint32_t slot) {
+// The tensor in raw `raw`, FC_NODE_NONE if that is none.
+static uint32_t find_tensor(const fc_signature_t *signature, uint32_t raw) {
   for (uint32_t i = 0; i < signature->argument_count; i++) {
     const fc_param_t *param = &signature->arguments[i];
-    if (param->slot >= 0 && (uint32_t)param->slot != slot) continue;
+    if (param->raw_index >= 0 && (uint32_t)param->raw_index != raw) continue;
     fc_walk_t walk;
     fc_walk_init(&walk, signature->nodes, param->type);
     while (fc_walk_next(&walk)) {
       if (walk.leave || walk.type->kind != FC_TYPE_TENSOR) continue;
-      if (param->slot >= 0 || walk.type->raw_index == (int32_t)slot) {
+      if (param->raw_index >= 0 || walk.type->raw_index == (int32_t)raw) {
         return (uint32_t)(walk.type - signature->nodes);
       }
     }

@@ -69,9 +69,9 @@ static bool is_text(fc_str_t text) {
          (text.size == 0 || !memchr(text.data, '\0', text.size));
 }
 
-static fc_status_t read_name(const fc_fb_table_t *table, uint32_t slot,
+static fc_status_t read_name(const fc_fb_table_t *table, uint32_t id,
                              const char *what, fc_str_t *out, fc_error_t *err) {
-  FC_TRY(fc_fb_string(table, slot, what, out, err));
+  FC_TRY(fc_fb_string(table, id, what, out, err));
   if (!out->size) return fc_fail(err, FC_CODE_VMFB_INVALID, "%s: empty", what);
   if (!is_text(*out)) {
     return fc_fail(err, FC_CODE_VMFB_INVALID, "%s: not UTF-8", what);
@@ -81,12 +81,12 @@ static fc_status_t read_name(const fc_fb_table_t *table, uint32_t slot,
 
 // A zeroed array for the vector's elements, NULL only when out of memory.
 static fc_status_t read_table_vector(fc_vm_module_t *module,
-                                     const fc_fb_table_t *table, uint32_t slot,
+                                     const fc_fb_table_t *table, uint32_t id,
                                      const char *what, size_t size,
                                      fc_fb_vector_t *out_vector,
                                      void *out_array, uint32_t *out_count,
                                      fc_error_t *err) {
-  FC_TRY(fc_fb_vector(table, slot, what, 4, out_vector, err));
+  FC_TRY(fc_fb_vector(table, id, what, 4, out_vector, err));
   void *array = fc_arena_alloc_array(&module->arena, out_vector->count, size);
   if (!array) return fc_fail_memory(err);
   memcpy(out_array, &array, sizeof array);
@@ -131,12 +131,12 @@ fc_status_t fc_vm_cconv_parse(fc_str_t text, bool spans, fc_vm_cconv_t *out,
 }
 
 static fc_status_t read_attrs(fc_vm_module_t *module,
-                              const fc_fb_table_t *table, uint32_t slot,
+                              const fc_fb_table_t *table, uint32_t id,
                               const fc_vm_attr_t **out, uint32_t *out_count,
                               fc_error_t *err) {
   fc_fb_vector_t vector;
   fc_vm_attr_t *attrs;
-  FC_TRY(read_table_vector(module, table, slot, "attrs", sizeof *attrs, &vector,
+  FC_TRY(read_table_vector(module, table, id, "attrs", sizeof *attrs, &vector,
                            &attrs, out_count, err));
   for (uint32_t i = 0; i < vector.count; i++) {
     fc_fb_table_t attr;

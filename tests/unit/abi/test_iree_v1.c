@@ -213,7 +213,8 @@ static void results_are_inlined_by_rule(void **state) {
     assert_int_equal(signature != NULL, row->accepted);
     if (!signature) continue;
     assert_int_equal(signature->raw_result_count, row->count);
-    assert_int_equal(signature->results[0].slot == FC_RAW_NONE, row->inlined);
+    assert_int_equal(signature->results[0].raw_index == FC_RAW_NONE,
+                     row->inlined);
     const fc_type_t *type =
         fc_signature_node(signature, signature->results[0].type);
     if (row->inlined && type->child_count) {

@@ -110,7 +110,7 @@ static fc_signature_t *build(fc_builder_t *b, const char *text,
   uint32_t node;
   fc_builder_reset(b);
   if (fc_mlir_type_build(b, fc_str(text), &node, err) != FC_OK) return NULL;
-  fc_builder_result(b, FC_STR(""), node, FC_SLOT_NEXT);
+  fc_builder_result(b, FC_STR(""), node, FC_RAW_NEXT);
   fc_signature_t *signature = NULL;
   return fc_signature_build(b, &signature, err) == FC_OK ? signature : NULL;
 }

@@ -349,7 +349,7 @@ static fc_status_t attempt(fc_allocator_t allocator, void *context,
   for (uint32_t i = 0; builder && i < 2; i++) {
     fc_builder_argument(builder, FC_STR(""),
                         fc_builder_tensor(builder, FC_DTYPE_F32, 2, dims),
-                        FC_ROLE_IN, false, FC_SLOT_NEXT);
+                        FC_ROLE_IN, false, FC_RAW_NEXT);
   }
   bool named;
   if (status == FC_OK) {

@@ -12,7 +12,7 @@ static void add(fc_builder_t *b, const char *name, const char *type,
   uint32_t node;
   assert_int_equal(fc_mlir_type_build(b, fc_str(type), &node, NULL), FC_OK);
   fc_builder_argument(b, fc_str(name), node, role, name[0] != '\0',
-                      FC_SLOT_NEXT);
+                      FC_RAW_NEXT);
 }
 
 // The example of the documentation.
@@ -24,7 +24,7 @@ static void predict(fc_builder_t *b) {
   uint32_t dict = fc_builder_node(b, FC_TYPE_DICT);
   fc_builder_append_key(b, dict, FC_STR("label"),
                         fc_builder_scalar(b, FC_DTYPE_I64));
-  fc_builder_result(b, FC_STR(""), dict, FC_SLOT_NEXT);
+  fc_builder_result(b, FC_STR(""), dict, FC_RAW_NEXT);
 }
 
 // Every kind, in one tree.
@@ -67,9 +67,9 @@ static void kinds(fc_builder_t *b) {
   fc_builder_append_key(b, dict, FC_STR("leaf"), leaf);
   fc_builder_append_key(b, dict, FC_STR("gap"),
                         fc_builder_node(b, FC_TYPE_NULL));
-  fc_builder_result(b, FC_STR("r"), dict, FC_SLOT_NEXT);
+  fc_builder_result(b, FC_STR("r"), dict, FC_RAW_NEXT);
   fc_builder_result(b, FC_STR("s"), fc_builder_scalar(b, FC_DTYPE_I1),
-                    FC_SLOT_NEXT);
+                    FC_RAW_NEXT);
   fc_builder_refuse(b, FC_STR("because"));
 }
 
@@ -96,9 +96,9 @@ static void named_dims(fc_builder_t *b) {
   const int64_t a[] = {FC_DIM_DYNAMIC, k, 3}, r[] = {next, k};
   fc_builder_name(b, FC_STR("f"));
   fc_builder_argument(b, FC_STR("a"), fc_builder_tensor(b, FC_DTYPE_F32, 3, a),
-                      FC_ROLE_IN, true, FC_SLOT_NEXT);
+                      FC_ROLE_IN, true, FC_RAW_NEXT);
   fc_builder_result(b, FC_STR(""), fc_builder_tensor(b, FC_DTYPE_I8, 2, r),
-                    FC_SLOT_NEXT);
+                    FC_RAW_NEXT);
 }
 
 // Names that a careless printer lets out of their quotes.
@@ -106,7 +106,7 @@ static void hostile(fc_builder_t *b) {
   fc_builder_name(b, FC_STR("f\",\"x\":1\n\xff(a) -> "));
   add(b, "x: i8, y", "i8", FC_ROLE_IN);
   fc_builder_result(b, FC_STR(""), fc_builder_opaque(b, FC_STR("!a<\"\n\">")),
-                    FC_SLOT_NEXT);
+                    FC_RAW_NEXT);
 }
 
 static void lone_tuple(fc_builder_t *b) {
@@ -114,7 +114,7 @@ static void lone_tuple(fc_builder_t *b) {
   uint32_t node;
   assert_int_equal(fc_mlir_type_build(b, FC_STR("tuple<i8, i16>"), &node, NULL),
                    FC_OK);
-  fc_builder_result(b, FC_STR(""), node, FC_SLOT_NEXT);
+  fc_builder_result(b, FC_STR(""), node, FC_RAW_NEXT);
 }
 
 static void root_of(fc_builder_t *b, uint32_t root) {

@@ -184,7 +184,7 @@ static void a_dim_beyond_32_bits_has_no_text(void **state) {
   assert_non_null(builder);
   fc_builder_argument(builder, FC_STR(""),
                       fc_builder_tensor(builder, FC_DTYPE_F32, 1, &dim),
-                      FC_ROLE_IN, false, FC_SLOT_NEXT);
+                      FC_ROLE_IN, false, FC_RAW_NEXT);
   fc_signature_t *signature = NULL;
   fc_error_t err;
   assert_int_equal(fc_signature_build(builder, &signature, &err), FC_OK);

@@ -21,18 +21,18 @@ static void build_sample(fc_builder_t *b) {
   const int64_t dims[] = {FC_DIM_DYNAMIC, 4};
   fc_builder_argument(b, FC_STR("x"),
                       fc_builder_tensor(b, FC_DTYPE_F32, 2, dims), FC_ROLE_IN,
-                      true, FC_SLOT_NEXT);
+                      true, FC_RAW_NEXT);
   uint32_t dict = fc_builder_node(b, FC_TYPE_DICT);
   fc_builder_append_key(b, dict, FC_STR("a"),
                         fc_builder_scalar(b, FC_DTYPE_I32));
   uint32_t tuple = fc_builder_node(b, FC_TYPE_TUPLE);
   fc_builder_append(b, tuple, fc_builder_scalar(b, FC_DTYPE_F64));
   fc_builder_append_key(b, dict, FC_STR("b"), tuple);
-  fc_builder_argument(b, FC_STR(""), dict, FC_ROLE_IN, false, FC_SLOT_NEXT);
+  fc_builder_argument(b, FC_STR(""), dict, FC_ROLE_IN, false, FC_RAW_NEXT);
   fc_builder_result(b, FC_STR(""), fc_builder_scalar(b, FC_DTYPE_I1),
-                    FC_SLOT_NEXT);
+                    FC_RAW_NEXT);
   fc_builder_result(b, FC_STR(""), fc_builder_bytes(b, FC_FLAVOR_UTF8),
-                    FC_SLOT_NEXT);
+                    FC_RAW_NEXT);
 }
 
 static void builder_makes_what_it_was_told(void **state) {
@@ -67,7 +67,7 @@ static void builder_makes_what_it_was_told(void **state) {
   const fc_type_t *tuple = fc_signature_node(s, a->next);
   assert_int_equal(tuple->kind, FC_TYPE_TUPLE);
   assert_int_equal(tuple->next, FC_NODE_NONE);
-  assert_int_equal(s->arguments[1].slot, 1);
+  assert_int_equal(s->arguments[1].raw_index, 1);
   fc_signature_destroy(s);
 }
 
@@ -81,14 +81,14 @@ static void builder_reset_starts_over(void **state) {
   fc_builder_reset(b);
   fc_builder_name(b, FC_STR("g"));
   fc_builder_result(b, FC_STR(""), fc_builder_scalar(b, FC_DTYPE_I8),
-                    FC_SLOT_NEXT);
+                    FC_RAW_NEXT);
   fc_signature_t *s = NULL;
   assert_int_equal(fc_signature_build(b, &s, NULL), FC_OK);
   assert_int_equal(s->node_count, 1);
   assert_int_equal(s->attr_count, 0);
   assert_int_equal(s->dim_name_count, 0);
   assert_int_equal(s->argument_count, 0);
-  assert_int_equal(s->results[0].slot, 0);
+  assert_int_equal(s->results[0].raw_index, 0);
   assert_true(s->callable);
   fc_signature_destroy(s);
   fc_builder_destroy(b);
@@ -135,7 +135,7 @@ static void builder_names_dims(void **state) {
   assert_false(fc_dim_is_named(0));
   const int64_t dims[] = {m, 3, k};
   fc_builder_result(b, FC_STR(""), fc_builder_tensor(b, FC_DTYPE_F32, 3, dims),
-                    FC_SLOT_NEXT);
+                    FC_RAW_NEXT);
   fc_signature_t *s = NULL;
   assert_int_equal(fc_signature_build(b, &s, NULL), FC_OK);
   assert_int_equal(s->dim_name_count, 2);
@@ -188,7 +188,7 @@ static void builder_replaces_dims_and_keeps_strides(void **state) {
   uint32_t node = fc_builder_strided(b, FC_DTYPE_F32, 2, dims, strides, 5);
   const int64_t fixed[] = {3, 4};
   fc_builder_dims(b, node, 2, fixed);
-  fc_builder_result(b, FC_STR(""), node, FC_SLOT_NEXT);
+  fc_builder_result(b, FC_STR(""), node, FC_RAW_NEXT);
   fc_signature_t *s = NULL;
   assert_int_equal(fc_signature_build(b, &s, NULL), FC_OK);
   const fc_type_t *type = fc_signature_node(s, s->results[0].type);
@@ -201,9 +201,9 @@ static void builder_replaces_dims_and_keeps_strides(void **state) {
 
 // --- what the builder refuses ---
 
-static uint32_t add_scalar_argument(fc_builder_t *b, int32_t slot) {
+static uint32_t add_scalar_argument(fc_builder_t *b, int32_t raw_index) {
   uint32_t node = fc_builder_scalar(b, FC_DTYPE_I32);
-  fc_builder_argument(b, FC_STR(""), node, FC_ROLE_IN, false, slot);
+  fc_builder_argument(b, FC_STR(""), node, FC_ROLE_IN, false, raw_index);
   return node;
 }
 static void rank_33(fc_builder_t *b) {
@@ -216,12 +216,12 @@ static void rank_minus_2(fc_builder_t *b) {
 static void dim_minus_7(fc_builder_t *b) {
   const int64_t dims[] = {-7};
   fc_builder_result(b, FC_STR(""), fc_builder_tensor(b, FC_DTYPE_F32, 1, dims),
-                    FC_SLOT_NEXT);
+                    FC_RAW_NEXT);
 }
 static void dim_int64_min(fc_builder_t *b) {
   const int64_t dims[] = {INT64_MIN};
   fc_builder_result(b, FC_STR(""), fc_builder_tensor(b, FC_DTYPE_F32, 1, dims),
-                    FC_SLOT_NEXT);
+                    FC_RAW_NEXT);
 }
 static void key_twice(fc_builder_t *b) {
   uint32_t dict = fc_builder_node(b, FC_TYPE_DICT);
@@ -230,7 +230,7 @@ static void key_twice(fc_builder_t *b) {
     fc_builder_append_key(b, dict, fc_str(keys[i]),
                           fc_builder_scalar(b, FC_DTYPE_I8));
   }
-  fc_builder_result(b, FC_STR(""), dict, FC_SLOT_NEXT);
+  fc_builder_result(b, FC_STR(""), dict, FC_RAW_NEXT);
 }
 static void inner_key_twice(fc_builder_t *b) {
   uint32_t list = fc_builder_node(b, FC_TYPE_TUPLE);
@@ -240,19 +240,19 @@ static void inner_key_twice(fc_builder_t *b) {
                           fc_builder_node(b, FC_TYPE_NULL));
   }
   fc_builder_append(b, list, dict);
-  fc_builder_argument(b, FC_STR(""), list, FC_ROLE_IN, false, FC_SLOT_NEXT);
+  fc_builder_argument(b, FC_STR(""), list, FC_ROLE_IN, false, FC_RAW_NEXT);
 }
 static void two_parents(fc_builder_t *b) {
-  uint32_t node = add_scalar_argument(b, FC_SLOT_NEXT);
+  uint32_t node = add_scalar_argument(b, FC_RAW_NEXT);
   fc_builder_append(b, fc_builder_node(b, FC_TYPE_TUPLE), node);
 }
 static void own_child(fc_builder_t *b) {
   uint32_t node = fc_builder_node(b, FC_TYPE_TUPLE);
   fc_builder_append(b, node, node);
-  fc_builder_result(b, FC_STR(""), node, FC_SLOT_NEXT);
+  fc_builder_result(b, FC_STR(""), node, FC_RAW_NEXT);
 }
 static void no_such_node(fc_builder_t *b) {
-  fc_builder_argument(b, FC_STR(""), 3, FC_ROLE_IN, false, FC_SLOT_NEXT);
+  fc_builder_argument(b, FC_STR(""), 3, FC_ROLE_IN, false, FC_RAW_NEXT);
 }
 static void too_deep(fc_builder_t *b) {
   uint32_t node = fc_builder_node(b, FC_TYPE_TUPLE);
@@ -261,51 +261,53 @@ static void too_deep(fc_builder_t *b) {
     fc_builder_append(b, above, node);
     node = above;
   }
-  fc_builder_result(b, FC_STR(""), node, FC_SLOT_NEXT);
+  fc_builder_result(b, FC_STR(""), node, FC_RAW_NEXT);
 }
 static void list_of_nothing(fc_builder_t *b) {
   fc_builder_result(b, FC_STR(""), fc_builder_node(b, FC_TYPE_LIST),
-                    FC_SLOT_NEXT);
+                    FC_RAW_NEXT);
 }
 static void scalar_of_nothing(fc_builder_t *b) {
   fc_builder_result(b, FC_STR(""), fc_builder_scalar(b, FC_DTYPE_NONE),
-                    FC_SLOT_NEXT);
+                    FC_RAW_NEXT);
 }
 static void opaque_without_text(fc_builder_t *b) {
   fc_builder_result(b, FC_STR(""), fc_builder_opaque(b, FC_STR("")),
-                    FC_SLOT_NEXT);
+                    FC_RAW_NEXT);
 }
 static void bytes_without_encoding(fc_builder_t *b) {
   fc_builder_result(b, FC_STR(""), fc_builder_bytes(b, FC_FLAVOR_NONE),
-                    FC_SLOT_NEXT);
+                    FC_RAW_NEXT);
 }
 static void children_of_a_scalar(fc_builder_t *b) {
   uint32_t node = fc_builder_scalar(b, FC_DTYPE_I8);
   fc_builder_append(b, node, fc_builder_scalar(b, FC_DTYPE_I8));
-  fc_builder_result(b, FC_STR(""), node, FC_SLOT_NEXT);
+  fc_builder_result(b, FC_STR(""), node, FC_RAW_NEXT);
 }
 static void name_twice(fc_builder_t *b) {
   // The first is not to be given by name, so it is none of those that clash.
   for (int i = 0; i < 3; i++) {
     fc_builder_argument(b, FC_STR("x"), fc_builder_scalar(b, FC_DTYPE_I8),
-                        FC_ROLE_IN, i > 0, FC_SLOT_NEXT);
+                        FC_ROLE_IN, i > 0, FC_RAW_NEXT);
   }
 }
-static void slot_twice(fc_builder_t *b) {
+static void raw_index_twice(fc_builder_t *b) {
   add_scalar_argument(b, 0);
   add_scalar_argument(b, 0);
 }
-static void slot_left_out(fc_builder_t *b) {
+static void raw_index_left_out(fc_builder_t *b) {
   add_scalar_argument(b, 0);
   add_scalar_argument(b, 2);
 }
-static void slot_past_the_count(fc_builder_t *b) {
-  add_scalar_argument(b, FC_SLOT_NEXT);
-  add_scalar_argument(b, FC_SLOT_NEXT);
+static void raw_index_past_the_count(fc_builder_t *b) {
+  add_scalar_argument(b, FC_RAW_NEXT);
+  add_scalar_argument(b, FC_RAW_NEXT);
   fc_builder_raw_counts(b, 1, 0);
 }
-static void slot_huge(fc_builder_t *b) { add_scalar_argument(b, INT32_MAX); }
-static void slot_negative(fc_builder_t *b) { add_scalar_argument(b, -3); }
+static void raw_index_huge(fc_builder_t *b) {
+  add_scalar_argument(b, INT32_MAX);
+}
+static void param_negative(fc_builder_t *b) { add_scalar_argument(b, -3); }
 static void raw_index_negative(fc_builder_t *b) {
   uint32_t node = add_scalar_argument(b, FC_RAW_NONE);
   fc_builder_at(b, node)->raw_index = -5;
@@ -343,13 +345,16 @@ static const struct {
     {"leaf children", children_of_a_scalar, FC_CODE_INTERNAL, "leaf"},
     {"name twice", name_twice, FC_CODE_ABI_METADATA,
      "arguments 1 and 2 are both named 'x'"},
-    {"slot twice", slot_twice, FC_CODE_ABI_METADATA, "one of them twice"},
-    {"slot left out", slot_left_out, FC_CODE_ABI_METADATA, "2 of 3"},
-    {"slot past", slot_past_the_count, FC_CODE_ABI_METADATA, "slot 1"},
-    {"slot huge", slot_huge, FC_CODE_ABI_METADATA, "slot"},
-    {"slot negative", slot_negative, FC_CODE_INTERNAL, "slot -3"},
+    {"raw index twice", raw_index_twice, FC_CODE_ABI_METADATA,
+     "one of them twice"},
+    {"raw index left out", raw_index_left_out, FC_CODE_ABI_METADATA, "2 of 3"},
+    {"raw index past", raw_index_past_the_count, FC_CODE_ABI_METADATA,
+     "raw argument 1"},
+    {"raw index huge", raw_index_huge, FC_CODE_ABI_METADATA, "raw argument"},
+    {"parameter negative", param_negative, FC_CODE_INTERNAL, "raw index -3"},
     {"raw index", raw_index_negative, FC_CODE_ABI_METADATA, "raw index"},
-    {"result past", result_past_the_count, FC_CODE_ABI_METADATA, "slot 1"},
+    {"result past", result_past_the_count, FC_CODE_ABI_METADATA,
+     "raw result 1"},
     {"too many", too_many_nodes, FC_CODE_ABI_METADATA, "at most 16384"},
 };
 
@@ -382,7 +387,7 @@ static void builder_nests_to_the_limit(void **state) {
     fc_builder_append(b, above, node);
     node = above;
   }
-  fc_builder_result(b, FC_STR(""), node, FC_SLOT_NEXT);
+  fc_builder_result(b, FC_STR(""), node, FC_RAW_NEXT);
   fc_signature_t *s = NULL;
   assert_int_equal(fc_signature_build(b, &s, NULL), FC_OK);
   fc_signature_destroy(s);
@@ -444,9 +449,9 @@ static void names_take_few_comparisons(void **state) {
     fc_builder_append_key(b, dict, fc_str(name),
                           fc_builder_node(b, FC_TYPE_NULL));
     fc_builder_argument(b, fc_str(name), fc_builder_scalar(b, FC_DTYPE_I8),
-                        FC_ROLE_IN, true, FC_SLOT_NEXT);
+                        FC_ROLE_IN, true, FC_RAW_NEXT);
   }
-  fc_builder_result(b, FC_STR(""), dict, FC_SLOT_NEXT);
+  fc_builder_result(b, FC_STR(""), dict, FC_RAW_NEXT);
   fc_signature_t *signature = NULL;
   assert_int_equal(fc_signature_build(b, &signature, NULL), FC_OK);
   fc_signature_destroy(signature);

@@ -41,7 +41,7 @@ static fc_status_t call(void *instance, size_t index, fc_backend_call_t *call,
   for (uint32_t i = 0; i < signature->argument_count; i++) {
     const fc_param_t *param = &signature->arguments[i];
     if (param->role != FC_ROLE_OUT && param->role != FC_ROLE_INOUT) continue;
-    call->results[count++] = call->arguments[param->slot];
+    call->results[count++] = call->arguments[param->raw_index];
   }
   FC_ASSERT(count == call->result_count);
   return FC_OK;

@@ -168,11 +168,12 @@ static void take_param(scan_t *scan, bool result) {
   scan->has_raw = false;
   uint32_t node = take_type(scan);
   bool spread = scan->has_raw || (scan->root && !result);
-  int32_t slot = spread ? FC_RAW_NONE : FC_SLOT_NEXT;
+  int32_t raw_index = spread ? FC_RAW_NONE : FC_RAW_NEXT;
   if (result) {
-    fc_builder_result(scan->builder, name, node, slot);
+    fc_builder_result(scan->builder, name, node, raw_index);
   } else {
-    fc_builder_argument(scan->builder, name, node, role, name.size > 0, slot);
+    fc_builder_argument(scan->builder, name, node, role, name.size > 0,
+                        raw_index);
   }
 }
 

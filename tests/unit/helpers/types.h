@@ -12,7 +12,7 @@
 //              [T] (T, T) {a: T, b: T}    list, tuple, dict
 //              ref<2x?xT>                 array of references
 //   @3         after a type: its raw_index; a parameter that has one below has
-//              no slot of its own
+//              no raw index of its own
 //   root       before the arguments: they are one tree (SIP)
 //   inferred   before all: its source is the bytecode
 //   v1 TEXT    instead of all that: iree.abi metadata

@@ -6,7 +6,7 @@
 #include "helpers/test.h"
 #include "helpers/types.h"
 
-// Ops in order, as text: kind, slot, span, children.
+// Ops in order, as text: kind, raw index, span, children.
 static void describe(const fc_plan_t *plan, uint32_t count, char *out,
                      size_t capacity) {
   static const char *const kKinds[] = {
@@ -102,7 +102,7 @@ static const refuse_row_t refusals[] = {
     {"out without rank", "out tensor<*xi8> ->",
      "the size of out argument 0 is not known"},
     {"out scalar", "out i8 ->", "the size of out argument 0 is not known"},
-    {"list without a slot", "root ([i8@0]) ->",
+    {"list without a raw index", "root ([i8@0]) ->",
      "a value has no place in the flat call"},
 };
 
@@ -147,7 +147,7 @@ static void a_name_that_json_cannot_say_is_refused(void **state) {
   fc_builder_append_key(builder, dict, FC_STR("\xff"),
                         fc_builder_scalar(builder, FC_DTYPE_I8));
   fc_builder_argument(builder, FC_STR("x"), dict, FC_ROLE_IN, true,
-                      FC_SLOT_NEXT);
+                      FC_RAW_NEXT);
   fc_signature_t *signature;
   fc_plan_t *plan;
   fc_error_t err;

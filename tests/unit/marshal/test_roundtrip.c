@@ -596,36 +596,36 @@ static void add_params(fc_builder_t *builder, const type_t *root) {
     const type_t *type = root->children[i];
     fc_str_t name = fc_str(root->kind == FC_TYPE_DICT ? type->key : "");
     fc_builder_argument(builder, name, build_type(builder, type), FC_ROLE_IN,
-                        root->kind == FC_TYPE_DICT, FC_SLOT_NEXT);
-    fc_builder_result(builder, name, build_type(builder, type), FC_SLOT_NEXT);
+                        root->kind == FC_TYPE_DICT, FC_RAW_NEXT);
+    fc_builder_result(builder, name, build_type(builder, type), FC_RAW_NEXT);
   }
 }
 
 // NOLINTNEXTLINE(misc-no-recursion)
-static void number_leaves(type_t *type, int32_t *slots, int32_t *next) {
+static void number_leaves(type_t *type, int32_t *indices, int32_t *next) {
   bool split = type->kind == FC_TYPE_TUPLE || type->kind == FC_TYPE_DICT;
-  if (!split && type->kind != FC_TYPE_NULL) type->raw = slots[(*next)++];
+  if (!split && type->kind != FC_TYPE_NULL) type->raw = indices[(*next)++];
   for (uint32_t i = 0; i < type->child_count; i++) {
-    number_leaves(type->children[i], slots, next);
+    number_leaves(type->children[i], indices, next);
   }
 }
 
 #define LEAVES_MAX 512
 
-static void shuffle_slots(type_t *root) {
-  int32_t slots[LEAVES_MAX], count = 0;
-  for (int32_t i = 0; i < LEAVES_MAX; i++) slots[i] = 0;
-  number_leaves(root, slots, &count);
+static void shuffle_indices(type_t *root) {
+  int32_t indices[LEAVES_MAX], count = 0;
+  for (int32_t i = 0; i < LEAVES_MAX; i++) indices[i] = 0;
+  number_leaves(root, indices, &count);
   assert_true(count < LEAVES_MAX);
-  for (int32_t i = 0; i < count; i++) slots[i] = i;
+  for (int32_t i = 0; i < count; i++) indices[i] = i;
   for (int32_t i = count; i > 1; i--) {
     uint32_t k = below((uint32_t)i);
-    int32_t swap = slots[i - 1];
-    slots[i - 1] = slots[k];
-    slots[k] = swap;
+    int32_t swap = indices[i - 1];
+    indices[i - 1] = indices[k];
+    indices[k] = swap;
   }
   count = 0;
-  number_leaves(root, slots, &count);
+  number_leaves(root, indices, &count);
 }
 
 // The document around the arguments: `root` written as tuple or dict.
@@ -734,7 +734,7 @@ static void check_random_type(bool tree) {
   fc_builder_t *builder = fc_builder_create(fc_allocator_system());
   assert_non_null(builder);
   if (tree) {
-    shuffle_slots(root);
+    shuffle_indices(root);
     fc_builder_root_tree(builder, true);
     fc_builder_argument(builder, (fc_str_t){0}, build_type(builder, root),
                         FC_ROLE_IN, false, FC_RAW_NONE);

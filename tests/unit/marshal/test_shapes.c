@@ -114,7 +114,7 @@ static void bench_plan(bench_t *bench) {
   fc_builder_argument(
       builder, (fc_str_t){0},
       fc_builder_tensor(builder, FC_DTYPE_I16, bench->rank, bench->declared),
-      FC_ROLE_IN, false, FC_SLOT_NEXT);
+      FC_ROLE_IN, false, FC_RAW_NEXT);
   fc_error_t err;
   assert_int_equal(fc_signature_build(builder, &bench->signature, &err), FC_OK);
   assert_int_equal(

@@ -105,7 +105,7 @@ static void narrow_elements_are_cut_in_a_copy(void **state) {
   fc_builder_name(builder, FC_STR("f"));
   fc_builder_argument(builder, FC_STR("x"),
                       fc_builder_tensor(builder, FC_DTYPE_I4, 1, dims),
-                      FC_ROLE_IN, true, FC_SLOT_NEXT);
+                      FC_ROLE_IN, true, FC_RAW_NEXT);
   assert_int_equal(fc_signature_build(builder, &signature, NULL), FC_OK);
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
     fc_arena_t arena;

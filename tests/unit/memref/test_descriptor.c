@@ -22,7 +22,7 @@ static typed_t type_of(int32_t rank, const int64_t *dims,
                                    strides, offset)
               : fc_builder_tensor(typed.builder, FC_DTYPE_F32, rank, dims);
   fc_builder_argument(typed.builder, FC_STR(""), node, FC_ROLE_IN, false,
-                      FC_SLOT_NEXT);
+                      FC_RAW_NEXT);
   assert_int_equal(fc_signature_build(typed.builder, &typed.signature, &err),
                    FC_OK);
   typed.type =

@@ -31,7 +31,7 @@ static fc_status_t make_signature(const char *name, fc_allocator_t allocator,
   fc_builder_name(builder, fc_str(name));
   fc_builder_argument(builder, FC_STR("x"),
                       fc_builder_scalar(builder, FC_DTYPE_I32), FC_ROLE_IN,
-                      true, FC_SLOT_NEXT);
+                      true, FC_RAW_NEXT);
   if (!strcmp(name, "sub")) fc_builder_refuse(builder, FC_STR("not today"));
   fc_status_t status = fc_signature_build(builder, out, err);
   fc_builder_destroy(builder);

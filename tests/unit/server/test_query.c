@@ -102,21 +102,21 @@ static void make_tree(fc_builder_t *b) {  // sip: (a) -> a leaf
 
 static void make_plain(fc_builder_t *b) {
   fc_builder_argument(b, FC_STR("x"), fc_builder_scalar(b, FC_DTYPE_F32),
-                      FC_ROLE_IN, true, FC_SLOT_NEXT);
+                      FC_ROLE_IN, true, FC_RAW_NEXT);
 }
 
 static void make_inout(fc_builder_t *b) {
   const int64_t dim = 4;
   fc_builder_argument(b, FC_STR("x"),
                       fc_builder_tensor(b, FC_DTYPE_F32, 1, &dim),
-                      FC_ROLE_INOUT, true, FC_SLOT_NEXT);
+                      FC_ROLE_INOUT, true, FC_RAW_NEXT);
 }
 
 static void make_vector(fc_builder_t *b) {
   const int64_t dim = 4;
   fc_builder_argument(b, FC_STR("x"),
                       fc_builder_vector(b, FC_DTYPE_F32, 1, &dim), FC_ROLE_IN,
-                      true, FC_SLOT_NEXT);
+                      true, FC_RAW_NEXT);
   fc_builder_refuse(b, FC_STR("argument 0 is a vector"));
 }
 
@@ -124,7 +124,7 @@ static void make_large(fc_builder_t *b) {
   const int64_t dim = 1 << 28;
   fc_builder_argument(b, FC_STR("x"),
                       fc_builder_tensor(b, FC_DTYPE_F32, 1, &dim), FC_ROLE_IN,
-                      true, FC_SLOT_NEXT);
+                      true, FC_RAW_NEXT);
 }
 
 static fc_signature_t *build(make_t make) {

@@ -240,8 +240,8 @@ static fc_status_t set_constants(fc_hal_executable_t *executable,
   FC_TRY(fc_vm_buffer_create(&executable->context->heap, constants.size, 16,
                              &buffer, err));
   memcpy(buffer->data, constants.data, constants.size);
-  const fc_vm_slot_t arguments[] = {{.ref = &buffer->object}};
-  fc_vm_slot_t none[1];
+  const fc_vm_raw_t arguments[] = {{.ref = &buffer->object}};
+  fc_vm_raw_t none[1];
   fc_status_t status = fc_vm_call(executable->context, invocation,
                                   setter->function, arguments, none, err);
   fc_vm_release(&buffer->object);
@@ -365,10 +365,10 @@ static fc_status_t run_workgroups(const fc_hal_executable_t *executable,
                                   const kernel_t *kernel,
                                   const fc_hal_dispatch_t *dispatch,
                                   const vmvx_run_t *run, fc_error_t *err) {
-  fc_vm_slot_t arguments[12] = {{.ref = &run->local_memory->object},
-                                {.ref = &run->constants->object},
-                                {.ref = &run->bindings->object}};
-  fc_vm_slot_t none[1];
+  fc_vm_raw_t arguments[12] = {{.ref = &run->local_memory->object},
+                               {.ref = &run->constants->object},
+                               {.ref = &run->bindings->object}};
+  fc_vm_raw_t none[1];
   for (size_t i = 0; i < 3; i++) {
     arguments[6 + i].i32 = 1;  // workgroup size
     arguments[9 + i].i32 = (int32_t)dispatch->count[i];

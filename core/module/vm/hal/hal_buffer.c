@@ -184,7 +184,7 @@ static bool elements_agree(uint32_t have, uint32_t want) {
 }
 
 static bool agrees(const fc_hal_view_t *view, const fc_vm_native_call_t *call) {
-  const fc_vm_slot_t *a = call->arguments;
+  const fc_vm_raw_t *a = call->arguments;
   if (!elements_agree(view->element_type, (uint32_t)a[2].i32) ||
       (view->encoding != 0 && view->encoding != (uint32_t)a[3].i32) ||
       view->rank != call->spans[0]) {

@@ -251,7 +251,7 @@ FC_HAL_CALL(command_buffer_finalize) {
 // (commands, target, offset, length, slot, pattern, pattern size, flags)
 static fc_status_t record_fill(fc_vm_native_call_t *call, uint32_t pattern,
                                fc_error_t *err) {
-  const fc_vm_slot_t *a = call->arguments;
+  const fc_vm_raw_t *a = call->arguments;
   fc_hal_command_buffer_t *commands;
   fc_hal_binding_t target;
   FC_TRY(commands_argument(call, &commands, err));
@@ -269,7 +269,7 @@ FC_HAL_CALL(command_buffer_fill) {
 
 // (commands, source, offset, target, offset, length, slot, flags)
 FC_HAL_CALL(command_buffer_update) {
-  const fc_vm_slot_t *a = call->arguments;
+  const fc_vm_raw_t *a = call->arguments;
   fc_hal_command_buffer_t *commands;
   fc_vm_buffer_t *source;
   fc_hal_binding_t target;
@@ -285,7 +285,7 @@ FC_HAL_CALL(command_buffer_update) {
 
 // (commands, slot, slot, source, offset, target, offset, length, flags)
 FC_HAL_CALL(command_buffer_copy) {
-  const fc_vm_slot_t *a = call->arguments;
+  const fc_vm_raw_t *a = call->arguments;
   fc_hal_command_buffer_t *commands;
   fc_hal_binding_t source, target;
   FC_TRY(commands_argument(call, &commands, err));
@@ -309,7 +309,7 @@ enum {
 static fc_status_t record_dispatch(fc_vm_native_call_t *call, int64_t function,
                                    const fc_hal_binding_t *count_source,
                                    fc_error_t *err) {
-  const fc_vm_slot_t *a = call->arguments;
+  const fc_vm_raw_t *a = call->arguments;
   fc_hal_command_buffer_t *commands;
   fc_hal_recorded_dispatch_t dispatch = {.function = function,
                                          .count_source = count_source};
@@ -369,7 +369,7 @@ FC_HAL_CALL(command_buffer_dispatch) {
 // (commands, executable, function, slot, buffer, offset, flags, …)
 static fc_status_t record_indirect(fc_vm_native_call_t *call, int64_t function,
                                    fc_error_t *err) {
-  const fc_vm_slot_t *a = call->arguments;
+  const fc_vm_raw_t *a = call->arguments;
   fc_hal_binding_t counts;
   FC_TRY(binding_argument(call, 4, a[3].i32, a[5].i64, 3 * sizeof(uint32_t),
                           &counts, err));
@@ -427,7 +427,7 @@ FC_HAL_CALL(queue_alloca) {
 
 // (…, target, offset, length, pattern, pattern size, flags)
 FC_HAL_CALL(queue_fill) {
-  const fc_vm_slot_t *a = call->arguments;
+  const fc_vm_raw_t *a = call->arguments;
   queue_t queue;
   fc_hal_buffer_t *target;
   FC_TRY(begin(call, &queue, err));
@@ -441,7 +441,7 @@ FC_HAL_CALL(queue_fill) {
 }
 
 static fc_status_t update(const fc_vm_native_call_t *call, fc_error_t *err) {
-  const fc_vm_slot_t *a = call->arguments;
+  const fc_vm_raw_t *a = call->arguments;
   fc_vm_buffer_t *source;
   fc_hal_buffer_t *target;
   FC_TRY(fc_hal_argument(call, 4, FC_VM_TYPE_BUFFER, false, &source, err));
@@ -461,7 +461,7 @@ FC_HAL_CALL(queue_update) {
 }
 
 static fc_status_t copy(const fc_vm_native_call_t *call, fc_error_t *err) {
-  const fc_vm_slot_t *a = call->arguments;
+  const fc_vm_raw_t *a = call->arguments;
   fc_hal_buffer_t *source, *target;
   FC_TRY(fc_hal_argument(call, 4, FC_VM_TYPE_HAL_BUFFER, false, &source, err));
   FC_TRY(fc_hal_argument(call, 6, FC_VM_TYPE_HAL_BUFFER, false, &target, err));
@@ -476,7 +476,7 @@ FC_HAL_CALL(queue_copy) {
 }
 
 static fc_status_t read_file(const fc_vm_native_call_t *call, fc_error_t *err) {
-  const fc_vm_slot_t *a = call->arguments;
+  const fc_vm_raw_t *a = call->arguments;
   fc_hal_file_t *file;
   fc_hal_buffer_t *target;
   FC_TRY(fc_hal_argument(call, 4, FC_VM_TYPE_HAL_FILE, false, &file, err));
@@ -545,7 +545,7 @@ FC_HAL_CALL(queue_execute_span) {
 // (…, commands, [flags,] (buffer, offset, length)…)
 static fc_status_t execute_indirect(fc_vm_native_call_t *call, uint32_t first,
                                     fc_error_t *err) {
-  const fc_vm_slot_t *a = call->arguments;
+  const fc_vm_raw_t *a = call->arguments;
   const uint32_t count = call->spans[0];
   if (count > TABLE_MAX) {
     return fc_hal_fail(err, FC_INVALID_ARGUMENT,

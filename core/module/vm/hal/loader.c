@@ -27,7 +27,7 @@ static fc_status_t load(fc_vm_native_call_t *call, fc_error_t *err) {
 static fc_status_t bindings_of(const fc_vm_native_call_t *call, uint32_t first,
                                void **bindings, size_t *sizes,
                                fc_error_t *err) {
-  const fc_vm_slot_t *a = call->arguments;
+  const fc_vm_raw_t *a = call->arguments;
   for (uint32_t i = 0; i < call->spans[1]; i++) {
     const uint32_t at = first + 3 * i;
     const int64_t offset = a[at + 1].i64, size = a[at + 2].i64;
@@ -45,7 +45,7 @@ static fc_status_t bindings_of(const fc_vm_native_call_t *call, uint32_t first,
 // (executable, function, x, y, z, constants…, (buffer, offset, length)…)
 static fc_status_t run(fc_vm_native_call_t *call, int64_t function,
                        fc_error_t *err) {
-  const fc_vm_slot_t *a = call->arguments;
+  const fc_vm_raw_t *a = call->arguments;
   const uint32_t constant_count = call->spans[0];
   fc_hal_executable_t *executable;
   FC_TRY(fc_hal_argument(call, 0, FC_VM_TYPE_HAL_EXECUTABLE, false, &executable,

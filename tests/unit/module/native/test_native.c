@@ -544,7 +544,7 @@ static void what_the_loader_protected_stays_protected(void **state) {
   fc_error_t err;
   uint64_t place = 0;
   assert_int_equal(fc_so_parse(fc_str_make(bytes, size), &so, &err), FC_OK);
-  fc_so_each_slot(&so, note_place, &place);
+  fc_so_each_reference(&so, note_place, &place);
   assert_true(place && fc_so_is_relro(&so, place));
 
   caller_t caller;

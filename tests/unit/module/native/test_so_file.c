@@ -167,7 +167,7 @@ static void the_places_of_imported_addresses(void **state) {
   int count = 0;
   fc_str_t bytes = read_module("owner");
   assert_int_equal(fc_so_parse(bytes, &elf, &err), FC_OK);
-  fc_so_each_slot(&elf, note_malloc, &count);
+  fc_so_each_reference(&elf, note_malloc, &count);
   assert_int_equal(count, 1);
   forget(bytes);
 }
@@ -184,7 +184,7 @@ static void a_place_lies_in_memory_to_its_last_byte(void **state) {
   uint64_t highest = 0, again = 0;
   fc_str_t bytes = read_module("owner");
   assert_int_equal(fc_so_parse(bytes, &elf, &err), FC_OK);
-  fc_so_each_slot(&elf, note_address, &highest);
+  fc_so_each_reference(&elf, note_address, &highest);
   assert_true(highest > 0);
   // The segment it lies in ends right behind it, then within it.
   Elf64_Phdr *segment = (Elf64_Phdr *)(uintptr_t)elf.segments;
@@ -193,11 +193,11 @@ static void a_place_lies_in_memory_to_its_last_byte(void **state) {
     segment++;
   }
   segment->p_memsz = highest + 8 - segment->p_vaddr;
-  fc_so_each_slot(&elf, note_address, &again);
+  fc_so_each_reference(&elf, note_address, &again);
   assert_int_equal(again, highest);
   segment->p_memsz--;
   again = 0;
-  fc_so_each_slot(&elf, note_address, &again);
+  fc_so_each_reference(&elf, note_address, &again);
   assert_true(again < highest);
   forget(bytes);
 }

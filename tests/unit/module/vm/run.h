@@ -40,8 +40,8 @@ static inline void vm_close(vm_t *vm) {
 }
 
 static inline fc_status_t vm_call(vm_t *vm, const char *function,
-                                  const fc_vm_slot_t *arguments,
-                                  fc_vm_slot_t *results, fc_error_t *err) {
+                                  const fc_vm_raw_t *arguments,
+                                  fc_vm_raw_t *results, fc_error_t *err) {
   const fc_vm_export_t *export =
       fc_vm_module_find(vm->module, fc_str(function));
   assert_non_null(export);

@@ -54,7 +54,7 @@ static void vm_close(vm_t *vm) {
 }
 
 static fc_status_t call(vm_t *vm, const char *name,
-                        const fc_vm_slot_t *arguments, fc_vm_slot_t *results,
+                        const fc_vm_raw_t *arguments, fc_vm_raw_t *results,
                         fc_error_t *err) {
   const fc_vm_export_t *row = fc_vm_module_find(vm->module, fc_str(name));
   assert_non_null(row);
@@ -103,9 +103,9 @@ static void expect_view(fc_vm_object_t *object, uint32_t type, uint32_t rank,
 static void expect_mul4(vm_t *vm) {
   const float a[] = {1, 2, 3, 4}, b[] = {2, 2, 2, 2}, want[] = {2, 4, 6, 8};
   fc_error_t err;
-  const fc_vm_slot_t arguments[] = {{.ref = view_of(vm, F32, 1, D1(4), a)},
-                                    {.ref = view_of(vm, F32, 1, D1(4), b)}};
-  fc_vm_slot_t results[1];
+  const fc_vm_raw_t arguments[] = {{.ref = view_of(vm, F32, 1, D1(4), a)},
+                                   {.ref = view_of(vm, F32, 1, D1(4), b)}};
+  fc_vm_raw_t results[1];
   fc_status_t status = call(vm, "mul4", arguments, results, &err);
   if (status) print_error("%s\n", err.message);
   assert_int_equal(status, 0);
@@ -118,9 +118,9 @@ static void expect_matmul(vm_t *vm) {
   const float a[] = {1, 2, 3, 4, 5, 6}, b[] = {1, 0, 0, 1, 1, 1};
   const float want[] = {4, 5, 10, 11};
   fc_error_t err;
-  const fc_vm_slot_t arguments[] = {{.ref = view_of(vm, F32, 2, D2(2, 3), a)},
-                                    {.ref = view_of(vm, F32, 2, D2(3, 2), b)}};
-  fc_vm_slot_t results[1];
+  const fc_vm_raw_t arguments[] = {{.ref = view_of(vm, F32, 2, D2(2, 3), a)},
+                                   {.ref = view_of(vm, F32, 2, D2(3, 2), b)}};
+  fc_vm_raw_t results[1];
   assert_int_equal(call(vm, "matmul", arguments, results, &err), 0);
   fc_vm_release(arguments[0].ref);
   fc_vm_release(arguments[1].ref);
@@ -131,11 +131,11 @@ static void expect_mixed(vm_t *vm) {
   const int8_t a[] = {1, 2, 100}, want_a[] = {2, 4, -56};
   const int16_t h[] = {7, 8}, want_h[] = {14, 16};
   fc_error_t err;
-  const fc_vm_slot_t arguments[] = {{.ref = view_of(vm, I8, 1, D1(3), a)},
-                                    {.ref = view_of(vm, I16, 1, D1(2), h)},
-                                    {.i64 = 14},
-                                    {.f32 = 1.5f}};
-  fc_vm_slot_t results[4];
+  const fc_vm_raw_t arguments[] = {{.ref = view_of(vm, I8, 1, D1(3), a)},
+                                   {.ref = view_of(vm, I16, 1, D1(2), h)},
+                                   {.i64 = 14},
+                                   {.f32 = 1.5f}};
+  fc_vm_raw_t results[4];
   assert_int_equal(call(vm, "mixed", arguments, results, &err), 0);
   fc_vm_release(arguments[0].ref);
   fc_vm_release(arguments[1].ref);
@@ -148,8 +148,8 @@ static void expect_mixed(vm_t *vm) {
 static void expect_next(vm_t *vm) {
   fc_error_t err;
   for (int32_t count = 1; count <= 3; count++) {
-    const fc_vm_slot_t none[1] = {{0}};
-    fc_vm_slot_t results[1];
+    const fc_vm_raw_t none[1] = {{0}};
+    fc_vm_raw_t results[1];
     assert_int_equal(call(vm, "next", none, results, &err), 0);
     expect_view(results[0].ref, I32, 0, NULL, &count);
   }
@@ -158,18 +158,18 @@ static void expect_next(vm_t *vm) {
 static void expect_refusals(vm_t *vm) {
   const float a[] = {1, 2, 3};
   fc_error_t err;
-  const fc_vm_slot_t arguments[] = {{.ref = view_of(vm, F32, 1, D1(3), a)},
-                                    {.ref = view_of(vm, I32, 1, D1(3), a)}};
-  fc_vm_slot_t results[1];
+  const fc_vm_raw_t arguments[] = {{.ref = view_of(vm, F32, 1, D1(3), a)},
+                                   {.ref = view_of(vm, I32, 1, D1(3), a)}};
+  fc_vm_raw_t results[1];
   assert_int_equal(call(vm, "mul4", arguments, results, &err),
                    FC_INVALID_ARGUMENT);
   assert_int_equal(err.code, FC_CODE_CALL_FAILED);
   assert_non_null(strstr(err.message, "expected 4 but have 3"));
-  const fc_vm_slot_t swapped[] = {arguments[1], arguments[0]};
+  const fc_vm_raw_t swapped[] = {arguments[1], arguments[0]};
   assert_int_equal(call(vm, "mul4", swapped, results, &err),
                    FC_INVALID_ARGUMENT);
   assert_non_null(strstr(err.message, "element type mismatch"));
-  const fc_vm_slot_t null[] = {{.ref = NULL}, {.ref = NULL}};
+  const fc_vm_raw_t null[] = {{.ref = NULL}, {.ref = NULL}};
   assert_int_equal(call(vm, "mul4", null, results, &err), FC_INVALID_ARGUMENT);
   fc_vm_release(arguments[0].ref);
   fc_vm_release(arguments[1].ref);
@@ -194,9 +194,9 @@ static void run_half(vm_t *vm) {
   const uint16_t h[] = {0x3E00, 0xC000}, want_h[] = {0x4200, 0xC400};
   const uint16_t b[] = {0x3F00, 0x4040}, want_b[] = {0x3F80, 0x40C0};
   fc_error_t err;
-  const fc_vm_slot_t arguments[] = {{.ref = view_of(vm, F16, 1, D1(2), h)},
-                                    {.ref = view_of(vm, BF16, 1, D1(2), b)}};
-  fc_vm_slot_t results[2];
+  const fc_vm_raw_t arguments[] = {{.ref = view_of(vm, F16, 1, D1(2), h)},
+                                   {.ref = view_of(vm, BF16, 1, D1(2), b)}};
+  fc_vm_raw_t results[2];
   assert_int_equal(call(vm, "twice", arguments, results, &err), 0);
   fc_vm_release(arguments[0].ref);
   fc_vm_release(arguments[1].ref);
@@ -287,8 +287,8 @@ static fc_status_t attempt(fc_allocator_t allocator, void *context,
   fc_status_t status =
       vm_open(&vm, file->data, file->size, trusted, allocator, err);
   if (status == FC_OK) {
-    const fc_vm_slot_t none[1] = {{0}};
-    fc_vm_slot_t results[1];
+    const fc_vm_raw_t none[1] = {{0}};
+    fc_vm_raw_t results[1];
     status = call(&vm, "next", none, results, err);
     if (status == FC_OK) fc_vm_release(results[0].ref);
   }

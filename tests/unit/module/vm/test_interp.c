@@ -13,7 +13,7 @@
 
 static void expect_scalars(vm_t *vm) {
   fc_error_t err = {0};
-  fc_vm_slot_t in[3] = {{0}}, out[2] = {{0}};
+  fc_vm_raw_t in[3] = {{0}}, out[2] = {{0}};
   in[0].i64 = 10;
   assert_int_equal(vm_call(vm, "fact", in, out, &err), FC_OK);
   assert_int_equal(out[0].i64, 3628800);
@@ -63,7 +63,7 @@ static void expect_scalars(vm_t *vm) {
 
 static void expect_swap(vm_t *vm) {
   fc_error_t err = {0};
-  fc_vm_slot_t in[1] = {{0}}, out[1] = {{0}};
+  fc_vm_raw_t in[1] = {{0}}, out[1] = {{0}};
   fc_vm_list_t *list;
   assert_int_equal(
       fc_vm_list_create(&vm->context->heap, FC_VM_TYPE_VARIANT, 2, &list, &err),
@@ -131,7 +131,7 @@ static void run_self_tests(const char *path, const uint8_t *data, size_t size,
     if (cconv->arguments.size || cconv->results.size) continue;
     size_t live = fc_vm_context_live_objects(vm.context);
     fc_error_reset(&err);
-    fc_vm_slot_t none[1];
+    fc_vm_raw_t none[1];
     fc_status_t status = fc_vm_call(vm.context, &vm.invocation,
                                     export->function, none, none, &err);
     bool must_fail = fc_str_starts(export->name, FC_STR("fail_"));
@@ -168,7 +168,7 @@ static void fuel_and_the_cancel_word_stop_a_loop(void **state) {
   vm_t vm;
   fc_error_t err = {0};
   assert_int_equal(vm_open(&vm, data, size, fc_allocator_system(), &err), 0);
-  fc_vm_slot_t in[1] = {{.i64 = INT64_MAX}}, out[1];
+  fc_vm_raw_t in[1] = {{.i64 = INT64_MAX}}, out[1];
 
   vm.invocation.fuel = 100000;
   assert_int_equal(vm_call(&vm, "fact", in, out, &err), FC_RESOURCE_EXHAUSTED);
@@ -200,7 +200,7 @@ static void short_runs_add_up_to_a_look_at_the_cancel_word(void **state) {
   vm_t vm;
   fc_error_t err = {0};
   assert_int_equal(vm_open(&vm, data, size, fc_allocator_system(), &err), 0);
-  fc_vm_slot_t in[2] = {{.f32 = 3}, {.f32 = 4}}, out[1];
+  fc_vm_raw_t in[2] = {{.f32 = 3}, {.f32 = 4}}, out[1];
   _Atomic(uint32_t) cancel = 1;
   vm.invocation.cancel = &cancel;
   size_t runs = 0;
@@ -223,7 +223,7 @@ static fc_status_t open_and_call(fc_allocator_t allocator, void *context,
                                  fc_error_t *err) {
   const fc_span_t *file = context;
   vm_t vm;
-  fc_vm_slot_t in[2] = {{.i32 = 1}, {.f32 = 2}}, out[1] = {{0}};
+  fc_vm_raw_t in[2] = {{.i32 = 1}, {.f32 = 2}}, out[1] = {{0}};
   fc_status_t status = vm_open(&vm, file->data, file->size, allocator, err);
   if (status == FC_OK) status = vm_call(&vm, "pair", in, out, err);
   fc_vm_release(out[0].ref);
@@ -248,7 +248,7 @@ static void a_warm_call_allocates_nothing(void **state) {
   vm_t vm;
   fc_error_t err = {0};
   assert_int_equal(vm_open(&vm, data, size, allocator, &err), FC_OK);
-  fc_vm_slot_t in[1] = {{.i64 = 10}}, out[1];
+  fc_vm_raw_t in[1] = {{.i64 = 10}}, out[1];
   assert_int_equal(vm_call(&vm, "fact", in, out, &err), FC_OK);
   size_t before = atomic_load(&counter.allocated);
   assert_int_equal(vm_call(&vm, "fact", in, out, &err), FC_OK);
@@ -274,7 +274,7 @@ static void *work(void *context) {
   for (size_t i = 0; i < 2000; i++) {
     const fc_vm_export_t *export = fc_vm_module_find(
         worker->vm->module, fc_str(names[i % FC_ARRAY_COUNT(names)]));
-    fc_vm_slot_t none[1], out[8];
+    fc_vm_raw_t none[1], out[8];
     fc_error_t err;
     if (!export || fc_vm_call(worker->vm->context, &invocation,
                               export->function, none, out, &err)) {

@@ -36,8 +36,8 @@ static bool is_near(const char *name, const char *wanted, const char *got) {
 }
 
 static void expect_words(vm_t *vm, const char *name, words_t words) {
-  static fc_vm_slot_t results[RESULTS_MAX];
-  fc_vm_slot_t none[1];
+  static fc_vm_raw_t results[RESULTS_MAX];
+  fc_vm_raw_t none[1];
   fc_error_t err = {0};
   const fc_vm_export_t *export = fc_vm_module_find(vm->module, fc_str(name));
   if (!export) fail_msg("no function %s", name);
@@ -171,7 +171,7 @@ static void switch_ref_takes_what_it_chooses(void **state) {
       FC_OK);
   for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
     fc_test_row(rows[i].name);
-    fc_vm_slot_t in[1] = {{.i32 = rows[i].index}}, out[4];
+    fc_vm_raw_t in[1] = {{.i32 = rows[i].index}}, out[4];
     assert_int_equal(fc_vm_call(context, &invocation, 0, in, out, &err), 0);
     for (size_t k = 0; k < 3; k++) {
       assert_int_equal(out[k].i32, rows[i].left[k]);

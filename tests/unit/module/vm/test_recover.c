@@ -18,8 +18,8 @@ static void compare(const char *path, const fc_signature_t *signature,
                     const fc_vm_shape_t *shapes, tally_t *tally) {
   for (uint32_t i = 0; i < count; i++) {
     const fc_type_t *type = fc_signature_node(signature, params[i].type);
-    if (type->kind != FC_TYPE_TENSOR || params[i].slot < 0) continue;
-    const fc_vm_shape_t *shape = &shapes[params[i].slot];
+    if (type->kind != FC_TYPE_TENSOR || params[i].raw_index < 0) continue;
+    const fc_vm_shape_t *shape = &shapes[params[i].raw_index];
     tally->tensors++;
     if (!shape->known) continue;
     tally->known++;

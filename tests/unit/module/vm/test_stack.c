@@ -92,8 +92,8 @@ static void a_call_that_finds_no_room_has_no_results(void **state) {
   fc_error_t err = {0};
   assert_int_equal(vm_open(&vm, data, size, fc_allocator_system(), &err), 0);
   vm.stack.size_max = 0;
-  fc_vm_slot_t in[2] = {{.i32 = 3}, {.f32 = 2.5f}};
-  fc_vm_slot_t out[1] = {{.i64 = 0x1234567812345678}};
+  fc_vm_raw_t in[2] = {{.i32 = 3}, {.f32 = 2.5f}};
+  fc_vm_raw_t out[1] = {{.i64 = 0x1234567812345678}};
   assert_int_equal(vm_call(&vm, "pair", in, out, &err), FC_RESOURCE_EXHAUSTED);
   assert_null(out[0].ref);
   vm_close(&vm);

@@ -48,7 +48,7 @@ static void close_endless(endless_t *e) {
 }
 
 static fc_status_t run(endless_t *e, const char *name, fc_error_t *err) {
-  fc_vm_slot_t none[1];
+  fc_vm_raw_t none[1];
   return vm_call(&e->vm, name, none, none, err);
 }
 
@@ -104,7 +104,7 @@ static void *work(void *context) {
                    FC_VM_STACK_DEPTH);
   fc_vm_invocation_t invocation = {
       .stack = &stack, .fuel = UINT64_MAX, .cancel = &worker->cancel};
-  fc_vm_slot_t none[1];
+  fc_vm_raw_t none[1];
   fc_error_t err;
   uint32_t function =
       fc_vm_module_find(vm->module, fc_str(worker->name))->function;

@@ -22,17 +22,17 @@ enum {
 
 typedef enum place_t {
   AT_FILE,     // byte `at` of the file
-  AT_ROOT,     // field `slot` of the root
-  AT_VECTOR,   // byte `at` of the vector in field `slot`; -4: its count
-  AT_ELEMENT,  // field `at` of table 0 of the vector in field `slot`
-  AT_TABLE,    // field `at` of the table in field `slot`
+  AT_ROOT,     // field `id` of the root
+  AT_VECTOR,   // byte `at` of the vector in field `id`; -4: its count
+  AT_ELEMENT,  // field `at` of table 0 of the vector in field `id`
+  AT_TABLE,    // field `at` of the table in field `id`
 } place_t;
 
 typedef struct row_t {
   const char *name;
   const char *file;
   place_t place;
-  uint32_t slot;
+  uint32_t id;
   int32_t at;
   uint32_t bytes;
   uint64_t value;
@@ -87,11 +87,10 @@ static const row_t rows[] = {
      UINT64_MAX - 63, INVALID, "passes the end of the file"},
 };
 
-static uint8_t *field_of(const fc_fb_table_t *table, uint32_t slot) {
-  assert_true(slot < table->slot_count && fc_fb_has(table, slot));
+static uint8_t *field_of(const fc_fb_table_t *table, uint32_t id) {
+  assert_true(id < table->field_count && fc_fb_has(table, id));
   const uint8_t *vtable = table->buffer.data + table->vtable;
-  uint16_t offset =
-      (uint16_t)(vtable[4 + 2 * slot] | vtable[5 + 2 * slot] << 8);
+  uint16_t offset = (uint16_t)(vtable[4 + 2 * id] | vtable[5 + 2 * id] << 8);
   return (uint8_t *)(uintptr_t)table->buffer.data + table->position + offset;
 }
 
@@ -106,19 +105,19 @@ static uint8_t *find_place(const row_t *row, uint8_t *data, size_t size) {
   assert_int_equal(fc_fb_root(buffer, &root, &err), FC_OK);
   switch (row->place) {
     case AT_ROOT:
-      return field_of(&root, row->slot);
+      return field_of(&root, row->id);
     case AT_VECTOR:
-      assert_int_equal(fc_fb_vector(&root, row->slot, "", 1, &vector, &err), 0);
+      assert_int_equal(fc_fb_vector(&root, row->id, "", 1, &vector, &err), 0);
       return data + archive.flatbuffer + vector.position + row->at;
     case AT_ELEMENT:
-      assert_int_equal(fc_fb_vector(&root, row->slot, "", 4, &vector, &err), 0);
+      assert_int_equal(fc_fb_vector(&root, row->id, "", 4, &vector, &err), 0);
       for (uint32_t i = 0; i < vector.count; i++) {
         assert_int_equal(fc_fb_vector_table(&vector, i, "", &table, &err), 0);
         if (fc_fb_has(&table, (uint32_t)row->at)) break;
       }
       return field_of(&table, (uint32_t)row->at);
     case AT_TABLE:
-      assert_int_equal(fc_fb_table(&root, row->slot, "", &table, &err), 0);
+      assert_int_equal(fc_fb_table(&root, row->id, "", &table, &err), 0);
       return field_of(&table, (uint32_t)row->at);
     default:
       return data + row->at;
@@ -179,7 +178,7 @@ static void try_mutant(const uint8_t *data, size_t size, size_t *verified) {
     for (uint32_t i = 0; i < vm.module->export_count; i++) {
       uint32_t function = vm.module->exports[i].function;
       const fc_vm_cconv_t *cconv = &vm.module->functions[function].cconv;
-      fc_vm_slot_t in[8] = {{.i64 = 3}, {.i64 = 2}}, out[8] = {{0}};
+      fc_vm_raw_t in[8] = {{.i64 = 3}, {.i64 = 2}}, out[8] = {{0}};
       if (cconv->arguments.size > 8 || cconv->results.size > 8) continue;
       for (size_t k = 0; k < cconv->arguments.size; k++) {
         if (cconv->arguments.data[k] == 'r') in[k].ref = NULL;
