@@ -108,7 +108,7 @@ char *fc_url_segment(fc_arena_t *arena, fc_str_t text) {
 #define SHOWN 64  // characters of what came, in a message
 #define TYPE_SIZE 32
 
-typedef struct fc_exchange_t {
+typedef struct fc_client_exchange_t {
   llhttp_t parser;  // first: llhttp hands back a pointer to it
   const fc_server_t *server;
   fc_text_t body;
@@ -125,9 +125,9 @@ typedef struct fc_exchange_t {
   bool cut;
   bool refused;
   fc_error_t *err;
-} fc_exchange_t;
+} fc_client_exchange_t;
 
-static fc_status_t lost(const fc_exchange_t *exchange, const char *what,
+static fc_status_t lost(const fc_client_exchange_t *exchange, const char *what,
                         fc_str_t came) {
   char text[4 * SHOWN] = "";
   if (came.size) fc_escape(text, sizeof text, SHOWN, came);
@@ -136,12 +136,14 @@ static fc_status_t lost(const fc_exchange_t *exchange, const char *what,
                     came.size ? ": '" : "", text, came.size ? "'" : "");
 }
 
-static fc_status_t lost_begin(const fc_exchange_t *exchange, const char *what) {
+static fc_status_t lost_begin(const fc_client_exchange_t *exchange,
+                              const char *what) {
   return lost(exchange, what,
               fc_str_make(exchange->begin, exchange->begin_size));
 }
 
-static fc_status_t lost_errno(const fc_exchange_t *exchange, int reason) {
+static fc_status_t lost_errno(const fc_client_exchange_t *exchange,
+                              int reason) {
   char late[48];
   if (reason != ETIMEDOUT || !exchange->deadline_ns) {
     return lost_begin(exchange, strerror(reason));
@@ -153,8 +155,8 @@ static fc_status_t lost_errno(const fc_exchange_t *exchange, int reason) {
 
 // Waits until the socket is ready. False at the deadline, with errno ETIMEDOUT,
 // and when poll fails.
-static bool wait_for(const fc_exchange_t *exchange, int file, short events,
-                     short *out_events) {
+static bool wait_for(const fc_client_exchange_t *exchange, int file,
+                     short events, short *out_events) {
   for (;;) {
     int left_ms = -1;
     if (exchange->deadline_ns) {
@@ -171,7 +173,7 @@ static bool wait_for(const fc_exchange_t *exchange, int file, short events,
   }
 }
 
-static bool connect_one(const fc_exchange_t *exchange, int file,
+static bool connect_one(const fc_client_exchange_t *exchange, int file,
                         const struct addrinfo *address) {
   short events;
   int reason = 0;
@@ -184,7 +186,7 @@ static bool connect_one(const fc_exchange_t *exchange, int file,
   return reason == 0;
 }
 
-static int open_one(const fc_exchange_t *exchange,
+static int open_one(const fc_client_exchange_t *exchange,
                     const struct addrinfo *address) {
   int one = 1;
   int file = socket(address->ai_family,
@@ -199,7 +201,8 @@ static int open_one(const fc_exchange_t *exchange,
   return -1;
 }
 
-static fc_status_t open_server(const fc_exchange_t *exchange, int *out_file) {
+static fc_status_t open_server(const fc_client_exchange_t *exchange,
+                               int *out_file) {
   const fc_server_t *server = exchange->server;
   struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list = NULL;
   int failed = getaddrinfo(server->host, server->port, &hints, &list);
@@ -217,7 +220,8 @@ static fc_status_t open_server(const fc_exchange_t *exchange, int *out_file) {
 
 // Ends early when the server has closed, stalls, or answers before it has read
 // the whole body (413): the answer says what is wrong.
-static bool send_all(const fc_exchange_t *exchange, int file, fc_str_t data) {
+static bool send_all(const fc_client_exchange_t *exchange, int file,
+                     fc_str_t data) {
   short events;
   while (data.size) {
     if (!wait_for(exchange, file, POLLIN | POLLOUT, &events)) return false;
@@ -231,9 +235,10 @@ static bool send_all(const fc_exchange_t *exchange, int file, fc_str_t data) {
   return true;
 }
 
-// Adds to `text` what fits; *size counts everything.
+// ---------------------------------------------------------------------------
+// The answer
 
-// Adds what fits to `text`; *size counts all.
+// Adds to `text` what fits; *size counts everything.
 static void append(char *text, size_t *size, const char *data, size_t more) {
   for (size_t i = 0; i < more; i++, ++*size) {
     if (*size < TYPE_SIZE) text[*size] = data[i];
@@ -245,33 +250,33 @@ static bool is_word(const char *text, size_t size, const char *word) {
 }
 
 // application/json, application/problem+json; parameters do not matter.
-static bool is_json(const fc_exchange_t *exchange) {
+static bool is_json(const fc_client_exchange_t *exchange) {
   return is_word(exchange->type, exchange->type_size, "application/json") ||
          is_word(exchange->type, exchange->type_size,
                  "application/problem+json");
 }
 
-static bool is_plain(const fc_exchange_t *exchange) {
+static bool is_plain(const fc_client_exchange_t *exchange) {
   return is_word(exchange->type, exchange->type_size, "text/plain") ||
          is_word(exchange->type, exchange->type_size,
                  "application/schema+json");
 }
 
 static int on_begin(llhttp_t *parser) {
-  fc_exchange_t *exchange = (fc_exchange_t *)parser;
+  fc_client_exchange_t *exchange = (fc_client_exchange_t *)parser;
   exchange->name_size = exchange->type_size = 0;
   return 0;
 }
 
 static int on_name(llhttp_t *parser, const char *data, size_t size) {
-  fc_exchange_t *exchange = (fc_exchange_t *)parser;
+  fc_client_exchange_t *exchange = (fc_client_exchange_t *)parser;
   append(exchange->name, &exchange->name_size, data, size);
   return 0;
 }
 
 static int on_value(llhttp_t *parser, const char *data, size_t size) {
   static const char kType[] = "content-type";
-  fc_exchange_t *exchange = (fc_exchange_t *)parser;
+  fc_client_exchange_t *exchange = (fc_client_exchange_t *)parser;
   bool is_type = exchange->name_size == strlen(kType) &&
                  is_word(exchange->name, exchange->name_size, kType);
   if (is_type) append(exchange->type, &exchange->type_size, data, size);
@@ -279,13 +284,13 @@ static int on_value(llhttp_t *parser, const char *data, size_t size) {
 }
 
 static int on_value_end(llhttp_t *parser) {
-  fc_exchange_t *exchange = (fc_exchange_t *)parser;
+  fc_client_exchange_t *exchange = (fc_client_exchange_t *)parser;
   exchange->name_size = 0;
   return 0;
 }
 
 static int on_head(llhttp_t *parser) {
-  fc_exchange_t *exchange = (fc_exchange_t *)parser;
+  fc_client_exchange_t *exchange = (fc_client_exchange_t *)parser;
   if (!is_json(exchange) || parser->content_length <= JSON_LIMIT) return 0;
   char text[80];
   snprintf(text, sizeof text, "its body has %" PRIu64 " bytes",
@@ -296,7 +301,7 @@ static int on_head(llhttp_t *parser) {
 }
 
 static int on_body(llhttp_t *parser, const char *data, size_t size) {
-  fc_exchange_t *exchange = (fc_exchange_t *)parser;
+  fc_client_exchange_t *exchange = (fc_client_exchange_t *)parser;
   size_t limit = is_json(exchange) ? JSON_LIMIT : OTHER_LIMIT;
   exchange->of_body += size;
   if (exchange->of_body > limit && is_json(exchange)) {
@@ -317,15 +322,15 @@ static int on_body(llhttp_t *parser, const char *data, size_t size) {
 }
 
 static int on_complete(llhttp_t *parser) {
-  fc_exchange_t *exchange = (fc_exchange_t *)parser;
+  fc_client_exchange_t *exchange = (fc_client_exchange_t *)parser;
   if (parser->status_code < 200) return 0;  // 100 Continue and the like
   exchange->done = true;
   return HPE_PAUSED;
 }
 
 // One block from the socket, through the parser.
-static fc_status_t receive_block(fc_exchange_t *exchange, const char *block,
-                                 size_t size) {
+static fc_status_t receive_block(fc_client_exchange_t *exchange,
+                                 const char *block, size_t size) {
   for (size_t i = 0; i < size && exchange->begin_size < SHOWN; i++) {
     exchange->begin[exchange->begin_size++] = block[i];
   }
@@ -344,7 +349,7 @@ static fc_status_t receive_block(fc_exchange_t *exchange, const char *block,
   return FC_OK;
 }
 
-static fc_status_t receive(fc_exchange_t *exchange, int file) {
+static fc_status_t receive(fc_client_exchange_t *exchange, int file) {
   char block[16384];
   short events;
   while (!exchange->done) {
@@ -359,7 +364,8 @@ static fc_status_t receive(fc_exchange_t *exchange, int file) {
   return FC_OK;
 }
 
-static fc_status_t ask(fc_exchange_t *exchange, fc_str_t head, fc_str_t body) {
+static fc_status_t ask(fc_client_exchange_t *exchange, fc_str_t head,
+                       fc_str_t body) {
   int file = -1;
   FC_TRY(open_server(exchange, &file));
   if (send_all(exchange, file, head)) (void)send_all(exchange, file, body);
@@ -400,7 +406,7 @@ fc_status_t fc_server_ask(fc_arena_t *arena, const fc_server_t *server,
       .on_body = on_body,
       .on_message_complete = on_complete};
   fc_str_t head;
-  fc_exchange_t exchange = {.server = server, .err = err};
+  fc_client_exchange_t exchange = {.server = server, .err = err};
   FC_TRY(make_head(arena, server, target, body, &head, err));
   if (server->timeout_ms) {
     exchange.deadline_ns = fc_clock_ns() + server->timeout_ms * 1000000;

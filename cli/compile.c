@@ -215,7 +215,7 @@ static fc_str_t source_context(fc_str_t rest) {
 
 // Shows the error at the place "FILE:LINE:COL: " in the user's file, not in the
 // copy that the tools read.
-static fc_status_t blame(fc_compile_t *compile, fc_str_t place, fc_str_t stage,
+static fc_status_t blame(fc_compile_t *compile, fc_str_t place, fc_str_t step,
                          fc_str_t message) {
   fc_str_t copy = fc_str(compile->source);
   if (fc_str_starts(place, copy)) {
@@ -226,15 +226,15 @@ static fc_status_t blame(fc_compile_t *compile, fc_str_t place, fc_str_t stage,
   }
   while (place.size && place.data[place.size - 1] == ' ') place.size--;
   return fc_fail(compile->err, FC_CODE_MODULE_LOAD, "%s%.*s %.*s: %.*s",
-                 compile->input, FC_STR_ARG(place), FC_STR_ARG(stage),
+                 compile->input, FC_STR_ARG(place), FC_STR_ARG(step),
                  FC_STR_ARG(message));
 }
 
 static fc_status_t explain(fc_compile_t *compile, int tool, fc_str_t log) {
-  fc_str_t stage = failing_pass(log);
-  if (!stage.size) {
+  fc_str_t step = failing_pass(log);
+  if (!step.size) {
     bool reading = tool == MLIR_OPT;
-    stage = reading ? FC_STR("not valid MLIR") : fc_str(kTools[tool].name);
+    step = reading ? FC_STR("not valid MLIR") : fc_str(kTools[tool].name);
   }
   static const char kError[] = "error: ";
   fc_str_t rest = log, first = {0};
@@ -248,9 +248,9 @@ static fc_status_t explain(fc_compile_t *compile, int tool, fc_str_t log) {
     fc_str_t message = {text, (size_t)(line.data + line.size - text)};
     compile->context = source_context(rest);
     return blame(compile, fc_str_make(line.data, (size_t)(at - line.data)),
-                 stage, message);
+                 step, message);
   }
-  return blame(compile, (fc_str_t){0}, stage,
+  return blame(compile, (fc_str_t){0}, step,
                first.size ? first : FC_STR("failed without a word"));
 }
 
@@ -541,11 +541,11 @@ static fc_status_t make(fc_compile_t *compile) {
   return publish(compile, &draft);
 }
 
+// ---------------------------------------------------------------------------
+// The verb
+
 // The copy's name stands in messages and in the module, so it is the name of
 // the user's file, unless that needs quoting or is one of OURS.
-
-// The copy's name ends up in messages and in the module, so it is the user's,
-// unless that would need quoting or is one of ours.
 static const char *copy_name(const char *input) {
   const char *base = fc_file_base(input);
   static const char kPlain[] =

@@ -517,7 +517,8 @@ fc_status_t fc_mlir_names(fc_arena_t *arena, fc_str_t source, fc_str_t function,
   return FC_OK;
 }
 
-// Operations that lowering did not take away.
+// ---------------------------------------------------------------------------
+// What lowering left over
 
 static bool is_lowered(fc_str_t operation) {
   return fc_str_starts(operation, FC_STR("llvm.")) ||

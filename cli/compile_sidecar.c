@@ -152,8 +152,9 @@ fc_status_t fc_draft_resolve(fc_arena_t *arena, fc_str_t source_text,
   return FC_OK;
 }
 
-// A failed allocation makes a NULL, which every later call passes on to the
-// end.
+// ---------------------------------------------------------------------------
+// JSON. A failed allocation makes a NULL, which every later call passes on to
+// the end.
 
 static void put_text(yyjson_mut_doc *doc, yyjson_mut_val *object,
                      const char *key, fc_str_t text) {

@@ -14,10 +14,10 @@
 
 typedef uint64_t fc_set_t;
 
-typedef struct fc_named_t {
+typedef struct fc_value_set_t {
   fc_str_t name;  // %12 of a value, ^bb1 of a block; data NULL: free
   fc_set_t set;
-} fc_named_t;
+} fc_value_set_t;
 
 // An operation whose regions are being read.
 typedef struct fc_open_t {
@@ -28,9 +28,9 @@ typedef struct fc_open_t {
 
 typedef struct fc_flow_t {
   const fc_mlir_module_t *module;
-  fc_named_t *values;  // a hash table
-  size_t value_count;  // its size, a power of two
-  fc_named_t *blocks;
+  fc_value_set_t *values;  // a hash table
+  size_t value_count;      // its size, a power of two
+  fc_value_set_t *blocks;
   size_t block_count;
   fc_set_t *yields;  // what the operations inside hand out, for each operation
                      // with regions
@@ -46,7 +46,7 @@ typedef struct fc_flow_t {
 // ---------------------------------------------------------------------------
 // Sets
 
-static fc_named_t *find_cell(const fc_flow_t *flow, fc_str_t name) {
+static fc_value_set_t *find_cell(const fc_flow_t *flow, fc_str_t name) {
   uint64_t hash = 0xcbf29ce484222325u;
   for (size_t i = 0; i < name.size; i++) {
     hash = (hash ^ (uint8_t)name.data[i]) * 0x100000001b3u;
@@ -73,9 +73,9 @@ static fc_set_t get_set(const fc_flow_t *flow, fc_str_t name) {
 static void set_value(fc_flow_t *flow, fc_str_t name, fc_set_t set) {
   if (fc_lex_char(name, 0) != '%') return;
   name = cut_number(name, ':');
-  fc_named_t *cell = find_cell(flow, name);
+  fc_value_set_t *cell = find_cell(flow, name);
   if (!cell->name.data && !set) return;
-  *cell = (fc_named_t){name, set};
+  *cell = (fc_value_set_t){name, set};
 }
 
 static void set_results(fc_flow_t *flow, fc_str_t results, fc_set_t set) {
@@ -224,7 +224,7 @@ static void branch(fc_flow_t *flow, fc_str_t labels, fc_set_t set) {
     }
     if (fc_lex_char(label, 0) != '^') continue;
     if (i == flow->block_count) {
-      flow->blocks[flow->block_count++] = (fc_named_t){label, 0};
+      flow->blocks[flow->block_count++] = (fc_value_set_t){label, 0};
     }
     add(flow, &flow->blocks[i].set, set);
   }

@@ -62,9 +62,10 @@ static bool reserve(const fc_call_t *call, buffer_t *buffer, size_t size) {
   return buffer->data != NULL;
 }
 
-// The list that holds a leaf's value; lists on the way are made as needed.
+// ---------------------------------------------------------------------------
+// Making one
 
-// The list a leaf's value is in, made on the way.
+// The list that holds a leaf's value; lists on the way are made as needed.
 static fc_status_t find_dest(fc_call_t *call, const fc_leaf_way_t *way,
                              fc_value_t **out_dest, fc_error_t *err) {
   const fc_op_t *op = way->param->op;
@@ -229,9 +230,10 @@ const fc_leaf_t *fc_call_results(const fc_call_t *call, size_t *out_count) {
   return call->results.leaves;
 }
 
-// Adds to the error which argument it is about, and where in it.
+// ---------------------------------------------------------------------------
+// Arguments
 
-// Says which argument it is about, and where in it.
+// Adds to the error which argument it is about, and where in it.
 static fc_status_t locate(const fc_call_t *call, uint32_t leaf,
                           fc_status_t status, fc_error_t *err) {
   if (!err) return status;

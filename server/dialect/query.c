@@ -107,10 +107,11 @@ fc_status_t fc_query_example(const fc_function_t *function, fc_sink_t *sink,
                  FC_STR_ARG(function->name), FC_EXAMPLE_SIZE_MAX);
 }
 
+// ---------------------------------------------------------------------------
+// Conditions
+
 // True when `digest` is in a list of entity tags. Weak ones count only if
 // `weak`.
-
-// Is `digest` in a list of entity tags? Weak ones are looked at only if `weak`.
 static bool has_tag(fc_str_t list, fc_str_t digest, bool weak) {
   if (fc_str_equal(list, FC_STR("*"))) return true;
   size_t at = 0;

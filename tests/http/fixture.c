@@ -29,6 +29,7 @@
     }                                                                 \
   } while (0)
 
+// ---------------------------------------------------------------------------
 // Gates that tests open and close. Calls may run in processes that are killed
 // at any instruction, so the gates lie in a file that all of them map, and have
 // no lock.

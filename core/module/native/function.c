@@ -136,38 +136,41 @@ void fc_native_unprepare(fc_native_function_t *function,
   function->offsets = NULL;
 }
 
-// One call; all of it lies in the call's arena.
+// ---------------------------------------------------------------------------
+// One call
 
 // All of it lies in the call's arena.
-typedef struct frame_t {
+typedef struct native_call_t {
   const fc_native_function_t *function;
   const fc_dylib_t *dylib;
   fc_hook_t *hook;
   fc_memref_cell_t *cells;  // of the arguments
-  void **lent;              // `allocated` of each memref argument
+  void **borrowed;          // `allocated` of each memref argument
   void **values;            // what libffi, or a packed function, is given
   uint8_t *structure;       // of the results
   fc_scalar_t direct;       // the result in a register
   void *structure_cell;     // points to `structure`
-} frame_t;
+} native_call_t;
 
 static fc_status_t allocate_frame(const fc_native_function_t *function,
-                                  fc_arena_t *arena, frame_t **out_frame,
+                                  fc_arena_t *arena, native_call_t **out_frame,
                                   fc_error_t *err) {
   const size_t count = function->signature->argument_count;
-  frame_t *frame = fc_arena_alloc_array(arena, 1, sizeof *frame);
-  if (!frame) return fc_fail_memory(err);
-  frame->cells = fc_arena_alloc_array(arena, count, sizeof *frame->cells);
-  frame->lent = fc_arena_alloc_array(arena, count, sizeof *frame->lent);
-  frame->values = fc_arena_alloc_array(arena, function->value_count + 1,
-                                       sizeof *frame->values);
+  native_call_t *running = fc_arena_alloc_array(arena, 1, sizeof *running);
+  if (!running) return fc_fail_memory(err);
+  running->cells = fc_arena_alloc_array(arena, count, sizeof *running->cells);
+  running->borrowed =
+      fc_arena_alloc_array(arena, count, sizeof *running->borrowed);
+  running->values = fc_arena_alloc_array(arena, function->value_count + 1,
+                                         sizeof *running->values);
   // Zeroed, so that a result the function forgets to write is a null address.
-  frame->structure = fc_arena_alloc_array(
+  running->structure = fc_arena_alloc_array(
       arena, function->structure.size + sizeof(fc_scalar_t), 1);
-  if (!frame->cells || !frame->lent || !frame->values || !frame->structure) {
+  if (!running->cells || !running->borrowed || !running->values ||
+      !running->structure) {
     return fc_fail_memory(err);
   }
-  *out_frame = frame;
+  *out_frame = running;
   return FC_OK;
 }
 
@@ -193,24 +196,25 @@ static void **put_memref(const fc_native_function_t *function,
   return next;
 }
 
-static fc_status_t put_arguments(frame_t *frame, const fc_backend_call_t *call,
+static fc_status_t put_arguments(native_call_t *running,
+                                 const fc_backend_call_t *call,
                                  fc_error_t *err) {
-  const fc_native_function_t *function = frame->function;
+  const fc_native_function_t *function = running->function;
   const fc_signature_t *signature = function->signature;
-  void **next = frame->values;
+  void **next = running->values;
   if (function->by_pointer) {
-    frame->structure_cell = frame->structure;
-    *next++ = &frame->structure_cell;
+    running->structure_cell = running->structure;
+    *next++ = &running->structure_cell;
   }
   for (uint32_t i = 0; i < signature->argument_count; i++) {
     const fc_type_t *type = argument_type(signature, i);
     const fc_value_t *value =
         &call->arguments[signature->arguments[i].raw_index];
-    fc_memref_cell_t *cell = &frame->cells[i];
+    fc_memref_cell_t *cell = &running->cells[i];
     FC_TRY(fc_memref_argument(signature, i, value, call->guard, call->arena,
                               cell, err));
     if (type->kind == FC_TYPE_TENSOR) {
-      frame->lent[i] = cell->descriptor->allocated;
+      running->borrowed[i] = cell->descriptor->allocated;
       next = put_memref(function, type, cell, next);
       continue;
     }
@@ -220,28 +224,28 @@ static fc_status_t put_arguments(frame_t *frame, const fc_backend_call_t *call,
       *next++ = bytes + fc_dtype_size((fc_dtype_t)type->dtype) / 2;
     }
   }
-  if (function->cc == FC_CC_PACKED) *next++ = &frame->direct;
+  if (function->cc == FC_CC_PACKED) *next++ = &running->direct;
   return FC_OK;
 }
 
 static void enter(void *context) {
-  frame_t *frame = context;
-  ffi_cif *cif = (ffi_cif *)(uintptr_t)&frame->function->cif;
-  if (frame->function->cc == FC_CC_PACKED) {
-    void *packed = &frame->values;
-    ffi_call(cif, frame->function->entry, NULL, &packed);
+  native_call_t *running = context;
+  ffi_cif *cif = (ffi_cif *)(uintptr_t)&running->function->cif;
+  if (running->function->cc == FC_CC_PACKED) {
+    void *packed = &running->values;
+    ffi_call(cif, running->function->entry, NULL, &packed);
   } else {
-    ffi_call(cif, frame->function->entry, &frame->direct, frame->values);
+    ffi_call(cif, running->function->entry, &running->direct, running->values);
   }
 }
 
 // Runs with the floating-point state that the function wants, whatever the
 // thread's is, and restores the thread's afterwards.
-static fc_hook_outcome_t run_in_its_fpenv(frame_t *frame) {
+static fc_hook_outcome_t run_in_its_fpenv(native_call_t *running) {
   const fc_fpenv_t before = fc_fpenv_get();
-  const fc_fpenv_t wanted = frame->function->fpenv;
+  const fc_fpenv_t wanted = running->function->fpenv;
   if (!fc_fpenv_equal(before, wanted)) fc_fpenv_set(wanted);
-  fc_hook_outcome_t outcome = fc_hook_run(frame->hook, enter, frame);
+  fc_hook_outcome_t outcome = fc_hook_run(running->hook, enter, running);
   fc_direction_reset();
   if (!fc_fpenv_equal(fc_fpenv_get(), before)) fc_fpenv_set(before);
   return outcome;
@@ -249,25 +253,25 @@ static fc_hook_outcome_t run_in_its_fpenv(frame_t *frame) {
 
 // A wrong size follows from the arguments' shapes, so the error is about the
 // arguments.
-static fc_status_t fail_arguments(const frame_t *frame, const char *what,
-                                  fc_error_t *err) {
-  const fc_signature_t *signature = frame->function->signature;
+static fc_status_t fail_arguments(const native_call_t *running,
+                                  const char *what, fc_error_t *err) {
+  const fc_signature_t *signature = running->function->signature;
   return fc_fail_as(err, FC_CODE_CALL_FAILED, FC_OUT_OF_RANGE,
                     "'%.*s': %s: the arguments do not fit together",
                     FC_STR_ARG(fc_signature_text(signature, signature->name)),
                     what);
 }
 
-static fc_status_t run(frame_t *frame, fc_error_t *err) {
-  fc_hook_t *hook = frame->hook;
-  const fc_signature_t *signature = frame->function->signature;
+static fc_status_t run(native_call_t *running, fc_error_t *err) {
+  fc_hook_t *hook = running->hook;
+  const fc_signature_t *signature = running->function->signature;
   fc_str_t name = fc_signature_text(signature, signature->name);
-  hook->heap = &frame->dylib->heap;
-  hook->leavable = frame->dylib->leavable;
-  hook->exact = frame->function->exact;
-  hook->lent = frame->lent;
+  hook->heap = &running->dylib->heap;
+  hook->leavable = running->dylib->leavable;
+  hook->exact = running->function->exact;
+  hook->borrowed = running->borrowed;
   hook->lent_count = signature->argument_count;
-  switch (run_in_its_fpenv(frame)) {
+  switch (run_in_its_fpenv(running)) {
     case FC_HOOK_RETURNED:
       break;
     case FC_HOOK_ABORTED:
@@ -275,7 +279,7 @@ static fc_status_t run(frame_t *frame, fc_error_t *err) {
                                err);
     case FC_HOOK_OUT_OF_MEMORY:
       if (hook->size > PTRDIFF_MAX) {  // a negative count of elements
-        return fail_arguments(frame, "it computed a negative size", err);
+        return fail_arguments(running, "it computed a negative size", err);
       }
       return fc_fail_as(err, FC_CODE_CALL_FAILED, FC_RESOURCE_EXHAUSTED,
                         "'%.*s' could not allocate %zu bytes", FC_STR_ARG(name),
@@ -289,12 +293,12 @@ static fc_status_t run(frame_t *frame, fc_error_t *err) {
   return FC_OK;
 }
 
+// ---------------------------------------------------------------------------
+// Results
+
 // Asked only about memory that is otherwise unknown. Generated code returns
 // such an address only when a function returns a pointer to its own stack
 // frame.
-
-// Only asked about memory nobody knows; a function that returns a pointer to
-// its own frame is the one way generated code gets there.
 static bool is_on_stack(fc_span_t bytes) {
   pthread_attr_t attributes;
   void *low = NULL;
@@ -306,26 +310,26 @@ static bool is_on_stack(fc_span_t bytes) {
 }
 
 // Checks that `bytes`, said to belong to `allocated`, may be read.
-static fc_status_t check_memory(const frame_t *frame, const void *allocated,
-                                fc_span_t bytes, uint32_t result,
-                                fc_error_t *err) {
-  const fc_own_block_t *own = fc_own_find(&frame->hook->own, allocated);
+static fc_status_t check_memory(const native_call_t *running,
+                                const void *allocated, fc_span_t bytes,
+                                uint32_t result, fc_error_t *err) {
+  const fc_own_block_t *own = fc_own_find(&running->hook->own, allocated);
   bool known = own != NULL;
   if (own && fc_span_holds((fc_span_t){own->data, own->size}, bytes)) {
     return FC_OK;
   }
-  for (uint32_t i = 0; i < frame->function->signature->argument_count; i++) {
-    if (!frame->lent[i] || frame->lent[i] != allocated) continue;
+  for (uint32_t i = 0; i < running->function->signature->argument_count; i++) {
+    if (!running->borrowed[i] || running->borrowed[i] != allocated) continue;
     known = true;
-    if (fc_span_holds(frame->cells[i].block, bytes)) return FC_OK;
+    if (fc_span_holds(running->cells[i].block, bytes)) return FC_OK;
   }
   if (known) {
     return fc_fail(err, FC_CODE_BAD_RESULT,
                    "result %u spans %zu bytes, not all inside its memory",
                    result, bytes.size);
   }
-  if (fc_dylib_contains(frame->dylib, bytes)) return FC_OK;
-  if (frame->function->exact || is_on_stack(bytes)) {
+  if (fc_dylib_contains(running->dylib, bytes)) return FC_OK;
+  if (running->function->exact || is_on_stack(bytes)) {
     return fc_fail(err, FC_CODE_BAD_RESULT,
                    "result %u rests on memory that is neither fresh, an "
                    "argument's nor the module's",
@@ -336,11 +340,11 @@ static fc_status_t check_memory(const frame_t *frame, const void *allocated,
 
 // A negative size where the type is dynamic was computed from the arguments, if
 // there are any; otherwise the module is wrong.
-static fc_status_t check_computed_sizes(const frame_t *frame,
+static fc_status_t check_computed_sizes(const native_call_t *running,
                                         const fc_memref_t *descriptor,
                                         int32_t rank, uint32_t result,
                                         fc_error_t *err) {
-  const fc_signature_t *signature = frame->function->signature;
+  const fc_signature_t *signature = running->function->signature;
   const fc_type_t *type = result_type(signature, result);
   const int64_t *dims = fc_signature_dims(signature, type);
   if (signature->argument_count == 0) return FC_OK;
@@ -351,31 +355,32 @@ static fc_status_t check_computed_sizes(const frame_t *frame,
     snprintf(what, sizeof what,
              "dim %" PRId32 " of result %" PRIu32 " would be %" PRId64, i,
              result, descriptor->words[i]);
-    return fail_arguments(frame, what, err);
+    return fail_arguments(running, what, err);
   }
   return FC_OK;
 }
 
-static fc_status_t get_ranked(const frame_t *frame,
+static fc_status_t get_ranked(const native_call_t *running,
                               const fc_memref_t *descriptor, int32_t rank,
                               uint32_t result, fc_value_t *out,
                               fc_error_t *err) {
-  const fc_signature_t *signature = frame->function->signature;
+  const fc_signature_t *signature = running->function->signature;
   fc_span_t bytes;
   const fc_type_t *type = result_type(signature, result);
-  FC_TRY(check_computed_sizes(frame, descriptor, rank, result, err));
+  FC_TRY(check_computed_sizes(running, descriptor, rank, result, err));
   FC_TRY(fc_memref_read(descriptor, rank, signature, type, result, &out->tensor,
                         &bytes, err));
   out->kind = FC_VALUE_TENSOR;
-  fc_own_block_t *own = fc_own_find(&frame->hook->own, descriptor->allocated);
+  fc_own_block_t *own = fc_own_find(&running->hook->own, descriptor->allocated);
   if (own) {
-    own->returned = frame->function->ownership[result] != FC_OWNERSHIP_BORROWED;
+    own->returned =
+        running->function->ownership[result] != FC_OWNERSHIP_BORROWED;
   }
   if (bytes.size == 0) return FC_OK;
-  return check_memory(frame, descriptor->allocated, bytes, result, err);
+  return check_memory(running, descriptor->allocated, bytes, result, err);
 }
 
-static fc_status_t get_unranked(const frame_t *frame,
+static fc_status_t get_unranked(const native_call_t *running,
                                 const fc_memref_unranked_t *unranked,
                                 uint32_t result, fc_value_t *out,
                                 fc_error_t *err) {
@@ -390,27 +395,27 @@ static fc_status_t get_unranked(const frame_t *frame,
     return fc_fail(err, FC_CODE_BAD_RESULT,
                    "result %u: no descriptor behind its rank", result);
   }
-  fc_own_block_t *own = fc_own_find(&frame->hook->own, descriptor);
+  fc_own_block_t *own = fc_own_find(&running->hook->own, descriptor);
   if (own) own->returned = true;
   bool passed = false;  // true: one of our addresses, handed back
-  for (uint32_t i = 0; i < frame->function->signature->argument_count; i++) {
-    passed = passed || (frame->cells[i].descriptor == descriptor &&
-                        frame->cells[i].unranked.rank == rank);
+  for (uint32_t i = 0; i < running->function->signature->argument_count; i++) {
+    passed = passed || (running->cells[i].descriptor == descriptor &&
+                        running->cells[i].unranked.rank == rank);
   }
   if (!passed) {
     fc_span_t bytes = {(uint8_t *)descriptor, fc_memref_size(rank)};
-    FC_TRY(check_memory(frame, descriptor, bytes, result, err));
+    FC_TRY(check_memory(running, descriptor, bytes, result, err));
   }
-  return get_ranked(frame, descriptor, rank, result, out, err);
+  return get_ranked(running, descriptor, rank, result, out, err);
 }
 
-static fc_status_t get_result(const frame_t *frame, uint32_t index,
+static fc_status_t get_result(const native_call_t *running, uint32_t index,
                               fc_value_t *out, fc_error_t *err) {
-  const fc_native_function_t *function = frame->function;
+  const fc_native_function_t *function = running->function;
   const fc_type_t *type = result_type(function->signature, index);
   const void *from = function->by_pointer
-                         ? frame->structure + function->offsets[index]
-                         : frame->direct.bytes;
+                         ? running->structure + function->offsets[index]
+                         : running->direct.bytes;
   if (type->kind == FC_TYPE_SCALAR) {
     *out =
         (fc_value_t){.kind = FC_VALUE_SCALAR, .dtype = (fc_dtype_t)type->dtype};
@@ -418,17 +423,17 @@ static fc_status_t get_result(const frame_t *frame, uint32_t index,
     return FC_OK;
   }
   if (type->rank == FC_RANK_DYNAMIC) {
-    return get_unranked(frame, from, index, out, err);
+    return get_unranked(running, from, index, out, err);
   }
-  return get_ranked(frame, from, type->rank, index, out, err);
+  return get_ranked(running, from, type->rank, index, out, err);
 }
 
-static fc_status_t get_results(const frame_t *frame, fc_backend_call_t *call,
-                               fc_error_t *err) {
-  const fc_signature_t *signature = frame->function->signature;
+static fc_status_t get_results(const native_call_t *running,
+                               fc_backend_call_t *call, fc_error_t *err) {
+  const fc_signature_t *signature = running->function->signature;
   for (uint32_t i = 0; i < signature->result_count; i++) {
     fc_value_t *out = &call->results[signature->results[i].raw_index];
-    FC_TRY(get_result(frame, i, out, err));
+    FC_TRY(get_result(running, i, out, err));
   }
   size_t next = signature->raw_result_count;
   for (uint32_t i = 0; i < signature->argument_count; i++) {
@@ -440,7 +445,7 @@ static fc_status_t get_results(const frame_t *frame, fc_backend_call_t *call,
     fc_value_t *out = &call->results[next++];
     *out = *value;
     if (type->kind != FC_TYPE_TENSOR) continue;
-    out->tensor = fc_memref_view(frame->cells[i].kept, value->tensor.rank,
+    out->tensor = fc_memref_view(running->cells[i].kept, value->tensor.rank,
                                  value->tensor.dtype);
   }
   return FC_OK;
@@ -449,12 +454,12 @@ static fc_status_t get_results(const frame_t *frame, fc_backend_call_t *call,
 fc_status_t fc_native_run(const fc_native_function_t *function,
                           const fc_dylib_t *dylib, fc_hook_t *hook,
                           fc_backend_call_t *call, fc_error_t *err) {
-  frame_t *frame = NULL;
-  FC_TRY(allocate_frame(function, call->arena, &frame, err));
-  frame->function = function;
-  frame->dylib = dylib;
-  frame->hook = hook;
-  FC_TRY(put_arguments(frame, call, err));
-  FC_TRY(run(frame, err));
-  return get_results(frame, call, err);
+  native_call_t *running = NULL;
+  FC_TRY(allocate_frame(function, call->arena, &running, err));
+  running->function = function;
+  running->dylib = dylib;
+  running->hook = hook;
+  FC_TRY(put_arguments(running, call, err));
+  FC_TRY(run(running, err));
+  return get_results(running, call, err);
 }

@@ -96,7 +96,7 @@ static bool may_free(fc_hook_t *hook, void *memory) {
   }
   bool foreign = hook->exact;
   for (size_t i = 0; i < hook->lent_count && !foreign; i++) {
-    foreign = hook->lent[i] == memory;
+    foreign = hook->borrowed[i] == memory;
   }
   if (foreign) hook->freed_foreign = true;
   return !foreign;

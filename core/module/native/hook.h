@@ -52,7 +52,7 @@ typedef struct fc_hook_t {
   bool leavable;
   bool exact;  // it frees only what it allocated in the same call
   // Addresses the module must not free.
-  void *const *lent;
+  void *const *borrowed;
   size_t lent_count;
   // Set by the run:
   bool failed;         // so blocks still allocated are no leak

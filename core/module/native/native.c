@@ -90,11 +90,11 @@ static fc_status_t read_abi(native_module_t *module,
   return status;
 }
 
+// ---------------------------------------------------------------------------
+// Opening
+
 // A description that names a missing function belongs to another module. Using
 // the rest of it would read memory by guesswork.
-
-// A description that names what is not there is of another module: believing
-// the rest of it would be reading memory by guesswork.
 static fc_status_t check_functions(const native_module_t *module,
                                    const fc_so_t *elf, fc_error_t *err) {
   const fc_sidecar_t *sidecar = module->sidecar;
