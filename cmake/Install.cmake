@@ -12,6 +12,9 @@ foreach(program farcalld farcall-cli)
     install(TARGETS ${program})
   endif()
 endforeach()
+install(FILES docs/farcalld.8 DESTINATION ${CMAKE_INSTALL_MANDIR}/man8)
+install(FILES config/farcalld.conf
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/farcall)
 install(DIRECTORY include/ ${PROJECT_BINARY_DIR}/include/
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING
   PATTERN "*.h" PATTERN "*.def")

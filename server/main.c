@@ -11,8 +11,12 @@
 #include <unistd.h>
 #include <yyjson.h>
 
+#include "config/address.h"
+#include "config/file.h"
+#include "config/policy.h"
 #include "dialect/native.h"
 #include "farcall/version.h"
+#include "pool/isolation.h"
 #include "pool/process.h"
 #include "server.h"
 
@@ -28,14 +32,36 @@ static int print_version(void) {
   return EX_OK;
 }
 
-static int print_help(void) {
+static int print_text(const fc_server_options_t *options) {
   fc_text_t text;
-  fc_text_init(&text, fc_allocator_system(), 64u << 10);
-  fc_status_t status = fc_server_options_help(&text.sink, NULL);
-  fc_str_t help = fc_text_str(&text);
-  if (status == FC_OK) fwrite(help.data, 1, help.size, stdout);
+  fc_text_init(&text, fc_allocator_system(), 4u << 20);
+  fc_status_t status = options->help
+                           ? fc_server_options_help(&text.sink, NULL)
+                           : fc_config_file_print(options, &text.sink, NULL);
+  fc_str_t shown = fc_text_str(&text);
+  if (status == FC_OK) fwrite(shown.data, 1, shown.size, stdout);
   fc_text_deinit(&text);
   return status == FC_OK ? EX_OK : EX_OSERR;
+}
+
+// What is only read when the server starts: said with the place it stands at.
+static fc_status_t check(const fc_server_options_t *options, fc_error_t *err) {
+  fc_address_t address;
+  fc_policy_t policy;
+  fc_isolation_t isolation;
+  unsigned option = FC_OPTION_listen;
+  fc_status_t status = fc_address_parse(options->listen, &address, err);
+  if (status == FC_OK) {
+    option = FC_OPTION_trusted_proxy;
+    status = fc_policy_init(&policy, fc_str(options->allow_host),
+                            fc_str(options->trusted_proxy), err);
+  }
+  if (status == FC_OK) {
+    option = FC_OPTION_isolation;
+    status = fc_isolation_parse(fc_str(options->isolation), &isolation, err);
+  }
+  if (status != FC_OK) fc_config_locate(options, option, err);
+  return status;
 }
 
 static int exit_code(fc_code_t code) {
@@ -90,17 +116,18 @@ int main(int argc, char **argv) {
   if (!paths) return complain(EX_OSERR, "out of memory");
   fc_server_options_t options;
   fc_error_t error;
+  fc_status_t status =
+      fc_server_options_parse(&options, argc, (const char *const *)argv, paths,
+                              (const char *const *)environ, &error);
+  const bool only_told = options.help || options.version;
+  if (status == FC_OK && !only_told) status = check(&options, &error);
   int code = EX_OK;
-  if (fc_server_options_parse(&options, argc, (const char *const *)argv, paths,
-                              (const char *const *)environ, &error) != FC_OK) {
-    code = complain(EX_USAGE, error.message);
-  } else if (options.help) {
-    code = print_help();
-  } else if (options.version) {
-    code = print_version();
-  } else {
-    code = serve(&options);
-  }
+  if (status != FC_OK) code = complain(EX_USAGE, error.message);
+  else if (options.version) code = print_version();
+  else if (options.help || options.print) code = print_text(&options);
+  else if (options.test) fprintf(stderr, "farcalld: the options are right\n");
+  else code = serve(&options);
+  fc_server_options_deinit(&options);
   fc_free(allocator, paths);
   return code;
 }

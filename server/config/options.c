@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Flags and variables are two spellings of one table. A word that is not in it
-// is an error with the nearest one, never ignored.
+// Flags and variables are two spellings of one table, the file (file.c) is a third.
+// A word that is not in it is an error with the nearest one, never ignored.
 #include <stdio.h>
 
+#include "config/file.h"
 #include "config/table.h"
 
 void fc_server_options_init(fc_server_options_t *options) {
@@ -15,12 +16,51 @@ void fc_server_options_init(fc_server_options_t *options) {
   }
 }
 
+static fc_status_t set(fc_server_options_t *options, const fc_option_t *option,
+                       const char *value, const char *named, int from,
+                       fc_error_t *err) {
+  options->origins[option - fc_options] = (fc_origin_t){.from = from};
+  return fc_option_set(options, option, value, named, err);
+}
+
 // ---------------------------------------------------------------------------
 // Flags
 
+// Flags that make the program do something else than serve.
+static const struct {
+  const char *flag;
+  char letter;
+  size_t offset;
+} kActions[] = {
+    {"help", 'h', offsetof(fc_server_options_t, help)},
+    {"version", 'V', offsetof(fc_server_options_t, version)},
+    {"test-config", 't', offsetof(fc_server_options_t, test)},
+    {"print-config", 'T', offsetof(fc_server_options_t, print)},
+};
+
+static bool *find_long_action(fc_server_options_t *options, fc_str_t flag) {
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kActions); i++) {
+    if (!fc_str_equal(flag, fc_str(kActions[i].flag))) continue;
+    return (bool *)((char *)options + kActions[i].offset);
+  }
+  return NULL;
+}
+
+static bool *find_action(fc_server_options_t *options, char letter) {
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kActions); i++) {
+    if (kActions[i].letter != letter) continue;
+    return (bool *)((char *)options + kActions[i].offset);
+  }
+  return NULL;
+}
+
 static fc_status_t fail_unknown(fc_str_t name, fc_error_t *err) {
-  const char *flags[FC_OPTIONS + 2] = {"help", "version"};
-  for (size_t i = 0; i < FC_OPTIONS; i++) flags[i + 2] = fc_options[i].flag;
+  const char *flags[FC_ARRAY_COUNT(kActions) + FC_OPTIONS];
+  size_t count = 0;
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kActions); i++) {
+    flags[count++] = kActions[i].flag;
+  }
+  for (size_t i = 0; i < FC_OPTIONS; i++) flags[count++] = fc_options[i].flag;
   const char *nearest = fc_option_nearest(name, flags, FC_ARRAY_COUNT(flags));
   char shown[80];
   fc_escape(shown, sizeof shown, 64, name);
@@ -68,12 +108,9 @@ static fc_status_t parse_long(fc_server_options_t *options,
   const char *equals = strchr(word, '=');
   fc_str_t name =
       fc_str_make(word, equals ? (size_t)(equals - word) : strlen(word));
-  if (!equals && fc_str_equal(name, FC_STR("help"))) {
-    options->help = true;
-    return FC_OK;
-  }
-  if (!equals && fc_str_equal(name, FC_STR("version"))) {
-    options->version = true;
+  bool *action = equals ? NULL : find_long_action(options, name);
+  if (action) {
+    *action = true;
     return FC_OK;
   }
   const fc_option_t *option = fc_option_find(name);
@@ -85,14 +122,15 @@ static fc_status_t parse_long(fc_server_options_t *options,
   if (!equals && option->kind != FC_OPTION_KIND_FLAG) {
     FC_TRY(take_value(arguments, named, &value, err));
   }
-  return fc_option_set(options, option, value, named, err);
+  return set(options, option, value, named, FC_ORIGIN_FLAG, err);
 }
 
 static fc_status_t parse_short(fc_server_options_t *options,
                                arguments_t *arguments, const char *word,
                                fc_error_t *err) {
-  if (!word[1] && (word[0] == 'h' || word[0] == 'V')) {
-    *(word[0] == 'h' ? &options->help : &options->version) = true;
+  bool *action = word[1] ? NULL : find_action(options, word[0]);
+  if (action) {
+    *action = true;
     return FC_OK;
   }
   const fc_option_t *option = fc_option_find_letter(word[0]);
@@ -101,7 +139,7 @@ static fc_status_t parse_short(fc_server_options_t *options,
   const char named[] = {'-', word[0], '\0'};
   const char *value = word + 1;
   if (!*value) FC_TRY(take_value(arguments, named, &value, err));
-  return fc_option_set(options, option, value, named, err);
+  return set(options, option, value, named, FC_ORIGIN_FLAG, err);
 }
 
 // ---------------------------------------------------------------------------
@@ -170,7 +208,8 @@ static fc_status_t parse_variable(fc_server_options_t *options,
   if (option) {
     char named[VARIABLE_MAX];
     variable_name(option->flag, named, sizeof named);
-    return *value ? fc_option_set(options, option, value, named, err) : FC_OK;
+    return *value ? set(options, option, value, named, FC_ORIGIN_VARIABLE, err)
+                  : FC_OK;
   }
   // `farcall` reads it, not this program.
   if (fc_str_equal(name, FC_STR("FARCALL_SERVER"))) return FC_OK;
@@ -192,10 +231,11 @@ static fc_status_t parse_arguments(fc_server_options_t *options, int argc,
                                    fc_error_t *err) {
   arguments_t arguments = {.count = argc, .values = argv, .next = 1};
   bool only_paths = false;
+  size_t path_count = 0;
   while (arguments.next < argc) {
     const char *word = argv[arguments.next++];
     if (only_paths || word[0] != '-' || !word[1]) {
-      paths[options->path_count++] = word;
+      paths[path_count++] = word;
     } else if (word[1] != '-') {
       FC_TRY(parse_short(options, &arguments, word + 1, err));
     } else if (word[2]) {
@@ -204,8 +244,22 @@ static fc_status_t parse_arguments(fc_server_options_t *options, int argc,
       only_paths = true;
     }
   }
-  options->paths = paths;
+  if (path_count) {  // those of the file do not count then
+    options->paths = paths;
+    options->path_count = path_count;
+  }
   return FC_OK;
+}
+
+// What the file says comes before what was read to find its name.
+static fc_status_t parse_again(fc_server_options_t *options, int argc,
+                               const char *const *argv, const char **paths,
+                               const char *const *variables, fc_error_t *err) {
+  const char *name = options->config;
+  fc_server_options_init(options);
+  FC_TRY(fc_config_file_read(options, name, err));
+  FC_TRY(parse_variables(options, variables, err));
+  return parse_arguments(options, argc, argv, paths, err);
 }
 
 fc_status_t fc_server_options_parse(fc_server_options_t *options, int argc,
@@ -221,9 +275,16 @@ fc_status_t fc_server_options_parse(fc_server_options_t *options, int argc,
     *err = of_variables;
     return status;
   }
-  if (options->path_count) return FC_OK;
+  if (options->config[0]) {
+    FC_TRY(parse_again(options, argc, argv, paths, variables, err));
+  }
+  if (options->path_count || options->test || options->print) return FC_OK;
   return fc_fail(err, FC_CODE_MISSING_ARGUMENT,
                  "no module given: farcalld [options] PATH...");
+}
+
+void fc_server_options_deinit(fc_server_options_t *options) {
+  fc_config_file_deinit(&options->file);
 }
 
 // ---------------------------------------------------------------------------
@@ -260,9 +321,14 @@ fc_status_t fc_server_options_help(fc_sink_t *sink, fc_error_t *err) {
       "Serves compiled modules over HTTP. PATH is a module (*.so, *.vmfb) or a\n"
       "directory of modules.\n\nOptions:\n";
   static const char kRest[] =
+      "  -t, --test-config\n        check options and file, and end\n"
+      "  -T, --print-config\n        print the options in force as a file, with "
+      "where each comes from\n"
       "  -V, --version\n        versions of farcalld and its libraries\n"
       "  -h, --help\n        this text\n\n"
-      "Every option is also a variable: FARCALL_LISTEN, FARCALL_MAX_BODY, ...\n";
+      "Every option is also a variable (FARCALL_LISTEN, FARCALL_MAX_BODY, ...) and "
+      "a\nkey of the file (\"listen\", \"max-body\", ...). A flag comes before a "
+      "variable, a\nvariable before the file.\n";
   FC_TRY(fc_sink_put(sink, fc_str(kUsage), err));
   for (size_t i = 0; i < FC_OPTIONS; i++) {
     const fc_option_t *option = &fc_options[i];

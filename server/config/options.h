@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What farcalld was asked to do: from flags, else FARCALL_* variables, else the
-// defaults of options.def. Made once at start by main.c; read by everything.
+// file of --config, else the defaults of options.def. Made once at start by
+// main.c; read by everything.
 #ifndef FARCALL_SERVER_CONFIG_OPTIONS_H_
 #define FARCALL_SERVER_CONFIG_OPTIONS_H_
 
@@ -22,6 +23,26 @@ enum {
   FC_OPTIONS
 };
 
+// Where the value of an option comes from. What comes later goes before.
+typedef struct fc_origin_t {
+  enum {
+    FC_ORIGIN_DEFAULT,
+    FC_ORIGIN_FILE,
+    FC_ORIGIN_VARIABLE,
+    FC_ORIGIN_FLAG
+  } from;
+  unsigned line, column;  // in the file, from 1
+} fc_origin_t;
+
+// What was read from --config. The options' texts lie in it.
+typedef struct fc_config_file_t {
+  const char *name;
+  char *text;
+  size_t size;
+  const char **paths;
+  size_t path_count;
+} fc_config_file_t;
+
 typedef struct fc_server_options_t {
 #define FC_OPTION(field, flag, letter, kind, value, argument, help) \
   FC_OPTION_TYPE_##kind field;
@@ -29,9 +50,13 @@ typedef struct fc_server_options_t {
 #undef FC_OPTION
   bool help;
   bool version;
-  const char *const *paths;  // of argv
+  bool test;                 // only check the configuration
+  bool print;                // only print it
+  const char *const *paths;  // of argv, else of the file
   size_t path_count;
   const char *worker_program;  // what worker processes run: this one
+  fc_config_file_t file;
+  fc_origin_t origins[FC_OPTIONS];
 } fc_server_options_t;
 
 enum { FC_CANCEL_DISCARD, FC_CANCEL_KILL };
@@ -39,7 +64,7 @@ enum { FC_READY_ANY, FC_READY_ALL };
 enum { FC_ACCESS_LOG_ON, FC_ACCESS_LOG_OFF };
 enum { FC_LOG_FORMAT_AUTO, FC_LOG_FORMAT_TEXT, FC_LOG_FORMAT_JSON };
 
-// The defaults alone.
+// The defaults alone; nothing to deinit.
 void fc_server_options_init(fc_server_options_t *options);
 // Texts point into argv and `variables`, a NULL-terminated list of NAME=VALUE
 // as `environ` is. `paths` has room for argc pointers. The error is one line
@@ -48,6 +73,8 @@ fc_status_t fc_server_options_parse(fc_server_options_t *options, int argc,
                                     const char *const *argv, const char **paths,
                                     const char *const *variables,
                                     fc_error_t *err);
+// Frees what the file of --config took, also after a failed parse.
+void fc_server_options_deinit(fc_server_options_t *options);
 // Usage and every option, into `sink`.
 fc_status_t fc_server_options_help(fc_sink_t *sink, fc_error_t *err);
 

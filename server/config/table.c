@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/table.h"
 
+#include "json/writer.h"
+
 const fc_option_t fc_options[FC_OPTIONS] = {
 #define FC_OPTION(field, flag, letter, kind, value, argument, help) \
   {flag,                                                            \
@@ -143,4 +145,55 @@ fc_status_t fc_option_set(fc_server_options_t *options,
   return fc_fail(
       err, FC_CODE_TYPE_MISMATCH, "'%s' is no value for %s: %s", shown, named,
       option->kind == FC_OPTION_KIND_FLAG ? "on or off" : option->argument);
+}
+
+// ---------------------------------------------------------------------------
+// Values as text
+
+// In the largest unit that leaves no rest.
+static fc_status_t put_units(fc_sink_t *sink, uint64_t value,
+                             const unit_t *units, fc_error_t *err) {
+  const unit_t *best = units;
+  for (const unit_t *unit = units; unit->text; unit++) {
+    if (value && value % unit->factor == 0 && unit->factor > best->factor) {
+      best = unit;
+    }
+  }
+  FC_TRY(fc_json_write_u64(sink, value / best->factor, err));
+  return fc_sink_put(sink, fc_str(best->text), err);
+}
+
+static fc_str_t choice_at(const char *words, unsigned position) {
+  for (;; words++) {
+    const size_t size = strcspn(words, "|");
+    if (position-- == 0) return fc_str_make(words, size);
+    words += size;
+  }
+}
+
+fc_status_t fc_option_print(const fc_server_options_t *options,
+                            const fc_option_t *option, fc_sink_t *sink,
+                            fc_error_t *err) {
+  static const unit_t kCounts[] = {{"", 1}, {NULL, 0}};
+  static const unit_t kSizes[] = {
+      {"", 1}, {"k", 1u << 10}, {"M", 1u << 20}, {"G", 1u << 30}, {NULL, 0}};
+  static const unit_t kTimes[] = {{"ms", 1}, {"s", 1000}, {NULL, 0}};
+  const void *field = (const char *)options + option->offset;
+  switch (option->kind) {
+    case FC_OPTION_KIND_TEXT:
+      return fc_sink_put(sink, fc_str(*(const char *const *)field), err);
+    case FC_OPTION_KIND_COUNT:
+      return put_units(sink, *(const uint64_t *)field, kCounts, err);
+    case FC_OPTION_KIND_SIZE:
+      return put_units(sink, *(const uint64_t *)field, kSizes, err);
+    case FC_OPTION_KIND_TIME:
+      return put_units(sink, *(const uint64_t *)field, kTimes, err);
+    case FC_OPTION_KIND_FLAG:
+      return fc_sink_put(
+          sink, *(const bool *)field ? FC_STR("on") : FC_STR("off"), err);
+    case FC_OPTION_KIND_CHOICE:
+      break;
+  }
+  return fc_sink_put(
+      sink, choice_at(option->argument, *(const unsigned *)field), err);
 }

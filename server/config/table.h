@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The table of options (options.def): what each is called, which values it takes,
-// and how values are read from text and written as text. Flags, variables and the
-// help are readers of this one table. No state; any thread.
+// and how values are read from text and written as text. Flags, variables, the
+// file and the help are readers of this one table. No state; any thread.
 #ifndef FARCALL_SERVER_CONFIG_TABLE_H_
 #define FARCALL_SERVER_CONFIG_TABLE_H_
 
@@ -41,5 +41,10 @@ const char *fc_option_nearest(fc_str_t wanted, const char *const *names,
 fc_status_t fc_option_set(fc_server_options_t *options,
                           const fc_option_t *option, const char *value,
                           const char *named, fc_error_t *err) FC_MUST_CHECK;
+
+// Writes the value an option has as text that fc_option_set reads.
+fc_status_t fc_option_print(const fc_server_options_t *options,
+                            const fc_option_t *option, fc_sink_t *sink,
+                            fc_error_t *err);
 
 #endif  // FARCALL_SERVER_CONFIG_TABLE_H_

@@ -160,6 +160,18 @@ static void mistakes_exit_64_with_the_message_last(void **state) {
        {"--listen=192.0.2.1:0", "--allow-insecure-bind", "a.so"},
        69,
        "cannot listen on 192.0.2.1:0"},
+      {"a file that is not there",
+       {"--config=/nosuch.conf", "a.so"},
+       64,
+       "cannot read /nosuch.conf: No such file or directory"},
+      {"a file with a mistake",
+       {"-t", "-c", FARCALL_SOURCE_DIR "/tests/corpus/config/slip"},
+       64,
+       "config/slip:1:2: unknown key 'max-bdy': did you mean 'max-body'?"},
+      {"a file with an address that is none",
+       {"-t", "-c", FARCALL_SOURCE_DIR "/tests/corpus/config/all"},
+       64,
+       "config/all:1:21: "},
       {"nothing there",
        {"--listen=127.0.0.1:0", "--strict-load", "/nowhere.so"},
        65,
@@ -186,6 +198,15 @@ static void help_and_version_exit_0(void **state) {
   (void)state;
   static daemon_t daemon;
   const char *help[] = {"--help", NULL}, *version[] = {"-V", NULL};
+  const char *test[] = {"-t", "-c", FARCALL_SOURCE_DIR "/config/farcalld.conf",
+                        NULL};
+  const char *print[] = {"-T", "--workers=3", NULL};
+  start(&daemon, test, NULL);
+  assert_int_equal(end(&daemon), 0);
+  assert_string_equal(daemon.text, "farcalld: the options are right\n");
+  start(&daemon, print, NULL);
+  assert_int_equal(end(&daemon), 0);
+  assert_non_null(strstr(daemon.text, "  // flag\n  \"workers\": 3,\n"));
   start(&daemon, help, NULL);
   assert_int_equal(end(&daemon), 0);
   assert_non_null(strstr(daemon.text, "--allow-insecure-bind"));

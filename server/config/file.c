@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "config/table.h"
+#include "json/reader.h"
+
+#define FILE_MAX (1u << 20)
+#define DEPTH_MAX 4
+#define NUMBER_MAX 32  // characters
+
+typedef struct parser_t {
+  fc_server_options_t *options;
+  fc_config_file_t *file;
+  fc_json_reader_t reader;
+  uint64_t value_offset;  // of the value of the last key
+  fc_error_t *err;
+} parser_t;
+
+// ---------------------------------------------------------------------------
+// Places
+
+static fc_origin_t place_of(const fc_config_file_t *file, uint64_t offset) {
+  fc_origin_t place = {FC_ORIGIN_FILE, 1, 1};
+  for (uint64_t i = 0; i < offset && i < file->size; i++) {
+    place.column++;
+    if (file->text[i] != '\n') continue;
+    place.line++;
+    place.column = 1;
+  }
+  return place;
+}
+
+// In front of the message, the end of which may be lost.
+static void put_place(const fc_config_file_t *file, fc_origin_t place,
+                      fc_error_t *err) {
+  char prefix[200];
+  snprintf(prefix, sizeof prefix, "%.160s:%u:%u: ", file->name, place.line,
+           place.column);
+  const size_t size = strlen(prefix), room = sizeof err->message - size;
+  memmove(err->message + size, err->message, room);
+  memcpy(err->message, prefix, size);
+  err->message[sizeof err->message - 1] = '\0';
+}
+
+static fc_status_t fail_at(parser_t *p, uint64_t offset, fc_status_t status) {
+  put_place(p->file, place_of(p->file, offset), p->err);
+  return status;
+}
+
+static fc_status_t fail_here(parser_t *p, fc_status_t status) {
+  return fail_at(p, p->reader.token_offset, status);
+}
+
+static fc_status_t next(parser_t *p, fc_json_token_t *out_token) {
+  const fc_status_t status = fc_json_next(&p->reader, out_token, p->err);
+  return status == FC_OK ? FC_OK : fail_at(p, p->err->byte_offset, status);
+}
+
+void fc_config_locate(const fc_server_options_t *options, unsigned option,
+                      fc_error_t *err) {
+  const fc_origin_t origin = options->origins[option];
+  if (origin.from == FC_ORIGIN_FILE) put_place(&options->file, origin, err);
+}
+
+// ---------------------------------------------------------------------------
+// Reading
+
+static fc_status_t fail_file(const char *name, const char *why,
+                             fc_error_t *err) {
+  return fc_fail(err, FC_CODE_NOT_ACCEPTABLE, "cannot read %.200s: %s", name,
+                 why);
+}
+
+static fc_status_t read_all(fc_config_file_t *file, int fd, fc_error_t *err) {
+  const fc_allocator_t allocator = fc_allocator_system();
+  file->text = fc_alloc(allocator, FILE_MAX + 1);
+  if (!file->text) return fc_fail_memory(err);
+  while (file->size <= FILE_MAX) {
+    const ssize_t got =
+        read(fd, file->text + file->size, FILE_MAX + 1 - file->size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail_file(file->name, strerror(errno), err);
+    if (got == 0) return FC_OK;
+    file->size += (size_t)got;
+  }
+  return fail_file(file->name, "it is larger than 1 MiB", err);
+}
+
+static fc_status_t open_and_read(fc_config_file_t *file, fc_error_t *err) {
+  const int fd = open(file->name, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return fail_file(file->name, strerror(errno), err);
+  const fc_status_t status = read_all(file, fd, err);
+  close(fd);
+  return status;
+}
+
+// The end of what begins at `at`: a string, a comment, or one other character.
+static size_t skip_piece(const fc_config_file_t *file, size_t at,
+                         bool *out_comment) {
+  const char *text = file->text;
+  const size_t size = file->size;
+  const char second = at + 1 < size ? text[at + 1] : '\0';
+  *out_comment = text[at] == '/' && (second == '/' || second == '*');
+  if (*out_comment && second == '/') {
+    while (at < size && text[at] != '\n') at++;
+    return at;
+  }
+  if (*out_comment) {
+    for (at += 2; at + 1 < size; at++) {
+      if (text[at] == '*' && text[at + 1] == '/') return at + 2;
+    }
+    *out_comment =
+        false;  // it has no end: what is wrong is found where it begins
+    return size;
+  }
+  if (text[at++] != '"') return at;
+  while (at < size && text[at] != '"' && text[at] != '\n') {
+    at += text[at] == '\\' && at + 1 < size ? 2 : 1;
+  }
+  return at < size ? at + 1 : at;
+}
+
+// Comments become blanks; lines and columns stay.
+static void blank_comments(fc_config_file_t *file) {
+  for (size_t at = 0; at < file->size;) {
+    bool comment;
+    const size_t end = skip_piece(file, at, &comment);
+    for (; at < end; at++) {
+      if (comment && file->text[at] != '\n') file->text[at] = ' ';
+    }
+  }
+}
+
+// ---------------------------------------------------------------------------
+// Values
+
+// The string just read, unescaped where it lies and ended by a zero, which takes
+// the place of the closing quote at the latest.
+static fc_status_t take_string(parser_t *p, char **out, size_t *out_size) {
+  char *text = p->file->text + (p->reader.text.data - p->file->text);
+  const size_t size = fc_json_unescape(p->reader.text, text);
+  if (memchr(text, '\0', size)) {
+    return fail_here(p, fc_fail(p->err, FC_CODE_NOT_ACCEPTABLE,
+                                "a text with a zero byte in it"));
+  }
+  text[size] = '\0';
+  *out = text;
+  *out_size = size;
+  return FC_OK;
+}
+
+static fc_status_t fail_kind(parser_t *p, const fc_option_t *option,
+                             fc_json_token_t token) {
+  const bool flag = option->kind == FC_OPTION_KIND_FLAG;
+  return fail_here(
+      p, fc_fail(p->err, FC_CODE_TYPE_MISMATCH, "\"%s\" takes %s, not %s",
+                 option->flag, flag ? "true or false" : option->argument,
+                 fc_json_token_name(token)));
+}
+
+// ["a", "b"] is another spelling of "a,b". The text is put together where the
+// first string lies: it never gets longer than what was read.
+static fc_status_t take_list(parser_t *p, const fc_option_t *option,
+                             const char **out) {
+  char *list = NULL;
+  size_t used = 0;
+  for (;;) {
+    fc_json_token_t token;
+    char *text;
+    size_t size;
+    FC_TRY(next(p, &token));
+    if (token == FC_JSON_ARRAY_END) break;
+    if (token != FC_JSON_STRING) return fail_kind(p, option, token);
+    FC_TRY(take_string(p, &text, &size));
+    if (!list) list = text;
+    else list[used++] = ',';
+    memmove(list + used, text, size);
+    used += size;
+    list[used] = '\0';
+  }
+  *out = list ? list : "";
+  return FC_OK;
+}
+
+static bool is_number(fc_option_kind_t kind) {
+  return kind == FC_OPTION_KIND_COUNT || kind == FC_OPTION_KIND_SIZE ||
+         kind == FC_OPTION_KIND_TIME;
+}
+
+// The value as a flag would have it. `number` holds that of a number.
+static fc_status_t take_value(parser_t *p, const fc_option_t *option,
+                              char number[NUMBER_MAX], const char **out) {
+  fc_json_token_t token;
+  FC_TRY(next(p, &token));
+  p->value_offset = p->reader.token_offset;
+  const fc_str_t text = p->reader.text;
+  switch (token) {
+    case FC_JSON_STRING: {
+      char *string;
+      size_t size;
+      FC_TRY(take_string(p, &string, &size));
+      *out = string;
+      return FC_OK;
+    }
+    case FC_JSON_NUMBER:
+      if (!is_number(option->kind) || text.size >= NUMBER_MAX) break;
+      snprintf(number, NUMBER_MAX, "%.*s", (int)text.size, text.data);
+      *out = number;
+      return FC_OK;
+    case FC_JSON_TRUE:
+    case FC_JSON_FALSE:
+      if (is_number(option->kind) || option->kind == FC_OPTION_KIND_TEXT) break;
+      *out = token == FC_JSON_TRUE ? "on" : "off";
+      return FC_OK;
+    case FC_JSON_ARRAY_BEGIN:
+      if (option->kind != FC_OPTION_KIND_TEXT) break;
+      return take_list(p, option, out);
+    default:
+      break;
+  }
+  return fail_kind(p, option, token);
+}
+
+static fc_status_t take_option(parser_t *p, const fc_option_t *option) {
+  char number[NUMBER_MAX], named[64];
+  const char *value = "";
+  fc_origin_t *origin = &p->options->origins[option - fc_options];
+  if (option - fc_options == FC_OPTION_config) {
+    return fail_here(p, fc_fail(p->err, FC_CODE_UNKNOWN_FIELD,
+                                "a file does not name another one"));
+  }
+  if (origin->from == FC_ORIGIN_FILE) {
+    return fail_here(p, fc_fail(p->err, FC_CODE_DUPLICATE_ARGUMENT,
+                                "\"%s\" is given twice, first in line %u",
+                                option->flag, origin->line));
+  }
+  FC_TRY(take_value(p, option, number, &value));
+  snprintf(named, sizeof named, "\"%s\"", option->flag);
+  const fc_status_t status =
+      fc_option_set(p->options, option, value, named, p->err);
+  *origin = place_of(p->file, p->value_offset);
+  return status == FC_OK ? FC_OK : fail_at(p, p->value_offset, status);
+}
+
+static fc_status_t add_path(fc_config_file_t *file, const char *path,
+                            fc_error_t *err) {
+  const fc_allocator_t allocator = fc_allocator_system();
+  if ((file->path_count & (file->path_count - 1)) == 0) {
+    const size_t capacity = file->path_count ? 2 * file->path_count : 1;
+    const char **paths = fc_alloc_array(allocator, capacity, sizeof *paths);
+    if (!paths) return fc_fail_memory(err);
+    if (file->paths) {
+      memcpy(paths, file->paths, file->path_count * sizeof *paths);
+    }
+    fc_free(allocator, file->paths);
+    file->paths = paths;
+  }
+  file->paths[file->path_count++] = path;
+  return FC_OK;
+}
+
+static fc_status_t fail_paths(parser_t *p, fc_json_token_t token) {
+  return fail_here(p, fc_fail(p->err, FC_CODE_TYPE_MISMATCH,
+                              "\"paths\" takes a list of files and "
+                              "directories, not %s",
+                              fc_json_token_name(token)));
+}
+
+static fc_status_t take_paths(parser_t *p) {
+  fc_json_token_t token;
+  if (p->file->path_count) {
+    return fail_here(p, fc_fail(p->err, FC_CODE_DUPLICATE_ARGUMENT,
+                                "\"paths\" is given twice"));
+  }
+  FC_TRY(next(p, &token));
+  if (token != FC_JSON_ARRAY_BEGIN) return fail_paths(p, token);
+  for (;;) {
+    char *path;
+    size_t size;
+    FC_TRY(next(p, &token));
+    if (token == FC_JSON_ARRAY_END) return FC_OK;
+    if (token != FC_JSON_STRING) return fail_paths(p, token);
+    FC_TRY(take_string(p, &path, &size));
+    if (size == 0) return fail_paths(p, token);
+    FC_TRY(add_path(p->file, path, p->err));
+  }
+}
+
+// ---------------------------------------------------------------------------
+// The object
+
+static fc_status_t fail_key(parser_t *p) {
+  const char *names[FC_OPTIONS + 1] = {"paths"};
+  for (size_t i = 0; i < FC_OPTIONS; i++) names[i + 1] = fc_options[i].flag;
+  const fc_str_t key = p->reader.text;
+  const char *nearest = fc_option_nearest(key, names, FC_ARRAY_COUNT(names));
+  char shown[80];
+  fc_escape(shown, sizeof shown, 64, key);
+  return fail_here(
+      p, nearest
+             ? fc_fail(p->err, FC_CODE_UNKNOWN_FIELD,
+                       "unknown key '%s': did you mean '%s'?", shown, nearest)
+             : fc_fail(p->err, FC_CODE_UNKNOWN_FIELD,
+                       "unknown key '%s': keys are the options of farcalld "
+                       "--help, and \"paths\"",
+                       shown));
+}
+
+static fc_status_t parse(parser_t *p) {
+  fc_json_token_t token;
+  FC_TRY(next(p, &token));
+  if (token != FC_JSON_OBJECT_BEGIN) {
+    return fail_here(
+        p, fc_fail(p->err, FC_CODE_TYPE_MISMATCH,
+                   "expected an object, found %s", fc_json_token_name(token)));
+  }
+  for (;;) {
+    FC_TRY(next(p, &token));
+    if (token == FC_JSON_OBJECT_END) break;
+    const fc_option_t *option = fc_option_find(p->reader.text);
+    if (option) FC_TRY(take_option(p, option));
+    else if (fc_json_text_is(&p->reader, FC_STR("paths")))
+      FC_TRY(take_paths(p));
+    else return fail_key(p);
+  }
+  return next(p, &token);  // nothing may follow
+}
+
+fc_status_t fc_config_file_read(fc_server_options_t *options, const char *name,
+                                fc_error_t *err) {
+  options->file.name = name;
+  FC_TRY(open_and_read(&options->file, err));
+  return fc_config_file_parse(options, err);
+}
+
+fc_status_t fc_config_file_parse(fc_server_options_t *options,
+                                 fc_error_t *err) {
+  fc_config_file_t *file = &options->file;
+  blank_comments(file);
+  parser_t p = {.options = options, .file = file, .err = err};
+  fc_json_reader_init(&p.reader, DEPTH_MAX, UINT32_MAX);
+  fc_json_reader_feed(&p.reader, file->text, file->size, true);
+  FC_TRY(parse(&p));
+  options->paths = file->paths;
+  options->path_count = file->path_count;
+  return FC_OK;
+}
+
+void fc_config_file_deinit(fc_config_file_t *file) {
+  fc_free(fc_allocator_system(), file->text);
+  fc_free(fc_allocator_system(), file->paths);
+  *file = (fc_config_file_t){0};
+}

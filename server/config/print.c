@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The options in force, printed as a file that says the same.
+#include <stdio.h>
+
+#include "config/file.h"
+#include "config/table.h"
+#include "json/writer.h"
+
+static fc_status_t put_comment(const fc_server_options_t *options,
+                               fc_origin_t origin, fc_sink_t *sink,
+                               fc_error_t *err) {
+  static const char *const kNames[] = {"default", "", "variable", "flag"};
+  FC_TRY(fc_sink_put(sink, FC_STR("  // "), err));
+  if (origin.from == FC_ORIGIN_FILE) {
+    char place[512];
+    snprintf(place, sizeof place, "%.400s:%u:%u", options->file.name,
+             origin.line, origin.column);
+    FC_TRY(fc_sink_put(sink, fc_str(place), err));
+  } else {
+    FC_TRY(fc_sink_put(sink, fc_str(kNames[origin.from]), err));
+  }
+  return fc_sink_put(sink, FC_STR("\n"), err);
+}
+
+static fc_status_t put_value(const fc_server_options_t *options,
+                             const fc_option_t *option, fc_sink_t *sink,
+                             fc_error_t *err) {
+  if (option->kind == FC_OPTION_KIND_TEXT) {
+    const void *field = (const char *)options + option->offset;
+    return fc_json_write_string(sink, fc_str(*(const char *const *)field), err);
+  }
+  const bool bare = option->kind == FC_OPTION_KIND_COUNT;
+  if (option->kind == FC_OPTION_KIND_FLAG) {
+    const bool on = *(const bool *)((const char *)options + option->offset);
+    return fc_sink_put(sink, on ? FC_STR("true") : FC_STR("false"), err);
+  }
+  if (!bare) FC_TRY(fc_sink_put(sink, FC_STR("\""), err));
+  FC_TRY(fc_option_print(options, option, sink, err));
+  return bare ? FC_OK : fc_sink_put(sink, FC_STR("\""), err);
+}
+
+static fc_status_t put_option(const fc_server_options_t *options,
+                              const fc_option_t *option, fc_sink_t *sink,
+                              fc_error_t *err) {
+  const fc_origin_t origin = options->origins[option - fc_options];
+  FC_TRY(put_comment(options, origin, sink, err));
+  FC_TRY(fc_sink_put(sink, FC_STR("  \""), err));
+  FC_TRY(fc_sink_put(sink, fc_str(option->flag), err));
+  FC_TRY(fc_sink_put(sink, FC_STR("\": "), err));
+  FC_TRY(put_value(options, option, sink, err));
+  return fc_sink_put(sink, FC_STR(",\n"), err);
+}
+
+static fc_status_t put_paths(const fc_server_options_t *options,
+                             fc_sink_t *sink, fc_error_t *err) {
+  FC_TRY(fc_sink_put(sink, FC_STR("  \"paths\": ["), err));
+  for (size_t i = 0; i < options->path_count; i++) {
+    if (i) FC_TRY(fc_sink_put(sink, FC_STR(", "), err));
+    FC_TRY(fc_json_write_string(sink, fc_str(options->paths[i]), err));
+  }
+  return fc_sink_put(sink, FC_STR("]\n}\n"), err);
+}
+
+fc_status_t fc_config_file_print(const fc_server_options_t *options,
+                                 fc_sink_t *sink, fc_error_t *err) {
+  FC_TRY(fc_sink_put(sink, FC_STR("{\n"), err));
+  for (size_t i = 0; i < FC_OPTIONS; i++) {
+    if (i == FC_OPTION_config) continue;  // a file does not name another one
+    FC_TRY(put_option(options, &fc_options[i], sink, err));
+  }
+  return put_paths(options, sink, err);
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The configuration file: what is read, which of flag, variable and file counts,
+// what is said of a mistake and where, and that the options in force are printed
+// as a file that says the same.
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "config/file.h"
+#include "config/table.h"
+#include "helpers/test.h"
+
+#define NAME "farcalld.conf"
+
+static fc_status_t parse(fc_server_options_t *options, const char *text,
+                         fc_error_t *err) {
+  fc_server_options_init(options);
+  fc_error_reset(err);
+  options->file.name = NAME;
+  options->file.size = strlen(text);
+  options->file.text = fc_alloc(fc_allocator_system(), strlen(text) + 1);
+  assert_non_null(options->file.text);
+  memcpy(options->file.text, text, strlen(text));
+  return fc_config_file_parse(options, err);
+}
+
+static void every_kind_of_value_is_read(void **state) {
+  (void)state;
+  fc_server_options_t options;
+  fc_error_t error;
+  const char *text =
+      "// of the whole file\n"
+      "{ /* a comment\n"
+      "     of two lines with \" in it */\n"
+      "  \"listen\": \"127.0.0.1:\\u0039\", // \"workers\": 9,\n"
+      "  \"workers\": 3, \"max-body\": \"2k\", \"worker-memory\": 4096,\n"
+      "  \"timeout\": 2, \"drain\": \"250ms\", \"lane\": \"never\",\n"
+      "  \"strict-load\": true, \"access-log\": false,\n"
+      "  \"allow-host\": [\"a.example\", \"b/*no comment*/\", \"\\n\"],\n"
+      "  \"paths\": [\"/srv/models\", \"//one.so\", \"three\"]\n"
+      "}\n";
+  assert_int_equal(parse(&options, text, &error), FC_OK);
+  assert_string_equal(options.listen, "127.0.0.1:9");
+  assert_int_equal(options.workers, 3);
+  assert_int_equal(options.max_body, 2048);
+  assert_int_equal(options.worker_memory, 4096);
+  assert_int_equal(options.timeout, 2000);
+  assert_int_equal(options.drain, 250);
+  assert_int_equal(options.lane, 2);
+  assert_true(options.strict_load);
+  assert_int_equal(options.access_log, FC_ACCESS_LOG_OFF);
+  assert_string_equal(options.allow_host, "a.example,b/*no comment*/,\n");
+  assert_int_equal(options.path_count, 3);
+  assert_string_equal(options.paths[0], "/srv/models");
+  assert_string_equal(options.paths[1], "//one.so");
+  assert_string_equal(options.paths[2], "three");
+  assert_int_equal(options.origins[FC_OPTION_workers].from, FC_ORIGIN_FILE);
+  assert_int_equal(options.origins[FC_OPTION_workers].line, 5);
+  assert_int_equal(options.origins[FC_OPTION_workers].column, 14);
+  assert_int_equal(options.origins[FC_OPTION_queue].from, FC_ORIGIN_DEFAULT);
+  fc_server_options_deinit(&options);
+}
+
+static void mistakes_are_named_with_their_place(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    const char *text;
+    const char *says;
+  } rows[] = {
+      {"nothing", "", NAME ":1:1: "},
+      {"only a comment", "// {}", NAME ":1:6: "},
+      {"an open comment", "{} /* ", NAME ":1:4: "},
+      {"a list", "[]", NAME ":1:1: expected an object, found an array"},
+      {"a slip", "{\n  \"max-bdy\": 1}",
+       NAME ":2:3: unknown key 'max-bdy': did you mean 'max-body'?"},
+      {"the variable's name", "{\"MAX_BODY\": 1}",
+       NAME ":1:2: unknown key 'MAX_BODY': keys are the options of farcalld "
+            "--help, and \"paths\""},
+      {"of paths", "{\"path\": []}",
+       NAME ":1:2: unknown key 'path': did you mean 'paths'?"},
+      {"twice", "{\"queue\": 1,\n\"lane\": \"auto\",\n \"queue\": 2}",
+       NAME ":3:2: \"queue\" is given twice, first in line 1"},
+      {"paths twice", "{\"paths\": [\"a\"], \"paths\": [\"b\"]}",
+       NAME ":1:18: \"paths\" is given twice"},
+      {"another file", "{\"config\": \"x\"}",
+       NAME ":1:2: a file does not name another one"},
+      {"no such word", "{\"lane\":\n\"fast\"}",
+       NAME ":2:1: 'fast' is no value for \"lane\": auto|always|never"},
+      {"another unit", "{\"drain\": \"3h\"}",
+       NAME ":1:11: '3h' is no value for \"drain\": TIME"},
+      {"no integer", "{\"workers\": 1.5}",
+       NAME ":1:13: '1.5' is no value for \"workers\": N"},
+      {"too large", "{\"workers\": 4294967296}",
+       NAME ":1:13: '4294967296' is no value for \"workers\": N"},
+      {"very long",
+       "{\"workers\": 11111111111111111111111111111111111111111111}",
+       NAME ":1:13: \"workers\" takes N, not a number"},
+      {"a number for a text", "{\"listen\": 8000}",
+       NAME ":1:12: \"listen\" takes "},
+      {"a text for a flag", "{\"strict-load\": \"maybe\"}",
+       NAME ":1:17: 'maybe' is no value for \"strict-load\": on or off"},
+      {"a number for a flag", "{\"strict-load\": 1}",
+       NAME ":1:17: \"strict-load\" takes true or false, not a number"},
+      {"null", "{\"lane\": null}", NAME ":1:10: \"lane\" takes "},
+      {"an object", "{\"lane\": {}}", NAME ":1:10: \"lane\" takes "},
+      {"a list of numbers", "{\"allow-host\": [\"a\", 1]}",
+       NAME ":1:22: \"allow-host\" takes NAME,…, not a number"},
+      {"a list for a number", "{\"workers\": [1]}",
+       NAME ":1:13: \"workers\" takes N, not an array"},
+      {"one path", "{\"paths\": \"a\"}",
+       NAME ":1:11: \"paths\" takes a list of files and directories, not a "
+            "string"},
+      {"an empty path", "{\"paths\": [\"\"]}", NAME ":1:12: \"paths\" takes "},
+      {"an empty value", "{\"listen\": \"\"}",
+       NAME ":1:12: '' is no value for \"listen\": "},
+      {"a zero byte", "{\"listen\": \"a\\u0000b\"}",
+       NAME ":1:12: a text with a zero byte in it"},
+      {"a comma too many", "{\"workers\": 1,\n}", NAME ":2:1: "},
+      {"half a file", "{\"workers\": 1,\n", NAME ":2:1: "},
+      {"two files", "{}\n{}", NAME ":2:1: "},
+      {"a line in a string", "{\"listen\": \"a\nb\"}", NAME ":1:14: "},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    fc_server_options_t options;
+    fc_error_t error;
+    const fc_status_t status = parse(&options, row->text, &error);
+    fc_server_options_deinit(&options);
+    assert_int_not_equal(status, FC_OK);
+    const fc_str_t says = fc_str(row->says);
+    if (fc_str_starts(fc_str(error.message), says)) continue;
+    fail_msg("%s: '%s', not '%s'", row->name, error.message, row->says);
+  }
+}
+
+// What the options in force print is what they are when it is read again.
+static void what_is_printed_says_the_same(void **state) {
+  (void)state;
+  fc_server_options_t options, again;
+  fc_error_t error;
+  const char *text =
+      "{\"listen\": \"[::1]:1\", \"workers\": 3, \"max-body\": \"3k\",\n"
+      "\"max-memory\": \"5G\", \"worker-memory\": 1025, \"timeout\": \"1500ms\",\n"
+      "\"drain\": \"2m\", \"lane\": \"always\", \"strict-load\": true,\n"
+      "\"allow-host\": \"a\\\"b\", \"paths\": [\"/a\", \"b\\\\c\"]}";
+  assert_int_equal(parse(&options, text, &error), FC_OK);
+  fc_text_t printed;
+  fc_text_init(&printed, fc_allocator_system(), 1u << 20);
+  assert_int_equal(fc_config_file_print(&options, &printed.sink, &error),
+                   FC_OK);
+  assert_int_equal(fc_sink_put(&printed.sink, fc_str_make("", 1), &error),
+                   FC_OK);
+  assert_non_null(strstr(printed.data, "// " NAME ":1:34\n  \"workers\": 3,"));
+  assert_non_null(strstr(printed.data, "// default\n  \"queue\": 0,"));
+  assert_non_null(strstr(printed.data, "\"drain\": \"120s\","));
+  assert_int_equal(parse(&again, printed.data, &error), FC_OK);
+  for (size_t i = 0; i < FC_OPTIONS; i++) {
+    fc_text_t one, two;
+    fc_text_init(&one, fc_allocator_system(), 4096);
+    fc_text_init(&two, fc_allocator_system(), 4096);
+    (void)fc_option_print(&options, &fc_options[i], &one.sink, &error);
+    (void)fc_option_print(&again, &fc_options[i], &two.sink, &error);
+    assert_true(fc_str_equal(fc_text_str(&one), fc_text_str(&two)));
+    fc_text_deinit(&one);
+    fc_text_deinit(&two);
+  }
+  assert_int_equal(again.path_count, 2);
+  assert_string_equal(again.paths[1], "b\\c");
+  fc_text_deinit(&printed);
+  fc_server_options_deinit(&again);
+  fc_server_options_deinit(&options);
+}
+
+static void flags_come_before_variables_and_both_before_the_file(void **state) {
+  (void)state;
+  char name[] = "/tmp/farcall-config-XXXXXX", flag[64];
+  const char text[] =
+      "{\"workers\": 1, \"queue\": 1, \"drain\": \"1s\", \"paths\": [\"file\"]}";
+  const int fd = mkstemp(name);
+  assert_true(fd >= 0);
+  assert_int_equal(write(fd, text, sizeof text - 1), sizeof text - 1);
+  close(fd);
+  snprintf(flag, sizeof flag, "--config=%s", name);
+  const char *argv[] = {"farcalld", "--workers=3", flag, "a.so"};
+  const char *variables[] = {"FARCALL_WORKERS=2", "FARCALL_QUEUE=2", NULL};
+  const char *paths[4];
+  fc_server_options_t options;
+  fc_error_t error;
+  assert_int_equal(
+      fc_server_options_parse(&options, 4, argv, paths, variables, &error),
+      FC_OK);
+  assert_int_equal(options.workers, 3);
+  assert_int_equal(options.queue, 2);
+  assert_int_equal(options.drain, 1000);
+  assert_int_equal(options.path_count, 1);
+  assert_string_equal(options.paths[0], "a.so");
+  assert_int_equal(options.origins[FC_OPTION_workers].from, FC_ORIGIN_FLAG);
+  assert_int_equal(options.origins[FC_OPTION_queue].from, FC_ORIGIN_VARIABLE);
+  assert_int_equal(options.origins[FC_OPTION_drain].from, FC_ORIGIN_FILE);
+  fc_server_options_deinit(&options);
+  // The file alone is enough.
+  assert_int_equal(
+      fc_server_options_parse(&options, 3, argv, paths, variables, &error),
+      FC_OK);
+  assert_string_equal(options.paths[0], "file");
+  fc_server_options_deinit(&options);
+  unlink(name);
+  assert_int_not_equal(
+      fc_server_options_parse(&options, 3, argv, paths, variables, &error),
+      FC_OK);
+  assert_non_null(strstr(error.message, "No such file or directory"));
+  fc_server_options_deinit(&options);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(every_kind_of_value_is_read),
+      FC_TEST(mistakes_are_named_with_their_place),
+      FC_TEST(what_is_printed_says_the_same),
+      FC_TEST(flags_come_before_variables_and_both_before_the_file),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

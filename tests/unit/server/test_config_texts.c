@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every text that lists the options of farcalld with their defaults is made here
+// from options.def, so that a new option cannot be forgotten: the variables and
+// the file in config/, the page in docs/ and the manual page. A text that differs
+// is written into the build folder, from where it is copied.
+#include <ctype.h>
+#include <stdio.h>
+
+#include "config/table.h"
+#include "helpers/test.h"
+
+#define WIDTH 80
+
+static void put(fc_text_t *text, const char *part) {
+  fc_error_t error;
+  assert_int_equal(fc_sink_put(&text->sink, fc_str(part), &error), FC_OK);
+}
+
+static const char *form(const fc_option_t *option) {
+  return *option->argument ? option->argument : "on|off";
+}
+
+// "LEAD word word …", lines of at most WIDTH bytes.
+static void put_comment(fc_text_t *text, const char *lead, const char *help) {
+  size_t column = 0;
+  for (const char *word = help; *word;) {
+    const size_t size = strcspn(word, " ");
+    if (column + 1 + size > WIDTH || !column) {
+      if (column) put(text, "\n");
+      put(text, lead);
+      column = strlen(lead);
+    }
+    char copy[128];
+    assert_true(size < sizeof copy);
+    snprintf(copy, sizeof copy, " %.*s", (int)size, word);
+    put(text, copy);
+    column += 1 + size;
+    word += size;
+    while (*word == ' ') word++;
+  }
+  put(text, "\n");
+}
+
+static void put_explained(fc_text_t *text, const char *lead,
+                          const fc_option_t *option) {
+  char help[512];
+  snprintf(help, sizeof help, "%s: %s", form(option), option->help);
+  put_comment(text, lead, help);
+}
+
+// ---------------------------------------------------------------------------
+// The texts
+
+static void print_variables(fc_text_t *text) {
+  put(text,
+      "# SPDX-License-Identifier: Apache-2.0\n"
+      "#\n"
+      "# Options of farcalld, for farcalld.service: each with its default. A flag "
+      "of the\n"
+      "# command line comes before a variable. `farcalld --help` explains the "
+      "forms.\n");
+  for (const fc_option_t *o = fc_options; o < fc_options + FC_OPTIONS; o++) {
+    put(text, "\n");
+    put_explained(text, "#", o);
+    char line[160];
+    const int size =
+        snprintf(line, sizeof line, "#FARCALL_%s=%s\n", o->flag, o->value);
+    assert_true(size > 0 && (size_t)size < sizeof line);
+    for (char *at = line + 1; *at != '='; at++) {
+      *at = *at == '-' ? '_' : (char)toupper((unsigned char)*at);
+    }
+    put(text, line);
+  }
+}
+
+static void print_file(fc_text_t *text) {
+  put(text,
+      "// SPDX-License-Identifier: Apache-2.0\n"
+      "//\n"
+      "// Every key of the file of `farcalld --config=FILE`, with its default. "
+      "JSON with\n"
+      "// comments. A flag or a FARCALL_* variable comes before a key. `farcalld "
+      "-t -c FILE`\n"
+      "// checks a file, `farcalld -T -c FILE` prints what is in force, and where "
+      "each\n"
+      "// value comes from.\n"
+      "{\n");
+  for (size_t i = 0; i < FC_OPTIONS; i++) {
+    const fc_option_t *o = &fc_options[i];
+    if (i == FC_OPTION_config) continue;
+    put_explained(text, "  //", o);
+    const bool bare = o->kind == FC_OPTION_KIND_COUNT;
+    const bool flag = o->kind == FC_OPTION_KIND_FLAG;
+    char line[200];
+    snprintf(line, sizeof line, "  \"%s\": %s%s%s,\n\n", o->flag,
+             bare || flag ? "" : "\"", flag ? "false" : o->value,
+             bare || flag ? "" : "\"");
+    put(text, line);
+  }
+  put(text,
+      "  // What is served: modules (*.so, *.vmfb) and directories of modules. "
+      "PATHs of the\n"
+      "  // command line take the place of all of these.\n"
+      "  \"paths\": []\n}\n");
+}
+
+// A cell of a Markdown table.
+static void put_cell(fc_text_t *text, const char *cell) {
+  for (; *cell; cell++) {
+    if (*cell == '|') put(text, "\\");
+    const char one[] = {*cell, '\0'};
+    put(text, one);
+  }
+}
+
+static void print_page(fc_text_t *text) {
+  put(text,
+      "# Configuration\n\n"
+      "farcalld needs no file: `farcalld PATH` serves what is there. Each option "
+      "can be given as\n"
+      "a flag (`--max-body=2M`), as a variable (`FARCALL_MAX_BODY=2M`), and as a "
+      "key of a\n"
+      "file (`\"max-body\": \"2M\"`) that `--config=FILE` or `-c FILE` names. A "
+      "flag comes before\n"
+      "a variable, a variable before the file, the file before the default.\n\n"
+      "The file is one JSON object with comments (`//`, `/* */`). Numbers and "
+      "texts are taken\n"
+      "where a flag would take them, `true` and `false` for `on` and `off`, a "
+      "list of texts for\n"
+      "values that are separated by commas. `\"paths\"` lists what is served. A "
+      "key that is\n"
+      "misspelt is refused with its place and the nearest one, and nothing "
+      "starts.\n"
+      "[config/farcalld.conf](../config/farcalld.conf) has every key with its "
+      "default.\n\n"
+      "    farcalld -t -c farcalld.conf    # checks the options, serves nothing\n"
+      "    farcalld -T -c farcalld.conf    # prints those in force, and where "
+      "each comes from\n\n"
+      "Times are `ms`, `s` (also without a unit) or `m`; sizes are bytes, `k`, "
+      "`M` or `G`.\n\n"
+      "| option | default | |\n|---|---|---|\n");
+  for (const fc_option_t *o = fc_options; o < fc_options + FC_OPTIONS; o++) {
+    put(text, "| `");
+    put(text, o->flag);
+    put(text, "` ");
+    put_cell(text, form(o));
+    put(text, *o->value ? " | `" : " | ");
+    put_cell(text, o->value);
+    put(text, *o->value ? "` | " : " | ");
+    put_cell(text, o->help);
+    put(text, " |\n");
+  }
+}
+
+// Of a manual page: a hyphen of a flag is to stay one when it is copied.
+static void put_roff(fc_text_t *text, const char *line) {
+  for (; *line; line++) {
+    const char one[] = {*line, '\0'};
+    put(text, *line == '-' ? "\\-" : *line == '\\' ? "\\e" : one);
+  }
+}
+
+static void print_manual(fc_text_t *text) {
+  put(text,
+      ".\\\" SPDX-License-Identifier: Apache-2.0\n"
+      ".TH FARCALLD 8\n"
+      ".SH NAME\nfarcalld \\- serve compiled MLIR and IREE modules over HTTP\n"
+      ".SH SYNOPSIS\n.B farcalld\n[options] PATH...\n"
+      ".SH DESCRIPTION\nServes the functions of modules (*.so, *.vmfb) and of "
+      "directories of modules.\nSIGTERM and SIGINT end it once the calls in "
+      "flight are answered.\n"
+      "Each option is also a variable (FARCALL_MAX_BODY) and a key of the file "
+      "of\n\\-\\-config (\"max\\-body\"). A flag comes before a variable, a "
+      "variable before the file.\n"
+      ".SH OPTIONS\n"
+      ".TP\n\\fB\\-t\\fR, \\fB\\-\\-test\\-config\\fR\n"
+      "check options and file, and end\n"
+      ".TP\n\\fB\\-T\\fR, \\fB\\-\\-print\\-config\\fR\n"
+      "print the options in force as a file, with where each comes from\n"
+      ".TP\n\\fB\\-V\\fR, \\fB\\-\\-version\\fR\n"
+      "versions of farcalld and its libraries\n"
+      ".TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\nevery option\n");
+  for (const fc_option_t *o = fc_options; o < fc_options + FC_OPTIONS; o++) {
+    char letter[16] = "";
+    if (o->letter) {
+      snprintf(letter, sizeof letter, "\\fB\\-%c\\fR, ", o->letter);
+    }
+    put(text, ".TP\n");
+    put(text, letter);
+    put(text, "\\fB\\-\\-");
+    put_roff(text, o->flag);
+    put(text, "\\fR");
+    if (*o->argument) {
+      put(text, "=\\fI");
+      put_roff(text, o->argument);
+      put(text, "\\fR");
+    }
+    put(text, "\n");
+    put_roff(text, o->help);
+    if (o->kind != FC_OPTION_KIND_FLAG && *o->value) {
+      put(text, " [");
+      put_roff(text, o->value);
+      put(text, "]");
+    }
+    put(text, "\n");
+  }
+  put(text,
+      ".SH EXIT STATUS\nThose of sysexits.h: 64 for wrong options, 65 for a "
+      "module that cannot be\nloaded (\\-\\-strict\\-load), 69 when an address "
+      "cannot be had, 71 without resources.\n"
+      ".SH SEE ALSO\n.BR farcall (1)\n");
+}
+
+// ---------------------------------------------------------------------------
+
+static void every_option_is_in_every_text(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    void (*print)(fc_text_t *text);
+    const char *copy;
+  } rows[] = {
+      {"config/systemd/farcalld.env", print_variables, "farcalld.env"},
+      {"config/farcalld.conf", print_file, "farcalld.conf"},
+      {"docs/config.md", print_page, "config.md"},
+      {"docs/farcalld.8", print_manual, "farcalld.8"},
+  };
+  bool differs = false;
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    fc_text_t text;
+    fc_text_init(&text, fc_allocator_system(), SIZE_MAX);
+    row->print(&text);
+    const fc_str_t expected = fc_text_str(&text);
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", FARCALL_SOURCE_DIR, row->name);
+    static char found[1u << 16];
+    FILE *file = fopen(path, "re");
+    const size_t size = file ? fread(found, 1, sizeof found, file) : 0;
+    if (file) fclose(file);
+    if (!fc_str_equal(fc_str_make(found, size), expected)) {
+      differs = true;
+      snprintf(path, sizeof path, "%s/%s", FARCALL_BUILD_DIR, row->copy);
+      file = fopen(path, "we");
+      assert_non_null(file);
+      assert_int_equal(fwrite(expected.data, 1, expected.size, file),
+                       expected.size);
+      fclose(file);
+      print_error("%s is not what options.def says: copy %s there\n", row->name,
+                  path);
+    }
+    fc_text_deinit(&text);
+  }
+  assert_false(differs);
+}
+
+// The file as it is says what no file says.
+static void the_file_has_the_defaults(void **state) {
+  (void)state;
+  const char *argv[] = {"farcalld", "-c",
+                        FARCALL_SOURCE_DIR "/config/farcalld.conf", "a"};
+  const char *paths[4], *variables[] = {NULL};
+  fc_server_options_t options, defaults;
+  fc_error_t error;
+  assert_int_equal(
+      fc_server_options_parse(&options, 4, argv, paths, variables, &error),
+      FC_OK);
+  fc_server_options_init(&defaults);
+  for (size_t i = 0; i < FC_OPTIONS; i++) {
+    if (i == FC_OPTION_config) continue;
+    fc_text_t one, two;
+    fc_text_init(&one, fc_allocator_system(), 4096);
+    fc_text_init(&two, fc_allocator_system(), 4096);
+    (void)fc_option_print(&options, &fc_options[i], &one.sink, &error);
+    (void)fc_option_print(&defaults, &fc_options[i], &two.sink, &error);
+    assert_true(fc_str_equal(fc_text_str(&one), fc_text_str(&two)));
+    assert_int_equal(options.origins[i].from, FC_ORIGIN_FILE);
+    fc_text_deinit(&one);
+    fc_text_deinit(&two);
+  }
+  fc_server_options_deinit(&options);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(every_option_is_in_every_text),
+      FC_TEST(the_file_has_the_defaults),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
