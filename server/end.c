@@ -18,16 +18,12 @@ void fc_loop_close_handles(fc_loop_t *loop) {
 
 // Ends uv_run: connections that are still there are closed by force.
 static void finish(fc_loop_t *loop) {
-  fc_connection_t *next;
-  for (fc_connection_t *c = loop->connections; c; c = next) {
-    next = c->next;
-    fc_connection_abandon(c);
-  }
+  fc_http1_abandon(&loop->http1);
   fc_loop_close_handles(loop);
 }
 
 void fc_loop_check_drained(fc_loop_t *loop) {
-  if (loop->draining && !loop->connections &&
+  if (loop->server.draining && !loop->server.connections &&
       !uv_is_closing((uv_handle_t *)&loop->turn)) {
     finish(loop);
   }
@@ -41,18 +37,14 @@ static void on_drain_timeout(uv_timer_t *timer) {
 }
 
 void fc_loop_drain(fc_loop_t *loop) {
-  if (loop->draining) return;
-  loop->leaving = loop->draining = true;
+  if (loop->server.draining) return;
+  loop->server.leaving = loop->server.draining = true;
   fc_log(&loop->log, FC_LOG_INFO, "draining: %u connections",
-         loop->connection_count);
+         loop->server.connections);
   fc_listener_close(&loop->listener);
   fc_modules_stop(&loop->modules);
   uv_timer_start(&loop->drain_timer, on_drain_timeout, loop->options->drain, 0);
-  fc_connection_t *next;
-  for (fc_connection_t *c = loop->connections; c; c = next) {
-    next = c->next;
-    fc_connection_drain(c);
-  }
+  fc_http1_drain(&loop->http1);
 }
 
 static void on_pre_drained(uv_timer_t *timer) { fc_loop_drain(timer->data); }
@@ -60,12 +52,12 @@ static void on_pre_drained(uv_timer_t *timer) { fc_loop_drain(timer->data); }
 // Whoever balances load has --pre-drain to see that /readyz is 503.
 static void leave(fc_loop_t *loop) {
   const uint64_t wait_ms = loop->options->pre_drain;
-  if (loop->leaving) return;
+  if (loop->server.leaving) return;
   if (!wait_ms || !loop->modules.started) {
     fc_loop_drain(loop);
     return;
   }
-  loop->leaving = true;
+  loop->server.leaving = true;
   fc_log(&loop->log, FC_LOG_INFO,
          "leaving: connections are taken for %llu ms more",
          (unsigned long long)wait_ms);
@@ -74,7 +66,7 @@ static void leave(fc_loop_t *loop) {
 
 static void on_signal(uv_signal_t *handle, int number) {
   fc_loop_t *loop = handle->data;
-  if (loop->leaving) {
+  if (loop->server.leaving) {
     fc_log(&loop->log, FC_LOG_WARN, "signal %d again: ending now", number);
     fc_log_flush(&loop->log);
     _exit(128 + number);

@@ -14,7 +14,6 @@
 #include "config/address.h"
 #include "config/file.h"
 #include "config/policy.h"
-#include "dialect/native.h"
 #include "farcall/version.h"
 #include "pool/isolation.h"
 #include "pool/process.h"
@@ -84,8 +83,8 @@ static int serve(const fc_server_options_t *options) {
   fc_loop_t *loop = fc_alloc(allocator, sizeof *loop);
   if (!loop) return complain(EX_OSERR, "out of memory");
   fc_error_t error;
-  if (fc_loop_init(loop, allocator, options, fc_backends, STDERR_FILENO,
-                   &error) != FC_OK) {
+  if (fc_loop_init(loop, allocator, options, fc_backends, &fc_routes,
+                   STDERR_FILENO, &error) != FC_OK) {
     fc_free(allocator, loop);
     return complain(exit_code(error.code), error.message);
   }
@@ -103,7 +102,9 @@ static int serve(const fc_server_options_t *options) {
 
 int main(int argc, char **argv) {
   if (argc > 1 && !strcmp(argv[1], "--worker")) {
-    fc_process_main(argc, argv, fc_backends, fc_dialect_workers);
+    const fc_dialect_worker_t *dialects[FC_DIALECTS_MAX];
+    fc_dialect_workers(&fc_routes, dialects);
+    fc_process_main(argc, argv, fc_backends, dialects);
   }
   signal(SIGPIPE, SIG_IGN);
   // Others would end the server in the middle of calls. The loop logs SIGHUP.

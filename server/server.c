@@ -7,12 +7,10 @@
 #include <errno.h>
 #include <stdio.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/hex.h"
 #include "config/address.h"
-#include "dialect/native.h"
 #include "end.h"
 #include "config/limits.h"
 #include "pool/cpus.h"
@@ -23,41 +21,15 @@
 // ---------------------------------------------------------------------------
 // Waiting
 
-static void remove_wait(fc_connection_t *c) {
-  if (c->wait == FC_WAIT_NONE) return;
-  fc_waits_t *waits = &c->loop->waits[c->wait];
-  if (c->previous_wait) c->previous_wait->next_wait = c->next_wait;
-  else waits->first = c->next_wait;
-  if (c->next_wait) c->next_wait->previous_wait = c->previous_wait;
-  else waits->last = c->previous_wait;
-  c->next_wait = c->previous_wait = NULL;
-  c->wait = FC_WAIT_NONE;
-}
-
-void fc_loop_wait(fc_connection_t *c, fc_wait_t kind) {
-  remove_wait(c);
-  if (kind == FC_WAIT_NONE) return;
-  fc_waits_t *waits = &c->loop->waits[kind];
-  c->wait = (uint8_t)kind;
-  // Never at once: who is given another turn would get it for ever.
-  c->due_ms = uv_now(&c->loop->uv) + (waits->wait_ms ? waits->wait_ms : 1);
-  c->previous_wait = waits->last;
-  if (waits->last) waits->last->next_wait = c;
-  else waits->first = c;
-  waits->last = c;
+static uint64_t now_ms(void *context) {
+  const fc_loop_t *loop = context;
+  return uv_now(&loop->uv);
 }
 
 static void on_timer(uv_timer_t *timer) {
   fc_loop_t *loop = timer->data;
   loop->timer_due_ms = UINT64_MAX;
-  uint64_t now = uv_now(&loop->uv);
-  for (int i = FC_WAIT_IDLE; i < FC_WAIT_COUNT; i++) {
-    fc_connection_t *c;
-    // Each time-out takes the connection to another list or to the end of this.
-    while ((c = loop->waits[i].first) && c->due_ms <= now) {
-      fc_connection_on_timeout(c);
-    }
-  }
+  fc_http1_expire(&loop->http1);
   fc_pool_expire(&loop->pool, fc_clock_ns());
 }
 
@@ -65,11 +37,7 @@ static void on_timer(uv_timer_t *timer) {
 // than it is set to, so that a request does not cost a timer.
 static void arm_timer(fc_loop_t *loop) {
   uint64_t now = uv_now(&loop->uv);
-  uint64_t due = UINT64_MAX;
-  for (int i = FC_WAIT_IDLE; i < FC_WAIT_COUNT; i++) {
-    const fc_connection_t *c = loop->waits[i].first;
-    if (c && c->due_ms < due) due = c->due_ms;
-  }
+  uint64_t due = fc_http1_due_ms(&loop->http1);
   const uint64_t now_ns = fc_clock_ns();
   const uint64_t due_ns = fc_pool_due_ns(&loop->pool, now_ns);
   if (due_ns) {
@@ -121,7 +89,7 @@ static void on_turn(uv_prepare_t *turn) {
   else uv_idle_start(&loop->busy, on_busy);
   arm_timer(loop);
   if (loop->log.size) fc_log_flush(&loop->log);
-  if (loop->connection_count == 0 && loop->modules.started) {
+  if (loop->server.connections == 0 && loop->modules.started) {
     fc_blocks_trim(loop->blocks, KEPT_WHEN_IDLE);
   }
   fc_loop_check_drained(loop);
@@ -210,7 +178,7 @@ static void on_opened(void *context, const fc_module_t *module) {
     loop->reserved_files +=
         (uint64_t)loop->process_host.workers * FC_LIMIT_WORKER_FILES;
   }
-  loop->connection_max =
+  loop->http1.connection_max =
       connection_max(loop->options->connections, loop->reserved_files);
 }
 
@@ -243,9 +211,24 @@ static fc_status_t init_modules(fc_loop_t *loop, fc_error_t *err) {
 // ---------------------------------------------------------------------------
 // The beginning
 
+// Closes the socket; needs no memory.
+static void refuse(fc_loop_t *loop, int socket, const fc_error_t *error) {
+  char text[FC_HTTP1_REFUSAL_MAX];
+  fc_socket_tell(socket, fc_http1_refusal(&loop->http1, error, text));
+}
+
 static void on_socket(void *context, int socket,
                       const struct sockaddr *address) {
-  fc_connection_accept(context, socket, address);
+  fc_loop_t *loop = context;
+  const fc_socket_source_t source = {.uv = &loop->uv, .socket = socket};
+  const fc_client_t client = {.streams = loop->listener.streams,
+                              .source = &source,
+                              .policy = &loop->policy,
+                              .address = fc_peer_of_socket_address(address)};
+  if (fc_http1_accept(&loop->http1, &client)) return;
+  fc_error_t error;
+  (void)fc_fail_memory(&error);
+  refuse(loop, socket, &error);
 }
 
 #define TELL_MS 1000u  // at most one line in this time
@@ -255,7 +238,7 @@ static void tell_shortage(fc_loop_t *loop, const char *what) {
   if (now < loop->shortage_told_ms + TELL_MS) return;
   loop->shortage_told_ms = now;
   fc_log(&loop->log, FC_LOG_WARN, "%s, with %u connections", what,
-         loop->connection_count);
+         loop->server.connections);
 }
 
 static void on_last_socket(void *context, int socket) {
@@ -264,7 +247,7 @@ static void on_last_socket(void *context, int socket) {
   (void)fc_fail(&error, FC_CODE_OVERLOADED,
                 "no file descriptor is left for a connection");
   tell_shortage(loop, error.message);
-  fc_connection_refuse(loop, socket, &error);
+  refuse(loop, socket, &error);
 }
 
 static void on_wait(void *context, int error) {
@@ -352,8 +335,6 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
       options->log_format == FC_LOG_FORMAT_JSON ||
       (options->log_format == FC_LOG_FORMAT_AUTO && !isatty(log_descriptor));
   FC_TRY(fc_log_init(&loop->log, loop->allocator, log_descriptor, json, err));
-  loop->read_buffer = fc_alloc(loop->allocator, FC_LIMIT_READ);
-  if (!loop->read_buffer) return fc_fail_memory(err);
   fc_isolation_t isolation;
   FC_TRY(fc_isolation_parse(fc_str(options->isolation), &isolation, err));
   uint64_t memory =
@@ -395,14 +376,36 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
                             .isolation = isolation,
                             .host = &loop->process_host};
   const fc_pool_events_t events = {.ring = ring,
-                                   .on_done = fc_connection_on_done,
-                                   .on_expired = fc_connection_on_expired,
+                                   .on_done = fc_exchange_on_done,
+                                   .on_expired = fc_exchange_on_expired,
                                    .on_added = on_added,
                                    .on_retired = on_retired,
                                    .on_lost = on_lost,
                                    .context = loop};
   return fc_pool_init(&loop->pool, loop->allocator, &pool, loop->blocks,
-                      fc_dialect_workers, &events, err);
+                      loop->dialects, &events, err);
+}
+
+// Once everything it is about is there.
+static fc_status_t init_requests(fc_loop_t *loop, const fc_routes_t *routes,
+                                 fc_error_t *err) {
+  loop->server = (fc_server_t){.routes = routes,
+                               .options = loop->options,
+                               .modules = &loop->modules,
+                               .pool = &loop->pool,
+                               .blocks = loop->blocks,
+                               .log = &loop->log,
+                               .started_ns = fc_clock_ns()};
+  uint64_t *state = &loop->server.id_state;
+  if (uv_random(NULL, NULL, state, sizeof *state, 0, NULL)) {
+    *state = loop->server.started_ns;
+  }
+  FC_TRY(fc_http1_init(&loop->http1, loop->allocator, &loop->server, now_ms,
+                       loop, err));
+  loop->reserved_files = FC_LIMIT_RESERVED_FILES;
+  loop->http1.connection_max =
+      connection_max(loop->options->connections, loop->reserved_files);
+  return FC_OK;
 }
 
 // libuv ends the process when it lacks a descriptor for a pipe of its own. So as
@@ -428,28 +431,15 @@ static fc_status_t init_uv(uv_loop_t *uv, fc_error_t *err) {
 fc_status_t fc_loop_init(fc_loop_t *loop, fc_allocator_t allocator,
                          const fc_server_options_t *options,
                          const fc_backend_t *const *backends,
-                         int log_descriptor, fc_error_t *err) {
+                         const fc_routes_t *routes, int log_descriptor,
+                         fc_error_t *err) {
   *loop = (fc_loop_t){.allocator = allocator,
                       .options = options,
                       .backends = backends,
-                      .timer_due_ms = UINT64_MAX,
-                      .started_ns = fc_clock_ns()};
+                      .timer_due_ms = UINT64_MAX};
+  fc_dialect_workers(routes, loop->dialects);
   FC_TRY(init_uv(&loop->uv, err));
   fc_status_t status = init_handles(loop, err);
-  fc_parser_init(&loop->parser);
-  loop->access_log = options->access_log == FC_ACCESS_LOG_ON;
-  loop->waits[FC_WAIT_IDLE].wait_ms = options->idle_timeout;
-  loop->waits[FC_WAIT_HEAD].wait_ms = options->head_timeout;
-  loop->waits[FC_WAIT_BODY].wait_ms = options->body_timeout;
-  // Looked at more often: it counts from the last byte taken.
-  loop->waits[FC_WAIT_WRITE].wait_ms = options->write_timeout / 4;
-  loop->waits[FC_WAIT_LINGER].wait_ms = FC_LIMIT_LINGER_MS;
-  loop->reserved_files = FC_LIMIT_RESERVED_FILES;
-  loop->connection_max =
-      connection_max(options->connections, loop->reserved_files);
-  if (uv_random(NULL, NULL, &loop->id_state, sizeof loop->id_state, 0, NULL)) {
-    loop->id_state = loop->started_ns;
-  }
   if (status == FC_OK) {
     status = fc_policy_init(&loop->policy, fc_str(options->allow_host),
                             fc_str(options->trusted_proxy), err);
@@ -457,6 +447,7 @@ fc_status_t fc_loop_init(fc_loop_t *loop, fc_allocator_t allocator,
   if (status == FC_OK) status = start_listening(loop, err);
   if (status == FC_OK) status = init_memory(loop, log_descriptor, err);
   if (status == FC_OK) status = init_modules(loop, err);
+  if (status == FC_OK) status = init_requests(loop, routes, err);
   if (status == FC_OK) status = start_handles(loop, err);
   if (status != FC_OK) fc_loop_deinit(loop);
   return status;
@@ -476,44 +467,6 @@ void fc_loop_deinit(fc_loop_t *loop) {
   uv_loop_close(&loop->uv);
   fc_blocks_destroy(loop->blocks);
   fc_modules_deinit(&loop->modules);
-  fc_free(loop->allocator, loop->read_buffer);
+  fc_http1_deinit(&loop->http1);
   fc_log_deinit(&loop->log);
-}
-
-// ---------------------------------------------------------------------------
-
-fc_reflect_t fc_loop_reflect(fc_loop_t *loop) {
-  return (fc_reflect_t){
-      .generations = &loop->modules.generations,
-      .options = loop->options,
-      .pool = &loop->pool,
-      .blocks = loop->blocks,
-      .uptime_ms = (fc_clock_ns() - loop->started_ns) / 1000000u,
-      .connections = loop->connection_count,
-      .metrics = &loop->metrics,
-      .ready = loop->modules.started,
-      .failed_paths = loop->modules.failed_paths,
-      .leaving = loop->leaving,
-  };
-}
-
-fc_str_t fc_loop_date(fc_loop_t *loop) {
-  struct timespec now;
-  clock_gettime(CLOCK_REALTIME_COARSE, &now);
-  if (now.tv_sec != loop->date_s) {
-    loop->date_s = now.tv_sec;
-    fc_response_date(now.tv_sec, loop->date);
-  }
-  return fc_str_make(loop->date, FC_RESPONSE_DATE_SIZE - 1);
-}
-
-void fc_loop_request_id(fc_loop_t *loop, char out[16]) {
-  // splitmix64: a bijection of a counter, so ids of one process never repeat.
-  uint64_t z = loop->id_state += 0x9E3779B97F4A7C15u;
-  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-  z ^= z >> 31;
-  for (int i = 0; i < 8; i++) {
-    fc_hex_put(out + 2 * i, (uint8_t)(z >> (56 - 8 * i)));
-  }
 }

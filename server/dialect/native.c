@@ -3,6 +3,11 @@
 // Headers decide admission here, body members never do.
 #include "dialect/native.h"
 
+#include "dialect/http_status.h"
+#include "dialect/parameter.h"
+#include "dialect/problem.h"
+#include "dialect/reflect.h"
+
 // The native dialect has no parameters.
 static fc_status_t decode(fc_frame_t *frame, fc_str_t body,
                           const uint8_t *parameters, fc_error_t *err) {
@@ -17,10 +22,6 @@ static fc_status_t encode(fc_frame_t *frame, const uint8_t *parameters,
 }
 
 static const fc_dialect_worker_t kWorker = {decode, encode};
-
-const fc_dialect_worker_t *const fc_dialect_workers[FC_DIALECT_COUNT] = {
-    [FC_DIALECT_NATIVE] = &kWorker,
-};
 
 // `curl -d` says x-www-form-urlencoded and `fetch` with a string says
 // text/plain, and both mean JSON; so does no Content-Type. This does not open
@@ -87,9 +88,10 @@ static fc_status_t read_timeout(fc_str_t text, uint64_t *out_ms,
   return status;
 }
 
-fc_status_t fc_native_check(const fc_request_t *request, uint64_t body_max,
-                            fc_native_call_t *out_call, fc_error_t *err) {
-  *out_call = (fc_native_call_t){0};
+fc_status_t fc_native_admit(const fc_server_t *server,
+                            const fc_request_t *request,
+                            fc_admission_t *out_admission, fc_error_t *err) {
+  const uint64_t body_max = server->options->max_body;
   FC_TRY(check_type(request, err));
   if (!request->has_body) {
     return fc_fail(err, FC_CODE_LENGTH_REQUIRED,
@@ -101,8 +103,34 @@ fc_status_t fc_native_check(const fc_request_t *request, uint64_t body_max,
         (unsigned long long)request->length, (unsigned long long)body_max);
   }
   fc_str_t timeout = request->fields[FC_FIELD_TIMEOUT];
-  if (timeout.data) FC_TRY(read_timeout(timeout, &out_call->timeout_ms, err));
+  if (timeout.data) {
+    FC_TRY(read_timeout(timeout, &out_admission->timeout_ms, err));
+  }
   fc_str_t validate = fc_request_query(request->query, FC_STR("validate"));
-  out_call->validate = fc_str_equal(validate, FC_STR("only"));
+  if (fc_str_equal(validate, FC_STR("only"))) {
+    out_admission->flags = FC_CALL_VALIDATE;
+  }
   return FC_OK;
 }
+
+static fc_status_t match(const fc_request_t *request, const fc_place_t *place,
+                         fc_error_t *err) {
+  return fc_parameter_check(place->route, request->method, request->query, err);
+}
+
+static const char *result_type(const uint8_t *parameters) {
+  (void)parameters;
+  return "application/json";
+}
+
+const fc_dialect_t fc_dialect_native = {
+    .name = "native",
+    .match = match,
+    .admit = fc_native_admit,
+    .worker = &kWorker,
+    .result_type = result_type,
+    .document = fc_reflect_document,
+    .status_of = fc_http_status,
+    .encode_error = fc_problem_write,
+    .error_type = "application/problem+json",
+};

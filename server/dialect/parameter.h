@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Query parameters of the routes under /api/v1. An unknown one is refused: a
+// Query parameters of the native dialect's routes. An unknown one is refused: a
 // misspelt ?validate= would run a call that was only to be checked. Loop
 // thread; no allocation.
 #ifndef FARCALL_SERVER_DIALECT_PARAMETER_H_
@@ -9,7 +9,7 @@
 #include "dialect/route.h"
 
 // FC_CODE_UNKNOWN_FIELD: a name or a value that parameter.def does not have for
-// this route, or a name that comes twice. Routes outside /api/v1 take anything.
+// this route, or a name that comes twice.
 fc_status_t fc_parameter_check(fc_route_t route, fc_method_t method,
                                fc_str_t query, fc_error_t *err) FC_MUST_CHECK;
 

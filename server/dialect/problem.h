@@ -4,16 +4,7 @@
 #ifndef FARCALL_SERVER_DIALECT_PROBLEM_H_
 #define FARCALL_SERVER_DIALECT_PROBLEM_H_
 
-#include "farcall/base.h"
-
-// What is added to an error for its body. Empty strings are left out.
-typedef struct fc_problem_t {
-  const fc_error_t *error;
-  fc_str_t module;
-  fc_str_t function;
-  const char *stage;  // NULL: left out
-  fc_str_t request_id;
-} fc_problem_t;
+#include "dialect/dialect.h"
 
 fc_status_t fc_problem_write(const fc_problem_t *problem, fc_sink_t *sink,
                              fc_error_t *err);

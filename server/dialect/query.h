@@ -6,15 +6,7 @@
 #ifndef FARCALL_SERVER_DIALECT_QUERY_H_
 #define FARCALL_SERVER_DIALECT_QUERY_H_
 
-#include "dialect/route.h"
-
-// What a GET will be answered with.
-typedef struct fc_document_t {
-  fc_str_t content_type;
-  fc_str_t digest;    // the entity tag less its quotes; "" if it has none
-  bool weak_digest;   // the document says more than the digest covers
-  bool not_modified;  // 304: nothing is written
-} fc_document_t;
+#include "dialect/dialect.h"
 
 // FC_CODE_PRECONDITION_FAILED.
 fc_status_t fc_query_document(const fc_request_t *request,

@@ -32,23 +32,31 @@ static fc_status_t put_version(fc_sink_t *sink, fc_error_t *err) {
       sink, "{\"name\":\"farcalld\",\"version\":", fc_str(fc_version()), err);
 }
 
-static fc_status_t write_index(fc_sink_t *sink, fc_error_t *err) {
+static uint64_t uptime_ms(const fc_server_t *server) {
+  return (fc_clock_ns() - server->started_ns) / 1000000u;
+}
+
+static fc_status_t write_index(const fc_server_t *server, fc_sink_t *sink,
+                               fc_error_t *err) {
+  const fc_routes_t *routes = server->routes;
   FC_TRY(put_version(sink, err));
   FC_TRY(put(sink, ",\"routes\":[", err));
-  for (int i = FC_ROUTE_NONE + 1; i < FC_ROUTE_COUNT; i++) {
+  for (int i = FC_ROUTE_NONE + 1; i < (int)routes->count; i++) {
     fc_route_t route = (fc_route_t)i;
     if (i > FC_ROUTE_NONE + 1) FC_TRY(put(sink, ",", err));
-    FC_TRY(put_text(sink, "{\"path\":", fc_str(fc_route_path(route)), err));
-    FC_TRY(put_text(sink, ",\"methods\":", fc_str(fc_route_allow(route)), err));
+    FC_TRY(put_text(sink, "{\"path\":", fc_str(fc_route_path(routes, route)),
+                    err));
+    FC_TRY(put_text(
+        sink, ",\"methods\":", fc_str(fc_route_allow(routes, route)), err));
     FC_TRY(put(sink, "}", err));
   }
   return put(sink, "]}", err);
 }
 
-static fc_status_t write_limits(const fc_reflect_t *reflect, fc_sink_t *sink,
+static fc_status_t write_limits(const fc_server_t *server, fc_sink_t *sink,
                                 fc_error_t *err) {
-  const fc_server_options_t *options = reflect->options;
-  const fc_limits_t *limits = &reflect->pool->region.limits;
+  const fc_server_options_t *options = server->options;
+  const fc_limits_t *limits = &server->pool->region.limits;
   FC_TRY(put_number(sink, "\"limits\":{\"body\":", options->max_body, err));
   FC_TRY(put_number(sink, ",\"target\":", FC_LIMIT_TARGET, err));
   FC_TRY(put_number(sink, ",\"headers\":", FC_LIMIT_HEADERS, err));
@@ -61,8 +69,8 @@ static fc_status_t write_limits(const fc_reflect_t *reflect, fc_sink_t *sink,
   FC_TRY(put_number(sink, ",\"result_size\":", limits->result_size, err));
   FC_TRY(put_number(sink, ",\"timeout_ms\":", options->timeout, err));
   FC_TRY(
-      put_number(sink, ",\"queue\":", reflect->pool->options.queue_limit, err));
-  fc_blocks_usage_t usage = fc_blocks_usage(reflect->blocks);
+      put_number(sink, ",\"queue\":", server->pool->options.queue_limit, err));
+  fc_blocks_usage_t usage = fc_blocks_usage(server->blocks);
   FC_TRY(put_number(sink, ",\"memory\":", usage.limit, err));
   FC_TRY(put_number(sink, ",\"client_memory\":", usage.share, err));
   FC_TRY(put_number(sink, ",\"connections\":", options->connections, err));
@@ -74,10 +82,10 @@ typedef struct load_counts_t {
   unsigned failed;
 } load_counts_t;
 
-static load_counts_t count_loads(const fc_reflect_t *reflect) {
-  load_counts_t counts = {.failed = reflect->failed_paths};
-  for (uint32_t i = 0; i < reflect->generations->count; i++) {
-    const fc_generation_t *generation = reflect->generations->places[i];
+static load_counts_t count_loads(const fc_server_t *server) {
+  load_counts_t counts = {.failed = server->modules->failed_paths};
+  for (uint32_t i = 0; i < server->modules->generations.count; i++) {
+    const fc_generation_t *generation = server->modules->generations.places[i];
     if (!generation) continue;
     if (generation->state == FC_GENERATION_READY) counts.served++;
     if (generation->state == FC_GENERATION_FAILED) counts.failed++;
@@ -85,25 +93,25 @@ static load_counts_t count_loads(const fc_reflect_t *reflect) {
   return counts;
 }
 
-static fc_status_t check_ready(const fc_reflect_t *reflect,
+static fc_status_t check_ready(const fc_server_t *server,
                                load_counts_t *out_counts, fc_error_t *err) {
-  if (reflect->leaving) {
+  if (server->leaving) {
     return fc_fail(err, FC_CODE_SHUTTING_DOWN, "the server is shutting down");
   }
-  if (!reflect->ready) {
+  if (!server->modules->started) {
     return fc_fail(err, FC_CODE_NOT_READY, "modules are still being loaded");
   }
-  if (fc_pool_threads(reflect->pool) == 0) {
+  if (fc_pool_threads(server->pool) == 0) {
     return fc_fail(err, FC_CODE_NOT_READY,
                    "all worker threads are lost in native calls that do not "
                    "end: start the server again");
   }
-  const load_counts_t counts = *out_counts = count_loads(reflect);
+  const load_counts_t counts = *out_counts = count_loads(server);
   if (counts.served == 0) {
     return fc_fail(err, FC_CODE_NOT_READY, "no module is served: %u failed",
                    counts.failed);
   }
-  if (counts.failed == 0 || reflect->options->ready == FC_READY_ANY) {
+  if (counts.failed == 0 || server->options->ready == FC_READY_ANY) {
     return FC_OK;
   }
   return fc_fail(err, FC_CODE_NOT_READY,
@@ -111,27 +119,27 @@ static fc_status_t check_ready(const fc_reflect_t *reflect,
                  counts.failed, counts.served);
 }
 
-static bool is_ready(const fc_reflect_t *reflect) {
+static bool is_ready(const fc_server_t *server) {
   load_counts_t counts;
-  return check_ready(reflect, &counts, NULL) == FC_OK;
+  return check_ready(server, &counts, NULL) == FC_OK;
 }
 
-static fc_status_t write_info(const fc_reflect_t *reflect, fc_sink_t *sink,
+static fc_status_t write_info(const fc_server_t *server, fc_sink_t *sink,
                               fc_error_t *err) {
   FC_TRY(put_version(sink, err));
-  FC_TRY(put(sink, is_ready(reflect) ? ",\"ready\":true" : ",\"ready\":false",
+  FC_TRY(put(sink, is_ready(server) ? ",\"ready\":true" : ",\"ready\":false",
              err));
-  FC_TRY(put_number(sink, ",\"uptime_ms\":", reflect->uptime_ms, err));
-  FC_TRY(
-      put_number(sink, ",\"workers\":", reflect->pool->options.workers, err));
-  FC_TRY(put_number(sink, ",\"modules\":", reflect->generations->used, err));
+  FC_TRY(put_number(sink, ",\"uptime_ms\":", uptime_ms(server), err));
+  FC_TRY(put_number(sink, ",\"workers\":", server->pool->options.workers, err));
+  FC_TRY(put_number(sink, ",\"modules\":", server->modules->generations.used,
+                    err));
   FC_TRY(put(sink, ",\"formats\":[\"application/json\"],", err));
-  FC_TRY(write_limits(reflect, sink, err));
-  fc_blocks_usage_t usage = fc_blocks_usage(reflect->blocks);
+  FC_TRY(write_limits(server, sink, err));
+  fc_blocks_usage_t usage = fc_blocks_usage(server->blocks);
   FC_TRY(put_number(
-      sink, ",\"in_flight\":{\"connections\":", reflect->connections, err));
-  FC_TRY(put_number(sink, ",\"waiting\":", reflect->pool->waiting, err));
-  FC_TRY(put_number(sink, ",\"running\":", reflect->pool->running, err));
+      sink, ",\"in_flight\":{\"connections\":", server->connections, err));
+  FC_TRY(put_number(sink, ",\"waiting\":", server->pool->waiting, err));
+  FC_TRY(put_number(sink, ",\"running\":", server->pool->running, err));
   FC_TRY(put_number(sink, ",\"bytes\":", usage.taken, err));
   FC_TRY(put_number(sink, ",\"bytes_kept\":", usage.kept, err));
   return put(sink, "}}", err);
@@ -185,12 +193,12 @@ static fc_status_t write_functions_of(const fc_module_t *module,
   return put(sink, "]}", err);
 }
 
-static fc_status_t write_functions(const fc_reflect_t *reflect, bool signatures,
+static fc_status_t write_functions(const fc_server_t *server, bool signatures,
                                    fc_sink_t *sink, fc_error_t *err) {
   bool is_first = true;
   FC_TRY(put(sink, "{\"functions\":[", err));
-  for (uint32_t i = 0; i < reflect->generations->count; i++) {
-    const fc_generation_t *generation = reflect->generations->places[i];
+  for (uint32_t i = 0; i < server->modules->generations.count; i++) {
+    const fc_generation_t *generation = server->modules->generations.places[i];
     if (!generation || !generation->current || !generation->module) continue;
     FC_TRY(write_each(generation->module,
                       signatures ? write_function : write_short, &is_first,
@@ -239,11 +247,11 @@ static fc_status_t write_processes(const fc_host_t *host, fc_sink_t *sink,
 }
 
 // Which host runs a module, and the state of its workers.
-static fc_status_t write_host(const fc_reflect_t *reflect, uint32_t index,
+static fc_status_t write_host(const fc_server_t *server, uint32_t index,
                               fc_sink_t *sink, fc_error_t *err) {
-  const fc_host_t *host = fc_pool_host(reflect->pool, index);
+  const fc_host_t *host = fc_pool_host(server->pool, index);
   fc_module_metrics_t numbers = {0};
-  fc_pool_metrics(reflect->pool, index, &numbers);
+  fc_pool_metrics(server->pool, index, &numbers);
   FC_TRY(put_text(sink, ",\"host\":{\"isolation\":",
                   host ? FC_STR("process") : FC_STR("thread"), err));
   FC_TRY(put_number(sink, ",\"waiting\":", numbers.waiting, err));
@@ -273,8 +281,8 @@ static fc_status_t write_module(const fc_generation_t *generation,
   FC_TRY(
       put_text(sink, ",\"state\":", fc_str(kStates[generation->state]), err));
   if (generation->state == FC_GENERATION_FAILED) {
-    FC_TRY(put_text(sink, ",\"reason\":", fc_str(generation->error.message),
-                    err));
+    FC_TRY(
+        put_text(sink, ",\"reason\":", fc_str(generation->error.message), err));
   } else {
     FC_TRY(put(sink, ",\"reason\":null", err));
   }
@@ -288,24 +296,24 @@ static fc_status_t write_module(const fc_generation_t *generation,
   return put(sink, "]", err);
 }
 
-static fc_status_t write_one_module(const fc_reflect_t *reflect, uint32_t index,
+static fc_status_t write_one_module(const fc_server_t *server, uint32_t index,
                                     bool signatures, fc_sink_t *sink,
                                     fc_error_t *err) {
   const fc_generation_t *generation =
-      fc_generations_at(reflect->generations, index);
+      fc_generations_at(&server->modules->generations, index);
   FC_TRY(write_module(generation, signatures, sink, err));
   if (generation->in_pool && generation->module) {
-    FC_TRY(write_host(reflect, index, sink, err));
+    FC_TRY(write_host(server, index, sink, err));
   }
   return put(sink, "}", err);
 }
 
-static fc_status_t write_modules(const fc_reflect_t *reflect, bool signatures,
+static fc_status_t write_modules(const fc_server_t *server, bool signatures,
                                  fc_sink_t *sink, fc_error_t *err) {
   bool is_first = true;
   FC_TRY(put(sink, "{\"modules\":[", err));
-  for (uint32_t i = 0; i < reflect->generations->count; i++) {
-    const fc_generation_t *generation = reflect->generations->places[i];
+  for (uint32_t i = 0; i < server->modules->generations.count; i++) {
+    const fc_generation_t *generation = server->modules->generations.places[i];
     if (!generation) continue;
     if (!is_first) FC_TRY(put(sink, ",", err));
     is_first = false;
@@ -315,10 +323,10 @@ static fc_status_t write_modules(const fc_reflect_t *reflect, bool signatures,
   return put(sink, "]}", err);
 }
 
-static fc_status_t write_ready(const fc_reflect_t *reflect, fc_sink_t *sink,
+static fc_status_t write_ready(const fc_server_t *server, fc_sink_t *sink,
                                fc_error_t *err) {
   load_counts_t counts;
-  FC_TRY(check_ready(reflect, &counts, err));
+  FC_TRY(check_ready(server, &counts, err));
   FC_TRY(put_number(sink, "{\"status\":\"ready\",\"modules\":", counts.served,
                     err));
   FC_TRY(put_number(sink, ",\"failed\":", counts.failed, err));
@@ -328,77 +336,89 @@ static fc_status_t write_ready(const fc_reflect_t *reflect, fc_sink_t *sink,
 // Of several generations of one name the current one is listed.
 static fc_str_t module_numbers(void *context, uint32_t index,
                                fc_module_metrics_t *out) {
-  const fc_reflect_t *reflect = context;
+  const fc_server_t *server = context;
   const fc_generation_t *generation =
-      fc_generations_at(reflect->generations, index);
+      fc_generations_at(&server->modules->generations, index);
   if (!generation || !generation->current) return FC_STR("");
   if (generation->state == FC_GENERATION_READY) {
-    fc_pool_metrics(reflect->pool, index, out);
+    fc_pool_metrics(server->pool, index, out);
     out->ready = 1;
   }
   return generation->name;
 }
 
-static fc_status_t write_metrics(const fc_reflect_t *reflect, fc_sink_t *sink,
+static fc_status_t write_metrics(const fc_server_t *server, fc_sink_t *sink,
                                  fc_error_t *err) {
-  fc_blocks_usage_t usage = fc_blocks_usage(reflect->blocks);
-  const load_counts_t counts = count_loads(reflect);
+  fc_blocks_usage_t usage = fc_blocks_usage(server->blocks);
+  const load_counts_t counts = count_loads(server);
   const fc_metrics_source_t source = {
-      .metrics = reflect->metrics,
-      .server = {.ready = is_ready(reflect),
+      .metrics = &server->metrics,
+      .server = {.ready = is_ready(server),
                  .modules = counts.served,
                  .modules_failed = counts.failed,
-                 .uptime_seconds = reflect->uptime_ms / 1000,
-                 .connections = reflect->connections,
+                 .uptime_seconds = uptime_ms(server) / 1000,
+                 .connections = server->connections,
                  .memory_bytes = usage.taken,
                  .memory_limit_bytes = usage.limit,
-                 .lost_threads = reflect->pool->threads.lost},
-      .module_count = reflect->generations->count,
-      .context = (void *)(uintptr_t)reflect,
+                 .lost_threads = server->pool->threads.lost},
+      .module_count = server->modules->generations.count,
+      .context = (void *)(uintptr_t)server,
       .module = module_numbers};
   return fc_metrics_write(&source, sink, err);
 }
 
-fc_status_t fc_reflect_write(const fc_reflect_t *reflect,
-                             const fc_place_t *place, fc_str_t query,
-                             fc_sink_t *sink, fc_error_t *err) {
+fc_status_t fc_reflect_write(const fc_server_t *server, const fc_place_t *place,
+                             fc_str_t query, fc_sink_t *sink, fc_error_t *err) {
   bool signatures =
       fc_str_equal(fc_request_query(query, FC_STR("signatures")), FC_STR("1"));
   const fc_generation_t *generation =
       place->module == FC_ROUTE_NO_INDEX
           ? NULL
-          : fc_generations_at(reflect->generations, place->module);
+          : fc_generations_at(&server->modules->generations, place->module);
   switch (place->route) {
     case FC_ROUTE_INDEX:
-      return write_index(sink, err);
+      return write_index(server, sink, err);
     case FC_ROUTE_INFO:
-      return write_info(reflect, sink, err);
+      return write_info(server, sink, err);
     case FC_ROUTE_MODULES:
-      return write_modules(reflect, signatures, sink, err);
+      return write_modules(server, signatures, sink, err);
     case FC_ROUTE_MODULE:
-      return write_one_module(reflect, place->module, signatures, sink, err);
+      return write_one_module(server, place->module, signatures, sink, err);
     case FC_ROUTE_FUNCTIONS:
-      return write_functions(reflect, signatures, sink, err);
+      return write_functions(server, signatures, sink, err);
     case FC_ROUTE_FUNCTIONS_OF:
       return write_functions_of(generation->module, signatures, sink, err);
     case FC_ROUTE_FUNCTION:
-      return fc_query_write(fc_module_function(generation->module, place->function),
-                            query, sink, err);
+      return fc_query_write(
+          fc_module_function(generation->module, place->function), query, sink,
+          err);
     case FC_ROUTE_EXAMPLE:
       return fc_query_example(
           fc_module_function(generation->module, place->function), sink, err);
     case FC_ROUTE_LIVE:
       return put(sink, "{\"status\":\"live\"}", err);
     case FC_ROUTE_READY:
-      return write_ready(reflect, sink, err);
+      return write_ready(server, sink, err);
     case FC_ROUTE_STARTUP:
-      if (reflect->ready) return put(sink, "{\"status\":\"started\"}", err);
+      if (server->modules->started)
+        return put(sink, "{\"status\":\"started\"}", err);
       return fc_fail(err, FC_CODE_NOT_READY, "modules are still being loaded");
     case FC_ROUTE_METRICS:
-      return write_metrics(reflect, sink, err);
+      return write_metrics(server, sink, err);
     case FC_ROUTE_NONE:
     case FC_ROUTE_COUNT:
       break;
   }
   return fc_fail(err, FC_CODE_INTERNAL, "a route without a document");
+}
+
+fc_status_t fc_reflect_document(const fc_server_t *server,
+                                const fc_request_t *request,
+                                const fc_place_t *place,
+                                fc_document_t *out_document, fc_sink_t *sink,
+                                fc_error_t *err) {
+  FC_TRY(fc_query_document(request, place, &server->modules->generations,
+                           out_document, err));
+  if (out_document->not_modified) return FC_OK;
+  return fc_reflect_write(server, place, request->query, sink, err);
 }

@@ -4,27 +4,42 @@
 // encoded slash stays part of a name.
 #include "dialect/route.h"
 
-#include "dialect/parameter.h"
 #include "base/hex.h"
 #include "config/limits.h"
+#include "dialect/dialect.h"
 
-typedef struct row_t {
-  const char *path;
-  unsigned methods;
-} row_t;
-
-static const row_t kRoutes[FC_ROUTE_COUNT] = {
-    [FC_ROUTE_NONE] = {"", 0},
-#define FC_ROUTE(name, path, methods) [FC_ROUTE_##name] = {path, methods},
+static const fc_route_row_t kRows[FC_ROUTE_COUNT] = {
+    [FC_ROUTE_NONE] = {"", 0, 0},
+#define FC_ROUTE(name, path, methods, dialect) \
+  [FC_ROUTE_##name] = {path, methods, FC_DIALECT_##dialect},
 #include "dialect/route.def"
 #undef FC_ROUTE
 };
 
-const char *fc_route_path(fc_route_t route) { return kRoutes[route].path; }
+static const fc_dialect_t *const kDialects[FC_DIALECT_COUNT] = {
+#define FC_DIALECT(name, dialect) &dialect,
+#include "dialect/dialect.def"
+#undef FC_DIALECT
+};
 
-const char *fc_route_allow(fc_route_t route) {
-  return kRoutes[route].methods & FC_ROUTE_POST ? "GET, HEAD, POST"
-                                                : "GET, HEAD";
+const fc_routes_t fc_routes = {.rows = kRows,
+                               .count = FC_ROUTE_COUNT,
+                               .dialects = kDialects,
+                               .dialect_count = FC_DIALECT_COUNT};
+
+const char *fc_route_path(const fc_routes_t *routes, fc_route_t route) {
+  return routes->rows[route].path;
+}
+
+const char *fc_route_allow(const fc_routes_t *routes, fc_route_t route) {
+  switch (routes->rows[route].methods) {
+    case FC_ROUTE_GET:
+      return "GET, HEAD";
+    case FC_ROUTE_CALL:
+      return "POST";
+    default:
+      return "GET, HEAD, POST";
+  }
 }
 
 // ---------------------------------------------------------------------------
@@ -81,13 +96,16 @@ static bool matches(const char *pattern, const fc_str_t *segments, size_t count,
   return rest.size == 0;
 }
 
-static fc_route_t find_route(const fc_str_t *segments, size_t count,
+static fc_route_t find_route(const fc_routes_t *routes,
+                             const fc_str_t *segments, size_t count,
                              names_t *out_names) {
   // Calls are tried first, because most requests are calls.
   fc_route_t route = FC_ROUTE_FUNCTION;
-  if (matches(kRoutes[route].path, segments, count, out_names)) return route;
-  for (int i = FC_ROUTE_NONE + 1; i < FC_ROUTE_COUNT; i++) {
-    if (matches(kRoutes[i].path, segments, count, out_names)) {
+  if (matches(routes->rows[route].path, segments, count, out_names)) {
+    return route;
+  }
+  for (uint32_t i = FC_ROUTE_NONE + 1; i < routes->count; i++) {
+    if (matches(routes->rows[i].path, segments, count, out_names)) {
       return (fc_route_t)i;
     }
   }
@@ -95,7 +113,8 @@ static fc_route_t find_route(const fc_str_t *segments, size_t count,
 }
 
 // `buffer` has room for the decoded path; NULL when the path has no escapes.
-static fc_status_t find_path(fc_str_t path, char *buffer, fc_route_t *out_route,
+static fc_status_t find_path(const fc_routes_t *routes, fc_str_t path,
+                             char *buffer, fc_route_t *out_route,
                              names_t *out_names, fc_error_t *err) {
   fc_str_t segments[SEGMENTS_MAX];
   size_t count = 0;
@@ -113,7 +132,8 @@ static fc_status_t find_path(fc_str_t path, char *buffer, fc_route_t *out_route,
     }
     segments[count++] = segment;
   }
-  if (rest.size == 0) *out_route = find_route(segments, count, out_names);
+  if (rest.size == 0)
+    *out_route = find_route(routes, segments, count, out_names);
   if (*out_route != FC_ROUTE_NONE) return FC_OK;
   char shown[96];
   fc_escape(shown, sizeof shown, 64, path);
@@ -121,15 +141,15 @@ static fc_status_t find_path(fc_str_t path, char *buffer, fc_route_t *out_route,
                  "there is nothing at '%s'; GET / lists what there is", shown);
 }
 
-static fc_status_t check_method(fc_route_t route, const fc_request_t *request,
-                                fc_error_t *err) {
+static fc_status_t check_method(const fc_routes_t *routes, fc_route_t route,
+                                const fc_request_t *request, fc_error_t *err) {
   const fc_method_t method = request->method;
   unsigned bit = 0;
   if (method == FC_METHOD_GET || method == FC_METHOD_HEAD) bit = FC_ROUTE_GET;
-  if (method == FC_METHOD_POST) bit = FC_ROUTE_POST;
-  if (bit & kRoutes[route].methods) return FC_OK;
+  if (method == FC_METHOD_POST) bit = FC_ROUTE_CALL;
+  if (bit & routes->rows[route].methods) return FC_OK;
   return fc_fail(err, FC_CODE_METHOD_NOT_ALLOWED, "%s is not allowed here: %s",
-                 request->method_name, fc_route_allow(route));
+                 request->method_name, fc_route_allow(routes, route));
 }
 
 static fc_status_t fail_name(fc_code_t code, const char *what, fc_str_t name,
@@ -198,14 +218,16 @@ static fc_status_t find_function(fc_str_t name,
                    nearest ? nearest->name : FC_STR(""), err);
 }
 
-static fc_status_t find_place(const fc_request_t *request, char *buffer,
+static fc_status_t find_place(const fc_routes_t *routes,
+                              const fc_request_t *request, char *buffer,
                               const fc_generations_t *generations, bool ready,
                               fc_place_t *out_place, fc_error_t *err) {
   *out_place =
       (fc_place_t){FC_ROUTE_NONE, FC_ROUTE_NO_INDEX, FC_ROUTE_NO_INDEX};
   names_t names = {0};
-  FC_TRY(find_path(request->path, buffer, &out_place->route, &names, err));
-  FC_TRY(check_method(out_place->route, request, err));
+  FC_TRY(
+      find_path(routes, request->path, buffer, &out_place->route, &names, err));
+  FC_TRY(check_method(routes, out_place->route, request, err));
   if (!names.module.data) return FC_OK;
   FC_TRY(
       find_module(names.module, generations, ready, &out_place->module, err));
@@ -217,16 +239,20 @@ static fc_status_t find_place(const fc_request_t *request, char *buffer,
   return find_function(names.function, generation, &out_place->function, err);
 }
 
-fc_status_t fc_route_find(const fc_request_t *request,
+fc_status_t fc_route_find(const fc_routes_t *routes,
+                          const fc_request_t *request,
                           const fc_generations_t *generations, bool ready,
                           fc_place_t *out_place, fc_error_t *err) {
   if (!memchr(request->path.data, '%', request->path.size)) {
-    FC_TRY(find_place(request, NULL, generations, ready, out_place, err));
+    FC_TRY(
+        find_place(routes, request, NULL, generations, ready, out_place, err));
   } else {
     // The framing validator refuses longer targets.
     char decoded[FC_LIMIT_TARGET];
-    FC_TRY(find_place(request, decoded, generations, ready, out_place, err));
+    FC_TRY(find_place(routes, request, decoded, generations, ready, out_place,
+                      err));
   }
-  return fc_parameter_check(out_place->route, request->method, request->query,
-                            err);
+  const fc_dialect_t *dialect =
+      routes->dialects[routes->rows[out_place->route].dialect];
+  return dialect->match ? dialect->match(request, out_place, err) : FC_OK;
 }

@@ -8,22 +8,42 @@
 #include "modules/generation.h"
 
 enum {
-  FC_ROUTE_GET = 1 << 0,  // and HEAD
-  FC_ROUTE_POST = 1 << 1,
+  FC_ROUTE_GET = 1 << 0,   // and HEAD: a document
+  FC_ROUTE_CALL = 1 << 1,  // POST: a call of the function that the path names
 };
 
 typedef enum fc_route_t {
   FC_ROUTE_NONE,
-#define FC_ROUTE(name, path, methods) FC_ROUTE_##name,
+#define FC_ROUTE(name, path, methods, dialect) FC_ROUTE_##name,
 #include "dialect/route.def"
 #undef FC_ROUTE
   FC_ROUTE_COUNT
 } fc_route_t;
 
+typedef struct fc_route_row_t {
+  const char *path;
+  uint8_t methods;
+  uint8_t dialect;  // by index
+} fc_route_row_t;
+
+typedef struct fc_dialect_t fc_dialect_t;  // dialect/dialect.h
+
+// What a server answers. Rows begin with those of route.def, by fc_route_t; others
+// may follow.
+typedef struct fc_routes_t {
+  const fc_route_row_t *rows;
+  uint32_t count;
+  uint32_t dialect_count;
+  const fc_dialect_t *const *dialects;
+} fc_routes_t;
+
+// Those of route.def and dialect.def.
+extern const fc_routes_t fc_routes;
+
 // The path as route.def writes it, for logs; "" for FC_ROUTE_NONE.
-const char *fc_route_path(fc_route_t route);
+const char *fc_route_path(const fc_routes_t *routes, fc_route_t route);
 // For an Allow field: "GET, HEAD".
-const char *fc_route_allow(fc_route_t route);
+const char *fc_route_allow(const fc_routes_t *routes, fc_route_t route);
 
 #define FC_ROUTE_NO_INDEX UINT32_MAX
 
@@ -39,7 +59,8 @@ typedef struct fc_place_t {
 // _METHOD_NOT_ALLOWED, _MODULE_NOT_FOUND, _VERSION_NOT_FOUND,
 // _FUNCTION_NOT_FOUND, _MODULE_UNAVAILABLE, _HTTP_SYNTAX (percent-encoding),
 // _UNKNOWN_FIELD (a query parameter).
-fc_status_t fc_route_find(const fc_request_t *request,
+fc_status_t fc_route_find(const fc_routes_t *routes,
+                          const fc_request_t *request,
                           const fc_generations_t *generations, bool ready,
                           fc_place_t *out_place, fc_error_t *err);
 

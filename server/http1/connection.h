@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One client connection: reads bytes, finds requests in them, has them answered
-// one at a time and in order, and closes without losing the last answer. READ,
-// ROUTE, ADMIT and WRITE of every call are made here, on the loop thread.
+// One client connection: reads bytes from a stream, finds requests in them, has
+// each answered by an exchange, in order, and closes without losing the last
+// answer. It has one exchange at a time, and is its carrier.
 #ifndef FARCALL_SERVER_HTTP1_CONNECTION_H_
 #define FARCALL_SERVER_HTTP1_CONNECTION_H_
 
-#include <uv.h>
-
-#include "dialect/route.h"
 #include "http1/framing.h"
+#include "http1/http1.h"
 #include "http1/pace.h"
-#include "config/peer.h"
-#include "http1/parser.h"
 #include "http1/stash.h"
-#include "pool/pool.h"
 
-typedef struct fc_loop_t fc_loop_t;
-
+//          head read, a call         body complete        answered
+//   HEAD ------------------> BODY -----------------> CALL --------> WRITE
+//    | \  answered early, its body comes  ^                         |  |
+//    |  `--> DISCARD ---------------------'--> HEAD (or WRITE)      |  |
+//    |  `--> WRITE: answered early, no body to come                 |  |
+//    '<------------------------------------- written --------------'  |
+//                         LINGER <----- written, and it was the last --'
+// Any state may become CLOSED.
 typedef enum fc_connection_state_t {
   FC_CONNECTION_HEAD,  // waits for a request, or reads its head
   FC_CONNECTION_BODY,  // reads the body of a call
   // The answer is on its way or sent; what is left of the body is thrown away.
   FC_CONNECTION_DISCARD,
-  FC_CONNECTION_CALL,    // a call is queued or runs
-  FC_CONNECTION_WRITE,   // the answer does not fit the socket yet
+  FC_CONNECTION_CALL,  // a call is queued or runs
+  FC_CONNECTION_WRITE,  // the answer is being made, or does not fit the stream yet
   FC_CONNECTION_LINGER,  // everything is said; waits for the client to close
   FC_CONNECTION_CLOSED,
 } fc_connection_state_t;
@@ -35,76 +36,69 @@ typedef enum fc_input_t {
   FC_INPUT_ENDED,  // the client will send no more
 } fc_input_t;
 
-// The request being answered. Reset for each.
-typedef struct fc_exchange_t {
-  fc_job_t job;
-  fc_place_t place;
-  fc_generation_t *generation;  // of the place, held; NULL: it has none
-  fc_method_t method;
-  const char *method_name;  // NULL until a head is parsed
-  bool http_10;
-  bool keep_alive;  // as the client wants it
-  bool chunked;
-  uint8_t id_size;
-  uint32_t retry_after;
-  uint64_t left;       // bytes of a sized body still to come
-  uint64_t began_ns;   // first byte of the head
-  uint64_t marked_ns;  // end of the last stage
-  fc_pace_t body_pace;
-  uint64_t body_seen;  // bytes of it
-  uint64_t spent_ns[FC_STAGE_COUNT];
-  // Whose request it is: the other end of the socket, or the client a trusted
-  // proxy names. Zero when it can't be known. Valid from ROUTE on.
-  fc_peer_t peer;
-  char id[128];
-} fc_exchange_t;
-
-typedef struct fc_connection_t {
-  uv_tcp_t tcp;
-  fc_loop_t *loop;
-  struct fc_connection_t *next;  // of all
-  struct fc_connection_t *previous;
-  struct fc_connection_t *next_wait;  // of those that wait for the same
-  struct fc_connection_t *previous_wait;
+struct fc_connection_t {
+  fc_http1_t *http1;
+  fc_connection_t *next;  // of all
+  fc_connection_t *previous;
+  fc_connection_t *next_wait;  // of those that wait for the same
+  fc_connection_t *previous_wait;
   uint64_t due_ms;
-  uint8_t wait;      // fc_wait_t
-  uint8_t state;     // fc_connection_state_t
-  uint8_t input;     // fc_input_t
-  bool close_after;  // the answer is the last one
-  bool writing;
+  uint8_t wait;   // fc_wait_t
+  uint8_t state;  // fc_connection_state_t
+  uint8_t input;  // fc_input_t
+  bool is_last;   // the answer is the last one: nothing after it is read
   bool turned_away;
-  fc_peer_t peer;  // the other end of the socket
+  fc_stash_t stash;
+  // Of the request
+  bool is_http10;
+  bool is_chunked;  // its body ends by itself, not after `left` bytes
+  uint64_t left;    // bytes of a sized body still to come
+  fc_pace_t body_pace;
   fc_framing_t framing;
   llhttp_t parser;
-  fc_exchange_t exchange;
-  fc_stash_t stash;
-  // The answer, until it is written
-  uv_write_t write;
-  uint64_t write_size;
+  // Of its answer
+  uint64_t write_size;  // bytes, while the stream writes them; else 0
   fc_pace_t write_pace;
-  uv_shutdown_t shutdown;
-  uint32_t piece_count;
-  fc_piece_t pieces[FC_PIECES_MAX];
-} fc_connection_t;
+  fc_exchange_t exchange;
+  fc_stream_t *stream;  // behind the connection, in the same memory
+};
 
-// A client has connected: serves it, or answers 503 when there are too many
-// connections or no memory for one. Owns the socket, which does not block.
-// `address` is the client's.
-void fc_connection_accept(fc_loop_t *loop, int socket,
-                          const struct sockaddr *address);
-// Answers a client at once, without a connection and without memory, and closes
-// the socket.
-void fc_connection_refuse(fc_loop_t *loop, int socket, const fc_error_t *error);
-// The call of a job has ended; its slot holds the answer.
-void fc_connection_on_done(void *loop, fc_job_t *job);
-// The deadline of a waiting job has passed.
-void fc_connection_on_expired(void *loop, fc_job_t *job);
-// The time of what the connection waited for has run out.
+// Its time has run out.
 void fc_connection_on_timeout(fc_connection_t *connection);
-// The server drains: closes the connection unless it is in the middle of
-// something; that will be the last.
+// Closes it unless it is in the middle of something; that will be the last.
 void fc_connection_drain(fc_connection_t *connection);
 // Answers a waiting call with FC_CODE_SHUTTING_DOWN and closes whatever happens.
 void fc_connection_abandon(fc_connection_t *connection);
+
+// ---------------------------------------------------------------------------
+// Between the files of a connection
+
+// connection.c. Goes on after an answer: with what is in the stash, or waiting for
+// more.
+void fc_connection_pump(fc_connection_t *connection);
+void fc_connection_follow_reading(fc_connection_t *connection);
+
+// receive.c. Uses as many bytes as the state allows; returns how many.
+size_t fc_connection_receive(fc_connection_t *connection, fc_str_t bytes);
+// Answers a request after which the next byte of the stream is no beginning of
+// anything.
+void fc_connection_refuse(fc_connection_t *connection, const fc_error_t *error,
+                          fc_stage_t stage);
+
+// write.c
+extern const fc_carrier_t fc_connection_carrier;
+// The answer is written and the request was read to its end.
+void fc_connection_end_exchange(fc_connection_t *connection);
+void fc_connection_on_written(fc_connection_t *connection, bool sent);
+bool fc_connection_say_continue(fc_connection_t *connection);
+// Does the client still take what is written for it?
+bool fc_connection_is_taken(fc_connection_t *connection);
+// Says that it is done and goes on reading for a while, whatever comes.
+void fc_connection_linger(fc_connection_t *connection);
+void fc_connection_close(fc_connection_t *connection, bool reset);
+
+static inline bool fc_connection_is_writing(const fc_connection_t *connection) {
+  return connection->write_size != 0;
+}
 
 #endif  // FARCALL_SERVER_HTTP1_CONNECTION_H_

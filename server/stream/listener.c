@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #define BACKLOG 1024
@@ -88,10 +89,14 @@ static void on_readable(uv_poll_t *poll, int status, int events) {
   }
 }
 
+static socklen_t size_of(sa_family_t family) {
+  if (family == AF_UNIX) return sizeof(struct sockaddr_un);
+  return family == AF_INET6 ? sizeof(struct sockaddr_in6)
+                            : sizeof(struct sockaddr_in);
+}
+
 static int open_socket(const struct sockaddr *address, int *out_socket) {
-  bool v6 = address->sa_family == AF_INET6;
-  socklen_t size =
-      v6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+  socklen_t size = size_of(address->sa_family);
   int fd =
       socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return -errno;
@@ -109,7 +114,11 @@ static int open_socket(const struct sockaddr *address, int *out_socket) {
 int fc_listener_open(fc_listener_t *listener, uv_loop_t *loop,
                      const struct sockaddr *address,
                      const fc_listener_events_t *events) {
-  *listener = (fc_listener_t){.events = *events, .spare = -1};
+  *listener =
+      (fc_listener_t){.events = *events,
+                      .streams = address->sa_family == AF_UNIX ? &fc_stream_unix
+                                                               : &fc_stream_tcp,
+                      .spare = -1};
   int code = open_socket(address, &listener->socket);
   if (code) return code;
   code = uv_poll_init(loop, &listener->poll, listener->socket);

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <uv.h>
 
-#include "farcall/base.h"
+#include "stream/socket.h"
 
 typedef struct fc_listener_events_t {
   // A client has connected from `address`. The callee owns the socket, which does
@@ -25,6 +25,7 @@ typedef struct fc_listener_events_t {
 
 typedef struct fc_listener_t {
   fc_listener_events_t events;
+  const fc_stream_class_t *streams;  // what its sockets are
   uv_poll_t poll;
   uv_timer_t retry;
   int socket;

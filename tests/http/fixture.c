@@ -444,7 +444,9 @@ static const char *const kFiles[] = {"t.fixture", "broken.fixture",
 
 void fixture_worker(int argc, char **argv) {
   if (argc > 1 && !strcmp(argv[1], "--worker")) {
-    fc_process_main(argc, argv, kBackends, fc_dialect_workers);
+    const fc_dialect_worker_t *dialects[FC_DIALECTS_MAX];
+    fc_dialect_workers(&fc_routes, dialects);
+    fc_process_main(argc, argv, kBackends, dialects);
   }
 }
 
@@ -516,7 +518,7 @@ void fixture_start(fixture_server_t *server, const char *flags) {
   server->loop = calloc(1, sizeof *server->loop);
   CHECK(server->loop);
   CHECK(fc_loop_init(server->loop, server_memory(), &server->options, kBackends,
-                     server->log[1], &error) == FC_OK);
+                     &fc_routes, server->log[1], &error) == FC_OK);
   CHECK(pthread_create(&server->thread, NULL, serve, server) == 0);
   if (may_load(0)) wait_for_log(server, "listening on");
 }
@@ -558,7 +560,8 @@ void fixture_forget(fixture_server_t *server) {
 }
 
 uint64_t fixture_bytes(const fixture_server_t *server) {
-  return atomic_load_explicit(&server->loop->bytes_in, memory_order_acquire);
+  return atomic_load_explicit(&server->loop->http1.bytes_in,
+                              memory_order_acquire);
 }
 
 void fixture_wait_bytes(const fixture_server_t *server, uint64_t count) {

@@ -9,6 +9,7 @@
 
 #include "expect.h"
 #include "helpers/shortage.h"
+#include "http1/connection.h"
 
 #define BLOCK "/api/v1/functions/t/block"
 #define ADD "/api/v1/functions/t/add"
@@ -51,7 +52,7 @@ static void without_memory_for_a_connection_the_next_is_served(void **state) {
   (void)state;
   fixture_server_t server;
   fixture_start(&server, "");
-  fixture_refuse_memory(sizeof(fc_connection_t));
+  fixture_refuse_memory(sizeof(fc_connection_t) + fc_stream_tcp.size);
   for (int i = 0; i < 3; i++) {
     int fd = fixture_connect(&server);
     expect_refusal(fd, "\"code\":\"out_of_memory\"");

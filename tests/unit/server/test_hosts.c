@@ -42,6 +42,7 @@ static const struct {
 
 static const fc_backend_t *const kBackends[] = {&fc_backend_native,
                                                 &fc_backend_vm, NULL};
+static const fc_dialect_worker_t *dialects[FC_DIALECTS_MAX];
 
 // What a worker is told about its module's file it must not find out again: one
 // that hashes more at once than any signature has dies of it. (The program is
@@ -193,10 +194,9 @@ static void enter(house_t *house, fc_isolation_mode_t host,
                                    .on_retired = on_retired,
                                    .on_lost = on_lost,
                                    .context = house};
-  assert_int_equal(
-      fc_pool_init(&house->pool, allocator, &options, house->blocks,
-                   fc_dialect_workers, &events, &error),
-      FC_OK);
+  assert_int_equal(fc_pool_init(&house->pool, allocator, &options,
+                                house->blocks, dialects, &events, &error),
+                   FC_OK);
   load(house, allocator, host == FC_ISOLATION_PROCESS);
 }
 
@@ -631,9 +631,10 @@ static void a_server_may_end_while_a_generation_does(void **state) {
 }
 
 int main(int argc, char **argv) {
+  fc_dialect_workers(&fc_routes, dialects);
   if (argc > 1 && !strcmp(argv[1], "--worker")) {
     is_worker = true;
-    fc_process_main(argc, argv, kBackends, fc_dialect_workers);
+    fc_process_main(argc, argv, kBackends, dialects);
   }
   const struct CMUnitTest tests[] = {
       FC_TEST(every_function_answers_the_same),

@@ -65,10 +65,6 @@ static void only_known_parameters_are_taken(void **state) {
        "no query parameter 'x' here: there is none", ""},
       {"\"\x01=1", FC_ROUTE_INFO, false,
        "no query parameter '\\\"\\x01' here: there is none", ""},
-      // Whoever asks these has its own ideas.
-      {"x=1", FC_ROUTE_LIVE, false, NULL, NULL},
-      {"name[]=up", FC_ROUTE_METRICS, false, NULL, NULL},
-      {"x", FC_ROUTE_INDEX, false, NULL, NULL},
   };
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
     fc_error_t error;

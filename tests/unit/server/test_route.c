@@ -32,10 +32,11 @@ static void percent_encoding_is_decoded_once(void **state) {
 
 static void routes_know_their_methods(void **state) {
   (void)state;
-  assert_string_equal(fc_route_path(FC_ROUTE_LIVE), "/livez");
-  assert_string_equal(fc_route_path(FC_ROUTE_NONE), "");
-  assert_string_equal(fc_route_allow(FC_ROUTE_LIVE), "GET, HEAD");
-  assert_string_equal(fc_route_allow(FC_ROUTE_FUNCTION), "GET, HEAD, POST");
+  assert_string_equal(fc_route_path(&fc_routes, FC_ROUTE_LIVE), "/livez");
+  assert_string_equal(fc_route_path(&fc_routes, FC_ROUTE_NONE), "");
+  assert_string_equal(fc_route_allow(&fc_routes, FC_ROUTE_LIVE), "GET, HEAD");
+  assert_string_equal(fc_route_allow(&fc_routes, FC_ROUTE_FUNCTION),
+                      "GET, HEAD, POST");
 }
 
 int main(void) {

@@ -28,8 +28,8 @@ static int start(unsigned files) {
   options.listen = "127.0.0.1:0";
   options.workers = 1;
   if (setrlimit(RLIMIT_NOFILE, &limit) < 0) return SILENT;
-  if (fc_loop_init(&loop, fc_allocator_system(), &options, kBackends, 2,
-                   &error) != FC_OK) {
+  if (fc_loop_init(&loop, fc_allocator_system(), &options, kBackends,
+                   &fc_routes, 2, &error) != FC_OK) {
     return error.message[0] ? REFUSED : SILENT;
   }
   fc_loop_deinit(&loop);

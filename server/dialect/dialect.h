@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A dialect: what requests and answers of one kind look like. It says what a route
+// takes (match), reads the head of a call (admit, on the loop), turns the body into
+// arguments and results into a body (worker, wherever the call runs), and writes
+// the documents GET asks for and every error. It never sees a connection.
+//
+// To add one: its own file, a row in dialect.def and its rows in route.def.
+#ifndef FARCALL_SERVER_DIALECT_DIALECT_H_
+#define FARCALL_SERVER_DIALECT_DIALECT_H_
+
+#include "config/options.h"
+#include "dialect/route.h"
+#include "modules/modules.h"
+#include "obs/log.h"
+#include "obs/metrics.h"
+#include "pool/pool.h"
+
+// The server, as whatever answers a request may know it. One for a loop; what it
+// points to is borrowed.
+typedef struct fc_server_t {
+  const fc_routes_t *routes;
+  const fc_server_options_t *options;
+  fc_modules_t *modules;
+  fc_pool_t *pool;
+  fc_blocks_t *blocks;
+  fc_log_t *log;
+  fc_metrics_t metrics;
+  uint64_t started_ns;
+  uint64_t id_state;     // of request ids
+  uint32_t connections;  // open
+  bool leaving;          // told to end; it still listens until it drains
+  bool draining;
+} fc_server_t;
+
+// What admit says of a call. Zeroed before.
+typedef struct fc_admission_t {
+  uint8_t flags;        // FC_CALL_VALIDATE
+  uint64_t timeout_ms;  // asked for by the client, 0: not
+  // FC_CALL_PARAMETERS bytes for decode, encode and result_type.
+  uint8_t *parameters;
+} fc_admission_t;
+
+// What a GET is answered with.
+typedef struct fc_document_t {
+  fc_str_t content_type;
+  fc_str_t digest;    // the entity tag less its quotes; "" if it has none
+  bool weak_digest;   // the document says more than the digest covers
+  bool not_modified;  // 304: nothing is written
+} fc_document_t;
+
+// What is added to an error for its body. Empty strings are left out.
+typedef struct fc_problem_t {
+  const fc_error_t *error;
+  fc_str_t module;
+  fc_str_t function;
+  const char *stage;  // NULL: left out
+  fc_str_t request_id;
+} fc_problem_t;
+
+// All functions are called on the loop's thread, but for those of `worker`.
+struct fc_dialect_t {
+  const char *name;
+  // ROUTE: may this request be made of this place? Its path and method fit a row;
+  // query parameters are looked at here. NULL: it may.
+  fc_status_t (*match)(const fc_request_t *request, const fc_place_t *place,
+                       fc_error_t *err);
+  // ADMIT: may the head of this call be accepted, and what does it say? Bodies come
+  // after. NULL: no row of the dialect is a call.
+  fc_status_t (*admit)(const fc_server_t *server, const fc_request_t *request,
+                       fc_admission_t *out_admission, fc_error_t *err);
+  // DECODE and ENCODE, in a thread or a process. NULL as admit.
+  const fc_dialect_worker_t *worker;
+  // Media type of a call's results.
+  const char *(*result_type)(const uint8_t *parameters);
+  // The body of an answer to GET and what its head says.
+  fc_status_t (*document)(const fc_server_t *server,
+                          const fc_request_t *request, const fc_place_t *place,
+                          fc_document_t *out_document, fc_sink_t *sink,
+                          fc_error_t *err);
+  // HTTP status of an error.
+  int (*status_of)(const fc_error_t *error);
+  // Its body. Errors of every stage are written here, those of a worker too: the
+  // loop alone knows the request id and the stage.
+  fc_status_t (*encode_error)(const fc_problem_t *problem, fc_sink_t *sink,
+                              fc_error_t *err);
+  const char *error_type;  // media type of that
+};
+
+// The dialects there are, by the index that routes and calls have. Requests that no
+// route fits are answered by the first.
+enum {
+#define FC_DIALECT(name, dialect) FC_DIALECT_##name,
+#include "dialect/dialect.def"
+#undef FC_DIALECT
+  FC_DIALECT_COUNT
+};
+
+#define FC_DIALECT(name, dialect) extern const fc_dialect_t dialect;
+#include "dialect/dialect.def"
+#undef FC_DIALECT
+
+// Of a place, also one that is FC_ROUTE_NONE.
+const fc_dialect_t *fc_dialect_of(const fc_server_t *server,
+                                  const fc_place_t *place);
+// The worker halves, by index: what pools and worker processes are given.
+#define FC_DIALECTS_MAX 16
+void fc_dialect_workers(
+    const fc_routes_t *routes,
+    const fc_dialect_worker_t *out_workers[FC_DIALECTS_MAX]);
+
+#endif  // FARCALL_SERVER_DIALECT_DIALECT_H_

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Answers: results of calls, documents, errors. Each is counted and logged here,
+// once, and then given to the carrier.
+#include "exchange/exchange.h"
+
+typedef struct outcome_t {
+  int status;
+  fc_code_t code;
+  fc_str_t content_type;
+  fc_str_t digest;
+  bool weak_digest;
+  bool is_call;  // it made all its stages
+  bool is_last;
+} outcome_t;
+
+static fc_answer_t describe(const fc_exchange_t *x, const outcome_t *what) {
+  fc_answer_t answer = {.status = what->status,
+                        .content_type = what->content_type,
+                        .digest = what->digest,
+                        .weak_digest = what->weak_digest,
+                        .spent_ns = what->is_call ? x->spent_ns : NULL,
+                        .is_last = what->is_last};
+  for (uint32_t i = 0; i < x->piece_count; i++) {
+    answer.length += x->pieces[i].size;
+  }
+  if (what->code == FC_CODE_METHOD_NOT_ALLOWED) {
+    answer.allow = fc_str(fc_route_allow(x->server->routes, x->place.route));
+  }
+  if (what->status == 503 || what->status == 429) {
+    answer.retry_after = x->retry_after ? x->retry_after : FC_LIMIT_RETRY_AFTER;
+  }
+  return answer;
+}
+
+// The pieces are the body.
+static void send_answer(fc_exchange_t *x, const outcome_t *what) {
+  const fc_answer_t answer = describe(x, what);
+  fc_metrics_answer(&x->server->metrics, what->status);
+  fc_exchange_log(x, what->status, what->code, answer.length, what->is_call);
+  x->carrier->answer(x, &answer);
+}
+
+// ---------------------------------------------------------------------------
+// Without memory
+
+static fc_status_t fail_growth(fc_sink_t *sink, size_t need, fc_error_t *err) {
+  (void)sink;
+  return fc_fail(err, FC_CODE_RESULT_TOO_LARGE, "%zu bytes too many", need);
+}
+
+static fc_answer_t print_refusal(const fc_dialect_t *dialect,
+                                 const fc_error_t *error, fc_str_t id,
+                                 char body[FC_EXCHANGE_REFUSAL_MAX]) {
+  fc_sink_t sink = {.cursor = body,
+                    .end = body + FC_EXCHANGE_REFUSAL_MAX,
+                    .grow = fail_growth};
+  const fc_problem_t problem = {.error = error, .request_id = id};
+  fc_status_t status = dialect->encode_error(&problem, &sink, NULL);
+  FC_ASSERT(status == FC_OK);
+  return (fc_answer_t){.status = dialect->status_of(error),
+                       .length = (uint64_t)(sink.cursor - body),
+                       .content_type = fc_str(dialect->error_type),
+                       .retry_after = FC_LIMIT_RETRY_AFTER,
+                       .is_last = true};
+}
+
+static void answer_nothing(fc_exchange_t *x) {
+  char text[FC_LIMIT_HEAD + FC_EXCHANGE_REFUSAL_MAX];
+  fc_error_t error;
+  (void)fc_fail_memory(&error);
+  const fc_answer_t answer =
+      print_refusal(fc_dialect_of(x->server, &x->place), &error,
+                    fc_exchange_id(x), text + FC_LIMIT_HEAD);
+  fc_metrics_answer(&x->server->metrics, answer.status);
+  fc_exchange_log(x, answer.status, error.code, answer.length, false);
+  x->carrier->answer_at_once(x, &answer, text + FC_LIMIT_HEAD);
+}
+
+fc_answer_t fc_exchange_refusal(fc_server_t *server, const fc_error_t *error,
+                                char body[FC_EXCHANGE_REFUSAL_MAX],
+                                char out_id[FC_EXCHANGE_ID_SIZE]) {
+  const fc_place_t nowhere = {.route = FC_ROUTE_NONE};
+  fc_exchange_make_id(server, out_id);
+  const fc_answer_t answer =
+      print_refusal(fc_dialect_of(server, &nowhere), error,
+                    fc_str_make(out_id, FC_EXCHANGE_ID_SIZE), body);
+  fc_metrics_answer(&server->metrics, answer.status);
+  return answer;
+}
+
+// ---------------------------------------------------------------------------
+// Bodies written on the loop
+
+// A sink in a fresh block with room for the head.
+static bool open_answer(fc_exchange_t *x, fc_block_sink_t *out) {
+  fc_blocks_t *blocks = x->server->blocks;
+  uint32_t block;
+  if (fc_block_take(blocks, FC_LIMIT_HEAD, &block, NULL) != FC_OK) {
+    return false;
+  }
+  fc_block_sink_init(out, blocks, block, FC_LIMIT_HEAD, UINT32_MAX);
+  return true;
+}
+
+static void close_answer(fc_exchange_t *x, fc_block_sink_t *out) {
+  fc_block_sink_finish(out);
+  memcpy(x->pieces, out->pieces, out->count * sizeof *out->pieces);
+  x->piece_count = out->count;
+}
+
+// What an internal error is about only the operator is told.
+static void tell_operator(fc_exchange_t *x, const fc_error_t *error) {
+  fc_log_field_t field = FC_LOG_TEXT("request_id", fc_exchange_id(x));
+  fc_log_fields(x->server->log, FC_LOG_ERROR, fc_str(error->message), &field,
+                1);
+}
+
+void fc_exchange_fail(fc_exchange_t *x, const fc_error_t *error,
+                      fc_stage_t stage) {
+  const fc_dialect_t *dialect = fc_dialect_of(x->server, &x->place);
+  const bool is_ours = error->code == FC_CODE_INTERNAL;
+  if (!x->id_size) {
+    fc_exchange_make_id(x->server, x->id);
+    x->id_size = FC_EXCHANGE_ID_SIZE;
+  }
+  fc_problem_t problem = {.error = error, .request_id = fc_exchange_id(x)};
+  fc_exchange_names(x, &problem.module, &problem.function);
+  if (stage != FC_STAGE_COUNT) problem.stage = fc_stage_name(stage);
+  if (is_ours) tell_operator(x, error);
+  fc_block_sink_t out;
+  if (!open_answer(x, &out)) {
+    answer_nothing(x);
+    return;
+  }
+  if (dialect->encode_error(&problem, &out.sink, NULL) != FC_OK) {
+    fc_block_sink_drop(&out);
+    answer_nothing(x);
+    return;
+  }
+  close_answer(x, &out);
+  send_answer(x, &(outcome_t){.status = dialect->status_of(error),
+                              .code = error->code,
+                              .content_type = fc_str(dialect->error_type),
+                              .is_last = is_ours});
+}
+
+void fc_exchange_document(fc_exchange_t *x, const fc_request_t *request) {
+  const fc_dialect_t *dialect = fc_dialect_of(x->server, &x->place);
+  fc_block_sink_t out;
+  fc_error_t error;
+  fc_error_reset(&error);
+  if (!open_answer(x, &out)) {
+    answer_nothing(x);
+    return;
+  }
+  fc_document_t document;
+  if (dialect->document(x->server, request, &x->place, &document, &out.sink,
+                        &error) != FC_OK) {
+    fc_block_sink_drop(&out);
+    fc_exchange_fail(x, &error, FC_STAGE_COUNT);
+    return;
+  }
+  close_answer(x, &out);
+  const bool same = document.not_modified;
+  send_answer(
+      x, &(outcome_t){.status = same ? 304 : 200,
+                      .content_type = same ? FC_STR("") : document.content_type,
+                      .digest = document.digest,
+                      .weak_digest = document.weak_digest});
+}
+
+// ---------------------------------------------------------------------------
+// Results
+
+// The worker's times become the exchange's.
+static void take_times(fc_exchange_t *x, const fc_slot_t *slot) {
+  x->spent_ns[FC_STAGE_QUEUE] = slot->began_ns - x->marked_ns;
+  uint64_t ended_ns = slot->began_ns;
+  for (int i = FC_STAGE_DECODE; i <= FC_STAGE_ENCODE; i++) {
+    x->spent_ns[i] = slot->spent_ns[i];
+    ended_ns += slot->spent_ns[i];
+  }
+  x->marked_ns = ended_ns;
+  fc_exchange_mark(x, FC_STAGE_WRITE);
+}
+
+static void answer_failed(fc_exchange_t *x, const fc_slot_t *slot) {
+  fc_error_t error = slot->error;
+  fc_stage_t stage = (fc_stage_t)slot->stage;
+  fc_pool_finish(x->server->pool, &x->job);
+  if (x->job.retry_s) x->retry_after = x->job.retry_s;
+  fc_exchange_fail(x, &error, stage);
+}
+
+// Only checked: there is nothing to say but that.
+static void answer_validated(fc_exchange_t *x) {
+  fc_block_sink_t out;
+  fc_pool_finish(x->server->pool, &x->job);
+  if (!open_answer(x, &out)) {
+    answer_nothing(x);
+    return;
+  }
+  close_answer(x, &out);
+  send_answer(x, &(outcome_t){.status = 204, .is_call = true});
+}
+
+void fc_exchange_answer_call(fc_exchange_t *x) {
+  fc_pool_t *pool = x->server->pool;
+  fc_slot_t *slot = fc_pool_slot(pool, &x->job);
+  take_times(x, slot);
+  if (slot->status != FC_OK) {
+    answer_failed(x, slot);
+    return;
+  }
+  if (slot->call.flags & FC_CALL_VALIDATE) {
+    answer_validated(x);
+    return;
+  }
+  memcpy(x->pieces, slot->pieces, slot->piece_count * sizeof *slot->pieces);
+  x->piece_count = slot->piece_count;
+  slot->piece_count = 0;
+  fc_pool_finish(pool, &x->job);
+  const fc_dialect_t *dialect = fc_dialect_of(x->server, &x->place);
+  send_answer(x, &(outcome_t){.status = 200,
+                              .content_type = fc_str(
+                                  dialect->result_type(x->job.call.parameters)),
+                              .is_call = true});
+}

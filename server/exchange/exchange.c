@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The journey of a request as far as it is the loop's: READ is told, ROUTE and
+// ADMIT are here, QUEUE and the worker's stages are the pool's, and answer.c does
+// the rest.
+#include "exchange/exchange.h"
+
+#include "dialect/query.h"
+#include "exchange/access.h"
+#include "exchange/body.h"
+
+static void give_body(fc_exchange_t *x) {
+  fc_block_give(x->server->blocks, x->job.call.body.block);
+  x->job.call.body = (fc_piece_t){.block = FC_BLOCK_NONE};
+}
+
+// The generation of the place stays until the exchange is over.
+static void hold_place(fc_exchange_t *x) {
+  x->generation =
+      fc_generations_at(&x->server->modules->generations, x->place.module);
+  if (x->generation) fc_generation_hold(x->generation);
+}
+
+static void release_place(fc_exchange_t *x) {
+  if (x->generation) {
+    fc_generations_release(&x->server->modules->generations, x->generation);
+  }
+  x->generation = NULL;
+  x->place = (fc_place_t){FC_ROUTE_NONE, FC_ROUTE_NO_INDEX, FC_ROUTE_NO_INDEX};
+}
+
+void fc_exchange_reset(fc_exchange_t *x) {
+  give_body(x);
+  release_place(x);
+  x->method = FC_METHOD_OTHER;
+  x->method_name = NULL;
+  x->is_call = false;
+  x->stage = FC_STAGE_READ;
+  x->peer = x->address;
+  x->body_seen = 0;
+  x->began_ns = 0;
+  x->retry_after = 0;
+  x->id_size = 0;
+  memset(x->spent_ns, 0, sizeof x->spent_ns);
+}
+
+void fc_exchange_init(fc_exchange_t *x, fc_server_t *server,
+                      const fc_carrier_t *carrier, const fc_policy_t *policy,
+                      const fc_peer_t *address) {
+  x->server = server;
+  x->carrier = carrier;
+  x->policy = policy;
+  x->address = *address;
+  x->job.call.body.block = FC_BLOCK_NONE;
+  fc_exchange_reset(x);
+}
+
+void fc_exchange_deinit(fc_exchange_t *x) {
+  fc_exchange_sent(x);
+  give_body(x);
+  release_place(x);
+}
+
+void fc_exchange_sent(fc_exchange_t *x) {
+  for (uint32_t i = 0; i < x->piece_count; i++) {
+    fc_block_give(x->server->blocks, x->pieces[i].block);
+  }
+  x->piece_count = 0;
+}
+
+void fc_exchange_mark(fc_exchange_t *x, fc_stage_t stage) {
+  uint64_t now = fc_clock_ns();
+  x->spent_ns[stage] += now - x->marked_ns;
+  x->marked_ns = now;
+}
+
+// ---------------------------------------------------------------------------
+// READ
+
+// splitmix64: a bijection of a counter, so ids of one process never repeat.
+void fc_exchange_make_id(fc_server_t *server, char out[FC_EXCHANGE_ID_SIZE]) {
+  uint64_t z = server->id_state += 0x9E3779B97F4A7C15u;
+  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+  z ^= z >> 31;
+  for (int i = 0; i < FC_EXCHANGE_ID_SIZE; i++) {
+    out[i] = "0123456789abcdef"[z >> (60 - 4 * i) & 15];
+  }
+}
+
+// The client's own id, if it has given one that can be logged and sent back.
+static void take_id(fc_exchange_t *x, fc_str_t given) {
+  bool good = given.size > 0 && given.size <= sizeof x->id;
+  for (size_t i = 0; i < given.size && good; i++) {
+    good = given.data[i] > ' ' && given.data[i] < 0x7F;
+  }
+  if (good) {
+    memcpy(x->id, given.data, given.size);
+    x->id_size = (uint8_t)given.size;
+    return;
+  }
+  fc_exchange_make_id(x->server, x->id);
+  x->id_size = FC_EXCHANGE_ID_SIZE;
+}
+
+void fc_exchange_start(fc_exchange_t *x) {
+  if (!x->began_ns) x->began_ns = fc_clock_ns();
+}
+
+void fc_exchange_take(fc_exchange_t *x, const fc_request_t *request) {
+  take_id(x, request->fields[FC_FIELD_REQUEST_ID]);
+  x->marked_ns = x->began_ns;
+  fc_exchange_mark(x, FC_STAGE_READ);
+  x->stage = FC_STAGE_ROUTE;
+  x->method = request->method;
+  x->method_name = request->method_name;
+}
+
+// ---------------------------------------------------------------------------
+// ROUTE and ADMIT
+
+static fc_status_t route(fc_exchange_t *x, const fc_request_t *request,
+                         fc_error_t *err) {
+  const fc_server_t *server = x->server;
+  fc_peer_t *peer = x->policy->proxies.count ? &x->peer : NULL;
+  FC_TRY(fc_access_check(x->policy, request, peer, err));
+  fc_status_t status =
+      fc_route_find(server->routes, request, &server->modules->generations,
+                    server->modules->started, &x->place, err);
+  hold_place(x);
+  return status;
+}
+
+fc_owner_t fc_exchange_owner(const fc_peer_t *peer) {
+  fc_peer_t share = fc_peer_share(peer);
+  fc_owner_t owner;
+  _Static_assert(sizeof owner == sizeof share, "an address names an owner");
+  memcpy(&owner, &share, sizeof owner);
+  return owner;
+}
+
+static uint64_t deadline_of(const fc_exchange_t *x, uint64_t wanted_ms) {
+  uint64_t timeout_ms = x->server->options->timeout;
+  if (wanted_ms && (!timeout_ms || wanted_ms < timeout_ms)) {
+    timeout_ms = wanted_ms;
+  }
+  return timeout_ms ? x->began_ns + timeout_ms * 1000000u : 0;
+}
+
+static fc_status_t admit(fc_exchange_t *x, const fc_request_t *request,
+                         fc_error_t *err) {
+  const fc_server_t *server = x->server;
+  fc_invocation_t *call = &x->job.call;
+  memset(call->parameters, 0, sizeof call->parameters);
+  fc_admission_t admission = {.parameters = call->parameters};
+  FC_TRY(fc_dialect_of(server, &x->place)
+             ->admit(server, request, &admission, err));
+  const fc_generation_t *generation = x->generation;
+  if (!server->modules->started || generation->state == FC_GENERATION_LOADING) {
+    return fc_fail(err, FC_CODE_NOT_READY, "modules are still being loaded");
+  }
+  const fc_function_t *function =
+      fc_module_function(generation->module, x->place.function);
+  const fc_signature_t *signature = function->signature;
+  if (!function->plan) {
+    fc_str_t reason = fc_signature_text(signature, signature->reason);
+    return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE, "function '%.*s': %.*s",
+                   FC_STR_ARG(function->name), FC_STR_ARG(reason));
+  }
+  bool not_modified;
+  FC_TRY(fc_query_check(request, fc_str_make(function->digest, FC_DIGEST_SIZE),
+                        &not_modified, err));
+  call->generation = x->place.module;
+  call->function = x->place.function;
+  call->dialect = server->routes->rows[x->place.route].dialect;
+  call->flags = admission.flags;
+  call->deadline_ns = deadline_of(x, admission.timeout_ms);
+  FC_TRY(fc_pool_admit(server->pool, call->generation, call->function,
+                       call->deadline_ns, x->marked_ns, &x->retry_after, err));
+  const fc_owner_t owner = fc_exchange_owner(&x->peer);
+  return fc_body_open(&call->body, server->blocks, &owner, request->length,
+                      err);
+}
+
+fc_status_t fc_exchange_admit(fc_exchange_t *x, const fc_request_t *request,
+                              fc_error_t *err) {
+  fc_status_t status = route(x, request, err);
+  fc_exchange_mark(x, FC_STAGE_ROUTE);
+  if (status != FC_OK || request->method != FC_METHOD_POST) return status;
+  x->stage = FC_STAGE_ADMIT;
+  status = admit(x, request, err);
+  fc_exchange_mark(x, FC_STAGE_ADMIT);
+  x->is_call = status == FC_OK;
+  return status;
+}
+
+// ---------------------------------------------------------------------------
+// The call
+
+fc_span_t fc_exchange_room(const fc_exchange_t *x, uint64_t left) {
+  return fc_body_room(&x->job.call.body, x->server->blocks, left);
+}
+
+fc_status_t fc_exchange_append(fc_exchange_t *x, fc_str_t bytes, uint64_t left,
+                               fc_error_t *err) {
+  const fc_owner_t owner = fc_exchange_owner(&x->peer);
+  x->body_seen += bytes.size;
+  return fc_body_put(&x->job.call.body, x->server->blocks, &owner, bytes, left,
+                     err);
+}
+
+void fc_exchange_submit(fc_exchange_t *x) {
+  fc_pool_t *pool = x->server->pool;
+  const fc_invocation_t *call = &x->job.call;
+  fc_exchange_mark(x, FC_STAGE_READ);
+  // The decoder may look past the end (FC_BLOCK_TAIL).
+  uint8_t *data =
+      fc_block_data(x->server->blocks, call->body.block) + call->body.offset;
+  memset(data + call->body.size, 0, FC_BLOCK_TAIL);
+  if (fc_pool_try_inline(pool, &x->job)) {
+    fc_exchange_answer_call(x);
+    return;
+  }
+  fc_error_t error;
+  if (fc_pool_admit(pool, call->generation, call->function, call->deadline_ns,
+                    x->marked_ns, &x->retry_after, &error) != FC_OK) {
+    fc_exchange_fail(x, &error, FC_STAGE_ADMIT);
+    return;
+  }
+  x->stage = FC_STAGE_QUEUE;
+  fc_pool_enqueue(pool, &x->job);
+}
+
+static fc_exchange_t *of_job(fc_job_t *job) {
+  return (fc_exchange_t *)(void *)((char *)job - offsetof(fc_exchange_t, job));
+}
+
+void fc_exchange_on_done(void *context, fc_job_t *job) {
+  (void)context;
+  fc_exchange_t *x = of_job(job);
+  fc_exchange_answer_call(x);
+  x->carrier->resume(x);
+}
+
+void fc_exchange_on_expired(void *context, fc_job_t *job) {
+  (void)context;
+  fc_exchange_t *x = of_job(job);
+  fc_error_t error;
+  fc_exchange_mark(x, FC_STAGE_QUEUE);
+  (void)fc_fail(&error, FC_CODE_DEADLINE_EXCEEDED,
+                "the deadline passed in the queue");
+  fc_exchange_fail(x, &error, FC_STAGE_QUEUE);
+  x->carrier->resume(x);
+}
+
+bool fc_exchange_is_running(const fc_exchange_t *x) {
+  return x->job.state == FC_JOB_RUNNING;
+}
+
+void fc_exchange_abandoned(fc_exchange_t *x) {
+  fc_metrics_answer(&x->server->metrics, 499);
+  fc_exchange_log(x, 499, FC_CODE_NONE, 0, false);
+}
+
+void fc_exchange_drop(fc_exchange_t *x) {
+  fc_pool_drop(x->server->pool, &x->job);
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An exchange: one request and its answer, whoever carries them. It owns the call
+// and its body, the answer's bytes, the request id, the times of the stages, and
+// what is logged and counted. The carrier (http1/connection.c) knows how bytes
+// come and go: it calls the functions below as the request arrives, and is called
+// through fc_carrier_t when there is an answer. An answer may be given from within
+// any of these functions. Loop thread.
+//
+//   fc_exchange_start    the first byte of a request is there
+//   fc_exchange_take     its head is read: READ is over
+//   fc_exchange_admit    ROUTE and ADMIT; then either
+//     fc_exchange_document  it is answered without its body,
+//     fc_exchange_fail      it is refused, or
+//     fc_exchange_append, _submit  its body arrives and it is called
+//   fc_exchange_sent     the answer is on its way as far as the exchange minds
+//   fc_exchange_reset    the next request may start
+#ifndef FARCALL_SERVER_EXCHANGE_EXCHANGE_H_
+#define FARCALL_SERVER_EXCHANGE_EXCHANGE_H_
+
+#include "config/limits.h"
+#include "config/policy.h"
+#include "dialect/dialect.h"
+
+typedef struct fc_exchange_t fc_exchange_t;
+
+// The head of an answer, less what is the carrier's.
+typedef struct fc_answer_t {
+  int status;
+  uint64_t length;  // of the body
+  fc_str_t content_type;
+  fc_str_t digest;  // the entity tag, "" if none
+  bool weak_digest;
+  fc_str_t allow;            // "" if none
+  uint32_t retry_after;      // seconds, 0: none
+  const uint64_t *spent_ns;  // FC_STAGE_COUNT times to tell, or NULL
+  bool is_last;              // it should be the last one of its connection
+} fc_answer_t;
+
+typedef struct fc_carrier_t {
+  // Sends the answer: the head and then, unless the method is HEAD, the pieces of
+  // the exchange, of which the first has FC_LIMIT_HEAD bytes free in front. Calls
+  // fc_exchange_sent, maybe at once.
+  void (*answer)(fc_exchange_t *exchange, const fc_answer_t *answer);
+  // The same when there is no memory: the body is at `body`, with as much room in
+  // front, and gone on return. What is not sent then never is.
+  void (*answer_at_once)(fc_exchange_t *exchange, const fc_answer_t *answer,
+                         char *body);
+  // An answer was given that none of the carrier's own calls asked for: it may go
+  // on with what it has kept.
+  void (*resume)(fc_exchange_t *exchange);
+} fc_carrier_t;
+
+struct fc_exchange_t {
+  fc_server_t *server;
+  const fc_carrier_t *carrier;
+  const fc_policy_t *policy;
+  fc_job_t job;
+  fc_place_t place;
+  fc_generation_t *generation;  // of the place, held; NULL: it has none
+  fc_method_t method;
+  const char *method_name;  // NULL until a head is read
+  bool is_call;             // its body is wanted
+  uint8_t stage;            // fc_stage_t it is in
+  uint8_t id_size;          // 0: it has none yet
+  uint32_t retry_after;
+  uint64_t began_ns;   // first byte of the head; 0: none is there
+  uint64_t marked_ns;  // end of the last stage
+  uint64_t body_seen;  // bytes of the body that came, also those not kept
+  uint64_t spent_ns[FC_STAGE_COUNT];
+  fc_peer_t address;  // the other end of the stream, zero if it has none
+  // Whose request it is: that, or the client a trusted proxy names.
+  fc_peer_t peer;
+  char id[FC_LIMIT_REQUEST_ID];
+  uint32_t piece_count;
+  fc_piece_t pieces[FC_PIECES_MAX];
+};
+
+// In zeroed memory. Everything is borrowed.
+void fc_exchange_init(fc_exchange_t *exchange, fc_server_t *server,
+                      const fc_carrier_t *carrier, const fc_policy_t *policy,
+                      const fc_peer_t *address);
+// Gives everything back. The call must have been dropped.
+void fc_exchange_deinit(fc_exchange_t *exchange);
+
+void fc_exchange_start(fc_exchange_t *exchange);
+// A head is read. One that could not be understood is taken too, as far as it
+// goes. It is only looked at during the call.
+void fc_exchange_take(fc_exchange_t *exchange, const fc_request_t *request);
+// Whether the request may be made. Sets is_call; exchange->stage says where it
+// failed.
+fc_status_t fc_exchange_admit(fc_exchange_t *exchange,
+                              const fc_request_t *request,
+                              fc_error_t *err) FC_MUST_CHECK;
+// Answers a request that is admitted and no call.
+void fc_exchange_document(fc_exchange_t *exchange, const fc_request_t *request);
+// Answers any request with an error, also one without a head, which is given an id.
+// `stage` is where it failed, FC_STAGE_COUNT when that is not worth saying.
+void fc_exchange_fail(fc_exchange_t *exchange, const fc_error_t *error,
+                      fc_stage_t stage);
+
+// Where some of the `left` bytes still to come may be read to.
+fc_span_t fc_exchange_room(const fc_exchange_t *exchange, uint64_t left);
+// Bytes of the body, read there or anywhere else; `left` more are to come, 0 if
+// that is not known.
+fc_status_t fc_exchange_append(fc_exchange_t *exchange, fc_str_t bytes,
+                               uint64_t left, fc_error_t *err) FC_MUST_CHECK;
+// The body is complete: runs the call, or queues it.
+void fc_exchange_submit(fc_exchange_t *exchange);
+
+// Is the call with a worker?
+bool fc_exchange_is_running(const fc_exchange_t *exchange);
+// The client has gone while its call waits or runs: says so in log and metrics.
+void fc_exchange_abandoned(fc_exchange_t *exchange);
+// Nobody waits for the call any more.
+void fc_exchange_drop(fc_exchange_t *exchange);
+
+// The pieces of the answer may go.
+void fc_exchange_sent(fc_exchange_t *exchange);
+void fc_exchange_reset(fc_exchange_t *exchange);
+
+// ---------------------------------------------------------------------------
+
+#define FC_EXCHANGE_ID_SIZE 16  // of an id made here
+#define FC_EXCHANGE_REFUSAL_MAX 1024
+
+// For a client that there is not even an exchange for: writes the body of an error,
+// counts the answer, and returns what its head says. Needs no memory.
+fc_answer_t fc_exchange_refusal(fc_server_t *server, const fc_error_t *error,
+                                char body[FC_EXCHANGE_REFUSAL_MAX],
+                                char out_id[FC_EXCHANGE_ID_SIZE]);
+
+static inline fc_str_t fc_exchange_id(const fc_exchange_t *exchange) {
+  return fc_str_make(exchange->id, exchange->id_size);
+}
+
+// On whose account the memory of a client's bytes is.
+fc_owner_t fc_exchange_owner(const fc_peer_t *peer);
+
+// Events of the pool.
+void fc_exchange_on_done(void *context, fc_job_t *job);
+void fc_exchange_on_expired(void *context, fc_job_t *job);
+
+// ---------------------------------------------------------------------------
+// Between the files of an exchange
+
+// Hex digits; not secret, only different.
+void fc_exchange_make_id(fc_server_t *server, char out[FC_EXCHANGE_ID_SIZE]);
+// The slot of the job holds the outcome.
+void fc_exchange_answer_call(fc_exchange_t *exchange);
+// The stage is over.
+void fc_exchange_mark(fc_exchange_t *exchange, fc_stage_t stage);
+void fc_exchange_names(const fc_exchange_t *exchange, fc_str_t *out_module,
+                       fc_str_t *out_function);
+void fc_exchange_log(const fc_exchange_t *exchange, int status, fc_code_t code,
+                     uint64_t bytes_out, bool is_call);
+
+#endif  // FARCALL_SERVER_EXCHANGE_EXCHANGE_H_

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The access log: one line for each exchange.
+#include "exchange/exchange.h"
+
+void fc_exchange_names(const fc_exchange_t *x, fc_str_t *out_module,
+                       fc_str_t *out_function) {
+  const fc_generation_t *generation = x->generation;
+  const uint32_t function = x->place.function;
+  *out_module = *out_function = FC_STR("");
+  if (!generation) return;
+  *out_module = generation->name;
+  if (function == FC_ROUTE_NO_INDEX || !generation->module) return;
+  *out_function = fc_module_function(generation->module, function)->name;
+}
+
+static bool is_health(fc_route_t route) {
+  return route == FC_ROUTE_LIVE || route == FC_ROUTE_READY ||
+         route == FC_ROUTE_STARTUP;
+}
+
+static void log_line(const fc_exchange_t *x, int status, fc_code_t code,
+                     uint64_t bytes_out, bool is_call) {
+  const fc_server_t *server = x->server;
+  fc_log_field_t fields[11 + FC_STAGE_COUNT];
+  size_t count = 0;
+  fc_str_t module, function;
+  fc_exchange_names(x, &module, &function);
+  fields[count++] = FC_LOG_TEXT("request_id", fc_exchange_id(x));
+  fields[count++] = FC_LOG_TEXT(
+      "method", x->method_name ? fc_str(x->method_name) : FC_STR(""));
+  fields[count++] = FC_LOG_TEXT(
+      "route", fc_str(fc_route_path(server->routes, x->place.route)));
+  fields[count++] = FC_LOG_TEXT("module", module);
+  fields[count++] = FC_LOG_TEXT("function", function);
+  fields[count++] = FC_LOG_NUMBER("status", (uint64_t)status);
+  if (code != FC_CODE_NONE) {
+    fields[count++] = FC_LOG_TEXT("code", fc_str(fc_code_info(code)->text));
+  }
+  fields[count++] = FC_LOG_NUMBER("bytes_in", x->body_seen);
+  fields[count++] = FC_LOG_NUMBER("bytes_out", bytes_out);
+  uint64_t total = x->began_ns ? fc_clock_ns() - x->began_ns : 0;
+  fields[count++] = FC_LOG_NUMBER("us", total / 1000);
+  static const char *const kKeys[FC_STAGE_COUNT] = {
+#define FC_STAGE(name, text) text "_us",
+#include "pool/stage.def"
+#undef FC_STAGE
+  };
+  for (int i = 0; is_call && i < FC_STAGE_COUNT; i++) {
+    fields[count++] = FC_LOG_NUMBER(kKeys[i], x->spent_ns[i] / 1000);
+  }
+  fc_log_fields(server->log, FC_LOG_INFO, FC_STR("request"), fields, count);
+}
+
+void fc_exchange_log(const fc_exchange_t *x, int status, fc_code_t code,
+                     uint64_t bytes_out, bool is_call) {
+  if (x->server->options->access_log != FC_ACCESS_LOG_ON) return;
+  // Probes come every few seconds, for ever.
+  if (is_health(x->place.route) && status == 200) return;
+  log_line(x, status, code, bytes_out, is_call);
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// HTTP/1 on one loop: what its connections share, the lists they wait in, taking
+// clients in and sending them away. The server makes one, tells it the time and of
+// clients, and asks when it has to be looked at again. Loop thread.
+#ifndef FARCALL_SERVER_HTTP1_HTTP1_H_
+#define FARCALL_SERVER_HTTP1_HTTP1_H_
+
+#include "exchange/exchange.h"
+#include "http1/parser.h"
+#include "http1/response.h"
+#include "stream/stream.h"
+
+typedef struct fc_connection_t fc_connection_t;  // http1/connection.h
+
+// What a connection waits for.
+typedef enum fc_wait_t {
+  FC_WAIT_NONE,  // while a call is queued or runs
+  FC_WAIT_IDLE,
+  FC_WAIT_HEAD,
+  FC_WAIT_BODY,
+  FC_WAIT_WRITE,
+  FC_WAIT_LINGER,
+  FC_WAIT_COUNT
+} fc_wait_t;
+
+// Connections that wait for the same kind of event, in the order their time
+// runs out: every wait of one kind is equally long.
+typedef struct fc_waits_t {
+  fc_connection_t *first;
+  fc_connection_t *last;
+  uint64_t wait_ms;
+} fc_waits_t;
+
+typedef struct fc_http1_t {
+  fc_allocator_t allocator;
+  fc_server_t *server;
+  // The loop's time; what it returns only grows.
+  uint64_t (*now_ms)(void *context);
+  void *context;
+  fc_parser_t parser;
+  fc_error_t error;  // of whoever needs one on a path that hardly ever fails
+  fc_waits_t waits[FC_WAIT_COUNT];
+  fc_connection_t *connections;  // all of them
+  uint32_t connection_max;
+  uint32_t turned_away;  // of them, over the limit and being told so
+  char *read_buffer;     // FC_LIMIT_READ bytes, lent to each read
+  char date[FC_RESPONSE_DATE_SIZE];
+  int64_t date_s;
+  // Bytes read from clients and handled. Released; read by tests.
+  _Atomic uint64_t bytes_in;
+} fc_http1_t;
+
+// `server` is borrowed; its options are read. connection_max is the caller's to
+// set.
+fc_status_t fc_http1_init(fc_http1_t *http1, fc_allocator_t allocator,
+                          fc_server_t *server,
+                          uint64_t (*now_ms)(void *context), void *context,
+                          fc_error_t *err) FC_MUST_CHECK;
+// No connection may be left. A zeroed one is allowed.
+void fc_http1_deinit(fc_http1_t *http1);
+
+// Somebody has connected.
+typedef struct fc_client_t {
+  const fc_stream_class_t *streams;
+  const void *source;         // for streams->open
+  const fc_policy_t *policy;  // of the listener; outlives the connection
+  fc_peer_t address;          // zero if it has none
+} fc_client_t;
+
+// Serves a client, or answers 503 when there are too many connections. False: there
+// is no memory for one, and the source is still the caller's.
+bool fc_http1_accept(fc_http1_t *http1, const fc_client_t *client);
+
+// What a client is told that gets no connection: a whole answer, which needs no
+// memory but `text`.
+#define FC_HTTP1_REFUSAL_MAX (FC_LIMIT_HEAD + FC_EXCHANGE_REFUSAL_MAX)
+fc_str_t fc_http1_refusal(fc_http1_t *http1, const fc_error_t *error,
+                          char text[FC_HTTP1_REFUSAL_MAX]);
+
+// When fc_http1_expire has something to do, UINT64_MAX: not yet.
+uint64_t fc_http1_due_ms(const fc_http1_t *http1);
+// Ends or reminds those whose time has run out.
+void fc_http1_expire(fc_http1_t *http1);
+// The server drains: connections without a request close, others after it.
+void fc_http1_drain(fc_http1_t *http1);
+// Answers waiting calls with FC_CODE_SHUTTING_DOWN and closes every connection.
+void fc_http1_abandon(fc_http1_t *http1);
+
+// ---------------------------------------------------------------------------
+// For connections
+
+void fc_http1_wait(fc_connection_t *connection, fc_wait_t kind);
+fc_str_t fc_http1_date(fc_http1_t *http1);
+
+#endif  // FARCALL_SERVER_HTTP1_HTTP1_H_

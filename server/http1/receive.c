@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a connection makes of bytes: heads, bodies, and bodies nobody wants. The
+// framing validator sees each byte first, llhttp and the exchange only what passed.
+#include "http1/connection.h"
+
+void fc_connection_refuse(fc_connection_t *c, const fc_error_t *error,
+                          fc_stage_t stage) {
+  c->is_last = true;
+  c->state = FC_CONNECTION_WRITE;
+  fc_exchange_fail(&c->exchange, error, stage);
+}
+
+// ---------------------------------------------------------------------------
+// Bodies
+
+// BODY, or DISCARD.
+static void begin_body(fc_connection_t *c, fc_connection_state_t state) {
+  const fc_http1_t *http1 = c->http1;
+  c->state = (uint8_t)state;
+  fc_pace_begin(&c->body_pace, http1->now_ms(http1->context));
+}
+
+static void complete_body(fc_connection_t *c) {
+  if (c->state == FC_CONNECTION_BODY) {
+    c->state = FC_CONNECTION_CALL;
+    fc_exchange_submit(&c->exchange);
+    if (c->state == FC_CONNECTION_CALL) fc_http1_wait(c, FC_WAIT_NONE);
+  } else if (fc_connection_is_writing(c)) {
+    c->state = FC_CONNECTION_WRITE;
+  } else {
+    fc_connection_end_exchange(c);
+  }
+}
+
+// llhttp found bytes of a chunked body.
+static bool on_chunk(void *context, fc_str_t piece) {
+  fc_connection_t *c = context;
+  return fc_exchange_append(&c->exchange, piece, 0, c->http1->parser.err) ==
+         FC_OK;
+}
+
+static size_t receive_chunked(fc_connection_t *c, fc_str_t bytes) {
+  fc_parser_t *parser = &c->http1->parser;
+  const uint64_t body_max = c->http1->server->options->max_body;
+  fc_error_t framing_error, error;
+  size_t used;
+  bool done, complete = false;
+  fc_error_reset(&error);
+  fc_status_t framing_status = fc_framing_chunked(&c->framing, bytes, body_max,
+                                                  &used, &done, &framing_error);
+  parser->on_body = on_chunk;
+  parser->context = c;
+  c->parser.data = parser;
+  fc_status_t status = fc_parser_read_body(
+      parser, &c->parser, fc_str_make(bytes.data, used), &complete, &error);
+  if (status != FC_OK || framing_status != FC_OK) {
+    fc_connection_refuse(c, status != FC_OK ? &error : &framing_error,
+                         FC_STAGE_READ);
+    return bytes.size;
+  }
+  if (complete != done ||
+      (done && c->framing.body != c->exchange.job.call.body.size)) {
+    (void)fc_fail(&error, FC_CODE_HTTP_SYNTAX, "malformed chunked body");
+    fc_connection_refuse(c, &error, FC_STAGE_READ);
+    return bytes.size;
+  }
+  if (done) complete_body(c);
+  return used;
+}
+
+static size_t receive_sized(fc_connection_t *c, fc_str_t bytes) {
+  fc_exchange_t *x = &c->exchange;
+  size_t size = bytes.size < c->left ? bytes.size : (size_t)c->left;
+  fc_error_t *error = &c->http1->error;
+  c->left -= size;
+  if (c->state == FC_CONNECTION_DISCARD) {
+    x->body_seen += size;
+  } else if (fc_exchange_append(x, fc_str_make(bytes.data, size), c->left,
+                                error) != FC_OK) {
+    fc_connection_refuse(c, error, FC_STAGE_READ);
+    return bytes.size;
+  }
+  if (c->left == 0) complete_body(c);
+  return size;
+}
+
+// ---------------------------------------------------------------------------
+// Heads
+
+// An answer that does not need the body: it is sent now, and the body thrown
+// away, or the connection closed when that would take long.
+static void answer_early(fc_connection_t *c, const fc_head_t *head,
+                         const fc_error_t *error) {
+  fc_exchange_t *x = &c->exchange;
+  const uint64_t length = head->request.length;
+  const bool has_body = head->chunked || length > 0;
+  if (head->chunked || length > FC_LIMIT_DISCARD ||
+      (has_body && head->expects_continue)) {
+    c->is_last = true;
+  }
+  c->left = length;
+  if (has_body && !c->is_last) begin_body(c, FC_CONNECTION_DISCARD);
+  else c->state = FC_CONNECTION_WRITE;
+  if (error) fc_exchange_fail(x, error, (fc_stage_t)x->stage);
+  else fc_exchange_document(x, &head->request);
+}
+
+// The body comes next, if there is one.
+static void receive_body(fc_connection_t *c, const fc_head_t *head) {
+  c->left = head->request.length;
+  c->is_chunked = head->chunked;
+  begin_body(c, FC_CONNECTION_BODY);
+  const bool has_body = c->left || c->is_chunked;
+  if (!has_body) complete_body(c);
+  else if (head->expects_continue) (void)fc_connection_say_continue(c);
+}
+
+// Errors after which the next byte of the stream is no beginning of anything.
+static bool breaks_framing(fc_code_t code) {
+  return code == FC_CODE_HTTP_SYNTAX || code == FC_CODE_URI_TOO_LONG ||
+         code == FC_CODE_HEADERS_TOO_LARGE || code == FC_CODE_BODY_TOO_LARGE ||
+         code == FC_CODE_REQUEST_TIMEOUT;
+}
+
+// A head is complete.
+static void begin_exchange(fc_connection_t *c, fc_str_t bytes) {
+  fc_exchange_t *x = &c->exchange;
+  fc_head_t head;
+  fc_error_t error;
+  fc_status_t status =
+      fc_parser_read_head(&c->http1->parser, &c->parser, bytes, &head, &error);
+  fc_exchange_take(x, &head.request);
+  c->is_http10 = head.minor == 0;
+  if (status != FC_OK && breaks_framing(error.code)) {
+    fc_connection_refuse(c, &error, FC_STAGE_READ);
+    return;
+  }
+  c->is_last = !head.keep_alive;
+  if (status == FC_OK) status = fc_exchange_admit(x, &head.request, &error);
+  if (status != FC_OK && breaks_framing(error.code)) {
+    fc_connection_refuse(c, &error, (fc_stage_t)x->stage);
+  } else if (status != FC_OK) {
+    answer_early(c, &head, &error);
+  } else if (x->is_call) {
+    receive_body(c, &head);
+  } else {
+    answer_early(c, &head, NULL);
+  }
+}
+
+// Returns bytes used; 0 when the head goes on past `bytes`.
+static size_t receive_head(fc_connection_t *c, fc_str_t bytes) {
+  fc_exchange_start(&c->exchange);
+  size_t scanned = (size_t)c->framing.offset, used;
+  bool done;
+  fc_error_t error;
+  fc_str_t rest = fc_str_make(bytes.data + scanned, bytes.size - scanned);
+  if (fc_framing_head(&c->framing, rest, &used, &done, &error) != FC_OK) {
+    fc_connection_refuse(c, &error, FC_STAGE_READ);
+    return bytes.size;
+  }
+  if (!done) return 0;
+  begin_exchange(c, fc_str_make(bytes.data, scanned + used));
+  return scanned + used;
+}
+
+static size_t receive_some(fc_connection_t *c, fc_str_t bytes) {
+  switch (c->state) {
+    case FC_CONNECTION_HEAD:
+      return receive_head(c, bytes);
+    case FC_CONNECTION_BODY:
+    case FC_CONNECTION_DISCARD:
+      return c->is_chunked ? receive_chunked(c, bytes)
+                           : receive_sized(c, bytes);
+    default:
+      return 0;
+  }
+}
+
+size_t fc_connection_receive(fc_connection_t *c, fc_str_t bytes) {
+  size_t used = 0;
+  while (used < bytes.size) {
+    size_t step =
+        receive_some(c, fc_str_make(bytes.data + used, bytes.size - used));
+    if (step == 0) break;
+    used += step;
+  }
+  return used;
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a connection sends: answers, 100 Continue, and its end.
+#include <stddef.h>
+
+#include "http1/connection.h"
+
+static fc_connection_t *of_exchange(fc_exchange_t *x) {
+  size_t offset = offsetof(fc_connection_t, exchange);
+  return (fc_connection_t *)(void *)((char *)x - offset);
+}
+
+// ---------------------------------------------------------------------------
+// Closing
+
+void fc_connection_close(fc_connection_t *c, bool reset) {
+  if (c->state == FC_CONNECTION_CLOSED) return;
+  if (c->state == FC_CONNECTION_CALL) fc_exchange_drop(&c->exchange);
+  fc_http1_wait(c, FC_WAIT_NONE);
+  c->state = FC_CONNECTION_CLOSED;
+  c->stream->class->close(c->stream, reset);
+}
+
+// Closing a stream with unread bytes would reset the connection, and that could
+// take the answer with it.
+void fc_connection_linger(fc_connection_t *c) {
+  fc_stash_clear(&c->stash, c->http1->server->blocks);
+  if (c->input == FC_INPUT_ENDED) {
+    fc_connection_close(c, false);
+    return;
+  }
+  c->state = FC_CONNECTION_LINGER;
+  if (c->stream->class->shutdown(c->stream)) {
+    fc_connection_close(c, false);
+    return;
+  }
+  fc_http1_wait(c, FC_WAIT_LINGER);
+  fc_connection_follow_reading(c);
+}
+
+// ---------------------------------------------------------------------------
+// After an answer
+
+static void reset_request(fc_connection_t *c) {
+  fc_exchange_reset(&c->exchange);
+  c->is_chunked = false;
+  c->left = 0;
+  c->framing = (fc_framing_t){0};
+}
+
+// Whoever is not inside fc_connection_receive goes on with fc_connection_pump.
+void fc_connection_end_exchange(fc_connection_t *c) {
+  reset_request(c);
+  // The time for the next head begins with its first byte.
+  fc_http1_wait(c, FC_WAIT_NONE);
+  if (c->is_last || c->http1->server->draining) {
+    fc_connection_linger(c);
+    return;
+  }
+  c->state = FC_CONNECTION_HEAD;
+}
+
+static void after_answer(fc_connection_t *c) {
+  fc_exchange_sent(&c->exchange);
+  if (c->is_last) {
+    reset_request(c);
+    fc_connection_linger(c);
+    return;
+  }
+  if (c->state == FC_CONNECTION_DISCARD) {
+    if (c->input == FC_INPUT_ENDED) fc_connection_close(c, false);
+    return;
+  }
+  fc_connection_end_exchange(c);
+}
+
+void fc_connection_on_written(fc_connection_t *c, bool sent) {
+  c->write_size = 0;
+  if (c->state == FC_CONNECTION_CLOSED) return;
+  if (!sent) {
+    fc_connection_close(c, false);
+    return;
+  }
+  after_answer(c);
+  fc_connection_pump(c);
+}
+
+bool fc_connection_is_taken(fc_connection_t *c) {
+  const fc_http1_t *http1 = c->http1;
+  const uint64_t now_ms = http1->now_ms(http1->context);
+  const uint64_t patience_ms = http1->server->options->write_timeout;
+  const uint64_t left = c->stream->class->unsent(c->stream);
+  const uint64_t taken = left < c->write_size ? c->write_size - left : 0;
+  fc_pace_note(&c->write_pace, taken, now_ms);
+  return !fc_pace_has_stopped(&c->write_pace, now_ms, patience_ms) &&
+         !fc_pace_is_slow(&c->write_pace, now_ms, patience_ms);
+}
+
+// ---------------------------------------------------------------------------
+// Answers
+
+// What the stream did not take at once.
+static void write_rest(fc_connection_t *c, fc_span_t *spans, uint32_t count,
+                       size_t done) {
+  uint32_t first = 0;
+  while (done >= spans[first].size) done -= spans[first++].size;
+  spans[first].data += done;
+  spans[first].size -= done;
+  if (c->stream->class->write(c->stream, spans + first, count - first)) {
+    c->write_size = 0;
+    fc_connection_close(c, false);
+    return;
+  }
+  const fc_http1_t *http1 = c->http1;
+  fc_pace_begin(&c->write_pace, http1->now_ms(http1->context));
+  fc_http1_wait(c, FC_WAIT_WRITE);
+}
+
+// Sends the pieces, of which the first has the head in front of it.
+static void send_pieces(fc_connection_t *c, char *head, size_t head_size,
+                        bool with_body) {
+  const fc_exchange_t *x = &c->exchange;
+  _Static_assert(FC_PIECES_MAX <= FC_STREAM_SPANS_MAX, "one write sends all");
+  fc_span_t spans[FC_PIECES_MAX];
+  uint32_t count = 0;
+  size_t total = 0;
+  for (uint32_t i = 0; i < x->piece_count && (with_body || i == 0); i++) {
+    const fc_piece_t *piece = &x->pieces[i];
+    uint8_t *data =
+        fc_block_data(c->http1->server->blocks, piece->block) + piece->offset;
+    size_t size = with_body ? (size_t)piece->size : 0;
+    if (i == 0) {
+      data = (uint8_t *)head;
+      size += head_size;
+    }
+    spans[count++] = (fc_span_t){data, size};
+    total += size;
+  }
+  int64_t sent = c->stream->class->try_write(c->stream, spans, count);
+  if (sent < 0) {
+    fc_connection_close(c, false);
+    return;
+  }
+  if ((size_t)sent == total) {
+    after_answer(c);
+    return;
+  }
+  c->write_size = total;
+  write_rest(c, spans, count, (size_t)sent);
+}
+
+static fc_response_head_t head_of(fc_connection_t *c,
+                                  const fc_answer_t *answer) {
+  return (fc_response_head_t){
+      .status = answer->status,
+      .content_type = answer->content_type,
+      .length = answer->length,
+      .no_length = answer->status == 204 || answer->status == 304,
+      .request_id = fc_exchange_id(&c->exchange),
+      .etag = answer->digest,
+      .weak_etag = answer->weak_digest,
+      .allow = answer->allow,
+      .retry_after = answer->retry_after,
+      .spent_ns = answer->spent_ns,
+      .date = fc_http1_date(c->http1),
+      .close = c->is_last,
+      .keep_alive = c->is_http10 && !c->is_last};
+}
+
+static void answer(fc_exchange_t *x, const fc_answer_t *what) {
+  fc_connection_t *c = of_exchange(x);
+  if (what->is_last || c->http1->server->draining) c->is_last = true;
+  if (c->state != FC_CONNECTION_DISCARD) c->state = FC_CONNECTION_WRITE;
+  const fc_response_head_t head = head_of(c, what);
+  char *end =
+      (char *)fc_block_data(c->http1->server->blocks, x->pieces[0].block) +
+      x->pieces[0].offset;
+  char *begin = fc_response_head(&head, end);
+  send_pieces(c, begin, (size_t)(end - begin), x->method != FC_METHOD_HEAD);
+}
+
+static void answer_at_once(fc_exchange_t *x, const fc_answer_t *what,
+                           char *body) {
+  fc_connection_t *c = of_exchange(x);
+  c->is_last = true;
+  c->state = FC_CONNECTION_WRITE;
+  const fc_response_head_t head = head_of(c, what);
+  char *begin = fc_response_head(&head, body);
+  const fc_span_t span = {(uint8_t *)begin,
+                          (size_t)(body - begin) + (size_t)what->length};
+  (void)c->stream->class->try_write(c->stream, &span, 1);
+  after_answer(c);
+}
+
+static void resume(fc_exchange_t *x) { fc_connection_pump(of_exchange(x)); }
+
+const fc_carrier_t fc_connection_carrier = {
+    .answer = answer, .answer_at_once = answer_at_once, .resume = resume};
+
+bool fc_connection_say_continue(fc_connection_t *c) {
+  static const char kContinue[] = "HTTP/1.1 100 Continue\r\n\r\n";
+  const fc_span_t span = {(uint8_t *)(uintptr_t)kContinue,
+                          sizeof kContinue - 1};
+  if (c->stream->class->try_write(c->stream, &span, 1) == (int64_t)span.size) {
+    return true;
+  }
+  fc_connection_close(c, false);
+  return false;
+}

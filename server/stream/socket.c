@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stream/socket.h"
+
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "config/limits.h"
+
+static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer) {
+  fc_stream_t *stream = handle->data;
+  (void)suggested;
+  fc_span_t room = stream->events->room(stream->context);
+  if (room.size > 1u << 30) room.size = 1u << 30;
+  *buffer = uv_buf_init((char *)room.data, (unsigned)room.size);
+}
+
+static void on_read(uv_stream_t *handle, ssize_t size, const uv_buf_t *buffer) {
+  fc_stream_t *stream = handle->data;
+  if (size > 0) {
+    stream->events->read(stream->context,
+                         fc_str_make(buffer->base, (size_t)size));
+  } else if (size < 0) {
+    stream->events->ended(stream->context, size == UV_EOF);
+  }
+}
+
+int fc_socket_read_start(fc_stream_t *stream) {
+  return uv_read_start(&fc_socket_stream(stream)->uv.stream, on_room, on_read);
+}
+
+void fc_socket_read_stop(fc_stream_t *stream) {
+  uv_read_stop(&fc_socket_stream(stream)->uv.stream);
+}
+
+static void to_buffers(const fc_span_t *spans, uint32_t count, uv_buf_t *out) {
+  FC_ASSERT(count <= FC_STREAM_SPANS_MAX);
+  for (uint32_t i = 0; i < count; i++) {
+    out[i] = (uv_buf_t){.base = (char *)spans[i].data, .len = spans[i].size};
+  }
+}
+
+int64_t fc_socket_try_write(fc_stream_t *stream, const fc_span_t *spans,
+                            uint32_t count) {
+  uv_buf_t buffers[FC_STREAM_SPANS_MAX];
+  to_buffers(spans, count, buffers);
+  int sent = uv_try_write(&fc_socket_stream(stream)->uv.stream, buffers, count);
+  return sent == UV_EAGAIN ? 0 : sent;
+}
+
+static void on_written(uv_write_t *request, int status) {
+  fc_stream_t *stream = request->data;
+  stream->events->written(stream->context, status == 0);
+}
+
+int fc_socket_write(fc_stream_t *stream, const fc_span_t *spans,
+                    uint32_t count) {
+  fc_socket_stream_t *self = fc_socket_stream(stream);
+  uv_buf_t buffers[FC_STREAM_SPANS_MAX];
+  to_buffers(spans, count, buffers);
+  self->write.data = stream;
+  return uv_write(&self->write, &self->uv.stream, buffers, count, on_written);
+}
+
+static void on_shutdown(uv_shutdown_t *request, int status) {
+  fc_stream_t *stream = request->data;
+  if (status < 0) stream->events->ended(stream->context, false);
+}
+
+int fc_socket_shutdown(fc_stream_t *stream) {
+  fc_socket_stream_t *self = fc_socket_stream(stream);
+  self->shutdown.data = stream;
+  return uv_shutdown(&self->shutdown, &self->uv.stream, on_shutdown);
+}
+
+uint64_t fc_socket_unsent(fc_stream_t *stream) {
+  fc_socket_stream_t *self = fc_socket_stream(stream);
+  int fd, unsent = 0;
+  if (uv_fileno(&self->uv.handle, &fd) == 0) ioctl(fd, SIOCOUTQ, &unsent);
+  return uv_stream_get_write_queue_size(&self->uv.stream) +
+         (unsent > 0 ? (uint64_t)unsent : 0);
+}
+
+void fc_socket_on_closed(uv_handle_t *handle) {
+  fc_stream_t *stream = handle->data;
+  stream->events->closed(stream->context);
+}
+
+void fc_socket_close(fc_stream_t *stream, bool reset) {
+  (void)reset;
+  uv_close(&fc_socket_stream(stream)->uv.handle, fc_socket_on_closed);
+}
+
+void fc_socket_tell(int socket, fc_str_t bytes) {
+  char unread[FC_LIMIT_READ];
+  (void)send(socket, bytes.data, bytes.size, MSG_NOSIGNAL | MSG_DONTWAIT);
+  // What is not read when the socket closes would take the answer with it.
+  (void)recv(socket, unread, sizeof unread, MSG_DONTWAIT);
+  close(socket);
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Streams that are sockets of libuv's: what tcp.c and unix.c have in common.
+#ifndef FARCALL_SERVER_STREAM_SOCKET_H_
+#define FARCALL_SERVER_STREAM_SOCKET_H_
+
+#include <uv.h>
+
+#include "stream/stream.h"
+
+// The source of these classes. The socket does not block.
+typedef struct fc_socket_source_t {
+  uv_loop_t *uv;
+  int socket;
+} fc_socket_source_t;
+
+extern const fc_stream_class_t fc_stream_tcp;
+extern const fc_stream_class_t fc_stream_unix;
+
+// Sends a client what fits at once and closes its socket. Needs no memory.
+void fc_socket_tell(int socket, fc_str_t bytes);
+
+// ---------------------------------------------------------------------------
+// For the classes
+
+typedef struct fc_socket_stream_t {
+  fc_stream_t base;  // first
+  union {
+    uv_handle_t handle;
+    uv_stream_t stream;
+    uv_tcp_t tcp;
+    uv_pipe_t pipe;
+  } uv;
+  uv_write_t write;
+  uv_shutdown_t shutdown;
+} fc_socket_stream_t;
+
+static inline fc_socket_stream_t *fc_socket_stream(fc_stream_t *stream) {
+  return (fc_socket_stream_t *)(void *)stream;
+}
+
+int fc_socket_read_start(fc_stream_t *stream);
+void fc_socket_read_stop(fc_stream_t *stream);
+int64_t fc_socket_try_write(fc_stream_t *stream, const fc_span_t *spans,
+                            uint32_t count);
+int fc_socket_write(fc_stream_t *stream, const fc_span_t *spans,
+                    uint32_t count);
+int fc_socket_shutdown(fc_stream_t *stream);
+uint64_t fc_socket_unsent(fc_stream_t *stream);
+void fc_socket_close(fc_stream_t *stream, bool reset);
+void fc_socket_on_closed(uv_handle_t *handle);
+
+#endif  // FARCALL_SERVER_STREAM_SOCKET_H_
