@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/quickstart.md, docs/cli.md and the pages of examples/: every command of
-theirs, with its output. console.py says what a command is; farcalld is started by
-the test. The README is run by tests/release, with the programs that are shipped.
+"""docs/quickstart.md, docs/cli.md, docs/http.md and the pages of examples/: every
+command of theirs, with its output. console.py says what a command is; farcalld is
+started by the test. The README is run by tests/release, with the programs that are
+shipped. Of docs/build.md, what its commands name is looked for. Files, folders and
+tests that any page names must be there.
 """
+import json
 import os
 import re
 import shlex
@@ -105,6 +108,67 @@ def test_cli_page(shell, tmp_path, server):
     assert seen == 23  # so the pattern above has not gone blind
     assert not unseen_blocks(DOCS / "cli.md")
     assert not unseen_blocks(DOCS / "quickstart.md")
+
+
+def test_http_page(shell, tmp_path, server, serve):
+    (tmp_path / "models").mkdir()
+    address, seen = f"{server.host}:{server.port}", 0
+    for number, command, wanted in commands(DOCS / "http.md"):
+        seen += 1
+        if command.startswith("farcalld "):
+            *options, folder, ampersand = shlex.split(command)[1:]
+            assert ampersand == "&"
+            started = serve(*options, tmp_path / folder)
+            address = f"{started.host}:{started.port}"
+            continue
+        got = shell(command.replace("localhost:8000", address))
+        assert matches(wanted, got), f"http.md:{number}: prints\n{got}"
+    assert seen == 5
+    assert not unseen_blocks(DOCS / "http.md")
+
+
+def test_build_page_names_what_there_is():
+    text = (DOCS / "build.md").read_text()
+    presets = json.loads((ROOT / "CMakePresets.json").read_text())
+    names = {each["name"] for each in presets["configurePresets"]
+             if not each.get("hidden")}
+    assert set(re.findall(r"^\| `(\w+)` \| [^|]* \| [^|]* \|$", text, re.M)) == names
+    assert set(re.findall(r"--preset (\w+)", text)) <= names
+    options = "".join(each.read_text() for each in
+                      [ROOT / "CMakeLists.txt", *ROOT.glob("cmake/*.cmake")])
+    for option in re.findall(r"-D(FARCALL_\w+)", text):
+        assert option in options, option
+    for target in re.findall(r"--target (fuzz_\w+)", text):
+        assert (ROOT / f"tests/fuzz/{target}.c").exists(), target
+    usage = re.search(r"scripts/deps ([\w|]+)", (ROOT / "scripts/deps").read_text())
+    for words in re.findall(r"^    scripts/deps ([a-z]+)", text, re.M):
+        assert words in usage[1].split("|"), words
+
+
+BASES = [".", "core", "server", "include", "core/module/vm", "cli"]
+
+
+def is_there(name):
+    """True for a file, a folder or a pattern of them, and for the name of a test."""
+    if any(next((ROOT / base).glob(name.rstrip("/")), None) for base in BASES):
+        return True
+    layer, _, test = name.rpartition("/")
+    folder = ROOT / "tests" / (layer if layer in ("e2e", "http") else "unit/" + layer)
+    return any(folder.glob(f"test_{test}.*"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_named_files_are_there(page):
+    if page.name == "CHANGELOG.md":  # tells of what was
+        return
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S)
+    first = {each.name for base in BASES for each in (ROOT / base).iterdir()
+             if each.is_dir()} | {"http", "e2e"}
+    for name in re.findall(r"`([\w./*-]+)`", text):
+        top, _, rest = name.partition("/")
+        if not rest or top not in first or top == "build" or "X" in rest:
+            continue
+        assert is_there(name), name
 
 
 def test_cli_page_knows_every_verb(shell):
