@@ -564,7 +564,8 @@ static bool dtype_fits(fc_dtype_t declared, fc_dtype_t stated) {
          (stated == FC_DTYPE_I64 || stated == FC_DTYPE_SI64);
 }
 
-// Says which element types could stand there: those that fit the declared one, or all.
+// Says which element types could stand there: those that fit the declared one,
+// or all.
 static fc_status_t refuse_dtype(fc_frame_t *frame, fc_dtype_t declared,
                                 fc_str_t name, fc_error_t *err) {
   const fc_dtype_info_t *info = fc_dtype_info(declared);

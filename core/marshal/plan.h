@@ -13,8 +13,8 @@ typedef struct fc_op_t {
   uint8_t dtype;   // fc_dtype_t; NONE when the source named none
   uint8_t flavor;  // fc_flavor_t
   int32_t rank;
-  // The raw index of this value. FC_RAW_NONE: the value is
-  // an item of the container above, or is a container whose leaves have raw indices.
+  // The raw index of this value. FC_RAW_NONE: the value is an item of the
+  // container above, or is a container whose leaves have raw indices.
   int32_t raw;
   uint32_t span;  // ops of the subtree, itself included
   uint32_t child_count;

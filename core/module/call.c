@@ -30,7 +30,7 @@ typedef struct argument_t {
 struct fc_call_t {
   fc_instance_t *instance;
   const fc_function_t *function;
-  fc_arena_t arena;  // memory of what is made once
+  fc_arena_t arena;  // memory that stays as long as the call
   fc_leaves_t arguments;
   fc_leaves_t results;
   argument_t *given;  // by argument leaf

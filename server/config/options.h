@@ -23,7 +23,7 @@ enum {
   FC_OPTIONS
 };
 
-// Where the value of an option comes from. What comes later goes before.
+// Where the value of an option comes from. A later origin overrides an earlier one.
 typedef struct fc_origin_t {
   enum {
     FC_ORIGIN_DEFAULT,

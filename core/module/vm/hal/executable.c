@@ -431,7 +431,7 @@ static fc_status_t open_executable(const fc_hal_state_t *state,
     return open_vmvx(executable, invocation, data, constants, err);
   }
   fc_status_t status = open_library(state, executable, data, constants, err);
-  drop_file(executable);  // the image is one more copy
+  drop_file(executable);  // the mapped image has a copy of its own
   return status;
 }
 
