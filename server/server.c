@@ -113,7 +113,8 @@ static fc_module_options_t module_options(fc_loop_t *loop, bool describe) {
   return (fc_module_options_t){.forbid_native = options->no_native_kernels,
                                .describe_native = describe,
                                .settings = loop->settings,
-                               .setting_count = count};
+                               .setting_count = count,
+                               .hash_max = FC_LIMIT_HASH_AT_ONCE};
 }
 
 // Every module can be called now, or has failed.

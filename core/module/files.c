@@ -81,8 +81,15 @@ static bool is_current(const fc_file_digest_t *known,
   return sealed || known->written_ns == now->written_ns;
 }
 
+// A sidecar may name the hash of the file it describes.
+static bool may_hash_later(const fc_module_files_t *files, uint64_t hash_max,
+                           uint64_t size) {
+  return hash_max > 0 && size > hash_max && files->sidecar < 0;
+}
+
 fc_status_t fc_files_read(const fc_module_files_t *files, size_t sealed_max,
-                          fc_snapshot_t *out_file, fc_snapshot_t *out_sidecar,
+                          uint64_t hash_max, fc_snapshot_t *out_file,
+                          fc_snapshot_t *out_sidecar,
                           fc_file_digest_t *out_digest, fc_error_t *err) {
   FC_TRY(fc_snapshot_make(files->module, SIZE_MAX, sealed_max, out_file, err));
   if (files->sidecar >= 0 &&
@@ -94,9 +101,23 @@ fc_status_t fc_files_read(const fc_module_files_t *files, size_t sealed_max,
   FC_TRY(note_time(out_file, &digest, err));
   if (is_current(&files->digest, &digest, out_file->sealed)) {
     digest = files->digest;
-  } else {
+  } else if (!may_hash_later(files, hash_max, digest.size)) {
     FC_TRY(hash_file(out_file, digest.sha256, err));
   }
   *out_digest = digest;
   return FC_OK;
+}
+
+fc_status_t fc_files_hash(const fc_snapshot_t *file,
+                          const fc_file_digest_t *read, char out_hex[65],
+                          fc_error_t *err) {
+  fc_file_digest_t now;
+  FC_TRY(hash_file(file, out_hex, err));
+  FC_TRY(note_time(file, &now, err));
+  if (file->sealed ||
+      (now.size == read->size && now.written_ns == read->written_ns)) {
+    return FC_OK;
+  }
+  return fc_fail(err, FC_CODE_MODULE_PATH,
+                 "it was written to since it was loaded");
 }

@@ -21,9 +21,16 @@ fc_status_t fc_files_open_sidecar(fc_str_t path, const char *suffix,
 
 // Takes snapshots of both files and hashes the module's, unless its digest is
 // given and the file has not changed. The caller closes what was taken, also
-// after a failure. `sealed_max` as in fc_backend_t.
+// after a failure. `sealed_max` as in fc_backend_t, `hash_max` as in
+// fc_module_options_t: out_digest->sha256 may be "".
 fc_status_t fc_files_read(const fc_module_files_t *files, size_t sealed_max,
-                          fc_snapshot_t *out_file, fc_snapshot_t *out_sidecar,
+                          uint64_t hash_max, fc_snapshot_t *out_file,
+                          fc_snapshot_t *out_sidecar,
                           fc_file_digest_t *out_digest, fc_error_t *err);
+// Hashes what fc_files_read has not. FC_CODE_MODULE_PATH when the file was written
+// to since (`read` has what was noted then), or cannot be read.
+fc_status_t fc_files_hash(const fc_snapshot_t *file,
+                          const fc_file_digest_t *read, char out_hex[65],
+                          fc_error_t *err);
 
 #endif  // FARCALL_MODULE_FILES_H_

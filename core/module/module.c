@@ -30,8 +30,13 @@ struct fc_module_t {
   fc_snapshot_t sidecar;
   fc_str_t name;  // inside `path`
   fc_str_t path;
-  fc_file_digest_t file_digest;
+  fc_file_digest_t file_digest;  // without a hash, unless it was read with one
+  // Release when `sha256` and the digests below are there, acquire before they
+  // are read: the file may be hashed while the module is used.
+  _Atomic(bool) hashed;
+  char sha256[65];
   char digest[FC_DIGEST_SIZE];
+  char (*digests)[FC_DIGEST_SIZE];  // of functions
   char path_bytes[];
 };
 
@@ -69,7 +74,8 @@ static void finish_digest(fc_sha256_t *hash, char out[FC_DIGEST_SIZE]) {
   memcpy(out, hex, FC_DIGEST_SIZE);
 }
 
-static fc_status_t digest_function(fc_module_t *module, fc_function_t *function,
+static fc_status_t digest_function(fc_module_t *module,
+                                   const fc_function_t *function,
                                    fc_error_t *err) {
   fc_text_t text;
   fc_text_init(&text, module->allocator, SIZE_MAX);
@@ -79,10 +85,10 @@ static fc_status_t digest_function(fc_module_t *module, fc_function_t *function,
   if (status == FC_OK) {
     fc_sha256_t hash;
     fc_sha256_init(&hash);
-    fc_sha256_update(&hash, module->file_digest.sha256, SHA256_SIZE);
+    fc_sha256_update(&hash, module->sha256, SHA256_SIZE);
     fc_str_t written = fc_text_str(&text);
     fc_sha256_update(&hash, written.data, written.size);
-    finish_digest(&hash, function->digest);
+    finish_digest(&hash, module->digests[function->index]);
   }
   fc_text_deinit(&text);
   return status;
@@ -91,13 +97,13 @@ static fc_status_t digest_function(fc_module_t *module, fc_function_t *function,
 static fc_status_t digest_all(fc_module_t *module, fc_error_t *err) {
   fc_sha256_t hash;
   fc_sha256_init(&hash);
-  fc_sha256_update(&hash, module->file_digest.sha256, SHA256_SIZE);
+  fc_sha256_update(&hash, module->sha256, SHA256_SIZE);
   for (size_t i = 0; i < module->function_count; i++) {
-    fc_function_t *function = &module->functions[i];
-    FC_TRY(digest_function(module, function, err));
-    fc_sha256_update(&hash, function->digest, FC_DIGEST_SIZE);
+    FC_TRY(digest_function(module, &module->functions[i], err));
+    fc_sha256_update(&hash, module->digests[i], FC_DIGEST_SIZE);
   }
   finish_digest(&hash, module->digest);
+  atomic_store_explicit(&module->hashed, true, memory_order_release);
   return FC_OK;
 }
 
@@ -115,7 +121,9 @@ static fc_status_t list_functions(fc_module_t *module, fc_error_t *err) {
   const fc_module_info_t *info = module->info;
   module->functions =
       fc_alloc_array(module->allocator, info->count, sizeof *module->functions);
-  if (!module->functions) return fc_fail_memory(err);
+  module->digests =
+      fc_alloc_array(module->allocator, info->count, sizeof *module->digests);
+  if (!module->functions || !module->digests) return fc_fail_memory(err);
   for (size_t i = 0; i < info->count; i++) {
     const fc_signature_t *signature = info->signatures[i];
     fc_plan_t *plan = NULL;
@@ -130,6 +138,8 @@ static fc_status_t list_functions(fc_module_t *module, fc_error_t *err) {
                         .plan = plan};
     FC_TRY(note_name(module, (uint32_t)i, err));
   }
+  if (!module->file_digest.sha256[0]) return FC_OK;
+  memcpy(module->sha256, module->file_digest.sha256, sizeof module->sha256);
   return digest_all(module, err);
 }
 
@@ -153,8 +163,9 @@ static fc_status_t read_module(fc_module_t *module,
                                fc_error_t *err) {
   static const fc_module_options_t defaults = {0};
   if (!options) options = &defaults;
-  FC_TRY(fc_files_read(files, module->backend->sealed_max, &module->file,
-                       &module->sidecar, &module->file_digest, err));
+  FC_TRY(fc_files_read(files, module->backend->sealed_max, options->hash_max,
+                       &module->file, &module->sidecar, &module->file_digest,
+                       err));
   const fc_module_source_t source = {
       .file = module->file,
       .sidecar = module->sidecar,
@@ -176,6 +187,7 @@ static void destroy(fc_module_t *module) {
     fc_plan_destroy((fc_plan_t *)(uintptr_t)module->functions[i].plan);
   }
   fc_free(module->allocator, module->functions);
+  fc_free(module->allocator, module->digests);
   fc_name_table_deinit(&module->names);
   if (module->handle) module->backend->close(module->handle);
   fc_snapshot_close(&module->file);
@@ -267,6 +279,23 @@ fc_status_t fc_module_load_files(const fc_backend_t *const *backends,
   return finish(status, module, out_module, err);
 }
 
+static bool is_hashed(const fc_module_t *module) {
+  return atomic_load_explicit(&module->hashed, memory_order_acquire);
+}
+
+fc_status_t fc_module_hash(fc_module_t *module, fc_error_t *err) {
+  if (is_hashed(module)) return FC_OK;
+  char sha256[65];
+  fc_status_t status =
+      fc_files_hash(&module->file, &module->file_digest, sha256, err);
+  if (status == FC_OK) {
+    memcpy(module->sha256, sha256, sizeof sha256);
+    status = digest_all(module, err);
+  }
+  if (status != FC_OK) name_file(module->path, err);
+  return status;
+}
+
 fc_module_t *fc_module_retain(fc_module_t *module) {
   atomic_fetch_add_explicit(&module->references, 1, memory_order_relaxed);
   return module;
@@ -292,14 +321,24 @@ const char *fc_module_get_kind(const fc_module_t *module) {
   return module->backend->kind;
 }
 const char *fc_module_get_sha256(const fc_module_t *module) {
-  return module->file_digest.sha256;
+  return is_hashed(module) ? module->sha256 : "";
 }
 fc_str_t fc_module_get_digest(const fc_module_t *module) {
-  return fc_str_make(module->digest, FC_DIGEST_SIZE);
+  return is_hashed(module) ? fc_str_make(module->digest, FC_DIGEST_SIZE)
+                           : FC_STR("");
+}
+fc_str_t fc_function_get_digest(const fc_function_t *function) {
+  const fc_module_t *module = function->module;
+  return is_hashed(module)
+             ? fc_str_make(module->digests[function->index], FC_DIGEST_SIZE)
+             : FC_STR("");
 }
 fc_module_files_t fc_module_get_files(const fc_module_t *module) {
-  return (fc_module_files_t){module->file.fd, module->sidecar.fd,
+  fc_module_files_t files = {module->file.fd, module->sidecar.fd,
                              module->file_digest};
+  const char *sha256 = fc_module_get_sha256(module);
+  memcpy(files.digest.sha256, sha256, strlen(sha256) + 1);
+  return files;
 }
 const fc_backend_t *fc_module_get_backend(const fc_module_t *module) {
   return module->backend;

@@ -29,6 +29,9 @@ typedef struct fc_module_options_t {
   // Options of kinds of modules; one that no kind has is an error. Borrowed.
   const fc_setting_t *settings;
   size_t setting_count;
+  // A larger file (bytes) is not hashed before fc_module_hash is called, unless it
+  // has a sidecar, which may name its hash. 0: every file is hashed.
+  uint64_t hash_max;
 } fc_module_options_t;
 
 // What a file held when it was hashed. A file whose size or time of writing
@@ -53,9 +56,6 @@ typedef struct fc_function_t {
   fc_str_t name;
   const fc_signature_t *signature;
   const fc_plan_t *plan;  // NULL when not callable
-  // Made of the module file's bytes and the canonical JSON: it differs whenever
-  // the function may have changed.
-  char digest[FC_DIGEST_SIZE];
 } fc_function_t;
 
 // The module name of a path: file name less its last extension.
@@ -87,9 +87,18 @@ fc_str_t fc_module_get_name(const fc_module_t *module);
 fc_str_t fc_module_get_version(const fc_module_t *module);  // "1"
 fc_str_t fc_module_get_path(const fc_module_t *module);
 const char *fc_module_get_kind(const fc_module_t *module);
-const char *fc_module_get_sha256(const fc_module_t *module);  // 64 hex digits
-// Of the file and of every function, FC_DIGEST_SIZE.
+// 64 hex digits; "" until the file is hashed.
+const char *fc_module_get_sha256(const fc_module_t *module);
+// Made of the file's bytes and of every function: FC_DIGEST_SIZE characters, ""
+// until the file is hashed.
 fc_str_t fc_module_get_digest(const fc_module_t *module);
+// Made of the file's bytes and the canonical JSON of a function: it differs
+// whenever the function may have changed.
+fc_str_t fc_function_get_digest(const fc_function_t *function);
+// Hashes the file of a module that was loaded without that (hash_max). One thread
+// at a time, while others use the module. FC_CODE_MODULE_PATH when the file was
+// written to since it was loaded.
+fc_status_t fc_module_hash(fc_module_t *module, fc_error_t *err) FC_MUST_CHECK;
 // The module's own, valid as long as it is. The same program that loads them
 // with the same options, describe_native aside, gets the same digest.
 fc_module_files_t fc_module_get_files(const fc_module_t *module);

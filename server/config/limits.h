@@ -58,6 +58,9 @@
 #define FC_LIMIT_LOAD_MS 10000
 #define FC_LIMIT_LOAD_MIB_MS 200
 
+// Larger files are served before they are hashed: this many bytes take some 15 ms.
+#define FC_LIMIT_HASH_AT_ONCE (16u << 20)
+
 // Crashes of worker processes
 #define FC_LIMIT_HEALTHY_MS 60000  // crashes longer ago are forgotten
 #define FC_LIMIT_CRASHES 64        // the most that --crash-limit may allow

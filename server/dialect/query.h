@@ -2,7 +2,7 @@
 //
 // Asking about a function: its forms (?format=), an example of a call, and the
 // conditions a request makes on it (If-Match, If-None-Match). Loop thread; the
-// entity tag is the digest made when the module was loaded.
+// entity tag is the digest of the module's file and of the function.
 #ifndef FARCALL_SERVER_DIALECT_QUERY_H_
 #define FARCALL_SERVER_DIALECT_QUERY_H_
 

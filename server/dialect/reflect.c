@@ -287,8 +287,8 @@ static fc_status_t write_module(const fc_generation_t *generation,
     FC_TRY(put(sink, ",\"reason\":null", err));
   }
   if (!module) return put(sink, ",\"functions\":[]", err);
-  FC_TRY(put_text(sink, ",\"sha256\":", fc_str(fc_module_get_sha256(module)),
-                  err));
+  const fc_str_t sha256 = fc_str(fc_module_get_sha256(module));
+  if (sha256.size) FC_TRY(put_text(sink, ",\"sha256\":", sha256, err));
   bool is_first = true;
   FC_TRY(put(sink, ",\"functions\":[", err));
   FC_TRY(signatures ? write_each(module, write_function, &is_first, sink, err)

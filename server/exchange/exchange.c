@@ -168,7 +168,7 @@ static fc_status_t admit(fc_exchange_t *x, const fc_request_t *request,
                    FC_STR_ARG(function->name), FC_STR_ARG(reason));
   }
   bool not_modified;
-  FC_TRY(fc_query_check(request, fc_str_make(function->digest, FC_DIGEST_SIZE),
+  FC_TRY(fc_query_check(request, fc_function_get_digest(function),
                         &not_modified, err));
   call->generation = x->place.module;
   call->function = x->place.function;

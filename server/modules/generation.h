@@ -18,10 +18,11 @@ typedef enum fc_generation_state_t {
 } fc_generation_state_t;
 
 typedef struct fc_generation_t {
-  uint32_t index;  // calls and the pool know it by this
-  uint8_t state;   // fc_generation_state_t
-  bool current;    // its name finds it
-  bool in_pool;    // what the pool has of it must go before it does
+  uint32_t index;   // calls and the pool know it by this
+  uint8_t state;    // fc_generation_state_t
+  bool current;     // its name finds it
+  bool in_pool;     // what the pool has of it must go before it does
+  bool hash_asked;  // its file is being hashed, was, or cannot be
   uint32_t holds;
   fc_str_t name;  // of the module; the path, if that gives none
   fc_str_t path;

@@ -48,10 +48,7 @@ static fc_status_t open_for_threads(const fc_loader_options_t *options,
                                     fc_module_t **module, fc_error_t *err) {
   fc_module_options_t open = options->open;
   fc_module_t *loaded;
-  if (!fc_module_get_info(*module)->described || !options->runs_here ||
-      !options->runs_here(options->context, *module)) {
-    return FC_OK;
-  }
+  if (!fc_module_get_info(*module)->described) return FC_OK;
   open.describe_native = false;
   const fc_module_files_t files = fc_module_get_files(*module);
   FC_TRY(fc_module_load_files(options->backends, fc_module_get_path(*module),
@@ -66,7 +63,9 @@ static fc_status_t open_file(const fc_loader_options_t *options,
   fc_module_t *module;
   FC_TRY(fc_module_load(options->backends, load->path, &options->open,
                         options->allocator, &module, &load->error));
-  fc_status_t status = open_for_threads(options, &module, &load->error);
+  fc_status_t status = options->runs_here(options->context, module)
+                           ? open_for_threads(options, &module, &load->error)
+                           : fc_module_hash(module, &load->error);
   if (status == FC_OK) load->module = module;
   else fc_module_release(module);
   return status;
@@ -80,6 +79,9 @@ static void run(const fc_loader_options_t *options, fc_load_t *load) {
       break;
     case FC_LOAD_OPEN:
       load->status = open_file(options, load);
+      break;
+    case FC_LOAD_HASH:
+      load->status = fc_module_hash(load->module, &load->error);
       break;
   }
 }
@@ -164,20 +166,47 @@ void fc_loader_destroy(fc_loader_t *loader) {
   fc_free(loader->options.allocator, loader);
 }
 
-fc_status_t fc_loader_submit(fc_loader_t *loader, fc_load_kind_t kind,
-                             fc_str_t path, uint32_t generation,
-                             fc_error_t *err) {
+static fc_load_t *create_load(fc_loader_t *loader, fc_load_kind_t kind,
+                              fc_str_t path) {
   fc_load_t *load =
       fc_alloc(loader->options.allocator, sizeof *load + path.size + 1);
-  if (!load) return fc_fail_memory(err);
+  if (!load) return NULL;
   if (path.size) memcpy(load->text, path.data, path.size);
   load->path = fc_str_make(load->text, path.size);
   load->kind = (uint8_t)kind;
-  load->generation = generation;
+  return load;
+}
+
+static void submit(fc_loader_t *loader, fc_load_t *take_load) {
   pthread_mutex_lock(&loader->lock);
-  append(&loader->wanted, load);
+  append(&loader->wanted, take_load);
   pthread_mutex_unlock(&loader->lock);
   pthread_cond_signal(&loader->bell);
+}
+
+fc_status_t fc_loader_scan(fc_loader_t *loader, fc_str_t path,
+                           fc_error_t *err) {
+  fc_load_t *load = create_load(loader, FC_LOAD_SCAN, path);
+  if (!load) return fc_fail_memory(err);
+  submit(loader, load);
+  return FC_OK;
+}
+
+fc_status_t fc_loader_open(fc_loader_t *loader, fc_str_t path,
+                           uint32_t generation, fc_error_t *err) {
+  fc_load_t *load = create_load(loader, FC_LOAD_OPEN, path);
+  if (!load) return fc_fail_memory(err);
+  load->generation = generation;
+  submit(loader, load);
+  return FC_OK;
+}
+
+fc_status_t fc_loader_hash(fc_loader_t *loader, fc_module_t *module,
+                           fc_error_t *err) {
+  fc_load_t *load = create_load(loader, FC_LOAD_HASH, FC_STR(""));
+  if (!load) return fc_fail_memory(err);
+  load->module = fc_module_retain(module);
+  submit(loader, load);
   return FC_OK;
 }
 

@@ -13,6 +13,7 @@
 typedef enum fc_load_kind_t {
   FC_LOAD_SCAN,  // which files does a PATH name?
   FC_LOAD_OPEN,  // opens a module file
+  FC_LOAD_HASH,  // hashes the file of a module that is open
 } fc_load_kind_t;
 
 // What the loader is asked for, and what came of it.
@@ -23,8 +24,9 @@ typedef struct fc_load_t {
   fc_status_t status;
   fc_error_t error;      // when it failed
   fc_listing_t listing;  // of FC_LOAD_SCAN
-  fc_module_t *module;   // of FC_LOAD_OPEN; whoever takes it sets NULL
-  fc_str_t path;         // in `text`
+  // Of FC_LOAD_OPEN; whoever takes it sets NULL. Of FC_LOAD_HASH: held.
+  fc_module_t *module;
+  fc_str_t path;  // in `text`
   char text[];
 } fc_load_t;
 
@@ -34,8 +36,9 @@ typedef struct fc_loader_options_t {
   fc_allocator_t allocator;
   const fc_backend_t *const *backends;  // NULL-terminated
   fc_module_options_t open;             // how files are opened
-  // A module that `open` had described only: is it to run in threads of this
-  // process? Then it is opened once more, for real. NULL: none is.
+  // Is a module to run in threads of this process? If `open` had it described
+  // only, it is opened once more, for real. Of others (`open`.hash_max) the hash is
+  // known when they are taken, since their processes are told.
   bool (*runs_here)(void *context, const fc_module_t *module);
   // Something can be taken. Never after fc_loader_stop.
   void (*wake)(void *context);
@@ -57,10 +60,15 @@ bool fc_loader_is_busy(fc_loader_t *loader);
 // taken. NULL is allowed.
 void fc_loader_destroy(fc_loader_t *loader);
 
+// What is asked for is done after what was asked for before.
 // FC_CODE_OUT_OF_MEMORY.
-fc_status_t fc_loader_submit(fc_loader_t *loader, fc_load_kind_t kind,
-                             fc_str_t path, uint32_t generation,
-                             fc_error_t *err) FC_MUST_CHECK;
+fc_status_t fc_loader_scan(fc_loader_t *loader, fc_str_t path,
+                           fc_error_t *err) FC_MUST_CHECK;
+fc_status_t fc_loader_open(fc_loader_t *loader, fc_str_t path,
+                           uint32_t generation, fc_error_t *err) FC_MUST_CHECK;
+// Holds the module meanwhile.
+fc_status_t fc_loader_hash(fc_loader_t *loader, fc_module_t *module,
+                           fc_error_t *err) FC_MUST_CHECK;
 // The oldest that is done, NULL when there is none. It is the caller's until
 // fc_load_free. *out_more: there is another.
 fc_load_t *fc_loader_take(fc_loader_t *loader, bool *out_more);

@@ -56,10 +56,33 @@ static void fail_loaded(fc_modules_t *modules, fc_generation_t *generation,
   }
 }
 
-static void check_started(fc_modules_t *modules) {
-  if (modules->started || modules->pending || modules->stopped) return;
-  modules->started = true;
-  modules->events.on_started(modules->events.context);
+// Hashing a large file takes seconds, so this is what the loader does last: first
+// all are served.
+static void hash_next(fc_modules_t *modules) {
+  fc_generations_t *generations = &modules->generations;
+  fc_error_t error;
+  for (uint32_t i = 0; i < generations->count; i++) {
+    fc_generation_t *generation = generations->places[i];
+    if (!generation || generation->state != FC_GENERATION_READY ||
+        generation->hash_asked ||
+        fc_module_get_digest(generation->module).size > 0) {
+      continue;
+    }
+    generation->hash_asked = true;
+    // Without memory it goes on being served without a digest.
+    modules->hashing =
+        fc_loader_hash(modules->loader, generation->module, &error) == FC_OK;
+    if (modules->hashing) return;
+  }
+}
+
+static void go_on(fc_modules_t *modules) {
+  if (modules->pending || modules->stopped) return;
+  if (!modules->started) {
+    modules->started = true;
+    modules->events.on_started(modules->events.context);
+  }
+  if (!modules->hashing && !modules->stopped) hash_next(modules);
 }
 
 // ---------------------------------------------------------------------------
@@ -92,8 +115,8 @@ fc_status_t fc_modules_load(fc_modules_t *modules, fc_str_t path, bool replace,
     fail(modules, generation, &error);
     return FC_OK;
   }
-  fc_status_t status = fc_loader_submit(
-      modules->loader, FC_LOAD_OPEN, generation->path, generation->index, err);
+  fc_status_t status =
+      fc_loader_open(modules->loader, generation->path, generation->index, err);
   if (status == FC_OK) modules->pending++;
   else fc_generations_remove(generations, generation);
   return status;
@@ -139,19 +162,30 @@ static void on_opened(fc_modules_t *modules, fc_load_t *load) {
   fail_loaded(modules, generation, &error);
 }
 
+// The generation may be gone meanwhile.
+static void on_hashed(fc_modules_t *modules, const fc_load_t *load) {
+  modules->hashing = false;
+  if (load->status == FC_OK) return;
+  fc_log_field_t field =
+      FC_LOG_TEXT("module", fc_module_get_name(load->module));
+  fc_log_fields(modules->options.log, FC_LOG_WARN, fc_str(load->error.message),
+                &field, 1);
+}
+
 void fc_modules_collect(fc_modules_t *modules) {
   bool more = false;
   if (modules->stopped) return;
   fc_load_t *load = fc_loader_take(modules->loader, &more);
   if (load) {
     if (load->kind == FC_LOAD_SCAN) on_scanned(modules, load);
-    else on_opened(modules, load);
-    modules->pending--;
+    if (load->kind == FC_LOAD_OPEN) on_opened(modules, load);
+    if (load->kind == FC_LOAD_HASH) on_hashed(modules, load);
+    else modules->pending--;
     fc_load_free(modules->loader, load);
   }
   // Others have their turn in between: adding a module may start a process.
   if (more) modules->events.wake(modules->events.context);
-  check_started(modules);
+  go_on(modules);
 }
 
 void fc_modules_on_added(void *context, uint32_t index,
@@ -168,7 +202,7 @@ void fc_modules_on_added(void *context, uint32_t index,
     fc_pool_retire(modules->options.pool, index);
   }
   modules->pending--;
-  check_started(modules);
+  go_on(modules);
 }
 
 // ---------------------------------------------------------------------------
@@ -242,8 +276,7 @@ bool fc_modules_is_busy(const fc_modules_t *modules) {
 fc_status_t fc_modules_start(fc_modules_t *modules, const char *const *paths,
                              size_t count, fc_error_t *err) {
   for (size_t i = 0; i < count; i++) {
-    FC_TRY(fc_loader_submit(modules->loader, FC_LOAD_SCAN, fc_str(paths[i]), 0,
-                            err));
+    FC_TRY(fc_loader_scan(modules->loader, fc_str(paths[i]), err));
     modules->pending++;
   }
   // Without a path all were tried.

@@ -36,6 +36,7 @@ typedef struct fc_modules_t {
   fc_generations_t generations;
   fc_loader_t *loader;
   uint32_t pending;  // PATHs and files that are still to be tried
+  bool hashing;      // the loader does, or will
   bool started;
   bool stopped;
   bool any_failed;

@@ -45,6 +45,7 @@ static fc_loader_t *start(fc_loader_options_t options) {
   options.allocator = fc_allocator_system();
   if (!options.backends) options.backends = fc_backends;
   if (!options.context) options.context = &none;
+  if (!options.runs_here) options.runs_here = runs_here;
   options.wake = wake;
   sem_init(&woken, 0, 0);
   atomic_store(&wakes, 0);
@@ -54,8 +55,11 @@ static fc_loader_t *start(fc_loader_options_t options) {
 
 static void submit(fc_loader_t *loader, fc_load_kind_t kind, const char *path,
                    uint32_t generation) {
-  assert_int_equal(
-      fc_loader_submit(loader, kind, fc_str(path), generation, NULL), FC_OK);
+  fc_status_t status =
+      kind == FC_LOAD_SCAN
+          ? fc_loader_scan(loader, fc_str(path), NULL)
+          : fc_loader_open(loader, fc_str(path), generation, NULL);
+  assert_int_equal(status, FC_OK);
 }
 
 static fc_load_t *wait_for_load(fc_loader_t *loader) {
@@ -105,6 +109,34 @@ static void machine_code_is_opened_for_real_only_if_it_runs_here(void **state) {
   }
 }
 
+// A large file that runs in threads is served first and hashed then; the processes
+// of another are told its hash.
+static void a_large_file_is_hashed_last(void **state) {
+  (void)state;
+  for (int here = 0; here < 2; here++) {
+    bool answer = here;
+    fc_loader_t *loader = start((fc_loader_options_t){
+        .open.hash_max = 1, .runs_here = runs_here, .context = &answer});
+    submit(loader, FC_LOAD_OPEN, VM, 0);
+    fc_load_t *load = wait_for_load(loader);
+    fc_module_t *module = load->module;
+    load->module = NULL;
+    fc_load_free(loader, load);
+    const fc_function_t *function = fc_module_function(module, 0);
+    const size_t expected = here ? 0 : FC_DIGEST_SIZE;
+    assert_int_equal(fc_module_get_digest(module).size, expected);
+    assert_int_equal(fc_function_get_digest(function).size, expected);
+    assert_int_equal(fc_loader_hash(loader, module, NULL), FC_OK);
+    load = wait_for_load(loader);
+    assert_int_equal(load->status, FC_OK);
+    fc_load_free(loader, load);
+    assert_int_equal(strlen(fc_module_get_sha256(module)), 64);
+    assert_int_equal(fc_function_get_digest(function).size, FC_DIGEST_SIZE);
+    fc_module_release(module);
+    fc_loader_destroy(loader);
+  }
+}
+
 // The loop may end while a file takes long, and a closed handle is not woken.
 static void a_loader_that_is_stopped_wakes_nobody(void **state) {
   (void)state;
@@ -125,17 +157,27 @@ static void a_loader_that_is_stopped_wakes_nobody(void **state) {
   assert_int_equal(sem_trywait(&opening), -1);
 }
 
+#define MANY 20
+
 // Several that are done are one call of wake, however they are taken.
 static void many_files_are_all_taken(void **state) {
   (void)state;
   fc_loader_t *loader = start((fc_loader_options_t){0});
-  for (uint32_t i = 0; i < 100; i++) submit(loader, FC_LOAD_OPEN, VM, i);
-  for (uint32_t i = 0; i < 100; i++) {
+  for (uint32_t i = 0; i < MANY; i++) submit(loader, FC_LOAD_OPEN, VM, i);
+  for (uint32_t i = 0; i < MANY; i++) {
     fc_load_t *load = wait_for_load(loader);
     assert_int_equal(load->generation, i);
     fc_load_free(loader, load);
   }
   fc_loader_destroy(loader);
+}
+
+static fc_status_t take_status(fc_loader_t *loader, fc_error_t *err) {
+  fc_load_t *load = wait_for_load(loader);
+  const fc_status_t status = load->status;
+  if (status != FC_OK) *err = load->error;
+  fc_load_free(loader, load);
+  return status;
 }
 
 static fc_status_t load_two(fc_allocator_t allocator, void *context,
@@ -151,20 +193,11 @@ static fc_status_t load_two(fc_allocator_t allocator, void *context,
   (void)context;
   fc_status_t status = fc_loader_create(&options, &loader, err);
   if (status != FC_OK) return status;
-  static const struct {
-    fc_load_kind_t kind;
-    const char *path;
-  } kLoads[] = {{FC_LOAD_SCAN, FARCALL_SOURCE_DIR "/tests/corpus/vm"},
-                {FC_LOAD_OPEN, NATIVE}};
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kLoads) && status == FC_OK; i++) {
-    status = fc_loader_submit(loader, kLoads[i].kind, fc_str(kLoads[i].path), 0,
-                              err);
-    if (status != FC_OK) break;
-    fc_load_t *load = wait_for_load(loader);
-    status = load->status;
-    if (status != FC_OK) *err = load->error;
-    fc_load_free(loader, load);
-  }
+  status = fc_loader_scan(loader, FC_STR(FARCALL_SOURCE_DIR "/tests/corpus/vm"),
+                          err);
+  if (status == FC_OK) status = take_status(loader, err);
+  if (status == FC_OK) status = fc_loader_open(loader, FC_STR(NATIVE), 0, err);
+  if (status == FC_OK) status = take_status(loader, err);
   fc_loader_destroy(loader);
   return status;
 }
@@ -179,6 +212,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(what_was_asked_for_comes_back_in_order),
       FC_TEST(machine_code_is_opened_for_real_only_if_it_runs_here),
+      FC_TEST(a_large_file_is_hashed_last),
       FC_TEST(a_loader_that_is_stopped_wakes_nobody),
       FC_TEST(many_files_are_all_taken),
       FC_TEST(loading_survives_any_failed_allocation),

@@ -68,6 +68,37 @@ static void conditions_are_those_of_rfc_9110(void **state) {
   }
 }
 
+static void a_tag_that_is_not_known_yet_is_waited_for(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    fc_method_t method;
+    fc_field_t field;
+    const char *value;
+    bool waits;
+  } rows[] = {
+      {"get if it is", FC_METHOD_GET, FC_FIELD_IF_MATCH, "\"a\"", true},
+      {"call if it is", FC_METHOD_POST, FC_FIELD_IF_MATCH, "\"\"", true},
+      {"call if it is any", FC_METHOD_POST, FC_FIELD_IF_MATCH, "*", false},
+      {"get if it is not", FC_METHOD_GET, FC_FIELD_IF_NONE_MATCH, "\"a\"",
+       false},
+      {"get if it is empty", FC_METHOD_GET, FC_FIELD_IF_NONE_MATCH, "\"\"",
+       false},
+      {"call if it is not", FC_METHOD_POST, FC_FIELD_IF_NONE_MATCH, "\"a\"",
+       true},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    fc_request_t request = {.method = row->method};
+    fc_error_t error;
+    bool same = true;
+    fc_error_reset(&error);
+    request.fields[row->field] = fc_str(row->value);
+    (void)fc_query_check(&request, FC_STR(""), &same, &error);
+    assert_int_equal(error.code, row->waits ? FC_CODE_NOT_READY : FC_CODE_NONE);
+    assert_false(same);
+  }
+}
+
 // A condition ends where its bytes end.
 static void every_prefix_of_a_list_is_read_within_its_bounds(void **state) {
   (void)state;
@@ -221,6 +252,7 @@ static void an_example_needs_a_function_that_can_be_called(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(conditions_are_those_of_rfc_9110),
+      FC_TEST(a_tag_that_is_not_known_yet_is_waited_for),
       FC_TEST(every_prefix_of_a_list_is_read_within_its_bounds),
       FC_TEST(a_form_is_there_or_the_reason_is),
       FC_TEST(an_example_needs_a_function_that_can_be_called),
