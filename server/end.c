@@ -16,7 +16,7 @@ void fc_loop_close_handles(fc_loop_t *loop) {
   uv_walk(&loop->uv, close_handle, NULL);
 }
 
-// Ends uv_run: connections that are still there are closed by force.
+// Ends uv_run. Connections that are still open are closed by force.
 static void finish(fc_loop_t *loop) {
   fc_http1_abandon(&loop->http1);
   fc_loop_close_handles(loop);
@@ -49,7 +49,7 @@ void fc_loop_drain(fc_loop_t *loop) {
 
 static void on_pre_drained(uv_timer_t *timer) { fc_loop_drain(timer->data); }
 
-// Whoever balances load has --pre-drain to see that /readyz is 503.
+// /readyz is 503 from here on; a load balancer has --pre-drain to see that.
 static void leave(fc_loop_t *loop) {
   const uint64_t wait_ms = loop->options->pre_drain;
   if (loop->server.leaving) return;

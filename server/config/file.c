@@ -35,7 +35,7 @@ static fc_origin_t place_of(const fc_config_file_t *file, uint64_t offset) {
   return place;
 }
 
-// In front of the message, the end of which may be lost.
+// Put in front of the message, whose end may be cut off.
 static void put_place(const fc_config_file_t *file, fc_origin_t place,
                       fc_error_t *err) {
   char prefix[200];

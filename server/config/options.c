@@ -251,7 +251,8 @@ static fc_status_t parse_arguments(fc_server_options_t *options, int argc,
   return FC_OK;
 }
 
-// What the file says comes before what was read to find its name.
+// Parses once more, with the values of the file as the beginning: the first
+// pass only found the file's name.
 static fc_status_t parse_again(fc_server_options_t *options, int argc,
                                const char *const *argv, const char **paths,
                                const char *const *variables, fc_error_t *err) {

@@ -29,7 +29,7 @@ typedef struct fc_server_t {
   uint64_t started_ns;
   uint64_t id_state;     // of request ids
   uint32_t connections;  // open
-  bool leaving;          // told to end; it still listens until it drains
+  bool leaving;          // told to end; it still listens, until it drains
   bool draining;
 } fc_server_t;
 
@@ -61,12 +61,12 @@ typedef struct fc_problem_t {
 // All functions are called on the loop's thread, but for those of `worker`.
 struct fc_dialect_t {
   const char *name;
-  // ROUTE: may this request be made of this place? Its path and method fit a row;
-  // query parameters are looked at here. NULL: it may.
+  // ROUTE: may this request be made of this place? Path and method have been
+  // found in a row; query parameters are checked here. NULL: it always may.
   fc_status_t (*match)(const fc_request_t *request, const fc_place_t *place,
                        fc_error_t *err);
-  // ADMIT: may the head of this call be accepted, and what does it say? Bodies come
-  // after. NULL: no row of the dialect is a call.
+  // ADMIT: may this call's head be accepted, and what does it ask for? Its body
+  // comes later. NULL: no row of the dialect is a call.
   fc_status_t (*admit)(const fc_server_t *server, const fc_request_t *request,
                        fc_admission_t *out_admission, fc_error_t *err);
   // DECODE and ENCODE, in a thread or a process. NULL as admit.
@@ -80,8 +80,8 @@ struct fc_dialect_t {
                           fc_error_t *err);
   // HTTP status of an error.
   int (*status_of)(const fc_error_t *error);
-  // Its body. Errors of every stage are written here, those of a worker too: the
-  // loop alone knows the request id and the stage.
+  // Writes its body. The errors of every stage are written by the loop, a
+  // worker's too: only the loop knows the request id and the stage.
   fc_status_t (*encode_error)(const fc_problem_t *problem, fc_sink_t *sink,
                               fc_error_t *err);
   const char *error_type;  // media type of that
@@ -100,7 +100,7 @@ enum {
 #include "dialect/dialect.def"
 #undef FC_DIALECT
 
-// Of a place, also one that is FC_ROUTE_NONE.
+// The dialect of a place, also of FC_ROUTE_NONE.
 const fc_dialect_t *fc_dialect_of(const fc_server_t *server,
                                   const fc_place_t *place);
 // The worker halves, by index: what pools and worker processes are given.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pages for people and programs that look after the server: /, health, metrics. A
-// dialect of their own, because no API owns them: another one at other paths adds
-// its rows beside these and changes none. They take any query parameter, since
-// whoever asks has its own ideas.
+// Pages for people and programs that look after the server: /, health, metrics.
+// They are a dialect of their own because they belong to no API: a further API
+// adds its rows beside these and changes none. They accept any query parameter,
+// because the programs that ask for them add their own.
 #include "dialect/http_status.h"
 #include "dialect/problem.h"
 #include "dialect/reflect.h"

@@ -32,8 +32,8 @@ typedef struct forwarded_t {
   fc_str_t values;  // of the line found last
 } forwarded_t;
 
-// The item of all fields `name` that is the last one but for those given
-// before. False when there is none.
+// The next item of all fields `name`, from the last one back. False when there
+// is no further one.
 static bool next_forwarded(forwarded_t *at, fc_str_t name, fc_str_t *out_item) {
   while (at->values.size == 0) {
     if (at->lines.size == 0) return false;
@@ -64,7 +64,8 @@ static bool parse_client(fc_str_t text, fc_peer_t *out_peer) {
   return fc_peer_parse(name, out_peer);
 }
 
-// The client is the first one, from the last back, that is no trusted proxy.
+// The client is the last address, counted from the end, that is no trusted
+// proxy.
 static void find_client(const fc_policy_t *policy, const fc_request_t *request,
                         fc_peer_t *peer) {
   forwarded_t at = read_fields(request);
@@ -114,7 +115,7 @@ static address_t asked_for(const fc_request_t *request, bool trusted) {
   return address;
 }
 
-// Names that no other site can have point here.
+// Names that no other site can make point here.
 static bool is_ours(const fc_policy_t *policy, fc_str_t name) {
   return fc_request_same_text(name, FC_STR("localhost")) ||
          is_in_list(policy->hosts, name);
@@ -124,10 +125,11 @@ static fc_status_t check_host(const fc_policy_t *policy,
                               const address_t *address, fc_error_t *err) {
   fc_str_t name = address->name;
   if (!policy->loopback && policy->hosts.size == 0) return FC_OK;
-  // Only HTTP/1.0 goes without, and no browser speaks that.
+  // Only HTTP/1.0 comes without a Host, and no browser speaks that.
   if (address->host.size == 0 && !address->forwarded) return FC_OK;
   if (is_ours(policy, name)) return FC_OK;
-  // Nobody outside has an address of the loopback interface.
+  // A browser that DNS has misled asks for a name, never for an address. A
+  // loopback listener is only ever asked by its own addresses.
   if (policy->loopback && !address->forwarded
           ? fc_request_same_text(name, FC_STR("127.0.0.1")) ||
                 fc_request_same_text(name, FC_STR("[::1]")) ||
@@ -146,7 +148,7 @@ static fc_status_t check_host(const fc_policy_t *policy,
   return status;
 }
 
-// Without the port that goes without saying.
+// The host without the port that its scheme implies.
 static fc_str_t less_port(fc_str_t host, fc_str_t scheme) {
   fc_str_t port =
       fc_str_equal(scheme, FC_STR("http")) ? FC_STR(":80") : FC_STR(":443");

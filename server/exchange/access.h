@@ -10,8 +10,8 @@
 #include "dialect/request.h"
 
 // FC_CODE_HOST_NOT_ALLOWED or FC_CODE_ORIGIN_NOT_ALLOWED. `peer` is the other
-// end of the socket and becomes the client if that is a trusted proxy that names
-// one; NULL is somebody unknown.
+// end of the socket, NULL if unknown. If that is a trusted proxy that names its
+// client, `peer` becomes the client.
 fc_status_t fc_access_check(const fc_policy_t *policy,
                             const fc_request_t *request, fc_peer_t *peer,
                             fc_error_t *err) FC_MUST_CHECK;

@@ -10,7 +10,7 @@ typedef struct outcome_t {
   fc_str_t content_type;
   fc_str_t digest;
   bool weak_digest;
-  bool is_call;  // it made all its stages
+  bool is_call;  // the call has been through all stages
   bool is_last;
 } outcome_t;
 
@@ -109,7 +109,7 @@ static void close_answer(fc_exchange_t *x, fc_block_sink_t *out) {
   x->piece_count = out->count;
 }
 
-// What an internal error is about only the operator is told.
+// Only the operator is told what an internal error is about.
 static void tell_operator(fc_exchange_t *x, const fc_error_t *error) {
   fc_log_field_t field = FC_LOG_TEXT("request_id", fc_exchange_id(x));
   fc_log_fields(x->server->log, FC_LOG_ERROR, fc_str(error->message), &field,
@@ -193,7 +193,7 @@ static void answer_failed(fc_exchange_t *x, const fc_slot_t *slot) {
   fc_exchange_fail(x, &error, stage);
 }
 
-// Only checked: there is nothing to say but that.
+// The arguments were only checked, so there is no body.
 static void answer_validated(fc_exchange_t *x) {
   fc_block_sink_t out;
   fc_pool_finish(x->server->pool, &x->job);

@@ -3,14 +3,14 @@
 
 #include "config/limits.h"
 
-#define LEAST_ROOM (16u << 10)  // to read to: less would cost reads
+#define LEAST_ROOM (16u << 10)  // a smaller room would cost more reads
 
 static uint64_t smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 fc_status_t fc_body_open(fc_piece_t *body, fc_blocks_t *blocks,
                          const fc_owner_t *owner, uint64_t length,
                          fc_error_t *err) {
-  // Better said now than after most of it was sent.
+  // Refused before most of the body has been sent.
   if (length > FC_LIMIT_READ) {
     FC_TRY(fc_blocks_check(blocks, owner, length, err));
   }

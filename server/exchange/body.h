@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The body of a call while it arrives: one block, because decoders want all of it
-// in one place. What counts, and what is allocated, follows what has come and not
-// what was announced. A body up to FC_LIMIT_READ, or for which a block is kept,
-// stays where it was read to; of another less than twice its length is copied in
-// all, as its block doubles. Loop thread.
+// The body of a call while it arrives: one block, because decoders want all of
+// it in one place. Memory is allocated and counted for what has arrived, not
+// for what was announced. A body of up to FC_LIMIT_READ bytes, or one for which
+// a free block is kept, stays where it was read to. A larger one is copied
+// whenever its block doubles, less than twice its length in all. Loop thread.
 #ifndef FARCALL_SERVER_EXCHANGE_BODY_H_
 #define FARCALL_SERVER_EXCHANGE_BODY_H_
 
 #include "pool/block.h"
 
-// A body of `length` bytes, 0 if that is not known. Fails as fc_block_take_for
-// does, also when so much could not be had now, but holds FC_LIMIT_READ at most.
+// Opens a body of `length` bytes, 0 if that is not known. Takes at most
+// FC_LIMIT_READ bytes, but fails as fc_block_take_for does when `length` bytes
+// could not be had now.
 fc_status_t fc_body_open(fc_piece_t *body, fc_blocks_t *blocks,
                          const fc_owner_t *owner, uint64_t length,
                          fc_error_t *err) FC_MUST_CHECK;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The journey of a request as far as it is the loop's: READ is told, ROUTE and
-// ADMIT are here, QUEUE and the worker's stages are the pool's, and answer.c does
-// the rest.
+// The loop's part of a request's journey: notes READ, does ROUTE and ADMIT.
+// QUEUE and the worker's stages are the pool's; answer.c does the rest.
 #include "exchange/exchange.h"
 
 #include "dialect/query.h"

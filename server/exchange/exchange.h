@@ -24,7 +24,7 @@
 
 typedef struct fc_exchange_t fc_exchange_t;
 
-// The head of an answer, less what is the carrier's.
+// The head of an answer, without what the carrier adds.
 typedef struct fc_answer_t {
   int status;
   uint64_t length;  // of the body
@@ -38,16 +38,17 @@ typedef struct fc_answer_t {
 } fc_answer_t;
 
 typedef struct fc_carrier_t {
-  // Sends the answer: the head and then, unless the method is HEAD, the pieces of
-  // the exchange, of which the first has FC_LIMIT_HEAD bytes free in front. Calls
-  // fc_exchange_sent, maybe at once.
+  // Sends the answer: the head and then, unless the method is HEAD, the pieces
+  // of the exchange. The first piece has FC_LIMIT_HEAD free bytes in front.
+  // Calls fc_exchange_sent, perhaps before it returns.
   void (*answer)(fc_exchange_t *exchange, const fc_answer_t *answer);
-  // The same when there is no memory: the body is at `body`, with as much room in
-  // front, and gone on return. What is not sent then never is.
+  // The same when there is no memory. The body is at `body`, with as much room
+  // in front, and must not be used after the call: what cannot be sent at once
+  // is never sent.
   void (*answer_at_once)(fc_exchange_t *exchange, const fc_answer_t *answer,
                          char *body);
-  // An answer was given that none of the carrier's own calls asked for: it may go
-  // on with what it has kept.
+  // The exchange was answered outside of any call that the carrier made: the
+  // carrier may go on with bytes it has kept.
   void (*resume)(fc_exchange_t *exchange);
 } fc_carrier_t;
 
@@ -80,22 +81,22 @@ struct fc_exchange_t {
 void fc_exchange_init(fc_exchange_t *exchange, fc_server_t *server,
                       const fc_carrier_t *carrier, const fc_policy_t *policy,
                       const fc_peer_t *address);
-// Gives everything back. The call must have been dropped.
+// Gives everything back. Its call must have ended or been dropped.
 void fc_exchange_deinit(fc_exchange_t *exchange);
 
 void fc_exchange_start(fc_exchange_t *exchange);
-// A head is read. One that could not be understood is taken too, as far as it
-// goes. It is only looked at during the call.
+// A head is read. A head that could not be understood is passed too, as far as
+// it was understood. `request` is not kept.
 void fc_exchange_take(fc_exchange_t *exchange, const fc_request_t *request);
 // Whether the request may be made. Sets is_call; exchange->stage says where it
 // failed.
 fc_status_t fc_exchange_admit(fc_exchange_t *exchange,
                               const fc_request_t *request,
                               fc_error_t *err) FC_MUST_CHECK;
-// Answers a request that is admitted and no call.
+// Answers a request that was admitted and is no call.
 void fc_exchange_document(fc_exchange_t *exchange, const fc_request_t *request);
-// Answers any request with an error, also one without a head, which is given an id.
-// `stage` is where it failed, FC_STAGE_COUNT when that is not worth saying.
+// Answers any request with an error. A request without a head is given an id.
+// `stage` is where it failed; FC_STAGE_COUNT: the answer does not say.
 void fc_exchange_fail(fc_exchange_t *exchange, const fc_error_t *error,
                       fc_stage_t stage);
 
@@ -112,10 +113,10 @@ void fc_exchange_submit(fc_exchange_t *exchange);
 bool fc_exchange_is_running(const fc_exchange_t *exchange);
 // The client has gone while its call waits or runs: says so in log and metrics.
 void fc_exchange_abandoned(fc_exchange_t *exchange);
-// Nobody waits for the call any more.
+// Nobody waits for the call any more: it is dropped.
 void fc_exchange_drop(fc_exchange_t *exchange);
 
-// The pieces of the answer may go.
+// The answer's pieces are not needed any more.
 void fc_exchange_sent(fc_exchange_t *exchange);
 void fc_exchange_reset(fc_exchange_t *exchange);
 
@@ -124,8 +125,8 @@ void fc_exchange_reset(fc_exchange_t *exchange);
 #define FC_EXCHANGE_ID_SIZE 16  // of an id made here
 #define FC_EXCHANGE_REFUSAL_MAX 1024
 
-// For a client that there is not even an exchange for: writes the body of an error,
-// counts the answer, and returns what its head says. Needs no memory.
+// For a client that gets no exchange: writes the body of an error, counts the
+// answer, and returns its head. Needs no memory.
 fc_answer_t fc_exchange_refusal(fc_server_t *server, const fc_error_t *error,
                                 char body[FC_EXCHANGE_REFUSAL_MAX],
                                 char out_id[FC_EXCHANGE_ID_SIZE]);
@@ -134,7 +135,7 @@ static inline fc_str_t fc_exchange_id(const fc_exchange_t *exchange) {
   return fc_str_make(exchange->id, exchange->id_size);
 }
 
-// On whose account the memory of a client's bytes is.
+// The owner to whom the memory of a client's bytes is counted.
 fc_owner_t fc_exchange_owner(const fc_peer_t *peer);
 
 // Events of the pool.

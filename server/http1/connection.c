@@ -9,8 +9,8 @@
 // ---------------------------------------------------------------------------
 // The stash
 
-// Keeps bytes for later. False when there is no memory: a client that is to be
-// answered next hears so, from others the connection is gone.
+// Keeps bytes for later. False when there is no memory: then a connection that
+// waits for a request has been answered so, and any other is closed.
 static bool stash(fc_connection_t *c, fc_str_t bytes) {
   const fc_owner_t owner = fc_exchange_owner(&c->exchange.address);
   fc_blocks_t *blocks = c->http1->server->blocks;
@@ -29,7 +29,7 @@ static bool stash(fc_connection_t *c, fc_str_t bytes) {
   return false;
 }
 
-// Does the state use bytes, or are they kept for later?
+// True when the state uses bytes now, false when they are kept for later.
 static bool uses_bytes(const fc_connection_t *c) {
   return c->state == FC_CONNECTION_HEAD || c->state == FC_CONNECTION_BODY ||
          c->state == FC_CONNECTION_DISCARD;
@@ -110,8 +110,9 @@ static void on_end(void *context, bool orderly) {
   fc_connection_t *c = context;
   c->input = FC_INPUT_ENDED;
   const bool calls = c->state == FC_CONNECTION_CALL;
-  // A running call goes on: the client may have closed its half only. One that
-  // waits is dropped, and so is an answer nobody can take.
+  // A running call goes on, because the client may have closed only its sending
+  // side. A waiting call is dropped, and so is an answer that cannot be
+  // delivered.
   const bool running = calls && fc_exchange_is_running(&c->exchange) &&
                        c->http1->server->options->cancel == FC_CANCEL_DISCARD;
   if (orderly && (running || fc_connection_is_writing(c))) return;
@@ -137,7 +138,8 @@ static void on_closed(void *context) {
 }
 
 // A sized body is read straight into its block, and no further, so that what is
-// pipelined behind it stays out. Of what is only kept no more than that is read.
+// pipelined behind it stays out of the block. Of bytes that can only be kept,
+// no more are read than may be kept.
 static fc_span_t room(void *context) {
   fc_connection_t *c = context;
   const uint32_t kept = fc_stash_size(&c->stash);
@@ -162,8 +164,8 @@ static void start_reading(fc_connection_t *c) {
   if (c->stream->class->read_start(c->stream)) fc_connection_close(c, false);
 }
 
-// Reads are held back while enough is kept for later. A state that uses bytes
-// needs more to go on, however many are kept: a head may be larger than that.
+// Reading stops while enough is kept for later. A state that uses bytes must go
+// on reading however many are kept: a head may be larger than that.
 void fc_connection_follow_reading(fc_connection_t *c) {
   bool wanted = uses_bytes(c) || c->state == FC_CONNECTION_LINGER ||
                 fc_stash_size(&c->stash) < FC_LIMIT_PIPELINED;
@@ -263,7 +265,8 @@ void fc_connection_on_timeout(fc_connection_t *c) {
       on_body_timeout(c);
       break;
     case FC_WAIT_WRITE:
-      // No use in leaving queued what nobody takes.
+      // The client takes nothing, so the connection is reset and what is queued
+      // thrown away.
       if (fc_connection_is_taken(c)) fc_http1_wait(c, FC_WAIT_WRITE);
       else fc_connection_close(c, true);
       break;

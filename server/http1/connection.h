@@ -63,11 +63,11 @@ struct fc_connection_t {
   fc_stream_t *stream;  // behind the connection, in the same memory
 };
 
-// Its time has run out.
+// Called when its time has run out.
 void fc_connection_on_timeout(fc_connection_t *connection);
-// Closes it unless it is in the middle of something; that will be the last.
+// Closes it, or, while a request is in progress, makes its answer the last one.
 void fc_connection_drain(fc_connection_t *connection);
-// Answers a waiting call with FC_CODE_SHUTTING_DOWN and closes whatever happens.
+// Answers a waiting call with FC_CODE_SHUTTING_DOWN, and closes in any case.
 void fc_connection_abandon(fc_connection_t *connection);
 
 // ---------------------------------------------------------------------------
@@ -80,20 +80,20 @@ void fc_connection_follow_reading(fc_connection_t *connection);
 
 // receive.c. Uses as many bytes as the state allows; returns how many.
 size_t fc_connection_receive(fc_connection_t *connection, fc_str_t bytes);
-// Answers a request after which the next byte of the stream is no beginning of
-// anything.
+// Answers with an error after which nobody can tell where the next request
+// begins.
 void fc_connection_refuse(fc_connection_t *connection, const fc_error_t *error,
                           fc_stage_t stage);
 
 // write.c
 extern const fc_carrier_t fc_connection_carrier;
-// The answer is written and the request was read to its end.
+// Called when the answer is written and the request was read to its end.
 void fc_connection_end_exchange(fc_connection_t *connection);
 void fc_connection_on_written(fc_connection_t *connection, bool sent);
 bool fc_connection_say_continue(fc_connection_t *connection);
-// Does the client still take what is written for it?
+// True when the client still takes what is written for it.
 bool fc_connection_is_taken(fc_connection_t *connection);
-// Says that it is done and goes on reading for a while, whatever comes.
+// Says that no more will be sent, and reads and drops what comes for a while.
 void fc_connection_linger(fc_connection_t *connection);
 void fc_connection_close(fc_connection_t *connection, bool reset);
 

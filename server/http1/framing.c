@@ -212,9 +212,9 @@ static fc_status_t scan_head_byte(fc_framing_t *framing, uint8_t c,
   }
 }
 
-// How many bytes go on with the target, name or value that the framing is inside
-// of: they are counted and change no state. What ends it, or is one too many,
-// is left to scan_head_byte.
+// Counts how many bytes go on with the target, name or value the scan is inside
+// of. They change no state. The byte that ends it, or exceeds a limit, is left
+// to scan_head_byte.
 static size_t scan_inside(fc_framing_t *framing, const char *bytes,
                           size_t size) {
   size_t count = 0, room;
@@ -338,7 +338,7 @@ static fc_status_t scan_trailer_name(fc_framing_t *framing, uint8_t c,
   }
   if (!is_token(c))
     return refuse(framing, "a byte no header name may hold", err);
-  // One past the longest forbidden name is enough to tell them apart.
+  // One byte more than the longest forbidden name tells a longer name apart.
   if (framing->name_size < sizeof framing->name) {
     framing->name[framing->name_size++] = (char)(is_upper(c) ? c | 0x20 : c);
   }

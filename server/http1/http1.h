@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// HTTP/1 on one loop: what its connections share, the lists they wait in, taking
-// clients in and sending them away. The server makes one, tells it the time and of
-// clients, and asks when it has to be looked at again. Loop thread.
+// HTTP/1 on one loop: what its connections share, the lists in which they wait,
+// accepting and refusing clients. The server makes one, tells it the time and
+// of clients, and asks when it has something to do again. Loop thread.
 #ifndef FARCALL_SERVER_HTTP1_HTTP1_H_
 #define FARCALL_SERVER_HTTP1_HTTP1_H_
 
@@ -43,7 +43,7 @@ typedef struct fc_http1_t {
   fc_waits_t waits[FC_WAIT_COUNT];
   fc_connection_t *connections;  // all of them
   uint32_t connection_max;
-  uint32_t turned_away;  // of them, over the limit and being told so
+  uint32_t turned_away;  // connections over the limit that are being told so
   char *read_buffer;     // FC_LIMIT_READ bytes, lent to each read
   char date[FC_RESPONSE_DATE_SIZE];
   int64_t date_s;
@@ -65,24 +65,25 @@ typedef struct fc_client_t {
   const fc_stream_class_t *streams;
   const void *source;         // for streams->open
   const fc_policy_t *policy;  // of the listener; outlives the connection
-  fc_peer_t address;          // zero if it has none
+  fc_peer_t address;          // zero if unknown
 } fc_client_t;
 
-// Serves a client, or answers 503 when there are too many connections. False: there
-// is no memory for one, and the source is still the caller's.
+// Serves a client, or answers 503 when there are too many connections. False
+// when there is no memory for one: the source is then still the caller's.
 bool fc_http1_accept(fc_http1_t *http1, const fc_client_t *client);
 
-// What a client is told that gets no connection: a whole answer, which needs no
-// memory but `text`.
+// A whole answer for a client that gets no connection. Needs no memory but
+// `text`.
 #define FC_HTTP1_REFUSAL_MAX (FC_LIMIT_HEAD + FC_EXCHANGE_REFUSAL_MAX)
 fc_str_t fc_http1_refusal(fc_http1_t *http1, const fc_error_t *error,
                           char text[FC_HTTP1_REFUSAL_MAX]);
 
 // When fc_http1_expire has something to do, UINT64_MAX: not yet.
 uint64_t fc_http1_due_ms(const fc_http1_t *http1);
-// Ends or reminds those whose time has run out.
+// Ends the connections whose time has run out, or checks their pace.
 void fc_http1_expire(fc_http1_t *http1);
-// The server drains: connections without a request close, others after it.
+// The server drains: connections without a request close, others after their
+// answer.
 void fc_http1_drain(fc_http1_t *http1);
 // Answers waiting calls with FC_CODE_SHUTTING_DOWN and closes every connection.
 void fc_http1_abandon(fc_http1_t *http1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How fast a client must be with what it sends and takes. It may stop for a
-// while; but who moves a byte now and then must not keep a connection for ever,
-// so there is a least rate, on average over the whole message.
+// How fast a client must send and take. It may stop for a while; but a client
+// that moves a byte now and then must not keep a connection for ever, so there
+// is a least rate, on average over the whole message.
 #ifndef FARCALL_SERVER_HTTP1_PACE_H_
 #define FARCALL_SERVER_HTTP1_PACE_H_
 
@@ -11,7 +11,7 @@
 // Times are of uv_now.
 typedef struct fc_pace_t {
   uint64_t began_ms;
-  uint64_t moved_ms;  // when it was first seen that so many bytes had moved
+  uint64_t moved_ms;  // when that many bytes were first seen to have moved
   uint64_t bytes;
 } fc_pace_t;
 
@@ -27,10 +27,10 @@ static inline void fc_pace_note(fc_pace_t *pace, uint64_t bytes,
   pace->moved_ms = now_ms;
 }
 
-// Has nothing moved for so long?
+// True when nothing has moved for so long.
 bool fc_pace_has_stopped(const fc_pace_t *pace, uint64_t now_ms,
                          uint64_t patience_ms);
-// Is it below FC_LIMIT_RATE since `grace_ms` after it began?
+// True when it is below FC_LIMIT_RATE, from `grace_ms` after it began.
 bool fc_pace_is_slow(const fc_pace_t *pace, uint64_t now_ms, uint64_t grace_ms);
 
 #endif  // FARCALL_SERVER_HTTP1_PACE_H_

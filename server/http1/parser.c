@@ -251,7 +251,8 @@ fc_status_t fc_parser_read_head(fc_parser_t *parser, llhttp_t *llhttp,
   if (llhttp->method != HTTP_CONNECT) FC_TRY(split_target(head, err));
   else request->path = head->target;
   request->lines = lines_of(bytes, head->target);
-  // Framing first: what else is wrong is answered on a stream that goes on.
+  // Framing comes first: after other errors the connection goes on, so it must
+  // be known where the body ends.
   FC_TRY(check_framing(head, err));
   request->has_body = head->has_length || head->chunked;
   FC_TRY(check_host(head, err));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a connection makes of bytes: heads, bodies, and bodies nobody wants. The
-// framing validator sees each byte first, llhttp and the exchange only what passed.
+// What a connection does with bytes: heads, bodies, and bodies that are not
+// needed. The framing validator sees each byte first; llhttp and the exchange
+// see only what passed.
 #include "http1/connection.h"
 
 void fc_connection_refuse(fc_connection_t *c, const fc_error_t *error,
@@ -88,8 +89,8 @@ static size_t receive_sized(fc_connection_t *c, fc_str_t bytes) {
 // ---------------------------------------------------------------------------
 // Heads
 
-// An answer that does not need the body: it is sent now, and the body thrown
-// away, or the connection closed when that would take long.
+// Answers without needing the body: sends the answer now and throws the body
+// away, or closes the connection when the body would take long.
 static void answer_early(fc_connection_t *c, const fc_head_t *head,
                          const fc_error_t *error) {
   fc_exchange_t *x = &c->exchange;
@@ -116,7 +117,7 @@ static void receive_body(fc_connection_t *c, const fc_head_t *head) {
   else if (head->expects_continue) (void)fc_connection_say_continue(c);
 }
 
-// Errors after which the next byte of the stream is no beginning of anything.
+// True for errors after which nobody can tell where the next request begins.
 static bool breaks_framing(fc_code_t code) {
   return code == FC_CODE_HTTP_SYNTAX || code == FC_CODE_URI_TOO_LONG ||
          code == FC_CODE_HEADERS_TOO_LARGE || code == FC_CODE_BODY_TOO_LARGE ||

@@ -159,7 +159,7 @@ static bool print_counts(void) {
     fc_native_counts_t counts =
         fc_native_get_counts(fc_module_get_handle(modules[i]));
     uint64_t live = counts.allocated - counts.freed;
-    // Left behind: by calls that failed half-way, and taken from them.
+    // Left behind: blocks of calls that failed half-way, freed afterwards.
     printf("%.*s: %llu allocated, %llu live, %llu left behind\n",
            FC_STR_ARG(fc_module_get_name(modules[i])),
            (unsigned long long)counts.allocated, (unsigned long long)live,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a worker may write into the region it shares with the server: the input
-// is laid over a slot's answer, the error of loading and the last words. Nothing
-// that is taken from there may be out of bounds or unfit to be shown.
+// What a worker may write into the memory it shares with the server: the input
+// is laid over a slot's answer, the error of loading and the last words.
+// Nothing that is taken from there may be out of bounds or unfit to be shown.
 #include <stdlib.h>
 
 #include "config/limits.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Changes what belongs to the whole process, takes all there is, talks too
-// much. Those after it must not notice.
+// Changes what belongs to the whole process, uses up memory, prints too much.
+// Later calls must not notice.
 #include <fenv.h>
 #include <locale.h>
 #include <sched.h>
@@ -93,7 +93,8 @@ KIND(politeness) {
 }
 KIND(name) { return prctl(PR_SET_NAME, "\x1b[31mred\n"); }
 
-// All there is, untouched, then given back.
+// Reserves all memory there is, touches one page of each block, and gives it
+// back.
 KIND(reserve_all) {
   size_t size = (size_t)1 << 30;
   void **last = NULL;
@@ -110,7 +111,7 @@ KIND(reserve_all) {
   }
   return 1;
 }
-// Touched, and never enough: ends when there is no more, one way or another.
+// Touches memory until the process has no more, however it ends then.
 KIND(use_all) {
   size_t size = (size_t)16 << 20;
   for (size_t used = 0; used < (size_t)a << 20; used += size) {
@@ -120,7 +121,7 @@ KIND(use_all) {
   }
   return 1;
 }
-// MLIR's lowering does not look whether there was memory.
+// As MLIR's lowering does, this does not check that there was memory.
 KIND(use_unchecked) {
   char *volatile block = malloc((size_t)1 << 46);
   block[0] = 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Does not come back, comes back twice, or leaves somebody behind. Those who
-// are left behind are named by the result, so that a test can look for them.
+// Does not return, returns twice, or leaves a thread or a process behind. Then
+// the result says which, so that a test can look for it.
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -20,7 +20,7 @@ KIND(exit_7) { exit(7); }
 KIND(exit_at_once) { _exit(0); }
 KIND(exit_thread) { pthread_exit(NULL); }
 KIND(exit_past_libc) {
-  // Of this thread alone, and no handler runs.
+  // Ends this thread alone, without running any handler.
   syscall(SYS_exit, 0);
   return 1;
 }
@@ -87,7 +87,7 @@ KIND(fork_daemon) {
   close(ends[1]);
   return (int32_t)child;
 }
-// Both of the two come back.
+// Both processes return.
 KIND(fork_twice) {
   fork();
   return a;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reaches for the server and for workers beside its own. A result is the error
-// of what was tried, 0 if it was done; of several tries, how many were done.
+// Reaches for the server and for workers beside its own. The result is the
+// error of what was tried, 0 if it succeeded; of several tries, how many
+// succeeded.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -64,14 +65,14 @@ static int32_t count_files(int pid) {
   for (int i = 0; i < 256; i++) {
     char name[16];
     snprintf(name, sizeof name, "fd/%d", i);
-    // A pipe that nobody writes to would be waited for.
+    // O_NONBLOCK: otherwise opening a pipe waits until somebody writes to it.
     done += try_open(pid, name, O_RDWR | O_NONBLOCK) == 0;
   }
   return done;
 }
 KIND(parent_files) { return count_files(getppid()); }
 
-// Of all workers but this one: their memory and their files.
+// The memory and the files of all workers but this one.
 KIND(sibling_memory) {
   int32_t done = 0, seen = 0;
   DIR *processes = opendir("/proc");

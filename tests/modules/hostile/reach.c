@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reaches for what its process shares with the server: the region, descriptors.
+// Reaches for what its process shares with the server: the ring, descriptors.
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -38,7 +38,8 @@ static size_t find_shared(span_t *spans, size_t limit) {
 static span_t spans[64];
 static size_t span_count;
 
-// Not what lies between: gigabytes that nobody has touched.
+// Fills both ends of each mapping, not the gigabytes between, which nobody has
+// touched.
 static int32_t fill(int byte) {
   span_count = find_shared(spans, 64);
   for (size_t i = 0; i < span_count; i++) {
@@ -70,8 +71,8 @@ KIND(region_numbers) {
   spoil((uint32_t)a);
   return (int32_t)span_count;
 }
-// All there is, a gigabyte in a quarter of a second, and then some time in which
-// somebody may notice.
+// Touches all shared memory, a gigabyte in a quarter of a second, and then
+// waits, so that the server can notice.
 static void *take_all(void *context) {
   for (size_t i = 0; i < span_count; i++) {
     for (size_t at = 0; at < spans[i].size; at += 4096) {
@@ -107,7 +108,7 @@ KIND(region_numbers_later) {
   return (int32_t)span_count;
 }
 
-// The words by which the server ends calls, of all slots.
+// Sets the cancel words of all slots, for ever.
 static void *cancel_for_ever(void *context) {
   for (;;) {
     for (size_t i = 0; i < span_count; i++) {
@@ -125,7 +126,7 @@ KIND(region_cancelled_later) {
   span_count = find_shared(spans, 64);
   return pthread_create(&thread, NULL, cancel_for_ever, NULL);
 }
-// All have been late since long ago.
+// Gives every slot a deadline that passed long ago, for ever.
 static void *be_late_for_ever(void *context) {
   for (;;) {
     for (size_t i = 0; i < span_count; i++) {
@@ -184,7 +185,7 @@ static bool is_bell(int fd) {
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
   return readlink(path, name, sizeof name - 1) > 0 && strstr(name, "eventfd");
 }
-// Full: who adds to it waits, unless it must not.
+// Fills the counter of each eventfd, so that a blocking write to it waits.
 KIND(bell_flooded) {
   uint64_t most = 0xfffffffffffffffe;
   for (int fd = 0; fd < 64; fd++) {

@@ -40,7 +40,7 @@ CI(int64_t, recurse)(int64_t depth) {
   return depth ? _mlir_ciface_recurse(depth - 1) + room[0] : room[0];
 }
 
-// Milliseconds; 0 for ever.
+// Runs for so many milliseconds, 0: for ever.
 CI(int64_t, spin)(int64_t ms) {
   struct timespec now, begin;
   clock_gettime(CLOCK_MONOTONIC, &begin);
@@ -70,7 +70,7 @@ CI(int64_t, last_words)(int32_t number) {
   return raise(number);
 }
 
-// Fills the region it shares with the server with one byte.
+// Fills the memory it shares with the server with one byte.
 CI(int64_t, scribble)(int32_t byte) {
   struct stat info;
   if (fstat(3, &info)) return -1;

@@ -16,7 +16,7 @@ static int64_t now_ms(void) {
   return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-// How many were in it at once, as far as somebody came within 50 ms.
+// How many calls were in it at once. It waits 50 ms for another one.
 EXPORT int32_t _mlir_ciface_alone(void) {
   int most = ++inside;
   for (int64_t end = now_ms() + 50; now_ms() < end && most < 2;) {
@@ -26,7 +26,7 @@ EXPORT int32_t _mlir_ciface_alone(void) {
   inside--;
   return most;
 }
-// How many are in it; its sidecar says "reentrant".
+// How many calls are in it; its sidecar says "reentrant".
 EXPORT int32_t _mlir_ciface_peek(void) { return inside; }
 
 EXPORT void _mlir_ciface_counter(r1_t *out) {

@@ -48,7 +48,7 @@ static void lists_are_taken_apart(void **state) {
 
 static void order_is_bytewise(void **state) {
   (void)state;
-  // Each before the next.
+  // Each sorts before the next.
   static const fc_str_t rows[] = {{"", 0},     {"\0", 1},   {"A", 1},
                                   {"a", 1},    {"a\0", 2},  {"aa", 2},
                                   {"ab", 2},   {"b", 1},    {"\x7F", 1},
@@ -143,7 +143,8 @@ static const struct {
     {"input_ids", {"input_idx", "input_ids"}, "input_ids"},
     {"verb", {"verbose", "verba"}, "verba"},
     {"inp", {"output", "input_b", "input_a"}, "input_b"},
-    // Another word: a third of the letters wrong, or three.
+    // More than a third of the letters wrong, or more than three: nothing is
+    // suggested.
     {"zz", {"a", "zebra"}, NULL},
     {"x", {"y"}, NULL},
     {"tt", {"s", "t"}, "t"},

@@ -678,7 +678,7 @@ static void a_run_is_cancelled_and_has_its_instance_alone(void **state) {
   pthread_t thread;
   assert_int_equal(pthread_create(&thread, NULL, run_until_cancelled, &shared),
                    0);
-  // Until it has begun this thread's runs are the ones that run.
+  // Until the other thread's run has begun, runs of this thread pass.
   fc_status_t status;
   do {
     const fc_run_options_t at_once = {.deadline_ns = 1};

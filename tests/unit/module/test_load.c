@@ -368,7 +368,8 @@ static void names_go_with_what_modules_say(void **state) {
     assert_int_equal(fc_sink_put(&text.sink, FC_STR("\0"), &err), 0);
     assert_string_equal(text.data, row->text);
     fc_text_deinit(&text);
-    // A worker process sees the same; whoever has the ETag hears of a change.
+    // A worker process sees the same files; a client that has the ETag notices
+    // a change.
     if (load_files(module, &loaded, &err)) fail_msg("%s", err.message);
     assert_true(fc_str_equal(fc_module_get_digest(module),
                              fc_module_get_digest(loaded)));
@@ -426,7 +427,7 @@ static void a_large_file_is_mapped(void **state) {
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
     fc_module_t *described = load(in_folder(row->name), true), *loaded;
     fc_error_t err = {0};
-    // Whoever cuts the file short ends the process that reads it.
+    // Cutting the file short ends the process that reads it.
     assert_true(fc_module_get_info(described)->described);
     const int fd = fc_module_get_files(described).module;
     assert_int_equal(fcntl(fd, F_GET_SEALS) >= 0, row->sealed);
@@ -476,7 +477,7 @@ static uint32_t next_random(uint32_t *state) {
   return *state = *state * 1664525u + 1013904223u;
 }
 
-// Changes bytes all over the file, as somebody else would.
+// Changes bytes all over the file, as another program could.
 static void scribble(const char *path, uint32_t seed) {
   struct stat info;
   int fd = open(path, O_WRONLY);

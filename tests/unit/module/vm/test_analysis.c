@@ -33,7 +33,7 @@ static const state_row_t rows[] = {
     {"state/signaled.vmfb", true},  // is signaled
     {"state/queued.vmfb", true},    // is signaled by a queue
     {"state/queried.vmfb", false},  // is looked at
-    // What an import does that nobody knows.
+    // An import of which nobody knows what it does.
     {"state/unheard.vmfb", true},
     // A counter in a global, in releases with each version of the HAL.
     {"releases/versions-2.9.0-vmvx.vmfb", true},
