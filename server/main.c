@@ -91,7 +91,7 @@ static int serve(const fc_server_options_t *options) {
   int code = fc_loop_run(loop);
   // A call of a thread that outlived the drain time can't be waited for, and a
   // file that is being loaded need not be.
-  if (loop->pool.threads_running || fc_modules_is_busy(&loop->modules)) {
+  if (fc_pool_in_threads(&loop->pool) || fc_modules_is_busy(&loop->modules)) {
     fc_log_flush(&loop->log);
     _exit(code);
   }

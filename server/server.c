@@ -58,7 +58,7 @@ static void on_bell(uv_async_t *bell) {
   fc_pool_collect(&loop->pool, true);
 }
 
-static void ring(void *context) {
+static void wake(void *context) {
   fc_loop_t *loop = context;
   uv_async_send(&loop->bell);
 }
@@ -148,7 +148,7 @@ static void on_lost(void *context, uint32_t index, uint32_t function) {
       FC_LOG_TEXT("module", generation->name),
       FC_LOG_TEXT("function",
                   fc_module_function(generation->module, function)->name),
-      FC_LOG_NUMBER("lost", loop->pool.threads.lost),
+      FC_LOG_NUMBER("lost", fc_pool_lost_threads(&loop->pool)),
       FC_LOG_NUMBER("threads", fc_pool_threads(&loop->pool)),
   };
   fc_log_fields(&loop->log, FC_LOG_ERROR,
@@ -177,7 +177,7 @@ static void on_opened(void *context, const fc_module_t *module) {
   loop->reserved_files += FC_LIMIT_MODULE_FILES;
   if (fc_pool_wants_process(&loop->pool, module)) {
     loop->reserved_files +=
-        (uint64_t)loop->process_host.workers * FC_LIMIT_WORKER_FILES;
+        (uint64_t)loop->processes.workers * FC_LIMIT_WORKER_FILES;
   }
   loop->http1.connection_max =
       connection_max(loop->options->connections, loop->reserved_files);
@@ -352,7 +352,7 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
   if (queue == 0) queue = workers * 8 > 128 ? workers * 8 : 128;
   const uint32_t tiles =
       options->tiles < FC_TILES_MAX ? (uint32_t)options->tiles : FC_TILES_MAX;
-  loop->process_host = (fc_host_options_t){
+  loop->processes = (fc_process_options_t){
       .uv = &loop->uv,
       .log = &loop->log,
       .program = options->worker_program,
@@ -375,8 +375,8 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
                             .guard = (fc_guard_policy_t)options->guard,
                             .tiles = tiles,
                             .isolation = isolation,
-                            .host = &loop->process_host};
-  const fc_pool_events_t events = {.ring = ring,
+                            .process = &loop->processes};
+  const fc_pool_events_t events = {.wake = wake,
                                    .on_done = fc_exchange_on_done,
                                    .on_expired = fc_exchange_on_expired,
                                    .on_added = on_added,

@@ -12,7 +12,7 @@
 #include "http1/http1.h"
 #include "modules/modules.h"
 #include "obs/log.h"
-#include "pool/host.h"
+#include "pool/process_host.h"
 #include "stream/listener.h"
 
 typedef struct fc_loop_t {
@@ -48,7 +48,7 @@ typedef struct fc_loop_t {
   fc_setting_t settings[2];  // of the modules that are loaded
   fc_blocks_t *blocks;
   fc_pool_t pool;
-  fc_host_options_t process_host;
+  fc_process_options_t processes;
   int exit_code;
   uint64_t reserved_files;  // descriptors that connections must leave
 } fc_loop_t;

@@ -9,7 +9,6 @@
 #include "farcall/version.h"
 #include "json/writer.h"
 #include "config/limits.h"
-#include "pool/host.h"
 
 static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
   return fc_sink_put(sink, fc_str(text), err);
@@ -56,7 +55,7 @@ static fc_status_t write_index(const fc_server_t *server, fc_sink_t *sink,
 static fc_status_t write_limits(const fc_server_t *server, fc_sink_t *sink,
                                 fc_error_t *err) {
   const fc_server_options_t *options = server->options;
-  const fc_limits_t *limits = &server->pool->region.limits;
+  const fc_limits_t values = fc_limits_default(), *limits = &values;
   FC_TRY(put_number(sink, "\"limits\":{\"body\":", options->max_body, err));
   FC_TRY(put_number(sink, ",\"target\":", FC_LIMIT_TARGET, err));
   FC_TRY(put_number(sink, ",\"headers\":", FC_LIMIT_HEADERS, err));
@@ -139,7 +138,7 @@ static fc_status_t write_info(const fc_server_t *server, fc_sink_t *sink,
   FC_TRY(put_number(
       sink, ",\"in_flight\":{\"connections\":", server->connections, err));
   FC_TRY(put_number(sink, ",\"waiting\":", server->pool->waiting, err));
-  FC_TRY(put_number(sink, ",\"running\":", server->pool->running, err));
+  FC_TRY(put_number(sink, ",\"running\":", fc_pool_running(server->pool), err));
   FC_TRY(put_number(sink, ",\"bytes\":", usage.taken, err));
   FC_TRY(put_number(sink, ",\"bytes_kept\":", usage.kept, err));
   return put(sink, "}}", err);
@@ -226,23 +225,22 @@ static fc_status_t write_worker(const fc_host_worker_t *worker, fc_sink_t *sink,
   return put(sink, "}", err);
 }
 
-static fc_status_t write_processes(const fc_host_t *host, fc_sink_t *sink,
-                                   fc_error_t *err) {
+static fc_status_t write_processes(const fc_host_t *host,
+                                   const fc_host_facts_t *facts,
+                                   fc_sink_t *sink, fc_error_t *err) {
   FC_TRY(put(sink, ",\"workers\":[", err));
   fc_host_worker_t worker;
   for (uint32_t i = 0; fc_host_worker(host, i, &worker); i++) {
     if (i) FC_TRY(put(sink, ",", err));
     FC_TRY(write_worker(&worker, sink, err));
   }
-  fc_host_counts_t counts = fc_host_counts(host);
-  FC_TRY(put_number(sink, "],\"crashes\":", counts.crashes, err));
-  FC_TRY(put_number(sink, ",\"restarts\":", counts.restarts, err));
-  FC_TRY(put_number(sink, ",\"quarantines\":", counts.quarantines, err));
+  FC_TRY(put_number(sink, "],\"crashes\":", facts->crashes, err));
+  FC_TRY(put_number(sink, ",\"restarts\":", facts->restarts, err));
+  FC_TRY(put_number(sink, ",\"quarantines\":", facts->quarantines, err));
   FC_TRY(put(sink, ",\"quarantined_until\":", err));
-  uint64_t until_ns = fc_host_quarantined_ns(host);
-  if (!until_ns) return put(sink, "null", err);
+  if (!facts->quarantined_ns) return put(sink, "null", err);
   char text[32];
-  print_time(until_ns, text, sizeof text);
+  print_time(facts->quarantined_ns, text, sizeof text);
   return fc_json_write_string(sink, fc_str(text), err);
 }
 
@@ -251,13 +249,15 @@ static fc_status_t write_host(const fc_server_t *server, uint32_t index,
                               fc_sink_t *sink, fc_error_t *err) {
   const fc_host_t *host = fc_pool_host(server->pool, index);
   fc_module_metrics_t numbers = {0};
+  fc_host_facts_t facts = {0};
+  if (host) fc_host_describe(host, &facts);
   fc_pool_metrics(server->pool, index, &numbers);
   FC_TRY(put_text(sink, ",\"host\":{\"isolation\":",
-                  host ? FC_STR("process") : FC_STR("thread"), err));
+                  facts.in_process ? FC_STR("process") : FC_STR("thread"), err));
   FC_TRY(put_number(sink, ",\"waiting\":", numbers.waiting, err));
   FC_TRY(put_number(sink, ",\"running\":", numbers.running, err));
   FC_TRY(put_number(sink, ",\"timeouts\":", numbers.timeouts, err));
-  if (host) FC_TRY(write_processes(host, sink, err));
+  if (facts.in_process) FC_TRY(write_processes(host, &facts, sink, err));
   else FC_TRY(put_number(sink, ",\"lost_threads\":", numbers.lost, err));
   return put(sink, "}", err);
 }
@@ -360,7 +360,7 @@ static fc_status_t write_metrics(const fc_server_t *server, fc_sink_t *sink,
                  .connections = server->connections,
                  .memory_bytes = usage.taken,
                  .memory_limit_bytes = usage.limit,
-                 .lost_threads = server->pool->threads.lost},
+                 .lost_threads = fc_pool_lost_threads(server->pool)},
       .module_count = server->modules->generations.count,
       .context = (void *)(uintptr_t)server,
       .module = module_numbers};

@@ -174,20 +174,20 @@ void fc_exchange_document(fc_exchange_t *x, const fc_request_t *request) {
 // Results
 
 // The worker's times become the exchange's.
-static void take_times(fc_exchange_t *x, const fc_slot_t *slot) {
-  x->spent_ns[FC_STAGE_QUEUE] = slot->began_ns - x->marked_ns;
-  uint64_t ended_ns = slot->began_ns;
+static void take_times(fc_exchange_t *x, const fc_outcome_t *outcome) {
+  x->spent_ns[FC_STAGE_QUEUE] = outcome->began_ns - x->marked_ns;
+  uint64_t ended_ns = outcome->began_ns;
   for (int i = FC_STAGE_DECODE; i <= FC_STAGE_ENCODE; i++) {
-    x->spent_ns[i] = slot->spent_ns[i];
-    ended_ns += slot->spent_ns[i];
+    x->spent_ns[i] = outcome->spent_ns[i];
+    ended_ns += outcome->spent_ns[i];
   }
   x->marked_ns = ended_ns;
   fc_exchange_mark(x, FC_STAGE_WRITE);
 }
 
-static void answer_failed(fc_exchange_t *x, const fc_slot_t *slot) {
-  fc_error_t error = slot->error;
-  fc_stage_t stage = (fc_stage_t)slot->stage;
+static void answer_failed(fc_exchange_t *x, const fc_outcome_t *outcome) {
+  fc_error_t error = outcome->error;
+  fc_stage_t stage = (fc_stage_t)outcome->stage;
   fc_pool_finish(x->server->pool, &x->job);
   if (x->job.retry_s) x->retry_after = x->job.retry_s;
   fc_exchange_fail(x, &error, stage);
@@ -207,19 +207,20 @@ static void answer_validated(fc_exchange_t *x) {
 
 void fc_exchange_answer_call(fc_exchange_t *x) {
   fc_pool_t *pool = x->server->pool;
-  fc_slot_t *slot = fc_pool_slot(pool, &x->job);
-  take_times(x, slot);
-  if (slot->status != FC_OK) {
-    answer_failed(x, slot);
+  fc_outcome_t *outcome = x->job.outcome;
+  take_times(x, outcome);
+  if (outcome->status != FC_OK) {
+    answer_failed(x, outcome);
     return;
   }
-  if (slot->call.flags & FC_CALL_VALIDATE) {
+  if (x->job.call.flags & FC_CALL_VALIDATE) {
     answer_validated(x);
     return;
   }
-  memcpy(x->pieces, slot->pieces, slot->piece_count * sizeof *slot->pieces);
-  x->piece_count = slot->piece_count;
-  slot->piece_count = 0;
+  memcpy(x->pieces, outcome->pieces,
+         outcome->piece_count * sizeof *outcome->pieces);
+  x->piece_count = outcome->piece_count;
+  outcome->piece_count = 0;
   fc_pool_finish(pool, &x->job);
   const fc_dialect_t *dialect = fc_dialect_of(x->server, &x->place);
   send_answer(x, &(outcome_t){.status = 200,

@@ -4,7 +4,7 @@
 // that who sends it again costs nobody a process, and a module that only one
 // client's data crashes stays in service for others. A call is known by its
 // function and the bytes of its body; only while there is one to be known is any
-// body read. Arithmetic on the times it is given; the process host's (host.c).
+// body read. Arithmetic on the times it is given; the process host's.
 #ifndef FARCALL_SERVER_POOL_BLAME_H_
 #define FARCALL_SERVER_POOL_BLAME_H_
 

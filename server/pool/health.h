@@ -2,7 +2,7 @@
 //
 // What becomes of a module whose processes crash: when the next one may be
 // started, and when its calls are refused for a while. Arithmetic on the times
-// it is given, no clock of its own; the process host's (host.c).
+// it is given, no clock of its own; the process host's.
 #ifndef FARCALL_SERVER_POOL_HEALTH_H_
 #define FARCALL_SERVER_POOL_HEALTH_H_
 

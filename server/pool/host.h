@@ -1,85 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The process host of one module: its worker processes, which calls they have,
-// and what is done when one ends. A crash costs the call that ran; what had not
-// begun goes back to the head of the queue. A module that keeps crashing is
-// quarantined, alone. The loop's thread.
+// A host is where the calls of one generation run. There are two kinds: threads,
+// which all generations share (threads_host.c), and processes, which each
+// generation has of its own (process_host.c). The pool knows a host by this
+// interface alone; everything here is the loop's and runs on its thread.
+//
+// The life of a call. The pool offers the first of a queue; the host takes it or
+// has no room. From then on the host has it, until exactly one of these:
+//   - it has ended: the host says so with fc_pool_note_end, and if somebody waits
+//     for it, delivers the outcome with fc_pool_deliver or fc_pool_fail. The
+//     outcome stays as it is until `finish`.
+//   - nobody waits for it: the pool drops it. It may go on, and counts as running
+//     until it has ended, but nothing is delivered.
+//   - it was not begun, and its worker is gone or busy: fc_pool_requeue.
+// A call that has begun is never begun a second time.
+//
+// A turn of the loop calls, in this order: collect, then offer for what waits,
+// notify, sleep, (events), wake. `expire` comes when a time that was said with
+// fc_pool_note_due has passed, `look` now and then.
+//
+// Whoever is told of an outcome may ask for the next call, or drop another, from
+// there. So a host is in order before it delivers anything, and afterwards looks
+// again at what it still has.
 #ifndef FARCALL_SERVER_POOL_HOST_H_
 #define FARCALL_SERVER_POOL_HOST_H_
 
-#include <uv.h>
+#include "farcall/farcall.h"
+#include "pool/job.h"
 
-#include "obs/log.h"
-#include "pool/pool.h"
-#include "pool/ring.h"
+typedef struct fc_pool_t fc_pool_t;
+typedef struct fc_host_t fc_host_t;
+typedef struct fc_hosts_t fc_hosts_t;
 
-// How processes are made, the same for every module. Borrowed.
-typedef struct fc_host_options_t {
-  uv_loop_t *uv;
-  fc_log_t *log;
-  const char *program;
-  const char *parameters;
-  fc_ring_setup_t setup;
-  uint32_t workers;      // most processes of one module
-  uint32_t crash_limit;  // crashes in a minute before quarantine; 0: any
-  uint64_t quarantine_ms;
-  bool kill_dropped;  // end the process of a running call nobody waits for
-} fc_host_options_t;
+// Calls that one worker is given at a time when they are not known to be quick:
+// one to run, and one to go on with.
+#define FC_HOST_SLOW_AHEAD 2
 
-// Since the start of the server.
-typedef struct fc_host_counts_t {
-  uint64_t crashes;
-  uint64_t restarts;  // in the place of one that had ended
-  uint64_t quarantines;
-} fc_host_counts_t;
-
-// Starts the first process of generation `index`.
-fc_status_t fc_host_create(fc_pool_t *pool, uint32_t index, fc_module_t *module,
-                           const fc_host_options_t *options,
-                           fc_host_t **out_host, fc_error_t *err) FC_MUST_CHECK;
-// Ends every process and waits for it. The loop must have stopped. NULL is
-// allowed.
-void fc_host_destroy(fc_host_t *host);
-
-// Its processes have no calls and get no more: ends them, without waiting. Once
-// they are gone, so is the host, and fc_pool_on_retired is called.
-void fc_host_retire(fc_host_t *host);
-
-// May a call be made? FC_CODE_MODULE_QUARANTINED, then *out_retry_s is set.
-fc_status_t fc_host_admit(const fc_host_t *host, uint32_t *out_retry_s,
-                          fc_error_t *err);
 typedef enum fc_offer_t {
-  FC_OFFER_FULL,    // no process has room; more are started if there may be
-  FC_OFFER_TAKEN,   // a process has it
-  FC_OFFER_BLAMED,  // the same has crashed the module: see fc_host_refuse
+  FC_OFFER_FULL,     // no worker has room now
+  FC_OFFER_TAKEN,    // the host has it
+  FC_OFFER_REFUSED,  // it must not be made: the error says why
 } fc_offer_t;
 
-// Gives a waiting call to a process, `ahead` at most to one.
-fc_offer_t fc_host_offer(fc_host_t *host, fc_job_t *job, uint32_t ahead);
-// Answers a call that was blamed and does not wait any more.
-void fc_host_refuse(fc_host_t *host, fc_job_t *job);
-// Nobody waits for a call any more that a process has.
-void fc_host_drop(fc_host_t *host, fc_job_t *job);
-// Ends the calls whose deadline has passed, and those nobody waits for if that is
-// wanted; takes back those that wait behind a slow one. Returns when to call it
-// again, 0: not before there are other calls.
-uint64_t fc_host_expire(fc_host_t *host, uint64_t now_ns);
-// Ends processes that take more shared memory than their calls need, and takes
-// calls back from those that do not run. Every FC_LIMIT_LOOK_MS.
-void fc_host_look(fc_host_t *host, uint64_t now_ns);
-
-// Of all hosts whose processes have calls:
-// Takes finished calls and delivers them.
-void fc_hosts_collect(fc_pool_t *pool);
-// Wakes the processes that were given calls.
-void fc_hosts_ring(fc_pool_t *pool);
-// Around waiting for events; false when a call is finished already.
-bool fc_hosts_sleep(fc_pool_t *pool);
-void fc_hosts_wake(fc_pool_t *pool);
-
-fc_host_counts_t fc_host_counts(const fc_host_t *host);
-// When a quarantine ends, 0: there is none.
-uint64_t fc_host_quarantined_ns(const fc_host_t *host);
+// Of one host, since the start of the server.
+typedef struct fc_host_facts_t {
+  bool in_process;
+  uint64_t lost_threads;
+  uint64_t crashes;
+  uint64_t restarts;  // in the place of a process that had ended
+  uint64_t quarantines;
+  uint64_t quarantined_ns;  // when a quarantine ends, 0: there is none
+} fc_host_facts_t;
 
 typedef struct fc_host_worker_t {
   int pid;
@@ -87,8 +58,116 @@ typedef struct fc_host_worker_t {
   uint64_t calls;
 } fc_host_worker_t;
 
-// The processes there are, by position; false past the last.
-bool fc_host_worker(const fc_host_t *host, uint32_t position,
-                    fc_host_worker_t *out_worker);
+typedef struct fc_host_class_t {
+  // Of one generation
+
+  // A host for it, which calls fc_pool_on_host once, maybe from here: it can be
+  // called, or could not be loaded. FC_CODE_OUT_OF_MEMORY: there is no host.
+  fc_status_t (*create)(fc_hosts_t *hosts, uint32_t generation,
+                        fc_module_t *module, fc_host_t **out_host,
+                        fc_error_t *err);
+  // May a call be made? *out_room: so many more would be begun soon. Not OK:
+  // *out_retry_s says when to come back.
+  fc_status_t (*admit)(const fc_host_t *host, uint32_t *out_room,
+                       uint32_t *out_retry_s, fc_error_t *err);
+  // Runs a call that did not wait here and now; its outcome is set. False: not
+  // now. NULL: never.
+  bool (*run)(fc_host_t *host, fc_job_t *job);
+  // Gives a call to a worker; `quick`: its function is known to take no time.
+  fc_offer_t (*offer)(fc_host_t *host, fc_job_t *job, bool quick,
+                      fc_error_t *err);
+  // The outcome of a call has been read: what held it is the host's again.
+  void (*finish)(fc_host_t *host, fc_job_t *job);
+  // Nobody waits any more for a call that the host has.
+  void (*drop)(fc_host_t *host, fc_job_t *job);
+  // It has no calls and gets no more: takes everything down, without waiting.
+  // fc_pool_on_retired is the last that is heard of it.
+  void (*retire)(fc_host_t *host);
+  void (*describe)(const fc_host_t *host, fc_host_facts_t *out_facts);
+  // The worker at `position` that is the generation's own; false past the last.
+  bool (*worker)(const fc_host_t *host, uint32_t position,
+                 fc_host_worker_t *out_worker);
+
+  // Of all of one kind
+
+  // Tells workers of what they were given since the last time.
+  void (*notify)(fc_hosts_t *hosts);
+  // Takes the calls that have ended, oldest first of each worker. `awake`: from
+  // the wake-up itself.
+  void (*collect)(fc_hosts_t *hosts, bool awake);
+  // The loop is about to wait for events: a worker that ends a call from now on
+  // wakes it. False: there is something to collect already.
+  bool (*sleep)(fc_hosts_t *hosts);
+  void (*wake)(fc_hosts_t *hosts);
+  // Ends the calls whose time is over, and says when there is more to do.
+  void (*expire)(fc_hosts_t *hosts, uint64_t now_ns);
+  // Looks at what workers do that nobody tells of.
+  void (*look)(fc_hosts_t *hosts, uint64_t now_ns);
+  // Ends every worker and waits for it. Nothing is delivered. The loop must have
+  // stopped.
+  void (*destroy)(fc_hosts_t *hosts);
+} fc_host_class_t;
+
+// All hosts of one kind. First in the kind's own struct.
+struct fc_hosts_t {
+  const fc_host_class_t *class_;
+  fc_pool_t *pool;
+  fc_host_t *first;
+  uint32_t running;  // calls that they have
+  uint32_t watched;  // workers that `look` is for
+};
+
+// First in the kind's own struct.
+struct fc_host_t {
+  fc_hosts_t *hosts;
+  fc_pool_t *pool;
+  fc_host_t *next;
+  uint32_t generation;
+  uint32_t running;  // calls that it has
+};
+
+static inline void fc_host_describe(const fc_host_t *host,
+                                    fc_host_facts_t *out_facts) {
+  host->hosts->class_->describe(host, out_facts);
+}
+
+static inline bool fc_host_worker(const fc_host_t *host, uint32_t position,
+                                  fc_host_worker_t *out_worker) {
+  return host->hosts->class_->worker(host, position, out_worker);
+}
+
+// How a kind adds a host to its own and takes it out again.
+void fc_hosts_link(fc_hosts_t *hosts, uint32_t generation, fc_host_t *host);
+void fc_hosts_unlink(fc_host_t *host);
+
+// ---------------------------------------------------------------------------
+// What a host tells the pool (pool.c)
+
+// The generation can be called now; else `error` says why it could not be
+// loaded.
+void fc_pool_on_host(fc_host_t *host, const fc_error_t *error);
+// The host is gone.
+void fc_pool_on_retired(fc_pool_t *pool, uint32_t generation);
+// It no longer has one of its calls.
+void fc_pool_note_end(fc_host_t *host);
+// One of its calls was ended, for its deadline or because nobody waits for it
+// (`dropped`).
+void fc_pool_note_stopped(fc_host_t *host, bool dropped);
+// The same for a call that has ended itself, if its outcome says so.
+void fc_pool_note_outcome(fc_host_t *host, const fc_outcome_t *outcome,
+                          bool dropped);
+// This is how a call ended. `outcome` is the host's until `finish`; its blocks
+// are whoever's takes it.
+void fc_pool_deliver(fc_host_t *host, fc_job_t *job, fc_outcome_t *outcome);
+// It failed.
+void fc_pool_fail(fc_host_t *host, fc_job_t *job, fc_stage_t stage,
+                  const fc_error_t *error);
+// Back to the head of its queue: it was not begun.
+void fc_pool_requeue(fc_host_t *host, fc_job_t *job);
+// `expire` must be called then, 0: never mind.
+void fc_pool_note_due(fc_pool_t *pool, uint64_t due_ns);
+// Fails every call that waits for it; `retry_s` is when to come back.
+void fc_pool_fail_waiting(fc_host_t *host, uint32_t retry_s,
+                          const fc_error_t *error);
 
 #endif  // FARCALL_SERVER_POOL_HOST_H_

@@ -7,77 +7,49 @@
 
 #include "config/limits.h"
 #include "pool/cost.h"
-#include "pool/host.h"
+#include "pool/process_host.h"
+#include "pool/threads_host.h"
 
-// Slots for each worker: functions that are known to be quick are handed over
-// in batches this large, others two at a time.
-#define SLOTS_PER_WORKER 16
-#define SLOW_SLOTS_PER_WORKER 2
-#define QUICK_NS 100000u
-#define SERIAL_QUICK 4  // calls of a serial module in slots, if quick
+#define QUICK_NS 100000u  // functions that take less on average are quick
 
 typedef struct fc_module_queue_t {
   fc_job_t *first;
   fc_job_t *last;
   uint32_t waiting;
-  uint32_t running;
   bool serial;
-  bool native;         // a thread in it cannot be stopped
-  bool slow_instance;  // the loop must not make one
-  uint64_t timeouts;   // running calls ended for their deadline
-  uint64_t cancels;    // running calls ended because nobody waited for them
-  uint64_t lost;       // threads
+  uint64_t timeouts;  // running calls ended for their deadline
+  uint64_t cancels;   // running calls ended because nobody waited for them
   bool active;
-  bool retiring;     // taken down once nothing runs
-  fc_host_t *host;   // NULL: threads run it, and the loop may
-  fc_job_t loading;  // then this makes the first instance
+  bool retiring;  // taken down once nothing runs
+  fc_host_t *host;
   struct fc_module_queue_t *next_active;
   fc_cost_t *costs;  // by function
 } module_queue_t;
+
+typedef fc_status_t (*create_hosts_t)(fc_pool_t *pool, fc_hosts_t **out_hosts,
+                                      fc_error_t *err);
+
+static const create_hosts_t kKinds[FC_HOSTS_COUNT] = {
+    [FC_HOSTS_THREAD] = fc_thread_hosts_create,
+    [FC_HOSTS_PROCESS] = fc_process_hosts_create,
+};
 
 fc_status_t fc_pool_init(fc_pool_t *pool, fc_allocator_t allocator,
                          const fc_pool_options_t *options, fc_blocks_t *blocks,
                          const fc_dialect_worker_t *const *dialects,
                          const fc_pool_events_t *events, fc_error_t *err) {
-  *pool = (fc_pool_t){
-      .allocator = allocator, .options = *options, .events = *events};
-  // One for the loop's own lane and one for what processes answer.
-  uint32_t slots = options->workers * SLOTS_PER_WORKER + 2;
-  fc_status_t status = fc_region_init(&pool->region, allocator, slots, err);
-  if (status != FC_OK) return status;
-  pool->region.blocks = blocks;
-  pool->region.dialects = dialects;
-  pool->region.guard = options->guard;
-  if (options->host) pool->region.spin_ns = options->host->setup.spin_ns;
-  pool->region.ring = events->ring;
-  pool->region.ring_context = events->context;
-  pool->jobs = fc_alloc_array(allocator, slots, sizeof(void *));
-  pool->free_slots = fc_alloc_array(allocator, slots, sizeof *pool->free_slots);
-  pool->lost_slots = fc_alloc_array(allocator, slots, sizeof(bool));
-  if (!pool->jobs || !pool->free_slots || !pool->lost_slots) {
+  *pool = (fc_pool_t){.allocator = allocator,
+                      .options = *options,
+                      .blocks = blocks,
+                      .dialects = dialects,
+                      .events = *events};
+  for (int i = 0; i < FC_HOSTS_COUNT; i++) {
+    fc_status_t status = kKinds[i](pool, &pool->hosts[i], err);
+    if (status == FC_OK) continue;
     fc_pool_deinit(pool);
-    return fc_fail_memory(err);
+    return status;
   }
-  pool->delivery = slots - 1;
-  while (pool->free_count < slots - 1) {
-    pool->free_slots[pool->free_count] = slots - 2 - pool->free_count;
-    pool->free_count++;
-  }
-  if (options->tiles > 1) {
-    status = fc_helpers_create(allocator, options->tiles, &pool->helpers, err);
-    if (status == FC_OK) pool->region.tiles = fc_helpers_tiles(pool->helpers);
-  }
-  pool->region.worker_count = options->workers + FC_LIMIT_LOST_THREADS + 1;
-  if (status == FC_OK) {
-    status = fc_worker_init(&pool->inline_worker, &pool->region,
-                            pool->region.worker_count - 1, err);
-  }
-  if (status == FC_OK) {
-    status = fc_threads_start(&pool->threads, &pool->region, options->workers,
-                              FC_LIMIT_LOST_THREADS, err);
-  }
-  if (status != FC_OK) fc_pool_deinit(pool);
-  return status;
+  return FC_OK;
 }
 
 static void free_queue(fc_pool_t *pool, uint32_t index) {
@@ -87,28 +59,33 @@ static void free_queue(fc_pool_t *pool, uint32_t index) {
 }
 
 void fc_pool_deinit(fc_pool_t *pool) {
-  for (uint32_t i = 0; i < pool->queue_count; i++) {
-    if (!pool->queues[i]) continue;
-    fc_host_destroy(pool->queues[i]->host);
-    pool->queues[i]->host = NULL;
+  // Processes first: a thread may take its time.
+  for (int i = FC_HOSTS_COUNT; i-- > 0;) {
+    if (pool->hosts[i]) pool->hosts[i]->class_->destroy(pool->hosts[i]);
   }
-  pool->busy_hosts = NULL;
-  fc_threads_stop(&pool->threads);
-  if (pool->jobs && pool->free_slots && pool->lost_slots) {
-    memset(pool->jobs, 0, pool->region.slot_count * sizeof(void *));
-    fc_pool_collect(pool, true);
-  }
-  fc_worker_deinit(&pool->inline_worker);
-  fc_helpers_destroy(pool->helpers);
   for (uint32_t i = 0; i < pool->queue_count; i++) {
     if (pool->queues[i]) free_queue(pool, i);
   }
   fc_free(pool->allocator, (void *)pool->queues);
-  fc_free(pool->allocator, pool->jobs);
-  fc_free(pool->allocator, pool->free_slots);
-  fc_free(pool->allocator, pool->lost_slots);
-  fc_region_deinit(&pool->region);
   *pool = (fc_pool_t){0};
+}
+
+void fc_hosts_link(fc_hosts_t *hosts, uint32_t generation, fc_host_t *host) {
+  host->hosts = hosts;
+  host->pool = hosts->pool;
+  host->generation = generation;
+  host->next = hosts->first;
+  hosts->first = host;
+}
+
+void fc_hosts_unlink(fc_host_t *host) {
+  fc_host_t **at = &host->hosts->first;
+  while (*at != host) at = &(*at)->next;
+  *at = host->next;
+}
+
+static const fc_host_class_t *class_of(const fc_host_t *host) {
+  return host->hosts->class_;
 }
 
 bool fc_pool_wants_process(const fc_pool_t *pool, const fc_module_t *module) {
@@ -140,7 +117,6 @@ static module_queue_t *create_queue(fc_pool_t *pool,
   module_queue_t *queue = fc_alloc(pool->allocator, sizeof *queue);
   if (!queue) return NULL;
   queue->serial = info->serial;
-  queue->native = info->runs_native;
   queue->costs = fc_alloc_array(pool->allocator, functions ? functions : 1,
                                 sizeof *queue->costs);
   if (!queue->costs) {
@@ -153,36 +129,24 @@ static module_queue_t *create_queue(fc_pool_t *pool,
   return queue;
 }
 
-// In a thread the first instance is made by a job of the queue's own.
-static fc_status_t open_host(fc_pool_t *pool, uint32_t index,
-                             fc_module_t *module, fc_error_t *err) {
-  module_queue_t *queue = pool->queues[index];
-  if (fc_pool_wants_process(pool, module)) {
-    return fc_host_create(pool, index, module, pool->options.host, &queue->host,
-                          err);
-  }
-  FC_TRY(fc_region_add(&pool->region, index, module, err));
-  queue->loading = (fc_job_t){.call = {.generation = index,
-                                       .flags = FC_CALL_PREPARE,
-                                       .body = {.block = FC_BLOCK_NONE}}};
-  fc_pool_enqueue(pool, &queue->loading);
-  return FC_OK;
-}
-
 fc_status_t fc_pool_add(fc_pool_t *pool, uint32_t index, fc_module_t *module,
                         fc_error_t *err) {
   FC_TRY(make_place(pool, index, err));
   FC_ASSERT(!pool->queues[index]);
   pool->queues[index] = create_queue(pool, module);
   if (!pool->queues[index]) return fc_fail_memory(err);
-  fc_status_t status = open_host(pool, index, module, err);
+  const int kind =
+      fc_pool_wants_process(pool, module) ? FC_HOSTS_PROCESS : FC_HOSTS_THREAD;
+  fc_hosts_t *hosts = pool->hosts[kind];
+  fc_status_t status = hosts->class_->create(hosts, index, module,
+                                             &pool->queues[index]->host, err);
   if (status != FC_OK) free_queue(pool, index);
   return status;
 }
 
-void fc_pool_on_host(fc_pool_t *pool, uint32_t module,
-                     const fc_error_t *error) {
-  pool->events.on_added(pool->events.context, module, error);
+void fc_pool_on_host(fc_host_t *host, const fc_error_t *error) {
+  fc_pool_t *pool = host->pool;
+  pool->events.on_added(pool->events.context, host->generation, error);
 }
 
 // ---------------------------------------------------------------------------
@@ -192,16 +156,14 @@ fc_status_t fc_pool_admit(const fc_pool_t *pool, uint32_t module,
                           uint64_t now_ns, uint32_t *out_retry_s,
                           fc_error_t *err) {
   const module_queue_t *queue = pool->queues[module];
-  if (queue->host) FC_TRY(fc_host_admit(queue->host, out_retry_s, err));
+  uint32_t staged;
+  FC_TRY(class_of(queue->host)->admit(queue->host, &staged, out_retry_s, err));
   if (queue->waiting == 0) return FC_OK;
   const uint64_t wait_ns =
       fc_cost_wait_ns(&queue->costs[function], queue->waiting,
                       queue->serial ? 1 : pool->options.workers);
   *out_retry_s = fc_cost_retry_s(wait_ns);
-  // Calls of this turn that workers are free for are not waiting, only staged.
-  uint32_t slots = SLOW_SLOTS_PER_WORKER * pool->options.workers;
-  uint32_t running = queue->host ? queue->running : pool->threads_running;
-  uint32_t staged = slots > running ? slots - running : 0;
+  // Calls of this turn that workers have room for are not waiting, only staged.
   if (queue->waiting >= pool->options.queue_limit + staged) {
     return fc_fail(err, FC_CODE_OVERLOADED,
                    "%u calls of this module are waiting, the limit",
@@ -216,32 +178,6 @@ fc_status_t fc_pool_admit(const fc_pool_t *pool, uint32_t module,
   return FC_OK;
 }
 
-static uint64_t loading_end_ns(const fc_pool_t *pool) {
-  return fc_clock_ns() + pool->options.load_ms * 1000000u;
-}
-
-// False when no slot is free.
-static bool fill_slot(fc_pool_t *pool, fc_job_t *job) {
-  if (pool->free_count == 0) return false;
-  uint32_t index = pool->free_slots[--pool->free_count];
-  fc_slot_t *slot = &pool->region.slots[index];
-  slot->loop = 0;
-  slot->call = job->call;
-  slot->answer_block = FC_BLOCK_NONE;
-  atomic_store_explicit(&slot->cancel, 0, memory_order_relaxed);
-  atomic_store_explicit(&slot->begun, FC_BEGUN_NOT, memory_order_relaxed);
-  slot->piece_count = 0;
-  if (job->call.flags & FC_CALL_PREPARE) {
-    slot->call.deadline_ns = loading_end_ns(pool);
-    fc_pool_note_due(pool, slot->call.deadline_ns);
-  }
-  job->call.body.block = FC_BLOCK_NONE;
-  job->slot = index;
-  job->state = FC_JOB_RUNNING;
-  pool->jobs[index] = job;
-  return true;
-}
-
 static bool is_quick(const fc_cost_t *cost) {
   return cost->samples && cost->average_ns < QUICK_NS;
 }
@@ -249,11 +185,9 @@ static bool is_quick(const fc_cost_t *cost) {
 static bool belongs_inline(const fc_pool_t *pool, const fc_job_t *job) {
   if (pool->options.lane == FC_LANE_NEVER) return false;
   const module_queue_t *queue = pool->queues[job->call.generation];
-  // Not past others of its module, nor while one may hold its lock.
-  if (queue->host || queue->waiting) return false;
-  if (queue->serial && queue->running) return false;
+  // Not past others of its module.
+  if (!class_of(queue->host)->run || queue->waiting) return false;
   if (pool->options.lane == FC_LANE_ALWAYS) return true;
-  if (queue->slow_instance) return false;
   const fc_cost_t *cost = &queue->costs[job->call.function];
   return cost->samples >= cost->needed &&
          cost->average_ns < FC_LIMIT_INLINE_COST_NS &&
@@ -261,23 +195,18 @@ static bool belongs_inline(const fc_pool_t *pool, const fc_job_t *job) {
          pool->inline_spent_ns < FC_LIMIT_INLINE_TURN_NS;
 }
 
-static uint64_t worker_ns(const fc_slot_t *slot) {
-  return slot->spent_ns[FC_STAGE_DECODE] + slot->spent_ns[FC_STAGE_CALL] +
-         slot->spent_ns[FC_STAGE_ENCODE];
-}
-
 bool fc_pool_try_inline(fc_pool_t *pool, fc_job_t *job) {
-  if (!belongs_inline(pool, job) || !fill_slot(pool, job)) return false;
+  if (!belongs_inline(pool, job)) return false;
+  module_queue_t *queue = pool->queues[job->call.generation];
+  if (!class_of(queue->host)->run(queue->host, job)) return false;
   job->retry_s = 0;
-  fc_slot_t *slot = &pool->region.slots[job->slot];
-  fc_worker_run(&pool->inline_worker, slot);
-  fc_pool_note_outcome(pool, job->call.generation, slot, false);
-  uint64_t spent_ns = worker_ns(slot);
+  job->state = FC_JOB_RUNNING;
+  fc_pool_note_outcome(queue->host, job->outcome, false);
+  uint64_t spent_ns = fc_outcome_worker_ns(job->outcome);
   pool->inline_spent_ns += spent_ns;
   if (spent_ns > FC_LIMIT_INLINE_WORST_NS) {
     // Demoted: it must prove itself again, for longer each time.
-    fc_cost_t *cost =
-        &pool->queues[job->call.generation]->costs[job->call.function];
+    fc_cost_t *cost = &queue->costs[job->call.function];
     cost->samples = 0;
     if (cost->needed < 1u << 16) cost->needed *= 2;
   }
@@ -329,7 +258,6 @@ void fc_pool_retire(fc_pool_t *pool, uint32_t index) {
 
 void fc_pool_on_retired(fc_pool_t *pool, uint32_t index) {
   deactivate(pool, pool->queues[index]);
-  fc_region_remove(&pool->region, index);
   free_queue(pool, index);
   pool->events.on_retired(pool->events.context, index);
 }
@@ -339,12 +267,12 @@ void fc_pool_on_retired(fc_pool_t *pool, uint32_t index) {
 static void retire_idle(fc_pool_t *pool) {
   for (uint32_t i = 0; i < pool->queue_count && pool->retiring; i++) {
     module_queue_t *queue = pool->queues[i];
-    if (!queue || !queue->retiring || queue->running || queue->waiting)
+    if (!queue || !queue->retiring || queue->host->running || queue->waiting) {
       continue;
+    }
     queue->retiring = false;
     pool->retiring--;
-    if (queue->host) fc_host_retire(queue->host);
-    else fc_pool_on_retired(pool, i);
+    class_of(queue->host)->retire(queue->host);
   }
 }
 
@@ -357,6 +285,8 @@ void fc_pool_enqueue(fc_pool_t *pool, fc_job_t *job) {
   job->attempts = 0;
   job->looked_up = 0;
   job->retry_s = 0;
+  job->slot = FC_SLOT_NONE;
+  job->child = NULL;
   job->next = NULL;
   job->previous = queue->last;
   if (queue->last) queue->last->next = job;
@@ -380,53 +310,22 @@ static void unlink_job(fc_pool_t *pool, fc_job_t *job) {
   pool->waiting--;
 }
 
-// May the first call of this queue be given to a thread now?
-static bool may_dispatch(const fc_pool_t *pool, const module_queue_t *queue) {
-  bool quick = is_quick(&queue->costs[queue->first->call.function]);
-  if (queue->serial && queue->running >= (quick ? SERIAL_QUICK : 1)) {
-    return false;
-  }
-  uint32_t per_worker = quick ? SLOTS_PER_WORKER : SLOW_SLOTS_PER_WORKER;
-  uint32_t busy = pool->threads_running - pool->threads.lost;
-  return pool->free_count && busy < per_worker * fc_pool_threads(pool);
-}
-
-// The slots of this turn, linked.
-typedef struct batch_t {
-  uint32_t first;
-  uint32_t last;
-  uint32_t count;
-} batch_t;
-
-static bool give_to_thread(fc_pool_t *pool, module_queue_t *queue,
-                           batch_t *batch) {
+// Gives the first call of a queue to its host, or answers why not.
+static bool give_first(fc_pool_t *pool, module_queue_t *queue) {
   fc_job_t *job = queue->first;
-  if (!may_dispatch(pool, queue)) return false;
-  unlink_job(pool, job);
-  (void)fill_slot(pool, job);
-  queue->running++;
-  pool->running++;
-  pool->threads_running++;
-  if (batch->count++ == 0) batch->first = job->slot;
-  else pool->region.slots[batch->last].next = job->slot;
-  batch->last = job->slot;
-  return true;
-}
-
-static bool give_to_process(fc_pool_t *pool, module_queue_t *queue) {
-  fc_job_t *job = queue->first;
-  bool quick = is_quick(&queue->costs[job->call.function]);
-  uint32_t ahead = quick ? FC_RING_SLOTS : SLOW_SLOTS_PER_WORKER;
-  const fc_offer_t offer = fc_host_offer(queue->host, job, ahead);
+  const bool quick = is_quick(&queue->costs[job->call.function]);
+  fc_error_t *error = &pool->failure.error;
+  fc_host_t *host = queue->host;
+  const fc_offer_t offer = class_of(host)->offer(host, job, quick, error);
   if (offer == FC_OFFER_FULL) return false;
   unlink_job(pool, job);
-  if (offer == FC_OFFER_BLAMED) {
-    fc_host_refuse(queue->host, job);
+  if (offer == FC_OFFER_REFUSED) {
+    fc_pool_fail(host, job, FC_STAGE_QUEUE, error);
     return true;
   }
   job->state = FC_JOB_RUNNING;
-  queue->running++;
-  pool->running++;
+  host->running++;
+  host->hosts->running++;
   return true;
 }
 
@@ -434,107 +333,84 @@ void fc_pool_flush(fc_pool_t *pool) {
   pool->inline_spent_ns = 0;
   if (pool->retiring) retire_idle(pool);
   if (!pool->active_first) return;
-  batch_t batch = {FC_SLOT_NONE, FC_SLOT_NONE, 0};
   uint32_t passed = 0;  // queues in a row that had to wait
   while (pool->active_first && passed < pool->queue_count) {
     module_queue_t *queue = pop_active(pool);
     if (queue->waiting == 0) continue;
-    bool given = queue->host ? give_to_process(pool, queue)
-                             : give_to_thread(pool, queue, &batch);
-    passed = given ? 0 : passed + 1;
+    passed = give_first(pool, queue) ? 0 : passed + 1;
     if (queue->waiting) activate(pool, queue);
   }
-  if (batch.count) {
-    fc_ready_submit(&pool->region.ready, pool->region.slots, batch.first,
-                    batch.last, batch.count);
+  for (int i = 0; i < FC_HOSTS_COUNT; i++) {
+    pool->hosts[i]->class_->notify(pool->hosts[i]);
   }
-  fc_hosts_ring(pool);
 }
 
 void fc_pool_drop(fc_pool_t *pool, fc_job_t *job) {
   if (job->state == FC_JOB_QUEUED) unlink_job(pool, job);
-  if (job->child) {
-    fc_host_drop(pool->queues[job->call.generation]->host, job);
-    job->state = FC_JOB_NEW;
-  }
   if (job->state == FC_JOB_RUNNING) {
-    fc_slot_t *slot = &pool->region.slots[job->slot];
-    atomic_store_explicit(&slot->cancel, 1, memory_order_relaxed);
-    pool->jobs[job->slot] = NULL;
+    fc_host_t *host = pool->queues[job->call.generation]->host;
+    class_of(host)->drop(host, job);
     job->state = FC_JOB_NEW;
-    return;
   }
-  fc_block_give(pool->region.blocks, job->call.body.block);
+  fc_block_give(pool->blocks, job->call.body.block);
   job->call.body.block = FC_BLOCK_NONE;
 }
 
 // ---------------------------------------------------------------------------
 
-static void learn(fc_pool_t *pool, const fc_slot_t *slot) {
-  fc_cost_learn(
-      &pool->queues[slot->call.generation]->costs[slot->call.function],
-      worker_ns(slot));
-}
-
-static void free_slot(fc_pool_t *pool, uint32_t index) {
-  fc_slot_t *slot = &pool->region.slots[index];
-  // What only checked the arguments says nothing of what a call costs.
-  if (slot->status == FC_OK &&
-      !(slot->call.flags & (FC_CALL_VALIDATE | FC_CALL_PREPARE))) {
-    learn(pool, slot);
-  }
-  fc_block_give(pool->region.blocks, slot->call.body.block);
-  for (uint32_t i = 0; i < slot->piece_count; i++) {
-    fc_block_give(pool->region.blocks, slot->pieces[i].block);
-  }
-  slot->piece_count = 0;
-  slot->call.body.block = FC_BLOCK_NONE;
-  slot->call.deadline_ns = 0;
-  pool->jobs[index] = NULL;
-  if (index != pool->delivery) pool->free_slots[pool->free_count++] = index;
-}
-
-static void find_thread(fc_pool_t *pool, uint32_t slot) {
-  pool->lost_slots[slot] = false;
-  fc_threads_find(&pool->threads);
-}
-
-static void finish_loading(fc_pool_t *pool, fc_job_t *job) {
-  const fc_slot_t *slot = fc_pool_slot(pool, job);
-  fc_error_t error = slot->error;
-  bool failed = slot->status != FC_OK;
-  // With shared state others cost nothing.
-  pool->queues[job->call.generation]->slow_instance =
-      fc_module_get_info(fc_region_module(&pool->region, job->call.generation))
-          ->private_state &&
-      worker_ns(slot) > FC_LIMIT_INLINE_WORST_NS;
-  fc_pool_finish(pool, job);
-  fc_pool_on_host(pool, job->call.generation, failed ? &error : NULL);
-}
-
 void fc_pool_collect(fc_pool_t *pool, bool awake) {
-  fc_slot_t *slots = pool->region.slots;
-  uint32_t index = fc_done_take(&pool->region.done, slots, awake);
-  while (index != FC_SLOT_NONE) {
-    uint32_t next = slots[index].next;
-    pool->threads_running--;
-    fc_job_t *job = pool->jobs[index];
-    if (pool->lost_slots[index]) find_thread(pool, index);
-    else
-      fc_pool_note_outcome(pool, slots[index].call.generation, &slots[index],
-                           !job);
-    fc_pool_note_end(pool, slots[index].call.generation);
-    if (!job) free_slot(pool, index);
-    else if (job->call.flags & FC_CALL_PREPARE) finish_loading(pool, job);
-    else pool->events.on_done(pool->events.context, job);
-    index = next;
+  for (int i = 0; i < FC_HOSTS_COUNT; i++) {
+    pool->hosts[i]->class_->collect(pool->hosts[i], awake);
   }
-  fc_hosts_collect(pool);
+}
+
+bool fc_pool_sleep(fc_pool_t *pool) {
+  bool quiet = true;
+  for (int i = 0; i < FC_HOSTS_COUNT; i++) {
+    if (!pool->hosts[i]->class_->sleep(pool->hosts[i])) quiet = false;
+  }
+  return quiet;
+}
+
+void fc_pool_wake(fc_pool_t *pool) {
+  for (int i = 0; i < FC_HOSTS_COUNT; i++) {
+    pool->hosts[i]->class_->wake(pool->hosts[i]);
+  }
+}
+
+void fc_pool_finish(fc_pool_t *pool, fc_job_t *job) {
+  module_queue_t *queue = pool->queues[job->call.generation];
+  fc_outcome_t *outcome = job->outcome;
+  // What only checked the arguments says nothing of what a call costs.
+  if (outcome->status == FC_OK &&
+      !(job->call.flags & (FC_CALL_VALIDATE | FC_CALL_PREPARE))) {
+    fc_cost_learn(&queue->costs[job->call.function],
+                  fc_outcome_worker_ns(outcome));
+  }
+  fc_outcome_drop(outcome, pool->blocks);
+  fc_block_give(pool->blocks, job->call.body.block);
+  job->call.body.block = FC_BLOCK_NONE;
+  job->outcome = NULL;
+  job->state = FC_JOB_NEW;
+  class_of(queue->host)->finish(queue->host, job);
 }
 
 uint32_t fc_pool_threads(const fc_pool_t *pool) {
-  uint32_t threads = pool->threads.count - pool->threads.lost;
-  return threads < pool->threads.wanted ? threads : pool->threads.wanted;
+  return fc_thread_hosts_count(pool->hosts[FC_HOSTS_THREAD]);
+}
+
+uint32_t fc_pool_lost_threads(const fc_pool_t *pool) {
+  return fc_thread_hosts_lost(pool->hosts[FC_HOSTS_THREAD]);
+}
+
+uint32_t fc_pool_running(const fc_pool_t *pool) {
+  uint32_t running = 0;
+  for (int i = 0; i < FC_HOSTS_COUNT; i++) running += pool->hosts[i]->running;
+  return running;
+}
+
+uint32_t fc_pool_in_threads(const fc_pool_t *pool) {
+  return pool->hosts[FC_HOSTS_THREAD]->running;
 }
 
 void fc_pool_metrics(const fc_pool_t *pool, uint32_t module,
@@ -542,62 +418,53 @@ void fc_pool_metrics(const fc_pool_t *pool, uint32_t module,
   *out = (fc_module_metrics_t){0};
   if (module >= pool->queue_count || !pool->queues[module]) return;
   const module_queue_t *queue = pool->queues[module];
+  fc_host_facts_t facts;
+  fc_host_describe(queue->host, &facts);
   out->waiting = queue->waiting;
-  out->running = queue->running;
+  out->running = queue->host->running;
   out->timeouts = queue->timeouts;
   out->cancels = queue->cancels;
-  out->lost = queue->lost;
-  if (!queue->host) return;
-  fc_host_counts_t counts = fc_host_counts(queue->host);
-  out->crashes = counts.crashes;
-  out->restarts = counts.restarts;
-  out->quarantines = counts.quarantines;
-  out->quarantined = fc_host_quarantined_ns(queue->host) != 0;
+  out->lost = facts.lost_threads;
+  out->crashes = facts.crashes;
+  out->restarts = facts.restarts;
+  out->quarantines = facts.quarantines;
+  out->quarantined = facts.quarantined_ns != 0;
   fc_host_worker_t worker;
   while (fc_host_worker(queue->host, (uint32_t)out->workers, &worker)) {
     out->workers++;
   }
 }
 
-bool fc_pool_sleep(fc_pool_t *pool) { return fc_hosts_sleep(pool); }
-
-void fc_pool_wake(fc_pool_t *pool) { fc_hosts_wake(pool); }
+const fc_host_t *fc_pool_host(const fc_pool_t *pool, uint32_t module) {
+  if (module >= pool->queue_count || !pool->queues[module]) return NULL;
+  return pool->queues[module]->host;
+}
 
 // ---------------------------------------------------------------------------
 // For hosts
 
-fc_slot_t *fc_pool_delivery(fc_pool_t *pool, const fc_job_t *job) {
-  fc_slot_t *slot = &pool->region.slots[pool->delivery];
-  if (job) slot->call = job->call;
-  slot->status = FC_OK;
-  slot->piece_count = 0;
-  return slot;
-}
-
-void fc_pool_deliver(fc_pool_t *pool, fc_job_t *job) {
-  fc_slot_t *slot = &pool->region.slots[pool->delivery];
-  slot->call.body = job->call.body;
-  job->call.body.block = FC_BLOCK_NONE;
-  job->child = NULL;
-  job->slot = pool->delivery;
+void fc_pool_deliver(fc_host_t *host, fc_job_t *job, fc_outcome_t *outcome) {
+  const fc_pool_events_t *events = &host->pool->events;
+  job->outcome = outcome;
   job->state = FC_JOB_RUNNING;
-  pool->events.on_done(pool->events.context, job);
+  events->on_done(events->context, job);
 }
 
-void fc_pool_fail(fc_pool_t *pool, fc_job_t *job, fc_stage_t stage,
+void fc_pool_fail(fc_host_t *host, fc_job_t *job, fc_stage_t stage,
                   const fc_error_t *error) {
-  fc_slot_t *slot = fc_pool_delivery(pool, job);
-  slot->status = error->status;
-  slot->error = *error;
-  slot->stage = (uint8_t)stage;
-  slot->began_ns = fc_clock_ns();
-  memset(slot->spent_ns, 0, sizeof slot->spent_ns);
-  fc_pool_deliver(pool, job);
+  fc_outcome_t *outcome = &host->pool->failure;
+  outcome->status = error->status;
+  outcome->stage = (uint8_t)stage;
+  outcome->piece_count = 0;
+  outcome->began_ns = fc_clock_ns();
+  memset(outcome->spent_ns, 0, sizeof outcome->spent_ns);
+  if (error != &outcome->error) outcome->error = *error;
+  fc_pool_deliver(host, job, outcome);
 }
 
-void fc_pool_requeue(fc_pool_t *pool, fc_job_t *job) {
-  module_queue_t *queue = pool->queues[job->call.generation];
-  job->child = NULL;
+void fc_pool_requeue(fc_host_t *host, fc_job_t *job) {
+  fc_pool_t *pool = host->pool;
+  module_queue_t *queue = pool->queues[host->generation];
   job->state = FC_JOB_QUEUED;
   job->previous = NULL;
   job->next = queue->first;
@@ -610,56 +477,40 @@ void fc_pool_requeue(fc_pool_t *pool, fc_job_t *job) {
   activate(pool, queue);
 }
 
-void fc_pool_note_end(fc_pool_t *pool, uint32_t module) {
-  pool->running--;
-  if (pool->queue_count) pool->queues[module]->running--;
+void fc_pool_note_end(fc_host_t *host) {
+  host->running--;
+  host->hosts->running--;
 }
 
-void fc_pool_note_stopped(fc_pool_t *pool, uint32_t module, bool dropped) {
-  module_queue_t *queue = pool->queues[module];
+void fc_pool_note_stopped(fc_host_t *host, bool dropped) {
+  module_queue_t *queue = host->pool->queues[host->generation];
   if (dropped) queue->cancels++;
   else queue->timeouts++;
 }
 
-void fc_pool_note_outcome(fc_pool_t *pool, uint32_t module,
-                          const fc_slot_t *slot, bool dropped) {
-  if (slot->status == FC_OK || slot->stage != FC_STAGE_CALL) return;
-  bool late = slot->error.code == FC_CODE_DEADLINE_EXCEEDED;
-  if (!late && !(dropped && slot->status == FC_CANCELLED)) return;
-  fc_pool_note_stopped(pool, module, !late);
+void fc_pool_note_outcome(fc_host_t *host, const fc_outcome_t *outcome,
+                          bool dropped) {
+  if (outcome->status == FC_OK || outcome->stage != FC_STAGE_CALL) return;
+  bool late = outcome->error.code == FC_CODE_DEADLINE_EXCEEDED;
+  if (!late && !(dropped && outcome->status == FC_CANCELLED)) return;
+  fc_pool_note_stopped(host, !late);
 }
 
-void fc_pool_fail_waiting(fc_pool_t *pool, uint32_t module, uint32_t retry_s,
+void fc_pool_fail_waiting(fc_host_t *host, uint32_t retry_s,
                           const fc_error_t *error) {
-  module_queue_t *queue = pool->queues[module];
+  fc_pool_t *pool = host->pool;
+  module_queue_t *queue = pool->queues[host->generation];
   // Whoever is told may queue its next call at once.
   for (uint32_t left = queue->waiting; left && queue->first; left--) {
     fc_job_t *job = queue->first;
     unlink_job(pool, job);
     job->retry_s = retry_s;
-    fc_pool_fail(pool, job, FC_STAGE_QUEUE, error);
+    fc_pool_fail(host, job, FC_STAGE_QUEUE, error);
   }
 }
 
-uint32_t fc_pool_waiting(const fc_pool_t *pool, uint32_t module) {
-  return pool->queues[module]->waiting;
-}
-
-const fc_host_t *fc_pool_host(const fc_pool_t *pool, uint32_t module) {
-  if (module >= pool->queue_count || !pool->queues[module]) return NULL;
-  return pool->queues[module]->host;
-}
-
 // ---------------------------------------------------------------------------
-
-fc_slot_t *fc_pool_slot(fc_pool_t *pool, const fc_job_t *job) {
-  return &pool->region.slots[job->slot];
-}
-
-void fc_pool_finish(fc_pool_t *pool, fc_job_t *job) {
-  job->state = FC_JOB_NEW;
-  free_slot(pool, job->slot);
-}
+// Time
 
 static void expire_queue(fc_pool_t *pool, module_queue_t *queue,
                          uint64_t now_ns) {
@@ -676,110 +527,37 @@ static void expire_queue(fc_pool_t *pool, module_queue_t *queue,
   }
 }
 
-static void lose_thread(fc_pool_t *pool, uint32_t index) {
-  fc_slot_t *slot = &pool->region.slots[index];
-  atomic_store_explicit(&slot->cancel, 1, memory_order_relaxed);
-  pool->lost_slots[index] = true;
-  fc_pool_note_stopped(pool, slot->call.generation, false);
-  pool->queues[slot->call.generation]->lost++;
-  fc_threads_lose(&pool->threads);
-  pool->events.on_lost(pool->events.context, slot->call.generation,
-                       slot->call.function);
-}
-
-// A first instance is not made in time. Before its thread has begun, the time does
-// not count; after, the thread is lost, and the module cannot be called.
-static void expire_loading(fc_pool_t *pool, uint32_t index) {
-  fc_slot_t *slot = &pool->region.slots[index];
-  if (atomic_load_explicit(&slot->begun, memory_order_relaxed) ==
-      FC_BEGUN_NOT) {
-    slot->call.deadline_ns = loading_end_ns(pool);
-    fc_pool_note_due(pool, slot->call.deadline_ns);
-    return;
-  }
-  fc_error_t error;
-  (void)fc_fail(&error, FC_CODE_MODULE_LOAD,
-                "loading it takes longer than %llu ms",
-                (unsigned long long)pool->options.load_ms);
-  lose_thread(pool, index);
-  pool->jobs[index] = NULL;
-  fc_pool_on_host(pool, slot->call.generation, &error);
-}
-
-// The deadline of a call in a thread has passed. One that waits is answered, and
-// so is one in native code, whose thread keeps its slot until it returns, if it
-// does. Bytecode ends itself.
-static void expire_slot(fc_pool_t *pool, uint32_t index) {
-  fc_job_t *job = pool->jobs[index];
-  fc_slot_t *slot = &pool->region.slots[index];
-  if (slot->call.flags & FC_CALL_PREPARE) {
-    expire_loading(pool, index);
-    return;
-  }
-  bool waits = fc_slot_begin(&slot->begun, FC_BEGUN_NEVER);
-  if (!waits && !pool->queues[slot->call.generation]->native) return;
-  if (!waits) lose_thread(pool, index);
-  if (!job) return;  // it was dropped
-  fc_error_t error;
-  (void)fc_fail(&error, FC_CODE_DEADLINE_EXCEEDED, "the deadline passed %s",
-                waits ? "in the queue" : "while it ran");
-  pool->jobs[index] = NULL;
-  fc_pool_fail(pool, job, waits ? FC_STAGE_QUEUE : FC_STAGE_CALL, &error);
-}
-
-// A call that was dropped keeps its thread as well, so slots are looked at and
-// not who waits for them. Free ones have no deadline.
-static bool can_expire(const fc_pool_t *pool, uint32_t index) {
-  const fc_slot_t *slot = &pool->region.slots[index];
-  return slot->call.deadline_ns && !pool->lost_slots[index] &&
-         atomic_load_explicit(&slot->begun, memory_order_relaxed) !=
-             FC_BEGUN_NEVER;
-}
-
-static void expire_threads(fc_pool_t *pool, uint64_t now_ns) {
-  for (uint32_t i = 0; i < pool->delivery; i++) {
-    if (!can_expire(pool, i)) continue;
-    uint64_t due_ns = pool->region.slots[i].call.deadline_ns +
-                      FC_LIMIT_KILL_GRACE_MS * 1000000u;
-    if (due_ns <= now_ns) expire_slot(pool, i);
-    else fc_pool_note_due(pool, due_ns);
-  }
-}
-
 // What a process does with memory it shares nobody else notices.
 static void look(fc_pool_t *pool, uint64_t now_ns) {
   if (now_ns < pool->look_ns) return;
   pool->look_ns = now_ns + FC_LIMIT_LOOK_MS * 1000000u;
-  for (uint32_t i = 0; i < pool->queue_count; i++) {
-    fc_host_t *host = pool->queues[i] ? pool->queues[i]->host : NULL;
-    if (host) fc_host_look(host, now_ns);
+  for (int i = 0; i < FC_HOSTS_COUNT; i++) {
+    pool->hosts[i]->class_->look(pool->hosts[i], now_ns);
   }
 }
 
 uint64_t fc_pool_due_ns(const fc_pool_t *pool, uint64_t now_ns) {
   uint64_t due_ns = pool->earliest_due_ns;
-  bool running = pool->running > pool->threads_running;
-  uint64_t look_ns =
-      now_ns +
-      (running ? FC_LIMIT_LOOK_MS : FC_LIMIT_IDLE_LOOK_MS) * 1000000ull;
-  if (!running && !pool->processes) return due_ns;
-  return due_ns && due_ns < look_ns ? due_ns : look_ns;
+  for (int i = 0; i < FC_HOSTS_COUNT; i++) {
+    const fc_hosts_t *hosts = pool->hosts[i];
+    if (!hosts->watched) continue;
+    const uint64_t look_ms =
+        hosts->running ? FC_LIMIT_LOOK_MS : FC_LIMIT_IDLE_LOOK_MS;
+    const uint64_t look_ns = now_ns + look_ms * 1000000u;
+    if (!due_ns || look_ns < due_ns) due_ns = look_ns;
+  }
+  return due_ns;
 }
 
 void fc_pool_expire(fc_pool_t *pool, uint64_t now_ns) {
   look(pool, now_ns);
-  if (!pool->earliest_due_ns || now_ns < pool->earliest_due_ns) {
-    return;
-  }
+  if (!pool->earliest_due_ns || now_ns < pool->earliest_due_ns) return;
   // Whoever is told may queue its next call at once.
   pool->earliest_due_ns = 0;
-  expire_threads(pool, now_ns);
   for (uint32_t i = 0; i < pool->queue_count; i++) {
-    module_queue_t *queue = pool->queues[i];
-    if (!queue) continue;
-    expire_queue(pool, queue, now_ns);
-    if (queue->host) {
-      fc_pool_note_due(pool, fc_host_expire(queue->host, now_ns));
-    }
+    if (pool->queues[i]) expire_queue(pool, pool->queues[i], now_ns);
+  }
+  for (int i = 0; i < FC_HOSTS_COUNT; i++) {
+    pool->hosts[i]->class_->expire(pool->hosts[i], now_ns);
   }
 }

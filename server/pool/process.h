@@ -15,7 +15,7 @@
 // The descriptors of a worker.
 enum {
   FC_PROCESS_REGION = 3,
-  FC_PROCESS_BELL,     // eventfd: rung when a slot is DONE
+  FC_PROCESS_BELL,     // eventfd: written when a slot is DONE
   FC_PROCESS_MODULE,   // the module's file
   FC_PROCESS_SIDECAR,  // may be absent
   FC_PROCESS_FILES
@@ -24,7 +24,7 @@ enum {
 typedef struct fc_process_t {
   pid_t pid;
   int pidfd;
-  int bell;    // eventfd, readable when rung
+  int bell;    // eventfd, readable once written
   int output;  // its stdout and stderr, not blocking
 } fc_process_t;
 

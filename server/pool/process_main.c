@@ -31,7 +31,7 @@ typedef struct self_t {
   int parent;
 } self_t;
 
-static void ring_loop(void) {
+static void wake_loop(void) {
   const uint64_t one = 1;
   if (write(FC_PROCESS_BELL, &one, sizeof one) >= 0) return;
   // EAGAIN: it is readable already. Else the module has closed it, and the only
@@ -105,14 +105,14 @@ static void report(self_t *self, fc_status_t status, const fc_error_t *err) {
   atomic_store_explicit(&head->phase,
                         status == FC_OK ? FC_RING_SERVING : FC_RING_FAILED,
                         memory_order_release);
-  ring_loop();
+  wake_loop();
 }
 
 static _Noreturn void serve(self_t *self) {
   for (;;) {
     uint32_t slot = fc_ring_take(&self->ring);
     fc_worker_run(&self->worker, &self->ring.head->slots[slot].slot);
-    if (fc_ring_done(&self->ring, slot)) ring_loop();
+    if (fc_ring_done(&self->ring, slot)) wake_loop();
   }
 }
 

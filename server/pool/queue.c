@@ -88,7 +88,7 @@ void fc_ready_stop(fc_ready_t *ready) {
 
 void fc_done_init(fc_done_t *done) {
   atomic_init(&done->head, FC_SLOT_NONE);
-  atomic_init(&done->rung, false);
+  atomic_init(&done->notified, false);
 }
 
 bool fc_done_push(fc_done_t *done, fc_slot_t *slots, uint32_t slot) {
@@ -97,13 +97,14 @@ bool fc_done_push(fc_done_t *done, fc_slot_t *slots, uint32_t slot) {
     slots[slot].next = head;
   } while (!atomic_compare_exchange_weak_explicit(
       &done->head, &head, slot, memory_order_release, memory_order_relaxed));
-  // Ordered after the push: a taker that clears `rung` sees the slot or this
+  // Ordered after the push: a taker that clears `notified` sees the slot or this
   // push sees it cleared.
-  return !atomic_exchange_explicit(&done->rung, true, memory_order_acq_rel);
+  return !atomic_exchange_explicit(&done->notified, true, memory_order_acq_rel);
 }
 
 uint32_t fc_done_take(fc_done_t *done, fc_slot_t *slots, bool awake) {
-  if (awake) atomic_exchange_explicit(&done->rung, false, memory_order_acq_rel);
+  if (awake)
+    atomic_exchange_explicit(&done->notified, false, memory_order_acq_rel);
   uint32_t slot =
       atomic_exchange_explicit(&done->head, FC_SLOT_NONE, memory_order_acquire);
   uint32_t oldest = FC_SLOT_NONE;

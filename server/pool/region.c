@@ -119,7 +119,8 @@ static fc_status_t check_wanted(fc_slot_t *slot, fc_error_t *err) {
       atomic_load_explicit(&slot->cancel, memory_order_relaxed)) {
     return fc_fail_as(err, FC_CODE_INTERNAL, FC_CANCELLED, "nobody waits");
   }
-  if (slot->call.deadline_ns && slot->began_ns >= slot->call.deadline_ns) {
+  if (slot->call.deadline_ns &&
+      slot->outcome.began_ns >= slot->call.deadline_ns) {
     return fc_fail(err, FC_CODE_DEADLINE_EXCEEDED,
                    "the deadline passed in the queue");
   }
@@ -129,7 +130,7 @@ static fc_status_t check_wanted(fc_slot_t *slot, fc_error_t *err) {
 // Time of a stage: from the last mark until now.
 static void mark(fc_slot_t *slot, fc_stage_t stage, uint64_t *last_ns) {
   uint64_t now = fc_clock_ns();
-  slot->spent_ns[stage] = now - *last_ns;
+  slot->outcome.spent_ns[stage] = now - *last_ns;
   *last_ns = now;
 }
 
@@ -148,12 +149,12 @@ static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
       fc_module_function(module, slot->call.function);
   const fc_dialect_worker_t *dialect = region->dialects[slot->call.dialect];
   fc_frame_t *frame = worker->frame;
-  uint64_t last_ns = slot->began_ns;
+  uint64_t last_ns = slot->outcome.began_ns;
 
-  slot->stage = FC_STAGE_QUEUE;
+  slot->outcome.stage = FC_STAGE_QUEUE;
   FC_TRY(check_wanted(slot, err));
 
-  slot->stage = FC_STAGE_DECODE;
+  slot->outcome.stage = FC_STAGE_DECODE;
   fc_frame_begin(frame, function->plan, NULL);
   fc_frame_set_guard(frame, fc_region_wants_guard(region, function));
   fc_frame_set_tiles(frame, region->tiles);
@@ -167,7 +168,7 @@ static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
   FC_TRY(status);
   if (slot->call.flags & FC_CALL_VALIDATE) return FC_OK;
 
-  slot->stage = FC_STAGE_CALL;
+  slot->outcome.stage = FC_STAGE_CALL;
   void *instance = NULL;
   FC_TRY(find_instance(worker, slot->call.generation, &instance, err));
   status = fc_frame_invoke(frame, fc_module_get_backend(module), instance,
@@ -176,7 +177,7 @@ static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
   mark(slot, FC_STAGE_CALL, &last_ns);
   FC_TRY(status);
 
-  slot->stage = FC_STAGE_ENCODE;
+  slot->outcome.stage = FC_STAGE_ENCODE;
   uint32_t block = slot->answer_block;
   if (block == FC_BLOCK_NONE) {
     FC_TRY(fc_block_take(region->blocks, FC_LIMIT_HEAD, &block, err));
@@ -187,8 +188,8 @@ static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
   status = dialect->encode(frame, slot->call.parameters, &out.sink, err);
   if (status == FC_OK) {
     fc_block_sink_finish(&out);
-    memcpy(slot->pieces, out.pieces, out.count * sizeof *out.pieces);
-    slot->piece_count = out.count;
+    memcpy(slot->outcome.pieces, out.pieces, out.count * sizeof *out.pieces);
+    slot->outcome.piece_count = out.count;
   } else {
     fc_block_sink_drop(&out);
   }
@@ -197,18 +198,20 @@ static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
 }
 
 void fc_worker_run(fc_worker_t *worker, fc_slot_t *slot) {
-  slot->began_ns = fc_clock_ns();
-  slot->spent_ns[FC_STAGE_DECODE] = slot->spent_ns[FC_STAGE_CALL] =
-      slot->spent_ns[FC_STAGE_ENCODE] = 0;
+  slot->outcome.began_ns = fc_clock_ns();
+  slot->outcome.spent_ns[FC_STAGE_DECODE] =
+      slot->outcome.spent_ns[FC_STAGE_CALL] =
+          slot->outcome.spent_ns[FC_STAGE_ENCODE] = 0;
   if (slot->call.flags & FC_CALL_PREPARE) {
     (void)fc_slot_begin(&slot->begun, FC_BEGUN_YES);
-    slot->stage = FC_STAGE_QUEUE;
-    slot->status =
-        fc_worker_prepare(worker, slot->call.generation, &slot->error);
-    slot->spent_ns[FC_STAGE_CALL] = fc_clock_ns() - slot->began_ns;
+    slot->outcome.stage = FC_STAGE_QUEUE;
+    slot->outcome.status =
+        fc_worker_prepare(worker, slot->call.generation, &slot->outcome.error);
+    slot->outcome.spent_ns[FC_STAGE_CALL] =
+        fc_clock_ns() - slot->outcome.began_ns;
     return;
   }
-  slot->status = run_stops(worker, slot, &slot->error);
+  slot->outcome.status = run_stops(worker, slot, &slot->outcome.error);
   fc_frame_end(worker->frame);
 }
 
@@ -219,7 +222,7 @@ void fc_worker_main(fc_worker_t *worker) {
          FC_SLOT_NONE) {
     fc_worker_run(worker, &region->slots[slot]);
     if (fc_done_push(&region->done, region->slots, slot)) {
-      region->ring(region->ring_context);
+      region->wake(region->wake_context);
     }
   }
 }

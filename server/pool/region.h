@@ -47,8 +47,8 @@ typedef struct fc_region_t {
   fc_ready_t ready;
   fc_done_t done;
   // Wakes the loop; any thread.
-  void (*ring)(void *context);
-  void *ring_context;
+  void (*wake)(void *context);
+  void *wake_context;
   // By generation, in chunks that never move: the loop adds and removes while
   // workers look up others. What was added before a slot was handed over is seen
   // by its worker.

@@ -171,13 +171,13 @@ void fc_ring_put(fc_ring_t *ring, uint32_t index, const fc_invocation_t *call,
   slot->call.generation = 0;  // a worker has one
   slot->call.body = (fc_piece_t){FC_RING_BODY_BLOCK(index), 0, body.size};
   slot->answer_block = FC_RING_ANSWER_BLOCK(index);
-  slot->piece_count = 0;
+  slot->outcome.piece_count = 0;
   atomic_store_explicit(&slot->cancel, 0, memory_order_relaxed);
   atomic_store_explicit(&slot->begun, FC_BEGUN_NOT, memory_order_relaxed);
   atomic_store(&ring->head->slots[index].state, FC_RING_READY);
 }
 
-void fc_ring_bell(fc_ring_t *ring) {
+void fc_ring_notify(fc_ring_t *ring) {
   if (!atomic_load(&ring->head->worker_asleep)) return;
   atomic_fetch_add(&ring->head->bell, 1);
   futex_wake(&ring->head->bell);
@@ -289,24 +289,25 @@ static bool check_end(const fc_error_t *error, const fc_ring_call_t *call,
 }
 
 // Times are only shown, so nonsense is cut and not worth a worker.
-static void bound_times(fc_slot_t *slot, uint64_t sent_ns) {
+static void bound_times(fc_outcome_t *outcome, uint64_t sent_ns) {
   uint64_t now_ns = fc_clock_ns();
-  if (slot->began_ns < sent_ns || slot->began_ns > now_ns) {
-    slot->began_ns = sent_ns;
+  if (outcome->began_ns < sent_ns || outcome->began_ns > now_ns) {
+    outcome->began_ns = sent_ns;
   }
-  uint64_t left_ns = now_ns - slot->began_ns;
+  uint64_t left_ns = now_ns - outcome->began_ns;
   for (int i = 0; i < FC_STAGE_COUNT; i++) {
     bool on_worker = i >= FC_STAGE_DECODE && i <= FC_STAGE_ENCODE;
     uint64_t most = on_worker ? left_ns : 0;
-    if (slot->spent_ns[i] > most) slot->spent_ns[i] = most;
-    left_ns -= slot->spent_ns[i];
+    if (outcome->spent_ns[i] > most) outcome->spent_ns[i] = most;
+    left_ns -= outcome->spent_ns[i];
   }
 }
 
 bool fc_ring_read(const fc_ring_t *ring, uint32_t index,
-                  const fc_ring_call_t *call, fc_slot_t *out,
+                  const fc_ring_call_t *call, fc_outcome_t *out,
                   uint64_t *out_size, fc_error_t *err) {
-  const fc_slot_t *shared = &ring->head->slots[index].slot;
+  const fc_slot_t *slot = &ring->head->slots[index].slot;
+  const fc_outcome_t *shared = &slot->outcome;
   struct {
     uint32_t status;
     uint32_t piece_count;
@@ -336,8 +337,7 @@ bool fc_ring_read(const fc_ring_t *ring, uint32_t index,
     if (out->error.byte_offset > call->body_size) {
       out->error.byte_offset = FC_NO_OFFSET;
     }
-    uint32_t cancel =
-        atomic_load_explicit(&shared->cancel, memory_order_relaxed);
+    uint32_t cancel = atomic_load_explicit(&slot->cancel, memory_order_relaxed);
     return check_error(&out->error, out->status, err) &&
            check_end(&out->error, call, cancel, err);
   }

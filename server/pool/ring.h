@@ -133,11 +133,11 @@ bool fc_ring_done(fc_ring_t *ring, uint32_t slot);
 // The loop
 
 // A call for the worker, copied: `body` takes the place of the call's own and
-// must fit. The slot must be FREE. Not rung yet.
+// must fit. The slot must be FREE. The worker is not notified yet.
 void fc_ring_put(fc_ring_t *ring, uint32_t slot, const fc_invocation_t *call,
                  fc_str_t body);
 // After fc_ring_put of any number of slots: wakes the worker if it sleeps.
-void fc_ring_bell(fc_ring_t *ring);
+void fc_ring_notify(fc_ring_t *ring);
 // Around waiting for events. False: one of `count` slots from `first` on is DONE,
 // so there is nothing to wait for.
 bool fc_ring_sleep(fc_ring_t *ring, uint32_t first, uint32_t count);
@@ -156,7 +156,7 @@ typedef struct fc_ring_call_t {
 // times and error, but no piece; *out_size is the size of the answer, which lies
 // where fc_ring_answer says. False and `err` when it is none a worker writes.
 bool fc_ring_read(const fc_ring_t *ring, uint32_t slot,
-                  const fc_ring_call_t *call, fc_slot_t *out,
+                  const fc_ring_call_t *call, fc_outcome_t *out,
                   uint64_t *out_size, fc_error_t *err);
 // The slot is FREE again; areas that were large are given back to the system.
 void fc_ring_free(fc_ring_t *ring, uint32_t slot, uint64_t body_size,

@@ -24,6 +24,32 @@ typedef enum fc_stage_t {
 // "decode"
 const char *fc_stage_name(fc_stage_t stage);
 
+// How a call ended.
+typedef struct fc_outcome_t {
+  fc_status_t status;
+  uint8_t stage;         // where it failed
+  uint32_t piece_count;  // of the answer; the first one has FC_LIMIT_HEAD bytes
+                         // free in front
+  fc_piece_t pieces[FC_PIECES_MAX];
+  uint64_t began_ns;  // when the worker took it
+  uint64_t spent_ns[FC_STAGE_COUNT];
+  fc_error_t error;  // if the status is not FC_OK
+} fc_outcome_t;
+
+// The time a worker has spent on it.
+static inline uint64_t fc_outcome_worker_ns(const fc_outcome_t *outcome) {
+  return outcome->spent_ns[FC_STAGE_DECODE] + outcome->spent_ns[FC_STAGE_CALL] +
+         outcome->spent_ns[FC_STAGE_ENCODE];
+}
+
+// Gives its blocks back.
+static inline void fc_outcome_drop(fc_outcome_t *outcome, fc_blocks_t *blocks) {
+  for (uint32_t i = 0; i < outcome->piece_count; i++) {
+    fc_block_give(blocks, outcome->pieces[i].block);
+  }
+  outcome->piece_count = 0;
+}
+
 #define FC_SLOT_NONE UINT32_MAX
 
 typedef enum fc_begun_t {
@@ -47,15 +73,7 @@ typedef struct fc_slot_t {
   _Atomic uint32_t cancel;
   _Atomic uint32_t begun;  // fc_begun_t; who changes it first from FC_BEGUN_NOT
 
-  // Written by the worker before it hands the slot back
-  fc_status_t status;
-  uint8_t stage;         // where it failed
-  uint32_t piece_count;  // of the answer; the first one has FC_LIMIT_HEAD bytes
-                         // free in front
-  fc_piece_t pieces[FC_PIECES_MAX];
-  uint64_t began_ns;  // when the worker took it
-  uint64_t spent_ns[FC_STAGE_COUNT];
-  fc_error_t error;
+  fc_outcome_t outcome;  // written by the worker before it hands the slot back
 
   uint32_t next;  // in the ready queue or the completion list
 } fc_slot_t;

@@ -42,7 +42,7 @@ static void lay_over(void *target, size_t room, const uint8_t *data,
 
 static void read_slot(fc_ring_t *ring, uint8_t flags, const uint8_t *data,
                       size_t size) {
-  const size_t begin = offsetof(fc_slot_t, status);
+  const size_t begin = offsetof(fc_slot_t, outcome);
   uint8_t *slot = (uint8_t *)&ring->head->slots[1].slot;
   memset(slot, 0, sizeof(fc_slot_t));
   lay_over(slot + begin, sizeof(fc_slot_t) - begin, data, size);
@@ -51,7 +51,7 @@ static void read_slot(fc_ring_t *ring, uint8_t flags, const uint8_t *data,
                                .body_size = BODY,
                                .flags = flags & FC_CALL_VALIDATE,
                                .awaited = (flags & 0x80) != 0};
-  fc_slot_t out;
+  fc_outcome_t out;
   uint64_t result;
   fc_error_t error;
   if (!fc_ring_read(ring, 1, &call, &out, &result, &error)) {

@@ -16,8 +16,7 @@
 #include "dialect/native.h"
 #include "helpers/test.h"
 #include "modules/modules.h"
-#include "pool/host.h"
-#include "pool/process.h"
+#include "pool/process_host.h"
 
 #define NATIVE FARCALL_BUILD_DIR "/tests/modules/native/"
 #define CORPUS FARCALL_SOURCE_DIR "/tests/corpus/"
@@ -70,7 +69,7 @@ typedef struct house_t {
   int sink;  // of the log
   fc_blocks_t *blocks;
   fc_modules_t modules;
-  fc_host_options_t processes;
+  fc_process_options_t processes;
   fc_pool_t pool;
   bool alone;        // what is added to the pool is not the modules'
   uint32_t opening;  // of that, what has no worker yet
@@ -81,7 +80,7 @@ typedef struct house_t {
   bool expired;  // it was, in the queue
 } house_t;
 
-static void ring(void *context) { (void)context; }
+static void wake(void *context) { (void)context; }
 
 static void on_done(void *context, fc_job_t *job) {
   house_t *house = context;
@@ -111,7 +110,6 @@ static void on_retired(void *context, uint32_t module) {
   if (!house->alone) fc_modules_on_retired(&house->modules, module);
 }
 
-static void wake(void *context) { (void)context; }
 static void on_started(void *context) { (void)context; }
 
 static void on_lost(void *context, uint32_t module, uint32_t function) {
@@ -171,7 +169,7 @@ static void enter(house_t *house, fc_isolation_mode_t host,
   assert_int_equal(
       fc_blocks_create(allocator, 1u << 30, 1u << 20, &house->blocks, &error),
       FC_OK);
-  house->processes = (fc_host_options_t){
+  house->processes = (fc_process_options_t){
       .uv = &house->uv,
       .log = &house->log,
       .program = "/proc/self/exe",
@@ -186,8 +184,8 @@ static void enter(house_t *house, fc_isolation_mode_t host,
                                      .load_ms = 60000,
                                      .lane = FC_LANE_NEVER,
                                      .isolation = {.mode = host},
-                                     .host = &house->processes};
-  const fc_pool_events_t events = {.ring = ring,
+                                     .process = &house->processes};
+  const fc_pool_events_t events = {.wake = wake,
                                    .on_done = on_done,
                                    .on_expired = on_expired,
                                    .on_added = on_added,
@@ -228,10 +226,10 @@ typedef struct outcome_t {
   size_t size;
 } outcome_t;
 
-static void take_answer(house_t *house, const fc_slot_t *slot,
+static void take_answer(house_t *house, const fc_outcome_t *answer,
                         outcome_t *outcome) {
-  for (uint32_t i = 0; i < slot->piece_count; i++) {
-    const fc_piece_t *piece = &slot->pieces[i];
+  for (uint32_t i = 0; i < answer->piece_count; i++) {
+    const fc_piece_t *piece = &answer->pieces[i];
     outcome->bytes = realloc(outcome->bytes, outcome->size + piece->size);
     assert_non_null(outcome->bytes);
     memcpy(outcome->bytes + outcome->size,
@@ -269,10 +267,10 @@ static outcome_t call(house_t *house, uint32_t module, uint32_t function,
   while (!house->done && !house->expired) turn(house);
   if (house->expired) return call(house, module, function, body, flags);
   assert_ptr_equal(house->done, &job);
-  const fc_slot_t *slot = fc_pool_slot(&house->pool, &job);
-  outcome_t outcome = {.status = slot->status, .stage = slot->stage};
-  if (slot->status == FC_OK) take_answer(house, slot, &outcome);
-  else outcome.error = slot->error;
+  const fc_outcome_t *answer = job.outcome;
+  outcome_t outcome = {.status = answer->status, .stage = answer->stage};
+  if (answer->status == FC_OK) take_answer(house, answer, &outcome);
+  else outcome.error = answer->error;
   fc_pool_finish(&house->pool, &job);
   if (outcome.status == FC_DEADLINE_EXCEEDED &&
       outcome.stage == FC_STAGE_QUEUE) {
@@ -355,6 +353,12 @@ static void compare_function(house_t *thread, house_t *process, uint32_t module,
   }
 }
 
+static fc_host_facts_t facts(const house_t *house, uint32_t module) {
+  fc_host_facts_t facts;
+  fc_host_describe(fc_pool_host(&house->pool, module), &facts);
+  return facts;
+}
+
 static void every_function_answers_the_same(void **state) {
   (void)state;
   static house_t thread, process;
@@ -368,8 +372,8 @@ static void every_function_answers_the_same(void **state) {
       assert_string_equal(here->error.message, there->error.message);
       continue;
     }
-    assert_null(fc_pool_host(&thread.pool, m));
-    assert_non_null(fc_pool_host(&process.pool, m));
+    assert_false(facts(&thread, m).in_process);
+    assert_true(facts(&process, m).in_process);
     for (size_t f = 0; f < fc_module_function_count(here->module); f++) {
       const fc_function_t *function = fc_module_function(here->module, f);
       if (!function->plan || is_unpredictable(function->name)) continue;
@@ -403,8 +407,8 @@ typedef struct usage_t {
 } usage_t;
 
 static usage_t usage(const house_t *house) {
-  return (usage_t){atomic_load(&house->memory.live), house->pool.processes,
-                   open_files()};
+  return (usage_t){atomic_load(&house->memory.live),
+                   house->pool.hosts[FC_HOSTS_PROCESS]->watched, open_files()};
 }
 
 static fc_generation_t *find(const house_t *house) {
@@ -447,7 +451,7 @@ static void wear_out(house_t *house, uint32_t calls, uint32_t ends) {
       turn(house);
     }
     assert_int_equal(kill(worker.pid, SIGKILL), 0);
-    while (fc_host_counts(host).crashes == i) turn(house);
+    while (facts(house, 0).crashes == i) turn(house);
   }
 }
 
@@ -455,9 +459,8 @@ static void a_quarantined_module_wakes_nobody(void **state) {
   (void)state;
   static house_t house;
   enter(&house, FC_ISOLATION_PROCESS, 1);
-  const fc_host_t *host = fc_pool_host(&house.pool, 0);
   wear_out(&house, 15, 5);
-  assert_true(fc_host_quarantined_ns(host) != 0);
+  assert_true(facts(&house, 0).quarantined_ns != 0);
   for (int i = 0; i < 3; i++) turn(&house);  // what is closed is gone
   assert_in_range(uv_backend_timeout(&house.uv), 50000, 60000);
   leave(&house);

@@ -43,7 +43,7 @@ static void close_pair(pair_t *pair) {
 static void put(pair_t *pair, uint32_t slot, const char *body) {
   const fc_invocation_t call = {.function = 7, .deadline_ns = 99};
   fc_ring_put(&pair->loop, slot, &call, fc_str(body));
-  fc_ring_bell(&pair->loop);
+  fc_ring_notify(&pair->loop);
 }
 
 // As a worker answers: what came, once more.
@@ -52,12 +52,12 @@ static void answer(pair_t *pair, uint32_t index) {
   const uint8_t *body = fc_ring_body(&pair->worker, index).data;
   memcpy(fc_ring_answer(&pair->worker, index).data + FC_LIMIT_HEAD, body,
          slot->call.body.size);
-  slot->status = FC_OK;
-  slot->stage = FC_STAGE_ENCODE;
-  slot->piece_count = 1;
-  slot->pieces[0] =
+  slot->outcome.status = FC_OK;
+  slot->outcome.stage = FC_STAGE_ENCODE;
+  slot->outcome.piece_count = 1;
+  slot->outcome.pieces[0] =
       (fc_piece_t){slot->answer_block, FC_LIMIT_HEAD, slot->call.body.size};
-  slot->began_ns = fc_clock_ns();
+  slot->outcome.began_ns = fc_clock_ns();
 }
 
 static void a_region_is_sealed_and_has_one_layout(void **state) {
@@ -146,7 +146,7 @@ static void a_call_goes_through_as_it_is(void **state) {
   assert_false(fc_ring_done(&pair.worker, 0));
 
   const fc_ring_call_t call = {.sent_ns = 1, .body_size = 5};
-  fc_slot_t out;
+  fc_outcome_t out;
   uint64_t size;
   fc_error_t error;
   assert_true(fc_ring_read(&pair.loop, 0, &call, &out, &size, &error));
@@ -192,7 +192,7 @@ static void take_answers(pair_t *pair, uint32_t *first, uint32_t *count,
                          uint32_t *done) {
   while (*count && fc_ring_state(&pair->loop, *first) == FC_RING_DONE) {
     const fc_ring_call_t call = {.body_size = 8};
-    fc_slot_t out;
+    fc_outcome_t out;
     uint64_t size;
     fc_error_t error;
     char wanted[16];
@@ -226,7 +226,7 @@ static void no_call_is_slept_through(void **state) {
         fc_ring_put(&pair.loop, (first + count++) % FC_RING_SLOTS, &call,
                     fc_str(body));
       }
-      fc_ring_bell(&pair.loop);
+      fc_ring_notify(&pair.loop);
       if (count && fc_ring_sleep(&pair.loop, first, count)) {
         uint64_t rung;
         // A lost wake-up would hang here.
@@ -273,35 +273,36 @@ typedef enum lie_t {
 } lie_t;
 
 static void fail_honestly(fc_slot_t *slot) {
-  slot->status = fc_fail(&slot->error, FC_CODE_OUT_OF_RANGE, "too much");
-  slot->stage = FC_STAGE_DECODE;
-  slot->piece_count = 0;
+  slot->outcome.status =
+      fc_fail(&slot->outcome.error, FC_CODE_OUT_OF_RANGE, "too much");
+  slot->outcome.stage = FC_STAGE_DECODE;
+  slot->outcome.piece_count = 0;
 }
 
 static void tell(fc_slot_t *slot, lie_t lie) {
   if (lie >= LIE_CODE && lie < LIE_VALIDATED) fail_honestly(slot);
-  fc_error_t *error = &slot->error;
-  fc_piece_t *piece = &slot->pieces[0];
+  fc_error_t *error = &slot->outcome.error;
+  fc_piece_t *piece = &slot->outcome.pieces[0];
   switch (lie) {
     case LIE_NONE:
       break;
     case LIE_STATUS:
-      slot->status = (fc_status_t)(FC_INCOMPATIBLE + 1);
+      slot->outcome.status = (fc_status_t)(FC_INCOMPATIBLE + 1);
       break;
     case LIE_STATUS_HUGE:
-      memset(&slot->status, 0xFF, sizeof slot->status);
+      memset(&slot->outcome.status, 0xFF, sizeof slot->outcome.status);
       break;
     case LIE_STAGE_EARLY:
-      slot->stage = FC_STAGE_READ;
+      slot->outcome.stage = FC_STAGE_READ;
       break;
     case LIE_STAGE_LATE:
-      slot->stage = 200;
+      slot->outcome.stage = 200;
       break;
     case LIE_NO_PIECE:
-      slot->piece_count = 0;
+      slot->outcome.piece_count = 0;
       break;
     case LIE_MANY_PIECES:
-      slot->piece_count = FC_PIECES_MAX + 1;
+      slot->outcome.piece_count = FC_PIECES_MAX + 1;
       break;
     case LIE_BLOCK:
       piece->block = UINT32_MAX;
@@ -351,15 +352,15 @@ static void tell(fc_slot_t *slot, lie_t lie) {
     case LIE_VALIDATED:  // an answer to ?validate=only
       break;
     case LIE_CANCELLED_BEFORE:
-      slot->status =
+      slot->outcome.status =
           fc_fail_as(error, FC_CODE_INTERNAL, FC_CANCELLED, "nobody");
       break;
     case LIE_CANCELLED:
       atomic_store(&slot->cancel, 1);
-      slot->status = fc_stop_fail(FC_CANCELLED, error);
+      slot->outcome.status = fc_stop_fail(FC_CANCELLED, error);
       break;
     case LIE_LATE:
-      slot->status = fc_stop_fail(FC_DEADLINE_EXCEEDED, error);
+      slot->outcome.status = fc_stop_fail(FC_DEADLINE_EXCEEDED, error);
       break;
   }
 }
@@ -409,7 +410,7 @@ static void lies_are_refused(void **state) {
         .body_size = 3,
         .awaited = true,
         .flags = row->lie == LIE_VALIDATED ? FC_CALL_VALIDATE : 0};
-    fc_slot_t out;
+    fc_outcome_t out;
     uint64_t size;
     fc_error_t error;
     bool good = fc_ring_read(&pair.loop, 0, &call, &out, &size, &error);
@@ -455,12 +456,13 @@ static void ends_from_outside_are_believed_if_they_can_be(void **state) {
     put(&pair, 0, "[1]");
     (void)fc_ring_take(&pair.worker);
     fc_slot_t *slot = &pair.worker.head->slots[0].slot;
-    slot->status = fc_fail_as(&slot->error, row->code, row->status, "ended");
-    slot->stage = FC_STAGE_CALL;
+    slot->outcome.status =
+        fc_fail_as(&slot->outcome.error, row->code, row->status, "ended");
+    slot->outcome.stage = FC_STAGE_CALL;
     atomic_store(&slot->cancel, row->word);
     const fc_ring_call_t call = {.awaited = row->awaited,
                                  .deadline_ns = row->late ? late_ns : early_ns};
-    fc_slot_t out;
+    fc_outcome_t out;
     uint64_t size;
     fc_error_t error;
     bool good = fc_ring_read(&pair.loop, 0, &call, &out, &size, &error);
@@ -478,14 +480,15 @@ static void what_is_only_shown_is_made_fit(void **state) {
   answer(&pair, 0);
   fc_slot_t *slot = &pair.worker.head->slots[0].slot;
   fail_honestly(slot);
-  memcpy(slot->error.message, "a\nb\x1b[1m\xff\xc3\xa9", 11);
-  slot->error.byte_offset = 1u << 30;
-  slot->began_ns = 5;
-  for (int i = 0; i < FC_STAGE_COUNT; i++) slot->spent_ns[i] = UINT64_MAX;
+  memcpy(slot->outcome.error.message, "a\nb\x1b[1m\xff\xc3\xa9", 11);
+  slot->outcome.error.byte_offset = 1u << 30;
+  slot->outcome.began_ns = 5;
+  for (int i = 0; i < FC_STAGE_COUNT; i++)
+    slot->outcome.spent_ns[i] = UINT64_MAX;
 
   uint64_t sent_ns = fc_clock_ns();
   const fc_ring_call_t call = {.sent_ns = sent_ns, .body_size = 3};
-  fc_slot_t out;
+  fc_outcome_t out;
   uint64_t size, now_ns;
   fc_error_t error;
   assert_true(fc_ring_read(&pair.loop, 0, &call, &out, &size, &error));

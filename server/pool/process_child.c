@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One worker process as the host has it: started, watched, heard, and closed once,
+// after it has ended. Its region is never used again.
+#include <unistd.h>
+
+#include "config/limits.h"
+#include "pool/process_host.h"
+
+void fc_child_free(fc_child_t *child) {
+  fc_process_host_t *host = child->host;
+  fc_ring_close(&child->ring);
+  fc_process_close(&child->process);
+  fc_free(host->base.pool->allocator, child);
+  fc_process_host_let_go(host);
+}
+
+static void on_handle_closed(uv_handle_t *handle) {
+  fc_child_t *child = handle->data;
+  if (--child->handles == 0) fc_child_free(child);
+}
+
+static void on_bell(uv_poll_t *poll, int status, int events);
+static void on_output(uv_poll_t *poll, int status, int events);
+static bool watch(fc_child_t *child, uv_poll_t *poll, int descriptor,
+                  uv_poll_cb callback) {
+  poll->data = child;
+  if (uv_poll_init(child->host->options->uv, poll, descriptor)) return false;
+  child->handles++;
+  return uv_poll_start(poll, UV_READABLE, callback) == 0;
+}
+
+static bool watch_all(fc_child_t *child) {
+  const fc_process_t *process = &child->process;
+  return watch(child, &child->exit_poll, process->pidfd, fc_child_on_exit) &&
+         watch(child, &child->bell_poll, process->bell, on_bell) &&
+         watch(child, &child->output_poll, process->output, on_output);
+}
+
+static fc_status_t spawn(fc_process_host_t *host, fc_child_t *child,
+                         fc_error_t *err) {
+  const fc_process_options_t *options = host->options;
+  const fc_module_files_t files = fc_module_get_files(host->module);
+  fc_ring_setup_t setup = options->setup;
+  setup.digest = files.digest;
+  FC_TRY(fc_ring_create(&setup, &child->ring, err));
+  const fc_process_start_t start = {
+      .program = options->program,
+      .path = fc_module_get_path(host->module).data,
+      .parameters = options->parameters,
+      .region = child->ring.fd,
+      .files = files};
+  return fc_process_spawn(&start, &child->process, err);
+}
+
+static void unlink_child(fc_child_t *child) {
+  fc_child_t **at = &child->host->children;
+  while (*at != child) at = &(*at)->next;
+  *at = child->next;
+}
+
+void fc_child_close(fc_child_t *child) {
+  uv_poll_t *const polls[] = {&child->exit_poll, &child->bell_poll,
+                              &child->output_poll};
+  unlink_child(child);
+  if (child->handles == 0) fc_child_free(child);
+  else {
+    for (size_t i = 0; i < FC_ARRAY_COUNT(polls); i++) {
+      uv_handle_t *handle = (uv_handle_t *)polls[i];
+      if (handle->type && !uv_is_closing(handle)) {
+        uv_close(handle, on_handle_closed);
+      }
+    }
+    // The descriptors are not watched any more.
+    fc_process_close(&child->process);
+  }
+}
+
+fc_status_t fc_child_start(fc_process_host_t *host, fc_error_t *err) {
+  fc_child_t *child = fc_alloc(host->base.pool->allocator, sizeof *child);
+  if (!child) return fc_fail_memory(err);
+  child->host = host;
+  host->open++;
+  child->process = (fc_process_t){.pidfd = -1, .bell = -1, .output = -1};
+  fc_status_t status = spawn(host, child, err);
+  if (status != FC_OK) {
+    fc_child_free(child);
+    return status;
+  }
+  child->notified = true;
+  child->started_ns = fc_clock_ns();
+  fc_output_init(&child->output, host->options->log, host->name,
+                 (int)child->process.pid);
+  fc_child_t **last = &host->children;
+  while (*last) last = &(*last)->next;
+  *last = child;
+  if (!watch_all(child)) {
+    fc_process_end_t end;
+    fc_process_kill(&child->process);
+    (void)fc_process_reap(&child->process, true, &end);
+    fc_child_close(child);
+    return fc_fail(err, FC_CODE_MODULE_UNAVAILABLE,
+                   "a worker process cannot be watched");
+  }
+  host->living++;
+  host->base.hosts->watched++;
+  host->starting++;
+  fc_process_host_arm(host);
+  return FC_OK;
+}
+
+void fc_child_kill(fc_child_t *child, fc_cause_t cause) {
+  if (child->cause != FC_CAUSE_NONE) return;
+  child->cause = cause;
+  fc_process_kill(&child->process);
+}
+
+// ---------------------------------------------------------------------------
+// What a process says
+
+static void begin_serving(fc_child_t *child) {
+  fc_process_host_t *host = child->host;
+  child->serving = true;
+  host->starting--;
+  fc_process_host_arm(host);
+  if (host->missing) {
+    host->missing--;
+    host->restarts++;
+  }
+  if (host->loaded) return;
+  host->loaded = true;
+  fc_pool_on_host(&host->base, NULL);
+}
+
+void fc_child_read_phase(fc_child_t *child) {
+  char digest[FC_DIGEST_SIZE];
+  fc_error_t error;
+  switch (fc_ring_phase(&child->ring, digest, &error)) {
+    case FC_RING_LOADING:
+      return;
+    case FC_RING_SERVING:
+      // One that could not even say so has not begun.
+      if (child->ended) return;
+      if (fc_str_equal(fc_str_make(digest, sizeof digest),
+                       fc_module_get_digest(child->host->module))) {
+        begin_serving(child);
+        return;
+      }
+      (void)fc_fail(&error, FC_CODE_MODULE_LOAD,
+                    "its worker loaded another file: it was changed");
+      break;
+    case FC_RING_FAILED:
+      break;
+  }
+  if (child->host->loaded) {
+    fc_log_field_t field = FC_LOG_TEXT("module", child->host->name);
+    fc_log_fields(child->host->options->log, FC_LOG_ERROR,
+                  fc_str(error.message), &field, 1);
+  }
+  fc_process_host_fail(child->host, &error);
+  fc_child_kill(child, FC_CAUSE_LOAD);
+}
+
+// It is to write its eventfd once when it has loaded its module, and at most once for each
+// call. What it has finished may not be collected yet.
+static void count_bell(fc_child_t *child) {
+  child->bells++;
+  if (child->bells <= child->calls + FC_RING_SLOTS + FC_LIMIT_BELLS) return;
+  fc_child_kill(child, FC_CAUSE_NOISE);
+}
+
+static void on_bell(uv_poll_t *poll, int status, int events) {
+  fc_child_t *child = poll->data;
+  uint64_t count;
+  (void)status;
+  (void)events;
+  ssize_t size = read(child->process.bell, &count, sizeof count);
+  (void)size;
+  count_bell(child);
+  // Calls are collected before the loop waits again.
+  if (!child->serving && child->cause == FC_CAUSE_NONE)
+    fc_child_read_phase(child);
+}
+
+static void on_output(uv_poll_t *poll, int status, int events) {
+  fc_child_t *child = poll->data;
+  (void)events;
+  if (status < 0 || !fc_output_read(&child->output, child->process.output)) {
+    uv_poll_stop(poll);
+  }
+}

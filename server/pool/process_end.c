@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The end of a process: how it ended is said in the log and to whoever waits for
+// the call that ran, calls it had not begun wait again, and its module may be
+// quarantined.
+#include <signal.h>
+#include <stdio.h>
+
+#include "config/limits.h"
+#include "pool/process_host.h"
+
+const fc_cause_row_t fc_causes[FC_CAUSE_COUNT] = {
+    [FC_CAUSE_NONE] = {true, FC_LOG_ERROR, "worker crashed", NULL},
+    [FC_CAUSE_DEADLINE] = {false, FC_LOG_WARN,
+                           "worker killed: its call's deadline passed", NULL},
+    [FC_CAUSE_DROPPED] = {false, FC_LOG_INFO,
+                          "worker killed: nobody waits for its call", NULL},
+    [FC_CAUSE_LIE] = {true, FC_LOG_ERROR, "worker crashed",
+                      "wrote over the memory it shares with the server"},
+    [FC_CAUSE_GREED] = {true, FC_LOG_ERROR, "worker crashed",
+                        "took more of the memory it shares with the server "
+                        "than its calls need"},
+    [FC_CAUSE_NOISE] = {true, FC_LOG_ERROR, "worker crashed",
+                        "woke the server for nothing, again and again"},
+    [FC_CAUSE_LOAD] = {true, FC_LOG_ERROR, "worker crashed", NULL},
+    [FC_CAUSE_RETIRED] = {false, FC_LOG_INFO, "worker retired", NULL},
+};
+
+// Nobody can run them before the quarantine ends.
+static void refuse_waiting(fc_process_host_t *host) {
+  fc_error_t error;
+  uint32_t room, retry_s;
+  (void)fc_process_host_admit(&host->base, &room, &retry_s, &error);
+  fc_pool_fail_waiting(&host->base, retry_s, &error);
+}
+
+static void quarantine(fc_process_host_t *host, uint64_t now_ns) {
+  host->quarantines++;
+  fc_log_field_t fields[] = {
+      FC_LOG_TEXT("module", host->name),
+      FC_LOG_NUMBER("crashes", host->crashes),
+      FC_LOG_NUMBER("for_ms",
+                    (host->health.quarantined_ns - now_ns) / 1000000u),
+  };
+  fc_log_fields(host->options->log, FC_LOG_ERROR,
+                FC_STR("module quarantined: it keeps crashing"), fields,
+                FC_ARRAY_COUNT(fields));
+  for (fc_child_t *child = host->children; child; child = child->next) {
+    if (child->count == 0) fc_child_kill(child, FC_CAUSE_RETIRED);
+  }
+  refuse_waiting(host);
+}
+
+static void note_crash(fc_process_host_t *host, bool served) {
+  uint64_t now_ns = fc_clock_ns();
+  host->crashes++;
+  host->calls++;
+  if (fc_health_crash(&host->health, served, host->calls, now_ns)) {
+    quarantine(host, now_ns);
+  }
+}
+
+static void describe_end(const fc_child_t *child, const fc_process_end_t *end,
+                         char *out, size_t capacity) {
+  const char *known = fc_causes[child->cause].how;
+  if (known) {
+    snprintf(out, capacity, "%s", known);
+    return;
+  }
+  if (!end->signal) {
+    snprintf(out, capacity, "ended its process: exit(%d)", end->code);
+    return;
+  }
+  const char *name = sigabbrev_np(end->signal);
+  int size = snprintf(out, capacity, "was stopped by signal %d (SIG%s)",
+                      end->signal, name ? name : "?");
+  fc_fault_t fault = fc_ring_fault(&child->ring);
+  if (fault.signal != (uint32_t)end->signal) return;
+  static const char *const kClasses[FC_FAULT_COUNT] = {
+      [FC_FAULT_NONE] = "",
+      [FC_FAULT_NULL] = ", address near zero",
+      [FC_FAULT_STACK] = ", address near the stack's end",
+      [FC_FAULT_ELSEWHERE] = ""};
+  char *at = out + size;
+  capacity -= (size_t)size;
+  if (fault.in_module) {
+    size = snprintf(at, capacity, " at offset 0x%llx of the module",
+                    (unsigned long long)fault.offset);
+    at += size;
+    capacity -= (size_t)size;
+  }
+  snprintf(at, capacity, "%s", kClasses[fault.class_]);
+}
+
+static fc_status_t describe_crash(const fc_child_t *child,
+                                  const fc_process_end_t *end,
+                                  fc_str_t function, fc_error_t *err) {
+  // Nobody of ours sent it, so the kernel did.
+  if (end->signal == SIGKILL && child->cause == FC_CAUSE_NONE) {
+    return fc_fail(err, FC_CODE_WORKER_OUT_OF_MEMORY,
+                   "function '%.*s' was killed from outside (SIGKILL), most "
+                   "likely because memory ran out",
+                   FC_STR_ARG(function));
+  }
+  char how[160];
+  describe_end(child, end, how, sizeof how);
+  return fc_fail(err, FC_CODE_WORKER_CRASHED, "function '%.*s' %s",
+                 FC_STR_ARG(function), how);
+}
+
+static void log_end(const fc_child_t *child, const fc_process_end_t *end) {
+  const fc_process_host_t *host = child->host;
+  fc_str_t running =
+      child->count
+          ? fc_process_host_function(host, child->held[child->first].function)
+          : FC_STR("");
+  char how[160];
+  describe_end(child, end, how, sizeof how);
+  fc_log_field_t fields[] = {
+      FC_LOG_TEXT("module", host->name),
+      FC_LOG_NUMBER("pid", (uint64_t)child->process.pid),
+      FC_LOG_TEXT("function", running),
+      FC_LOG_TEXT("how", fc_str(how)),
+      FC_LOG_NUMBER("calls", child->calls),
+      FC_LOG_TEXT("said",
+                  fc_str_make(child->output.last, child->output.last_size)),
+  };
+  const fc_cause_row_t *cause = &fc_causes[child->cause];
+  fc_log_fields(host->options->log, cause->level, fc_str(cause->text), fields,
+                FC_ARRAY_COUNT(fields));
+}
+
+// A call ended its process. Not so where the process was killed (SIGKILL): by the
+// host, or from outside, which may have had any reason. Where the client has gone,
+// what is left of its call is the copy in the region.
+static void blame(fc_child_t *child, uint32_t index, const fc_held_t *held,
+                  const fc_process_end_t *end) {
+  fc_process_host_t *host = child->host;
+  if (!host->health.limit || end->signal == SIGKILL) return;
+  const fc_str_t copy =
+      fc_str_make((const char *)fc_ring_body(&child->ring, index).data,
+                  (size_t)held->sent.body_size);
+  fc_blame_note(&host->blame, held->function,
+                held->job ? fc_process_host_body(host, held->job) : copy,
+                fc_clock_ns());
+}
+
+// The calls a process had when it ended, oldest first. What had not begun waits
+// again; in the order it came, so the newest is put back first.
+static void settle_calls(fc_child_t *child, const fc_process_end_t *end) {
+  fc_process_host_t *host = child->host;
+  fc_held_t held[FC_RING_SLOTS];
+  bool begun[FC_RING_SLOTS];
+  uint32_t count = 0;
+  while (child->count) {
+    const uint32_t index = child->first;
+    uint32_t state = fc_ring_state(&child->ring, index);
+    begun[count] = state != FC_RING_READY;
+    held[count] = fc_child_pop(child);
+    if (begun[count]) blame(child, index, &held[count], end);
+    count++;
+  }
+  for (uint32_t i = count; i-- > 0;) {
+    fc_job_t *job = held[i].job;
+    if (!job || begun[i] || job->attempts >= FC_LIMIT_ATTEMPTS) continue;
+    // That another call was ended for its time says nothing against this one.
+    if (fc_causes[child->cause].crash) job->attempts++;
+    job->child = NULL;
+    fc_pool_requeue(&host->base, job);
+    held[i].job = NULL;
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    fc_error_t error;
+    if (!held[i].job) continue;
+    // Whoever is told may drop the next one.
+    held[i].job->child = NULL;
+    if (begun[i]) {
+      (void)describe_crash(
+          child, end, fc_process_host_function(host, held[i].function), &error);
+    } else {
+      (void)fc_fail(&error, FC_CODE_WORKER_CRASHED,
+                    "not begun: its process ended before its turn, %u times",
+                    held[i].job->attempts + 1u);
+    }
+    fc_pool_fail(&host->base, held[i].job,
+                 begun[i] ? FC_STAGE_CALL : FC_STAGE_QUEUE, &error);
+  }
+}
+
+static void fail_start(fc_child_t *child, const fc_process_end_t *end) {
+  fc_error_t error;
+  char how[160];
+  describe_end(child, end, how, sizeof how);
+  if (child->cause == FC_CAUSE_LOAD) {
+    (void)fc_fail(&error, FC_CODE_MODULE_LOAD,
+                  "loading it takes longer than %llu s",
+                  (unsigned long long)(child->host->load_ns / 1000000000u));
+  } else {
+    (void)fc_fail(&error, FC_CODE_MODULE_LOAD, "while it was loaded it %s",
+                  how);
+  }
+  fc_process_host_fail(child->host, &error);
+}
+
+void fc_child_on_exit(uv_poll_t *poll, int status, int events) {
+  fc_child_t *child = poll->data;
+  fc_process_host_t *host = child->host;
+  fc_process_end_t end;
+  (void)status;
+  (void)events;
+  if (!fc_process_reap(&child->process, false, &end)) return;
+  child->ended = true;
+  // Why it failed may be noticed after it has ended.
+  if (!child->serving && child->cause == FC_CAUSE_NONE)
+    fc_child_read_phase(child);
+  fc_child_collect(child);
+  (void)fc_output_read(&child->output, child->process.output);
+  fc_output_finish(&child->output);
+  host->living--;
+  host->base.hosts->watched--;
+  host->missing++;
+  if (!child->serving) host->starting--;
+  bool crash = fc_causes[child->cause].crash, loaded = host->loaded;
+  bool served = child->serving;
+  if (loaded && child->cause != FC_CAUSE_RETIRED) log_end(child, &end);
+  if (!loaded) fail_start(child, &end);
+  settle_calls(child, &end);
+  fc_child_close(child);
+  if (loaded && crash) note_crash(host, served);
+  // What waits again of a process that outlived the quarantine's begin.
+  if (host->living == 0 && host->health.quarantined_ns) refuse_waiting(host);
+  if (host->living == 0) fc_process_host_start(host);
+  fc_process_host_arm(host);
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The host of one generation: how many processes it has and when the next one may
+// be started, by the health of its module and one timer.
+#include "pool/process_host.h"
+
+#include <sys/stat.h>
+
+#include "config/limits.h"
+
+void fc_process_host_start(fc_process_host_t *host) {
+  if (host->failed || host->closing || host->starting) return;
+  if (host->living >= host->most || host->health.quarantined_ns) return;
+  uint64_t now_ns = fc_clock_ns();
+  if (host->health.restart_ns > now_ns) return;
+  fc_error_t error;
+  if (fc_child_start(host, &error) == FC_OK) return;
+  fc_health_delay(&host->health, now_ns);
+  fc_log_field_t field = FC_LOG_TEXT("module", host->name);
+  fc_log_fields(host->options->log, FC_LOG_ERROR, fc_str(error.message), &field,
+                1);
+  fc_process_host_arm(host);
+}
+
+static void on_timer(uv_timer_t *timer) {
+  fc_process_host_t *host = timer->data;
+  uint64_t now_ns = fc_clock_ns();
+  for (fc_child_t *child = host->children; child; child = child->next) {
+    uint64_t spent_ns = now_ns - child->started_ns;
+    if (!child->serving && spent_ns >= host->load_ns) {
+      fc_child_kill(child, FC_CAUSE_LOAD);
+    }
+  }
+  if (fc_health_recover(&host->health, now_ns)) {
+    fc_log_field_t field = FC_LOG_TEXT("module", host->name);
+    fc_log_fields(host->options->log, FC_LOG_WARN,
+                  FC_STR("quarantine ends: trying the module again"), &field,
+                  1);
+  }
+  if (host->living == 0) fc_process_host_start(host);
+  fc_process_host_arm(host);
+}
+
+void fc_process_host_arm(fc_process_host_t *host) {
+  uint64_t due_ns = host->health.quarantined_ns;
+  for (fc_child_t *child = host->children; child; child = child->next) {
+    if (child->serving || child->cause != FC_CAUSE_NONE) continue;
+    due_ns = fc_earlier(due_ns, child->started_ns + host->load_ns);
+  }
+  if (host->living == 0 && !host->failed && !host->health.quarantined_ns) {
+    due_ns = fc_earlier(due_ns, host->health.restart_ns);
+  }
+  if (host->closing || uv_is_closing((uv_handle_t *)&host->timer)) return;
+  if (!due_ns) {
+    uv_timer_stop(&host->timer);
+    return;
+  }
+  uint64_t now_ns = fc_clock_ns();
+  uint64_t left_ms = due_ns > now_ns ? (due_ns - now_ns) / 1000000u + 1 : 1;
+  uv_timer_start(&host->timer, on_timer, left_ms, 0);
+}
+
+// ---------------------------------------------------------------------------
+
+fc_str_t fc_process_host_function(const fc_process_host_t *host,
+                                  uint32_t function) {
+  return fc_module_function(host->module, function)->name;
+}
+
+void fc_process_host_fail(fc_process_host_t *host, const fc_error_t *error) {
+  if (host->loaded || host->failed) return;
+  host->failed = true;
+  fc_pool_on_host(&host->base, error);
+}
+
+fc_status_t fc_process_host_admit(const fc_host_t *base, uint32_t *out_room,
+                                  uint32_t *out_retry_s, fc_error_t *err) {
+  const fc_process_host_t *host = (const fc_process_host_t *)base;
+  const uint32_t most = FC_HOST_SLOW_AHEAD * host->options->workers;
+  *out_room = most > base->running ? most - base->running : 0;
+  *out_retry_s = fc_health_retry_s(&host->health, fc_clock_ns());
+  if (!*out_retry_s) return FC_OK;
+  return fc_fail(err, FC_CODE_MODULE_QUARANTINED,
+                 "module '%.*s' crashed %llu times, %u of them within a "
+                 "minute: it is tried again in %u s",
+                 FC_STR_ARG(host->name), (unsigned long long)host->crashes,
+                 host->health.recent, *out_retry_s);
+}
+
+// An answer is in a block of the loop's when it is delivered.
+static void finish(fc_host_t *host, fc_job_t *job) {
+  (void)host;
+  (void)job;
+}
+
+static void describe(const fc_host_t *base, fc_host_facts_t *out_facts) {
+  const fc_process_host_t *host = (const fc_process_host_t *)base;
+  *out_facts = (fc_host_facts_t){.in_process = true,
+                                 .crashes = host->crashes,
+                                 .restarts = host->restarts,
+                                 .quarantines = host->quarantines,
+                                 .quarantined_ns = host->health.quarantined_ns};
+}
+
+static bool worker(const fc_host_t *base, uint32_t position,
+                   fc_host_worker_t *out_worker) {
+  const fc_child_t *child = ((const fc_process_host_t *)base)->children;
+  while (child && position--) child = child->next;
+  if (!child) return false;
+  const char *state = "idle";
+  if (child->cause != FC_CAUSE_NONE) state = "ending";
+  else if (!child->serving) state = "starting";
+  else if (child->count) state = "busy";
+  *out_worker =
+      (fc_host_worker_t){(int)child->process.pid, state, child->calls};
+  return true;
+}
+
+// ---------------------------------------------------------------------------
+// Beginning and end
+
+// Weights are read once for their digest, from a disk perhaps.
+static uint64_t load_ns(const fc_module_t *module) {
+  struct stat file = {0};
+  (void)fstat(fc_module_get_files(module).module, &file);
+  const uint64_t mib = (uint64_t)file.st_size >> 20;
+  return (FC_LIMIT_LOAD_MS + mib * FC_LIMIT_LOAD_MIB_MS) * 1000000u;
+}
+
+static fc_process_host_t *make_host(fc_pool_t *pool, fc_module_t *module) {
+  const fc_process_options_t *options = pool->options.process;
+  fc_process_host_t *host = fc_alloc(pool->allocator, sizeof *host);
+  if (!host) return NULL;
+  host->options = options;
+  host->module = fc_module_retain(module);
+  host->name = fc_module_get_name(module);
+  host->most = fc_module_get_info(module)->serial ? 1 : options->workers;
+  host->load_ns = load_ns(module);
+  fc_health_init(&host->health, options->crash_limit, options->quarantine_ms);
+  uint64_t key[2] = {fc_clock_ns(), (uintptr_t)host};
+  (void)uv_random(NULL, NULL, key, sizeof key, 0, NULL);
+  fc_blame_init(&host->blame, key);
+  host->timer.data = host;
+  (void)uv_timer_init(options->uv, &host->timer);  // it cannot fail
+  host->open = 1;
+  return host;
+}
+
+static fc_status_t create(fc_hosts_t *hosts, uint32_t generation,
+                          fc_module_t *module, fc_host_t **out_host,
+                          fc_error_t *err) {
+  fc_process_host_t *host = make_host(hosts->pool, module);
+  if (!host) return fc_fail_memory(err);
+  fc_hosts_link(hosts, generation, &host->base);
+  *out_host = &host->base;
+  fc_error_t error;
+  if (fc_child_start(host, &error) != FC_OK) {
+    fc_process_host_fail(host, &error);
+  }
+  return FC_OK;
+}
+
+static void free_host(fc_process_host_t *host) {
+  fc_hosts_unlink(&host->base);
+  fc_module_release(host->module);
+  fc_free(host->base.pool->allocator, host);
+}
+
+void fc_process_host_let_go(fc_process_host_t *host) {
+  fc_pool_t *pool = host->base.pool;
+  const uint32_t generation = host->base.generation;
+  if (--host->open || !host->retired) return;
+  free_host(host);
+  fc_pool_on_retired(pool, generation);
+}
+
+static void on_timer_closed(uv_handle_t *handle) {
+  fc_process_host_let_go(handle->data);
+}
+
+static void unlist(fc_process_host_t *host) {
+  fc_process_host_t **at = &fc_process_hosts_of(host)->busy;
+  if (!host->busy) return;
+  while (*at != host) at = &(*at)->next_busy;
+  *at = host->next_busy;
+}
+
+static void retire(fc_host_t *base) {
+  fc_process_host_t *host = (fc_process_host_t *)base;
+  host->closing = host->retired = true;
+  unlist(host);
+  uv_close((uv_handle_t *)&host->timer, on_timer_closed);
+  // Each is taken down when it has ended.
+  for (fc_child_t *child = host->children; child; child = child->next) {
+    fc_child_kill(child, FC_CAUSE_RETIRED);
+  }
+}
+
+static void destroy_host(fc_process_host_t *host) {
+  host->closing = true;
+  host->retired = false;  // it goes here, not with its last child
+  for (fc_child_t *child = host->children; child; child = child->next) {
+    fc_process_kill(&child->process);
+  }
+  fc_child_t *next;
+  for (fc_child_t *child = host->children; child; child = next) {
+    next = child->next;
+    fc_process_end_t end;
+    (void)fc_process_reap(&child->process, true, &end);
+    fc_child_free(child);
+  }
+  free_host(host);
+}
+
+static void destroy(fc_hosts_t *hosts) {
+  while (hosts->first) destroy_host((fc_process_host_t *)hosts->first);
+  fc_free(hosts->pool->allocator, hosts);
+}
+
+static const fc_host_class_t kClass = {.create = create,
+                                       .admit = fc_process_host_admit,
+                                       .offer = fc_process_host_offer,
+                                       .finish = finish,
+                                       .drop = fc_process_host_drop,
+                                       .retire = retire,
+                                       .describe = describe,
+                                       .worker = worker,
+                                       .notify = fc_process_hosts_notify,
+                                       .collect = fc_process_hosts_collect,
+                                       .sleep = fc_process_hosts_sleep,
+                                       .wake = fc_process_hosts_wake,
+                                       .expire = fc_process_hosts_expire,
+                                       .look = fc_process_hosts_look,
+                                       .destroy = destroy};
+
+fc_status_t fc_process_hosts_create(fc_pool_t *pool, fc_hosts_t **out_hosts,
+                                    fc_error_t *err) {
+  fc_process_hosts_t *all = fc_alloc(pool->allocator, sizeof *all);
+  if (!all) return fc_fail_memory(err);
+  all->base = (fc_hosts_t){.class_ = &kClass, .pool = pool};
+  *out_hosts = &all->base;
+  return FC_OK;
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The process host: worker processes of one generation, which calls they have,
+// and what is done when one ends. A crash costs the call that ran; what had not
+// begun goes back to the head of the queue. A module that keeps crashing is
+// quarantined, alone. Whatever a process does is noticed in one of three ways: its
+// eventfd (it says something), its pidfd (it has ended), the host's timer (it says
+// nothing). The loop's thread.
+//
+// The parts: process_host.c (the host and its timer), process_child.c (one
+// process, from its start until it is closed), process_call.c (calls on their way
+// there and back), process_time.c (deadlines, and calls taken back),
+// process_end.c (what becomes of its calls, and of the module).
+#ifndef FARCALL_SERVER_POOL_PROCESS_HOST_H_
+#define FARCALL_SERVER_POOL_PROCESS_HOST_H_
+
+#include <uv.h>
+
+#include "obs/log.h"
+#include "pool/blame.h"
+#include "pool/health.h"
+#include "pool/pool.h"
+#include "pool/output.h"
+#include "pool/process.h"
+#include "pool/ring.h"
+
+// How processes are made, the same for every module. Borrowed.
+typedef struct fc_process_options_t {
+  uv_loop_t *uv;
+  fc_log_t *log;
+  const char *program;
+  const char *parameters;
+  fc_ring_setup_t setup;
+  uint32_t workers;      // most processes of one module
+  uint32_t crash_limit;  // crashes in a minute before quarantine; 0: any
+  uint64_t quarantine_ms;
+  bool kill_dropped;  // end the process of a running call nobody waits for
+} fc_process_options_t;
+
+// The pool's options say how processes are made.
+fc_status_t fc_process_hosts_create(fc_pool_t *pool, fc_hosts_t **out_hosts,
+                                    fc_error_t *err) FC_MUST_CHECK;
+
+// ---------------------------------------------------------------------------
+// For its parts
+
+typedef struct fc_process_host_t fc_process_host_t;
+typedef struct fc_child_t fc_child_t;
+
+// Why the host killed a process.
+typedef enum fc_cause_t {
+  FC_CAUSE_NONE,
+  FC_CAUSE_DEADLINE,
+  FC_CAUSE_DROPPED,  // nobody waits for its call
+  FC_CAUSE_LIE,      // it wrote over what it shares
+  FC_CAUSE_GREED,    // it takes more of it than its calls can
+  FC_CAUSE_NOISE,    // it wakes the loop though no call has ended
+  FC_CAUSE_LOAD,     // it did not begin to serve
+  FC_CAUSE_RETIRED,  // its module is quarantined, it had nothing to do
+  FC_CAUSE_COUNT
+} fc_cause_t;
+
+typedef struct fc_cause_row_t {
+  bool crash;            // it is the module's fault
+  fc_log_level_t level;  // of what is logged
+  const char *text;
+  const char *how;  // it ended, NULL: as the kernel says
+} fc_cause_row_t;
+
+extern const fc_cause_row_t fc_causes[FC_CAUSE_COUNT];
+
+// A call that a slot of the ring holds.
+typedef struct fc_held_t {
+  fc_job_t *job;  // NULL: nobody waits any more
+  fc_ring_call_t sent;
+  uint32_t function;
+  uint64_t dropped_ns;  // when its client had gone, 0: it has not
+} fc_held_t;
+
+struct fc_child_t {
+  fc_process_host_t *host;
+  fc_child_t *next;
+  fc_process_t process;
+  fc_ring_t ring;
+  uv_poll_t exit_poll;
+  uv_poll_t bell_poll;
+  uv_poll_t output_poll;
+  uint32_t handles;  // open
+  bool serving;
+  bool ended;
+  bool notified;  // false: has calls it was not told of
+  bool asleep;    // the loop says it waits
+  fc_cause_t cause;
+  uint64_t started_ns;
+  uint64_t calls;
+  uint64_t bells;  // wake-ups it has caused
+  uint32_t first;  // the oldest slot in use
+  uint32_t count;  // in use
+  fc_held_t held[FC_RING_SLOTS];
+  fc_output_t output;
+};
+
+struct fc_process_host_t {
+  fc_host_t base;
+  const fc_process_options_t *options;
+  fc_process_host_t *next_busy;
+  bool busy;            // in the list: its processes may have calls
+  fc_module_t *module;  // held: one that fails is let go
+  fc_str_t name;
+  uint32_t most;         // processes
+  uint64_t load_ns;      // most time from start to serving
+  fc_child_t *children;  // oldest first
+  uint32_t living;
+  uint32_t starting;
+  uint32_t missing;  // that have ended, and nothing has taken their place yet
+  bool loaded;       // the first process has served
+  bool failed;       // it could not
+  bool closing;
+  bool retired;   // and goes once `open` is 0
+  uint32_t open;  // children and the timer, until libuv has let go of them
+  uv_timer_t timer;
+  uint64_t calls;  // that a process has made, or ended with
+  fc_health_t health;
+  fc_blame_t blame;
+  uint64_t crashes;
+  uint64_t restarts;
+  uint64_t quarantines;
+};
+
+typedef struct fc_process_hosts_t {
+  fc_hosts_t base;
+  // A loop turn is not to cost anything for modules nobody calls.
+  fc_process_host_t *busy;
+  fc_outcome_t outcome;  // of the call that is being delivered
+} fc_process_hosts_t;
+
+static inline fc_process_hosts_t *fc_process_hosts_of(
+    const fc_process_host_t *host) {
+  return (fc_process_hosts_t *)host->base.hosts;
+}
+
+// process_host.c
+
+// One more process, if one may be and it is not too early.
+void fc_process_host_start(fc_process_host_t *host);
+// Sets the timer to what comes first.
+void fc_process_host_arm(fc_process_host_t *host);
+// The first process did not come to serve: the module cannot be loaded.
+void fc_process_host_fail(fc_process_host_t *host, const fc_error_t *error);
+fc_str_t fc_process_host_function(const fc_process_host_t *host,
+                                  uint32_t function);
+fc_status_t fc_process_host_admit(const fc_host_t *host, uint32_t *out_room,
+                                  uint32_t *out_retry_s, fc_error_t *err);
+// One of the things a retired host waits for is gone.
+void fc_process_host_let_go(fc_process_host_t *host);
+
+// process_child.c
+
+fc_status_t fc_child_start(fc_process_host_t *host, fc_error_t *err);
+void fc_child_kill(fc_child_t *child, fc_cause_t cause);
+// It has ended: it is a child no more, and freed once libuv has let go of it.
+void fc_child_close(fc_child_t *child);
+// At once; the loop must have stopped.
+void fc_child_free(fc_child_t *child);
+// What it has said of its module.
+void fc_child_read_phase(fc_child_t *child);
+
+// process_call.c
+
+fc_offer_t fc_process_host_offer(fc_host_t *host, fc_job_t *job, bool quick,
+                                 fc_error_t *err);
+void fc_process_host_drop(fc_host_t *host, fc_job_t *job);
+fc_str_t fc_process_host_body(const fc_process_host_t *host,
+                              const fc_job_t *job);
+// Takes the oldest call from a child, however it has ended.
+fc_held_t fc_child_pop(fc_child_t *child);
+// Delivers the calls it has finished.
+void fc_child_collect(fc_child_t *child);
+void fc_process_hosts_collect(fc_hosts_t *hosts, bool awake);
+void fc_process_hosts_notify(fc_hosts_t *hosts);
+bool fc_process_hosts_sleep(fc_hosts_t *hosts);
+void fc_process_hosts_wake(fc_hosts_t *hosts);
+
+// process_time.c
+
+static inline uint64_t fc_earlier(uint64_t a_ns, uint64_t b_ns) {
+  return !a_ns || (b_ns && b_ns < a_ns) ? b_ns : a_ns;
+}
+
+void fc_process_hosts_expire(fc_hosts_t *hosts, uint64_t now_ns);
+void fc_process_hosts_look(fc_hosts_t *hosts, uint64_t now_ns);
+
+// process_end.c
+
+// Its pidfd: it has ended.
+void fc_child_on_exit(uv_poll_t *poll, int status, int events);
+
+#endif  // FARCALL_SERVER_POOL_PROCESS_HOST_H_

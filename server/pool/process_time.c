@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is done because time has passed: calls that run past their deadline are
+// ended, calls that wait behind a slow one are taken back, and processes that take
+// more of the memory they share than they may are killed.
+#include "config/limits.h"
+#include "pool/process_host.h"
+
+#define GRACE_NS (FC_LIMIT_KILL_GRACE_MS * 1000000ull)
+#define LOOK_NS (FC_LIMIT_LOOK_MS * 1000000ull)
+#define AHEAD_NS (FC_LIMIT_AHEAD_MS * 1000000ull)
+
+static void fail_deadline(fc_child_t *child, fc_held_t *held,
+                          fc_stage_t stage) {
+  fc_error_t error;
+  (void)fc_fail(&error, FC_CODE_DEADLINE_EXCEEDED, "the deadline passed %s",
+                stage == FC_STAGE_QUEUE ? "in the queue" : "while it ran");
+  fc_job_t *job = held->job;
+  held->job = NULL;
+  if (!job) return;
+  job->child = NULL;
+  fc_pool_fail(&child->host->base, job, stage, &error);
+}
+
+// When a call is to be over, and why; 0: it may take its time.
+static uint64_t end_of(const fc_child_t *child, const fc_held_t *held,
+                       fc_cause_t *out_cause) {
+  *out_cause = FC_CAUSE_DEADLINE;
+  const uint64_t deadline_ns = held->sent.deadline_ns;
+  if (!child->host->options->kill_dropped) return deadline_ns;
+  uint64_t end_ns = fc_earlier(deadline_ns, held->dropped_ns);
+  if (end_ns && end_ns == held->dropped_ns) *out_cause = FC_CAUSE_DROPPED;
+  return end_ns;
+}
+
+// A process that has nothing else to do and does not begin a call, long after
+// its end, never will.
+static bool ignores(const fc_held_t *held, uint64_t end_ns, uint64_t now_ns) {
+  return now_ns >= end_ns + LOOK_NS && now_ns >= held->sent.sent_ns + LOOK_NS;
+}
+
+// A call that runs past its end is ended with its process; one that waits behind
+// it is only answered. Returns when to look again, 0: when something happens.
+static uint64_t expire_call(fc_child_t *child, uint32_t position,
+                            uint64_t now_ns) {
+  uint32_t index = (child->first + position) % FC_RING_SLOTS;
+  fc_held_t *held = &child->held[index];
+  fc_cause_t cause;
+  uint64_t end_ns = end_of(child, held, &cause);
+  uint32_t state = fc_ring_state(&child->ring, index);
+  if (!end_ns) return 0;
+  if (state == FC_RING_DONE && child->cause != FC_CAUSE_LIE) return 0;
+  bool waits = state == FC_RING_READY;
+  uint64_t due_ns = end_ns + (waits ? 0 : GRACE_NS);
+  if (due_ns > now_ns) return due_ns;
+  if (child->cause == FC_CAUSE_NONE &&
+      (!waits || (position == 0 && ignores(held, end_ns, now_ns)))) {
+    fc_pool_note_stopped(&child->host->base, cause == FC_CAUSE_DROPPED);
+    fc_child_kill(child, cause);
+  }
+  atomic_store_explicit(&child->ring.head->slots[index].slot.cancel, 1,
+                        memory_order_relaxed);
+  fail_deadline(child, held, waits ? FC_STAGE_QUEUE : FC_STAGE_CALL);
+  // It may be begun all the same.
+  return child->cause == FC_CAUSE_NONE ? now_ns + LOOK_NS : 0;
+}
+
+// The calls from this position on, unless the process has begun them just now.
+static void take_back(fc_child_t *child, uint32_t position) {
+  // To the head of the queue, so the oldest last.
+  for (uint32_t i = child->count; i-- > position;) {
+    uint32_t index = (child->first + i) % FC_RING_SLOTS;
+    fc_held_t *held = &child->held[index];
+    fc_slot_t *slot = &child->ring.head->slots[index].slot;
+    if (!held->job || !fc_slot_begin(&slot->begun, FC_BEGUN_NEVER)) continue;
+    held->job->child = NULL;
+    fc_pool_requeue(&child->host->base, held->job);
+    held->job = NULL;
+  }
+}
+
+// May there be another process for its calls?
+static bool has_others(const fc_child_t *child) {
+  return child->host->most > 1 && !child->host->health.quarantined_ns;
+}
+
+// What waits behind a call that takes its time goes to another process. Returns
+// when to do so, 0: it need not be.
+static uint64_t share(fc_child_t *child, uint64_t now_ns) {
+  if (child->count < 2 || !has_others(child)) return 0;
+  uint64_t due_ns = child->held[child->first].sent.sent_ns + AHEAD_NS;
+  if (due_ns >= now_ns) return due_ns + 1;
+  take_back(child, 1);
+  return 0;
+}
+
+// It sleeps though it has a call: somebody has stopped it. On a busy machine
+// others may only have run before it, so this takes longer to tell.
+static bool is_deaf(const fc_child_t *child, uint64_t now_ns) {
+  const uint64_t patience_ns = FC_LIMIT_DEAF_MS * 1000000ull;
+  if (child->count == 0 || !has_others(child)) return false;
+  return now_ns > child->held[child->first].sent.sent_ns + patience_ns &&
+         fc_ring_state(&child->ring, child->first) == FC_RING_READY;
+}
+
+static uint64_t expire_host(fc_process_host_t *host, uint64_t now_ns) {
+  uint64_t earliest_ns = 0;
+  for (fc_child_t *child = host->children; child; child = child->next) {
+    if (child->ended) continue;
+    if (child->cause == FC_CAUSE_NONE) {
+      earliest_ns = fc_earlier(earliest_ns, share(child, now_ns));
+    }
+    for (uint32_t i = 0; i < child->count; i++) {
+      earliest_ns = fc_earlier(earliest_ns, expire_call(child, i, now_ns));
+    }
+  }
+  return earliest_ns;
+}
+
+// What was taken is asked before what the calls may take, so that one that
+// finishes meanwhile makes no culprit.
+static bool is_greedy(const fc_child_t *child) {
+  const uint64_t taken = fc_ring_taken(&child->ring);
+  uint64_t most = FC_RING_SPARE;
+  for (uint32_t i = 0; i < child->count; i++) {
+    uint32_t index = (child->first + i) % FC_RING_SLOTS;
+    most += child->held[index].sent.body_size;
+    if (fc_ring_state(&child->ring, index) != FC_RING_READY) {
+      most += child->ring.setup.result_size;
+    }
+  }
+  return taken > most;
+}
+
+static void look_at_host(fc_process_host_t *host, uint64_t now_ns) {
+  fc_health_look(&host->health, host->calls, now_ns);
+  for (fc_child_t *child = host->children; child; child = child->next) {
+    if (child->ended || child->cause != FC_CAUSE_NONE) continue;
+    if (is_greedy(child)) fc_child_kill(child, FC_CAUSE_GREED);
+    else if (is_deaf(child, now_ns)) take_back(child, 0);
+  }
+}
+
+void fc_process_hosts_expire(fc_hosts_t *hosts, uint64_t now_ns) {
+  for (fc_host_t *host = hosts->first; host; host = host->next) {
+    fc_pool_note_due(hosts->pool,
+                     expire_host((fc_process_host_t *)host, now_ns));
+  }
+}
+
+void fc_process_hosts_look(fc_hosts_t *hosts, uint64_t now_ns) {
+  for (fc_host_t *host = hosts->first; host; host = host->next) {
+    look_at_host((fc_process_host_t *)host, now_ns);
+  }
+}

@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Calls change hands in slots of one region (region.h). The first instance of a
+// generation is made by a call of the host's own, so that what it lacks is a
+// failure to load it.
+#include "pool/threads_host.h"
+
+#include "config/limits.h"
+#include "pool/pool.h"
+#include "pool/process_host.h"
+#include "pool/tiles.h"
+
+// Calls that one thread is given at a time when they are known to be quick.
+#define QUICK_AHEAD 16
+// Calls of a module whose calls take turns that threads are given, if quick.
+#define SERIAL_QUICK 4
+
+typedef struct fc_thread_hosts_t {
+  fc_hosts_t base;
+  fc_region_t region;
+  fc_threads_t threads;
+  fc_helpers_t *helpers;      // of the threads; NULL: none
+  fc_worker_t inline_worker;  // the loop's
+  struct held_t *held;        // by slot
+  uint32_t *free_slots;       // a stack
+  uint32_t free_count;
+  // Slots that threads have not been told of yet, linked
+  uint32_t first;
+  uint32_t last;
+  uint32_t count;
+} fc_thread_hosts_t;
+
+typedef struct fc_thread_host_t {
+  fc_host_t base;
+  bool serial;
+  bool native;         // a thread in it cannot be stopped
+  bool slow_instance;  // the loop must not make one
+  uint64_t lost;       // threads
+  fc_job_t loading;    // makes the first instance
+} fc_thread_host_t;
+
+// A call that a slot holds.
+typedef struct held_t {
+  fc_thread_host_t *host;
+  fc_job_t *job;  // NULL when nobody waits for it
+  bool lost;      // the thread that has it is counted as lost
+} held_t;
+
+static fc_thread_hosts_t *all_of(const fc_host_t *host) {
+  return (fc_thread_hosts_t *)host->hosts;
+}
+
+// ---------------------------------------------------------------------------
+// Slots
+
+static uint64_t loading_end_ns(const fc_pool_t *pool) {
+  return fc_clock_ns() + pool->options.load_ms * 1000000u;
+}
+
+// False when no slot is free.
+static bool fill_slot(fc_thread_host_t *self, fc_job_t *job) {
+  fc_thread_hosts_t *all = all_of(&self->base);
+  if (all->free_count == 0) return false;
+  uint32_t index = all->free_slots[--all->free_count];
+  fc_slot_t *slot = &all->region.slots[index];
+  slot->loop = 0;
+  slot->call = job->call;
+  slot->answer_block = FC_BLOCK_NONE;
+  atomic_store_explicit(&slot->cancel, 0, memory_order_relaxed);
+  atomic_store_explicit(&slot->begun, FC_BEGUN_NOT, memory_order_relaxed);
+  slot->outcome.piece_count = 0;
+  if (job->call.flags & FC_CALL_PREPARE) {
+    slot->call.deadline_ns = loading_end_ns(all->base.pool);
+    fc_pool_note_due(all->base.pool, slot->call.deadline_ns);
+  }
+  job->call.body.block = FC_BLOCK_NONE;
+  job->slot = index;
+  all->held[index] = (held_t){.host = self, .job = job};
+  return true;
+}
+
+static void free_slot(fc_thread_hosts_t *all, uint32_t index) {
+  fc_slot_t *slot = &all->region.slots[index];
+  fc_blocks_t *blocks = all->region.blocks;
+  fc_outcome_drop(&slot->outcome, blocks);
+  fc_block_give(blocks, slot->call.body.block);
+  slot->call.body.block = FC_BLOCK_NONE;
+  slot->call.deadline_ns = 0;
+  all->held[index] = (held_t){0};
+  all->free_slots[all->free_count++] = index;
+}
+
+static void finish(fc_host_t *host, fc_job_t *job) {
+  if (job->slot == FC_SLOT_NONE) return;
+  free_slot(all_of(host), job->slot);
+  job->slot = FC_SLOT_NONE;
+}
+
+// ---------------------------------------------------------------------------
+// Giving
+
+static fc_status_t admit(const fc_host_t *host, uint32_t *out_room,
+                         uint32_t *out_retry_s, fc_error_t *err) {
+  (void)out_retry_s;
+  (void)err;
+  const uint32_t most = FC_HOST_SLOW_AHEAD * host->pool->options.workers;
+  const uint32_t running = host->hosts->running;
+  *out_room = most > running ? most - running : 0;
+  return FC_OK;
+}
+
+// Whether a thread has room, and the module lets it begin.
+static bool has_room(const fc_host_t *host, bool quick) {
+  const fc_thread_hosts_t *all = all_of(host);
+  const fc_thread_host_t *self = (const fc_thread_host_t *)host;
+  if (self->serial && host->running >= (quick ? SERIAL_QUICK : 1)) {
+    return false;
+  }
+  uint32_t ahead = quick ? QUICK_AHEAD : FC_HOST_SLOW_AHEAD;
+  uint32_t busy = all->base.running - all->threads.lost;
+  return busy < ahead * fc_thread_hosts_count(&all->base);
+}
+
+static fc_offer_t offer(fc_host_t *host, fc_job_t *job, bool quick,
+                        fc_error_t *err) {
+  fc_thread_hosts_t *all = all_of(host);
+  (void)err;
+  if (!has_room(host, quick)) return FC_OFFER_FULL;
+  if (!fill_slot((fc_thread_host_t *)host, job)) return FC_OFFER_FULL;
+  if (all->count++ == 0) all->first = job->slot;
+  else all->region.slots[all->last].next = job->slot;
+  all->last = job->slot;
+  return FC_OFFER_TAKEN;
+}
+
+static void notify(fc_hosts_t *hosts) {
+  fc_thread_hosts_t *all = (fc_thread_hosts_t *)hosts;
+  if (!all->count) return;
+  fc_ready_submit(&all->region.ready, all->region.slots, all->first, all->last,
+                  all->count);
+  all->count = 0;
+}
+
+static bool run(fc_host_t *host, fc_job_t *job) {
+  fc_thread_hosts_t *all = all_of(host);
+  fc_thread_host_t *self = (fc_thread_host_t *)host;
+  // A thread may hold the module's lock.
+  if (self->serial && host->running) return false;
+  if (self->slow_instance && host->pool->options.lane != FC_LANE_ALWAYS) {
+    return false;
+  }
+  if (!fill_slot(self, job)) return false;
+  fc_slot_t *slot = &all->region.slots[job->slot];
+  fc_worker_run(&all->inline_worker, slot);
+  job->outcome = &slot->outcome;
+  return true;
+}
+
+static void drop(fc_host_t *host, fc_job_t *job) {
+  fc_thread_hosts_t *all = all_of(host);
+  atomic_store_explicit(&all->region.slots[job->slot].cancel, 1,
+                        memory_order_relaxed);
+  all->held[job->slot].job = NULL;
+}
+
+// ---------------------------------------------------------------------------
+// Taking
+
+static void finish_loading(fc_thread_host_t *self, fc_outcome_t *outcome) {
+  fc_thread_hosts_t *all = all_of(&self->base);
+  const fc_module_t *module =
+      fc_region_module(&all->region, self->base.generation);
+  fc_error_t error = outcome->error;
+  bool failed = outcome->status != FC_OK;
+  // With shared state others cost nothing.
+  self->slow_instance =
+      fc_module_get_info(module)->private_state &&
+      fc_outcome_worker_ns(outcome) > FC_LIMIT_INLINE_WORST_NS;
+  finish(&self->base, &self->loading);
+  fc_pool_on_host(&self->base, failed ? &error : NULL);
+}
+
+static void find_thread(fc_thread_hosts_t *all, uint32_t slot) {
+  all->held[slot].lost = false;
+  fc_threads_find(&all->threads);
+}
+
+static void collect_slot(fc_thread_hosts_t *all, uint32_t index) {
+  fc_slot_t *slot = &all->region.slots[index];
+  fc_thread_host_t *self = all->held[index].host;
+  fc_job_t *job = all->held[index].job;
+  if (all->held[index].lost) find_thread(all, index);
+  else fc_pool_note_outcome(&self->base, &slot->outcome, !job);
+  fc_pool_note_end(&self->base);
+  if (!job) free_slot(all, index);
+  else if (job == &self->loading) finish_loading(self, &slot->outcome);
+  else fc_pool_deliver(&self->base, job, &slot->outcome);
+}
+
+static void collect(fc_hosts_t *hosts, bool awake) {
+  fc_thread_hosts_t *all = (fc_thread_hosts_t *)hosts;
+  const fc_slot_t *slots = all->region.slots;
+  uint32_t index = fc_done_take(&all->region.done, all->region.slots, awake);
+  while (index != FC_SLOT_NONE) {
+    uint32_t next = slots[index].next;
+    collect_slot(all, index);
+    index = next;
+  }
+}
+
+// A thread wakes the loop whenever it has not done so yet (fc_done_push).
+static bool sleep_(fc_hosts_t *hosts) {
+  (void)hosts;
+  return true;
+}
+
+static void wake(fc_hosts_t *hosts) { (void)hosts; }
+
+// ---------------------------------------------------------------------------
+// Time
+
+static void lose_thread(fc_thread_host_t *self, uint32_t index) {
+  fc_thread_hosts_t *all = all_of(&self->base);
+  const fc_pool_events_t *events = &self->base.pool->events;
+  fc_slot_t *slot = &all->region.slots[index];
+  atomic_store_explicit(&slot->cancel, 1, memory_order_relaxed);
+  all->held[index].lost = true;
+  self->lost++;
+  fc_pool_note_stopped(&self->base, false);
+  fc_threads_lose(&all->threads);
+  events->on_lost(events->context, slot->call.generation, slot->call.function);
+}
+
+// A first instance is not made in time. Before its thread has begun, the time does
+// not count; after, the thread is lost, and the module cannot be called.
+static void expire_loading(fc_thread_host_t *self, uint32_t index) {
+  fc_thread_hosts_t *all = all_of(&self->base);
+  fc_pool_t *pool = self->base.pool;
+  fc_slot_t *slot = &all->region.slots[index];
+  if (atomic_load_explicit(&slot->begun, memory_order_relaxed) ==
+      FC_BEGUN_NOT) {
+    slot->call.deadline_ns = loading_end_ns(pool);
+    fc_pool_note_due(pool, slot->call.deadline_ns);
+    return;
+  }
+  fc_error_t error;
+  (void)fc_fail(&error, FC_CODE_MODULE_LOAD,
+                "loading it takes longer than %llu ms",
+                (unsigned long long)pool->options.load_ms);
+  lose_thread(self, index);
+  all->held[index].job = NULL;
+  fc_pool_on_host(&self->base, &error);
+}
+
+// The deadline of a call in a thread has passed. One that waits is answered, and
+// so is one in native code, whose thread keeps its slot until it returns, if it
+// does. Bytecode ends itself.
+static void expire_slot(fc_thread_hosts_t *all, uint32_t index) {
+  fc_slot_t *slot = &all->region.slots[index];
+  fc_thread_host_t *self = all->held[index].host;
+  fc_job_t *job = all->held[index].job;
+  if (slot->call.flags & FC_CALL_PREPARE) {
+    expire_loading(self, index);
+    return;
+  }
+  bool waits = fc_slot_begin(&slot->begun, FC_BEGUN_NEVER);
+  if (!waits && !self->native) return;
+  if (!waits) lose_thread(self, index);
+  if (!job) return;  // it was dropped
+  fc_error_t error;
+  (void)fc_fail(&error, FC_CODE_DEADLINE_EXCEEDED, "the deadline passed %s",
+                waits ? "in the queue" : "while it ran");
+  all->held[index].job = NULL;
+  job->slot = FC_SLOT_NONE;
+  fc_pool_fail(&self->base, job, waits ? FC_STAGE_QUEUE : FC_STAGE_CALL,
+               &error);
+}
+
+// A call that was dropped keeps its thread as well, so slots are looked at and
+// not who waits for them. Free ones have no deadline.
+static bool can_expire(const fc_thread_hosts_t *all, uint32_t index) {
+  const fc_slot_t *slot = &all->region.slots[index];
+  return slot->call.deadline_ns && !all->held[index].lost &&
+         atomic_load_explicit(&slot->begun, memory_order_relaxed) !=
+             FC_BEGUN_NEVER;
+}
+
+static void expire(fc_hosts_t *hosts, uint64_t now_ns) {
+  fc_thread_hosts_t *all = (fc_thread_hosts_t *)hosts;
+  for (uint32_t i = 0; i < all->region.slot_count; i++) {
+    if (!can_expire(all, i)) continue;
+    uint64_t due_ns = all->region.slots[i].call.deadline_ns +
+                      FC_LIMIT_KILL_GRACE_MS * 1000000u;
+    if (due_ns <= now_ns) expire_slot(all, i);
+    else fc_pool_note_due(hosts->pool, due_ns);
+  }
+}
+
+static void look(fc_hosts_t *hosts, uint64_t now_ns) {
+  (void)hosts;
+  (void)now_ns;
+}
+
+// ---------------------------------------------------------------------------
+// Beginning and end
+
+static void describe(const fc_host_t *host, fc_host_facts_t *out_facts) {
+  const fc_thread_host_t *self = (const fc_thread_host_t *)host;
+  *out_facts = (fc_host_facts_t){.lost_threads = self->lost};
+}
+
+// Threads belong to no generation.
+static bool worker(const fc_host_t *host, uint32_t position,
+                   fc_host_worker_t *out_worker) {
+  (void)host;
+  (void)position;
+  (void)out_worker;
+  return false;
+}
+
+static fc_status_t create(fc_hosts_t *hosts, uint32_t generation,
+                          fc_module_t *module, fc_host_t **out_host,
+                          fc_error_t *err) {
+  fc_thread_hosts_t *all = (fc_thread_hosts_t *)hosts;
+  fc_allocator_t allocator = hosts->pool->allocator;
+  const fc_module_info_t *info = fc_module_get_info(module);
+  fc_thread_host_t *self = fc_alloc(allocator, sizeof *self);
+  if (!self) return fc_fail_memory(err);
+  fc_status_t status = fc_region_add(&all->region, generation, module, err);
+  if (status != FC_OK) {
+    fc_free(allocator, self);
+    return status;
+  }
+  self->serial = info->serial;
+  self->native = info->runs_native;
+  fc_hosts_link(hosts, generation, &self->base);
+  *out_host = &self->base;
+  self->loading = (fc_job_t){.call = {.generation = generation,
+                                      .flags = FC_CALL_PREPARE,
+                                      .body = {.block = FC_BLOCK_NONE}}};
+  fc_pool_enqueue(hosts->pool, &self->loading);
+  return FC_OK;
+}
+
+static void free_host(fc_host_t *host) {
+  fc_region_remove(&all_of(host)->region, host->generation);
+  fc_hosts_unlink(host);
+  fc_free(host->pool->allocator, host);
+}
+
+static void retire(fc_host_t *host) {
+  fc_pool_t *pool = host->pool;
+  const uint32_t generation = host->generation;
+  free_host(host);
+  fc_pool_on_retired(pool, generation);
+}
+
+static void destroy(fc_hosts_t *hosts) {
+  fc_thread_hosts_t *all = (fc_thread_hosts_t *)hosts;
+  fc_allocator_t allocator = hosts->pool->allocator;
+  fc_threads_stop(&all->threads);
+  for (uint32_t i = 0; all->held && i < all->region.slot_count; i++) {
+    fc_outcome_drop(&all->region.slots[i].outcome, all->region.blocks);
+    fc_block_give(all->region.blocks, all->region.slots[i].call.body.block);
+  }
+  fc_worker_deinit(&all->inline_worker);
+  fc_helpers_destroy(all->helpers);
+  while (hosts->first) free_host(hosts->first);
+  fc_free(allocator, all->held);
+  fc_free(allocator, all->free_slots);
+  fc_region_deinit(&all->region);
+  fc_free(allocator, all);
+}
+
+static const fc_host_class_t kClass = {.create = create,
+                                       .admit = admit,
+                                       .run = run,
+                                       .offer = offer,
+                                       .finish = finish,
+                                       .drop = drop,
+                                       .retire = retire,
+                                       .describe = describe,
+                                       .worker = worker,
+                                       .notify = notify,
+                                       .collect = collect,
+                                       .sleep = sleep_,
+                                       .wake = wake,
+                                       .expire = expire,
+                                       .look = look,
+                                       .destroy = destroy};
+
+static fc_status_t make_slots(fc_thread_hosts_t *all, uint32_t count,
+                              fc_error_t *err) {
+  fc_allocator_t allocator = all->base.pool->allocator;
+  for (uint32_t i = 0; i < count; i++) {
+    all->region.slots[i].call.body.block = FC_BLOCK_NONE;
+  }
+  all->held = fc_alloc_array(allocator, count, sizeof *all->held);
+  all->free_slots = fc_alloc_array(allocator, count, sizeof *all->free_slots);
+  if (!all->held || !all->free_slots) return fc_fail_memory(err);
+  for (uint32_t i = 0; i < count; i++) all->free_slots[i] = count - 1 - i;
+  all->free_count = count;
+  return FC_OK;
+}
+
+static fc_status_t start(fc_thread_hosts_t *all, fc_error_t *err) {
+  fc_pool_t *pool = all->base.pool;
+  const fc_pool_options_t *options = &pool->options;
+  fc_region_t *region = &all->region;
+  // One for the loop's own lane.
+  const uint32_t slots = options->workers * QUICK_AHEAD + 1;
+  FC_TRY(fc_region_init(region, pool->allocator, slots, err));
+  region->blocks = pool->blocks;
+  region->dialects = pool->dialects;
+  region->guard = options->guard;
+  if (options->process) region->spin_ns = options->process->setup.spin_ns;
+  region->wake = pool->events.wake;
+  region->wake_context = pool->events.context;
+  FC_TRY(make_slots(all, slots, err));
+  if (options->tiles > 1) {
+    FC_TRY(
+        fc_helpers_create(pool->allocator, options->tiles, &all->helpers, err));
+    region->tiles = fc_helpers_tiles(all->helpers);
+  }
+  region->worker_count = options->workers + FC_LIMIT_LOST_THREADS + 1;
+  FC_TRY(fc_worker_init(&all->inline_worker, region, region->worker_count - 1,
+                        err));
+  return fc_threads_start(&all->threads, region, options->workers,
+                          FC_LIMIT_LOST_THREADS, err);
+}
+
+fc_status_t fc_thread_hosts_create(fc_pool_t *pool, fc_hosts_t **out_hosts,
+                                   fc_error_t *err) {
+  fc_thread_hosts_t *all = fc_alloc(pool->allocator, sizeof *all);
+  if (!all) return fc_fail_memory(err);
+  all->base = (fc_hosts_t){.class_ = &kClass, .pool = pool};
+  fc_status_t status = start(all, err);
+  if (status == FC_OK) *out_hosts = &all->base;
+  else destroy(&all->base);
+  return status;
+}
+
+uint32_t fc_thread_hosts_count(const fc_hosts_t *hosts) {
+  const fc_threads_t *threads = &((const fc_thread_hosts_t *)hosts)->threads;
+  uint32_t count = threads->count - threads->lost;
+  return count < threads->wanted ? count : threads->wanted;
+}
+
+uint32_t fc_thread_hosts_lost(const fc_hosts_t *hosts) {
+  return ((const fc_thread_hosts_t *)hosts)->threads.lost;
+}

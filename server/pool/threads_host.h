@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The thread host: calls in threads of the server, which all generations share,
+// and in the loop's own lane. The loop's thread.
+#ifndef FARCALL_SERVER_POOL_THREADS_HOST_H_
+#define FARCALL_SERVER_POOL_THREADS_HOST_H_
+
+#include "pool/host.h"
+
+// Starts as many threads as the pool's options say.
+fc_status_t fc_thread_hosts_create(fc_pool_t *pool, fc_hosts_t **out_hosts,
+                                   fc_error_t *err) FC_MUST_CHECK;
+// Threads that take calls.
+uint32_t fc_thread_hosts_count(const fc_hosts_t *hosts);
+// Threads in a native call past its deadline that does not end.
+uint32_t fc_thread_hosts_lost(const fc_hosts_t *hosts);
+
+#endif  // FARCALL_SERVER_POOL_THREADS_HOST_H_
