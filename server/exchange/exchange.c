@@ -82,8 +82,8 @@ void fc_exchange_make_id(fc_server_t *server, char out[FC_EXCHANGE_ID_SIZE]) {
   z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
   z = (z ^ z >> 27) * 0x94D049BB133111EBu;
   z ^= z >> 31;
-  for (int i = 0; i < FC_EXCHANGE_ID_SIZE; i++) {
-    out[i] = "0123456789abcdef"[z >> (60 - 4 * i) & 15];
+  for (int i = 0; i < FC_EXCHANGE_ID_SIZE; i++, z <<= 4) {
+    out[i] = "0123456789abcdef"[z >> 60];
   }
 }
 

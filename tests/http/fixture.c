@@ -442,10 +442,14 @@ static const fc_backend_t *const kBackends[] = {&fixture_backend,
 static const char *const kFiles[] = {"t.fixture", "broken.fixture",
                                      "serial.fixture"};
 
+static const fc_routes_t *routes = &fc_routes;
+
+void fixture_use_routes(const fc_routes_t *used) { routes = used; }
+
 void fixture_worker(int argc, char **argv) {
   if (argc > 1 && !strcmp(argv[1], "--worker")) {
     const fc_dialect_worker_t *dialects[FC_DIALECTS_MAX];
-    fc_dialect_workers(&fc_routes, dialects);
+    fc_dialect_workers(routes, dialects);
     fc_process_main(argc, argv, kBackends, dialects);
   }
 }
@@ -518,7 +522,7 @@ void fixture_start(fixture_server_t *server, const char *flags) {
   server->loop = calloc(1, sizeof *server->loop);
   CHECK(server->loop);
   CHECK(fc_loop_init(server->loop, server_memory(), &server->options, kBackends,
-                     &fc_routes, server->log[1], &error) == FC_OK);
+                     routes, server->log[1], &error) == FC_OK);
   CHECK(pthread_create(&server->thread, NULL, serve, server) == 0);
   if (may_load(0)) wait_for_log(server, "listening on");
 }

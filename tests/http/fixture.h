@@ -31,6 +31,10 @@ void fixture_refuse_memory(size_t size);
 // own program as its worker processes.
 void fixture_worker(int argc, char **argv);
 
+// What servers answer, and their worker processes with them: fc_routes unless this is
+// called before fixture_worker.
+void fixture_use_routes(const fc_routes_t *routes);
+
 typedef struct fixture_server_t {
   fc_server_options_t options;
   char directory[64];

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A dialect of this file's own beside those there are, with a route of its own and
+// two parameters of a call, through the real server in either host. This is all that
+// another one takes: fc_dialect_t, a row of routes, and a place for both in a table.
+#include <stdio.h>
+#include <unistd.h>
+
+#include "dialect/reflect.h"
+#include "expect.h"
+
+// ---------------------------------------------------------------------------
+// The dialect: POST /text/MODULE/FUNCTION?separator=C&times=N with arguments between
+// separators; results as text, so many times.
+
+typedef struct parameters_t {
+  char separator;
+  uint8_t times;
+} parameters_t;
+_Static_assert(sizeof(parameters_t) <= FC_CALL_PARAMETERS, "they fit a call");
+
+static parameters_t parameters_of(const uint8_t *bytes) {
+  parameters_t parameters;
+  memcpy(&parameters, bytes, sizeof parameters);
+  return parameters;
+}
+
+static fc_status_t text_admit(const fc_server_t *server,
+                              const fc_request_t *request,
+                              fc_admission_t *out_admission, fc_error_t *err) {
+  const fc_str_t separator =
+      fc_request_query(request->query, FC_STR("separator"));
+  const fc_str_t times = fc_request_query(request->query, FC_STR("times"));
+  (void)server;
+  if (times.size > 1) {
+    return fc_fail(err, FC_CODE_UNKNOWN_FIELD, "times has one digit");
+  }
+  const parameters_t parameters = {
+      .separator = separator.size ? separator.data[0] : ' ',
+      .times = times.size ? (uint8_t)(times.data[0] - '0') : 1};
+  memcpy(out_admission->parameters, &parameters, sizeof parameters);
+  return FC_OK;
+}
+
+static fc_status_t text_decode(fc_frame_t *frame, fc_str_t body,
+                               const uint8_t *parameters, fc_error_t *err) {
+  char json[64];
+  size_t size = 0;
+  if (body.size > sizeof json - 2) {
+    return fc_fail(err, FC_CODE_JSON_SYNTAX, "too many arguments");
+  }
+  json[size++] = '[';
+  for (size_t i = 0; i < body.size; i++) {
+    const bool cut = body.data[i] == parameters_of(parameters).separator;
+    json[size++] = cut ? ',' : body.data[i];
+  }
+  json[size++] = ']';
+  return fc_frame_decode(frame, fc_str_make(json, size), err);
+}
+
+static fc_status_t text_encode(fc_frame_t *frame, const uint8_t *parameters,
+                               fc_sink_t *sink, fc_error_t *err) {
+  for (int i = 0; i < parameters_of(parameters).times; i++) {
+    FC_TRY(fc_frame_encode(frame, sink, err));
+  }
+  return FC_OK;
+}
+
+static const char *text_type(const uint8_t *parameters) {
+  return parameters_of(parameters).times > 1 ? "text/many" : "text/plain";
+}
+
+static fc_status_t text_document(const fc_server_t *server,
+                                 const fc_request_t *request,
+                                 const fc_place_t *place,
+                                 fc_document_t *out_document, fc_sink_t *sink,
+                                 fc_error_t *err) {
+  (void)server;
+  (void)place;
+  *out_document = (fc_document_t){.content_type = FC_STR("text/plain")};
+  FC_TRY(fc_sink_put(sink, FC_STR("post to "), err));
+  return fc_sink_put(sink, request->path, err);
+}
+
+static int text_status(const fc_error_t *error) {
+  return error->code == FC_CODE_FUNCTION_NOT_FOUND ? 404 : 400;
+}
+
+static fc_status_t text_error(const fc_problem_t *problem, fc_sink_t *sink,
+                              fc_error_t *err) {
+  if (problem->stage) {
+    FC_TRY(fc_sink_put(sink, fc_str(problem->stage), err));
+    FC_TRY(fc_sink_put(sink, FC_STR(": "), err));
+  }
+  return fc_sink_put(sink, fc_str(problem->error->message), err);
+}
+
+static const fc_dialect_worker_t kWorker = {text_decode, text_encode};
+static const fc_dialect_t kText = {.name = "text",
+                                   .admit = text_admit,
+                                   .worker = &kWorker,
+                                   .result_type = text_type,
+                                   .document = text_document,
+                                   .status_of = text_status,
+                                   .encode_error = text_error,
+                                   .error_type = "text/plain"};
+
+static const fc_dialect_t *const kDialects[] = {&fc_dialect_native,
+                                                &fc_dialect_pages, &kText};
+static const fc_route_row_t kRows[] = {
+    [FC_ROUTE_NONE] = {"", 0, 0},
+#define FC_ROUTE(name, path, methods, dialect) \
+  [FC_ROUTE_##name] = {path, methods, FC_DIALECT_##dialect},
+#include "dialect/route.def"
+#undef FC_ROUTE
+    [FC_ROUTE_COUNT] = {"/text/{module}/{function}",
+                        FC_ROUTE_GET | FC_ROUTE_CALL, 2},
+};
+static const fc_routes_t kRoutes = {kRows, FC_ARRAY_COUNT(kRows),
+                                    FC_ARRAY_COUNT(kDialects), kDialects};
+
+// ---------------------------------------------------------------------------
+
+static void ask(const fixture_server_t *server, const char *method,
+                const char *path, const char *body, int status,
+                const char *type, const char *says) {
+  char got[64];
+  fixture_response_t response = fixture_request(server, method, path, body);
+  assert_string_equal(response.body, says);
+  assert_int_equal(response.status, status);
+  assert_string_equal(
+      fixture_header(&response, "Content-Type", got, sizeof got), type);
+  fixture_response_free(&response);
+}
+
+static void it_answers_beside_the_others(void **state) {
+  (void)state;
+  static const char *const kFlags[] = {"", "--lane=always"};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kFlags); i++) {
+    fixture_server_t server;
+    fixture_start(&server, kFlags[i]);
+    ask(&server, "POST", "/text/t/add", "3 4", 200, "text/plain",
+        "{\"results\":[7]}");
+    ask(&server, "POST", "/text/t/add?separator=_&times=2", "3_4", 200,
+        "text/many", "{\"results\":[7]}{\"results\":[7]}");
+    ask(&server, "POST", "/api/v1/functions/t/add", "[3,4]", 200,
+        "application/json", "{\"results\":[7]}");
+    ask(&server, "GET", "/text/t/add", "", 200, "text/plain",
+        "post to /text/t/add");
+    end(&server);
+  }
+}
+
+static void its_errors_are_its_own(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "");
+  ask(&server, "POST", "/text/t/ad", "", 404, "text/plain",
+      "route: no function 'ad': did you mean 'add'?");
+  ask(&server, "POST", "/text/t/add?times=10", "3 4", 400, "text/plain",
+      "admit: times has one digit");
+  ask(&server, "POST", "/text/t/add", "3", 400, "text/plain",
+      "decode: argument 1 ('b'): missing");
+  end(&server);
+}
+
+int main(int argc, char **argv) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(it_answers_beside_the_others),
+      FC_TEST(its_errors_are_its_own),
+  };
+  fixture_use_routes(&kRoutes);
+  fixture_worker(argc, argv);
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
