@@ -17,8 +17,8 @@ void fc_server_options_init(fc_server_options_t *options) {
 }
 
 static fc_status_t set(fc_server_options_t *options, const fc_option_t *option,
-                       const char *value, const char *named, int from,
-                       fc_error_t *err) {
+                       const char *value, const char *named,
+                       fc_origin_from_t from, fc_error_t *err) {
   options->origins[option - fc_options] = (fc_origin_t){.from = from};
   return fc_option_set(options, option, value, named, err);
 }

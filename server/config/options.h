@@ -24,13 +24,15 @@ enum {
 };
 
 // Where the value of an option comes from. A later origin overrides an earlier one.
+typedef enum fc_origin_from_t {
+  FC_ORIGIN_DEFAULT,
+  FC_ORIGIN_FILE,
+  FC_ORIGIN_VARIABLE,
+  FC_ORIGIN_FLAG
+} fc_origin_from_t;
+
 typedef struct fc_origin_t {
-  enum {
-    FC_ORIGIN_DEFAULT,
-    FC_ORIGIN_FILE,
-    FC_ORIGIN_VARIABLE,
-    FC_ORIGIN_FLAG
-  } from;
+  fc_origin_from_t from;
   unsigned line, column;  // in the file, from 1
 } fc_origin_t;
 
