@@ -43,7 +43,8 @@ static int print_text(const fc_server_options_t *options) {
   return status == FC_OK ? EX_OK : EX_OSERR;
 }
 
-// What is only read when the server starts: said with the place it stands at.
+// Checks options whose values are otherwise read only when the server starts,
+// and says where a wrong one was given.
 static fc_status_t check(const fc_server_options_t *options, fc_error_t *err) {
   fc_address_t address;
   fc_policy_t policy;
@@ -76,8 +77,9 @@ static int exit_code(fc_code_t code) {
 }
 
 static int serve(const fc_server_options_t *options) {
-  // Its workers are processes of the same user, and run code of others: they are
-  // not to open its memory or its files. It writes no core file either.
+  // Worker processes have the same user and run other people's code: this keeps
+  // them from opening the server's memory and files. It also prevents core
+  // files.
   (void)prctl(PR_SET_DUMPABLE, 0);
   fc_allocator_t allocator = fc_allocator_system();
   fc_loop_t *loop = fc_alloc(allocator, sizeof *loop);
@@ -89,8 +91,8 @@ static int serve(const fc_server_options_t *options) {
     return complain(exit_code(error.code), error.message);
   }
   int code = fc_loop_run(loop);
-  // A call of a thread that outlived the drain time can't be waited for, and a
-  // file that is being loaded need not be.
+  // A call that runs in a thread after the drain time cannot be waited for, and
+  // a file that is being loaded need not be.
   if (fc_pool_in_threads(&loop->pool) || fc_modules_is_busy(&loop->modules)) {
     fc_log_flush(&loop->log);
     _exit(code);
@@ -107,7 +109,8 @@ int main(int argc, char **argv) {
     fc_process_main(argc, argv, fc_backends, dialects);
   }
   signal(SIGPIPE, SIG_IGN);
-  // Others would end the server in the middle of calls. The loop logs SIGHUP.
+  // By default these signals would end the server in the middle of calls. The
+  // loop logs SIGHUP.
   signal(SIGHUP, SIG_IGN);
   signal(SIGUSR1, SIG_IGN);
   signal(SIGUSR2, SIG_IGN);

@@ -16,7 +16,7 @@
 #include "pool/cpus.h"
 
 #define KEPT_BLOCKS (64u << 20)     // bytes of blocks kept for reuse
-#define KEPT_WHEN_IDLE (64u << 10)  // largest block kept when nobody is there
+#define KEPT_WHEN_IDLE (64u << 10)  // largest block kept when idle
 
 // ---------------------------------------------------------------------------
 // Waiting
@@ -33,8 +33,8 @@ static void on_timer(uv_timer_t *timer) {
   fc_pool_expire(&loop->pool, fc_clock_ns());
 }
 
-// When the next wait runs out; the timer is only touched when that is earlier
-// than it is set to, so that a request does not cost a timer.
+// Sets the timer to the next time a wait runs out. It is touched only when that
+// is earlier than the time it is set to, so most requests do not touch it.
 static void arm_timer(fc_loop_t *loop) {
   uint64_t now = uv_now(&loop->uv);
   uint64_t due = fc_http1_due_ms(&loop->http1);
@@ -75,7 +75,7 @@ static void on_awake(uv_check_t *awake) {
 
 static void on_busy(uv_idle_t *busy) { (void)busy; }
 
-// Before the loop looks for events: everything staged since is handed over.
+// Runs before the loop waits for events: hands over everything staged since.
 static void on_turn(uv_prepare_t *turn) {
   fc_loop_t *loop = turn->data;
   hand_over(loop);
@@ -84,7 +84,8 @@ static void on_turn(uv_prepare_t *turn) {
     hand_over(loop);
     quiet = fc_pool_sleep(&loop->pool);
   }
-  // Answers come faster than they are taken: sockets have their turn too.
+  // Answers arrive faster than they are taken: sockets get their turn in
+  // between.
   if (quiet) uv_idle_stop(&loop->busy);
   else uv_idle_start(&loop->busy, on_busy);
   arm_timer(loop);
@@ -156,8 +157,8 @@ static void on_lost(void *context, uint32_t index, uint32_t function) {
                 fields, FC_ARRAY_COUNT(fields));
 }
 
-// Files are for connections: the soft limit is a relic, take the hard one.
-// `reserved` are for other things.
+// How many connections may be open. Descriptors are for connections, so the
+// soft limit is raised to the hard one; `reserved` are kept for other things.
 static uint32_t connection_max(uint64_t wanted, uint64_t reserved) {
   struct rlimit files;
   if (getrlimit(RLIMIT_NOFILE, &files)) return 64;
@@ -171,7 +172,7 @@ static uint32_t connection_max(uint64_t wanted, uint64_t reserved) {
   return (uint32_t)(wanted < room ? wanted : room);
 }
 
-// One more module holds files.
+// One more module holds open files.
 static void on_opened(void *context, const fc_module_t *module) {
   fc_loop_t *loop = context;
   loop->reserved_files += FC_LIMIT_MODULE_FILES;
@@ -212,7 +213,7 @@ static fc_status_t init_modules(fc_loop_t *loop, fc_error_t *err) {
 // ---------------------------------------------------------------------------
 // The beginning
 
-// Closes the socket; needs no memory.
+// Answers and closes the socket; needs no memory.
 static void refuse(fc_loop_t *loop, int socket, const fc_error_t *error) {
   char text[FC_HTTP1_REFUSAL_MAX];
   fc_socket_tell(socket, fc_http1_refusal(&loop->http1, error, text));
@@ -295,7 +296,7 @@ static fc_status_t start_listening(fc_loop_t *loop, fc_error_t *err) {
   return FC_OK;
 }
 
-// Some need a descriptor: then there may be none left.
+// Some handles need a descriptor, and there may be none left.
 static fc_status_t init_handles(fc_loop_t *loop, fc_error_t *err) {
   uv_loop_t *uv = &loop->uv;
   uv_prepare_init(uv, &loop->turn);
@@ -314,7 +315,7 @@ static fc_status_t init_handles(fc_loop_t *loop, fc_error_t *err) {
 
 static fc_status_t start_handles(fc_loop_t *loop, fc_error_t *err) {
   FC_TRY(fc_loop_watch_signals(loop, err));
-  // These fail without a callback only.
+  // These fail only without a callback.
   uv_prepare_start(&loop->turn, on_turn);
   uv_check_start(&loop->awake, on_awake);
   return fc_modules_start(&loop->modules, loop->options->paths,
@@ -387,7 +388,7 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
                       loop->dialects, &events, err);
 }
 
-// Once everything it is about is there.
+// Called once everything that requests need exists.
 static fc_status_t init_requests(fc_loop_t *loop, const fc_routes_t *routes,
                                  fc_error_t *err) {
   loop->server = (fc_server_t){.routes = routes,
@@ -409,8 +410,8 @@ static fc_status_t init_requests(fc_loop_t *loop, const fc_routes_t *routes,
   return FC_OK;
 }
 
-// libuv ends the process when it lacks a descriptor for a pipe of its own. So as
-// many as it takes are tried first.
+// libuv ends the process when it lacks a descriptor for a pipe of its own. So
+// this first tries whether as many can be opened as it takes.
 static int try_descriptors(void) {
   int pipes[2][2] = {{-1, -1}, {-1, -1}};
   int failed = uv_pipe(pipes[0], 0, 0);
@@ -461,7 +462,7 @@ int fc_loop_run(fc_loop_t *loop) {
 
 void fc_loop_deinit(fc_loop_t *loop) {
   fc_listener_close(&loop->listener);
-  fc_modules_stop(&loop->modules);  // it wakes the loop by a handle
+  fc_modules_stop(&loop->modules);  // it wakes the loop through a handle
   fc_loop_close_handles(loop);
   uv_run(&loop->uv, UV_RUN_DEFAULT);
   fc_pool_deinit(&loop->pool);

@@ -29,7 +29,7 @@ typedef struct fc_loop_t {
   uv_async_t stop_bell;    // fc_loop_stop; any thread
   uv_prepare_t turn;
   uv_check_t awake;
-  uv_idle_t busy;  // active: the loop looks for events and does not wait
+  uv_idle_t busy;  // active: the loop polls for events without waiting
   uv_timer_t timer;
   uv_timer_t drain_timer;
   uv_signal_t signals[2];  // that end the server
@@ -40,7 +40,7 @@ typedef struct fc_loop_t {
   int port;
   fc_policy_t policy;
 
-  fc_server_t server;  // what the rest is to those who answer requests
+  fc_server_t server;  // what code that answers requests sees of the loop
   fc_http1_t http1;
   const fc_dialect_worker_t *dialects[FC_DIALECTS_MAX];  // of its routes
 

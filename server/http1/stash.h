@@ -23,8 +23,8 @@ static inline uint32_t fc_stash_size(const fc_stash_t *stash) {
 
 // Valid until the stash is changed.
 fc_str_t fc_stash_bytes(const fc_stash_t *stash, const fc_blocks_t *blocks);
-// Copies `bytes` behind those that are there. Fails as fc_block_take_for does,
-// and changes nothing then.
+// Copies `bytes` behind those that are kept. Fails as fc_block_take_for does,
+// and then changes nothing.
 fc_status_t fc_stash_put(fc_stash_t *stash, fc_blocks_t *blocks,
                          const fc_owner_t *owner, fc_str_t bytes,
                          fc_error_t *err) FC_MUST_CHECK;

@@ -48,10 +48,10 @@ static void reset_request(fc_connection_t *c) {
   c->framing = (fc_framing_t){0};
 }
 
-// Whoever is not inside fc_connection_receive goes on with fc_connection_pump.
+// Callers outside fc_connection_receive go on with fc_connection_pump.
 void fc_connection_end_exchange(fc_connection_t *c) {
   reset_request(c);
-  // The time for the next head begins with its first byte.
+  // The time allowed for the next head begins with its first byte.
   fc_http1_wait(c, FC_WAIT_NONE);
   if (c->is_last || c->http1->server->draining) {
     fc_connection_linger(c);
@@ -99,7 +99,7 @@ bool fc_connection_is_taken(fc_connection_t *c) {
 // ---------------------------------------------------------------------------
 // Answers
 
-// What the stream did not take at once.
+// Lets the stream write what it did not take at once.
 static void write_rest(fc_connection_t *c, fc_span_t *spans, uint32_t count,
                        size_t done) {
   uint32_t first = 0;

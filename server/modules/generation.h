@@ -13,67 +13,69 @@
 typedef enum fc_generation_state_t {
   FC_GENERATION_LOADING,   // it cannot be called yet
   FC_GENERATION_READY,     // its calls are answered
-  FC_GENERATION_FAILED,    // it could not be loaded, and keeps its place
-  FC_GENERATION_DRAINING,  // its name is another's; those who hold it go on
+  FC_GENERATION_FAILED,    // it could not be loaded; its name leads to the
+                           // reason
+  FC_GENERATION_DRAINING,  // another one has its name; calls that hold it go on
 } fc_generation_state_t;
 
 typedef struct fc_generation_t {
-  uint32_t index;   // calls and the pool know it by this
+  uint32_t index;   // by which calls and the pool name it
   uint8_t state;    // fc_generation_state_t
-  bool current;     // its name finds it
-  bool in_pool;     // what the pool has of it must go before it does
+  bool current;     // its name leads to it
+  bool in_pool;     // the pool has parts of it, which must go first
   bool hash_asked;  // its file is being hashed, was, or cannot be
   uint32_t holds;
   fc_str_t name;  // of the module; the path, if that gives none
   fc_str_t path;
   const char *kind;  // "native", "vm", or "" when unknown
-  // NULL before the file was opened, and once it has failed. Of one that is
-  // loading the signatures can be shown.
+  // NULL before the file was opened, and after a failure. While the state is
+  // LOADING only its signatures may be used.
   fc_module_t *module;
   fc_error_t error;  // of one that has failed
   char text[];       // the path
 } fc_generation_t;
 
-// Zeroed but for the allocator and on_idle it is empty.
+// Empty when zeroed but for the allocator and on_idle.
 typedef struct fc_generations_t {
   fc_allocator_t allocator;
   fc_generation_t **places;  // by index; NULL: free
   uint32_t count;            // of places
   uint32_t used;
-  uint32_t first_free;    // no place below is
+  uint32_t first_free;    // all places below are taken
   fc_name_table_t names;  // of the current ones, to their index
-  // Nobody holds this draining generation and nobody will. May be called from
-  // any function below that is given the table.
+  // Nobody holds this draining generation, and nobody will. May be called from
+  // within any function below that gets the table.
   void (*on_idle)(void *context, fc_generation_t *generation);
   void *context;
 } fc_generations_t;
 
-// Releases every module. Nobody may hold a generation then.
+// Releases every module. No generation may be held.
 void fc_generations_deinit(fc_generations_t *generations);
 
-// A generation of the module at `path` that is loading. Its name finds it, unless
-// another generation has that name: then its turn comes with
+// Enters a generation of the module at `path`, in state LOADING. Its name leads
+// to it at once, unless another generation has that name: then it does after
 // fc_generations_publish. `kind` is static. FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_generations_enter(fc_generations_t *generations, fc_str_t path,
                                  const char *kind,
                                  fc_generation_t **out_generation,
                                  fc_error_t *err) FC_MUST_CHECK;
-// What was loading is ready: from now on its name finds it. The one that had the
-// name drains. FC_CODE_OUT_OF_MEMORY: nothing has changed.
+// Makes a loading generation READY: from now on its name leads to it. The
+// generation that had the name drains. On FC_CODE_OUT_OF_MEMORY nothing has
+// changed.
 fc_status_t fc_generations_publish(fc_generations_t *generations,
                                    fc_generation_t *generation,
                                    fc_error_t *err) FC_MUST_CHECK;
-// What was loading has failed: its module is released. If its name finds it, it
-// goes on being found, with its reason.
+// Makes a loading generation FAILED and releases its module. If its name leads
+// to it, it goes on doing so, and tells the reason.
 void fc_generations_fail(fc_generation_t *generation, const fc_error_t *error);
-// Its name finds it no longer; once nobody holds it, on_idle is called.
+// Its name no longer leads to it. Once nobody holds it, on_idle is called.
 void fc_generations_drain(fc_generations_t *generations,
                           fc_generation_t *generation);
 // Takes it out of the table and frees it. Nobody may hold it.
 void fc_generations_remove(fc_generations_t *generations,
                            fc_generation_t *generation);
 
-// The one that has this index, NULL if none. It stays until it is removed.
+// The generation with this index, NULL if none. It stays until it is removed.
 static inline fc_generation_t *fc_generations_at(
     const fc_generations_t *generations, uint32_t index) {
   return index < generations->count ? generations->places[index] : NULL;
@@ -81,16 +83,17 @@ static inline fc_generation_t *fc_generations_at(
 // The current generation of a name, NULL if there is none.
 fc_generation_t *fc_generations_find(const fc_generations_t *generations,
                                      fc_str_t name);
-// The one whose name is nearest, for "did you mean"; NULL if none is near.
+// The current generation whose name is nearest, for "did you mean"; NULL if
+// none is near.
 const fc_generation_t *fc_generations_nearest(
     const fc_generations_t *generations, fc_str_t name);
 
-// As long as somebody holds a generation it is neither removed nor its module
-// released.
+// While a generation is held it is not removed and its module not released.
 static inline void fc_generation_hold(fc_generation_t *generation) {
   generation->holds++;
 }
-// The last one may end a generation that drains: do not use it afterwards.
+// Do not use the generation afterwards: when it drains and this was the last
+// hold, it ends.
 void fc_generations_release(fc_generations_t *generations,
                             fc_generation_t *generation);
 

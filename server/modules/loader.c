@@ -43,7 +43,7 @@ static fc_load_t *pop(load_list_t *list) {
 // ---------------------------------------------------------------------------
 // On the loader's thread
 
-// Machine code was only described, so that a process can load it.
+// Opens a module that was only described once more, to be run here.
 static fc_status_t open_for_threads(const fc_loader_options_t *options,
                                     fc_module_t **module, fc_error_t *err) {
   fc_module_options_t open = options->open;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One thread that does what takes long about module files, so that the loop does
-// not: reading directories, reading, checking and opening files. It does one file
-// at a time, in the order they were submitted; the loop takes what is done, one
-// file at a time too. The two share two lists and one lock.
+// One thread for slow work on module files, so that the loop need not wait for
+// it: it reads directories, and reads, checks, opens and hashes files. It takes
+// one request at a time; the loop takes the finished ones, also one at a time.
+// The two share two lists and one lock.
 #ifndef FARCALL_SERVER_MODULES_LOADER_H_
 #define FARCALL_SERVER_MODULES_LOADER_H_
 
@@ -16,13 +16,13 @@ typedef enum fc_load_kind_t {
   FC_LOAD_HASH,  // hashes the file of a module that is open
 } fc_load_kind_t;
 
-// What the loader is asked for, and what came of it.
+// What the loader is asked to do, and the outcome.
 typedef struct fc_load_t {
   struct fc_load_t *next;
   uint8_t kind;         // fc_load_kind_t
   uint32_t generation;  // of FC_LOAD_OPEN: whose file this is
   fc_status_t status;
-  fc_error_t error;      // when it failed
+  fc_error_t error;      // why it failed
   fc_listing_t listing;  // of FC_LOAD_SCAN
   // Of FC_LOAD_OPEN; whoever takes it sets NULL. Of FC_LOAD_HASH: held.
   fc_module_t *module;
@@ -30,8 +30,7 @@ typedef struct fc_load_t {
   char text[];
 } fc_load_t;
 
-// Everything that is pointed to is borrowed. The functions are called on the
-// loader's thread.
+// All pointers are borrowed. The functions are called on the loader's thread.
 typedef struct fc_loader_options_t {
   fc_allocator_t allocator;
   const fc_backend_t *const *backends;  // NULL-terminated
@@ -40,7 +39,7 @@ typedef struct fc_loader_options_t {
   // only, it is opened once more, for real. Of others (`open`.hash_max) the hash is
   // known when they are taken, since their processes are told.
   bool (*runs_here)(void *context, const fc_module_t *module);
-  // Something can be taken. Never after fc_loader_stop.
+  // Something is finished and can be taken. Never called after fc_loader_stop.
   void (*wake)(void *context);
   void *context;
 } fc_loader_options_t;
@@ -51,12 +50,13 @@ typedef struct fc_loader_t fc_loader_t;
 fc_status_t fc_loader_create(const fc_loader_options_t *options,
                              fc_loader_t **out_loader,
                              fc_error_t *err) FC_MUST_CHECK;
-// What was not begun is not done any more, and nothing wakes the loop again. Does
-// not wait for the file that is being loaded. More than once is allowed.
+// Requests that were not begun are dropped, and wake is not called again. Does
+// not wait for the file that is being loaded. May be called more than once.
 void fc_loader_stop(fc_loader_t *loader);
-// Is a file being loaded? After fc_loader_stop: will destroying it wait?
+// True while a file is being loaded. After fc_loader_stop: destroying it would
+// wait.
 bool fc_loader_is_busy(fc_loader_t *loader);
-// Stops it, waits for the file that is being loaded, and forgets what was not
+// Stops it, waits for the file that is being loaded, and drops what was not
 // taken. NULL is allowed.
 void fc_loader_destroy(fc_loader_t *loader);
 
@@ -69,8 +69,8 @@ fc_status_t fc_loader_open(fc_loader_t *loader, fc_str_t path,
 // Holds the module meanwhile.
 fc_status_t fc_loader_hash(fc_loader_t *loader, fc_module_t *module,
                            fc_error_t *err) FC_MUST_CHECK;
-// The oldest that is done, NULL when there is none. It is the caller's until
-// fc_load_free. *out_more: there is another.
+// The oldest finished request, NULL when there is none. The caller owns it
+// until fc_load_free. *out_more: there is another one.
 fc_load_t *fc_loader_take(fc_loader_t *loader, bool *out_more);
 void fc_load_free(fc_loader_t *loader, fc_load_t *load);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// LOADING ends in fc_modules_on_added, or earlier with a failure; DRAINING ends
-// in fc_modules_on_retired, when the pool has let go of a generation that nobody
-// holds.
+// LOADING ends in fc_modules_on_added, or earlier in a failure. DRAINING ends
+// in fc_modules_on_retired, when nobody holds the generation and the pool has
+// given up what it had of it.
 #include "modules/modules.h"
 
 #include "module/backends.h"
@@ -23,7 +23,7 @@ static void tell_loaded(fc_modules_t *modules,
   if (warning.size) fc_log_fields(log, FC_LOG_WARN, warning, fields, 1);
 }
 
-// A path that made no entry is named in the log alone.
+// A path that made no generation is named in the log only.
 static void fail_path(fc_modules_t *modules, fc_str_t path,
                       const fc_error_t *error) {
   modules->any_failed = true;
@@ -46,8 +46,8 @@ static void fail(fc_modules_t *modules, fc_generation_t *generation,
                 fc_str(generation->error.message), fields, 3);
 }
 
-// What fails beside the generation that serves its name goes. Else its place
-// stays, for the reason.
+// A generation that fails while another one serves its name is removed.
+// Otherwise it stays and tells the reason.
 static void fail_loaded(fc_modules_t *modules, fc_generation_t *generation,
                         const fc_error_t *error) {
   fail(modules, generation, error);
@@ -101,7 +101,7 @@ static void fail_twice(const fc_generation_t *generation,
 fc_status_t fc_modules_load(fc_modules_t *modules, fc_str_t path, bool replace,
                             fc_error_t *err) {
   fc_generations_t *generations = &modules->generations;
-  // What it should be, as long as nobody has looked.
+  // Its kind by its suffix, until its bytes have been looked at.
   const fc_backend_t *named =
       fc_backends_by_suffix(modules->options.backends, path);
   fc_generation_t *generation;
@@ -151,7 +151,7 @@ static void on_opened(fc_modules_t *modules, fc_load_t *load) {
   if (modules->events.on_opened) {
     modules->events.on_opened(modules->events.context, generation->module);
   }
-  modules->pending++;  // fc_modules_on_added may come at once
+  modules->pending++;  // before the call, which may be answered from within
   generation->in_pool = true;
   if (fc_pool_add(modules->options.pool, generation->index, generation->module,
                   &error) == FC_OK) {
@@ -183,7 +183,8 @@ void fc_modules_collect(fc_modules_t *modules) {
     else modules->pending--;
     fc_load_free(modules->loader, load);
   }
-  // Others have their turn in between: adding a module may start a process.
+  // Other work of the loop comes in between: adding a module may start a
+  // process.
   if (more) modules->events.wake(modules->events.context);
   go_on(modules);
 }
@@ -208,7 +209,7 @@ void fc_modules_on_added(void *context, uint32_t index,
 // ---------------------------------------------------------------------------
 // And away
 
-// What has failed is retired already.
+// A generation that failed has been given up by the pool before.
 static void on_idle(void *context, fc_generation_t *generation) {
   fc_modules_t *modules = context;
   if (!generation->in_pool) {
@@ -218,7 +219,7 @@ static void on_idle(void *context, fc_generation_t *generation) {
   }
 }
 
-// Its place stays if it has failed: it tells the reason.
+// A generation that failed stays, because it tells the reason.
 void fc_modules_on_retired(void *context, uint32_t index) {
   fc_modules_t *modules = context;
   fc_generation_t *generation = fc_generations_at(&modules->generations, index);
@@ -279,7 +280,7 @@ fc_status_t fc_modules_start(fc_modules_t *modules, const char *const *paths,
     FC_TRY(fc_loader_scan(modules->loader, fc_str(paths[i]), err));
     modules->pending++;
   }
-  // Without a path all were tried.
+  // There is no path left to try.
   modules->events.wake(modules->events.context);
   return FC_OK;
 }

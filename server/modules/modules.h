@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A module's way from a file to being served: a PATH is scanned, each file is
-// opened by the loader, given to the pool, and published under its name when its
-// first worker is ready; what a newer generation has replaced is taken down after
-// its last call. Also tells the log. The loop's thread.
+// A module's way from a file to being served. A PATH is scanned; the loader
+// opens each file; the pool makes its first worker; then it is published under
+// its name. A generation that was replaced is taken down after its last call.
+// Also logs all this. The loop's thread.
 #ifndef FARCALL_SERVER_MODULES_MODULES_H_
 #define FARCALL_SERVER_MODULES_MODULES_H_
 
@@ -16,7 +16,7 @@
 typedef struct fc_modules_events_t {
   // On the loader's thread: the loop must call fc_modules_collect.
   void (*wake)(void *context);
-  // A module was opened, and from now on it holds files. May be NULL.
+  // A module was opened, and from now on holds open files. May be NULL.
   void (*on_opened)(void *context, const fc_module_t *module);
   // Every PATH was tried: each module can be called or has failed.
   void (*on_started)(void *context);
@@ -40,34 +40,35 @@ typedef struct fc_modules_t {
   bool started;
   bool stopped;
   bool any_failed;
-  uint32_t failed_paths;  // that name no file, and so are in no list
+  uint32_t failed_paths;  // PATHs that name no file, so that no list shows them
 } fc_modules_t;
 
-// Everything that is pointed to is borrowed.
+// All pointers are borrowed.
 fc_status_t fc_modules_init(fc_modules_t *modules, fc_allocator_t allocator,
                             const fc_modules_options_t *options,
                             const fc_modules_events_t *events,
                             fc_error_t *err) FC_MUST_CHECK;
-// Nothing is loaded any more; what is being loaded is forgotten.
+// Nothing more is loaded; a file that is being loaded is dropped when it is
+// done.
 void fc_modules_stop(fc_modules_t *modules);
-// After the pool was deinitialised. Waits for the file that is being loaded. A
-// zeroed one is allowed.
+// Call it after the pool was deinitialised. Waits for the file that is being
+// loaded. A zeroed one is allowed.
 void fc_modules_deinit(fc_modules_t *modules);
-// Would it wait?
+// True when fc_modules_deinit would wait.
 bool fc_modules_is_busy(const fc_modules_t *modules);
 
 // Begins to load what the paths name; on_started tells when all were tried.
 fc_status_t fc_modules_start(fc_modules_t *modules, const char *const *paths,
                              size_t count, fc_error_t *err) FC_MUST_CHECK;
-// Begins to load a file. `replace`: a generation of this module may be there, and
-// goes on serving until the new one does. Else two modules of one name are a
-// mistake, and the second is entered as failed. FC_CODE_OUT_OF_MEMORY.
+// Begins to load a file. With `replace`, a generation of this module may exist;
+// it serves until the new one is ready. Without, a second module of one name is
+// a mistake, and is entered as failed. FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_modules_load(fc_modules_t *modules, fc_str_t path, bool replace,
                             fc_error_t *err) FC_MUST_CHECK;
 // Takes one file from the loader.
 void fc_modules_collect(fc_modules_t *modules);
 
-// What the pool tells (fc_pool_events_t); `context` is the fc_modules_t.
+// Called by the pool (fc_pool_events_t); `context` is the fc_modules_t.
 void fc_modules_on_added(void *context, uint32_t generation,
                          const fc_error_t *error);
 void fc_modules_on_retired(void *context, uint32_t generation);

@@ -15,11 +15,11 @@ typedef struct fc_listing_t {
 
 // Lists the files of a directory that have the suffix of one of the `backends`
 // (NULL-terminated), in bytewise order and not recursively. A path that is no
-// directory is listed itself, whether there is such a file or not.
+// directory is listed itself, whether the file exists or not.
 // FC_CODE_MODULE_PATH when a directory cannot be read or has no such file.
 fc_status_t fc_scan(fc_str_t path, const fc_backend_t *const *backends,
                     fc_allocator_t allocator, fc_listing_t *out_listing,
                     fc_error_t *err) FC_MUST_CHECK;
-void fc_listing_deinit(fc_listing_t *listing);  // a zeroed one too
+void fc_listing_deinit(fc_listing_t *listing);  // a zeroed listing is allowed
 
 #endif  // FARCALL_SERVER_MODULES_SCAN_H_

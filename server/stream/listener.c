@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // uv_listen is not used: it stops for good when its callback does not accept,
-// and it looks for ever when its own spare descriptor was taken by a thread.
+// and it polls for ever when its own spare descriptor was taken by a thread.
 #include "stream/listener.h"
 
 #include <errno.h>
@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #define BACKLOG 1024
-#define TURN 64        // accepted before the loop looks at anything else
+#define TURN 64        // accepted in a row, then other events have their turn
 #define RETRY_MS 100u  // without descriptors
 
-// A socket, or a negative error.
+// Accepts one connection: a socket, or a negative error.
 static int accept_one(const fc_listener_t *listener,
                       struct sockaddr_storage *out_address) {
   int fd;
@@ -33,9 +33,9 @@ static bool take_spare(fc_listener_t *listener) {
   return listener->spare >= 0;
 }
 
-// Tells one connection with the spare descriptor. 0, or a negative error: EAGAIN
-// when there is no connection, which the kernel looks at only after it has
-// looked for a descriptor.
+// Accepts one connection with the spare descriptor, to answer that the server
+// is full. 0, or a negative error: EAGAIN when there is no connection. (The
+// kernel checks for a descriptor before it checks for a connection.)
 static int accept_last(fc_listener_t *listener) {
   if (listener->spare < 0) return -EMFILE;
   close(listener->spare);
@@ -43,7 +43,7 @@ static int accept_last(fc_listener_t *listener) {
   struct sockaddr_storage address;
   int fd = accept_one(listener, &address);
   if (fd >= 0) listener->events.on_last_socket(listener->events.context, fd);
-  // Another thread may have been quicker to take its number.
+  // Another thread may have taken the freed number.
   if (!take_spare(listener)) return -EMFILE;
   return fd < 0 ? fd : 0;
 }
@@ -62,7 +62,8 @@ static void wait(fc_listener_t *listener, int error) {
   listener->events.on_wait(listener->events.context, error);
 }
 
-// Not of the one connection, which would be gone then (accept(2)).
+// True for an error that is not about the one connection (accept(2)), which
+// would be gone then.
 static bool is_lasting(int error) {
   return error == -EMFILE || error == -ENFILE || error == -ENOBUFS ||
          error == -ENOMEM || error == -EBADF || error == -EINVAL;

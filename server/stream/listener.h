@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A listening socket. Accepting never ends before fc_listener_close: when there
-// is no descriptor left for a connection, a spare one is given up to say so to
-// the client, and where that does not help either, connections wait in the
-// kernel's queue and are looked at again a little later. Loop thread.
+// A listening socket. It accepts until fc_listener_close. When there is no
+// descriptor left for a connection, a spare one is given up to tell the client
+// so; when even that fails, connections wait in the kernel's queue and are
+// tried again a little later. Loop thread.
 #ifndef FARCALL_SERVER_STREAM_LISTENER_H_
 #define FARCALL_SERVER_STREAM_LISTENER_H_
 
@@ -16,7 +16,8 @@ typedef struct fc_listener_events_t {
   // A client has connected from `address`. The callee owns the socket, which does
   // not block.
   void (*on_socket)(void *context, int socket, const struct sockaddr *address);
-  // The same with the last descriptor there is: it must be closed on return.
+  // The same with the last descriptor there is: the socket must be closed on
+  // return.
   void (*on_last_socket)(void *context, int socket);
   // Connections wait because of this error (errno's).
   void (*on_wait)(void *context, int error);
@@ -37,8 +38,8 @@ typedef struct fc_listener_t {
 int fc_listener_open(fc_listener_t *listener, uv_loop_t *loop,
                      const struct sockaddr *address,
                      const fc_listener_events_t *events) FC_MUST_CHECK;
-// The listener must stay where it is until the loop has run once more. A closed
-// one is allowed.
+// The listener's memory must stay until the loop has run once more. A closed
+// listener is allowed.
 void fc_listener_close(fc_listener_t *listener);
 
 #endif  // FARCALL_SERVER_STREAM_LISTENER_H_

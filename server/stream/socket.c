@@ -95,7 +95,7 @@ void fc_socket_close(fc_stream_t *stream, bool reset) {
 void fc_socket_tell(int socket, fc_str_t bytes) {
   char unread[FC_LIMIT_READ];
   (void)send(socket, bytes.data, bytes.size, MSG_NOSIGNAL | MSG_DONTWAIT);
-  // What is not read when the socket closes would take the answer with it.
+  // Closing a socket with unread bytes resets it, and the answer could be lost.
   (void)recv(socket, unread, sizeof unread, MSG_DONTWAIT);
   close(socket);
 }

@@ -1,51 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A stream: bytes to and from one client, whatever carries them. A class of
-// functions for each kind (TCP, Unix socket; TLS fits as one more), and events for
-// whoever uses it. The user lends the memory, of class->size bytes, from open to
-// the closed event; it sees no socket and no libuv. Loop thread.
+// A stream: bytes to and from one client, whatever carries them. Each kind
+// (TCP, Unix socket; TLS would be one more) is a class of functions, and
+// reports events to its user. The user lends the memory, class->size bytes,
+// from open to the closed event, and sees no socket and no libuv. Loop thread.
 #ifndef FARCALL_SERVER_STREAM_STREAM_H_
 #define FARCALL_SERVER_STREAM_STREAM_H_
 
 #include "farcall/base.h"
 
 typedef struct fc_stream_events_t {
-  // Where bytes that come may be put; not empty.
+  // Where bytes that arrive may be put; not empty.
   fc_span_t (*room)(void *context);
-  // They have come, and lie where room() said.
+  // Bytes have arrived and lie where room() said.
   void (*read)(void *context, fc_str_t bytes);
-  // No more will come. `orderly`: the client says so; else the stream is broken.
+  // No more will arrive. `orderly`: the client has said so; otherwise the
+  // stream is broken.
   void (*ended)(void *context, bool orderly);
-  // What write() was given is sent, or will never be.
+  // What write() was given has been sent, or never will be.
   void (*written)(void *context, bool sent);
-  // After close(): the memory may go.
+  // Comes after close(): the memory may be freed.
   void (*closed)(void *context);
 } fc_stream_events_t;
 
 typedef struct fc_stream_t fc_stream_t;
 
-// Functions that return an int return 0, or a negative number when the stream is
-// broken: it is to be closed then.
+// Functions that return int return 0, or a negative number when the stream is
+// broken and must be closed.
 typedef struct fc_stream_class_t {
   size_t size;  // of a stream; it begins with an fc_stream_t
-  // Makes a stream of `source`, which is the class's own affair (a socket, for
-  // those that have one) and its own from now on. Also one that could not be opened
-  // must be closed.
+  // Makes a stream of `source`, whose meaning is the class's own (a socket, for
+  // those that have one); the stream owns it from now on. Must be closed also
+  // after a failure.
   int (*open)(fc_stream_t *stream, const void *source);
   int (*read_start)(fc_stream_t *stream);
   void (*read_stop)(fc_stream_t *stream);
-  // Sends what can be sent at once. Returns how many bytes, maybe 0, or a negative
-  // number.
+  // Sends what can be sent at once. Returns how many bytes, possibly 0, or a
+  // negative number.
   int64_t (*try_write)(fc_stream_t *stream, const fc_span_t *spans,
                        uint32_t count);
-  // Sends all of it. The bytes must stay until the written event; one at a time.
+  // Sends all of it. The bytes must stay until the written event. One write at
+  // a time.
   int (*write)(fc_stream_t *stream, const fc_span_t *spans, uint32_t count);
-  // Says that no more will be sent, once everything is. A failure is an `ended`.
+  // Says that no more will be sent, after everything that was written. A
+  // failure comes as `ended`.
   int (*shutdown)(fc_stream_t *stream);
   // Bytes given to write that the client's side has not confirmed, those in buffers
   // of this machine included. They say nothing of whether the client still reads.
   uint64_t (*unsent)(fc_stream_t *stream);
-  // `reset`: what is not sent yet is thrown away, and the client is told so.
+  // With `reset`, what is not sent yet is thrown away and the client sees a
+  // reset.
   void (*close)(fc_stream_t *stream, bool reset);
 } fc_stream_class_t;
 
