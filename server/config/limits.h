@@ -78,6 +78,7 @@
 #define FC_LIMIT_LOOK_MS 100  // how often calls are looked at without a bell
 #define FC_LIMIT_IDLE_LOOK_MS 1000  // and processes that have no calls
 #define FC_LIMIT_BELLS 1000         // more rings than calls: it is killed
+#define FC_LIMIT_SPARE_MS 10000     // then a further process without calls ends
 #define FC_LIMIT_DEAF_MS 1000   // then calls of a process that runs none move
 #define FC_LIMIT_SPIN_NS 20000  // a worker looks for calls before sleeping
 

@@ -121,6 +121,7 @@ void fc_child_kill(fc_child_t *child, fc_cause_t cause) {
 static void begin_serving(fc_child_t *child) {
   fc_process_host_t *host = child->host;
   child->serving = true;
+  child->quiet_ns = fc_clock_ns();
   host->starting--;
   fc_process_host_arm(host);
   if (host->missing) {

@@ -24,6 +24,8 @@ const fc_cause_row_t fc_causes[FC_CAUSE_COUNT] = {
                         "woke the server for nothing, again and again"},
     [FC_CAUSE_LOAD] = {true, FC_LOG_ERROR, "worker crashed", NULL},
     [FC_CAUSE_RETIRED] = {false, FC_LOG_INFO, "worker retired", NULL},
+    [FC_CAUSE_SPARE] = {false, FC_LOG_INFO,
+                        "worker retired: it had no calls for long", NULL},
 };
 
 // Nobody can run them before the quarantine ends.
@@ -218,7 +220,7 @@ void fc_child_on_exit(uv_poll_t *poll, int status, int events) {
   fc_output_finish(&child->output);
   host->living--;
   host->base.hosts->watched--;
-  host->missing++;
+  if (child->cause != FC_CAUSE_SPARE) host->missing++;
   if (!child->serving) host->starting--;
   bool crash = fc_causes[child->cause].crash, loaded = host->loaded;
   bool served = child->serving;

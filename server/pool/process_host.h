@@ -57,6 +57,7 @@ typedef enum fc_cause_t {
   FC_CAUSE_NOISE,    // it wakes the loop though no call has ended
   FC_CAUSE_LOAD,     // it did not begin to serve
   FC_CAUSE_RETIRED,  // its module is quarantined, it had nothing to do
+  FC_CAUSE_SPARE,    // it had no call for long, and is not its module's first
   FC_CAUSE_COUNT
 } fc_cause_t;
 
@@ -93,9 +94,11 @@ struct fc_child_t {
   fc_cause_t cause;
   uint64_t started_ns;
   uint64_t calls;
-  uint64_t bells;  // wake-ups it has caused
-  uint32_t first;  // the oldest slot in use
-  uint32_t count;  // in use
+  uint64_t quiet_ns;     // when it was first seen without a call since
+  uint64_t quiet_calls;  // and its calls then
+  uint64_t bells;        // wake-ups it has caused
+  uint32_t first;        // the oldest slot in use
+  uint32_t count;        // in use
   fc_held_t held[FC_RING_SLOTS];
   fc_output_t output;
 };

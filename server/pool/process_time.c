@@ -132,12 +132,28 @@ static bool is_greedy(const fc_child_t *child) {
   return taken > most;
 }
 
+// Calls came faster than one process could make them, and no longer do.
+static bool is_spare(fc_child_t *child, uint64_t now_ns) {
+  if (!child->serving) return false;
+  if (child->count || child->calls != child->quiet_calls) {
+    child->quiet_calls = child->calls;
+    child->quiet_ns = now_ns;
+  }
+  return now_ns > child->quiet_ns + FC_LIMIT_SPARE_MS * 1000000ull;
+}
+
 static void look_at_host(fc_process_host_t *host, uint64_t now_ns) {
   fc_health_look(&host->health, host->calls, now_ns);
+  bool is_first =
+      true;  // of those that stay: the oldest, it is given calls first
   for (fc_child_t *child = host->children; child; child = child->next) {
     if (child->ended || child->cause != FC_CAUSE_NONE) continue;
     if (is_greedy(child)) fc_child_kill(child, FC_CAUSE_GREED);
     else if (is_deaf(child, now_ns)) take_back(child, 0);
+    else if (!is_first && is_spare(child, now_ns)) {
+      fc_child_kill(child, FC_CAUSE_SPARE);
+    }
+    if (child->serving && child->cause == FC_CAUSE_NONE) is_first = false;
   }
 }
 

@@ -157,6 +157,8 @@ static void load(house_t *house, fc_allocator_t allocator, bool describe) {
   assert_int_equal(house->modules.generations.used, FC_ARRAY_COUNT(kModules));
 }
 
+static uint32_t processes_of_each = 1;
+
 static void enter(house_t *house, fc_isolation_mode_t host,
                   uint32_t crash_limit) {
   *house = (house_t){0};
@@ -176,7 +178,7 @@ static void enter(house_t *house, fc_isolation_mode_t host,
       .parameters = "",
       .setup = {.body_size = 1u << 16,
                 .result_size = fc_limits_default().result_size},
-      .workers = 1,
+      .workers = processes_of_each,
       .crash_limit = crash_limit,
       .quarantine_ms = 60000};
   const fc_pool_options_t options = {.workers = 1,
@@ -466,6 +468,51 @@ static void a_quarantined_module_wakes_nobody(void **state) {
   leave(&house);
 }
 
+static void wait_until_idle(house_t *house, uint32_t position, int pid) {
+  fc_host_worker_t worker = {0};
+  while (!fc_host_worker(fc_pool_host(&house->pool, 0), position, &worker) ||
+         strcmp(worker.state, "idle") || (pid && worker.pid != pid)) {
+    turn(house);
+  }
+}
+
+static void a_process_more_than_calls_need_ends(void **state) {
+  (void)state;
+  static house_t house;
+  fc_host_worker_t first, second;
+  processes_of_each = 2;
+  enter(&house, FC_ISOLATION_PROCESS, 5);
+  processes_of_each = 1;
+  const fc_host_t *host = fc_pool_host(&house.pool, 0);
+  assert_true(fc_host_worker(host, 0, &first));
+  assert_false(fc_host_worker(host, 1, &second));
+  // Two at once.
+  fc_job_t jobs[2];
+  for (int i = 0; i < 2; i++) {
+    jobs[i] = make_job(&house, 0, 0, FC_STR("[]"), FC_CALL_VALIDATE);
+    fc_pool_enqueue(&house.pool, &jobs[i]);
+  }
+  for (int i = 0; i < 2; i++) {
+    while (!jobs[i].outcome) turn(&house);
+    fc_pool_finish(&house.pool, &jobs[i]);
+  }
+  wait_until_idle(&house, 1, 0);
+  assert_true(fc_host_worker(host, 1, &second));
+  // A while later both are there, and much later the first alone.
+  const uint64_t now_ns = fc_clock_ns();
+  const uint64_t spare_ns = FC_LIMIT_SPARE_MS * 1000000ull;
+  fc_pool_expire(&house.pool, now_ns + spare_ns / 2);
+  assert_true(fc_host_worker(host, 1, &second));
+  assert_string_equal(second.state, "idle");
+  fc_pool_expire(&house.pool, now_ns + 2 * spare_ns);
+  while (fc_host_worker(host, 1, &second)) turn(&house);
+  wait_until_idle(&house, 0, first.pid);
+  // It is no crash, and what is started next is in nobody's place.
+  assert_int_equal(facts(&house, 0).crashes, 0);
+  assert_int_equal(facts(&house, 0).restarts, 0);
+  leave(&house);
+}
+
 static void wait_for_end(house_t *house, uint32_t index) {
   while (fc_generations_at(&house->modules.generations, index)) turn(house);
 }
@@ -642,6 +689,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       FC_TEST(every_function_answers_the_same),
       FC_TEST(a_quarantined_module_wakes_nobody),
+      FC_TEST(a_process_more_than_calls_need_ends),
       FC_TEST(an_instance_that_is_not_made_fails_its_module),
       FC_TEST(generations_of_threads_come_and_go),
       FC_TEST(generations_of_processes_come_and_go),
