@@ -4,6 +4,8 @@
 // -> finish, when the last connection is gone or --drain is over.
 #include "end.h"
 
+#include "listen.h"
+
 #include <signal.h>
 #include <unistd.h>
 
@@ -41,7 +43,7 @@ void fc_loop_drain(fc_loop_t *loop) {
   loop->server.leaving = loop->server.draining = true;
   fc_log(&loop->log, FC_LOG_INFO, "draining: %u connections",
          loop->server.connections);
-  fc_listener_close(&loop->listener);
+  fc_loop_stop_listening(loop);
   fc_modules_stop(&loop->modules);
   uv_timer_start(&loop->drain_timer, on_drain_timeout, loop->options->drain, 0);
   fc_http1_drain(&loop->http1);

@@ -47,10 +47,15 @@ static int print_text(const fc_server_options_t *options) {
 // and says where a wrong one was given.
 static fc_status_t check(const fc_server_options_t *options, fc_error_t *err) {
   fc_address_t address;
+  fc_str_t item;
   fc_policy_t policy;
   fc_isolation_t isolation;
   unsigned option = FC_OPTION_listen;
-  fc_status_t status = fc_address_parse(options->listen, &address, err);
+  fc_status_t status = FC_OK;
+  for (uint32_t i = 0;
+       status == FC_OK && fc_texts_at(&options->listen, i, &item); i++) {
+    status = fc_address_parse(item, &address, err);
+  }
   if (status == FC_OK) {
     option = FC_OPTION_trusted_proxy;
     status = fc_policy_init(&policy, fc_str(options->allow_host),

@@ -4,14 +4,13 @@
 // hand-over to the pool once a turn.
 #include "server.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/hex.h"
-#include "config/address.h"
 #include "end.h"
+#include "listen.h"
 #include "config/limits.h"
 #include "pool/cpus.h"
 
@@ -126,8 +125,7 @@ static void on_started(void *context) {
     fc_loop_drain(loop);
     return;
   }
-  fc_log(&loop->log, FC_LOG_INFO, "listening on http://%s:%d", loop->host,
-         loop->port);
+  fc_loop_tell_listening(loop);
 }
 
 static void on_added(void *context, uint32_t generation,
@@ -212,89 +210,6 @@ static fc_status_t init_modules(fc_loop_t *loop, fc_error_t *err) {
 
 // ---------------------------------------------------------------------------
 // The beginning
-
-// Answers and closes the socket; needs no memory.
-static void refuse(fc_loop_t *loop, int socket, const fc_error_t *error) {
-  char text[FC_HTTP1_REFUSAL_MAX];
-  fc_socket_tell(socket, fc_http1_refusal(&loop->http1, error, text));
-}
-
-static void on_socket(void *context, int socket,
-                      const struct sockaddr *address) {
-  fc_loop_t *loop = context;
-  const fc_socket_source_t source = {.uv = &loop->uv, .socket = socket};
-  const fc_client_t client = {.streams = loop->listener.streams,
-                              .source = &source,
-                              .policy = &loop->policy,
-                              .address = fc_peer_of_socket_address(address)};
-  if (fc_http1_accept(&loop->http1, &client)) return;
-  fc_error_t error;
-  (void)fc_fail_memory(&error);
-  refuse(loop, socket, &error);
-}
-
-#define TELL_MS 1000u  // at most one line in this time
-
-static void tell_shortage(fc_loop_t *loop, const char *what) {
-  uint64_t now = uv_now(&loop->uv);
-  if (now < loop->shortage_told_ms + TELL_MS) return;
-  loop->shortage_told_ms = now;
-  fc_log(&loop->log, FC_LOG_WARN, "%s, with %u connections", what,
-         loop->server.connections);
-}
-
-static void on_last_socket(void *context, int socket) {
-  fc_loop_t *loop = context;
-  fc_error_t error;
-  (void)fc_fail(&error, FC_CODE_OVERLOADED,
-                "no file descriptor is left for a connection");
-  tell_shortage(loop, error.message);
-  refuse(loop, socket, &error);
-}
-
-static void on_wait(void *context, int error) {
-  tell_shortage(context, uv_strerror(-error));
-}
-
-static fc_status_t fail_listen(const fc_loop_t *loop, int code,
-                               fc_error_t *err) {
-  const char *listen = loop->options->listen;
-  if (code == UV_EADDRINUSE) {
-    return fc_fail(err, FC_CODE_MODULE_UNAVAILABLE,
-                   "%s is in use by another program: choose another port with "
-                   "--listen",
-                   listen);
-  }
-  return fc_fail(err, FC_CODE_MODULE_UNAVAILABLE, "cannot listen on %s: %s",
-                 listen, uv_strerror(code));
-}
-
-static fc_status_t start_listening(fc_loop_t *loop, fc_error_t *err) {
-  fc_address_t address;
-  FC_TRY(fc_address_parse(loop->options->listen, &address, err));
-  loop->policy.loopback = fc_address_is_loopback(&address);
-  if (!loop->policy.loopback && !loop->options->allow_insecure_bind) {
-    return fc_fail(err, FC_CODE_FORBIDDEN,
-                   "%s can be reached by others and there is no "
-                   "authentication: add --allow-insecure-bind if that is meant",
-                   loop->options->listen);
-  }
-  const fc_listener_events_t events = {.on_socket = on_socket,
-                                       .on_last_socket = on_last_socket,
-                                       .on_wait = on_wait,
-                                       .context = loop};
-  int code =
-      fc_listener_open(&loop->listener, &loop->uv, &address.any, &events);
-  if (code) return fail_listen(loop, code, err);
-
-  socklen_t size = sizeof address.storage;
-  if (getsockname(loop->listener.socket, &address.any, &size)) {
-    return fail_listen(loop, -errno, err);
-  }
-  loop->port = fc_address_print(&address, loop->host, sizeof loop->host);
-  loop->policy.bind = fc_str(loop->host);
-  return FC_OK;
-}
 
 // Some handles need a descriptor, and there may be none left.
 static fc_status_t init_handles(fc_loop_t *loop, fc_error_t *err) {
@@ -404,7 +319,8 @@ static fc_status_t init_requests(fc_loop_t *loop, const fc_routes_t *routes,
   }
   FC_TRY(fc_http1_init(&loop->http1, loop->allocator, &loop->server, now_ms,
                        loop, err));
-  loop->reserved_files = FC_LIMIT_RESERVED_FILES;
+  loop->reserved_files =
+      FC_LIMIT_RESERVED_FILES + 2u * (loop->endpoint_count - 1);
   loop->http1.connection_max =
       connection_max(loop->options->connections, loop->reserved_files);
   return FC_OK;
@@ -442,11 +358,7 @@ fc_status_t fc_loop_init(fc_loop_t *loop, fc_allocator_t allocator,
   fc_dialect_workers(routes, loop->dialects);
   FC_TRY(init_uv(&loop->uv, err));
   fc_status_t status = init_handles(loop, err);
-  if (status == FC_OK) {
-    status = fc_policy_init(&loop->policy, fc_str(options->allow_host),
-                            fc_str(options->trusted_proxy), err);
-  }
-  if (status == FC_OK) status = start_listening(loop, err);
+  if (status == FC_OK) status = fc_loop_listen(loop, err);
   if (status == FC_OK) status = init_memory(loop, log_descriptor, err);
   if (status == FC_OK) status = init_modules(loop, err);
   if (status == FC_OK) status = init_requests(loop, routes, err);
@@ -461,10 +373,11 @@ int fc_loop_run(fc_loop_t *loop) {
 }
 
 void fc_loop_deinit(fc_loop_t *loop) {
-  fc_listener_close(&loop->listener);
-  fc_modules_stop(&loop->modules);  // it wakes the loop through a handle
+  fc_loop_stop_listening(loop);
+  fc_modules_stop(&loop->modules);  // it wakes the loop by a handle
   fc_loop_close_handles(loop);
   uv_run(&loop->uv, UV_RUN_DEFAULT);
+  fc_free(loop->allocator, loop->endpoints);
   fc_pool_deinit(&loop->pool);
   uv_loop_close(&loop->uv);
   fc_blocks_destroy(loop->blocks);

@@ -13,7 +13,6 @@
 #include "modules/modules.h"
 #include "obs/log.h"
 #include "pool/process_host.h"
-#include "stream/listener.h"
 
 typedef struct fc_loop_t {
   uv_loop_t uv;
@@ -22,7 +21,8 @@ typedef struct fc_loop_t {
   const fc_backend_t *const *backends;
   fc_log_t log;
 
-  fc_listener_t listener;
+  struct fc_endpoint_t *endpoints;  // listen.h
+  uint32_t endpoint_count;
   uint64_t shortage_told_ms;
   uv_async_t bell;         // finished calls; any thread
   uv_async_t loader_bell;  // opened files; the loader's thread
@@ -35,10 +35,6 @@ typedef struct fc_loop_t {
   uv_signal_t signals[2];  // that end the server
   uv_signal_t hangup;
   uint64_t timer_due_ms;  // UINT64_MAX when not armed
-
-  char host[64];  // literal address, in brackets if IPv6
-  int port;
-  fc_policy_t policy;
 
   fc_server_t server;  // what code that answers requests sees of the loop
   fc_http1_t http1;

@@ -16,60 +16,87 @@ bool fc_address_is_loopback(const fc_address_t *address) {
          (IN6_IS_ADDR_V4MAPPED(v6) && v6->s6_addr[12] == 127);
 }
 
-static fc_status_t check_scheme(const char *text, fc_error_t *err) {
-  fc_str_t listen = fc_str(text);
-  if (fc_str_starts(listen, FC_STR("https://"))) {
+static fc_status_t parse_unix(fc_str_t path, fc_address_t *out_address,
+                              fc_error_t *err) {
+  struct sockaddr_un *local = &out_address->local;
+  if (path.size == 0 || path.size >= sizeof local->sun_path) {
     return fc_fail(err, FC_CODE_NOT_ACCEPTABLE,
-                   "'%.64s': TLS is not spoken yet: listen on "
-                   "http://ADDR:PORT and have a proxy end it",
-                   text);
+                   "'unix:%.*s': the path of a Unix socket has 1 to %zu bytes",
+                   FC_STR_ARG(path), sizeof local->sun_path - 1);
   }
-  if (!fc_str_starts(listen, FC_STR("unix:"))) return FC_OK;
-  return fc_fail(err, FC_CODE_NOT_ACCEPTABLE,
-                 "'%.64s': Unix sockets are not listened on yet: listen on "
-                 "http://ADDR:PORT",
-                 text);
+  local->sun_family = AF_UNIX;
+  memcpy(local->sun_path, path.data, path.size);
+  return FC_OK;
 }
 
-fc_status_t fc_address_parse(const char *listen, fc_address_t *out_address,
-                             fc_error_t *err) {
-  *out_address = (fc_address_t){0};
-  FC_TRY(check_scheme(listen, err));
-  const fc_str_t scheme = FC_STR("http://");
-  const char *text =
-      fc_str_starts(fc_str(listen), scheme) ? listen + scheme.size : listen;
-  const char *colon = strrchr(text, ':');
-  size_t size = colon ? (size_t)(colon - text) : 0;
-  char host[64] = "";
+static bool parse_port(fc_str_t text, int *out_port) {
   unsigned long port = 0;
-  bool good = colon && colon[1] && size < sizeof host - 1;
-  for (const char *p = colon ? colon + 1 : ""; *p && good; p++) {
-    good = *p >= '0' && *p <= '9' &&
-           (port = port * 10 + (unsigned)(*p - '0'), port <= 65535);
+  for (size_t i = 0; i < text.size; i++) {
+    if (text.data[i] < '0' || text.data[i] > '9') return false;
+    port = port * 10 + (unsigned)(text.data[i] - '0');
+    if (port > 65535) return false;
   }
-  if (good) {
-    bool brackets = size > 2 && text[0] == '[' && text[size - 1] == ']';
-    if (brackets) memcpy(host, text + 1, size - 2);
-    else memcpy(host, text, size);
-    fc_str_t name = fc_str(host);
-    if (fc_str_equal(name, FC_STR("localhost"))) {
-      good = uv_ip4_addr("127.0.0.1", (int)port, &out_address->v4) == 0;
-    } else if (brackets) {
-      good = uv_ip6_addr(host, (int)port, &out_address->v6) == 0;
-    } else {
-      good = uv_ip4_addr(name.size ? host : "0.0.0.0", (int)port,
-                         &out_address->v4) == 0;
-    }
+  *out_port = (int)port;
+  return text.size > 0;
+}
+
+static bool parse_ip(fc_str_t text, fc_address_t *out_address) {
+  const char *colon = text.size ? memrchr(text.data, ':', text.size) : NULL;
+  char host[64] = "";
+  int port;
+  if (!colon) return false;
+  size_t size = (size_t)(colon - text.data);
+  if (size >= sizeof host - 1 ||
+      !parse_port(fc_str_make(colon + 1, text.size - size - 1), &port)) {
+    return false;
   }
-  if (good) return FC_OK;
+  if (size > 2 && text.data[0] == '[' && text.data[size - 1] == ']') {
+    memcpy(host, text.data + 1, size - 2);
+    return uv_ip6_addr(host, port, &out_address->v6) == 0;
+  }
+  memcpy(host, text.data, size);
+  if (size == 0) return uv_ip4_addr("0.0.0.0", port, &out_address->v4) == 0;
+  if (fc_str_equal(fc_str(host), FC_STR("localhost"))) {
+    return uv_ip4_addr("127.0.0.1", port, &out_address->v4) == 0;
+  }
+  return uv_ip4_addr(host, port, &out_address->v4) == 0;
+}
+
+static fc_str_t less(fc_str_t text, fc_str_t scheme) {
+  return fc_str_make(text.data + scheme.size, text.size - scheme.size);
+}
+
+fc_status_t fc_address_parse(fc_str_t text, fc_address_t *out_address,
+                             fc_error_t *err) {
+  const fc_str_t http = FC_STR("http://"), local = FC_STR("unix:");
+  char shown[80];
+  *out_address = (fc_address_t){0};
+  if (fc_str_starts(text, local)) {
+    return parse_unix(less(text, local), out_address, err);
+  }
+  fc_escape(shown, sizeof shown, 64, text);
+  if (fc_str_starts(text, FC_STR("https://"))) {
+    return fc_fail(err, FC_CODE_NOT_ACCEPTABLE,
+                   "'%s': TLS is not spoken yet: listen on "
+                   "http://ADDR:PORT and have a proxy end it",
+                   shown);
+  }
+  if (parse_ip(fc_str_starts(text, http) ? less(text, http) : text,
+               out_address)) {
+    return FC_OK;
+  }
   return fc_fail(err, FC_CODE_NOT_ACCEPTABLE,
-                 "'%.64s' is no address to listen on: ADDR:PORT, such as "
-                 "127.0.0.1:8000 or [::1]:8000",
-                 listen);
+                 "'%s' is no address to listen on: ADDR:PORT, such as "
+                 "127.0.0.1:8000 or [::1]:8000, or unix:PATH",
+                 shown);
 }
 
 int fc_address_print(const fc_address_t *address, char *out, size_t capacity) {
   char name[INET6_ADDRSTRLEN];
+  if (fc_address_is_unix(address)) {
+    snprintf(out, capacity, "%s", address->local.sun_path);
+    return 0;
+  }
   if (address->any.sa_family == AF_INET) {
     uv_ip4_name(&address->v4, name, sizeof name);
     snprintf(out, capacity, "%s", name);

@@ -7,6 +7,7 @@
 
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #include "farcall/base.h"
 
@@ -14,16 +15,23 @@ typedef union fc_address_t {
   struct sockaddr any;
   struct sockaddr_in v4;
   struct sockaddr_in6 v6;
+  struct sockaddr_un local;
   struct sockaddr_storage storage;
 } fc_address_t;
 
 // "127.0.0.1:8000", "[::1]:8000", "localhost:8000", ":8000", after "http://" or
-// nothing. FC_CODE_NOT_ACCEPTABLE.
-fc_status_t fc_address_parse(const char *text, fc_address_t *out_address,
+// nothing; or "unix:/run/farcall.sock". FC_CODE_NOT_ACCEPTABLE.
+fc_status_t fc_address_parse(fc_str_t text, fc_address_t *out_address,
                              fc_error_t *err) FC_MUST_CHECK;
-// True when only programs of this machine can reach it.
+// A Unix socket: nobody but programs of this machine that may open its file can
+// reach it, and there is no host name.
+static inline bool fc_address_is_unix(const fc_address_t *address) {
+  return address->any.sa_family == AF_UNIX;
+}
+// Can nobody but programs of this machine reach it? Not asked of Unix sockets.
 bool fc_address_is_loopback(const fc_address_t *address);
-// Writes the literal address, in brackets if it is IPv6; returns the port.
+// Writes the literal address, in brackets if it is IPv6, or the path of a Unix
+// socket; returns the port, 0 if it has none.
 int fc_address_print(const fc_address_t *address, char *out, size_t capacity);
 // The host name of "name:port" or "[v6]:port", in brackets if it was; "" when
 // it isn't one.

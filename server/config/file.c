@@ -187,6 +187,10 @@ static fc_status_t take_list(parser_t *p, const fc_option_t *option,
   return FC_OK;
 }
 
+static bool is_text(fc_option_kind_t kind) {
+  return kind == FC_OPTION_KIND_TEXT || kind == FC_OPTION_KIND_LIST;
+}
+
 static bool is_number(fc_option_kind_t kind) {
   return kind == FC_OPTION_KIND_COUNT || kind == FC_OPTION_KIND_SIZE ||
          kind == FC_OPTION_KIND_TIME;
@@ -214,11 +218,11 @@ static fc_status_t take_value(parser_t *p, const fc_option_t *option,
       return FC_OK;
     case FC_JSON_TRUE:
     case FC_JSON_FALSE:
-      if (is_number(option->kind) || option->kind == FC_OPTION_KIND_TEXT) break;
+      if (is_number(option->kind) || is_text(option->kind)) break;
       *out = token == FC_JSON_TRUE ? "on" : "off";
       return FC_OK;
     case FC_JSON_ARRAY_BEGIN:
-      if (option->kind != FC_OPTION_KIND_TEXT) break;
+      if (!is_text(option->kind)) break;
       return take_list(p, option, out);
     default:
       break;

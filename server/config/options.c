@@ -81,16 +81,21 @@ typedef struct arguments_t {
 
 // A number that is given twice: the second is meant to replace the first. A
 // text that is given twice: both are meant, and the first would be lost, so it
-// is refused.
-static fc_status_t note_given(arguments_t *arguments, const fc_option_t *option,
-                              fc_error_t *err) {
+// is refused. A list is for that.
+static fc_status_t set_given(fc_server_options_t *options,
+                             arguments_t *arguments, const fc_option_t *option,
+                             const char *value, const char *named,
+                             fc_error_t *err) {
   bool *given = &arguments->given[option - fc_options];
   if (*given && option->kind == FC_OPTION_KIND_TEXT) {
     return fc_fail(err, FC_CODE_DUPLICATE_ARGUMENT,
                    "--%s is given twice: it takes one value", option->flag);
   }
+  if (*given && option->kind == FC_OPTION_KIND_LIST) {
+    return fc_option_add(options, option, value, named, err);
+  }
   *given = true;
-  return FC_OK;
+  return set(options, option, value, named, FC_ORIGIN_FLAG, err);
 }
 
 static fc_status_t take_value(arguments_t *arguments, const char *named,
@@ -115,14 +120,13 @@ static fc_status_t parse_long(fc_server_options_t *options,
   }
   const fc_option_t *option = fc_option_find(name);
   if (!option) return fail_unknown(name, err);
-  FC_TRY(note_given(arguments, option, err));
   char named[64];
   snprintf(named, sizeof named, "--%s", option->flag);
   const char *value = equals ? equals + 1 : "on";
   if (!equals && option->kind != FC_OPTION_KIND_FLAG) {
     FC_TRY(take_value(arguments, named, &value, err));
   }
-  return set(options, option, value, named, FC_ORIGIN_FLAG, err);
+  return set_given(options, arguments, option, value, named, err);
 }
 
 static fc_status_t parse_short(fc_server_options_t *options,
@@ -135,11 +139,10 @@ static fc_status_t parse_short(fc_server_options_t *options,
   }
   const fc_option_t *option = fc_option_find_letter(word[0]);
   if (!option) return fail_unknown(fc_str(word), err);
-  FC_TRY(note_given(arguments, option, err));
   const char named[] = {'-', word[0], '\0'};
   const char *value = word + 1;
   if (!*value) FC_TRY(take_value(arguments, named, &value, err));
-  return set(options, option, value, named, FC_ORIGIN_FLAG, err);
+  return set_given(options, arguments, option, value, named, err);
 }
 
 // ---------------------------------------------------------------------------

@@ -9,6 +9,7 @@
 #include "farcall/base.h"
 
 #define FC_OPTION_TYPE_TEXT const char *
+#define FC_OPTION_TYPE_LIST fc_texts_t
 #define FC_OPTION_TYPE_COUNT uint64_t
 #define FC_OPTION_TYPE_SIZE uint64_t
 #define FC_OPTION_TYPE_TIME uint64_t
@@ -44,6 +45,18 @@ typedef struct fc_config_file_t {
   const char **paths;
   size_t path_count;
 } fc_config_file_t;
+
+#define FC_TEXTS_MAX 8
+
+// The values of an option that may be given several times. Each is one item, or
+// several that commas separate.
+typedef struct fc_texts_t {
+  const char *texts[FC_TEXTS_MAX];
+  uint32_t count;
+} fc_texts_t;
+
+// Item `index` of all, false past the last.
+bool fc_texts_at(const fc_texts_t *texts, uint32_t index, fc_str_t *out_item);
 
 typedef struct fc_server_options_t {
 #define FC_OPTION(field, flag, letter, kind, value, argument, help) \

@@ -10,13 +10,15 @@
 
 typedef struct fc_policy_t {
   bool loopback;   // the listener's address is one
+  bool any_host;   // it has no name, so a request may have any
   fc_str_t bind;   // the literal address it listens on, in brackets if IPv6
   fc_str_t hosts;  // of --allow-host, separated by commas
   fc_networks_t proxies;  // of --trusted-proxy
 } fc_policy_t;
 
 // Reads the two options; `hosts` is borrowed. FC_CODE_NOT_ACCEPTABLE names the
-// item that can't be read. `loopback` and `bind` are the caller's to set.
+// item that can't be read. `loopback`, `any_host` and
+// `bind` are the caller's to set.
 fc_status_t fc_policy_init(fc_policy_t *policy, fc_str_t hosts,
                            fc_str_t proxies, fc_error_t *err) FC_MUST_CHECK;
 

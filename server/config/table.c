@@ -104,6 +104,9 @@ static bool parse_value(const fc_option_t *option, const char *text,
     case FC_OPTION_KIND_TEXT:
       *(const char **)field = text;
       return value.size > 0 || !option->value[0];
+    case FC_OPTION_KIND_LIST:
+      *(fc_texts_t *)field = (fc_texts_t){.texts = {text}, .count = 1};
+      return value.size > 0;
     case FC_OPTION_KIND_COUNT:
       return parse_units(value, kCounts, COUNT_MAX, field);
     case FC_OPTION_KIND_SIZE:
@@ -147,6 +150,33 @@ fc_status_t fc_option_set(fc_server_options_t *options,
       option->kind == FC_OPTION_KIND_FLAG ? "on or off" : option->argument);
 }
 
+fc_status_t fc_option_add(fc_server_options_t *options,
+                          const fc_option_t *option, const char *value,
+                          const char *named, fc_error_t *err) {
+  fc_texts_t *list = (void *)((char *)options + option->offset);
+  const fc_texts_t before = *list;
+  if (before.count == FC_TEXTS_MAX) {
+    return fc_fail(err, FC_CODE_DUPLICATE_ARGUMENT,
+                   "%s is given more than %d times", named, FC_TEXTS_MAX);
+  }
+  FC_TRY(fc_option_set(options, option, value, named, err));
+  *list = before;
+  list->texts[list->count++] = value;
+  return FC_OK;
+}
+
+bool fc_texts_at(const fc_texts_t *texts, uint32_t index, fc_str_t *out_item) {
+  for (uint32_t i = 0; i < texts->count; i++) {
+    fc_str_t rest = fc_str(texts->texts[i]);
+    for (bool more = true; more;) {
+      more = memchr(rest.data, ',', rest.size) != NULL;
+      *out_item = fc_str_take(&rest, ',');
+      if (index-- == 0) return true;
+    }
+  }
+  return false;
+}
+
 // ---------------------------------------------------------------------------
 // Values as text
 
@@ -161,6 +191,15 @@ static fc_status_t put_units(fc_sink_t *sink, uint64_t value,
   }
   FC_TRY(fc_json_write_u64(sink, value / best->factor, err));
   return fc_sink_put(sink, fc_str(best->text), err);
+}
+
+static fc_status_t put_texts(fc_sink_t *sink, const fc_texts_t *texts,
+                             fc_error_t *err) {
+  for (uint32_t i = 0; i < texts->count; i++) {
+    if (i) FC_TRY(fc_sink_put(sink, FC_STR(","), err));
+    FC_TRY(fc_sink_put(sink, fc_str(texts->texts[i]), err));
+  }
+  return FC_OK;
 }
 
 static fc_str_t choice_at(const char *words, unsigned position) {
@@ -182,6 +221,8 @@ fc_status_t fc_option_print(const fc_server_options_t *options,
   switch (option->kind) {
     case FC_OPTION_KIND_TEXT:
       return fc_sink_put(sink, fc_str(*(const char *const *)field), err);
+    case FC_OPTION_KIND_LIST:
+      return put_texts(sink, field, err);
     case FC_OPTION_KIND_COUNT:
       return put_units(sink, *(const uint64_t *)field, kCounts, err);
     case FC_OPTION_KIND_SIZE:

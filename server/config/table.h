@@ -10,6 +10,7 @@
 
 typedef enum fc_option_kind_t {
   FC_OPTION_KIND_TEXT,
+  FC_OPTION_KIND_LIST,
   FC_OPTION_KIND_COUNT,
   FC_OPTION_KIND_SIZE,
   FC_OPTION_KIND_TIME,
@@ -39,6 +40,10 @@ const char *fc_option_nearest(fc_str_t wanted, const char *const *names,
 // Reads `value` into the field of the option; a text is borrowed. `named` is how
 // the user calls the option. FC_CODE_TYPE_MISMATCH.
 fc_status_t fc_option_set(fc_server_options_t *options,
+                          const fc_option_t *option, const char *value,
+                          const char *named, fc_error_t *err) FC_MUST_CHECK;
+// One more value of a LIST. FC_CODE_DUPLICATE_ARGUMENT above FC_TEXTS_MAX.
+fc_status_t fc_option_add(fc_server_options_t *options,
                           const fc_option_t *option, const char *value,
                           const char *named, fc_error_t *err) FC_MUST_CHECK;
 

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -90,26 +91,70 @@ static void on_readable(uv_poll_t *poll, int status, int events) {
   }
 }
 
-static socklen_t size_of(sa_family_t family) {
-  if (family == AF_UNIX) return sizeof(struct sockaddr_un);
-  return family == AF_INET6 ? sizeof(struct sockaddr_in6)
-                            : sizeof(struct sockaddr_in);
+// Has whoever made this socket's file gone? 0, or why not as a negative error.
+static int check_stale(const struct sockaddr_un *address) {
+  struct stat file;
+  if (lstat(address->sun_path, &file)) return errno == ENOENT ? 0 : -errno;
+  if (!S_ISSOCK(file.st_mode)) return -EEXIST;
+  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -errno;
+  const bool refused =
+      connect(fd, (const struct sockaddr *)address, sizeof *address) &&
+      errno == ECONNREFUSED;
+  close(fd);
+  return refused ? 0 : -EADDRINUSE;
+}
+
+static int bind_unix(int fd, const struct sockaddr_un *address) {
+  const struct sockaddr *any = (const struct sockaddr *)address;
+  if (bind(fd, any, sizeof *address) == 0) return 0;
+  if (errno != EADDRINUSE) return -errno;
+  const int busy = check_stale(address);
+  if (busy) return busy;
+  if (unlink(address->sun_path) && errno != ENOENT) return -errno;
+  return bind(fd, any, sizeof *address) ? -errno : 0;
+}
+
+static int bind_any(int fd, const struct sockaddr *address) {
+  if (address->sa_family == AF_UNIX) {
+    return bind_unix(fd, (const struct sockaddr_un *)(const void *)address);
+  }
+  int on = 1;
+  socklen_t size = address->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+                                                  : sizeof(struct sockaddr_in);
+  if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) ||
+      bind(fd, address, size)) {
+    return -errno;
+  }
+  return 0;
+}
+
+static void note_file(fc_listener_t *listener, const struct sockaddr *address) {
+  const struct sockaddr_un *local = (const void *)address;
+  struct stat file;
+  if (address->sa_family != AF_UNIX || lstat(local->sun_path, &file)) return;
+  memcpy(listener->path, local->sun_path, sizeof listener->path);
+  listener->device = file.st_dev;
+  listener->inode = file.st_ino;
+}
+
+static void remove_file(const fc_listener_t *listener) {
+  struct stat file;
+  if (!listener->path[0] || lstat(listener->path, &file)) return;
+  if (file.st_dev == listener->device && file.st_ino == listener->inode) {
+    unlink(listener->path);
+  }
 }
 
 static int open_socket(const struct sockaddr *address, int *out_socket) {
-  socklen_t size = size_of(address->sa_family);
   int fd =
       socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return -errno;
-  int on = 1;
-  if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) ||
-      bind(fd, address, size) || listen(fd, BACKLOG)) {
-    int error = -errno;
-    close(fd);
-    return error;
-  }
-  *out_socket = fd;
-  return 0;
+  int error = bind_any(fd, address);
+  if (!error && listen(fd, BACKLOG)) error = -errno;
+  if (error) close(fd);
+  else *out_socket = fd;
+  return error;
 }
 
 int fc_listener_open(fc_listener_t *listener, uv_loop_t *loop,
@@ -122,8 +167,10 @@ int fc_listener_open(fc_listener_t *listener, uv_loop_t *loop,
                       .spare = -1};
   int code = open_socket(address, &listener->socket);
   if (code) return code;
+  note_file(listener, address);
   code = uv_poll_init(loop, &listener->poll, listener->socket);
   if (code) {
+    remove_file(listener);
     close(listener->socket);
     return code;
   }
@@ -137,6 +184,7 @@ int fc_listener_open(fc_listener_t *listener, uv_loop_t *loop,
 void fc_listener_close(fc_listener_t *listener) {
   if (!listener->open) return;
   listener->open = false;
+  remove_file(listener);
   uv_close((uv_handle_t *)&listener->poll, NULL);
   uv_close((uv_handle_t *)&listener->retry, NULL);
   close(listener->socket);

@@ -8,6 +8,7 @@
 #define FARCALL_SERVER_STREAM_LISTENER_H_
 
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <uv.h>
 
 #include "stream/socket.h"
@@ -31,15 +32,22 @@ typedef struct fc_listener_t {
   uv_timer_t retry;
   int socket;
   int spare;
+  // The file of a Unix socket, and which one it was when it was made.
+  char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+  uint64_t device;
+  uint64_t inode;
   bool open;
 } fc_listener_t;
 
-// Binds and listens; returns 0 or an error of libuv. Zeroed is closed.
+// Binds and listens; returns 0 or an error of libuv. Zeroed is closed. The file of
+// a Unix socket that nobody listens on any more is replaced; UV_EEXIST: it is no
+// socket.
 int fc_listener_open(fc_listener_t *listener, uv_loop_t *loop,
                      const struct sockaddr *address,
                      const fc_listener_events_t *events) FC_MUST_CHECK;
-// The listener's memory must stay until the loop has run once more. A closed
-// listener is allowed.
+// Also removes the file of a Unix socket, unless another one is there by now. The
+// listener's memory must stay until the loop has run once more. A closed listener
+// is allowed.
 void fc_listener_close(fc_listener_t *listener);
 
 #endif  // FARCALL_SERVER_STREAM_LISTENER_H_

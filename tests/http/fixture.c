@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "dialect/native.h"
+#include "listen.h"
 #include "pool/process.h"
 
 #define CHECK(condition)                                              \
@@ -594,9 +595,10 @@ void fixture_bind(int socket, unsigned n) {
 }
 
 void fixture_connect_socket(const fixture_server_t *server, int socket) {
-  struct sockaddr_in address = {.sin_family = AF_INET,
-                                .sin_port = htons((uint16_t)server->loop->port),
-                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  struct sockaddr_in address = {
+      .sin_family = AF_INET,
+      .sin_port = htons((uint16_t)server->loop->endpoints[0].port),
+      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   CHECK(connect(socket, (struct sockaddr *)&address, sizeof address) == 0);
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "expect.h"
+#include "stream/socket.h"
 #include "helpers/shortage.h"
 #include "http1/connection.h"
 

@@ -313,12 +313,42 @@ static void options_are_checked(void **state) {
   }
 }
 
+// A socket without a name answers as any; a page that came from elsewhere, through a
+// proxy, is refused all the same.
+static void a_unix_socket_has_no_host(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    const char *lines;
+    fc_code_t code;
+  } rows[] = {
+      {"any name", "Host: any.name\r\n", FC_CODE_NONE},
+      {"the name of curl's manual", "Host: localhost\r\n", FC_CODE_NONE},
+      {"another origin", "Host: a.example\r\nOrigin: http://b.example\r\n",
+       FC_CODE_ORIGIN_NOT_ALLOWED},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    fc_policy_t policy = {.any_host = true, .hosts = FC_STR("b.example")};
+    fc_parser_t parser;
+    fc_error_t error;
+    char head[1024];
+    const fc_request_t request =
+        request_of(&parser, row->lines, head, sizeof head);
+    fc_error_reset(&error);
+    const fc_status_t status =
+        fc_access_check(&policy, &request, NULL, &error);
+    assert_int_equal(status == FC_OK, row->code == FC_CODE_NONE);
+    assert_int_equal(error.code, row->code);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(host_and_origin_are_looked_at),
       FC_TEST(a_trusted_proxy_says_what_was_asked_for),
       FC_TEST(the_client_is_the_first_that_is_no_proxy),
       FC_TEST(a_refusal_names_what_would_help),
+      FC_TEST(a_unix_socket_has_no_host),
       FC_TEST(options_are_checked),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,7 +32,7 @@ static void addresses_are_read(void **state) {
     fc_address_t address;
     fc_error_t error;
     char host[64];
-    if (fc_address_parse(row->name, &address, &error) != FC_OK) {
+    if (fc_address_parse(fc_str(row->name), &address, &error) != FC_OK) {
       fail_msg("%s", error.message);
     }
     assert_int_equal(fc_address_is_loopback(&address), row->loopback);
@@ -41,10 +41,24 @@ static void addresses_are_read(void **state) {
   }
 }
 
+static void paths_of_unix_sockets_are_read(void **state) {
+  (void)state;
+  fc_address_t address;
+  char path[108];
+  assert_int_equal(
+      fc_address_parse(FC_STR("unix:/run/farcall.sock"), &address, NULL),
+      FC_OK);
+  assert_true(fc_address_is_unix(&address));
+  assert_int_equal(fc_address_print(&address, path, sizeof path), 0);
+  assert_string_equal(path, "/run/farcall.sock");
+  assert_int_equal(fc_address_parse(FC_STR("[::1]:1"), &address, NULL), FC_OK);
+  assert_false(fc_address_is_unix(&address));
+}
+
 static void what_is_no_address_is_refused(void **state) {
   (void)state;
   static const char kNone[] = " is no address to listen on: ADDR:PORT, such as "
-                              "127.0.0.1:8000 or [::1]:8000";
+                              "127.0.0.1:8000 or [::1]:8000, or unix:PATH";
   static const struct {
     const char *name;
     const char *says;
@@ -66,13 +80,16 @@ static void what_is_no_address_is_refused(void **state) {
       {"https://127.0.0.1:1",
        ": TLS is not spoken yet: listen on http://ADDR:PORT and have a proxy "
        "end it"},
-      {"unix:/run/farcall.sock",
-       ": Unix sockets are not listened on yet: listen on http://ADDR:PORT"},
+      {"unix:", ": the path of a Unix socket has 1 to 107 bytes"},
+      {"unix:/run/0123456789012345678901234567890123456789012345678901234567890"
+       "12345678901234567890123456789012345678901234567",
+       ": the path of a Unix socket has 1 to 107 bytes"},
   };
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
     fc_address_t address;
     fc_error_t error;
-    assert_int_not_equal(fc_address_parse(row->name, &address, &error), FC_OK);
+    assert_int_not_equal(fc_address_parse(fc_str(row->name), &address, &error),
+                         FC_OK);
     assert_int_equal(error.code, FC_CODE_NOT_ACCEPTABLE);
     char wanted[256];
     snprintf(wanted, sizeof wanted, "'%s'%s", row->name, row->says);
@@ -107,6 +124,7 @@ static void host_names_are_cut_out(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(addresses_are_read),
+      FC_TEST(paths_of_unix_sockets_are_read),
       FC_TEST(what_is_no_address_is_refused),
       FC_TEST(host_names_are_cut_out),
   };

@@ -41,7 +41,7 @@ static void every_kind_of_value_is_read(void **state) {
       "  \"paths\": [\"/srv/models\", \"//one.so\", \"three\"]\n"
       "}\n";
   assert_int_equal(parse(&options, text, &error), FC_OK);
-  assert_string_equal(options.listen, "127.0.0.1:9");
+  assert_string_equal(options.listen.texts[0], "127.0.0.1:9");
   assert_int_equal(options.workers, 3);
   assert_int_equal(options.max_body, 2048);
   assert_int_equal(options.worker_memory, 4096);

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "helpers/shortage.h"
@@ -185,12 +187,128 @@ static void an_address_in_use_is_an_error(void **state) {
   stop(&server);
 }
 
+// ---------------------------------------------------------------------------
+// Unix sockets
+
+static void on_unix_socket(void *context, int socket,
+                           const struct sockaddr *address) {
+  server_t *server = context;
+  assert_int_equal(address->sa_family, AF_UNIX);
+  assert_true(server->accepted < CLIENTS);
+  server->sockets[server->accepted++] = socket;
+}
+
+static char unix_folder[] = "/tmp/farcall-listener-XXXXXX";
+
+static int make_folder(void **state) {
+  (void)state;
+  memcpy(unix_folder + sizeof unix_folder - 7, "XXXXXX", 6);
+  return mkdtemp(unix_folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state) {
+  (void)state;
+  return rmdir(unix_folder);  // so nothing may be left in it
+}
+#define IN_FOLDER(function) \
+  { #function, function, make_folder, remove_folder, NULL }
+
+static struct sockaddr_un unix_address(void) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  snprintf(address.sun_path, sizeof address.sun_path, "%s/s", unix_folder);
+  return address;
+}
+
+static void begin_unix(server_t *server) {
+  *server = (server_t){0};
+  assert_int_equal(uv_loop_init(&server->loop), 0);
+}
+
+static int listen_unix(server_t *server) {
+  const struct sockaddr_un address = unix_address();
+  const fc_listener_events_t events = {on_unix_socket, on_last_socket, on_wait,
+                                       server};
+  return fc_listener_open(&server->listener, &server->loop,
+                          (const struct sockaddr *)&address, &events);
+}
+
+static bool file_is_there(void) {
+  return access(unix_address().sun_path, F_OK) == 0;
+}
+
+// What a server leaves that was killed.
+static void leave_socket(void) {
+  const struct sockaddr_un address = unix_address();
+  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof address),
+                   0);
+  close(fd);
+}
+
+static void a_unix_socket_is_made_and_removed(void **state) {
+  server_t server;
+  const bool stale = *state;
+  begin_unix(&server);
+  if (stale) leave_socket();
+  assert_int_equal(listen_unix(&server), 0);
+  assert_ptr_equal(server.listener.streams, &fc_stream_unix);
+  const struct sockaddr_un address = unix_address();
+  int client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  assert_int_equal(
+      connect(client, (const struct sockaddr *)&address, sizeof address), 0);
+  while (!server.accepted) uv_run(&server.loop, UV_RUN_ONCE);
+  close(client);
+  assert_true(file_is_there());
+  stop(&server);
+  assert_false(file_is_there());
+}
+
+static void a_stale_socket_is_replaced(void **state) {
+  (void)state;
+  bool stale = true;
+  void *context = &stale;
+  a_unix_socket_is_made_and_removed(&context);
+}
+
+static void another_one_is_left_alone(void **state) {
+  (void)state;
+  server_t server, other;
+  begin_unix(&server);
+  begin_unix(&other);
+  assert_int_equal(listen_unix(&server), 0);
+  assert_int_equal(listen_unix(&other), UV_EADDRINUSE);
+  // Somebody has put another one in its place.
+  unlink(unix_address().sun_path);
+  assert_int_equal(listen_unix(&other), 0);
+  stop(&server);
+  assert_true(file_is_there());
+  stop(&other);
+  assert_false(file_is_there());
+}
+
+static void what_is_no_socket_is_not_replaced(void **state) {
+  (void)state;
+  server_t server;
+  begin_unix(&server);
+  close(open(unix_address().sun_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  const unsigned descriptors = count_descriptors();
+  assert_int_equal(listen_unix(&server), UV_EEXIST);
+  assert_int_equal(count_descriptors(), descriptors);
+  assert_true(file_is_there());
+  unlink(unix_address().sun_path);
+  stop(&server);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(every_connection_is_told_of),
       FC_TEST(the_last_descriptor_says_why),
       FC_TEST(without_a_spare_connections_wait),
       FC_TEST(an_address_in_use_is_an_error),
+      IN_FOLDER(a_unix_socket_is_made_and_removed),
+      IN_FOLDER(a_stale_socket_is_replaced),
+      IN_FOLDER(another_one_is_left_alone),
+      IN_FOLDER(what_is_no_socket_is_not_replaced),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

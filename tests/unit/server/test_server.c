@@ -25,7 +25,7 @@ static int start(unsigned files) {
   fc_error_t error;
   fc_error_reset(&error);
   fc_server_options_init(&options);
-  options.listen = "127.0.0.1:0";
+  options.listen.texts[0] = "127.0.0.1:0";
   options.workers = 1;
   if (setrlimit(RLIMIT_NOFILE, &limit) < 0) return SILENT;
   if (fc_loop_init(&loop, fc_allocator_system(), &options, kBackends,

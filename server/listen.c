@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "listen.h"
+
+#include <errno.h>
+
+#include "config/limits.h"
+
+#define TELL_MS 1000u  // at most one line in this time
+
+// ---------------------------------------------------------------------------
+// Those who connect
+
+static void tell_shortage(fc_loop_t *loop, const char *what) {
+  uint64_t now = uv_now(&loop->uv);
+  if (now < loop->shortage_told_ms + TELL_MS) return;
+  loop->shortage_told_ms = now;
+  fc_log(&loop->log, FC_LOG_WARN, "%s, with %u connections", what,
+         loop->server.connections);
+}
+
+// Answers and closes the socket; needs no memory.
+static void refuse(fc_loop_t *loop, int socket, const fc_error_t *error) {
+  char text[FC_HTTP1_REFUSAL_MAX];
+  fc_socket_tell(socket, fc_http1_refusal(&loop->http1, error, text));
+}
+
+static void on_socket(void *context, int socket,
+                      const struct sockaddr *address) {
+  const fc_endpoint_t *endpoint = context;
+  fc_loop_t *loop = endpoint->loop;
+  const fc_socket_source_t source = {.uv = &loop->uv, .socket = socket};
+  const fc_client_t client = {.streams = endpoint->listener.streams,
+                              .source = &source,
+                              .policy = &endpoint->policy,
+                              .address = fc_peer_of_socket_address(address)};
+  if (fc_http1_accept(&loop->http1, &client)) return;
+  fc_error_t error;
+  (void)fc_fail_memory(&error);
+  refuse(loop, socket, &error);
+}
+
+static void on_last_socket(void *context, int socket) {
+  const fc_endpoint_t *endpoint = context;
+  fc_error_t error;
+  (void)fc_fail(&error, FC_CODE_OVERLOADED,
+                "no file descriptor is left for a connection");
+  tell_shortage(endpoint->loop, error.message);
+  refuse(endpoint->loop, socket, &error);
+}
+
+static void on_wait(void *context, int error) {
+  const fc_endpoint_t *endpoint = context;
+  tell_shortage(endpoint->loop, uv_strerror(-error));
+}
+
+// ---------------------------------------------------------------------------
+// Endpoints
+
+static fc_status_t fail_listen(fc_str_t item, const fc_endpoint_t *endpoint,
+                               int code, fc_error_t *err) {
+  if (code == UV_EADDRINUSE) {
+    return fc_fail(err, FC_CODE_MODULE_UNAVAILABLE,
+                   "%.*s is in use by another program: choose another %s with "
+                   "--listen",
+                   FC_STR_ARG(item),
+                   fc_address_is_unix(&endpoint->address) ? "path" : "port");
+  }
+  return fc_fail(err, FC_CODE_MODULE_UNAVAILABLE, "cannot listen on %.*s: %s",
+                 FC_STR_ARG(item), uv_strerror(code));
+}
+
+// The file of a Unix socket says who may connect, and no page of a browser can
+// have it for its address.
+static fc_status_t set_policy(fc_endpoint_t *endpoint, fc_str_t item,
+                              fc_error_t *err) {
+  const fc_server_options_t *options = endpoint->loop->options;
+  fc_policy_t *policy = &endpoint->policy;
+  FC_TRY(fc_policy_init(policy, fc_str(options->allow_host),
+                        fc_str(options->trusted_proxy), err));
+  policy->any_host = fc_address_is_unix(&endpoint->address);
+  if (policy->any_host) return FC_OK;
+  policy->loopback = fc_address_is_loopback(&endpoint->address);
+  if (policy->loopback || options->allow_insecure_bind) return FC_OK;
+  return fc_fail(err, FC_CODE_FORBIDDEN,
+                 "%.*s can be reached by others and there is no "
+                 "authentication: add --allow-insecure-bind if that is meant",
+                 FC_STR_ARG(item));
+}
+
+static fc_status_t open_endpoint(fc_endpoint_t *endpoint, fc_str_t item,
+                                 fc_error_t *err) {
+  fc_address_t *address = &endpoint->address;
+  FC_TRY(fc_address_parse(item, address, err));
+  FC_TRY(set_policy(endpoint, item, err));
+  const fc_listener_events_t events = {.on_socket = on_socket,
+                                       .on_last_socket = on_last_socket,
+                                       .on_wait = on_wait,
+                                       .context = endpoint};
+  int code = fc_listener_open(&endpoint->listener, &endpoint->loop->uv,
+                              &address->any, &events);
+  if (code) return fail_listen(item, endpoint, code, err);
+  if (!fc_address_is_unix(address)) {
+    // Of port 0 the kernel has chosen one.
+    socklen_t size = sizeof address->storage;
+    if (getsockname(endpoint->listener.socket, &address->any, &size)) {
+      return fail_listen(item, endpoint, -errno, err);
+    }
+  }
+  endpoint->port =
+      fc_address_print(address, endpoint->host, sizeof endpoint->host);
+  endpoint->policy.bind = fc_str(endpoint->host);
+  return FC_OK;
+}
+
+fc_status_t fc_loop_listen(fc_loop_t *loop, fc_error_t *err) {
+  const fc_texts_t *listen = &loop->options->listen;
+  fc_str_t item;
+  uint32_t count = 0;
+  while (fc_texts_at(listen, count, &item)) count++;
+  loop->endpoints =
+      fc_alloc_array(loop->allocator, count, sizeof *loop->endpoints);
+  if (!loop->endpoints) return fc_fail_memory(err);
+  while (fc_texts_at(listen, loop->endpoint_count, &item)) {
+    fc_endpoint_t *endpoint = &loop->endpoints[loop->endpoint_count++];
+    endpoint->loop = loop;
+    FC_TRY(open_endpoint(endpoint, item, err));
+  }
+  return FC_OK;
+}
+
+void fc_loop_tell_listening(fc_loop_t *loop) {
+  for (uint32_t i = 0; i < loop->endpoint_count; i++) {
+    const fc_endpoint_t *endpoint = &loop->endpoints[i];
+    if (fc_address_is_unix(&endpoint->address)) {
+      fc_log(&loop->log, FC_LOG_INFO, "listening on unix:%s", endpoint->host);
+    } else {
+      fc_log(&loop->log, FC_LOG_INFO, "listening on http://%s:%d",
+             endpoint->host, endpoint->port);
+    }
+  }
+}
+
+void fc_loop_stop_listening(fc_loop_t *loop) {
+  for (uint32_t i = 0; i < loop->endpoint_count; i++) {
+    fc_listener_close(&loop->endpoints[i].listener);
+  }
+}

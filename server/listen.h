@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where the server listens: the endpoints of --listen, each with its socket and
+// what it allows, and taking in those who connect. For server.c and end.c; loop
+// thread.
+#ifndef FARCALL_SERVER_LISTEN_H_
+#define FARCALL_SERVER_LISTEN_H_
+
+#include "config/address.h"
+#include "server.h"
+#include "stream/listener.h"
+
+typedef struct fc_endpoint_t {
+  fc_loop_t *loop;
+  fc_listener_t listener;
+  fc_policy_t policy;
+  fc_address_t address;  // it is bound to
+  // The literal address, in brackets if it is IPv6; the path of a Unix socket.
+  char host[sizeof(struct sockaddr_un)];
+  int port;  // 0: it has none
+} fc_endpoint_t;
+
+// Binds and listens everywhere. FC_CODE_FORBIDDEN for an address that needs
+// --allow-insecure-bind, FC_CODE_NOT_ACCEPTABLE for one that can't be read,
+// FC_CODE_MODULE_UNAVAILABLE for one that can't be had.
+fc_status_t fc_loop_listen(fc_loop_t *loop, fc_error_t *err) FC_MUST_CHECK;
+// One line of the log for each endpoint.
+void fc_loop_tell_listening(fc_loop_t *loop);
+// Nobody can connect any more. More than once is allowed. The memory is freed by
+// fc_loop_deinit, when the loop has closed the handles.
+void fc_loop_stop_listening(fc_loop_t *loop);
+
+#endif  // FARCALL_SERVER_LISTEN_H_

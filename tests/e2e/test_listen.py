@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A server on several addresses: TCP, and Unix sockets as curl and Python reach
+them. And while it loads large files."""
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import statistics
+import subprocess
+import threading
+import time
+
+import pytest
+
+from conftest import RELEASES, Server, end_servers
+
+MODULE = RELEASES / "scalars-3.13.0.vmfb"
+
+
+class UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("any.name", timeout=60)
+        self.path = str(path)
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(self.path)
+
+
+def function_of(server):
+    """The first that can be called."""
+    functions = server.get("/api/v1/functions").json["functions"]
+    name = next(each["name"] for each in functions if each["callable"])
+    return f"/api/v1/functions/{MODULE.stem}/{name}"
+
+
+def test_every_address_answers_the_same(serve, tmp_path):
+    first, second = tmp_path / "a.sock", tmp_path / "b.sock"
+    server = serve("--listen", f"unix:{first}", f"--listen=127.0.0.1:0,unix:{second}",
+                   MODULE)
+    path = function_of(server)
+    example = server.get(path + "/example").body
+    expected = server.request("POST", path, example).body
+    assert b"results" in expected
+    for each in (first, second):
+        curl = subprocess.run(
+            ["curl", "-sS", "--fail", "--unix-socket", str(each), "--data-binary",
+             example, "http://any.name" + path], capture_output=True, check=True)
+        assert curl.stdout == expected
+        connection = UnixConnection(each)
+        for _ in range(3):  # kept alive
+            connection.request("POST", path, example)
+            assert connection.getresponse().read() == expected
+        connection.close()
+    assert server.stop() == 0
+    assert not first.exists() and not second.exists()
+    told = [line.split("listening on ")[1].split('"')[0].strip()
+            for line in server.lines if "listening on" in line]
+    assert told[0].startswith("http://") and told[2].startswith("http://")
+    assert [told[1], told[3]] == [f"unix:{first}", f"unix:{second}"]
+
+
+def test_a_large_body_goes_through_a_unix_socket(serve, tmp_path):
+    path = tmp_path / "s"
+    server = serve("--listen", f"unix:{path}", MODULE)
+    body = b"[" + b"1," * 1000000 + b"1]"
+    expected = server.request("POST", function_of(server), body)
+    connection = UnixConnection(path)
+    connection.request("POST", function_of(server), body)
+    answer = connection.getresponse()
+    assert answer.status == expected.status == 422
+    connection.close()
+
+
+def test_what_a_killed_server_left_is_replaced(serve, tmp_path):
+    path = tmp_path / "s"
+    killed = Server("--listen", f"unix:{path}", MODULE)
+    os.kill(killed.pid, signal.SIGKILL)
+    assert killed.stop() == -signal.SIGKILL
+    assert path.exists()
+    server = serve("--listen", f"unix:{path}", MODULE)
+    connection = UnixConnection(path)
+    connection.request("GET", "/livez")
+    assert connection.getresponse().status == 200
+    connection.close()
+    # One that is served is not.
+    with pytest.raises(RuntimeError, match="is in use by another program"):
+        Server("--listen", f"unix:{path}", MODULE)
+    connection = UnixConnection(path)
+    connection.request("GET", "/livez")
+    assert connection.getresponse().status == 200
+    connection.close()
+    assert server.stop() == 0
+
+
+LARGE = 4
+SIZE = 128 << 20
+
+
+def test_health_is_answered_while_large_files_are_loaded(tmp_path):
+    """They are sparse: a module, and then nothing."""
+    folder = tmp_path / "modules"
+    folder.mkdir()
+    for i in range(LARGE):
+        file = folder / f"m{i}.vmfb"
+        shutil.copy(MODULE, file)
+        os.truncate(file, SIZE)
+    path = tmp_path / "s"
+    servers = []
+    starting = threading.Thread(
+        target=lambda: servers.append(Server("--listen", f"unix:{path}", folder)))
+    starting.start()
+    while not path.exists():
+        time.sleep(0.001)
+    connection = UnixConnection(path)
+    times, hashed = [], 0
+    while hashed < LARGE:
+        begin = time.perf_counter()
+        connection.request("GET", "/livez")
+        assert connection.getresponse().read() == b'{"status":"live"}'
+        times.append((time.perf_counter() - begin) * 1000)
+        connection.request("GET", "/api/v1/modules")
+        modules = json.loads(connection.getresponse().read())["modules"]
+        hashed = sum("sha256" in each for each in modules)
+    connection.close()
+    starting.join()
+    print(f"{len(times)} answers, {statistics.median(times):.2f} ms, "
+          f"at most {max(times):.1f} ms")
+    end_servers(servers)
+    assert statistics.median(times) < 20
