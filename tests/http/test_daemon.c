@@ -85,7 +85,7 @@ static void say(int fd, const char *text) {
   assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
 }
 
-// What the server answers until it closes.
+// Reads what the server answers until it closes.
 static void hear(int fd, char *out, size_t capacity) {
   size_t size = 0;
   ssize_t part;
@@ -190,7 +190,7 @@ static void mistakes_exit_64_with_the_message_last(void **state) {
     assert_int_equal(end(&daemon), row->code);
     if (!strstr(daemon.text, row->says)) fail_msg("%s", daemon.text);
     if (row->code == 64) {
-      // One line, so that it is the last.
+      // It is one line, so it is the last.
       assert_ptr_equal(strchr(daemon.text, '\n'),
                        daemon.text + strlen(daemon.text) - 1);
     }
@@ -321,7 +321,7 @@ static void a_failed_module_does_not_stop_the_others(void **state) {
   assert_int_equal(end(&daemon), 0);
 }
 
-// A series that comes twice makes Prometheus throw all of them away.
+// Prometheus throws all series away when one comes twice.
 static void one_name_is_in_the_metrics_once(void **state) {
   (void)state;
   static daemon_t daemon;
@@ -423,8 +423,8 @@ static void other_signals_end_nothing(void **state) {
   assert_int_equal(end(&daemon), 0);
 }
 
-// Whoever sends the server requests learns from /readyz that it leaves, and has
-// time to stop.
+// A load balancer learns from /readyz that the server leaves, and has time to
+// stop.
 static void before_it_drains_new_connections_are_answered(void **state) {
   (void)state;
   static daemon_t daemon;
@@ -440,7 +440,7 @@ static void before_it_drains_new_connections_are_answered(void **state) {
   expect_answer(&daemon, "/livez", "200 OK", "live");
   expect_answer(&daemon, "/api/v1/modules/scalars", "200 OK",
                 "\"state\":\"ready\"");
-  // A connection that was open before it was told to leave goes on.
+  // A connection that was open before the signal goes on.
   char answer[4096];
   say(fd, "POST /api/v1/functions/scalars/add HTTP/1.1\r\nHost: localhost\r\n"
           "Content-Length: 2\r\nConnection: close\r\n\r\n[]");
@@ -465,7 +465,7 @@ static void then_it_drains(void **state) {
   const char *leaving = strstr(daemon.text, "leaving: ");
   assert_non_null(leaving);
   assert_non_null(strstr(leaving, "draining"));
-  // Who asks from the keyboard need not wait.
+  // SIGINT comes from a keyboard, and does not wait.
   arguments[1] = "--pre-drain=60m";
   start(&daemon, arguments, NULL);
   wait_ready(&daemon);

@@ -61,7 +61,7 @@ static unsigned long used_ticks(int pid) {
   return ticks;
 }
 
-// Nobody tells that a call has begun; but it uses the processor.
+// Nothing tells that a call has begun, but it uses processor time.
 static void wait_until_it_runs(int pid) {
   unsigned long ticks = used_ticks(pid);
   while (used_ticks(pid) < ticks + 2) usleep(1000);
@@ -162,7 +162,7 @@ static void an_error_is_the_same_as_in_a_thread(void **state) {
     assert_true(fixture_receive(one, false, &a));
     assert_true(fixture_receive(two, false, &b));
     assert_int_equal(a.status, b.status);
-    // The request's own name differs.
+    // Request ids differ, so they are made equal.
     char *id = strstr(a.body, "request_id"),
          *other = strstr(b.body, "request_id");
     if (id && other) memcpy(id, other, strlen("request_id\":\"") + 16);
@@ -192,7 +192,7 @@ static void a_deadline_ends_the_process_and_nothing_else(void **state) {
   assert_true(spent_ms < 2000);
   expect(other, 200, "{\"results\":[7]}");
   assert_int_not_equal(worker_pid(other), pid);
-  // In the queue, too: of this one nothing was begun.
+  // A call that waits in the queue has not begun either.
   fixture_post_handled(&server, busy, CRASH "spin", "[1000]");
   post_timed(other, CRASH "add", "[1,1]", 100);
   expect(other, 504, "the deadline passed in the queue");
@@ -202,7 +202,7 @@ static void a_deadline_ends_the_process_and_nothing_else(void **state) {
   end(&server);
 }
 
-// Calls that end well, and then some that crash, none of them like another.
+// Calls that end well, and then some that crash, no two of them alike.
 static void call_well(int fd, unsigned count) {
   while (count--) call(fd, CRASH "add", "[1,2]", 200, "[3]");
 }
@@ -310,7 +310,7 @@ static void who_waits_is_told_when_a_quarantine_ends(void **state) {
         fixture_header(&response, "Retry-After", value, sizeof value));
     assert_in_range(atoi(value), 38, 40);
     fixture_response_free(&response);
-    // As one that comes later.
+    // A call that waits, as a later one would.
     fixture_post(waits, CRASH "add", "[1,2]");
   }
   expect(waits, 503, "module_quarantined");
@@ -334,7 +334,7 @@ static void what_waits_again_in_a_quarantine_is_told(void **state) {
   fixture_post_handled(&server, waits, CRASH "add", "[1,2]");
   assert_int_equal(kill(first, SIGKILL), 0);
   expect(busy, 502, "worker_out_of_memory");
-  // It has a call, so it was not ended with the other one's crash.
+  // The second process still has its call, so it was not ended with the first.
   assert_int_equal(kill(second, SIGKILL), 0);
   expect(waits, 503, "module_quarantined");
   close(busy);
@@ -342,7 +342,8 @@ static void what_waits_again_in_a_quarantine_is_told(void **state) {
   end(&server);
 }
 
-// A client that is reset has gone at once.
+// Resets the connection, so that the server sees at once that the client has
+// gone.
 static void reset(int fd) {
   const struct linger at_once = {.l_onoff = 1, .l_linger = 0};
   assert_int_equal(
@@ -350,7 +351,7 @@ static void reset(int fd) {
   close(fd);
 }
 
-// The last client that has gone is no connection any more.
+// Waits until the connections of clients that have gone are closed.
 static void wait_for_connections(int fd, unsigned count) {
   char text[64];
   snprintf(text, sizeof text, "\"connections\":%u,", count);
@@ -374,11 +375,11 @@ static void what_crashed_a_module_is_refused_and_others_are_not(void **state) {
   call(fd, CRASH "divide", "[1,0]", 502, "SIGFPE");
   call(fd, CRASH "divide", "[1,0]", 422, kWords);
   call(other, CRASH "divide", "[1,0]", 422, kWords);
-  // Another body, and the same of another function.
+  // Another body is served, and so is the same body for another function.
   call(fd, CRASH "divide", "[1,1]", 200, "[1]");
   call(fd, CRASH "add", "[1,0]", 200, "[1]");
   expect_metric(fd, "worker_crashes_total", "crash", 1);
-  // One that waits as the same crashes is not made.
+  // A waiting call that equals one which has crashed meanwhile is not made.
   int busy = fixture_connect(&server);
   fixture_post_handled(&server, busy, CRASH "spin", "[100]");
   fixture_post_handled(&server, fd, CRASH "divide", "[2,0]");
@@ -387,7 +388,7 @@ static void what_crashed_a_module_is_refused_and_others_are_not(void **state) {
   expect(fd, 502, "SIGFPE");
   expect(other, 422, kWords);
   expect_metric(fd, "worker_crashes_total", "crash", 2);
-  // Nor is one again whose client had gone when it crashed.
+  // Nor is it made again when its client had gone before the crash.
   int pid = worker_pid(other);
   fixture_post_handled(&server, busy, CRASH "spin", "[0]");
   wait_until_it_runs(pid);
@@ -412,7 +413,7 @@ static void what_was_ended_from_outside_is_not_refused(void **state) {
   wait_until_it_runs(pid);
   assert_int_equal(kill(pid, SIGKILL), 0);
   expect(fd, 502, "worker_out_of_memory");
-  // By its deadline, and again.
+  // Ended by its deadline, twice.
   for (int i = 0; i < 2; i++) {
     (void)worker_pid(other);
     post_timed(fd, CRASH "spin", "[0]", 200);
@@ -421,7 +422,7 @@ static void what_was_ended_from_outside_is_not_refused(void **state) {
   close(fd);
   close(other);
   end(&server);
-  // Who allows any number of crashes allows these.
+  // Without a crash limit no call is refused.
   start(&server, "--crash-limit=0");
   fd = fixture_connect(&server);
   for (int i = 0; i < 3; i++) {
@@ -438,7 +439,7 @@ static void a_process_more_is_no_restart(void **state) {
   int busy = fixture_connect(&server), other = fixture_connect(&server);
   int pid = worker_pid(busy);
   fixture_post_handled(&server, busy, CRASH "spin", "[0]");
-  // It waits, so a second one is started.
+  // The call waits, so a second process is started.
   int second = worker_pid(other);
   assert_int_not_equal(second, pid);
   expect_metric(other, "worker_processes", "crash", 2);
@@ -494,7 +495,7 @@ static void what_waits_behind_a_slow_call_goes_elsewhere(void **state) {
   int slow = fixture_connect(&server), quick = fixture_connect(&server);
   for (int i = 0; i < 20; i++) {
     int pid = worker_pid(quick);
-    // So quickly after each other that one process is given both.
+    // Sent so quickly that one process is given both.
     stop_process(pid);
     fixture_post_handled(&server, slow, CRASH "add", "[1,1]");
     assert_int_not_equal(worker_pid(quick), pid);
@@ -516,7 +517,8 @@ static void who_is_given_to_a_stopped_process_goes_elsewhere(void **state) {
   stop_process(stopped);
   int pid = worker_pid(fd);
   assert_int_not_equal(pid, stopped);
-  // It goes on and has nothing to do; what the other one has is not its call.
+  // The stopped process goes on with nothing to do: its call now belongs to the
+  // other one.
   assert_int_equal(kill(stopped, SIGCONT), 0);
   stop_process(pid);
   assert_int_equal(worker_pid(fd), stopped);
@@ -527,7 +529,7 @@ static void who_is_given_to_a_stopped_process_goes_elsewhere(void **state) {
   end(&server);
 }
 
-// Ends the process that has been given this call, before it could begin it.
+// Ends the process that has been given this call, before it can begin it.
 static void kill_before_it_begins(fixture_server_t *server, int fd, int pid,
                                   int ms) {
   stop_process(pid);
@@ -543,12 +545,12 @@ static void processes_that_end_are_counted_for_each_call(void **state) {
   start(&server, "--workers=1 --crash-limit=50");
   int fd = fixture_connect(&server), other = fixture_connect(&server);
   call(fd, CRASH "divide", "[1,0]", 502, "SIGFPE");
-  // The next process comes so late that what waits again runs out of time.
+  // The next process starts so late that the waiting call passes its deadline.
   for (int i = 0; i < 2; i++) {
     kill_before_it_begins(&server, fd, worker_pid(other), 50);
     expect(fd, 504, "the deadline passed in the queue");
   }
-  // Another call of the same connection has all its chances.
+  // Another call of the same connection starts with no attempts used up.
   kill_before_it_begins(&server, fd, worker_pid(other), 30000);
   expect(fd, 200, "[3]");
   close(fd);
@@ -571,7 +573,8 @@ static int pid_of(int fd, const char *module) {
   return number;
 }
 
-// Until it is known to be quick, so that a process is given many at once.
+// Calls it until it is known to be quick, so that a process is given many at
+// once.
 static void prove_quick(int fd, const char *path, const char *body,
                         unsigned released) {
   for (int in_a_row = 0; in_a_row < 40;) {
@@ -591,7 +594,7 @@ static void prove_quick(int fd, const char *path, const char *body,
   }
 }
 
-// Three calls and, behind them, one more: each of the three ends its process.
+// Each of three calls ends its process, while a fourth waits behind them.
 static void only_crashes_count_against_a_call_that_waits(void **state) {
   (void)state;
   static const struct {
@@ -612,7 +615,7 @@ static void only_crashes_count_against_a_call_that_waits(void **state) {
     int last = fixture_connect(&server), three[3];
     prove_quick(last, block, "[]", 1);
     prove_quick(last, ADD, "[1,2]", 0);
-    // All four wait for the next process, which is given them at once.
+    // All four wait for the next process, which gets them all at once.
     fixture_hold_loading(true);
     const int idle = pid_of(last, "t");
     assert_int_equal(kill(idle, SIGKILL), 0);
@@ -625,7 +628,8 @@ static void only_crashes_count_against_a_call_that_waits(void **state) {
     fixture_hold_loading(false);
     int other = fixture_connect(&server);
     for (unsigned i = 0; i < 3; i++) {
-      fixture_wait_blocked(i + 1);  // those that were killed stay in it
+      fixture_wait_blocked(i + 1);  // those in killed processes still count as
+                                    // inside
       if (row->crash) kill(pid_of(other, "t"), SIGKILL);
       else close(three[i]);
       if (row->crash) expect(three[i], 502, "worker_out_of_memory");
@@ -702,7 +706,7 @@ static void begin_held(held_t *held) {
   assert_int_equal(pipe(held->end), 0);
 }
 
-// Makes one, and returns when it has begun: a second is long enough for that.
+// Makes a call and waits a second, by when it has begun.
 static void post_held(const held_t *held, int fd) {
   char body[32], byte;
   snprintf(body, sizeof body, "[%d,%d]", held->begun[1], held->end[0]);
@@ -728,7 +732,8 @@ static void a_thread_in_native_code_is_lost_and_replaced(void **state) {
   int fd = fixture_connect(&server), other = fixture_connect(&server);
   held_t held;
   begin_held(&held);
-  // Two are replaced, the third is not; what waits behind it was not begun.
+  // Two lost threads are replaced, the third is not, so the call behind it has
+  // not begun.
   for (int i = 0; i < 3; i++) {
     post_held(&held, fd);
     expect(fd, 504, "the deadline passed while it ran");
@@ -740,7 +745,7 @@ static void a_thread_in_native_code_is_lost_and_replaced(void **state) {
   expect(other, 504, "the deadline passed in the queue");
   expect_document(fd, "/metrics", "\nfarcall_lost_threads 3\n");
   end_held(&held, 3);
-  // They do come back in the end.
+  // The lost threads do come back in the end.
   call(other, CRASH "add", "[1,2]", 200, "[3]");
   expect_document(fd, "/readyz", "ready");
   close(fd);
@@ -758,7 +763,7 @@ static void a_thread_is_replaced_though_nobody_waits(void **state) {
   int gone = fixture_connect(&server), other = fixture_connect(&server);
   held_t held;
   begin_held(&held);
-  // One that had not begun would be dropped, and no thread lost.
+  // A call that had not begun would be dropped without a lost thread.
   post_held(&held, gone);
   reset(gone);
   call(other, CRASH "add", "[1,2]", 200, "[3]");
@@ -782,7 +787,7 @@ static void copy_file(const char *from, const char *to) {
   assert_int_equal(fclose(out), 0);
 }
 
-// Every process of a module loads the bytes the first one did.
+// Every process of a module loads the bytes that the first one loaded.
 static void a_file_may_be_overwritten(void **state) {
   (void)state;
   char folder[] = "/tmp/farcall-host-XXXXXX", module[64], sidecar[64];
@@ -828,7 +833,7 @@ static void words_of_a_module_are_logged(void **state) {
   assert_non_null(strstr(log, "\"text\":\"line 1 of the module\""));
   assert_non_null(strstr(log, "\"said\":\"these are my last words\""));
   assert_non_null(strstr(log, "the module prints too much"));
-  // A second's worth, not a hundred thousand.
+  // The lines of one second are logged, not a hundred thousand.
   unsigned lines = 0;
   for (const char *at = log; (at = strstr(at, "module output")); at++) lines++;
   assert_true(lines < 500);

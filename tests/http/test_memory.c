@@ -189,7 +189,8 @@ static void one_client_has_its_share(void **state) {
   send_head(greedy[2], LENGTH, "Expect: 100-continue\r\n");
   expect_429(greedy[2]);
   assert_true(fixture_closed(greedy[2]));
-  // Small requests are always possible, and others have their own share.
+  // Small requests are always possible, and other clients have shares of their
+  // own.
   close(greedy[2]);
   greedy[2] = connect_as(&server, 2);
   call(greedy[2], ADD, "[1,2]", 200, "[3]");
@@ -204,7 +205,7 @@ static void one_client_has_its_share(void **state) {
     end_body(greedy[i], LENGTH);
     post_body(greedy[i], LENGTH);
   }
-  // Nothing is held any more: even more than the share is one request.
+  // Nothing is held any more, so one request may be larger than the share.
   post_body(greedy[0], 3 * MIB);
   for (int i = 0; i < 3; i++) close(greedy[i]);
   close(other);

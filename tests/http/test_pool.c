@@ -59,7 +59,7 @@ static void connections_beyond_the_limit_are_503(void **state) {
   assert_true(fixture_closed(three));
   close(three);
   close(two);
-  // Its place is free as soon as the server has seen it go.
+  // Its place is free once the server has seen the client leave.
   for (;;) {
     int again = fixture_connect(&server);
     fixture_post(again, ADD, "[1,2]");
@@ -85,8 +85,8 @@ static void quick_functions_move_to_the_loop(void **state) {
   int fd = fixture_connect(&server);
   call(fd, SPIN, "[0]", 200, "[]");
   assert_false(ran_on_loop(&server));
-  // It must prove itself in sixteen calls, on a noisy machine in more. Then one
-  // that takes too long on the loop is demoted at once.
+  // A function enters the lane after sixteen quick calls, or more on a noisy
+  // machine. A call that takes too long on the loop sends it back at once.
   unsigned calls = 0;
   do {
     do {

@@ -129,7 +129,7 @@ static void a_client_that_takes_no_answer_is_reset(void **state) {
   int small = 4096;
   setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
   fixture_post(fd, "/api/v1/functions/t/grow", "[20000000]");
-  // The connection goes away although nobody read: that is the event.
+  // The event is that the connection closes, although nobody reads.
   for (;;) {
     fixture_response_t info = fixture_request(&server, "GET", "/api/v1", "");
     bool gone = strstr(info.body, "\"connections\":1,") != NULL;
@@ -140,7 +140,7 @@ static void a_client_that_takes_no_answer_is_reset(void **state) {
   end(&server);
 }
 
-// It takes much longer over the whole than it may stop.
+// Over the whole answer it takes much longer than it may stop.
 static void a_client_that_takes_its_time_gets_its_answer(void **state) {
   (void)state;
   enum { ELEMENTS = 20000000, PIECE = 1 << 16 };
@@ -171,8 +171,8 @@ static void a_client_that_takes_its_time_gets_its_answer(void **state) {
   end(&server);
 }
 
-// Behind one call the late ones have a place at the worker already, behind three
-// they have none.
+// With one call in front, the late calls have been given to the worker; with
+// three they have not.
 static void a_deadline_passes_behind(int calls) {
   fixture_server_t server;
   fixture_start(&server, "--workers=1 --lane=never");
@@ -234,7 +234,8 @@ static void a_client_that_resets_drops_its_queued_call(void **state) {
   fixture_send_text(gone, request);
   fixture_wait_bytes(&server, bytes + strlen(request));
   close(gone);
-  // Gone from the queue and from the connections, while the worker is busy.
+  // The call has left the queue, and the connection is closed, while the worker
+  // is busy.
   for (;;) {
     fixture_response_t info = fixture_request(&server, "GET", "/api/v1", "");
     bool dropped = strstr(info.body, "\"connections\":4,") != NULL;
@@ -246,7 +247,7 @@ static void a_client_that_resets_drops_its_queued_call(void **state) {
     expect(busy[i], 200, NULL);
     close(busy[i]);
   }
-  // The two that waited behind the first, and not the dropped one.
+  // The two waiting calls have run, the dropped one has not.
   assert_int_equal(fixture_calls(), before + 2);
   end(&server);
 }
@@ -327,7 +328,7 @@ static void not_ready_until_every_path_was_tried(void **state) {
   (void)state;
   fixture_server_t server;
   fixture_start(&server, "");
-  // As between two PATHs.
+  // The state between two PATHs.
   fc_modules_t modules = {.started = false};
   fc_server_t half = {.modules = &modules};
   fc_place_t place = {.route = FC_ROUTE_READY, .module = FC_ROUTE_NO_INDEX};
@@ -358,7 +359,8 @@ static void draining_finishes_what_is_in_flight(void **state) {
   expect(idle, 200, NULL);
   fixture_wait_blocked(1);
   fc_loop_stop(server.loop);
-  // An idle connection is closed at once; calls, also waiting ones, are not.
+  // An idle connection is closed at once; one with a call, running or waiting,
+  // is not.
   assert_true(fixture_closed(idle));
   fixture_release(3);
   for (int i = 0; i < 3; i++) {

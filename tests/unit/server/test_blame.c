@@ -45,7 +45,7 @@ static void one_call_is_known_and_no_other(void **state) {
   }
 }
 
-// Lengths around those of its steps; a zero more is another body.
+// Lengths around those of the hash's steps: one more zero is another body.
 static void every_length_is_known(void **state) {
   (void)state;
   static char bytes[70];
@@ -59,7 +59,7 @@ static void every_length_is_known(void **state) {
                                      BEGIN + 5, &at_ns),
                        other == size);
     }
-    // And each of its bytes counts.
+    // Every byte counts.
     for (size_t at = 0; at < size; at++) {
       bytes[at] = 1;
       assert_false(fc_blame_find(&blame, 0, fc_str_make(bytes, size), BEGIN + 5,
@@ -77,7 +77,7 @@ static void a_body_that_need_not_be_read_is_not(void **state) {
   const fc_str_t nowhere = fc_str_make((const char *)(uintptr_t)16, 1u << 30);
   assert_int_equal(blame.until_ns, 0);
   assert_false(fc_blame_find(&blame, 0, nowhere, BEGIN, &at_ns));
-  // Nor when all has been forgotten.
+  // A body is not found after all has been forgotten.
   fc_blame_note(&blame, 0, FC_STR("[1]"), BEGIN);
   assert_int_not_equal(blame.until_ns, 0);
   assert_false(fc_blame_find(&blame, 0, nowhere, BEGIN + 60 * SECOND, &at_ns));
@@ -98,7 +98,7 @@ static void it_is_forgotten_after_a_minute(void **state) {
       fc_blame_find(&blame, 1, FC_STR("[2]"), BEGIN + 60 * SECOND, &at_ns));
   assert_true(at_ns == BEGIN + 30 * SECOND);
   assert_false(find(&blame, 1, "[2]", BEGIN + 90 * SECOND));
-  // If it does so again it is known again.
+  // After another crash it is known again.
   fc_blame_note(&blame, 1, FC_STR("[1]"), BEGIN + 200 * SECOND);
   assert_true(find(&blame, 1, "[1]", BEGIN + 201 * SECOND));
   assert_false(find(&blame, 1, "[2]", BEGIN + 201 * SECOND));
@@ -121,7 +121,7 @@ static void the_oldest_make_room(void **state) {
   }
 }
 
-// Whoever knows how a body is known in one server knows nothing of another.
+// The digest of a body in one server says nothing about another server's.
 static void keys_matter(void **state) {
   (void)state;
   const uint64_t other[2] = {kKey[0], kKey[1] + 1};
@@ -133,7 +133,7 @@ static void keys_matter(void **state) {
   assert_true(one.entries[0].digest != two.entries[0].digest);
 }
 
-// Bodies as clients send them: no two are taken for each other.
+// Of many bodies as clients send them, no two have one digest.
 static int by_digest(const void *a, const void *b) {
   const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
   return x < y ? -1 : x > y;

@@ -38,7 +38,7 @@ static void blocks_hold_what_was_asked_for(void **state) {
     uint64_t taken = fc_blocks_usage(blocks).taken;
     assert_int_equal(taken, fc_block_size(blocks, block));
     assert_true(taken < 2 * kSizes[i] || taken == FC_BLOCK_SMALLEST);
-    // Under a sanitizer these would be caught if they were not ours.
+    // A sanitizer would object if these bytes were not the block's.
     data[0] = 1;
     data[fc_block_size(blocks, block) + FC_BLOCK_TAIL - 1] = 1;
     fc_block_give(blocks, block);
@@ -126,8 +126,8 @@ static void a_block_that_grows_keeps_its_bytes(void **state) {
   fc_blocks_destroy(blocks);
 }
 
-// A body may become as large as the limit, though for a moment there are two
-// blocks of it.
+// A body may become as large as the limit, though while it grows it has two
+// blocks.
 static void growing_counts_the_difference(void **state) {
   (void)state;
   const fc_owner_t owner = {.bytes = {1}};
@@ -176,7 +176,8 @@ static void an_owner_holds_its_share(void **state) {
   assert_int_equal(error.code, FC_CODE_TOO_MANY_REQUESTS);
   assert_int_not_equal(fc_blocks_check(blocks, &one, 5000, &error), FC_OK);
   assert_int_equal(error.code, FC_CODE_TOO_MANY_REQUESTS);
-  // The smallest are nobody's, and others have shares of their own.
+  // The smallest blocks are not counted, and other clients have shares of their
+  // own.
   expect_take(blocks, &one, 4096, &small, FC_CODE_NONE);
   assert_int_equal(fc_blocks_check(blocks, &two, 65536, &error), FC_OK);
   expect_take(blocks, &two, 65536, &theirs, FC_CODE_NONE);
@@ -186,7 +187,7 @@ static void an_owner_holds_its_share(void **state) {
   expect_take(blocks, &one, 32768, &held[0], FC_CODE_NONE);
   fc_block_give(blocks, held[0]);
   fc_block_give(blocks, held[1]);
-  // Whoever holds nothing may take one block of any size.
+  // A client that holds nothing may take one block of any size.
   expect_take(blocks, &one, 1u << 20, &held[0], FC_CODE_NONE);
   expect_take(blocks, &one, 4097, &none, FC_CODE_TOO_MANY_REQUESTS);
   expect_take(blocks, &two, 4097, &none, FC_CODE_OVERLOADED);
@@ -201,7 +202,7 @@ static void a_kept_block_counts_as_it_fills(void **state) {
   fc_error_t error;
   uint32_t block = take(blocks, 1u << 19), other;
   fc_block_give(blocks, block);
-  // It costs no more memory than it did.
+  // The kept block is given whole: that takes no more memory than keeping it.
   assert_int_equal(
       fc_block_take_for(blocks, &owner, 5000, 1u << 19, &block, &error), FC_OK);
   assert_int_equal(fc_block_size(blocks, block), 1u << 19);
@@ -215,12 +216,12 @@ static void a_kept_block_counts_as_it_fills(void **state) {
   assert_ptr_equal(fc_block_data(blocks, block), data);
   assert_int_equal(fc_block_counted(blocks, block), 1u << 19);
   assert_int_equal(fc_blocks_usage(blocks).kept, 0);
-  // No second one is kept.
+  // There is no other kept block.
   assert_int_equal(
       fc_block_take_for(blocks, &owner, 5000, 1u << 19, &other, &error), FC_OK);
   assert_int_equal(fc_block_size(blocks, other), 8192);
   fc_block_give(blocks, other);
-  // Given back before it was filled, it is kept whole.
+  // A block that is given back unfilled is kept whole.
   fc_block_give(blocks, block);
   assert_int_equal(
       fc_block_take_for(blocks, &owner, 5000, 1u << 19, &block, &error), FC_OK);

@@ -82,7 +82,7 @@ static uint64_t fill(const struct row_t *row, fc_blocks_t *blocks,
                                  known ? left - size : 0, NULL),
                      FC_OK);
     if (body->block != block) copied += before;
-    // What is counted follows what has come.
+    // Bytes are counted as they arrive.
     uint64_t taken = fc_blocks_usage(blocks).taken;
     uint64_t most_taken = 3 * body->size;
     assert_true(taken <= FC_LIMIT_READ || taken <= most_taken);
@@ -109,7 +109,7 @@ static void bodies_arrive_whole_and_are_rarely_copied(void **state) {
     for (uint64_t i = 0; i < body.size; i++) {
       if (data[i] != byte_at(i)) fail_msg("byte %llu", (unsigned long long)i);
     }
-    // No more than the next power of two.
+    // At most the next power of two is taken.
     uint64_t taken = fc_blocks_usage(blocks).taken;
     assert_true(taken < 2 * row->length || taken == FC_BLOCK_SMALLEST);
     fc_block_give(blocks, body.block);

@@ -85,7 +85,7 @@ static void a_failed_one_keeps_its_place_and_reason(void **state) {
   fc_generations_fail(failed, &error);
   assert_ptr_equal(find(&table, "m"), failed);
   assert_string_equal(failed->error.message, "it is bad");
-  // Nobody held it.
+  // Nobody held the old one.
   publish(&table, "m.so");
   assert_ptr_equal(table.idle, failed);
   fc_generations_remove(&table.generations, failed);
@@ -142,7 +142,7 @@ static void the_nearest_name_is_a_current_one(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// Names are hashed: the others cannot even be looked at.
+// Names are hashed: this test fails if any other name is even looked at.
 
 static size_t pages_of(size_t size) {
   const size_t page = (size_t)sysconf(_SC_PAGESIZE);

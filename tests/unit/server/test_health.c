@@ -66,7 +66,7 @@ static void crashes_count_if_they_are_many_of_the_calls(void **state) {
     unsigned crashes;  // most of them
     unsigned enough;   // quarantined at this crash, 0: at none
   } rows[] = {
-      // Fewer than twenty calls are no share, each of them may crash.
+      // Fewer than twenty calls give no share, and each of them may crash.
       {"each call, nineteen", 0, 1, 0, 19, 0},
       {"each call, twenty", 0, 1, 0, 20, 20},
       {"one of two", 0, 1, 1, 30, 10},
@@ -107,7 +107,7 @@ static void the_last_twenty_calls_are_twenty(void **state) {
   fc_health_t health;
   fc_health_init(&health, 4, QUARANTINE_MS);
   assert_false(fc_health_crash(&health, true, 1, BEGIN));
-  // Sixteen good ones, and then nothing for a long time.
+  // Sixteen good calls, then none for a long time.
   fc_health_look(&health, 17, BEGIN + SECOND);
   const uint64_t now_ns = BEGIN + 100 * SECOND;
   for (uint64_t call = 18; call <= 21; call++) {
@@ -119,7 +119,8 @@ static void the_last_twenty_calls_are_twenty(void **state) {
 static void the_window_holds_as_many_as_the_limit(void **state) {
   (void)state;
   fc_health_t health;
-  // Each crash leaves the window as the last one comes: never too many.
+  // The first crash has left the window when the last one comes: never too
+  // many.
   fc_health_init(&health, 1000000, QUARANTINE_MS);
   assert_int_equal(health.limit, FC_LIMIT_CRASHES);
   uint64_t step_ns = 60 * SECOND / (FC_LIMIT_CRASHES - 1) + 1;
@@ -165,7 +166,7 @@ static void without_a_limit_it_is_started_at_once(void **state) {
     assert_false(fc_health_crash(&health, true, (uint64_t)i + 1, BEGIN));
     assert_true(health.restart_ns <= BEGIN);
   }
-  // One that does not come to serve is not started all the time.
+  // A module that never comes to serve is started later and later.
   assert_false(fc_health_crash(&health, false, 101, BEGIN));
   assert_int_equal(health.restart_ns, BEGIN + SECOND / 10);
   assert_false(fc_health_crash(&health, false, 102, BEGIN + SECOND));
@@ -185,7 +186,7 @@ static void what_cannot_be_started_is_tried_less_and_less(void **state) {
     last_ns = wait_ns;
     now_ns = health.restart_ns;
   }
-  // Nobody crashed.
+  // Nothing crashed.
   assert_int_equal(health.quarantined_ns, 0);
   assert_false(fc_health_crash(&health, true, 1, now_ns));
 }
@@ -202,11 +203,11 @@ static void a_quarantine_is_doubled_until_a_healthy_minute(void **state) {
     assert_int_equal(fc_health_retry_s(&health, now_ns), wanted_s[i]);
     uint64_t until_ns = now_ns + wanted_s[i] * SECOND;
     assert_int_equal(health.quarantined_ns, until_ns);
-    // What is left is rounded up, and never none.
+    // The time left is rounded up and never 0.
     assert_int_equal(fc_health_retry_s(&health, until_ns - 1), 1);
     assert_int_equal(fc_health_retry_s(&health, until_ns - SECOND - 1), 2);
     assert_int_equal(fc_health_retry_s(&health, until_ns + SECOND), 1);
-    // One that still ran crashes too: that changes nothing.
+    // A process that was still running crashes too: that changes nothing.
     assert_false(fc_health_crash(&health, true, ++calls, until_ns - 1));
     assert_false(fc_health_recover(&health, until_ns - 1));
     assert_true(fc_health_recover(&health, until_ns));

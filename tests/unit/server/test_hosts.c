@@ -43,9 +43,9 @@ static const fc_backend_t *const kBackends[] = {&fc_backend_native,
                                                 &fc_backend_vm, NULL};
 static const fc_dialect_worker_t *dialects[FC_DIALECTS_MAX];
 
-// What a worker is told about its module's file it must not find out again: one
-// that hashes more at once than any signature has dies of it. (The program is
-// linked with --wrap.)
+// A worker is told the hash of its module's file and must not compute it: the
+// process ends when it hashes more at once than any signature has. (The program
+// is linked with --wrap.)
 #define SIGNATURE_MAX ((size_t)16 << 10)  // less than any of the .so above
 static bool is_worker;
 
@@ -325,7 +325,7 @@ static void compare(house_t *thread, house_t *process, uint32_t module,
   free(b.bytes);
 }
 
-// Functions whose answer is made of what lies about.
+// True for functions whose answer depends on memory they did not write.
 static bool is_unpredictable(fc_str_t name) {
   static const char *const kNames[] = {"beyond_argument", "cached", "keep"};
   for (size_t i = 0; i < FC_ARRAY_COUNT(kNames); i++) {
@@ -443,7 +443,7 @@ static void expect_answer(house_t *house, uint32_t generation) {
   free(outcome.bytes);
 }
 
-// So many of its calls end well, and then as many of its processes do not.
+// Makes so many calls that end well, then so many that end their process.
 static void wear_out(house_t *house, uint32_t calls, uint32_t ends) {
   const fc_host_t *host = fc_pool_host(&house->pool, 0);
   while (calls--) expect_answer(house, 0);
@@ -517,8 +517,8 @@ static void wait_for_end(house_t *house, uint32_t index) {
   while (fc_generations_at(&house->modules.generations, index)) turn(house);
 }
 
-// A call keeps the generation it was routed to, which answers beside the new one
-// and goes when the call has ended.
+// A call keeps the generation it was routed to. That one answers beside the new
+// one and goes when the call has ended.
 static void serve_side_by_side(house_t *house) {
   fc_generation_t *old = find(house);
   const uint32_t index = old->index;
@@ -539,7 +539,7 @@ static void serve_side_by_side(house_t *house) {
   expect_answer(house, find(house)->index);
 }
 
-// Nobody waits for the call, yet a worker may still have it.
+// The call is dropped, but a worker may still have it.
 static void replace_under_a_dropped_call(house_t *house) {
   const uint32_t index = find(house)->index;
   fc_job_t job = make_job(house, index, 0, FC_STR("[]"), 0);
@@ -558,7 +558,7 @@ static void generations_come_and_go(fc_isolation_mode_t host) {
   for (int i = 0; i < 20; i++) {
     serve_side_by_side(&house);
     replace_under_a_dropped_call(&house);
-    // Queues, blocks and instances have been made once by now.
+    // By now queues, blocks and instances have been made.
     if (i == 1) before = usage(&house);
   }
   const usage_t after = usage(&house);
@@ -569,7 +569,7 @@ static void generations_come_and_go(fc_isolation_mode_t host) {
   assert_int_equal(atomic_load(&house.memory.live), 0);
 }
 
-// What serves a name goes on if the file that would replace it does not load.
+// A file that does not load leaves the generation that serves its name alone.
 static void a_failure_keeps_what_serves(void **state) {
   (void)state;
   static house_t house;
@@ -648,9 +648,9 @@ static void an_instance_that_is_not_made_fails_its_module(void **state) {
   sem_wait(&making);
   while (house.opening) turn(&house);
   assert_string_equal(house.error.message, "loading it takes longer than 1 ms");
-  // Another thread has taken the place of the one that is lost.
+  // Another thread has replaced the lost one.
   expect_answer(&house, SCALARS);
-  // Once the lost one is back, the generation can go.
+  // Once the lost thread is back, the generation can go.
   sem_post(&made);
   house.retired = UINT32_MAX;
   fc_pool_retire(&house.pool, index);

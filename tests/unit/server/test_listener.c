@@ -131,7 +131,7 @@ static void the_last_descriptor_says_why(void **state) {
   while (server.refused < CLIENTS) uv_run(&server.loop, UV_RUN_ONCE);
   for (int i = 0; i < CLIENTS; i++) assert_true(is_closed(clients[i]));
   assert_int_equal(server.accepted, 0);
-  // One can be had again, and the spare is there for the next.
+  // One descriptor is free again, and becomes the spare.
   fc_test_shortage_ease(&shortage);
   connect_client(&server, served);
   while (!server.accepted) uv_run(&server.loop, UV_RUN_ONCE);
@@ -145,8 +145,8 @@ static void the_last_descriptor_says_why(void **state) {
   stop(&server);
 }
 
-// The number of the spare itself is beyond the limit now, as if another thread
-// had taken its place.
+// The spare's number is beyond the limit now, as if another thread had taken
+// it.
 static void without_a_spare_connections_wait(void **state) {
   (void)state;
   server_t server;
@@ -158,7 +158,7 @@ static void without_a_spare_connections_wait(void **state) {
   while (!server.error) uv_run(&server.loop, UV_RUN_ONCE);
   assert_int_equal(server.error, EMFILE);
   assert_int_equal(server.refused, 0);
-  // Looked at again, in vain; not in a loop.
+  // It is tried again, in vain, but not without a pause.
   server.error = 0;
   while (!server.error) uv_run(&server.loop, UV_RUN_ONCE);
   fc_test_shortage_end(&shortage);

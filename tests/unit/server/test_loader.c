@@ -91,7 +91,7 @@ static void what_was_asked_for_comes_back_in_order(void **state) {
   fc_loader_destroy(loader);
 }
 
-// What is described only cannot be called here.
+// A module that is only described cannot be called in threads.
 static void machine_code_is_opened_for_real_only_if_it_runs_here(void **state) {
   (void)state;
   for (int here = 0; here < 2; here++) {
@@ -159,7 +159,7 @@ static void a_loader_that_is_stopped_wakes_nobody(void **state) {
 
 #define MANY 20
 
-// Several that are done are one call of wake, however they are taken.
+// wake is called once for several finished files, however they are taken.
 static void many_files_are_all_taken(void **state) {
   (void)state;
   fc_loader_t *loader = start((fc_loader_options_t){0});

@@ -112,7 +112,7 @@ static void hostile_text_stays_one_valid_line(void **state) {
   close_tap(&tap);
 }
 
-// A value that fills the line to its last byte leaves none for its quote.
+// A value that fills the line to its last byte leaves no room for its quote.
 static void no_length_cuts_a_line(void **state) {
   (void)state;
   static tap_t tap;

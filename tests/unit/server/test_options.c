@@ -145,7 +145,7 @@ static void variables_that_are_none_are_named(void **state) {
         parse(&options, arguments, paths, variables, &error);
     if (row->says) assert_string_equal(error.message, row->says);
     assert_int_equal(status == FC_OK, row->says == NULL);
-    // Who asks what there is gets an answer.
+    // Asking for help works even with wrong options.
     assert_int_equal(parse(&options, help, paths, variables, &error), FC_OK);
   }
 }

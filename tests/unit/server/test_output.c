@@ -173,17 +173,17 @@ static void too_many_lines_are_counted(void **state) {
   assert_true(logged.lines >= FC_OUTPUT_LINES);
   assert_true(logged.lines <= 5 * FC_OUTPUT_LINES);
   assert_int_equal(logged.lines + logged.dropped, SAID);
-  // The last words are kept though they are not logged.
+  // The last words are kept, though they were not logged.
   assert_int_equal(house.output.last_size, strlen("2999"));
   assert_memory_equal(house.output.last, "2999", 4);
-  // It is said once.
+  // It is logged once.
   fc_output_finish(&house.output);
   read_logged(&house, &logged);
   assert_int_equal(logged.dropped, 0);
   leave(&house);
 }
 
-// Two, where one is left of this second.
+// Two lines, where only one more is allowed in this second.
 static void one_line_too_many_is_dropped(void **state) {
   (void)state;
   static house_t house;
@@ -209,7 +209,7 @@ static void the_next_second_has_lines_of_its_own(void **state) {
   static house_t house;
   static logged_t logged;
   enter(&house);
-  // As if all this had been said long ago.
+  // The lines before were printed in a second long ago.
   house.output.second = 1;
   house.output.lines = FC_OUTPUT_LINES;
   house.output.dropped = 7;
@@ -250,7 +250,7 @@ static void the_end_is_told(void **state) {
   assert_false(fc_output_read(&house.output, house.said[0]));
   fc_output_finish(&house.output);
   assert_memory_equal(house.output.last, "bye", 3);
-  // One that cannot be read has ended as well.
+  // An output that cannot be read has ended as well.
   assert_false(fc_output_read(&house.output, -1));
   leave(&house);
 }

@@ -52,8 +52,8 @@ static void each_holds_what_it_was_charged(void **state) {
     fc_owners_release(&owners, holdings[count].index, holdings[count].bytes);
   }
   assert_int_equal(owners.count, 0);
-  // Known only while they hold something: the table never saw more than there
-  // were at one time.
+  // Owners are known only while they hold something, so the table is as large
+  // as the most that did so at one time.
   assert_true(owners.capacity <= 512);
   fc_owners_release(&owners, FC_OWNER_NONE, 1);
   fc_owners_deinit(&owners);
@@ -82,7 +82,7 @@ static fc_status_t attempt(fc_allocator_t allocator, void *context,
     fc_owner_t owner = name(i);
     if (fc_owners_charge(&owners, &owner, 1) == FC_OWNER_NONE) {
       status = fc_fail_memory(err);
-      // Those before are as they were.
+      // The others are unchanged.
       for (uint32_t k = 0; k < i; k++) {
         owner = name(k);
         assert_int_equal(fc_owners_held(&owners, &owner), 1);

@@ -130,7 +130,7 @@ static void a_worker_has_what_it_is_given_and_nothing_else(void **state) {
       {"without", false,
        "files: 6\ninput: 0\nfile 3: r\nfile 4: -\nfile 5: m\nfile 6: -\n"},
   };
-  // What a server may have, and whoever started it.
+  // A server may have such descriptors, or inherit them.
   const int other = make_file('o');
   assert_int_equal(setenv("SECRET", "token", 1), 0);
   signal(SIGPIPE, SIG_IGN);
@@ -144,7 +144,7 @@ static void a_worker_has_what_it_is_given_and_nothing_else(void **state) {
     if (!row->sidecar) {
       close(house.start.files.sidecar);
       house.start.files.sidecar = -1;
-      // In its place there is something else.
+      // Another file is in the sidecar's place.
       assert_int_equal(dup2(other, FC_PROCESS_SIDECAR), FC_PROCESS_SIDECAR);
     }
     spawn(&house);
@@ -194,7 +194,7 @@ static void its_end_is_told_as_it_was(void **state) {
     assert_true(fc_process_reap(&house.process, true, &end));
     assert_int_equal(end.signal, row->end.signal);
     assert_int_equal(end.code, row->end.code);
-    // It is no more: neither a zombie nor somebody else.
+    // It is gone: neither a zombie nor another process with its number.
     assert_int_equal(kill(house.process.pid, 0), -1);
     fc_process_kill(&house.process);
     leave(&house);
@@ -221,7 +221,7 @@ static void what_it_has_is_closed_once(void **state) {
   house_t house;
   enter(&house, "exit 0");
   spawn(&house);
-  // The loop must not wait for any of them, nor programs it starts have them.
+  // None of these may block the loop or be inherited by programs it starts.
   const int files[] = {house.process.pidfd, house.process.bell,
                        house.process.output};
   for (size_t i = 0; i < FC_ARRAY_COUNT(files); i++) {

@@ -34,7 +34,7 @@ static void ready_slots_come_out_in_order(void **state) {
   assert_int_equal(fc_ready_take(&ready, slots, &spin), 3);
   fc_ready_submit(&ready, slots, 1, 1, 1);
   fc_ready_stop(&ready);
-  // What was submitted is still done.
+  // What was submitted before is still done.
   assert_int_equal(fc_ready_take(&ready, slots, &spin), 1);
   assert_int_equal(fc_ready_take(&ready, slots, &spin), FC_SLOT_NONE);
   fc_ready_deinit(&ready);
@@ -119,7 +119,7 @@ static void pass_through(uint32_t spin_ns) {
     if (count) {
       fc_ready_submit(&house.ready, house.slots, first, last, count);
     }
-    // As the loop does: look, and when there is nothing wait for the bell.
+    // As the loop does: look, and if there is nothing, wait for the bell.
     uint32_t slot = fc_done_take(&house.done, house.slots, false);
     if (slot == FC_SLOT_NONE) {
       pthread_mutex_lock(&house.lock);
@@ -155,7 +155,7 @@ static void no_slot_is_lost_or_seen_twice(void **state) {
   }
 }
 
-// Who looks is not woken, and need not be; who looks in vain does so less often.
+// A thread that looks is not woken. One that looks in vain does so less often.
 static void looking_is_adaptive(void **state) {
   (void)state;
   fc_spin_t spin = {.ns = 1};
@@ -188,7 +188,7 @@ static void wait_until_idle(fc_ready_t *ready, uint32_t count) {
   }
 }
 
-// One that is woken takes one slot here, so nobody else helps who is not.
+// A woken thread takes one slot here, so every slot must wake one.
 static void a_batch_wakes_as_many_as_it_has_slots(void **state) {
   (void)state;
   static fc_slot_t slots[THREADS];
@@ -216,7 +216,8 @@ static void a_batch_wakes_as_many_as_it_has_slots(void **state) {
   fc_ready_deinit(&ready);
 }
 
-// Who looks may be kept from it by the kernel, and can only take one.
+// The kernel may keep a looking thread from running, and it can take only one
+// slot.
 static void one_who_looks_is_not_left_with_two(void **state) {
   (void)state;
   static fc_slot_t slots[2];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The region of a worker process, both sides in one test: calls go through with
+// The ring of a worker process, both sides in one test: calls go through with
 // either side asleep or awake, and nothing a worker could write is believed.
 #include "pool/ring.h"
 
@@ -46,7 +46,7 @@ static void put(pair_t *pair, uint32_t slot, const char *body) {
   fc_ring_notify(&pair->loop);
 }
 
-// As a worker answers: what came, once more.
+// Answers as a worker does: with what came, once more.
 static void answer(pair_t *pair, uint32_t index) {
   fc_slot_t *slot = &pair->worker.head->slots[index].slot;
   const uint8_t *body = fc_ring_body(&pair->worker, index).data;
@@ -73,7 +73,7 @@ static void a_region_is_sealed_and_has_one_layout(void **state) {
     fc_span_t result = fc_ring_answer(&pair.loop, i);
     assert_true(body.size >= BODY + FC_BLOCK_TAIL);
     assert_int_equal(result.size, FC_LIMIT_HEAD + RESULT + FC_BLOCK_TAIL);
-    // Inside, and apart from each other.
+    // All areas are inside the memory and apart from each other.
     memset(body.data, (int)i + 1, body.size);
     memset(result.data, (int)i + 101, result.size);
   }
@@ -86,7 +86,7 @@ static void a_region_is_sealed_and_has_one_layout(void **state) {
     assert_int_equal(result.data[result.size - 1], i + 101);
     assert_int_equal(fc_ring_state(&pair.loop, i), FC_RING_FREE);
   }
-  // A worker that is given another layout than it computes refuses it.
+  // A worker refuses a layout that differs from the one it computes.
   fc_ring_t other;
   fc_error_t error;
   pair.loop.head->setup.body_size = 1 << 20;
@@ -114,7 +114,7 @@ static void what_is_touched_is_counted_until_it_is_given_back(void **state) {
     fc_ring_free(&loop, i, setup.body_size, setup.result_size);
     assert_true(fc_ring_taken(&loop) <= head);
   }
-  // What an idle ring keeps is no reason for suspicion, nor is one full slot.
+  // Neither what an idle ring keeps nor one full slot is suspicious.
   for (uint32_t i = 0; i < FC_RING_SLOTS; i++) {
     memset(fc_ring_body(&worker, i).data, 1, 256 << 10);
     memset(fc_ring_answer(&worker, i).data, 1, 256 << 10);
@@ -167,7 +167,7 @@ static void a_loop_that_waits_is_woken_once(void **state) {
     assert_int_equal(fc_ring_take(&pair.worker), i);
     assert_int_equal(fc_ring_done(&pair.worker, i), i == 0);
   }
-  // It was there before the loop went to sleep.
+  // The answer was there before the loop went to sleep.
   fc_ring_wake(&pair.loop);
   assert_false(fc_ring_sleep(&pair.loop, 0, 3));
   close_pair(&pair);
@@ -423,7 +423,7 @@ static void lies_are_refused(void **state) {
   }
 }
 
-// Who is cancelled, is late or says so of itself has not lied.
+// A call that was cancelled, is late, or says so itself has not lied.
 static void ends_from_outside_are_believed_if_they_can_be(void **state) {
   (void)state;
   const uint64_t late_ns = 1, early_ns = UINT64_MAX;
@@ -512,7 +512,7 @@ static void a_first_word_may_be_anything(void **state) {
   assert_int_equal(fc_ring_phase(&pair.loop, digest, &error), FC_RING_LOADING);
   atomic_store(&head->phase, 77);
   assert_int_equal(fc_ring_phase(&pair.loop, digest, &error), FC_RING_LOADING);
-  // Failed with an error that is none.
+  // FAILED, with an error that is none.
   atomic_store(&head->phase, FC_RING_FAILED);
   assert_int_equal(fc_ring_phase(&pair.loop, digest, &error), FC_RING_FAILED);
   assert_int_equal(error.code, FC_CODE_MODULE_LOAD);

@@ -109,7 +109,7 @@ static const row_t kAllowed[] = {
     ALLOWED("tgkill of itself", tgkill, SELF, SELF),
     ALLOWED("prlimit64 of itself", prlimit64, 0, RLIMIT_CPU),
     ALLOWED("prlimit64 by its number", prlimit64, SELF, RLIMIT_CPU),
-    // There is no CPU to be bound to, as the kernel says and not the filter.
+    // EINVAL: the kernel has no such CPU. The filter would have said EPERM.
     ROW("sched_setaffinity", sched_setaffinity, false, EINVAL, 0),
     ROW("sched_setaffinity by number", sched_setaffinity, false, EINVAL, SELF),
     ALLOWED("move_pages of itself", move_pages, 0),
@@ -129,7 +129,7 @@ static long resolve(long argument) {
   return argument == PARENT ? getppid() : argument;
 }
 
-// Its error, 0: it was done.
+// Returns the call's error, 0 when it succeeded.
 static int try_row(const row_t *row) {
   long a[6];
   for (int i = 0; i < 6; i++) a[i] = resolve(row->arguments[i]);
@@ -148,7 +148,7 @@ static void enter(void) {
   _exit(3);
 }
 
-// Runs `what` in a child, which is to end with 0.
+// Runs `what` in a child, which must end with 0.
 static void in_child(void (*what)(int *results), int *results) {
   pid_t child = fork();
   assert_true(child >= 0);
@@ -185,7 +185,7 @@ static void each_refused_call_is_refused(void **state) {
   in_child(try_refused, results);
   FC_TEST_EACH_ROW(const row_t, row, kRefused) {
     const size_t i = (size_t)(row - kRefused);
-    // Else it would be refused by others already.
+    // Otherwise something besides the filter refuses it.
     if (!row->only_inside) assert_int_not_equal(results[i], EPERM);
     assert_int_equal(results[ROWS_MAX + i], row->error);
   }

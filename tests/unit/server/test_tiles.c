@@ -227,7 +227,7 @@ static void a_failing_workgroup_fails_the_grid(void **state) {
     assert_non_null(strstr(err.message, "failed with code 7"));
     assert_int_equal(g->cells[300], 1);
     if (!tiled) assert_int_equal(ran(g), 301);
-    // The next one is not touched by it.
+    // The next grid is not affected.
     assert_int_equal(run_grid(g, FAIL, count, UINT32_MAX, tiled, &err), FC_OK);
     assert_int_equal(ran(g), 4096);
   }
@@ -261,12 +261,12 @@ static void a_grid_ends_at_its_deadline(void **state) {
     fc_status_t status = run_grid(g, MARK, count, 0, tiled, &err);
     assert_int_equal(status, FC_DEADLINE_EXCEEDED);
     assert_int_equal(err.code, FC_CODE_DEADLINE_EXCEEDED);
-    // Of each thread 64 workgroups.
+    // 64 workgroups of each thread.
     assert_in_range(ran(g), 64, tiled ? 4 * 64 : 64);
     g->deadline_ns = UINT64_MAX;
     assert_int_equal(run_grid(g, MARK, count, 0, tiled, &err), FC_OK);
     assert_int_equal(ran(g), 4096);
-    // A cancelled call that is late is late.
+    // A call that is both cancelled and late is reported as late.
     g->deadline_ns = 1;
     status = run_grid(g, RAISE, count, 10, tiled, &err);
     assert_int_equal(err.code, FC_CODE_DEADLINE_EXCEEDED);
