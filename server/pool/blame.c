@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A table in the order of its entries, searched from one end to the other: it is
-// short, and what takes time is to read the body.
+// A table in the order of its entries, searched from end to end: it is short,
+// and what takes time is reading the body.
 #include "pool/blame.h"
 
 #define MINUTE_NS (FC_LIMIT_HEALTHY_MS * 1000000ull)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The calls that ended a process of a module. Each is refused for a minute, so
-// that who sends it again costs nobody a process, and a module that only one
-// client's data crashes stays in service for others. A call is known by its
-// function and the bytes of its body; only while there is one to be known is any
-// body read. Arithmetic on the times it is given; the process host's.
+// Calls that ended a process of a module. Each is refused for a minute, so that
+// sending it again costs nobody a process, and a module that only one client's
+// data crashes stays in service for others. A call is recognised by its
+// function and the bytes of its body; bodies are read only while there is a
+// call to recognise. Works on the times it is given; belongs to the process
+// host.
 #ifndef FARCALL_SERVER_POOL_BLAME_H_
 #define FARCALL_SERVER_POOL_BLAME_H_
 
@@ -28,12 +29,14 @@ typedef struct fc_blame_t {
   fc_blamed_t entries[FC_LIMIT_BLAMED];
 } fc_blame_t;
 
-// Whoever does not know the key cannot make a body that is taken for another.
+// The key is secret, so that nobody can make a body that is taken for another
+// one.
 void fc_blame_init(fc_blame_t *blame, const uint64_t key[2]);
-// This call ended a process. Where the table is full the oldest is forgotten.
+// Records a call that ended a process. In a full table the oldest is forgotten.
 void fc_blame_note(fc_blame_t *blame, uint32_t function, fc_str_t body,
                    uint64_t now_ns);
-// Has this call ended a process within the last minute? Then *out_at_ns is when.
+// True when this call ended a process within the last minute; *out_at_ns is
+// when.
 bool fc_blame_find(fc_blame_t *blame, uint32_t function, fc_str_t body,
                    uint64_t now_ns, uint64_t *out_at_ns);
 

@@ -212,7 +212,7 @@ static fc_status_t describe(const fc_blocks_t *blocks, const request_t *request,
   return fc_fail_memory(err);
 }
 
-// Under the lock, as are those that follow.
+// Under the lock, as are the functions that follow.
 static verdict_t judge(const fc_blocks_t *blocks, const request_t *request) {
   if (request->class_ == 0) return VERDICT_FITS;
   if (request->class_ == CLASS_COUNT || request->now > blocks->limit) {
@@ -222,7 +222,7 @@ static verdict_t judge(const fc_blocks_t *blocks, const request_t *request) {
   if (request->owner) {
     uint64_t held = fc_owners_held(&blocks->owners, request->owner);
     if (request->old_owner != FC_OWNER_NONE) held -= request->old_counted;
-    // One request is always possible.
+    // An owner that holds nothing may make one request of any size.
     if (held && held + bytes > blocks->share) return VERDICT_SHARE;
   }
   uint64_t others = blocks->taken - request->old_counted;
@@ -244,7 +244,7 @@ static bool count(fc_blocks_t *blocks, entry_t *entry, const fc_owner_t *owner,
                   uint64_t bytes) {
   uint64_t more = bytes - entry->counted;
   if (owner) {
-    // What did not belong to anybody does so now.
+    // Bytes of a block that nobody owned are now the owner's.
     uint64_t theirs = entry->owner == FC_OWNER_NONE ? bytes : more;
     uint32_t index = fc_owners_charge(&blocks->owners, owner, theirs);
     if (index == FC_OWNER_NONE) return false;
@@ -268,7 +268,7 @@ static void give(fc_blocks_t *blocks, uint32_t block) {
     free_block(blocks, block);
     return;
   }
-  // Whoever still has it must not use it.
+  // A holder that has kept the address must not use it.
   FC_POISON(entry->data, (size_t)class_bytes(entry->class_) + FC_BLOCK_TAIL);
   entry->next = blocks->heads[entry->class_];
   blocks->heads[entry->class_] = block;

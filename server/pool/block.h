@@ -13,16 +13,15 @@
 #define FC_BLOCK_NONE UINT32_MAX
 // Readable and writable after every block, for readers that look ahead.
 #define FC_BLOCK_TAIL 64
-// Blocks of this size are not limited, so that it can always be said why a
-// request is refused.
+// Blocks of this size are not limited, so that a refusal can always be written.
 #define FC_BLOCK_SMALLEST 4096u
 
 typedef struct fc_blocks_t fc_blocks_t;
 
 typedef struct fc_blocks_usage_t {
   uint64_t taken;  // bytes of blocks in use
-  uint64_t kept;   // bytes kept for reuse, also those of blocks in use that do
-                   // not count yet
+  uint64_t kept;   // bytes kept for reuse, also the uncounted part of blocks in
+                   // use
   uint64_t limit;  // most bytes that may be in use
   uint64_t share;  // most of them that one owner may hold
 } fc_blocks_usage_t;
@@ -48,22 +47,22 @@ void fc_blocks_destroy(fc_blocks_t *blocks);
 // reached, FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_block_take(fc_blocks_t *blocks, uint64_t size,
                           uint32_t *out_block, fc_error_t *err) FC_MUST_CHECK;
-// For bytes that come by and by: a block of at least `now` bytes that counts as
-// one of `now`, on the account of `owner` until it is given back. It is as large
-// as `size` if such a block is kept: that costs no more memory. May be filled as
-// far as fc_block_size says; what it counts as must follow, by fc_block_grow.
-// FC_CODE_TOO_MANY_REQUESTS when the owner holds any and would hold more than its
-// share.
+// For bytes that arrive bit by bit: takes a block of at least `now` bytes, and
+// counts `now` bytes to `owner` until it is given back. If a block of `size`
+// bytes is kept, it is taken: that costs no more memory. It may be filled as
+// far as fc_block_size says, and fc_block_grow must then count what was filled.
+// FC_CODE_TOO_MANY_REQUESTS when the owner holds some bytes and would hold more
+// than its share.
 fc_status_t fc_block_take_for(fc_blocks_t *blocks, const fc_owner_t *owner,
                               uint64_t now, uint64_t size, uint32_t *out_block,
                               fc_error_t *err) FC_MUST_CHECK;
-// The same for a block that has become too small, or counts as too little: its
-// first `used` bytes are in *block afterwards, and only the difference counts. On
-// failure *block stays.
+// The same for a block that has become too small, or is counted too low. Its
+// first `used` bytes are in *block afterwards, and only the difference is
+// counted. On failure *block stays.
 fc_status_t fc_block_grow(fc_blocks_t *blocks, const fc_owner_t *owner,
                           uint32_t *block, uint64_t used, uint64_t now,
                           uint64_t size, fc_error_t *err) FC_MUST_CHECK;
-// Could `size` bytes be taken now? Takes nothing.
+// Tells whether `size` bytes could be taken now. Takes nothing.
 fc_status_t fc_blocks_check(fc_blocks_t *blocks, const fc_owner_t *owner,
                             uint64_t size, fc_error_t *err) FC_MUST_CHECK;
 // FC_BLOCK_NONE is allowed.

@@ -43,7 +43,7 @@ static void note_failure(fc_health_t *health, uint64_t now_ns) {
 void fc_health_delay(fc_health_t *health, uint64_t now_ns) {
   note_failure(health, now_ns);
   uint64_t wait_ns = backoff_ns(health->failures, now_ns);
-  // At once would be in the turn that has just tried.
+  // Not at once: that would be in the very turn in which starting failed.
   if (!wait_ns) wait_ns = FC_LIMIT_BACKOFF_MS * 1000000ull;
   health->restart_ns = now_ns + wait_ns;
 }
@@ -61,7 +61,7 @@ static uint32_t count_recent(const fc_health_t *health, uint64_t now_ns) {
 
 void fc_health_look(fc_health_t *health, uint64_t calls, uint64_t now_ns) {
   const uint64_t step = now_ns / STEP_NS;
-  // What is longer ago than all of them is all the same.
+  // Anything older than all steps is treated alike.
   if (step - health->step > FC_HEALTH_STEPS) {
     health->step = step - FC_HEALTH_STEPS;
   }
@@ -105,10 +105,11 @@ bool fc_health_crash(fc_health_t *health, bool served, uint64_t calls,
   if (health->limit) {
     health->restart_ns = now_ns + backoff_ns(health->failures, now_ns);
   } else if (!served) {
-    // At once, but what never comes to serve is not to be all that is done.
+    // At once, but a process that never comes to serve must not keep the loop
+    // busy.
     health->restart_ns = last_ns + FC_LIMIT_BACKOFF_MS * 1000000ull;
   }
-  // Those that still run may crash while it lasts.
+  // Processes that still run may crash during a quarantine.
   if (health->limit == 0 || health->quarantined_ns) return false;
   bool probation = now_ns <= health->probation_ns;
   if (!probation) health->quarantines = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What becomes of a module whose processes crash: when the next one may be
-// started, and when its calls are refused for a while. Arithmetic on the times
-// it is given, no clock of its own; the process host's.
+// When a module whose processes crash may start the next one, and when its
+// calls are refused for a while. Works on the times it is given and has no
+// clock; belongs to the process host.
 #ifndef FARCALL_SERVER_POOL_HEALTH_H_
 #define FARCALL_SERVER_POOL_HEALTH_H_
 
@@ -27,7 +27,8 @@ typedef struct fc_health_t {
   uint64_t failed_ns;                     // the last of them
   uint64_t crashes;                       // ever
   uint64_t crashed_ns[FC_LIMIT_CRASHES];  // the last, in turn
-  uint64_t crashed_call[FC_LIMIT_CRASHES];  // the how manieth call each was
+  uint64_t crashed_call[FC_LIMIT_CRASHES];  // for each: which call it was,
+                                            // counted from the first
   uint64_t step;                            // of time
   uint64_t calls[FC_HEALTH_STEPS];  // that had ended when each step began
 } fc_health_t;
@@ -35,13 +36,14 @@ typedef struct fc_health_t {
 // `crash_limit` above FC_LIMIT_CRASHES is that.
 void fc_health_init(fc_health_t *health, uint32_t crash_limit,
                     uint64_t quarantine_ms);
-// So many calls have ended, ever. At least once in five seconds in which some do.
+// `calls` calls have ended in all. To be told at least every five seconds while
+// calls end.
 void fc_health_look(fc_health_t *health, uint64_t calls, uint64_t now_ns);
 // A process crashed; `served`: after it had come to serve. It counts as one of
 // the `calls` that have ended. True: the module is quarantined from now on.
 bool fc_health_crash(fc_health_t *health, bool served, uint64_t calls,
                      uint64_t now_ns);
-// A process could not even be started.
+// Even starting a process failed.
 void fc_health_delay(fc_health_t *health, uint64_t now_ns);
 // True when the quarantine ended by now; the module is then on probation.
 bool fc_health_recover(fc_health_t *health, uint64_t now_ns);

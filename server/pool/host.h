@@ -70,18 +70,18 @@ typedef struct fc_host_class_t {
   // *out_retry_s says when to come back.
   fc_status_t (*admit)(const fc_host_t *host, uint32_t *out_room,
                        uint32_t *out_retry_s, fc_error_t *err);
-  // Runs a call that did not wait here and now; its outcome is set. False: not
-  // now. NULL: never.
+  // Runs a call that has not waited, here and now, and sets its outcome. False:
+  // not now. NULL: this kind never does.
   bool (*run)(fc_host_t *host, fc_job_t *job);
   // Gives a call to a worker; `quick`: its function is known to take no time.
   fc_offer_t (*offer)(fc_host_t *host, fc_job_t *job, bool quick,
                       fc_error_t *err);
-  // The outcome of a call has been read: what held it is the host's again.
+  // The outcome has been read: the host may use again what held it.
   void (*finish)(fc_host_t *host, fc_job_t *job);
   // Nobody waits any more for a call that the host has.
   void (*drop)(fc_host_t *host, fc_job_t *job);
-  // It has no calls and gets no more: takes everything down, without waiting.
-  // fc_pool_on_retired is the last that is heard of it.
+  // The generation has no calls and gets no more: takes everything down without
+  // waiting, and at last calls fc_pool_on_retired.
   void (*retire)(fc_host_t *host);
   void (*describe)(const fc_host_t *host, fc_host_facts_t *out_facts);
   // The worker at `position` that is the generation's own; false past the last.
@@ -101,7 +101,7 @@ typedef struct fc_host_class_t {
   void (*wake)(fc_hosts_t *hosts);
   // Ends the calls whose time is over, and says when there is more to do.
   void (*expire)(fc_hosts_t *hosts, uint64_t now_ns);
-  // Looks at what workers do that nobody tells of.
+  // Checks on workers that report nothing by themselves.
   void (*look)(fc_hosts_t *hosts, uint64_t now_ns);
   // Ends every worker and waits for it. Nothing is delivered. The loop must have
   // stopped.
@@ -148,7 +148,7 @@ void fc_hosts_unlink(fc_host_t *host);
 void fc_pool_on_host(fc_host_t *host, const fc_error_t *error);
 // The host is gone.
 void fc_pool_on_retired(fc_pool_t *pool, uint32_t generation);
-// It no longer has one of its calls.
+// One of the host's calls has ended.
 void fc_pool_note_end(fc_host_t *host);
 // One of its calls was ended, for its deadline or because nobody waits for it
 // (`dropped`).
@@ -156,15 +156,15 @@ void fc_pool_note_stopped(fc_host_t *host, bool dropped);
 // The same for a call that has ended itself, if its outcome says so.
 void fc_pool_note_outcome(fc_host_t *host, const fc_outcome_t *outcome,
                           bool dropped);
-// This is how a call ended. `outcome` is the host's until `finish`; its blocks
-// are whoever's takes it.
+// Hands a call's outcome to its waiter. `outcome` is the host's until `finish`;
+// its blocks belong to whoever takes them.
 void fc_pool_deliver(fc_host_t *host, fc_job_t *job, fc_outcome_t *outcome);
 // It failed.
 void fc_pool_fail(fc_host_t *host, fc_job_t *job, fc_stage_t stage,
                   const fc_error_t *error);
 // Back to the head of its queue: it was not begun.
 void fc_pool_requeue(fc_host_t *host, fc_job_t *job);
-// `expire` must be called then, 0: never mind.
+// `expire` must be called at `due_ns`; 0 changes nothing.
 void fc_pool_note_due(fc_pool_t *pool, uint64_t due_ns);
 // Fails every call that waits for it; `retry_s` is when to come back.
 void fc_pool_fail_waiting(fc_host_t *host, uint32_t retry_s,

@@ -8,7 +8,7 @@
 
 #include "farcall/base.h"
 
-// What names a client: its address, to whoever knows addresses.
+// Names a client by its address. Only code that knows addresses looks into it.
 typedef struct fc_owner_t {
   uint8_t bytes[16];
 } fc_owner_t;
@@ -33,7 +33,7 @@ uint64_t fc_owners_held(const fc_owners_t *owners, const fc_owner_t *owner);
 // anything; FC_OWNER_NONE when out of memory.
 uint32_t fc_owners_charge(fc_owners_t *owners, const fc_owner_t *owner,
                           uint64_t bytes);
-// It holds `bytes` less. FC_OWNER_NONE is allowed.
+// Counts `bytes` less. FC_OWNER_NONE is allowed.
 void fc_owners_release(fc_owners_t *owners, uint32_t index, uint64_t bytes);
 
 #endif  // FARCALL_SERVER_POOL_OWNER_H_

@@ -59,7 +59,7 @@ static void free_queue(fc_pool_t *pool, uint32_t index) {
 }
 
 void fc_pool_deinit(fc_pool_t *pool) {
-  // Processes first: a thread may take its time.
+  // Processes first, because a thread may take its time.
   for (int i = FC_HOSTS_COUNT; i-- > 0;) {
     if (pool->hosts[i]) pool->hosts[i]->class_->destroy(pool->hosts[i]);
   }
@@ -185,7 +185,7 @@ static bool is_quick(const fc_cost_t *cost) {
 static bool belongs_inline(const fc_pool_t *pool, const fc_job_t *job) {
   if (pool->options.lane == FC_LANE_NEVER) return false;
   const module_queue_t *queue = pool->queues[job->call.generation];
-  // Not past others of its module.
+  // The call must not overtake others of its module.
   if (!class_of(queue->host)->run || queue->waiting) return false;
   if (pool->options.lane == FC_LANE_ALWAYS) return true;
   const fc_cost_t *cost = &queue->costs[job->call.function];
@@ -262,8 +262,8 @@ void fc_pool_on_retired(fc_pool_t *pool, uint32_t index) {
   pool->events.on_retired(pool->events.context, index);
 }
 
-// What a call has left is done with before its queue goes, so this is a step of
-// its own. A call nobody waits for any more may still have a worker.
+// A step of its own, because the last call must be done with before its queue
+// goes. A call that was dropped may still have a worker.
 static void retire_idle(fc_pool_t *pool) {
   for (uint32_t i = 0; i < pool->queue_count && pool->retiring; i++) {
     module_queue_t *queue = pool->queues[i];
@@ -281,7 +281,7 @@ static void retire_idle(fc_pool_t *pool) {
 void fc_pool_enqueue(fc_pool_t *pool, fc_job_t *job) {
   module_queue_t *queue = pool->queues[job->call.generation];
   job->state = FC_JOB_QUEUED;
-  // Jobs are used again and again, and not all of them end here.
+  // Jobs are used again, and not all of them end here.
   job->attempts = 0;
   job->looked_up = 0;
   job->retry_s = 0;
@@ -381,7 +381,8 @@ void fc_pool_wake(fc_pool_t *pool) {
 void fc_pool_finish(fc_pool_t *pool, fc_job_t *job) {
   module_queue_t *queue = pool->queues[job->call.generation];
   fc_outcome_t *outcome = job->outcome;
-  // What only checked the arguments says nothing of what a call costs.
+  // A call that only checked its arguments says nothing about what a call
+  // costs.
   if (outcome->status == FC_OK &&
       !(job->call.flags & (FC_CALL_VALIDATE | FC_CALL_PREPARE))) {
     fc_cost_learn(&queue->costs[job->call.function],
@@ -527,7 +528,7 @@ static void expire_queue(fc_pool_t *pool, module_queue_t *queue,
   }
 }
 
-// What a process does with memory it shares nobody else notices.
+// Nothing else notices what a process does with the memory it shares.
 static void look(fc_pool_t *pool, uint64_t now_ns) {
   if (now_ns < pool->look_ns) return;
   pool->look_ns = now_ns + FC_LIMIT_LOOK_MS * 1000000u;

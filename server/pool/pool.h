@@ -110,8 +110,8 @@ void fc_pool_drop(fc_pool_t *pool, fc_job_t *job);
 
 // Tells of finished calls, oldest first of each worker.
 void fc_pool_collect(fc_pool_t *pool, bool awake);
-// Around waiting for events, after fc_pool_flush. False: there is something to
-// collect already.
+// The first before the loop waits for events, after fc_pool_flush; false: there
+// is something to collect already. The second after waiting.
 bool fc_pool_sleep(fc_pool_t *pool);
 void fc_pool_wake(fc_pool_t *pool);
 // The outcome has been read: gives every block back that it still owns (a caller
@@ -136,7 +136,7 @@ uint32_t fc_pool_in_threads(const fc_pool_t *pool);
 // fc_pool_add.
 void fc_pool_metrics(const fc_pool_t *pool, uint32_t module,
                      fc_module_metrics_t *out);
-// Where a module's calls run; NULL before fc_pool_add.
+// NULL before fc_pool_add.
 const fc_host_t *fc_pool_host(const fc_pool_t *pool, uint32_t module);
 
 #endif  // FARCALL_SERVER_POOL_POOL_H_

@@ -18,7 +18,8 @@
 #define P_PIDFD 3
 #endif
 
-// Sources above every target, so that no dup2 overwrites one still needed.
+// Sources are moved above every target, so that no dup2 overwrites one that is
+// needed.
 #define ABOVE 16
 
 typedef struct files_t {
@@ -55,8 +56,8 @@ static void set_actions(posix_spawn_file_actions_t *actions,
                                                       : FC_PROCESS_FILES);
 }
 
-// A group of its own, so that Ctrl-C is the server's; no signal blocked or
-// ignored.
+// A process group of its own, so that Ctrl-C reaches the server only; no signal
+// is blocked or ignored.
 static void set_attributes(posix_spawnattr_t *attributes) {
   sigset_t none, all;
   sigemptyset(&none);
@@ -119,7 +120,7 @@ fc_status_t fc_process_spawn(const fc_process_start_t *start,
     return fail(start->program, error, err);
   }
   (void)fcntl(process.output, F_SETFL, O_NONBLOCK);
-  // Nobody else reaps it, so its number is still its own.
+  // The process has not been reaped, so its number is still its own.
   process.pidfd = (int)syscall(SYS_pidfd_open, process.pid, 0);
   if (process.pidfd < 0) {
     error = errno;
@@ -139,13 +140,13 @@ void fc_process_kill(const fc_process_t *process) {
 
 bool fc_process_reap(fc_process_t *process, bool wait,
                      fc_process_end_t *out_end) {
-  // The loop made the descriptor one that does not block, for waitid too.
+  // The pidfd does not block, which waitid obeys too, so it is polled first.
   struct pollfd ended = {.fd = process->pidfd, .events = POLLIN};
   while (poll(&ended, 1, wait ? -1 : 0) < 0 && errno == EINTR) continue;
   if (!(ended.revents & POLLIN)) return false;
   siginfo_t info = {0};
   *out_end = (fc_process_end_t){0};
-  // If somebody else reaped it, it is gone all the same.
+  // Something else has reaped it: it is gone all the same.
   if (waitid((idtype_t)P_PIDFD, (id_t)process->pidfd, &info, WEXITED)) {
     return true;
   }

@@ -17,7 +17,7 @@ static bool is_slow(const fc_child_t *child, uint64_t now_ns) {
   return now_ns - child->held[child->first].sent.sent_ns > AHEAD_NS;
 }
 
-// The one with the fewest calls; NULL when each has `ahead`.
+// The process with the fewest calls; NULL when each has `ahead`.
 static fc_child_t *find_room(fc_process_host_t *host, uint32_t ahead,
                              uint64_t now_ns) {
   fc_child_t *best = NULL;
@@ -41,7 +41,7 @@ fc_str_t fc_process_host_body(const fc_process_host_t *host,
   return fc_str_make(body, (size_t)job->call.body.size);
 }
 
-// Looked up once, and again only when there is more to be found.
+// A body is looked up once, and again only after another call was blamed.
 static bool is_blamed(fc_process_host_t *host, fc_job_t *job, uint64_t now_ns) {
   uint64_t at_ns;
   if (job->looked_up == host->blame.changes) return false;
@@ -203,12 +203,12 @@ static void finish_call(fc_child_t *child) {
   bool failed_to_encode =
       outcome->status != FC_OK && outcome->stage == FC_STAGE_ENCODE;
   if (child->cause != FC_CAUSE_LIE) {
-    // An answer that was refused may have been written all the same.
+    // A refused answer may have been written nevertheless.
     if (failed_to_encode) size = child->ring.setup.result_size;
     fc_ring_free(&child->ring, index, held.sent.body_size, size);
   }
   child->calls++;
-  // What failed to decode, or only was, says nothing of the function.
+  // A call that only decoded, or failed to, says nothing about the function.
   child->host->calls += outcome->stage >= FC_STAGE_CALL;
   if (!held.job) return;
   held.job->child = NULL;
@@ -274,7 +274,8 @@ bool fc_process_hosts_sleep(fc_hosts_t *hosts) {
         continue;
       }
       child->asleep = true;
-      // Calls are taken in turn: one that is finished out of turn is not.
+      // Calls are collected in order, so one that finishes out of order must
+      // wait.
       if (!fc_ring_sleep(&child->ring, child->first, 1)) quiet = false;
     }
   }

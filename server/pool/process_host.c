@@ -87,7 +87,7 @@ fc_status_t fc_process_host_admit(const fc_host_t *base, uint32_t *out_room,
                  host->health.recent, *out_retry_s);
 }
 
-// An answer is in a block of the loop's when it is delivered.
+// The answer has been copied to the loop's own blocks before it is delivered.
 static void finish(fc_host_t *host, fc_job_t *job) {
   (void)host;
   (void)job;
@@ -190,7 +190,7 @@ static void retire(fc_host_t *base) {
   host->closing = host->retired = true;
   unlist(host);
   uv_close((uv_handle_t *)&host->timer, on_timer_closed);
-  // Each is taken down when it has ended.
+  // Each child is taken down when it has ended.
   for (fc_child_t *child = host->children; child; child = child->next) {
     fc_child_kill(child, FC_CAUSE_RETIRED);
   }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A worker process: enters its sandbox, loads one module from the descriptors it
-// was given, says so, and runs slots of its ring until it is killed. It has no
-// socket, no configuration and nobody's token; it only ever talks to the loop
-// through the region and the eventfd.
+// A worker process: enters its sandbox, loads one module from the descriptors
+// it was given, says so, and runs the slots of its ring until it is killed. It
+// has no socket, no configuration and no secrets; it talks to the loop only,
+// through the ring and the eventfd.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -34,8 +34,8 @@ typedef struct self_t {
 static void wake_loop(void) {
   const uint64_t one = 1;
   if (write(FC_PROCESS_BELL, &one, sizeof one) >= 0) return;
-  // EAGAIN: it is readable already. Else the module has closed it, and the only
-  // way left to be noticed is to end.
+  // EAGAIN: it is readable already. After any other error the module has closed
+  // it, and ending is the only way left to be noticed.
   if (errno != EAGAIN && errno != EINTR) _exit(EX_IOERR);
 }
 
@@ -120,7 +120,7 @@ void fc_process_main(int argc, char **argv, const fc_backend_t *const *backends,
                      const fc_dialect_worker_t *const *dialects) {
   static self_t self;
   fc_error_t error;
-  // A module's words are to be read even if it crashes after saying them.
+  // What a module printed is to be read even if it crashes right afterwards.
   setvbuf(stdout, NULL, _IOLBF, 0);
   signal(SIGPIPE, SIG_IGN);
   if (argc < 4 || fc_ring_open(FC_PROCESS_REGION, &self.ring, &error)) {
@@ -135,7 +135,7 @@ void fc_process_main(int argc, char **argv, const fc_backend_t *const *backends,
   fc_fault_watch(&self.ring.head->fault);
   fc_status_t status = prepare(&self, &error);
   report(&self, status, &error);
-  // Not exit: whatever a module registered is not ours to run.
+  // Not exit(), which would run handlers that the module registered.
   if (status != FC_OK) _exit(0);
   serve(&self);
 }

@@ -39,7 +39,7 @@ void fc_ready_submit(fc_ready_t *ready, fc_slot_t *slots, uint32_t first,
   else slots[ready->tail].next = first;
   ready->tail = last;
   ready->waiting += count;
-  // Each who looks takes one, and may have one to take already.
+  // Each looking worker takes one slot, and may already have one to take.
   uint32_t left =
       ready->waiting > ready->looking ? ready->waiting - ready->looking : 0;
   if (left > count) left = count;
@@ -48,8 +48,8 @@ void fc_ready_submit(fc_ready_t *ready, fc_slot_t *slots, uint32_t first,
   while (wake-- > 0) pthread_cond_signal(&ready->bell);
 }
 
-// Without the lock. Who is counted as looking looks again under the lock before
-// it waits, so nothing is lost that it was not woken for.
+// Looks without the lock. A worker that is counted as looking looks again under
+// the lock before it waits, so no slot is missed that nobody was woken for.
 static void look_for(fc_ready_t *ready, fc_spin_t *spin) {
   ready->looking++;
   pthread_mutex_unlock(&ready->lock);

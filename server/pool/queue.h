@@ -27,8 +27,8 @@ typedef struct fc_ready_t {
 
 void fc_ready_init(fc_ready_t *ready);
 void fc_ready_deinit(fc_ready_t *ready);
-// Appends the `count` slots linked from `first` to `last`; wakes
-// as many idle workers as those that look for calls leave over.
+// Appends the `count` slots linked from `first` to `last`. Wakes idle workers
+// for those that the looking ones will not take.
 void fc_ready_submit(fc_ready_t *ready, fc_slot_t *slots, uint32_t first,
                      uint32_t last, uint32_t count);
 // Waits for a slot; FC_SLOT_NONE once stopped and empty. `spin` is the worker's.

@@ -113,7 +113,7 @@ fc_status_t fc_worker_prepare(fc_worker_t *worker, uint32_t generation,
   return find_instance(worker, generation, &instance, err);
 }
 
-// Before it starts: does anybody still want it?
+// Checks, before the call starts, that somebody still wants it.
 static fc_status_t check_wanted(fc_slot_t *slot, fc_error_t *err) {
   if (!fc_slot_begin(&slot->begun, FC_BEGUN_YES) ||
       atomic_load_explicit(&slot->cancel, memory_order_relaxed)) {
@@ -137,7 +137,7 @@ static void mark(fc_slot_t *slot, fc_stage_t stage, uint64_t *last_ns) {
 bool fc_region_wants_guard(const fc_region_t *region,
                            const fc_function_t *function) {
   if (region->guard != FC_GUARD_AUTO) return region->guard == FC_GUARD_ON;
-  // In a thread the fault would end everybody's calls.
+  // In a thread the fault would end every call of the server.
   return region->is_process && function->signature->trusts_dims;
 }
 

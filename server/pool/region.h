@@ -11,8 +11,8 @@
 #include "farcall/farcall.h"
 #include "pool/queue.h"
 
-// The worker's half of a dialect: spans and the call's parameters in, spans out.
-// It sees no connection.
+// The worker's half of a dialect: bytes and the call's parameters in, bytes
+// out. It sees no connection.
 typedef struct fc_dialect_worker_t {
   fc_status_t (*decode)(fc_frame_t *frame, fc_str_t body,
                         const uint8_t *parameters, fc_error_t *err);
@@ -73,8 +73,8 @@ void fc_region_deinit(fc_region_t *region);
 // index is beyond FC_SERVED_CHUNK * FC_SERVED_CHUNKS.
 fc_status_t fc_region_add(fc_region_t *region, uint32_t index,
                           fc_module_t *module, fc_error_t *err) FC_MUST_CHECK;
-// No slot names it any more: its instances are destroyed. One that was not added
-// is allowed.
+// No slot names the generation any more: its instances are destroyed. One that
+// was never added is allowed.
 void fc_region_remove(fc_region_t *region, uint32_t index);
 const fc_module_t *fc_region_module(const fc_region_t *region, uint32_t index);
 // Whether a call of `function` is guarded.
@@ -92,8 +92,9 @@ typedef struct fc_worker_t {
 fc_status_t fc_worker_init(fc_worker_t *worker, fc_region_t *region,
                            uint32_t index, fc_error_t *err) FC_MUST_CHECK;
 void fc_worker_deinit(fc_worker_t *worker);
-// Before the first call: makes the instance, so that what it lacks is a failure
-// to load the module. A module of which no function can be called needs none.
+// Makes the instance before the first call, so that a failure counts as a
+// failure to load the module. A module of which no function can be called needs
+// no instance.
 fc_status_t fc_worker_prepare(fc_worker_t *worker, uint32_t generation,
                               fc_error_t *err);
 // DECODE, CALL and ENCODE of one slot. Afterwards its answer fields are set.
@@ -119,9 +120,9 @@ typedef struct fc_threads_t {
 fc_status_t fc_threads_start(fc_threads_t *threads, fc_region_t *region,
                              uint32_t count, uint32_t spare,
                              fc_error_t *err) FC_MUST_CHECK;
-// One thread is lost: another takes its place if there may be one.
+// One thread is lost: another takes its place, if there may be one more.
 void fc_threads_lose(fc_threads_t *threads);
-// A lost one came back.
+// A lost thread has come back.
 void fc_threads_find(fc_threads_t *threads);
 // Stops the ready queue and waits for every worker to return.
 void fc_threads_stop(fc_threads_t *threads);
