@@ -427,7 +427,7 @@ static fc_status_t put_has_places(const writer_t *w, uint32_t count) {
   return put(w, "}}}");
 }
 
-// Each argument stands in one of the two; what has no name stands in "args".
+// Each argument stands in "args" or in "kwargs"; without a name, in "args".
 static fc_status_t put_each_once(const writer_t *w) {
   fc_argument_t at = {0};
   uint32_t number = 0;

@@ -267,7 +267,7 @@ static fc_status_t check_constant(const fc_elf_t *elf, const table_t *table,
 
 typedef struct dynamic_t {
   size_t hash;
-  bool foreign;  // an entry that asks for something this loader has not
+  bool foreign;  // an entry asks for something this loader lacks
 } dynamic_t;
 
 static void read_entry(fc_elf_t *elf, const Elf64_Dyn *entry,

@@ -56,8 +56,9 @@ fc_str_t fc_source_setting(const fc_module_source_t *source, const char *name);
 typedef struct fc_module_info_t {
   fc_signature_t *const *signatures;  // in listing order
   size_t count;
-  bool serial;         // one call at a time; the backend holds the lock
-  bool holds_results;  // until call_end, so that the next call waits for it
+  bool serial;  // one call at a time; the backend holds the lock
+  bool
+      holds_results;  // in its own memory: a serial module is locked until call_end
   bool runs_native;    // machine code: belongs in the process host
   bool private_state;  // each instance has its own
   bool described;      // only read, not run: instance_create fails

@@ -88,7 +88,7 @@ static bool is_in_list(fc_str_t list, fc_str_t name) {
   return false;
 }
 
-// What a browser was told, as far as the server can know.
+// The address that a browser used, as far as the server can know it.
 typedef struct address_t {
   fc_str_t scheme;  // "http", "https"
   fc_str_t host;    // "name:port"

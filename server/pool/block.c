@@ -239,7 +239,7 @@ static uint32_t pop_kept(fc_blocks_t *blocks, unsigned class_) {
   return block;
 }
 
-// Counts as `bytes` from now on. False: no memory to note whose they are.
+// Counts `bytes` for the entry from now on. False: no memory to note the owner.
 static bool count(fc_blocks_t *blocks, entry_t *entry, const fc_owner_t *owner,
                   uint64_t bytes) {
   uint64_t more = bytes - entry->counted;

@@ -66,8 +66,8 @@ typedef struct fc_host_class_t {
   fc_status_t (*create)(fc_hosts_t *hosts, uint32_t generation,
                         fc_module_t *module, fc_host_t **out_host,
                         fc_error_t *err);
-  // May a call be made? *out_room: so many more would be begun soon. Not OK:
-  // *out_retry_s says when to come back.
+  // May a call be made? *out_room is how many more calls would begin soon. If
+  // it may not, *out_retry_s says when to come back.
   fc_status_t (*admit)(const fc_host_t *host, uint32_t *out_room,
                        uint32_t *out_retry_s, fc_error_t *err);
   // Runs a call that has not waited, here and now, and sets its outcome. False:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Calls on their way to a process and back. The bytes of a body are copied into
-// its region, those of an answer out of it.
+// its ring, those of an answer out of it.
 #include "config/limits.h"
 #include "pool/process_host.h"
 

@@ -71,7 +71,7 @@ void fc_child_close(fc_child_t *child) {
         uv_close(handle, on_handle_closed);
       }
     }
-    // The descriptors are not watched any more.
+    // The descriptors are no longer watched.
     fc_process_close(&child->process);
   }
 }
@@ -140,7 +140,7 @@ void fc_child_read_phase(fc_child_t *child) {
     case FC_RING_LOADING:
       return;
     case FC_RING_SERVING:
-      // One that could not even say so has not begun.
+      // A process that could not even say this has not begun.
       if (child->ended) return;
       if (fc_str_equal(fc_str_make(digest, sizeof digest),
                        fc_module_get_digest(child->host->module))) {
@@ -162,8 +162,8 @@ void fc_child_read_phase(fc_child_t *child) {
   fc_child_kill(child, FC_CAUSE_LOAD);
 }
 
-// It is to write its eventfd once when it has loaded its module, and at most once for each
-// call. What it has finished may not be collected yet.
+// It may write its eventfd once when it has loaded its module, and once for
+// each call. Some of the calls it has finished may not be collected yet.
 static void count_bell(fc_child_t *child) {
   child->bells++;
   if (child->bells <= child->calls + FC_RING_SLOTS + FC_LIMIT_BELLS) return;

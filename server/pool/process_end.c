@@ -97,7 +97,7 @@ static void describe_end(const fc_child_t *child, const fc_process_end_t *end,
 static fc_status_t describe_crash(const fc_child_t *child,
                                   const fc_process_end_t *end,
                                   fc_str_t function, fc_error_t *err) {
-  // Nobody of ours sent it, so the kernel did.
+  // The server did not send it, so the kernel did.
   if (end->signal == SIGKILL && child->cause == FC_CAUSE_NONE) {
     return fc_fail(err, FC_CODE_WORKER_OUT_OF_MEMORY,
                    "function '%.*s' was killed from outside (SIGKILL), most "
@@ -132,9 +132,9 @@ static void log_end(const fc_child_t *child, const fc_process_end_t *end) {
                 FC_ARRAY_COUNT(fields));
 }
 
-// A call ended its process. Not so where the process was killed (SIGKILL): by the
-// host, or from outside, which may have had any reason. Where the client has gone,
-// what is left of its call is the copy in the region.
+// Records that a call ended its process. Not when the process was killed by
+// SIGKILL: the host did that, or somebody outside, for whatever reason. When
+// the client has gone, the copy in the ring is what is left of the call.
 static void blame(fc_child_t *child, uint32_t index, const fc_held_t *held,
                   const fc_process_end_t *end) {
   fc_process_host_t *host = child->host;
@@ -165,7 +165,7 @@ static void settle_calls(fc_child_t *child, const fc_process_end_t *end) {
   for (uint32_t i = count; i-- > 0;) {
     fc_job_t *job = held[i].job;
     if (!job || begun[i] || job->attempts >= FC_LIMIT_ATTEMPTS) continue;
-    // That another call was ended for its time says nothing against this one.
+    // Another call that ran too long says nothing against this one.
     if (fc_causes[child->cause].crash) job->attempts++;
     job->child = NULL;
     fc_pool_requeue(&host->base, job);
@@ -174,7 +174,8 @@ static void settle_calls(fc_child_t *child, const fc_process_end_t *end) {
   for (uint32_t i = 0; i < count; i++) {
     fc_error_t error;
     if (!held[i].job) continue;
-    // Whoever is told may drop the next one.
+    // Set before the outcome is told: the waiter may drop the next call in
+    // turn.
     held[i].job->child = NULL;
     if (begun[i]) {
       (void)describe_crash(
@@ -212,7 +213,7 @@ void fc_child_on_exit(uv_poll_t *poll, int status, int events) {
   (void)events;
   if (!fc_process_reap(&child->process, false, &end)) return;
   child->ended = true;
-  // Why it failed may be noticed after it has ended.
+  // The reason why it failed may be read only after it has ended.
   if (!child->serving && child->cause == FC_CAUSE_NONE)
     fc_child_read_phase(child);
   fc_child_collect(child);
@@ -229,7 +230,8 @@ void fc_child_on_exit(uv_poll_t *poll, int status, int events) {
   settle_calls(child, &end);
   fc_child_close(child);
   if (loaded && crash) note_crash(host, served);
-  // What waits again of a process that outlived the quarantine's begin.
+  // Calls that come back from a process which lived longer than the
+  // quarantine's start.
   if (host->living == 0 && host->health.quarantined_ns) refuse_waiting(host);
   if (host->living == 0) fc_process_host_start(host);
   fc_process_host_arm(host);

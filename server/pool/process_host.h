@@ -52,11 +52,11 @@ typedef enum fc_cause_t {
   FC_CAUSE_NONE,
   FC_CAUSE_DEADLINE,
   FC_CAUSE_DROPPED,  // nobody waits for its call
-  FC_CAUSE_LIE,      // it wrote over what it shares
-  FC_CAUSE_GREED,    // it takes more of it than its calls can
+  FC_CAUSE_LIE,      // it wrote over memory it shares
+  FC_CAUSE_GREED,    // it took more of that memory than its calls need
   FC_CAUSE_NOISE,    // it wakes the loop though no call has ended
   FC_CAUSE_LOAD,     // it did not begin to serve
-  FC_CAUSE_RETIRED,  // its module is quarantined, it had nothing to do
+  FC_CAUSE_RETIRED,  // its module is quarantined, and it had no calls
   FC_CAUSE_SPARE,    // it had no call for long, and is not its module's first
   FC_CAUSE_COUNT
 } fc_cause_t;
@@ -75,7 +75,7 @@ typedef struct fc_held_t {
   fc_job_t *job;  // NULL: nobody waits any more
   fc_ring_call_t sent;
   uint32_t function;
-  uint64_t dropped_ns;  // when its client had gone, 0: it has not
+  uint64_t dropped_ns;  // when its client went away, 0: it has not
 } fc_held_t;
 
 struct fc_child_t {
@@ -89,8 +89,8 @@ struct fc_child_t {
   uint32_t handles;  // open
   bool serving;
   bool ended;
-  bool notified;  // false: has calls it was not told of
-  bool asleep;    // the loop says it waits
+  bool notified;  // false: it has calls of which it was not told
+  bool asleep;    // the loop is waiting for its bell
   fc_cause_t cause;
   uint64_t started_ns;
   uint64_t calls;
@@ -115,9 +115,9 @@ struct fc_process_host_t {
   fc_child_t *children;  // oldest first
   uint32_t living;
   uint32_t starting;
-  uint32_t missing;  // that have ended, and nothing has taken their place yet
+  uint32_t missing;  // ended without a replacement yet
   bool loaded;       // the first process has served
-  bool failed;       // it could not
+  bool failed;       // the first process could not
   bool closing;
   bool retired;   // and goes once `open` is 0
   uint32_t open;  // children and the timer, until libuv has let go of them
@@ -154,18 +154,19 @@ fc_str_t fc_process_host_function(const fc_process_host_t *host,
                                   uint32_t function);
 fc_status_t fc_process_host_admit(const fc_host_t *host, uint32_t *out_room,
                                   uint32_t *out_retry_s, fc_error_t *err);
-// One of the things a retired host waits for is gone.
+// One of the things that a retired host waits for is gone.
 void fc_process_host_let_go(fc_process_host_t *host);
 
 // process_child.c
 
 fc_status_t fc_child_start(fc_process_host_t *host, fc_error_t *err);
 void fc_child_kill(fc_child_t *child, fc_cause_t cause);
-// It has ended: it is a child no more, and freed once libuv has let go of it.
+// The process has ended: it leaves the list, and is freed once libuv has closed
+// its handles.
 void fc_child_close(fc_child_t *child);
 // At once; the loop must have stopped.
 void fc_child_free(fc_child_t *child);
-// What it has said of its module.
+// Reads what the process says about its module.
 void fc_child_read_phase(fc_child_t *child);
 
 // process_call.c

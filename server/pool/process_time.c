@@ -22,7 +22,7 @@ static void fail_deadline(fc_child_t *child, fc_held_t *held,
   fc_pool_fail(&child->host->base, job, stage, &error);
 }
 
-// When a call is to be over, and why; 0: it may take its time.
+// When a call must end, and why; 0: it has no limit.
 static uint64_t end_of(const fc_child_t *child, const fc_held_t *held,
                        fc_cause_t *out_cause) {
   *out_cause = FC_CAUSE_DEADLINE;
@@ -33,14 +33,15 @@ static uint64_t end_of(const fc_child_t *child, const fc_held_t *held,
   return end_ns;
 }
 
-// A process that has nothing else to do and does not begin a call, long after
-// its end, never will.
+// A process without other work that does not begin a call long after the call's
+// end never will.
 static bool ignores(const fc_held_t *held, uint64_t end_ns, uint64_t now_ns) {
   return now_ns >= end_ns + LOOK_NS && now_ns >= held->sent.sent_ns + LOOK_NS;
 }
 
-// A call that runs past its end is ended with its process; one that waits behind
-// it is only answered. Returns when to look again, 0: when something happens.
+// A call that runs past its end is ended with its process; one that waits
+// behind it is only answered. Returns when to check again, 0: not before
+// something else happens.
 static uint64_t expire_call(fc_child_t *child, uint32_t position,
                             uint64_t now_ns) {
   uint32_t index = (child->first + position) % FC_RING_SLOTS;
@@ -61,13 +62,14 @@ static uint64_t expire_call(fc_child_t *child, uint32_t position,
   atomic_store_explicit(&child->ring.head->slots[index].slot.cancel, 1,
                         memory_order_relaxed);
   fail_deadline(child, held, waits ? FC_STAGE_QUEUE : FC_STAGE_CALL);
-  // It may be begun all the same.
+  // The process may begin it all the same.
   return child->cause == FC_CAUSE_NONE ? now_ns + LOOK_NS : 0;
 }
 
-// The calls from this position on, unless the process has begun them just now.
+// Takes back the calls from this position on, unless the process has just begun
+// them.
 static void take_back(fc_child_t *child, uint32_t position) {
-  // To the head of the queue, so the oldest last.
+  // They go to the head of the queue, so the oldest is put there last.
   for (uint32_t i = child->count; i-- > position;) {
     uint32_t index = (child->first + i) % FC_RING_SLOTS;
     fc_held_t *held = &child->held[index];
@@ -79,13 +81,13 @@ static void take_back(fc_child_t *child, uint32_t position) {
   }
 }
 
-// May there be another process for its calls?
+// True when its calls may find another process.
 static bool has_others(const fc_child_t *child) {
   return child->host->most > 1 && !child->host->health.quarantined_ns;
 }
 
-// What waits behind a call that takes its time goes to another process. Returns
-// when to do so, 0: it need not be.
+// Calls that wait behind a slow one go to another process. Returns when to do
+// so, 0: never.
 static uint64_t share(fc_child_t *child, uint64_t now_ns) {
   if (child->count < 2 || !has_others(child)) return 0;
   uint64_t due_ns = child->held[child->first].sent.sent_ns + AHEAD_NS;
@@ -94,8 +96,8 @@ static uint64_t share(fc_child_t *child, uint64_t now_ns) {
   return 0;
 }
 
-// It sleeps though it has a call: somebody has stopped it. On a busy machine
-// others may only have run before it, so this takes longer to tell.
+// It sleeps though it has a call: something has stopped it. On a busy machine
+// it may only be waiting for the processor, so this takes longer to decide.
 static bool is_deaf(const fc_child_t *child, uint64_t now_ns) {
   const uint64_t patience_ns = FC_LIMIT_DEAF_MS * 1000000ull;
   if (child->count == 0 || !has_others(child)) return false;
@@ -117,8 +119,8 @@ static uint64_t expire_host(fc_process_host_t *host, uint64_t now_ns) {
   return earliest_ns;
 }
 
-// What was taken is asked before what the calls may take, so that one that
-// finishes meanwhile makes no culprit.
+// The memory taken is read before what the calls may take, so that a call which
+// finishes meanwhile does not make its process look guilty.
 static bool is_greedy(const fc_child_t *child) {
   const uint64_t taken = fc_ring_taken(&child->ring);
   uint64_t most = FC_RING_SPARE;

@@ -38,7 +38,7 @@ static void release_refs(fc_str_t letters, fc_vm_raw_t *values) {
   }
 }
 
-// What else reads verified modules.
+// Everything else that reads verified modules.
 static void analyse(const fc_vm_module_t *module) {
   bool stateful;
   fc_error_t err;

@@ -405,7 +405,7 @@ static __attribute__((noinline)) fc_status_t call_native(
 #define SET_F32(at, value) store_f32(&cells[U16(at)], (value))
 #define SET_F64(at, value) store_f64(&cells[U16(at)], (value))
 
-// The opcode that `ip` has passed.
+// Runs the instruction whose opcode is just before `ip`.
 #define RESUME() goto *core_labels[ip[-1]]
 #define DISPATCH() NEXT(0)
 #define NEXT(bytes)    \

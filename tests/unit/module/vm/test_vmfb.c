@@ -311,7 +311,7 @@ static void constants_lie_apart_from_what_was_verified(void **state) {
   assert_true(each_module(CORPUS "/state", check_constants, NULL) > 0);
 }
 
-// Pages that say what is read say what is read.
+// Pages that name the releases farcall reads name the right ones.
 static void pages_name_the_releases(void **state) {
   (void)state;
   static const char *const pages[] = {"README.md", "docs/vm.md"};
