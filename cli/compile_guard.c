@@ -69,7 +69,8 @@ static fc_str_t find_place(const fc_locations_t *index, fc_str_t location) {
   return fc_lex_char(location, 0) == '"' ? location : FC_STR("unknown");
 }
 
-// The last line of MLIR's own reports, for the inside of an MLIR string.
+// Writes the last line of MLIR's own reports, escaped for the inside of an MLIR
+// string.
 static fc_status_t put_place(fc_text_t *out, fc_str_t place, fc_error_t *err) {
   FC_TRY(put(out, "Location: loc(", err));
   for (size_t i = 0; i < place.size; i++) {

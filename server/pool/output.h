@@ -28,7 +28,7 @@ void fc_output_init(fc_output_t *output, fc_log_t *log, fc_str_t module,
                     int pid);
 // Reads what is there, at most 64 KiB. False at the end.
 bool fc_output_read(fc_output_t *output, int descriptor);
-// The rest of a line that was not ended, and what was dropped.
+// Logs the rest of a line that was not ended, and how many lines were dropped.
 void fc_output_finish(fc_output_t *output);
 
 #endif  // FARCALL_SERVER_POOL_OUTPUT_H_

@@ -104,7 +104,7 @@ fc_status_t fc_process_spawn(const fc_process_start_t *start,
   process.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   int error = 0;
   if (null < 0 || process.bell < 0 || pipe2(ends, O_CLOEXEC) < 0) error = errno;
-  files_t files = {.sources = {null, ends[1], ends[1], start->region,
+  files_t files = {.sources = {null, ends[1], ends[1], start->ring,
                                process.bell, start->files.module,
                                start->files.sidecar}};
   if (!error && !raise_files(&files)) error = errno;

@@ -14,7 +14,7 @@
 
 // The descriptors of a worker.
 enum {
-  FC_PROCESS_REGION = 3,
+  FC_PROCESS_RING = 3,
   FC_PROCESS_BELL,     // eventfd: written when a slot is DONE
   FC_PROCESS_MODULE,   // the module's file
   FC_PROCESS_SIDECAR,  // may be absent
@@ -32,7 +32,7 @@ typedef struct fc_process_start_t {
   const char *program;  // farcalld
   const char *path;     // of the module: its name, kind and messages
   const char *parameters;
-  int region;               // borrowed, as are the files
+  int ring;                 // borrowed, as are the files
   fc_module_files_t files;  // of the module
 } fc_process_start_t;
 

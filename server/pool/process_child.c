@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One worker process as the host has it: started, watched, heard, and closed once,
-// after it has ended. Its region is never used again.
+// after it has ended. Its ring is never used again.
 #include <unistd.h>
 
 #include "config/limits.h"
@@ -48,7 +48,7 @@ static fc_status_t spawn(fc_process_host_t *host, fc_child_t *child,
       .program = options->program,
       .path = fc_module_get_path(host->module).data,
       .parameters = options->parameters,
-      .region = child->ring.fd,
+      .ring = child->ring.fd,
       .files = files};
   return fc_process_spawn(&start, &child->process, err);
 }

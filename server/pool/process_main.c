@@ -123,7 +123,7 @@ void fc_process_main(int argc, char **argv, const fc_backend_t *const *backends,
   // What a module printed is to be read even if it crashes right afterwards.
   setvbuf(stdout, NULL, _IOLBF, 0);
   signal(SIGPIPE, SIG_IGN);
-  if (argc < 4 || fc_ring_open(FC_PROCESS_REGION, &self.ring, &error)) {
+  if (argc < 4 || fc_ring_open(FC_PROCESS_RING, &self.ring, &error)) {
     fputs("farcalld: --worker is for the server's own use\n", stderr);
     _exit(EX_USAGE);
   }

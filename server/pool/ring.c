@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Both sides of the region. Linux only: memfd, seals, a futex that is not
+// Both sides of the ring. Linux only: memfd, seals, a futex that is not
 // private. The checks of what a worker wrote are a table's worth of bounds; each
 // word is copied before it is looked at, because it may change at any time.
 #include "pool/ring.h"
@@ -51,7 +51,7 @@ static fc_status_t map(int fd, uint64_t size, fc_ring_t *out_ring,
       mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (base == MAP_FAILED) {
     return fc_fail(err, FC_CODE_OUT_OF_MEMORY,
-                   "cannot map a worker's region of %llu bytes: %s",
+                   "cannot map a worker's ring of %llu bytes: %s",
                    (unsigned long long)size, strerror(errno));
   }
   // A touched byte is to cost a page and no more (fc_ring_taken).
@@ -64,13 +64,13 @@ static fc_status_t map(int fd, uint64_t size, fc_ring_t *out_ring,
 fc_status_t fc_ring_create(const fc_ring_setup_t *setup, fc_ring_t *out_ring,
                            fc_error_t *err) {
   uint64_t size = fc_ring_size(setup);
-  int fd = memfd_create("farcall-region", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  int fd = memfd_create("farcall-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0 || ftruncate(fd, (off_t)size) < 0 ||
       fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
     int error = errno;
     if (fd >= 0) close(fd);
     return fc_fail(err, FC_CODE_OUT_OF_MEMORY,
-                   "cannot make a worker's region: %s", strerror(error));
+                   "cannot make a worker's ring: %s", strerror(error));
   }
   fc_status_t status = map(fd, size, out_ring, err);
   if (status != FC_OK) {
@@ -84,14 +84,14 @@ fc_status_t fc_ring_create(const fc_ring_setup_t *setup, fc_ring_t *out_ring,
 fc_status_t fc_ring_open(int fd, fc_ring_t *out_ring, fc_error_t *err) {
   struct stat info;
   if (fstat(fd, &info) < 0 || (size_t)info.st_size < sizeof(fc_ring_head_t)) {
-    return fc_fail(err, FC_CODE_INTERNAL, "descriptor %d is no region", fd);
+    return fc_fail(err, FC_CODE_INTERNAL, "descriptor %d is no ring", fd);
   }
   FC_TRY(map(fd, (uint64_t)info.st_size, out_ring, err));
   out_ring->setup = out_ring->head->setup;
   out_ring->spin.ns = out_ring->setup.spin_ns;
   if (fc_ring_size(&out_ring->setup) == out_ring->size) return FC_OK;
   fc_ring_close(out_ring);
-  return fc_fail(err, FC_CODE_INTERNAL, "the region has another layout");
+  return fc_fail(err, FC_CODE_INTERNAL, "the ring has another layout");
 }
 
 void fc_ring_close(fc_ring_t *ring) {

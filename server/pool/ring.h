@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The region a worker process shares with the loop: a sealed memfd that both
-// map. It holds a ring of slots, each with one area for the body and one for the
-// answer, and the words by which either side wakes the other. The loop trusts
-// nothing in it: what a worker wrote is copied out once, checked, and never used
-// as a place to go to; where bodies and answers lie the loop knows by itself.
+// The ring that a worker process shares with the loop: a sealed memfd that both
+// map. It holds slots that are used in turn, each with one area for the body
+// and one for the answer, and the words by which either side wakes the other.
+// The loop trusts nothing in it: what a worker wrote is copied out once,
+// checked, and never used as a place to go to; where bodies and answers lie the
+// loop knows by itself.
 //
 // A slot goes FREE -> READY (loop) -> BUSY -> DONE (worker) -> FREE (loop), and
 // the slots are used in turn. Both wake-ups are Dekker-shaped, so everything
@@ -41,7 +42,7 @@ typedef enum fc_ring_phase_t {
 typedef struct fc_ring_setup_t {
   uint64_t body_size;     // most bytes of a body
   uint64_t result_size;   // most bytes of an answer
-  uint64_t memory_limit;  // of the process, beside the region
+  uint64_t memory_limit;  // of the process, beside the ring
   uint32_t spin_ns;       // time to look for a call before sleeping
   uint8_t forbid_native;
   uint8_t guard;            // fc_guard_policy_t
@@ -82,8 +83,8 @@ typedef struct fc_ring_head_t {
   fc_ring_slot_t slots[FC_RING_SLOTS];
 } fc_ring_head_t;
 
-// One side's view of a region. What is known here does not change when the
-// other side writes over the head.
+// One side's view of a ring. What is known here does not change when the other
+// side writes over the head.
 typedef struct fc_ring_t {
   int fd;
   uint8_t *base;
@@ -95,7 +96,7 @@ typedef struct fc_ring_t {
   fc_spin_t spin;
 } fc_ring_t;
 
-// A region of its own. Pages are taken as they are touched.
+// A new ring. Pages are taken as they are touched.
 fc_status_t fc_ring_create(const fc_ring_setup_t *setup, fc_ring_t *out_ring,
                            fc_error_t *err) FC_MUST_CHECK;
 // The worker's side: `fd` is what fc_ring_create made. Owns it from now on.
@@ -103,11 +104,12 @@ fc_status_t fc_ring_open(int fd, fc_ring_t *out_ring,
                          fc_error_t *err) FC_MUST_CHECK;
 // Unmaps and closes. A zeroed ring is allowed.
 void fc_ring_close(fc_ring_t *ring);
-// Bytes of memory that a region takes up, whoever touched them. Beside what its
-// calls may fill, FC_RING_SPARE at most: areas that are kept from call to call.
+// Bytes of memory that a ring takes up, whichever side touched them. Beside what
+// its calls may fill these are FC_RING_SPARE at most: areas that are kept from
+// call to call.
 uint64_t fc_ring_taken(const fc_ring_t *ring);
 #define FC_RING_SPARE (16u << 20)
-// Bytes of a region with this setup.
+// Bytes of a ring with this setup.
 uint64_t fc_ring_size(const fc_ring_setup_t *setup);
 
 // Areas, tail included. An answer begins FC_LIMIT_HEAD bytes into its own.

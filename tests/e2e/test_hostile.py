@@ -117,20 +117,20 @@ KINDS = [
     fine("forget_parent", "leave"),
 
     # Reaches for the region and the descriptors.
-    Kind("region_zeros", "reach", CRASHED),
-    Kind("region_ones", "reach", CRASHED),
-    Kind("region_letters", "reach", CRASHED),
-    Kind("region_numbers", "reach", CRASHED),
+    Kind("ring_zeros", "reach", CRASHED),
+    Kind("ring_ones", "reach", CRASHED),
+    Kind("ring_letters", "reach", CRASHED),
+    Kind("ring_numbers", "reach", CRASHED),
     # A race: what it leaves may even be an answer, of this module and no other.
-    Kind("region_numbers_later", "reach", (CRASHED, FINE), later=True),
-    Kind("region_taken", "reach", CRASHED, "took more of the memory"),
-    fine("region_taken_later", "reach", result=0, later=True),
+    Kind("ring_numbers_later", "reach", (CRASHED, FINE), later=True),
+    Kind("ring_taken", "reach", CRASHED, "took more of the memory"),
+    fine("ring_taken_later", "reach", result=0, later=True),
     # What it may still answer: its thread has begun when the call has not ended.
-    Kind("region_cancelled_later", "reach", (CRASHED, FINE), later=True),
-    Kind("region_late_later", "reach", (CRASHED, FINE), later=True),
-    Kind("region_unmapped", "reach", CRASHED, "SIGSEGV"),
-    fine("region_truncated", "reach"),
-    fine("region_grown", "reach"),
+    Kind("ring_cancelled_later", "reach", (CRASHED, FINE), later=True),
+    Kind("ring_late_later", "reach", (CRASHED, FINE), later=True),
+    Kind("ring_unmapped", "reach", CRASHED, "SIGSEGV"),
+    fine("ring_truncated", "reach"),
+    fine("ring_grown", "reach"),
     fine("close_all", "reach", result=1),
     fine("replace_all", "reach", result=1),
     fine("open_all", "reach", result=1),
@@ -400,16 +400,16 @@ def test_it_ends(running):
 def test_nobody_takes_memory_while_idle(serve, folder):
     """A thread that was left behind touches all of the region."""
     server = serve("--isolation=process", "--workers=1",
-                   folder / "region_taken_later.so")
+                   folder / "ring_taken_later.so")
     first = set(children(server.process.pid))
-    assert call(server, "region_taken_later", "region_taken_later", 0).status == 200
+    assert call(server, "ring_taken_later", "ring_taken_later", 0).status == 200
     assert until(lambda: not any(map(exists, first)))
     assert until(lambda: "took more of the memory" in "".join(server.lines))
-    assert call(server, "region_taken_later", "fine", 1).status == 200
+    assert call(server, "ring_taken_later", "fine", 1).status == 200
     assert server.stop() == 0
 
 
-@pytest.mark.parametrize("name", ["region_cancelled_later", "region_late_later"])
+@pytest.mark.parametrize("name", ["ring_cancelled_later", "ring_late_later"])
 def test_who_ends_its_own_calls_is_replaced(serve, folder, name):
     """The server has not cancelled them, and their deadline is far away."""
     server = serve("--isolation=process", "--workers=1", "--crash-limit=0",

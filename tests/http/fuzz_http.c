@@ -297,7 +297,7 @@ typedef struct manner_t {
   size_t step;           // bytes that come at once
   size_t taken_at_once;  // of an answer
   fc_lane_t lane;        // calls run at once, or in a thread meanwhile
-  bool breaks_off;       // the client does not wait for the end
+  bool breaks_off;       // the client breaks the stream off
 } manner_t;
 
 // What a turn of the loop does.

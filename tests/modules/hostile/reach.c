@@ -49,9 +49,9 @@ static int32_t fill(int byte) {
   }
   return (int32_t)span_count;
 }
-KIND(region_zeros) { return fill(0); }
-KIND(region_ones) { return fill(0xff); }
-KIND(region_letters) { return fill('A'); }
+KIND(ring_zeros) { return fill(0); }
+KIND(ring_ones) { return fill(0xff); }
+KIND(ring_letters) { return fill('A'); }
 
 // Each word of the first pages in turn becomes a small number, a large one, a
 // negative one: lengths, indices, states, whatever they are.
@@ -66,7 +66,7 @@ static void spoil(uint32_t round) {
     }
   }
 }
-KIND(region_numbers) {
+KIND(ring_numbers) {
   span_count = find_shared(spans, 64);
   spoil((uint32_t)a);
   return (int32_t)span_count;
@@ -83,12 +83,12 @@ static void *take_all(void *context) {
   sleep(5);
   return context;
 }
-KIND(region_taken) {
+KIND(ring_taken) {
   span_count = find_shared(spans, 64);
   take_all(NULL);
   return (int32_t)span_count;
 }
-KIND(region_taken_later) {
+KIND(ring_taken_later) {
   pthread_t thread;
   span_count = find_shared(spans, 64);
   return pthread_create(&thread, NULL, take_all, NULL);
@@ -100,7 +100,7 @@ static void *spoil_for_ever(void *context) {
   }
   return context;
 }
-KIND(region_numbers_later) {
+KIND(ring_numbers_later) {
   pthread_t thread;
   span_count = find_shared(spans, 64);
   if (pthread_create(&thread, NULL, spoil_for_ever, NULL)) return -1;
@@ -121,7 +121,7 @@ static void *cancel_for_ever(void *context) {
   }
   return context;
 }
-KIND(region_cancelled_later) {
+KIND(ring_cancelled_later) {
   pthread_t thread;
   span_count = find_shared(spans, 64);
   return pthread_create(&thread, NULL, cancel_for_ever, NULL);
@@ -139,23 +139,23 @@ static void *be_late_for_ever(void *context) {
   }
   return context;
 }
-KIND(region_late_later) {
+KIND(ring_late_later) {
   pthread_t thread;
   span_count = find_shared(spans, 64);
   return pthread_create(&thread, NULL, be_late_for_ever, NULL);
 }
-KIND(region_unmapped) {
+KIND(ring_unmapped) {
   span_count = find_shared(spans, 64);
   for (size_t i = 0; i < span_count; i++) munmap(spans[i].data, spans[i].size);
   return (int32_t)span_count;
 }
 // Makes the shared files smaller, so that whoever looks gets SIGBUS.
-KIND(region_truncated) {
+KIND(ring_truncated) {
   int32_t done = 0;
   for (int fd = 0; fd < 1024; fd++) done += ftruncate(fd, 0) == 0;
   return done;
 }
-KIND(region_grown) {
+KIND(ring_grown) {
   int32_t done = 0;
   for (int fd = 3; fd < 1024; fd++) {
     done += ftruncate(fd, (off_t)1 << 40) == 0;

@@ -425,7 +425,7 @@ static fc_status_t attempt_sample(fc_allocator_t allocator, void *context,
 
 static void builder_survives_every_failing_allocation(void **state) {
   (void)state;
-  // The builder, one pool each, the signature, its names sorted.
+  // Allocations: the builder, seven pools, the signature, the sorted names.
   assert_int_equal(fc_test_allocation_sweep(attempt_sample, NULL), 10);
 }
 

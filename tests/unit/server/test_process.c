@@ -34,7 +34,7 @@ static void tell_facts(int argc, char **argv) {
   printf("files: %u\n", open_files());
   char byte = 0;
   printf("input: %d\n", (int)read(0, &byte, 1));
-  for (int fd = FC_PROCESS_REGION; fd < FC_PROCESS_FILES; fd++) {
+  for (int fd = FC_PROCESS_RING; fd < FC_PROCESS_FILES; fd++) {
     printf("file %d: %s\n", fd,
            pread(fd, &byte, 1, 0) == 1 ? (char[]){byte, 0} : "-");
   }
@@ -85,13 +85,13 @@ static void enter(house_t *house, const char *what) {
   *house = (house_t){.start = {.program = "/proc/self/exe",
                                .path = "/the/path.so",
                                .parameters = what,
-                               .region = make_file('r'),
+                               .ring = make_file('r'),
                                .files = {.module = make_file('m'),
                                          .sidecar = make_file('s')}}};
 }
 
 static void leave(house_t *house) {
-  close(house->start.region);
+  close(house->start.ring);
   close(house->start.files.module);
   if (house->start.files.sidecar >= 0) close(house->start.files.sidecar);
   fc_process_close(&house->process);

@@ -60,7 +60,7 @@ static void answer(pair_t *pair, uint32_t index) {
   slot->outcome.began_ns = fc_clock_ns();
 }
 
-static void a_region_is_sealed_and_has_one_layout(void **state) {
+static void a_ring_is_sealed_and_has_one_layout(void **state) {
   (void)state;
   pair_t pair;
   open_pair(&pair, 0);
@@ -534,7 +534,7 @@ static void a_first_word_may_be_anything(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      FC_TEST(a_region_is_sealed_and_has_one_layout),
+      FC_TEST(a_ring_is_sealed_and_has_one_layout),
       FC_TEST(what_is_touched_is_counted_until_it_is_given_back),
       FC_TEST(a_call_goes_through_as_it_is),
       FC_TEST(a_loop_that_waits_is_woken_once),
