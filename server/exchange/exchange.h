@@ -13,7 +13,7 @@
 //     fc_exchange_document  it is answered without its body,
 //     fc_exchange_fail      it is refused, or
 //     fc_exchange_append, _submit  its body arrives and it is called
-//   fc_exchange_sent     the answer is on its way as far as the exchange minds
+//   fc_exchange_sent     the carrier needs the pieces of the answer no longer
 //   fc_exchange_reset    the next request may start
 #ifndef FARCALL_SERVER_EXCHANGE_EXCHANGE_H_
 #define FARCALL_SERVER_EXCHANGE_EXCHANGE_H_
