@@ -231,7 +231,8 @@ fc_status_t fc_parser_read_head(fc_parser_t *parser, llhttp_t *llhttp,
                                 fc_error_t *err) {
   fc_head_t *head = out_head;
   fc_request_t *request = &head->request;
-  *head = (fc_head_t){.request.method_name = ""};
+  *head = (fc_head_t){0};
+  request->method_name = "";
   llhttp_init(llhttp, HTTP_REQUEST, &parser->settings);
   llhttp->data = parser;
   parser->head = head;

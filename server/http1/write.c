@@ -120,7 +120,6 @@ static void write_rest(fc_connection_t *c, fc_span_t *spans, uint32_t count,
 static void send_pieces(fc_connection_t *c, char *head, size_t head_size,
                         bool with_body) {
   const fc_exchange_t *x = &c->exchange;
-  _Static_assert(FC_PIECES_MAX <= FC_STREAM_SPANS_MAX, "one write sends all");
   fc_span_t spans[FC_PIECES_MAX];
   uint32_t count = 0;
   size_t total = 0;

@@ -2,6 +2,7 @@
 #include "stream/socket.h"
 
 #include <linux/sockios.h>
+#include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -34,18 +35,19 @@ void fc_socket_read_stop(fc_stream_t *stream) {
   uv_read_stop(&fc_socket_stream(stream)->uv.stream);
 }
 
-static void to_buffers(const fc_span_t *spans, uint32_t count, uv_buf_t *out) {
-  FC_ASSERT(count <= FC_STREAM_SPANS_MAX);
-  for (uint32_t i = 0; i < count; i++) {
-    out[i] = (uv_buf_t){.base = (char *)spans[i].data, .len = spans[i].size};
-  }
+// A span is what libuv calls a buffer, so that none is copied to send it.
+static const uv_buf_t *buffers_of(const fc_span_t *spans) {
+  _Static_assert(sizeof(fc_span_t) == sizeof(uv_buf_t) &&
+                     offsetof(fc_span_t, data) == offsetof(uv_buf_t, base) &&
+                     offsetof(fc_span_t, size) == offsetof(uv_buf_t, len),
+                 "they have one layout");
+  return (const uv_buf_t *)(const void *)spans;
 }
 
 int64_t fc_socket_try_write(fc_stream_t *stream, const fc_span_t *spans,
                             uint32_t count) {
-  uv_buf_t buffers[FC_STREAM_SPANS_MAX];
-  to_buffers(spans, count, buffers);
-  int sent = uv_try_write(&fc_socket_stream(stream)->uv.stream, buffers, count);
+  int sent = uv_try_write(&fc_socket_stream(stream)->uv.stream,
+                          buffers_of(spans), count);
   return sent == UV_EAGAIN ? 0 : sent;
 }
 
@@ -57,10 +59,9 @@ static void on_written(uv_write_t *request, int status) {
 int fc_socket_write(fc_stream_t *stream, const fc_span_t *spans,
                     uint32_t count) {
   fc_socket_stream_t *self = fc_socket_stream(stream);
-  uv_buf_t buffers[FC_STREAM_SPANS_MAX];
-  to_buffers(spans, count, buffers);
   self->write.data = stream;
-  return uv_write(&self->write, &self->uv.stream, buffers, count, on_written);
+  return uv_write(&self->write, &self->uv.stream, buffers_of(spans), count,
+                  on_written);
 }
 
 static void on_shutdown(uv_shutdown_t *request, int status) {

@@ -53,8 +53,6 @@ typedef struct fc_stream_class_t {
   void (*close)(fc_stream_t *stream, bool reset);
 } fc_stream_class_t;
 
-#define FC_STREAM_SPANS_MAX 16  // of one write
-
 struct fc_stream_t {
   const fc_stream_class_t *class;
   const fc_stream_events_t *events;
