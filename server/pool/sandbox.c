@@ -119,7 +119,8 @@ static fc_status_t filter_calls(fc_error_t *err) {
     ONLY_OF_ITSELF(prlimit64),
     ONLY_TO_ITSELF(kill),
     ONLY_TO_ITSELF(tgkill),
-    // Its flags lie in memory; glibc goes on with clone.
+    // The filter cannot read the flags of clone3, which lie in memory. ENOSYS makes
+    // glibc use clone.
     UNLESS_CALL(clone3, 1),
     REFUSE(ENOSYS),
     UNLESS_CALL(clone, 4),
