@@ -489,6 +489,19 @@ static void wait_for_log(fixture_server_t *server, const char *text) {
   }
 }
 
+static void on_reload(uv_async_t *reload) {
+  fixture_server_t *server = reload->data;
+  char path[128];
+  fc_error_t error;
+  snprintf(path, sizeof path, "%s/t.fixture", server->directory);
+  CHECK(fc_modules_load(&server->loop->modules, fc_str(path), true, &error) ==
+        FC_OK);
+}
+
+void fixture_reload(fixture_server_t *server) {
+  uv_async_send(&server->reload);
+}
+
 void fixture_start(fixture_server_t *server, const char *flags) {
   memset(server, 0, sizeof *server);
   signal(SIGPIPE, SIG_IGN);  // as main does
@@ -524,6 +537,8 @@ void fixture_start(fixture_server_t *server, const char *flags) {
   CHECK(server->loop);
   CHECK(fc_loop_init(server->loop, server_memory(), &server->options, kBackends,
                      routes, server->log[1], &error) == FC_OK);
+  CHECK(uv_async_init(&server->loop->uv, &server->reload, on_reload) == 0);
+  server->reload.data = server;
   CHECK(pthread_create(&server->thread, NULL, serve, server) == 0);
   if (may_load(0)) wait_for_log(server, "listening on");
 }

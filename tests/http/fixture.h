@@ -41,6 +41,7 @@ typedef struct fixture_server_t {
   const char *paths[8];
   fc_loop_t *loop;
   pthread_t thread;
+  uv_async_t reload;
   int log[2];  // pipe; the server writes to [1]
   int exit_code;
   char *log_text;
@@ -55,6 +56,9 @@ void fixture_start(fixture_server_t *server, const char *flags);
 void fixture_stop(fixture_server_t *server);
 void fixture_join(fixture_server_t *server);  // without asking it to stop
 void fixture_forget(fixture_server_t *server);
+
+// Begins to load "t" once more: a newer generation of it.
+void fixture_reload(fixture_server_t *server);
 
 int fixture_connect(const fixture_server_t *server);
 // fixture_connect in two steps.

@@ -324,6 +324,53 @@ static void what_is_loaded_holds_nobody_up(void **state) {
   end(&server);
 }
 
+static unsigned count_generations(const fixture_server_t *server,
+                                  const char *state) {
+  fixture_response_t list =
+      fixture_request(server, "GET", "/api/v1/modules", "");
+  char wanted[80];
+  unsigned count = 0;
+  snprintf(wanted, sizeof wanted,
+           "\"name\":\"t\",\"version\":\"1\",\"kind\":\"fixture\","
+           "\"state\":\"%s\"",
+           state);
+  for (const char *at = list.body; (at = strstr(at, wanted)); at++) count++;
+  fixture_response_free(&list);
+  return count;
+}
+
+// A request keeps the generation it was routed to: that goes when the answer is
+// sent, or, when its client has left, when the call has ended.
+static void generations_answer_side_by_side(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    bool leaves;
+  } rows[] = {{"its client waits", false}, {"its client has left", true}};
+  fixture_server_t server;
+  fixture_start(&server, "--workers=2 --lane=never");
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    int old = fixture_connect(&server);
+    fixture_post(old, BLOCK, "[]");
+    fixture_wait_blocked(1);
+    fixture_reload(&server);
+    while (!count_generations(&server, "draining")) continue;
+    assert_int_equal(count_generations(&server, "ready"), 1);
+    fixture_response_t response =
+        fixture_request(&server, "POST", "/api/v1/functions/t/add", "[1,2]");
+    assert_int_equal(response.status, 200);
+    fixture_response_free(&response);
+    if (row->leaves) close(old);
+    assert_int_equal(count_generations(&server, "draining"), 1);
+    fixture_release(1);
+    if (!row->leaves) expect(old, 200, NULL);
+    while (count_generations(&server, "draining")) continue;
+    assert_int_equal(count_generations(&server, "ready"), 1);
+    if (!row->leaves) close(old);
+  }
+  end(&server);
+}
+
 static void not_ready_until_every_path_was_tried(void **state) {
   (void)state;
   fixture_server_t server;
@@ -433,7 +480,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(a_client_that_resets_drops_its_queued_call),
       cmocka_unit_test(a_reset_cancels_a_running_call),
       cmocka_unit_test(a_half_closed_client_gets_its_running_call),
-      cmocka_unit_test(what_is_loaded_holds_nobody_up),
+      FC_TEST(what_is_loaded_holds_nobody_up),
+      FC_TEST(generations_answer_side_by_side),
       cmocka_unit_test(not_ready_until_every_path_was_tried),
       cmocka_unit_test(draining_finishes_what_is_in_flight),
       cmocka_unit_test(a_drain_that_takes_too_long_answers_503),

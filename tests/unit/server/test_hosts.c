@@ -555,7 +555,7 @@ static void generations_come_and_go(fc_isolation_mode_t host) {
   static house_t house;
   enter(&house, host, 0);
   usage_t before = {0};
-  for (int i = 0; i < 20; i++) {
+  for (int i = 0; i < 10; i++) {
     serve_side_by_side(&house);
     replace_under_a_dropped_call(&house);
     // By now queues, blocks and instances have been made.
