@@ -261,8 +261,10 @@ static fc_job_t make_job(house_t *house, uint32_t module, uint32_t function,
 static outcome_t call(house_t *house, uint32_t module, uint32_t function,
                       fc_str_t body, uint8_t flags) {
   fc_job_t job = make_job(house, module, function, body, flags);
-  job.call.deadline_ns =
-      fc_clock_ns() + kModules[module].timeout_ms * 1000000ull;
+  // A newer generation of a module comes after all of them.
+  const uint64_t timeout_ms =
+      module < FC_ARRAY_COUNT(kModules) ? kModules[module].timeout_ms : 60000;
+  job.call.deadline_ns = fc_clock_ns() + timeout_ms * 1000000u;
   house->done = NULL;
   house->expired = false;
   fc_pool_enqueue(&house->pool, &job);
