@@ -231,9 +231,12 @@ void fc_modules_on_retired(void *context, uint32_t index) {
 
 // ---------------------------------------------------------------------------
 
+// On the loader's thread, which may open its last file while the pool is taken
+// down: so the pool itself is not asked.
 static bool runs_here(void *context, const fc_module_t *module) {
   const fc_modules_t *modules = context;
-  return !fc_pool_wants_process(modules->options.pool, module);
+  return !fc_isolation_process(&modules->isolation, fc_module_get_name(module),
+                               fc_module_get_info(module)->runs_native);
 }
 
 static void wake(void *context) {
@@ -248,6 +251,7 @@ fc_status_t fc_modules_init(fc_modules_t *modules, fc_allocator_t allocator,
   *modules = (fc_modules_t){
       .options = *options,
       .events = *events,
+      .isolation = options->pool->options.isolation,
       .generations = {
           .allocator = allocator, .on_idle = on_idle, .context = modules}};
   const fc_loader_options_t loader = {.allocator = allocator,

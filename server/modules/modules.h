@@ -33,6 +33,7 @@ typedef struct fc_modules_options_t {
 typedef struct fc_modules_t {
   fc_modules_options_t options;
   fc_modules_events_t events;
+  fc_isolation_t isolation;  // the pool's; its texts are borrowed
   fc_generations_t generations;
   fc_loader_t *loader;
   uint32_t pending;  // PATHs and files that are still to be tried
