@@ -5,6 +5,7 @@
 #define FARCALL_BASE_HEX_H_
 
 #include <stdint.h>
+#include <string.h>
 
 // The value of a digit of either case, -1 of another character.
 static inline int fc_hex_value(char c) {
@@ -18,6 +19,18 @@ static inline void fc_hex_put(char out[2], uint8_t byte) {
   static const char kDigits[] = "0123456789abcdef";
   out[0] = kDigits[byte >> 4];
   out[1] = kDigits[byte & 15];
+}
+
+// The eight digits of a word, in lower case: each nibble is spread to a byte of its
+// own, all eight become digits in one sum, and the first digit goes first.
+static inline void fc_hex_put_u32(char out[8], uint32_t word) {
+  uint64_t x = word;
+  x = (x << 16 | x) & 0x0000FFFF0000FFFFu;
+  x = (x << 8 | x) & 0x00FF00FF00FF00FFu;
+  x = (x << 4 | x) & 0x0F0F0F0F0F0F0F0Fu;
+  const uint64_t letters = (x + 0x0606060606060606u) >> 4 & 0x0101010101010101u;
+  x = __builtin_bswap64(x + 0x3030303030303030u + letters * ('a' - '0' - 10));
+  memcpy(out, &x, sizeof x);
 }
 
 #endif  // FARCALL_BASE_HEX_H_

@@ -4,6 +4,7 @@
 // QUEUE and the worker's stages are the pool's; answer.c does the rest.
 #include "exchange/exchange.h"
 
+#include "base/hex.h"
 #include "dialect/query.h"
 #include "exchange/access.h"
 #include "exchange/body.h"
@@ -82,9 +83,8 @@ void fc_exchange_make_id(fc_server_t *server, char out[FC_EXCHANGE_ID_SIZE]) {
   z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
   z = (z ^ z >> 27) * 0x94D049BB133111EBu;
   z ^= z >> 31;
-  for (int i = 0; i < FC_EXCHANGE_ID_SIZE; i++, z <<= 4) {
-    out[i] = "0123456789abcdef"[z >> 60];
-  }
+  fc_hex_put_u32(out, (uint32_t)(z >> 32));
+  fc_hex_put_u32(out + 8, (uint32_t)z);
 }
 
 // The client's own id, if it has given one that can be logged and sent back.
