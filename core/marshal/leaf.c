@@ -626,6 +626,32 @@ static fc_status_t wrong_dim(fc_frame_t *frame, const fc_op_t *op, int32_t dim,
   return here(frame, status, err);
 }
 
+static fc_status_t wrong_rank(fc_frame_t *frame, const fc_op_t *op,
+                              int32_t rank, fc_error_t *err) {
+  fc_status_t status =
+      fc_fail(err, FC_CODE_SHAPE_MISMATCH, "%d dims, the tensor has %d",
+              (int)rank, (int)op->rank);
+  fc_error_expected(err, "rank %d", (int)op->rank);
+  return here(frame, status, err);
+}
+
+// A dim is not what is declared. Where the shape goes on to another rank, that is
+// the mistake, and its dims cannot be compared: [224, 224, 3] for 1x3x224x224.
+static fc_status_t wrong_shape(fc_frame_t *frame, const typed_t *typed,
+                               int64_t found, int64_t wanted, fc_error_t *err) {
+  const fc_op_t *op = typed->op;
+  fc_status_t status = wrong_dim(frame, op, typed->rank, found, wanted, err);
+  int32_t rank = typed->rank + 1;
+  fc_json_token_t token = FC_JSON_NUMBER;
+  while (rank <= FC_RANK_MAX &&
+         fc_json_next(&frame->reader, &token, NULL) == FC_OK &&
+         token == FC_JSON_NUMBER) {
+    rank++;
+  }
+  if (token != FC_JSON_ARRAY_END || rank == op->rank) return status;
+  return wrong_rank(frame, op, rank, err);
+}
+
 static fc_status_t read_dim(fc_frame_t *frame, typed_t *typed,
                             fc_json_token_t token, bool checked,
                             fc_error_t *err) {
@@ -654,7 +680,7 @@ static fc_status_t read_dim(fc_frame_t *frame, typed_t *typed,
   int64_t wanted =
       ranked ? fc_frame_dim(frame, op->dims[typed->rank]) : FC_DIM_DYNAMIC;
   if (wanted >= 0 && dim != wanted) {
-    return wrong_dim(frame, op, typed->rank, dim, wanted, err);
+    return wrong_shape(frame, typed, dim, wanted, err);
   }
   typed->dims[typed->rank++] = dim;
   return FC_OK;
@@ -682,11 +708,7 @@ static fc_status_t read_shape(fc_frame_t *frame, typed_t *typed,
   typed->has_shape = true;
   if (!checked) return FC_OK;
   if (op->rank >= 0 && typed->rank != op->rank) {
-    fc_status_t status =
-        fc_fail(err, FC_CODE_SHAPE_MISMATCH, "%d dims, the tensor has %d",
-                (int)typed->rank, (int)op->rank);
-    fc_error_expected(err, "rank %d", (int)op->rank);
-    return here(frame, status, err);
+    return wrong_rank(frame, op, typed->rank, err);
   }
   FC_TRY(op->rank > 0 ? check_names(frame, op, typed->dims, err) : FC_OK);
   size_t count, size;
