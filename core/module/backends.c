@@ -74,8 +74,9 @@ static fc_status_t fail_source(fc_str_t path, fc_error_t *err) {
   fc_str_t stem = fc_path_file(path);
   stem.size -= strlen(".mlir");
   return fc_fail(err, FC_CODE_MODULE_PATH,
-                 "this is source: compile it with `farcall compile %.*s.mlir "
-                 "-o %.*s.so` and load that",
+                 "this is source: `farcall compile %.*s.mlir -o %.*s.so` makes "
+                 "a module of upstream MLIR, iree-compile one (*.vmfb) of "
+                 "StableHLO, TOSA, torch and ONNX: load what they make",
                  FC_STR_ARG(stem), FC_STR_ARG(stem));
 }
 

@@ -224,8 +224,9 @@ static void what_is_not_a_module_says_so(void **state) {
       {"absent.so", "absent.so: No such file or directory"},
       {"bad.so", "bad.so: it is bad"},
       {"x.mlir",
-       "x.mlir: this is source: compile it with `farcall compile x.mlir -o "
-       "x.so` and load that"},
+       "x.mlir: this is source: `farcall compile x.mlir -o x.so` makes a module "
+       "of upstream MLIR, iree-compile one (*.vmfb) of StableHLO, TOSA, torch "
+       "and ONNX: load what they make"},
       {"x.txt", "x.txt: not a module: no fake (*.so)"},
       {"no.so", "no.so: it says no"},
       {"empty.so", "empty.so: an empty file"},
