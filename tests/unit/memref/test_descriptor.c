@@ -241,6 +241,65 @@ static void the_bytes_a_result_spans_are_exact(void **state) {
   forget(&typed);
 }
 
+// What a result's type says of its layout holds, and no more.
+typedef struct layout_said_t {
+  int64_t offset, sizes[2], strides[2];
+} layout_said_t;
+
+static const struct {
+  const char *name;
+  layout_said_t declared, result;
+  const char *message;  // NULL: it is taken
+} agreements[] = {
+    {"as declared", {4, {2, 3}, {3, 1}}, {4, {2, 3}, {3, 1}}, NULL},
+    {"any", {DYNAMIC, {-1, -1}, {DYNAMIC, DYNAMIC}}, {7, {1, 2}, {9, 2}}, NULL},
+    {"no offset",
+     {4, {2, 3}, {3, 1}},
+     {0, {2, 3}, {3, 1}},
+     "result 0: its offset is 0, its type says 4"},
+    {"an offset that is not declared",
+     {0, {2, 3}, {3, 1}},
+     {1, {2, 3}, {3, 1}},
+     "result 0: its offset is 1, its type says 0"},
+    {"another stride",
+     {4, {2, 3}, {3, 1}},
+     {4, {2, 3}, {4, 1}},
+     "result 0: stride 0 is 4, its type says 3"},
+    {"the last stride",
+     {4, {2, 3}, {DYNAMIC, 1}},
+     {4, {2, 3}, {4, 2}},
+     "result 0: stride 1 is 2, its type says 1"},
+    {"another dim",
+     {4, {2, 3}, {3, 1}},
+     {4, {2, 2}, {3, 1}},
+     "result 0: dim 1 is 2, its type says 3"},
+};
+
+static void a_result_has_the_layout_of_its_type(void **state) {
+  (void)state;
+  FC_TEST_EACH_ROW(const __typeof__(agreements[0]), row, agreements) {
+    typed_t typed = type_of(2, row->declared.sizes, row->declared.strides,
+                            row->declared.offset);
+    float data[64];
+    struct {
+      void *allocated, *aligned;
+      layout_said_t said;
+    } result = {data, data, row->result};
+    fc_tensor_t tensor;
+    fc_span_t extent;
+    fc_error_t err;
+    fc_status_t status =
+        fc_memref_read((const fc_memref_t *)(const void *)&result, 2,
+                       typed.signature, typed.type, 0, &tensor, &extent, &err);
+    if (row->message) {
+      assert_int_equal(err.code, FC_CODE_BAD_RESULT);
+      assert_string_equal(err.message, row->message);
+    }
+    assert_int_equal(status == FC_OK, !row->message);
+    forget(&typed);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(the_descriptor_is_what_mlir_lays_out),
@@ -248,6 +307,7 @@ int main(void) {
       FC_TEST(arguments_get_the_layout_their_type_demands),
       FC_TEST(layouts_that_cannot_be_are_refused),
       FC_TEST(the_bytes_a_result_spans_are_exact),
+      FC_TEST(a_result_has_the_layout_of_its_type),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
