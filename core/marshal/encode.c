@@ -104,9 +104,7 @@ static bool dtype_agrees(fc_dtype_t declared, fc_dtype_t actual) {
   if (declared == actual) return true;
   const fc_dtype_info_t *a = fc_dtype_info(declared);
   const fc_dtype_info_t *b = fc_dtype_info(actual);
-  if (!fc_dtype_is_whole(a) || !fc_dtype_is_whole(b) || a->size != b->size) {
-    return false;
-  }
+  if (!fc_dtype_is_whole(a) || !fc_dtype_is_whole(b)) return false;
   // A boolean lies in memory as a byte.
   int a_bits = a->class_ == FC_DTYPE_CLASS_BOOL ? 8 : a->bits;
   int b_bits = b->class_ == FC_DTYPE_CLASS_BOOL ? 8 : b->bits;

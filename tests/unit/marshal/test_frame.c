@@ -66,6 +66,30 @@ static void values_come_back(void **state) {
   }
 }
 
+static void a_call_has_only_its_own_options(void **state) {
+  (void)state;
+  static const struct {
+    const char *body, *answer;
+  } rows[] = {
+      {"{\"args\":[1,[2]],\"options\":{\"int64\":\"string\"}}",
+       "{\"results\":[\"1\",[2.0]]}"},
+      {"[1,[2]]", "{\"results\":[1,[2.0]]}"},
+      {"{\"args\":[1,[2]],\"options\":{\"results\":\"typed\"}}",
+       "{\"results\":[1,{\"dtype\":\"f32\",\"shape\":[1],\"data\":[2.0]}]}"},
+      {"{\"args\":[1,[2]]}", "{\"results\":[1,[2.0]]}"},
+  };
+  fc_test_call_t call;
+  fc_test_call_init(&call, "i64, tensor<?xf32> -> i64, tensor<?xf32>", NULL);
+  for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
+    char answer[128];
+    assert_int_equal(fc_test_call_echo(&call, fc_str(rows[i].body), answer,
+                                       sizeof answer, NULL),
+                     FC_OK);
+    assert_string_equal(answer, rows[i].answer);
+  }
+  fc_test_call_deinit(&call);
+}
+
 // What lies between a guarded tensor and its page is a NaN no calculation makes;
 // a result that has it was computed from there, unless the caller sent it.
 static fc_status_t read_behind(void *instance, size_t index,
@@ -116,6 +140,32 @@ static void a_float_from_behind_a_tensor_is_refused(void **state) {
       fc_test_call_deinit(&call);
     }
   }
+}
+
+static void a_float_that_was_sent_excuses_its_own_call_only(void **state) {
+  (void)state;
+  static const struct {
+    const char *body;
+    fc_status_t status;
+  } rows[] = {
+      {"[[0,0]]", FC_OUT_OF_RANGE},
+      {"[{\"shape\":[2],\"dtype\":\"f32\",\"b64\":\"AAAAAP////8=\"}]", FC_OK},
+      {"[[0,0]]", FC_OUT_OF_RANGE},
+  };
+  fc_backend_t reader = fc_backend_echo;
+  reader.call = read_behind;
+  fc_test_call_t call;
+  fc_test_call_init(&call, "tensor<2xf32> -> tensor<2xf32>", NULL);
+  fc_frame_set_guard(call.frame, true);
+  for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
+    fc_error_t err;
+    assert_int_equal(fc_test_call_decode(&call, fc_str(rows[i].body), &err),
+                     FC_OK);
+    assert_int_equal(
+        fc_frame_invoke(call.frame, &reader, &call.echo, 0, NULL, 0, &err),
+        rows[i].status);
+  }
+  fc_test_call_deinit(&call);
 }
 
 // A result that is a view of `memory`, of which one word is the filler.
@@ -763,7 +813,9 @@ static void an_error_leaves_the_frame_usable(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(values_come_back),
+      FC_TEST(a_call_has_only_its_own_options),
       FC_TEST(a_float_from_behind_a_tensor_is_refused),
+      FC_TEST(a_float_that_was_sent_excuses_its_own_call_only),
       FC_TEST(so_is_one_in_a_strided_result),
       FC_TEST(a_warm_small_call_allocates_nothing),
       FC_TEST(every_allocation_may_fail),

@@ -173,6 +173,10 @@ static const fc_test_decode_row_t nested[] = {
         "[[1],[5,^6]]", SHAPE_MISMATCH, "/1/1"),
     OK("square", "tensor<NxNxf32> ->", "[[[1,2],[3,4]]]", "2x2xf32[1 2 3 4]"),
     BAD("not square", "tensor<NxNxf32> ->", "[[[1,2]]]", SHAPE_MISMATCH, "/0"),
+    BAD("not square, and high", "tensor<NxNxf32> ->", "[[[1],[2]]]",
+        SHAPE_MISMATCH, "/0"),
+    BAD("a stated one, and high", "tensor<NxNxf32> ->",
+        "[{\"shape\":[2,1],\"data\":[1,2]}]", SHAPE_MISMATCH, "/0/shape"),
 };
 
 static const fc_test_decode_row_t typed[] = {
@@ -210,6 +214,12 @@ static const fc_test_decode_row_t typed[] = {
      "/0/b64", "argument 0: element 2 is 2, which does not fit i1"},
     BAD("base64 of a boolean of ones", "tensor<1xi1> ->",
         "[{\"shape\":[1],\"b64\":^\"/w==\"}]", OUT_OF_RANGE, "/0/b64"),
+    OK("base64 of both ends of i4", "tensor<2xi4> ->",
+       "[{\"shape\":[2],\"b64\":\"+Ac=\"}]", "2xi4[-8 7]"),
+    OK("of i2", "tensor<2xi2> ->", "[{\"shape\":[2],\"b64\":\"/gE=\"}]",
+       "2xi2[-2 1]"),
+    BAD("one below i4", "tensor<1xi4> ->",
+        "[{\"shape\":[1],\"b64\":^\"9w==\"}]", OUT_OF_RANGE, "/0/b64"),
     BAD("base64 narrow", "tensor<3xi4> ->",
         "[{\"shape\":[3],\"b64\":^\"AAj/\"}]", OUT_OF_RANGE, "/0/b64"),
     BAD("base64 too short", "tensor<2xf32> ->",
