@@ -163,6 +163,8 @@ static bool almost_equal(double left, double right, double absolute,
                          double relative) {
   if (isnan(left) || isnan(right)) return isnan(left) && isnan(right);
   if (left == right) return true;  // equal infinities too
+  // To an infinity nothing else is near, though any distance is allowed.
+  if (isinf(left) || isinf(right)) return false;
   return fabs(left - right) <= absolute + relative * fabs(right);
 }
 
