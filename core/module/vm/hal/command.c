@@ -100,16 +100,17 @@ static fc_hal_binding_t keep(const fc_hal_binding_t *binding) {
   return *binding;
 }
 
-static command_t *add(fc_hal_command_buffer_t *commands, command_kind_t kind,
-                      fc_error_t *err) {
+static fc_status_t add(fc_hal_command_buffer_t *commands, command_kind_t kind,
+                       command_t **out, fc_error_t *err) {
   if (commands->finalized) {
-    (void)fc_hal_fail(err, FC_FAILED_PRECONDITION,
-                      "the command buffer is finalized");
-    return NULL;
+    return fc_hal_fail(err, FC_FAILED_PRECONDITION,
+                       "the command buffer is finalized");
   }
   command_t *command = take(commands, 1, sizeof *command, err);
-  if (command) command->kind = kind;
-  return command;
+  if (!command) return FC_RESOURCE_EXHAUSTED;
+  command->kind = kind;
+  *out = command;
+  return FC_OK;
 }
 
 // Adds a command whose buffers have been retained. From here on destroy_commands
@@ -130,8 +131,8 @@ fc_status_t fc_hal_record_fill(fc_hal_command_buffer_t *commands,
                                const fc_hal_binding_t *target, uint32_t pattern,
                                int32_t pattern_size, fc_error_t *err) {
   FC_TRY(check_pattern(pattern_size, err));
-  command_t *command = add(commands, COMMAND_FILL, err);
-  if (!command) return FC_RESOURCE_EXHAUSTED;
+  command_t *command;
+  FC_TRY(add(commands, COMMAND_FILL, &command, err));
   command->target = keep(target);
   command->pattern = pattern;
   command->pattern_size = pattern_size;
@@ -147,8 +148,8 @@ fc_status_t fc_hal_record_update(fc_hal_command_buffer_t *commands,
     return fc_hal_fail(err, FC_INVALID_ARGUMENT, "update of %" PRId64 " bytes",
                        target->size);
   }
-  command_t *command = add(commands, COMMAND_UPDATE, err);
-  if (!command) return FC_RESOURCE_EXHAUSTED;
+  command_t *command;
+  FC_TRY(add(commands, COMMAND_UPDATE, &command, err));
   void *copy = take(commands, (size_t)target->size, 1, err);
   if (!copy) return FC_RESOURCE_EXHAUSTED;
   if (target->size) memcpy(copy, data, (size_t)target->size);
@@ -162,8 +163,8 @@ fc_status_t fc_hal_record_copy(fc_hal_command_buffer_t *commands,
                                const fc_hal_binding_t *source,
                                const fc_hal_binding_t *target,
                                fc_error_t *err) {
-  command_t *command = add(commands, COMMAND_COPY, err);
-  if (!command) return FC_RESOURCE_EXHAUSTED;
+  command_t *command;
+  FC_TRY(add(commands, COMMAND_COPY, &command, err));
   command->source = keep(source);
   command->target = keep(target);
   link_command(commands, command);
@@ -204,8 +205,8 @@ fc_status_t fc_hal_record_dispatch(fc_hal_command_buffer_t *commands,
                        dispatch->constant_count, dispatch->binding_count,
                        FC_DISPATCH_CONSTANTS_MAX, DISPATCH_BINDINGS);
   }
-  command_t *command = add(commands, COMMAND_DISPATCH, err);
-  if (!command) return FC_RESOURCE_EXHAUSTED;
+  command_t *command;
+  FC_TRY(add(commands, COMMAND_DISPATCH, &command, err));
   FC_TRY(copy_operands(commands, dispatch, command, err));
   fc_vm_retain((fc_vm_object_t *)dispatch->executable);
   command->executable = dispatch->executable;
