@@ -68,6 +68,36 @@ static void calls_that_can_see_each_other_are_found(void **state) {
   }
 }
 
+// `next` writes into a buffer that stays. That is state, unless its name says that
+// no call runs it.
+static void what_only_hooks_do_is_no_state(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;  // instead of `next`
+    bool stateful;
+  } names[] = {{"next", true}, {"deinit", true}, {"__deinit", false}};
+  FC_TEST_EACH_ROW(const __typeof__(names[0]), row, names) {
+    size_t size = 0;
+    uint8_t *data = read_file(CORPUS "/state/written.vmfb", &size);
+    assert_non_null(data);
+    fc_vm_module_t *module;
+    assert_int_equal(
+        fc_vm_module_create(data, size, fc_allocator_system(), &module, NULL),
+        FC_OK);
+    for (uint32_t i = 0; i < module->export_count; i++) {
+      fc_str_t *name = &module->exports[i].name;
+      if (fc_str_equal(*name, FC_STR("next"))) *name = fc_str(row->name);
+    }
+    bool stateful = !row->stateful;
+    assert_int_equal(
+        fc_vm_module_is_stateful(module, fc_vm_natives, &stateful, NULL),
+        FC_OK);
+    assert_int_equal(stateful, row->stateful);
+    fc_vm_module_destroy(module);
+    free(data);
+  }
+}
+
 static fc_status_t analyse(fc_allocator_t allocator, void *context,
                            fc_error_t *err) {
   (void)context;
@@ -92,6 +122,7 @@ static void looking_survives_failing_allocations(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(calls_that_can_see_each_other_are_found),
+      FC_TEST(what_only_hooks_do_is_no_state),
       FC_TEST(looking_survives_failing_allocations),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -231,6 +231,52 @@ static fc_status_t open_and_call(fc_allocator_t allocator, void *context,
   return status;
 }
 
+// A function that does nothing but fail, in place of one of a module.
+static void a_module_fails_with_its_code(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    uint32_t code;
+    fc_status_t status;
+    const char *message;
+  } fails[] = {
+      {"cancelled", 1, FC_CANCELLED, "no (at 0x8 of fact)"},
+      {"not found", 5, FC_NOT_FOUND, "no (at 0x8 of fact)"},
+      {"the last", 18, FC_INCOMPATIBLE, "no (at 0x8 of fact)"},
+      {"behind the last", 19, FC_UNKNOWN, "no (at 0x8 of fact)"},
+      {"five bits that are 0", 32, FC_UNKNOWN, "no (at 0x8 of fact)"},
+      {"more than five bits", 32 + 5, FC_NOT_FOUND, "no (at 0x8 of fact)"},
+      {"negative", UINT32_MAX, FC_UNKNOWN, "no (at 0x8 of fact)"},
+      {"none, and nothing behind it", 0, FC_INTERNAL,
+       "fail with status 0 at the end of the function (at 0x8 of fact)"},
+  };
+  size_t size = 0;
+  uint8_t *data = read_file(CORPUS "/releases/scalars-3.13.0.vmfb", &size);
+  assert_non_null(data);
+  FC_TEST_EACH_ROW(const __typeof__(fails[0]), row, fails) {
+    vm_t vm;
+    fc_error_t err;
+    assert_int_equal(vm_open(&vm, data, size, fc_allocator_system(), &err),
+                     FC_OK);
+    // block; const.i32 CODE to cell 0; fail cell 0 "no"
+    uint8_t code[] = {0x79, 0x0D, 0, 0, 0, 0, 0, 0, 0x5B, 0, 0, 2, 0, 'n', 'o'};
+    memcpy(code + 2, &row->code, sizeof row->code);
+    const fc_vm_export_t *fact = fc_vm_module_find(vm.module, FC_STR("fact"));
+    assert_non_null(fact);
+    fc_vm_function_t *function = &vm.module->functions[fact->function];
+    function->code = code;
+    function->size = sizeof code;
+    function->block_count = 1;
+    assert_int_equal(fc_vm_verify(vm.module, &err), FC_OK);
+    fc_vm_slot_t in[1] = {{.i64 = 3}}, out[1];
+    assert_int_equal(vm_call(&vm, "fact", in, out, &err), row->status);
+    assert_int_equal(err.status, row->status);
+    assert_string_equal(err.message, row->message);
+    vm_close(&vm);
+  }
+  free(data);
+}
+
 static void calls_survive_failing_allocations(void **state) {
   (void)state;
   fc_span_t file = {0};
@@ -315,6 +361,7 @@ int main(void) {
       FC_TEST(self_checking_functions_agree),
       FC_TEST(fuel_and_the_cancel_word_stop_a_loop),
       FC_TEST(short_runs_add_up_to_a_look_at_the_cancel_word),
+      FC_TEST(a_module_fails_with_its_code),
       FC_TEST(calls_survive_failing_allocations),
       FC_TEST(a_warm_call_allocates_nothing),
       FC_TEST(workers_share_a_context),
