@@ -39,7 +39,7 @@ static fc_status_t expect(const char *name, const view_t *left,
   fc_vm_heap_t heap;
   fc_vm_heap_init(&heap, fc_allocator_system(), 1 << 20);
   fc_hal_view_t *views[] = {make_view(&heap, left), make_view(&heap, right)};
-  const fc_vm_slot_t arguments[] = {{.ref = NULL},
+  const fc_vm_raw_t arguments[] = {{.ref = NULL},
                                     {.ref = &views[0]->object},
                                     {.ref = &views[1]->object},
                                     {.f32 = absolute},

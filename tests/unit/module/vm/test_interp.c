@@ -268,7 +268,7 @@ static void a_module_fails_with_its_code(void **state) {
     function->size = sizeof code;
     function->block_count = 1;
     assert_int_equal(fc_vm_verify(vm.module, &err), FC_OK);
-    fc_vm_slot_t in[1] = {{.i64 = 3}}, out[1];
+    fc_vm_raw_t in[1] = {{.i64 = 3}}, out[1];
     assert_int_equal(vm_call(&vm, "fact", in, out, &err), row->status);
     assert_int_equal(err.status, row->status);
     assert_string_equal(err.message, row->message);
