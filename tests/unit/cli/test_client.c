@@ -212,6 +212,27 @@ static void answers_are_read_or_missed(void **state) {
   }
 }
 
+// A server that accepts and says nothing.
+static void a_time_out_is_as_long_as_it_says(void **state) {
+  (void)state;
+  char url[64];
+  const int listener = listen_somewhere(url, sizeof url);
+  fc_arena_t arena;
+  fc_server_t server;
+  fc_answer_t answer;
+  fc_error_t err = {0};
+  fc_arena_init(&arena, fc_allocator_system(), 4096, 1u << 20);
+  assert_int_equal(fc_server_parse(&arena, url, &server, &err), FC_OK);
+  server.timeout_ms = 50;
+  const uint64_t before_ns = fc_clock_ns();
+  assert_int_equal(
+      fc_server_ask(&arena, &server, "/x", FC_STR("[]"), &answer, &err),
+      FC_UNAVAILABLE);
+  assert_true(fc_clock_ns() - before_ns >= 50000000);
+  close(listener);
+  fc_arena_deinit(&arena);
+}
+
 static void nobody_listening_is_unavailable(void **state) {
   (void)state;
   char url[64];
@@ -234,6 +255,7 @@ int main(void) {
       FC_TEST(urls_are_taken_apart),
       FC_TEST(segments_are_encoded),
       FC_TEST(answers_are_read_or_missed),
+      FC_TEST(a_time_out_is_as_long_as_it_says),
       FC_TEST(nobody_listening_is_unavailable),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -92,32 +92,50 @@ static void inputs_become_json(void **state) {
   }
 }
 
+// Ten bytes before the header; its last ones are blanks.
+#define NPY(descr, shape)                     \
+  "\x93NUMPY\x01\x00\x36\x00{'descr':'" descr \
+  "','fortran_order':False,'shape':" shape "}   "
+
+static const struct {
+  const char *name;
+  const char *file;
+  size_t size;
+  const char *json;
+} files[] = {
+    {"a NaN of its own", NPY("<f4", "(1,2)") "\x01\x00\xc0\x7f\x00\x00\x80\xbf",
+     64 + 8, "{\"dtype\":\"f32\",\"shape\":[1,2],\"b64\":\"AQDAfwAAgL8=\"}"},
+    {"signed", NPY("|i1", "(2, )") "\x01\xff", 64 + 2,
+     "{\"dtype\":\"si8\",\"shape\":[2],\"b64\":\"Af8=\"}"},
+    {"unsigned", NPY("|u1", "(2, )") "\x01\xff", 64 + 2,
+     "{\"dtype\":\"ui8\",\"shape\":[2],\"b64\":\"Af8=\"}"},
+    {"booleans", NPY("|b1", "(2, )") "\x01\x00", 64 + 2,
+     "{\"dtype\":\"i1\",\"shape\":[2],\"b64\":\"AQA=\"}"},
+};
+
 static void a_npy_file_goes_bit_for_bit(void **state) {
   (void)state;
-  static const char kFile[] =
-      "\x93NUMPY\x01\x00\x36\x00"
-      "{'descr':'<f4','fortran_order':False,'shape':(1,2)}   "
-      "\x01\x00\xc0\x7f\x00\x00\x80\xbf";
-  char path[] = "/tmp/farcall-test-XXXXXX", input[64];
-  int file = mkstemp(path);
-  assert_true(file >= 0);
-  assert_int_equal(write(file, kFile, sizeof kFile - 1), sizeof kFile - 1);
-  close(file);
-  fc_arena_t arena;
-  fc_text_t text;
-  fc_error_t err = {0};
-  fc_arena_init(&arena, fc_allocator_system(), 4096, 1u << 20);
-  fc_text_init(&text, fc_allocator_system(), 1u << 20);
-  snprintf(input, sizeof input, "@%s", path);
-  fc_status_t status = fc_input_print(&arena, input, &text.sink, &err);
-  unlink(path);
-  assert_int_equal(status, FC_OK);
-  char got[256];
-  snprintf(got, sizeof got, "%.*s", FC_STR_ARG(fc_text_str(&text)));
-  assert_string_equal(
-      got, "{\"dtype\":\"f32\",\"shape\":[1,2],\"b64\":\"AQDAfwAAgL8=\"}");
-  fc_text_deinit(&text);
-  fc_arena_deinit(&arena);
+  FC_TEST_EACH_ROW(const __typeof__(files[0]), row, files) {
+    char path[] = "/tmp/farcall-test-XXXXXX", input[64];
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, row->file, row->size), row->size);
+    close(file);
+    fc_arena_t arena;
+    fc_text_t text;
+    fc_error_t err = {0};
+    fc_arena_init(&arena, fc_allocator_system(), 4096, 1u << 20);
+    fc_text_init(&text, fc_allocator_system(), 1u << 20);
+    snprintf(input, sizeof input, "@%s", path);
+    fc_status_t status = fc_input_print(&arena, input, &text.sink, &err);
+    unlink(path);
+    assert_int_equal(status, FC_OK);
+    char got[256];
+    snprintf(got, sizeof got, "%.*s", FC_STR_ARG(fc_text_str(&text)));
+    assert_string_equal(got, row->json);
+    fc_text_deinit(&text);
+    fc_arena_deinit(&arena);
+  }
 }
 
 int main(void) {

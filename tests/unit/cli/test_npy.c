@@ -387,11 +387,62 @@ static void written_files_read_back(void **state) {
   fc_arena_deinit(&arena);
 }
 
+// What numpy.lib.format.write_array_header_2_0 writes between the brackets.
+static void shapes_are_tuples_of_python(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    int32_t rank;
+    int64_t shape[3];
+  } shapes[] = {
+      {"'shape': (), }", 0, {0}},
+      {"'shape': (3,), }", 1, {3}},
+      {"'shape': (3, 1), }", 2, {3, 1}},
+      {"'shape': (1, 3, 1), }", 3, {1, 3, 1}},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(shapes[0]), row, shapes) {
+    fc_npy_t array = {
+        .dtype = FC_DTYPE_I8, .rank = row->rank, .data = {"abc", 3}};
+    memcpy(array.shape, row->shape, sizeof row->shape);
+    if (!row->rank) array.data.size = 1;
+    fc_text_t file;
+    fc_text_init(&file, fc_allocator_system(), 4096);
+    assert_int_equal(fc_npy_print(&array, &file.sink, NULL), FC_OK);
+    fc_str_t text = fc_text_str(&file);
+    assert_non_null(memmem(text.data, text.size, row->name, strlen(row->name)));
+    fc_text_deinit(&file);
+  }
+}
+
+// From version 2 on the size has four bytes, of which small headers need one.
+static void a_header_may_be_longer_than_64_kib(void **state) {
+  (void)state;
+  static const char kHeader[] = HEAD("|i1", "False", "(2,)");
+  const size_t size = 70000, total = 12 + size + 2;
+  char *file = fc_alloc(fc_allocator_system(), total);
+  memset(file, ' ', total);
+  memcpy(file, "\x93NUMPY\x02\x00\x70\x11\x01\x00", 12);
+  memcpy(file + 12, kHeader, sizeof kHeader - 1);
+  file[12 + size - 1] = '\n';
+  memcpy(file + 12 + size, "\x05\x06", 2);
+  fc_arena_t arena;
+  fc_npy_t array;
+  fc_arena_init(&arena, fc_allocator_system(), 4096, 1u << 20);
+  assert_int_equal(fc_npy_parse(&arena, fc_str_make(file, total), &array, NULL),
+                   FC_OK);
+  assert_int_equal(array.data.size, 2);
+  assert_memory_equal(array.data.data, "\x05\x06", 2);
+  fc_arena_deinit(&arena);
+  fc_free(fc_allocator_system(), file);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(files_read_or_say_why),
       FC_TEST(no_prefix_of_a_file_is_one),
       FC_TEST(written_files_read_back),
+      FC_TEST(shapes_are_tuples_of_python),
+      FC_TEST(a_header_may_be_longer_than_64_kib),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

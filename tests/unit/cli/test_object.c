@@ -54,6 +54,30 @@ static void the_largest_frame_is_found(void **state) {
   assert_int_equal(fc_object_max_frame(bytes_of(&object)), 0);
 }
 
+// A section for each group of functions, as compilers write them; sh_name 11 is
+// .stack_sizes.
+static void of_several_sections_the_largest_frame_counts(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    uint64_t offsets[2], sizes[2];  // of the two entries, 9 and 11 bytes
+  } orders[] = {
+      {"the larger one last", {0, 9}, {9, 11}},
+      {"the larger one first", {9, 0}, {11, 9}},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(orders[0]), row, orders) {
+    object_t object = make_object();
+    // The first, which is all zeros, need not be.
+    object.sections[0] = object.sections[2];
+    for (int i = 0; i < 2; i++) {
+      Elf64_Shdr *section = &object.sections[i ? 2 : 0];
+      section->sh_offset += row->offsets[i];
+      section->sh_size = row->sizes[i];
+    }
+    assert_int_equal(fc_object_max_frame(bytes_of(&object)), 400008);
+  }
+}
+
 static void damage_is_survived(void **state) {
   (void)state;
   object_t whole = make_object();
@@ -74,6 +98,7 @@ static void damage_is_survived(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(the_largest_frame_is_found),
+      FC_TEST(of_several_sections_the_largest_frame_counts),
       FC_TEST(damage_is_survived),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,6 +30,18 @@ static void percent_encoding_is_decoded_once(void **state) {
   }
 }
 
+// What follows the path in the request is no part of it.
+static void an_escape_ends_with_its_path(void **state) {
+  (void)state;
+  static const char text[] = "a%41";
+  for (size_t size = 2; size <= 4; size++) {
+    char out[16];
+    size_t got = 0;
+    assert_int_equal(fc_percent_decode(fc_str_make(text, size), out, &got),
+                     size == 4);
+  }
+}
+
 static void routes_know_their_methods(void **state) {
   (void)state;
   assert_string_equal(fc_route_path(&fc_routes, FC_ROUTE_LIVE), "/livez");
@@ -42,6 +54,7 @@ static void routes_know_their_methods(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(percent_encoding_is_decoded_once),
+      FC_TEST(an_escape_ends_with_its_path),
       FC_TEST(routes_know_their_methods),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

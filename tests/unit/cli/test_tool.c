@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tools and signals: which ends whom. The signal state is the process's, and an
+// interrupted one starts no more tools, so each row has a process of its own.
+#include "tool.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "helpers/test.h"
+
+// How a tool that is this command of a shell ended; -1: it could not be run.
+static int run(const char *command) {
+  const char *const argv[] = {"/bin/sh", "-c", command, NULL};
+  int ended = -1;
+  if (fc_tool_run(argv, "/", "/dev/null", &ended, NULL) != FC_OK) return -1;
+  return ended;
+}
+
+static bool ends_with_its_status(void) {
+  const int ended = run("exit 7");
+  return WIFEXITED(ended) && WEXITSTATUS(ended) == 7 && !fc_tool_interrupted();
+}
+
+// The tool asks for it itself, so that nobody has to wait for it to run.
+static bool is_ended_when_we_are_interrupted(void) {
+  const int ended = run("kill -TERM $PPID; exec sleep 60");
+  return WIFSIGNALED(ended) && WTERMSIG(ended) == SIGKILL &&
+         fc_tool_interrupted() == SIGTERM;
+}
+
+static bool may_be_interrupted_itself(void) {
+  const int ended = run("kill -TERM $$; exit 7");
+  return WIFSIGNALED(ended) && WTERMSIG(ended) == SIGTERM;
+}
+
+// What whoever started us held back stays so.
+static bool has_the_signals_held_back_that_we_have(void) {
+  sigset_t held;
+  sigemptyset(&held);
+  sigaddset(&held, SIGUSR1);
+  sigprocmask(SIG_BLOCK, &held, NULL);
+  const int ended = run("kill -USR1 $$; exit 7");
+  return WIFEXITED(ended) && WEXITSTATUS(ended) == 7;
+}
+
+static void a_tool_and_its_signals(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    bool (*is_so)(void);
+  } rows[] = {
+      {"its status", ends_with_its_status},
+      {"interrupted", is_ended_when_we_are_interrupted},
+      {"interrupted itself", may_be_interrupted_itself},
+      {"held back", has_the_signals_held_back_that_we_have},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+      fc_tool_catch_signals();
+      _exit(row->is_so() ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(a_tool_and_its_signals),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
