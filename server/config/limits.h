@@ -78,6 +78,11 @@
 #define FC_LIMIT_LOOK_MS 100  // how often calls are looked at without a bell
 #define FC_LIMIT_IDLE_LOOK_MS 1000  // and processes that have no calls
 #define FC_LIMIT_BELLS 1000         // more rings than calls: it is killed
+// Bytes of bodies and answers that the loop copies to and from processes at one
+// go; larger ones take several loop turns. Fresh memory costs 1 to 3 us a page
+// here and there.
+#define FC_LIMIT_COPY (256u << 10)
+#define FC_LIMIT_COPY_SMALL (16u << 10)  // is copied whatever else was
 #define FC_LIMIT_SPARE_MS 10000     // then a further process without calls ends
 #define FC_LIMIT_DEAF_MS 1000   // then calls of a process that runs none move
 #define FC_LIMIT_SPIN_NS 20000  // a worker looks for calls before sleeping

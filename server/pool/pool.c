@@ -332,7 +332,6 @@ static bool give_first(fc_pool_t *pool, module_queue_t *queue) {
 void fc_pool_flush(fc_pool_t *pool) {
   pool->inline_spent_ns = 0;
   if (pool->retiring) retire_idle(pool);
-  if (!pool->active_first) return;
   uint32_t passed = 0;  // queues in a row that had to wait
   while (pool->active_first && passed < pool->queue_count) {
     module_queue_t *queue = pop_active(pool);

@@ -17,14 +17,18 @@ static bool is_slow(const fc_child_t *child, uint64_t now_ns) {
   return now_ns - child->held[child->first].sent.sent_ns > AHEAD_NS;
 }
 
+// One to which a body is copied gets no other call meanwhile.
+static bool is_free(const fc_child_t *child) {
+  return child->serving && !child->ended && child->cause == FC_CAUSE_NONE &&
+         !child->giving.active;
+}
+
 // The process with the fewest calls; NULL when each has `ahead`.
 static fc_child_t *find_room(fc_process_host_t *host, uint32_t ahead,
                              uint64_t now_ns) {
   fc_child_t *best = NULL;
   for (fc_child_t *child = host->children; child; child = child->next) {
-    if (!child->serving || child->ended || child->cause != FC_CAUSE_NONE) {
-      continue;
-    }
+    if (!is_free(child)) continue;
     if (child->count && (host->starting || is_slow(child, now_ns))) continue;
     if (child->count < ahead && (!best || child->count < best->count)) {
       best = child;
@@ -72,6 +76,38 @@ static void list_as_busy(fc_process_host_t *host) {
   all->busy = host;
 }
 
+// How much may be copied now; 0: not before the next go.
+static uint64_t copy_now(fc_process_hosts_t *all, uint64_t size) {
+  if (size > all->copy_left) size = all->copy_left;
+  all->copy_left -= size;
+  return size;
+}
+
+static bool is_small(uint64_t size) { return size <= FC_LIMIT_COPY_SMALL; }
+
+// Copies on. A call that nobody waits for any more, or that was taken back, goes
+// without its body and with a deadline that has passed, so it is not begun.
+static void give_on(fc_child_t *child) {
+  const uint32_t index = (child->first + child->count - 1) % FC_RING_SLOTS;
+  fc_held_t *held = &child->held[index];
+  if (!held->job) {
+    const fc_invocation_t late = {.function = held->function, .deadline_ns = 1};
+    fc_ring_publish(&child->ring, index, &late, 0);
+  } else {
+    const fc_str_t body = fc_process_host_body(child->host, held->job);
+    const uint64_t at = child->giving.copied;
+    const uint64_t part =
+        copy_now(fc_process_hosts_of(child->host), body.size - at);
+    fc_ring_write(&child->ring, index, at,
+                  fc_str_make(body.data + at, (size_t)part));
+    child->giving.copied += part;
+    if (child->giving.copied < body.size) return;
+    fc_ring_publish(&child->ring, index, &held->job->call, body.size);
+  }
+  child->giving.active = false;
+  child->notified = false;
+}
+
 static void give(fc_child_t *child, fc_job_t *job, uint64_t now_ns) {
   fc_process_host_t *host = child->host;
   const uint32_t index = (child->first + child->count) % FC_RING_SLOTS;
@@ -86,9 +122,15 @@ static void give(fc_child_t *child, fc_job_t *job, uint64_t now_ns) {
     fc_pool_note_due(host->base.pool, now_ns + AHEAD_NS);
   }
   list_as_busy(host);
-  child->notified = false;
   job->child = child;
-  fc_ring_put(&child->ring, index, &job->call, fc_process_host_body(host, job));
+  const fc_str_t body = fc_process_host_body(host, job);
+  if (!is_small(body.size)) {
+    child->giving = (fc_giving_t){.active = true};
+    give_on(child);
+    return;
+  }
+  fc_ring_put(&child->ring, index, &job->call, body);
+  child->notified = false;
 }
 
 fc_offer_t fc_process_host_offer(fc_host_t *base, fc_job_t *job, bool quick,
@@ -127,34 +169,63 @@ void fc_process_host_drop(fc_host_t *base, fc_job_t *job) {
 // ---------------------------------------------------------------------------
 // Taking
 
-static bool copy_answer(fc_child_t *child, uint32_t index, uint64_t size,
-                        fc_outcome_t *outcome, fc_error_t *err) {
+static bool open_answer(fc_child_t *child, fc_error_t *err) {
+  fc_taking_t *taking = &child->taking;
   fc_blocks_t *blocks = child->host->base.pool->blocks;
-  const char *from =
-      (const char *)fc_ring_answer(&child->ring, index).data + FC_LIMIT_HEAD;
+  const uint64_t size = taking->size;
   uint32_t block;
   uint64_t first = size < (64u << 10) ? size : 64u << 10;
   if (fc_block_take(blocks, FC_LIMIT_HEAD + first, &block, err) != FC_OK) {
     return false;
   }
-  fc_block_sink_t out;
-  fc_block_sink_init(&out, blocks, block, FC_LIMIT_HEAD, size);
+  fc_block_sink_init(&taking->sink, blocks, block, FC_LIMIT_HEAD, size);
+  taking->good = true;
+  return true;
+}
+
+// Copies `size` bytes on. False: there are no blocks for them.
+static bool copy_on(fc_child_t *child, uint64_t size) {
+  fc_taking_t *taking = &child->taking;
+  fc_sink_t *out = &taking->sink.sink;
+  const char *from =
+      (const char *)fc_ring_answer(&child->ring, child->first).data +
+      FC_LIMIT_HEAD + taking->copied;
   while (size) {
-    uint64_t room = (uint64_t)(out.sink.end - out.sink.cursor);
+    uint64_t room = (uint64_t)(out->end - out->cursor);
     uint64_t part = size < room ? size : room;
-    memcpy(out.sink.cursor, from, (size_t)part);
-    out.sink.cursor += part;
+    memcpy(out->cursor, from, (size_t)part);
+    out->cursor += part;
     from += part;
     size -= part;
-    if (size && out.sink.grow(&out.sink, 1, err) != FC_OK) {
-      fc_block_sink_drop(&out);
+    taking->copied += part;
+    if (taking->copied < taking->size && out->cursor == out->end &&
+        out->grow(out, 1, &taking->outcome.error) != FC_OK) {
       return false;
     }
   }
-  fc_block_sink_finish(&out);
-  memcpy(outcome->pieces, out.pieces, out.count * sizeof *out.pieces);
-  outcome->piece_count = out.count;
   return true;
+}
+
+// An answer cannot be had: its place in the ring is scrubbed all the same.
+static void fail_answer(fc_child_t *child) {
+  fc_outcome_t *outcome = &child->taking.outcome;
+  if (child->taking.good) fc_block_sink_drop(&child->taking.sink);
+  child->taking.good = false;
+  outcome->status = outcome->error.status;
+  outcome->stage = FC_STAGE_ENCODE;
+  child->taking.copied = child->taking.size;
+}
+
+void fc_child_drop_copies(fc_child_t *child) {
+  if (child->taking.good) fc_block_sink_drop(&child->taking.sink);
+  child->taking.active = child->taking.good = false;
+  child->giving.active = false;
+}
+
+uint32_t fc_child_state(const fc_child_t *child, uint32_t index) {
+  const uint32_t last = (child->first + child->count - 1) % FC_RING_SLOTS;
+  if (child->giving.active && index == last) return FC_RING_READY;
+  return fc_ring_state(&child->ring, index);
 }
 
 fc_held_t fc_child_pop(fc_child_t *child) {
@@ -165,47 +236,91 @@ fc_held_t fc_child_pop(fc_child_t *child) {
   return held;
 }
 
-static void fill_outcome(fc_child_t *child, uint32_t index,
-                         const fc_held_t *held, fc_outcome_t *outcome,
-                         uint64_t *out_size) {
-  fc_error_t *error = &outcome->error;
-  if (!fc_ring_read(&child->ring, index, &held->sent, outcome, out_size,
-                    error)) {
+// The oldest call of a child is DONE: reads what became of it, once.
+static void begin_taking(fc_child_t *child) {
+  fc_taking_t *taking = &child->taking;
+  fc_held_t *held = &child->held[child->first];
+  fc_outcome_t *outcome = &taking->outcome;
+  taking->active = true;
+  taking->good = false;
+  taking->size = taking->copied = 0;
+  taking->answer_scrubbed = taking->body_scrubbed = 0;
+  outcome->status = FC_OK;
+  outcome->piece_count = 0;
+  held->sent.awaited = held->job != NULL;
+  if (!fc_ring_read(&child->ring, child->first, &held->sent, outcome,
+                    &taking->size, &outcome->error)) {
     fc_child_kill(child, FC_CAUSE_LIE);
-    outcome->status = error->status;
+    outcome->status = outcome->error.status;
     outcome->stage = FC_STAGE_CALL;
-    *out_size = 0;
-    return;
+    taking->size = 0;
   }
-  bool has_answer =
+  const bool has_answer =
       outcome->status == FC_OK && !(held->sent.flags & FC_CALL_VALIDATE);
-  if (has_answer && held->job &&
-      !copy_answer(child, index, *out_size, outcome, error)) {
-    outcome->status = error->status;
-    outcome->stage = FC_STAGE_ENCODE;
+  taking->answer_used = taking->size;
+  if (has_answer && held->job && !open_answer(child, &outcome->error))
+    fail_answer(child);
+  // A refused answer may have been written nevertheless.
+  if (outcome->status != FC_OK && outcome->stage == FC_STAGE_ENCODE) {
+    taking->answer_used = child->ring.setup.result_size;
   }
 }
 
-// The oldest call of a child is DONE.
+// Gives memory back that a body or an answer took up.
+static bool scrub_on(fc_child_t *child, fc_span_t area, uint64_t used,
+                     uint64_t *at) {
+  fc_process_hosts_t *all = fc_process_hosts_of(child->host);
+  if (used <= FC_RING_KEPT) return true;
+  while (*at < used) {
+    if (!all->copy_left) return false;
+    const uint64_t most = copy_now(all, FC_LIMIT_COPY);
+    if (!fc_ring_scrub(&child->ring, area, used, most, at)) *at = used;
+  }
+  return true;
+}
+
+// Copies the answer, then gives back the memory that body and answer took up.
+// False: there is more to do at the next go.
+static bool take_on(fc_child_t *child) {
+  fc_taking_t *taking = &child->taking;
+  fc_process_hosts_t *all = fc_process_hosts_of(child->host);
+  const fc_held_t *held = &child->held[child->first];
+  // Nobody waits for it any more.
+  if (!held->job && taking->good) {
+    fc_block_sink_drop(&taking->sink);
+    taking->good = false;
+  }
+  if (taking->good && taking->copied < taking->size) {
+    const uint64_t left = taking->size - taking->copied;
+    const uint64_t part = is_small(left) ? left : copy_now(all, left);
+    if (!copy_on(child, part)) fail_answer(child);
+    else if (taking->copied < taking->size) return false;
+  }
+  if (child->cause == FC_CAUSE_LIE) return true;
+  return scrub_on(child, fc_ring_answer(&child->ring, child->first),
+                  taking->answer_used, &taking->answer_scrubbed) &&
+         scrub_on(child, fc_ring_body(&child->ring, child->first),
+                  held->sent.body_size, &taking->body_scrubbed);
+}
+
 static void finish_call(fc_child_t *child) {
   fc_host_t *host = &child->host->base;
-  fc_outcome_t *outcome = &fc_process_hosts_of(child->host)->outcome;
-  uint32_t index = child->first;
-  fc_held_t held = fc_child_pop(child);
-  held.sent.awaited = held.job != NULL;
-  uint64_t size = 0;
-  outcome->status = FC_OK;
-  outcome->piece_count = 0;
-  fill_outcome(child, index, &held, outcome, &size);
+  fc_taking_t *taking = &child->taking;
+  fc_outcome_t *outcome = &taking->outcome;
+  const uint32_t index = child->first;
+  const fc_held_t held = fc_child_pop(child);
+  if (taking->good) {
+    fc_block_sink_finish(&taking->sink);
+    outcome->piece_count = taking->sink.count;
+    memcpy(outcome->pieces, taking->sink.pieces,
+           taking->sink.count * sizeof *outcome->pieces);
+  }
+  taking->active = taking->good = false;
   if (child->cause == FC_CAUSE_NONE) {
     fc_pool_note_outcome(host, outcome, held.dropped_ns != 0);
   }
-  bool failed_to_encode =
-      outcome->status != FC_OK && outcome->stage == FC_STAGE_ENCODE;
   if (child->cause != FC_CAUSE_LIE) {
-    // A refused answer may have been written nevertheless.
-    if (failed_to_encode) size = child->ring.setup.result_size;
-    fc_ring_free(&child->ring, index, held.sent.body_size, size);
+    fc_ring_free(&child->ring, index, held.sent.body_size, taking->answer_used);
   }
   child->calls++;
   // A call that only decoded, or failed to, says nothing about the function.
@@ -217,12 +332,16 @@ static void finish_call(fc_child_t *child) {
 
 void fc_child_collect(fc_child_t *child) {
   while (child->count && child->cause != FC_CAUSE_LIE) {
-    uint32_t state = fc_ring_state(&child->ring, child->first);
-    if (state == FC_RING_READY || state == FC_RING_BUSY) return;
-    if (state != FC_RING_DONE) {
-      fc_child_kill(child, FC_CAUSE_LIE);
-      return;
+    if (!child->taking.active) {
+      uint32_t state = fc_child_state(child, child->first);
+      if (state == FC_RING_READY || state == FC_RING_BUSY) return;
+      if (state != FC_RING_DONE) {
+        fc_child_kill(child, FC_CAUSE_LIE);
+        return;
+      }
+      begin_taking(child);
     }
+    if (!take_on(child)) return;
     finish_call(child);
   }
 }
@@ -238,9 +357,11 @@ static bool has_calls(const fc_process_host_t *host) {
 void fc_process_hosts_collect(fc_hosts_t *hosts, bool awake) {
   fc_process_host_t **at = &((fc_process_hosts_t *)hosts)->busy;
   (void)awake;
+  ((fc_process_hosts_t *)hosts)->copy_left = FC_LIMIT_COPY;
   while (*at) {
     fc_process_host_t *host = *at;
     for (fc_child_t *child = host->children; child; child = child->next) {
+      if (child->giving.active) give_on(child);
       if (child->count) fc_child_collect(child);
     }
     host->busy = has_calls(host);
@@ -273,6 +394,7 @@ bool fc_process_hosts_sleep(fc_hosts_t *hosts) {
       if (child->count == 0 || child->ended || child->cause == FC_CAUSE_LIE) {
         continue;
       }
+      if (child->giving.active || child->taking.active) quiet = false;
       child->asleep = true;
       // Calls are collected in order, so one that finishes out of order must
       // wait.

@@ -9,6 +9,7 @@
 
 void fc_child_free(fc_child_t *child) {
   fc_process_host_t *host = child->host;
+  fc_child_drop_copies(child);
   fc_ring_close(&child->ring);
   fc_process_close(&child->process);
   fc_free(host->base.pool->allocator, child);

@@ -156,7 +156,7 @@ static void settle_calls(fc_child_t *child, const fc_process_end_t *end) {
   uint32_t count = 0;
   while (child->count) {
     const uint32_t index = child->first;
-    uint32_t state = fc_ring_state(&child->ring, index);
+    uint32_t state = fc_child_state(child, index);
     begun[count] = state != FC_RING_READY;
     held[count] = fc_child_pop(child);
     if (begun[count]) blame(child, index, &held[count], end);
@@ -216,6 +216,8 @@ void fc_child_on_exit(uv_poll_t *poll, int status, int events) {
   // The reason why it failed may be read only after it has ended.
   if (!child->serving && child->cause == FC_CAUSE_NONE)
     fc_child_read_phase(child);
+  // What it had finished is all that can be had of it, however much it is.
+  fc_process_hosts_of(host)->copy_left = UINT64_MAX;
   fc_child_collect(child);
   (void)fc_output_read(&child->output, child->process.output);
   fc_output_finish(&child->output);
@@ -228,6 +230,7 @@ void fc_child_on_exit(uv_poll_t *poll, int status, int events) {
   if (loaded && child->cause != FC_CAUSE_RETIRED) log_end(child, &end);
   if (!loaded) fail_start(child, &end);
   settle_calls(child, &end);
+  fc_child_drop_copies(child);
   fc_child_close(child);
   if (loaded && crash) note_crash(host, served);
   // Calls that come back from a process which lived longer than the

@@ -78,6 +78,26 @@ typedef struct fc_held_t {
   uint64_t dropped_ns;  // when its client went away, 0: it has not
 } fc_held_t;
 
+// A call whose body is on its way into the ring: the last of its child's.
+typedef struct fc_giving_t {
+  bool active;
+  uint64_t copied;
+} fc_giving_t;
+
+// A call that is DONE, whose answer is on its way out of the ring: the oldest of
+// its child's.
+typedef struct fc_taking_t {
+  bool active;
+  bool good;  // it is an answer, and there are blocks for it
+  uint64_t size;
+  uint64_t copied;
+  uint64_t answer_used;  // bytes of the area
+  uint64_t answer_scrubbed;
+  uint64_t body_scrubbed;
+  fc_block_sink_t sink;
+  fc_outcome_t outcome;
+} fc_taking_t;
+
 struct fc_child_t {
   fc_process_host_t *host;
   fc_child_t *next;
@@ -100,6 +120,8 @@ struct fc_child_t {
   uint32_t first;        // the oldest slot in use
   uint32_t count;        // in use
   fc_held_t held[FC_RING_SLOTS];
+  fc_giving_t giving;
+  fc_taking_t taking;
   fc_output_t output;
 };
 
@@ -134,7 +156,7 @@ typedef struct fc_process_hosts_t {
   fc_hosts_t base;
   // A loop turn is not to cost anything for modules nobody calls.
   fc_process_host_t *busy;
-  fc_outcome_t outcome;  // of the call that is being delivered
+  uint64_t copy_left;  // bytes that may still be copied at this go
 } fc_process_hosts_t;
 
 static inline fc_process_hosts_t *fc_process_hosts_of(
@@ -180,6 +202,10 @@ fc_str_t fc_process_host_body(const fc_process_host_t *host,
 fc_held_t fc_child_pop(fc_child_t *child);
 // Delivers the calls it has finished.
 void fc_child_collect(fc_child_t *child);
+// The state of a call it has. READY while its body is being copied.
+uint32_t fc_child_state(const fc_child_t *child, uint32_t index);
+// Gives up what is being copied.
+void fc_child_drop_copies(fc_child_t *child);
 void fc_process_hosts_collect(fc_hosts_t *hosts, bool awake);
 void fc_process_hosts_notify(fc_hosts_t *hosts);
 bool fc_process_hosts_sleep(fc_hosts_t *hosts);

@@ -48,7 +48,7 @@ static uint64_t expire_call(fc_child_t *child, uint32_t position,
   fc_held_t *held = &child->held[index];
   fc_cause_t cause;
   uint64_t end_ns = end_of(child, held, &cause);
-  uint32_t state = fc_ring_state(&child->ring, index);
+  uint32_t state = fc_child_state(child, index);
   if (!end_ns) return 0;
   if (state == FC_RING_DONE && child->cause != FC_CAUSE_LIE) return 0;
   bool waits = state == FC_RING_READY;
@@ -127,7 +127,7 @@ static bool is_greedy(const fc_child_t *child) {
   for (uint32_t i = 0; i < child->count; i++) {
     uint32_t index = (child->first + i) % FC_RING_SLOTS;
     most += child->held[index].sent.body_size;
-    if (fc_ring_state(&child->ring, index) != FC_RING_READY) {
+    if (fc_child_state(child, index) != FC_RING_READY) {
       most += child->ring.setup.result_size;
     }
   }

@@ -18,7 +18,7 @@
 
 #define PAGE 4096u
 // Larger areas are given back after each call: touching a page costs 0.2 us.
-#define KEPT_AREA (256u << 10)
+#define KEPT_AREA FC_RING_KEPT
 _Static_assert(2 * FC_RING_SLOTS * (KEPT_AREA + (16u << 10)) < FC_RING_SPARE,
                "what is kept is spare");
 
@@ -159,22 +159,33 @@ bool fc_ring_done(fc_ring_t *ring, uint32_t slot) {
   return atomic_exchange(&ring->head->loop_asleep, 0) != 0;
 }
 
-void fc_ring_put(fc_ring_t *ring, uint32_t index, const fc_invocation_t *call,
-                 fc_str_t body) {
-  FC_ASSERT(body.size <= ring->setup.body_size);
+void fc_ring_write(fc_ring_t *ring, uint32_t index, uint64_t offset,
+                   fc_str_t part) {
+  FC_ASSERT(offset + part.size <= ring->setup.body_size);
   fc_span_t area = fc_ring_body(ring, index);
-  if (body.size) memcpy(area.data, body.data, body.size);
-  memset(area.data + body.size, 0, FC_BLOCK_TAIL);
+  if (part.size) memcpy(area.data + offset, part.data, part.size);
+}
+
+void fc_ring_publish(fc_ring_t *ring, uint32_t index,
+                     const fc_invocation_t *call, uint64_t size) {
+  fc_span_t area = fc_ring_body(ring, index);
+  memset(area.data + size, 0, FC_BLOCK_TAIL);
   fc_slot_t *slot = &ring->head->slots[index].slot;
   slot->loop = 0;
   slot->call = *call;
   slot->call.generation = 0;  // a worker has one
-  slot->call.body = (fc_piece_t){FC_RING_BODY_BLOCK(index), 0, body.size};
+  slot->call.body = (fc_piece_t){FC_RING_BODY_BLOCK(index), 0, size};
   slot->answer_block = FC_RING_ANSWER_BLOCK(index);
   slot->outcome.piece_count = 0;
   atomic_store_explicit(&slot->cancel, 0, memory_order_relaxed);
   atomic_store_explicit(&slot->begun, FC_BEGUN_NOT, memory_order_relaxed);
   atomic_store(&ring->head->slots[index].state, FC_RING_READY);
+}
+
+void fc_ring_put(fc_ring_t *ring, uint32_t index, const fc_invocation_t *call,
+                 fc_str_t body) {
+  fc_ring_write(ring, index, 0, body);
+  fc_ring_publish(ring, index, call, body.size);
 }
 
 void fc_ring_notify(fc_ring_t *ring) {
@@ -355,6 +366,18 @@ bool fc_ring_read(const fc_ring_t *ring, uint32_t index,
   }
   *out_size = said.piece.size;
   return true;
+}
+
+bool fc_ring_scrub(const fc_ring_t *ring, fc_span_t area, uint64_t used,
+                   uint64_t most, uint64_t *at) {
+  const off_t begin = area.data - ring->base;
+  if (used <= KEPT_AREA || *at >= used) return false;
+  const off_t data = lseek(ring->fd, begin + (off_t)*at, SEEK_DATA);
+  if (data < 0 || data >= begin + (off_t)pages(used)) return false;
+  (void)fallocate(ring->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, data,
+                  (off_t)pages(most));
+  *at = (uint64_t)(data - begin) + pages(most);
+  return *at < used;
 }
 
 static void give_back(const fc_ring_t *ring, fc_span_t area, uint64_t used) {

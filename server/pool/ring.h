@@ -109,6 +109,7 @@ void fc_ring_close(fc_ring_t *ring);
 // call to call.
 uint64_t fc_ring_taken(const fc_ring_t *ring);
 #define FC_RING_SPARE (16u << 20)
+#define FC_RING_KEPT (256u << 10)  // of an area, from call to call
 // Bytes of a ring with this setup.
 uint64_t fc_ring_size(const fc_ring_setup_t *setup);
 
@@ -134,7 +135,14 @@ bool fc_ring_done(fc_ring_t *ring, uint32_t slot);
 // ---------------------------------------------------------------------------
 // The loop
 
-// A call for the worker, copied: `body` takes the place of the call's own and
+// Part of a body, before fc_ring_publish. The slot must be FREE.
+void fc_ring_write(fc_ring_t *ring, uint32_t slot, uint64_t offset,
+                   fc_str_t part);
+// A call for the worker whose body of `size` bytes is written. The worker is not
+// notified yet.
+void fc_ring_publish(fc_ring_t *ring, uint32_t slot,
+                     const fc_invocation_t *call, uint64_t size);
+// Both at once. A call for the worker, copied: `body` takes the place of the call's own and
 // must fit. The slot must be FREE. The worker is not notified yet.
 void fc_ring_put(fc_ring_t *ring, uint32_t slot, const fc_invocation_t *call,
                  fc_str_t body);
@@ -160,6 +168,10 @@ typedef struct fc_ring_call_t {
 bool fc_ring_read(const fc_ring_t *ring, uint32_t slot,
                   const fc_ring_call_t *call, fc_outcome_t *out,
                   uint64_t *out_size, fc_error_t *err);
+// Gives memory of an area back to the system that was filled as far as `used`:
+// up to `most` bytes of it from *at on, which moves. False: there is no more.
+bool fc_ring_scrub(const fc_ring_t *ring, fc_span_t area, uint64_t used,
+                   uint64_t most, uint64_t *at);
 // The slot is FREE again; areas that were large are given back to the system.
 void fc_ring_free(fc_ring_t *ring, uint32_t slot, uint64_t body_size,
                   uint64_t answer_size);

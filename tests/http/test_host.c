@@ -4,11 +4,13 @@
 // they end their process, what happens to the calls beside them, and that
 // nothing of a process is left behind.
 #include <dirent.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/sanitize.h"
@@ -994,9 +996,63 @@ static void crashes_leave_nothing_behind(void **state) {
   assert_int_equal(children(), 0);
 }
 
+// ---------------------------------------------------------------------------
+// Others while a large call passes
+
+// What the server's loop has worked so far.
+static uint64_t loop_cpu_ns(const fixture_server_t *server) {
+  clockid_t clock;
+  struct timespec now;
+  assert_int_equal(pthread_getcpuclockid(server->thread, &clock), 0);
+  assert_int_equal(clock_gettime(clock, &now), 0);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void *receive_all(void *context) {
+  const int *fd = context;
+  fixture_response_t response;
+  assert_true(fixture_receive(*fd, false, &response));
+  assert_int_equal(response.status, 200);
+  assert_true(response.size > 80000000);
+  fixture_response_free(&response);
+  return NULL;
+}
+
+// The most the loop did between a question and its answer, while a large answer
+// was on its way out of a process.
+static void a_large_answer_holds_nobody_up(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "--isolation=process --access-log=off");
+  int large = fixture_connect(&server), small = fixture_connect(&server);
+  fixture_post(large, "/api/v1/functions/t/grow", "[42000000]");
+  pthread_t reader;
+  assert_int_equal(pthread_create(&reader, NULL, receive_all, &large), 0);
+  uint64_t most_ns = 0;
+  unsigned asked = 0;
+  while (pthread_tryjoin_np(reader, NULL)) {
+    const uint64_t began_ns = loop_cpu_ns(&server);
+    assert_true(fixture_send_text(
+        small, "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+    expect(small, 200, "");
+    const uint64_t spent_ns = loop_cpu_ns(&server) - began_ns;
+    if (spent_ns > most_ns) most_ns = spent_ns;
+    asked++;
+    usleep(200);
+  }
+  print_message("%u asked, at most %.2f ms of the loop's time\n", asked,
+                (double)most_ns / 1e6);
+  assert_true(asked > 10);
+  assert_true(most_ns < (FC_SANITIZED ? 200u : 20u) * 1000000u);
+  close(large);
+  close(small);
+  end(&server);
+}
+
 int main(int argc, char **argv) {
   fixture_worker(argc, argv);
   const struct CMUnitTest tests[] = {
+      FC_TEST(a_large_answer_holds_nobody_up),
       FC_TEST(machine_code_runs_where_it_is_told),
       FC_TEST(every_end_is_told_and_the_next_call_works),
       FC_TEST(an_error_is_the_same_as_in_a_thread),
