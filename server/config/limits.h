@@ -83,8 +83,8 @@
 // here and there.
 #define FC_LIMIT_COPY (256u << 10)
 #define FC_LIMIT_COPY_SMALL (16u << 10)  // is copied whatever else was
-#define FC_LIMIT_SPARE_MS 10000     // then a further process without calls ends
-#define FC_LIMIT_DEAF_MS 1000   // then calls of a process that runs none move
-#define FC_LIMIT_SPIN_NS 20000  // a worker looks for calls before sleeping
+#define FC_LIMIT_SPARE_MS 10000  // then a further process without calls ends
+#define FC_LIMIT_DEAF_MS 1000    // then calls of a process that runs none move
+#define FC_LIMIT_SPIN_NS 20000   // a worker looks for calls before sleeping
 
 #endif  // FARCALL_SERVER_CONFIG_LIMITS_H_

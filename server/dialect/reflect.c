@@ -253,7 +253,8 @@ static fc_status_t write_host(const fc_server_t *server, uint32_t index,
   if (host) fc_host_describe(host, &facts);
   fc_pool_metrics(server->pool, index, &numbers);
   FC_TRY(put_text(sink, ",\"host\":{\"isolation\":",
-                  facts.in_process ? FC_STR("process") : FC_STR("thread"), err));
+                  facts.in_process ? FC_STR("process") : FC_STR("thread"),
+                  err));
   FC_TRY(put_number(sink, ",\"waiting\":", numbers.waiting, err));
   FC_TRY(put_number(sink, ",\"running\":", numbers.running, err));
   FC_TRY(put_number(sink, ",\"timeouts\":", numbers.timeouts, err));

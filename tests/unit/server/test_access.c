@@ -335,8 +335,7 @@ static void a_unix_socket_has_no_host(void **state) {
     const fc_request_t request =
         request_of(&parser, row->lines, head, sizeof head);
     fc_error_reset(&error);
-    const fc_status_t status =
-        fc_access_check(&policy, &request, NULL, &error);
+    const fc_status_t status = fc_access_check(&policy, &request, NULL, &error);
     assert_int_equal(status == FC_OK, row->code == FC_CODE_NONE);
     assert_int_equal(error.code, row->code);
   }

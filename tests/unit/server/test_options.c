@@ -255,10 +255,9 @@ static void a_list_may_be_given_more_than_once(void **state) {
   assert_int_equal(count, FC_ARRAY_COUNT(kItems));
   const char *many[FC_TEXTS_MAX + 2] = {"farcalld"};
   for (size_t i = 1; i < FC_ARRAY_COUNT(many); i++) many[i] = "-l:1";
-  assert_int_not_equal(
-      fc_server_options_parse(&options, FC_ARRAY_COUNT(many), many, paths,
-                              variables, &error),
-      FC_OK);
+  assert_int_not_equal(fc_server_options_parse(&options, FC_ARRAY_COUNT(many),
+                                               many, paths, variables, &error),
+                       FC_OK);
   assert_string_equal(error.message, "-l is given more than 8 times");
 }
 

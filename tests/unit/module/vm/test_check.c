@@ -40,10 +40,10 @@ static fc_status_t expect(const char *name, const view_t *left,
   fc_vm_heap_init(&heap, fc_allocator_system(), 1 << 20);
   fc_hal_view_t *views[] = {make_view(&heap, left), make_view(&heap, right)};
   const fc_vm_raw_t arguments[] = {{.ref = NULL},
-                                    {.ref = &views[0]->object},
-                                    {.ref = &views[1]->object},
-                                    {.f32 = absolute},
-                                    {.f32 = relative}};
+                                   {.ref = &views[0]->object},
+                                   {.ref = &views[1]->object},
+                                   {.f32 = absolute},
+                                   {.f32 = relative}};
   fc_vm_native_call_t call = {
       .heap = &heap, .arguments = arguments, .argument_count = 5};
   fc_status_t status = FC_NOT_FOUND;
