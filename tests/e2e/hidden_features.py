@@ -30,7 +30,9 @@ def masked(folder, top):
         if program.name != "iree-compile":
             (view / "bin" / program.name).symlink_to(program)
     compiler = view / "bin/iree-compile"
-    compiler.write_text(f"#!/bin/sh\nexec '{sys.executable}' '{__file__}' "
+    # Commands of pages are run without our variables.
+    compiler.write_text(f"#!/bin/sh\nexport FARCALL_HIDE_CPU_FEATURES={','.join(HIDDEN)}\n"
+                        f"exec '{sys.executable}' '{__file__}' "
                         f"'{folder}/iree-compile' \"$@\"\n")
     compiler.chmod(0o755)
     return view / "bin"
