@@ -267,7 +267,7 @@ fc_status_t fc_sip_visit(fc_str_t text, fc_sip_side_t side,
 }
 
 // ---------------------------------------------------------------------------
-// The reference's text
+// As text, the way IREE itself prints it
 
 typedef struct text_printer_t {
   fc_sink_t *sink;

@@ -69,7 +69,7 @@ typedef struct fc_sip_visitor_t {
 fc_status_t fc_sip_visit(fc_str_t text, fc_sip_side_t side,
                          const fc_sip_visitor_t *visitor,
                          fc_error_t *err) FC_MUST_CHECK;
-// The reference's indented text of one side: "=raw(0),\n".
+// One side as indented text, as IREE itself prints it: "=raw(0),\n".
 fc_status_t fc_sip_print_text(fc_str_t text, fc_sip_side_t side,
                               fc_sink_t *sink, fc_error_t *err) FC_MUST_CHECK;
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every bound the server keeps that is not an option (options.def has those).
-// Sizes are in bytes, times in milliseconds. docs/http.md lists them.
+// Sizes are in bytes, times in milliseconds. docs/http.md has
+// those that clients notice.
 #ifndef FARCALL_SERVER_CONFIG_LIMITS_H_
 #define FARCALL_SERVER_CONFIG_LIMITS_H_
 
@@ -58,7 +59,8 @@
 #define FC_LIMIT_LOAD_MS 10000
 #define FC_LIMIT_LOAD_MIB_MS 200
 
-// Larger files are served before they are hashed: this many bytes take some 15 ms.
+// Larger files that have no sidecar and run in threads are served before they are
+// hashed: this many bytes take some 15 ms.
 #define FC_LIMIT_HASH_AT_ONCE (16u << 20)
 
 // Crashes of worker processes
@@ -66,10 +68,10 @@
 #define FC_LIMIT_CRASHES 64        // the most that --crash-limit may allow
 #define FC_LIMIT_SHARE 20          // % of a module's calls that may crash it
 #define FC_LIMIT_SHARE_CALLS 20    // of at least so many calls
-#define FC_LIMIT_BLAMED 64         // calls kept because they crashed a module
-#define FC_LIMIT_BACKOFF_MS 100    // after the second crash, doubled by each
+#define FC_LIMIT_BLAMED 64  // calls of one module kept because they crashed it
+#define FC_LIMIT_BACKOFF_MS 100  // after the second crash, doubled by each
 #define FC_LIMIT_BACKOFF_MAX_MS 10000
-#define FC_LIMIT_QUARANTINES 5  // so many in a row double the time
+#define FC_LIMIT_QUARANTINES 5  // at most so often the time is doubled
 #define FC_LIMIT_ATTEMPTS 2     // processes that may end under a waiting call
 
 // Supervision of worker processes

@@ -5,7 +5,8 @@
 // arguments and results into a body (worker, wherever the call runs), and writes
 // the documents GET asks for and every error. It never sees a connection.
 //
-// To add one: its own file, a row in dialect.def and its rows in route.def.
+// To add one: its own file, a row in dialect.def and its rows in route.def. A call
+// whose path has no {function} needs a rule for it in route.c.
 #ifndef FARCALL_SERVER_DIALECT_DIALECT_H_
 #define FARCALL_SERVER_DIALECT_DIALECT_H_
 

@@ -11,8 +11,8 @@
 // ---------------------------------------------------------------------------
 // Giving
 
-// What is given to a process waits for the call it runs, though another may be
-// free first: only one whose calls take no time has more than one.
+// What is given to a process waits for the calls it has, though another process may
+// be free first. So none is added once its oldest was given some time ago.
 static bool is_slow(const fc_child_t *child, uint64_t now_ns) {
   return now_ns - child->held[child->first].sent.sent_ns > AHEAD_NS;
 }

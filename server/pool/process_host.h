@@ -156,7 +156,9 @@ typedef struct fc_process_hosts_t {
   fc_hosts_t base;
   // A loop turn is not to cost anything for modules nobody calls.
   fc_process_host_t *busy;
-  uint64_t copy_left;  // bytes that may still be copied at this go
+  // Bytes that all hosts together may still copy or give back at this go
+  // (FC_LIMIT_COPY).
+  uint64_t copy_left;
 } fc_process_hosts_t;
 
 static inline fc_process_hosts_t *fc_process_hosts_of(

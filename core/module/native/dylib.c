@@ -253,8 +253,8 @@ static fc_status_t redirect_all(fc_dylib_t *dylib, const fc_so_t *elf,
   complete_heap(&work);
   const fc_heap_t own = fc_heap_default();
   if (!dylib->leavable && memcmp(&own, &dylib->heap, sizeof own) != 0) {
-    // The module's own threads, which the hooks leave alone, would allocate
-    // with the process's malloc and free with the module's free.
+    // It imports what could make threads. The hooks leave those alone: they would
+    // allocate with the process's malloc and free with the module's free.
     return fc_fail(err, FC_CODE_MODULE_LOAD,
                    "its malloc is not the process's; unload what replaces "
                    "malloc (LD_PRELOAD)");

@@ -507,7 +507,8 @@ static fc_status_t look_at_arguments(analysis_t *a,
   return claim(a, fact.a, &shape, err);
 }
 
-// The shape of the view made, or the result of the call, at `fact`.
+// What is known of the shape at `fact`: of an argument, of a view that is made, or of
+// the result of a call. *out_argument is the argument it is, else -1.
 static fc_status_t shape_of(analysis_t *a, fact_t fact, fc_vm_shape_t *out,
                             int32_t *out_argument, fc_error_t *err) {
   fc_vm_instruction_t in;
