@@ -32,6 +32,8 @@
 #define FC_LIMIT_WORKER_FILES 4     // and for each of its processes
 #define FC_LIMIT_TURNED_AWAY 32     // connections being told 503 at one time
 
+#define FC_LIMIT_ASKING (64u << 10)  // body of a POST that is no call
+
 // A response: room kept in front of the body, so that one write sends both.
 #define FC_LIMIT_HEAD 1024
 

@@ -5,8 +5,8 @@
 // arguments and results into a body (worker, wherever the call runs), and writes
 // the documents GET asks for and every error. It never sees a connection.
 //
-// To add one: its own file, a row in dialect.def and its rows in route.def. A call
-// whose path has no {function} needs a rule for it in route.c.
+// To add one: its own file, a row in dialect.def and its rows in route.def. A path
+// that names no {function} may name a {model}; another rule belongs in route.c.
 #ifndef FARCALL_SERVER_DIALECT_DIALECT_H_
 #define FARCALL_SERVER_DIALECT_DIALECT_H_
 
@@ -42,7 +42,7 @@ typedef struct fc_admission_t {
   uint8_t *parameters;
 } fc_admission_t;
 
-// What a GET is answered with.
+// What a request that is no call is answered with.
 typedef struct fc_document_t {
   fc_str_t content_type;
   fc_str_t digest;    // the entity tag less its quotes; "" if it has none
@@ -72,9 +72,9 @@ struct fc_dialect_t {
                        fc_admission_t *out_admission, fc_error_t *err);
   // DECODE and ENCODE, in a thread or a process. NULL as admit.
   const fc_dialect_worker_t *worker;
-  // Media type of a call's results.
-  const char *(*result_type)(const uint8_t *parameters);
-  // The body of an answer to GET and what its head says.
+  // Media type of a call's results; `document` as the worker's encode said.
+  const char *(*result_type)(const uint8_t *parameters, uint64_t document);
+  // The body of an answer that is no call's, and what its head says.
   fc_status_t (*document)(const fc_server_t *server,
                           const fc_request_t *request, const fc_place_t *place,
                           fc_document_t *out_document, fc_sink_t *sink,
@@ -86,6 +86,7 @@ struct fc_dialect_t {
   fc_status_t (*encode_error)(const fc_problem_t *problem, fc_sink_t *sink,
                               fc_error_t *err);
   const char *error_type;  // media type of that
+  bool names_code;         // its errors say their code in the head too
 };
 
 // The dialects there are, by the index that routes and calls have. Requests that no

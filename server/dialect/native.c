@@ -15,9 +15,12 @@ static fc_status_t decode(fc_frame_t *frame, fc_str_t body,
   return fc_frame_decode(frame, body, err);
 }
 
-static fc_status_t encode(fc_frame_t *frame, const uint8_t *parameters,
-                          fc_sink_t *sink, fc_error_t *err) {
+static fc_status_t encode(fc_frame_t *frame, const fc_function_t *function,
+                          const uint8_t *parameters, fc_sink_t *sink,
+                          uint64_t *out_document, fc_error_t *err) {
+  (void)function;
   (void)parameters;
+  (void)out_document;
   return fc_frame_encode(frame, sink, err);
 }
 
@@ -118,8 +121,9 @@ static fc_status_t match(const fc_request_t *request, const fc_place_t *place,
   return fc_parameter_check(place->route, request->method, request->query, err);
 }
 
-static const char *result_type(const uint8_t *parameters) {
+static const char *result_type(const uint8_t *parameters, uint64_t document) {
   (void)parameters;
+  (void)document;
   return "application/json";
 }
 

@@ -34,6 +34,8 @@ typedef struct fc_request_t {
   fc_str_t path;       // of the target, still percent-encoded; "*" is possible
   fc_str_t query;      // without the '?', "" if none
   fc_str_t fields[FC_FIELD_COUNT];  // trimmed; data is NULL when absent
+  fc_str_t
+      body;  // of a POST that asks for a document; nothing else is left then
 } fc_request_t;
 
 // Less the blanks around it.

@@ -32,14 +32,9 @@ const char *fc_route_path(const fc_routes_t *routes, fc_route_t route) {
 }
 
 const char *fc_route_allow(const fc_routes_t *routes, fc_route_t route) {
-  switch (routes->rows[route].methods) {
-    case FC_ROUTE_GET:
-      return "GET, HEAD";
-    case FC_ROUTE_CALL:
-      return "POST";
-    default:
-      return "GET, HEAD, POST";
-  }
+  const unsigned methods = routes->rows[route].methods;
+  if (methods == FC_ROUTE_GET) return "GET, HEAD";
+  return methods & FC_ROUTE_GET ? "GET, HEAD, POST" : "POST";
 }
 
 // ---------------------------------------------------------------------------
@@ -74,24 +69,47 @@ static fc_str_t next_segment(fc_str_t *path) {
 typedef struct names_t {
   fc_str_t module;
   fc_str_t function;
+  fc_str_t model;  // instead of both; data NULL: none
+  fc_str_t version;
 } names_t;
 
 // `path` is decoded in `segments`; `pattern` is a row's.
 #define SEGMENTS_MAX 6
 
+// Which name a segment of a pattern stands for, NULL if for itself. The name may
+// be followed by text: "{model}:predict".
+static fc_str_t *name_of(fc_str_t wanted, names_t *names, fc_str_t *out_tail) {
+  const struct {
+    fc_str_t mark;
+    fc_str_t *name;
+  } kNames[] = {{FC_STR("{module}"), &names->module},
+                {FC_STR("{function}"), &names->function},
+                {FC_STR("{model}"), &names->model},
+                {FC_STR("{version}"), &names->version}};
+  if (wanted.size == 0 || wanted.data[0] != '{') return NULL;
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kNames); i++) {
+    const size_t size = kNames[i].mark.size;
+    if (!fc_str_starts(wanted, kNames[i].mark)) continue;
+    *out_tail = fc_str_make(wanted.data + size, wanted.size - size);
+    return kNames[i].name;
+  }
+  return NULL;
+}
+
 static bool matches(const char *pattern, const fc_str_t *segments, size_t count,
                     names_t *out_names) {
   fc_str_t rest = fc_str(pattern);
+  *out_names = (names_t){0};
   for (size_t i = 0; i < count; i++) {
     if (rest.size == 0) return false;
-    fc_str_t wanted = next_segment(&rest);
-    if (fc_str_equal(wanted, FC_STR("{module}"))) {
-      out_names->module = segments[i];
-    } else if (fc_str_equal(wanted, FC_STR("{function}"))) {
-      out_names->function = segments[i];
-    } else if (!fc_str_equal(wanted, segments[i])) {
-      return false;
+    fc_str_t wanted = next_segment(&rest), tail;
+    fc_str_t *name = name_of(wanted, out_names, &tail);
+    if (!name) {
+      if (!fc_str_equal(wanted, segments[i])) return false;
+      continue;
     }
+    if (!fc_str_ends(segments[i], tail)) return false;
+    *name = fc_str_make(segments[i].data, segments[i].size - tail.size);
   }
   return rest.size == 0;
 }
@@ -146,7 +164,7 @@ static fc_status_t check_method(const fc_routes_t *routes, fc_route_t route,
   const fc_method_t method = request->method;
   unsigned bit = 0;
   if (method == FC_METHOD_GET || method == FC_METHOD_HEAD) bit = FC_ROUTE_GET;
-  if (method == FC_METHOD_POST) bit = FC_ROUTE_CALL;
+  if (method == FC_METHOD_POST) bit = FC_ROUTE_CALL | FC_ROUTE_POST;
   if (bit & routes->rows[route].methods) return FC_OK;
   return fc_fail(err, FC_CODE_METHOD_NOT_ALLOWED, "%s is not allowed here: %s",
                  request->method_name, fc_route_allow(routes, route));
@@ -160,6 +178,18 @@ static fc_status_t fail_name(fc_code_t code, const char *what, fc_str_t name,
   fc_escape(hint, sizeof hint, 128, nearest);
   return fc_fail(err, code, "no %s '%s': did you mean '%s'?", what, shown,
                  hint);
+}
+
+static fc_status_t check_version(const fc_generation_t *generation,
+                                 fc_str_t version, fc_error_t *err) {
+  if (!generation->module) return FC_OK;
+  fc_str_t have = fc_module_get_version(generation->module);
+  if (fc_str_equal(version, have)) return FC_OK;
+  char shown[80];
+  fc_escape(shown, sizeof shown, 64, version);
+  return fc_fail(err, FC_CODE_VERSION_NOT_FOUND,
+                 "module '%.*s' has no version '%s', only '%.*s'",
+                 FC_STR_ARG(generation->name), shown, FC_STR_ARG(have));
 }
 
 static fc_status_t find_module(fc_str_t name,
@@ -182,14 +212,7 @@ static fc_status_t find_module(fc_str_t name,
                      nearest ? nearest->name : FC_STR(""), err);
   }
   *out_index = generation->index;
-  if (!at || !generation->module) return FC_OK;
-  fc_str_t have = fc_module_get_version(generation->module);
-  if (fc_str_equal(version, have)) return FC_OK;
-  char shown[80];
-  fc_escape(shown, sizeof shown, 64, version);
-  return fc_fail(err, FC_CODE_VERSION_NOT_FOUND,
-                 "module '%.*s' has no version '%s', only '%.*s'",
-                 FC_STR_ARG(generation->name), shown, FC_STR_ARG(have));
+  return at ? check_version(generation, version, err) : FC_OK;
 }
 
 static fc_status_t check_loaded(const fc_generation_t *generation,
@@ -218,6 +241,99 @@ static fc_status_t find_function(fc_str_t name,
                    nearest ? nearest->name : FC_STR(""), err);
 }
 
+// ---------------------------------------------------------------------------
+// Models
+
+bool fc_route_only_function(const fc_module_t *module, uint32_t *out_function) {
+  uint32_t found = 0;
+  for (size_t i = 0; i < fc_module_function_count(module) && found < 2; i++) {
+    const fc_function_t *function = fc_module_function(module, i);
+    if (!function->plan) continue;
+    *out_function = (uint32_t)i;
+    found++;
+  }
+  return found == 1;
+}
+
+static fc_status_t fail_model(fc_str_t name, bool ready,
+                              const fc_generations_t *generations,
+                              fc_error_t *err) {
+  if (!ready) {
+    return fc_fail(err, FC_CODE_NOT_READY, "modules are still being loaded");
+  }
+  // Its module may be one that could not be loaded.
+  for (size_t dot = name.size; dot-- > 0;) {
+    if (name.data[dot] != '.') continue;
+    const fc_generation_t *generation =
+        fc_generations_find(generations, fc_str_make(name.data, dot));
+    if (generation) FC_TRY(check_loaded(generation, err));
+  }
+  char shown[80], hint[160];
+  fc_escape(shown, sizeof shown, 64, name);
+  const fc_generation_t *nearest = fc_generations_nearest(generations, name);
+  fc_escape(hint, sizeof hint, 128, nearest ? nearest->name : FC_STR(""));
+  // Programs look for these words, which are those of another server.
+  return fc_fail(err, FC_CODE_MODULE_NOT_FOUND,
+                 nearest ? "Request for unknown model: '%s' is not found; did "
+                           "you mean '%s'?"
+                         : "Request for unknown model: '%s' is not found",
+                 shown, hint);
+}
+
+// The name is a module's: which of its functions is the model?
+static fc_status_t find_only(const fc_generation_t *generation,
+                             uint32_t *out_function, fc_error_t *err) {
+  FC_TRY(check_loaded(generation, err));
+  const fc_module_t *module = generation->module;
+  if (fc_route_only_function(module, out_function)) return FC_OK;
+  const fc_function_t *first =
+      fc_module_function_count(module) ? fc_module_function(module, 0) : NULL;
+  return fc_fail(
+      err, FC_CODE_FUNCTION_NOT_FOUND,
+      "Request for unknown model: '%.*s' has %zu functions, each a model of "
+      "its own%s%.*s",
+      FC_STR_ARG(generation->name), fc_module_function_count(module),
+      first ? ", as NAME." : "", FC_STR_ARG(first ? first->name : FC_STR("")));
+}
+
+static bool find_pair(fc_str_t name, const fc_generations_t *generations,
+                      fc_place_t *out_place) {
+  for (size_t dot = name.size; dot-- > 0;) {
+    if (name.data[dot] != '.') continue;
+    const fc_generation_t *generation =
+        fc_generations_find(generations, fc_str_make(name.data, dot));
+    if (!generation || !generation->module) continue;
+    const fc_function_t *function =
+        fc_module_find(generation->module,
+                       fc_str_make(name.data + dot + 1, name.size - dot - 1));
+    if (!function) continue;
+    out_place->module = generation->index;
+    out_place->function = (uint32_t)function->index;
+    return true;
+  }
+  return false;
+}
+
+// A model is a function: its name is MODULE.FUNCTION, or MODULE alone if that has
+// one that can be called. Both may have dots in them, so every dot is tried, the
+// last one first.
+static fc_status_t find_model(const names_t *names,
+                              const fc_generations_t *generations, bool ready,
+                              fc_place_t *out_place, fc_error_t *err) {
+  const fc_str_t name = names->model;
+  if (!find_pair(name, generations, out_place)) {
+    const fc_generation_t *alone = fc_generations_find(generations, name);
+    if (!alone) return fail_model(name, ready, generations, err);
+    out_place->module = alone->index;
+    FC_TRY(find_only(alone, &out_place->function, err));
+  }
+  if (!names->version.data) return FC_OK;
+  return check_version(fc_generations_at(generations, out_place->module),
+                       names->version, err);
+}
+
+// ---------------------------------------------------------------------------
+
 static fc_status_t find_place(const fc_routes_t *routes,
                               const fc_request_t *request, char *buffer,
                               const fc_generations_t *generations, bool ready,
@@ -228,6 +344,8 @@ static fc_status_t find_place(const fc_routes_t *routes,
   FC_TRY(
       find_path(routes, request->path, buffer, &out_place->route, &names, err));
   FC_TRY(check_method(routes, out_place->route, request, err));
+  if (names.model.data)
+    return find_model(&names, generations, ready, out_place, err);
   if (!names.module.data) return FC_OK;
   FC_TRY(
       find_module(names.module, generations, ready, &out_place->module, err));

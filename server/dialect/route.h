@@ -10,6 +10,7 @@
 enum {
   FC_ROUTE_GET = 1 << 0,   // and HEAD: a document
   FC_ROUTE_CALL = 1 << 1,  // POST: a call of the function that the path names
+  FC_ROUTE_POST = 1 << 2,  // a document too, which the body asks for
 };
 
 typedef enum fc_route_t {
@@ -63,6 +64,10 @@ fc_status_t fc_route_find(const fc_routes_t *routes,
                           const fc_request_t *request,
                           const fc_generations_t *generations, bool ready,
                           fc_place_t *out_place, fc_error_t *err);
+
+// The one function of a module that can be called: the module's name alone is a
+// model's. False if there is none, or another.
+bool fc_route_only_function(const fc_module_t *module, uint32_t *out_function);
 
 // Decodes %XX. `out` has room for text.size bytes. False when malformed.
 bool fc_percent_decode(fc_str_t text, char *out, size_t *out_size);

@@ -10,19 +10,28 @@ typedef struct outcome_t {
   fc_str_t content_type;
   fc_str_t digest;
   bool weak_digest;
+  uint64_t document;
   bool is_call;  // the call has been through all stages
   bool is_last;
 } outcome_t;
+
+static fc_str_t code_in_head(const fc_dialect_t *dialect, fc_code_t code) {
+  return fc_str(dialect->names_code ? fc_code_info(code)->text : "");
+}
 
 static fc_answer_t describe(const fc_exchange_t *x, const outcome_t *what) {
   fc_answer_t answer = {.status = what->status,
                         .content_type = what->content_type,
                         .digest = what->digest,
                         .weak_digest = what->weak_digest,
+                        .document = what->document,
                         .spent_ns = what->is_call ? x->spent_ns : NULL,
                         .is_last = what->is_last};
   for (uint32_t i = 0; i < x->piece_count; i++) {
     answer.length += x->pieces[i].size;
+  }
+  if (what->code) {
+    answer.code = code_in_head(fc_dialect_of(x->server, &x->place), what->code);
   }
   if (what->code == FC_CODE_METHOD_NOT_ALLOWED) {
     answer.allow = fc_str(fc_route_allow(x->server->routes, x->place.route));
@@ -61,6 +70,7 @@ static fc_answer_t print_refusal(const fc_dialect_t *dialect,
   return (fc_answer_t){.status = dialect->status_of(error),
                        .length = (uint64_t)(sink.cursor - body),
                        .content_type = fc_str(dialect->error_type),
+                       .code = code_in_head(dialect, error->code),
                        .retry_after = FC_LIMIT_RETRY_AFTER,
                        .is_last = true};
 }
@@ -221,10 +231,12 @@ void fc_exchange_answer_call(fc_exchange_t *x) {
          outcome->piece_count * sizeof *outcome->pieces);
   x->piece_count = outcome->piece_count;
   outcome->piece_count = 0;
+  const uint64_t document = outcome->document;
   fc_pool_finish(pool, &x->job);
   const fc_dialect_t *dialect = fc_dialect_of(x->server, &x->place);
+  const char *type = dialect->result_type(x->job.call.parameters, document);
   send_answer(x, &(outcome_t){.status = 200,
-                              .content_type = fc_str(
-                                  dialect->result_type(x->job.call.parameters)),
+                              .content_type = fc_str(type),
+                              .document = document,
                               .is_call = true});
 }

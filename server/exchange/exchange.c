@@ -34,7 +34,7 @@ void fc_exchange_reset(fc_exchange_t *x) {
   release_place(x);
   x->method = FC_METHOD_OTHER;
   x->method_name = NULL;
-  x->is_call = false;
+  x->is_call = x->is_asking = false;
   x->stage = FC_STAGE_READ;
   x->peer = x->address;
   x->body_seen = 0;
@@ -181,13 +181,33 @@ static fc_status_t admit(fc_exchange_t *x, const fc_request_t *request,
                       err);
 }
 
+static fc_status_t check_asking(uint64_t size, fc_error_t *err) {
+  if (size <= FC_LIMIT_ASKING) return FC_OK;
+  return fc_fail(err, FC_CODE_BODY_TOO_LARGE,
+                 "the body of %llu bytes exceeds %u, which is enough here",
+                 (unsigned long long)size, FC_LIMIT_ASKING);
+}
+
+// A document is asked for with a body.
+static fc_status_t admit_asking(fc_exchange_t *x, const fc_request_t *request,
+                                fc_error_t *err) {
+  const fc_owner_t owner = fc_exchange_owner(&x->peer);
+  FC_TRY(check_asking(request->length, err));
+  return fc_body_open(&x->job.call.body, x->server->blocks, &owner,
+                      request->length, err);
+}
+
 fc_status_t fc_exchange_admit(fc_exchange_t *x, const fc_request_t *request,
                               fc_error_t *err) {
   fc_status_t status = route(x, request, err);
   fc_exchange_mark(x, FC_STAGE_ROUTE);
   if (status != FC_OK || request->method != FC_METHOD_POST) return status;
   x->stage = FC_STAGE_ADMIT;
-  status = admit(x, request, err);
+  const uint8_t methods = x->server->routes->rows[x->place.route].methods;
+  x->is_asking = !(methods & FC_ROUTE_CALL);
+  if (x->is_asking && !request->has_body) return FC_OK;
+  status =
+      x->is_asking ? admit_asking(x, request, err) : admit(x, request, err);
   fc_exchange_mark(x, FC_STAGE_ADMIT);
   x->is_call = status == FC_OK;
   return status;
@@ -204,6 +224,7 @@ fc_status_t fc_exchange_append(fc_exchange_t *x, fc_str_t bytes, uint64_t left,
                                fc_error_t *err) {
   const fc_owner_t owner = fc_exchange_owner(&x->peer);
   x->body_seen += bytes.size;
+  if (x->is_asking) FC_TRY(check_asking(x->body_seen, err));
   return fc_body_put(&x->job.call.body, x->server->blocks, &owner, bytes, left,
                      err);
 }
@@ -216,6 +237,14 @@ void fc_exchange_submit(fc_exchange_t *x) {
   uint8_t *data =
       fc_block_data(x->server->blocks, call->body.block) + call->body.offset;
   memset(data + call->body.size, 0, FC_BLOCK_TAIL);
+  if (x->is_asking) {
+    const fc_request_t request = {
+        .method = FC_METHOD_POST,
+        .method_name = x->method_name,
+        .body = fc_str_make((const char *)data, call->body.size)};
+    fc_exchange_document(x, &request);
+    return;
+  }
   if (fc_pool_try_inline(pool, &x->job)) {
     fc_exchange_answer_call(x);
     return;

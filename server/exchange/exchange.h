@@ -32,6 +32,8 @@ typedef struct fc_answer_t {
   fc_str_t digest;  // the entity tag, "" if none
   bool weak_digest;
   fc_str_t allow;            // "" if none
+  fc_str_t code;             // of an error, "" if the head does not say it
+  uint64_t document;         // bytes before raw ones, 0: it has no raw bytes
   uint32_t retry_after;      // seconds, 0: none
   const uint64_t *spent_ns;  // FC_STAGE_COUNT times to tell, or NULL
   bool is_last;              // it should be the last one of its connection
@@ -62,6 +64,7 @@ struct fc_exchange_t {
   fc_method_t method;
   const char *method_name;  // NULL until a head is read
   bool is_call;             // its body is wanted
+  bool is_asking;           // a POST for a document
   uint8_t stage;            // fc_stage_t it is in
   uint8_t id_size;          // 0: it has none yet
   uint32_t retry_after;

@@ -84,7 +84,8 @@ static char *put_field(char *out, fc_str_t name, fc_str_t value) {
 
 char *fc_response_head(const fc_response_head_t *head, char *end) {
   // Every field is bounded: 128 bytes of request id, eight times of at most 20
-  // digits, a digest, a list of methods; together well below FC_LIMIT_HEAD.
+  // digits, a digest, a list of methods, a code; together well below
+  // FC_LIMIT_HEAD.
   char *begin = end - FC_LIMIT_HEAD;
   char *out = put(begin, FC_STR("HTTP/1.1 "));
   out = put_digits(out, (unsigned)head->status, 3);
@@ -105,6 +106,12 @@ char *fc_response_head(const fc_response_head_t *head, char *end) {
   }
   if (head->spent_ns) out = put_timing(out, head->spent_ns);
   out = put_field(out, FC_STR("Allow: "), head->allow);
+  out = put_field(out, FC_STR("Farcall-Error-Code: "), head->code);
+  if (head->document) {
+    out = put(out, FC_STR("Inference-Header-Content-Length: "));
+    out = fc_number_print_u64(head->document, out);
+    out = put(out, FC_STR("\r\n"));
+  }
   if (head->retry_after) {
     out = put(out, FC_STR("Retry-After: "));
     out = fc_number_print_u64(head->retry_after, out);

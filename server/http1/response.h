@@ -17,6 +17,8 @@ typedef struct fc_response_head_t {
   fc_str_t etag;  // less its quotes, "" if none
   bool weak_etag;
   fc_str_t allow;        // "" if none
+  fc_str_t code;         // of an error, "" if it is not said
+  uint64_t document;     // bytes of the body before raw ones, 0: all
   uint32_t retry_after;  // seconds, 0 = none
   const uint64_t
       *spent_ns;  // FC_STAGE_COUNT entries for Server-Timing, or NULL

@@ -185,7 +185,9 @@ static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
   fc_block_sink_t out;
   fc_block_sink_init(&out, region->blocks, block, FC_LIMIT_HEAD,
                      region->limits.result_size);
-  status = dialect->encode(frame, slot->call.parameters, &out.sink, err);
+  slot->outcome.document = 0;
+  status = dialect->encode(frame, function, slot->call.parameters, &out.sink,
+                           &slot->outcome.document, err);
   if (status == FC_OK) {
     fc_block_sink_finish(&out);
     memcpy(slot->outcome.pieces, out.pieces, out.count * sizeof *out.pieces);

@@ -12,12 +12,15 @@
 #include "pool/queue.h"
 
 // The worker's half of a dialect: bytes and the call's parameters in, bytes
-// out. It sees no connection.
+// out. It sees no connection. `function` is the one that was called. An answer may
+// be a document with raw bytes behind it: then encode says how many bytes the
+// document has, in *out_document, which is 0 before.
 typedef struct fc_dialect_worker_t {
   fc_status_t (*decode)(fc_frame_t *frame, fc_str_t body,
                         const uint8_t *parameters, fc_error_t *err);
-  fc_status_t (*encode)(fc_frame_t *frame, const uint8_t *parameters,
-                        fc_sink_t *sink, fc_error_t *err);
+  fc_status_t (*encode)(fc_frame_t *frame, const fc_function_t *function,
+                        const uint8_t *parameters, fc_sink_t *sink,
+                        uint64_t *out_document, fc_error_t *err);
 } fc_dialect_worker_t;
 
 // Which calls have their tensors end at an unmapped page (fc_frame_set_guard).

@@ -324,15 +324,18 @@ bool fc_ring_read(const fc_ring_t *ring, uint32_t index,
     uint32_t piece_count;
     uint8_t stage;
     fc_piece_t piece;
+    uint64_t document;
   } said;
   copy_once(&said.status, &shared->status, sizeof said.status);
   copy_once(&said.piece_count, &shared->piece_count, sizeof said.piece_count);
   copy_once(&said.stage, &shared->stage, sizeof said.stage);
   copy_once(&said.piece, &shared->pieces[0], sizeof said.piece);
+  copy_once(&said.document, &shared->document, sizeof said.document);
   copy_once(&out->began_ns, &shared->began_ns, sizeof out->began_ns);
   copy_once(out->spent_ns, shared->spent_ns, sizeof out->spent_ns);
   bound_times(out, call->sent_ns);
   out->piece_count = 0;
+  out->document = 0;
   *out_size = 0;
 
   if (said.status > FC_INCOMPATIBLE) return lie(err, "status", said.status);
@@ -364,6 +367,10 @@ bool fc_ring_read(const fc_ring_t *ring, uint32_t index,
   if (said.piece.size > ring->setup.result_size) {
     return lie(err, "length", said.piece.size);
   }
+  if (said.document > said.piece.size) {
+    return lie(err, "document", said.document);
+  }
+  out->document = said.document;
   *out_size = said.piece.size;
   return true;
 }

@@ -140,10 +140,13 @@ static fc_status_t decode(fc_frame_t *frame, fc_str_t body,
   return fc_frame_decode(frame, FC_STR("[1,2]"), err);
 }
 
-static fc_status_t encode(fc_frame_t *frame, const uint8_t *parameters,
-                          fc_sink_t *sink, fc_error_t *err) {
+static fc_status_t encode(fc_frame_t *frame, const fc_function_t *function,
+                          const uint8_t *parameters, fc_sink_t *sink,
+                          uint64_t *out_document, fc_error_t *err) {
   (void)frame;
+  (void)function;
   (void)parameters;
+  (void)out_document;
   char text[17];
   snprintf(text, sizeof text, "%016llx", (unsigned long long)body_hash);
   return fc_sink_put(sink, fc_str(text), err);

@@ -4,6 +4,7 @@
 // two parameters of a call, through the real server in either host. This is all that
 // another one takes: fc_dialect_t, a row of routes, and a place for both in a table.
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "dialect/reflect.h"
@@ -13,9 +14,12 @@
 // The dialect: POST /text/MODULE/FUNCTION?separator=C&times=N with arguments between
 // separators; results as text, so many times.
 
+enum { ROUTE_TEXT = FC_ROUTE_COUNT, ROUTE_MODEL, ROUTE_OF_VERSION };
+
 typedef struct parameters_t {
   char separator;
   uint8_t times;
+  uint8_t raw;  // bytes before what is called raw
 } parameters_t;
 _Static_assert(sizeof(parameters_t) <= FC_CALL_PARAMETERS, "they fit a call");
 
@@ -37,7 +41,8 @@ static fc_status_t text_admit(const fc_server_t *server,
   }
   const parameters_t parameters = {
       .separator = separator.size ? separator.data[0] : ' ',
-      .times = times.size ? (uint8_t)(times.data[0] - '0') : 1};
+      .times = times.size ? (uint8_t)(times.data[0] - '0') : 1,
+      .raw = times.size ? 3 : 0};
   memcpy(out_admission->parameters, &parameters, sizeof parameters);
   return FC_OK;
 }
@@ -58,16 +63,20 @@ static fc_status_t text_decode(fc_frame_t *frame, fc_str_t body,
   return fc_frame_decode(frame, fc_str_make(json, size), err);
 }
 
-static fc_status_t text_encode(fc_frame_t *frame, const uint8_t *parameters,
-                               fc_sink_t *sink, fc_error_t *err) {
+static fc_status_t text_encode(fc_frame_t *frame, const fc_function_t *function,
+                               const uint8_t *parameters, fc_sink_t *sink,
+                               uint64_t *out_document, fc_error_t *err) {
+  (void)function;
+  *out_document = parameters_of(parameters).raw;
   for (int i = 0; i < parameters_of(parameters).times; i++) {
     FC_TRY(fc_frame_encode(frame, sink, err));
   }
   return FC_OK;
 }
 
-static const char *text_type(const uint8_t *parameters) {
-  return parameters_of(parameters).times > 1 ? "text/many" : "text/plain";
+static const char *text_type(const uint8_t *parameters, uint64_t document) {
+  return document && parameters_of(parameters).times > 1 ? "text/many"
+                                                         : "text/plain";
 }
 
 static fc_status_t text_document(const fc_server_t *server,
@@ -75,9 +84,15 @@ static fc_status_t text_document(const fc_server_t *server,
                                  const fc_place_t *place,
                                  fc_document_t *out_document, fc_sink_t *sink,
                                  fc_error_t *err) {
-  (void)server;
-  (void)place;
   *out_document = (fc_document_t){.content_type = FC_STR("text/plain")};
+  if ((int)place->route == ROUTE_MODEL) {
+    const fc_generation_t *generation =
+        fc_generations_at(&server->modules->generations, place->module);
+    FC_TRY(fc_sink_put(
+        sink, fc_module_function(generation->module, place->function)->name,
+        err));
+    return fc_sink_put(sink, request->body, err);
+  }
   FC_TRY(fc_sink_put(sink, FC_STR("post to "), err));
   return fc_sink_put(sink, request->path, err);
 }
@@ -103,7 +118,8 @@ static const fc_dialect_t kText = {.name = "text",
                                    .document = text_document,
                                    .status_of = text_status,
                                    .encode_error = text_error,
-                                   .error_type = "text/plain"};
+                                   .error_type = "text/plain",
+                                   .names_code = true};
 
 static const fc_dialect_t *const kDialects[] = {&fc_dialect_native,
                                                 &fc_dialect_pages, &kText};
@@ -113,8 +129,11 @@ static const fc_route_row_t kRows[] = {
   [FC_ROUTE_##name] = {path, methods, FC_DIALECT_##dialect},
 #include "dialect/route.def"
 #undef FC_ROUTE
-    [FC_ROUTE_COUNT] = {"/text/{module}/{function}",
-                        FC_ROUTE_GET | FC_ROUTE_CALL, 2},
+    [ROUTE_TEXT] = {"/text/{module}/{function}", FC_ROUTE_GET | FC_ROUTE_CALL,
+                    2},
+    [ROUTE_MODEL] = {"/model/{model}:ask", FC_ROUTE_POST, 2},
+    [ROUTE_OF_VERSION] = {"/model/{model}/of/{version}:text",
+                          FC_ROUTE_GET | FC_ROUTE_CALL, 2},
 };
 static const fc_routes_t kRoutes = {kRows, FC_ARRAY_COUNT(kRows),
                                     FC_ARRAY_COUNT(kDialects), kDialects};
@@ -126,7 +145,7 @@ static void ask(const fixture_server_t *server, const char *method,
                 const char *type, const char *says) {
   char got[64];
   fixture_response_t response = fixture_request(server, method, path, body);
-  assert_string_equal(response.body, says);
+  if (says) assert_string_equal(response.body, says);
   assert_int_equal(response.status, status);
   assert_string_equal(
       fixture_header(&response, "Content-Type", got, sizeof got), type);
@@ -151,6 +170,77 @@ static void it_answers_beside_the_others(void **state) {
   }
 }
 
+// A path that names a model names a function by another rule.
+static void a_path_may_name_a_model(void **state) {
+  (void)state;
+  static const struct {
+    const char *method, *path, *body;
+    int status;
+    const char *type, *says;
+  } rows[] = {
+      {"POST", "/model/t.add:ask", "?", 200, "text/plain", "add?"},
+      {"POST", "/model/t.add:ask", "", 200, "text/plain", "add"},
+      {"POST", "/model/t%2Eadd:ask", "?", 200, "text/plain", "add?"},
+      {"POST", "/model/t.add/of/1:text", "3 4", 200, "text/plain",
+       "{\"results\":[7]}"},
+      {"POST", "/model/t.add/of/2:text", "3 4", 400, "text/plain",
+       "route: module 't' has no version '2', only '1'"},
+      {"POST", "/model/t:ask", "", 404, "text/plain",
+       "route: Request for unknown model: 't' has 15 functions, each a model of "
+       "its own, as NAME.add"},
+      {"POST", "/model/t.ad:ask", "", 400, "text/plain",
+       "route: Request for unknown model: 't.ad' is not found"},
+      {"POST", "/model/.:ask", "", 400, "text/plain",
+       "route: Request for unknown model: '.' is not found"},
+      {"POST", "/model/broken:ask", "", 400, "text/plain",
+       "route: module 'broken' could not be loaded: broken.fixture: it was made "
+       "that way"},
+      {"POST", "/model/broken.x:ask", "", 400, "text/plain",
+       "route: module 'broken' could not be loaded: broken.fixture: it was made "
+       "that way"},
+      {"GET", "/model/t.add:ask", "", 400, "text/plain",
+       "route: GET is not allowed here: POST"},
+      {"POST", "/model/t.add", "", 404, "application/problem+json", NULL},
+  };
+  fixture_server_t server;
+  fixture_start(&server, "");
+  for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
+    ask(&server, rows[i].method, rows[i].path, rows[i].body, rows[i].status,
+        rows[i].type, rows[i].says);
+  }
+  // What it is asked with is bounded.
+  char *long_body = calloc(1, (64 << 10) + 2);
+  memset(long_body, 'x', (64 << 10) + 1);
+  ask(&server, "POST", "/model/t.add:ask", long_body, 400, "text/plain",
+      "admit: the body of 65537 bytes exceeds 65536, which is enough here");
+  free(long_body);
+  end(&server);
+}
+
+static void heads_say_more(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "");
+  char got[64];
+  fixture_response_t response =
+      fixture_request(&server, "POST", "/text/t/add?times=2", "3 4");
+  assert_string_equal(
+      fixture_header(&response, "Inference-Header-Content-Length", got,
+                     sizeof got),
+      "3");
+  assert_null(fixture_header(&response, "Farcall-Error-Code", got, sizeof got));
+  fixture_response_free(&response);
+  response = fixture_request(&server, "POST", "/text/t/add", "3");
+  assert_string_equal(
+      fixture_header(&response, "Farcall-Error-Code", got, sizeof got),
+      "missing_argument");
+  fixture_response_free(&response);
+  response = fixture_request(&server, "POST", "/api/v1/functions/t/add", "[3]");
+  assert_null(fixture_header(&response, "Farcall-Error-Code", got, sizeof got));
+  fixture_response_free(&response);
+  end(&server);
+}
+
 static void its_errors_are_its_own(void **state) {
   (void)state;
   fixture_server_t server;
@@ -168,6 +258,8 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       FC_TEST(it_answers_beside_the_others),
       FC_TEST(its_errors_are_its_own),
+      FC_TEST(a_path_may_name_a_model),
+      FC_TEST(heads_say_more),
   };
   fixture_use_routes(&kRoutes);
   fixture_worker(argc, argv);

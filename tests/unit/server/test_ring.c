@@ -55,6 +55,7 @@ static void answer(pair_t *pair, uint32_t index) {
   slot->outcome.status = FC_OK;
   slot->outcome.stage = FC_STAGE_ENCODE;
   slot->outcome.piece_count = 1;
+  slot->outcome.document = 0;
   slot->outcome.pieces[0] =
       (fc_piece_t){slot->answer_block, FC_LIMIT_HEAD, slot->call.body.size};
   slot->outcome.began_ns = fc_clock_ns();
@@ -256,6 +257,7 @@ typedef enum lie_t {
   LIE_OFFSET,
   LIE_LENGTH,
   LIE_LENGTH_HUGE,
+  LIE_DOCUMENT,
   LIE_CODE,
   LIE_CODE_NONE,
   LIE_CODE_OF_THE_LOOP,
@@ -337,6 +339,9 @@ static void tell(fc_slot_t *slot, lie_t lie) {
     case LIE_BOOL:
       memset(&error->has_pointer, 7, 1);
       break;
+    case LIE_DOCUMENT:
+      slot->outcome.document = piece->size + 1;
+      break;
     case LIE_MESSAGE:
       memset(error->message, 'A', sizeof error->message);
       break;
@@ -384,6 +389,7 @@ static void lies_are_refused(void **state) {
       {"an offset", LIE_OFFSET, "offset 0"},
       {"a length", LIE_LENGTH, "length 2001"},
       {"a huge length", LIE_LENGTH_HUGE, "length 18446744073709551615"},
+      {"a document beyond the answer", LIE_DOCUMENT, "document "},
       {"a code", LIE_CODE, "code"},
       {"no code", LIE_CODE_NONE, "code 0"},
       {"a code of the loop's", LIE_CODE_OF_THE_LOOP, "code"},
