@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A server on several addresses: TCP, and Unix sockets as curl and Python reach
 them. And while it loads large files."""
+import contextlib
 import http.client
 import json
 import os
 import shutil
 import signal
 import socket
-import statistics
 import subprocess
 import threading
 import time
@@ -27,6 +27,16 @@ class UnixConnection(http.client.HTTPConnection):
     def connect(self):
         self.sock = socket.socket(socket.AF_UNIX)
         self.sock.connect(self.path)
+
+
+def connect_when_served(path):
+    """The file is there a moment before the server listens."""
+    while True:
+        connection = UnixConnection(path)
+        with contextlib.suppress(FileNotFoundError, ConnectionRefusedError):
+            connection.connect()
+            return connection
+        time.sleep(0.001)
 
 
 def function_of(server):
@@ -95,7 +105,7 @@ def test_what_a_killed_server_left_is_replaced(serve, tmp_path):
     assert server.stop() == 0
 
 
-LARGE = 4
+LARGE = 8
 SIZE = 128 << 20
 
 
@@ -112,21 +122,16 @@ def test_health_is_answered_while_large_files_are_loaded(tmp_path):
     starting = threading.Thread(
         target=lambda: servers.append(Server("--listen", f"unix:{path}", folder)))
     starting.start()
-    while not path.exists():
-        time.sleep(0.001)
-    connection = UnixConnection(path)
-    times, hashed = [], 0
-    while hashed < LARGE:
-        begin = time.perf_counter()
+    connection = connect_when_served(path)
+    seen = []  # how many files were hashed when /livez was answered
+    while not seen or seen[-1] < LARGE:
         connection.request("GET", "/livez")
         assert connection.getresponse().read() == b'{"status":"live"}'
-        times.append((time.perf_counter() - begin) * 1000)
         connection.request("GET", "/api/v1/modules")
         modules = json.loads(connection.getresponse().read())["modules"]
-        hashed = sum("sha256" in each for each in modules)
+        seen.append(sum("sha256" in each for each in modules))
     connection.close()
     starting.join()
-    print(f"{len(times)} answers, {statistics.median(times):.2f} ms, "
-          f"at most {max(times):.1f} ms")
     end_servers(servers)
-    assert statistics.median(times) < 20
+    # How long an answer takes depends on the machine, so no time is asserted.
+    assert seen[0] < LARGE, "everything was hashed before the first answer"

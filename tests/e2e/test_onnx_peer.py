@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_onnx_slow.py with every test there is: twenty minutes of processor time."""
+import pytest
+
+from test_onnx_slow import (answers, reference, suite,  # noqa: F401
+                            test_recovered_signatures_are_the_declared_ones,
+                            test_what_the_reference_passes_passes)
+
+
+@pytest.fixture(scope="module")
+def step():
+    return 1
