@@ -2,27 +2,11 @@
 //
 // What farcall compile reads out of MLIR text. The generic texts are what
 // mlir-opt 22 prints for the source next to them, shortened.
-#include "helpers/test.h"
+#include "helpers/arena.h"
 
 #include <stdio.h>
 
 #include "compile_derive.h"
-
-static fc_arena_t arena;
-
-static int begin(void **state) {
-  (void)state;
-  fc_arena_init(&arena, fc_allocator_system(), 4096, 1u << 24);
-  return 0;
-}
-
-static int end(void **state) {
-  fc_arena_deinit(&arena);
-  return fc_test_report_row(state);
-}
-
-#define ARENA_TEST(function) \
-  { #function, function, begin, end, NULL }
 
 static void assert_text(fc_str_t got, const char *wanted) {
   if (!fc_str_equal(got, fc_str(wanted))) {
@@ -49,7 +33,8 @@ static void attributes_come_with_their_values(void **state) {
   (void)state;
   fc_mlir_module_t module;
   fc_error_t err;
-  assert_int_equal(fc_mlir_read(&arena, fc_str(kAttributes), &module, &err), 0);
+  assert_int_equal(
+      fc_mlir_read(&fc_test_arena, fc_str(kAttributes), &module, &err), 0);
   assert_int_equal(module.function_count, 1);
   const fc_mlir_function_t *f = &module.functions[0];
   assert_text(f->name, "f");
@@ -94,7 +79,8 @@ static void dims_come_with_their_names(void **state) {
              rows[i].attrs);
     fc_mlir_module_t module;
     fc_error_t err = {0};
-    fc_status_t status = fc_mlir_read(&arena, fc_str(text), &module, &err);
+    fc_status_t status =
+        fc_mlir_read(&fc_test_arena, fc_str(text), &module, &err);
     if ((status == FC_OK) != (rows[i].dims != NULL)) {
       fail_msg("%s: %s", rows[i].attrs, err.message);
     }
@@ -137,7 +123,8 @@ static void aliases_are_expanded(void **state) {
   (void)state;
   fc_mlir_module_t module;
   fc_error_t err;
-  assert_int_equal(fc_mlir_read(&arena, fc_str(kAliases), &module, &err), 0);
+  assert_int_equal(
+      fc_mlir_read(&fc_test_arena, fc_str(kAliases), &module, &err), 0);
   assert_int_equal(module.function_count, 2);
   const fc_mlir_function_t *g = &module.functions[0];
   assert_text(g->arguments[0].type,
@@ -193,7 +180,8 @@ static void tensors_and_state_are_noticed(void **state) {
     fc_error_t err;
     snprintf(text, sizeof text, "\"builtin.module\"() ({\n%s\n}) : () -> ()\n",
              row->operation);
-    assert_int_equal(fc_mlir_read(&arena, fc_str(text), &module, &err), 0);
+    assert_int_equal(fc_mlir_read(&fc_test_arena, fc_str(text), &module, &err),
+                     0);
     assert_int_equal(module.has_tensors, row->tensors);
     assert_int_equal(module.has_state, row->state);
   }
@@ -262,8 +250,8 @@ static void names_come_from_the_source(void **state) {
     fc_str_t names[3];
     fc_error_t err;
     assert_int_equal(
-        fc_mlir_names(&arena, fc_str(row->source), fc_str(row->function),
-                      row->count, names, &err),
+        fc_mlir_names(&fc_test_arena, fc_str(row->source),
+                      fc_str(row->function), row->count, names, &err),
         0);
     for (size_t i = 0; i < row->count; i++) {
       assert_text(names[i], row->names[i]);
@@ -318,7 +306,8 @@ static void bodies_are_annotated(void **state) {
     snprintf(after, sizeof after, kForm, row->visibility, region, row->after);
     fc_mlir_module_t module;
     fc_error_t err;
-    assert_int_equal(fc_mlir_read(&arena, fc_str(before), &module, &err), 0);
+    assert_int_equal(
+        fc_mlir_read(&fc_test_arena, fc_str(before), &module, &err), 0);
     fc_text_t out;
     fc_text_init(&out, fc_allocator_system(), 4096);
     assert_int_equal(fc_mlir_annotate(&module, &out, &err), 0);
@@ -426,11 +415,11 @@ static void every_prefix_is_survived(void **state) {
       fc_str_t text = {copy, size}, names[2];
       fc_mlir_module_t module;
       fc_error_t err;
-      (void)fc_mlir_read(&arena, text, &module, &err);
+      (void)fc_mlir_read(&fc_test_arena, text, &module, &err);
       fc_str_t operation, location;
       (void)fc_mlir_leftover(text, &operation, &location);
-      assert_int_equal(fc_mlir_names(&arena, text, FC_STR("f"), 2, names, &err),
-                       0);
+      assert_int_equal(
+          fc_mlir_names(&fc_test_arena, text, FC_STR("f"), 2, names, &err), 0);
       fc_free(fc_allocator_system(), copy);
     }
   }
@@ -438,16 +427,16 @@ static void every_prefix_is_survived(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      ARENA_TEST(attributes_come_with_their_values),
-      ARENA_TEST(dims_come_with_their_names),
-      ARENA_TEST(aliases_are_expanded),
-      ARENA_TEST(tensors_and_state_are_noticed),
-      ARENA_TEST(names_come_from_the_source),
-      ARENA_TEST(bodies_are_annotated),
-      ARENA_TEST(segments_are_counted),
-      ARENA_TEST(leftovers_are_found),
-      ARENA_TEST(alignment_is_noticed),
-      ARENA_TEST(every_prefix_is_survived),
+      FC_TEST_WITH_ARENA(attributes_come_with_their_values),
+      FC_TEST_WITH_ARENA(dims_come_with_their_names),
+      FC_TEST_WITH_ARENA(aliases_are_expanded),
+      FC_TEST_WITH_ARENA(tensors_and_state_are_noticed),
+      FC_TEST_WITH_ARENA(names_come_from_the_source),
+      FC_TEST_WITH_ARENA(bodies_are_annotated),
+      FC_TEST_WITH_ARENA(segments_are_counted),
+      FC_TEST_WITH_ARENA(leftovers_are_found),
+      FC_TEST_WITH_ARENA(alignment_is_noticed),
+      FC_TEST_WITH_ARENA(every_prefix_is_survived),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,27 +3,11 @@
 // The checks farcall compile puts into a module's text: which operations get one,
 // of which operands, and with which place. That the checks work is shown by
 // e2e/compile, which runs them.
-#include "helpers/test.h"
+#include "helpers/arena.h"
 
 #include <stdio.h>
 
 #include "compile_guard.h"
-
-static fc_arena_t arena;
-
-static int begin(void **state) {
-  (void)state;
-  fc_arena_init(&arena, fc_allocator_system(), 4096, 1u << 24);
-  return 0;
-}
-
-static int end(void **state) {
-  fc_arena_deinit(&arena);
-  return fc_test_report_row(state);
-}
-
-#define ARENA_TEST(function) \
-  { #function, function, begin, end, NULL }
 
 typedef struct guard_row_t {
   const char *name;
@@ -69,8 +53,8 @@ static void allocations_are_guarded(void **state) {
     snprintf(source, sizeof source, "%s#loc3 = loc(\"m.mlir\":2:3)\n",
              row->line);
     fc_text_init(&out, fc_allocator_system(), 8192);
-    assert_int_equal(fc_mlir_guard_sizes(&arena, fc_str(source), &out, &err),
-                     0);
+    assert_int_equal(
+        fc_mlir_guard_sizes(&fc_test_arena, fc_str(source), &out, &err), 0);
     size_t checks = 0;
     for (; row->sizes[checks]; checks++) {
       snprintf(wanted, sizeof wanted, "\"arith.cmpi\"(%s, ",
@@ -140,7 +124,7 @@ static void divisions_are_guarded(void **state) {
              row->line);
     fc_text_init(&out, fc_allocator_system(), 1u << 16);
     assert_int_equal(
-        fc_mlir_guard_divisions(&arena, fc_str(source), &out, &err), 0);
+        fc_mlir_guard_divisions(&fc_test_arena, fc_str(source), &out, &err), 0);
     fc_str_t got = fc_text_str(&out);
     if (row->check) {
       assert_int_equal(count_of(got, row->check), 1);
@@ -172,8 +156,8 @@ static void checks_are_shared(void **state) {
   fc_text_t out;
   fc_error_t err;
   fc_text_init(&out, fc_allocator_system(), 1u << 16);
-  assert_int_equal(fc_mlir_guard_divisions(&arena, fc_str(kText), &out, &err),
-                   0);
+  assert_int_equal(
+      fc_mlir_guard_divisions(&fc_test_arena, fc_str(kText), &out, &err), 0);
   fc_str_t got = fc_text_str(&out);
   assert_int_equal(count_of(got, "llvm.func internal @\"farcall.check."), 2);
   assert_int_equal(count_of(got, "call @\"farcall.check.0\"("), 2);
@@ -201,13 +185,15 @@ static void unknown_forms_are_refused(void **state) {
     fc_error_t err = {0};
     snprintf(text, sizeof text, "%s%s", kHead, kLines[i]);
     fc_text_init(&out, fc_allocator_system(), 1u << 16);
-    assert_int_equal(fc_mlir_guard_divisions(&arena, fc_str(text), &out, &err),
-                     FC_INVALID_ARGUMENT);
+    assert_int_equal(
+        fc_mlir_guard_divisions(&fc_test_arena, fc_str(text), &out, &err),
+        FC_INVALID_ARGUMENT);
     assert_non_null(strstr(err.message, "a division in a form not known"));
     // Outside of any module there is no place for the checks.
     const char *alone = "%3 = \"llvm.sdiv\"(%a, %b) : (i32, i32) -> i32\n";
-    assert_int_equal(fc_mlir_guard_divisions(&arena, fc_str(alone), &out, &err),
-                     FC_INVALID_ARGUMENT);
+    assert_int_equal(
+        fc_mlir_guard_divisions(&fc_test_arena, fc_str(alone), &out, &err),
+        FC_INVALID_ARGUMENT);
     fc_text_deinit(&out);
   }
 }
@@ -236,11 +222,11 @@ static void divisions_of_index_become_those_of_arith(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      ARENA_TEST(allocations_are_guarded),
-      ARENA_TEST(divisions_are_guarded),
-      ARENA_TEST(checks_are_shared),
-      ARENA_TEST(unknown_forms_are_refused),
-      ARENA_TEST(divisions_of_index_become_those_of_arith),
+      FC_TEST_WITH_ARENA(allocations_are_guarded),
+      FC_TEST_WITH_ARENA(divisions_are_guarded),
+      FC_TEST_WITH_ARENA(checks_are_shared),
+      FC_TEST_WITH_ARENA(unknown_forms_are_refused),
+      FC_TEST_WITH_ARENA(divisions_of_index_become_those_of_arith),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,27 +2,11 @@
 //
 // Which arguments a body writes into, of texts as mlir-opt prints them. What real
 // kernels do is in e2e/compile.
-#include "helpers/test.h"
+#include "helpers/arena.h"
 
 #include <stdio.h>
 
 #include "compile_stores.h"
-
-static fc_arena_t arena;
-
-static int begin(void **state) {
-  (void)state;
-  fc_arena_init(&arena, fc_allocator_system(), 4096, 1u << 26);
-  return 0;
-}
-
-static int end(void **state) {
-  fc_arena_deinit(&arena);
-  return fc_test_report_row(state);
-}
-
-#define ARENA_TEST(function) \
-  { #function, function, begin, end, NULL }
 
 typedef struct body_row_t {
   const char *name;
@@ -110,8 +94,9 @@ static void bodies_are_read(void **state) {
     fc_mlir_module_t module;
     fc_error_t err;
     snprintf(text, sizeof text, kForm, row->body);
-    assert_int_equal(fc_mlir_read(&arena, fc_str(text), &module, &err), 0);
-    assert_int_equal(fc_mlir_find_stores(&arena, &module, &err), 0);
+    assert_int_equal(fc_mlir_read(&fc_test_arena, fc_str(text), &module, &err),
+                     0);
+    assert_int_equal(fc_mlir_find_stores(&fc_test_arena, &module, &err), 0);
     const fc_mlir_value_t *arguments = module.functions[0].arguments;
     for (size_t i = 0, at = 0; i < 3; i++) {
       if (arguments[i].stored) got[at++] = "abi"[i];
@@ -140,8 +125,9 @@ static void callees_are_read(void **state) {
       "}) : () -> ()\n";
   fc_mlir_module_t module;
   fc_error_t err;
-  assert_int_equal(fc_mlir_read(&arena, fc_str(kText), &module, &err), 0);
-  assert_int_equal(fc_mlir_find_stores(&arena, &module, &err), 0);
+  assert_int_equal(fc_mlir_read(&fc_test_arena, fc_str(kText), &module, &err),
+                   0);
+  assert_int_equal(fc_mlir_find_stores(&fc_test_arena, &module, &err), 0);
   assert_false(module.functions[0].arguments[0].stored);
   assert_true(module.functions[0].arguments[1].stored);
   assert_true(module.functions[1].arguments[0].stored);
@@ -169,8 +155,9 @@ static void many_arguments_share_a_bit(void **state) {
            "\"builtin.module\"() ({\n%s -> ()\n}) : () -> ()\n", text);
   fc_mlir_module_t module;
   fc_error_t err;
-  assert_int_equal(fc_mlir_read(&arena, fc_str(whole), &module, &err), 0);
-  assert_int_equal(fc_mlir_find_stores(&arena, &module, &err), 0);
+  assert_int_equal(fc_mlir_read(&fc_test_arena, fc_str(whole), &module, &err),
+                   0);
+  assert_int_equal(fc_mlir_find_stores(&fc_test_arena, &module, &err), 0);
   for (int i = 0; i < 70; i++) {
     assert_int_equal(module.functions[0].arguments[i].stored, i >= 63);
   }
@@ -178,9 +165,9 @@ static void many_arguments_share_a_bit(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      ARENA_TEST(bodies_are_read),
-      ARENA_TEST(callees_are_read),
-      ARENA_TEST(many_arguments_share_a_bit),
+      FC_TEST_WITH_ARENA(bodies_are_read),
+      FC_TEST_WITH_ARENA(callees_are_read),
+      FC_TEST_WITH_ARENA(many_arguments_share_a_bit),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

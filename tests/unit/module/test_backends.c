@@ -2,7 +2,8 @@
 //
 // Kinds of modules: known by their bytes, with options of their own. mirror.h is
 // one that nothing else of the project knows.
-#include "helpers/test.h"
+#include "helpers/folder.h"
+#include "helpers/pages.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -25,51 +26,23 @@ static const fc_backend_t *const kinds[] = {&mirror_backend, &fc_backend_native,
   "\"a\",\"type\":" I32 "},{\"name\":\"b\",\"type\":" I32 "}],"          \
   "\"results\":[{\"type\":" I32 "},{\"type\":" I32 "}]}\n"
 
-static char folder[] = "/tmp/farcall-backends-XXXXXX";
-
-static const char *in_folder(const char *name) {
-  static char path[80];
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  return path;
-}
-
-static void put(const char *name, const char *text) {
-  FILE *file = fopen(in_folder(name), "w");
-  assert_non_null(file);
-  assert_true(fputs(text, file) >= 0);
-  fclose(file);
-}
-
-static int make_folder(void **state) {
-  (void)state;
-  memcpy(folder + sizeof folder - 7, "XXXXXX", 6);
-  return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state) {
-  char command[128];
-  snprintf(command, sizeof command, "rm -rf '%s'", folder);
-  return system(command) ? -1 : fc_test_report_row(state);
-}
-#define IN_FOLDER(function) \
-  { #function, function, make_folder, remove_folder, NULL }
-
 // ---------------------------------------------------------------------------
 
 static void a_kind_of_module_is_a_row(void **state) {
   (void)state;
-  put("pair.mirror", "mirror\n" PAIR);
-  put("other.mirror", "something else");
+  fc_test_put("pair.mirror", "mirror\n" PAIR);
+  fc_test_put("other.mirror", "something else");
   fc_module_t *module;
   fc_error_t err = {0};
-  assert_int_equal(fc_module_load(kinds, fc_str(in_folder("pair.mirror")), NULL,
-                                  fc_allocator_system(), &module, &err),
-                   FC_OK);
+  assert_int_equal(
+      fc_module_load(kinds, fc_str(fc_test_in_folder("pair.mirror")), NULL,
+                     fc_allocator_system(), &module, &err),
+      FC_OK);
   assert_string_equal(fc_module_get_kind(module), "mirror");
   assert_non_null(fc_module_find(module, FC_STR("pair")));
   fc_module_release(module);
   assert_int_not_equal(
-      fc_module_load(kinds, fc_str(in_folder("other.mirror")), NULL,
+      fc_module_load(kinds, fc_str(fc_test_in_folder("other.mirror")), NULL,
                      fc_allocator_system(), &module, &err),
       FC_OK);
   assert_string_equal(err.message,
@@ -88,7 +61,7 @@ static int32_t first_of_pair(const fc_setting_t *settings, size_t count) {
   fc_instance_t *instance;
   fc_call_t *call;
   fc_error_t err = {0};
-  if (fc_module_load(kinds, fc_str(in_folder("pair")), &options,
+  if (fc_module_load(kinds, fc_str(fc_test_in_folder("pair")), &options,
                      fc_allocator_system(), &module, &err) ||
       fc_instance_create(module, NULL, &instance, &err) ||
       fc_call_create(instance, "pair", &call, &err) ||
@@ -105,7 +78,7 @@ static int32_t first_of_pair(const fc_setting_t *settings, size_t count) {
 
 static void a_kind_has_options_of_its_own(void **state) {
   (void)state;
-  put("pair", "mirror\n" PAIR);
+  fc_test_put("pair", "mirror\n" PAIR);
   assert_int_equal(first_of_pair(NULL, 0), 1);
   const fc_setting_t both[] = {
       {FC_STR("vm.state"), FC_STR("private")},  // not for this module
@@ -147,31 +120,6 @@ static void options_that_are_none_are_refused(void **state) {
 // ---------------------------------------------------------------------------
 // Names
 
-// Every allocation is some pages of its own, so that it can be taken away.
-static size_t pages_of(size_t size) {
-  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-  return (size + 2 * page - 1) / page * page;
-}
-
-static void *take_pages(void *context, size_t size, size_t alignment) {
-  (void)context;
-  (void)alignment;
-  void *memory = mmap(NULL, pages_of(size), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return memory == MAP_FAILED ? NULL : memory;
-}
-
-static void keep_pages(void *context, void *memory) {
-  (void)context;
-  (void)memory;
-}
-
-static void protect(const void *in_page, int how) {
-  const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-  assert_int_equal(
-      mprotect((void *)((uintptr_t)in_page & ~(page - 1)), page, how), 0);
-}
-
 // The others cannot even be looked at.
 static void a_function_is_found_without_looking_at_others(void **state) {
   (void)state;
@@ -182,24 +130,24 @@ static void a_function_is_found_without_looking_at_others(void **state) {
              "\"results\":[]}\n",
              i);
   }
-  put("many", text);
-  const fc_allocator_t pages = {NULL, take_pages, keep_pages};
+  fc_test_put("many", text);
   fc_module_t *module;
-  assert_int_equal(fc_module_load(kinds, fc_str(in_folder("many")), NULL, pages,
-                                  &module, NULL),
+  assert_int_equal(fc_module_load(kinds, fc_str(fc_test_in_folder("many")),
+                                  NULL, fc_test_pages(), &module, NULL),
                    FC_OK);
   assert_int_equal(fc_module_function_count(module), MIRROR_FUNCTIONS);
   for (size_t wanted = 0; wanted < MIRROR_FUNCTIONS; wanted++) {
     for (size_t i = 0; i < MIRROR_FUNCTIONS; i++) {
-      protect(fc_module_function(module, i)->signature,
-              i == wanted ? PROT_READ : PROT_NONE);
+      fc_test_protect(fc_module_function(module, i)->signature,
+                      i == wanted ? PROT_READ : PROT_NONE);
     }
     snprintf(text, sizeof text, "f%zu", wanted);
     assert_ptr_equal(fc_module_find(module, fc_str(text)),
                      fc_module_function(module, wanted));
     assert_null(fc_module_find(module, FC_STR("g")));
     for (size_t i = 0; i < MIRROR_FUNCTIONS; i++) {
-      protect(fc_module_function(module, i)->signature, PROT_READ | PROT_WRITE);
+      fc_test_protect(fc_module_function(module, i)->signature,
+                      PROT_READ | PROT_WRITE);
     }
   }
   fc_module_release(module);
@@ -207,10 +155,10 @@ static void a_function_is_found_without_looking_at_others(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      IN_FOLDER(a_kind_of_module_is_a_row),
-      IN_FOLDER(a_kind_has_options_of_its_own),
+      FC_TEST_IN_FOLDER(a_kind_of_module_is_a_row),
+      FC_TEST_IN_FOLDER(a_kind_has_options_of_its_own),
       FC_TEST(options_that_are_none_are_refused),
-      IN_FOLDER(a_function_is_found_without_looking_at_others),
+      FC_TEST_IN_FOLDER(a_function_is_found_without_looking_at_others),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

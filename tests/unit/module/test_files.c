@@ -2,7 +2,7 @@
 //
 // What loading reads and hashes, in bytes: every call of libnettle's SHA-256 in
 // this program is counted (linked with --wrap).
-#include "helpers/test.h"
+#include "helpers/folder.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -36,37 +36,6 @@ void __wrap_nettle_sha256_update(struct sha256_ctx *context, size_t size,
 // ---------------------------------------------------------------------------
 // A folder of files
 
-static char folder[] = "/tmp/farcall-files-XXXXXX";
-
-static const char *in_folder(const char *name) {
-  static char path[80];
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  return path;
-}
-
-static int make_folder(void **state) {
-  (void)state;
-  memcpy(folder + sizeof folder - 7, "XXXXXX", 6);
-  return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state) {
-  unlink(in_folder("a"));
-  unlink(in_folder("a.so"));
-  unlink(in_folder("a.vmfb"));
-  unlink(in_folder("a.farcall.json"));
-  rmdir(folder);
-  return fc_test_report_row(state);
-}
-#define IN_FOLDER(function) \
-  { #function, function, make_folder, remove_folder, NULL }
-
-static void copy(const char *from, const char *name) {
-  char command[1024];
-  snprintf(command, sizeof command, "cp '%s' '%s'", from, in_folder(name));
-  assert_int_equal(system(command), 0);
-}
-
 // ---------------------------------------------------------------------------
 
 static fc_module_t *describe(const char *path) {
@@ -94,13 +63,13 @@ static fc_module_t *load(const fc_module_t *module) {
 
 // owner.so, its description says which file it is of.
 static void put_vouched(void) {
-  copy(NATIVE "owner.so", "a.so");
+  fc_test_copy(NATIVE "owner.so", "a.so");
   char command[1024];
   snprintf(command, sizeof command,
            "sha=$(sha256sum < '%s' | cut -c -64); "
            "sed \"1s/{/{\\\"so_sha256\\\":\\\"$sha\\\",/\" '%s' > '%s/%s'",
-           in_folder("a.so"), NATIVE "owner.farcall.json", folder,
-           "a.farcall.json");
+           fc_test_in_folder("a.so"), NATIVE "owner.farcall.json",
+           fc_test_folder(), "a.farcall.json");
   assert_int_equal(system(command), 0);
 }
 
@@ -108,13 +77,13 @@ static void put_vouched(void) {
 static void a_file_is_hashed_once(void **state) {
   (void)state;
   put_vouched();
-  copy(VMVX, "a.vmfb");
+  fc_test_copy(VMVX, "a.vmfb");
   static const struct { const char *name; } rows[] = {{"a.so"}, {"a.vmfb"}};
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
     struct stat info;
-    assert_int_equal(stat(in_folder(row->name), &info), 0);
+    assert_int_equal(stat(fc_test_in_folder(row->name), &info), 0);
     hashed = 0;
-    fc_module_t *first = describe(in_folder(row->name));
+    fc_module_t *first = describe(fc_test_in_folder(row->name));
     const size_t with_file = hashed;
     hashed = 0;
     fc_module_t *second = load(first);
@@ -134,14 +103,15 @@ static void a_file_is_hashed_once(void **state) {
 static void a_large_file_that_was_written_to_is_hashed_again(void **state) {
   (void)state;
   const off_t size = (off_t)17 << 20;
-  copy(VMVX, "a.vmfb");
-  assert_int_equal(truncate(in_folder("a.vmfb"), size), 0);
+  fc_test_copy(VMVX, "a.vmfb");
+  assert_int_equal(truncate(fc_test_in_folder("a.vmfb"), size), 0);
   const struct timespec long_ago[] = {{1, 0}, {1, 0}};
-  assert_int_equal(utimensat(AT_FDCWD, in_folder("a.vmfb"), long_ago, 0), 0);
-  fc_module_t *first = describe(in_folder("a.vmfb"));
+  assert_int_equal(
+      utimensat(AT_FDCWD, fc_test_in_folder("a.vmfb"), long_ago, 0), 0);
+  fc_module_t *first = describe(fc_test_in_folder("a.vmfb"));
   for (int written = 0; written < 2; written++) {
     if (written) {
-      const int fd = open(in_folder("a.vmfb"), O_WRONLY | O_CLOEXEC);
+      const int fd = open(fc_test_in_folder("a.vmfb"), O_WRONLY | O_CLOEXEC);
       assert_int_equal(pwrite(fd, "x", 1, size - 1), 1);
       close(fd);
     }
@@ -202,14 +172,14 @@ static void what_is_no_module_is_not_read(void **state) {
        FC_CODE_MODULE_PATH},
   };
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
-    const int fd = open(in_folder(row->name), O_WRONLY | O_CREAT, 0600);
+    const int fd = open(fc_test_in_folder(row->name), O_WRONLY | O_CREAT, 0600);
     assert_int_equal(ftruncate(fd, (off_t)size), 0);
     close(fd);
     fc_error_t err = {0};
     fc_module_t *module;
     const uint64_t before = bytes_read();
     assert_int_not_equal(
-        fc_module_load(backends, fc_str(in_folder(row->name)), NULL,
+        fc_module_load(backends, fc_str(fc_test_in_folder(row->name)), NULL,
                        fc_allocator_system(), &module, &err),
         FC_OK);
     const uint64_t read = bytes_read() - before;
@@ -218,7 +188,8 @@ static void what_is_no_module_is_not_read(void **state) {
     // A page of the file, and what /proc tells.
     assert_in_range(read, 1, 8192);
     // The kernel may read ahead.
-    assert_in_range(pages_in_memory(in_folder(row->name), size), 0, 1024);
+    assert_in_range(pages_in_memory(fc_test_in_folder(row->name), size), 0,
+                    1024);
   }
 }
 
@@ -236,8 +207,8 @@ static void files_are_known_by_their_bytes(void **state) {
       {NATIVE "embedded.so", "a", "native"},
   };
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
-    copy(row->name, row->as);
-    fc_module_t *module = describe(in_folder(row->as));
+    fc_test_copy(row->name, row->as);
+    fc_module_t *module = describe(fc_test_in_folder(row->as));
     assert_string_equal(fc_module_get_kind(module), row->kind);
     fc_module_release(module);
   }
@@ -245,10 +216,10 @@ static void files_are_known_by_their_bytes(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      IN_FOLDER(a_file_is_hashed_once),
-      IN_FOLDER(a_large_file_that_was_written_to_is_hashed_again),
-      IN_FOLDER(what_is_no_module_is_not_read),
-      IN_FOLDER(files_are_known_by_their_bytes),
+      FC_TEST_IN_FOLDER(a_file_is_hashed_once),
+      FC_TEST_IN_FOLDER(a_large_file_that_was_written_to_is_hashed_again),
+      FC_TEST_IN_FOLDER(what_is_no_module_is_not_read),
+      FC_TEST_IN_FOLDER(files_are_known_by_their_bytes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 //
 // Modules of the real backends: described without being loaded, loaded from the
 // files of a described one, and what their snapshots do not notice.
-#include "helpers/test.h"
+#include "helpers/folder.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -135,55 +135,20 @@ static void the_described_and_the_loaded_are_one_module(void **state) {
 // ---------------------------------------------------------------------------
 // Files that change
 
-static char folder[] = "/tmp/farcall-load-XXXXXX";
-
-static void copy(const char *from, const char *name) {
-  char command[1024];
-  snprintf(command, sizeof command, "cp '%s' '%s/%s'", from, folder, name);
-  assert_int_equal(system(command), 0);
-}
-
-static const char *in_folder(const char *name) {
-  static char path[128];
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  return path;
-}
-
-static void put(const char *name, const char *text) {
-  int fd = open(in_folder(name), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  assert_true(fd >= 0);
-  assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-  close(fd);
-}
-
-static int make_folder(void **state) {
-  (void)state;
-  memcpy(folder + sizeof folder - 7, "XXXXXX", 6);
-  return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state) {
-  char command[128];
-  snprintf(command, sizeof command, "rm -rf '%s'", folder);
-  return system(command) ? -1 : fc_test_report_row(state);
-}
-#define IN_FOLDER(function) \
-  { #function, function, make_folder, remove_folder, NULL }
-
 static void a_module_outlives_its_files(void **state) {
   (void)state;
-  copy(NATIVE "owner.so", "owner.so");
-  copy(NATIVE "owner.farcall.json", "owner.farcall.json");
-  copy(LLVM_CPU, "a.vmfb");
+  fc_test_copy(NATIVE "owner.so", "owner.so");
+  fc_test_copy(NATIVE "owner.farcall.json", "owner.farcall.json");
+  fc_test_copy(LLVM_CPU, "a.vmfb");
   static const char *const names[] = {"owner.so", "a.vmfb"};
   fc_module_t *described[FC_ARRAY_COUNT(names)];
   for (size_t i = 0; i < FC_ARRAY_COUNT(names); i++) {
-    described[i] = load(in_folder(names[i]), true);
+    described[i] = load(fc_test_in_folder(names[i]), true);
   }
   // Written over in place, and gone.
-  put("owner.so", "another");
-  put("a.vmfb", "another");
-  assert_int_equal(unlink(in_folder("owner.farcall.json")), 0);
+  fc_test_put("owner.so", "another");
+  fc_test_put("a.vmfb", "another");
+  assert_int_equal(unlink(fc_test_in_folder("owner.farcall.json")), 0);
   for (size_t i = 0; i < FC_ARRAY_COUNT(names); i++) {
     fc_module_t *loaded;
     fc_error_t err = {0};
@@ -198,10 +163,10 @@ static void a_module_outlives_its_files(void **state) {
 
 static void what_uses_origin_must_stay_as_it_was(void **state) {
   (void)state;
-  copy(NATIVE "origin.so", "origin.so");
-  copy(NATIVE "origin.farcall.json", "origin.farcall.json");
-  fc_module_t *described = load(in_folder("origin.so"), true), *loaded;
-  put("origin.so", "another");
+  fc_test_copy(NATIVE "origin.so", "origin.so");
+  fc_test_copy(NATIVE "origin.farcall.json", "origin.farcall.json");
+  fc_module_t *described = load(fc_test_in_folder("origin.so"), true), *loaded;
+  fc_test_put("origin.so", "another");
   fc_error_t err = {0};
   assert_int_not_equal(load_files(described, &loaded, &err), FC_OK);
   assert_int_equal(err.code, FC_CODE_MODULE_LOAD);
@@ -214,15 +179,16 @@ static void what_uses_origin_must_stay_as_it_was(void **state) {
 
 static void sidecars_that_are_none_are_refused(void **state) {
   (void)state;
-  copy(NATIVE "owner.so", "a.so");
-  copy(NATIVE "owner.so", "b.so");
-  copy(NATIVE "owner.so", "c.so");
-  copy(NATIVE "owner.so", "d.so");
-  assert_int_equal(mkdir(in_folder("a.farcall.json"), 0700), 0);
-  put("b.farcall.json", "");
-  put("c.farcall.json", "");
-  assert_int_equal(truncate(in_folder("c.farcall.json"), (16 << 20) + 1), 0);
-  assert_int_equal(mkfifo(in_folder("d.farcall.json"), 0600), 0);
+  fc_test_copy(NATIVE "owner.so", "a.so");
+  fc_test_copy(NATIVE "owner.so", "b.so");
+  fc_test_copy(NATIVE "owner.so", "c.so");
+  fc_test_copy(NATIVE "owner.so", "d.so");
+  assert_int_equal(mkdir(fc_test_in_folder("a.farcall.json"), 0700), 0);
+  fc_test_put("b.farcall.json", "");
+  fc_test_put("c.farcall.json", "");
+  assert_int_equal(
+      truncate(fc_test_in_folder("c.farcall.json"), (16 << 20) + 1), 0);
+  assert_int_equal(mkfifo(fc_test_in_folder("d.farcall.json"), 0600), 0);
   static const struct {
     const char *name;
     const char *message;
@@ -237,7 +203,7 @@ static void sidecars_that_are_none_are_refused(void **state) {
     fc_module_t *module;
     fc_error_t err = {0};
     assert_int_not_equal(
-        fc_module_load(backends, fc_str(in_folder(row->name)), NULL,
+        fc_module_load(backends, fc_str(fc_test_in_folder(row->name)), NULL,
                        fc_allocator_system(), &module, &err),
         FC_OK);
     assert_string_equal(err.message, row->message);
@@ -346,9 +312,9 @@ static const names_row_t misnamed[] = {
 };
 
 static void put_module(const names_row_t *row) {
-  copy(row->from, row->file);
-  if (row->sidecar) put("a.farcall.json", row->sidecar);
-  else unlink(in_folder("a.farcall.json"));
+  fc_test_copy(row->from, row->file);
+  if (row->sidecar) fc_test_put("a.farcall.json", row->sidecar);
+  else unlink(fc_test_in_folder("a.farcall.json"));
 }
 
 static void names_go_with_what_modules_say(void **state) {
@@ -356,7 +322,7 @@ static void names_go_with_what_modules_say(void **state) {
   char plain[FC_DIGEST_SIZE] = "";
   FC_TEST_EACH_ROW(const names_row_t, row, named) {
     put_module(row);
-    fc_module_t *module = load(in_folder(row->file), true), *loaded;
+    fc_module_t *module = load(fc_test_in_folder(row->file), true), *loaded;
     const fc_function_t *function =
         fc_module_find(module, fc_str(row->function));
     assert_non_null(function);
@@ -395,7 +361,7 @@ static void names_that_do_not_fit_fail_the_load(void **state) {
     fc_module_t *module;
     fc_error_t err = {0};
     assert_int_not_equal(
-        fc_module_load(backends, fc_str(in_folder(row->file)), NULL,
+        fc_module_load(backends, fc_str(fc_test_in_folder(row->file)), NULL,
                        fc_allocator_system(), &module, &err),
         FC_OK);
     assert_int_equal(err.code, FC_CODE_ABI_METADATA);
@@ -410,10 +376,11 @@ static void names_that_do_not_fit_fail_the_load(void **state) {
 
 // `from` with zeros behind it, where nothing of it is.
 static void enlarge(const char *from, const char *name) {
-  copy(from, name);
+  fc_test_copy(from, name);
   struct stat info;
-  assert_int_equal(stat(in_folder(name), &info), 0);
-  assert_int_equal(truncate(in_folder(name), info.st_size + (off_t)LARGE), 0);
+  assert_int_equal(stat(fc_test_in_folder(name), &info), 0);
+  assert_int_equal(
+      truncate(fc_test_in_folder(name), info.st_size + (off_t)LARGE), 0);
 }
 
 static void a_large_file_is_mapped(void **state) {
@@ -425,7 +392,7 @@ static void a_large_file_is_mapped(void **state) {
     bool sealed;
   } rows[] = {{"a.vmfb", false}, {"a.so", true}};
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
-    fc_module_t *described = load(in_folder(row->name), true), *loaded;
+    fc_module_t *described = load(fc_test_in_folder(row->name), true), *loaded;
     fc_error_t err = {0};
     // Cutting the file short ends the process that reads it.
     assert_true(fc_module_get_info(described)->described);
@@ -444,10 +411,9 @@ static void a_large_file_may_be_replaced_by_another(void **state) {
   (void)state;
   enlarge(VMVX, "a.vmfb");
   enlarge(VM "inline/inline-vmvx.vmfb", "b.vmfb");
-  fc_module_t *described = load(in_folder("a.vmfb"), true), *loaded;
-  char other[128];
-  memcpy(other, in_folder("b.vmfb"), sizeof other);
-  assert_int_equal(rename(other, in_folder("a.vmfb")), 0);
+  fc_module_t *described = load(fc_test_in_folder("a.vmfb"), true), *loaded;
+  assert_int_equal(
+      rename(fc_test_in_folder("b.vmfb"), fc_test_in_folder("a.vmfb")), 0);
   fc_error_t err = {0};
   if (load_files(described, &loaded, &err)) fail_msg("%s", err.message);
   assert_true(fc_str_equal(fc_module_get_digest(described),
@@ -461,10 +427,10 @@ static void a_large_file_may_be_replaced_by_another(void **state) {
 static void a_large_file_cut_short_is_another(void **state) {
   (void)state;
   enlarge(VMVX, "a.vmfb");
-  fc_module_t *described = load(in_folder("a.vmfb"), true), *loaded;
+  fc_module_t *described = load(fc_test_in_folder("a.vmfb"), true), *loaded;
   static const off_t sizes[] = {100000, 1000, 10, 0};
   for (size_t i = 0; i < FC_ARRAY_COUNT(sizes); i++) {
-    assert_int_equal(truncate(in_folder("a.vmfb"), sizes[i]), 0);
+    assert_int_equal(truncate(fc_test_in_folder("a.vmfb"), sizes[i]), 0);
     if (load_files(described, &loaded, NULL)) continue;
     assert_false(fc_str_equal(fc_module_get_digest(described),
                               fc_module_get_digest(loaded)));
@@ -498,19 +464,20 @@ static void a_mapped_file_may_be_written_to(void **state) {
   (void)state;
   size_t refused = 0;
   for (uint32_t i = 0; i < 64; i++) {
-    copy(VMVX, "a.vmfb");
+    fc_test_copy(VMVX, "a.vmfb");
     int fd;
     fc_module_source_t source = {.sidecar = FC_SNAPSHOT_NONE,
                                  .path = FC_STR("a.vmfb"),
                                  .name = FC_STR("a")};
-    assert_int_equal(fc_snapshot_open_file(in_folder("a.vmfb"), &fd, NULL), 0);
+    assert_int_equal(
+        fc_snapshot_open_file(fc_test_in_folder("a.vmfb"), &fd, NULL), 0);
     assert_int_equal(fc_snapshot_make(fd, SIZE_MAX, 1, &source.file, NULL), 0);
     assert_false(source.file.sealed);
     close(fd);
     void *module, *instance;
     assert_int_equal(
         fc_backend_vm.open(&source, fc_allocator_system(), &module, NULL), 0);
-    scribble(in_folder("a.vmfb"), i);
+    scribble(fc_test_in_folder("a.vmfb"), i);
     if (fc_backend_vm.instance_create(module, fc_allocator_system(), &instance,
                                       NULL)) {
       refused++;
@@ -530,11 +497,12 @@ static void a_mapped_file_may_be_written_to(void **state) {
 
 static void a_snapshot_cannot_be_changed(void **state) {
   (void)state;
-  put("x", "abc");
+  fc_test_put("x", "abc");
   fc_snapshot_t snapshot, second;
-  assert_int_equal(fc_snapshot_open(in_folder("x"), &snapshot, NULL), FC_OK);
+  assert_int_equal(fc_snapshot_open(fc_test_in_folder("x"), &snapshot, NULL),
+                   FC_OK);
   assert_true(fc_str_equal(snapshot.bytes, FC_STR("abc")));
-  put("x", "xyz");
+  fc_test_put("x", "xyz");
   assert_true(fc_str_equal(snapshot.bytes, FC_STR("abc")));
   assert_int_equal(pwrite(snapshot.fd, "z", 1, 0), -1);
   assert_int_equal(ftruncate(snapshot.fd, 1), -1);
@@ -548,8 +516,8 @@ static void a_snapshot_cannot_be_changed(void **state) {
 
 static void other_files_are_no_modules(void **state) {
   (void)state;
-  put("a.so", "");
-  assert_int_equal(mkfifo(in_folder("b.so"), 0600), 0);
+  fc_test_put("a.so", "");
+  assert_int_equal(mkfifo(fc_test_in_folder("b.so"), 0600), 0);
   static const struct {
     const char *name;
     const char *message;
@@ -561,7 +529,7 @@ static void other_files_are_no_modules(void **state) {
     fc_module_t *module;
     fc_error_t err = {0};
     assert_int_not_equal(
-        fc_module_load(backends, fc_str(in_folder(row->name)), NULL,
+        fc_module_load(backends, fc_str(fc_test_in_folder(row->name)), NULL,
                        fc_allocator_system(), &module, &err),
         FC_OK);
     assert_string_equal(err.message, row->message);
@@ -573,17 +541,17 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(describing_runs_nothing_of_a_module),
       FC_TEST(the_described_and_the_loaded_are_one_module),
-      IN_FOLDER(a_module_outlives_its_files),
-      IN_FOLDER(what_uses_origin_must_stay_as_it_was),
-      IN_FOLDER(sidecars_that_are_none_are_refused),
-      IN_FOLDER(names_go_with_what_modules_say),
-      IN_FOLDER(names_that_do_not_fit_fail_the_load),
-      IN_FOLDER(a_large_file_is_mapped),
-      IN_FOLDER(a_large_file_may_be_replaced_by_another),
-      IN_FOLDER(a_large_file_cut_short_is_another),
-      IN_FOLDER(a_mapped_file_may_be_written_to),
-      IN_FOLDER(a_snapshot_cannot_be_changed),
-      IN_FOLDER(other_files_are_no_modules),
+      FC_TEST_IN_FOLDER(a_module_outlives_its_files),
+      FC_TEST_IN_FOLDER(what_uses_origin_must_stay_as_it_was),
+      FC_TEST_IN_FOLDER(sidecars_that_are_none_are_refused),
+      FC_TEST_IN_FOLDER(names_go_with_what_modules_say),
+      FC_TEST_IN_FOLDER(names_that_do_not_fit_fail_the_load),
+      FC_TEST_IN_FOLDER(a_large_file_is_mapped),
+      FC_TEST_IN_FOLDER(a_large_file_may_be_replaced_by_another),
+      FC_TEST_IN_FOLDER(a_large_file_cut_short_is_another),
+      FC_TEST_IN_FOLDER(a_mapped_file_may_be_written_to),
+      FC_TEST_IN_FOLDER(a_snapshot_cannot_be_changed),
+      FC_TEST_IN_FOLDER(other_files_are_no_modules),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "helpers/pages.h"
 #include "helpers/test.h"
 
 typedef struct table_t {
@@ -144,30 +145,6 @@ static void the_nearest_name_is_a_current_one(void **state) {
 // ---------------------------------------------------------------------------
 // Names are hashed: this test fails if any other name is even looked at.
 
-static size_t pages_of(size_t size) {
-  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-  return (size + 2 * page - 1) / page * page;
-}
-
-static void *take_pages(void *context, size_t size, size_t alignment) {
-  (void)context;
-  (void)alignment;
-  void *memory = mmap(NULL, pages_of(size), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return memory == MAP_FAILED ? NULL : memory;
-}
-
-static void keep_pages(void *context, void *memory) {
-  (void)context;
-  (void)memory;
-}
-
-static void protect(void *in_page, int how) {
-  const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-  assert_int_equal(
-      mprotect((void *)((uintptr_t)in_page & ~(page - 1)), page, how), 0);
-}
-
 #define MANY 100
 
 static void one_is_found_without_looking_at_others(void **state) {
@@ -175,19 +152,20 @@ static void one_is_found_without_looking_at_others(void **state) {
   table_t table;
   fc_generation_t *all[MANY];
   char name[16];
-  begin(&table, (fc_allocator_t){NULL, take_pages, keep_pages});
+  begin(&table, fc_test_pages());
   for (int i = 0; i < MANY; i++) {
     snprintf(name, sizeof name, "m%02d.so", i);
     all[i] = publish(&table, name);
   }
   for (int wanted = 0; wanted < MANY; wanted += 33) {
     for (int i = 0; i < MANY; i++) {
-      protect(all[i], i == wanted ? PROT_READ : PROT_NONE);
+      fc_test_protect(all[i], i == wanted ? PROT_READ : PROT_NONE);
     }
     snprintf(name, sizeof name, "m%02d", wanted);
     assert_ptr_equal(find(&table, name), all[wanted]);
     assert_null(find(&table, "m"));
-    for (int i = 0; i < MANY; i++) protect(all[i], PROT_READ | PROT_WRITE);
+    for (int i = 0; i < MANY; i++)
+      fc_test_protect(all[i], PROT_READ | PROT_WRITE);
   }
   fc_generations_deinit(&table.generations);
 }

@@ -8,42 +8,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "helpers/test.h"
-
-static char folder[] = "/tmp/farcall-scan-XXXXXX";
-
-static void put(const char *name) {
-  char path[80];
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  FILE *file = fopen(path, "w");
-  assert_non_null(file);
-  fclose(file);
-}
-
-static int make_folder(void **state) {
-  (void)state;
-  memcpy(folder + sizeof folder - 7, "XXXXXX", 6);
-  return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state) {
-  char command[128];
-  snprintf(command, sizeof command, "rm -rf '%s'", folder);
-  return system(command) ? -1 : fc_test_report_row(state);
-}
-#define IN_FOLDER(function) \
-  { #function, function, make_folder, remove_folder, NULL }
+#include "helpers/folder.h"
 
 static void a_folder_is_read_in_order(void **state) {
   (void)state;
   static const char *const kNames[] = {"b.so", "a.so", "c.vmfb", "B.so"};
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kNames); i++) put(kNames[i]);
-  put("notes.txt");
-  put(".hidden.so");
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kNames); i++)
+    fc_test_put(kNames[i], "");
+  fc_test_put("notes.txt", "");
+  fc_test_put(".hidden.so", "");
   char path[80], expected[400];
-  snprintf(path, sizeof path, "%s//", folder);
+  snprintf(path, sizeof path, "%s//", fc_test_folder());
   snprintf(expected, sizeof expected, "%s/B.so %s/a.so %s/b.so %s/c.vmfb ",
-           folder, folder, folder, folder);
+           fc_test_folder(), fc_test_folder(), fc_test_folder(),
+           fc_test_folder());
   fc_listing_t listing;
   fc_error_t error;
   assert_int_equal(fc_scan(fc_str(path), fc_backends, fc_allocator_system(),
@@ -75,15 +53,15 @@ static void what_is_no_folder_is_listed_itself(void **state) {
 
 static void a_folder_without_modules_is_an_error(void **state) {
   (void)state;
-  put("notes.txt");
+  fc_test_put("notes.txt", "");
   fc_listing_t listing;
   fc_error_t error;
   char expected[120];
-  assert_int_equal(fc_scan(fc_str(folder), fc_backends, fc_allocator_system(),
-                           &listing, &error),
+  assert_int_equal(fc_scan(fc_str(fc_test_folder()), fc_backends,
+                           fc_allocator_system(), &listing, &error),
                    FC_INVALID_ARGUMENT);
   snprintf(expected, sizeof expected, "no *.so and no *.vmfb in directory '%s'",
-           folder);
+           fc_test_folder());
   assert_string_equal(error.message, expected);
 }
 
@@ -91,7 +69,8 @@ static fc_status_t scan(fc_allocator_t allocator, void *context,
                         fc_error_t *err) {
   (void)context;
   fc_listing_t listing;
-  FC_TRY(fc_scan(fc_str(folder), fc_backends, allocator, &listing, err));
+  FC_TRY(
+      fc_scan(fc_str(fc_test_folder()), fc_backends, allocator, &listing, err));
   fc_listing_deinit(&listing);
   return FC_OK;
 }
@@ -101,17 +80,17 @@ static void scanning_survives_any_failed_allocation(void **state) {
   char name[16];
   for (int i = 0; i < 200; i++) {
     snprintf(name, sizeof name, "m%d.so", i);
-    put(name);
+    fc_test_put(name, "");
   }
   assert_true(fc_test_allocation_sweep(scan, NULL) > 2);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      IN_FOLDER(a_folder_is_read_in_order),
+      FC_TEST_IN_FOLDER(a_folder_is_read_in_order),
       FC_TEST(what_is_no_folder_is_listed_itself),
-      IN_FOLDER(a_folder_without_modules_is_an_error),
-      IN_FOLDER(scanning_survives_any_failed_allocation),
+      FC_TEST_IN_FOLDER(a_folder_without_modules_is_an_error),
+      FC_TEST_IN_FOLDER(scanning_survives_any_failed_allocation),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -179,6 +179,34 @@ typedef struct path_row_t {
   bool known;
 } path_row_t;
 
+// What functions of a file assert of their first argument, or make as their first
+// result: 4 f32, or nothing that holds on every path.
+static void check_paths(const char *path, const path_row_t *row,
+                        bool of_results) {
+  uint8_t *data;
+  fc_vm_module_t *module = open_verified(path, &data);
+  const fc_vm_export_t *export = fc_vm_module_find(module, fc_str(row->name));
+  assert_non_null(export);
+  fc_arena_t arena;
+  fc_vm_recovered_t recovered;
+  size_t budget = FC_VM_RECOVER_BUDGET;
+  fc_arena_init(&arena, fc_allocator_system(), 4096, SIZE_MAX);
+  assert_int_equal(fc_vm_recover(module, export->function, &budget, &arena,
+                                 &recovered, NULL),
+                   0);
+  const fc_vm_shape_t *shape =
+      of_results ? recovered.results : recovered.arguments;
+  assert_int_equal(shape->known, row->known);
+  if (row->known) {
+    assert_int_equal(shape->dtype, FC_DTYPE_F32);
+    assert_int_equal(shape->rank, 1);
+    assert_int_equal(shape->dims[0], 4);
+  }
+  fc_arena_deinit(&arena);
+  fc_vm_module_destroy(module);
+  free(data);
+}
+
 static const path_row_t paths[] = {
     {"first", true},
     {"joined", true},   // after two paths met
@@ -195,38 +223,12 @@ static const path_row_t paths[] = {
 
 static void an_assert_counts_when_every_call_passes_it(void **state) {
   (void)state;
-  fc_error_t err = {0};
-  uint8_t *data;
-  fc_vm_module_t *module = open_verified(CORPUS "/paths/paths.vmfb", &data);
   FC_TEST_EACH_ROW(const path_row_t, row, paths) {
-    const fc_vm_export_t *export = fc_vm_module_find(module, fc_str(row->name));
-    assert_non_null(export);
-    fc_arena_t arena;
-    fc_vm_recovered_t recovered;
-    size_t budget = FC_VM_RECOVER_BUDGET;
-    fc_arena_init(&arena, fc_allocator_system(), 4096, SIZE_MAX);
-    assert_int_equal(fc_vm_recover(module, export->function, &budget, &arena,
-                                   &recovered, &err),
-                     0);
-    const fc_vm_shape_t *shape = &recovered.arguments[0];
-    assert_int_equal(shape->known, row->known);
-    if (row->known) {
-      assert_int_equal(shape->dtype, FC_DTYPE_F32);
-      assert_int_equal(shape->rank, 1);
-      assert_int_equal(shape->dims[0], 4);
-    }
-    fc_arena_deinit(&arena);
+    check_paths(CORPUS "/paths/paths.vmfb", row, false);
   }
-  fc_vm_module_destroy(module);
-  free(data);
 }
 
-typedef struct result_row_t {
-  const char *name;  // of the function
-  bool known;
-} result_row_t;
-
-static const result_row_t results[] = {
+static const path_row_t results[] = {
     {"same", true},
     {"other_dims", false},
     {"made_or_null", false},
@@ -238,30 +240,9 @@ static const result_row_t results[] = {
 
 static void results_are_what_all_returns_agree_on(void **state) {
   (void)state;
-  fc_error_t err = {0};
-  uint8_t *data;
-  fc_vm_module_t *module = open_verified(CORPUS "/paths/results.vmfb", &data);
-  FC_TEST_EACH_ROW(const result_row_t, row, results) {
-    const fc_vm_export_t *export = fc_vm_module_find(module, fc_str(row->name));
-    assert_non_null(export);
-    fc_arena_t arena;
-    fc_vm_recovered_t recovered;
-    size_t budget = FC_VM_RECOVER_BUDGET;
-    fc_arena_init(&arena, fc_allocator_system(), 4096, SIZE_MAX);
-    assert_int_equal(fc_vm_recover(module, export->function, &budget, &arena,
-                                   &recovered, &err),
-                     0);
-    const fc_vm_shape_t *shape = &recovered.results[0];
-    assert_int_equal(shape->known, row->known);
-    if (row->known) {
-      assert_int_equal(shape->dtype, FC_DTYPE_F32);
-      assert_int_equal(shape->rank, 1);
-      assert_int_equal(shape->dims[0], 4);
-    }
-    fc_arena_deinit(&arena);
+  FC_TEST_EACH_ROW(const path_row_t, row, results) {
+    check_paths(CORPUS "/paths/results.vmfb", row, true);
   }
-  fc_vm_module_destroy(module);
-  free(data);
 }
 
 int main(void) {

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An allocator that gives each allocation pages of its own and never takes them
+// back, so that a test can take away the right to look at one.
+#ifndef FARCALL_TESTS_HELPERS_PAGES_H_
+#define FARCALL_TESTS_HELPERS_PAGES_H_
+
+#include <sys/mman.h>
+
+#include "farcall/base.h"
+
+fc_allocator_t fc_test_pages(void);
+// Sets the rights (PROT_NONE, ...) of the page that an allocation begins in.
+void fc_test_protect(const void *in_page, int rights);
+
+#endif  // FARCALL_TESTS_HELPERS_PAGES_H_
