@@ -5,13 +5,35 @@ static char lower(char c) {
   return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
 }
 
+// Of eight characters, the bit 0x20 of each that is a letter.
+static uint64_t letters(uint64_t text) {
+  const uint64_t ones = 0x0101010101010101u, low = ones * 0x7F;
+  const uint64_t folded = (text | ones * 0x20) & low;
+  const uint64_t from_a = folded + ones * (0x80 - 'a');
+  const uint64_t past_z = folded + ones * (0x80 - 'z' - 1);
+  return (from_a & ~past_z & ~text & ones * 0x80) >> 2;
+}
+
+static bool same_eight(const char *a, const char *b) {
+  uint64_t x, y;
+  memcpy(&x, a, sizeof x);
+  memcpy(&y, b, sizeof y);
+  return ((x ^ y) & ~letters(x)) == 0;
+}
+
 bool fc_request_same_text(fc_str_t a, fc_str_t b) {
   if (a.size != b.size) return false;
-  for (size_t i = 0; i < a.size; i++) {
-    char x = a.data[i], y = b.data[i];
-    if (x != y && lower(x) != lower(y)) return false;
+  if (a.size < 8) {
+    for (size_t i = 0; i < a.size; i++) {
+      if (lower(a.data[i]) != lower(b.data[i])) return false;
+    }
+    return true;
   }
-  return true;
+  for (size_t i = 0; i + 8 < a.size; i += 8) {
+    if (!same_eight(a.data + i, b.data + i)) return false;
+  }
+  // The last eight, some of which may have been compared.
+  return same_eight(a.data + a.size - 8, b.data + b.size - 8);
 }
 
 static bool is_blank(char c) { return c == ' ' || c == '\t'; }

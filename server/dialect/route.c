@@ -4,6 +4,8 @@
 // encoded slash stays part of a name.
 #include "dialect/route.h"
 
+#include <stddef.h>
+
 #include "base/hex.h"
 #include "config/limits.h"
 #include "dialect/dialect.h"
@@ -59,11 +61,11 @@ bool fc_percent_decode(fc_str_t text, char *out, size_t *out_size) {
 
 // Takes the segment after the '/' that `path` begins with.
 static fc_str_t next_segment(fc_str_t *path) {
-  size_t end = 1;
-  while (end < path->size && path->data[end] != '/') end++;
-  fc_str_t segment = fc_str_make(path->data + 1, end - 1);
-  *path = fc_str_make(path->data + end, path->size - end);
-  return segment;
+  const char *begin = path->data + 1, *end = path->data + path->size;
+  const char *mark = memchr(begin, '/', (size_t)(end - begin));
+  if (!mark) mark = end;
+  *path = fc_str_make(mark, (size_t)(end - mark));
+  return fc_str_make(begin, (size_t)(mark - begin));
 }
 
 typedef struct names_t {
@@ -76,24 +78,38 @@ typedef struct names_t {
 // `path` is decoded in `segments`; `pattern` is a row's.
 #define SEGMENTS_MAX 6
 
-// Which name a segment of a pattern stands for, NULL if for itself. The name may
-// be followed by text: "{model}:predict".
-static fc_str_t *name_of(fc_str_t wanted, names_t *names, fc_str_t *out_tail) {
-  const struct {
-    fc_str_t mark;
-    fc_str_t *name;
-  } kNames[] = {{FC_STR("{module}"), &names->module},
-                {FC_STR("{function}"), &names->function},
-                {FC_STR("{model}"), &names->model},
-                {FC_STR("{version}"), &names->version}};
-  if (wanted.size == 0 || wanted.data[0] != '{') return NULL;
+// A name in a pattern may be followed by text: "{model}:predict".
+#define NAME(member) \
+  { {"{" #member "}", sizeof("{" #member "}") - 1}, offsetof(names_t, member) }
+static const struct {
+  fc_str_t mark;
+  size_t offset;  // in names_t
+} kNames[] = {NAME(module), NAME(function), NAME(model), NAME(version)};
+#undef NAME
+
+// `wanted`, of a pattern, begins with '{'.
+static bool takes_name(fc_str_t wanted, fc_str_t segment, names_t *names) {
   for (size_t i = 0; i < FC_ARRAY_COUNT(kNames); i++) {
     const size_t size = kNames[i].mark.size;
     if (!fc_str_starts(wanted, kNames[i].mark)) continue;
-    *out_tail = fc_str_make(wanted.data + size, wanted.size - size);
-    return kNames[i].name;
+    const fc_str_t tail = fc_str_make(wanted.data + size, wanted.size - size);
+    if (!fc_str_ends(segment, tail)) return false;
+    fc_str_t *name = (fc_str_t *)(void *)((char *)names + kNames[i].offset);
+    *name = fc_str_make(segment.data, segment.size - tail.size);
+    return true;
   }
-  return NULL;
+  return false;
+}
+
+// Takes the segment of the pattern after the '/' that it begins with, if it fits.
+static bool takes_segment(fc_str_t *pattern, fc_str_t segment, names_t *names) {
+  fc_str_t rest = fc_str_make(pattern->data + 1, pattern->size - 1);
+  if (rest.size && rest.data[0] == '{') {
+    return takes_name(next_segment(pattern), segment, names);
+  }
+  if (!fc_str_starts(rest, segment)) return false;
+  *pattern = fc_str_make(rest.data + segment.size, rest.size - segment.size);
+  return pattern->size == 0 || pattern->data[0] == '/';
 }
 
 static bool matches(const char *pattern, const fc_str_t *segments, size_t count,
@@ -102,14 +118,7 @@ static bool matches(const char *pattern, const fc_str_t *segments, size_t count,
   *out_names = (names_t){0};
   for (size_t i = 0; i < count; i++) {
     if (rest.size == 0) return false;
-    fc_str_t wanted = next_segment(&rest), tail;
-    fc_str_t *name = name_of(wanted, out_names, &tail);
-    if (!name) {
-      if (!fc_str_equal(wanted, segments[i])) return false;
-      continue;
-    }
-    if (!fc_str_ends(segments[i], tail)) return false;
-    *name = fc_str_make(segments[i].data, segments[i].size - tail.size);
+    if (!takes_segment(&rest, segments[i], out_names)) return false;
   }
   return rest.size == 0;
 }

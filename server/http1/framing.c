@@ -39,17 +39,33 @@ enum {
 };
 
 static bool is_upper(uint8_t c) { return c >= 'A' && c <= 'Z'; }
-static bool is_letter(uint8_t c) { return (uint8_t)((c | 0x20) - 'a') < 26; }
-// RFC 9110 5.6.2: those that are neither letter nor '-'.
-static bool is_rare_token(uint8_t c) {
-  return c > ' ' && c < 0x7F && strchr("0123456789!#$%&'*+.^_`|~", c) != NULL;
-}
-static bool is_token(uint8_t c) {
-  return is_letter(c) || c == '-' || is_rare_token(c);
-}
-static bool is_target(uint8_t c) { return c > ' ' && c < 0x7F; }
-// RFC 9110 5.5: field-vchar, space and tab, and obs-text.
-static bool is_value(uint8_t c) { return (c >= ' ' && c != 0x7F) || c == '\t'; }
+
+// What a byte may be in, by a table: every byte of a head is looked up.
+enum {
+  IN_TOKEN = 1 << 0,   // RFC 9110 5.6.2
+  IN_TARGET = 1 << 1,  // visible ASCII
+  IN_VALUE = 1 << 2,   // RFC 9110 5.5: field-vchar, space and tab, and obs-text
+};
+#define IS_VISIBLE(c) ((c) > ' ' && (c) < 0x7F)
+#define IS_DELIMITER(c)                                                      \
+  ((c) == '"' || (c) == '(' || (c) == ')' || (c) == ',' || (c) == '/' ||     \
+   ((c) >= ':' && (c) <= '@') || ((c) >= '[' && (c) <= ']') || (c) == '{' || \
+   (c) == '}')
+#define CLASS(c)                                        \
+  ((IS_VISIBLE(c) && !IS_DELIMITER(c) ? IN_TOKEN : 0) | \
+   (IS_VISIBLE(c) ? IN_TARGET : 0) |                    \
+   (((c) >= ' ' && (c) != 0x7F) || (c) == '\t' ? IN_VALUE : 0))
+#define FOUR(c) CLASS(c), CLASS((c) + 1), CLASS((c) + 2), CLASS((c) + 3)
+#define SIXTEEN(c) FOUR(c), FOUR((c) + 4), FOUR((c) + 8), FOUR((c) + 12)
+static const uint8_t kClasses[256] = {
+    SIXTEEN(0x00), SIXTEEN(0x10), SIXTEEN(0x20), SIXTEEN(0x30),
+    SIXTEEN(0x40), SIXTEEN(0x50), SIXTEEN(0x60), SIXTEEN(0x70),
+    SIXTEEN(0x80), SIXTEEN(0x90), SIXTEEN(0xA0), SIXTEEN(0xB0),
+    SIXTEEN(0xC0), SIXTEEN(0xD0), SIXTEEN(0xE0), SIXTEEN(0xF0)};
+
+static bool is_token(uint8_t c) { return kClasses[c] & IN_TOKEN; }
+static bool is_target(uint8_t c) { return kClasses[c] & IN_TARGET; }
+static bool is_value(uint8_t c) { return kClasses[c] & IN_VALUE; }
 
 static fc_status_t refuse(const fc_framing_t *framing, const char *what,
                           fc_error_t *err) {
@@ -217,29 +233,18 @@ static fc_status_t scan_head_byte(fc_framing_t *framing, uint8_t c,
 // to scan_head_byte.
 static size_t scan_inside(fc_framing_t *framing, const char *bytes,
                           size_t size) {
-  size_t count = 0, room;
-  switch (framing->state) {
-    case FRAMING_TARGET:
-      room = FC_LIMIT_TARGET - framing->line_size;
-      if (room > size) room = size;
-      while (count < room && is_target((uint8_t)bytes[count])) count++;
-      framing->line_size += (uint32_t)count;
-      break;
-    case FRAMING_NAME:
-      room = FC_LIMIT_HEADERS - framing->size;
-      if (room > size) room = size;
-      while (count < room && is_token((uint8_t)bytes[count])) count++;
-      framing->size += (uint32_t)count;
-      break;
-    case FRAMING_VALUE:
-      room = FC_LIMIT_HEADERS - framing->size;
-      if (room > size) room = size;
-      while (count < room && is_value((uint8_t)bytes[count])) count++;
-      framing->size += (uint32_t)count;
-      break;
-    default:
-      break;
-  }
+  const bool in_target = framing->state == FRAMING_TARGET;
+  const uint8_t class_ = in_target                         ? IN_TARGET
+                         : framing->state == FRAMING_NAME  ? IN_TOKEN
+                         : framing->state == FRAMING_VALUE ? IN_VALUE
+                                                           : 0;
+  if (!class_) return 0;
+  uint32_t *counted = in_target ? &framing->line_size : &framing->size;
+  const uint32_t limit = in_target ? FC_LIMIT_TARGET : FC_LIMIT_HEADERS;
+  if (size > limit - *counted) size = limit - *counted;
+  size_t count = 0;
+  while (count < size && kClasses[(uint8_t)bytes[count]] & class_) count++;
+  *counted += (uint32_t)count;
   framing->offset += count;
   return count;
 }

@@ -128,21 +128,21 @@ static bool breaks_framing(fc_code_t code) {
 static void begin_exchange(fc_connection_t *c, fc_str_t bytes) {
   fc_exchange_t *x = &c->exchange;
   fc_head_t head;
-  fc_error_t error;
+  fc_error_t *error = &c->http1->error;
   fc_status_t status =
-      fc_parser_read_head(&c->http1->parser, &c->parser, bytes, &head, &error);
+      fc_parser_read_head(&c->http1->parser, &c->parser, bytes, &head, error);
   fc_exchange_take(x, &head.request);
   c->is_http10 = head.minor == 0;
-  if (status != FC_OK && breaks_framing(error.code)) {
-    fc_connection_refuse(c, &error, FC_STAGE_READ);
+  if (status != FC_OK && breaks_framing(error->code)) {
+    fc_connection_refuse(c, error, FC_STAGE_READ);
     return;
   }
   c->is_last = !head.keep_alive;
-  if (status == FC_OK) status = fc_exchange_admit(x, &head.request, &error);
-  if (status != FC_OK && breaks_framing(error.code)) {
-    fc_connection_refuse(c, &error, (fc_stage_t)x->stage);
+  if (status == FC_OK) status = fc_exchange_admit(x, &head.request, error);
+  if (status != FC_OK && breaks_framing(error->code)) {
+    fc_connection_refuse(c, error, (fc_stage_t)x->stage);
   } else if (status != FC_OK) {
-    answer_early(c, &head, &error);
+    answer_early(c, &head, error);
   } else if (x->is_call) {
     receive_body(c, &head);
   } else {
@@ -155,10 +155,10 @@ static size_t receive_head(fc_connection_t *c, fc_str_t bytes) {
   fc_exchange_start(&c->exchange);
   size_t scanned = (size_t)c->framing.offset, used;
   bool done;
-  fc_error_t error;
+  fc_error_t *error = &c->http1->error;
   fc_str_t rest = fc_str_make(bytes.data + scanned, bytes.size - scanned);
-  if (fc_framing_head(&c->framing, rest, &used, &done, &error) != FC_OK) {
-    fc_connection_refuse(c, &error, FC_STAGE_READ);
+  if (fc_framing_head(&c->framing, rest, &used, &done, error) != FC_OK) {
+    fc_connection_refuse(c, error, FC_STAGE_READ);
     return bytes.size;
   }
   if (!done) return 0;

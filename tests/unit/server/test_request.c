@@ -63,10 +63,39 @@ static void query_members_are_found(void **state) {
   }
 }
 
+static int small(int c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; }
+
+// Every pair of bytes, first and last of texts of every length that is compared
+// in another way.
+static void texts_are_the_same_but_for_case(void **state) {
+  (void)state;
+  static const size_t sizes[] = {1, 7, 8, 9, 16, 17, 23};
+  char a[23], b[23];
+  memset(a, 'x', sizeof a);
+  memset(b, 'X', sizeof b);
+  for (size_t i = 0; i < FC_ARRAY_COUNT(sizes); i++) {
+    const size_t size = sizes[i], places[] = {0, size / 2, size - 1};
+    for (size_t j = 0; j < 3 * 65536; j++) {
+      const size_t at = places[j / 65536];
+      const int x = (int)(j / 256 % 256), y = (int)(j % 256);
+      a[at] = (char)x;
+      b[at] = (char)y;
+      const bool same =
+          fc_request_same_text(fc_str_make(a, size), fc_str_make(b, size));
+      if (same != (small(x) == small(y))) fail_msg("%zu: %d, %d", size, x, y);
+      a[at] = 'x';
+      b[at] = 'X';
+    }
+  }
+  assert_false(fc_request_same_text(FC_STR("ab"), FC_STR("abc")));
+  assert_true(fc_request_same_text(FC_STR(""), FC_STR("")));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(accept_is_understood),
       FC_TEST(query_members_are_found),
+      FC_TEST(texts_are_the_same_but_for_case),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
