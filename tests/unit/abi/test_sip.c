@@ -220,6 +220,22 @@ static void counts_must_agree(void **state) {
   }
 }
 
+// Each use has a node of its own, or what follows it in the list is lost.
+static void a_raw_result_used_twice_is_two_nodes(void **state) {
+  (void)state;
+  fc_error_t err;
+  const fc_str_t sip = FC_STR("I1!R17!S13!k0_1k1_1k2_0");
+  fc_signature_t *signature =
+      parse(sip, FC_STR("I1!R11!S3!t6S3!t2"), (fc_raw_counts_t){0, 2}, &err);
+  assert_non_null(signature);
+  fc_text_t text;
+  fc_text_init(&text, fc_allocator_system(), 1 << 20);
+  assert_int_equal(fc_sip_mangle(signature, &text.sink, &err), 0);
+  assert_true(fc_str_equal(fc_text_str(&text), sip));
+  fc_text_deinit(&text);
+  fc_signature_destroy(signature);
+}
+
 // More raw results than a signature has room for, and a tree that names them.
 static void raw_values_beyond_all_nodes_are_refused(void **state) {
   (void)state;
@@ -594,6 +610,7 @@ int main(void) {
       FC_TEST(nesting_is_capped),
       FC_TEST(a_far_index_costs_nothing),
       FC_TEST(counts_must_agree),
+      FC_TEST(a_raw_result_used_twice_is_two_nodes),
       FC_TEST(raw_values_beyond_all_nodes_are_refused),
       FC_TEST(mobilebert_binds_names_to_raw_order),
       FC_TEST(every_proper_prefix_is_refused),
