@@ -86,6 +86,42 @@ static void without_descriptors_clients_are_told(void **state) {
 }
 
 // ---------------------------------------------------------------------------
+// Large answers
+
+// More than sockets keep, so the server goes on in the middle of its pieces.
+static void a_large_answer_arrives_whole(void **state) {
+  (void)state;
+  enum { COUNT = 1000000, EACH = 8, SMALL = 1 << 16 };
+  char *body = malloc(COUNT * EACH + 8);
+  assert_non_null(body);
+  size_t size = (size_t)sprintf(body, "[[0");
+  for (int i = 1; i < COUNT; i++) {
+    size += (size_t)sprintf(body + size, ",%d", i);
+  }
+  memcpy(body + size, "]]", 3);
+  fixture_server_t server;
+  fixture_start(&server, "");
+  int fd = fixture_socket(), small = SMALL;
+  setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
+  fixture_connect_socket(&server, fd);
+  fixture_post(fd, "/api/v1/functions/t/echo", body);
+  fixture_response_t response;
+  assert_true(fixture_receive(fd, false, &response));
+  assert_int_equal(response.status, 200);
+  char *at = strstr(response.body, "[[");
+  assert_non_null(at);
+  at++;
+  for (int i = 0; i < COUNT; i++) {
+    if (strtod(at + 1, &at) != i) fail_msg("element %d is wrong", i);
+  }
+  assert_string_equal(at, "]]}");
+  fixture_response_free(&response);
+  free(body);
+  close(fd);
+  end(&server);
+}
+
+// ---------------------------------------------------------------------------
 // What is sent ahead
 
 // A POST of `add` whose body is padded to `size` bytes.
@@ -260,6 +296,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       FC_TEST(without_memory_for_a_connection_the_next_is_served),
       FC_TEST(without_descriptors_clients_are_told),
+      FC_TEST(a_large_answer_arrives_whole),
       FC_TEST(what_is_kept_makes_room_for_more),
       FC_TEST(pipelined_calls_may_come_in_any_pieces),
       FC_TEST(a_head_may_be_larger_than_what_is_kept),

@@ -249,6 +249,10 @@ static void a_client_that_resets_drops_its_queued_call(void **state) {
   }
   // The two waiting calls have run, the dropped one has not.
   assert_int_equal(fixture_calls(), before + 2);
+  fixture_response_t metrics = fixture_request(&server, "GET", "/metrics", "");
+  assert_non_null(
+      strstr(metrics.body, "\nfarcall_requests_total{status=\"499\"} 1\n"));
+  fixture_response_free(&metrics);
   end(&server);
 }
 

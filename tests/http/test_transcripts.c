@@ -16,6 +16,7 @@
 //   < HTTP/1.1 …     status line of the next response (`<- ` if it has no body)
 //   < Name: value    a header it has; `*` stands for anything
 //   <! Name          a header it does not have
+//   <! Name: value   a header it has, with another value
 //   <= text          its body; `*` stands for anything, other escapes as above
 //   <close           the server closes after that
 //   <open            the connection serves another request after that
@@ -129,17 +130,19 @@ static int check_line(const case_t *test, const char *line,
     return report(test, "body", line + 3, response->body);
   }
   char value[1024], name[128];
-  if (!strncmp(line, "<! ", 3)) {
+  const bool other = !strncmp(line, "<! ", 3);
+  const char *colon = strchr(line, ':');
+  if (other && !colon) {
     if (!fixture_header(response, line + 3, value, sizeof value)) return 0;
     return report(test, "a header that should not be there", line + 3, value);
   }
-  const char *colon = strchr(line, ':');
   assert_non_null(colon);
-  snprintf(name, sizeof name, "%.*s", (int)(colon - line - 2), line + 2);
+  const char *begin = line + (other ? 3 : 2);
+  snprintf(name, sizeof name, "%.*s", (int)(colon - begin), begin);
   if (!fixture_header(response, name, value, sizeof value)) {
-    return report(test, "a header is missing", line + 2, response->head);
+    return report(test, "a header is missing", begin, response->head);
   }
-  if (matches(colon + 2, value)) return 0;
+  if (matches(colon + 2, value) != other) return 0;
   return report(test, name, colon + 2, value);
 }
 

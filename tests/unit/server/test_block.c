@@ -341,6 +341,24 @@ static fc_status_t attempt(fc_allocator_t allocator, void *context,
   return status;
 }
 
+// The table of blocks ends: an index that was not used must come back.
+static void a_block_that_is_not_had_costs_no_index(void **state) {
+  (void)state;
+  fc_test_allocator_t counts;
+  fc_error_t error;
+  // The store, its table, the block.
+  const fc_allocator_t allocator = fc_test_allocator_init(&counts, 3);
+  fc_blocks_t *blocks;
+  assert_int_equal(
+      fc_blocks_create(allocator, 1u << 20, 1u << 20, &blocks, &error), FC_OK);
+  uint32_t block = FC_BLOCK_NONE;
+  assert_int_not_equal(fc_block_take(blocks, 10, &block, &error), FC_OK);
+  assert_int_equal(error.code, FC_CODE_OUT_OF_MEMORY);
+  assert_int_equal(take(blocks, 10), 0);
+  fc_block_give(blocks, 0);
+  fc_blocks_destroy(blocks);
+}
+
 static void running_out_of_memory_is_an_error(void **state) {
   (void)state;
   // The store, its table, a block; a block and two tables of owners; a block.
@@ -408,6 +426,7 @@ int main(void) {
       FC_TEST(a_sink_keeps_every_byte_where_it_was_written),
       FC_TEST(a_sink_stops_at_its_limit),
       FC_TEST(threads_do_not_share_a_block),
+      FC_TEST(a_block_that_is_not_had_costs_no_index),
       FC_TEST(running_out_of_memory_is_an_error),
       FC_TEST(a_kept_block_is_forbidden),
   };
