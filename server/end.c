@@ -5,6 +5,7 @@
 #include "end.h"
 
 #include "listen.h"
+#include "modules/act.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -80,8 +81,7 @@ static void on_signal(uv_signal_t *handle, int number) {
 static void on_hangup(uv_signal_t *handle, int number) {
   fc_loop_t *loop = handle->data;
   (void)number;
-  fc_log(&loop->log, FC_LOG_INFO,
-         "SIGHUP is ignored: nothing is read again while the server runs");
+  fc_modules_reload(&loop->modules, "SIGHUP");
 }
 
 static void on_stop(uv_async_t *handle) { leave(handle->data); }

@@ -77,8 +77,9 @@ static fc_status_t set_policy(fc_endpoint_t *endpoint, fc_str_t item,
   fc_policy_t *policy = &endpoint->policy;
   FC_TRY(fc_policy_init(policy, fc_str(options->allow_host),
                         fc_str(options->trusted_proxy), err));
-  policy->any_host = fc_address_is_unix(&endpoint->address);
-  if (policy->any_host) return FC_OK;
+  policy->admin = (uint8_t)options->admin;
+  policy->local = policy->any_host = fc_address_is_unix(&endpoint->address);
+  if (policy->local) return FC_OK;
   policy->loopback = fc_address_is_loopback(&endpoint->address);
   if (policy->loopback || options->allow_insecure_bind) return FC_OK;
   return fc_fail(err, FC_CODE_FORBIDDEN,

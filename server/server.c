@@ -170,14 +170,25 @@ static uint32_t connection_max(uint64_t wanted, uint64_t reserved) {
   return (uint32_t)(wanted < room ? wanted : room);
 }
 
+static uint64_t files_of(const fc_loop_t *loop, const fc_module_t *module) {
+  uint64_t count = FC_LIMIT_MODULE_FILES;
+  if (fc_pool_wants_process(&loop->pool, module)) {
+    count += (uint64_t)loop->processes.workers * FC_LIMIT_WORKER_FILES;
+  }
+  return count;
+}
+
 // One more module holds open files.
 static void on_opened(void *context, const fc_module_t *module) {
   fc_loop_t *loop = context;
-  loop->reserved_files += FC_LIMIT_MODULE_FILES;
-  if (fc_pool_wants_process(&loop->pool, module)) {
-    loop->reserved_files +=
-        (uint64_t)loop->processes.workers * FC_LIMIT_WORKER_FILES;
-  }
+  loop->reserved_files += files_of(loop, module);
+  loop->http1.connection_max =
+      connection_max(loop->options->connections, loop->reserved_files);
+}
+
+static void on_closed(void *context, const fc_module_t *module) {
+  fc_loop_t *loop = context;
+  loop->reserved_files -= files_of(loop, module);
   loop->http1.connection_max =
       connection_max(loop->options->connections, loop->reserved_files);
 }
@@ -202,6 +213,7 @@ static fc_status_t init_modules(fc_loop_t *loop, fc_error_t *err) {
                                         .log = &loop->log};
   const fc_modules_events_t events = {.wake = wake_for_loader,
                                       .on_opened = on_opened,
+                                      .on_closed = on_closed,
                                       .on_started = on_started,
                                       .context = loop};
   return fc_modules_init(&loop->modules, loop->allocator, &options, &events,
@@ -313,6 +325,10 @@ static fc_status_t init_requests(fc_loop_t *loop, const fc_routes_t *routes,
                                .blocks = loop->blocks,
                                .log = &loop->log,
                                .started_ns = fc_clock_ns()};
+  for (uint32_t i = 0; i < loop->endpoint_count; i++) {
+    const fc_policy_t *policy = &loop->endpoints[i].policy;
+    if (fc_policy_has_admin(policy)) loop->server.has_admin = true;
+  }
   uint64_t *state = &loop->server.id_state;
   if (uv_random(NULL, NULL, state, sizeof *state, 0, NULL)) {
     *state = loop->server.started_ns;

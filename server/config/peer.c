@@ -35,6 +35,12 @@ fc_peer_t fc_peer_of_socket_address(const struct sockaddr *address) {
   return peer;
 }
 
+bool fc_peer_is_loopback(const fc_peer_t *peer) {
+  static const fc_peer_t kLoopback = {.bytes = {[15] = 1}};
+  if (is_ipv4(peer)) return peer->bytes[IPV4_BITS / 8] == 127;
+  return fc_peer_equal(peer, &kLoopback);
+}
+
 bool fc_peer_parse(fc_str_t text, fc_peer_t *out_peer) {
   char copy[INET6_ADDRSTRLEN];
   if (text.size == 0 || text.size >= sizeof copy) return false;
@@ -50,6 +56,16 @@ bool fc_peer_parse(fc_str_t text, fc_peer_t *out_peer) {
   if (inet_pton(AF_INET6, copy, &v6) != 1) return false;
   memcpy(out_peer->bytes, &v6, sizeof out_peer->bytes);
   return true;
+}
+
+void fc_peer_print(const fc_peer_t *peer, char out[FC_PEER_TEXT_SIZE]) {
+  static const fc_peer_t kUnknown;
+  _Static_assert(FC_PEER_TEXT_SIZE >= INET6_ADDRSTRLEN, "any address fits");
+  out[0] = '\0';
+  if (fc_peer_equal(peer, &kUnknown)) return;
+  const bool v4 = is_ipv4(peer);
+  inet_ntop(v4 ? AF_INET : AF_INET6, peer->bytes + (v4 ? IPV4_BITS / 8 : 0),
+            out, FC_PEER_TEXT_SIZE);
 }
 
 bool fc_peer_is_address(fc_str_t name) {

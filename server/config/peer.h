@@ -31,11 +31,17 @@ typedef struct fc_networks_t {
 fc_peer_t fc_peer_of_socket_address(const struct sockaddr *address);
 // "10.1.2.3" or "2001:db8::1": no port, no brackets. False when it is neither.
 bool fc_peer_parse(fc_str_t text, fc_peer_t *out_peer);
+// As fc_peer_parse reads it; "" when it is not known.
+#define FC_PEER_TEXT_SIZE 46
+void fc_peer_print(const fc_peer_t *peer, char out[FC_PEER_TEXT_SIZE]);
 // Is a host name a literal address, one of IPv6 in brackets?
 bool fc_peer_is_address(fc_str_t name);
 // Who counts as one client: an IPv4 address, or the /64 that one subscriber of
 // IPv6 has to himself.
 fc_peer_t fc_peer_share(const fc_peer_t *peer);
+
+// 127.0.0.0/8 or ::1.
+bool fc_peer_is_loopback(const fc_peer_t *peer);
 
 static inline bool fc_peer_equal(const fc_peer_t *a, const fc_peer_t *b) {
   return !memcmp(a->bytes, b->bytes, sizeof a->bytes);

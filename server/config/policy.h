@@ -6,19 +6,28 @@
 #ifndef FARCALL_SERVER_CONFIG_POLICY_H_
 #define FARCALL_SERVER_CONFIG_POLICY_H_
 
+#include "config/options.h"
 #include "config/peer.h"
 
 typedef struct fc_policy_t {
   bool loopback;   // the listener's address is one
   bool any_host;   // it has no name, so a request may have any
+  bool local;      // a Unix socket
+  uint8_t admin;   // of --admin
   fc_str_t bind;   // the literal address it listens on, in brackets if IPv6
   fc_str_t hosts;  // of --allow-host, separated by commas
   fc_networks_t proxies;  // of --trusted-proxy
 } fc_policy_t;
 
+// May any of its clients change what is served?
+static inline bool fc_policy_has_admin(const fc_policy_t *policy) {
+  return policy->admin == FC_ADMIN_LOOPBACK ||
+         (policy->admin == FC_ADMIN_SOCKET && policy->local);
+}
+
 // Reads the two options; `hosts` is borrowed. FC_CODE_NOT_ACCEPTABLE names the
-// item that can't be read. `loopback`, `any_host` and
-// `bind` are the caller's to set.
+// item that can't be read. All others are
+// the caller's to set.
 fc_status_t fc_policy_init(fc_policy_t *policy, fc_str_t hosts,
                            fc_str_t proxies, fc_error_t *err) FC_MUST_CHECK;
 

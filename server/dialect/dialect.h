@@ -12,7 +12,7 @@
 
 #include "config/options.h"
 #include "dialect/route.h"
-#include "modules/modules.h"
+#include "modules/act.h"
 #include "obs/log.h"
 #include "obs/metrics.h"
 #include "pool/pool.h"
@@ -32,6 +32,7 @@ typedef struct fc_server_t {
   uint32_t connections;  // open
   bool leaving;          // told to end; it still listens, until it drains
   bool draining;
+  bool has_admin;  // some client may change what is served
 } fc_server_t;
 
 // What admit says of a call. Zeroed before.
@@ -74,6 +75,17 @@ struct fc_dialect_t {
   const fc_dialect_worker_t *worker;
   // Media type of a call's results; `document` as the worker's encode said.
   const char *(*result_type)(const uint8_t *parameters, uint64_t document);
+  // An act (FC_ROUTE_ACT): what its head asks for, made with fc_act_create, which
+  // is given `by`. Whether the client may ask at all has been checked. NULL: no
+  // row of the dialect is one.
+  fc_status_t (*begin_act)(const fc_server_t *server,
+                           const fc_request_t *request, const fc_place_t *place,
+                           fc_str_t by, fc_act_t **out_act, fc_error_t *err);
+  // Reads its body, before it begins.
+  fc_status_t (*read_act)(fc_act_t *act, fc_str_t body, fc_error_t *err);
+  // Writes what an act that has ended well is answered with, application/json.
+  fc_status_t (*tell_act)(const fc_server_t *server, const fc_act_t *act,
+                          fc_sink_t *sink, fc_error_t *err);
   // The body of an answer that is no call's, and what its head says.
   fc_status_t (*document)(const fc_server_t *server,
                           const fc_request_t *request, const fc_place_t *place,

@@ -106,7 +106,9 @@ static fc_status_t check_ready(const fc_server_t *server,
                    "end: start the server again");
   }
   const load_counts_t counts = *out_counts = count_loads(server);
-  if (counts.served == 0) {
+  // A server that may be told later what to serve need not have anything yet.
+  const bool empty = counts.failed == server->modules->failed_paths;
+  if (counts.served == 0 && !(server->has_admin && empty)) {
     return fc_fail(err, FC_CODE_NOT_READY, "no module is served: %u failed",
                    counts.failed);
   }
@@ -270,6 +272,21 @@ static const char *const kStates[] = {
     [FC_GENERATION_DRAINING] = "draining",
 };
 
+// Why it is not served; and of one that is, why a newer file is not.
+static fc_status_t write_reason(const fc_generation_t *generation,
+                                fc_sink_t *sink, fc_error_t *err) {
+  const fc_str_t reason = fc_str(generation->error.message);
+  if (generation->state == FC_GENERATION_FAILED) {
+    return put_text(sink, ",\"reason\":", reason, err);
+  }
+  FC_TRY(put(sink, ",\"reason\":null", err));
+  if (generation->error.code == FC_CODE_NONE) return FC_OK;
+  FC_TRY(put_text(sink, ",\"refused\":{\"code\":",
+                  fc_str(fc_code_info(generation->error.code)->text), err));
+  FC_TRY(put_text(sink, ",\"detail\":", reason, err));
+  return put(sink, "}", err);
+}
+
 static fc_status_t write_module(const fc_generation_t *generation,
                                 bool signatures, fc_sink_t *sink,
                                 fc_error_t *err) {
@@ -281,12 +298,8 @@ static fc_status_t write_module(const fc_generation_t *generation,
   FC_TRY(put_text(sink, ",\"kind\":", fc_str(generation->kind), err));
   FC_TRY(
       put_text(sink, ",\"state\":", fc_str(kStates[generation->state]), err));
-  if (generation->state == FC_GENERATION_FAILED) {
-    FC_TRY(
-        put_text(sink, ",\"reason\":", fc_str(generation->error.message), err));
-  } else {
-    FC_TRY(put(sink, ",\"reason\":null", err));
-  }
+  FC_TRY(put_number(sink, ",\"generation\":", generation->serial, err));
+  FC_TRY(write_reason(generation, sink, err));
   if (!module) return put(sink, ",\"functions\":[]", err);
   const fc_str_t sha256 = fc_str(fc_module_get_sha256(module));
   if (sha256.size) FC_TRY(put_text(sink, ",\"sha256\":", sha256, err));
@@ -344,6 +357,9 @@ static fc_str_t module_numbers(void *context, uint32_t index,
   if (generation->state == FC_GENERATION_READY) {
     fc_pool_metrics(server->pool, index, out);
     out->ready = 1;
+    out->refused = generation->error.code != FC_CODE_NONE;
+    out->generation = generation->serial;
+    out->calls = generation->calls;
   }
   return generation->name;
 }
@@ -357,6 +373,8 @@ static fc_status_t write_metrics(const fc_server_t *server, fc_sink_t *sink,
       .server = {.ready = is_ready(server),
                  .modules = counts.served,
                  .modules_failed = counts.failed,
+                 .module_loads = server->modules->loads,
+                 .module_load_failures = server->modules->load_failures,
                  .uptime_seconds = uptime_ms(server) / 1000,
                  .connections = server->connections,
                  .memory_bytes = usage.taken,
@@ -406,8 +424,7 @@ fc_status_t fc_reflect_write(const fc_server_t *server, const fc_place_t *place,
       return fc_fail(err, FC_CODE_NOT_READY, "modules are still being loaded");
     case FC_ROUTE_METRICS:
       return write_metrics(server, sink, err);
-    case FC_ROUTE_NONE:
-    case FC_ROUTE_COUNT:
+    default:
       break;
   }
   return fc_fail(err, FC_CODE_INTERNAL, "a route without a document");

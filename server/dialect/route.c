@@ -173,7 +173,8 @@ static fc_status_t check_method(const fc_routes_t *routes, fc_route_t route,
   const fc_method_t method = request->method;
   unsigned bit = 0;
   if (method == FC_METHOD_GET || method == FC_METHOD_HEAD) bit = FC_ROUTE_GET;
-  if (method == FC_METHOD_POST) bit = FC_ROUTE_CALL | FC_ROUTE_POST;
+  if (method == FC_METHOD_POST)
+    bit = FC_ROUTE_CALL | FC_ROUTE_POST | FC_ROUTE_ACT;
   if (bit & routes->rows[route].methods) return FC_OK;
   return fc_fail(err, FC_CODE_METHOD_NOT_ALLOWED, "%s is not allowed here: %s",
                  request->method_name, fc_route_allow(routes, route));
@@ -356,6 +357,7 @@ static fc_status_t find_place(const fc_routes_t *routes,
   if (names.model.data)
     return find_model(&names, generations, ready, out_place, err);
   if (!names.module.data) return FC_OK;
+  if (routes->rows[out_place->route].methods & FC_ROUTE_ACT) return FC_OK;
   FC_TRY(
       find_module(names.module, generations, ready, &out_place->module, err));
   const fc_generation_t *generation =
@@ -364,6 +366,24 @@ static fc_status_t find_place(const fc_routes_t *routes,
     return check_loaded(generation, err);
   if (!names.function.data) return FC_OK;
   return find_function(names.function, generation, &out_place->function, err);
+}
+
+bool fc_route_module(const fc_routes_t *routes, fc_route_t route, fc_str_t path,
+                     char out[FC_MODULE_NAME_MAX], fc_str_t *out_name) {
+  fc_str_t pattern = fc_str(routes->rows[route].path);
+  *out_name = FC_STR("");
+  while (pattern.size && path.size) {
+    const fc_str_t wanted = next_segment(&pattern);
+    const fc_str_t segment = next_segment(&path);
+    if (!fc_str_equal(wanted, FC_STR("{module}"))) continue;
+    char decoded[FC_LIMIT_TARGET];
+    size_t size = 0;
+    if (!fc_percent_decode(segment, decoded, &size)) return false;
+    if (size > FC_MODULE_NAME_MAX) return false;
+    memcpy(out, decoded, size);
+    *out_name = fc_str_make(out, size);
+  }
+  return true;
 }
 
 fc_status_t fc_route_find(const fc_routes_t *routes,

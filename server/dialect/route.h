@@ -11,6 +11,8 @@ enum {
   FC_ROUTE_GET = 1 << 0,   // and HEAD: a document
   FC_ROUTE_CALL = 1 << 1,  // POST: a call of the function that the path names
   FC_ROUTE_POST = 1 << 2,  // a document too, which the body asks for
+  // POST: changes what is served. The module that the path names may not exist.
+  FC_ROUTE_ACT = 1 << 3,
 };
 
 typedef enum fc_route_t {
@@ -68,6 +70,10 @@ fc_status_t fc_route_find(const fc_routes_t *routes,
 // The one function of a module that can be called: the module's name alone is a
 // model's. False if there is none, or another.
 bool fc_route_only_function(const fc_module_t *module, uint32_t *out_function);
+// The module that the path of a request names, as the path of its route has it.
+// False when it is longer than names are. `out` holds the bytes.
+bool fc_route_module(const fc_routes_t *routes, fc_route_t route, fc_str_t path,
+                     char out[FC_MODULE_NAME_MAX], fc_str_t *out_name);
 
 // Decodes %XX. `out` has room for text.size bytes. False when malformed.
 bool fc_percent_decode(fc_str_t text, char *out, size_t *out_size);

@@ -7,6 +7,7 @@
 #include "exchange/access.h"
 
 #include "config/address.h"
+#include "config/options.h"
 
 // ---------------------------------------------------------------------------
 // What a proxy says. Each proxy adds to the end of a field, or adds a field
@@ -203,4 +204,47 @@ fc_status_t fc_access_check(const fc_policy_t *policy,
   const address_t address = asked_for(request, trusted);
   FC_TRY(check_host(policy, &address, err));
   return check_origin(policy, &address, request->fields[FC_FIELD_ORIGIN], err);
+}
+
+// ---------------------------------------------------------------------------
+// Acts
+
+// A proxy on this machine connects from here, but whoever asked it did not. Any
+// field that only proxies add says so, whether the proxy is trusted or not.
+static bool was_passed_on(const fc_request_t *request) {
+  static const char *const kFields[] = {"forwarded:", "x-forwarded-", "via:"};
+  for (fc_str_t rest = request->lines; rest.size;) {
+    const fc_str_t line = fc_str_take(&rest, '\n');
+    for (size_t i = 0; i < FC_ARRAY_COUNT(kFields); i++) {
+      const fc_str_t field = fc_str(kFields[i]);
+      if (line.size >= field.size &&
+          fc_request_same_text(fc_str_make(line.data, field.size), field)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+fc_status_t fc_access_check_admin(const fc_policy_t *policy,
+                                  const fc_request_t *request,
+                                  const fc_peer_t *address, fc_error_t *err) {
+  if (policy->admin == FC_ADMIN_OFF) {
+    return fc_fail(err, FC_CODE_FORBIDDEN,
+                   "--admin=off: modules are not changed over HTTP");
+  }
+  if (!policy->local && policy->admin != FC_ADMIN_LOOPBACK) {
+    return fc_fail(err, FC_CODE_FORBIDDEN,
+                   "modules are changed over a Unix socket "
+                   "(--listen=unix:PATH), or from this machine with "
+                   "--admin=loopback");
+  }
+  if (!policy->local && !fc_peer_is_loopback(address)) {
+    return fc_fail(err, FC_CODE_FORBIDDEN,
+                   "modules are changed from the server's machine only");
+  }
+  if (!was_passed_on(request)) return FC_OK;
+  return fc_fail(
+      err, FC_CODE_FORBIDDEN,
+      "modules are not changed for a request that a proxy passed on");
 }

@@ -180,6 +180,29 @@ void fc_exchange_document(fc_exchange_t *x, const fc_request_t *request) {
                       .weak_digest = document.weak_digest});
 }
 
+void fc_exchange_answer_act(fc_exchange_t *x) {
+  const fc_act_t *act = x->act;
+  fc_error_t error;
+  fc_block_sink_t out;
+  if (act->status != FC_OK) {
+    fc_exchange_fail(x, &act->error, FC_STAGE_CALL);
+    return;
+  }
+  if (!open_answer(x, &out)) {
+    answer_nothing(x);
+    return;
+  }
+  if (fc_dialect_of(x->server, &x->place)
+          ->tell_act(x->server, act, &out.sink, &error) != FC_OK) {
+    fc_block_sink_drop(&out);
+    fc_exchange_fail(x, &error, FC_STAGE_CALL);
+    return;
+  }
+  close_answer(x, &out);
+  send_answer(x, &(outcome_t){.status = 200,
+                              .content_type = FC_STR("application/json")});
+}
+
 // ---------------------------------------------------------------------------
 // Results
 

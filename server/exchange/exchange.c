@@ -4,6 +4,8 @@
 // QUEUE and the worker's stages are the pool's; answer.c does the rest.
 #include "exchange/exchange.h"
 
+#include <stdio.h>
+
 #include "base/hex.h"
 #include "dialect/query.h"
 #include "exchange/access.h"
@@ -29,8 +31,14 @@ static void release_place(fc_exchange_t *x) {
   x->place = (fc_place_t){FC_ROUTE_NONE, FC_ROUTE_NO_INDEX, FC_ROUTE_NO_INDEX};
 }
 
+static void release_act(fc_exchange_t *x) {
+  if (x->act) fc_act_release(x->server->modules, x->act);
+  x->act = NULL;
+}
+
 void fc_exchange_reset(fc_exchange_t *x) {
   give_body(x);
+  release_act(x);
   release_place(x);
   x->method = FC_METHOD_OTHER;
   x->method_name = NULL;
@@ -58,6 +66,7 @@ void fc_exchange_init(fc_exchange_t *x, fc_server_t *server,
 void fc_exchange_deinit(fc_exchange_t *x) {
   fc_exchange_sent(x);
   give_body(x);
+  release_act(x);
   release_place(x);
 }
 
@@ -197,6 +206,29 @@ static fc_status_t admit_asking(fc_exchange_t *x, const fc_request_t *request,
                       request->length, err);
 }
 
+// For the log: who asks for an act.
+static fc_str_t print_client(const fc_exchange_t *x, char *out, size_t size) {
+  char address[FC_PEER_TEXT_SIZE];
+  fc_peer_print(&x->address, address);
+  const int count = snprintf(out, size, "%s, request %.*s",
+                             x->policy->local ? "unix" : address,
+                             FC_STR_ARG(fc_exchange_id(x)));
+  return fc_str_make(out, count > 0 ? (size_t)count : 0);
+}
+
+static fc_status_t admit_act(fc_exchange_t *x, const fc_request_t *request,
+                             fc_error_t *err) {
+  FC_TRY(fc_access_check_admin(x->policy, request, &x->address, err));
+  FC_TRY(check_asking(request->length, err));
+  char by[FC_PEER_TEXT_SIZE + FC_LIMIT_REQUEST_ID + 16];
+  const fc_str_t who = print_client(x, by, sizeof by);
+  FC_TRY(fc_dialect_of(x->server, &x->place)
+             ->begin_act(x->server, request, &x->place, who, &x->act, err));
+  const fc_owner_t owner = fc_exchange_owner(&x->peer);
+  return fc_body_open(&x->job.call.body, x->server->blocks, &owner,
+                      request->length, err);
+}
+
 fc_status_t fc_exchange_admit(fc_exchange_t *x, const fc_request_t *request,
                               fc_error_t *err) {
   fc_status_t status = route(x, request, err);
@@ -204,10 +236,11 @@ fc_status_t fc_exchange_admit(fc_exchange_t *x, const fc_request_t *request,
   if (status != FC_OK || request->method != FC_METHOD_POST) return status;
   x->stage = FC_STAGE_ADMIT;
   const uint8_t methods = x->server->routes->rows[x->place.route].methods;
-  x->is_asking = !(methods & FC_ROUTE_CALL);
+  x->is_asking = methods & FC_ROUTE_POST;
   if (x->is_asking && !request->has_body) return FC_OK;
-  status =
-      x->is_asking ? admit_asking(x, request, err) : admit(x, request, err);
+  if (methods & FC_ROUTE_ACT) status = admit_act(x, request, err);
+  else if (x->is_asking) status = admit_asking(x, request, err);
+  else status = admit(x, request, err);
   fc_exchange_mark(x, FC_STAGE_ADMIT);
   x->is_call = status == FC_OK;
   return status;
@@ -224,9 +257,29 @@ fc_status_t fc_exchange_append(fc_exchange_t *x, fc_str_t bytes, uint64_t left,
                                fc_error_t *err) {
   const fc_owner_t owner = fc_exchange_owner(&x->peer);
   x->body_seen += bytes.size;
-  if (x->is_asking) FC_TRY(check_asking(x->body_seen, err));
+  if (x->is_asking || x->act) FC_TRY(check_asking(x->body_seen, err));
   return fc_body_put(&x->job.call.body, x->server->blocks, &owner, bytes, left,
                      err);
+}
+
+static void on_acted(void *context, fc_act_t *act) {
+  fc_exchange_t *x = context;
+  (void)act;
+  fc_exchange_answer_act(x);
+  x->carrier->resume(x);
+}
+
+static void submit_act(fc_exchange_t *x, fc_str_t body) {
+  fc_act_t *act = x->act;
+  fc_error_t error;
+  fc_status_t status =
+      fc_dialect_of(x->server, &x->place)->read_act(act, body, &error);
+  act->on_ended = on_acted;
+  act->context = x;
+  x->stage = FC_STAGE_CALL;
+  if (status == FC_OK) status = fc_modules_act(x->server->modules, act, &error);
+  if (status != FC_OK) fc_exchange_fail(x, &error, FC_STAGE_ADMIT);
+  else if (act->ended) fc_exchange_answer_act(x);
 }
 
 void fc_exchange_submit(fc_exchange_t *x) {
@@ -245,6 +298,11 @@ void fc_exchange_submit(fc_exchange_t *x) {
     fc_exchange_document(x, &request);
     return;
   }
+  if (x->act) {
+    submit_act(x, fc_str_make((const char *)data, call->body.size));
+    return;
+  }
+  x->generation->calls++;
   if (fc_pool_try_inline(pool, &x->job)) {
     fc_exchange_answer_call(x);
     return;
@@ -282,7 +340,7 @@ void fc_exchange_on_expired(void *context, fc_job_t *job) {
 }
 
 bool fc_exchange_is_running(const fc_exchange_t *x) {
-  return x->job.state == FC_JOB_RUNNING;
+  return x->act || x->job.state == FC_JOB_RUNNING;
 }
 
 void fc_exchange_abandoned(fc_exchange_t *x) {
@@ -291,5 +349,6 @@ void fc_exchange_abandoned(fc_exchange_t *x) {
 }
 
 void fc_exchange_drop(fc_exchange_t *x) {
+  release_act(x);
   fc_pool_drop(x->server->pool, &x->job);
 }

@@ -61,9 +61,10 @@ struct fc_exchange_t {
   fc_job_t job;
   fc_place_t place;
   fc_generation_t *generation;  // of the place, held; NULL: it has none
+  fc_act_t *act;                // NULL: the request is none
   fc_method_t method;
   const char *method_name;  // NULL until a head is read
-  bool is_call;             // its body is wanted
+  bool is_call;             // its body is wanted: a call, an act, or asking
   bool is_asking;           // a POST for a document
   uint8_t stage;            // fc_stage_t it is in
   uint8_t id_size;          // 0: it has none yet
@@ -152,6 +153,8 @@ void fc_exchange_on_expired(void *context, fc_job_t *job);
 void fc_exchange_make_id(fc_server_t *server, char out[FC_EXCHANGE_ID_SIZE]);
 // The slot of the job holds the outcome.
 void fc_exchange_answer_call(fc_exchange_t *exchange);
+// The act of the exchange has ended.
+void fc_exchange_answer_act(fc_exchange_t *exchange);
 // The stage is over.
 void fc_exchange_mark(fc_exchange_t *exchange, fc_stage_t stage);
 void fc_exchange_names(const fc_exchange_t *exchange, fc_str_t *out_module,

@@ -8,6 +8,7 @@ void fc_exchange_names(const fc_exchange_t *x, fc_str_t *out_module,
   const fc_generation_t *generation = x->generation;
   const uint32_t function = x->place.function;
   *out_module = *out_function = FC_STR("");
+  if (x->act) *out_module = x->act->name;
   if (!generation) return;
   *out_module = generation->name;
   if (function == FC_ROUTE_NO_INDEX || !generation->module) return;

@@ -21,6 +21,7 @@ static const struct {
     {405, "Method Not Allowed"},
     {406, "Not Acceptable"},
     {408, "Request Timeout"},
+    {409, "Conflict"},
     {411, "Length Required"},
     {412, "Precondition Failed"},
     {413, "Content Too Large"},

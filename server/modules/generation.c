@@ -48,6 +48,8 @@ fc_status_t fc_generations_enter(fc_generations_t *generations, fc_str_t path,
   if (!made) return fc_fail_memory(err);
   if (path.size) memcpy(made->text, path.data, path.size);
   made->index = index;
+  made->serial = ++generations->made;
+  made->origin = FC_PATH_NONE;
   made->kind = kind;
   made->path = made->name = fc_str_make(made->text, path.size);
   (void)fc_module_name(made->path, &made->name, NULL);

@@ -18,21 +18,33 @@ typedef enum fc_generation_state_t {
   FC_GENERATION_DRAINING,  // another one has its name; calls that hold it go on
 } fc_generation_state_t;
 
+#define FC_PATH_NONE UINT32_MAX
+
 typedef struct fc_generation_t {
   uint32_t index;   // by which calls and the pool name it
+  uint64_t calls;   // asked of it
+  uint64_t serial;  // counts all generations of a server, from 1
   uint8_t state;    // fc_generation_state_t
   bool current;     // its name leads to it
   bool in_pool;     // the pool has parts of it, which must go first
   bool hash_asked;  // its file is being hashed, was, or cannot be
+  bool counted;     // its module's open files are reserved
   uint32_t holds;
-  fc_str_t name;  // of the module; the path, if that gives none
+  uint32_t origin;   // the PATH that names its file, by position; FC_PATH_NONE
+  uint64_t mark;     // of its file, as fc_listed_t has it
+  uint64_t listed;   // the last act whose listings have its file
+  uint64_t settled;  // the last act that has decided about it
+  struct fc_act_t *act;  // waits for it to be loaded; NULL: none
+  fc_str_t name;         // of the module; the path, if that gives none
   fc_str_t path;
   const char *kind;  // "native", "vm", or "" when unknown
   // NULL before the file was opened, and after a failure. While the state is
   // LOADING only its signatures may be used.
   fc_module_t *module;
-  fc_error_t error;  // of one that has failed
-  char text[];       // the path
+  // Why it failed; of one that serves, why the newest file of its name was
+  // refused. The code is FC_CODE_NONE if there is no reason.
+  fc_error_t error;
+  char text[];  // the path
 } fc_generation_t;
 
 // Empty when zeroed but for the allocator and on_idle.
@@ -41,6 +53,7 @@ typedef struct fc_generations_t {
   fc_generation_t **places;  // by index; NULL: free
   uint32_t count;            // of places
   uint32_t used;
+  uint64_t made;          // ever
   uint32_t first_free;    // all places below are taken
   fc_name_table_t names;  // of the current ones, to their index
   // Nobody holds this draining generation, and nobody will. May be called from

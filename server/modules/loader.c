@@ -185,9 +185,11 @@ static void submit(fc_loader_t *loader, fc_load_t *take_load) {
 }
 
 fc_status_t fc_loader_scan(fc_loader_t *loader, fc_str_t path,
-                           fc_error_t *err) {
+                           uint32_t position, void *context, fc_error_t *err) {
   fc_load_t *load = create_load(loader, FC_LOAD_SCAN, path);
   if (!load) return fc_fail_memory(err);
+  load->generation = position;
+  load->context = context;
   submit(loader, load);
   return FC_OK;
 }

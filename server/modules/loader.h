@@ -19,8 +19,10 @@ typedef enum fc_load_kind_t {
 // What the loader is asked to do, and the outcome.
 typedef struct fc_load_t {
   struct fc_load_t *next;
-  uint8_t kind;         // fc_load_kind_t
-  uint32_t generation;  // of FC_LOAD_OPEN: whose file this is
+  uint8_t kind;  // fc_load_kind_t
+  // Of FC_LOAD_OPEN: whose file this is. Of FC_LOAD_SCAN: the caller's.
+  uint32_t generation;
+  void *context;  // of FC_LOAD_SCAN: the caller's
   fc_status_t status;
   fc_error_t error;      // why it failed
   fc_listing_t listing;  // of FC_LOAD_SCAN
@@ -63,6 +65,7 @@ void fc_loader_destroy(fc_loader_t *loader);
 // What is asked for is done after what was asked for before.
 // FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_loader_scan(fc_loader_t *loader, fc_str_t path,
+                           uint32_t position, void *context,
                            fc_error_t *err) FC_MUST_CHECK;
 fc_status_t fc_loader_open(fc_loader_t *loader, fc_str_t path,
                            uint32_t generation, fc_error_t *err) FC_MUST_CHECK;

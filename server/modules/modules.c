@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// LOADING ends in fc_modules_on_added, or earlier in a failure. DRAINING ends
+// What is to be loaded is decided in act.c. LOADING ends in fc_modules_on_added, or earlier in a failure. DRAINING ends
 // in fc_modules_on_retired, when nobody holds the generation and the pool has
 // given up what it had of it.
 #include "modules/modules.h"
 
 #include "module/backends.h"
 #include "module/files.h"
+#include "modules/act.h"
 
 static void tell_loaded(fc_modules_t *modules,
                         const fc_generation_t *generation) {
@@ -23,19 +24,39 @@ static void tell_loaded(fc_modules_t *modules,
   if (warning.size) fc_log_fields(log, FC_LOG_WARN, warning, fields, 1);
 }
 
-// A path that made no generation is named in the log only.
-static void fail_path(fc_modules_t *modules, fc_str_t path,
-                      const fc_error_t *error) {
+void fc_modules_fail_path(fc_modules_t *modules, uint32_t position,
+                          const fc_error_t *error) {
+  fc_start_path_t *path = &modules->paths[position];
   modules->any_failed = true;
+  if (path->failed) return;
+  path->failed = true;
   modules->failed_paths++;
-  fc_log_field_t field = FC_LOG_TEXT("path", path);
+  fc_log_field_t field = FC_LOG_TEXT("path", path->path);
   fc_log_fields(modules->options.log, FC_LOG_ERROR, fc_str(error->message),
                 &field, 1);
+}
+
+static void count_open(fc_modules_t *modules, fc_generation_t *generation) {
+  generation->counted = true;
+  if (modules->events.on_opened) {
+    modules->events.on_opened(modules->events.context, generation->module);
+  }
+}
+
+// Before its module is released.
+static void count_closed(fc_modules_t *modules, fc_generation_t *generation) {
+  if (!generation->counted) return;
+  generation->counted = false;
+  if (modules->events.on_closed) {
+    modules->events.on_closed(modules->events.context, generation->module);
+  }
 }
 
 static void fail(fc_modules_t *modules, fc_generation_t *generation,
                  const fc_error_t *error) {
   modules->any_failed = true;
+  modules->load_failures++;
+  count_closed(modules, generation);
   fc_generations_fail(generation, error);
   fc_log_field_t fields[] = {
       FC_LOG_TEXT("module", generation->name),
@@ -46,11 +67,17 @@ static void fail(fc_modules_t *modules, fc_generation_t *generation,
                 fc_str(generation->error.message), fields, 3);
 }
 
-// A generation that fails while another one serves its name is removed.
-// Otherwise it stays and tells the reason.
+// A generation that fails while another one has its name is removed, and that one
+// tells the reason. Otherwise it stays and tells it itself.
 static void fail_loaded(fc_modules_t *modules, fc_generation_t *generation,
                         const fc_error_t *error) {
+  fc_act_t *act = generation->act;
+  fc_generation_t *other =
+      fc_generations_find(&modules->generations, generation->name);
+  generation->act = NULL;
   fail(modules, generation, error);
+  if (other && other != generation) other->error = *error;
+  if (act) fc_acts_on_loaded(modules, act, generation, error);
   if (!generation->current) {
     fc_generations_drain(&modules->generations, generation);
   }
@@ -77,12 +104,8 @@ static void hash_next(fc_modules_t *modules) {
 }
 
 static void go_on(fc_modules_t *modules) {
-  if (modules->pending || modules->stopped) return;
-  if (!modules->started) {
-    modules->started = true;
-    modules->events.on_started(modules->events.context);
-  }
-  if (!modules->hashing && !modules->stopped) hash_next(modules);
+  if (modules->pending || modules->stopped || modules->hashing) return;
+  hash_next(modules);
 }
 
 // ---------------------------------------------------------------------------
@@ -98,42 +121,60 @@ static void fail_twice(const fc_generation_t *generation,
                 FC_STR_ARG(fc_path_file(generation->path)));
 }
 
-fc_status_t fc_modules_load(fc_modules_t *modules, fc_str_t path, bool replace,
-                            fc_error_t *err) {
-  fc_generations_t *generations = &modules->generations;
+static fc_status_t enter(fc_modules_t *modules, const fc_listed_t *file,
+                         uint32_t origin, fc_generation_t **out_generation,
+                         fc_error_t *err) {
   // Its kind by its suffix, until its bytes have been looked at.
   const fc_backend_t *named =
-      fc_backends_by_suffix(modules->options.backends, path);
+      fc_backends_by_suffix(modules->options.backends, file->path);
   fc_generation_t *generation;
-  FC_TRY(fc_generations_enter(generations, path, named ? named->kind : "",
-                              &generation, err));
-  const fc_generation_t *other =
-      fc_generations_find(generations, generation->name);
-  if (other != generation && !replace) {
-    fc_error_t error;
-    fail_twice(generation, other, &error);
-    fail(modules, generation, &error);
-    return FC_OK;
-  }
-  fc_status_t status =
-      fc_loader_open(modules->loader, generation->path, generation->index, err);
-  if (status == FC_OK) modules->pending++;
-  else fc_generations_remove(generations, generation);
-  return status;
+  FC_TRY(fc_generations_enter(&modules->generations, file->path,
+                              named ? named->kind : "", &generation, err));
+  generation->origin = origin;
+  generation->mark = file->mark;
+  *out_generation = generation;
+  return FC_OK;
 }
 
-static void on_scanned(fc_modules_t *modules, const fc_load_t *load) {
-  fc_error_t error;
-  if (load->status != FC_OK) {
-    fail_path(modules, load->path, &load->error);
-    return;
+fc_status_t fc_modules_begin(fc_modules_t *modules, const fc_listed_t *file,
+                             uint32_t origin, fc_act_t *act, fc_error_t *err) {
+  fc_generation_t *generation;
+  FC_TRY(enter(modules, file, origin, &generation, err));
+  fc_status_t status =
+      fc_loader_open(modules->loader, generation->path, generation->index, err);
+  if (status != FC_OK) {
+    fc_generations_remove(&modules->generations, generation);
+    return status;
   }
-  for (size_t i = 0; i < load->listing.count; i++) {
-    const fc_str_t path = load->listing.paths[i];
-    if (fc_modules_load(modules, path, false, &error) != FC_OK) {
-      fail_path(modules, path, &error);
-    }
+  modules->pending++;
+  generation->act = act;
+  if (act) generation->listed = generation->settled = act->serial;
+  return FC_OK;
+}
+
+fc_status_t fc_modules_enter_twin(fc_modules_t *modules,
+                                  const fc_listed_t *file, uint32_t origin,
+                                  const fc_generation_t *other,
+                                  fc_error_t *out_why, fc_error_t *err) {
+  fc_generation_t *generation;
+  FC_TRY(enter(modules, file, origin, &generation, err));
+  fail_twice(generation, other, out_why);
+  fail(modules, generation, out_why);
+  return FC_OK;
+}
+
+fc_status_t fc_modules_load(fc_modules_t *modules, fc_str_t path, bool replace,
+                            fc_error_t *err) {
+  const fc_listed_t file = {.path = path};
+  fc_str_t name = path;
+  fc_error_t why;
+  (void)fc_module_name(path, &name, NULL);
+  const fc_generation_t *other =
+      fc_generations_find(&modules->generations, name);
+  if (!other || replace) {
+    return fc_modules_begin(modules, &file, FC_PATH_NONE, NULL, err);
   }
+  return fc_modules_enter_twin(modules, &file, FC_PATH_NONE, other, &why, err);
 }
 
 static void on_opened(fc_modules_t *modules, fc_load_t *load) {
@@ -148,9 +189,7 @@ static void on_opened(fc_modules_t *modules, fc_load_t *load) {
   generation->kind = fc_module_get_kind(load->module);
   load->module = NULL;
   tell_loaded(modules, generation);
-  if (modules->events.on_opened) {
-    modules->events.on_opened(modules->events.context, generation->module);
-  }
+  count_open(modules, generation);
   modules->pending++;  // before the call, which may be answered from within
   generation->in_pool = true;
   if (fc_pool_add(modules->options.pool, generation->index, generation->module,
@@ -176,12 +215,16 @@ void fc_modules_collect(fc_modules_t *modules) {
   bool more = false;
   if (modules->stopped) return;
   fc_load_t *load = fc_loader_take(modules->loader, &more);
-  if (load) {
-    if (load->kind == FC_LOAD_SCAN) on_scanned(modules, load);
+  if (load && load->kind == FC_LOAD_SCAN) {
+    modules->pending--;
+    fc_acts_on_scanned(modules, load);
+  } else if (load) {
     if (load->kind == FC_LOAD_OPEN) on_opened(modules, load);
     if (load->kind == FC_LOAD_HASH) on_hashed(modules, load);
     else modules->pending--;
     fc_load_free(modules->loader, load);
+  } else if (!modules->started) {
+    fc_acts_on_scanned(modules, NULL);
   }
   // Other work of the loop comes in between: adding a module may start a
   // process.
@@ -198,22 +241,33 @@ void fc_modules_on_added(void *context, uint32_t index,
                                        &unpublished) != FC_OK) {
     error = &unpublished;
   }
+  modules->pending--;
   if (error) {
     fail_loaded(modules, generation, error);
     fc_pool_retire(modules->options.pool, index);
+  } else {
+    fc_act_t *act = generation->act;
+    generation->act = NULL;
+    modules->loads++;
+    if (act) fc_acts_on_loaded(modules, act, generation, NULL);
   }
-  modules->pending--;
   go_on(modules);
 }
 
 // ---------------------------------------------------------------------------
 // And away
 
+static void remove_generation(fc_modules_t *modules,
+                              fc_generation_t *generation) {
+  count_closed(modules, generation);
+  fc_generations_remove(&modules->generations, generation);
+}
+
 // A generation that failed has been given up by the pool before.
 static void on_idle(void *context, fc_generation_t *generation) {
   fc_modules_t *modules = context;
   if (!generation->in_pool) {
-    fc_generations_remove(&modules->generations, generation);
+    remove_generation(modules, generation);
   } else if (generation->module) {
     fc_pool_retire(modules->options.pool, generation->index);
   }
@@ -225,7 +279,7 @@ void fc_modules_on_retired(void *context, uint32_t index) {
   fc_generation_t *generation = fc_generations_at(&modules->generations, index);
   generation->in_pool = false;
   if (generation->state == FC_GENERATION_DRAINING && generation->holds == 0) {
-    fc_generations_remove(&modules->generations, generation);
+    remove_generation(modules, generation);
   }
 }
 
@@ -265,11 +319,13 @@ fc_status_t fc_modules_init(fc_modules_t *modules, fc_allocator_t allocator,
 
 void fc_modules_stop(fc_modules_t *modules) {
   modules->stopped = true;
+  fc_acts_stop(modules);
   if (modules->loader) fc_loader_stop(modules->loader);
 }
 
 void fc_modules_deinit(fc_modules_t *modules) {
   fc_loader_destroy(modules->loader);
+  fc_free(modules->generations.allocator, modules->paths);
   fc_generations_deinit(&modules->generations);
   *modules = (fc_modules_t){0};
 }
@@ -280,11 +336,18 @@ bool fc_modules_is_busy(const fc_modules_t *modules) {
 
 fc_status_t fc_modules_start(fc_modules_t *modules, const char *const *paths,
                              size_t count, fc_error_t *err) {
-  for (size_t i = 0; i < count; i++) {
-    FC_TRY(fc_loader_scan(modules->loader, fc_str(paths[i]), err));
-    modules->pending++;
-  }
-  // There is no path left to try.
+  fc_allocator_t allocator = modules->generations.allocator;
+  modules->paths =
+      fc_alloc_array(allocator, count ? count : 1, sizeof *modules->paths);
+  if (!modules->paths) return fc_fail_memory(err);
+  for (size_t i = 0; i < count; i++) modules->paths[i].path = fc_str(paths[i]);
+  modules->path_count = (uint32_t)count;
+  fc_act_t *act =
+      fc_act_create(modules, FC_ACT_START, FC_STR(""), FC_STR("start"));
+  if (!act) return fc_fail_memory(err);
+  fc_status_t status = fc_modules_act(modules, act, err);
+  fc_act_release(modules, act);
+  // There may be no path to try.
   modules->events.wake(modules->events.context);
-  return FC_OK;
+  return status;
 }

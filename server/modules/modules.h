@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A module's way from a file to being served. A PATH is scanned; the loader
-// opens each file; the pool makes its first worker; then it is published under
-// its name. A generation that was replaced is taken down after its last call.
-// Also logs all this. The loop's thread.
+// A module's way from a file to being served. A PATH is scanned (act.h); the
+// loader opens each file; the pool makes its first worker; then it is published
+// under its name. A generation that was replaced is taken down after its last
+// call. Also logs all this. The loop's thread.
 #ifndef FARCALL_SERVER_MODULES_MODULES_H_
 #define FARCALL_SERVER_MODULES_MODULES_H_
 
@@ -18,6 +18,8 @@ typedef struct fc_modules_events_t {
   void (*wake)(void *context);
   // A module was opened, and from now on holds open files. May be NULL.
   void (*on_opened)(void *context, const fc_module_t *module);
+  // It does no more. May be NULL.
+  void (*on_closed)(void *context, const fc_module_t *module);
   // Every PATH was tried: each module can be called or has failed.
   void (*on_started)(void *context);
   void *context;
@@ -29,6 +31,15 @@ typedef struct fc_modules_options_t {
   fc_pool_t *pool;
   fc_log_t *log;
 } fc_modules_options_t;
+
+typedef struct fc_act_t fc_act_t;  // modules/act.h
+
+// What the server was started with.
+typedef struct fc_start_path_t {
+  fc_str_t path;
+  bool is_directory;  // it was, the last time it was listed
+  bool failed;        // it named no file the last time, which was told
+} fc_start_path_t;
 
 typedef struct fc_modules_t {
   fc_modules_options_t options;
@@ -42,6 +53,13 @@ typedef struct fc_modules_t {
   bool stopped;
   bool any_failed;
   uint32_t failed_paths;  // PATHs that name no file, so that no list shows them
+  fc_start_path_t *paths;
+  uint32_t path_count;
+  fc_act_t *acts;      // in progress
+  uint64_t act_count;  // ever
+  const char *again;   // who wants a reload when these are over; NULL: nobody
+  uint64_t loads;      // files loaded, ever
+  uint64_t load_failures;
 } fc_modules_t;
 
 // All pointers are borrowed.
@@ -58,7 +76,8 @@ void fc_modules_deinit(fc_modules_t *modules);
 // True when fc_modules_deinit would wait.
 bool fc_modules_is_busy(const fc_modules_t *modules);
 
-// Begins to load what the paths name; on_started tells when all were tried.
+// Begins to load what the paths name; on_started tells when all were tried. The
+// texts are borrowed until fc_modules_deinit.
 fc_status_t fc_modules_start(fc_modules_t *modules, const char *const *paths,
                              size_t count, fc_error_t *err) FC_MUST_CHECK;
 // Begins to load a file. With `replace`, a generation of this module may exist;

@@ -7,21 +7,56 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "module/backends.h"
 #include "module/files.h"
 
+// What says of a file that it is the one it was. FNV-1a, because only
+// differences matter.
+static uint64_t mark_file(const char *path, uint64_t mark) {
+  struct stat info;
+  if (stat(path, &info)) return mark;
+  const uint64_t facts[] = {
+      (uint64_t)info.st_dev,          (uint64_t)info.st_ino,
+      (uint64_t)info.st_size,         (uint64_t)info.st_mtim.tv_sec,
+      (uint64_t)info.st_mtim.tv_nsec, (uint64_t)info.st_ctim.tv_sec,
+      (uint64_t)info.st_ctim.tv_nsec};
+  if (!mark) mark = 0xcbf29ce484222325u;
+  for (size_t i = 0; i < FC_ARRAY_COUNT(facts); i++) {
+    for (unsigned shift = 0; shift < 64; shift += 8) {
+      mark = (mark ^ (facts[i] >> shift & 0xff)) * 0x100000001b3u;
+    }
+  }
+  return mark;
+}
+
+// `path` ends with a zero.
+static uint64_t make_mark(const char *path, size_t size,
+                          const fc_backend_t *const *backends) {
+  const fc_backend_t *backend =
+      fc_backends_by_suffix(backends, fc_str_make(path, size));
+  uint64_t mark = mark_file(path, 0);
+  if (!mark || !backend || !backend->sidecar_suffix) return mark;
+  char sidecar[FC_PATH_SIZE_MAX + 32];
+  const int stem = (int)(size - strlen(backend->suffix));
+  snprintf(sidecar, sizeof sidecar, "%.*s%s", stem, path,
+           backend->sidecar_suffix);
+  return mark_file(sidecar, mark);
+}
+
 static fc_status_t add_path(fc_listing_t *listing, fc_str_t folder,
-                            fc_str_t file, fc_error_t *err) {
+                            fc_str_t file, const fc_backend_t *const *backends,
+                            fc_error_t *err) {
   if (listing->count == listing->capacity) {
     size_t capacity = listing->capacity ? listing->capacity * 2 : 16;
-    fc_str_t *moved =
+    fc_listed_t *moved =
         fc_arena_alloc_array(&listing->arena, capacity, sizeof *moved);
     if (!moved) return fc_fail_memory(err);
     if (listing->count) {
-      memcpy(moved, listing->paths, listing->count * sizeof *moved);
+      memcpy(moved, listing->files, listing->count * sizeof *moved);
     }
-    listing->paths = moved;
+    listing->files = moved;
     listing->capacity = capacity;
   }
   const size_t lead = folder.size ? folder.size + 1 : 0;
@@ -32,12 +67,17 @@ static fc_status_t add_path(fc_listing_t *listing, fc_str_t folder,
     text[folder.size] = '/';
   }
   if (file.size) memcpy(text + lead, file.data, file.size);
-  listing->paths[listing->count++] = fc_str_make(text, lead + file.size);
+  text[lead + file.size] = '\0';
+  listing->files[listing->count++] = (fc_listed_t){
+      .path = fc_str_make(text, lead + file.size),
+      .mark = make_mark(text, lead + file.size, backends),
+  };
   return FC_OK;
 }
 
 static int compare_paths(const void *a, const void *b) {
-  return fc_str_compare(*(const fc_str_t *)a, *(const fc_str_t *)b);
+  return fc_str_compare(((const fc_listed_t *)a)->path,
+                        ((const fc_listed_t *)b)->path);
 }
 
 static fc_status_t fail_empty(const fc_backend_t *const *backends,
@@ -66,10 +106,10 @@ static fc_status_t list_directory(DIR *directory, fc_str_t folder,
     if (!file) break;
     const fc_str_t name = fc_str(file->d_name);
     if (name.data[0] == '.' || !fc_backends_by_suffix(backends, name)) continue;
-    FC_TRY(add_path(listing, folder, name, err));
+    FC_TRY(add_path(listing, folder, name, backends, err));
   }
   if (listing->count == 0) return fail_empty(backends, folder, err);
-  qsort(listing->paths, listing->count, sizeof *listing->paths, compare_paths);
+  qsort(listing->files, listing->count, sizeof *listing->files, compare_paths);
   return FC_OK;
 }
 
@@ -82,11 +122,12 @@ fc_status_t fc_scan(fc_str_t path, const fc_backend_t *const *backends,
   fc_arena_init(&listing.arena, allocator, 4096, SIZE_MAX);
   if (path.size < sizeof text) memcpy(text, path.data, path.size);
   DIR *directory = opendir(text);
+  listing.is_directory = directory != NULL;
   if (directory) {
     status = list_directory(directory, path, backends, &listing, err);
     closedir(directory);
   } else {
-    status = add_path(&listing, FC_STR(""), path, err);
+    status = add_path(&listing, FC_STR(""), path, backends, err);
   }
   if (status == FC_OK) *out_listing = listing;
   else fc_listing_deinit(&listing);

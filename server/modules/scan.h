@@ -6,9 +6,17 @@
 
 #include "farcall/backend.h"
 
+typedef struct fc_listed_t {
+  fc_str_t path;
+  // Another one when the file or its sidecar was written or replaced since; 0:
+  // there is no such file.
+  uint64_t mark;
+} fc_listed_t;
+
 typedef struct fc_listing_t {
   fc_arena_t arena;  // the paths lie in it
-  fc_str_t *paths;
+  bool is_directory;
+  fc_listed_t *files;
   size_t count;
   size_t capacity;
 } fc_listing_t;

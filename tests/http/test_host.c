@@ -653,8 +653,8 @@ static void what_cannot_be_loaded_fails_alone(void **state) {
   fixture_send_text(fd, "GET /api/v1/modules/undefined HTTP/1.1\r\n"
                         "Host: localhost\r\n\r\n");
   expect(fd, 200,
-         "\"state\":\"failed\",\"reason\":\"undefined.so: undefined "
-         "symbol");
+         "\"state\":\"failed\",\"generation\":1,\"reason\":\"undefined.so: "
+         "undefined symbol");
   call(fd, "/api/v1/functions/undefined/f", "[]", 503, "module_unavailable");
   close(fd);
   end(&server);

@@ -31,10 +31,50 @@ static void a_folder_is_read_in_order(void **state) {
   for (size_t i = 0; i < listing.count; i++) {
     const size_t size = strlen(found);
     snprintf(found + size, sizeof found - size, "%.*s ",
-             FC_STR_ARG(listing.paths[i]));
+             FC_STR_ARG(listing.files[i].path));
   }
   assert_string_equal(found, expected);
   fc_listing_deinit(&listing);
+}
+
+static uint64_t mark_of(const char *file) {
+  char path[80];
+  snprintf(path, sizeof path, "%s/%s", fc_test_folder(), file);
+  fc_listing_t listing;
+  assert_int_equal(
+      fc_scan(fc_str(path), fc_backends, fc_allocator_system(), &listing, NULL),
+      FC_OK);
+  const uint64_t mark = listing.files[0].mark;
+  fc_listing_deinit(&listing);
+  return mark;
+}
+
+// Replaced, because the time of a file may be as coarse as some milliseconds.
+static void replace(const char *name) {
+  char path[80], other[80];
+  fc_test_put("other", "");
+  snprintf(path, sizeof path, "%s/%s", fc_test_folder(), name);
+  snprintf(other, sizeof other, "%s/other", fc_test_folder());
+  assert_int_equal(rename(other, path), 0);
+}
+
+static void a_mark_says_whether_files_were_replaced(void **state) {
+  (void)state;
+  assert_true(mark_of("a.so") == 0);
+  fc_test_put("a.so", "");
+  const uint64_t first = mark_of("a.so");
+  assert_true(first != 0);
+  assert_true(mark_of("a.so") == first);
+  fc_test_put("b.so", "");
+  assert_true(mark_of("b.so") != first);
+  replace("a.so");
+  const uint64_t second = mark_of("a.so");
+  assert_true(second != first);
+  fc_test_put("a.farcall.json", "");
+  const uint64_t third = mark_of("a.so");
+  assert_true(third != second);
+  replace("a.farcall.json");
+  assert_true(mark_of("a.so") != third);
 }
 
 static void what_is_no_folder_is_listed_itself(void **state) {
@@ -46,7 +86,7 @@ static void what_is_no_folder_is_listed_itself(void **state) {
                              fc_allocator_system(), &listing, NULL),
                      FC_OK);
     assert_int_equal(listing.count, 1);
-    assert_true(fc_str_equal(listing.paths[0], fc_str(kPaths[i])));
+    assert_true(fc_str_equal(listing.files[0].path, fc_str(kPaths[i])));
     fc_listing_deinit(&listing);
   }
 }
@@ -89,6 +129,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST_IN_FOLDER(a_folder_is_read_in_order),
       FC_TEST(what_is_no_folder_is_listed_itself),
+      FC_TEST_IN_FOLDER(a_mark_says_whether_files_were_replaced),
       FC_TEST_IN_FOLDER(a_folder_without_modules_is_an_error),
       FC_TEST_IN_FOLDER(scanning_survives_any_failed_allocation),
   };

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The admin routes of /api/v1: load, unload, reload. What they do is in
+// modules/act.h; who may ask is decided before (exchange/access.h).
+#include "dialect/http_status.h"
+#include "dialect/parameter.h"
+#include "dialect/problem.h"
+#include "dialect/reflect.h"
+#include "json/writer.h"
+
+static fc_status_t match(const fc_request_t *request, const fc_place_t *place,
+                         fc_error_t *err) {
+  return fc_parameter_check(place->route, request->method, request->query, err);
+}
+
+static fc_act_kind_t kind_of(fc_route_t route) {
+  switch (route) {
+    case FC_ROUTE_MODULE_LOAD:
+      return FC_ACT_LOAD;
+    case FC_ROUTE_MODULE_UNLOAD:
+      return FC_ACT_UNLOAD;
+    case FC_ROUTE_MODULE_RELOAD:
+      return FC_ACT_RELOAD;
+    default:
+      return FC_ACT_RELOAD_ALL;
+  }
+}
+
+static fc_status_t begin_act(const fc_server_t *server,
+                             const fc_request_t *request,
+                             const fc_place_t *place, fc_str_t by,
+                             fc_act_t **out_act, fc_error_t *err) {
+  char text[FC_MODULE_NAME_MAX];
+  fc_str_t name;
+  if (!fc_route_module(server->routes, place->route, request->path, text,
+                       &name)) {
+    return fc_fail(err, FC_CODE_MODULE_NOT_FOUND,
+                   "a module's name has at most %d characters",
+                   FC_MODULE_NAME_MAX);
+  }
+  *out_act = fc_act_create(server->modules, kind_of(place->route), name, by);
+  return *out_act ? FC_OK : fc_fail_memory(err);
+}
+
+static bool is_blank(char c) {
+  return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+// Programs send {} where they have nothing to say.
+static fc_status_t read_act(fc_act_t *act, fc_str_t body, fc_error_t *err) {
+  static const char kNothing[] = "{}";
+  size_t seen = 0;
+  (void)act;
+  for (size_t i = 0; i < body.size; i++) {
+    if (is_blank(body.data[i])) continue;
+    if (seen < 2 && body.data[i] == kNothing[seen]) {
+      seen++;
+      continue;
+    }
+    return fc_fail(err, FC_CODE_JSON_SCHEMA, "the body is empty or {}");
+  }
+  if (seen != 1) return FC_OK;
+  return fc_fail(err, FC_CODE_JSON_SYNTAX, "the body ends within an object");
+}
+
+static fc_status_t put_count(fc_sink_t *sink, const char *lead, uint64_t count,
+                             fc_error_t *err) {
+  FC_TRY(fc_sink_put(sink, fc_str(lead), err));
+  return fc_json_write_u64(sink, count, err);
+}
+
+static fc_status_t tell_all(const fc_act_t *act, fc_sink_t *sink,
+                            fc_error_t *err) {
+  FC_TRY(put_count(sink, "{\"loaded\":", act->loaded, err));
+  FC_TRY(put_count(sink, ",\"unchanged\":", act->unchanged, err));
+  FC_TRY(put_count(sink, ",\"unloaded\":", act->unloaded, err));
+  return fc_sink_put(sink, FC_STR("}"), err);
+}
+
+// A module is told of as GET does. It may be gone again.
+static fc_status_t tell_act(const fc_server_t *server, const fc_act_t *act,
+                            fc_sink_t *sink, fc_error_t *err) {
+  if (act->name.size == 0) return tell_all(act, sink, err);
+  const fc_generation_t *generation =
+      fc_generations_find(&server->modules->generations, act->name);
+  if (generation) {
+    const fc_place_t place = {FC_ROUTE_MODULE, generation->index,
+                              FC_ROUTE_NO_INDEX};
+    return fc_reflect_write(server, &place, FC_STR(""), sink, err);
+  }
+  FC_TRY(fc_sink_put(sink, FC_STR("{\"name\":"), err));
+  FC_TRY(fc_json_write_string(sink, act->name, err));
+  return fc_sink_put(sink, FC_STR(",\"state\":\"unloaded\"}"), err);
+}
+
+const fc_dialect_t fc_dialect_admin = {
+    .name = "admin",
+    .match = match,
+    .begin_act = begin_act,
+    .read_act = read_act,
+    .tell_act = tell_act,
+    .status_of = fc_http_status,
+    .encode_error = fc_problem_write,
+    .error_type = "application/problem+json",
+};

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Acts: what changes the modules a server has while it runs. Somebody asks: a
+// client, a signal, the start. An act lists the PATHs again, loads what it is
+// about beside what serves, and ends when each file it began is served or has
+// failed. What fails leaves what serves alone. Each act ends with one line of the
+// log that says who, what, and the digests before and after. The loop's thread.
+#ifndef FARCALL_SERVER_MODULES_ACT_H_
+#define FARCALL_SERVER_MODULES_ACT_H_
+
+#include "modules/modules.h"
+
+typedef enum fc_act_kind_t {
+  FC_ACT_START,       // loads what the PATHs name, for the first time
+  FC_ACT_RELOAD_ALL,  // loads what is new or was written to, unloads what is gone
+  FC_ACT_LOAD,        // serves a module as its file is now
+  FC_ACT_RELOAD,      // the same, also if the file has not changed
+  FC_ACT_UNLOAD,
+} fc_act_kind_t;
+
+struct fc_act_t {
+  struct fc_act_t *next;  // of those that have not ended
+  uint64_t serial;        // counts acts, from 1
+  uint8_t kind;           // fc_act_kind_t
+  bool ended;
+  uint32_t scans;       // PATHs it waits for
+  uint32_t pending;     // files it waits for
+  fc_load_t *listings;  // in the order of the PATHs; the last is NULL
+  fc_load_t **last_listing;
+  // The outcome: FC_OK, or the first failure.
+  fc_status_t status;
+  fc_error_t error;
+  uint32_t loaded;
+  uint32_t unchanged;
+  uint32_t unloaded;
+  uint32_t failed;
+  char before[65];  // digests of the module, "" if there was none or it is not
+  char after[65];   // known
+  // Called once, when it ends later than fc_modules_act returns. NULL: nobody
+  // waits, and it is freed.
+  void (*on_ended)(void *context, fc_act_t *act);
+  void *context;
+  fc_str_t name;  // of the module; "": all
+  fc_str_t by;    // who asks, for the log
+  char text[];
+};
+
+// `name` is "" for all. NULL: there is no memory.
+fc_act_t *fc_act_create(fc_modules_t *modules, fc_act_kind_t kind,
+                        fc_str_t name, fc_str_t by);
+// Begins it. On FC_OK it is the caller's again when `ended` is set, at once or in
+// on_ended. Otherwise it was not begun: FC_CODE_MODULE_NOT_FOUND,
+// FC_CODE_RELOAD_IN_PROGRESS, FC_CODE_NOT_READY before the start is over,
+// FC_CODE_SHUTTING_DOWN, FC_CODE_OUT_OF_MEMORY.
+fc_status_t fc_modules_act(fc_modules_t *modules, fc_act_t *act,
+                           fc_error_t *err) FC_MUST_CHECK;
+// Nobody waits for it any more. One that has not ended goes on. NULL is allowed.
+void fc_act_release(fc_modules_t *modules, fc_act_t *take_act);
+
+// Reloads all as soon as no other act is in progress; `by` is static.
+void fc_modules_reload(fc_modules_t *modules, const char *by);
+
+// ---------------------------------------------------------------------------
+// Between the files of modules
+
+// A PATH was listed; takes the load over.
+void fc_acts_on_scanned(fc_modules_t *modules, fc_load_t *take_load);
+// A generation is served, or has failed with `error`. It may be gone afterwards.
+void fc_acts_on_loaded(fc_modules_t *modules, fc_act_t *act,
+                       const fc_generation_t *generation,
+                       const fc_error_t *error);
+// Ends all: nothing more is loaded.
+void fc_acts_stop(fc_modules_t *modules);
+
+// modules.c: begins to load a file, beside the generation that has its name.
+fc_status_t fc_modules_begin(fc_modules_t *modules, const fc_listed_t *file,
+                             uint32_t origin, fc_act_t *act, fc_error_t *err);
+// Enters the file as a second one of the module `other`, failed.
+fc_status_t fc_modules_enter_twin(fc_modules_t *modules,
+                                  const fc_listed_t *file, uint32_t origin,
+                                  const fc_generation_t *other,
+                                  fc_error_t *out_why, fc_error_t *err);
+// A PATH that names no file: it is told once.
+void fc_modules_fail_path(fc_modules_t *modules, uint32_t position,
+                          const fc_error_t *error);
+
+#endif  // FARCALL_SERVER_MODULES_ACT_H_

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Modules that change while the server runs: files come, change, break and go;
+// acts meet other acts, clients that leave, and the end.
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "expect.h"
+#include "fixture.h"
+#include "helpers/test.h"
+#include "modules/act.h"
+
+#define MODULES "/api/v1/modules/"
+#define ADD "/api/v1/functions/t/add"
+
+static fixture_server_t server;
+
+static void path_of(const char *file, char out[128]) {
+  snprintf(out, 128, "%s/%s", server.directory, file);
+}
+
+// As a careful operator does: under another name first.
+static void put(const char *file, const char *text) {
+  char path[128], other[128];
+  path_of(file, path);
+  path_of("other", other);
+  FILE *stream = fopen(other, "w");
+  assert_non_null(stream);
+  assert_true(fputs(text, stream) > 0);
+  fclose(stream);
+  assert_int_equal(rename(other, path), 0);
+}
+
+static void drop(const char *file) {
+  char path[128];
+  path_of(file, path);
+  assert_int_equal(unlink(path), 0);
+}
+
+static void expect_request(const char *method, const char *path, int status,
+                           const char *text) {
+  fixture_response_t response =
+      fixture_request(&server, method, path, strcmp(method, "GET") ? "{}" : "");
+  if (response.status != status || (text && !strstr(response.body, text))) {
+    fail_msg("%s %s: wanted %d %s, got %d %s", method, path, status,
+             text ? text : "", response.status, response.body);
+  }
+  fixture_response_free(&response);
+}
+
+static void expect_sum(int status) {
+  fixture_response_t response = fixture_request(&server, "POST", ADD, "[1,2]");
+  assert_int_equal(response.status, status);
+  fixture_response_free(&response);
+}
+
+// Nothing is in the way of what other tests want to see.
+static void enter(const char *flags) {
+  char words[128];
+  snprintf(words, sizeof words, "--admin=loopback %s", flags);
+  fixture_start(&server, words);
+  drop("broken.fixture");
+  expect_request("POST", "/api/v1/reload", 200, NULL);
+}
+
+static void leave(void) {
+  put("broken.fixture", "fixture");  // the fixture removes it
+  end(&server);
+}
+
+// One after the other; each file is as the rows before have left it.
+static void files_come_change_break_and_go(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    const char *file, *text;  // text NULL: it is removed
+    const char *path;         // NULL: all are reloaded
+    int status;
+    const char *says;
+    const char *listed;  // afterwards
+  } rows[] = {
+      {"nothing has changed", NULL, NULL, NULL, 200,
+       "{\"loaded\":0,\"unchanged\":2,\"unloaded\":0}", NULL},
+      {"a file comes", "u.fixture", "fixture", NULL, 200,
+       "{\"loaded\":1,\"unchanged\":2,\"unloaded\":0}", "\"name\":\"u\""},
+      {"it changes", "u.fixture", "fixture 2", NULL, 200,
+       "{\"loaded\":1,\"unchanged\":2,\"unloaded\":0}", NULL},
+      {"it breaks", "u.fixture", "nonsense", NULL, 422,
+       "\"code\":\"module_load\"",
+       "\"reason\":null,\"refused\":{\"code\":\"module_load\",\"detail\":\"u.fix"},
+      {"by its name", NULL, NULL, MODULES "u/load", 422, "module_load", NULL},
+      {"and again", NULL, NULL, MODULES "u/reload", 422, "\"module\":\"u\"",
+       NULL},
+      {"it is mended", "u.fixture", "fixture 3", MODULES "u/load", 200,
+       "\"name\":\"u\",\"version\":\"1\",\"kind\":\"fixture\",\"state\":\"ready\"",
+       NULL},
+      {"there is a second one", "u.so",
+       "\x7f"
+       "ELF",
+       NULL, 422, "two modules are called 'u': 'u.fixture' and 'u.so'",
+       "\"name\":\"u\",\"kind\":\"native\",\"state\":\"failed\""},
+      {"which is known", NULL, NULL, NULL, 200, "\"unchanged\":3", NULL},
+      {"the first one is gone", "u.fixture", NULL, MODULES "u/load", 422,
+       "\"code\":\"module_load\"", "\"refused\""},
+      {"the second too", "u.so", NULL, MODULES "u/load", 422,
+       "the file of module 'u' is gone: 'u.fixture'", "\"name\":\"u\""},
+      {"so it is unloaded", NULL, NULL, NULL, 200,
+       "{\"loaded\":0,\"unchanged\":2,\"unloaded\":1}", NULL},
+      {"once", NULL, NULL, MODULES "u/unload", 404, "module_not_found", NULL},
+      {"one is unloaded by name", NULL, NULL, MODULES "serial/unload", 200,
+       "{\"name\":\"serial\",\"state\":\"unloaded\"}", NULL},
+      {"and loaded", NULL, NULL, MODULES "serial/load", 200,
+       "\"name\":\"serial\",\"version\":\"1\"", NULL},
+      {"one that was broken from the start", "v.fixture", "nonsense", NULL, 422,
+       "v.fixture", "\"name\":\"v\",\"kind\":\"fixture\",\"state\":\"failed\""},
+      {"goes", "v.fixture", NULL, NULL, 200,
+       "{\"loaded\":0,\"unchanged\":2,\"unloaded\":1}", NULL},
+  };
+  enter("");
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    if (row->file && row->text) put(row->file, row->text);
+    if (row->file && !row->text) drop(row->file);
+    expect_request("POST", row->path ? row->path : "/api/v1/reload",
+                   row->status, row->says);
+    if (row->listed) {
+      expect_request("GET", "/api/v1/modules", 200, row->listed);
+    }
+    expect_sum(200);
+  }
+  leave();
+}
+
+static void an_unloaded_module_is_gone(void **state) {
+  (void)state;
+  enter("");
+  expect_request("POST", MODULES "t/unload", 200, "unloaded");
+  expect_sum(404);
+  expect_request("POST", MODULES "serial/unload", 200, "unloaded");
+  // It may be told to load some again.
+  expect_request("GET", "/readyz", 200, "{\"status\":\"ready\",\"modules\":0");
+  expect_request("POST", "/api/v1/reload", 200, "\"loaded\":2");
+  expect_sum(200);
+  leave();
+}
+
+static void a_directory_that_vanishes_takes_nothing_along(void **state) {
+  (void)state;
+  char away[128];
+  enter("");
+  snprintf(away, sizeof away, "%s.away", server.directory);
+  assert_int_equal(rename(server.directory, away), 0);
+  for (int i = 0; i < 2; i++) {
+    expect_request("POST", "/api/v1/reload", 422, "its modules stay");
+  }
+  expect_sum(200);
+  assert_int_equal(rename(away, server.directory), 0);
+  expect_request("POST", "/api/v1/reload", 200, "\"unchanged\":2");
+  expect_request("GET", "/metrics", 200, "farcall_modules_failed 0\n");
+  leave();
+}
+
+// Held, so that the first act is in progress for certain.
+static void acts_of_one_module_do_not_meet(void **state) {
+  (void)state;
+  static const struct {
+    const char *name, *path;
+    int status;
+    const char *says;
+  } rows[] = {
+      {"the same", MODULES "t/reload", 409, "\"code\":\"reload_in_progress\""},
+      {"another of it", MODULES "t/unload", 409, "another reload by 127.0.0.1"},
+      {"all", "/api/v1/reload", 409, "reload_in_progress"},
+      {"another module", MODULES "serial/load", 200, "\"state\":\"ready\""},
+  };
+  enter("");
+  fixture_hold_loading(true);
+  int first = fixture_connect(&server);
+  fixture_post_handled(&server, first, MODULES "t/reload", "");
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    if (row->status == 200) fixture_hold_loading(false);
+    expect_request("POST", row->path, row->status, row->says);
+    expect_sum(200);
+  }
+  expect(first, 200, "\"state\":\"ready\"");
+  close(first);
+  leave();
+}
+
+static void an_act_goes_on_without_its_client(void **state) {
+  (void)state;
+  enter("");
+  fixture_hold_loading(true);
+  put("u.fixture", "fixture");
+  int first = fixture_connect(&server);
+  fixture_post_handled(&server, first, MODULES "u/load", "");
+  struct linger reset = {.l_onoff = 1};
+  setsockopt(first, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+  close(first);
+  fixture_hold_loading(false);
+  while (true) {
+    fixture_response_t response =
+        fixture_request(&server, "GET", MODULES "u", "");
+    const bool ready = strstr(response.body, "\"state\":\"ready\"");
+    fixture_response_free(&response);
+    if (ready) break;
+  }
+  drop("u.fixture");
+  leave();
+}
+
+static void an_act_ends_with_the_server(void **state) {
+  (void)state;
+  enter("");
+  fixture_hold_loading(true);
+  int first = fixture_connect(&server);
+  fixture_post_handled(&server, first, MODULES "t/reload", "");
+  fc_loop_stop(server.loop);
+  expect(first, 503, "shutting_down");
+  close(first);
+  fixture_hold_loading(false);
+  put("broken.fixture", "fixture");
+  fixture_join(&server);
+  assert_int_equal(server.exit_code, 0);
+  assert_non_null(strstr(server.log_text, "\"msg\":\"act\",\"act\":\"reload\","
+                                          "\"by\":\"127.0.0.1, request "));
+  fixture_forget(&server);
+}
+
+// What reloading leaves behind would be seen: the descriptors that are kept for
+// modules would use up those for connections.
+static void reloading_often_costs_nothing(void **state) {
+  (void)state;
+  enter("--access-log=off");
+  const uint64_t reserved = server.loop->reserved_files;
+  for (int i = 0; i < 50; i++) {
+    expect_request("POST", MODULES "t/reload", 200, NULL);
+    expect_request("POST", MODULES "serial/unload", 200, NULL);
+    expect_request("POST", MODULES "serial/load", 200, NULL);
+  }
+  while (true) {
+    fixture_response_t response =
+        fixture_request(&server, "GET", "/api/v1/modules", "");
+    const bool draining = strstr(response.body, "\"state\":\"draining\"");
+    fixture_response_free(&response);
+    if (!draining) break;
+  }
+  assert_int_equal(server.loop->reserved_files, reserved);
+  assert_int_equal(server.loop->modules.generations.used, 2);
+  leave();
+}
+
+int main(int argc, char **argv) {
+  fixture_worker(argc, argv);
+  const struct CMUnitTest tests[] = {
+      FC_TEST(files_come_change_break_and_go),
+      FC_TEST(an_unloaded_module_is_gone),
+      FC_TEST(a_directory_that_vanishes_takes_nothing_along),
+      FC_TEST(acts_of_one_module_do_not_meet),
+      FC_TEST(an_act_goes_on_without_its_client),
+      FC_TEST(an_act_ends_with_the_server),
+      FC_TEST(reloading_often_costs_nothing),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
