@@ -105,10 +105,17 @@ static const attributes_t attributes[] = {
 };
 static const char *const names[] = {"mark", "fail", "raise", "in_order"};
 
+// tiles.elf asks for nothing; optional.elf may do without, needed.elf may not.
+#if defined(KERNEL_optional)
+static const char *const imports[] = {"?one", "two?"};
+#elif defined(KERNEL_needed)
+static const char *const imports[] = {"?one", "two?", "three"};
+#endif
+
 static const struct {
   const header_t *header;
   uint32_t import_count;
-  const void *imports;
+  const char *const *imports;
   uint32_t count;
   const function_t *functions;
   const attributes_t *attributes;
@@ -117,6 +124,10 @@ static const struct {
   const void *tags, *parameter_names, *sources, *stages;
   uint32_t constant_count;
 } library = {.header = &header,
+#if !defined(KERNEL_tiles)
+             .import_count = sizeof imports / sizeof imports[0],
+             .imports = imports,
+#endif
              .count = 4,
              .functions = functions,
              .attributes = attributes,

@@ -10,6 +10,7 @@
 
 #include "hal/library.h"
 #include "helpers/test.h"
+#include "module/native/fpenv.h"
 
 #define PARTS 16
 
@@ -188,7 +189,11 @@ static fc_status_t run_grid(grids_t *g, size_t kernel, const uint32_t *count,
       .tiles = tiles,
       .cancel = &g->cancel,
       .deadline_ns = g->deadline_ns};
-  return fc_library_run(g->library, kernel, &grid, err);
+  const fc_fpenv_t before = fc_fpenv_get();
+  const fc_status_t status = fc_library_run(g->library, kernel, &grid, err);
+  // Kernels flush denormals; who calls them does not.
+  assert_true(fc_fpenv_equal(fc_fpenv_get(), before));
+  return status;
 }
 
 static void every_workgroup_runs_once(void **state) {

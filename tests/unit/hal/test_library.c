@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an executable library may ask of the runtime (tests/modules/kernel). How its
+// kernels run is tested in server/tiles.
+#include "hal/library.h"
+
+#include <stdio.h>
+
+#include "helpers/test.h"
+
+#define KERNELS FARCALL_BUILD_DIR "/tests/modules/kernel/"
+
+static fc_status_t open_and_close(const char *path, fc_error_t *err) {
+  FILE *file = fopen(path, "rb");
+  assert_non_null(file);
+  static _Alignas(16) char bytes[1 << 16];
+  const size_t size = fread(bytes, 1, sizeof bytes, file);
+  fclose(file);
+  fc_elf_t *elf;
+  FC_TRY(
+      fc_elf_load(fc_str_make(bytes, size), fc_allocator_system(), &elf, err));
+  fc_cpu_t cpu;
+  fc_cpu_read(&cpu);
+  fc_library_t *library;
+  FC_TRY(fc_library_open(elf, &cpu, NULL, 0, fc_allocator_system(), &library,
+                         err));
+  fc_library_close(library);
+  return FC_OK;
+}
+
+// None is there, so a library loads if it can do without all of them.
+static void imports_must_be_optional(void **state) {
+  (void)state;
+#if !defined(__x86_64__)
+  fc_test_skip("kernels are loaded on x86-64 only");
+#endif
+  static const struct {
+    const char *name;
+    const char *message;
+  } rows[] = {
+      {KERNELS "tiles.elf", NULL},
+      {KERNELS "optional.elf", NULL},
+      {KERNELS "needed.elf", "executable import three is not available"},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    fc_error_t err;
+    fc_error_reset(&err);
+    const fc_status_t status = open_and_close(row->name, &err);
+    assert_int_equal(status == FC_OK, row->message == NULL);
+    if (row->message) assert_string_equal(err.message, row->message);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(imports_must_be_optional),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
