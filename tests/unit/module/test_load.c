@@ -135,6 +135,29 @@ static void the_described_and_the_loaded_are_one_module(void **state) {
 // ---------------------------------------------------------------------------
 // Files that change
 
+// A file may have become shorter since it was asked for its size. (The program is
+// linked with --wrap.)
+static bool file_ends;
+
+ssize_t __real_sendfile(int to, int from, off_t *offset, size_t count);
+ssize_t __wrap_sendfile(int to, int from, off_t *offset, size_t count);
+ssize_t __wrap_sendfile(int to, int from, off_t *offset, size_t count) {
+  return file_ends ? 0 : __real_sendfile(to, from, offset, count);
+}
+
+static void what_shrinks_while_it_is_copied_is_refused(void **state) {
+  (void)state;
+  fc_snapshot_t snapshot = FC_SNAPSHOT_NONE;
+  fc_error_t err = {0};
+  file_ends = true;
+  const fc_status_t status =
+      fc_snapshot_open(NATIVE "owner.so", &snapshot, &err);
+  file_ends = false;
+  assert_int_not_equal(status, FC_OK);
+  assert_string_equal(err.message,
+                      "cannot take it into memory: No data available");
+}
+
 static void a_module_outlives_its_files(void **state) {
   (void)state;
   fc_test_copy(NATIVE "owner.so", "owner.so");
@@ -541,6 +564,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(describing_runs_nothing_of_a_module),
       FC_TEST(the_described_and_the_loaded_are_one_module),
+      FC_TEST(what_shrinks_while_it_is_copied_is_refused),
       FC_TEST_IN_FOLDER(a_module_outlives_its_files),
       FC_TEST_IN_FOLDER(what_uses_origin_must_stay_as_it_was),
       FC_TEST_IN_FOLDER(sidecars_that_are_none_are_refused),

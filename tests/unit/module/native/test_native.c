@@ -13,6 +13,7 @@
 
 #include "module/native/fpenv.h"
 #include "module/native/native.h"
+#include "module/native/shim.h"
 #include "module/native/so_file.h"
 
 static void write_file(const char *path, const char *text, size_t size) {
@@ -283,6 +284,24 @@ static void the_runtime_shim_serves_modules(void **state) {
       {"generic", "3", "3: 1 1 1"},
   };
   RUN_ROWS("shim", rows);
+}
+
+static void nothing_is_copied_where_a_size_is_zero(void **state) {
+  (void)state;
+  float from = 1, to = 2;
+  struct {
+    void *allocated, *aligned;
+    int64_t offset, words[4];
+  } source = {&from, &from, 0, {3, 0, 1, 1}},
+    dest = {&to, &to, 0, {3, 0, 1, 1}};
+  fc_memref_unranked_t read = {2, (fc_memref_t *)(void *)&source};
+  fc_memref_unranked_t written = {2, (fc_memref_t *)(void *)&dest};
+  memrefCopy(sizeof from, &read, &written);
+  assert_true(to == 2);
+  source.words[1] = dest.words[1] = 1;
+  source.words[0] = dest.words[0] = 1;
+  memrefCopy(sizeof from, &read, &written);
+  assert_true(to == 1);
 }
 
 static void embedded_metadata_is_found(void **state) {
@@ -718,6 +737,7 @@ int main(void) {
       FC_TEST(a_check_that_fails_ends_the_call_only),
       FC_TEST(other_calling_conventions),
       FC_TEST(the_runtime_shim_serves_modules),
+      FC_TEST(nothing_is_copied_where_a_size_is_zero),
       FC_TEST(embedded_metadata_is_found),
       FC_TEST(floating_point_control_is_not_inherited),
       FC_TEST(an_impure_module_keeps_its_memory),
