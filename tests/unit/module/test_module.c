@@ -160,6 +160,7 @@ static void names_come_from_the_file_name(void **state) {
       assert_int_equal(status, FC_OK);
       assert_true(fc_str_equal(name, fc_str(row->expected)));
     } else {
+      assert_int_not_equal(status, FC_OK);
       assert_int_equal(err.code, FC_CODE_MODULE_PATH);
     }
   }
