@@ -132,6 +132,23 @@ static void the_described_and_the_loaded_are_one_module(void **state) {
   }
 }
 
+static int next_descriptor(void) {
+  const int fd = dup(STDIN_FILENO);
+  assert_true(fd >= 0);
+  close(fd);
+  return fd;
+}
+
+// Its files have descriptors, and those of its sidecar are others.
+static void a_module_that_is_released_leaves_no_descriptor(void **state) {
+  (void)state;
+  for (int describe = 0; describe < 2; describe++) {
+    const int before = next_descriptor();
+    fc_module_release(load(NATIVE "owner.so", describe));
+    assert_int_equal(next_descriptor(), before);
+  }
+}
+
 // ---------------------------------------------------------------------------
 // Files that change
 
@@ -564,6 +581,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(describing_runs_nothing_of_a_module),
       FC_TEST(the_described_and_the_loaded_are_one_module),
+      FC_TEST(a_module_that_is_released_leaves_no_descriptor),
       FC_TEST(what_shrinks_while_it_is_copied_is_refused),
       FC_TEST_IN_FOLDER(a_module_outlives_its_files),
       FC_TEST_IN_FOLDER(what_uses_origin_must_stay_as_it_was),
