@@ -21,9 +21,9 @@ typedef struct buffer_t {
 typedef struct argument_t {
   fc_value_t *dest;  // in the flat call; NULL: it is passed nowhere
   bool set;
-  bool copied;       // each run passes `copy` instead of the elements
-  fc_value_t given;  // its shape and strides are `dims`
-  int64_t *dims;     // room for both
+  bool copied;       // each run passes `copy`, not the caller's elements
+  fc_value_t given;  // its shape and strides point into `dims`
+  int64_t *dims;     // room for a shape and strides
   buffer_t copy;
 } argument_t;
 
@@ -36,9 +36,9 @@ struct fc_call_t {
   argument_t *given;  // by argument leaf
   fc_value_t *flat;   // the arguments of the flat call
   buffer_t *storage;  // of OUT arguments that are not set, in order
-  // Copies of the results, and for each the memory of its elements and of its
-  // shape, when the module is locked until its results are released
-  // (holds_results). Otherwise NULL.
+  // Only for a module that is locked until its results are released
+  // (holds_results), otherwise NULL: copies of the results, and for each result
+  // two buffers, for its elements and its shape.
   fc_value_t *kept;
   buffer_t *kept_buffers;
 };
@@ -65,7 +65,8 @@ static bool reserve(const fc_call_t *call, buffer_t *buffer, size_t size) {
 // ---------------------------------------------------------------------------
 // Making one
 
-// The list that holds a leaf's value; lists on the way are made as needed.
+// Finds the place of a leaf's value in the flat call; makes the lists on the
+// way.
 static fc_status_t find_dest(fc_call_t *call, const fc_leaf_way_t *way,
                              fc_value_t **out_dest, fc_error_t *err) {
   const fc_op_t *op = way->param->op;
@@ -233,7 +234,8 @@ const fc_leaf_t *fc_call_results(const fc_call_t *call, size_t *out_count) {
 // ---------------------------------------------------------------------------
 // Arguments
 
-// Adds to the error which argument it is about, and where in it.
+// Adds to the error which argument it is about, and which part of that
+// argument.
 static fc_status_t locate(const fc_call_t *call, uint32_t leaf,
                           fc_status_t status, fc_error_t *err) {
   if (!err) return status;
@@ -418,7 +420,8 @@ typedef struct list_level_t {
   size_t left;
 } list_level_t;
 
-// Tensors inside lists are passed without a copy.
+// A tensor inside a list is passed without a copy, so it must be usable as it
+// is.
 static fc_status_t check_item(const fc_call_t *call, const fc_value_t *value,
                               fc_error_t *err) {
   static const fc_leaf_t any = {.kind = FC_TYPE_UNKNOWN,
@@ -654,7 +657,8 @@ static const fc_value_t *item_of(const fc_value_t *value, size_t index) {
   return &value->list.items[index];
 }
 
-// The next index of "3/0"; SIZE_MAX, which no list has, for anything else.
+// Takes the first index off a text like "3/0". For anything but digits returns
+// SIZE_MAX, an index that no list has.
 static size_t take_index(fc_str_t *rest) {
   size_t index = 0, at = 0;
   for (; at < rest->size && rest->data[at] != '/'; at++) {

@@ -42,8 +42,8 @@ fc_status_t fc_files_open_sidecar(fc_str_t path, const char *suffix,
   return fail_sidecar(err);
 }
 
-// The file is read, not looked at through its mapping, which would make a large
-// file resident.
+// Reads the file. Looking at it through its mapping would keep a large file in
+// memory.
 static fc_status_t hash_file(const fc_snapshot_t *file, char out_hex[65],
                              fc_error_t *err) {
   fc_sha256_t hash;
@@ -61,8 +61,8 @@ static fc_status_t hash_file(const fc_snapshot_t *file, char out_hex[65],
   return FC_OK;
 }
 
-// Noted before the file is hashed, so that a change during hashing is seen
-// later.
+// Notes size and time before the file is hashed, so that a change during
+// hashing is seen later.
 static fc_status_t note_time(const fc_snapshot_t *file,
                              fc_file_digest_t *digest, fc_error_t *err) {
   struct stat info;
@@ -81,7 +81,7 @@ static bool is_current(const fc_file_digest_t *known,
   return sealed || known->written_ns == now->written_ns;
 }
 
-// A sidecar may name the hash of the file it describes.
+// A file with a sidecar is hashed at once: the sidecar may name the hash.
 static bool may_hash_later(const fc_module_files_t *files, uint64_t hash_max,
                            uint64_t size) {
   return hash_max > 0 && size > hash_max && files->sidecar < 0;

@@ -19,16 +19,18 @@ fc_str_t fc_path_file(fc_str_t path);
 fc_status_t fc_files_open_sidecar(fc_str_t path, const char *suffix,
                                   int *out_fd, fc_error_t *err);
 
-// Takes snapshots of both files and hashes the module's, unless its digest is
-// given and the file has not changed. The caller closes what was taken, also
-// after a failure. `sealed_max` as in fc_backend_t, `hash_max` as in
-// fc_module_options_t: out_digest->sha256 may be "".
+// Takes snapshots of both files and hashes the module's file. Does not hash it
+// when `files` has its digest and the file has not changed since; nor when the
+// file is larger than `hash_max` (fc_module_options_t) and has no sidecar:
+// out_digest->sha256 is "" then. `sealed_max` as in fc_backend_t. The caller
+// closes both snapshots, also after a failure.
 fc_status_t fc_files_read(const fc_module_files_t *files, size_t sealed_max,
                           uint64_t hash_max, fc_snapshot_t *out_file,
                           fc_snapshot_t *out_sidecar,
                           fc_file_digest_t *out_digest, fc_error_t *err);
-// Hashes what fc_files_read has not. FC_CODE_MODULE_PATH when the file was written
-// to since (`read` has what was noted then), or cannot be read.
+// Hashes a file that fc_files_read did not hash. FC_CODE_MODULE_PATH when the
+// file cannot be read, or is not sealed and was written to since fc_files_read
+// noted its size and time in `read`.
 fc_status_t fc_files_hash(const fc_snapshot_t *file,
                           const fc_file_digest_t *read, char out_hex[65],
                           fc_error_t *err);

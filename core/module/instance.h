@@ -20,6 +20,6 @@ struct fc_instance_t {
   _Atomic(bool) in_use;  // a thread runs a call; taken by exchange
 };
 
-void fc_instance_forget(fc_instance_t *instance);  // one reference
+void fc_instance_forget(fc_instance_t *instance);  // gives back one reference
 
 #endif  // FARCALL_MODULE_INSTANCE_H_

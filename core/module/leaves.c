@@ -23,7 +23,7 @@ typedef struct walk_t {
   uint32_t count;
   fc_leaf_path_t *paths;
   uint32_t path_count;
-  fc_text_t path;  // to the op that is looked at, without its head
+  fc_text_t path;  // of the op being walked, without its head (add_path)
   uint32_t steps[FC_TYPE_DEPTH_MAX + 1];
   level_t levels[FC_TYPE_DEPTH_MAX + 1];
   uint32_t depth;
@@ -54,7 +54,8 @@ static fc_status_t put_key(fc_sink_t *sink, fc_str_t key, fc_error_t *err) {
   return FC_OK;
 }
 
-// A name that reads as a position is not used as a name.
+// True for digits or nothing. A path reads them as a position, so no leaf has a
+// path by such a name.
 static bool is_position(fc_str_t text) {
   for (size_t i = 0; i < text.size; i++) {
     if (text.data[i] < '0' || text.data[i] > '9') return false;
@@ -62,7 +63,7 @@ static bool is_position(fc_str_t text) {
   return true;
 }
 
-// Records that `head` and the walk's path lead to the leaf that comes next.
+// Records that `head` and the walk's path lead to the leaf that is added next.
 static fc_status_t add_path(walk_t *walk, fc_str_t head, fc_error_t *err) {
   const fc_str_t tail = fc_text_str(&walk->path);
   char *text = fc_arena_alloc(walk->arena, head.size + tail.size + 1, 1);

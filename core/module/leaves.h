@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The places of a function's values by path (fc_leaf_t, farcall/call.h): made once
-// for a call from its plan, then only looked up. Immutable once made.
+// Finds a function's values by path (fc_leaf_t, farcall/call.h). The leaves of
+// a call are made once, from its plan, and are immutable from then on.
 #ifndef FARCALL_MODULE_LEAVES_H_
 #define FARCALL_MODULE_LEAVES_H_
 
@@ -14,11 +14,11 @@ typedef struct fc_leaf_way_t {
                                  // of
   const fc_op_t *op;
   int32_t raw_index;      // FC_RAW_NONE: the value is passed nowhere
-  uint32_t step_count;    // 0: the value at that raw index is the leaf's
-  const uint32_t *steps;  // otherwise: indices into the lists there
+  uint32_t step_count;    // 0: the leaf is the value at that raw index
+  const uint32_t *steps;  // else the item to take in each list on the way
 } fc_leaf_way_t;
 
-// One path of a leaf: it has one by name and one by position.
+// One path of a leaf. A leaf has one by position and mostly one by name, too.
 typedef struct fc_leaf_path_t {
   fc_str_t path;
   uint32_t leaf;
@@ -26,22 +26,23 @@ typedef struct fc_leaf_path_t {
 
 typedef struct fc_leaves_t {
   const fc_leaf_t *leaves;
-  const fc_leaf_way_t *ways;  // of each
+  const fc_leaf_way_t *ways;  // one for each leaf
   uint32_t count;
   const fc_leaf_path_t *paths;  // in bytewise order
   uint32_t path_count;
 } fc_leaves_t;
 
-// All memory is `arena`'s. The plan must outlive it.
+// All memory comes from `arena`. The plan must outlive the leaves.
 fc_status_t fc_leaves_of_arguments(const fc_plan_t *plan, fc_arena_t *arena,
                                    fc_leaves_t *out_leaves, fc_error_t *err);
 fc_status_t fc_leaves_of_results(const fc_plan_t *plan, fc_arena_t *arena,
                                  fc_leaves_t *out_leaves, fc_error_t *err);
 
 #define FC_LEAF_NONE UINT32_MAX
-// The leaf at `path`, or the one that `path` goes on from: then the rest is
-// written to `out_rest` (NULL: only whole paths are found), else it is empty.
-// FC_LEAF_NONE when there is none.
+// The leaf at `path`. When `path` goes on past a leaf, finds that leaf and
+// writes the rest of `path` to `out_rest`, which is empty for a whole path.
+// With `out_rest` NULL only whole paths are found. FC_LEAF_NONE when there is
+// no such leaf.
 uint32_t fc_leaves_find(const fc_leaves_t *leaves, fc_str_t path,
                         fc_str_t *out_rest);
 

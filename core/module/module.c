@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loading one module: which backend, which name, one snapshot of each of its
-// files, the digest, a plan for each callable function. The thread that loads;
-// afterwards a module is immutable and any thread may hold it.
+// Loads one module: chooses the backend and the name, takes one snapshot of
+// each file, hashes, makes a plan for each callable function. Runs on the
+// thread that loads. A loaded module is immutable, and any thread may hold it.
 #include "farcall/module.h"
 
 #include <stdatomic.h>
@@ -21,7 +21,7 @@ struct fc_module_t {
   _Atomic(uint32_t) references;
   fc_allocator_t allocator;
   const fc_backend_t *backend;
-  void *handle;  // of the backend, NULL until it is open
+  void *handle;  // of the backend, NULL until the backend has opened the file
   const fc_module_info_t *info;
   fc_function_t *functions;
   size_t function_count;
@@ -30,9 +30,10 @@ struct fc_module_t {
   fc_snapshot_t sidecar;
   fc_str_t name;  // inside `path`
   fc_str_t path;
-  fc_file_digest_t file_digest;  // without a hash, unless it was read with one
-  // Release when `sha256` and the digests below are there, acquire before they
-  // are read: the file may be hashed while the module is used.
+  fc_file_digest_t file_digest;  // sha256 is "" if not hashed when read
+  // Stored with release after `sha256` and the digests below, loaded with
+  // acquire before they are read: the file may be hashed while the module is
+  // used.
   _Atomic(bool) hashed;
   char sha256[65];
   char digest[FC_DIGEST_SIZE];

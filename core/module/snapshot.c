@@ -15,8 +15,8 @@
 #endif
 #define SEALS (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK)
 
-// Where executable memfds are off by default they must be asked for, but
-// kernels before 6.3 do not know the flag.
+// Some systems make memfds executable only on demand, by MFD_EXEC. Kernels
+// before 6.3 do not know that flag and fail with EINVAL.
 static int create_memory(void) {
   const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
   int fd = memfd_create("farcall-module", flags | MFD_EXEC);
@@ -39,7 +39,8 @@ static bool is_sealed(int fd) {
   return seals >= 0 && (seals & SEALS) == SEALS;
 }
 
-// A descriptor of sealed memory with the file's contents, -1 and errno.
+// Returns a descriptor of sealed memory with the file's contents; -1 with errno
+// when that fails.
 static int seal(int file, size_t size) {
   if (is_sealed(file)) return fcntl(file, F_DUPFD_CLOEXEC, 0);
   const int fd = create_memory();

@@ -45,8 +45,8 @@ fc_status_t fc_dylib_check(const fc_so_t *elf, fc_dylib_t *out_dylib,
   return FC_OK;
 }
 
-// "X: cannot open shared object file", "PATH: undefined symbol: Y": what
-// the loader says, without paths, and what to do about it.
+// Says what the loader said, for example "X: cannot open shared object file" or
+// "PATH: undefined symbol: Y", without paths, and adds what to do about it.
 static fc_status_t fail_to_load(const char *text, fc_error_t *err) {
   static const char kMissing[] = ": cannot open shared object file";
   static const char kUndefined[] = "undefined symbol: ";
@@ -74,8 +74,9 @@ static fc_status_t fail_to_load(const char *text, fc_error_t *err) {
                  slash ? slash + 1 : text);
 }
 
-// The loader recognises an object by its name before it looks at the file, and
-// descriptor numbers are used again: slashes are added until the name is new.
+// The loader does not load a file again whose name it has seen, and a
+// descriptor's number, which makes the name, may be in use for the second time.
+// So slashes are added until the name is new.
 static fc_status_t name_snapshot(const fc_snapshot_t *snapshot, char *out_name,
                                  size_t capacity, fc_error_t *err) {
   static const char kFolder[] = "/proc/self/fd";
@@ -109,10 +110,10 @@ static bool is_unchanged(const fc_snapshot_t *snapshot, const char *path) {
   return same;
 }
 
-// $ORIGIN means the directory of the real path. So such a module is not loaded
-// from its snapshot, and a worker process needs the file where it was. The
-// loader must find there the bytes that were described; a change after this
-// check is not seen.
+// $ORIGIN means the directory of the file's real path. So a module that uses
+// $ORIGIN is loaded from its file, not from its snapshot, and a worker process
+// needs the file where it was. The file must still hold the bytes that were
+// described; a change after this check is not seen.
 static fc_status_t check_origin(const fc_snapshot_t *snapshot, const char *path,
                                 fc_error_t *err) {
   void *twin = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
@@ -180,7 +181,7 @@ static void count_reference(void *context, fc_str_t symbol, uint64_t address) {
 
 static uintptr_t page_size(void) { return (uintptr_t)sysconf(_SC_PAGESIZE); }
 
-// A page that the loader made read-only is opened for the store. No other
+// Makes a page that the loader made read-only writable for the store. No other
 // thread runs the module's code at this time.
 static void store(const fc_dylib_reference_t *reference, void *value) {
   if (!reference->protected) {
@@ -253,8 +254,9 @@ static fc_status_t redirect_all(fc_dylib_t *dylib, const fc_so_t *elf,
   complete_heap(&work);
   const fc_heap_t own = fc_heap_default();
   if (!dylib->leavable && memcmp(&own, &dylib->heap, sizeof own) != 0) {
-    // It imports what could make threads. The hooks leave those alone: they would
-    // allocate with the process's malloc and free with the module's free.
+    // The module imports what could make threads. On such a thread the hooks
+    // use the process's malloc. A call would free that memory with the module's
+    // free.
     return fc_fail(err, FC_CODE_MODULE_LOAD,
                    "its malloc is not the process's; unload what replaces "
                    "malloc (LD_PRELOAD)");

@@ -26,7 +26,7 @@ static bool is_complex(const fc_type_t *type) {
              FC_DTYPE_CLASS_COMPLEX;
 }
 
-// One result in a register, or none.
+// True when there is no result, or one that is returned in a register.
 static bool returns_directly(const fc_signature_t *signature) {
   if (signature->result_count == 0) return true;
   const fc_type_t *type = result_type(signature, 0);
@@ -296,9 +296,9 @@ static fc_status_t run(native_call_t *running, fc_error_t *err) {
 // ---------------------------------------------------------------------------
 // Results
 
-// Asked only about memory that is otherwise unknown. Generated code returns
-// such an address only when a function returns a pointer to its own stack
-// frame.
+// True for memory on this thread's stack. Generated code returns such an
+// address only when a function returns a pointer to its own stack frame. Asked
+// only about memory of which nothing else is known.
 static bool is_on_stack(fc_span_t bytes) {
   pthread_attr_t attributes;
   void *low = NULL;

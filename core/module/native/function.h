@@ -26,20 +26,20 @@ typedef struct fc_native_function_t {
   uint32_t type_count;
   uint32_t value_count;   // entries of the argument array
   bool by_pointer;        // the results are written to a structure
-  fc_layout_t structure;  // that one
-  uint32_t *offsets;      // of each result in it
+  fc_layout_t structure;  // layout of that structure
+  uint32_t *offsets;      // of each result in the structure
 } fc_native_function_t;
 
-// Prepares a callable function. The members up to `entry` are set, the rest is
-// zero.
+// Prepares a callable function. The caller has set the members up to `entry`;
+// the rest is zero.
 fc_status_t fc_native_prepare(fc_native_function_t *function,
                               fc_allocator_t allocator, fc_error_t *err);
 void fc_native_unprepare(fc_native_function_t *function,
                          fc_allocator_t allocator);
 
-// Runs the function and writes call->results, which may lie in memory that
-// hook->own lists until the caller clears it. The table may hold blocks after a
-// failure, too.
+// Runs the function and writes call->results. They may lie in blocks that the
+// table hook->own lists until the caller clears it. The table may list blocks
+// after a failure, too.
 fc_status_t fc_native_run(const fc_native_function_t *function,
                           const fc_dylib_t *dylib, fc_hook_t *hook,
                           fc_backend_call_t *call, fc_error_t *err);

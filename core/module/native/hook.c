@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-// A larger request than a process can map is refused here: sanitizers end the
-// process at one.
+// A request larger than a process can map is refused here: a sanitizer would
+// end the process.
 #define ALLOCATION_MAX ((size_t)1 << 47)
 
 static _Thread_local fc_hook_t *running;

@@ -60,8 +60,8 @@ typedef struct fc_hook_t {
   size_t size;
   size_t text_size;
   char text[8192];  // what it printed with puts; reports quote whole operations
-  // Counted over this call; the instance's owner clears them. A block whose
-  // free was not seen does not count.
+  // Counted over this call and cleared by native_call_end. A block at the
+  // address of another one, whose free was not seen, does not count.
   uint64_t allocated;
   uint64_t freed;
   jmp_buf exit;

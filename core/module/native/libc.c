@@ -12,7 +12,7 @@
 static const char *const kHarmless[] = {
     "malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign", "free",
     "memcpy", "memmove", "memset", "memcmp", "puts", "abort",
-    // crtbeginS.o, crtn.o
+    // from crtbeginS.o and crtn.o
     "__cxa_finalize", "__gmon_start__", "_ITM_deregisterTMCloneTable",
     "_ITM_registerTMCloneTable", "__stack_chk_fail"};
 

@@ -11,9 +11,10 @@
 // True for the name of a function of libm.
 bool fc_libc_is_math(fc_str_t name);
 
-// Importing it leaves a call free of locks, threads, files and cleanups, so
-// that it may be left half-way: allocation, memory, mathematics, puts, abort,
-// what shim.c provides, and what every linked object imports.
+// True when importing that name leaves a call free of locks, threads, files and
+// cleanups, so that the call may be left half-way: allocation, memory,
+// mathematics, puts, abort, what shim.c provides, and what every linked object
+// imports.
 bool fc_libc_is_harmless(fc_str_t name);
 
 // True when compilers take a function of this name for the C library's, whoever

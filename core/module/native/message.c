@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From
+// Turns
 //   ERROR: Runtime op verification failed
 //   %0 = memref.load %arg0[%arg1] : memref<?xf32>
 //   ^ out-of-bounds access
 //   Location: loc("/tmp/x/model.mlir":3:95)
-// to
+// into
 //   out-of-bounds access at model.mlir:3:95: %0 = memref.load %arg0[%arg1] …
 #include "module/native/message.h"
 

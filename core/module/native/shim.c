@@ -15,8 +15,9 @@
 
 #include "memref/descriptor.h"
 
-// Copies `source` to `dest`, element by element; MLIR emits it for copies that
-// are not contiguous. Shapes are equal, the lowering guarantees it.
+// Copies `source` to `dest`, element by element. MLIR emits calls of this
+// function for copies that are not contiguous. Both shapes are equal: MLIR's
+// lowering guarantees that.
 __attribute__((visibility("default"))) void memrefCopy(
     int64_t element_size, fc_memref_unranked_t *source,
     fc_memref_unranked_t *dest) {
@@ -64,7 +65,7 @@ __attribute__((visibility("default"))) float __truncdfbf2(double value) {
   return bfloat_in_register(fc_bfloat_from_double(value));
 }
 
-// --finalize-memref-to-llvm=use-generic-functions=1
+// What compilers call with --finalize-memref-to-llvm=use-generic-functions=1.
 __attribute__((visibility("default"))) void *_mlir_memref_to_llvm_alloc(
     size_t size) {
   return malloc(size);

@@ -129,8 +129,8 @@ static fc_status_t find_tables(fc_so_t *elf, fc_error_t *err) {
   return FC_OK;
 }
 
-// Calls of malloc in such code could be anywhere in it, and the loader makes
-// the code read-only again before they could be redirected.
+// Refuses code with relocations. Its calls of malloc could be anywhere, and the
+// loader makes the code read-only again before those calls could be redirected.
 static fc_status_t check_text(const fc_so_t *elf, fc_error_t *err) {
   for (size_t i = 0; i < elf->dynamic_count; i++) {
     const Elf64_Dyn *entry = &elf->dynamic[i];
@@ -307,8 +307,9 @@ bool fc_so_is_protected(const fc_so_t *elf, uint64_t address,
   return false;
 }
 
-// crtbeginS.o leaves __dso_handle (8 bytes) in .data and a byte, padded to 8,
-// at alignment 1 in .bss; everything read-only after relocation is no state.
+// What is read-only after relocation is no state, nor is what crtbeginS.o
+// leaves: __dso_handle (8 bytes) in .data, and in .bss a byte, padded to 8, at
+// alignment 1.
 static size_t section_state(const fc_so_t *elf, const Elf64_Shdr *section,
                             uint64_t got_plt) {
   const uint64_t writable = SHF_WRITE | SHF_ALLOC;

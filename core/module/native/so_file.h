@@ -53,17 +53,17 @@ bool fc_so_text(const fc_so_t *elf, fc_str_t name, fc_str_t *out_text);
 // True when the object needs `$ORIGIN` to find its own libraries.
 bool fc_so_uses_origin(const fc_so_t *elf);
 
-// Tells of each place that the loader fills with the address of a named
-// symbol: the global offset table and pointers in data. `address` is relative
-// to where the object is loaded, 8-byte aligned and inside its image.
+// Calls `visit` for each place that the loader fills with the address of a
+// named symbol: the global offset table and pointers in data. `address` is
+// relative to where the object is loaded, 8-byte aligned and inside its image.
 void fc_so_each_reference(const fc_so_t *elf,
                           void (*visit)(void *context, fc_str_t symbol,
                                         uint64_t address),
                           void *context);
 // True when the file asks that this address be read-only after relocation.
 bool fc_so_is_relro(const fc_so_t *elf, uint64_t address);
-// True when the loader does make it read-only: it leaves out pages of which
-// only a part should be.
+// True when the loader does make it read-only: it leaves out a page of which
+// only a part should be read-only.
 bool fc_so_is_protected(const fc_so_t *elf, uint64_t address,
                         uint64_t page_size);
 

@@ -7,14 +7,14 @@
 #include "module/vm/ops.h"
 #include "module/vm/recover.h"
 
-// IREE_HAL_BUFFER_USAGE_SHARING_IMMUTABLE: after what fills it, nobody writes
-// into the buffer. Compilers say so of every constant, also of those __init
+// IREE_HAL_BUFFER_USAGE_SHARING_IMMUTABLE: once the buffer is filled, nobody
+// writes into it. Compilers say so of every constant, also of those that __init
 // computes, and not of variables.
 #define USAGE_IMMUTABLE 0x80000u
 
 typedef struct effects_t {
   uint32_t changes;  // fc_vm_effect_t
-  uint32_t reaches;  // of those bits: what is reached from objects of globals
+  uint32_t reaches;  // the effects that objects reached from globals allow
 } effects_t;
 
 // One walk over the functions that some exports call.
@@ -25,7 +25,7 @@ typedef struct call_graph_t {
   uint32_t *waiting;
   uint32_t waiting_count;
   size_t budget;     // of looking at operands
-  fc_arena_t arena;  // for that
+  fc_arena_t arena;  // for what that look needs
   effects_t effects;
 } call_graph_t;
 
@@ -83,7 +83,7 @@ static void look_at_usage(void *context, const fc_vm_import_t *import,
   }
 }
 
-// A command buffer that the function made itself is not one of a global's.
+// A command buffer that the function made itself does not come from a global.
 static void look_at_commands(void *context, const fc_vm_import_t *import,
                              const fc_vm_instruction_t *call,
                              fc_vm_facts_t *facts) {
@@ -121,7 +121,7 @@ static void wait_for(call_graph_t *walk, uint32_t function) {
   walk->waiting[walk->waiting_count++] = function;
 }
 
-// Adds what the function does, and the functions it calls to those to visit.
+// Adds the function's effects, and its callees to the functions to visit.
 static void visit(call_graph_t *walk, uint32_t index) {
   const fc_vm_module_t *module = walk->module;
   const fc_vm_function_t *function = &module->functions[index];
@@ -179,7 +179,8 @@ static fc_status_t look(call_graph_t *walk, bool *out_stateful,
   *out_stateful = (walk->effects.changes & FC_VM_EFFECT_GLOBAL) ||
                   (shared & ~(uint32_t)FC_VM_EFFECT_DEVICE);
   if (*out_stateful || !shared) return FC_OK;
-  // Buffers that are written into, but only what __init made of them is reached.
+  // Calls write into !hal.buffers, but they reach only those that __init made.
+  // So it counts whether __init makes a buffer that is not immutable.
   walk_from(walk, true);
   if (!(walk->effects.changes & FC_VM_EFFECT_MAKE_VARIABLE)) {
     FC_TRY(look_again(walk, FC_VM_EFFECT_MAKE_DEVICE, look_at_usage,

@@ -23,7 +23,7 @@ static fc_status_t refuse(fc_error_t *err, size_t offset, const char *text,
   return FC_INVALID_ARGUMENT;
 }
 
-// Bytes before the flatbuffer's size. A ZIP header that is cut off has none.
+// Bytes before the flatbuffer's size; 0 without a whole ZIP header.
 static size_t prefix_of(const uint8_t *data, size_t size) {
   if (size < ZIP_HEADER || fc_load_u32(data) != ZIP_MAGIC) return 0;
   return (size_t)ZIP_HEADER + fc_load_u16(data + ZIP_NAME_SIZE) +
@@ -63,7 +63,7 @@ fc_status_t fc_vm_archive_parse(const uint8_t *data, size_t size,
   size_t rodata;
   if (!fc_size_align(begin + length, RODATA_ALIGNMENT, &rodata) ||
       rodata > size) {
-    rodata = size;  // nothing follows; a segment that says so is refused
+    rodata = size;  // nothing follows; a constant said to lie there is refused
   }
   *out_archive = (fc_vm_archive_t){.data = data,
                                    .size = size,

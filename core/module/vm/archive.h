@@ -15,8 +15,8 @@ typedef struct fc_vm_archive_t {
   size_t rodata;  // offset that external segments count from; <= size
 } fc_vm_archive_t;
 
-// Where the flatbuffer begins and how long it is is told by the first bytes of
-// a file, at most as many.
+// The first bytes of a file tell where its flatbuffer begins and how long it
+// is. They are at most this many.
 #define FC_VM_ARCHIVE_START ((size_t)(30 + 65535 + 65535 + 4 + 8))
 
 // True when a file that begins with these bytes may be a .vmfb: they hold a
@@ -24,8 +24,8 @@ typedef struct fc_vm_archive_t {
 // local header that is longer than `size`.
 bool fc_vm_archive_sniff(const uint8_t *data, size_t size);
 
-// FC_CODE_VMFB_INVALID, with the byte offset, when a part passes the end. Of
-// `size` bytes the first FC_VM_ARCHIVE_START are looked at.
+// FC_CODE_VMFB_INVALID, with the byte offset, when a part passes the end. Looks
+// at the first FC_VM_ARCHIVE_START of the `size` bytes only.
 fc_status_t fc_vm_archive_parse(const uint8_t *data, size_t size,
                                 fc_vm_archive_t *out_archive,
                                 fc_error_t *err) FC_MUST_CHECK;

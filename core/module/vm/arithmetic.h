@@ -10,7 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// Half away from zero. A float passes through double unchanged.
+// Rounds half away from zero. A float can be passed as a double: that does not
+// change its value.
 static inline int64_t fc_vm_round_i64(double x) {
   x = round(x);
   if (isnan(x)) return 0;
@@ -25,8 +26,8 @@ static inline uint64_t fc_vm_round_u64(double x) {
   return (uint64_t)x;
 }
 
-// Fused only where that is fast, as IREE has it: results are the same on the
-// same machine.
+// Fused only where the processor does it fast, as in IREE. So both have the
+// same results on the same machine.
 static inline float fc_vm_fmaf(float a, float b, float c) {
 #if defined(FP_FAST_FMAF)
   return fmaf(a, b, c);

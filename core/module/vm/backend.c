@@ -26,7 +26,7 @@
 #include "module/vm/signature.h"
 #include "module/vm/verify.h"
 
-// A module that is not ready by then never will be.
+// Seconds for __init. A module that is not ready by then never will be.
 #define INIT_SECONDS 9  // less than what a server gives a worker process
 // Larger files are mostly weights, which is why they are mapped.
 #define SEALED_MAX ((size_t)16 << 20)
@@ -49,12 +49,12 @@ typedef struct module_t {
   fc_allocator_t allocator;
   fc_vm_module_t *module;
   const fc_vm_native_module_t *natives[FC_ARRAY_COUNT(fc_vm_natives)];
-  fc_vm_native_module_t io_parameters;  // with our archives
+  fc_vm_native_module_t io_parameters;  // with this module's archives
   fc_hal_archives_t archives;
   fc_signature_t **signatures;
   listed_t *listed;
-  fc_arena_t arena;   // of the two above
-  fc_names_t *names;  // while it is opened, if there are any
+  fc_arena_t arena;   // of `signatures` and `listed`, and what they point to
+  fc_names_t *names;  // of the sidecar, while the module is opened; or NULL
   fc_module_info_t info;
   char warning[480];
   fc_snapshot_t file;    // the source's
@@ -69,10 +69,10 @@ typedef struct instance_t {
   fc_allocator_t allocator;
   fc_vm_stack_t stack;
   fc_vm_context_t *context;  // the module's or its own
-  fc_snapshot_t file;        // constants of its own, and
-  fc_vm_module_t *own;       // the module that was read with them; or NULL
+  fc_snapshot_t file;        // of an instance with constants of its own
+  fc_vm_module_t *own;       // what was read from that file, or NULL
   fc_hal_pool_t *pool;       // on the context's heap
-  fc_vm_cache_t cache;       // of whatever heap
+  fc_vm_cache_t cache;       // blocks of any heap
 } instance_t;
 
 // What one call holds until its results have been encoded.
@@ -186,7 +186,7 @@ static void vm_close(void *handle) {
   fc_free(m->allocator, m);
 }
 
-// The server's, as this module may use them.
+// Picks the natives this module may use from those the server provides.
 static void choose_natives(module_t *m, bool allow_native) {
   m->io_parameters = fc_vm_io_parameters;
   m->io_parameters.shared = &m->archives;
@@ -217,7 +217,7 @@ static fc_status_t check_machine_code(module_t *m, bool allowed,
   return fc_hal_check_features(m->module, &cpu, out_stated, err);
 }
 
-// What the log should say once.
+// Writes the warnings that the log shows once for the module.
 static void warn(module_t *m, bool features_stated, bool foreign_sidecar) {
   size_t trusting = 0, callable = 0, used = 0;
   for (size_t i = 0; i < m->info.count; i++) {
@@ -225,7 +225,7 @@ static void warn(module_t *m, bool features_stated, bool foreign_sidecar) {
     if (m->signatures[i]->callable) callable++;
   }
   char *text = m->warning;
-  const size_t size = sizeof m->warning;  // of all three
+  const size_t size = sizeof m->warning;  // of all three texts
   if (trusting) {
     used += (size_t)snprintf(
         text, size,
@@ -262,8 +262,9 @@ static bool maps_files(const module_t *m, const fc_module_source_t *source) {
          (archives && fc_source_setting(source, PARAMETERS).size > 0);
 }
 
-// The sidecar may name what the module describes. One that describes a native
-// module is of a file of the same name, and left to that.
+// The sidecar may give names to what the module describes. A sidecar that
+// describes a native module belongs to a .so file of the same name, and is not
+// used here.
 static fc_status_t read_names(module_t *m, const fc_module_source_t *source,
                               bool *out_foreign, fc_error_t *err) {
   *out_foreign = false;
@@ -275,7 +276,7 @@ static fc_status_t read_names(module_t *m, const fc_module_source_t *source,
   return fc_doc_check_hash(m->names->so_sha256, source->sha256, err);
 }
 
-// Who shares what the module keeps; whether it keeps anything is known.
+// Decides who shares the module's state; whether it has state is known before.
 static fc_status_t choose_state(module_t *m, fc_str_t state, fc_error_t *err) {
   if (fc_str_equal(state, FC_STR("shared"))) {
     m->info.serial = true;

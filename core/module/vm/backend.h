@@ -20,8 +20,9 @@ typedef struct fc_vm_test_t {
 
 // `farcall test`: calls every exported () -> () function but those named "__x",
 // telling `each` of it. One named "fail_x" is ok when the module itself fails,
-// others when they do not. The natives are the server's and `check`, which
-// IREE's tests import. Fails only when the file cannot be opened; `out_wrong` counts.
+// others when they succeed. The natives are the server's and `check`, which
+// IREE's tests import. Fails only when the file cannot be opened; `out_wrong`
+// counts.
 fc_status_t fc_vm_test_file(const char *path, fc_allocator_t allocator,
                             void (*each)(void *context,
                                          const fc_vm_test_t *test),

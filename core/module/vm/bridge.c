@@ -19,7 +19,8 @@ static int64_t extend(uint64_t bits, const fc_dtype_info_t *info) {
                                   : (int64_t)(high >> unused);
 }
 
-// As the VM keeps it: i32 for everything up to 32 bits, floats below 32 as bits.
+// A number as the VM keeps it: i32 for everything up to 32 bits, floats below
+// 32 as bits.
 static fc_status_t number_in(const fc_value_t *value, fc_vm_value_t *out,
                              fc_error_t *err) {
   const fc_dtype_info_t *info = fc_dtype_info(value->dtype);
@@ -90,7 +91,7 @@ static int64_t integer_of(fc_vm_value_t number) {
   }
 }
 
-// `declared` NONE: the type it has.
+// With `declared` NONE the number keeps the type it has.
 static fc_status_t number_out(fc_vm_value_t number, fc_dtype_t declared,
                               fc_value_t *out, fc_error_t *err) {
   fc_dtype_t dtype = declared ? declared : plain_dtype(number.type);

@@ -12,15 +12,15 @@
 
 // A value as argument: `letter` of the calling convention; `type` the node of
 // the signature that describes it, NULL if none. A ref written to *out is the
-// caller's; tensor memory is lent, see hal/tensor.h.
+// caller's; tensor memory is lent, see hal/tensor_view.h.
 fc_status_t fc_vm_argument(fc_vm_heap_t *heap, const fc_value_t *value,
                            char letter, const fc_type_t *type,
                            fc_hal_loans_t *loans, fc_vm_raw_t *out,
                            fc_error_t *err) FC_MUST_CHECK;
 
 // A result as value; `node` of the signature or FC_NODE_NONE. Items are made in
-// the arena. Bytes stay in the object unless `copy`, which copies those that
-// others can still reach.
+// the arena. Bytes stay in the object; with `copy`, those that other calls can
+// reach are copied.
 fc_status_t fc_vm_result(fc_arena_t *arena, fc_vm_raw_t raw, char letter,
                          const fc_signature_t *signature, uint32_t node,
                          bool copy, fc_value_t *out,

@@ -11,15 +11,15 @@
 
 #include "farcall/base.h"
 
-// Larger blocks are not kept, nor more than this in all.
+// Larger blocks are not kept, nor more than FC_VM_CACHE_SIZE bytes in all.
 #define FC_VM_CACHE_BLOCK_MAX ((size_t)64 << 10)
 #define FC_VM_CACHE_SIZE ((size_t)1 << 20)
 
 #define FC_VM_CACHE_SMALLEST_BITS 6
 #define FC_VM_CACHE_CLASSES (4 * (16 - FC_VM_CACHE_SMALLEST_BITS) + 1)
 
-// Size classes, four to a power of two: s, 5/4 s, 3/2 s, 7/4 s. Of the one that
-// holds `size`: its number, and its size.
+// Size classes, four to a power of two: s, 5/4 s, 3/2 s, 7/4 s. Returns the
+// number of the class that holds `size`; *out_size is the class's own size.
 static inline uint32_t fc_vm_size_class(size_t size, uint32_t smallest_bits,
                                         size_t *out_size) {
   const size_t smallest = (size_t)1 << smallest_bits;

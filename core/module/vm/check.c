@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Expectations on values and buffer views (IREE modules/check). One that fails
-// ends the call with FAILED_PRECONDITION and says what differed first.
+// Expectations on values and buffer views (IREE modules/check). An expectation
+// that is not met ends the call with FAILED_PRECONDITION and says what differed
+// first.
 #include "module/vm/check.h"
 
 #include <inttypes.h>
@@ -27,7 +28,7 @@ typedef struct elements_t {
   const uint8_t *data;
   uint64_t size;  // bytes
   uint64_t count;
-  uint32_t width;  // bytes of one, 0: packed below a byte
+  uint32_t width;  // bytes of an element; 0: packed below a byte
 } elements_t;
 
 static fc_status_t elements_of(fc_vm_native_call_t *call, uint32_t index,
@@ -99,7 +100,7 @@ static fc_status_t expect_eq(fc_vm_native_call_t *call, fc_error_t *err) {
 // ---------------------------------------------------------------------------
 // Almost equal
 
-// A float of one byte: exponent bias, mantissa bits; all-ones is no infinity.
+// A float of one byte, of which all ones is no infinity.
 static double small_float(uint8_t bits, int mantissa_bits, int bias,
                           bool zero_is_nan) {
   const int sign = bits >> 7, mantissa = bits & ((1 << mantissa_bits) - 1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A module made ready to run: imports bound, globals allocated, __init done.
-// Calls that store no global may share one context from several threads, each
-// with its own invocation; others one at a time.
+// Calls of a stateless module (analysis.h) may share one context from several
+// threads, each with its own invocation; calls of others run one at a time.
 #ifndef FARCALL_CORE_MODULE_VM_CONTEXT_H_
 #define FARCALL_CORE_MODULE_VM_CONTEXT_H_
 
@@ -43,8 +43,8 @@ fc_status_t fc_vm_bind(const fc_vm_module_t *module,
                        const fc_vm_native_module_t *const *natives,
                        fc_error_t *err) FC_MUST_CHECK;
 
-// `module` must be verified and outlive the context, like the NULL-terminated
-// `natives`. Binds and runs __init under `invocation`.
+// `module` must be verified. It and the NULL-terminated `natives` must outlive
+// the context. Binds, then runs __init under `invocation`.
 fc_status_t fc_vm_context_create(const fc_vm_module_t *module,
                                  const fc_vm_native_module_t *const *natives,
                                  fc_allocator_t allocator, size_t heap_size,

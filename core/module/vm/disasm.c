@@ -47,7 +47,7 @@ static fc_status_t put(fc_sink_t *sink, fc_error_t *err, const char *text) {
 // ---------------------------------------------------------------------------
 // Operands
 
-// `kind` says how wide a value is; a list of any kind does not know.
+// `kind` says how wide a value is. In a list of any kind that is not known.
 static fc_status_t print_register(printer_t *p, uint32_t reg, char kind,
                                   fc_error_t *err) {
   if (reg & FC_VM_REF_BIT) {

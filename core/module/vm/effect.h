@@ -6,7 +6,8 @@
 #ifndef FARCALL_CORE_MODULE_VM_EFFECT_H_
 #define FARCALL_CORE_MODULE_VM_EFFECT_H_
 
-// Bits, but for NONE, which is stated so that 0 is a row that says nothing.
+// Each is a bit, NONE too: a row that states NONE differs from one that says
+// nothing, 0.
 typedef enum fc_vm_effect_t {
   FC_VM_EFFECT_NONE = 1 << 0,
   FC_VM_EFFECT_GLOBAL = 1 << 1,     // stores a global
@@ -23,11 +24,11 @@ typedef enum fc_vm_effect_t {
   // Makes an object.
   FC_VM_EFFECT_MAKE_COMMANDS = 1 << 9,   // result 0: a command buffer
   FC_VM_EFFECT_MAKE_VARIABLE = 1 << 10,  // a buffer that may be written later
-  FC_VM_EFFECT_MAKE_DEVICE = 1 << 11,  // a !hal.buffer: an operand says whether
-                                       // it may
+  FC_VM_EFFECT_MAKE_DEVICE = 1 << 11,  // a !hal.buffer; an operand says whether
+                                       // it may be written later
   // Several of them.
   FC_VM_EFFECT_FENCE_DEVICE = FC_VM_EFFECT_FENCE | FC_VM_EFFECT_DEVICE,
-  FC_VM_EFFECT_ANY = 0xFFFE,  // what nobody knows
+  FC_VM_EFFECT_ANY = 0xFFFE,  // the effect is unknown
 } fc_vm_effect_t;
 
 // What a call that has an object of a type can change through it (types.def). A

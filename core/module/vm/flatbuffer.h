@@ -12,8 +12,9 @@
 typedef struct fc_fb_t {
   const uint8_t *data;  // borrowed
   uint32_t size;
-  // Bytes of strings that may still be read, NULL = any: tables may share one
-  // long string without end, and each reader looks at all of it.
+  // Bytes of strings that may still be read; NULL: no limit. Any number of
+  // tables may name one long string, and all of it is looked at for each of
+  // them.
   uint64_t *text_left;
 } fc_fb_t;
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The interpreter: one flat function, a label an opcode, jumping from each to
-// the next through a table made from ops.def. Bytecode is read as it lies in
-// the file. Called by context.c on a worker; natives may run nested ones.
+// The interpreter: one flat function with a label for each opcode. The code at
+// a label jumps to the next one through a table made from ops.def. Bytecode is
+// read as it lies in the file. Called by context.c on a worker; a native may
+// run bytecode again within a call.
 //
-// `ip` points behind the opcode while an instruction runs, and moves on only
-// when it is done, so a failure is found again by it.
+// While an instruction runs, `ip` points behind its opcode; it moves on only
+// when the instruction is done. So after a failure `ip` tells which instruction
+// failed.
 #include "module/vm/interp.h"
 
 #include <inttypes.h>
@@ -18,7 +20,7 @@
 
 // Back-edges and calls between two looks at the clock and the cancel word.
 #define TICKS_PER_POLL 1024
-// Bytes of a bulk operation that count as one of them.
+// Bytes of a bulk operation that count as one back-edge or call.
 #define BYTES_PER_TICK 4096
 
 typedef struct machine_t {
@@ -133,7 +135,7 @@ static fc_status_t module_error(int32_t code, const uint8_t *text, size_t size,
                     shown[0] ? shown : "the module failed");
 }
 
-// Adds where it happened to a message of the module's own making.
+// Adds to the message of a failed call at which instruction it failed.
 static void add_place(const fc_vm_frame_t *frame, const uint8_t *ip,
                       fc_error_t *err) {
   if (!err || err->code != FC_CODE_CALL_FAILED) return;
@@ -167,8 +169,8 @@ static inline void put_ref(fc_vm_object_t **place,
   fc_vm_release(old);
 }
 
-// The reference that an operand passes on: with MOVE that of its register, which is
-// null then, else a new one.
+// The reference that an operand passes on. With MOVE it is the register's own,
+// and the register becomes null; otherwise it is a new one.
 static inline fc_vm_object_t *take_ref(fc_vm_object_t **refs, uint16_t reg) {
   fc_vm_object_t **place = &refs[reg & FC_VM_REF_MASK];
   if (!(reg & FC_VM_MOVE_BIT)) return fc_vm_retain(*place);
@@ -251,7 +253,7 @@ static void enter(const fc_vm_raw_t *arguments, fc_vm_frame_t *to) {
   }
 }
 
-// Registers of a return, at `list`, into the caller's values.
+// Copies the registers of a return, listed at `list`, into the caller's values.
 static void leave(fc_vm_frame_t *from, const uint8_t *list,
                   fc_vm_raw_t *results) {
   fc_str_t letters = from->function->cconv.results;
@@ -365,7 +367,7 @@ static __attribute__((noinline)) fc_status_t call_native(
                               .argument_count = count,
                               .spans = operands.spans,
                               .results = memory + count};
-  return_ticks(m);  // it may run bytecode too
+  return_ticks(m);  // the native may run bytecode, which spends fuel too
   fc_status_t status = binding->function->call(&call, err);
   grant_ticks(m);
   for (uint32_t i = 0; i < count; i++) {
@@ -427,7 +429,7 @@ static __attribute__((noinline)) fc_status_t call_native(
       if (status != FC_OK) goto fail;                   \
     }                                                   \
   } while (0)
-// The list that starts at `at`: its count is there, its entries behind. Code
+// The list at `at`, rounded up to an even address: a count, then entries. Code
 // starts at an even address, so that even offsets are even addresses.
 #define LIST(at) ((const uint8_t *)(((uintptr_t)(at) + 1) & ~(uintptr_t)1))
 
@@ -448,7 +450,8 @@ static inline void store_f64(int32_t *cell, double value) {
   memcpy(cell, &value, sizeof value);
 }
 
-// Copies of a branch, in order: later ones read what earlier ones wrote.
+// Does the copies of a branch in order: later ones read what earlier ones
+// wrote.
 static inline void copy_registers(const uint8_t *list, int32_t *cells,
                                   fc_vm_object_t **refs) {
   uint32_t count = fc_load_u16(list);
@@ -638,8 +641,6 @@ static inline const uint8_t *skip_copies(const uint8_t *list) {
     NEXT(8);                                                                   \
   }
 
-// -Wdouble-promotion and the like are the compiler's check on our own code, not
-// on what a module computes.
 fc_status_t fc_vm_interpret(fc_vm_context_t *context,
                             fc_vm_invocation_t *invocation, uint32_t function,
                             const fc_vm_raw_t *arguments, fc_vm_raw_t *results,
@@ -681,7 +682,8 @@ fc_status_t fc_vm_interpret(fc_vm_context_t *context,
   }
   enter(arguments, m.frame);
 
-  // A branch to a marker goes on at base + its pc: behind the opcode after it.
+  // A branch to the marker at `pc` goes on at base + pc: behind the marker and
+  // the opcode after it, one byte each.
   const uint8_t *base = m.frame->function->code + 2;
   int32_t *cells = m.frame->cells;
   fc_vm_object_t **refs = m.frame->refs;
@@ -822,7 +824,7 @@ op_CastAnyRef : {
   NEXT(8);
 }
 op_SelectRef : {
-  // The one that is not chosen is released if it was to be moved.
+  // A reference that is not chosen, but was to be moved, is released.
   bool first = I32(0) != 0;
   uint16_t chosen = first ? U16(6) : U16(8), other = first ? U16(8) : U16(6);
   fc_vm_type_t type = module->types[U32(2)].type;
@@ -903,7 +905,7 @@ op_ListGetRef : {
   fc_vm_object_t *object;
   TRY(fc_vm_list_get_ref(list, (uint32_t)I32(2), reg & FC_VM_MOVE_BIT, &object,
                          err));
-  // A type that does not fit reads as null.
+  // An object of another type reads as null.
   if (!fc_vm_type_accepts(module->types[U32(4)].type, object)) {
     fc_vm_release(object);
     object = NULL;
@@ -913,7 +915,7 @@ op_ListGetRef : {
 }
 op_ListSetRef : {
   GET_LIST(list, 0);
-  // Held while the register may be the list's own.
+  // Keeps the list alive: the reference taken may be the last one to it.
   fc_vm_object_t *held = fc_vm_retain(&list->object);
   fc_vm_object_t *object = take_ref(refs, U16(4));
   status = fc_vm_list_set_ref(list, (uint32_t)I32(2), object, err);
@@ -1116,7 +1118,7 @@ op_BufferHash : {
   FLOATS(F32, float, f)
   FLOATS(F64, double, )
 
-  // Between integers and floats: half away from zero
+  // Between integers and floats; to an integer, halves round away from zero
   UNARY(CastSI32F32, I32, int32_t, F32, (float)a)
   UNARY(CastUI32F32, I32, uint32_t, F32, (float)a)
   UNARY(CastSI64F32, I64, int64_t, F32, (float)a)
@@ -1140,7 +1142,7 @@ op_BufferHash : {
   UNARY(BitcastI64F64, I64, int64_t, I64, a)
   UNARY(BitcastF64I64, I64, int64_t, I64, a)
 
-  // Branches. Those that go back count.
+  // Branches. Those that go back count as steps.
 #define TAKE_EDGE(at)                                        \
   do {                                                       \
     const uint8_t *edge_ = (at), *copies_ = LIST(edge_ + 4); \

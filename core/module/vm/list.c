@@ -10,7 +10,7 @@ static bool holds_values(const fc_vm_list_t *list) {
   return fc_vm_type_info(list->element)->kind == FC_VM_TYPE_KIND_VALUE;
 }
 
-// Only those can be part of a cycle: no other object holds a list.
+// Only such lists can be part of a cycle: no other object holds a list.
 static bool may_hold_lists(const fc_vm_list_t *list) {
   return list->element == FC_VM_TYPE_LIST ||
          list->element == FC_VM_TYPE_ANY_REF ||
@@ -107,12 +107,12 @@ fc_status_t fc_vm_list_resize(fc_vm_list_t *list, uint32_t count,
   if (count > list->capacity) {
     uint32_t doubled =
         list->capacity > UINT32_MAX / 2 ? UINT32_MAX : list->capacity * 2;
-    // Room to grow is a wish: take what was asked for when there is none.
+    // Doubling is a wish: without memory for it, only `count` is reserved.
     if (doubled <= count || fc_vm_list_reserve(list, doubled, NULL) != FC_OK) {
       FC_TRY(fc_vm_list_reserve(list, count, err));
     }
   }
-  // Elements that go are cleared, so that those that come are.
+  // Removed elements are cleared, so that elements added later are empty.
   for (uint32_t i = count; i < list->count && !holds_values(list); i++) {
     fc_vm_variant_t *element = variant_at(list, i);
     if (element->type == FC_VM_TYPE_ANY_REF) fc_vm_release(element->object);

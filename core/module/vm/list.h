@@ -39,7 +39,7 @@ typedef struct fc_vm_list_t {
   uint8_t *data;
   struct fc_vm_list_t *next;  // in heap->lists, if it may hold lists
   struct fc_vm_list_t *previous;
-  struct fc_vm_list_t *next_dead;  // while it is taken apart
+  struct fc_vm_list_t *next_dead;  // while the list is destroyed
 } fc_vm_list_t;
 
 fc_status_t fc_vm_list_create(fc_vm_heap_t *heap, fc_vm_type_t element,
@@ -74,8 +74,8 @@ fc_status_t fc_vm_list_get(const fc_vm_list_t *list, uint32_t index,
                            fc_error_t *err) FC_MUST_CHECK;
 fc_status_t fc_vm_list_set(fc_vm_list_t *list, uint32_t index,
                            fc_vm_value_t value, fc_error_t *err) FC_MUST_CHECK;
-// The object in an element, one reference the caller now holds: moved out or
-// counted.
+// The object in an element. The caller gets one reference: with `move` the
+// element's own, otherwise a new one.
 fc_status_t fc_vm_list_get_ref(fc_vm_list_t *list, uint32_t index, bool move,
                                fc_vm_object_t **out,
                                fc_error_t *err) FC_MUST_CHECK;

@@ -57,8 +57,9 @@ void fc_vm_heap_deinit(fc_vm_heap_t *heap) {
   pthread_mutex_destroy(&heap->lock);
 }
 
-// In this heap alone. More than the limit is never counted, so no sum wraps.
-// Other workers give blocks to their pools meanwhile, hence more than one attempt.
+// Counts `size` bytes in this heap alone. More than the limit is never counted,
+// so no sum wraps. After a trim other workers may give blocks to their pools,
+// which count again; so there is more than one attempt.
 static bool count_in(fc_vm_heap_t *heap, size_t size, fc_error_t *err) {
   for (int i = 0; size <= heap->limit && i < TRIMS; i++) {
     size_t before =
@@ -76,7 +77,7 @@ static bool count_in(fc_vm_heap_t *heap, size_t size, fc_error_t *err) {
   return false;
 }
 
-// In this heap and those it counts in, up to `end`.
+// Takes `size` bytes from the counts of this heap and its parents, up to `end`.
 static void uncount_until(fc_vm_heap_t *heap, const fc_vm_heap_t *end,
                           size_t size) {
   for (; heap != end; heap = heap->parent) {

@@ -44,12 +44,12 @@ fc_vm_type_t fc_vm_type_find(fc_str_t text);
 // than `limit` bytes. Shared by all calls on one context.
 typedef struct fc_vm_heap_t {
   fc_allocator_t allocator;
-  bool cached;  // its small blocks come from, and go to, a worker's (cache.h)
+  bool cached;  // small blocks come from, and go to, a worker's cache
   size_t limit;
   struct fc_vm_heap_t *parent;  // counts the same bytes again; may be NULL
   _Atomic(size_t) bytes;        // relaxed: counters only
   _Atomic(size_t) objects;      // relaxed
-  _Atomic(size_t) kept;  // relaxed; of bytes, for the next call (hal/pool.h)
+  _Atomic(size_t) kept;  // relaxed; of `bytes`, what pools keep (hal/pool.h)
   // Lists that can hold lists. They may be part of a cycle, which counting references
   // never frees.
   struct fc_vm_list_t *lists;

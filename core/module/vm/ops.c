@@ -69,7 +69,7 @@ static uint32_t take_u32(code_reader_t *reader) {
   return fc_load_u32(take(reader, 4));
 }
 
-// An even offset, a count, then entries.
+// A list: a count at an even offset, then the entries.
 static void take_list(code_reader_t *reader, uint32_t entry_size,
                       fc_vm_field_t *out) {
   if (reader->pc & 1) take(reader, 1);

@@ -26,7 +26,7 @@ typedef struct fc_vm_bytecode_t {
 
 extern const fc_vm_bytecode_t fc_vm_bytecodes[];
 extern const size_t fc_vm_bytecode_count;
-// `version` is major << 16 | minor. NULL: not one of those.
+// `version` is major << 16 | minor. NULL: that version is not read.
 const fc_vm_bytecode_t *fc_vm_bytecode_find(uint32_t version);
 
 typedef enum fc_vm_opcode_set_t {
@@ -45,8 +45,8 @@ typedef enum fc_vm_opcode_t {
 #undef FC_VM_OP
 } fc_vm_opcode_t;
 
-// What control does after an instruction. From BRANCH on it never goes on to the
-// next one, but for FAIL with status 0.
+// What control does after an instruction. From BRANCH on it never goes on to
+// the next instruction, except after FAIL with status 0.
 typedef enum fc_vm_flow_t {
   FC_VM_FLOW_NEXT,
   FC_VM_FLOW_BLOCK,  // not an instruction: marks where a block begins

@@ -63,7 +63,7 @@ struct fc_vm_facts_t {
   uint32_t *ends;      // pc of each block's last instruction
   uint32_t *queue;     // blocks that a search has yet to look at
   uint8_t *passed;     // passed_t of each block
-  bool *waiting;       // blocks to walk again; those a search has seen
+  bool *waiting;       // blocks to walk again; or those that a search has seen
   fact_t *entries;     // of each block: cells, then refs
   fact_t *now;         // while a block is walked
   fact_t *spare;       // takes the place of `now` for a while
@@ -84,8 +84,9 @@ static fact_t *any_register(analysis_t *a, uint32_t reg) {
 
 static bool is_wide(char kind) { return kind && strchr("LDIF", kind); }
 
-// Whatever a file can make us do again and again is paid for: instructions, the
-// facts of blocks, entries of lists. At 0 nothing more is looked at.
+// Spends the budget on whatever a file can make us do again and again:
+// instructions, the facts of blocks, entries of lists. At 0 nothing more is
+// looked at.
 static void spend(analysis_t *a, size_t count) {
   *a->budget = count < *a->budget ? *a->budget - count : 0;
 }
@@ -127,8 +128,8 @@ static const fc_vm_field_t *find_field(const fc_vm_instruction_t *in,
 }
 
 // The functions of views that say something; hal and hal_inline agree on them.
-// Operands were verified against the convention that the file declares, so an
-// import of another one is not what its name says.
+// Operands were verified against the convention that the file declares. So an
+// import with another convention is not the function that its name says.
 #define VIEW_ASSERT FC_STR("buffer_view.assert"), FC_STR("0rriiCID_v")
 #define VIEW_CREATE FC_STR("buffer_view.create"), FC_STR("0rIIiiCID_r")
 #define VIEW_DIM FC_STR("buffer_view.dim"), FC_STR("0ri_I")
@@ -281,7 +282,7 @@ static void flow(analysis_t *a, uint32_t pc) {
   spend_row(a);
   for (size_t i = 0; i < a->width; i++) {
     fact_t met = a->now[i];
-    if (met.kind == FACT_NOTHING) met = anything;  // zeroed, and then used
+    if (met.kind == FACT_NOTHING) met = anything;  // zeroed, not written yet
     if (entry[i].kind == FACT_NOTHING) entry[i] = met;
     else if (same(entry[i], met) || entry[i].kind == FACT_ANYTHING) continue;
     else entry[i] = anything;
@@ -404,7 +405,7 @@ static void search(analysis_t *a, uint32_t pc, uint32_t *count) {
   a->queue[(*count)++] = index;
 }
 
-// Adds where a call may go on after block `index`; true when it may return.
+// Adds where a call may go on after block `index`; *out_returns: it may return.
 static fc_status_t leave_block(analysis_t *a, uint32_t index, uint32_t *count,
                                bool *out_returns, fc_error_t *err) {
   fc_vm_instruction_t last;
@@ -507,8 +508,9 @@ static fc_status_t look_at_arguments(analysis_t *a,
   return claim(a, fact.a, &shape, err);
 }
 
-// What is known of the shape at `fact`: of an argument, of a view that is made, or of
-// the result of a call. *out_argument is the argument it is, else -1.
+// What is known of the shape of the view at `fact`: an argument, a view that is
+// made, or the result of a call. *out_argument is the number of the argument,
+// else -1.
 static fc_status_t shape_of(analysis_t *a, fact_t fact, fc_vm_shape_t *out,
                             int32_t *out_argument, fc_error_t *err) {
   fc_vm_instruction_t in;
@@ -520,7 +522,7 @@ static fc_status_t shape_of(analysis_t *a, fact_t fact, fc_vm_shape_t *out,
     return FC_OK;
   }
   if (fact.kind != FACT_VIEW && fact.kind != FACT_CALL) return FC_OK;
-  // The facts where it was made: walk its block up to it.
+  // The facts where that view was made: walks its block up to that place.
   uint32_t index = block_index(a, fact.a);
   fact_t *after = a->now;
   a->now = a->spare;
@@ -587,7 +589,8 @@ static void note_equal(analysis_t *a, fc_vm_dim_t left, fc_vm_dim_t right) {
   out->equal[out->equal_count++] = (fc_vm_equal_t){left, right};
 }
 
-// An argument asserted to have a dim of another.
+// Notes what an assert compares: a dim of its argument and a dim of another
+// one.
 static void look_at_assert(analysis_t *a, const fc_vm_instruction_t *in) {
   if (!fc_vm_op_is_call(in->op)) return;
   const fc_vm_field_t *operands = find_field(in, '*');
@@ -607,7 +610,7 @@ static void look_at_assert(analysis_t *a, const fc_vm_instruction_t *in) {
   }
 }
 
-// The block's last instruction, with the facts before it in `now`.
+// Walks to the block's last instruction, *out; `now` has the facts before it.
 static fc_status_t walk_to_end(analysis_t *a, uint32_t index, bool asserts,
                                fc_vm_instruction_t *out, fc_error_t *err) {
   for (uint32_t pc = enter_block(a, index); pc < a->function->size;) {
@@ -620,7 +623,8 @@ static fc_status_t walk_to_end(analysis_t *a, uint32_t index, bool asserts,
   return FC_OK;
 }
 
-// *out_fails: the block at `pc` ends with `fail` and a status other than 0.
+// *out_fails: the block at `pc` ends with `fail` and a constant status other
+// than 0.
 static fc_status_t block_fails(analysis_t *a, uint32_t pc, bool *out_fails,
                                fc_error_t *err) {
   fc_vm_instruction_t last;
@@ -632,8 +636,8 @@ static fc_status_t block_fails(analysis_t *a, uint32_t pc, bool *out_fails,
   return FC_OK;
 }
 
-// Where a call that does not fail goes on after the branch at the end of block
-// `index`; *out_pc 0 when that depends on more.
+// Where a call that does not fail goes on after the branch at the end of the
+// block; *out_pc is 0 when that is not known.
 static fc_status_t pass_branch(analysis_t *a, const fc_vm_instruction_t *branch,
                                uint32_t *out_pc, fc_error_t *err) {
   fc_vm_edges_t edges;
@@ -803,7 +807,7 @@ static fc_status_t recover(const fc_vm_module_t *module, uint32_t function,
   FC_TRY(look_everywhere(&a, look_at_arguments, err));
   FC_TRY(look_everywhere(&a, look_at_returns, err));
   if (depth == 0) FC_TRY(look_at_prologue(&a, err));
-  // Another return, which was not looked at, may give another shape.
+  // A return that was not looked at may give another shape.
   if (!*budget) forget_shapes(&a);
   for (size_t i = 0; i < a.function->cconv.arguments.size; i++) {
     out->any |= out->arguments[i].known;

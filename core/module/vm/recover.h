@@ -55,8 +55,8 @@ typedef void (*fc_vm_each_call_t)(void *context, const fc_vm_import_t *import,
                                   const fc_vm_instruction_t *call,
                                   fc_vm_facts_t *facts);
 
-// Tells of the calls of imports in the blocks that some path reaches. When
-// *budget is 0 afterwards, not of all.
+// Calls `each` for the calls of imports in the blocks that some path reaches.
+// When *budget is 0 afterwards, some calls were left out.
 fc_status_t fc_vm_each_call(const fc_vm_module_t *module, uint32_t function,
                             size_t *budget, fc_arena_t *arena,
                             fc_vm_each_call_t each, void *context,
@@ -65,8 +65,8 @@ fc_status_t fc_vm_each_call(const fc_vm_module_t *module, uint32_t function,
 bool fc_vm_operand_constant(fc_vm_facts_t *facts,
                             const fc_vm_instruction_t *call, uint32_t index,
                             uint32_t *out);
-// The import one of whose calls returned operand `index` of that call, on all
-// paths to it; NULL when it may come from elsewhere.
+// The import that returned operand `index` of that call, on all paths to it;
+// NULL when the operand may come from elsewhere.
 const fc_vm_import_t *fc_vm_operand_maker(fc_vm_facts_t *facts,
                                           const fc_vm_instruction_t *call,
                                           uint32_t index);

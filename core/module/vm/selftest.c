@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `farcall test` and `farcall dump`: a file's functions that take and return
-// nothing, called one by one; its disassembly. One thread.
+// `farcall test` calls the functions of a file that take and return nothing,
+// one by one; `farcall dump` prints its disassembly. One thread.
 #include "module/vm/backend.h"
 
 #include "module/snapshot.h"
@@ -56,7 +56,7 @@ static bool run_one(tester_t *t, const fc_vm_export_t *export,
   bool must_fail = fc_str_starts(export->name, FC_STR("fail_"));
   *test = (fc_vm_test_t){.name = export->name};
   test->err = status == FC_OK ? NULL : err;
-  // A limit of ours is no failure of the module's.
+  // Lack of time or of system memory is no failure of the module itself.
   bool failed = status != FC_OK && err->code == FC_CODE_CALL_FAILED;
   test->ok = must_fail ? failed : status == FC_OK;
   return test->ok;

@@ -19,7 +19,7 @@ typedef struct subject_t {
   fc_cconv_t cconv;  // without them: what callers pass
   bool async;
   bool machine_code;
-  bool static_shapes;  // of what the source says
+  bool static_shapes;  // what the source says has no dynamic shape
   fc_names_t *names;
   fc_vm_recovered_t recovered;
   fc_builder_t *builder;
@@ -125,9 +125,9 @@ static const struct {
 };
 
 // ---------------------------------------------------------------------------
-// Against the module: same class, other width is the module's to say (f64 is
-// often demoted to f32); another class means that the text is not about this
-// function.
+// The source against the module. Where only the width differs, the module is
+// right (f64 is often demoted to f32). Another class of types means that the
+// text is not about this function.
 
 typedef struct fit_t {
   subject_t *subject;
@@ -144,7 +144,7 @@ static fc_dtype_t fit_scalar(fc_dtype_t dtype, char letter) {
   bool is_unsigned = info->class_ == FC_DTYPE_CLASS_UINT;
   switch (letter) {
     case 'i':
-      if (narrow_float) return dtype;  // its bits
+      if (narrow_float) return dtype;  // passed as its bits
       if (!whole) return FC_DTYPE_NONE;
       if (info->bits <= 32) return dtype;
       return is_unsigned ? FC_DTYPE_UI32 : FC_DTYPE_I32;
@@ -170,8 +170,8 @@ static void warn_changed(fit_t *fit, fc_dtype_t from, fc_dtype_t to) {
            fc_dtype_info(from)->text, fc_dtype_info(to)->text);
 }
 
-// A declaration has no signs in its types (those of StableHLO are attributes
-// there), the module's views do.
+// A declaration's integer types have no sign (StableHLO's signs are attributes
+// there); the types in the module's views do.
 static bool adds_sign(fc_dtype_t from, fc_dtype_t to) {
   const fc_dtype_info_t *said = fc_dtype_info(from), *real = fc_dtype_info(to);
   return said->class_ == FC_DTYPE_CLASS_INT && said->bits == real->bits &&
@@ -267,8 +267,7 @@ static bool fits(fit_t *fit) {
 
 // ---------------------------------------------------------------------------
 
-// False with a tensor whose dims are known only at the call, or not even its
-// rank.
+// False when some dim, or even the rank, of a tensor is known only at the call.
 static bool has_static_shapes(const fc_signature_t *signature) {
   for (uint32_t i = 0; i < signature->node_count; i++) {
     const fc_type_t *type = &signature->nodes[i];
@@ -285,7 +284,7 @@ static bool has_static_shapes(const fc_signature_t *signature) {
   return true;
 }
 
-// The tensor in raw `raw`, FC_NODE_NONE if that is none.
+// The tensor in raw `raw`, FC_NODE_NONE if no tensor is there.
 static uint32_t find_tensor(const fc_signature_t *signature, uint32_t raw) {
   for (uint32_t i = 0; i < signature->argument_count; i++) {
     const fc_param_t *param = &signature->arguments[i];
@@ -330,7 +329,7 @@ static int64_t fresh_name(subject_t *s, const fc_signature_t *signature) {
     char text[16];
     snprintf(text, sizeof text, "d%" PRIu32, i);
     const int64_t name = fc_builder_dim_name(s->builder, fc_str(text));
-    // Names run out, and the builder fails, before this does.
+    // Ends: names run out, and the builder fails, before the numbers do.
     if (!fc_dim_is_named(name) || !is_used(s, signature, name)) return name;
   }
 }
@@ -375,7 +374,7 @@ static void finish(subject_t *s, fc_str_t name, fc_str_t reason) {
   if (s->warning[0]) fc_builder_warning(s->builder, fc_str(s->warning));
 }
 
-// One source to its end. FC_NOT_FOUND: there is none, or it was passed over.
+// Tries one source. FC_NOT_FOUND: there is none, or it was passed over.
 static fc_status_t try_source(subject_t *s, size_t index, fc_str_t name,
                               fc_str_t reason, fc_signature_t **out,
                               fc_error_t *err) {
@@ -406,7 +405,8 @@ static fc_status_t try_source(subject_t *s, size_t index, fc_str_t name,
     status = fc_signature_build(s->builder, out, &why);
     if (status == FC_OK) return FC_OK;
   }
-  // Names that do not fit are not the source's fault.
+  // Names of a sidecar that do not fit are not the source's fault: no other
+  // source is tried.
   bool last = named || index + 1 == FC_ARRAY_COUNT(sources);
   if (last || why.code == FC_CODE_OUT_OF_MEMORY) {
     if (err) *err = why;
@@ -416,7 +416,7 @@ static fc_status_t try_source(subject_t *s, size_t index, fc_str_t name,
   return FC_NOT_FOUND;
 }
 
-// Without the two fences at the end.
+// Sets the convention without the two fences at its end.
 static void cut_fences(subject_t *s, fc_str_t name) {
   s->cconv = s->whole;
   fc_str_t letters = s->function->cconv.arguments;

@@ -41,8 +41,9 @@ void fc_vm_stack_deinit(fc_vm_stack_t *stack) {
   stack->first = stack->current = NULL;
 }
 
-// A chunk with room for `size` after the current one. One that is too small is
-// not in use and makes way: what is kept stays in proportion to the limit.
+// The chunk after the current one, with room for `size`. One that is too small
+// holds nothing and is replaced, so that the memory kept stays in proportion to
+// the stack's limit.
 static fc_vm_chunk_t *next_chunk(fc_vm_stack_t *stack, size_t size) {
   fc_vm_chunk_t *current = stack->current;
   fc_vm_chunk_t *next = current ? current->next : stack->first;

@@ -69,8 +69,8 @@ static fc_status_t check_ref(const verifier_t *v, uint32_t reg, bool may_move,
   return FC_OK;
 }
 
-// A register of the kind a field letter or, in capitals, a convention's letter
-// names.
+// `kind` is the letter of a field in ops.def, or field_kind() of a
+// convention's.
 static fc_status_t check_register(const verifier_t *v, uint32_t reg, char kind,
                                   bool may_move, fc_error_t *err) {
   switch (kind) {
@@ -153,8 +153,8 @@ static fc_status_t match_plain(const verifier_t *v, fc_str_t half,
   return match_end(&m, err);
 }
 
-// `segments` has one entry for each item of the half; spans count, others are
-// not looked at.
+// `segments` has an entry for each item of the half. The entry of a span says
+// how often the span repeats; other entries are not looked at.
 static fc_status_t match_spans(const verifier_t *v, fc_str_t half,
                                const fc_vm_field_t *segments,
                                const fc_vm_field_t *list, fc_error_t *err) {
@@ -233,7 +233,7 @@ static fc_status_t check_call(const verifier_t *v,
 // ---------------------------------------------------------------------------
 // Fields
 
-// Bytes of a global that is loaded into or stored from the next register.
+// Size in bytes of a global, by the kind of the register it goes to or comes from.
 static uint32_t global_size(char kind) { return strchr("lLdD", kind) ? 8 : 4; }
 
 static fc_status_t check_ordinal(uint64_t ordinal, uint64_t count,
@@ -442,7 +442,8 @@ static fc_status_t check_arguments(const fc_vm_function_t *function,
                  cells, refs, function->cell_count, function->ref_count);
 }
 
-// Lists are aligned from the function's start; the interpreter aligns addresses.
+// Lists are aligned from the function's start, but the interpreter aligns their
+// addresses. Both agree when the start is even.
 static fc_status_t check_address(const fc_vm_function_t *function,
                                  fc_error_t *err) {
   if ((uintptr_t)function->code % 2 == 0) return FC_OK;

@@ -33,7 +33,8 @@
 #define EXPORT_SIZE 64
 #define VALUE_SIZE 16  // a letter of a calling convention
 #define ATTR_SIZE 16   // beside its text
-// Spans are looked through at each call of the import.
+// Spans are looked through at each call of the import, so conventions with
+// spans are kept short.
 #define SPANS_SIZE_MAX 256
 #define REQUIREMENTS_KNOWN                                                     \
   ((uint32_t)(FC_VM_REQUIRES_F32 | FC_VM_REQUIRES_F64 | FC_VM_REQUIRES_YIELD | \
@@ -277,8 +278,9 @@ static bool is_elf(const uint8_t *data, size_t size) {
   return size >= sizeof magic && !memcmp(data, magic, sizeof magic);
 }
 
-// A constant outside the tables. The file may be mapped, and then reading it could end
-// the process.
+// Adds a constant that lies outside the tables. Reading it through a mapping
+// could end the process, when the file was cut short; so `file`, if given, is
+// read.
 static fc_status_t add_external(fc_vm_module_t *module, uint32_t index,
                                 const fc_vm_archive_t *archive,
                                 const fc_snapshot_t *file, size_t offset,
@@ -320,7 +322,8 @@ static fc_status_t read_rodata(fc_vm_module_t *module, const fc_fb_table_t *def,
     if (fc_fb_has(&table, 2)) {
       FC_TRY(fc_fb_vector(&table, 2, "rodata_segments.embedded_data", 1,
                           &embedded, err));
-      // Kernels write into constants; beside these lies what was verified.
+      // Kernels may write into constants, and beside these lies what was
+      // verified. So they are copied.
       uint8_t *data = fc_arena_alloc(&module->arena, embedded.count + 1u, 64);
       if (!data) return fc_fail_memory(err);
       if (embedded.count) {
@@ -421,7 +424,8 @@ static fc_status_t make_room(uint32_t index, fc_vm_function_t *function,
     return invalid(err, "function_signatures", index, "too many arguments");
   }
   if (function->cell_count < cells) function->cell_count = (uint16_t)cells;
-  // An assembler may count only the first of the last pair.
+  // An assembler may count only the first cell of a 64-bit value that comes
+  // last.
   if (function->cell_count < CELL_COUNT_MAX) {
     function->cell_count = (uint16_t)((function->cell_count + 1) & ~1);
   }
@@ -536,8 +540,8 @@ static fc_status_t read_exports(fc_vm_module_t *module,
   return sort_exports(module, err);
 }
 
-// Copies the file up to its external constants. The bytes that tell how far that
-// is are read once: a second look might find others.
+// Copies the file up to its external constants. The bytes that say how far to
+// copy are read once: a second look might find others.
 static fc_status_t copy_head(fc_vm_module_t *module, const fc_snapshot_t *file,
                              fc_vm_archive_t *out_archive, fc_error_t *err) {
   const size_t size = file->bytes.size;

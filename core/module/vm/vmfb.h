@@ -17,7 +17,7 @@ enum {
   FC_VM_REQUIRES_UNWIND = 1 << 3,
 };
 
-// A calling convention "0ri_I" cut in two: one character a value, i I f F r.
+// A calling convention like "0ri_I" cut in two: one character a value, i I f F r.
 // Only arguments of imports may hold spans C…D of any number of values.
 typedef struct fc_vm_cconv_t {
   fc_str_t arguments;
@@ -47,10 +47,10 @@ typedef struct fc_vm_function_t {
   uint16_t ref_count;
   fc_vm_cconv_t cconv;
   fc_str_t cconv_text;
-  fc_str_t name;  // of the first export that names it, else ""
+  fc_str_t name;  // of the first export that leads here, else ""
   const fc_vm_attr_t *attrs;
   uint32_t attr_count;
-  uint64_t described_size;  // of what each of its exports says, about
+  uint64_t described_size;  // about how many bytes describe one export of it
 } fc_vm_function_t;
 
 typedef struct fc_vm_export_t {
@@ -93,7 +93,7 @@ typedef struct fc_vm_module_t {
   fc_vm_import_t *imports;
   uint32_t import_count;
   fc_vm_export_t *exports;         // no two of one name
-  const fc_vm_export_t **by_name;  // the same, sorted
+  const fc_vm_export_t **by_name;  // the same, sorted by name
   uint32_t export_count;
   fc_vm_function_t *functions;
   uint32_t function_count;
