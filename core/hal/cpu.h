@@ -28,13 +28,13 @@ typedef enum fc_cpu_answer_t {
 // `name` is LLVM's: "avx512f", "fma".
 fc_cpu_answer_t fc_cpu_has(const fc_cpu_t *cpu, fc_str_t name);
 
-// Checks a target feature list ("+avx2,-sse4a,+fma"): no feature whose last
-// mention has a '+' may be known as missing. Unknown names pass.
-// FC_CODE_CPU_FEATURES lists what is missing, and says how to compile instead.
+// Checks a target feature list ("+avx2,-sse4a,+fma"). A feature is wanted if
+// its last mention has a '+'. Unknown names pass. FC_CODE_CPU_FEATURES lists
+// what is wanted and missing, and says how to compile instead.
 fc_status_t fc_cpu_check(const fc_cpu_t *cpu, fc_str_t features,
                          fc_error_t *err);
 
-// Denormals as zero for the kernels' sake: what IREE's runtime does around
+// Makes this thread treat denormals as zero, as IREE's runtime does around
 // dispatches. Returns what fc_cpu_denormals_restore takes back.
 uint64_t fc_cpu_denormals_flush(void);
 void fc_cpu_denormals_restore(uint64_t state);

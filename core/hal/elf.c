@@ -2,8 +2,8 @@
 //
 // The loader behind elf.h. What the compiler emits (113 files looked at): three
 // PT_LOAD segments (R, RX, RW) on pages of their own, RELATIVE relocations
-// only, DT_HASH, no constructors. A little more is accepted; nothing that would
-// run code or need another library while loading.
+// only, DT_HASH, no constructors. A little more is accepted, but nothing that
+// would run code or need another library while loading.
 #include "hal/elf.h"
 
 #include <elf.h>

@@ -126,7 +126,7 @@ typedef struct abi_library_6_t {
   uint32_t constant_count;
 } abi_library_6_t;
 
-// The same, whatever the version.
+// The tables of a library, whatever its version.
 typedef struct tables_t {
   abi_imports_t imports;
   uint32_t export_count;
@@ -460,7 +460,7 @@ uint32_t fc_library_parts(const fc_library_t *library, size_t index,
                           const uint32_t *count, const fc_tiles_t *tiles) {
   if (!tiles || library->entry_points[index].sequential) return 1;
   uint64_t parts = tiles->count < FC_TILES_MAX ? tiles->count : FC_TILES_MAX;
-  // The product of three, none of which is zero, stops growing at `parts`.
+  // The product of the counts. It stops growing at `parts`, so it cannot wrap.
   uint64_t total = 1;
   for (int i = 0; i < 3; i++) {
     total *= count[i];

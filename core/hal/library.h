@@ -32,7 +32,7 @@ typedef struct fc_grid_t {
   const uint32_t *constants;
   void *const *bindings;
   const size_t *binding_sizes;
-  // Of the entry point's size for each part, 64-byte aligned.
+  // For each part the entry point's local_memory_size, 64-byte aligned.
   void *local_memory;
   uint32_t parts;           // as fc_library_parts said; 0 is 1
   const fc_tiles_t *tiles;  // NULL for one part

@@ -13,7 +13,7 @@
 typedef struct fc_parameter_t {
   fc_str_t key;
   uint64_t size;
-  uint8_t *data;  // in the archive; NULL: the pattern, over and over
+  uint8_t *data;  // in the archive; NULL: the pattern, repeated
   uint8_t pattern[FC_PARAMETER_PATTERN_MAX];
   uint8_t pattern_size;
 } fc_parameter_t;
@@ -31,8 +31,8 @@ typedef struct fc_parameters_t {
 
 // Maps the file and reads its index. The mapping is private: a kernel that
 // writes into a parameter changes this process's copy only. The file must not
-// become shorter while it is in use: to replace it, rename another to its name.
-// FC_CODE_MODULE_LOAD says what is wrong.
+// become shorter while it is in use: to replace it, rename another file to its
+// name. FC_CODE_MODULE_LOAD says what is wrong.
 fc_status_t fc_parameters_open(fc_parameters_t *archive, const char *path,
                                fc_allocator_t allocator,
                                fc_error_t *err) FC_MUST_CHECK;

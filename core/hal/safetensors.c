@@ -107,8 +107,8 @@ fc_status_t fc_safetensors_read(fc_parameters_t *archive, fc_error_t *err) {
   header_t h = {.archive = archive,
                 .data = archive->data + sizeof size + size,
                 .size = archive->size - sizeof size - size};
-  // The reader looks twice at some bytes of the file, which may be written to
-  // meanwhile: it gets a copy.
+  // The reader looks twice at some bytes. The file may be written to in
+  // between, so the reader gets a copy.
   const fc_str_t text = fc_arena_copy(
       &archive->arena,
       fc_str_make((const char *)archive->data + sizeof size, (size_t)size));

@@ -45,7 +45,7 @@ fc_status_t fc_memref_argument(const fc_signature_t *signature, uint32_t index,
                                fc_arena_t *arena, fc_memref_cell_t *cell,
                                fc_error_t *err);
 
-// The view of its data that a descriptor built here gives, for final contents.
+// The tensor that a descriptor built here describes, to read final contents.
 fc_tensor_t fc_memref_view(const fc_memref_t *descriptor, int32_t rank,
                            fc_dtype_t dtype);
 

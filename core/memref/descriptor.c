@@ -40,7 +40,8 @@ static void dense_strides(const int64_t *shape, int32_t rank,
   int64_t stride = 1;
   for (int32_t i = rank; i-- > 0;) {
     strides[i] = stride;
-    // The count of elements was checked; a zero must not hide an overflow.
+    // The count of elements was checked, so only the strides of an empty tensor
+    // can overflow. No element is reached by those.
     if (!fc_i64_mul(stride, shape[i] > 0 ? shape[i] : 1, &stride)) stride = 1;
   }
 }

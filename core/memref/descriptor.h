@@ -26,12 +26,12 @@ typedef struct fc_memref_unranked_t {
   fc_memref_t *descriptor;
 } fc_memref_unranked_t;
 
-// Of a descriptor, in bytes. `rank` is in [0, FC_RANK_MAX].
+// Size of a descriptor in bytes. `rank` is in [0, FC_RANK_MAX].
 static inline size_t fc_memref_size(int32_t rank) {
   return sizeof(fc_memref_t) + 2 * sizeof(int64_t) * (size_t)rank;
 }
 
-// Of the memory that arguments are copied to.
+// Alignment in bytes of the memory that arguments are copied to.
 #define FC_MEMREF_ALIGNMENT 64
 
 // The address 0xdeadbeef stands in `allocated` when MLIR returns a

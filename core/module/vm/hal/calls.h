@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The functions behind hal.def, all of one type. Not for anybody else.
+// The functions behind hal.def, all of one type. Included in this folder only.
 #ifndef FARCALL_CORE_MODULE_VM_HAL_CALLS_H_
 #define FARCALL_CORE_MODULE_VM_HAL_CALLS_H_
 

@@ -410,7 +410,8 @@ fc_status_t fc_hal_command_buffer_run(const fc_hal_command_buffer_t *commands,
     return fc_hal_fail(err, FC_FAILED_PRECONDITION,
                        "the command buffer is still being recorded");
   }
-  // As IREE's runtime does around dispatches, so that results agree bit for bit.
+  // Flushes denormals, as IREE's runtime does around dispatches, so that
+  // results agree bit for bit.
   const uint64_t state = fc_cpu_denormals_flush();
   fc_status_t status = FC_OK;
   for (const command_t *command = commands->first; command && status == FC_OK;

@@ -63,7 +63,8 @@ static void destroy_executable(fc_vm_object_t *object) {
   fc_hal_executable_t *executable = (fc_hal_executable_t *)object;
   const fc_allocator_t allocator = object->heap->allocator;
   fc_library_close(executable->library);
-  // The last reference may go where no call is running.
+  // The last reference may go where no call is running, so __deinit gets a
+  // stack of its own.
   fc_vm_context_close(executable->context);
   fc_vm_module_destroy(executable->module);
   fc_vm_heap_uncount(object->heap, executable->tables_size);
@@ -95,7 +96,8 @@ static fc_status_t open_library(const fc_hal_state_t *state,
                          &executable->library, err);
 }
 
-// Scratch of every part: from the worker's pool, so that it is there already.
+// Memory that all parts of a dispatch need, from the worker's pool if there is
+// one: a warm worker allocates nothing.
 typedef struct scratch_t {
   void *memory;
   size_t size;
@@ -117,8 +119,8 @@ static void give_scratch(fc_vm_heap_t *heap, fc_hal_pool_t *pool,
   else fc_vm_heap_free(heap, scratch->memory, scratch->size);
 }
 
-// A kernel cannot be asked how long it takes; it is about as much as it may read
-// and write. Small grids do not look at the clock themselves.
+// How long a kernel will take is not known. Its work is counted as the bytes it
+// may read and write. Small grids do not look at the clock themselves.
 static fc_status_t count_work(fc_vm_invocation_t *invocation,
                               const fc_hal_dispatch_t *dispatch,
                               fc_error_t *err) {
@@ -248,7 +250,8 @@ static fc_status_t set_constants(fc_hal_executable_t *executable,
   return status;
 }
 
-// A module can make any number of executables of one constant.
+// Counted in the heap, as a module can make any number of executables of one
+// constant.
 static fc_status_t count_tables(fc_hal_executable_t *executable,
                                 fc_error_t *err) {
   const fc_vm_module_t *module = executable->module;
@@ -439,8 +442,8 @@ fc_status_t fc_hal_executable_create(
     const fc_hal_state_t *state, fc_vm_heap_t *heap,
     fc_vm_invocation_t *invocation, fc_str_t format, fc_str_t data,
     fc_str_t constants, fc_hal_executable_t **out, fc_error_t *err) {
-  // Looked at once: it lies in memory of the module, which another call of it
-  // may write meanwhile.
+  // The format is looked at once: it lies in memory of the module, which
+  // another call of the module may write meanwhile.
   const bool vmvx = is_vmvx(format);
   if (!(vmvx || state->allow_native) || !fc_hal_format_is_supported(format)) {
     char shown[80];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The `hal` module of IREE for a synchronous CPU: work is done when it is asked
-// for, fences only tell how it went, memory is the host's.
+// for, fences only tell how the work went, memory is the host's.
 #ifndef FARCALL_CORE_MODULE_VM_HAL_HAL_H_
 #define FARCALL_CORE_MODULE_VM_HAL_HAL_H_
 
@@ -9,7 +9,7 @@
 
 // Runs VMVX and embedded machine code.
 extern const fc_vm_native_module_t fc_vm_hal;
-// Runs VMVX only: what a module can do stays inside the verifier's fence.
+// Runs VMVX only: whatever the module does is checked as bytecode.
 extern const fc_vm_native_module_t fc_vm_hal_sandboxed;
 
 // `hal_inline` and `hal_loader`, what modules of the execution model

@@ -29,9 +29,10 @@ FC_HAL_CALL(allocator_allocate) {
   return FC_OK;
 }
 
-// (allocator, try, affinity, memory types, usage, source, offset, length): wraps
-// bytes that lie well enough for kernels. Null, when it may be tried only, tells
-// the module to copy; otherwise the copy is made here.
+// (allocator, try, affinity, memory types, usage, source, offset, length):
+// wraps the source's bytes if kernels can use them where they lie. Otherwise,
+// with `try`, the result is null and the module copies; without `try` the copy
+// is made here.
 FC_HAL_CALL(allocator_import) {
   fc_vm_buffer_t *source;
   FC_TRY(fc_hal_argument(call, 5, FC_VM_TYPE_BUFFER, false, &source, err));
@@ -196,7 +197,7 @@ static bool agrees(const fc_hal_view_t *view, const fc_vm_native_call_t *call) {
   return true;
 }
 
-// Which of the above it is.
+// Says what differs first: element type, encoding, rank or a dim.
 static fc_status_t say_difference(const fc_hal_view_t *view,
                                   const fc_vm_native_call_t *call,
                                   fc_str_t message, fc_error_t *err) {

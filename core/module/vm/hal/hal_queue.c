@@ -146,8 +146,9 @@ FC_HAL_CALL(device_allocator) {
   return FC_OK;
 }
 
-// '*' any run, '?' any character. Linear: a later star never needs an earlier
-// one to give back.
+// '*' stands for any text, '?' for any character. After a later star an earlier
+// one is never tried again, so the time is bounded by the product of both
+// sizes.
 static bool glob(fc_str_t pattern, fc_str_t text) {
   size_t p = 0, t = 0, star = SIZE_MAX, mark = 0;
   while (t < text.size) {
@@ -337,7 +338,7 @@ static fc_status_t record_dispatch(fc_vm_native_call_t *call, int64_t function,
   for (uint32_t i = 0; i < constant_count; i++) {
     constants[i] = (uint32_t)a[7 + i].i32;
   }
-  // (reserved, slot, buffer, offset, length) each
+  // Each binding is (reserved, slot, buffer, offset, length).
   uint32_t at = 7 + constant_count;
   for (uint32_t i = 0; i < binding_count; i++, at += 5) {
     FC_TRY(binding_argument(call, at + 2, a[at + 1].i32, a[at + 3].i64,
@@ -523,7 +524,7 @@ FC_HAL_CALL(queue_execute) {
   return end(&queue, run_commands(call, call->arguments[4].ref, &empty, err));
 }
 
-// (…, commands…): none is a barrier.
+// (…, commands…): without commands it is a barrier.
 FC_HAL_CALL(queue_execute_span) {
   static const fc_hal_table_t empty = {0};
   queue_t queue;

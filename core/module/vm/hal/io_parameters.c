@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A parameter becomes a buffer over the mapped file if it is aligned as kernels need it,
-// else a copy. Keys and ranges come from the module and are checked here. Archives are
-// opened with the module; everything else runs on workers.
+// A parameter becomes a buffer over the mapped file if it is aligned as kernels
+// need it; otherwise it becomes a copy. Keys and ranges come from the module
+// and are checked here. Archives are opened with the module; everything else
+// runs on workers.
 #include "module/vm/hal/io_parameters.h"
 
 #include <inttypes.h>
@@ -77,7 +78,7 @@ typedef struct parameter_request_t {
   size_t count;
 } parameter_request_t;
 
-// One of its parameters and the range that is wanted.
+// One parameter of a request, and the range of it that is wanted.
 typedef struct wanted_t {
   const fc_hal_archive_t *archive;
   const fc_parameter_t *parameter;
@@ -160,7 +161,7 @@ static fc_status_t want(const fc_hal_archives_t *archives,
   return FC_OK;
 }
 
-// The index was gone through, too.
+// The bytes that are used, and those of the index that was searched.
 static uint64_t work_of(const wanted_t *wanted) {
   return wanted->size + wanted->archive->file.count * sizeof(fc_parameter_t);
 }
@@ -252,7 +253,8 @@ static fc_status_t gather(fc_vm_native_call_t *call, fc_error_t *err) {
   return status;
 }
 
-// Other calls and other servers use the same archives. IREE's tools refuse, too.
+// Archives are not written to: other calls and other servers use them. IREE's
+// tools refuse, too.
 static fc_status_t refuse_first(const fc_vm_native_call_t *call,
                                 const parameter_request_t *request,
                                 fc_error_t *err) {

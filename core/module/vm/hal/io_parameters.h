@@ -21,13 +21,14 @@ typedef struct fc_hal_archives_t {
   size_t count;
 } fc_hal_archives_t;
 
-// Opens "[SCOPE=]FILE,…"; "" is none. Deinit in any case.
+// Opens "[SCOPE=]FILE,…"; "" is none. To be closed, also after a failure.
 fc_status_t fc_hal_archives_open(fc_hal_archives_t *archives, fc_str_t list,
                                  fc_allocator_t allocator,
                                  fc_error_t *err) FC_MUST_CHECK;
 void fc_hal_archives_close(fc_hal_archives_t *archives);  // a zeroed one too
 
-// `shared` is to be the fc_hal_archives_t; without, no parameter is found.
+// `shared` must point to the fc_hal_archives_t; if it is NULL no parameter is
+// found.
 extern const fc_vm_native_module_t fc_vm_io_parameters;
 
 #endif  // FARCALL_CORE_MODULE_VM_HAL_IO_PARAMETERS_H_

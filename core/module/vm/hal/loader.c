@@ -79,7 +79,8 @@ static fc_status_t run(fc_vm_native_call_t *call, int64_t function,
   return status;
 }
 
-// The place in the export table up to hal 6, what lookup.function said later.
+// `function` is the place in the export table up to hal 6, later the id that
+// lookup.function gave.
 static fc_status_t dispatch_index(fc_vm_native_call_t *call, fc_error_t *err) {
   return run(call, call->arguments[1].i32, err);
 }

@@ -157,7 +157,8 @@ fc_status_t fc_hal_buffer_wrap(fc_vm_heap_t *heap, void *data, uint64_t size,
                                fc_error_t *err) {
   fc_hal_buffer_t *buffer = new_buffer(heap, err);
   if (!buffer) return FC_RESOURCE_EXHAUSTED;
-  // NULL means that the bytes were lost; of none there is nothing to lose.
+  // NULL data means that the bytes were lost. An empty buffer has none to lose,
+  // so its data is not NULL.
   static _Alignas(FC_HAL_ALIGNMENT) uint8_t none[1];
   buffer->data = size || data ? data : none;
   buffer->size = size;
@@ -218,7 +219,7 @@ fc_status_t fc_hal_buffer_subspan(fc_hal_buffer_t *buffer, int64_t offset,
   return FC_OK;
 }
 
-// A copy of borrowed bytes in the buffer's own memory.
+// Gives the buffer memory of its own with a copy of the borrowed bytes.
 static fc_status_t copy_borrowed(fc_hal_buffer_t *buffer, fc_error_t *err) {
   const size_t block_size = buffer->size ? (size_t)buffer->size : 1;
   uint8_t *copy =

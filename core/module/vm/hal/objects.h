@@ -94,7 +94,7 @@ bool fc_hal_elements_size(uint32_t element_type, uint32_t rank,
 // ---------------------------------------------------------------------------
 // The rest
 
-// States, as everything is done when it is asked for.
+// Fences only keep a state, as everything is done when it is asked for.
 typedef struct fc_hal_fence_t {
   fc_vm_object_t object;
   bool signaled;
@@ -145,7 +145,7 @@ typedef struct fc_hal_state_t {
 fc_status_t fc_hal_argument(const fc_vm_native_call_t *call, uint32_t index,
                             fc_vm_type_t type, bool nullable, void *out,
                             fc_error_t *err) FC_MUST_CHECK;
-// Same, of an object that is no argument of its own.
+// The same for an object that is part of an argument.
 fc_status_t fc_hal_expect(fc_vm_object_t *object, fc_vm_type_t type,
                           bool nullable, void *out,
                           fc_error_t *err) FC_MUST_CHECK;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pool: a stack of free blocks for each class. Only the worker takes its lock, but
-// for buffers of it that another worker releases, so it is hardly ever waited for.
+// The pool: a stack of free blocks for each class. Its lock is taken by its
+// worker, and by another one that releases a buffer of this pool; so it is
+// hardly ever waited for.
 #include "module/vm/hal/pool.h"
 
 #include "base/sanitize.h"
@@ -31,7 +32,7 @@ static uint32_t class_of(size_t size, size_t *out_size) {
   return fc_vm_size_class(size, SMALLEST_BITS, out_size);
 }
 
-// Every block kept goes back to the heap. Under the lock.
+// Gives every kept block back to the heap. Called under the lock.
 static void empty(fc_hal_pool_t *pool) {
   for (uint32_t i = 0; i < CLASS_COUNT; i++) {
     const size_t base = (size_t)1 << (i / 4 + SMALLEST_BITS);
@@ -140,7 +141,8 @@ void *fc_hal_pool_take(fc_hal_pool_t *pool, size_t size, size_t *out_size,
   return NULL;
 }
 
-// True when the heap's pools may keep that much more; it is counted then.
+// True when the heap's pools may keep `size` bytes more, which are counted
+// then.
 static bool keep(fc_vm_heap_t *heap, size_t size) {
   const size_t before =
       atomic_fetch_add_explicit(&heap->kept, size, memory_order_relaxed);

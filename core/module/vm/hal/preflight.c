@@ -2,8 +2,8 @@
 //
 // Reads target attributes, `#hal.executable.target<"llvm-cpu",
 // "embedded-elf-x86_64", {… cpu_features = "+avx2,…" …}>`, out of the texts of
-// `fail` instructions. They are there for people, so one that is not understood
-// is passed over.
+// `fail` instructions. These texts are for people, so a text that is not
+// understood is passed over.
 #include "module/vm/hal/preflight.h"
 
 #include "module/vm/hal/executable.h"
@@ -87,7 +87,7 @@ static bool next_text(texts_t *texts, fc_str_t *out) {
 
 // ---------------------------------------------------------------------------
 
-// The targets of one device: one of our format must do.
+// Checks the targets of one device: one target of our format must do.
 static fc_status_t check_features(fc_str_t text, const fc_cpu_t *cpu,
                                   bool *out_stated, fc_error_t *err) {
   fc_status_t status = FC_OK;
@@ -118,7 +118,7 @@ fc_status_t fc_hal_check_features(const fc_vm_module_t *module,
   return FC_OK;
 }
 
-// The targets of one device, if these are any.
+// Checks the targets of one device, if the text names any.
 static fc_status_t check_formats(fc_str_t text, fc_error_t *err) {
   target_t target, first = {0};
   while (next_target(&text, &target)) {

@@ -8,11 +8,12 @@
 #include "hal/cpu.h"
 #include "module/vm/vmfb.h"
 
-// Compiled modules check the executable format only; which instructions the
-// code uses stands in the text they fail with when no device fits. A device
-// lists one target or several of which one must do. FC_CODE_CPU_FEATURES names
-// what is missing for the first. *out_stated: some text says it, so that the
-// answer means something. The module must be verified.
+// Compiled modules check the executable format only. Which instructions the
+// code uses is said in the text that a module fails with when no device fits. A
+// device lists one target or several, one of which must do.
+// FC_CODE_CPU_FEATURES names what is missing for the first. *out_stated is
+// false when no text says anything, so nothing was checked. The module must be
+// verified.
 fc_status_t fc_hal_check_features(const fc_vm_module_t *module,
                                   const fc_cpu_t *cpu, bool *out_stated,
                                   fc_error_t *err) FC_MUST_CHECK;

@@ -92,7 +92,8 @@ fc_status_t fc_hal_tensor_in(fc_vm_heap_t *heap, const fc_tensor_t *tensor,
 
 void fc_hal_loans_end(fc_hal_loans_t *loans) {
   for (fc_hal_loan_t *loan = loans->first; loan; loan = loan->next) {
-    // Out of memory leaves it empty: a later access fails, nothing dangles.
+    // Without memory for a copy the buffer becomes empty: a later access fails,
+    // nothing dangles.
     (void)fc_hal_buffer_keep(loan->buffer);
     fc_vm_release(&loan->buffer->object);
   }
