@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Misbehaves while it is loaded or left; compiled once per WHAT.
+// Misbehaves while it is loaded or unloaded; compiled once for each way.
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes jax.mlir beside it: what JAX (tests/requirements-jax.txt) lowers these
-functions to. One module of them all, so that it is compiled at once: a function
-is named as here, and what it calls by its name and a dot before.
+"""Writes jax.mlir beside this file: what JAX (tests/requirements-jax.txt) lowers
+these functions to. One module holds them all, so that it is compiled at once. A
+function is named as here; one that it calls gets its name and a dot in front.
 
     python3 -m venv venv && venv/bin/pip install -r tests/requirements-jax.txt
     venv/bin/python tests/modules/iree/make_jax.py

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weights that are loaded by name; tests/e2e/test_iree_parameters.py writes the
-// archives. What is mutable starts as the archive says, and leaves it alone.
+// archives. A mutable weight starts as the archive says; the archive stays as
+// it is.
 module @parameters {
   util.global private @weight = #flow.parameter.named<"model"::"weight"> : tensor<4x2xf32>
   util.global private @bias = #flow.parameter.named<"model"::"bias"> : tensor<2xf32>

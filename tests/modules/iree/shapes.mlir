@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What moves elements about. Each function is called with the arguments of the
+// Functions that move elements about. Each is called with the arguments of the
 // `// call` lines above it: tests/e2e/iree_programs.py.
 module @shapes {
   // call 2x3xi32

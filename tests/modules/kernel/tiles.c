@@ -105,7 +105,8 @@ static const attributes_t attributes[] = {
 };
 static const char *const names[] = {"mark", "fail", "raise", "in_order"};
 
-// tiles.elf asks for nothing; optional.elf may do without, needed.elf may not.
+// tiles.elf imports nothing; optional.elf can do without its imports,
+// needed.elf cannot.
 #if defined(KERNEL_optional)
 static const char *const imports[] = {"?one", "two?"};
 #elif defined(KERNEL_needed)

@@ -40,7 +40,7 @@ CI(int64_t, recurse)(int64_t depth) {
   return depth ? _mlir_ciface_recurse(depth - 1) + room[0] : room[0];
 }
 
-// Runs for so many milliseconds, 0: for ever.
+// Runs for `ms` milliseconds, 0: for ever.
 CI(int64_t, spin)(int64_t ms) {
   struct timespec now, begin;
   clock_gettime(CLOCK_MONOTONIC, &begin);
@@ -52,8 +52,8 @@ CI(int64_t, spin)(int64_t ms) {
   }
 }
 
-// Says by a byte that it has begun, and ends when it is sent one. For threads,
-// which have the descriptors of whoever calls.
+// Writes a byte to `begun`, and ends when it can read one from `end`. For
+// threads, which have the descriptors of whoever calls.
 CI(int64_t, hold)(int32_t begun, int32_t end) {
   char byte = 1;
   if (write(begun, &byte, 1) != 1) return -1;

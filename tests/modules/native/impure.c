@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Not only a function of its arguments: it imports getenv, keeps a block from
-// call to call and frees it later.
+// Functions of more than their arguments: the module imports getenv, keeps a
+// block from call to call and frees it later.
 #include "memref.h"
 
 #include <stdlib.h>

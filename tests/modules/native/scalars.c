@@ -33,7 +33,7 @@ CI(int64_t, s_i4)(int64_t a) { return (a & 15) | 0x7f0; }
 CI(int64_t, s_i8)(int8_t a) { return (int8_t)(a + a) ^ 0x7700; }
 CI(int64_t, s_ui8)(uint8_t a) { return a | 0x4400; }
 CI(int64_t, s_i16)(int16_t a) { return (uint16_t)(a + a) | 0x990000; }
-// Their callers have extended them to 32 bits.
+// The caller has extended these arguments to 32 bits.
 CI(int32_t, w_i1)(int32_t a) { return a; }
 CI(int32_t, w_i4)(int32_t a) { return a; }
 CI(int32_t, w_i8)(int32_t a) { return a; }

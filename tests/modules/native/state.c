@@ -16,7 +16,8 @@ static int64_t now_ms(void) {
   return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-// How many calls were in it at once. It waits 50 ms for another one.
+// Returns how many calls were in here at once. Waits up to 50 ms for another
+// one.
 EXPORT int32_t _mlir_ciface_alone(void) {
   int most = ++inside;
   for (int64_t end = now_ms() + 50; now_ms() < end && most < 2;) {
@@ -26,7 +27,7 @@ EXPORT int32_t _mlir_ciface_alone(void) {
   inside--;
   return most;
 }
-// How many calls are in it; its sidecar says "reentrant".
+// Returns how many calls are in alone(); its sidecar says "reentrant".
 EXPORT int32_t _mlir_ciface_peek(void) { return inside; }
 
 EXPORT void _mlir_ciface_counter(r1_t *out) {

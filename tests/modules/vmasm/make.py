@@ -6,8 +6,8 @@
 
 Functions take nothing and return numbers. What each must give is in ops.txt,
 "NAME: WORD…" with the bits of every result in hex or "NAME: !STATUS", and comes
-from IREE's own runtime; only where that crashes or differs by design do we state
-it here, marked "own".
+from IREE's own runtime. Where that runtime crashes, or we differ by design, what
+must come out is stated here and marked "own".
 """
 import os
 import struct
@@ -135,7 +135,7 @@ def value_program(op, operands, result):
             used.append(reg(4 * i, letter))
         lines.append(f"{reg(number, result)} = vm.{op} {', '.join(used)}")
         out = {"f": "i", "d": "l"}.get(result, result)
-        if out != result:  # bits; which NaN it is says nothing
+        if out != result:  # as bits; every NaN becomes the same one
             lines += [f"%i12 = vm.cmp.nan.{LETTER[result][0]} "
                       f"{reg(number, result)}",
                       f"{reg(number, out)} = vm.bitcast."

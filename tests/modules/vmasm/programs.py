@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Read by make.py: programs of everything that is not a number in, a number out.
+# Read by make.py: the programs that are more than numbers in, a number out.
 # `own=` states a result where IREE's runtime crashes or we differ by design.
 
 TYPES = ["f32", "f64", "i32", "i64", "i8", "i16", "!vm.buffer",
@@ -53,7 +53,7 @@ add("cast.f64.si32.wide", "i", """^bb0:
     %i0:1 = vm.const.i64 4715268810125344768
     %i0:1 = vm.bitcast.i64.f64 %i0:1
     %i2 = vm.cast.f64.si32 %i0:1
-    vm.return %i2""", own="01000001")  # 16777217.0: no float in between
+    vm.return %i2""", own="01000001")  # 16777217.0, which is no f32
 
 # What rounds to zero keeps its sign, as IEEE 754 has it; IREE's fallback for C
 # before C23 loses it.
@@ -487,7 +487,7 @@ add("list.of.itself", "i", """^bb0:
     vm.list.resize %r0, %i1
     vm.list.set.ref %r0, %i0, %r0
     %i2 = vm.list.size %r0
-    vm.return %i2""", own="00000001")  # IREE leaks it
+    vm.return %i2""", own="00000001")  # IREE leaks the list
 add("list.too.large", "i", """^bb0:
     %i0 = vm.const.i32 -1
     %r0 = vm.list.alloc %i0 : !vm.list<!vm.opaque>

@@ -9,7 +9,7 @@
 
 #include "hal/cpu.h"
 
-// Of the features in /proc/cpuinfo, those this build does without.
+// Features that this build hides, though /proc/cpuinfo may list them.
 #define HIDDEN "," FARCALL_HIDE_CPU_FEATURES ","
 
 typedef struct name_row_t {
@@ -108,7 +108,7 @@ static float half_of_the_smallest(void) {
   return smallest * half;
 }
 
-// However many there are, the message says what to do.
+// However many features are missing, the message says what to do.
 static void the_remedy_is_never_cut(void **state) {
   (void)state;
 #if defined(__x86_64__)

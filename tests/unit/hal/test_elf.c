@@ -193,7 +193,7 @@ static void symbol_index(char *b) {
   relocation_of(b)->r_info = ELF64_R_INFO(0x7FFFFFFF, R_X86_64_GLOB_DAT);
 }
 
-// A table in the segment that relocations write into, and its entry.
+// Moves a table, and its entry, to the segment that relocations write into.
 static void move_to_writable(char *b, int64_t tag, size_t size) {
   const Elf64_Phdr *data = segment_of(b, PT_LOAD, 2);
   Elf64_Dyn *entry = entry_of(b, tag);
@@ -203,7 +203,7 @@ static void move_to_writable(char *b, int64_t tag, size_t size) {
 static void writable_symbols(char *b) {
   Elf64_Rela *row = relocation_of(b);
   move_to_writable(b, DT_SYMTAB, 2 * sizeof(Elf64_Sym));
-  // Renames the first symbol once it was checked.
+  // Would rename the first symbol after it was checked.
   row->r_offset = segment_of(b, PT_LOAD, 2)->p_vaddr + sizeof(Elf64_Sym);
 }
 static void writable_strings(char *b) {
@@ -314,7 +314,7 @@ static void segments_are_as_protected_as_they_say(void **state) {
     const Elf64_Phdr *segment = segment_of(image, PT_LOAD, i);
     const bool code = segment->p_flags & PF_X;
     read_protection(begin + segment->p_vaddr, rights);
-    // What is written is relocations, and those are done.
+    // Only relocations write to data, and they are done.
     assert_string_equal(rights, code ? "r-xp" : "r--p");
   }
   fc_elf_unload(elf);

@@ -28,7 +28,8 @@ static fc_status_t open_and_close(const char *path, fc_error_t *err) {
   return FC_OK;
 }
 
-// None is there, so a library loads if it can do without all of them.
+// The runtime has no imports, so a library loads if it can do without all of
+// its own.
 static void imports_must_be_optional(void **state) {
   (void)state;
 #if !defined(__x86_64__)

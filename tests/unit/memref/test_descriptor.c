@@ -71,7 +71,7 @@ static void an_empty_tensor_still_has_an_address(void **state) {
 
 #define DYNAMIC FC_STRIDE_DYNAMIC
 
-// Elements 1, 2, … must be where the layout says, whatever it is.
+// Elements 1, 2, … must be where the layout says, for any layout.
 typedef struct layout_row_t {
   const char *name;
   int32_t rank;

@@ -66,7 +66,7 @@ static void clearing_hands_out_each_block_once(void **state) {
   fc_own_deinit(&own);
 }
 
-// Somebody freed it unseen, and malloc gave it again.
+// A block was freed unseen, and malloc gave its address again.
 static void an_address_that_comes_again_is_one_block(void **state) {
   (void)state;
   static char memory[100];

@@ -81,7 +81,7 @@ static void a_kind_has_options_of_its_own(void **state) {
   fc_test_put("pair", "mirror\n" PAIR);
   assert_int_equal(first_of_pair(NULL, 0), 1);
   const fc_setting_t both[] = {
-      {FC_STR("vm.state"), FC_STR("private")},  // not for this module
+      {FC_STR("vm.state"), FC_STR("private")},  // an option of the other kind
       {FC_STR("mirror.backwards"), FC_STR("yes")}};
   assert_int_equal(first_of_pair(both, 1), 1);
   assert_int_equal(first_of_pair(both, 2), 2);
@@ -120,7 +120,7 @@ static void options_that_are_none_are_refused(void **state) {
 // ---------------------------------------------------------------------------
 // Names
 
-// The others cannot even be looked at.
+// While one function is looked for, reading the signature of another faults.
 static void a_function_is_found_without_looking_at_others(void **state) {
   (void)state;
   char text[2048] = "mirror\n";

@@ -170,7 +170,7 @@ static void parts_of_trees_are_named_by_their_way(void **state) {
                         "{\"name\":\"l\",\"type\":{\"kind\":\"list\",\"items\":" SCALAR(        \
                             "f32") "}}]}"
 
-// What any part of a tree may be, on the way there and back.
+// A call of a function that takes and returns one tree with parts of all kinds.
 static void enter_tree(user_t *user, char *path) {
   static const fc_backend_t *const kinds[] = {&mirror_backend, NULL};
   static const char text[] =
@@ -213,7 +213,8 @@ static void every_part_of_a_tree_goes_there_and_back(void **state) {
   for (size_t n = 0; n < count; n++) {
     assert_string_equal(leaves[n].path, paths[n]);
   }
-  // One after the other, and whatever is missing is named.
+  // The parts are set one after the other; each time the error names the first
+  // one that is missing.
   assert_int_not_equal(fc_call_run(user.call, NULL, &user.err), FC_OK);
   assert_string_equal(user.err.pointer, "/x/a~1b~0");
   set(&user, "x/a~1b~0", F32(1, SHAPE(3), a));
@@ -264,7 +265,8 @@ static void a_function_writes_where_it_may(void **state) {
   assert_true(y[0] == 12 && y[1] == 24 && y[2] == 30);
   assert_ptr_equal(get(&user, "0").data, y);
 
-  // Nowhere else, though the function would have it.
+  // A tensor that is not dense or not aligned is refused: the function would
+  // write to it, and a copy would hide what it wrote.
   const fc_tensor_t apart = {FC_DTYPE_F32, 1, SHAPE(2), SHAPE(2), y};
   const fc_tensor_t odd = F32(1, SHAPE(2), y + 1);
   const fc_tensor_t *const refused[] = {&apart, &odd};
@@ -302,7 +304,8 @@ static void storage_of_results_may_be_the_callers(void **state) {
   leave(&user);
 }
 
-// Views of 1 … 12 in three rows; unaligned too. The oracle is the rule.
+// Views of the numbers 1 to 12 in three rows, and unaligned ones. The oracle is
+// the rule of strides.
 static void elements_that_lie_anyhow_are_copied(void **state) {
   (void)state;
   static _Alignas(64) float data[16];
@@ -331,7 +334,7 @@ static void elements_that_lie_anyhow_are_copied(void **state) {
   }
   leave(&user);
 
-  // At an address that no float has.
+  // At an address where no float may lie.
   uint8_t bytes[13] = {0};
   const float three[3] = {1, 2, 3};
   memcpy(bytes + 1, three, sizeof three);
@@ -522,7 +525,7 @@ static void wrong_arguments_are_refused_when_set(void **state) {
     assert_string_equal(user.err.message, row->message);
     assert_int_equal(user.err.code, row->code);
     assert_string_equal(user.err.pointer, row->pointer);
-    // Nothing was set.
+    // The refused values were not set.
     assert_int_not_equal(fc_call_run(user.call, NULL, &user.err), FC_OK);
     assert_int_equal(user.err.code, FC_CODE_MISSING_ARGUMENT);
     assert_string_equal(user.err.message, "argument 0: missing");
@@ -566,7 +569,7 @@ static void functions_that_cannot_be_called_say_why(void **state) {
     fc_call_t *call;
     assert_int_equal(fc_module_open(row->name, NULL, &module, &err), FC_OK);
     assert_int_equal(fc_instance_create(module, NULL, &instance, &err), FC_OK);
-    fc_module_release(module);  // the instance has it
+    fc_module_release(module);  // the instance retained it
     assert_int_not_equal(fc_call_create(instance, row->function, &call, &err),
                          FC_OK);
     assert_string_equal(err.message, row->message);
@@ -595,19 +598,19 @@ static void results_are_the_last_runs(void **state) {
   assert_int_equal(fc_call_get(user.call, "0", &tensor, &user.err),
                    FC_FAILED_PRECONDITION);
   assert_int_equal(fc_call_get(other, "0", &tensor, &user.err), FC_OK);
-  fc_call_end(user.call);  // not its own to end
+  fc_call_end(user.call);  // does nothing: the results are of the other call
   assert_int_equal(fc_call_get(other, "0", &tensor, &user.err), FC_OK);
   fc_call_end(other);
   fc_call_end(other);
   assert_int_equal(fc_call_get(other, "0", &tensor, &user.err),
                    FC_FAILED_PRECONDITION);
   run(&user);
-  // A run that fails has none.
+  // A run that fails leaves no results.
   fc_call_clear(user.call);
   assert_int_not_equal(fc_call_run(user.call, NULL, &user.err), FC_OK);
   assert_int_equal(fc_call_get(user.call, "0", &tensor, &user.err),
                    FC_FAILED_PRECONDITION);
-  // In any order.
+  // They may be destroyed in any order.
   fc_instance_destroy(user.instance);
   fc_module_release(user.module);
   fc_call_destroy(other);
@@ -629,7 +632,8 @@ static void results_of_a_serial_module_hold_nobody_up(void **state) {
     run(&first);
     const fc_tensor_t before = get(&first, "0");
     run(&second);
-    // Views of the module's own data would both be the last.
+    // If results were views of the module's own data, both would show the last
+    // run.
     assert_true(((float *)before.data)[0] == (float)i);
     assert_true(((float *)get(&second, "0").data)[0] == (float)(i + 1));
     assert_int_equal(before.shape[0], 4);
@@ -678,7 +682,8 @@ static void a_run_is_cancelled_and_has_its_instance_alone(void **state) {
   pthread_t thread;
   assert_int_equal(pthread_create(&thread, NULL, run_until_cancelled, &shared),
                    0);
-  // Until the other thread's run has begun, runs of this thread pass.
+  // Until the other thread's run has begun, this thread's runs begin and end at
+  // their deadline.
   fc_status_t status;
   do {
     const fc_run_options_t at_once = {.deadline_ns = 1};
@@ -710,7 +715,7 @@ static void *multiply(void *context) {
   void *problem = NULL;
   const fc_tensor_t left = F32(2, SHAPE(1, 2), a);
   for (int i = 0; i < 200 && !problem; i++) {
-    const float b[2] = {(float)i, 1};  // where it lies is copied from
+    const float b[2] = {(float)i, 1};  // not at 64 bytes, so it is copied
     const fc_tensor_t right = F32(2, SHAPE(2, 1), b);
     fc_tensor_t product;
     if (fc_call_set(user.call, "a", &left, NULL) ||
@@ -832,7 +837,8 @@ static fc_status_t make_and_run(fc_allocator_t allocator, void *context,
 
 static void calls_survive_any_failed_allocation(void **state) {
   (void)state;
-  static const size_t rows[] = {2, 5};  // what a module lacks is its own affair
+  static const size_t rows[] = {2,
+                                5};  // the modules themselves allocate nothing
   for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
     assert_true(fc_test_allocation_sweep(
                     make_and_run, (void *)(uintptr_t)&warm[rows[i]]) > 10);

@@ -34,9 +34,6 @@ void __wrap_nettle_sha256_update(struct sha256_ctx *context, size_t size,
 }
 
 // ---------------------------------------------------------------------------
-// A folder of files
-
-// ---------------------------------------------------------------------------
 
 static fc_module_t *describe(const char *path) {
   const fc_module_options_t options = {.describe_native = true};
@@ -49,7 +46,7 @@ static fc_module_t *describe(const char *path) {
   return module;
 }
 
-// As a worker process does.
+// Loads the files as a worker process does.
 static fc_module_t *load(const fc_module_t *module) {
   const fc_module_files_t files = fc_module_get_files(module);
   fc_error_t err = {0};
@@ -61,7 +58,7 @@ static fc_module_t *load(const fc_module_t *module) {
   return again;
 }
 
-// owner.so, its description says which file it is of.
+// Copies owner.so and writes a sidecar that names the file's hash.
 static void put_vouched(void) {
   fc_test_copy(NATIVE "owner.so", "a.so");
   char command[1024];
@@ -73,7 +70,7 @@ static void put_vouched(void) {
   assert_int_equal(system(command), 0);
 }
 
-// Beside it the descriptions of its functions are hashed, each time.
+// A load after that hashes only the descriptions of functions, each time.
 static void a_file_is_hashed_once(void **state) {
   (void)state;
   put_vouched();
@@ -185,7 +182,7 @@ static void what_is_no_module_is_not_read(void **state) {
     const uint64_t read = bytes_read() - before;
     assert_string_equal(err.message, row->message);
     assert_int_equal(err.code, row->code);
-    // A page of the file, and what /proc tells.
+    // At most a page of the file is read, and /proc's own text.
     assert_in_range(read, 1, 8192);
     // The kernel may read ahead.
     assert_in_range(pages_in_memory(fc_test_in_folder(row->name), size), 0,
@@ -193,7 +190,7 @@ static void what_is_no_module_is_not_read(void **state) {
   }
 }
 
-// A name is only a name.
+// The name of a file decides nothing.
 static void files_are_known_by_their_bytes(void **state) {
   (void)state;
   static const struct {

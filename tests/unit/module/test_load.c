@@ -80,7 +80,7 @@ static void describing_runs_nothing_of_a_module(void **state) {
   assert_null(getenv("FARCALL_TEST_CONSTRUCTOR"));
   assert_null(getenv("FARCALL_TEST_DESTRUCTOR"));
 
-  // What would have been seen.
+  // A module that is loaded does leave traces.
   module = load(NATIVE "constructor.so", false);
   assert_false(fc_module_get_info(module)->described);
   assert_true(is_mapped_executable());
@@ -138,7 +138,7 @@ static int count_descriptors(void) {
   return count;
 }
 
-// Its files have descriptors, and those of its sidecar are others.
+// The module's file has descriptors, and its sidecar has others.
 static void a_module_that_is_released_leaves_no_descriptor(void **state) {
   (void)state;
   for (int describe = 0; describe < 2; describe++) {
@@ -184,7 +184,7 @@ static void a_module_outlives_its_files(void **state) {
   for (size_t i = 0; i < FC_ARRAY_COUNT(names); i++) {
     described[i] = load(fc_test_in_folder(names[i]), true);
   }
-  // Written over in place, and gone.
+  // Both files are overwritten in place, and the sidecar is removed.
   fc_test_put("owner.so", "another");
   fc_test_put("a.vmfb", "another");
   assert_int_equal(unlink(fc_test_in_folder("owner.farcall.json")), 0);
@@ -284,7 +284,8 @@ static const names_row_t named[] = {
     {"others are as they were", DIMS_VMFB, "a.vmfb", NAMES(MATMUL_NAMES), "add",
      "add(input0: tensor<?x3xf32>, input1: tensor<?x3xf32>) -> "
      "tensor<?x3xf32>"},
-    // What the bytecode compares keeps its name apart from those given.
+    // The name of a dim that the bytecode compares differs from the names
+    // given.
     {"beside what is found", DIMS_VMFB, "a.vmfb",
      NAMES("{\"name\":\"inner\",\"args\":[{\"dims\":[\"d0\",null]},{}]}"),
      "inner",
@@ -308,7 +309,7 @@ static const names_row_t named[] = {
      NAMES("{\"name\":\"twice\",\"args\":[{\"name\":\"x\"}],"
            "\"results\":[{\"name\":\"y\"}]}"),
      "twice", "twice(x: i32) -> i32"},
-    // Types of a native module of the same name: not for this one.
+    // A sidecar with types of a native module of the same name is not used.
     {"types", DIMS_VMFB, "a.vmfb",
      "{\"farcall\":1,\"abi\":\"mlir-memref\",\"functions\":[1]}", "add",
      "add(input0: tensor<?x3xf32>, input1: tensor<?x3xf32>) -> "
@@ -413,7 +414,7 @@ static void names_that_do_not_fit_fail_the_load(void **state) {
 
 #define LARGE ((size_t)17 << 20)
 
-// `from` with zeros behind it, where nothing of it is.
+// Copies `from` and adds zeros, to which nothing in the file refers.
 static void enlarge(const char *from, const char *name) {
   fc_test_copy(from, name);
   struct stat info;
@@ -433,7 +434,8 @@ static void a_large_file_is_mapped(void **state) {
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
     fc_module_t *described = load(fc_test_in_folder(row->name), true), *loaded;
     fc_error_t err = {0};
-    // Cutting the file short ends the process that reads it.
+    // Both are only described: machine code, and a mapped file, whose readers
+    // end when it is cut short.
     assert_true(fc_module_get_info(described)->described);
     const int fd = fc_module_get_files(described).module;
     assert_int_equal(fcntl(fd, F_GET_SEALS) >= 0, row->sealed);
@@ -462,7 +464,7 @@ static void a_large_file_may_be_replaced_by_another(void **state) {
   fc_module_release(described);
 }
 
-// It is refused, or another by its digest.
+// The file is refused, or loaded as another module by its digest.
 static void a_large_file_cut_short_is_another(void **state) {
   (void)state;
   enlarge(VMVX, "a.vmfb");
@@ -496,9 +498,9 @@ static void scribble(const char *path, uint32_t seed) {
   close(fd);
 }
 
-// Between verifying and running. Executables lie in what is only mapped; they
-// are refused or made, and the sanitizers see no more than that. Nothing that
-// was read at load changes.
+// Writes to a mapped file after it was verified. Executables lie in the part
+// that is only mapped; they are refused or made, and the sanitizers see no
+// wrong access. Nothing that was read at load changes.
 static void a_mapped_file_may_be_written_to(void **state) {
   (void)state;
   size_t refused = 0;

@@ -45,7 +45,7 @@ static void fake_close(void *module) {
   open_count--;
 }
 
-// Anything but "no".
+// Takes any file but one that says "no".
 static fc_status_t fake_probe(fc_str_t head, fc_error_t *err) {
   if (!fc_str_equal(head, FC_STR("no"))) return FC_OK;
   return fc_fail(err, FC_CODE_MODULE_LOAD, "it says no");

@@ -216,7 +216,7 @@ static void a_check_that_fails_ends_the_call_only(void **state) {
       {"greedy", "4611686018427387904",
        "call_failed: 'greedy' could not allocate 4611686018427387904 bytes"},
       {"greedy_array", "10; 8", "1"},
-      // In 64 bits the first product is 0, the second 8.
+      // Wrapped to 64 bits, this product would be 0 and the next one 8.
       {"greedy_array", "4611686018427387904; 8",
        "call_failed: 'greedy_array' could not allocate 9223372036854775807 "
        "bytes"},
@@ -500,8 +500,9 @@ static void *run_alone(void *context) {
   return NULL;
 }
 
-// One thread is inside for a while. A call of a function that needs no lock, by an
-// instance that had it before, must not let another thread in.
+// One thread stays inside the module for a while. Then a call of a function
+// that needs no lock, by an instance that held the lock before, must not let
+// another thread in.
 static void nobody_else_unlocks_a_module(void **state) {
   (void)state;
   caller_t caller;
@@ -715,7 +716,8 @@ static fc_status_t load_and_call(fc_allocator_t allocator, void *context,
     caller_end(&caller);
     fc_arena_deinit(&caller.arena);
     caller.arena = arena;
-    // A table of live blocks that cannot grow is memory the module lacks.
+    // When the table of live blocks cannot grow, the module gets no memory, and
+    // the call fails with the module's code.
     if (status) caller.err.code = FC_CODE_OUT_OF_MEMORY;
     caller_close(&caller);
   }

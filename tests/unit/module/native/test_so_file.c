@@ -81,7 +81,7 @@ static void state_is_writable_data_of_its_own(void **state) {
   fc_test_row(NULL);
 }
 
-// What is changed in tables.so begins at the very end of what is read-only.
+// The writable data of tables.so begins exactly where the read-only part ends.
 static void the_read_only_part_ends_at_its_end(void **state) {
   (void)state;
   fc_so_t elf;
@@ -186,7 +186,7 @@ static void a_place_lies_in_memory_to_its_last_byte(void **state) {
   assert_int_equal(fc_so_parse(bytes, &elf, &err), FC_OK);
   fc_so_each_reference(&elf, note_address, &highest);
   assert_true(highest > 0);
-  // The segment it lies in ends right behind it, then within it.
+  // The segment of that place ends right behind the place, then within it.
   Elf64_Phdr *segment = (Elf64_Phdr *)(uintptr_t)elf.segments;
   while (segment->p_type != PT_LOAD || highest < segment->p_vaddr ||
          highest >= segment->p_vaddr + segment->p_memsz) {

@@ -17,7 +17,7 @@ static long calls = 100000;
 typedef struct mix_t {
   const char *function;
   const char *arguments;
-  const char *expected;  // its beginning
+  const char *expected;  // how the answer begins
 } mix_t;
 
 static const mix_t owners[] = {

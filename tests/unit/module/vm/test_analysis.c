@@ -21,7 +21,7 @@ static const state_row_t rows[] = {
     {"state/weights.vmfb", false},  // is immutable, says the compiler
     {"state/chosen.vmfb", true},    // is immutable on one path of two
     {"state/agreed.vmfb", false},   // is immutable on both
-    // Made by an import that is not told whether it is.
+    // A buffer made by an import that is not told whether it is immutable.
     {"state/allocated.vmfb", true},
     // One command buffer in a global.
     {"state/recorded.vmfb", true},   // is recorded into
@@ -68,8 +68,8 @@ static void calls_that_can_see_each_other_are_found(void **state) {
   }
 }
 
-// `next` writes into a buffer that stays. That is state, unless its name says that
-// no call runs it.
+// `next` writes into a buffer that stays. That is state, unless `next` has the
+// name of a hook, which no call runs.
 static void what_only_hooks_do_is_no_state(void **state) {
   (void)state;
   static const struct {

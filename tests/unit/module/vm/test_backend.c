@@ -18,7 +18,7 @@ typedef struct opened_t {
   fc_frame_t *frame;
 } opened_t;
 
-// Of modules opened next.
+// Options of the modules that are opened next.
 static const char *parameters = "";
 static const char *vm_state = "auto";
 
@@ -469,7 +469,8 @@ static void machine_code_can_be_refused(void **state) {
   fc_module_release(module);
 }
 
-// Nothing to compute was left to compile: what asks for machine code has none.
+// Such a module asks for machine code but has none: no computation was left to
+// compile.
 static void modules_without_kernels_answer(void **state) {
   (void)state;
   static const call_row_t row = {"flat", "flat", "[[[1,2,3],[4,5,6]]]",
@@ -504,7 +505,7 @@ static const device_row_t devices[] = {
     {OURS, NULL},
 };
 
-// Without running __init, which would fail.
+// The module says so without running __init, which would fail.
 static void functions_for_other_devices_say_so(void **state) {
   (void)state;
   FC_TEST_EACH_ROW(const device_row_t, row, devices) {
@@ -547,7 +548,7 @@ static void missing_processor_features_are_a_load_error(void **state) {
     print_message("SKIPPED: no feature is known to be missing here\n");
     return;
   }
-  // As long as what it replaces at most; the rest of the text stays.
+  // The new text is no longer than the one it replaces; what follows stays.
   char path[] = "/tmp/farcall-test-XXXXXX.vmfb", text[64];
   snprintf(text, sizeof text, "cpu_features = \"+%s\"", missing);
   assert_true(strlen(text) < strlen(NO_FEATURES));

@@ -236,7 +236,7 @@ static void without_a_call_nothing_is_kept(void **state) {
   close_cache(&fixture);
 }
 
-// So a sweep of failing allocations sees every one.
+// So a sweep of failing allocations sees every allocation.
 static void other_allocators_are_asked_each_time(void **state) {
   (void)state;
   fixture_t fixture;

@@ -60,7 +60,7 @@ static fc_status_t expect(const char *name, const view_t *left,
 static const struct {
   const char *name;
   view_t left, right;
-  const char *equal, *almost;  // what is said; NULL: it is so
+  const char *equal, *almost;  // the message; NULL: the expectation is met
 } rows[] = {
     {"the same",
      {F32, 2, {2, 2}, {1, 2, 3, 4}},

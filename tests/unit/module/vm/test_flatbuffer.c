@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fields of a table, written by hand after flatbuffers' "Internals": where one
-// lies, and that none reaches over the end of its table.
+// Fields of a table, written by hand after flatbuffers' "Internals": where a
+// field lies, and that no field reaches over the end of its table.
 #include "module/vm/flatbuffer.h"
 
 #include "helpers/test.h"

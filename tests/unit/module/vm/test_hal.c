@@ -312,7 +312,7 @@ static void loading_and_calling_survive_failing_allocations(void **state) {
   }
 }
 
-// Nothing is placed for a tensor without elements, yet its view has a range.
+// A tensor without elements gets no memory, yet its view has a range.
 static void an_empty_tensor_passes_through(void **state) {
   (void)state;
   const int64_t dims[] = {0, 3};

@@ -231,7 +231,7 @@ static fc_status_t open_and_call(fc_allocator_t allocator, void *context,
   return status;
 }
 
-// A function that does nothing but fail, in place of one of a module.
+// The code of a function is replaced by code that does nothing but fail.
 static void a_module_fails_with_its_code(void **state) {
   (void)state;
   static const struct {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Heaps that count in others: a module's calls in its instance's, those in the
-// module's.
+// Heaps that count what they hand out in a parent, too, which may have a
+// parent.
 #include "module/vm/object.h"
 
 #include "helpers/test.h"
@@ -10,7 +10,7 @@ static void what_a_parent_refuses_is_counted_nowhere(void **state) {
   (void)state;
   static const struct {
     const char *name;
-    size_t limits[3];  // of a heap, the one it counts in, and that one's
+    size_t limits[3];  // of a heap, its parent, and the parent's parent
     size_t size;
     bool fits;
   } rows[] = {

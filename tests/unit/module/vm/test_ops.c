@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every opcode: ops.vmfb (made by tests/modules/vmasm/make.py) against ops.txt,
-// which IREE's own runtime wrote, bit for bit but for the C library's functions;
-// lines marked "own" are where it crashes or we differ by design.
+// which IREE's own runtime wrote, bit for bit but for the C library's
+// functions. Lines marked "own" are where that runtime crashes or we differ by
+// design.
 #include "module/vm/ops.h"
 
 #include "module/vm/run.h"

@@ -103,7 +103,7 @@ static void what_is_kept_does_not_make_a_call_fail(void **state) {
   void *block = take(&fixture, 16 << 10, &have);
   fc_hal_pool_give(fixture.pool, block, have);
   assert_int_equal(atomic_load(&fixture.heap.kept), 16 << 10);
-  // Neither does rounding up.
+  // Rounding up does not make a call fail, either.
   block = take(&fixture, (64 << 10) - 1, &have);
   assert_non_null(block);
   assert_int_equal(have, (64 << 10) - 1);
@@ -116,7 +116,7 @@ static void what_is_kept_does_not_make_a_call_fail(void **state) {
   close(&fixture);
 }
 
-// A block of less than its class is not given to who asks for all of the class.
+// A block smaller than its class must not serve a request for the whole class.
 static void a_block_that_was_not_rounded_up_is_not_kept(void **state) {
   (void)state;
   fixture_t fixture;

@@ -147,7 +147,7 @@ static void dims_that_every_call_compares_are_found(void **state) {
 }
 
 // Operands are verified against the convention that a file declares for an
-// import: where that is not the function's, they may be anything.
+// import. Where the real function has another one, they may be anything.
 static void imports_of_another_convention_say_nothing(void **state) {
   (void)state;
   fc_error_t err = {0};
@@ -210,7 +210,7 @@ static void check_paths(const char *path, const path_row_t *row,
 static const path_row_t paths[] = {
     {"first", true},
     {"joined", true},   // after two paths met
-    {"guarded", true},  // behind a check; where it fails, the call does
+    {"guarded", true},  // behind a check; where the check fails, the call fails
     {"looped", true},   // in a loop that is entered
     {"one", false},
     {"either", false},  // each path asserts another type
@@ -232,7 +232,7 @@ static const path_row_t results[] = {
     {"same", true},
     {"other_dims", false},
     {"made_or_null", false},
-    // An argument, of which only who calls it says the shape.
+    // Returns its argument; the caller alone says the shape of that.
     {"calls_handed", true},
     {"calls_handed_or_null", false},
     {"calls_null_or_handed", false},

@@ -9,8 +9,8 @@
 
 typedef struct row_t {
   const char *name;  // of the function
-  // Where an instruction moves megabytes, fuel for a thousand steps allows but
-  // few of them; 0 = it moves none.
+  // An instruction that moves megabytes uses much fuel, so fuel for a thousand
+  // steps allows only so many allocations; 0: it moves none.
   size_t allocations_max;
 } row_t;
 

@@ -49,7 +49,7 @@ static void ranges_of_ranges_add_up(void **state) {
     assert_int_equal(fc_hal_buffer_subspan(outer, row->inner[0], row->inner[1],
                                            &inner, &err),
                      FC_OK);
-    // What is left keeps the bytes.
+    // The range that is left keeps the bytes.
     fc_vm_release(&whole->object);
     fc_vm_release(&outer->object);
     uint8_t *data = NULL;
