@@ -24,6 +24,11 @@ static int print_curl(const fc_args_t *args, const fc_server_t *server,
   if (!url) return fc_complain(FC_EXIT_FAILED, "out of memory");
   const char *json = fc_args_get(args, FC_OPTION_JSON, "");
   fputs("curl -sS -H 'Content-Type: application/json' ", stdout);
+  if (server->socket) {
+    fputs("--unix-socket ", stdout);
+    print_word(server->socket);
+    putchar(' ');
+  }
   print_word(url);
   fputs(" --data-binary ", stdout);
   // Of a document that begins with '@', curl takes a file as farcall does. No

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "farcall/version.h"
@@ -26,6 +27,7 @@
 #define OTHER_LIMIT ((size_t)1 << 20)  // its other texts are signatures
 #define HEAD_LIMIT ((size_t)64 << 10)
 #define PORT_DEFAULT "80"
+#define UNIX_SCHEME "unix:"
 
 // ---------------------------------------------------------------------------
 // URLs
@@ -42,12 +44,30 @@ static bool is_digits(fc_str_t text) {
   return text.size > 0 && text.size <= 5;
 }
 
+static fc_status_t parse_unix(const char *url, fc_server_t *out_server,
+                              fc_error_t *err) {
+  const size_t size = strlen(url + strlen(UNIX_SCHEME));
+  if (!size || size >= sizeof((struct sockaddr_un *)0)->sun_path) {
+    return refuse_url(err, url, "the path of a socket has 1 to 107 bytes");
+  }
+  *out_server = (fc_server_t){.url = url,
+                              .socket = url + strlen(UNIX_SCHEME),
+                              .host = "",
+                              .port = "",
+                              .authority = "localhost",
+                              .prefix = ""};
+  return FC_OK;
+}
+
 fc_status_t fc_server_parse(fc_arena_t *arena, const char *url,
                             fc_server_t *out_server, fc_error_t *err) {
+  if (!strncmp(url, UNIX_SCHEME, strlen(UNIX_SCHEME))) {
+    return parse_unix(url, out_server, err);
+  }
   const char *scheme_end = strstr(url, "://");
   const char *at = scheme_end ? scheme_end + 3 : url;
   if (scheme_end && strncmp(url, "http://", 7) != 0) {
-    return refuse_url(err, url, "only http:// is spoken here");
+    return refuse_url(err, url, "only http:// and unix: are spoken here");
   }
   size_t size = strcspn(at, "/?#");
   fc_str_t authority = {at, size}, host = authority;
@@ -72,6 +92,7 @@ fc_status_t fc_server_parse(fc_arena_t *arena, const char *url,
   if (!host.size) return refuse_url(err, url, "it names no host");
   if (!is_digits(port)) return refuse_url(err, url, "its port is no number");
   out_server->url = url;
+  out_server->socket = NULL;
   out_server->host = fc_arena_copy(arena, host).data;
   out_server->port = fc_arena_copy(arena, port).data;
   out_server->authority = fc_arena_copy(arena, authority).data;
@@ -193,7 +214,9 @@ static int open_one(const fc_client_exchange_t *exchange,
                     address->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
                     address->ai_protocol);
   if (file < 0) return -1;
-  setsockopt(file, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+  if (address->ai_family != AF_UNIX) {
+    setsockopt(file, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+  }
   if (connect_one(exchange, file, address)) return file;
   int reason = errno;
   close(file);
@@ -201,9 +224,24 @@ static int open_one(const fc_client_exchange_t *exchange,
   return -1;
 }
 
+static int open_unix(const fc_client_exchange_t *exchange) {
+  struct sockaddr_un name = {.sun_family = AF_UNIX};
+  const char *path = exchange->server->socket;
+  memcpy(name.sun_path, path, strlen(path));
+  const struct addrinfo address = {.ai_family = AF_UNIX,
+                                   .ai_socktype = SOCK_STREAM,
+                                   .ai_addr = (struct sockaddr *)&name,
+                                   .ai_addrlen = sizeof name};
+  return open_one(exchange, &address);
+}
+
 static fc_status_t open_server(const fc_client_exchange_t *exchange,
                                int *out_file) {
   const fc_server_t *server = exchange->server;
+  if (server->socket) {
+    *out_file = open_unix(exchange);
+    return *out_file < 0 ? lost_errno(exchange, errno) : FC_OK;
+  }
   struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list = NULL;
   int failed = getaddrinfo(server->host, server->port, &hints, &list);
   if (failed) return lost_begin(exchange, gai_strerror(failed));

@@ -11,8 +11,9 @@
 #define FC_SERVER_DEFAULT "http://127.0.0.1:8000"
 
 typedef struct fc_server_t {
-  const char *url;   // as given, for messages
-  const char *host;  // without brackets
+  const char *url;     // as given, for messages
+  const char *socket;  // the path of a Unix socket, NULL: none
+  const char *host;    // without brackets
   const char *port;
   const char *authority;  // for the Host field
   const char *prefix;     // path before ours, no slash at its end
@@ -29,7 +30,7 @@ typedef struct fc_answer_t {
   fc_str_t body;  // in the arena
 } fc_answer_t;
 
-// "http://host:port", the port and the scheme may be left out.
+// "http://host:port", the port and the scheme may be left out; "unix:PATH".
 // FC_INVALID_ARGUMENT when it is no such thing.
 fc_status_t fc_server_parse(fc_arena_t *arena, const char *url,
                             fc_server_t *out_server, fc_error_t *err);

@@ -4,6 +4,7 @@
 // health.
 #include "remote.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -157,6 +158,50 @@ static void print_module(yyjson_val *module, int width) {
   putchar('\n');
 }
 
+static int width_of(yyjson_val *modules) {
+  yyjson_val *module;
+  size_t index, count, width = 0;
+  yyjson_arr_foreach(modules, index, count, module) {
+    const size_t size = strlen(text_of(module, "name"));
+    if (size > width) width = size;
+  }
+  return (int)width;
+}
+
+static uint64_t number_of(yyjson_val *module, const char *key) {
+  return yyjson_get_uint(yyjson_obj_get(module, key));
+}
+
+// "-": a module that is not loaded takes no memory worth a number.
+static void print_size(uint64_t bytes) {
+  static const char kUnits[] = "kMGT";
+  double size = (double)bytes / 1024;
+  size_t unit = 0;
+  for (; size >= 1024 && unit < sizeof kUnits - 2; unit++) size /= 1024;
+  if (bytes) printf("%6.1f%c", size, kUnits[unit]);
+  else printf("%7s", "-");
+}
+
+static void print_long(yyjson_val *module, int width) {
+  const char *name = text_of(module, "name"), *state = text_of(module, "state");
+  const char *error = text_of(yyjson_obj_get(module, "refused"), "detail");
+  if (!*error) error = text_of(module, "reason");
+  fc_show_text(name);
+  printf("%*s  ", width - (int)strlen(name), "");
+  fc_show_text(state);
+  printf("%*s %10" PRIu64 " ", strlen(state) < 8 ? 8 - (int)strlen(state) : 0,
+         "", number_of(module, "generation"));
+  print_size(number_of(module, "memory"));
+  printf(" %10" PRIu64 "  ", number_of(module, "calls"));
+  fc_show_text(*error ? error : "-");
+  putchar('\n');
+}
+
+static void print_long_head(int width) {
+  printf("%-*s  %-8s %10s %7s %10s  %s\n", width, "MODULE", "STATE",
+         "GENERATION", "MEMORY", "CALLS", "LAST ERROR");
+}
+
 int fc_verb_ls(const fc_args_t *args) {
   if (args->word_count) {
     return fc_complain(FC_EXIT_USAGE, "ls takes no words; farcall sig %s?",
@@ -164,18 +209,20 @@ int fc_verb_ls(const fc_args_t *args) {
   }
   fc_str_t text;
   yyjson_doc *doc;
-  int exit_code =
-      fc_remote_get_json(args, FC_REMOTE_MODULES, "modules", &text, &doc);
+  const bool is_long = fc_args_has(args, FC_OPTION_LONG);
+  int exit_code = fc_remote_get_json(
+      args, is_long ? FC_REMOTE_MODULES "?memory=1" : FC_REMOTE_MODULES,
+      "modules", &text, &doc);
   if (exit_code) return exit_code;
   yyjson_val *modules = yyjson_obj_get(yyjson_doc_get_root(doc), "modules");
   yyjson_val *module;
-  size_t index, count, width = 0;
+  size_t index, count;
+  int width = width_of(modules);
+  if (is_long && width < 6) width = 6;
+  if (is_long) print_long_head(width);
   yyjson_arr_foreach(modules, index, count, module) {
-    size_t size = strlen(text_of(module, "name"));
-    if (size > width) width = size;
-  }
-  yyjson_arr_foreach(modules, index, count, module) {
-    print_module(module, (int)width);
+    if (is_long) print_long(module, width);
+    else print_module(module, width);
   }
   yyjson_doc_free(doc);
   return FC_EXIT_OK;

@@ -8,6 +8,7 @@
 #include "dialect/query.h"
 #include "farcall/version.h"
 #include "json/writer.h"
+#include "modules/memory.h"
 #include "config/limits.h"
 
 static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
@@ -287,8 +288,24 @@ static fc_status_t write_reason(const fc_generation_t *generation,
   return put(sink, "}", err);
 }
 
-static fc_status_t write_module(const fc_generation_t *generation,
-                                bool signatures, fc_sink_t *sink,
+// What is added to a module when it is asked for.
+typedef struct extras_t {
+  bool signatures;
+  bool memory;
+} extras_t;
+
+static bool is_asked(fc_str_t query, fc_str_t key) {
+  return fc_str_equal(fc_request_query(query, key), FC_STR("1"));
+}
+
+static extras_t read_extras(fc_str_t query) {
+  return (extras_t){.signatures = is_asked(query, FC_STR("signatures")),
+                    .memory = is_asked(query, FC_STR("memory"))};
+}
+
+static fc_status_t write_module(const fc_server_t *server,
+                                const fc_generation_t *generation,
+                                extras_t extras, fc_sink_t *sink,
                                 fc_error_t *err) {
   const fc_module_t *module = generation->module;
   FC_TRY(put_text(sink, "{\"name\":", generation->name, err));
@@ -300,29 +317,35 @@ static fc_status_t write_module(const fc_generation_t *generation,
       put_text(sink, ",\"state\":", fc_str(kStates[generation->state]), err));
   FC_TRY(put_number(sink, ",\"generation\":", generation->serial, err));
   FC_TRY(write_reason(generation, sink, err));
+  if (extras.memory) {
+    FC_TRY(put_number(sink, ",\"calls\":", generation->calls, err));
+    const uint64_t bytes = fc_modules_memory(server->modules, generation);
+    FC_TRY(put_number(sink, ",\"memory\":", bytes, err));
+  }
   if (!module) return put(sink, ",\"functions\":[]", err);
   const fc_str_t sha256 = fc_str(fc_module_get_sha256(module));
   if (sha256.size) FC_TRY(put_text(sink, ",\"sha256\":", sha256, err));
   bool is_first = true;
   FC_TRY(put(sink, ",\"functions\":[", err));
-  FC_TRY(signatures ? write_each(module, write_function, &is_first, sink, err)
-                    : write_names(module, sink, err));
+  FC_TRY(extras.signatures
+             ? write_each(module, write_function, &is_first, sink, err)
+             : write_names(module, sink, err));
   return put(sink, "]", err);
 }
 
 static fc_status_t write_one_module(const fc_server_t *server, uint32_t index,
-                                    bool signatures, fc_sink_t *sink,
+                                    extras_t extras, fc_sink_t *sink,
                                     fc_error_t *err) {
   const fc_generation_t *generation =
       fc_generations_at(&server->modules->generations, index);
-  FC_TRY(write_module(generation, signatures, sink, err));
+  FC_TRY(write_module(server, generation, extras, sink, err));
   if (generation->in_pool && generation->module) {
     FC_TRY(write_host(server, index, sink, err));
   }
   return put(sink, "}", err);
 }
 
-static fc_status_t write_modules(const fc_server_t *server, bool signatures,
+static fc_status_t write_modules(const fc_server_t *server, extras_t extras,
                                  fc_sink_t *sink, fc_error_t *err) {
   bool is_first = true;
   FC_TRY(put(sink, "{\"modules\":[", err));
@@ -331,7 +354,7 @@ static fc_status_t write_modules(const fc_server_t *server, bool signatures,
     if (!generation) continue;
     if (!is_first) FC_TRY(put(sink, ",", err));
     is_first = false;
-    FC_TRY(write_module(generation, signatures, sink, err));
+    FC_TRY(write_module(server, generation, extras, sink, err));
     FC_TRY(put(sink, "}", err));
   }
   return put(sink, "]}", err);
@@ -388,8 +411,7 @@ static fc_status_t write_metrics(const fc_server_t *server, fc_sink_t *sink,
 
 fc_status_t fc_reflect_write(const fc_server_t *server, const fc_place_t *place,
                              fc_str_t query, fc_sink_t *sink, fc_error_t *err) {
-  bool signatures =
-      fc_str_equal(fc_request_query(query, FC_STR("signatures")), FC_STR("1"));
+  const extras_t extras = read_extras(query);
   const fc_generation_t *generation =
       place->module == FC_ROUTE_NO_INDEX
           ? NULL
@@ -400,13 +422,14 @@ fc_status_t fc_reflect_write(const fc_server_t *server, const fc_place_t *place,
     case FC_ROUTE_INFO:
       return write_info(server, sink, err);
     case FC_ROUTE_MODULES:
-      return write_modules(server, signatures, sink, err);
+      return write_modules(server, extras, sink, err);
     case FC_ROUTE_MODULE:
-      return write_one_module(server, place->module, signatures, sink, err);
+      return write_one_module(server, place->module, extras, sink, err);
     case FC_ROUTE_FUNCTIONS:
-      return write_functions(server, signatures, sink, err);
+      return write_functions(server, extras.signatures, sink, err);
     case FC_ROUTE_FUNCTIONS_OF:
-      return write_functions_of(generation->module, signatures, sink, err);
+      return write_functions_of(generation->module, extras.signatures, sink,
+                                err);
     case FC_ROUTE_FUNCTION:
       return fc_query_write(
           fc_module_function(generation->module, place->function), query, sink,

@@ -36,6 +36,8 @@ static const url_row_t urls[] = {
     {"port is empty", "http://h:", {NULL}},
     {"port is long", "http://h:123456", {NULL}},
     {"query", "http://h/?a", {NULL}},
+    {"a Unix socket", "unix:/run/f.sock", {"", "", "localhost", ""}},
+    {"of no name", "unix:", {NULL}},
 };
 
 static void urls_are_taken_apart(void **state) {

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "modules/memory.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+// 0 when the process is gone: its memory is, too.
+static uint64_t resident(int pid) {
+  char path[32], text[128];
+  snprintf(path, sizeof path, "/proc/%d/statm", pid);
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  const ssize_t size = read(file, text, sizeof text - 1);
+  close(file);
+  if (size <= 0) return 0;
+  text[size] = '\0';
+  const char *second = strchr(text, ' ');  // the first is the address space
+  if (!second) return 0;
+  return strtoull(second, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+uint64_t fc_modules_memory(const fc_modules_t *modules,
+                           const fc_generation_t *generation) {
+  uint64_t bytes = 0;
+  fc_host_worker_t worker;
+  if (!generation->module) return 0;
+  bytes += fc_module_get_files(generation->module).digest.size;
+  if (!generation->in_pool) return bytes;
+  const fc_host_t *host =
+      fc_pool_host(modules->options.pool, generation->index);
+  for (uint32_t i = 0; host && fc_host_worker(host, i, &worker); i++) {
+    bytes += resident(worker.pid);
+  }
+  return bytes;
+}

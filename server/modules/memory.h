@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How much memory modules take. The loop's thread.
+#ifndef FARCALL_SERVER_MODULES_MEMORY_H_
+#define FARCALL_SERVER_MODULES_MEMORY_H_
+
+#include "modules/modules.h"
+
+// Bytes of a generation's file, which is in memory or mapped, and what is resident
+// of its processes. Looks at each process, some 10 us.
+uint64_t fc_modules_memory(const fc_modules_t *modules,
+                           const fc_generation_t *generation);
+
+#endif  // FARCALL_SERVER_MODULES_MEMORY_H_
