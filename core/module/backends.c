@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The list of all kinds of modules, and choosing among them (backends.h).
+// The list of all kinds of modules, and how one is chosen (backends.h).
 #include "module/backends.h"
 
 #include <errno.h>

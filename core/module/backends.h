@@ -19,7 +19,7 @@ fc_status_t fc_backends_check(const fc_backend_t *const *backends,
                               const fc_setting_t *settings, size_t count,
                               fc_error_t *err);
 
-// The first backend with the suffix of `path`; NULL when there is none.
+// The first backend whose suffix `path` ends with; NULL when there is none.
 const fc_backend_t *fc_backends_by_suffix(const fc_backend_t *const *backends,
                                           fc_str_t path);
 

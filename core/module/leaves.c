@@ -111,7 +111,8 @@ static fc_status_t add_leaf(walk_t *walk, const fc_plan_param_t *param,
   return FC_OK;
 }
 
-// The next child of the innermost level that has one; NULL: all is done.
+// The next child of the innermost level that still has one; NULL when all
+// levels are walked.
 static const fc_op_t *next_op(walk_t *walk, int32_t *out_raw_index,
                               uint32_t *out_step_count, fc_error_t *err,
                               fc_status_t *out_status) {
@@ -175,7 +176,7 @@ static uint32_t count_ops(const fc_plan_param_t *params, uint32_t count) {
   return ops;
 }
 
-// Room for a leaf of every op.
+// Makes room for a leaf of every op.
 static fc_status_t begin(walk_t *walk, fc_arena_t *arena, uint32_t capacity,
                          fc_error_t *err) {
   const size_t room = (size_t)capacity + 1;

@@ -302,8 +302,8 @@ fc_module_t *fc_module_retain(fc_module_t *module) {
   return module;
 }
 
-// acq_rel: the thread that frees the module must see all that the others did to
-// it.
+// acq_rel: the thread that frees the module must see all that other threads did
+// to it.
 void fc_module_release(fc_module_t *module) {
   if (!module) return;
   if (atomic_fetch_sub_explicit(&module->references, 1, memory_order_acq_rel) ==

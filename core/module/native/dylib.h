@@ -38,8 +38,8 @@ fc_status_t fc_dylib_check(const fc_so_t *elf, fc_dylib_t *out_dylib,
 fc_status_t fc_dylib_open(fc_dylib_t *dylib, const fc_snapshot_t *snapshot,
                           const fc_so_t *elf, fc_str_t path,
                           fc_allocator_t allocator, fc_error_t *err);
-// Puts back what was redirected, then runs the destructors. Accepts one that is
-// zeroed, or was checked only.
+// Puts back what was redirected, then runs the destructors. Accepts a dylib
+// that is zeroed, or was checked only.
 void fc_dylib_close(fc_dylib_t *dylib);
 
 // The address of an exported symbol, NULL if there is none.

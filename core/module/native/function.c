@@ -397,7 +397,7 @@ static fc_status_t get_unranked(const native_call_t *running,
   }
   fc_own_block_t *own = fc_own_find(&running->hook->own, descriptor);
   if (own) own->returned = true;
-  bool passed = false;  // true: one of our addresses, handed back
+  bool passed = false;  // true: the descriptor is one that was passed in
   for (uint32_t i = 0; i < running->function->signature->argument_count; i++) {
     passed = passed || (running->cells[i].descriptor == descriptor &&
                         running->cells[i].unranked.rank == rank);

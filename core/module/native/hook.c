@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The replacements for a module's allocation functions, puts and abort. They
-// run on the worker's thread inside the module's call; on a thread the module
-// made itself, or in its constructors, they behave as the originals would.
+// run on the worker's thread inside the module's call. On a thread that the
+// module made itself they behave as the originals would.
 #include "module/native/hook.h"
 
 #include <errno.h>
@@ -26,8 +26,8 @@ static _Noreturn void leave(fc_hook_t *hook, fc_hook_outcome_t outcome) {
   longjmp(hook->exit, (int)outcome);
 }
 
-// Compiled code never tests what malloc returns, so where the call can be left,
-// a refused allocation ends it.
+// Compiled code never tests what malloc returns. So a refused allocation ends
+// the call, if the call can be left.
 static void *track(fc_hook_t *hook, void *memory, size_t size) {
   const size_t live = hook->own.count;
   if (FC_LIKELY(memory && fc_own_add(&hook->own, memory, size))) {

@@ -3,7 +3,7 @@
 // What a module's malloc, free, puts and abort do while one of its functions
 // runs. Loading redirects the module's own references to these (dylib.h); the
 // rest of the process never sees them. The running call is found through a
-// thread-local pointer, set only between fc_hook_run's call and return.
+// thread-local pointer, which is set only while fc_hook_run runs.
 #ifndef FARCALL_MODULE_NATIVE_HOOK_H_
 #define FARCALL_MODULE_NATIVE_HOOK_H_
 

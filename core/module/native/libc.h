@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is known about names of the C library: which a compiled module may
-// import without becoming more than a function of its arguments, and which it
+// What is known about names of the C library: which names a compiled module may
+// import and still be a function of its arguments alone, and which names it
 // must not define.
 #ifndef FARCALL_MODULE_NATIVE_LIBC_H_
 #define FARCALL_MODULE_NATIVE_LIBC_H_

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a module said before it called abort, in one line for the client.
+// Turns what a module printed before it called abort into one line for the
+// client.
 #ifndef FARCALL_MODULE_NATIVE_MESSAGE_H_
 #define FARCALL_MODULE_NATIVE_MESSAGE_H_
 

@@ -289,8 +289,8 @@ typedef struct sweep_t {
   uint64_t leaked;
 } sweep_t;
 
-// The results are encoded, so their memory is freed, each block once. What is
-// left besides is a leak, and is freed only for a pure function, which cannot
+// The results are encoded by now, so their memory is freed, each block once.
+// Any other block is a leak. It is freed only for a pure function, which cannot
 // use it again.
 static void sweep(void *context, const fc_own_block_t *block) {
   sweep_t *work = context;

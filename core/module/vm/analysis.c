@@ -95,8 +95,8 @@ static void look_at_commands(void *context, const fc_vm_import_t *import,
   }
 }
 
-// Shows `look` the calls of imports in those functions that have `effect`. When the
-// budget is spent before all were seen, the worst is assumed.
+// Shows `look` the calls of imports in those functions that have `effect`. When
+// the budget is spent before all were shown, assumes the effects `worst`.
 static fc_status_t look_again(call_graph_t *walk, uint32_t effect,
                               fc_vm_each_call_t look, uint32_t worst,
                               fc_error_t *err) {

@@ -15,8 +15,8 @@
 //    command buffer that they did not make themselves
 //  - the same with a !hal.buffer, and __init makes one that is not immutable
 //  - it calls an import of which nobody knows what it does
-// Such a module takes one call at a time; others share a
-// context without a lock. `natives` are what its imports are bound to.
+// Calls of such a module run one at a time; calls of others share a context
+// without a lock. `natives` are what its imports are bound to.
 fc_status_t fc_vm_module_is_stateful(
     const fc_vm_module_t *module, const fc_vm_native_module_t *const *natives,
     bool *out_stateful, fc_error_t *err) FC_MUST_CHECK;

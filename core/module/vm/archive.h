@@ -19,9 +19,9 @@ typedef struct fc_vm_archive_t {
 // is. They are at most this many.
 #define FC_VM_ARCHIVE_START ((size_t)(30 + 65535 + 65535 + 4 + 8))
 
-// True when a file that begins with these bytes may be a .vmfb: they hold a
-// flatbuffer with IREE's identifier, alone or behind a ZIP local header, or a ZIP
-// local header that is longer than `size`.
+// True when a file that begins with these bytes may be a .vmfb. They hold a
+// flatbuffer with IREE's identifier, alone or behind a ZIP local header; or
+// they hold a ZIP local header whose end lies past `size`.
 bool fc_vm_archive_sniff(const uint8_t *data, size_t size);
 
 // FC_CODE_VMFB_INVALID, with the byte offset, when a part passes the end. Looks

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arithmetic where C leaves a hole and the instruction set does not (IREE
-// runtime/src/iree/vm/ops.h). Integers wrap; conversions that C leaves
-// undefined saturate, NaN reads 0.
+// Arithmetic that C leaves undefined and the instruction set defines (IREE
+// runtime/src/iree/vm/ops.h). Integers wrap. Conversions of numbers that do not
+// fit saturate, and NaN becomes 0.
 #ifndef FARCALL_CORE_MODULE_VM_ARITHMETIC_H_
 #define FARCALL_CORE_MODULE_VM_ARITHMETIC_H_
 

@@ -182,7 +182,7 @@ static fc_status_t plain_ref_in(const in_t *in, const fc_value_t *value,
 
 typedef struct list_in_t {
   const fc_value_t *value;
-  fc_vm_list_t *list;  // borrowed from the list around it
+  fc_vm_list_t *list;  // borrowed from the list that holds it
   uint32_t next;
 } list_in_t;
 

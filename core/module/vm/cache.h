@@ -33,14 +33,14 @@ static inline uint32_t fc_vm_size_class(size_t size, uint32_t smallest_bits,
 
 typedef struct fc_vm_spare_t fc_vm_spare_t;
 
-// Zeroed is empty.
+// A zeroed cache is empty.
 typedef struct fc_vm_cache_t {
   fc_vm_spare_t *free[FC_VM_CACHE_CLASSES];
   size_t kept;  // bytes
 } fc_vm_cache_t;
 
-// Makes `cache`, or none if it is NULL, the cache of this thread, and returns the one
-// that was.
+// Makes `cache` the cache of this thread and returns the one before. NULL
+// stands for no cache.
 fc_vm_cache_t *fc_vm_cache_use(fc_vm_cache_t *cache);
 // Frees the blocks that are kept. No thread may use the cache any more.
 void fc_vm_cache_deinit(fc_vm_cache_t *cache);
@@ -53,7 +53,7 @@ bool fc_vm_cache_takes(fc_allocator_t allocator);
 // At least `size` bytes, 64-byte aligned or more, from this thread's cache or from
 // the system; not zeroed, NULL when out of memory. `size` at most BLOCK_MAX.
 void *fc_vm_cache_alloc(size_t size, size_t alignment) FC_MUST_CHECK;
-// `size` as it was asked for.
+// `size` is the size that was asked for.
 void fc_vm_cache_free(void *block, size_t size);
 
 #endif  // FARCALL_CORE_MODULE_VM_CACHE_H_

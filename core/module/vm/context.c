@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Binding, globals, __init and __deinit. Called when a module's first instance
-// is made and its last one goes; fc_vm_call on workers.
+// Binding, globals, __init and __deinit, which run when a context is made and
+// closed. fc_vm_call runs on workers.
 #include "module/vm/context.h"
 
 #include <inttypes.h>

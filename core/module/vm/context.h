@@ -11,11 +11,11 @@
 #include "module/vm/stack.h"
 
 #define FC_VM_HEAP_SIZE ((size_t)1 << 30)
-// Fuel of __deinit. It runs when the last instance goes, and has no deadline.
+// Fuel of __deinit, which runs when a context is closed and has no deadline.
 #define FC_VM_DEINIT_FUEL 1000000
 
 typedef struct fc_vm_binding_t {
-  const fc_vm_native_function_t *function;  // NULL: optional and not there
+  const fc_vm_native_function_t *function;  // NULL: an optional one, not there
   void *state;
 } fc_vm_binding_t;
 

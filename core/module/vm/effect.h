@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What an instruction (ops.def) or a function written in C (natives.h) changes that
-// another call of the module may see. Each row of those tables says it, and
-// analysis.c adds it up for a module.
+// another call of the module may see. Each row of those tables states its effect,
+// and analysis.c adds the effects up for a module.
 #ifndef FARCALL_CORE_MODULE_VM_EFFECT_H_
 #define FARCALL_CORE_MODULE_VM_EFFECT_H_
 

@@ -39,7 +39,7 @@ fc_status_t fc_fb_root(fc_fb_t buffer, fc_fb_table_t *out_table,
                        fc_error_t *err) FC_MUST_CHECK;
 bool fc_fb_has(const fc_fb_table_t *table, uint32_t id);
 
-// Absent fields read as `fallback`.
+// An absent field reads as `fallback`.
 fc_status_t fc_fb_u8(const fc_fb_table_t *table, uint32_t id, const char *what,
                      uint8_t fallback, uint8_t *out,
                      fc_error_t *err) FC_MUST_CHECK;
@@ -50,7 +50,7 @@ fc_status_t fc_fb_u64(const fc_fb_table_t *table, uint32_t id, const char *what,
                       uint64_t fallback, uint64_t *out,
                       fc_error_t *err) FC_MUST_CHECK;
 
-// Absent fields read as zeroed.
+// An absent field reads as zeroed.
 fc_status_t fc_fb_string(const fc_fb_table_t *table, uint32_t id,
                          const char *what, fc_str_t *out,
                          fc_error_t *err) FC_MUST_CHECK;

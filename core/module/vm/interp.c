@@ -26,7 +26,7 @@
 typedef struct machine_t {
   fc_vm_context_t *context;
   fc_vm_invocation_t *invocation;
-  fc_vm_frame_t *frame;  // the running function's
+  fc_vm_frame_t *frame;  // of the running function
   int64_t ticks;         // left until the next poll
   uint64_t granted;      // ticks of the last grant
 } machine_t;
@@ -53,7 +53,7 @@ static void spend(fc_vm_invocation_t *invocation, uint64_t ticks) {
 // Takes what was used since the last grant from the fuel.
 static void return_ticks(machine_t *m) {
   spend(m->invocation,
-        m->granted - (uint64_t)m->ticks);  // may exceed the grant
+        m->granted - (uint64_t)m->ticks);  // may be more than was granted
 }
 
 static fc_status_t look(fc_vm_invocation_t *invocation, fc_error_t *err) {
@@ -112,7 +112,8 @@ static fc_status_t global_error(uint32_t offset, uint32_t count,
                     count);
 }
 
-// A `fail` instruction; the text is the module's and may be anything.
+// The error of a `fail` instruction. The text is the module's and may be
+// anything.
 static fc_status_t module_error(int32_t code, const uint8_t *text, size_t size,
                                 fc_error_t *err) {
   uint32_t number = (uint32_t)code & 31;
@@ -281,7 +282,7 @@ static void clear_results(const fc_vm_function_t *function,
   if (count) memset(results, 0, count * sizeof *results);
 }
 
-// The operands of a call of an import, spans flattened.
+// The operands of a call of an import, with spans written out one by one.
 typedef struct native_operands_t {
   fc_vm_raw_t *values;
   bool *owned;  // moved out of its register
@@ -483,7 +484,7 @@ static inline const uint8_t *skip_copies(const uint8_t *list) {
     SET_##out(4, expression);                   \
     NEXT(6);                                    \
   }
-// A comparison is mostly followed by the branch it is for.
+// A comparison is mostly followed by the branch that uses its result.
 #define COMPARE(name, in, type, expression)                \
   op_##name : {                                            \
     type a = (type)in(0), b = (type)in(2);                 \
@@ -1074,7 +1075,8 @@ op_BufferHash : {
   COMPARE(CmpLTI64U, I64, uint64_t, a < b)
   UNARY(CmpNZI64, I64, int64_t, I32, a != 0)
 
-  // Floats: min and max are selects, rem is IEEE's, NaN compares unordered
+  // Floats: min and max are selects, rem is IEEE's, a comparison with NaN is
+  // unordered
 #define FLOATS(T, type, f)                                       \
   BINARY(Add##T, T, type, T, a + b)                              \
   BINARY(Sub##T, T, type, T, a - b)                              \
@@ -1176,7 +1178,8 @@ op_BranchTable : {
 }
 
   {
-    // Calls. `list` and `results` point at counts; `next` is where to go on.
+    // Calls. `list` and `results` point at counts; `next` is the code to go on
+    // with.
     const uint8_t *segments, *list, *target, *next;
     uint32_t callee;
     bool resumes;

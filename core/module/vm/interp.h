@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The interpreter. Runs verified bytecode only: see verify.h for what it trusts.
+// The interpreter. Runs verified bytecode only: verify.c lists what it trusts.
 #ifndef FARCALL_CORE_MODULE_VM_INTERP_H_
 #define FARCALL_CORE_MODULE_VM_INTERP_H_
 

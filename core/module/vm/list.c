@@ -42,8 +42,9 @@ static void unlink_list(fc_vm_list_t *list) {
   pthread_mutex_unlock(&heap->lock);
 }
 
-// A list can hold the only reference to a list, and so on without end: dead
-// lists wait in a chain instead of on the C stack.
+// A list can hold the only reference to another list, which can hold one to the
+// next, and so on. So dead lists wait in a chain: recursion could use up the C
+// stack.
 static void destroy(fc_vm_object_t *object) {
   static _Thread_local fc_vm_list_t *dead;
   static _Thread_local bool busy;

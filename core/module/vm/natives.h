@@ -31,9 +31,9 @@ typedef struct fc_vm_invocation_t {
   // or, with `guard`, from blocks that end at an unmapped page.
   struct fc_hal_pool_t *pool;
   bool guard;
-  // Back-edges and calls since the interpreter last looked at the clock and the cancel
-  // word. It is kept between runs: a native may run bytecode often and shortly, and
-  // would otherwise never be stopped.
+  // Back-edges and calls since the interpreter last looked at the clock and the
+  // cancel word. It is kept between runs: otherwise a native that runs bytecode
+  // often, for a short time each, would never be stopped.
   uint64_t steps_since_poll;
 } fc_vm_invocation_t;
 

@@ -61,15 +61,17 @@ typedef struct fc_vm_heap_t {
 
 void fc_vm_heap_init(fc_vm_heap_t *heap, fc_allocator_t allocator,
                      size_t limit);
-// Frees the lists that are left, which hold each other. No thread may use the heap.
+// Frees the lists that are left, which hold each other. No thread may use the
+// heap any more.
 void fc_vm_heap_deinit(fc_vm_heap_t *heap);
 // Zeroed; counts `size` bytes but no object. NULL when over the limit or out of
 // memory; `err` says which.
 void *fc_vm_heap_alloc(fc_vm_heap_t *heap, size_t size, size_t alignment,
                        fc_error_t *err) FC_MUST_CHECK;
 void fc_vm_heap_free(fc_vm_heap_t *heap, void *memory, size_t size);
-// An allocator over these two; it keeps the size in front of each block. Its blocks
-// must not live longer than the heap, and are aligned to 64 bytes at most.
+// An allocator over the two functions above, which keeps the size in front of
+// each block. Its blocks must not live longer than the heap, and are aligned to
+// 64 bytes at most.
 fc_allocator_t fc_vm_heap_allocator(fc_vm_heap_t *heap);
 // Counts memory that does not come from the heap. False when that is over the limit.
 bool fc_vm_heap_count(fc_vm_heap_t *heap, size_t size,

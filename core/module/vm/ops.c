@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The instruction table and its decoder: bounds of the code are checked, what
-// operands mean is the verifier's affair. Any thread.
+// The instruction table and its decoder. The decoder checks that every byte
+// lies in the code; what operands mean is checked by the verifier. Any thread.
 #include "module/vm/ops.h"
 
 #include <inttypes.h>
@@ -188,7 +188,7 @@ bool fc_vm_edges_next(fc_vm_edges_t *edges, fc_vm_edge_t *out) {
       edges->cases_left = field->count;
       edges->case_pc = field->pc;
     } else if (field->kind == 'b') {
-      // A yieldable call has results where a branch has copies.
+      // A yieldable call has results where a branch has register copies.
       bool copies =
           edges->field < instruction->field_count && field[1].kind == 'B';
       *out = (fc_vm_edge_t){.target = (uint32_t)field->value,

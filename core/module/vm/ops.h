@@ -101,13 +101,14 @@ typedef struct fc_vm_field_t {
 typedef struct fc_vm_instruction_t {
   const fc_vm_op_t *op;
   uint32_t pc;
-  uint32_t next;  // pc of the one after it
+  uint32_t next;  // pc of the next instruction
   uint32_t field_count;
   fc_vm_field_t fields[FC_VM_FIELD_MAX];
 } fc_vm_instruction_t;
 
 // Decodes the instruction at `pc` < size; every byte of it lies in the code.
-// FC_CODE_VMFB_INVALID for an unknown opcode or one that passes the end.
+// FC_CODE_VMFB_INVALID for an unknown opcode or an instruction that passes the
+// end.
 fc_status_t fc_vm_decode(const uint8_t *code, uint32_t size, uint32_t pc,
                          fc_vm_instruction_t *out,
                          fc_error_t *err) FC_MUST_CHECK;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Type inference. A forward data-flow analysis finds, for the beginning of each block,
-// which registers hold constants, dims, arguments or views; where paths meet, only the
-// facts they agree on stay. Then hal.buffer_view.assert tells the types of arguments,
-// .create those of results. An assert counts if its block dominates every return: no
-// call returns without passing it. A wrapper's call of the function it wraps is
-// followed once. Dims that must be equal are read off the code that every call runs
-// first. Called when a module is opened.
+// Type inference. A forward data-flow analysis finds, for the beginning of each
+// block, which registers hold constants, dims, arguments or views; where paths
+// meet, only the facts that all of them agree on stay. Then
+// hal.buffer_view.assert tells the types of arguments, .create those of
+// results. An assert counts if its block dominates every return: no call
+// returns without passing it. Calls of functions of the module, which a wrapper
+// makes, are followed two deep. Dims that must be equal are read off the code
+// that every call runs first. Called when a module is opened.
 #include "module/vm/recover.h"
 
 #include "module/vm/ops.h"
@@ -91,7 +92,7 @@ static void spend(analysis_t *a, size_t count) {
   *a->budget = count < *a->budget ? *a->budget - count : 0;
 }
 
-// Facts are copied and compared many at a time.
+// A row costs less than its facts: they are copied and compared many at a time.
 static void spend_row(analysis_t *a) { spend(a, a->width / FACTS_AT_ONCE + 1); }
 
 static fc_status_t decode(analysis_t *a, uint32_t pc, fc_vm_instruction_t *out,
@@ -156,7 +157,7 @@ static fact_t dim_asked(analysis_t *a, const fc_vm_instruction_t *in) {
   return (fact_t){.kind = FACT_DIM, .a = view.a, .b = (uint16_t)index.a};
 }
 
-// Both halves of a 64-bit cell are marked.
+// The dim that a 64-bit register holds: both of its cells say so.
 static fact_t dim_in(analysis_t *a, uint32_t reg) {
   const fact_t low = *cell(a, reg), high = *cell(a, reg + 1);
   return low.kind == FACT_DIM && high.kind == FACT_DIM && low.a == high.a &&
@@ -274,7 +275,7 @@ static bool same(fact_t x, fact_t y) {
   return x.kind == y.kind && x.a == y.a && x.b == y.b;
 }
 
-// Passes what is known on to the block at `pc`.
+// Passes the facts on to the block at `pc`.
 static void flow(analysis_t *a, uint32_t pc) {
   uint32_t index = block_index(a, pc);
   fact_t *entry = &a->entries[index * a->width];
@@ -390,7 +391,7 @@ static fc_status_t recover(const fc_vm_module_t *module, uint32_t function,
                            uint32_t depth, size_t *budget, fc_arena_t *arena,
                            fc_vm_recovered_t *out, fc_error_t *err);
 
-// True when a call of another function of the module is to be followed.
+// True when calls of other functions of the module are followed.
 static bool may_call(const analysis_t *a) {
   return a->depth < CALL_DEPTH_MAX && *a->budget;
 }
@@ -405,7 +406,8 @@ static void search(analysis_t *a, uint32_t pc, uint32_t *count) {
   a->queue[(*count)++] = index;
 }
 
-// Adds where a call may go on after block `index`; *out_returns: it may return.
+// Adds the blocks that may follow block `index`; *out_returns: the block
+// returns.
 static fc_status_t leave_block(analysis_t *a, uint32_t index, uint32_t *count,
                                bool *out_returns, fc_error_t *err) {
   fc_vm_instruction_t last;
@@ -465,7 +467,8 @@ static fc_status_t claim(analysis_t *a, uint32_t argument,
   return FC_OK;
 }
 
-// Notes what a function that is called asserts of arguments that are passed on to it.
+// Notes what the function called by `in` asserts of arguments that are passed
+// on.
 static fc_status_t look_through_call(analysis_t *a,
                                      const fc_vm_instruction_t *in,
                                      fc_error_t *err) {
@@ -589,8 +592,8 @@ static void note_equal(analysis_t *a, fc_vm_dim_t left, fc_vm_dim_t right) {
   out->equal[out->equal_count++] = (fc_vm_equal_t){left, right};
 }
 
-// Notes what an assert compares: a dim of its argument and a dim of another
-// one.
+// Notes that a dim of an argument must equal a dim of another one, which the
+// assert compares it with.
 static void look_at_assert(analysis_t *a, const fc_vm_instruction_t *in) {
   if (!fc_vm_op_is_call(in->op)) return;
   const fc_vm_field_t *operands = find_field(in, '*');
@@ -663,8 +666,9 @@ static fc_status_t pass_branch(analysis_t *a, const fc_vm_instruction_t *branch,
   return FC_OK;
 }
 
-// Follows the one path of all calls that do not fail, so whatever is compared
-// on it and leads to failure does so in every call.
+// Follows the one path that every call takes which does not fail. So two dims
+// that are compared there, and must be equal to go on, are equal in every such
+// call.
 static fc_status_t look_at_prologue(analysis_t *a, fc_error_t *err) {
   uint32_t pc = a->blocks[0];
   for (uint32_t i = 0; i < a->block_count && *a->budget; i++) {
@@ -759,7 +763,8 @@ static void forget_shapes(analysis_t *a) {
   }
 }
 
-// Facts of all blocks; false when the function is too large or the budget spent.
+// Finds the facts of all blocks; false when the function is too large or the
+// budget spent.
 static fc_status_t learn(analysis_t *a, bool *out_learnt, fc_error_t *err) {
   *out_learnt = false;
   a->width = (size_t)a->function->cell_count + a->function->ref_count;
@@ -807,7 +812,8 @@ static fc_status_t recover(const fc_vm_module_t *module, uint32_t function,
   FC_TRY(look_everywhere(&a, look_at_arguments, err));
   FC_TRY(look_everywhere(&a, look_at_returns, err));
   if (depth == 0) FC_TRY(look_at_prologue(&a, err));
-  // A return that was not looked at may give another shape.
+  // A return that was not looked at may give another shape, so no result is
+  // known.
   if (!*budget) forget_shapes(&a);
   for (size_t i = 0; i < a.function->cconv.arguments.size; i++) {
     out->any |= out->arguments[i].known;

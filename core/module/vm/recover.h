@@ -22,18 +22,18 @@ typedef struct fc_vm_dim_t {
   uint32_t dim;       // below FC_RANK_MAX
 } fc_vm_dim_t;
 
-// Calls where these differ fail.
+// A call in which these two dims differ fails.
 typedef struct fc_vm_equal_t {
   fc_vm_dim_t left;
   fc_vm_dim_t right;
 } fc_vm_equal_t;
 
-// One entry for each letter of the calling convention; those of numbers are
+// One entry for each letter of the calling convention. Entries of numbers are
 // never known.
 typedef struct fc_vm_recovered_t {
   fc_vm_shape_t *arguments;
   fc_vm_shape_t *results;
-  int32_t *passed;          // the argument a result is, -1 if it is none
+  int32_t *passed;          // which argument a result is, -1 if it is none
   bool any;                 // something is known
   fc_vm_equal_t equal[16];  // more are not noted
   uint32_t equal_count;
@@ -42,9 +42,9 @@ typedef struct fc_vm_recovered_t {
 // What all functions of a module may cost together.
 #define FC_VM_RECOVER_BUDGET ((size_t)1 << 22)
 
-// Memory comes from the arena. A function that is too large, or not looked at
-// because the budget is spent, yields nothing; only running out of memory fails.
-// The module must be verified.
+// Memory comes from the arena. Nothing is known of a function that is too
+// large, or that comes when the budget is spent. Fails only without memory. The
+// module must be verified.
 fc_status_t fc_vm_recover(const fc_vm_module_t *module, uint32_t function,
                           size_t *budget, fc_arena_t *arena,
                           fc_vm_recovered_t *out,

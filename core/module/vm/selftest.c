@@ -56,7 +56,7 @@ static bool run_one(tester_t *t, const fc_vm_export_t *export,
   bool must_fail = fc_str_starts(export->name, FC_STR("fail_"));
   *test = (fc_vm_test_t){.name = export->name};
   test->err = status == FC_OK ? NULL : err;
-  // Lack of time or of system memory is no failure of the module itself.
+  // Running out of time or of system memory is not the module's own failure.
   bool failed = status != FC_OK && err->code == FC_CODE_CALL_FAILED;
   test->ok = must_fail ? failed : status == FC_OK;
   return test->ok;

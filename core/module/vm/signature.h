@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which of the sources that may describe an exported function is believed.
+// Chooses which of the sources that may describe an exported function is
+// believed.
 #ifndef FARCALL_CORE_MODULE_VM_SIGNATURE_H_
 #define FARCALL_CORE_MODULE_VM_SIGNATURE_H_
 
 #include "abi/names.h"
 #include "module/vm/vmfb.h"
 
-// The signature of an export of a verified module, from the first that fits its
-// calling convention: iree.abi, sip with f, f, iree.abi.declaration, what the
-// bytecode asserts, the convention alone. Sources passed over are named in the
-// warning. `reason` not empty: listed, not callable. `machine_code`: kernels
-// check nothing, and so are not memory safe. `names`, if not NULL,
-// are given to what the source says, and must fit it. `budget` is what
-// fc_vm_recover may spend; the caller resets `scratch`.
+// The signature of an export of a verified module, from the first source that
+// fits the calling convention: iree.abi, sip with f, f, iree.abi.declaration,
+// what the bytecode asserts, the convention alone. Sources that were passed
+// over are named in the warning. With a `reason` the function is listed, but
+// not callable. With `machine_code` it is not memory safe, because kernels
+// check nothing. `names`, if not NULL, are given to what the source says, and
+// must fit it. `budget` is what fc_vm_recover may spend; the caller resets
+// `scratch`.
 fc_status_t fc_vm_signature_create(const fc_vm_module_t *module,
                                    const fc_vm_export_t *export,
                                    fc_str_t reason, bool machine_code,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The register frames of running functions. Chunks are kept once allocated, so
-// a warm stack serves calls without an allocation; frames never move. One
-// worker's; one call at a time.
+// a warm stack serves calls without an allocation. Frames never move. Belongs
+// to one worker; one call at a time.
 #ifndef FARCALL_CORE_MODULE_VM_STACK_H_
 #define FARCALL_CORE_MODULE_VM_STACK_H_
 
@@ -14,7 +14,7 @@
 typedef struct fc_vm_frame_t {
   struct fc_vm_frame_t *caller;
   const fc_vm_function_t *function;
-  int32_t *cells;  // 64-bit values in two, the first even
+  int32_t *cells;  // a 64-bit value takes two, the first of them even
   fc_vm_object_t **refs;
   // Where the caller goes on: the registers that take the results, and the code
   // after them. NULL in the first frame of a run.
@@ -42,7 +42,7 @@ void fc_vm_stack_deinit(fc_vm_stack_t *stack);
 fc_vm_frame_t *fc_vm_stack_push(fc_vm_stack_t *stack,
                                 const fc_vm_function_t *function,
                                 fc_error_t *err) FC_MUST_CHECK;
-// Releases what the newest frame's refs hold.
+// Releases what the refs of the newest frame hold.
 void fc_vm_stack_pop(fc_vm_stack_t *stack, fc_vm_frame_t *frame);
 
 // Zeroed bytes, 16-byte aligned, released in reverse order.

@@ -428,7 +428,7 @@ static fc_status_t walk_edges(const verifier_t *v, uint32_t *out_pc,
   return FC_OK;
 }
 
-// A caller writes the arguments whether they are read or not.
+// A caller writes the arguments even if the function never reads them.
 static fc_status_t check_arguments(const fc_vm_function_t *function,
                                    fc_error_t *err) {
   uint64_t cells, refs;

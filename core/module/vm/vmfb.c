@@ -21,14 +21,15 @@
 #define REF_COUNT_MAX 0x3FFF   // a ref in 14
 #define GLOBAL_BYTES_MAX (64u << 20)
 #define GLOBAL_REFS_MAX (1u << 20)
-// A file may refer to the same bytes often: to text, to code that functions share, to a
-// function that has many exports. Real files refer to each once. So references are
-// counted by size, and this is how much they may add up to.
+// A file may refer to the same bytes often: to text, to code that functions
+// share, to a function that has many exports. Real files refer to each once. So
+// the sizes of all references are added up, and this is the most that the sum
+// may be.
 #define REFERRED_MAX(least, size) ((uint64_t)(least) + 4 * (uint64_t)(size))
 #define TEXT_SIZE_MIN (1 << 20)
 #define CODE_SIZE_MIN (1 << 20)
-// The same for exports, each of which gets a signature: counted by the bytes that an
-// export of that kind takes in a real file.
+// The limit for exports, each of which gets a signature. An export counts for
+// the bytes that one of its kind takes in a real file.
 #define EXPORTED_SIZE_MIN (64 << 10)
 #define EXPORT_SIZE 64
 #define VALUE_SIZE 16  // a letter of a calling convention
@@ -278,9 +279,9 @@ static bool is_elf(const uint8_t *data, size_t size) {
   return size >= sizeof magic && !memcmp(data, magic, sizeof magic);
 }
 
-// Adds a constant that lies outside the tables. Reading it through a mapping
-// could end the process, when the file was cut short; so `file`, if given, is
-// read.
+// Adds a constant that lies outside the tables. With `file`, its first bytes
+// are read from there: a look through the mapping would end the process if the
+// file was cut short.
 static fc_status_t add_external(fc_vm_module_t *module, uint32_t index,
                                 const fc_vm_archive_t *archive,
                                 const fc_snapshot_t *file, size_t offset,
@@ -589,7 +590,7 @@ static fc_status_t read_module(fc_vm_module_t *module, const uint8_t *data,
   return read_exports(module, &def, err);
 }
 
-// `file` NULL: all of `data` can be trusted not to change.
+// `file` NULL: `data` does not change.
 static fc_status_t create(const uint8_t *data, size_t size,
                           const fc_snapshot_t *file, fc_allocator_t allocator,
                           fc_vm_module_t **out_module, fc_error_t *err) {

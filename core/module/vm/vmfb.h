@@ -113,9 +113,10 @@ fc_status_t fc_vm_module_create(const uint8_t *data, size_t size,
                                 fc_allocator_t allocator,
                                 fc_vm_module_t **out_module,
                                 fc_error_t *err) FC_MUST_CHECK;
-// The same for a file, which must stay open. If it is not sealed, everything but the
-// external constants is copied, and the constants are not looked at. So whoever writes
-// to the file changes what the module computes, but not what was verified.
+// The same for a file, which must stay open. If the file is not sealed, all but
+// the external constants is copied. Of those only the first four bytes are
+// looked at. So whoever writes to the file changes what the module computes,
+// but not what was verified.
 fc_status_t fc_vm_module_open(const fc_snapshot_t *file,
                               fc_allocator_t allocator,
                               fc_vm_module_t **out_module,

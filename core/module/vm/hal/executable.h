@@ -19,8 +19,8 @@
 
 typedef struct fc_hal_executable_t fc_hal_executable_t;
 
-// True when this processor runs executables of that format. Also where native
-// code is off: modules ask even when they have no executable at all.
+// True when this processor runs executables of that format, even where native
+// code is off: modules ask although they may have no executable at all.
 bool fc_hal_format_is_supported(fc_str_t format);
 
 // `data` (the file) and `constants` (32-bit words) are copied.

@@ -85,8 +85,8 @@ FC_HAL_CALL(file_from_memory) {
 // ---------------------------------------------------------------------------
 // Buffers
 
-// Ownership hints are for allocators that reuse in place; "not terminal" keeps
-// every buffer until its last reference goes.
+// Ownership hints are for allocators that reuse buffers in place. The answer
+// "not terminal" keeps every buffer until its last reference goes.
 FC_HAL_CALL(buffer_not_terminal) {
   (void)err;
   call->results[0].i32 = 0;

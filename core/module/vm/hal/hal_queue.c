@@ -226,7 +226,7 @@ static fc_status_t commands_argument(const fc_vm_native_call_t *call,
                          err);
 }
 
-// A buffer operand that may be null, then the slot is meant.
+// A buffer operand. When the buffer is null, the slot is meant.
 static fc_status_t binding_argument(const fc_vm_native_call_t *call,
                                     uint32_t buffer, int32_t slot,
                                     int64_t offset, int64_t size,
@@ -306,7 +306,7 @@ enum {
   DISPATCH_INDIRECT_ARGUMENTS = 1 << 3 | 1 << 4,
 };
 
-// From operand 6 on both kinds agree: flags, constants…, bindings…
+// From operand 6 on both kinds of dispatch agree: flags, constants…, bindings…
 static fc_status_t record_dispatch(fc_vm_native_call_t *call, int64_t function,
                                    const fc_hal_binding_t *count_source,
                                    fc_error_t *err) {

@@ -27,7 +27,7 @@ static fc_status_t allocate(fc_vm_native_call_t *call, int64_t size,
   return give_storage(call, buffer, 1, err);
 }
 
-// (minimum alignment, size) -> (buffer, storage). Ours are 64-byte aligned.
+// (minimum alignment, size) -> (buffer, storage). Our bytes are 64-byte aligned.
 static fc_status_t buffer_allocate(fc_vm_native_call_t *call, fc_error_t *err) {
   return allocate(call, call->arguments[1].i64, NULL, err);
 }

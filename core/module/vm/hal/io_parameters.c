@@ -14,7 +14,7 @@
 // ---------------------------------------------------------------------------
 // Archives
 
-// "SCOPE=FILE", or a FILE for every scope. A '/' before the '=' is a path's.
+// "SCOPE=FILE", or a FILE for every scope: a '/' before the '=' means a path.
 static fc_status_t open_one(fc_hal_archives_t *archives, fc_str_t text,
                             fc_error_t *err) {
   fc_hal_archive_t *archive = &archives->items[archives->count];
