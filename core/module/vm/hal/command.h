@@ -8,7 +8,7 @@
 
 #include "module/vm/hal/executable.h"
 
-// A range of a buffer. `buffer` NULL: of entry `slot` of the run's table.
+// A range of a buffer. `buffer` NULL: a range of entry `slot` of the run's table.
 typedef struct fc_hal_binding_t {
   fc_hal_buffer_t *buffer;
   int32_t slot;

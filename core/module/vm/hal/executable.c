@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Makes executables and runs dispatches, one workgroup after the other. The buffers
+// Makes executables and runs dispatches. Workgroups of machine code may run on
+// several threads at once (tiles), those of VMVX run one after the other. The buffers
 // and counts that a kernel gets were checked here or by the command that carries
 // them. A kernel of machine code is trusted not to leave them; a VMVX kernel is
 // bytecode, and every access of it is checked.

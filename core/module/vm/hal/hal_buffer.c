@@ -174,8 +174,8 @@ enum {
   NUMERICAL_UINT = 0x12,
 };
 
-// buffer_diagnostics.c of IREE: opaque passes, integers of one width are
-// interchangeable, everything else is exact.
+// As in IREE's buffer_diagnostics.c: a view of an opaque type always agrees, integers of
+// one width agree, all other types must be equal.
 static bool elements_agree(uint32_t have, uint32_t want) {
   if (have == want || have == 0) return true;
   const uint32_t kind = have >> 24, other = want >> 24;

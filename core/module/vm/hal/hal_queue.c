@@ -103,7 +103,7 @@ static fc_status_t join(fc_vm_native_call_t *call, uint32_t first,
 FC_HAL_CALL(fence_join_5) { return join(call, 0, err); }
 FC_HAL_CALL(fence_join) { return join(call, 1, err); }
 
-// A fence that failed makes the call fail: that is where the reason is known.
+// A fence that failed makes the call fail here, where the reason is known.
 static fc_status_t await_all(fc_vm_native_call_t *call, uint32_t first,
                              fc_error_t *err) {
   call->results[0].i32 = 0;

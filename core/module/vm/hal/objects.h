@@ -86,8 +86,8 @@ fc_status_t fc_hal_view_create(fc_hal_buffer_t *buffer, uint32_t element_type,
                                uint32_t encoding, uint32_t rank,
                                const int64_t *dims, fc_hal_view_t **out,
                                fc_error_t *err) FC_MUST_CHECK;
-// Bytes of `count` elements of a HAL type, packed below a byte; false on
-// overflow.
+// The size in bytes of all elements of a view with these dims. Elements narrower
+// than a byte are packed. False on overflow.
 bool fc_hal_elements_size(uint32_t element_type, uint32_t rank,
                           const int64_t *dims, uint64_t *out_size);
 

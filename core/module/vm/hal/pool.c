@@ -48,8 +48,8 @@ static void empty(fc_hal_pool_t *pool) {
 }
 
 // A heap's `trim`: gives back the blocks of all its pools. It takes the lock of each
-// pool, so it must not be called with one held; allocating calls it, so no code under
-// such a lock allocates.
+// pool, so it must not be called under such a lock. An allocation may call it, so
+// nothing is allocated under such a lock, either.
 static void empty_all(fc_vm_heap_t *heap) {
   pthread_mutex_lock(&heap->lock);
   for (fc_hal_pool_t *pool = heap->pools; pool; pool = pool->next) {
@@ -119,8 +119,8 @@ static block_t *take_kept(fc_hal_pool_t *pool, uint32_t index, size_t size,
   return block;
 }
 
-// False when the heap's limit has no room for the block as rounded up; it is then
-// allocated as it was asked for, since rounding must not make a call fail.
+// False when the heap's limit has no room for the size of the class. The block then
+// gets the size that was asked for, since rounding up must not make a call fail.
 static bool fits(const fc_vm_heap_t *heap, size_t size) {
   const size_t bytes = atomic_load_explicit(&heap->bytes, memory_order_relaxed);
   return size <= heap->limit && bytes <= heap->limit - size;
