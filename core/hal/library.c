@@ -335,7 +335,7 @@ typedef struct run_t {
   size_t index;
   abi_dispatch_t dispatch;
   uint64_t total;  // workgroups
-  uint64_t claim;  // taken at once
+  uint64_t claim;  // workgroups that a part claims at once
   _Atomic(uint64_t) next;
   // The first part that fails writes status and err, which are read when all
   // parts are done; the others stop.

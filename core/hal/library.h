@@ -34,7 +34,7 @@ typedef struct fc_grid_t {
   const size_t *binding_sizes;
   // For each part the entry point's local_memory_size, 64-byte aligned.
   void *local_memory;
-  uint32_t parts;           // as fc_library_parts said; 0 is 1
+  uint32_t parts;           // from fc_library_parts; 0 means 1
   const fc_tiles_t *tiles;  // NULL for one part
   // Stops the grid between workgroups (base/stop.h); each thread looks after
   // every 64.

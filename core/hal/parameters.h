@@ -26,7 +26,7 @@ typedef struct fc_parameters_t {
   size_t capacity;
   uint8_t *data;  // the file
   size_t size;
-  bool mapped;  // by open, so close unmaps it
+  bool mapped;  // true: fc_parameters_open mapped it, so close unmaps it
 } fc_parameters_t;
 
 // Maps the file and reads its index. The mapping is private: a kernel that

@@ -232,7 +232,7 @@ static bool extent_of(const fc_memref_t *descriptor, const reach_t *reach,
   const int64_t size = (int64_t)element_size;
   int64_t base = (int64_t)(uintptr_t)descriptor->aligned;
   int64_t first, low, high;
-  if (base < 0) return false;  // no user address
+  if (base < 0) return false;  // no address of a program
   if (!fc_i64_mul(descriptor->offset, size, &first) ||
       !fc_i64_add(base, first, &first) || !fc_i64_mul(reach->low, size, &low) ||
       !fc_i64_add(first, low, &low) || !fc_i64_mul(reach->high, size, &high) ||

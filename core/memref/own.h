@@ -29,15 +29,15 @@ typedef struct fc_own_t {
 } fc_own_t;
 
 void fc_own_init(fc_own_t *own, fc_allocator_t allocator);
-void fc_own_deinit(fc_own_t *own);  // forgets the blocks, does not free them
+void fc_own_deinit(fc_own_t *own);  // the blocks are forgotten, not freed
 
 // `data` is not NULL. If that address is in the table already, its block was
 // freed by code whose free() is not seen here (the C library, a thread of the
 // module), and the new block takes its place. False when the table cannot grow.
 bool fc_own_add(fc_own_t *own, void *data, size_t size) FC_MUST_CHECK;
-// False if it was not in.
+// False if `data` was not in the table.
 bool fc_own_remove(fc_own_t *own, const void *data);
-// NULL if it is not in. Valid until the next add or remove.
+// NULL if `data` is not in the table. Valid until the next add or remove.
 fc_own_block_t *fc_own_find(const fc_own_t *own, const void *data);
 
 // Forgets every block and hands each to `visit`, which owns its memory from

@@ -8,7 +8,7 @@
 
 // A tuple or dict that is being walked.
 typedef struct level_t {
-  const fc_op_t *next;  // child
+  const fc_op_t *next;  // the next child of this tuple or dict
   uint32_t ordinal;     // the number of that child
   uint32_t left;        // children still to come, `next` included
   size_t path_size;     // size of the path to the level itself

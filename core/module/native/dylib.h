@@ -22,7 +22,7 @@ typedef struct fc_dylib_t {
   uintptr_t base;
   fc_span_t *segments;  // as mapped
   size_t segment_count;
-  fc_dylib_reference_t *references;  // those redirected
+  fc_dylib_reference_t *references;  // references that were redirected
   size_t reference_count;
   fc_heap_t heap;
   bool leavable;  // see fc_hook_t

@@ -24,8 +24,8 @@ typedef struct call_graph_t {
   uint32_t *effects_of_functions;  // the same; 0: not walked over
   uint32_t *waiting;
   uint32_t waiting_count;
-  size_t budget;     // of looking at operands
-  fc_arena_t arena;  // for what that look needs
+  size_t budget;     // how much may still be looked at
+  fc_arena_t arena;  // memory for looking at operands
   effects_t effects;
 } call_graph_t;
 

@@ -57,11 +57,11 @@ typedef struct module_t {
   fc_names_t *names;  // of the sidecar, while the module is opened; or NULL
   fc_module_info_t info;
   char warning[480];
-  fc_snapshot_t file;    // the source's
+  fc_snapshot_t file;    // the snapshot of the source
   _Atomic(bool) lent;    // relaxed; some instance has taken `module` as its own
-  pthread_mutex_t lock;  // of context; of calls, when info.serial
+  pthread_mutex_t lock;  // guards `context`; held by calls, when info.serial
   _Atomic(bool) hangs;   // relaxed; __init ran into its deadline
-  fc_vm_context_t *context;  // of all instances, unless info.private_state
+  fc_vm_context_t *context;  // shared, unless info.private_state
 } module_t;
 
 typedef struct instance_t {

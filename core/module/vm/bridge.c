@@ -332,7 +332,7 @@ typedef struct list_out_t {
   fc_value_t *items;
   uint32_t next;
   uint32_t node;  // of the next item, FC_NODE_NONE if not described
-  bool repeats;   // every item has that node
+  bool repeats;   // true: every item has that node
 } list_out_t;
 
 static fc_status_t open_list_out(const out_t *o, const fc_vm_list_t *list,

@@ -43,7 +43,7 @@ void fc_vm_buffer_init_constant(fc_vm_buffer_t *buffer, const uint8_t *data,
                                 size_t size) {
   *buffer = (fc_vm_buffer_t){
       .object = {.type = FC_VM_TYPE_BUFFER, .immortal = true},
-      .data = (uint8_t *)(uintptr_t)data,  // read_only guards it
+      .data = (uint8_t *)(uintptr_t)data,  // not written to: read_only is set
       .size = size,
       .read_only = true};
 }
@@ -85,7 +85,7 @@ fc_status_t fc_vm_buffer_copy(const fc_vm_buffer_t *source,
   }
   if (target->read_only) return fc_vm_buffer_read_only_error(err);
   if (!to) return fc_vm_buffer_range_error(target, target_offset, size, 1, err);
-  if (size) memmove(to, from, (size_t)size);  // both may be one buffer
+  if (size) memmove(to, from, (size_t)size);  // both may be the same buffer
   return FC_OK;
 }
 

@@ -28,7 +28,7 @@ typedef struct elements_t {
   const uint8_t *data;
   uint64_t size;  // bytes
   uint64_t count;
-  uint32_t width;  // bytes of an element; 0: packed below a byte
+  uint32_t width;  // bytes of an element; 0: elements are packed
 } elements_t;
 
 static fc_status_t elements_of(fc_vm_native_call_t *call, uint32_t index,
@@ -100,7 +100,8 @@ static fc_status_t expect_eq(fc_vm_native_call_t *call, fc_error_t *err) {
 // ---------------------------------------------------------------------------
 // Almost equal
 
-// A float of one byte, of which all ones is no infinity.
+// A one-byte float without infinity. NaN is all ones, or with `zero_is_nan`
+// minus zero.
 static double small_float(uint8_t bits, int mantissa_bits, int bias,
                           bool zero_is_nan) {
   const int sign = bits >> 7, mantissa = bits & ((1 << mantissa_bits) - 1);

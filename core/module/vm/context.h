@@ -25,7 +25,7 @@ struct fc_vm_context_t {
   fc_vm_heap_t heap;
   uint8_t *globals;  // module->global_bytes
   fc_vm_object_t **global_refs;
-  fc_vm_binding_t *bindings;                    // one an import
+  fc_vm_binding_t *bindings;                    // one for each import
   const fc_vm_native_module_t *const *natives;  // NULL-terminated
   void **native_states;
   size_t native_count;

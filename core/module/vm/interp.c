@@ -285,7 +285,7 @@ static void clear_results(const fc_vm_function_t *function,
 // The operands of a call of an import, with spans written out one by one.
 typedef struct native_operands_t {
   fc_vm_raw_t *values;
-  bool *owned;  // moved out of its register
+  bool *owned;  // true: the reference was moved out of its register
   uint32_t *spans;
   uint32_t count;
   uint32_t span_count;

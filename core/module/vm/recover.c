@@ -27,7 +27,7 @@ typedef enum fact_kind_t {
   FACT_CONSTANT,  // a cell: `a` are its bits
   FACT_DIM,       // a cell: dim `b` of argument `a`
   FACT_EQUAL,     // a cell: whether two dims are equal, see compare_dims
-  FACT_DIFFER,    // a cell: whether they are not
+  FACT_DIFFER,    // a cell: whether two dims differ
   FACT_ARGUMENT,  // a ref: argument `a`
   FACT_VIEW,      // a ref: made by the create at pc `a`
   FACT_CALL,      // a ref: result `b` of the call at pc `a`

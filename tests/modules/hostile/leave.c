@@ -109,7 +109,7 @@ KIND(thread_spins) { return leave_thread(spin); }
 KIND(thread_faults_later) { return leave_thread(fault_later); }
 
 KIND(kill_parent) { return kill(getppid(), SIGTERM); }
-KIND(kill_everybody) { return kill(-1, 0); }  // only asks, and that is enough
+KIND(kill_everybody) { return kill(-1, 0); }  // 0 only asks; that is enough
 KIND(limit_parent) {
   struct rlimit none = {0, 0};
   return prlimit(getppid(), RLIMIT_CPU, &none, NULL);

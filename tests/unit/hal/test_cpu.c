@@ -59,7 +59,7 @@ static void features_agree_with_the_system(void **state) {
 typedef struct list_row_t {
   const char *name;
   const char *features;
-  const char *missing;  // NULL: fine
+  const char *missing;  // NULL: no feature is missing
 } list_row_t;
 
 // Against a processor without any feature.

@@ -210,7 +210,8 @@ static void writable_strings(char *b) {
   move_to_writable(b, DT_STRTAB, entry_of(b, DT_STRSZ)->d_un.d_val);
 }
 static void writable_relocations(char *b) {
-  entry_of(b, DT_RELASZ)->d_un.d_val = sizeof(Elf64_Rela);  // others lack room
+  // The segment has no room for more.
+  entry_of(b, DT_RELASZ)->d_un.d_val = sizeof(Elf64_Rela);
   move_to_writable(b, DT_RELA, sizeof(Elf64_Rela));
 }
 // The second segment begins on the last page of the first, behind its last byte.

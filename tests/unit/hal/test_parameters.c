@@ -71,7 +71,7 @@ typedef struct bad_row_t {
   const char *name;
   const char *path;
   size_t offset;
-  uint64_t value;  // 8 bytes there
+  uint64_t value;  // what is written there, 8 bytes
   const char *message;
 } bad_row_t;
 

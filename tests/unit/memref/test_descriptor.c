@@ -241,7 +241,8 @@ static void the_bytes_a_result_spans_are_exact(void **state) {
   forget(&typed);
 }
 
-// What a result's type says of its layout holds, and no more.
+// A result must have the layout that its type states. Where the type leaves it
+// open, any layout will do.
 typedef struct layout_said_t {
   int64_t offset, sizes[2], strides[2];
 } layout_said_t;

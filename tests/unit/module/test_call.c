@@ -314,7 +314,7 @@ static void elements_that_lie_anyhow_are_copied(void **state) {
     const char *name;
     int64_t shape[2], strides[2];
     int first;
-    float expected;  // the trace
+    float expected;  // the expected trace
   } rows[] = {
       {"rows", {2, 2}, {4, 1}, 0, 0 + 5},
       {"columns", {2, 3}, {1, 4}, 0, 0 + 5},
@@ -837,8 +837,8 @@ static fc_status_t make_and_run(fc_allocator_t allocator, void *context,
 
 static void calls_survive_any_failed_allocation(void **state) {
   (void)state;
-  static const size_t rows[] = {2,
-                                5};  // the modules themselves allocate nothing
+  // Rows whose modules allocate nothing themselves.
+  static const size_t rows[] = {2, 5};
   for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
     assert_true(fc_test_allocation_sweep(
                     make_and_run, (void *)(uintptr_t)&warm[rows[i]]) > 10);

@@ -17,7 +17,7 @@ typedef struct fc_hal_binding_t {
 } fc_hal_binding_t;
 
 typedef struct fc_hal_table_t {
-  const fc_hal_binding_t *entries;  // with buffers, slots unused
+  const fc_hal_binding_t *entries;  // each has a buffer; slots are unused
   uint32_t count;
 } fc_hal_table_t;
 

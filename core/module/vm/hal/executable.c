@@ -19,7 +19,7 @@
 #define VMVX_CCONV "0rrriiiiiiiii_v"
 #define VMVX_SET_CONSTANTS "__set_constants"
 #define LOCAL_MEMORY_MAX (16u << 20)
-#define WORK_PER_BYTE 16  // of reading and verifying a module
+#define WORK_PER_BYTE 16  // for reading and verifying a module
 
 // A VMVX kernel: an exported function and what its attributes say.
 typedef struct kernel_t {
@@ -294,7 +294,7 @@ static fc_status_t open_window(fc_vm_heap_t *heap, void *data, size_t size,
   fc_vm_buffer_t *window = fc_vm_heap_alloc(heap, sizeof *window, 16, err);
   if (!window) return FC_RESOURCE_EXHAUSTED;
   fc_vm_object_init(&window->object, FC_VM_TYPE_BUFFER, destroy_window, heap);
-  static uint8_t none[1];  // NULL reads as out of range
+  static uint8_t none[1];  // not NULL, which would read as out of range
   window->data = data ? data : none;
   window->size = size;
   *out = window;
@@ -435,7 +435,7 @@ static fc_status_t open_executable(const fc_hal_state_t *state,
     return open_vmvx(executable, invocation, data, constants, err);
   }
   fc_status_t status = open_library(state, executable, data, constants, err);
-  drop_file(executable);  // the mapped image has a copy of its own
+  drop_file(executable);  // the mapped image is a copy, so the file can go
   return status;
 }
 

@@ -25,7 +25,7 @@ typedef struct fc_hal_archives_t {
 fc_status_t fc_hal_archives_open(fc_hal_archives_t *archives, fc_str_t list,
                                  fc_allocator_t allocator,
                                  fc_error_t *err) FC_MUST_CHECK;
-void fc_hal_archives_close(fc_hal_archives_t *archives);  // a zeroed one too
+void fc_hal_archives_close(fc_hal_archives_t *archives);  // may be zeroed
 
 // `shared` must point to the fc_hal_archives_t; if it is NULL no parameter is
 // found.

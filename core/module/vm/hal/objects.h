@@ -26,9 +26,9 @@ typedef struct fc_hal_buffer_t {
   uint64_t size;
   // The rest is of a root only:
   uint8_t *data;
-  fc_vm_object_t *owner;       // retained: whose bytes these are; NULL: ours or
-                               // borrowed
-  size_t block_size;           // of our own allocation, 0: not ours
+  fc_vm_object_t *owner;  // retained: whose bytes these are; NULL: ours or
+                          // borrowed
+  size_t block_size;      // of our own allocation; 0: the bytes are not ours
   struct fc_hal_pool_t *pool;  // where it came from; NULL: the heap, or
   bool guarded;                // a block that ends at an unmapped page
 } fc_hal_buffer_t;

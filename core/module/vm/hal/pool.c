@@ -22,7 +22,7 @@ struct fc_hal_pool_t {
   fc_vm_heap_t *heap;
   fc_hal_pool_t *next;  // in heap->pools, under the heap's lock
   fc_hal_pool_t *previous;
-  pthread_mutex_t lock;  // of all below; taken after the heap's
+  pthread_mutex_t lock;  // guards all below; taken after the heap's lock
   block_t *free[CLASS_COUNT];
   size_t lent;
   bool released;

@@ -25,8 +25,8 @@ static const state_row_t rows[] = {
     {"state/allocated.vmfb", true},
     // One command buffer in a global.
     {"state/recorded.vmfb", true},   // is recorded into
-    {"state/handed.vmfb", true},     // is, by another function
-    {"state/either.vmfb", true},     // is, on one path of two
+    {"state/handed.vmfb", true},     // is recorded into by another function
+    {"state/either.vmfb", true},     // is recorded into on one path of two
     {"state/finalized.vmfb", true},  // is finalized
     {"state/replayed.vmfb", false},  // is run; another is recorded into
     // One fence in a global.

@@ -559,7 +559,7 @@ static void missing_processor_features_are_a_load_error(void **state) {
   assert_int_equal(err.code, FC_CODE_CPU_FEATURES);
   const char *named = strstr(err.message, missing);
   assert_non_null(named);
-  assert_memory_equal(named + strlen(missing), ";", 1);  // and nothing else
+  assert_memory_equal(named + strlen(missing), ";", 1);  // no other is named
 }
 
 static void features_that_are_not_told_are_a_warning(void **state) {

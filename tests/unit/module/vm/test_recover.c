@@ -214,7 +214,7 @@ static const path_row_t paths[] = {
     {"looped", true},   // in a loop that is entered
     {"one", false},
     {"either", false},  // each path asserts another type
-    {"unless", false},  // the status to fail with may be OK
+    {"unless", false},  // the status it fails with may be OK
     // Through a call.
     {"calls_first", true},
     {"calls_one", false},

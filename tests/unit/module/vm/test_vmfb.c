@@ -215,7 +215,7 @@ static void mutants_are_refused_or_run(void **state) {
         try_mutant(data, size, &verified);
       }
       data[i] = was;
-      try_mutant(data, i, &verified);  // cut short
+      try_mutant(data, i, &verified);  // the file cut short
       mutants++;
     }
     free(data);
