@@ -57,8 +57,8 @@ typedef struct fc_vm_native_call_t {
 } fc_vm_native_call_t;
 
 typedef struct fc_vm_native_function_t {
-  const char *name;   // without the module's
-  const char *cconv;  // several rows may share a name: releases differ
+  const char *name;   // without the module's name
+  const char *cconv;  // several rows may share a name: it differs by release
   uint32_t effect;    // fc_vm_effect_t
   fc_status_t (*call)(fc_vm_native_call_t *call, fc_error_t *err);
 } fc_vm_native_function_t;

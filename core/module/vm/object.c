@@ -124,7 +124,7 @@ void fc_vm_heap_free(fc_vm_heap_t *heap, void *memory, size_t size) {
   else fc_free(heap->allocator, memory);
 }
 
-#define SIZE_ROOM 64  // keeps what follows as aligned as the block
+#define SIZE_ROOM 64  // so what follows is aligned like the block
 
 static void *allocate_sized(void *context, size_t size, size_t alignment) {
   FC_ASSERT(alignment <= SIZE_ROOM);

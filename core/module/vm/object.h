@@ -94,7 +94,7 @@ struct fc_vm_object_t {
 void fc_vm_object_init(fc_vm_object_t *object, fc_vm_type_t type,
                        void (*destroy)(fc_vm_object_t *object),
                        fc_vm_heap_t *heap);
-void fc_vm_object_destroy(fc_vm_object_t *object);  // the last release
+void fc_vm_object_destroy(fc_vm_object_t *object);  // for the last release
 
 static inline fc_vm_object_t *fc_vm_retain(fc_vm_object_t *object) {
   if (object && !object->immortal) {

@@ -124,7 +124,7 @@ static inline uint16_t fc_vm_list_entry(const uint8_t *code,
 // ('T') starts at *pc, which moves past it.
 typedef struct fc_vm_edge_t {
   uint32_t target;
-  uint32_t copies_pc;  // u16 source, u16 target
+  uint32_t copies_pc;  // pairs of u16 source, u16 target
   uint32_t copy_count;
 } fc_vm_edge_t;
 void fc_vm_next_case(const uint8_t *code, uint32_t *pc, fc_vm_edge_t *out);

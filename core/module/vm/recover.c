@@ -65,12 +65,12 @@ struct fc_vm_facts_t {
   uint32_t *queue;     // blocks that a search has yet to look at
   uint8_t *passed;     // passed_t of each block
   bool *waiting;       // blocks to walk again; or those that a search has seen
-  fact_t *entries;     // of each block: cells, then refs
-  fact_t *now;         // while a block is walked
+  fact_t *entries;     // at the start of each block: cells, then refs
+  fact_t *now;         // facts at the current place in a block
   fact_t *spare;       // takes the place of `now` for a while
   size_t width;        // facts of one block
   size_t *budget;      // see spend()
-  bool *returns_seen;  // results that a return gave a shape
+  bool *returns_seen;  // true for results that a return gave a shape
   fc_vm_each_call_t each;
   void *context;  // of `each`
 };

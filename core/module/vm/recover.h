@@ -18,7 +18,7 @@ typedef struct fc_vm_shape_t {
 } fc_vm_shape_t;
 
 typedef struct fc_vm_dim_t {
-  uint32_t argument;  // letter of the calling convention
+  uint32_t argument;  // index of a letter of the calling convention
   uint32_t dim;       // below FC_RANK_MAX
 } fc_vm_dim_t;
 
@@ -34,7 +34,7 @@ typedef struct fc_vm_recovered_t {
   fc_vm_shape_t *arguments;
   fc_vm_shape_t *results;
   int32_t *passed;          // which argument a result is, -1 if it is none
-  bool any;                 // something is known
+  bool any;                 // true: something is known
   fc_vm_equal_t equal[16];  // more are not noted
   uint32_t equal_count;
 } fc_vm_recovered_t;

@@ -27,7 +27,7 @@ typedef struct fc_vm_stack_t {
   fc_allocator_t allocator;
   size_t size_max;
   uint32_t depth_max;
-  size_t size;  // handed out
+  size_t size;  // bytes handed out
   uint32_t depth;
   fc_vm_chunk_t *first;
   fc_vm_chunk_t *current;

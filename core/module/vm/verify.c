@@ -25,7 +25,7 @@ typedef struct verifier_t {
   const fc_vm_module_t *module;
   const fc_vm_function_t *function;
   uint8_t *is_block;    // a bit for each byte of code
-  bool moves_anywhere;  // of releases.def
+  bool moves_anywhere;  // from releases.def
 } verifier_t;
 
 static bool is_marked(const uint8_t *bits, uint32_t pc) {
@@ -102,7 +102,7 @@ static fc_status_t check_copies(const verifier_t *v, uint32_t pc,
   for (uint32_t i = 0; i < count; i++) {
     const uint8_t *pair = v->function->code + pc + 4 * (size_t)i;
     uint32_t source = fc_load_u16(pair), target = fc_load_u16(pair + 2);
-    char kind = source & FC_VM_REF_BIT ? 'r' : 'i';  // 64 bits are two copies
+    char kind = source & FC_VM_REF_BIT ? 'r' : 'i';  // 64 bits take two copies
     FC_TRY(check_register(v, source, kind, true, err));
     FC_TRY(check_register(v, target, kind, false, err));
   }

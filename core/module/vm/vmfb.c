@@ -32,8 +32,8 @@
 // the bytes that one of its kind takes in a real file.
 #define EXPORTED_SIZE_MIN (64 << 10)
 #define EXPORT_SIZE 64
-#define VALUE_SIZE 16  // a letter of a calling convention
-#define ATTR_SIZE 16   // beside its text
+#define VALUE_SIZE 16  // for each letter of a calling convention
+#define ATTR_SIZE 16   // for each attribute, beside its text
 // Spans are looked through at each call of the import, so conventions with
 // spans are kept short.
 #define SPANS_SIZE_MAX 256
