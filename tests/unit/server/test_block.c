@@ -5,6 +5,7 @@
 #include "pool/block.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 
 #include "base/sanitize.h"
 #include "helpers/test.h"
@@ -44,6 +45,33 @@ static void blocks_hold_what_was_asked_for(void **state) {
     fc_block_give(blocks, block);
   }
   fc_block_give(blocks, FC_BLOCK_NONE);
+  fc_blocks_destroy(blocks);
+}
+
+static void *note_size(void *context, size_t size, size_t alignment) {
+  *(size_t *)context = size;
+  return aligned_alloc(alignment, size);
+}
+
+static void release(void *context, void *memory) {
+  (void)context;
+  free(memory);
+}
+
+static void a_block_has_room_behind_it(void **state) {
+  (void)state;
+  size_t noted = 0;
+  const fc_allocator_t allocator = {&noted, note_size, release};
+  fc_blocks_t *blocks;
+  fc_error_t error;
+  assert_int_equal(fc_blocks_create(allocator, 1u << 20, 0, &blocks, &error),
+                   FC_OK);
+  for (uint64_t size = FC_BLOCK_SMALLEST; size <= 1u << 18; size *= 2) {
+    const uint32_t block = take(blocks, size);
+    assert_int_equal(fc_block_size(blocks, block), size);
+    assert_true(noted >= size + FC_BLOCK_TAIL);
+    fc_block_give(blocks, block);
+  }
   fc_blocks_destroy(blocks);
 }
 
@@ -416,6 +444,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(fixed_blocks_are_where_they_were_put),
       FC_TEST(blocks_hold_what_was_asked_for),
+      FC_TEST(a_block_has_room_behind_it),
       FC_TEST(a_block_given_back_is_used_again),
       FC_TEST(the_budget_bounds_what_is_kept),
       FC_TEST(the_limit_is_kept_but_small_blocks_pass),
