@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The last words of a process: its signal, what kind of address, where in the module.
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "helpers/test.h"
+#include "pool/sandbox.h"
+
+#define CRASH FARCALL_BUILD_DIR "/tests/modules/native/crash.so"
+
+typedef struct row_t {
+  const char *name;
+  const char *function;  // of the module; NULL: one of the test's own
+  int64_t argument;
+  int signal;
+  fc_fault_class_t class_;
+  bool in_module;
+} row_t;
+
+static const row_t rows[] = {
+    {"near zero", "peek", 16, SIGSEGV, FC_FAULT_NULL, true},
+    {"elsewhere", "peek", INT64_C(1) << 30, SIGSEGV, FC_FAULT_ELSEWHERE, true},
+    {"the C library's", "stop", SIGABRT, SIGABRT, FC_FAULT_NONE, false},
+    {"sent by somebody", "stop", SIGSEGV, SIGSEGV, FC_FAULT_NONE, false},
+    {"a stack that ends", NULL, INT32_MAX, SIGSEGV, FC_FAULT_STACK, false},
+    {"code above the module", NULL, 0, SIGSEGV, FC_FAULT_STACK, false},
+};
+
+// A frame is touched in its middle, so the address is not the stack pointer's.
+static int64_t recurse(int64_t depth) {
+  volatile char room[1 << 14];
+  room[1 << 13] = (char)depth;
+  return depth ? recurse(depth - 1) + room[1 << 13] : 0;
+}
+
+static _Noreturn void crash(const row_t *row, fc_fault_t *fault) {
+  const struct rlimit none = {0, 0};
+  (void)setrlimit(RLIMIT_CORE, &none);
+  fc_fault_watch(fault);
+  fc_fault_before_load();
+  void *module = dlopen(CRASH, RTLD_NOW | RTLD_LOCAL);
+  fc_fault_after_load();
+  char name[64];
+  // The stack lies above all that is loaded, and is no code.
+  const uintptr_t stack = (uintptr_t)__builtin_frame_address(0);
+  int64_t (*function)(int64_t) = recurse;
+  if (!row->function && !row->argument) {
+    memcpy(&function, &stack, sizeof function);
+  } else if (row->function) {
+    snprintf(name, sizeof name, "_mlir_ciface_%s", row->function);
+    void *address = module ? dlsym(module, name) : NULL;
+    if (!address) _exit(1);
+    memcpy(&function, &address, sizeof function);
+  }
+  (void)function(row->argument);
+  _exit(2);
+}
+
+static void last_words_say_what_and_where(void **state) {
+  (void)state;
+  fc_fault_t *fault = mmap(NULL, sizeof *fault, PROT_READ | PROT_WRITE,
+                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  assert_true(fault != MAP_FAILED);
+  FC_TEST_EACH_ROW(const row_t, row, rows) {
+    memset(fault, 0, sizeof *fault);
+    const pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) crash(row, fault);
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), row->signal);
+    assert_int_equal(fault->signal, row->signal);
+    assert_int_equal(fault->class_, row->class_);
+    assert_int_equal(fault->in_module, row->in_module);
+    assert_int_equal(fault->offset != 0, row->in_module);
+    // The module is one of a few pages.
+    assert_true(fault->offset < 1 << 20);
+  }
+  munmap(fault, sizeof *fault);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(last_words_say_what_and_where),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
