@@ -391,7 +391,6 @@ static fc_status_t scan_body_byte(fc_framing_t *framing, uint8_t c,
       return FC_OK;
     case FRAMING_CHUNK_DATA_LF:
       framing->line_size = 0;
-      framing->chunk = 0;
       return scan_lf(framing, c, FRAMING_CHUNK_SIZE, err);
     case FRAMING_TRAILER:
       return scan_trailer(framing, c, err);

@@ -4,6 +4,8 @@
 // either. The sockets' view of the same is in tests/http.
 #include "http1/framing.h"
 
+#include <stdio.h>
+
 #include "helpers/test.h"
 #include "config/limits.h"
 
@@ -17,6 +19,8 @@ typedef struct row_t {
 static const row_t kHeads[] = {
     {"least", "GET / HTTP/1.1\r\n\r\n", FC_CODE_NONE, 18},
     {"1.0", "GET / HTTP/1.0\r\n\r\n", FC_CODE_NONE, 18},
+    {"1.2", "GET / HTTP/1.2\r\n\r\n", FC_CODE_HTTP_SYNTAX, 13},
+    {"1.10", "GET / HTTP/1.10\r\n\r\n", FC_CODE_HTTP_SYNTAX, 14},
     {"fields", "GET / HTTP/1.1\r\na:b\r\nc: d\r\n\r\n", FC_CODE_NONE, 29},
     {"rest stays", "GET / HTTP/1.1\r\n\r\nGET", FC_CODE_NONE, 18},
     {"CRLF first", "\r\n\r\nGET / HTTP/1.1\r\n\r\n", FC_CODE_NONE, 22},
@@ -99,6 +103,28 @@ static void every_byte_has_its_place(void **state) {
   }
 }
 
+// All of a field counts but for its line feed.
+static void the_limit_of_fields_is_exact(void **state) {
+  (void)state;
+  static char head[FC_LIMIT_HEADERS + 64];
+  for (size_t more = 0; more < 2; more++) {
+    const size_t value = FC_LIMIT_HEADERS - strlen("n:\r") + more;
+    size_t size = (size_t)sprintf(head, "GET / HTTP/1.1\r\nn:");
+    memset(head + size, 'v', value);
+    strcpy(head + size + value, "\r\n\r\n");
+    for (size_t split = 0; split < 2; split++) {
+      fc_error_t error;
+      fc_error_reset(&error);
+      uint64_t offset;
+      bool done;
+      (void)scan(head, split * (size + value - 1), &offset, &done, &error);
+      assert_int_equal(error.code,
+                       more ? FC_CODE_HEADERS_TOO_LARGE : FC_CODE_NONE);
+      assert_int_equal(done, !more);
+    }
+  }
+}
+
 typedef struct chunk_row_t {
   const char *name;
   const char *bytes;
@@ -116,6 +142,7 @@ static const chunk_row_t kBodies[] = {
     {"trailers", "0\r\nA: b\r\nC: d\r\n\r\n", FC_CODE_NONE, 17, 0},
     {"rest stays", "0\r\n\r\nGET", FC_CODE_NONE, 5, 0},
     {"no digits", "\r\n", FC_CODE_HTTP_SYNTAX, 0, 0},
+    {"no digits in the second", "1\r\na\r\n\r\n", FC_CODE_HTTP_SYNTAX, 6, 1},
     {"only an extension", ";a\r\n", FC_CODE_HTTP_SYNTAX, 0, 0},
     {"sign", "-1\r\n", FC_CODE_HTTP_SYNTAX, 0, 0},
     {"space after size", "1 \r\n", FC_CODE_HTTP_SYNTAX, 1, 0},
@@ -170,6 +197,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(heads_are_judged_the_same_however_they_are_cut),
       FC_TEST(every_byte_has_its_place),
+      FC_TEST(the_limit_of_fields_is_exact),
       FC_TEST(chunks_are_judged_the_same_however_they_are_cut),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
