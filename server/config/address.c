@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A scheme that is not served yet gets an error of its own, not that of a
-// mistake.
+// https:// gets an error of its own: it is no mistake, but it is not served
+// yet.
 #include "config/address.h"
 
 #include <stdio.h>

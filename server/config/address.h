@@ -28,13 +28,14 @@ fc_status_t fc_address_parse(fc_str_t text, fc_address_t *out_address,
 static inline bool fc_address_is_unix(const fc_address_t *address) {
   return address->any.sa_family == AF_UNIX;
 }
-// Can nobody but programs of this machine reach it? Not asked of Unix sockets.
+// Can only programs of this machine reach it? Not to be called for Unix
+// sockets.
 bool fc_address_is_loopback(const fc_address_t *address);
 // Writes the literal address, in brackets if it is IPv6, or the path of a Unix
 // socket; returns the port, 0 if it has none.
 int fc_address_print(const fc_address_t *address, char *out, size_t capacity);
-// The host name of "name:port" or "[v6]:port", in brackets if it was; "" when
-// it isn't one.
+// The host name of "name:port" or "[v6]:port", with the brackets; "" when
+// `host` is neither.
 fc_str_t fc_address_host_name(fc_str_t host);
 
 #endif  // FARCALL_SERVER_CONFIG_ADDRESS_H_

@@ -35,7 +35,7 @@ static fc_origin_t place_of(const fc_config_file_t *file, uint64_t offset) {
   return place;
 }
 
-// Put in front of the message, whose end may be cut off.
+// Puts the place in front of the message, whose end may be cut off for it.
 static void put_place(const fc_config_file_t *file, fc_origin_t place,
                       fc_error_t *err) {
   char prefix[200];
@@ -196,7 +196,8 @@ static bool is_number(fc_option_kind_t kind) {
          kind == FC_OPTION_KIND_TIME;
 }
 
-// The value as a flag would have it. `number` holds that of a number.
+// Gives the value as a flag would spell it. The text of a number is written to
+// `number`.
 static fc_status_t take_value(parser_t *p, const fc_option_t *option,
                               char number[NUMBER_MAX], const char **out) {
   fc_json_token_t token;

@@ -14,8 +14,8 @@
 // FC_CODE_NOT_ACCEPTABLE: it can't be read; else what is wrong in it.
 fc_status_t fc_config_file_read(fc_server_options_t *options, const char *name,
                                 fc_error_t *err) FC_MUST_CHECK;
-// The same of what is in options->file: the text and its size, both changed while
-// they are read, with room for a zero behind.
+// The same for a text that is in options->file already. Reading changes the
+// text, which has room for a zero behind it.
 fc_status_t fc_config_file_parse(fc_server_options_t *options,
                                  fc_error_t *err) FC_MUST_CHECK;
 void fc_config_file_deinit(fc_config_file_t *file);
@@ -25,7 +25,8 @@ void fc_config_file_deinit(fc_config_file_t *file);
 fc_status_t fc_config_file_print(const fc_server_options_t *options,
                                  fc_sink_t *sink, fc_error_t *err);
 
-// Puts where the option was given in front of an error about its value.
+// Puts the place in the file where the option was given, if any, in front of
+// the message of an error about its value.
 void fc_config_locate(const fc_server_options_t *options, unsigned option,
                       fc_error_t *err);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every bound the server keeps that is not an option (options.def has those).
-// Sizes are in bytes, times in milliseconds. docs/http.md has
-// those that clients notice.
+// Sizes are in bytes, times in milliseconds. docs/http.md has those that
+// clients notice. "414 above" means that anything larger is answered with
+// status 414.
 #ifndef FARCALL_SERVER_CONFIG_LIMITS_H_
 #define FARCALL_SERVER_CONFIG_LIMITS_H_
 
@@ -23,13 +24,13 @@
 // A connection
 #define FC_LIMIT_READ (64u << 10)       // one read
 #define FC_LIMIT_PIPELINED (16u << 10)  // kept while a call runs
-#define FC_LIMIT_DISCARD (64u << 10)    // body of a refused request swallowed
+#define FC_LIMIT_DISCARD (64u << 10)    // read of a refused body, then dropped
 #define FC_LIMIT_LINGER_MS 1000
 #define FC_LIMIT_RATE 1024  // least bytes a second of a body or an answer
 #define FC_LIMIT_REQUEST_ID 128
 #define FC_LIMIT_RESERVED_FILES 64  // never used for connections
-#define FC_LIMIT_MODULE_FILES 2     // beside those, for each module
-#define FC_LIMIT_WORKER_FILES 4     // and for each of its processes
+#define FC_LIMIT_MODULE_FILES 2     // further ones, for each module
+#define FC_LIMIT_WORKER_FILES 4     // and for each of a module's processes
 #define FC_LIMIT_TURNED_AWAY 32     // connections being told 503 at one time
 
 #define FC_LIMIT_ASKING (64u << 10)  // body of a POST that is no call
@@ -54,10 +55,10 @@
 
 #define FC_LIMIT_RETRY_AFTER 1  // seconds
 
-#define FC_LIMIT_LOST_THREADS 2  // are replaced, no more
+#define FC_LIMIT_LOST_THREADS 2  // so many are replaced
 
-// Loading in a worker process: the time until it serves, and for each MiB of the
-// module.
+// Time that a worker process has to load its module: a base, and more for each
+// MiB.
 #define FC_LIMIT_LOAD_MS 10000
 #define FC_LIMIT_LOAD_MIB_MS 200
 
@@ -73,7 +74,7 @@
 #define FC_LIMIT_BLAMED 64  // calls of one module kept because they crashed it
 #define FC_LIMIT_BACKOFF_MS 100  // after the second crash, doubled by each
 #define FC_LIMIT_BACKOFF_MAX_MS 10000
-#define FC_LIMIT_QUARANTINES 5  // at most so often the time is doubled
+#define FC_LIMIT_QUARANTINES 5  // the time is doubled at most so often
 #define FC_LIMIT_ATTEMPTS 2     // processes that may end under a waiting call
 
 // Supervision of worker processes
@@ -83,8 +84,8 @@
 #define FC_LIMIT_IDLE_LOOK_MS 1000  // and processes that have no calls
 #define FC_LIMIT_BELLS 1000         // more rings than calls: it is killed
 // Bytes of bodies and answers that the loop copies to and from processes at one
-// go; larger ones take several loop turns. Fresh memory costs 1 to 3 us a page
-// here and there.
+// go; larger ones take several loop turns. Each page of fresh memory costs the
+// loop 1 to 3 us, and the process too.
 #define FC_LIMIT_COPY (256u << 10)
 #define FC_LIMIT_COPY_SMALL (16u << 10)  // is copied whatever else was
 #define FC_LIMIT_SPARE_MS 10000  // then a further process without calls ends

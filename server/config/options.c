@@ -79,9 +79,9 @@ typedef struct arguments_t {
   bool given[FC_OPTIONS];
 } arguments_t;
 
-// A number that is given twice: the second is meant to replace the first. A
-// text that is given twice: both are meant, and the first would be lost, so it
-// is refused. A list is for that.
+// If a number is given twice, the second is meant to replace the first. If a
+// text is given twice, both may be meant and the first would be lost, so that
+// is an error. Several texts can be given to a LIST.
 static fc_status_t set_given(fc_server_options_t *options,
                              arguments_t *arguments, const fc_option_t *option,
                              const char *value, const char *named,
@@ -214,7 +214,7 @@ static fc_status_t parse_variable(fc_server_options_t *options,
     return *value ? set(options, option, value, named, FC_ORIGIN_VARIABLE, err)
                   : FC_OK;
   }
-  // `farcall` reads it, not this program.
+  // The program `farcall` reads this variable.
   if (fc_str_equal(name, FC_STR("FARCALL_SERVER"))) return FC_OK;
   return is_of_kubernetes(name, value) ? FC_OK : fail_variable(name, err);
 }

@@ -69,7 +69,7 @@ typedef struct fc_server_options_t {
   bool print;                // only print it
   const char *const *paths;  // of argv, else of the file
   size_t path_count;
-  const char *worker_program;  // what worker processes run: this one
+  const char *worker_program;  // what worker processes run: this program
   fc_config_file_t file;
   fc_origin_t origins[FC_OPTIONS];
 } fc_server_options_t;

@@ -101,7 +101,7 @@ static bool parse_network(fc_str_t text, fc_network_t *out_network) {
   const size_t size = slash ? (size_t)(slash - text.data) : text.size;
   fc_str_t address = fc_str_make(text.data, size);
   if (!fc_peer_parse(address, &out_network->address)) return false;
-  // By the spelling: ::ffff:10.0.0.0/104 is written with the bits of IPv6.
+  // The spelling decides: ::ffff:10.0.0.0/104 counts the bits of IPv6.
   const bool v6 = memchr(address.data, ':', address.size) != NULL;
   unsigned bits = v6 ? 128 : 32;
   if (slash &&

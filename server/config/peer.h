@@ -27,7 +27,7 @@ typedef struct fc_networks_t {
   fc_network_t items[FC_NETWORKS_MAX];
 } fc_networks_t;
 
-// Not known when the family is neither IPv4 nor IPv6.
+// All zero when the family is neither IPv4 nor IPv6.
 fc_peer_t fc_peer_of_socket_address(const struct sockaddr *address);
 // "10.1.2.3" or "2001:db8::1": no port, no brackets. False when it is neither.
 bool fc_peer_parse(fc_str_t text, fc_peer_t *out_peer);

@@ -10,8 +10,8 @@
 #include "config/peer.h"
 
 typedef struct fc_policy_t {
-  bool loopback;   // the listener's address is one
-  bool any_host;   // it has no name, so a request may have any
+  bool loopback;   // the listener has a loopback address
+  bool any_host;   // the listener has no host name: Host may be any
   bool local;      // a Unix socket
   uint8_t admin;   // of --admin
   fc_str_t bind;   // the literal address it listens on, in brackets if IPv6

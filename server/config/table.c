@@ -72,7 +72,8 @@ typedef struct unit_t {
   uint64_t factor;
 } unit_t;
 
-// Far above sense, far below where products of options overflow.
+// Larger than anybody needs, and small enough that products of options do not
+// overflow.
 #define COUNT_MAX 1000000u
 #define BYTES_MAX ((uint64_t)1 << 50)
 #define TIME_MAX_MS ((uint64_t)366 * 24 * 3600 * 1000)
@@ -180,7 +181,7 @@ bool fc_texts_at(const fc_texts_t *texts, uint32_t index, fc_str_t *out_item) {
 // ---------------------------------------------------------------------------
 // Values as text
 
-// In the largest unit that leaves no rest.
+// Writes the value in the largest unit that leaves no remainder.
 static fc_status_t put_units(fc_sink_t *sink, uint64_t value,
                              const unit_t *units, fc_error_t *err) {
   const unit_t *best = units;

@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A page of another site can have its visitor's browser send requests here. The
-// browser then says so in Origin. The page can also have its own name point at
-// our address (DNS rebinding): then Origin and Host agree, and only the name
-// gives it away. It can forge neither field, nor have an address for a name.
+// A page of another site can make its visitor's browser send requests to this
+// server. The browser then names that site in Origin. The site can also make
+// its own host name resolve to our address (DNS rebinding): then Origin and
+// Host agree, and only the name in them shows that they are not ours. The page
+// can forge neither field, and a literal address cannot be its site's name.
 #include "exchange/access.h"
 
 #include "config/address.h"
 #include "config/options.h"
 
 // ---------------------------------------------------------------------------
-// What a proxy says. Each proxy adds to the end of a field, or adds a field
-// after those there are, so what a client made up stands before what the proxy
-// knows: fields are read from the last to the first.
+// Fields of proxies. Each proxy appends an item to a field, or adds a field
+// behind those there are. So what a client invented stands before what a proxy
+// wrote, and items are read from the last to the first.
 
 static size_t find_last(fc_str_t text, char c) {
   size_t at = text.size;
   while (at && text.data[at - 1] != c) at--;
-  return at;  // of what follows it, 0 when it is not there
+  return at;  // the index behind `c`, 0 when there is no `c`
 }
 
-// Cuts the last item of a list that `c` separates off `text`.
+// Cuts the last item off `text`, whose items `c` separates, and returns it.
 static fc_str_t take_last(fc_str_t *text, char c) {
   const size_t at = find_last(*text, c);
   fc_str_t last = fc_str_make(text->data + at, text->size - at);
@@ -29,12 +30,12 @@ static fc_str_t take_last(fc_str_t *text, char c) {
 }
 
 typedef struct forwarded_t {
-  fc_str_t lines;   // field lines not looked at yet
-  fc_str_t values;  // of the line found last
+  fc_str_t lines;   // field lines that were not read yet
+  fc_str_t values;  // items of the last read line that were not read yet
 } forwarded_t;
 
-// The next item of all fields `name`, from the last one back. False when there
-// is no further one.
+// Finds the next item of the fields called `name`, going from the last to the
+// first. False when there are no more.
 static bool next_forwarded(forwarded_t *at, fc_str_t name, fc_str_t *out_item) {
   while (at->values.size == 0) {
     if (at->lines.size == 0) return false;
@@ -65,7 +66,7 @@ static bool parse_client(fc_str_t text, fc_peer_t *out_peer) {
   return fc_peer_parse(name, out_peer);
 }
 
-// The client is the last address, counted from the end, that is no trusted
+// The client is the first address, counted from the end, that is no trusted
 // proxy.
 static void find_client(const fc_policy_t *policy, const fc_request_t *request,
                         fc_peer_t *peer) {
@@ -94,7 +95,7 @@ typedef struct address_t {
   fc_str_t scheme;  // "http", "https"
   fc_str_t host;    // "name:port"
   fc_str_t name;
-  bool forwarded;  // said by a trusted proxy
+  bool forwarded;  // `host` is what a trusted proxy says
 } address_t;
 
 static address_t asked_for(const fc_request_t *request, bool trusted) {
@@ -116,7 +117,7 @@ static address_t asked_for(const fc_request_t *request, bool trusted) {
   return address;
 }
 
-// Names that no other site can make point here.
+// True for names that no other site can make resolve to this server.
 static bool is_ours(const fc_policy_t *policy, fc_str_t name) {
   return fc_request_same_text(name, FC_STR("localhost")) ||
          is_in_list(policy->hosts, name);
@@ -127,11 +128,13 @@ static fc_status_t check_host(const fc_policy_t *policy,
   fc_str_t name = address->name;
   if (policy->any_host) return FC_OK;
   if (!policy->loopback && policy->hosts.size == 0) return FC_OK;
-  // Only HTTP/1.0 comes without a Host, and no browser speaks that.
+  // Only a request of HTTP/1.0 may lack Host, and no browser speaks that
+  // version.
   if (address->host.size == 0 && !address->forwarded) return FC_OK;
   if (is_ours(policy, name)) return FC_OK;
   // A browser that DNS has misled asks for a name, never for an address. A
-  // loopback listener is only ever asked by its own addresses.
+  // loopback listener that is asked without a proxy answers to its own
+  // addresses only.
   if (policy->loopback && !address->forwarded
           ? fc_request_same_text(name, FC_STR("127.0.0.1")) ||
                 fc_request_same_text(name, FC_STR("[::1]")) ||

@@ -42,7 +42,7 @@ static fc_answer_t describe(const fc_exchange_t *x, const outcome_t *what) {
   return answer;
 }
 
-// The pieces are the body.
+// The body is x->pieces.
 static void send_answer(fc_exchange_t *x, const outcome_t *what) {
   const fc_answer_t answer = describe(x, what);
   fc_metrics_answer(&x->server->metrics, what->status);
@@ -51,7 +51,7 @@ static void send_answer(fc_exchange_t *x, const outcome_t *what) {
 }
 
 // ---------------------------------------------------------------------------
-// Without memory
+// Answers when there is no memory
 
 static fc_status_t fail_growth(fc_sink_t *sink, size_t need, fc_error_t *err) {
   (void)sink;
@@ -206,7 +206,7 @@ void fc_exchange_answer_act(fc_exchange_t *x) {
 // ---------------------------------------------------------------------------
 // Results
 
-// The worker's times become the exchange's.
+// Copies the times that the worker measured into the exchange.
 static void take_times(fc_exchange_t *x, const fc_outcome_t *outcome) {
   x->spent_ns[FC_STAGE_QUEUE] = outcome->began_ns - x->marked_ns;
   uint64_t ended_ns = outcome->began_ns;

@@ -10,7 +10,7 @@ static uint64_t smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
 fc_status_t fc_body_open(fc_piece_t *body, fc_blocks_t *blocks,
                          const fc_owner_t *owner, uint64_t length,
                          fc_error_t *err) {
-  // Refused before most of the body has been sent.
+  // A body that cannot be held is refused before most of it has been sent.
   if (length > FC_LIMIT_READ) {
     FC_TRY(fc_blocks_check(blocks, owner, length, err));
   }

@@ -16,8 +16,8 @@
 fc_status_t fc_body_open(fc_piece_t *body, fc_blocks_t *blocks,
                          const fc_owner_t *owner, uint64_t length,
                          fc_error_t *err) FC_MUST_CHECK;
-// Where some of the `left` bytes still to come may be read to; not empty if any
-// are.
+// Where the next bytes of the body may be read to. `left` bytes are still to
+// come; the room is empty only if `left` is 0.
 fc_span_t fc_body_room(const fc_piece_t *body, const fc_blocks_t *blocks,
                        uint64_t left);
 // `bytes` have arrived, in fc_body_room or anywhere else. `left` are still to

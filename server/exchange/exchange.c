@@ -16,7 +16,7 @@ static void give_body(fc_exchange_t *x) {
   x->job.call.body = (fc_piece_t){.block = FC_BLOCK_NONE};
 }
 
-// The generation of the place stays until the exchange is over.
+// Holds the generation of the place until the exchange is over.
 static void hold_place(fc_exchange_t *x) {
   x->generation =
       fc_generations_at(&x->server->modules->generations, x->place.module);
@@ -197,7 +197,7 @@ static fc_status_t check_asking(uint64_t size, fc_error_t *err) {
                  (unsigned long long)size, FC_LIMIT_ASKING);
 }
 
-// A document is asked for with a body.
+// Admits a POST for a document: its body needs a block.
 static fc_status_t admit_asking(fc_exchange_t *x, const fc_request_t *request,
                                 fc_error_t *err) {
   const fc_owner_t owner = fc_exchange_owner(&x->peer);
@@ -286,7 +286,7 @@ void fc_exchange_submit(fc_exchange_t *x) {
   fc_pool_t *pool = x->server->pool;
   const fc_invocation_t *call = &x->job.call;
   fc_exchange_mark(x, FC_STAGE_READ);
-  // The decoder may look past the end (FC_BLOCK_TAIL).
+  // The decoder may look up to FC_BLOCK_TAIL bytes past the end.
   uint8_t *data =
       fc_block_data(x->server->blocks, call->body.block) + call->body.offset;
   memset(data + call->body.size, 0, FC_BLOCK_TAIL);

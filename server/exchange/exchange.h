@@ -33,10 +33,10 @@ typedef struct fc_answer_t {
   bool weak_digest;
   fc_str_t allow;            // "" if none
   fc_str_t code;             // of an error, "" if the head does not say it
-  uint64_t document;         // bytes before raw ones, 0: it has no raw bytes
+  uint64_t document;         // bytes of JSON before raw bytes, 0: no raw bytes
   uint32_t retry_after;      // seconds, 0: none
   const uint64_t *spent_ns;  // FC_STAGE_COUNT times to tell, or NULL
-  bool is_last;              // it should be the last one of its connection
+  bool is_last;              // the connection should close after it
 } fc_answer_t;
 
 typedef struct fc_carrier_t {
@@ -44,9 +44,9 @@ typedef struct fc_carrier_t {
   // of the exchange. The first piece has FC_LIMIT_HEAD free bytes in front.
   // Calls fc_exchange_sent, perhaps before it returns.
   void (*answer)(fc_exchange_t *exchange, const fc_answer_t *answer);
-  // The same when there is no memory. The body is at `body`, with as much room
-  // in front, and must not be used after the call: what cannot be sent at once
-  // is never sent.
+  // The same when there is no memory. The body is at `body`, also with
+  // FC_LIMIT_HEAD free bytes in front. The carrier must not use `body` after it
+  // returns: what cannot be sent at once is never sent.
   void (*answer_at_once)(fc_exchange_t *exchange, const fc_answer_t *answer,
                          char *body);
   // The exchange was answered outside of any call that the carrier made: the
@@ -69,19 +69,19 @@ struct fc_exchange_t {
   uint8_t stage;            // fc_stage_t it is in
   uint8_t id_size;          // 0: it has none yet
   uint32_t retry_after;
-  uint64_t began_ns;   // first byte of the head; 0: none is there
+  uint64_t began_ns;   // time of the first byte of the head; 0: no byte yet
   uint64_t marked_ns;  // end of the last stage
   uint64_t body_seen;  // bytes of the body that came, also those not kept
   uint64_t spent_ns[FC_STAGE_COUNT];
   fc_peer_t address;  // the other end of the stream, zero if it has none
-  // Whose request it is: that, or the client a trusted proxy names.
+  // Whose request it is: `address`, or the client that a trusted proxy names.
   fc_peer_t peer;
   char id[FC_LIMIT_REQUEST_ID];
   uint32_t piece_count;
   fc_piece_t pieces[FC_PIECES_MAX];
 };
 
-// In zeroed memory. Everything is borrowed.
+// `exchange` is zeroed memory. `server`, `carrier` and `policy` are borrowed.
 void fc_exchange_init(fc_exchange_t *exchange, fc_server_t *server,
                       const fc_carrier_t *carrier, const fc_policy_t *policy,
                       const fc_peer_t *address);
@@ -89,11 +89,11 @@ void fc_exchange_init(fc_exchange_t *exchange, fc_server_t *server,
 void fc_exchange_deinit(fc_exchange_t *exchange);
 
 void fc_exchange_start(fc_exchange_t *exchange);
-// A head is read. A head that could not be understood is passed too, as far as
+// A head was read. A head that could not be understood is passed too, as far as
 // it was understood. `request` is not kept.
 void fc_exchange_take(fc_exchange_t *exchange, const fc_request_t *request);
-// Whether the request may be made. Sets is_call; exchange->stage says where it
-// failed.
+// Fails if the request may not be made; exchange->stage says where it failed.
+// Sets is_call.
 fc_status_t fc_exchange_admit(fc_exchange_t *exchange,
                               const fc_request_t *request,
                               fc_error_t *err) FC_MUST_CHECK;
@@ -104,10 +104,10 @@ void fc_exchange_document(fc_exchange_t *exchange, const fc_request_t *request);
 void fc_exchange_fail(fc_exchange_t *exchange, const fc_error_t *error,
                       fc_stage_t stage);
 
-// Where some of the `left` bytes still to come may be read to.
+// Where the next bytes of the body may be read to; `left` are still to come.
 fc_span_t fc_exchange_room(const fc_exchange_t *exchange, uint64_t left);
-// Bytes of the body, read there or anywhere else; `left` more are to come, 0 if
-// that is not known.
+// `bytes` of the body were read, to fc_exchange_room or anywhere else. `left`
+// more are to come, 0 if that is not known.
 fc_status_t fc_exchange_append(fc_exchange_t *exchange, fc_str_t bytes,
                                uint64_t left, fc_error_t *err) FC_MUST_CHECK;
 // The body is complete: runs the call, or queues it.
@@ -126,7 +126,7 @@ void fc_exchange_reset(fc_exchange_t *exchange);
 
 // ---------------------------------------------------------------------------
 
-#define FC_EXCHANGE_ID_SIZE 16  // of an id made here
+#define FC_EXCHANGE_ID_SIZE 16  // of ids that fc_exchange_make_id makes
 #define FC_EXCHANGE_REFUSAL_MAX 1024
 
 // For a client that gets no exchange: writes the body of an error, counts the
@@ -149,13 +149,14 @@ void fc_exchange_on_expired(void *context, fc_job_t *job);
 // ---------------------------------------------------------------------------
 // Between the files of an exchange
 
-// Hex digits; not secret, only different.
+// Makes an id of hex digits. It is not secret, but no two of a process are
+// equal.
 void fc_exchange_make_id(fc_server_t *server, char out[FC_EXCHANGE_ID_SIZE]);
-// The slot of the job holds the outcome.
+// Answers a call that has ended: job.outcome says how.
 void fc_exchange_answer_call(fc_exchange_t *exchange);
 // The act of the exchange has ended.
 void fc_exchange_answer_act(fc_exchange_t *exchange);
-// The stage is over.
+// `stage` is over: adds the time since the last mark to it.
 void fc_exchange_mark(fc_exchange_t *exchange, fc_stage_t stage);
 void fc_exchange_names(const fc_exchange_t *exchange, fc_str_t *out_module,
                        fc_str_t *out_function);

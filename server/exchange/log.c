@@ -56,7 +56,7 @@ static void log_line(const fc_exchange_t *x, int status, fc_code_t code,
 void fc_exchange_log(const fc_exchange_t *x, int status, fc_code_t code,
                      uint64_t bytes_out, bool is_call) {
   if (x->server->options->access_log != FC_ACCESS_LOG_ON) return;
-  // Health checks come every few seconds.
+  // Health checks come every few seconds: only those that fail are logged.
   if (is_health(x->place.route) && status == 200) return;
   log_line(x, status, code, bytes_out, is_call);
 }

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The journey of bytes: on_read -> feed -> receive.c -> exchange -> write.c ->
-// pump. Reads stay armed while a call runs, so that a client that goes away is
-// noticed at once; what it pipelines meanwhile is stashed, within a bound. One
-// request is in flight at a time, so answers cannot overtake each other.
+// pump. The connection is read also while a call runs, so that a client that
+// goes away is noticed at once; requests that it pipelines meanwhile are
+// stashed, up to a limit. One request is in flight at a time, so answers cannot
+// overtake each other.
 #include "http1/connection.h"
 
 // ---------------------------------------------------------------------------
 // The stash
 
 // Keeps bytes for later. False when there is no memory: then a connection that
-// waits for a request has been answered so, and any other is closed.
+// waits for a request has been answered with that error, and any other is
+// closed.
 static bool stash(fc_connection_t *c, fc_str_t bytes) {
   const fc_owner_t owner = fc_exchange_owner(&c->exchange.address);
   fc_blocks_t *blocks = c->http1->server->blocks;
@@ -58,7 +60,7 @@ void fc_connection_pump(fc_connection_t *c) {
   fc_blocks_t *blocks = c->http1->server->blocks;
   if (uses_bytes(c) && fc_stash_size(&c->stash)) {
     size_t used = fc_connection_receive(c, fc_stash_bytes(&c->stash, blocks));
-    // Closing and lingering have cleared it.
+    // A connection that lingers has cleared its stash already.
     if (fc_stash_size(&c->stash)) fc_stash_drop(&c->stash, blocks, used);
   }
   if (is_over(c)) return;
@@ -110,9 +112,9 @@ static void on_end(void *context, bool orderly) {
   fc_connection_t *c = context;
   c->input = FC_INPUT_ENDED;
   const bool calls = c->state == FC_CONNECTION_CALL;
-  // A running call goes on, because the client may have closed only its sending
-  // side. A waiting call is dropped, and so is an answer that cannot be
-  // delivered.
+  // A running call goes on, unless --cancel=kill, because the client may have
+  // closed only its sending side. A waiting call is dropped, and so is an
+  // answer that cannot be delivered.
   const bool running = calls && fc_exchange_is_running(&c->exchange) &&
                        c->http1->server->options->cancel == FC_CANCEL_DISCARD;
   if (orderly && (running || fc_connection_is_writing(c))) return;
@@ -138,8 +140,9 @@ static void on_closed(void *context) {
 }
 
 // A sized body is read straight into its block, and no further, so that what is
-// pipelined behind it stays out of the block. Of bytes that can only be kept,
-// no more are read than may be kept.
+// pipelined behind it stays out of the block. While a call runs or an answer is
+// written, bytes can only be stashed: then no more are read than the stash may
+// hold.
 static fc_span_t room(void *context) {
   fc_connection_t *c = context;
   const uint32_t kept = fc_stash_size(&c->stash);
@@ -164,8 +167,9 @@ static void start_reading(fc_connection_t *c) {
   if (c->stream->class->read_start(c->stream)) fc_connection_close(c, false);
 }
 
-// Reading stops while enough is kept for later. A state that uses bytes must go
-// on reading however many are kept: a head may be larger than that.
+// Reading stops while the stash holds enough. A state that uses bytes must go
+// on reading however full the stash is: a head may be larger than
+// FC_LIMIT_PIPELINED.
 void fc_connection_follow_reading(fc_connection_t *c) {
   bool wanted = uses_bytes(c) || c->state == FC_CONNECTION_LINGER ||
                 fc_stash_size(&c->stash) < FC_LIMIT_PIPELINED;
@@ -246,7 +250,7 @@ static void on_body_timeout(fc_connection_t *c) {
     fc_http1_wait(c, FC_WAIT_BODY);
     return;
   }
-  if (c->state == FC_CONNECTION_DISCARD) {  // it has its answer
+  if (c->state == FC_CONNECTION_DISCARD) {  // the client has its answer
     fc_connection_linger(c);
     return;
   }

@@ -26,7 +26,7 @@ typedef enum fc_connection_state_t {
   FC_CONNECTION_DISCARD,
   FC_CONNECTION_CALL,  // a call is queued or runs
   FC_CONNECTION_WRITE,  // the answer is being made, or does not fit the stream yet
-  FC_CONNECTION_LINGER,  // everything is said; waits for the client to close
+  FC_CONNECTION_LINGER,  // everything is sent; waits for the client to close
   FC_CONNECTION_CLOSED,
 } fc_connection_state_t;
 
@@ -81,7 +81,7 @@ void fc_connection_follow_reading(fc_connection_t *connection);
 // receive.c. Uses as many bytes as the state allows; returns how many.
 size_t fc_connection_receive(fc_connection_t *connection, fc_str_t bytes);
 // Answers with an error after which nobody can tell where the next request
-// begins.
+// begins, so the answer is the connection's last one.
 void fc_connection_refuse(fc_connection_t *connection, const fc_error_t *error,
                           fc_stage_t stage);
 

@@ -40,7 +40,8 @@ enum {
 
 static bool is_upper(uint8_t c) { return c >= 'A' && c <= 'Z'; }
 
-// What a byte may be in, by a table: every byte of a head is looked up.
+// In which parts of a head a byte may stand. Every byte of a head is looked up,
+// so this is a table.
 enum {
   IN_TOKEN = 1 << 0,   // RFC 9110 5.6.2
   IN_TARGET = 1 << 1,  // visible ASCII
@@ -343,7 +344,8 @@ static fc_status_t scan_trailer_name(fc_framing_t *framing, uint8_t c,
   }
   if (!is_token(c))
     return refuse(framing, "a byte no header name may hold", err);
-  // One byte more than the longest forbidden name tells a longer name apart.
+  // One byte more than the longest forbidden name is kept, so that a longer
+  // name is not taken for that one.
   if (framing->name_size < sizeof framing->name) {
     framing->name[framing->name_size++] = (char)(is_upper(c) ? c | 0x20 : c);
   }

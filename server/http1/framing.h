@@ -12,11 +12,11 @@
 
 #include "farcall/base.h"
 
-// Zeroed is ready for a message.
+// A zeroed one is ready for a message.
 typedef struct fc_framing_t {
   uint8_t state;
   uint8_t name_size;   // trailer name gathered so far
-  char name[18];       // lower case; longer names are not interesting
+  char name[18];       // lower case; cut, as no longer name is forbidden
   uint32_t line_size;  // of the part being scanned
   uint32_t size;       // header block or trailers
   uint32_t fields;

@@ -18,8 +18,8 @@ fc_status_t fc_http1_init(fc_http1_t *http1, fc_allocator_t allocator,
   http1->waits[FC_WAIT_IDLE].wait_ms = options->idle_timeout;
   http1->waits[FC_WAIT_HEAD].wait_ms = options->head_timeout;
   http1->waits[FC_WAIT_BODY].wait_ms = options->body_timeout;
-  // Checked more often than the time-out, because that counts from the last
-  // byte taken.
+  // A check is due four times within the time-out: the time-out counts from the
+  // last byte that the client took, and only a check can notice that.
   http1->waits[FC_WAIT_WRITE].wait_ms = options->write_timeout / 4;
   http1->waits[FC_WAIT_LINGER].wait_ms = FC_LIMIT_LINGER_MS;
   http1->read_buffer = fc_alloc(allocator, FC_LIMIT_READ);
@@ -54,8 +54,8 @@ void fc_http1_wait(fc_connection_t *c, fc_wait_t kind) {
   fc_waits_t *waits = &http1->waits[kind];
   c->wait = (uint8_t)kind;
   // At least a millisecond: fc_http1_expire takes connections from a list until
-  // one is not due, and would never end if one that waits again were due at
-  // once.
+  // one is not due. It would never end if a connection that waits again were
+  // due at once.
   c->due_ms =
       http1->now_ms(http1->context) + (waits->wait_ms ? waits->wait_ms : 1);
   c->previous_wait = waits->last;
@@ -88,8 +88,8 @@ uint64_t fc_http1_due_ms(const fc_http1_t *http1) {
 // ---------------------------------------------------------------------------
 // The end
 
-// Either may close the connection, which stays in the list until the loop's
-// turn ends.
+// Draining and abandoning may close the connection, which stays in the list
+// until the loop's turn ends.
 void fc_http1_drain(fc_http1_t *http1) {
   for (fc_connection_t *c = http1->connections; c; c = c->next) {
     fc_connection_drain(c);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // HTTP/1 on one loop: what its connections share, the lists in which they wait,
-// accepting and refusing clients. The server makes one, tells it the time and
-// of clients, and asks when it has something to do again. Loop thread.
+// accepting and refusing clients. The server makes one fc_http1_t, tells it the
+// time and hands it clients, and asks it when it has something to do again.
+// Loop thread.
 #ifndef FARCALL_SERVER_HTTP1_HTTP1_H_
 #define FARCALL_SERVER_HTTP1_HTTP1_H_
 
@@ -35,11 +36,11 @@ typedef struct fc_waits_t {
 typedef struct fc_http1_t {
   fc_allocator_t allocator;
   fc_server_t *server;
-  // The loop's time; what it returns only grows.
+  // The loop's time in milliseconds. It never goes back.
   uint64_t (*now_ms)(void *context);
   void *context;
   fc_parser_t parser;
-  fc_error_t error;  // of whoever needs one on a path that hardly ever fails
+  fc_error_t error;  // for rare errors: clearing one on the stack costs time
   fc_waits_t waits[FC_WAIT_COUNT];
   fc_connection_t *connections;  // all of them
   uint32_t connection_max;
@@ -47,12 +48,11 @@ typedef struct fc_http1_t {
   char *read_buffer;     // FC_LIMIT_READ bytes, lent to each read
   char date[FC_RESPONSE_DATE_SIZE];
   int64_t date_s;
-  // Bytes read from clients and handled. Released; read by tests.
+  // Bytes read from clients and handled. Stored with release; tests load it.
   _Atomic uint64_t bytes_in;
 } fc_http1_t;
 
-// `server` is borrowed; its options are read. connection_max is the caller's to
-// set.
+// `server` and its options are borrowed. The caller sets connection_max.
 fc_status_t fc_http1_init(fc_http1_t *http1, fc_allocator_t allocator,
                           fc_server_t *server,
                           uint64_t (*now_ms)(void *context), void *context,
@@ -60,7 +60,7 @@ fc_status_t fc_http1_init(fc_http1_t *http1, fc_allocator_t allocator,
 // No connection may be left. A zeroed one is allowed.
 void fc_http1_deinit(fc_http1_t *http1);
 
-// Somebody has connected.
+// A client that has connected.
 typedef struct fc_client_t {
   const fc_stream_class_t *streams;
   const void *source;         // for streams->open
@@ -69,7 +69,8 @@ typedef struct fc_client_t {
 } fc_client_t;
 
 // Serves a client, or answers 503 when there are too many connections. False
-// when there is no memory for one: the source is then still the caller's.
+// when there is no memory for a connection: the source is then still the
+// caller's.
 bool fc_http1_accept(fc_http1_t *http1, const fc_client_t *client);
 
 // A whole answer for a client that gets no connection. Needs no memory but
@@ -78,7 +79,8 @@ bool fc_http1_accept(fc_http1_t *http1, const fc_client_t *client);
 fc_str_t fc_http1_refusal(fc_http1_t *http1, const fc_error_t *error,
                           char text[FC_HTTP1_REFUSAL_MAX]);
 
-// When fc_http1_expire has something to do, UINT64_MAX: not yet.
+// The time at which fc_http1_expire has something to do; UINT64_MAX: no
+// connection waits.
 uint64_t fc_http1_due_ms(const fc_http1_t *http1);
 // Ends the connections whose time has run out, or checks their pace.
 void fc_http1_expire(fc_http1_t *http1);

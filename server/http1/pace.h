@@ -11,7 +11,7 @@
 // Times are of uv_now.
 typedef struct fc_pace_t {
   uint64_t began_ms;
-  uint64_t moved_ms;  // when that many bytes were first seen to have moved
+  uint64_t moved_ms;  // when `bytes` last changed
   uint64_t bytes;
 } fc_pace_t;
 
@@ -27,10 +27,11 @@ static inline void fc_pace_note(fc_pace_t *pace, uint64_t bytes,
   pace->moved_ms = now_ms;
 }
 
-// True when nothing has moved for so long.
+// True when nothing has moved for `patience_ms`.
 bool fc_pace_has_stopped(const fc_pace_t *pace, uint64_t now_ms,
                          uint64_t patience_ms);
-// True when it is below FC_LIMIT_RATE, from `grace_ms` after it began.
+// True when the average rate since `grace_ms` after the beginning is at most
+// FC_LIMIT_RATE.
 bool fc_pace_is_slow(const fc_pace_t *pace, uint64_t now_ms, uint64_t grace_ms);
 
 #endif  // FARCALL_SERVER_HTTP1_PACE_H_

@@ -68,7 +68,7 @@ static int on_value_complete(llhttp_t *llhttp) {
   return 0;
 }
 
-// llhttp forgets these again at the end of the message.
+// Keeps what llhttp forgets at the end of the message.
 static int on_headers(llhttp_t *llhttp) {
   fc_head_t *head = self(llhttp)->head;
   head->has_length = (llhttp->flags & F_CONTENT_LENGTH) != 0;
@@ -257,7 +257,8 @@ fc_status_t fc_parser_read_head(fc_parser_t *parser, llhttp_t *llhttp,
   FC_TRY(check_framing(head, err));
   request->has_body = head->has_length || head->chunked;
   FC_TRY(check_host(head, err));
-  // An upgrade keeps llhttp from reading the body that may still come.
+  // llhttp takes an upgrade for the end of the message, so it would not read a
+  // body that still comes.
   if (code == HPE_PAUSED_UPGRADE && head->chunked) {
     return fc_fail(err, FC_CODE_HTTP_SYNTAX, "an upgrade with a chunked body");
   }

@@ -22,8 +22,7 @@ typedef struct fc_head_t {
   bool expects_continue;
 } fc_head_t;
 
-// What parsing needs beside the parser; zeroed once, may be shared by all
-// parsers of a loop.
+// What parsing needs besides llhttp_t. All connections of a loop may share one.
 typedef struct fc_parser_t {
   llhttp_settings_t settings;
   // Of the head being parsed

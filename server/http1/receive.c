@@ -15,7 +15,7 @@ void fc_connection_refuse(fc_connection_t *c, const fc_error_t *error,
 // ---------------------------------------------------------------------------
 // Bodies
 
-// BODY, or DISCARD.
+// `state` is BODY or DISCARD.
 static void begin_body(fc_connection_t *c, fc_connection_state_t state) {
   const fc_http1_t *http1 = c->http1;
   c->state = (uint8_t)state;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The head is written forwards from the beginning of its room and then moved up
-// to the body: its size is not known before, and moving 300 bytes costs less
-// than formatting backwards would cost the reader.
+// to the body, because its size is not known before. Moving 300 bytes costs
+// little, and code that formats backwards would be hard to read.
 #include "http1/response.h"
 
 #include "json/number.h"

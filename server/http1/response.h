@@ -14,11 +14,11 @@ typedef struct fc_response_head_t {
   uint64_t length;
   bool no_length;  // 204 and 304 have none
   fc_str_t request_id;
-  fc_str_t etag;  // less its quotes, "" if none
+  fc_str_t etag;  // without its quotes, "" if none
   bool weak_etag;
   fc_str_t allow;        // "" if none
   fc_str_t code;         // of an error, "" if it is not said
-  uint64_t document;     // bytes of the body before raw ones, 0: all
+  uint64_t document;     // bytes of JSON before raw bytes, 0: no raw bytes
   uint32_t retry_after;  // seconds, 0 = none
   const uint64_t
       *spent_ns;  // FC_STAGE_COUNT entries for Server-Timing, or NULL

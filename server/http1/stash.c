@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is kept is moved to the front of the block before the block is replaced
-// by a larger one: a client that always sends one request and a piece of the
-// next would otherwise have the bytes wander through ever larger blocks.
+// Bytes are moved to the front of their block before a larger block is taken. A
+// client that always sends one request and a piece of the next would otherwise
+// need ever larger blocks.
 #include "http1/stash.h"
 
 fc_str_t fc_stash_bytes(const fc_stash_t *stash, const fc_blocks_t *blocks) {

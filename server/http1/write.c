@@ -21,8 +21,8 @@ void fc_connection_close(fc_connection_t *c, bool reset) {
   c->stream->class->close(c->stream, reset);
 }
 
-// Closing a stream with unread bytes would reset the connection, and that could
-// take the answer with it.
+// Closing a stream with unread bytes would reset the connection, and the client
+// could then lose the answer.
 void fc_connection_linger(fc_connection_t *c) {
   fc_stash_clear(&c->stash, c->http1->server->blocks);
   if (c->input == FC_INPUT_ENDED) {

@@ -31,8 +31,9 @@ static void put_number(line_t *line, uint64_t value) {
   put(line, fc_str_make(digits, (size_t)size));
 }
 
-// Escaped; whole or not at all, so that a JSON string always ends. fc_escape
-// writes \" and \\ as JSON does, but \xNN, whose backslash JSON wants doubled.
+// Writes the text escaped, whole or not at all: a cut text could end inside an
+// escape. fc_escape writes \" and \\ as JSON does. It also writes \xNN, whose
+// backslash must be doubled in JSON.
 static void put_escaped(line_t *line, fc_str_t text, bool json) {
   char escaped[VALUE_MAX * 4 + 8], twice[VALUE_MAX * 5 + 8];
   size_t size = fc_escape(escaped, sizeof escaped, VALUE_MAX, text);

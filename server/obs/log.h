@@ -2,8 +2,8 @@
 //
 // Log lines on a descriptor: text for people, JSON lines for machines. A record
 // is always one line; what came from a client is escaped and cut. Lines are
-// gathered and written once a loop turn; when the reader of a pipe does not
-// keep up, lines are dropped and counted rather than waited for. One thread.
+// gathered and written once a loop turn. When the reader of a pipe does not
+// keep up, lines are dropped and counted; the loop does not wait. One thread.
 #ifndef FARCALL_SERVER_OBS_LOG_H_
 #define FARCALL_SERVER_OBS_LOG_H_
 
@@ -27,7 +27,7 @@ typedef struct fc_log_t {
   fc_allocator_t allocator;
 } fc_log_t;
 
-// Members of a line. A text with size 0 and a number with has_number false are
+// A member of a line: the number if has_number, else the text. An empty text is
 // left out.
 typedef struct fc_log_field_t {
   const char *key;

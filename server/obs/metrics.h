@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The numbers an operator watches, as Prometheus reads them (text format 0.0.4).
-// Counted where things happen, gathered when asked. Loop thread.
+// The numbers an operator watches, as Prometheus reads them (text format
+// 0.0.4). They are counted where things happen, and gathered when /metrics is
+// read. Loop thread.
 #ifndef FARCALL_SERVER_OBS_METRICS_H_
 #define FARCALL_SERVER_OBS_METRICS_H_
 

@@ -13,7 +13,7 @@
 
 #define BACKLOG 1024
 #define TURN 64        // accepted in a row, then other events have their turn
-#define RETRY_MS 100u  // without descriptors
+#define RETRY_MS 100u  // until the next try when descriptors are short
 
 // Accepts one connection: a socket, or a negative error.
 static int accept_one(const fc_listener_t *listener,
@@ -35,8 +35,9 @@ static bool take_spare(fc_listener_t *listener) {
 }
 
 // Accepts one connection with the spare descriptor, to answer that the server
-// is full. 0, or a negative error: EAGAIN when there is no connection. (The
-// kernel checks for a descriptor before it checks for a connection.)
+// is full. Returns 0 or a negative error: -EAGAIN when there is no connection.
+// (The kernel looks for a free descriptor before it looks for a connection, so
+// -EMFILE does not say that there is one.)
 static int accept_last(fc_listener_t *listener) {
   if (listener->spare < 0) return -EMFILE;
   close(listener->spare);
@@ -63,8 +64,8 @@ static void wait(fc_listener_t *listener, int error) {
   listener->events.on_wait(listener->events.context, error);
 }
 
-// True for an error that is not about the one connection (accept(2)), which
-// would be gone then.
+// True for errors that would come again at once. Other errors (accept(2))
+// concern only the connection that was to be accepted, and it is gone then.
 static bool is_lasting(int error) {
   return error == -EMFILE || error == -ENFILE || error == -ENOBUFS ||
          error == -ENOMEM || error == -EBADF || error == -EINVAL;
@@ -91,7 +92,8 @@ static void on_readable(uv_poll_t *poll, int status, int events) {
   }
 }
 
-// Has whoever made this socket's file gone? 0, or why not as a negative error.
+// Returns 0 if nobody listens on this file of a Unix socket any more,
+// -EADDRINUSE if somebody does, or another negative error.
 static int check_stale(const struct sockaddr_un *address) {
   struct stat file;
   if (lstat(address->sun_path, &file)) return errno == ENOENT ? 0 : -errno;

@@ -17,8 +17,8 @@ typedef struct fc_listener_events_t {
   // A client has connected from `address`. The callee owns the socket, which does
   // not block.
   void (*on_socket)(void *context, int socket, const struct sockaddr *address);
-  // The same with the last descriptor there is: the socket must be closed on
-  // return.
+  // The same with the last descriptor there is: the callee must close the
+  // socket before it returns.
   void (*on_last_socket)(void *context, int socket);
   // Connections wait because of this error (errno's).
   void (*on_wait)(void *context, int error);
@@ -27,21 +27,21 @@ typedef struct fc_listener_events_t {
 
 typedef struct fc_listener_t {
   fc_listener_events_t events;
-  const fc_stream_class_t *streams;  // what its sockets are
+  const fc_stream_class_t *streams;  // the class of its sockets
   uv_poll_t poll;
   uv_timer_t retry;
   int socket;
   int spare;
-  // The file of a Unix socket, and which one it was when it was made.
+  // The file of a Unix socket, with the device and inode of the file we made.
   char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
   uint64_t device;
   uint64_t inode;
   bool open;
 } fc_listener_t;
 
-// Binds and listens; returns 0 or an error of libuv. Zeroed is closed. The file of
-// a Unix socket that nobody listens on any more is replaced; UV_EEXIST: it is no
-// socket.
+// Binds and listens; returns 0 or an error of libuv. A zeroed listener is
+// closed. The file of a Unix socket that nobody listens on any more is
+// replaced; UV_EEXIST: the file is no socket.
 int fc_listener_open(fc_listener_t *listener, uv_loop_t *loop,
                      const struct sockaddr *address,
                      const fc_listener_events_t *events) FC_MUST_CHECK;

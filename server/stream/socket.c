@@ -35,7 +35,8 @@ void fc_socket_read_stop(fc_stream_t *stream) {
   uv_read_stop(&fc_socket_stream(stream)->uv.stream);
 }
 
-// A span is what libuv calls a buffer, so that none is copied to send it.
+// fc_span_t has the layout of libuv's buffers, so spans are sent without a
+// copy.
 static const uv_buf_t *buffers_of(const fc_span_t *spans) {
   _Static_assert(sizeof(fc_span_t) == sizeof(uv_buf_t) &&
                      offsetof(fc_span_t, data) == offsetof(uv_buf_t, base) &&

@@ -8,7 +8,8 @@
 
 #include "stream/stream.h"
 
-// The source of these classes. The socket does not block.
+// What `source` of fc_stream_open points to for these classes. The socket must
+// not block.
 typedef struct fc_socket_source_t {
   uv_loop_t *uv;
   int socket;

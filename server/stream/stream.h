@@ -42,8 +42,8 @@ typedef struct fc_stream_class_t {
   // Sends all of it. The bytes must stay until the written event. One write at
   // a time.
   int (*write)(fc_stream_t *stream, const fc_span_t *spans, uint32_t count);
-  // Says that no more will be sent, after everything that was written. A
-  // failure comes as `ended`.
+  // Tells the client that no more will be sent, after everything that was
+  // written. A failure comes as `ended`.
   int (*shutdown)(fc_stream_t *stream);
   // Bytes given to write that the client's side has not confirmed, those in buffers
   // of this machine included. They say nothing of whether the client still reads.
@@ -59,7 +59,7 @@ struct fc_stream_t {
   void *context;
 };
 
-// Of zeroed memory.
+// `stream` is zeroed memory of class->size bytes.
 static inline int fc_stream_open(fc_stream_t *stream,
                                  const fc_stream_class_t *class,
                                  const void *source,

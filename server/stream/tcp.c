@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TCP. Answers are written whole, so nothing is gained by waiting to gather them.
+// TCP. Answers are written whole, so it would be no use to wait for more bytes
+// to send with them (Nagle's algorithm).
 #include <unistd.h>
 
 #include "stream/socket.h"
