@@ -9,7 +9,7 @@
 
 // 0, or an error of libuv: some handles need a descriptor.
 int fc_loop_init_end(fc_loop_t *loop);
-// From now on signals are answered. FC_CODE_OUT_OF_MEMORY.
+// From now on signals are handled. Fails with FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_loop_watch_signals(fc_loop_t *loop, fc_error_t *err);
 // Listens no more, and ends when the requests that have begun are answered.
 void fc_loop_drain(fc_loop_t *loop);

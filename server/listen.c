@@ -8,7 +8,7 @@
 #define TELL_MS 1000u  // at most one line in this time
 
 // ---------------------------------------------------------------------------
-// Those who connect
+// Clients that connect
 
 static void tell_shortage(fc_loop_t *loop, const char *what) {
   uint64_t now = uv_now(&loop->uv);
@@ -69,8 +69,8 @@ static fc_status_t fail_listen(fc_str_t item, const fc_endpoint_t *endpoint,
                  FC_STR_ARG(item), uv_strerror(code));
 }
 
-// The file of a Unix socket says who may connect, and no page of a browser can
-// have it for its address.
+// For a Unix socket nothing is checked: the permissions of its file say who may
+// connect, and no page of a browser can have it for its address.
 static fc_status_t set_policy(fc_endpoint_t *endpoint, fc_str_t item,
                               fc_error_t *err) {
   const fc_server_options_t *options = endpoint->loop->options;
@@ -101,7 +101,7 @@ static fc_status_t open_endpoint(fc_endpoint_t *endpoint, fc_str_t item,
                               &address->any, &events);
   if (code) return fail_listen(item, endpoint, code, err);
   if (!fc_address_is_unix(address)) {
-    // Of port 0 the kernel has chosen one.
+    // If the port was 0, the kernel has chosen one.
     socklen_t size = sizeof address->storage;
     if (getsockname(endpoint->listener.socket, &address->any, &size)) {
       return fail_listen(item, endpoint, -errno, err);

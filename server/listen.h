@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Where the server listens: the endpoints of --listen, each with its socket and
-// what it allows, and taking in those who connect. For server.c and end.c; loop
+// what it allows, and the acceptance of clients. For server.c and end.c; loop
 // thread.
 #ifndef FARCALL_SERVER_LISTEN_H_
 #define FARCALL_SERVER_LISTEN_H_

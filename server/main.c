@@ -119,7 +119,7 @@ int main(int argc, char **argv) {
   signal(SIGHUP, SIG_IGN);
   signal(SIGUSR1, SIG_IGN);
   signal(SIGUSR2, SIG_IGN);
-  signal(SIGCHLD, SIG_DFL);  // ignored, it would hide how workers end
+  signal(SIGCHLD, SIG_DFL);  // if ignored, it would hide how workers end
   fc_allocator_t allocator = fc_allocator_system();
   const char **paths = fc_alloc_array(allocator, (size_t)argc, sizeof *paths);
   if (!paths) return complain(EX_OSERR, "out of memory");

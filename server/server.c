@@ -32,8 +32,8 @@ static void on_timer(uv_timer_t *timer) {
   fc_pool_expire(&loop->pool, fc_clock_ns());
 }
 
-// Sets the timer to the next time a wait runs out. It is touched only when that
-// is earlier than the time it is set to, so most requests do not touch it.
+// Sets the timer to the next time a wait runs out, if that is earlier than the
+// time it is set to. So most requests do not touch the timer.
 static void arm_timer(fc_loop_t *loop) {
   uint64_t now = uv_now(&loop->uv);
   uint64_t due = fc_http1_due_ms(&loop->http1);
@@ -343,7 +343,7 @@ static fc_status_t init_requests(fc_loop_t *loop, const fc_routes_t *routes,
 }
 
 // libuv ends the process when it lacks a descriptor for a pipe of its own. So
-// this first tries whether as many can be opened as it takes.
+// as many descriptors as libuv takes are opened here first, as a trial.
 static int try_descriptors(void) {
   int pipes[2][2] = {{-1, -1}, {-1, -1}};
   int failed = uv_pipe(pipes[0], 0, 0);
@@ -390,7 +390,7 @@ int fc_loop_run(fc_loop_t *loop) {
 
 void fc_loop_deinit(fc_loop_t *loop) {
   fc_loop_stop_listening(loop);
-  fc_modules_stop(&loop->modules);  // it wakes the loop by a handle
+  fc_modules_stop(&loop->modules);  // the loader wakes the loop by a handle
   fc_loop_close_handles(loop);
   uv_run(&loop->uv, UV_RUN_DEFAULT);
   fc_free(loop->allocator, loop->endpoints);

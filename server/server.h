@@ -63,7 +63,7 @@ fc_status_t fc_loop_init(fc_loop_t *loop, fc_allocator_t allocator,
 int fc_loop_run(fc_loop_t *loop);
 // Drains as SIGTERM does. Any thread.
 void fc_loop_stop(fc_loop_t *loop);
-// After fc_loop_run, or a failed fc_loop_init that got this far.
+// Call it after fc_loop_run; a failed fc_loop_init leaves nothing to deinit.
 void fc_loop_deinit(fc_loop_t *loop);
 
 #endif  // FARCALL_SERVER_SERVER_H_

@@ -75,21 +75,21 @@
 #define FC_LIMIT_BACKOFF_MS 100  // after the second crash, doubled by each
 #define FC_LIMIT_BACKOFF_MAX_MS 10000
 #define FC_LIMIT_QUARANTINES 5  // the time is doubled at most so often
-#define FC_LIMIT_ATTEMPTS 2     // processes that may end under a waiting call
+#define FC_LIMIT_ATTEMPTS 2     // processes that may crash under a waiting call
 
 // Supervision of worker processes
-#define FC_LIMIT_KILL_GRACE_MS 2  // in which a module may notice its deadline
+#define FC_LIMIT_KILL_GRACE_MS 2  // in which a call may end by itself
 #define FC_LIMIT_AHEAD_MS 2       // then a call waiting behind another is moved
-#define FC_LIMIT_LOOK_MS 100  // how often calls are looked at without a bell
-#define FC_LIMIT_IDLE_LOOK_MS 1000  // and processes that have no calls
-#define FC_LIMIT_BELLS 1000         // more rings than calls: it is killed
+#define FC_LIMIT_LOOK_MS 100      // how often calls are checked without a bell
+#define FC_LIMIT_IDLE_LOOK_MS 1000  // and processes without calls
+#define FC_LIMIT_BELLS 1000         // rings beyond its calls: then it is killed
 // Bytes of bodies and answers that the loop copies to and from processes at one
 // go; larger ones take several loop turns. Each page of fresh memory costs the
 // loop 1 to 3 us, and the process too.
 #define FC_LIMIT_COPY (256u << 10)
-#define FC_LIMIT_COPY_SMALL (16u << 10)  // is copied whatever else was
+#define FC_LIMIT_COPY_SMALL (16u << 10)  // is copied whatever else was copied
 #define FC_LIMIT_SPARE_MS 10000  // then a further process without calls ends
-#define FC_LIMIT_DEAF_MS 1000    // then calls of a process that runs none move
-#define FC_LIMIT_SPIN_NS 20000   // a worker looks for calls before sleeping
+#define FC_LIMIT_DEAF_MS 1000   // then calls that a process does not begin move
+#define FC_LIMIT_SPIN_NS 20000  // a worker looks for calls before sleeping
 
 #endif  // FARCALL_SERVER_CONFIG_LIMITS_H_

@@ -46,7 +46,7 @@ typedef struct fc_admission_t {
 // What a request that is no call is answered with.
 typedef struct fc_document_t {
   fc_str_t content_type;
-  fc_str_t digest;    // the entity tag less its quotes; "" if it has none
+  fc_str_t digest;    // the entity tag without its quotes; "" if it has none
   bool weak_digest;   // the document says more than the digest covers
   bool not_modified;  // 304: nothing is written
 } fc_document_t;
@@ -71,7 +71,7 @@ struct fc_dialect_t {
   // comes later. NULL: no row of the dialect is a call.
   fc_status_t (*admit)(const fc_server_t *server, const fc_request_t *request,
                        fc_admission_t *out_admission, fc_error_t *err);
-  // DECODE and ENCODE, in a thread or a process. NULL as admit.
+  // DECODE and ENCODE, in a thread or a process. NULL if `admit` is.
   const fc_dialect_worker_t *worker;
   // Media type of a call's results; `document` as the worker's encode said.
   const char *(*result_type)(const uint8_t *parameters, uint64_t document);
@@ -86,7 +86,7 @@ struct fc_dialect_t {
   // Writes what an act that has ended well is answered with, application/json.
   fc_status_t (*tell_act)(const fc_server_t *server, const fc_act_t *act,
                           fc_sink_t *sink, fc_error_t *err);
-  // The body of an answer that is no call's, and what its head says.
+  // The body of an answer to a request that is no call, and what its head says.
   fc_status_t (*document)(const fc_server_t *server,
                           const fc_request_t *request, const fc_place_t *place,
                           fc_document_t *out_document, fc_sink_t *sink,
@@ -97,7 +97,7 @@ struct fc_dialect_t {
   // worker's too: only the loop knows the request id and the stage.
   fc_status_t (*encode_error)(const fc_problem_t *problem, fc_sink_t *sink,
                               fc_error_t *err);
-  const char *error_type;  // media type of that
+  const char *error_type;  // media type of an error's body
   bool names_code;         // its errors say their code in the head too
 };
 

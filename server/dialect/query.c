@@ -144,8 +144,8 @@ static fc_status_t fail_condition(const char *field, fc_str_t wanted,
   return status;
 }
 
-// A large file is served before it is hashed. Only "*" is about any tag; a list
-// may name the one that will turn out to be the module's.
+// A large file is served before it is hashed. Until then only "*" can be
+// decided: a list may name the tag that will turn out to be the module's.
 static fc_status_t check_unknown(const fc_request_t *request, bool reads,
                                  fc_error_t *err) {
   static const fc_str_t kNone = FC_STR("\"");  // no tag has a quote in it

@@ -8,6 +8,7 @@
 
 #include "dialect/dialect.h"
 
+// Fills in what the head of a document's answer says.
 // FC_CODE_PRECONDITION_FAILED.
 fc_status_t fc_query_document(const fc_request_t *request,
                               const fc_place_t *place,
@@ -24,8 +25,8 @@ fc_status_t fc_query_check(const fc_request_t *request, fc_str_t digest,
 // FC_CODE_NOT_ACCEPTABLE when the function has no such form.
 fc_status_t fc_query_write(const fc_function_t *function, fc_str_t query,
                            fc_sink_t *sink, fc_error_t *err);
-// FC_CODE_UNSUPPORTED_TYPE when it cannot be called, FC_CODE_TENSOR_TOO_LARGE
-// above FC_EXAMPLE_SIZE_MAX.
+// Writes an example of a call. FC_CODE_UNSUPPORTED_TYPE when the function
+// cannot be called, FC_CODE_TENSOR_TOO_LARGE above FC_EXAMPLE_SIZE_MAX.
 fc_status_t fc_query_example(const fc_function_t *function, fc_sink_t *sink,
                              fc_error_t *err);
 

@@ -5,7 +5,7 @@ static char lower(char c) {
   return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
 }
 
-// Of eight characters, the bit 0x20 of each that is a letter.
+// Gives the bit 0x20 of each of eight characters that is an ASCII letter.
 static uint64_t letters(uint64_t text) {
   const uint64_t ones = 0x0101010101010101u, low = ones * 0x7F;
   const uint64_t folded = (text | ones * 0x20) & low;

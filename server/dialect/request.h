@@ -38,9 +38,9 @@ typedef struct fc_request_t {
       body;  // of a POST that asks for a document; nothing else is left then
 } fc_request_t;
 
-// Less the blanks around it.
+// The text without the blanks around it.
 fc_str_t fc_request_trim(fc_str_t text);
-// ASCII case aside.
+// Are both equal but for the case of ASCII letters?
 bool fc_request_same_text(fc_str_t a, fc_str_t b);
 // Does an Accept field allow this media type ("application/json")? "" does.
 bool fc_request_accepts(fc_str_t accept, fc_str_t type, fc_str_t subtype);

@@ -75,7 +75,7 @@ typedef struct names_t {
   fc_str_t version;
 } names_t;
 
-// `path` is decoded in `segments`; `pattern` is a row's.
+// Paths with more segments fit no row.
 #define SEGMENTS_MAX 6
 
 // A name in a pattern may be followed by text: "{model}:predict".
@@ -87,7 +87,7 @@ static const struct {
 } kNames[] = {NAME(module), NAME(function), NAME(model), NAME(version)};
 #undef NAME
 
-// `wanted`, of a pattern, begins with '{'.
+// `wanted` is the segment of a pattern that begins with '{'.
 static bool takes_name(fc_str_t wanted, fc_str_t segment, names_t *names) {
   for (size_t i = 0; i < FC_ARRAY_COUNT(kNames); i++) {
     const size_t size = kNames[i].mark.size;

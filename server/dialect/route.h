@@ -67,8 +67,8 @@ fc_status_t fc_route_find(const fc_routes_t *routes,
                           const fc_generations_t *generations, bool ready,
                           fc_place_t *out_place, fc_error_t *err);
 
-// The one function of a module that can be called: the module's name alone is a
-// model's. False if there is none, or another.
+// Finds the one function of a module that can be called: then the module's name
+// alone names a model. False if there is none, or several.
 bool fc_route_only_function(const fc_module_t *module, uint32_t *out_function);
 // The module that the path of a request names, as the path of its route has it.
 // False when it is longer than names are. `out` holds the bytes.

@@ -43,7 +43,7 @@ static fc_load_t *pop(load_list_t *list) {
 // ---------------------------------------------------------------------------
 // On the loader's thread
 
-// Opens a module that was only described once more, to be run here.
+// Opens once more, to be run in this process, a module that was only described.
 static fc_status_t open_for_threads(const fc_loader_options_t *options,
                                     fc_module_t **module, fc_error_t *err) {
   fc_module_options_t open = options->open;
@@ -102,8 +102,8 @@ static void *loader_main(void *context) {
     loader->busy = false;
     const bool first = !loader->done.first;
     append(&loader->done, load);
-    // Under the lock, so that after fc_loader_stop nothing is woken that may be
-    // closed by then.
+    // Under the lock: after fc_loader_stop the handle that is woken may be
+    // closed.
     if (first && !loader->stopped)
       loader->options.wake(loader->options.context);
   }

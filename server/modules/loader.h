@@ -38,8 +38,9 @@ typedef struct fc_loader_options_t {
   const fc_backend_t *const *backends;  // NULL-terminated
   fc_module_options_t open;             // how files are opened
   // Is a module to run in threads of this process? If `open` had it described
-  // only, it is opened once more, for real. Of others (`open`.hash_max) the hash is
-  // known when they are taken, since their processes are told.
+  // only, it is opened once more, for real. Other modules are hashed before
+  // they can be taken, whatever `open`.hash_max says, since their processes are
+  // told the hash.
   bool (*runs_here)(void *context, const fc_module_t *module);
   // Something is finished and can be taken. Never called after fc_loader_stop.
   void (*wake)(void *context);
@@ -62,8 +63,7 @@ bool fc_loader_is_busy(fc_loader_t *loader);
 // taken. NULL is allowed.
 void fc_loader_destroy(fc_loader_t *loader);
 
-// What is asked for is done after what was asked for before.
-// FC_CODE_OUT_OF_MEMORY.
+// Requests are carried out in the order they were made. FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_loader_scan(fc_loader_t *loader, fc_str_t path,
                            uint32_t position, void *context,
                            fc_error_t *err) FC_MUST_CHECK;

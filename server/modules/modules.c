@@ -124,7 +124,7 @@ static void fail_twice(const fc_generation_t *generation,
 static fc_status_t enter(fc_modules_t *modules, const fc_listed_t *file,
                          uint32_t origin, fc_generation_t **out_generation,
                          fc_error_t *err) {
-  // Its kind by its suffix, until its bytes have been looked at.
+  // The suffix says its kind, until its bytes have been looked at.
   const fc_backend_t *named =
       fc_backends_by_suffix(modules->options.backends, file->path);
   fc_generation_t *generation;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A table in the order of its entries, searched from end to end: it is short,
-// and what takes time is reading the body.
+// The table has its entries in the order of their calls and is searched from
+// end to end: it is short, and reading the body takes most of the time.
 #include "pool/blame.h"
 
 #define MINUTE_NS (FC_LIMIT_HEALTHY_MS * 1000000ull)
@@ -15,7 +15,7 @@ static uint64_t mix(uint64_t a, uint64_t b) {
   return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-// Sixteen bytes for one multiplication: the loop waits for it.
+// The loop waits meanwhile, so one multiplication takes in sixteen bytes.
 static uint64_t digest_of(const fc_blame_t *blame, uint32_t function,
                           fc_str_t body) {
   uint64_t words[2], state = blame->key[0] ^ function;
@@ -26,7 +26,7 @@ static uint64_t digest_of(const fc_blame_t *blame, uint32_t function,
   }
   words[0] = words[1] = 0;
   if (at < body.size) memcpy(words, body.data + at, body.size - at);
-  // The size is compared by itself: zeros at the end need not show here.
+  // Zeros at the end of a body need not show here: is_same compares the sizes.
   return mix(words[0] ^ blame->key[1], words[1] ^ state);
 }
 

@@ -21,11 +21,11 @@ typedef struct fc_blamed_t {
 
 typedef struct fc_blame_t {
   uint64_t until_ns;  // the last entry is forgotten then; 0: there is none
-  uint32_t changes;   // ever: what was looked up since needs no second look
+  uint32_t changes;   // entries ever made: if more, a body is looked up again
   // Its own
   uint64_t key[2];
   uint32_t count;  // entries, FC_LIMIT_BLAMED at most
-  uint32_t next;   // to be overwritten
+  uint32_t next;   // index of the entry to overwrite next
   fc_blamed_t entries[FC_LIMIT_BLAMED];
 } fc_blame_t;
 

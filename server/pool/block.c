@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Power-of-two classes from 4 KiB: what is counted is less than twice what is asked
-// for. The tail lies outside the class, so that a body of 64 MiB needs no block of
-// 128. One mutex: the loop takes and gives a block or two a call, workers only when
-// an answer outgrows its block.
+// Power-of-two classes from 4 KiB: what is counted is less than twice what is
+// asked for. The tail lies outside the class, so that a body of 64 MiB needs no
+// block of 128 MiB. One mutex: the loop takes and gives a block or two a call,
+// workers only when an answer outgrows its block.
 #include "pool/block.h"
 
 #include <pthread.h>
@@ -18,7 +18,7 @@ typedef struct entry_t {
   uint8_t *data;     // NULL: the index is free
   uint64_t size;     // usable
   uint32_t next;     // in a list of kept blocks, or of free indices
-  uint64_t counted;  // of it, in use; the rest is kept
+  uint64_t counted;  // bytes in use; the rest of `size` counts as kept
   uint32_t owner;    // on whose account, FC_OWNER_NONE if nobody's
   uint8_t class_;
 } entry_t;
@@ -32,7 +32,7 @@ struct fc_blocks_t {
   uint64_t taken;
   uint64_t kept;
   fc_owners_t owners;
-  bool fixed;                   // memory of somebody else's, nothing is taken
+  bool fixed;                   // fc_blocks_create_fixed: nothing can be taken
   uint32_t heads[CLASS_COUNT];  // kept blocks, last in first out
   uint32_t free_index;
   uint32_t count;                // indices handed out so far
@@ -173,7 +173,7 @@ typedef struct request_t {
 static request_t make_request(const fc_owner_t *owner, uint64_t now,
                               uint64_t size) {
   unsigned class_ = class_of(now);
-  // The smallest are nobody's.
+  // Blocks of the smallest class are counted to nobody.
   return (request_t){.owner = class_ ? owner : NULL,
                      .now = now,
                      .size = size,
@@ -318,7 +318,7 @@ fc_status_t fc_block_take_for(fc_blocks_t *blocks, const fc_owner_t *owner,
   return fulfil(blocks, &request, out_block, err);
 }
 
-// A block that is large enough.
+// Counts more bytes of a block that is large enough for them.
 static fc_status_t count_more(fc_blocks_t *blocks, const request_t *request,
                               entry_t *entry, fc_error_t *err) {
   pthread_mutex_lock(&blocks->lock);

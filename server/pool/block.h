@@ -11,7 +11,7 @@
 #include "pool/owner.h"
 
 #define FC_BLOCK_NONE UINT32_MAX
-// Readable and writable after every block, for readers that look ahead.
+// Bytes behind every block, to read and write, for readers that look ahead.
 #define FC_BLOCK_TAIL 64
 // Blocks of this size are not limited, so that a refusal can always be written.
 #define FC_BLOCK_SMALLEST 4096u
@@ -47,18 +47,18 @@ void fc_blocks_destroy(fc_blocks_t *blocks);
 // reached, FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_block_take(fc_blocks_t *blocks, uint64_t size,
                           uint32_t *out_block, fc_error_t *err) FC_MUST_CHECK;
-// For bytes that arrive bit by bit: takes a block of at least `now` bytes, and
-// counts `now` bytes to `owner` until it is given back. If a block of `size`
-// bytes is kept, it is taken: that costs no more memory. It may be filled as
-// far as fc_block_size says, and fc_block_grow must then count what was filled.
-// FC_CODE_TOO_MANY_REQUESTS when the owner holds some bytes and would hold more
-// than its share.
+// For bytes that arrive piece by piece: takes a block of at least `now` bytes,
+// and counts `now` bytes to `owner` until it is given back. If a block of
+// `size` bytes is kept, that one is taken: it costs no more memory. The block
+// may be filled as far as fc_block_size says, and fc_block_grow must then count
+// what was filled. FC_CODE_TOO_MANY_REQUESTS when the owner holds some bytes
+// and would hold more than its share.
 fc_status_t fc_block_take_for(fc_blocks_t *blocks, const fc_owner_t *owner,
                               uint64_t now, uint64_t size, uint32_t *out_block,
                               fc_error_t *err) FC_MUST_CHECK;
-// The same for a block that has become too small, or is counted too low. Its
-// first `used` bytes are in *block afterwards, and only the difference is
-// counted. On failure *block stays.
+// The same for a block that has become too small, or of which too few bytes are
+// counted. Its first `used` bytes are in *block afterwards, and only the
+// difference is counted. On failure *block stays.
 fc_status_t fc_block_grow(fc_blocks_t *blocks, const fc_owner_t *owner,
                           uint32_t *block, uint64_t used, uint64_t now,
                           uint64_t size, fc_error_t *err) FC_MUST_CHECK;
@@ -70,7 +70,7 @@ void fc_block_give(fc_blocks_t *blocks, uint32_t block);
 uint8_t *fc_block_data(const fc_blocks_t *blocks, uint32_t block);
 // FC_BLOCK_TAIL bytes more may be read and written.
 size_t fc_block_size(const fc_blocks_t *blocks, uint32_t block);
-// Bytes it counts as.
+// Bytes of the block that count as in use.
 uint64_t fc_block_counted(const fc_blocks_t *blocks, uint32_t block);
 
 fc_blocks_usage_t fc_blocks_usage(fc_blocks_t *blocks);

@@ -38,7 +38,8 @@ static FILE *open_file(const char *root, const char *path) {
   return size > 0 && (size_t)size < sizeof name ? fopen(name, "re") : NULL;
 }
 
-// "4:cpu,cpuacct:/path" of version 1, "0::/path" of version 2.
+// Finds the group's path in lines like "4:cpu,cpuacct:/path" of version 1,
+// "0::/path" of version 2.
 static bool find_group(const char *root, const hierarchy_t *hierarchy,
                        char out_group[PATH_SIZE]) {
   FILE *file = open_file(root, "/proc/self/cgroup");
@@ -64,7 +65,7 @@ typedef struct mount_t {
   char point[PATH_SIZE];  // where
 } mount_t;
 
-// "36 35 98:0 ROOT POINT options fields - TYPE SOURCE SUPER-OPTIONS"
+// Lines are "36 35 98:0 ROOT POINT options fields - TYPE SOURCE SUPER-OPTIONS".
 static bool find_mount(const char *root, const hierarchy_t *hierarchy,
                        mount_t *out_mount) {
   FILE *file = open_file(root, "/proc/self/mountinfo");

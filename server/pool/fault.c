@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The last words of a worker process: which signal, what kind of address, where
-// in the module. The handler runs on a stack of its own, calls only what is
-// safe there, and then lets the signal end the process, so that the parent sees
-// what happened from the kernel too.
+// What a worker process reports when a signal ends it: which signal, what kind
+// of address, where in the module. The handler runs on a stack of its own,
+// calls only what is safe in handlers, and then lets the signal end the
+// process, so that the parent learns what happened from the kernel too.
 #include <link.h>
 #include <signal.h>
 #include <ucontext.h>
@@ -14,8 +14,8 @@
 #define STACK_REACH (1u << 20)
 #define HANDLER_STACK (64u << 10)
 
-// Everything a signal handler needs, which has no argument of ours: the only
-// static data of the server, and of the worker process alone.
+// Everything the signal handler needs. A handler gets no argument of ours, so
+// this is static; only worker processes use it.
 static struct {
   fc_fault_t *fault;
   uintptr_t base;   // of the module's object
@@ -44,7 +44,7 @@ static uintptr_t stack_pointer(const ucontext_t *context) {
 static fc_fault_class_t classify(const siginfo_t *info,
                                  const ucontext_t *context) {
   bool of_memory = info->si_signo == SIGSEGV || info->si_signo == SIGBUS;
-  // Sent by somebody, it has no address.
+  // A signal that a process has sent comes without an address.
   if (!of_memory || info->si_code <= 0) return FC_FAULT_NONE;
   uintptr_t address = (uintptr_t)info->si_addr;
   if (address < NULL_SIZE) return FC_FAULT_NULL;
@@ -62,7 +62,8 @@ static void on_fault(int number, siginfo_t *info, void *context) {
     fault->offset = fault->in_module ? pc - watch.base : 0;
     fault->signal = (uint32_t)number;
   }
-  // SA_RESETHAND and SA_NODEFER: this one ends the process.
+  // SA_RESETHAND and SA_NODEFER: the signal is raised again and ends the
+  // process.
   raise(number);
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Three memories: the times of the last crashes and the calls of the last steps of
-// time, for the minute that quarantine is about; and how often in a row things went
-// wrong without a healthy minute between, for the time until the next start.
+// Three records: the times of the last crashes and the number of calls at the
+// last time steps, both for the minute that quarantine is about; and how many
+// failures came in a row without a healthy minute between, for the time until
+// the next start.
 #include "pool/health.h"
 
 #define MINUTE_NS (FC_LIMIT_HEALTHY_MS * 1000000ull)
@@ -15,8 +16,8 @@ void fc_health_init(fc_health_t *health, uint32_t crash_limit,
       .quarantine_ms = quarantine_ms};
 }
 
-// At once, then later and later; a fifth more or less, so that modules which
-// crash together do not start together again.
+// The first restart is at once, further ones come later and later; a fifth more
+// or less, so that modules which crash together do not start together again.
 static uint64_t backoff_ns(uint32_t failures, uint64_t now_ns) {
   if (failures < 2) return 0;
   uint64_t ms = FC_LIMIT_BACKOFF_MS;
@@ -31,7 +32,7 @@ static uint64_t backoff_ns(uint32_t failures, uint64_t now_ns) {
 }
 
 static void note_failure(fc_health_t *health, uint64_t now_ns) {
-  // While it waited to be started it was not healthy yet.
+  // The time until the restart was no healthy time.
   uint64_t since_ns = health->failed_ns > health->restart_ns
                           ? health->failed_ns
                           : health->restart_ns;
@@ -43,12 +44,12 @@ static void note_failure(fc_health_t *health, uint64_t now_ns) {
 void fc_health_delay(fc_health_t *health, uint64_t now_ns) {
   note_failure(health, now_ns);
   uint64_t wait_ns = backoff_ns(health->failures, now_ns);
-  // Not at once: that would be in the very turn in which starting failed.
+  // A restart at once would fail in this very loop turn again.
   if (!wait_ns) wait_ns = FC_LIMIT_BACKOFF_MS * 1000000ull;
   health->restart_ns = now_ns + wait_ns;
 }
 
-// Of the last minute, this moment's included.
+// Crashes of the last minute, `now_ns` included.
 static uint32_t count_recent(const fc_health_t *health, uint64_t now_ns) {
   uint64_t known =
       health->crashes < FC_LIMIT_CRASHES ? health->crashes : FC_LIMIT_CRASHES;
@@ -61,7 +62,7 @@ static uint32_t count_recent(const fc_health_t *health, uint64_t now_ns) {
 
 void fc_health_look(fc_health_t *health, uint64_t calls, uint64_t now_ns) {
   const uint64_t step = now_ns / STEP_NS;
-  // Anything older than all steps is treated alike.
+  // Steps older than those that are kept are skipped.
   if (step - health->step > FC_HEALTH_STEPS) {
     health->step = step - FC_HEALTH_STEPS;
   }
@@ -70,8 +71,9 @@ void fc_health_look(fc_health_t *health, uint64_t calls, uint64_t now_ns) {
   }
 }
 
-// Of the calls of the last minute, or the last few where it has fewer: did too
-// many crash? A client whose data crashes a busy module is not to end it for all.
+// Did too many of the last minute's calls crash, or of the last
+// FC_LIMIT_SHARE_CALLS if the minute had fewer? A client whose data crashes a
+// busy module must not stop the module for all.
 static bool is_large_share(const fc_health_t *health, uint64_t calls) {
   uint64_t window = calls - health->calls[(health->step + 1) % FC_HEALTH_STEPS];
   if (window < FC_LIMIT_SHARE_CALLS) window = FC_LIMIT_SHARE_CALLS;
@@ -105,8 +107,8 @@ bool fc_health_crash(fc_health_t *health, bool served, uint64_t calls,
   if (health->limit) {
     health->restart_ns = now_ns + backoff_ns(health->failures, now_ns);
   } else if (!served) {
-    // At once, but a process that never comes to serve must not keep the loop
-    // busy.
+    // Restarts at once, but a process that never comes to serve must not keep
+    // the loop busy.
     health->restart_ns = last_ns + FC_LIMIT_BACKOFF_MS * 1000000ull;
   }
   // Processes that still run may crash during a quarantine.

@@ -9,41 +9,41 @@
 #include "farcall/base.h"
 #include "config/limits.h"
 
-// The last minute and what is left of a step before it, in steps.
+// Steps of the last minute, and the one that began before it.
 #define FC_HEALTH_STEPS 13
 
 typedef struct fc_health_t {
-  // Crashes in FC_LIMIT_HEALTHY_MS that are one too many, if they are more than
-  // FC_LIMIT_SHARE % of the calls meanwhile; 0: any
+  // So many crashes within FC_LIMIT_HEALTHY_MS quarantine the module, if they
+  // are more than FC_LIMIT_SHARE % of the calls in that time; 0: never
   uint32_t limit;
   uint64_t quarantine_ms;   // the first time
   uint64_t restart_ns;      // no process is started before
   uint64_t quarantined_ns;  // calls are refused until, 0: they are not
-  uint32_t recent;          // crashes within a minute that led to it
+  uint32_t recent;  // crashes within a minute that led to the quarantine
   // Its own
-  uint64_t probation_ns;                  // until then the share alone decides
-  uint32_t quarantines;                   // in a row
-  uint32_t failures;                      // without a healthy minute between
-  uint64_t failed_ns;                     // the last of them
-  uint64_t crashes;                       // ever
-  uint64_t crashed_ns[FC_LIMIT_CRASHES];  // the last, in turn
+  uint64_t probation_ns;  // until then the share alone decides, not the limit
+  uint32_t quarantines;   // in a row
+  uint32_t failures;      // without a healthy minute between
+  uint64_t failed_ns;     // time of the last failure
+  uint64_t crashes;       // ever
+  uint64_t crashed_ns[FC_LIMIT_CRASHES];  // the last ones, overwritten in turn
   uint64_t crashed_call[FC_LIMIT_CRASHES];  // for each: which call it was,
                                             // counted from the first
-  uint64_t step;                            // of time
+  uint64_t step;                            // number of the current time step
   uint64_t calls[FC_HEALTH_STEPS];  // that had ended when each step began
 } fc_health_t;
 
-// `crash_limit` above FC_LIMIT_CRASHES is that.
+// A `crash_limit` above FC_LIMIT_CRASHES counts as FC_LIMIT_CRASHES.
 void fc_health_init(fc_health_t *health, uint32_t crash_limit,
                     uint64_t quarantine_ms);
-// `calls` calls have ended in all. To be told at least every five seconds while
-// calls end.
+// `calls` calls have ended in all. Must be called at least every five seconds
+// while calls end.
 void fc_health_look(fc_health_t *health, uint64_t calls, uint64_t now_ns);
 // A process crashed; `served`: after it had come to serve. It counts as one of
 // the `calls` that have ended. True: the module is quarantined from now on.
 bool fc_health_crash(fc_health_t *health, bool served, uint64_t calls,
                      uint64_t now_ns);
-// Even starting a process failed.
+// A process could not even be started.
 void fc_health_delay(fc_health_t *health, uint64_t now_ns);
 // True when the quarantine ended by now; the module is then on probation.
 bool fc_health_recover(fc_health_t *health, uint64_t now_ns);

@@ -19,9 +19,10 @@
 // notify, sleep, (events), wake. `expire` comes when a time that was said with
 // fc_pool_note_due has passed, `look` now and then.
 //
-// Whoever is told of an outcome may ask for the next call, or drop another, from
-// there. So a host is in order before it delivers anything, and afterwards looks
-// again at what it still has.
+// A waiter that is told of an outcome may ask for the next call, or drop
+// another one, before it returns. So a host must be consistent before it
+// delivers anything, and afterwards must look again at which calls it still
+// has.
 #ifndef FARCALL_SERVER_POOL_HOST_H_
 #define FARCALL_SERVER_POOL_HOST_H_
 
@@ -61,8 +62,9 @@ typedef struct fc_host_worker_t {
 typedef struct fc_host_class_t {
   // Of one generation
 
-  // A host for it, which calls fc_pool_on_host once, maybe from here: it can be
-  // called, or could not be loaded. FC_CODE_OUT_OF_MEMORY: there is no host.
+  // Makes a host for it. The host calls fc_pool_on_host once, maybe before this
+  // returns: the generation can be called, or could not be loaded.
+  // FC_CODE_OUT_OF_MEMORY: there is no host.
   fc_status_t (*create)(fc_hosts_t *hosts, uint32_t generation,
                         fc_module_t *module, fc_host_t **out_host,
                         fc_error_t *err);
@@ -73,7 +75,8 @@ typedef struct fc_host_class_t {
   // Runs a call that has not waited, here and now, and sets its outcome. False:
   // not now. NULL: this kind never does.
   bool (*run)(fc_host_t *host, fc_job_t *job);
-  // Gives a call to a worker; `quick`: its function is known to take no time.
+  // Gives a call to a worker; `quick`: its function is known to take little
+  // time.
   fc_offer_t (*offer)(fc_host_t *host, fc_job_t *job, bool quick,
                       fc_error_t *err);
   // The outcome has been read: the host may use again what held it.
@@ -92,8 +95,8 @@ typedef struct fc_host_class_t {
 
   // Tells workers of what they were given since the last time.
   void (*notify)(fc_hosts_t *hosts);
-  // Takes the calls that have ended, oldest first of each worker. `awake`: from
-  // the wake-up itself.
+  // Takes the calls that have ended, oldest first of each worker. `awake`: it
+  // is called because a worker woke the loop.
   void (*collect)(fc_hosts_t *hosts, bool awake);
   // The loop is about to wait for events: a worker that ends a call from now on
   // wakes it. False: there is something to collect already.
@@ -153,13 +156,13 @@ void fc_pool_note_end(fc_host_t *host);
 // One of its calls was ended, for its deadline or because nobody waits for it
 // (`dropped`).
 void fc_pool_note_stopped(fc_host_t *host, bool dropped);
-// The same for a call that has ended itself, if its outcome says so.
+// The same for a call that has ended by itself, if its outcome says so.
 void fc_pool_note_outcome(fc_host_t *host, const fc_outcome_t *outcome,
                           bool dropped);
 // Hands a call's outcome to its waiter. `outcome` is the host's until `finish`;
 // its blocks belong to whoever takes them.
 void fc_pool_deliver(fc_host_t *host, fc_job_t *job, fc_outcome_t *outcome);
-// It failed.
+// The call failed in `stage`.
 void fc_pool_fail(fc_host_t *host, fc_job_t *job, fc_stage_t stage,
                   const fc_error_t *error);
 // Back to the head of its queue: it was not begun.

@@ -21,7 +21,7 @@ typedef struct fc_invocation_t {
   uint8_t dialect;
   uint8_t flags;         // FC_CALL_*
   uint64_t deadline_ns;  // on fc_clock_ns' clock, 0: none
-  // Where the loop has it. A process has its own copy, in the block of its slot.
+  // The loop's copy. A process has its own, in the block of its slot.
   fc_piece_t body;
   // The dialect's own: written when the head is admitted, read by its decode and
   // encode.

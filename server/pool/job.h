@@ -15,7 +15,7 @@ typedef enum fc_job_state_t {
 
 // Zeroed is new.
 typedef struct fc_job_t {
-  fc_invocation_t call;   // its body is the job's, but while a thread has it
+  fc_invocation_t call;   // the job owns its body, except while a thread has it
   fc_outcome_t *outcome;  // borrowed, from on_done until fc_pool_finish
   uint32_t retry_s;       // of an error: when to come back, 0: as its code says
   // The pool's
@@ -23,9 +23,9 @@ typedef struct fc_job_t {
   struct fc_job_t *next;
   struct fc_job_t *previous;
   // The host's
-  uint8_t attempts;          // processes that ended before they began it
-  uint32_t looked_up;        // fc_blame_t.changes when its body was, 0: never
-  uint32_t slot;             // a thread's, FC_SLOT_NONE if it has none
+  uint8_t attempts;    // processes that ended before they began it
+  uint32_t looked_up;  // fc_blame_t.changes at the last look-up, 0: none yet
+  uint32_t slot;       // a thread's, FC_SLOT_NONE if it has none
   struct fc_child_t *child;  // the process that has it, NULL if none
 } fc_job_t;
 

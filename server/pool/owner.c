@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Chains in an array that doubles. The hash has no secret: a chain cannot be
-// longer than the number of connections.
+// A hash table with chains, in arrays that double. The hash needs no secret: a
+// chain cannot be longer than the number of connections.
 #include "pool/owner.h"
 
 #define FIRST_CAPACITY 16u

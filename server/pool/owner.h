@@ -29,8 +29,8 @@ typedef struct fc_owners_t {
 void fc_owners_deinit(fc_owners_t *owners);
 // 0 when it is not known.
 uint64_t fc_owners_held(const fc_owners_t *owners, const fc_owner_t *owner);
-// `bytes` more (above 0). Returns its index, which stays the same while it holds
-// anything; FC_OWNER_NONE when out of memory.
+// Counts `bytes` (above 0) more. Returns the owner's index, which stays the
+// same while the owner holds anything; FC_OWNER_NONE when out of memory.
 uint32_t fc_owners_charge(fc_owners_t *owners, const fc_owner_t *owner,
                           uint64_t bytes);
 // Counts `bytes` less. FC_OWNER_NONE is allowed.

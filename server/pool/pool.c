@@ -205,7 +205,8 @@ bool fc_pool_try_inline(fc_pool_t *pool, fc_job_t *job) {
   uint64_t spent_ns = fc_outcome_worker_ns(job->outcome);
   pool->inline_spent_ns += spent_ns;
   if (spent_ns > FC_LIMIT_INLINE_WORST_NS) {
-    // Demoted: it must prove itself again, for longer each time.
+    // The function leaves the lane and must prove itself again, for longer each
+    // time.
     fc_cost_t *cost = &queue->costs[job->call.function];
     cost->samples = 0;
     if (cost->needed < 1u << 16) cost->needed *= 2;
@@ -262,8 +263,8 @@ void fc_pool_on_retired(fc_pool_t *pool, uint32_t index) {
   pool->events.on_retired(pool->events.context, index);
 }
 
-// A step of its own, because the last call must be done with before its queue
-// goes. A call that was dropped may still have a worker.
+// Retiring is a step of its own, because the last call must have ended before
+// its queue is freed. A call that was dropped may still have a worker.
 static void retire_idle(fc_pool_t *pool) {
   for (uint32_t i = 0; i < pool->queue_count && pool->retiring; i++) {
     module_queue_t *queue = pool->queues[i];
@@ -281,7 +282,7 @@ static void retire_idle(fc_pool_t *pool) {
 void fc_pool_enqueue(fc_pool_t *pool, fc_job_t *job) {
   module_queue_t *queue = pool->queues[job->call.generation];
   job->state = FC_JOB_QUEUED;
-  // Jobs are used again, and not all of them end here.
+  // Jobs are used again, and their last call may have been run inline.
   job->attempts = 0;
   job->looked_up = 0;
   job->retry_s = 0;
@@ -500,7 +501,8 @@ void fc_pool_fail_waiting(fc_host_t *host, uint32_t retry_s,
                           const fc_error_t *error) {
   fc_pool_t *pool = host->pool;
   module_queue_t *queue = pool->queues[host->generation];
-  // Whoever is told may queue its next call at once.
+  // A waiter may queue its next call at once: only the calls that wait now are
+  // failed.
   for (uint32_t left = queue->waiting; left && queue->first; left--) {
     fc_job_t *job = queue->first;
     unlink_job(pool, job);
@@ -552,7 +554,8 @@ uint64_t fc_pool_due_ns(const fc_pool_t *pool, uint64_t now_ns) {
 void fc_pool_expire(fc_pool_t *pool, uint64_t now_ns) {
   look(pool, now_ns);
   if (!pool->earliest_due_ns || now_ns < pool->earliest_due_ns) return;
-  // Whoever is told may queue its next call at once.
+  // Reset first: a waiter may queue its next call at once, and its deadline
+  // counts.
   pool->earliest_due_ns = 0;
   for (uint32_t i = 0; i < pool->queue_count; i++) {
     if (pool->queues[i]) expire_queue(pool, pool->queues[i], now_ns);

@@ -41,7 +41,7 @@ typedef struct fc_pool_options_t {
   uint32_t queue_limit;  // calls of one module that may wait
   fc_lane_t lane;
   fc_guard_policy_t guard;
-  uint32_t tiles;    // threads for one call; 0 and 1: its own
+  uint32_t tiles;    // threads for one call; 0 and 1: only its own
   uint64_t load_ms;  // a thread may take to make a first instance
   fc_isolation_t isolation;
   const struct fc_process_options_t *process;  // how processes are made
@@ -85,13 +85,13 @@ bool fc_pool_wants_process(const fc_pool_t *pool, const fc_module_t *module);
 // until the generation is retired. FC_CODE_OUT_OF_MEMORY: nothing was added.
 fc_status_t fc_pool_add(fc_pool_t *pool, uint32_t index, fc_module_t *module,
                         fc_error_t *err) FC_MUST_CHECK;
-// No more calls will be submitted and none waits. Once the last has ended, also
-// those nobody waits for, everything is taken down and on_retired is called, in a
-// later turn.
+// No more calls will be submitted and none waits. Once the last call has ended,
+// also if nobody waits for it, everything is taken down and on_retired is
+// called, in a later turn.
 void fc_pool_retire(fc_pool_t *pool, uint32_t index);
 
-// May a call of this module wait? FC_CODE_OVERLOADED, then *out_retry_s says
-// when to come back.
+// May a call of this module be accepted and wait? If not, FC_CODE_OVERLOADED or
+// the host's error; *out_retry_s says after how many seconds to come back.
 fc_status_t fc_pool_admit(const fc_pool_t *pool, uint32_t module,
                           uint32_t function, uint64_t deadline_ns,
                           uint64_t now_ns, uint32_t *out_retry_s,
@@ -110,19 +110,20 @@ void fc_pool_drop(fc_pool_t *pool, fc_job_t *job);
 
 // Tells of finished calls, oldest first of each worker.
 void fc_pool_collect(fc_pool_t *pool, bool awake);
-// The first before the loop waits for events, after fc_pool_flush; false: there
-// is something to collect already. The second after waiting.
+// fc_pool_sleep is called before the loop waits for events, after
+// fc_pool_flush; false: there is something to collect already. fc_pool_wake is
+// called after waiting.
 bool fc_pool_sleep(fc_pool_t *pool);
 void fc_pool_wake(fc_pool_t *pool);
 // The outcome has been read: gives every block back that it still owns (a caller
 // that takes the answer over sets piece_count to 0). Learns the function's cost.
 void fc_pool_finish(fc_pool_t *pool, fc_job_t *job);
 
-// Ends the calls whose deadline has passed: those that wait, those of processes,
-// and those of threads in native code. Bytecode ends its own. Also looks at what
-// processes do, now and then.
+// Ends the calls whose deadline has passed: those that wait, those of
+// processes, and those of threads in native code. Bytecode ends its own calls.
+// Also looks at what processes do, now and then.
 void fc_pool_expire(fc_pool_t *pool, uint64_t now_ns);
-// When to call it, 0: there is nothing to wait for.
+// When to call fc_pool_expire, 0: there is nothing to wait for.
 uint64_t fc_pool_due_ns(const fc_pool_t *pool, uint64_t now_ns);
 
 // Threads that take calls, and those that are lost.
@@ -130,10 +131,9 @@ uint32_t fc_pool_threads(const fc_pool_t *pool);
 uint32_t fc_pool_lost_threads(const fc_pool_t *pool);
 // Calls that workers have.
 uint32_t fc_pool_running(const fc_pool_t *pool);
-// Calls that threads have: while there are any, they cannot be waited for.
+// Calls that threads have. A thread in a native call cannot be stopped.
 uint32_t fc_pool_in_threads(const fc_pool_t *pool);
-// Of a module: everything but what the host knows by itself is 0 before
-// fc_pool_add.
+// The numbers of a module, all 0 before fc_pool_add.
 void fc_pool_metrics(const fc_pool_t *pool, uint32_t module,
                      fc_module_metrics_t *out);
 // NULL before fc_pool_add.

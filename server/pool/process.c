@@ -18,8 +18,8 @@
 #define P_PIDFD 3
 #endif
 
-// Sources are moved above every target, so that no dup2 overwrites one that is
-// needed.
+// Sources are moved above every target, so that no dup2 overwrites a source
+// that is still needed.
 #define ABOVE 16
 
 typedef struct files_t {
@@ -140,7 +140,8 @@ void fc_process_kill(const fc_process_t *process) {
 
 bool fc_process_reap(fc_process_t *process, bool wait,
                      fc_process_end_t *out_end) {
-  // The pidfd does not block, which waitid obeys too, so it is polled first.
+  // libuv has set the pidfd not to block, and then waitid does not wait either,
+  // so it is polled first.
   struct pollfd ended = {.fd = process->pidfd, .events = POLLIN};
   while (poll(&ended, 1, wait ? -1 : 0) < 0 && errno == EINTR) continue;
   if (!(ended.revents & POLLIN)) return false;

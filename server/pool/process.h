@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A worker process, as the loop sees it: started, killed and waited for by
-// descriptor, so that a number used again is never meant. What it inherits is
-// the table below and nothing else; the environment is empty. Also the worker's
-// own main function, which `farcalld --worker` is.
+// descriptor, so that another process that gets its number is never meant. What
+// it inherits is the table below and nothing else; the environment is empty.
+// Also the main function of `farcalld --worker`.
 #ifndef FARCALL_SERVER_POOL_PROCESS_H_
 #define FARCALL_SERVER_POOL_PROCESS_H_
 
@@ -30,7 +30,7 @@ typedef struct fc_process_t {
 
 typedef struct fc_process_start_t {
   const char *program;  // farcalld
-  const char *path;     // of the module: its name, kind and messages
+  const char *path;     // of the module: its name and kind follow from it
   const char *parameters;
   int ring;                 // borrowed, as are the files
   fc_module_files_t files;  // of the module
@@ -50,7 +50,7 @@ typedef struct fc_process_end_t {
 // True once it has ended; it is reaped then. `wait` blocks until it has.
 bool fc_process_reap(fc_process_t *process, bool wait,
                      fc_process_end_t *out_end);
-// The descriptors. A process that has none is allowed.
+// Closes the descriptors. A process that has none is allowed.
 void fc_process_close(fc_process_t *process);
 
 // What `farcalld --worker …` does with modules of these kinds (NULL-terminated)

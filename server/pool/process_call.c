@@ -11,13 +11,14 @@
 // ---------------------------------------------------------------------------
 // Giving
 
-// What is given to a process waits for the calls it has, though another process may
-// be free first. So none is added once its oldest was given some time ago.
+// A call that is given to a process waits for the calls before it, though
+// another process may be free first. So a process gets no more calls once its
+// oldest one was given to it FC_LIMIT_AHEAD_MS ago.
 static bool is_slow(const fc_child_t *child, uint64_t now_ns) {
   return now_ns - child->held[child->first].sent.sent_ns > AHEAD_NS;
 }
 
-// One to which a body is copied gets no other call meanwhile.
+// While a body is copied to a process, the process gets no other call.
 static bool is_free(const fc_child_t *child) {
   return child->serving && !child->ended && child->cause == FC_CAUSE_NONE &&
          !child->giving.active;
@@ -76,7 +77,7 @@ static void list_as_busy(fc_process_host_t *host) {
   all->busy = host;
 }
 
-// How much may be copied now; 0: not before the next go.
+// How many of `size` bytes may be copied now; 0: none in this loop turn.
 static uint64_t copy_now(fc_process_hosts_t *all, uint64_t size) {
   if (size > all->copy_left) size = all->copy_left;
   all->copy_left -= size;
@@ -85,8 +86,9 @@ static uint64_t copy_now(fc_process_hosts_t *all, uint64_t size) {
 
 static bool is_small(uint64_t size) { return size <= FC_LIMIT_COPY_SMALL; }
 
-// Copies on. A call that nobody waits for any more, or that was taken back, goes
-// without its body and with a deadline that has passed, so it is not begun.
+// Copies more of the body. A call that nobody waits for any more, or that was
+// taken back, goes without its body and with a deadline that has passed, so it
+// is not begun.
 static void give_on(fc_child_t *child) {
   const uint32_t index = (child->first + child->count - 1) % FC_RING_SLOTS;
   fc_held_t *held = &child->held[index];
@@ -183,7 +185,8 @@ static bool open_answer(fc_child_t *child, fc_error_t *err) {
   return true;
 }
 
-// Copies `size` bytes on. False: there are no blocks for them.
+// Copies the next `size` bytes of the answer. False: there are no blocks for
+// them.
 static bool copy_on(fc_child_t *child, uint64_t size) {
   fc_taking_t *taking = &child->taking;
   fc_sink_t *out = &taking->sink.sink;
@@ -206,7 +209,8 @@ static bool copy_on(fc_child_t *child, uint64_t size) {
   return true;
 }
 
-// An answer cannot be had: its place in the ring is scrubbed all the same.
+// The answer cannot be taken over: its place in the ring is scrubbed all the
+// same.
 static void fail_answer(fc_child_t *child) {
   fc_outcome_t *outcome = &child->taking.outcome;
   if (child->taking.good) fc_block_sink_drop(&child->taking.sink);
@@ -260,7 +264,7 @@ static void begin_taking(fc_child_t *child) {
   taking->answer_used = taking->size;
   if (has_answer && held->job && !open_answer(child, &outcome->error))
     fail_answer(child);
-  // A refused answer may have been written nevertheless.
+  // ENCODE may have written an answer before it failed.
   if (outcome->status != FC_OK && outcome->stage == FC_STAGE_ENCODE) {
     taking->answer_used = child->ring.setup.result_size;
   }
@@ -280,12 +284,12 @@ static bool scrub_on(fc_child_t *child, fc_span_t area, uint64_t used,
 }
 
 // Copies the answer, then gives back the memory that body and answer took up.
-// False: there is more to do at the next go.
+// False: the rest is for a later loop turn.
 static bool take_on(fc_child_t *child) {
   fc_taking_t *taking = &child->taking;
   fc_process_hosts_t *all = fc_process_hosts_of(child->host);
   const fc_held_t *held = &child->held[child->first];
-  // Nobody waits for it any more.
+  // Nobody waits for the answer any more.
   if (!held->job && taking->good) {
     fc_block_sink_drop(&taking->sink);
     taking->good = false;
@@ -353,7 +357,8 @@ static bool has_calls(const fc_process_host_t *host) {
   return false;
 }
 
-// Hosts leave the list here alone, while nobody sleeps.
+// Hosts without calls leave the list only here: fc_process_hosts_sleep and
+// _wake both walk it, and none may leave in between.
 void fc_process_hosts_collect(fc_hosts_t *hosts, bool awake) {
   fc_process_host_t **at = &((fc_process_hosts_t *)hosts)->busy;
   (void)awake;
@@ -396,8 +401,8 @@ bool fc_process_hosts_sleep(fc_hosts_t *hosts) {
       }
       if (child->giving.active || child->taking.active) quiet = false;
       child->asleep = true;
-      // Calls are collected in order, so one that finishes out of order must
-      // wait.
+      // Calls are collected in order, so only the oldest matters: those that
+      // end before it wait.
       if (!fc_ring_sleep(&child->ring, child->first, 1)) quiet = false;
     }
   }

@@ -141,7 +141,7 @@ void fc_child_read_phase(fc_child_t *child) {
     case FC_RING_LOADING:
       return;
     case FC_RING_SERVING:
-      // A process that could not even say this has not begun.
+      // It ended before the loop noticed that it serves: it counts as failed.
       if (child->ended) return;
       if (fc_str_equal(fc_str_make(digest, sizeof digest),
                        fc_module_get_digest(child->host->module))) {
@@ -163,8 +163,9 @@ void fc_child_read_phase(fc_child_t *child) {
   fc_child_kill(child, FC_CAUSE_LOAD);
 }
 
-// It may write its eventfd once when it has loaded its module, and once for
-// each call. Some of the calls it has finished may not be collected yet.
+// The process may write its eventfd once when it has loaded its module, and
+// once for each call. Some of the calls it has finished may not be collected
+// yet.
 static void count_bell(fc_child_t *child) {
   child->bells++;
   if (child->bells <= child->calls + FC_RING_SLOTS + FC_LIMIT_BELLS) return;

@@ -97,7 +97,7 @@ static void describe_end(const fc_child_t *child, const fc_process_end_t *end,
 static fc_status_t describe_crash(const fc_child_t *child,
                                   const fc_process_end_t *end,
                                   fc_str_t function, fc_error_t *err) {
-  // The server did not send it, so the kernel did.
+  // The server did not send the signal, so most likely the kernel did.
   if (end->signal == SIGKILL && child->cause == FC_CAUSE_NONE) {
     return fc_fail(err, FC_CODE_WORKER_OUT_OF_MEMORY,
                    "function '%.*s' was killed from outside (SIGKILL), most "
@@ -132,9 +132,9 @@ static void log_end(const fc_child_t *child, const fc_process_end_t *end) {
                 FC_ARRAY_COUNT(fields));
 }
 
-// Records that a call ended its process. Not when the process was killed by
-// SIGKILL: the host did that, or somebody outside, for whatever reason. When
-// the client has gone, the copy in the ring is what is left of the call.
+// Records that a call ended its process. A process that SIGKILL ended says
+// nothing about the call: the host sent it, or somebody outside. When the
+// client has gone, the copy in the ring is what is left of the call.
 static void blame(fc_child_t *child, uint32_t index, const fc_held_t *held,
                   const fc_process_end_t *end) {
   fc_process_host_t *host = child->host;
@@ -147,8 +147,9 @@ static void blame(fc_child_t *child, uint32_t index, const fc_held_t *held,
                 fc_clock_ns());
 }
 
-// The calls a process had when it ended, oldest first. What had not begun waits
-// again; in the order it came, so the newest is put back first.
+// Settles the calls that a process had when it ended, oldest first. Those that
+// had not begun wait again, in the old order: each goes to the head of the
+// queue, so the newest is put back first.
 static void settle_calls(fc_child_t *child, const fc_process_end_t *end) {
   fc_process_host_t *host = child->host;
   fc_held_t held[FC_RING_SLOTS];
@@ -216,7 +217,7 @@ void fc_child_on_exit(uv_poll_t *poll, int status, int events) {
   // The reason why it failed may be read only after it has ended.
   if (!child->serving && child->cause == FC_CAUSE_NONE)
     fc_child_read_phase(child);
-  // What it had finished is all that can be had of it, however much it is.
+  // All calls it has finished are taken now, however many bytes they have.
   fc_process_hosts_of(host)->copy_left = UINT64_MAX;
   fc_child_collect(child);
   (void)fc_output_read(&child->output, child->process.output);
@@ -233,8 +234,8 @@ void fc_child_on_exit(uv_poll_t *poll, int status, int events) {
   fc_child_drop_copies(child);
   fc_child_close(child);
   if (loaded && crash) note_crash(host, served);
-  // Calls that come back from a process which lived longer than the
-  // quarantine's start.
+  // Calls have come back to the queue from a process that ended after the
+  // quarantine had begun.
   if (host->living == 0 && host->health.quarantined_ns) refuse_waiting(host);
   if (host->living == 0) fc_process_host_start(host);
   fc_process_host_arm(host);

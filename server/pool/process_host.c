@@ -119,7 +119,8 @@ static bool worker(const fc_host_t *base, uint32_t position,
 // ---------------------------------------------------------------------------
 // Beginning and end
 
-// Weights are read once for their digest, from a disk perhaps.
+// Loading reads the whole file for its digest, perhaps from a slow disk, so the
+// time grows with the file.
 static uint64_t load_ns(const fc_module_t *module) {
   struct stat file = {0};
   (void)fstat(fc_module_get_files(module).module, &file);
@@ -198,7 +199,7 @@ static void retire(fc_host_t *base) {
 
 static void destroy_host(fc_process_host_t *host) {
   host->closing = true;
-  host->retired = false;  // it goes here, not with its last child
+  host->retired = false;  // it is freed here, not with its last child
   for (fc_child_t *child = host->children; child; child = child->next) {
     fc_process_kill(&child->process);
   }

@@ -32,7 +32,7 @@ typedef struct fc_process_options_t {
   const char *parameters;
   fc_ring_setup_t setup;
   uint32_t workers;      // most processes of one module
-  uint32_t crash_limit;  // crashes in a minute before quarantine; 0: any
+  uint32_t crash_limit;  // crashes in a minute before quarantine; 0: none
   uint64_t quarantine_ms;
   bool kill_dropped;  // end the process of a running call nobody waits for
 } fc_process_options_t;
@@ -65,7 +65,7 @@ typedef struct fc_cause_row_t {
   bool crash;            // it is the module's fault
   fc_log_level_t level;  // of what is logged
   const char *text;
-  const char *how;  // it ended, NULL: as the kernel says
+  const char *how;  // how it ended, NULL: as the kernel says
 } fc_cause_row_t;
 
 extern const fc_cause_row_t fc_causes[FC_CAUSE_COUNT];
@@ -78,7 +78,7 @@ typedef struct fc_held_t {
   uint64_t dropped_ns;  // when its client went away, 0: it has not
 } fc_held_t;
 
-// A call whose body is on its way into the ring: the last of its child's.
+// A call whose body is being copied into the ring: the newest of its child's.
 typedef struct fc_giving_t {
   bool active;
   uint64_t copied;
@@ -91,7 +91,7 @@ typedef struct fc_taking_t {
   bool good;  // it is an answer, and there are blocks for it
   uint64_t size;
   uint64_t copied;
-  uint64_t answer_used;  // bytes of the area
+  uint64_t answer_used;  // bytes of its area that may be written
   uint64_t answer_scrubbed;
   uint64_t body_scrubbed;
   fc_block_sink_t sink;
@@ -114,8 +114,8 @@ struct fc_child_t {
   fc_cause_t cause;
   uint64_t started_ns;
   uint64_t calls;
-  uint64_t quiet_ns;     // when it was first seen without a call since
-  uint64_t quiet_calls;  // and its calls then
+  uint64_t quiet_ns;     // time of the last look that found it with calls
+  uint64_t quiet_calls;  // its `calls` at that look
   uint64_t bells;        // wake-ups it has caused
   uint32_t first;        // the oldest slot in use
   uint32_t count;        // in use
@@ -144,7 +144,7 @@ struct fc_process_host_t {
   bool retired;   // and goes once `open` is 0
   uint32_t open;  // children and the timer, until libuv has let go of them
   uv_timer_t timer;
-  uint64_t calls;  // that a process has made, or ended with
+  uint64_t calls;  // that processes have made, or crashed in
   fc_health_t health;
   fc_blame_t blame;
   uint64_t crashes;
@@ -154,9 +154,10 @@ struct fc_process_host_t {
 
 typedef struct fc_process_hosts_t {
   fc_hosts_t base;
-  // A loop turn is not to cost anything for modules nobody calls.
+  // Hosts whose processes may have calls. Modules that nobody calls cost a loop
+  // turn nothing.
   fc_process_host_t *busy;
-  // Bytes that all hosts together may still copy or give back at this go
+  // Bytes that all hosts together may still copy or give back in this loop turn
   // (FC_LIMIT_COPY).
   uint64_t copy_left;
 } fc_process_hosts_t;
@@ -168,7 +169,8 @@ static inline fc_process_hosts_t *fc_process_hosts_of(
 
 // process_host.c
 
-// One more process, if one may be and it is not too early.
+// Starts one more process, if the host may have one more and it is not too
+// early.
 void fc_process_host_start(fc_process_host_t *host);
 // Sets the timer to what comes first.
 void fc_process_host_arm(fc_process_host_t *host);

@@ -34,8 +34,8 @@ typedef struct self_t {
 static void wake_loop(void) {
   const uint64_t one = 1;
   if (write(FC_PROCESS_BELL, &one, sizeof one) >= 0) return;
-  // EAGAIN: it is readable already. After any other error the module has closed
-  // it, and ending is the only way left to be noticed.
+  // EAGAIN: the eventfd is readable already. After any other error the module
+  // has closed it, and ending is the only way left to be noticed.
   if (errno != EAGAIN && errno != EINTR) _exit(EX_IOERR);
 }
 
@@ -71,7 +71,7 @@ static fc_status_t load(self_t *self, fc_error_t *err) {
 
 static fc_status_t prepare(self_t *self, fc_error_t *err) {
   const fc_ring_setup_t *setup = &self->ring.setup;
-  // The sanitizers reserve terabytes of addresses.
+  // The sanitizers reserve terabytes of addresses: no limit for them.
   uint64_t memory = !FC_SANITIZED && setup->memory_limit
                         ? setup->memory_limit + self->ring.size
                         : 0;
@@ -85,7 +85,7 @@ static fc_status_t prepare(self_t *self, fc_error_t *err) {
   self->region.guard = (fc_guard_policy_t)setup->guard;
   FC_TRY(fix_blocks(self, err));
   if (setup->tiles > 1) {
-    fc_helpers_t *helpers;  // as long as the process
+    fc_helpers_t *helpers;  // never destroyed: as long as the process
     FC_TRY(
         fc_helpers_create(self->region.allocator, setup->tiles, &helpers, err));
     self->region.tiles = fc_helpers_tiles(helpers);

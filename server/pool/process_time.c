@@ -96,8 +96,9 @@ static uint64_t share(fc_child_t *child, uint64_t now_ns) {
   return 0;
 }
 
-// It sleeps though it has a call: something has stopped it. On a busy machine
-// it may only be waiting for the processor, so this takes longer to decide.
+// The process has not begun a call that it was given long ago: something has
+// stopped it. On a busy machine it may only be waiting for the processor, so
+// this takes longer to decide.
 static bool is_deaf(const fc_child_t *child, uint64_t now_ns) {
   const uint64_t patience_ns = FC_LIMIT_DEAF_MS * 1000000ull;
   if (child->count == 0 || !has_others(child)) return false;
@@ -134,7 +135,8 @@ static bool is_greedy(const fc_child_t *child) {
   return taken > most;
 }
 
-// Calls came faster than one process could make them, and no longer do.
+// True when a process has had no calls for FC_LIMIT_SPARE_MS: the other
+// processes are enough for the calls that come.
 static bool is_spare(fc_child_t *child, uint64_t now_ns) {
   if (!child->serving) return false;
   if (child->count || child->calls != child->quiet_calls) {

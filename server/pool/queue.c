@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The wake-up is what a hand-over costs, not the lock (docs/architecture.md),
-// so both directions wake once for many slots.
+// The costly part of a hand-over is the wake-up, not the lock
+// (docs/architecture.md), so both directions wake once for many slots.
 #include "pool/queue.h"
 
 static const char *const kStageNames[FC_STAGE_COUNT] = {

@@ -15,8 +15,9 @@
 typedef struct fc_ready_t {
   pthread_mutex_t lock;
   pthread_cond_t bell;
-  // Changed under the lock; workers that look for calls read it without, and
-  // then take it, so it orders nothing.
+  // Changed under the lock. Workers that look for calls read it without the
+  // lock, and take the lock before they use what they saw, so it orders
+  // nothing.
   _Atomic uint32_t head;
   uint32_t tail;
   uint32_t waiting;  // slots

@@ -114,8 +114,8 @@ typedef struct fc_threads_t {
   uint32_t wanted;    // that take calls
   uint32_t count;     // started
   uint32_t capacity;  // most there may ever be
-  // In a native call whose deadline has passed: nobody waits for it, and it
-  // cannot be stopped.
+  // Threads in a native call whose deadline has passed: nobody waits for the
+  // call, and it cannot be stopped.
   uint32_t lost;
 } fc_threads_t;
 

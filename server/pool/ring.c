@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Both sides of the ring. Linux only: memfd, seals, a futex that is not
-// private. The checks of what a worker wrote are a table's worth of bounds; each
-// word is copied before it is looked at, because it may change at any time.
+// private. What a worker wrote is checked against bounds. Each word is copied
+// before it is looked at, because the worker may change it at any time.
 #include "pool/ring.h"
 
 #include <errno.h>
@@ -17,7 +17,8 @@
 #include "config/limits.h"
 
 #define PAGE 4096u
-// Larger areas are given back after each call: touching a page costs 0.2 us.
+// Areas of this size are kept from call to call, because touching a fresh page
+// costs 0.2 us. Larger ones are given back after each call.
 #define KEPT_AREA FC_RING_KEPT
 _Static_assert(2 * FC_RING_SLOTS * (KEPT_AREA + (16u << 10)) < FC_RING_SPARE,
                "what is kept is spare");
@@ -120,7 +121,8 @@ fc_span_t fc_ring_answer(const fc_ring_t *ring, uint32_t slot) {
 // The bells
 
 static void futex_wait(_Atomic uint32_t *word, uint32_t seen) {
-  // Not private: the other side is another process. EINTR and EAGAIN look again.
+  // Not private: the other side is another process. After EINTR and EAGAIN the
+  // caller looks again.
   (void)syscall(SYS_futex, (uint32_t *)word, FUTEX_WAIT, seen, NULL, NULL, 0);
 }
 
@@ -173,7 +175,7 @@ void fc_ring_publish(fc_ring_t *ring, uint32_t index,
   fc_slot_t *slot = &ring->head->slots[index].slot;
   slot->loop = 0;
   slot->call = *call;
-  slot->call.generation = 0;  // a worker has one
+  slot->call.generation = 0;  // a worker process has only one
   slot->call.body = (fc_piece_t){FC_RING_BODY_BLOCK(index), 0, size};
   slot->answer_block = FC_RING_ANSWER_BLOCK(index);
   slot->outcome.piece_count = 0;
@@ -258,7 +260,8 @@ static bool clean_error(fc_error_t *error) {
          clean(error->got, sizeof error->got);
 }
 
-// `has_pointer` is a byte that may hold anything: as a bool it can't be read.
+// `has_pointer` is a byte that may hold anything. To read a bool that is
+// neither 0 nor 1 is undefined.
 static bool copy_error(fc_error_t *out, const fc_error_t *shared) {
   uint8_t bytes[sizeof *out];
   copy_once(bytes, shared, sizeof bytes);
@@ -299,7 +302,8 @@ static bool check_end(const fc_error_t *error, const fc_ring_call_t *call,
   return lie(err, "cancelled", 1);
 }
 
-// Times are only shown, so nonsense is cut and not worth a worker.
+// Times are only shown, so wrong ones are corrected, and the worker is not
+// killed for them.
 static void bound_times(fc_outcome_t *outcome, uint64_t sent_ns) {
   uint64_t now_ns = fc_clock_ns();
   if (outcome->began_ns < sent_ns || outcome->began_ns > now_ns) {

@@ -4,8 +4,8 @@
 // map. It holds slots that are used in turn, each with one area for the body
 // and one for the answer, and the words by which either side wakes the other.
 // The loop trusts nothing in it: what a worker wrote is copied out once,
-// checked, and never used as a place to go to; where bodies and answers lie the
-// loop knows by itself.
+// checked, and never used as an address; where bodies and answers lie the loop
+// knows by itself.
 //
 // A slot goes FREE -> READY (loop) -> BUSY -> DONE (worker) -> FREE (loop), and
 // the slots are used in turn. Both wake-ups are Dekker-shaped, so everything
@@ -42,7 +42,7 @@ typedef enum fc_ring_phase_t {
 typedef struct fc_ring_setup_t {
   uint64_t body_size;     // most bytes of a body
   uint64_t result_size;   // most bytes of an answer
-  uint64_t memory_limit;  // of the process, beside the ring
+  uint64_t memory_limit;  // of the process, without the ring
   uint32_t spin_ns;       // time to look for a call before sleeping
   uint8_t forbid_native;
   uint8_t guard;            // fc_guard_policy_t
@@ -58,7 +58,7 @@ typedef enum fc_fault_class_t {
   FC_FAULT_COUNT
 } fc_fault_class_t;
 
-// The last words of a worker, from its signal handler.
+// What the signal handler of a worker reports when a signal ends it.
 typedef struct fc_fault_t {
   uint32_t signal;  // 0: none was seen
   uint32_t class_;
@@ -99,14 +99,15 @@ typedef struct fc_ring_t {
 // A new ring. Pages are taken as they are touched.
 fc_status_t fc_ring_create(const fc_ring_setup_t *setup, fc_ring_t *out_ring,
                            fc_error_t *err) FC_MUST_CHECK;
-// The worker's side: `fd` is what fc_ring_create made. Owns it from now on.
+// The worker's side: `fd` is what fc_ring_create made. The ring owns it from
+// now on.
 fc_status_t fc_ring_open(int fd, fc_ring_t *out_ring,
                          fc_error_t *err) FC_MUST_CHECK;
 // Unmaps and closes. A zeroed ring is allowed.
 void fc_ring_close(fc_ring_t *ring);
-// Bytes of memory that a ring takes up, whichever side touched them. Beside what
-// its calls may fill these are FC_RING_SPARE at most: areas that are kept from
-// call to call.
+// Bytes of memory that a ring takes up, whichever side touched them. These are
+// at most FC_RING_SPARE more than its calls may fill: areas are kept from call
+// to call.
 uint64_t fc_ring_taken(const fc_ring_t *ring);
 #define FC_RING_SPARE (16u << 20)
 #define FC_RING_KEPT (256u << 10)  // of an area, from call to call
@@ -142,14 +143,14 @@ void fc_ring_write(fc_ring_t *ring, uint32_t slot, uint64_t offset,
 // notified yet.
 void fc_ring_publish(fc_ring_t *ring, uint32_t slot,
                      const fc_invocation_t *call, uint64_t size);
-// Both at once. A call for the worker, copied: `body` takes the place of the call's own and
-// must fit. The slot must be FREE. The worker is not notified yet.
+// fc_ring_write and fc_ring_publish at once, for a body in one piece: `body`
+// takes the place of the call's own and must fit. The slot must be FREE.
 void fc_ring_put(fc_ring_t *ring, uint32_t slot, const fc_invocation_t *call,
                  fc_str_t body);
 // After fc_ring_put of any number of slots: wakes the worker if it sleeps.
 void fc_ring_notify(fc_ring_t *ring);
-// Around waiting for events. False: one of `count` slots from `first` on is DONE,
-// so there is nothing to wait for.
+// Called before and after the loop waits for events. False: one of `count`
+// slots from `first` on is DONE, so there is nothing to wait for.
 bool fc_ring_sleep(fc_ring_t *ring, uint32_t first, uint32_t count);
 void fc_ring_wake(fc_ring_t *ring);
 
@@ -163,21 +164,23 @@ typedef struct fc_ring_call_t {
 } fc_ring_call_t;
 
 // Copies the outcome of a DONE slot into `out` and checks it: status, stage,
-// times and error, but no piece; *out_size is the size of the answer, which lies
-// where fc_ring_answer says. False and `err` when it is none a worker writes.
+// times and error, but no piece; *out_size is the size of the answer, which
+// lies where fc_ring_answer says. False and `err` when it is no outcome that a
+// worker writes.
 bool fc_ring_read(const fc_ring_t *ring, uint32_t slot,
                   const fc_ring_call_t *call, fc_outcome_t *out,
                   uint64_t *out_size, fc_error_t *err);
-// Gives memory of an area back to the system that was filled as far as `used`:
-// up to `most` bytes of it from *at on, which moves. False: there is no more.
+// Gives memory back to the system of an area that was filled as far as `used`:
+// up to `most` bytes from *at on. Moves *at behind them. False: there is no
+// more.
 bool fc_ring_scrub(const fc_ring_t *ring, fc_span_t area, uint64_t used,
                    uint64_t most, uint64_t *at);
 // The slot is FREE again; areas that were large are given back to the system.
 void fc_ring_free(fc_ring_t *ring, uint32_t slot, uint64_t body_size,
                   uint64_t answer_size);
 
-// The message of a worker that began to serve or failed to. The phase is one of
-// the enumeration. The error is fit to be shown.
+// How far a worker says it has come, always a value of the enumeration. Sets
+// `out_digest` or `err` accordingly. The error is fit to be shown.
 fc_ring_phase_t fc_ring_phase(const fc_ring_t *ring,
                               char out_digest[FC_DIGEST_SIZE], fc_error_t *err);
 // Members out of range read as zero.

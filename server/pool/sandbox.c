@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Limits that hold for what a module may do, root or not. A seccomp filter
-// refuses to make processes and to reach others by number. Others can be reached
-// by path as well, /proc/PID/mem for one: three things shut that way, because
-// none of them is there on every machine or works for every user. Neither the
-// rest of the files nor the network are hidden, which is the work of the
+// refuses to make processes and to reach other processes by number. They can be
+// reached by path as well, /proc/PID/mem for one. Three things prevent that (no
+// capabilities, no dumping, Landlock), because none of them is there on every
+// machine or works for every user. Neither the rest of the files nor the
+// network are hidden, which is the work of the container or unit the server
+// runs in.
 // container or unit the server runs in.
 #include "pool/sandbox.h"
 
@@ -41,7 +43,7 @@ static void limit(__rlimit_resource_t resource, uint64_t value) {
     value = now.rlim_max;
   }
   now.rlim_cur = value;
-  // The stack is soft: the loader of another program may want less.
+  // Only the soft limit of the stack is set; the hard one stays.
   if (resource != RLIMIT_STACK) now.rlim_max = value;
   (void)setrlimit(resource, &now);
 }
@@ -100,22 +102,22 @@ static fc_status_t filter_calls(fc_error_t *err) {
     REFUSE_CALL(tkill),
     REFUSE_CALL(setns),
     REFUSE_CALL(unshare),
-    // Who may run before the server, or where, is not a module's to say. That
-    // it may say so of itself would be enough to starve the server.
+    // Which processes run before the server, or where, is not a module's to
+    // say. It could starve the server even if it might say so of itself only.
     REFUSE_CALL(sched_setscheduler),
     REFUSE_CALL(sched_setparam),
     REFUSE_CALL(sched_setattr),
     REFUSE_CALL(setpriority),
     REFUSE_CALL(ioprio_set),
     REFUSE_CALL(migrate_pages),
-    // What a ring is given to do is not seen by this filter.
+    // The filter does not see the requests that are put into an io_uring.
     REFUSE_CALL(io_uring_setup),
     REFUSE_CALL(io_uring_enter),
     REFUSE_CALL(io_uring_register),
     // Its own threads may be bound to a CPU by themselves.
     ONLY_OF_ITSELF(sched_setaffinity),
     ONLY_OF_ITSELF(move_pages),
-    // A limit of another process that has passed is a signal too.
+    // A limit that another process has passed already would send it a signal.
     ONLY_OF_ITSELF(prlimit64),
     ONLY_TO_ITSELF(kill),
     ONLY_TO_ITSELF(tgkill),
@@ -128,7 +130,8 @@ static fc_status_t filter_calls(fc_error_t *err) {
     BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 1),
     ALLOW,
     REFUSE(EPERM),
-    // The loop has the same bell: it must not block, nor any file signal it.
+    // The loop has the same eventfd: a module must not make it block, nor have
+    // any file send signals.
     UNLESS_CALL(fcntl, 7),
     LOAD(args[1]),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, F_SETFL, 4, 0),
@@ -145,7 +148,7 @@ static fc_status_t filter_calls(fc_error_t *err) {
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SIOCSPGRP, 1, 0),
     ALLOW,
     REFUSE(EPERM),
-    // It is to end with its parent, whatever a module thinks.
+    // The process must end with its parent, whatever a module wants.
     UNLESS_CALL(prctl, 4),
     LOAD(args[0]),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PR_SET_PDEATHSIG, 1, 0),
@@ -171,9 +174,10 @@ static void volunteer(void) {
 // ---------------------------------------------------------------------------
 // Other processes by path
 
-// What root may do to processes and to the machine. What root may do to files
-// and in the network stays, as the server has it. A process that lacks what the
-// server has may not look into the server (cap_ptrace_access_check).
+// Drops what root may do to processes and to the machine. What root may do to
+// files and in the network stays, as the server has it. A process that lacks a
+// capability of the server may not look into the server
+// (cap_ptrace_access_check).
 static fc_status_t drop_capabilities(fc_error_t *err) {
   static const uint64_t kKept =
       1ull << CAP_CHOWN | 1ull << CAP_DAC_OVERRIDE |
@@ -200,7 +204,8 @@ static fc_status_t drop_capabilities(fc_error_t *err) {
 #define LANDLOCK_ACCESS_FS_TRUNCATE (1ull << 14)
 #endif
 
-// What a ruleset of this kernel is about; 0: it has none.
+// The kinds of access that a ruleset of this kernel can refuse; 0: the kernel
+// has no rulesets.
 static uint64_t landlock_access(void) {
   static const uint64_t kSince[] = {0, LANDLOCK_ACCESS_FS_WRITE_FILE,
                                     LANDLOCK_ACCESS_FS_REFER,
@@ -230,10 +235,10 @@ static void allow_entry(int ruleset, int root, const char *name,
   close(fd);
 }
 
-// Nothing in /proc may be written: it has files by which the server would be the
-// first that is ended when memory runs out. Rules only allow, so each entry of
-// the root folder but /proc is. Also, who has a ruleset may not look into
-// processes that do not have it.
+// Nothing in /proc may be written: it has files by which the server would be
+// the first that is ended when memory runs out. Rules can only allow, so each
+// entry of the root folder but /proc is allowed. Also, a process that has a
+// ruleset may not look into processes that do not have it.
 static fc_status_t enter_landlock(fc_error_t *err) {
   const struct landlock_ruleset_attr attributes = {.handled_access_fs =
                                                        landlock_access()};
@@ -262,7 +267,7 @@ static fc_status_t enter_landlock(fc_error_t *err) {
 
 fc_status_t fc_sandbox_enter(uint64_t memory, int parent, fc_error_t *err) {
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) return fail("PDEATHSIG", err);
-  // It may have gone before it was asked for.
+  // The parent may have gone before this process asked to end with it.
   if (getppid() != parent) _exit(0);
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) {
     return fail("no_new_privs", err);

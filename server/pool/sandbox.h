@@ -7,8 +7,8 @@
 
 #include "pool/ring.h"
 
-// `memory` bounds the address space, 0: not; `parent` is who must still be
-// there. Does not return when it is not.
+// `memory` limits the bytes of the address space, 0: no limit. `parent` is the
+// server's process id: if that process has gone, this does not return.
 fc_status_t fc_sandbox_enter(uint64_t memory, int parent,
                              fc_error_t *err) FC_MUST_CHECK;
 

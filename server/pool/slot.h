@@ -3,8 +3,8 @@
 // A slot: one call on its way through a worker, and the only thing loop and
 // worker exchange. It holds no pointer: modules, functions, dialects and blocks
 // are named by index, so the same slot works between processes. Exactly one
-// thread owns a slot at a time; `cancel` alone may be written by the loop while
-// a worker has it.
+// thread owns a slot at a time. While a worker has it, the loop may change
+// `cancel` and `begun` alone, which are atomic.
 #ifndef FARCALL_SERVER_POOL_SLOT_H_
 #define FARCALL_SERVER_POOL_SLOT_H_
 
@@ -73,7 +73,7 @@ typedef struct fc_slot_t {
   // Non-zero: nobody waits for the answer any more. A worker that has not begun
   // drops the call; one that runs passes it to the module.
   _Atomic uint32_t cancel;
-  _Atomic uint32_t begun;  // fc_begun_t; who changes it first from FC_BEGUN_NOT
+  _Atomic uint32_t begun;  // fc_begun_t; the first change of NOT decides
 
   fc_outcome_t outcome;  // written by the worker before it hands the slot back
 

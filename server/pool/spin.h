@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a worker looks for its next call before it sleeps, the same in threads and
-// processes: to be woken takes tens of microseconds, to see a word change none.
-// Where calls come seldom it is not tried each time, so that it costs nothing.
+// How a worker looks for its next call before it sleeps, the same in threads
+// and processes: to be woken takes tens of microseconds, to see a word change
+// none. Where calls come seldom, a worker does not look each time, so that
+// looking costs nothing.
 //   for (bool on = fc_spin_begin(&spin); on; on = fc_spin_more(&spin)) {
 //     if (there) return fc_spin_hit(&spin);
 //   }
@@ -13,7 +14,7 @@
 
 typedef struct fc_spin_t {
   uint32_t ns;      // longest time, 0: not at all
-  uint32_t misses;  // times in a row that it was for nothing
+  uint32_t misses;  // looks in a row that found no call
   uint32_t looks;
   uint64_t until_ns;
 } fc_spin_t;

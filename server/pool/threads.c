@@ -17,7 +17,8 @@ typedef struct fc_thread_t {
 
 static void *run(void *context) {
   fc_thread_t *thread = context;
-  // Signals sent to the process are the loop thread's; faults stay our own.
+  // The loop's thread handles signals sent to the process; faults stay with the
+  // thread that made them.
   static const int kFaults[] = {SIGSEGV, SIGBUS,  SIGFPE,
                                 SIGILL,  SIGABRT, SIGTRAP};
   sigset_t others;

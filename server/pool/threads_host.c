@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Calls change hands in slots of one region (region.h). The first instance of a
-// generation is made by a call of the host's own, so that what it lacks is a
-// failure to load it.
+// generation is made by a call of the host's own, so that an instance that
+// cannot be made is a failure to load.
 #include "pool/threads_host.h"
 
 #include "config/limits.h"
@@ -12,7 +12,7 @@
 
 // Calls that one thread is given at a time when they are known to be quick.
 #define QUICK_AHEAD 16
-// Calls of a module whose calls take turns that threads are given, if quick.
+// Quick calls that threads are given at a time, if the module runs one by one.
 #define SERIAL_QUICK 4
 
 typedef struct fc_thread_hosts_t {
@@ -172,7 +172,7 @@ static void finish_loading(fc_thread_host_t *self, fc_outcome_t *outcome) {
       fc_region_module(&all->region, self->base.generation);
   fc_error_t error = outcome->error;
   bool failed = outcome->status != FC_OK;
-  // With shared state others cost nothing.
+  // With shared state, further instances cost nothing.
   self->slow_instance =
       fc_module_get_info(module)->private_state &&
       fc_outcome_worker_ns(outcome) > FC_LIMIT_INLINE_WORST_NS;
@@ -276,8 +276,8 @@ static void expire_slot(fc_thread_hosts_t *all, uint32_t index) {
                &error);
 }
 
-// A call that was dropped keeps its thread as well, so slots are looked at and
-// not who waits for them. Free ones have no deadline.
+// A call that was dropped keeps its thread as well, so slots are checked,
+// whether somebody waits for their call or not. Free slots have no deadline.
 static bool can_expire(const fc_thread_hosts_t *all, uint32_t index) {
   const fc_slot_t *slot = &all->region.slots[index];
   return slot->call.deadline_ns && !all->held[index].lost &&
@@ -407,7 +407,7 @@ static fc_status_t start(fc_thread_hosts_t *all, fc_error_t *err) {
   fc_pool_t *pool = all->base.pool;
   const fc_pool_options_t *options = &pool->options;
   fc_region_t *region = &all->region;
-  // One for the loop's own lane.
+  // One slot more, for the loop's own lane.
   const uint32_t slots = options->workers * QUICK_AHEAD + 1;
   FC_TRY(fc_region_init(region, pool->allocator, slots, err));
   region->blocks = pool->blocks;

@@ -24,7 +24,8 @@ struct fc_helpers_t {
   uint32_t running;
 };
 
-// Runs parts until all are claimed. Under the lock, which it gives up meanwhile.
+// Runs parts until all are claimed. Called under the lock, which is released
+// while a part runs.
 static void run_parts(fc_helpers_t *helpers) {
   while (helpers->next < helpers->count) {
     const uint32_t index = helpers->next++;
@@ -79,7 +80,7 @@ fc_status_t fc_helpers_create(fc_allocator_t allocator, uint32_t count,
   pthread_mutex_init(&helpers->lock, NULL);
   pthread_cond_init(&helpers->work, NULL);
   pthread_cond_init(&helpers->done, NULL);
-  // Signals sent to the process are other threads'.
+  // Other threads handle signals sent to the process.
   sigset_t all, before;
   sigfillset(&all);
   static const int kFaults[] = {SIGSEGV, SIGBUS,  SIGFPE,

@@ -10,7 +10,8 @@
 
 typedef struct fc_helpers_t fc_helpers_t;
 
-// `count` parts at once, so one thread less. 2 to FC_TILES_MAX.
+// `count` parts (2 to FC_TILES_MAX) run at once, one of them on the call's own
+// thread, so `count` - 1 threads are started.
 fc_status_t fc_helpers_create(fc_allocator_t allocator, uint32_t count,
                               fc_helpers_t **out_helpers,
                               fc_error_t *err) FC_MUST_CHECK;
