@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The peer of bench/fastapi: the function `mul4` of a .vmfb behind FastAPI, as its
-documentation and IREE's have it. One process, uvloop and httptools; `async def`,
+"""The peer of bench/fastapi: the function `mul4` of a .vmfb behind FastAPI, written
+as the pages of FastAPI and IREE show it. One process, uvloop and httptools; `async def`,
 since handing a call to a thread costs more than the call."""
 import sys
 

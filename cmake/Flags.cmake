@@ -15,7 +15,8 @@ if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
   target_compile_options(farcall_flags INTERFACE
     -Wlogical-op -Wduplicated-cond -Wduplicated-branches -Wjump-misses-init)
 elseif(CMAKE_C_COMPILER_ID STREQUAL "Clang")
-  # Asks for attributes on static helpers that gcc checks well without.
+  # This warning asks for attributes on static helpers that gcc checks well
+  # without.
   target_compile_options(farcall_flags INTERFACE -Wno-missing-format-attribute)
 endif()
 if(FARCALL_WERROR)

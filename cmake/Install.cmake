@@ -31,7 +31,7 @@ install(FILES
   ${PROJECT_BINARY_DIR}/farcall-config-version.cmake
   DESTINATION ${package_dir})
 
-# Where the .pc file lies says where everything else does, unless somebody chose
+# Paths in the .pc file are relative to where it lies, unless somebody chose
 # folders that are not below the prefix.
 set(pc_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})

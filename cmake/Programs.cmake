@@ -3,8 +3,9 @@
 # The rules every executable of the project follows. A program that loads
 # modules must offer them the MLIR runtime functions of libfarcall: the linker
 # is told to take them from the archive although nothing of ours calls them,
-# and to export these names only. Those that are shipped or measured say WHOLE:
-# with FARCALL_LTO they are optimised across files. Tests would each take seconds.
+# and to export these names only. Programs that are shipped or measured say
+# WHOLE: with FARCALL_LTO they are optimised across files. Tests do not, as
+# each would take seconds to link.
 function(farcall_program target)
   set_target_properties(${target} PROPERTIES
     POSITION_INDEPENDENT_CODE ON

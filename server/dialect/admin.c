@@ -77,7 +77,7 @@ static fc_status_t tell_all(const fc_act_t *act, fc_sink_t *sink,
   return fc_sink_put(sink, FC_STR("}"), err);
 }
 
-// A module is told of as GET does. It may be gone again.
+// Describes a module as GET does. It may be gone again.
 static fc_status_t tell_act(const fc_server_t *server, const fc_act_t *act,
                             fc_sink_t *sink, fc_error_t *err) {
   if (act->name.size == 0) return tell_all(act, sink, err);

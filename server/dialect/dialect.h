@@ -75,15 +75,15 @@ struct fc_dialect_t {
   const fc_dialect_worker_t *worker;
   // Media type of a call's results; `document` as the worker's encode said.
   const char *(*result_type)(const uint8_t *parameters, uint64_t document);
-  // An act (FC_ROUTE_ACT): what its head asks for, made with fc_act_create, which
-  // is given `by`. Whether the client may ask at all has been checked. NULL: no
-  // row of the dialect is one.
+  // Makes the act that the head of a request (FC_ROUTE_ACT) asks for, with
+  // fc_act_create, which is given `by`. Whether the client may ask at all has
+  // been checked. NULL: the dialect has no row for acts.
   fc_status_t (*begin_act)(const fc_server_t *server,
                            const fc_request_t *request, const fc_place_t *place,
                            fc_str_t by, fc_act_t **out_act, fc_error_t *err);
-  // Reads its body, before it begins.
+  // Reads the body of the request, before the act begins.
   fc_status_t (*read_act)(fc_act_t *act, fc_str_t body, fc_error_t *err);
-  // Writes what an act that has ended well is answered with, application/json.
+  // Writes the answer to an act that has ended well, application/json.
   fc_status_t (*tell_act)(const fc_server_t *server, const fc_act_t *act,
                           fc_sink_t *sink, fc_error_t *err);
   // The body of an answer to a request that is no call, and what its head says.

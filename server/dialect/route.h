@@ -70,8 +70,8 @@ fc_status_t fc_route_find(const fc_routes_t *routes,
 // Finds the one function of a module that can be called: then the module's name
 // alone names a model. False if there is none, or several.
 bool fc_route_only_function(const fc_module_t *module, uint32_t *out_function);
-// The module that the path of a request names, as the path of its route has it.
-// False when it is longer than names are. `out` holds the bytes.
+// Gives the module's name in the path of a request: the segment where the path
+// of the route has {module}. False when it is longer than names are. `out` holds the bytes.
 bool fc_route_module(const fc_routes_t *routes, fc_route_t route, fc_str_t path,
                      char out[FC_MODULE_NAME_MAX], fc_str_t *out_name);
 

@@ -212,8 +212,9 @@ fc_status_t fc_access_check(const fc_policy_t *policy,
 // ---------------------------------------------------------------------------
 // Acts
 
-// A proxy on this machine connects from here, but whoever asked it did not. Any
-// field that only proxies add says so, whether the proxy is trusted or not.
+// A proxy on this machine connects from this machine, though its client may be
+// elsewhere. Any field that only proxies add shows that the request came through
+// one, whether the proxy is trusted or not.
 static bool was_passed_on(const fc_request_t *request) {
   static const char *const kFields[] = {"forwarded:", "x-forwarded-", "via:"};
   for (fc_str_t rest = request->lines; rest.size;) {

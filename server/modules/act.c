@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // An act waits for scans, decides, waits for files, ends. All PATHs are listed
-// before anything is decided: a file is a second one of its name only if the file
-// that serves the name is still there.
+// before anything is decided: a file counts as a second one of its name only if
+// the file that now serves the name is still there.
 #include "modules/act.h"
 
 #include "module/files.h"
@@ -135,7 +135,7 @@ static void begin(fc_modules_t *modules, fc_act_t *act, const fc_load_t *load,
   }
 }
 
-// The generation that says why this file is not served.
+// Finds the failed generation that says why this file is not served.
 static fc_generation_t *find_twin(const fc_modules_t *modules, fc_str_t path) {
   const fc_generations_t *generations = &modules->generations;
   for (uint32_t i = 0; i < generations->count; i++) {
@@ -163,7 +163,8 @@ static void refuse_twin(fc_modules_t *modules, fc_act_t *act,
   if (twin) twin->settled = act->serial;
 }
 
-// The file is the one that is served, so no other one is refused any more.
+// The file is the one that is served: the reason why another file of its name
+// was refused is out of date.
 static void keep(fc_act_t *act, fc_generation_t *generation) {
   act->unchanged++;
   fc_error_reset(&generation->error);
@@ -227,7 +228,8 @@ static void consider_all(fc_modules_t *modules, fc_act_t *act) {
   unload_the_rest(modules, act);
 }
 
-// The file of a module: the one it has, else the first.
+// Finds the file of a module: the one it was loaded from, else the first of its
+// name.
 static const fc_listed_t *find_file(const fc_act_t *act, fc_str_t had,
                                     const fc_load_t **out_load,
                                     fc_str_t *out_nearest) {
@@ -371,7 +373,8 @@ static fc_status_t check_known(const fc_modules_t *modules, const fc_act_t *act,
                  nearest ? ": did you mean '" : "", hint, nearest ? "'?" : "");
 }
 
-// Of a PATH that cannot be asked for nothing is loaded or unloaded.
+// If a PATH cannot be scanned for want of memory, nothing of that PATH is loaded
+// or unloaded.
 static void scan_all(fc_modules_t *modules, fc_act_t *act) {
   fc_error_t error;
   for (uint32_t i = 0; i < modules->path_count; i++) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Acts: what changes the modules a server has while it runs. Somebody asks: a
-// client, a signal, the start. An act lists the PATHs again, loads what it is
-// about beside what serves, and ends when each file it began is served or has
-// failed. What fails leaves what serves alone. Each act ends with one line of the
-// log that says who, what, and the digests before and after. The loop's thread.
+// client, a signal, the start. An act lists the PATHs again, loads its modules
+// beside those that serve, and ends when each file it began is served or has
+// failed. A failure leaves what serves as it is. Each act ends with one line of
+// the log that says who, what, and the digests before and after. The loop's
+// thread.
 #ifndef FARCALL_SERVER_MODULES_ACT_H_
 #define FARCALL_SERVER_MODULES_ACT_H_
 
@@ -34,10 +35,10 @@ struct fc_act_t {
   uint32_t unchanged;
   uint32_t unloaded;
   uint32_t failed;
-  char before[65];  // digests of the module, "" if there was none or it is not
-  char after[65];   // known
-  // Called once, when it ends later than fc_modules_act returns. NULL: nobody
-  // waits, and it is freed.
+  char before[65];  // digest of the module, "" if none or not known
+  char after[65];   // the same, when the act has ended
+  // Called once, when the act ends after fc_modules_act has returned. NULL:
+  // nobody waits, and the act is freed.
   void (*on_ended)(void *context, fc_act_t *act);
   void *context;
   fc_str_t name;  // of the module; "": all
@@ -48,13 +49,14 @@ struct fc_act_t {
 // `name` is "" for all. NULL: there is no memory.
 fc_act_t *fc_act_create(fc_modules_t *modules, fc_act_kind_t kind,
                         fc_str_t name, fc_str_t by);
-// Begins it. On FC_OK it is the caller's again when `ended` is set, at once or in
-// on_ended. Otherwise it was not begun: FC_CODE_MODULE_NOT_FOUND,
+// Begins the act. On FC_OK it is the caller's again when `ended` is set, at once
+// or in on_ended. Otherwise it was not begun: FC_CODE_MODULE_NOT_FOUND,
 // FC_CODE_RELOAD_IN_PROGRESS, FC_CODE_NOT_READY before the start is over,
 // FC_CODE_SHUTTING_DOWN, FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_modules_act(fc_modules_t *modules, fc_act_t *act,
                            fc_error_t *err) FC_MUST_CHECK;
-// Nobody waits for it any more. One that has not ended goes on. NULL is allowed.
+// Nobody waits for the act any more. If it has not ended it goes on, and is then
+// freed. NULL is allowed.
 void fc_act_release(fc_modules_t *modules, fc_act_t *take_act);
 
 // Reloads all as soon as no other act is in progress; `by` is static.
@@ -69,7 +71,7 @@ void fc_acts_on_scanned(fc_modules_t *modules, fc_load_t *take_load);
 void fc_acts_on_loaded(fc_modules_t *modules, fc_act_t *act,
                        const fc_generation_t *generation,
                        const fc_error_t *error);
-// Ends all: nothing more is loaded.
+// Ends all acts: nothing more is loaded.
 void fc_acts_stop(fc_modules_t *modules);
 
 // modules.c: begins to load a file, beside the generation that has its name.
@@ -80,7 +82,7 @@ fc_status_t fc_modules_enter_twin(fc_modules_t *modules,
                                   const fc_listed_t *file, uint32_t origin,
                                   const fc_generation_t *other,
                                   fc_error_t *out_why, fc_error_t *err);
-// A PATH that names no file: it is told once.
+// Counts a PATH that names no file, and logs it once.
 void fc_modules_fail_path(fc_modules_t *modules, uint32_t position,
                           const fc_error_t *error);
 

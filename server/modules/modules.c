@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is to be loaded is decided in act.c. LOADING ends in fc_modules_on_added, or earlier in a failure. DRAINING ends
-// in fc_modules_on_retired, when nobody holds the generation and the pool has
-// given up what it had of it.
+// What is to be loaded is decided in act.c. LOADING ends in fc_modules_on_added,
+// or earlier in a failure. DRAINING ends in fc_modules_on_retired, when nobody
+// holds the generation and the pool has given up what it had of it.
 #include "modules/modules.h"
 
 #include "module/backends.h"
@@ -67,8 +67,8 @@ static void fail(fc_modules_t *modules, fc_generation_t *generation,
                 fc_str(generation->error.message), fields, 3);
 }
 
-// A generation that fails while another one has its name is removed, and that one
-// tells the reason. Otherwise it stays and tells it itself.
+// A generation that fails while another one has its name is removed, and the
+// other one tells the reason. If none has, it stays and tells the reason itself.
 static void fail_loaded(fc_modules_t *modules, fc_generation_t *generation,
                         const fc_error_t *error) {
   fc_act_t *act = generation->act;

@@ -12,7 +12,7 @@
 #include "module/backends.h"
 #include "module/files.h"
 
-// What says of a file that it is the one it was. FNV-1a, because only
+// Mixes in what shows whether a file is still the same. FNV-1a, because only
 // differences matter.
 static uint64_t mark_file(const char *path, uint64_t mark) {
   struct stat info;

@@ -8,7 +8,7 @@
 
 typedef struct fc_listed_t {
   fc_str_t path;
-  // Another one when the file or its sidecar was written or replaced since; 0:
+  // Differs when the file or its sidecar was written or replaced since; 0:
   // there is no such file.
   uint64_t mark;
 } fc_listed_t;

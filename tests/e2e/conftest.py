@@ -4,12 +4,13 @@
 FARCALL_BIN_DIR names the directory of farcalld and farcall, so that the same
 tests run against every preset. FARCALL_IREE names the directory of IREE's own
 programs, which some tests compare with; FARCALL_ONNX the same of an environment
-with ONNX in it; FARCALL_IREE_CORPUS one of modules that others compiled. Where one is not there its tests are skipped, and a run of nothing but
+with ONNX in it; FARCALL_IREE_CORPUS one of modules that others compiled. The
+tests of a directory that is not there are skipped, and a run of nothing but
 skipped tests ends with 77, which CTest shows as not run.
 
-FARCALL_HOSTS is what tests/CMakeLists.txt says of the file: `both`, then it is run
-for each host, which farcalld takes from FARCALL_ISOLATION; or `own`, then it tells
-its servers by --isolation. What it says is held against what the tests do.
+FARCALL_HOSTS is what tests/CMakeLists.txt says of the test file. `both`: it is run
+for each host, which farcalld takes from FARCALL_ISOLATION. `own`: its tests tell
+their servers the host by --isolation. A run whose tests do otherwise fails.
 """
 import fcntl
 import hashlib
@@ -288,7 +289,7 @@ def server(corpus):
 
 @pytest.fixture(params=["thread", "process"])
 def host(request):
-    """An option for servers of a file that is run once: its test is made twice."""
+    """An option for servers of a file that is run once: its tests run in each host."""
     return "--isolation=" + request.param
 
 

@@ -7,7 +7,8 @@ tests of its operators, made, imported, compiled and run in IREE's runtime.
     reference DIR    prints {NAME: null, or what IREE's runtime got wrong}
 
 The last two take names on standard input. What is there already stays: DIR is
-within an environment that is named by the versions in it. One at a time writes there.
+within an environment that is named by the versions in it. Only one process
+at a time writes there.
 """
 import concurrent.futures
 import contextlib
@@ -31,7 +32,8 @@ import onnx.version_converter
 FLAGS = ["--iree-hal-target-device=local",
          "--iree-hal-local-target-device-backends=llvm-cpu",
          "--iree-llvmcpu-target-cpu=generic", "--iree-llvmcpu-debug-symbols=false"]
-# Else doubles become floats inside, but not in the signature, and no call works.
+# Without this, doubles become floats inside, but not in the signature, and no call
+# works.
 DOUBLES = ["--iree-input-demote-f64-to-f32=false"]
 OPSET = 17  # older models are lifted to it on import
 COMPILE_SECONDS = 120

@@ -76,7 +76,7 @@ def plain(value):
 
 
 def arguments(entry, data, signature):
-    """By position; one whose type is not known says what it is."""
+    """Arguments by position; one of unknown type is sent with its own type."""
     values = []
     for i, argument in enumerate(signature["arguments"]):
         array = data[f"in{i}"]
@@ -116,7 +116,7 @@ def difference(suite, name, results):
     for i, value in enumerate(results):
         want = data[f"out{i}"]
         got = pull(value, want, suite.narrow(entry["outputs"][i][0]))
-        # JSON does not say how long the rows are that are not there.
+        # An array without rows does not say in JSON how long rows would be.
         same = got.size == 0 if want.size == 0 else got.shape == want.shape
         if not same:
             return f"result {i}: shape {got.shape}, not {want.shape}"

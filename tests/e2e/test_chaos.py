@@ -94,7 +94,7 @@ def restart(server, times):
 
 
 def check_nothing_stays(server, crashes, restarts):
-    """The first few pay for what is kept; then nothing grows."""
+    """The first crashes allocate what the server keeps; then nothing grows."""
     if SANITIZED:  # slow, and never gives memory back
         crashes, restarts = crashes // 5, restarts // 5
     crash(server, 20)
@@ -117,7 +117,7 @@ def check_load(server, count, seconds):
     figures = chaos(server, count, seconds, 100)
     assert figures["kills"] >= figures["seconds"] * 5
     assert figures["crashed"] > 0, "no kill has hit a call: nothing was tested"
-    # What the killed ones left is swept up: the next calls work.
+    # What the killed workers left is cleared away: the next calls work.
     again = chaos(server, 20000, 5, 0)
     assert again["crashed"] == 0
     return figures

@@ -402,7 +402,7 @@ def test_what_is_no_farcalld_exits_69(farcall, verb, pieces, last, words):
 
 
 def test_an_endless_answer_is_bounded(farcall):
-    """It may be JSON as far as anybody can see: then memory is bounded."""
+    """An endless answer that is JSON as far as it has come: memory is bounded."""
     stranger = Stranger(ENDLESS % JSON + b'{"results":[[1', last=b",1" * 500000)
     done = farcall("call", "m/f", "--server", stranger.url, "--timeout=60",
                    preexec_fn=bound_addresses)
@@ -412,7 +412,7 @@ def test_an_endless_answer_is_bounded(farcall):
 
 
 def test_the_timeout_is_for_the_whole_call(farcall):
-    """A byte now and then does not put it off."""
+    """A server that sends a byte now and then does not put the time-out off."""
     class Slow(Stranger):
         def play(self):
             client, _ = self.listener.accept()
@@ -473,7 +473,7 @@ def test_the_signatures_of_a_file_run_nothing_of_it(farcall, tmp_path, monkeypat
 
 
 def test_an_output_that_is_none_is_refused(invoke, tmp_path):
-    """It was taken for an empty one, and the result was gone."""
+    """Such a value was once taken for an empty one, and the result was lost."""
     for value, message in [("y.npy", "--output=y.npy: @y.npy writes a file, - prints"),
                            ("-x", "--output=-x: ")]:
         done = invoke("tensor/identity", "--input=[1]", f"--output={value}", cwd=tmp_path)

@@ -623,8 +623,8 @@ def toward_zero(a, b):
     return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
 
 
-# What is left of the name when its dialect and sign are known, and what it means
-# for exact integers.
+# Operations by their name without dialect and sign, and what they mean for exact
+# integers.
 SIGNED = {"div": toward_zero, "rem": lambda a, b: a - b * toward_zero(a, b),
           "ceildiv": lambda a, b: -(-a // b), "floordiv": lambda a, b: a // b}
 UNSIGNED = {"div": lambda a, b: a // b, "rem": lambda a, b: a % b,
@@ -749,7 +749,7 @@ def test_unchecked_divisions_are_not_looked_at(farcall, tmp_path, scratch):
     source = DIVISION["i32"].replace("NAME", "f").replace("OP", "arith.divsi")
     assert build(farcall, tmp_path, source, "--unchecked").returncode == 0
     assert b"integer division" not in (tmp_path / "m.so").read_bytes()
-    # A divisor that is known needs no look.
+    # A constant divisor needs no check.
     source = source.replace("%r = ", "%c = arith.constant 7 : i32\n  %r = ")
     source = source.replace("%a, %b", "%a, %c")
     assert build(farcall, tmp_path, source).returncode == 0

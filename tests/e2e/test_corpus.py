@@ -105,7 +105,7 @@ def test_the_table_of_the_docs(server):
 
 
 def test_text_is_exact(server):
-    """The bytes of an answer, for once."""
+    """The exact bytes of one answer."""
     reply = server.call("tensor/mlp", "[[[1,2,3,4]]]")
     assert reply.body == b'{"results":[[[-5.8750005,2.125]]]}'
     assert reply.headers["Content-Type"].startswith("application/json")

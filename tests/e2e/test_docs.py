@@ -2,8 +2,8 @@
 """docs/quickstart.md, docs/cli.md, docs/http.md and the pages of examples/: every
 command of theirs, with its output. console.py says what a command is; farcalld is
 started by the test. The README is run by tests/release, with the programs that are
-shipped. Of docs/build.md, what its commands name is looked for. Files, folders and
-tests that any page names must be there.
+shipped. What the commands of docs/build.md name must be there, and so must files, folders
+and tests that any page names.
 """
 import json
 import os
@@ -105,7 +105,7 @@ def test_cli_page(shell, tmp_path, server):
         else:
             assert matches(wanted, got), f"cli.md:{number}: prints\n{got}"
         seen += 1
-    assert seen == 23  # so the pattern above has not gone blind
+    assert seen == 23  # so the pattern above still matches them
     assert not unseen_blocks(DOCS / "cli.md")
     assert not unseen_blocks(DOCS / "quickstart.md")
 

@@ -68,7 +68,7 @@ def test_dims_that_disagree_show_nobody_elses_bytes(serve, module, guard):
 
 
 def test_without_a_guard_they_do(serve, module):
-    """What the others are for: they would pass if nothing were ever left behind."""
+    """Unguarded calls do find bytes of others: the other tests do not pass in vain."""
     server = serve(module, "--guard=off", "--isolation=process", "--crash-limit=0")
     seen = False
     for _ in range(20):

@@ -35,7 +35,7 @@ class Kind:
     argument: int = 0
     function: str = ""          # that of its name
     timeout_ms: typing.Optional[int] = None
-    later: bool = False         # may take calls after it along
+    later: bool = False         # may also end calls after it
     libc: bool = False          # of the C library: the sanitizers bring another
 
     def __post_init__(self):
@@ -90,7 +90,7 @@ KINDS = [
     faults("send_sys", "SIGSYS"),
     slow("send_stop", "faults"),
 
-    # Leaves, does not come back, leaves somebody behind.
+    # Ends its process, does not return, leaves a thread or a process behind.
     Kind("exit_0", "leave", CRASHED, r"exit\(0\)", libc=True),
     Kind("exit_7", "leave", CRASHED, r"exit\(7\)", libc=True),
     Kind("exit_at_once", "leave", CRASHED, r"exit\(0\)"),
@@ -121,11 +121,12 @@ KINDS = [
     Kind("ring_ones", "reach", CRASHED),
     Kind("ring_letters", "reach", CRASHED),
     Kind("ring_numbers", "reach", CRASHED),
-    # A race: what it leaves may even be an answer, of this module and no other.
+    # A thread that writes later races with the call: the result may even be an
+    # answer, of this module and no other.
     Kind("ring_numbers_later", "reach", (CRASHED, FINE), later=True),
     Kind("ring_taken", "reach", CRASHED, "took more of the memory"),
     fine("ring_taken_later", "reach", result=0, later=True),
-    # What it may still answer: its thread has begun when the call has not ended.
+    # May still answer: its thread may come before or after the end of the call.
     Kind("ring_cancelled_later", "reach", (CRASHED, FINE), later=True),
     Kind("ring_late_later", "reach", (CRASHED, FINE), later=True),
     Kind("ring_unmapped", "reach", CRASHED, "SIGSEGV"),
@@ -172,7 +173,7 @@ KINDS = [
     unloaded("before_leave", r"exit\(0\)", libc=True),
     unloaded("before_give_up", "SIGABRT"),
     unloaded("before_stop"),
-    # Nobody hears of it when it has loaded.
+    # It closes all its descriptors, so nobody hears when it has loaded.
     Kind("before_close_all", "before_close_all", (UNLOADED, QUARANTINED),
          function="fine"),
     loaded("before_talk"),
@@ -271,7 +272,7 @@ NUMBERS = itertools.count(1)
 
 
 def call(server, module, function, argument, timeout_ms=None):
-    """Each time by another body, for one that has crashed its module is refused."""
+    """Each call has another body, for one that has crashed its module is refused."""
     headers = {"Farcall-Timeout-Ms": str(timeout_ms)} if timeout_ms else {}
     return server.request("POST", f"/api/v1/functions/{module}/{function}",
                           f"[{argument}{' ' * next(NUMBERS)}]", headers)
@@ -326,7 +327,7 @@ def attack(server, kind):
 def works(server, kind):
     reply = call(server, kind.name, "fine", 41, 5000)
     good = (reply.status, reply.body) == (200, b'{"results":[42]}')
-    # Nobody but those who say so take the next call along.
+    # Only kinds with `later` may end the next call as well.
     assert good or kind.later, reply.body
     return good
 
@@ -359,7 +360,7 @@ def test_nothing_is_left(running):
 
 
 def test_their_words_are_only_words(running):
-    """What modules print is logged, cut, escaped and bounded."""
+    """What modules print is logged: cut, escaped and only so many lines."""
     text = "".join(running.lines)
     assert "last words" in text
     assert not re.search(r"[^\n -~]", text)

@@ -83,7 +83,7 @@ def returned_views():
 
 
 def large_callee():
-    """Each call of it could be looked into."""
+    """An analysis could look into the callee again for each call of it."""
     caller, callee = Code(), Code()
     for _ in range(50000):
         caller.call(1, [REF])

@@ -50,7 +50,7 @@ def has_landlock():
 
 
 class Apart(Server):
-    """Its own process is the child of `unshare`."""
+    """A server in namespaces: its process is the child of `unshare`."""
 
     @property
     def pid(self):
@@ -104,7 +104,7 @@ def test_it_is_refused(server, kind):
 
 
 def test_modules_are_loaded_in_threads_too(server, folder):
-    """By their descriptor, in /proc, of a server that nobody may look into."""
+    """A server that nobody may look into still loads by /proc/self/fd."""
     other = Apart("--isolation=thread", folder / "add.so", under=PLACES[server.place])
     assert other.results("add/add", [1, 2]) == [3]
     assert other.stop() == 0, "".join(other.lines[-20:])

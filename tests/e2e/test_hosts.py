@@ -145,8 +145,8 @@ def test_metrics(pair):
 
 
 def logged(server):
-    """The requests it logged, without times and names; errors come first, for a
-    module that cannot be loaded is heard of when that was tried."""
+    """The requests it logged, without times and names. Errors come first: a module
+    that cannot be loaded is logged when that was tried, be it early or late."""
     requests, errors = [], []
     for line in server.lines:
         if not line.startswith("{"):

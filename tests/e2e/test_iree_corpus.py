@@ -38,7 +38,7 @@ def self_checks(farcall, files):
 
 
 def test_vmasm_programs(farcall):
-    # What async_ops imports only unit/module/vm/test_interp.c gives.
+    # Only unit/module/vm/test_interp.c provides what async_ops imports.
     files = [path for path in programs("vmasm") if path.name != "async_ops.vmfb"]
     names = self_checks(farcall, files)
     assert len(names) == 29
@@ -64,11 +64,11 @@ def instructions(text):
 def same(ours, theirs):
     if ours == theirs:
         return True
-    # Theirs forgets the upper half of these.
+    # iree-dump-module leaves out the upper half of these.
     if re.search(r"vm\.switch\.[if]64 ", ours):
         head, values, tail = re.match(r"(.*\[)(%.*)(\] else.*)", ours).groups()
         return theirs == head + re.sub(r":\d+", "", values) + tail
-    # Theirs takes an internal function's number for that of an export.
+    # iree-dump-module takes an internal function's number for that of an export.
     if re.search(r"vm\.call @[^\s(]+:\d+\(", ours):
         return INTERNAL.sub(r"@\1(", ours) == INTERNAL.sub(r"@\1(", theirs)
     return False

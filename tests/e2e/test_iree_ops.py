@@ -45,7 +45,7 @@ def served():
 
 
 def bits(dtype, value):
-    """Of a result, as ops.txt has them; of what is no number there are several."""
+    """(the bits of a result as a number, whether it is a NaN: NaNs have several)"""
     value = float(value) if dtype.startswith("f") else value
     given, taken = FORMATS[dtype]
     number, = struct.unpack("<" + taken, struct.pack("<" + given, value))

@@ -95,7 +95,7 @@ def test_what_a_killed_server_left_is_replaced(serve, tmp_path):
     connection.request("GET", "/livez")
     assert connection.getresponse().status == 200
     connection.close()
-    # One that is served is not.
+    # The file of a socket that is served is not replaced.
     with pytest.raises(RuntimeError, match="is in use by another program"):
         Server("--listen", f"unix:{path}", MODULE)
     connection = UnixConnection(path)

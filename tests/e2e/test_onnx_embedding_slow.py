@@ -140,8 +140,8 @@ def test_numbers_are_those_of_onnxruntime(served, onnx, built, inputs):
 
 
 def test_time_and_memory(served, onnx, inputs, tmp_path, capsys):
-    """Prints them; that calls leave no copy of the weights is required. Weights
-    in a file are turned when an instance is made: that is one copy."""
+    """Prints memory and time, and requires that calls leave no copy of the weights.
+    Weights in a file are rearranged when an instance is made: that is one copy."""
     kind, server, module = served
     ids, mask = inputs[0]
     answers(server, [inputs[0]] * 5)

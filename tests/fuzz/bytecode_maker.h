@@ -413,7 +413,7 @@ static void make_least_function(maker_t *m, const fc_vm_function_t *function) {
   put_instruction(m, find_op(FC_VM_OP_Return));
 }
 
-// The instruction as it is, at another place.
+// Copies the instruction as it is to another place.
 static void copy_instruction(maker_t *m, const uint8_t *code,
                              const fc_vm_instruction_t *in) {
   put_opcode(m, in->op);

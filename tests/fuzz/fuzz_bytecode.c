@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Verify, then interpret with fuel, as fast as that can go: function bodies in a
-// module that is made once. Nothing that verifies may trip a sanitizer, leave
+// Verify, then interpret with fuel, as fast as that can go: function bodies in
+// a module that is made once. Nothing that verifies may trip a sanitizer, leave
 // the stack in use or an object alive. An input is
 //
 //   version, shape, flags, then for each function: u16 blocks, u16 size, code
 //
 // and bytecode_maker.h makes and changes such inputs so that most of them
-// verify. Files are fuzz_vmfb's.
+// verify. fuzz_vmfb has whole files.
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -138,7 +138,8 @@ static const shape_t shapes[] = {
     {{"0I_I", "0ii_i", "0v_v"}, 64, 16},  // of real modules too
 };
 
-// Code ends where memory does, so that reading on shows in every build.
+// Code ends where its memory ends, so that reading past it shows in every
+// build.
 typedef struct guard_t {
   uint8_t *end;
 } guard_t;
@@ -189,7 +190,7 @@ static void make_tables(fixture_t *f) {
                                &f->cconvs[k][i], NULL));
     }
   }
-  // Of exactly their size.
+  // Constants in memory of exactly their size.
   uint8_t *constant = malloc(9);
   CHECK(constant);
   for (uint8_t i = 0; i < 9; i++) constant[i] = (uint8_t)(i + 1);
@@ -295,7 +296,7 @@ static void run_all(fixture_t *f) {
     context->global_refs[i] = NULL;
   }
   memset(context->globals, 0, GLOBAL_BYTES);
-  // As when a context goes, but the context stays.
+  // Frees the heap as the end of a context does, but the context stays.
   if (context->heap.lists) {
     fc_vm_heap_deinit(&context->heap);
     pthread_mutex_init(&context->heap.lock, NULL);

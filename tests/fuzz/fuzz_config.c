@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Any bytes as a configuration file: what is refused says where, and what is taken
-// is printed as a file that is taken too.
+// Any bytes as a configuration file: an error says where, and a file that is
+// accepted is printed as a file that is accepted too.
 #include <stdlib.h>
 
 #include "config/file.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// "cconv\ndeclaration" from any bytes: what is believed has as many arguments
-// and results as the calling convention, and stays what it is without it.
+// "cconv\ndeclaration" from any bytes: a declaration that is accepted with the
+// calling convention has as many arguments and results as that says, and is
+// accepted without it too, with as many arguments.
 #include <stdlib.h>
 
 #include "abi/declaration.h"

@@ -2,8 +2,8 @@
 //
 // Any bytes as a document; the first one picks a dtype. The tokens must not
 // depend on how the text is cut into spans; elements read in bulk must be those
-// read one by one; numbers must agree with strtod and strtof and come back from
-// their own print; strings must come back from theirs.
+// read one by one; numbers must agree with strtod and strtof; numbers and
+// strings that are printed must be read as the same.
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a worker may write into the memory it shares with the server: the input
-// is laid over a slot's answer, the error of loading and the last words.
+// is laid over a slot's answer, the error of loading and the report of a fault.
 // Nothing that is taken from there may be out of bounds or unfit to be shown.
 #include <stdlib.h>
 

@@ -2,8 +2,8 @@
 //
 // Any bytes as the ABI description of a native module: an error that names its
 // place, or signatures that print and whose out arguments have a size. And as
-// names for what a module says itself: an error, or a signature that prints,
-// reads back, and where dims that agreed still do.
+// names for a module that has types already: an error, or a signature that
+// prints and reads back, in which dims that had to be equal still have to.
 #include <stdlib.h>
 
 #include "abi/names.h"

@@ -506,7 +506,7 @@ void fixture_start(fixture_server_t *server, const char *flags) {
   memset(server, 0, sizeof *server);
   signal(SIGPIPE, SIG_IGN);  // as main does
   make_gates();
-  // Processes of an earlier server may have left it so when they were killed.
+  // Killed processes of an earlier server may have left other values here.
   atomic_store(&gates->gate, 0);
   atomic_store(&gates->until, 0);
   make_files(server);

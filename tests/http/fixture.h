@@ -31,8 +31,8 @@ void fixture_refuse_memory(size_t size);
 // own program as its worker processes.
 void fixture_worker(int argc, char **argv);
 
-// What servers answer, and their worker processes with them: fc_routes unless this is
-// called before fixture_worker.
+// Sets the routes of servers and of their worker processes. Must be called
+// before fixture_worker; without it they are fc_routes.
 void fixture_use_routes(const fc_routes_t *routes);
 
 typedef struct fixture_server_t {
@@ -61,7 +61,7 @@ void fixture_forget(fixture_server_t *server);
 void fixture_reload(fixture_server_t *server);
 
 int fixture_connect(const fixture_server_t *server);
-// fixture_connect in two steps.
+// The same as fixture_connect, in two steps.
 int fixture_socket(void);
 // The socket connects from this address, 127.0.0.N.
 void fixture_bind(int socket, unsigned n);

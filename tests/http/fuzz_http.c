@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Connections fed with any bytes, whole and cut in pieces, over a stream of this
-// file's own: what is answered must be the same, and nothing may be left over. The
-// real machine runs, pool and worker included; only the socket and the clock are
-// ours. The first byte of the input chooses the cuts and how the stream behaves. Calls
-// are of a dialect of this file's own, which takes any body and answers its hash, so
-// that bodies are compared too.
+// Connections fed with any bytes, whole and cut in pieces, over a stream of
+// this file's own: both must be answered alike, and nothing may be left over.
+// All else is the real server's code, pool and worker included; only the socket
+// and the clock are this file's. The first byte of the input chooses the cuts
+// and how the stream behaves. Calls are of a dialect of this file's own, which
+// takes any body and answers its hash, so that bodies are compared too.
 #include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -378,7 +378,7 @@ static bool varies(fc_str_t line) {
          fc_str_starts(line, FC_STR("Server-Timing: "));
 }
 
-// Less the lines that are different each time.
+// The output without the lines that are different each time.
 static size_t normalise(const client_t *client, char *out) {
   fc_str_t rest = fc_str_make(client->output, client->size);
   size_t size = 0;

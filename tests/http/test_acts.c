@@ -21,7 +21,7 @@ static void path_of(const char *file, char out[128]) {
   snprintf(out, 128, "%s/%s", server.directory, file);
 }
 
-// As a careful operator does: under another name first.
+// Writes a file as a careful operator does: under another name, then renamed.
 static void put(const char *file, const char *text) {
   char path[128], other[128];
   path_of(file, path);
@@ -56,7 +56,8 @@ static void expect_sum(int status) {
   fixture_response_free(&response);
 }
 
-// Nothing is in the way of what other tests want to see.
+// Starts a server without the fixture's broken module, so that reloads fail
+// only where a test wants that.
 static void enter(const char *flags) {
   char words[128];
   snprintf(words, sizeof words, "--admin=loopback %s", flags);
@@ -70,7 +71,8 @@ static void leave(void) {
   end(&server);
 }
 
-// One after the other; each file is as the rows before have left it.
+// The rows are run one after the other; each finds the files as the rows before
+// have left them.
 static void files_come_change_break_and_go(void **state) {
   (void)state;
   static const struct {
@@ -138,7 +140,7 @@ static void an_unloaded_module_is_gone(void **state) {
   expect_request("POST", MODULES "t/unload", 200, "unloaded");
   expect_sum(404);
   expect_request("POST", MODULES "serial/unload", 200, "unloaded");
-  // It may be told to load some again.
+  // A server without modules is ready, as it may be told to load some again.
   expect_request("GET", "/readyz", 200, "{\"status\":\"ready\",\"modules\":0");
   expect_request("POST", "/api/v1/reload", 200, "\"loaded\":2");
   expect_sum(200);
@@ -161,7 +163,7 @@ static void a_directory_that_vanishes_takes_nothing_along(void **state) {
   leave();
 }
 
-// Held, so that the first act is in progress for certain.
+// Loading is held, so that the first act is in progress for certain.
 static void acts_of_one_module_do_not_meet(void **state) {
   (void)state;
   static const struct {

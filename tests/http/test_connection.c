@@ -142,8 +142,8 @@ static void expect_sum(int fd, int sum) {
   expect(fd, 200, text);
 }
 
-// What is kept lies at the end of its block: the next piece fits the block, but
-// not behind it.
+// The kept bytes lie at the end of their block: the next piece fits into the
+// block, but not behind them.
 static void what_is_kept_makes_room_for_more(void **state) {
   (void)state;
   fixture_server_t server;

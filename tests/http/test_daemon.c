@@ -190,7 +190,7 @@ static void mistakes_exit_64_with_the_message_last(void **state) {
     assert_int_equal(end(&daemon), row->code);
     if (!strstr(daemon.text, row->says)) fail_msg("%s", daemon.text);
     if (row->code == 64) {
-      // It is one line, so it is the last.
+      // The message is one line, so its line feed is the last byte.
       assert_ptr_equal(strchr(daemon.text, '\n'),
                        daemon.text + strlen(daemon.text) - 1);
     }
@@ -464,7 +464,7 @@ static void then_it_drains(void **state) {
   const char *leaving = strstr(daemon.text, "leaving: ");
   assert_non_null(leaving);
   assert_non_null(strstr(leaving, "draining"));
-  // SIGINT comes from a keyboard, and does not wait.
+  // SIGINT comes from a keyboard, so --pre-drain is not waited for.
   arguments[1] = "--pre-drain=60m";
   start(&daemon, arguments, NULL);
   wait_ready(&daemon);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A dialect of this file's own beside those there are, with a route of its own and
-// two parameters of a call, through the real server in either host. This is all that
-// another one takes: fc_dialect_t, a row of routes, and a place for both in a table.
+// A dialect of this file's own beside the server's, with a route of its own and
+// two parameters of a call, through the real server in either host. A further
+// dialect takes no more than this: fc_dialect_t, a row of routes, and a place
+// for both in a table.
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -11,15 +12,15 @@
 #include "expect.h"
 
 // ---------------------------------------------------------------------------
-// The dialect: POST /text/MODULE/FUNCTION?separator=C&times=N with arguments between
-// separators; results as text, so many times.
+// The dialect: POST /text/MODULE/FUNCTION?separator=C&times=N with arguments
+// between separators; results as text, written N times.
 
 enum { ROUTE_TEXT = FC_ROUTE_COUNT, ROUTE_MODEL, ROUTE_OF_VERSION };
 
 typedef struct parameters_t {
   char separator;
   uint8_t times;
-  uint8_t raw;  // bytes before what is called raw
+  uint8_t raw;  // bytes before those that are called raw
 } parameters_t;
 _Static_assert(sizeof(parameters_t) <= FC_CALL_PARAMETERS, "they fit a call");
 
@@ -208,7 +209,7 @@ static void a_path_may_name_a_model(void **state) {
     ask(&server, rows[i].method, rows[i].path, rows[i].body, rows[i].status,
         rows[i].type, rows[i].says);
   }
-  // What it is asked with is bounded.
+  // The body of such a request is bounded.
   char *long_body = calloc(1, (64 << 10) + 2);
   memset(long_body, 'x', (64 << 10) + 1);
   ask(&server, "POST", "/model/t.add:ask", long_body, 400, "text/plain",

@@ -116,7 +116,7 @@ static void every_end_is_told_and_the_next_call_works(void **state) {
       {"a signal", CRASH "stop", "[6]", "stopped by signal 6 (SIGABRT)\""},
       {"one nobody catches", CRASH "stop", "[15]", "signal 15 (SIGTERM)\""},
       {"the kernel's", CRASH "stop", "[9]", "\"worker_out_of_memory\""},
-      // Under a sanitizer its own report makes another status of it.
+      // Under a sanitizer the status is another one: its report changes it.
       {"exit", CRASH "leave", "[3]", "ended its process: exit("},
       {"_exit", CRASH "leave_at_once", "[0]", "ended its process: exit(0)"},
       {"zeros over the region", CRASH "scribble", "[0]", "wrote over"},
@@ -186,7 +186,8 @@ static void a_deadline_ends_the_process_and_nothing_else(void **state) {
   int pid = worker_pid(other);
   uint64_t began_ns = fc_clock_ns();
   post_timed(busy, CRASH "spin", "[0]", 200);
-  // It waits behind the call that is ended, and is made by the next process.
+  // This call waits behind the one that is ended, and is made by the next
+  // process.
   fixture_post(other, CRASH "add", "[3,4]");
   expect(busy, 504, "the deadline passed while it ran");
   uint64_t spent_ms = (fc_clock_ns() - began_ns) / 1000000u;
@@ -257,7 +258,7 @@ static void a_module_that_keeps_crashing_is_quarantined_alone(void **state) {
   fixture_forget(&server);
 }
 
-// However many they are, if nearly all calls end well.
+// However many crashes there are, if nearly all calls of the module end well.
 static void one_client_does_not_end_a_module_for_all(void **state) {
   (void)state;
   fixture_server_t server;
@@ -280,7 +281,7 @@ static void expect_document(int fd, const char *path, const char *text) {
   expect(fd, 200, text);
 }
 
-// `name` of the module's numbers.
+// The metric `name` of the module has this value.
 static void expect_metric(int fd, const char *name, const char *module,
                           unsigned value) {
   char text[128];
@@ -312,7 +313,7 @@ static void who_waits_is_told_when_a_quarantine_ends(void **state) {
         fixture_header(&response, "Retry-After", value, sizeof value));
     assert_in_range(atoi(value), 38, 40);
     fixture_response_free(&response);
-    // A call that waits, as a later one would.
+    // This call waits in the queue when the module is quarantined again.
     fixture_post(waits, CRASH "add", "[1,2]");
   }
   expect(waits, 503, "module_quarantined");
@@ -965,7 +966,7 @@ static long resident_kib(void) {
   return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-// FARCALL_CRASHES: how often, for the long form of the test.
+// FARCALL_CRASHES says how often, for the long form of the test.
 static void crashes_leave_nothing_behind(void **state) {
   (void)state;
   const char *wanted = getenv("FARCALL_CRASHES");
@@ -999,7 +1000,7 @@ static void crashes_leave_nothing_behind(void **state) {
 // ---------------------------------------------------------------------------
 // Others while a large call passes
 
-// What the server's loop has worked so far.
+// Processor time that the server's loop has used so far.
 static uint64_t loop_cpu_ns(const fixture_server_t *server) {
   clockid_t clock;
   struct timespec now;
@@ -1018,8 +1019,8 @@ static void *receive_all(void *context) {
   return NULL;
 }
 
-// The most the loop did between a question and its answer, while a large answer
-// was on its way out of a process.
+// The most processor time that the loop used between a question and its answer,
+// while a large answer was on its way out of a process.
 static void a_large_answer_holds_nobody_up(void **state) {
   (void)state;
   fixture_server_t server;

@@ -17,7 +17,7 @@ static void a_full_queue_is_503_at_once(void **state) {
   (void)state;
   fixture_server_t server;
   fixture_start(&server, "--workers=1 --queue=2 --lane=never");
-  // One runs, one more has a slot, two wait: that is the queue.
+  // One call runs, one more has a slot, two wait: then the queue is full.
   int busy[4], more = fixture_connect(&server);
   for (int i = 0; i < 4; i++) {
     busy[i] = fixture_connect(&server);

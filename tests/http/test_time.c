@@ -140,7 +140,7 @@ static void a_client_that_takes_no_answer_is_reset(void **state) {
   end(&server);
 }
 
-// Over the whole answer it takes much longer than it may stop.
+// To read the whole answer takes much longer than the client may stop reading.
 static void a_client_that_takes_its_time_gets_its_answer(void **state) {
   (void)state;
   enum { ELEMENTS = 20000000, PIECE = 1 << 16 };
@@ -156,7 +156,7 @@ static void a_client_that_takes_its_time_gets_its_answer(void **state) {
   ssize_t got = 1;
   while (got > 0) {
     if (!begin_ns) begin_ns = fc_clock_ns();
-    // As much as is due by now of two bytes for each element.
+    // At two bytes for each element, so much is due by now.
     uint64_t due = (fc_clock_ns() - begin_ns) * 2 / (duration_ns / ELEMENTS);
     if (size > due) {
       sched_yield();
@@ -309,7 +309,7 @@ static void what_is_loaded_holds_nobody_up(void **state) {
   fixture_server_t server;
   fixture_hold_loading(true);
   fixture_start(&server, "");
-  // The files of the directory are known then.
+  // Waits until the files of the directory are known.
   for (bool known = false; !known;) {
     fixture_response_t list =
         fixture_request(&server, "GET", "/api/v1/modules", "");
@@ -343,8 +343,8 @@ static unsigned count_generations(const fixture_server_t *server,
   return count;
 }
 
-// A request keeps the generation it was routed to: that goes when the answer is
-// sent, or, when its client has left, when the call has ended.
+// A request keeps the generation it was routed to. The generation goes when the
+// answer is sent, or, when its client has left, when the call has ended.
 static void generations_answer_side_by_side(void **state) {
   (void)state;
   static const struct {

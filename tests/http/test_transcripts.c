@@ -382,11 +382,11 @@ static void transcripts_are_answered_as_written(void **state) {
 
 static void also_when_calls_run_on_the_loop(void **state) {
   (void)state;
-  if (in_processes()) return;  // none does
+  if (in_processes()) return;  // processes run none
   run_all("--lane=always", false);
 }
 
-// Codes no transcript can produce, and who does.
+// Codes that no transcript can produce, and the tests that do.
 static const struct {
   fc_code_t code;
   const char *reason;

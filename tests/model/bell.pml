@@ -19,13 +19,13 @@
 #define DEATHS 2
 #endif
 #ifndef TAKINGS
-#define TAKINGS 1  /* calls that are taken back: a slow one is rare */
+#define TAKINGS 1  /* calls that may be taken back: slow calls are rare */
 #endif
 #define SLOTS 2
 #define NONE 255
 
 mtype = { FREE, READY, BUSY, DONE };
-mtype = { NOT, YES, NEVER };  /* begun: who changes it first from NOT */
+mtype = { NOT, YES, NEVER };  /* begun: the first change from NOT decides */
 
 /* The region, in shared memory; a fresh one for each worker. */
 mtype state[SLOTS] = FREE;
@@ -145,7 +145,7 @@ end_asleep:
   od
 }
 
-/* Anybody's kill -9, the kernel's for want of memory, a fault of the call. */
+/* A SIGKILL by anybody, or by the kernel for want of memory; a fault of the call. */
 active proctype fate() {
 end:
   do
@@ -169,7 +169,7 @@ inline deliver(s) {
     :: job[s] != NONE ->
       assert(response[s] == job[s]);  /* the answer to this very call */
       answer(job[s])
-    :: else  /* its deadline has been answered for */
+    :: else  /* it was answered when its deadline passed */
     fi;
     job[s] = NONE;
     state[s] = FREE
@@ -298,8 +298,8 @@ inline submit() {
 #endif
 }
 
-/* A call waits behind a slow one, or its process does not run: unless it is begun
- * just now, somebody else may have it. */
+/* A call waits behind a slow one, or its process does not run: unless it has just
+ * begun, another process may have it. */
 inline take_back(s) {
   d_step {
     if
@@ -322,8 +322,8 @@ inline take_back_one() {
   fi
 }
 
-/* A deadline: the caller is answered at once, the worker killed; what the slot
- * holds when it dies is of no interest any more. */
+/* A deadline: the caller is answered at once and the worker is killed. What the
+ * slot holds when the worker dies does not matter any more. */
 inline expire_slot(s) {
   atomic {
     state[s] == BUSY && job[s] != NONE && alive && deaths < DEATHS ->

@@ -313,8 +313,8 @@ static void options_are_checked(void **state) {
   }
 }
 
-// A socket without a name answers as any; a page that came from elsewhere, through a
-// proxy, is refused all the same.
+// A Unix socket has no host name, so any Host is answered. A page of another
+// origin, through a proxy, is refused all the same.
 static void a_unix_socket_has_no_host(void **state) {
   (void)state;
   static const struct {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which calls are taken for one that ended a process, by a clock the test drives.
+// Which calls are recognised as one that ended a process, by a clock the test
+// drives.
 #include "pool/blame.h"
 
 #include <stdio.h>

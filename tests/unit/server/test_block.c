@@ -423,7 +423,7 @@ static void fixed_blocks_are_where_they_were_put(void **state) {
   fc_blocks_destroy(blocks);
 }
 
-// Only where a sanitizer sees it: elsewhere nothing is poisoned.
+// Only under a sanitizer: elsewhere no memory is poisoned.
 static void a_kept_block_is_forbidden(void **state) {
   (void)state;
   fc_blocks_t *blocks = make(1u << 20, 1u << 20);

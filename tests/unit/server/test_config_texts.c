@@ -153,7 +153,8 @@ static void print_page(fc_text_t *text) {
   }
 }
 
-// Of a manual page: a hyphen of a flag is to stay one when it is copied.
+// Writes a line of a manual page: a hyphen of a flag must stay a hyphen when it
+// is copied from there.
 static void put_roff(fc_text_t *text, const char *line) {
   for (; *line; line++) {
     const char one[] = {*line, '\0'};
@@ -254,7 +255,7 @@ static void every_option_is_in_every_text(void **state) {
   assert_false(differs);
 }
 
-// The file as it is says what no file says.
+// The file of config/, used unchanged, gives the same options as no file.
 static void the_file_has_the_defaults(void **state) {
   (void)state;
   const char *argv[] = {"farcalld", "-c",

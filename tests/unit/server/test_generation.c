@@ -12,7 +12,7 @@
 
 typedef struct table_t {
   fc_generations_t generations;
-  fc_generation_t *idle;  // the last that was
+  fc_generation_t *idle;  // the last generation that on_idle was told of
   uint32_t idle_count;
 } table_t;
 

@@ -71,13 +71,13 @@ typedef struct house_t {
   fc_modules_t modules;
   fc_process_options_t processes;
   fc_pool_t pool;
-  bool alone;        // what is added to the pool is not the modules'
-  uint32_t opening;  // of that, what has no worker yet
-  uint32_t retired;  // the last generation that was
-  fc_error_t error;  // of the last that could not be added
-  bool may_lose;     // a thread
+  bool alone;        // the test adds to the pool itself, not by house.modules
+  uint32_t opening;  // generations added and without a worker so far
+  uint32_t retired;  // the generation that was retired last
+  fc_error_t error;  // of the last one that could not be added
+  bool may_lose;     // a thread may be lost
   fc_job_t *done;
-  bool expired;  // it was, in the queue
+  bool expired;  // a call has expired in the queue
 } house_t;
 
 static void wake(void *context) { (void)context; }
@@ -87,7 +87,8 @@ static void on_done(void *context, fc_job_t *job) {
   house->done = job;
 }
 
-// A process that was killed for a deadline may take longer than that to be back.
+// The process that takes the place of one that was killed for a deadline may
+// need longer than that deadline to start.
 static void on_expired(void *context, fc_job_t *job) {
   house_t *house = context;
   fc_block_give(house->blocks, job->call.body.block);
@@ -261,7 +262,7 @@ static fc_job_t make_job(house_t *house, uint32_t module, uint32_t function,
 static outcome_t call(house_t *house, uint32_t module, uint32_t function,
                       fc_str_t body, uint8_t flags) {
   fc_job_t job = make_job(house, module, function, body, flags);
-  // A newer generation of a module comes after all of them.
+  // A newer generation of a module has an index behind all of the table's.
   const uint64_t timeout_ms =
       module < FC_ARRAY_COUNT(kModules) ? kModules[module].timeout_ms : 60000;
   job.call.deadline_ns = fc_clock_ns() + timeout_ms * 1000000u;
@@ -465,7 +466,7 @@ static void a_quarantined_module_wakes_nobody(void **state) {
   enter(&house, FC_ISOLATION_PROCESS, 1);
   wear_out(&house, 15, 5);
   assert_true(facts(&house, 0).quarantined_ns != 0);
-  for (int i = 0; i < 3; i++) turn(&house);  // what is closed is gone
+  for (int i = 0; i < 3; i++) turn(&house);  // so that what is closed is gone
   assert_in_range(uv_backend_timeout(&house.uv), 50000, 60000);
   leave(&house);
 }
@@ -500,7 +501,7 @@ static void a_process_more_than_calls_need_ends(void **state) {
   }
   wait_until_idle(&house, 1, 0);
   assert_true(fc_host_worker(host, 1, &second));
-  // A while later both are there, and much later the first alone.
+  // A while later both processes are there, and much later the first alone.
   const uint64_t now_ns = fc_clock_ns();
   const uint64_t spare_ns = FC_LIMIT_SPARE_MS * 1000000ull;
   fc_pool_expire(&house.pool, now_ns + spare_ns / 2);
@@ -509,7 +510,7 @@ static void a_process_more_than_calls_need_ends(void **state) {
   fc_pool_expire(&house.pool, now_ns + 2 * spare_ns);
   while (fc_host_worker(host, 1, &second)) turn(&house);
   wait_until_idle(&house, 0, first.pid);
-  // It is no crash, and what is started next is in nobody's place.
+  // This counts as no crash, and the next process that starts is no restart.
   assert_int_equal(facts(&house, 0).crashes, 0);
   assert_int_equal(facts(&house, 0).restarts, 0);
   leave(&house);

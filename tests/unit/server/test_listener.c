@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Accepting: every connection is told of, and goes on being told of after the
-// descriptors of the process have run out.
+// Accepting: every connection is reported, also after the descriptors of the
+// process have run out.
 #include "stream/listener.h"
 
 #include <dirent.h>
@@ -158,7 +158,7 @@ static void without_a_spare_connections_wait(void **state) {
   while (!server.error) uv_run(&server.loop, UV_RUN_ONCE);
   assert_int_equal(server.error, EMFILE);
   assert_int_equal(server.refused, 0);
-  // It is tried again, in vain, but not without a pause.
+  // The listener tries again, in vain, but not without a pause.
   server.error = 0;
   while (!server.error) uv_run(&server.loop, UV_RUN_ONCE);
   fc_test_shortage_end(&shortage);

@@ -110,8 +110,8 @@ static void machine_code_is_opened_for_real_only_if_it_runs_here(void **state) {
   }
 }
 
-// A large file that runs in threads is served first and hashed then; the processes
-// of another are told its hash.
+// A large file that runs in threads is served first and hashed then. One that
+// runs in processes is hashed first, as its processes are told the hash.
 static void a_large_file_is_hashed_last(void **state) {
   (void)state;
   for (int here = 0; here < 2; here++) {

@@ -116,10 +116,11 @@ static void variables_that_are_none_are_named(void **state) {
       {"FARCALL_HELP=1", "unknown variable FARCALL_HELP: see farcalld --help"},
       {"FARCALL_X\n=1", "unknown variable FARCALL_X\\x0a: see farcalld --help"},
       {"FARCALL_WORKERS=two", "'two' is no value for FARCALL_WORKERS: N"},
-      // What the farcall of the same shell reads.
+      // Variables that the program farcall reads.
       {"FARCALL_SERVER=http://127.0.0.1:8000", NULL},
       {"FARCALLD=/usr/bin/farcalld", NULL},
-      // What Kubernetes tells every container of a Service named "farcall".
+      // Variables that Kubernetes sets in every container beside a Service
+      // named "farcall".
       {"FARCALL_SERVICE_HOST=10.96.3.7", NULL},
       {"FARCALL_SERVICE_PORT=8000", NULL},
       {"FARCALL_SERVICE_PORT_HTTP=8000", NULL},

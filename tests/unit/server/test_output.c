@@ -49,8 +49,8 @@ static void say(house_t *house, const char *text) {
   assert_int_equal(write(house->said[1], text, (size_t)size), size);
 }
 
-// What has been logged: texts of lines, each ended by '|', and how many there
-// are of which sort.
+// What has been logged: texts of lines, each ended by '|', and how many lines
+// there are of each kind.
 typedef struct logged_t {
   char texts[1 << 16];
   unsigned lines;
@@ -100,7 +100,7 @@ static void lines_are_what_newlines_end(void **state) {
       {"in pieces", {"o", "ne\ntw", "o\n"}, "one|two|", "one|two|", "two"},
       {"without an end", {"one\ntw", "o"}, "one|", "one|two|", "two"},
       {"empty lines", {"\n\n", "one\n\n\n"}, "one|", "one|", "one"},
-      // Of the escapes the log knows more.
+      // test_log.c has more of the log's escapes.
       {"bytes of a terminal",
        {"\x1b[1mred\r\x01\n"},
        "\\x1b[1mred\\x0d\\x01|",
@@ -173,10 +173,10 @@ static void too_many_lines_are_counted(void **state) {
   assert_true(logged.lines >= FC_OUTPUT_LINES);
   assert_true(logged.lines <= 5 * FC_OUTPUT_LINES);
   assert_int_equal(logged.lines + logged.dropped, SAID);
-  // The last words are kept, though they were not logged.
+  // The last line is kept, though it was not logged.
   assert_int_equal(house.output.last_size, strlen("2999"));
   assert_memory_equal(house.output.last, "2999", 4);
-  // It is logged once.
+  // The number of dropped lines is logged once.
   fc_output_finish(&house.output);
   read_logged(&house, &logged);
   assert_int_equal(logged.dropped, 0);

@@ -67,7 +67,8 @@ static int be_worker(int argc, char **argv) {
 
 // ---------------------------------------------------------------------------
 
-// A file of one byte that children would inherit, out of the way of theirs.
+// A file of one byte that children would inherit, with a number above those
+// that they use.
 static int make_file(char byte) {
   const int low = memfd_create("test", 0), fd = fcntl(low, F_DUPFD, 100);
   assert_true(low >= 0 && fd >= 100);
@@ -182,7 +183,7 @@ static void its_end_is_told_as_it_was(void **state) {
     {"exit 255", {0, 255}},
     {"signal 9", {SIGKILL, 0}},
     {"signal 15", {SIGTERM, 0}},
-#if !FC_SANITIZED  // it makes an exit of this one
+#if !FC_SANITIZED  // a sanitizer turns this end into an exit
     {"signal 11", {SIGSEGV, 0}},
 #endif
   };
@@ -257,7 +258,7 @@ static void what_cannot_be_started_leaves_nothing(void **state) {
   leave(&house);
 }
 
-// Each descriptor it needs is missing once.
+// Each descriptor that starting a process needs is missing once.
 static void without_descriptors_nothing_is_left_either(void **state) {
   (void)state;
   struct rlimit limit, less;

@@ -205,7 +205,7 @@ static void a_batch_wakes_as_many_as_it_has_slots(void **state) {
   fc_ready_submit(&ready, slots, 0, THREADS - 1, THREADS);
   struct timespec end;
   clock_gettime(CLOCK_REALTIME, &end);
-  end.tv_sec += 20;  // only one that is not woken takes as long
+  end.tv_sec += 20;  // seconds: only a thread that is not woken waits so long
   uintptr_t taken_of_all = 0;
   for (int i = 0; i < THREADS; i++) {
     void *taken;

@@ -65,8 +65,8 @@ static void query_members_are_found(void **state) {
 
 static int small(int c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; }
 
-// Every pair of bytes, first and last of texts of every length that is compared
-// in another way.
+// Every pair of bytes, at the beginning and the end of texts of each length for
+// which the comparison works in another way.
 static void texts_are_the_same_but_for_case(void **state) {
   (void)state;
   static const size_t sizes[] = {1, 7, 8, 9, 16, 17, 23};

@@ -46,7 +46,7 @@ static void put(pair_t *pair, uint32_t slot, const char *body) {
   fc_ring_notify(&pair->loop);
 }
 
-// Answers as a worker does: with what came, once more.
+// Answers as a worker does: with the body that came.
 static void answer(pair_t *pair, uint32_t index) {
   fc_slot_t *slot = &pair->worker.head->slots[index].slot;
   const uint8_t *body = fc_ring_body(&pair->worker, index).data;
@@ -130,7 +130,7 @@ static void a_call_goes_through_as_it_is(void **state) {
   (void)state;
   pair_t pair;
   open_pair(&pair, 0);
-  // Nothing of the call before is left.
+  // What the call before may have left: nothing of it may matter.
   fc_slot_t *slot = &pair.worker.head->slots[0].slot;
   fc_span_t area = fc_ring_body(&pair.worker, 0);
   memset(area.data, 0xFF, area.size);

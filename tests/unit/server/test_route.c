@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Percent-decoding and methods. Which path is what is written in
-// tests/http/cases/30-routes.http.
+// Percent-decoding and methods. tests/http/cases/30-routes.http tests which
+// path leads where.
 #include "dialect/route.h"
 
 #include "helpers/test.h"

@@ -28,7 +28,7 @@
 #include "base/sanitize.h"
 #include "helpers/test.h"
 
-// The sanitizers reserve terabytes of addresses: there it is not limited.
+// The sanitizers reserve terabytes of addresses: no limit with them.
 #define MEMORY (FC_SANITIZED ? 0 : 64ull << 30)
 #define NOBODY 0x7fffffffl  // no process has this number
 
@@ -39,7 +39,8 @@ typedef struct row_t {
   const char *name;
   long number;
   long arguments[6];
-  // Outside the sandbox: it does something, or the machine may refuse it.
+  // Not tried outside the sandbox, where it would do something, or where the
+  // machine may refuse it.
   bool only_inside;
   int error;  // inside
 } row_t;
@@ -80,7 +81,7 @@ static const row_t kRefused[] = {
     REFUSED(ioprio_set, 99),
     REFUSED(migrate_pages, NOBODY),
     REFUSED(move_pages, NOBODY),
-    // The system may have them forbidden.
+    // The system may forbid these calls by itself.
     REFUSED_INSIDE(io_uring_setup, 0),
     REFUSED_INSIDE(io_uring_enter, -1),
     REFUSED_INSIDE(io_uring_register, -1),
@@ -361,7 +362,7 @@ static const struct path_row_t {
     {"its chance when memory runs out", "/proc/", "/oom_score_adj", O_WRONLY,
      NOT_ROOT},
     {"the same, to read", "/proc/", "/oom_score_adj", O_RDONLY, NEVER},
-    // As a module is, for the loader.
+    // Stands for the module's own file, which the loader opens by such a path.
     {"a file of its own", "/proc/self/fd/60", NULL, O_RDWR, NEVER},
     {"its own addresses", "/proc/self/maps", NULL, O_RDONLY, NEVER},
     {"a device", "/dev/null", NULL, O_RDWR, NEVER},
@@ -380,7 +381,7 @@ static void be_ordinary(void) {
   if (setresuid(65534, 65534, 65534)) _exit(5);
 }
 
-// As on a kernel that does not know it.
+// Makes Landlock fail as on a kernel that does not have it.
 static void forget_landlock(void) {
   struct sock_filter program[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
