@@ -114,8 +114,7 @@ static size_t skip_piece(const fc_config_file_t *file, size_t at,
     for (at += 2; at + 1 < size; at++) {
       if (text[at] == '*' && text[at + 1] == '/') return at + 2;
     }
-    *out_comment =
-        false;  // it has no end: what is wrong is found where it begins
+    *out_comment = false;  // not ended: the parser refuses it where it begins
     return size;
   }
   if (text[at++] != '"') return at;

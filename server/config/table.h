@@ -42,7 +42,7 @@ const char *fc_option_nearest(fc_str_t wanted, const char *const *names,
 fc_status_t fc_option_set(fc_server_options_t *options,
                           const fc_option_t *option, const char *value,
                           const char *named, fc_error_t *err) FC_MUST_CHECK;
-// One more value of a LIST. FC_CODE_DUPLICATE_ARGUMENT above FC_TEXTS_MAX.
+// Adds a value to a LIST. FC_CODE_DUPLICATE_ARGUMENT above FC_TEXTS_MAX.
 fc_status_t fc_option_add(fc_server_options_t *options,
                           const fc_option_t *option, const char *value,
                           const char *named, fc_error_t *err) FC_MUST_CHECK;

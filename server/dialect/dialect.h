@@ -35,7 +35,7 @@ typedef struct fc_server_t {
   bool has_admin;  // some client may change what is served
 } fc_server_t;
 
-// What admit says of a call. Zeroed before.
+// What admit says of a call. Zeroed before admit is called.
 typedef struct fc_admission_t {
   uint8_t flags;        // FC_CALL_VALIDATE
   uint64_t timeout_ms;  // asked for by the client, 0: not
@@ -43,7 +43,7 @@ typedef struct fc_admission_t {
   uint8_t *parameters;
 } fc_admission_t;
 
-// What a request that is no call is answered with.
+// The head of the answer to a request that is no call.
 typedef struct fc_document_t {
   fc_str_t content_type;
   fc_str_t digest;    // the entity tag without its quotes; "" if it has none

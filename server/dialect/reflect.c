@@ -288,7 +288,7 @@ static fc_status_t write_reason(const fc_generation_t *generation,
   return put(sink, "}", err);
 }
 
-// What is added to a module when it is asked for.
+// Parts of a module that are written only if the request asks for them.
 typedef struct extras_t {
   bool signatures;
   bool memory;
@@ -370,7 +370,7 @@ static fc_status_t write_ready(const fc_server_t *server, fc_sink_t *sink,
   return put(sink, "}", err);
 }
 
-// Of several generations of one name the current one is listed.
+// Of several generations of one name only the current one is listed.
 static fc_str_t module_numbers(void *context, uint32_t index,
                                fc_module_metrics_t *out) {
   const fc_server_t *server = context;

@@ -40,7 +40,7 @@ typedef struct fc_routes_t {
   const fc_dialect_t *const *dialects;
 } fc_routes_t;
 
-// Those of route.def and dialect.def.
+// The routes of route.def and the dialects of dialect.def.
 extern const fc_routes_t fc_routes;
 
 // The path as route.def writes it, for logs; "" for FC_ROUTE_NONE.

@@ -13,8 +13,8 @@
 typedef enum fc_generation_state_t {
   FC_GENERATION_LOADING,   // it cannot be called yet
   FC_GENERATION_READY,     // its calls are answered
-  FC_GENERATION_FAILED,    // it could not be loaded; its name leads to the
-                           // reason
+  FC_GENERATION_FAILED,    // it could not be loaded; requests for its name are
+                           // told the reason
   FC_GENERATION_DRAINING,  // another one has its name; calls that hold it go on
 } fc_generation_state_t;
 
@@ -56,8 +56,8 @@ typedef struct fc_generations_t {
   uint64_t made;          // ever
   uint32_t first_free;    // all places below are taken
   fc_name_table_t names;  // of the current ones, to their index
-  // Nobody holds this draining generation, and nobody will. May be called from
-  // within any function below that gets the table.
+  // Called when nobody holds a draining generation any more, and nobody will:
+  // perhaps from within any function below that gets the table.
   void (*on_idle)(void *context, fc_generation_t *generation);
   void *context;
 } fc_generations_t;

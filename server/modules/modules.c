@@ -96,7 +96,7 @@ static void hash_next(fc_modules_t *modules) {
       continue;
     }
     generation->hash_asked = true;
-    // Without memory it goes on being served without a digest.
+    // If memory is short, the module is served without a digest.
     modules->hashing =
         fc_loader_hash(modules->loader, generation->module, &error) == FC_OK;
     if (modules->hashing) return;

@@ -18,7 +18,7 @@ typedef struct fc_modules_events_t {
   void (*wake)(void *context);
   // A module was opened, and from now on holds open files. May be NULL.
   void (*on_opened)(void *context, const fc_module_t *module);
-  // It does no more. May be NULL.
+  // The module holds open files no more. May be NULL.
   void (*on_closed)(void *context, const fc_module_t *module);
   // Every PATH was tried: each module can be called or has failed.
   void (*on_started)(void *context);
@@ -37,8 +37,8 @@ typedef struct fc_act_t fc_act_t;  // modules/act.h
 // What the server was started with.
 typedef struct fc_start_path_t {
   fc_str_t path;
-  bool is_directory;  // it was, the last time it was listed
-  bool failed;        // it named no file the last time, which was told
+  bool is_directory;  // the last time it was listed
+  bool failed;        // it named no file the last time, which was logged
 } fc_start_path_t;
 
 typedef struct fc_modules_t {

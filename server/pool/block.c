@@ -160,7 +160,7 @@ static void free_block(fc_blocks_t *blocks, uint32_t block) {
 // ---------------------------------------------------------------------------
 // Taking
 
-// What is asked for.
+// A request for memory.
 typedef struct request_t {
   const fc_owner_t *owner;  // NULL: nobody's
   uint64_t now;             // bytes to count

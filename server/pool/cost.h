@@ -20,7 +20,7 @@ void fc_cost_learn(fc_cost_t *cost, uint64_t spent_ns);
 // least 1) of them run at a time. UINT64_MAX when that is more than can be said.
 uint64_t fc_cost_wait_ns(const fc_cost_t *cost, uint32_t waiting,
                          uint32_t at_once);
-// The same for Retry-After: whole seconds, at least FC_LIMIT_RETRY_AFTER.
+// That time for Retry-After: whole seconds, at least FC_LIMIT_RETRY_AFTER.
 uint32_t fc_cost_retry_s(uint64_t wait_ns);
 
 #endif  // FARCALL_SERVER_POOL_COST_H_

@@ -529,7 +529,8 @@ static void expire_queue(fc_pool_t *pool, module_queue_t *queue,
   }
 }
 
-// Nothing else notices what a process does with the memory it shares.
+// Checks on processes now and then: nothing else notices what a process does with
+// the memory it shares.
 static void look(fc_pool_t *pool, uint64_t now_ns) {
   if (now_ns < pool->look_ns) return;
   pool->look_ns = now_ns + FC_LIMIT_LOOK_MS * 1000000u;

@@ -28,7 +28,7 @@ const fc_cause_row_t fc_causes[FC_CAUSE_COUNT] = {
                         "worker retired: it had no calls for long", NULL},
 };
 
-// Nobody can run them before the quarantine ends.
+// Fails the calls that wait: nobody can run them before the quarantine ends.
 static void refuse_waiting(fc_process_host_t *host) {
   fc_error_t error;
   uint32_t room, retry_s;

@@ -69,7 +69,7 @@ static uint64_t expire_call(fc_child_t *child, uint32_t position,
 // Takes back the calls from this position on, unless the process has just begun
 // them.
 static void take_back(fc_child_t *child, uint32_t position) {
-  // They go to the head of the queue, so the oldest is put there last.
+  // The calls go to the head of the queue, so the oldest is put there last.
   for (uint32_t i = child->count; i-- > position;) {
     uint32_t index = (child->first + i) % FC_RING_SLOTS;
     fc_held_t *held = &child->held[index];

@@ -315,7 +315,7 @@ static bool ask_for(const bench_t *bench, fc_str_t args, const char *form,
   return trip(bench, fc_text_str(body), answer);
 }
 
-// What was answered with its types says all that was sent.
+// An answer that carries its types says all that was sent.
 static void check_again(const bench_t *bench, fc_text_t *texts,
                         const fc_text_t *answer) {
   fc_text_reset(&texts[AGAIN]);

@@ -396,7 +396,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t size_max,
   return w.size;
 }
 
-// One function of the other, where conventions are the same.
+// Takes one function from the other input, where conventions are the same.
 size_t LLVMFuzzerCustomCrossOver(const uint8_t *data1, size_t size1,
                                  const uint8_t *data2, size_t size2,
                                  uint8_t *out, size_t size_max,

@@ -89,7 +89,7 @@ static int64_t take_number(input_t *input) {
   return byte < count ? numbers[byte] : byte - (int64_t)count;
 }
 
-// One of the module's constants, of what calls returned, or null.
+// One of the module's constants, one of the objects that calls returned, or null.
 static fc_vm_object_t *take_object(const fixture_t *f, input_t *input) {
   const uint32_t constants = f->module->rodata_count;
   const uint32_t index = take(input) % (constants + OBJECTS);
@@ -198,7 +198,8 @@ static fixture_t *get_fixture(void) {
   return f;
 }
 
-// What programs make before anything else: buffers of both kinds, the device.
+// Makes what programs make before anything else: buffers of both kinds, the
+// device.
 static void make_first_objects(fixture_t *f) {
   static const size_t sizes[] = {1, 16, 64, 4096};
   fc_vm_heap_t *heap = &f->context->heap;

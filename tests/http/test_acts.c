@@ -230,8 +230,8 @@ static void an_act_ends_with_the_server(void **state) {
   fixture_forget(&server);
 }
 
-// What reloading leaves behind would be seen: the descriptors that are kept for
-// modules would use up those for connections.
+// If each reload left descriptors reserved for modules, none would be left for
+// connections, and the test would fail.
 static void reloading_often_costs_nothing(void **state) {
   (void)state;
   enter("--access-log=off");

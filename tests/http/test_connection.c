@@ -236,7 +236,8 @@ static void a_body_that_does_not_come_after_its_answer(void **state) {
   end(&server);
 }
 
-// Without the rule the call would run for longer than any read of the test.
+// If a header could raise it, the call would run for longer than any read of the
+// test waits.
 static void a_header_cannot_raise_the_deadline(void **state) {
   (void)state;
   fixture_server_t server;

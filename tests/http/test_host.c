@@ -391,7 +391,8 @@ static void what_crashed_a_module_is_refused_and_others_are_not(void **state) {
   expect(fd, 502, "SIGFPE");
   expect(other, 422, kWords);
   expect_metric(fd, "worker_crashes_total", "crash", 2);
-  // Nor is it made again when its client had gone before the crash.
+  // A call is refused also when the client of the one that crashed had gone
+  // before the crash.
   int pid = worker_pid(other);
   fixture_post_handled(&server, busy, CRASH "spin", "[0]");
   wait_until_it_runs(pid);

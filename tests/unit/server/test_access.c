@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who is answered: tables of what a browser, a proxy or another program says of
-// itself, and how it is understood.
+// Which requests are answered: tables of the fields that browsers, proxies and
+// other programs send, and how they are understood.
 #include "exchange/access.h"
 
 #include <stdio.h>

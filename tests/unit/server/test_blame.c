@@ -134,7 +134,7 @@ static void keys_matter(void **state) {
   assert_true(one.entries[0].digest != two.entries[0].digest);
 }
 
-// Of many bodies as clients send them, no two have one digest.
+// No two of many bodies, as clients send them, have the same digest.
 static int by_digest(const void *a, const void *b) {
   const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
   return x < y ? -1 : x > y;

@@ -97,7 +97,7 @@ static void bodies_arrive_whole_and_are_rarely_copied(void **state) {
     fc_piece_t body;
     uint64_t copied = fill(row, blocks, &body);
     assert_int_equal(body.size, row->length);
-    // Less than twice, and not even once where the doubling ends at the length.
+    // Less than twice the length, and not even once if doubling ends exactly at it.
     assert_true(copied < 2 * row->length);
     if ((row->length & (row->length - 1)) == 0) {
       assert_true(copied < row->length);

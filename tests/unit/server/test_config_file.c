@@ -134,7 +134,7 @@ static void mistakes_are_named_with_their_place(void **state) {
   }
 }
 
-// What the options in force print is what they are when it is read again.
+// The printed options, read again as a file, are the same options.
 static void what_is_printed_says_the_same(void **state) {
   (void)state;
   fc_server_options_t options, again;

@@ -219,7 +219,7 @@ static void a_quarantine_is_doubled_until_a_healthy_minute(void **state) {
     bool last = i + 1 == FC_ARRAY_COUNT(wanted_s);
     assert_int_equal(fc_health_crash(&health, true, ++calls, now_ns), !last);
   }
-  // It was healthy for a minute: the next is the first again.
+  // The module was healthy for a minute: the next quarantine is the first again.
   assert_false(fc_health_crash(&health, true, ++calls, now_ns));
   assert_true(fc_health_crash(&health, true, ++calls, now_ns));
   assert_int_equal(fc_health_retry_s(&health, now_ns), 10);

@@ -236,7 +236,7 @@ static bool file_is_there(void) {
   return access(unix_address().sun_path, F_OK) == 0;
 }
 
-// What a server leaves that was killed.
+// Leaves a file as a server does that is killed.
 static void leave_socket(void) {
   const struct sockaddr_un address = unix_address();
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who has stopped and who is too slow, at every time that matters.
+// Which clients have stopped and which are too slow, at every time that matters.
 #include "http1/pace.h"
 
 #include "helpers/test.h"

@@ -34,7 +34,7 @@ static void ready_slots_come_out_in_order(void **state) {
   assert_int_equal(fc_ready_take(&ready, slots, &spin), 3);
   fc_ready_submit(&ready, slots, 1, 1, 1);
   fc_ready_stop(&ready);
-  // What was submitted before is still done.
+  // Slots that were submitted before the stop are still handed out.
   assert_int_equal(fc_ready_take(&ready, slots, &spin), 1);
   assert_int_equal(fc_ready_take(&ready, slots, &spin), FC_SLOT_NONE);
   fc_ready_deinit(&ready);

@@ -232,7 +232,7 @@ static void threads_can_be_started(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// What it is, as the kernel says
+// What the process is, as the kernel says
 
 static long read_number(const char *path, const char *after, int base) {
   char line[256];

@@ -118,7 +118,7 @@ static void bytes_go_both_ways(void **state) {
     assert_int_equal(class->try_write(user.stream, spans, 2), 4);
     assert_int_equal(recv(user.client, got, sizeof got, 0), 4);
     assert_memory_equal(got, "abcd", 4);
-    // What is not read stays out.
+    // While reading is stopped, nothing is delivered.
     class->read_stop(user.stream);
     assert_int_equal(send(user.client, "x", 1, 0), 1);
     uv_run(&user.loop, UV_RUN_NOWAIT);
