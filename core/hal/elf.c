@@ -364,7 +364,7 @@ static fc_status_t read_dynamic(fc_elf_t *elf, table_t range, fc_error_t *err) {
   }
   if (elf->relro.size &&
       !segment_at(elf, elf->relro.address, elf->relro.size, PROT_READ)) {
-    // The linker rounds the end of the range up to a page.
+    // The linker rounded the end of the range up to a page: cut it to the segment.
     const segment_t *segment =
         segment_at(elf, elf->relro.address, 0, PROT_READ);
     if (!segment) return refuse(err, elf->relro.address, "stray relro range");

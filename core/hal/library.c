@@ -201,8 +201,8 @@ static fc_status_t query(const fc_library_t *library, tables_t *out_tables,
   return refuse(err, "its ABI version is neither 0_5 nor 0_6");
 }
 
-// An import "name?" is optional and may stay NULL. This runtime provides no
-// imports, so all of them do.
+// An import with a '?' before or behind its name is optional and may stay NULL.
+// This runtime provides no imports, so all of them do.
 static fc_status_t check_imports(const abi_imports_t *imports,
                                  fc_error_t *err) {
   for (uint32_t i = 0; i < imports->count; i++) {

@@ -30,7 +30,7 @@ typedef struct fc_native_function_t {
   uint32_t *offsets;      // of each result in the structure
 } fc_native_function_t;
 
-// Prepares a callable function. The caller has set the members up to `entry`;
+// Prepares a callable function. The caller has set the members before `entry`;
 // the rest is zero.
 fc_status_t fc_native_prepare(fc_native_function_t *function,
                               fc_allocator_t allocator, fc_error_t *err);

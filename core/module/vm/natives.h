@@ -58,7 +58,7 @@ typedef struct fc_vm_native_call_t {
 
 typedef struct fc_vm_native_function_t {
   const char *name;   // without the module's name
-  const char *cconv;  // several rows may share a name: it differs by release
+  const char *cconv;  // one row for each that some release uses
   uint32_t effect;    // fc_vm_effect_t
   fc_status_t (*call)(fc_vm_native_call_t *call, fc_error_t *err);
 } fc_vm_native_function_t;

@@ -28,9 +28,10 @@ fc_status_t fc_hal_tensor_in(fc_vm_heap_t *heap, const fc_tensor_t *tensor,
 void fc_hal_loans_end(fc_hal_loans_t *loans);
 
 // The view as a tensor, which lives as long as the view. Its elements get the type
-// `declared`, unless that is NONE or of another size. With `shared`, bytes that other
-// calls can reach are copied into the arena. FC_CODE_BAD_RESULT when the element type
-// is unknown here, or the view has too many dims.
+// `declared` where it means the same bytes, otherwise the type of the view. With
+// `shared`, bytes that other calls can reach are copied into the arena.
+// FC_CODE_BAD_RESULT when the element type is unknown here, or the view has too many
+// dims.
 fc_status_t fc_hal_tensor_out(fc_arena_t *arena, const fc_hal_view_t *view,
                               fc_dtype_t declared, bool shared, fc_value_t *out,
                               fc_error_t *err) FC_MUST_CHECK;
