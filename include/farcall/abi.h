@@ -2,13 +2,15 @@
 //
 // The function metadata IREE has used since 2019, read and written: V1
 // (`iree.abi`), SIP (`sip`) and its raw companion (`f`). Every reader fills a
-// builder (type.h); every failure is FC_CODE_ABI_METADATA with the byte offset
-// and the reason. Text comes from module files and is not trusted. Any thread.
+// builder (type.h). A text that it refuses is FC_CODE_ABI_METADATA with the
+// byte offset and the reason; a type that a writer has no text for is
+// FC_CODE_UNSUPPORTED_TYPE. Text comes from module files and is not trusted.
+// Any thread.
 //
 // Grammars: docs/abi.md. SIP and raw follow iree/base/signature_parser and
 // signature_mangle of IREE 2019-2021, V1 follows SavedModelToIreeABI and
-// iree/runtime/function.py; where the reference accepts what cannot be meant,
-// these do not.
+// iree/runtime/function.py. Where IREE's code accepts a text that makes no
+// sense, these readers refuse it.
 #ifndef FARCALL_ABI_H_
 #define FARCALL_ABI_H_
 
@@ -19,10 +21,11 @@ extern "C" {
 #endif
 FC_PUBLIC_BEGIN
 
-// The counts of the flat call, when a better source than the text knows them.
+// How many values the flat call has, if the caller knows it from a better
+// source than the text.
 #define FC_COUNT_UNKNOWN (-1)
 typedef struct fc_raw_counts_t {
-  int32_t arguments;  // FC_COUNT_UNKNOWN: take the text's word
+  int32_t arguments;  // FC_COUNT_UNKNOWN: the text's count is used
   int32_t results;
 } fc_raw_counts_t;
 
@@ -35,7 +38,6 @@ typedef struct fc_raw_counts_t {
 // form fail.
 fc_status_t fc_v1_parse(fc_str_t text, fc_raw_counts_t counts,
                         fc_builder_t *builder, fc_error_t *err) FC_MUST_CHECK;
-// FC_CODE_UNSUPPORTED_TYPE for a type V1 has no record for.
 fc_status_t fc_v1_mangle(const fc_signature_t *signature, fc_sink_t *sink,
                          fc_error_t *err) FC_MUST_CHECK;
 
@@ -53,7 +55,7 @@ typedef enum fc_sip_key_kind_t {
 typedef struct fc_sip_key_t {
   fc_sip_key_kind_t kind;
   int32_t index;
-  fc_str_t name;  // bytes, may hold anything
+  fc_str_t name;  // of FC_SIP_KEY_NAME: any bytes
 } fc_sip_key_t;
 
 // Called in document order. A non-OK status stops the walk and is returned.
@@ -73,13 +75,14 @@ fc_status_t fc_sip_visit(fc_str_t text, fc_sip_side_t side,
 fc_status_t fc_sip_print_text(fc_str_t text, fc_sip_side_t side,
                               fc_sink_t *sink, fc_error_t *err) FC_MUST_CHECK;
 
-// `raw` is the `f` text that types the leaves; empty: the leaves are UNKNOWN.
+// `raw` is the text of attribute `f`, which has the types of the leaves.
+// Without it (empty) the leaves are UNKNOWN.
 fc_status_t fc_sip_parse(fc_str_t text, fc_str_t raw, fc_raw_counts_t counts,
                          fc_builder_t *builder, fc_error_t *err) FC_MUST_CHECK;
 fc_status_t fc_sip_mangle(const fc_signature_t *signature, fc_sink_t *sink,
                           fc_error_t *err) FC_MUST_CHECK;
 
-// One side built leaf by leaf, as front ends do. NULL when out of memory.
+// Builds one side leaf by leaf, as compilers do. NULL when out of memory.
 typedef struct fc_sip_mangler_t fc_sip_mangler_t;
 fc_sip_mangler_t *fc_sip_mangler_create(fc_allocator_t allocator);
 void fc_sip_mangler_destroy(fc_sip_mangler_t *mangler);
@@ -90,7 +93,7 @@ void fc_sip_mangler_destroy(fc_sip_mangler_t *mangler);
 fc_status_t fc_sip_mangler_set(fc_sip_mangler_t *mangler, int32_t raw_index,
                                const fc_sip_key_t *path, size_t path_count,
                                fc_error_t *err) FC_MUST_CHECK;
-// "I…R…" of two finished sides.
+// Writes the text "I…R…" of two finished sides.
 fc_status_t fc_sip_mangler_write(fc_sip_mangler_t *inputs,
                                  fc_sip_mangler_t *results, fc_sink_t *sink,
                                  fc_error_t *err) FC_MUST_CHECK;

@@ -13,9 +13,9 @@ extern "C" {
 #endif
 FC_PUBLIC_BEGIN
 
-// An option of one kind of module: its name begins with the kind's and a dot.
+// An option of one kind of module. Its name begins with the kind and a dot.
 //   vm.state       who shares what a module keeps from call to call. "auto": all
-//                  instances share one state, and only a module that has any
+//                  instances share one state, and only a module that has state
 //                  takes one call at a time; "shared": every module takes one
 //                  call at a time; "private": each instance has its own state
 //   vm.parameters  archives of weights, "[SCOPE=]FILE,…"
@@ -27,40 +27,42 @@ typedef struct fc_setting_t {
 // A file as it was when its module was loaded, mapped for reading, from a page
 // boundary on. Sealed bytes cannot change. Bytes that are not sealed are the
 // file's own: whoever writes to the file changes them at any time, and reading
-// a part that was cut off ends the process. So whatever is checked before it is
-// trusted is copied first.
+// a part that was cut off ends the process. So what is to be checked and then
+// trusted is copied before the check.
 typedef struct fc_snapshot_t {
   int fd;          // -1: there is no such file
-  fc_str_t bytes;  // data NULL then
+  fc_str_t bytes;  // data is NULL if there is no file
   bool sealed;
 } fc_snapshot_t;
 
-// Where a module comes from. Strings are borrowed for the call; what the
-// snapshots map stays until close.
+// Where a module comes from. The strings are borrowed for the call of `open`;
+// the bytes that the snapshots map stay until `close`.
 typedef struct fc_module_source_t {
   fc_snapshot_t file;
   fc_snapshot_t sidecar;
   fc_str_t path;  // NUL-terminated; for messages and for what lies beside it
-  fc_str_t name;  // the module name made from it
+  fc_str_t name;  // the module's name, made from the path
   const char *sha256;    // of the file, 64 hex digits
   bool allow_native;     // false: refuse machine code inside a vm module
   bool describe_native;  // see fc_module_options_t
-  const fc_setting_t *settings;  // those of other kinds too
+  const fc_setting_t *settings;  // of this kind and of others
   size_t setting_count;
 } fc_module_source_t;
 
-// The value of an option; "" when it is not set. The last mention counts.
+// The value of an option; "" when it is not set. If it is set twice, the last
+// value counts.
 fc_str_t fc_source_setting(const fc_module_source_t *source, const char *name);
 
-// What open found out. Owned by the module, valid until close.
+// What `open` found out. Owned by the module, valid until `close`.
 typedef struct fc_module_info_t {
   fc_signature_t *const *signatures;  // in listing order
   size_t count;
   bool serial;  // one call at a time; the backend holds the lock
-  bool
-      holds_results;  // in its own memory: a serial module is locked until call_end
-  bool runs_native;    // machine code: belongs in the process host
-  bool private_state;  // each instance has its own
+  // The results lie in the module's own memory, so a serial module stays locked
+  // until call_end.
+  bool holds_results;
+  bool runs_native;    // has machine code: belongs in the process host
+  bool private_state;  // each instance has its own state
   bool described;      // only read, not run: instance_create fails
   fc_str_t warning;    // for the log, "" if none
 } fc_module_info_t;
@@ -80,7 +82,7 @@ typedef struct fc_tiles_t {
 
 // One call in flight. Everything is borrowed from the frame that makes it.
 typedef struct fc_backend_call_t {
-  const fc_value_t *arguments;  // raw_argument_count of the signature
+  const fc_value_t *arguments;  // the flat call's
   size_t argument_count;
   // Written by call: raw_result_count values, then one for each OUT and INOUT
   // argument in argument order. They stay valid until call_end.
@@ -91,8 +93,8 @@ typedef struct fc_backend_call_t {
   // DEADLINE_EXCEEDED when the deadline has passed). May be NULL.
   const fc_atomic_word_t *cancel;
   uint64_t deadline_ns;  // on fc_clock_ns' clock, 0 = none
-  // Tensor memory that the backend makes for this call ends at an unmapped page;
-  // that of the arguments already does.
+  // Whether tensor memory that the backend makes for this call is to end at an
+  // unmapped page. The memory of the arguments already does.
   bool guard;
   const fc_tiles_t *tiles;  // NULL: the call keeps to its thread
   void *state;              // the backend's own, from call to call_end
@@ -103,19 +105,20 @@ typedef struct fc_backend_call_t {
 typedef struct fc_backend_t {
   const char *kind;    // "native", "vm"
   const char *title;   // "shared object", "IREE module", for messages
-  const char *suffix;  // ".so", ".vmfb": what is loaded of a directory
+  const char *suffix;  // ".so", ".vmfb": files of a directory that are loaded
   // What replaces the suffix in the name of a module's sidecar, the file that
   // describes the module or names its arguments. NULL: this kind has no
   // sidecars.
   const char *sidecar_suffix;
   // The names of its options, NULL-terminated; NULL: it has none.
   const char *const *settings;
-  // a larger file is not copied, so its snapshot is not sealed; 0: all are
-  // copied
+  // A file larger than this is not copied, so its snapshot is not sealed. 0:
+  // every file is copied.
   size_t sealed_max;
   // Tells whether a file is of this kind by its first FC_PROBE_SIZE bytes (all,
-  // if it has fewer; at least one). If not, `err` says what is missing; that is
-  // the error of a file that no kind takes and that has this kind's suffix.
+  // if it has fewer; at least one). If not, `err` says what is missing. A file
+  // that no kind takes is refused with the error of the kind whose suffix it
+  // has.
   fc_status_t (*probe)(fc_str_t head, fc_error_t *err);
   // Opens, checks and decodes a module. May run the module's constructors,
   // unless the source says describe_native.

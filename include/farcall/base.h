@@ -37,7 +37,7 @@ extern "C" {
 #define FC_NORETURN _Noreturn
 #endif
 
-// Around what the shared library exports.
+// The shared library exports what is declared between these two.
 #if defined(__GNUC__)
 #define FC_PUBLIC_BEGIN _Pragma("GCC visibility push(default)")
 #define FC_PUBLIC_END _Pragma("GCC visibility pop")
@@ -50,8 +50,9 @@ FC_PUBLIC_BEGIN
 
 #define FC_ARRAY_COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-// What to do about an outcome. The numbers are the canonical RPC codes, so the
-// status of a VM `fail` instruction passes through unchanged.
+// The kind of an outcome: what a caller can do about it. The numbers are the
+// canonical RPC codes, so the status of a VM `fail` instruction passes through
+// unchanged.
 typedef enum fc_status_t {
   FC_OK = 0,
   FC_CANCELLED = 1,
@@ -94,7 +95,7 @@ typedef struct fc_str_t {
 } fc_str_t;
 
 #define FC_STR(literal) (FC_MAKE(fc_str_t){"" literal, sizeof(literal) - 1})
-// For printf's "%.*s".
+// The two arguments of printf's "%.*s".
 #define FC_STR_ARG(s) ((int)(s).size), ((s).data ? (s).data : "")
 
 static inline fc_str_t fc_str(const char *text) {
@@ -143,7 +144,7 @@ typedef struct fc_span_t {
 // ---------------------------------------------------------------------------
 // Errors: returned once, described once.
 
-// The stable vocabulary clients see (docs/errors.md), one row per code.
+// The stable error codes that clients see (docs/errors.md).
 typedef enum fc_code_t {
 #define FC_CODE(name, text, status, title) FC_CODE_##name,
 #include "farcall/error.def"
@@ -160,8 +161,8 @@ typedef struct fc_code_info_t {
 // Static storage. An out-of-range code reads as FC_CODE_INTERNAL.
 const fc_code_info_t *fc_code_info(fc_code_t code);
 
-// True when an error of this code is about one argument of a call: the document
-// around it can be read.
+// True when an error of this code is about one argument of a call, so the call
+// document around that argument is well-formed.
 static inline bool fc_code_is_argument(fc_code_t code) {
   return code >= FC_CODE_MISSING_ARGUMENT && code <= FC_CODE_UNTYPED_VALUE;
 }
@@ -175,7 +176,7 @@ typedef struct fc_error_t {
   fc_code_t code;
   uint64_t byte_offset;  // into the document, FC_NO_OFFSET if none
   bool has_pointer;      // an empty pointer names the whole document
-  char message[360];     // thing, value and limit
+  char message[360];     // names the thing, the value and the limit
   char pointer[256];     // RFC 6901, into the document as received
   char expected[160];
   char got[80];  // at most 64 characters of client text, escaped
@@ -189,12 +190,12 @@ void fc_error_reset(fc_error_t *err);
 fc_status_t fc_fail(fc_error_t *err, fc_code_t code, const char *format, ...)
     FC_PRINTF(3, 4);
 
-// As fc_fail for FC_CODE_CALL_FAILED and the like, where the status is data.
-// `status` FC_OK becomes FC_INTERNAL.
+// As fc_fail, for codes such as FC_CODE_CALL_FAILED whose status differs from
+// call to call. `status` FC_OK becomes FC_INTERNAL.
 fc_status_t fc_fail_as(fc_error_t *err, fc_code_t code, fc_status_t status,
                        const char *format, ...) FC_PRINTF(4, 5);
 
-// The prepared answer to an allocation that failed.
+// FC_CODE_OUT_OF_MEMORY, for an allocation that failed.
 fc_status_t fc_fail_memory(fc_error_t *err);
 
 // Fill in the details of an error that fc_fail just wrote. NULL is allowed.
@@ -216,7 +217,8 @@ size_t fc_escape(char *out, size_t capacity, size_t limit, fc_str_t text);
     }                                           \
   } while (0)
 
-// States what we believe about ourselves; never about input. Aborts.
+// Aborts if `condition` is false. For what must be true of our own code, never
+// for input.
 #define FC_ASSERT(condition)      \
   (FC_LIKELY(condition) ? (void)0 \
                         : fc_assert_fail(#condition, __FILE__, __LINE__))
@@ -245,8 +247,9 @@ void *fc_alloc_array(fc_allocator_t allocator, size_t count,
 // Not zeroed. `alignment` is a power of two.
 void *fc_alloc_aligned(fc_allocator_t allocator, size_t size,
                        size_t alignment) FC_MUST_CHECK;
-// Moves to a bigger block, the old one is released; NULL leaves it as it was.
-// Only the first `old_size` bytes are defined afterwards.
+// Moves to a bigger block and releases the old one. NULL when out of memory:
+// the old block is as it was. Only the first `old_size` bytes are defined
+// afterwards.
 void *fc_realloc(fc_allocator_t allocator, void *memory, size_t old_size,
                  size_t new_size) FC_MUST_CHECK;
 void fc_free(fc_allocator_t allocator, void *memory);
@@ -304,7 +307,8 @@ static inline fc_status_t fc_sink_reserve(fc_sink_t *sink, size_t need,
 
 fc_status_t fc_sink_put(fc_sink_t *sink, fc_str_t text, fc_error_t *err);
 
-// A sink that keeps everything in one growing block. Zeroed is empty.
+// A sink that keeps everything in one growing block. A zeroed one is empty and
+// may be deinitialised.
 typedef struct fc_text_t {
   fc_sink_t sink;  // first, so that &text->sink is the sink
   fc_allocator_t allocator;
@@ -322,7 +326,8 @@ static inline fc_str_t fc_text_str(const fc_text_t *text) {
 }
 
 // ---------------------------------------------------------------------------
-// Checked arithmetic for sizes from outside: false on overflow, *out untouched.
+// Checked arithmetic for sizes from outside: false on overflow, and then *out
+// must not be used.
 
 static inline bool fc_size_add(size_t a, size_t b, size_t *out) {
   return !__builtin_add_overflow(a, b, out);
@@ -351,7 +356,7 @@ float fc_half_to_float(uint16_t bits);
 uint16_t fc_half_from_float(float value);
 float fc_bfloat_to_float(uint16_t bits);
 uint16_t fc_bfloat_from_float(float value);
-// From f64 without double rounding.
+// From f64 in one rounding. By way of f32 a value could be rounded twice.
 uint16_t fc_half_from_double(double value);
 uint16_t fc_bfloat_from_double(double value);
 

@@ -62,7 +62,7 @@ void fc_instance_destroy(fc_instance_t *instance);
 typedef struct fc_call_t fc_call_t;
 
 // FC_CODE_FUNCTION_NOT_FOUND names the nearest function;
-// FC_CODE_UNSUPPORTED_TYPE says why one is not callable.
+// FC_CODE_UNSUPPORTED_TYPE says why a function is not callable.
 fc_status_t fc_call_create(fc_instance_t *instance, const char *function,
                            fc_call_t **out_call, fc_error_t *err) FC_MUST_CHECK;
 void fc_call_destroy(fc_call_t *call);  // NULL is allowed
@@ -71,7 +71,7 @@ void fc_call_destroy(fc_call_t *call);  // NULL is allowed
 const fc_function_t *fc_call_function(const fc_call_t *call);
 
 // A place for one value: an argument or a result, or a part of one that is a
-// tuple, list or dict. Static as long as the call.
+// tuple, list or dict. It never changes, and lives as long as the call.
 typedef struct fc_leaf_t {
   // Names it: position or name of the argument or result, then keys and indices
   // of what is inside, "0", "image", "boxes/3/score". In a key `~1` stands for a
@@ -81,12 +81,12 @@ typedef struct fc_leaf_t {
   fc_dtype_t dtype;  // of a SCALAR, TENSOR or VECTOR; NONE: the value says it
   fc_role_t role;    // of an argument; of a result FC_ROLE_OUT
   int32_t rank;      // FC_RANK_DYNAMIC: any
-  const int64_t *dims;  // negative: any size; equal codes: equal sizes
+  const int64_t *dims;  // below 0: any size; equal codes below -1: equal sizes
 } fc_leaf_t;
 
-// Every leaf that may be set, FC_ROLE_OUT ones too, which need not be. The
-// parts of a LIST, a REFARRAY or an UNKNOWN are not listed: only a value has
-// them.
+// Every leaf that may be set. FC_ROLE_OUT leaves are among them, but need not
+// be set. The parts of a LIST, a REFARRAY or an UNKNOWN are not listed: only a
+// value has them.
 const fc_leaf_t *fc_call_arguments(const fc_call_t *call, size_t *out_count);
 // What can be got: results, then the final contents of OUT and INOUT arguments.
 const fc_leaf_t *fc_call_results(const fc_call_t *call, size_t *out_count);
@@ -107,14 +107,15 @@ fc_status_t fc_call_set(fc_call_t *call, const char *path,
 // The same by number in the list of fc_call_arguments.
 fc_status_t fc_call_set_leaf(fc_call_t *call, size_t leaf,
                              const fc_tensor_t *tensor, fc_error_t *err);
-// Any other value: FC_VALUE_BYTES, NULL, and LIST, for a LIST, REFARRAY or
-// UNKNOWN. What the value points to is borrowed as above.
+// Sets any other value: FC_VALUE_BYTES, FC_VALUE_NULL, or FC_VALUE_LIST, which
+// a LIST, REFARRAY or UNKNOWN takes. What the value points to is borrowed as
+// above.
 fc_status_t fc_call_set_value(fc_call_t *call, const char *path,
                               const fc_value_t *value, fc_error_t *err);
 // Forgets every argument, and the results.
 void fc_call_clear(fc_call_t *call);
 
-// Asks a run to stop. Zero is the beginning.
+// Asks a run to stop. Zeroed: nobody has asked.
 typedef struct fc_cancel_t {
   fc_atomic_word_t word;
 } fc_cancel_t;
@@ -127,10 +128,11 @@ typedef struct fc_run_options_t {
   const fc_cancel_t *cancel;  // must outlive the run
 } fc_run_options_t;
 
-// Runs the function with the arguments set. `options` NULL: the defaults. Ends
-// the results of every call of the instance. Bytecode looks at deadline and
-// cancellation at each branch (FC_DEADLINE_EXCEEDED, FC_CANCELLED); machine code
-// does not. FC_CODE_MISSING_ARGUMENT names the first argument that is not set.
+// Runs the function with the arguments set. `options` NULL: the defaults. The
+// results of every call of the instance become invalid. Bytecode looks at
+// deadline and cancellation at each branch (FC_DEADLINE_EXCEEDED,
+// FC_CANCELLED); machine code does not. FC_CODE_MISSING_ARGUMENT names the
+// first argument that is not set.
 fc_status_t fc_call_run(fc_call_t *call, const fc_run_options_t *options,
                         fc_error_t *err) FC_MUST_CHECK;
 

@@ -13,8 +13,8 @@ extern "C" {
 #endif
 FC_PUBLIC_BEGIN
 
-// A signature compiled into the linear program both directions interpret.
-// Immutable; keeps a pointer to the signature, which must outlive it.
+// A signature compiled into a row of steps that both decoding and encoding run
+// through. Immutable; keeps a pointer to the signature, which must outlive it.
 typedef struct fc_plan_t fc_plan_t;
 fc_status_t fc_plan_create(const fc_signature_t *signature,
                            fc_allocator_t allocator, fc_plan_t **out_plan,
@@ -32,14 +32,16 @@ typedef struct fc_limits_t {
 // 2^28 elements, 256 MiB, 256 MiB, 64 MiB, 64, 4096.
 fc_limits_t fc_limits_default(void);
 
-// Where tensor memory comes from. The decoder asks for the most a leaf may
-// need before it knows its shape, and commits to what it used.
+// Where tensor memory comes from. While the decoder does not know the shape of
+// a leaf, it asks for the most that the leaf may need; then it keeps only what
+// was used.
 typedef struct fc_placer_t {
   void *context;
   // 64-byte aligned, or NULL when out of memory. `leaf` counts from 0 in
   // document order.
   void *(*place)(void *context, uint32_t leaf, fc_dtype_t dtype, size_t size);
-  // The newest placed block keeps `size` bytes.
+  // Keeps the first `size` bytes of the newest block, which was placed with
+  // `placed` bytes, and gives back the rest.
   void (*commit)(void *context, void *memory, size_t placed, size_t size);
 } fc_placer_t;
 
@@ -69,8 +71,8 @@ void fc_frame_destroy(fc_frame_t *frame);
 void fc_frame_begin(fc_frame_t *frame, const fc_plan_t *plan,
                     const fc_placer_t *placer);
 // DECODE: a call document (object or bare array) -> flat values. The body is
-// only read, and must stay until fc_frame_end. The first error in document
-// order; nothing of the module was touched.
+// only read, and must stay until fc_frame_end. `err` is the first error in
+// document order. The module is not touched.
 fc_status_t fc_frame_decode(fc_frame_t *frame, fc_str_t body, fc_error_t *err);
 // CALL: runs function `index` of the module that `instance` was made of. It
 // must be the function whose plan the frame was begun with, else
@@ -92,11 +94,11 @@ fc_status_t fc_frame_invoke(fc_frame_t *frame, const fc_backend_t *backend,
 // functions that are not memory-safe, in a process that may die; costs system
 // calls and a copy for each argument.
 void fc_frame_set_guard(fc_frame_t *frame, bool guard);
-// From the next invoke on, grids of machine code kernels are split over
+// From the next invoke on, grids of kernels of machine code are split over
 // `tiles`, which are borrowed. NULL, the initial value: all run on the calling
 // thread.
 void fc_frame_set_tiles(fc_frame_t *frame, const fc_tiles_t *tiles);
-// ENCODE: {"results":[…]} into the sink.
+// ENCODE: writes {"results":[…]} into the sink.
 fc_status_t fc_frame_encode(fc_frame_t *frame, fc_sink_t *sink,
                             fc_error_t *err);
 // Releases results and memory; the frame is ready for the next call. Idempotent.
@@ -107,7 +109,8 @@ void fc_frame_end(fc_frame_t *frame);
 fc_value_t *fc_frame_arguments(fc_frame_t *frame, size_t *out_count);
 const fc_value_t *fc_frame_results(const fc_frame_t *frame, size_t *out_count);
 fc_arena_t *fc_frame_arena(fc_frame_t *frame);
-// An answer without a backend: `values` are the raw results.
+// Sets raw results that no backend made, so that fc_frame_encode can write
+// them.
 void fc_frame_set_results(fc_frame_t *frame, const fc_value_t *values,
                           size_t count);
 

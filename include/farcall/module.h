@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loaded modules. A module is immutable once loaded; it is counted, so a call in
-// flight keeps the one it started with.
+// Loaded modules. A module is immutable once loaded. Its references are
+// counted, so a call in flight keeps the module it started with.
 #ifndef FARCALL_MODULE_H_
 #define FARCALL_MODULE_H_
 
@@ -13,7 +13,7 @@ extern "C" {
 FC_PUBLIC_BEGIN
 
 #define FC_MODULE_NAME_MAX 128
-// Of a digest as text: 32 hex digits.
+// The size of a digest as text: 32 hex digits.
 #define FC_DIGEST_SIZE 32
 
 typedef struct fc_module_t fc_module_t;
@@ -21,12 +21,13 @@ typedef struct fc_module_t fc_module_t;
 // How to load. Zero is the default.
 typedef struct fc_module_options_t {
   bool forbid_native;  // refuse machine code inside a vm module
-  // Only describe what could end the process: no machine code is mapped
-  // executable, no constructor runs, no file too large to be sealed and no
-  // archive of weights is looked into, and no instance can be created.
-  // fc_module_info_t.described tells whether this applied to a module.
+  // A module that could end the process is only described: none of its machine
+  // code is mapped executable, no constructor runs, no file too large to be
+  // sealed and no archive of weights is looked into, and no instance can be
+  // created. fc_module_info_t.described tells whether this applied to a module.
   bool describe_native;
-  // Options of kinds of modules; one that no kind has is an error. Borrowed.
+  // Options of kinds of modules; an option that no kind has is an error.
+  // Borrowed.
   const fc_setting_t *settings;
   size_t setting_count;
   // A larger file (bytes) is not hashed before fc_module_hash is called, unless it
@@ -34,15 +35,17 @@ typedef struct fc_module_options_t {
   uint64_t hash_max;
 } fc_module_options_t;
 
-// What a file held when it was hashed. A file whose size or time of writing
-// differs is hashed again; sealed memory cannot have changed.
+// The hash of a file, and the file's size and time of writing when it was
+// hashed. A file whose size or time differs now is hashed again; sealed memory
+// cannot have changed.
 typedef struct fc_file_digest_t {
   char sha256[65];     // 64 hex digits; "": it was never hashed
   uint64_t size;       // bytes
   int64_t written_ns;  // since 1970
 } fc_file_digest_t;
 
-// The files a module is made of, as descriptors: what a worker process is given.
+// The files a module is made of, as descriptors. A worker process is given
+// these.
 typedef struct fc_module_files_t {
   int module;   // sealed memory, or a large .vmfb itself
   int sidecar;  // sealed memory, what was read of X.farcall.json; -1: nothing
@@ -89,18 +92,19 @@ fc_str_t fc_module_get_path(const fc_module_t *module);
 const char *fc_module_get_kind(const fc_module_t *module);
 // 64 hex digits; "" until the file is hashed.
 const char *fc_module_get_sha256(const fc_module_t *module);
-// Made of the file's bytes and of every function: FC_DIGEST_SIZE characters, ""
-// until the file is hashed.
+// A hash of the file's bytes and of every function: FC_DIGEST_SIZE characters,
+// "" until the file is hashed.
 fc_str_t fc_module_get_digest(const fc_module_t *module);
-// Made of the file's bytes and the canonical JSON of a function: it differs
+// A hash of the file's bytes and the canonical JSON of a function: it differs
 // whenever the function may have changed.
 fc_str_t fc_function_get_digest(const fc_function_t *function);
-// Hashes the file of a module that was loaded without that (hash_max). One thread
-// at a time, while others use the module. FC_CODE_MODULE_PATH when the file was
-// written to since it was loaded.
+// Hashes the file of a module that was loaded without that (hash_max). One
+// thread at a time may do it, while others use the module. FC_CODE_MODULE_PATH
+// when the file was written to since it was loaded.
 fc_status_t fc_module_hash(fc_module_t *module, fc_error_t *err) FC_MUST_CHECK;
-// The module's own, valid as long as it is. The same program that loads them
-// with the same options, describe_native aside, gets the same digest.
+// The module's own descriptors, valid as long as the module. The same program
+// that loads them with the same options (describe_native may differ) gets the
+// same digest.
 fc_module_files_t fc_module_get_files(const fc_module_t *module);
 const fc_backend_t *fc_module_get_backend(const fc_module_t *module);
 void *fc_module_get_handle(const fc_module_t *module);  // the backend's own
@@ -108,9 +112,11 @@ const fc_module_info_t *fc_module_get_info(const fc_module_t *module);
 size_t fc_module_function_count(const fc_module_t *module);
 const fc_function_t *fc_module_function(const fc_module_t *module,
                                         size_t index);
-// Exact, by bytes. NULL when there is none.
+// The function of exactly this name, compared by bytes. NULL when there is
+// none.
 const fc_function_t *fc_module_find(const fc_module_t *module, fc_str_t name);
-// The function whose name is nearest, within distance 2; NULL if none.
+// The function whose name is nearest, by the rules of fc_nearest_t; NULL if no
+// name is near.
 const fc_function_t *fc_module_nearest(const fc_module_t *module,
                                        fc_str_t name);
 

@@ -29,10 +29,10 @@ typedef enum fc_dtype_t {
 typedef enum fc_dtype_class_t {
   FC_DTYPE_CLASS_NONE = 0,
   FC_DTYPE_CLASS_BOOL,
-  FC_DTYPE_CLASS_INT,  // signless: reads and prints as signed; integers from here
+  FC_DTYPE_CLASS_INT,  // the first integer; signless, printed as signed
   FC_DTYPE_CLASS_SINT,
   FC_DTYPE_CLASS_UINT,
-  FC_DTYPE_CLASS_INDEX,  // 64-bit signed; to here
+  FC_DTYPE_CLASS_INDEX,  // the last integer; 64-bit signed
   FC_DTYPE_CLASS_FLOAT,
   FC_DTYPE_CLASS_COMPLEX,
 } fc_dtype_class_t;
@@ -54,7 +54,7 @@ const fc_dtype_info_t *fc_dtype_info(fc_dtype_t dtype);
 static inline size_t fc_dtype_size(fc_dtype_t dtype) {
   return fc_dtype_info(dtype)->size;
 }
-// Of any sign, and index; booleans are not.
+// An integer, signed or not, or an index. A boolean is none.
 static inline bool fc_dtype_is_integer(const fc_dtype_info_t *info) {
   return info->class_ >= FC_DTYPE_CLASS_INT &&
          info->class_ <= FC_DTYPE_CLASS_INDEX;
@@ -67,11 +67,11 @@ static inline bool fc_dtype_is_whole(const fc_dtype_info_t *info) {
 static inline bool fc_dtype_is_signed(const fc_dtype_info_t *info) {
   return fc_dtype_is_integer(info) && info->class_ != FC_DTYPE_CLASS_UINT;
 }
-// By its text alone. FC_DTYPE_NONE when there is no such type.
+// Finds a type by its text alone. FC_DTYPE_NONE when there is no such type.
 fc_dtype_t fc_dtype_find(fc_str_t text);
-// By text, alias or OIP name. Some names are those of several types: then
-// `dtype`, if it is one of them, else the first row. FC_DTYPE_NONE when no type
-// has the name.
+// Finds a type by text, alias or OIP name. If several types have the name, it
+// is `dtype` if that is one of them, else the type of the first row.
+// FC_DTYPE_NONE when no type has the name.
 fc_dtype_t fc_dtype_find_named(fc_str_t name, fc_dtype_t dtype);
 // "i1, i2, …": the texts of all, for messages.
 const char *fc_dtype_texts(void);
@@ -130,7 +130,7 @@ typedef struct fc_text_ref_t {
 
 enum {
   FC_TYPE_STRIDED = 1 << 0,   // `rank` strides and one offset follow the dims
-  FC_TYPE_VARIADIC = 1 << 1,  // LIST made from a C…D span
+  FC_TYPE_VARIADIC = 1 << 1,  // LIST made from a span C…D of a cconv
   // The dtype of a TENSOR or REFARRAY was null or unmappable in its source.
   FC_TYPE_UNTYPED = 1 << 2,
 };
@@ -155,8 +155,8 @@ typedef struct fc_type_t {
 typedef enum fc_role_t {
   FC_ROLE_IN,
   // farcall supplies the memory and the client sends nothing. Each dim must be
-  // static, or a named one that an IN or INOUT argument has too; else it is not
-  // callable.
+  // static, or a named one that an IN or INOUT argument has too; otherwise the
+  // function is not callable.
   FC_ROLE_OUT,
   FC_ROLE_INOUT,      // the client sends it, its final contents are a result
   FC_ROLE_TRANSIENT,  // scratch storage the caller supplies
@@ -206,7 +206,7 @@ typedef struct fc_signature_t {
   uint8_t alignment;
   fc_text_ref_t reason;   // why not callable
   fc_text_ref_t cconv;    // "" when the backend has none
-  fc_text_ref_t warning;  // why the source was degraded; "" if it wasn't
+  fc_text_ref_t warning;  // why a better source was not used; "" if none
   const fc_type_t *nodes;
   const int64_t *dims;
   const fc_text_ref_t *dim_names;  // of the named dims
@@ -246,8 +246,8 @@ void fc_signature_destroy(fc_signature_t *signature);
 // Building
 
 // Grows the pools of one signature. The first failure sticks: later calls do
-// nothing and return FC_NODE_NONE or an empty ref, fc_signature_build reports
-// it. So a parser need not test every step.
+// nothing and return FC_NODE_NONE or an empty ref, and fc_signature_build
+// returns that failure. So a parser need not test every step.
 typedef struct fc_builder_t fc_builder_t;
 
 // NULL when out of memory.
@@ -270,11 +270,12 @@ void fc_builder_alignment(fc_builder_t *builder, uint8_t alignment);
 // The function is listed, but not callable; the first reason stays.
 void fc_builder_refuse(fc_builder_t *builder, fc_str_t reason);
 void fc_builder_attr(fc_builder_t *builder, fc_str_t key, fc_str_t value);
-// Without this call: one more than the highest raw index in use.
+// Sets the raw counts. Without this call each is one more than the highest raw
+// index in use.
 void fc_builder_raw_counts(fc_builder_t *builder, uint32_t arguments,
                            uint32_t results);
-// The code of a named dim, for the dims below; the same name gives the same. It
-// has 1 to FC_DIM_NAME_SIZE_MAX bytes.
+// The code of a named dim, for the dims below; the same name gives the same
+// code. A name has 1 to FC_DIM_NAME_SIZE_MAX bytes.
 int64_t fc_builder_dim_name(fc_builder_t *builder, fc_str_t name);
 
 // Every dim that is `from`, the code of a name, is `to` from now on.
@@ -296,20 +297,22 @@ uint32_t fc_builder_opaque(fc_builder_t *builder, fc_str_t text);
 // fc_builder_append.
 uint32_t fc_builder_node(fc_builder_t *builder, fc_type_kind_t kind);
 void fc_builder_append(fc_builder_t *builder, uint32_t parent, uint32_t child);
-// Sets the key first. Two children with one key are FC_CODE_ABI_METADATA of
-// fc_signature_build.
+// Sets the child's key, then appends it. Two children with one key make
+// fc_signature_build fail with FC_CODE_ABI_METADATA.
 void fc_builder_append_key(fc_builder_t *builder, uint32_t parent, fc_str_t key,
                            uint32_t child);
-// The node for changes no call above makes (raw_index, flavor, flags, rank).
-// Valid until the next call on the builder; NULL after a failure.
+// The node itself, for changes that no call above makes (raw_index, flavor,
+// flags, rank). Valid until the next call on the builder; NULL after a failure.
 fc_type_t *fc_builder_at(fc_builder_t *builder, uint32_t node);
-// Its dims, to be read and changed as fc_builder_at's node.
+// The dims of a node, to be read and changed. Valid as long as fc_builder_at's
+// node.
 int64_t *fc_builder_get_dims(fc_builder_t *builder, uint32_t node);
-// Dims of a REFARRAY; replaces those of a TENSOR.
+// Sets the dims of a REFARRAY, or replaces those of a TENSOR.
 void fc_builder_dims(fc_builder_t *builder, uint32_t node, int32_t rank,
                      const int64_t *dims);
 
-// As a raw index: one more than the last. FC_RAW_NONE: the leaves have theirs.
+// A raw index that means: one more than the last. FC_RAW_NONE means that the
+// leaves have raw indices themselves.
 #define FC_RAW_NEXT (-2)
 void fc_builder_argument(fc_builder_t *builder, fc_str_t name, uint32_t node,
                          fc_role_t role, bool keyword, int32_t raw_index);
@@ -323,7 +326,8 @@ void fc_builder_name_argument(fc_builder_t *builder, uint32_t index,
 void fc_builder_name_result(fc_builder_t *builder, uint32_t index,
                             fc_str_t name);
 
-// Forgets everything built, keeps memory: a source that degrades starts over.
+// Forgets everything built but keeps the memory, for a reader that starts over
+// with a lesser source.
 void fc_builder_reset(fc_builder_t *builder);
 // The finished signature, or the first failure. The builder stays usable.
 fc_status_t fc_signature_build(fc_builder_t *builder,
@@ -333,8 +337,8 @@ fc_status_t fc_signature_build(fc_builder_t *builder,
 // ---------------------------------------------------------------------------
 // Rendering (core/abi/print.c)
 
-// What a list of functions says of one, enough to choose: "module", "version",
-// "name", "text", "callable", "reason".
+// Writes what a list of functions says about each one, enough to choose:
+// "module", "version", "name", "text", "callable", "reason".
 fc_status_t fc_signature_print_short(const fc_signature_t *signature,
                                      fc_str_t module, fc_str_t version,
                                      fc_sink_t *sink,
