@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The system allocator and the helpers above any allocator. The only place
-// that calls the C library's own. Any thread.
+// The system allocator and the helpers above any allocator. farcall's own
+// memory comes from the C library only here. Any thread.
 #include "farcall/base.h"
 
 #include <stdlib.h>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The floats of farcall/dtype.def: where their bits are, and which of them are
-// special. A constant of each file that includes it, so that loops over one type
-// are compiled for its numbers.
+// special. Each file that includes this has its own constant table, so the
+// compiler knows the numbers in loops over one type.
 #ifndef FARCALL_CORE_BASE_FLOAT_FORMAT_H_
 #define FARCALL_CORE_BASE_FLOAT_FORMAT_H_
 
 #include "farcall/type.h"
 
-// The columns of FLOAT there. Zeroed: no float.
+// The columns of FLOAT in dtype.def. All 0: the type is no float.
 typedef struct fc_float_format_t {
   int mantissa_bits;
   int bias;
@@ -37,7 +37,7 @@ static const fc_float_format_t fc_float_formats[FC_DTYPE_COUNT] = {
 #undef NOT_FLOAT
 };
 
-// Whether it has neither zero nor negative numbers.
+// True when the type has neither zero nor negative numbers.
 static inline bool fc_float_is_positive(const fc_float_format_t *format) {
   return format->bias != 0 && format->sign == 0;
 }

@@ -10,7 +10,7 @@
 typedef struct guard_layout_t {
   size_t page;
   size_t block;  // with padding
-  size_t body;   // whole pages that hold it
+  size_t body;   // the whole pages that hold the block
 } guard_layout_t;
 
 static bool lay_out(size_t size, size_t alignment, guard_layout_t *out) {

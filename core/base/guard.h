@@ -12,7 +12,7 @@
 // The largest alignment of a block. A block whose size is not a multiple of its
 // alignment ends before the page, by less than the alignment. The bytes between
 // are FC_GUARD_FILL: as f16, bf16, f32 or f64 they are a NaN, and arithmetic on
-// it gives that NaN again, by which a result made from it can be told.
+// it gives that NaN again, so a result that was made from them can be told.
 #define FC_GUARD_ALIGNMENT ((size_t)64)
 #define FC_GUARD_FILL 0xFF
 

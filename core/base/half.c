@@ -55,7 +55,7 @@ static uint16_t round_to(double value, unsigned exponent_bits,
   }
   if (exponent == -1023) return sign;  // far below the smallest subnormal
   mantissa |= 1ull << 52;
-  // How many low bits of the 53 go: more when the result is subnormal.
+  // How many low bits of the 53 are dropped: more when the result is subnormal.
   int drop = 52 - (int)mantissa_bits;
   int biased = exponent + bias;
   if (biased < 1) {
@@ -67,8 +67,8 @@ static uint16_t round_to(double value, unsigned exponent_bits,
   uint64_t rest = mantissa & ((1ull << drop) - 1);
   uint64_t halfway = 1ull << (drop - 1);
   if (rest > halfway || (rest == halfway && (kept & 1))) kept++;
-  // The hidden one, when there is one, adds 1 to the exponent field, and so
-  // does a carry out of the mantissa.
+  // The hidden bit, which a normal result has, adds 1 to the exponent field,
+  // and so does a carry out of the mantissa.
   uint64_t field = biased ? (uint64_t)(biased - 1) << mantissa_bits : 0;
   uint64_t result = field + kept;
   if (result >= infinity) return sign | infinity;

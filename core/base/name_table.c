@@ -22,8 +22,8 @@ void fc_name_table_deinit(fc_name_table_t *names) {
   *names = (fc_name_table_t){.allocator = names->allocator};
 }
 
-// The cell of the name, or the free one it belongs in. There are cells, and one
-// of them is free.
+// The cell of the name, or the free cell it belongs in. The table must have
+// cells, one of them free.
 static size_t find_cell(const fc_name_table_t *names, fc_str_t name,
                         uint32_t hash) {
   size_t at = hash & (names->capacity - 1);

@@ -16,8 +16,8 @@ typedef struct fc_name_cell_t {
   uint32_t value;
 } fc_name_cell_t;
 
-// Zeroed but for the allocator is empty. The bytes of a name are borrowed: they
-// must stay where they are until the name is removed.
+// A table that is zeroed but for its allocator is empty. The bytes of a name
+// are borrowed: they must stay where they are until the name is removed.
 typedef struct fc_name_table_t {
   fc_allocator_t allocator;
   fc_name_cell_t *cells;
@@ -26,8 +26,9 @@ typedef struct fc_name_table_t {
 } fc_name_table_t;
 
 void fc_name_table_deinit(fc_name_table_t *names);
-// Gives `name` a value, in place of the one it may have. Keeps `name` as it is
-// given now. FC_CODE_OUT_OF_MEMORY, then nothing has changed.
+// Gives `name` a value, in place of the one it may have. From now on the table
+// borrows these bytes of the name. FC_CODE_OUT_OF_MEMORY, then nothing has
+// changed.
 fc_status_t fc_name_table_put(fc_name_table_t *names, fc_str_t name,
                               uint32_t value, fc_error_t *err) FC_MUST_CHECK;
 // The value of a name, compared by bytes; FC_NAME_NONE when it has none.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which sanitizer this is built with, 0 or 1 each: gcc defines a macro, clang
-// has a feature. And the address sanitizer's poison, nothing without it.
+// Which sanitizer the code is built with, 0 or 1 each: gcc defines a macro,
+// clang has a feature. And marking bytes as untouchable for the address
+// sanitizer, which does nothing without it.
 #ifndef FARCALL_CORE_BASE_SANITIZE_H_
 #define FARCALL_CORE_BASE_SANITIZE_H_
 
@@ -23,7 +24,8 @@
 #define FC_TSAN 0
 #endif
 
-// Any that reserves terabytes of addresses and replaces malloc.
+// Built with a sanitizer that reserves terabytes of addresses and replaces
+// malloc.
 #define FC_SANITIZED (FC_ASAN || FC_TSAN || FC_HAS_FEATURE(memory_sanitizer))
 
 #if FC_ASAN

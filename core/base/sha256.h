@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SHA-256 (FIPS 180-4) by libnettle, for the identity of module files: what the
-// registry shows and what a sidecar vouches for. Not for secrets. One object,
-// one thread at a time.
+// SHA-256 (FIPS 180-4) by libnettle, for the identity of module files: clients
+// are shown it, and a sidecar may name it. Not for secrets. One object, one
+// thread at a time.
 #ifndef FARCALL_BASE_SHA256_H_
 #define FARCALL_BASE_SHA256_H_
 
@@ -16,10 +16,11 @@ typedef struct fc_sha256_t {
 
 void fc_sha256_init(fc_sha256_t *hash);
 void fc_sha256_update(fc_sha256_t *hash, const void *data, size_t size);
-// 64 lower case hex digits and a terminator. `hash` is spent.
+// 64 lower case hex digits and a terminator. `hash` must be initialised again
+// before further use.
 void fc_sha256_finish(fc_sha256_t *hash, char out_hex[65]);
 
-// All of one buffer.
+// The same of one whole buffer.
 void fc_sha256_hex(const void *data, size_t size, char out_hex[65]);
 
 #endif  // FARCALL_BASE_SHA256_H_

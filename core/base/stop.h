@@ -2,7 +2,7 @@
 //
 // What ends a call from outside: its deadline, or its cancel word, which
 // whoever waits for the answer sets. Code that runs long on a worker checks
-// both; that reads the clock only when there is a deadline.
+// both; the check reads the clock only when there is a deadline.
 #ifndef FARCALL_CORE_BASE_STOP_H_
 #define FARCALL_CORE_BASE_STOP_H_
 
@@ -11,8 +11,9 @@
 #include "farcall/base.h"
 
 // FC_DEADLINE_EXCEEDED once `deadline_ns` (fc_clock_ns; 0: none) has passed,
-// whatever the cancel word says: it is also set for calls that are late. Else
-// FC_CANCELLED when `cancel` is not NULL and its word is not 0. Else FC_OK.
+// whatever the cancel word says: the word is also set for calls that are late.
+// Else FC_CANCELLED when `cancel` is not NULL and its word is not 0. Else
+// FC_OK.
 static inline fc_status_t fc_stop_check(const _Atomic(uint32_t) *cancel,
                                         uint64_t deadline_ns) {
   if (deadline_ns && fc_clock_ns() >= deadline_ns) return FC_DEADLINE_EXCEEDED;

@@ -26,7 +26,7 @@ static inline size_t fc_utf8_length(const char *text, size_t size) {
   return length;
 }
 
-// True when all of it is valid.
+// True when all of `text` is valid.
 bool fc_utf8_is_valid(fc_str_t text);
 
 // Writes a scalar value, which is no surrogate, and returns the end.
