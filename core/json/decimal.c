@@ -12,8 +12,8 @@ _Static_assert(FC_ARRAY_COUNT(fc_powers_of_ten) ==
                    FC_POWERS_HIGH - FC_POWERS_LOW + 1,
                "one row for each exponent");
 
-// A midpoint of two f64 has at most 767 significant digits, so beyond 800 only
-// "is anything not 0" matters.
+// A midpoint of two f64 has at most 767 significant digits. So of the digits
+// beyond 800 it only matters whether one of them is not 0.
 #define DIGITS_MAX 800
 
 const uint64_t fc_u64_powers[20] = {
@@ -163,7 +163,7 @@ static void big_multiply_add(big_t *big, uint64_t factor, uint64_t addend) {
   big->words[big->size++] = carry;
 }
 
-// 10^power = 5^power * 2^power; the caller sees to the second half.
+// 10^power = 5^power * 2^power; the caller multiplies by the second.
 static void big_times_power_of_5(big_t *big, unsigned power) {
   static const uint64_t kFiveTo27 = 7450580596923828125u;
   for (; power >= 27; power -= 27) big_multiply_add(big, kFiveTo27, 0);
@@ -190,8 +190,8 @@ static int big_compare(const big_t *a, const big_t *b) {
   return 0;
 }
 
-// Up to DIGITS_MAX significant digits. *power is of the last one taken, *more
-// is set when one that was not taken isn't 0.
+// Reads up to DIGITS_MAX significant digits. *power is the power of ten of the
+// last digit read; *more is set when a digit that was not read isn't 0.
 static void big_read(big_t *big, const fc_decimal_t *decimal, int64_t *power,
                      bool *more) {
   const char *p = decimal->begin + decimal->negative;
@@ -229,8 +229,8 @@ int fc_decimal_compare(const fc_decimal_t *decimal, uint64_t mantissa,
   big_read(&left, decimal, &power, &more);
   right.size = mantissa != 0;
   right.words[0] = mantissa;
-  // left * 10^power against right * 2^exponent, negative powers on the other
-  // side.
+  // Compares left * 10^power with right * 2^exponent. A negative power
+  // multiplies the other side instead.
   int64_t twos = exponent - power;
   if (power < 0) big_times_power_of_5(&right, (unsigned)-power);
   else big_times_power_of_5(&left, (unsigned)power);

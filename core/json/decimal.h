@@ -7,10 +7,10 @@
 //
 // f64: Clinger's exact case, else Eisel-Lemire as proved to need no fallback
 // for up to 19 digits (Mushtak and Lemire, "Fast Number Parsing Without
-// Fallback", 2023). More digits: both ends of the cut are converted, and if
-// they differ big integers decide. Narrow formats round the f64 once more,
-// which is safe unless it stands exactly between two of their values; then the
-// literal is compared with that point.
+// Fallback", 2023). Of more digits, the first 19 and the next greater number of
+// 19 are converted; if the results differ, big integers decide. Narrow formats
+// round the f64 once more, which is safe unless the f64 lies exactly between
+// two of their values; then the literal is compared with that midpoint.
 #ifndef FARCALL_JSON_DECIMAL_H_
 #define FARCALL_JSON_DECIMAL_H_
 
@@ -55,8 +55,8 @@ FC_INLINE uint64_t fc_load8(const char *text) {
   return word;
 }
 
-// Bit 7 of every byte that isn't a digit; exact for the lowest one set, because
-// only a byte that has it carries into the next.
+// Sets bit 7 of every byte that isn't a digit. Only the lowest bit set is sure:
+// a byte that isn't a digit may carry into the next.
 FC_INLINE uint64_t fc_nondigits(uint64_t word) {
   uint64_t values = word ^ 0x3030303030303030u;
   return ((values + 0x7676767676767676u) | values) & 0x8080808080808080u;
@@ -140,9 +140,10 @@ FC_INLINE const char *fc_decimal_scan(const char *p, const char *end,
 typedef struct fc_binary_t {
   int mantissa_bits;  // stored
   int bias;
-  int infinity;           // the exponent field of it
-  int low, high;          // decimal exponents that can give a finite non-zero
-  int tie_low, tie_high;  // and those where a 64-bit number can be a midpoint
+  int infinity;   // the exponent field of infinity
+  int low, high;  // decimal exponents that can give a finite non-zero
+  // Decimal exponents with which a 64-bit number can be a midpoint.
+  int tie_low, tie_high;
 } fc_binary_t;
 
 static const fc_binary_t fc_binary_f64 = {52, 1023, 2047, -342, 308, -4, 23};
@@ -157,7 +158,8 @@ FC_INLINE uint64_t fc_eisel_lemire(uint64_t digits, int64_t exponent,
   if (exponent > format.high) return infinity;
   const int e = (int)exponent;
 
-  // The 128-bit product of digits and power, high word precise enough to round.
+  // The 128-bit product of digits and power; its high word is precise enough to
+  // round.
   int zeros = __builtin_clzll(digits);
   digits <<= zeros;
   const uint64_t *power = fc_powers_of_ten[e - FC_POWERS_LOW];
@@ -178,11 +180,12 @@ FC_INLINE uint64_t fc_eisel_lemire(uint64_t digits, int64_t exponent,
   if (field <= 0) {
     if (field < -62) return 0;
     mantissa >>= 1 - field;
-    // No midpoint here is a 64-bit number times a power of ten.
+    // Half is rounded up: no subnormal midpoint is a 64-bit number times a
+    // power of ten.
     mantissa = (mantissa + (mantissa & 1)) >> 1;
     return mantissa;  // a carry makes it the smallest normal
   }
-  // Half up is wrong only for a true midpoint above an even value.
+  // Rounding half up is wrong only for a true midpoint above an even value.
   if (low <= 1 && e >= format.tie_low && e <= format.tie_high &&
       (mantissa & 3) == 1 && mantissa << shift == high) {
     mantissa &= ~UINT64_C(1);
@@ -230,8 +233,9 @@ FC_INLINE float fc_decimal_f32(const fc_decimal_t *decimal) {
     double value = fc_decimal_simple_f64(decimal);
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
-    // Rounding twice is rounding once, unless the f64 is a midpoint of two
-    // f32. 0 and [1e-22, 2^53 * 1e22] are clear of subnormals and infinity.
+    // Rounding twice gives the same as rounding once, unless the f64 is a
+    // midpoint of two f32. Simple values, 0 or within [1e-22, 2^53 * 1e22], are
+    // clear of f32's subnormals and infinity.
     if (FC_LIKELY((bits & 0x1FFFFFFF) != 0x10000000)) return (float)value;
   }
   float value = FC_UNLIKELY(decimal->long_)

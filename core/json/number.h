@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Number text <-> element of a dtype, exact in both directions: correctly
-// rounded in, shortest that reads back in the type's own width out. Locale
-// independent, no allocation; the rounding mode is the default one. Used by the
-// reader, the encoder and the command line. Any thread.
+// Number text <-> element of a dtype, exact in both directions. Reading rounds
+// correctly; printing gives the shortest text that reads back to the same
+// element of its type. Independent of the locale, no allocation; the rounding
+// mode must be the default one. Used by the reader, the encoder and the command
+// line. Any thread.
 #ifndef FARCALL_JSON_NUMBER_H_
 #define FARCALL_JSON_NUMBER_H_
 
@@ -15,18 +16,19 @@
 // `literal` is a complete JSON number (RFC 8259 grammar; anything else is
 // FC_CODE_JSON_SYNTAX). Writes the element's bytes to `out`. dtype is a bool,
 // integer, index or float type.
-// Integers: any literal whose value is one, exactly: 1e3 and 10.0 too; i1 takes
-// 0 and 1. FC_CODE_OUT_OF_RANGE when it doesn't fit, FC_CODE_TYPE_MISMATCH for
-// a fraction. Signless iN accepts the signed range only.
+// Integers: any literal whose value is an integer, so 1e3 and 10.0 too; i1
+// takes 0 and 1. FC_CODE_OUT_OF_RANGE when it doesn't fit,
+// FC_CODE_TYPE_MISMATCH for a fraction. Signless iN accepts the signed range
+// only.
 // Floats: nearest-even in the type itself; a finite literal that would become
 // infinite is FC_CODE_OUT_OF_RANGE; underflow is not an error. Types without a
-// negative zero read it as 0; f8E8M0FNU has no zero and no sign, so those are
-// FC_CODE_OUT_OF_RANGE there.
+// negative zero read it as 0. f8E8M0FNU has neither zero nor sign, so 0 and
+// negative numbers are FC_CODE_OUT_OF_RANGE there.
 fc_status_t fc_number_parse(fc_str_t literal, fc_dtype_t dtype, void *out,
                             fc_error_t *err);
 
-// "NaN", "Infinity", "-Infinity" (the content of a JSON string) for float
-// types: FC_CODE_OUT_OF_RANGE when this one has no infinity,
+// Reads "NaN", "Infinity" or "-Infinity" (the content of a JSON string) into a
+// float type. FC_CODE_OUT_OF_RANGE when `dtype` has no infinity,
 // FC_CODE_TYPE_MISMATCH for other text and other types.
 fc_status_t fc_number_parse_special(fc_str_t text, fc_dtype_t dtype, void *out,
                                     fc_error_t *err);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elements to number text: digits eight at a time in one word, placed by
-// overlapping stores, so the room an element is promised may be written beyond
-// its end. Any thread.
+// Prints elements as number text: eight digits at a time in one word. The words
+// are stored overlapping, so all the room of an element may be written, also
+// beyond its end. Any thread.
 #include "base/float_format.h"
 #include "json/decimal.h"
 #include "json/number.h"
@@ -24,7 +24,7 @@ FC_INLINE uint64_t eight_digits(uint64_t value) {
   return (twos << 8) - tens * ((10 << 8) - 1);
 }
 
-// value < 10^8, without leading zeros.
+// Prints value < 10^8, without leading zeros.
 FC_INLINE char *print_short(uint64_t value, char *out) {
   uint64_t digits = eight_digits(value);
   unsigned skip = (unsigned)__builtin_ctzll(digits | UINT64_C(1) << 56) >> 3;
@@ -32,7 +32,7 @@ FC_INLINE char *print_short(uint64_t value, char *out) {
   return out + 8 - skip;
 }
 
-// value < 10^4: the last steps of the same.
+// Prints value < 10^4: the same, but only the last steps.
 FC_INLINE char *print_tiny(uint64_t value, char *out) {
   uint32_t hundreds = (uint32_t)(value * 10486) >> 20;
   uint32_t twos = (uint32_t)(value << 16) - hundreds * ((100 << 16) - 1);
@@ -85,8 +85,9 @@ static char *print_exponent(int exponent, char *out) {
   return print_short((uint64_t)(exponent < 0 ? -exponent : exponent), out);
 }
 
-// Where the digits of a number in fixed notation go, by the place of the point:
-// after `point` digits, or before them and -`point` zeros.
+// Where the digits of a number in fixed notation go. kLayouts has one for each
+// place of the point: behind the first `point` digits or, from 0 down, before
+// -`point` zeros and all digits.
 typedef struct layout_t {
   uint8_t digits;  // where they begin; "0.000" is before them
   uint8_t dot;     // where the point is
@@ -114,7 +115,7 @@ static const layout_t kLayouts[] = {
 _Static_assert(FC_ARRAY_COUNT(kLayouts) == POINT_HIGH - POINT_LOW + 1,
                "one for each place of the point");
 
-// digits (up to 17 of them, not 0) * 10^exponent, whatever they are.
+// Prints digits (up to 17 of them, not 0) * 10^exponent, in all cases.
 static char *print_decimal(fc_shortest_t value, char *out) {
   uint64_t digits = value.digits;
   int count = count_digits(digits);
@@ -163,18 +164,18 @@ static char *print_decimal(fc_shortest_t value, char *out) {
   return print_exponent(point - 1, out);
 }
 
-// How many of eight digit values (the first in the low byte) there are before
-// the zeros at their end; 0 of all zeros.
+// How many of eight digit values (the first in the low byte) are left without
+// the zeros at their end; 0 if all are 0.
 FC_INLINE unsigned significant(uint64_t values) {
   return (67 - (unsigned)__builtin_clzll(values << 4 | 1)) >> 3;
 }
 
-// The usual case of print_decimal without a branch, for up to 9 digits below
-// 2 * 10^8 that don't end a whole number: once with all digits where they begin,
-// and again what follows the point behind it.
+// The usual case of print_decimal, without a branch: digits below 2 * 10^8 of a
+// number that isn't whole. All digits are stored where the first belongs; then
+// those behind the point are stored again, where they belong.
 FC_INLINE char *print_narrow(fc_shortest_t value, char *out) {
   const uint64_t e8 = 100000000;
-  unsigned nine = value.digits >= e8;  // whose first one is 1
+  unsigned nine = value.digits >= e8;  // nine digits, the first is 1
   uint64_t values = eight_digits(value.digits - (nine ? e8 : 0));
   unsigned zeros = (unsigned)__builtin_ctzll(values | nine) >> 3;
   int point = (int)(8 + nine - zeros) + value.exponent;
@@ -195,7 +196,7 @@ FC_INLINE char *print_narrow(fc_shortest_t value, char *out) {
   return out + layout.extra + size;
 }
 
-// The same for 16 or 17 digits.
+// The same as print_narrow for 16 or 17 digits.
 FC_INLINE char *print_wide(fc_shortest_t value, char *out) {
   const uint64_t e8 = 100000000;
   uint64_t high = value.digits / e8, low = value.digits % e8;
@@ -238,12 +239,13 @@ FC_INLINE char *print_whole(uint64_t value, char *out) {
   return out + 2;
 }
 
-// Is mantissa * 2^exponent, not 0, a whole number the mantissa holds?
+// True when mantissa * 2^exponent is whole and the exponent is at most 0. The
+// mantissa is not 0.
 FC_INLINE bool is_whole(uint64_t mantissa, int exponent) {
   return (unsigned)-exponent <= (unsigned)__builtin_ctzll(mantissa);
 }
 
-// A positive finite value that isn't whole.
+// Prints a positive finite value that isn't whole.
 static char *print_rare_f64(uint64_t bits, char *out) {
   uint64_t hidden = UINT64_C(1) << 52;
   uint64_t fraction = bits & (hidden - 1);
@@ -279,7 +281,7 @@ FC_INLINE char *print_f64(double number, char *out) {
   return print_rare_f64(bits, at);
 }
 
-// A positive finite value in a format of at most 24 bits.
+// Prints a positive finite value in a format of at most 24 bits.
 static char *print_rare(uint32_t bits, const fc_float_format_t *format,
                         char *out) {
   const int mantissa_bits = format->mantissa_bits, bias = format->bias;
@@ -341,7 +343,8 @@ static char *print_f8(uint8_t bits, const fc_float_format_t *format,
   return print_rare(magnitude, format, out + negative);
 }
 
-// 2^(bits - 127), printed as the f32 it is: a scale of 16 should not read 20.
+// 2^(bits - 127), printed as an f32. The shortest decimal that reads back as
+// the scale 16 would be 20.
 static char *print_e8m0(uint8_t bits, char *out) {
   if (bits == fc_float_formats[FC_DTYPE_F8E8M0FNU].nan) {
     return print_special(true, false, out);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Private to core/json: stretches of a string that read as they are written.
-// Any thread.
+// Private to core/json: finds stretches of a string that need no escape. Any
+// thread.
 #ifndef FARCALL_JSON_PLAIN_H_
 #define FARCALL_JSON_PLAIN_H_
 
 #include "json/decimal.h"
 
-// How many bytes from `p` on are ASCII and need no escape, as far as eight at a
-// time tell: at the end there may be up to seven more.
+// How many bytes from `p` on are ASCII and need no escape. Looks at eight
+// bytes at a time: up to seven bytes before `end` are not looked at.
 FC_INLINE size_t fc_plain_size(const char *p, const char *end) {
   const uint64_t ones = UINT64_C(0x0101010101010101);
   const uint64_t high = UINT64_C(0x8080808080808080);
@@ -17,8 +17,8 @@ FC_INLINE size_t fc_plain_size(const char *p, const char *end) {
     uint64_t word = fc_load8(at);
     uint64_t quote = word ^ (ones * '"');
     uint64_t slash = word ^ (ones * '\\');
-    // Bit 7 of what ends it: quote, backslash, control, not ASCII. Exact for
-    // the lowest one set.
+    // Bit 7 of each byte that ends the stretch: quote, backslash, control, not
+    // ASCII. Only the lowest bit set is sure.
     uint64_t found =
         ((word - ones * 0x20) | (quote - ones) | (slash - ones) | word) & high;
     if (found)

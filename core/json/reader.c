@@ -141,17 +141,17 @@ fc_status_t fc_json_locate(const fc_json_reader_t *reader, fc_status_t status,
 // ---------------------------------------------------------------------------
 // Strings
 
-// What scanning a token came to.
+// The outcome of scanning a token.
 typedef enum scan_t { SCAN_DONE, SCAN_NEED_MORE, SCAN_BAD } scan_t;
 
-// Four hex digits, checked before.
+// The value of four hex digits, which were checked before.
 static uint32_t unit_at(const char *p) {
   uint32_t unit = 0;
   for (int i = 0; i < 4; i++) unit = unit << 4 | (uint32_t)fc_hex_value(p[i]);
   return unit;
 }
 
-// Reads \uXXXX at `p`. *complaint is set when it is bad.
+// Reads \uXXXX at `p`. *at becomes the first byte that is no hex digit.
 static scan_t scan_unit(const char *p, const char *end, const char **at,
                         uint32_t *out) {
   for (int i = 2; i < 6; i++) {
@@ -165,7 +165,7 @@ static scan_t scan_unit(const char *p, const char *end, const char **at,
   return SCAN_DONE;
 }
 
-// *p is a backslash; leaves it after the escape.
+// *p points at a backslash, and then behind the escape.
 static scan_t scan_escape(const char **p, const char *end, const char **at,
                           const char **complaint) {
   const char *here = *p;
@@ -266,8 +266,8 @@ static fc_status_t read_string(fc_json_reader_t *reader, const char *p,
   return FC_OK;
 }
 
-// The next character of checked escaped text, as UTF-8 in `out`. Returns how
-// many bytes it has and moves *p.
+// Decodes the next escape of checked text into UTF-8 in `out`, or copies the
+// next byte. Returns how many bytes were written and moves *p.
 static size_t decode_character(const char **p, char out[4]) {
   const char *here = *p;
   if (*here != '\\') {
@@ -476,7 +476,7 @@ static fc_status_t next_value(fc_json_reader_t *reader,
       *out_token = FC_JSON_NUMBER;
       scan = scan_number(p, reader->end, reader->last, &end, &wanted);
       if (scan == SCAN_BAD) {
-        // A bare -Infinity is worth naming.
+        // The message names a bare -Infinity, so it is about the minus as well.
         if (end < reader->end && *end == 'I') end = p;
         return fail_unexpected(reader, end, wanted, err);
       }
@@ -498,7 +498,7 @@ static fc_status_t next_value(fc_json_reader_t *reader,
   return FC_OK;
 }
 
-// What a message calls the state.
+// What a message says is expected in this state.
 static const char *wanted_at(const fc_json_reader_t *reader) {
   switch (reader->state) {
     case AT_FIRST_VALUE:
@@ -533,7 +533,7 @@ static fc_status_t approach(fc_json_reader_t *reader,
       return complete ? FC_OK
                       : fail_unexpected(reader, p, wanted_at(reader), err);
     }
-    *out_token = FC_JSON_NULL;  // some token
+    *out_token = FC_JSON_NULL;  // any token: there is one
     if (reader->state == AT_COLON) {
       if (*p != ':') return fail_unexpected(reader, p, wanted_at(reader), err);
       reader->state = AT_VALUE;
@@ -677,7 +677,7 @@ static fc_json_token_t kind_at(char c) {
     case 'n':
       return FC_JSON_NULL;
     default:
-      return FC_JSON_NUMBER;  // or a mistake, which reading it tells
+      return FC_JSON_NUMBER;  // or a mistake: reading it will tell
   }
 }
 
@@ -773,8 +773,8 @@ static void append(pointer_t *pointer, const char *piece, size_t size) {
   pointer->at += size;
 }
 
-// Appends character by character, so that a cut leaves whole ones. U+0000 would
-// end the C string, so it stays the escape it was.
+// Appends character by character, so that a cut leaves whole characters. U+0000
+// would end the C string, so it stays an escape.
 static void append_key(pointer_t *pointer, fc_str_t key) {
   const char *p = key.data, *end = p + key.size;
   while (p < end) {

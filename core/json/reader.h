@@ -2,8 +2,9 @@
 //
 // A pull reader of RFC 8259 JSON over bytes that come from a client. All state
 // is in the struct; it never recurses and never allocates. Everything wrong
-// with the syntax is FC_CODE_JSON_SYNTAX with the byte offset; the pointer of
-// the place it stands at can be asked for at any time. One thread at a time.
+// with the syntax is FC_CODE_JSON_SYNTAX with the byte offset; fc_json_pointer
+// tells at any time where in the document the reader stands. One thread at a
+// time.
 #ifndef FARCALL_JSON_READER_H_
 #define FARCALL_JSON_READER_H_
 
@@ -57,7 +58,7 @@ void fc_json_reader_init(fc_json_reader_t *reader, uint32_t depth_limit,
 // The next (or only) span. It must hold all bytes from the last unfinished
 // token on (the reader leaves `cursor` there when it needs more) and stay until
 // the next feed. Nothing at or behind data + size is read. Keys that lie in
-// spans gone by show as an ellipsis in pointers.
+// earlier spans show as an ellipsis in pointers.
 void fc_json_reader_feed(fc_json_reader_t *reader, const char *data,
                          size_t size, bool last);
 
@@ -66,8 +67,8 @@ void fc_json_reader_feed(fc_json_reader_t *reader, const char *data,
 fc_status_t fc_json_next(fc_json_reader_t *reader, fc_json_token_t *out_token,
                          fc_error_t *err);
 
-// Having just read `token`, the begin of a value (or a scalar): skips to its
-// end, checking syntax. Duplicate keys inside are not looked for. The span
+// Skips to the end of the value that begins with `token`, the token just read,
+// and checks its syntax. Duplicate keys inside are not looked for. The span
 // must be the last one.
 fc_status_t fc_json_skip(fc_json_reader_t *reader, fc_json_token_t token,
                          fc_error_t *err);
@@ -85,7 +86,8 @@ fc_status_t fc_json_skip(fc_json_reader_t *reader, fc_json_token_t token,
 fc_status_t fc_json_read_elements(fc_json_reader_t *reader, fc_dtype_t dtype,
                                   void *out, size_t capacity, size_t *out_count,
                                   fc_json_token_t *out_stop, fc_error_t *err);
-// One scalar whose token was just read, by the same rules.
+// Reads one scalar whose token was just read, by the rules of
+// fc_json_read_elements.
 fc_status_t fc_json_read_scalar(fc_json_reader_t *reader, fc_json_token_t token,
                                 fc_dtype_t dtype, void *out, fc_error_t *err);
 

@@ -11,8 +11,9 @@
 // floor(log10(3/4 2^e))
 static int log10_pow2_below(int e) { return (e * 1262611 - 524031) >> 22; }
 
-// Of the multiples s * 10^k and (s + 1) * 10^k around the value, or, shorter by
-// a digit, those of 10^(k + 1): the one inside [lower, upper], or the nearest.
+// Chooses among s * 10^k and (s + 1) * 10^k around the value and, shorter by a
+// digit, the two multiples of 10^(k + 1): the one inside [lower, upper], or the
+// nearest.
 static inline fc_shortest_t choose(uint64_t lower, uint64_t value,
                                    uint64_t upper, int k) {
   uint64_t s = value / 4;
@@ -63,7 +64,8 @@ fc_shortest_t fc_shortest_narrow(uint32_t mantissa, int exponent,
   int k = step_below ? log10_pow2_below(exponent) : fc_log10_pow2(exponent);
   int h = exponent + fc_log2_pow10(-k) + 1;
   uint64_t power = fc_powers_of_ten[-k - FC_POWERS_LOW][0];
-  // Up, unless the high word is the whole power (10^27 is the last).
+  // Rounded up, unless the high word is the whole power (10^27 is the last
+  // such).
   if (-k < 0 || -k > 27) power++;
   uint64_t lower = scale_narrow(power, (4 * mantissa - 2 + step_below) << h);
   uint64_t value = scale_narrow(power, 4 * mantissa << h);

@@ -10,12 +10,12 @@
 // scaled but compared as distances, as in Victor Zverovich's Zmij and Russ Cox,
 // "Floating-Point Printing and Parsing Can Be Simple And Fast", 2026). Let
 // v = m * 2^e, 10^k <= 2^e < 10^(k+1), x = v / 10^k and d = 2^e / 10^k, so that
-// 1 <= d < 10. All decimals that read back as v lie d/2 around x. At most one
-// multiple of ten is among them: if it is there, it is shorter by a digit (and
-// ends in all the zeros a still shorter one would), for x >= 10. Otherwise it's the integer
-// nearest to x, which is no farther than 1/2. Neither question needs more than
-// the distances of x, and they are known with an error of a few units of the
-// last place: where that could matter, Schubfach decides.
+// 1 <= d < 10. All decimals that read back as v lie within d/2 of x. At most one
+// multiple of ten is among them: if there is one, it is shorter by a digit (and
+// ends in all the zeros a still shorter one would), for x >= 10. Otherwise it's
+// the integer nearest to x, which is no farther than 1/2. To answer both
+// questions, only distances from x are needed. They are known up to a few units
+// of the last place: where such an error could matter, Schubfach decides.
 #ifndef FARCALL_JSON_SHORTEST_H_
 #define FARCALL_JSON_SHORTEST_H_
 
@@ -40,19 +40,20 @@ fc_shortest_t fc_shortest_narrow(uint32_t mantissa, int exponent,
 FC_INLINE int fc_log10_pow2(int e) { return (e * 1262611) >> 22; }
 FC_INLINE int fc_log2_pow10(int e) { return (e * 1741647) >> 19; }
 
-// x = whole + fraction / 2^64, `half` is d / 2 in units of 2^-60; `error` is
-// more than that of the fraction, in units of 2^-64. False if it could matter.
+// x = whole + fraction / 2^64, `half` is d / 2 in units of 2^-60. The error of
+// the fraction is less than `error`, in units of 2^-64. False if that could
+// matter.
 FC_INLINE bool fc_shortest_choose(uint64_t whole, uint64_t fraction,
                                   uint64_t half, uint64_t error,
                                   uint64_t *out_digits) {
   const uint64_t five = UINT64_C(5) << 60, middle = UINT64_C(1) << 63;
   uint64_t tens = whole / 10;
-  // How far x is above five, modulo ten; the nearest multiple of ten is one of
-  // those that read back if this is beyond five less half.
+  // How far x, modulo ten, is above five. The nearest multiple of ten reads
+  // back as v if that distance is more than five less half.
   int64_t side = (int64_t)(((whole - 10 * tens) << 60 | fraction >> 4) - five);
-  int64_t down = side >> 63;  // -1: the one below
+  int64_t down = side >> 63;  // -1: the multiple below is nearer
   int64_t inside = ((side ^ down) - down) - (int64_t)(five - half);
-  // No branch: which of them it is can't be foreseen.
+  // No branch: the processor could not predict which of them it is.
   uint64_t longer = (uint64_t)(inside >> 63);
   *out_digits = ((10 * (tens + 1 + (uint64_t)down)) & ~longer) |
                 ((whole + (fraction >> 63)) & longer);
@@ -62,14 +63,15 @@ FC_INLINE bool fc_shortest_choose(uint64_t whole, uint64_t fraction,
   return !unclear;
 }
 
-// The usual case of fc_shortest_wide: a normal value, those below and above are
-// as far.
+// The usual case of fc_shortest_wide: a normal value whose neighbours below and
+// above are equally far.
 FC_INLINE fc_shortest_t fc_shortest_f64(uint64_t mantissa, int exponent) {
   int k = fc_log10_pow2(exponent);
   int shift = exponent + fc_log2_pow10(-k) + 1;
   const uint64_t *power = fc_powers_of_ten[-k - FC_POWERS_LOW];
-  // The power is right to 2^-128 of its top bit, the product to 2^57 of 2^-128
-  // and two that are dropped.
+  // The power is off by less than one unit of its 128 bits, the product by less
+  // than 2^57 of them: less than one unit of x. The bits dropped from `low` are
+  // less than another.
   uint64_t scaled = mantissa << shift;
   unsigned __int128 low = (unsigned __int128)power[1] * scaled;
   unsigned __int128 x =
@@ -87,7 +89,7 @@ FC_INLINE fc_shortest_t fc_shortest_f32(uint32_t mantissa, int exponent) {
   int k = fc_log10_pow2(exponent);
   int shift = exponent + fc_log2_pow10(-k) + 1;
   uint64_t power = fc_powers_of_ten[-k - FC_POWERS_LOW][0];
-  // The power is right to 2^-64 of its top bit, the product to 2^28 of 2^-64.
+  // The power is off by less than one unit of its 64 bits, the product by 2^28.
   unsigned __int128 x =
       (unsigned __int128)power * ((uint64_t)mantissa << shift);
   fc_shortest_t out = {.exponent = k};

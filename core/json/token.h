@@ -24,12 +24,12 @@
 // value = digits / 10^fraction
 typedef struct fc_token_t {
   uint64_t digits;    // of at most 15 digits, 19 if it is long
-  unsigned fraction;  // as a size_t GCC 12 would keep it in memory, with digits
+  unsigned fraction;  // a size_t would be kept in memory by GCC 12
   unsigned negative;
   bool long_;
 } fc_token_t;
 
-extern const uint8_t fc_token_masks[64];  // the upper half is set
+extern const uint8_t fc_token_masks[64];  // the upper half is 0xFF
 
 FC_INLINE __m128i fc_token_load(const void *p) { return _mm_loadu_si128(p); }
 
@@ -50,8 +50,9 @@ FC_INLINE unsigned fc_token_find(__m128i text, char c) {
   return (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(text, _mm_set1_epi8(c)));
 }
 
-// The values of the digits that end at `end`, the last `fraction` of them behind
-// the point, where it had been taken out; those before the last `count` are 0.
+// The values of the digits that end at `end`, without the point, which has the
+// last `fraction` of them behind it. Only the last `count` values are kept, the
+// others are 0.
 FC_INLINE __m128i fc_token_gather(const char *end, ptrdiff_t fraction,
                                   ptrdiff_t count) {
   __m128i behind = fc_token_mask(fraction);
@@ -75,8 +76,8 @@ FC_INLINE uint64_t fc_token_value(__m128i values) {
   return (both & UINT32_MAX) * 100000000 + (both >> 32);
 }
 
-// Reads the literal at `p`; NULL when it is not of this kind (or not a number).
-// Without `point` a point ends it. What follows it is not looked at.
+// Reads the literal at `p`; NULL when it is too long for this, or no number.
+// Without `point` a point ends it. What follows the literal is not looked at.
 FC_INLINE const char *fc_token_scan(const char *p, bool point,
                                     fc_token_t *out) {
   __m128i text = fc_token_load(p);

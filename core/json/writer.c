@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// JSON into a sink: strings, base64, numbers, nested arrays. What fits is
-// written straight into the sink's span; what might not goes through a small
-// buffer, so that a sink's limit is met to the byte. One thread at a time.
+// JSON into a sink: strings, base64, numbers, nested arrays. What is sure to
+// fit is written straight into the sink's span; the rest goes through a small
+// buffer, so that a sink can be filled to the last byte of its limit. One
+// thread at a time.
 #include "json/writer.h"
 
 #include "base/hex.h"
