@@ -18,7 +18,7 @@ static fc_status_t fault(fc_str_t text, size_t at, const char *what,
 
 static bool is_item(char c) { return c && strchr("iIfFrv", c) != NULL; }
 
-// One side, from *at to the end or the '_'. Counts its items.
+// Reads one side, from *at to the end or the '_', and counts its items.
 static fc_status_t read_side(fc_str_t text, size_t *at, bool spans,
                              uint32_t *out_count, fc_error_t *err) {
   uint32_t count = 0;

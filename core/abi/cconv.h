@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Calling-convention strings of the IREE VM: `0rI_r` takes a reference and an
-// i64 and returns a reference. `C…D` is a variadic span, whose elements repeat
-// as a tuple. The rule is vm/module.h of IREE; used at load, any thread.
+// i64 and returns a reference. `C…D` is a variadic span: the tuple of its
+// elements may be passed any number of times. The rules are those of
+// vm/module.h of IREE; used at load, any thread.
 #ifndef FARCALL_ABI_CCONV_H_
 #define FARCALL_ABI_CCONV_H_
 
@@ -17,7 +18,7 @@ typedef struct fc_cconv_t {
   fc_str_t results;
   uint32_t argument_count;  // a span counts as one
   uint32_t result_count;
-  bool variadic;  // has a span; only an import may
+  bool variadic;  // has a span, which only an import may have
 } fc_cconv_t;
 
 // FC_CODE_ABI_METADATA with the byte offset.

@@ -14,7 +14,7 @@ typedef struct reader_t {
   fc_str_t text;
   size_t at;
   const fc_cconv_t *cconv;  // NULL: nothing to compare with
-  fc_str_t registers;       // what is left of the side being read
+  fc_str_t registers;       // of the side being read: those left
   bool results;             // which side
   uint32_t index;           // of the item being read
   char warning[240];
@@ -83,7 +83,7 @@ static fc_str_t trim(fc_str_t text) {
   return text;
 }
 
-// The text up to one of `stops`, brackets and strings left whole.
+// Reads the text up to one of `stops` that stands outside brackets and strings.
 static fc_status_t read_member(reader_t *reader, const char *stops,
                                fc_str_t *out) {
   size_t start = reader->at;
@@ -94,7 +94,7 @@ static fc_status_t read_member(reader_t *reader, const char *stops,
   return FC_OK;
 }
 
-// `{key = value, …}`, its brace already read.
+// Reads `{key = value, …}`, whose brace was already read.
 static fc_status_t read_attributes(reader_t *reader, item_t *item) {
   do {
     fc_str_t attribute = {0};
@@ -126,8 +126,8 @@ static fc_status_t read_item(reader_t *reader, item_t *item) {
 // ---------------------------------------------------------------------------
 // Registers
 
-// The registers a type may travel in, the first unless the compiler was told
-// to narrow; NULL when it has none.
+// The registers a type may be passed in: the first one, or the second if the
+// compiler was told to narrow. NULL when no register holds the type.
 static const char *registers_of(const fc_mlir_type_t *type) {
   switch (type->form) {
     case FC_MLIR_TENSOR:
@@ -148,7 +148,7 @@ static const char *registers_of(const fc_mlir_type_t *type) {
   return info->class_ == FC_DTYPE_CLASS_FLOAT ? "i" : NULL;
 }
 
-// "argument 1 ('x')"
+// Prints "argument 1 ('x')".
 static void item_print(const reader_t *reader, const item_t *item, char *out,
                        size_t capacity) {
   char shown[80];
@@ -157,8 +157,8 @@ static void item_print(const reader_t *reader, const item_t *item, char *out,
            reader->results ? "result" : "argument", reader->index, shown);
 }
 
-// Compares with the register of the convention. A narrowed type is taken as
-// the module has it.
+// Compares with the register of the convention. A type that the compiler
+// narrowed becomes the type that the module has.
 static fc_status_t check_register(reader_t *reader, item_t *item) {
   const char *known = registers_of(&item->type);
   if (!known)
@@ -191,7 +191,8 @@ static fc_status_t check_register(reader_t *reader, item_t *item) {
 // ---------------------------------------------------------------------------
 // Nodes
 
-// What an IREE type is to callers. A list of lists is followed inwards.
+// The node of an IREE type as callers see it. A list of lists is followed
+// inwards.
 static fc_status_t dialect_node(reader_t *reader, const item_t *item,
                                 uint32_t *out_node) {
   static const struct {
@@ -249,7 +250,7 @@ static void refuse(reader_t *reader, const item_t *item, const char *why) {
   fc_builder_refuse(reader->builder, fc_str(reason));
 }
 
-// Why a client can neither send nor get such a value.
+// Refuses the function when a client can neither send nor get such a value.
 static void check_callable(reader_t *reader, const item_t *item,
                            uint32_t node) {
   const fc_type_t *type = fc_builder_at(reader->builder, node);
@@ -292,7 +293,7 @@ static fc_status_t add_item(reader_t *reader, item_t *item) {
 // ---------------------------------------------------------------------------
 // The line
 
-// The items up to the ')'.
+// Reads the items up to the ')'.
 static fc_status_t read_side(reader_t *reader, fc_str_t registers,
                              bool results) {
   reader->registers = registers;

@@ -13,7 +13,7 @@
 // ---------------------------------------------------------------------------
 // Faults
 
-// The pointer of member `key` of the object being read.
+// Prints the JSON pointer of member `key` of the object being read.
 static void place_print(const fc_doc_t *doc, const char *key, char *out,
                         size_t capacity) {
   char list[48] = "";
@@ -154,7 +154,7 @@ static void alc_free(void *context, void *memory) {
   fc_free(*(fc_allocator_t *)context, memory);
 }
 
-// What yyjson makes keeps a pointer to the allocator.
+// The document that yyjson makes keeps a pointer to `allocator`.
 static fc_status_t read_json(fc_doc_t *doc, fc_str_t json,
                              fc_allocator_t *allocator) {
   if (json.size > FC_SIDECAR_SIZE_MAX) {

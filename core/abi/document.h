@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A JSON document that somebody wrote about a module, being read: what the
-// readers of its two forms (sidecar.c, names.c) share. Members come by type,
-// and whatever is wrong is FC_CODE_ABI_METADATA that names its place as a JSON
-// pointer. One thread, at load.
+// Reads a JSON document that somebody wrote about a module: what the readers of
+// its two forms (sidecar.c, names.c) share. Each type of member has its
+// function, and whatever is wrong is FC_CODE_ABI_METADATA that names its place
+// as a JSON pointer. One thread, at load.
 #ifndef FARCALL_CORE_ABI_DOCUMENT_H_
 #define FARCALL_CORE_ABI_DOCUMENT_H_
 
@@ -24,7 +24,7 @@ typedef struct fc_doc_t {
   fc_str_t so_sha256;  // 64 hex digits, or empty
   fc_error_t *err;
   // Where the reader stands, for messages.
-  const char *whose;  // before the place; NULL: nothing
+  const char *whose;  // written before the place; NULL: nothing
   int64_t function;   // -1: at the top
   const char *list;   // "args" or "results", NULL: in neither
   size_t item;
@@ -35,7 +35,7 @@ typedef struct fc_doc_t {
 fc_status_t fc_doc_open(fc_doc_t *doc, fc_str_t text, fc_allocator_t *allocator,
                         fc_error_t *err) FC_MUST_CHECK;
 
-// Something is wrong with member `key` ("": all) of the object being read.
+// Fails because of member `key` ("": all) of the object being read.
 FC_PRINTF(3, 4)
 fc_status_t fc_doc_fault(const fc_doc_t *doc, const char *key,
                          const char *format, ...);
@@ -43,14 +43,14 @@ fc_status_t fc_doc_fault(const fc_doc_t *doc, const char *key,
 static inline fc_str_t fc_doc_text_of(yyjson_val *value) {
   return fc_str_make(yyjson_get_str(value), yyjson_get_len(value));
 }
-// Members. An absent one leaves *out as it is.
+// Read one member each. An absent one leaves *out as it is.
 fc_status_t fc_doc_text(const fc_doc_t *doc, yyjson_val *object,
                         const char *key, fc_str_t *out) FC_MUST_CHECK;
 fc_status_t fc_doc_bool(const fc_doc_t *doc, yyjson_val *object,
                         const char *key, bool *out) FC_MUST_CHECK;
 fc_status_t fc_doc_size(const fc_doc_t *doc, yyjson_val *object,
                         const char *key, uint64_t *out) FC_MUST_CHECK;
-// One of `names`; its place in the table goes to *out.
+// Reads one of `names`; its place in the table goes to *out.
 fc_status_t fc_doc_choice(const fc_doc_t *doc, yyjson_val *object,
                           const char *key, const char *const *names,
                           unsigned count, unsigned *out) FC_MUST_CHECK;
@@ -59,8 +59,8 @@ fc_status_t fc_doc_array(const fc_doc_t *doc, yyjson_val *object,
                          const char *key, size_t limit,
                          yyjson_val **out) FC_MUST_CHECK;
 // Reads one entry of "dims", a size, a name or null, for dim `index`, which is
-// `have` so far. *out is the dim from now on: `have`, where the entry says less
-// than that.
+// `have` so far. *out is the dim from now on: still `have`, where the entry
+// says less.
 fc_status_t fc_doc_dim(const fc_doc_t *doc, yyjson_val *entry, int index,
                        int64_t have, fc_builder_t *builder,
                        int64_t *out) FC_MUST_CHECK;

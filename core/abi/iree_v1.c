@@ -107,7 +107,8 @@ static bool is_unknown(fc_str_t text) {
   return fc_str_equal(text, FC_STR("unknown"));
 }
 
-// In the grammar, but no element type of ours: listed, not callable.
+// The type is in the grammar, but farcall has no such element type: the
+// function is listed, not callable.
 static void refuse_type(v1_t *v1, fc_str_t text) {
   char shown[48], reason[96];
   fc_escape(shown, sizeof shown, 32, text);
@@ -183,7 +184,7 @@ static fc_status_t read_rank_and_dims(v1_t *v1, uint32_t node) {
   return FC_OK;
 }
 
-// The element was a string or null.
+// Reads a tensor whose element was a string or (!has_element) null.
 static fc_status_t read_tensor(v1_t *v1, bool has_element, uint32_t *out_node) {
   const fc_str_t text = has_element ? v1->reader.text : FC_STR("");
   const fc_dtype_t dtype = v1_dtype(text);
@@ -255,7 +256,7 @@ static fc_status_t find_tag(v1_t *v1, const tag_row_t **out_row) {
 // Begins the record whose '[' was just read. *out_open true: a level was
 // pushed, and the children follow. Else the record is finished, and is
 // *out_node. To tell a tensor from an array of records the first child's token
-// had to be read: *out_has_token, and the token is in *out_token.
+// has to be read: then *out_has_token is true, and the token is in *out_token.
 static fc_status_t begin_compound(v1_t *v1, bool *out_open, bool *out_has_token,
                                   fc_json_token_t *out_token,
                                   uint32_t *out_node) {
@@ -372,7 +373,7 @@ typedef struct sides_t {
   size_t offsets[2];
   uint32_t argument_count;
   uint32_t result_count;
-  uint32_t only_result;  // while there is just one, it has no parameter yet
+  uint32_t only_result;  // the first; a parameter once there is another
 } sides_t;
 
 static void add_argument(v1_t *v1, uint32_t node, uint32_t raw_index) {

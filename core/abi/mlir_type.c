@@ -145,7 +145,7 @@ const char *fc_mlir_skip(fc_str_t text, size_t *at, const char *stops) {
   return depth ? "a bracket is not closed" : NULL;
 }
 
-// To the ',' or '>' that ends the member standing here. *out_text is trimmed.
+// Skips the member standing here, up to its ',' or '>'. *out_text is trimmed.
 static fc_status_t skip_member(reader_t *reader, fc_str_t *out_text) {
   skip_space(reader);
   size_t start = reader->at;
@@ -192,7 +192,7 @@ static uint32_t integer_bits(fc_str_t word) {
   return bits;
 }
 
-// A scalar by its word. False when there is no such type in MLIR.
+// Finds a scalar by its word. False when there is no such type in MLIR.
 static bool scalar_from(fc_str_t word, fc_mlir_type_t *type) {
   type->dtype = fc_dtype_find(word);
   type->bits = integer_bits(word);
@@ -209,7 +209,7 @@ static bool scalar_from(fc_str_t word, fc_mlir_type_t *type) {
   return false;
 }
 
-// What stands between the angle brackets of complex<…>.
+// Reads what stands between the angle brackets of complex<…>.
 static fc_status_t read_complex(reader_t *reader, size_t start,
                                 fc_mlir_type_t *type) {
   FC_TRY(expect(reader, '<'));
@@ -365,9 +365,9 @@ static bool is_default_space(fc_str_t text) {
   return reader.at == text.size;
 }
 
-// (`,` layout)? (`,` memory space)?, the layout not when it is unranked.
+// (`,` layout)? (`,` memory space)?; an unranked memref has no layout.
 static fc_status_t read_memref_tail(reader_t *reader, fc_mlir_type_t *type) {
-  bool layout = type->rank != FC_RANK_DYNAMIC;  // one may come
+  bool layout = type->rank != FC_RANK_DYNAMIC;  // one may follow
   while (accept(reader, ',')) {
     fc_str_t text = {0};
     if (layout && accept_word(reader, "strided")) {
@@ -433,8 +433,8 @@ static fc_status_t read_dialect(reader_t *reader, fc_mlir_type_t *type) {
   return FC_OK;
 }
 
-// Reads a type that begins with a word of MLIR's own (tensor, memref, …). False
-// when the word begins no such type.
+// The form of the types that begin with a word of MLIR's own (tensor, memref,
+// …). False when no type begins with the word.
 static bool form_from(fc_str_t word, fc_mlir_form_t *out_form) {
   static const struct {
     const char *word;
@@ -492,8 +492,8 @@ static fc_status_t read_type(reader_t *reader, fc_mlir_type_t *out) {
   skip_space(reader);
   size_t start = reader->at;
   memset(out, 0, sizeof *out);
-  // Refusals while it is read name the rest of the text, since the end of the
-  // type is not known yet.
+  // A refusal while the type is being read names the rest of the text, since
+  // the end of the type is not known yet.
   out->text = fc_str_make(reader->text.data + start, reader->text.size - start);
   FC_TRY(read_form(reader, out));
   out->text = since(reader, start);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Names of one scope: the keys of a dict, the keywords of a function, the
-// functions of a module. Sorting them takes n log n comparisons, so that a file
-// with thousands of names costs no more to load than it is long. Any thread.
+// functions of a module. Sorting them takes n log n comparisons, not n * n, so
+// a file with thousands of names is loaded quickly. Any thread.
 #ifndef FARCALL_CORE_ABI_NAMED_H_
 #define FARCALL_CORE_ABI_NAMED_H_
 
@@ -13,10 +13,11 @@ typedef struct fc_named_t {
   uint32_t number;  // the caller's own; those of one scope differ
 } fc_named_t;
 
-// By name, bytewise; equal ones by number.
+// Sorts by name, bytewise; equal names by number.
 void fc_named_sort(fc_named_t *items, size_t count);
-// Sorts them and tells whether two have one name. *out_second is the item with
-// the lowest number whose name another has before it; *out_first is that one.
+// Sorts the items and tells whether two have one name. Of the items whose name
+// an item with a lower number has, *out_second is the one with the lowest
+// number; *out_first is that other item.
 bool fc_named_find_twins(fc_named_t *items, size_t count, fc_named_t *out_first,
                          fc_named_t *out_second);
 

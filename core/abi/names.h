@@ -15,8 +15,8 @@
 
 typedef struct fc_name_entry_t {
   fc_str_t function;
-  void *value;    // of the document
-  size_t number;  // in it
+  void *value;    // its value in the document
+  size_t number;  // its place in the document
   bool used;
 } fc_name_entry_t;
 
@@ -45,7 +45,8 @@ fc_status_t fc_names_apply(fc_names_t *names, fc_str_t function,
                            const fc_signature_t *signature,
                            fc_builder_t *builder, bool *out_named,
                            fc_error_t *err) FC_MUST_CHECK;
-// FC_CODE_ABI_METADATA when a function is named that was never applied to.
+// FC_CODE_ABI_METADATA when the document names a function that fc_names_apply
+// was never called for.
 fc_status_t fc_names_finish(const fc_names_t *names,
                             fc_error_t *err) FC_MUST_CHECK;
 

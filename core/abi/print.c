@@ -372,7 +372,8 @@ static fc_status_t json_dtype(const fc_signature_t *signature,
   return json_text(sink, ",\"dtype\":", fc_str(dtype_name(type)), err);
 }
 
-// Everything of a node up to its children, or all of a leaf but the brace.
+// Writes all of a node up to its children, or all of a leaf but the closing
+// brace.
 static fc_status_t json_open(const fc_signature_t *signature,
                              const fc_type_t *type, fc_sink_t *sink,
                              fc_error_t *err) {
@@ -405,7 +406,7 @@ static fc_status_t json_open(const fc_signature_t *signature,
   }
 }
 
-// What follows the children of a node.
+// Writes what follows the children of a node.
 static fc_status_t json_close(const fc_type_t *type, fc_sink_t *sink,
                               fc_error_t *err) {
   switch (type->kind) {

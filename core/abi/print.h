@@ -17,20 +17,20 @@ bool fc_name_is_plain(fc_str_t name);
 // NULL when the arguments stand as they are.
 const fc_type_t *fc_signature_root(const fc_signature_t *signature);
 
-// One argument as callers see it: of a root_tree signature, a child of its
-// root. Zeroed stands before the first.
+// Walks through the arguments as callers see them: those of a root_tree
+// signature are the children of its root. Zeroed it stands before the first.
 typedef struct fc_argument_t {
   fc_param_t param;
   uint32_t position;
   bool started;
 } fc_argument_t;
 bool fc_argument_next(const fc_signature_t *signature, fc_argument_t *at);
-// True when the client sends it.
+// True when the client sends this argument.
 static inline bool fc_param_is_sent(const fc_param_t *param) {
   return param->role == FC_ROLE_IN || param->role == FC_ROLE_INOUT;
 }
 
-// A TENSOR or VECTOR as MLIR says it: names of dims are left out.
+// A TENSOR or VECTOR in MLIR's words: names of dims are left out.
 fc_status_t fc_tensor_print_mlir(const fc_signature_t *signature,
                                  const fc_type_t *type, fc_sink_t *sink,
                                  fc_error_t *err);

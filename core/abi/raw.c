@@ -4,9 +4,8 @@
 // with element type and dims, a scalar, or an opaque reference.
 //   sig  := I(item*) R(item*)
 //   item := 'B'(t? d*) | 'S'(t?) | 'O'() | 'U'()
-// `t` and `d` come in any order and the last `t` wins, as in the reference. 'U'
-// is written by its emitter and refused by its parser; here it reads as
-// unknown. Any thread.
+// `t` and `d` come in any order and the last `t` wins, as in IREE. IREE writes
+// 'U' but refuses to read it; here it reads as unknown. Any thread.
 #include "abi/sip.h"
 #include "abi/span.h"
 #include "json/writer.h"
@@ -16,7 +15,7 @@ typedef struct scalar_code_t {
   const char *text;
 } scalar_code_t;
 
-// Index = the code behind 't'.
+// The index is the code behind 't'.
 static const scalar_code_t kScalars[] = {
     {FC_DTYPE_F32, "float32"}, {FC_DTYPE_F16, "float16"},
     {FC_DTYPE_F64, "float64"}, {FC_DTYPE_BF16, "bfloat16"},

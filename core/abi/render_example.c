@@ -11,8 +11,9 @@ static fc_status_t put(fc_text_t *text, const char *what, fc_error_t *err) {
   return fc_sink_put(&text->sink, fc_str(what), err);
 }
 
-// Nested arrays cannot say the size of a dim below an empty one, so the decoder
-// takes 0 for it, and for each dim of the same name.
+// True when the dim of this name must be 0. Nested arrays cannot say the size
+// of a dim below an empty one, so the decoder takes 0 for it, and for each dim
+// of the same name.
 static bool is_nothing(const fc_signature_t *signature, int64_t name) {
   for (uint32_t i = 0; i < signature->node_count; i++) {
     const fc_type_t *type = &signature->nodes[i];
@@ -32,7 +33,8 @@ static int64_t size_of(const fc_signature_t *signature, int64_t dim) {
   return fc_dim_is_named(dim) && is_nothing(signature, dim) ? 0 : 1;
 }
 
-// One element; a type that has no zero has a one, whose exponent is the bias.
+// An element of 0. f8E8M0FNU has no zero: there it is 1, whose bits are the
+// bias.
 static const void *zero_of(fc_dtype_t dtype) {
   static const uint8_t zeros[16] = {0};
   static const uint8_t scale_one[1] = {127};
@@ -52,7 +54,8 @@ static void shape_of(const fc_signature_t *signature, const fc_type_t *type,
 static fc_status_t put_zeros(const fc_signature_t *signature,
                              const fc_type_t *type, fc_text_t *text,
                              fc_error_t *err) {
-  static const int64_t strides[FC_RANK_MAX] = {0};  // one element, everywhere
+  // each element is the same one
+  static const int64_t strides[FC_RANK_MAX] = {0};
   int64_t shape[FC_RANK_MAX];
   int32_t rank;
   shape_of(signature, type, &rank, shape);
@@ -61,7 +64,8 @@ static fc_status_t put_zeros(const fc_signature_t *signature,
                              err);
 }
 
-// A tensor whose element type is not known: the value says it.
+// Writes a tensor whose element type is not known, so that the value must say
+// it.
 static fc_status_t put_typed(const fc_signature_t *signature,
                              const fc_type_t *type, fc_text_t *text,
                              fc_error_t *err) {
@@ -108,7 +112,7 @@ static fc_status_t put_open(const fc_signature_t *signature,
     case FC_TYPE_DICT:
       return put(text, "{", err);
     case FC_TYPE_REFARRAY:
-      return FC_OK;  // made when its element is there
+      return FC_OK;  // put_repeated writes it after its element
     default:
       return put(text, "null", err);
   }
@@ -131,7 +135,7 @@ static fc_status_t put_repeated(const fc_signature_t *signature,
   text->sink.cursor = text->data + start;
   // `depth` counts the brackets that are open; each turn puts one thing.
   int32_t depth = 0;
-  bool up = false;  // the one at `depth` has just been written
+  bool up = false;  // what stands at `depth` has just been written
   while (status == FC_OK) {
     if (up) {
       if (!depth) break;
@@ -187,7 +191,7 @@ static fc_status_t put_value(const fc_signature_t *signature, uint32_t node,
   return FC_OK;
 }
 
-// By name where every argument has one, else by place.
+// True when arguments are sent by name: where every one has a name.
 static bool is_by_name(const fc_signature_t *signature) {
   bool any = false;
   fc_argument_t at = {0};

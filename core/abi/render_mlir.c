@@ -24,7 +24,7 @@ static bool is_identifier(fc_str_t name) {
   return name.size > 0;
 }
 
-// MLIR escapes bytes as two hex digits.
+// MLIR escapes bytes as a backslash and two hex digits.
 static fc_status_t put_string(fc_sink_t *sink, fc_str_t text, fc_error_t *err) {
   FC_TRY(put(sink, "\"", err));
   for (size_t i = 0; i < text.size; i++) {
@@ -52,7 +52,7 @@ static fc_status_t put_dims(const fc_signature_t *signature,
   return FC_OK;
 }
 
-// A tensor whose element type MLIR cannot say.
+// Writes a tensor whose element type has no name in MLIR.
 static fc_status_t put_untyped(const fc_signature_t *signature,
                                const fc_type_t *type, fc_sink_t *sink,
                                fc_error_t *err) {

@@ -55,8 +55,9 @@ static fc_status_t put_float(const writer_t *w, fc_dtype_t dtype) {
                     : "},{\"enum\":[\"NaN\"]}]}");
 }
 
-// With `either` the range of both signs, where the signature leaves the sign
-// open. 64 bits may come as a string.
+// With `either` the range is that of signed and unsigned together, for a
+// signature that leaves the sign open. Integers of 64 bits may come as a
+// string.
 static fc_status_t put_integer(const writer_t *w, const fc_dtype_info_t *info,
                                bool either) {
   bool is_unsigned = info->class_ == FC_DTYPE_CLASS_UINT;
@@ -165,7 +166,7 @@ static fc_status_t put_dtype(const writer_t *w, fc_dtype_t dtype) {
                        (i == FC_DTYPE_I64 || i == FC_DTYPE_SI64));
     if (!fits) continue;
     FC_TRY(put(w, ","));
-    // NumPy and OIP name the signed type as the signless one.
+    // NumPy and OIP use one name for the signed type and the signless one.
     if (other->class_ == FC_DTYPE_CLASS_UINT) {
       FC_TRY(put_names(w, (fc_dtype_t)i));
     } else {
@@ -199,7 +200,8 @@ static fc_status_t put_shape(const writer_t *w, const fc_type_t *type) {
   return put(w, "}");
 }
 
-// Flat or nested. A stated dtype may have another sign than the declared one.
+// "data", flat or nested. The dtype that a client states may have another sign
+// than the declared one.
 static fc_status_t put_data(const writer_t *w, const fc_type_t *type) {
   const fc_dtype_t dtype = (fc_dtype_t)type->dtype;
   if (dtype == FC_DTYPE_NONE) return put(w, "{}");
@@ -355,7 +357,8 @@ static uint32_t count_sent(const writer_t *w) {
   return count;
 }
 
-// The arguments are the keys of one dict, which may be sent as a whole.
+// True when the arguments are the keys of one dict, which may be sent as a
+// whole.
 static bool takes_dict(const writer_t *w) {
   const fc_type_t *root = fc_signature_root(w->signature);
   return root && root->kind == FC_TYPE_DICT;
@@ -371,7 +374,7 @@ static fc_status_t put_reference(const writer_t *w, uint32_t number) {
   return put(w, "\"}");
 }
 
-// Arguments by name, all of them or any.
+// Arguments by name, any of them.
 static fc_status_t put_keywords(const writer_t *w) {
   FC_TRY(put(w, "{\"type\":\"object\",\"properties\":{"));
   fc_argument_t at = {0};

@@ -3,7 +3,7 @@
 // The reader of ABI descriptions. An author may be wrong, and an embedded
 // description comes with a foreign file, so everything is checked. Where a
 // wrong guess would corrupt memory (a rank, the size of an out argument),
-// reading fails.
+// nothing is guessed: reading fails, or the function is not callable.
 #include "abi/sidecar.h"
 
 #include <inttypes.h>
@@ -45,7 +45,7 @@ static void refuse(reader_t *reader, const char *format, ...) {
   fc_builder_refuse(reader->builder, fc_str(reason));
 }
 
-// "argument 1 ('x')"
+// Prints "argument 1 ('x')".
 static void param_print(const reader_t *reader, fc_str_t name, char *out,
                         size_t capacity) {
   char shown[80];
@@ -74,8 +74,8 @@ static fc_status_t read_dims(reader_t *reader, yyjson_val *object,
   return FC_OK;
 }
 
-// The type of an argument or result -> a node, dims as the description has
-// them. What cannot be passed makes the function not callable.
+// Makes a node of the type of an argument or result, with the dims that the
+// description has. What cannot be passed makes the function not callable.
 static fc_status_t read_type(reader_t *reader, yyjson_val *object,
                              fc_str_t name, fc_mlir_type_t *type,
                              uint32_t *out_node) {
@@ -151,7 +151,7 @@ static fc_status_t read_result(reader_t *reader, yyjson_val *object,
 // ---------------------------------------------------------------------------
 // The sizes of out arguments
 
-// "args[0].dim1"
+// Reads "args[0].dim1".
 static bool read_reference(fc_str_t text, size_t *out_argument,
                            size_t *out_dim) {
   size_t values[2];
@@ -392,7 +392,7 @@ static fc_status_t build(reader_t *reader, fc_signature_t **out_signature) {
   return fc_doc_fault(&reader->doc, "", "%s", inner.message);
 }
 
-// Builds the signature again, with the names that somebody gives it.
+// Builds the signature again, with the names that a document gives it.
 static fc_status_t rename_all(reader_t *reader, fc_signature_t **signature) {
   const fc_str_t name = fc_signature_text(*signature, (*signature)->name);
   bool named;

@@ -3,8 +3,8 @@
 // The ABI description of a native module: `<module>.farcall.json` beside it, or
 // the same JSON embedded as `__farcall_abi`. Read once at load, any thread; the
 // format is in docs/abi.md. It looks neither at the module nor at files: the
-// native backend brings the text and compares so_sha256 itself. names.h is the
-// other form of the file.
+// native backend brings the text and compares so_sha256 itself. names.h reads
+// the other form of the file.
 #ifndef FARCALL_ABI_SIDECAR_H_
 #define FARCALL_ABI_SIDECAR_H_
 
@@ -19,7 +19,7 @@ typedef enum fc_cc_t {
 } fc_cc_t;
 
 typedef enum fc_threads_t {
-  FC_THREADS_AUTO,  // not said
+  FC_THREADS_AUTO,  // the description does not say
   FC_THREADS_REENTRANT,
   FC_THREADS_SERIAL,
 } fc_threads_t;
@@ -37,7 +37,7 @@ typedef struct fc_sidecar_function_t {
   fc_cc_t cc;
   fc_threads_t threads;
   const uint8_t *ownership;   // fc_ownership_t of each result
-  fc_signature_t *signature;  // set to NULL to keep it
+  fc_signature_t *signature;  // a caller that keeps it sets this to NULL
 } fc_sidecar_function_t;
 
 typedef struct fc_sidecar_t {

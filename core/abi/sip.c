@@ -4,8 +4,8 @@
 // arguments and results to the flat values of a call.
 //   sig   := I(value?) R(value?)
 //   value := '_'n | 'S'( ('k'i value)* ) | 'D'( ('K'(bytes) value)* )
-// The reference parser accepts a good deal that its writer never makes (keys of
-// the wrong kind, several roots, dangling keys) and can loop for ever; here one
+// IREE's parser accepts a good deal that its writer never makes (keys of the
+// wrong kind, several roots, dangling keys) and can loop for ever; here one
 // walk checks everything before any visitor is called:
 //   one root; S has only indices, ascending; D only names, unique; every raw
 //   input used exactly once; depth and size bounded.
@@ -55,8 +55,8 @@ static level_t *top(walk_t *walk) {
 // ---------------------------------------------------------------------------
 // Unique keys of one dict
 
-// The names in the window, one level deep; other fields are passed over. Syntax
-// errors are left to the walk, which meets them in order.
+// Collects the names in the window, one level deep; other fields are passed
+// over. Syntax errors are left to the walk, which meets them in order.
 static size_t collect_keys(fc_span_reader_t window, fc_named_t *keys,
                            size_t capacity) {
   size_t count = 0;
@@ -267,7 +267,7 @@ fc_status_t fc_sip_visit(fc_str_t text, fc_sip_side_t side,
 }
 
 // ---------------------------------------------------------------------------
-// As text, the way IREE itself prints it
+// Text, as IREE itself prints it
 
 typedef struct text_printer_t {
   fc_sink_t *sink;
@@ -325,11 +325,11 @@ fc_status_t fc_sip_print_text(fc_str_t text, fc_sip_side_t side,
 }
 
 // ---------------------------------------------------------------------------
-// Into a signature
+// A signature
 
 typedef struct tree_builder_t {
   fc_builder_t *builder;
-  fc_raw_nodes_t raw;  // typed leaves; count 0 and !has_raw: unknown ones
+  fc_raw_nodes_t raw;  // typed leaves; has_raw false: all are unknown
   bool has_raw;
   fc_error_t *err;
   uint32_t root;

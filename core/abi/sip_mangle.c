@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes SIP signatures: leaf by leaf as front ends know them, or from a
+// Writes SIP signatures: leaf by leaf as compilers know them, or from a
 // signature's own tree. Children are kept sorted, so that the output is the
 // canonical one whatever the order of the calls. One thread at a time.
 #include "abi/named.h"
@@ -184,7 +184,7 @@ fc_status_t fc_sip_mangler_set(fc_sip_mangler_t *mangler, int32_t raw_index,
     at = find_child(mangler, parent, path[level], &after);
     level++;
   }
-  // Create the rest; nothing below can fail.
+  // Create the rest; nothing after `reserve` can fail.
   size_t chars = 0;
   for (size_t i = level ? level - 1 : 0; i < path_count; i++) {
     chars += path[i].name.size;
@@ -352,7 +352,8 @@ static fc_status_t place_sequence(placing_t *placing, uint32_t at) {
   return FC_OK;
 }
 
-// Level by level: the array of places is the queue, `nodes` runs beside it.
+// Places a tree level by level: the array of places is the queue, and `nodes`
+// has the signature's node of each place.
 static fc_status_t place_tree(placing_t *placing, uint32_t root) {
   const fc_sip_key_t none = {.kind = FC_SIP_KEY_NONE};
   FC_TRY(place_child(placing, FC_NODE_NONE, none, root));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads and writes the fields of SIP and raw signatures. The text is a
-// module's word: every count is checked against the window it claims a part of,
-// and every step moves forward, so that no text takes more than linear time.
+// Reads and writes the fields of SIP and raw signatures. The text is a module's
+// and not trusted: every count is checked against the window it claims a part
+// of, and every step moves forward, so that no text takes more than linear
+// time.
 #include "abi/span.h"
 
 #include <stdarg.h>

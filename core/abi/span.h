@@ -20,7 +20,7 @@ typedef struct fc_span_reader_t {
 typedef struct fc_field_t {
   char tag;
   bool is_span;
-  int32_t number;  // a lower-case tag or '_'
+  int32_t number;  // of a lower-case tag or '_'
   size_t offset;   // of the tag
   size_t begin;    // of a span's bytes
   size_t end;

@@ -48,7 +48,7 @@ static bool failed(const fc_builder_t *builder) {
   return builder->error.status != FC_OK;
 }
 
-// Room for `count` more elements; NULL after a failure.
+// Makes room for `count` more elements; NULL after a failure.
 static void *pool_add(fc_builder_t *builder, pool_t *pool, size_t size,
                       size_t count, uint32_t limit, const char *what) {
   if (failed(builder)) return NULL;
@@ -465,7 +465,8 @@ void fc_builder_name_result(fc_builder_t *builder, uint32_t index,
 // ---------------------------------------------------------------------------
 // The finished signature
 
-// Lays the signature out in one block; only sizes when `block` is NULL.
+// Lays the signature out in one block; with `block` NULL it only adds up the
+// size.
 static size_t lay_out(const fc_builder_t *builder, char *block) {
   size_t size = sizeof(fc_signature_t);
   size_t dims = size;
@@ -619,7 +620,7 @@ static void take_index(taken_t *taken, int32_t index) {
   taken->bits[index / 8] |= bit;
 }
 
-// Room for the names of any one dict, and for those of the arguments.
+// The most names that one dict has, or the arguments.
 static size_t most_names(const fc_signature_t *signature) {
   uint32_t most = signature->argument_count;
   for (uint32_t i = 0; i < signature->node_count; i++) {

@@ -14,7 +14,7 @@
 typedef struct unprint_t {
   fc_builder_t *builder;
   fc_error_t *err;
-  bool rooted;     // parameters have no raw index, their leaves raw_index
+  bool rooted;     // only the leaves have a raw_index
   char path[160];  // where the reader stands, for messages
 } unprint_t;
 
@@ -90,7 +90,7 @@ static fc_status_t read_shape(unprint_t *reader, yyjson_val *type,
     FC_TRY(read_size(reader, yyjson_arr_get(shape, i), FC_DIM_DYNAMIC, false,
                      &dims[i]));
   }
-  // "dims" names the dynamic ones that must agree.
+  // "dims" has names for the dynamic dims that must agree.
   yyjson_val *names = yyjson_obj_get(type, "dims");
   for (size_t i = 0; yyjson_is_arr(names) && i < rank; i++) {
     yyjson_val *name = yyjson_arr_get(names, i);
