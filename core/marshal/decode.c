@@ -89,7 +89,7 @@ static fc_status_t untyped(fc_frame_t *frame, const char *found,
   return here(frame, status, err);
 }
 
-// A value of an unknown type: null, or an object that says what it is.
+// Begins a value of an unknown type: null, or an object that says what it is.
 static fc_status_t open_unknown(fc_frame_t *frame, const fc_op_t *op,
                                 fc_json_token_t token, fc_value_t *dest,
                                 fc_error_t *err) {
@@ -248,7 +248,8 @@ static fc_status_t step_list(fc_frame_t *frame, fc_level_t *level,
 
 #define NAMES_SHOWN 8
 
-// "; there are 'a', 'b'", of names that can be listed. Returns the end.
+// Writes "; there are 'a', 'b'" with as many names as can be listed. Returns
+// the end.
 static char *list_names(const fc_plan_key_t *keys, uint32_t count, char *out,
                         const char *end) {
   const char *before = count == 1 ? "; there is '" : "; there are '";
@@ -428,7 +429,7 @@ typedef struct document_t {
   bool root_given;   // args[0] was the whole root dict
   bool bare;         // the document is the args array
   bool has[SECTION_COUNT];
-  uint64_t ends[SECTION_COUNT];  // where they close
+  uint64_t ends[SECTION_COUNT];  // where each closes
 } document_t;
 
 // Errors of a value name the argument; the pointer says where in it.
@@ -467,7 +468,7 @@ static fc_status_t extra_argument(fc_frame_t *frame, size_t index,
   return here(frame, status, err);
 }
 
-// SIP: one object in place of the keywords.
+// SIP: args[0] is one object in place of the keywords.
 static fc_status_t read_root_dict(fc_frame_t *frame, document_t *document,
                                   fc_json_token_t token, fc_error_t *err) {
   const fc_plan_t *plan = frame->plan;
@@ -672,7 +673,8 @@ static fc_status_t read_section(fc_frame_t *frame, document_t *document,
   return FC_OK;
 }
 
-// Points at the end of the container that could have held the argument.
+// The error points at the end of the container that could have held the
+// argument.
 static fc_status_t missing_argument(fc_frame_t *frame,
                                     const document_t *document,
                                     fc_error_t *err) {

@@ -17,7 +17,7 @@ typedef struct limited_t {
   fc_sink_t sink;  // first, so that the sink is the limiter
   fc_sink_t *inner;
   char *begin;     // of the span being written
-  size_t written;  // before that
+  size_t written;  // before `begin`
   size_t limit;
 } limited_t;
 
@@ -151,8 +151,8 @@ static fc_status_t check_shape(const encoder_t *encoder, const fc_op_t *op,
   return FC_OK;
 }
 
-// An element takes a digit and a comma, a row without elements two brackets: an
-// answer that cannot hold so many is not begun.
+// An element takes at least a digit and a comma, a row without elements two
+// brackets. If the answer cannot hold so many, writing is not begun.
 static fc_status_t check_count(const encoder_t *encoder, size_t count,
                                fc_error_t *err) {
   size_t left = encoder->limited.limit - bytes_written(&encoder->limited);

@@ -170,8 +170,8 @@ static fc_status_t place_store(fc_frame_t *frame, const fc_plan_param_t *store,
   for (int32_t i = 0; i < op->rank; i++) {
     shape[i] = fc_frame_dim(frame, op->dims[i]);
     if (shape[i] >= 0) continue;
-    // The only dims of that name stand in a list, and the client sent none in
-    // it.
+    // Only elements of a list have a dim of that name, and the client sent an
+    // empty list.
     return fc_fail(err, FC_CODE_SHAPE_MISMATCH,
                    "argument %u ('%.*s'): nothing says how large its dim %d is",
                    store->number, FC_STR_ARG(store->name), (int)i);
@@ -248,8 +248,8 @@ static fc_status_t check_dims(fc_frame_t *frame, const fc_plan_param_t *input,
   return FC_OK;
 }
 
-// Compiled code relies on dense elements and on an alignment. A tensor that has
-// neither is copied.
+// Compiled code relies on dense elements and on an alignment. A tensor that
+// lacks one of the two is copied.
 static fc_status_t take_tensor(fc_frame_t *frame, fc_tensor_t *tensor,
                                size_t size, fc_error_t *err) {
   const size_t alignment = frame->plan->signature->alignment;
@@ -300,7 +300,7 @@ static fc_status_t check_tensor(fc_frame_t *frame, const fc_plan_param_t *input,
   return take_tensor(frame, tensor, size, err);
 }
 
-// One value of the flat call, of an argument or of a part of one.
+// Checks one value of the flat call, of an argument or of a part of one.
 static fc_status_t check_value(fc_frame_t *frame, const fc_plan_param_t *input,
                                const fc_op_t *op, fc_error_t *err) {
   fc_value_t *value = &frame->arguments[op->raw];
@@ -384,7 +384,7 @@ static bool holds_fill(const void *data, size_t count, fc_dtype_t dtype) {
     case 8:
       return has_fill(data, count, 8);
     default:
-      return false;  // to some of a byte it is a number
+      return false;  // where a byte is an element, the fill may be a number
   }
 }
 
@@ -432,7 +432,7 @@ static fc_status_t guard_value(fc_frame_t *frame, fc_value_t *value,
   if (value_holds_fill(value)) frame->fill_given = true;
   const fc_tensor_t *tensor = &value->tensor;
   size_t count, size;
-  // What memory a strided view may reach only its owner knows: it is not
+  // Only its owner knows which memory a strided view may reach, so it is not
   // copied.
   if (value->kind != FC_VALUE_TENSOR || tensor->strides ||
       !fc_shape_count(tensor->shape, tensor->rank, tensor->dtype, &count,
@@ -470,7 +470,7 @@ typedef struct guard_level_t {
 typedef fc_status_t (*visit_t)(fc_frame_t *frame, fc_value_t *value,
                                fc_error_t *err);
 
-// Calls `visit` for each value, lists opened.
+// Calls `visit` for each value, also for those within lists.
 static fc_status_t visit_values(fc_frame_t *frame, fc_value_t *values,
                                 size_t count, visit_t visit, fc_error_t *err) {
   guard_level_t levels[FC_JSON_DEPTH_MAX] = {{values, count}};
@@ -511,7 +511,7 @@ static void end_call(fc_frame_t *frame) {
   frame->backend = NULL;
 }
 
-// The caller chose plan, instance and index separately: they must belong
+// The caller chose plan, instance and index separately: checks that they belong
 // together.
 static fc_status_t check_function(const fc_frame_t *frame,
                                   const fc_backend_t *backend,

@@ -32,12 +32,12 @@ typedef struct fc_level_t {
 
 // Elements being read into their buffer.
 typedef struct fc_fill_t {
-  fc_dtype_t dtype;   // how the text reads: ui8 for a declared i8 if so stated
+  fc_dtype_t dtype;   // what text is read as: ui8 for i8 if the client said so
   fc_dtype_t part;    // of one number: f32 for complex<f32>
   fc_dtype_t other;   // ui8 for i8 where nobody said the sign, else NONE
   const fc_op_t *op;  // whose dims these are; NULL: those of a stated shape
   size_t size;        // bytes of one element
-  fc_code_t code;     // of a wrong number of elements
+  fc_code_t code;     // of the error about a wrong number of elements
   int32_t rank;
   int64_t dims[FC_RANK_MAX];  // -1 while not known
   int64_t have[FC_RANK_MAX];  // elements begun of the open arrays
@@ -45,12 +45,12 @@ typedef struct fc_fill_t {
   size_t count;
   size_t capacity;
   size_t limit;    // elements one tensor may have
-  fc_error_t why;  // one sign did not fit: kept in case the other does
+  fc_error_t why;  // of the first sign, for when the other does not fit either
 } fc_fill_t;
 
 // A container being written.
 typedef struct fc_print_t {
-  const fc_op_t *op;        // NULL: a list as it comes
+  const fc_op_t *op;        // NULL: a list of no declared type
   const fc_op_t *child;     // of the next element
   const fc_value_t *items;  // NULL: the children are raw values
   size_t count;
@@ -89,15 +89,16 @@ struct fc_frame_t {
   const fc_tiles_t *tiles;
   struct fc_guarded_t *guarded;  // arguments of this call
 
-  const fc_backend_t *backend;  // not NULL: call_end is owed
+  const fc_backend_t *backend;  // not NULL: call_end must still be called
   void *instance;
   size_t index;
   fc_backend_call_t call;
 
-  // 18 KiB that are not on the stack, where hardening would clear them each
-  // call. DECODE
+  // The rest has 18 KiB. It is not on the stack, because hardening would clear
+  // it there in each call.
+  // DECODE
   fc_json_reader_t reader;
-  fc_json_reader_t ahead;  // where it stood before a look ahead
+  fc_json_reader_t ahead;  // the reader before a look ahead
   fc_fill_t fill;
   uint32_t depth;
   fc_level_t levels[FC_JSON_DEPTH_MAX];
@@ -105,7 +106,7 @@ struct fc_frame_t {
   fc_print_t prints[FC_PRINT_DEPTH_MAX];
 };
 
-// A stage was called on a frame that no call has begun on.
+// Fails because no call has begun on the frame.
 fc_status_t fc_frame_fail_idle(fc_error_t *err);
 // Memory for values. The error says why there is none: the request is over its
 // limit, or the server has no memory left.
@@ -131,26 +132,26 @@ int64_t fc_frame_dim(const fc_frame_t *frame, int64_t dim);
 void fc_frame_bind_dim(fc_frame_t *frame, const fc_op_t *op, int32_t dim,
                        int64_t size);
 // Fails because dim `dim` of `op` is `size` where its name has another size;
-// -1: it is larger than that. The message names both values.
+// `size` -1: it is larger than the name's. The message names both values.
 fc_status_t fc_frame_fail_dim(const fc_frame_t *frame, fc_code_t code,
                               const fc_op_t *op, int32_t dim, int64_t size,
                               fc_error_t *err);
 
-// A leaf whose token was just read; `dest` NULL for a gap.
+// Reads a leaf whose token was just read; `dest` NULL for a gap.
 fc_status_t fc_leaf_decode(fc_frame_t *frame, const fc_op_t *op,
                            fc_json_token_t token, fc_value_t *dest,
                            fc_error_t *err);
-// {"dtype","shape","data"|"b64"}: its first key was just read.
+// Reads {"dtype","shape","data"|"b64"}, whose first key was just read.
 fc_status_t fc_leaf_decode_typed(fc_frame_t *frame, const fc_op_t *op,
                                  fc_value_t *dest, fc_error_t *err);
-// Bytes: a string or {"b64":…}; the token was just read.
+// Reads bytes: a string or {"b64":…}; the token was just read.
 fc_status_t fc_leaf_decode_bytes(fc_frame_t *frame, const fc_op_t *op,
                                  fc_json_token_t token, fc_value_t *dest,
                                  fc_error_t *err);
 // The content of the last string or key, unescaped.
 fc_status_t fc_leaf_text(fc_frame_t *frame, fc_str_t *out_text,
                          fc_error_t *err);
-// "expected X, found Y" at the token just read.
+// Fails with "expected X, found Y" at the token just read.
 fc_status_t fc_leaf_mismatch(fc_frame_t *frame, fc_code_t code,
                              fc_json_token_t token, const char *expected,
                              fc_error_t *err);

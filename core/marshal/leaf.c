@@ -67,7 +67,7 @@ static void copy_reader(fc_json_reader_t *dest,
   memcpy(dest, source, offsetof(fc_json_reader_t, levels) + levels);
 }
 
-// True when an argument before said how large the dim is.
+// True when an earlier argument said how large the dim is.
 static bool is_agreed(const fc_frame_t *frame, const fc_fill_t *fill,
                       int32_t dim) {
   return fill->op && fc_dim_is_named(fill->op->dims[dim]) &&
@@ -96,7 +96,7 @@ static fc_status_t disagrees(fc_frame_t *frame, const fc_fill_t *fill,
   return here(frame, status, err);
 }
 
-// At the first element too many, whose token was just read.
+// Fails at the first element too many, whose token was just read.
 static fc_status_t too_many(fc_frame_t *frame, const fc_fill_t *fill,
                             int32_t dim, fc_json_token_t token,
                             fc_error_t *err) {
@@ -115,7 +115,7 @@ static fc_status_t too_many(fc_frame_t *frame, const fc_fill_t *fill,
   return here(frame, status, err);
 }
 
-// At the end of an array that came short.
+// Fails at the end of an array that came short.
 static fc_status_t too_few(fc_frame_t *frame, const fc_fill_t *fill,
                            int32_t dim, long long count, fc_error_t *err) {
   long long wanted = (long long)fill->dims[dim];
@@ -138,7 +138,7 @@ static fc_status_t too_few(fc_frame_t *frame, const fc_fill_t *fill,
 // ---------------------------------------------------------------------------
 // Elements
 
-// [re,im], whose bracket was just read.
+// Reads [re,im], whose bracket was just read.
 static fc_status_t read_pair(fc_frame_t *frame, fc_dtype_t part, void *out,
                              fc_error_t *err) {
   fc_json_reader_t *reader = &frame->reader;
@@ -159,7 +159,8 @@ static fc_status_t read_pair(fc_frame_t *frame, fc_dtype_t part, void *out,
               err);
 }
 
-// One element whose token was just read, for types read one by one.
+// Reads one element whose token was just read, of a type that is read one by
+// one.
 static fc_status_t read_element(fc_frame_t *frame, fc_dtype_t dtype,
                                 fc_json_token_t token, void *out,
                                 fc_error_t *err) {
@@ -174,7 +175,7 @@ static fc_status_t read_element(fc_frame_t *frame, fc_dtype_t dtype,
   return read_pair(frame, part, out, err);
 }
 
-// The innermost array of complex numbers, up to `want` of them.
+// Reads the innermost array of complex numbers, up to `want` of them.
 static fc_status_t read_pairs(fc_frame_t *frame, fc_fill_t *fill, size_t want,
                               size_t *out_count, fc_json_token_t *out_stop,
                               fc_error_t *err) {
@@ -187,9 +188,8 @@ static fc_status_t read_pairs(fc_frame_t *frame, fc_fill_t *fill, size_t want,
   }
 }
 
-// The number that did not fit is read as one of the other sign; if it fits,
-// that sign is tried first from then on. `err` holds the error of the first
-// attempt.
+// Reads the number that did not fit as one of the other sign. If it fits, that
+// sign is tried first from then on. `err` holds the error of the first attempt.
 static fc_status_t change_sign(fc_frame_t *frame, fc_fill_t *fill,
                                fc_json_token_t token, void *out,
                                fc_error_t *err) {
@@ -200,7 +200,8 @@ static fc_status_t change_sign(fc_frame_t *frame, fc_fill_t *fill,
   const fc_dtype_t dtype = fill->dtype;
   fc_error_t second;
   if (fc_json_read_scalar(reader, token, fill->other, out, &second)) {
-    // It fits neither. The message is about the type that the signature shows.
+    // It fits neither sign. The message is about the type that the signature
+    // shows.
     const fc_dtype_info_t *info = fc_dtype_info(dtype);
     if (info->class_ == FC_DTYPE_CLASS_UINT) {
       *err = second;
@@ -221,8 +222,8 @@ static fc_status_t change_sign(fc_frame_t *frame, fc_fill_t *fill,
 static fc_status_t read_run(fc_frame_t *frame, fc_fill_t *fill, size_t want,
                             size_t *out_count, fc_json_token_t *out_stop,
                             fc_error_t *err) {
-  // Not on the stack, where hardening would clear it: for a short row that
-  // would cost as much as reading it.
+  // `why` is not on the stack, where hardening would clear it: for a short row
+  // that would cost as much as reading it.
   fc_error_t *why = &fill->why;
   for (*out_count = 0;;) {
     uint8_t *out = fill->data ? fill->data + fill->count * fill->size : NULL;
@@ -248,7 +249,8 @@ static fc_status_t read_numbers(fc_frame_t *frame, fc_fill_t *fill, size_t want,
   fc_json_reader_t *reader = &frame->reader;
   FC_TRY(read_run(frame, fill, want, out_count, out_stop, err));
   if (*out_stop == FC_JSON_ARRAY_END) return FC_OK;
-  // Reading stopped at an error. Read its token, so that it gets a position.
+  // Reading stopped before something that is not wanted here. Read its token,
+  // so that the error gets a position.
   FC_TRY(fc_json_next(reader, out_stop, err));
   if (*out_count == want) return FC_OK;
   if (*out_stop == FC_JSON_ARRAY_BEGIN) {
@@ -264,7 +266,7 @@ static fc_status_t read_numbers(fc_frame_t *frame, fc_fill_t *fill, size_t want,
                  "an element was neither read nor wrong");
 }
 
-// The elements of one innermost array, to its end.
+// Reads the elements of one innermost array, to its end.
 static fc_status_t read_row(fc_frame_t *frame, fc_fill_t *fill,
                             fc_error_t *err) {
   int64_t *dim = &fill->dims[fill->rank - 1];
@@ -287,7 +289,7 @@ static fc_status_t read_row(fc_frame_t *frame, fc_fill_t *fill,
   return too_few(frame, fill, fill->rank - 1, (long long)count, err);
 }
 
-// Says what stands where an array should.
+// Fails, saying what stands where an array should.
 static fc_status_t not_an_array(fc_frame_t *frame, const fc_fill_t *fill,
                                 int32_t depth, fc_json_token_t token,
                                 fc_error_t *err) {
@@ -308,7 +310,7 @@ static fc_status_t not_an_array(fc_frame_t *frame, const fc_fill_t *fill,
   return here(frame, status, err);
 }
 
-// Nested arrays exactly `rank` deep; `token` was just read.
+// Reads nested arrays exactly `rank` deep; `token` was just read.
 static fc_status_t read_nested(fc_frame_t *frame, fc_fill_t *fill,
                                fc_json_token_t token, fc_error_t *err) {
   int64_t *have = fill->have;
@@ -541,7 +543,7 @@ typedef struct typed_t {
   int64_t dims[FC_RANK_MAX];
   bool seen[MEMBER_COUNT];
   bool read;    // the data was read into *dest
-  bool scalar;  // there is no shape anywhere: one value
+  bool scalar;  // no shape is stated: one value, unless the type has dims
 } typed_t;
 
 static int find_member(const fc_json_reader_t *reader) {
@@ -564,8 +566,8 @@ static bool dtype_fits(fc_dtype_t declared, fc_dtype_t stated) {
          (stated == FC_DTYPE_I64 || stated == FC_DTYPE_SI64);
 }
 
-// Says which element types could stand there: those that fit the declared one,
-// or all.
+// Fails, saying which element types could stand there: those that fit the
+// declared one, or all.
 static fc_status_t refuse_dtype(fc_frame_t *frame, fc_dtype_t declared,
                                 fc_str_t name, fc_error_t *err) {
   const fc_dtype_info_t *info = fc_dtype_info(declared);
@@ -767,7 +769,7 @@ static fc_dtype_t value_dtype(const typed_t *typed) {
   return typed->op->dtype ? (fc_dtype_t)typed->op->dtype : typed->dtype;
 }
 
-// A value that states its dtype and has no shape at all.
+// Reads a value that states its dtype and has no shape at all.
 static fc_status_t read_scalar_data(fc_frame_t *frame, typed_t *typed,
                                     fc_json_token_t token, fc_value_t *dest,
                                     fc_error_t *err) {
@@ -805,7 +807,8 @@ static fc_status_t read_data(fc_frame_t *frame, typed_t *typed,
                      dest, err);
 }
 
-// Booleans and narrow integers fill a byte, which can say more than they can.
+// Booleans and narrow integers fill a byte, which can hold values that they do
+// not have.
 static fc_status_t check_bytes(fc_frame_t *frame, fc_dtype_t dtype,
                                const uint8_t *data, size_t count,
                                fc_error_t *err) {
@@ -849,7 +852,7 @@ static fc_status_t read_b64(fc_frame_t *frame, typed_t *typed,
       count > fill->limit) {
     return FC_OK;  // refused where the shape stands
   }
-  fc_str_t text;  // "\/" is legal: it may have escapes
+  fc_str_t text;  // it may have escapes, since "\/" is legal
   FC_TRY(fc_leaf_text(frame, &text, err));
   void *memory = NULL;
   size_t placed = text.size / 4 * 3, decoded = 0;
@@ -859,7 +862,7 @@ static fc_status_t read_b64(fc_frame_t *frame, typed_t *typed,
   if (decoded != size) return wrong_bytes(frame, decoded, size, err);
   FC_TRY(check_bytes(frame, typed->dtype, memory, count, err));
   fill->data = memory;
-  fill->size = 1;  // in bytes from here on
+  fill->size = 1;  // elements are bytes from here on
   fill->count = size;
   fill->capacity = placed;
   typed->read = true;

@@ -34,7 +34,7 @@ typedef struct open_node_t {
   uint32_t ordinal;  // of that child
   uint32_t keys;
   bool is_dict;
-  bool in_flat_call;  // this or something above it lives in the flat call
+  bool in_flat_call;  // this node or one above it is a value of the flat call
 } open_node_t;
 
 static bool is_sized(const fc_type_t *type) {
@@ -325,7 +325,8 @@ static void mark_sent_names(const fc_plan_t *plan, bool *sent) {
   }
 }
 
-// Storage for an OUT argument: its size must follow from what is sent.
+// Checks that the size of the storage for an OUT argument follows from what is
+// sent.
 static fc_status_t check_stores(const fc_plan_t *plan, fc_error_t *err) {
   bool sent[FC_DIM_NAMES_MAX] = {false};
   mark_sent_names(plan, sent);

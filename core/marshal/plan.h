@@ -55,7 +55,7 @@ struct fc_plan_t {
   // The inputs that have a name; `ordinal` is the input.
   const fc_plan_key_t *keywords;
   uint32_t keyword_count;
-  const fc_op_t *root_dict;  // SIP: the whole, where it is a DICT
+  const fc_op_t *root_dict;  // SIP: the root, where it is a DICT
   // What the client gets: results, then final contents of OUT and INOUT.
   const fc_plan_param_t *outputs;
   uint32_t output_count;
