@@ -31,8 +31,8 @@ static int print_curl(const fc_args_t *args, const fc_server_t *server,
   }
   print_word(url);
   fputs(" --data-binary ", stdout);
-  // Of a document that begins with '@', curl takes a file as farcall does. No
-  // other document begins so.
+  // A text that begins with '@' names a file, for curl as for farcall. No
+  // document begins so.
   print_word(json[0] == '@' ? json : document.data);
   putchar('\n');
   return FC_EXIT_OK;

@@ -141,7 +141,7 @@ typedef struct fc_client_exchange_t {
   size_t name_size;   // of the field being read, not all of it kept
   char name[TYPE_SIZE];
   size_t type_size;
-  char type[TYPE_SIZE];  // Content-Type, so far as it decides
+  char type[TYPE_SIZE];  // the beginning of Content-Type, as far as it decides
   bool done;
   bool cut;
   bool refused;

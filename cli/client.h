@@ -23,7 +23,7 @@ typedef struct fc_server_t {
 typedef struct fc_answer_t {
   const char *url;  // of the server
   int status;
-  bool is_json;   // by its Content-Type, as are errors
+  bool is_json;   // its Content-Type is one of JSON; those of errors are
   bool is_plain;  // another text that farcalld writes: a form of a signature
   bool cut;       // there was more body; of what is not JSON at most 1 MiB is
                   // read

@@ -6,8 +6,8 @@
 //   source -> parsed -> [buffers] -> annotated -> lowered -> ir -> object -> so
 //
 // All of it happens in a private directory under relative names, so that no
-// path of this machine gets into the module; the copy of the source keeps its
-// name, which is what the locations of run-time checks show.
+// path of this machine gets into the module. The copy of the source keeps its
+// name, because the locations of run-time checks show it.
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -182,7 +182,7 @@ static const char *find_text(fc_str_t text, const char *wanted) {
   return memmem(text.data, text.size, wanted, strlen(wanted));
 }
 
-// "one-shot-bufferize" out of "IR Dump After OneShotBufferizePass Failed
+// Cuts "one-shot-bufferize" out of "IR Dump After OneShotBufferizePass Failed
 // (one-shot-bufferize)", which mlir-opt prints when a pass fails.
 static fc_str_t failing_pass(fc_str_t log) {
   const char *at = find_text(log, "IR Dump After ");
@@ -198,7 +198,7 @@ static fc_str_t failing_pass(fc_str_t log) {
   return fc_str_make(open, (size_t)(close - open));
 }
 
-// mlir-opt shows the line and, under it, a caret.
+// The source line that mlir-opt shows first in `rest` and, under it, a caret.
 static fc_str_t source_context(fc_str_t rest) {
   fc_str_t begin = rest;
   cut_line(&rest);
@@ -254,7 +254,7 @@ static fc_status_t explain(fc_compile_t *compile, int tool, fc_str_t log) {
                first.size ? first : FC_STR("failed without a word"));
 }
 
-// TOOL input -o output flags…
+// Runs TOOL input -o output flags…
 static fc_status_t run(fc_compile_t *compile, int tool, const char *input,
                        const char *output, const char *const *first,
                        const char *const *second) {
@@ -292,7 +292,7 @@ static fc_status_t find_tools(fc_compile_t *compile) {
   return FC_OK;
 }
 
-// "mlir 22.1.8" out of "… LLVM version 22.1.8"
+// Makes "mlir 22.1.8" of "… LLVM version 22.1.8".
 static fc_status_t find_version(fc_compile_t *compile) {
   static const char kVersion[] = "LLVM version ";
   const char *argv[] = {compile->paths[MLIR_OPT], "--version", NULL};
@@ -364,7 +364,7 @@ static void tell_roles(const fc_mlir_module_t *module) {
   }
 }
 
-// Writes the annotated module. `steps` keep the texts between `text` and that.
+// Writes the annotated module. `steps` keep the texts that are made on the way.
 static fc_status_t guard(fc_compile_t *compile, fc_str_t text,
                          fc_text_t steps[3]) {
   fc_mlir_module_t module;

@@ -41,7 +41,7 @@ fc_str_t fc_mlir_attr(fc_str_t attrs, fc_str_t key) {
   return (fc_str_t){0};
 }
 
-// array<i32: 2, 1>
+// The sizes are written array<i32: 2, 1>.
 bool fc_mlir_segment(fc_str_t properties, size_t segment, size_t *out_begin,
                      size_t *out_end) {
   fc_str_t sizes = fc_mlir_attr(properties, FC_STR("operandSegmentSizes"));
@@ -145,8 +145,8 @@ static fc_status_t expand(const fc_reading_t *reading, fc_str_t text,
   return status;
 }
 
-// Every line `#name = …` or `!name = …`. Locations are aliased too; they are of
-// no use here and by far the most.
+// Reads a line `#name = …` or `!name = …`. Locations are aliased too; they are
+// of no use here and by far the most.
 static bool alias_line(fc_str_t line, fc_alias_t *out_alias) {
   if (!line.size || (line.data[0] != '#' && line.data[0] != '!')) return false;
   size_t at = 1;
@@ -179,7 +179,7 @@ static fc_status_t read_aliases(fc_reading_t *reading) {
 // ---------------------------------------------------------------------------
 // Functions
 
-// ["m", "?"]
+// Reads ["m", "?"].
 static fc_status_t read_dims(fc_reading_t *reading, fc_mlir_value_t *value,
                              fc_str_t text) {
   if (!text.data) return FC_OK;
@@ -429,8 +429,9 @@ static bool is_visibility(fc_str_t word) {
          fc_str_equal(word, FC_STR("nested"));
 }
 
-// text[at] is behind `func.func`. The symbol, and the index of the '(' of its
-// arguments; false when this is no function in the custom form.
+// text[at] is behind `func.func`. Reads the symbol, and *at becomes the index
+// of the '(' of its arguments; false when this is no function in the custom
+// form.
 static bool read_symbol(fc_arena_t *arena, fc_str_t text, size_t *at,
                         fc_str_t *out_symbol) {
   size_t from = skip_blank(text, *at);
@@ -460,7 +461,8 @@ static size_t skip_argument(fc_str_t text, size_t at) {
   return at;
 }
 
-// text[at] is the '('. False when there are not `count` arguments.
+// Reads the names of arguments; text[at] is the '('. False when there are not
+// `count` arguments.
 static bool read_names(fc_str_t text, size_t at, size_t count,
                        fc_str_t *out_names) {
   size_t seen = 0;

@@ -91,8 +91,8 @@ static fc_status_t put_location(fc_text_t *out, fc_str_t location,
 // ---------------------------------------------------------------------------
 // Sizes
 
-// False when the line is no division. A division in an unknown form has no
-// type.
+// Reads the operands of an allocation, of which the first *out_count are sizes.
+// False when the line allocates nothing of dynamic size.
 static bool read_allocation(fc_str_t line, fc_str_t *out_sizes,
                             size_t *out_count) {
   fc_str_t name;
@@ -104,7 +104,8 @@ static bool read_allocation(fc_str_t line, fc_str_t *out_sizes,
   }
   size_t close = fc_lex_balanced(line, open, false);
   *out_sizes = fc_lex_unwrap(fc_lex_part(line, open, close));
-  // Two sizes, then the symbols of a layout: array<i32: 2, 0>.
+  // The first segment has the sizes, the second the symbols of a layout:
+  // array<i32: 2, 0>.
   size_t begin;
   *out_count = 0;
   return fc_mlir_segment(fc_lex_properties(line, close), 0, &begin,
@@ -452,7 +453,7 @@ static fc_status_t put_checks(fc_text_t *out, const fc_checks_t *checks,
   return FC_OK;
 }
 
-// @"farcall.place.N", which the check of division N prints.
+// Writes @"farcall.place.N", which the check of division N prints.
 static fc_status_t put_places(fc_text_t *out, fc_str_t text,
                               const fc_checks_t *checks, fc_error_t *err) {
   size_t number = 0;

@@ -21,7 +21,7 @@ typedef struct fc_value_set_t {
 
 // An operation whose regions are being read.
 typedef struct fc_open_t {
-  fc_str_t results;  // what is left of its '='
+  fc_str_t results;  // the text before its '='
   fc_set_t operands;
   size_t number;  // its place in `yields`
 } fc_open_t;
@@ -127,8 +127,9 @@ static const struct {
     {"llvm.intr.memset", 0},
 };
 
-// linalg writes into its outs: the second segment; where there are no segments,
-// the second half of linalg.reduce's operands and the last of the others'.
+// linalg writes into its outs. They are the second segment; where there are no
+// segments, the second half of the operands of linalg.reduce and the last
+// operand of other operations.
 static fc_set_t linalg_stores(const fc_flow_t *flow, fc_str_t name,
                               fc_str_t operands, fc_str_t properties) {
   size_t end = fc_lex_count(operands), begin = end ? end - 1 : 0;
@@ -230,7 +231,8 @@ static void branch(fc_flow_t *flow, fc_str_t labels, fc_set_t set) {
   }
 }
 
-// What ends a region hands its operands to the operation around it.
+// True for an operation that ends a region: it hands its operands to the
+// operation around the region.
 static bool ends_region(fc_str_t name) {
   return fc_str_ends(name, FC_STR("yield")) ||
          fc_str_ends(name, FC_STR(".return")) ||
@@ -337,7 +339,7 @@ static fc_status_t make_room(fc_arena_t *arena, const fc_mlir_module_t *module,
   return done ? FC_OK : fc_fail_memory(err);
 }
 
-// True when a further argument turned out to be written into.
+// True when one more argument turned out to be written into.
 static bool read_function(fc_flow_t *flow, fc_mlir_function_t *function) {
   flow->block_count = 0;
   flow->stored = 0;

@@ -6,7 +6,8 @@
 
 #include "farcall/base.h"
 
-// NUL-terminated by format into the arena; NULL when out of memory.
+// Prints by `format` into the arena, with a NUL at the end; NULL when out of
+// memory.
 char *fc_print(fc_arena_t *arena, const char *format, ...) FC_PRINTF(2, 3);
 
 // Bytes of a file, and of a pipe, whose end is unknown.
@@ -33,7 +34,8 @@ const char *fc_file_base(const char *path);
 // A new directory only we can read, under TMPDIR or /tmp. Its path is absolute.
 fc_status_t fc_workdir_create(fc_arena_t *arena, const char **out_path,
                               fc_error_t *err);
-// Removes it with the files in it; it has no folders. NULL is allowed.
+// Removes the directory with the files in it; it has no folders. NULL is
+// allowed.
 void fc_workdir_remove(const char *path);
 
 #endif  // FARCALL_CLI_FILE_H_

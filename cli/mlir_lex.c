@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Three things nest in MLIR text: a string hides everything in it, brackets pair
-// up, and a '>' is no bracket behind '-' (an arrow) or before '=' (a comparison).
+// Three rules of MLIR text: a string hides everything in it, brackets pair up,
+// and a '>' is no bracket behind '-' (an arrow) or before '=' (a comparison).
 #include "mlir_lex.h"
 
 bool fc_lex_is_space(char c) {

@@ -44,8 +44,8 @@ fc_str_t fc_lex_location(fc_str_t line);
 // `%0:2 = "name"(…` or `"name"(…`: its name, and the index of its '('. False when
 // the line begins with anything else.
 bool fc_lex_operation(fc_str_t line, fc_str_t *out_name, size_t *out_operands);
-// Behind the operands, which end at `at`: the inside of the properties, <{…}>, of
-// the operation, or empty.
+// The inside of the properties, <{…}>, of an operation whose operands end at
+// `at`, or empty.
 fc_str_t fc_lex_properties(fc_str_t line, size_t at);
 // The types of its results, or empty: behind the arrow of `: (…) -> …`.
 fc_str_t fc_lex_result_types(fc_str_t line, size_t at);

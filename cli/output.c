@@ -17,8 +17,8 @@ static fc_status_t unexpected(fc_error_t *err) {
                  "the answer is not {\"results\":[…]} with typed results");
 }
 
-// Elements into `out`, nested or flat, until the value that just began ends. A
-// complex element is two of its part.
+// Reads elements into `out`, nested or flat, until the value that just began
+// ends. A complex element is two of its part.
 static fc_status_t read_elements(fc_json_reader_t *reader, fc_dtype_t part,
                                  char *out, size_t count, fc_error_t *err) {
   uint32_t depth = 0;
@@ -80,7 +80,7 @@ static fc_status_t read_base64(fc_json_reader_t *reader, char *out, size_t size,
   return got == size ? FC_OK : unexpected(err);
 }
 
-// The value of "data" or of "b64".
+// Reads the value of "data" or of "b64".
 static fc_status_t read_data(fc_arena_t *arena, fc_json_reader_t *reader,
                              bool base64, fc_npy_t *array, fc_error_t *err) {
   size_t count, size;
@@ -94,7 +94,8 @@ static fc_status_t read_data(fc_arena_t *arena, fc_json_reader_t *reader,
   return read_elements(reader, part, data, count, err);
 }
 
-// {"dtype":…,"shape":…,"data":…} or with "b64", in this order, its first key next.
+// Reads {"dtype":…,"shape":…,"data":…} or with "b64", in this order, its first
+// key next.
 static fc_status_t read_typed(fc_arena_t *arena, fc_json_reader_t *reader,
                               fc_npy_t *array, fc_error_t *err) {
   fc_json_token_t token;

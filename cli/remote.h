@@ -18,8 +18,8 @@ fc_status_t fc_remote_server(const fc_args_t *args, fc_server_t *out_server,
 // complaint when there is no slash.
 const char *fc_remote_target(const fc_args_t *args, const char *name);
 
-// Complains about an error on this side: 69 when the server cannot be reached,
-// else 64.
+// Complains about an error on this side. Returns 69 when the server cannot be
+// reached, else 64.
 int fc_remote_complain(const fc_error_t *err);
 // Complains about an answer that is an error: its code, detail and pointer.
 // Returns 1, or 69 when the error is not in farcalld's form.

@@ -95,8 +95,8 @@ static fc_status_t put_module(const fc_module_t *module, fc_sink_t *sink,
   return put(sink, "]}", err);
 }
 
-// The document of one function, of one module, or of all. Takes `doc`, which is
-// `json` parsed.
+// Prints the document of one function, of one module, or of all. Takes `doc`,
+// which is `json` parsed.
 static int print_document(const fc_args_t *args, fc_str_t json,
                           yyjson_doc *doc) {
   yyjson_val *root = yyjson_doc_get_root(doc), *module;
@@ -123,7 +123,8 @@ static bool is_file(const char *word) {
   fc_str_t name = fc_str(word);
   return fc_str_ends(name, FC_STR(".so")) ||
          fc_str_ends(name, FC_STR(".vmfb")) ||
-         fc_str_ends(name, FC_STR(".mlir"));  // whose error says what to do
+         // the error about it says what to do
+         fc_str_ends(name, FC_STR(".mlir"));
 }
 
 static int sig_of_module(const fc_args_t *args, const fc_module_t *module) {
