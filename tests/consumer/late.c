@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A program that knows nothing of libfarcall when it starts, as Python does not:
-// the library is opened late, and its names are nobody else's. A module finds in it
-// what compiled code imports all the same.
+// A program that is not linked with libfarcall, as Python is not: it opens the
+// library late, and no other library sees its names. A module still finds in it
+// what compiled code imports.
 //
 //   late LIBFARCALL MODULE      MODULE: tests/modules/native/shim.so
 #include <dlfcn.h>

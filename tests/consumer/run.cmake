@@ -36,7 +36,7 @@ if(SANITIZE)
 endif()
 separate_arguments(flags UNIX_COMMAND "${FLAGS}")
 
-# A program of the example's reads its digit.
+# The example that was built as `program` reads its digit.
 function(classify program)
   output_of(digit ${program} ${WORK_DIR}/shade.so
     ${SOURCE_DIR}/examples/iree/digits.vmfb)
@@ -47,7 +47,7 @@ if(HOW MATCHES "^(cmake|pkg-config|archive)$")
   file(COPY ${example}/shade.farcall.json DESTINATION ${WORK_DIR})
 endif()
 
-# main.c and the example with `link` flags.
+# Builds main.c and the example with the flags `link`, and runs them.
 function(build_and_run link)
   foreach(source ${consumer}/main.c ${example}/embed.c)
     cmake_path(GET source STEM name)
@@ -87,7 +87,7 @@ elseif(HOW STREQUAL "archive")
   output_of(link pkg-config --static --cflags --libs farcall)
   separate_arguments(link UNIX_COMMAND "${link}")
   build_and_run("${link}")
-  # What modules import of the program.
+  # The program must export what modules import.
   file(STRINGS ${SOURCE_DIR}/cmake/exports.list names REGEX "^  .*;$")
   output_of(exported nm -D --defined-only ${WORK_DIR}/embed)
   foreach(name IN LISTS names)
@@ -115,7 +115,8 @@ elseif(HOW STREQUAL "exports")
   output_of(dynamic readelf -d ${libdir}/libfarcall.so)
   string(REGEX MATCH "soname: \\[[^]]*\\]" soname "${dynamic}")
   expect("soname" "soname: [libfarcall.so.${release}]" "${soname}")
-  # What headers declare and what modules import, nothing else.
+  # The library must export what headers declare and what modules import, and
+  # nothing else.
   file(GLOB headers ${prefix}/include/farcall/*.h)
   set(declared)
   foreach(header IN LISTS headers)

@@ -23,7 +23,7 @@ EXPONENT_MAX = 60
 
 
 def integer(literal):
-    """The value, None for a fraction, an enormous one where it is too large."""
+    """The value; None for a fraction; something enormous if it is too large."""
     sign, digits, exponent = Decimal(literal).as_tuple()
     text = "".join(map(str, digits)).lstrip("0")
     stripped = text.rstrip("0")

@@ -109,7 +109,7 @@ static void declarations_become_signatures(void **state) {
     fc_signature_t *s = build(b, rows[i].name, rows[i].cconv, &err);
     if (!s) {
       fail_msg("%s", err.message);
-      return;  // fail_msg doesn't, which clang-tidy cannot know
+      return;  // fail_msg never returns, which clang-tidy cannot know
     }
     assert_int_equal(s->source, FC_SOURCE_DECLARATION);
     assert_int_equal(s->async, rows[i].name[0] == 'a');
@@ -131,7 +131,7 @@ static void declarations_become_signatures(void **state) {
   fc_builder_destroy(b);
 }
 
-// Believed only when it fits the calling convention.
+// A declaration is believed only when it fits the calling convention.
 static const struct {
   const char *name;
   const char *cconv;  // NULL: none to compare with
@@ -227,7 +227,7 @@ static uint64_t next_random(uint64_t *seed) {
 }
 
 // Random declarations, made here together with the convention that fits. Each
-// parses, prints back to itself, and is doubted when one register differs.
+// parses, prints back to itself, and is refused when one register differs.
 static void random_declarations_print_back(void **state) {
   (void)state;
   static const struct {
@@ -279,7 +279,7 @@ static void random_declarations_print_back(void **state) {
     fc_signature_t *s = build(b, text, cconv, &err);
     if (!s) {
       fail_msg("%s", err.message);
-      return;  // fail_msg doesn't, which clang-tidy cannot know
+      return;  // fail_msg never returns, which clang-tidy cannot know
     }
     fc_text_t printed;
     fc_text_init(&printed, fc_allocator_system(), 4096);
@@ -290,7 +290,7 @@ static void random_declarations_print_back(void **state) {
 
     size_t at = 1 + next_random(&seed) % regs;
     if (at == regs || cconv[at] == '_') continue;
-    // No type of the table travels in both of a pair.
+    // No type of the table fits both the old register and the new one.
     cconv[at] = cconv[at] == 'r' ? 'f' : 'r';
     assert_null(build(b, text, cconv, &err));
   }
@@ -298,7 +298,8 @@ static void random_declarations_print_back(void **state) {
   fc_builder_destroy(b);
 }
 
-// Cut anywhere and with any byte changed: a signature or just text.
+// A declaration that is cut anywhere, or has any byte changed, becomes a
+// signature or is just text.
 static void cut_and_changed_declarations_are_survived(void **state) {
   (void)state;
   fc_builder_t *b = fc_builder_create(fc_allocator_system());

@@ -110,7 +110,7 @@ static void other_names_are_read(void **state) {
     assert_string_equal(fc_dtype_info(found)->text, named[i].text);
   }
   fc_test_row(NULL);
-  // None of them is MLIR's, whose types are read strictly.
+  // None of these names is MLIR's, and fc_dtype_find reads no others.
   assert_int_equal(fc_dtype_find(FC_STR("float32")), FC_DTYPE_NONE);
 }
 

@@ -17,7 +17,7 @@ static fc_status_t parse(const char *json, bool unsaid, fc_names_t **out,
   return status;
 }
 
-// What the function of these types becomes by the document of one function.
+// Applies a document with these members to the function of these types.
 static fc_status_t apply(const char *types, const char *members,
                          fc_signature_t **out_signature, fc_error_t *err) {
   char json[4096];

@@ -9,7 +9,7 @@
 typedef struct vector_row_t {
   const char *name;
   const char *text;       // the mangled signature
-  const char *readable;   // as the reference prints it
+  const char *readable;   // as IREE prints it
   const char *canonical;  // what mangling gives back; NULL: `text`
 } vector_row_t;
 
@@ -146,8 +146,8 @@ static void every_proper_prefix_is_refused(void **state) {
   }
 }
 
-// Whatever one changed byte makes of a vector: refused, or it means something
-// that writes and reads back the same.
+// A vector with one byte changed is refused, or means something that writes and
+// reads back the same.
 static void one_changed_byte_is_refused_or_stable(void **state) {
   (void)state;
   FC_TEST_EACH_ROW(const vector_row_t, row, vectors) {

@@ -11,7 +11,7 @@
 typedef fc_status_t (*render_t)(const fc_signature_t *signature,
                                 fc_sink_t *sink, fc_error_t *err);
 
-// NUL-terminated, in the text's own memory.
+// The rendered text, NUL-terminated, in the memory of `text`.
 static const char *render(render_t print, const fc_signature_t *signature,
                           fc_text_t *text) {
   fc_text_reset(text);

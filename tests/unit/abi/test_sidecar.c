@@ -96,7 +96,7 @@ static void the_full_description_reads(void **state) {
   fc_sidecar_destroy(sidecar);
 }
 
-// Everything around the arguments of one function.
+// Puts one function into a whole document.
 static char *wrap(const char *function) {
   static char json[4096];
   snprintf(json, sizeof json, "{\"farcall\":1,\"functions\":[%s]}", function);
@@ -392,7 +392,8 @@ static void an_embedded_description_says_so(void **state) {
                        fc_allocator_system(), &sidecar, NULL),
       FC_OK);
   assert_int_equal(sidecar->functions[0].signature->source, FC_SOURCE_EMBEDDED);
-  assert_int_equal(sidecar->functions[0].signature->alignment, 64);  // unsaid
+  // The description does not say.
+  assert_int_equal(sidecar->functions[0].signature->alignment, 64);
   fc_sidecar_destroy(sidecar);
 }
 

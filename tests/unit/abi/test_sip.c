@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SIP signatures: the vectors of the reference's mangler and parser tests (run
+// SIP signatures: the vectors of IREE's own mangler and parser tests (run
 // against its sources), real signatures of TensorFlow imports, every negative
 // vector, and random trees.
 #include "helpers/compare.h"
@@ -399,7 +399,7 @@ static const mangle_row_t manglings[] = {
      2,
      {{1, 2, {K(0), N("a")}, false}, {0, 1, {K(0)}, true}},
      "I16!S12!k0D7!K2!a_1"},
-    // The reference says yes here and loses leaf 0.
+    // IREE says yes here and loses leaf 0.
     {"structure over a leaf",
      2,
      {{0, 1, {K(0)}, false}, {1, 2, {K(0), N("a")}, true}},
@@ -412,7 +412,7 @@ static const mangle_row_t manglings[] = {
      1,
      {{0, 2, {N("a!1"), N("\xc3\xa9")}, false}},
      "I21!D17!K4!a!1D8!K3!\xc3\xa9_0"},
-    // The reference takes -1 for the empty name.
+    // IREE takes -1 for the empty name.
     {"negative key", 1, {{0, 1, {K(-1)}, true}}, "I1!"},
     {"negative raw index", 1, {{-1, 1, {K(0)}, true}}, "I1!"},
     {"twelve",

@@ -285,7 +285,7 @@ static void children_of_a_scalar(fc_builder_t *b) {
   fc_builder_result(b, FC_STR(""), node, FC_RAW_NEXT);
 }
 static void name_twice(fc_builder_t *b) {
-  // The first is not to be given by name, so it is none of those that clash.
+  // The first may not be given by name, so only the second and third clash.
   for (int i = 0; i < 3; i++) {
     fc_builder_argument(b, FC_STR("x"), fc_builder_scalar(b, FC_DTYPE_I8),
                         FC_ROLE_IN, i > 0, FC_RAW_NEXT);
@@ -364,7 +364,7 @@ static void builder_refuses_what_nobody_could_call(void **state) {
     fc_test_row(refusals[i].name);
     fc_builder_t *b = builder_new();
     refusals[i].build(b);
-    // Sticky: whatever follows neither crashes nor heals it.
+    // The failure sticks: a later call neither crashes nor undoes it.
     fc_builder_result(b, FC_STR("late"), fc_builder_scalar(b, FC_DTYPE_I8),
                       FC_RAW_NONE);
     fc_signature_t *s = NULL;
@@ -398,7 +398,8 @@ static void builder_lists_refused_functions(void **state) {
   (void)state;
   fc_builder_t *b = builder_new();
   add_scalar_argument(b, 0);
-  add_scalar_argument(b, 2);  // a hole: nobody will call it
+  // Nothing is raw argument 1. That is allowed, as nobody calls the function.
+  add_scalar_argument(b, 2);
   fc_builder_refuse(b, FC_STR("first"));
   fc_builder_refuse(b, FC_STR("second"));
   fc_signature_t *s = NULL;
@@ -436,7 +437,7 @@ static void sources_have_the_names_clients_see(void **state) {
   assert_string_equal(fc_source_name((fc_source_t)99), "unknown");
 }
 
-// Thousands of names must not cost a comparison for each two of them.
+// Thousands of names must not be compared each with every other.
 static void names_take_few_comparisons(void **state) {
   (void)state;
   enum { KEYS = 8000 };

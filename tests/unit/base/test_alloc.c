@@ -45,7 +45,7 @@ static void growing_keeps_what_was_there(void **state) {
   assert_memory_equal(memory, "abcd", 4);
   memory = fc_realloc(allocator, memory, 1000, 2);
   assert_memory_equal(memory, "ab", 2);
-  // The fourth fails and leaves the block.
+  // The fourth allocation fails and leaves the block.
   assert_null(fc_realloc(allocator, memory, 2, 50));
   assert_memory_equal(memory, "ab", 2);
   fc_free(allocator, memory);

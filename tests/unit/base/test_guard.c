@@ -39,7 +39,7 @@ static int signal_of_reading(const volatile uint8_t *byte) {
   const pid_t child = fork();
   assert_true(child >= 0);
   if (child == 0) {
-    signal(SIGSEGV, SIG_DFL);  // a sanitizer's would exit
+    signal(SIGSEGV, SIG_DFL);  // a sanitizer's handler would exit
     _exit(*byte ? 1 : 0);
   }
   int status = 0;

@@ -56,8 +56,8 @@ static void every_pattern_comes_back(void **state) {
   }
 }
 
-// Between each two neighbours: the middle goes to the even one, what is nearer
-// to one goes there, however near the middle it is.
+// Between every two neighbours, the middle rounds to the even one; any other
+// value rounds to the nearer one, however near the middle it is.
 static void borders_go_to_even(void **state) {
   (void)state;
   FC_TEST_EACH_ROW(const format_t, row, formats) {

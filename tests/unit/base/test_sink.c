@@ -75,7 +75,8 @@ static fc_status_t put_much(fc_allocator_t allocator, void *context,
 
 static void it_survives_failing_allocations(void **state) {
   (void)state;
-  // Doubling from 256: a handful, not a thousand.
+  // The block doubles from 256 bytes on: a handful of allocations, not a
+  // thousand.
   assert_in_range(fc_test_allocation_sweep(put_much, NULL), 2, 8);
 }
 

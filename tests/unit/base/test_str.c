@@ -102,7 +102,7 @@ static const struct {
     {"\xE2\x82\xAC", true},
     {"\xF0\x9F\x8E\x89", true},
     {"\xF4\x8F\xBF\xBF", true},
-    {"\x80", false},      // nothing goes before
+    {"\x80", false},      // no lead byte before it
     {"\xC0\x80", false},  // longer than it must be
     {"\xE0\x9F\xBF", false},
     {"\xF0\x8F\xBF\xBF", false},
@@ -113,7 +113,8 @@ static const struct {
     {"\xFF", false},
 };
 
-// Wherever it stands: text is looked at eight bytes at a time.
+// A sequence may stand anywhere in text, which is looked at eight bytes at a
+// time.
 static void utf8_is_told_from_what_is_not(void **state) {
   (void)state;
   for (size_t i = 0; i < FC_ARRAY_COUNT(sequences); i++) {

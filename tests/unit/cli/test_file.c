@@ -11,7 +11,8 @@
 
 #include "helpers/test.h"
 
-// The linker puts this in place of fstat: what it says is too small by then.
+// The linker puts this in place of fstat. The file has outgrown the size it
+// tells.
 int __real_fstat(int file, struct stat *out);
 int __wrap_fstat(int file, struct stat *out);
 static off_t size_said = -1;  // -1: the right one

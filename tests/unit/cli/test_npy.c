@@ -349,7 +349,7 @@ static void no_prefix_of_a_file_is_one(void **state) {
       fc_arena_init(&arena, fc_allocator_system(), 4096, 1u << 20);
       fc_status_t status =
           fc_npy_parse(&arena, fc_str_make(copy, size), &array, &err);
-      // One byte too many is the one file a prefix of which may be right.
+      // Only a file with one byte too many has a prefix that may be right.
       if (row->code != FC_CODE_DATA_LENGTH) assert_int_not_equal(status, FC_OK);
       fc_arena_deinit(&arena);
       fc_free(fc_allocator_system(), copy);

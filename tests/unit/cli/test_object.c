@@ -67,7 +67,7 @@ static void of_several_sections_the_largest_frame_counts(void **state) {
   };
   FC_TEST_EACH_ROW(const __typeof__(orders[0]), row, orders) {
     object_t object = make_object();
-    // The first, which is all zeros, need not be.
+    // The first section, which is all zeros elsewhere, may be a real one.
     object.sections[0] = object.sections[2];
     for (int i = 0; i < 2; i++) {
       Elf64_Shdr *section = &object.sections[i ? 2 : 0];

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tools and signals: which ends whom. The signal state is the process's, and an
-// interrupted one starts no more tools, so each row has a process of its own.
+// Tools and signals: which process a signal ends. The signal state is the
+// process's, and an interrupted process starts no more tools, so each row has
+// one of its own.
 #include "tool.h"
 
 #include <signal.h>
@@ -10,12 +11,14 @@
 
 #include "helpers/test.h"
 
-// How a tool that is this command of a shell ended; -1: it could not be run.
+// Runs a shell's command as a tool. Returns how it ended; -1: it could not be
+// run.
 static int run(const char *command) {
   const char *const argv[] = {"/bin/sh", "-c", command, NULL};
   int ended = -1;
   fc_status_t status = fc_tool_run(argv, "/", "/dev/null", &ended, NULL);
-  // Who was interrupted hears that, whatever became of the tool.
+  // fc_tool_run fails if this process was interrupted, whatever became of the
+  // tool.
   return (status == FC_OK) == !fc_tool_interrupted() ? ended : -1;
 }
 
@@ -24,7 +27,8 @@ static bool ends_with_its_status(void) {
   return WIFEXITED(ended) && WEXITSTATUS(ended) == 7 && !fc_tool_interrupted();
 }
 
-// The tool asks for it itself, so that nobody has to wait for it to run.
+// The tool itself sends the signal, so the test need not wait until the tool
+// runs.
 static bool is_ended_when_we_are_interrupted(void) {
   const int ended = run("kill -TERM $PPID; exec sleep 60");
   return WIFSIGNALED(ended) && WTERMSIG(ended) == SIGKILL &&
@@ -36,7 +40,7 @@ static bool may_be_interrupted_itself(void) {
   return WIFSIGNALED(ended) && WTERMSIG(ended) == SIGTERM;
 }
 
-// What whoever started us held back stays so.
+// Signals that our own parent held back stay held back in the tool.
 static bool has_the_signals_held_back_that_we_have(void) {
   sigset_t held;
   sigemptyset(&held);

@@ -10,7 +10,8 @@
 const char *fc_test_folder(void);
 // The path of a file in the folder; valid until the next but one call.
 const char *fc_test_in_folder(const char *name);
-// Writes a file in the folder, of mode 0600, anew if it is there.
+// Writes a file in the folder, of mode 0600, in place of the one that may be
+// there.
 void fc_test_put(const char *name, const char *text);
 // Copies the file at the path `from` into the folder.
 void fc_test_copy(const char *from, const char *name);

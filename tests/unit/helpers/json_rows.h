@@ -16,7 +16,7 @@ typedef struct fc_json_row_t {
   size_t repeat;  // `bytes` is repeated so often, then `tail`
   const char *tail;
   fc_code_t verdict;  // FC_CODE_NONE: valid JSON
-  // What reading the number in it as f64 fails with, if it fails.
+  // The error of reading its number as f64; FC_CODE_NONE: it reads.
   fc_code_t number;
 } fc_json_row_t;
 

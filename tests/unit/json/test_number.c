@@ -20,7 +20,7 @@ static uint64_t next_random(void) {
   return random_state;
 }
 
-// The bits of the element; a failure shows as its code above 2^32.
+// The bits of the element; a failure is its code with bit 63 set.
 #define FAILED(code) (UINT64_C(1) << 63 | FC_CODE_##code)
 
 static uint64_t parse(const char *text, fc_dtype_t dtype) {
@@ -375,7 +375,7 @@ static void check_against_libc(const char *text) {
   if (parse(text, FC_DTYPE_F32) != wanted32) fail_msg("f32 %s", text);
 }
 
-// Of every length and magnitude, the point anywhere.
+// Literals of every length and magnitude, with the point anywhere.
 static void random_literals_read_as_strtod_does(void **state) {
   (void)state;
   for (int i = 0; i < 200000; i++) {
@@ -395,7 +395,7 @@ static void random_literals_read_as_strtod_does(void **state) {
 }
 
 // The exact decimal of the middle between a value and the next, written out,
-// and that with a digit more or less behind.
+// and decimals a little more and a little less than that.
 static void midpoints_read_as_strtod_does(void **state) {
   (void)state;
   for (int i = 0; i < 3000; i++) {
@@ -629,8 +629,8 @@ static const struct {
     {"f8E8M0FNU", FC_DTYPE_F8E8M0FNU, 256},
 };
 
-// All of them, print and parse; and each border between neighbours, from both
-// sides, with the tie going to the even one.
+// Every value prints and reads back; so does each border between neighbours,
+// from both sides, where the tie goes to the even one.
 static void every_narrow_value_comes_back(void **state) {
   (void)state;
   for (size_t i = 0; i < FC_ARRAY_COUNT(narrow_rows); i++) {
@@ -846,8 +846,8 @@ static void a_run_reads_as_one_literal_does(void **state) {
   assert_true(taken > 50000);  // or it tests little
 }
 
-// The f64 nearest to each lies in the middle of two f32, the literal beside it: who
-// rounds twice takes the even one, and that is the wrong one.
+// The f64 nearest to each literal is the middle of two f32, but the literal is
+// beside it. Rounding twice gives the even f32, and that is the wrong one.
 static const struct {
   const char *name;
   uint32_t bits;

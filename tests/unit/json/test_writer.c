@@ -244,7 +244,7 @@ static const int64_t broadcast[] = {0, 1};
 static const int64_t column[] = {3};
 static const int64_t enormous[] = {INT64_C(1) << 62, INT64_C(1) << 62, 1};
 
-// Of the elements 0, 1, 2, …
+// Each row is a view of the elements 0, 1, 2, …
 static const array_row_t array_rows[] = {
     {"rank 0", FC_DTYPE_I32, 0, {0}, NULL, 5, false, "5"},
     {"rank 0, float", FC_DTYPE_F64, 0, {0}, NULL, 5, false, "5.0"},
@@ -332,7 +332,7 @@ static const array_row_t array_rows[] = {
     {"booleans", FC_DTYPE_I1, 1, {3}, NULL, 0, false, "[false,true,true]"},
 };
 
-// The element `value` of any dtype the rows use.
+// Writes the element `value` of any dtype that the rows use.
 static void store(fc_dtype_t dtype, size_t value, char *at) {
   double wide = (double)value;
   float single = (float)value;
@@ -364,7 +364,7 @@ static void arrays_follow_their_strides(void **state) {
   }
 }
 
-// A block that is just large enough is; one byte less is an error.
+// A block that just holds the text is large enough; one byte less is an error.
 static void a_limit_is_met_to_the_byte(void **state) {
   (void)state;
   float data[40];

@@ -530,7 +530,8 @@ static const option_row_t options[] = {
      1,
      "{\"options\":{\"results\":\"b64\"}}",
      "[{\"dtype\":\"f32\",\"shape\":[0,3],\"b64\":\"\"}]"},
-    // What it says is what can be sent: 0 and 1, signs in the whole byte.
+    // An answer can be sent as an argument: booleans are 0 or 1, signs fill the
+    // byte.
     {"b64 of booleans",
      "-> tensor<4xi1>",
      {TENSOR(UI8, 1, s4, NULL, small)},
@@ -567,7 +568,7 @@ static const option_row_t options[] = {
      "[7]"},
 };
 
-// A named dim is what the arguments said it is.
+// A named dim of a result has the size that the arguments gave it.
 static void a_named_dim_binds_the_results(void **state) {
   (void)state;
   fc_test_call_t call;
@@ -588,7 +589,7 @@ static void a_named_dim_binds_the_results(void **state) {
   fc_test_call_deinit(&call);
 }
 
-// One that no argument has is what the first result says it is.
+// A named dim that no argument has gets its size from the first result.
 static void a_named_dim_binds_results_to_each_other(void **state) {
   (void)state;
   fc_test_call_t call;

@@ -752,7 +752,8 @@ static const given_row_t given[] = {
     {"of an unknown type", "any -> any", FC_DTYPE_I8, NULL, 1, true},
 };
 
-// Code may rely on where its tensors lie: then it gets a copy.
+// Code may rely on an alignment and on dense elements: other tensors are
+// copied.
 static void a_tensor_is_copied_where_code_needs_another(void **state) {
   (void)state;
   _Alignas(64) static uint8_t memory[256];

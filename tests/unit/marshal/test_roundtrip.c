@@ -643,7 +643,7 @@ static void wrap(const type_t *root, bool typed, const char *text,
   put(out, "}");
 }
 
-// The answer lists what was sent: as parameters one by one, as a tree in one.
+// The answer lists what was sent: each parameter by itself, but a tree as one.
 static void expect_answer(const type_t *root, bool tree, const char *sent,
                           text_t *out) {
   put(out, "{\"results\":");
@@ -679,7 +679,8 @@ static void check_roundtrip(const type_t *root, bool tree, bool typed,
                expected.data);
     }
   }
-  // What was answered with its types says all that was sent.
+  // A typed answer says all that was sent: as a call it binds to the same
+  // values.
   if (typed) {
     trip_run(trip, same.data, flat_same, &answer);
     assert_string_equal(flat, flat_same);

@@ -226,7 +226,7 @@ static void small_shapes_match_the_model(void **state) {
   assert_int_equal(
       fc_frame_create(fc_allocator_system(), NULL, &bench.frame, &err), FC_OK);
   for (bench.rank = 1; bench.rank <= RANK_MAX; bench.rank++) {
-    int64_t type[RANK_MAX] = {0};  // 0 dynamic, else the size and 1
+    int64_t type[RANK_MAX] = {0};  // 0: dynamic, else the size plus 1
     do {
       for (int32_t i = 0; i < bench.rank; i++) {
         bench.declared[i] = type[i] - 1;
