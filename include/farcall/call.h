@@ -78,9 +78,9 @@ typedef struct fc_leaf_t {
   // slash and `~0` for a tilde. A result's name may be empty: then its position.
   const char *path;
   fc_type_kind_t kind;
-  fc_dtype_t dtype;  // of a SCALAR, TENSOR or VECTOR; NONE: the value says it
-  fc_role_t role;    // of an argument; of a result FC_ROLE_OUT
-  int32_t rank;      // FC_RANK_DYNAMIC: any
+  fc_dtype_t dtype;     // of a SCALAR, TENSOR or VECTOR; NONE: any
+  fc_role_t role;       // of an argument; FC_ROLE_OUT for a result
+  int32_t rank;         // FC_RANK_DYNAMIC: any
   const int64_t *dims;  // below 0: any size; equal codes below -1: equal sizes
 } fc_leaf_t;
 
@@ -119,8 +119,9 @@ void fc_call_clear(fc_call_t *call);
 typedef struct fc_cancel_t {
   fc_atomic_word_t word;
 } fc_cancel_t;
-void fc_cancel_request(fc_cancel_t *cancel);  // any thread, a signal handler
-void fc_cancel_reset(fc_cancel_t *cancel);    // before it is used again
+// From any thread, or from a signal handler.
+void fc_cancel_request(fc_cancel_t *cancel);
+void fc_cancel_reset(fc_cancel_t *cancel);  // before it is used again
 
 // Zero is the default.
 typedef struct fc_run_options_t {
@@ -142,7 +143,7 @@ fc_status_t fc_call_run(fc_call_t *call, const fc_run_options_t *options,
 // memory. FC_FAILED_PRECONDITION: there are no results.
 fc_status_t fc_call_get(const fc_call_t *call, const char *path,
                         fc_tensor_t *out_tensor, fc_error_t *err);
-// Any value: bytes, or a list and what is in it. It is borrowed in the same
+// Any result: bytes, or a list and what is in it. It is borrowed in the same
 // way.
 fc_status_t fc_call_get_value(const fc_call_t *call, const char *path,
                               const fc_value_t **out_value, fc_error_t *err);

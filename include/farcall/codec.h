@@ -29,7 +29,8 @@ typedef struct fc_limits_t {
   uint32_t json_depth;
   uint32_t json_keys;  // of one object
 } fc_limits_t;
-// 2^28 elements, 256 MiB, 256 MiB, 64 MiB, 64, 4096.
+// In the order of the members: 2^28 elements, 256 MiB, 256 MiB, 64 MiB, 64,
+// 4096.
 fc_limits_t fc_limits_default(void);
 
 // Where tensor memory comes from. While the decoder does not know the shape of

@@ -293,8 +293,8 @@ uint32_t fc_builder_vector(fc_builder_t *builder, fc_dtype_t dtype,
                            int32_t rank, const int64_t *dims);
 uint32_t fc_builder_bytes(fc_builder_t *builder, fc_flavor_t flavor);
 uint32_t fc_builder_opaque(fc_builder_t *builder, fc_str_t text);
-// NULL, UNKNOWN; LIST, TUPLE, DICT and REFARRAY get children by
-// fc_builder_append.
+// A node of kind NULL, UNKNOWN, LIST, TUPLE, DICT or REFARRAY; the last four
+// get children by fc_builder_append.
 uint32_t fc_builder_node(fc_builder_t *builder, fc_type_kind_t kind);
 void fc_builder_append(fc_builder_t *builder, uint32_t parent, uint32_t child);
 // Sets the child's key, then appends it. Two children with one key make

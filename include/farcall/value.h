@@ -13,7 +13,8 @@ extern "C" {
 #endif
 FC_PUBLIC_BEGIN
 
-// One element as it lies in memory, little-endian, in the first bytes.
+// One element as it lies in memory, little-endian, in the first bytes of the
+// union.
 typedef union fc_scalar_t {
   uint8_t bytes[16];
   int8_t i8;
