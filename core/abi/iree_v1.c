@@ -85,7 +85,7 @@ static level_t *top(v1_t *v1) { return &v1->levels[v1->depth - 1]; }
 // ---------------------------------------------------------------------------
 // Primitives
 
-// i or f and digits.
+// True for i or f and digits.
 static bool is_numbered(fc_str_t text) {
   if (text.size < 2 || (text.data[0] != 'i' && text.data[0] != 'f')) {
     return false;
@@ -340,7 +340,7 @@ static fc_status_t begin_record(v1_t *v1, fc_json_token_t *token,
   }
 }
 
-// One whole record, whose first token was just read.
+// Reads one whole record, whose first token was just read.
 static fc_status_t read_record(v1_t *v1, fc_json_token_t token,
                                uint32_t *out_node) {
   for (;;) {

@@ -64,7 +64,7 @@ static fc_str_t since(const reader_t *reader, size_t start) {
   return fc_str_make(reader->text.data + start, reader->at - start);
 }
 
-// Letters, digits, '_'; empty when the next character is none of them.
+// Reads letters, digits, '_'; empty when the next character is none of them.
 static fc_str_t read_word(reader_t *reader) {
   skip_space(reader);
   size_t start = reader->at;
@@ -80,8 +80,8 @@ static bool accept_word(reader_t *reader, const char *word) {
   return false;
 }
 
-// Decimal digits, a '-' before them if `negative`. INT64_MIN, which stands for
-// a dynamic stride, is out of range.
+// Reads decimal digits, a '-' before them if `negative`. INT64_MIN, which
+// stands for a dynamic stride, is out of range.
 static fc_status_t read_integer(reader_t *reader, bool negative, int64_t *out) {
   skip_space(reader);
   size_t start = reader->at;
@@ -231,7 +231,7 @@ static fc_status_t read_complex(reader_t *reader, size_t start,
   return FC_OK;
 }
 
-// An element type: a scalar, a complex, or anything else as text.
+// Reads an element type: a scalar, a complex, or anything else as text.
 static fc_status_t read_element(reader_t *reader, fc_mlir_type_t *type) {
   skip_space(reader);
   size_t start = reader->at;
@@ -267,7 +267,8 @@ static void add_dim(fc_mlir_type_t *type, int64_t dim) {
   refuse(type, type->text, "more dims than supported (32)");
 }
 
-// (dim `x`)*, up to the element type. Dims of a vector may be scalable: [4].
+// Reads (dim `x`)*, up to the element type. Dims of a vector may be scalable:
+// [4].
 static fc_status_t read_dims(reader_t *reader, fc_mlir_type_t *type) {
   if (type->form != FC_MLIR_VECTOR && accept(reader, '*')) {
     type->rank = FC_RANK_DYNAMIC;
@@ -299,7 +300,7 @@ static fc_status_t read_stride(reader_t *reader, int64_t *out) {
   return read_integer(reader, true, out);
 }
 
-// strided<[s, …], offset: o>, its word already read.
+// Reads strided<[s, …], offset: o>, whose word was already read.
 static fc_status_t read_strided(reader_t *reader, fc_mlir_type_t *type) {
   size_t start = reader->at;
   int32_t count = 0;
@@ -326,7 +327,7 @@ static fc_status_t read_strided(reader_t *reader, fc_mlir_type_t *type) {
   return expect(reader, '>');
 }
 
-// `(d0, d1)`, at most FC_RANK_MAX words; false when it is something else.
+// Reads `(d0, d1)`, at most FC_RANK_MAX words; false when it is something else.
 static bool read_words(reader_t *reader, fc_str_t *words, int32_t *out_count) {
   *out_count = 0;
   if (!accept(reader, '(')) return false;
@@ -365,7 +366,7 @@ static bool is_default_space(fc_str_t text) {
   return reader.at == text.size;
 }
 
-// (`,` layout)? (`,` memory space)?; an unranked memref has no layout.
+// Reads (`,` layout)? (`,` memory space)?; an unranked memref has no layout.
 static fc_status_t read_memref_tail(reader_t *reader, fc_mlir_type_t *type) {
   bool layout = type->rank != FC_RANK_DYNAMIC;  // one may follow
   while (accept(reader, ',')) {
@@ -408,7 +409,7 @@ static fc_status_t read_shaped(reader_t *reader, fc_mlir_type_t *type) {
 // ---------------------------------------------------------------------------
 // Types
 
-// `!dialect.type`, then maybe `<…>`.
+// Reads `!dialect.type`, then maybe `<…>`.
 static fc_status_t read_dialect(reader_t *reader, fc_mlir_type_t *type) {
   type->form = FC_MLIR_DIALECT;
   size_t start = reader->at++;

@@ -77,8 +77,8 @@ static fc_status_t text_name(fc_sink_t *sink, fc_str_t name, fc_error_t *err) {
                                 : fc_json_write_string(sink, name, err);
 }
 
-// The name of an opaque type: as it is written, unless that could break the
-// line or hide something.
+// Writes the name of an opaque type as it is, but quoted where it could break
+// the line or hide something.
 static fc_status_t text_opaque(fc_sink_t *sink, fc_str_t text,
                                fc_error_t *err) {
   for (size_t i = 0; i < text.size; i++) {

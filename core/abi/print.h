@@ -30,11 +30,11 @@ static inline bool fc_param_is_sent(const fc_param_t *param) {
   return param->role == FC_ROLE_IN || param->role == FC_ROLE_INOUT;
 }
 
-// A TENSOR or VECTOR in MLIR's words: names of dims are left out.
+// Prints a TENSOR or VECTOR as MLIR does, without the names of dims.
 fc_status_t fc_tensor_print_mlir(const fc_signature_t *signature,
                                  const fc_type_t *type, fc_sink_t *sink,
                                  fc_error_t *err);
-// One type as in the canonical JSON.
+// Prints one type as in the canonical JSON.
 fc_status_t fc_type_print_json(const fc_signature_t *signature, uint32_t node,
                                fc_sink_t *sink, fc_error_t *err);
 

@@ -54,7 +54,7 @@ static void shape_of(const fc_signature_t *signature, const fc_type_t *type,
 static fc_status_t put_zeros(const fc_signature_t *signature,
                              const fc_type_t *type, fc_text_t *text,
                              fc_error_t *err) {
-  // each element is the same one
+  // Strides of 0: every element is the same one.
   static const int64_t strides[FC_RANK_MAX] = {0};
   int64_t shape[FC_RANK_MAX];
   int32_t rank;

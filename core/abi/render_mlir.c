@@ -38,7 +38,7 @@ static fc_status_t put_string(fc_sink_t *sink, fc_str_t text, fc_error_t *err) {
   return put(sink, "\"", err);
 }
 
-// Dims, each with its 'x'.
+// Writes dims, each with its 'x'.
 static fc_status_t put_dims(const fc_signature_t *signature,
                             const fc_type_t *type, fc_sink_t *sink,
                             fc_error_t *err) {
@@ -126,7 +126,7 @@ static fc_status_t put_type(const fc_signature_t *signature, uint32_t node,
   return FC_OK;
 }
 
-// `%x: type {attributes}`
+// Writes `%x: type {attributes}`.
 static fc_status_t put_argument(const fc_signature_t *signature,
                                 const fc_argument_t *at, fc_sink_t *sink,
                                 fc_error_t *err) {

@@ -131,7 +131,7 @@ static fc_status_t put_nested(const writer_t *w, const fc_type_t *type,
   return put_braces(w, type->rank);
 }
 
-// The names an element type is read by.
+// Writes the names an element type is read by.
 static fc_status_t put_names(const writer_t *w, fc_dtype_t dtype) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
   FC_TRY(put_text(w, fc_str(info->text)));
@@ -200,8 +200,8 @@ static fc_status_t put_shape(const writer_t *w, const fc_type_t *type) {
   return put(w, "}");
 }
 
-// "data", flat or nested. The dtype that a client states may have another sign
-// than the declared one.
+// Writes "data", flat or nested. The dtype that a client states may have
+// another sign than the declared one.
 static fc_status_t put_data(const writer_t *w, const fc_type_t *type) {
   const fc_dtype_t dtype = (fc_dtype_t)type->dtype;
   if (dtype == FC_DTYPE_NONE) return put(w, "{}");
@@ -374,7 +374,7 @@ static fc_status_t put_reference(const writer_t *w, uint32_t number) {
   return put(w, "\"}");
 }
 
-// Arguments by name, any of them.
+// Writes the object of arguments by name, any of which may be there.
 static fc_status_t put_keywords(const writer_t *w) {
   FC_TRY(put(w, "{\"type\":\"object\",\"properties\":{"));
   fc_argument_t at = {0};
@@ -401,8 +401,8 @@ static fc_status_t put_keyword_names(const writer_t *w) {
   return put(w, "]");
 }
 
-// The array of arguments, at least `least` of them. Where the arguments are the
-// keys of one dict, the array holds that dict.
+// Writes the array of arguments, at least `least` of them. Where the arguments
+// are the keys of one dict, the array holds that dict.
 static fc_status_t put_places(const writer_t *w, uint32_t least) {
   fc_argument_t at = {0};
   uint32_t number = 0;
@@ -421,7 +421,7 @@ static fc_status_t put_places(const writer_t *w, uint32_t least) {
   return put(w, "}");
 }
 
-// "args" has at least `count` elements.
+// Writes the rule that "args" has at least `count` elements.
 static fc_status_t put_has_places(const writer_t *w, uint32_t count) {
   FC_TRY(put_count(w,
                    "{\"required\":[\"args\"],\"properties\":{\"args\":{"
@@ -430,7 +430,8 @@ static fc_status_t put_has_places(const writer_t *w, uint32_t count) {
   return put(w, "}}}");
 }
 
-// Each argument stands in "args" or in "kwargs"; without a name, in "args".
+// Writes the rule that each argument stands in "args" or in "kwargs"; without a
+// name, in "args".
 static fc_status_t put_each_once(const writer_t *w) {
   fc_argument_t at = {0};
   uint32_t number = 0;
@@ -451,7 +452,7 @@ static fc_status_t put_each_once(const writer_t *w) {
   return put(w, "]");
 }
 
-// All keys in "kwargs", or the whole dict in "args".
+// Writes the rule that all keys stand in "kwargs", or the whole dict in "args".
 static fc_status_t put_dict_once(const writer_t *w) {
   FC_TRY(put(w, ",\"oneOf\":[{\"required\":[\"args\"],\"properties\":{"
                 "\"args\":{\"minItems\":1},\"kwargs\":{\"maxProperties\":0}}},"
@@ -496,7 +497,7 @@ static fc_status_t put_arguments(const writer_t *w) {
   return put(w, "},");
 }
 
-// The results, then the final contents of arguments.
+// Writes the answer: the results, then the final contents of arguments.
 static fc_status_t put_answer(const writer_t *call) {
   writer_t answer = *call;
   answer.answer = true;

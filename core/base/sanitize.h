@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which sanitizer the code is built with, 0 or 1 each: gcc defines a macro,
-// clang has a feature. And marking bytes as untouchable for the address
-// sanitizer, which does nothing without it.
+// FC_ASAN and FC_TSAN: 1 when the code is built with that sanitizer, else 0.
+// (gcc defines a macro, clang has a feature.) FC_POISON and its like mark bytes
+// for the address sanitizer, and do nothing without it.
 #ifndef FARCALL_CORE_BASE_SANITIZE_H_
 #define FARCALL_CORE_BASE_SANITIZE_H_
 

@@ -20,7 +20,7 @@ void fc_sha256_update(fc_sha256_t *hash, const void *data, size_t size);
 // before further use.
 void fc_sha256_finish(fc_sha256_t *hash, char out_hex[65]);
 
-// The same of one whole buffer.
+// Hashes one whole buffer.
 void fc_sha256_hex(const void *data, size_t size, char out_hex[65]);
 
 #endif  // FARCALL_BASE_SHA256_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fc_text_t, the sink that keeps everything in one growing block, and the
-// plain put. One thread at a time.
+// fc_text_t, the sink that keeps everything in one growing block, and
+// fc_sink_put. One thread at a time.
 #include "farcall/base.h"
 
 #define FIRST_CAPACITY 256

@@ -220,7 +220,7 @@ static fc_status_t parse_integer(fc_str_t literal, const fc_decimal_t *decimal,
   return FC_OK;
 }
 
-// False: out of range.
+// False when the value is out of range.
 static bool parse_float(const fc_decimal_t *decimal, fc_dtype_t dtype,
                         void *out) {
   uint16_t bits;

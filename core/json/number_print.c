@@ -181,7 +181,8 @@ FC_INLINE char *print_narrow(fc_shortest_t value, char *out) {
   int point = (int)(8 + nine - zeros) + value.exponent;
   values >>= 8 * zeros;
   int size = (int)(nine + significant(values));
-  // Below 10^8, so that eight digits are enough for what follows the point.
+  // The quick way is for values below 10^8: eight digits are enough for what
+  // follows the point.
   if (FC_UNLIKELY((unsigned)(point - POINT_LOW) > 8 - POINT_LOW ||
                   size <= point)) {
     return print_decimal(value, out);

@@ -199,7 +199,8 @@ static scan_t scan_escape(const char **p, const char *end, const char **at,
   return SCAN_DONE;
 }
 
-// `p` is behind the opening quote; *out_end becomes the closing one.
+// Scans a string. `p` is behind the opening quote; *out_end becomes the closing
+// one.
 static scan_t scan_string(const char *p, const char *end, bool last,
                           const char **out_end, bool *out_escaped,
                           const char **at, const char **complaint) {
@@ -231,8 +232,8 @@ static scan_t scan_string(const char *p, const char *end, bool last,
   }
 }
 
-// `p` is the opening quote. Fills text and escaped, *out_end is behind the
-// closing quote.
+// Reads the string whose opening quote is at `p`. Fills text and escaped;
+// *out_end is behind the closing quote.
 static fc_status_t read_string(fc_json_reader_t *reader, const char *p,
                                const char **out_end, bool *need_more,
                                fc_error_t *err) {
@@ -476,7 +477,8 @@ static fc_status_t next_value(fc_json_reader_t *reader,
       *out_token = FC_JSON_NUMBER;
       scan = scan_number(p, reader->end, reader->last, &end, &wanted);
       if (scan == SCAN_BAD) {
-        // The message names a bare -Infinity, so it is about the minus as well.
+        // The error is put at the minus, so that the message names a bare
+        // -Infinity.
         if (end < reader->end && *end == 'I') end = p;
         return fail_unexpected(reader, end, wanted, err);
       }

@@ -84,7 +84,7 @@ FC_INLINE fc_shortest_t fc_shortest_f64(uint64_t mantissa, int exponent) {
   return fc_shortest_wide(mantissa, exponent, false, !(mantissa & 1));
 }
 
-// The usual case of fc_shortest_narrow: the same, and mantissa >= 10.
+// The usual case of fc_shortest_narrow: as fc_shortest_f64, for mantissa >= 10.
 FC_INLINE fc_shortest_t fc_shortest_f32(uint32_t mantissa, int exponent) {
   int k = fc_log10_pow2(exponent);
   int shift = exponent + fc_log2_pow10(-k) + 1;

@@ -6,10 +6,11 @@
 // elsewhere decimal.h reads everything. Any thread.
 //
 // The digits are loaded so that the last one is in the last byte, whatever the
-// length: once as they are, for those behind the point, and once a byte later,
-// for those before it. So bytes before the literal are read (and masked away) as
-// well as behind it: FC_TOKEN_BEFORE and FC_TOKEN_AFTER say how many there must
-// be before and from its first character on.
+// length. They are loaded twice: as they are, for the digits behind the point,
+// and moved by a byte, which skips the point, for the digits before it. So
+// bytes before and behind the literal are read as well (and masked away):
+// FC_TOKEN_BEFORE and FC_TOKEN_AFTER say how many there must be before its
+// first character and from that on.
 #ifndef FARCALL_JSON_TOKEN_H_
 #define FARCALL_JSON_TOKEN_H_
 

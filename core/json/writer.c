@@ -262,9 +262,9 @@ fc_status_t fc_json_write_array(fc_sink_t *sink, fc_dtype_t dtype, int32_t rank,
   if (rank == 0) {
     return fc_json_write_element(sink, dtype, data, int_strings, err);
   }
-  // How many bytes the next element of each dim is away. Unsigned, because in an
-  // array without elements the product of the other dims may overflow; there no
-  // step is taken.
+  // How many bytes the next element of each dim is away. Unsigned, because in
+  // an array without elements the product of the other dims may overflow; in
+  // such an array no step is taken.
   const size_t element_size = fc_dtype_size(dtype);
   ptrdiff_t steps[FC_RANK_MAX];
   size_t dense = element_size;

@@ -38,7 +38,7 @@ static void set_list(fc_value_t *dest, fc_value_t *items, size_t count) {
 static fc_level_t *push(fc_frame_t *frame, const fc_op_t *op,
                         fc_value_t *dest) {
   // Each level is a container that the reader has open, and the reader limits
-  // them.
+  // how many are open.
   FC_ASSERT(frame->depth < FC_JSON_DEPTH_MAX);
   fc_level_t *level = &frame->levels[frame->depth++];
   *level = (fc_level_t){.op = op, .child = fc_op_child(op), .dest = dest};
@@ -330,7 +330,7 @@ static fc_status_t step_dict(fc_frame_t *frame, fc_level_t *level,
                     place_of(frame, key->op, level->items, key->ordinal), err);
 }
 
-// A finished array of references: a list of its elements and one of its dims.
+// Makes two lists of a finished array of references: its elements and its dims.
 static fc_status_t close_array(fc_frame_t *frame, const fc_level_t *level,
                                fc_error_t *err) {
   fc_refarray_t *array = level->array;
@@ -592,7 +592,8 @@ static fc_status_t wrong_value(fc_frame_t *frame, uint32_t option,
   return here(frame, status, err);
 }
 
-// *out_value is the place of the value among those it may have, from 1 on.
+// Reads the value of an option. *out_value is its place among the values that
+// the option may have, from 1 on.
 static fc_status_t read_option(fc_frame_t *frame, uint32_t option,
                                unsigned *out_value, fc_error_t *err) {
   fc_json_token_t token;
@@ -626,7 +627,8 @@ static fc_status_t read_options(fc_frame_t *frame, fc_json_token_t token,
   return FC_OK;
 }
 
-// The name of an argument at the top level: the client probably meant `kwargs`.
+// Fails: an argument stands at the top level. The client probably meant
+// `kwargs`.
 static fc_status_t misplaced_argument(fc_frame_t *frame, fc_str_t name,
                                       fc_error_t *err) {
   char shown[80];

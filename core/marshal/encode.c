@@ -14,7 +14,7 @@
 
 // A sink that fails once more than `limit` bytes were written.
 typedef struct limited_t {
-  fc_sink_t sink;  // first, so that the sink is the limiter
+  fc_sink_t sink;  // first: the sink is cast to the limiter
   fc_sink_t *inner;
   char *begin;     // of the span being written
   size_t written;  // before `begin`
@@ -159,7 +159,7 @@ static fc_status_t check_count(const encoder_t *encoder, size_t count,
   return count > left / 2 + 1 ? over_limit(&encoder->limited, err) : FC_OK;
 }
 
-// Nothing of the tensor's memory is read before this.
+// Nothing of the tensor's memory is read before this check.
 static fc_status_t check_extent(const encoder_t *encoder,
                                 const fc_tensor_t *tensor, fc_error_t *err) {
   size_t count, size;

@@ -331,7 +331,8 @@ static fc_status_t check_arguments(fc_frame_t *frame, fc_error_t *err) {
       if (op->raw >= 0) FC_TRY(check_value(frame, input, op, err));
     }
   }
-  // Storage of out arguments, where it was set. Other storage is placed later.
+  // Checks the storage of out arguments that was set. Other storage is placed
+  // later.
   for (uint32_t i = 0; i < plan->store_count; i++) {
     const fc_plan_param_t *store = &plan->stores[i];
     if (frame->arguments[store->op->raw].kind == FC_VALUE_NULL) continue;

@@ -108,8 +108,8 @@ struct fc_frame_t {
 
 // Fails because no call has begun on the frame.
 fc_status_t fc_frame_fail_idle(fc_error_t *err);
-// Memory for values. The error says why there is none: the request is over its
-// limit, or the server has no memory left.
+// Allocates memory for values. The error says why there is none: the request is
+// over its limit, or the server has no memory left.
 fc_status_t fc_frame_alloc(fc_frame_t *frame, size_t count, size_t size,
                            void **out_memory, fc_error_t *err);
 // Tensor memory from the placer; NULL for size 0.

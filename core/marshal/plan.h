@@ -74,7 +74,7 @@ fc_str_t fc_plan_nearest(const fc_plan_key_t *keys, uint32_t count,
 
 // Puts "argument 0 ('x'): " before the message.
 void fc_plan_name_argument(const fc_plan_param_t *input, fc_error_t *err);
-// "argument 0 ('x')" or "result 1": what `op` is, or is a part of.
+// Prints "argument 0 ('x')" or "result 1": what `op` is, or is a part of.
 void fc_plan_print_owner(const fc_plan_t *plan, const fc_op_t *op, char *out,
                          size_t capacity);
 
