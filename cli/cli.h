@@ -13,8 +13,8 @@
 enum {
   FC_EXIT_OK = 0,
   FC_EXIT_FAILED = 1,        // the module or the server answered an error
-  FC_EXIT_USAGE = 64,        // the command line
-  FC_EXIT_DATA = 65,         // a local file or an input
+  FC_EXIT_USAGE = 64,        // the command line is wrong
+  FC_EXIT_DATA = 65,         // a local file or an input is wrong
   FC_EXIT_UNAVAILABLE = 69,  // the server or a tool cannot be reached
 };
 
@@ -22,11 +22,12 @@ enum {
 // could command the terminal, become \u001b and the like, but newline and tab
 // stay. JSON reads the escapes as the same characters.
 void fc_show(FILE *stream, fc_str_t text);
-// On stdout; newlines and tabs are escaped as well, so that a name is one line.
+// Prints `text` on stdout. Newlines and tabs are escaped as well, so that a
+// name is one line.
 void fc_show_text(const char *text);
 
-// Writes `farcall: MESSAGE` to stderr, escaped as fc_show does, and returns
-// `exit_code`. Nothing is written after it.
+// Writes the line `farcall: MESSAGE` to stderr, escaped as fc_show does, and
+// returns `exit_code`.
 int fc_complain(int exit_code, const char *format, ...) FC_PRINTF(2, 3);
 // Complains about a call that was refused: the HTTP status (0: there was no
 // server), the code, what is wrong with `hint` added to it, and where in the
@@ -73,7 +74,8 @@ bool fc_args_has(const fc_args_t *args, fc_option_t option);
 // The last value given, else `otherwise`.
 const char *fc_args_get(const fc_args_t *args, fc_option_t option,
                         const char *otherwise);
-// The verb of that name; complains with a hint and returns FC_VERB_COUNT.
+// The verb of that name. When there is none, complains with a hint and returns
+// FC_VERB_COUNT.
 fc_verb_t fc_verb_find(const char *name);
 const char *fc_verb_name(fc_verb_t verb);
 
@@ -81,7 +83,7 @@ const char *fc_verb_name(fc_verb_t verb);
 void fc_print_help(fc_verb_t verb);
 
 // False, after a complaint that VERB takes .vmfb files only, when `path` ends
-// in .so. Otherwise the file itself decides later.
+// in .so. True otherwise: the file itself decides later.
 bool fc_is_vmfb(const fc_args_t *args, const char *path);
 
 // The name of `names` nearest to `text`, NULL when none is so near that `text`

@@ -366,7 +366,7 @@ static int on_complete(llhttp_t *parser) {
   return HPE_PAUSED;
 }
 
-// One block from the socket, through the parser.
+// Gives the parser one block from the socket.
 static fc_status_t receive_block(fc_client_exchange_t *exchange,
                                  const char *block, size_t size) {
   for (size_t i = 0; i < size && exchange->begin_size < SHOWN; i++) {
@@ -379,8 +379,8 @@ static fc_status_t receive_block(fc_client_exchange_t *exchange,
   if (exchange->refused) return FC_UNAVAILABLE;  // a callback wrote the error
   if (!size) return lost_begin(exchange, "the connection was closed");
   if (code != HPE_OK) return lost_begin(exchange, "that is not HTTP");
-  // What is no body (heads, trailer fields, chunk sizes) may grow only with the
-  // body.
+  // Heads, trailer fields and chunk sizes together may be larger than
+  // HEAD_LIMIT only by as much as there is body.
   if (exchange->received - exchange->of_body > HEAD_LIMIT + exchange->of_body) {
     return lost_begin(exchange, "the head of the answer is larger than 64 KiB");
   }

@@ -86,7 +86,7 @@ static const char *const kLower[] = {
     "--mlir-print-op-generic",
     "--mlir-print-debuginfo",
     "--convert-linalg-to-loops",
-    "--lower-affine",  // before scf-to-cf, as it makes scf
+    "--lower-affine",  // before scf-to-cf, since it makes scf
     "--convert-vector-to-scf",
     "--convert-scf-to-cf",
     "--expand-realloc",

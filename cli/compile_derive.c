@@ -101,7 +101,7 @@ static const fc_alias_t *find_alias(const fc_reading_t *reading,
   return NULL;
 }
 
-// One round of replacement. True when anything was replaced.
+// Replaces the aliases in `text` once. True when there was one.
 static bool expand_once(const fc_reading_t *reading, fc_str_t text,
                         fc_text_t *out, fc_status_t *status) {
   bool replaced = false;
@@ -179,7 +179,7 @@ static fc_status_t read_aliases(fc_reading_t *reading) {
 // ---------------------------------------------------------------------------
 // Functions
 
-// Reads ["m", "?"].
+// Reads names of dims, as ["m", "?"].
 static fc_status_t read_dims(fc_reading_t *reading, fc_mlir_value_t *value,
                              fc_str_t text) {
   if (!text.data) return FC_OK;
@@ -213,8 +213,8 @@ static fc_status_t read_attrs(fc_reading_t *reading, fc_mlir_value_t *value,
   return read_dims(reading, value, fc_mlir_attr(attrs, FC_STR("farcall.dims")));
 }
 
-// Types from `types`, attribute dictionaries from `attrs` ("[{…}, …]" or
-// empty).
+// Reads values: types from `types`, attribute dictionaries from `attrs` ("[{…},
+// …]" or empty).
 static fc_status_t read_values(fc_reading_t *reading, fc_str_t types,
                                fc_str_t attrs, fc_mlir_value_t **out_values,
                                size_t *out_count) {
@@ -321,7 +321,7 @@ static bool has_tensor_types(fc_str_t text) {
   return false;
 }
 
-// An operation's name stands at text[from, to) with its quotes.
+// Reads the operation whose name stands at text[from, to) with its quotes.
 static fc_status_t read_operation(fc_reading_t *reading, size_t from,
                                   size_t to) {
   fc_str_t text = reading->text, name = fc_lex_part(text, from, to);

@@ -289,8 +289,9 @@ static fc_status_t put_form(fc_text_t *out, const char *form,
   return FC_OK;
 }
 
-// What checks a signed division. Nearly always it does one comparison: the divisor
-// is neither 0 nor -1 in any lane. -a == a is true of 0 and of the least number.
+// The function that checks a signed division. Nearly always it does one
+// comparison: the divisor is neither 0 nor -1 in any lane. -a == a is true of 0
+// and of the least number.
 static const char kSigned[] =
     "(%a: $T, %b: $T, %place: !llvm.ptr) "
     "attributes {passthrough = [\"alwaysinline\"]} {\n"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From the functions of a module to the sidecar's JSON. docs/abi.md has the
+// Makes the sidecar's JSON of the functions of a module. docs/abi.md has the
 // schema.
 #include "compile_sidecar.h"
 

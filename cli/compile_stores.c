@@ -190,7 +190,7 @@ static bool holds_memory(fc_str_t types) {
                         memmem(types.data, types.size, "!llvm.", 6));
 }
 
-// "^bb1(%a: memref<4xf32> loc(…), %i: index loc(…)):"
+// Reads "^bb1(%a: memref<4xf32> loc(…), %i: index loc(…)):".
 static void read_block(fc_flow_t *flow, fc_str_t line, size_t depth_zero_args) {
   size_t end = 1, index = 0;
   while (fc_lex_is_word(fc_lex_char(line, end))) end++;
@@ -272,7 +272,7 @@ static void read_operation(fc_flow_t *flow, fc_str_t line, fc_str_t name,
   set_results(flow, results, memory ? set : 0);
 }
 
-// "}) : (i1) -> memref<4xf32>" or "}, {"
+// Reads "}) : (i1) -> memref<4xf32>" or "}, {".
 static void read_close(fc_flow_t *flow, fc_str_t line) {
   flow->entry = fc_str_ends(line, FC_STR("{"));
   if (flow->entry || !flow->depth) return;

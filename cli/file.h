@@ -10,7 +10,8 @@
 // memory.
 char *fc_print(fc_arena_t *arena, const char *format, ...) FC_PRINTF(2, 3);
 
-// Bytes of a file, and of a pipe, whose end is unknown.
+// At most so many bytes are read of a file, and of a pipe, whose end is
+// unknown.
 #define FC_FILE_MAX ((size_t)1 << 30)
 #define FC_STREAM_MAX ((size_t)256 << 20)
 
@@ -18,9 +19,10 @@ char *fc_print(fc_arena_t *arena, const char *format, ...) FC_PRINTF(2, 3);
 // spell a byte. Returns 3.
 size_t fc_hex_escape(char out[3], char mark, unsigned char byte);
 
-// The whole file into the arena, with a NUL behind it that does not count. A pipe
-// is read to its end, a terminal until the user ends it. Devices, larger files and
-// pipes without a writer are refused: FC_CODE_MODULE_PATH names the file and why.
+// Reads the whole file into the arena, with a NUL behind it that does not
+// count. A pipe is read to its end, a terminal until the user ends it. Devices,
+// larger files and pipes without a writer are refused: FC_CODE_MODULE_PATH
+// names the file and why.
 fc_status_t fc_file_read(fc_arena_t *arena, const char *path,
                          fc_str_t *out_data, fc_error_t *err);
 // Replaces `path` in one step: readers see the old file or the new one, and a

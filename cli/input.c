@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Values in: text, .npy files, JSON. Numbers stay the text the user wrote; only
-// the function's own type turns them into bits.
+// Reads values: text, .npy files, JSON. Numbers stay the text the user wrote;
+// only the function's own type turns them into bits.
 #include "input.h"
 
 #include <stdio.h>

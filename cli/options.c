@@ -53,7 +53,7 @@ static void show(FILE *stream, fc_str_t text, bool one_line) {
       continue;
     }
     if (i > shown) fwrite(text.data + shown, 1, i - shown, stream);
-    // The last byte of the two is the number, too.
+    // Of two bytes, the second is also the number of the character.
     fprintf(stream, "\\u%04x", (unsigned char)text.data[i + size - 1]);
     shown = i += size;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Results out: the answer as it came, or each result where --output wants it.
+// Prints results: the answer as it came, or each result where --output wants
+// it.
 #include <stdio.h>
 
 #include "file.h"

@@ -123,7 +123,7 @@ static bool is_file(const char *word) {
   fc_str_t name = fc_str(word);
   return fc_str_ends(name, FC_STR(".so")) ||
          fc_str_ends(name, FC_STR(".vmfb")) ||
-         // the error about it says what to do
+         // loading a .mlir fails, and the error says what to do
          fc_str_ends(name, FC_STR(".mlir"));
 }
 
@@ -162,7 +162,8 @@ static int sig_of_file(const fc_args_t *args) {
 // ---------------------------------------------------------------------------
 // Of a server
 
-// The document of one function, of one module, or of all, and a member it has.
+// The path of the document of one function, of one module, or of all. The
+// document has the member *out_key.
 static const char *sig_target(const fc_args_t *args, const char **out_key) {
   *out_key = "modules";
   if (!args->word_count) return FC_REMOTE_MODULES "?signatures=1";

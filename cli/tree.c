@@ -40,7 +40,7 @@ static fc_status_t put_node(const fc_signature_t *signature,
   return put(sink, raw, err);
 }
 
-// "key: " in a dict, "[2] " in a tuple.
+// Writes "key: " in a dict, "[2] " in a tuple.
 static fc_status_t put_place(const fc_signature_t *signature,
                              const fc_walk_t *walk, fc_sink_t *sink,
                              fc_error_t *err) {

@@ -7,8 +7,8 @@
 
 #include "farcall/base.h"
 
-// `json` is a canonical signature. Arguments and results that the line
-// describes fully are left out. FC_CODE_ABI_METADATA.
+// `json` is a canonical signature, or else FC_CODE_ABI_METADATA. Arguments and
+// results that the line describes fully are left out.
 fc_status_t fc_tree_print(fc_str_t json, fc_sink_t *sink, fc_error_t *err);
 
 #endif  // FARCALL_CLI_TREE_H_
