@@ -6,8 +6,8 @@
 
 #include "abi/mlir_type.h"
 
-// Type -> kind of node, one-line text of the tree, why it cannot be passed
-// through the C interface ("" when it can).
+// For each type: the kind of node, the one-line text of the tree, and why it
+// cannot be passed through the C interface ("" when it can).
 static const struct {
   const char *name;
   int kind;

@@ -101,7 +101,7 @@ static void named_dims(fc_builder_t *b) {
                     FC_RAW_NEXT);
 }
 
-// Names that a careless printer lets out of their quotes.
+// Names that would break out of their quotes if a printer did not escape them.
 static void hostile(fc_builder_t *b) {
   fc_builder_name(b, FC_STR("f\",\"x\":1\n\xff(a) -> "));
   add(b, "x: i8, y", "i8", FC_ROLE_IN);
@@ -252,7 +252,7 @@ static void signatures_render_as_documented(void **state) {
                                              FC_STR("1"), &text.sink, NULL),
                      FC_OK);
     fc_str_t json = fc_text_str(&text);
-    // A foreign reader takes it, and finds the line in it.
+    // Another reader, yyjson, accepts the JSON and finds the line in it.
     yyjson_doc *doc = yyjson_read(json.data, json.size, 0);
     assert_non_null(doc);
     yyjson_val *line = yyjson_obj_get(yyjson_doc_get_root(doc), "text");

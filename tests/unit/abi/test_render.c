@@ -196,8 +196,8 @@ static void schemas_describe_values(void **state) {
   "{\"required\":[\"kwargs\"],\"properties\":{\"kwargs\":{\"required\":[" name \
   "]}}}"
 
-// Types -> the bare array, "kwargs", what must be in one of the two, and the
-// results.
+// For each line of types: the bare array, "kwargs", what must be in one of the
+// two, and the results.
 static const struct {
   const char *name;
   const char *array;

@@ -126,7 +126,7 @@ static void it_survives_failing_allocations(void **state) {
   assert_int_equal(fc_test_allocation_sweep(use_arena, NULL), 20);
 }
 
-// Only where a sanitizer sees it: elsewhere nothing is poisoned.
+// Bytes are poisoned only with a sanitizer; without it nothing is.
 static void what_is_not_handed_out_is_forbidden(void **state) {
   (void)state;
   fc_arena_t arena;

@@ -148,8 +148,8 @@ typedef struct stage_t {
 static void *play(void *context) {
   stage_t *stage = context;
   int file = accept(stage->listener, NULL, NULL);
-  // The whole request, which ends in its body: closing over unread bytes would
-  // reset the connection and take the answer along.
+  // Reads the whole request, which ends in its body: closing over unread bytes
+  // would reset the connection, and the answer would be lost.
   char request[4096];
   size_t size = 0;
   while (size < 2 || memcmp(request + size - 2, "[]", 2) != 0) {

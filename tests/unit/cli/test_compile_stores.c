@@ -105,7 +105,8 @@ static void bodies_are_read(void **state) {
   }
 }
 
-// Through two private functions, the callers first; the argument's place counts.
+// Stores are found through two private functions, the callers first; which
+// argument is passed where counts.
 static void callees_are_read(void **state) {
   (void)state;
   static const char kText[] =

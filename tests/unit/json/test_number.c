@@ -589,7 +589,8 @@ static void random_floats_come_back(void **state) {
   }
 }
 
-// The values of the narrow types, told by their bits in the most direct way.
+// The values of the narrow types, computed from their bits in the most direct
+// way.
 static double narrow_value(fc_dtype_t dtype, unsigned bits) {
   if (dtype == FC_DTYPE_F8E8M0FNU)
     return bits == 255 ? (double)NAN : ldexp(1, (int)bits - 127);
@@ -799,8 +800,8 @@ static size_t make_literal(char *out) {
   return (size_t)(at - out);
 }
 
-// Whatever stands around a literal and however near the ends of the memory are,
-// a run takes only what fc_number_parse does, and reads it so.
+// Whatever stands around a literal, and however near it is to the ends of the
+// memory: a run takes only what fc_number_parse takes, and reads the same bits.
 static void a_run_reads_as_one_literal_does(void **state) {
   (void)state;
   static const fc_dtype_t kDtypes[] = {
@@ -831,7 +832,7 @@ static void a_run_reads_as_one_literal_does(void **state) {
     bool at_element;
     size_t count = fc_number_parse_run(dtype, text, &cursor, text + total, &got,
                                        1, &at_element);
-    // It ends where a comma was, or at what is no part of a number.
+    // The literal ends where a comma was, or at what is no part of a number.
     fc_str_t read = {literal, size};
     if (count && !at_element) read.size = (size_t)(cursor - text) - before;
     bool number = !fc_number_parse(read, dtype, &wanted, NULL);

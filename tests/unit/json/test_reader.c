@@ -123,7 +123,7 @@ static void every_class_of_document_has_its_verdict(void **state) {
   FC_TEST_EACH_ROW(const fc_json_row_t, row, fc_json_open_rows) check_row(row);
 }
 
-// All prefixes of valid documents but a bare number's are invalid.
+// All prefixes of a valid document are invalid, unless it is a bare number.
 static void no_prefix_is_valid(void **state) {
   (void)state;
   FC_TEST_EACH_ROW(const fc_json_row_t, row, fc_json_valid_rows) {
@@ -503,7 +503,7 @@ static void bad_elements_have_a_place(void **state) {
       status = fc_json_next(&reader, &token, &err);
       if (status) break;
       assert_int_equal(token, FC_JSON_ARRAY_BEGIN);
-      // Two: a mistake behind the last one wanted counts as well.
+      // Two are wanted: a mistake behind the last of them counts as well.
       status = fc_json_read_elements(&reader, row->dtype, out, 2, &count,
                                      &token, &err);
     }

@@ -152,7 +152,7 @@ static const fc_test_decode_row_t containers[] = {
        "((((i8:1, i8:2), (i64:2))), (i64:1))"),
 };
 
-// The calls of the reference binding's own unit tests (iree/runtime's
+// The calls in the unit tests of IREE's Python binding (iree/runtime's
 // function_test.py), in JSON, through the metadata they use.
 #define V1(a, r) "v1 {\"a\":[" a "],\"r\":[" r "]}"
 #define KW \
@@ -224,7 +224,7 @@ static const fc_test_decode_row_t v1[] = {
 // SIP: the arguments are one tree whose leaves say where they go.
 #define LIST_2 "root (i8@0, f32@1) ->"
 #define DICT_3 "root {input_ids: i8@1, input_mask: i8@2, segment_ids: i8@0} ->"
-// With 2 in place of 384.
+// The real signature has 384 where this has 2.
 #define MOBILEBERT                                               \
   "sip I53!D49!K10!input_ids_1K11!input_mask_2K12!segment_ids_0" \
   "R39!D35!K11!end_logits_0K13!start_logits_1 "                  \

@@ -14,8 +14,8 @@ typedef struct embed_row_t {
   const char *types;
   const char *head;
   const char *tail;
-  // The value is passed over, so the verdict is the reader's alone; else a
-  // value error may come first.
+  // The value is skipped, so only the reader can refuse it. Otherwise a value
+  // error may come first.
   bool skipped;
 } embed_row_t;
 

@@ -383,7 +383,8 @@ static const fc_test_decode_row_t typed[] = {
         MISSING_KEY, "/0"),
 };
 
-// Dims of one name: who said what, at the place that differs.
+// Dims of one name differ: the error names both arguments, at the place that
+// differs.
 #define MATMUL "a: tensor<MxKxf32>, b: tensor<KxNxf32> ->"
 #define DIFFER(name, types, body, pointer, message) \
   { name, types, body, NULL, FC_CODE_SHAPE_MISMATCH, pointer, message }

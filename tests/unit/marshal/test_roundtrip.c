@@ -238,7 +238,7 @@ static void element(fc_dtype_t dtype, both_t *both) {
   put(&both->other, other);
 }
 
-// Whether this container is the one to change.
+// True for the container to change.
 static bool is_site(maker_t *maker) { return maker->site++ == maker->changed; }
 
 static void changed(maker_t *maker, change_t change, fc_code_t code,
@@ -670,7 +670,7 @@ static void check_roundtrip(const type_t *root, bool tree, bool typed,
   wrap(root, typed, both.answer.data, &same);
   trip_run(trip, other.data, flat, &answer);
   // Results of keyword arguments have no keys, so their text is not the one
-  // sent; the flat lists tell.
+  // sent; the flat lists are compared instead.
   if (tree || root->kind == FC_TYPE_TUPLE) {
     expect_answer(root, tree, both.answer.data, &expected);
     fc_str_t text = fc_text_str(&answer);
