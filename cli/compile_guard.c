@@ -366,7 +366,7 @@ typedef struct fc_checks_t {
   fc_division_t *kinds;  // one for each type and sign; its check has its index
   size_t kind_count;
   size_t count;     // divisions
-  bool has_module;  // its first line was seen
+  bool has_module;  // the module's first line was seen
   bool has_puts;
   bool has_abort;
 } fc_checks_t;

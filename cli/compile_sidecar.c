@@ -102,7 +102,8 @@ static const fc_mlir_function_t *find(const fc_mlir_module_t *module,
   return NULL;
 }
 
-// Bufferization keeps the number of arguments and results, not all attributes.
+// Bufferization keeps the number of arguments and results, but not all
+// attributes: those are taken from the module before it.
 static void inherit(fc_mlir_value_t *to, const fc_mlir_value_t *from,
                     size_t to_count, size_t from_count) {
   for (size_t i = 0; to_count == from_count && i < to_count; i++) {

@@ -36,7 +36,7 @@ typedef struct fc_flow_t {
                      // with regions
   fc_open_t *open;
   size_t depth;
-  size_t number;  // operations with regions seen
+  size_t number;  // how many operations with regions were seen
   fc_set_t stored;
   size_t region_room;
   bool entry;    // the next block is the first of its region

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 enum {
-  NESTING_MAX = 64,                  // brackets in what is kept as text
+  NESTING_MAX = 64,                  // open brackets in what is kept as text
   INTEGER_BITS_MAX = (1 << 24) - 1,  // MLIR's own limit
 };
 

@@ -10,8 +10,9 @@
 
 #define FC_EXAMPLE_SIZE_MAX (64U << 20)
 
-// `func.func private @f(%x: tensor<?xf32>) -> tensor<?xf32>`. Parses with
-// --allow-unregistered-dialect; what MLIR has no type for is !farcall.…
+// Writes `func.func private @f(%x: tensor<?xf32>) -> tensor<?xf32>`. mlir-opt
+// reads it with --allow-unregistered-dialect: a type that MLIR lacks is
+// !farcall.…
 fc_status_t fc_signature_print_mlir(const fc_signature_t *signature,
                                     fc_sink_t *sink, fc_error_t *err);
 

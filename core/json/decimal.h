@@ -94,8 +94,8 @@ FC_INLINE const char *fc_scan_digits(const char *p, const char *end,
   return p;
 }
 
-// Reads the JSON number at `p`. NULL when it isn't one by RFC 8259; what
-// follows it is not looked at.
+// Reads the JSON number at `p`. NULL when there is none by RFC 8259; what
+// follows the number is not looked at.
 FC_INLINE const char *fc_decimal_scan(const char *p, const char *end,
                                       fc_decimal_t *out) {
   out->begin = p;

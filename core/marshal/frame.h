@@ -45,7 +45,7 @@ typedef struct fc_fill_t {
   size_t count;
   size_t capacity;
   size_t limit;    // elements one tensor may have
-  fc_error_t why;  // of the first sign, for when the other does not fit either
+  fc_error_t why;  // the first sign's error, if the other does not fit either
 } fc_fill_t;
 
 // A container being written.
@@ -137,7 +137,8 @@ fc_status_t fc_frame_fail_dim(const fc_frame_t *frame, fc_code_t code,
                               const fc_op_t *op, int32_t dim, int64_t size,
                               fc_error_t *err);
 
-// Reads a leaf whose token was just read; `dest` NULL for a gap.
+// Reads a leaf whose token was just read; `dest` NULL: the value goes nowhere
+// (a null at an index that SIP left out).
 fc_status_t fc_leaf_decode(fc_frame_t *frame, const fc_op_t *op,
                            fc_json_token_t token, fc_value_t *dest,
                            fc_error_t *err);

@@ -105,7 +105,7 @@ fc_status_t fc_raw_parse(fc_str_t text, fc_builder_t *builder,
                          fc_error_t *err) FC_MUST_CHECK;
 fc_status_t fc_raw_mangle(const fc_signature_t *signature, fc_sink_t *sink,
                           fc_error_t *err) FC_MUST_CHECK;
-// `(Buffer<float32[?x128]>, sint32) -> (RefObject<?>)`
+// Writes text such as `(Buffer<float32[?x128]>, sint32) -> (RefObject<?>)`.
 fc_status_t fc_raw_print_text(fc_str_t text, fc_sink_t *sink,
                               fc_error_t *err) FC_MUST_CHECK;
 

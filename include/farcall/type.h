@@ -348,10 +348,11 @@ fc_status_t fc_signature_print_short(const fc_signature_t *signature,
 fc_status_t fc_signature_print_json(const fc_signature_t *signature,
                                     fc_str_t module, fc_str_t version,
                                     fc_sink_t *sink, fc_error_t *err);
-// `matmul(x: tensor<?x3xf32>, …) -> tensor<?xf32>`; a named dim is `[name]`
+// Writes `matmul(x: tensor<?x3xf32>, …) -> tensor<?xf32>`; a named dim is
+// `[name]`.
 fc_status_t fc_signature_print_text(const fc_signature_t *signature,
                                     fc_sink_t *sink, fc_error_t *err);
-// One type as in the text form.
+// Writes one type as in the text form.
 fc_status_t fc_type_print_text(const fc_signature_t *signature, uint32_t node,
                                fc_sink_t *sink, fc_error_t *err);
 

@@ -117,7 +117,7 @@ static void functions_get_their_names(void **state) {
     fc_text_init(&text, fc_allocator_system(), 1 << 16);
     assert_int_equal(fc_signature_print_text(signature, &text.sink, &err), 0);
     assert_int_equal(fc_sink_put(&text.sink, FC_STR("\0"), &err), 0);
-    assert_string_equal(text.data + 1, given[i].text);  // its name is f
+    assert_string_equal(text.data + 1, given[i].text);  // behind the name, f
     fc_text_deinit(&text);
     for (uint32_t k = 0; k < signature->argument_count; k++) {
       const fc_param_t *argument = &signature->arguments[k];

@@ -202,7 +202,7 @@ static const struct {
   const char *name;
   const char *array;
   const char *keywords;
-  const char *once;  // behind "additionalProperties" of the object
+  const char *once;  // what follows "additionalProperties" of the object
   const char *results;
 } forms[] = {
     {" -> ", "\"items\":false,\"minItems\":0}", "}", "}",

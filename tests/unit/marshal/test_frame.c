@@ -90,8 +90,9 @@ static void a_call_has_only_its_own_options(void **state) {
   fc_test_call_deinit(&call);
 }
 
-// What lies between a guarded tensor and its page is a NaN no calculation makes;
-// a result that has it was computed from there, unless the caller sent it.
+// The bytes between a guarded tensor and its page are a NaN that no calculation
+// makes. A result with this NaN was computed from them, unless the caller sent
+// it.
 static fc_status_t read_behind(void *instance, size_t index,
                                fc_backend_call_t *call, fc_error_t *err) {
   FC_TRY(fc_backend_echo.call(instance, index, call, err));

@@ -195,7 +195,7 @@ static void check_broken(bench_t *bench, const nesting_t *whole) {
   }
 }
 
-// Counts `digits` up in base `base`; false when it is round.
+// Counts `digits` up in base `base`; false when all are 0 again.
 static bool next_digits(int64_t *digits, int32_t count, int64_t base) {
   for (int32_t i = 0; i < count; i++) {
     if (++digits[i] < base) return true;
