@@ -83,15 +83,16 @@ static void on_turn(uv_prepare_t *turn) {
     hand_over(loop);
     quiet = fc_pool_sleep(&loop->pool);
   }
-  // Answers arrive faster than they are taken: sockets get their turn in
-  // between.
+  // Answers arrive faster than they are taken, or memory is left to be given
+  // back: sockets get their turn in between.
+  if (loop->server.connections == 0 && loop->modules.started) {
+    fc_blocks_trim(loop->blocks, KEPT_WHEN_IDLE);
+  }
+  if (fc_blocks_release(loop->blocks, FC_LIMIT_RELEASE)) quiet = false;
   if (quiet) uv_idle_stop(&loop->busy);
   else uv_idle_start(&loop->busy, on_busy);
   arm_timer(loop);
   if (loop->log.size) fc_log_flush(&loop->log);
-  if (loop->server.connections == 0 && loop->modules.started) {
-    fc_blocks_trim(loop->blocks, KEPT_WHEN_IDLE);
-  }
   fc_loop_check_drained(loop);
 }
 

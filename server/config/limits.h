@@ -35,6 +35,11 @@
 
 #define FC_LIMIT_ASKING (64u << 10)  // body of a POST that is no call
 
+// Most bytes that one write of an answer moves, and one turn of the loop gives back
+// to the system: either takes some 0.1 ms.
+#define FC_LIMIT_WRITE (256u << 10)
+#define FC_LIMIT_RELEASE (1u << 20)
+
 // A response: room kept in front of the body, so that one write sends both.
 #define FC_LIMIT_HEAD 1024
 

@@ -2,9 +2,11 @@
 //
 // The body of a call while it arrives: one block, because decoders want all of
 // it in one place. Memory is allocated and counted for what has arrived, not
-// for what was announced. A body of up to FC_LIMIT_READ bytes, or one for which
-// a free block is kept, stays where it was read to. A larger one is copied
-// whenever its block doubles, less than twice its length in all. Loop thread.
+// for what was announced. A body whose length is known stays where it was read
+// to, unless it is larger than FC_LIMIT_READ, too small to have its place reserved
+// (block.c), and no free block is kept for it. Such a body, and one in chunks, is
+// copied whenever its block doubles, less than twice its length in all. Loop
+// thread.
 #ifndef FARCALL_SERVER_EXCHANGE_BODY_H_
 #define FARCALL_SERVER_EXCHANGE_BODY_H_
 

@@ -57,7 +57,9 @@ struct fc_connection_t {
   fc_framing_t framing;
   llhttp_t parser;
   // Of its answer
-  uint64_t write_size;  // bytes, while the stream writes them; else 0
+  uint64_t write_size;  // bytes, until the stream has all of them; else 0
+  uint64_t write_done;  // of them, that the stream has been given
+  uint32_t head_size;   // of them, before the first piece
   fc_pace_t write_pace;
   fc_exchange_t exchange;
   fc_stream_t *stream;  // behind the connection, in the same memory

@@ -39,6 +39,49 @@ void fc_connection_linger(fc_connection_t *c) {
 }
 
 // ---------------------------------------------------------------------------
+// The bytes of an answer
+
+// Those that come next, FC_LIMIT_WRITE at most, so that a large answer does not
+// keep the loop from others. Returns how many spans they are.
+static uint32_t next_spans(const fc_connection_t *c,
+                           fc_span_t spans[FC_PIECES_MAX]) {
+  const fc_exchange_t *x = &c->exchange;
+  uint64_t skip = c->write_done, left = c->write_size - c->write_done;
+  uint32_t count = 0;
+  if (left > FC_LIMIT_WRITE) left = FC_LIMIT_WRITE;
+  for (uint32_t i = 0; i < x->piece_count && left; i++) {
+    const fc_piece_t *piece = &x->pieces[i];
+    const uint64_t before = i == 0 ? c->head_size : 0;
+    uint64_t size = piece->size + before;
+    if (skip >= size) {
+      skip -= size;
+      continue;
+    }
+    uint8_t *data = fc_block_data(c->http1->server->blocks, piece->block) +
+                    piece->offset - before + skip;
+    size -= skip;
+    skip = 0;
+    if (size > left) size = left;
+    left -= size;
+    spans[count++] = (fc_span_t){data, (size_t)size};
+  }
+  return count;
+}
+
+// Gives the stream more of the answer. False: the connection is closed.
+static bool write_more(fc_connection_t *c) {
+  fc_span_t spans[FC_PIECES_MAX];
+  const uint32_t count = next_spans(c, spans);
+  if (c->stream->class->write(c->stream, spans, count)) {
+    c->write_size = 0;
+    fc_connection_close(c, false);
+    return false;
+  }
+  for (uint32_t i = 0; i < count; i++) c->write_done += spans[i].size;
+  return true;
+}
+
+// ---------------------------------------------------------------------------
 // After an answer
 
 static void reset_request(fc_connection_t *c) {
@@ -75,6 +118,11 @@ static void after_answer(fc_connection_t *c) {
 }
 
 void fc_connection_on_written(fc_connection_t *c, bool sent) {
+  if (sent && c->state != FC_CONNECTION_CLOSED &&
+      c->write_done < c->write_size) {
+    (void)write_more(c);
+    return;
+  }
   c->write_size = 0;
   if (c->state == FC_CONNECTION_CLOSED) return;
   if (!sent) {
@@ -90,7 +138,7 @@ bool fc_connection_is_taken(fc_connection_t *c) {
   const uint64_t now_ms = http1->now_ms(http1->context);
   const uint64_t patience_ms = http1->server->options->write_timeout;
   const uint64_t left = c->stream->class->unsent(c->stream);
-  const uint64_t taken = left < c->write_size ? c->write_size - left : 0;
+  const uint64_t taken = left < c->write_done ? c->write_done - left : 0;
   fc_pace_note(&c->write_pace, taken, now_ms);
   return !fc_pace_has_stopped(&c->write_pace, now_ms, patience_ms) &&
          !fc_pace_is_slow(&c->write_pace, now_ms, patience_ms);
@@ -99,53 +147,33 @@ bool fc_connection_is_taken(fc_connection_t *c) {
 // ---------------------------------------------------------------------------
 // Answers
 
-// Lets the stream write what it did not take at once.
-static void write_rest(fc_connection_t *c, fc_span_t *spans, uint32_t count,
-                       size_t done) {
-  uint32_t first = 0;
-  while (done >= spans[first].size) done -= spans[first++].size;
-  spans[first].data += done;
-  spans[first].size -= done;
-  if (c->stream->class->write(c->stream, spans + first, count - first)) {
+// Sends the pieces, of which the first has the head in front of it.
+static void send_pieces(fc_connection_t *c, size_t head_size, bool with_body) {
+  const fc_exchange_t *x = &c->exchange;
+  fc_span_t spans[FC_PIECES_MAX];
+  c->head_size = (uint32_t)head_size;
+  c->write_size = head_size;
+  c->write_done = 0;
+  for (uint32_t i = 0; i < x->piece_count && with_body; i++) {
+    c->write_size += x->pieces[i].size;
+  }
+  const uint32_t count = next_spans(c, spans);
+  int64_t sent = c->stream->class->try_write(c->stream, spans, count);
+  if (sent < 0) {
     c->write_size = 0;
     fc_connection_close(c, false);
     return;
   }
-  const fc_http1_t *http1 = c->http1;
-  fc_pace_begin(&c->write_pace, http1->now_ms(http1->context));
-  fc_http1_wait(c, FC_WAIT_WRITE);
-}
-
-// Sends the pieces, of which the first has the head in front of it.
-static void send_pieces(fc_connection_t *c, char *head, size_t head_size,
-                        bool with_body) {
-  const fc_exchange_t *x = &c->exchange;
-  fc_span_t spans[FC_PIECES_MAX];
-  uint32_t count = 0;
-  size_t total = 0;
-  for (uint32_t i = 0; i < x->piece_count && (with_body || i == 0); i++) {
-    const fc_piece_t *piece = &x->pieces[i];
-    uint8_t *data =
-        fc_block_data(c->http1->server->blocks, piece->block) + piece->offset;
-    size_t size = with_body ? (size_t)piece->size : 0;
-    if (i == 0) {
-      data = (uint8_t *)head;
-      size += head_size;
-    }
-    spans[count++] = (fc_span_t){data, size};
-    total += size;
-  }
-  int64_t sent = c->stream->class->try_write(c->stream, spans, count);
-  if (sent < 0) {
-    fc_connection_close(c, false);
-    return;
-  }
-  if ((size_t)sent == total) {
+  c->write_done = (uint64_t)sent;
+  if (c->write_done == c->write_size) {
+    c->write_size = 0;
     after_answer(c);
     return;
   }
-  c->write_size = total;
-  write_rest(c, spans, count, (size_t)sent);
+  if (!write_more(c)) return;
+  const fc_http1_t *http1 = c->http1;
+  fc_pace_begin(&c->write_pace, http1->now_ms(http1->context));
+  fc_http1_wait(c, FC_WAIT_WRITE);
 }
 
 static fc_response_head_t head_of(fc_connection_t *c,
@@ -177,7 +205,7 @@ static void answer(fc_exchange_t *x, const fc_answer_t *what) {
       (char *)fc_block_data(c->http1->server->blocks, x->pieces[0].block) +
       x->pieces[0].offset;
   char *begin = fc_response_head(&head, end);
-  send_pieces(c, begin, (size_t)(end - begin), x->method != FC_METHOD_HEAD);
+  send_pieces(c, (size_t)(end - begin), x->method != FC_METHOD_HEAD);
 }
 
 static void answer_at_once(fc_exchange_t *x, const fc_answer_t *what,

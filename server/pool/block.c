@@ -7,19 +7,31 @@
 #include "pool/block.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
 
 #include "base/sanitize.h"
+#include "config/limits.h"
 
 #define CLASS_COUNT 23    // up to 16 GiB
 #define CHUNK_SIZE 256u   // entries of one piece of the table
 #define CHUNK_COUNT 256u  // pieces: at most 65,536 blocks
+#define PAGE 4096u
+// Blocks from here on are memory mapped of their own: pages of them are taken as
+// they are touched, and are given back bit by bit.
+#define LARGE (1u << 20)
+// What is touched first of such a block gets small pages, so that a client which
+// announces much and sends little takes little.
+#define SMALL_PAGES (4u << 20)
 
 typedef struct entry_t {
-  uint8_t *data;     // NULL: the index is free
-  uint64_t size;     // usable
-  uint32_t next;     // in a list of kept blocks, or of free indices
-  uint64_t counted;  // bytes in use; the rest of `size` counts as kept
-  uint32_t owner;    // on whose account, FC_OWNER_NONE if nobody's
+  uint8_t *data;      // NULL: the index is free
+  uint64_t size;      // usable
+  uint32_t next;      // in a list of kept or dying blocks, or of free indices
+  uint64_t counted;   // bytes in use
+  uint64_t filled;    // bytes ever counted; those not in use count as kept
+  uint64_t released;  // bytes given back to the system, of a dying block
+  uint32_t owner;     // on whose account, FC_OWNER_NONE if nobody's
   uint8_t class_;
 } entry_t;
 
@@ -34,6 +46,8 @@ struct fc_blocks_t {
   fc_owners_t owners;
   bool fixed;                   // fc_blocks_create_fixed: nothing can be taken
   uint32_t heads[CLASS_COUNT];  // kept blocks, last in first out
+  uint32_t dying;               // large blocks to be released
+  _Atomic uint64_t copied;
   uint32_t free_index;
   uint32_t count;                // indices handed out so far
   entry_t *chunks[CHUNK_COUNT];  // never move: readers need no lock
@@ -64,7 +78,7 @@ fc_status_t fc_blocks_create(fc_allocator_t allocator, uint64_t limit,
   blocks->share = limit;
   blocks->owners.allocator = allocator;
   blocks->budget = budget;
-  blocks->free_index = FC_BLOCK_NONE;
+  blocks->free_index = blocks->dying = FC_BLOCK_NONE;
   for (unsigned i = 0; i < CLASS_COUNT; i++) blocks->heads[i] = FC_BLOCK_NONE;
   pthread_mutex_init(&blocks->lock, NULL);
   *out_blocks = blocks;
@@ -102,6 +116,7 @@ void fc_blocks_destroy(fc_blocks_t *blocks) {
   if (!blocks) return;
   FC_ASSERT(blocks->taken == 0);
   fc_blocks_trim(blocks, 0);
+  while (fc_blocks_release(blocks, UINT64_MAX)) continue;
   for (unsigned i = 0; i < CHUNK_COUNT; i++) {
     fc_free(blocks->allocator, blocks->chunks[i]);
   }
@@ -141,20 +156,51 @@ static uint32_t new_block(fc_blocks_t *blocks, unsigned class_) {
   }
   entry->size = size;
   entry->class_ = (uint8_t)class_;
-  entry->counted = 0;
+  entry->counted = entry->filled = entry->released = 0;
   entry->owner = FC_OWNER_NONE;
-  blocks->kept += size;
   return index;
 }
 
+// Calls madvise for the pages that lie in `size` bytes from `begin` on.
+static void advise(uint8_t *begin, uint64_t size, int advice) {
+  uint8_t *first = begin + (PAGE - (uintptr_t)begin % PAGE) % PAGE;
+  uint8_t *end = begin + size - (uintptr_t)(begin + size) % PAGE;
+  if (end > first) (void)madvise(first, (size_t)(end - first), advice);
+}
+
+// Larger than what is counted at once: nobody knows yet whether it will be filled.
+static uint32_t reserve(fc_blocks_t *blocks, unsigned class_) {
+  if (class_ >= CLASS_COUNT || class_bytes(class_) < LARGE) {
+    return FC_BLOCK_NONE;
+  }
+  const uint32_t block = new_block(blocks, class_);
+  if (block == FC_BLOCK_NONE) return block;
+  const uint64_t size = class_bytes(class_);
+  advise(entry_at(blocks, block)->data, size < SMALL_PAGES ? size : SMALL_PAGES,
+         MADV_NOHUGEPAGE);
+  return block;
+}
+
+// It does not count as kept any more.
 static void free_block(fc_blocks_t *blocks, uint32_t block) {
   entry_t *entry = entry_at(blocks, block);
   FC_UNPOISON(entry->data, (size_t)class_bytes(entry->class_) + FC_BLOCK_TAIL);
-  blocks->kept -= class_bytes(entry->class_);
   fc_free(blocks->allocator, entry->data);
   entry->data = NULL;
   entry->next = blocks->free_index;
   blocks->free_index = block;
+}
+
+// Frees a block that is in no list, or has it freed later.
+static void let_go(fc_blocks_t *blocks, uint32_t block) {
+  entry_t *entry = entry_at(blocks, block);
+  blocks->kept -= entry->filled;
+  if (entry->filled <= LARGE) {
+    free_block(blocks, block);
+    return;
+  }
+  entry->next = blocks->dying;
+  blocks->dying = block;
 }
 
 // ---------------------------------------------------------------------------
@@ -251,9 +297,11 @@ static bool count(fc_blocks_t *blocks, entry_t *entry, const fc_owner_t *owner,
     FC_ASSERT(entry->owner == FC_OWNER_NONE || entry->owner == index);
     entry->owner = index;
   }
-  entry->counted = bytes;
+  const uint64_t filled = bytes > entry->filled ? bytes : entry->filled;
+  blocks->kept += filled - bytes - (entry->filled - entry->counted);
   blocks->taken += more;
-  blocks->kept -= more;
+  entry->counted = bytes;
+  entry->filled = filled;
   return true;
 }
 
@@ -264,8 +312,9 @@ static void give(fc_blocks_t *blocks, uint32_t block) {
   blocks->kept += entry->counted;
   entry->counted = 0;
   entry->owner = FC_OWNER_NONE;
-  if (blocks->kept > blocks->budget) {
-    free_block(blocks, block);
+  // Of a block that was never filled next to nothing can be used again.
+  if (blocks->kept > blocks->budget || entry->filled < entry->size / 2) {
+    let_go(blocks, block);
     return;
   }
   // A holder that has kept the address must not use it.
@@ -281,6 +330,9 @@ static verdict_t take(fc_blocks_t *blocks, const request_t *request,
   uint32_t block = FC_BLOCK_NONE;
   if (request->size > request->now) {
     block = pop_kept(blocks, class_of(request->size));
+  }
+  if (block == FC_BLOCK_NONE && request->size > request->now) {
+    block = reserve(blocks, class_of(request->size));
   }
   if (block == FC_BLOCK_NONE) block = pop_kept(blocks, request->class_);
   if (block == FC_BLOCK_NONE) block = new_block(blocks, request->class_);
@@ -344,6 +396,7 @@ fc_status_t fc_block_grow(fc_blocks_t *blocks, const fc_owner_t *owner,
   FC_TRY(fulfil(blocks, &request, &grown, err));
   memcpy(fc_block_data(blocks, grown), fc_block_data(blocks, *block),
          (size_t)used);
+  fc_blocks_note_copied(blocks, used);
   fc_block_give(blocks, *block);
   *block = grown;
   return FC_OK;
@@ -379,8 +432,9 @@ uint64_t fc_block_counted(const fc_blocks_t *blocks, uint32_t block) {
 
 fc_blocks_usage_t fc_blocks_usage(fc_blocks_t *blocks) {
   pthread_mutex_lock(&blocks->lock);
-  fc_blocks_usage_t usage = {blocks->taken, blocks->kept, blocks->limit,
-                             blocks->share};
+  fc_blocks_usage_t usage = {
+      blocks->taken, blocks->kept, blocks->limit, blocks->share,
+      atomic_load_explicit(&blocks->copied, memory_order_relaxed)};
   pthread_mutex_unlock(&blocks->lock);
   return usage;
 }
@@ -392,10 +446,39 @@ void fc_blocks_trim(fc_blocks_t *blocks, size_t size) {
     while (blocks->heads[i] != FC_BLOCK_NONE) {
       uint32_t block = blocks->heads[i];
       blocks->heads[i] = entry_at(blocks, block)->next;
-      free_block(blocks, block);
+      let_go(blocks, block);
     }
   }
   pthread_mutex_unlock(&blocks->lock);
+}
+
+// The block is in no list while its pages go, so no lock is held.
+bool fc_blocks_release(fc_blocks_t *blocks, uint64_t most) {
+  pthread_mutex_lock(&blocks->lock);
+  const uint32_t block = blocks->dying;
+  if (block != FC_BLOCK_NONE) blocks->dying = entry_at(blocks, block)->next;
+  pthread_mutex_unlock(&blocks->lock);
+  if (block == FC_BLOCK_NONE) return false;
+  entry_t *entry = entry_at(blocks, block);
+  const uint64_t left = entry->size - entry->released;
+  if (left > most) {
+    advise(entry->data + entry->released, most, MADV_DONTNEED);
+    entry->released += most;
+  }
+  pthread_mutex_lock(&blocks->lock);
+  if (left > most) {
+    entry->next = blocks->dying;
+    blocks->dying = block;
+  } else {
+    free_block(blocks, block);
+  }
+  const bool more = blocks->dying != FC_BLOCK_NONE;
+  pthread_mutex_unlock(&blocks->lock);
+  return more;
+}
+
+void fc_blocks_note_copied(fc_blocks_t *blocks, uint64_t size) {
+  atomic_fetch_add_explicit(&blocks->copied, size, memory_order_relaxed);
 }
 
 // ---------------------------------------------------------------------------

@@ -19,11 +19,13 @@
 typedef struct fc_blocks_t fc_blocks_t;
 
 typedef struct fc_blocks_usage_t {
-  uint64_t taken;  // bytes of blocks in use
-  uint64_t kept;   // bytes kept for reuse, also the uncounted part of blocks in
-                   // use
-  uint64_t limit;  // most bytes that may be in use
-  uint64_t share;  // most of them that one owner may hold
+  uint64_t taken;   // bytes of blocks in use
+  uint64_t kept;    // bytes kept for reuse, also what blocks in use hold of
+                    // earlier uses and do not count
+  uint64_t limit;   // most bytes that may be in use
+  uint64_t share;   // most of them that one owner may hold
+  uint64_t copied;  // bytes of bodies and answers copied so far, from one block
+                    // to another or to and from a process
 } fc_blocks_usage_t;
 
 // `limit` bounds the bytes in use, `budget` those kept for reuse. An owner may
@@ -49,7 +51,8 @@ fc_status_t fc_block_take(fc_blocks_t *blocks, uint64_t size,
                           uint32_t *out_block, fc_error_t *err) FC_MUST_CHECK;
 // For bytes that arrive piece by piece: takes a block of at least `now` bytes,
 // and counts `now` bytes to `owner` until it is given back. If a block of
-// `size` bytes is kept, that one is taken: it costs no more memory. The block
+// `size` bytes is kept, that one is taken: it costs no more memory. Nor does a
+// large new one of `size` bytes, of which only addresses are taken. The block
 // may be filled as far as fc_block_size says, and fc_block_grow must then count
 // what was filled. FC_CODE_TOO_MANY_REQUESTS when the owner holds some bytes
 // and would hold more than its share.
@@ -76,6 +79,12 @@ uint64_t fc_block_counted(const fc_blocks_t *blocks, uint32_t block);
 fc_blocks_usage_t fc_blocks_usage(fc_blocks_t *blocks);
 // Releases kept blocks larger than `size`: called when the server is idle.
 void fc_blocks_trim(fc_blocks_t *blocks, size_t size);
+// Large blocks that are not kept are released bit by bit, because the kernel
+// takes milliseconds for all of one: gives `most` bytes back to it. True: there is
+// more. The loop's thread alone.
+bool fc_blocks_release(fc_blocks_t *blocks, uint64_t most);
+// Bytes of a body or an answer were copied.
+void fc_blocks_note_copied(fc_blocks_t *blocks, uint64_t size);
 
 // A piece of a block. In a slot this is the only way to name bytes.
 typedef struct fc_piece_t {

@@ -126,6 +126,7 @@ static void give(fc_child_t *child, fc_job_t *job, uint64_t now_ns) {
   list_as_busy(host);
   job->child = child;
   const fc_str_t body = fc_process_host_body(host, job);
+  fc_blocks_note_copied(host->base.pool->blocks, body.size);
   if (!is_small(body.size)) {
     child->giving = (fc_giving_t){.active = true};
     give_on(child);
@@ -314,6 +315,7 @@ static void finish_call(fc_child_t *child) {
   const uint32_t index = child->first;
   const fc_held_t held = fc_child_pop(child);
   if (taking->good) {
+    fc_blocks_note_copied(host->pool->blocks, taking->copied);
     fc_block_sink_finish(&taking->sink);
     outcome->piece_count = taking->sink.count;
     memcpy(outcome->pieces, taking->sink.pieces,
@@ -363,10 +365,11 @@ void fc_process_hosts_collect(fc_hosts_t *hosts, bool awake) {
   fc_process_host_t **at = &((fc_process_hosts_t *)hosts)->busy;
   (void)awake;
   ((fc_process_hosts_t *)hosts)->copy_left = FC_LIMIT_COPY;
+  (void)fc_children_empty((fc_process_hosts_t *)hosts);
   while (*at) {
     fc_process_host_t *host = *at;
     for (fc_child_t *child = host->children; child; child = child->next) {
-      if (child->giving.active) give_on(child);
+      if (child->giving.active && !child->ended) give_on(child);
       if (child->count) fc_child_collect(child);
     }
     host->busy = has_calls(host);
@@ -393,7 +396,7 @@ void fc_process_hosts_notify(fc_hosts_t *hosts) {
 }
 
 bool fc_process_hosts_sleep(fc_hosts_t *hosts) {
-  bool quiet = true;
+  bool quiet = !((fc_process_hosts_t *)hosts)->emptying;
   for (fc_process_host_t *host = busy_of(hosts); host; host = host->next_busy) {
     for (fc_child_t *child = host->children; child; child = child->next) {
       if (child->count == 0 || child->ended || child->cause == FC_CAUSE_LIE) {

@@ -16,9 +16,22 @@ void fc_child_free(fc_child_t *child) {
   fc_process_host_let_go(host);
 }
 
+bool fc_children_empty(fc_process_hosts_t *all) {
+  fc_child_t *child = all->emptying;
+  if (!child) return false;
+  if (fc_ring_empty(&child->ring, FC_LIMIT_COPY)) return true;
+  all->emptying = child->next;
+  fc_child_free(child);
+  return true;
+}
+
 static void on_handle_closed(uv_handle_t *handle) {
   fc_child_t *child = handle->data;
-  if (--child->handles == 0) fc_child_free(child);
+  fc_process_hosts_t *all = fc_process_hosts_of(child->host);
+  if (--child->handles) return;
+  fc_child_drop_copies(child);
+  child->next = all->emptying;
+  all->emptying = child;
 }
 
 static void on_bell(uv_poll_t *poll, int status, int events);

@@ -206,20 +206,9 @@ static void fail_start(fc_child_t *child, const fc_process_end_t *end) {
   fc_process_host_fail(child->host, &error);
 }
 
-void fc_child_on_exit(uv_poll_t *poll, int status, int events) {
-  fc_child_t *child = poll->data;
+static void settle(fc_child_t *child) {
   fc_process_host_t *host = child->host;
-  fc_process_end_t end;
-  (void)status;
-  (void)events;
-  if (!fc_process_reap(&child->process, false, &end)) return;
-  child->ended = true;
-  // The reason why it failed may be read only after it has ended.
-  if (!child->serving && child->cause == FC_CAUSE_NONE)
-    fc_child_read_phase(child);
-  // All calls it has finished are taken now, however many bytes they have.
-  fc_process_hosts_of(host)->copy_left = UINT64_MAX;
-  fc_child_collect(child);
+  const fc_process_end_t *end = &child->end;
   (void)fc_output_read(&child->output, child->process.output);
   fc_output_finish(&child->output);
   host->living--;
@@ -228,9 +217,9 @@ void fc_child_on_exit(uv_poll_t *poll, int status, int events) {
   if (!child->serving) host->starting--;
   bool crash = fc_causes[child->cause].crash, loaded = host->loaded;
   bool served = child->serving;
-  if (loaded && child->cause != FC_CAUSE_RETIRED) log_end(child, &end);
-  if (!loaded) fail_start(child, &end);
-  settle_calls(child, &end);
+  if (loaded && child->cause != FC_CAUSE_RETIRED) log_end(child, end);
+  if (!loaded) fail_start(child, end);
+  settle_calls(child, end);
   fc_child_drop_copies(child);
   fc_child_close(child);
   if (loaded && crash) note_crash(host, served);
@@ -239,4 +228,23 @@ void fc_child_on_exit(uv_poll_t *poll, int status, int events) {
   if (host->living == 0 && host->health.quarantined_ns) refuse_waiting(host);
   if (host->living == 0) fc_process_host_start(host);
   fc_process_host_arm(host);
+}
+
+// Called again and again until the child is closed, because the pidfd stays
+// readable.
+void fc_child_on_exit(uv_poll_t *poll, int status, int events) {
+  fc_child_t *child = poll->data;
+  (void)status;
+  (void)events;
+  if (!child->ended) {
+    if (!fc_process_reap(&child->process, false, &child->end)) return;
+    child->ended = true;
+    // The reason why it failed may be read only after it has ended.
+    if (!child->serving && child->cause == FC_CAUSE_NONE)
+      fc_child_read_phase(child);
+  }
+  // What it had finished is all that can be had of it. A large answer is copied
+  // by and by.
+  fc_child_collect(child);
+  if (!child->taking.active || child->cause == FC_CAUSE_LIE) settle(child);
 }

@@ -214,6 +214,12 @@ static void destroy_host(fc_process_host_t *host) {
 }
 
 static void destroy(fc_hosts_t *hosts) {
+  fc_process_hosts_t *all = (fc_process_hosts_t *)hosts;
+  while (all->emptying) {
+    fc_child_t *child = all->emptying;
+    all->emptying = child->next;
+    fc_child_free(child);
+  }
   while (hosts->first) destroy_host((fc_process_host_t *)hosts->first);
   fc_free(hosts->pool->allocator, hosts);
 }

@@ -102,13 +102,14 @@ struct fc_child_t {
   fc_process_host_t *host;
   fc_child_t *next;
   fc_process_t process;
+  fc_process_end_t end;
   fc_ring_t ring;
   uv_poll_t exit_poll;
   uv_poll_t bell_poll;
   uv_poll_t output_poll;
   uint32_t handles;  // open
   bool serving;
-  bool ended;
+  bool ended;     // as `end` says; answers it has left may still be copied
   bool notified;  // false: it has calls of which it was not told
   bool asleep;    // the loop is waiting for its bell
   fc_cause_t cause;
@@ -160,6 +161,9 @@ typedef struct fc_process_hosts_t {
   // Bytes that all hosts together may still copy or give back in this loop turn
   // (FC_LIMIT_COPY).
   uint64_t copy_left;
+  // Children that have ended and are closed, but for their rings: the memory of a
+  // large one is given back bit by bit.
+  fc_child_t *emptying;
 } fc_process_hosts_t;
 
 static inline fc_process_hosts_t *fc_process_hosts_of(
@@ -192,6 +196,8 @@ void fc_child_kill(fc_child_t *child, fc_cause_t cause);
 void fc_child_close(fc_child_t *child);
 // At once; the loop must have stopped.
 void fc_child_free(fc_child_t *child);
+// Goes on with giving rings back. False: there is nothing to do.
+bool fc_children_empty(fc_process_hosts_t *all);
 // Reads what the process says about its module.
 void fc_child_read_phase(fc_child_t *child);
 

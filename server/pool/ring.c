@@ -391,6 +391,13 @@ bool fc_ring_scrub(const fc_ring_t *ring, fc_span_t area, uint64_t used,
   return *at < used;
 }
 
+bool fc_ring_empty(const fc_ring_t *ring, uint64_t most) {
+  const off_t data = lseek(ring->fd, 0, SEEK_DATA);
+  if (data < 0) return false;
+  return fallocate(ring->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, data,
+                   (off_t)pages(most)) == 0;
+}
+
 static void give_back(const fc_ring_t *ring, fc_span_t area, uint64_t used) {
   if (used <= KEPT_AREA) return;
   (void)fallocate(ring->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,

@@ -1051,10 +1051,68 @@ static void a_large_answer_holds_nobody_up(void **state) {
   end(&server);
 }
 
+// Not a byte of a body or an answer is copied twice, in a server that has seen
+// none before or one.
+static void large_bodies_and_answers_are_copied_once(void **state) {
+  (void)state;
+  enum { COUNT = 1000000 };
+  char *body = malloc(4 * COUNT + 4), *at = body;
+  fixture_server_t server;
+  assert_non_null(body);
+  *at++ = '[';
+  for (int i = 0; i < COUNT; i++) {
+    memcpy(at, i ? ",0.5" : "[0.5", 4);
+    at += 4;
+  }
+  memcpy(at, "]]", 3);
+  fixture_start(&server, "--isolation=process --access-log=off");
+  int fd = fixture_connect(&server);
+  for (int i = 0; i < 2; i++) {
+    const uint64_t before = fc_blocks_usage(server.loop->blocks).copied;
+    fixture_response_t response;
+    fixture_post(fd, "/api/v1/functions/t/echo", body);
+    assert_true(fixture_receive(fd, false, &response));
+    assert_int_equal(response.status, 200);
+    const uint64_t copied =
+        fc_blocks_usage(server.loop->blocks).copied - before;
+    assert_int_equal(copied, strlen(body) + response.size);
+    fixture_response_free(&response);
+  }
+  free(body);
+  close(fd);
+  end(&server);
+}
+
+// A process ends while an answer it has finished is being copied.
+static void an_answer_outlives_its_process(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "--isolation=process --workers=1 --access-log=off");
+  int large = fixture_connect(&server), second = fixture_connect(&server),
+      other = fixture_connect(&server);
+  const int pid = pid_of(other, "t");
+  fixture_post(large, "/api/v1/functions/t/grow", "[42000000]");
+  fixture_post(second, "/api/v1/functions/t/block", "[]");
+  fixture_wait_blocked(1);
+  assert_int_equal(kill(pid, SIGKILL), 0);
+  receive_all(&large);
+  fixture_response_t response;
+  assert_true(fixture_receive(second, false, &response));
+  assert_int_equal(response.status, 502);
+  fixture_response_free(&response);
+  call(other, ADD, "[1,2]", 200, "[3]");
+  close(large);
+  close(second);
+  close(other);
+  end(&server);
+}
+
 int main(int argc, char **argv) {
   fixture_worker(argc, argv);
   const struct CMUnitTest tests[] = {
       FC_TEST(a_large_answer_holds_nobody_up),
+      FC_TEST(large_bodies_and_answers_are_copied_once),
+      FC_TEST(an_answer_outlives_its_process),
       FC_TEST(machine_code_runs_where_it_is_told),
       FC_TEST(every_end_is_told_and_the_next_call_works),
       FC_TEST(an_error_is_the_same_as_in_a_thread),

@@ -440,6 +440,94 @@ static void a_kept_block_is_forbidden(void **state) {
   fc_blocks_destroy(blocks);
 }
 
+#define MIB ((uint64_t)1 << 20)
+
+// Only addresses are taken for what is announced, and nothing is ever moved.
+static void a_large_block_is_reserved(void **state) {
+  (void)state;
+  fc_blocks_t *blocks = make(64 * MIB, 1u << 30);
+  const fc_owner_t owner = {.bytes = {1}};
+  uint32_t block, other;
+  fc_error_t error;
+  assert_int_equal(
+      fc_block_take_for(blocks, &owner, 65536, 64 * MIB, &block, &error),
+      FC_OK);
+  assert_int_equal(fc_block_size(blocks, block), 64 * MIB);
+  assert_int_equal(fc_blocks_usage(blocks).taken, 65536);
+  assert_int_equal(fc_blocks_usage(blocks).kept, 0);
+  uint8_t *data = fc_block_data(blocks, block);
+  for (uint64_t now = 2 * MIB; now <= 64 * MIB; now *= 2) {
+    memset(data + now / 2, 1, (size_t)(now - now / 2));
+    assert_int_equal(
+        fc_block_grow(blocks, &owner, &block, now / 2, now, 64 * MIB, &error),
+        FC_OK);
+    assert_ptr_equal(fc_block_data(blocks, block), data);
+    assert_int_equal(fc_blocks_usage(blocks).taken, now);
+  }
+  assert_int_equal(fc_blocks_usage(blocks).copied, 0);
+  // What was filled is kept; what was hardly used is not.
+  fc_block_give(blocks, block);
+  assert_int_equal(fc_blocks_usage(blocks).kept, 64 * MIB);
+  assert_int_equal(
+      fc_block_take_for(blocks, &owner, 65536, 32 * MIB, &other, &error),
+      FC_OK);
+  fc_block_give(blocks, other);
+  assert_int_equal(fc_blocks_usage(blocks).kept, 64 * MIB);
+  assert_int_equal(
+      fc_block_take_for(blocks, &owner, 65536, 32 * MIB, &other, &error),
+      FC_OK);
+  assert_int_equal(fc_blocks_usage(blocks).kept, 64 * MIB);
+  fc_block_give(blocks, other);
+  assert_int_equal(fc_blocks_usage(blocks).taken, 0);
+  fc_blocks_destroy(blocks);
+}
+
+static void a_large_block_is_released_bit_by_bit(void **state) {
+  (void)state;
+  fc_blocks_t *blocks = make(64 * MIB, 0);
+  uint32_t block = take(blocks, 16 * MIB), small = take(blocks, 65536);
+  fill(blocks, block, 1, 16 * MIB);
+  assert_false(fc_blocks_release(blocks, MIB));
+  fc_block_give(blocks, small);
+  assert_false(fc_blocks_release(blocks, MIB));
+  fc_block_give(blocks, block);
+  assert_int_equal(fc_blocks_usage(blocks).kept, 0);
+  for (int i = 1; i < 16; i++) assert_true(fc_blocks_release(blocks, MIB));
+  assert_false(fc_blocks_release(blocks, MIB));
+  // What is left is released with the store.
+  block = take(blocks, 16 * MIB);
+  fc_block_give(blocks, block);
+  assert_true(fc_blocks_release(blocks, MIB));
+  fc_blocks_destroy(blocks);
+}
+
+static void *refuse_large(void *context, size_t size, size_t alignment) {
+  const fc_allocator_t system = fc_allocator_system();
+  (void)context;
+  if (size > 4 * MIB) return NULL;
+  return system.allocate(system.context, size, alignment);
+}
+
+static void where_addresses_are_short_nothing_is_reserved(void **state) {
+  (void)state;
+  fc_allocator_t allocator = fc_allocator_system();
+  allocator.allocate = refuse_large;
+  fc_blocks_t *blocks;
+  fc_error_t error;
+  uint32_t block;
+  assert_int_equal(fc_blocks_create(allocator, 64 * MIB, 0, &blocks, &error),
+                   FC_OK);
+  assert_int_equal(
+      fc_block_take_for(blocks, NULL, 65536, 16 * MIB, &block, &error), FC_OK);
+  assert_int_equal(fc_block_size(blocks, block), 65536);
+  assert_int_equal(
+      fc_block_grow(blocks, NULL, &block, 65536, 131072, 16 * MIB, &error),
+      FC_OK);
+  assert_int_equal(fc_blocks_usage(blocks).copied, 65536);
+  fc_block_give(blocks, block);
+  fc_blocks_destroy(blocks);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(fixed_blocks_are_where_they_were_put),
@@ -458,6 +546,9 @@ int main(void) {
       FC_TEST(a_block_that_is_not_had_costs_no_index),
       FC_TEST(running_out_of_memory_is_an_error),
       FC_TEST(a_kept_block_is_forbidden),
+      FC_TEST(a_large_block_is_reserved),
+      FC_TEST(a_large_block_is_released_bit_by_bit),
+      FC_TEST(where_addresses_are_short_nothing_is_reserved),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
