@@ -13,6 +13,7 @@
 #include "listen.h"
 #include "config/limits.h"
 #include "pool/cpus.h"
+#include "watching.h"
 
 #define KEPT_BLOCKS (64u << 20)     // bytes of blocks kept for reuse
 #define KEPT_WHEN_IDLE (64u << 10)  // largest block kept when idle
@@ -246,8 +247,9 @@ static fc_status_t start_handles(fc_loop_t *loop, fc_error_t *err) {
   // These fail only without a callback.
   uv_prepare_start(&loop->turn, on_turn);
   uv_check_start(&loop->awake, on_awake);
-  return fc_modules_start(&loop->modules, loop->options->paths,
-                          loop->options->path_count, err);
+  FC_TRY(fc_modules_start(&loop->modules, loop->options->paths,
+                          loop->options->path_count, err));
+  return fc_loop_watch_files(loop, err);
 }
 
 static uint64_t default_memory(void) {
@@ -328,7 +330,7 @@ static fc_status_t init_requests(fc_loop_t *loop, const fc_routes_t *routes,
                                .started_ns = fc_clock_ns()};
   for (uint32_t i = 0; i < loop->endpoint_count; i++) {
     const fc_policy_t *policy = &loop->endpoints[i].policy;
-    if (fc_policy_has_admin(policy)) loop->server.has_admin = true;
+    if (fc_policy_has_admin(policy)) loop->server.may_grow = true;
   }
   uint64_t *state = &loop->server.id_state;
   if (uv_random(NULL, NULL, state, sizeof *state, 0, NULL)) {
@@ -399,6 +401,7 @@ void fc_loop_deinit(fc_loop_t *loop) {
   uv_loop_close(&loop->uv);
   fc_blocks_destroy(loop->blocks);
   fc_modules_deinit(&loop->modules);
+  fc_watch_close(&loop->watch);
   fc_http1_deinit(&loop->http1);
   fc_log_deinit(&loop->log);
 }

@@ -41,6 +41,10 @@ typedef struct fc_loop_t {
   const fc_dialect_worker_t *dialects[FC_DIALECTS_MAX];  // of its routes
 
   fc_modules_t modules;
+  fc_watch_t watch;
+  uv_poll_t watch_poll;
+  uv_timer_t watch_settle;   // what changed is looked at when it runs out
+  uv_timer_t watch_timer;    // --watch-interval
   fc_setting_t settings[2];  // of the modules that are loaded
   fc_blocks_t *blocks;
   fc_pool_t pool;

@@ -32,7 +32,7 @@ typedef struct fc_server_t {
   uint32_t connections;  // open
   bool leaving;          // told to end; it still listens, until it drains
   bool draining;
-  bool has_admin;  // some client may change what is served
+  bool may_grow;  // it may be told, or notice, that there is more to serve
 } fc_server_t;
 
 // What admit says of a call. Zeroed before admit is called.

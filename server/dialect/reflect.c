@@ -109,7 +109,7 @@ static fc_status_t check_ready(const fc_server_t *server,
   const load_counts_t counts = *out_counts = count_loads(server);
   // A server that may be told later what to serve need not have anything yet.
   const bool empty = counts.failed == server->modules->failed_paths;
-  if (counts.served == 0 && !(server->has_admin && empty)) {
+  if (counts.served == 0 && !(server->may_grow && empty)) {
     return fc_fail(err, FC_CODE_NOT_READY, "no module is served: %u failed",
                    counts.failed);
   }

@@ -77,9 +77,13 @@ static void tell(fc_modules_t *modules, const fc_act_t *act) {
       FC_LOG_NUMBER("failed", act->failed),
   };
   if (act->kind == FC_ACT_START) return;
+  if (act->follows && !act->loaded && !act->unloaded && !act->failed) return;
   fc_log_fields(modules->options.log, failed ? FC_LOG_ERROR : FC_LOG_INFO,
                 FC_STR("act"), fields, all ? 11 : 7);
 }
+
+static void reload(fc_modules_t *modules, const char *by, bool follows);
+static void start_waiting(fc_modules_t *modules);
 
 static void end(fc_modules_t *modules, fc_act_t *act) {
   fc_act_t **at = &modules->acts;
@@ -93,10 +97,12 @@ static void end(fc_modules_t *modules, fc_act_t *act) {
   }
   if (act->on_ended) act->on_ended(act->context, act);
   else free_act(modules, act);
+  if (modules->stopped) return;
+  start_waiting(modules);
   const char *again = modules->again;
-  if (!again || modules->acts || modules->stopped) return;
+  if (!again || modules->acts) return;
   modules->again = NULL;
-  fc_modules_reload(modules, again);
+  reload(modules, again, modules->again_follows);
 }
 
 static bool is_over(const fc_act_t *act) {
@@ -125,9 +131,37 @@ static fc_str_t name_of(fc_str_t path) {
   return name;
 }
 
+static fc_put_away_t **find_put_away(fc_modules_t *modules, fc_str_t path) {
+  fc_put_away_t **at = &modules->put_away;
+  while (*at && !fc_str_equal((*at)->path, path)) at = &(*at)->next;
+  return at;
+}
+
+static void bring_back(fc_modules_t *modules, fc_put_away_t **at) {
+  fc_put_away_t *gone = *at;
+  if (!gone) return;
+  *at = gone->next;
+  fc_free(modules->generations.allocator, gone);
+}
+
+// Without memory the file counts as new the next time.
+static void put_away(fc_modules_t *modules, const fc_generation_t *generation) {
+  const fc_str_t path = generation->path;
+  bring_back(modules, find_put_away(modules, path));
+  fc_put_away_t *made =
+      fc_alloc(modules->generations.allocator, sizeof *made + path.size + 1);
+  if (!made) return;
+  if (path.size) memcpy(made->text, path.data, path.size);
+  made->path = fc_str_make(made->text, path.size);
+  made->mark = generation->mark;
+  made->next = modules->put_away;
+  modules->put_away = made;
+}
+
 static void begin(fc_modules_t *modules, fc_act_t *act, const fc_load_t *load,
                   const fc_listed_t *file) {
   fc_error_t error;
+  bring_back(modules, find_put_away(modules, file->path));
   if (fc_modules_begin(modules, file, load->generation, act, &error) == FC_OK) {
     act->pending++;
   } else {
@@ -176,6 +210,16 @@ static bool is_served_as(const fc_generation_t *generation,
          generation->mark == file->mark;
 }
 
+// Its end, or another change of it, will be noticed.
+static bool must_wait(fc_modules_t *modules, const fc_act_t *act,
+                      const fc_generation_t *other, const fc_listed_t *file) {
+  if (!act->follows) return false;
+  if (file->empty || (other && other->refused == file->mark)) return true;
+  const fc_put_away_t *away = *find_put_away(modules, file->path);
+  if (away && away->mark == file->mark) return true;
+  return modules->watch && fc_watch_is_written(modules->watch, file->path);
+}
+
 static void consider(fc_modules_t *modules, fc_act_t *act,
                      const fc_load_t *load, const fc_listed_t *file) {
   fc_generation_t *other =
@@ -187,7 +231,8 @@ static void consider(fc_modules_t *modules, fc_act_t *act,
     return;
   }
   if (other) other->settled = act->serial;
-  if (same && is_served_as(other, file)) keep(act, other);
+  if (must_wait(modules, act, other, file)) act->unchanged++;
+  else if (same && is_served_as(other, file)) keep(act, other);
   else begin(modules, act, load, file);
 }
 
@@ -309,8 +354,8 @@ static void take_listing(fc_modules_t *modules, fc_act_t *act,
   fc_start_path_t *path = &modules->paths[load->generation];
   fc_error_t error;
   if (check_listing(path, load, &error) != FC_OK) {
+    if (!act->follows || !path->failed) note_failure(act, &error);
     fc_modules_fail_path(modules, load->generation, &error);
-    note_failure(act, &error);
     fc_load_free(modules->loader, load);
     return;
   }
@@ -393,18 +438,16 @@ static void unload(fc_modules_t *modules, fc_act_t *act) {
   fc_generation_t *generation =
       fc_generations_find(&modules->generations, act->name);
   note_digest(act->before, generation);
+  put_away(modules, generation);
   fc_generations_drain(&modules->generations, generation);
   act->unloaded++;
   act->ended = true;
   tell(modules, act);
 }
 
-fc_status_t fc_modules_act(fc_modules_t *modules, fc_act_t *act,
-                           fc_error_t *err) {
-  if (modules->stopped) {
-    return fc_fail(err, FC_CODE_SHUTTING_DOWN, "the server is shutting down");
-  }
-  FC_TRY(check_free(modules, act, err));
+// Sets `ended` of one that has nothing to wait for.
+static fc_status_t start(fc_modules_t *modules, fc_act_t *act,
+                         fc_error_t *err) {
   FC_TRY(check_known(modules, act, err));
   act->serial = ++modules->act_count;
   if (act->kind == FC_ACT_UNLOAD) {
@@ -423,20 +466,68 @@ fc_status_t fc_modules_act(fc_modules_t *modules, fc_act_t *act,
   return FC_OK;
 }
 
-void fc_modules_reload(fc_modules_t *modules, const char *by) {
+// Acts that had to wait, in the order they were asked for.
+static void start_waiting(fc_modules_t *modules) {
+  while (!modules->acts && modules->waiting) {
+    fc_act_t *act = modules->waiting;
+    fc_error_t error;
+    modules->waiting = act->next;
+    act->next = NULL;
+    if (start(modules, act, &error) != FC_OK) {
+      note_failure(act, &error);
+      act->ended = true;
+      tell(modules, act);
+    }
+    if (!act->ended) continue;
+    if (act->on_ended) act->on_ended(act->context, act);
+    else free_act(modules, act);
+  }
+}
+
+fc_status_t fc_modules_act(fc_modules_t *modules, fc_act_t *act,
+                           fc_error_t *err) {
+  if (modules->stopped) {
+    return fc_fail(err, FC_CODE_SHUTTING_DOWN, "the server is shutting down");
+  }
+  if (!modules->acts || !modules->acts->follows) {
+    FC_TRY(check_free(modules, act, err));
+    return start(modules, act, err);
+  }
+  // Nobody has asked for what is in progress, so whoever asks now is not refused.
+  FC_TRY(check_known(modules, act, err));
+  fc_act_t **at = &modules->waiting;
+  while (*at) at = &(*at)->next;
+  *at = act;
+  act->serial = ++modules->act_count;
+  return FC_OK;
+}
+
+static void reload(fc_modules_t *modules, const char *by, bool follows) {
   fc_error_t error;
   if (modules->stopped) return;
   if (modules->acts) {
+    // Who has asked is told, whatever files do.
+    if (modules->again && follows) return;
     modules->again = by;
+    modules->again_follows = follows;
     return;
   }
   fc_act_t *act =
       fc_act_create(modules, FC_ACT_RELOAD_ALL, FC_STR(""), fc_str(by));
+  if (act) act->follows = follows;
   fc_status_t status =
       act ? fc_modules_act(modules, act, &error) : fc_fail_memory(&error);
   fc_act_release(modules, act);
   if (status == FC_OK) return;
   fc_log(modules->options.log, FC_LOG_ERROR, "%s: %s", by, error.message);
+}
+
+void fc_modules_reload(fc_modules_t *modules, const char *by) {
+  reload(modules, by, false);
+}
+
+void fc_modules_follow(fc_modules_t *modules) {
+  reload(modules, "watch", true);
 }
 
 // ---------------------------------------------------------------------------
@@ -448,6 +539,13 @@ void fc_acts_stop(fc_modules_t *modules) {
     if (generations->places[i]) generations->places[i]->act = NULL;
   }
   (void)fc_fail(&error, FC_CODE_SHUTTING_DOWN, "the server is shutting down");
+  while (modules->put_away) bring_back(modules, &modules->put_away);
+  while (modules->waiting) {
+    fc_act_t *act = modules->waiting;
+    modules->waiting = act->next;
+    act->next = modules->acts;
+    modules->acts = act;
+  }
   while (modules->acts) {
     note_failure(modules->acts, &error);
     end(modules, modules->acts);

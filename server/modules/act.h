@@ -24,6 +24,9 @@ struct fc_act_t {
   uint64_t serial;        // counts acts, from 1
   uint8_t kind;           // fc_act_kind_t
   bool ended;
+  // Nobody asked: files may be half written, and what was refused once need not
+  // be tried or told again.
+  bool follows;
   uint32_t scans;       // PATHs it waits for
   uint32_t pending;     // files it waits for
   fc_load_t *listings;  // in the order of the PATHs; the last is NULL
@@ -51,7 +54,8 @@ fc_act_t *fc_act_create(fc_modules_t *modules, fc_act_kind_t kind,
                         fc_str_t name, fc_str_t by);
 // Begins the act. On FC_OK it is the caller's again when `ended` is set, at once
 // or in on_ended. Otherwise it was not begun: FC_CODE_MODULE_NOT_FOUND,
-// FC_CODE_RELOAD_IN_PROGRESS, FC_CODE_NOT_READY before the start is over,
+// FC_CODE_RELOAD_IN_PROGRESS (an act that only follows files is waited for
+// instead), FC_CODE_NOT_READY before the start is over,
 // FC_CODE_SHUTTING_DOWN, FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_modules_act(fc_modules_t *modules, fc_act_t *act,
                            fc_error_t *err) FC_MUST_CHECK;
@@ -61,6 +65,9 @@ void fc_act_release(fc_modules_t *modules, fc_act_t *take_act);
 
 // Reloads all as soon as no other act is in progress; `by` is static.
 void fc_modules_reload(fc_modules_t *modules, const char *by);
+// Files may have changed: the same for those that can be read and were not refused
+// as they are.
+void fc_modules_follow(fc_modules_t *modules);
 
 // ---------------------------------------------------------------------------
 // Between the files of modules

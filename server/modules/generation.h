@@ -32,6 +32,7 @@ typedef struct fc_generation_t {
   uint32_t holds;
   uint32_t origin;   // the PATH that names its file, by position; FC_PATH_NONE
   uint64_t mark;     // of its file, as fc_listed_t has it
+  uint64_t refused;  // mark of the newest file of its name that was refused
   uint64_t listed;   // the last act whose listings have its file
   uint64_t settled;  // the last act that has decided about it
   struct fc_act_t *act;  // waits for it to be loaded; NULL: none

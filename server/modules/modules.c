@@ -76,7 +76,11 @@ static void fail_loaded(fc_modules_t *modules, fc_generation_t *generation,
       fc_generations_find(&modules->generations, generation->name);
   generation->act = NULL;
   fail(modules, generation, error);
-  if (other && other != generation) other->error = *error;
+  generation->refused = generation->mark;
+  if (other && other != generation) {
+    other->error = *error;
+    other->refused = generation->mark;
+  }
   if (act) fc_acts_on_loaded(modules, act, generation, error);
   if (!generation->current) {
     fc_generations_drain(&modules->generations, generation);

@@ -9,6 +9,7 @@
 
 #include "modules/generation.h"
 #include "modules/loader.h"
+#include "modules/watch.h"
 #include "obs/log.h"
 #include "pool/pool.h"
 
@@ -41,6 +42,15 @@ typedef struct fc_start_path_t {
   bool failed;        // it named no file the last time, which was logged
 } fc_start_path_t;
 
+// A file whose module was unloaded by request. Following files does not bring it
+// back.
+typedef struct fc_put_away_t {
+  struct fc_put_away_t *next;
+  uint64_t mark;
+  fc_str_t path;
+  char text[];
+} fc_put_away_t;
+
 typedef struct fc_modules_t {
   fc_modules_options_t options;
   fc_modules_events_t events;
@@ -56,9 +66,14 @@ typedef struct fc_modules_t {
   fc_start_path_t *paths;
   uint32_t path_count;
   fc_act_t *acts;      // in progress
+  fc_act_t *waiting;   // until the one that follows files has ended
   uint64_t act_count;  // ever
+  fc_put_away_t *put_away;
   const char *again;   // who wants a reload when these are over; NULL: nobody
-  uint64_t loads;      // files loaded, ever
+  bool again_follows;  // it only follows the files
+  const fc_watch_t
+      *watch;      // knows which files are written to; NULL: nobody does
+  uint64_t loads;  // files loaded, ever
   uint64_t load_failures;
 } fc_modules_t;
 

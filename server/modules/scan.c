@@ -14,9 +14,10 @@
 
 // Mixes in what shows whether a file is still the same. FNV-1a, because only
 // differences matter.
-static uint64_t mark_file(const char *path, uint64_t mark) {
+static uint64_t mark_file(const char *path, uint64_t mark, bool *out_empty) {
   struct stat info;
   if (stat(path, &info)) return mark;
+  *out_empty = info.st_size == 0;
   const uint64_t facts[] = {
       (uint64_t)info.st_dev,          (uint64_t)info.st_ino,
       (uint64_t)info.st_size,         (uint64_t)info.st_mtim.tv_sec,
@@ -33,16 +34,18 @@ static uint64_t mark_file(const char *path, uint64_t mark) {
 
 // `path` ends with a zero.
 static uint64_t make_mark(const char *path, size_t size,
-                          const fc_backend_t *const *backends) {
+                          const fc_backend_t *const *backends,
+                          bool *out_empty) {
+  bool ignored;
   const fc_backend_t *backend =
       fc_backends_by_suffix(backends, fc_str_make(path, size));
-  uint64_t mark = mark_file(path, 0);
+  uint64_t mark = mark_file(path, 0, out_empty);
   if (!mark || !backend || !backend->sidecar_suffix) return mark;
   char sidecar[FC_PATH_SIZE_MAX + 32];
   const int stem = (int)(size - strlen(backend->suffix));
   snprintf(sidecar, sizeof sidecar, "%.*s%s", stem, path,
            backend->sidecar_suffix);
-  return mark_file(sidecar, mark);
+  return mark_file(sidecar, mark, &ignored);
 }
 
 static fc_status_t add_path(fc_listing_t *listing, fc_str_t folder,
@@ -68,10 +71,9 @@ static fc_status_t add_path(fc_listing_t *listing, fc_str_t folder,
   }
   if (file.size) memcpy(text + lead, file.data, file.size);
   text[lead + file.size] = '\0';
-  listing->files[listing->count++] = (fc_listed_t){
-      .path = fc_str_make(text, lead + file.size),
-      .mark = make_mark(text, lead + file.size, backends),
-  };
+  fc_listed_t *listed = &listing->files[listing->count++];
+  *listed = (fc_listed_t){.path = fc_str_make(text, lead + file.size)};
+  listed->mark = make_mark(text, lead + file.size, backends, &listed->empty);
   return FC_OK;
 }
 

@@ -230,6 +230,124 @@ static void an_act_ends_with_the_server(void **state) {
   fixture_forget(&server);
 }
 
+static fixture_response_t list(void) {
+  return fixture_request(&server, "GET", "/api/v1/modules", "");
+}
+
+static bool is_listed(const char *text) {
+  fixture_response_t response = list();
+  const bool found = strstr(response.body, text);
+  fixture_response_free(&response);
+  return found;
+}
+
+static void wait_until_listed(const char *text) {
+  while (!is_listed(text)) continue;
+}
+
+static void wait_until_gone(const char *text) {
+  while (is_listed(text)) continue;
+}
+
+#define READY(name)                                               \
+  "\"name\":\"" name "\",\"version\":\"1\",\"kind\":\"fixture\"," \
+  "\"state\":\"ready\""
+
+static void files_are_followed(void **state) {
+  (void)state;
+  enter("--watch");
+  put("u.fixture", "fixture");
+  wait_until_listed(READY("u"));
+  // It is refused once, and taken when it is mended.
+  put("u.fixture", "nonsense");
+  wait_until_listed("\"refused\":{\"code\":\"module_load\",\"detail\":\"u.fix");
+  put("u.fixture", "fixture");
+  wait_until_gone("\"refused\"");
+  drop("u.fixture");
+  wait_until_gone("\"name\":\"u\"");
+  expect_sum(200);
+  leave();
+}
+
+static void a_file_being_written_is_not_loaded(void **state) {
+  (void)state;
+  char path[128];
+  enter("--watch");
+  path_of("v.fixture", path);
+  FILE *half = fopen(path, "w");
+  assert_non_null(half);
+  put("w.fixture", "fixture");
+  wait_until_listed(READY("w"));
+  assert_false(is_listed("\"name\":\"v\""));
+  assert_true(fputs("fix", half) > 0 && fflush(half) == 0);
+  drop("w.fixture");
+  wait_until_gone("\"name\":\"w\"");
+  assert_false(is_listed("\"name\":\"v\""));
+  assert_true(fputs("ture", half) > 0);
+  fclose(half);
+  wait_until_listed(READY("v"));
+  drop("v.fixture");
+  leave();
+}
+
+static void what_was_unloaded_stays_so(void **state) {
+  (void)state;
+  enter("--watch");
+  expect_request("POST", MODULES "serial/unload", 200, "unloaded");
+  put("u.fixture", "fixture");
+  wait_until_listed(READY("u"));
+  assert_false(is_listed("\"name\":\"serial\""));
+  put("serial.fixture", "fixture 2");  // a new file is meant to be served
+  wait_until_listed(READY("serial"));
+  drop("u.fixture");
+  leave();
+}
+
+// As Kubernetes replaces the files of a volume: all at once, by a link.
+static void a_volume_is_followed(void **state) {
+  (void)state;
+  char one[128], two[128], data[128], link[128], other[128];
+  enter("--watch");
+  path_of("..1", one);
+  path_of("..2", two);
+  path_of("..data", data);
+  path_of("c.fixture", link);
+  path_of("..tmp", other);
+  assert_int_equal(mkdir(one, 0700) | mkdir(two, 0700), 0);
+  put("..1/c.fixture", "fixture");
+  put("..2/c.fixture", "fixture 2");
+  assert_int_equal(symlink("..1", data), 0);
+  assert_int_equal(symlink("..data/c.fixture", link), 0);
+  wait_until_listed(READY("c"));
+  expect_request("GET", MODULES "c", 200, "f16d05ec6b29248d");
+  assert_int_equal(symlink("..2", other) | rename(other, data), 0);
+  while (true) {
+    fixture_response_t response =
+        fixture_request(&server, "GET", MODULES "c", "");
+    const bool old = strstr(response.body, "f16d05ec6b29248d");
+    fixture_response_free(&response);
+    if (!old) break;
+  }
+  drop("c.fixture");
+  wait_until_gone("\"name\":\"c\"");
+  drop("..1/c.fixture");
+  drop("..2/c.fixture");
+  drop("..data");
+  assert_int_equal(rmdir(one) | rmdir(two), 0);
+  leave();
+}
+
+// Where nothing tells of changes.
+static void files_are_looked_at_now_and_then(void **state) {
+  (void)state;
+  enter("--watch-interval=10ms");
+  put("u.fixture", "fixture");
+  wait_until_listed(READY("u"));
+  drop("u.fixture");
+  wait_until_gone("\"name\":\"u\"");
+  leave();
+}
+
 // If each reload left descriptors reserved for modules, none would be left for
 // connections, and the test would fail.
 static void reloading_often_costs_nothing(void **state) {
@@ -262,6 +380,11 @@ int main(int argc, char **argv) {
       FC_TEST(acts_of_one_module_do_not_meet),
       FC_TEST(an_act_goes_on_without_its_client),
       FC_TEST(an_act_ends_with_the_server),
+      FC_TEST(files_are_followed),
+      FC_TEST(a_file_being_written_is_not_loaded),
+      FC_TEST(what_was_unloaded_stays_so),
+      FC_TEST(a_volume_is_followed),
+      FC_TEST(files_are_looked_at_now_and_then),
       FC_TEST(reloading_often_costs_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

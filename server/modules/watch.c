@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Each PATH is watched itself, if it is a directory, and by its name in its parent,
+// because it may be a file, or be replaced as a whole. In Kubernetes a volume's
+// files are links into ..data, which is replaced by another link.
+#include "modules/watch.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include "module/files.h"
+
+#define MASK                                                              \
+  (IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | \
+   IN_MODIFY | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
+#define VOLUME "..data"
+#define WRITING_MAX 1024  // then the oldest is taken for closed
+
+// The names that matter of a file: its own and its sidecar's.
+static fc_str_t stem_of(fc_str_t file) {
+  const char *dot = file.size ? memrchr(file.data, '.', file.size) : NULL;
+  if (!dot || dot == file.data) return file;
+  return fc_str_make(file.data, (size_t)(dot - file.data) + 1);
+}
+
+// `path` less the slashes at its end, with a zero.
+static char *put_path(char **at, fc_str_t path) {
+  char *text = *at;
+  while (path.size > 1 && path.data[path.size - 1] == '/') path.size--;
+  if (path.size) memcpy(text, path.data, path.size);
+  text[path.size] = '\0';
+  *at += path.size + 1;
+  return text;
+}
+
+static void add(fc_watch_t *watch, char **at, fc_str_t path) {
+  const char *whole = put_path(at, path);
+  const fc_str_t file = fc_path_file(fc_str(whole));
+  const size_t lead = (size_t)(file.data - whole);
+  const fc_str_t folder = lead ? fc_str_make(whole, lead) : FC_STR(".");
+  const char *parent = put_path(at, folder);
+  watch->watched[watch->count++] = (fc_watched_t){.mark = -1, .path = whole};
+  watch->watched[watch->count++] =
+      (fc_watched_t){.mark = -1, .path = parent, .prefix = stem_of(file)};
+  watch->watched[watch->count++] = (fc_watched_t){
+      .mark = -1, .path = parent, .prefix = file, .exactly = true};
+}
+
+fc_status_t fc_watch_open(fc_watch_t *watch, fc_allocator_t allocator,
+                          const char *const *paths, size_t count,
+                          fc_error_t *err) {
+  size_t size = 1;
+  *watch = (fc_watch_t){.allocator = allocator, .file = -1};
+  for (size_t i = 0; i < count; i++) size += 2 * strlen(paths[i]) + 4;
+  watch->text = fc_alloc(allocator, size);
+  watch->watched =
+      fc_alloc_array(allocator, 3 * count + 1, sizeof *watch->watched);
+  if (!watch->text || !watch->watched) {
+    fc_watch_close(watch);
+    return fc_fail_memory(err);
+  }
+  char *at = watch->text;
+  for (size_t i = 0; i < count; i++) add(watch, &at, fc_str(paths[i]));
+  watch->file = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  if (watch->file >= 0) return FC_OK;
+  const int reason = errno;
+  fc_watch_close(watch);
+  return fc_fail(err, FC_CODE_OUT_OF_MEMORY, "cannot watch files: %s",
+                 strerror(reason));
+}
+
+static void forget(fc_watch_t *watch, fc_writing_t **at) {
+  fc_writing_t *gone = *at;
+  *at = gone->next;
+  watch->writing_count--;
+  fc_free(watch->allocator, gone);
+}
+
+void fc_watch_close(fc_watch_t *watch) {
+  if (!watch->text && !watch->watched) return;
+  while (watch->writing) forget(watch, &watch->writing);
+  if (watch->file >= 0) close(watch->file);
+  fc_free(watch->allocator, watch->watched);
+  fc_free(watch->allocator, watch->text);
+  *watch = (fc_watch_t){.file = -1};
+}
+
+const char *fc_watch_arm(fc_watch_t *watch, int *out_errno) {
+  for (uint32_t i = 0; i < watch->count; i++) {
+    fc_watched_t *one = &watch->watched[i];
+    // The same directory has the same mark, so this may be done at any time.
+    one->mark = inotify_add_watch(watch->file, one->path, MASK);
+    if (one->mark >= 0) one->told = false;
+    // A file, or nothing: the parent tells when that changes.
+    if (one->mark >= 0 || errno == ENOTDIR || errno == ENOENT || one->told) {
+      continue;
+    }
+    one->told = true;
+    *out_errno = errno;
+    return one->path;
+  }
+  return NULL;
+}
+
+// ---------------------------------------------------------------------------
+// Events
+
+static fc_writing_t **find_writing(fc_watch_t *watch, int mark, fc_str_t name) {
+  fc_writing_t **at = &watch->writing;
+  while (*at && ((*at)->mark != mark || !fc_str_equal((*at)->name, name))) {
+    at = &(*at)->next;
+  }
+  return at;
+}
+
+// Without memory the file is taken for closed: what is wrong with half of it is
+// noticed when it is loaded.
+static void note_writing(fc_watch_t *watch, int mark, fc_str_t name) {
+  fc_writing_t **at = find_writing(watch, mark, name);
+  if (*at) return;
+  if (watch->writing_count == WRITING_MAX) forget(watch, &watch->writing);
+  for (at = &watch->writing; *at;) at = &(*at)->next;
+  fc_writing_t *made = fc_alloc(watch->allocator, sizeof *made + name.size + 1);
+  if (!made) return;
+  memcpy(made->text, name.data, name.size);
+  made->name = fc_str_make(made->text, name.size);
+  made->mark = mark;
+  *at = made;
+  watch->writing_count++;
+}
+
+static bool matters(const fc_watch_t *watch, int mark, fc_str_t name) {
+  if (fc_str_equal(name, FC_STR(VOLUME))) return true;
+  for (uint32_t i = 0; i < watch->count; i++) {
+    const fc_watched_t *one = &watch->watched[i];
+    if (one->mark != mark) continue;
+    if (one->exactly ? fc_str_equal(name, one->prefix)
+                     : fc_str_starts(name, one->prefix)) {
+      return one->prefix.size || name.size == 0 || name.data[0] != '.';
+    }
+  }
+  return false;
+}
+
+static bool take_one(fc_watch_t *watch, const struct inotify_event *event) {
+  const fc_str_t name = event->len ? fc_str(event->name) : FC_STR("");
+  if (event->mask & IN_Q_OVERFLOW) {
+    while (watch->writing) forget(watch, &watch->writing);
+    return true;
+  }
+  if (!matters(watch, event->wd, name)) return false;
+  if (event->mask & IN_MODIFY) {
+    note_writing(watch, event->wd, name);
+    return false;
+  }
+  fc_writing_t **at = find_writing(watch, event->wd, name);
+  if (*at && !(event->mask & IN_CREATE)) forget(watch, at);
+  return true;
+}
+
+bool fc_watch_take(fc_watch_t *watch) {
+  _Alignas(struct inotify_event) char bytes[16384];
+  bool changed = false;
+  for (;;) {
+    const ssize_t size = read(watch->file, bytes, sizeof bytes);
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) return changed;
+    for (ssize_t at = 0; at < size;) {
+      const struct inotify_event *event =
+          (const struct inotify_event *)(const void *)(bytes + at);
+      if (take_one(watch, event)) changed = true;
+      at += (ssize_t)(sizeof *event + event->len);
+    }
+  }
+}
+
+bool fc_watch_is_written(const fc_watch_t *watch, fc_str_t path) {
+  if (!watch->writing) return false;
+  const fc_str_t file = fc_path_file(path);
+  size_t lead = (size_t)(file.data - path.data);
+  while (lead > 1 && path.data[lead - 1] == '/') lead--;
+  const fc_str_t folder = lead ? fc_str_make(path.data, lead) : FC_STR(".");
+  for (const fc_writing_t *one = watch->writing; one; one = one->next) {
+    if (!fc_str_equal(one->name, file)) continue;
+    for (uint32_t i = 0; i < watch->count; i++) {
+      if (watch->watched[i].mark == one->mark &&
+          fc_str_equal(fc_str(watch->watched[i].path), folder)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}

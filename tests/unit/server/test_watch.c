@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is noticed of directories and files, and which file is being written to.
+#include "modules/watch.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "helpers/folder.h"
+
+static fc_watch_t watch;
+static void start(const char *named) {
+  fc_error_t error;
+  int reason;
+  assert_int_equal(
+      fc_watch_open(&watch, fc_allocator_system(), &named, 1, &error), FC_OK);
+  assert_null(fc_watch_arm(&watch, &reason));
+  assert_false(fc_watch_take(&watch));
+}
+
+static void a_directory_tells_of_every_name_but_hidden_ones(void **state) {
+  (void)state;
+  start(fc_test_folder());
+  fc_test_put("a.so", "x");
+  assert_true(fc_watch_take(&watch));
+  assert_false(fc_watch_take(&watch));
+  fc_test_put(".hidden", "x");
+  assert_false(fc_watch_take(&watch));
+  assert_int_equal(symlink("nowhere", fc_test_in_folder("..data")), 0);
+  assert_true(fc_watch_take(&watch));
+  assert_int_equal(unlink(fc_test_in_folder("a.so")), 0);
+  assert_true(fc_watch_take(&watch));
+  fc_watch_close(&watch);
+}
+
+static void a_file_tells_of_itself_and_its_sidecar(void **state) {
+  (void)state;
+  char named[128];
+  snprintf(named, sizeof named, "%s", fc_test_in_folder("m.so"));
+  start(named);
+  fc_test_put("other.so", "x");
+  assert_false(fc_watch_take(&watch));
+  fc_test_put("m.farcall.json", "x");
+  assert_true(fc_watch_take(&watch));
+  fc_test_put("m.so", "x");
+  assert_true(fc_watch_take(&watch));
+  fc_watch_close(&watch);
+}
+
+static void a_file_is_written_until_it_is_closed(void **state) {
+  (void)state;
+  start(fc_test_folder());
+  FILE *file = fopen(fc_test_in_folder("a.so"), "w");
+  assert_non_null(file);
+  assert_true(fc_watch_take(&watch));
+  assert_false(fc_watch_is_written(&watch, fc_str(fc_test_in_folder("a.so"))));
+  assert_true(fputs("x", file) > 0 && fflush(file) == 0);
+  assert_false(fc_watch_take(&watch));
+  assert_true(fc_watch_is_written(&watch, fc_str(fc_test_in_folder("a.so"))));
+  assert_false(fc_watch_is_written(&watch, fc_str(fc_test_in_folder("b.so"))));
+  assert_false(fc_watch_is_written(&watch, FC_STR("/elsewhere/a.so")));
+  fclose(file);
+  assert_true(fc_watch_take(&watch));
+  assert_false(fc_watch_is_written(&watch, fc_str(fc_test_in_folder("a.so"))));
+  fc_watch_close(&watch);
+}
+
+static fc_status_t open_watch(fc_allocator_t allocator, void *context,
+                              fc_error_t *err) {
+  const char *paths[] = {"/tmp", "m.so", "/"};
+  (void)context;
+  FC_TRY(fc_watch_open(&watch, allocator, paths, 3, err));
+  fc_watch_close(&watch);
+  return FC_OK;
+}
+
+static void watching_survives_any_failed_allocation(void **state) {
+  (void)state;
+  assert_true(fc_test_allocation_sweep(open_watch, NULL) >= 2);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST_IN_FOLDER(a_directory_tells_of_every_name_but_hidden_ones),
+      FC_TEST_IN_FOLDER(a_file_tells_of_itself_and_its_sidecar),
+      FC_TEST_IN_FOLDER(a_file_is_written_until_it_is_closed),
+      FC_TEST(watching_survives_any_failed_allocation),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
