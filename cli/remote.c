@@ -152,8 +152,10 @@ static void print_module(yyjson_val *module, int width) {
   size_t index, count;
   yyjson_arr_foreach(functions, index, count, function) {
     if (index) putchar(' ');
-    const char *text = yyjson_get_str(function);
-    fc_show_text(text ? text : "");
+    fc_show_text(text_of(function, "name"));
+    if (!yyjson_get_bool(yyjson_obj_get(function, "callable"))) {
+      fputs(" (not callable)", stdout);
+    }
   }
   putchar('\n');
 }
@@ -210,9 +212,11 @@ int fc_verb_ls(const fc_args_t *args) {
   fc_str_t text;
   yyjson_doc *doc;
   const bool is_long = fc_args_has(args, FC_OPTION_LONG);
-  int exit_code = fc_remote_get_json(
-      args, is_long ? FC_REMOTE_MODULES "?memory=1" : FC_REMOTE_MODULES,
-      "modules", &text, &doc);
+  int exit_code =
+      fc_remote_get_json(args,
+                         is_long ? FC_REMOTE_MODULES "?memory=1"
+                                 : FC_REMOTE_MODULES "?signatures=1",
+                         "modules", &text, &doc);
   if (exit_code) return exit_code;
   yyjson_val *modules = yyjson_obj_get(yyjson_doc_get_root(doc), "modules");
   yyjson_val *module;

@@ -9,6 +9,30 @@
 #include "module/files.h"
 #include "modules/act.h"
 
+// The first function of a module none of whose functions can be called; NULL when
+// some can, and when there are none.
+static const fc_function_t *find_uncallable(const fc_module_t *module) {
+  const size_t count = fc_module_function_count(module);
+  for (size_t i = 0; i < count; i++) {
+    if (fc_module_function(module, i)->plan) return NULL;
+  }
+  return count ? fc_module_function(module, 0) : NULL;
+}
+
+static void warn_uncallable(fc_log_t *log, const fc_generation_t *generation) {
+  const fc_function_t *function = find_uncallable(generation->module);
+  if (!function) return;
+  const fc_signature_t *signature = function->signature;
+  fc_log_field_t fields[] = {
+      FC_LOG_TEXT("module", generation->name),
+      FC_LOG_TEXT("function", function->name),
+      FC_LOG_TEXT("reason", fc_signature_text(signature, signature->reason)),
+  };
+  fc_log_fields(log, FC_LOG_WARN,
+                FC_STR("none of the module's functions can be called"), fields,
+                3);
+}
+
 static void tell_loaded(fc_modules_t *modules,
                         const fc_generation_t *generation) {
   fc_log_t *log = modules->options.log;
@@ -22,6 +46,7 @@ static void tell_loaded(fc_modules_t *modules,
   fc_log_fields(log, FC_LOG_INFO, FC_STR("module loaded"), fields, 4);
   const fc_str_t warning = fc_module_get_info(module)->warning;
   if (warning.size) fc_log_fields(log, FC_LOG_WARN, warning, fields, 1);
+  warn_uncallable(log, generation);
 }
 
 void fc_modules_fail_path(fc_modules_t *modules, uint32_t position,

@@ -8,8 +8,9 @@ import pytest
 from conftest import ROOT, Server
 
 MODULE = ROOT / "tests/corpus/iree/device/double-vulkan.vmfb"
-REASON = "the module is compiled for 'vulkan-spirv-fb', which does not run here; " \
-    "compile it with --iree-hal-target-device=local on such a machine"
+REASON = "the module is compiled for 'vulkan-spirv-fb', and farcall runs modules on the " \
+    "processor of this machine only; compile it with --iree-hal-target-device=local " \
+    "--iree-hal-local-target-device-backends=llvm-cpu"
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +31,13 @@ def test_it_is_listed_and_not_callable(server, farcall):
     assert farcall("sig", MODULE).stdout == \
         "double-vulkan/double(input0: tensor<4xf32>) -> tensor<4xf32>" \
         f"  # not callable: {REASON}\n"
+
+
+def test_the_log_and_ls_say_it(server, farcall):
+    line = next(line for line in server.lines if "functions can be called" in line)
+    assert (json.loads(line)["level"], json.loads(line)["reason"]) == ("warn", REASON)
+    assert farcall("ls", "--server", server.url).stdout == \
+        "double-vulkan  vm      double (not callable)\n"
 
 
 def test_calling_it_says_why(server, farcall):

@@ -56,6 +56,8 @@ typedef struct module_t {
   fc_arena_t arena;   // of `signatures` and `listed`, and what they point to
   fc_names_t *names;  // of the sidecar, while the module is opened; or NULL
   fc_module_info_t info;
+  fc_error_t
+      refusal;  // why no function can be called; code FC_CODE_NONE: some can
   char warning[480];
   fc_snapshot_t file;    // the snapshot of the source
   _Atomic(bool) lent;    // relaxed; some instance has taken `module` as its own
@@ -153,11 +155,10 @@ static fc_status_t list_exports(module_t *m, fc_str_t reason,
 }
 
 static fc_status_t list(module_t *m, fc_error_t *err) {
-  fc_error_t why = {0};
   fc_str_t reason = {0};
-  if (fc_vm_bind(m->module, m->natives, &why) != FC_OK ||
-      fc_hal_check_formats(m->module, &why) != FC_OK) {
-    reason = fc_str(why.message);
+  if (fc_vm_bind(m->module, m->natives, &m->refusal) != FC_OK ||
+      fc_hal_check_formats(m->module, &m->refusal) != FC_OK) {
+    reason = fc_str(m->refusal.message);
   }
   fc_builder_t *builder = fc_builder_create(m->allocator);
   if (!builder) return fc_fail_memory(err);
@@ -434,6 +435,9 @@ static fc_status_t vm_instance_create(void *handle, fc_allocator_t allocator,
     return fc_fail(err, FC_CODE_MODULE_UNAVAILABLE,
                    "the module was described, not loaded: its functions run in "
                    "a worker process");
+  }
+  if (m->refusal.code != FC_CODE_NONE) {
+    return fc_fail(err, m->refusal.code, "%s", m->refusal.message);
   }
   instance_t *instance = fc_alloc(allocator, sizeof *instance);
   if (!instance) return fc_fail_memory(err);

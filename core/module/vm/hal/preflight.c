@@ -129,9 +129,10 @@ static fc_status_t check_formats(fc_str_t text, fc_error_t *err) {
   char shown[80];
   fc_escape(shown, sizeof shown, 64, first.format);
   return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
-                 "the module is compiled for '%s', which does not run here; "
-                 "compile it with --iree-hal-target-device=local on such a "
-                 "machine",
+                 "the module is compiled for '%s', and farcall runs modules on "
+                 "the processor of this machine only; compile it with "
+                 "--iree-hal-target-device=local "
+                 "--iree-hal-local-target-device-backends=llvm-cpu",
                  shown);
 }
 

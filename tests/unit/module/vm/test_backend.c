@@ -521,7 +521,15 @@ static void functions_for_other_devices_say_so(void **state) {
                FC_STR_ARG(fc_signature_text(signature, signature->reason)));
       snprintf(wanted, sizeof wanted, "compiled for '%s'", row->format);
       assert_non_null(strstr(reason, wanted));
-      assert_non_null(strstr(reason, "--iree-hal-target-device=local"));
+      assert_non_null(strstr(reason, "--iree-hal-target-device=local "
+                                     "--iree-hal-local-target-device-backends="
+                                     "llvm-cpu"));
+      fc_error_t err = {0};
+      assert_int_equal(
+          fc_backend_vm.instance_create(opened.module, fc_allocator_system(),
+                                        &opened.instance, &err),
+          FC_UNIMPLEMENTED);
+      assert_string_equal(err.message, reason);
       assert_int_equal(opened.info->warning.size, 0);
     }
     close_module(&opened);
