@@ -18,9 +18,11 @@
 #include "base/sha256.h"
 #include "cli.h"
 #include "compile_derive.h"
+#include "compile_foreign.h"
 #include "compile_guard.h"
 #include "compile_sidecar.h"
 #include "compile_stores.h"
+#include "farcall/module.h"
 #include "file.h"
 #include "module/native/libc.h"
 #include "object.h"
@@ -143,6 +145,7 @@ typedef struct fc_compile_t {
   const char *paths[TOOL_COUNT];
   const char *compiler;
   bool checked;
+  fc_str_t text;     // of the source; empty before it was read
   fc_str_t context;  // source lines to show above the message
   fc_error_t *err;
 } fc_compile_t;
@@ -506,6 +509,7 @@ static fc_status_t make(fc_compile_t *compile) {
   fc_str_t text;
   fc_mlir_module_t source, module;
   FC_TRY(fc_file_read(compile->arena, compile->input, &text, compile->err));
+  compile->text = text;
   FC_TRY(write_work(compile, compile->source, text));
   FC_TRY(find_version(compile));
   FC_TRY(run(compile, MLIR_OPT, compile->source, PARSED, kGeneric, kNothing));
@@ -524,7 +528,6 @@ static fc_status_t make(fc_compile_t *compile) {
   FC_TRY(fc_mlir_find_stores(compile->arena, &module, compile->err));
   FC_TRY(
       fc_draft_resolve(compile->arena, text, &source, &module, compile->err));
-  tell_roles(&module);
   FC_TRY(annotate(compile, module.text));
   FC_TRY(lower(compile));
   fc_str_t object, ir;
@@ -538,7 +541,9 @@ static fc_status_t make(fc_compile_t *compile) {
                       .plainly_aligned = fc_ir_is_plainly_aligned(ir),
                       .max_frame = fc_object_max_frame(object)};
   FC_TRY(link_module(compile, &draft));
-  return publish(compile, &draft);
+  FC_TRY(publish(compile, &draft));
+  tell_roles(&module);
+  return FC_OK;
 }
 
 // ---------------------------------------------------------------------------
@@ -569,8 +574,12 @@ static int report(const fc_compile_t *compile) {
     fprintf(stderr, "%.*s\n", FC_STR_ARG(compile->context));
   }
   bool missing = err->code == FC_CODE_NOT_FOUND;
-  return fc_complain(missing ? FC_EXIT_UNAVAILABLE : FC_EXIT_DATA, "%s",
-                     err->message);
+  // What a tool says of a dialect that it does not lower helps nobody.
+  const char *hint = err->code == FC_CODE_MODULE_LOAD
+                         ? fc_mlir_foreign_hint(compile->text)
+                         : "";
+  return fc_complain(missing ? FC_EXIT_UNAVAILABLE : FC_EXIT_DATA, "%s%s",
+                     err->message, hint);
 }
 
 int fc_verb_compile(const fc_args_t *args) {
@@ -593,6 +602,11 @@ int fc_verb_compile(const fc_args_t *args) {
   if (!compile.output || !*compile.output) {
     return fc_complain(FC_EXIT_USAGE,
                        "no name for the module: give -o FILE.so");
+  }
+  fc_str_t name;
+  if (fc_module_name(fc_str(compile.output), &name, &err)) {
+    return fc_complain(FC_EXIT_USAGE, "%s: give another with -o FILE.so",
+                       err.message);
   }
   fc_tool_catch_signals();
   fc_status_t status = find_tools(&compile);

@@ -23,20 +23,28 @@ typedef struct fc_reading_t {
   fc_error_t *err;
 } fc_reading_t;
 
-fc_str_t fc_mlir_attr(fc_str_t attrs, fc_str_t key) {
+bool fc_mlir_next_attr(fc_str_t *attrs, fc_str_t *out_key,
+                       fc_str_t *out_value) {
   fc_str_t element;
-  while (fc_lex_element(&attrs, &element)) {
-    size_t at = 0;
-    if (fc_lex_char(element, 0) == '"') at = fc_lex_string(element, 0);
-    else {
-      while (at < element.size && fc_lex_is_word(element.data[at])) at++;
-    }
-    fc_str_t name = fc_lex_part(element, 0, at);
-    if (fc_lex_char(name, 0) == '"') name = fc_lex_unwrap(name);
-    if (!fc_str_equal(name, key)) continue;
-    at = fc_lex_space(element, at);
-    if (fc_lex_char(element, at) != '=') return fc_lex_part(element, at, at);
-    return fc_lex_trim(fc_lex_part(element, at + 1, element.size));
+  if (!fc_lex_element(attrs, &element)) return false;
+  size_t at = 0;
+  if (fc_lex_char(element, 0) == '"') at = fc_lex_string(element, 0);
+  else {
+    while (at < element.size && fc_lex_is_word(element.data[at])) at++;
+  }
+  *out_key = fc_lex_part(element, 0, at);
+  if (fc_lex_char(element, 0) == '"') *out_key = fc_lex_unwrap(*out_key);
+  at = fc_lex_space(element, at);
+  *out_value = fc_lex_char(element, at) == '='
+                   ? fc_lex_trim(fc_lex_part(element, at + 1, element.size))
+                   : fc_lex_part(element, at, at);
+  return true;
+}
+
+fc_str_t fc_mlir_attr(fc_str_t attrs, fc_str_t key) {
+  fc_str_t name, value;
+  while (fc_mlir_next_attr(&attrs, &name, &value)) {
+    if (fc_str_equal(name, key)) return value;
   }
   return (fc_str_t){0};
 }

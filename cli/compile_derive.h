@@ -52,6 +52,9 @@ typedef struct fc_mlir_module_t {
 fc_status_t fc_mlir_read(fc_arena_t *arena, fc_str_t text,
                          fc_mlir_module_t *out_module, fc_error_t *err);
 
+// Cuts the first attribute off the inside of an attribute dictionary; the value of
+// a unit attribute is empty. False at the end.
+bool fc_mlir_next_attr(fc_str_t *attrs, fc_str_t *out_key, fc_str_t *out_value);
 // The value of `key` in the inside of an attribute dictionary; data is NULL
 // when there is none, size is 0 for a unit attribute.
 fc_str_t fc_mlir_attr(fc_str_t attrs, fc_str_t key);

@@ -7,6 +7,7 @@
 #include <yyjson.h>
 
 #include "file.h"
+#include "mlir_lex.h"
 
 #define IR_LIMIT ((size_t)1 << 30)
 
@@ -92,6 +93,47 @@ static fc_status_t refuse_twins(const fc_mlir_function_t *function,
   return FC_OK;
 }
 
+// A misspelt attribute must not be left out in silence: MLIR takes any name that
+// has a dot. `owner` is printed before the message.
+static fc_status_t refuse_unknown(const char *owner, fc_str_t attrs,
+                                  fc_error_t *err) {
+  static const char *const known[] = {"name", "role", "dims"};
+  const fc_str_t prefix = FC_STR("farcall.");
+  fc_str_t key, value;
+  while (fc_mlir_next_attr(&attrs, &key, &value)) {
+    if (!fc_str_starts(key, prefix)) continue;
+    const fc_str_t name = fc_lex_part(key, prefix.size, key.size);
+    fc_nearest_t search = fc_nearest_begin(name);
+    const char *nearest = "name, farcall.role or farcall.dims";
+    bool is_known = false;
+    for (size_t i = 0; i < FC_ARRAY_COUNT(known); i++) {
+      is_known = is_known || fc_str_equal(name, fc_str(known[i]));
+      if (fc_nearest_offer(&search, fc_str(known[i]))) nearest = known[i];
+    }
+    if (is_known) continue;
+    char shown[80];
+    fc_escape(shown, sizeof shown, 64, key);
+    return fc_fail(err, FC_CODE_ABI_METADATA,
+                   "%s has an attribute %s, which there is not: did you mean "
+                   "farcall.%s?",
+                   owner, shown, nearest);
+  }
+  return FC_OK;
+}
+
+static fc_status_t refuse_unknown_of(const fc_mlir_function_t *function,
+                                     const char *what,
+                                     const fc_mlir_value_t *values,
+                                     size_t count, fc_error_t *err) {
+  char owner[160];
+  for (size_t i = 0; i < count; i++) {
+    snprintf(owner, sizeof owner, "%s %zu of '%.*s'", what, i,
+             FC_STR_ARG(function->name));
+    FC_TRY(refuse_unknown(owner, values[i].attrs, err));
+  }
+  return FC_OK;
+}
+
 static const fc_mlir_function_t *find(const fc_mlir_module_t *module,
                                       fc_str_t name) {
   for (size_t i = 0; i < module->function_count; i++) {
@@ -145,6 +187,13 @@ static fc_status_t resolve_function(fc_arena_t *arena, fc_str_t source_text,
 fc_status_t fc_draft_resolve(fc_arena_t *arena, fc_str_t source_text,
                              const fc_mlir_module_t *source,
                              fc_mlir_module_t *lowered, fc_error_t *err) {
+  for (size_t i = 0; i < source->function_count; i++) {
+    const fc_mlir_function_t *function = &source->functions[i];
+    FC_TRY(refuse_unknown_of(function, "argument", function->arguments,
+                             function->argument_count, err));
+    FC_TRY(refuse_unknown_of(function, "result", function->results,
+                             function->result_count, err));
+  }
   for (size_t i = 0; i < lowered->function_count; i++) {
     fc_mlir_function_t *function = &lowered->functions[i];
     if (!function->is_public || !function->has_body) continue;

@@ -485,7 +485,7 @@ static fc_status_t read_type(reader_t *reader, fc_mlir_type_t *out) {
   static const char *const form_refusals[] = {
       [FC_MLIR_TENSOR] =
           "a tensor has no C calling convention, bufferize first",
-      [FC_MLIR_VECTOR] = "a vector has no C calling convention",
+      [FC_MLIR_VECTOR] = "a vector has no C calling convention, take a memref",
       [FC_MLIR_TUPLE] = "a tuple has no C calling convention",
       [FC_MLIR_NONE] = "none has no C calling convention",
       [FC_MLIR_DIALECT] = "types of this dialect are not supported",

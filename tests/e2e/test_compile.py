@@ -225,11 +225,17 @@ REFUSED = [
     ("not bufferizable", """func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = tosa.abs %x : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
-}""", "m.mlir:2:8: one-shot-bufferize: op was not bufferized"),
+}""", "m.mlir:2:8: one-shot-bufferize: op was not bufferized; 'tosa' is lowered by "
+     "iree-compile --iree-input-type=tosa"),
+    ("stablehlo", """func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.abs %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}""", "; 'stablehlo' is lowered by iree-compile --iree-input-type=stablehlo"),
     ("no lowering", """func.func @f(%x: memref<4xf32>) {
   gpu.memcpy %x, %x : memref<4xf32>, memref<4xf32>
   return
-}""", "m.mlir:2:3: to LLVM: no lowering for 'gpu.memcpy'"),
+}""", "m.mlir:2:3: to LLVM: no lowering for 'gpu.memcpy'; 'gpu' is for GPUs: farcall "
+     "runs modules on the processor only"),
     ("a name of the C library", "func.func @exp(%x: f64) -> f64 "
      "{ return %x : f64 }", "m.mlir: 'exp' is a name of the C library"),
     ("nothing public", "func.func private @f() {\n  return\n}",
@@ -240,6 +246,14 @@ REFUSED = [
      "  return\n}", "a f32 cannot be written to"),
     ("out without a size", "func.func @f(%x: memref<?xf32> "
      '{farcall.role = "out"}) {\n  return\n}', 'use "inout"'),
+    ("a misspelt attribute", "func.func @f(%x: memref<?xf32> "
+     '{farcall.dmis = ["n"]}) {\n  return\n}',
+     "argument 0 of 'f' has an attribute farcall.dmis, which there is not: did you "
+     "mean farcall.dims?"),
+    ("an attribute of another world", "func.func @f(%x: f32) -> (f32 "
+     '{farcall.unit = "m"}) {\n  return %x : f32\n}',
+     "result 0 of 'f' has an attribute farcall.unit, which there is not: did you mean "
+     "farcall.name, farcall.role or farcall.dims?"),
     ("twin names", 'func.func @f(%a: f32, %b: f32 {farcall.name = "a"}) {\n'
      "  return\n}", "arguments 0 and 1 of 'f' are both named 'a'"),
 ]
@@ -282,9 +296,27 @@ def test_names_that_need_care(farcall, tmp_path, scratch):
             [BIN / "farcall", "compile", "-o", "out.so", "--", name],
             cwd=tmp_path, capture_output=True, text=True)
         assert (done.returncode, done.stderr) == (0, ""), name
-    done = farcall("compile", "--", "a b.mlir", cwd=tmp_path)
-    assert done.returncode == 0
-    assert (tmp_path / "a b.so").exists()
+
+
+def test_the_name_of_a_module_is_known_before(farcall, tmp_path):
+    (tmp_path / "a b.mlir").write_text("no MLIR")
+    for arguments in [["a b.mlir"], ["a b.mlir", "-o", "x/a b.so"]]:
+        done = farcall("compile", *arguments, cwd=tmp_path)
+        assert done.returncode == 64
+        assert "'a b.so' gives no module name: letters, digits" in done.stderr
+        assert done.stderr.endswith(": give another with -o FILE.so\n")
+
+
+def test_what_was_not_made_is_not_described(farcall, tmp_path, scratch):
+    done = build(farcall, tmp_path, """func.func @f(%x: memref<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %f = arith.constant 2.0 : f32
+  memref.store %f, %x[%c0] : memref<4xf32>
+  gpu.memcpy %x, %x : memref<4xf32>, memref<4xf32>
+  return
+}""")
+    assert done.returncode == 65
+    assert "writes into" not in done.stderr
 
 
 def test_usage(farcall):

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Dialects that other compilers lower, and farcall compile does not.
+#ifndef FARCALL_CLI_COMPILE_FOREIGN_H_
+#define FARCALL_CLI_COMPILE_FOREIGN_H_
+
+#include "farcall/base.h"
+
+// What to do about the first such dialect that the source text names outside of
+// comments, for the end of an error message; "" when it names none.
+const char *fc_mlir_foreign_hint(fc_str_t source);
+
+#endif  // FARCALL_CLI_COMPILE_FOREIGN_H_
