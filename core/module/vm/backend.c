@@ -218,11 +218,44 @@ static fc_status_t check_machine_code(module_t *m, bool allowed,
   return fc_hal_check_features(m->module, &cpu, out_stated, err);
 }
 
+// How many tensors with dims this argument has; sets *out_unnamed when one has
+// dynamic dims and a name for none of them. Who has named some has looked at all.
+static size_t count_tensors(const fc_signature_t *signature, uint32_t node,
+                            bool *out_unnamed) {
+  size_t count = 0;
+  fc_walk_t walk;
+  fc_walk_init(&walk, signature->nodes, node);
+  while (fc_walk_next(&walk)) {
+    const fc_type_t *type = walk.type;
+    if (walk.leave || type->kind != FC_TYPE_TENSOR || !type->rank) continue;
+    count++;
+    const int64_t *dims = fc_signature_dims(signature, type);
+    bool dynamic = type->rank < 0, named = false;
+    for (int32_t i = 0; i < type->rank; i++) {
+      dynamic = dynamic || dims[i] < 0;
+      named = named || fc_dim_is_named(dims[i]);
+    }
+    if (dynamic && !named) *out_unnamed = true;
+  }
+  return count;
+}
+
+// True when nobody checks that the dims of two arguments agree.
+static bool may_disagree(const fc_signature_t *signature) {
+  size_t tensors = 0;
+  bool unnamed = false;
+  if (!signature->trusts_dims) return false;
+  for (uint32_t i = 0; i < signature->argument_count; i++) {
+    tensors += count_tensors(signature, signature->arguments[i].type, &unnamed);
+  }
+  return tensors > 1 && unnamed;
+}
+
 // Writes the warnings that the log shows once for the module.
 static void warn(module_t *m, bool features_stated, bool foreign_sidecar) {
   size_t trusting = 0, callable = 0, used = 0;
   for (size_t i = 0; i < m->info.count; i++) {
-    if (m->signatures[i]->trusts_dims) trusting++;
+    if (may_disagree(m->signatures[i])) trusting++;
     if (m->signatures[i]->callable) callable++;
   }
   char *text = m->warning;
@@ -231,7 +264,8 @@ static void warn(module_t *m, bool features_stated, bool foreign_sidecar) {
     used += (size_t)snprintf(
         text, size,
         "%zu of %zu functions are machine code with dynamic shapes, which does "
-        "not check that the dims of its arguments agree",
+        "not check that the dims of its arguments agree: give those that must "
+        "one name, in \"dims\" of a sidecar",
         trusting, m->info.count);
   }
   if (!features_stated && callable) {

@@ -458,6 +458,44 @@ static void machine_code_is_not_memory_safe(void **state) {
   }
 }
 
+typedef struct named_row_t {
+  const char *name;
+  const char *a, *b;  // dims of the two arguments of matmul
+  bool warns;
+} named_row_t;
+
+static const named_row_t named_rows[] = {
+    {"all dims have names", "[\"m\",\"k\"]", "[\"k\",\"n\"]", false},
+    {"those that must agree", "[null,\"k\"]", "[\"k\",null]", false},
+    {"an argument has none", "[\"m\",\"k\"]", "[null,null]", true},
+};
+
+// The warning says what to do, and is not there when that has been done.
+static void named_dims_are_no_warning(void **state) {
+  (void)state;
+  FC_TEST_EACH_ROW(const named_row_t, row, named_rows) {
+    char path[] = "/tmp/farcall-test-XXXXXX.vmfb", sidecar[64], json[512];
+    write_changed(path, LLVM_CPU, "cpu_features", "cpu_features");
+    snprintf(sidecar, sizeof sidecar, "%.*s.farcall.json",
+             (int)(strlen(path) - strlen(".vmfb")), path);
+    snprintf(json, sizeof json,
+             "{\"farcall\":1,\"functions\":[{\"name\":"
+             "\"matmul\",\"args\":[{\"dims\":%s},{\"dims\":%s}]}]}",
+             row->a, row->b);
+    FILE *file = fopen(sidecar, "w");
+    assert_non_null(file);
+    assert_true(fputs(json, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    opened_t opened = open_module(path, false);
+    unlink(path);
+    unlink(sidecar);
+    const fc_str_t advice = FC_STR("one name, in \"dims\" of a sidecar");
+    const fc_str_t warning = opened.info->warning;
+    assert_int_equal(fc_str_ends(warning, advice), row->warns);
+    close_module(&opened);
+  }
+}
+
 static void machine_code_can_be_refused(void **state) {
   (void)state;
   fc_error_t err = {0};
@@ -701,6 +739,7 @@ static void constants_are_state_of_who_has_its_own(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(machine_code_is_not_memory_safe),
+      FC_TEST(named_dims_are_no_warning),
       FC_TEST(state_is_shared_as_asked),
       FC_TEST(constants_are_state_of_who_has_its_own),
       FC_TEST(machine_code_can_be_refused),
