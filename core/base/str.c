@@ -20,22 +20,25 @@ unsigned fc_str_distance(fc_str_t a, fc_str_t b, unsigned limit) {
   if (a.size > DISTANCE_NAME_MAX || b.size > DISTANCE_NAME_MAX) {
     return limit + 1;
   }
-  // One row of the Levenshtein matrix; `diagonal` is the cell above and left.
-  unsigned row[DISTANCE_NAME_MAX + 1];
-  for (size_t j = 0; j <= b.size; j++) row[j] = (unsigned)j;
+  // Three rows of the matrix of optimal string alignment, by turns.
+  unsigned rows[3][DISTANCE_NAME_MAX + 1];
+  for (size_t j = 0; j <= b.size; j++) rows[0][j] = (unsigned)j;
   for (size_t i = 1; i <= a.size; i++) {
-    unsigned diagonal = row[0];
+    unsigned *row = rows[i % 3];
+    const unsigned *above = rows[(i - 1) % 3], *second = rows[(i + 1) % 3];
     row[0] = (unsigned)i;
     for (size_t j = 1; j <= b.size; j++) {
-      unsigned above = row[j];
-      unsigned best = diagonal + (a.data[i - 1] != b.data[j - 1]);
-      if (above + 1 < best) best = above + 1;
+      unsigned best = above[j - 1] + (a.data[i - 1] != b.data[j - 1]);
+      if (above[j] + 1 < best) best = above[j] + 1;
       if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
-      diagonal = above;
+      const bool swapped = i > 1 && j > 1 && a.data[i - 1] == b.data[j - 2] &&
+                           a.data[i - 2] == b.data[j - 1];
+      if (swapped && second[j - 2] + 1 < best) best = second[j - 2] + 1;
       row[j] = best;
     }
   }
-  return row[b.size] > limit ? limit + 1 : row[b.size];
+  const unsigned distance = rows[a.size % 3][b.size];
+  return distance > limit ? limit + 1 : distance;
 }
 
 bool fc_utf8_is_valid(fc_str_t text) {

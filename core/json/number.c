@@ -170,6 +170,19 @@ static fc_status_t fail_type(fc_str_t text, const char *complaint,
   return status;
 }
 
+// Text in quotes: '1' is text, though 1 is none.
+static fc_status_t fail_text(fc_str_t text, fc_dtype_t dtype, fc_error_t *err) {
+  const char *ellipsis;
+  const char *wanted = fc_dtype_info(dtype)->text;
+  fc_str_t shown = head(text, &ellipsis);
+  fc_status_t status =
+      fc_fail(err, FC_CODE_TYPE_MISMATCH, "'%.*s%s' is text, %s wanted",
+              FC_STR_ARG(shown), ellipsis, wanted);
+  fc_error_expected(err, "%s", wanted);
+  fc_error_got(err, text);
+  return status;
+}
+
 // ---------------------------------------------------------------------------
 // One literal
 
@@ -275,7 +288,7 @@ fc_status_t fc_number_parse_special(fc_str_t text, fc_dtype_t dtype, void *out,
   bool infinite = negative || fc_str_equal(text, FC_STR("Infinity"));
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
   if (info->class_ != FC_DTYPE_CLASS_FLOAT || !(nan || infinite)) {
-    return fail_type(text, "text", dtype, err);
+    return fail_text(text, dtype, err);
   }
   const fc_float_format_t *format = &fc_float_formats[dtype];
   uint64_t bits = format->nan;

@@ -458,12 +458,55 @@ static fc_status_t read_argument(fc_frame_t *frame, document_t *document,
   return status == FC_OK ? FC_OK : name_argument(frame, param, status, err);
 }
 
+#define LIST_HINT \
+  "; the call is a list of arguments, so one tensor stands in [ ] too"
+
+// True for a function of one tensor, whose rows are easily taken for arguments.
+static bool takes_one_tensor(const fc_plan_t *plan) {
+  return plan->positional_count == 1 &&
+         plan->inputs[0].op->kind == FC_TYPE_TENSOR;
+}
+
+// The only argument is a tensor, and its value was refused because it is nested
+// one deep too little. If more values follow, then it and they are its rows. Reads
+// on to see that, so the error has been located.
+static fc_status_t explain_rows(fc_frame_t *frame, uint32_t depth,
+                                fc_status_t status, fc_error_t *err) {
+  fc_json_reader_t *reader = &frame->reader;
+  fc_json_token_t token;
+  fc_status_t read = FC_OK;
+  while (read == FC_OK && reader->depth > depth) {
+    read = fc_json_next(reader, &token, NULL);
+  }
+  if (read == FC_OK) read = fc_json_next(reader, &token, NULL);
+  if (read != FC_OK || token == FC_JSON_ARRAY_END) return status;
+  fc_error_t longer;
+  fc_fail(&longer, err->code, "%s" LIST_HINT, err->message);
+  memcpy(err->message, longer.message, sizeof err->message);
+  return status;
+}
+
+// An element of the arguments' array.
+static fc_status_t read_positional(fc_frame_t *frame, document_t *document,
+                                   uint32_t index, fc_json_token_t token,
+                                   fc_error_t *err) {
+  // A bracket that was just read is open already.
+  const uint32_t depth = frame->reader.depth - (token == FC_JSON_ARRAY_BEGIN ||
+                                                token == FC_JSON_OBJECT_BEGIN);
+  frame->fill.too_flat = false;
+  fc_status_t status = read_argument(frame, document, index, token, err);
+  const bool rows = status != FC_OK && err && frame->fill.too_flat &&
+                    takes_one_tensor(frame->plan);
+  return rows ? explain_rows(frame, depth, status, err) : status;
+}
+
 static fc_status_t extra_argument(fc_frame_t *frame, size_t index,
                                   fc_error_t *err) {
   uint32_t wanted = frame->plan->positional_count;
   fc_status_t status =
       fc_fail(err, FC_CODE_EXTRA_ARGUMENT,
-              "argument %zu: the function takes %u by position", index, wanted);
+              "argument %zu: the function takes %u by position%s", index,
+              wanted, takes_one_tensor(frame->plan) ? LIST_HINT : "");
   fc_error_expected(err, "at most %u arguments", wanted);
   return here(frame, status, err);
 }
@@ -489,7 +532,7 @@ static fc_status_t read_args(fc_frame_t *frame, document_t *document,
     FC_TRY(fc_json_next(&frame->reader, &token, err));
     if (token == FC_JSON_ARRAY_END) break;
     if (i < plan->positional_count) {
-      FC_TRY(read_argument(frame, document, i, token, err));
+      FC_TRY(read_positional(frame, document, i, token, err));
     } else if (i == 0 && plan->root_dict && !document->has[KWARGS] &&
                token == FC_JSON_OBJECT_BEGIN) {
       FC_TRY(read_root_dict(frame, document, token, err));

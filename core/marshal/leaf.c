@@ -290,7 +290,7 @@ static fc_status_t read_row(fc_frame_t *frame, fc_fill_t *fill,
 }
 
 // Fails, saying what stands where an array should.
-static fc_status_t not_an_array(fc_frame_t *frame, const fc_fill_t *fill,
+static fc_status_t not_an_array(fc_frame_t *frame, fc_fill_t *fill,
                                 int32_t depth, fc_json_token_t token,
                                 fc_error_t *err) {
   bool element = token == FC_JSON_NUMBER ||
@@ -300,6 +300,7 @@ static fc_status_t not_an_array(fc_frame_t *frame, const fc_fill_t *fill,
     return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token, "an array",
                             err);
   }
+  fill->too_flat = fill->op && depth + 1 == fill->rank;
   fc_status_t status =
       fc_fail(err, FC_CODE_SHAPE_MISMATCH,
               depth ? "nested %d deep, the tensor has %d dims"
@@ -373,6 +374,7 @@ static fc_fill_t *fill_begin(fc_frame_t *frame, fc_dtype_t dtype,
   fill->code = code;
   fill->op = NULL;
   fill->rank = 0;
+  fill->too_flat = false;
   fill->data = NULL;
   fill->count = fill->capacity = 0;
   fill->limit = fc_frame_element_limit(frame, dtype);
@@ -896,17 +898,29 @@ static fc_status_t read_payload(fc_frame_t *frame, typed_t *typed, int member,
   return fc_json_skip(&frame->reader, token, err);
 }
 
+static fc_status_t unknown_member(fc_frame_t *frame, fc_error_t *err) {
+  const fc_str_t name = frame->reader.text;
+  const char *nearest = NULL;
+  fc_nearest_t search = fc_nearest_begin(name);
+  for (int i = 0; i < MEMBER_COUNT; i++) {
+    if (fc_nearest_offer(&search, kMembers[i])) nearest = kMembers[i].data;
+  }
+  char shown[80], hint[40] = "; there are dtype, shape, data, b64";
+  fc_escape(shown, sizeof shown, 64, name);
+  if (nearest) snprintf(hint, sizeof hint, "; did you mean '%s'?", nearest);
+  fc_status_t status =
+      fc_fail(err, FC_CODE_UNKNOWN_KEY, "a typed value has no member '%s'%s",
+              shown, hint);
+  fc_error_expected(err, "dtype, shape, data or b64");
+  fc_error_got(err, name);
+  return here(frame, status, err);
+}
+
 static fc_status_t read_member(fc_frame_t *frame, typed_t *typed,
                                fc_value_t *dest, fc_error_t *err) {
   fc_json_reader_t *reader = &frame->reader;
   int member = find_member(reader);
-  if (member < 0) {
-    fc_status_t status =
-        fc_fail(err, FC_CODE_UNKNOWN_KEY, "a typed value has no such member");
-    fc_error_expected(err, "dtype, shape, data or b64");
-    fc_error_got(err, reader->text);
-    return here(frame, status, err);
-  }
+  if (member < 0) return unknown_member(frame, err);
   if (typed->seen[member]) {
     return here(frame,
                 fc_fail(err, FC_CODE_DUPLICATE_KEY, "'%s' is given twice",

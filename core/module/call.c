@@ -385,9 +385,14 @@ static fc_status_t find_argument(const fc_call_t *call, const char *path,
                                  uint32_t *out_leaf, fc_error_t *err) {
   *out_leaf = fc_leaves_find(&call->arguments, fc_str(path), NULL);
   if (*out_leaf != FC_LEAF_NONE) return FC_OK;
-  char shown[128];
+  char shown[128], hint[128] = "";
   fc_escape(shown, sizeof shown, 64, fc_str(path));
-  return fc_fail(err, FC_CODE_UNKNOWN_ARGUMENT, "no argument '%s'", shown);
+  const fc_str_t nearest = fc_leaves_nearest(&call->arguments, fc_str(path));
+  if (nearest.size) {
+    snprintf(hint, sizeof hint, "; did you mean '%.*s'?", FC_STR_ARG(nearest));
+  }
+  return fc_fail(err, FC_CODE_UNKNOWN_ARGUMENT, "no argument '%s'%s", shown,
+                 hint);
 }
 
 fc_status_t fc_call_set(fc_call_t *call, const char *path,

@@ -269,3 +269,15 @@ uint32_t fc_leaves_find(const fc_leaves_t *leaves, fc_str_t path,
   }
   return leaf;
 }
+
+fc_str_t fc_leaves_nearest(const fc_leaves_t *leaves, fc_str_t path) {
+  fc_nearest_t search = fc_nearest_begin(path);
+  fc_str_t nearest = {0};
+  for (uint32_t i = 0; i < leaves->path_count; i++) {
+    const fc_str_t offered = leaves->paths[i].path;
+    const char first = offered.size ? offered.data[0] : '0';
+    if (first >= '0' && first <= '9') continue;  // by position
+    if (fc_nearest_offer(&search, offered)) nearest = offered;
+  }
+  return nearest;
+}

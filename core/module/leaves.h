@@ -45,5 +45,7 @@ fc_status_t fc_leaves_of_results(const fc_plan_t *plan, fc_arena_t *arena,
 // no such leaf.
 uint32_t fc_leaves_find(const fc_leaves_t *leaves, fc_str_t path,
                         fc_str_t *out_rest);
+// The path by name that is nearest to `path`; empty if none is near.
+fc_str_t fc_leaves_nearest(const fc_leaves_t *leaves, fc_str_t path);
 
 #endif  // FARCALL_MODULE_LEAVES_H_

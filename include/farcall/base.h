@@ -366,8 +366,8 @@ uint16_t fc_bfloat_from_double(double value);
 // CLOCK_MONOTONIC, nanoseconds.
 uint64_t fc_clock_ns(void);
 
-// Edit distance, counted up to `limit`; limit + 1 means "more". For nearest-name
-// hints, so names longer than 128 bytes count as far.
+// Edit distance, counted up to `limit`; limit + 1 means "more". Two letters that
+// changed places are one edit. For nearest-name hints, so names longer than 128 bytes count as far.
 unsigned fc_str_distance(fc_str_t a, fc_str_t b, unsigned limit);
 
 // Finds the name that somebody may have meant. Names are offered one by one.

@@ -343,6 +343,9 @@ typedef struct message_row_t {
   const char *got;
 } message_row_t;
 
+#define LIST_HINT \
+  "; the call is a list of arguments, so one tensor stands in [ ] too"
+
 static const message_row_t messages[] = {
     {"range", "x: i8 ->", "[300]", "argument 0 ('x'): 300 does not fit i8",
      "i8 in [-128,127]", "300"},
@@ -403,6 +406,35 @@ static const message_row_t messages[] = {
      "there is no option 'int46'; did you mean 'int64'?", "", "int46"},
     {"dtype", "tensor<1xf32> ->", "[{\"dtype\":\"f64\"}]",
      "argument 0: dtype 'f64', declared f32", "f32", "f64"},
+    {"a member of a typed value", "tensor<1xf32> ->", "[{\"dtpe\":\"f32\"}]",
+     "argument 0: a typed value has no member 'dtpe'; did you mean 'dtype'?",
+     "dtype, shape, data or b64", "dtpe"},
+    {"no member of a typed value", "tensor<1xf32> ->", "[{\"zz\":1}]",
+     "argument 0: a typed value has no member 'zz'; there are dtype, shape, "
+     "data, b64",
+     "dtype, shape, data or b64", "zz"},
+    {"text in a tensor", "tensor<1xf32> ->", "[[\"1\"]]",
+     "argument 0: '1' is text, f32 wanted", "f32", "1"},
+    {"rows for arguments", "x: tensor<?x2xf32> ->", "[[1,2],[3,4]]",
+     "argument 0 ('x'): nested 1 deep, the tensor has 2 dims" LIST_HINT,
+     "rank 2", "1"},
+    {"elements for arguments", "tensor<?xf32> ->", "{\"args\":[1,2]}",
+     "argument 0: a bare number (0 dims), the tensor has 1 dims" LIST_HINT,
+     "rank 1", "1"},
+    {"one row", "tensor<?x2xf32> ->", "[[1,2]]",
+     "argument 0: nested 1 deep, the tensor has 2 dims", "rank 2", "1"},
+    {"rows of two arguments", "tensor<?xf32>, i8 ->", "[1,2]",
+     "argument 0: a bare number (0 dims), the tensor has 1 dims", "rank 1",
+     "1"},
+    {"a row by name", "x: tensor<?xf32>, y: i8 ->",
+     "{\"kwargs\":{\"x\":1,\"y\":2}}",
+     "argument 0 ('x'): a bare number (0 dims), the tensor has 1 dims",
+     "rank 1", "1"},
+    {"tensors for one tensor", "tensor<?xf32> ->", "[[1],[2]]",
+     "argument 1: the function takes 1 by position" LIST_HINT,
+     "at most 1 arguments", ""},
+    {"scalars for one scalar", "i8 ->", "[1,2]",
+     "argument 1: the function takes 1 by position", "at most 1 arguments", ""},
     {"escaped echo", "a: i8 ->", "{\"kwargs\":{\"\\n\":1}}",
      "there is no argument '\\x0a'; there is 'a'", "", "\\x0a"},
 };

@@ -135,6 +135,11 @@ static void parts_of_trees_are_named_by_their_way(void **state) {
   assert_string_equal(leaves[0].path, "0/0");
   assert_string_equal(leaves[1].path, "0/1");
   assert_int_equal(leaves[1].dtype, FC_DTYPE_F32);
+  const fc_tensor_t misspelt = F32(0, NULL, &p);
+  assert_int_not_equal(fc_call_set(user.call, "x/pp", &misspelt, &user.err),
+                       FC_OK);
+  assert_string_equal(user.err.message,
+                      "no argument 'x/pp'; did you mean 'x/p'?");
   set(&user, "x/p", F32(0, NULL, &p));
   set(&user, "0/q", tensor_of(FC_DTYPE_I32, 0, NULL, &q));
   run(&user);
