@@ -467,8 +467,8 @@ static bool takes_one_tensor(const fc_plan_t *plan) {
          plan->inputs[0].op->kind == FC_TYPE_TENSOR;
 }
 
-// The only argument is a tensor, and its value was refused because it is nested
-// one deep too little. If more values follow, then it and they are its rows. Reads
+// The only argument is a tensor, and its value was refused because it is not
+// nested deep enough. If more values follow, then it and they are its rows. Reads
 // on to see that, so the error has been located.
 static fc_status_t explain_rows(fc_frame_t *frame, uint32_t depth,
                                 fc_status_t status, fc_error_t *err) {

@@ -39,7 +39,7 @@ typedef struct fc_fill_t {
   size_t size;        // bytes of one element
   fc_code_t code;     // of the error about a wrong number of elements
   int32_t rank;
-  bool too_flat;  // refused: a number stood where the last array should
+  bool too_flat;              // refused: a number stood where an array should
   int64_t dims[FC_RANK_MAX];  // -1 while not known
   int64_t have[FC_RANK_MAX];  // elements begun of the open arrays
   uint8_t *data;

@@ -300,7 +300,7 @@ static fc_status_t not_an_array(fc_frame_t *frame, fc_fill_t *fill,
     return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token, "an array",
                             err);
   }
-  fill->too_flat = fill->op && depth + 1 == fill->rank;
+  fill->too_flat = fill->op != NULL;
   fc_status_t status =
       fc_fail(err, FC_CODE_SHAPE_MISMATCH,
               depth ? "nested %d deep, the tensor has %d dims"
