@@ -407,13 +407,8 @@ static fc_status_t guard_divisions(fc_compile_t *compile) {
   return status;
 }
 
-// mlir-opt accepts an operation that no pass lowered, and the error of
-// mlir-translate about it helps nobody.
-static fc_status_t refuse_leftovers(fc_compile_t *compile) {
-  fc_str_t text, operation, location;
-  FC_TRY(read_work(compile, LOWERED, &text));
-  if (!fc_mlir_leftover(text, &operation, &location)) return FC_OK;
-  // "m.mlir":2:3 -> m.mlir:2:3
+// "m.mlir":2:3 -> m.mlir:2:3:
+static const char *print_place(const fc_compile_t *compile, fc_str_t location) {
   fc_str_t name = location, position = {0};
   if (location.size) {
     const char *end = memchr(location.data + 1, '"', location.size - 1);
@@ -421,8 +416,29 @@ static fc_status_t refuse_leftovers(fc_compile_t *compile) {
     name = fc_str_make(location.data + 1, size - 1);
     position = fc_str_make(location.data + size + 1, location.size - size - 1);
   }
-  const char *place = fc_print(compile->arena, "%.*s%.*s:", FC_STR_ARG(name),
-                               FC_STR_ARG(position));
+  return fc_print(compile->arena, "%.*s%.*s:", FC_STR_ARG(name),
+                  FC_STR_ARG(position));
+}
+
+static fc_status_t tell_unverified(fc_compile_t *compile, fc_str_t operation,
+                                   fc_str_t location) {
+  const char *place = print_place(compile, location);
+  if (!place) return fc_fail_memory(compile->err);
+  fc_complain(
+      0,
+      "note: %s nothing checks the indices of '%.*s': the module is not "
+      "memory safe, and its calls are guarded",
+      place, FC_STR_ARG(operation));
+  return FC_OK;
+}
+
+// mlir-opt accepts an operation that no pass lowered, and the error of
+// mlir-translate about it helps nobody.
+static fc_status_t refuse_leftovers(fc_compile_t *compile) {
+  fc_str_t text, operation, location;
+  FC_TRY(read_work(compile, LOWERED, &text));
+  if (!fc_mlir_leftover(text, &operation, &location)) return FC_OK;
+  const char *place = print_place(compile, location);
   const char *message =
       fc_print(compile->arena, "no lowering for '%.*s'", FC_STR_ARG(operation));
   if (!place || !message) return fc_fail_memory(compile->err);
@@ -534,16 +550,19 @@ static fc_status_t make(fc_compile_t *compile) {
   FC_TRY(read_work(compile, OBJECT, &object));
   FC_TRY(read_work(compile, IR, &ir));
   bool foreign = needs_others(&source);
+  fc_str_t operation, location;
+  bool unverified = compile->checked &&
+                    fc_mlir_unverified(module.text, &operation, &location);
   fc_draft_t draft = {.module = &module,
                       .compiler = compile->compiler,
                       .pure = !foreign && !module.has_state,
-                      .checked = compile->checked,
+                      .checked = compile->checked && !unverified && !foreign,
                       .plainly_aligned = fc_ir_is_plainly_aligned(ir),
                       .max_frame = fc_object_max_frame(object)};
   FC_TRY(link_module(compile, &draft));
   FC_TRY(publish(compile, &draft));
   tell_roles(&module);
-  return FC_OK;
+  return unverified ? tell_unverified(compile, operation, location) : FC_OK;
 }
 
 // ---------------------------------------------------------------------------

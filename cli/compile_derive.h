@@ -82,6 +82,12 @@ bool fc_ir_is_plainly_aligned(fc_str_t ir);
 bool fc_mlir_leftover(fc_str_t text, fc_str_t *out_operation,
                       fc_str_t *out_location);
 
+// Finds the first operation of `text`, a bufferized module in generic form, that
+// may reach memory outside of a memref though run-time verification is on. As
+// fc_mlir_leftover.
+bool fc_mlir_unverified(fc_str_t text, fc_str_t *out_operation,
+                        fc_str_t *out_location);
+
 // The module's text with what makes its functions callable: the C interface for
 // each public one that has a body, stack probes for all that have a body,
 // internal linkage for each private one for which the source asks no C

@@ -47,6 +47,8 @@ foreach(name libdir includedir datadir)
     set(pc_${name} ${${folder}})
   endif()
 endforeach()
-configure_file(cmake/farcall.pc.in ${PROJECT_BINARY_DIR}/farcall.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/farcall.pc
-  DESTINATION ${pc_dir})
+# With one name a linker takes the shared library wherever both are.
+foreach(name farcall farcall-static)
+  configure_file(cmake/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${pc_dir})
+endforeach()

@@ -81,11 +81,7 @@ static fc_status_t set_policy(fc_endpoint_t *endpoint, fc_str_t item,
   policy->local = policy->any_host = fc_address_is_unix(&endpoint->address);
   if (policy->local) return FC_OK;
   policy->loopback = fc_address_is_loopback(&endpoint->address);
-  if (policy->loopback || options->allow_insecure_bind) return FC_OK;
-  return fc_fail(err, FC_CODE_FORBIDDEN,
-                 "%.*s can be reached by others and there is no "
-                 "authentication: add --allow-insecure-bind if that is meant",
-                 FC_STR_ARG(item));
+  return fc_policy_check_bind(options, &endpoint->address, item, err);
 }
 
 static fc_status_t open_endpoint(fc_endpoint_t *endpoint, fc_str_t item,

@@ -13,10 +13,12 @@
 
 #include "config/address.h"
 #include "config/file.h"
+#include "config/limits.h"
 #include "config/policy.h"
 #include "farcall/version.h"
 #include "pool/isolation.h"
 #include "pool/process.h"
+#include "pool/tiles.h"
 #include "server.h"
 
 static int complain(int code, const char *message) {
@@ -31,6 +33,11 @@ static int print_version(void) {
   return EX_OK;
 }
 
+static void tell_right(const fc_server_options_t *options) {
+  fprintf(stderr, "farcalld: the options are right%s\n",
+          options->path_count ? "" : "; to start, a PATH has to be given too");
+}
+
 static int print_text(const fc_server_options_t *options) {
   fc_text_t text;
   fc_text_init(&text, fc_allocator_system(), 4u << 20);
@@ -41,6 +48,35 @@ static int print_text(const fc_server_options_t *options) {
   if (status == FC_OK) fwrite(shown.data, 1, shown.size, stdout);
   fc_text_deinit(&text);
   return status == FC_OK ? EX_OK : EX_OSERR;
+}
+
+// Numbers that the server could not keep, or that would leave nothing to serve.
+static fc_status_t check_ranges(const fc_server_options_t *options,
+                                unsigned *out_option, fc_error_t *err) {
+  const struct {
+    unsigned option;
+    const char *flag;
+    uint64_t value, least, most;
+  } kRanges[] = {
+      {FC_OPTION_tiles, "--tiles", options->tiles, 1, FC_TILES_MAX},
+      {FC_OPTION_workers, "--workers", options->workers, 0, FC_LIMIT_WORKERS},
+      {FC_OPTION_crash_limit, "--crash-limit", options->crash_limit, 0,
+       FC_LIMIT_CRASHES},
+      {FC_OPTION_connections, "--connections", options->connections, 1,
+       UINT64_MAX},
+      {FC_OPTION_max_body, "--max-body", options->max_body, 1, UINT64_MAX},
+  };
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kRanges); i++) {
+    const uint64_t value = kRanges[i].value;
+    if (value >= kRanges[i].least && value <= kRanges[i].most) continue;
+    const bool low = value < kRanges[i].least;
+    *out_option = kRanges[i].option;
+    return fc_fail(
+        err, FC_CODE_OUT_OF_RANGE, "%s: %llu is not at %s %llu",
+        kRanges[i].flag, (unsigned long long)value, low ? "least" : "most",
+        (unsigned long long)(low ? kRanges[i].least : kRanges[i].most));
+  }
+  return FC_OK;
 }
 
 // Checks options whose values are otherwise read only when the server starts,
@@ -55,7 +91,11 @@ static fc_status_t check(const fc_server_options_t *options, fc_error_t *err) {
   for (uint32_t i = 0;
        status == FC_OK && fc_texts_at(&options->listen, i, &item); i++) {
     status = fc_address_parse(item, &address, err);
+    if (status == FC_OK) {
+      status = fc_policy_check_bind(options, &address, item, err);
+    }
   }
+  if (status == FC_OK) status = check_ranges(options, &option, err);
   if (status == FC_OK) {
     option = FC_OPTION_trusted_proxy;
     status = fc_policy_init(&policy, fc_str(options->allow_host),
@@ -134,7 +174,7 @@ int main(int argc, char **argv) {
   if (status != FC_OK) code = complain(EX_USAGE, error.message);
   else if (options.version) code = print_version();
   else if (options.help || options.print) code = print_text(&options);
-  else if (options.test) fprintf(stderr, "farcalld: the options are right\n");
+  else if (options.test) tell_right(&options);
   else code = serve(&options);
   fc_server_options_deinit(&options);
   fc_free(allocator, paths);

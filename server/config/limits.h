@@ -73,6 +73,7 @@
 
 // Crashes of worker processes
 #define FC_LIMIT_HEALTHY_MS 60000  // crashes longer ago are forgotten
+#define FC_LIMIT_WORKERS 1024      // the most that --workers may ask for
 #define FC_LIMIT_CRASHES 64        // the most that --crash-limit may allow
 #define FC_LIMIT_SHARE 20          // % of a module's calls that may crash it
 #define FC_LIMIT_SHARE_CALLS 20    // of at least so many calls

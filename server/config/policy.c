@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/policy.h"
 
-#include "config/address.h"
-
 static bool is_name(fc_str_t name) {
   fc_str_t host = fc_address_host_name(name);
   if (name.size == 0 || host.size != name.size) return false;
@@ -36,4 +34,17 @@ fc_status_t fc_policy_init(fc_policy_t *policy, fc_str_t hosts,
   if (fc_networks_parse(proxies, &policy->proxies, &own) == FC_OK) return FC_OK;
   return fc_fail(err, FC_CODE_NOT_ACCEPTABLE, "--trusted-proxy: %s",
                  own.message);
+}
+
+fc_status_t fc_policy_check_bind(const fc_server_options_t *options,
+                                 const fc_address_t *address, fc_str_t item,
+                                 fc_error_t *err) {
+  if (fc_address_is_unix(address) || fc_address_is_loopback(address) ||
+      options->allow_insecure_bind) {
+    return FC_OK;
+  }
+  return fc_fail(err, FC_CODE_FORBIDDEN,
+                 "%.*s can be reached by others and there is no "
+                 "authentication: add --allow-insecure-bind if that is meant",
+                 FC_STR_ARG(item));
 }

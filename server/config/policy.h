@@ -6,6 +6,7 @@
 #ifndef FARCALL_SERVER_CONFIG_POLICY_H_
 #define FARCALL_SERVER_CONFIG_POLICY_H_
 
+#include "config/address.h"
 #include "config/options.h"
 #include "config/peer.h"
 
@@ -26,9 +27,14 @@ static inline bool fc_policy_has_admin(const fc_policy_t *policy) {
 }
 
 // Reads the two options; `hosts` is borrowed. FC_CODE_NOT_ACCEPTABLE names the
-// item that can't be read. All others are
-// the caller's to set.
+// item that can't be read. All others are the caller's to set.
 fc_status_t fc_policy_init(fc_policy_t *policy, fc_str_t hosts,
                            fc_str_t proxies, fc_error_t *err) FC_MUST_CHECK;
+
+// May the server listen on this address of --listen, which `item` names?
+// FC_CODE_FORBIDDEN if others can reach it and --allow-insecure-bind is not given.
+fc_status_t fc_policy_check_bind(const fc_server_options_t *options,
+                                 const fc_address_t *address, fc_str_t item,
+                                 fc_error_t *err) FC_MUST_CHECK;
 
 #endif  // FARCALL_SERVER_CONFIG_POLICY_H_

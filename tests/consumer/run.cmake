@@ -4,7 +4,7 @@
 # stranger would. HOW:
 #   cmake       find_package, both libraries: main.c and examples/embed
 #   pkg-config  the same with the shared library, which is then opened late, too
-#   archive     the same with the archive alone
+#   archive     the same with the archive: alone, and beside the shared library
 #   headers     each compiled alone, as C and as C++, by gcc and by clang
 #   exports     names the shared library has, and how it is called
 function(run)
@@ -82,6 +82,13 @@ elseif(HOW STREQUAL "pkg-config")
     ${BUILD_DIR}/tests/modules/native/shim.so)
 
 elseif(HOW STREQUAL "archive")
+  output_of(link pkg-config --cflags --libs farcall-static)
+  separate_arguments(link UNIX_COMMAND "${link}")
+  build_and_run("${link}")
+  output_of(needed readelf -d ${WORK_DIR}/embed)
+  if(needed MATCHES "NEEDED[^\n]*libfarcall")
+    message(FATAL_ERROR "the archive was to be linked: ${needed}")
+  endif()
   file(GLOB shared ${libdir}/libfarcall.so*)
   file(REMOVE ${shared})
   output_of(link pkg-config --static --cflags --libs farcall)

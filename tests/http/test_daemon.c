@@ -159,6 +159,30 @@ static void mistakes_exit_64_with_the_message_last(void **state) {
        {"--listen=0.0.0.0:0", "a.so"},
        64,
        "add --allow-insecure-bind"},
+      {"everybody, tried",
+       {"-t", "--listen=0.0.0.0:0", "a.so"},
+       64,
+       "add --allow-insecure-bind"},
+      {"too many crashes",
+       {"--crash-limit=65", "a.so"},
+       64,
+       "--crash-limit: 65 is not at most 64"},
+      {"too many tiles",
+       {"-t", "--tiles=65"},
+       64,
+       "--tiles: 65 is not at most 64"},
+      {"too many workers",
+       {"-t", "--workers=1025"},
+       64,
+       "--workers: 1025 is not at most 1024"},
+      {"no connections",
+       {"-t", "--connections=0"},
+       64,
+       "--connections: 0 is not at least 1"},
+      {"no bodies",
+       {"-t", "--max-body=0"},
+       64,
+       "--max-body: 0 is not at least 1"},
       {"not ours",
        {"--listen=192.0.2.1:0", "--allow-insecure-bind", "a.so"},
        69,
@@ -206,7 +230,9 @@ static void help_and_version_exit_0(void **state) {
   const char *print[] = {"-T", "--workers=3", NULL};
   start(&daemon, test, NULL);
   assert_int_equal(end(&daemon), 0);
-  assert_string_equal(daemon.text, "farcalld: the options are right\n");
+  assert_string_equal(daemon.text,
+                      "farcalld: the options are right; to start, a PATH has "
+                      "to be given too\n");
   start(&daemon, print, NULL);
   assert_int_equal(end(&daemon), 0);
   assert_non_null(strstr(daemon.text, "  // flag\n  \"workers\": 3,\n"));

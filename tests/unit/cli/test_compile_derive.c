@@ -375,6 +375,40 @@ static void leftovers_are_found(void **state) {
   assert_text(location, "\"x\":4:5");
 }
 
+static void unverified_accesses_are_found(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;  // of the operation
+    bool unverified;
+  } rows[] = {
+      {"memref.load", false},          {"memref.subview", false},
+      {"memref.view", true},           {"memref.reinterpret_cast", true},
+      {"affine.load", false},          {"affine.vector_load", true},
+      {"vector.extract", false},       {"vector.load", true},
+      {"vector.store", true},          {"vector.gather", true},
+      {"vector.scatter", true},        {"vector.maskedload", true},
+      {"vector.maskedstore", true},    {"vector.transfer_read", true},
+      {"vector.transfer_write", true}, {"vector.expandload", true},
+      {"vector.compressstore", true},  {"vector.print", false},
+      {"linalg.matmul", false},        {"llvm.load", true},
+      {"x86vector.avx.rsqrt", true},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    char text[256];
+    fc_str_t operation, location;
+    snprintf(text, sizeof text,
+             "\"builtin.module\"() ({\n"
+             "  %%1 = \"%s\"(%%0) : (i32) -> i32 loc(\"m.mlir\":2:3)\n"
+             "}) : () -> ()\n",
+             row->name);
+    assert_int_equal(fc_mlir_unverified(fc_str(text), &operation, &location),
+                     row->unverified);
+    if (!row->unverified) continue;
+    assert_text(operation, row->name);
+    assert_text(location, "\"m.mlir\":2:3");
+  }
+}
+
 static void alignment_is_noticed(void **state) {
   (void)state;
   static const struct {
@@ -435,6 +469,7 @@ int main(void) {
       FC_TEST_WITH_ARENA(bodies_are_annotated),
       FC_TEST_WITH_ARENA(segments_are_counted),
       FC_TEST_WITH_ARENA(leftovers_are_found),
+      FC_TEST(unverified_accesses_are_found),
       FC_TEST_WITH_ARENA(alignment_is_noticed),
       FC_TEST_WITH_ARENA(every_prefix_is_survived),
   };
