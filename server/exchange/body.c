@@ -29,7 +29,7 @@ fc_span_t fc_body_room(const fc_piece_t *body, const fc_blocks_t *blocks,
                        uint64_t left) {
   uint64_t room = fc_block_size(blocks, body->block) - body->size;
   // A stream reads many times while all of the room is filled.
-  if (room > FC_LIMIT_READ) room = FC_LIMIT_READ;
+  if (room > FC_LIMIT_READ_BODY) room = FC_LIMIT_READ_BODY;
   return (fc_span_t){tail_of(body, blocks), (size_t)smaller(room, left)};
 }
 
