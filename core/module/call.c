@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "module/instance.h"
-#include "module/leaves.h"
+#include "marshal/leaves.h"
 
 // Memory that grows as needed and is freed with the call.
 typedef struct buffer_t {

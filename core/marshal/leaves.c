@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Walks the plan's ops and writes down each leaf with its path and its way.
-#include "module/leaves.h"
+#include "marshal/leaves.h"
 
 #include <stdio.h>
 #include <stdlib.h>

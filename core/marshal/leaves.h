@@ -2,8 +2,8 @@
 //
 // Finds a function's values by path (fc_leaf_t, farcall/call.h). The leaves of
 // a call are made once, from its plan, and are immutable from then on.
-#ifndef FARCALL_MODULE_LEAVES_H_
-#define FARCALL_MODULE_LEAVES_H_
+#ifndef FARCALL_MARSHAL_LEAVES_H_
+#define FARCALL_MARSHAL_LEAVES_H_
 
 #include "farcall/call.h"
 #include "marshal/plan.h"
@@ -48,4 +48,4 @@ uint32_t fc_leaves_find(const fc_leaves_t *leaves, fc_str_t path,
 // The path by name that is nearest to `path`; empty if none is near.
 fc_str_t fc_leaves_nearest(const fc_leaves_t *leaves, fc_str_t path);
 
-#endif  // FARCALL_MODULE_LEAVES_H_
+#endif  // FARCALL_MARSHAL_LEAVES_H_
