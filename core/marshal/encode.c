@@ -6,42 +6,25 @@
 // recursive.
 #include "base/utf8.h"
 #include "json/writer.h"
-#include "marshal/frame.h"
+#include "marshal/encoder.h"
 
 // Writers reserve more bytes than they use, so this many may be reserved beyond
 // the limit. What was written is compared with the limit itself.
 #define RESERVE_SLACK ((size_t)4096)
 
-// A sink that fails once more than `limit` bytes were written.
-typedef struct limited_t {
-  fc_sink_t sink;  // first: the sink is cast to the limiter
-  fc_sink_t *inner;
-  char *begin;     // of the span being written
-  size_t written;  // before `begin`
-  size_t limit;
-} limited_t;
-
-typedef struct encoder_t {
-  fc_frame_t *frame;
-  fc_sink_t *sink;
-  limited_t limited;
-  uint32_t number;  // of the result being written
-  uint32_t depth;
-} encoder_t;
-
 // ---------------------------------------------------------------------------
 // The limit
 
-static size_t bytes_written(const limited_t *limited) {
+static size_t bytes_written(const fc_limited_t *limited) {
   return limited->written + (size_t)(limited->sink.cursor - limited->begin);
 }
 
-static fc_status_t over_limit(const limited_t *limited, fc_error_t *err) {
+static fc_status_t over_limit(const fc_limited_t *limited, fc_error_t *err) {
   return fc_fail(err, FC_CODE_RESULT_TOO_LARGE,
                  "the answer is over the limit of %zu bytes", limited->limit);
 }
 
-static void open_span(limited_t *limited) {
+static void open_span(fc_limited_t *limited) {
   fc_sink_t *inner = limited->inner;
   size_t left = limited->limit - limited->written + RESERVE_SLACK;
   bool cut = (size_t)(inner->end - inner->cursor) > left;
@@ -49,14 +32,14 @@ static void open_span(limited_t *limited) {
   limited->sink.end = cut ? inner->cursor + left : inner->end;
 }
 
-static fc_status_t close_span(limited_t *limited, fc_error_t *err) {
+static fc_status_t close_span(fc_limited_t *limited, fc_error_t *err) {
   limited->written = bytes_written(limited);
   limited->begin = limited->inner->cursor = limited->sink.cursor;
   return limited->written > limited->limit ? over_limit(limited, err) : FC_OK;
 }
 
 static fc_status_t limited_grow(fc_sink_t *sink, size_t need, fc_error_t *err) {
-  limited_t *limited = (limited_t *)sink;
+  fc_limited_t *limited = (fc_limited_t *)sink;
   FC_TRY(close_span(limited, err));
   size_t left = limited->limit - limited->written + RESERVE_SLACK;
   if (need > left) return over_limit(limited, err);
@@ -86,13 +69,13 @@ static const char *value_name(fc_value_kind_t kind) {
   return "an unknown value";
 }
 
-static fc_status_t wrong_kind(const encoder_t *encoder, const char *wanted,
+static fc_status_t wrong_kind(const fc_encoder_t *encoder, const char *wanted,
                               const fc_value_t *value, fc_error_t *err) {
   return fc_fail(err, FC_CODE_BAD_RESULT, "result %u: expected %s, got %s",
                  encoder->number, wanted, value_name(value->kind));
 }
 
-static fc_status_t check_kind(const encoder_t *encoder, fc_value_kind_t kind,
+static fc_status_t check_kind(const fc_encoder_t *encoder, fc_value_kind_t kind,
                               const fc_value_t *value, fc_error_t *err) {
   if (value->kind == kind) return FC_OK;
   return wrong_kind(encoder, value_name(kind), value, err);
@@ -111,7 +94,7 @@ static bool dtype_agrees(fc_dtype_t declared, fc_dtype_t actual) {
   return a_bits == b_bits;
 }
 
-static fc_status_t check_dtype(const encoder_t *encoder, fc_dtype_t declared,
+static fc_status_t check_dtype(const fc_encoder_t *encoder, fc_dtype_t declared,
                                fc_dtype_t actual, fc_error_t *err) {
   if (dtype_agrees(declared, actual)) return FC_OK;
   return fc_fail(err, FC_CODE_BAD_RESULT, "result %u: declared %s, got %s",
@@ -120,7 +103,7 @@ static fc_status_t check_dtype(const encoder_t *encoder, fc_dtype_t declared,
 }
 
 // A named dim has the size it has in the arguments, or in an earlier result.
-static fc_status_t check_dim(const encoder_t *encoder, const fc_op_t *op,
+static fc_status_t check_dim(const fc_encoder_t *encoder, const fc_op_t *op,
                              int32_t dim, int64_t size, fc_error_t *err) {
   int64_t wanted = fc_frame_dim(encoder->frame, op->dims[dim]);
   if (wanted < 0) fc_frame_bind_dim(encoder->frame, op, dim, size);
@@ -137,7 +120,7 @@ static fc_status_t check_dim(const encoder_t *encoder, const fc_op_t *op,
                  why.message);
 }
 
-static fc_status_t check_shape(const encoder_t *encoder, const fc_op_t *op,
+static fc_status_t check_shape(const fc_encoder_t *encoder, const fc_op_t *op,
                                const fc_tensor_t *tensor, fc_error_t *err) {
   if (op->rank < 0) return FC_OK;
   if (tensor->rank != op->rank) {
@@ -153,14 +136,14 @@ static fc_status_t check_shape(const encoder_t *encoder, const fc_op_t *op,
 
 // An element takes at least a digit and a comma, a row without elements two
 // brackets. If the answer cannot hold so many, writing is not begun.
-static fc_status_t check_count(const encoder_t *encoder, size_t count,
+static fc_status_t check_count(const fc_encoder_t *encoder, size_t count,
                                fc_error_t *err) {
   size_t left = encoder->limited.limit - bytes_written(&encoder->limited);
   return count > left / 2 + 1 ? over_limit(&encoder->limited, err) : FC_OK;
 }
 
 // Nothing of the tensor's memory is read before this check.
-static fc_status_t check_extent(const encoder_t *encoder,
+static fc_status_t check_extent(const fc_encoder_t *encoder,
                                 const fc_tensor_t *tensor, fc_error_t *err) {
   size_t count, size;
   bool sane =
@@ -175,26 +158,34 @@ static fc_status_t check_extent(const encoder_t *encoder,
   return FC_OK;
 }
 
-static fc_status_t check_printed(const encoder_t *encoder,
+static fc_status_t check_printed(const fc_encoder_t *encoder,
                                  const fc_tensor_t *tensor, fc_error_t *err) {
   return check_count(encoder, fc_frame_empty_rows(tensor->shape, tensor->rank),
                      err);
 }
 
-static fc_status_t check_b64(const encoder_t *encoder, size_t size,
+static fc_status_t check_b64(const fc_encoder_t *encoder, size_t size,
                              fc_error_t *err) {
   size_t left = encoder->limited.limit - bytes_written(&encoder->limited);
   return size / 3 > left / 4 ? over_limit(&encoder->limited, err) : FC_OK;
 }
 
+static fc_status_t check_text(const fc_encoder_t *encoder, fc_str_t bytes,
+                              fc_error_t *err) {
+  if (fc_utf8_is_valid(bytes)) return FC_OK;
+  return fc_fail(err, FC_CODE_BAD_RESULT,
+                 "result %u: declared text, but it is not UTF-8",
+                 encoder->number);
+}
+
 // ---------------------------------------------------------------------------
 // Leaves
 
-static fc_status_t put(encoder_t *encoder, fc_str_t text, fc_error_t *err) {
+static fc_status_t put(fc_encoder_t *encoder, fc_str_t text, fc_error_t *err) {
   return fc_sink_put(encoder->sink, text, err);
 }
 
-static fc_status_t write_shape(encoder_t *encoder, const int64_t *shape,
+static fc_status_t write_shape(fc_encoder_t *encoder, const int64_t *shape,
                                int32_t rank, fc_error_t *err) {
   FC_TRY(put(encoder, FC_STR("["), err));
   for (int32_t i = 0; i < rank; i++) {
@@ -204,13 +195,13 @@ static fc_status_t write_shape(encoder_t *encoder, const int64_t *shape,
   return put(encoder, FC_STR("]"), err);
 }
 
-static fc_status_t write_dtype(encoder_t *encoder, fc_dtype_t dtype,
+static fc_status_t write_dtype(fc_encoder_t *encoder, fc_dtype_t dtype,
                                fc_error_t *err) {
   FC_TRY(put(encoder, FC_STR("{\"dtype\":\""), err));
   return put(encoder, fc_str(fc_dtype_info(dtype)->text), err);
 }
 
-static fc_status_t write_head(encoder_t *encoder, fc_dtype_t dtype,
+static fc_status_t write_head(fc_encoder_t *encoder, fc_dtype_t dtype,
                               const fc_tensor_t *tensor, fc_str_t data,
                               fc_error_t *err) {
   FC_TRY(write_dtype(encoder, dtype, err));
@@ -234,12 +225,11 @@ static void fill_bytes(fc_dtype_t dtype, uint8_t *data, size_t count) {
 }
 
 // The bytes of a tensor in row-major order: its own memory, or a copy.
-static fc_status_t dense_bytes(encoder_t *encoder, fc_dtype_t dtype,
+static fc_status_t dense_bytes(fc_encoder_t *encoder, fc_dtype_t dtype,
                                const fc_tensor_t *tensor, fc_str_t *out_bytes,
                                fc_error_t *err) {
   size_t count, size;
   (void)fc_shape_count(tensor->shape, tensor->rank, dtype, &count, &size);
-  FC_TRY(check_b64(encoder, size, err));
   *out_bytes = fc_str_make(tensor->data, size);
   const bool narrow = fc_dtype_info(dtype)->bits < 8;
   if (size == 0 || (!narrow && fc_tensor_is_dense(tensor))) return FC_OK;
@@ -251,17 +241,57 @@ static fc_status_t dense_bytes(encoder_t *encoder, fc_dtype_t dtype,
   return FC_OK;
 }
 
-static fc_status_t write_packed(encoder_t *encoder, fc_dtype_t dtype,
+fc_status_t fc_encoder_tensor(fc_encoder_t *encoder, const fc_op_t *op,
+                              const fc_value_t *value, fc_tensor_t *out_tensor,
+                              size_t *out_count, size_t *out_size,
+                              fc_error_t *err) {
+  static const int64_t kNoDims[1];
+  fc_tensor_t tensor = {.dtype = op->dtype, .shape = kNoDims};
+  fc_dtype_t actual = value->dtype;
+  if (op->kind == FC_TYPE_SCALAR) {
+    FC_TRY(check_kind(encoder, FC_VALUE_SCALAR, value, err));
+    tensor.data = (void *)(uintptr_t)value->scalar.bytes;
+  } else {
+    FC_TRY(check_kind(encoder, FC_VALUE_TENSOR, value, err));
+    tensor = value->tensor;
+    actual = tensor.dtype;
+    FC_TRY(check_shape(encoder, op, &tensor, err));
+    FC_TRY(check_extent(encoder, &tensor, err));
+  }
+  FC_TRY(check_dtype(encoder, op->dtype, actual, err));
+  fc_str_t bytes;
+  FC_TRY(dense_bytes(encoder, op->dtype, &tensor, &bytes, err));
+  *out_tensor = tensor;
+  out_tensor->dtype = op->dtype;
+  out_tensor->strides = NULL;
+  out_tensor->data = (void *)(uintptr_t)bytes.data;
+  (void)fc_shape_count(tensor.shape, tensor.rank, op->dtype, out_count,
+                       out_size);
+  return FC_OK;
+}
+
+fc_status_t fc_encoder_bytes(fc_encoder_t *encoder, const fc_op_t *op,
+                             const fc_value_t *value, fc_str_t *out_bytes,
+                             fc_error_t *err) {
+  FC_TRY(check_kind(encoder, FC_VALUE_BYTES, value, err));
+  if (op->flavor == FC_FLAVOR_UTF8)
+    FC_TRY(check_text(encoder, value->bytes, err));
+  *out_bytes = value->bytes;
+  return FC_OK;
+}
+
+static fc_status_t write_packed(fc_encoder_t *encoder, fc_dtype_t dtype,
                                 const fc_tensor_t *tensor, fc_error_t *err) {
   fc_str_t bytes;
   FC_TRY(check_extent(encoder, tensor, err));
   FC_TRY(dense_bytes(encoder, dtype, tensor, &bytes, err));
+  FC_TRY(check_b64(encoder, bytes.size, err));
   FC_TRY(write_head(encoder, dtype, tensor, FC_STR(",\"b64\":"), err));
   FC_TRY(fc_json_write_base64(encoder->sink, bytes.data, bytes.size, err));
   return put(encoder, FC_STR("}"), err);
 }
 
-static fc_status_t write_tensor(encoder_t *encoder, fc_dtype_t dtype,
+static fc_status_t write_tensor(fc_encoder_t *encoder, fc_dtype_t dtype,
                                 const fc_tensor_t *tensor, fc_error_t *err) {
   const fc_options_t *options = &encoder->frame->options;
   if (options->results == FC_RESULTS_B64) {
@@ -279,7 +309,7 @@ static fc_status_t write_tensor(encoder_t *encoder, fc_dtype_t dtype,
   return typed ? put(encoder, FC_STR("}"), err) : FC_OK;
 }
 
-static fc_status_t write_scalar(encoder_t *encoder, fc_dtype_t dtype,
+static fc_status_t write_scalar(fc_encoder_t *encoder, fc_dtype_t dtype,
                                 const fc_value_t *value, fc_error_t *err) {
   if (fc_dtype_size(dtype) == 0) {
     return fc_fail(err, FC_CODE_BAD_RESULT, "result %u: a scalar without type",
@@ -289,7 +319,7 @@ static fc_status_t write_scalar(encoder_t *encoder, fc_dtype_t dtype,
                                encoder->frame->options.int64_string, err);
 }
 
-static fc_status_t write_b64(encoder_t *encoder, fc_str_t bytes,
+static fc_status_t write_b64(fc_encoder_t *encoder, fc_str_t bytes,
                              fc_error_t *err) {
   FC_TRY(check_b64(encoder, bytes.size, err));
   FC_TRY(put(encoder, FC_STR("{\"b64\":"), err));
@@ -297,20 +327,16 @@ static fc_status_t write_b64(encoder_t *encoder, fc_str_t bytes,
   return put(encoder, FC_STR("}"), err);
 }
 
-static fc_status_t write_bytes(encoder_t *encoder, const fc_op_t *op,
+static fc_status_t write_bytes(fc_encoder_t *encoder, const fc_op_t *op,
                                fc_str_t bytes, fc_error_t *err) {
   if (op->flavor != FC_FLAVOR_UTF8) return write_b64(encoder, bytes, err);
-  if (!fc_utf8_is_valid(bytes)) {
-    return fc_fail(err, FC_CODE_BAD_RESULT,
-                   "result %u: declared text, but it is not UTF-8",
-                   encoder->number);
-  }
+  FC_TRY(check_text(encoder, bytes, err));
   size_t left = encoder->limited.limit - bytes_written(&encoder->limited);
   if (bytes.size > left) return over_limit(&encoder->limited, err);
   return fc_json_write_string(encoder->sink, bytes, err);
 }
 
-static fc_status_t write_opaque(encoder_t *encoder, const fc_value_t *value,
+static fc_status_t write_opaque(fc_encoder_t *encoder, const fc_value_t *value,
                                 fc_error_t *err) {
   char name[80];
   fc_escape(name, sizeof name, 64, value->bytes);
@@ -322,7 +348,8 @@ static fc_status_t write_opaque(encoder_t *encoder, const fc_value_t *value,
 // ---------------------------------------------------------------------------
 // Containers
 
-static fc_status_t push(encoder_t *encoder, fc_print_t level, fc_error_t *err) {
+static fc_status_t push(fc_encoder_t *encoder, fc_print_t level,
+                        fc_error_t *err) {
   if (encoder->depth == FC_PRINT_DEPTH_MAX) {
     return fc_fail(err, FC_CODE_BAD_RESULT, "result %u: nested deeper than %d",
                    encoder->number, FC_PRINT_DEPTH_MAX);
@@ -332,7 +359,7 @@ static fc_status_t push(encoder_t *encoder, fc_print_t level, fc_error_t *err) {
   return put(encoder, object ? FC_STR("{") : FC_STR("["), err);
 }
 
-static fc_status_t open_list(encoder_t *encoder, const fc_op_t *op,
+static fc_status_t open_list(fc_encoder_t *encoder, const fc_op_t *op,
                              const fc_value_t *value, fc_error_t *err) {
   FC_TRY(check_kind(encoder, FC_VALUE_LIST, value, err));
   return push(encoder,
@@ -345,7 +372,7 @@ static fc_status_t open_list(encoder_t *encoder, const fc_op_t *op,
 }
 
 // Opens a TUPLE or DICT. `value` NULL: its children are raw values.
-static fc_status_t open_tuple(encoder_t *encoder, const fc_op_t *op,
+static fc_status_t open_tuple(fc_encoder_t *encoder, const fc_op_t *op,
                               const fc_value_t *value, fc_error_t *err) {
   fc_print_t level = {.op = op,
                       .child = fc_op_child(op),
@@ -363,7 +390,7 @@ static fc_status_t open_tuple(encoder_t *encoder, const fc_op_t *op,
 }
 
 // Opens a list of no declared type: {"list":[…]} where the client wants types.
-static fc_status_t open_dynamic(encoder_t *encoder, const fc_value_t *value,
+static fc_status_t open_dynamic(fc_encoder_t *encoder, const fc_value_t *value,
                                 fc_error_t *err) {
   bool typed = encoder->frame->options.results != FC_RESULTS_NESTED;
   if (typed) FC_TRY(put(encoder, FC_STR("{\"list\":"), err));
@@ -374,9 +401,9 @@ static fc_status_t open_dynamic(encoder_t *encoder, const fc_value_t *value,
               err);
 }
 
-static fc_status_t read_array_dims(const encoder_t *encoder, const fc_op_t *op,
-                                   const fc_value_t *value, int64_t *dims,
-                                   fc_error_t *err) {
+static fc_status_t read_array_dims(const fc_encoder_t *encoder,
+                                   const fc_op_t *op, const fc_value_t *value,
+                                   int64_t *dims, fc_error_t *err) {
   const fc_value_t *both = value->list.items;
   bool lists = value->list.count == 2 && both[0].kind == FC_VALUE_LIST &&
                both[1].kind == FC_VALUE_LIST &&
@@ -400,7 +427,7 @@ static fc_status_t read_array_dims(const encoder_t *encoder, const fc_op_t *op,
 
 // Opens an array of references. Each dim is a level; all levels share one run
 // of elements.
-static fc_status_t open_array(encoder_t *encoder, const fc_op_t *op,
+static fc_status_t open_array(fc_encoder_t *encoder, const fc_op_t *op,
                               const fc_value_t *value, fc_error_t *err) {
   FC_TRY(check_kind(encoder, FC_VALUE_LIST, value, err));
   void *memory = NULL;
@@ -422,7 +449,7 @@ static fc_status_t open_array(encoder_t *encoder, const fc_op_t *op,
 // ---------------------------------------------------------------------------
 // Values
 
-static fc_status_t write_dynamic(encoder_t *encoder, const fc_value_t *value,
+static fc_status_t write_dynamic(fc_encoder_t *encoder, const fc_value_t *value,
                                  fc_error_t *err) {
   bool typed = encoder->frame->options.results != FC_RESULTS_NESTED;
   switch (value->kind) {
@@ -449,7 +476,7 @@ static fc_status_t write_dynamic(encoder_t *encoder, const fc_value_t *value,
   return wrong_kind(encoder, "a value", value, err);
 }
 
-static fc_status_t write_typed_tensor(encoder_t *encoder, const fc_op_t *op,
+static fc_status_t write_typed_tensor(fc_encoder_t *encoder, const fc_op_t *op,
                                       const fc_value_t *value,
                                       fc_error_t *err) {
   FC_TRY(check_kind(encoder, FC_VALUE_TENSOR, value, err));
@@ -462,7 +489,7 @@ static fc_status_t write_typed_tensor(encoder_t *encoder, const fc_op_t *op,
 
 // Writes a leaf, or opens a container. `op` NULL: the type was not declared,
 // the value has its own. `value` NULL: the parts are raw values.
-static fc_status_t write_value(encoder_t *encoder, const fc_op_t *op,
+static fc_status_t write_value(fc_encoder_t *encoder, const fc_op_t *op,
                                const fc_value_t *value, fc_error_t *err) {
   if (!op) return write_dynamic(encoder, value, err);
   if (!value) {
@@ -500,14 +527,15 @@ static fc_status_t write_value(encoder_t *encoder, const fc_op_t *op,
   return put(encoder, FC_STR("null"), err);
 }
 
-static const fc_value_t *value_of(const encoder_t *encoder, const fc_op_t *op,
-                                  const fc_value_t *items, size_t index) {
+static const fc_value_t *value_of(const fc_encoder_t *encoder,
+                                  const fc_op_t *op, const fc_value_t *items,
+                                  size_t index) {
   if (op->raw >= 0) return &encoder->frame->results[op->raw];
   return items ? &items[index] : NULL;
 }
 
 // Opens the next inner array of an array of references.
-static fc_status_t open_inner(encoder_t *encoder, const fc_print_t *level,
+static fc_status_t open_inner(fc_encoder_t *encoder, const fc_print_t *level,
                               size_t index, fc_error_t *err) {
   size_t stride = 1;
   for (int32_t i = 1; i < level->rank; i++) stride *= (size_t)level->dims[i];
@@ -523,7 +551,7 @@ static fc_status_t open_inner(encoder_t *encoder, const fc_print_t *level,
       err);
 }
 
-static fc_status_t step(encoder_t *encoder, fc_print_t *level,
+static fc_status_t step(fc_encoder_t *encoder, fc_print_t *level,
                         fc_error_t *err) {
   if (level->next == level->count) {
     encoder->depth--;
@@ -552,7 +580,7 @@ static fc_status_t step(encoder_t *encoder, fc_print_t *level,
                      value_of(encoder, child, level->items, index), err);
 }
 
-static fc_status_t write_result(encoder_t *encoder,
+static fc_status_t write_result(fc_encoder_t *encoder,
                                 const fc_plan_param_t *output,
                                 fc_error_t *err) {
   encoder->number = output->number;
@@ -564,7 +592,7 @@ static fc_status_t write_result(encoder_t *encoder,
   return FC_OK;
 }
 
-static fc_status_t write_results(encoder_t *encoder, fc_error_t *err) {
+static fc_status_t write_results(fc_encoder_t *encoder, fc_error_t *err) {
   const fc_plan_t *plan = encoder->frame->plan;
   FC_TRY(put(encoder, FC_STR("{\"results\":["), err));
   for (uint32_t i = 0; i < plan->output_count; i++) {
@@ -574,8 +602,8 @@ static fc_status_t write_results(encoder_t *encoder, fc_error_t *err) {
   return put(encoder, FC_STR("]}"), err);
 }
 
-fc_status_t fc_frame_encode(fc_frame_t *frame, fc_sink_t *sink,
-                            fc_error_t *err) {
+fc_status_t fc_encoder_begin(fc_encoder_t *encoder, fc_frame_t *frame,
+                             fc_sink_t *sink, fc_error_t *err) {
   const fc_plan_t *plan = frame->plan;
   if (!plan) return fc_frame_fail_idle(err);
   size_t wanted = (size_t)plan->signature->raw_result_count + plan->final_count;
@@ -584,17 +612,31 @@ fc_status_t fc_frame_encode(fc_frame_t *frame, fc_sink_t *sink,
                    "the function declares %zu results and returned %zu", wanted,
                    frame->result_count);
   }
-  encoder_t encoder;
-  encoder.frame = frame;
-  encoder.depth = 0;
-  encoder.number = 0;
-  encoder.limited = (limited_t){.sink = {.grow = limited_grow},
-                                .inner = sink,
-                                .limit = frame->limits.result_size};
-  encoder.sink = &encoder.limited.sink;
-  open_span(&encoder.limited);
-  fc_status_t status = write_results(&encoder, err);
+  encoder->frame = frame;
+  encoder->depth = 0;
+  encoder->number = 0;
+  encoder->limited = (fc_limited_t){.sink = {.grow = limited_grow},
+                                    .inner = sink,
+                                    .limit = frame->limits.result_size};
+  encoder->sink = &encoder->limited.sink;
+  open_span(&encoder->limited);
+  return FC_OK;
+}
+
+fc_status_t fc_encoder_end(fc_encoder_t *encoder, fc_status_t status,
+                           fc_error_t *err) {
   fc_status_t closed =
-      close_span(&encoder.limited, status == FC_OK ? err : NULL);
+      close_span(&encoder->limited, status == FC_OK ? err : NULL);
   return status == FC_OK ? closed : status;
+}
+
+size_t fc_encoder_written(const fc_encoder_t *encoder) {
+  return bytes_written(&encoder->limited);
+}
+
+fc_status_t fc_frame_encode(fc_frame_t *frame, fc_sink_t *sink,
+                            fc_error_t *err) {
+  fc_encoder_t encoder;
+  FC_TRY(fc_encoder_begin(&encoder, frame, sink, err));
+  return fc_encoder_end(&encoder, write_results(&encoder, err), err);
 }

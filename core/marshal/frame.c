@@ -584,6 +584,8 @@ void fc_frame_end(fc_frame_t *frame) {
   frame->result_count = 0;
   frame->options = (fc_options_t){0};
   frame->decoded = false;
+  frame->oip = NULL;
+  frame->copied = 0;
   frame->leaf = 0;
   frame->depth = 0;
   fc_arena_reset(&frame->arena);

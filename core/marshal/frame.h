@@ -49,6 +49,27 @@ typedef struct fc_fill_t {
   fc_error_t why;  // the first sign's error, if the other does not fit either
 } fc_fill_t;
 
+// A tensor that says its type: {"dtype","shape","data"|"b64"}, by these names of
+// its members or others.
+enum {
+  FC_MEMBER_DTYPE,
+  FC_MEMBER_SHAPE,
+  FC_MEMBER_DATA,
+  FC_MEMBER_B64,
+  FC_MEMBER_COUNT
+};
+typedef struct fc_typed_t {
+  const fc_op_t *op;
+  const fc_str_t *members;  // names, "" for one that there is not
+  fc_dtype_t dtype;         // as stated, else the declared one
+  bool has_shape;
+  int32_t rank;
+  int64_t dims[FC_RANK_MAX];
+  bool seen[FC_MEMBER_COUNT];
+  bool read;    // the data was read into *dest
+  bool scalar;  // no shape is stated: one value, unless the type has dims
+} fc_typed_t;
+
 // A container being written.
 typedef struct fc_print_t {
   const fc_op_t *op;        // NULL: a list of no declared type
@@ -84,10 +105,12 @@ struct fc_frame_t {
   const fc_value_t *results;
   size_t result_count;
   fc_options_t options;
-  bool decoded;  // every argument fits its type, and its memory is the frame's
+  size_t copied;  // bytes of raw tensors that were not aligned
+  bool decoded;   // every argument fits its type, and its memory is the frame's
   bool guard;
   bool fill_given;  // an argument of this call holds FC_GUARD_FILL as a float
   const fc_tiles_t *tiles;
+  struct fc_oip_t *oip;          // of a call that oip_read.c decoded
   struct fc_guarded_t *guarded;  // arguments of this call
 
   const fc_backend_t *backend;  // not NULL: call_end must still be called
@@ -146,10 +169,26 @@ fc_status_t fc_leaf_decode(fc_frame_t *frame, const fc_op_t *op,
 // Reads {"dtype","shape","data"|"b64"}, whose first key was just read.
 fc_status_t fc_leaf_decode_typed(fc_frame_t *frame, const fc_op_t *op,
                                  fc_value_t *dest, fc_error_t *err);
+// The same in steps. Which member the key just read is, -1: none of them.
+void fc_typed_begin(fc_typed_t *typed, const fc_op_t *op,
+                    const fc_str_t *members);
+int fc_typed_member(const fc_json_reader_t *reader, const fc_typed_t *typed);
+// Reads the value of a member whose key was just read. Where data stands before
+// dtype and shape, these are looked for first.
+fc_status_t fc_typed_read(fc_frame_t *frame, fc_typed_t *typed, int member,
+                          fc_value_t *dest, fc_error_t *err);
+// The elements are these bytes, which are the call's own; they are copied unless
+// they are aligned. FC_CODE_DATA_LENGTH, _OUT_OF_RANGE, _TENSOR_TOO_LARGE.
+fc_status_t fc_typed_take(fc_frame_t *frame, fc_typed_t *typed, fc_str_t bytes,
+                          fc_value_t *dest, fc_error_t *err);
 // Reads bytes: a string or {"b64":…}; the token was just read.
 fc_status_t fc_leaf_decode_bytes(fc_frame_t *frame, const fc_op_t *op,
                                  fc_json_token_t token, fc_value_t *dest,
                                  fc_error_t *err);
+// These bytes, which are the call's own.
+fc_status_t fc_leaf_take_bytes(fc_frame_t *frame, const fc_op_t *op,
+                               fc_str_t bytes, fc_value_t *dest,
+                               fc_error_t *err);
 // The content of the last string or key, unescaped.
 fc_status_t fc_leaf_text(fc_frame_t *frame, fc_str_t *out_text,
                          fc_error_t *err);

@@ -414,13 +414,10 @@ static fc_status_t fill_place(fc_frame_t *frame, fc_fill_t *fill,
   return FC_OK;
 }
 
-// Hands the filled buffer over as a value of type `dtype`.
-static fc_status_t fill_finish(fc_frame_t *frame, fc_fill_t *fill,
-                               const int64_t *dims, int32_t rank,
-                               fc_dtype_t dtype, fc_value_t *dest,
-                               fc_error_t *err) {
-  fc_frame_commit(frame, fill->data, fill->capacity * fill->size,
-                  fill->count * fill->size);
+static fc_status_t fill_value(fc_frame_t *frame, const fc_fill_t *fill,
+                              const int64_t *dims, int32_t rank,
+                              fc_dtype_t dtype, fc_value_t *dest,
+                              fc_error_t *err) {
   void *shape = NULL;
   if (rank > 0) {
     FC_TRY(fc_frame_alloc(frame, (size_t)rank, sizeof *dims, &shape, err));
@@ -431,6 +428,16 @@ static fc_status_t fill_finish(fc_frame_t *frame, fc_fill_t *fill,
       .tensor = {
           .dtype = dtype, .rank = rank, .shape = shape, .data = fill->data}};
   return FC_OK;
+}
+
+// Hands the filled buffer over as a value of type `dtype`.
+static fc_status_t fill_finish(fc_frame_t *frame, fc_fill_t *fill,
+                               const int64_t *dims, int32_t rank,
+                               fc_dtype_t dtype, fc_value_t *dest,
+                               fc_error_t *err) {
+  fc_frame_commit(frame, fill->data, fill->capacity * fill->size,
+                  fill->count * fill->size);
+  return fill_value(frame, fill, dims, rank, dtype, dest, err);
 }
 
 // How many brackets open before the next element, blanks skipped.
@@ -533,24 +540,23 @@ static fc_status_t decode_nested(fc_frame_t *frame, const fc_op_t *op,
 // ---------------------------------------------------------------------------
 // {"dtype","shape","data"|"b64"}
 
-enum { MEMBER_DTYPE, MEMBER_SHAPE, MEMBER_DATA, MEMBER_B64, MEMBER_COUNT };
-static const fc_str_t kMembers[MEMBER_COUNT] = {
+static const fc_str_t kMembers[FC_MEMBER_COUNT] = {
     {"dtype", 5}, {"shape", 5}, {"data", 4}, {"b64", 3}};
 
-typedef struct typed_t {
-  const fc_op_t *op;
-  fc_dtype_t dtype;  // as stated, else the declared one
-  bool has_shape;
-  int32_t rank;
-  int64_t dims[FC_RANK_MAX];
-  bool seen[MEMBER_COUNT];
-  bool read;    // the data was read into *dest
-  bool scalar;  // no shape is stated: one value, unless the type has dims
-} typed_t;
+void fc_typed_begin(fc_typed_t *typed, const fc_op_t *op,
+                    const fc_str_t *members) {
+  typed->op = op;
+  typed->members = members;
+  typed->dtype = op->dtype;
+  typed->has_shape = typed->read = typed->scalar = false;
+  typed->rank = 0;
+  memset(typed->seen, 0, sizeof typed->seen);
+}
 
-static int find_member(const fc_json_reader_t *reader) {
-  for (int i = 0; i < MEMBER_COUNT; i++) {
-    if (fc_json_text_is(reader, kMembers[i])) return i;
+int fc_typed_member(const fc_json_reader_t *reader, const fc_typed_t *typed) {
+  for (int i = 0; i < FC_MEMBER_COUNT; i++) {
+    const fc_str_t name = typed->members[i];
+    if (name.size && fc_json_text_is(reader, name)) return i;
   }
   return -1;
 }
@@ -597,7 +603,7 @@ static fc_status_t refuse_dtype(fc_frame_t *frame, fc_dtype_t declared,
   return here(frame, status, err);
 }
 
-static fc_status_t read_dtype(fc_frame_t *frame, typed_t *typed,
+static fc_status_t read_dtype(fc_frame_t *frame, fc_typed_t *typed,
                               fc_json_token_t token, fc_error_t *err) {
   if (token != FC_JSON_STRING) {
     return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token,
@@ -641,7 +647,7 @@ static fc_status_t wrong_rank(fc_frame_t *frame, const fc_op_t *op,
 
 // A dim is not what is declared. Where the shape goes on to another rank, that is
 // the mistake, and its dims cannot be compared: [224, 224, 3] for 1x3x224x224.
-static fc_status_t wrong_shape(fc_frame_t *frame, const typed_t *typed,
+static fc_status_t wrong_shape(fc_frame_t *frame, const fc_typed_t *typed,
                                int64_t found, int64_t wanted, fc_error_t *err) {
   const fc_op_t *op = typed->op;
   fc_status_t status = wrong_dim(frame, op, typed->rank, found, wanted, err);
@@ -656,7 +662,7 @@ static fc_status_t wrong_shape(fc_frame_t *frame, const typed_t *typed,
   return wrong_rank(frame, op, rank, err);
 }
 
-static fc_status_t read_dim(fc_frame_t *frame, typed_t *typed,
+static fc_status_t read_dim(fc_frame_t *frame, fc_typed_t *typed,
                             fc_json_token_t token, bool checked,
                             fc_error_t *err) {
   const fc_op_t *op = typed->op;
@@ -695,7 +701,7 @@ static fc_status_t read_dim(fc_frame_t *frame, typed_t *typed,
 #define EMPTY_ROWS_MAX ((size_t)1 << 20)
 
 // `checked` false: the dims are only read, for a look ahead.
-static fc_status_t read_shape(fc_frame_t *frame, typed_t *typed,
+static fc_status_t read_shape(fc_frame_t *frame, fc_typed_t *typed,
                               fc_json_token_t token, bool checked,
                               fc_error_t *err) {
   const fc_op_t *op = typed->op;
@@ -734,7 +740,7 @@ static fc_status_t read_shape(fc_frame_t *frame, typed_t *typed,
 // The data stands before its dtype or shape. Reads on to find them, and comes
 // back. Errors on the way are ignored: the real pass reports them in document
 // order.
-static void look_ahead(fc_frame_t *frame, typed_t *typed,
+static void look_ahead(fc_frame_t *frame, fc_typed_t *typed,
                        fc_json_token_t token) {
   fc_json_reader_t *reader = &frame->reader;
   copy_reader(&frame->ahead, reader);
@@ -742,12 +748,12 @@ static void look_ahead(fc_frame_t *frame, typed_t *typed,
   while (status == FC_OK) {
     status = fc_json_next(reader, &token, NULL);
     if (status != FC_OK || token != FC_JSON_KEY) break;
-    int member = find_member(reader);
+    int member = fc_typed_member(reader, typed);
     status = fc_json_next(reader, &token, NULL);
     if (status != FC_OK) break;
-    if (member == MEMBER_SHAPE && !typed->has_shape) {
+    if (member == FC_MEMBER_SHAPE && !typed->has_shape) {
       status = read_shape(frame, typed, token, false, NULL);
-    } else if (member == MEMBER_DTYPE && !typed->seen[MEMBER_DTYPE]) {
+    } else if (member == FC_MEMBER_DTYPE && !typed->seen[FC_MEMBER_DTYPE]) {
       status = read_dtype(frame, typed, token, NULL);
     } else {
       status = fc_json_skip(reader, token, NULL);
@@ -758,21 +764,21 @@ static void look_ahead(fc_frame_t *frame, typed_t *typed,
   copy_reader(reader, &frame->ahead);
 }
 
-static bool needs_look_ahead(const typed_t *typed) {
-  if (!typed->seen[MEMBER_SHAPE]) return true;
-  if (typed->seen[MEMBER_DTYPE]) return false;
+static bool needs_look_ahead(const fc_typed_t *typed) {
+  if (!typed->seen[FC_MEMBER_SHAPE]) return true;
+  if (typed->seen[FC_MEMBER_DTYPE]) return false;
   // A stated dtype matters only where another than the declared one may stand.
   const fc_dtype_info_t *info = fc_dtype_info(typed->op->dtype);
   return typed->op->dtype == FC_DTYPE_NONE ||
          info->class_ == FC_DTYPE_CLASS_INT;
 }
 
-static fc_dtype_t value_dtype(const typed_t *typed) {
+static fc_dtype_t value_dtype(const fc_typed_t *typed) {
   return typed->op->dtype ? (fc_dtype_t)typed->op->dtype : typed->dtype;
 }
 
 // Reads a value that states its dtype and has no shape at all.
-static fc_status_t read_scalar_data(fc_frame_t *frame, typed_t *typed,
+static fc_status_t read_scalar_data(fc_frame_t *frame, fc_typed_t *typed,
                                     fc_json_token_t token, fc_value_t *dest,
                                     fc_error_t *err) {
   fc_value_t value = {.kind = FC_VALUE_SCALAR, .dtype = typed->dtype};
@@ -782,7 +788,7 @@ static fc_status_t read_scalar_data(fc_frame_t *frame, typed_t *typed,
   return FC_OK;
 }
 
-static fc_status_t read_data(fc_frame_t *frame, typed_t *typed,
+static fc_status_t read_data(fc_frame_t *frame, fc_typed_t *typed,
                              fc_json_token_t token, fc_value_t *dest,
                              fc_error_t *err) {
   fc_fill_t *fill = fill_begin(frame, typed->dtype, FC_CODE_SHAPE_MISMATCH);
@@ -841,7 +847,7 @@ static fc_status_t wrong_bytes(fc_frame_t *frame, size_t size, size_t wanted,
   return here(frame, status, err);
 }
 
-static fc_status_t read_b64(fc_frame_t *frame, typed_t *typed,
+static fc_status_t read_b64(fc_frame_t *frame, fc_typed_t *typed,
                             fc_json_token_t token, fc_value_t *dest,
                             fc_error_t *err) {
   if (token != FC_JSON_STRING) {
@@ -872,10 +878,10 @@ static fc_status_t read_b64(fc_frame_t *frame, typed_t *typed,
                      dest, err);
 }
 
-static fc_status_t read_payload(fc_frame_t *frame, typed_t *typed, int member,
-                                fc_json_token_t token, fc_value_t *dest,
-                                fc_error_t *err) {
-  int other = member == MEMBER_DATA ? MEMBER_B64 : MEMBER_DATA;
+static fc_status_t read_payload(fc_frame_t *frame, fc_typed_t *typed,
+                                int member, fc_json_token_t token,
+                                fc_value_t *dest, fc_error_t *err) {
+  int other = member == FC_MEMBER_DATA ? FC_MEMBER_B64 : FC_MEMBER_DATA;
   if (typed->seen[other]) {
     return here(
         frame,
@@ -888,21 +894,46 @@ static fc_status_t read_payload(fc_frame_t *frame, typed_t *typed, int member,
     return fc_json_skip(&frame->reader, token, err);
   }
   if (typed->has_shape) {
-    return member == MEMBER_DATA ? read_data(frame, typed, token, dest, err)
-                                 : read_b64(frame, typed, token, dest, err);
+    return member == FC_MEMBER_DATA ? read_data(frame, typed, token, dest, err)
+                                    : read_b64(frame, typed, token, dest, err);
   }
   bool alone = typed->scalar && typed->op->kind == FC_TYPE_UNKNOWN &&
-               member == MEMBER_DATA &&
+               member == FC_MEMBER_DATA &&
                (!array || part_of(typed->dtype) != typed->dtype);
   if (alone) return read_scalar_data(frame, typed, token, dest, err);
   return fc_json_skip(&frame->reader, token, err);
+}
+
+fc_status_t fc_typed_read(fc_frame_t *frame, fc_typed_t *typed, int member,
+                          fc_value_t *dest, fc_error_t *err) {
+  fc_json_token_t token;
+  if (typed->seen[member]) {
+    return here(frame,
+                fc_fail(err, FC_CODE_DUPLICATE_KEY, "'%s' is given twice",
+                        typed->members[member].data),
+                err);
+  }
+  FC_TRY(fc_json_next(&frame->reader, &token, err));
+  switch (member) {
+    case FC_MEMBER_DTYPE:
+      FC_TRY(read_dtype(frame, typed, token, err));
+      break;
+    case FC_MEMBER_SHAPE:
+      FC_TRY(read_shape(frame, typed, token, true, err));
+      break;
+    default:
+      FC_TRY(read_payload(frame, typed, member, token, dest, err));
+      break;
+  }
+  typed->seen[member] = true;
+  return FC_OK;
 }
 
 static fc_status_t unknown_member(fc_frame_t *frame, fc_error_t *err) {
   const fc_str_t name = frame->reader.text;
   const char *nearest = NULL;
   fc_nearest_t search = fc_nearest_begin(name);
-  for (int i = 0; i < MEMBER_COUNT; i++) {
+  for (int i = 0; i < FC_MEMBER_COUNT; i++) {
     if (fc_nearest_offer(&search, kMembers[i])) nearest = kMembers[i].data;
   }
   char shown[80], hint[40] = "; there are dtype, shape, data, b64";
@@ -916,32 +947,11 @@ static fc_status_t unknown_member(fc_frame_t *frame, fc_error_t *err) {
   return here(frame, status, err);
 }
 
-static fc_status_t read_member(fc_frame_t *frame, typed_t *typed,
+static fc_status_t read_member(fc_frame_t *frame, fc_typed_t *typed,
                                fc_value_t *dest, fc_error_t *err) {
-  fc_json_reader_t *reader = &frame->reader;
-  int member = find_member(reader);
+  const int member = fc_typed_member(&frame->reader, typed);
   if (member < 0) return unknown_member(frame, err);
-  if (typed->seen[member]) {
-    return here(frame,
-                fc_fail(err, FC_CODE_DUPLICATE_KEY, "'%s' is given twice",
-                        kMembers[member].data),
-                err);
-  }
-  fc_json_token_t token;
-  FC_TRY(fc_json_next(reader, &token, err));
-  switch (member) {
-    case MEMBER_DTYPE:
-      FC_TRY(read_dtype(frame, typed, token, err));
-      break;
-    case MEMBER_SHAPE:
-      FC_TRY(read_shape(frame, typed, token, true, err));
-      break;
-    default:
-      FC_TRY(read_payload(frame, typed, member, token, dest, err));
-      break;
-  }
-  typed->seen[member] = true;
-  return FC_OK;
+  return fc_typed_read(frame, typed, member, dest, err);
 }
 
 static fc_status_t missing_member(fc_frame_t *frame, const char *name,
@@ -954,23 +964,50 @@ static fc_status_t missing_member(fc_frame_t *frame, const char *name,
 
 fc_status_t fc_leaf_decode_typed(fc_frame_t *frame, const fc_op_t *op,
                                  fc_value_t *dest, fc_error_t *err) {
-  typed_t typed;
-  typed.op = op;
-  typed.dtype = op->dtype;
-  typed.has_shape = typed.read = typed.scalar = false;
-  typed.rank = 0;
-  memset(typed.seen, 0, sizeof typed.seen);
+  fc_typed_t typed;
+  fc_typed_begin(&typed, op, kMembers);
   fc_json_token_t token = FC_JSON_KEY;
   while (token == FC_JSON_KEY) {
     FC_TRY(read_member(frame, &typed, dest, err));
     FC_TRY(fc_json_next(&frame->reader, &token, err));
   }
   if (typed.dtype == FC_DTYPE_NONE) return missing_member(frame, "dtype", err);
-  if (!typed.seen[MEMBER_DATA] && !typed.seen[MEMBER_B64]) {
+  if (!typed.seen[FC_MEMBER_DATA] && !typed.seen[FC_MEMBER_B64]) {
     return missing_member(frame, "data", err);
   }
   if (typed.read && op->rank > 0) bind_names(frame, op, typed.dims);
   return typed.read ? FC_OK : missing_member(frame, "shape", err);
+}
+
+// Bytes of the request itself become the tensor where they are aligned as the
+// function's code relies on; the request is the call's own.
+fc_status_t fc_typed_take(fc_frame_t *frame, fc_typed_t *typed, fc_str_t bytes,
+                          fc_value_t *dest, fc_error_t *err) {
+  fc_fill_t *fill = fill_begin(frame, typed->dtype, FC_CODE_DATA_LENGTH);
+  size_t count, size;
+  if (!fc_shape_count(typed->dims, typed->rank, typed->dtype, &count, &size) ||
+      count > fill->limit) {
+    return too_large(frame, fill->limit, err);
+  }
+  if (bytes.size != size) return wrong_bytes(frame, bytes.size, size, err);
+  const uint8_t *data = (const uint8_t *)bytes.data;
+  FC_TRY(check_bytes(frame, typed->dtype, data, count, err));
+  const size_t alignment = frame->plan->signature->alignment;
+  fill->size = 1;  // in bytes from here on
+  fill->count = fill->capacity = size;
+  fill->data = (uint8_t *)(uintptr_t)data;
+  if ((uintptr_t)data % alignment ||
+      (uintptr_t)data % fc_dtype_size(typed->dtype)) {
+    void *memory = NULL;
+    FC_TRY(fc_frame_place(frame, typed->dtype, size, &memory, err));
+    if (size) memcpy(memory, bytes.data, size);
+    frame->copied += size;
+    fc_frame_commit(frame, memory, size, size);
+    fill->data = memory;
+  }
+  if (typed->op->rank > 0) bind_names(frame, typed->op, typed->dims);
+  return fill_value(frame, fill, typed->dims, typed->rank, value_dtype(typed),
+                    dest, err);
 }
 
 // ---------------------------------------------------------------------------
@@ -1007,6 +1044,15 @@ static fc_status_t read_string(fc_frame_t *frame, fc_value_t *dest,
   return FC_OK;
 }
 
+static fc_status_t check_text(fc_frame_t *frame, const fc_op_t *op,
+                              fc_str_t bytes, fc_error_t *err) {
+  if (op->flavor != FC_FLAVOR_UTF8 || fc_utf8_is_valid(bytes)) return FC_OK;
+  return here(frame,
+              fc_fail(err, FC_CODE_TYPE_MISMATCH,
+                      "the bytes are not UTF-8, the argument is text"),
+              err);
+}
+
 static fc_status_t read_b64_bytes(fc_frame_t *frame, const fc_op_t *op,
                                   fc_value_t *dest, fc_error_t *err) {
   fc_str_t text;
@@ -1017,14 +1063,17 @@ static fc_status_t read_b64_bytes(fc_frame_t *frame, const fc_op_t *op,
   fc_status_t status = fc_base64_decode(text, data, &size, err);
   if (status != FC_OK) return here(frame, status, err);
   fc_str_t bytes = {(const char *)data, size};
-  if (op->flavor == FC_FLAVOR_UTF8 && !fc_utf8_is_valid(bytes)) {
-    return here(frame,
-                fc_fail(err, FC_CODE_TYPE_MISMATCH,
-                        "the bytes are not UTF-8, the argument is text"),
-                err);
-  }
+  FC_TRY(check_text(frame, op, bytes, err));
   fc_frame_commit(frame, data, placed, size);
   set_bytes(dest, data, size);
+  return FC_OK;
+}
+
+fc_status_t fc_leaf_take_bytes(fc_frame_t *frame, const fc_op_t *op,
+                               fc_str_t bytes, fc_value_t *dest,
+                               fc_error_t *err) {
+  FC_TRY(check_text(frame, op, bytes, err));
+  set_bytes(dest, (const uint8_t *)bytes.data, bytes.size);
   return FC_OK;
 }
 
@@ -1042,7 +1091,7 @@ fc_status_t fc_leaf_decode_bytes(fc_frame_t *frame, const fc_op_t *op,
   for (;;) {
     FC_TRY(fc_json_next(reader, &token, err));
     if (token == FC_JSON_OBJECT_END) break;
-    if (!fc_json_text_is(reader, kMembers[MEMBER_B64])) {
+    if (!fc_json_text_is(reader, kMembers[FC_MEMBER_B64])) {
       fc_status_t status =
           fc_fail(err, FC_CODE_UNKNOWN_KEY, "bytes have the one member 'b64'");
       fc_error_got(err, reader->text);

@@ -25,6 +25,7 @@ typedef struct walk_t {
   uint32_t path_count;
   fc_text_t path;  // of the op being walked, without its head (add_path)
   uint32_t steps[FC_TYPE_DEPTH_MAX + 1];
+  uint32_t sizes[FC_TYPE_DEPTH_MAX + 1];
   level_t levels[FC_TYPE_DEPTH_MAX + 1];
   uint32_t depth;
 } walk_t;
@@ -94,13 +95,15 @@ static fc_status_t add_leaf(walk_t *walk, const fc_plan_param_t *param,
                             const fc_op_t *op, fc_role_t role,
                             int32_t raw_index, uint32_t step_count,
                             fc_error_t *err) {
-  uint32_t *steps =
-      fc_arena_alloc_array(walk->arena, step_count + (size_t)1, sizeof *steps);
+  uint32_t *steps = fc_arena_alloc_array(
+      walk->arena, 2 * (size_t)step_count + 1, sizeof *steps);
   if (!steps) return fc_fail_memory(err);
+  uint32_t *sizes = steps + step_count;
   memcpy(steps, walk->steps, step_count * sizeof *steps);
+  memcpy(sizes, walk->sizes, step_count * sizeof *sizes);
   FC_TRY(add_paths(walk, param, err));
   walk->ways[walk->count] =
-      (fc_leaf_way_t){param, op, raw_index, step_count, steps};
+      (fc_leaf_way_t){param, op, raw_index, step_count, steps, sizes};
   walk->leaves[walk->count++] =
       (fc_leaf_t){.path = walk->paths[walk->path_count - 1].path.data,
                   .kind = (fc_type_kind_t)op->kind,
@@ -131,6 +134,7 @@ static const fc_op_t *next_op(walk_t *walk, int32_t *out_raw_index,
                                : put_ordinal(sink, level->ordinal, err);
   }
   walk->steps[level->step_count] = level->ordinal;
+  walk->sizes[level->step_count] = level->ordinal + level->left;
   *out_raw_index = op->raw >= 0 ? op->raw : level->raw_index;
   *out_step_count =
       op->raw >= 0 || level->raw_index < 0 ? 0 : level->step_count + 1;

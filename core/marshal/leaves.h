@@ -16,6 +16,7 @@ typedef struct fc_leaf_way_t {
   int32_t raw_index;      // FC_RAW_NONE: the value is passed nowhere
   uint32_t step_count;    // 0: the leaf is the value at that raw index
   const uint32_t *steps;  // else the item to take in each list on the way
+  const uint32_t *sizes;  // and how many items each of those lists has
 } fc_leaf_way_t;
 
 // One path of a leaf. A leaf has one by position and mostly one by name, too.

@@ -2,7 +2,7 @@
 //
 // Compiles a signature into a plan: one pass that counts, one allocation, one
 // pass that fills it. Runs when a module is loaded.
-#include "marshal/plan.h"
+#include "marshal/model.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -382,7 +382,9 @@ fc_status_t fc_plan_create(const fc_signature_t *signature,
 }
 
 void fc_plan_destroy(fc_plan_t *plan) {
-  if (plan) fc_free(plan->allocator, plan);
+  if (!plan) return;
+  fc_model_destroy(atomic_load(&plan->model));
+  fc_free(plan->allocator, plan);
 }
 
 // ---------------------------------------------------------------------------

@@ -2,9 +2,12 @@
 //
 // The plan: a signature compiled into a linear array of ops, one for each node
 // in preorder, that decode and encode interpret without recursion. Private to
-// the marshaller. Immutable after fc_plan_create, any thread.
+// the marshaller. Immutable after fc_plan_create, but for its model (model.h); any
+// thread.
 #ifndef FARCALL_MARSHAL_PLAN_H_
 #define FARCALL_MARSHAL_PLAN_H_
+
+#include <stdatomic.h>
 
 #include "farcall/codec.h"
 
@@ -63,6 +66,7 @@ struct fc_plan_t {
   // OUT arguments: storage the decoder places.
   const fc_plan_param_t *stores;
   uint32_t store_count;
+  _Atomic(struct fc_model_t *) model;  // NULL until it is asked for
 };
 
 // NULL when there is no such name.

@@ -9,8 +9,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "module/instance.h"
 #include "marshal/leaves.h"
+#include "module/instance.h"
 
 // Memory that grows as needed and is freed with the call.
 typedef struct buffer_t {

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What every form of an answer shares: the limit of its size, and the checks that
+// a result is what its function declares. Private to the marshaller; one call.
+#ifndef FARCALL_MARSHAL_ENCODER_H_
+#define FARCALL_MARSHAL_ENCODER_H_
+
+#include "marshal/frame.h"
+
+// A sink that fails once more than `limit` bytes were written.
+typedef struct fc_limited_t {
+  fc_sink_t sink;  // first: the sink is cast to the limiter
+  fc_sink_t *inner;
+  char *begin;     // of the span being written
+  size_t written;  // before `begin`
+  size_t limit;
+} fc_limited_t;
+
+typedef struct fc_encoder_t {
+  fc_frame_t *frame;
+  fc_sink_t *sink;  // of the answer, limited
+  fc_limited_t limited;
+  uint32_t number;  // of the result being written, for messages
+  uint32_t depth;
+} fc_encoder_t;
+
+// The function must have returned as many values as it declares:
+// FC_CODE_BAD_RESULT.
+fc_status_t fc_encoder_begin(fc_encoder_t *encoder, fc_frame_t *frame,
+                             fc_sink_t *sink, fc_error_t *err);
+// `status` is what writing ended with. FC_CODE_RESULT_TOO_LARGE.
+fc_status_t fc_encoder_end(fc_encoder_t *encoder, fc_status_t status,
+                           fc_error_t *err);
+size_t fc_encoder_written(const fc_encoder_t *encoder);
+
+// A SCALAR, TENSOR or VECTOR as a dense tensor of its declared type: the result's
+// own memory, or a copy where that is strided. `value` must stay.
+fc_status_t fc_encoder_tensor(fc_encoder_t *encoder, const fc_op_t *op,
+                              const fc_value_t *value, fc_tensor_t *out_tensor,
+                              size_t *out_count, size_t *out_size,
+                              fc_error_t *err);
+// A BYTES.
+fc_status_t fc_encoder_bytes(fc_encoder_t *encoder, const fc_op_t *op,
+                             const fc_value_t *value, fc_str_t *out_bytes,
+                             fc_error_t *err);
+
+#endif  // FARCALL_MARSHAL_ENCODER_H_

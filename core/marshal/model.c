@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A plan is shared by threads, so its model is published with one exchange:
+// whoever comes second throws its own away.
+#include "marshal/model.h"
+
+#include <stdlib.h>
+
+#define BLOCK_SIZE ((size_t)2 << 10)
+
+const char *fc_model_datatype(const fc_op_t *op) {
+  return op->kind == FC_TYPE_BYTES ? "BYTES" : fc_dtype_info(op->dtype)->oip;
+}
+
+// What stands for nothing a client sends: null, or an empty tuple or dict.
+static bool is_constant(const fc_leaf_t *leaf) {
+  return leaf->kind == FC_TYPE_NULL || leaf->kind == FC_TYPE_TUPLE ||
+         leaf->kind == FC_TYPE_DICT;
+}
+
+static bool is_tensor(const fc_op_t *op) {
+  switch ((fc_type_kind_t)op->kind) {
+    case FC_TYPE_BYTES:
+      return true;
+    case FC_TYPE_SCALAR:
+    case FC_TYPE_TENSOR:
+    case FC_TYPE_VECTOR:
+      return fc_dtype_info(op->dtype)->oip[0] != '\0';
+    default:
+      return false;
+  }
+}
+
+static fc_status_t refuse(const char *what, const fc_leaf_t *leaf,
+                          fc_error_t *err) {
+  const bool typed = fc_dtype_size(leaf->dtype) > 0;
+  return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
+                 "%s '%s' is no tensor that this protocol has%s%s", what,
+                 leaf->path, typed ? ": " : "",
+                 typed ? fc_dtype_info(leaf->dtype)->text : "");
+}
+
+static int by_raw_index(const void *a, const void *b) {
+  const fc_leaf_way_t *left = ((const fc_model_tensor_t *)a)->way;
+  const fc_leaf_way_t *right = ((const fc_model_tensor_t *)b)->way;
+  if (left->raw_index != right->raw_index) {
+    return left->raw_index < right->raw_index ? -1 : 1;
+  }
+  return left < right ? -1 : left > right;
+}
+
+// Two leaves may have one name, since a result and an argument whose contents are
+// returned are named apart from each other.
+static bool has_twins(const fc_leaves_t *leaves) {
+  for (uint32_t i = 1; i < leaves->path_count; i++) {
+    const fc_leaf_path_t *a = &leaves->paths[i - 1], *b = &leaves->paths[i];
+    if (a->leaf != b->leaf && fc_str_equal(a->path, b->path)) return true;
+  }
+  return false;
+}
+
+// The leaf's path by position, which no other leaf has.
+static fc_str_t position_of(const fc_leaves_t *leaves, uint32_t leaf) {
+  for (uint32_t i = 0; i < leaves->path_count; i++) {
+    const fc_leaf_path_t *path = &leaves->paths[i];
+    if (path->leaf == leaf && path->path.data[0] >= '0' &&
+        path->path.data[0] <= '9') {
+      return path->path;
+    }
+  }
+  return fc_str(leaves->leaves[leaf].path);
+}
+
+// Lists the leaves that are sent: arguments unless they are OUT, and all results.
+static fc_status_t list(fc_model_t *model, const fc_leaves_t *leaves,
+                        const char *what, const fc_model_tensor_t **out_list,
+                        uint32_t *out_count, const uint32_t **out_of,
+                        fc_error_t *err) {
+  const bool inputs = leaves == &model->arguments;
+  const bool twins = has_twins(leaves);
+  fc_model_tensor_t *tensors = fc_arena_alloc_array(
+      &model->arena, leaves->count + (size_t)1, sizeof *tensors);
+  uint32_t *of = fc_arena_alloc_array(&model->arena, leaves->count + (size_t)1,
+                                      sizeof *of);
+  if (!tensors || !of) return fc_fail_memory(err);
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < leaves->count; i++) {
+    const fc_leaf_t *leaf = &leaves->leaves[i];
+    of[i] = UINT32_MAX;
+    if (is_constant(leaf) || (inputs && leaf->role == FC_ROLE_OUT)) continue;
+    if (!is_tensor(leaves->ways[i].op)) return refuse(what, leaf, err);
+    tensors[count++] =
+        (fc_model_tensor_t){twins ? position_of(leaves, i) : fc_str(leaf->path),
+                            leaves->ways[i].op, &leaves->ways[i]};
+  }
+  if (count > 1) qsort(tensors, count, sizeof *tensors, by_raw_index);
+  for (uint32_t i = 0; i < count; i++) of[tensors[i].way - leaves->ways] = i;
+  *out_list = tensors;
+  *out_count = count;
+  *out_of = of;
+  return FC_OK;
+}
+
+static fc_status_t fill(fc_model_t *model, const fc_plan_t *plan,
+                        fc_error_t *err) {
+  FC_TRY(fc_leaves_of_arguments(plan, &model->arena, &model->arguments, err));
+  FC_TRY(fc_leaves_of_results(plan, &model->arena, &model->results, err));
+  FC_TRY(list(model, &model->arguments, "argument", &model->inputs,
+              &model->input_count, &model->input_of, err));
+  return list(model, &model->results, "result", &model->outputs,
+              &model->output_count, &model->output_of, err);
+}
+
+static fc_status_t create(const fc_plan_t *plan, fc_model_t **out_model,
+                          fc_error_t *err) {
+  fc_model_t *model = fc_alloc(plan->allocator, sizeof *model);
+  if (!model) return fc_fail_memory(err);
+  fc_arena_init(&model->arena, plan->allocator, BLOCK_SIZE, SIZE_MAX);
+  fc_error_reset(&model->refused);
+  const fc_status_t status = fill(model, plan, &model->refused);
+  if (status != FC_OK && model->refused.code != FC_CODE_UNSUPPORTED_TYPE) {
+    fc_model_destroy(model);
+    return fc_fail_memory(err);
+  }
+  *out_model = model;
+  return FC_OK;
+}
+
+fc_status_t fc_plan_model(const fc_plan_t *plan, const fc_model_t **out_model,
+                          fc_error_t *err) {
+  // The only part of a plan that is not there from the beginning.
+  fc_plan_t *own = (fc_plan_t *)(uintptr_t)plan;
+  fc_model_t *model = atomic_load_explicit(&own->model, memory_order_acquire);
+  if (!model) {
+    FC_TRY(create(plan, &model, err));
+    fc_model_t *first = NULL;
+    if (!atomic_compare_exchange_strong(&own->model, &first, model)) {
+      fc_model_destroy(model);
+      model = first;
+    }
+  }
+  *out_model = model;
+  if (model->refused.code == FC_CODE_NONE) return FC_OK;
+  if (err) *err = model->refused;
+  return model->refused.status;
+}
+
+void fc_model_destroy(fc_model_t *model) {
+  if (!model) return;
+  const fc_allocator_t allocator = model->arena.allocator;
+  fc_arena_deinit(&model->arena);
+  fc_free(allocator, model);
+}
+
+uint32_t fc_model_find(const fc_leaves_t *leaves, const uint32_t *of,
+                       fc_str_t name) {
+  const uint32_t leaf = fc_leaves_find(leaves, name, NULL);
+  return leaf == FC_LEAF_NONE ? UINT32_MAX : of[leaf];
+}
+
+fc_str_t fc_model_nearest(const fc_model_tensor_t *tensors, uint32_t count,
+                          fc_str_t name) {
+  fc_str_t nearest = {0};
+  fc_nearest_t search = fc_nearest_begin(name);
+  for (uint32_t i = 0; i < count; i++) {
+    if (fc_nearest_offer(&search, tensors[i].name)) nearest = tensors[i].name;
+  }
+  return nearest;
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A function as a model: its leaves as lists of tensors that have names, in the
+// order of the flat call. What protocols of tensors (OIP, npz) know of a function.
+// Made from a plan when it is first asked for, then immutable; any thread.
+#ifndef FARCALL_MARSHAL_MODEL_H_
+#define FARCALL_MARSHAL_MODEL_H_
+
+#include "marshal/leaves.h"
+
+// A leaf is sent as a tensor: a SCALAR or a BYTES has one element and no dims.
+typedef struct fc_model_tensor_t {
+  fc_str_t name;  // its path (farcall/call.h)
+  const fc_op_t *op;
+  const fc_leaf_way_t *way;
+} fc_model_tensor_t;
+
+typedef struct fc_model_t fc_model_t;
+struct fc_model_t {
+  fc_arena_t arena;
+  fc_leaves_t arguments;
+  fc_leaves_t results;
+  const fc_model_tensor_t *inputs;
+  const fc_model_tensor_t *outputs;
+  uint32_t input_count;
+  uint32_t output_count;
+  const uint32_t *input_of;   // by leaf, UINT32_MAX: it is not sent
+  const uint32_t *output_of;  // by leaf
+  // Why the function is no model: FC_CODE_NONE when it is one.
+  fc_error_t refused;
+};
+
+// FC_CODE_UNSUPPORTED_TYPE when a value of the function is no tensor, such as a
+// list of any length; FC_CODE_OUT_OF_MEMORY. The plan's, as long as that is.
+fc_status_t fc_plan_model(const fc_plan_t *plan, const fc_model_t **out_model,
+                          fc_error_t *err);
+void fc_model_destroy(fc_model_t *model);  // NULL is allowed
+
+// The name of the type in the Open Inference Protocol, never "".
+const char *fc_model_datatype(const fc_op_t *op);
+// The input or output of that name, UINT32_MAX if there is none.
+uint32_t fc_model_find(const fc_leaves_t *leaves, const uint32_t *of,
+                       fc_str_t name);
+// The name that somebody may have meant; "" if none is near.
+fc_str_t fc_model_nearest(const fc_model_tensor_t *tensors, uint32_t count,
+                          fc_str_t name);
+
+#endif  // FARCALL_MARSHAL_MODEL_H_

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// DECODE and ENCODE of the Open Inference Protocol: tensors by name, as JSON or as
+// raw bytes behind the JSON document. Called by a worker, on a frame that was begun,
+// in place of fc_frame_decode and fc_frame_encode. docs/oip.md has the rules.
+#ifndef FARCALL_MARSHAL_OIP_H_
+#define FARCALL_MARSHAL_OIP_H_
+
+#include "farcall/codec.h"
+
+// The request says no length of its document: all of the body is the document.
+#define FC_OIP_ALL UINT64_MAX
+
+// The document is the first `document` bytes of the body, or FC_OIP_ALL. 0: there is
+// none, the body is the one input. Raw tensors that are aligned as the function needs
+// stay in the body, which must live as long as the call, and which the function may
+// write to. FC_CODE_BINARY_FRAMING when lengths and body do not add up.
+fc_status_t fc_oip_decode(fc_frame_t *frame, fc_str_t body, uint64_t document,
+                          fc_error_t *err);
+// *out_document becomes the bytes of the document, if raw ones follow it.
+fc_status_t fc_oip_encode(fc_frame_t *frame, fc_str_t model, fc_str_t version,
+                          fc_sink_t *sink, uint64_t *out_document,
+                          fc_error_t *err);
+// What was copied of the raw tensors of the call, in bytes.
+size_t fc_oip_copied(const fc_frame_t *frame);
+
+// The "id" of a document of which these are the first bytes, as it stands between
+// its quotes; data NULL: it has none there. For the answer to a document that was
+// refused.
+fc_str_t fc_oip_find_id(fc_str_t document);
+
+// "inputs":[…],"outputs":[…] of a function's metadata. FC_CODE_UNSUPPORTED_TYPE when
+// it is no model.
+fc_status_t fc_oip_write_tensors(const fc_plan_t *plan, fc_sink_t *sink,
+                                 fc_error_t *err);
+
+#endif  // FARCALL_MARSHAL_OIP_H_

@@ -1,0 +1,784 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A request's document -> flat values, in one pass over its bytes; where "data"
+// stands before what says how to read it, that is looked for first. Members nobody
+// knows are skipped, as the protocol wants.
+#include <stdio.h>
+
+#include "marshal/oip_read.h"
+
+#define NONE UINT32_MAX
+
+typedef struct request_t {
+  fc_frame_t *frame;
+  fc_oip_t *oip;
+  uint8_t *given;    // by input
+  uint32_t missing;  // inputs not given
+  bool has_raw;      // the document has a length, so raw bytes may follow it
+  const char *raw;   // raw bytes nobody has taken
+  size_t raw_size;
+  bool outputs_seen;
+  bool inputs_seen;
+  bool raw_seen;  // "binary_data_output" was said
+} request_t;
+
+static fc_status_t here(const request_t *request, fc_status_t status,
+                        fc_error_t *err) {
+  return fc_json_locate(&request->frame->reader, status, err);
+}
+
+static bool key_is(const request_t *request, const char *name) {
+  return fc_json_text_is(&request->frame->reader, fc_str(name));
+}
+
+static fc_status_t next(request_t *request, fc_json_token_t *out_token,
+                        fc_error_t *err) {
+  return fc_json_next(&request->frame->reader, out_token, err);
+}
+
+static fc_status_t skip_value(request_t *request, fc_error_t *err) {
+  fc_json_token_t token;
+  FC_TRY(next(request, &token, err));
+  return fc_json_skip(&request->frame->reader, token, err);
+}
+
+static fc_status_t expect(request_t *request, fc_json_token_t wanted,
+                          fc_error_t *err) {
+  fc_json_token_t token;
+  FC_TRY(next(request, &token, err));
+  if (token == wanted) return FC_OK;
+  return fc_leaf_mismatch(request->frame, FC_CODE_TYPE_MISMATCH, token,
+                          fc_json_token_name(wanted), err);
+}
+
+static fc_status_t twice(request_t *request, const char *name,
+                         fc_error_t *err) {
+  return here(request,
+              fc_fail(err, FC_CODE_DUPLICATE_KEY, "'%s' is given twice", name),
+              err);
+}
+
+static fc_status_t read_bool(request_t *request, bool *out_value,
+                             fc_error_t *err) {
+  fc_json_token_t token;
+  FC_TRY(next(request, &token, err));
+  if (token != FC_JSON_TRUE && token != FC_JSON_FALSE) {
+    return fc_leaf_mismatch(request->frame, FC_CODE_TYPE_MISMATCH, token,
+                            "true or false", err);
+  }
+  *out_value = token == FC_JSON_TRUE;
+  return FC_OK;
+}
+
+static fc_status_t fail_framing(request_t *request, fc_error_t *err,
+                                const char *message) {
+  return here(request, fc_fail(err, FC_CODE_BINARY_FRAMING, "%s", message),
+              err);
+}
+
+// ---------------------------------------------------------------------------
+// Where values go
+
+static fc_status_t find_place(fc_frame_t *frame, const fc_leaf_way_t *way,
+                              fc_value_t **out_place, fc_error_t *err) {
+  fc_value_t *place = &frame->arguments[way->raw_index];
+  for (uint32_t i = 0; i < way->step_count; i++) {
+    if (place->kind != FC_VALUE_LIST) {
+      void *items = NULL;
+      FC_TRY(fc_frame_alloc(frame, way->sizes[i], sizeof *place, &items, err));
+      *place = (fc_value_t){.kind = FC_VALUE_LIST,
+                            .list = {.items = items, .count = way->sizes[i]}};
+    }
+    place = &place->list.items[way->steps[i]];
+  }
+  *out_place = place;
+  return FC_OK;
+}
+
+// Empty tuples and dicts, for which nothing is sent.
+static fc_status_t place_constants(request_t *request, fc_error_t *err) {
+  const fc_leaves_t *leaves = &request->oip->model->arguments;
+  for (uint32_t i = 0; i < leaves->count; i++) {
+    const fc_leaf_t *leaf = &leaves->leaves[i];
+    const fc_leaf_way_t *way = &leaves->ways[i];
+    if ((leaf->kind != FC_TYPE_TUPLE && leaf->kind != FC_TYPE_DICT) ||
+        way->raw_index < 0) {
+      continue;
+    }
+    fc_value_t *place;
+    FC_TRY(find_place(request->frame, way, &place, err));
+    *place = (fc_value_t){.kind = FC_VALUE_LIST};
+  }
+  return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+// One input
+
+static const fc_str_t kMembers[FC_MEMBER_COUNT] = {
+    {"datatype", 8}, {"shape", 5}, {"data", 4}, {"", 0}};
+
+typedef struct input_t {
+  uint32_t number;  // of the model's inputs, NONE while not known
+  const fc_model_tensor_t *tensor;
+  fc_op_t op;  // as it is read: without dims where shape may be [] or [1]
+  fc_typed_t typed;
+  fc_value_t value;
+  bool has_name;
+  bool is_bytes_type;  // "datatype" was "BYTES"
+  bool has_raw;
+  uint64_t raw_size;
+} input_t;
+
+static bool is_one(const fc_op_t *op) {
+  return op->kind == FC_TYPE_SCALAR || op->kind == FC_TYPE_BYTES ||
+         op->rank == 0;
+}
+
+static void choose(request_t *request, input_t *input, uint32_t number) {
+  const fc_model_tensor_t *tensor = &request->oip->model->inputs[number];
+  input->number = number;
+  input->tensor = tensor;
+  input->op = *tensor->op;
+  input->op.kind = FC_TYPE_TENSOR;
+  if (is_one(tensor->op)) {
+    input->op.rank = FC_RANK_DYNAMIC;
+    input->op.dims = NULL;
+  }
+  fc_typed_begin(&input->typed, &input->op, kMembers);
+}
+
+// Puts "input 'x': " before the message of an error that is about its value.
+static fc_status_t name_input(const request_t *request, const input_t *input,
+                              fc_status_t status, fc_error_t *err) {
+  if (!err || status == FC_OK || !input->tensor) return status;
+  const bool framing = err->code == FC_CODE_BINARY_FRAMING;
+  if (!framing && !fc_code_is_argument(err->code)) return status;
+  (void)here(request, status, err);
+  char name[80];
+  fc_error_t named;
+  fc_escape(name, sizeof name, 64, input->tensor->name);
+  (void)fc_fail(&named, err->code, "input '%s': %s", name, err->message);
+  memcpy(err->message, named.message, sizeof err->message);
+  return status;
+}
+
+static fc_status_t unknown(request_t *request, const char *what, fc_str_t name,
+                           const fc_model_tensor_t *tensors, uint32_t count,
+                           fc_error_t *err) {
+  char shown[80], hint[160] = "";
+  fc_escape(shown, sizeof shown, 64, name);
+  fc_str_t nearest = fc_model_nearest(tensors, count, name);
+  if (nearest.size == 0 && count) nearest = tensors[0].name;
+  fc_escape(hint, sizeof hint, 64, nearest);
+  fc_status_t status =
+      count ? fc_fail(err, FC_CODE_UNKNOWN_ARGUMENT,
+                      "there is no %s '%s'; there is '%s'%s", what, shown, hint,
+                      count > 1 ? " among others" : "")
+            : fc_fail(err, FC_CODE_UNKNOWN_ARGUMENT,
+                      "there is no %s '%s': the model has none", what, shown);
+  fc_error_got(err, name);
+  return here(request, status, err);
+}
+
+static fc_status_t read_text(request_t *request, fc_str_t *out_text,
+                             fc_error_t *err) {
+  FC_TRY(expect(request, FC_JSON_STRING, err));
+  return fc_leaf_text(request->frame, out_text, err);
+}
+
+static fc_status_t read_input_name(request_t *request, input_t *input,
+                                   fc_error_t *err) {
+  const fc_model_t *model = request->oip->model;
+  fc_str_t name;
+  if (input->has_name) return twice(request, "name", err);
+  input->has_name = true;
+  FC_TRY(read_text(request, &name, err));
+  const uint32_t number =
+      fc_model_find(&model->arguments, model->input_of, name);
+  if (number == NONE) {
+    return unknown(request, "input", name, model->inputs, model->input_count,
+                   err);
+  }
+  if (request->given[number]) {
+    char shown[80];
+    fc_escape(shown, sizeof shown, 64, name);
+    return here(request,
+                fc_fail(err, FC_CODE_DUPLICATE_ARGUMENT,
+                        "input '%s': given twice", shown),
+                err);
+  }
+  if (!input->tensor) choose(request, input, number);
+  return FC_OK;
+}
+
+static void copy_reader(fc_json_reader_t *dest,
+                        const fc_json_reader_t *source) {
+  const size_t levels = source->depth * sizeof source->levels[0];
+  memcpy(dest, source, offsetof(fc_json_reader_t, levels) + levels);
+}
+
+// A member stands before the name: reads on to find it, and comes back. Errors
+// on the way are reported by the real pass.
+static void look_for_name(request_t *request, input_t *input) {
+  fc_frame_t *frame = request->frame;
+  fc_json_reader_t *reader = &frame->reader;
+  const fc_model_t *model = request->oip->model;
+  copy_reader(&frame->ahead, reader);
+  fc_status_t status = skip_value(request, NULL);
+  fc_json_token_t token = FC_JSON_KEY;
+  while (status == FC_OK) {
+    status = next(request, &token, NULL);
+    if (status != FC_OK || token != FC_JSON_KEY) break;
+    if (!key_is(request, "name")) {
+      status = skip_value(request, NULL);
+      continue;
+    }
+    fc_str_t name;
+    status = read_text(request, &name, NULL);
+    if (status != FC_OK) break;
+    const uint32_t number =
+        fc_model_find(&model->arguments, model->input_of, name);
+    if (number != NONE) choose(request, input, number);
+    break;
+  }
+  copy_reader(reader, &frame->ahead);
+}
+
+// A BYTES has one element: its shape is [1] or [], as that of any single value.
+static fc_status_t check_one(request_t *request, const input_t *input,
+                             fc_error_t *err) {
+  const fc_typed_t *typed = &input->typed;
+  if (typed->rank == 0 || (typed->rank == 1 && typed->dims[0] == 1)) {
+    return FC_OK;
+  }
+  fc_status_t status =
+      fc_fail(err, FC_CODE_SHAPE_MISMATCH, "one value has the shape [] or [1]");
+  fc_error_expected(err, "[] or [1]");
+  return here(request, status, err);
+}
+
+static fc_status_t read_datatype(request_t *request, input_t *input,
+                                 fc_error_t *err) {
+  const fc_op_t *op = input->tensor->op;
+  if (op->kind != FC_TYPE_BYTES) {
+    return fc_typed_read(request->frame, &input->typed, FC_MEMBER_DTYPE,
+                         &input->value, err);
+  }
+  fc_str_t name;
+  if (input->is_bytes_type) return twice(request, "datatype", err);
+  FC_TRY(read_text(request, &name, err));
+  input->is_bytes_type = fc_str_equal(name, FC_STR("BYTES"));
+  input->typed.seen[FC_MEMBER_DTYPE] = true;
+  if (input->is_bytes_type) return FC_OK;
+  char shown[80];
+  fc_escape(shown, sizeof shown, 64, name);
+  fc_status_t status = fc_fail(err, FC_CODE_DTYPE_MISMATCH,
+                               "datatype '%s', declared BYTES", shown);
+  fc_error_expected(err, "BYTES");
+  fc_error_got(err, name);
+  return here(request, status, err);
+}
+
+// "text", or ["text"].
+static fc_status_t read_bytes(request_t *request, input_t *input,
+                              fc_json_token_t token, fc_error_t *err) {
+  fc_frame_t *frame = request->frame;
+  const bool listed = token == FC_JSON_ARRAY_BEGIN;
+  if (listed) FC_TRY(next(request, &token, err));
+  FC_TRY(fc_leaf_decode_bytes(frame, input->tensor->op, token, &input->value,
+                              err));
+  if (!listed) return FC_OK;
+  FC_TRY(next(request, &token, err));
+  if (token == FC_JSON_ARRAY_END) return FC_OK;
+  return here(request,
+              fc_fail(err, FC_CODE_DATA_LENGTH, "more than one element"), err);
+}
+
+// The key was just read. Null is as if nothing were there.
+static fc_status_t read_data(request_t *request, input_t *input,
+                             fc_error_t *err) {
+  fc_frame_t *frame = request->frame;
+  fc_typed_t *typed = &input->typed;
+  if (typed->seen[FC_MEMBER_DATA]) return twice(request, "data", err);
+  const char *at = frame->reader.cursor;
+  while (at < frame->reader.end && (*at == ':' || *at == ' ' || *at == '\t' ||
+                                    *at == '\n' || *at == '\r')) {
+    at++;
+  }
+  if (at < frame->reader.end && *at == 'n') {
+    return expect(request, FC_JSON_NULL, err);
+  }
+  if (input->tensor->op->kind != FC_TYPE_BYTES) {
+    // [[1]] is no form of a single value.
+    FC_TRY(fc_typed_read(frame, typed, FC_MEMBER_DATA, &input->value, err));
+    return FC_OK;
+  }
+  fc_json_token_t token;
+  FC_TRY(next(request, &token, err));
+  typed->seen[FC_MEMBER_DATA] = typed->read = true;
+  return read_bytes(request, input, token, err);
+}
+
+static fc_status_t fail_shared(request_t *request, fc_error_t *err) {
+  return here(request,
+              fc_fail(err, FC_CODE_UNKNOWN_FIELD,
+                      "regions of shared memory are not read or written"),
+              err);
+}
+
+// {"binary_data_size":n}; others are ignored.
+static fc_status_t read_input_parameters(request_t *request, input_t *input,
+                                         fc_error_t *err) {
+  fc_json_token_t token;
+  FC_TRY(expect(request, FC_JSON_OBJECT_BEGIN, err));
+  for (;;) {
+    FC_TRY(next(request, &token, err));
+    if (token == FC_JSON_OBJECT_END) return FC_OK;
+    if (key_is(request, "shared_memory_region")) {
+      return fail_shared(request, err);
+    }
+    if (!key_is(request, "binary_data_size")) {
+      FC_TRY(skip_value(request, err));
+      continue;
+    }
+    if (input->has_raw) return twice(request, "binary_data_size", err);
+    FC_TRY(next(request, &token, err));
+    FC_TRY(fc_json_read_scalar(&request->frame->reader, token, FC_DTYPE_UI64,
+                               &input->raw_size, err));
+    input->has_raw = true;
+  }
+}
+
+static fc_status_t read_input_member(request_t *request, input_t *input,
+                                     fc_error_t *err) {
+  if (key_is(request, "name")) return read_input_name(request, input, err);
+  if (key_is(request, "parameters")) {
+    return read_input_parameters(request, input, err);
+  }
+  if (!input->tensor) look_for_name(request, input);
+  fc_typed_t *typed = &input->typed;
+  const int member =
+      input->tensor ? fc_typed_member(&request->frame->reader, typed) : -1;
+  switch (member) {
+    case FC_MEMBER_DTYPE:
+      return read_datatype(request, input, err);
+    case FC_MEMBER_SHAPE:
+      FC_TRY(fc_typed_read(request->frame, typed, member, &input->value, err));
+      return is_one(input->tensor->op) ? check_one(request, input, err) : FC_OK;
+    case FC_MEMBER_DATA:
+      return read_data(request, input, err);
+    default:
+      return skip_value(request, err);
+  }
+}
+
+static uint32_t read_u32(const char *data) {
+  const uint8_t *bytes = (const uint8_t *)data;
+  return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 |
+         (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+}
+
+// One element: four bytes say its size.
+static fc_status_t take_bytes(request_t *request, input_t *input,
+                              fc_str_t bytes, fc_error_t *err) {
+  if (bytes.size < 4 || read_u32(bytes.data) != bytes.size - 4) {
+    return fail_framing(request, err,
+                        "an element of BYTES is its size in four bytes, and "
+                        "so many bytes");
+  }
+  const fc_str_t text = fc_str_make(bytes.data + 4, bytes.size - 4);
+  return fc_leaf_take_bytes(request->frame, input->tensor->op, text,
+                            &input->value, err);
+}
+
+static fc_status_t take_raw(request_t *request, input_t *input,
+                            fc_error_t *err) {
+  if (!request->has_raw) {
+    return fail_framing(request, err,
+                        "raw bytes need Inference-Header-Content-Length");
+  }
+  if (input->raw_size > request->raw_size) {
+    fc_status_t status =
+        fc_fail(err, FC_CODE_BINARY_FRAMING,
+                "binary_data_size is %llu, the body has %zu bytes left",
+                (unsigned long long)input->raw_size, request->raw_size);
+    return here(request, status, err);
+  }
+  const fc_str_t bytes = fc_str_make(request->raw, (size_t)input->raw_size);
+  request->raw += bytes.size;
+  request->raw_size -= bytes.size;
+  if (input->tensor->op->kind == FC_TYPE_BYTES) {
+    return take_bytes(request, input, bytes, err);
+  }
+  return fc_typed_take(request->frame, &input->typed, bytes, &input->value,
+                       err);
+}
+
+static fc_status_t missing(request_t *request, const char *name,
+                           fc_error_t *err) {
+  fc_status_t status =
+      fc_fail(err, FC_CODE_MISSING_KEY, "'%s' is missing", name);
+  fc_error_expected(err, "'%s'", name);
+  return here(request, status, err);
+}
+
+// All members were read: is the value complete?
+static fc_status_t finish_value(request_t *request, input_t *input,
+                                fc_error_t *err) {
+  fc_typed_t *typed = &input->typed;
+  if (!typed->seen[FC_MEMBER_SHAPE]) return missing(request, "shape", err);
+  if (!typed->seen[FC_MEMBER_DTYPE]) return missing(request, "datatype", err);
+  const bool has_data = typed->seen[FC_MEMBER_DATA];
+  if (has_data && input->has_raw) {
+    return fail_framing(request, err,
+                        "both 'data' and 'binary_data_size' are given");
+  }
+  if (input->has_raw) return take_raw(request, input, err);
+  if (has_data) {
+    return typed->read ? FC_OK : missing(request, "shape", err);
+  }
+  // An empty tensor is sent without data, too.
+  size_t count = 1, size;
+  if (input->tensor->op->kind != FC_TYPE_BYTES) {
+    (void)fc_shape_count(typed->dims, typed->rank, typed->dtype, &count, &size);
+  }
+  if (count) return missing(request, "data", err);
+  return fc_typed_take(request->frame, typed, FC_STR(""), &input->value, err);
+}
+
+// Puts the value where the function gets it.
+static fc_status_t store(request_t *request, input_t *input, fc_error_t *err) {
+  const fc_op_t *op = input->tensor->op;
+  fc_value_t value = input->value;
+  fc_value_t *place;
+  FC_TRY(find_place(request->frame, input->tensor->way, &place, err));
+  if (op->kind == FC_TYPE_SCALAR) {
+    value = (fc_value_t){.kind = FC_VALUE_SCALAR, .dtype = op->dtype};
+    memcpy(value.scalar.bytes, input->value.tensor.data,
+           fc_dtype_size(op->dtype));
+  } else if (op->kind != FC_TYPE_BYTES && op->rank == 0) {
+    value.tensor.rank = 0;
+  }
+  *place = value;
+  request->given[input->number] = 1;
+  request->missing--;
+  return FC_OK;
+}
+
+static fc_status_t read_input(request_t *request, fc_error_t *err) {
+  input_t input;
+  memset(&input, 0, offsetof(input_t, op));
+  input.number = NONE;
+  input.value = (fc_value_t){0};
+  input.has_name = input.is_bytes_type = input.has_raw = false;
+  fc_json_token_t token;
+  for (;;) {
+    FC_TRY(next(request, &token, err));
+    if (token == FC_JSON_OBJECT_END) break;
+    const fc_status_t status = read_input_member(request, &input, err);
+    if (status != FC_OK) return name_input(request, &input, status, err);
+  }
+  if (!input.has_name) return missing(request, "name", err);
+  const fc_status_t status = finish_value(request, &input, err);
+  if (status != FC_OK) return name_input(request, &input, status, err);
+  return store(request, &input, err);
+}
+
+static fc_status_t read_inputs(request_t *request, fc_error_t *err) {
+  fc_json_token_t token;
+  if (request->inputs_seen) return twice(request, "inputs", err);
+  request->inputs_seen = true;
+  FC_TRY(expect(request, FC_JSON_ARRAY_BEGIN, err));
+  for (;;) {
+    FC_TRY(next(request, &token, err));
+    if (token == FC_JSON_ARRAY_END) break;
+    if (token != FC_JSON_OBJECT_BEGIN) {
+      return fc_leaf_mismatch(request->frame, FC_CODE_TYPE_MISMATCH, token,
+                              "an object", err);
+    }
+    FC_TRY(read_input(request, err));
+  }
+  if (!request->missing) return FC_OK;
+  const fc_model_t *model = request->oip->model;
+  uint32_t first = 0;
+  while (request->given[first]) first++;
+  char name[80];
+  fc_escape(name, sizeof name, 64, model->inputs[first].name);
+  return here(request,
+              fc_fail(err, FC_CODE_MISSING_ARGUMENT,
+                      "input '%s': missing; the model has %u inputs", name,
+                      model->input_count),
+              err);
+}
+
+// ---------------------------------------------------------------------------
+// Outputs
+
+typedef struct output_t {
+  uint32_t number;
+  uint8_t form;
+  bool has_name;
+} output_t;
+
+static fc_status_t read_output_name(request_t *request, output_t *output,
+                                    fc_error_t *err) {
+  const fc_model_t *model = request->oip->model;
+  fc_str_t name;
+  if (output->has_name) return twice(request, "name", err);
+  output->has_name = true;
+  FC_TRY(read_text(request, &name, err));
+  output->number = fc_model_find(&model->results, model->output_of, name);
+  if (output->number == NONE) {
+    return unknown(request, "output", name, model->outputs, model->output_count,
+                   err);
+  }
+  if (request->oip->forms[output->number] == FC_OIP_ABSENT) return FC_OK;
+  char shown[80];
+  fc_escape(shown, sizeof shown, 64, name);
+  return here(request,
+              fc_fail(err, FC_CODE_DUPLICATE_ARGUMENT,
+                      "output '%s': asked for twice", shown),
+              err);
+}
+
+static fc_status_t read_output_parameters(request_t *request, output_t *output,
+                                          fc_error_t *err) {
+  fc_json_token_t token;
+  FC_TRY(expect(request, FC_JSON_OBJECT_BEGIN, err));
+  for (;;) {
+    FC_TRY(next(request, &token, err));
+    if (token == FC_JSON_OBJECT_END) return FC_OK;
+    if (key_is(request, "shared_memory_region")) {
+      return fail_shared(request, err);
+    }
+    if (key_is(request, "classification")) {
+      return here(request,
+                  fc_fail(err, FC_CODE_UNKNOWN_FIELD,
+                          "outputs are not classified here"),
+                  err);
+    }
+    if (!key_is(request, "binary_data")) {
+      FC_TRY(skip_value(request, err));
+      continue;
+    }
+    bool raw;
+    FC_TRY(read_bool(request, &raw, err));
+    output->form = raw ? FC_OIP_RAW : FC_OIP_JSON;
+  }
+}
+
+static fc_status_t read_output(request_t *request, fc_error_t *err) {
+  output_t output = {.number = NONE, .form = FC_OIP_UNSAID};
+  fc_json_token_t token;
+  for (;;) {
+    FC_TRY(next(request, &token, err));
+    if (token == FC_JSON_OBJECT_END) break;
+    if (key_is(request, "name")) {
+      FC_TRY(read_output_name(request, &output, err));
+    } else if (key_is(request, "parameters")) {
+      FC_TRY(read_output_parameters(request, &output, err));
+    } else {
+      FC_TRY(skip_value(request, err));
+    }
+  }
+  if (!output.has_name) return missing(request, "name", err);
+  fc_oip_t *oip = request->oip;
+  oip->forms[output.number] = output.form;
+  oip->order[oip->order_count++] = output.number;
+  oip->chosen = true;
+  return FC_OK;
+}
+
+static fc_status_t read_outputs(request_t *request, fc_error_t *err) {
+  fc_json_token_t token;
+  if (request->outputs_seen) return twice(request, "outputs", err);
+  request->outputs_seen = true;
+  FC_TRY(expect(request, FC_JSON_ARRAY_BEGIN, err));
+  for (;;) {
+    FC_TRY(next(request, &token, err));
+    if (token == FC_JSON_ARRAY_END) return FC_OK;
+    if (token != FC_JSON_OBJECT_BEGIN) {
+      return fc_leaf_mismatch(request->frame, FC_CODE_TYPE_MISMATCH, token,
+                              "an object", err);
+    }
+    FC_TRY(read_output(request, err));
+  }
+}
+
+// ---------------------------------------------------------------------------
+// The document
+
+static fc_status_t read_parameters(request_t *request, fc_error_t *err) {
+  fc_json_token_t token;
+  FC_TRY(expect(request, FC_JSON_OBJECT_BEGIN, err));
+  for (;;) {
+    FC_TRY(next(request, &token, err));
+    if (token == FC_JSON_OBJECT_END) return FC_OK;
+    if (!key_is(request, "binary_data_output")) {
+      FC_TRY(skip_value(request, err));
+      continue;
+    }
+    if (request->raw_seen) return twice(request, "binary_data_output", err);
+    request->raw_seen = true;
+    FC_TRY(read_bool(request, &request->oip->raw, err));
+  }
+}
+
+static fc_status_t read_member(request_t *request, fc_error_t *err) {
+  fc_oip_t *oip = request->oip;
+  if (key_is(request, "inputs")) return read_inputs(request, err);
+  if (key_is(request, "outputs")) return read_outputs(request, err);
+  if (key_is(request, "parameters")) return read_parameters(request, err);
+  if (!key_is(request, "id")) return skip_value(request, err);
+  if (oip->has_id) return twice(request, "id", err);
+  FC_TRY(expect(request, FC_JSON_STRING, err));
+  oip->id = request->frame->reader.text;
+  oip->has_id = true;
+  return FC_OK;
+}
+
+static fc_status_t read_document(request_t *request, fc_error_t *err) {
+  fc_json_token_t token;
+  FC_TRY(next(request, &token, err));
+  if (token != FC_JSON_OBJECT_BEGIN) {
+    return fc_leaf_mismatch(request->frame, FC_CODE_JSON_SCHEMA, token,
+                            "an object", err);
+  }
+  for (;;) {
+    FC_TRY(next(request, &token, err));
+    if (token == FC_JSON_OBJECT_END) break;
+    FC_TRY(read_member(request, err));
+  }
+  if (!request->inputs_seen && request->missing) {
+    return missing(request, "inputs", err);
+  }
+  if (request->raw_size) {
+    fc_status_t status =
+        fc_fail(err, FC_CODE_BINARY_FRAMING,
+                "%zu bytes of the body belong to no input", request->raw_size);
+    return here(request, status, err);
+  }
+  return next(request, &token, err);
+}
+
+// ---------------------------------------------------------------------------
+// No document: the body is the one input
+
+// The dims of an input of so many bytes, at most one of which it may choose.
+static fc_status_t find_dims(fc_typed_t *typed, const fc_op_t *op, size_t size,
+                             fc_error_t *err) {
+  int32_t open = -1;
+  size_t rest = size / fc_dtype_size(op->dtype);
+  typed->rank = is_one(op) ? 0 : op->rank;
+  for (int32_t i = 0; i < typed->rank; i++) {
+    typed->dims[i] = op->dims[i];
+    if (op->dims[i] > 0) {
+      rest /= (size_t)op->dims[i];
+    } else if (op->dims[i] < 0) {
+      if (open >= 0) typed->rank = FC_RANK_DYNAMIC;
+      open = i;
+    }
+  }
+  if (typed->rank < 0) {
+    return fc_fail(err, FC_CODE_BINARY_FRAMING,
+                   "the body alone does not say the dims of the input: send a "
+                   "document with its shape");
+  }
+  if (open >= 0) typed->dims[open] = (int64_t)rest;
+  return FC_OK;
+}
+
+static fc_status_t read_raw(request_t *request, fc_str_t body,
+                            fc_error_t *err) {
+  const fc_model_t *model = request->oip->model;
+  if (model->input_count != 1) {
+    return fc_fail(err, FC_CODE_BINARY_FRAMING,
+                   "a body without a document is one input, the model has %u",
+                   model->input_count);
+  }
+  input_t input = {.number = NONE};
+  choose(request, &input, 0);
+  const fc_op_t *op = input.tensor->op;
+  request->oip->raw = true;
+  fc_status_t status;
+  if (op->kind == FC_TYPE_BYTES) {
+    status = fc_leaf_take_bytes(request->frame, op, body, &input.value, err);
+  } else {
+    status = find_dims(&input.typed, op, body.size, err);
+    if (status == FC_OK) {
+      status =
+          fc_typed_take(request->frame, &input.typed, body, &input.value, err);
+    }
+  }
+  if (status != FC_OK) return name_input(request, &input, status, err);
+  return store(request, &input, err);
+}
+
+// ---------------------------------------------------------------------------
+
+static fc_status_t begin(request_t *request, fc_error_t *err) {
+  fc_frame_t *frame = request->frame;
+  const fc_model_t *model;
+  FC_TRY(fc_plan_model(frame->plan, &model, err));
+  void *oip = NULL, *order = NULL, *bytes = NULL;
+  FC_TRY(fc_frame_alloc(frame, 1, sizeof(fc_oip_t), &oip, err));
+  FC_TRY(fc_frame_alloc(frame, model->output_count + (size_t)1,
+                        sizeof(uint32_t), &order, err));
+  FC_TRY(fc_frame_alloc(frame,
+                        (size_t)model->output_count + model->input_count + 1, 1,
+                        &bytes, err));
+  frame->oip = request->oip = oip;
+  request->oip->model = model;
+  request->oip->order = order;
+  request->oip->forms = bytes;
+  request->given = request->oip->forms + model->output_count;
+  request->missing = model->input_count;
+  return place_constants(request, err);
+}
+
+fc_status_t fc_oip_decode(fc_frame_t *frame, fc_str_t body, uint64_t document,
+                          fc_error_t *err) {
+  if (!frame->plan) return fc_frame_fail_idle(err);
+  if (!frame->arguments || !frame->named_dims) return fc_fail_memory(err);
+  request_t request = {.frame = frame, .has_raw = document != FC_OIP_ALL};
+  FC_TRY(begin(&request, err));
+  if (document == FC_OIP_ALL) document = body.size;
+  if (document > body.size) {
+    return fc_fail(err, FC_CODE_BINARY_FRAMING,
+                   "Inference-Header-Content-Length is %llu, the body has %zu "
+                   "bytes",
+                   (unsigned long long)document, body.size);
+  }
+  request.raw = body.data + document;
+  request.raw_size = body.size - (size_t)document;
+  fc_json_reader_init(&frame->reader, frame->limits.json_depth,
+                      frame->limits.json_keys);
+  fc_json_reader_feed(&frame->reader, body.data, (size_t)document, true);
+  FC_TRY(request.has_raw && document == 0 ? read_raw(&request, body, err)
+                                          : read_document(&request, err));
+  FC_TRY(fc_frame_place_stores(frame, err));
+  frame->decoded = true;
+  return FC_OK;
+}
+
+size_t fc_oip_copied(const fc_frame_t *frame) { return frame->copied; }
+
+// Half a document is no error here: what was read before it ended counts.
+fc_str_t fc_oip_find_id(fc_str_t document) {
+  fc_json_reader_t reader;
+  fc_json_token_t token;
+  fc_json_reader_init(&reader, FC_JSON_DEPTH_MAX, 4096);
+  fc_json_reader_feed(&reader, document.data, document.size, true);
+  if (fc_json_next(&reader, &token, NULL) != FC_OK ||
+      token != FC_JSON_OBJECT_BEGIN) {
+    return (fc_str_t){0};
+  }
+  while (fc_json_next(&reader, &token, NULL) == FC_OK && token == FC_JSON_KEY) {
+    const bool is_id = fc_json_text_is(&reader, FC_STR("id"));
+    if (fc_json_next(&reader, &token, NULL) != FC_OK) break;
+    if (is_id) return token == FC_JSON_STRING ? reader.text : (fc_str_t){0};
+    if (fc_json_skip(&reader, token, NULL) != FC_OK) break;
+  }
+  return (fc_str_t){0};
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A request of the Open Inference Protocol: its document, and the raw bytes behind
+// it. The first byte chooses the model and whether the head says a length; the next
+// two are that length. Whatever they are, an error is the client's, and an accepted
+// request is answered by its own tensors, by a document that is as long as is said.
+#include <stdlib.h>
+
+#include "marshal/oip.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define CHECK(condition)       \
+  do {                         \
+    if (!(condition)) abort(); \
+  } while (0)
+
+enum { MODEL_COUNT = 4 };
+static fc_plan_t *plans[MODEL_COUNT];
+
+static void add(fc_builder_t *builder, const char *name, int what) {
+  static const int64_t kDims[] = {FC_DIM_DYNAMIC, 2};
+  for (int both = 0; both < 2; both++) {
+    uint32_t node;
+    if (what == 0) node = fc_builder_scalar(builder, FC_DTYPE_I64);
+    else if (what == 1)
+      node = fc_builder_tensor(builder, FC_DTYPE_F32, 2, kDims);
+    else if (what == 2)
+      node = fc_builder_tensor(builder, FC_DTYPE_I1, 1, kDims);
+    else node = fc_builder_bytes(builder, FC_FLAVOR_UTF8);
+    if (both) {
+      fc_builder_result(builder, fc_str(name), node, FC_RAW_NEXT);
+    } else {
+      fc_builder_argument(builder, fc_str(name), node, FC_ROLE_IN, true,
+                          FC_RAW_NEXT);
+    }
+  }
+}
+
+static void init(void) {
+  for (int i = 0; i < MODEL_COUNT; i++) {
+    fc_builder_t *builder = fc_builder_create(fc_allocator_system());
+    CHECK(builder);
+    fc_builder_source(builder, FC_SOURCE_SIDECAR);
+    fc_builder_name(builder, FC_STR("f"));
+    add(builder, "x", i == 0 ? 1 : i - 1);
+    if (i == 0) {
+      add(builder, "y", 0);
+      add(builder, "z", 3);
+    }
+    fc_signature_t *signature;
+    CHECK(fc_signature_build(builder, &signature, NULL) == FC_OK);
+    CHECK(fc_plan_create(signature, fc_allocator_system(), &plans[i], NULL) ==
+          FC_OK);
+    fc_builder_destroy(builder);
+  }
+}
+
+static void run(const fc_plan_t *plan, fc_str_t body, uint64_t document) {
+  const fc_limits_t limits = {.tensor_elements = 1 << 16,
+                              .tensor_size = 1 << 18,
+                              .result_size = 1 << 20,
+                              .arena_size = 1 << 18,
+                              .json_depth = 16,
+                              .json_keys = 64};
+  static fc_frame_t *frame;
+  fc_error_t err;
+  if (!frame) {
+    CHECK(fc_frame_create(fc_allocator_system(), &limits, &frame, &err) ==
+          FC_OK);
+  }
+  fc_frame_begin(frame, plan, NULL);
+  fc_error_reset(&err);
+  if (fc_oip_decode(frame, body, document, &err) != FC_OK) {
+    CHECK(err.code > FC_CODE_METHOD_NOT_ALLOWED);
+    CHECK(err.code != FC_CODE_INTERNAL && err.code != FC_CODE_OUT_OF_MEMORY);
+    return;
+  }
+  size_t count;
+  const fc_value_t *values = fc_frame_arguments(frame, &count);
+  fc_frame_set_results(frame, values, count);
+  fc_text_t text;
+  uint64_t said = 0;
+  fc_text_init(&text, fc_allocator_system(), 1 << 21);
+  const fc_status_t status =
+      fc_oip_encode(frame, FC_STR("m"), FC_STR("1"), &text.sink, &said, &err);
+  CHECK(status == FC_OK || err.code == FC_CODE_RESULT_TOO_LARGE);
+  if (status == FC_OK) {
+    const fc_str_t answer = fc_text_str(&text);
+    const uint64_t end = said ? said : answer.size;
+    CHECK(end <= answer.size && answer.data[0] == '{' &&
+          answer.data[end - 1] == '}');
+  }
+  fc_text_deinit(&text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  if (size < 3) return 0;
+  if (!plans[0]) init();
+  const bool has_length = data[0] & 4;
+  const uint64_t length = (uint64_t)data[1] | (uint64_t)data[2] << 8;
+  // Of exact size, so that the sanitizer sees a read past it.
+  char *body = malloc(size - 3 + 1);
+  CHECK(body);
+  memcpy(body, data + 3, size - 3);
+  run(plans[data[0] % MODEL_COUNT], fc_str_make(body, size - 3),
+      has_length ? length : FC_OIP_ALL);
+  (void)fc_oip_find_id(fc_str_make(body, size - 3));
+  free(body);
+  return 0;
+}
