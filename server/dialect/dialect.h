@@ -54,10 +54,12 @@ typedef struct fc_document_t {
 // What is added to an error for its body. Empty strings are left out.
 typedef struct fc_problem_t {
   const fc_error_t *error;
+  int status;
   fc_str_t module;
   fc_str_t function;
   const char *stage;  // NULL: left out
   fc_str_t request_id;
+  fc_str_t name;  // what the client calls its request; "" if it is not known
 } fc_problem_t;
 
 // All functions are called on the loop's thread, but for those of `worker`.
@@ -70,7 +72,8 @@ struct fc_dialect_t {
   // ADMIT: may this call's head be accepted, and what does it ask for? Its body
   // comes later. NULL: no row of the dialect is a call.
   fc_status_t (*admit)(const fc_server_t *server, const fc_request_t *request,
-                       fc_admission_t *out_admission, fc_error_t *err);
+                       const fc_place_t *place, fc_admission_t *out_admission,
+                       fc_error_t *err);
   // DECODE and ENCODE, in a thread or a process. NULL if `admit` is.
   const fc_dialect_worker_t *worker;
   // Media type of a call's results; `document` as the worker's encode said.

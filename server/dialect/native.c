@@ -3,6 +3,7 @@
 // Headers decide admission here, body members never do.
 #include "dialect/native.h"
 
+#include "dialect/admission.h"
 #include "dialect/http_status.h"
 #include "dialect/parameter.h"
 #include "dialect/problem.h"
@@ -24,7 +25,7 @@ static fc_status_t encode(fc_frame_t *frame, const fc_function_t *function,
   return fc_frame_encode(frame, sink, err);
 }
 
-static const fc_dialect_worker_t kWorker = {decode, encode};
+static const fc_dialect_worker_t kWorker = {decode, encode, NULL};
 
 // `curl -d` says x-www-form-urlencoded and `fetch` with a string says
 // text/plain, and both mean JSON; so does no Content-Type. This does not open
@@ -45,14 +46,6 @@ static bool is_json(fc_str_t type) {
 }
 
 static fc_status_t check_type(const fc_request_t *request, fc_error_t *err) {
-  fc_str_t coding = request->fields[FC_FIELD_CONTENT_ENCODING];
-  if (coding.size && !fc_request_same_text(coding, FC_STR("identity"))) {
-    fc_status_t status =
-        fc_fail(err, FC_CODE_UNSUPPORTED_MEDIA_TYPE,
-                "compressed bodies are not read: send no Content-Encoding");
-    fc_error_got(err, coding);
-    return status;
-  }
   fc_str_t type = request->fields[FC_FIELD_CONTENT_TYPE];
   if (!is_json(type)) {
     fc_status_t status = fc_fail(err, FC_CODE_UNSUPPORTED_MEDIA_TYPE,
@@ -72,43 +65,14 @@ static fc_status_t check_type(const fc_request_t *request, fc_error_t *err) {
   return status;
 }
 
-static fc_status_t read_timeout(fc_str_t text, uint64_t *out_ms,
-                                fc_error_t *err) {
-  uint64_t value = 0;
-  bool good = text.size > 0 && text.size <= 12;
-  for (size_t i = 0; i < text.size && good; i++) {
-    good = text.data[i] >= '0' && text.data[i] <= '9';
-    value = value * 10 + (uint64_t)(text.data[i] - '0');
-  }
-  if (good && value > 0) {
-    *out_ms = value;
-    return FC_OK;
-  }
-  fc_status_t status =
-      fc_fail(err, FC_CODE_HTTP_SYNTAX,
-              "'Farcall-Timeout-Ms' must be a whole number above 0");
-  fc_error_got(err, text);
-  return status;
-}
-
 fc_status_t fc_native_admit(const fc_server_t *server,
                             const fc_request_t *request,
+                            const fc_place_t *place,
                             fc_admission_t *out_admission, fc_error_t *err) {
-  const uint64_t body_max = server->options->max_body;
+  (void)place;
+  FC_TRY(fc_admission_coding(request, err));
   FC_TRY(check_type(request, err));
-  if (!request->has_body) {
-    return fc_fail(err, FC_CODE_LENGTH_REQUIRED,
-                   "a call needs a body, and so a Content-Length");
-  }
-  if (request->length > body_max) {
-    return fc_fail(
-        err, FC_CODE_BODY_TOO_LARGE, "the body of %llu bytes exceeds %llu",
-        (unsigned long long)request->length, (unsigned long long)body_max);
-  }
-  fc_str_t timeout = request->fields[FC_FIELD_TIMEOUT];
-  if (timeout.data) {
-    FC_TRY(read_timeout(timeout, &out_admission->timeout_ms, err));
-  }
+  FC_TRY(fc_admission_body(server, request, out_admission, err));
   fc_str_t validate = fc_request_query(request->query, FC_STR("validate"));
   if (fc_str_equal(validate, FC_STR("only"))) {
     out_admission->flags = FC_CALL_VALIDATE;

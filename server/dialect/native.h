@@ -11,6 +11,7 @@
 // _LENGTH_REQUIRED, _BODY_TOO_LARGE, _HTTP_SYNTAX (deadline).
 fc_status_t fc_native_admit(const fc_server_t *server,
                             const fc_request_t *request,
+                            const fc_place_t *place,
                             fc_admission_t *out_admission, fc_error_t *err);
 
 #endif  // FARCALL_SERVER_DIALECT_NATIVE_H_

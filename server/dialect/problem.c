@@ -4,7 +4,6 @@
 // protocols. An internal error says nothing but its request id.
 #include "dialect/problem.h"
 
-#include "dialect/http_status.h"
 #include "json/writer.h"
 
 static fc_status_t put_text(fc_sink_t *sink, const char *key, fc_str_t value,
@@ -28,7 +27,7 @@ fc_status_t fc_problem_write(const fc_problem_t *problem, fc_sink_t *sink,
   FC_TRY(fc_sink_put(sink, FC_STR("\",\"title\":"), err));
   FC_TRY(fc_json_write_string(sink, fc_str(info->title), err));
   FC_TRY(fc_sink_put(sink, FC_STR(",\"status\":"), err));
-  FC_TRY(fc_json_write_i64(sink, fc_http_status(error), err));
+  FC_TRY(fc_json_write_i64(sink, problem->status, err));
   FC_TRY(put_text(sink, "code", fc_str(info->text), err));
   FC_TRY(put_text(sink, "detail", detail, err));
   if (!secret) {
@@ -48,6 +47,7 @@ fc_status_t fc_problem_write(const fc_problem_t *problem, fc_sink_t *sink,
   if (problem->stage)
     FC_TRY(put_text(sink, "stop", fc_str(problem->stage), err));
   FC_TRY(put_text(sink, "request_id", problem->request_id, err));
+  FC_TRY(put_text(sink, "id", problem->name, err));
   FC_TRY(put_text(sink, "error", detail, err));
   return fc_sink_put(sink, FC_STR("}"), err);
 }

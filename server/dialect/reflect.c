@@ -77,13 +77,8 @@ static fc_status_t write_limits(const fc_server_t *server, fc_sink_t *sink,
   return put(sink, "}", err);
 }
 
-typedef struct load_counts_t {
-  unsigned served;
-  unsigned failed;
-} load_counts_t;
-
-static load_counts_t count_loads(const fc_server_t *server) {
-  load_counts_t counts = {.failed = server->modules->failed_paths};
+static fc_load_counts_t count_loads(const fc_server_t *server) {
+  fc_load_counts_t counts = {.failed = server->modules->failed_paths};
   for (uint32_t i = 0; i < server->modules->generations.count; i++) {
     const fc_generation_t *generation = server->modules->generations.places[i];
     if (!generation) continue;
@@ -93,8 +88,8 @@ static load_counts_t count_loads(const fc_server_t *server) {
   return counts;
 }
 
-static fc_status_t check_ready(const fc_server_t *server,
-                               load_counts_t *out_counts, fc_error_t *err) {
+fc_status_t fc_reflect_ready(const fc_server_t *server,
+                             fc_load_counts_t *out_counts, fc_error_t *err) {
   if (server->leaving) {
     return fc_fail(err, FC_CODE_SHUTTING_DOWN, "the server is shutting down");
   }
@@ -106,7 +101,7 @@ static fc_status_t check_ready(const fc_server_t *server,
                    "all worker threads are lost in native calls that do not "
                    "end: start the server again");
   }
-  const load_counts_t counts = *out_counts = count_loads(server);
+  const fc_load_counts_t counts = *out_counts = count_loads(server);
   // A server that may be told later what to serve need not have anything yet.
   const bool empty = counts.failed == server->modules->failed_paths;
   if (counts.served == 0 && !(server->may_grow && empty)) {
@@ -122,8 +117,8 @@ static fc_status_t check_ready(const fc_server_t *server,
 }
 
 static bool is_ready(const fc_server_t *server) {
-  load_counts_t counts;
-  return check_ready(server, &counts, NULL) == FC_OK;
+  fc_load_counts_t counts;
+  return fc_reflect_ready(server, &counts, NULL) == FC_OK;
 }
 
 static fc_status_t write_info(const fc_server_t *server, fc_sink_t *sink,
@@ -362,8 +357,8 @@ static fc_status_t write_modules(const fc_server_t *server, extras_t extras,
 
 static fc_status_t write_ready(const fc_server_t *server, fc_sink_t *sink,
                                fc_error_t *err) {
-  load_counts_t counts;
-  FC_TRY(check_ready(server, &counts, err));
+  fc_load_counts_t counts;
+  FC_TRY(fc_reflect_ready(server, &counts, err));
   FC_TRY(put_number(sink, "{\"status\":\"ready\",\"modules\":", counts.served,
                     err));
   FC_TRY(put_number(sink, ",\"failed\":", counts.failed, err));
@@ -390,7 +385,7 @@ static fc_str_t module_numbers(void *context, uint32_t index,
 static fc_status_t write_metrics(const fc_server_t *server, fc_sink_t *sink,
                                  fc_error_t *err) {
   fc_blocks_usage_t usage = fc_blocks_usage(server->blocks);
-  const load_counts_t counts = count_loads(server);
+  const fc_load_counts_t counts = count_loads(server);
   const fc_metrics_source_t source = {
       .metrics = &server->metrics,
       .server = {.ready = is_ready(server),
@@ -416,7 +411,7 @@ fc_status_t fc_reflect_write(const fc_server_t *server, const fc_place_t *place,
       place->module == FC_ROUTE_NO_INDEX
           ? NULL
           : fc_generations_at(&server->modules->generations, place->module);
-  switch (place->route) {
+  switch ((int)place->route) {
     case FC_ROUTE_INDEX:
       return write_index(server, sink, err);
     case FC_ROUTE_INFO:

@@ -12,6 +12,16 @@
 fc_status_t fc_reflect_write(const fc_server_t *server, const fc_place_t *place,
                              fc_str_t query, fc_sink_t *sink, fc_error_t *err);
 
+typedef struct fc_load_counts_t {
+  unsigned served;
+  unsigned failed;
+} fc_load_counts_t;
+
+// May the server be sent calls? FC_CODE_NOT_READY, _SHUTTING_DOWN; otherwise the
+// counts are written.
+fc_status_t fc_reflect_ready(const fc_server_t *server,
+                             fc_load_counts_t *out_counts, fc_error_t *err);
+
 // A dialect's `document`, for those whose documents are all written here.
 fc_status_t fc_reflect_document(const fc_server_t *server,
                                 const fc_request_t *request,

@@ -127,9 +127,10 @@ static fc_route_t find_route(const fc_routes_t *routes,
                              const fc_str_t *segments, size_t count,
                              names_t *out_names) {
   // Calls are tried first, because most requests are calls.
-  fc_route_t route = FC_ROUTE_FUNCTION;
-  if (matches(routes->rows[route].path, segments, count, out_names)) {
-    return route;
+  static const fc_route_t kCalls[] = {FC_ROUTE_FUNCTION, FC_ROUTE_OIP_INFER};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kCalls); i++) {
+    const char *path = routes->rows[kCalls[i]].path;
+    if (matches(path, segments, count, out_names)) return kCalls[i];
   }
   for (uint32_t i = FC_ROUTE_NONE + 1; i < routes->count; i++) {
     if (matches(routes->rows[i].path, segments, count, out_names)) {
@@ -265,29 +266,43 @@ bool fc_route_only_function(const fc_module_t *module, uint32_t *out_function) {
   return found == 1;
 }
 
+// Programs look for these words, which are those of another server.
+static fc_status_t unknown_model(fc_str_t name, fc_str_t module,
+                                 fc_str_t function, fc_error_t *err) {
+  char shown[80], hint[160];
+  fc_escape(shown, sizeof shown, 64, name);
+  fc_escape(hint, sizeof hint, 128, function.size ? function : module);
+  if (!module.size) {
+    return fc_fail(err, FC_CODE_MODULE_NOT_FOUND,
+                   "Request for unknown model: '%s' is not found", shown);
+  }
+  return fc_fail(err, FC_CODE_MODULE_NOT_FOUND,
+                 "Request for unknown model: '%s' is not found; did you mean "
+                 "'%.*s%s%s'?",
+                 shown, function.size ? (int)module.size : 0, module.data,
+                 function.size ? "." : "", hint);
+}
+
 static fc_status_t fail_model(fc_str_t name, bool ready,
                               const fc_generations_t *generations,
                               fc_error_t *err) {
   if (!ready) {
     return fc_fail(err, FC_CODE_NOT_READY, "modules are still being loaded");
   }
-  // Its module may be one that could not be loaded.
+  // Its module may be one that could not be loaded, or has no such function.
   for (size_t dot = name.size; dot-- > 0;) {
     if (name.data[dot] != '.') continue;
     const fc_generation_t *generation =
         fc_generations_find(generations, fc_str_make(name.data, dot));
-    if (generation) FC_TRY(check_loaded(generation, err));
+    if (!generation) continue;
+    FC_TRY(check_loaded(generation, err));
+    const fc_function_t *near = fc_module_nearest(
+        generation->module,
+        fc_str_make(name.data + dot + 1, name.size - dot - 1));
+    if (near) return unknown_model(name, generation->name, near->name, err);
   }
-  char shown[80], hint[160];
-  fc_escape(shown, sizeof shown, 64, name);
-  const fc_generation_t *nearest = fc_generations_nearest(generations, name);
-  fc_escape(hint, sizeof hint, 128, nearest ? nearest->name : FC_STR(""));
-  // Programs look for these words, which are those of another server.
-  return fc_fail(err, FC_CODE_MODULE_NOT_FOUND,
-                 nearest ? "Request for unknown model: '%s' is not found; did "
-                           "you mean '%s'?"
-                         : "Request for unknown model: '%s' is not found",
-                 shown, hint);
+  const fc_generation_t *near = fc_generations_nearest(generations, name);
+  return unknown_model(name, near ? near->name : FC_STR(""), FC_STR(""), err);
 }
 
 // The name is a module's: which of its functions is the model?

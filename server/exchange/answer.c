@@ -64,10 +64,11 @@ static fc_answer_t print_refusal(const fc_dialect_t *dialect,
   fc_sink_t sink = {.cursor = body,
                     .end = body + FC_EXCHANGE_REFUSAL_MAX,
                     .grow = fail_growth};
-  const fc_problem_t problem = {.error = error, .request_id = id};
+  const fc_problem_t problem = {
+      .error = error, .status = dialect->status_of(error), .request_id = id};
   fc_status_t status = dialect->encode_error(&problem, &sink, NULL);
   FC_ASSERT(status == FC_OK);
-  return (fc_answer_t){.status = dialect->status_of(error),
+  return (fc_answer_t){.status = problem.status,
                        .length = (uint64_t)(sink.cursor - body),
                        .content_type = fc_str(dialect->error_type),
                        .code = code_in_head(dialect, error->code),
@@ -126,15 +127,18 @@ static void tell_operator(fc_exchange_t *x, const fc_error_t *error) {
                 1);
 }
 
-void fc_exchange_fail(fc_exchange_t *x, const fc_error_t *error,
-                      fc_stage_t stage) {
+static void fail(fc_exchange_t *x, const fc_error_t *error, fc_stage_t stage,
+                 fc_str_t name) {
   const fc_dialect_t *dialect = fc_dialect_of(x->server, &x->place);
   const bool is_ours = error->code == FC_CODE_INTERNAL;
   if (!x->id_size) {
     fc_exchange_make_id(x->server, x->id);
     x->id_size = FC_EXCHANGE_ID_SIZE;
   }
-  fc_problem_t problem = {.error = error, .request_id = fc_exchange_id(x)};
+  fc_problem_t problem = {.error = error,
+                          .status = dialect->status_of(error),
+                          .name = name,
+                          .request_id = fc_exchange_id(x)};
   fc_exchange_names(x, &problem.module, &problem.function);
   if (stage != FC_STAGE_COUNT) problem.stage = fc_stage_name(stage);
   if (is_ours) tell_operator(x, error);
@@ -149,10 +153,15 @@ void fc_exchange_fail(fc_exchange_t *x, const fc_error_t *error,
     return;
   }
   close_answer(x, &out);
-  send_answer(x, &(outcome_t){.status = dialect->status_of(error),
+  send_answer(x, &(outcome_t){.status = problem.status,
                               .code = error->code,
                               .content_type = fc_str(dialect->error_type),
                               .is_last = is_ours});
+}
+
+void fc_exchange_fail(fc_exchange_t *x, const fc_error_t *error,
+                      fc_stage_t stage) {
+  fail(x, error, stage, FC_STR(""));
 }
 
 void fc_exchange_document(fc_exchange_t *x, const fc_request_t *request) {
@@ -221,9 +230,12 @@ static void take_times(fc_exchange_t *x, const fc_outcome_t *outcome) {
 static void answer_failed(fc_exchange_t *x, const fc_outcome_t *outcome) {
   fc_error_t error = outcome->error;
   fc_stage_t stage = (fc_stage_t)outcome->stage;
+  char name[FC_OUTCOME_NAME];
+  const size_t name_size = outcome->name_size;
+  memcpy(name, outcome->name, name_size);
   fc_pool_finish(x->server->pool, &x->job);
   if (x->job.retry_s) x->retry_after = x->job.retry_s;
-  fc_exchange_fail(x, &error, stage);
+  fail(x, &error, stage, fc_str_make(name, name_size));
 }
 
 // The arguments were only checked, so there is no body.

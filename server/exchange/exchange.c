@@ -162,7 +162,7 @@ static fc_status_t admit(fc_exchange_t *x, const fc_request_t *request,
   memset(call->parameters, 0, sizeof call->parameters);
   fc_admission_t admission = {.parameters = call->parameters};
   FC_TRY(fc_dialect_of(server, &x->place)
-             ->admit(server, request, &admission, err));
+             ->admit(server, request, &x->place, &admission, err));
   const fc_generation_t *generation = x->generation;
   if (!server->modules->started || generation->state == FC_GENERATION_LOADING) {
     return fc_fail(err, FC_CODE_NOT_READY, "modules are still being loaded");

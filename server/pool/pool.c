@@ -457,6 +457,7 @@ void fc_pool_fail(fc_host_t *host, fc_job_t *job, fc_stage_t stage,
   outcome->status = error->status;
   outcome->stage = (uint8_t)stage;
   outcome->piece_count = 0;
+  outcome->name_size = 0;
   outcome->began_ns = fc_clock_ns();
   memset(outcome->spent_ns, 0, sizeof outcome->spent_ns);
   if (error != &outcome->error) outcome->error = *error;

@@ -141,6 +141,22 @@ bool fc_region_wants_guard(const fc_region_t *region,
   return region->is_process && function->signature->trusts_dims;
 }
 
+static fc_str_t body_of(const fc_slot_t *slot, const fc_region_t *region) {
+  const fc_piece_t *body = &slot->call.body;
+  return fc_str_make(
+      (const char *)fc_block_data(region->blocks, body->block) + body->offset,
+      body->size);
+}
+
+// For the body of an error, which the loop writes.
+static void name_failed(const fc_region_t *region, fc_slot_t *slot) {
+  const fc_dialect_worker_t *dialect = region->dialects[slot->call.dialect];
+  slot->outcome.name_size = 0;
+  if (slot->outcome.status == FC_OK || !dialect->name) return;
+  slot->outcome.name_size = (uint8_t)dialect->name(
+      body_of(slot, region), slot->call.parameters, slot->outcome.name);
+}
+
 static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
                              fc_error_t *err) {
   fc_region_t *region = worker->region;
@@ -158,12 +174,8 @@ static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
   fc_frame_begin(frame, function->plan, NULL);
   fc_frame_set_guard(frame, fc_region_wants_guard(region, function));
   fc_frame_set_tiles(frame, region->tiles);
-  const char *body =
-      (const char *)fc_block_data(region->blocks, slot->call.body.block) +
-      slot->call.body.offset;
   fc_status_t status =
-      dialect->decode(frame, fc_str_make(body, slot->call.body.size),
-                      slot->call.parameters, err);
+      dialect->decode(frame, body_of(slot, region), slot->call.parameters, err);
   mark(slot, FC_STAGE_DECODE, &last_ns);
   FC_TRY(status);
   if (slot->call.flags & FC_CALL_VALIDATE) return FC_OK;
@@ -214,6 +226,7 @@ void fc_worker_run(fc_worker_t *worker, fc_slot_t *slot) {
     return;
   }
   slot->outcome.status = run_stops(worker, slot, &slot->outcome.error);
+  name_failed(worker->region, slot);
   fc_frame_end(worker->frame);
 }
 

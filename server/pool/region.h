@@ -21,6 +21,10 @@ typedef struct fc_dialect_worker_t {
   fc_status_t (*encode)(fc_frame_t *frame, const fc_function_t *function,
                         const uint8_t *parameters, fc_sink_t *sink,
                         uint64_t *out_document, fc_error_t *err);
+  // Of a call that failed: what its client calls the request, into `out`; returns
+  // the size, 0 if it has no name or a longer one. NULL: none has.
+  size_t (*name)(fc_str_t body, const uint8_t *parameters,
+                 char out[FC_OUTCOME_NAME]);
 } fc_dialect_worker_t;
 
 // Which calls have their tensors end at an unmapped page (fc_frame_set_guard).

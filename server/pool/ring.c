@@ -340,6 +340,7 @@ bool fc_ring_read(const fc_ring_t *ring, uint32_t index,
   bound_times(out, call->sent_ns);
   out->piece_count = 0;
   out->document = 0;
+  out->name_size = 0;
   *out_size = 0;
 
   if (said.status > FC_INCOMPATIBLE) return lie(err, "status", said.status);
@@ -351,6 +352,11 @@ bool fc_ring_read(const fc_ring_t *ring, uint32_t index,
   if (out->status != FC_OK) {
     if (!copy_error(&out->error, &shared->error)) {
       return lie(err, "an error without an end, status", said.status);
+    }
+    copy_once(&out->name_size, &shared->name_size, sizeof out->name_size);
+    copy_once(out->name, shared->name, sizeof out->name);
+    if (out->name_size > sizeof out->name) {
+      return lie(err, "name", out->name_size);
     }
     if (out->error.byte_offset > call->body_size) {
       out->error.byte_offset = FC_NO_OFFSET;

@@ -24,6 +24,8 @@ typedef enum fc_stage_t {
 // "decode"
 const char *fc_stage_name(fc_stage_t stage);
 
+#define FC_OUTCOME_NAME 64
+
 // How a call ended.
 typedef struct fc_outcome_t {
   fc_status_t status;
@@ -36,6 +38,9 @@ typedef struct fc_outcome_t {
   uint64_t began_ns;  // when the worker took it
   uint64_t spent_ns[FC_STAGE_COUNT];
   fc_error_t error;  // if the status is not FC_OK
+  // And what the client calls its request, if its body says that.
+  uint8_t name_size;
+  char name[FC_OUTCOME_NAME];
 } fc_outcome_t;
 
 // The time a worker has spent on it.

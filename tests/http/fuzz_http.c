@@ -153,13 +153,15 @@ static fc_status_t encode(fc_frame_t *frame, const fc_function_t *function,
 }
 
 static fc_status_t admit(const fc_server_t *server, const fc_request_t *request,
-                         fc_admission_t *out_admission, fc_error_t *err) {
+                         const fc_place_t *place, fc_admission_t *out_admission,
+                         fc_error_t *err) {
+  (void)place;
   (void)out_admission;
   if (request->length <= server->options->max_body) return FC_OK;
   return fc_fail(err, FC_CODE_BODY_TOO_LARGE, "too long");
 }
 
-static const fc_dialect_worker_t kWorker = {decode, encode};
+static const fc_dialect_worker_t kWorker = {decode, encode, NULL};
 static fc_dialect_t any_body;
 static const fc_dialect_t *dialects[] = {&fc_dialect_native, &fc_dialect_pages,
                                          &any_body};

@@ -32,7 +32,9 @@ static parameters_t parameters_of(const uint8_t *bytes) {
 
 static fc_status_t text_admit(const fc_server_t *server,
                               const fc_request_t *request,
+                              const fc_place_t *place,
                               fc_admission_t *out_admission, fc_error_t *err) {
+  (void)place;
   const fc_str_t separator =
       fc_request_query(request->query, FC_STR("separator"));
   const fc_str_t times = fc_request_query(request->query, FC_STR("times"));
@@ -111,7 +113,7 @@ static fc_status_t text_error(const fc_problem_t *problem, fc_sink_t *sink,
   return fc_sink_put(sink, fc_str(problem->error->message), err);
 }
 
-static const fc_dialect_worker_t kWorker = {text_decode, text_encode};
+static const fc_dialect_worker_t kWorker = {text_decode, text_encode, NULL};
 static const fc_dialect_t kText = {.name = "text",
                                    .admit = text_admit,
                                    .worker = &kWorker,
@@ -190,7 +192,8 @@ static void a_path_may_name_a_model(void **state) {
        "route: Request for unknown model: 't' has 15 functions, each a model of "
        "its own, as NAME.add"},
       {"POST", "/model/t.ad:ask", "", 400, "text/plain",
-       "route: Request for unknown model: 't.ad' is not found"},
+       "route: Request for unknown model: 't.ad' is not found; did you mean "
+       "'t.add'?"},
       {"POST", "/model/.:ask", "", 400, "text/plain",
        "route: Request for unknown model: '.' is not found"},
       {"POST", "/model/broken:ask", "", 400, "text/plain",

@@ -27,23 +27,24 @@ static void a_full_problem_has_every_member_in_order(void **state) {
   error.byte_offset = 512;
   fc_error_expected(&error, "i8 in [-128,127]");
   fc_error_got(&error, FC_STR("300"));
-  check(&(fc_problem_t){&error, FC_STR("m"), FC_STR("f"), "decode",
-                        FC_STR("id-1")},
-        "{\"type\":\"urn:farcall:error:out_of_range\","
-        "\"title\":\"Value out of range\",\"status\":422,"
-        "\"code\":\"out_of_range\","
-        "\"detail\":\"argument 0 ('x'): 300 does not fit i8\","
-        "\"pointer\":\"/args/0/1/3\",\"byte_offset\":512,"
-        "\"expected\":\"i8 in [-128,127]\",\"got\":\"300\",\"module\":\"m\","
-        "\"function\":\"f\",\"stop\":\"decode\",\"request_id\":\"id-1\","
-        "\"error\":\"argument 0 ('x'): 300 does not fit i8\"}");
+  check(
+      &(fc_problem_t){&error, 422, FC_STR("m"), FC_STR("f"), "decode",
+                      FC_STR("id-1"), FC_STR("its \"id\"")},
+      "{\"type\":\"urn:farcall:error:out_of_range\","
+      "\"title\":\"Value out of range\",\"status\":422,"
+      "\"code\":\"out_of_range\","
+      "\"detail\":\"argument 0 ('x'): 300 does not fit i8\","
+      "\"pointer\":\"/args/0/1/3\",\"byte_offset\":512,"
+      "\"expected\":\"i8 in [-128,127]\",\"got\":\"300\",\"module\":\"m\","
+      "\"function\":\"f\",\"stop\":\"decode\",\"request_id\":\"id-1\","
+      "\"id\":\"its \\\"id\\\"\",\"error\":\"argument 0 ('x'): 300 does not fit i8\"}");
 }
 
 static void absent_members_are_left_out(void **state) {
   (void)state;
   fc_error_t error;
   (void)fc_fail_memory(&error);
-  check(&(fc_problem_t){.error = &error},
+  check(&(fc_problem_t){.error = &error, .status = fc_http_status(&error)},
         "{\"type\":\"urn:farcall:error:out_of_memory\","
         "\"title\":\"Out of memory\",\"status\":503,"
         "\"code\":\"out_of_memory\",\"detail\":\"out of memory\","
@@ -55,7 +56,7 @@ static void the_status_of_a_failed_call_follows_its_code(void **state) {
   fc_error_t error;
   (void)fc_fail_as(&error, FC_CODE_CALL_FAILED, FC_UNIMPLEMENTED, "no \"x\"");
   error.has_pointer = true;  // the whole document
-  check(&(fc_problem_t){.error = &error},
+  check(&(fc_problem_t){.error = &error, .status = fc_http_status(&error)},
         "{\"type\":\"urn:farcall:error:call_failed\",\"title\":\"Call failed\","
         "\"status\":501,\"code\":\"call_failed\",\"detail\":\"no \\\"x\\\"\","
         "\"pointer\":\"\",\"error\":\"no \\\"x\\\"\"}");
@@ -67,7 +68,9 @@ static void our_own_bugs_tell_nothing(void **state) {
   (void)fc_fail(&error, FC_CODE_INTERNAL, "secret at 0x1234");
   fc_error_expected(&error, "secret");
   fc_error_got(&error, FC_STR("secret"));
-  check(&(fc_problem_t){.error = &error, .request_id = FC_STR("r")},
+  check(&(fc_problem_t){.error = &error,
+                        .status = fc_http_status(&error),
+                        .request_id = FC_STR("r")},
         "{\"type\":\"urn:farcall:error:internal\","
         "\"title\":\"Internal error\",\"status\":500,\"code\":\"internal\","
         "\"detail\":\"internal error\",\"request_id\":\"r\","

@@ -275,6 +275,7 @@ typedef enum lie_t {
   LIE_POINTER,
   LIE_EXPECTED,
   LIE_GOT,
+  LIE_NAME,
   LIE_VALIDATED,
   LIE_CANCELLED_BEFORE,
   LIE_CANCELLED,
@@ -286,6 +287,7 @@ static void fail_honestly(fc_slot_t *slot) {
       fc_fail(&slot->outcome.error, FC_CODE_OUT_OF_RANGE, "too much");
   slot->outcome.stage = FC_STAGE_DECODE;
   slot->outcome.piece_count = 0;
+  slot->outcome.name_size = 0;
 }
 
 static void tell(fc_slot_t *slot, lie_t lie) {
@@ -349,6 +351,9 @@ static void tell(fc_slot_t *slot, lie_t lie) {
     case LIE_DOCUMENT:
       slot->outcome.document = piece->size + 1;
       break;
+    case LIE_NAME:
+      slot->outcome.name_size = FC_OUTCOME_NAME + 1;
+      break;
     case LIE_MESSAGE:
       memset(error->message, 'A', sizeof error->message);
       break;
@@ -407,6 +412,7 @@ static void lies_are_refused(void **state) {
       {"a pointer without end", LIE_POINTER, "without an end"},
       {"an expectation without end", LIE_EXPECTED, "without an end"},
       {"client text without end", LIE_GOT, "without an end"},
+      {"a long name", LIE_NAME, "name 65"},
       {"an answer nobody asked for", LIE_VALIDATED, "pieces 1"},
       {"cancelled by nobody before", LIE_CANCELLED_BEFORE, "cancelled 1"},
       {"cancelled by nobody", LIE_CANCELLED, "cancelled 1"},

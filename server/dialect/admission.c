@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dialect/admission.h"
+
+fc_status_t fc_admission_coding(const fc_request_t *request, fc_error_t *err) {
+  fc_str_t coding = request->fields[FC_FIELD_CONTENT_ENCODING];
+  if (coding.size && !fc_request_same_text(coding, FC_STR("identity"))) {
+    fc_status_t status =
+        fc_fail(err, FC_CODE_UNSUPPORTED_MEDIA_TYPE,
+                "compressed bodies are not read: send no Content-Encoding");
+    fc_error_got(err, coding);
+    return status;
+  }
+  return FC_OK;
+}
+
+static fc_status_t read_timeout(fc_str_t text, uint64_t *out_ms,
+                                fc_error_t *err) {
+  uint64_t value = 0;
+  bool good = text.size > 0 && text.size <= 12;
+  for (size_t i = 0; i < text.size && good; i++) {
+    good = text.data[i] >= '0' && text.data[i] <= '9';
+    value = value * 10 + (uint64_t)(text.data[i] - '0');
+  }
+  if (good && value > 0) {
+    *out_ms = value;
+    return FC_OK;
+  }
+  fc_status_t status =
+      fc_fail(err, FC_CODE_HTTP_SYNTAX,
+              "'Farcall-Timeout-Ms' must be a whole number above 0");
+  fc_error_got(err, text);
+  return status;
+}
+
+fc_status_t fc_admission_body(const fc_server_t *server,
+                              const fc_request_t *request,
+                              fc_admission_t *out_admission, fc_error_t *err) {
+  const uint64_t body_max = server->options->max_body;
+  if (!request->has_body) {
+    return fc_fail(err, FC_CODE_LENGTH_REQUIRED,
+                   "a call needs a body, and so a Content-Length");
+  }
+  if (request->length > body_max) {
+    return fc_fail(
+        err, FC_CODE_BODY_TOO_LARGE, "the body of %llu bytes exceeds %llu",
+        (unsigned long long)request->length, (unsigned long long)body_max);
+  }
+  fc_str_t timeout = request->fields[FC_FIELD_TIMEOUT];
+  if (!timeout.data) return FC_OK;
+  return read_timeout(timeout, &out_admission->timeout_ms, err);
+}

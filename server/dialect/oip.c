@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The head of a call, its two halves on the worker, and errors. The documents are in
+// oip_document.c.
+#include "dialect/oip.h"
+
+#include "dialect/admission.h"
+#include "dialect/http_status.h"
+#include "dialect/problem.h"
+#include "json/reader.h"
+#include "marshal/oip.h"
+
+// Of a call, from admit to encode.
+typedef struct parameters_t {
+  uint64_t document;  // bytes of it, or FC_OIP_ALL
+  bool alone;         // the client named the module alone
+} parameters_t;
+_Static_assert(sizeof(parameters_t) <= FC_CALL_PARAMETERS, "they fit a call");
+
+static parameters_t parameters_of(const uint8_t *bytes) {
+  parameters_t parameters;
+  memcpy(&parameters, bytes, sizeof parameters);
+  return parameters;
+}
+
+static fc_status_t read_length(fc_str_t text, uint64_t *out_length,
+                               fc_error_t *err) {
+  uint64_t value = 0;
+  bool good = text.size > 0;
+  for (size_t i = 0; i < text.size && good; i++) {
+    const char c = text.data[i];
+    good = c >= '0' && c <= '9' &&
+           !__builtin_mul_overflow(value, 10u, &value) &&
+           !__builtin_add_overflow(value, (uint64_t)(c - '0'), &value);
+  }
+  if (good && value != FC_OIP_ALL) {
+    *out_length = value;
+    return FC_OK;
+  }
+  fc_status_t status =
+      fc_fail(err, FC_CODE_BINARY_FRAMING,
+              "'Inference-Header-Content-Length' is a number of bytes");
+  fc_error_got(err, text);
+  return status;
+}
+
+// A model that is named by its module alone has a segment as long as that name.
+static bool names_module(const fc_server_t *server, fc_str_t path,
+                         const fc_place_t *place) {
+  static const fc_str_t kBefore = FC_STR("/v2/models/");
+  const fc_generation_t *generation =
+      fc_generations_at(&server->modules->generations, place->module);
+  fc_str_t rest =
+      fc_str_make(path.data + kBefore.size, path.size - kBefore.size);
+  return fc_str_equal(fc_str_take(&rest, '/'), generation->name);
+}
+
+// What a body is, its document says; Content-Type and Accept are not looked at,
+// because clients send none, or any.
+static fc_status_t admit(const fc_server_t *server, const fc_request_t *request,
+                         const fc_place_t *place, fc_admission_t *out_admission,
+                         fc_error_t *err) {
+  parameters_t parameters = {
+      .document = FC_OIP_ALL,
+      .alone = names_module(server, request->path, place)};
+  const fc_str_t length = request->fields[FC_FIELD_DOCUMENT];
+  FC_TRY(fc_admission_coding(request, err));
+  if (length.data) FC_TRY(read_length(length, &parameters.document, err));
+  memcpy(out_admission->parameters, &parameters, sizeof parameters);
+  return fc_admission_body(server, request, out_admission, err);
+}
+
+static fc_status_t decode(fc_frame_t *frame, fc_str_t body,
+                          const uint8_t *parameters, fc_error_t *err) {
+  return fc_oip_decode(frame, body, parameters_of(parameters).document, err);
+}
+
+static fc_status_t encode(fc_frame_t *frame, const fc_function_t *function,
+                          const uint8_t *parameters, fc_sink_t *sink,
+                          uint64_t *out_document, fc_error_t *err) {
+  const fc_module_t *module = function->module;
+  const fc_str_t alone = fc_module_get_name(module);
+  char pair[2 * FC_MODULE_NAME_MAX];
+  fc_str_t name = alone;
+  if (!parameters_of(parameters).alone &&
+      alone.size + 1 + function->name.size <= sizeof pair) {
+    memcpy(pair, alone.data, alone.size);
+    pair[alone.size] = '.';
+    memcpy(pair + alone.size + 1, function->name.data, function->name.size);
+    name = fc_str_make(pair, alone.size + 1 + function->name.size);
+  }
+  return fc_oip_encode(frame, name, fc_module_get_version(module), sink,
+                       out_document, err);
+}
+
+static size_t name(fc_str_t body, const uint8_t *parameters,
+                   char out[FC_OUTCOME_NAME]) {
+  const uint64_t document = parameters_of(parameters).document;
+  if (document < body.size) body.size = (size_t)document;
+  const fc_str_t id = fc_oip_find_id(body);
+  return id.size <= FC_OUTCOME_NAME ? fc_json_unescape(id, out) : 0;
+}
+
+static const fc_dialect_worker_t kWorker = {decode, encode, name};
+
+static const char *result_type(const uint8_t *parameters, uint64_t document) {
+  (void)parameters;
+  return document ? "application/octet-stream" : "application/json";
+}
+
+// ---------------------------------------------------------------------------
+// Errors
+
+int fc_oip_status(const fc_error_t *error) {
+  const int status = fc_http_status(error);
+  return status == 422 ? 400 : status;
+}
+
+const fc_dialect_t fc_dialect_oip = {
+    .name = "oip",
+    .admit = admit,
+    .worker = &kWorker,
+    .result_type = result_type,
+    .document = fc_oip_document,
+    .status_of = fc_oip_status,
+    .encode_error = fc_problem_write,
+    .error_type = "application/json",
+    .names_code = true,
+};

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The Open Inference Protocol, /v2, as its clients know it: functions are models
+// (route.h), their values tensors by name. docs/oip.md is about it.
+#ifndef FARCALL_SERVER_DIALECT_OIP_H_
+#define FARCALL_SERVER_DIALECT_OIP_H_
+
+#include "dialect/dialect.h"
+
+// Writes the document of a place below /v2.
+fc_status_t fc_oip_document(const fc_server_t *server,
+                            const fc_request_t *request,
+                            const fc_place_t *place,
+                            fc_document_t *out_document, fc_sink_t *sink,
+                            fc_error_t *err);
+
+// Statuses of errors, for clients that know no 422.
+int fc_oip_status(const fc_error_t *error);
+
+// The name of a function as a model, into `sink` as JSON text.
+fc_status_t fc_oip_put_name(const fc_function_t *function, fc_sink_t *sink,
+                            fc_error_t *err);
+
+#endif  // FARCALL_SERVER_DIALECT_OIP_H_

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What /v2 says of the server and its models. Members stand in the order in which
+// docs/oip.md shows them.
+#include "dialect/oip.h"
+#include "dialect/reflect.h"
+#include "farcall/version.h"
+#include "json/reader.h"
+#include "json/writer.h"
+#include "marshal/model.h"
+#include "marshal/oip.h"
+
+static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
+  return fc_sink_put(sink, fc_str(text), err);
+}
+
+static fc_status_t put_text(fc_sink_t *sink, const char *lead, fc_str_t value,
+                            fc_error_t *err) {
+  FC_TRY(put(sink, lead, err));
+  return fc_json_write_string(sink, value, err);
+}
+
+// ---------------------------------------------------------------------------
+// The server
+
+static fc_status_t write_server(fc_sink_t *sink, fc_error_t *err) {
+  FC_TRY(put_text(
+      sink, "{\"name\":\"farcalld\",\"version\":", fc_str(fc_version()), err));
+  return put(sink, ",\"extensions\":[\"binary_tensor_data\",\"parameters\"]}",
+             err);
+}
+
+static fc_status_t write_live(const fc_server_t *server, fc_sink_t *sink,
+                              fc_error_t *err) {
+  fc_load_counts_t counts;
+  const bool ready = fc_reflect_ready(server, &counts, NULL) == FC_OK;
+  return put(sink,
+             ready ? "{\"live\":true,\"ready\":true}"
+                   : "{\"live\":true,\"ready\":false}",
+             err);
+}
+
+static fc_status_t write_ready(const fc_server_t *server, fc_sink_t *sink,
+                               fc_error_t *err) {
+  fc_load_counts_t counts;
+  FC_TRY(fc_reflect_ready(server, &counts, err));
+  return put(sink, "{\"ready\":true,\"live\":true}", err);
+}
+
+// ---------------------------------------------------------------------------
+// Models
+
+fc_status_t fc_oip_put_name(const fc_function_t *function, fc_sink_t *sink,
+                            fc_error_t *err) {
+  const fc_module_t *module = function->module;
+  uint32_t only;
+  if (fc_route_only_function(module, &only)) {
+    return fc_json_write_string(sink, fc_module_get_name(module), err);
+  }
+  fc_text_t name;
+  fc_text_init(&name, fc_allocator_system(), SIZE_MAX);
+  fc_status_t status = fc_sink_put(&name.sink, fc_module_get_name(module), err);
+  if (status == FC_OK) status = fc_sink_put(&name.sink, FC_STR("."), err);
+  if (status == FC_OK) status = fc_sink_put(&name.sink, function->name, err);
+  if (status == FC_OK) {
+    status = fc_json_write_string(sink, fc_text_str(&name), err);
+  }
+  fc_text_deinit(&name);
+  return status;
+}
+
+static fc_status_t check_ready(const fc_generation_t *generation,
+                               fc_error_t *err) {
+  if (generation->state == FC_GENERATION_READY) return FC_OK;
+  return fc_fail(err, FC_CODE_NOT_READY, "module '%.*s' is being loaded",
+                 FC_STR_ARG(generation->name));
+}
+
+static fc_status_t write_model_ready(const fc_generation_t *generation,
+                                     const fc_function_t *function,
+                                     fc_sink_t *sink, fc_error_t *err) {
+  FC_TRY(check_ready(generation, err));
+  FC_TRY(put(sink, "{\"name\":", err));
+  FC_TRY(fc_oip_put_name(function, sink, err));
+  return put(sink, ",\"ready\":true}", err);
+}
+
+// The error of a function that is no model names the reason.
+static fc_status_t check_model(const fc_function_t *function, fc_error_t *err) {
+  const fc_model_t *model;
+  if (function->plan) return fc_plan_model(function->plan, &model, err);
+  const fc_signature_t *signature = function->signature;
+  const fc_str_t reason = fc_signature_text(signature, signature->reason);
+  return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE, "function '%.*s': %.*s",
+                 FC_STR_ARG(function->name), FC_STR_ARG(reason));
+}
+
+static fc_status_t write_model(const fc_generation_t *generation,
+                               const fc_function_t *function, fc_sink_t *sink,
+                               fc_error_t *err) {
+  FC_TRY(check_model(function, err));
+  FC_TRY(put(sink, "{\"name\":", err));
+  FC_TRY(fc_oip_put_name(function, sink, err));
+  FC_TRY(put_text(sink, ",\"versions\":[",
+                  fc_module_get_version(generation->module), err));
+  FC_TRY(put(sink, "],\"platform\":\"farcall_", err));
+  FC_TRY(put(sink, generation->kind, err));
+  FC_TRY(put(sink, "\",", err));
+  FC_TRY(fc_oip_write_tensors(function->plan, sink, err));
+  return put(sink, "}", err);
+}
+
+// ---------------------------------------------------------------------------
+// Lists
+
+typedef struct list_t {
+  fc_sink_t *sink;
+  bool any;
+} list_t;
+
+static fc_status_t next_item(list_t *list, fc_error_t *err) {
+  if (list->any) FC_TRY(put(list->sink, ",", err));
+  list->any = true;
+  return FC_OK;
+}
+
+static fc_status_t write_index_entry(const fc_generation_t *generation,
+                                     const fc_function_t *function,
+                                     list_t *list, fc_error_t *err) {
+  const bool ready = generation->state == FC_GENERATION_READY;
+  FC_TRY(next_item(list, err));
+  FC_TRY(put(list->sink, "{\"name\":", err));
+  FC_TRY(fc_oip_put_name(function, list->sink, err));
+  FC_TRY(put_text(list->sink, ",\"version\":",
+                  fc_module_get_version(generation->module), err));
+  return put(list->sink,
+             ready ? ",\"state\":\"READY\"}" : ",\"state\":\"LOADING\"}", err);
+}
+
+// A module nothing is known of is listed by its own name.
+static fc_status_t write_unknown(const fc_generation_t *generation,
+                                 list_t *list, fc_error_t *err) {
+  const bool failed = generation->state == FC_GENERATION_FAILED;
+  FC_TRY(next_item(list, err));
+  FC_TRY(put_text(list->sink, "{\"name\":", generation->name, err));
+  if (!failed) return put(list->sink, ",\"state\":\"LOADING\"}", err);
+  FC_TRY(put_text(list->sink, ",\"state\":\"UNAVAILABLE\",\"reason\":",
+                  fc_str(generation->error.message), err));
+  return put(list->sink, "}", err);
+}
+
+typedef fc_status_t (*write_entry_t)(const fc_generation_t *generation,
+                                     const fc_function_t *function,
+                                     list_t *list, fc_error_t *err);
+
+static fc_status_t write_each(const fc_generation_t *generation,
+                              write_entry_t write, list_t *list,
+                              fc_error_t *err) {
+  for (size_t i = 0; i < fc_module_function_count(generation->module); i++) {
+    const fc_function_t *function = fc_module_function(generation->module, i);
+    if (check_model(function, NULL) != FC_OK) continue;
+    FC_TRY(write(generation, function, list, err));
+  }
+  return FC_OK;
+}
+
+static fc_status_t write_name(const fc_generation_t *generation,
+                              const fc_function_t *function, list_t *list,
+                              fc_error_t *err) {
+  (void)generation;
+  FC_TRY(next_item(list, err));
+  return fc_oip_put_name(function, list->sink, err);
+}
+
+static fc_status_t write_models(const fc_server_t *server, fc_sink_t *sink,
+                                fc_error_t *err) {
+  const fc_generations_t *all = &server->modules->generations;
+  list_t list = {.sink = sink};
+  FC_TRY(put(sink, "{\"models\":[", err));
+  for (uint32_t i = 0; i < all->count; i++) {
+    const fc_generation_t *generation = all->places[i];
+    if (!generation || !generation->current ||
+        generation->state != FC_GENERATION_READY) {
+      continue;
+    }
+    FC_TRY(write_each(generation, write_name, &list, err));
+  }
+  return put(sink, "]}", err);
+}
+
+// {"ready":true}: only models that are. Other members are ignored.
+static fc_status_t read_filter(fc_str_t body, bool *out_ready,
+                               fc_error_t *err) {
+  fc_json_reader_t reader;
+  fc_json_token_t token;
+  *out_ready = false;
+  if (body.size == 0) return FC_OK;
+  fc_json_reader_init(&reader, 64, 4096);
+  fc_json_reader_feed(&reader, body.data, body.size, true);
+  FC_TRY(fc_json_next(&reader, &token, err));
+  if (token != FC_JSON_OBJECT_BEGIN) {
+    return fc_json_locate(
+        &reader, fc_fail(err, FC_CODE_JSON_SCHEMA, "expected an object"), err);
+  }
+  for (;;) {
+    FC_TRY(fc_json_next(&reader, &token, err));
+    if (token == FC_JSON_OBJECT_END) break;
+    const bool is_ready = fc_json_text_is(&reader, FC_STR("ready"));
+    FC_TRY(fc_json_next(&reader, &token, err));
+    if (!is_ready) {
+      FC_TRY(fc_json_skip(&reader, token, err));
+    } else if (token == FC_JSON_TRUE || token == FC_JSON_FALSE) {
+      *out_ready = token == FC_JSON_TRUE;
+    } else {
+      return fc_json_locate(
+          &reader,
+          fc_fail(err, FC_CODE_TYPE_MISMATCH, "'ready' is true or false"), err);
+    }
+  }
+  return fc_json_next(&reader, &token, err);
+}
+
+static fc_status_t write_index(const fc_server_t *server, fc_str_t body,
+                               fc_sink_t *sink, fc_error_t *err) {
+  const fc_generations_t *all = &server->modules->generations;
+  list_t list = {.sink = sink};
+  bool only_ready;
+  FC_TRY(read_filter(body, &only_ready, err));
+  FC_TRY(put(sink, "[", err));
+  for (uint32_t i = 0; i < all->count; i++) {
+    const fc_generation_t *generation = all->places[i];
+    if (!generation || !generation->current) continue;
+    if (only_ready && generation->state != FC_GENERATION_READY) continue;
+    FC_TRY(generation->module
+               ? write_each(generation, write_index_entry, &list, err)
+               : write_unknown(generation, &list, err));
+  }
+  return put(sink, "]", err);
+}
+
+// ---------------------------------------------------------------------------
+
+fc_status_t fc_oip_document(const fc_server_t *server,
+                            const fc_request_t *request,
+                            const fc_place_t *place,
+                            fc_document_t *out_document, fc_sink_t *sink,
+                            fc_error_t *err) {
+  const fc_generation_t *generation =
+      fc_generations_at(&server->modules->generations, place->module);
+  const fc_function_t *function =
+      generation ? fc_module_function(generation->module, place->function)
+                 : NULL;
+  *out_document = (fc_document_t){.content_type = FC_STR("application/json")};
+  switch (place->route) {
+    case FC_ROUTE_OIP_LIVE:
+      return write_live(server, sink, err);
+    case FC_ROUTE_OIP_READY:
+      return write_ready(server, sink, err);
+    case FC_ROUTE_OIP_MODELS:
+      return write_models(server, sink, err);
+    case FC_ROUTE_OIP_MODEL:
+    case FC_ROUTE_OIP_MODEL_OF:
+      return write_model(generation, function, sink, err);
+    case FC_ROUTE_OIP_MODEL_READY:
+    case FC_ROUTE_OIP_MODEL_READY_OF:
+      return write_model_ready(generation, function, sink, err);
+    case FC_ROUTE_OIP_INDEX:
+      return write_index(server, request->body, sink, err);
+    default:
+      return write_server(sink, err);
+  }
+}
