@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Open Inference Protocol against the native API: the same call gives the same
+bits, as JSON and as bytes. And its clients as they are published."""
+import json
+import os
+import pathlib
+import re
+import subprocess
+
+import numpy
+import pytest
+
+from conftest import BIN, ROOT
+
+MODULES = BIN.parent / "tests/modules/native"
+SIMPLE = MODULES / "simple.so"
+EXAMPLES = ROOT / "examples/clients"
+RANDOM = numpy.random.default_rng(7)
+# NumPy's type of each, and every bit pattern but those of NaN, which JSON has one of.
+TYPES = {"INT8": "<i1", "UINT8": "<u1", "INT16": "<i2", "UINT16": "<u2", "INT32": "<i4",
+         "INT64": "<i8", "FP16": "<f2", "FP32": "<f4", "FP64": "<f8", "BOOL": "|b1"}
+
+
+@pytest.fixture
+def clients():
+    """Python with tests/requirements-clients.txt."""
+    folder = os.environ.get("FARCALL_CLIENTS")
+    if not folder:
+        pytest.skip("FARCALL_CLIENTS is not set: scripts/test installs clients")
+    return pathlib.Path(folder) / "python"
+
+
+def infer(server, model, inputs, binary, outputs):
+    """Sends arrays, and returns those of the answer. `binary`: as bytes."""
+    listed, raw = [], b""
+    for name, (datatype, value) in inputs.items():
+        entry = {"name": name, "shape": value.shape, "datatype": datatype}
+        if binary:
+            entry["parameters"] = {"binary_data_size": value.nbytes}
+            raw += value.tobytes()
+        else:
+            entry["data"] = value.ravel().tolist()
+        listed.append(entry)
+    head = json.dumps({"inputs": listed, "parameters": {"binary_data_output": outputs}})
+    headers = {"Inference-Header-Content-Length": str(len(head))} if raw else {}
+    reply = server.request("POST", f"/v2/models/{model}/infer", head.encode() + raw,
+                           headers)
+    assert reply.status == 200, reply.body
+    size = int(reply.headers.get("Inference-Header-Content-Length", len(reply.body)))
+    rest, found = reply.body[size:], {}
+    for each in json.loads(reply.body[:size])["outputs"]:
+        dtype = TYPES[each["datatype"]]
+        if outputs:
+            count = each["parameters"]["binary_data_size"]
+            value, rest = numpy.frombuffer(rest[:count], dtype), rest[count:]
+        else:
+            value = numpy.array(each["data"], dtype)
+        found[each["name"]] = value.reshape(each["shape"])
+    assert not rest
+    return found
+
+
+def values_of(datatype, shape):
+    dtype = numpy.dtype(TYPES[datatype])
+    if datatype == "BOOL":
+        return RANDOM.integers(0, 2, shape).astype(dtype)
+    bits = RANDOM.bytes(int(numpy.prod(shape)) * dtype.itemsize)
+    value = numpy.frombuffer(bits, dtype).reshape(shape).copy()
+    if dtype.kind == "f":
+        value[~numpy.isfinite(value)] = 1.5
+    return value
+
+
+def same_bits(left, right):
+    return left.dtype == right.dtype and left.tobytes() == right.tobytes()
+
+
+def test_every_face_gives_the_same_bits(serve):
+    server = serve(MODULES / "scalars.so", MODULES / "conventions.so", SIMPLE)
+    asked = 0
+    for name in server.get("/v2/models").json["models"]:
+        model = server.get(f"/v2/models/{name}").json
+        parts = model["inputs"] + model["outputs"]
+        if not model["inputs"] or any(part["datatype"] not in TYPES for part in parts):
+            continue
+        inputs = {each["name"]: (each["datatype"], values_of(
+            each["datatype"], [4 if dim < 0 else dim for dim in each["shape"]]))
+            for each in model["inputs"]}
+        if name.endswith("rank_of"):  # of any rank
+            inputs = {"0": ("FP32", values_of("FP32", [2, 3]))}
+        expected = infer(server, name, inputs, False, False)
+        for binary, outputs in ((True, True), (True, False), (False, True)):
+            found = infer(server, name, inputs, binary, outputs)
+            assert found.keys() == expected.keys()
+            for key in found:
+                assert same_bits(found[key], expected[key]), (name, key)
+        function = name.replace(".", "/") if "." in name else f"{name}/add_sub"
+        native = server.results(
+            function, {"args": [value.tolist() for _, value in inputs.values()]})
+        for value, key in zip(native, expected):
+            assert same_bits(numpy.array(value, expected[key].dtype), expected[key])
+        asked += 1
+    assert asked >= 20
+
+
+def test_large_tensors_come_back(serve):
+    server = serve(MODULES / "conventions.so")
+    left, right = values_of("FP32", [1 << 20]), values_of("FP32", [300001])
+    found = infer(server, "conventions.swap", {"0": ("FP32", left), "1": ("FP32", right)},
+                  True, True)
+    assert same_bits(found["0"], right) and same_bits(found["1"], left)
+
+
+SUM = ["OUTPUT0 [0 2 4 6]", "OUTPUT1 [0 0 0 0]"]
+
+
+@pytest.mark.parametrize("program,url,lines", [
+    ("triton.py", "{0}:{1}", 2 * SUM), ("kserve_client.py", "http://{0}:{1}", 2 * SUM),
+    ("plain.py", "http://{0}:{1}", SUM)])
+def test_examples_do_what_they_say(clients, serve, program, url, lines):
+    server = serve(SIMPLE)
+    done = subprocess.run(
+        [clients, EXAMPLES / program, url.format(server.host, server.port), "simple"],
+        capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == lines
+
+
+def test_curl_as_the_page_says(serve):
+    server = serve(SIMPLE)
+    page = (EXAMPLES / "README.md").read_text()
+    command = re.search(r"^    curl(.*\n)+", page, re.MULTILINE)[0]
+    command = command.replace("localhost:8000", f"{server.host}:{server.port}")
+    done = subprocess.run(["sh", "-c", command], capture_output=True, check=True)
+    outputs = json.loads(done.stdout)["outputs"]
+    assert [each["data"] for each in outputs] == [list(range(2, 18)), list(range(16))]
+
+
+TRITON = """
+import asyncio, sys
+import numpy
+import tritonclient.http as sync
+import tritonclient.http.aio as aio
+from tritonclient.utils import InferenceServerException
+
+address = sys.argv[1]
+VALUE = numpy.arange(16, dtype=numpy.int32).reshape(1, 16)
+
+def inputs(module):
+    made = [module.InferInput(name, [1, 16], "INT32") for name in ("INPUT0", "INPUT1")]
+    for each in made:
+        each.set_data_from_numpy(VALUE)
+    return made
+
+def check(answer):
+    assert (answer.as_numpy("OUTPUT0") == VALUE + VALUE).all()
+    assert (answer.as_numpy("OUTPUT1") == 0).all()
+
+client = sync.InferenceServerClient(address, concurrency=8)
+assert client.is_server_live() and client.is_server_ready()
+assert client.is_model_ready("simple") and client.is_model_ready("simple", "1")
+assert not client.is_model_ready("none")
+assert "binary_tensor_data" in client.get_server_metadata()["extensions"]
+assert client.get_model_metadata("simple")["inputs"][0]["shape"] == [1, 16]
+assert client.get_model_repository_index()[0]["state"] == "READY"
+check(client.infer("simple", inputs(sync)))
+check(client.infer("simple", inputs(sync), model_version="1", request_id="a",
+                   query_params={"test_1": 1}, headers={"test": "1"},
+                   outputs=[sync.InferRequestedOutput("OUTPUT1"),
+                            sync.InferRequestedOutput("OUTPUT0", binary_data=False)]))
+for asked in [client.async_infer("simple", inputs(sync)) for _ in range(50)]:
+    check(asked.get_result())
+for wrong, says in (
+        (lambda: client.get_model_metadata("none"), "Request for unknown model"),
+        (lambda: client.infer("simple", inputs(sync)[:1]), "INPUT1"),
+        (lambda: client.infer("simple", inputs(sync) + inputs(sync)), "given twice")):
+    try:
+        wrong()
+        raise SystemExit("it was not refused")
+    except InferenceServerException as error:
+        assert says in error.message(), error.message()
+
+async def main():
+    async with aio.InferenceServerClient(address) as client:
+        assert await client.is_server_live() and await client.is_model_ready("simple")
+        for answer in await asyncio.gather(*[client.infer("simple", inputs(aio))
+                                             for _ in range(50)]):
+            check(answer)
+
+asyncio.run(main())
+print("done")
+"""
+
+
+def test_tritonclient_unmodified(clients, serve):
+    server = serve(SIMPLE)
+    done = subprocess.run([clients, "-c", TRITON, f"{server.host}:{server.port}"],
+                          capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
