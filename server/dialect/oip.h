@@ -21,4 +21,20 @@ int fc_oip_status(const fc_error_t *error);
 fc_status_t fc_oip_put_name(const fc_function_t *function, fc_sink_t *sink,
                             fc_error_t *err);
 
+// The configuration of a model, whose function has a plan.
+fc_status_t fc_oip_write_config(const fc_generation_t *generation,
+                                const fc_function_t *function, fc_sink_t *sink,
+                                fc_error_t *err);
+// There are no traces to set.
+fc_status_t fc_oip_write_trace(fc_sink_t *sink, fc_error_t *err);
+
+// Load and unload (oip_act.c).
+fc_status_t fc_oip_begin_act(const fc_server_t *server,
+                             const fc_request_t *request,
+                             const fc_place_t *place, fc_str_t by,
+                             fc_act_t **out_act, fc_error_t *err);
+fc_status_t fc_oip_read_act(fc_act_t *act, fc_str_t body, fc_error_t *err);
+fc_status_t fc_oip_tell_act(const fc_server_t *server, const fc_act_t *act,
+                            fc_sink_t *sink, fc_error_t *err);
+
 #endif  // FARCALL_SERVER_DIALECT_OIP_H_

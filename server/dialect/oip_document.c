@@ -26,7 +26,9 @@ static fc_status_t put_text(fc_sink_t *sink, const char *lead, fc_str_t value,
 static fc_status_t write_server(fc_sink_t *sink, fc_error_t *err) {
   FC_TRY(put_text(
       sink, "{\"name\":\"farcalld\",\"version\":", fc_str(fc_version()), err));
-  return put(sink, ",\"extensions\":[\"binary_tensor_data\",\"parameters\"]}",
+  return put(sink,
+             ",\"extensions\":[\"binary_tensor_data\","
+             "\"model_configuration\",\"model_repository\",\"parameters\"]}",
              err);
 }
 
@@ -264,6 +266,13 @@ fc_status_t fc_oip_document(const fc_server_t *server,
     case FC_ROUTE_OIP_MODEL_READY:
     case FC_ROUTE_OIP_MODEL_READY_OF:
       return write_model_ready(generation, function, sink, err);
+    case FC_ROUTE_OIP_CONFIG:
+    case FC_ROUTE_OIP_CONFIG_OF:
+      FC_TRY(check_model(function, err));
+      return fc_oip_write_config(generation, function, sink, err);
+    case FC_ROUTE_OIP_TRACE:
+    case FC_ROUTE_OIP_TRACE_OF:
+      return fc_oip_write_trace(sink, err);
     case FC_ROUTE_OIP_INDEX:
       return write_index(server, request->body, sink, err);
     default:

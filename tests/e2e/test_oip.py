@@ -163,6 +163,12 @@ assert not client.is_model_ready("none")
 assert "binary_tensor_data" in client.get_server_metadata()["extensions"]
 assert client.get_model_metadata("simple")["inputs"][0]["shape"] == [1, 16]
 assert client.get_model_repository_index()[0]["state"] == "READY"
+config = client.get_model_config("simple")
+assert [each["data_type"] for each in config["input"]] == ["TYPE_INT32"] * 2
+assert client.get_trace_settings("simple")["trace_level"] == ["OFF"]
+client.unload_model("simple")
+assert not client.is_model_ready("simple")
+client.load_model("simple")
 check(client.infer("simple", inputs(sync)))
 check(client.infer("simple", inputs(sync), model_version="1", request_id="a",
                    query_params={"test_1": 1}, headers={"test": "1"},
@@ -193,7 +199,7 @@ print("done")
 
 
 def test_tritonclient_unmodified(clients, serve):
-    server = serve(SIMPLE)
+    server = serve("--admin=loopback", SIMPLE)
     done = subprocess.run([clients, "-c", TRITON, f"{server.host}:{server.port}"],
                           capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr

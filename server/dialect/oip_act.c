@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The repository of /v2: load and unload. What they do is in modules/act.h; who may
+// ask is decided before (exchange/access.h).
+#include "dialect/oip.h"
+#include "json/reader.h"
+
+// A model's name leads to its module, which is what is loaded as a whole.
+static fc_str_t module_of(const fc_server_t *server, fc_str_t name) {
+  const fc_generations_t *all = &server->modules->generations;
+  if (fc_generations_find(all, name)) return name;
+  for (size_t dot = name.size; dot-- > 0;) {
+    if (name.data[dot] != '.') continue;
+    const fc_str_t module = fc_str_make(name.data, dot);
+    if (fc_generations_find(all, module)) return module;
+  }
+  return name;
+}
+
+fc_status_t fc_oip_begin_act(const fc_server_t *server,
+                             const fc_request_t *request,
+                             const fc_place_t *place, fc_str_t by,
+                             fc_act_t **out_act, fc_error_t *err) {
+  char text[FC_MODULE_NAME_MAX];
+  fc_str_t name;
+  if (!fc_route_module(server->routes, place->route, request->path, text,
+                       &name)) {
+    return fc_fail(err, FC_CODE_MODULE_NOT_FOUND,
+                   "a module's name has at most %d characters",
+                   FC_MODULE_NAME_MAX);
+  }
+  const bool loads = place->route == FC_ROUTE_OIP_LOAD;
+  *out_act = fc_act_create(server->modules, loads ? FC_ACT_LOAD : FC_ACT_UNLOAD,
+                           module_of(server, name), by);
+  return *out_act ? FC_OK : fc_fail_memory(err);
+}
+
+// {"parameters":{…}}. Clients send one about dependents, which nothing here has; a
+// configuration or a file of the client's own is not taken.
+static fc_status_t read_parameters(fc_json_reader_t *reader, fc_error_t *err) {
+  fc_json_token_t token;
+  for (;;) {
+    FC_TRY(fc_json_next(reader, &token, err));
+    if (token == FC_JSON_OBJECT_END) return FC_OK;
+    if (!fc_json_text_is(reader, FC_STR("unload_dependents"))) {
+      return fc_json_locate(
+          reader,
+          fc_fail(err, FC_CODE_UNKNOWN_FIELD,
+                  "a module is loaded as its file is: no configuration and no "
+                  "file is taken from a request"),
+          err);
+    }
+    FC_TRY(fc_json_next(reader, &token, err));
+    FC_TRY(fc_json_skip(reader, token, err));
+  }
+}
+
+fc_status_t fc_oip_read_act(fc_act_t *act, fc_str_t body, fc_error_t *err) {
+  fc_json_reader_t reader;
+  fc_json_token_t token;
+  (void)act;
+  if (body.size == 0) return FC_OK;
+  fc_json_reader_init(&reader, 64, 4096);
+  fc_json_reader_feed(&reader, body.data, body.size, true);
+  FC_TRY(fc_json_next(&reader, &token, err));
+  if (token != FC_JSON_OBJECT_BEGIN) {
+    return fc_json_locate(
+        &reader, fc_fail(err, FC_CODE_JSON_SCHEMA, "expected an object"), err);
+  }
+  for (;;) {
+    FC_TRY(fc_json_next(&reader, &token, err));
+    if (token == FC_JSON_OBJECT_END) break;
+    const bool known = fc_json_text_is(&reader, FC_STR("parameters"));
+    FC_TRY(fc_json_next(&reader, &token, err));
+    if (known && token == FC_JSON_OBJECT_BEGIN) {
+      FC_TRY(read_parameters(&reader, err));
+    } else {
+      FC_TRY(fc_json_skip(&reader, token, err));
+    }
+  }
+  return fc_json_next(&reader, &token, err);
+}
+
+// It has ended well: that is all there is to say.
+fc_status_t fc_oip_tell_act(const fc_server_t *server, const fc_act_t *act,
+                            fc_sink_t *sink, fc_error_t *err) {
+  (void)server;
+  (void)act;
+  return fc_sink_put(sink, FC_STR("{}"), err);
+}
