@@ -139,6 +139,22 @@ static bool parse_value(const fc_option_t *option, const char *text,
   }
 }
 
+// What a value of the option may be, for an error.
+static const char *describe_values(const fc_option_t *option) {
+  switch (option->kind) {
+    case FC_OPTION_KIND_FLAG:
+      return "on or off";
+    case FC_OPTION_KIND_COUNT:
+      return "a whole number, at most 1000000";
+    case FC_OPTION_KIND_SIZE:
+      return "bytes, as 65536, 64k, 2M or 1G";
+    case FC_OPTION_KIND_TIME:
+      return "a time, as 250ms, 10s or 5m";
+    default:
+      return option->argument;
+  }
+}
+
 fc_status_t fc_option_set(fc_server_options_t *options,
                           const fc_option_t *option, const char *value,
                           const char *named, fc_error_t *err) {
@@ -146,9 +162,8 @@ fc_status_t fc_option_set(fc_server_options_t *options,
   if (parse_value(option, value, field)) return FC_OK;
   char shown[80];
   fc_escape(shown, sizeof shown, 64, fc_str(value));
-  return fc_fail(
-      err, FC_CODE_TYPE_MISMATCH, "'%s' is no value for %s: %s", shown, named,
-      option->kind == FC_OPTION_KIND_FLAG ? "on or off" : option->argument);
+  return fc_fail(err, FC_CODE_TYPE_MISMATCH, "'%s' is no value for %s: %s",
+                 shown, named, describe_values(option));
 }
 
 fc_status_t fc_option_add(fc_server_options_t *options,

@@ -23,11 +23,15 @@ static bool is_health(fc_route_t route) {
 static void log_line(const fc_exchange_t *x, int status, fc_code_t code,
                      uint64_t bytes_out, bool is_call) {
   const fc_server_t *server = x->server;
-  fc_log_field_t fields[11 + FC_STAGE_COUNT];
+  fc_log_field_t fields[12 + FC_STAGE_COUNT];
   size_t count = 0;
+  char client[FC_PEER_TEXT_SIZE];
   fc_str_t module, function;
   fc_exchange_names(x, &module, &function);
   fields[count++] = FC_LOG_TEXT("request_id", fc_exchange_id(x));
+  fc_peer_print(&x->peer, client);
+  fields[count++] =
+      FC_LOG_TEXT("client", fc_str(x->policy->local ? "unix" : client));
   fields[count++] = FC_LOG_TEXT(
       "method", x->method_name ? fc_str(x->method_name) : FC_STR(""));
   fields[count++] = FC_LOG_TEXT(
