@@ -124,6 +124,9 @@ static void on_started(void *context) {
   fc_loop_t *loop = context;
   if (loop->modules.any_failed && loop->options->strict_load) {
     loop->exit_code = 65;
+    fc_log(&loop->log, FC_LOG_ERROR,
+           "ending with status 65: --strict-load, and a module could not be "
+           "loaded");
     fc_loop_drain(loop);
     return;
   }

@@ -207,6 +207,10 @@ static void mistakes_exit_64_with_the_message_last(void **state) {
        {"--listen=127.0.0.1:0", "--strict-load", "/nowhere.mlir"},
        65,
        "nowhere.mlir"},
+      {"nothing there, at the end",
+       {"--listen=127.0.0.1:0", "--strict-load", "/nowhere.so"},
+       65,
+       "ending with status 65: --strict-load"},
   };
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
     static daemon_t daemon;
