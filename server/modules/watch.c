@@ -17,6 +17,7 @@
    IN_MODIFY | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
 #define VOLUME "..data"
 #define WRITING_MAX 1024  // then the oldest is taken for closed
+#define TURN 16           // reads in a row, then other events have their turn
 
 // The names that matter of a file: its own and its sidecar's.
 static fc_str_t stem_of(fc_str_t file) {
@@ -163,10 +164,10 @@ static bool take_one(fc_watch_t *watch, const struct inotify_event *event) {
 bool fc_watch_take(fc_watch_t *watch) {
   _Alignas(struct inotify_event) char bytes[16384];
   bool changed = false;
-  for (;;) {
+  for (int i = 0; i < TURN; i++) {
     const ssize_t size = read(watch->file, bytes, sizeof bytes);
     if (size < 0 && errno == EINTR) continue;
-    if (size <= 0) return changed;
+    if (size <= 0) break;
     for (ssize_t at = 0; at < size;) {
       const struct inotify_event *event =
           (const struct inotify_event *)(const void *)(bytes + at);
@@ -174,6 +175,7 @@ bool fc_watch_take(fc_watch_t *watch) {
       at += (ssize_t)(sizeof *event + event->len);
     }
   }
+  return changed;
 }
 
 bool fc_watch_is_written(const fc_watch_t *watch, fc_str_t path) {
