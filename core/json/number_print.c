@@ -460,6 +460,7 @@ DEFINE_RUN(run_c128, c128_t, print_c128)
 typedef char *(*run_t)(const char *elements, ptrdiff_t stride, size_t count,
                        char *out);
 
+// A row for each element type; json/number prints one of each.
 static const run_t kRuns[FC_DTYPE_COUNT] = {
     [FC_DTYPE_I1] = run_bool,
     [FC_DTYPE_I2] = run_i2,

@@ -64,8 +64,8 @@
 
 #define FC_LIMIT_LOST_THREADS 2  // so many are replaced
 
-// Time that a worker process has to load its module: a base, and more for each
-// MiB.
+// Time to load a module: for a worker process a base, and more for each MiB of the
+// file; for the first instance of a thread the base alone.
 #define FC_LIMIT_LOAD_MS 10000
 #define FC_LIMIT_LOAD_MIB_MS 200
 

@@ -47,9 +47,9 @@ static inline bool fc_peer_equal(const fc_peer_t *a, const fc_peer_t *b) {
   return !memcmp(a->bytes, b->bytes, sizeof a->bytes);
 }
 
-// "10.0.0.0/8,::1". Without a prefix length it is one address. FC_CODE_
-// NOT_ACCEPTABLE names the item that can't be read, or says that there are more
-// than FC_NETWORKS_MAX.
+// "10.0.0.0/8,::1". Without a prefix length it is one address.
+// FC_CODE_NOT_ACCEPTABLE names the item that can't be read, or says that there are
+// more than FC_NETWORKS_MAX.
 fc_status_t fc_networks_parse(fc_str_t list, fc_networks_t *out_networks,
                               fc_error_t *err) FC_MUST_CHECK;
 bool fc_networks_have(const fc_networks_t *networks, const fc_peer_t *peer);

@@ -3,9 +3,12 @@
 // Acts: what changes the modules a server has while it runs. Somebody asks: a
 // client, a signal, the start. An act lists the PATHs again, loads its modules
 // beside those that serve, and ends when each file it began is served or has
-// failed. A failure leaves what serves as it is. Each act ends with one line of
-// the log that says who, what, and the digests before and after. The loop's
-// thread.
+// failed. UNLOAD needs no files and ends at once. A failure leaves what serves as it
+// is. Each act ends with one line of the log that says who, what, and the digests
+// before and after. The loop's thread.
+//
+// To add a kind: its row of kKinds and its branch in act.c, which else loads, and in
+// kind_of of dialect/admin.c; a row of route.def with FC_ROUTE_ACT.
 #ifndef FARCALL_SERVER_MODULES_ACT_H_
 #define FARCALL_SERVER_MODULES_ACT_H_
 

@@ -103,7 +103,9 @@ fc_status_t fc_modules_load(fc_modules_t *modules, fc_str_t path, bool replace,
 // Takes one file from the loader.
 void fc_modules_collect(fc_modules_t *modules);
 
-// Called by the pool (fc_pool_events_t); `context` is the fc_modules_t.
+// The pool's events of these names (fc_pool_events_t), passed on by the loop: the
+// generation can be called, or has failed with `error`; the pool has nothing of it
+// any more. `context` is the fc_modules_t.
 void fc_modules_on_added(void *context, uint32_t generation,
                          const fc_error_t *error);
 void fc_modules_on_retired(void *context, uint32_t generation);

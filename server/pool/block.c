@@ -49,7 +49,7 @@ struct fc_blocks_t {
   uint32_t dying;               // large blocks to be released
   _Atomic uint64_t copied;
   uint32_t free_index;
-  uint32_t count;                // indices handed out so far
+  uint32_t count;                // indices ever handed out
   entry_t *chunks[CHUNK_COUNT];  // never move: readers need no lock
 };
 

@@ -530,8 +530,9 @@ static void expire_queue(fc_pool_t *pool, module_queue_t *queue,
   }
 }
 
-// Checks on processes now and then: nothing else notices what a process does with
-// the memory it shares.
+// Has each host look at its processes now and then, for what no event tells: too
+// much of the shared memory is taken, a call is not begun, a process is no longer
+// needed.
 static void look(fc_pool_t *pool, uint64_t now_ns) {
   if (now_ns < pool->look_ns) return;
   pool->look_ns = now_ns + FC_LIMIT_LOOK_MS * 1000000u;

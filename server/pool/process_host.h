@@ -9,7 +9,8 @@
 //
 // The parts: process_host.c (the host and its timer), process_child.c (one
 // process, from its start until it is closed), process_call.c (calls on their way
-// there and back), process_time.c (deadlines, and calls taken back),
+// there and back), process_time.c (deadlines, calls taken
+// back, processes that are greedy or no longer needed),
 // process_end.c (what becomes of its calls, and of the module).
 #ifndef FARCALL_SERVER_POOL_PROCESS_HOST_H_
 #define FARCALL_SERVER_POOL_PROCESS_HOST_H_
@@ -57,7 +58,7 @@ typedef enum fc_cause_t {
   FC_CAUSE_NOISE,    // it wakes the loop though no call has ended
   FC_CAUSE_LOAD,     // it did not begin to serve
   FC_CAUSE_RETIRED,  // its module is quarantined, and it had no calls
-  FC_CAUSE_SPARE,    // it had no call for long, and is not its module's first
+  FC_CAUSE_SPARE,    // it had no call for long, and another of its module stays
   FC_CAUSE_COUNT
 } fc_cause_t;
 

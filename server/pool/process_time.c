@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is done because time has passed: calls that run past their deadline are
-// ended, calls that wait behind a slow one are taken back, and processes that take
-// more of the memory they share than they may are killed.
+// ended, calls that wait behind a slow one are taken back, processes that take more
+// of the memory they share than they may are killed, and so are those no longer
+// needed.
 #include "config/limits.h"
 #include "pool/process_host.h"
 
@@ -120,8 +121,8 @@ static uint64_t expire_host(fc_process_host_t *host, uint64_t now_ns) {
   return earliest_ns;
 }
 
-// The memory taken is read before what the calls may take, so that a call which
-// finishes meanwhile does not make its process look guilty.
+// The memory taken is read before what the calls may take: a call that begins in
+// between may then only raise what is allowed, and its process does not look guilty.
 static bool is_greedy(const fc_child_t *child) {
   const uint64_t taken = fc_ring_taken(&child->ring);
   uint64_t most = FC_RING_SPARE;
@@ -148,8 +149,9 @@ static bool is_spare(fc_child_t *child, uint64_t now_ns) {
 
 static void look_at_host(fc_process_host_t *host, uint64_t now_ns) {
   fc_health_look(&host->health, host->calls, now_ns);
-  bool is_first =
-      true;  // of those that stay: the oldest, it is given calls first
+  // The oldest that serves is given calls first. It stays, so that the next call
+  // need not wait until a process has loaded the module.
+  bool is_first = true;
   for (fc_child_t *child = host->children; child; child = child->next) {
     if (child->ended || child->cause != FC_CAUSE_NONE) continue;
     if (is_greedy(child)) fc_child_kill(child, FC_CAUSE_GREED);

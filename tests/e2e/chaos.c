@@ -242,8 +242,8 @@ static size_t count_awaiting(void) {
   return count;
 }
 
-// Until `count` calls or `until_ns`, then until the last is answered. False
-// when nothing has come for too long.
+// Sends calls until `count` were sent or it is `until_ns`, then waits until the last
+// is answered. False when nothing has come for too long.
 static bool run(int poll, uint64_t count, uint64_t until_ns) {
   struct epoll_event events[CONNECTIONS];
   for (size_t i = 0; i < CONNECTIONS; i++) {

@@ -112,7 +112,8 @@ static void a_call_may_take_longer_than_any_time_out(void **state) {
   int fd = fixture_connect(&server), idle = fixture_connect(&server);
   fixture_post(fd, BLOCK, "[]");
   fixture_wait_blocked(1);
-  // Longer than the time-out: the idle connection has been closed meanwhile.
+  // The call has run for longer than the time-outs: the idle connection was closed
+  // meanwhile.
   assert_true(fixture_closed(idle));
   fixture_release(1);
   expect(fd, 200, "[]");

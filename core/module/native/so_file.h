@@ -33,7 +33,8 @@ bool fc_so_is(fc_str_t head);
 fc_status_t fc_so_parse(fc_str_t bytes, fc_so_t *out_elf, fc_error_t *err);
 
 typedef struct fc_so_symbol_t {
-  // Data is NULL when the name lies outside the file or is over 64 KiB.
+  // Data is NULL when the name does not lie in the table of names, does not end
+  // there, or is over 64 KiB.
   fc_str_t name;
   bool defined;
   bool function;

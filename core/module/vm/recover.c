@@ -29,7 +29,7 @@ typedef enum fact_kind_t {
   FACT_EQUAL,     // a cell: whether two dims are equal, see compare_dims
   FACT_DIFFER,    // a cell: whether two dims differ
   FACT_ARGUMENT,  // a ref: argument `a`
-  FACT_VIEW,      // a ref: made by the create at pc `a`
+  FACT_VIEW,      // a ref: made by hal.buffer_view.create at pc `a`
   FACT_CALL,      // a ref: result `b` of the call at pc `a`
   FACT_IMPORT,    // a ref: a result of a call of import `a`
   FACT_ANYTHING,

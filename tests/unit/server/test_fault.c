@@ -16,7 +16,8 @@
 
 typedef struct row_t {
   const char *name;
-  const char *function;  // of the module; NULL: one of the test's own
+  const char *function;  // of the module; NULL: recurse() here, or with
+                         // argument 0 the stack, called as if it were code
   int64_t argument;
   int signal;
   fc_fault_class_t class_;

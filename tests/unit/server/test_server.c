@@ -16,7 +16,8 @@
 
 enum { STARTED = 0, REFUSED = 1, SILENT = 2 };
 
-// In a child process, because a limit that was lowered cannot be raised again.
+// To be called in a child process: a limit that was lowered cannot be raised
+// again.
 static int start(unsigned files) {
   static fc_loop_t loop;
   static const fc_backend_t *const kBackends[] = {&fc_backend_vm, NULL};

@@ -14,8 +14,8 @@
 
 #define CORPUS FARCALL_SOURCE_DIR "/tests/corpus/iree"
 
-// A folder of the corpus that is no part of the project; without it the test is
-// skipped.
+// The path of a folder in the corpus that is no part of the project. Skips the test
+// when FARCALL_IREE_CORPUS is not set.
 static inline const char *outside(const char *folder, char out[512]) {
   const char *corpus = getenv("FARCALL_IREE_CORPUS");
   if (!corpus || !*corpus) fc_test_skip("FARCALL_IREE_CORPUS names no folder");
