@@ -13,6 +13,7 @@ from conftest import BIN, user_environment
 from reloading import Callers, Numbered, taken
 
 RELOAD = "/api/v1/modules/numbered/reload"
+SANITIZED = b"__asan_init" in (BIN / "farcalld").read_bytes()  # keeps memory
 
 
 @pytest.fixture
@@ -86,9 +87,21 @@ def leaves_nothing(server, module, count):
     return after[0] - before[0]
 
 
+def check_reloads_under_calls(serve, numbered, seconds):
+    server = serve("--admin=loopback", numbered.path.parent)
+    with Callers(server) as alone:
+        time.sleep(seconds / 3)
+    assert alone.wrong == []
+    with Callers(server) as callers:
+        reload_under_calls(server, numbered, callers, seconds, 1)
+    assert callers.wrong == []
+    print(f"p99 {alone.p99_ms():.2f} ms of {alone.calls} calls without reloads, "
+          f"{callers.p99_ms():.2f} ms of {callers.calls} calls with {seconds}")
+
+
 def test_reloads_leave_nothing(serve, numbered):
     server = serve("--admin=loopback", numbered.path.parent)
-    assert leaves_nothing(server, numbered, 100) < 4096
+    assert leaves_nothing(server, numbered, 100) < 4096 or SANITIZED
 
 
 def test_what_fails_changes_nothing(serve, numbered):
