@@ -5,9 +5,11 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "module/backends.h"
 #include "module/files.h"
@@ -115,6 +117,15 @@ static fc_status_t list_directory(DIR *directory, fc_str_t folder,
   return FC_OK;
 }
 
+// As opendir, whose own call of open a sanitizer does not see: then it takes the
+// descriptor for the one that had this number before.
+static DIR *open_directory(const char *path) {
+  const int fd = open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
+  DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+  if (fd >= 0 && !directory) close(fd);
+  return directory;
+}
+
 fc_status_t fc_scan(fc_str_t path, const fc_backend_t *const *backends,
                     fc_allocator_t allocator, fc_listing_t *out_listing,
                     fc_error_t *err) {
@@ -123,7 +134,7 @@ fc_status_t fc_scan(fc_str_t path, const fc_backend_t *const *backends,
   fc_status_t status;
   fc_arena_init(&listing.arena, allocator, 4096, SIZE_MAX);
   if (path.size < sizeof text) memcpy(text, path.data, path.size);
-  DIR *directory = opendir(text);
+  DIR *directory = open_directory(text);
   listing.is_directory = directory != NULL;
   if (directory) {
     status = list_directory(directory, path, backends, &listing, err);
