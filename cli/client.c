@@ -22,6 +22,8 @@
 #include "farcall/version.h"
 #include "file.h"
 
+#define RETRY_MS 10  // between attempts to connect to a busy Unix socket
+
 #define JSON_LIMIT \
   ((size_t)257 << 20)  // farcalld's results have 256 MiB at most
 #define OTHER_LIMIT ((size_t)1 << 20)  // its other texts are signatures
@@ -194,13 +196,21 @@ static bool wait_for(const fc_client_exchange_t *exchange, int file,
   }
 }
 
+static bool is_late(const fc_client_exchange_t *exchange) {
+  return exchange->deadline_ns && fc_clock_ns() >= exchange->deadline_ns;
+}
+
 static bool connect_one(const fc_client_exchange_t *exchange, int file,
                         const struct addrinfo *address) {
   short events;
   int reason = 0;
   socklen_t size = sizeof reason;
-  if (!connect(file, address->ai_addr, address->ai_addrlen)) return true;
-  if (errno != EINPROGRESS) return false;
+  // The queue of a Unix socket may be full, and nothing tells when it no longer is.
+  while (connect(file, address->ai_addr, address->ai_addrlen)) {
+    if (errno == EINPROGRESS) break;
+    if (errno != EAGAIN || is_late(exchange)) return false;
+    (void)poll(NULL, 0, RETRY_MS);
+  }
   if (!wait_for(exchange, file, POLLOUT, &events)) return false;
   if (getsockopt(file, SOL_SOCKET, SO_ERROR, &reason, &size)) return false;
   errno = reason;

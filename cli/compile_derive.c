@@ -573,17 +573,18 @@ bool fc_mlir_leftover(fc_str_t text, fc_str_t *out_operation,
 // alone. Of a dialect that is not named here all operations count as such.
 static bool is_unverified(fc_str_t operation) {
   static const fc_str_t kVerified[] = {
-      FC_STR("affine."), FC_STR("arith."),   FC_STR("bufferization."),
-      FC_STR("cf."),     FC_STR("builtin."), FC_STR("complex."),
-      FC_STR("func."),   FC_STR("index."),   FC_STR("linalg."),
-      FC_STR("math."),   FC_STR("memref."),  FC_STR("scf."),
-      FC_STR("shape."),  FC_STR("tensor."),  FC_STR("ub."),
+      FC_STR("affine."), FC_STR("arith."),         FC_STR("bufferization."),
+      FC_STR("cf."),     FC_STR("builtin.module"), FC_STR("complex."),
+      FC_STR("func."),   FC_STR("index."),         FC_STR("linalg."),
+      FC_STR("math."),   FC_STR("memref."),        FC_STR("scf."),
+      FC_STR("shape."),  FC_STR("tensor."),        FC_STR("ub."),
       FC_STR("vector."),
   };
   static const fc_str_t kBut[] = {
       FC_STR("affine.dma_"),        FC_STR("affine.vector_"),
       FC_STR("memref.dma_"),        FC_STR("memref.extract_aligned_pointer"),
-      FC_STR("memref.reinterpret"), FC_STR("memref.view"),
+      FC_STR("memref.reinterpret"), FC_STR("memref.reshape"),
+      FC_STR("memref.view"),        FC_STR("ub.poison"),
       FC_STR("vector.compress"),    FC_STR("vector.expandload"),
       FC_STR("vector.gather"),      FC_STR("vector.load"),
       FC_STR("vector.maskedload"),  FC_STR("vector.maskedstore"),

@@ -224,7 +224,9 @@ static void fill_bytes(fc_dtype_t dtype, uint8_t *data, size_t count) {
   }
 }
 
-// The bytes of a tensor in row-major order: its own memory, or a copy.
+// The bytes of a tensor in row-major order: its own memory, or a copy. Nothing is
+// copied that the answer cannot hold, be it as raw bytes or as JSON: elements of a
+// tensor may share memory, so there may be more of them than memory.
 static fc_status_t dense_bytes(fc_encoder_t *encoder, fc_dtype_t dtype,
                                const fc_tensor_t *tensor, fc_str_t *out_bytes,
                                fc_error_t *err) {
@@ -233,6 +235,9 @@ static fc_status_t dense_bytes(fc_encoder_t *encoder, fc_dtype_t dtype,
   *out_bytes = fc_str_make(tensor->data, size);
   const bool narrow = fc_dtype_info(dtype)->bits < 8;
   if (size == 0 || (!narrow && fc_tensor_is_dense(tensor))) return FC_OK;
+  if (size > encoder->limited.limit - bytes_written(&encoder->limited)) {
+    FC_TRY(check_count(encoder, count, err));
+  }
   uint8_t *copy = fc_arena_alloc(&encoder->frame->tensors, size, 64);
   if (!copy) return fc_fail_memory(err);
   fc_tensor_gather(tensor, copy);
@@ -283,9 +288,11 @@ fc_status_t fc_encoder_bytes(fc_encoder_t *encoder, const fc_op_t *op,
 static fc_status_t write_packed(fc_encoder_t *encoder, fc_dtype_t dtype,
                                 const fc_tensor_t *tensor, fc_error_t *err) {
   fc_str_t bytes;
+  size_t count, size;
   FC_TRY(check_extent(encoder, tensor, err));
+  (void)fc_shape_count(tensor->shape, tensor->rank, dtype, &count, &size);
+  FC_TRY(check_b64(encoder, size, err));
   FC_TRY(dense_bytes(encoder, dtype, tensor, &bytes, err));
-  FC_TRY(check_b64(encoder, bytes.size, err));
   FC_TRY(write_head(encoder, dtype, tensor, FC_STR(",\"b64\":"), err));
   FC_TRY(fc_json_write_base64(encoder->sink, bytes.data, bytes.size, err));
   return put(encoder, FC_STR("}"), err);

@@ -1005,7 +1005,6 @@ fc_status_t fc_typed_take(fc_frame_t *frame, fc_typed_t *typed, fc_str_t bytes,
     fc_frame_commit(frame, memory, size, size);
     fill->data = memory;
   }
-  if (typed->op->rank > 0) bind_names(frame, typed->op, typed->dims);
   return fill_value(frame, fill, typed->dims, typed->rank, value_dtype(typed),
                     dest, err);
 }
@@ -1013,16 +1012,19 @@ fc_status_t fc_typed_take(fc_frame_t *frame, fc_typed_t *typed, fc_str_t bytes,
 // ---------------------------------------------------------------------------
 // Bytes
 
+static fc_status_t check_size(fc_frame_t *frame, size_t size, fc_error_t *err) {
+  if (size <= frame->limits.tensor_size) return FC_OK;
+  return here(frame,
+              fc_fail(err, FC_CODE_TENSOR_TOO_LARGE,
+                      "%zu bytes are over the limit of %zu", size,
+                      frame->limits.tensor_size),
+              err);
+}
+
 static fc_status_t place_text(fc_frame_t *frame, size_t size, uint8_t **out,
                               fc_error_t *err) {
   void *memory = NULL;
-  if (size > frame->limits.tensor_size) {
-    return here(frame,
-                fc_fail(err, FC_CODE_TENSOR_TOO_LARGE,
-                        "%zu bytes are over the limit of %zu", size,
-                        frame->limits.tensor_size),
-                err);
-  }
+  FC_TRY(check_size(frame, size, err));
   FC_TRY(fc_frame_place(frame, FC_DTYPE_UI8, size, &memory, err));
   *out = memory;
   return FC_OK;
@@ -1072,6 +1074,7 @@ static fc_status_t read_b64_bytes(fc_frame_t *frame, const fc_op_t *op,
 fc_status_t fc_leaf_take_bytes(fc_frame_t *frame, const fc_op_t *op,
                                fc_str_t bytes, fc_value_t *dest,
                                fc_error_t *err) {
+  FC_TRY(check_size(frame, bytes.size, err));
   FC_TRY(check_text(frame, op, bytes, err));
   set_bytes(dest, (const uint8_t *)bytes.data, bytes.size);
   return FC_OK;

@@ -127,6 +127,7 @@ typedef struct input_t {
   bool has_name;
   bool is_bytes_type;  // "datatype" was "BYTES"
   bool has_raw;
+  bool looked;  // for the name, ahead of what stands before it
   uint64_t raw_size;
 } input_t;
 
@@ -356,7 +357,9 @@ static fc_status_t read_input_member(request_t *request, input_t *input,
   if (key_is(request, "parameters")) {
     return read_input_parameters(request, input, err);
   }
-  if (!input->tensor) look_for_name(request, input);
+  // Once is enough: a second time would see the rest of the same members.
+  if (!input->tensor && !input->looked) look_for_name(request, input);
+  input->looked = true;
   fc_typed_t *typed = &input->typed;
   const int member =
       input->tensor ? fc_typed_member(&request->frame->reader, typed) : -1;
@@ -394,7 +397,8 @@ static fc_status_t take_bytes(request_t *request, input_t *input,
 
 static fc_status_t take_raw(request_t *request, input_t *input,
                             fc_error_t *err) {
-  if (!request->has_raw) {
+  // An empty tensor has no bytes to find.
+  if (!request->has_raw && input->raw_size) {
     return fail_framing(request, err,
                         "raw bytes need Inference-Header-Content-Length");
   }
@@ -460,6 +464,9 @@ static fc_status_t store(request_t *request, input_t *input, fc_error_t *err) {
   } else if (op->kind != FC_TYPE_BYTES && op->rank == 0) {
     value.tensor.rank = 0;
   }
+  for (int32_t i = 0; i < op->rank; i++) {
+    fc_frame_bind_dim(request->frame, op, i, value.tensor.shape[i]);
+  }
   *place = value;
   request->given[input->number] = 1;
   request->missing--;
@@ -471,7 +478,7 @@ static fc_status_t read_input(request_t *request, fc_error_t *err) {
   memset(&input, 0, offsetof(input_t, op));
   input.number = NONE;
   input.value = (fc_value_t){0};
-  input.has_name = input.is_bytes_type = input.has_raw = false;
+  input.has_name = input.is_bytes_type = input.has_raw = input.looked = false;
   fc_json_token_t token;
   for (;;) {
     FC_TRY(next(request, &token, err));

@@ -35,7 +35,7 @@ static fc_status_t begin_act(const fc_server_t *server,
   if (!fc_route_module(server->routes, place->route, request->path, text,
                        &name)) {
     return fc_fail(err, FC_CODE_MODULE_NOT_FOUND,
-                   "a module's name has at most %d characters",
+                   "a module's name has 1 to %d characters",
                    FC_MODULE_NAME_MAX);
   }
   *out_act = fc_act_create(server->modules, kind_of(place->route), name, by);

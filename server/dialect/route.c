@@ -255,6 +255,13 @@ static fc_status_t find_function(fc_str_t name,
 // ---------------------------------------------------------------------------
 // Models
 
+// Where the last dot may be that follows a module's name, and one more: no byte
+// beyond is looked at, however long the name in the path is.
+static size_t after_module(fc_str_t name) {
+  const size_t most = FC_MODULE_NAME_MAX + 1;
+  return name.size < most ? name.size : most;
+}
+
 bool fc_route_only_function(const fc_module_t *module, uint32_t *out_function) {
   uint32_t found = 0;
   for (size_t i = 0; i < fc_module_function_count(module) && found < 2; i++) {
@@ -290,7 +297,7 @@ static fc_status_t fail_model(fc_str_t name, bool ready,
     return fc_fail(err, FC_CODE_NOT_READY, "modules are still being loaded");
   }
   // Its module may be one that could not be loaded, or has no such function.
-  for (size_t dot = name.size; dot-- > 0;) {
+  for (size_t dot = after_module(name); dot-- > 0;) {
     if (name.data[dot] != '.') continue;
     const fc_generation_t *generation =
         fc_generations_find(generations, fc_str_make(name.data, dot));
@@ -323,7 +330,7 @@ static fc_status_t find_only(const fc_generation_t *generation,
 
 static bool find_pair(fc_str_t name, const fc_generations_t *generations,
                       fc_place_t *out_place) {
-  for (size_t dot = name.size; dot-- > 0;) {
+  for (size_t dot = after_module(name); dot-- > 0;) {
     if (name.data[dot] != '.') continue;
     const fc_generation_t *generation =
         fc_generations_find(generations, fc_str_make(name.data, dot));
@@ -394,7 +401,7 @@ bool fc_route_module(const fc_routes_t *routes, fc_route_t route, fc_str_t path,
     char decoded[FC_LIMIT_TARGET];
     size_t size = 0;
     if (!fc_percent_decode(segment, decoded, &size)) return false;
-    if (size > FC_MODULE_NAME_MAX) return false;
+    if (size == 0 || size > FC_MODULE_NAME_MAX) return false;
     memcpy(out, decoded, size);
     *out_name = fc_str_make(out, size);
   }

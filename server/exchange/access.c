@@ -216,7 +216,9 @@ fc_status_t fc_access_check(const fc_policy_t *policy,
 // elsewhere. Any field that only proxies add shows that the request came through
 // one, whether the proxy is trusted or not.
 static bool was_passed_on(const fc_request_t *request) {
-  static const char *const kFields[] = {"forwarded:", "x-forwarded-", "via:"};
+  static const char *const kFields[] = {
+      "forwarded:",   "x-forwarded-", "via:", "x-real-ip:",
+      "x-client-ip:", "x-envoy-",     "cf-",  "true-client-ip:"};
   for (fc_str_t rest = request->lines; rest.size;) {
     const fc_str_t line = fc_str_take(&rest, '\n');
     for (size_t i = 0; i < FC_ARRAY_COUNT(kFields); i++) {

@@ -489,7 +489,7 @@ fc_status_t fc_modules_act(fc_modules_t *modules, fc_act_t *act,
   if (modules->stopped) {
     return fc_fail(err, FC_CODE_SHUTTING_DOWN, "the server is shutting down");
   }
-  if (!modules->acts || !modules->acts->follows) {
+  if (!modules->waiting && (!modules->acts || !modules->acts->follows)) {
     FC_TRY(check_free(modules, act, err));
     return start(modules, act, err);
   }

@@ -77,7 +77,7 @@ void fc_modules_follow(fc_modules_t *modules);
 
 // A PATH was listed; takes the load over.
 void fc_acts_on_scanned(fc_modules_t *modules, fc_load_t *take_load);
-// A generation is served, or has failed with `error`. It may be gone afterwards.
+// A generation is served, or one has failed with `error` (then it is not looked at). It may be gone afterwards.
 void fc_acts_on_loaded(fc_modules_t *modules, fc_act_t *act,
                        const fc_generation_t *generation,
                        const fc_error_t *error);

@@ -106,10 +106,12 @@ static void fail_loaded(fc_modules_t *modules, fc_generation_t *generation,
     other->error = *error;
     other->refused = generation->mark;
   }
-  if (act) fc_acts_on_loaded(modules, act, generation, error);
   if (!generation->current) {
     fc_generations_drain(&modules->generations, generation);
   }
+  // Last, because the end of an act may begin another one, which may remove any
+  // generation.
+  if (act) fc_acts_on_loaded(modules, act, NULL, error);
 }
 
 // Hashing a large file takes seconds, so this is what the loader does last: first

@@ -17,7 +17,6 @@
    IN_MODIFY | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
 #define VOLUME "..data"
 #define WRITING_MAX 1024  // then the oldest is taken for closed
-#define TURN 16           // reads in a row, then other events have their turn
 
 // The names that matter of a file: its own and its sidecar's.
 static fc_str_t stem_of(fc_str_t file) {
@@ -88,11 +87,21 @@ void fc_watch_close(fc_watch_t *watch) {
   *watch = (fc_watch_t){.file = -1};
 }
 
+// Another directory has the path now; the old one may live on under another name.
+static void drop_mark(const fc_watch_t *watch, int mark) {
+  for (uint32_t i = 0; i < watch->count; i++) {
+    if (watch->watched[i].mark == mark) return;
+  }
+  if (mark >= 0) (void)inotify_rm_watch(watch->file, mark);
+}
+
 const char *fc_watch_arm(fc_watch_t *watch, int *out_errno) {
   for (uint32_t i = 0; i < watch->count; i++) {
     fc_watched_t *one = &watch->watched[i];
     // The same directory has the same mark, so this may be done at any time.
+    const int before = one->mark;
     one->mark = inotify_add_watch(watch->file, one->path, MASK);
+    if (before != one->mark) drop_mark(watch, before);
     if (one->mark >= 0) one->told = false;
     // A file, or nothing: the parent tells when that changes.
     if (one->mark >= 0 || errno == ENOTDIR || errno == ENOENT || one->told) {
@@ -164,16 +173,14 @@ static bool take_one(fc_watch_t *watch, const struct inotify_event *event) {
 bool fc_watch_take(fc_watch_t *watch) {
   _Alignas(struct inotify_event) char bytes[16384];
   bool changed = false;
-  for (int i = 0; i < TURN; i++) {
-    const ssize_t size = read(watch->file, bytes, sizeof bytes);
-    if (size < 0 && errno == EINTR) continue;
-    if (size <= 0) break;
-    for (ssize_t at = 0; at < size;) {
-      const struct inotify_event *event =
-          (const struct inotify_event *)(const void *)(bytes + at);
-      if (take_one(watch, event)) changed = true;
-      at += (ssize_t)(sizeof *event + event->len);
-    }
+  // One read: what is left makes the descriptor readable again, and others have
+  // their turn in between.
+  const ssize_t size = read(watch->file, bytes, sizeof bytes);
+  for (ssize_t at = 0; at < size;) {
+    const struct inotify_event *event =
+        (const struct inotify_event *)(const void *)(bytes + at);
+    if (take_one(watch, event)) changed = true;
+    at += (ssize_t)(sizeof *event + event->len);
   }
   return changed;
 }

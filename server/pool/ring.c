@@ -327,12 +327,14 @@ bool fc_ring_read(const fc_ring_t *ring, uint32_t index,
     uint32_t status;
     uint32_t piece_count;
     uint8_t stage;
+    uint8_t name_size;
     fc_piece_t piece;
     uint64_t document;
   } said;
   copy_once(&said.status, &shared->status, sizeof said.status);
   copy_once(&said.piece_count, &shared->piece_count, sizeof said.piece_count);
   copy_once(&said.stage, &shared->stage, sizeof said.stage);
+  copy_once(&said.name_size, &shared->name_size, sizeof said.name_size);
   copy_once(&said.piece, &shared->pieces[0], sizeof said.piece);
   copy_once(&said.document, &shared->document, sizeof said.document);
   copy_once(&out->began_ns, &shared->began_ns, sizeof out->began_ns);
@@ -353,11 +355,11 @@ bool fc_ring_read(const fc_ring_t *ring, uint32_t index,
     if (!copy_error(&out->error, &shared->error)) {
       return lie(err, "an error without an end, status", said.status);
     }
-    copy_once(&out->name_size, &shared->name_size, sizeof out->name_size);
-    copy_once(out->name, shared->name, sizeof out->name);
-    if (out->name_size > sizeof out->name) {
-      return lie(err, "name", out->name_size);
+    if (said.name_size > sizeof out->name) {
+      return lie(err, "name", said.name_size);
     }
+    copy_once(out->name, shared->name, sizeof out->name);
+    out->name_size = said.name_size;
     if (out->error.byte_offset > call->body_size) {
       out->error.byte_offset = FC_NO_OFFSET;
     }

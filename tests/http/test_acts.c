@@ -212,6 +212,25 @@ static void an_act_goes_on_without_its_client(void **state) {
   leave();
 }
 
+// The second request begins within the end of the first, and removes what that was
+// about.
+static void a_failed_load_is_unloaded_at_once(void **state) {
+  (void)state;
+  enter("");
+  put("u.fixture", "nonsense");
+  const int fd = fixture_connect(&server);
+  fixture_send_text(fd,
+                    "POST " MODULES "u/load HTTP/1.1\r\nHost: localhost\r\n"
+                    "Content-Length: 0\r\n\r\n"
+                    "POST " MODULES "u/unload HTTP/1.1\r\nHost: localhost\r\n"
+                    "Content-Length: 0\r\n\r\n");
+  expect(fd, 422, "module_load");
+  expect(fd, 200, "unloaded");
+  close(fd);
+  expect_request("GET", MODULES "u", 404, "module_not_found");
+  leave();
+}
+
 static void an_act_ends_with_the_server(void **state) {
   (void)state;
   enter("");
@@ -379,6 +398,7 @@ int main(int argc, char **argv) {
       FC_TEST(a_directory_that_vanishes_takes_nothing_along),
       FC_TEST(acts_of_one_module_do_not_meet),
       FC_TEST(an_act_goes_on_without_its_client),
+      FC_TEST(a_failed_load_is_unloaded_at_once),
       FC_TEST(an_act_ends_with_the_server),
       FC_TEST(files_are_followed),
       FC_TEST(a_file_being_written_is_not_loaded),

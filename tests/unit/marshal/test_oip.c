@@ -90,6 +90,14 @@ static const row_t rows[] = {
      INPUT("y", "FP32", "[2]", "[1,2]") "," INPUT("0", "INT8", "[]", "[7]"),
      INPUT("0", "INT8", "[]", "[7]") "," INPUT("y", "FP32", "[2]",
                                                "[1.0,2.0]")},
+    {"dims of one name",
+     "tensor<Nxi8>, tensor<Nx2xi8> -> tensor<Nxi8>, tensor<Nx2xi8>",
+     INPUT("0", "INT8", "[1]", "[1]") "," INPUT("1", "INT8", "[1,2]", "[2,3]"),
+     INPUT("0", "INT8", "[1]", "[1]") "," INPUT("1", "INT8", "[1,2]", "[2,3]")},
+    {"out sized by a name", "tensor<Nxi8>, out tensor<NxNxi8> -> tensor<Nxi8>",
+     INPUT("0", "INT8", "[2]", "[1,2]"),
+     INPUT("0", "INT8", "[2]", "[1,2]") "," INPUT("1", "INT8", "[2,2]",
+                                                  "[0,0,0,0]")},
     {"out is not sent", "i8, out tensor<2xf32> -> i8",
      INPUT("0", "INT8", "[]", "[7]"),
      INPUT("0", "INT8", "[]", "[7]") "," INPUT("1", "FP32", "[2]",
@@ -234,6 +242,131 @@ static void a_body_says_one_dim(void **state) {
   }
 }
 
+// Raw bytes and JSON alike are measured by the dims that were sent before.
+static void dims_of_one_name_agree(void **state) {
+  (void)state;
+  static const char kTwo[] = INPUT("0", "INT8", "[2]", "[1,2]");
+  static const char kRaw[] =
+      "{\"name\":\"1\",\"datatype\":\"INT8\",\"shape\":[3],"
+      "\"parameters\":{\"binary_data_size\":3}}";
+  static const struct {
+    const char *inputs[2];
+  } bodies[] = {
+      {{kTwo, INPUT("1", "INT8", "[3]", "[1,2,3]")}},
+      {{INPUT("1", "INT8", "[3]", "[1,2,3]"), kTwo}},
+      {{kTwo, kRaw}},
+      {{kRaw, kTwo}},
+  };
+  for (size_t i = 0; i < FC_ARRAY_COUNT(bodies); i++) {
+    fc_test_call_t call;
+    fc_test_call_init(
+        &call, "tensor<Nxi8>, tensor<Nxi8> -> tensor<Nxi8>, tensor<Nxi8>",
+        NULL);
+    char body[512];
+    const int size = snprintf(body, sizeof body, "{\"inputs\":[%s,%s]}123",
+                              bodies[i].inputs[0], bodies[i].inputs[1]);
+    const bool raw = bodies[i].inputs[0] == kRaw || bodies[i].inputs[1] == kRaw;
+    fc_text_t answer;
+    fc_text_init(&answer, fc_allocator_system(), 4096);
+    uint64_t document;
+    fc_error_t err;
+    assert_int_equal(
+        echo(&call, fc_str_make(body, (size_t)size - (raw ? 0 : 3)),
+             raw ? (uint64_t)size - 3 : FC_OIP_ALL, &answer, &document, &err),
+        FC_INVALID_ARGUMENT);
+    assert_int_equal(err.code, FC_CODE_SHAPE_MISMATCH);
+    if (!strstr(err.message, "dim 0 of argument ")) fail_msg("%s", err.message);
+    fc_text_deinit(&answer);
+    fc_test_call_deinit(&call);
+  }
+}
+
+// The document is read twice at most, however many members have no name beside
+// them: this ends at once.
+static void a_missing_name_is_looked_for_once(void **state) {
+  (void)state;
+  enum { MEMBERS = 4000, PAD = 1 << 20 };
+  const size_t capacity = PAD + MEMBERS * 16 + 64;
+  char *body = malloc(capacity);
+  assert_non_null(body);
+  size_t size = (size_t)snprintf(body, capacity, "{\"inputs\":[{");
+  for (int i = 0; i < MEMBERS; i++) {
+    size += (size_t)snprintf(body + size, capacity - size, "\"m%d\":0,", i);
+  }
+  size += (size_t)snprintf(body + size, capacity - size, "\"pad\":\"");
+  memset(body + size, 'x', PAD);
+  size += PAD;
+  size += (size_t)snprintf(body + size, capacity - size, "\"}]}");
+  fc_test_call_t call;
+  fc_test_call_init(&call, "i8 -> i8", NULL);
+  fc_text_t answer;
+  fc_text_init(&answer, fc_allocator_system(), 4096);
+  uint64_t document;
+  fc_error_t err;
+  assert_int_equal(echo(&call, fc_str_make(body, size), FC_OIP_ALL, &answer,
+                        &document, &err),
+                   FC_INVALID_ARGUMENT);
+  assert_string_equal(err.message, "'name' is missing");
+  fc_text_deinit(&answer);
+  fc_test_call_deinit(&call);
+  free(body);
+}
+
+// As KServe sends one when no other input has raw bytes.
+static void an_empty_tensor_needs_no_bytes(void **state) {
+  (void)state;
+  static const char kBody[] =
+      "{\"inputs\":[{\"name\":\"0\",\"datatype\":\"FP32\",\"shape\":[0],"
+      "\"data\":null,\"parameters\":{\"binary_data_size\":0}}]}";
+  fc_test_call_t call;
+  fc_test_call_init(&call, "tensor<?xf32> -> tensor<?xf32>", NULL);
+  fc_text_t answer;
+  fc_text_init(&answer, fc_allocator_system(), 4096);
+  uint64_t document;
+  fc_error_t err;
+  if (echo(&call, fc_str(kBody), FC_OIP_ALL, &answer, &document, &err)) {
+    fail_msg("%s", err.message);
+  }
+  fc_text_deinit(&answer);
+  fc_test_call_deinit(&call);
+}
+
+// A view of one element may have any shape; it is not written out before somebody
+// has seen that the answer cannot hold it.
+static void a_result_beyond_the_limit_is_not_copied(void **state) {
+  (void)state;
+  static const char kJson[] = "{\"inputs\":[]}";
+  static const char kRaw[] =
+      "{\"inputs\":[],\"parameters\":{\"binary_data_output\":true}}";
+  static const char *const kBodies[] = {kJson, kRaw};
+  fc_test_call_t call;
+  fc_test_call_init(&call, "-> tensor<?xf64>", NULL);
+  double element = 1;
+  const int64_t shape[] = {(int64_t)1 << 40}, strides[] = {0};
+  const fc_value_t result = {.kind = FC_VALUE_TENSOR,
+                             .tensor = {.dtype = FC_DTYPE_F64,
+                                        .rank = 1,
+                                        .shape = shape,
+                                        .strides = strides,
+                                        .data = &element}};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kBodies); i++) {
+    fc_text_t answer;
+    fc_text_init(&answer, fc_allocator_system(), 4096);
+    uint64_t document = 0;
+    fc_error_t err;
+    fc_frame_begin(call.frame, call.plan, NULL);
+    assert_int_equal(
+        fc_oip_decode(call.frame, fc_str(kBodies[i]), FC_OIP_ALL, &err), FC_OK);
+    fc_frame_set_results(call.frame, &result, 1);
+    assert_int_not_equal(fc_oip_encode(call.frame, FC_STR("m"), FC_STR("1"),
+                                       &answer.sink, &document, &err),
+                         FC_OK);
+    assert_int_equal(err.code, FC_CODE_RESULT_TOO_LARGE);
+    fc_text_deinit(&answer);
+  }
+  fc_test_call_deinit(&call);
+}
+
 static void what_is_no_tensor_is_refused(void **state) {
   (void)state;
   static const struct {
@@ -325,6 +458,10 @@ int main(void) {
       FC_TEST(raw_bytes_come_back),
       FC_TEST(raw_booleans_are_0_or_1),
       FC_TEST(a_body_says_one_dim),
+      FC_TEST(dims_of_one_name_agree),
+      FC_TEST(a_missing_name_is_looked_for_once),
+      FC_TEST(an_empty_tensor_needs_no_bytes),
+      FC_TEST(a_result_beyond_the_limit_is_not_copied),
       FC_TEST(what_is_no_tensor_is_refused),
       FC_TEST(ids_are_found),
       FC_TEST(every_allocation_may_fail),
