@@ -23,14 +23,20 @@ quietly() {
 }
 
 # A virtual environment of the packages FILE lists, named by what it holds.
+# Several may want it at once: one installs it, the others wait.
 environment() {  # FILE; sets $venv
+  local lock
   venv=$cache/venv-$(sha256sum <"$1" | cut -c 1-16)
   [ -f "$venv/complete" ] && return
-  step "installing $1 into $venv"
-  scripts/deps python && rm -rf "$venv" && mkdir -p "$cache" &&
-    /usr/bin/python3 -m venv "$venv" &&
-    quietly "$venv/bin/pip" install --disable-pip-version-check -r "$1" &&
-    touch "$venv/complete"
+  mkdir -p "$cache" && exec {lock}>"$venv.lock" && flock "$lock" || return
+  if [ ! -f "$venv/complete" ]; then
+    step "installing $1 into $venv"
+    scripts/deps python && rm -rf "$venv" && /usr/bin/python3 -m venv "$venv" &&
+      quietly "$venv/bin/pip" install --disable-pip-version-check -r "$1" &&
+      touch "$venv/complete"
+  fi
+  exec {lock}>&-
+  [ -f "$venv/complete" ]
 }
 
 # IREE's compiler and runtime: of FOLDER if one is named, else of an environment.

@@ -85,10 +85,13 @@ typedef struct patch_row_t {
   const char *reason;
 } patch_row_t;
 
-static Elf64_Ehdr *header_of(char *bytes) { return (Elf64_Ehdr *)bytes; }
+// What a table lies at is aligned, as the file is read into aligned memory.
+static void *table_at(char *bytes, uint64_t offset) { return bytes + offset; }
+
+static Elf64_Ehdr *header_of(char *bytes) { return table_at(bytes, 0); }
 
 static Elf64_Phdr *segment_of(char *bytes, uint32_t type, unsigned number) {
-  Elf64_Phdr *rows = (Elf64_Phdr *)(bytes + header_of(bytes)->e_phoff);
+  Elf64_Phdr *rows = table_at(bytes, header_of(bytes)->e_phoff);
   for (size_t i = 0; i < header_of(bytes)->e_phnum; i++) {
     if (rows[i].p_type == type && number-- == 0) return &rows[i];
   }
@@ -98,7 +101,7 @@ static Elf64_Phdr *segment_of(char *bytes, uint32_t type, unsigned number) {
 
 static Elf64_Dyn *entry_of(char *bytes, int64_t tag) {
   const Elf64_Phdr *segment = segment_of(bytes, PT_DYNAMIC, 0);
-  Elf64_Dyn *entry = (Elf64_Dyn *)(bytes + segment->p_offset);
+  Elf64_Dyn *entry = table_at(bytes, segment->p_offset);
   while (entry->d_tag != DT_NULL && entry->d_tag != tag) entry++;
   assert_true(entry->d_tag == tag);
   return entry;
@@ -106,11 +109,12 @@ static Elf64_Dyn *entry_of(char *bytes, int64_t tag) {
 
 // Tables lie in the first segment, where address and file offset agree.
 static Elf64_Rela *relocation_of(char *bytes) {
-  return (Elf64_Rela *)(bytes + entry_of(bytes, DT_RELA)->d_un.d_ptr);
+  return table_at(bytes, entry_of(bytes, DT_RELA)->d_un.d_ptr);
 }
 
 static Elf64_Sym *symbol_of(char *bytes) {
-  return (Elf64_Sym *)(bytes + entry_of(bytes, DT_SYMTAB)->d_un.d_ptr) + 1;
+  Elf64_Sym *first = table_at(bytes, entry_of(bytes, DT_SYMTAB)->d_un.d_ptr);
+  return first + 1;
 }
 
 static void magic(char *b) { b[0] = 0; }
@@ -182,8 +186,7 @@ static void relocation_kind(char *b) {
   relocation_of(b)->r_info = ELF64_R_INFO(0, 99);
 }
 static void symbol_behind(char *b) {
-  const uint32_t *hash =
-      (const uint32_t *)(b + entry_of(b, DT_HASH)->d_un.d_ptr);
+  const uint32_t *hash = table_at(b, entry_of(b, DT_HASH)->d_un.d_ptr);
   relocation_of(b)->r_info = ELF64_R_INFO((uint64_t)hash[1], R_X86_64_GLOB_DAT);
 }
 static void no_symbol(char *b) {

@@ -58,8 +58,8 @@ static int32_t first_of_pair(const fc_setting_t *settings, size_t count) {
   const fc_tensor_t b = {FC_DTYPE_I32, 0, NULL, NULL, (void *)(uintptr_t)&two};
   fc_tensor_t result;
   fc_module_t *module;
-  fc_instance_t *instance;
-  fc_call_t *call;
+  fc_instance_t *instance = NULL;
+  fc_call_t *call = NULL;
   fc_error_t err = {0};
   if (fc_module_load(kinds, fc_str(fc_test_in_folder("pair")), &options,
                      fc_allocator_system(), &module, &err) ||

@@ -665,7 +665,7 @@ static void state_is_shared_as_asked(void **state) {
     char path[512];
     fc_error_t err = {0};
     fc_module_t *module;
-    void *first, *second;
+    void *first = NULL, *second = NULL;
     snprintf(path, sizeof path, CORPUS "/state/%s.vmfb", row->file);
     const fc_setting_t setting = {FC_STR("vm.state"), fc_str(row->policy)};
     const fc_module_options_t options = {.settings = &setting,

@@ -207,10 +207,11 @@ static void *take_and_give(void *context) {
   uintptr_t failures = fc_hal_pool_create(&fixture->heap, &pool, NULL) != FC_OK;
   for (size_t i = 0; i < 2000 && !failures; i++) {
     size_t have;
-    uint8_t *block = fc_hal_pool_take(pool, 1024 << (i % 3), &have, NULL);
+    uint8_t *block =
+        fc_hal_pool_take(pool, (size_t)1024 << (i % 3), &have, NULL);
     failures += block == NULL;
     if (!block) continue;
-    memset(block, (int)i, 1024 << (i % 3));
+    memset(block, (int)i, (size_t)1024 << (i % 3));
     fc_hal_pool_give(pool, block, have);
   }
   fc_hal_pool_release(pool);
