@@ -32,12 +32,8 @@ static fc_status_t begin_act(const fc_server_t *server,
                              fc_act_t **out_act, fc_error_t *err) {
   char text[FC_MODULE_NAME_MAX];
   fc_str_t name;
-  if (!fc_route_module(server->routes, place->route, request->path, text,
-                       &name)) {
-    return fc_fail(err, FC_CODE_MODULE_NOT_FOUND,
-                   "a module's name has 1 to %d characters",
-                   FC_MODULE_NAME_MAX);
-  }
+  FC_TRY(fc_route_module(server->routes, place->route, request->path, text,
+                         &name, err));
   *out_act = fc_act_create(server->modules, kind_of(place->route), name, by);
   return *out_act ? FC_OK : fc_fail_memory(err);
 }

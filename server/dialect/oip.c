@@ -7,7 +7,6 @@
 #include "dialect/admission.h"
 #include "dialect/http_status.h"
 #include "dialect/problem.h"
-#include "json/reader.h"
 #include "marshal/oip.h"
 
 // Of a call, from admit to encode.
@@ -106,6 +105,17 @@ static const fc_dialect_worker_t kWorker = {decode, encode, name};
 static const char *result_type(const uint8_t *parameters, uint64_t document) {
   (void)parameters;
   return document ? "application/octet-stream" : "application/json";
+}
+
+fc_status_t fc_oip_open(fc_json_reader_t *reader, fc_str_t body,
+                        fc_error_t *err) {
+  fc_json_token_t token;
+  fc_json_reader_init(reader, 64, 4096);
+  fc_json_reader_feed(reader, body.data, body.size, true);
+  FC_TRY(fc_json_next(reader, &token, err));
+  if (token == FC_JSON_OBJECT_BEGIN) return FC_OK;
+  return fc_json_locate(
+      reader, fc_fail(err, FC_CODE_JSON_SCHEMA, "expected an object"), err);
 }
 
 // ---------------------------------------------------------------------------

@@ -6,6 +6,7 @@
 #define FARCALL_SERVER_DIALECT_OIP_H_
 
 #include "dialect/dialect.h"
+#include "json/reader.h"
 
 // Writes the document of a place below /v2.
 fc_status_t fc_oip_document(const fc_server_t *server,
@@ -13,6 +14,10 @@ fc_status_t fc_oip_document(const fc_server_t *server,
                             const fc_place_t *place,
                             fc_document_t *out_document, fc_sink_t *sink,
                             fc_error_t *err);
+
+// Begins to read the document of a request that is no call: its '{'.
+fc_status_t fc_oip_open(fc_json_reader_t *reader, fc_str_t body,
+                        fc_error_t *err);
 
 // Statuses of errors, for clients that know no 422.
 int fc_oip_status(const fc_error_t *error);

@@ -3,7 +3,6 @@
 // The repository of /v2: load and unload. What they do is in modules/act.h; who may
 // ask is decided before (exchange/access.h).
 #include "dialect/oip.h"
-#include "json/reader.h"
 
 // A model's name leads to its module, which is what is loaded as a whole.
 static fc_str_t module_of(const fc_server_t *server, fc_str_t name) {
@@ -23,12 +22,8 @@ fc_status_t fc_oip_begin_act(const fc_server_t *server,
                              fc_act_t **out_act, fc_error_t *err) {
   char text[FC_MODULE_NAME_MAX];
   fc_str_t name;
-  if (!fc_route_module(server->routes, place->route, request->path, text,
-                       &name)) {
-    return fc_fail(err, FC_CODE_MODULE_NOT_FOUND,
-                   "a module's name has at most %d characters",
-                   FC_MODULE_NAME_MAX);
-  }
+  FC_TRY(fc_route_module(server->routes, place->route, request->path, text,
+                         &name, err));
   const bool loads = place->route == FC_ROUTE_OIP_LOAD;
   *out_act = fc_act_create(server->modules, loads ? FC_ACT_LOAD : FC_ACT_UNLOAD,
                            module_of(server, name), by);
@@ -60,13 +55,7 @@ fc_status_t fc_oip_read_act(fc_act_t *act, fc_str_t body, fc_error_t *err) {
   fc_json_token_t token;
   (void)act;
   if (body.size == 0) return FC_OK;
-  fc_json_reader_init(&reader, 64, 4096);
-  fc_json_reader_feed(&reader, body.data, body.size, true);
-  FC_TRY(fc_json_next(&reader, &token, err));
-  if (token != FC_JSON_OBJECT_BEGIN) {
-    return fc_json_locate(
-        &reader, fc_fail(err, FC_CODE_JSON_SCHEMA, "expected an object"), err);
-  }
+  FC_TRY(fc_oip_open(&reader, body, err));
   for (;;) {
     FC_TRY(fc_json_next(&reader, &token, err));
     if (token == FC_JSON_OBJECT_END) break;

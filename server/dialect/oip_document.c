@@ -5,7 +5,6 @@
 #include "dialect/oip.h"
 #include "dialect/reflect.h"
 #include "farcall/version.h"
-#include "json/reader.h"
 #include "json/writer.h"
 #include "marshal/model.h"
 #include "marshal/oip.h"
@@ -197,13 +196,7 @@ static fc_status_t read_filter(fc_str_t body, bool *out_ready,
   fc_json_token_t token;
   *out_ready = false;
   if (body.size == 0) return FC_OK;
-  fc_json_reader_init(&reader, 64, 4096);
-  fc_json_reader_feed(&reader, body.data, body.size, true);
-  FC_TRY(fc_json_next(&reader, &token, err));
-  if (token != FC_JSON_OBJECT_BEGIN) {
-    return fc_json_locate(
-        &reader, fc_fail(err, FC_CODE_JSON_SCHEMA, "expected an object"), err);
-  }
+  FC_TRY(fc_oip_open(&reader, body, err));
   for (;;) {
     FC_TRY(fc_json_next(&reader, &token, err));
     if (token == FC_JSON_OBJECT_END) break;

@@ -390,8 +390,9 @@ static fc_status_t find_place(const fc_routes_t *routes,
   return find_function(names.function, generation, &out_place->function, err);
 }
 
-bool fc_route_module(const fc_routes_t *routes, fc_route_t route, fc_str_t path,
-                     char out[FC_MODULE_NAME_MAX], fc_str_t *out_name) {
+fc_status_t fc_route_module(const fc_routes_t *routes, fc_route_t route,
+                            fc_str_t path, char out[FC_MODULE_NAME_MAX],
+                            fc_str_t *out_name, fc_error_t *err) {
   fc_str_t pattern = fc_str(routes->rows[route].path);
   *out_name = FC_STR("");
   while (pattern.size && path.size) {
@@ -400,12 +401,16 @@ bool fc_route_module(const fc_routes_t *routes, fc_route_t route, fc_str_t path,
     if (!fc_str_equal(wanted, FC_STR("{module}"))) continue;
     char decoded[FC_LIMIT_TARGET];
     size_t size = 0;
-    if (!fc_percent_decode(segment, decoded, &size)) return false;
-    if (size == 0 || size > FC_MODULE_NAME_MAX) return false;
+    if (!fc_percent_decode(segment, decoded, &size) || size == 0 ||
+        size > FC_MODULE_NAME_MAX) {
+      return fc_fail(err, FC_CODE_MODULE_NOT_FOUND,
+                     "a module's name has 1 to %d characters",
+                     FC_MODULE_NAME_MAX);
+    }
     memcpy(out, decoded, size);
     *out_name = fc_str_make(out, size);
   }
-  return true;
+  return FC_OK;
 }
 
 fc_status_t fc_route_find(const fc_routes_t *routes,

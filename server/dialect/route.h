@@ -71,9 +71,11 @@ fc_status_t fc_route_find(const fc_routes_t *routes,
 // alone names a model. False if there is none, or several.
 bool fc_route_only_function(const fc_module_t *module, uint32_t *out_function);
 // Gives the module's name in the path of a request: the segment where the path
-// of the route has {module}. False when it is longer than names are. `out` holds the bytes.
-bool fc_route_module(const fc_routes_t *routes, fc_route_t route, fc_str_t path,
-                     char out[FC_MODULE_NAME_MAX], fc_str_t *out_name);
+// of the route has {module}; "" if it has none. FC_CODE_MODULE_NOT_FOUND when the
+// segment is empty or longer than names are. `out` holds the bytes.
+fc_status_t fc_route_module(const fc_routes_t *routes, fc_route_t route,
+                            fc_str_t path, char out[FC_MODULE_NAME_MAX],
+                            fc_str_t *out_name, fc_error_t *err) FC_MUST_CHECK;
 
 // Decodes %XX. `out` has room for text.size bytes. False when malformed.
 bool fc_percent_decode(fc_str_t text, char *out, size_t *out_size);
