@@ -15,6 +15,7 @@
 #include "config/file.h"
 #include "config/limits.h"
 #include "config/policy.h"
+#include "config/table.h"
 #include "farcall/version.h"
 #include "pool/isolation.h"
 #include "pool/process.h"
@@ -53,27 +54,26 @@ static int print_text(const fc_server_options_t *options) {
 // Numbers that the server could not keep, or that would leave nothing to serve.
 static fc_status_t check_ranges(const fc_server_options_t *options,
                                 unsigned *out_option, fc_error_t *err) {
-  const struct {
-    unsigned option;
-    const char *flag;
-    uint64_t value, least, most;
+  static const struct {
+    unsigned option;  // a COUNT or a SIZE
+    uint64_t least, most;
   } kRanges[] = {
-      {FC_OPTION_tiles, "--tiles", options->tiles, 1, FC_TILES_MAX},
-      {FC_OPTION_workers, "--workers", options->workers, 0, FC_LIMIT_WORKERS},
-      {FC_OPTION_crash_limit, "--crash-limit", options->crash_limit, 0,
-       FC_LIMIT_CRASHES},
-      {FC_OPTION_connections, "--connections", options->connections, 1,
-       UINT64_MAX},
-      {FC_OPTION_max_body, "--max-body", options->max_body, 1, UINT64_MAX},
+      {FC_OPTION_tiles, 1, FC_TILES_MAX},
+      {FC_OPTION_workers, 0, FC_LIMIT_WORKERS},
+      {FC_OPTION_crash_limit, 0, FC_LIMIT_CRASHES},
+      {FC_OPTION_connections, 1, UINT64_MAX},
+      {FC_OPTION_max_body, 1, UINT64_MAX},
   };
   for (size_t i = 0; i < FC_ARRAY_COUNT(kRanges); i++) {
-    const uint64_t value = kRanges[i].value;
+    const fc_option_t *option = &fc_options[kRanges[i].option];
+    uint64_t value;
+    memcpy(&value, (const char *)options + option->offset, sizeof value);
     if (value >= kRanges[i].least && value <= kRanges[i].most) continue;
     const bool low = value < kRanges[i].least;
     *out_option = kRanges[i].option;
     return fc_fail(
-        err, FC_CODE_OUT_OF_RANGE, "%s: %llu is not at %s %llu",
-        kRanges[i].flag, (unsigned long long)value, low ? "least" : "most",
+        err, FC_CODE_OUT_OF_RANGE, "--%s: %llu is not at %s %llu", option->flag,
+        (unsigned long long)value, low ? "least" : "most",
         (unsigned long long)(low ? kRanges[i].least : kRanges[i].most));
   }
   return FC_OK;
