@@ -30,6 +30,13 @@ fc_status_t fc_oip_put_name(const fc_function_t *function, fc_sink_t *sink,
 fc_status_t fc_oip_write_config(const fc_generation_t *generation,
                                 const fc_function_t *function, fc_sink_t *sink,
                                 fc_error_t *err);
+// What calls of a function took: one of "model_stats".
+fc_status_t fc_oip_write_statistics(const fc_generation_t *generation,
+                                    const fc_function_t *function,
+                                    fc_sink_t *sink, fc_error_t *err);
+// What the log writes, after what `body` asks for is done; "": nothing.
+fc_status_t fc_oip_log(const fc_server_t *server, fc_str_t body,
+                       fc_sink_t *sink, fc_error_t *err);
 // There are no traces to set.
 fc_status_t fc_oip_write_trace(fc_sink_t *sink, fc_error_t *err);
 

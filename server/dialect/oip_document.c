@@ -27,7 +27,8 @@ static fc_status_t write_server(fc_sink_t *sink, fc_error_t *err) {
       sink, "{\"name\":\"farcalld\",\"version\":", fc_str(fc_version()), err));
   return put(sink,
              ",\"extensions\":[\"binary_tensor_data\","
-             "\"model_configuration\",\"model_repository\",\"parameters\"]}",
+             "\"model_configuration\",\"model_repository\",\"parameters\","
+             "\"statistics\",\"logging\"]}",
              err);
 }
 
@@ -173,19 +174,33 @@ static fc_status_t write_name(const fc_generation_t *generation,
   return fc_oip_put_name(function, list->sink, err);
 }
 
-static fc_status_t write_models(const fc_server_t *server, fc_sink_t *sink,
-                                fc_error_t *err) {
+static fc_status_t write_stats(const fc_generation_t *generation,
+                               const fc_function_t *function, list_t *list,
+                               fc_error_t *err) {
+  FC_TRY(next_item(list, err));
+  return fc_oip_write_statistics(generation, function, list->sink, err);
+}
+
+static fc_status_t write_ready_models(const fc_server_t *server,
+                                      write_entry_t write, fc_sink_t *sink,
+                                      fc_error_t *err) {
   const fc_generations_t *all = &server->modules->generations;
   list_t list = {.sink = sink};
-  FC_TRY(put(sink, "{\"models\":[", err));
   for (uint32_t i = 0; i < all->count; i++) {
     const fc_generation_t *generation = all->places[i];
     if (!generation || !generation->current ||
         generation->state != FC_GENERATION_READY) {
       continue;
     }
-    FC_TRY(write_each(generation, write_name, &list, err));
+    FC_TRY(write_each(generation, write, &list, err));
   }
+  return FC_OK;
+}
+
+static fc_status_t write_models(const fc_server_t *server, fc_sink_t *sink,
+                                fc_error_t *err) {
+  FC_TRY(put(sink, "{\"models\":[", err));
+  FC_TRY(write_ready_models(server, write_name, sink, err));
   return put(sink, "]}", err);
 }
 
@@ -263,6 +278,18 @@ fc_status_t fc_oip_document(const fc_server_t *server,
     case FC_ROUTE_OIP_CONFIG_OF:
       FC_TRY(check_model(function, err));
       return fc_oip_write_config(generation, function, sink, err);
+    case FC_ROUTE_OIP_STATS:
+    case FC_ROUTE_OIP_STATS_OF:
+      FC_TRY(check_model(function, err));
+      FC_TRY(put(sink, "{\"model_stats\":[", err));
+      FC_TRY(fc_oip_write_statistics(generation, function, sink, err));
+      return put(sink, "]}", err);
+    case FC_ROUTE_OIP_ALL_STATS:
+      FC_TRY(put(sink, "{\"model_stats\":[", err));
+      FC_TRY(write_ready_models(server, write_stats, sink, err));
+      return put(sink, "]}", err);
+    case FC_ROUTE_OIP_LOGGING:
+      return fc_oip_log(server, request->body, sink, err);
     case FC_ROUTE_OIP_TRACE:
     case FC_ROUTE_OIP_TRACE_OF:
       return fc_oip_write_trace(sink, err);

@@ -13,6 +13,9 @@ enum {
   FC_ROUTE_POST = 1 << 2,  // a document too, which the body asks for
   // POST: changes what is served. The module that the path names may not exist.
   FC_ROUTE_ACT = 1 << 3,
+  // With FC_ROUTE_POST: the body may change the server, so not everybody may send
+  // one.
+  FC_ROUTE_ADMIN = 1 << 4,
 };
 
 typedef enum fc_route_t {

@@ -237,20 +237,19 @@ fc_status_t fc_access_check_admin(const fc_policy_t *policy,
                                   const fc_peer_t *address, fc_error_t *err) {
   if (policy->admin == FC_ADMIN_OFF) {
     return fc_fail(err, FC_CODE_FORBIDDEN,
-                   "--admin=off: modules are not changed over HTTP");
+                   "--admin=off: nothing is changed over HTTP");
   }
   if (!policy->local && policy->admin != FC_ADMIN_LOOPBACK) {
     return fc_fail(err, FC_CODE_FORBIDDEN,
-                   "modules are changed over a Unix socket "
+                   "the server is changed over a Unix socket "
                    "(--listen=unix:PATH), or from this machine with "
                    "--admin=loopback");
   }
   if (!policy->local && !fc_peer_is_loopback(address)) {
     return fc_fail(err, FC_CODE_FORBIDDEN,
-                   "modules are changed from the server's machine only");
+                   "the server is changed from its own machine only");
   }
   if (!was_passed_on(request)) return FC_OK;
-  return fc_fail(
-      err, FC_CODE_FORBIDDEN,
-      "modules are not changed for a request that a proxy passed on");
+  return fc_fail(err, FC_CODE_FORBIDDEN,
+                 "nothing is changed for a request that a proxy passed on");
 }

@@ -201,6 +201,9 @@ static fc_status_t check_asking(uint64_t size, fc_error_t *err) {
 static fc_status_t admit_asking(fc_exchange_t *x, const fc_request_t *request,
                                 fc_error_t *err) {
   const fc_owner_t owner = fc_exchange_owner(&x->peer);
+  if (x->server->routes->rows[x->place.route].methods & FC_ROUTE_ADMIN) {
+    FC_TRY(fc_access_check_admin(x->policy, request, &x->address, err));
+  }
   FC_TRY(check_asking(request->length, err));
   return fc_body_open(&x->job.call.body, x->server->blocks, &owner,
                       request->length, err);

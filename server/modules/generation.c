@@ -119,7 +119,19 @@ void fc_generations_remove(fc_generations_t *generations,
   generations->used--;
   if (index < generations->first_free) generations->first_free = index;
   fc_module_release(generation->module);
+  fc_free(generations->allocator, generation->counts);
   fc_free(generations->allocator, generation);
+}
+
+fc_function_counts_t *fc_generations_count(const fc_generations_t *generations,
+                                           fc_generation_t *generation,
+                                           uint32_t function) {
+  if (!generation->counts) {
+    generation->counts = fc_alloc_array(
+        generations->allocator, fc_module_function_count(generation->module),
+        sizeof *generation->counts);
+  }
+  return generation->counts ? &generation->counts[function] : NULL;
 }
 
 void fc_generations_release(fc_generations_t *generations,

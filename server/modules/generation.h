@@ -20,6 +20,20 @@ typedef enum fc_generation_state_t {
 
 #define FC_PATH_NONE UINT32_MAX
 
+// What the calls of one function took. Those refused before a worker had them are
+// not among them.
+typedef struct fc_function_counts_t {
+  uint64_t succeeded;
+  uint64_t failed;
+  uint64_t success_ns;  // from the first byte of the request to the result
+  uint64_t fail_ns;
+  uint64_t queue_ns;  // and of those that succeeded, in each stage
+  uint64_t decode_ns;
+  uint64_t call_ns;
+  uint64_t encode_ns;
+  uint64_t last_ns;  // when the last one ended, on fc_clock_ns' clock
+} fc_function_counts_t;
+
 typedef struct fc_generation_t {
   uint32_t index;   // by which calls and the pool name it
   uint64_t calls;   // asked of it
@@ -45,7 +59,8 @@ typedef struct fc_generation_t {
   // Why it failed; of one that serves, why the newest file of its name was
   // refused. The code is FC_CODE_NONE if there is no reason.
   fc_error_t error;
-  char text[];  // the path
+  fc_function_counts_t *counts;  // by function; NULL before the first call
+  char text[];                   // the path
 } fc_generation_t;
 
 // Empty when zeroed but for the allocator and on_idle.
@@ -101,6 +116,11 @@ fc_generation_t *fc_generations_find(const fc_generations_t *generations,
 // none is near.
 const fc_generation_t *fc_generations_nearest(
     const fc_generations_t *generations, fc_str_t name);
+
+// The counts of a function, zero at first. NULL: there is no memory for them.
+fc_function_counts_t *fc_generations_count(const fc_generations_t *generations,
+                                           fc_generation_t *generation,
+                                           uint32_t function);
 
 // While a generation is held it is not removed and its module not released.
 static inline void fc_generation_hold(fc_generation_t *generation) {

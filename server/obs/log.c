@@ -113,6 +113,7 @@ static void append(fc_log_t *log, fc_str_t line) {
 
 void fc_log_fields(fc_log_t *log, fc_log_level_t level, fc_str_t message,
                    const fc_log_field_t *fields, size_t count) {
+  if (log->silent[level]) return;
   char text[FC_LOG_LINE_MAX];
   line_t line = {text, text + sizeof text - 4};
   if (log->json) {

@@ -103,6 +103,26 @@ def test_every_face_gives_the_same_bits(serve):
     assert asked >= 20
 
 
+def test_calls_are_counted(serve):
+    server = serve(SIMPLE)
+    zeros = numpy.zeros((1, 16), "<i4")
+    good = {name: ("INT32", zeros) for name in ("INPUT0", "INPUT1")}
+    for _ in range(3):
+        infer(server, "simple", good, True, True)
+    assert server.request("POST", "/v2/models/simple/infer", "{}").status == 400
+    server.results("simple/add_sub", [zeros.tolist()] * 2)  # is the same function
+    (found,) = server.get("/v2/models/simple/stats").json["model_stats"]
+    assert found == server.get("/v2/models/stats").json["model_stats"][0]
+    stats = found["inference_stats"]
+    assert found["inference_count"] == found["execution_count"] == 4
+    assert (stats["success"]["count"], stats["fail"]["count"]) == (4, 1)
+    assert found["last_inference"] > 1.7e12
+    inside = sum(stats[each]["ns"] for each in (
+        "queue", "compute_input", "compute_infer", "compute_output"))
+    assert 0 < inside <= stats["success"]["ns"]
+    assert found["batch_stats"][0]["compute_infer"] == stats["compute_infer"]
+
+
 def test_large_tensors_come_back(serve):
     server = serve(MODULES / "conventions.so")
     left, right = values_of("FP32", [1 << 20]), values_of("FP32", [300001])
@@ -166,6 +186,10 @@ assert client.get_model_repository_index()[0]["state"] == "READY"
 config = client.get_model_config("simple")
 assert [each["data_type"] for each in config["input"]] == ["TYPE_INT32"] * 2
 assert client.get_trace_settings("simple")["trace_level"] == ["OFF"]
+assert client.get_inference_statistics("simple")["model_stats"][0]["version"] == "1"
+assert client.get_log_settings()["log_info"] is True
+assert client.update_log_settings({"log_info": False})["log_info"] is False
+assert client.update_log_settings({"log_info": True})["log_info"] is True
 client.unload_model("simple")
 assert not client.is_model_ready("simple")
 client.load_model("simple")

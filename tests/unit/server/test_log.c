@@ -55,6 +55,20 @@ static const char *after_time(const char *line) {
   return line;
 }
 
+static void a_level_may_be_silent(void **state) {
+  (void)state;
+  static tap_t tap;
+  open_tap(&tap, false);
+  tap.log.silent[FC_LOG_INFO] = tap.log.silent[FC_LOG_ERROR] = true;
+  fc_log(&tap.log, FC_LOG_INFO, "not");
+  fc_log(&tap.log, FC_LOG_WARN, "told");
+  fc_log(&tap.log, FC_LOG_ERROR, "not");
+  fc_log_flush(&tap.log);
+  read_tap(&tap);
+  assert_string_equal(after_time(tap.text), "warn told\n");
+  close_tap(&tap);
+}
+
 static void text_is_for_people(void **state) {
   (void)state;
   static tap_t tap;
@@ -175,6 +189,7 @@ static void a_full_pipe_drops_lines_and_says_so(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      FC_TEST(a_level_may_be_silent),
       FC_TEST(text_is_for_people),
       FC_TEST(hostile_text_stays_one_valid_line),
       FC_TEST(no_length_cuts_a_line),
