@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The sink that fills blocks.
+#include "pool/block.h"
+
+static void close_piece(fc_block_sink_t *out) {
+  fc_piece_t *piece = &out->pieces[out->count - 1];
+  const char *begin =
+      (const char *)fc_block_data(out->blocks, piece->block) + piece->offset;
+  piece->size = (uint64_t)(out->sink.cursor - begin);
+}
+
+static void open_piece(fc_block_sink_t *out, uint32_t block, uint32_t offset) {
+  out->pieces[out->count++] = (fc_piece_t){.block = block, .offset = offset};
+  char *data = (char *)fc_block_data(out->blocks, block);
+  size_t room = fc_block_size(out->blocks, block) - offset;
+  uint64_t left = out->limit - out->written;
+  out->sink.cursor = data + offset;
+  out->sink.end = out->sink.cursor + (room < left ? room : (size_t)left);
+}
+
+static fc_status_t sink_grow(fc_sink_t *sink, size_t need, fc_error_t *err) {
+  fc_block_sink_t *out = (fc_block_sink_t *)sink;
+  close_piece(out);
+  fc_piece_t *last = &out->pieces[out->count - 1];
+  uint64_t written = out->written + last->size;
+  if (need > out->limit - written || out->count == FC_PIECES_MAX) {
+    return fc_fail(err, FC_CODE_RESULT_TOO_LARGE,
+                   "the answer exceeds %llu bytes",
+                   (unsigned long long)out->limit);
+  }
+  uint64_t size = 4 * (uint64_t)fc_block_size(out->blocks, last->block);
+  if (size < need) size = need;
+  uint32_t block;
+  FC_TRY(fc_block_take(out->blocks, size, &block, err));
+  out->written = written;
+  open_piece(out, block, 0);
+  return FC_OK;
+}
+
+void fc_block_sink_init(fc_block_sink_t *out, fc_blocks_t *blocks,
+                        uint32_t block, uint32_t reserve, uint64_t limit) {
+  out->sink = (fc_sink_t){.grow = sink_grow};
+  out->blocks = blocks;
+  out->limit = limit;
+  out->written = 0;
+  out->count = 0;
+  open_piece(out, block, reserve);
+}
+
+uint64_t fc_block_sink_finish(fc_block_sink_t *out) {
+  close_piece(out);
+  return out->written + out->pieces[out->count - 1].size;
+}
+
+void fc_block_sink_drop(fc_block_sink_t *out) {
+  for (uint32_t i = 0; i < out->count; i++) {
+    fc_block_give(out->blocks, out->pieces[i].block);
+  }
+  out->count = 0;
+}
