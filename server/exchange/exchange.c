@@ -187,7 +187,7 @@ static fc_status_t admit(fc_exchange_t *x, const fc_request_t *request,
                        call->deadline_ns, x->marked_ns, &x->retry_after, err));
   const fc_owner_t owner = fc_exchange_owner(&x->peer);
   return fc_body_open(&call->body, server->blocks, &owner, request->length,
-                      err);
+                      fc_pool_shares(server->pool, call->generation), err);
 }
 
 static fc_status_t check_asking(uint64_t size, fc_error_t *err) {
@@ -206,7 +206,7 @@ static fc_status_t admit_asking(fc_exchange_t *x, const fc_request_t *request,
   }
   FC_TRY(check_asking(request->length, err));
   return fc_body_open(&x->job.call.body, x->server->blocks, &owner,
-                      request->length, err);
+                      request->length, false, err);
 }
 
 // For the log: who asks for an act.
@@ -229,7 +229,7 @@ static fc_status_t admit_act(fc_exchange_t *x, const fc_request_t *request,
              ->begin_act(x->server, request, &x->place, who, &x->act, err));
   const fc_owner_t owner = fc_exchange_owner(&x->peer);
   return fc_body_open(&x->job.call.body, x->server->blocks, &owner,
-                      request->length, err);
+                      request->length, false, err);
 }
 
 fc_status_t fc_exchange_admit(fc_exchange_t *x, const fc_request_t *request,

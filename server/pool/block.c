@@ -9,9 +9,11 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/sanitize.h"
 #include "config/limits.h"
+#include "pool/shared.h"
 
 #define CLASS_COUNT 23    // up to 16 GiB
 #define CHUNK_SIZE 256u   // entries of one piece of the table
@@ -23,6 +25,7 @@
 // What is touched first of such a block gets small pages, so that a client which
 // announces much and sends little takes little.
 #define SMALL_PAGES (4u << 20)
+_Static_assert(FC_LIMIT_SHARED * 2 == LARGE, "shared blocks are large ones");
 
 typedef struct entry_t {
   uint8_t *data;      // NULL: the index is free
@@ -31,7 +34,11 @@ typedef struct entry_t {
   uint64_t counted;   // bytes in use
   uint64_t filled;    // bytes ever counted; those not in use count as kept
   uint64_t released;  // bytes given back to the system, of a dying block
+  uint64_t mapped;    // bytes of `file` that are mapped at `data`
   uint32_t owner;     // on whose account, FC_OWNER_NONE if nobody's
+  int file;           // that it lies in, -1: in memory of the allocator
+  bool shared;        // fc_block_take_shared
+  bool is_file_counted;
   uint8_t class_;
 } entry_t;
 
@@ -47,6 +54,7 @@ struct fc_blocks_t {
   bool fixed;                   // fc_blocks_create_fixed: nothing can be taken
   uint32_t heads[CLASS_COUNT];  // kept blocks, last in first out
   uint32_t dying;               // large blocks to be released
+  uint32_t files;               // blocks whose `is_file_counted` is set
   _Atomic uint64_t copied;
   uint32_t free_index;
   uint32_t count;                // indices ever handed out
@@ -100,8 +108,9 @@ fc_status_t fc_blocks_create_fixed(fc_allocator_t allocator,
   }
   for (uint32_t i = 0; i < count; i++) {
     FC_ASSERT(spans[i].size > FC_BLOCK_TAIL);
-    blocks->chunks[0][i] =
-        (entry_t){.data = spans[i].data, .size = spans[i].size - FC_BLOCK_TAIL};
+    blocks->chunks[0][i] = (entry_t){.data = spans[i].data,
+                                     .size = spans[i].size - FC_BLOCK_TAIL,
+                                     .file = -1};
   }
   blocks->count = count;
   *out_blocks = blocks;
@@ -141,23 +150,45 @@ static uint32_t new_index(fc_blocks_t *blocks) {
   return blocks->count++;
 }
 
+static void free_index(fc_blocks_t *blocks, uint32_t index) {
+  entry_t *entry = entry_at(blocks, index);
+  entry->data = NULL;
+  entry->next = blocks->free_index;
+  blocks->free_index = index;
+}
+
 // Under the lock. Does not count as in use yet.
 static uint32_t new_block(fc_blocks_t *blocks, unsigned class_) {
   uint32_t index = new_index(blocks);
   if (index == FC_BLOCK_NONE) return index;
   entry_t *entry = entry_at(blocks, index);
   uint64_t size = class_bytes(class_);
-  entry->data =
+  uint8_t *data =
       fc_alloc_aligned(blocks->allocator, (size_t)size + FC_BLOCK_TAIL, 64);
-  if (!entry->data) {
-    entry->next = blocks->free_index;
-    blocks->free_index = index;
+  *entry = (entry_t){.data = data,
+                     .size = size,
+                     .class_ = (uint8_t)class_,
+                     .owner = FC_OWNER_NONE,
+                     .file = -1};
+  if (data) return index;
+  free_index(blocks, index);
+  return FC_BLOCK_NONE;
+}
+
+// The same for a block in a file, which is not mapped.
+static uint32_t new_file(fc_blocks_t *blocks, uint64_t size) {
+  if (blocks->files >= FC_LIMIT_SHARED_FILES) return FC_BLOCK_NONE;
+  const uint32_t index = new_index(blocks);
+  if (index == FC_BLOCK_NONE) return index;
+  const int file = fc_shared_create("farcall-block", size + FC_BLOCK_TAIL);
+  if (file < 0) {
+    free_index(blocks, index);
     return FC_BLOCK_NONE;
   }
-  entry->size = size;
-  entry->class_ = (uint8_t)class_;
-  entry->counted = entry->filled = entry->released = 0;
-  entry->owner = FC_OWNER_NONE;
+  *entry_at(blocks, index) = (entry_t){.size = size,
+                                       .class_ = (uint8_t)class_of(size),
+                                       .owner = FC_OWNER_NONE,
+                                       .file = file};
   return index;
 }
 
@@ -166,6 +197,19 @@ static void advise(uint8_t *begin, uint64_t size, int advice) {
   uint8_t *first = begin + (PAGE - (uintptr_t)begin % PAGE) % PAGE;
   uint8_t *end = begin + size - (uintptr_t)(begin + size) % PAGE;
   if (end > first) (void)madvise(first, (size_t)(end - first), advice);
+}
+
+// Counts the file until the block is freed.
+static bool map_file(fc_blocks_t *blocks, entry_t *entry, uint64_t size,
+                     int protection) {
+  void *data = mmap(NULL, (size_t)size, protection, MAP_SHARED, entry->file, 0);
+  if (data == MAP_FAILED) return false;
+  entry->data = data;
+  entry->mapped = size;
+  advise(data, size < SMALL_PAGES ? size : SMALL_PAGES, MADV_NOHUGEPAGE);
+  entry->is_file_counted = true;
+  blocks->files++;
+  return true;
 }
 
 // Larger than what is counted at once: nobody knows yet whether it will be filled.
@@ -184,18 +228,23 @@ static uint32_t reserve(fc_blocks_t *blocks, unsigned class_) {
 // It does not count as kept any more.
 static void free_block(fc_blocks_t *blocks, uint32_t block) {
   entry_t *entry = entry_at(blocks, block);
-  FC_UNPOISON(entry->data, (size_t)class_bytes(entry->class_) + FC_BLOCK_TAIL);
-  fc_free(blocks->allocator, entry->data);
-  entry->data = NULL;
-  entry->next = blocks->free_index;
-  blocks->free_index = block;
+  if (entry->file < 0) {
+    FC_UNPOISON(entry->data,
+                (size_t)class_bytes(entry->class_) + FC_BLOCK_TAIL);
+    fc_free(blocks->allocator, entry->data);
+  } else {
+    if (entry->mapped) munmap(entry->data, (size_t)entry->mapped);
+    close(entry->file);
+    blocks->files -= entry->is_file_counted;
+  }
+  free_index(blocks, block);
 }
 
 // Frees a block that is in no list, or has it freed later.
 static void let_go(fc_blocks_t *blocks, uint32_t block) {
   entry_t *entry = entry_at(blocks, block);
   blocks->kept -= entry->filled;
-  if (entry->filled <= LARGE) {
+  if (entry->filled <= LARGE && entry->file < 0) {
     free_block(blocks, block);
     return;
   }
@@ -212,7 +261,8 @@ typedef struct request_t {
   uint64_t now;             // bytes to count
   uint64_t size;            // bytes to have in the end
   unsigned class_;          // of `now`
-  uint64_t old_counted;     // of the block that is to grow
+  bool shared;
+  uint64_t old_counted;  // of the block that is to grow
   uint32_t old_owner;
 } request_t;
 
@@ -312,8 +362,10 @@ static void give(fc_blocks_t *blocks, uint32_t block) {
   blocks->kept += entry->counted;
   entry->counted = 0;
   entry->owner = FC_OWNER_NONE;
-  // Of a block that was never filled next to nothing can be used again.
-  if (blocks->kept > blocks->budget || entry->filled < entry->size / 2) {
+  // Of a block that was never filled next to nothing can be used again, and a
+  // worker may still see what lies in a file.
+  if (blocks->kept > blocks->budget || entry->filled < entry->size / 2 ||
+      entry->file >= 0) {
     let_go(blocks, block);
     return;
   }
@@ -323,12 +375,30 @@ static void give(fc_blocks_t *blocks, uint32_t block) {
   blocks->heads[entry->class_] = block;
 }
 
+// FC_BLOCK_NONE when the block is none to be shared, and when no more can be.
+static uint32_t take_file(fc_blocks_t *blocks, const request_t *request) {
+  const unsigned class_ = class_of(request->size);
+  if (!request->shared || request->size <= FC_LIMIT_SHARED ||
+      class_ == CLASS_COUNT) {
+    return FC_BLOCK_NONE;
+  }
+  const uint64_t size = class_bytes(class_);
+  const uint32_t block = new_file(blocks, size);
+  if (block == FC_BLOCK_NONE ||
+      map_file(blocks, entry_at(blocks, block), size + FC_BLOCK_TAIL,
+               PROT_READ | PROT_WRITE)) {
+    return block;
+  }
+  free_block(blocks, block);
+  return FC_BLOCK_NONE;
+}
+
 static verdict_t take(fc_blocks_t *blocks, const request_t *request,
                       uint32_t *out_block) {
   verdict_t verdict = judge(blocks, request);
   if (verdict != VERDICT_FITS) return verdict;
-  uint32_t block = FC_BLOCK_NONE;
-  if (request->size > request->now) {
+  uint32_t block = take_file(blocks, request);
+  if (block == FC_BLOCK_NONE && request->size > request->now) {
     block = pop_kept(blocks, class_of(request->size));
   }
   if (block == FC_BLOCK_NONE && request->size > request->now) {
@@ -342,6 +412,7 @@ static verdict_t take(fc_blocks_t *blocks, const request_t *request,
     give(blocks, block);
     return VERDICT_MEMORY;
   }
+  entry_at(blocks, block)->shared = request->shared;
   *out_block = block;
   return VERDICT_FITS;
 }
@@ -370,6 +441,14 @@ fc_status_t fc_block_take_for(fc_blocks_t *blocks, const fc_owner_t *owner,
   return fulfil(blocks, &request, out_block, err);
 }
 
+fc_status_t fc_block_take_shared(fc_blocks_t *blocks, const fc_owner_t *owner,
+                                 uint64_t now, uint64_t size,
+                                 uint32_t *out_block, fc_error_t *err) {
+  request_t request = make_request(owner, now, size);
+  request.shared = true;
+  return fulfil(blocks, &request, out_block, err);
+}
+
 // Counts more bytes of a block that is large enough for them.
 static fc_status_t count_more(fc_blocks_t *blocks, const request_t *request,
                               entry_t *entry, fc_error_t *err) {
@@ -390,6 +469,7 @@ fc_status_t fc_block_grow(fc_blocks_t *blocks, const fc_owner_t *owner,
   request_t request = make_request(owner, now, size);
   request.old_counted = entry->counted;
   request.old_owner = entry->owner;
+  request.shared = entry->shared;
   if (now <= entry->counted) return FC_OK;
   if (now <= entry->size) return count_more(blocks, &request, entry, err);
   uint32_t grown;
@@ -430,6 +510,32 @@ uint64_t fc_block_counted(const fc_blocks_t *blocks, uint32_t block) {
   return entry_at(blocks, block)->counted;
 }
 
+int fc_block_file(const fc_blocks_t *blocks, uint32_t block) {
+  return entry_at(blocks, block)->file;
+}
+
+fc_status_t fc_block_lend(fc_blocks_t *blocks, uint64_t size,
+                          uint32_t *out_block, fc_error_t *err) {
+  pthread_mutex_lock(&blocks->lock);
+  const uint32_t block = new_file(blocks, size);
+  pthread_mutex_unlock(&blocks->lock);
+  if (block == FC_BLOCK_NONE) return fc_fail_memory(err);
+  *out_block = block;
+  return FC_OK;
+}
+
+fc_status_t fc_block_adopt(fc_blocks_t *blocks, uint32_t block, uint64_t size,
+                           fc_error_t *err) {
+  entry_t *entry = entry_at(blocks, block);
+  const request_t request = make_request(NULL, size, size);
+  FC_ASSERT(size <= entry->size && !entry->mapped);
+  FC_TRY(count_more(blocks, &request, entry, err));
+  pthread_mutex_lock(&blocks->lock);
+  const bool mapped = map_file(blocks, entry, size, PROT_READ);
+  pthread_mutex_unlock(&blocks->lock);
+  return mapped ? FC_OK : fc_fail_memory(err);
+}
+
 fc_blocks_usage_t fc_blocks_usage(fc_blocks_t *blocks) {
   pthread_mutex_lock(&blocks->lock);
   fc_blocks_usage_t usage = {
@@ -452,6 +558,20 @@ void fc_blocks_trim(fc_blocks_t *blocks, size_t size) {
   pthread_mutex_unlock(&blocks->lock);
 }
 
+// True: there is more.
+static bool release_some(entry_t *entry, uint64_t most) {
+  // All of a file, because a worker may have written more than was counted.
+  if (entry->file >= 0) {
+    return fc_shared_scrub(entry->file, 0, entry->size + FC_BLOCK_TAIL, most,
+                           &entry->released);
+  }
+  const uint64_t left = entry->size - entry->released;
+  if (left <= most) return false;
+  advise(entry->data + entry->released, most, MADV_DONTNEED);
+  entry->released += most;
+  return true;
+}
+
 // The block is in no list while its pages go, so no lock is held.
 bool fc_blocks_release(fc_blocks_t *blocks, uint64_t most) {
   pthread_mutex_lock(&blocks->lock);
@@ -459,14 +579,10 @@ bool fc_blocks_release(fc_blocks_t *blocks, uint64_t most) {
   if (block != FC_BLOCK_NONE) blocks->dying = entry_at(blocks, block)->next;
   pthread_mutex_unlock(&blocks->lock);
   if (block == FC_BLOCK_NONE) return false;
-  entry_t *entry = entry_at(blocks, block);
-  const uint64_t left = entry->size - entry->released;
-  if (left > most) {
-    advise(entry->data + entry->released, most, MADV_DONTNEED);
-    entry->released += most;
-  }
+  const bool some = release_some(entry_at(blocks, block), most);
   pthread_mutex_lock(&blocks->lock);
-  if (left > most) {
+  if (some) {
+    entry_t *entry = entry_at(blocks, block);
     entry->next = blocks->dying;
     blocks->dying = block;
   } else {

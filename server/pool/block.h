@@ -59,6 +59,14 @@ fc_status_t fc_block_take(fc_blocks_t *blocks, uint64_t size,
 fc_status_t fc_block_take_for(fc_blocks_t *blocks, const fc_owner_t *owner,
                               uint64_t now, uint64_t size, uint32_t *out_block,
                               fc_error_t *err) FC_MUST_CHECK;
+// The same for bytes that a worker process may be given: what such a block or one
+// that it grows into has beyond FC_LIMIT_SHARED bytes lies in a file
+// (fc_block_file), unless there are FC_LIMIT_SHARED_FILES already, or the system
+// has none for it.
+fc_status_t fc_block_take_shared(fc_blocks_t *blocks, const fc_owner_t *owner,
+                                 uint64_t now, uint64_t size,
+                                 uint32_t *out_block,
+                                 fc_error_t *err) FC_MUST_CHECK;
 // The same for a block that has become too small, or of which too few bytes are
 // counted. Its first `used` bytes are in *block afterwards, and only the
 // difference is counted. On failure *block stays.
@@ -76,10 +84,21 @@ size_t fc_block_size(const fc_blocks_t *blocks, uint32_t block);
 // Bytes of the block that count as in use.
 uint64_t fc_block_counted(const fc_blocks_t *blocks, uint32_t block);
 
+// The file that the block lies in, from its begin on (shared.h); the block's own.
+// -1: it lies in none.
+int fc_block_file(const fc_blocks_t *blocks, uint32_t block);
+// A block for a worker process to fill: all it has is a file of `size` bytes, of
+// which none count. When it is known what was filled, fc_block_adopt counts so
+// many bytes and makes them readable; on failure the block stays as it is.
+fc_status_t fc_block_lend(fc_blocks_t *blocks, uint64_t size,
+                          uint32_t *out_block, fc_error_t *err) FC_MUST_CHECK;
+fc_status_t fc_block_adopt(fc_blocks_t *blocks, uint32_t block, uint64_t size,
+                           fc_error_t *err) FC_MUST_CHECK;
+
 fc_blocks_usage_t fc_blocks_usage(fc_blocks_t *blocks);
 // Releases kept blocks larger than `size`: called when the server is idle.
 void fc_blocks_trim(fc_blocks_t *blocks, size_t size);
-// Large blocks that are not kept are released bit by bit, because the kernel
+// Large blocks that are not kept, and those in files, are released bit by bit, because the kernel
 // takes milliseconds for all of one: gives `most` bytes back to it. True: there is
 // more. The loop's thread alone.
 bool fc_blocks_release(fc_blocks_t *blocks, uint64_t most);

@@ -60,6 +60,8 @@ typedef struct fc_host_worker_t {
 } fc_host_worker_t;
 
 typedef struct fc_host_class_t {
+  bool shares;  // bodies go to another process
+
   // Of one generation
 
   // Makes a host for it. The host calls fc_pool_on_host once, maybe before this

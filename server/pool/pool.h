@@ -97,6 +97,9 @@ fc_status_t fc_pool_admit(const fc_pool_t *pool, uint32_t module,
                           uint64_t now_ns, uint32_t *out_retry_s,
                           fc_error_t *err);
 
+// Whether the bodies of its calls go to another process (fc_block_take_shared).
+bool fc_pool_shares(const fc_pool_t *pool, uint32_t module);
+
 // Runs the call here and now if its lane is the loop's. True: job->outcome is
 // set, the caller must fc_pool_finish it.
 bool fc_pool_try_inline(fc_pool_t *pool, fc_job_t *job);

@@ -224,7 +224,8 @@ static void destroy(fc_hosts_t *hosts) {
   fc_free(hosts->pool->allocator, hosts);
 }
 
-static const fc_host_class_t kClass = {.create = create,
+static const fc_host_class_t kClass = {.shares = true,
+                                       .create = create,
                                        .admit = fc_process_host_admit,
                                        .offer = fc_process_host_offer,
                                        .finish = finish,

@@ -15,6 +15,7 @@
 
 #include "base/utf8.h"
 #include "config/limits.h"
+#include "pool/shared.h"
 
 #define PAGE 4096u
 // Areas of this size are kept from call to call, because touching a fresh page
@@ -41,9 +42,7 @@ uint64_t fc_ring_size(const fc_ring_setup_t *setup) {
 }
 
 uint64_t fc_ring_taken(const fc_ring_t *ring) {
-  struct stat info;
-  if (fstat(ring->fd, &info) < 0) return 0;
-  return (uint64_t)info.st_blocks * 512;
+  return fc_shared_taken(ring->fd);
 }
 
 static fc_status_t map(int fd, uint64_t size, fc_ring_t *out_ring,
@@ -65,13 +64,10 @@ static fc_status_t map(int fd, uint64_t size, fc_ring_t *out_ring,
 fc_status_t fc_ring_create(const fc_ring_setup_t *setup, fc_ring_t *out_ring,
                            fc_error_t *err) {
   uint64_t size = fc_ring_size(setup);
-  int fd = memfd_create("farcall-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (fd < 0 || ftruncate(fd, (off_t)size) < 0 ||
-      fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
-    int error = errno;
-    if (fd >= 0) close(fd);
+  const int fd = fc_shared_create("farcall-ring", size);
+  if (fd < 0) {
     return fc_fail(err, FC_CODE_OUT_OF_MEMORY,
-                   "cannot make a worker's ring: %s", strerror(error));
+                   "cannot make a worker's ring: %s", strerror(errno));
   }
   fc_status_t status = map(fd, size, out_ring, err);
   if (status != FC_OK) {
@@ -389,14 +385,9 @@ bool fc_ring_read(const fc_ring_t *ring, uint32_t index,
 
 bool fc_ring_scrub(const fc_ring_t *ring, fc_span_t area, uint64_t used,
                    uint64_t most, uint64_t *at) {
-  const off_t begin = area.data - ring->base;
-  if (used <= KEPT_AREA || *at >= used) return false;
-  const off_t data = lseek(ring->fd, begin + (off_t)*at, SEEK_DATA);
-  if (data < 0 || data >= begin + (off_t)pages(used)) return false;
-  (void)fallocate(ring->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, data,
-                  (off_t)pages(most));
-  *at = (uint64_t)(data - begin) + pages(most);
-  return *at < used;
+  if (used <= KEPT_AREA) return false;
+  return fc_shared_scrub(ring->fd, (uint64_t)(area.data - ring->base), used,
+                         most, at);
 }
 
 bool fc_ring_empty(const fc_ring_t *ring, uint64_t most) {

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Memory that the loop shares with a worker process: an unnamed file (memfd) whose
+// size is sealed, so that whoever has it mapped is not stopped by SIGBUS because the
+// other side made it shorter. Nothing prevents the other side from writing it: a seal
+// against that would also keep the loop from giving the memory back bit by bit. Any
+// thread.
+#ifndef FARCALL_SERVER_POOL_SHARED_H_
+#define FARCALL_SERVER_POOL_SHARED_H_
+
+#include "farcall/base.h"
+
+// `size` bytes of zeros that take no memory yet. -1: see errno.
+int fc_shared_create(const char *name, uint64_t size);
+// Bytes of memory that the file takes up, whoever touched them.
+uint64_t fc_shared_taken(int fd);
+// Gives memory back to the system: up to `most` bytes from `begin` + *at on, of
+// those below `begin` + `used`. Moves *at behind them. False: there is no more.
+bool fc_shared_scrub(int fd, uint64_t begin, uint64_t used, uint64_t most,
+                     uint64_t *at);
+
+#endif  // FARCALL_SERVER_POOL_SHARED_H_
