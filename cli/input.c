@@ -11,7 +11,7 @@
 
 #include "file.h"
 #include "json/writer.h"
-#include "npy.h"
+#include "value/npy.h"
 
 #define DOCUMENT_LIMIT ((size_t)1 << 31)
 

@@ -8,7 +8,7 @@
 #include "input.h"
 #include "json/reader.h"
 #include "json/writer.h"
-#include "npy.h"
+#include "value/npy.h"
 
 #define KEYS_MAX (1u << 20)
 #define FILE_LIMIT ((size_t)1 << 32)

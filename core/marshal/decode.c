@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "marshal/frame.h"
+#include "marshal/framed.h"
 
 // The element type of {"list":…}: each value carries its own type.
 static const fc_op_t kUnknown = {.kind = FC_TYPE_UNKNOWN,
@@ -765,7 +766,7 @@ static fc_status_t read_document(fc_frame_t *frame, document_t *document,
   return fc_json_next(reader, &token, err);
 }
 
-fc_status_t fc_frame_decode(fc_frame_t *frame, fc_str_t body, fc_error_t *err) {
+static fc_status_t decode(fc_frame_t *frame, fc_str_t text, fc_error_t *err) {
   if (!frame->plan) return fc_frame_fail_idle(err);
   if (!frame->arguments || !frame->named_dims) return fc_fail_memory(err);
   document_t document = {.missing = frame->plan->input_count};
@@ -775,10 +776,32 @@ fc_status_t fc_frame_decode(fc_frame_t *frame, fc_str_t body, fc_error_t *err) {
   frame->depth = 0;
   fc_json_reader_init(&frame->reader, frame->limits.json_depth,
                       frame->limits.json_keys);
-  fc_json_reader_feed(&frame->reader, body.data, body.size, true);
+  fc_json_reader_feed(&frame->reader, text.data, text.size, true);
   FC_TRY(read_document(frame, &document, err));
+  if (frame->raw.size) {
+    return fc_fail(err, FC_CODE_BINARY_FRAMING,
+                   "%zu bytes of the body belong to no value", frame->raw.size);
+  }
   fc_status_t status = fc_frame_place_stores(frame, err);
   if (status != FC_OK) return here(frame, status, err);
   frame->decoded = true;
   return FC_OK;
+}
+
+fc_status_t fc_frame_decode(fc_frame_t *frame, fc_str_t body, fc_error_t *err) {
+  return decode(frame, body, err);
+}
+
+fc_status_t fc_framed_decode(fc_frame_t *frame, fc_str_t body,
+                             uint64_t document, fc_error_t *err) {
+  if (document > body.size) {
+    return fc_fail(err, FC_CODE_BINARY_FRAMING,
+                   "Inference-Header-Content-Length is %llu, the body has %zu "
+                   "bytes",
+                   (unsigned long long)document, body.size);
+  }
+  const size_t size = (size_t)document;
+  frame->framed = true;
+  frame->raw = fc_str_make(body.data + size, body.size - size);
+  return decode(frame, fc_str_make(body.data, size), err);
 }

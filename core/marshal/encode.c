@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "json/writer.h"
 #include "marshal/encoder.h"
+#include "marshal/framed.h"
 
 // Writers reserve more bytes than they use, so this many may be reserved beyond
 // the limit. What was written is compared with the limit itself.
@@ -246,6 +247,22 @@ static fc_status_t dense_bytes(fc_encoder_t *encoder, fc_dtype_t dtype,
   return FC_OK;
 }
 
+fc_status_t fc_encoder_find(fc_encoder_t *encoder, const fc_leaf_way_t *way,
+                            const fc_value_t **out_value, fc_error_t *err) {
+  const fc_value_t *value = &encoder->frame->results[way->raw_index];
+  encoder->number = way->param->number;
+  for (uint32_t i = 0; i < way->step_count; i++) {
+    if (value->kind != FC_VALUE_LIST || value->list.count != way->sizes[i]) {
+      return fc_fail(err, FC_CODE_BAD_RESULT,
+                     "result %u: expected a list of %u elements",
+                     encoder->number, way->sizes[i]);
+    }
+    value = &value->list.items[way->steps[i]];
+  }
+  *out_value = value;
+  return FC_OK;
+}
+
 fc_status_t fc_encoder_tensor(fc_encoder_t *encoder, const fc_op_t *op,
                               const fc_value_t *value, fc_tensor_t *out_tensor,
                               size_t *out_count, size_t *out_size,
@@ -285,6 +302,41 @@ fc_status_t fc_encoder_bytes(fc_encoder_t *encoder, const fc_op_t *op,
   return FC_OK;
 }
 
+// ---------------------------------------------------------------------------
+// Raw bytes behind the document
+
+struct fc_raw_t {
+  struct fc_raw_t *next;
+  fc_str_t bytes;
+};
+
+// Writes "binary_data_size":n} and keeps the bytes for later.
+static fc_status_t defer(fc_encoder_t *encoder, fc_str_t bytes,
+                         fc_error_t *err) {
+  fc_frame_t *frame = encoder->frame;
+  void *memory = NULL;
+  FC_TRY(fc_frame_alloc(frame, 1, sizeof(struct fc_raw_t), &memory, err));
+  struct fc_raw_t *raw = memory;
+  *raw = (struct fc_raw_t){.bytes = bytes};
+  if (frame->raw_last) frame->raw_last->next = raw;
+  else frame->raw_first = raw;
+  frame->raw_last = raw;
+  FC_TRY(put(encoder, FC_STR("\"binary_data_size\":"), err));
+  FC_TRY(fc_json_write_u64(encoder->sink, bytes.size, err));
+  return put(encoder, FC_STR("}"), err);
+}
+
+static fc_status_t write_raw(fc_encoder_t *encoder, fc_dtype_t dtype,
+                             const fc_tensor_t *tensor, fc_error_t *err) {
+  fc_str_t bytes;
+  FC_TRY(check_extent(encoder, tensor, err));
+  FC_TRY(dense_bytes(encoder, dtype, tensor, &bytes, err));
+  FC_TRY(write_head(encoder, dtype, tensor, FC_STR(","), err));
+  return defer(encoder, bytes, err);
+}
+
+// ---------------------------------------------------------------------------
+
 static fc_status_t write_packed(fc_encoder_t *encoder, fc_dtype_t dtype,
                                 const fc_tensor_t *tensor, fc_error_t *err) {
   fc_str_t bytes;
@@ -301,6 +353,9 @@ static fc_status_t write_packed(fc_encoder_t *encoder, fc_dtype_t dtype,
 static fc_status_t write_tensor(fc_encoder_t *encoder, fc_dtype_t dtype,
                                 const fc_tensor_t *tensor, fc_error_t *err) {
   const fc_options_t *options = &encoder->frame->options;
+  if (encoder->frame->raw_results) {
+    return write_raw(encoder, dtype, tensor, err);
+  }
   if (options->results == FC_RESULTS_B64) {
     return write_packed(encoder, dtype, tensor, err);
   }
@@ -336,6 +391,10 @@ static fc_status_t write_b64(fc_encoder_t *encoder, fc_str_t bytes,
 
 static fc_status_t write_bytes(fc_encoder_t *encoder, const fc_op_t *op,
                                fc_str_t bytes, fc_error_t *err) {
+  if (encoder->frame->raw_results && op->flavor != FC_FLAVOR_UTF8) {
+    FC_TRY(put(encoder, FC_STR("{"), err));
+    return defer(encoder, bytes, err);
+  }
   if (op->flavor != FC_FLAVOR_UTF8) return write_b64(encoder, bytes, err);
   FC_TRY(check_text(encoder, bytes, err));
   size_t left = encoder->limited.limit - bytes_written(&encoder->limited);
@@ -646,4 +705,22 @@ fc_status_t fc_frame_encode(fc_frame_t *frame, fc_sink_t *sink,
   fc_encoder_t encoder;
   FC_TRY(fc_encoder_begin(&encoder, frame, sink, err));
   return fc_encoder_end(&encoder, write_results(&encoder, err), err);
+}
+
+static fc_status_t write_framed(fc_encoder_t *encoder, uint64_t *out_document,
+                                fc_error_t *err) {
+  FC_TRY(write_results(encoder, err));
+  *out_document = fc_encoder_written(encoder);
+  const struct fc_raw_t *raw = encoder->frame->raw_first;
+  for (; raw; raw = raw->next) FC_TRY(put(encoder, raw->bytes, err));
+  return FC_OK;
+}
+
+fc_status_t fc_framed_encode(fc_frame_t *frame, fc_sink_t *sink,
+                             uint64_t *out_document, fc_error_t *err) {
+  fc_encoder_t encoder;
+  frame->raw_results = true;
+  FC_TRY(fc_encoder_begin(&encoder, frame, sink, err));
+  return fc_encoder_end(&encoder, write_framed(&encoder, out_document, err),
+                        err);
 }

@@ -6,6 +6,7 @@
 #define FARCALL_MARSHAL_ENCODER_H_
 
 #include "marshal/frame.h"
+#include "marshal/leaves.h"
 
 // A sink that fails once more than `limit` bytes were written.
 typedef struct fc_limited_t {
@@ -33,6 +34,9 @@ fc_status_t fc_encoder_end(fc_encoder_t *encoder, fc_status_t status,
                            fc_error_t *err);
 size_t fc_encoder_written(const fc_encoder_t *encoder);
 
+// The value of a leaf of the results, whose number messages say from now on.
+fc_status_t fc_encoder_find(fc_encoder_t *encoder, const fc_leaf_way_t *way,
+                            const fc_value_t **out_value, fc_error_t *err);
 // A SCALAR, TENSOR or VECTOR as a dense tensor of its declared type: the result's
 // own memory, or a copy where that is strided. `value` must stay.
 fc_status_t fc_encoder_tensor(fc_encoder_t *encoder, const fc_op_t *op,

@@ -585,6 +585,9 @@ void fc_frame_end(fc_frame_t *frame) {
   frame->options = (fc_options_t){0};
   frame->decoded = false;
   frame->oip = NULL;
+  frame->framed = frame->raw_results = false;
+  frame->raw = (fc_str_t){0};
+  frame->raw_first = frame->raw_last = NULL;
   frame->copied = 0;
   frame->leaf = 0;
   frame->depth = 0;

@@ -110,7 +110,12 @@ struct fc_frame_t {
   bool guard;
   bool fill_given;  // an argument of this call holds FC_GUARD_FILL as a float
   const fc_tiles_t *tiles;
-  struct fc_oip_t *oip;          // of a call that oip_read.c decoded
+  struct fc_oip_t *oip;        // of a call that oip_read.c decoded
+  bool framed;                 // raw bytes may follow the document
+  fc_str_t raw;                // those that no value has taken
+  bool raw_results;            // tensors and bytes are written behind it
+  struct fc_raw_t *raw_first;  // they, in the order of the document
+  struct fc_raw_t *raw_last;
   struct fc_guarded_t *guarded;  // arguments of this call
 
   const fc_backend_t *backend;  // not NULL: call_end must still be called
@@ -177,6 +182,11 @@ int fc_typed_member(const fc_json_reader_t *reader, const fc_typed_t *typed);
 // dtype and shape, these are looked for first.
 fc_status_t fc_typed_read(fc_frame_t *frame, fc_typed_t *typed, int member,
                           fc_value_t *dest, fc_error_t *err);
+// The same of a type and dims that no document says: FC_CODE_DTYPE_MISMATCH,
+// _SHAPE_MISMATCH, _TENSOR_TOO_LARGE. No dim is negative.
+fc_status_t fc_typed_state(fc_frame_t *frame, fc_typed_t *typed,
+                           fc_dtype_t dtype, int32_t rank, const int64_t *dims,
+                           fc_error_t *err);
 // The elements are these bytes, which are the call's own; they are copied unless
 // they are aligned. FC_CODE_DATA_LENGTH, _OUT_OF_RANGE, _TENSOR_TOO_LARGE.
 fc_status_t fc_typed_take(fc_frame_t *frame, fc_typed_t *typed, fc_str_t bytes,

@@ -700,23 +700,10 @@ static fc_status_t read_dim(fc_frame_t *frame, fc_typed_t *typed,
 // answer.
 #define EMPTY_ROWS_MAX ((size_t)1 << 20)
 
-// `checked` false: the dims are only read, for a look ahead.
-static fc_status_t read_shape(fc_frame_t *frame, fc_typed_t *typed,
-                              fc_json_token_t token, bool checked,
-                              fc_error_t *err) {
+// All dims are there: may the tensor be that large, and have as many?
+static fc_status_t check_shape(fc_frame_t *frame, const fc_typed_t *typed,
+                               fc_error_t *err) {
   const fc_op_t *op = typed->op;
-  if (token != FC_JSON_ARRAY_BEGIN) {
-    return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token,
-                            "an array of dims", err);
-  }
-  typed->rank = 0;
-  for (;;) {
-    FC_TRY(fc_json_next(&frame->reader, &token, err));
-    if (token == FC_JSON_ARRAY_END) break;
-    FC_TRY(read_dim(frame, typed, token, checked, err));
-  }
-  typed->has_shape = true;
-  if (!checked) return FC_OK;
   if (op->rank >= 0 && typed->rank != op->rank) {
     return wrong_rank(frame, op, typed->rank, err);
   }
@@ -735,6 +722,24 @@ static fc_status_t read_shape(fc_frame_t *frame, fc_typed_t *typed,
               fc_fail(err, FC_CODE_TENSOR_TOO_LARGE,
                       "an empty tensor of more than %zu rows", EMPTY_ROWS_MAX),
               err);
+}
+
+// `checked` false: the dims are only read, for a look ahead.
+static fc_status_t read_shape(fc_frame_t *frame, fc_typed_t *typed,
+                              fc_json_token_t token, bool checked,
+                              fc_error_t *err) {
+  if (token != FC_JSON_ARRAY_BEGIN) {
+    return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token,
+                            "an array of dims", err);
+  }
+  typed->rank = 0;
+  for (;;) {
+    FC_TRY(fc_json_next(&frame->reader, &token, err));
+    if (token == FC_JSON_ARRAY_END) break;
+    FC_TRY(read_dim(frame, typed, token, checked, err));
+  }
+  typed->has_shape = true;
+  return checked ? check_shape(frame, typed, err) : FC_OK;
 }
 
 // The data stands before its dtype or shape. Reads on to find them, and comes
@@ -929,6 +934,33 @@ fc_status_t fc_typed_read(fc_frame_t *frame, fc_typed_t *typed, int member,
   return FC_OK;
 }
 
+static const fc_str_t kRawSize = FC_STR("binary_data_size");
+
+// Reads how many of the raw bytes behind the document are a value's, whose key was
+// just read, and takes them.
+static fc_status_t read_raw(fc_frame_t *frame, fc_str_t *out_bytes,
+                            fc_error_t *err) {
+  fc_json_token_t token;
+  uint64_t size = 0;
+  FC_TRY(fc_json_next(&frame->reader, &token, err));
+  FC_TRY(fc_json_read_scalar(&frame->reader, token, FC_DTYPE_UI64, &size, err));
+  if (size > frame->raw.size) {
+    fc_status_t status =
+        fc_fail(err, FC_CODE_BINARY_FRAMING,
+                "binary_data_size is %llu, the body has %zu bytes left",
+                (unsigned long long)size, frame->raw.size);
+    return here(frame, status, err);
+  }
+  *out_bytes = fc_str_make(frame->raw.data, (size_t)size);
+  frame->raw.data += size;
+  frame->raw.size -= (size_t)size;
+  return FC_OK;
+}
+
+static bool names_raw(const fc_frame_t *frame) {
+  return frame->framed && fc_json_text_is(&frame->reader, kRawSize);
+}
+
 static fc_status_t unknown_member(fc_frame_t *frame, fc_error_t *err) {
   const fc_str_t name = frame->reader.text;
   const char *nearest = NULL;
@@ -962,21 +994,73 @@ static fc_status_t missing_member(fc_frame_t *frame, const char *name,
   return here(frame, status, err);
 }
 
+// All members were read, and the data is raw.
+static fc_status_t take_raw(fc_frame_t *frame, fc_typed_t *typed,
+                            fc_str_t bytes, fc_value_t *dest, fc_error_t *err) {
+  if (typed->seen[FC_MEMBER_DATA] || typed->seen[FC_MEMBER_B64]) {
+    return here(frame,
+                fc_fail(err, FC_CODE_UNKNOWN_KEY,
+                        "the value is given twice: as text, and as raw bytes"),
+                err);
+  }
+  if (!typed->seen[FC_MEMBER_SHAPE]) return missing_member(frame, "shape", err);
+  FC_TRY(fc_typed_take(frame, typed, bytes, dest, err));
+  typed->read = true;
+  return FC_OK;
+}
+
 fc_status_t fc_leaf_decode_typed(fc_frame_t *frame, const fc_op_t *op,
                                  fc_value_t *dest, fc_error_t *err) {
   fc_typed_t typed;
+  fc_str_t raw = {0};
   fc_typed_begin(&typed, op, kMembers);
   fc_json_token_t token = FC_JSON_KEY;
   while (token == FC_JSON_KEY) {
-    FC_TRY(read_member(frame, &typed, dest, err));
+    if (!raw.data && names_raw(frame)) {
+      FC_TRY(read_raw(frame, &raw, err));
+    } else {
+      FC_TRY(read_member(frame, &typed, dest, err));
+    }
     FC_TRY(fc_json_next(&frame->reader, &token, err));
   }
   if (typed.dtype == FC_DTYPE_NONE) return missing_member(frame, "dtype", err);
-  if (!typed.seen[FC_MEMBER_DATA] && !typed.seen[FC_MEMBER_B64]) {
+  if (raw.data) {
+    FC_TRY(take_raw(frame, &typed, raw, dest, err));
+  } else if (!typed.seen[FC_MEMBER_DATA] && !typed.seen[FC_MEMBER_B64]) {
     return missing_member(frame, "data", err);
   }
   if (typed.read && op->rank > 0) bind_names(frame, op, typed.dims);
   return typed.read ? FC_OK : missing_member(frame, "shape", err);
+}
+
+fc_status_t fc_typed_state(fc_frame_t *frame, fc_typed_t *typed,
+                           fc_dtype_t dtype, int32_t rank, const int64_t *dims,
+                           fc_error_t *err) {
+  const fc_op_t *op = typed->op;
+  const fc_dtype_info_t *declared = fc_dtype_info(op->dtype);
+  const fc_dtype_info_t *stated = fc_dtype_info(dtype);
+  // Formats of files have one kind of integers with a sign.
+  const bool is_signed = stated->class_ == FC_DTYPE_CLASS_INT &&
+                         declared->class_ == FC_DTYPE_CLASS_SINT &&
+                         stated->bits == declared->bits;
+  if (!is_signed && !dtype_fits(op->dtype, dtype)) {
+    return refuse_dtype(frame, op->dtype, fc_str(stated->text), err);
+  }
+  typed->dtype = op->dtype ? (fc_dtype_t)op->dtype : dtype;
+  typed->rank = rank;
+  typed->has_shape = true;
+  if (op->rank >= 0 && rank != op->rank) {
+    return wrong_rank(frame, op, rank, err);
+  }
+  for (int32_t i = 0; i < rank; i++) {
+    const int64_t wanted =
+        op->rank >= 0 ? fc_frame_dim(frame, op->dims[i]) : FC_DIM_DYNAMIC;
+    typed->dims[i] = dims[i];
+    if (wanted >= 0 && dims[i] != wanted) {
+      return wrong_dim(frame, op, i, dims[i], wanted, err);
+    }
+  }
+  return check_shape(frame, typed, err);
 }
 
 // Bytes of the request itself become the tensor where they are aligned as the
@@ -1094,6 +1178,13 @@ fc_status_t fc_leaf_decode_bytes(fc_frame_t *frame, const fc_op_t *op,
   for (;;) {
     FC_TRY(fc_json_next(reader, &token, err));
     if (token == FC_JSON_OBJECT_END) break;
+    if (!seen && names_raw(frame)) {
+      fc_str_t bytes;
+      FC_TRY(read_raw(frame, &bytes, err));
+      FC_TRY(fc_leaf_take_bytes(frame, op, bytes, dest, err));
+      seen = true;
+      continue;
+    }
     if (!fc_json_text_is(reader, kMembers[FC_MEMBER_B64])) {
       fc_status_t status =
           fc_fail(err, FC_CODE_UNKNOWN_KEY, "bytes have the one member 'b64'");

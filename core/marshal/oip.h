@@ -21,6 +21,8 @@ fc_status_t fc_oip_decode(fc_frame_t *frame, fc_str_t body, uint64_t document,
 fc_status_t fc_oip_encode(fc_frame_t *frame, fc_str_t model, fc_str_t version,
                           fc_sink_t *sink, uint64_t *out_document,
                           fc_error_t *err);
+// Will the answer have raw bytes? After decode.
+bool fc_oip_is_raw(const fc_frame_t *frame);
 // What was copied of the raw tensors of the call, in bytes.
 size_t fc_oip_copied(const fc_frame_t *frame);
 

@@ -3,8 +3,7 @@
 // A request's document -> flat values, in one pass over its bytes; where "data"
 // stands before what says how to read it, that is looked for first. Members nobody
 // knows are skipped, as the protocol wants.
-#include <stdio.h>
-
+#include "marshal/inputs.h"
 #include "marshal/oip_read.h"
 
 #define NONE UINT32_MAX
@@ -12,10 +11,9 @@
 typedef struct request_t {
   fc_frame_t *frame;
   fc_oip_t *oip;
-  uint8_t *given;    // by input
-  uint32_t missing;  // inputs not given
-  bool has_raw;      // the document has a length, so raw bytes may follow it
-  const char *raw;   // raw bytes nobody has taken
+  fc_inputs_t inputs;
+  bool has_raw;     // the document has a length, so raw bytes may follow it
+  const char *raw;  // raw bytes nobody has taken
   size_t raw_size;
   bool outputs_seen;
   bool inputs_seen;
@@ -77,42 +75,6 @@ static fc_status_t fail_framing(request_t *request, fc_error_t *err,
 }
 
 // ---------------------------------------------------------------------------
-// Where values go
-
-static fc_status_t find_place(fc_frame_t *frame, const fc_leaf_way_t *way,
-                              fc_value_t **out_place, fc_error_t *err) {
-  fc_value_t *place = &frame->arguments[way->raw_index];
-  for (uint32_t i = 0; i < way->step_count; i++) {
-    if (place->kind != FC_VALUE_LIST) {
-      void *items = NULL;
-      FC_TRY(fc_frame_alloc(frame, way->sizes[i], sizeof *place, &items, err));
-      *place = (fc_value_t){.kind = FC_VALUE_LIST,
-                            .list = {.items = items, .count = way->sizes[i]}};
-    }
-    place = &place->list.items[way->steps[i]];
-  }
-  *out_place = place;
-  return FC_OK;
-}
-
-// Empty tuples and dicts, for which nothing is sent.
-static fc_status_t place_constants(request_t *request, fc_error_t *err) {
-  const fc_leaves_t *leaves = &request->oip->model->arguments;
-  for (uint32_t i = 0; i < leaves->count; i++) {
-    const fc_leaf_t *leaf = &leaves->leaves[i];
-    const fc_leaf_way_t *way = &leaves->ways[i];
-    if ((leaf->kind != FC_TYPE_TUPLE && leaf->kind != FC_TYPE_DICT) ||
-        way->raw_index < 0) {
-      continue;
-    }
-    fc_value_t *place;
-    FC_TRY(find_place(request->frame, way, &place, err));
-    *place = (fc_value_t){.kind = FC_VALUE_LIST};
-  }
-  return FC_OK;
-}
-
-// ---------------------------------------------------------------------------
 // One input
 
 static const fc_str_t kMembers[FC_MEMBER_COUNT] = {
@@ -131,55 +93,11 @@ typedef struct input_t {
   uint64_t raw_size;
 } input_t;
 
-static bool is_one(const fc_op_t *op) {
-  return op->kind == FC_TYPE_SCALAR || op->kind == FC_TYPE_BYTES ||
-         op->rank == 0;
-}
-
 static void choose(request_t *request, input_t *input, uint32_t number) {
   const fc_model_tensor_t *tensor = &request->oip->model->inputs[number];
   input->number = number;
   input->tensor = tensor;
-  input->op = *tensor->op;
-  input->op.kind = FC_TYPE_TENSOR;
-  if (is_one(tensor->op)) {
-    input->op.rank = FC_RANK_DYNAMIC;
-    input->op.dims = NULL;
-  }
-  fc_typed_begin(&input->typed, &input->op, kMembers);
-}
-
-// Puts "input 'x': " before the message of an error that is about its value.
-static fc_status_t name_input(const request_t *request, const input_t *input,
-                              fc_status_t status, fc_error_t *err) {
-  if (!err || status == FC_OK || !input->tensor) return status;
-  const bool framing = err->code == FC_CODE_BINARY_FRAMING;
-  if (!framing && !fc_code_is_argument(err->code)) return status;
-  (void)here(request, status, err);
-  char name[80];
-  fc_error_t named;
-  fc_escape(name, sizeof name, 64, input->tensor->name);
-  (void)fc_fail(&named, err->code, "input '%s': %s", name, err->message);
-  memcpy(err->message, named.message, sizeof err->message);
-  return status;
-}
-
-static fc_status_t unknown(request_t *request, const char *what, fc_str_t name,
-                           const fc_model_tensor_t *tensors, uint32_t count,
-                           fc_error_t *err) {
-  char shown[80], hint[160] = "";
-  fc_escape(shown, sizeof shown, 64, name);
-  fc_str_t nearest = fc_model_nearest(tensors, count, name);
-  if (nearest.size == 0 && count) nearest = tensors[0].name;
-  fc_escape(hint, sizeof hint, 64, nearest);
-  fc_status_t status =
-      count ? fc_fail(err, FC_CODE_UNKNOWN_ARGUMENT,
-                      "there is no %s '%s'; there is '%s'%s", what, shown, hint,
-                      count > 1 ? " among others" : "")
-            : fc_fail(err, FC_CODE_UNKNOWN_ARGUMENT,
-                      "there is no %s '%s': the model has none", what, shown);
-  fc_error_got(err, name);
-  return here(request, status, err);
+  fc_inputs_open(tensor, kMembers, &input->op, &input->typed);
 }
 
 static fc_status_t read_text(request_t *request, fc_str_t *out_text,
@@ -190,25 +108,12 @@ static fc_status_t read_text(request_t *request, fc_str_t *out_text,
 
 static fc_status_t read_input_name(request_t *request, input_t *input,
                                    fc_error_t *err) {
-  const fc_model_t *model = request->oip->model;
   fc_str_t name;
+  uint32_t number;
   if (input->has_name) return twice(request, "name", err);
   input->has_name = true;
   FC_TRY(read_text(request, &name, err));
-  const uint32_t number =
-      fc_model_find(&model->arguments, model->input_of, name);
-  if (number == NONE) {
-    return unknown(request, "input", name, model->inputs, model->input_count,
-                   err);
-  }
-  if (request->given[number]) {
-    char shown[80];
-    fc_escape(shown, sizeof shown, 64, name);
-    return here(request,
-                fc_fail(err, FC_CODE_DUPLICATE_ARGUMENT,
-                        "input '%s': given twice", shown),
-                err);
-  }
+  FC_TRY(fc_inputs_find(&request->inputs, name, &number, err));
   if (!input->tensor) choose(request, input, number);
   return FC_OK;
 }
@@ -244,19 +149,6 @@ static void look_for_name(request_t *request, input_t *input) {
     break;
   }
   copy_reader(reader, &frame->ahead);
-}
-
-// A BYTES has one element: its shape is [1] or [], as that of any single value.
-static fc_status_t check_one(request_t *request, const input_t *input,
-                             fc_error_t *err) {
-  const fc_typed_t *typed = &input->typed;
-  if (typed->rank == 0 || (typed->rank == 1 && typed->dims[0] == 1)) {
-    return FC_OK;
-  }
-  fc_status_t status =
-      fc_fail(err, FC_CODE_SHAPE_MISMATCH, "one value has the shape [] or [1]");
-  fc_error_expected(err, "[] or [1]");
-  return here(request, status, err);
 }
 
 static fc_status_t read_datatype(request_t *request, input_t *input,
@@ -368,7 +260,9 @@ static fc_status_t read_input_member(request_t *request, input_t *input,
       return read_datatype(request, input, err);
     case FC_MEMBER_SHAPE:
       FC_TRY(fc_typed_read(request->frame, typed, member, &input->value, err));
-      return is_one(input->tensor->op) ? check_one(request, input, err) : FC_OK;
+      return fc_inputs_is_one(input->tensor)
+                 ? fc_inputs_check_one(&request->inputs, typed, err)
+                 : FC_OK;
     case FC_MEMBER_DATA:
       return read_data(request, input, err);
     default:
@@ -451,28 +345,6 @@ static fc_status_t finish_value(request_t *request, input_t *input,
   return fc_typed_take(request->frame, typed, FC_STR(""), &input->value, err);
 }
 
-// Puts the value where the function gets it.
-static fc_status_t store(request_t *request, input_t *input, fc_error_t *err) {
-  const fc_op_t *op = input->tensor->op;
-  fc_value_t value = input->value;
-  fc_value_t *place;
-  FC_TRY(find_place(request->frame, input->tensor->way, &place, err));
-  if (op->kind == FC_TYPE_SCALAR) {
-    value = (fc_value_t){.kind = FC_VALUE_SCALAR, .dtype = op->dtype};
-    memcpy(value.scalar.bytes, input->value.tensor.data,
-           fc_dtype_size(op->dtype));
-  } else if (op->kind != FC_TYPE_BYTES && op->rank == 0) {
-    value.tensor.rank = 0;
-  }
-  for (int32_t i = 0; i < op->rank; i++) {
-    fc_frame_bind_dim(request->frame, op, i, value.tensor.shape[i]);
-  }
-  *place = value;
-  request->given[input->number] = 1;
-  request->missing--;
-  return FC_OK;
-}
-
 static fc_status_t read_input(request_t *request, fc_error_t *err) {
   input_t input;
   memset(&input, 0, offsetof(input_t, op));
@@ -484,12 +356,14 @@ static fc_status_t read_input(request_t *request, fc_error_t *err) {
     FC_TRY(next(request, &token, err));
     if (token == FC_JSON_OBJECT_END) break;
     const fc_status_t status = read_input_member(request, &input, err);
-    if (status != FC_OK) return name_input(request, &input, status, err);
+    if (status != FC_OK)
+      return fc_inputs_name(&request->inputs, input.tensor, status, err);
   }
   if (!input.has_name) return missing(request, "name", err);
   const fc_status_t status = finish_value(request, &input, err);
-  if (status != FC_OK) return name_input(request, &input, status, err);
-  return store(request, &input, err);
+  if (status != FC_OK)
+    return fc_inputs_name(&request->inputs, input.tensor, status, err);
+  return fc_inputs_store(&request->inputs, input.number, input.value, err);
 }
 
 static fc_status_t read_inputs(request_t *request, fc_error_t *err) {
@@ -506,17 +380,7 @@ static fc_status_t read_inputs(request_t *request, fc_error_t *err) {
     }
     FC_TRY(read_input(request, err));
   }
-  if (!request->missing) return FC_OK;
-  const fc_model_t *model = request->oip->model;
-  uint32_t first = 0;
-  while (request->given[first]) first++;
-  char name[80];
-  fc_escape(name, sizeof name, 64, model->inputs[first].name);
-  return here(request,
-              fc_fail(err, FC_CODE_MISSING_ARGUMENT,
-                      "input '%s': missing; the model has %u inputs", name,
-                      model->input_count),
-              err);
+  return fc_inputs_check(&request->inputs, err);
 }
 
 // ---------------------------------------------------------------------------
@@ -537,8 +401,8 @@ static fc_status_t read_output_name(request_t *request, output_t *output,
   FC_TRY(read_text(request, &name, err));
   output->number = fc_model_find(&model->results, model->output_of, name);
   if (output->number == NONE) {
-    return unknown(request, "output", name, model->outputs, model->output_count,
-                   err);
+    return fc_inputs_unknown(&request->inputs, "output", name, model->outputs,
+                             model->output_count, err);
   }
   if (request->oip->forms[output->number] == FC_OIP_ABSENT) return FC_OK;
   char shown[80];
@@ -657,7 +521,7 @@ static fc_status_t read_document(request_t *request, fc_error_t *err) {
     if (token == FC_JSON_OBJECT_END) break;
     FC_TRY(read_member(request, err));
   }
-  if (!request->inputs_seen && request->missing) {
+  if (!request->inputs_seen && request->inputs.missing) {
     return missing(request, "inputs", err);
   }
   if (request->raw_size) {
@@ -673,11 +537,11 @@ static fc_status_t read_document(request_t *request, fc_error_t *err) {
 // No document: the body is the one input
 
 // The dims of an input of so many bytes, at most one of which it may choose.
-static fc_status_t find_dims(fc_typed_t *typed, const fc_op_t *op, size_t size,
-                             fc_error_t *err) {
+static fc_status_t find_dims(fc_typed_t *typed, const fc_op_t *op, bool one,
+                             size_t size, fc_error_t *err) {
   int32_t open = -1;
   size_t rest = size / fc_dtype_size(op->dtype);
-  typed->rank = is_one(op) ? 0 : op->rank;
+  typed->rank = one ? 0 : op->rank;
   for (int32_t i = 0; i < typed->rank; i++) {
     typed->dims[i] = op->dims[i];
     if (op->dims[i] > 0) {
@@ -712,44 +576,42 @@ static fc_status_t read_raw(request_t *request, fc_str_t body,
   if (op->kind == FC_TYPE_BYTES) {
     status = fc_leaf_take_bytes(request->frame, op, body, &input.value, err);
   } else {
-    status = find_dims(&input.typed, op, body.size, err);
+    status = find_dims(&input.typed, op, fc_inputs_is_one(input.tensor),
+                       body.size, err);
     if (status == FC_OK) {
       status =
           fc_typed_take(request->frame, &input.typed, body, &input.value, err);
     }
   }
-  if (status != FC_OK) return name_input(request, &input, status, err);
-  return store(request, &input, err);
+  if (status != FC_OK)
+    return fc_inputs_name(&request->inputs, input.tensor, status, err);
+  return fc_inputs_store(&request->inputs, input.number, input.value, err);
 }
 
 // ---------------------------------------------------------------------------
 
-static fc_status_t begin(request_t *request, fc_error_t *err) {
-  fc_frame_t *frame = request->frame;
-  const fc_model_t *model;
-  FC_TRY(fc_plan_model(frame->plan, &model, err));
-  void *oip = NULL, *order = NULL, *bytes = NULL;
+static fc_status_t begin(request_t *request, fc_frame_t *frame,
+                         fc_error_t *err) {
+  void *oip = NULL, *order = NULL, *forms = NULL;
+  request->frame = frame;
+  FC_TRY(fc_inputs_begin(&request->inputs, frame, err));
+  const fc_model_t *model = request->inputs.model;
   FC_TRY(fc_frame_alloc(frame, 1, sizeof(fc_oip_t), &oip, err));
   FC_TRY(fc_frame_alloc(frame, model->output_count + (size_t)1,
                         sizeof(uint32_t), &order, err));
-  FC_TRY(fc_frame_alloc(frame,
-                        (size_t)model->output_count + model->input_count + 1, 1,
-                        &bytes, err));
+  FC_TRY(
+      fc_frame_alloc(frame, model->output_count + (size_t)1, 1, &forms, err));
   frame->oip = request->oip = oip;
   request->oip->model = model;
   request->oip->order = order;
-  request->oip->forms = bytes;
-  request->given = request->oip->forms + model->output_count;
-  request->missing = model->input_count;
-  return place_constants(request, err);
+  request->oip->forms = forms;
+  return FC_OK;
 }
 
 fc_status_t fc_oip_decode(fc_frame_t *frame, fc_str_t body, uint64_t document,
                           fc_error_t *err) {
-  if (!frame->plan) return fc_frame_fail_idle(err);
-  if (!frame->arguments || !frame->named_dims) return fc_fail_memory(err);
-  request_t request = {.frame = frame, .has_raw = document != FC_OIP_ALL};
-  FC_TRY(begin(&request, err));
+  request_t request = {.has_raw = document != FC_OIP_ALL};
+  FC_TRY(begin(&request, frame, err));
   if (document == FC_OIP_ALL) document = body.size;
   if (document > body.size) {
     return fc_fail(err, FC_CODE_BINARY_FRAMING,
@@ -767,6 +629,18 @@ fc_status_t fc_oip_decode(fc_frame_t *frame, fc_str_t body, uint64_t document,
   FC_TRY(fc_frame_place_stores(frame, err));
   frame->decoded = true;
   return FC_OK;
+}
+
+bool fc_oip_is_raw(const fc_frame_t *frame) {
+  const fc_oip_t *oip = frame->oip;
+  const uint32_t count =
+      oip->chosen ? oip->order_count : oip->model->output_count;
+  for (uint32_t i = 0; i < count; i++) {
+    const uint8_t form =
+        oip->chosen ? oip->forms[oip->order[i]] : (uint8_t)FC_OIP_UNSAID;
+    if (form == FC_OIP_RAW || (form == FC_OIP_UNSAID && oip->raw)) return true;
+  }
+  return false;
 }
 
 size_t fc_oip_copied(const fc_frame_t *frame) { return frame->copied; }

@@ -30,22 +30,6 @@ static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
 // ---------------------------------------------------------------------------
 // Outputs
 
-static fc_status_t find_value(answer_t *answer, const fc_model_tensor_t *output,
-                              const fc_value_t **out_value, fc_error_t *err) {
-  const fc_leaf_way_t *way = output->way;
-  const fc_value_t *value = &answer->encoder.frame->results[way->raw_index];
-  for (uint32_t i = 0; i < way->step_count; i++) {
-    if (value->kind != FC_VALUE_LIST || value->list.count != way->sizes[i]) {
-      return fc_fail(err, FC_CODE_BAD_RESULT,
-                     "result %u: expected a list of %u elements",
-                     answer->encoder.number, way->sizes[i]);
-    }
-    value = &value->list.items[way->steps[i]];
-  }
-  *out_value = value;
-  return FC_OK;
-}
-
 static fc_status_t write_shape(fc_sink_t *sink, const int64_t *dims,
                                int32_t rank, fc_error_t *err) {
   FC_TRY(put(sink, "[", err));
@@ -94,8 +78,7 @@ static fc_status_t write_output(answer_t *answer, uint32_t number, sent_t *sent,
   const uint8_t form =
       answer->oip->chosen ? answer->oip->forms[number] : FC_OIP_UNSAID;
   const fc_value_t *value = NULL;
-  encoder->number = output->way->param->number;
-  FC_TRY(find_value(answer, output, &value, err));
+  FC_TRY(fc_encoder_find(encoder, output->way, &value, err));
   sent->raw = form == FC_OIP_RAW || (form == FC_OIP_UNSAID && answer->oip->raw);
   FC_TRY(write_head(encoder->sink, output, err));
   if (output->op->kind == FC_TYPE_BYTES) {

@@ -1,16 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dialect/admission.h"
 
-fc_status_t fc_admission_coding(const fc_request_t *request, fc_error_t *err) {
+fc_status_t fc_admission_coding(const fc_request_t *request,
+                                fc_admission_t *out_admission,
+                                fc_error_t *err) {
   fc_str_t coding = request->fields[FC_FIELD_CONTENT_ENCODING];
-  if (coding.size && !fc_request_same_text(coding, FC_STR("identity"))) {
-    fc_status_t status =
-        fc_fail(err, FC_CODE_UNSUPPORTED_MEDIA_TYPE,
-                "compressed bodies are not read: send no Content-Encoding");
-    fc_error_got(err, coding);
-    return status;
+  out_admission->body_coding = FC_CODING_NONE;
+  out_admission->answer_coding =
+      fc_request_answer_coding(request->fields[FC_FIELD_ACCEPT_ENCODING]);
+  if (!coding.size || fc_request_same_text(coding, FC_STR("identity"))) {
+    return FC_OK;
   }
-  return FC_OK;
+  out_admission->body_coding = fc_request_coding(coding);
+  if (out_admission->body_coding) return FC_OK;
+  fc_status_t status =
+      fc_fail(err, FC_CODE_UNSUPPORTED_MEDIA_TYPE,
+              "a body is gzip, deflate or not compressed at all");
+  fc_error_expected(err, "gzip or deflate");
+  fc_error_got(err, coding);
+  return status;
+}
+
+fc_status_t fc_admission_document(fc_str_t text, uint64_t *out_length,
+                                  fc_error_t *err) {
+  uint64_t value = 0;
+  bool good = text.size > 0;
+  for (size_t i = 0; i < text.size && good; i++) {
+    const char c = text.data[i];
+    good = c >= '0' && c <= '9' &&
+           !__builtin_mul_overflow(value, 10u, &value) &&
+           !__builtin_add_overflow(value, (uint64_t)(c - '0'), &value);
+  }
+  if (good && value != UINT64_MAX) {
+    *out_length = value;
+    return FC_OK;
+  }
+  fc_status_t status =
+      fc_fail(err, FC_CODE_BINARY_FRAMING,
+              "'Inference-Header-Content-Length' is a number of bytes");
+  fc_error_got(err, text);
+  return status;
 }
 
 static fc_status_t read_timeout(fc_str_t text, uint64_t *out_ms,

@@ -6,8 +6,14 @@
 
 #include "dialect/dialect.h"
 
+// How the body is compressed, and how the answer may be.
 // FC_CODE_UNSUPPORTED_MEDIA_TYPE when the body is coded in a way nobody decodes.
-fc_status_t fc_admission_coding(const fc_request_t *request, fc_error_t *err);
+fc_status_t fc_admission_coding(const fc_request_t *request,
+                                fc_admission_t *out_admission, fc_error_t *err);
+// The text of an Inference-Header-Content-Length: below UINT64_MAX, else
+// FC_CODE_BINARY_FRAMING.
+fc_status_t fc_admission_document(fc_str_t text, uint64_t *out_length,
+                                  fc_error_t *err);
 // The length of the body, and the time its client gives the call.
 // FC_CODE_LENGTH_REQUIRED, _BODY_TOO_LARGE, _HTTP_SYNTAX (time).
 fc_status_t fc_admission_body(const fc_server_t *server,

@@ -37,8 +37,10 @@ typedef struct fc_server_t {
 
 // What admit says of a call. Zeroed before admit is called.
 typedef struct fc_admission_t {
-  uint8_t flags;        // FC_CALL_VALIDATE
-  uint64_t timeout_ms;  // asked for by the client, 0: not
+  uint8_t flags;          // FC_CALL_VALIDATE
+  uint8_t body_coding;    // fc_coding_t
+  uint8_t answer_coding;  // the one to send, where it is worth it
+  uint64_t timeout_ms;    // asked for by the client, 0: not
   // FC_CALL_PARAMETERS bytes for decode, encode and result_type.
   uint8_t *parameters;
 } fc_admission_t;

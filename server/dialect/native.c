@@ -8,56 +8,148 @@
 #include "dialect/parameter.h"
 #include "dialect/problem.h"
 #include "dialect/reflect.h"
+#include "marshal/framed.h"
+#include "marshal/packed.h"
 
-// The native dialect has no parameters.
+typedef enum form_t {
+#define FC_FORM(name, type, subtype) FORM_##name,
+#include "dialect/native_form.def"
+#undef FC_FORM
+  FORM_COUNT
+} form_t;
+
+static const struct {
+  fc_str_t type;
+  fc_str_t subtype;
+  const char *text;
+} kForms[FORM_COUNT] = {
+#define FC_FORM(name, type, subtype) \
+  {{type, sizeof(type) - 1}, {subtype, sizeof(subtype) - 1}, type "/" subtype},
+#include "dialect/native_form.def"
+#undef FC_FORM
+};
+
+// Of a call, from admit to encode.
+typedef struct parameters_t {
+  uint64_t document;  // bytes of it, in the form FRAMED
+  uint8_t body;       // form_t
+  uint8_t answer;
+} parameters_t;
+_Static_assert(sizeof(parameters_t) <= FC_CALL_PARAMETERS, "they fit a call");
+
+static parameters_t parameters_of(const uint8_t *bytes) {
+  parameters_t parameters;
+  memcpy(&parameters, bytes, sizeof parameters);
+  return parameters;
+}
+
+// ---------------------------------------------------------------------------
+// The worker
+
+static bool is_packed(uint8_t form) { return form >= FORM_NPY; }
+
+static fc_packed_t packed_of(uint8_t form) {
+  return (fc_packed_t)(form - FORM_NPY);
+}
+
 static fc_status_t decode(fc_frame_t *frame, fc_str_t body,
                           const uint8_t *parameters, fc_error_t *err) {
-  (void)parameters;
+  const parameters_t call = parameters_of(parameters);
+  // What cannot be answered is not called.
+  if (is_packed(call.answer)) {
+    FC_TRY(fc_packed_check(frame, packed_of(call.answer), err));
+  }
+  if (is_packed(call.body)) {
+    return fc_packed_decode(frame, packed_of(call.body), body, err);
+  }
+  if (call.body == FORM_FRAMED) {
+    return fc_framed_decode(frame, body, call.document, err);
+  }
   return fc_frame_decode(frame, body, err);
 }
 
 static fc_status_t encode(fc_frame_t *frame, const fc_function_t *function,
                           const uint8_t *parameters, fc_sink_t *sink,
                           uint64_t *out_document, fc_error_t *err) {
+  const parameters_t call = parameters_of(parameters);
   (void)function;
-  (void)parameters;
-  (void)out_document;
+  if (is_packed(call.answer)) {
+    return fc_packed_encode(frame, packed_of(call.answer), sink, err);
+  }
+  if (call.answer == FORM_FRAMED) {
+    return fc_framed_encode(frame, sink, out_document, err);
+  }
   return fc_frame_encode(frame, sink, err);
 }
 
-static const fc_dialect_worker_t kWorker = {decode, encode, NULL};
+static bool is_text(const fc_frame_t *frame, const uint8_t *parameters) {
+  (void)frame;
+  return parameters_of(parameters).answer == FORM_JSON;
+}
+
+static const fc_dialect_worker_t kWorker = {decode, encode, NULL, is_text};
+
+// ---------------------------------------------------------------------------
+// The head
 
 // `curl -d` says x-www-form-urlencoded and `fetch` with a string says
 // text/plain, and both mean JSON; so does no Content-Type. This does not open
 // the server to pages of other sites: the Origin rule stops those.
-static bool is_json(fc_str_t type) {
-  static const char *const kTypes[] = {
-      "application/json", "application/x-www-form-urlencoded", "text/plain"};
-  if (type.size == 0) return true;
+static int find_form(fc_str_t type) {
+  if (type.size == 0) return FORM_JSON;
   size_t end = 0;
   while (end < type.size && type.data[end] != ';' && type.data[end] != ' ') {
     end++;
   }
-  fc_str_t essence = fc_str_make(type.data, end);
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kTypes); i++) {
-    if (fc_request_same_text(essence, fc_str(kTypes[i]))) return true;
+  const fc_str_t essence = fc_str_make(type.data, end);
+  for (int i = 0; i < FORM_COUNT; i++) {
+    if (fc_request_same_text(essence, fc_str(kForms[i].text))) return i;
   }
-  return false;
+  const bool json = fc_request_same_text(
+                        essence, FC_STR("application/x-www-form-urlencoded")) ||
+                    fc_request_same_text(essence, FC_STR("text/plain"));
+  return json ? FORM_JSON : -1;
 }
 
-static fc_status_t check_type(const fc_request_t *request, fc_error_t *err) {
-  fc_str_t type = request->fields[FC_FIELD_CONTENT_TYPE];
-  if (!is_json(type)) {
-    fc_status_t status = fc_fail(err, FC_CODE_UNSUPPORTED_MEDIA_TYPE,
-                                 "the body must be application/json");
+// A length makes JSON a document that raw bytes may follow.
+static fc_status_t read_form(const fc_request_t *request, parameters_t *call,
+                             fc_error_t *err) {
+  const fc_str_t type = request->fields[FC_FIELD_CONTENT_TYPE];
+  const fc_str_t length = request->fields[FC_FIELD_DOCUMENT];
+  const int form = find_form(type);
+  if (form < 0) {
+    fc_status_t status = fc_fail(
+        err, FC_CODE_UNSUPPORTED_MEDIA_TYPE,
+        "the body must be application/json, or raw bytes in a form that is "
+        "known");
     fc_error_expected(err, "application/json");
     fc_error_got(err, type);
     return status;
   }
-  fc_str_t accept = request->fields[FC_FIELD_ACCEPT];
-  if (fc_request_accepts(accept, FC_STR("application"), FC_STR("json"))) {
-    return FC_OK;
+  call->body = (uint8_t)form;
+  if (is_packed(call->body)) return FC_OK;
+  if (!length.data && form == FORM_JSON) return FC_OK;
+  if (!length.data) {
+    return fc_fail(err, FC_CODE_BINARY_FRAMING,
+                   "application/octet-stream needs "
+                   "'Inference-Header-Content-Length', the bytes of its JSON");
   }
+  call->body = FORM_FRAMED;
+  return fc_admission_document(length, &call->document, err);
+}
+
+static fc_status_t choose_answer(const fc_request_t *request,
+                                 parameters_t *call, fc_error_t *err) {
+  const fc_str_t accept = request->fields[FC_FIELD_ACCEPT];
+  uint32_t most = 0;
+  for (int i = 0; i < FORM_COUNT; i++) {
+    const uint32_t weight =
+        fc_request_weight(accept, kForms[i].type, kForms[i].subtype);
+    if (weight <= most) continue;
+    most = weight;
+    call->answer = (uint8_t)i;
+  }
+  if (most) return FC_OK;
   fc_status_t status =
       fc_fail(err, FC_CODE_NOT_ACCEPTABLE, "the answer is application/json");
   fc_error_expected(err, "application/json");
@@ -70,9 +162,12 @@ fc_status_t fc_native_admit(const fc_server_t *server,
                             const fc_place_t *place,
                             fc_admission_t *out_admission, fc_error_t *err) {
   (void)place;
-  FC_TRY(fc_admission_coding(request, err));
-  FC_TRY(check_type(request, err));
+  parameters_t call = {0};
+  FC_TRY(fc_admission_coding(request, out_admission, err));
+  FC_TRY(read_form(request, &call, err));
+  FC_TRY(choose_answer(request, &call, err));
   FC_TRY(fc_admission_body(server, request, out_admission, err));
+  memcpy(out_admission->parameters, &call, sizeof call);
   fc_str_t validate = fc_request_query(request->query, FC_STR("validate"));
   if (fc_str_equal(validate, FC_STR("only"))) {
     out_admission->flags = FC_CALL_VALIDATE;
@@ -86,9 +181,8 @@ static fc_status_t match(const fc_request_t *request, const fc_place_t *place,
 }
 
 static const char *result_type(const uint8_t *parameters, uint64_t document) {
-  (void)parameters;
   (void)document;
-  return "application/json";
+  return kForms[parameters_of(parameters).answer].text;
 }
 
 const fc_dialect_t fc_dialect_native = {

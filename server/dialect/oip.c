@@ -22,27 +22,6 @@ static parameters_t parameters_of(const uint8_t *bytes) {
   return parameters;
 }
 
-static fc_status_t read_length(fc_str_t text, uint64_t *out_length,
-                               fc_error_t *err) {
-  uint64_t value = 0;
-  bool good = text.size > 0;
-  for (size_t i = 0; i < text.size && good; i++) {
-    const char c = text.data[i];
-    good = c >= '0' && c <= '9' &&
-           !__builtin_mul_overflow(value, 10u, &value) &&
-           !__builtin_add_overflow(value, (uint64_t)(c - '0'), &value);
-  }
-  if (good && value != FC_OIP_ALL) {
-    *out_length = value;
-    return FC_OK;
-  }
-  fc_status_t status =
-      fc_fail(err, FC_CODE_BINARY_FRAMING,
-              "'Inference-Header-Content-Length' is a number of bytes");
-  fc_error_got(err, text);
-  return status;
-}
-
 // A model that is named by its module alone has a segment as long as that name.
 static bool names_module(const fc_server_t *server, fc_str_t path,
                          const fc_place_t *place) {
@@ -63,8 +42,10 @@ static fc_status_t admit(const fc_server_t *server, const fc_request_t *request,
       .document = FC_OIP_ALL,
       .alone = names_module(server, request->path, place)};
   const fc_str_t length = request->fields[FC_FIELD_DOCUMENT];
-  FC_TRY(fc_admission_coding(request, err));
-  if (length.data) FC_TRY(read_length(length, &parameters.document, err));
+  FC_TRY(fc_admission_coding(request, out_admission, err));
+  if (length.data) {
+    FC_TRY(fc_admission_document(length, &parameters.document, err));
+  }
   memcpy(out_admission->parameters, &parameters, sizeof parameters);
   return fc_admission_body(server, request, out_admission, err);
 }
@@ -100,7 +81,12 @@ static size_t name(fc_str_t body, const uint8_t *parameters,
   return id.size <= FC_OUTCOME_NAME ? fc_json_unescape(id, out) : 0;
 }
 
-static const fc_dialect_worker_t kWorker = {decode, encode, name};
+static bool is_text(const fc_frame_t *frame, const uint8_t *parameters) {
+  (void)parameters;
+  return !fc_oip_is_raw(frame);
+}
+
+static const fc_dialect_worker_t kWorker = {decode, encode, name, is_text};
 
 static const char *result_type(const uint8_t *parameters, uint64_t document) {
   (void)parameters;

@@ -44,22 +44,25 @@ fc_str_t fc_request_trim(fc_str_t text) {
   return text;
 }
 
-// "q=0", "q=0.0", …
-static bool refuses(fc_str_t parameters) {
+// Thousandths of the "q=0.5" among the parameters of a list's item; 1000 if none is
+// there, or none that can be read.
+static uint32_t weight_of(fc_str_t parameters) {
   while (parameters.size) {
-    const char *mark = memchr(parameters.data, ';', parameters.size);
-    size_t size = mark ? (size_t)(mark - parameters.data) : parameters.size;
-    fc_str_t one = fc_request_trim(fc_str_make(parameters.data, size));
-    if (one.size >= 3 && lower(one.data[0]) == 'q' && one.data[1] == '=') {
-      for (size_t i = 2; i < one.size; i++) {
-        if (one.data[i] != '0' && one.data[i] != '.') return false;
-      }
-      return true;
+    fc_str_t one = fc_request_trim(fc_str_take(&parameters, ';'));
+    if (one.size < 3 || lower(one.data[0]) != 'q' || one.data[1] != '=') {
+      continue;
     }
-    if (!mark) break;
-    parameters = fc_str_make(mark + 1, parameters.size - size - 1);
+    uint32_t weight = 0, unit = 1000;
+    for (size_t i = 2; i < one.size; i++) {
+      const char c = one.data[i];
+      if (c == '.' && i == 3) continue;
+      if (c < '0' || c > '9' || (i > 2 && one.data[3] != '.')) return 1000;
+      weight += (uint32_t)(c - '0') * unit;
+      unit /= 10;
+    }
+    return weight < 1000 ? weight : 1000;
   }
-  return false;
+  return 1000;
 }
 
 // How closely a media range names a type: 3 exactly, 2 its kind, 1 anything, 0
@@ -78,21 +81,62 @@ static int range_closeness(fc_str_t range, fc_str_t type, fc_str_t subtype) {
 }
 
 // RFC 9110 12.5.1: of the ranges that a type is in, the closest one decides.
-bool fc_request_accepts(fc_str_t accept, fc_str_t type, fc_str_t subtype) {
-  if (accept.size == 0) return true;
+uint32_t fc_request_weight(fc_str_t accept, fc_str_t type, fc_str_t subtype) {
+  if (accept.size == 0) return 1000;
   int closest = 0;
-  bool accepted = false;
+  uint32_t weight = 0;
   while (accept.size) {
     fc_str_t parameters = fc_request_trim(fc_str_take(&accept, ','));
     fc_str_t range = fc_request_trim(fc_str_take(&parameters, ';'));
     const int closeness = range_closeness(range, type, subtype);
-    if (closeness >= closest && closeness) {
-      const bool also = closeness == closest && accepted;
-      accepted = also || !refuses(parameters);
-      closest = closeness;
-    }
+    if (closeness < closest || !closeness) continue;
+    const uint32_t here = weight_of(parameters);
+    if (closeness > closest || here > weight) weight = here;
+    closest = closeness;
   }
-  return accepted;
+  return weight;
+}
+
+bool fc_request_accepts(fc_str_t accept, fc_str_t type, fc_str_t subtype) {
+  return fc_request_weight(accept, type, subtype) > 0;
+}
+
+fc_coding_t fc_request_coding(fc_str_t text) {
+  static const struct {
+    fc_str_t name;
+    fc_coding_t coding;
+  } kCodings[] = {{FC_STR("gzip"), FC_CODING_GZIP},
+                  {FC_STR("x-gzip"), FC_CODING_GZIP},
+                  {FC_STR("deflate"), FC_CODING_DEFLATE}};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kCodings); i++) {
+    if (fc_request_same_text(text, kCodings[i].name)) return kCodings[i].coding;
+  }
+  return FC_CODING_NONE;
+}
+
+// RFC 9110 12.5.3: "*" is every coding that is not named. No coding is needed where
+// none is preferred to sending the bytes as they are.
+fc_coding_t fc_request_answer_coding(fc_str_t accept) {
+  uint32_t weights[FC_CODING_DEFLATE + 1] = {0}, any = 0;
+  bool named[FC_CODING_DEFLATE + 1] = {false};
+  while (accept.size) {
+    fc_str_t parameters = fc_request_trim(fc_str_take(&accept, ','));
+    fc_str_t name = fc_request_trim(fc_str_take(&parameters, ';'));
+    const uint32_t weight = weight_of(parameters);
+    const fc_coding_t coding = fc_request_coding(name);
+    if (fc_str_equal(name, FC_STR("*"))) any = weight;
+    if (!coding && !fc_request_same_text(name, FC_STR("identity"))) continue;
+    if (weight > weights[coding]) weights[coding] = weight;
+    named[coding] = true;
+  }
+  fc_coding_t best = FC_CODING_NONE;
+  for (int i = FC_CODING_GZIP; i <= FC_CODING_DEFLATE; i++) {
+    if (!named[i]) weights[i] = any;
+    const bool better = best ? weights[i] > weights[best]
+                             : weights[i] && weights[i] >= weights[best];
+    if (better) best = (fc_coding_t)i;
+  }
+  return best;
 }
 
 fc_str_t fc_request_query(fc_str_t query, fc_str_t key) {

@@ -6,7 +6,7 @@
 #ifndef FARCALL_SERVER_DIALECT_REQUEST_H_
 #define FARCALL_SERVER_DIALECT_REQUEST_H_
 
-#include "farcall/base.h"
+#include "base/inflate.h"
 
 // Methods that routes may allow. Others are FC_METHOD_OTHER and refused by name.
 typedef enum fc_method_t {
@@ -44,6 +44,12 @@ fc_str_t fc_request_trim(fc_str_t text);
 bool fc_request_same_text(fc_str_t a, fc_str_t b);
 // Does an Accept field allow this media type ("application/json")? "" does.
 bool fc_request_accepts(fc_str_t accept, fc_str_t type, fc_str_t subtype);
+// How much a media type is wanted, in thousandths; 0: it is refused.
+uint32_t fc_request_weight(fc_str_t accept, fc_str_t type, fc_str_t subtype);
+// A content coding by its name; FC_CODING_NONE: none that is known.
+fc_coding_t fc_request_coding(fc_str_t text);
+// What an Accept-Encoding field asks for; "" asks for nothing.
+fc_coding_t fc_request_answer_coding(fc_str_t accept);
 // The value of `key` in a query string ("a=1&b=2"); data NULL when it is not
 // there.
 fc_str_t fc_request_query(fc_str_t query, fc_str_t key);

@@ -11,6 +11,7 @@ typedef struct outcome_t {
   fc_str_t digest;
   bool weak_digest;
   uint64_t document;
+  fc_coding_t coding;
   bool is_call;  // the call has been through all stages
   bool is_last;
 } outcome_t;
@@ -25,6 +26,7 @@ static fc_answer_t describe(const fc_exchange_t *x, const outcome_t *what) {
                         .digest = what->digest,
                         .weak_digest = what->weak_digest,
                         .document = what->document,
+                        .coding = what->coding,
                         .spent_ns = what->is_call ? x->spent_ns : NULL,
                         .is_last = what->is_last};
   for (uint32_t i = 0; i < x->piece_count; i++) {
@@ -289,12 +291,16 @@ void fc_exchange_answer_call(fc_exchange_t *x) {
          outcome->piece_count * sizeof *outcome->pieces);
   x->piece_count = outcome->piece_count;
   outcome->piece_count = 0;
-  const uint64_t document = outcome->document;
+  const bool coded =
+      x->job.call.answer_coding && outcome->document == FC_OUTCOME_CODED;
+  const uint64_t document = coded ? 0 : outcome->document;
   fc_pool_finish(pool, &x->job);
   const fc_dialect_t *dialect = fc_dialect_of(x->server, &x->place);
   const char *type = dialect->result_type(x->job.call.parameters, document);
   send_answer(x, &(outcome_t){.status = 200,
                               .content_type = fc_str(type),
                               .document = document,
+                              .coding = coded ? x->job.call.answer_coding
+                                              : FC_CODING_NONE,
                               .is_call = true});
 }

@@ -182,6 +182,9 @@ static fc_status_t admit(fc_exchange_t *x, const fc_request_t *request,
   call->function = x->place.function;
   call->dialect = server->routes->rows[x->place.route].dialect;
   call->flags = admission.flags;
+  call->body_coding = admission.body_coding;
+  call->answer_coding = admission.answer_coding;
+  call->body_max = server->options->max_body;
   call->deadline_ns = deadline_of(x, admission.timeout_ms);
   FC_TRY(fc_pool_admit(server->pool, call->generation, call->function,
                        call->deadline_ns, x->marked_ns, &x->retry_after, err));

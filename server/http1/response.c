@@ -94,6 +94,11 @@ char *fc_response_head(const fc_response_head_t *head, char *end) {
   out = put(out, fc_str(fc_response_reason(head->status)));
   out = put(out, FC_STR("\r\n"));
   out = put_field(out, FC_STR("Content-Type: "), head->content_type);
+  if (head->coding) {
+    out = put_field(
+        out, FC_STR("Content-Encoding: "),
+        head->coding == FC_CODING_GZIP ? FC_STR("gzip") : FC_STR("deflate"));
+  }
   if (!head->no_length) {
     out = put(out, FC_STR("Content-Length: "));
     out = fc_number_print_u64(head->length, out);

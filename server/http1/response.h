@@ -5,6 +5,7 @@
 #ifndef FARCALL_SERVER_HTTP1_RESPONSE_H_
 #define FARCALL_SERVER_HTTP1_RESPONSE_H_
 
+#include "base/inflate.h"
 #include "config/limits.h"
 #include "pool/slot.h"
 
@@ -19,6 +20,7 @@ typedef struct fc_response_head_t {
   fc_str_t allow;        // "" if none
   fc_str_t code;         // of an error, "" if it is not said
   uint64_t document;     // bytes of JSON before raw bytes, 0: no raw bytes
+  fc_coding_t coding;    // of the body
   uint32_t retry_after;  // seconds, 0 = none
   const uint64_t
       *spent_ns;  // FC_STAGE_COUNT entries for Server-Timing, or NULL

@@ -187,6 +187,8 @@ static bool belongs_inline(const fc_pool_t *pool, const fc_job_t *job) {
   const module_queue_t *queue = pool->queues[job->call.generation];
   // The call must not overtake others of its module.
   if (!class_of(queue->host)->run || queue->waiting) return false;
+  // zlib takes its time, however quick the function is.
+  if (job->call.body_coding || job->call.answer_coding) return false;
   if (pool->options.lane == FC_LANE_ALWAYS) return true;
   const fc_cost_t *cost = &queue->costs[job->call.function];
   return cost->samples >= cost->needed &&

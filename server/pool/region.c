@@ -4,6 +4,7 @@
 // HTTP or time-outs of connections.
 #include "pool/region.h"
 
+#include "base/inflate.h"
 #include "config/limits.h"
 
 fc_status_t fc_region_init(fc_region_t *region, fc_allocator_t allocator,
@@ -77,6 +78,7 @@ fc_status_t fc_worker_init(fc_worker_t *worker, fc_region_t *region,
                            uint32_t index, fc_error_t *err) {
   *worker = (fc_worker_t){
       .region = region, .index = index, .spin = {.ns = region->spin_ns}};
+  fc_text_init(&worker->inflated, region->allocator, SIZE_MAX);
   return fc_frame_create(region->allocator, &region->limits, &worker->frame,
                          err);
 }
@@ -84,6 +86,7 @@ fc_status_t fc_worker_init(fc_worker_t *worker, fc_region_t *region,
 void fc_worker_deinit(fc_worker_t *worker) {
   if (!worker->region) return;
   fc_frame_destroy(worker->frame);
+  fc_text_deinit(&worker->inflated);
   *worker = (fc_worker_t){0};
 }
 
@@ -148,13 +151,71 @@ static fc_str_t body_of(const fc_slot_t *slot, const fc_region_t *region) {
       body->size);
 }
 
+// What a decoder is given: the body, or what it is once it is inflated.
+static fc_status_t read_body(fc_worker_t *worker, const fc_slot_t *slot,
+                             fc_error_t *err) {
+  static const char kTail[FC_BLOCK_TAIL];
+  fc_text_t *text = &worker->inflated;
+  const fc_str_t sent = body_of(slot, worker->region);
+  worker->body = sent;
+  if (!slot->call.body_coding) return FC_OK;
+  worker->body.size = 0;
+  FC_TRY(fc_inflate((fc_coding_t)slot->call.body_coding, sent,
+                    slot->call.body_max, text, err));
+  const size_t size = fc_text_str(text).size;
+  // The decoder may look so far past the end.
+  FC_TRY(fc_sink_put(&text->sink, fc_str_make(kTail, sizeof kTail), err));
+  worker->body = fc_str_make(fc_text_str(text).data, size);
+  return FC_OK;
+}
+
+// A large one is not kept for the next call.
+static void drop_body(fc_worker_t *worker) {
+  fc_text_t *text = &worker->inflated;
+  worker->body = (fc_str_t){0};
+  if (fc_text_str(text).size > FC_LIMIT_READ) fc_text_deinit(text);
+  else fc_text_reset(text);
+}
+
 // For the body of an error, which the loop writes.
-static void name_failed(const fc_region_t *region, fc_slot_t *slot) {
-  const fc_dialect_worker_t *dialect = region->dialects[slot->call.dialect];
+static void name_failed(const fc_worker_t *worker, fc_slot_t *slot) {
+  const fc_dialect_worker_t *dialect =
+      worker->region->dialects[slot->call.dialect];
   slot->outcome.name_size = 0;
   if (slot->outcome.status == FC_OK || !dialect->name) return;
   slot->outcome.name_size = (uint8_t)dialect->name(
-      body_of(slot, region), slot->call.parameters, slot->outcome.name);
+      worker->body, slot->call.parameters, slot->outcome.name);
+}
+
+static fc_status_t encode_plain(fc_worker_t *worker,
+                                const fc_function_t *function, fc_slot_t *slot,
+                                fc_sink_t *sink, fc_error_t *err) {
+  return worker->region->dialects[slot->call.dialect]->encode(
+      worker->frame, function, slot->call.parameters, sink,
+      &slot->outcome.document, err);
+}
+
+// Answers with raw bytes are sent as they are: those hardly become smaller.
+static bool is_coded(const fc_worker_t *worker, const fc_slot_t *slot) {
+  const fc_dialect_worker_t *dialect =
+      worker->region->dialects[slot->call.dialect];
+  if (!slot->call.answer_coding) return false;
+  return !dialect->is_text ||
+         dialect->is_text(worker->frame, slot->call.parameters);
+}
+
+static fc_status_t encode_coded(fc_worker_t *worker,
+                                const fc_function_t *function, fc_slot_t *slot,
+                                fc_sink_t *sink, fc_error_t *err) {
+  fc_deflate_t packer;
+  bool packed = false;
+  FC_TRY(fc_deflate_init(&packer, (fc_coding_t)slot->call.answer_coding, sink,
+                         worker->region->allocator, err));
+  fc_status_t status = encode_plain(worker, function, slot, &packer.sink, err);
+  if (status == FC_OK) status = fc_deflate_finish(&packer, &packed, err);
+  fc_deflate_deinit(&packer);
+  if (packed) slot->outcome.document = FC_OUTCOME_CODED;
+  return status;
 }
 
 static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
@@ -174,8 +235,10 @@ static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
   fc_frame_begin(frame, function->plan, NULL);
   fc_frame_set_guard(frame, fc_region_wants_guard(region, function));
   fc_frame_set_tiles(frame, region->tiles);
-  fc_status_t status =
-      dialect->decode(frame, body_of(slot, region), slot->call.parameters, err);
+  fc_status_t status = read_body(worker, slot, err);
+  if (status == FC_OK) {
+    status = dialect->decode(frame, worker->body, slot->call.parameters, err);
+  }
   mark(slot, FC_STAGE_DECODE, &last_ns);
   FC_TRY(status);
   if (slot->call.flags & FC_CALL_VALIDATE) return FC_OK;
@@ -198,8 +261,9 @@ static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
   fc_block_sink_init(&out, region->blocks, block, FC_LIMIT_HEAD,
                      region->limits.result_size);
   slot->outcome.document = 0;
-  status = dialect->encode(frame, function, slot->call.parameters, &out.sink,
-                           &slot->outcome.document, err);
+  status = is_coded(worker, slot)
+               ? encode_coded(worker, function, slot, &out.sink, err)
+               : encode_plain(worker, function, slot, &out.sink, err);
   if (status == FC_OK) {
     fc_block_sink_finish(&out);
     memcpy(slot->outcome.pieces, out.pieces, out.count * sizeof *out.pieces);
@@ -226,8 +290,9 @@ void fc_worker_run(fc_worker_t *worker, fc_slot_t *slot) {
     return;
   }
   slot->outcome.status = run_stops(worker, slot, &slot->outcome.error);
-  name_failed(worker->region, slot);
+  name_failed(worker, slot);
   fc_frame_end(worker->frame);
+  drop_body(worker);
 }
 
 void fc_worker_main(fc_worker_t *worker) {

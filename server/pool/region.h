@@ -25,6 +25,9 @@ typedef struct fc_dialect_worker_t {
   // the size, 0 if it has no name or a longer one. NULL: none has.
   size_t (*name)(fc_str_t body, const uint8_t *parameters,
                  char out[FC_OUTCOME_NAME]);
+  // Before encode: are the results text, which is worth compressing? An answer with
+  // raw bytes must say no. NULL: they are.
+  bool (*is_text)(const fc_frame_t *frame, const uint8_t *parameters);
 } fc_dialect_worker_t;
 
 // Which calls have their tensors end at an unmapped page (fc_frame_set_guard).
@@ -93,6 +96,8 @@ typedef struct fc_worker_t {
   fc_region_t *region;
   uint32_t index;  // below the region's worker_count, of this worker alone
   fc_frame_t *frame;
+  fc_text_t inflated;  // the body of this call, if it came compressed
+  fc_str_t body;       // of this call, as the dialect reads it
   fc_spin_t spin;
 } fc_worker_t;
 

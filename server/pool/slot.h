@@ -26,6 +26,10 @@ const char *fc_stage_name(fc_stage_t stage);
 
 #define FC_OUTCOME_NAME 64
 
+// In place of the size of a document, which no document has: the whole answer was
+// compressed as the call asks.
+#define FC_OUTCOME_CODED 1
+
 // How a call ended.
 typedef struct fc_outcome_t {
   fc_status_t status;

@@ -161,7 +161,7 @@ static fc_status_t admit(const fc_server_t *server, const fc_request_t *request,
   return fc_fail(err, FC_CODE_BODY_TOO_LARGE, "too long");
 }
 
-static const fc_dialect_worker_t kWorker = {decode, encode, NULL};
+static const fc_dialect_worker_t kWorker = {decode, encode, NULL, NULL};
 static fc_dialect_t any_body;
 static const fc_dialect_t *dialects[] = {&fc_dialect_native, &fc_dialect_pages,
                                          &any_body};

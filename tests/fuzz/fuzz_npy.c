@@ -4,7 +4,7 @@
 // says, and is written and read back as itself.
 #include <stdlib.h>
 
-#include "npy.h"
+#include "value/npy.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,8 +3,8 @@
 // NumPy's .npy files, format versions 1, 2 and 3: one array of numbers. Reads
 // any byte order and memory order, writes little-endian row-major. A file may
 // come from anywhere: nothing in it is believed before it is checked.
-#ifndef FARCALL_CLI_NPY_H_
-#define FARCALL_CLI_NPY_H_
+#ifndef FARCALL_VALUE_NPY_H_
+#define FARCALL_VALUE_NPY_H_
 
 #include "farcall/type.h"
 
@@ -16,13 +16,19 @@ typedef struct fc_npy_t {
 } fc_npy_t;
 
 // `file` is the content of a .npy file; `data` points into it, or into the
-// arena when elements had to be moved. FC_CODE_DATA_LENGTH, FC_CODE_DTYPE_MISMATCH,
-// FC_CODE_SHAPE_MISMATCH or FC_CODE_TENSOR_TOO_LARGE say what is wrong.
+// arena when elements had to be moved. FC_CODE_BINARY_FRAMING, FC_CODE_DATA_LENGTH,
+// FC_CODE_DTYPE_MISMATCH or FC_CODE_TENSOR_TOO_LARGE say what is wrong.
 fc_status_t fc_npy_parse(fc_arena_t *arena, fc_str_t file, fc_npy_t *out_array,
                          fc_error_t *err);
 
-// A version 1 file. FC_CODE_DTYPE_MISMATCH when NumPy has no such element type.
+// 21 characters for each dim, and the fixed part.
+#define FC_NPY_HEAD_MAX (192 + FC_RANK_MAX * 22)
+// What stands before the elements in a version 1 file, a multiple of 64 bytes.
+// FC_CODE_DTYPE_MISMATCH when NumPy has no such element type.
+fc_status_t fc_npy_print_head(const fc_npy_t *array, char out[FC_NPY_HEAD_MAX],
+                              size_t *out_size, fc_error_t *err);
+// The whole file.
 fc_status_t fc_npy_print(const fc_npy_t *array, fc_sink_t *sink,
                          fc_error_t *err);
 
-#endif  // FARCALL_CLI_NPY_H_
+#endif  // FARCALL_VALUE_NPY_H_

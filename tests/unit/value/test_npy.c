@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "npy.h"
+#include "value/npy.h"
 
 typedef struct npy_row_t {
   const char *name;
@@ -173,7 +173,7 @@ static const npy_row_t rows[] = {
      1,
      HEAD("<i2", "False", "(9223372036854775808,)"),
      "",
-     FC_CODE_DATA_LENGTH,
+     FC_CODE_BINARY_FRAMING,
      0,
      0,
      {0},
@@ -182,7 +182,7 @@ static const npy_row_t rows[] = {
      1,
      HEAD("<i2", "False", "(-1,)"),
      "",
-     FC_CODE_DATA_LENGTH,
+     FC_CODE_BINARY_FRAMING,
      0,
      0,
      {0},
@@ -193,7 +193,7 @@ static const npy_row_t rows[] = {
          "<i2", "False",
          "(1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)"),
      "0000",
-     FC_CODE_DATA_LENGTH,
+     FC_CODE_BINARY_FRAMING,
      0,
      0,
      {0},
@@ -221,7 +221,7 @@ static const npy_row_t rows[] = {
      "{'descr': [('a', '<i2')], 'fortran_order': False, 'shape': "
      "(1,)}",
      "0000",
-     FC_CODE_DATA_LENGTH,
+     FC_CODE_BINARY_FRAMING,
      0,
      0,
      {0},
@@ -231,7 +231,7 @@ static const npy_row_t rows[] = {
      "{'descr': '<i2', 'descr': '<i2', 'fortran_order': False, "
      "'shape': (1,)}",
      "0000",
-     FC_CODE_DATA_LENGTH,
+     FC_CODE_BINARY_FRAMING,
      0,
      0,
      {0},
@@ -240,7 +240,7 @@ static const npy_row_t rows[] = {
      1,
      "{'descr': '<i2', 'shape': (1,)}",
      "0000",
-     FC_CODE_DATA_LENGTH,
+     FC_CODE_BINARY_FRAMING,
      0,
      0,
      {0},
@@ -250,7 +250,7 @@ static const npy_row_t rows[] = {
      "{'descr': '<i2', 'fortran_order': False, 'shape': (1,),"
      " 'x': 1}",
      "0000",
-     FC_CODE_DATA_LENGTH,
+     FC_CODE_BINARY_FRAMING,
      0,
      0,
      {0},
@@ -259,7 +259,7 @@ static const npy_row_t rows[] = {
      1,
      "{'descr': '<i2', 'fortran_order': False, 'shape': (1+1,)}",
      "00000000",
-     FC_CODE_DATA_LENGTH,
+     FC_CODE_BINARY_FRAMING,
      0,
      0,
      {0},
@@ -268,7 +268,7 @@ static const npy_row_t rows[] = {
      1,
      HEAD("<i2", "False", "(1,)") " x",
      "0000",
-     FC_CODE_DATA_LENGTH,
+     FC_CODE_BINARY_FRAMING,
      0,
      0,
      {0},
@@ -277,7 +277,7 @@ static const npy_row_t rows[] = {
      4,
      HEAD("<i2", "False", "(1,)"),
      "0000",
-     FC_CODE_DATA_LENGTH,
+     FC_CODE_BINARY_FRAMING,
      0,
      0,
      {0},

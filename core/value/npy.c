@@ -2,7 +2,7 @@
 //
 // The header is a Python dictionary literal of three known keys; only that much
 // of Python is read here. Format: numpy/lib/format.py.
-#include "npy.h"
+#include "value/npy.h"
 
 #include <stdio.h>
 
@@ -19,7 +19,7 @@ typedef struct fc_header_t {
 } fc_header_t;
 
 static fc_status_t malformed(fc_error_t *err, const char *what) {
-  return fc_fail(err, FC_CODE_DATA_LENGTH, "not a .npy file: %s", what);
+  return fc_fail(err, FC_CODE_BINARY_FRAMING, "not a .npy file: %s", what);
 }
 
 static void skip_space(fc_header_t *header) {
@@ -200,7 +200,7 @@ static fc_status_t find_header(fc_str_t file, fc_str_t *out_header,
   }
   uint8_t major = bytes[6];
   if (major < 1 || major > 3) {
-    return fc_fail(err, FC_CODE_DATA_LENGTH,
+    return fc_fail(err, FC_CODE_BINARY_FRAMING,
                    "a .npy file of version %u: 1, 2 and 3 are known", major);
   }
   size_t begin = major == 1 ? 10 : 12;
@@ -259,32 +259,41 @@ fc_status_t fc_npy_parse(fc_arena_t *arena, fc_str_t file, fc_npy_t *out_array,
   return FC_OK;
 }
 
-fc_status_t fc_npy_print(const fc_npy_t *array, fc_sink_t *sink,
-                         fc_error_t *err) {
+fc_status_t fc_npy_print_head(const fc_npy_t *array, char out[FC_NPY_HEAD_MAX],
+                              size_t *out_size, fc_error_t *err) {
   const fc_dtype_info_t *info = fc_dtype_info(array->dtype);
   if (!info->npy[0]) {
     return fc_fail(err, FC_CODE_DTYPE_MISMATCH,
                    "NumPy has no element type %s; ask for JSON", info->text);
   }
-  // 21 characters for each dim, and the fixed part.
-  char header[64 + FC_RANK_MAX * 22 + 64];
+  char *header = out + MAGIC_SIZE + 4;
+  const size_t room = FC_NPY_HEAD_MAX - MAGIC_SIZE - 4;
   size_t used = (size_t)snprintf(
-      header, sizeof header,
-      "{'descr': '%s', 'fortran_order': False, 'shape': (", info->npy);
+      header, room, "{'descr': '%s', 'fortran_order': False, 'shape': (",
+      info->npy);
   for (int32_t i = 0; i < array->rank; i++) {
     used +=
-        (size_t)snprintf(header + used, sizeof header - used, "%s%lld%s",
-                         i ? " " : "", (long long)array->shape[i],
+        (size_t)snprintf(header + used, room - used, "%s%lld%s", i ? " " : "",
+                         (long long)array->shape[i],
                          i + 1 < array->rank || array->rank == 1 ? "," : "");
   }
-  used += (size_t)snprintf(header + used, sizeof header - used, "), }");
-  size_t total = (MAGIC_SIZE + 4 + used + 1 + 63) & ~(size_t)63;
-  size_t size = total - MAGIC_SIZE - 4;
+  used += (size_t)snprintf(header + used, room - used, "), }");
+  const size_t total = (MAGIC_SIZE + 4 + used + 1 + 63) & ~(size_t)63;
+  const size_t size = total - MAGIC_SIZE - 4;
+  const char version[4] = {1, 0, (char)(size & 0xFF), (char)(size >> 8)};
   memset(header + used, ' ', size - used);
   header[size - 1] = '\n';
-  const char version[4] = {1, 0, (char)(size & 0xFF), (char)(size >> 8)};
-  FC_TRY(fc_sink_put(sink, fc_str_make(MAGIC, MAGIC_SIZE), err));
-  FC_TRY(fc_sink_put(sink, fc_str_make(version, sizeof version), err));
-  FC_TRY(fc_sink_put(sink, fc_str_make(header, size), err));
+  memcpy(out, MAGIC, MAGIC_SIZE);
+  memcpy(out + MAGIC_SIZE, version, sizeof version);
+  *out_size = total;
+  return FC_OK;
+}
+
+fc_status_t fc_npy_print(const fc_npy_t *array, fc_sink_t *sink,
+                         fc_error_t *err) {
+  char head[FC_NPY_HEAD_MAX];
+  size_t size = 0;
+  FC_TRY(fc_npy_print_head(array, head, &size, err));
+  FC_TRY(fc_sink_put(sink, fc_str_make(head, size), err));
   return fc_sink_put(sink, array->data, err);
 }

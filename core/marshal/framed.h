@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A call document with raw bytes behind it, in and out: a tensor is
+// {"dtype","shape","binary_data_size":n}, a BYTES {"binary_data_size":n}, and the
+// bytes follow in the order of the document. Called by a worker, on a frame that was
+// begun, in place of fc_frame_decode and fc_frame_encode. docs/http.md has the rules.
+#ifndef FARCALL_MARSHAL_FRAMED_H_
+#define FARCALL_MARSHAL_FRAMED_H_
+
+#include "farcall/codec.h"
+
+// The document is the first `document` bytes of the body. Raw tensors that are
+// aligned as the function needs stay in the body, which must live as long as the
+// call, and which the function may write to. FC_CODE_BINARY_FRAMING when lengths and
+// body do not add up.
+fc_status_t fc_framed_decode(fc_frame_t *frame, fc_str_t body,
+                             uint64_t document, fc_error_t *err);
+// Results as raw bytes. *out_document becomes the bytes of the document.
+fc_status_t fc_framed_encode(fc_frame_t *frame, fc_sink_t *sink,
+                             uint64_t *out_document, fc_error_t *err);
+
+#endif  // FARCALL_MARSHAL_FRAMED_H_

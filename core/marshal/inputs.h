@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The inputs of a call by name (model.h), as every protocol of tensors fills them.
+// Private to the marshaller; one call.
+#ifndef FARCALL_MARSHAL_INPUTS_H_
+#define FARCALL_MARSHAL_INPUTS_H_
+
+#include "marshal/frame.h"
+#include "marshal/model.h"
+
+typedef struct fc_inputs_t {
+  fc_frame_t *frame;
+  const fc_model_t *model;
+  uint8_t *given;    // by input
+  uint32_t missing;  // inputs not given
+} fc_inputs_t;
+
+// FC_CODE_UNSUPPORTED_TYPE when the function is no model. What nothing is sent for is
+// placed.
+fc_status_t fc_inputs_begin(fc_inputs_t *inputs, fc_frame_t *frame,
+                            fc_error_t *err);
+
+// Is the input one value, whose shape may be [] or [1]?
+bool fc_inputs_is_one(const fc_model_tensor_t *tensor);
+// How an input is read as a tensor: one value has any dims, which
+// fc_inputs_check_one looks at. `op` must stay as long as `typed`.
+void fc_inputs_open(const fc_model_tensor_t *tensor, const fc_str_t *members,
+                    fc_op_t *op, fc_typed_t *typed);
+fc_status_t fc_inputs_check_one(const fc_inputs_t *inputs,
+                                const fc_typed_t *typed, fc_error_t *err);
+// Puts a value that was read so where the function gets it.
+fc_status_t fc_inputs_store(fc_inputs_t *inputs, uint32_t number,
+                            fc_value_t value, fc_error_t *err);
+// A whole input as its bytes, which are the call's own: dense and row-major. A BYTES
+// is any bytes in one row. The error says which input it is about.
+fc_status_t fc_inputs_take(fc_inputs_t *inputs, uint32_t number,
+                           fc_dtype_t dtype, int32_t rank, const int64_t *dims,
+                           fc_str_t bytes, fc_error_t *err);
+
+// The input of that name: FC_CODE_UNKNOWN_ARGUMENT, _DUPLICATE_ARGUMENT.
+fc_status_t fc_inputs_find(const fc_inputs_t *inputs, fc_str_t name,
+                           uint32_t *out_number, fc_error_t *err);
+// FC_CODE_MISSING_ARGUMENT, which names the first; FC_OK if none is missing.
+fc_status_t fc_inputs_check(const fc_inputs_t *inputs, fc_error_t *err);
+// Fails because there is no `what` of that name.
+fc_status_t fc_inputs_unknown(const fc_inputs_t *inputs, const char *what,
+                              fc_str_t name, const fc_model_tensor_t *tensors,
+                              uint32_t count, fc_error_t *err);
+// Puts "input 'x': " before the message of an error that is about its value.
+fc_status_t fc_inputs_name(const fc_inputs_t *inputs,
+                           const fc_model_tensor_t *tensor, fc_status_t status,
+                           fc_error_t *err);
+
+#endif  // FARCALL_MARSHAL_INPUTS_H_

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// DECODE and ENCODE of tensors as files that other programs write: .npy (one
+// tensor), .npz and safetensors (several, by name). Called by a worker, on a frame
+// that was begun, in place of fc_frame_decode and fc_frame_encode. docs/http.md has
+// the rules.
+#ifndef FARCALL_MARSHAL_PACKED_H_
+#define FARCALL_MARSHAL_PACKED_H_
+
+#include "farcall/codec.h"
+
+typedef enum fc_packed_t {
+  FC_PACKED_NPY,
+  FC_PACKED_NPZ,
+  FC_PACKED_SAFETENSORS,
+} fc_packed_t;
+
+// Tensors that are aligned as the function needs stay in the body, which must live as
+// long as the call, and which the function may write to. FC_CODE_BINARY_FRAMING when
+// the body is no such file; FC_CODE_UNSUPPORTED_TYPE when the function is no model.
+fc_status_t fc_packed_decode(fc_frame_t *frame, fc_packed_t form, fc_str_t body,
+                             fc_error_t *err);
+// Have the results such a form? FC_CODE_NOT_ACCEPTABLE.
+fc_status_t fc_packed_check(const fc_frame_t *frame, fc_packed_t form,
+                            fc_error_t *err);
+fc_status_t fc_packed_encode(fc_frame_t *frame, fc_packed_t form,
+                             fc_sink_t *sink, fc_error_t *err);
+
+#endif  // FARCALL_MARSHAL_PACKED_H_

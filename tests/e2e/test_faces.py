@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One call through every form it may have: each gives the same bits. Forms and
+models are tables; what each form is, is in docs/http.md and docs/oip.md."""
+import gzip
+import io
+import json
+import struct
+import zlib
+
+import numpy
+import pytest
+
+from conftest import BIN
+
+MODULES = BIN.parent / "tests/modules/native"
+SERVED = [MODULES / each for each in ("scalars.so", "conventions.so", "simple.so")]
+RANDOM = numpy.random.default_rng(11)
+TYPES = {"INT8": "<i1", "UINT8": "<u1", "INT16": "<i2", "UINT16": "<u2", "INT32": "<i4",
+         "UINT32": "<u4", "INT64": "<i8", "UINT64": "<u8", "FP16": "<f2", "FP32": "<f4",
+         "FP64": "<f8", "BOOL": "|b1"}
+SAFE = {"|b1": "BOOL", "|u1": "U8", "|i1": "I8", "<u2": "U16", "<i2": "I16", "<u4": "U32",
+        "<i4": "I32", "<u8": "U64", "<i8": "I64", "<f2": "F16", "<f4": "F32", "<f8": "F64"}
+NATIVE = {"<f2": "f16", "<f4": "f32", "<f8": "f64", "|b1": "i1"}
+
+
+class Model:
+    """A function, arrays for it, and what its outputs are."""
+
+    def __init__(self, name, document):
+        self.name = name
+        self.path = "/api/v1/functions/" + (
+            name.replace(".", "/", 1) if "." in name else f"{name}/add_sub")
+        self.outputs = {each["name"]: TYPES[each["datatype"]]
+                        for each in document["outputs"]}
+        self.inputs = {each["name"]: values_of(name, each) for each in document["inputs"]}
+        self.datatypes = {each["name"]: each["datatype"] for each in document["inputs"]}
+
+
+def values_of(model, each):
+    shape = [3 if dim < 0 else dim for dim in each["shape"]]
+    if model.endswith("rank_of"):  # of any rank
+        shape = [2, 3]
+    dtype = numpy.dtype(TYPES[each["datatype"]])
+    if dtype.kind == "b":
+        return RANDOM.integers(0, 2, shape).astype(dtype)
+    bits = RANDOM.bytes(int(numpy.prod(shape)) * dtype.itemsize)
+    value = numpy.frombuffer(bits, dtype).reshape(shape).copy()
+    if dtype.kind == "f":
+        value[~numpy.isfinite(value)] = 1.5
+    return value
+
+
+def post(server, path, body, **headers):
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    reply = server.request("POST", path, body, named)
+    assert reply.status == 200, reply.body
+    return reply
+
+
+def as_lists(model, listed):
+    return {name: numpy.array(value, dtype) for (name, dtype), value
+            in zip(model.outputs.items(), listed, strict=True)}
+
+
+def native_json(server, model):
+    body = json.dumps([each.tolist() for each in model.inputs.values()])
+    return as_lists(model, post(server, model.path, body).json["results"])
+
+
+def split(reply):
+    size = int(reply.headers.get("Inference-Header-Content-Length", len(reply.body)))
+    return json.loads(reply.body[:size]), reply.body[size:]
+
+
+def native_binary(server, model):
+    values, raw = [], b""
+    for each in model.inputs.values():
+        if each.shape:
+            values.append({"shape": each.shape, "binary_data_size": each.nbytes})
+            raw += each.tobytes()
+        else:
+            values.append(each.item())
+    head = json.dumps({"args": values}).encode()
+    document, rest = split(post(
+        server, model.path, head + raw, Content_Type="application/octet-stream",
+        Accept="application/octet-stream",
+        Inference_Header_Content_Length=str(len(head))))
+    found = {}
+    for (name, dtype), value in zip(model.outputs.items(), document["results"],
+                                    strict=True):
+        if isinstance(value, dict):
+            size = value["binary_data_size"]
+            found[name] = numpy.frombuffer(rest[:size], dtype).reshape(value["shape"])
+            rest = rest[size:]
+        else:
+            found[name] = numpy.array(value, dtype)
+    assert not rest
+    return found
+
+
+def saved(array, version=None):
+    file = io.BytesIO()
+    numpy.lib.format.write_array(file, array, version)
+    return file.getvalue()
+
+
+def npy_of(arrange, version=None):
+    def npy(server, model):
+        if len(model.inputs) != 1 or len(model.outputs) != 1:
+            return None
+        (value,) = model.inputs.values()
+        reply = post(server, model.path, saved(arrange(value), version),
+                     Content_Type="application/x-npy", Accept="application/x-npy")
+        assert reply.headers["Content-Type"] == "application/x-npy"
+        return dict(zip(model.outputs, [numpy.load(io.BytesIO(reply.body))]))
+    return npy
+
+
+def other_order(value):
+    return value.astype(value.dtype.newbyteorder(">"))
+
+
+def npz_of(save):
+    def npz(server, model):
+        file = io.BytesIO()
+        save(file, model.inputs)
+        reply = post(server, model.path, file.getvalue(),
+                     Content_Type="application/x-npz", Accept="application/x-npz")
+        return dict(numpy.load(io.BytesIO(reply.body)))
+    return npz
+
+
+def safetensors(server, model):
+    head, data = {"__metadata__": {"format": "np"}}, b""
+    for name, value in model.inputs.items():
+        head[name] = {"dtype": SAFE[value.dtype.str], "shape": value.shape,
+                      "data_offsets": [len(data), len(data) + value.nbytes]}
+        data += value.tobytes()
+    head = json.dumps(head).encode()
+    body = post(server, model.path, struct.pack("<Q", len(head)) + head + data,
+                Content_Type="application/x-safetensors",
+                Accept="application/x-safetensors").body
+    (size,) = struct.unpack("<Q", body[:8])
+    data, found = body[8 + size:], {}
+    for name, each in json.loads(body[8:8 + size]).items():
+        begin, end = each["data_offsets"]
+        assert each["dtype"] == SAFE[numpy.dtype(model.outputs[name]).str]
+        found[name] = numpy.frombuffer(data[begin:end], model.outputs[name]).reshape(
+            each["shape"])
+    return found
+
+
+def oip_of(binary, code=None):
+    def oip(server, model):
+        listed, raw = [], b""
+        for name, value in model.inputs.items():
+            entry = {"name": name, "shape": value.shape,
+                     "datatype": model.datatypes[name]}
+            if binary:
+                entry["parameters"] = {"binary_data_size": value.nbytes}
+                raw += value.tobytes()
+            else:
+                entry["data"] = value.ravel().tolist()
+            listed.append(entry)
+        head = json.dumps({"inputs": listed,
+                           "parameters": {"binary_data_output": binary}}).encode()
+        headers = {"Inference_Header_Content_Length": str(len(head))} if raw else {}
+        body = head + raw
+        if code:
+            headers["Content_Encoding"] = code.__name__
+            body = code.compress(body)
+        document, rest = split(post(server, f"/v2/models/{model.name}/infer", body,
+                                    **headers))
+        found = {}
+        for each in document["outputs"]:
+            dtype = TYPES[each["datatype"]]
+            if binary:
+                size = each["parameters"]["binary_data_size"]
+                value, rest = numpy.frombuffer(rest[:size], dtype), rest[size:]
+            else:
+                value = numpy.array(each["data"], dtype)
+            found[each["name"]] = value.reshape(each["shape"])
+        assert not rest
+        return found
+    return oip
+
+
+class deflate:
+    compress = staticmethod(zlib.compress)
+
+
+FACES = {
+    "native JSON": native_json,
+    "native binary": native_binary,
+    "npy": npy_of(lambda value: value),
+    "npy, version 2": npy_of(lambda value: value, (2, 0)),
+    "npy, version 3": npy_of(lambda value: value, (3, 0)),
+    "npy, Fortran order": npy_of(numpy.asfortranarray),
+    "npy, big-endian": npy_of(other_order),
+    "npz": npz_of(lambda file, inputs: numpy.savez(file, **inputs)),
+    "npz, deflated": npz_of(lambda file, inputs: numpy.savez_compressed(file, **inputs)),
+    "npz, by position": npz_of(lambda file, inputs: numpy.savez(file, *inputs.values())),
+    "safetensors": safetensors,
+    "OIP JSON": oip_of(False),
+    "OIP binary": oip_of(True),
+    "OIP JSON, gzip": oip_of(False, gzip),
+    "OIP binary, deflate": oip_of(True, deflate),
+}
+
+
+@pytest.fixture
+def models(serve):
+    server = serve(*SERVED)
+    found = []
+    for name in server.get("/v2/models").json["models"]:
+        document = server.get(f"/v2/models/{name}").json
+        parts = document["inputs"] + document["outputs"]
+        if document["inputs"] and all(each["datatype"] in TYPES for each in parts):
+            found.append(Model(name, document))
+    return server, found
+
+
+def same(left, right):
+    return (left.dtype == right.dtype and left.shape == right.shape
+            and left.tobytes() == right.tobytes())
+
+
+def test_every_face_gives_the_same_bits(models):
+    server, models = models
+    asked = dict.fromkeys(FACES, 0)
+    for model in models:
+        expected = native_json(server, model)
+        for face, call in FACES.items():
+            found = call(server, model)
+            if found is None:  # it has no such form
+                continue
+            asked[face] += 1
+            assert found.keys() == expected.keys(), (model.name, face)
+            for name, value in found.items():
+                assert same(value, expected[name]), (model.name, face, name)
+    assert all(count >= 5 for count in asked.values()), asked
+    assert asked["OIP JSON"] >= 20
+
+
+@pytest.mark.parametrize("wanted,coding", [
+    ("gzip", "gzip"), ("deflate", "deflate"), ("gzip;q=0.1, deflate", "deflate"),
+    ("x-gzip", "gzip"), ("*", "gzip"), ("gzip;q=0, *;q=0.5", "deflate"),
+    ("br", None), ("identity, gzip;q=0.9", None), ("gzip;q=0", None), ("", None)])
+def test_answers_are_compressed_as_asked(serve, wanted, coding):
+    server = serve(MODULES / "conventions.so")
+    value = RANDOM.standard_normal(5000).astype("<f4")
+    reply = post(server, "/v2/models/conventions.swap/infer", json.dumps({"inputs": [
+        {"name": str(i), "shape": [5000], "datatype": "FP32", "data": value.tolist()}
+        for i in range(2)]}), Accept_Encoding=wanted)
+    assert reply.headers.get("Content-Encoding") == coding
+    body = {"gzip": gzip.decompress, "deflate": zlib.decompress,
+            None: bytes}[coding](reply.body)
+    assert same(numpy.array(json.loads(body)["outputs"][0]["data"], "<f4"), value)
+
+
+def test_small_and_raw_answers_are_not_compressed(serve):
+    server = serve(MODULES / "conventions.so")
+    small = json.dumps([[1.0], [2.0]])
+    path = "/api/v1/functions/conventions/swap"
+    reply = post(server, path, small, Accept_Encoding="gzip")
+    assert "Content-Encoding" not in reply.headers and reply.json["results"]
+    large = json.dumps([[1.0] * 9000, [2.0] * 9000])
+    reply = post(server, path, large, Accept_Encoding="gzip",
+                 Accept="application/x-npz")
+    assert "Content-Encoding" not in reply.headers
+    assert numpy.load(io.BytesIO(reply.body))["0"].tolist() == [2.0] * 9000
+    reply = post(server, path, large, Accept_Encoding="gzip")
+    assert gzip.decompress(reply.body) == post(server, path, large).body
+
+
+def refused(server, body, status, code, says="", **headers):
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    reply = server.request("POST", "/api/v1/functions/conventions/swap", body, named)
+    assert (reply.status, reply.json["code"]) == (status, code), reply.body
+    assert says in reply.json["detail"], reply.body
+
+
+def test_bad_bodies_are_refused(serve):
+    server = serve("--max-body=8M", MODULES / "conventions.so")
+    value = numpy.ones(4, "<f4")
+    file = io.BytesIO()
+    numpy.savez(file, value, value)
+    good, npz = file.getvalue(), {"Content_Type": "application/x-npz"}
+    refused(server, good[:-1], 400, "binary_framing", **npz)
+    inside = good.index(b"\x93NUMPY") + 130
+    refused(server, good[:inside] + b"?" + good[inside + 1:], 400, "binary_framing",
+            "damaged", **npz)
+    refused(server, saved(value), 400, "binary_framing", "one input",
+            Content_Type="application/x-npy")
+    refused(server, b"", 400, "binary_framing", **npz)
+    file = io.BytesIO()
+    numpy.savez(file, value)
+    refused(server, file.getvalue(), 422, "missing_argument", "input '1'", **npz)
+    file = io.BytesIO()
+    numpy.savez(file, **{"0": value, "one": value})
+    refused(server, file.getvalue(), 422, "unknown_argument", "'one'", **npz)
+    file = io.BytesIO()
+    numpy.savez(file, value, value.astype("<i4"))
+    refused(server, file.getvalue(), 422, "dtype_mismatch", "input '1'", **npz)
+    refused(server, b"[[1],[2]]", 406, "not_acceptable", "2", Accept="application/x-npy")
+    refused(server, gzip.compress(b"[[1],[2]]")[:-1], 400, "content_coding",
+            Content_Encoding="gzip")
+    refused(server, b"[[1],[2]]", 400, "content_coding", Content_Encoding="deflate")
+    refused(server, b"[[1],[2]]", 415, "unsupported_media_type", Content_Encoding="br")
+    bomb = gzip.compress(bytes(64 << 20))
+    assert len(bomb) < 100000
+    refused(server, bomb, 413, "body_too_large", Content_Encoding="gzip")
+    refused(server, bomb * 2, 413, "body_too_large", Content_Encoding="gzip")
+    assert server.results("conventions/swap", [[1.0], [2.0]]) == [[2.0], [1.0]]
