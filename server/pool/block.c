@@ -244,7 +244,8 @@ static void free_block(fc_blocks_t *blocks, uint32_t block) {
 static void let_go(fc_blocks_t *blocks, uint32_t block) {
   entry_t *entry = entry_at(blocks, block);
   blocks->kept -= entry->filled;
-  if (entry->filled <= LARGE && entry->file < 0) {
+  if (entry->file < 0 ? entry->filled <= LARGE
+                      : fc_shared_taken(entry->file) == 0) {
     free_block(blocks, block);
     return;
   }

@@ -121,8 +121,9 @@ typedef struct fc_piece_t {
 typedef struct fc_block_sink_t {
   fc_sink_t sink;  // first, so that &out->sink is the sink
   fc_blocks_t *blocks;
-  uint64_t limit;    // most bytes of all pieces
-  uint64_t written;  // of the pieces before the last
+  uint64_t limit;                      // most bytes of all pieces
+  uint64_t written;                    // of the pieces before the last
+  const struct fc_block_more_t *more;  // fc_block_sink_ask
   uint32_t count;
   fc_piece_t pieces[FC_PIECES_MAX];
 } fc_block_sink_t;
@@ -131,6 +132,16 @@ typedef struct fc_block_sink_t {
 // unwritten in front.
 void fc_block_sink_init(fc_block_sink_t *out, fc_blocks_t *blocks,
                         uint32_t block, uint32_t reserve, uint64_t limit);
+// Where an answer goes on that outgrows `first` bytes of its block: `take` gives a
+// block (of at least the sink's limit), or FC_BLOCK_NONE, and then the answer goes on
+// in the block it has.
+typedef struct fc_block_more_t {
+  uint64_t first;
+  uint32_t (*take)(void *context);
+  void *context;
+} fc_block_more_t;
+// For a sink that has just been initialised. `more` is borrowed.
+void fc_block_sink_ask(fc_block_sink_t *out, const fc_block_more_t *more);
 // Closes the last piece; the pieces can be read now. Returns all bytes written.
 uint64_t fc_block_sink_finish(fc_block_sink_t *out);
 // Gives every block back.

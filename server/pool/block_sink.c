@@ -10,13 +10,31 @@ static void close_piece(fc_block_sink_t *out) {
   piece->size = (uint64_t)(out->sink.cursor - begin);
 }
 
+// Where the last piece begins, and where it must end.
+static char *bound_piece(fc_block_sink_t *out) {
+  const fc_piece_t *piece = &out->pieces[out->count - 1];
+  char *begin =
+      (char *)fc_block_data(out->blocks, piece->block) + piece->offset;
+  const size_t room = fc_block_size(out->blocks, piece->block) - piece->offset;
+  const uint64_t left = out->limit - out->written;
+  out->sink.end = begin + (room < left ? room : (size_t)left);
+  return begin;
+}
+
 static void open_piece(fc_block_sink_t *out, uint32_t block, uint32_t offset) {
   out->pieces[out->count++] = (fc_piece_t){.block = block, .offset = offset};
-  char *data = (char *)fc_block_data(out->blocks, block);
-  size_t room = fc_block_size(out->blocks, block) - offset;
-  uint64_t left = out->limit - out->written;
-  out->sink.cursor = data + offset;
-  out->sink.end = out->sink.cursor + (room < left ? room : (size_t)left);
+  out->sink.cursor = bound_piece(out);
+}
+
+static void go_on(fc_block_sink_t *out, uint64_t written) {
+  const uint32_t block = out->more->take(out->more->context);
+  out->more = NULL;
+  if (block == FC_BLOCK_NONE) {
+    (void)bound_piece(out);
+    return;
+  }
+  out->written = written;
+  open_piece(out, block, 0);
 }
 
 static fc_status_t sink_grow(fc_sink_t *sink, size_t need, fc_error_t *err) {
@@ -28,6 +46,10 @@ static fc_status_t sink_grow(fc_sink_t *sink, size_t need, fc_error_t *err) {
     return fc_fail(err, FC_CODE_RESULT_TOO_LARGE,
                    "the answer exceeds %llu bytes",
                    (unsigned long long)out->limit);
+  }
+  if (out->more) {
+    go_on(out, written);
+    return FC_OK;
   }
   uint64_t size = 4 * (uint64_t)fc_block_size(out->blocks, last->block);
   if (size < need) size = need;
@@ -44,8 +66,16 @@ void fc_block_sink_init(fc_block_sink_t *out, fc_blocks_t *blocks,
   out->blocks = blocks;
   out->limit = limit;
   out->written = 0;
+  out->more = NULL;
   out->count = 0;
   open_piece(out, block, reserve);
+}
+
+void fc_block_sink_ask(fc_block_sink_t *out, const fc_block_more_t *more) {
+  char *data = (char *)fc_block_data(out->blocks, out->pieces[0].block);
+  if (data + more->first >= out->sink.end) return;
+  out->more = more;
+  out->sink.end = data + more->first;
 }
 
 uint64_t fc_block_sink_finish(fc_block_sink_t *out) {

@@ -14,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "pool/handoff.h"
+
 #ifndef P_PIDFD
 #define P_PIDFD 3
 #endif
@@ -98,14 +100,17 @@ static fc_status_t fail(const char *what, int error, fc_error_t *err) {
 
 fc_status_t fc_process_spawn(const fc_process_start_t *start,
                              fc_process_t *out_process, fc_error_t *err) {
-  fc_process_t process = {.pidfd = -1, .bell = -1, .output = -1};
-  int ends[2] = {-1, -1};
+  fc_process_t process = {.pidfd = -1, .bell = -1, .handoff = -1, .output = -1};
+  int ends[2] = {-1, -1}, handoff[2] = {-1, -1};
   int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
   process.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   int error = 0;
-  if (null < 0 || process.bell < 0 || pipe2(ends, O_CLOEXEC) < 0) error = errno;
+  if (null < 0 || process.bell < 0 || pipe2(ends, O_CLOEXEC) < 0 ||
+      !fc_handoff_open(handoff)) {
+    error = errno;
+  }
   files_t files = {.sources = {null, ends[1], ends[1], start->ring,
-                               process.bell, start->files.module,
+                               process.bell, handoff[1], start->files.module,
                                start->files.sidecar}};
   if (!error && !raise_files(&files)) error = errno;
   else if (!error) {
@@ -114,7 +119,9 @@ fc_status_t fc_process_spawn(const fc_process_start_t *start,
   }
   if (null >= 0) close(null);
   if (ends[1] >= 0) close(ends[1]);
+  if (handoff[1] >= 0) close(handoff[1]);
   process.output = ends[0];
+  process.handoff = handoff[0];
   if (error) {
     fc_process_close(&process);
     return fail(start->program, error, err);
@@ -157,7 +164,8 @@ bool fc_process_reap(fc_process_t *process, bool wait,
 }
 
 void fc_process_close(fc_process_t *process) {
-  int *const files[] = {&process->pidfd, &process->bell, &process->output};
+  int *const files[] = {&process->pidfd, &process->bell, &process->handoff,
+                        &process->output};
   for (size_t i = 0; i < FC_ARRAY_COUNT(files); i++) {
     if (*files[i] >= 0) close(*files[i]);
     *files[i] = -1;

@@ -16,6 +16,7 @@
 enum {
   FC_PROCESS_RING = 3,
   FC_PROCESS_BELL,     // eventfd: written when a slot is DONE
+  FC_PROCESS_INBOX,    // socket: files for calls (handoff.h)
   FC_PROCESS_MODULE,   // the module's file
   FC_PROCESS_SIDECAR,  // may be absent
   FC_PROCESS_FILES
@@ -24,8 +25,9 @@ enum {
 typedef struct fc_process_t {
   pid_t pid;
   int pidfd;
-  int bell;    // eventfd, readable once written
-  int output;  // its stdout and stderr, not blocking
+  int bell;     // eventfd, readable once written
+  int handoff;  // socket: files for calls
+  int output;   // its stdout and stderr, not blocking
 } fc_process_t;
 
 typedef struct fc_process_start_t {

@@ -113,18 +113,25 @@ static void give_on(fc_child_t *child) {
 static void give(fc_child_t *child, fc_job_t *job, uint64_t now_ns) {
   fc_process_host_t *host = child->host;
   const uint32_t index = (child->first + child->count) % FC_RING_SLOTS;
-  child->held[index] =
-      (fc_held_t){.job = job,
-                  .sent = {.sent_ns = now_ns,
-                           .body_size = job->call.body.size,
-                           .deadline_ns = job->call.deadline_ns,
-                           .flags = job->call.flags},
-                  .function = job->call.function};
+  fc_held_t *held = &child->held[index];
+  fc_child_lend(child);
+  *held = (fc_held_t){.job = job,
+                      .sent = {.sent_ns = now_ns,
+                               .body_size = job->call.body.size,
+                               .deadline_ns = job->call.deadline_ns,
+                               .flags = job->call.flags},
+                      .function = job->call.function,
+                      .body = FC_BLOCK_NONE};
   if (child->count++ && host->most > 1) {
     fc_pool_note_due(host->base.pool, now_ns + AHEAD_NS);
   }
   list_as_busy(host);
   job->child = child;
+  if (fc_child_send_body(child, held)) {
+    fc_ring_publish_file(&child->ring, index, &job->call);
+    child->notified = false;
+    return;
+  }
   const fc_str_t body = fc_process_host_body(host, job);
   fc_blocks_note_copied(host->base.pool->blocks, body.size);
   if (!is_small(body.size)) {
@@ -158,7 +165,7 @@ void fc_process_host_drop(fc_host_t *base, fc_job_t *job) {
   for (uint32_t i = 0; i < child->count; i++) {
     uint32_t index = (child->first + i) % FC_RING_SLOTS;
     if (child->held[index].job != job) continue;
-    child->held[index].job = NULL;
+    (void)fc_child_forget(&child->held[index]);
     child->held[index].dropped_ns = now_ns;
     atomic_store_explicit(&child->ring.head->slots[index].slot.cancel, 1,
                           memory_order_relaxed);
@@ -178,6 +185,10 @@ static bool open_answer(fc_child_t *child, fc_error_t *err) {
   const uint64_t size = taking->size;
   uint32_t block;
   uint64_t first = size < (64u << 10) ? size : 64u << 10;
+  if (taking->in_file &&
+      fc_block_adopt(blocks, taking->lent, taking->in_file, err) != FC_OK) {
+    return false;
+  }
   if (fc_block_take(blocks, FC_LIMIT_HEAD + first, &block, err) != FC_OK) {
     return false;
   }
@@ -210,21 +221,35 @@ static bool copy_on(fc_child_t *child, uint64_t size) {
   return true;
 }
 
+static void drop_answer(fc_child_t *child) {
+  fc_taking_t *taking = &child->taking;
+  if (taking->good) fc_block_sink_drop(&taking->sink);
+  fc_block_give(child->host->base.pool->blocks, taking->lent);
+  taking->good = false;
+  taking->lent = FC_BLOCK_NONE;
+}
+
 // The answer cannot be taken over: its place in the ring is scrubbed all the
 // same.
 static void fail_answer(fc_child_t *child) {
   fc_outcome_t *outcome = &child->taking.outcome;
-  if (child->taking.good) fc_block_sink_drop(&child->taking.sink);
-  child->taking.good = false;
+  drop_answer(child);
   outcome->status = outcome->error.status;
   outcome->stage = FC_STAGE_ENCODE;
   child->taking.copied = child->taking.size;
 }
 
 void fc_child_drop_copies(fc_child_t *child) {
-  if (child->taking.good) fc_block_sink_drop(&child->taking.sink);
-  child->taking.active = child->taking.good = false;
-  child->giving.active = false;
+  fc_blocks_t *blocks = child->host->base.pool->blocks;
+  drop_answer(child);
+  child->taking.active = child->giving.active = false;
+  fc_block_give(blocks, child->lent);
+  child->lent = FC_BLOCK_NONE;
+  for (uint32_t i = 0; i < child->count; i++) {
+    fc_held_t *held = &child->held[(child->first + i) % FC_RING_SLOTS];
+    fc_block_give(blocks, held->body);
+    held->body = FC_BLOCK_NONE;
+  }
 }
 
 uint32_t fc_child_state(const fc_child_t *child, uint32_t index) {
@@ -235,6 +260,7 @@ uint32_t fc_child_state(const fc_child_t *child, uint32_t index) {
 
 fc_held_t fc_child_pop(fc_child_t *child) {
   fc_held_t held = child->held[child->first];
+  fc_block_give(child->host->base.pool->blocks, held.body);
   child->first = (child->first + 1) % FC_RING_SLOTS;
   child->count--;
   fc_pool_note_end(&child->host->base);
@@ -248,17 +274,25 @@ static void begin_taking(fc_child_t *child) {
   fc_outcome_t *outcome = &taking->outcome;
   taking->active = true;
   taking->good = false;
-  taking->size = taking->copied = 0;
+  taking->size = taking->copied = taking->in_file = 0;
   taking->answer_scrubbed = taking->body_scrubbed = 0;
   outcome->status = FC_OK;
   outcome->piece_count = 0;
   held->sent.awaited = held->job != NULL;
-  if (!fc_ring_read(&child->ring, child->first, &held->sent, outcome,
-                    &taking->size, &outcome->error)) {
+  held->sent.lent = child->lent != FC_BLOCK_NONE;
+  fc_ring_sizes_t sizes;
+  if (fc_ring_read(&child->ring, child->first, &held->sent, outcome, &sizes,
+                   &outcome->error)) {
+    taking->size = sizes.in_area;
+    taking->in_file = sizes.in_file;
+  } else {
     fc_child_kill(child, FC_CAUSE_LIE);
     outcome->status = outcome->error.status;
     outcome->stage = FC_STAGE_CALL;
-    taking->size = 0;
+  }
+  if (taking->in_file) {
+    taking->lent = child->lent;
+    child->lent = FC_BLOCK_NONE;
   }
   const bool has_answer =
       outcome->status == FC_OK && !(held->sent.flags & FC_CALL_VALIDATE);
@@ -291,10 +325,7 @@ static bool take_on(fc_child_t *child) {
   fc_process_hosts_t *all = fc_process_hosts_of(child->host);
   const fc_held_t *held = &child->held[child->first];
   // Nobody waits for the answer any more.
-  if (!held->job && taking->good) {
-    fc_block_sink_drop(&taking->sink);
-    taking->good = false;
-  }
+  if (!held->job) drop_answer(child);
   if (taking->good && taking->copied < taking->size) {
     const uint64_t left = taking->size - taking->copied;
     const uint64_t part = is_small(left) ? left : copy_now(all, left);
@@ -320,6 +351,11 @@ static void finish_call(fc_child_t *child) {
     outcome->piece_count = taking->sink.count;
     memcpy(outcome->pieces, taking->sink.pieces,
            taking->sink.count * sizeof *outcome->pieces);
+    if (taking->in_file) {
+      outcome->pieces[outcome->piece_count++] =
+          (fc_piece_t){taking->lent, 0, taking->in_file};
+      taking->lent = FC_BLOCK_NONE;
+    }
   }
   taking->active = taking->good = false;
   if (child->cause == FC_CAUSE_NONE) {

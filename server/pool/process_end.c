@@ -134,17 +134,14 @@ static void log_end(const fc_child_t *child, const fc_process_end_t *end) {
 
 // Records that a call ended its process. A process that SIGKILL ended says
 // nothing about the call: the host sent it, or somebody outside. When the
-// client has gone, the copy in the ring is what is left of the call.
-static void blame(fc_child_t *child, uint32_t index, const fc_held_t *held,
+// client has gone, what the process was given is what is left of the call.
+static void blame(fc_child_t *child, uint32_t index,
                   const fc_process_end_t *end) {
   fc_process_host_t *host = child->host;
+  fc_str_t body;
   if (!host->health.limit || end->signal == SIGKILL) return;
-  const fc_str_t copy =
-      fc_str_make((const char *)fc_ring_body(&child->ring, index).data,
-                  (size_t)held->sent.body_size);
-  fc_blame_note(&host->blame, held->function,
-                held->job ? fc_process_host_body(host, held->job) : copy,
-                fc_clock_ns());
+  if (!fc_child_body(child, index, &body)) return;
+  fc_blame_note(&host->blame, child->held[index].function, body, fc_clock_ns());
 }
 
 // Settles the calls that a process had when it ended, oldest first. Those that
@@ -159,9 +156,8 @@ static void settle_calls(fc_child_t *child, const fc_process_end_t *end) {
     const uint32_t index = child->first;
     uint32_t state = fc_child_state(child, index);
     begun[count] = state != FC_RING_READY;
-    held[count] = fc_child_pop(child);
-    if (begun[count]) blame(child, index, &held[count], end);
-    count++;
+    if (begun[count]) blame(child, index, end);
+    held[count++] = fc_child_pop(child);
   }
   for (uint32_t i = count; i-- > 0;) {
     fc_job_t *job = held[i].job;

@@ -9,7 +9,7 @@
 //
 // The parts: process_host.c (the host and its timer), process_child.c (one
 // process, from its start until it is closed), process_call.c (calls on their way
-// there and back), process_time.c (deadlines, calls taken
+// there and back), process_files.c (bodies and answers in files), process_time.c (deadlines, calls taken
 // back, processes that are greedy or no longer needed),
 // process_end.c (what becomes of its calls, and of the module).
 #ifndef FARCALL_SERVER_POOL_PROCESS_HOST_H_
@@ -77,6 +77,8 @@ typedef struct fc_held_t {
   fc_ring_call_t sent;
   uint32_t function;
   uint64_t dropped_ns;  // when its client went away, 0: it has not
+  bool in_file;         // the process was sent its body
+  uint32_t body;        // block of that body if nobody else has it any more
 } fc_held_t;
 
 // A call whose body is being copied into the ring: the newest of its child's.
@@ -89,8 +91,10 @@ typedef struct fc_giving_t {
 // its child's.
 typedef struct fc_taking_t {
   bool active;
-  bool good;  // it is an answer, and there are blocks for it
-  uint64_t size;
+  bool good;         // it is an answer, and there are blocks for it
+  uint64_t size;     // of the part in the ring
+  uint64_t in_file;  // bytes behind it, in `lent`
+  uint32_t lent;
   uint64_t copied;
   uint64_t answer_used;  // bytes of its area that may be written
   uint64_t answer_scrubbed;
@@ -113,6 +117,8 @@ struct fc_child_t {
   bool ended;     // as `end` says; answers it has left may still be copied
   bool notified;  // false: it has calls of which it was not told
   bool asleep;    // the loop is waiting for its bell
+  bool deaf;      // it cannot be sent files
+  uint32_t lent;  // block it may write an answer to, FC_BLOCK_NONE: it has none
   fc_cause_t cause;
   uint64_t started_ns;
   uint64_t calls;
@@ -221,6 +227,21 @@ void fc_process_hosts_collect(fc_hosts_t *hosts, bool awake);
 void fc_process_hosts_notify(fc_hosts_t *hosts);
 bool fc_process_hosts_sleep(fc_hosts_t *hosts);
 void fc_process_hosts_wake(fc_hosts_t *hosts);
+
+// process_files.c
+
+// Gives the process a file for its next large answer, unless it has one.
+void fc_child_lend(fc_child_t *child);
+// Sends it the body of a call that is about to be published. False: the body is in no
+// file, or cannot be sent.
+bool fc_child_send_body(fc_child_t *child, fc_held_t *held);
+// Nobody waits for the call any more. The process may still read its body, which is
+// kept until the call leaves its slot. Returns the job, NULL if there was none.
+fc_job_t *fc_child_forget(fc_held_t *held);
+// The body of a call it has. False: the call was taken back, and its body is elsewhere.
+bool fc_child_body(const fc_child_t *child, uint32_t index, fc_str_t *out_body);
+// Bytes of memory it has taken of what it shares and what nothing else counts.
+uint64_t fc_child_taken(const fc_child_t *child);
 
 // process_time.c
 

@@ -14,6 +14,7 @@
 
 #include "base/sanitize.h"
 #include "farcall/module.h"
+#include "pool/handoff.h"
 #include "pool/process.h"
 #include "pool/region.h"
 #include "pool/sandbox.h"
@@ -23,6 +24,8 @@ typedef struct self_t {
   const fc_backend_t *const *backends;
   const fc_dialect_worker_t *const *dialects;
   fc_ring_t ring;
+  fc_inbox_t inbox;
+  fc_block_more_t more;
   fc_region_t region;
   fc_worker_t worker;
   fc_module_t *module;
@@ -40,13 +43,17 @@ static void wake_loop(void) {
 }
 
 static fc_status_t fix_blocks(self_t *self, fc_error_t *err) {
-  fc_span_t spans[2 * FC_RING_SLOTS];
+  fc_span_t spans[FC_RING_BLOCKS];
   for (uint32_t i = 0; i < FC_RING_SLOTS; i++) {
     spans[FC_RING_BODY_BLOCK(i)] = fc_ring_body(&self->ring, i);
     spans[FC_RING_ANSWER_BLOCK(i)] = fc_ring_answer(&self->ring, i);
   }
-  return fc_blocks_create_fixed(self->region.allocator, spans,
-                                2 * FC_RING_SLOTS, &self->region.blocks, err);
+  spans[FC_RING_BODY_FILE] = self->inbox.body;
+  spans[FC_RING_ANSWER_FILE] = self->inbox.answer;
+  self->more = (fc_block_more_t){FC_RING_FIRST, fc_inbox_more, &self->inbox};
+  self->region.more = &self->more;
+  return fc_blocks_create_fixed(self->region.allocator, spans, FC_RING_BLOCKS,
+                                &self->region.blocks, err);
 }
 
 static fc_status_t load(self_t *self, fc_error_t *err) {
@@ -72,10 +79,12 @@ static fc_status_t load(self_t *self, fc_error_t *err) {
 static fc_status_t prepare(self_t *self, fc_error_t *err) {
   const fc_ring_setup_t *setup = &self->ring.setup;
   // The sanitizers reserve terabytes of addresses: no limit for them.
-  uint64_t memory = !FC_SANITIZED && setup->memory_limit
-                        ? setup->memory_limit + self->ring.size
-                        : 0;
+  uint64_t memory =
+      !FC_SANITIZED && setup->memory_limit
+          ? setup->memory_limit + self->ring.size + fc_inbox_size(setup)
+          : 0;
   FC_TRY(fc_sandbox_enter(memory, self->parent, err));
+  FC_TRY(fc_inbox_open(FC_PROCESS_INBOX, setup, &self->inbox, err));
   self->region = (fc_region_t){.allocator = fc_allocator_system(),
                                .dialects = self->dialects,
                                .worker_count = 1,
@@ -110,9 +119,17 @@ static void report(self_t *self, fc_status_t status, const fc_error_t *err) {
 
 static _Noreturn void serve(self_t *self) {
   for (;;) {
-    uint32_t slot = fc_ring_take(&self->ring);
-    fc_worker_run(&self->worker, &self->ring.head->slots[slot].slot);
-    if (fc_ring_done(&self->ring, slot)) wake_loop();
+    const uint32_t index = fc_ring_take(&self->ring);
+    fc_ring_slot_t *shared = &self->ring.head->slots[index];
+    fc_outcome_t *outcome = &shared->slot.outcome;
+    if (fc_inbox_take(&self->inbox, shared, &outcome->error) == FC_OK) {
+      fc_worker_run(&self->worker, &shared->slot);
+    } else {
+      fc_worker_refuse(&shared->slot);
+    }
+    const bool answered = outcome->status == FC_OK && outcome->piece_count == 2;
+    if (fc_ring_done(&self->ring, index)) wake_loop();
+    fc_inbox_end(&self->inbox, answered);
   }
 }
 

@@ -16,10 +16,8 @@ static void fail_deadline(fc_child_t *child, fc_held_t *held,
   fc_error_t error;
   (void)fc_fail(&error, FC_CODE_DEADLINE_EXCEEDED, "the deadline passed %s",
                 stage == FC_STAGE_QUEUE ? "in the queue" : "while it ran");
-  fc_job_t *job = held->job;
-  held->job = NULL;
+  fc_job_t *job = fc_child_forget(held);
   if (!job) return;
-  job->child = NULL;
   fc_pool_fail(&child->host->base, job, stage, &error);
 }
 
@@ -124,11 +122,11 @@ static uint64_t expire_host(fc_process_host_t *host, uint64_t now_ns) {
 // The memory taken is read before what the calls may take: a call that begins in
 // between may then only raise what is allowed, and its process does not look guilty.
 static bool is_greedy(const fc_child_t *child) {
-  const uint64_t taken = fc_ring_taken(&child->ring);
+  const uint64_t taken = fc_child_taken(child);
   uint64_t most = FC_RING_SPARE;
   for (uint32_t i = 0; i < child->count; i++) {
     uint32_t index = (child->first + i) % FC_RING_SLOTS;
-    most += child->held[index].sent.body_size;
+    if (!child->held[index].in_file) most += child->held[index].sent.body_size;
     if (fc_child_state(child, index) != FC_RING_READY) {
       most += child->ring.setup.result_size;
     }

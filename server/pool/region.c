@@ -260,6 +260,7 @@ static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
   fc_block_sink_t out;
   fc_block_sink_init(&out, region->blocks, block, FC_LIMIT_HEAD,
                      region->limits.result_size);
+  if (region->more) fc_block_sink_ask(&out, region->more);
   slot->outcome.document = 0;
   status = is_coded(worker, slot)
                ? encode_coded(worker, function, slot, &out.sink, err)
@@ -275,11 +276,22 @@ static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
   return status;
 }
 
+static void begin_outcome(fc_outcome_t *outcome) {
+  outcome->began_ns = fc_clock_ns();
+  outcome->spent_ns[FC_STAGE_DECODE] = outcome->spent_ns[FC_STAGE_CALL] =
+      outcome->spent_ns[FC_STAGE_ENCODE] = 0;
+}
+
+void fc_worker_refuse(fc_slot_t *slot) {
+  begin_outcome(&slot->outcome);
+  (void)fc_slot_begin(&slot->begun, FC_BEGUN_YES);
+  slot->outcome.stage = FC_STAGE_DECODE;
+  slot->outcome.status = slot->outcome.error.status;
+  slot->outcome.name_size = 0;
+}
+
 void fc_worker_run(fc_worker_t *worker, fc_slot_t *slot) {
-  slot->outcome.began_ns = fc_clock_ns();
-  slot->outcome.spent_ns[FC_STAGE_DECODE] =
-      slot->outcome.spent_ns[FC_STAGE_CALL] =
-          slot->outcome.spent_ns[FC_STAGE_ENCODE] = 0;
+  begin_outcome(&slot->outcome);
   if (slot->call.flags & FC_CALL_PREPARE) {
     (void)fc_slot_begin(&slot->begun, FC_BEGUN_YES);
     slot->outcome.stage = FC_STAGE_QUEUE;

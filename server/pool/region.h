@@ -69,8 +69,9 @@ typedef struct fc_region_t {
   const fc_dialect_worker_t *const *dialects;  // by the index in a slot
   fc_limits_t limits;
   fc_guard_policy_t guard;
-  const fc_tiles_t *tiles;  // NULL: a call keeps to its worker's thread
-  uint32_t spin_ns;         // time a thread looks for calls before it sleeps
+  const fc_block_more_t *more;  // where large answers go on, NULL: as blocks do
+  const fc_tiles_t *tiles;      // NULL: a call keeps to its worker's thread
+  uint32_t spin_ns;  // time a thread looks for calls before it sleeps
 } fc_region_t;
 
 // `blocks` and `dialects` are borrowed.
@@ -111,6 +112,8 @@ fc_status_t fc_worker_prepare(fc_worker_t *worker, uint32_t generation,
                               fc_error_t *err);
 // DECODE, CALL and ENCODE of one slot. Afterwards its answer fields are set.
 void fc_worker_run(fc_worker_t *worker, fc_slot_t *slot);
+// The call of a slot cannot be begun: its error is set.
+void fc_worker_refuse(fc_slot_t *slot);
 // Runs slots until the region's ready queue is stopped.
 void fc_worker_main(fc_worker_t *worker);
 

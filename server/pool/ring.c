@@ -164,20 +164,31 @@ void fc_ring_write(fc_ring_t *ring, uint32_t index, uint64_t offset,
   if (part.size) memcpy(area.data + offset, part.data, part.size);
 }
 
-void fc_ring_publish(fc_ring_t *ring, uint32_t index,
-                     const fc_invocation_t *call, uint64_t size) {
-  fc_span_t area = fc_ring_body(ring, index);
-  memset(area.data + size, 0, FC_BLOCK_TAIL);
+static void publish(fc_ring_t *ring, uint32_t index,
+                    const fc_invocation_t *call, uint32_t block,
+                    uint64_t size) {
   fc_slot_t *slot = &ring->head->slots[index].slot;
+  ring->head->slots[index].files = ring->files;
   slot->loop = 0;
   slot->call = *call;
   slot->call.generation = 0;  // a worker process has only one
-  slot->call.body = (fc_piece_t){FC_RING_BODY_BLOCK(index), 0, size};
+  slot->call.body = (fc_piece_t){block, 0, size};
   slot->answer_block = FC_RING_ANSWER_BLOCK(index);
   slot->outcome.piece_count = 0;
   atomic_store_explicit(&slot->cancel, 0, memory_order_relaxed);
   atomic_store_explicit(&slot->begun, FC_BEGUN_NOT, memory_order_relaxed);
   atomic_store(&ring->head->slots[index].state, FC_RING_READY);
+}
+
+void fc_ring_publish(fc_ring_t *ring, uint32_t index,
+                     const fc_invocation_t *call, uint64_t size) {
+  memset(fc_ring_body(ring, index).data + size, 0, FC_BLOCK_TAIL);
+  publish(ring, index, call, FC_RING_BODY_BLOCK(index), size);
+}
+
+void fc_ring_publish_file(fc_ring_t *ring, uint32_t index,
+                          const fc_invocation_t *call) {
+  publish(ring, index, call, FC_RING_BODY_FILE, call->body.size);
 }
 
 void fc_ring_put(fc_ring_t *ring, uint32_t index, const fc_invocation_t *call,
@@ -316,9 +327,30 @@ static void bound_times(fc_outcome_t *outcome, uint64_t sent_ns) {
   }
 }
 
+// The pieces of an answer: one in the area of its slot, and what did not fit there
+// in the file, if the loop has lent one.
+static bool check_pieces(const fc_ring_t *ring, uint32_t index,
+                         const fc_piece_t pieces[2], uint32_t count,
+                         fc_error_t *err) {
+  static const uint32_t kOffsets[] = {FC_LIMIT_HEAD, 0};
+  const uint32_t blocks[] = {FC_RING_ANSWER_BLOCK(index), FC_RING_ANSWER_FILE};
+  uint64_t left = ring->setup.result_size;
+  for (uint32_t i = 0; i < count; i++) {
+    const fc_piece_t *piece = &pieces[i];
+    if (piece->block != blocks[i]) return lie(err, "block", piece->block);
+    if (piece->offset != kOffsets[i]) return lie(err, "offset", piece->offset);
+    if (piece->size > left) return lie(err, "length", piece->size);
+    left -= piece->size;
+  }
+  if (count == 1) return true;
+  if (pieces[1].size == 0) return lie(err, "length", 0);
+  return pieces[0].size <= FC_RING_FIRST - FC_LIMIT_HEAD ||
+         lie(err, "length", pieces[0].size);
+}
+
 bool fc_ring_read(const fc_ring_t *ring, uint32_t index,
                   const fc_ring_call_t *call, fc_outcome_t *out,
-                  uint64_t *out_size, fc_error_t *err) {
+                  fc_ring_sizes_t *out_sizes, fc_error_t *err) {
   const fc_slot_t *slot = &ring->head->slots[index].slot;
   const fc_outcome_t *shared = &slot->outcome;
   struct {
@@ -326,14 +358,14 @@ bool fc_ring_read(const fc_ring_t *ring, uint32_t index,
     uint32_t piece_count;
     uint8_t stage;
     uint8_t name_size;
-    fc_piece_t piece;
+    fc_piece_t pieces[2];
     uint64_t document;
   } said;
   copy_once(&said.status, &shared->status, sizeof said.status);
   copy_once(&said.piece_count, &shared->piece_count, sizeof said.piece_count);
   copy_once(&said.stage, &shared->stage, sizeof said.stage);
   copy_once(&said.name_size, &shared->name_size, sizeof said.name_size);
-  copy_once(&said.piece, &shared->pieces[0], sizeof said.piece);
+  copy_once(said.pieces, shared->pieces, sizeof said.pieces);
   copy_once(&said.document, &shared->document, sizeof said.document);
   copy_once(&out->began_ns, &shared->began_ns, sizeof out->began_ns);
   copy_once(out->spent_ns, shared->spent_ns, sizeof out->spent_ns);
@@ -341,7 +373,7 @@ bool fc_ring_read(const fc_ring_t *ring, uint32_t index,
   out->piece_count = 0;
   out->document = 0;
   out->name_size = 0;
-  *out_size = 0;
+  *out_sizes = (fc_ring_sizes_t){0};
 
   if (said.status > FC_INCOMPATIBLE) return lie(err, "status", said.status);
   if (said.stage < FC_STAGE_QUEUE || said.stage > FC_STAGE_ENCODE) {
@@ -366,22 +398,21 @@ bool fc_ring_read(const fc_ring_t *ring, uint32_t index,
            check_end(&out->error, call, cancel, err);
   }
   uint32_t wanted = call->flags & FC_CALL_VALIDATE ? 0 : 1;
-  if (said.piece_count != wanted) return lie(err, "pieces", said.piece_count);
+  const bool further = said.piece_count == 2 && wanted == 1 && call->lent;
+  if (said.piece_count != wanted && !further) {
+    return lie(err, "pieces", said.piece_count);
+  }
   if (wanted == 0) return true;
-  if (said.piece.block != FC_RING_ANSWER_BLOCK(index)) {
-    return lie(err, "block", said.piece.block);
+  if (!check_pieces(ring, index, said.pieces, said.piece_count, err)) {
+    return false;
   }
-  if (said.piece.offset != FC_LIMIT_HEAD) {
-    return lie(err, "offset", said.piece.offset);
-  }
-  if (said.piece.size > ring->setup.result_size) {
-    return lie(err, "length", said.piece.size);
-  }
-  if (said.document > said.piece.size) {
+  const fc_ring_sizes_t sizes = {said.pieces[0].size,
+                                 further ? said.pieces[1].size : 0};
+  if (said.document > sizes.in_area + sizes.in_file) {
     return lie(err, "document", said.document);
   }
   out->document = said.document;
-  *out_size = said.piece.size;
+  *out_sizes = sizes;
   return true;
 }
 

@@ -68,6 +68,7 @@ typedef struct fc_fault_t {
 
 typedef struct fc_ring_slot_t {
   _Alignas(64) _Atomic uint32_t state;  // fc_ring_state_t, hands the slot over
+  uint32_t files;  // that had been sent when the call was given (handoff.h)
   fc_slot_t slot;
 } fc_ring_slot_t;
 
@@ -91,6 +92,7 @@ typedef struct fc_ring_t {
   size_t size;
   fc_ring_setup_t setup;
   fc_ring_head_t *head;
+  uint32_t files;  // that the loop has sent
   // The worker's own
   uint32_t next;  // the slot to run
   fc_spin_t spin;
@@ -117,9 +119,16 @@ uint64_t fc_ring_size(const fc_ring_setup_t *setup);
 // Areas, tail included. An answer begins FC_LIMIT_HEAD bytes into its own.
 fc_span_t fc_ring_body(const fc_ring_t *ring, uint32_t slot);
 fc_span_t fc_ring_answer(const fc_ring_t *ring, uint32_t slot);
-// The blocks a slot of the ring names: bodies, then answers.
+// The blocks a slot of the ring names: areas of bodies, those of answers, and the
+// files of the call that runs (handoff.h).
 #define FC_RING_BODY_BLOCK(slot) (slot)
 #define FC_RING_ANSWER_BLOCK(slot) (FC_RING_SLOTS + (slot))
+#define FC_RING_BODY_FILE (2 * FC_RING_SLOTS)
+#define FC_RING_ANSWER_FILE (2 * FC_RING_SLOTS + 1)
+#define FC_RING_BLOCKS (2 * FC_RING_SLOTS + 2)
+// An answer that outgrows so many bytes of its area goes on in the file, if there
+// is one: up to there the area keeps its pages.
+#define FC_RING_FIRST FC_RING_KEPT
 
 static inline uint32_t fc_ring_state(const fc_ring_t *ring, uint32_t slot) {
   return atomic_load(&ring->head->slots[slot].state);
@@ -143,6 +152,9 @@ void fc_ring_write(fc_ring_t *ring, uint32_t slot, uint64_t offset,
 // notified yet.
 void fc_ring_publish(fc_ring_t *ring, uint32_t slot,
                      const fc_invocation_t *call, uint64_t size);
+// The same for a body that lies in the file sent last.
+void fc_ring_publish_file(fc_ring_t *ring, uint32_t slot,
+                          const fc_invocation_t *call);
 // fc_ring_write and fc_ring_publish at once, for a body in one piece: `body`
 // takes the place of the call's own and must fit. The slot must be FREE.
 void fc_ring_put(fc_ring_t *ring, uint32_t slot, const fc_invocation_t *call,
@@ -161,15 +173,22 @@ typedef struct fc_ring_call_t {
   uint64_t deadline_ns;  // 0: none
   uint8_t flags;
   bool awaited;  // the loop has not cancelled it
+  bool lent;     // the worker has a file to write an answer to
 } fc_ring_call_t;
 
+// Where an answer lies: bytes in the area of its slot (fc_ring_answer), from
+// FC_LIMIT_HEAD on, and behind them bytes in the file.
+typedef struct fc_ring_sizes_t {
+  uint64_t in_area;
+  uint64_t in_file;  // 0: the worker still has the file
+} fc_ring_sizes_t;
+
 // Copies the outcome of a DONE slot into `out` and checks it: status, stage,
-// times and error, but no piece; *out_size is the size of the answer, which
-// lies where fc_ring_answer says. False and `err` when it is no outcome that a
+// times and error, but no piece; `out_sizes` says where the answer lies. False and `err` when it is no outcome that a
 // worker writes.
 bool fc_ring_read(const fc_ring_t *ring, uint32_t slot,
                   const fc_ring_call_t *call, fc_outcome_t *out,
-                  uint64_t *out_size, fc_error_t *err);
+                  fc_ring_sizes_t *out_sizes, fc_error_t *err);
 // Gives memory back to the system of an area that was filled as far as `used`:
 // up to `most` bytes from *at on. Moves *at behind them. False: there is no
 // more.

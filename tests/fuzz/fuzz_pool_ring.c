@@ -50,15 +50,18 @@ static void read_slot(fc_ring_t *ring, uint8_t flags, const uint8_t *data,
   const fc_ring_call_t call = {.sent_ns = fc_clock_ns(),
                                .body_size = BODY,
                                .flags = flags & FC_CALL_VALIDATE,
-                               .awaited = (flags & 0x80) != 0};
+                               .awaited = (flags & 0x80) != 0,
+                               .lent = (flags & 0x40) != 0};
   fc_outcome_t out;
-  uint64_t result;
+  fc_ring_sizes_t sizes;
   fc_error_t error;
-  if (!fc_ring_read(ring, 1, &call, &out, &result, &error)) {
+  if (!fc_ring_read(ring, 1, &call, &out, &sizes, &error)) {
     check_error(&error);
     return;
   }
-  check(out.piece_count == 0 && result <= RESULT);
+  const uint64_t result = sizes.in_area + sizes.in_file;
+  check(out.piece_count == 0 && sizes.in_area <= RESULT && result <= RESULT);
+  check(sizes.in_file == 0 || (call.lent && !call.flags));
   check(out.stage >= FC_STAGE_QUEUE && out.stage <= FC_STAGE_ENCODE);
   const uint64_t now_ns = fc_clock_ns();
   check(out.began_ns >= call.sent_ns && out.began_ns <= now_ns);

@@ -127,9 +127,9 @@ static void a_worker_has_what_it_is_given_and_nothing_else(void **state) {
     const char *files;
   } rows[] = {
       {"with a sidecar", true,
-       "files: 7\ninput: 0\nfile 3: r\nfile 4: -\nfile 5: m\nfile 6: s\n"},
+       "files: 8\ninput: 0\nfile 3: r\nfile 4: -\nfile 5: -\nfile 6: m\nfile 7: s\n"},
       {"without", false,
-       "files: 6\ninput: 0\nfile 3: r\nfile 4: -\nfile 5: m\nfile 6: -\n"},
+       "files: 7\ninput: 0\nfile 3: r\nfile 4: -\nfile 5: -\nfile 6: m\nfile 7: -\n"},
   };
   // A server may have such descriptors, or inherit them.
   const int other = make_file('o');
@@ -223,17 +223,18 @@ static void what_it_has_is_closed_once(void **state) {
   enter(&house, "exit 0");
   spawn(&house);
   // None of these may block the loop or be inherited by programs it starts.
-  const int files[] = {house.process.pidfd, house.process.bell,
-                       house.process.output};
+  const int files[] = {house.process.bell, house.process.output,
+                       house.process.pidfd, house.process.handoff};
   for (size_t i = 0; i < FC_ARRAY_COUNT(files); i++) {
     assert_int_equal(fcntl(files[i], F_GETFD), FD_CLOEXEC);
-    if (i > 0) assert_true(fcntl(files[i], F_GETFL) & O_NONBLOCK);
+    if (i < 2) assert_true(fcntl(files[i], F_GETFL) & O_NONBLOCK);
   }
   fc_process_end_t end;
   assert_true(fc_process_reap(&house.process, true, &end));
   fc_process_close(&house.process);
   assert_int_equal(house.process.pidfd, -1);
   assert_int_equal(house.process.bell, -1);
+  assert_int_equal(house.process.handoff, -1);
   assert_int_equal(house.process.output, -1);
   leave(&house);  // closes it again
   fc_process_kill(&house.process);
@@ -247,7 +248,8 @@ static void what_cannot_be_started_leaves_nothing(void **state) {
   house.start.program = "/no/such/program";
   const unsigned before = open_files();
   fc_error_t error;
-  house.process = (fc_process_t){.pidfd = -1, .bell = -1, .output = -1};
+  house.process =
+      (fc_process_t){.pidfd = -1, .bell = -1, .handoff = -1, .output = -1};
   assert_int_equal(fc_process_spawn(&house.start, &house.process, &error),
                    FC_UNAVAILABLE);
   assert_int_equal(error.code, FC_CODE_MODULE_UNAVAILABLE);
@@ -270,7 +272,8 @@ static void without_descriptors_nothing_is_left_either(void **state) {
   for (rlim_t most = 3;; most++) {
     fc_error_t error;
     less = (struct rlimit){most, limit.rlim_max};
-    house.process = (fc_process_t){.pidfd = -1, .bell = -1, .output = -1};
+    house.process =
+        (fc_process_t){.pidfd = -1, .bell = -1, .handoff = -1, .output = -1};
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &less), 0);
     fc_status_t status = fc_process_spawn(&house.start, &house.process, &error);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);

@@ -155,11 +155,11 @@ static void a_call_goes_through_as_it_is(void **state) {
 
   const fc_ring_call_t call = {.sent_ns = 1, .body_size = 5};
   fc_outcome_t out;
-  uint64_t size;
+  fc_ring_sizes_t sizes;
   fc_error_t error;
-  assert_true(fc_ring_read(&pair.loop, 0, &call, &out, &size, &error));
+  assert_true(fc_ring_read(&pair.loop, 0, &call, &out, &sizes, &error));
   assert_int_equal(out.status, FC_OK);
-  assert_int_equal(size, 5);
+  assert_int_equal(sizes.in_area, 5);
   fc_ring_free(&pair.loop, 0, 5, 5);
   assert_int_equal(fc_ring_state(&pair.worker, 0), FC_RING_FREE);
   close_pair(&pair);
@@ -201,12 +201,12 @@ static void take_answers(pair_t *pair, uint32_t *first, uint32_t *count,
   while (*count && fc_ring_state(&pair->loop, *first) == FC_RING_DONE) {
     const fc_ring_call_t call = {.body_size = 8};
     fc_outcome_t out;
-    uint64_t size;
+    fc_ring_sizes_t sizes;
     fc_error_t error;
     char wanted[16];
     snprintf(wanted, sizeof wanted, "%08u", (*done)++);
-    assert_true(fc_ring_read(&pair->loop, *first, &call, &out, &size, &error));
-    assert_int_equal(size, 8);
+    assert_true(fc_ring_read(&pair->loop, *first, &call, &out, &sizes, &error));
+    assert_int_equal(sizes.in_area, 8);
     assert_memory_equal(
         fc_ring_answer(&pair->loop, *first).data + FC_LIMIT_HEAD, wanted, 8);
     fc_ring_free(&pair->loop, *first, 8, 8);
@@ -430,9 +430,9 @@ static void lies_are_refused(void **state) {
         .awaited = true,
         .flags = row->lie == LIE_VALIDATED ? FC_CALL_VALIDATE : 0};
     fc_outcome_t out;
-    uint64_t size;
+    fc_ring_sizes_t sizes;
     fc_error_t error;
-    bool good = fc_ring_read(&pair.loop, 0, &call, &out, &size, &error);
+    bool good = fc_ring_read(&pair.loop, 0, &call, &out, &sizes, &error);
     assert_int_equal(good, row->says == NULL);
     if (row->says) {
       assert_int_equal(error.code, FC_CODE_WORKER_CRASHED);
@@ -441,6 +441,100 @@ static void lies_are_refused(void **state) {
     // An answer is made of what was read, also of a lie.
     assert_in_range(out.name_size, 0, sizeof out.name);
     close_pair(&pair);
+  }
+}
+
+// The second piece of an answer, in the file that the loop has lent.
+static void an_answer_may_go_on_in_a_file(void **state) {
+  (void)state;
+  enum { MOST = FC_RING_FIRST - FC_LIMIT_HEAD, ALL = 1 << 20 };
+  static const struct {
+    const char *name;
+    bool lent;
+    uint32_t count;
+    fc_piece_t pieces[2];
+    uint64_t document;
+    const char *says;  // NULL: good
+  } rows[] = {
+      {"it does", true, 2, {{16, FC_LIMIT_HEAD, 9}, {33, 0, 7}}, 16, NULL},
+      {"it need not", true, 1, {{16, FC_LIMIT_HEAD, ALL}, {0}}, 0, NULL},
+      {"nothing before",
+       true,
+       2,
+       {{16, FC_LIMIT_HEAD, 0}, {33, 0, 7}},
+       0,
+       NULL},
+      {"all of both",
+       true,
+       2,
+       {{16, FC_LIMIT_HEAD, MOST}, {33, 0, ALL - MOST}},
+       0,
+       NULL},
+      {"none was lent",
+       false,
+       2,
+       {{16, FC_LIMIT_HEAD, 9}, {33, 0, 7}},
+       0,
+       "pieces 2"},
+      {"three", true, 3, {{16, FC_LIMIT_HEAD, 9}, {33, 0, 7}}, 0, "pieces 3"},
+      {"the body's file",
+       true,
+       2,
+       {{16, FC_LIMIT_HEAD, 9}, {32, 0, 7}},
+       0,
+       "block 32"},
+      {"an area", true, 2, {{16, FC_LIMIT_HEAD, 9}, {17, 0, 7}}, 0, "block 17"},
+      {"an offset",
+       true,
+       2,
+       {{16, FC_LIMIT_HEAD, 9}, {33, 8, 7}},
+       0,
+       "offset 8"},
+      {"nothing", true, 2, {{16, FC_LIMIT_HEAD, 9}, {33, 0, 0}}, 0, "length 0"},
+      {"one more",
+       true,
+       2,
+       {{16, FC_LIMIT_HEAD, MOST}, {33, 0, ALL - MOST + 1}},
+       0,
+       "length"},
+      {"a sum that wraps",
+       true,
+       2,
+       {{16, FC_LIMIT_HEAD, 9}, {33, 0, UINT64_MAX - 4}},
+       0,
+       "length"},
+      {"more than goes before it",
+       true,
+       2,
+       {{16, FC_LIMIT_HEAD, MOST + 1}, {33, 0, 7}},
+       0,
+       "length"},
+      {"a document beyond both",
+       true,
+       2,
+       {{16, FC_LIMIT_HEAD, 9}, {33, 0, 7}},
+       17,
+       "document 17"},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    const fc_ring_setup_t setup = {.body_size = BODY, .result_size = ALL};
+    fc_ring_t ring;
+    fc_error_t error;
+    assert_int_equal(fc_ring_create(&setup, &ring, &error), FC_OK);
+    fc_outcome_t *said = &ring.head->slots[0].slot.outcome;
+    said->stage = FC_STAGE_ENCODE;
+    said->piece_count = row->count;
+    said->document = row->document;
+    memcpy(said->pieces, row->pieces, sizeof row->pieces);
+    const fc_ring_call_t call = {.awaited = true, .lent = row->lent};
+    fc_outcome_t out;
+    fc_ring_sizes_t sizes;
+    const bool good = fc_ring_read(&ring, 0, &call, &out, &sizes, &error);
+    assert_int_equal(good, row->says == NULL);
+    if (row->says) assert_non_null(strstr(error.message, row->says));
+    assert_int_equal(sizes.in_area, good ? row->pieces[0].size : 0);
+    assert_int_equal(sizes.in_file, good ? row->pieces[1].size : 0);
+    fc_ring_close(&ring);
   }
 }
 
@@ -484,9 +578,9 @@ static void ends_from_outside_are_believed_if_they_can_be(void **state) {
     const fc_ring_call_t call = {.awaited = row->awaited,
                                  .deadline_ns = row->late ? late_ns : early_ns};
     fc_outcome_t out;
-    uint64_t size;
+    fc_ring_sizes_t sizes;
     fc_error_t error;
-    bool good = fc_ring_read(&pair.loop, 0, &call, &out, &size, &error);
+    bool good = fc_ring_read(&pair.loop, 0, &call, &out, &sizes, &error);
     assert_int_equal(good, row->good);
     close_pair(&pair);
   }
@@ -507,7 +601,8 @@ static void what_is_only_shown_is_made_fit(void **state) {
   uint64_t sent_ns = fc_clock_ns();
   const fc_ring_call_t call = {.sent_ns = sent_ns, .body_size = 3};
   fc_outcome_t out;
-  uint64_t size, now_ns;
+  fc_ring_sizes_t sizes;
+  uint64_t now_ns;
   fc_error_t error;
   const uint64_t times[] = {UINT64_MAX, sent_ns};
   for (size_t row = 0; row < FC_ARRAY_COUNT(times); row++) {
@@ -515,7 +610,7 @@ static void what_is_only_shown_is_made_fit(void **state) {
     for (int i = 0; i < FC_STAGE_COUNT; i++) {
       slot->outcome.spent_ns[i] = times[row];
     }
-    assert_true(fc_ring_read(&pair.loop, 0, &call, &out, &size, &error));
+    assert_true(fc_ring_read(&pair.loop, 0, &call, &out, &sizes, &error));
     now_ns = fc_clock_ns();
     assert_string_equal(out.error.message, "a?b?[1m?\xc3\xa9");
     assert_true(out.error.byte_offset == FC_NO_OFFSET);
@@ -566,6 +661,7 @@ int main(void) {
       FC_TEST(a_loop_that_waits_is_woken_once),
       FC_TEST(no_call_is_slept_through),
       FC_TEST(lies_are_refused),
+      FC_TEST(an_answer_may_go_on_in_a_file),
       FC_TEST(ends_from_outside_are_believed_if_they_can_be),
       FC_TEST(what_is_only_shown_is_made_fit),
       FC_TEST(a_first_word_may_be_anything),

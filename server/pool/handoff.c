@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pool/handoff.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define PAGE 4096u
+
+typedef struct message_t {
+  uint32_t number;
+  uint32_t kind;
+} message_t;
+
+typedef union control_t {
+  struct cmsghdr head;  // for its alignment
+  char bytes[CMSG_SPACE(sizeof(int))];
+} control_t;
+
+// ---------------------------------------------------------------------------
+// The loop
+
+bool fc_handoff_open(int out_ends[2]) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
+    return false;
+  }
+  // What a module sends is refused: it would only take memory.
+  (void)shutdown(ends[0], SHUT_RD);
+  memcpy(out_ends, ends, sizeof ends);
+  return true;
+}
+
+bool fc_handoff_send(int end, uint32_t number, fc_handoff_kind_t kind,
+                     int file) {
+  message_t said = {number, (uint32_t)kind};
+  struct iovec part = {&said, sizeof said};
+  control_t control = {0};
+  struct msghdr message = {.msg_iov = &part,
+                           .msg_iovlen = 1,
+                           .msg_control = control.bytes,
+                           .msg_controllen = sizeof control.bytes};
+  control.head = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof file),
+                                  .cmsg_level = SOL_SOCKET,
+                                  .cmsg_type = SCM_RIGHTS};
+  memcpy(CMSG_DATA(&control.head), &file, sizeof file);
+  return sendmsg(end, &message, MSG_DONTWAIT | MSG_NOSIGNAL) ==
+         (ssize_t)sizeof said;
+}
+
+// ---------------------------------------------------------------------------
+// The worker
+
+static size_t pages(uint64_t size) {
+  return (size_t)((size + PAGE - 1) & ~(uint64_t)(PAGE - 1));
+}
+
+uint64_t fc_inbox_size(const fc_ring_setup_t *setup) {
+  return pages(setup->body_size + FC_BLOCK_TAIL) +
+         pages(setup->result_size + FC_BLOCK_TAIL);
+}
+
+static void *set_aside(void *address, size_t size) {
+  return mmap(
+      address, size, PROT_NONE,
+      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (address ? MAP_FIXED : 0),
+      -1, 0);
+}
+
+fc_status_t fc_inbox_open(int end, const fc_ring_setup_t *setup,
+                          fc_inbox_t *out_inbox, fc_error_t *err) {
+  const size_t body = pages(setup->body_size + FC_BLOCK_TAIL);
+  const size_t answer = pages(setup->result_size + FC_BLOCK_TAIL);
+  uint8_t *base = set_aside(NULL, body + answer);
+  if (base == MAP_FAILED) {
+    return fc_fail(err, FC_CODE_OUT_OF_MEMORY,
+                   "a worker cannot set aside %zu bytes of addresses: %s",
+                   body + answer, strerror(errno));
+  }
+  *out_inbox = (fc_inbox_t){.end = end,
+                            .body = {base, body},
+                            .answer = {base + body, answer},
+                            .answer_file = -1};
+  return FC_OK;
+}
+
+void fc_inbox_close(fc_inbox_t *inbox) {
+  if (!inbox->body.data) return;
+  munmap(inbox->body.data, inbox->body.size + inbox->answer.size);
+  if (inbox->answer_file >= 0) close(inbox->answer_file);
+  close(inbox->end);
+  *inbox = (fc_inbox_t){0};
+}
+
+// -1 in *out_file: the process has too many files open. False: there is no message,
+// because the module has taken or closed what is not its own.
+static bool receive(const fc_inbox_t *inbox, message_t *out_message,
+                    int *out_file) {
+  struct iovec part = {out_message, sizeof *out_message};
+  control_t control;
+  struct msghdr message = {.msg_iov = &part,
+                           .msg_iovlen = 1,
+                           .msg_control = control.bytes,
+                           .msg_controllen = sizeof control.bytes};
+  const ssize_t size =
+      recvmsg(inbox->end, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  const struct cmsghdr *head = size >= 0 ? CMSG_FIRSTHDR(&message) : NULL;
+  *out_file = -1;
+  if (head && head->cmsg_type == SCM_RIGHTS) {
+    memcpy(out_file, CMSG_DATA(head), sizeof *out_file);
+  }
+  return size == (ssize_t)sizeof *out_message;
+}
+
+static void keep_answer_file(fc_inbox_t *inbox, int file) {
+  if (inbox->answer_file >= 0) close(inbox->answer_file);
+  inbox->answer_file = file;
+}
+
+// Takes the messages up to `number`. Returns the file of that one if it is a body,
+// else -1.
+static int take_up_to(fc_inbox_t *inbox, uint32_t number) {
+  int body = -1;
+  while (inbox->received != number) {
+    message_t message;
+    int file;
+    if (!receive(inbox, &message, &file)) break;
+    inbox->received = message.number;
+    if (message.kind == FC_HANDOFF_ANSWER) keep_answer_file(inbox, file);
+    else if (message.number == number) body = file;
+    // The body of a call that is not this one.
+    else if (file >= 0) close(file);
+    if ((int32_t)(message.number - number) > 0) break;
+  }
+  inbox->received = number;
+  return body;
+}
+
+static bool map(fc_span_t room, size_t size, int protection, int file) {
+  return size <= room.size &&
+         mmap(room.data, size, protection, MAP_SHARED | MAP_FIXED, file, 0) !=
+             MAP_FAILED;
+}
+
+fc_status_t fc_inbox_take(fc_inbox_t *inbox, const fc_ring_slot_t *slot,
+                          fc_error_t *err) {
+  const fc_piece_t *body = &slot->slot.call.body;
+  if (inbox->received == slot->files && body->block != FC_RING_BODY_FILE) {
+    return FC_OK;
+  }
+  const int file = take_up_to(inbox, slot->files);
+  if (body->block != FC_RING_BODY_FILE) {
+    if (file >= 0) close(file);
+    return FC_OK;
+  }
+  const size_t size = pages(body->size + FC_BLOCK_TAIL);
+  const bool mapped = file >= 0 && map(inbox->body, size, PROT_READ, file);
+  if (mapped) inbox->body_mapped = size;
+  if (file >= 0) close(file);
+  if (mapped) return FC_OK;
+  return fc_fail(err, FC_CODE_OUT_OF_MEMORY,
+                 "the worker cannot have the body: its module has taken the "
+                 "files or the memory");
+}
+
+uint32_t fc_inbox_more(void *context) {
+  fc_inbox_t *inbox = context;
+  if (inbox->answer_file < 0 ||
+      !map(inbox->answer, inbox->answer.size, PROT_READ | PROT_WRITE,
+           inbox->answer_file)) {
+    return FC_BLOCK_NONE;
+  }
+  inbox->answer_mapped = inbox->answer.size;
+  return FC_RING_ANSWER_FILE;
+}
+
+void fc_inbox_end(fc_inbox_t *inbox, bool answered) {
+  if (inbox->body_mapped) {
+    (void)set_aside(inbox->body.data, inbox->body_mapped);
+    inbox->body_mapped = 0;
+  }
+  if (!inbox->answer_mapped) return;
+  (void)set_aside(inbox->answer.data, inbox->answer_mapped);
+  if (answered) {
+    keep_answer_file(inbox, -1);
+  } else {
+    (void)fallocate(inbox->answer_file,
+                    FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+                    (off_t)inbox->answer_mapped);
+  }
+  inbox->answer_mapped = 0;
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Files that the loop hands to a worker process: the body of a large call, and one
+// to write the next large answer to. They go through a socket that the process got
+// when it was started, one message each, numbered; a slot of the ring says how many
+// had been sent when its call was given. The loop only sends and never waits: what
+// cannot be sent is copied through the ring. The worker maps a file for the time of
+// one call, at addresses that it set aside before its module was loaded, so that a
+// module which has used up its address space can still be called.
+#ifndef FARCALL_SERVER_POOL_HANDOFF_H_
+#define FARCALL_SERVER_POOL_HANDOFF_H_
+
+#include "pool/ring.h"
+
+typedef enum fc_handoff_kind_t {
+  FC_HANDOFF_BODY,
+  FC_HANDOFF_ANSWER,
+} fc_handoff_kind_t;
+
+// ---------------------------------------------------------------------------
+// The loop
+
+// Makes the two ends, the loop's and the worker's. False: see errno.
+bool fc_handoff_open(int out_ends[2]) FC_MUST_CHECK;
+// Message `number` with `file`, which stays the caller's. False: it was not sent,
+// because the worker has closed its end, or the system or the user has too many
+// files on their way.
+bool fc_handoff_send(int end, uint32_t number, fc_handoff_kind_t kind,
+                     int file) FC_MUST_CHECK;
+
+// ---------------------------------------------------------------------------
+// The worker
+
+typedef struct fc_inbox_t {
+  int end;
+  uint32_t received;  // the last message's number
+  fc_span_t body;     // addresses
+  fc_span_t answer;
+  size_t body_mapped;
+  size_t answer_mapped;
+  int answer_file;  // not used yet, -1: there is none
+} fc_inbox_t;
+
+// Bytes of addresses that it sets aside.
+uint64_t fc_inbox_size(const fc_ring_setup_t *setup);
+// Takes the worker's `end` over and sets addresses aside.
+fc_status_t fc_inbox_open(int end, const fc_ring_setup_t *setup,
+                          fc_inbox_t *out_inbox, fc_error_t *err) FC_MUST_CHECK;
+// A zeroed inbox is allowed.
+void fc_inbox_close(fc_inbox_t *inbox);
+// Before a call is run: takes what was sent until it was given, and maps its body if
+// that lies in a file. FC_CODE_OUT_OF_MEMORY: the body cannot be had.
+fc_status_t fc_inbox_take(fc_inbox_t *inbox, const fc_ring_slot_t *slot,
+                          fc_error_t *err) FC_MUST_CHECK;
+// Maps the file for an answer: its block, or FC_BLOCK_NONE when there is none.
+// `context` is the inbox.
+uint32_t fc_inbox_more(void *context);
+// After the call: nothing stays mapped. `answered`: the file for the answer is the
+// loop's from now on; else the next call may use it.
+void fc_inbox_end(fc_inbox_t *inbox, bool answered);
+
+#endif  // FARCALL_SERVER_POOL_HANDOFF_H_

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Files handed to a worker process, both sides in one test: a call gets the body that
+// was sent for it and no other, whatever a module does to the socket.
+#include "pool/handoff.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/sanitize.h"
+#include "helpers/shortage.h"
+#include "helpers/test.h"
+#include "pool/shared.h"
+
+#define BODY ((uint64_t)1 << 20)
+#define RESULT ((uint64_t)2 << 20)
+
+static const fc_ring_setup_t kSetup = {.body_size = BODY,
+                                       .result_size = RESULT};
+
+typedef struct pair_t {
+  int loop;
+  uint32_t sent;
+  fc_inbox_t inbox;
+} pair_t;
+
+static unsigned open_files(void) {
+  unsigned count = 0;
+  DIR *directory = opendir("/proc/self/fd");
+  while (directory && readdir(directory)) count++;
+  if (directory) closedir(directory);
+  return count;
+}
+
+static void open_pair(pair_t *pair) {
+  int ends[2];
+  fc_error_t error;
+  assert_true(fc_handoff_open(ends));
+  *pair = (pair_t){.loop = ends[0]};
+  assert_int_equal(fc_inbox_open(ends[1], &kSetup, &pair->inbox, &error),
+                   FC_OK);
+}
+
+static void close_pair(pair_t *pair) {
+  fc_inbox_close(&pair->inbox);
+  fc_inbox_close(&pair->inbox);  // twice is allowed
+  close(pair->loop);
+}
+
+// A file whose first byte is `byte`.
+static int make_file(uint64_t size, char byte) {
+  const int file = fc_shared_create("test", size + FC_BLOCK_TAIL);
+  assert_int_equal(pwrite(file, &byte, 1, 0), 1);
+  return file;
+}
+
+static bool send_one(pair_t *pair, fc_handoff_kind_t kind, char byte) {
+  const int file = make_file(kind == FC_HANDOFF_BODY ? BODY : RESULT, byte);
+  const bool sent = fc_handoff_send(pair->loop, pair->sent + 1, kind, file);
+  pair->sent += sent;
+  close(file);
+  return sent;
+}
+
+static fc_status_t take(pair_t *pair, uint32_t files, bool in_file,
+                        fc_error_t *err) {
+  static fc_ring_slot_t slot;
+  slot.files = files;
+  slot.slot.call.body = (fc_piece_t){
+      in_file ? FC_RING_BODY_FILE : FC_RING_BODY_BLOCK(0), 0, BODY};
+  return fc_inbox_take(&pair->inbox, &slot, err);
+}
+
+// What a module does to its end before the worker looks.
+typedef enum deed_t {
+  DEED_NONE,
+  DEED_TAKE_FIRST,
+  DEED_TAKE_ALL,
+  DEED_SHUT,
+  DEED_CLOSE,
+} deed_t;
+
+static void steal(int end) {
+  char room[64];
+  struct iovec part = {room, sizeof room};
+  char control[64];
+  struct msghdr message = {.msg_iov = &part,
+                           .msg_iovlen = 1,
+                           .msg_control = control,
+                           .msg_controllen = sizeof control};
+  assert_true(recvmsg(end, &message, MSG_DONTWAIT) > 0);
+  int file;
+  memcpy(&file, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof file);
+  // All it can do to it, but write it.
+  assert_int_equal(ftruncate(file, 0), -1);
+  assert_int_equal(ftruncate(file, 1 << 30), -1);
+  close(file);
+}
+
+static void do_to(pair_t *pair, deed_t deed) {
+  const int end = pair->inbox.end;
+  switch (deed) {
+    case DEED_NONE:
+      return;
+    case DEED_TAKE_FIRST:
+      steal(end);
+      return;
+    case DEED_TAKE_ALL:
+      for (uint32_t i = 0; i < pair->sent; i++) steal(end);
+      return;
+    case DEED_SHUT:
+      shutdown(end, SHUT_RDWR);
+      return;
+    case DEED_CLOSE:
+      assert_true(dup2(pair->loop, end) == end);  // another file is there
+      return;
+  }
+}
+
+// Messages 1, 2, … are sent: b and c are bodies, A an answer's file. Then calls are
+// taken, each "NUMBER of messages when it was given, the body it wants or -", and what
+// it gets: the body, - for none, ! for a failure.
+static void each_call_gets_its_body(void **state) {
+  (void)state;
+  static const struct {
+    const char *name, *sent, *calls, *got;
+    bool has_answer_file;
+    deed_t deed;
+  } rows[] = {
+      {"nothing", "", "0-0-", "--", false, DEED_NONE},
+      {"one", "b", "1b", "b", false, DEED_NONE},
+      {"two", "bc", "1b2c", "bc", false, DEED_NONE},
+      {"small ones between", "bc", "0-1b1-2c2-", "-b-c-", false, DEED_NONE},
+      {"an answer's file before", "Ab", "1-2b", "-b", true, DEED_NONE},
+      {"and behind", "bA", "1b2-", "b-", true, DEED_NONE},
+      {"not yet", "bA", "1b", "b", false, DEED_NONE},
+      {"and at once", "Ab", "2b", "b", true, DEED_NONE},
+      {"one that no call wants", "bc", "2c", "c", false, DEED_NONE},
+      {"nor this", "bc", "2-", "-", false, DEED_NONE},
+      {"the first is stolen", "bc", "1b2c", "!!", false, DEED_TAKE_FIRST},
+      {"that of an answer is", "Ab", "2b", "b", false, DEED_TAKE_FIRST},
+      {"all are", "Abc", "2b3c3-", "!!-", false, DEED_TAKE_ALL},
+      {"the end is shut", "b", "1b1-", "b-", false, DEED_SHUT},
+      {"it is closed", "b", "1b1-", "!-", false, DEED_CLOSE},
+  };
+  const unsigned before = open_files();
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    pair_t pair;
+    open_pair(&pair);
+    for (const char *at = row->sent; *at; at++) {
+      assert_true(send_one(
+          &pair, *at == 'A' ? FC_HANDOFF_ANSWER : FC_HANDOFF_BODY, *at));
+    }
+    do_to(&pair, row->deed);
+    const char *got = row->got;
+    for (const char *at = row->calls; *at; at += 2, got++) {
+      fc_error_t error;
+      const fc_status_t status =
+          take(&pair, (uint32_t)(at[0] - '0'), at[1] != '-', &error);
+      assert_int_equal(status == FC_OK, *got != '!');
+      if (status != FC_OK) assert_int_equal(error.code, FC_CODE_OUT_OF_MEMORY);
+      assert_int_equal(pair.inbox.body_mapped > 0, *got >= 'a');
+      if (*got >= 'a') assert_int_equal(pair.inbox.body.data[0], *got);
+      fc_inbox_end(&pair.inbox, false);
+      assert_int_equal(pair.inbox.body_mapped, 0);
+    }
+    assert_int_equal(pair.inbox.answer_file >= 0, row->has_answer_file);
+    close_pair(&pair);
+    assert_int_equal(open_files(), before);
+  }
+}
+
+static void what_was_not_used_is_used_by_the_next(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    bool asked, answered, left;
+  } rows[] = {
+      {"not asked for", false, false, true},
+      {"answered", true, true, false},
+      {"failed", true, false, true},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    pair_t pair;
+    fc_error_t error;
+    open_pair(&pair);
+    assert_int_equal(fc_inbox_more(&pair.inbox), FC_BLOCK_NONE);
+    const int file = make_file(RESULT, 0);
+    assert_true(fc_handoff_send(pair.loop, 1, FC_HANDOFF_ANSWER, file));
+    assert_int_equal(take(&pair, 1, false, &error), FC_OK);
+    if (row->asked) {
+      assert_int_equal(fc_inbox_more(&pair.inbox), FC_RING_ANSWER_FILE);
+      memset(pair.inbox.answer.data, 1, RESULT);
+      assert_true(fc_shared_taken(file) >= RESULT);
+    }
+    fc_inbox_end(&pair.inbox, row->answered);
+    assert_int_equal(pair.inbox.answer_mapped, 0);
+    assert_int_equal(pair.inbox.answer_file >= 0, row->left);
+    // What a failed call wrote is gone; an answer is not.
+    assert_int_equal(fc_shared_taken(file) >= RESULT, row->answered);
+    assert_int_equal(fc_inbox_more(&pair.inbox),
+                     row->left ? FC_RING_ANSWER_FILE : FC_BLOCK_NONE);
+    fc_inbox_end(&pair.inbox, true);
+    close(file);
+    close_pair(&pair);
+  }
+}
+
+// The module has opened all the files it may.
+static void without_descriptors_a_call_fails_alone(void **state) {
+  (void)state;
+  pair_t pair;
+  fc_error_t error;
+  fc_test_shortage_t shortage;
+  open_pair(&pair);
+  for (int i = 0; i < 3; i++)
+    assert_true(send_one(&pair, FC_HANDOFF_BODY, 'b'));
+  assert_true(send_one(&pair, FC_HANDOFF_ANSWER, 'A'));
+  fc_test_shortage_begin(&shortage, 64);
+  const fc_status_t first = take(&pair, 1, true, &error);
+  fc_inbox_end(&pair.inbox, false);
+  fc_test_shortage_ease(&shortage);
+  const fc_status_t second = take(&pair, 2, true, &error);
+  fc_inbox_end(&pair.inbox, false);
+  const fc_status_t third = take(&pair, 3, true, &error);
+  fc_inbox_end(&pair.inbox, false);
+  fc_test_shortage_end(&shortage);
+  assert_int_equal(first, FC_RESOURCE_EXHAUSTED);
+  assert_int_equal(second, FC_OK);
+  assert_int_equal(third, FC_OK);
+  close_pair(&pair);
+}
+
+// Addresses were set aside before.
+static void without_addresses_a_call_goes_on(void **state) {
+  (void)state;
+#if !FC_SANITIZED  // their shadow takes terabytes
+  pair_t pair;
+  fc_error_t error;
+  struct rlimit before;
+  open_pair(&pair);
+  assert_true(send_one(&pair, FC_HANDOFF_ANSWER, 'A'));
+  assert_true(send_one(&pair, FC_HANDOFF_BODY, 'b'));
+  assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+  unsigned long long used = 0;
+  FILE *facts = fopen("/proc/self/statm", "r");
+  assert_int_equal(fscanf(facts, "%llu", &used), 1);
+  fclose(facts);
+  const struct rlimit none = {used * 4096, before.rlim_max};
+  assert_int_equal(setrlimit(RLIMIT_AS, &none), 0);
+  const bool refused = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS,
+                            -1, 0) == MAP_FAILED;
+  const fc_status_t status = take(&pair, 2, true, &error);
+  const uint32_t more = fc_inbox_more(&pair.inbox);
+  fc_inbox_end(&pair.inbox, false);
+  assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+  assert_true(refused);
+  assert_int_equal(status, FC_OK);
+  assert_int_equal(more, FC_RING_ANSWER_FILE);
+  close_pair(&pair);
+  const fc_ring_setup_t huge = {.body_size = (uint64_t)1 << 50,
+                                .result_size = RESULT};
+  fc_inbox_t inbox;
+  assert_int_equal(fc_inbox_open(-1, &huge, &inbox, &error),
+                   FC_RESOURCE_EXHAUSTED);
+#endif
+}
+
+// The loop neither waits nor gets a signal, nor takes anything from a module.
+static void a_worker_cannot_hold_the_loop_up(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    deed_t deed;
+  } rows[] = {{"shut", DEED_SHUT}, {"closed", DEED_CLOSE}};
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    pair_t pair;
+    open_pair(&pair);
+    do_to(&pair, row->deed);
+    assert_false(send_one(&pair, FC_HANDOFF_BODY, 'b'));
+    close_pair(&pair);
+  }
+  pair_t pair;
+  open_pair(&pair);
+  assert_int_equal(send(pair.inbox.end, "x", 1, MSG_NOSIGNAL), -1);
+  unsigned sent = 0;
+  while (send_one(&pair, FC_HANDOFF_BODY, 'b')) assert_true(++sent < 100000);
+  assert_true(sent > FC_RING_SLOTS);
+  close_pair(&pair);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(each_call_gets_its_body),
+      FC_TEST(what_was_not_used_is_used_by_the_next),
+      FC_TEST(without_descriptors_a_call_fails_alone),
+      FC_TEST(without_addresses_a_call_goes_on),
+      FC_TEST(a_worker_cannot_hold_the_loop_up),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
