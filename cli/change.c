@@ -33,8 +33,12 @@ static int print(const fc_answer_t *answer) {
   if (yyjson_obj_get(root, "state")) {
     print_module(root);
   } else if (yyjson_obj_get(root, "unchanged")) {
-    printf("loaded %d, unchanged %d, unloaded %d\n", count_of(root, "loaded"),
+    printf("loaded %d, unchanged %d, unloaded %d", count_of(root, "loaded"),
            count_of(root, "unchanged"), count_of(root, "unloaded"));
+    if (yyjson_obj_get(root, "described")) {
+      printf(", described %d", count_of(root, "described"));
+    }
+    putchar('\n');
   } else {
     exit_code = fc_remote_strange(answer);
   }

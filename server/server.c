@@ -12,6 +12,7 @@
 #include "end.h"
 #include "listen.h"
 #include "config/limits.h"
+#include "modules/demand.h"
 #include "pool/cpus.h"
 #include "watching.h"
 
@@ -31,6 +32,7 @@ static void on_timer(uv_timer_t *timer) {
   loop->timer_due_ms = UINT64_MAX;
   fc_http1_expire(&loop->http1);
   fc_pool_expire(&loop->pool, fc_clock_ns());
+  fc_demand_expire(&loop->modules, fc_clock_ns());
 }
 
 // Sets the timer to the next time a wait runs out, if that is earlier than the
@@ -39,7 +41,9 @@ static void arm_timer(fc_loop_t *loop) {
   uint64_t now = uv_now(&loop->uv);
   uint64_t due = fc_http1_due_ms(&loop->http1);
   const uint64_t now_ns = fc_clock_ns();
-  const uint64_t due_ns = fc_pool_due_ns(&loop->pool, now_ns);
+  const uint64_t demand_ns = fc_demand_due_ns(&loop->modules);
+  uint64_t due_ns = fc_pool_due_ns(&loop->pool, now_ns);
+  if (demand_ns && (!due_ns || demand_ns < due_ns)) due_ns = demand_ns;
   if (due_ns) {
     uint64_t left_ns = due_ns > now_ns ? due_ns - now_ns : 0;
     uint64_t at = now + left_ns / 1000000u + 1;
@@ -209,13 +213,19 @@ static void wake_for_loader(void *context) {
 }
 
 static fc_status_t init_modules(fc_loop_t *loop, fc_error_t *err) {
+  const fc_server_options_t *wanted = loop->options;
   const fc_isolation_t *isolation = &loop->pool.options.isolation;
   const bool describe =
       isolation->mode != FC_ISOLATION_THREAD || isolation->others.size;
-  const fc_modules_options_t options = {.backends = loop->backends,
-                                        .open = module_options(loop, describe),
-                                        .pool = &loop->pool,
-                                        .log = &loop->log};
+  const fc_modules_options_t options = {
+      .backends = loop->backends,
+      .open = module_options(loop, describe),
+      .pool = &loop->pool,
+      .log = &loop->log,
+      .demand = wanted->load == FC_LOAD_ON_DEMAND,
+      .memory = wanted->module_memory,
+      .idle_ms = wanted->idle_unload,
+      .pinned = fc_str(wanted->pin_modules)};
   const fc_modules_events_t events = {.wake = wake_for_loader,
                                       .on_opened = on_opened,
                                       .on_closed = on_closed,
@@ -335,6 +345,7 @@ static fc_status_t init_requests(fc_loop_t *loop, const fc_routes_t *routes,
     const fc_policy_t *policy = &loop->endpoints[i].policy;
     if (fc_policy_has_admin(policy)) loop->server.may_grow = true;
   }
+  loop->server.may_grow |= loop->options->load == FC_LOAD_ON_DEMAND;
   uint64_t *state = &loop->server.id_state;
   if (uv_random(NULL, NULL, state, sizeof *state, 0, NULL)) {
     *state = loop->server.started_ns;

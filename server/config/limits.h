@@ -74,6 +74,13 @@
 // hashed: this many bytes take some 15 ms.
 #define FC_LIMIT_HASH_AT_ONCE (16u << 20)
 
+// Modules that are loaded when they are asked for
+#define FC_LIMIT_DESCRIBED 32  // signatures kept of modules that are not loaded
+#define FC_LIMIT_WAKES 32      // requests that go on in one turn of the loop
+#define FC_LIMIT_WEIGHED 32    // modules looked at every FC_LIMIT_LOOK_MS
+// A module is thought to take beside its file, until one was loaded.
+#define FC_LIMIT_MODULE_OVERHEAD (1u << 20)
+
 // Crashes of worker processes
 #define FC_LIMIT_HEALTHY_MS 60000  // crashes longer ago are forgotten
 #define FC_LIMIT_WORKERS 1024      // the most that --workers may ask for

@@ -68,6 +68,9 @@ static fc_status_t put_count(fc_sink_t *sink, const char *lead, uint64_t count,
 static fc_status_t tell_all(const fc_act_t *act, fc_sink_t *sink,
                             fc_error_t *err) {
   FC_TRY(put_count(sink, "{\"loaded\":", act->loaded, err));
+  if (act->described) {
+    FC_TRY(put_count(sink, ",\"described\":", act->described, err));
+  }
   FC_TRY(put_count(sink, ",\"unchanged\":", act->unchanged, err));
   FC_TRY(put_count(sink, ",\"unloaded\":", act->unloaded, err));
   return fc_sink_put(sink, FC_STR("}"), err);

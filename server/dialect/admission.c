@@ -42,8 +42,10 @@ fc_status_t fc_admission_document(fc_str_t text, uint64_t *out_length,
   return status;
 }
 
-static fc_status_t read_timeout(fc_str_t text, uint64_t *out_ms,
-                                fc_error_t *err) {
+fc_status_t fc_admission_timeout(const fc_request_t *request, uint64_t *out_ms,
+                                 fc_error_t *err) {
+  const fc_str_t text = request->fields[FC_FIELD_TIMEOUT];
+  if (!text.data) return FC_OK;
   uint64_t value = 0;
   bool good = text.size > 0 && text.size <= 12;
   for (size_t i = 0; i < text.size && good; i++) {
@@ -74,7 +76,5 @@ fc_status_t fc_admission_body(const fc_server_t *server,
         err, FC_CODE_BODY_TOO_LARGE, "the body of %llu bytes exceeds %llu",
         (unsigned long long)request->length, (unsigned long long)body_max);
   }
-  fc_str_t timeout = request->fields[FC_FIELD_TIMEOUT];
-  if (!timeout.data) return FC_OK;
-  return read_timeout(timeout, &out_admission->timeout_ms, err);
+  return fc_admission_timeout(request, &out_admission->timeout_ms, err);
 }

@@ -14,6 +14,10 @@ fc_status_t fc_admission_coding(const fc_request_t *request,
 // FC_CODE_BINARY_FRAMING.
 fc_status_t fc_admission_document(fc_str_t text, uint64_t *out_length,
                                   fc_error_t *err);
+// The time its client gives the call; unchanged if it says nothing.
+// FC_CODE_HTTP_SYNTAX.
+fc_status_t fc_admission_timeout(const fc_request_t *request, uint64_t *out_ms,
+                                 fc_error_t *err);
 // The length of the body, and the time its client gives the call.
 // FC_CODE_LENGTH_REQUIRED, _BODY_TOO_LARGE, _HTTP_SYNTAX (time).
 fc_status_t fc_admission_body(const fc_server_t *server,

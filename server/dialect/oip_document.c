@@ -73,7 +73,10 @@ fc_status_t fc_oip_put_name(const fc_function_t *function, fc_sink_t *sink,
 
 static fc_status_t check_ready(const fc_generation_t *generation,
                                fc_error_t *err) {
-  if (generation->state == FC_GENERATION_READY) return FC_OK;
+  if (generation->state == FC_GENERATION_READY ||
+      fc_generation_is_coming(generation)) {
+    return FC_OK;
+  }
   return fc_fail(err, FC_CODE_NOT_READY, "module '%.*s' is being loaded",
                  FC_STR_ARG(generation->name));
 }
@@ -143,8 +146,13 @@ static fc_status_t write_index_entry(const fc_generation_t *generation,
 static fc_status_t write_unknown(const fc_generation_t *generation,
                                  list_t *list, fc_error_t *err) {
   const bool failed = generation->state == FC_GENERATION_FAILED;
+  const bool described = generation->state == FC_GENERATION_DESCRIBED;
   FC_TRY(next_item(list, err));
   FC_TRY(put_text(list->sink, "{\"name\":", generation->name, err));
+  if (described) {
+    return put(list->sink,
+               ",\"state\":\"UNAVAILABLE\",\"reason\":\"unloaded\"}", err);
+  }
   if (!failed) return put(list->sink, ",\"state\":\"LOADING\"}", err);
   FC_TRY(put_text(list->sink, ",\"state\":\"UNAVAILABLE\",\"reason\":",
                   fc_str(generation->error.message), err));
@@ -241,9 +249,10 @@ static fc_status_t write_index(const fc_server_t *server, fc_str_t body,
     const fc_generation_t *generation = all->places[i];
     if (!generation || !generation->current) continue;
     if (only_ready && generation->state != FC_GENERATION_READY) continue;
-    FC_TRY(generation->module
-               ? write_each(generation, write_index_entry, &list, err)
-               : write_unknown(generation, &list, err));
+    const bool known =
+        generation->module && generation->state != FC_GENERATION_DESCRIBED;
+    FC_TRY(known ? write_each(generation, write_index_entry, &list, err)
+                 : write_unknown(generation, &list, err));
   }
   return put(sink, "]", err);
 }

@@ -82,7 +82,11 @@ static fc_load_counts_t count_loads(const fc_server_t *server) {
   for (uint32_t i = 0; i < server->modules->generations.count; i++) {
     const fc_generation_t *generation = server->modules->generations.places[i];
     if (!generation) continue;
-    if (generation->state == FC_GENERATION_READY) counts.served++;
+    if (generation->state == FC_GENERATION_READY ||
+        fc_generation_is_coming(generation)) {
+      counts.served++;
+    }
+    if (generation->state == FC_GENERATION_DESCRIBED) counts.described++;
     if (generation->state == FC_GENERATION_FAILED) counts.failed++;
   }
   return counts;
@@ -266,6 +270,7 @@ static const char *const kStates[] = {
     [FC_GENERATION_READY] = "ready",
     [FC_GENERATION_FAILED] = "failed",
     [FC_GENERATION_DRAINING] = "draining",
+    [FC_GENERATION_DESCRIBED] = "described",
 };
 
 // Why a module is not served or, if it is, why a newer file of it is not.
@@ -317,6 +322,9 @@ static fc_status_t write_module(const fc_server_t *server,
     const uint64_t bytes = fc_modules_memory(server->modules, generation);
     FC_TRY(put_number(sink, ",\"memory\":", bytes, err));
   }
+  // Nobody has looked into the file yet.
+  const bool known = module || generation->state != FC_GENERATION_DESCRIBED;
+  if (!known) return put(sink, ",\"functions\":null", err);
   if (!module) return put(sink, ",\"functions\":[]", err);
   const fc_str_t sha256 = fc_str(fc_module_get_sha256(module));
   if (sha256.size) FC_TRY(put_text(sink, ",\"sha256\":", sha256, err));
@@ -372,6 +380,8 @@ static fc_str_t module_numbers(void *context, uint32_t index,
   const fc_generation_t *generation =
       fc_generations_at(&server->modules->generations, index);
   if (!generation || !generation->current) return FC_STR("");
+  // Ten thousand of them would say nothing.
+  if (generation->state == FC_GENERATION_DESCRIBED) return FC_STR("");
   if (generation->state == FC_GENERATION_READY) {
     fc_pool_metrics(server->pool, index, out);
     out->ready = 1;
@@ -390,7 +400,11 @@ static fc_status_t write_metrics(const fc_server_t *server, fc_sink_t *sink,
       .metrics = &server->metrics,
       .server = {.ready = is_ready(server),
                  .modules = counts.served,
+                 .modules_described = counts.described,
                  .modules_failed = counts.failed,
+                 .module_unloads = server->modules->unloads,
+                 .module_bytes = server->modules->generations.bytes,
+                 .module_bytes_limit = server->options->module_memory,
                  .module_loads = server->modules->loads,
                  .module_load_failures = server->modules->load_failures,
                  .uptime_seconds = uptime_ms(server) / 1000,

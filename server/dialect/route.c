@@ -229,7 +229,8 @@ static fc_status_t find_module(fc_str_t name,
 static fc_status_t check_loaded(const fc_generation_t *generation,
                                 fc_error_t *err) {
   if (generation->module) return FC_OK;
-  if (generation->state == FC_GENERATION_LOADING) {
+  if (generation->state == FC_GENERATION_LOADING ||
+      fc_generation_is_coming(generation)) {
     return fc_fail(err, FC_CODE_NOT_READY, "module '%.*s' is being loaded",
                    FC_STR_ARG(generation->name));
   }
@@ -328,13 +329,20 @@ static fc_status_t find_only(const fc_generation_t *generation,
       first ? ", as NAME." : "", FC_STR_ARG(first ? first->name : FC_STR("")));
 }
 
+// Also finds a module that may have the function, but must be described first:
+// then out_place->function is not set.
 static bool find_pair(fc_str_t name, const fc_generations_t *generations,
                       fc_place_t *out_place) {
   for (size_t dot = after_module(name); dot-- > 0;) {
     if (name.data[dot] != '.') continue;
     const fc_generation_t *generation =
         fc_generations_find(generations, fc_str_make(name.data, dot));
-    if (!generation || !generation->module) continue;
+    if (!generation) continue;
+    if (!generation->module && fc_generation_is_coming(generation)) {
+      out_place->module = generation->index;
+      return true;
+    }
+    if (!generation->module) continue;
     const fc_function_t *function =
         fc_module_find(generation->module,
                        fc_str_make(name.data + dot + 1, name.size - dot - 1));
@@ -358,6 +366,8 @@ static fc_status_t find_model(const names_t *names,
     if (!alone) return fail_model(name, ready, generations, err);
     out_place->module = alone->index;
     FC_TRY(find_only(alone, &out_place->function, err));
+  } else if (out_place->function == FC_ROUTE_NO_INDEX) {
+    return check_loaded(fc_generations_at(generations, out_place->module), err);
   }
   if (!names->version.data) return FC_OK;
   return check_version(fc_generations_at(generations, out_place->module),
@@ -384,8 +394,10 @@ static fc_status_t find_place(const fc_routes_t *routes,
       find_module(names.module, generations, ready, &out_place->module, err));
   const fc_generation_t *generation =
       fc_generations_at(generations, out_place->module);
-  if (out_place->route == FC_ROUTE_FUNCTIONS_OF)
-    return check_loaded(generation, err);
+  if (out_place->route == FC_ROUTE_FUNCTIONS_OF ||
+      fc_generation_is_coming(generation)) {
+    FC_TRY(check_loaded(generation, err));
+  }
   if (!names.function.data) return FC_OK;
   return find_function(names.function, generation, &out_place->function, err);
 }

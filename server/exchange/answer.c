@@ -219,7 +219,7 @@ void fc_exchange_answer_act(fc_exchange_t *x) {
 
 // Copies the times that the worker measured into the exchange.
 static void take_times(fc_exchange_t *x, const fc_outcome_t *outcome) {
-  x->spent_ns[FC_STAGE_QUEUE] = outcome->began_ns - x->marked_ns;
+  x->spent_ns[FC_STAGE_QUEUE] += outcome->began_ns - x->marked_ns;
   uint64_t ended_ns = outcome->began_ns;
   for (int i = FC_STAGE_DECODE; i <= FC_STAGE_ENCODE; i++) {
     x->spent_ns[i] = outcome->spent_ns[i];

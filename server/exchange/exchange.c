@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/hex.h"
+#include "dialect/admission.h"
 #include "dialect/query.h"
 #include "exchange/access.h"
 #include "exchange/body.h"
@@ -23,10 +24,14 @@ static void hold_place(fc_exchange_t *x) {
   if (x->generation) fc_generation_hold(x->generation);
 }
 
+static void release(fc_exchange_t *x, fc_generation_t *generation) {
+  if (!generation) return;
+  fc_generations_release(&x->server->modules->generations, generation);
+}
+
 static void release_place(fc_exchange_t *x) {
-  if (x->generation) {
-    fc_generations_release(&x->server->modules->generations, x->generation);
-  }
+  fc_demand_leave(x->server->modules, &x->waiter);
+  release(x, x->generation);
   x->generation = NULL;
   x->place = (fc_place_t){FC_ROUTE_NONE, FC_ROUTE_NO_INDEX, FC_ROUTE_NO_INDEX};
 }
@@ -42,7 +47,7 @@ void fc_exchange_reset(fc_exchange_t *x) {
   release_place(x);
   x->method = FC_METHOD_OTHER;
   x->method_name = NULL;
-  x->is_call = x->is_asking = false;
+  x->is_call = x->is_asking = x->waits = x->waited = false;
   x->stage = FC_STAGE_READ;
   x->peer = x->address;
   x->body_seen = 0;
@@ -116,6 +121,7 @@ void fc_exchange_start(fc_exchange_t *x) {
 }
 
 void fc_exchange_take(fc_exchange_t *x, const fc_request_t *request) {
+  if (x->waited) return;
   take_id(x, request->fields[FC_FIELD_REQUEST_ID]);
   x->marked_ns = x->began_ns;
   fc_exchange_mark(x, FC_STAGE_READ);
@@ -127,15 +133,39 @@ void fc_exchange_take(fc_exchange_t *x, const fc_request_t *request) {
 // ---------------------------------------------------------------------------
 // ROUTE and ADMIT
 
+// What it waited for has not come. Else the path is followed anew, since another
+// generation may have the name by now.
+static fc_status_t check_waited(fc_exchange_t *x, fc_error_t *err) {
+  const fc_generation_t *generation = x->waiter.generation;
+  x->waits = false;
+  if (!x->waited) return FC_OK;
+  fc_exchange_mark(x, FC_STAGE_QUEUE);
+  x->stage = FC_STAGE_QUEUE;
+  if (x->waiter.late) {
+    return fc_fail(err, FC_CODE_DEADLINE_EXCEEDED,
+                   "the deadline passed while module '%.*s' was loaded",
+                   FC_STR_ARG(generation->name));
+  }
+  if (x->waiter.failed) {
+    *err = generation->error;
+    return err->status;
+  }
+  x->stage = FC_STAGE_ROUTE;
+  return FC_OK;
+}
+
 static fc_status_t route(fc_exchange_t *x, const fc_request_t *request,
                          fc_error_t *err) {
   const fc_server_t *server = x->server;
+  fc_generation_t *waited_for = x->generation;
   fc_peer_t *peer = x->policy->proxies.count ? &x->peer : NULL;
+  FC_TRY(check_waited(x, err));
   FC_TRY(fc_access_check(x->policy, request, peer, err));
   fc_status_t status =
       fc_route_find(server->routes, request, &server->modules->generations,
                     server->modules->started, &x->place, err);
   hold_place(x);
+  release(x, waited_for);
   return status;
 }
 
@@ -155,6 +185,27 @@ static uint64_t deadline_of(const fc_exchange_t *x, uint64_t wanted_ms) {
   return timeout_ms ? x->began_ns + timeout_ms * 1000000u : 0;
 }
 
+static void on_woken(fc_waiter_t *waiter) {
+  const size_t offset = offsetof(fc_exchange_t, waiter);
+  fc_exchange_t *x = (fc_exchange_t *)(void *)((char *)waiter - offset);
+  x->carrier->again(x);
+}
+
+// The body is not read before: until the module is known nobody knows whether the
+// request may be made.
+static fc_status_t wait_for_module(fc_exchange_t *x,
+                                   const fc_request_t *request, bool calls,
+                                   fc_error_t *err) {
+  uint64_t wanted_ms = 0;
+  FC_TRY(fc_admission_timeout(request, &wanted_ms, err));
+  x->waiter.due_ns = deadline_of(x, wanted_ms);
+  x->waiter.on_woken = on_woken;
+  FC_TRY(fc_demand_wait(x->server->modules, x->generation, calls, &x->waiter,
+                        err));
+  x->waits = x->waited = true;
+  return FC_OK;
+}
+
 static fc_status_t admit(fc_exchange_t *x, const fc_request_t *request,
                          fc_error_t *err) {
   const fc_server_t *server = x->server;
@@ -164,6 +215,9 @@ static fc_status_t admit(fc_exchange_t *x, const fc_request_t *request,
   FC_TRY(fc_dialect_of(server, &x->place)
              ->admit(server, request, &x->place, &admission, err));
   const fc_generation_t *generation = x->generation;
+  if (server->modules->started && fc_generation_is_coming(generation)) {
+    return wait_for_module(x, request, true, err);
+  }
   if (!server->modules->started || generation->state == FC_GENERATION_LOADING) {
     return fc_fail(err, FC_CODE_NOT_READY, "modules are still being loaded");
   }
@@ -239,6 +293,13 @@ fc_status_t fc_exchange_admit(fc_exchange_t *x, const fc_request_t *request,
                               fc_error_t *err) {
   fc_status_t status = route(x, request, err);
   fc_exchange_mark(x, FC_STAGE_ROUTE);
+  if (status != FC_OK && err->code == FC_CODE_NOT_READY && x->generation &&
+      fc_generation_is_coming(x->generation)) {
+    // Of what names a model, only the signatures tell whose function it is.
+    const bool calls = request->method == FC_METHOD_POST &&
+                       x->place.route == FC_ROUTE_FUNCTION;
+    return wait_for_module(x, request, calls, err);
+  }
   if (status != FC_OK || request->method != FC_METHOD_POST) return status;
   x->stage = FC_STAGE_ADMIT;
   const uint8_t methods = x->server->routes->rows[x->place.route].methods;
@@ -248,7 +309,7 @@ fc_status_t fc_exchange_admit(fc_exchange_t *x, const fc_request_t *request,
   else if (x->is_asking) status = admit_asking(x, request, err);
   else status = admit(x, request, err);
   fc_exchange_mark(x, FC_STAGE_ADMIT);
-  x->is_call = status == FC_OK;
+  x->is_call = status == FC_OK && !x->waits;
   return status;
 }
 
@@ -309,6 +370,8 @@ void fc_exchange_submit(fc_exchange_t *x) {
     return;
   }
   x->generation->calls++;
+  fc_generations_touch(&x->server->modules->generations, x->generation,
+                       x->marked_ns);
   if (fc_pool_try_inline(pool, &x->job)) {
     fc_exchange_answer_call(x);
     return;
@@ -356,5 +419,6 @@ void fc_exchange_abandoned(fc_exchange_t *x) {
 
 void fc_exchange_drop(fc_exchange_t *x) {
   release_act(x);
+  fc_demand_leave(x->server->modules, &x->waiter);
   fc_pool_drop(x->server->pool, &x->job);
 }

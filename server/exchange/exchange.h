@@ -9,7 +9,8 @@
 //
 //   fc_exchange_start    the first byte of a request is there
 //   fc_exchange_take     its head is read: READ is over
-//   fc_exchange_admit    ROUTE and ADMIT; then either
+//   fc_exchange_admit    ROUTE and ADMIT; then `waits`, and both are called again
+//                        when the carrier is told to, or either
 //     fc_exchange_document  it is answered without its body,
 //     fc_exchange_fail      it is refused, or
 //     fc_exchange_append, _submit  its body arrives and it is called
@@ -21,6 +22,7 @@
 #include "config/limits.h"
 #include "config/policy.h"
 #include "dialect/dialect.h"
+#include "modules/demand.h"
 
 typedef struct fc_exchange_t fc_exchange_t;
 
@@ -50,6 +52,8 @@ typedef struct fc_carrier_t {
   // returns: what cannot be sent at once is never sent.
   void (*answer_at_once)(fc_exchange_t *exchange, const fc_answer_t *answer,
                          char *body);
+  // The exchange waits no more: its head is to be admitted again.
+  void (*again)(fc_exchange_t *exchange);
   // The exchange was answered outside of any call that the carrier made: the
   // carrier may go on with bytes it has kept.
   void (*resume)(fc_exchange_t *exchange);
@@ -63,12 +67,15 @@ struct fc_exchange_t {
   fc_place_t place;
   fc_generation_t *generation;  // of the place, held; NULL: it has none
   fc_act_t *act;                // NULL: the request is none
+  fc_waiter_t waiter;           // for the generation
   fc_method_t method;
   const char *method_name;  // NULL until a head is read
   bool is_call;             // its body is wanted: a call, an act, or asking
   bool is_asking;           // a POST for a document
-  uint8_t stage;            // fc_stage_t it is in
-  uint8_t id_size;          // 0: it has none yet
+  bool waits;       // until the generation is loaded; then it is admitted again
+  bool waited;      // once, at least
+  uint8_t stage;    // fc_stage_t it is in
+  uint8_t id_size;  // 0: it has none yet
   uint32_t retry_after;
   uint64_t began_ns;   // time of the first byte of the head; 0: no byte yet
   uint64_t marked_ns;  // end of the last stage
@@ -94,7 +101,7 @@ void fc_exchange_start(fc_exchange_t *exchange);
 // it was understood. `request` is not kept.
 void fc_exchange_take(fc_exchange_t *exchange, const fc_request_t *request);
 // Fails if the request may not be made; exchange->stage says where it failed.
-// Sets is_call.
+// Sets is_call and waits.
 fc_status_t fc_exchange_admit(fc_exchange_t *exchange,
                               const fc_request_t *request,
                               fc_error_t *err) FC_MUST_CHECK;

@@ -20,10 +20,11 @@ static bool stash(fc_connection_t *c, fc_str_t bytes) {
   if (fc_stash_put(&c->stash, blocks, &owner, bytes, NULL) == FC_OK) {
     return true;
   }
-  if (c->state != FC_CONNECTION_HEAD) {
+  if (c->state != FC_CONNECTION_HEAD && c->state != FC_CONNECTION_WAIT) {
     fc_connection_close(c, false);
     return false;
   }
+  if (c->state == FC_CONNECTION_WAIT) fc_exchange_drop(&c->exchange);
   fc_error_t error;
   if (fc_stash_put(&c->stash, blocks, &owner, bytes, &error) == FC_OK) {
     return true;
@@ -99,6 +100,7 @@ static void on_read(void *context, fc_str_t bytes) {
     case FC_CONNECTION_DISCARD:
       feed(c, bytes);
       break;
+    case FC_CONNECTION_WAIT:
     case FC_CONNECTION_CALL:
     case FC_CONNECTION_WRITE:
       if (stash(c, bytes)) fc_connection_follow_reading(c);
@@ -112,7 +114,7 @@ static void on_read(void *context, fc_str_t bytes) {
 static void on_end(void *context, bool orderly) {
   fc_connection_t *c = context;
   c->input = FC_INPUT_ENDED;
-  const bool calls = c->state == FC_CONNECTION_CALL;
+  const bool calls = fc_connection_is_waiting(c);
   // A running call goes on, unless --cancel=kill, because the client may have
   // closed only its sending side. A waiting call is dropped, and so is an
   // answer that cannot be delivered.
@@ -151,8 +153,9 @@ static fc_span_t room(void *context) {
     return fc_exchange_room(&c->exchange, c->left);
   }
   size_t size = FC_LIMIT_READ;
-  if (c->state == FC_CONNECTION_CALL || c->state == FC_CONNECTION_WRITE) {
-    size = FC_LIMIT_PIPELINED - kept;
+  if (fc_connection_is_waiting(c) || c->state == FC_CONNECTION_WRITE) {
+    // The head of a request that waits may be larger.
+    size = kept < FC_LIMIT_PIPELINED ? FC_LIMIT_PIPELINED - kept : 1;
   }
   return (fc_span_t){(uint8_t *)c->http1->read_buffer, size};
 }
@@ -288,7 +291,7 @@ void fc_connection_drain(fc_connection_t *c) {
 }
 
 void fc_connection_abandon(fc_connection_t *c) {
-  if (c->state == FC_CONNECTION_CALL) {
+  if (fc_connection_is_waiting(c)) {
     fc_exchange_drop(&c->exchange);
     fc_error_t error;
     (void)fc_fail(&error, FC_CODE_SHUTTING_DOWN, "the server is shutting down");

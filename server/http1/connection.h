@@ -18,9 +18,11 @@
 //    |  `--> WRITE: answered early, no body to come                 |  |
 //    '<------------------------------------- written --------------'  |
 //                         LINGER <----- written, and it was the last --'
-// Any state may become CLOSED.
+// A request whose module must be loaded first goes from HEAD to WAIT and back: its
+// head is kept, and read again. Any state may become CLOSED.
 typedef enum fc_connection_state_t {
   FC_CONNECTION_HEAD,  // waits for a request, or reads its head
+  FC_CONNECTION_WAIT,  // the head is in the stash, and is read again
   FC_CONNECTION_BODY,  // reads the body of a call
   // The answer is on its way or sent; what is left of the body is thrown away.
   FC_CONNECTION_DISCARD,
@@ -98,6 +100,12 @@ bool fc_connection_is_taken(fc_connection_t *connection);
 // Says that no more will be sent, and reads and drops what comes for a while.
 void fc_connection_linger(fc_connection_t *connection);
 void fc_connection_close(fc_connection_t *connection, bool reset);
+
+// Its client waits for a module or a call.
+static inline bool fc_connection_is_waiting(const fc_connection_t *connection) {
+  return connection->state == FC_CONNECTION_WAIT ||
+         connection->state == FC_CONNECTION_CALL;
+}
 
 static inline bool fc_connection_is_writing(const fc_connection_t *connection) {
   return connection->write_size != 0;

@@ -139,7 +139,10 @@ static void begin_exchange(fc_connection_t *c, fc_str_t bytes) {
   }
   c->is_last = !head.keep_alive;
   if (status == FC_OK) status = fc_exchange_admit(x, &head.request, error);
-  if (status != FC_OK && breaks_framing(error->code)) {
+  if (status == FC_OK && x->waits) {
+    c->state = FC_CONNECTION_WAIT;
+    fc_http1_wait(c, FC_WAIT_NONE);
+  } else if (status != FC_OK && breaks_framing(error->code)) {
     fc_connection_refuse(c, error, (fc_stage_t)x->stage);
   } else if (status != FC_OK) {
     answer_early(c, &head, error);
@@ -163,7 +166,7 @@ static size_t receive_head(fc_connection_t *c, fc_str_t bytes) {
   }
   if (!done) return 0;
   begin_exchange(c, fc_str_make(bytes.data, scanned + used));
-  return scanned + used;
+  return c->state == FC_CONNECTION_WAIT ? 0 : scanned + used;
 }
 
 static size_t receive_some(fc_connection_t *c, fc_str_t bytes) {

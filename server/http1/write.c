@@ -15,7 +15,7 @@ static fc_connection_t *of_exchange(fc_exchange_t *x) {
 
 void fc_connection_close(fc_connection_t *c, bool reset) {
   if (c->state == FC_CONNECTION_CLOSED) return;
-  if (c->state == FC_CONNECTION_CALL) fc_exchange_drop(&c->exchange);
+  if (fc_connection_is_waiting(c)) fc_exchange_drop(&c->exchange);
   fc_http1_wait(c, FC_WAIT_NONE);
   c->state = FC_CONNECTION_CLOSED;
   c->stream->class->close(c->stream, reset);
@@ -222,10 +222,19 @@ static void answer_at_once(fc_exchange_t *x, const fc_answer_t *what,
   after_answer(c);
 }
 
+static void again(fc_exchange_t *x) {
+  fc_connection_t *c = of_exchange(x);
+  c->state = FC_CONNECTION_HEAD;
+  c->framing = (fc_framing_t){0};
+  fc_connection_pump(c);
+}
+
 static void resume(fc_exchange_t *x) { fc_connection_pump(of_exchange(x)); }
 
-const fc_carrier_t fc_connection_carrier = {
-    .answer = answer, .answer_at_once = answer_at_once, .resume = resume};
+const fc_carrier_t fc_connection_carrier = {.answer = answer,
+                                            .answer_at_once = answer_at_once,
+                                            .again = again,
+                                            .resume = resume};
 
 bool fc_connection_say_continue(fc_connection_t *c) {
   static const char kContinue[] = "HTTP/1.1 100 Continue\r\n\r\n";

@@ -6,6 +6,7 @@
 #include "modules/act.h"
 
 #include "module/files.h"
+#include "modules/demand.h"
 
 static const char *const kKinds[] = {
     [FC_ACT_START] = "start",   [FC_ACT_RELOAD_ALL] = "reload",
@@ -75,11 +76,13 @@ static void tell(fc_modules_t *modules, const fc_act_t *act) {
       FC_LOG_NUMBER("unchanged", act->unchanged),
       FC_LOG_NUMBER("unloaded", act->unloaded),
       FC_LOG_NUMBER("failed", act->failed),
+      FC_LOG_NUMBER("described", act->described),
   };
+  const size_t count = all ? 11 + (act->described > 0) : 7;
   if (act->kind == FC_ACT_START) return;
   if (act->follows && !act->loaded && !act->unloaded && !act->failed) return;
   fc_log_fields(modules->options.log, failed ? FC_LOG_ERROR : FC_LOG_INFO,
-                FC_STR("act"), fields, all ? 11 : 7);
+                FC_STR("act"), fields, count);
 }
 
 static void reload(fc_modules_t *modules, const char *by, bool follows);
@@ -158,12 +161,51 @@ static void put_away(fc_modules_t *modules, const fc_generation_t *generation) {
   modules->put_away = made;
 }
 
-static void begin(fc_modules_t *modules, fc_act_t *act, const fc_load_t *load,
-                  const fc_listed_t *file) {
+// Nothing of the file is in memory, so its next load is what the file is then.
+static bool follows_file(fc_generation_t *generation, const fc_listed_t *file) {
+  if (generation->state != FC_GENERATION_DESCRIBED || !file->mark) return false;
+  if (generation->mark == file->mark) return true;
+  generation->mark = file->mark;
+  generation->size = file->size;
+  fc_module_release(generation->module);
+  generation->module = NULL;
+  return true;
+}
+
+static void describe(fc_modules_t *modules, fc_act_t *act,
+                     const fc_load_t *load, const fc_listed_t *file) {
   fc_error_t error;
+  if (fc_modules_describe(modules, file, load->generation, act, &error) ==
+      FC_OK) {
+    act->described++;
+  } else {
+    note_failure(act, &error);
+  }
+}
+
+static fc_status_t load_file(fc_modules_t *modules, fc_act_t *act,
+                             const fc_load_t *load, const fc_listed_t *file,
+                             fc_generation_t *other, fc_error_t *err) {
+  if (other && fc_str_equal(other->path, file->path) &&
+      follows_file(other, file)) {
+    return fc_demand_open(modules, other, act, err);
+  }
+  return fc_modules_begin(modules, file, load->generation, act, err);
+}
+
+// What a module that is served is replaced by is loaded at once, so that nobody
+// waits. Beyond the memory that modules may take, the start loads nothing more.
+static void begin(fc_modules_t *modules, fc_act_t *act, const fc_load_t *load,
+                  const fc_listed_t *file, fc_generation_t *other) {
+  fc_error_t error;
+  const bool served = other && other->state == FC_GENERATION_READY;
   bring_back(modules, find_put_away(modules, file->path));
-  if (fc_modules_begin(modules, file, load->generation, act, &error) == FC_OK) {
+  if (modules->options.demand && act->name.size == 0 && !served && file->mark) {
+    describe(modules, act, load, file);
+  } else if (load_file(modules, act, load, file, other, &error) == FC_OK) {
     act->pending++;
+  } else if (act->name.size == 0 && error.code == FC_CODE_MEMORY_BUDGET) {
+    describe(modules, act, load, file);
   } else {
     note_failure(act, &error);
   }
@@ -206,15 +248,17 @@ static void keep(fc_act_t *act, fc_generation_t *generation) {
 
 static bool is_served_as(const fc_generation_t *generation,
                          const fc_listed_t *file) {
-  return generation->state == FC_GENERATION_READY && file->mark &&
-         generation->mark == file->mark;
+  return (generation->state == FC_GENERATION_READY ||
+          fc_generation_is_coming(generation)) &&
+         file->mark && generation->mark == file->mark;
 }
 
 // Its end, or another change of it, will be noticed.
 static bool must_wait(fc_modules_t *modules, const fc_act_t *act,
                       const fc_generation_t *other, const fc_listed_t *file) {
   if (!act->follows) return false;
-  if (file->empty || (other && other->refused == file->mark)) return true;
+  if ((file->mark && !file->size) || (other && other->refused == file->mark))
+    return true;
   const fc_put_away_t *away = *find_put_away(modules, file->path);
   if (away && away->mark == file->mark) return true;
   return modules->watch && fc_watch_is_written(modules->watch, file->path);
@@ -232,8 +276,9 @@ static void consider(fc_modules_t *modules, fc_act_t *act,
   }
   if (other) other->settled = act->serial;
   if (must_wait(modules, act, other, file)) act->unchanged++;
-  else if (same && is_served_as(other, file)) keep(act, other);
-  else begin(modules, act, load, file);
+  else if (same && (follows_file(other, file) || is_served_as(other, file)))
+    keep(act, other);
+  else begin(modules, act, load, file, other);
 }
 
 // Unloads what no PATH names any more, but for the modules of PATHs that cannot be
@@ -246,7 +291,8 @@ static void unload_the_rest(fc_modules_t *modules, fc_act_t *act) {
         generation->settled == act->serial ||
         modules->paths[generation->origin].failed ||
         (generation->state != FC_GENERATION_READY &&
-         generation->state != FC_GENERATION_FAILED)) {
+         generation->state != FC_GENERATION_FAILED &&
+         !fc_generation_is_coming(generation))) {
       continue;
     }
     if (generation->current) act->unloaded++;
@@ -327,11 +373,12 @@ static void consider_one(fc_modules_t *modules, fc_act_t *act) {
   if (!file) {
     fail_no_file(act, had, nearest);
   } else if (act->kind == FC_ACT_LOAD && had &&
+             had->state == FC_GENERATION_READY &&
              fc_str_equal(had->path, file->path) && is_served_as(had, file)) {
     keep(act, had);
     note_digest(act->after, had);
   } else {
-    begin(modules, act, load, file);
+    begin(modules, act, load, file, had);
   }
 }
 

@@ -38,6 +38,7 @@ struct fc_act_t {
   fc_status_t status;
   fc_error_t error;
   uint32_t loaded;
+  uint32_t described;  // entered, to be loaded when they are asked for
   uint32_t unchanged;
   uint32_t unloaded;
   uint32_t failed;
@@ -87,6 +88,10 @@ void fc_acts_stop(fc_modules_t *modules);
 // modules.c: begins to load a file, beside the generation that has its name.
 fc_status_t fc_modules_begin(fc_modules_t *modules, const fc_listed_t *file,
                              uint32_t origin, fc_act_t *act, fc_error_t *err);
+// Enters a file that is loaded when it is asked for; its name leads to it at once.
+fc_status_t fc_modules_describe(fc_modules_t *modules, const fc_listed_t *file,
+                                uint32_t origin, const fc_act_t *act,
+                                fc_error_t *err);
 // Enters the file as a second one of the module `other`, failed.
 fc_status_t fc_modules_enter_twin(fc_modules_t *modules,
                                   const fc_listed_t *file, uint32_t origin,

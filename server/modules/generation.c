@@ -68,9 +68,63 @@ fc_status_t fc_generations_enter(fc_generations_t *generations, fc_str_t path,
   return FC_OK;
 }
 
-fc_status_t fc_generations_publish(fc_generations_t *generations,
-                                   fc_generation_t *generation,
-                                   fc_error_t *err) {
+// ---------------------------------------------------------------------------
+// Those that are READY, in the order in which they were asked for
+
+static void link_newest(fc_generations_t *generations,
+                        fc_generation_t *generation) {
+  generation->older = generations->newest;
+  generation->newer = NULL;
+  if (generations->newest) generations->newest->newer = generation;
+  else generations->oldest = generation;
+  generations->newest = generation;
+}
+
+static void unlink_ready(fc_generations_t *generations,
+                         fc_generation_t *generation) {
+  if (generation->older) generation->older->newer = generation->newer;
+  else generations->oldest = generation->newer;
+  if (generation->newer) generation->newer->older = generation->older;
+  else generations->newest = generation->older;
+  generation->older = generation->newer = NULL;
+}
+
+void fc_generations_touch(fc_generations_t *generations,
+                          fc_generation_t *generation, uint64_t now_ns) {
+  generation->used_ns = now_ns;
+  if (generation->state != FC_GENERATION_READY) return;
+  unlink_ready(generations, generation);
+  link_newest(generations, generation);
+}
+
+void fc_generations_weigh(fc_generations_t *generations,
+                          fc_generation_t *generation, uint64_t bytes) {
+  generations->bytes += bytes - generation->bytes;
+  if (generation->state == FC_GENERATION_DRAINING) {
+    generations->leaving += bytes - generation->bytes;
+  }
+  generation->bytes = bytes;
+}
+
+static void change_state(fc_generations_t *generations,
+                         fc_generation_t *generation,
+                         fc_generation_state_t state) {
+  if (generation->state == FC_GENERATION_READY) {
+    unlink_ready(generations, generation);
+  }
+  if (state == FC_GENERATION_DRAINING &&
+      generation->state != FC_GENERATION_DRAINING) {
+    generations->leaving += generation->bytes;
+  }
+  generation->state = (uint8_t)state;
+  if (state == FC_GENERATION_READY) link_newest(generations, generation);
+}
+
+// ---------------------------------------------------------------------------
+
+static fc_status_t take_name(fc_generations_t *generations,
+                             fc_generation_t *generation,
+                             fc_generation_state_t state, fc_error_t *err) {
   FC_ASSERT(generation->state == FC_GENERATION_LOADING);
   fc_generation_t *other = fc_generations_find(generations, generation->name);
   if (other != generation) {
@@ -78,12 +132,24 @@ fc_status_t fc_generations_publish(fc_generations_t *generations,
                              generation->index, err));
     generation->current = true;
   }
-  generation->state = FC_GENERATION_READY;
+  change_state(generations, generation, state);
   if (other && other != generation) {
     other->current = false;
     fc_generations_drain(generations, other);
   }
   return FC_OK;
+}
+
+fc_status_t fc_generations_publish(fc_generations_t *generations,
+                                   fc_generation_t *generation,
+                                   fc_error_t *err) {
+  return take_name(generations, generation, FC_GENERATION_READY, err);
+}
+
+fc_status_t fc_generations_describe(fc_generations_t *generations,
+                                    fc_generation_t *generation,
+                                    fc_error_t *err) {
+  return take_name(generations, generation, FC_GENERATION_DESCRIBED, err);
 }
 
 void fc_generations_fail(fc_generation_t *generation, const fc_error_t *error) {
@@ -104,7 +170,7 @@ static void forget_name(fc_generations_t *generations,
 void fc_generations_drain(fc_generations_t *generations,
                           fc_generation_t *generation) {
   forget_name(generations, generation);
-  generation->state = FC_GENERATION_DRAINING;
+  change_state(generations, generation, FC_GENERATION_DRAINING);
   if (generation->holds == 0) {
     generations->on_idle(generations->context, generation);
   }
@@ -115,6 +181,8 @@ void fc_generations_remove(fc_generations_t *generations,
   const uint32_t index = generation->index;
   FC_ASSERT(generation->holds == 0);
   forget_name(generations, generation);
+  change_state(generations, generation, FC_GENERATION_DRAINING);
+  fc_generations_weigh(generations, generation, 0);
   generations->places[index] = NULL;
   generations->used--;
   if (index < generations->first_free) generations->first_free = index;

@@ -16,6 +16,7 @@ typedef enum fc_generation_state_t {
   FC_GENERATION_FAILED,    // it could not be loaded; requests for its name are
                            // told the reason
   FC_GENERATION_DRAINING,  // another one has its name; calls that hold it go on
+  FC_GENERATION_DESCRIBED,  // it is loaded when it is asked for
 } fc_generation_state_t;
 
 #define FC_PATH_NONE UINT32_MAX
@@ -43,18 +44,29 @@ typedef struct fc_generation_t {
   bool in_pool;     // the pool has parts of it, which must go first
   bool hash_asked;  // its file is being hashed, was, or cannot be
   bool counted;     // its module's open files are reserved
+  bool demanded;  // somebody has asked for it: requests wait until it is loaded
+  bool describing;  // the loader reads its signatures
+  bool opening;  // it is to become READY, and is not removed before it is known
+  bool pinned;   // never unloaded for others
   uint32_t holds;
-  uint32_t origin;   // the PATH that names its file, by position; FC_PATH_NONE
-  uint64_t mark;     // of its file, as fc_listed_t has it
-  uint64_t refused;  // mark of the newest file of its name that was refused
-  uint64_t listed;   // the last act whose listings have its file
-  uint64_t settled;  // the last act that has decided about it
+  uint32_t origin;  // the PATH that names its file, by position; FC_PATH_NONE
+  uint64_t mark;    // of its file, as fc_listed_t has it
+  uint64_t size;    // of its file when it was listed, bytes
+  uint64_t bytes;   // what it takes of the memory modules may take (demand.h)
+  struct fc_generation_t *next_wanted;  // of those that wait for room
+  uint64_t used_ns;                     // when it was asked for the last time
+  struct fc_generation_t *older;        // of those that are READY, by used_ns
+  struct fc_generation_t *newer;
+  uint64_t refused;      // mark of the newest file of its name that was refused
+  uint64_t listed;       // the last act whose listings have its file
+  uint64_t settled;      // the last act that has decided about it
   struct fc_act_t *act;  // waits for it to be loaded; NULL: none
   fc_str_t name;         // of the module; the path, if that gives none
   fc_str_t path;
   const char *kind;  // "native", "vm", or "" when unknown
   // NULL before the file was opened, and after a failure. While the state is
-  // LOADING only its signatures may be used.
+  // LOADING or DESCRIBED only its signatures may be used, and in the latter it may
+  // be gone in a later turn of the loop.
   fc_module_t *module;
   // Why it failed; of one that serves, why the newest file of its name was
   // refused. The code is FC_CODE_NONE if there is no reason.
@@ -69,9 +81,13 @@ typedef struct fc_generations_t {
   fc_generation_t **places;  // by index; NULL: free
   uint32_t count;            // of places
   uint32_t used;
-  uint64_t made;          // ever
-  uint32_t first_free;    // all places below are taken
-  fc_name_table_t names;  // of the current ones, to their index
+  uint64_t made;            // ever
+  uint32_t first_free;      // all places below are taken
+  fc_name_table_t names;    // of the current ones, to their index
+  fc_generation_t *oldest;  // of those that are READY, the one not asked for
+  fc_generation_t *newest;  // for the longest time
+  uint64_t bytes;           // that all of them take
+  uint64_t leaving;         // of it, those that drain
   // Called when nobody holds a draining generation any more, and nobody will:
   // perhaps from within any function below that gets the table.
   void (*on_idle)(void *context, fc_generation_t *generation);
@@ -94,6 +110,10 @@ fc_status_t fc_generations_enter(fc_generations_t *generations, fc_str_t path,
 fc_status_t fc_generations_publish(fc_generations_t *generations,
                                    fc_generation_t *generation,
                                    fc_error_t *err) FC_MUST_CHECK;
+// Makes a loading generation DESCRIBED; else the same.
+fc_status_t fc_generations_describe(fc_generations_t *generations,
+                                    fc_generation_t *generation,
+                                    fc_error_t *err) FC_MUST_CHECK;
 // Makes a loading generation FAILED and releases its module. If its name leads
 // to it, it goes on doing so, and tells the reason.
 void fc_generations_fail(fc_generation_t *generation, const fc_error_t *error);
@@ -121,6 +141,18 @@ const fc_generation_t *fc_generations_nearest(
 fc_function_counts_t *fc_generations_count(const fc_generations_t *generations,
                                            fc_generation_t *generation,
                                            uint32_t function);
+
+// A request for it waits, and is answered once it is loaded.
+static inline bool fc_generation_is_coming(const fc_generation_t *generation) {
+  return generation->state == FC_GENERATION_DESCRIBED ||
+         (generation->state == FC_GENERATION_LOADING && generation->demanded);
+}
+// What it takes of the memory that modules may take.
+void fc_generations_weigh(fc_generations_t *generations,
+                          fc_generation_t *generation, uint64_t bytes);
+// A call was asked of it.
+void fc_generations_touch(fc_generations_t *generations,
+                          fc_generation_t *generation, uint64_t now_ns);
 
 // While a generation is held it is not removed and its module not released.
 static inline void fc_generation_hold(fc_generation_t *generation) {

@@ -71,6 +71,14 @@ static fc_status_t open_file(const fc_loader_options_t *options,
   return status;
 }
 
+static fc_status_t describe_file(const fc_loader_options_t *options,
+                                 fc_load_t *load) {
+  fc_module_options_t open = options->open;
+  open.describe_native = true;
+  return fc_module_load(options->backends, load->path, &open,
+                        options->allocator, &load->module, &load->error);
+}
+
 static void run(const fc_loader_options_t *options, fc_load_t *load) {
   switch ((fc_load_kind_t)load->kind) {
     case FC_LOAD_SCAN:
@@ -79,6 +87,9 @@ static void run(const fc_loader_options_t *options, fc_load_t *load) {
       break;
     case FC_LOAD_OPEN:
       load->status = open_file(options, load);
+      break;
+    case FC_LOAD_DESCRIBE:
+      load->status = describe_file(options, load);
       break;
     case FC_LOAD_HASH:
       load->status = fc_module_hash(load->module, &load->error);
@@ -194,13 +205,24 @@ fc_status_t fc_loader_scan(fc_loader_t *loader, fc_str_t path,
   return FC_OK;
 }
 
-fc_status_t fc_loader_open(fc_loader_t *loader, fc_str_t path,
-                           uint32_t generation, fc_error_t *err) {
-  fc_load_t *load = create_load(loader, FC_LOAD_OPEN, path);
+static fc_status_t submit_file(fc_loader_t *loader, fc_load_kind_t kind,
+                               fc_str_t path, uint32_t generation,
+                               fc_error_t *err) {
+  fc_load_t *load = create_load(loader, kind, path);
   if (!load) return fc_fail_memory(err);
   load->generation = generation;
   submit(loader, load);
   return FC_OK;
+}
+
+fc_status_t fc_loader_open(fc_loader_t *loader, fc_str_t path,
+                           uint32_t generation, fc_error_t *err) {
+  return submit_file(loader, FC_LOAD_OPEN, path, generation, err);
+}
+
+fc_status_t fc_loader_describe(fc_loader_t *loader, fc_str_t path,
+                               uint32_t generation, fc_error_t *err) {
+  return submit_file(loader, FC_LOAD_DESCRIBE, path, generation, err);
 }
 
 fc_status_t fc_loader_hash(fc_loader_t *loader, fc_module_t *module,

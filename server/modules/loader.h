@@ -11,22 +11,23 @@
 #include "modules/scan.h"
 
 typedef enum fc_load_kind_t {
-  FC_LOAD_SCAN,  // which files does a PATH name?
-  FC_LOAD_OPEN,  // opens a module file
-  FC_LOAD_HASH,  // hashes the file of a module that is open
+  FC_LOAD_SCAN,      // which files does a PATH name?
+  FC_LOAD_OPEN,      // opens a module file
+  FC_LOAD_DESCRIBE,  // reads the signatures of a module file
+  FC_LOAD_HASH,      // hashes the file of a module that is open
 } fc_load_kind_t;
 
 // What the loader is asked to do, and the outcome.
 typedef struct fc_load_t {
   struct fc_load_t *next;
   uint8_t kind;  // fc_load_kind_t
-  // Of FC_LOAD_OPEN: whose file this is. Of FC_LOAD_SCAN: the caller's.
+  // Of FC_LOAD_OPEN and FC_LOAD_DESCRIBE: whose file this is. Of FC_LOAD_SCAN: the caller's.
   uint32_t generation;
   void *context;  // of FC_LOAD_SCAN: the caller's
   fc_status_t status;
   fc_error_t error;      // why it failed
   fc_listing_t listing;  // of FC_LOAD_SCAN
-  // Of FC_LOAD_OPEN; whoever takes it sets NULL. Of FC_LOAD_HASH: held.
+  // Of FC_LOAD_OPEN and FC_LOAD_DESCRIBE; whoever takes it sets NULL. Of FC_LOAD_HASH: held.
   fc_module_t *module;
   fc_str_t path;  // in `text`
   char text[];
@@ -69,6 +70,9 @@ fc_status_t fc_loader_scan(fc_loader_t *loader, fc_str_t path,
                            fc_error_t *err) FC_MUST_CHECK;
 fc_status_t fc_loader_open(fc_loader_t *loader, fc_str_t path,
                            uint32_t generation, fc_error_t *err) FC_MUST_CHECK;
+fc_status_t fc_loader_describe(fc_loader_t *loader, fc_str_t path,
+                               uint32_t generation,
+                               fc_error_t *err) FC_MUST_CHECK;
 // Holds the module meanwhile.
 fc_status_t fc_loader_hash(fc_loader_t *loader, fc_module_t *module,
                            fc_error_t *err) FC_MUST_CHECK;

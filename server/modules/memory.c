@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-// 0 when the process is gone: its memory is, too.
-static uint64_t resident(int pid) {
+// What a process has in memory for itself: the program and the module's file are in
+// memory once for all. 0 when the process is gone: its memory is, too.
+static uint64_t private_bytes(int pid) {
   char path[32], text[128];
   snprintf(path, sizeof path, "/proc/%d/statm", pid);
   const int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -16,9 +17,12 @@ static uint64_t resident(int pid) {
   close(file);
   if (size <= 0) return 0;
   text[size] = '\0';
-  const char *second = strchr(text, ' ');  // the first is the address space
-  if (!second) return 0;
-  return strtoull(second, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
+  char *at = strchr(text, ' ');  // the first number is the address space
+  if (!at) return 0;
+  const uint64_t resident = strtoull(at, &at, 10);
+  const uint64_t shared = strtoull(at, NULL, 10);
+  if (shared > resident) return 0;
+  return (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 uint64_t fc_modules_memory(const fc_modules_t *modules,
@@ -31,7 +35,7 @@ uint64_t fc_modules_memory(const fc_modules_t *modules,
   const fc_host_t *host =
       fc_pool_host(modules->options.pool, generation->index);
   for (uint32_t i = 0; host && fc_host_worker(host, i, &worker); i++) {
-    bytes += resident(worker.pid);
+    bytes += private_bytes(worker.pid);
   }
   return bytes;
 }

@@ -8,6 +8,7 @@
 #include "module/backends.h"
 #include "module/files.h"
 #include "modules/act.h"
+#include "modules/demand.h"
 
 // The first function of a module none of whose functions can be called; NULL when
 // some can, and when there are none.
@@ -93,20 +94,30 @@ static void fail(fc_modules_t *modules, fc_generation_t *generation,
 }
 
 // A generation that fails while another one has its name is removed, and the
-// other one tells the reason. If none has, it stays and tells the reason itself.
-static void fail_loaded(fc_modules_t *modules, fc_generation_t *generation,
-                        const fc_error_t *error) {
+// other one tells the reason. If none has, it stays and tells the reason itself;
+// but if it only lacked memory or room, the next request may try again.
+void fc_modules_fail_load(fc_modules_t *modules, fc_generation_t *generation,
+                          const fc_error_t *error) {
   fc_act_t *act = generation->act;
+  fc_error_t ignored;
   fc_generation_t *other =
       fc_generations_find(&modules->generations, generation->name);
+  const bool again = generation->demanded && generation->current &&
+                     error->status == FC_RESOURCE_EXHAUSTED;
   generation->act = NULL;
+  generation->opening = false;
   fail(modules, generation, error);
-  generation->refused = generation->mark;
+  if (!again) generation->refused = generation->mark;
+  fc_demand_wake(modules, generation);
+  // Without memory it stays, failed.
+  if (again && fc_demand_put_back(modules, generation, &ignored) != FC_OK) {
+    generation->refused = generation->mark;
+  }
   if (other && other != generation) {
     other->error = *error;
     other->refused = generation->mark;
   }
-  if (!generation->current) {
+  if (!generation->current && generation->state != FC_GENERATION_DRAINING) {
     fc_generations_drain(&modules->generations, generation);
   }
   // Last, because the end of an act may begin another one, which may remove any
@@ -152,9 +163,17 @@ static void fail_twice(const fc_generation_t *generation,
                 FC_STR_ARG(fc_path_file(generation->path)));
 }
 
-static fc_status_t enter(fc_modules_t *modules, const fc_listed_t *file,
-                         uint32_t origin, fc_generation_t **out_generation,
-                         fc_error_t *err) {
+static bool is_pinned(const fc_modules_t *modules, fc_str_t name) {
+  fc_str_t rest = modules->options.pinned;
+  while (rest.size) {
+    if (fc_str_equal(fc_str_take(&rest, ','), name)) return true;
+  }
+  return false;
+}
+
+fc_status_t fc_modules_enter(fc_modules_t *modules, const fc_listed_t *file,
+                             uint32_t origin, fc_generation_t **out_generation,
+                             fc_error_t *err) {
   // The suffix says its kind, until its bytes have been looked at.
   const fc_backend_t *named =
       fc_backends_by_suffix(modules->options.backends, file->path);
@@ -163,6 +182,8 @@ static fc_status_t enter(fc_modules_t *modules, const fc_listed_t *file,
                               named ? named->kind : "", &generation, err));
   generation->origin = origin;
   generation->mark = file->mark;
+  generation->size = file->size;
+  generation->pinned = is_pinned(modules, generation->name);
   *out_generation = generation;
   return FC_OK;
 }
@@ -170,16 +191,34 @@ static fc_status_t enter(fc_modules_t *modules, const fc_listed_t *file,
 fc_status_t fc_modules_begin(fc_modules_t *modules, const fc_listed_t *file,
                              uint32_t origin, fc_act_t *act, fc_error_t *err) {
   fc_generation_t *generation;
-  FC_TRY(enter(modules, file, origin, &generation, err));
-  fc_status_t status =
-      fc_loader_open(modules->loader, generation->path, generation->index, err);
+  FC_TRY(fc_modules_enter(modules, file, origin, &generation, err));
+  fc_status_t status = fc_demand_open(modules, generation, act, err);
   if (status != FC_OK) {
     fc_generations_remove(&modules->generations, generation);
     return status;
   }
-  modules->pending++;
-  generation->act = act;
   if (act) generation->listed = generation->settled = act->serial;
+  return FC_OK;
+}
+
+fc_status_t fc_modules_open(fc_modules_t *modules, fc_generation_t *generation,
+                            fc_error_t *err) {
+  return fc_loader_open(modules->loader, generation->path, generation->index,
+                        err);
+}
+
+fc_status_t fc_modules_describe(fc_modules_t *modules, const fc_listed_t *file,
+                                uint32_t origin, const fc_act_t *act,
+                                fc_error_t *err) {
+  fc_generation_t *generation;
+  FC_TRY(fc_modules_enter(modules, file, origin, &generation, err));
+  fc_status_t status =
+      fc_generations_describe(&modules->generations, generation, err);
+  if (status != FC_OK) {
+    fc_generations_remove(&modules->generations, generation);
+    return status;
+  }
+  generation->listed = generation->settled = act->serial;
   return FC_OK;
 }
 
@@ -188,7 +227,7 @@ fc_status_t fc_modules_enter_twin(fc_modules_t *modules,
                                   const fc_generation_t *other,
                                   fc_error_t *out_why, fc_error_t *err) {
   fc_generation_t *generation;
-  FC_TRY(enter(modules, file, origin, &generation, err));
+  FC_TRY(fc_modules_enter(modules, file, origin, &generation, err));
   fail_twice(generation, other, out_why);
   fail(modules, generation, out_why);
   return FC_OK;
@@ -212,10 +251,15 @@ static void on_opened(fc_modules_t *modules, fc_load_t *load) {
   fc_generation_t *generation =
       fc_generations_at(&modules->generations, load->generation);
   fc_error_t error;
-  if (load->status != FC_OK) {
-    fail_loaded(modules, generation, &load->error);
+  if (generation->state != FC_GENERATION_LOADING) {  // another one has its name
+    fc_modules_settle(modules, generation);
     return;
   }
+  if (load->status != FC_OK) {
+    fc_modules_fail_load(modules, generation, &load->error);
+    return;
+  }
+  fc_module_release(generation->module);  // it may have been described before
   generation->module = load->module;
   generation->kind = fc_module_get_kind(load->module);
   load->module = NULL;
@@ -229,7 +273,7 @@ static void on_opened(fc_modules_t *modules, fc_load_t *load) {
   }
   generation->in_pool = false;
   modules->pending--;
-  fail_loaded(modules, generation, &error);
+  fc_modules_fail_load(modules, generation, &error);
 }
 
 // The generation may be gone meanwhile.
@@ -244,6 +288,8 @@ static void on_hashed(fc_modules_t *modules, const fc_load_t *load) {
 
 void fc_modules_collect(fc_modules_t *modules) {
   bool more = false;
+  const bool woken = fc_demand_go_on(modules);
+  if (woken) modules->events.wake(modules->events.context);
   if (modules->stopped) return;
   fc_load_t *load = fc_loader_take(modules->loader, &more);
   if (load && load->kind == FC_LOAD_SCAN) {
@@ -251,6 +297,7 @@ void fc_modules_collect(fc_modules_t *modules) {
     fc_acts_on_scanned(modules, load);
   } else if (load) {
     if (load->kind == FC_LOAD_OPEN) on_opened(modules, load);
+    if (load->kind == FC_LOAD_DESCRIBE) fc_demand_on_described(modules, load);
     if (load->kind == FC_LOAD_HASH) on_hashed(modules, load);
     else modules->pending--;
     fc_load_free(modules->loader, load);
@@ -268,18 +315,26 @@ void fc_modules_on_added(void *context, uint32_t index,
   fc_modules_t *modules = context;
   fc_generation_t *generation = fc_generations_at(&modules->generations, index);
   fc_error_t unpublished;
+  if (generation->state == FC_GENERATION_DRAINING) {
+    modules->pending--;
+    fc_modules_settle(modules, generation);
+    return;
+  }
   if (!error && fc_generations_publish(&modules->generations, generation,
                                        &unpublished) != FC_OK) {
     error = &unpublished;
   }
   modules->pending--;
   if (error) {
-    fail_loaded(modules, generation, error);
+    fc_modules_fail_load(modules, generation, error);
     fc_pool_retire(modules->options.pool, index);
   } else {
     fc_act_t *act = generation->act;
     generation->act = NULL;
+    generation->opening = false;
     modules->loads++;
+    fc_demand_on_ready(modules, generation);
+    fc_demand_wake(modules, generation);
     if (act) fc_acts_on_loaded(modules, act, generation, NULL);
   }
   go_on(modules);
@@ -292,11 +347,15 @@ static void remove_generation(fc_modules_t *modules,
                               fc_generation_t *generation) {
   count_closed(modules, generation);
   fc_generations_remove(&modules->generations, generation);
+  if (modules->wanted_first && !modules->stopped) {
+    modules->events.wake(modules->events.context);
+  }
 }
 
 // A generation that failed has been given up by the pool before.
 static void on_idle(void *context, fc_generation_t *generation) {
   fc_modules_t *modules = context;
+  if (generation->opening || generation->describing) return;
   if (!generation->in_pool) {
     remove_generation(modules, generation);
   } else if (generation->module) {
@@ -304,11 +363,29 @@ static void on_idle(void *context, fc_generation_t *generation) {
   }
 }
 
+void fc_modules_settle(fc_modules_t *modules, fc_generation_t *generation) {
+  fc_act_t *act = generation->act;
+  fc_error_t error;
+  generation->opening = false;
+  generation->act = NULL;
+  fc_demand_wake(modules, generation);
+  if (generation->state == FC_GENERATION_DRAINING && generation->holds == 0) {
+    on_idle(modules, generation);
+  }
+  if (!act) return;
+  (void)fc_fail(&error, FC_CODE_MODULE_UNAVAILABLE,
+                "the module was unloaded while it was loaded");
+  fc_acts_on_loaded(modules, act, NULL, &error);
+}
+
 // A generation that failed stays, because it tells the reason.
 void fc_modules_on_retired(void *context, uint32_t index) {
   fc_modules_t *modules = context;
   fc_generation_t *generation = fc_generations_at(&modules->generations, index);
   generation->in_pool = false;
+  if (generation->state == FC_GENERATION_FAILED) {
+    fc_generations_weigh(&modules->generations, generation, 0);
+  }
   if (generation->state == FC_GENERATION_DRAINING && generation->holds == 0) {
     remove_generation(modules, generation);
   }
@@ -350,6 +427,7 @@ fc_status_t fc_modules_init(fc_modules_t *modules, fc_allocator_t allocator,
 
 void fc_modules_stop(fc_modules_t *modules) {
   modules->stopped = true;
+  fc_demand_stop(modules);
   fc_acts_stop(modules);
   if (modules->loader) fc_loader_stop(modules->loader);
 }

@@ -7,6 +7,7 @@
 #ifndef FARCALL_SERVER_MODULES_MODULES_H_
 #define FARCALL_SERVER_MODULES_MODULES_H_
 
+#include "config/limits.h"
 #include "modules/generation.h"
 #include "modules/loader.h"
 #include "modules/watch.h"
@@ -31,6 +32,10 @@ typedef struct fc_modules_options_t {
   fc_module_options_t open;             // how files are opened
   fc_pool_t *pool;
   fc_log_t *log;
+  bool demand;       // modules are loaded when they are asked for
+  uint64_t memory;   // bytes that modules may take; 0: as many as they need
+  uint64_t idle_ms;  // then those that are not asked for are unloaded; 0: never
+  fc_str_t pinned;   // names, with commas between: these are not unloaded
 } fc_modules_options_t;
 
 typedef struct fc_act_t fc_act_t;  // modules/act.h
@@ -50,6 +55,12 @@ typedef struct fc_put_away_t {
   fc_str_t path;
   char text[];
 } fc_put_away_t;
+
+// A generation whose signatures are in memory.
+typedef struct fc_described_t {
+  uint32_t index;
+  uint64_t serial;
+} fc_described_t;
 
 typedef struct fc_modules_t {
   fc_modules_options_t options;
@@ -75,6 +86,18 @@ typedef struct fc_modules_t {
       *watch;      // knows which files are written to; NULL: nobody does
   uint64_t loads;  // files loaded, ever
   uint64_t load_failures;
+  // Modules that are loaded when they are asked for (demand.h).
+  struct fc_waiter_t *waiters;
+  struct fc_waiter_t *woken;
+  uint64_t waiters_due_ns;        // of any of them, may be too low; 0: none
+  fc_generation_t *wanted_first;  // to be opened when there is room
+  fc_generation_t *wanted_last;
+  uint64_t wanted_bytes;  // of these
+  uint64_t overhead;      // what a module takes beside its file, on average
+  uint64_t look_ns;       // when memory is looked at again
+  fc_described_t described[FC_LIMIT_DESCRIBED];
+  uint32_t described_next;
+  uint64_t unloads;  // of modules nobody asked for, ever
 } fc_modules_t;
 
 // All pointers are borrowed.

@@ -16,10 +16,10 @@
 
 // Mixes in what shows whether a file is still the same. FNV-1a, because only
 // differences matter.
-static uint64_t mark_file(const char *path, uint64_t mark, bool *out_empty) {
+static uint64_t mark_file(const char *path, uint64_t mark, uint64_t *out_size) {
   struct stat info;
   if (stat(path, &info)) return mark;
-  *out_empty = info.st_size == 0;
+  *out_size = (uint64_t)info.st_size;
   const uint64_t facts[] = {
       (uint64_t)info.st_dev,          (uint64_t)info.st_ino,
       (uint64_t)info.st_size,         (uint64_t)info.st_mtim.tv_sec,
@@ -37,11 +37,11 @@ static uint64_t mark_file(const char *path, uint64_t mark, bool *out_empty) {
 // `path` ends with a zero.
 static uint64_t make_mark(const char *path, size_t size,
                           const fc_backend_t *const *backends,
-                          bool *out_empty) {
-  bool ignored;
+                          uint64_t *out_size) {
+  uint64_t ignored;
   const fc_backend_t *backend =
       fc_backends_by_suffix(backends, fc_str_make(path, size));
-  uint64_t mark = mark_file(path, 0, out_empty);
+  uint64_t mark = mark_file(path, 0, out_size);
   if (!mark || !backend || !backend->sidecar_suffix) return mark;
   char sidecar[FC_PATH_SIZE_MAX + 32];
   const int stem = (int)(size - strlen(backend->suffix));
@@ -75,7 +75,7 @@ static fc_status_t add_path(fc_listing_t *listing, fc_str_t folder,
   text[lead + file.size] = '\0';
   fc_listed_t *listed = &listing->files[listing->count++];
   *listed = (fc_listed_t){.path = fc_str_make(text, lead + file.size)};
-  listed->mark = make_mark(text, lead + file.size, backends, &listed->empty);
+  listed->mark = make_mark(text, lead + file.size, backends, &listed->size);
   return FC_OK;
 }
 

@@ -11,7 +11,7 @@ typedef struct fc_listed_t {
   // Differs when the file or its sidecar was written or replaced since; 0:
   // there is no such file.
   uint64_t mark;
-  bool empty;  // it has no bytes
+  uint64_t size;  // bytes
 } fc_listed_t;
 
 typedef struct fc_listing_t {

@@ -133,7 +133,7 @@ static void variables_that_are_none_are_named(void **state) {
       {"FARCALL_BIG_SERVICE_HOST=10.96.3.8", NULL},
       {"FARCALL_BIG_PORT_53_UDP_ADDR=10.96.3.8", NULL},
       {"FARCALL_PORT=9000",
-       "unknown variable FARCALL_PORT: see farcalld --help"},
+       "unknown variable FARCALL_PORT: did you mean FARCALL_LOAD?"},
       {"FARCALL_PORT_NUMBER=9000",
        "unknown variable FARCALL_PORT_NUMBER: see farcalld --help"},
   };

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Room is made by entering a module anew, as DESCRIBED, and draining the one that
+// was loaded: its memory counts until its processes have ended, so the file that
+// wants the room is opened only then.
+#include "modules/demand.h"
+
+#include "config/limits.h"
+#include "modules/memory.h"
+
+// ---------------------------------------------------------------------------
+// Who waits
+
+static fc_waiter_t **list_of(fc_modules_t *modules, const fc_waiter_t *waiter) {
+  return waiter->state == FC_WAITER_WAITS ? &modules->waiters : &modules->woken;
+}
+
+void fc_demand_leave(fc_modules_t *modules, fc_waiter_t *waiter) {
+  if (waiter->state == FC_WAITER_NONE) return;
+  if (waiter->previous) waiter->previous->next = waiter->next;
+  else *list_of(modules, waiter) = waiter->next;
+  if (waiter->next) waiter->next->previous = waiter->previous;
+  waiter->next = waiter->previous = NULL;
+  waiter->state = FC_WAITER_NONE;
+}
+
+static void enter_list(fc_modules_t *modules, fc_waiter_t *waiter,
+                       fc_waiter_state_t state) {
+  waiter->state = (uint8_t)state;
+  fc_waiter_t **list = list_of(modules, waiter);
+  waiter->next = *list;
+  if (*list) (*list)->previous = waiter;
+  *list = waiter;
+}
+
+static void wake_one(fc_modules_t *modules, fc_waiter_t *waiter) {
+  fc_demand_leave(modules, waiter);
+  enter_list(modules, waiter, FC_WAITER_WOKEN);
+  modules->events.wake(modules->events.context);
+}
+
+// What it waits for will not come later either.
+static bool is_served(const fc_waiter_t *waiter) {
+  const fc_generation_t *generation = waiter->generation;
+  return !fc_generation_is_coming(generation) ||
+         (!waiter->calls && generation->module);
+}
+
+void fc_demand_wake(fc_modules_t *modules, fc_generation_t *generation) {
+  fc_waiter_t *next;
+  const bool again =
+      generation->error.status == FC_RESOURCE_EXHAUSTED && !generation->module;
+  for (fc_waiter_t *waiter = modules->waiters; waiter; waiter = next) {
+    next = waiter->next;
+    if (waiter->generation != generation) continue;
+    if (!again && !is_served(waiter)) continue;
+    waiter->failed = again;
+    wake_one(modules, waiter);
+  }
+}
+
+static fc_status_t describe(fc_modules_t *modules, fc_generation_t *generation,
+                            fc_error_t *err) {
+  if (generation->describing || generation->state != FC_GENERATION_DESCRIBED) {
+    return FC_OK;
+  }
+  FC_TRY(fc_loader_describe(modules->loader, generation->path,
+                            generation->index, err));
+  generation->describing = true;
+  modules->pending++;
+  return FC_OK;
+}
+
+fc_status_t fc_demand_wait(fc_modules_t *modules, fc_generation_t *generation,
+                           bool calls, fc_waiter_t *waiter, fc_error_t *err) {
+  if (modules->stopped) {
+    return fc_fail(err, FC_CODE_SHUTTING_DOWN, "the server is shutting down");
+  }
+  if (!calls) {
+    FC_TRY(describe(modules, generation, err));
+  } else if (generation->state == FC_GENERATION_DESCRIBED) {
+    FC_TRY(fc_demand_open(modules, generation, NULL, err));
+  }
+  waiter->generation = generation;
+  waiter->calls = calls;
+  waiter->late = waiter->failed = false;
+  enter_list(modules, waiter, FC_WAITER_WAITS);
+  if (waiter->due_ns &&
+      (!modules->waiters_due_ns || waiter->due_ns < modules->waiters_due_ns)) {
+    modules->waiters_due_ns = waiter->due_ns;
+  }
+  return FC_OK;
+}
+
+static void expire_waiters(fc_modules_t *modules, uint64_t now_ns) {
+  fc_waiter_t *next;
+  if (!modules->waiters_due_ns || now_ns < modules->waiters_due_ns) return;
+  modules->waiters_due_ns = 0;
+  for (fc_waiter_t *waiter = modules->waiters; waiter; waiter = next) {
+    next = waiter->next;
+    if (!waiter->due_ns) continue;
+    if (waiter->due_ns <= now_ns) {
+      waiter->late = true;
+      wake_one(modules, waiter);
+    } else if (!modules->waiters_due_ns ||
+               waiter->due_ns < modules->waiters_due_ns) {
+      modules->waiters_due_ns = waiter->due_ns;
+    }
+  }
+}
+
+// ---------------------------------------------------------------------------
+// Descriptions. A few are kept, because who asks for one asks for it again: it is
+// looked for once to find out what a request names, and once to answer it.
+
+static void forget_oldest(fc_modules_t *modules) {
+  const fc_described_t *oldest =
+      &modules->described[modules->described_next % FC_LIMIT_DESCRIBED];
+  fc_generation_t *generation =
+      fc_generations_at(&modules->generations, oldest->index);
+  if (!generation || generation->serial != oldest->serial ||
+      generation->state != FC_GENERATION_DESCRIBED) {
+    return;
+  }
+  fc_module_release(generation->module);
+  generation->module = NULL;
+}
+
+void fc_demand_on_described(fc_modules_t *modules, fc_load_t *load) {
+  fc_generation_t *generation =
+      fc_generations_at(&modules->generations, load->generation);
+  generation->describing = false;
+  if (!fc_generation_is_coming(generation) || generation->module) {
+    fc_modules_settle(modules, generation);
+    return;
+  }
+  if (load->status == FC_OK) {
+    generation->module = load->module;
+    generation->kind = fc_module_get_kind(load->module);
+    load->module = NULL;
+    forget_oldest(modules);
+    modules->described[modules->described_next++ % FC_LIMIT_DESCRIBED] =
+        (fc_described_t){generation->index, generation->serial};
+  } else if (generation->state == FC_GENERATION_DESCRIBED) {
+    generation->state = FC_GENERATION_LOADING;
+    fc_modules_fail_load(modules, generation, &load->error);
+    return;
+  }
+  fc_demand_wake(modules, generation);
+}
+
+// ---------------------------------------------------------------------------
+// Room
+
+static bool may_go(const fc_generation_t *generation) {
+  return generation->holds == 0 && !generation->pinned;
+}
+
+fc_status_t fc_demand_put_back(fc_modules_t *modules,
+                               fc_generation_t *generation, fc_error_t *err) {
+  const fc_listed_t file = {.path = generation->path,
+                            .mark = generation->mark,
+                            .size = generation->size};
+  fc_generation_t *made;
+  FC_TRY(fc_modules_enter(modules, &file, generation->origin, &made, err));
+  made->kind = generation->kind;
+  made->calls = generation->calls;
+  made->used_ns = generation->used_ns;
+  made->refused = generation->refused;
+  made->error = generation->error;
+  made->listed = generation->listed;
+  made->settled = generation->settled;
+  fc_status_t status =
+      fc_generations_describe(&modules->generations, made, err);
+  if (status != FC_OK) fc_generations_remove(&modules->generations, made);
+  return status;
+}
+
+static bool unload(fc_modules_t *modules, fc_generation_t *generation,
+                   const char *why) {
+  fc_error_t error;
+  fc_log_field_t fields[] = {
+      FC_LOG_TEXT("module", generation->name),
+      FC_LOG_NUMBER("bytes", generation->bytes),
+      FC_LOG_TEXT("reason", fc_str(why)),
+  };
+  fc_log_fields(modules->options.log, FC_LOG_INFO,
+                FC_STR("module unloaded until it is asked for"), fields,
+                FC_ARRAY_COUNT(fields));
+  modules->unloads++;
+  return fc_demand_put_back(modules, generation, &error) == FC_OK;
+}
+
+// What modules will take once those that drain are gone.
+static uint64_t taken(const fc_modules_t *modules) {
+  return modules->generations.bytes - modules->generations.leaving;
+}
+
+static fc_status_t check_room(const fc_modules_t *modules, fc_str_t name,
+                              uint64_t need, fc_error_t *err) {
+  const uint64_t limit = modules->options.memory;
+  uint64_t left = taken(modules) + need;
+  for (const fc_generation_t *g = modules->generations.oldest;
+       g && left > limit; g = g->newer) {
+    if (may_go(g)) left -= g->bytes;
+  }
+  if (left <= limit) return FC_OK;
+  return fc_fail(err, FC_CODE_MEMORY_BUDGET,
+                 "module '%.*s' needs about %llu bytes; modules may take %llu "
+                 "(--module-memory), and those that take %llu are in use or "
+                 "pinned",
+                 FC_STR_ARG(name), (unsigned long long)need,
+                 (unsigned long long)limit, (unsigned long long)(left - need));
+}
+
+static void make_room(fc_modules_t *modules, uint64_t need, const char *why) {
+  fc_generation_t *next;
+  for (fc_generation_t *g = modules->generations.oldest;
+       g && taken(modules) + need > modules->options.memory; g = next) {
+    next = g->newer;
+    if (may_go(g) && !unload(modules, g, why)) return;
+  }
+}
+
+static uint64_t estimate(const fc_modules_t *modules,
+                         const fc_generation_t *generation) {
+  return generation->size +
+         (modules->overhead ? modules->overhead : FC_LIMIT_MODULE_OVERHEAD);
+}
+
+static bool fits_now(const fc_modules_t *modules, uint64_t need) {
+  return !modules->options.memory ||
+         modules->generations.bytes - modules->wanted_bytes + need <=
+             modules->options.memory;
+}
+
+fc_status_t fc_demand_open(fc_modules_t *modules, fc_generation_t *generation,
+                           struct fc_act_t *act, fc_error_t *err) {
+  const uint8_t state = generation->state;
+  const uint64_t need = estimate(modules, generation);
+  if (modules->options.memory) {
+    FC_TRY(check_room(modules, generation->name, need, err));
+    make_room(modules, need, "room for others");
+  }
+  generation->state = FC_GENERATION_LOADING;
+  if (state == FC_GENERATION_DESCRIBED) generation->demanded = true;
+  if (!modules->wanted_first && fits_now(modules, need)) {
+    fc_status_t status = fc_modules_open(modules, generation, err);
+    if (status != FC_OK) {
+      generation->state = state;
+      return status;
+    }
+  } else {
+    generation->next_wanted = NULL;
+    if (modules->wanted_first) modules->wanted_last->next_wanted = generation;
+    else modules->wanted_first = generation;
+    modules->wanted_last = generation;
+    modules->wanted_bytes += need;
+  }
+  generation->opening = true;
+  generation->act = act;
+  modules->pending++;
+  fc_error_reset(&generation->error);
+  fc_generations_weigh(&modules->generations, generation, need);
+  return FC_OK;
+}
+
+static void open_wanted(fc_modules_t *modules) {
+  fc_generation_t *generation;
+  fc_error_t error;
+  while ((generation = modules->wanted_first) &&
+         fits_now(modules, generation->bytes)) {
+    modules->wanted_first = generation->next_wanted;
+    modules->wanted_bytes -= generation->bytes;
+    if (generation->state == FC_GENERATION_LOADING &&
+        fc_modules_open(modules, generation, &error) == FC_OK) {
+      continue;
+    }
+    modules->pending--;
+    if (generation->state == FC_GENERATION_LOADING) {
+      fc_modules_fail_load(modules, generation, &error);
+    } else {
+      fc_modules_settle(modules, generation);
+    }
+  }
+}
+
+bool fc_demand_go_on(fc_modules_t *modules) {
+  open_wanted(modules);
+  for (int i = 0; i < FC_LIMIT_WAKES && modules->woken; i++) {
+    fc_waiter_t *waiter = modules->woken;
+    fc_demand_leave(modules, waiter);
+    waiter->on_woken(waiter);
+  }
+  return modules->woken;
+}
+
+void fc_demand_stop(fc_modules_t *modules) {
+  while (modules->waiters) wake_one(modules, modules->waiters);
+}
+
+// ---------------------------------------------------------------------------
+// Time
+
+static void weigh(fc_modules_t *modules, fc_generation_t *generation) {
+  fc_generations_weigh(&modules->generations, generation,
+                       fc_modules_memory(modules, generation));
+}
+
+void fc_demand_on_ready(fc_modules_t *modules, fc_generation_t *generation) {
+  fc_generations_touch(&modules->generations, generation, fc_clock_ns());
+  weigh(modules, generation);
+  const uint64_t beside = generation->bytes > generation->size
+                              ? generation->bytes - generation->size
+                              : 1;
+  modules->overhead =
+      modules->overhead ? (modules->overhead * 7 + beside) / 8 : beside;
+  if (modules->options.memory) make_room(modules, 0, "room for others");
+}
+
+static void look(fc_modules_t *modules, uint64_t now_ns) {
+  fc_generations_t *all = &modules->generations;
+  const uint64_t idle_ns = modules->options.idle_ms * 1000000u;
+  fc_generation_t *next;
+  if (now_ns < modules->look_ns) return;
+  modules->look_ns = now_ns + FC_LIMIT_LOOK_MS * 1000000u;
+  fc_generation_t *g = all->newest;
+  for (int i = 0; modules->options.memory && g && i < FC_LIMIT_WEIGHED; i++) {
+    weigh(modules, g);
+    g = g->older;
+  }
+  if (modules->options.memory) make_room(modules, 0, "they have grown");
+  for (g = all->oldest; idle_ns && g && g->used_ns + idle_ns <= now_ns;
+       g = next) {
+    next = g->newer;
+    if (may_go(g) && !unload(modules, g, "idle")) return;
+  }
+}
+
+uint64_t fc_demand_due_ns(const fc_modules_t *modules) {
+  const bool looks = modules->options.memory || modules->options.idle_ms;
+  uint64_t due_ns = modules->waiters_due_ns;
+  if (!looks || !modules->generations.oldest || modules->stopped) return due_ns;
+  if (!due_ns || modules->look_ns < due_ns) due_ns = modules->look_ns;
+  return due_ns ? due_ns : 1;
+}
+
+void fc_demand_expire(fc_modules_t *modules, uint64_t now_ns) {
+  expire_waiters(modules, now_ns);
+  if (!modules->stopped) look(modules, now_ns);
+}

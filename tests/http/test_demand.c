@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Modules that are loaded when they are asked for: who waits and who does not, what
+// becomes of those who wait, and what is unloaded again.
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include "files.h"
+
+static void post(int fd, const char *path, const char *fields) {
+  char text[256];
+  snprintf(text, sizeof text,
+           "POST %s HTTP/1.1\r\nHost: localhost\r\n%sContent-Length: 5\r\n\r\n"
+           "[1,2]",
+           path, fields);
+  const uint64_t before = fixture_bytes(&server);
+  assert_true(fixture_send_text(fd, text));
+  fixture_wait_bytes(&server, before + strlen(text));
+}
+
+static unsigned count_of(const char *text, const char *part) {
+  unsigned count = 0;
+  for (; (text = strstr(text, part)); text++) count++;
+  return count;
+}
+
+static void two_callers_cause_one_load_and_others_do_not_wait(void **state) {
+  (void)state;
+  enter("--load=demand");
+  expect_request("POST", "/api/v1/functions/serial/add", 422, NULL);
+  fixture_hold_loading(true);
+  int callers[3];
+  for (int i = 0; i < 3; i++) {
+    callers[i] = fixture_connect(&server);
+    post(callers[i], ADD, "");
+  }
+  expect_request("POST", "/api/v1/functions/serial/add", 422, NULL);
+  expect_request("GET", "/api/v1/modules", 200, "\"state\":\"loading\"");
+  fixture_hold_loading(false);
+  for (int i = 0; i < 3; i++) {
+    expect(callers[i], 200, "{\"results\":[3]}");
+    post(callers[i], ADD, "");
+    expect(callers[i], 200, "{\"results\":[3]}");
+    close(callers[i]);
+  }
+  put("broken.fixture", "fixture");
+  fixture_stop(&server);
+  assert_int_equal(
+      count_of(server.log_text, "\"module loaded\",\"module\":\"t\""), 1);
+  fixture_forget(&server);
+}
+
+static void who_waits_has_a_deadline(void **state) {
+  (void)state;
+  enter("--load=demand");
+  fixture_hold_loading(true);
+  const int fd = fixture_connect(&server);
+  post(fd, ADD, "Farcall-Timeout-Ms: 20\r\n");
+  expect(
+      fd, 504,
+      "\"code\":\"deadline_exceeded\",\"detail\":\"the deadline passed while "
+      "module 't' was loaded\"");
+  fixture_hold_loading(false);
+  close(fd);
+  expect_sum(200);
+  leave();
+}
+
+static void who_waits_may_leave(void **state) {
+  (void)state;
+  enter("--load=demand");
+  fixture_hold_loading(true);
+  const int left = fixture_connect(&server), stays = fixture_connect(&server);
+  post(left, ADD, "");
+  post(stays, ADD, "");
+  close(left);
+  fixture_hold_loading(false);
+  expect(stays, 200, "[3]");
+  close(stays);
+  leave();
+}
+
+static void all_who_wait_are_told_of_a_failure(void **state) {
+  (void)state;
+  enter("--load=demand");
+  put("t.fixture", "nonsense");
+  fixture_hold_loading(true);
+  int callers[2];
+  for (int i = 0; i < 2; i++) {
+    callers[i] = fixture_connect(&server);
+    post(callers[i], ADD, "");
+  }
+  fixture_hold_loading(false);
+  for (int i = 0; i < 2; i++) {
+    expect(callers[i], 503, "module 't' could not be loaded: t.fixture: ");
+    close(callers[i]);
+  }
+  expect_request("GET", MODULES "t", 200, "\"state\":\"failed\"");
+  // What is asked for is the file as it is then.
+  put("t.fixture", "fixture");
+  expect_request("POST", "/api/v1/reload", 200, "\"described\":1");
+  expect_sum(200);
+  leave();
+}
+
+static void who_waits_is_told_of_the_end(void **state) {
+  (void)state;
+  enter("--load=demand");
+  fixture_hold_loading(true);
+  const int fd = fixture_connect(&server);
+  post(fd, ADD, "");
+  fc_loop_stop(server.loop);
+  expect(fd, 503, "shutting_down");
+  close(fd);
+  fixture_hold_loading(false);
+  put("broken.fixture", "fixture");
+  fixture_join(&server);
+  assert_int_equal(server.exit_code, 0);
+  fixture_forget(&server);
+}
+
+// The name leads away from a generation that is being loaded.
+static void a_module_is_unloaded_while_it_is_loaded(void **state) {
+  (void)state;
+  enter("--load=demand");
+  fixture_hold_loading(true);
+  const int fd = fixture_connect(&server);
+  post(fd, ADD, "");
+  expect_request("POST", MODULES "t/unload", 200, "unloaded");
+  fixture_hold_loading(false);
+  expect(fd, 404, "module_not_found");
+  close(fd);
+  expect_request("POST", MODULES "t/load", 200, "\"state\":\"ready\"");
+  expect_sum(200);
+  leave();
+}
+
+static void the_signature_is_that_of_the_file(void **state) {
+  (void)state;
+  enter("--load=demand");
+  expect_request("GET", MODULES "t", 200, "f16d05ec6b29248d");
+  put("t.fixture", "fixture 2");
+  expect_request("POST", "/api/v1/reload", 200, "\"unchanged\":2");
+  fixture_response_t response =
+      fixture_request(&server, "GET", MODULES "t", "");
+  assert_null(strstr(response.body, "f16d05ec6b29248d"));
+  assert_non_null(strstr(response.body, "\"state\":\"described\""));
+  fixture_response_free(&response);
+  put("t.fixture", "fixture");  // nobody has told the server
+  expect_sum(200);
+  expect_request("GET", MODULES "t", 200, "f16d05ec6b29248d");
+  leave();
+}
+
+static void what_nobody_asks_for_is_unloaded(void **state) {
+  (void)state;
+  enter("--load=demand --idle-unload=1ms --pin-modules=serial");
+  expect_request("POST", "/api/v1/functions/serial/add", 422, NULL);
+  for (int i = 0; i < 3; i++) {
+    expect_sum(200);
+    wait_until_listed(
+        "\"name\":\"t\",\"kind\":\"fixture\",\"state\":\"described\"");
+  }
+  expect_request("GET", MODULES "serial", 200, "\"state\":\"ready\"");
+  expect_request("GET", MODULES "t?memory=1", 200, "\"calls\":3");
+  wait_until_gone("\"state\":\"draining\"");
+  assert_int_equal(server.loop->modules.generations.used, 2);
+  assert_int_equal(server.loop->modules.generations.leaving, 0);
+  leave();
+}
+
+// The same for modules that are loaded at the start.
+static void they_come_back(void **state) {
+  (void)state;
+  enter("--idle-unload=1ms");
+  wait_until_listed(
+      "\"name\":\"t\",\"kind\":\"fixture\",\"state\":\"described\"");
+  expect_sum(200);
+  leave();
+}
+
+int main(int argc, char **argv) {
+  fixture_worker(argc, argv);
+  const struct CMUnitTest tests[] = {
+      FC_TEST(two_callers_cause_one_load_and_others_do_not_wait),
+      FC_TEST(who_waits_has_a_deadline),
+      FC_TEST(who_waits_may_leave),
+      FC_TEST(all_who_wait_are_told_of_a_failure),
+      FC_TEST(who_waits_is_told_of_the_end),
+      FC_TEST(a_module_is_unloaded_while_it_is_loaded),
+      FC_TEST(the_signature_is_that_of_the_file),
+      FC_TEST(what_nobody_asks_for_is_unloaded),
+      FC_TEST(they_come_back),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
