@@ -196,27 +196,33 @@ static uint64_t taken(const fc_modules_t *modules) {
   return modules->generations.bytes - modules->generations.leaving;
 }
 
+// A part is kept for what turns out to take more than was thought.
+static uint64_t room(const fc_modules_t *modules) {
+  return modules->options.memory - modules->options.memory / 32;
+}
+
 static fc_status_t check_room(const fc_modules_t *modules, fc_str_t name,
                               uint64_t need, fc_error_t *err) {
-  const uint64_t limit = modules->options.memory;
+  const uint64_t limit = room(modules);
   uint64_t left = taken(modules) + need;
   for (const fc_generation_t *g = modules->generations.oldest;
        g && left > limit; g = g->newer) {
     if (may_go(g)) left -= g->bytes;
   }
   if (left <= limit) return FC_OK;
-  return fc_fail(err, FC_CODE_MEMORY_BUDGET,
-                 "module '%.*s' needs about %llu bytes; modules may take %llu "
-                 "(--module-memory), and those that take %llu are in use or "
-                 "pinned",
-                 FC_STR_ARG(name), (unsigned long long)need,
-                 (unsigned long long)limit, (unsigned long long)(left - need));
+  return fc_fail(
+      err, FC_CODE_MEMORY_BUDGET,
+      "module '%.*s' needs about %llu bytes; modules may take %llu "
+      "(31/32 of --module-memory), and those that take %llu are in use or "
+      "pinned",
+      FC_STR_ARG(name), (unsigned long long)need, (unsigned long long)limit,
+      (unsigned long long)(left - need));
 }
 
 static void make_room(fc_modules_t *modules, uint64_t need, const char *why) {
   fc_generation_t *next;
   for (fc_generation_t *g = modules->generations.oldest;
-       g && taken(modules) + need > modules->options.memory; g = next) {
+       g && taken(modules) + need > room(modules); g = next) {
     next = g->newer;
     if (may_go(g) && !unload(modules, g, why)) return;
   }
@@ -231,7 +237,7 @@ static uint64_t estimate(const fc_modules_t *modules,
 static bool fits_now(const fc_modules_t *modules, uint64_t need) {
   return !modules->options.memory ||
          modules->generations.bytes - modules->wanted_bytes + need <=
-             modules->options.memory;
+             room(modules);
 }
 
 fc_status_t fc_demand_open(fc_modules_t *modules, fc_generation_t *generation,
@@ -302,19 +308,24 @@ void fc_demand_stop(fc_modules_t *modules) {
 // ---------------------------------------------------------------------------
 // Time
 
-static void weigh(fc_modules_t *modules, fc_generation_t *generation) {
+// What was learned is for the next ones: a process has taken less before its first
+// call than after it.
+static void weigh(fc_modules_t *modules, fc_generation_t *generation,
+                  uint64_t least) {
+  const uint64_t bytes = fc_modules_memory(modules, generation);
+  const uint64_t beside =
+      bytes > generation->size ? bytes - generation->size : 1;
+  modules->overhead =
+      modules->overhead ? (modules->overhead * 31 + beside) / 32 : beside;
   fc_generations_weigh(&modules->generations, generation,
-                       fc_modules_memory(modules, generation));
+                       bytes > least ? bytes : least);
 }
 
 void fc_demand_on_ready(fc_modules_t *modules, fc_generation_t *generation) {
   fc_generations_touch(&modules->generations, generation, fc_clock_ns());
-  weigh(modules, generation);
-  const uint64_t beside = generation->bytes > generation->size
-                              ? generation->bytes - generation->size
-                              : 1;
-  modules->overhead =
-      modules->overhead ? (modules->overhead * 7 + beside) / 8 : beside;
+  const uint64_t least =
+      modules->overhead ? generation->size + modules->overhead : 0;
+  weigh(modules, generation, least);
   if (modules->options.memory) make_room(modules, 0, "room for others");
 }
 
@@ -326,7 +337,7 @@ static void look(fc_modules_t *modules, uint64_t now_ns) {
   modules->look_ns = now_ns + FC_LIMIT_LOOK_MS * 1000000u;
   fc_generation_t *g = all->newest;
   for (int i = 0; modules->options.memory && g && i < FC_LIMIT_WEIGHED; i++) {
-    weigh(modules, g);
+    weigh(modules, g, 0);
     g = g->older;
   }
   if (modules->options.memory) make_room(modules, 0, "they have grown");
@@ -335,6 +346,8 @@ static void look(fc_modules_t *modules, uint64_t now_ns) {
     next = g->newer;
     if (may_go(g) && !unload(modules, g, "idle")) return;
   }
+  // They may take less than was thought.
+  if (modules->wanted_first) modules->events.wake(modules->events.context);
 }
 
 uint64_t fc_demand_due_ns(const fc_modules_t *modules) {
