@@ -585,7 +585,7 @@ void fc_frame_end(fc_frame_t *frame) {
   frame->options = (fc_options_t){0};
   frame->decoded = false;
   frame->oip = NULL;
-  frame->framed = frame->raw_results = false;
+  frame->framed = frame->raw_results = frame->by_rows = false;
   frame->raw = (fc_str_t){0};
   frame->raw_first = frame->raw_last = NULL;
   frame->copied = 0;

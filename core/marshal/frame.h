@@ -111,6 +111,7 @@ struct fc_frame_t {
   bool fill_given;  // an argument of this call holds FC_GUARD_FILL as a float
   const fc_tiles_t *tiles;
   struct fc_oip_t *oip;        // of a call that oip_read.c decoded
+  bool by_rows;                // a request of tf_read.c came in rows
   bool framed;                 // raw bytes may follow the document
   fc_str_t raw;                // those that no value has taken
   bool raw_results;            // tensors and bytes are written behind it

@@ -99,7 +99,7 @@ fc_status_t fc_inputs_store(fc_inputs_t *inputs, uint32_t number,
     const void *data = value.tensor.data;
     value = (fc_value_t){.kind = FC_VALUE_SCALAR, .dtype = op->dtype};
     memcpy(value.scalar.bytes, data, fc_dtype_size(op->dtype));
-  } else if (op->kind != FC_TYPE_BYTES && op->rank == 0) {
+  } else if (value.kind == FC_VALUE_TENSOR && op->rank == 0) {
     value.tensor.rank = 0;
   }
   for (int32_t i = 0; i < op->rank; i++) {

@@ -30,6 +30,8 @@ fc_status_t fc_oip_put_name(const fc_function_t *function, fc_sink_t *sink,
 fc_status_t fc_oip_write_config(const fc_generation_t *generation,
                                 const fc_function_t *function, fc_sink_t *sink,
                                 fc_error_t *err);
+// FC_CODE_UNSUPPORTED_TYPE, with the reason, of a function that is no model.
+fc_status_t fc_oip_check_model(const fc_function_t *function, fc_error_t *err);
 // What calls of a function took: one of "model_stats".
 fc_status_t fc_oip_write_statistics(const fc_generation_t *generation,
                                     const fc_function_t *function,

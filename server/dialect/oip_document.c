@@ -91,7 +91,7 @@ static fc_status_t write_model_ready(const fc_generation_t *generation,
 }
 
 // The error of a function that is no model names the reason.
-static fc_status_t check_model(const fc_function_t *function, fc_error_t *err) {
+fc_status_t fc_oip_check_model(const fc_function_t *function, fc_error_t *err) {
   const fc_model_t *model;
   if (function->plan) return fc_plan_model(function->plan, &model, err);
   const fc_signature_t *signature = function->signature;
@@ -103,7 +103,7 @@ static fc_status_t check_model(const fc_function_t *function, fc_error_t *err) {
 static fc_status_t write_model(const fc_generation_t *generation,
                                const fc_function_t *function, fc_sink_t *sink,
                                fc_error_t *err) {
-  FC_TRY(check_model(function, err));
+  FC_TRY(fc_oip_check_model(function, err));
   FC_TRY(put(sink, "{\"name\":", err));
   FC_TRY(fc_oip_put_name(function, sink, err));
   FC_TRY(put_text(sink, ",\"versions\":[",
@@ -168,7 +168,7 @@ static fc_status_t write_each(const fc_generation_t *generation,
                               fc_error_t *err) {
   for (size_t i = 0; i < fc_module_function_count(generation->module); i++) {
     const fc_function_t *function = fc_module_function(generation->module, i);
-    if (check_model(function, NULL) != FC_OK) continue;
+    if (fc_oip_check_model(function, NULL) != FC_OK) continue;
     FC_TRY(write(generation, function, list, err));
   }
   return FC_OK;
@@ -285,11 +285,11 @@ fc_status_t fc_oip_document(const fc_server_t *server,
       return write_model_ready(generation, function, sink, err);
     case FC_ROUTE_OIP_CONFIG:
     case FC_ROUTE_OIP_CONFIG_OF:
-      FC_TRY(check_model(function, err));
+      FC_TRY(fc_oip_check_model(function, err));
       return fc_oip_write_config(generation, function, sink, err);
     case FC_ROUTE_OIP_STATS:
     case FC_ROUTE_OIP_STATS_OF:
-      FC_TRY(check_model(function, err));
+      FC_TRY(fc_oip_check_model(function, err));
       FC_TRY(put(sink, "{\"model_stats\":[", err));
       FC_TRY(fc_oip_write_statistics(generation, function, sink, err));
       return put(sink, "]}", err);

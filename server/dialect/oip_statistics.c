@@ -2,22 +2,11 @@
 //
 // What calls of a model took, as clients that measure want it: all eight members,
 // those that nothing here has are 0.
-#include <time.h>
-
 #include "dialect/oip.h"
 #include "json/writer.h"
 
 static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
   return fc_sink_put(sink, fc_str(text), err);
-}
-
-// Milliseconds since 1970 of a time on fc_clock_ns' clock.
-static uint64_t to_unix_ms(uint64_t at_ns) {
-  struct timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  const uint64_t now_ms =
-      (uint64_t)now.tv_sec * 1000u + (uint64_t)now.tv_nsec / 1000000u;
-  return now_ms - (fc_clock_ns() - at_ns) / 1000000u;
 }
 
 static fc_status_t write_number(fc_sink_t *sink, const char *lead,
@@ -48,14 +37,12 @@ fc_status_t fc_oip_write_statistics(const fc_generation_t *generation,
                                     fc_sink_t *sink, fc_error_t *err) {
   fc_function_counts_t counts = {0};
   if (generation->counts) counts = generation->counts[function->index];
-  const uint64_t ended = counts.succeeded + counts.failed;
   FC_TRY(put(sink, "{\"name\":", err));
   FC_TRY(fc_oip_put_name(function, sink, err));
   FC_TRY(put(sink, ",\"version\":", err));
   FC_TRY(fc_json_write_string(sink, fc_module_get_version(generation->module),
                               err));
-  FC_TRY(write_number(sink, ",\"last_inference\":",
-                      ended ? to_unix_ms(counts.last_ns) : 0, err));
+  FC_TRY(write_number(sink, ",\"last_inference\":", counts.last_ms, err));
   FC_TRY(write_number(sink, ",\"inference_count\":", counts.succeeded, err));
   FC_TRY(write_number(sink, ",\"execution_count\":", counts.succeeded, err));
   FC_TRY(write_pair(sink, ",\"inference_stats\":{\"success\"", counts.succeeded,

@@ -40,7 +40,8 @@ static fc_status_t write_index(const fc_server_t *server, fc_sink_t *sink,
                                fc_error_t *err) {
   const fc_routes_t *routes = server->routes;
   FC_TRY(put_version(sink, err));
-  FC_TRY(put(sink, ",\"routes\":[", err));
+  // The first KServe protocol asks here whether the server lives.
+  FC_TRY(put(sink, ",\"status\":\"alive\",\"routes\":[", err));
   for (int i = FC_ROUTE_NONE + 1; i < (int)routes->count; i++) {
     fc_route_t route = (fc_route_t)i;
     if (i > FC_ROUTE_NONE + 1) FC_TRY(put(sink, ",", err));

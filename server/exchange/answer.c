@@ -2,6 +2,8 @@
 //
 // Answers: results of calls, documents, errors. Each is counted and logged here,
 // once, and then given to the carrier.
+#include <time.h>
+
 #include "exchange/exchange.h"
 
 typedef struct outcome_t {
@@ -257,7 +259,10 @@ static void count_call(fc_exchange_t *x, bool succeeded) {
   fc_function_counts_t *counts = fc_generations_count(
       &x->server->modules->generations, x->generation, x->place.function);
   if (!counts) return;
-  counts->last_ns = x->marked_ns;
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  counts->last_ms =
+      (uint64_t)now.tv_sec * 1000u + (uint64_t)now.tv_nsec / 1000000u;
   const uint64_t spent_ns = x->marked_ns - x->began_ns;
   if (!succeeded) {
     counts->failed++;

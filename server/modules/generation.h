@@ -32,7 +32,7 @@ typedef struct fc_function_counts_t {
   uint64_t decode_ns;
   uint64_t call_ns;
   uint64_t encode_ns;
-  uint64_t last_ns;  // when the last one ended, on fc_clock_ns' clock
+  uint64_t last_ms;  // when the last one ended, since 1970
 } fc_function_counts_t;
 
 typedef struct fc_generation_t {

@@ -5,7 +5,9 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
+import sys
 
 import numpy
 import pytest
@@ -136,12 +138,28 @@ SUM = ["OUTPUT0 [0 2 4 6]", "OUTPUT1 [0 0 0 0]"]
 
 @pytest.mark.parametrize("program,url,lines", [
     ("triton.py", "{0}:{1}", 2 * SUM), ("kserve_client.py", "http://{0}:{1}", 2 * SUM),
+    ("kserve_v1.py", "http://{0}:{1}", ["OUTPUT0 0 2 4 6", "OUTPUT1 0 0 0 0"]),
     ("plain.py", "http://{0}:{1}", SUM)])
 def test_examples_do_what_they_say(clients, serve, program, url, lines):
     server = serve(SIMPLE)
     done = subprocess.run(
         [clients, EXAMPLES / program, url.format(server.host, server.port), "simple"],
         capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == lines
+
+
+@pytest.mark.parametrize("program,arguments,lines", [
+    (["node", "fetch.mjs"], ["simple"], ["OUTPUT0 0 2 4 6", "OUTPUT1 0 0 0 0"]),
+    (["sh", "npz.sh"], ["simple/add_sub"], ["OUTPUT0 0 2 4 6", "OUTPUT1 0 0 0 0"])])
+def test_programs_without_a_package(serve, program, arguments, lines):
+    if not shutil.which(program[0]):
+        pytest.skip(f"{program[0]} is not installed")
+    server = serve(SIMPLE)
+    done = subprocess.run(
+        [program[0], EXAMPLES / program[1], f"http://{server.host}:{server.port}",
+         *arguments], env={**os.environ, "PYTHON": sys.executable},
+        capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == lines
 

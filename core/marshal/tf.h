@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// DECODE and ENCODE of TensorFlow Serving's REST protocol, which KServe calls its
+// first: tensors by name, whole ("inputs", by column) or cut into rows
+// ("instances"). Called by a worker, on a frame that was begun, in place of
+// fc_frame_decode and fc_frame_encode. docs/tf.md has the rules.
+#ifndef FARCALL_MARSHAL_TF_H_
+#define FARCALL_MARSHAL_TF_H_
+
+#include "farcall/codec.h"
+
+// FC_CODE_UNSUPPORTED_TYPE when the function is no model (model.h).
+fc_status_t fc_tf_decode(fc_frame_t *frame, fc_str_t body, fc_error_t *err);
+// In the form of the request: {"predictions":…} or {"outputs":…}.
+// FC_CODE_SHAPE_MISMATCH when results have no rows, or not equally many.
+fc_status_t fc_tf_encode(fc_frame_t *frame, fc_sink_t *sink, fc_error_t *err);
+
+#endif  // FARCALL_MARSHAL_TF_H_

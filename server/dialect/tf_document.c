@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What /v1 says of models: their status, and their inputs and outputs as the one
+// signature "serving_default" of a TensorFlow model.
+#include "dialect/oip.h"
+#include "dialect/tf.h"
+#include "json/writer.h"
+#include "marshal/model.h"
+
+static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
+  return fc_sink_put(sink, fc_str(text), err);
+}
+
+// TensorFlow's names are those of the Open Inference Protocol but for these.
+static const char *type_of(const fc_op_t *op) {
+  static const char *const kOthers[][2] = {{"FP16", "HALF"},
+                                           {"BF16", "BFLOAT16"},
+                                           {"FP32", "FLOAT"},
+                                           {"FP64", "DOUBLE"},
+                                           {"BYTES", "STRING"}};
+  const char *name = fc_model_datatype(op);
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kOthers); i++) {
+    if (!strcmp(name, kOthers[i][0])) return kOthers[i][1];
+  }
+  return name;
+}
+
+static fc_status_t write_dims(const fc_op_t *op, fc_sink_t *sink,
+                              fc_error_t *err) {
+  const int32_t rank = op->kind == FC_TYPE_BYTES ? 0 : op->rank;
+  FC_TRY(put(sink, "{\"dim\":[", err));
+  for (int32_t i = 0; i < rank; i++) {
+    if (i) FC_TRY(put(sink, ",", err));
+    // Its JSON has 64-bit integers as text.
+    FC_TRY(put(sink, "{\"size\":\"", err));
+    FC_TRY(fc_json_write_i64(sink, op->dims[i] < 0 ? -1 : op->dims[i], err));
+    FC_TRY(put(sink, "\",\"name\":\"\"}", err));
+  }
+  return put(
+      sink, rank < 0 ? "],\"unknown_rank\":true}" : "],\"unknown_rank\":false}",
+      err);
+}
+
+static fc_status_t write_tensors(const fc_model_tensor_t *tensors,
+                                 uint32_t count, fc_sink_t *sink,
+                                 fc_error_t *err) {
+  for (uint32_t i = 0; i < count; i++) {
+    if (i) FC_TRY(put(sink, ",", err));
+    FC_TRY(fc_json_write_string(sink, tensors[i].name, err));
+    FC_TRY(put(sink, ":{\"dtype\":\"DT_", err));
+    FC_TRY(put(sink, type_of(tensors[i].op), err));
+    FC_TRY(put(sink, "\",\"tensor_shape\":", err));
+    FC_TRY(write_dims(tensors[i].op, sink, err));
+    FC_TRY(put(sink, ",\"name\":", err));
+    FC_TRY(fc_json_write_string(sink, tensors[i].name, err));
+    FC_TRY(put(sink, "}", err));
+  }
+  return FC_OK;
+}
+
+static fc_status_t write_metadata(const fc_generation_t *generation,
+                                  const fc_function_t *function,
+                                  fc_sink_t *sink, fc_error_t *err) {
+  const fc_model_t *model;
+  FC_TRY(fc_oip_check_model(function, err));
+  FC_TRY(fc_plan_model(function->plan, &model, err));
+  FC_TRY(put(sink, "{\"model_spec\":{\"name\":", err));
+  FC_TRY(fc_oip_put_name(function, sink, err));
+  FC_TRY(put(sink, ",\"signature_name\":\"\",\"version\":", err));
+  FC_TRY(fc_json_write_string(sink, fc_module_get_version(generation->module),
+                              err));
+  FC_TRY(put(sink,
+             "},\"metadata\":{\"signature_def\":{\"signature_def\":{"
+             "\"serving_default\":{\"inputs\":{",
+             err));
+  FC_TRY(write_tensors(model->inputs, model->input_count, sink, err));
+  FC_TRY(put(sink, "},\"outputs\":{", err));
+  FC_TRY(write_tensors(model->outputs, model->output_count, sink, err));
+  return put(sink, "},\"method_name\":\"tensorflow/serving/predict\"}}}}}",
+             err);
+}
+
+// What TensorFlow Serving says, and what KServe does.
+static fc_status_t write_status(const fc_generation_t *generation,
+                                const fc_function_t *function, fc_sink_t *sink,
+                                fc_error_t *err) {
+  const bool ready = generation->state == FC_GENERATION_READY;
+  FC_TRY(fc_oip_check_model(function, err));
+  FC_TRY(put(sink, "{\"name\":", err));
+  FC_TRY(fc_oip_put_name(function, sink, err));
+  FC_TRY(put(sink, ready ? ",\"ready\":true" : ",\"ready\":false", err));
+  FC_TRY(put(sink, ",\"model_version_status\":[{\"version\":", err));
+  FC_TRY(fc_json_write_string(sink, fc_module_get_version(generation->module),
+                              err));
+  FC_TRY(put(sink,
+             ready ? ",\"state\":\"AVAILABLE\"" : ",\"state\":\"LOADING\"",
+             err));
+  return put(sink,
+             ",\"status\":{\"error_code\":\"OK\",\"error_message\":\"\"}}]}",
+             err);
+}
+
+fc_status_t fc_tf_document(const fc_server_t *server,
+                           const fc_request_t *request, const fc_place_t *place,
+                           fc_document_t *out_document, fc_sink_t *sink,
+                           fc_error_t *err) {
+  const fc_generation_t *generation =
+      fc_generations_at(&server->modules->generations, place->module);
+  if (!generation) {  // the list of models
+    const fc_place_t list = {FC_ROUTE_OIP_MODELS, FC_ROUTE_NO_INDEX,
+                             FC_ROUTE_NO_INDEX};
+    return fc_oip_document(server, request, &list, out_document, sink, err);
+  }
+  const fc_function_t *function =
+      fc_module_function(generation->module, place->function);
+  *out_document = (fc_document_t){.content_type = FC_STR("application/json")};
+  const bool metadata = place->route == FC_ROUTE_TF_METADATA ||
+                        place->route == FC_ROUTE_TF_METADATA_OF;
+  return metadata ? write_metadata(generation, function, sink, err)
+                  : write_status(generation, function, sink, err);
+}
