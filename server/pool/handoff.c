@@ -138,10 +138,10 @@ static int take_up_to(fc_inbox_t *inbox, uint32_t number) {
   return body;
 }
 
-static bool map(fc_span_t room, size_t size, int protection, int file) {
+static bool map(fc_span_t room, size_t size, int kind, int file) {
   return size <= room.size &&
-         mmap(room.data, size, protection, MAP_SHARED | MAP_FIXED, file, 0) !=
-             MAP_FAILED;
+         mmap(room.data, size, PROT_READ | PROT_WRITE,
+              kind | MAP_FIXED | MAP_NORESERVE, file, 0) != MAP_FAILED;
 }
 
 fc_status_t fc_inbox_take(fc_inbox_t *inbox, const fc_ring_slot_t *slot,
@@ -156,7 +156,9 @@ fc_status_t fc_inbox_take(fc_inbox_t *inbox, const fc_ring_slot_t *slot,
     return FC_OK;
   }
   const size_t size = pages(body->size + FC_BLOCK_TAIL);
-  const bool mapped = file >= 0 && map(inbox->body, size, PROT_READ, file);
+  // A function may write to a tensor that lies in the body. Only this process sees
+  // that: the loop must find the body as it came, to know it again.
+  const bool mapped = file >= 0 && map(inbox->body, size, MAP_PRIVATE, file);
   if (mapped) inbox->body_mapped = size;
   if (file >= 0) close(file);
   if (mapped) return FC_OK;
@@ -168,8 +170,7 @@ fc_status_t fc_inbox_take(fc_inbox_t *inbox, const fc_ring_slot_t *slot,
 uint32_t fc_inbox_more(void *context) {
   fc_inbox_t *inbox = context;
   if (inbox->answer_file < 0 ||
-      !map(inbox->answer, inbox->answer.size, PROT_READ | PROT_WRITE,
-           inbox->answer_file)) {
+      !map(inbox->answer, inbox->answer.size, MAP_SHARED, inbox->answer_file)) {
     return FC_BLOCK_NONE;
   }
   inbox->answer_mapped = inbox->answer.size;

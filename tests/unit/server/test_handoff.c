@@ -174,6 +174,24 @@ static void each_call_gets_its_body(void **state) {
   }
 }
 
+// Functions may write to their arguments, which may lie in the body.
+static void what_a_call_does_to_its_body_nobody_else_sees(void **state) {
+  (void)state;
+  pair_t pair;
+  fc_error_t error;
+  open_pair(&pair);
+  const int file = make_file(BODY, 'b');
+  for (uint32_t i = 1; i <= 2; i++) {
+    assert_true(fc_handoff_send(pair.loop, i, FC_HANDOFF_BODY, file));
+    assert_int_equal(take(&pair, i, true, &error), FC_OK);
+    assert_int_equal(pair.inbox.body.data[0], 'b');
+    memset(pair.inbox.body.data, 'x', BODY + FC_BLOCK_TAIL);
+    fc_inbox_end(&pair.inbox, false);
+  }
+  close(file);
+  close_pair(&pair);
+}
+
 static void what_was_not_used_is_used_by_the_next(void **state) {
   (void)state;
   static const struct {
@@ -296,6 +314,7 @@ static void a_worker_cannot_hold_the_loop_up(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(each_call_gets_its_body),
+      FC_TEST(what_a_call_does_to_its_body_nobody_else_sees),
       FC_TEST(what_was_not_used_is_used_by_the_next),
       FC_TEST(without_descriptors_a_call_fails_alone),
       FC_TEST(without_addresses_a_call_goes_on),
