@@ -439,6 +439,67 @@ def test_who_rings_for_nothing_is_replaced(serve, folder):
     assert server.stop() == 0
 
 
+def serve_files(serve, tmp_path, name):
+    """A server of module `name`, which has functions `name`, `fine`, and `large`."""
+    shutil.copy(OBJECTS / "files.so", tmp_path / f"{name}.so")
+    functions = json.loads(sidecar([(name, ["i32"]), ("fine", ["i32"]),
+                                    ("large", ["i32"])]))
+    functions["functions"][-1]["results"] = [{"type": "memref<?xi32>"}]
+    (tmp_path / f"{name}.farcall.json").write_text(json.dumps(functions))
+    return serve("--isolation=process", "--workers=1", "--crash-limit=0",
+                 tmp_path / f"{name}.so")
+
+
+def call_largely(server, module, function, argument):
+    """With a body of 1 MiB, which a process is given in a file."""
+    return server.request("POST", f"/api/v1/functions/{module}/{function}",
+                          f"[{argument}{' ' * ((1 << 20) + next(NUMBERS))}]", {})
+
+
+STOLEN = (503, "out_of_memory")
+
+
+@pytest.mark.parametrize("name", ["inbox_flooded", "inbox_shut", "inbox_closed",
+                                  "files_spoiled"])
+def test_files_of_calls_are_the_modules_own_loss(serve, tmp_path, name):
+    """What it does to them costs its own calls at most, and the server nothing."""
+    server = serve_files(serve, tmp_path, name)
+    numbers = list(range(7, 1000007))
+    for function, argument, result in [("fine", 41, 42), ("large", 7, numbers)] * 3:
+        reply = call_largely(server, name, function, argument)
+        assert (reply.status, reply.json) == (200, {"results": [result]})
+    def files():
+        """A call before, so that the process has a file for its next answer."""
+        assert call(server, name, "fine", 41).status == 200
+        return measure(server.process.pid)["files"]
+    before = files()
+    for _ in range(3):
+        reply = call(server, name, name, 0)
+        assert reply.status == 200, reply.body
+        for function, argument, result in [("fine", 41, 42),
+                                           ("large", 7, numbers)] * 5:
+            reply = call_largely(server, name, function, argument)
+            got = FINE if reply.status == 200 else (reply.status,
+                                                    reply.json["code"])
+            assert got in (FINE, STOLEN), reply.body[:200]
+            # A thief changes at most what its own module says.
+            if got == FINE and name != "files_spoiled":
+                assert reply.json == {"results": [result]}
+            assert server.get("/livez").status == 200
+    assert until(lambda: files() <= before)
+    assert server.stop() == 0
+
+
+def test_files_of_calls_count_as_memory_taken(serve, tmp_path):
+    server = serve_files(serve, tmp_path, "files_filled")
+    (greedy,) = children(server.process.pid)
+    assert call(server, "files_filled", "files_filled", 0).status == 200
+    assert until(lambda: not exists(greedy))
+    assert until(lambda: "took more of the memory" in "".join(server.lines))
+    assert call(server, "files_filled", "fine", 41).json == {"results": [42]}
+    assert server.stop() == 0
+
+
 def test_a_lost_bell_is_noticed(serve, folder):
     """No other traffic wakes the loop: the worker ends, its answer counts."""
     server = serve("--isolation=process", folder / "close_all.so")
