@@ -17,6 +17,7 @@
 #include "config/policy.h"
 #include "config/table.h"
 #include "farcall/version.h"
+#include "modules/versions.h"
 #include "pool/isolation.h"
 #include "pool/process.h"
 #include "pool/tiles.h"
@@ -104,6 +105,10 @@ static fc_status_t check(const fc_server_options_t *options, fc_error_t *err) {
   if (status == FC_OK) {
     option = FC_OPTION_isolation;
     status = fc_isolation_parse(fc_str(options->isolation), &isolation, err);
+  }
+  if (status == FC_OK) {
+    option = FC_OPTION_versions;
+    status = fc_versions_check(fc_str(options->versions), err);
   }
   if (status != FC_OK) fc_config_locate(options, option, err);
   return status;

@@ -53,10 +53,17 @@ static fc_status_t grow(fc_name_table_t *names, fc_error_t *err) {
 fc_status_t fc_name_table_put(fc_name_table_t *names, fc_str_t name,
                               uint32_t value, fc_error_t *err) {
   FC_ASSERT(name.data && value != FC_NAME_NONE);
-  if (names->count * 2 >= names->capacity) FC_TRY(grow(names, err));
   const uint32_t hash = hash_of(name);
+  fc_name_cell_t *had =
+      names->capacity ? &names->cells[find_cell(names, name, hash)] : NULL;
+  if (had && had->name.data) {
+    had->name = name;
+    had->value = value;
+    return FC_OK;
+  }
+  if (names->count * 2 >= names->capacity) FC_TRY(grow(names, err));
   fc_name_cell_t *cell = &names->cells[find_cell(names, name, hash)];
-  if (!cell->name.data) names->count++;
+  names->count++;
   *cell = (fc_name_cell_t){.name = name, .hash = hash, .value = value};
   return FC_OK;
 }

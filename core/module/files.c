@@ -121,3 +121,52 @@ fc_status_t fc_files_hash(const fc_snapshot_t *file,
   return fc_fail(err, FC_CODE_MODULE_PATH,
                  "it was written to since it was loaded");
 }
+
+// ---------------------------------------------------------------------------
+// Versions
+
+bool fc_is_version(fc_str_t text) {
+  bool digits = text.size > 0 && text.size <= 18 && text.data[0] != '0';
+  for (size_t i = 0; digits && i < text.size; i++) {
+    digits = text.data[i] >= '0' && text.data[i] <= '9';
+  }
+  return digits;
+}
+
+// Takes the last part of a path, and the '/' before it.
+static fc_str_t take_last(fc_str_t *path) {
+  const fc_str_t last = fc_path_file(*path);
+  path->size -= last.size;
+  if (path->size) path->size--;
+  return last;
+}
+
+bool fc_path_is_version(fc_str_t path, fc_str_t *out_name,
+                        fc_str_t *out_version) {
+  const fc_str_t file = take_last(&path);
+  const char *dot = file.size ? memrchr(file.data, '.', file.size) : NULL;
+  const fc_str_t version = take_last(&path);
+  const fc_str_t name = take_last(&path);
+  if (!dot || name.size == 0 || !fc_is_version(version) ||
+      !fc_str_equal(fc_str_make(file.data, (size_t)(dot - file.data)),
+                    FC_STR("model"))) {
+    return false;
+  }
+  *out_name = name;
+  *out_version = version;
+  return true;
+}
+
+void fc_path_identify(fc_str_t path, fc_str_t *out_name,
+                      fc_str_t *out_version) {
+  fc_str_t name = path, version = FC_STR("1"), folder;
+  const bool is_version = fc_path_is_version(path, &folder, &version);
+  const bool is_named = fc_module_name(path, &name, NULL) == FC_OK;
+  *out_name = is_named ? name : path;
+  *out_version = is_version && is_named ? version : FC_STR("1");
+}
+
+int fc_version_compare(fc_str_t a, fc_str_t b) {
+  if (a.size != b.size) return a.size < b.size ? -1 : 1;
+  return fc_str_compare(a, b);
+}

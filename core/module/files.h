@@ -35,4 +35,15 @@ fc_status_t fc_files_hash(const fc_snapshot_t *file,
                           const fc_file_digest_t *read, char out_hex[65],
                           fc_error_t *err);
 
+// The parts of .../NAME/VERSION/model.EXT, where VERSION is all digits and does not
+// begin with 0. False for any other path.
+bool fc_path_is_version(fc_str_t path, fc_str_t *out_name,
+                        fc_str_t *out_version);
+// The same two parts, also of other paths: these are version "1" of the name
+// that fc_module_name says; of a path that gives no name, it is the path.
+void fc_path_identify(fc_str_t path, fc_str_t *out_name, fc_str_t *out_version);
+bool fc_is_version(fc_str_t text);
+// Which of two versions is higher: below, equal to or above 0.
+int fc_version_compare(fc_str_t a, fc_str_t b);
+
 #endif  // FARCALL_MODULE_FILES_H_

@@ -28,7 +28,8 @@ struct fc_module_t {
   fc_name_table_t names;  // of functions, to their index
   fc_snapshot_t file;
   fc_snapshot_t sidecar;
-  fc_str_t name;  // inside `path`
+  fc_str_t name;     // inside `path`
+  fc_str_t version;  // inside `path`, or "1"
   fc_str_t path;
   fc_file_digest_t file_digest;  // sha256 is "" if not hashed when read
   // Stored with release after `sha256` and the digests below, loaded with
@@ -49,9 +50,10 @@ static bool is_name_byte(char c, bool first) {
 
 fc_status_t fc_module_name(fc_str_t path, fc_str_t *out_name, fc_error_t *err) {
   fc_str_t file = fc_path_file(path);
-  fc_str_t name = file;
+  fc_str_t name = file, version;
   const char *dot = file.size ? memrchr(file.data, '.', file.size) : NULL;
   if (dot) name.size = (size_t)(dot - file.data);
+  (void)fc_path_is_version(path, &name, &version);
   bool valid = name.size > 0 && name.size <= FC_MODULE_NAME_MAX;
   for (size_t i = 0; valid && i < name.size; i++) {
     valid = is_name_byte(name.data[i], i == 0);
@@ -225,6 +227,7 @@ static fc_status_t create(fc_str_t path, fc_allocator_t allocator,
   module->file = module->sidecar = FC_SNAPSHOT_NONE;
   memcpy(module->path_bytes, path.data, path.size);
   module->path = fc_str_make(module->path_bytes, path.size);
+  fc_path_identify(module->path, &module->name, &module->version);
   *out_module = module;
   return FC_OK;
 }
@@ -314,8 +317,7 @@ void fc_module_release(fc_module_t *module) {
 
 fc_str_t fc_module_get_name(const fc_module_t *module) { return module->name; }
 fc_str_t fc_module_get_version(const fc_module_t *module) {
-  (void)module;
-  return FC_STR("1");
+  return module->version;
 }
 fc_str_t fc_module_get_path(const fc_module_t *module) { return module->path; }
 const char *fc_module_get_kind(const fc_module_t *module) {

@@ -61,7 +61,8 @@ typedef struct fc_function_t {
   const fc_plan_t *plan;  // NULL when not callable
 } fc_function_t;
 
-// The module name of a path: file name less its last extension.
+// The module name of a path: file name less its last extension; of
+// NAME/VERSION/model.EXT, where VERSION is all digits, NAME.
 // FC_CODE_MODULE_PATH when it is not [A-Za-z0-9_][A-Za-z0-9_.-]{0,127}.
 fc_status_t fc_module_name(fc_str_t path, fc_str_t *out_name, fc_error_t *err);
 
@@ -87,7 +88,8 @@ fc_module_t *fc_module_retain(fc_module_t *module);  // atomic
 void fc_module_release(fc_module_t *module);         // NULL is allowed
 
 fc_str_t fc_module_get_name(const fc_module_t *module);
-fc_str_t fc_module_get_version(const fc_module_t *module);  // "1"
+// "1", or the version in the path NAME/VERSION/model.EXT.
+fc_str_t fc_module_get_version(const fc_module_t *module);
 fc_str_t fc_module_get_path(const fc_module_t *module);
 const char *fc_module_get_kind(const fc_module_t *module);
 // 64 hex digits; "" until the file is hashed.

@@ -100,14 +100,26 @@ fc_status_t fc_oip_check_model(const fc_function_t *function, fc_error_t *err) {
                  FC_STR_ARG(function->name), FC_STR_ARG(reason));
 }
 
+// Of all the versions there are, the one that was asked for comes first.
+static fc_status_t write_versions(const fc_generation_t *generation,
+                                  fc_sink_t *sink, fc_error_t *err) {
+  FC_TRY(fc_json_write_string(sink, generation->version, err));
+  if (!generation->current) return FC_OK;
+  for (const fc_generation_t *g = generation->sibling; g != generation;
+       g = g->sibling) {
+    FC_TRY(put_text(sink, ",", g->version, err));
+  }
+  return FC_OK;
+}
+
 static fc_status_t write_model(const fc_generation_t *generation,
                                const fc_function_t *function, fc_sink_t *sink,
                                fc_error_t *err) {
   FC_TRY(fc_oip_check_model(function, err));
   FC_TRY(put(sink, "{\"name\":", err));
   FC_TRY(fc_oip_put_name(function, sink, err));
-  FC_TRY(put_text(sink, ",\"versions\":[",
-                  fc_module_get_version(generation->module), err));
+  FC_TRY(put(sink, ",\"versions\":[", err));
+  FC_TRY(write_versions(generation, sink, err));
   FC_TRY(put(sink, "],\"platform\":\"farcall_", err));
   FC_TRY(put(sink, generation->kind, err));
   FC_TRY(put(sink, "\",", err));

@@ -310,8 +310,8 @@ static fc_status_t write_module(const fc_server_t *server,
                                 fc_error_t *err) {
   const fc_module_t *module = generation->module;
   FC_TRY(put_text(sink, "{\"name\":", generation->name, err));
-  if (module) {
-    FC_TRY(put_text(sink, ",\"version\":", fc_module_get_version(module), err));
+  if (module || generation->label.size != generation->name.size) {
+    FC_TRY(put_text(sink, ",\"version\":", generation->version, err));
   }
   FC_TRY(put_text(sink, ",\"kind\":", fc_str(generation->kind), err));
   FC_TRY(
@@ -390,7 +390,7 @@ static fc_str_t module_numbers(void *context, uint32_t index,
     out->generation = generation->serial;
     out->calls = generation->calls;
   }
-  return generation->name;
+  return generation->label;
 }
 
 static fc_status_t write_metrics(const fc_server_t *server, fc_sink_t *sink,

@@ -5,6 +5,7 @@
 #include "dialect/route.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "base/hex.h"
 #include "config/limits.h"
@@ -191,16 +192,22 @@ static fc_status_t fail_name(fc_code_t code, const char *what, fc_str_t name,
                  hint);
 }
 
-static fc_status_t check_version(const fc_generation_t *generation,
-                                 fc_str_t version, fc_error_t *err) {
-  if (!generation->module) return FC_OK;
-  fc_str_t have = fc_module_get_version(generation->module);
-  if (fc_str_equal(version, have)) return FC_OK;
-  char shown[80];
+// Says which versions there are, as far as they fit.
+static fc_status_t unknown_version(const fc_generation_t *head,
+                                   fc_str_t version, fc_error_t *err) {
+  char shown[80], have[200];
+  size_t size = 0;
+  const fc_generation_t *g = head;
   fc_escape(shown, sizeof shown, 64, version);
+  do {
+    const int added = snprintf(have + size, sizeof have - size, "%s'%.*s'",
+                               size ? ", " : "", FC_STR_ARG(g->version));
+    size += (size_t)added;
+    g = g->sibling;
+  } while (g != head && size + 32 < sizeof have);
   return fc_fail(err, FC_CODE_VERSION_NOT_FOUND,
-                 "module '%.*s' has no version '%s', only '%.*s'",
-                 FC_STR_ARG(generation->name), shown, FC_STR_ARG(have));
+                 "module '%.*s' has no version '%s', only %s%s",
+                 FC_STR_ARG(head->name), shown, have, g == head ? "" : ", ...");
 }
 
 static fc_status_t find_module(fc_str_t name,
@@ -223,7 +230,12 @@ static fc_status_t find_module(fc_str_t name,
                      nearest ? nearest->name : FC_STR(""), err);
   }
   *out_index = generation->index;
-  return at ? check_version(generation, version, err) : FC_OK;
+  if (!at) return FC_OK;
+  const fc_generation_t *wanted =
+      fc_generations_find_version(generations, name, version);
+  if (!wanted) return unknown_version(generation, version, err);
+  *out_index = wanted->index;
+  return FC_OK;
 }
 
 static fc_status_t check_loaded(const fc_generation_t *generation,
@@ -329,14 +341,22 @@ static fc_status_t find_only(const fc_generation_t *generation,
       first ? ", as NAME." : "", FC_STR_ARG(first ? first->name : FC_STR("")));
 }
 
+// `version` "": any.
+static const fc_generation_t *find_of(const fc_generations_t *generations,
+                                      fc_str_t name, fc_str_t version) {
+  return version.data ? fc_generations_find_version(generations, name, version)
+                      : fc_generations_find(generations, name);
+}
+
 // Also finds a module that may have the function, but must be described first:
 // then out_place->function is not set.
-static bool find_pair(fc_str_t name, const fc_generations_t *generations,
+static bool find_pair(fc_str_t name, fc_str_t version,
+                      const fc_generations_t *generations,
                       fc_place_t *out_place) {
   for (size_t dot = after_module(name); dot-- > 0;) {
     if (name.data[dot] != '.') continue;
     const fc_generation_t *generation =
-        fc_generations_find(generations, fc_str_make(name.data, dot));
+        find_of(generations, fc_str_make(name.data, dot), version);
     if (!generation) continue;
     if (!generation->module && fc_generation_is_coming(generation)) {
       out_place->module = generation->index;
@@ -360,18 +380,26 @@ static bool find_pair(fc_str_t name, const fc_generations_t *generations,
 static fc_status_t find_model(const names_t *names,
                               const fc_generations_t *generations, bool ready,
                               fc_place_t *out_place, fc_error_t *err) {
-  const fc_str_t name = names->model;
-  if (!find_pair(name, generations, out_place)) {
-    const fc_generation_t *alone = fc_generations_find(generations, name);
-    if (!alone) return fail_model(name, ready, generations, err);
-    out_place->module = alone->index;
-    FC_TRY(find_only(alone, &out_place->function, err));
-  } else if (out_place->function == FC_ROUTE_NO_INDEX) {
+  const fc_str_t name = names->model, version = names->version;
+  if (find_pair(name, version, generations, out_place)) {
+    if (out_place->function != FC_ROUTE_NO_INDEX) return FC_OK;
     return check_loaded(fc_generations_at(generations, out_place->module), err);
   }
-  if (!names->version.data) return FC_OK;
-  return check_version(fc_generations_at(generations, out_place->module),
-                       names->version, err);
+  const fc_generation_t *alone = find_of(generations, name, version);
+  if (alone) {
+    out_place->module = alone->index;
+    return find_only(alone, &out_place->function, err);
+  }
+  // Would it be there if the version was not asked for?
+  fc_place_t other = *out_place;
+  const fc_generation_t *head = fc_generations_find(generations, name);
+  if (!head && version.data &&
+      find_pair(name, fc_str_make(NULL, 0), generations, &other)) {
+    head = fc_generations_at(generations, other.module);
+  }
+  if (!head) return fail_model(name, ready, generations, err);
+  out_place->module = head->index;
+  return unknown_version(head, version, err);
 }
 
 // ---------------------------------------------------------------------------

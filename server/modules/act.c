@@ -43,14 +43,14 @@ void fc_act_release(fc_modules_t *modules, fc_act_t *act) {
   if (act->ended || !act->serial) free_act(modules, act);
 }
 
-static void note_failure(fc_act_t *act, const fc_error_t *error) {
+void fc_act_note_failure(fc_act_t *act, const fc_error_t *error) {
   act->failed++;
   if (act->status != FC_OK) return;
   act->status = error->status;
   act->error = *error;
 }
 
-static void note_digest(char out[65], const fc_generation_t *generation) {
+void fc_act_note_digest(char out[65], const fc_generation_t *generation) {
   const char *sha256 = generation && generation->module
                            ? fc_module_get_sha256(generation->module)
                            : "";
@@ -116,10 +116,10 @@ void fc_acts_on_loaded(fc_modules_t *modules, fc_act_t *act,
                        const fc_generation_t *generation,
                        const fc_error_t *error) {
   if (error) {
-    note_failure(act, error);
+    fc_act_note_failure(act, error);
   } else {
     act->loaded++;
-    if (act->name.size) note_digest(act->after, generation);
+    if (act->name.size) fc_act_note_digest(act->after, generation);
   }
   act->pending--;
   if (is_over(act)) end(modules, act);
@@ -127,260 +127,6 @@ void fc_acts_on_loaded(fc_modules_t *modules, fc_act_t *act,
 
 // ---------------------------------------------------------------------------
 // What is to be done
-
-static fc_str_t name_of(fc_str_t path) {
-  fc_str_t name = path;
-  (void)fc_module_name(path, &name, NULL);
-  return name;
-}
-
-static fc_put_away_t **find_put_away(fc_modules_t *modules, fc_str_t path) {
-  fc_put_away_t **at = &modules->put_away;
-  while (*at && !fc_str_equal((*at)->path, path)) at = &(*at)->next;
-  return at;
-}
-
-static void bring_back(fc_modules_t *modules, fc_put_away_t **at) {
-  fc_put_away_t *gone = *at;
-  if (!gone) return;
-  *at = gone->next;
-  fc_free(modules->generations.allocator, gone);
-}
-
-// Without memory the file counts as new the next time.
-static void put_away(fc_modules_t *modules, const fc_generation_t *generation) {
-  const fc_str_t path = generation->path;
-  bring_back(modules, find_put_away(modules, path));
-  fc_put_away_t *made =
-      fc_alloc(modules->generations.allocator, sizeof *made + path.size + 1);
-  if (!made) return;
-  if (path.size) memcpy(made->text, path.data, path.size);
-  made->path = fc_str_make(made->text, path.size);
-  made->mark = generation->mark;
-  made->next = modules->put_away;
-  modules->put_away = made;
-}
-
-// Nothing of the file is in memory, so its next load is what the file is then.
-static bool follows_file(fc_generation_t *generation, const fc_listed_t *file) {
-  if (generation->state != FC_GENERATION_DESCRIBED || !file->mark) return false;
-  if (generation->mark == file->mark) return true;
-  generation->mark = file->mark;
-  generation->size = file->size;
-  fc_module_release(generation->module);
-  generation->module = NULL;
-  return true;
-}
-
-static void describe(fc_modules_t *modules, fc_act_t *act,
-                     const fc_load_t *load, const fc_listed_t *file) {
-  fc_error_t error;
-  if (fc_modules_describe(modules, file, load->generation, act, &error) ==
-      FC_OK) {
-    act->described++;
-  } else {
-    note_failure(act, &error);
-  }
-}
-
-static fc_status_t load_file(fc_modules_t *modules, fc_act_t *act,
-                             const fc_load_t *load, const fc_listed_t *file,
-                             fc_generation_t *other, fc_error_t *err) {
-  if (other && fc_str_equal(other->path, file->path) &&
-      follows_file(other, file)) {
-    return fc_demand_open(modules, other, act, err);
-  }
-  return fc_modules_begin(modules, file, load->generation, act, err);
-}
-
-// What a module that is served is replaced by is loaded at once, so that nobody
-// waits. Beyond the memory that modules may take, the start loads nothing more.
-static void begin(fc_modules_t *modules, fc_act_t *act, const fc_load_t *load,
-                  const fc_listed_t *file, fc_generation_t *other) {
-  fc_error_t error;
-  const bool served = other && other->state == FC_GENERATION_READY;
-  bring_back(modules, find_put_away(modules, file->path));
-  if (modules->options.demand && act->name.size == 0 && !served && file->mark) {
-    describe(modules, act, load, file);
-  } else if (load_file(modules, act, load, file, other, &error) == FC_OK) {
-    act->pending++;
-  } else if (act->name.size == 0 && error.code == FC_CODE_MEMORY_BUDGET) {
-    describe(modules, act, load, file);
-  } else {
-    note_failure(act, &error);
-  }
-}
-
-// Finds the failed generation that says why this file is not served.
-static fc_generation_t *find_twin(const fc_modules_t *modules, fc_str_t path) {
-  const fc_generations_t *generations = &modules->generations;
-  for (uint32_t i = 0; i < generations->count; i++) {
-    fc_generation_t *generation = generations->places[i];
-    if (generation && !generation->current &&
-        generation->state == FC_GENERATION_FAILED &&
-        fc_str_equal(generation->path, path)) {
-      return generation;
-    }
-  }
-  return NULL;
-}
-
-static void refuse_twin(fc_modules_t *modules, fc_act_t *act,
-                        const fc_load_t *load, const fc_listed_t *file,
-                        const fc_generation_t *other) {
-  fc_error_t why, error;
-  fc_generation_t *twin = find_twin(modules, file->path);
-  if (!twin) {
-    const fc_status_t status = fc_modules_enter_twin(
-        modules, file, load->generation, other, &why, &error);
-    note_failure(act, status == FC_OK ? &why : &error);
-    twin = find_twin(modules, file->path);
-  }
-  if (twin) twin->settled = act->serial;
-}
-
-// The file is the one that is served: the reason why another file of its name
-// was refused is out of date.
-static void keep(fc_act_t *act, fc_generation_t *generation) {
-  act->unchanged++;
-  fc_error_reset(&generation->error);
-}
-
-static bool is_served_as(const fc_generation_t *generation,
-                         const fc_listed_t *file) {
-  return (generation->state == FC_GENERATION_READY ||
-          fc_generation_is_coming(generation)) &&
-         file->mark && generation->mark == file->mark;
-}
-
-// Its end, or another change of it, will be noticed.
-static bool must_wait(fc_modules_t *modules, const fc_act_t *act,
-                      const fc_generation_t *other, const fc_listed_t *file) {
-  if (!act->follows) return false;
-  if ((file->mark && !file->size) || (other && other->refused == file->mark))
-    return true;
-  const fc_put_away_t *away = *find_put_away(modules, file->path);
-  if (away && away->mark == file->mark) return true;
-  return modules->watch && fc_watch_is_written(modules->watch, file->path);
-}
-
-static void consider(fc_modules_t *modules, fc_act_t *act,
-                     const fc_load_t *load, const fc_listed_t *file) {
-  fc_generation_t *other =
-      fc_generations_find(&modules->generations, name_of(file->path));
-  const bool same = other && fc_str_equal(other->path, file->path);
-  if (other && (other->settled == act->serial ||
-                (!same && other->listed == act->serial))) {
-    refuse_twin(modules, act, load, file, other);
-    return;
-  }
-  if (other) other->settled = act->serial;
-  if (must_wait(modules, act, other, file)) act->unchanged++;
-  else if (same && (follows_file(other, file) || is_served_as(other, file)))
-    keep(act, other);
-  else begin(modules, act, load, file, other);
-}
-
-// Unloads what no PATH names any more, but for the modules of PATHs that cannot be
-// listed.
-static void unload_the_rest(fc_modules_t *modules, fc_act_t *act) {
-  fc_generations_t *generations = &modules->generations;
-  for (uint32_t i = 0; i < generations->count; i++) {
-    fc_generation_t *generation = generations->places[i];
-    if (!generation || generation->origin == FC_PATH_NONE ||
-        generation->settled == act->serial ||
-        modules->paths[generation->origin].failed ||
-        (generation->state != FC_GENERATION_READY &&
-         generation->state != FC_GENERATION_FAILED &&
-         !fc_generation_is_coming(generation))) {
-      continue;
-    }
-    if (generation->current) act->unloaded++;
-    fc_generations_drain(generations, generation);
-  }
-}
-
-static void consider_all(fc_modules_t *modules, fc_act_t *act) {
-  for (const fc_load_t *load = act->listings; load; load = load->next) {
-    for (size_t i = 0; i < load->listing.count; i++) {
-      const fc_str_t path = load->listing.files[i].path;
-      fc_generation_t *generation =
-          fc_generations_find(&modules->generations, name_of(path));
-      if (generation && fc_str_equal(generation->path, path)) {
-        generation->listed = act->serial;
-      }
-    }
-  }
-  for (const fc_load_t *load = act->listings; load; load = load->next) {
-    for (size_t i = 0; i < load->listing.count; i++) {
-      consider(modules, act, load, &load->listing.files[i]);
-    }
-  }
-  unload_the_rest(modules, act);
-}
-
-// Finds the file of a module: the one it was loaded from, else the first of its
-// name.
-static const fc_listed_t *find_file(const fc_act_t *act, fc_str_t had,
-                                    const fc_load_t **out_load,
-                                    fc_str_t *out_nearest) {
-  const fc_listed_t *found = NULL;
-  fc_nearest_t search = fc_nearest_begin(act->name);
-  for (const fc_load_t *load = act->listings; load; load = load->next) {
-    for (size_t i = 0; i < load->listing.count; i++) {
-      const fc_listed_t *file = &load->listing.files[i];
-      const fc_str_t name = name_of(file->path);
-      if (!fc_str_equal(name, act->name)) {
-        if (fc_nearest_offer(&search, name)) *out_nearest = name;
-        continue;
-      }
-      const bool same = fc_str_equal(file->path, had);
-      if (found && !same) continue;
-      found = file;
-      *out_load = load;
-      if (same) return found;
-    }
-  }
-  return found;
-}
-
-static void fail_no_file(fc_act_t *act, const fc_generation_t *had,
-                         fc_str_t nearest) {
-  fc_error_t error;
-  if (had) {
-    (void)fc_fail(&error, FC_CODE_MODULE_PATH,
-                  "the file of module '%.*s' is gone: '%.*s'",
-                  FC_STR_ARG(act->name), FC_STR_ARG(fc_path_file(had->path)));
-  } else {
-    char shown[80], hint[160] = "";
-    fc_escape(shown, sizeof shown, 64, act->name);
-    if (nearest.size) fc_escape(hint, sizeof hint, 128, nearest);
-    (void)fc_fail(&error, FC_CODE_MODULE_NOT_FOUND,
-                  "no file of a module '%s' where the server looks%s%s%s",
-                  shown, nearest.size ? ": did you mean '" : "", hint,
-                  nearest.size ? "'?" : "");
-  }
-  note_failure(act, &error);
-}
-
-static void consider_one(fc_modules_t *modules, fc_act_t *act) {
-  fc_generation_t *had = fc_generations_find(&modules->generations, act->name);
-  const fc_load_t *load = NULL;
-  fc_str_t nearest = FC_STR("");
-  const fc_listed_t *file =
-      find_file(act, had ? had->path : FC_STR(""), &load, &nearest);
-  note_digest(act->before, had);
-  if (!file) {
-    fail_no_file(act, had, nearest);
-  } else if (act->kind == FC_ACT_LOAD && had &&
-             had->state == FC_GENERATION_READY &&
-             fc_str_equal(had->path, file->path) && is_served_as(had, file)) {
-    keep(act, had);
-    note_digest(act->after, had);
-  } else {
-    begin(modules, act, load, file, had);
-  }
-}
 
 // A directory that cannot be opened is listed as if it were a file.
 static fc_status_t check_listing(const fc_start_path_t *path,
@@ -401,7 +147,7 @@ static void take_listing(fc_modules_t *modules, fc_act_t *act,
   fc_start_path_t *path = &modules->paths[load->generation];
   fc_error_t error;
   if (check_listing(path, load, &error) != FC_OK) {
-    if (!act->follows || !path->failed) note_failure(act, &error);
+    if (!act->follows || !path->failed) fc_act_note_failure(act, &error);
     fc_modules_fail_path(modules, load->generation, &error);
     fc_load_free(modules->loader, load);
     return;
@@ -414,18 +160,13 @@ static void take_listing(fc_modules_t *modules, fc_act_t *act,
   act->last_listing = &load->next;
 }
 
-static void decide(fc_modules_t *modules, fc_act_t *act) {
-  if (act->name.size) consider_one(modules, act);
-  else consider_all(modules, act);
-}
-
 void fc_acts_on_scanned(fc_modules_t *modules, fc_load_t *load) {
   fc_act_t *act = load ? load->context : modules->acts;
   if (load) {
     act->scans--;
     take_listing(modules, act, load);
     if (act->scans) return;
-    decide(modules, act);
+    fc_acts_decide(modules, act);
   }
   if (act && is_over(act)) end(modules, act);
 }
@@ -433,11 +174,16 @@ void fc_acts_on_scanned(fc_modules_t *modules, fc_load_t *load) {
 // ---------------------------------------------------------------------------
 // The beginning
 
+// Do two acts name one module? Their versions do not matter.
+static bool same_module(fc_str_t a, fc_str_t b) {
+  return fc_str_equal(fc_str_take(&a, '@'), fc_str_take(&b, '@'));
+}
+
 static fc_status_t check_free(const fc_modules_t *modules, const fc_act_t *act,
                               fc_error_t *err) {
   for (const fc_act_t *other = modules->acts; other; other = other->next) {
     if (act->name.size && other->name.size &&
-        !fc_str_equal(act->name, other->name)) {
+        !same_module(act->name, other->name)) {
       continue;
     }
     if (other->kind == FC_ACT_START) {
@@ -476,7 +222,7 @@ static void scan_all(fc_modules_t *modules, fc_act_t *act) {
       modules->pending++;
     } else {
       fc_modules_fail_path(modules, i, &error);
-      note_failure(act, &error);
+      fc_act_note_failure(act, &error);
     }
   }
 }
@@ -484,10 +230,14 @@ static void scan_all(fc_modules_t *modules, fc_act_t *act) {
 static void unload(fc_modules_t *modules, fc_act_t *act) {
   fc_generation_t *generation =
       fc_generations_find(&modules->generations, act->name);
-  note_digest(act->before, generation);
-  put_away(modules, generation);
-  fc_generations_drain(&modules->generations, generation);
-  act->unloaded++;
+  fc_act_note_digest(act->before, generation);
+  // A name alone means all of its versions.
+  for (; generation;
+       generation = fc_generations_find(&modules->generations, act->name)) {
+    fc_acts_put_away(modules, generation);
+    fc_generations_drain(&modules->generations, generation);
+    act->unloaded++;
+  }
   act->ended = true;
   tell(modules, act);
 }
@@ -503,7 +253,7 @@ static fc_status_t start(fc_modules_t *modules, fc_act_t *act,
   }
   scan_all(modules, act);
   if (act->scans == 0 && act->kind != FC_ACT_START) {
-    decide(modules, act);
+    fc_acts_decide(modules, act);
     act->ended = true;
     tell(modules, act);
     return FC_OK;
@@ -521,7 +271,7 @@ static void start_waiting(fc_modules_t *modules) {
     modules->waiting = act->next;
     act->next = NULL;
     if (start(modules, act, &error) != FC_OK) {
-      note_failure(act, &error);
+      fc_act_note_failure(act, &error);
       act->ended = true;
       tell(modules, act);
     }
@@ -586,7 +336,7 @@ void fc_acts_stop(fc_modules_t *modules) {
     if (generations->places[i]) generations->places[i]->act = NULL;
   }
   (void)fc_fail(&error, FC_CODE_SHUTTING_DOWN, "the server is shutting down");
-  while (modules->put_away) bring_back(modules, &modules->put_away);
+  while (modules->put_away) fc_acts_bring_back(modules, &modules->put_away);
   while (modules->waiting) {
     fc_act_t *act = modules->waiting;
     modules->waiting = act->next;
@@ -594,7 +344,7 @@ void fc_acts_stop(fc_modules_t *modules) {
     modules->acts = act;
   }
   while (modules->acts) {
-    note_failure(modules->acts, &error);
+    fc_act_note_failure(modules->acts, &error);
     end(modules, modules->acts);
   }
 }

@@ -7,7 +7,7 @@
 // is. Each act ends with one line of the log that says who, what, and the digests
 // before and after. The loop's thread.
 //
-// To add a kind: its row of kKinds and its branch in act.c, which else loads, and in
+// To add a kind: its row of kKinds and its branch in act.c or decide.c, which else load, and in
 // kind_of of dialect/admin.c; a row of route.def with FC_ROUTE_ACT.
 #ifndef FARCALL_SERVER_MODULES_ACT_H_
 #define FARCALL_SERVER_MODULES_ACT_H_
@@ -85,6 +85,14 @@ void fc_acts_on_loaded(fc_modules_t *modules, fc_act_t *act,
 // Ends all acts: nothing more is loaded.
 void fc_acts_stop(fc_modules_t *modules);
 
+// The act has met a failure; the first one is its outcome.
+void fc_act_note_failure(fc_act_t *act, const fc_error_t *error);
+void fc_act_note_digest(char out[65], const fc_generation_t *generation);
+// decide.c: all listings are there.
+void fc_acts_decide(fc_modules_t *modules, fc_act_t *act);
+// The file of a module that was unloaded by request, and one that comes back.
+void fc_acts_put_away(fc_modules_t *modules, const fc_generation_t *generation);
+void fc_acts_bring_back(fc_modules_t *modules, fc_put_away_t **at);
 // modules.c: begins to load a file, beside the generation that has its name.
 fc_status_t fc_modules_begin(fc_modules_t *modules, const fc_listed_t *file,
                              uint32_t origin, fc_act_t *act, fc_error_t *err);

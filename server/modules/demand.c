@@ -168,6 +168,8 @@ fc_status_t fc_demand_put_back(fc_modules_t *modules,
   made->used_ns = generation->used_ns;
   made->refused = generation->refused;
   made->error = generation->error;
+  made->preferred = generation->preferred;
+  made->withdrawn = generation->withdrawn;
   made->listed = generation->listed;
   made->settled = generation->settled;
   fc_status_t status =
@@ -180,7 +182,7 @@ static bool unload(fc_modules_t *modules, fc_generation_t *generation,
                    const char *why) {
   fc_error_t error;
   fc_log_field_t fields[] = {
-      FC_LOG_TEXT("module", generation->name),
+      FC_LOG_TEXT("module", generation->label),
       FC_LOG_NUMBER("bytes", generation->bytes),
       FC_LOG_TEXT("reason", fc_str(why)),
   };

@@ -4,6 +4,10 @@
 // only after it was removed.
 #include "modules/generation.h"
 
+#include <stdio.h>
+
+#include "module/files.h"
+
 void fc_generations_deinit(fc_generations_t *generations) {
   for (uint32_t i = 0; i < generations->count; i++) {
     fc_generation_t *generation = generations->places[i];
@@ -36,6 +40,109 @@ static fc_status_t find_place(fc_generations_t *generations,
   return FC_OK;
 }
 
+// ---------------------------------------------------------------------------
+// Names
+
+static void identify(fc_generation_t *made) {
+  fc_str_t name, version;
+  const fc_str_t path = made->path;
+  const bool versioned = fc_path_is_version(path, &name, &version);
+  char *text = made->text + path.size + 1;
+  fc_path_identify(path, &made->name, &made->version);
+  const int size = snprintf(text, path.size + 3, "%.*s@%.*s",
+                            FC_STR_ARG(made->name), FC_STR_ARG(made->version));
+  made->key = fc_str_make(text, (size_t)size);
+  made->label = versioned ? made->key : made->name;
+}
+
+// How well a name can lead to it.
+static int rank_of(const fc_generation_t *generation) {
+  const bool usable = generation->state == FC_GENERATION_READY ||
+                      fc_generation_is_coming(generation);
+  if (!usable) return generation->state == FC_GENERATION_LOADING;
+  if (generation->preferred) return 4;
+  return generation->withdrawn ? 2 : 3;
+}
+
+static bool is_better(const fc_generation_t *a, const fc_generation_t *b) {
+  const int difference = rank_of(a) - rank_of(b);
+  if (difference) return difference > 0;
+  return fc_version_compare(a->version, b->version) > 0;
+}
+
+// The bytes of the name become those of the generation.
+static void lead(fc_generations_t *generations, fc_str_t name,
+                 const fc_generation_t *to) {
+  const fc_status_t status =
+      fc_name_table_put(&generations->names, name, to->index, NULL);
+  FC_ASSERT(status == FC_OK);  // it has a value
+}
+
+void fc_generations_settle_name(fc_generations_t *generations,
+                                const fc_generation_t *generation) {
+  const fc_generation_t *best = generation;
+  for (const fc_generation_t *g = generation->sibling; g != generation;
+       g = g->sibling) {
+    if (is_better(g, best)) best = g;
+  }
+  lead(generations, best->name, best);
+}
+
+// Its key and, if no other version has it, its name lead to it.
+static fc_status_t join(fc_generations_t *generations,
+                        fc_generation_t *generation, fc_error_t *err) {
+  fc_name_table_t *names = &generations->names;
+  fc_generation_t *head = fc_generations_find(generations, generation->name);
+  FC_TRY(fc_name_table_put(names, generation->key, generation->index, err));
+  if (!head) {
+    fc_status_t status =
+        fc_name_table_put(names, generation->name, generation->index, err);
+    if (status != FC_OK) {
+      fc_name_table_remove(names, generation->key);
+      return status;
+    }
+  }
+  generation->sibling = head ? head->sibling : generation;
+  if (head) head->sibling = generation;
+  generation->current = true;
+  fc_generations_settle_name(generations, generation);
+  return FC_OK;
+}
+
+static fc_generation_t *before(fc_generation_t *generation) {
+  fc_generation_t *g = generation;
+  while (g->sibling != generation) g = g->sibling;
+  return g;
+}
+
+static void replace(fc_generations_t *generations, fc_generation_t *other,
+                    fc_generation_t *generation) {
+  fc_generation_t *previous = before(other);
+  generation->sibling = other->sibling == other ? generation : other->sibling;
+  if (previous != other) previous->sibling = generation;
+  other->sibling = NULL;
+  other->current = false;
+  generation->current = true;
+  lead(generations, generation->key, generation);
+}
+
+// Nothing leads to it any more.
+static void part(fc_generations_t *generations, fc_generation_t *generation) {
+  if (!generation->current) return;
+  fc_generation_t *previous = before(generation);
+  generation->current = false;
+  fc_name_table_remove(&generations->names, generation->key);
+  if (previous == generation) {
+    fc_name_table_remove(&generations->names, generation->name);
+  } else {
+    previous->sibling = generation->sibling;
+    fc_generations_settle_name(generations, previous);
+  }
+  generation->sibling = NULL;
+}
+
+// ---------------------------------------------------------------------------
+
 fc_status_t fc_generations_enter(fc_generations_t *generations, fc_str_t path,
                                  const char *kind,
                                  fc_generation_t **out_generation,
@@ -44,25 +151,24 @@ fc_status_t fc_generations_enter(fc_generations_t *generations, fc_str_t path,
   generations->names.allocator = generations->allocator;
   FC_TRY(find_place(generations, &index, err));
   fc_generation_t *made =
-      fc_alloc(generations->allocator, sizeof *made + path.size + 1);
+      fc_alloc(generations->allocator, sizeof *made + 2 * path.size + 4);
   if (!made) return fc_fail_memory(err);
   if (path.size) memcpy(made->text, path.data, path.size);
   made->index = index;
   made->serial = ++generations->made;
   made->origin = FC_PATH_NONE;
   made->kind = kind;
-  made->path = made->name = fc_str_make(made->text, path.size);
-  (void)fc_module_name(made->path, &made->name, NULL);
-  if (!fc_generations_find(generations, made->name)) {
-    fc_status_t status =
-        fc_name_table_put(&generations->names, made->name, index, err);
+  made->path = fc_str_make(made->text, path.size);
+  identify(made);
+  generations->places[index] = made;
+  if (!fc_generations_find(generations, made->key)) {
+    fc_status_t status = join(generations, made, err);
     if (status != FC_OK) {
+      generations->places[index] = NULL;
       fc_free(generations->allocator, made);
       return status;
     }
-    made->current = true;
   }
-  generations->places[index] = made;
   generations->used++;
   *out_generation = made;
   return FC_OK;
@@ -126,17 +232,12 @@ static fc_status_t take_name(fc_generations_t *generations,
                              fc_generation_t *generation,
                              fc_generation_state_t state, fc_error_t *err) {
   FC_ASSERT(generation->state == FC_GENERATION_LOADING);
-  fc_generation_t *other = fc_generations_find(generations, generation->name);
-  if (other != generation) {
-    FC_TRY(fc_name_table_put(&generations->names, generation->name,
-                             generation->index, err));
-    generation->current = true;
-  }
+  fc_generation_t *other = fc_generations_find(generations, generation->key);
+  if (!other) FC_TRY(join(generations, generation, err));
+  if (other && other != generation) replace(generations, other, generation);
   change_state(generations, generation, state);
-  if (other && other != generation) {
-    other->current = false;
-    fc_generations_drain(generations, other);
-  }
+  fc_generations_settle_name(generations, generation);
+  if (other && other != generation) fc_generations_drain(generations, other);
   return FC_OK;
 }
 
@@ -152,24 +253,19 @@ fc_status_t fc_generations_describe(fc_generations_t *generations,
   return take_name(generations, generation, FC_GENERATION_DESCRIBED, err);
 }
 
-void fc_generations_fail(fc_generation_t *generation, const fc_error_t *error) {
+void fc_generations_fail(fc_generations_t *generations,
+                         fc_generation_t *generation, const fc_error_t *error) {
   FC_ASSERT(generation->state == FC_GENERATION_LOADING);
   generation->state = FC_GENERATION_FAILED;
   generation->error = *error;
   fc_module_release(generation->module);
   generation->module = NULL;
-}
-
-static void forget_name(fc_generations_t *generations,
-                        fc_generation_t *generation) {
-  if (!generation->current) return;
-  generation->current = false;
-  fc_name_table_remove(&generations->names, generation->name);
+  if (generation->current) fc_generations_settle_name(generations, generation);
 }
 
 void fc_generations_drain(fc_generations_t *generations,
                           fc_generation_t *generation) {
-  forget_name(generations, generation);
+  part(generations, generation);
   change_state(generations, generation, FC_GENERATION_DRAINING);
   if (generation->holds == 0) {
     generations->on_idle(generations->context, generation);
@@ -180,7 +276,7 @@ void fc_generations_remove(fc_generations_t *generations,
                            fc_generation_t *generation) {
   const uint32_t index = generation->index;
   FC_ASSERT(generation->holds == 0);
-  forget_name(generations, generation);
+  part(generations, generation);
   change_state(generations, generation, FC_GENERATION_DRAINING);
   fc_generations_weigh(generations, generation, 0);
   generations->places[index] = NULL;
@@ -226,4 +322,23 @@ const fc_generation_t *fc_generations_nearest(
     if (fc_nearest_offer(&search, generation->name)) nearest = generation;
   }
   return nearest;
+}
+
+fc_generation_t *fc_generations_find_version(
+    const fc_generations_t *generations, fc_str_t name, fc_str_t version) {
+  char key[FC_MODULE_NAME_MAX + 24];
+  if (name.size > FC_MODULE_NAME_MAX || version.size > 20) return NULL;
+  const int size = snprintf(key, sizeof key, "%.*s@%.*s", FC_STR_ARG(name),
+                            FC_STR_ARG(version));
+  return fc_generations_find(generations, fc_str_make(key, (size_t)size));
+}
+
+fc_generation_t *fc_generations_find_path(const fc_generations_t *generations,
+                                          fc_str_t path) {
+  fc_str_t name, version;
+  fc_path_identify(path, &name, &version);
+  // What gives no name is known by its path.
+  return name.size > FC_MODULE_NAME_MAX
+             ? fc_generations_find(generations, name)
+             : fc_generations_find_version(generations, name, version);
 }

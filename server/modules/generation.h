@@ -62,6 +62,13 @@ typedef struct fc_generation_t {
   uint64_t settled;      // the last act that has decided about it
   struct fc_act_t *act;  // waits for it to be loaded; NULL: none
   fc_str_t name;         // of the module; the path, if that gives none
+  fc_str_t version;      // of the module
+  fc_str_t key;          // name@version
+  fc_str_t label;        // the key, or the name where a file has no version
+  struct fc_generation_t
+      *sibling;    // the next current one of the name, in a ring
+  bool preferred;  // its name alone leads to it, whatever newer ones there are
+  bool withdrawn;  // its name alone leads to it only if there is no other
   fc_str_t path;
   const char *kind;  // "native", "vm", or "" when unknown
   // NULL before the file was opened, and after a failure. While the state is
@@ -72,7 +79,7 @@ typedef struct fc_generation_t {
   // refused. The code is FC_CODE_NONE if there is no reason.
   fc_error_t error;
   fc_function_counts_t *counts;  // by function; NULL before the first call
-  char text[];                   // the path
+  char text[];                   // the path, and the key
 } fc_generation_t;
 
 // Empty when zeroed but for the allocator and on_idle.
@@ -81,9 +88,11 @@ typedef struct fc_generations_t {
   fc_generation_t **places;  // by index; NULL: free
   uint32_t count;            // of places
   uint32_t used;
-  uint64_t made;            // ever
-  uint32_t first_free;      // all places below are taken
-  fc_name_table_t names;    // of the current ones, to their index
+  uint64_t made;        // ever
+  uint32_t first_free;  // all places below are taken
+  // Of the current ones, to their index: each by its key, and of those of one name
+  // the one that the name leads to.
+  fc_name_table_t names;
   fc_generation_t *oldest;  // of those that are READY, the one not asked for
   fc_generation_t *newest;  // for the longest time
   uint64_t bytes;           // that all of them take
@@ -116,7 +125,8 @@ fc_status_t fc_generations_describe(fc_generations_t *generations,
                                     fc_error_t *err) FC_MUST_CHECK;
 // Makes a loading generation FAILED and releases its module. If its name leads
 // to it, it goes on doing so, and tells the reason.
-void fc_generations_fail(fc_generation_t *generation, const fc_error_t *error);
+void fc_generations_fail(fc_generations_t *generations,
+                         fc_generation_t *generation, const fc_error_t *error);
 // Its name no longer leads to it. Once nobody holds it, on_idle is called.
 void fc_generations_drain(fc_generations_t *generations,
                           fc_generation_t *generation);
@@ -129,9 +139,19 @@ static inline fc_generation_t *fc_generations_at(
     const fc_generations_t *generations, uint32_t index) {
   return index < generations->count ? generations->places[index] : NULL;
 }
-// The current generation of a name, NULL if there is none.
+// The current generation of a name, or of "name@version"; NULL if there is none. A
+// name leads to the highest version that can be called, if no other is preferred.
 fc_generation_t *fc_generations_find(const fc_generations_t *generations,
                                      fc_str_t name);
+// The current generation of the version that a path is of, NULL if there is none.
+fc_generation_t *fc_generations_find_path(const fc_generations_t *generations,
+                                          fc_str_t path);
+// The same of a name and a version.
+fc_generation_t *fc_generations_find_version(
+    const fc_generations_t *generations, fc_str_t name, fc_str_t version);
+// `preferred` or `withdrawn` of one of this name has changed.
+void fc_generations_settle_name(fc_generations_t *generations,
+                                const fc_generation_t *generation);
 // The current generation whose name is nearest, for "did you mean"; NULL if
 // none is near.
 const fc_generation_t *fc_generations_nearest(

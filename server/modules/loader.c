@@ -5,6 +5,8 @@
 
 #include <pthread.h>
 
+#include "modules/versions.h"
+
 #define STACK_SIZE (8u << 20)  // constructors of modules run on it
 
 typedef struct load_list_t {
@@ -84,6 +86,7 @@ static void run(const fc_loader_options_t *options, fc_load_t *load) {
     case FC_LOAD_SCAN:
       load->status = fc_scan(load->path, options->backends, options->allocator,
                              &load->listing, &load->error);
+      fc_versions_filter(options->versions, &load->listing);
       break;
     case FC_LOAD_OPEN:
       load->status = open_file(options, load);

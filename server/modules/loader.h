@@ -38,6 +38,7 @@ typedef struct fc_loader_options_t {
   fc_allocator_t allocator;
   const fc_backend_t *const *backends;  // NULL-terminated
   fc_module_options_t open;             // how files are opened
+  fc_str_t versions;  // which are listed (versions.h); "": all
   // Is a module to run in threads of this process? If `open` had it described
   // only, it is opened once more, for real. Other modules are hashed before
   // they can be taken, whatever `open`.hash_max says, since their processes are

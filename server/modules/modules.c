@@ -25,7 +25,7 @@ static void warn_uncallable(fc_log_t *log, const fc_generation_t *generation) {
   if (!function) return;
   const fc_signature_t *signature = function->signature;
   fc_log_field_t fields[] = {
-      FC_LOG_TEXT("module", generation->name),
+      FC_LOG_TEXT("module", generation->label),
       FC_LOG_TEXT("function", function->name),
       FC_LOG_TEXT("reason", fc_signature_text(signature, signature->reason)),
   };
@@ -39,7 +39,7 @@ static void tell_loaded(fc_modules_t *modules,
   fc_log_t *log = modules->options.log;
   const fc_module_t *module = generation->module;
   fc_log_field_t fields[] = {
-      FC_LOG_TEXT("module", generation->name),
+      FC_LOG_TEXT("module", generation->label),
       FC_LOG_TEXT("kind", fc_str(generation->kind)),
       FC_LOG_TEXT("path", generation->path),
       FC_LOG_NUMBER("functions", fc_module_function_count(module)),
@@ -83,9 +83,9 @@ static void fail(fc_modules_t *modules, fc_generation_t *generation,
   modules->any_failed = true;
   modules->load_failures++;
   count_closed(modules, generation);
-  fc_generations_fail(generation, error);
+  fc_generations_fail(&modules->generations, generation, error);
   fc_log_field_t fields[] = {
-      FC_LOG_TEXT("module", generation->name),
+      FC_LOG_TEXT("module", generation->label),
       FC_LOG_TEXT("kind", fc_str(generation->kind)),
       FC_LOG_TEXT("path", generation->path),
   };
@@ -101,7 +101,7 @@ void fc_modules_fail_load(fc_modules_t *modules, fc_generation_t *generation,
   fc_act_t *act = generation->act;
   fc_error_t ignored;
   fc_generation_t *other =
-      fc_generations_find(&modules->generations, generation->name);
+      fc_generations_find(&modules->generations, generation->key);
   const bool again = generation->demanded && generation->current &&
                      error->status == FC_RESOURCE_EXHAUSTED;
   generation->act = NULL;
@@ -153,14 +153,21 @@ static void go_on(fc_modules_t *modules) {
 // ---------------------------------------------------------------------------
 // From a file to the pool
 
-// Clients read the reason, so it names files without their folders.
+// Clients read the reason, so it names files without their folders, but for those of
+// a version.
+static fc_str_t shown_path(const fc_generation_t *generation) {
+  fc_str_t name, version;
+  const fc_str_t path = generation->path;
+  if (!fc_path_is_version(path, &name, &version)) return fc_path_file(path);
+  return fc_str_make(name.data, (size_t)(path.data + path.size - name.data));
+}
+
 static void fail_twice(const fc_generation_t *generation,
                        const fc_generation_t *other, fc_error_t *err) {
   (void)fc_fail(err, FC_CODE_MODULE_PATH,
                 "two modules are called '%.*s': '%.*s' and '%.*s'",
-                FC_STR_ARG(generation->name),
-                FC_STR_ARG(fc_path_file(other->path)),
-                FC_STR_ARG(fc_path_file(generation->path)));
+                FC_STR_ARG(generation->label), FC_STR_ARG(shown_path(other)),
+                FC_STR_ARG(shown_path(generation)));
 }
 
 static bool is_pinned(const fc_modules_t *modules, fc_str_t name) {
@@ -236,11 +243,9 @@ fc_status_t fc_modules_enter_twin(fc_modules_t *modules,
 fc_status_t fc_modules_load(fc_modules_t *modules, fc_str_t path, bool replace,
                             fc_error_t *err) {
   const fc_listed_t file = {.path = path};
-  fc_str_t name = path;
   fc_error_t why;
-  (void)fc_module_name(path, &name, NULL);
   const fc_generation_t *other =
-      fc_generations_find(&modules->generations, name);
+      fc_generations_find_path(&modules->generations, path);
   if (!other || replace) {
     return fc_modules_begin(modules, &file, FC_PATH_NONE, NULL, err);
   }
@@ -419,6 +424,7 @@ fc_status_t fc_modules_init(fc_modules_t *modules, fc_allocator_t allocator,
   const fc_loader_options_t loader = {.allocator = allocator,
                                       .backends = options->backends,
                                       .open = options->open,
+                                      .versions = options->versions,
                                       .runs_here = runs_here,
                                       .wake = wake,
                                       .context = modules};

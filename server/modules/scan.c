@@ -96,6 +96,66 @@ static fc_status_t fail_empty(const fc_backend_t *const *backends,
                  FC_STR_ARG(folder));
 }
 
+// As opendir, whose own call of open a sanitizer does not see: then it takes the
+// descriptor for the one that had this number before.
+static DIR *open_directory(const char *path) {
+  const int fd = open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
+  DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+  if (fd >= 0 && !directory) close(fd);
+  return directory;
+}
+
+static bool is_regular(const char *path) {
+  struct stat info;
+  return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+// Lists the files model.* of NAME/VERSION. What there is beside is not ours.
+static fc_status_t list_version(fc_str_t folder,
+                                const fc_backend_t *const *backends,
+                                fc_listing_t *listing, fc_error_t *err) {
+  char path[FC_PATH_SIZE_MAX + 64], file[64];
+  for (size_t i = 0; backends[i]; i++) {
+    snprintf(file, sizeof file, "model%s", backends[i]->suffix);
+    const int size =
+        snprintf(path, sizeof path, "%.*s/%s", FC_STR_ARG(folder), file);
+    if ((size_t)size >= FC_PATH_SIZE_MAX || !is_regular(path)) continue;
+    FC_TRY(add_path(listing, folder, fc_str(file), backends, err));
+  }
+  return FC_OK;
+}
+
+// Lists what a directory NAME has in directories whose names are all digits.
+static fc_status_t list_versions(fc_str_t folder, fc_str_t name,
+                                 const fc_backend_t *const *backends,
+                                 fc_listing_t *listing, fc_error_t *err) {
+  char path[FC_PATH_SIZE_MAX];
+  fc_status_t status = FC_OK;
+  const int size = snprintf(path, sizeof path, "%.*s/%.*s", FC_STR_ARG(folder),
+                            FC_STR_ARG(name));
+  DIR *directory = (size_t)size < sizeof path ? open_directory(path) : NULL;
+  if (!directory) return FC_OK;
+  const struct dirent *entry;
+  while (status == FC_OK && (entry = readdir(directory))) {
+    const fc_str_t version = fc_str(entry->d_name);
+    char versioned[FC_PATH_SIZE_MAX + 32];
+    if (!fc_is_version(version)) continue;
+    const int lead = snprintf(versioned, sizeof versioned, "%s/%.*s", path,
+                              FC_STR_ARG(version));
+    status = list_version(fc_str_make(versioned, (size_t)lead), backends,
+                          listing, err);
+  }
+  closedir(directory);
+  return status;
+}
+
+static bool may_have_versions(const struct dirent *entry) {
+  fc_str_t name;
+  return (entry->d_type == DT_DIR || entry->d_type == DT_LNK ||
+          entry->d_type == DT_UNKNOWN) &&
+         fc_module_name(fc_str(entry->d_name), &name, NULL) == FC_OK;
+}
+
 static fc_status_t list_directory(DIR *directory, fc_str_t folder,
                                   const fc_backend_t *const *backends,
                                   fc_listing_t *listing, fc_error_t *err) {
@@ -109,21 +169,16 @@ static fc_status_t list_directory(DIR *directory, fc_str_t folder,
     }
     if (!file) break;
     const fc_str_t name = fc_str(file->d_name);
-    if (name.data[0] == '.' || !fc_backends_by_suffix(backends, name)) continue;
-    FC_TRY(add_path(listing, folder, name, backends, err));
+    if (name.data[0] == '.') continue;
+    if (fc_backends_by_suffix(backends, name)) {
+      FC_TRY(add_path(listing, folder, name, backends, err));
+    } else if (may_have_versions(file)) {
+      FC_TRY(list_versions(folder, name, backends, listing, err));
+    }
   }
   if (listing->count == 0) return fail_empty(backends, folder, err);
   qsort(listing->files, listing->count, sizeof *listing->files, compare_paths);
   return FC_OK;
-}
-
-// As opendir, whose own call of open a sanitizer does not see: then it takes the
-// descriptor for the one that had this number before.
-static DIR *open_directory(const char *path) {
-  const int fd = open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
-  DIR *directory = fd < 0 ? NULL : fdopendir(fd);
-  if (fd >= 0 && !directory) close(fd);
-  return directory;
 }
 
 fc_status_t fc_scan(fc_str_t path, const fc_backend_t *const *backends,

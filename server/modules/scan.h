@@ -12,6 +12,7 @@ typedef struct fc_listed_t {
   // there is no such file.
   uint64_t mark;
   uint64_t size;  // bytes
+  bool served;    // of fc_versions_filter
 } fc_listed_t;
 
 typedef struct fc_listing_t {
@@ -23,7 +24,7 @@ typedef struct fc_listing_t {
 } fc_listing_t;
 
 // Lists the files of a directory that have the suffix of one of the `backends`
-// (NULL-terminated), in bytewise order and not recursively. A path that is no
+// (NULL-terminated), and its NAME/VERSION/model.*, in bytewise order. A path that is no
 // directory is listed itself, whether the file exists or not.
 // FC_CODE_MODULE_PATH when a directory cannot be read or has no such file.
 fc_status_t fc_scan(fc_str_t path, const fc_backend_t *const *backends,

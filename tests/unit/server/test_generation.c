@@ -76,6 +76,45 @@ static void a_name_has_one_generation_at_a_time(void **state) {
   fc_generations_deinit(&table.generations);
 }
 
+static void a_name_leads_to_its_highest_version(void **state) {
+  (void)state;
+  table_t table;
+  fc_error_t error;
+  (void)fc_fail(&error, FC_CODE_MODULE_LOAD, "it is bad");
+  begin(&table, fc_allocator_system());
+  fc_generation_t *third = publish(&table, "/a/m/3/model.so");
+  fc_generation_t *twelfth = publish(&table, "/a/m/12/model.so");
+  fc_generation_t *first = publish(&table, "/a/m.so");
+  assert_ptr_equal(find(&table, "m"), twelfth);
+  assert_ptr_equal(find(&table, "m@1"), first);
+  assert_ptr_equal(find(&table, "m@3"), third);
+  assert_null(find(&table, "m@2"));
+  // A new one counts when it can be called.
+  fc_generation_t *next = enter(&table, "/a/m/20/model.so");
+  assert_ptr_equal(find(&table, "m"), twelfth);
+  assert_ptr_equal(find(&table, "m@20"), next);
+  fc_generations_fail(&table.generations, next, &error);
+  assert_ptr_equal(find(&table, "m"), twelfth);
+  third->preferred = true;
+  fc_generations_settle_name(&table.generations, third);
+  assert_ptr_equal(find(&table, "m"), third);
+  fc_generations_remove(&table.generations, third);
+  assert_ptr_equal(find(&table, "m"), twelfth);
+  twelfth->withdrawn = true;
+  fc_generations_settle_name(&table.generations, twelfth);
+  assert_ptr_equal(find(&table, "m"), first);
+  fc_generations_drain(&table.generations, first);
+  assert_ptr_equal(find(&table, "m"), twelfth);
+  // Its own newer generation takes its place among them.
+  fc_generation_t *again = publish(&table, "/a/m/12/model.so");
+  assert_ptr_equal(find(&table, "m"), again);
+  fc_generations_drain(&table.generations, again);
+  assert_ptr_equal(find(&table, "m"), next);
+  fc_generations_drain(&table.generations, next);
+  assert_null(find(&table, "m"));
+  fc_generations_deinit(&table.generations);
+}
+
 static void a_failed_one_keeps_its_place_and_reason(void **state) {
   (void)state;
   table_t table;
@@ -83,7 +122,7 @@ static void a_failed_one_keeps_its_place_and_reason(void **state) {
   (void)fc_fail(&error, FC_CODE_MODULE_LOAD, "it is bad");
   begin(&table, fc_allocator_system());
   fc_generation_t *failed = enter(&table, "m.so");
-  fc_generations_fail(failed, &error);
+  fc_generations_fail(&table.generations, failed, &error);
   assert_ptr_equal(find(&table, "m"), failed);
   assert_string_equal(failed->error.message, "it is bad");
   // Nobody held the old one.
@@ -197,6 +236,7 @@ static void a_table_survives_any_failed_allocation(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(a_name_has_one_generation_at_a_time),
+      FC_TEST(a_name_leads_to_its_highest_version),
       FC_TEST(a_failed_one_keeps_its_place_and_reason),
       FC_TEST(an_index_is_used_again_only_after_its_generation),
       FC_TEST(what_gives_no_name_is_found_by_its_path),

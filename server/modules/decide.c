@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an act does, once all PATHs are listed: which files are loaded, which are
+// entered to be loaded when they are asked for, which modules go.
+#include "module/files.h"
+#include "modules/act.h"
+#include "modules/demand.h"
+
+static fc_put_away_t **find_put_away(fc_modules_t *modules, fc_str_t path) {
+  fc_put_away_t **at = &modules->put_away;
+  while (*at && !fc_str_equal((*at)->path, path)) at = &(*at)->next;
+  return at;
+}
+
+void fc_acts_bring_back(fc_modules_t *modules, fc_put_away_t **at) {
+  fc_put_away_t *gone = *at;
+  if (!gone) return;
+  *at = gone->next;
+  fc_free(modules->generations.allocator, gone);
+}
+
+// Without memory the file counts as new the next time.
+void fc_acts_put_away(fc_modules_t *modules,
+                      const fc_generation_t *generation) {
+  const fc_str_t path = generation->path;
+  fc_acts_bring_back(modules, find_put_away(modules, path));
+  fc_put_away_t *made =
+      fc_alloc(modules->generations.allocator, sizeof *made + path.size + 1);
+  if (!made) return;
+  if (path.size) memcpy(made->text, path.data, path.size);
+  made->path = fc_str_make(made->text, path.size);
+  made->mark = generation->mark;
+  made->next = modules->put_away;
+  modules->put_away = made;
+}
+
+// Nothing of the file is in memory, so its next load is what the file is then.
+static bool follows_file(fc_generation_t *generation, const fc_listed_t *file) {
+  if (generation->state != FC_GENERATION_DESCRIBED || !file->mark) return false;
+  if (generation->mark == file->mark) return true;
+  generation->mark = file->mark;
+  generation->size = file->size;
+  fc_module_release(generation->module);
+  generation->module = NULL;
+  return true;
+}
+
+static void describe(fc_modules_t *modules, fc_act_t *act,
+                     const fc_load_t *load, const fc_listed_t *file) {
+  fc_error_t error;
+  if (fc_modules_describe(modules, file, load->generation, act, &error) ==
+      FC_OK) {
+    act->described++;
+  } else {
+    fc_act_note_failure(act, &error);
+  }
+}
+
+static fc_status_t load_file(fc_modules_t *modules, fc_act_t *act,
+                             const fc_load_t *load, const fc_listed_t *file,
+                             fc_generation_t *other, fc_error_t *err) {
+  if (other && fc_str_equal(other->path, file->path) &&
+      follows_file(other, file)) {
+    return fc_demand_open(modules, other, act, err);
+  }
+  return fc_modules_begin(modules, file, load->generation, act, err);
+}
+
+// What a module that is served is replaced by is loaded at once, so that nobody
+// waits. Beyond the memory that modules may take, the start loads nothing more.
+static void begin(fc_modules_t *modules, fc_act_t *act, const fc_load_t *load,
+                  const fc_listed_t *file, fc_generation_t *other) {
+  fc_error_t error;
+  const bool served = other && other->state == FC_GENERATION_READY;
+  fc_acts_bring_back(modules, find_put_away(modules, file->path));
+  if (modules->options.demand && act->name.size == 0 && !served && file->mark) {
+    describe(modules, act, load, file);
+  } else if (load_file(modules, act, load, file, other, &error) == FC_OK) {
+    act->pending++;
+  } else if (act->name.size == 0 && error.code == FC_CODE_MEMORY_BUDGET) {
+    describe(modules, act, load, file);
+  } else {
+    fc_act_note_failure(act, &error);
+  }
+}
+
+// Finds the failed generation that says why this file is not served.
+static fc_generation_t *find_twin(const fc_modules_t *modules, fc_str_t path) {
+  const fc_generations_t *generations = &modules->generations;
+  for (uint32_t i = 0; i < generations->count; i++) {
+    fc_generation_t *generation = generations->places[i];
+    if (generation && !generation->current &&
+        generation->state == FC_GENERATION_FAILED &&
+        fc_str_equal(generation->path, path)) {
+      return generation;
+    }
+  }
+  return NULL;
+}
+
+static void refuse_twin(fc_modules_t *modules, fc_act_t *act,
+                        const fc_load_t *load, const fc_listed_t *file,
+                        const fc_generation_t *other) {
+  fc_error_t why, error;
+  fc_generation_t *twin = find_twin(modules, file->path);
+  if (!twin) {
+    const fc_status_t status = fc_modules_enter_twin(
+        modules, file, load->generation, other, &why, &error);
+    fc_act_note_failure(act, status == FC_OK ? &why : &error);
+    twin = find_twin(modules, file->path);
+  }
+  if (twin) twin->settled = act->serial;
+}
+
+// The file is the one that is served: the reason why another file of its name
+// was refused is out of date.
+static void keep(fc_act_t *act, fc_generation_t *generation) {
+  act->unchanged++;
+  fc_error_reset(&generation->error);
+}
+
+static bool is_served_as(const fc_generation_t *generation,
+                         const fc_listed_t *file) {
+  return (generation->state == FC_GENERATION_READY ||
+          fc_generation_is_coming(generation)) &&
+         file->mark && generation->mark == file->mark;
+}
+
+// Its end, or another change of it, will be noticed.
+static bool must_wait(fc_modules_t *modules, const fc_act_t *act,
+                      const fc_generation_t *other, const fc_listed_t *file) {
+  if (!act->follows) return false;
+  if ((file->mark && !file->size) || (other && other->refused == file->mark))
+    return true;
+  const fc_put_away_t *away = *find_put_away(modules, file->path);
+  if (away && away->mark == file->mark) return true;
+  return modules->watch && fc_watch_is_written(modules->watch, file->path);
+}
+
+static void consider(fc_modules_t *modules, fc_act_t *act,
+                     const fc_load_t *load, const fc_listed_t *file) {
+  fc_generation_t *other =
+      fc_generations_find_path(&modules->generations, file->path);
+  const bool same = other && fc_str_equal(other->path, file->path);
+  if (other && (other->settled == act->serial ||
+                (!same && other->listed == act->serial))) {
+    refuse_twin(modules, act, load, file, other);
+    return;
+  }
+  if (other) other->settled = act->serial;
+  if (must_wait(modules, act, other, file)) act->unchanged++;
+  else if (same && (follows_file(other, file) || is_served_as(other, file)))
+    keep(act, other);
+  else begin(modules, act, load, file, other);
+}
+
+// Unloads what no PATH names any more, but for the modules of PATHs that cannot be
+// listed.
+static void unload_the_rest(fc_modules_t *modules, fc_act_t *act) {
+  fc_generations_t *generations = &modules->generations;
+  for (uint32_t i = 0; i < generations->count; i++) {
+    fc_generation_t *generation = generations->places[i];
+    if (!generation || generation->origin == FC_PATH_NONE ||
+        generation->settled == act->serial ||
+        modules->paths[generation->origin].failed ||
+        (generation->state != FC_GENERATION_READY &&
+         generation->state != FC_GENERATION_FAILED &&
+         !fc_generation_is_coming(generation))) {
+      continue;
+    }
+    if (generation->current) act->unloaded++;
+    fc_generations_drain(generations, generation);
+  }
+}
+
+static void consider_all(fc_modules_t *modules, fc_act_t *act) {
+  for (const fc_load_t *load = act->listings; load; load = load->next) {
+    for (size_t i = 0; i < load->listing.count; i++) {
+      const fc_str_t path = load->listing.files[i].path;
+      fc_generation_t *generation =
+          fc_generations_find_path(&modules->generations, path);
+      if (generation && fc_str_equal(generation->path, path)) {
+        generation->listed = act->serial;
+      }
+    }
+  }
+  for (const fc_load_t *load = act->listings; load; load = load->next) {
+    for (size_t i = 0; i < load->listing.count; i++) {
+      consider(modules, act, load, &load->listing.files[i]);
+    }
+  }
+  unload_the_rest(modules, act);
+}
+
+// Is this a file of the module that the act names, "name" or "name@version"?
+static bool is_named(const fc_act_t *act, fc_str_t path, fc_str_t *out_name,
+                     fc_str_t *out_version) {
+  const fc_str_t name = act->name;
+  fc_path_identify(path, out_name, out_version);
+  if (!fc_str_starts(name, *out_name)) return false;
+  if (name.size == out_name->size) return true;
+  const size_t lead = out_name->size + 1;
+  return name.data[out_name->size] == '@' &&
+         fc_str_equal(fc_str_make(name.data + lead, name.size - lead),
+                      *out_version);
+}
+
+// Finds the file of a module: that of its highest version; of several, the one it was
+// loaded from.
+static const fc_listed_t *find_file(const fc_act_t *act, fc_str_t had,
+                                    const fc_load_t **out_load,
+                                    fc_str_t *out_nearest) {
+  const fc_listed_t *found = NULL;
+  fc_str_t best = FC_STR("");
+  fc_nearest_t search = fc_nearest_begin(act->name);
+  for (const fc_load_t *load = act->listings; load; load = load->next) {
+    for (size_t i = 0; i < load->listing.count; i++) {
+      const fc_listed_t *file = &load->listing.files[i];
+      fc_str_t name, version;
+      if (!is_named(act, file->path, &name, &version)) {
+        if (fc_nearest_offer(&search, name)) *out_nearest = name;
+        continue;
+      }
+      const int higher = found ? fc_version_compare(version, best) : 1;
+      const bool same = fc_str_equal(file->path, had);
+      if (higher < 0 || (higher == 0 && !same)) continue;
+      found = file;
+      best = version;
+      *out_load = load;
+    }
+  }
+  return found;
+}
+
+static void fail_no_file(fc_act_t *act, const fc_generation_t *had,
+                         fc_str_t nearest) {
+  fc_error_t error;
+  if (had) {
+    (void)fc_fail(&error, FC_CODE_MODULE_PATH,
+                  "the file of module '%.*s' is gone: '%.*s'",
+                  FC_STR_ARG(act->name), FC_STR_ARG(fc_path_file(had->path)));
+  } else {
+    char shown[80], hint[160] = "";
+    fc_escape(shown, sizeof shown, 64, act->name);
+    if (nearest.size) fc_escape(hint, sizeof hint, 128, nearest);
+    (void)fc_fail(&error, FC_CODE_MODULE_NOT_FOUND,
+                  "no file of a module '%s' where the server looks%s%s%s",
+                  shown, nearest.size ? ": did you mean '" : "", hint,
+                  nearest.size ? "'?" : "");
+  }
+  fc_act_note_failure(act, &error);
+}
+
+static void consider_one(fc_modules_t *modules, fc_act_t *act) {
+  fc_generation_t *had = fc_generations_find(&modules->generations, act->name);
+  const fc_load_t *load = NULL;
+  fc_str_t nearest = FC_STR("");
+  const fc_listed_t *file =
+      find_file(act, had ? had->path : FC_STR(""), &load, &nearest);
+  fc_act_note_digest(act->before, had);
+  if (file) {  // perhaps of a version above that of what the name leads to
+    had = fc_generations_find_path(&modules->generations, file->path);
+  }
+  if (!file) {
+    fail_no_file(act, had, nearest);
+  } else if (act->kind == FC_ACT_LOAD && had &&
+             had->state == FC_GENERATION_READY &&
+             fc_str_equal(had->path, file->path) && is_served_as(had, file)) {
+    keep(act, had);
+    fc_act_note_digest(act->after, had);
+  } else {
+    begin(modules, act, load, file, had);
+  }
+}
+
+void fc_acts_decide(fc_modules_t *modules, fc_act_t *act) {
+  if (act->name.size) consider_one(modules, act);
+  else consider_all(modules, act);
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The text of the option is short and asked for each module that has versions, so it
+// is read as it stands.
+#include "modules/versions.h"
+
+#include "module/files.h"
+
+#define MOST 999999u  // of latest:N
+
+static bool read_latest(fc_str_t policy, uint32_t *out_count) {
+  static const fc_str_t kLatest = FC_STR("latest:");
+  uint32_t count = 0;
+  if (!fc_str_starts(policy, kLatest)) return false;
+  const fc_str_t number =
+      fc_str_make(policy.data + kLatest.size, policy.size - kLatest.size);
+  if (!fc_is_version(number) || number.size > 6) return false;
+  for (size_t i = 0; i < number.size; i++) {
+    count = count * 10 + (uint32_t)(number.data[i] - '0');
+  }
+  *out_count = count;
+  return true;
+}
+
+static bool is_list(fc_str_t policy) {
+  while (policy.size) {
+    if (!fc_is_version(fc_str_take(&policy, '+'))) return false;
+  }
+  return true;
+}
+
+static bool is_policy(fc_str_t policy) {
+  uint32_t ignored;
+  return fc_str_equal(policy, FC_STR("all")) || read_latest(policy, &ignored) ||
+         (policy.size && is_list(policy));
+}
+
+// Splits "NAME=POLICY". False without a '='.
+static bool split(fc_str_t part, fc_str_t *out_name, fc_str_t *out_policy) {
+  fc_str_t rest = part;
+  if (!part.size || !memchr(part.data, '=', part.size)) return false;
+  *out_name = fc_str_take(&rest, '=');
+  *out_policy = rest;
+  return true;
+}
+
+fc_status_t fc_versions_check(fc_str_t policies, fc_error_t *err) {
+  fc_str_t rest = policies, name, policy;
+  while (rest.size) {
+    const fc_str_t part = fc_str_take(&rest, ',');
+    if (is_policy(split(part, &name, &policy) ? policy : part)) continue;
+    char shown[80];
+    fc_escape(shown, sizeof shown, 64, part);
+    return fc_fail(
+        err, FC_CODE_NOT_ACCEPTABLE,
+        "'%s' says not which versions: all, latest:N, or versions as "
+        "1+3, then MODULE=all, ...",
+        shown);
+  }
+  return FC_OK;
+}
+
+static fc_str_t policy_of(fc_str_t policies, fc_str_t module) {
+  fc_str_t rest = policies, name, own, policy = FC_STR("all");
+  while (rest.size) {
+    const fc_str_t part = fc_str_take(&rest, ',');
+    if (!split(part, &name, &own)) policy = part;
+    else if (fc_str_equal(name, module)) return own;
+  }
+  return policy;
+}
+
+static bool is_served(fc_str_t policy, fc_str_t version, uint32_t higher) {
+  uint32_t latest = MOST;
+  if (fc_str_equal(policy, FC_STR("all"))) return true;
+  if (read_latest(policy, &latest)) return higher < latest;
+  while (policy.size) {
+    if (fc_str_equal(fc_str_take(&policy, '+'), version)) return true;
+  }
+  return false;
+}
+
+// Versions of `name` above `version` that the listing has. Files that claim one
+// version are neighbours.
+static uint32_t count_higher(const fc_listing_t *listing, fc_str_t name,
+                             fc_str_t version) {
+  fc_str_t other, theirs, last = FC_STR("");
+  uint32_t count = 0;
+  for (size_t i = 0; i < listing->count; i++) {
+    if (!fc_path_is_version(listing->files[i].path, &other, &theirs) ||
+        !fc_str_equal(other, name) || fc_str_equal(theirs, last)) {
+      continue;
+    }
+    last = theirs;
+    count += fc_version_compare(theirs, version) > 0;
+  }
+  return count;
+}
+
+void fc_versions_filter(fc_str_t policies, fc_listing_t *listing) {
+  size_t kept = 0;
+  if (fc_str_equal(policies, FC_STR("all"))) return;
+  // What stays is marked first: a file is compared with all there are.
+  for (size_t i = 0; i < listing->count; i++) {
+    fc_str_t name, version;
+    fc_listed_t *file = &listing->files[i];
+    file->served = !fc_path_is_version(file->path, &name, &version) ||
+                   is_served(policy_of(policies, name), version,
+                             count_higher(listing, name, version));
+  }
+  for (size_t i = 0; i < listing->count; i++) {
+    if (listing->files[i].served) listing->files[kept++] = listing->files[i];
+  }
+  listing->count = kept;
+}

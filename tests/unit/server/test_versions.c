@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which versions are served.
+#include "modules/versions.h"
+
+#include <stdio.h>
+
+#include "helpers/test.h"
+
+static void policies_are_checked(void **state) {
+  (void)state;
+  static const struct {
+    const char *name, *text;
+    bool good;
+  } rows[] = {
+      {"all", "all", true},
+      {"the latest ones", "latest:2", true},
+      {"a list", "1+30", true},
+      {"of modules", "latest:1,m=all,n=3+4", true},
+      {"of modules alone", "m=1", true},
+      {"none", "latest:0", false},
+      {"many", "latest:1000000", false},
+      {"no number", "latest:x", false},
+      {"a word", "newest", false},
+      {"nothing of a module", "m=", false},
+      {"a zero in front", "01", false},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    fc_error_t error;
+    assert_int_equal(fc_versions_check(fc_str(row->text), &error) == FC_OK,
+                     row->good);
+    if (!row->good) assert_non_null(strstr(error.message, "latest:N"));
+  }
+}
+
+static void versions_are_filtered(void **state) {
+  (void)state;
+  static const char *const kPaths[] = {"d/a.so",          "d/m/1/model.so",
+                                       "d/m/12/model.so", "d/m/12/model.vmfb",
+                                       "d/m/3/model.so",  "d/n/2/model.so",
+                                       "d/x/02/model.so", "d/x/2/other.so"};
+  static const struct {
+    const char *name, *policies, *kept;
+  } rows[] = {
+      {"all", "all", "01234567"},
+      {"the latest", "latest:1", "023567"},
+      {"two", "latest:2", "0234567"},
+      {"a list", "1+2", "01567"},
+      {"one module's", "latest:1,m=3", "04567"},
+      {"that alone", "m=1", "01567"},
+      {"what there is not", "7", "067"},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    fc_listed_t files[FC_ARRAY_COUNT(kPaths)];
+    char kept[FC_ARRAY_COUNT(kPaths) + 1] = "";
+    for (size_t i = 0; i < FC_ARRAY_COUNT(kPaths); i++) {
+      files[i] = (fc_listed_t){.path = fc_str(kPaths[i]), .mark = i};
+    }
+    fc_listing_t listing = {.files = files, .count = FC_ARRAY_COUNT(kPaths)};
+    fc_versions_filter(fc_str(row->policies), &listing);
+    for (size_t i = 0; i < listing.count; i++) {
+      kept[i] = (char)('0' + listing.files[i].mark);
+    }
+    assert_string_equal(kept, row->kept);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(policies_are_checked),
+      FC_TEST(versions_are_filtered),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
