@@ -6,12 +6,12 @@ fc_status_t fc_admission_coding(const fc_request_t *request,
                                 fc_error_t *err) {
   fc_str_t coding = request->fields[FC_FIELD_CONTENT_ENCODING];
   out_admission->body_coding = FC_CODING_NONE;
-  out_admission->answer_coding =
-      fc_request_answer_coding(request->fields[FC_FIELD_ACCEPT_ENCODING]);
+  out_admission->answer_coding = (uint8_t)fc_request_answer_coding(
+      request->fields[FC_FIELD_ACCEPT_ENCODING]);
   if (!coding.size || fc_request_same_text(coding, FC_STR("identity"))) {
     return FC_OK;
   }
-  out_admission->body_coding = fc_request_coding(coding);
+  out_admission->body_coding = (uint8_t)fc_request_coding(coding);
   if (out_admission->body_coding) return FC_OK;
   fc_status_t status =
       fc_fail(err, FC_CODE_UNSUPPORTED_MEDIA_TYPE,

@@ -8,6 +8,7 @@
 #include "module/backends.h"
 #include "module/files.h"
 #include "modules/act.h"
+#include "modules/clash.h"
 #include "modules/demand.h"
 
 // The first function of a module none of whose functions can be called; NULL when
@@ -48,6 +49,7 @@ static void tell_loaded(fc_modules_t *modules,
   const fc_str_t warning = fc_module_get_info(module)->warning;
   if (warning.size) fc_log_fields(log, FC_LOG_WARN, warning, fields, 1);
   warn_uncallable(log, generation);
+  fc_clash_tell(&modules->generations, generation, log);
 }
 
 void fc_modules_fail_path(fc_modules_t *modules, uint32_t position,

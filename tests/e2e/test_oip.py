@@ -125,6 +125,19 @@ def test_calls_are_counted(serve):
     assert found["batch_stats"][0]["compute_infer"] == stats["compute_infer"]
 
 
+def test_a_name_that_means_two_functions_is_told(serve, tmp_path):
+    """module "simple.add_sub" alone, and function "add_sub" of "simple"."""
+    for name in ("simple", "simple.add_sub", "other"):
+        for suffix in (".so", ".farcall.json"):
+            shutil.copy(SIMPLE.with_suffix(suffix), tmp_path / (name + suffix))
+    server = serve(tmp_path)
+    assert server.get("/v2/models/simple.add_sub/ready").status == 200
+    server.stop()
+    (told,) = [json.loads(line) for line in server.lines if "two functions" in line]
+    assert told["model"] == "simple.add_sub"
+    assert {told["module"], told["other_module"]} == {"simple", "simple.add_sub"}
+
+
 def test_large_tensors_come_back(serve):
     server = serve(MODULES / "conventions.so")
     left, right = values_of("FP32", [1 << 20]), values_of("FP32", [300001])
