@@ -5,6 +5,7 @@
 // to be free. Modules take turns; within one, first come, first served.
 #include "pool/pool.h"
 
+#include "base/inflate.h"
 #include "config/limits.h"
 #include "pool/cost.h"
 #include "pool/process_host.h"
@@ -188,7 +189,7 @@ static bool belongs_inline(const fc_pool_t *pool, const fc_job_t *job) {
   // The call must not overtake others of its module.
   if (!class_of(queue->host)->run || queue->waiting) return false;
   // zlib takes its time, however quick the function is.
-  if (job->call.body_coding || job->call.answer_coding) return false;
+  if (job->call.body_coding) return false;
   if (pool->options.lane == FC_LANE_ALWAYS) return true;
   const fc_cost_t *cost = &queue->costs[job->call.function];
   return cost->samples >= cost->needed &&
@@ -200,7 +201,14 @@ static bool belongs_inline(const fc_pool_t *pool, const fc_job_t *job) {
 bool fc_pool_try_inline(fc_pool_t *pool, fc_job_t *job) {
   if (!belongs_inline(pool, job)) return false;
   module_queue_t *queue = pool->queues[job->call.generation];
-  if (!class_of(queue->host)->run(queue->host, job)) return false;
+  // Most clients say that an answer may be compressed; that alone is no reason to
+  // go to a worker, and no answer has to be.
+  const uint8_t coding = job->call.answer_coding;
+  job->call.answer_coding = FC_CODING_NONE;
+  if (!class_of(queue->host)->run(queue->host, job)) {
+    job->call.answer_coding = coding;
+    return false;
+  }
   job->retry_s = 0;
   job->state = FC_JOB_RUNNING;
   fc_pool_note_outcome(queue->host, job->outcome, false);

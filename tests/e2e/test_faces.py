@@ -345,3 +345,10 @@ def test_bad_bodies_are_refused(serve):
     refused(server, bomb, 413, "body_too_large", Content_Encoding="gzip")
     refused(server, bomb * 2, 413, "body_too_large", Content_Encoding="gzip")
     assert server.results("conventions/swap", [[1.0], [2.0]]) == [[2.0], [1.0]]
+
+
+def test_an_error_has_the_id_of_a_compressed_request(serve):
+    server = serve(MODULES / "simple.so")
+    reply = server.request("POST", "/v2/models/simple/infer", gzip.compress(
+        b'{"id":"my own","inputs":[]}'), {"Content-Encoding": "gzip"})
+    assert (reply.status, reply.json["id"]) == (400, "my own")
