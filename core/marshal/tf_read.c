@@ -5,6 +5,8 @@
 #include "marshal/inputs.h"
 #include "marshal/tf.h"
 
+#define NONE UINT32_MAX
+
 typedef struct column_t {
   fc_op_t op;  // of one row
   fc_value_t *rows;
@@ -92,6 +94,19 @@ static bool is_bare(const request_t *request, bool object, fc_str_t brace) {
          is_next(request, brace, FC_STR("\"b64\""));
 }
 
+// Reads the next name of an object of inputs, and the token its value begins with.
+// *out_number is NONE at the object's end.
+static fc_status_t next_input(request_t *request, uint32_t *out_number,
+                              fc_json_token_t *out_token, fc_error_t *err) {
+  fc_str_t name;
+  *out_number = NONE;
+  FC_TRY(next(request, out_token, err));
+  if (*out_token == FC_JSON_OBJECT_END) return FC_OK;
+  FC_TRY(fc_leaf_text(request->frame, &name, err));
+  FC_TRY(fc_inputs_find(&request->inputs, name, out_number, err));
+  return next(request, out_token, err);
+}
+
 // ---------------------------------------------------------------------------
 // By column
 
@@ -107,12 +122,8 @@ static fc_status_t read_columns(request_t *request, fc_error_t *err) {
   }
   for (;;) {
     uint32_t number;
-    fc_str_t name;
-    FC_TRY(next(request, &token, err));
-    if (token == FC_JSON_OBJECT_END) break;
-    FC_TRY(fc_leaf_text(request->frame, &name, err));
-    FC_TRY(fc_inputs_find(&request->inputs, name, &number, err));
-    FC_TRY(next(request, &token, err));
+    FC_TRY(next_input(request, &number, &token, err));
+    if (number == NONE) break;
     FC_TRY(read_whole(request, number, token, err));
   }
   return fc_inputs_check(&request->inputs, err);
@@ -180,12 +191,8 @@ static fc_status_t read_row(request_t *request, fc_error_t *err) {
   FC_TRY(grow_columns(request, err));
   for (;;) {
     uint32_t number;
-    fc_str_t name;
-    FC_TRY(next(request, &token, err));
-    if (token == FC_JSON_OBJECT_END) break;
-    FC_TRY(fc_leaf_text(request->frame, &name, err));
-    FC_TRY(fc_inputs_find(inputs, name, &number, err));
-    FC_TRY(next(request, &token, err));
+    FC_TRY(next_input(request, &number, &token, err));
+    if (number == NONE) break;
     column_t *column = &request->columns[number];
     const fc_status_t status = read_value(request, &column->op, token,
                                           &column->rows[request->count], err);

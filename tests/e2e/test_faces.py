@@ -11,16 +11,12 @@ import numpy
 import pytest
 
 from conftest import BIN
+from oip_calls import RANDOM, TYPES, infer, same_bits, split, values_of
 
 MODULES = BIN.parent / "tests/modules/native"
 SERVED = [MODULES / each for each in ("scalars.so", "conventions.so", "simple.so")]
-RANDOM = numpy.random.default_rng(11)
-TYPES = {"INT8": "<i1", "UINT8": "<u1", "INT16": "<i2", "UINT16": "<u2", "INT32": "<i4",
-         "UINT32": "<u4", "INT64": "<i8", "UINT64": "<u8", "FP16": "<f2", "FP32": "<f4",
-         "FP64": "<f8", "BOOL": "|b1"}
 SAFE = {"|b1": "BOOL", "|u1": "U8", "|i1": "I8", "<u2": "U16", "<i2": "I16", "<u4": "U32",
         "<i4": "I32", "<u8": "U64", "<i8": "I64", "<f2": "F16", "<f4": "F32", "<f8": "F64"}
-NATIVE = {"<f2": "f16", "<f4": "f32", "<f8": "f64", "|b1": "i1"}
 
 
 class Model:
@@ -32,23 +28,16 @@ class Model:
             name.replace(".", "/", 1) if "." in name else f"{name}/add_sub")
         self.outputs = {each["name"]: TYPES[each["datatype"]]
                         for each in document["outputs"]}
-        self.inputs = {each["name"]: values_of(name, each) for each in document["inputs"]}
+        self.inputs = {each["name"]: arrays_of(name, each) for each in document["inputs"]}
         self.rowless = any(not each["shape"] for each in document["outputs"])
         self.datatypes = {each["name"]: each["datatype"] for each in document["inputs"]}
 
 
-def values_of(model, each):
+def arrays_of(model, each):
     shape = [3 if dim < 0 else dim for dim in each["shape"]]
     if model.endswith("rank_of"):  # of any rank
         shape = [2, 3]
-    dtype = numpy.dtype(TYPES[each["datatype"]])
-    if dtype.kind == "b":
-        return RANDOM.integers(0, 2, shape).astype(dtype)
-    bits = RANDOM.bytes(int(numpy.prod(shape)) * dtype.itemsize)
-    value = numpy.frombuffer(bits, dtype).reshape(shape).copy()
-    if dtype.kind == "f":
-        value[~numpy.isfinite(value)] = 1.5
-    return value
+    return values_of(each["datatype"], shape)
 
 
 def post(server, path, body, **headers):
@@ -66,11 +55,6 @@ def as_lists(model, listed):
 def native_json(server, model):
     body = json.dumps([each.tolist() for each in model.inputs.values()])
     return as_lists(model, post(server, model.path, body).json["results"])
-
-
-def split(reply):
-    size = int(reply.headers.get("Inference-Header-Content-Length", len(reply.body)))
-    return json.loads(reply.body[:size]), reply.body[size:]
 
 
 def native_binary(server, model):
@@ -151,38 +135,11 @@ def safetensors(server, model):
     return found
 
 
-def oip_of(binary, code=None):
+def oip_of(binary, outputs, code=None):
     def oip(server, model):
-        listed, raw = [], b""
-        for name, value in model.inputs.items():
-            entry = {"name": name, "shape": value.shape,
-                     "datatype": model.datatypes[name]}
-            if binary:
-                entry["parameters"] = {"binary_data_size": value.nbytes}
-                raw += value.tobytes()
-            else:
-                entry["data"] = value.ravel().tolist()
-            listed.append(entry)
-        head = json.dumps({"inputs": listed,
-                           "parameters": {"binary_data_output": binary}}).encode()
-        headers = {"Inference_Header_Content_Length": str(len(head))} if raw else {}
-        body = head + raw
-        if code:
-            headers["Content_Encoding"] = code.__name__
-            body = code.compress(body)
-        document, rest = split(post(server, f"/v2/models/{model.name}/infer", body,
-                                    **headers))
-        found = {}
-        for each in document["outputs"]:
-            dtype = TYPES[each["datatype"]]
-            if binary:
-                size = each["parameters"]["binary_data_size"]
-                value, rest = numpy.frombuffer(rest[:size], dtype), rest[size:]
-            else:
-                value = numpy.array(each["data"], dtype)
-            found[each["name"]] = value.reshape(each["shape"])
-        assert not rest
-        return found
+        inputs = {name: (model.datatypes[name], value)
+                  for name, value in model.inputs.items()}
+        return infer(server, model.name, inputs, binary, outputs, code)
     return oip
 
 
@@ -231,13 +188,15 @@ FACES = {
     "npz, deflated": npz_of(lambda file, inputs: numpy.savez_compressed(file, **inputs)),
     "npz, by position": npz_of(lambda file, inputs: numpy.savez(file, *inputs.values())),
     "safetensors": safetensors,
-    "OIP JSON": oip_of(False),
-    "OIP binary": oip_of(True),
+    "OIP JSON": oip_of(False, False),
+    "OIP binary": oip_of(True, True),
+    "OIP binary in": oip_of(True, False),
+    "OIP binary out": oip_of(False, True),
     "TF by column": tf_columns,
     "TF by row": tf_rows_of(False),
     "TF by named row": tf_rows_of(True),
-    "OIP JSON, gzip": oip_of(False, gzip),
-    "OIP binary, deflate": oip_of(True, deflate),
+    "OIP JSON, gzip": oip_of(False, False, gzip),
+    "OIP binary, deflate": oip_of(True, True, deflate),
 }
 
 
@@ -253,11 +212,6 @@ def models(serve):
     return server, found
 
 
-def same(left, right):
-    return (left.dtype == right.dtype and left.shape == right.shape
-            and left.tobytes() == right.tobytes())
-
-
 def test_every_face_gives_the_same_bits(models):
     server, models = models
     asked = dict.fromkeys(FACES, 0)
@@ -270,7 +224,7 @@ def test_every_face_gives_the_same_bits(models):
             asked[face] += 1
             assert found.keys() == expected.keys(), (model.name, face)
             for name, value in found.items():
-                assert same(value, expected[name]), (model.name, face, name)
+                assert same_bits(value, expected[name]), (model.name, face, name)
     assert all(count >= 3 for count in asked.values()), asked
     assert asked["OIP JSON"] >= 20
 
@@ -288,7 +242,7 @@ def test_answers_are_compressed_as_asked(serve, wanted, coding):
     assert reply.headers.get("Content-Encoding") == coding
     body = {"gzip": gzip.decompress, "deflate": zlib.decompress,
             None: bytes}[coding](reply.body)
-    assert same(numpy.array(json.loads(body)["outputs"][0]["data"], "<f4"), value)
+    assert same_bits(numpy.array(json.loads(body)["outputs"][0]["data"], "<f4"), value)
 
 
 def test_small_and_raw_answers_are_not_compressed(serve):

@@ -13,14 +13,11 @@ import numpy
 import pytest
 
 from conftest import BIN, ROOT
+from oip_calls import infer, same_bits, values_of
 
 MODULES = BIN.parent / "tests/modules/native"
 SIMPLE = MODULES / "simple.so"
 EXAMPLES = ROOT / "examples/clients"
-RANDOM = numpy.random.default_rng(7)
-# NumPy's type of each, and every bit pattern but those of NaN, which JSON has one of.
-TYPES = {"INT8": "<i1", "UINT8": "<u1", "INT16": "<i2", "UINT16": "<u2", "INT32": "<i4",
-         "INT64": "<i8", "FP16": "<f2", "FP32": "<f4", "FP64": "<f8", "BOOL": "|b1"}
 
 
 @pytest.fixture
@@ -30,79 +27,6 @@ def clients():
     if not folder:
         pytest.skip("FARCALL_CLIENTS is not set: scripts/test installs clients")
     return pathlib.Path(folder) / "python"
-
-
-def infer(server, model, inputs, binary, outputs):
-    """Sends arrays, and returns those of the answer. `binary`: as bytes."""
-    listed, raw = [], b""
-    for name, (datatype, value) in inputs.items():
-        entry = {"name": name, "shape": value.shape, "datatype": datatype}
-        if binary:
-            entry["parameters"] = {"binary_data_size": value.nbytes}
-            raw += value.tobytes()
-        else:
-            entry["data"] = value.ravel().tolist()
-        listed.append(entry)
-    head = json.dumps({"inputs": listed, "parameters": {"binary_data_output": outputs}})
-    headers = {"Inference-Header-Content-Length": str(len(head))} if raw else {}
-    reply = server.request("POST", f"/v2/models/{model}/infer", head.encode() + raw,
-                           headers)
-    assert reply.status == 200, reply.body
-    size = int(reply.headers.get("Inference-Header-Content-Length", len(reply.body)))
-    rest, found = reply.body[size:], {}
-    for each in json.loads(reply.body[:size])["outputs"]:
-        dtype = TYPES[each["datatype"]]
-        if outputs:
-            count = each["parameters"]["binary_data_size"]
-            value, rest = numpy.frombuffer(rest[:count], dtype), rest[count:]
-        else:
-            value = numpy.array(each["data"], dtype)
-        found[each["name"]] = value.reshape(each["shape"])
-    assert not rest
-    return found
-
-
-def values_of(datatype, shape):
-    dtype = numpy.dtype(TYPES[datatype])
-    if datatype == "BOOL":
-        return RANDOM.integers(0, 2, shape).astype(dtype)
-    bits = RANDOM.bytes(int(numpy.prod(shape)) * dtype.itemsize)
-    value = numpy.frombuffer(bits, dtype).reshape(shape).copy()
-    if dtype.kind == "f":
-        value[~numpy.isfinite(value)] = 1.5
-    return value
-
-
-def same_bits(left, right):
-    return left.dtype == right.dtype and left.tobytes() == right.tobytes()
-
-
-def test_every_face_gives_the_same_bits(serve):
-    server = serve(MODULES / "scalars.so", MODULES / "conventions.so", SIMPLE)
-    asked = 0
-    for name in server.get("/v2/models").json["models"]:
-        model = server.get(f"/v2/models/{name}").json
-        parts = model["inputs"] + model["outputs"]
-        if not model["inputs"] or any(part["datatype"] not in TYPES for part in parts):
-            continue
-        inputs = {each["name"]: (each["datatype"], values_of(
-            each["datatype"], [4 if dim < 0 else dim for dim in each["shape"]]))
-            for each in model["inputs"]}
-        if name.endswith("rank_of"):  # of any rank
-            inputs = {"0": ("FP32", values_of("FP32", [2, 3]))}
-        expected = infer(server, name, inputs, False, False)
-        for binary, outputs in ((True, True), (True, False), (False, True)):
-            found = infer(server, name, inputs, binary, outputs)
-            assert found.keys() == expected.keys()
-            for key in found:
-                assert same_bits(found[key], expected[key]), (name, key)
-        function = name.replace(".", "/") if "." in name else f"{name}/add_sub"
-        native = server.results(
-            function, {"args": [value.tolist() for _, value in inputs.values()]})
-        for value, key in zip(native, expected):
-            assert same_bits(numpy.array(value, expected[key].dtype), expected[key])
-        asked += 1
-    assert asked >= 20
 
 
 def test_calls_are_counted(serve):

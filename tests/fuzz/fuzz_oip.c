@@ -4,56 +4,17 @@
 // it. The first byte chooses the model and whether the head says a length; the next
 // two are that length. Whatever they are, an error is the client's, and an accepted
 // request is answered by its own tensors, by a document that is as long as is said.
-#include <stdlib.h>
-
 #include "marshal/oip.h"
+#include "model_maker.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)       \
-  do {                         \
-    if (!(condition)) abort(); \
-  } while (0)
 
 enum { MODEL_COUNT = 4 };
 static fc_plan_t *plans[MODEL_COUNT];
 
-static void add(fc_builder_t *builder, const char *name, int what) {
-  static const int64_t kDims[] = {FC_DIM_DYNAMIC, 2};
-  for (int both = 0; both < 2; both++) {
-    uint32_t node;
-    if (what == 0) node = fc_builder_scalar(builder, FC_DTYPE_I64);
-    else if (what == 1)
-      node = fc_builder_tensor(builder, FC_DTYPE_F32, 2, kDims);
-    else if (what == 2)
-      node = fc_builder_tensor(builder, FC_DTYPE_I1, 1, kDims);
-    else node = fc_builder_bytes(builder, FC_FLAVOR_UTF8);
-    if (both) {
-      fc_builder_result(builder, fc_str(name), node, FC_RAW_NEXT);
-    } else {
-      fc_builder_argument(builder, fc_str(name), node, FC_ROLE_IN, true,
-                          FC_RAW_NEXT);
-    }
-  }
-}
-
 static void init(void) {
-  for (int i = 0; i < MODEL_COUNT; i++) {
-    fc_builder_t *builder = fc_builder_create(fc_allocator_system());
-    CHECK(builder);
-    fc_builder_source(builder, FC_SOURCE_SIDECAR);
-    fc_builder_name(builder, FC_STR("f"));
-    add(builder, "x", i == 0 ? 1 : i - 1);
-    if (i == 0) {
-      add(builder, "y", 0);
-      add(builder, "z", 3);
-    }
-    fc_signature_t *signature;
-    CHECK(fc_signature_build(builder, &signature, NULL) == FC_OK);
-    CHECK(fc_plan_create(signature, fc_allocator_system(), &plans[i], NULL) ==
-          FC_OK);
-    fc_builder_destroy(builder);
-  }
+  static const char *const kModels[MODEL_COUNT] = {"fit", "i", "f", "b"};
+  for (int i = 0; i < MODEL_COUNT; i++) plans[i] = make_plan(kModels[i]);
 }
 
 static void run(const fc_plan_t *plan, fc_str_t body, uint64_t document) {

@@ -47,6 +47,61 @@ static void accept_is_understood(void **state) {
   }
 }
 
+static void weights_are_read_in_thousandths(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    uint32_t weight;
+  } rows[] = {
+      {"", 1000},
+      {"*/*", 1000},
+      {"application/json;q=0.5", 500},
+      {"application/json; q=0.25", 250},
+      {"application/json;q=0.001", 1},
+      {"application/json;q=1.0", 1000},
+      {"application/json;q=7", 1000},
+      {"application/json;q=x", 1000},
+      {"application/json;charset=a;q=.5", 1000},
+      {"application/json;q=0.5, application/json;q=0.7", 700},
+      {"application/*;q=0.9, application/json;q=0.2", 200},
+      {"application/json;q=0.12345", 123},
+      {"text/html;q=0.5", 0},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    assert_int_equal(fc_request_weight(fc_str(row->name), FC_STR("application"),
+                                       FC_STR("json")),
+                     row->weight);
+  }
+}
+
+static void codings_are_chosen(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    fc_coding_t coding;
+  } rows[] = {
+      {"", FC_CODING_NONE},
+      {"gzip", FC_CODING_GZIP},
+      {"GZIP", FC_CODING_GZIP},
+      {"x-gzip;q=0.1", FC_CODING_GZIP},
+      {"deflate", FC_CODING_DEFLATE},
+      {"gzip, deflate, br, zstd", FC_CODING_GZIP},
+      {"gzip;q=0.5, deflate", FC_CODING_DEFLATE},
+      {"br", FC_CODING_NONE},
+      {"*", FC_CODING_GZIP},
+      {"*;q=0", FC_CODING_NONE},
+      {"gzip;q=0, *;q=0.3", FC_CODING_DEFLATE},
+      {"identity", FC_CODING_NONE},
+      {"identity, gzip;q=0.9", FC_CODING_NONE},
+      {"identity;q=0.5, gzip;q=0.9", FC_CODING_GZIP},
+      {"identity, gzip", FC_CODING_GZIP},
+      {",;,", FC_CODING_NONE},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    assert_int_equal(fc_request_answer_coding(fc_str(row->name)), row->coding);
+  }
+}
+
 static void query_members_are_found(void **state) {
   (void)state;
   static const text_row_t rows[] = {
@@ -94,6 +149,8 @@ static void texts_are_the_same_but_for_case(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(accept_is_understood),
+      FC_TEST(weights_are_read_in_thousandths),
+      FC_TEST(codings_are_chosen),
       FC_TEST(query_members_are_found),
       FC_TEST(texts_are_the_same_but_for_case),
   };
