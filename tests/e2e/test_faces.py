@@ -105,6 +105,12 @@ def other_order(value):
     return value.astype(value.dtype.newbyteorder(">"))
 
 
+def npz_body(*arrays, **named):
+    file = io.BytesIO()
+    numpy.savez(file, *arrays, **named)
+    return file.getvalue()
+
+
 def npz_of(save):
     def npz(server, model):
         file = io.BytesIO()
@@ -115,14 +121,18 @@ def npz_of(save):
     return npz
 
 
-def safetensors(server, model):
+def safe_body(arrays):
     head, data = {"__metadata__": {"format": "np"}}, b""
-    for name, value in model.inputs.items():
+    for name, value in arrays.items():
         head[name] = {"dtype": SAFE[value.dtype.str], "shape": value.shape,
                       "data_offsets": [len(data), len(data) + value.nbytes]}
         data += value.tobytes()
-    head = json.dumps(head).encode()
-    body = post(server, model.path, struct.pack("<Q", len(head)) + head + data,
+    text = json.dumps(head).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def safetensors(server, model):
+    body = post(server, model.path, safe_body(model.inputs),
                 Content_Type="application/x-safetensors",
                 Accept="application/x-safetensors").body
     (size,) = struct.unpack("<Q", body[:8])
@@ -270,9 +280,7 @@ def refused(server, body, status, code, says="", **headers):
 def test_bad_bodies_are_refused(serve):
     server = serve("--max-body=8M", MODULES / "conventions.so")
     value = numpy.ones(4, "<f4")
-    file = io.BytesIO()
-    numpy.savez(file, value, value)
-    good, npz = file.getvalue(), {"Content_Type": "application/x-npz"}
+    good, npz = npz_body(value, value), {"Content_Type": "application/x-npz"}
     refused(server, good[:-1], 400, "binary_framing", **npz)
     inside = good.index(b"\x93NUMPY") + 130
     refused(server, good[:inside] + b"?" + good[inside + 1:], 400, "binary_framing",
@@ -280,15 +288,9 @@ def test_bad_bodies_are_refused(serve):
     refused(server, saved(value), 400, "binary_framing", "one input",
             Content_Type="application/x-npy")
     refused(server, b"", 400, "binary_framing", **npz)
-    file = io.BytesIO()
-    numpy.savez(file, value)
-    refused(server, file.getvalue(), 422, "missing_argument", "input '1'", **npz)
-    file = io.BytesIO()
-    numpy.savez(file, **{"0": value, "one": value})
-    refused(server, file.getvalue(), 422, "unknown_argument", "'one'", **npz)
-    file = io.BytesIO()
-    numpy.savez(file, value, value.astype("<i4"))
-    refused(server, file.getvalue(), 422, "dtype_mismatch", "input '1'", **npz)
+    refused(server, npz_body(value), 422, "missing_argument", "input '1'", **npz)
+    refused(server, npz_body(**{"0": value, "one": value}), 422, "unknown_argument", "'one'", **npz)
+    refused(server, npz_body(value, value.astype("<i4")), 422, "dtype_mismatch", "input '1'", **npz)
     refused(server, b"[[1],[2]]", 406, "not_acceptable", "2", Accept="application/x-npy")
     refused(server, gzip.compress(b"[[1],[2]]")[:-1], 400, "content_coding",
             Content_Encoding="gzip")
@@ -306,3 +308,51 @@ def test_an_error_has_the_id_of_a_compressed_request(serve):
     reply = server.request("POST", "/v2/models/simple/infer", gzip.compress(
         b'{"id":"my own","inputs":[]}'), {"Content-Encoding": "gzip"})
     assert (reply.status, reply.json["id"]) == (400, "my own")
+
+
+def oip_body(arrays):
+    datatypes = {numpy_type: name for name, numpy_type in TYPES.items()}
+    return json.dumps({"inputs": [
+        {"name": name, "shape": value.shape, "datatype": datatypes[value.dtype.str],
+         "data": value.ravel().tolist()} for name, value in arrays.items()]})
+
+
+def lists_of(arrays):
+    return {name: value.tolist() for name, value in arrays.items()}
+
+
+NATIVE = "/api/v1/functions/conventions/swap"
+WRONG = {  # the form: its path, its body, its type, the status of what is 422
+    "native": (NATIVE, lambda arrays: json.dumps(list(lists_of(arrays).values())),
+               "application/json", 422),
+    "npz": (NATIVE, lambda arrays: npz_body(**arrays), "application/x-npz", 422),
+    "safetensors": (NATIVE, safe_body, "application/x-safetensors", 422),
+    "oip": ("/v2/models/conventions.swap/infer", oip_body, "", 400),
+    "tf": ("/v1/models/conventions.swap:predict",
+           lambda arrays: json.dumps({"inputs": lists_of(arrays)}), "", 400),
+}
+GOOD = numpy.ones(3, "<f4")
+MISTAKES = {  # arguments, the code, and the forms that cannot make the mistake
+    "missing": ({"0": GOOD}, "missing_argument", ()),
+    "unknown": ({"0": GOOD, "1": GOOD, "x": GOOD}, "unknown_argument", ("native",)),
+    "too deep": ({"0": GOOD, "1": GOOD.reshape(1, 3)}, None, ()),
+    "of another type": ({"0": GOOD, "1": GOOD.astype("<i4")}, "dtype_mismatch",
+                        ("native", "tf")),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_has_one_code(serve, mistake):
+    arrays, code, without = MISTAKES[mistake]
+    server = serve(MODULES / "conventions.so")
+    for form, (path, make, kind, status) in WRONG.items():
+        if form in without:
+            continue
+        reply = server.request("POST", path, make(arrays),
+                               {"Content-Type": kind} if kind else {})
+        found = reply.json
+        assert reply.status == found["status"] == status, (form, found)
+        assert found["code"] in ([code] if code else ["shape_mismatch", "type_mismatch"])
+        assert found["error"] == found["detail"], form
+        if status == 400:
+            assert reply.headers["Farcall-Error-Code"] == found["code"]
