@@ -142,7 +142,8 @@ class Server:
         except subprocess.TimeoutExpired:
             self.process.kill()
             raise
-        self.reader.join(timeout=10)
+        self.reader.join(timeout=60)
+        assert not self.reader.is_alive(), "a process has the server's stderr still"
         return status
 
 
