@@ -56,6 +56,7 @@ static void on_pre_drained(uv_timer_t *timer) { fc_loop_drain(timer->data); }
 static void leave(fc_loop_t *loop) {
   const uint64_t wait_ms = loop->options->pre_drain;
   if (loop->server.leaving) return;
+  fc_notify_stopping(&loop->notify);
   if (!wait_ms || !loop->modules.started) {
     fc_loop_drain(loop);
     return;
@@ -67,6 +68,11 @@ static void leave(fc_loop_t *loop) {
   uv_timer_start(&loop->drain_timer, on_pre_drained, wait_ms, 0);
 }
 
+static void drain_at_once(fc_loop_t *loop) {
+  fc_notify_stopping(&loop->notify);
+  fc_loop_drain(loop);
+}
+
 static void on_signal(uv_signal_t *handle, int number) {
   fc_loop_t *loop = handle->data;
   if (loop->server.leaving) {
@@ -75,12 +81,13 @@ static void on_signal(uv_signal_t *handle, int number) {
     _exit(128 + number);
   }
   if (number == SIGTERM) leave(loop);
-  else fc_loop_drain(loop);
+  else drain_at_once(loop);
 }
 
 static void on_hangup(uv_signal_t *handle, int number) {
   fc_loop_t *loop = handle->data;
   (void)number;
+  fc_notify_reloading(&loop->notify);
   fc_modules_reload(&loop->modules, "SIGHUP");
 }
 

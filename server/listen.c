@@ -2,6 +2,9 @@
 #include "listen.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "config/limits.h"
 
@@ -84,17 +87,32 @@ static fc_status_t set_policy(fc_endpoint_t *endpoint, fc_str_t item,
   return fc_policy_check_bind(options, &endpoint->address, item, err);
 }
 
+// What others are told of it.
+static void describe(fc_endpoint_t *endpoint) {
+  endpoint->port = fc_address_print(&endpoint->address, endpoint->host,
+                                    sizeof endpoint->host);
+  endpoint->policy.bind = fc_str(endpoint->host);
+}
+
+static fc_listener_events_t events_of(fc_endpoint_t *endpoint) {
+  return (fc_listener_events_t){.on_socket = on_socket,
+                                .on_last_socket = on_last_socket,
+                                .on_wait = on_wait,
+                                .context = endpoint};
+}
+
 static fc_status_t open_endpoint(fc_endpoint_t *endpoint, fc_str_t item,
                                  fc_error_t *err) {
   fc_address_t *address = &endpoint->address;
+  const fc_server_options_t *options = endpoint->loop->options;
+  const fc_listener_events_t events = events_of(endpoint);
+  fc_socket_file_t file;
   FC_TRY(fc_address_parse(item, address, err));
   FC_TRY(set_policy(endpoint, item, err));
-  const fc_listener_events_t events = {.on_socket = on_socket,
-                                       .on_last_socket = on_last_socket,
-                                       .on_wait = on_wait,
-                                       .context = endpoint};
+  FC_TRY(fc_socket_file_parse(fc_str(options->socket_mode),
+                              fc_str(options->socket_owner), &file, err));
   int code = fc_listener_open(&endpoint->listener, &endpoint->loop->uv,
-                              &address->any, &events);
+                              &address->any, &file, &events);
   if (code) return fail_listen(item, endpoint, code, err);
   if (!fc_address_is_unix(address)) {
     // If the port was 0, the kernel has chosen one.
@@ -103,31 +121,102 @@ static fc_status_t open_endpoint(fc_endpoint_t *endpoint, fc_str_t item,
       return fail_listen(item, endpoint, -errno, err);
     }
   }
-  endpoint->port =
-      fc_address_print(address, endpoint->host, sizeof endpoint->host);
-  endpoint->policy.bind = fc_str(endpoint->host);
+  describe(endpoint);
   return FC_OK;
 }
 
+// ---------------------------------------------------------------------------
+// Sockets that are there already (sd_listen_fds(3))
+
+#define FIRST_PASSED 3
+
+// How many sockets a service manager has passed to this process.
+static fc_status_t count_passed(uint32_t *out_count, fc_error_t *err) {
+  const char *pid = getenv("LISTEN_PID");
+  const char *text = getenv("LISTEN_FDS");
+  *out_count = 0;
+  if (!pid || !text || strtoull(pid, NULL, 10) != (uint64_t)getpid()) {
+    return FC_OK;
+  }
+  const unsigned long long count = strtoull(text, NULL, 10);
+  if (count > FC_LIMIT_PASSED) {
+    return fc_fail(err, FC_CODE_MODULE_UNAVAILABLE,
+                   "LISTEN_FDS promises %llu sockets; at most %d can be passed",
+                   count, FC_LIMIT_PASSED);
+  }
+  *out_count = (uint32_t)count;
+  return FC_OK;
+}
+
+static bool is_listening(int socket) {
+  int type = 0, listens = 0;
+  socklen_t size = sizeof type;
+  if (getsockopt(socket, SOL_SOCKET, SO_TYPE, &type, &size)) return false;
+  size = sizeof listens;
+  if (getsockopt(socket, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size)) {
+    return false;
+  }
+  return type == SOCK_STREAM && listens;
+}
+
+static fc_status_t adopt_endpoint(fc_endpoint_t *endpoint, int socket,
+                                  fc_error_t *err) {
+  fc_address_t *address = &endpoint->address;
+  socklen_t size = sizeof address->storage;
+  const int flags = fcntl(socket, F_GETFL);
+  if (flags < 0 || !is_listening(socket) ||
+      getsockname(socket, &address->any, &size) ||
+      (address->any.sa_family != AF_INET &&
+       address->any.sa_family != AF_INET6 &&
+       address->any.sa_family != AF_UNIX)) {
+    return fc_fail(
+        err, FC_CODE_MODULE_UNAVAILABLE,
+        "descriptor %d, which LISTEN_FDS promises, is no TCP or Unix "
+        "socket that listens",
+        socket);
+  }
+  (void)fcntl(socket, F_SETFD, FD_CLOEXEC);
+  (void)fcntl(socket, F_SETFL, flags | O_NONBLOCK);
+  FC_TRY(set_policy(endpoint, FC_STR("an address of LISTEN_FDS"), err));
+  describe(endpoint);
+  const fc_listener_events_t events = events_of(endpoint);
+  const int code = fc_listener_adopt(&endpoint->listener, &endpoint->loop->uv,
+                                     socket, &address->any, &events);
+  if (code) return fail_listen(fc_str(endpoint->host), endpoint, code, err);
+  return FC_OK;
+}
+
+// Sockets that were passed take the place of the default address, not of an
+// address that somebody wrote down.
 fc_status_t fc_loop_listen(fc_loop_t *loop, fc_error_t *err) {
   const fc_texts_t *listen = &loop->options->listen;
+  uint32_t passed;
+  FC_TRY(count_passed(&passed, err));
+  const bool asked = !passed || loop->options->origins[FC_OPTION_listen].from !=
+                                    FC_ORIGIN_DEFAULT;
   fc_str_t item;
   uint32_t count = 0;
-  while (fc_texts_at(listen, count, &item)) count++;
-  loop->endpoints =
-      fc_alloc_array(loop->allocator, count, sizeof *loop->endpoints);
+  while (asked && fc_texts_at(listen, count, &item)) count++;
+  loop->endpoints = fc_alloc_array(loop->allocator, (size_t)count + passed,
+                                   sizeof *loop->endpoints);
   if (!loop->endpoints) return fc_fail_memory(err);
-  while (fc_texts_at(listen, loop->endpoint_count, &item)) {
+  for (uint32_t i = 0; i < count + passed; i++) {
     fc_endpoint_t *endpoint = &loop->endpoints[loop->endpoint_count++];
     endpoint->loop = loop;
+    if (i < passed) {
+      FC_TRY(adopt_endpoint(endpoint, FIRST_PASSED + (int)i, err));
+      continue;
+    }
+    (void)fc_texts_at(listen, i - passed, &item);
     FC_TRY(open_endpoint(endpoint, item, err));
   }
   return FC_OK;
 }
 
-void fc_loop_tell_listening(fc_loop_t *loop) {
+void fc_loop_open(fc_loop_t *loop) {
   for (uint32_t i = 0; i < loop->endpoint_count; i++) {
-    const fc_endpoint_t *endpoint = &loop->endpoints[i];
+    fc_endpoint_t *endpoint = &loop->endpoints[i];
+    fc_listener_start(&endpoint->listener);
     if (fc_address_is_unix(&endpoint->address)) {
       fc_log(&loop->log, FC_LOG_INFO, "listening on unix:%s", endpoint->host);
     } else {

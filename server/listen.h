@@ -20,12 +20,14 @@ typedef struct fc_endpoint_t {
   int port;  // 0: it has none
 } fc_endpoint_t;
 
-// Binds and listens everywhere. FC_CODE_FORBIDDEN for an address that needs
+// Binds and listens everywhere: on the sockets that a service manager has passed
+// on, if there are any, and on the addresses of --listen. FC_CODE_FORBIDDEN for an address that needs
 // --allow-insecure-bind, FC_CODE_NOT_ACCEPTABLE for one that can't be read,
 // FC_CODE_MODULE_UNAVAILABLE for one that can't be had.
 fc_status_t fc_loop_listen(fc_loop_t *loop, fc_error_t *err) FC_MUST_CHECK;
-// One line of the log for each endpoint.
-void fc_loop_tell_listening(fc_loop_t *loop);
+// The modules are served: clients of passed sockets, who had to wait for that, are
+// accepted, and each endpoint gets one line of the log.
+void fc_loop_open(fc_loop_t *loop);
 // Nobody can connect any more. More than once is allowed. The memory is freed by
 // fc_loop_deinit, when the loop has closed the handles.
 void fc_loop_stop_listening(fc_loop_t *loop);

@@ -15,6 +15,7 @@
 #include "config/file.h"
 #include "config/limits.h"
 #include "config/policy.h"
+#include "config/socket_file.h"
 #include "config/table.h"
 #include "farcall/version.h"
 #include "modules/versions.h"
@@ -87,6 +88,7 @@ static fc_status_t check(const fc_server_options_t *options, fc_error_t *err) {
   fc_str_t item;
   fc_policy_t policy;
   fc_isolation_t isolation;
+  fc_socket_file_t file;
   unsigned option = FC_OPTION_listen;
   fc_status_t status = FC_OK;
   for (uint32_t i = 0;
@@ -101,6 +103,12 @@ static fc_status_t check(const fc_server_options_t *options, fc_error_t *err) {
     option = FC_OPTION_trusted_proxy;
     status = fc_policy_init(&policy, fc_str(options->allow_host),
                             fc_str(options->trusted_proxy), err);
+  }
+  if (status == FC_OK) {
+    option = options->socket_mode[0] ? FC_OPTION_socket_mode
+                                     : FC_OPTION_socket_owner;
+    status = fc_socket_file_parse(fc_str(options->socket_mode),
+                                  fc_str(options->socket_owner), &file, err);
   }
   if (status == FC_OK) {
     option = FC_OPTION_isolation;

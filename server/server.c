@@ -12,6 +12,7 @@
 #include "end.h"
 #include "listen.h"
 #include "config/limits.h"
+#include "modules/act.h"
 #include "modules/demand.h"
 #include "pool/cpus.h"
 #include "watching.h"
@@ -98,6 +99,9 @@ static void on_turn(uv_prepare_t *turn) {
   else uv_idle_start(&loop->busy, on_busy);
   arm_timer(loop);
   if (loop->log.size) fc_log_flush(&loop->log);
+  if (loop->notify.reloading && !fc_modules_is_acting(&loop->modules)) {
+    fc_notify_ready(&loop->notify);
+  }
   fc_loop_check_drained(loop);
 }
 
@@ -134,7 +138,8 @@ static void on_started(void *context) {
     fc_loop_drain(loop);
     return;
   }
-  fc_loop_tell_listening(loop);
+  fc_loop_open(loop);
+  fc_notify_ready(&loop->notify);
 }
 
 static void on_added(void *context, uint32_t generation,
@@ -246,6 +251,7 @@ static fc_status_t init_handles(fc_loop_t *loop, fc_error_t *err) {
   uv_check_init(uv, &loop->awake);
   uv_idle_init(uv, &loop->busy);
   uv_timer_init(uv, &loop->timer);
+  fc_notify_init(&loop->notify, uv);
   int failed = uv_async_init(uv, &loop->bell, on_bell);
   if (!failed) failed = uv_async_init(uv, &loop->loader_bell, on_loader_bell);
   if (!failed) failed = fc_loop_init_end(loop);
@@ -418,5 +424,6 @@ void fc_loop_deinit(fc_loop_t *loop) {
   fc_modules_deinit(&loop->modules);
   fc_watch_close(&loop->watch);
   fc_http1_deinit(&loop->http1);
+  fc_notify_deinit(&loop->notify);
   fc_log_deinit(&loop->log);
 }

@@ -11,6 +11,7 @@
 
 #include "http1/http1.h"
 #include "modules/modules.h"
+#include "notify.h"
 #include "obs/log.h"
 #include "pool/process_host.h"
 
@@ -34,6 +35,7 @@ typedef struct fc_loop_t {
   uv_timer_t drain_timer;
   uv_signal_t signals[2];  // that end the server
   uv_signal_t hangup;
+  fc_notify_t notify;
   uint64_t timer_due_ms;  // UINT64_MAX when not armed
 
   fc_server_t server;  // what code that answers requests sees of the loop

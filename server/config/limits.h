@@ -32,6 +32,7 @@
 #define FC_LIMIT_SHARED_FILES 64     // of these, for large bodies and answers
 #define FC_LIMIT_MODULE_FILES 2      // further ones, for each module
 #define FC_LIMIT_WORKER_FILES 4      // and for each of a module's processes
+#define FC_LIMIT_PASSED 64           // sockets of a service manager
 #define FC_LIMIT_TURNED_AWAY 32      // connections being told 503 at one time
 
 #define FC_LIMIT_ASKING (64u << 10)  // body of a POST that is no call

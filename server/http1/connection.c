@@ -212,6 +212,7 @@ bool fc_http1_accept(fc_http1_t *http1, const fc_client_t *client) {
   if (!c) return false;
   c->http1 = http1;
   c->stash = FC_STASH_EMPTY;
+  c->is_new = true;
   fc_exchange_init(&c->exchange, server, &fc_connection_carrier, client->policy,
                    &client->address);
   c->next = http1->connections;
@@ -285,9 +286,11 @@ void fc_connection_on_timeout(fc_connection_t *c) {
 }
 
 void fc_connection_drain(fc_connection_t *c) {
-  if (c->state == FC_CONNECTION_HEAD && !fc_stash_size(&c->stash)) {
-    fc_connection_linger(c);
-  }
+  if (c->state != FC_CONNECTION_HEAD || fc_stash_size(&c->stash)) return;
+  // A client that has just connected is about to send. It could not know that its
+  // request was never read, so it might not dare to repeat it.
+  if (c->is_new) fc_http1_wait(c, FC_WAIT_LINGER);
+  else fc_connection_linger(c);
 }
 
 void fc_connection_abandon(fc_connection_t *c) {

@@ -50,6 +50,7 @@ struct fc_connection_t {
   uint8_t input;  // fc_input_t
   bool is_last;   // the answer is the last one: nothing after it is read
   bool turned_away;
+  bool is_new;  // no request of it was answered yet
   fc_stash_t stash;
   // Of the request
   bool is_http10;
@@ -69,7 +70,8 @@ struct fc_connection_t {
 
 // Called when its time has run out.
 void fc_connection_on_timeout(fc_connection_t *connection);
-// Closes it, or, while a request is in progress, makes its answer the last one.
+// Closes it, or, while a request is in progress, makes its answer the last one. One
+// that is new gets a little time to send its request.
 void fc_connection_drain(fc_connection_t *connection);
 // Answers a waiting call with FC_CODE_SHUTTING_DOWN, and closes in any case.
 void fc_connection_abandon(fc_connection_t *connection);

@@ -86,6 +86,7 @@ static bool write_more(fc_connection_t *c) {
 
 static void reset_request(fc_connection_t *c) {
   fc_exchange_reset(&c->exchange);
+  c->is_new = false;
   c->is_chunked = false;
   c->left = 0;
   c->framing = (fc_framing_t){0};

@@ -67,6 +67,11 @@ fc_status_t fc_modules_act(fc_modules_t *modules, fc_act_t *act,
 // freed. NULL is allowed.
 void fc_act_release(fc_modules_t *modules, fc_act_t *take_act);
 
+// Does somebody wait for modules to change?
+static inline bool fc_modules_is_acting(const fc_modules_t *modules) {
+  return modules->acts || modules->waiting || modules->again;
+}
+
 // Reloads all as soon as no other act is in progress; `by` is static.
 void fc_modules_reload(fc_modules_t *modules, const char *by);
 // Files may have changed: the same for those that can be read and were not refused

@@ -148,39 +148,76 @@ static void remove_file(const fc_listener_t *listener) {
   }
 }
 
-static int open_socket(const struct sockaddr *address, int *out_socket) {
+static int set_file(const struct sockaddr *address,
+                    const fc_socket_file_t *file) {
+  const struct sockaddr_un *local = (const void *)address;
+  if (address->sa_family != AF_UNIX) return 0;
+  const bool owned =
+      file->user != FC_SOCKET_FILE_KEEP || file->group != FC_SOCKET_FILE_KEEP;
+  if (owned && lchown(local->sun_path, file->user, file->group)) return -errno;
+  if (file->mode != FC_SOCKET_FILE_KEEP && chmod(local->sun_path, file->mode)) {
+    return -errno;
+  }
+  return 0;
+}
+
+static int open_socket(const struct sockaddr *address,
+                       const fc_socket_file_t *file, int *out_socket) {
   int fd =
       socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return -errno;
   int error = bind_any(fd, address);
-  if (!error && listen(fd, BACKLOG)) error = -errno;
+  if (!error) {
+    error = set_file(address, file);
+    if (!error && listen(fd, BACKLOG)) error = -errno;
+    if (error && address->sa_family == AF_UNIX) {
+      unlink(((const struct sockaddr_un *)(const void *)address)->sun_path);
+    }
+  }
   if (error) close(fd);
   else *out_socket = fd;
   return error;
 }
 
-int fc_listener_open(fc_listener_t *listener, uv_loop_t *loop,
-                     const struct sockaddr *address,
-                     const fc_listener_events_t *events) {
+int fc_listener_adopt(fc_listener_t *listener, uv_loop_t *loop, int socket,
+                      const struct sockaddr *address,
+                      const fc_listener_events_t *events) {
   *listener =
       (fc_listener_t){.events = *events,
                       .streams = address->sa_family == AF_UNIX ? &fc_stream_unix
                                                                : &fc_stream_tcp,
+                      .socket = socket,
                       .spare = -1};
-  int code = open_socket(address, &listener->socket);
+  const int code = uv_poll_init(loop, &listener->poll, socket);
   if (code) return code;
-  note_file(listener, address);
-  code = uv_poll_init(loop, &listener->poll, listener->socket);
-  if (code) {
-    remove_file(listener);
-    close(listener->socket);
-    return code;
-  }
   uv_timer_init(loop, &listener->retry);
   listener->open = true;
   listener->poll.data = listener->retry.data = listener;
   (void)take_spare(listener);
-  return uv_poll_start(&listener->poll, UV_READABLE, on_readable);
+  return 0;
+}
+
+void fc_listener_start(fc_listener_t *listener) {
+  if (!listener->open || uv_is_active((uv_handle_t *)&listener->poll)) return;
+  uv_poll_start(&listener->poll, UV_READABLE, on_readable);
+}
+
+int fc_listener_open(fc_listener_t *listener, uv_loop_t *loop,
+                     const struct sockaddr *address,
+                     const fc_socket_file_t *file,
+                     const fc_listener_events_t *events) {
+  int socket = -1;
+  *listener = (fc_listener_t){.spare = -1};
+  int code = open_socket(address, file, &socket);
+  if (code) return code;
+  code = fc_listener_adopt(listener, loop, socket, address, events);
+  note_file(listener, address);
+  fc_listener_start(listener);
+  if (!listener->open) {
+    remove_file(listener);
+    close(socket);
+  }
+  return code;
 }
 
 void fc_listener_close(fc_listener_t *listener) {

@@ -11,6 +11,7 @@
 #include <sys/un.h>
 #include <uv.h>
 
+#include "config/socket_file.h"
 #include "stream/socket.h"
 
 typedef struct fc_listener_events_t {
@@ -41,11 +42,22 @@ typedef struct fc_listener_t {
 
 // Binds and listens; returns 0 or an error of libuv. A zeroed listener is
 // closed. The file of a Unix socket that nobody listens on any more is
-// replaced; UV_EEXIST: the file is no socket.
+// replaced; UV_EEXIST: the file is no socket. Nobody can connect before the
+// file's mode and owner are those of `file`.
 int fc_listener_open(fc_listener_t *listener, uv_loop_t *loop,
                      const struct sockaddr *address,
+                     const fc_socket_file_t *file,
                      const fc_listener_events_t *events) FC_MUST_CHECK;
-// Also removes the file of a Unix socket, unless another one is there by now. The
+// The same for a socket of this address that listens already, and which others
+// have too: fc_listener_close leaves its file. Clients wait in the kernel's queue
+// until fc_listener_start. The socket is the listener's when 0 is returned.
+int fc_listener_adopt(fc_listener_t *listener, uv_loop_t *loop, int socket,
+                      const struct sockaddr *address,
+                      const fc_listener_events_t *events) FC_MUST_CHECK;
+// Accepts from now on. More than once is allowed.
+void fc_listener_start(fc_listener_t *listener);
+// Also removes the file of a Unix socket that fc_listener_open made, unless another
+// one is there by now. The
 // listener's memory must stay until the loop has run once more. A closed listener
 // is allowed.
 void fc_listener_close(fc_listener_t *listener);

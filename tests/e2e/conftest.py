@@ -77,20 +77,23 @@ class Reply:
 
 class Server:
     """A farcalld on a port of its own, ended with SIGTERM. `under` is a program that
-    starts it, with arguments; then a subclass knows which process it is."""
+    starts it, with arguments; if that is not replaced by it, a subclass knows which
+    process it is. `files` are descriptors it inherits, `variables` are set for it."""
     left_to_others = 0  # servers of this run that were not told their host
     started = []
 
-    def __init__(self, *arguments, cwd=None, under=()):
+    def __init__(self, *arguments, cwd=None, under=(), files=(), variables=None,
+                 listen=("--listen", "127.0.0.1:0")):
         if not any(str(each).startswith("--isolation") for each in arguments):
             assert HOSTS != "own", "--isolation is missing: see tests/CMakeLists.txt"
             Server.left_to_others += 1
         self.lines = []
         self.process = subprocess.Popen(
-            [*under, str(BIN / "farcalld"), "--listen", "127.0.0.1:0",
-             "--access-log=off", *map(str, arguments)],
-            cwd=cwd, env=user_environment(), stdin=subprocess.DEVNULL,
-            stderr=subprocess.PIPE, text=True)
+            [*under, str(BIN / "farcalld"), *listen, "--access-log=off",
+             *map(str, arguments)],
+            cwd=cwd, env={**user_environment(), **(variables or {})},
+            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            pass_fds=files)
         Server.started.append(self)
         self.url = None
         for line in self.process.stderr:

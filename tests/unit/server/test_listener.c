@@ -48,6 +48,9 @@ static void on_wait(void *context, int error) {
   server->error = error;
 }
 
+static const fc_socket_file_t kKeep = {FC_SOCKET_FILE_KEEP, FC_SOCKET_FILE_KEEP,
+                                       FC_SOCKET_FILE_KEEP};
+
 static void start(server_t *server) {
   *server = (server_t){0};
   const fc_listener_events_t events = {on_socket, on_last_socket, on_wait,
@@ -55,9 +58,10 @@ static void start(server_t *server) {
   struct sockaddr_in address = {.sin_family = AF_INET,
                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   assert_int_equal(uv_loop_init(&server->loop), 0);
-  assert_int_equal(fc_listener_open(&server->listener, &server->loop,
-                                    (struct sockaddr *)&address, &events),
-                   0);
+  assert_int_equal(
+      fc_listener_open(&server->listener, &server->loop,
+                       (struct sockaddr *)&address, &kKeep, &events),
+      0);
 }
 
 static void stop(server_t *server) {
@@ -180,7 +184,7 @@ static void an_address_in_use_is_an_error(void **state) {
   fc_listener_t other;
   assert_int_equal(
       fc_listener_open(&other, &server.loop, (struct sockaddr *)&address,
-                       &server.listener.events),
+                       &kKeep, &server.listener.events),
       UV_EADDRINUSE);
   fc_listener_close(&other);
   assert_int_equal(count_descriptors(), descriptors);
@@ -224,12 +228,16 @@ static void begin_unix(server_t *server) {
   assert_int_equal(uv_loop_init(&server->loop), 0);
 }
 
-static int listen_unix(server_t *server) {
+static int listen_unix_as(server_t *server, const fc_socket_file_t *file) {
   const struct sockaddr_un address = unix_address();
   const fc_listener_events_t events = {on_unix_socket, on_last_socket, on_wait,
                                        server};
   return fc_listener_open(&server->listener, &server->loop,
-                          (const struct sockaddr *)&address, &events);
+                          (const struct sockaddr *)&address, file, &events);
+}
+
+static int listen_unix(server_t *server) {
+  return listen_unix_as(server, &kKeep);
 }
 
 static bool file_is_there(void) {
@@ -299,6 +307,64 @@ static void what_is_no_socket_is_not_replaced(void **state) {
   stop(&server);
 }
 
+static void the_file_gets_its_mode_and_owner(void **state) {
+  (void)state;
+  server_t server;
+  struct stat file;
+  const fc_socket_file_t wanted = {0640, FC_SOCKET_FILE_KEEP, getgid()};
+  begin_unix(&server);
+  assert_int_equal(listen_unix_as(&server, &wanted), 0);
+  assert_int_equal(stat(unix_address().sun_path, &file), 0);
+  assert_int_equal(file.st_mode & 07777, 0640);
+  assert_int_equal(file.st_gid, getgid());
+  stop(&server);
+}
+
+static void a_file_that_cannot_be_given_is_removed(void **state) {
+  (void)state;
+  server_t server;
+  const uid_t user = geteuid();
+  const fc_socket_file_t wanted = {FC_SOCKET_FILE_KEEP, 0, FC_SOCKET_FILE_KEEP};
+  begin_unix(&server);
+  const unsigned descriptors = count_descriptors();
+  if (user == 0) {  // who may give files to everybody
+    assert_int_equal(chown(unix_folder, 65534, (gid_t)-1), 0);
+    assert_int_equal(seteuid(65534), 0);
+  }
+  assert_int_equal(listen_unix_as(&server, &wanted), UV_EPERM);
+  assert_int_equal(count_descriptors(), descriptors);
+  assert_false(file_is_there());
+  assert_int_equal(seteuid(user), 0);
+  stop(&server);
+}
+
+static void the_file_of_a_passed_socket_stays(void **state) {
+  (void)state;
+  server_t server;
+  const struct sockaddr_un address = unix_address();
+  const struct sockaddr *any = (const struct sockaddr *)&address;
+  const fc_listener_events_t events = {on_unix_socket, on_last_socket, on_wait,
+                                       &server};
+  begin_unix(&server);
+  const int passed =
+      socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  assert_int_equal(bind(passed, any, sizeof address), 0);
+  assert_int_equal(listen(passed, 1), 0);
+  const int client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  assert_int_equal(connect(client, any, sizeof address), 0);
+  assert_int_equal(
+      fc_listener_adopt(&server.listener, &server.loop, passed, any, &events),
+      0);
+  assert_false(uv_run(&server.loop, UV_RUN_NOWAIT));
+  assert_int_equal(server.accepted, 0);
+  fc_listener_start(&server.listener);
+  while (!server.accepted) uv_run(&server.loop, UV_RUN_ONCE);
+  close(client);
+  stop(&server);
+  assert_true(file_is_there());
+  unlink(address.sun_path);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(every_connection_is_told_of),
@@ -309,6 +375,9 @@ int main(void) {
       IN_FOLDER(a_stale_socket_is_replaced),
       IN_FOLDER(another_one_is_left_alone),
       IN_FOLDER(what_is_no_socket_is_not_replaced),
+      IN_FOLDER(the_file_gets_its_mode_and_owner),
+      IN_FOLDER(a_file_that_cannot_be_given_is_removed),
+      IN_FOLDER(the_file_of_a_passed_socket_stays),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
