@@ -475,6 +475,7 @@ static void a_module_with_state_is_called_one_at_a_time(void **state) {
 typedef struct alone_t {
   caller_t caller;
   bool failed;
+  _Atomic bool ended;
 } alone_t;
 
 static void alone_open(alone_t *alone, const caller_t *shared) {
@@ -497,7 +498,23 @@ static void *run_alone(void *context) {
   alone->failed = caller_call(&alone->caller, "alone", "") != FC_OK ||
                   alone->caller.results[0].scalar.i32 != 1;
   caller_end(&alone->caller);
+  atomic_store(&alone->ended, true);
   return NULL;
+}
+
+// Starts the thread, and returns when it is inside. It stays only for a while, in
+// which this thread may not get to look: then another one is started.
+static void run_until_inside(alone_t *alone, caller_t *caller,
+                             pthread_t *thread) {
+  for (;;) {
+    atomic_store(&alone->ended, false);
+    assert_int_equal(pthread_create(thread, NULL, run_alone, alone), 0);
+    while (!atomic_load(&alone->ended)) {
+      if (strcmp(caller_run(caller, "peek", ""), "1") == 0) return;
+    }
+    pthread_join(*thread, NULL);
+    assert_false(alone->failed);
+  }
 }
 
 // One thread stays inside the module for a while. Then a call of a function
@@ -513,9 +530,7 @@ static void nobody_else_unlocks_a_module(void **state) {
   alone_open(&first, &caller);
   alone_open(&second, &caller);
   assert_false(first.failed || second.failed);
-  assert_int_equal(pthread_create(&threads[0], NULL, run_alone, &first), 0);
-  while (strcmp(caller_run(&caller, "peek", ""), "1") != 0) {
-  }
+  run_until_inside(&first, &caller, &threads[0]);
   assert_int_equal(pthread_create(&threads[1], NULL, run_alone, &second), 0);
   pthread_join(threads[0], NULL);
   pthread_join(threads[1], NULL);
