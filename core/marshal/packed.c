@@ -18,8 +18,9 @@ static fc_status_t take_array(fc_inputs_t *inputs, uint32_t number,
   const fc_model_tensor_t *tensor = &inputs->model->inputs[number];
   const fc_status_t status = fc_npy_parse(&frame->tensors, file, &array, err);
   if (status != FC_OK) return fc_inputs_name(inputs, tensor, status, err);
-  const bool moved =
-      array.data.data < file.data || array.data.data >= file.data + file.size;
+  // Outside of the file only when elements had to be moved.
+  const uintptr_t at = (uintptr_t)array.data.data, from = (uintptr_t)file.data;
+  const bool moved = at < from || at > from + file.size;
   if (moved) frame->copied += array.data.size;
   return fc_inputs_take(inputs, number, array.dtype, array.rank, array.shape,
                         array.data, err);
