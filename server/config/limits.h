@@ -31,8 +31,8 @@
 #define FC_LIMIT_RESERVED_FILES 128  // never used for connections
 #define FC_LIMIT_SHARED_FILES 64     // of these, for large bodies and answers
 #define FC_LIMIT_MODULE_FILES 2      // further ones, for each module
-#define FC_LIMIT_WORKER_FILES 4      // and for each of a module's processes
 #define FC_LIMIT_PASSED 64           // sockets of a service manager
+#define FC_LIMIT_WORKER_FILES 6      // and for each of a module's processes
 #define FC_LIMIT_TURNED_AWAY 32      // connections being told 503 at one time
 
 #define FC_LIMIT_ASKING (64u << 10)  // body of a POST that is no call
@@ -104,9 +104,9 @@
 // go; larger ones take several loop turns. Each page of fresh memory costs the
 // loop 1 to 3 us, and the process too.
 #define FC_LIMIT_COPY (256u << 10)
-// What a body or an answer has beyond so many bytes is not copied to or from a
-// process but handed over in a file (bench/handoff, docs/decisions/worker-processes.md):
-// up to there the ring keeps its pages, and a copy costs less than fresh pages.
+// A body of more bytes is handed to a process in a file and not copied. Up to there the
+// ring keeps its pages, or nearly, and a copy costs less than fresh pages
+// (bench/handoff, docs/decisions/worker-processes.md).
 #define FC_LIMIT_SHARED (512u << 10)
 #define FC_LIMIT_COPY_SMALL (16u << 10)  // is copied whatever else was copied
 #define FC_LIMIT_SPARE_MS 10000  // then a further process without calls ends

@@ -561,10 +561,11 @@ void fc_blocks_trim(fc_blocks_t *blocks, size_t size) {
 
 // True: there is more.
 static bool release_some(entry_t *entry, uint64_t most) {
-  // All of a file, because a worker may have written more than was counted.
+  // All of a file: a worker may have written more than was counted. Its pages cost
+  // four times as much.
   if (entry->file >= 0) {
-    return fc_shared_scrub(entry->file, 0, entry->size + FC_BLOCK_TAIL, most,
-                           &entry->released);
+    return fc_shared_scrub(entry->file, 0, entry->size + FC_BLOCK_TAIL,
+                           most / 4, &entry->released);
   }
   const uint64_t left = entry->size - entry->released;
   if (left <= most) return false;

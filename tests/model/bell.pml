@@ -5,6 +5,9 @@
  * instruction (by itself, by others, at a deadline) and is started again, and a
  * loop that takes back what waits behind another call.
  *
+ * Each body lies in a file, which is sent through a socket before its call is handed
+ * over; the worker takes one message for each call, wanted or not.
+ *
  * Every step is one access to shared memory or one system call, in the order
  * of seq_cst. Not in it: spinning before sleep (it only looks earlier),
  * quarantine, and what a call computes beyond "the answer to this call".
@@ -37,6 +40,7 @@ bool worker_asleep;
 bool loop_asleep;
 
 /* The kernel. */
+chan inbox = [SLOTS] of { byte };  /* files on their way: whose bodies */
 bool eventfd;
 bool alive = true;
 bool dying;                 /* a SIGKILL is on its way or has struck */
@@ -78,6 +82,20 @@ inline take(s) {
       assert(began[call] == 1)  /* what has begun is never run again */
     fi
   }
+  d_step {
+    body = NONE;
+    if
+#ifdef MUTANT_FILE_LEFT_IF_NOT_WANTED
+    :: !wanted
+#endif
+    :: else ->
+      if
+      :: nempty(inbox) -> inbox?body
+      :: empty(inbox)
+      fi
+    fi;
+    assert(!wanted || body == call)
+  }
 }
 
 inline ring_loop() {
@@ -106,7 +124,7 @@ inline finish(s) {
 }
 
 active proctype worker() {
-  byte seen, call, turn;
+  byte seen, call, turn, body;
   bool rung, wanted;
 end:
   do
@@ -226,6 +244,10 @@ inline bury() {
     :: else -> break
     od;
     /* A new region for a new worker. */
+    do
+    :: nempty(inbox) -> inbox?next
+    :: empty(inbox) -> break
+    od;
     i = 0;
     do
     :: i < SLOTS ->
@@ -285,7 +307,13 @@ inline submit() {
 #ifdef MUTANT_BELL_BEFORE_READY
     ring_worker();
 #endif
+#ifndef MUTANT_FILE_AFTER_READY
+    inbox!next;
     state[turn] = READY;
+#else
+    state[turn] = READY;
+    inbox!next;
+#endif
     staged = true;
     turn = (turn + 1) % SLOTS
   :: else -> break

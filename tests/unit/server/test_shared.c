@@ -183,7 +183,7 @@ static void a_file_is_given_back_bit_by_bit(void **state) {
   memset(data + 12 * MIB, 1, 4 * MIB);
   fc_block_give(blocks, block);
   for (uint64_t left = 8; left > 1; left--) {
-    assert_true(fc_blocks_release(blocks, MIB));
+    assert_true(fc_blocks_release(blocks, 4 * MIB));
     assert_int_equal(fc_shared_taken(theirs), (left - 1) * MIB);
   }
   release_all(blocks);
