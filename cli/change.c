@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The verbs that change what a server serves: load, unload, reload.
+// The verbs that change what a server serves: load, unload, reload, promote,
+// rollback.
 #include <inttypes.h>
 
 #include "file.h"
@@ -23,14 +24,34 @@ static void print_module(yyjson_val *root) {
   putchar('\n');
 }
 
-// Answers are a module's document, or how many of all were changed.
+static void print_decision(yyjson_val *root) {
+  const char *name = yyjson_get_str(yyjson_obj_get(root, "name"));
+  const char *alias = yyjson_get_str(yyjson_obj_get(root, "alias"));
+  const char *version = yyjson_get_str(yyjson_obj_get(root, "version"));
+  const char *before = yyjson_get_str(yyjson_obj_get(root, "before"));
+  fc_show_text(name ? name : "");
+  if (alias) putchar('@');
+  fc_show_text(alias ? alias : "");
+  fputs(version ? "  leads to version " : "  leads to its highest version",
+        stdout);
+  fc_show_text(version ? version : "");
+  fputs(before ? ", before to " : "", stdout);
+  fc_show_text(before ? before : "");
+  puts(yyjson_get_bool(yyjson_obj_get(root, "persistent"))
+           ? ""
+           : "; the server forgets this at its end (--state-dir)");
+}
+
+// Answers are what was decided, a module's document, or how many of all were changed.
 static int print(const fc_answer_t *answer) {
   yyjson_doc *doc = answer->is_json
                         ? yyjson_read(answer->body.data, answer->body.size, 0)
                         : NULL;
   yyjson_val *root = yyjson_doc_get_root(doc);
   int exit_code = FC_EXIT_OK;
-  if (yyjson_obj_get(root, "state")) {
+  if (yyjson_obj_get(root, "persistent")) {
+    print_decision(root);
+  } else if (yyjson_obj_get(root, "state")) {
     print_module(root);
   } else if (yyjson_obj_get(root, "unchanged")) {
     printf("loaded %d, unchanged %d, unloaded %d", count_of(root, "loaded"),
@@ -46,19 +67,28 @@ static int print(const fc_answer_t *answer) {
   return exit_code;
 }
 
-static int change(const fc_args_t *args, const char *target) {
+static int change(const fc_args_t *args, const char *target, fc_str_t body) {
   fc_error_t err;
   fc_server_t server;
   fc_answer_t answer;
   fc_error_reset(&err);
   if (!target) return fc_complain(FC_EXIT_FAILED, "out of memory");
   if (fc_remote_server(args, &server, &err) ||
-      fc_server_ask(args->arena, &server, target, FC_STR("{}"), &answer,
-                    &err)) {
+      fc_server_ask(args->arena, &server, target, body, &answer, &err)) {
     return fc_remote_complain(&err);
   }
   if (answer.status != 200) return fc_remote_refused(args, &answer);
   return print(&answer);
+}
+
+static int change_named(const fc_args_t *args, fc_str_t body) {
+  const char *verb = fc_verb_name(args->verb);
+  const char *name = fc_url_segment(args->arena, fc_str(args->words[0]));
+  return change(
+      args,
+      name ? fc_print(args->arena, FC_REMOTE_MODULES "/%s/%s", name, verb)
+           : NULL,
+      body);
 }
 
 static int change_module(const fc_args_t *args) {
@@ -67,11 +97,25 @@ static int change_module(const fc_args_t *args) {
     return fc_complain(FC_EXIT_USAGE, "%s takes one MODULE, got %zu", verb,
                        args->word_count);
   }
-  const char *name = fc_url_segment(args->arena, fc_str(args->words[0]));
-  return change(
-      args, name ? fc_print(args->arena, FC_REMOTE_MODULES "/%s/%s", name, verb)
-                 : NULL);
+  return change_named(args, FC_STR("{}"));
 }
+
+// An alias that needs escapes is none: the server says what one is.
+static int change_alias(const fc_args_t *args) {
+  if (args->word_count != 1 && args->word_count != 2) {
+    return fc_complain(FC_EXIT_USAGE, "%s takes a MODULE and perhaps an ALIAS",
+                       fc_verb_name(args->verb));
+  }
+  if (args->word_count == 1) return change_named(args, FC_STR("{}"));
+  const char *body =
+      fc_print(args->arena, "{\"alias\":\"%s\"}", args->words[1]);
+  return body ? change_named(args, fc_str(body))
+              : fc_complain(FC_EXIT_FAILED, "out of memory");
+}
+
+int fc_verb_promote(const fc_args_t *args) { return change_alias(args); }
+
+int fc_verb_rollback(const fc_args_t *args) { return change_alias(args); }
 
 int fc_verb_load(const fc_args_t *args) { return change_module(args); }
 
@@ -79,5 +123,5 @@ int fc_verb_unload(const fc_args_t *args) { return change_module(args); }
 
 int fc_verb_reload(const fc_args_t *args) {
   return args->word_count ? change_module(args)
-                          : change(args, "/api/v1/reload");
+                          : change(args, "/api/v1/reload", FC_STR("{}"));
 }

@@ -231,6 +231,7 @@ static fc_status_t init_modules(fc_loop_t *loop, fc_error_t *err) {
       .memory = wanted->module_memory,
       .idle_ms = wanted->idle_unload,
       .versions = fc_str(wanted->versions),
+      .state_dir = fc_str(wanted->state_dir),
       .pinned = fc_str(wanted->pin_modules)};
   const fc_modules_events_t events = {.wake = wake_for_loader,
                                       .on_opened = on_opened,

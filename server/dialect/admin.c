@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The admin routes of /api/v1: load, unload, reload. What they do is in
+// The admin routes of /api/v1: load, unload, reload, promote, rollback. What they do is in
 // modules/act.h; who may ask is decided before (exchange/access.h).
 #include "dialect/http_status.h"
 #include "dialect/parameter.h"
 #include "dialect/problem.h"
 #include "dialect/reflect.h"
+#include "json/reader.h"
 #include "json/writer.h"
 
 static fc_status_t match(const fc_request_t *request, const fc_place_t *place,
@@ -21,6 +22,10 @@ static fc_act_kind_t kind_of(fc_route_t route) {
       return FC_ACT_UNLOAD;
     case FC_ROUTE_MODULE_RELOAD:
       return FC_ACT_RELOAD;
+    case FC_ROUTE_MODULE_PROMOTE:
+      return FC_ACT_PROMOTE;
+    case FC_ROUTE_MODULE_ROLLBACK:
+      return FC_ACT_ROLLBACK;
     default:
       return FC_ACT_RELOAD_ALL;
   }
@@ -42,11 +47,52 @@ static bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
+static fc_status_t take_alias(fc_act_t *act, const fc_json_reader_t *reader,
+                              fc_error_t *err) {
+  if (!fc_is_alias(reader->text)) {
+    return fc_json_locate(
+        reader,
+        fc_fail(err, FC_CODE_TYPE_MISMATCH,
+                "an alias is a letter, then letters, digits, '_' and '-', at "
+                "most %d",
+                FC_ALIAS_MAX),
+        err);
+  }
+  memcpy(act->alias, reader->text.data, reader->text.size);
+  return FC_OK;
+}
+
+// {"alias":"stable"}, {} or nothing.
+static fc_status_t read_alias(fc_act_t *act, fc_str_t body, fc_error_t *err) {
+  fc_json_reader_t reader;
+  fc_json_token_t token;
+  if (body.size == 0) return FC_OK;
+  fc_json_reader_init(&reader, 4, 16);
+  fc_json_reader_feed(&reader, body.data, body.size, true);
+  FC_TRY(fc_json_next(&reader, &token, err));
+  bool good = token == FC_JSON_OBJECT_BEGIN;
+  while (good) {
+    FC_TRY(fc_json_next(&reader, &token, err));
+    if (token == FC_JSON_OBJECT_END) return fc_json_next(&reader, &token, err);
+    good = fc_json_text_is(&reader, FC_STR("alias"));
+    if (!good) break;
+    FC_TRY(fc_json_next(&reader, &token, err));
+    good = token == FC_JSON_STRING;
+    if (good) FC_TRY(take_alias(act, &reader, err));
+  }
+  return fc_json_locate(&reader,
+                        fc_fail(err, FC_CODE_JSON_SCHEMA,
+                                "the body is empty, {} or {\"alias\":TEXT}"),
+                        err);
+}
+
 // Programs send {} where they have nothing to say.
 static fc_status_t read_act(fc_act_t *act, fc_str_t body, fc_error_t *err) {
   static const char kNothing[] = "{}";
   size_t seen = 0;
-  (void)act;
+  if (act->kind == FC_ACT_PROMOTE || act->kind == FC_ACT_ROLLBACK) {
+    return read_alias(act, body, err);
+  }
   for (size_t i = 0; i < body.size; i++) {
     if (is_blank(body.data[i])) continue;
     if (seen < 2 && body.data[i] == kNothing[seen]) {
@@ -76,10 +122,33 @@ static fc_status_t tell_all(const fc_act_t *act, fc_sink_t *sink,
   return fc_sink_put(sink, FC_STR("}"), err);
 }
 
+static fc_status_t put_member(fc_sink_t *sink, const char *lead, fc_str_t text,
+                              fc_error_t *err) {
+  FC_TRY(fc_sink_put(sink, fc_str(lead), err));
+  return text.size ? fc_json_write_string(sink, text, err)
+                   : fc_sink_put(sink, FC_STR("null"), err);
+}
+
+static fc_status_t tell_decision(const fc_act_t *act, fc_sink_t *sink,
+                                 fc_error_t *err) {
+  fc_str_t rest = act->name;
+  FC_TRY(put_member(sink, "{\"name\":", fc_str_take(&rest, '@'), err));
+  FC_TRY(put_member(sink, ",\"alias\":", fc_str(act->alias), err));
+  FC_TRY(put_member(sink, ",\"version\":", fc_str(act->version), err));
+  FC_TRY(put_member(sink, ",\"before\":", fc_str(act->previous), err));
+  return fc_sink_put(sink,
+                     act->persistent ? FC_STR(",\"persistent\":true}")
+                                     : FC_STR(",\"persistent\":false}"),
+                     err);
+}
+
 // Describes a module as GET does. It may be gone again.
 static fc_status_t tell_act(const fc_server_t *server, const fc_act_t *act,
                             fc_sink_t *sink, fc_error_t *err) {
   if (act->name.size == 0) return tell_all(act, sink, err);
+  if (act->kind == FC_ACT_PROMOTE || act->kind == FC_ACT_ROLLBACK) {
+    return tell_decision(act, sink, err);
+  }
   const fc_generation_t *generation =
       fc_generations_find(&server->modules->generations, act->name);
   if (generation) {

@@ -9,9 +9,10 @@
 #include "modules/demand.h"
 
 static const char *const kKinds[] = {
-    [FC_ACT_START] = "start",   [FC_ACT_RELOAD_ALL] = "reload",
-    [FC_ACT_LOAD] = "load",     [FC_ACT_RELOAD] = "reload",
-    [FC_ACT_UNLOAD] = "unload",
+    [FC_ACT_START] = "start",       [FC_ACT_RELOAD_ALL] = "reload",
+    [FC_ACT_LOAD] = "load",         [FC_ACT_RELOAD] = "reload",
+    [FC_ACT_UNLOAD] = "unload",     [FC_ACT_PROMOTE] = "promote",
+    [FC_ACT_ROLLBACK] = "rollback",
 };
 
 fc_act_t *fc_act_create(fc_modules_t *modules, fc_act_kind_t kind,
@@ -34,6 +35,7 @@ static void free_act(fc_modules_t *modules, fc_act_t *act) {
     act->listings = load->next;
     fc_load_free(modules->loader, load);
   }
+  fc_state_free(act->decisions, modules->generations.allocator);
   fc_free(modules->generations.allocator, act);
 }
 
@@ -242,9 +244,41 @@ static void unload(fc_modules_t *modules, fc_act_t *act) {
   tell(modules, act);
 }
 
+static bool is_decision(const fc_act_t *act) {
+  return act->kind == FC_ACT_PROMOTE || act->kind == FC_ACT_ROLLBACK;
+}
+
+static fc_status_t decide_version(fc_modules_t *modules, fc_act_t *act,
+                                  fc_error_t *err) {
+  bool saves;
+  FC_TRY(fc_acts_promote(modules, act, &saves, err));
+  act->serial = ++modules->act_count;
+  if (saves) {
+    modules->pending++;
+    act->pending++;
+    act->next = modules->acts;
+    modules->acts = act;
+  } else {
+    fc_acts_apply(modules, act);
+    act->ended = true;
+    tell(modules, act);
+  }
+  return FC_OK;
+}
+
+void fc_acts_on_saved(fc_modules_t *modules, const fc_load_t *load) {
+  fc_act_t *act = load->context;
+  act->persistent = load->status == FC_OK;
+  if (act->persistent) fc_acts_apply(modules, act);
+  else fc_act_note_failure(act, &load->error);
+  act->pending--;
+  end(modules, act);
+}
+
 // Sets `ended` of one that has nothing to wait for.
 static fc_status_t start(fc_modules_t *modules, fc_act_t *act,
                          fc_error_t *err) {
+  if (is_decision(act)) return decide_version(modules, act, err);
   FC_TRY(check_known(modules, act, err));
   act->serial = ++modules->act_count;
   if (act->kind == FC_ACT_UNLOAD) {
@@ -291,7 +325,7 @@ fc_status_t fc_modules_act(fc_modules_t *modules, fc_act_t *act,
     return start(modules, act, err);
   }
   // Nobody has asked for what is in progress, so whoever asks now is not refused.
-  FC_TRY(check_known(modules, act, err));
+  if (!is_decision(act)) FC_TRY(check_known(modules, act, err));
   fc_act_t **at = &modules->waiting;
   while (*at) at = &(*at)->next;
   *at = act;

@@ -20,6 +20,8 @@ typedef enum fc_act_kind_t {
   FC_ACT_LOAD,        // serves a module as its file is now
   FC_ACT_RELOAD,      // the same, also if the file has not changed
   FC_ACT_UNLOAD,
+  FC_ACT_PROMOTE,   // has a name, or an alias of it, lead to a version
+  FC_ACT_ROLLBACK,  // has it lead to where it led before
 } fc_act_kind_t;
 
 struct fc_act_t {
@@ -42,6 +44,12 @@ struct fc_act_t {
   uint32_t unchanged;
   uint32_t unloaded;
   uint32_t failed;
+  // Of PROMOTE and ROLLBACK:
+  char alias[FC_ALIAS_MAX + 1];  // "": the name alone
+  char version[24];              // to which it leads now, "": to the highest
+  char previous[24];             // to which it led
+  bool persistent;               // a restart does not forget it
+  fc_decision_t *decisions;      // what will be decided once it is saved
   char before[65];  // digest of the module, "" if none or not known
   char after[65];   // the same, when the act has ended
   // Called once, when the act ends after fc_modules_act has returned. NULL:
@@ -83,6 +91,8 @@ void fc_modules_follow(fc_modules_t *modules);
 
 // A PATH was listed; takes the load over.
 void fc_acts_on_scanned(fc_modules_t *modules, fc_load_t *take_load);
+// What was decided is saved, or cannot be.
+void fc_acts_on_saved(fc_modules_t *modules, const fc_load_t *load);
 // A generation is served, or one has failed with `error` (then it is not looked at). It may be gone afterwards.
 void fc_acts_on_loaded(fc_modules_t *modules, fc_act_t *act,
                        const fc_generation_t *generation,
@@ -93,6 +103,11 @@ void fc_acts_stop(fc_modules_t *modules);
 // The act has met a failure; the first one is its outcome.
 void fc_act_note_failure(fc_act_t *act, const fc_error_t *error);
 void fc_act_note_digest(char out[65], const fc_generation_t *generation);
+// promote.c: begins PROMOTE or ROLLBACK; *out_saves: it ends when it is saved.
+fc_status_t fc_acts_promote(fc_modules_t *modules, fc_act_t *act,
+                            bool *out_saves, fc_error_t *err);
+// What the act has decided counts from now on.
+void fc_acts_apply(fc_modules_t *modules, fc_act_t *act);
 // decide.c: all listings are there.
 void fc_acts_decide(fc_modules_t *modules, fc_act_t *act);
 // The file of a module that was unloaded by request, and one that comes back.

@@ -137,6 +137,14 @@ static bool must_wait(fc_modules_t *modules, const fc_act_t *act,
   return modules->watch && fc_watch_is_written(modules->watch, file->path);
 }
 
+// It was rolled back, and has not changed since.
+static bool is_refused(const fc_modules_t *modules, const fc_listed_t *file) {
+  fc_str_t name, version;
+  fc_path_identify(file->path, &name, &version);
+  return fc_state_refuses(modules->generations.decisions, name, version,
+                          file->mark);
+}
+
 static void consider(fc_modules_t *modules, fc_act_t *act,
                      const fc_load_t *load, const fc_listed_t *file) {
   fc_generation_t *other =
@@ -148,7 +156,9 @@ static void consider(fc_modules_t *modules, fc_act_t *act,
     return;
   }
   if (other) other->settled = act->serial;
-  if (must_wait(modules, act, other, file)) act->unchanged++;
+  if (must_wait(modules, act, other, file) ||
+      (!other && is_refused(modules, file)))
+    act->unchanged++;
   else if (same && (follows_file(other, file) || is_served_as(other, file)))
     keep(act, other);
   else begin(modules, act, load, file, other);

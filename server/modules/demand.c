@@ -168,8 +168,7 @@ fc_status_t fc_demand_put_back(fc_modules_t *modules,
   made->used_ns = generation->used_ns;
   made->refused = generation->refused;
   made->error = generation->error;
-  made->preferred = generation->preferred;
-  made->withdrawn = generation->withdrawn;
+
   made->listed = generation->listed;
   made->settled = generation->settled;
   fc_status_t status =

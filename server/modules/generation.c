@@ -14,6 +14,8 @@ void fc_generations_deinit(fc_generations_t *generations) {
     if (generation) fc_generations_remove(generations, generation);
   }
   fc_name_table_deinit(&generations->names);
+  fc_state_free(generations->decisions, generations->allocator);
+  generations->decisions = NULL;
   fc_free(generations->allocator, (void *)generations->places);
   generations->places = NULL;
   generations->count = 0;
@@ -55,13 +57,20 @@ static void identify(fc_generation_t *made) {
   made->label = versioned ? made->key : made->name;
 }
 
+void fc_generations_prefer(const fc_generations_t *generations,
+                           fc_generation_t *generation) {
+  const fc_decision_t *decision =
+      fc_state_find(generations->decisions, generation->name, FC_STR(""));
+  generation->preferred =
+      decision && fc_str_equal(decision->version, generation->version);
+}
+
 // How well a name can lead to it.
 static int rank_of(const fc_generation_t *generation) {
   const bool usable = generation->state == FC_GENERATION_READY ||
                       fc_generation_is_coming(generation);
   if (!usable) return generation->state == FC_GENERATION_LOADING;
-  if (generation->preferred) return 4;
-  return generation->withdrawn ? 2 : 3;
+  return generation->preferred ? 3 : 2;
 }
 
 static bool is_better(const fc_generation_t *a, const fc_generation_t *b) {
@@ -160,6 +169,7 @@ fc_status_t fc_generations_enter(fc_generations_t *generations, fc_str_t path,
   made->kind = kind;
   made->path = fc_str_make(made->text, path.size);
   identify(made);
+  fc_generations_prefer(generations, made);
   generations->places[index] = made;
   if (!fc_generations_find(generations, made->key)) {
     fc_status_t status = join(generations, made, err);
@@ -327,6 +337,11 @@ const fc_generation_t *fc_generations_nearest(
 fc_generation_t *fc_generations_find_version(
     const fc_generations_t *generations, fc_str_t name, fc_str_t version) {
   char key[FC_MODULE_NAME_MAX + 24];
+  const fc_decision_t *alias =
+      fc_is_alias(version)
+          ? fc_state_find(generations->decisions, name, version)
+          : NULL;
+  if (alias) version = alias->version;
   if (name.size > FC_MODULE_NAME_MAX || version.size > 20) return NULL;
   const int size = snprintf(key, sizeof key, "%.*s@%.*s", FC_STR_ARG(name),
                             FC_STR_ARG(version));

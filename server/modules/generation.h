@@ -9,6 +9,7 @@
 
 #include "base/name_table.h"
 #include "farcall/module.h"
+#include "modules/state.h"
 
 typedef enum fc_generation_state_t {
   FC_GENERATION_LOADING,   // it cannot be called yet
@@ -68,7 +69,7 @@ typedef struct fc_generation_t {
   struct fc_generation_t
       *sibling;    // the next current one of the name, in a ring
   bool preferred;  // its name alone leads to it, whatever newer ones there are
-  bool withdrawn;  // its name alone leads to it only if there is no other
+
   fc_str_t path;
   const char *kind;  // "native", "vm", or "" when unknown
   // NULL before the file was opened, and after a failure. While the state is
@@ -93,10 +94,11 @@ typedef struct fc_generations_t {
   // Of the current ones, to their index: each by its key, and of those of one name
   // the one that the name leads to.
   fc_name_table_t names;
-  fc_generation_t *oldest;  // of those that are READY, the one not asked for
-  fc_generation_t *newest;  // for the longest time
-  uint64_t bytes;           // that all of them take
-  uint64_t leaving;         // of it, those that drain
+  fc_generation_t *oldest;   // of those that are READY, the one not asked for
+  fc_generation_t *newest;   // for the longest time
+  uint64_t bytes;            // that all of them take
+  uint64_t leaving;          // of it, those that drain
+  fc_decision_t *decisions;  // about names, aliases and refused files; owned
   // Called when nobody holds a draining generation any more, and nobody will:
   // perhaps from within any function below that gets the table.
   void (*on_idle)(void *context, fc_generation_t *generation);
@@ -146,10 +148,13 @@ fc_generation_t *fc_generations_find(const fc_generations_t *generations,
 // The current generation of the version that a path is of, NULL if there is none.
 fc_generation_t *fc_generations_find_path(const fc_generations_t *generations,
                                           fc_str_t path);
-// The same of a name and a version.
+// The same of a name and a version or an alias.
 fc_generation_t *fc_generations_find_version(
     const fc_generations_t *generations, fc_str_t name, fc_str_t version);
-// `preferred` or `withdrawn` of one of this name has changed.
+// Sets `preferred`, from what is decided.
+void fc_generations_prefer(const fc_generations_t *generations,
+                           fc_generation_t *generation);
+// `preferred` of one of this name has changed.
 void fc_generations_settle_name(fc_generations_t *generations,
                                 const fc_generation_t *generation);
 // The current generation whose name is nearest, for "did you mean"; NULL if

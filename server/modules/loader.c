@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include "modules/state.h"
 #include "modules/versions.h"
 
 #define STACK_SIZE (8u << 20)  // constructors of modules run on it
@@ -93,6 +94,9 @@ static void run(const fc_loader_options_t *options, fc_load_t *load) {
       break;
     case FC_LOAD_DESCRIBE:
       load->status = describe_file(options, load);
+      break;
+    case FC_LOAD_SAVE:
+      load->status = fc_state_write(load->path, load->bytes, &load->error);
       break;
     case FC_LOAD_HASH:
       load->status = fc_module_hash(load->module, &load->error);
@@ -226,6 +230,21 @@ fc_status_t fc_loader_open(fc_loader_t *loader, fc_str_t path,
 fc_status_t fc_loader_describe(fc_loader_t *loader, fc_str_t path,
                                uint32_t generation, fc_error_t *err) {
   return submit_file(loader, FC_LOAD_DESCRIBE, path, generation, err);
+}
+
+fc_status_t fc_loader_save(fc_loader_t *loader, fc_str_t directory,
+                           fc_str_t text, void *context, fc_error_t *err) {
+  fc_load_t *load = fc_alloc(loader->options.allocator,
+                             sizeof *load + directory.size + text.size + 1);
+  if (!load) return fc_fail_memory(err);
+  memcpy(load->text, directory.data, directory.size);
+  memcpy(load->text + directory.size, text.data, text.size);
+  load->path = fc_str_make(load->text, directory.size);
+  load->bytes = fc_str_make(load->text + directory.size, text.size);
+  load->kind = FC_LOAD_SAVE;
+  load->context = context;
+  submit(loader, load);
+  return FC_OK;
 }
 
 fc_status_t fc_loader_hash(fc_loader_t *loader, fc_module_t *module,

@@ -15,6 +15,7 @@ typedef enum fc_load_kind_t {
   FC_LOAD_OPEN,      // opens a module file
   FC_LOAD_DESCRIBE,  // reads the signatures of a module file
   FC_LOAD_HASH,      // hashes the file of a module that is open
+  FC_LOAD_SAVE,      // writes what is remembered
 } fc_load_kind_t;
 
 // What the loader is asked to do, and the outcome.
@@ -23,13 +24,14 @@ typedef struct fc_load_t {
   uint8_t kind;  // fc_load_kind_t
   // Of FC_LOAD_OPEN and FC_LOAD_DESCRIBE: whose file this is. Of FC_LOAD_SCAN: the caller's.
   uint32_t generation;
-  void *context;  // of FC_LOAD_SCAN: the caller's
+  void *context;  // of FC_LOAD_SCAN and FC_LOAD_SAVE: the caller's
   fc_status_t status;
   fc_error_t error;      // why it failed
   fc_listing_t listing;  // of FC_LOAD_SCAN
   // Of FC_LOAD_OPEN and FC_LOAD_DESCRIBE; whoever takes it sets NULL. Of FC_LOAD_HASH: held.
   fc_module_t *module;
-  fc_str_t path;  // in `text`
+  fc_str_t path;   // in `text`; of FC_LOAD_SAVE: the directory
+  fc_str_t bytes;  // of FC_LOAD_SAVE, in `text`
   char text[];
 } fc_load_t;
 
@@ -74,6 +76,10 @@ fc_status_t fc_loader_open(fc_loader_t *loader, fc_str_t path,
 fc_status_t fc_loader_describe(fc_loader_t *loader, fc_str_t path,
                                uint32_t generation,
                                fc_error_t *err) FC_MUST_CHECK;
+// Writes `text` to --state-dir.
+fc_status_t fc_loader_save(fc_loader_t *loader, fc_str_t directory,
+                           fc_str_t text, void *context,
+                           fc_error_t *err) FC_MUST_CHECK;
 // Holds the module meanwhile.
 fc_status_t fc_loader_hash(fc_loader_t *loader, fc_module_t *module,
                            fc_error_t *err) FC_MUST_CHECK;

@@ -305,6 +305,7 @@ void fc_modules_collect(fc_modules_t *modules) {
   } else if (load) {
     if (load->kind == FC_LOAD_OPEN) on_opened(modules, load);
     if (load->kind == FC_LOAD_DESCRIBE) fc_demand_on_described(modules, load);
+    if (load->kind == FC_LOAD_SAVE) fc_acts_on_saved(modules, load);
     if (load->kind == FC_LOAD_HASH) on_hashed(modules, load);
     else modules->pending--;
     fc_load_free(modules->loader, load);
@@ -430,6 +431,10 @@ fc_status_t fc_modules_init(fc_modules_t *modules, fc_allocator_t allocator,
                                       .runs_here = runs_here,
                                       .wake = wake,
                                       .context = modules};
+  if (options->state_dir.size) {
+    FC_TRY(fc_state_read(options->state_dir, allocator,
+                         &modules->generations.decisions, err));
+  }
   return fc_loader_create(&loader, &modules->loader, err);
 }
 

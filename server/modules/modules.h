@@ -35,8 +35,9 @@ typedef struct fc_modules_options_t {
   bool demand;       // modules are loaded when they are asked for
   uint64_t memory;   // bytes that modules may take; 0: as many as they need
   uint64_t idle_ms;  // then those that are not asked for are unloaded; 0: never
-  fc_str_t versions;  // which are served (versions.h)
-  fc_str_t pinned;    // names, with commas between: these are not unloaded
+  fc_str_t versions;   // which are served (versions.h)
+  fc_str_t state_dir;  // where decisions are remembered; "": nowhere
+  fc_str_t pinned;     // names, with commas between: these are not unloaded
 } fc_modules_options_t;
 
 typedef struct fc_act_t fc_act_t;  // modules/act.h

@@ -1,47 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Versions of a module: which one a call gets, and what happens when they come and go."""
 import json
-import struct
+import random
 import subprocess
+import threading
+import time
 
 import pytest
 
-from reloading import MARK, SIDECAR, SOURCE
+from conftest import BIN, Server, user_environment
+from reloading import SIDECAR
+from versioning import Versions, answers
 
 
 @pytest.fixture
 def versions(tmp_path):
     return Versions(tmp_path)
-
-
-class Versions:
-    """Files of the module `m`; a version returns its number."""
-
-    def __init__(self, work):
-        source, template = work / "m.c", work / "m.template"
-        source.write_text(SOURCE)
-        subprocess.run(["cc", "-O1", "-fPIC", "-shared", "-o", template, source],
-                       check=True)
-        self.code = template.read_bytes()
-        self.folder = work / "modules"
-        self.folder.mkdir()
-
-    def put(self, version, code=None):
-        place = self.folder / "m" / str(version)
-        place.mkdir(parents=True, exist_ok=True)
-        (place / "model.farcall.json").write_text(json.dumps(SIDECAR))
-        (place / "next").write_bytes(code or self.code.replace(
-            struct.pack("<q", MARK), struct.pack("<q", version)))
-        (place / "next").rename(place / "model.so")
-
-    def drop(self, version):
-        (self.folder / "m" / str(version) / "model.so").unlink()
-
-
-def answers(server, name):
-    """The version that answers a call of `name`, or the code of the error."""
-    reply = server.call(f"{name}/number", [0])
-    return reply.json["results"][0] if reply.status == 200 else reply.json["code"]
 
 
 @pytest.mark.parametrize("load", ["start", "demand"])
@@ -103,3 +77,99 @@ def test_a_policy_says_which_are_served(serve, versions):
         {"loaded": 1, "unchanged": 1, "unloaded": 1}
     assert [answers(server, f"m@{each}") for each in (2, 3, 4)] == \
         ["version_not_found", 3, 4]
+
+
+def act(server, verb, name, **body):
+    return server.request("POST", f"/api/v1/modules/{name}/{verb}", json.dumps(body))
+
+
+def decided(name, alias, version, before, persistent):
+    return {"name": name, "alias": alias, "version": version, "before": before,
+            "persistent": persistent}
+
+
+def test_a_version_is_promoted_and_rolled_back(serve, versions, tmp_path):
+    for each in 1, 2, 3:
+        versions.put(each)
+    state = tmp_path / "state"
+    state.mkdir()
+    flags = ["--admin=loopback", f"--state-dir={state}", versions.folder]
+    server = serve(*flags)
+    assert act(server, "promote", "m@2").json == decided("m", None, "2", "3", True)
+    assert act(server, "promote", "m@3", alias="canary").json == \
+        decided("m", "canary", "3", None, True)
+    versions.put(4)  # a newer one does not take the name
+    server.request("POST", "/api/v1/reload")
+    assert [answers(server, name) for name in ("m", "m@canary", "m@4")] == [2, 3, 4]
+    assert act(server, "promote", "m@4").json["before"] == "2"
+    assert answers(server, "m") == 4
+    assert act(server, "rollback", "m").json == decided("m", None, "2", "4", True)
+    gone = "version_not_found"
+    assert [answers(server, name) for name in ("m", "m@4")] == [2, gone]
+    assert act(server, "promote", "m@4").json["code"] == gone
+    for name, code in [("x@1", "module_not_found"), ("m@9", gone)]:
+        assert act(server, "promote", name).json["code"] == code
+    assert act(server, "promote", "m@1", alias="9").status == 422
+    assert server.stop() == 0
+
+    # It is remembered; what was rolled back is not served until it changes.
+    server = serve(*flags)
+    assert [answers(server, name) for name in ("m", "m@4", "m@canary")] == [2, gone, 3]
+    versions.put(4)
+    server.request("POST", "/api/v1/reload")
+    assert [answers(server, name) for name in ("m", "m@4")] == [2, 4]
+    done = subprocess.run([BIN / "farcall", "promote", "m", "--server", server.url],
+                          capture_output=True, text=True, env=user_environment())
+    assert done.stdout == "m  leads to its highest version, before to 2\n"
+    assert answers(server, "m") == 4
+    # What cannot be written is not decided.
+    (state / "modules.new").mkdir()
+    refused = act(server, "promote", "m@1")
+    assert refused.status == 503 and "cannot write" in refused.json["detail"]
+    assert answers(server, "m") == 4
+
+
+def test_without_a_directory_it_is_forgotten(serve, versions):
+    for each in 1, 2:
+        versions.put(each)
+    server = serve("--admin=loopback", versions.folder)
+    assert act(server, "rollback", "m").json == decided("m", None, "1", "2", False)
+    assert answers(server, "m") == 1
+    assert act(server, "rollback", "m").json["code"] == "version_not_found"
+
+
+def test_a_killed_server_has_decided_or_not(versions, tmp_path):
+    """Killed at any moment of promotions and reloads, the next one serves what one of
+    them, and nothing in between, has said."""
+    for each in 1, 2, 3:
+        versions.put(each)
+    state, draw = tmp_path / "state", random.Random(5)
+    state.mkdir()
+    last = 3
+    for _ in range(50):
+        server = Server("--admin=loopback", f"--state-dir={state}", versions.folder)
+        assert answers(server, "m") == last
+        said = [last, last]  # by an answer, and by a request
+
+        def change():
+            try:
+                while True:
+                    said[1] = said[0] % 3 + 1
+                    versions.put(said[1])
+                    server.request("POST", "/api/v1/reload")
+                    if act(server, "promote", f"m@{said[1]}").status == 200:
+                        said[0] = said[1]
+            except OSError:
+                pass
+
+        worker = threading.Thread(target=change)
+        worker.start()
+        time.sleep(draw.random() * 0.05)  # the moment is the point
+        server.process.kill()
+        server.process.wait()
+        worker.join()
+        server = Server("--admin=loopback", f"--state-dir={state}", versions.folder)
+        last = answers(server, "m")
+        assert last in said
+        server.process.kill()
+        server.process.wait()

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Promoting a version and rolling back: where a name, or an alias of it, leads. What
+// will be decided is written first, and counts when that has succeeded; so after a
+// crash either all of it holds or nothing.
+#include <stdio.h>
+
+#include "module/files.h"
+#include "modules/act.h"
+
+static bool is_usable(const fc_generation_t *generation) {
+  return generation && (generation->state == FC_GENERATION_READY ||
+                        fc_generation_is_coming(generation));
+}
+
+static fc_generation_t *find_lower(fc_generation_t *head) {
+  fc_generation_t *best = NULL;
+  for (fc_generation_t *g = head->sibling; g != head; g = g->sibling) {
+    if (!is_usable(g) || fc_version_compare(g->version, head->version) > 0) {
+      continue;
+    }
+    if (!best || fc_version_compare(g->version, best->version) > 0) best = g;
+  }
+  return best;
+}
+
+// What an act is about, as it is before.
+typedef struct subject_t {
+  fc_str_t name;
+  fc_str_t alias;
+  fc_str_t version;          // that the act names; "" if none
+  fc_generation_t *head;     // where the name leads
+  fc_generation_t *led;      // where the name or the alias leads; NULL: nowhere
+  const fc_decision_t *had;  // NULL: nothing was decided
+} subject_t;
+
+static fc_status_t read_subject(const fc_modules_t *modules,
+                                const fc_act_t *act, subject_t *out,
+                                fc_error_t *err) {
+  const fc_generations_t *all = &modules->generations;
+  fc_str_t rest = act->name;
+  *out =
+      (subject_t){.name = fc_str_take(&rest, '@'), .alias = fc_str(act->alias)};
+  out->version = rest;
+  out->head = fc_generations_find(all, out->name);
+  if (!out->head) {
+    char shown[80];
+    fc_escape(shown, sizeof shown, 64, out->name);
+    return fc_fail(err, FC_CODE_MODULE_NOT_FOUND, "no module '%s'", shown);
+  }
+  out->had = fc_state_find(all->decisions, out->name, out->alias);
+  out->led = out->head;
+  if (out->alias.size) {
+    out->led = fc_generations_find_version(all, out->name, out->alias);
+  }
+  return FC_OK;
+}
+
+static fc_status_t fail_version(const subject_t *subject, fc_str_t version,
+                                fc_error_t *err) {
+  char shown[80];
+  fc_escape(shown, sizeof shown, 64, version);
+  return fc_fail(err, FC_CODE_VERSION_NOT_FOUND,
+                 "module '%.*s' has no version '%s' that can be called",
+                 FC_STR_ARG(subject->name), shown);
+}
+
+static fc_status_t find_target(const fc_modules_t *modules, const fc_act_t *act,
+                               const subject_t *subject,
+                               fc_generation_t **out_target, fc_error_t *err) {
+  const fc_generations_t *all = &modules->generations;
+  *out_target = NULL;
+  if (act->kind == FC_ACT_PROMOTE) {
+    if (!subject->version.size) return FC_OK;
+    *out_target =
+        fc_generations_find_version(all, subject->name, subject->version);
+    if (is_usable(*out_target)) return FC_OK;
+    return fail_version(subject, subject->version, err);
+  }
+  if (subject->had && subject->had->before.size) {
+    *out_target =
+        fc_generations_find_version(all, subject->name, subject->had->before);
+    if (is_usable(*out_target)) return FC_OK;
+    return fail_version(subject, subject->had->before, err);
+  }
+  if (!subject->alias.size) *out_target = find_lower(subject->head);
+  if (*out_target) return FC_OK;
+  return fc_fail(err, FC_CODE_VERSION_NOT_FOUND,
+                 "there is no version of module '%.*s' to go back to",
+                 FC_STR_ARG(subject->name));
+}
+
+static void put_version(char out[24], const fc_generation_t *generation) {
+  snprintf(out, 24, "%.*s", generation ? (int)generation->version.size : 0,
+           generation ? generation->version.data : "");
+}
+
+// The lists before and after; `act` owns the latter.
+static fc_status_t change(fc_modules_t *modules, fc_act_t *act,
+                          const fc_decision_t *changed, fc_error_t *err) {
+  const fc_allocator_t allocator = modules->generations.allocator;
+  const fc_decision_t *from =
+      act->decisions ? act->decisions : modules->generations.decisions;
+  fc_decision_t *list;
+  FC_TRY(fc_state_change(from, allocator, changed, &list, err));
+  fc_state_free(act->decisions, allocator);
+  act->decisions = list;
+  return FC_OK;
+}
+
+static fc_status_t decide(fc_modules_t *modules, fc_act_t *act,
+                          const subject_t *subject,
+                          const fc_generation_t *target, fc_error_t *err) {
+  const bool back = act->kind == FC_ACT_ROLLBACK;
+  const bool moves = subject->led && subject->led != target;
+  fc_decision_t lead = {.name = subject->name, .alias = subject->alias};
+  if (target) lead.version = target->version;
+  if (!back && moves) lead.before = subject->led->version;
+  else if (!back && subject->had) lead.before = subject->had->before;
+  FC_TRY(change(modules, act, &lead, err));
+  if (!back || subject->alias.size || !moves) return FC_OK;
+  const fc_decision_t refusal = {.name = subject->name,
+                                 .version = subject->led->version,
+                                 .mark = subject->led->mark};
+  return refusal.mark ? change(modules, act, &refusal, err) : FC_OK;
+}
+
+static fc_status_t save(fc_modules_t *modules, fc_act_t *act, fc_error_t *err) {
+  fc_text_t text;
+  fc_text_init(&text, modules->generations.allocator, SIZE_MAX);
+  fc_status_t status = fc_state_print(act->decisions, &text.sink, err);
+  if (status == FC_OK) {
+    status = fc_loader_save(modules->loader, modules->options.state_dir,
+                            fc_text_str(&text), act, err);
+  }
+  fc_text_deinit(&text);
+  return status;
+}
+
+fc_status_t fc_acts_promote(fc_modules_t *modules, fc_act_t *act,
+                            bool *out_saves, fc_error_t *err) {
+  subject_t subject;
+  fc_generation_t *target;
+  FC_TRY(read_subject(modules, act, &subject, err));
+  FC_TRY(find_target(modules, act, &subject, &target, err));
+  FC_TRY(decide(modules, act, &subject, target, err));
+  put_version(act->version, target);
+  put_version(act->previous, subject.led);
+  fc_act_note_digest(act->before, subject.led);
+  fc_act_note_digest(act->after, target);
+  *out_saves = modules->options.state_dir.size;
+  return *out_saves ? save(modules, act, err) : FC_OK;
+}
+
+void fc_acts_apply(fc_modules_t *modules, fc_act_t *act) {
+  fc_generations_t *all = &modules->generations;
+  fc_str_t name = act->name;
+  name = fc_str_take(&name, '@');
+  fc_decision_t *old = all->decisions;
+  all->decisions = act->decisions;
+  act->decisions = NULL;
+  fc_state_free(old, all->allocator);
+  fc_generation_t *head = fc_generations_find(all, name);
+  if (!head) return;
+  fc_generation_t *g = head;
+  do {
+    fc_generations_prefer(all, g);
+    g = g->sibling;
+  } while (g != head);
+  fc_generations_settle_name(all, head);
+  fc_generation_t *left =
+      fc_generations_find_version(all, name, fc_str(act->previous));
+  // A version that was rolled back serves nobody.
+  if (left &&
+      fc_state_refuses(all->decisions, name, left->version, left->mark)) {
+    fc_generations_drain(all, left);
+  }
+}
