@@ -13,6 +13,7 @@ typedef struct fc_inputs_t {
   const fc_model_t *model;
   uint8_t *given;    // by input
   uint32_t missing;  // inputs not given
+  size_t allowance;  // bytes that deflated parts of the body may still become
 } fc_inputs_t;
 
 // FC_CODE_UNSUPPORTED_TYPE when the function is no model. What nothing is sent for is

@@ -71,11 +71,17 @@ static fc_status_t read_entry(fc_inputs_t *inputs, const fc_zip_entry_t *entry,
     FC_TRY(fc_zip_read(entry, SIZE_MAX, NULL, &file, err));
     return take_array(inputs, number, file, err);
   }
+  if (entry->size > inputs->allowance) {
+    return fc_fail(err, FC_CODE_BODY_TOO_LARGE,
+                   "an entry of %u bytes, the body may become %zu more when it "
+                   "is decompressed",
+                   entry->size, inputs->allowance);
+  }
+  inputs->allowance -= entry->size;
   // Inflated bytes move to memory of the call, where they are aligned.
   fc_text_t text;
   fc_text_init(&text, frame->allocator, SIZE_MAX);
-  fc_status_t status = fc_zip_read(
-      entry, frame->limits.tensor_size + UINT16_MAX, &text, &file, err);
+  fc_status_t status = fc_zip_read(entry, entry->size, &text, &file, err);
   if (status == FC_OK) {
     char *own = fc_arena_alloc(&frame->tensors, file.size + 1, 64);
     if (own) memcpy(own, file.data, file.size);
@@ -100,13 +106,15 @@ static fc_status_t read_npz(fc_inputs_t *inputs, fc_str_t body,
 }
 
 fc_status_t fc_packed_decode(fc_frame_t *frame, fc_packed_t form, fc_str_t body,
-                             fc_error_t *err) {
+                             size_t most, fc_error_t *err) {
   static fc_status_t (*const kRead[])(fc_inputs_t *, fc_str_t, fc_error_t *) = {
       [FC_PACKED_NPY] = read_npy,
       [FC_PACKED_NPZ] = read_npz,
       [FC_PACKED_SAFETENSORS] = fc_packed_read_safetensors};
   fc_inputs_t inputs;
+  const size_t bound = fc_inflate_bound(body.size);
   FC_TRY(fc_inputs_begin(&inputs, frame, err));
+  inputs.allowance = most < bound ? most : bound;
   // Errors that are in no document have the place where one would begin.
   fc_json_reader_init(&frame->reader, frame->limits.json_depth,
                       frame->limits.json_keys);

@@ -253,7 +253,12 @@ fc_status_t fc_packed_read_safetensors(fc_inputs_t *inputs, fc_str_t body,
   fc_json_reader_init(reader_of(&file), inputs->frame->limits.json_depth,
                       inputs->frame->limits.json_keys);
   fc_json_reader_feed(reader_of(&file), head, (size_t)size, true);
-  return read_tensors(&file, err);
+  const fc_status_t status = read_tensors(&file, err);
+  // The reader counts from the header on.
+  if (status != FC_OK && err && err->byte_offset != FC_NO_OFFSET) {
+    err->byte_offset += sizeof size;
+  }
+  return status;
 }
 
 // ---------------------------------------------------------------------------

@@ -68,10 +68,14 @@ fc_status_t fc_zip_open(fc_str_t file, fc_zip_t *out_zip, fc_error_t *err) {
 }
 
 // What stands before the bytes of an entry: its size is in it, the rest is not
-// looked at.
-static fc_status_t find_bytes(const fc_zip_t *zip, size_t offset, size_t size,
+// looked at. Entries come in the order of the file, as every writer has them, so no
+// byte is inflated twice.
+static fc_status_t find_bytes(fc_zip_t *zip, size_t offset, size_t size,
                               fc_str_t *out_bytes, fc_error_t *err) {
   const fc_str_t file = zip->file;
+  if (offset < zip->used) {
+    return malformed(err, "two entries share bytes, or have another order");
+  }
   if (!has(file, offset, LOCAL_SIZE) || u32(file, offset) != LOCAL_MARK) {
     return malformed(err, "its directory leads to no entry");
   }
@@ -79,6 +83,7 @@ static fc_status_t find_bytes(const fc_zip_t *zip, size_t offset, size_t size,
       offset + LOCAL_SIZE + u16(file, offset + 26) + u16(file, offset + 28);
   if (!has(file, begin, size)) return malformed(err, "an entry is cut off");
   *out_bytes = fc_str_make(file.data + begin, size);
+  zip->used = begin + size;
   return FC_OK;
 }
 

@@ -14,6 +14,7 @@ typedef struct fc_zip_t {
   size_t at;       // of the next entry of the directory
   size_t end;      // of the directory
   uint32_t count;  // entries still to come
+  size_t used;     // up to here bytes belong to entries that came
 } fc_zip_t;
 
 typedef struct fc_zip_entry_t {

@@ -32,6 +32,7 @@ static const struct {
 // Of a call, from admit to encode.
 typedef struct parameters_t {
   uint64_t document;  // bytes of it, in the form FRAMED
+  uint64_t most;      // bytes the body may become
   uint8_t body;       // form_t
   uint8_t answer;
 } parameters_t;
@@ -60,7 +61,8 @@ static fc_status_t decode(fc_frame_t *frame, fc_str_t body,
     FC_TRY(fc_packed_check(frame, packed_of(call.answer), err));
   }
   if (is_packed(call.body)) {
-    return fc_packed_decode(frame, packed_of(call.body), body, err);
+    return fc_packed_decode(frame, packed_of(call.body), body,
+                            (size_t)call.most, err);
   }
   if (call.body == FORM_FRAMED) {
     return fc_framed_decode(frame, body, call.document, err);
@@ -162,7 +164,7 @@ fc_status_t fc_native_admit(const fc_server_t *server,
                             const fc_place_t *place,
                             fc_admission_t *out_admission, fc_error_t *err) {
   (void)place;
-  parameters_t call = {0};
+  parameters_t call = {.most = server->options->max_body};
   FC_TRY(fc_admission_coding(request, out_admission, err));
   FC_TRY(read_form(request, &call, err));
   FC_TRY(choose_answer(request, &call, err));

@@ -22,8 +22,9 @@ typedef enum fc_generation_state_t {
 
 #define FC_PATH_NONE UINT32_MAX
 
-// What the calls of one function took. Those refused before a worker had them are
-// not among them.
+// What the calls of one function took: those that were admitted and then ended, be it
+// by a worker or because there was none. A call whose deadline passed in the queue, or
+// that only checked its arguments, is not among them.
 typedef struct fc_function_counts_t {
   uint64_t succeeded;
   uint64_t failed;

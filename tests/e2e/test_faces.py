@@ -296,6 +296,14 @@ def test_bad_bodies_are_refused(serve):
             Content_Encoding="gzip")
     refused(server, b"[[1],[2]]", 400, "content_coding", Content_Encoding="deflate")
     refused(server, b"[[1],[2]]", 415, "unsupported_media_type", Content_Encoding="br")
+    second = good.rindex(b"PK\x01\x02") + 42  # where its bytes are: with the first's
+    refused(server, good[:second] + bytes(4) + good[second + 4:], 400, "binary_framing",
+            "share bytes", **npz)
+    # Each array is below --max-body, and compresses no better than data may.
+    half = numpy.tile(RANDOM.standard_normal(64).astype("<f4"), 20000)
+    file = io.BytesIO()
+    numpy.savez_compressed(file, half, half)
+    refused(server, file.getvalue(), 413, "body_too_large", "an entry of", **npz)
     bomb = gzip.compress(bytes(64 << 20))
     assert len(bomb) < 100000
     refused(server, bomb, 413, "body_too_large", Content_Encoding="gzip")

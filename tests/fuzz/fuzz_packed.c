@@ -25,7 +25,7 @@ static fc_status_t decode(fc_frame_t *frame, int form, fc_str_t body,
                           uint64_t document, fc_error_t *err) {
   if (form == FRAMED) return fc_framed_decode(frame, body, document, err);
   if (form == TF) return fc_tf_decode(frame, body, err);
-  return fc_packed_decode(frame, (fc_packed_t)form, body, err);
+  return fc_packed_decode(frame, (fc_packed_t)form, body, 1 << 20, err);
 }
 
 static fc_status_t encode(fc_frame_t *frame, int form, fc_text_t *out,

@@ -25,7 +25,7 @@ static fc_status_t decode(fc_frame_t *frame, int form, fc_str_t body,
                           uint64_t document, fc_error_t *err) {
   if (form == JSON) return fc_frame_decode(frame, body, err);
   if (form == FRAMED) return fc_framed_decode(frame, body, document, err);
-  return fc_packed_decode(frame, (fc_packed_t)form, body, err);
+  return fc_packed_decode(frame, (fc_packed_t)form, body, SIZE_MAX, err);
 }
 
 static fc_status_t encode(fc_frame_t *frame, int form, body_t *out,
@@ -262,8 +262,8 @@ static fc_status_t whole_life(fc_allocator_t allocator, void *context,
     }
     if (status != FC_OK) break;
     fc_frame_begin(frame, plan, NULL);
-    status =
-        fc_packed_decode(frame, (fc_packed_t)form, fc_text_str(&text), err);
+    status = fc_packed_decode(frame, (fc_packed_t)form, fc_text_str(&text),
+                              SIZE_MAX, err);
   }
   fc_text_deinit(&back);
   fc_text_deinit(&text);
