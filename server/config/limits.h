@@ -108,6 +108,8 @@
 // ring keeps its pages, or nearly, and a copy costs less than fresh pages
 // (bench/handoff, docs/decisions/worker-processes.md).
 #define FC_LIMIT_SHARED (512u << 10)
+#define FC_LIMIT_FILE_SPARE \
+  (4u << 20)  // a file may take so much more: huge pages
 #define FC_LIMIT_COPY_SMALL (16u << 10)  // is copied whatever else was copied
 #define FC_LIMIT_SPARE_MS 10000  // then a further process without calls ends
 #define FC_LIMIT_DEAF_MS 1000   // then calls that a process does not begin move

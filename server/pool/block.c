@@ -38,7 +38,6 @@ typedef struct entry_t {
   uint32_t owner;     // on whose account, FC_OWNER_NONE if nobody's
   int file;           // that it lies in, -1: in memory of the allocator
   bool shared;        // fc_block_take_shared
-  bool is_file_counted;
   uint8_t class_;
 } entry_t;
 
@@ -54,7 +53,7 @@ struct fc_blocks_t {
   bool fixed;                   // fc_blocks_create_fixed: nothing can be taken
   uint32_t heads[CLASS_COUNT];  // kept blocks, last in first out
   uint32_t dying;               // large blocks to be released
-  uint32_t files;               // blocks whose `is_file_counted` is set
+  _Atomic uint32_t files;       // blocks that have one mapped
   _Atomic uint64_t copied;
   uint32_t free_index;
   uint32_t count;                // indices ever handed out
@@ -199,7 +198,6 @@ static void advise(uint8_t *begin, uint64_t size, int advice) {
   if (end > first) (void)madvise(first, (size_t)(end - first), advice);
 }
 
-// Counts the file until the block is freed.
 static bool map_file(fc_blocks_t *blocks, entry_t *entry, uint64_t size,
                      int protection) {
   void *data = mmap(NULL, (size_t)size, protection, MAP_SHARED, entry->file, 0);
@@ -207,9 +205,15 @@ static bool map_file(fc_blocks_t *blocks, entry_t *entry, uint64_t size,
   entry->data = data;
   entry->mapped = size;
   advise(data, size < SMALL_PAGES ? size : SMALL_PAGES, MADV_NOHUGEPAGE);
-  entry->is_file_counted = true;
   blocks->files++;
   return true;
+}
+
+static void unmap_file(fc_blocks_t *blocks, entry_t *entry) {
+  if (!entry->mapped) return;
+  munmap(entry->data, (size_t)entry->mapped);
+  entry->mapped = 0;
+  blocks->files--;
 }
 
 // Larger than what is counted at once: nobody knows yet whether it will be filled.
@@ -233,9 +237,8 @@ static void free_block(fc_blocks_t *blocks, uint32_t block) {
                 (size_t)class_bytes(entry->class_) + FC_BLOCK_TAIL);
     fc_free(blocks->allocator, entry->data);
   } else {
-    if (entry->mapped) munmap(entry->data, (size_t)entry->mapped);
+    unmap_file(blocks, entry);
     close(entry->file);
-    blocks->files -= entry->is_file_counted;
   }
   free_index(blocks, block);
 }
@@ -379,17 +382,14 @@ static void give(fc_blocks_t *blocks, uint32_t block) {
 // FC_BLOCK_NONE when the block is none to be shared, and when no more can be.
 static uint32_t take_file(fc_blocks_t *blocks, const request_t *request) {
   const unsigned class_ = class_of(request->size);
-  if (!request->shared || request->size <= FC_LIMIT_SHARED ||
-      class_ == CLASS_COUNT) {
-    return FC_BLOCK_NONE;
-  }
+  const bool large = request->size > FC_LIMIT_SHARED && class_ < CLASS_COUNT;
+  if (!request->shared || !large) return FC_BLOCK_NONE;
   const uint64_t size = class_bytes(class_);
   const uint32_t block = new_file(blocks, size);
-  if (block == FC_BLOCK_NONE ||
-      map_file(blocks, entry_at(blocks, block), size + FC_BLOCK_TAIL,
-               PROT_READ | PROT_WRITE)) {
+  const int access = PROT_READ | PROT_WRITE;
+  if (block == FC_BLOCK_NONE) return block;
+  if (map_file(blocks, entry_at(blocks, block), size + FC_BLOCK_TAIL, access))
     return block;
-  }
   free_block(blocks, block);
   return FC_BLOCK_NONE;
 }
@@ -530,11 +530,10 @@ fc_status_t fc_block_adopt(fc_blocks_t *blocks, uint32_t block, uint64_t size,
   entry_t *entry = entry_at(blocks, block);
   const request_t request = make_request(NULL, size, size);
   FC_ASSERT(size <= entry->size && !entry->mapped);
-  FC_TRY(count_more(blocks, &request, entry, err));
-  pthread_mutex_lock(&blocks->lock);
-  const bool mapped = map_file(blocks, entry, size, PROT_READ);
-  pthread_mutex_unlock(&blocks->lock);
-  return mapped ? FC_OK : fc_fail_memory(err);
+  if (!map_file(blocks, entry, size, PROT_READ)) return fc_fail_memory(err);
+  const fc_status_t status = count_more(blocks, &request, entry, err);
+  if (status != FC_OK) unmap_file(blocks, entry);
+  return status;
 }
 
 fc_blocks_usage_t fc_blocks_usage(fc_blocks_t *blocks) {

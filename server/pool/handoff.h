@@ -23,8 +23,8 @@ typedef enum fc_handoff_kind_t {
 // Makes the two ends, the loop's and the worker's. False: see errno.
 bool fc_handoff_open(int out_ends[2]) FC_MUST_CHECK;
 // Message `number` with `file`, which stays the caller's. False: it was not sent,
-// because the worker has closed its end, or the system or the user has too many
-// files on their way.
+// because the worker has closed its end (EPIPE, ECONNRESET), or the system or the user
+// has too many files on their way; see errno.
 bool fc_handoff_send(int end, uint32_t number, fc_handoff_kind_t kind,
                      int file) FC_MUST_CHECK;
 

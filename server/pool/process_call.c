@@ -4,6 +4,7 @@
 // its ring, those of an answer out of it.
 #include "config/limits.h"
 #include "pool/process_host.h"
+#include "pool/shared.h"
 
 #define AHEAD_NS (FC_LIMIT_AHEAD_MS * 1000000ull)
 #define GRACE_NS (FC_LIMIT_KILL_GRACE_MS * 1000000ull)
@@ -267,6 +268,22 @@ fc_held_t fc_child_pop(fc_child_t *child) {
   return held;
 }
 
+// The file of an answer may have hardly more memory than the answer: only that would
+// count until the client has read it.
+static void check_file(fc_child_t *child) {
+  fc_taking_t *taking = &child->taking;
+  fc_outcome_t *outcome = &taking->outcome;
+  const int file = fc_block_file(child->host->base.pool->blocks, taking->lent);
+  if (fc_shared_taken(file) <= taking->in_file + FC_LIMIT_FILE_SPARE) return;
+  fc_child_kill(child, FC_CAUSE_GREED);
+  outcome->status =
+      fc_fail(&outcome->error, FC_CODE_WORKER_CRASHED,
+              "the worker took more memory for its answer than that has");
+  outcome->stage = FC_STAGE_CALL;
+  taking->size = taking->in_file = 0;
+  drop_answer(child);
+}
+
 // The oldest call of a child is DONE: reads what became of it, once.
 static void begin_taking(fc_child_t *child) {
   fc_taking_t *taking = &child->taking;
@@ -293,15 +310,16 @@ static void begin_taking(fc_child_t *child) {
   if (taking->in_file) {
     taking->lent = child->lent;
     child->lent = FC_BLOCK_NONE;
+    check_file(child);
   }
   const bool has_answer =
       outcome->status == FC_OK && !(held->sent.flags & FC_CALL_VALIDATE);
-  taking->answer_used = taking->size;
+  taking->answer_used = FC_LIMIT_HEAD + taking->size;
   if (has_answer && held->job && !open_answer(child, &outcome->error))
     fail_answer(child);
   // ENCODE may have written an answer before it failed.
   if (outcome->status != FC_OK && outcome->stage == FC_STAGE_ENCODE) {
-    taking->answer_used = child->ring.setup.result_size;
+    taking->answer_used = FC_LIMIT_HEAD + child->ring.setup.result_size;
   }
 }
 
@@ -362,7 +380,7 @@ static void finish_call(fc_child_t *child) {
     fc_pool_note_outcome(host, outcome, held.dropped_ns != 0);
   }
   if (child->cause != FC_CAUSE_LIE) {
-    fc_ring_free(&child->ring, index, held.sent.body_size, taking->answer_used);
+    fc_ring_free(&child->ring, index);
   }
   child->calls++;
   // A call that only decoded, or failed to, says nothing about the function.

@@ -2,6 +2,8 @@
 //
 // The files that a process is given: the body of a large call, and one for the next
 // large answer. What fails here costs a copy and nothing else.
+#include <errno.h>
+
 #include "pool/handoff.h"
 #include "pool/process_host.h"
 #include "pool/shared.h"
@@ -13,10 +15,11 @@ static fc_blocks_t *blocks_of(const fc_child_t *child) {
 static bool send_file(fc_child_t *child, fc_handoff_kind_t kind,
                       uint32_t block) {
   const int file = fc_block_file(blocks_of(child), block);
-  if (child->deaf || file < 0) return false;
+  if (child->unreachable || file < 0) return false;
   if (!fc_handoff_send(child->process.handoff, child->ring.files + 1, kind,
                        file)) {
-    child->deaf = true;
+    // Other reasons pass.
+    child->unreachable = errno == EPIPE || errno == ECONNRESET;
     return false;
   }
   child->ring.files++;
@@ -26,7 +29,7 @@ static bool send_file(fc_child_t *child, fc_handoff_kind_t kind,
 void fc_child_lend(fc_child_t *child) {
   fc_error_t error;
   uint32_t block;
-  if (child->lent != FC_BLOCK_NONE || child->deaf) return;
+  if (child->lent != FC_BLOCK_NONE || child->unreachable) return;
   if (fc_block_lend(blocks_of(child), child->ring.setup.result_size, &block,
                     &error) != FC_OK) {
     return;

@@ -114,10 +114,10 @@ struct fc_child_t {
   uv_poll_t output_poll;
   uint32_t handles;  // open
   bool serving;
-  bool ended;     // as `end` says; answers it has left may still be copied
-  bool notified;  // false: it has calls of which it was not told
-  bool asleep;    // the loop is waiting for its bell
-  bool deaf;      // it cannot be sent files
+  bool ended;        // as `end` says; answers it has left may still be copied
+  bool notified;     // false: it has calls of which it was not told
+  bool asleep;       // the loop is waiting for its bell
+  bool unreachable;  // it has closed the socket for files
   uint32_t lent;  // block it may write an answer to, FC_BLOCK_NONE: it has none
   fc_cause_t cause;
   uint64_t started_ns;

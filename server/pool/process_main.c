@@ -2,8 +2,8 @@
 //
 // A worker process: enters its sandbox, loads one module from the descriptors
 // it was given, says so, and runs the slots of its ring until it is killed. It
-// has no socket, no configuration and no secrets; it talks to the loop only,
-// through the ring and the eventfd.
+// has no configuration and no secrets; it talks to the loop only, through the ring
+// and the eventfd, and is handed files through a socket.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -128,8 +128,11 @@ static _Noreturn void serve(self_t *self) {
       fc_worker_refuse(&shared->slot);
     }
     const bool answered = outcome->status == FC_OK && outcome->piece_count == 2;
+    // Memory that a call without an answer took must be gone before the call is, or
+    // the loop would find too much of it.
+    if (!answered) fc_inbox_end(&self->inbox, false);
     if (fc_ring_done(&self->ring, index)) wake_loop();
-    fc_inbox_end(&self->inbox, answered);
+    if (answered) fc_inbox_end(&self->inbox, true);
   }
 }
 

@@ -430,16 +430,7 @@ bool fc_ring_empty(const fc_ring_t *ring, uint64_t most) {
                    (off_t)pages(most)) == 0;
 }
 
-static void give_back(const fc_ring_t *ring, fc_span_t area, uint64_t used) {
-  if (used <= KEPT_AREA) return;
-  (void)fallocate(ring->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                  area.data - ring->base, (off_t)pages(area.size));
-}
-
-void fc_ring_free(fc_ring_t *ring, uint32_t slot, uint64_t body_size,
-                  uint64_t answer_size) {
-  give_back(ring, fc_ring_body(ring, slot), body_size);
-  give_back(ring, fc_ring_answer(ring, slot), answer_size);
+void fc_ring_free(fc_ring_t *ring, uint32_t slot) {
   atomic_store(&ring->head->slots[slot].state, FC_RING_FREE);
 }
 

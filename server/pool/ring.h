@@ -196,9 +196,8 @@ bool fc_ring_scrub(const fc_ring_t *ring, fc_span_t area, uint64_t used,
                    uint64_t most, uint64_t *at);
 // The same for all of a ring whose worker has ended, head included.
 bool fc_ring_empty(const fc_ring_t *ring, uint64_t most);
-// The slot is FREE again; areas that were large are given back to the system.
-void fc_ring_free(fc_ring_t *ring, uint32_t slot, uint64_t body_size,
-                  uint64_t answer_size);
+// The slot is FREE again. Its areas must have been scrubbed.
+void fc_ring_free(fc_ring_t *ring, uint32_t slot);
 
 // How far a worker says it has come, always a value of the enumeration. Sets
 // `out_digest` or `err` accordingly. The error is fit to be shown.

@@ -442,8 +442,9 @@ def serve_files(serve, tmp_path, name):
     """A server of module `name`, which has functions `name`, `fine`, and `large`."""
     shutil.copy(OBJECTS / "files.so", tmp_path / f"{name}.so")
     functions = json.loads(sidecar([(name, ["i32"]), ("fine", ["i32"]),
-                                    ("large", ["i32"])]))
-    functions["functions"][-1]["results"] = [{"type": "memref<?xi32>"}]
+                                    ("large", ["i32"]), ("large_filled", ["i32"])]))
+    for function in functions["functions"][2:]:
+        function["results"] = [{"type": "memref<?xi32>"}]
     (tmp_path / f"{name}.farcall.json").write_text(json.dumps(functions))
     return serve("--isolation=process", "--workers=1", "--crash-limit=0",
                  tmp_path / f"{name}.so")
@@ -495,6 +496,10 @@ def test_files_of_calls_count_as_memory_taken(serve, tmp_path):
     assert call(server, "files_filled", "files_filled", 0).status == 200
     assert until(lambda: not exists(greedy))
     assert until(lambda: "took more of the memory" in "".join(server.lines))
+    assert call(server, "files_filled", "fine", 41).json == {"results": [42]}
+    # An answer does not hide what was taken with it.
+    reply = call(server, "files_filled", "large_filled", 7)
+    assert (reply.status, reply.json["code"]) == CRASHED
     assert call(server, "files_filled", "fine", 41).json == {"results": [42]}
     assert server.stop() == 0
 
