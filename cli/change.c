@@ -81,14 +81,18 @@ static int change(const fc_args_t *args, const char *target, fc_str_t body) {
   return print(&answer);
 }
 
+static const char *force(const fc_args_t *args) {
+  return fc_args_has(args, FC_OPTION_FORCE) ? "?force=1" : "";
+}
+
 static int change_named(const fc_args_t *args, fc_str_t body) {
   const char *verb = fc_verb_name(args->verb);
   const char *name = fc_url_segment(args->arena, fc_str(args->words[0]));
-  return change(
-      args,
-      name ? fc_print(args->arena, FC_REMOTE_MODULES "/%s/%s", name, verb)
-           : NULL,
-      body);
+  return change(args,
+                name ? fc_print(args->arena, FC_REMOTE_MODULES "/%s/%s%s", name,
+                                verb, force(args))
+                     : NULL,
+                body);
 }
 
 static int change_module(const fc_args_t *args) {
@@ -122,6 +126,9 @@ int fc_verb_load(const fc_args_t *args) { return change_module(args); }
 int fc_verb_unload(const fc_args_t *args) { return change_module(args); }
 
 int fc_verb_reload(const fc_args_t *args) {
-  return args->word_count ? change_module(args)
-                          : change(args, "/api/v1/reload", FC_STR("{}"));
+  return args->word_count
+             ? change_module(args)
+             : change(args,
+                      fc_print(args->arena, "/api/v1/reload%s", force(args)),
+                      FC_STR("{}"));
 }

@@ -40,7 +40,10 @@ static fc_status_t begin_act(const fc_server_t *server,
   FC_TRY(fc_route_module(server->routes, place->route, request->path, text,
                          &name, err));
   *out_act = fc_act_create(server->modules, kind_of(place->route), name, by);
-  return *out_act ? FC_OK : fc_fail_memory(err);
+  if (!*out_act) return fc_fail_memory(err);
+  (*out_act)->forced = fc_str_equal(
+      fc_request_query(request->query, FC_STR("force")), FC_STR("1"));
+  return FC_OK;
 }
 
 static bool is_blank(char c) {

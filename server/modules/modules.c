@@ -7,6 +7,7 @@
 
 #include "module/backends.h"
 #include "module/files.h"
+#include "module/replace.h"
 #include "modules/act.h"
 #include "modules/clash.h"
 #include "modules/demand.h"
@@ -254,6 +255,19 @@ fc_status_t fc_modules_load(fc_modules_t *modules, fc_str_t path, bool replace,
   return fc_modules_enter_twin(modules, &file, FC_PATH_NONE, other, &why, err);
 }
 
+// Callers of what serves the name know its signatures.
+static fc_status_t check_replaces(const fc_modules_t *modules,
+                                  const fc_generation_t *generation,
+                                  fc_error_t *err) {
+  const fc_generation_t *old =
+      fc_generations_find(&modules->generations, generation->key);
+  if (!old || old == generation || old->state != FC_GENERATION_READY ||
+      (generation->act && generation->act->forced)) {
+    return FC_OK;
+  }
+  return fc_module_check_replaces(old->module, generation->module, err);
+}
+
 static void on_opened(fc_modules_t *modules, fc_load_t *load) {
   fc_generation_t *generation =
       fc_generations_at(&modules->generations, load->generation);
@@ -270,6 +284,10 @@ static void on_opened(fc_modules_t *modules, fc_load_t *load) {
   generation->module = load->module;
   generation->kind = fc_module_get_kind(load->module);
   load->module = NULL;
+  if (check_replaces(modules, generation, &error) != FC_OK) {
+    fc_modules_fail_load(modules, generation, &error);
+    return;
+  }
   tell_loaded(modules, generation);
   count_open(modules, generation);
   modules->pending++;  // before the call, which may be answered from within

@@ -168,7 +168,8 @@ typedef struct fixture_module_t {
   fc_signature_t *signatures[FUNCTION_COUNT];
 } fixture_module_t;
 
-static void describe(fc_builder_t *b, function_t function) {
+// `narrowed`: `add` takes less than it did.
+static void describe(fc_builder_t *b, function_t function, bool narrowed) {
   const int64_t dynamic[] = {FC_DIM_DYNAMIC, 2};
   fc_str_t none = FC_STR("");
 #define ARGUMENT(name, node) \
@@ -178,7 +179,8 @@ static void describe(fc_builder_t *b, function_t function) {
     case FUNCTION_ADD:
       fc_builder_name(b, FC_STR("add"));
       ARGUMENT("a", fc_builder_scalar(b, FC_DTYPE_I64));
-      ARGUMENT("b", fc_builder_scalar(b, FC_DTYPE_I64));
+      ARGUMENT("b",
+               fc_builder_scalar(b, narrowed ? FC_DTYPE_I8 : FC_DTYPE_I64));
       RESULT(fc_builder_scalar(b, FC_DTYPE_I64));
       break;
     case FUNCTION_ECHO:
@@ -278,11 +280,13 @@ static fc_status_t fixture_open(const fc_module_source_t *source,
   fc_builder_t *builder = fc_builder_create(allocator);
   CHECK(module && builder);
   module->allocator = allocator;
+  const bool narrowed =
+      fc_str_starts(source->file.bytes, FC_STR("fixture narrowed"));
   for (int i = 0; i < FUNCTION_COUNT; i++) {
     fc_builder_reset(builder);
     fc_builder_source(builder, FC_SOURCE_SIDECAR);
     fc_builder_memory_safe(builder, true, false);
-    describe(builder, (function_t)i);
+    describe(builder, (function_t)i, narrowed);
     CHECK(fc_signature_build(builder, &module->signatures[i], err) == FC_OK);
   }
   fc_builder_destroy(builder);

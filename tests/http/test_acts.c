@@ -58,6 +58,19 @@ static void files_come_change_break_and_go(void **state) {
        "v.fixture", "\"name\":\"v\",\"kind\":\"fixture\",\"state\":\"failed\""},
       {"goes", "v.fixture", NULL, NULL, 200,
        "{\"loaded\":0,\"unchanged\":2,\"unloaded\":1}", NULL},
+      {"one that takes less than before", "serial.fixture", "fixture narrowed",
+       NULL, 409,
+       "\"code\":\"signature_narrowed\",\"detail\":\"function 'add', argument 1: "
+       "was i64, is i8\",\"expected\":\"i64\",\"got\":\"i8\"",
+       "\"refused\":{\"code\":\"signature_narrowed\",\"detail\":\"function 'add', "},
+      {"and again", NULL, NULL, MODULES "serial/load", 409,
+       "signature_narrowed", NULL},
+      {"unless it is forced", NULL, NULL, MODULES "serial/load?force=1", 200,
+       "\"reason\":null,\"sha256\":\"6877427037d2f52d", NULL},
+      {"another type is neither more nor less", "serial.fixture", "fixture",
+       MODULES "serial/reload?force=0", 409, "was i8, is i64", NULL},
+      {"back again", NULL, NULL, "/api/v1/reload?force=1", 200, "\"loaded\":1",
+       NULL},
   };
   enter("");
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
