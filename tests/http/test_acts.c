@@ -43,6 +43,8 @@ static void files_come_change_break_and_go(void **state) {
        NULL, 422, "two modules are called 'u': 'u.fixture' and 'u.so'",
        "\"name\":\"u\",\"kind\":\"native\",\"state\":\"failed\""},
       {"which is known", NULL, NULL, NULL, 200, "\"unchanged\":3", NULL},
+      {"the one that serves keeps its name", NULL, NULL, MODULES "u/reload", 200,
+       "\"name\":\"u\",\"version\":\"1\",\"kind\":\"fixture\"", NULL},
       {"the first one is gone", "u.fixture", NULL, MODULES "u/load", 422,
        "\"code\":\"module_load\"", "\"refused\""},
       {"the second too", "u.so", NULL, MODULES "u/load", 422,

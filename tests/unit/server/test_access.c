@@ -341,6 +341,51 @@ static void a_unix_socket_has_no_host(void **state) {
   }
 }
 
+static void modules_are_changed_by_whom_the_policy_lets(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    const char *lines;
+    const char *address;
+    bool local;  // a Unix socket, whose clients have no address
+    uint8_t admin;
+    const char *message;  // "": it may
+  } rows[] = {
+      {"a Unix socket", "", "::", true, FC_ADMIN_SOCKET, ""},
+      {"TCP, nobody said so", "", "127.0.0.1", false, FC_ADMIN_SOCKET,
+       "the server is changed over a Unix socket (--listen=unix:PATH), or from "
+       "this machine with --admin=loopback"},
+      {"TCP, from this machine", "", "127.0.0.1", false, FC_ADMIN_LOOPBACK, ""},
+      {"from another one", "", "10.0.0.1", false, FC_ADMIN_LOOPBACK,
+       "the server is changed from its own machine only"},
+      {"no address", "", "::", false, FC_ADMIN_LOOPBACK,
+       "the server is changed from its own machine only"},
+      {"through a proxy", "Via: 1.1 p\r\n", "127.0.0.1", false,
+       FC_ADMIN_LOOPBACK,
+       "nothing is changed for a request that a proxy passed on"},
+      {"through a proxy to a socket", "X-Forwarded-Anything: 1\r\n", "::", true,
+       FC_ADMIN_LOOPBACK,
+       "nothing is changed for a request that a proxy passed on"},
+      {"a socket, but nobody may", "", "::", true, FC_ADMIN_OFF,
+       "--admin=off: nothing is changed over HTTP"},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    const fc_policy_t policy = {.local = row->local, .admin = row->admin};
+    fc_parser_t parser;
+    fc_error_t error;
+    fc_peer_t address;
+    char head[1024], lines[256];
+    assert_true(fc_peer_parse(fc_str(row->address), &address));
+    snprintf(lines, sizeof lines, "Host: localhost\r\n%s", row->lines);
+    const fc_request_t request = request_of(&parser, lines, head, sizeof head);
+    fc_error_reset(&error);
+    const fc_status_t status =
+        fc_access_check_admin(&policy, &request, &address, &error);
+    assert_string_equal(error.message, row->message);
+    assert_int_equal(status == FC_OK, row->message[0] == '\0');
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(host_and_origin_are_looked_at),
@@ -348,6 +393,7 @@ int main(void) {
       FC_TEST(the_client_is_the_first_that_is_no_proxy),
       FC_TEST(a_refusal_names_what_would_help),
       FC_TEST(a_unix_socket_has_no_host),
+      FC_TEST(modules_are_changed_by_whom_the_policy_lets),
       FC_TEST(options_are_checked),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -149,6 +149,32 @@ static void networks_that_are_none_are_named(void **state) {
   }
 }
 
+static void this_machine_has_its_addresses(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    bool loopback;
+  } rows[] = {
+      {"127.0.0.1", true},
+      {"127.255.255.255", true},
+      {"126.255.255.255", false},
+      {"128.0.0.0", false},
+      {"255.0.0.1", false},
+      {"10.0.0.1", false},
+      {"::1", true},
+      {"::ffff:127.0.0.1", true},
+      {"::2", false},
+      {"::", false},
+      {"::7f00:1", false},
+      {"2001:db8::1", false},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    fc_peer_t peer;
+    assert_true(fc_peer_parse(fc_str(row->name), &peer));
+    assert_int_equal(fc_peer_is_loopback(&peer), row->loopback);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(addresses_are_read_and_nothing_else),
@@ -156,6 +182,7 @@ int main(void) {
       FC_TEST(one_subscriber_is_one_share),
       FC_TEST(networks_hold_their_addresses),
       FC_TEST(networks_that_are_none_are_named),
+      FC_TEST(this_machine_has_its_addresses),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
