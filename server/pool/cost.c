@@ -17,6 +17,11 @@ void fc_cost_learn(fc_cost_t *cost, uint64_t spent_ns) {
   if (cost->samples < UINT32_MAX) cost->samples++;
 }
 
+void fc_cost_doubt(fc_cost_t *cost) {
+  cost->samples = 0;
+  if (cost->needed < 1u << 16) cost->needed *= 2;
+}
+
 uint64_t fc_cost_wait_ns(const fc_cost_t *cost, uint32_t waiting,
                          uint32_t at_once) {
   uint64_t all_ns;

@@ -15,6 +15,9 @@ typedef struct fc_cost_t {
 } fc_cost_t;
 
 void fc_cost_learn(fc_cost_t *cost, uint64_t spent_ns);
+// A call took too long on the loop: the function must prove itself again, with twice
+// as many samples each time.
+void fc_cost_doubt(fc_cost_t *cost);
 
 // Time until a call that finds `waiting` others would begin, when `at_once` (at
 // least 1) of them run at a time. UINT64_MAX when that is more than can be said.

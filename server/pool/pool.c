@@ -215,11 +215,7 @@ bool fc_pool_try_inline(fc_pool_t *pool, fc_job_t *job) {
   uint64_t spent_ns = fc_outcome_worker_ns(job->outcome);
   pool->inline_spent_ns += spent_ns;
   if (spent_ns > FC_LIMIT_INLINE_WORST_NS) {
-    // The function leaves the lane and must prove itself again, for longer each
-    // time.
-    fc_cost_t *cost = &queue->costs[job->call.function];
-    cost->samples = 0;
-    if (cost->needed < 1u << 16) cost->needed *= 2;
+    fc_cost_doubt(&queue->costs[job->call.function]);
   }
   return true;
 }

@@ -281,6 +281,83 @@ static void clients_that_vanish_leave_nothing_behind(void **state) {
   end(&server);
 }
 
+#define SERIAL_BLOCK "/api/v1/functions/serial/block"
+
+// One thread, which has a call to run and one to go on with. Those that wait then
+// are begun module by module, so the call that came last is the fourth.
+static void modules_take_turns(void **state) {
+  (void)state;
+  static const char *const kPaths[] = {BLOCK, BLOCK, BLOCK, BLOCK,
+                                       SERIAL_BLOCK};
+  fixture_server_t server;
+  int fds[5];
+  fixture_start(&server, "--isolation=thread --workers=1 --lane=never");
+  for (int i = 0; i < 5; i++) {
+    fds[i] = fixture_connect(&server);
+    fixture_post_handled(&server, fds[i], kPaths[i], "[]");
+  }
+  fixture_release(4);
+  expect(fds[4], 200, "[]");
+  fixture_release(1);
+  for (int i = 0; i < 5; i++) {
+    if (i < 4) expect(fds[i], 200, "[]");
+    close(fds[i]);
+  }
+  end(&server);
+}
+
+// There are threads for all three, and the third is begun after the second could
+// have been.
+static void calls_of_a_serial_module_take_turns(void **state) {
+  (void)state;
+  fixture_server_t server;
+  int fds[3];
+  fixture_start(&server, "--isolation=thread --workers=3 --lane=never");
+  const unsigned before = fixture_calls();
+  for (int i = 0; i < 3; i++) {
+    fds[i] = fixture_connect(&server);
+    fixture_post_handled(&server, fds[i], i < 2 ? SERIAL_BLOCK : BLOCK, "[]");
+  }
+  fixture_wait_blocked(2);
+  assert_int_equal(fixture_calls(), before + 2);
+  fixture_release(3);
+  for (int i = 0; i < 3; i++) {
+    expect(fds[i], 200, "[]");
+    close(fds[i]);
+  }
+  end(&server);
+}
+
+// A quick call that would run on the loop waits behind those of its module.
+static void a_quick_call_does_not_overtake(void **state) {
+  (void)state;
+  fixture_server_t server;
+  int busy[3];
+  fixture_start(&server, "--isolation=thread --workers=1 --lane=auto");
+  const int fd = fixture_connect(&server);
+  unsigned calls = 0;
+  do {
+    call(fd, ADD, "[1,2]", 200, "[3]");
+    assert_true(++calls < 100000);
+  } while (!ran_on_loop(&server));
+  for (int i = 0; i < 3; i++) {
+    busy[i] = fixture_connect(&server);
+    fixture_post_handled(&server, busy[i], BLOCK, "[]");
+  }
+  fixture_wait_blocked(1);
+  const unsigned before = fixture_calls();
+  fixture_post_handled(&server, fd, ADD, "[1,2]");
+  assert_int_equal(fixture_calls(), before);
+  fixture_release(3);
+  expect(fd, 200, "[3]");
+  for (int i = 0; i < 3; i++) {
+    expect(busy[i], 200, "[]");
+    close(busy[i]);
+  }
+  close(fd);
+  end(&server);
+}
+
 int main(int argc, char **argv) {
   fixture_worker(argc, argv);
   const struct CMUnitTest tests[] = {
@@ -293,6 +370,9 @@ int main(int argc, char **argv) {
       FC_TEST(a_large_body_arrives_whole),
       FC_TEST(every_caller_gets_its_own_answers),
       FC_TEST(clients_that_vanish_leave_nothing_behind),
+      FC_TEST(modules_take_turns),
+      FC_TEST(calls_of_a_serial_module_take_turns),
+      FC_TEST(a_quick_call_does_not_overtake),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

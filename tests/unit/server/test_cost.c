@@ -49,10 +49,24 @@ static void an_average_follows_what_calls_cost(void **state) {
   assert_true(cost.average_ns > 9 * S && cost.average_ns <= 10 * S);
 }
 
+static void who_is_doubted_proves_itself_for_longer(void **state) {
+  (void)state;
+  fc_cost_t cost = {.needed = 16};
+  for (int i = 0; i < 20; i++) fc_cost_learn(&cost, 1000);
+  fc_cost_doubt(&cost);
+  assert_int_equal(cost.samples, 0);
+  assert_int_equal(cost.needed, 32);
+  fc_cost_learn(&cost, 500);  // and what it cost before no longer counts
+  assert_int_equal(cost.average_ns, 500);
+  for (int i = 0; i < 40; i++) fc_cost_doubt(&cost);
+  assert_int_equal(cost.needed, 1 << 16);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(a_wait_is_the_calls_before_it),
       FC_TEST(an_average_follows_what_calls_cost),
+      FC_TEST(who_is_doubted_proves_itself_for_longer),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
