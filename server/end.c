@@ -87,6 +87,7 @@ static void on_signal(uv_signal_t *handle, int number) {
 static void on_hangup(uv_signal_t *handle, int number) {
   fc_loop_t *loop = handle->data;
   (void)number;
+  if (loop->server.leaving) return;
   fc_notify_reloading(&loop->notify);
   fc_modules_reload(&loop->modules, "SIGHUP");
 }

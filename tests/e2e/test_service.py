@@ -129,6 +129,19 @@ def test_a_reload_is_told(manage):
     assert server.stop() == 0
 
 
+def test_who_leaves_reloads_nothing(manage):
+    manager = manage(tcp_socket())
+    server = manager.start("--pre-drain=200ms")
+    assert manager.next() == "READY=1"
+    os.kill(server.pid, signal.SIGTERM)
+    assert manager.next() == "STOPPING=1"
+    os.kill(server.pid, signal.SIGHUP)
+    assert server.process.wait(timeout=60) == 0
+    manager.told.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        manager.next()
+
+
 def test_the_watchdog_is_fed_while_the_loop_turns(manage):
     manager = manage(tcp_socket())
     server = manager.start(WATCHDOG_USEC="20000")
