@@ -261,7 +261,9 @@ uint32_t fc_child_state(const fc_child_t *child, uint32_t index) {
 
 fc_held_t fc_child_pop(fc_child_t *child) {
   fc_held_t held = child->held[child->first];
-  fc_block_give(child->host->base.pool->blocks, held.body);
+  if (held.body != FC_BLOCK_NONE) {
+    fc_block_give(child->host->base.pool->blocks, held.body);
+  }
   child->first = (child->first + 1) % FC_RING_SLOTS;
   child->count--;
   fc_pool_note_end(&child->host->base);

@@ -4,6 +4,7 @@
 // large answer. What fails here costs a copy and nothing else.
 #include <errno.h>
 
+#include "config/limits.h"
 #include "pool/handoff.h"
 #include "pool/process_host.h"
 #include "pool/shared.h"
@@ -27,9 +28,9 @@ static bool send_file(fc_child_t *child, fc_handoff_kind_t kind,
 }
 
 void fc_child_lend(fc_child_t *child) {
+  if (child->lent != FC_BLOCK_NONE || child->unreachable) return;
   fc_error_t error;
   uint32_t block;
-  if (child->lent != FC_BLOCK_NONE || child->unreachable) return;
   if (fc_block_lend(blocks_of(child), child->ring.setup.result_size, &block,
                     &error) != FC_OK) {
     return;
@@ -40,6 +41,7 @@ void fc_child_lend(fc_child_t *child) {
 
 bool fc_child_send_body(fc_child_t *child, fc_held_t *held) {
   const fc_piece_t *body = &held->job->call.body;
+  if (body->size <= FC_LIMIT_SHARED) return false;
   held->in_file =
       body->offset == 0 && send_file(child, FC_HANDOFF_BODY, body->block);
   return held->in_file;
