@@ -15,6 +15,13 @@
 #endif
 #define SEALS (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK)
 
+// What the system lacks it may have later; the file is not to blame.
+static fc_code_t code_of(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOMEM
+             ? FC_CODE_OUT_OF_MEMORY
+             : FC_CODE_MODULE_PATH;
+}
+
 // Some systems make memfds executable only on demand, by MFD_EXEC. Kernels
 // before 6.3 do not know that flag and fail with EINVAL.
 static int create_memory(void) {
@@ -86,7 +93,7 @@ fc_status_t fc_snapshot_make(int file, size_t size_max, size_t sealed_max,
   if (mapped == MAP_FAILED) {
     const int error = errno;
     if (snapshot.fd >= 0) close(snapshot.fd);
-    return fc_fail(err, FC_CODE_MODULE_PATH, "cannot take it into memory: %s",
+    return fc_fail(err, code_of(error), "cannot take it into memory: %s",
                    strerror(error));
   }
   snapshot.bytes.data = mapped;
@@ -99,7 +106,7 @@ fc_status_t fc_snapshot_open_file(const char *path, int *out_fd,
   // Without O_NONBLOCK, opening a named pipe waits for its writer.
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) {
-    return fc_fail(err, FC_CODE_MODULE_PATH, "%s", strerror(errno));
+    return fc_fail(err, code_of(errno), "%s", strerror(errno));
   }
   struct stat info;
   if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode)) {

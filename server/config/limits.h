@@ -77,8 +77,10 @@
 
 // Modules that are loaded when they are asked for
 #define FC_LIMIT_DESCRIBED 32  // signatures kept of modules that are not loaded
-#define FC_LIMIT_WAKES 32      // requests that go on in one turn of the loop
-#define FC_LIMIT_WEIGHED 32    // modules looked at every FC_LIMIT_LOOK_MS
+#define FC_LIMIT_DESCRIBED_BYTES (32u << 20)  // of their files
+#define FC_LIMIT_UNLOADS 32                   // modules unloaded in one turn
+#define FC_LIMIT_WAKES 32    // requests that go on in one turn of the loop
+#define FC_LIMIT_WEIGHED 16  // modules looked at every FC_LIMIT_LOOK_MS
 // A module is thought to take beside its file, until one was loaded.
 #define FC_LIMIT_MODULE_OVERHEAD (1u << 20)
 

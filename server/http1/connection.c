@@ -24,11 +24,11 @@ static bool stash(fc_connection_t *c, fc_str_t bytes) {
     fc_connection_close(c, false);
     return false;
   }
-  if (c->state == FC_CONNECTION_WAIT) fc_exchange_drop(&c->exchange);
   fc_error_t error;
   if (fc_stash_put(&c->stash, blocks, &owner, bytes, &error) == FC_OK) {
     return true;
   }
+  if (c->state == FC_CONNECTION_WAIT) fc_exchange_drop(&c->exchange);
   fc_connection_refuse(c, &error, FC_STAGE_READ);
   return false;
 }

@@ -40,6 +40,7 @@ static bool follows_file(fc_generation_t *generation, const fc_listed_t *file) {
   if (generation->mark == file->mark) return true;
   generation->mark = file->mark;
   generation->size = file->size;
+  generation->stale = generation->describing;
   fc_module_release(generation->module);
   generation->module = NULL;
   return true;
@@ -77,9 +78,14 @@ static void begin(fc_modules_t *modules, fc_act_t *act, const fc_load_t *load,
     describe(modules, act, load, file);
   } else if (load_file(modules, act, load, file, other, &error) == FC_OK) {
     act->pending++;
-  } else if (act->name.size == 0 && error.code == FC_CODE_MEMORY_BUDGET) {
+  } else if (act->name.size == 0 && !served &&
+             error.code == FC_CODE_MEMORY_BUDGET) {
     describe(modules, act, load, file);
   } else {
+    if (served) {  // it goes on, and says why its newer file does not
+      other->error = error;
+      other->refused = file->mark;
+    }
     fc_act_note_failure(act, &error);
   }
 }
@@ -179,7 +185,7 @@ static void unload_the_rest(fc_modules_t *modules, fc_act_t *act) {
       continue;
     }
     if (generation->current) act->unloaded++;
-    fc_generations_drain(generations, generation);
+    fc_demand_drain(modules, generation);
   }
 }
 

@@ -113,9 +113,7 @@ static void expire_waiters(fc_modules_t *modules, uint64_t now_ns) {
 // Descriptions. A few are kept, because who asks for one asks for it again: it is
 // looked for once to find out what a request names, and once to answer it.
 
-static void forget_oldest(fc_modules_t *modules) {
-  const fc_described_t *oldest =
-      &modules->described[modules->described_next % FC_LIMIT_DESCRIBED];
+static void forget(fc_modules_t *modules, fc_described_t *oldest) {
   fc_generation_t *generation =
       fc_generations_at(&modules->generations, oldest->index);
   if (!generation || generation->serial != oldest->serial ||
@@ -126,21 +124,50 @@ static void forget_oldest(fc_modules_t *modules) {
   generation->module = NULL;
 }
 
+// The files of those that are kept are in memory, too.
+static void keep_description(fc_modules_t *modules,
+                             const fc_generation_t *generation) {
+  const uint32_t next = modules->described_next++;
+  fc_described_t *place = &modules->described[next % FC_LIMIT_DESCRIBED];
+  uint64_t bytes = generation->size;
+  forget(modules, place);
+  *place =
+      (fc_described_t){generation->index, generation->serial, generation->size};
+  for (uint32_t i = 1; i < FC_LIMIT_DESCRIBED; i++) {
+    fc_described_t *older =
+        &modules
+             ->described[(next + FC_LIMIT_DESCRIBED - i) % FC_LIMIT_DESCRIBED];
+    bytes += older->size;
+    if (bytes > FC_LIMIT_DESCRIBED_BYTES) forget(modules, older);
+  }
+}
+
 void fc_demand_on_described(fc_modules_t *modules, fc_load_t *load) {
   fc_generation_t *generation =
       fc_generations_at(&modules->generations, load->generation);
-  generation->describing = false;
+  const bool opening = generation->opening, stale = generation->stale;
+  fc_error_t error;
+  generation->describing = generation->stale = false;
   if (!fc_generation_is_coming(generation) || generation->module) {
-    fc_modules_settle(modules, generation);
+    // If it is being opened, the end of that settles it.
+    if (opening) fc_demand_wake(modules, generation);
+    else fc_modules_settle(modules, generation);
+    return;
+  }
+  if (stale && describe(modules, generation, &error) == FC_OK &&
+      generation->describing) {
     return;
   }
   if (load->status == FC_OK) {
+    if (generation->error.status == FC_RESOURCE_EXHAUSTED) {
+      fc_error_reset(&generation->error);
+    }
     generation->module = load->module;
     generation->kind = fc_module_get_kind(load->module);
     load->module = NULL;
-    forget_oldest(modules);
-    modules->described[modules->described_next++ % FC_LIMIT_DESCRIBED] =
-        (fc_described_t){generation->index, generation->serial};
+    keep_description(modules, generation);
+  } else if (load->status == FC_RESOURCE_EXHAUSTED) {
+    if (!opening) generation->error = load->error;
   } else if (generation->state == FC_GENERATION_DESCRIBED) {
     generation->state = FC_GENERATION_LOADING;
     fc_modules_fail_load(modules, generation, &load->error);
@@ -152,8 +179,11 @@ void fc_demand_on_described(fc_modules_t *modules, fc_load_t *load) {
 // ---------------------------------------------------------------------------
 // Room
 
-static bool may_go(const fc_generation_t *generation) {
-  return generation->holds == 0 && !generation->pinned;
+// `beside`: what is to be loaded; NULL: nothing. What serves its name meanwhile stays.
+static bool may_go(const fc_generation_t *generation,
+                   const fc_generation_t *beside) {
+  return generation->holds == 0 && !generation->pinned &&
+         !(beside && fc_str_equal(generation->key, beside->key));
 }
 
 fc_status_t fc_demand_put_back(fc_modules_t *modules,
@@ -202,13 +232,14 @@ static uint64_t room(const fc_modules_t *modules) {
   return modules->options.memory - modules->options.memory / 32;
 }
 
-static fc_status_t check_room(const fc_modules_t *modules, fc_str_t name,
-                              uint64_t need, fc_error_t *err) {
+static fc_status_t check_room(const fc_modules_t *modules,
+                              const fc_generation_t *wanted, uint64_t need,
+                              fc_error_t *err) {
   const uint64_t limit = room(modules);
   uint64_t left = taken(modules) + need;
   for (const fc_generation_t *g = modules->generations.oldest;
        g && left > limit; g = g->newer) {
-    if (may_go(g)) left -= g->bytes;
+    if (may_go(g, wanted)) left -= g->bytes;
   }
   if (left <= limit) return FC_OK;
   return fc_fail(
@@ -216,16 +247,23 @@ static fc_status_t check_room(const fc_modules_t *modules, fc_str_t name,
       "module '%.*s' needs about %llu bytes; modules may take %llu "
       "(31/32 of --module-memory), and those that take %llu are in use or "
       "pinned",
-      FC_STR_ARG(name), (unsigned long long)need, (unsigned long long)limit,
-      (unsigned long long)(left - need));
+      FC_STR_ARG(wanted->label), (unsigned long long)need,
+      (unsigned long long)limit, (unsigned long long)(left - need));
 }
 
-static void make_room(fc_modules_t *modules, uint64_t need, const char *why) {
+// If more must go than in one turn of the loop, the next look goes on.
+static void make_room(fc_modules_t *modules, const fc_generation_t *wanted,
+                      uint64_t need, const char *why) {
   fc_generation_t *next;
+  uint32_t left = FC_LIMIT_UNLOADS;
   for (fc_generation_t *g = modules->generations.oldest;
        g && taken(modules) + need > room(modules); g = next) {
     next = g->newer;
-    if (may_go(g) && !unload(modules, g, why)) return;
+    if (!may_go(g, wanted)) continue;
+    if (!left-- || !unload(modules, g, why)) {
+      modules->look_ns = 0;
+      return;
+    }
   }
 }
 
@@ -246,8 +284,8 @@ fc_status_t fc_demand_open(fc_modules_t *modules, fc_generation_t *generation,
   const uint8_t state = generation->state;
   const uint64_t need = estimate(modules, generation);
   if (modules->options.memory) {
-    FC_TRY(check_room(modules, generation->name, need, err));
-    make_room(modules, need, "room for others");
+    FC_TRY(check_room(modules, generation, need, err));
+    make_room(modules, generation, need, "room for others");
   }
   generation->state = FC_GENERATION_LOADING;
   if (state == FC_GENERATION_DESCRIBED) generation->demanded = true;
@@ -276,7 +314,8 @@ static void open_wanted(fc_modules_t *modules) {
   fc_generation_t *generation;
   fc_error_t error;
   while ((generation = modules->wanted_first) &&
-         fits_now(modules, generation->bytes)) {
+         (generation->state != FC_GENERATION_LOADING ||
+          fits_now(modules, generation->bytes))) {
     modules->wanted_first = generation->next_wanted;
     modules->wanted_bytes -= generation->bytes;
     if (generation->state == FC_GENERATION_LOADING &&
@@ -300,6 +339,14 @@ bool fc_demand_go_on(fc_modules_t *modules) {
     waiter->on_woken(waiter);
   }
   return modules->woken;
+}
+
+void fc_demand_drain(fc_modules_t *modules, fc_generation_t *generation) {
+  const bool opening = generation->opening;
+  fc_generations_drain(&modules->generations, generation);
+  if (!opening) return;  // it may be gone
+  fc_demand_wake(modules, generation);
+  if (modules->wanted_first) modules->events.wake(modules->events.context);
 }
 
 void fc_demand_stop(fc_modules_t *modules) {
@@ -327,7 +374,9 @@ void fc_demand_on_ready(fc_modules_t *modules, fc_generation_t *generation) {
   const uint64_t least =
       modules->overhead ? generation->size + modules->overhead : 0;
   weigh(modules, generation, least);
-  if (modules->options.memory) make_room(modules, 0, "room for others");
+  if (modules->options.memory) {
+    make_room(modules, NULL, 0, "room for others");
+  }
 }
 
 static void look(fc_modules_t *modules, uint64_t now_ns) {
@@ -341,11 +390,18 @@ static void look(fc_modules_t *modules, uint64_t now_ns) {
     weigh(modules, g, 0);
     g = g->older;
   }
-  if (modules->options.memory) make_room(modules, 0, "they have grown");
+  if (modules->options.memory) {
+    make_room(modules, NULL, 0, "they have grown");
+  }
+  uint32_t left = FC_LIMIT_UNLOADS;
   for (g = all->oldest; idle_ns && g && g->used_ns + idle_ns <= now_ns;
        g = next) {
     next = g->newer;
-    if (may_go(g) && !unload(modules, g, "idle")) return;
+    if (!may_go(g, NULL)) continue;
+    if (!left-- || !unload(modules, g, "idle")) {
+      modules->look_ns = 0;
+      break;
+    }
   }
   // They may take less than was thought.
   if (modules->wanted_first) modules->events.wake(modules->events.context);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Modules that are loaded when they are asked for. A DESCRIBED generation is a name
-// and a path; nothing of its file is in memory. Whoever asks for it waits, and the
+// and a path; but for a few that were asked about, nothing of its file is in memory. Whoever asks for it waits, and the
 // first of them has it loaded, or, if only its signatures are wanted, described.
 // --module-memory bounds what modules take: what is loaded beyond it makes others
 // DESCRIBED again, those first that were not asked for for the longest time. The
@@ -72,6 +72,9 @@ void fc_demand_on_described(fc_modules_t *modules, fc_load_t *load);
 fc_status_t fc_demand_put_back(fc_modules_t *modules,
                                fc_generation_t *generation,
                                fc_error_t *err) FC_MUST_CHECK;
+// Its name leads to it no more. Whoever waits for it is woken; if it only waits for
+// room it goes at once.
+void fc_demand_drain(fc_modules_t *modules, fc_generation_t *generation);
 // Wakes everybody.
 void fc_demand_stop(fc_modules_t *modules);
 

@@ -48,6 +48,7 @@ typedef struct fc_generation_t {
   bool counted;     // its module's open files are reserved
   bool demanded;  // somebody has asked for it: requests wait until it is loaded
   bool describing;  // the loader reads its signatures
+  bool stale;       // and its file has changed meanwhile
   bool opening;  // it is to become READY, and is not removed before it is known
   bool pinned;   // never unloaded for others
   uint32_t holds;

@@ -110,12 +110,19 @@ void fc_modules_fail_load(fc_modules_t *modules, fc_generation_t *generation,
   generation->act = NULL;
   generation->opening = false;
   fail(modules, generation, error);
+  // What it was thought to need; else the pool still has some of it.
+  if (!generation->in_pool) {
+    fc_generations_weigh(&modules->generations, generation, 0);
+  }
   if (!again) generation->refused = generation->mark;
   fc_demand_wake(modules, generation);
-  // Without memory it stays, failed.
-  if (again && fc_demand_put_back(modules, generation, &ignored) != FC_OK) {
-    generation->refused = generation->mark;
+  if (again && fc_demand_put_back(modules, generation, &ignored) == FC_OK) {
+    // It may be gone.
+    if (act) fc_acts_on_loaded(modules, act, NULL, error);
+    return;
   }
+  // Without memory it stays, failed.
+  if (again) generation->refused = generation->mark;
   if (other && other != generation) {
     other->error = *error;
     other->refused = generation->mark;

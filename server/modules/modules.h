@@ -62,6 +62,7 @@ typedef struct fc_put_away_t {
 typedef struct fc_described_t {
   uint32_t index;
   uint64_t serial;
+  uint64_t size;  // of its file
 } fc_described_t;
 
 typedef struct fc_modules_t {

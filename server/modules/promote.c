@@ -7,6 +7,7 @@
 
 #include "module/files.h"
 #include "modules/act.h"
+#include "modules/demand.h"
 
 static bool is_usable(const fc_generation_t *generation) {
   return generation && (generation->state == FC_GENERATION_READY ||
@@ -173,6 +174,6 @@ void fc_acts_apply(fc_modules_t *modules, fc_act_t *act) {
   // A version that was rolled back serves nobody.
   if (left &&
       fc_state_refuses(all->decisions, name, left->version, left->mark)) {
-    fc_generations_drain(all, left);
+    fc_demand_drain(modules, left);
   }
 }

@@ -80,17 +80,24 @@ static bool is_served(fc_str_t policy, fc_str_t version, uint32_t higher) {
   return false;
 }
 
+static bool is_of(const fc_listed_t *file, fc_str_t name,
+                  fc_str_t *out_version) {
+  fc_str_t other;
+  return fc_path_is_version(file->path, &other, out_version) &&
+         fc_str_equal(other, name);
+}
+
+// The files of one name are neighbours, since listings are in order.
 // Versions of `name` above `version` that the listing has. Files that claim one
 // version are neighbours.
-static uint32_t count_higher(const fc_listing_t *listing, fc_str_t name,
-                             fc_str_t version) {
-  fc_str_t other, theirs, last = FC_STR("");
+static uint32_t count_higher(const fc_listing_t *listing, size_t at,
+                             fc_str_t name, fc_str_t version) {
+  fc_str_t theirs, last = FC_STR("");
   uint32_t count = 0;
-  for (size_t i = 0; i < listing->count; i++) {
-    if (!fc_path_is_version(listing->files[i].path, &other, &theirs) ||
-        !fc_str_equal(other, name) || fc_str_equal(theirs, last)) {
-      continue;
-    }
+  while (at > 0 && is_of(&listing->files[at - 1], name, &theirs)) at--;
+  for (; at < listing->count; at++) {
+    if (!is_of(&listing->files[at], name, &theirs)) break;
+    if (fc_str_equal(theirs, last)) continue;
     last = theirs;
     count += fc_version_compare(theirs, version) > 0;
   }
@@ -106,7 +113,7 @@ void fc_versions_filter(fc_str_t policies, fc_listing_t *listing) {
     fc_listed_t *file = &listing->files[i];
     file->served = !fc_path_is_version(file->path, &name, &version) ||
                    is_served(policy_of(policies, name), version,
-                             count_higher(listing, name, version));
+                             count_higher(listing, i, name, version));
   }
   for (size_t i = 0; i < listing->count; i++) {
     if (listing->files[i].served) listing->files[kept++] = listing->files[i];

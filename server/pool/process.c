@@ -93,9 +93,11 @@ static int spawn(const fc_process_start_t *start, const files_t *files,
 }
 
 static fc_status_t fail(const char *what, int error, fc_error_t *err) {
-  return fc_fail(err, FC_CODE_MODULE_UNAVAILABLE,
-                 "cannot start a worker process: %s: %s", what,
-                 strerror(error));
+  const bool lacks =
+      error == EMFILE || error == ENFILE || error == ENOMEM || error == EAGAIN;
+  return fc_fail(
+      err, lacks ? FC_CODE_OUT_OF_MEMORY : FC_CODE_MODULE_UNAVAILABLE,
+      "cannot start a worker process: %s: %s", what, strerror(error));
 }
 
 fc_status_t fc_process_spawn(const fc_process_start_t *start,

@@ -96,6 +96,7 @@ static void all_who_wait_are_told_of_a_failure(void **state) {
     close(callers[i]);
   }
   expect_request("GET", MODULES "t", 200, "\"state\":\"failed\"");
+  expect_request("GET", "/metrics", 200, "\nfarcall_module_bytes 0\n");
   // What is asked for is the file as it is then.
   put("t.fixture", "fixture");
   expect_request("POST", "/api/v1/reload", 200, "\"described\":1");
@@ -131,6 +132,51 @@ static void a_module_is_unloaded_while_it_is_loaded(void **state) {
   expect(fd, 404, "module_not_found");
   close(fd);
   expect_request("POST", MODULES "t/load", 200, "\"state\":\"ready\"");
+  expect_sum(200);
+  leave();
+}
+
+// The loader describes it, and then opens it, for nobody.
+static void a_module_is_unloaded_while_it_is_described_and_loaded(
+    void **state) {
+  (void)state;
+  enter("--load=demand");
+  for (int i = 0; i < 2; i++) {
+    fixture_hold_loading(true);
+    const int reader = fixture_connect(&server);
+    const int caller = fixture_connect(&server);
+    static const char kRead[] =
+        "GET " MODULES "t HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    const uint64_t before = fixture_bytes(&server);
+    assert_true(fixture_send_text(reader, kRead));
+    fixture_wait_bytes(&server, before + sizeof kRead - 1);
+    post(caller, ADD, "");
+    expect_request("POST", MODULES "t/unload", 200, "unloaded");
+    expect(reader, 404, "module_not_found");
+    expect(caller, 404, "module_not_found");
+    fixture_hold_loading(false);
+    close(reader);
+    close(caller);
+    expect_request("POST", "/api/v1/reload", 200, "\"described\":1");
+    expect_sum(200);
+    expect_request("POST", MODULES "t/unload", 200, "unloaded");
+    expect_request("POST", "/api/v1/reload", 200, "\"described\":1");
+  }
+  leave();
+}
+
+static void a_reload_beyond_the_memory_leaves_what_serves(void **state) {
+  (void)state;
+  static char big[9 << 20];
+  enter("--module-memory=8M");
+  expect_sum(200);
+  memset(big, ' ', sizeof big - 1);
+  memcpy(big, "fixture", 7);
+  put("t.fixture", big);
+  expect_request("POST", "/api/v1/reload", 503, "memory_budget");
+  expect_request("GET", MODULES "t", 200, "\"state\":\"ready\"");
+  expect_request("GET", MODULES "t", 200,
+                 "\"refused\":{\"code\":\"memory_budget\"");
   expect_sum(200);
   leave();
 }
@@ -188,6 +234,8 @@ int main(int argc, char **argv) {
       FC_TEST(all_who_wait_are_told_of_a_failure),
       FC_TEST(who_waits_is_told_of_the_end),
       FC_TEST(a_module_is_unloaded_while_it_is_loaded),
+      FC_TEST(a_module_is_unloaded_while_it_is_described_and_loaded),
+      FC_TEST(a_reload_beyond_the_memory_leaves_what_serves),
       FC_TEST(the_signature_is_that_of_the_file),
       FC_TEST(what_nobody_asks_for_is_unloaded),
       FC_TEST(they_come_back),
