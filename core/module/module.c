@@ -249,7 +249,8 @@ static fc_status_t load_path(fc_module_t *module,
   return status;
 }
 
-// Hands the module to the caller, or releases it and says what went wrong.
+// Hands the module to the caller. If `status` says that it failed, destroys it and puts
+// its file's name before the message that `err` has.
 static fc_status_t finish(fc_status_t status, fc_module_t *take_module,
                           fc_module_t **out_module, fc_error_t *err) {
   if (status != FC_OK) {

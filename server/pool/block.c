@@ -560,8 +560,9 @@ void fc_blocks_trim(fc_blocks_t *blocks, size_t size) {
 
 // True: there is more.
 static bool release_some(entry_t *entry, uint64_t most) {
-  // All of a file: a worker may have written more than was counted. Its pages cost
-  // four times as much.
+  // The whole file is given back, because a worker may have written more than was
+  // counted. A page of a file takes four times as long to give back as one of memory,
+  // so only a quarter goes at a time.
   if (entry->file >= 0) {
     return fc_shared_scrub(entry->file, 0, entry->size + FC_BLOCK_TAIL,
                            most / 4, &entry->released);

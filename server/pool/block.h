@@ -59,8 +59,8 @@ fc_status_t fc_block_take(fc_blocks_t *blocks, uint64_t size,
 fc_status_t fc_block_take_for(fc_blocks_t *blocks, const fc_owner_t *owner,
                               uint64_t now, uint64_t size, uint32_t *out_block,
                               fc_error_t *err) FC_MUST_CHECK;
-// The same for bytes that a worker process may be given: what such a block or one
-// that it grows into has beyond FC_LIMIT_SHARED bytes lies in a file
+// The same for bytes that a worker process may be given: if such a block, or one that
+// it grows into, is larger than FC_LIMIT_SHARED, all of it lies in a file
 // (fc_block_file), unless there are FC_LIMIT_SHARED_FILES already, or the system
 // has none for it.
 fc_status_t fc_block_take_shared(fc_blocks_t *blocks, const fc_owner_t *owner,

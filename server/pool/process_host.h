@@ -53,7 +53,7 @@ typedef enum fc_cause_t {
   FC_CAUSE_NONE,
   FC_CAUSE_DEADLINE,
   FC_CAUSE_DROPPED,  // nobody waits for its call
-  FC_CAUSE_LIE,      // it wrote over memory it shares
+  FC_CAUSE_LIE,      // what it wrote to the memory it shares no worker writes
   FC_CAUSE_GREED,    // it took more of that memory than its calls need
   FC_CAUSE_NOISE,    // it wakes the loop though no call has ended
   FC_CAUSE_LOAD,     // it did not begin to serve

@@ -346,7 +346,8 @@ static void start_block(maker_t *m, uint32_t old_pc) {
   put(m, FC_VM_OP_Block & 0xFF, 1);
 }
 
-// Numbers that are of use as indices, and something in every ref.
+// Puts numbers that are of use as indices into some cells, and an object into some
+// refs.
 static void put_prologue(maker_t *m) {
   for (uint32_t i = choose(m, 6); i > 0; i--) {
     put_instruction(

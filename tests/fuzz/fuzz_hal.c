@@ -198,7 +198,7 @@ static fixture_t *get_fixture(void) {
   return f;
 }
 
-// Makes what programs make before anything else: buffers of both kinds, the
+// Makes what programs make before anything else: buffers of the VM and buffers of the
 // device.
 static void make_first_objects(fixture_t *f) {
   static const size_t sizes[] = {1, 16, 64, 4096};

@@ -24,38 +24,39 @@ static void expect_text(const fc_decision_t *list, const char *wanted) {
 
 static void a_change_takes_the_place_of_what_is_about_the_same(void **state) {
   (void)state;
-  static const struct {
+  const struct {
     const char *name;
-    fc_decision_t changed;
+    const fc_decision_t *changed;
     const char *text;
   } rows[] = {
-      {"a name",
-       {.name = FC_STR("m"), .version = FC_STR("3")},
+      {"a name", &(fc_decision_t){.name = FC_STR("m"), .version = FC_STR("3")},
        HEAD "lead m - 3 -\nend\n"},
       {"an alias",
-       {.name = FC_STR("m"),
-        .alias = FC_STR("canary"),
-        .version = FC_STR("12"),
-        .before = FC_STR("3")},
+       &(fc_decision_t){.name = FC_STR("m"),
+                        .alias = FC_STR("canary"),
+                        .version = FC_STR("12"),
+                        .before = FC_STR("3")},
        HEAD "lead m - 3 -\nlead m canary 12 3\nend\n"},
       {"a refusal",
-       {.name = FC_STR("m"), .version = FC_STR("4"), .mark = 255},
+       &(fc_decision_t){
+           .name = FC_STR("m"), .version = FC_STR("4"), .mark = 255},
        HEAD "lead m - 3 -\nlead m canary 12 3\nrefuse m 4 00000000000000ff\n"
             "end\n"},
       {"another module",
-       {.name = FC_STR("n"), .version = FC_STR("4")},
+       &(fc_decision_t){.name = FC_STR("n"), .version = FC_STR("4")},
        HEAD "lead m - 3 -\nlead m canary 12 3\nrefuse m 4 00000000000000ff\n"
             "lead n - 4 -\nend\n"},
       {"who is led to a version does not refuse it",
-       {.name = FC_STR("m"), .version = FC_STR("4"), .before = FC_STR("3")},
+       &(fc_decision_t){
+           .name = FC_STR("m"), .version = FC_STR("4"), .before = FC_STR("3")},
        HEAD "lead m canary 12 3\nlead n - 4 -\nlead m - 4 3\nend\n"},
       {"an alias goes",
-       {.name = FC_STR("m"), .alias = FC_STR("canary")},
+       &(fc_decision_t){.name = FC_STR("m"), .alias = FC_STR("canary")},
        HEAD "lead n - 4 -\nlead m - 4 3\nend\n"},
   };
   fc_decision_t *list = NULL, *changed;
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
-    assert_int_equal(fc_state_change(list, fc_allocator_system(), &row->changed,
+    assert_int_equal(fc_state_change(list, fc_allocator_system(), row->changed,
                                      &changed, NULL),
                      FC_OK);
     fc_state_free(list, fc_allocator_system());

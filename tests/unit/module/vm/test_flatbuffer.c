@@ -6,8 +6,9 @@
 
 #include "helpers/test.h"
 
-// The root's offset; "IREE"; a vtable of one slot; the table, whose 8 bytes are the
-// distance back to the vtable and a field; four bytes that are not its own.
+// The root's offset (4 bytes); "IREE"; a vtable of one slot (6) and padding (2); the
+// table, whose 8 bytes are the distance back to the vtable and a field; four bytes
+// that are not its own.
 #define TABLE 16
 #define FIELD (TABLE + 4)
 
