@@ -135,7 +135,8 @@ def metrics(server):
     """What is counted, but for time, memory and processes."""
     lines = server.get("/metrics").body.decode().splitlines()
     return [line for line in lines if not re.match(
-        "farcall_(uptime_seconds|memory_bytes|worker_processes|worker_restarts)", line)]
+        "farcall_(uptime_seconds|memory_bytes|module_bytes|worker_processes|"
+        "worker_restarts)", line)]
 
 
 def test_metrics(pair):
@@ -153,8 +154,8 @@ def logged(server):
             continue
         fields = {name: value for name, value in json.loads(line).items()
                   if not re.fullmatch("ts|request_id|us", name)}
-        if fields.get("route") == "/api/v1/modules/{module}":
-            del fields["bytes_out"]  # it tells of processes
+        if fields.get("route") in ("/api/v1/modules/{module}", "/metrics"):
+            del fields["bytes_out"]  # they tell of processes and memory
         if fields["level"] == "error":
             errors.append(fields)
         elif fields["msg"] in ("request", "module loaded"):
