@@ -98,7 +98,9 @@ static const fc_dialect_worker_t kWorker = {decode, encode, NULL, is_text};
 // text/plain, and both mean JSON; so does no Content-Type. This does not open
 // the server to pages of other sites: the Origin rule stops those.
 static int find_form(fc_str_t type) {
-  if (type.size == 0) return FORM_JSON;
+  if (type.size == 0 || fc_str_equal(type, FC_STR("application/json"))) {
+    return FORM_JSON;
+  }
   size_t end = 0;
   while (end < type.size && type.data[end] != ';' && type.data[end] != ' ') {
     end++;
@@ -144,6 +146,8 @@ static fc_status_t choose_answer(const fc_request_t *request,
                                  parameters_t *call, fc_error_t *err) {
   const fc_str_t accept = request->fields[FC_FIELD_ACCEPT];
   uint32_t most = 0;
+  // What most clients say. JSON is the first of the forms.
+  if (accept.size == 0 || fc_str_equal(accept, FC_STR("*/*"))) return FC_OK;
   for (int i = 0; i < FORM_COUNT; i++) {
     const uint32_t weight =
         fc_request_weight(accept, kForms[i].type, kForms[i].subtype);

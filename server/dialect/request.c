@@ -117,6 +117,7 @@ fc_coding_t fc_request_coding(fc_str_t text) {
 // RFC 9110 12.5.3: "*" is every coding that is not named. No coding is needed where
 // none is preferred to sending the bytes as they are.
 fc_coding_t fc_request_answer_coding(fc_str_t accept) {
+  if (accept.size == 0) return FC_CODING_NONE;
   uint32_t weights[FC_CODING_DEFLATE + 1] = {0}, any = 0;
   bool named[FC_CODING_DEFLATE + 1] = {false};
   while (accept.size) {

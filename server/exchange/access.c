@@ -98,21 +98,26 @@ typedef struct address_t {
   bool forwarded;  // `host` is what a trusted proxy says
 } address_t;
 
+// What the proxy that has passed the request on says of it.
+static void read_forwarded(const fc_request_t *request, address_t *address) {
+  fc_str_t item;
+  forwarded_t at = read_fields(request);
+  if (next_forwarded(&at, FC_STR("x-forwarded-host"), &item)) {
+    address->host = item;
+    address->forwarded = true;
+  }
+  at = read_fields(request);
+  if (next_forwarded(&at, FC_STR("x-forwarded-proto"), &item) &&
+      fc_request_same_text(item, FC_STR("https"))) {
+    address->scheme = FC_STR("https");
+  }
+}
+
 static address_t asked_for(const fc_request_t *request, bool trusted) {
   address_t address = {.scheme = FC_STR("http"),
                        .host = request->fields[FC_FIELD_HOST]};
   if (!address.host.data) address.host = request->authority;
-  fc_str_t item;
-  forwarded_t at = read_fields(request);
-  if (trusted && next_forwarded(&at, FC_STR("x-forwarded-host"), &item)) {
-    address.host = item;
-    address.forwarded = true;
-  }
-  at = read_fields(request);
-  if (trusted && next_forwarded(&at, FC_STR("x-forwarded-proto"), &item) &&
-      fc_request_same_text(item, FC_STR("https"))) {
-    address.scheme = FC_STR("https");
-  }
+  if (trusted) read_forwarded(request, &address);
   address.name = fc_address_host_name(address.host);
   return address;
 }

@@ -260,7 +260,7 @@ static void count_call(fc_exchange_t *x, bool succeeded) {
       &x->server->modules->generations, x->generation, x->place.function);
   if (!counts) return;
   struct timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
+  clock_gettime(CLOCK_REALTIME_COARSE, &now);
   counts->last_ms =
       (uint64_t)now.tv_sec * 1000u + (uint64_t)now.tv_nsec / 1000000u;
   const uint64_t spent_ns = x->marked_ns - x->began_ns;
