@@ -17,6 +17,7 @@
 #include "pool/cpus.h"
 #include "watching.h"
 
+#define NS_PER_MS 1000000u
 #define KEPT_BLOCKS (64u << 20)     // bytes of blocks kept for reuse
 #define KEPT_WHEN_IDLE (64u << 10)  // largest block kept when idle
 
@@ -41,15 +42,11 @@ static void on_timer(uv_timer_t *timer) {
 static void arm_timer(fc_loop_t *loop) {
   uint64_t now = uv_now(&loop->uv);
   uint64_t due = fc_http1_due_ms(&loop->http1);
-  const uint64_t now_ns = fc_clock_ns();
   const uint64_t demand_ns = fc_demand_due_ns(&loop->modules);
-  uint64_t due_ns = fc_pool_due_ns(&loop->pool, now_ns);
+  // libuv's time is of the same clock (CLOCK_MONOTONIC), in milliseconds.
+  uint64_t due_ns = fc_pool_due_ns(&loop->pool, now * NS_PER_MS);
   if (demand_ns && (!due_ns || demand_ns < due_ns)) due_ns = demand_ns;
-  if (due_ns) {
-    uint64_t left_ns = due_ns > now_ns ? due_ns - now_ns : 0;
-    uint64_t at = now + left_ns / 1000000u + 1;
-    if (at < due) due = at;
-  }
+  if (due_ns && due_ns / NS_PER_MS + 1 < due) due = due_ns / NS_PER_MS + 1;
   if (due >= loop->timer_due_ms) return;
   loop->timer_due_ms = due;
   uv_timer_start(&loop->timer, on_timer, due > now ? due - now : 0, 0);

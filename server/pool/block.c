@@ -52,8 +52,8 @@ struct fc_blocks_t {
   fc_owners_t owners;
   bool fixed;                   // fc_blocks_create_fixed: nothing can be taken
   uint32_t heads[CLASS_COUNT];  // kept blocks, last in first out
-  uint32_t dying;               // large blocks to be released
-  _Atomic uint32_t files;       // blocks that have one mapped
+  _Atomic uint32_t dying;  // large blocks to be released; the loop takes them
+  _Atomic uint32_t files;  // blocks that have one mapped
   _Atomic uint64_t copied;
   uint32_t free_index;
   uint32_t count;                // indices ever handed out
@@ -576,11 +576,11 @@ static bool release_some(entry_t *entry, uint64_t most) {
 
 // The block is in no list while its pages go, so no lock is held.
 bool fc_blocks_release(fc_blocks_t *blocks, uint64_t most) {
+  if (blocks->dying == FC_BLOCK_NONE) return false;  // nearly always
   pthread_mutex_lock(&blocks->lock);
   const uint32_t block = blocks->dying;
-  if (block != FC_BLOCK_NONE) blocks->dying = entry_at(blocks, block)->next;
+  blocks->dying = entry_at(blocks, block)->next;
   pthread_mutex_unlock(&blocks->lock);
-  if (block == FC_BLOCK_NONE) return false;
   const bool some = release_some(entry_at(blocks, block), most);
   pthread_mutex_lock(&blocks->lock);
   if (some) {
