@@ -32,9 +32,9 @@ struct fc_act_t {
   // Nobody asked: files may be half written, and what was refused once need not
   // be tried or told again.
   bool follows;
-  bool forced;          // also a file that some callers of the old one cannot use
-  uint32_t scans;       // PATHs it waits for
-  uint32_t pending;     // files it waits for
+  bool forced;       // also a file that some callers of the old one cannot use
+  uint32_t scans;    // PATHs it waits for
+  uint32_t pending;  // files it waits for
   fc_load_t *listings;  // in the order of the PATHs; the last is NULL
   fc_load_t **last_listing;
   // The outcome: FC_OK, or the first failure.

@@ -182,7 +182,8 @@ static fc_status_t plain_ref_in(const in_t *in, const fc_value_t *value,
 
 typedef struct list_in_t {
   const fc_value_t *value;
-  fc_vm_list_t *list;  // held by the list around it; the outermost one by list_in
+  // Held by the list around it; the outermost one by list_in.
+  fc_vm_list_t *list;
   uint32_t next;
 } list_in_t;
 
