@@ -46,7 +46,10 @@ static void arm_timer(fc_loop_t *loop) {
   // libuv's time is of the same clock (CLOCK_MONOTONIC), in milliseconds.
   uint64_t due_ns = fc_pool_due_ns(&loop->pool, now * NS_PER_MS);
   if (demand_ns && (!due_ns || demand_ns < due_ns)) due_ns = demand_ns;
-  if (due_ns && due_ns / NS_PER_MS + 1 < due) due = due_ns / NS_PER_MS + 1;
+  // What is late already is looked at in a millisecond, not at once: if it stays late,
+  // the loop must not spin.
+  const uint64_t due_at = due_ns / NS_PER_MS > now ? due_ns / NS_PER_MS : now;
+  if (due_ns && due_at + 1 < due) due = due_at + 1;
   if (due >= loop->timer_due_ms) return;
   loop->timer_due_ms = due;
   uv_timer_start(&loop->timer, on_timer, due > now ? due - now : 0, 0);

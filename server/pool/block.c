@@ -85,7 +85,7 @@ fc_status_t fc_blocks_create(fc_allocator_t allocator, uint64_t limit,
   blocks->share = limit;
   blocks->owners.allocator = allocator;
   blocks->budget = budget;
-  blocks->free_index = blocks->dying = FC_BLOCK_NONE;
+  blocks->dying = blocks->free_index = FC_BLOCK_NONE;
   for (unsigned i = 0; i < CLASS_COUNT; i++) blocks->heads[i] = FC_BLOCK_NONE;
   pthread_mutex_init(&blocks->lock, NULL);
   *out_blocks = blocks;
