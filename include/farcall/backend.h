@@ -14,7 +14,8 @@ extern "C" {
 FC_PUBLIC_BEGIN
 
 // An option of one kind of module. Its name begins with the kind and a dot.
-//   vm.state       who shares what a module keeps from call to call. "auto": all
+//   vm.state       which instances share what a module keeps from call to call.
+//                  It is "auto" unless it is set. "auto": all
 //                  instances share one state, and only a module that has state
 //                  takes one call at a time; "shared": every module takes one
 //                  call at a time; "private": each instance has its own state

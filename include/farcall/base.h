@@ -50,9 +50,9 @@ FC_PUBLIC_BEGIN
 
 #define FC_ARRAY_COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-// The kind of an outcome: what a caller can do about it. The numbers are the
-// canonical RPC codes, so the status of a VM `fail` instruction passes through
-// unchanged.
+// The kind of an outcome: what a caller can do about it. The numbers are those
+// of gRPC and, from 17 on, of IREE, so the status of a VM `fail` instruction
+// passes through unchanged.
 typedef enum fc_status_t {
   FC_OK = 0,
   FC_CANCELLED = 1,
@@ -75,11 +75,13 @@ typedef enum fc_status_t {
   FC_INCOMPATIBLE = 18,
 } fc_status_t;
 
-// "INVALID_ARGUMENT"; "UNKNOWN" for a number outside the enumeration.
+// The name of the constant without its FC_: "INVALID_ARGUMENT". "UNKNOWN" for a
+// number outside the enumeration.
 const char *fc_status_name(fc_status_t status);
 
 // A word that one thread sets and another looks at, without a lock. In C++ it
-// is a plain number, because only the library reads it.
+// is declared as a plain number: leave reading and writing to the library's
+// functions, such as fc_cancel_request, which do both atomically.
 #if defined(__cplusplus)
 typedef uint32_t fc_atomic_word_t;
 #else
@@ -186,7 +188,8 @@ typedef struct fc_error_t {
 void fc_error_reset(fc_error_t *err);
 
 // Writes code, its status and the message; clears everything else. Returns the
-// code's status, never FC_OK. `err` may be NULL.
+// code's status. `code` must not be FC_CODE_NONE, so that is never FC_OK. `err`
+// may be NULL.
 fc_status_t fc_fail(fc_error_t *err, fc_code_t code, const char *format, ...)
     FC_PRINTF(3, 4);
 
@@ -228,8 +231,9 @@ FC_NORETURN void fc_assert_fail(const char *text, const char *file, int line);
 // Memory
 
 // Where modules, servers and tests get memory from. `allocate` returns NULL
-// when it can't; memory is not zeroed; `alignment` is a power of two.
-// `release` accepts NULL. Must be callable from any thread.
+// only when out of memory, so not for size 0; memory is not zeroed; `alignment`
+// is a power of two. `release` accepts NULL. Both must be callable from any
+// thread.
 typedef struct fc_allocator_t {
   void *context;
   void *(*allocate)(void *context, size_t size, size_t alignment);
@@ -239,7 +243,7 @@ typedef struct fc_allocator_t {
 // aligned_alloc and free.
 fc_allocator_t fc_allocator_system(void);
 
-// Zeroed, 16-byte aligned; NULL when out of memory. Size 0 gives a block.
+// Zeroed, 16-byte aligned; NULL when out of memory. Size 0 gives a block too.
 void *fc_alloc(fc_allocator_t allocator, size_t size) FC_MUST_CHECK;
 // Zeroed array; NULL also when count * size overflows.
 void *fc_alloc_array(fc_allocator_t allocator, size_t count,
@@ -247,9 +251,9 @@ void *fc_alloc_array(fc_allocator_t allocator, size_t count,
 // Not zeroed. `alignment` is a power of two.
 void *fc_alloc_aligned(fc_allocator_t allocator, size_t size,
                        size_t alignment) FC_MUST_CHECK;
-// Moves to a bigger block and releases the old one. NULL when out of memory:
-// the old block is as it was. Only the first `old_size` bytes are defined
-// afterwards.
+// Moves to a new block, 16-byte aligned, and releases the old one; `memory`
+// NULL: there is no old one. NULL when out of memory: the old block is as it
+// was. Only the first `old_size` bytes are defined afterwards.
 void *fc_realloc(fc_allocator_t allocator, void *memory, size_t old_size,
                  size_t new_size) FC_MUST_CHECK;
 void fc_free(fc_allocator_t allocator, void *memory);
@@ -266,17 +270,20 @@ typedef struct fc_arena_t {
   size_t limit;  // cap on `used`
 } fc_arena_t;
 
-// `block_size` is the least size of a block, `limit` caps the total handed out.
+// `block_size` is the least size of a block in bytes, `limit` caps the bytes
+// handed out between two resets.
 void fc_arena_init(fc_arena_t *arena, fc_allocator_t allocator,
                    size_t block_size, size_t limit);
 void fc_arena_deinit(fc_arena_t *arena);
-// Everything handed out becomes invalid. Keeps one block of block_size, so
-// that a warm arena serves small requests without an allocation.
+// Everything handed out becomes invalid. Keeps the first block, so that a warm
+// arena serves small requests without an allocation, unless that block is
+// larger than block_size: it was made for one big request.
 void fc_arena_reset(fc_arena_t *arena);
-// Not zeroed. NULL when the limit or memory runs out.
+// Not zeroed. `alignment` is a power of two up to 64. NULL when the limit or
+// memory runs out.
 void *fc_arena_alloc(fc_arena_t *arena, size_t size,
                      size_t alignment) FC_MUST_CHECK;
-// Zeroed array; NULL also when count * size overflows.
+// Zeroed array, 16-byte aligned; NULL also when count * size overflows.
 void *fc_arena_alloc_array(fc_arena_t *arena, size_t count,
                            size_t size) FC_MUST_CHECK;
 // Gives back the tail of the newest allocation: `memory` keeps `size` bytes.
@@ -293,9 +300,9 @@ typedef struct fc_sink_t fc_sink_t;
 struct fc_sink_t {
   char *cursor;
   char *end;
-  // Hands out a span of at least `need` bytes at `cursor`. What was written
-  // before stays written. Fails with FC_CODE_RESULT_TOO_LARGE or
-  // FC_CODE_OUT_OF_MEMORY.
+  // Moves `cursor` and `end` so that at least `need` bytes may be written at
+  // `cursor`. What was written before stays written. Fails with
+  // FC_CODE_RESULT_TOO_LARGE or FC_CODE_OUT_OF_MEMORY.
   fc_status_t (*grow)(fc_sink_t *sink, size_t need, fc_error_t *err);
 };
 
@@ -367,7 +374,8 @@ uint16_t fc_bfloat_from_double(double value);
 uint64_t fc_clock_ns(void);
 
 // Edit distance, counted up to `limit`; limit + 1 means "more". Two letters that
-// changed places are one edit. For nearest-name hints, so names longer than 128 bytes count as far.
+// changed places are one edit. It is for hints of the nearest name, which nobody
+// needs for long ones: limit + 1 when a name has more than 128 bytes.
 unsigned fc_str_distance(fc_str_t a, fc_str_t b, unsigned limit);
 
 // Finds the name that somebody may have meant. Names are offered one by one.
@@ -381,8 +389,9 @@ static inline fc_nearest_t fc_nearest_begin(fc_str_t wanted) {
   const size_t third = (wanted.size + 2) / 3;
   return FC_MAKE(fc_nearest_t){wanted, third > 3 ? 3 : (unsigned)third, false};
 }
-// True when `name` is the best so far: nearer than every near name before it,
-// or, while no name has been taken, one that begins with what is wanted.
+// True when `name` is the best so far: nearer than every near name offered
+// before it, or, while none was the best yet, one that begins with what is
+// wanted. The name for which it was last true is the answer.
 bool fc_nearest_offer(fc_nearest_t *search, fc_str_t name);
 
 FC_PUBLIC_END

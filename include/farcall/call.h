@@ -26,8 +26,8 @@ extern "C" {
 #endif
 FC_PUBLIC_BEGIN
 
-// Tensors that lie at a multiple of this are never copied for being unaligned
-// (fc_signature_t.alignment says what a function needs).
+// Tensors that lie at a multiple of so many bytes are never copied for being
+// unaligned (fc_signature_t.alignment says what a function needs).
 #define FC_TENSOR_ALIGNMENT 64
 
 // fc_module_load with every kind of module and the system's memory. `options`
@@ -48,7 +48,8 @@ typedef struct fc_instance_options_t {
   const fc_tiles_t *tiles;  // borrowed: who shares the work of one call
 } fc_instance_options_t;
 
-// Retains the module. The first instance of a .vmfb runs the module's __init.
+// Retains the module. The first instance of a .vmfb runs the module's __init;
+// with vm.state=private each instance runs it.
 fc_status_t fc_instance_create(fc_module_t *module,
                                const fc_instance_options_t *options,
                                fc_instance_t **out_instance,
@@ -73,9 +74,11 @@ const fc_function_t *fc_call_function(const fc_call_t *call);
 // A place for one value: an argument or a result, or a part of one that is a
 // tuple, list or dict. It never changes, and lives as long as the call.
 typedef struct fc_leaf_t {
-  // Names it: position or name of the argument or result, then keys and indices
-  // of what is inside, "0", "image", "boxes/3/score". In a key `~1` stands for a
-  // slash and `~0` for a tilde. A result's name may be empty: then its position.
+  // Names the leaf: the name of its argument or result, then the keys and indices
+  // that lead to it inside: "image", "boxes/3/score". In a name or key `~1` stands
+  // for a slash and `~0` for a tilde. Where the name is empty or all digits, the
+  // position stands in its place: "0". The functions below take the position
+  // instead of any name, too.
   const char *path;
   fc_type_kind_t kind;
   fc_dtype_t dtype;     // of a SCALAR, TENSOR or VECTOR; NONE: any
@@ -99,9 +102,9 @@ const fc_leaf_t *fc_call_results(const fc_call_t *call, size_t *out_count);
 //
 // Elements that are not dense, or not aligned as the function needs, are copied
 // by each run; those of an INOUT or OUT argument must be dense and aligned.
-// Checked here: dtype, rank, dims the type fixes, sizes and strides that
-// overflow, addresses that no element can have. Checked by run: dims that must
-// be equal.
+// Checked here: dtype, rank, dims that the type fixes, that no size overflows, and
+// that all elements lie where a program can have memory. Checked by fc_call_run:
+// dims that must be equal.
 fc_status_t fc_call_set(fc_call_t *call, const char *path,
                         const fc_tensor_t *tensor, fc_error_t *err);
 // The same by number in the list of fc_call_arguments.
@@ -130,17 +133,18 @@ typedef struct fc_run_options_t {
 } fc_run_options_t;
 
 // Runs the function with the arguments set. `options` NULL: the defaults. The
-// results of every call of the instance become invalid. Bytecode looks at
-// deadline and cancellation at each branch (FC_DEADLINE_EXCEEDED,
-// FC_CANCELLED); machine code does not. FC_CODE_MISSING_ARGUMENT names the
-// first argument that is not set.
+// results of every call of the instance become invalid. The deadline and `cancel`
+// are looked at in loops and calls of bytecode, and between the workgroups of its
+// kernels (FC_DEADLINE_EXCEEDED, FC_CANCELLED); never while the machine code of a
+// .so runs. FC_CODE_MISSING_ARGUMENT names the first argument that is not set.
 fc_status_t fc_call_run(fc_call_t *call, const fc_run_options_t *options,
                         fc_error_t *err) FC_MUST_CHECK;
 
 // The result at `path` as a tensor; a scalar has rank 0. Shape, strides (in
 // elements, NULL: dense) and elements are borrowed: they stay until the
 // instance runs a call, or fc_call_end. The elements may lie in an argument's
-// memory. FC_FAILED_PRECONDITION: there are no results.
+// memory. FC_FAILED_PRECONDITION: there are no results, because this call has not
+// run, or failed, or was ended, or another call of the instance has run since.
 fc_status_t fc_call_get(const fc_call_t *call, const char *path,
                         fc_tensor_t *out_tensor, fc_error_t *err);
 // Any result: bytes, or a list and what is in it. It is borrowed in the same

@@ -26,8 +26,8 @@ typedef struct fc_module_options_t {
   // sealed and no archive of weights is looked into, and no instance can be
   // created. fc_module_info_t.described tells whether this applied to a module.
   bool describe_native;
-  // Options of kinds of modules; an option that no kind has is an error.
-  // Borrowed.
+  // Options of kinds of modules (fc_setting_t); an option that no kind has is an
+  // error. Borrowed.
   const fc_setting_t *settings;
   size_t setting_count;
   // A larger file (bytes) is not hashed before fc_module_hash is called, unless it

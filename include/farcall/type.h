@@ -29,10 +29,10 @@ typedef enum fc_dtype_t {
 typedef enum fc_dtype_class_t {
   FC_DTYPE_CLASS_NONE = 0,
   FC_DTYPE_CLASS_BOOL,
-  FC_DTYPE_CLASS_INT,  // the first integer; signless, printed as signed
+  FC_DTYPE_CLASS_INT,  // signless, printed as signed; integers from here on
   FC_DTYPE_CLASS_SINT,
   FC_DTYPE_CLASS_UINT,
-  FC_DTYPE_CLASS_INDEX,  // the last integer; 64-bit signed
+  FC_DTYPE_CLASS_INDEX,  // 64-bit signed; integers up to here
   FC_DTYPE_CLASS_FLOAT,
   FC_DTYPE_CLASS_COMPLEX,
 } fc_dtype_class_t;
@@ -99,15 +99,16 @@ fc_dtype_t fc_dtype_from_npy(fc_str_t descr);
 static inline bool fc_dim_is_named(int64_t dim) { return dim < FC_DIM_DYNAMIC; }
 static inline uint32_t fc_dim_name(int64_t dim) { return (uint32_t)(-2 - dim); }
 
+// What a node is, and which fields of fc_type_t describe it.
 typedef enum fc_type_kind_t {
   FC_TYPE_SCALAR,    // dtype
   FC_TYPE_TENSOR,    // dtype, rank, dims, maybe strides
   FC_TYPE_BYTES,     // flavor utf8 | raw
   FC_TYPE_LIST,      // any number of the one child
   FC_TYPE_TUPLE,     // children in order; flavor list | tuple | struct
-  FC_TYPE_DICT,      // children in record order, each with a key
+  FC_TYPE_DICT,      // children in the order of the source, each with a key
   FC_TYPE_VECTOR,    // dtype, rank, dims
-  FC_TYPE_REFARRAY,  // one child, rank, dims
+  FC_TYPE_REFARRAY,  // an array of values of the one child's type; rank, dims
   FC_TYPE_OPAQUE,    // text names the type
   FC_TYPE_NULL,
   FC_TYPE_UNKNOWN,  // the value carries its own type
@@ -311,8 +312,9 @@ int64_t *fc_builder_get_dims(fc_builder_t *builder, uint32_t node);
 void fc_builder_dims(fc_builder_t *builder, uint32_t node, int32_t rank,
                      const int64_t *dims);
 
-// A raw index that means: one more than the last. FC_RAW_NONE means that the
-// leaves have raw indices themselves.
+// A raw index that means: the next one, counted from 0 over the arguments, or the
+// results, that were added with FC_RAW_NEXT. FC_RAW_NONE means that the leaves have
+// raw indices themselves.
 #define FC_RAW_NEXT (-2)
 void fc_builder_argument(fc_builder_t *builder, fc_str_t name, uint32_t node,
                          fc_role_t role, bool keyword, int32_t raw_index);
@@ -343,8 +345,8 @@ fc_status_t fc_signature_print_short(const fc_signature_t *signature,
                                      fc_str_t module, fc_str_t version,
                                      fc_sink_t *sink,
                                      fc_error_t *err) FC_MUST_CHECK;
-// Canonical JSON (docs/abi.md). `module` and `version` empty: those two
-// members and "raw" are left out.
+// Writes canonical JSON (docs/abi.md). `module` empty: the members "module",
+// "version" and "raw" are left out.
 fc_status_t fc_signature_print_json(const fc_signature_t *signature,
                                     fc_str_t module, fc_str_t version,
                                     fc_sink_t *sink, fc_error_t *err);

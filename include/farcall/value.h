@@ -66,8 +66,8 @@ struct fc_value_t {
   };
 };
 
-// The number of elements; false when the product or its size in bytes
-// overflows or a dim is negative.
+// Computes the number of elements and their size in bytes. False when one of the
+// two overflows, or a dim is negative.
 bool fc_shape_count(const int64_t *shape, int32_t rank, fc_dtype_t dtype,
                     size_t *out_count, size_t *out_size);
 // True when the strides are those of a dense row-major array.
