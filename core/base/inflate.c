@@ -5,7 +5,7 @@
 
 #define LEVEL 1  // of 9: higher ones cost many times the time for a tenth less
 
-// zlib's names of the formats.
+// The format, as the number by which zlib knows it ("windowBits").
 static int window_of(fc_coding_t coding) {
   switch (coding) {
     case FC_CODING_GZIP:
@@ -54,7 +54,7 @@ static uInt at_most(size_t size) {
   return size < UINT32_MAX ? (uInt)size : UINT32_MAX;
 }
 
-// The sink's room grows as bytes come: nothing is taken because a head says so.
+// The text grows as bytes come out, never by a size that a head states.
 static fc_status_t run(z_stream *stream, size_t packed, size_t limit,
                        fc_text_t *text, fc_error_t *err) {
   const size_t bound = fc_inflate_bound(packed);
@@ -65,7 +65,7 @@ static fc_status_t run(z_stream *stream, size_t packed, size_t limit,
     if (sink->end == sink->cursor) FC_TRY(fc_sink_reserve(sink, 4096, err));
     const uInt fed = at_most(left);
     const size_t room = (size_t)(sink->end - sink->cursor);
-    // One byte more than is allowed, to notice it.
+    // zlib may write one byte more than is allowed, so that too many are noticed.
     const uInt offered =
         at_most(room < most + 1 - done ? room : most + 1 - done);
     stream->avail_in = fed;

@@ -29,7 +29,8 @@ static inline size_t fc_utf8_length(const char *text, size_t size) {
 // True when all of `text` is valid.
 bool fc_utf8_is_valid(fc_str_t text);
 
-// Writes a scalar value, which is no surrogate, and returns the end.
+// Writes a scalar value, which is no surrogate, as one to four bytes at `out`.
+// Returns their end.
 static inline char *fc_utf8_put(uint32_t scalar, char *out) {
   if (scalar < 0x80) {
     *out++ = (char)scalar;
