@@ -123,7 +123,7 @@ void fc_cpu_denormals_restore(uint64_t state) { (void)state; }
 // ---------------------------------------------------------------------------
 // Features by name
 
-// FEATURE_COUNT when no feature is called that.
+// The row of the feature, FEATURE_COUNT when none has this name.
 static size_t find_feature(fc_str_t name) {
   size_t i = 0;
   while (i < FEATURE_COUNT && !fc_str_equal(fc_str(kFeatures[i].name), name)) {
@@ -186,7 +186,7 @@ static uint64_t wanted_features(fc_str_t features) {
   return wanted;
 }
 
-// Names in `text`, which is cut when there is no more room.
+// Writes the names of `features` into `text`; those without room are left out.
 static void list_features(char *text, size_t capacity, uint64_t features) {
   size_t size = 0;
   for (size_t i = 0; i < FEATURE_COUNT; i++) {

@@ -10,13 +10,14 @@
 #define FC_CPU_WORDS 8
 
 typedef struct fc_cpu_t {
-  // As executables get it (schemas/cpu_feature_bits.inl of IREE): feature bits
-  // of the architecture, by number.
+  // Word 0 is what executables get: a bit for each feature, by the numbers of
+  // IREE's schemas/cpu_feature_bits.inl. The last word is for fc_cpu_has and
+  // fc_cpu_check alone; the others are 0.
   uint64_t words[FC_CPU_WORDS];
 } fc_cpu_t;
 
-// A bit is set only when both the processor and the system (for vector state)
-// support it.
+// Reads the features of this processor. One counts only if the system saves the
+// vector registers that it needs, too.
 void fc_cpu_read(fc_cpu_t *out_cpu);
 
 typedef enum fc_cpu_answer_t {

@@ -43,7 +43,7 @@ enum {
 #endif
 
 typedef struct segment_t {
-  size_t address;  // from the start of the mapping, as in the file
+  size_t address;  // p_vaddr of the file: counts from the start of the mapping
   size_t size;     // in memory
   size_t file_offset;
   size_t file_size;

@@ -60,7 +60,7 @@ typedef int (*abi_function_t)(const abi_environment_t *environment,
 typedef const abi_header_t **(*abi_query_t)(
     uint32_t max_version, const abi_environment_t *environment);
 
-// Attributes of one export, 72 bytes.
+// Attributes of one export in version 0_5, 72 bytes.
 typedef struct abi_attrs_5_t {
   uint16_t local_memory_pages;
   uint8_t constant_count;
@@ -70,7 +70,7 @@ typedef struct abi_attrs_5_t {
 } abi_attrs_5_t;
 _Static_assert(sizeof(abi_attrs_5_t) == 72, "executable_library.h, 0_5");
 
-// 64 bytes.
+// The same in version 0_6, 64 bytes.
 typedef struct abi_attrs_6_t {
   uint64_t flags;
   uint16_t local_memory_pages;
@@ -133,7 +133,7 @@ typedef struct tables_t {
   const abi_function_t *functions;
   const char *const *names;
   uint32_t constant_count;
-  const abi_attrs_5_t *attrs_5;  // one of the two, or neither
+  const abi_attrs_5_t *attrs_5;  // at least one of the two is NULL
   const abi_attrs_6_t *attrs_6;
 } tables_t;
 
@@ -324,11 +324,11 @@ const fc_entry_point_t *fc_library_at(const fc_library_t *library,
 // ---------------------------------------------------------------------------
 // Running
 
-#define CLAIM_MAX 64  // workgroups between two looks at cancel word and clock
+#define CLAIM_MAX 64  // most workgroups between two looks at the cancel word
 
-// One grid while its parts run. Each part claims the next few workgroups, in x, y, z
-// order, when it is done with its last ones. So a slow core does fewer of them, and the
-// others do not wait for it.
+// One grid while its parts run. When a part is done with the workgroups that it
+// claimed, it claims the next few, in x, y, z order. So a slow core does fewer of
+// them, and the others do not wait for it.
 typedef struct run_t {
   const fc_library_t *library;
   const fc_grid_t *grid;

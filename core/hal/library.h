@@ -36,8 +36,9 @@ typedef struct fc_grid_t {
   void *local_memory;
   uint32_t parts;           // from fc_library_parts; 0 means 1
   const fc_tiles_t *tiles;  // NULL for one part
-  // Stops the grid between workgroups (base/stop.h); each thread looks after
-  // every 64.
+  // Stop the grid between workgroups (base/stop.h). Each thread looks at the cancel
+  // word before each batch of up to 64 workgroups, and at the clock before each
+  // batch but its first.
   const _Atomic uint32_t *cancel;
   uint64_t deadline_ns;
 } fc_grid_t;
@@ -56,16 +57,18 @@ size_t fc_library_count(const fc_library_t *library);
 const fc_entry_point_t *fc_library_at(const fc_library_t *library,
                                       size_t index);
 
-// How many parts a grid is worth splitting into: 1 when `tiles` is NULL, the
-// entry point is sequential, or there is one workgroup.
+// How many parts a grid is worth splitting into: at most one for each workgroup and
+// for each part that `tiles` runs at once. 1 when `tiles` is NULL or the entry point
+// is sequential.
 uint32_t fc_library_parts(const fc_library_t *library, size_t index,
                           const uint32_t *count, const fc_tiles_t *tiles);
 
 // Runs all workgroups, z outermost, in order when there is one part. The caller
 // has checked the counts and sizes against the entry point. FC_CODE_CALL_FAILED
-// when a workgroup says so or, with FC_CANCELLED, when `cancel` was set;
-// FC_CODE_DEADLINE_EXCEEDED. When it returns, nothing of the grid is running
-// any more. Denormals are flushed while a kernel runs.
+// when a workgroup returns an error, when `cancel` was set (FC_CANCELLED), or when
+// the grid has too many workgroups (FC_OUT_OF_RANGE); FC_CODE_DEADLINE_EXCEEDED.
+// When it returns, nothing of the grid is running any more. Denormals are flushed
+// while a kernel runs.
 fc_status_t fc_library_run(const fc_library_t *library, size_t index,
                            const fc_grid_t *grid, fc_error_t *err);
 

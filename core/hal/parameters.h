@@ -13,14 +13,14 @@
 typedef struct fc_parameter_t {
   fc_str_t key;
   uint64_t size;
-  uint8_t *data;  // in the archive; NULL: the pattern, repeated
+  uint8_t *data;  // in the archive; NULL: its bytes are the pattern, repeated
   uint8_t pattern[FC_PARAMETER_PATTERN_MAX];
   uint8_t pattern_size;
 } fc_parameter_t;
 
 typedef struct fc_parameters_t {
   fc_allocator_t allocator;
-  fc_arena_t arena;  // keys that needed decoding
+  fc_arena_t arena;  // keys that needed decoding, and a safetensors header
   fc_parameter_t *items;
   size_t count;
   size_t capacity;
@@ -48,7 +48,8 @@ fc_status_t fc_parameters_parse(fc_parameters_t *archive, uint8_t *data,
 const fc_parameter_t *fc_parameters_find(const fc_parameters_t *archive,
                                          fc_str_t key);
 
-// For the two readers below.
+// For irpa.c and safetensors.c, which read the index of an archive. A file that
+// does not begin as an .irpa does is read as safetensors.
 fc_status_t fc_parameters_append(fc_parameters_t *archive,
                                  const fc_parameter_t *item,
                                  fc_error_t *err) FC_MUST_CHECK;

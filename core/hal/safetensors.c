@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The safetensors format: a 64-bit size, a JSON object of that many bytes that
-// gives each tensor's name and byte range, the bytes. Types and shapes are the
-// module's to know. Called by parameters.c.
+// The safetensors format: a 64-bit size, a JSON object of so many bytes that gives
+// each tensor's name and byte range, then the bytes. The object also has types and
+// shapes, which are skipped: the module knows those. Called by parameters.c.
 #include "hal/parameters.h"
 #include "json/reader.h"
 
@@ -32,7 +32,7 @@ static fc_status_t skip_value(header_t *h, fc_error_t *err) {
   return fc_json_skip(&h->json, token, err);
 }
 
-// [begin, end] of the bytes.
+// Reads [begin, end], which count from the end of the header.
 static fc_status_t read_offsets(header_t *h, fc_parameter_t *item,
                                 fc_error_t *err) {
   uint64_t range[3];
