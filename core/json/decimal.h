@@ -5,12 +5,12 @@
 // conversions are inline because the loops over arrays are made of them. Any
 // thread.
 //
-// f64: Clinger's exact case, else Eisel-Lemire as proved to need no fallback
+// f64: Clinger's exact case, else Eisel-Lemire, which is proved to need no fallback
 // for up to 19 digits (Mushtak and Lemire, "Fast Number Parsing Without
-// Fallback", 2023). Of more digits, the first 19 and the next greater number of
-// 19 are converted; if the results differ, big integers decide. Narrow formats
-// round the f64 once more, which is safe unless the f64 lies exactly between
-// two of their values; then the literal is compared with that midpoint.
+// Fallback", 2023). If a literal has more digits, its first 19 are converted, and
+// the next greater number of 19 digits; if the results differ, big integers decide.
+// Narrow formats round the f64 once more, which is safe unless the f64 lies exactly
+// between two of their values; then the literal is compared with that midpoint.
 #ifndef FARCALL_JSON_DECIMAL_H_
 #define FARCALL_JSON_DECIMAL_H_
 

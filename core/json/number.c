@@ -21,8 +21,9 @@ static int error_sign(const fc_decimal_t *decimal, uint64_t mantissa,
   return exact ? 0 : fc_decimal_compare(decimal, mantissa, exponent);
 }
 
-// Rounds an f64 without sign down to `format`. Returns where the f64 lies
-// between that value and the next: -1 below the middle, 0 in it, 1 above.
+// Rounds an f64, given as its bits without the sign, down to `format`. Returns
+// where the f64 lies between that value and the next: -1 below the middle, 0 in it,
+// 1 above.
 FC_INLINE int cut_narrow(uint64_t bits, const fc_float_format_t *format,
                          uint64_t *out_bits) {
   *out_bits = 0;
@@ -68,7 +69,8 @@ static bool round_narrow(const fc_decimal_t *decimal,
   return finish_narrow(kept + (order > 0), decimal->negative, format, out);
 }
 
-// f8E8M0FNU: powers of two from 2^-127 to 2^127, the exponent alone.
+// Rounds to f8E8M0FNU, which has the powers of two from 2^-127 to 2^127: its bits
+// are the exponent. False when the value is out of range.
 static bool round_e8m0(const fc_decimal_t *decimal, uint8_t *out) {
   double value = fc_decimal_f64(decimal);
   if (!(value > 0) && (decimal->negative || decimal->digits == 0)) return false;
@@ -170,7 +172,8 @@ static fc_status_t fail_type(fc_str_t text, const char *complaint,
   return status;
 }
 
-// Text in quotes: '1' is text, though 1 is none.
+// Fails because of text in quotes. The message has quotes, too: '1' is text, 1 is
+// none.
 static fc_status_t fail_text(fc_str_t text, fc_dtype_t dtype, fc_error_t *err) {
   const char *ellipsis;
   const char *wanted = fc_dtype_info(dtype)->text;

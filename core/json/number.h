@@ -34,12 +34,12 @@ fc_status_t fc_number_parse_special(fc_str_t text, fc_dtype_t dtype, void *out,
                                     fc_error_t *err);
 
 // Prints one element at `out` (FC_NUMBER_CHARS_MAX bytes of room, all of which
-// may be written) and returns the end; not NUL-terminated. Integers in full, i1
-// as true/false; floats shortest for their own width (f16, bf16, f8: the
-// shortest decimal that rounds back in that type; f8E8M0FNU, a scale, as f32),
-// in fixed notation for 1e-5 <= |x| < 1e16, whole numbers with ".0", "-0.0"
-// kept; else as 1e+20, 1.5e-7; non-finite as the quoted strings above; complex
-// as [re,im].
+// may be written) and returns the end; not NUL-terminated. Integers are printed in
+// full, i1 as true or false, complex numbers as [re,im]. A float is the shortest
+// decimal that reads back to it in its own type (f8E8M0FNU, which is a scale: in
+// f32). It is in fixed notation for 0 and 1e-5 <= |x| < 1e16, whole numbers with
+// ".0" ("-0.0" too), otherwise with an exponent: 1e+20, 1.5e-7. NaN and infinities
+// are the strings above, in quotes.
 char *fc_number_print(fc_dtype_t dtype, const void *element, char *out);
 
 char *fc_number_print_i64(int64_t value, char *out);

@@ -12,9 +12,9 @@
 
 FC_INLINE void store8(char *out, uint64_t word) { memcpy(out, &word, 8); }
 
-// Eight digit values, the first in the low byte. value < 10^8. Each step cuts
-// lanes in two, the quotient staying and the remainder going above it:
-// q + ((n - q * d) << s) is (n << s) - q * ((d << s) - 1).
+// The values of eight digits, the first in the low byte. value < 10^8. Each step
+// cuts every lane n of the word in two: its quotient q by d stays, and its remainder
+// goes s bits above that. q + ((n - q * d) << s) is (n << s) - q * ((d << s) - 1).
 FC_INLINE uint64_t eight_digits(uint64_t value) {
   uint64_t high = (value * 109951163) >> 40;  // / 10000
   uint64_t fours = (value << 32) - high * ((UINT64_C(10000) << 32) - 1);
@@ -85,9 +85,9 @@ static char *print_exponent(int exponent, char *out) {
   return print_short((uint64_t)(exponent < 0 ? -exponent : exponent), out);
 }
 
-// Where the digits of a number in fixed notation go. kLayouts has one for each
-// place of the point: behind the first `point` digits or, from 0 down, before
-// -`point` zeros and all digits.
+// Where the digits of a number in fixed notation go. kLayouts has one layout for each
+// value of `point`: the decimal point stands behind the first `point` digits or, if
+// that is 0 or less, in front of -`point` zeros and all digits.
 typedef struct layout_t {
   uint8_t digits;  // where they begin; "0.000" is before them
   uint8_t dot;     // where the point is
@@ -460,7 +460,8 @@ DEFINE_RUN(run_c128, c128_t, print_c128)
 typedef char *(*run_t)(const char *elements, ptrdiff_t stride, size_t count,
                        char *out);
 
-// A row for each element type; json/number prints one of each.
+// One row for each element type. A missing row fails in the test json/number, which
+// prints an element of each type.
 static const run_t kRuns[FC_DTYPE_COUNT] = {
     [FC_DTYPE_I1] = run_bool,
     [FC_DTYPE_I2] = run_i2,

@@ -7,8 +7,8 @@
 
 #include "json/decimal.h"
 
-// How many bytes from `p` on are ASCII and need no escape. Looks at eight
-// bytes at a time: up to seven bytes before `end` are not looked at.
+// How many bytes from `p` on are ASCII and need no escape; maybe fewer, since it
+// looks at eight bytes at a time: of the last seven before `end` none may count.
 FC_INLINE size_t fc_plain_size(const char *p, const char *end) {
   const uint64_t ones = UINT64_C(0x0101010101010101);
   const uint64_t high = UINT64_C(0x8080808080808080);

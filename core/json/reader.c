@@ -11,7 +11,7 @@
 #include "json/number.h"
 #include "json/plain.h"
 
-// What may come next.
+// The reader's state: what may come next.
 enum {
   AT_VALUE,        // a value
   AT_FIRST_VALUE,  // a value or ]
@@ -57,7 +57,7 @@ void fc_json_reader_feed(fc_json_reader_t *reader, const char *data,
   reader->end = data + size;
   reader->last = last;
   reader->text = (fc_str_t){0};
-  // The keys of open objects lie in the span that goes away: forget them.
+  // The keys of open objects lie in the span that the caller may now free.
   for (uint32_t i = 0; i < reader->depth; i++) {
     reader->levels[i].key = FC_STR("\xE2\x80\xA6");
   }
@@ -165,7 +165,8 @@ static scan_t scan_unit(const char *p, const char *end, const char **at,
   return SCAN_DONE;
 }
 
-// *p points at a backslash, and then behind the escape.
+// Checks the escape whose backslash is at *p, and moves *p behind it. If it is wrong,
+// *at is the place and *complaint what a message says of it.
 static scan_t scan_escape(const char **p, const char *end, const char **at,
                           const char **complaint) {
   const char *here = *p;
@@ -535,7 +536,7 @@ static fc_status_t approach(fc_json_reader_t *reader,
       return complete ? FC_OK
                       : fail_unexpected(reader, p, wanted_at(reader), err);
     }
-    *out_token = FC_JSON_NULL;  // any token: there is one
+    *out_token = FC_JSON_NULL;  // stands for any token: something is at `p`
     if (reader->state == AT_COLON) {
       if (*p != ':') return fail_unexpected(reader, p, wanted_at(reader), err);
       reader->state = AT_VALUE;
@@ -775,8 +776,8 @@ static void append(pointer_t *pointer, const char *piece, size_t size) {
   pointer->at += size;
 }
 
-// Appends character by character, so that a cut leaves whole characters. U+0000
-// would end the C string, so it stays an escape.
+// Appends a key, each character as one piece, so that a cut leaves whole characters.
+// U+0000 would end the C string, so it stays an escape.
 static void append_key(pointer_t *pointer, fc_str_t key) {
   const char *p = key.data, *end = p + key.size;
   while (p < end) {

@@ -55,15 +55,16 @@ typedef struct fc_json_reader_t {
 // `depth_limit` is at most FC_JSON_DEPTH_MAX.
 void fc_json_reader_init(fc_json_reader_t *reader, uint32_t depth_limit,
                          uint32_t key_limit);
-// The next (or only) span. It must hold all bytes from the last unfinished
-// token on (the reader leaves `cursor` there when it needs more) and stay until
-// the next feed. Nothing at or behind data + size is read. Keys that lie in
-// earlier spans show as an ellipsis in pointers.
+// Gives the reader the next (or only) span of the document; `last`: no other
+// follows. It must hold all bytes from the last unfinished token on (the reader
+// leaves `cursor` there when it needs more) and stay until the next feed. Nothing at
+// or behind data + size is read. Keys that lie in earlier spans show as an ellipsis
+// in pointers.
 void fc_json_reader_feed(fc_json_reader_t *reader, const char *data,
                          size_t size, bool last);
 
-// The next token. FC_CODE_JSON_SYNTAX, _JSON_TOO_DEEP, _JSON_TOO_MANY_KEYS with
-// offset and pointer.
+// Reads the next token. FC_CODE_JSON_SYNTAX, _JSON_TOO_DEEP, _JSON_TOO_MANY_KEYS
+// with offset and pointer.
 fc_status_t fc_json_next(fc_json_reader_t *reader, fc_json_token_t *out_token,
                          fc_error_t *err);
 
@@ -91,19 +92,20 @@ fc_status_t fc_json_read_elements(fc_json_reader_t *reader, fc_dtype_t dtype,
 fc_status_t fc_json_read_scalar(fc_json_reader_t *reader, fc_json_token_t token,
                                 fc_dtype_t dtype, void *out, fc_error_t *err);
 
-// Decodes the escapes of the last STRING or KEY. `out` has room for
-// reader->text.size bytes; never fails, the reader checked the escapes.
+// Decodes the escapes in `raw`, the text of a STRING or KEY, and returns the size of
+// the result. `out` has room for raw.size bytes. Never fails, since the reader
+// checked the escapes.
 size_t fc_json_unescape(fc_str_t raw, char *out);
 // True when the (escaped) text of the last STRING or KEY reads as `plain`.
 bool fc_json_text_is(const fc_json_reader_t *reader, fc_str_t plain);
 
-// RFC 6901 pointer of the value last begun or the key last read, NUL-terminated,
-// cut at `capacity`. Returns its length.
+// Writes the RFC 6901 pointer of the value last begun or of the key last read,
+// NUL-terminated, cut at `capacity` bytes. Returns its length.
 size_t fc_json_pointer(const fc_json_reader_t *reader, char *out,
                        size_t capacity);
 // Adds pointer and offset of the token just read to an error that has none.
-// Returns err's status, so that `return fc_json_locate(reader, fc_fail(…), err)`
-// reads well.
+// Returns `status`, so that an error can be made, located and returned in one
+// statement: `return fc_json_locate(reader, fc_fail(…), err)`.
 fc_status_t fc_json_locate(const fc_json_reader_t *reader, fc_status_t status,
                            fc_error_t *err);
 

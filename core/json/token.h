@@ -9,8 +9,8 @@
 // length. They are loaded twice: as they are, for the digits behind the point,
 // and moved by a byte, which skips the point, for the digits before it. So
 // bytes before and behind the literal are read as well (and masked away):
-// FC_TOKEN_BEFORE and FC_TOKEN_AFTER say how many there must be before its
-// first character and from that on.
+// FC_TOKEN_BEFORE bytes before its first character must be readable, and
+// FC_TOKEN_AFTER bytes from its first character on.
 #ifndef FARCALL_JSON_TOKEN_H_
 #define FARCALL_JSON_TOKEN_H_
 
@@ -24,22 +24,24 @@
 
 // value = digits / 10^fraction
 typedef struct fc_token_t {
-  uint64_t digits;    // of at most 15 digits, 19 if it is long
-  unsigned fraction;  // a size_t would be kept in memory by GCC 12
-  unsigned negative;
-  bool long_;
+  uint64_t digits;    // at most 15 of them, 19 if it is long
+  unsigned fraction;  // no size_t, which GCC 12 would keep in memory
+  unsigned negative;  // 1 or 0
+  bool long_;         // the literal has more than 15 characters
 } fc_token_t;
 
 extern const uint8_t fc_token_masks[64];  // the upper half is 0xFF
 
 FC_INLINE __m128i fc_token_load(const void *p) { return _mm_loadu_si128(p); }
 
-// The last `count` bytes are set: none if it is negative, all above 16.
+// A mask whose last `count` bytes are set: none if `count` is negative, all if it
+// is above 16.
 FC_INLINE __m128i fc_token_mask(ptrdiff_t count) {
   return fc_token_load(fc_token_masks + 16 + count);
 }
 
-// Which of 16 characters are digits, and which are `c`.
+// Bit i of the result tells whether character i of the 16 is a digit; of
+// fc_token_find, whether it is `c`.
 FC_INLINE unsigned fc_token_digits(__m128i text) {
   // '0' becomes the least of the signed values, '9' the tenth.
   __m128i shifted = _mm_add_epi8(text, _mm_set1_epi8((char)(0x80 - '0')));
@@ -51,9 +53,9 @@ FC_INLINE unsigned fc_token_find(__m128i text, char c) {
   return (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(text, _mm_set1_epi8(c)));
 }
 
-// The values of the digits that end at `end`, without the point, which has the
-// last `fraction` of them behind it. Only the last `count` values are kept, the
-// others are 0.
+// The values of the digits before `end`. The point among them, behind which the
+// last `fraction` digits stand, is left out. Only the last `count` values are kept,
+// the others are 0.
 FC_INLINE __m128i fc_token_gather(const char *end, ptrdiff_t fraction,
                                   ptrdiff_t count) {
   __m128i behind = fc_token_mask(fraction);
@@ -77,8 +79,9 @@ FC_INLINE uint64_t fc_token_value(__m128i values) {
   return (both & UINT32_MAX) * 100000000 + (both >> 32);
 }
 
-// Reads the literal at `p`; NULL when it is too long for this, or no number.
-// Without `point` a point ends it. What follows the literal is not looked at.
+// Reads the literal at `p` and returns its end; NULL when it is too long for this,
+// or no number. Without `point` a point ends the literal. What follows the literal
+// is not looked at.
 FC_INLINE const char *fc_token_scan(const char *p, bool point,
                                     fc_token_t *out) {
   __m128i text = fc_token_load(p);
@@ -92,10 +95,10 @@ FC_INLINE const char *fc_token_scan(const char *p, bool point,
     digits |= fc_token_digits(more) << 16;
     if (point) dots |= fc_token_find(more, '.') << 16;
   }
-  dots &= 0 - dots;  // the first; a second one ends the number
+  dots &= 0 - dots;  // only the first; a second one ends the number
   unsigned stop = ~(digits | dots | minus);
   if (is_long && (stop == 0 || (stop & 0xFFFF))) return NULL;
-  dots &= stop ^ (stop - 1);  // if it is before the end
+  dots &= stop ^ (stop - 1);  // none, if the first stands behind the end
   // There must be a digit first and a digit behind the point, and a leading 0
   // must be the only digit before it.
   unsigned first = 1 + minus;

@@ -8,11 +8,11 @@
 
 #include "farcall/type.h"
 
-// Quoted and escaped. Bytes outside UTF-8 become U+FFFD: use fc_utf8_is_valid
-// (base/utf8.h) first where that matters.
+// Writes `text` in quotes, escaped. Bytes outside UTF-8 become U+FFFD: where that
+// matters, call fc_utf8_is_valid (base/utf8.h) first.
 fc_status_t fc_json_write_string(fc_sink_t *sink, fc_str_t text,
                                  fc_error_t *err);
-// RFC 4648 base64, padded, quoted.
+// Writes the bytes as RFC 4648 base64, padded, in quotes.
 fc_status_t fc_json_write_base64(fc_sink_t *sink, const void *data, size_t size,
                                  fc_error_t *err);
 // Decodes RFC 4648 base64 (padding required, no whitespace) into `out`, which
@@ -21,14 +21,14 @@ fc_status_t fc_base64_decode(fc_str_t text, uint8_t *out, size_t *out_size,
                              fc_error_t *err);
 fc_status_t fc_json_write_i64(fc_sink_t *sink, int64_t value, fc_error_t *err);
 fc_status_t fc_json_write_u64(fc_sink_t *sink, uint64_t value, fc_error_t *err);
-// One element. With `int_strings`, 64-bit integers are quoted.
+// Writes one element. With `int_strings`, 64-bit integers are put in quotes.
 fc_status_t fc_json_write_element(fc_sink_t *sink, fc_dtype_t dtype,
                                   const void *element, bool int_strings,
                                   fc_error_t *err);
-// Nested arrays, `rank` deep; rank 0 is the bare element. `strides` count
+// Writes nested arrays, `rank` deep; rank 0 is the bare element. `strides` count
 // elements, NULL means dense row-major; `data` is the address of element
-// (0,…,0). rank <= FC_RANK_MAX; an empty tensor prints its nesting up to the
-// first 0.
+// (0,…,0). `rank` is at most FC_RANK_MAX. Below the first dim of 0 there are no
+// arrays: shape (2, 0, 3) is [[],[]].
 fc_status_t fc_json_write_array(fc_sink_t *sink, fc_dtype_t dtype, int32_t rank,
                                 const int64_t *shape, const int64_t *strides,
                                 const void *data, bool int_strings,
