@@ -425,7 +425,7 @@ enum { ARGS, KWARGS, OPTIONS, SECTION_COUNT };
 
 // What was found in the call document so far.
 typedef struct document_t {
-  uint8_t *given;    // by input
+  uint8_t *given;    // by input: 1 given, 2 given in kwargs
   uint32_t missing;  // inputs not given
   bool root_given;   // args[0] was the whole root dict
   bool bare;         // the document is the args array
@@ -468,9 +468,10 @@ static bool takes_one_tensor(const fc_plan_t *plan) {
          plan->inputs[0].op->kind == FC_TYPE_TENSOR;
 }
 
-// The only argument is a tensor, and its value was refused because it is not
-// nested deep enough. If more values follow, then it and they are its rows. Reads
-// on to see that, so the error has been located.
+// The only argument is a tensor, and its value was refused because it is not nested
+// deep enough. If more values follow, the client probably sent the tensor's rows as
+// arguments; then the message says so. Reads on to see that, so `err` must have its
+// position already.
 static fc_status_t explain_rows(fc_frame_t *frame, uint32_t depth,
                                 fc_status_t status, fc_error_t *err) {
   fc_json_reader_t *reader = &frame->reader;
@@ -487,11 +488,11 @@ static fc_status_t explain_rows(fc_frame_t *frame, uint32_t depth,
   return status;
 }
 
-// An element of the arguments' array.
+// Reads an element of the arguments' array.
 static fc_status_t read_positional(fc_frame_t *frame, document_t *document,
                                    uint32_t index, fc_json_token_t token,
                                    fc_error_t *err) {
-  // A bracket that was just read is open already.
+  // The reader already counts a bracket or brace that was just read.
   const uint32_t depth = frame->reader.depth - (token == FC_JSON_ARRAY_BEGIN ||
                                                 token == FC_JSON_OBJECT_BEGIN);
   frame->fill.too_flat = false;
@@ -575,7 +576,7 @@ static fc_status_t read_kwargs(fc_frame_t *frame, document_t *document,
                              : "the function takes none",
                          err);
     }
-    // 2: given in this object. Given again, its key is a duplicate.
+    // This object has given the input already, so its key comes twice.
     if (document->given[key->ordinal] == 2) return duplicate_key(frame, err);
     if (document->given[key->ordinal] || document->root_given) {
       fc_status_t status = here(

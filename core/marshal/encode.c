@@ -103,7 +103,8 @@ static fc_status_t check_dtype(const fc_encoder_t *encoder, fc_dtype_t declared,
                  fc_dtype_info(actual)->text);
 }
 
-// A named dim has the size it has in the arguments, or in an earlier result.
+// A named dim must have the size that it has in the arguments, or in an earlier
+// result.
 static fc_status_t check_dim(const fc_encoder_t *encoder, const fc_op_t *op,
                              int32_t dim, int64_t size, fc_error_t *err) {
   int64_t wanted = fc_frame_dim(encoder->frame, op->dims[dim]);

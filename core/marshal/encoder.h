@@ -29,21 +29,24 @@ typedef struct fc_encoder_t {
 // FC_CODE_BAD_RESULT.
 fc_status_t fc_encoder_begin(fc_encoder_t *encoder, fc_frame_t *frame,
                              fc_sink_t *sink, fc_error_t *err);
-// `status` is what writing ended with. FC_CODE_RESULT_TOO_LARGE.
+// Ends the answer; `status` is what writing it returned. Returns that if it is an
+// error, else FC_CODE_RESULT_TOO_LARGE when more than the limit was written.
 fc_status_t fc_encoder_end(fc_encoder_t *encoder, fc_status_t status,
                            fc_error_t *err);
-size_t fc_encoder_written(const fc_encoder_t *encoder);
+size_t fc_encoder_written(const fc_encoder_t *encoder);  // bytes so far
 
-// The value of a leaf of the results, whose number messages say from now on.
+// Finds the value of a leaf of the results. Messages name its result from now on.
+// FC_CODE_BAD_RESULT when the function returned other lists than it declares.
 fc_status_t fc_encoder_find(fc_encoder_t *encoder, const fc_leaf_way_t *way,
                             const fc_value_t **out_value, fc_error_t *err);
-// A SCALAR, TENSOR or VECTOR as a dense tensor of its declared type: the result's
-// own memory, or a copy where that is strided. `value` must stay.
+// Checks a SCALAR, TENSOR or VECTOR and gives it as a dense tensor of its declared
+// type: in the result's own memory, or a copy if that is strided or its elements are
+// narrower than a byte. `value` must stay.
 fc_status_t fc_encoder_tensor(fc_encoder_t *encoder, const fc_op_t *op,
                               const fc_value_t *value, fc_tensor_t *out_tensor,
                               size_t *out_count, size_t *out_size,
                               fc_error_t *err);
-// A BYTES.
+// Checks a BYTES and gives its bytes, which are borrowed from `value`.
 fc_status_t fc_encoder_bytes(fc_encoder_t *encoder, const fc_op_t *op,
                              const fc_value_t *value, fc_str_t *out_bytes,
                              fc_error_t *err);

@@ -389,8 +389,8 @@ static bool holds_fill(const void *data, size_t count, fc_dtype_t dtype) {
   }
 }
 
-// Looks at the elements of a strided view; a dim of stride 0 repeats the same
-// ones and is skipped.
+// The same for a strided view. A dim of stride 0 is skipped, since it repeats the
+// same elements.
 static bool view_holds_fill(const fc_tensor_t *tensor) {
   const int64_t size = (int64_t)fc_dtype_size(tensor->dtype);
   const uint8_t *at = tensor->data;

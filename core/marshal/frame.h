@@ -34,7 +34,8 @@ typedef struct fc_level_t {
 typedef struct fc_fill_t {
   fc_dtype_t dtype;   // what text is read as: ui8 for i8 if the client said so
   fc_dtype_t part;    // of one number: f32 for complex<f32>
-  fc_dtype_t other;   // ui8 for i8 where nobody said the sign, else NONE
+  fc_dtype_t other;   // tried for a number that `dtype` cannot hold: ui8 for i8
+                      // where no source said the sign; else NONE
   const fc_op_t *op;  // whose dims these are; NULL: those of a stated shape
   size_t size;        // bytes of one element
   fc_code_t code;     // of the error about a wrong number of elements
@@ -49,8 +50,8 @@ typedef struct fc_fill_t {
   fc_error_t why;  // the first sign's error, if the other does not fit either
 } fc_fill_t;
 
-// A tensor that says its type: {"dtype","shape","data"|"b64"}, by these names of
-// its members or others.
+// A tensor that says its type: {"dtype","shape","data"|"b64"}. A protocol may have
+// other names for these members.
 enum {
   FC_MEMBER_DTYPE,
   FC_MEMBER_SHAPE,
@@ -60,7 +61,7 @@ enum {
 };
 typedef struct fc_typed_t {
   const fc_op_t *op;
-  const fc_str_t *members;  // names, "" for one that there is not
+  const fc_str_t *members;  // their names, "" for one that the protocol lacks
   fc_dtype_t dtype;         // as stated, else the declared one
   bool has_shape;
   int32_t rank;
@@ -105,17 +106,17 @@ struct fc_frame_t {
   const fc_value_t *results;
   size_t result_count;
   fc_options_t options;
-  size_t copied;  // bytes of raw tensors that were not aligned
-  bool decoded;   // every argument fits its type, and its memory is the frame's
+  size_t copied;  // bytes of raw tensors that could not stay in the body
+  bool decoded;   // every argument fits its type, and its memory is the call's
   bool guard;
   bool fill_given;  // an argument of this call holds FC_GUARD_FILL as a float
   const fc_tiles_t *tiles;
-  struct fc_oip_t *oip;        // of a call that oip_read.c decoded
-  bool by_rows;                // a request of tf_read.c came in rows
-  bool framed;                 // raw bytes may follow the document
-  fc_str_t raw;                // those that no value has taken
-  bool raw_results;            // tensors and bytes are written behind it
-  struct fc_raw_t *raw_first;  // they, in the order of the document
+  struct fc_oip_t *oip;  // of a call that oip_read.c decoded
+  bool by_rows;          // a request of tf_read.c came in rows
+  bool framed;           // raw bytes may follow the document
+  fc_str_t raw;          // raw bytes that no value has taken
+  bool raw_results;      // tensors and bytes are written behind the answer
+  struct fc_raw_t *raw_first;  // those results, in the order of the answer
   struct fc_raw_t *raw_last;
   struct fc_guarded_t *guarded;  // arguments of this call
 
@@ -150,8 +151,8 @@ void fc_frame_commit(fc_frame_t *frame, void *memory, size_t placed,
 // Places zeroed storage for each OUT argument that has none yet.
 fc_status_t fc_frame_place_stores(fc_frame_t *frame, fc_error_t *err);
 // How many empty arrays a shape with a dim of 0 is written as: the product of
-// the dims before the first 0, SIZE_MAX on overflow. They take no memory but
-// are printed. Of a shape without a 0, the number of elements.
+// the dims before the first 0. They take no memory but are printed. Of a shape
+// without a 0, the number of elements. SIZE_MAX on overflow.
 size_t fc_frame_empty_rows(const int64_t *shape, int32_t rank);
 // The most elements one tensor of this type may have.
 size_t fc_frame_element_limit(const fc_frame_t *frame, fc_dtype_t dtype);
@@ -175,32 +176,35 @@ fc_status_t fc_leaf_decode(fc_frame_t *frame, const fc_op_t *op,
 // Reads {"dtype","shape","data"|"b64"}, whose first key was just read.
 fc_status_t fc_leaf_decode_typed(fc_frame_t *frame, const fc_op_t *op,
                                  fc_value_t *dest, fc_error_t *err);
-// The same in steps. Which member the key just read is, -1: none of them.
+// The same in steps: fc_typed_begin, then fc_typed_read for each member.
+// fc_typed_member finds the member whose key was just read; -1: none of them.
 void fc_typed_begin(fc_typed_t *typed, const fc_op_t *op,
                     const fc_str_t *members);
 int fc_typed_member(const fc_json_reader_t *reader, const fc_typed_t *typed);
-// Reads the value of a member whose key was just read. Where data stands before
-// dtype and shape, these are looked for first.
+// Reads the value of a member whose key was just read. If data stands before dtype
+// and shape, it looks ahead for these first, since they say how to read it.
 fc_status_t fc_typed_read(fc_frame_t *frame, fc_typed_t *typed, int member,
                           fc_value_t *dest, fc_error_t *err);
-// The same of a type and dims that no document says: FC_CODE_DTYPE_MISMATCH,
-// _SHAPE_MISMATCH, _TENSOR_TOO_LARGE. No dim is negative.
+// Sets dtype and dims that stand in no document but, for example, in the head of a
+// file, and checks them: FC_CODE_DTYPE_MISMATCH, _SHAPE_MISMATCH, _TENSOR_TOO_LARGE.
+// No dim is negative.
 fc_status_t fc_typed_state(fc_frame_t *frame, fc_typed_t *typed,
                            fc_dtype_t dtype, int32_t rank, const int64_t *dims,
                            fc_error_t *err);
-// The elements are these bytes, which are the call's own; they are copied unless
-// they are aligned. FC_CODE_DATA_LENGTH, _OUT_OF_RANGE, _TENSOR_TOO_LARGE.
+// Makes `bytes` the elements. They belong to the call, so the function may get them
+// where they lie and write to them; they are copied if they are not aligned as it
+// needs. FC_CODE_DATA_LENGTH, _OUT_OF_RANGE, _TENSOR_TOO_LARGE.
 fc_status_t fc_typed_take(fc_frame_t *frame, fc_typed_t *typed, fc_str_t bytes,
                           fc_value_t *dest, fc_error_t *err);
 // Reads bytes: a string or {"b64":…}; the token was just read.
 fc_status_t fc_leaf_decode_bytes(fc_frame_t *frame, const fc_op_t *op,
                                  fc_json_token_t token, fc_value_t *dest,
                                  fc_error_t *err);
-// These bytes, which are the call's own.
+// Makes `bytes` the value, without a copy: they belong to the call.
 fc_status_t fc_leaf_take_bytes(fc_frame_t *frame, const fc_op_t *op,
                                fc_str_t bytes, fc_value_t *dest,
                                fc_error_t *err);
-// The content of the last string or key, unescaped.
+// The content of the string or key just read, unescaped.
 fc_status_t fc_leaf_text(fc_frame_t *frame, fc_str_t *out_text,
                          fc_error_t *err);
 // Fails with "expected X, found Y" at the token just read.

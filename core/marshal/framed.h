@@ -15,7 +15,8 @@
 // body do not add up.
 fc_status_t fc_framed_decode(fc_frame_t *frame, fc_str_t body,
                              uint64_t document, fc_error_t *err);
-// Results as raw bytes. *out_document becomes the bytes of the document.
+// Writes results as raw bytes behind the document. *out_document becomes the size of
+// the document in bytes.
 fc_status_t fc_framed_encode(fc_frame_t *frame, fc_sink_t *sink,
                              uint64_t *out_document, fc_error_t *err);
 

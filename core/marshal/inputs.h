@@ -16,32 +16,36 @@ typedef struct fc_inputs_t {
   size_t allowance;  // bytes that deflated parts of the body may still become
 } fc_inputs_t;
 
-// FC_CODE_UNSUPPORTED_TYPE when the function is no model. What nothing is sent for is
-// placed.
+// Begins the inputs of a call, and places the arguments for which nothing is sent,
+// such as an empty tuple. FC_CODE_UNSUPPORTED_TYPE when the function is no model.
 fc_status_t fc_inputs_begin(fc_inputs_t *inputs, fc_frame_t *frame,
                             fc_error_t *err);
 
 // Is the input one value, whose shape may be [] or [1]?
 bool fc_inputs_is_one(const fc_model_tensor_t *tensor);
-// How an input is read as a tensor: one value has any dims, which
-// fc_inputs_check_one looks at. `op` must stay as long as `typed`.
+// Begins to read an input as a tensor. For an input of one value `op` says any dims,
+// so that [] and [1] are both read; call fc_inputs_check_one when they are known.
+// `op` is filled in and must stay as long as `typed`.
 void fc_inputs_open(const fc_model_tensor_t *tensor, const fc_str_t *members,
                     fc_op_t *op, fc_typed_t *typed);
 fc_status_t fc_inputs_check_one(const fc_inputs_t *inputs,
                                 const fc_typed_t *typed, fc_error_t *err);
-// Puts a value that was read so where the function gets it.
+// Makes `value`, which was read in this way, the input: puts it where the function
+// gets it.
 fc_status_t fc_inputs_store(fc_inputs_t *inputs, uint32_t number,
                             fc_value_t value, fc_error_t *err);
-// A whole input as its bytes, which are the call's own: dense and row-major. A BYTES
-// is any bytes in one row. The error says which input it is about.
+// Makes `bytes` a whole input: elements of `dtype`, dense and row-major. They belong
+// to the call. For a BYTES they are one row of ui8. The error says which input it is
+// about.
 fc_status_t fc_inputs_take(fc_inputs_t *inputs, uint32_t number,
                            fc_dtype_t dtype, int32_t rank, const int64_t *dims,
                            fc_str_t bytes, fc_error_t *err);
 
-// The input of that name: FC_CODE_UNKNOWN_ARGUMENT, _DUPLICATE_ARGUMENT.
+// Finds the input of that name. FC_CODE_UNKNOWN_ARGUMENT when there is none,
+// _DUPLICATE_ARGUMENT when it was given already.
 fc_status_t fc_inputs_find(const fc_inputs_t *inputs, fc_str_t name,
                            uint32_t *out_number, fc_error_t *err);
-// FC_CODE_MISSING_ARGUMENT, which names the first; FC_OK if none is missing.
+// FC_CODE_MISSING_ARGUMENT when an input was not given; the message names the first.
 fc_status_t fc_inputs_check(const fc_inputs_t *inputs, fc_error_t *err);
 // Fails because there is no `what` of that name.
 fc_status_t fc_inputs_unknown(const fc_inputs_t *inputs, const char *what,

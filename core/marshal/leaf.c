@@ -645,8 +645,9 @@ static fc_status_t wrong_rank(fc_frame_t *frame, const fc_op_t *op,
   return here(frame, status, err);
 }
 
-// A dim is not what is declared. Where the shape goes on to another rank, that is
-// the mistake, and its dims cannot be compared: [224, 224, 3] for 1x3x224x224.
+// Fails because a dim is not the declared one. But if the whole shape has another
+// rank, the message is about that: dims of other ranks cannot be compared one by one,
+// as in [224, 224, 3] for 1x3x224x224.
 static fc_status_t wrong_shape(fc_frame_t *frame, const fc_typed_t *typed,
                                int64_t found, int64_t wanted, fc_error_t *err) {
   const fc_op_t *op = typed->op;
@@ -700,7 +701,8 @@ static fc_status_t read_dim(fc_frame_t *frame, fc_typed_t *typed,
 // answer.
 #define EMPTY_ROWS_MAX ((size_t)1 << 20)
 
-// All dims are there: may the tensor be that large, and have as many?
+// Checks a shape of which all dims are known: their number, equal dims where names
+// demand them, and the size of the tensor.
 static fc_status_t check_shape(fc_frame_t *frame, const fc_typed_t *typed,
                                fc_error_t *err) {
   const fc_op_t *op = typed->op;
@@ -936,8 +938,8 @@ fc_status_t fc_typed_read(fc_frame_t *frame, fc_typed_t *typed, int member,
 
 static const fc_str_t kRawSize = FC_STR("binary_data_size");
 
-// Reads how many of the raw bytes behind the document are a value's, whose key was
-// just read, and takes them.
+// Reads "binary_data_size", whose key was just read, and takes so many of the raw
+// bytes behind the document.
 static fc_status_t read_raw(fc_frame_t *frame, fc_str_t *out_bytes,
                             fc_error_t *err) {
   fc_json_token_t token;
@@ -994,7 +996,7 @@ static fc_status_t missing_member(fc_frame_t *frame, const char *name,
   return here(frame, status, err);
 }
 
-// All members were read, and the data is raw.
+// All members were read. Makes the raw bytes the tensor's elements.
 static fc_status_t take_raw(fc_frame_t *frame, fc_typed_t *typed,
                             fc_str_t bytes, fc_value_t *dest, fc_error_t *err) {
   if (typed->seen[FC_MEMBER_DATA] || typed->seen[FC_MEMBER_B64]) {
@@ -1039,7 +1041,8 @@ fc_status_t fc_typed_state(fc_frame_t *frame, fc_typed_t *typed,
   const fc_op_t *op = typed->op;
   const fc_dtype_info_t *declared = fc_dtype_info(op->dtype);
   const fc_dtype_info_t *stated = fc_dtype_info(dtype);
-  // Formats of files have one kind of integers with a sign.
+  // File formats have one kind of integer with a sign, which is read as iN: it fits a
+  // declared siN, too.
   const bool is_signed = stated->class_ == FC_DTYPE_CLASS_INT &&
                          declared->class_ == FC_DTYPE_CLASS_SINT &&
                          stated->bits == declared->bits;
@@ -1063,8 +1066,6 @@ fc_status_t fc_typed_state(fc_frame_t *frame, fc_typed_t *typed,
   return check_shape(frame, typed, err);
 }
 
-// Bytes of the request itself become the tensor where they are aligned as the
-// function's code relies on; the request is the call's own.
 fc_status_t fc_typed_take(fc_frame_t *frame, fc_typed_t *typed, fc_str_t bytes,
                           fc_value_t *dest, fc_error_t *err) {
   fc_fill_t *fill = fill_begin(frame, typed->dtype, FC_CODE_DATA_LENGTH);
@@ -1210,7 +1211,8 @@ fc_status_t fc_leaf_decode_bytes(fc_frame_t *frame, const fc_op_t *op,
 // ---------------------------------------------------------------------------
 // Leaves
 
-// An array or an object for a scalar: the message says how a scalar is sent.
+// Fails because an array or an object stands for a scalar. The message says how a
+// scalar is sent.
 static fc_status_t not_a_scalar(fc_frame_t *frame, fc_dtype_t dtype,
                                 fc_json_token_t token, fc_error_t *err) {
   const char *text = fc_dtype_info(dtype)->text;

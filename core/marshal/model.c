@@ -12,7 +12,7 @@ const char *fc_model_datatype(const fc_op_t *op) {
   return op->kind == FC_TYPE_BYTES ? "BYTES" : fc_dtype_info(op->dtype)->oip;
 }
 
-// What stands for nothing a client sends: null, or an empty tuple or dict.
+// True for a leaf that clients neither send nor get: null, or an empty tuple or dict.
 static bool is_constant(const fc_leaf_t *leaf) {
   return leaf->kind == FC_TYPE_NULL || leaf->kind == FC_TYPE_TUPLE ||
          leaf->kind == FC_TYPE_DICT;

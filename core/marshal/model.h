@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A function as a model: its leaves as lists of tensors that have names, in the
-// order of the flat call. What protocols of tensors (OIP, npz) know of a function.
+// order of the flat call. Protocols of tensors (OIP, npz) see a function in this way.
 // Made from a plan when it is first asked for, then immutable; any thread.
 #ifndef FARCALL_MARSHAL_MODEL_H_
 #define FARCALL_MARSHAL_MODEL_H_
@@ -30,15 +30,17 @@ struct fc_model_t {
   fc_error_t refused;
 };
 
-// FC_CODE_UNSUPPORTED_TYPE when a value of the function is no tensor, such as a
-// list of any length; FC_CODE_OUT_OF_MEMORY. The plan's, as long as that is.
+// Makes the model when it is first asked for. It belongs to the plan and lives as
+// long. FC_CODE_UNSUPPORTED_TYPE when a value of the function is no tensor, such as a
+// list of any length; FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_plan_model(const fc_plan_t *plan, const fc_model_t **out_model,
                           fc_error_t *err);
 void fc_model_destroy(fc_model_t *model);  // NULL is allowed
 
 // The name of the type in the Open Inference Protocol, never "".
 const char *fc_model_datatype(const fc_op_t *op);
-// The input or output of that name, UINT32_MAX if there is none.
+// The number of the input (with `arguments` and `input_of`) or output (with `results`
+// and `output_of`) of that name, UINT32_MAX if there is none.
 uint32_t fc_model_find(const fc_leaves_t *leaves, const uint32_t *of,
                        fc_str_t name);
 // The name that somebody may have meant; "" if none is near.

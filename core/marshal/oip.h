@@ -12,23 +12,26 @@
 #define FC_OIP_ALL UINT64_MAX
 
 // The document is the first `document` bytes of the body, or FC_OIP_ALL. 0: there is
-// none, the body is the one input. Raw tensors that are aligned as the function needs
-// stay in the body, which must live as long as the call, and which the function may
-// write to. FC_CODE_BINARY_FRAMING when lengths and body do not add up.
+// no document, and the body is the elements of the only input. Raw tensors that are
+// aligned as the function needs stay in the body, which must live as long as the call,
+// and which the function may write to. FC_CODE_BINARY_FRAMING when lengths and body do
+// not add up.
 fc_status_t fc_oip_decode(fc_frame_t *frame, fc_str_t body, uint64_t document,
                           fc_error_t *err);
-// *out_document becomes the bytes of the document, if raw ones follow it.
+// *out_document becomes the size of the document in bytes if raw bytes follow it, and
+// stays as it is otherwise.
 fc_status_t fc_oip_encode(fc_frame_t *frame, fc_str_t model, fc_str_t version,
                           fc_sink_t *sink, uint64_t *out_document,
                           fc_error_t *err);
-// Will the answer have raw bytes? After decode.
+// Whether the answer will have raw bytes. Call it after fc_oip_decode.
 bool fc_oip_is_raw(const fc_frame_t *frame);
-// What was copied of the raw tensors of the call, in bytes.
+// How many bytes of the call's raw tensors were copied, because they could not stay
+// in the body.
 size_t fc_oip_copied(const fc_frame_t *frame);
 
-// The "id" of a document of which these are the first bytes, as it stands between
-// its quotes; data NULL: it has none there. For the answer to a document that was
-// refused.
+// Finds the "id" of a document that was refused, for the answer; `document` may be
+// cut off anywhere. Returns the text between its quotes, still escaped; data NULL:
+// there is no "id" before the end or the first syntax error.
 fc_str_t fc_oip_find_id(fc_str_t document);
 
 // "inputs":[…],"outputs":[…] of a function's metadata. FC_CODE_UNSUPPORTED_TYPE when

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A request's document -> flat values, in one pass over its bytes; where "data"
-// stands before what says how to read it, that is looked for first. Members nobody
-// knows are skipped, as the protocol wants.
+// A request's document -> flat values, in one pass over its bytes. If "data" stands
+// before "name", "datatype" or "shape", which say how to read it, these are looked
+// for first. Unknown members are skipped, as the protocol wants.
 #include "marshal/inputs.h"
 #include "marshal/oip_read.h"
 
@@ -83,13 +83,13 @@ static const fc_str_t kMembers[FC_MEMBER_COUNT] = {
 typedef struct input_t {
   uint32_t number;  // of the model's inputs, NONE while not known
   const fc_model_tensor_t *tensor;
-  fc_op_t op;  // as it is read: without dims where shape may be [] or [1]
+  fc_op_t op;  // what it is read as (fc_inputs_open)
   fc_typed_t typed;
   fc_value_t value;
   bool has_name;
   bool is_bytes_type;  // "datatype" was "BYTES"
   bool has_raw;
-  bool looked;  // for the name, ahead of what stands before it
+  bool looked;  // look_for_name was called
   uint64_t raw_size;
 } input_t;
 
@@ -188,7 +188,7 @@ static fc_status_t read_bytes(request_t *request, input_t *input,
               fc_fail(err, FC_CODE_DATA_LENGTH, "more than one element"), err);
 }
 
-// The key was just read. Null is as if nothing were there.
+// Reads "data", whose key was just read. null counts as if it were left out.
 static fc_status_t read_data(request_t *request, input_t *input,
                              fc_error_t *err) {
   fc_frame_t *frame = request->frame;
@@ -203,7 +203,6 @@ static fc_status_t read_data(request_t *request, input_t *input,
     return expect(request, FC_JSON_NULL, err);
   }
   if (input->tensor->op->kind != FC_TYPE_BYTES) {
-    // [[1]] is no form of a single value.
     FC_TRY(fc_typed_read(frame, typed, FC_MEMBER_DATA, &input->value, err));
     return FC_OK;
   }
@@ -220,7 +219,8 @@ static fc_status_t fail_shared(request_t *request, fc_error_t *err) {
               err);
 }
 
-// {"binary_data_size":n}; others are ignored.
+// Reads {"binary_data_size":n}. Shared memory is refused; other parameters are
+// ignored.
 static fc_status_t read_input_parameters(request_t *request, input_t *input,
                                          fc_error_t *err) {
   fc_json_token_t token;
@@ -249,7 +249,7 @@ static fc_status_t read_input_member(request_t *request, input_t *input,
   if (key_is(request, "parameters")) {
     return read_input_parameters(request, input, err);
   }
-  // Once is enough: a second time would see the rest of the same members.
+  // Once is enough: a second look would see only some of the same members.
   if (!input->tensor && !input->looked) look_for_name(request, input);
   input->looked = true;
   fc_typed_t *typed = &input->typed;
@@ -276,7 +276,7 @@ static uint32_t read_u32(const char *data) {
          (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
 }
 
-// One element: four bytes say its size.
+// Takes raw bytes as a BYTES of one element: its size in four bytes, then itself.
 static fc_status_t take_bytes(request_t *request, input_t *input,
                               fc_str_t bytes, fc_error_t *err) {
   if (bytes.size < 4 || read_u32(bytes.data) != bytes.size - 4) {
@@ -536,7 +536,8 @@ static fc_status_t read_document(request_t *request, fc_error_t *err) {
 // ---------------------------------------------------------------------------
 // No document: the body is the one input
 
-// The dims of an input of so many bytes, at most one of which it may choose.
+// Works out the dims of an input that has `size` bytes. At most one of them may be
+// dynamic; the size says how large it is.
 static fc_status_t find_dims(fc_typed_t *typed, const fc_op_t *op, bool one,
                              size_t size, fc_error_t *err) {
   int32_t open = -1;
@@ -645,7 +646,7 @@ bool fc_oip_is_raw(const fc_frame_t *frame) {
 
 size_t fc_oip_copied(const fc_frame_t *frame) { return frame->copied; }
 
-// Half a document is no error here: what was read before it ended counts.
+// A document that is cut off is no error here: an "id" before the cut counts.
 fc_str_t fc_oip_find_id(fc_str_t document) {
   fc_json_reader_t reader;
   fc_json_token_t token;

@@ -11,7 +11,7 @@
 // How one output is sent.
 enum {
   FC_OIP_ABSENT,  // not at all
-  FC_OIP_UNSAID,  // as the request says of all
+  FC_OIP_UNSAID,  // as fc_oip_t.raw says
   FC_OIP_JSON,
   FC_OIP_RAW
 };
@@ -20,7 +20,7 @@ typedef struct fc_oip_t {
   const fc_model_t *model;
   fc_str_t id;  // as it stood between its quotes
   bool has_id;
-  bool raw;     // outputs nothing was said of are sent raw
+  bool raw;     // outputs of which the request says nothing are sent raw
   bool chosen;  // `order` has the outputs to send, else all are sent
   uint32_t order_count;
   uint32_t *order;  // by output

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arrays by the names of a model's inputs and outputs.
+// Arrays in and out, by the names of a model's inputs and outputs.
 #include "marshal/packed.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ static fc_status_t take_array(fc_inputs_t *inputs, uint32_t number,
   const fc_model_tensor_t *tensor = &inputs->model->inputs[number];
   const fc_status_t status = fc_npy_parse(&frame->tensors, file, &array, err);
   if (status != FC_OK) return fc_inputs_name(inputs, tensor, status, err);
-  // Outside of the file only when elements had to be moved.
+  // The array lies outside of the file if its elements had to be rearranged.
   const uintptr_t at = (uintptr_t)array.data.data, from = (uintptr_t)file.data;
   const bool moved = at < from || at > from + file.size;
   if (moved) frame->copied += array.data.size;
@@ -115,7 +115,7 @@ fc_status_t fc_packed_decode(fc_frame_t *frame, fc_packed_t form, fc_str_t body,
   const size_t bound = fc_inflate_bound(body.size);
   FC_TRY(fc_inputs_begin(&inputs, frame, err));
   inputs.allowance = most < bound ? most : bound;
-  // Errors that are in no document have the place where one would begin.
+  // An empty document, so that errors about the file get offset 0 and pointer "".
   fc_json_reader_init(&frame->reader, frame->limits.json_depth,
                       frame->limits.json_keys);
   fc_json_reader_feed(&frame->reader, body.data, 0, true);

@@ -18,11 +18,12 @@ typedef enum fc_packed_t {
 // Tensors that are aligned as the function needs stay in the body, which must live as
 // long as the call, and which the function may write to. FC_CODE_BINARY_FRAMING when
 // the body is no such file; FC_CODE_UNSUPPORTED_TYPE when the function is no model.
-// What is deflated in it may become `most` bytes, all in all, and fc_inflate_bound of
-// the body: else FC_CODE_BODY_TOO_LARGE.
+// Its compressed entries may become at most `most` bytes together, and at most what
+// fc_inflate_bound says of the body: else FC_CODE_BODY_TOO_LARGE.
 fc_status_t fc_packed_decode(fc_frame_t *frame, fc_packed_t form, fc_str_t body,
                              size_t most, fc_error_t *err);
-// Have the results such a form? FC_CODE_NOT_ACCEPTABLE.
+// FC_CODE_NOT_ACCEPTABLE when the results cannot be written in this form, for example
+// because the format lacks an element type.
 fc_status_t fc_packed_check(const fc_frame_t *frame, fc_packed_t form,
                             fc_error_t *err);
 fc_status_t fc_packed_encode(fc_frame_t *frame, fc_packed_t form,

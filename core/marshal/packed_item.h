@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Between packed.c and packed_safetensors.c.
+// What packed.c and packed_safetensors.c share. Private to the two.
 #ifndef FARCALL_MARSHAL_PACKED_ITEM_H_
 #define FARCALL_MARSHAL_PACKED_ITEM_H_
 
@@ -19,7 +19,7 @@ fc_status_t fc_packed_read_safetensors(fc_inputs_t *inputs, fc_str_t body,
 fc_status_t fc_packed_write_safetensors(fc_encoder_t *encoder,
                                         const fc_packed_item_t *items,
                                         uint32_t count, fc_error_t *err);
-// "" when the format has no such type.
+// What safetensors calls the type; "" when it has no such type.
 const char *fc_packed_safetensors_type(fc_dtype_t dtype);
 
 #endif  // FARCALL_MARSHAL_PACKED_ITEM_H_

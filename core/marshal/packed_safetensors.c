@@ -29,7 +29,8 @@ static const struct {
     {"F8_E4M3", FC_DTYPE_F8E4M3FN},
 };
 
-// What integers with a sign of their own are called as well.
+// The type under whose name safetensors has `dtype`: it knows one kind of integer with
+// a sign.
 static fc_dtype_t plain(fc_dtype_t dtype) {
   switch (dtype) {
     case FC_DTYPE_SI8:
@@ -254,7 +255,7 @@ fc_status_t fc_packed_read_safetensors(fc_inputs_t *inputs, fc_str_t body,
                       inputs->frame->limits.json_keys);
   fc_json_reader_feed(reader_of(&file), head, (size_t)size, true);
   const fc_status_t status = read_tensors(&file, err);
-  // The reader counts from the header on.
+  // The reader counts from the JSON object on, which the file's size field precedes.
   if (status != FC_OK && err && err->byte_offset != FC_NO_OFFSET) {
     err->byte_offset += sizeof size;
   }

@@ -11,7 +11,8 @@
 
 // FC_CODE_UNSUPPORTED_TYPE when the function is no model (model.h).
 fc_status_t fc_tf_decode(fc_frame_t *frame, fc_str_t body, fc_error_t *err);
-// In the form of the request: {"predictions":…} or {"outputs":…}.
+// Writes the answer in the form of the request: {"predictions":…} to "instances",
+// {"outputs":…} to "inputs".
 // FC_CODE_SHAPE_MISMATCH when results have no rows, or not equally many.
 fc_status_t fc_tf_encode(fc_frame_t *frame, fc_sink_t *sink, fc_error_t *err);
 

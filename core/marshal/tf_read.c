@@ -31,7 +31,8 @@ static fc_status_t next(request_t *request, fc_json_token_t *out_token,
   return fc_json_next(&request->frame->reader, out_token, err);
 }
 
-// Does the rest of the document begin with these words, blanks left out?
+// True when the rest of the document begins with these two words, blanks before each
+// left out.
 static bool is_next(const request_t *request, fc_str_t first, fc_str_t second) {
   const fc_json_reader_t *reader = &request->frame->reader;
   fc_str_t rest =
@@ -84,8 +85,10 @@ static fc_status_t read_whole(request_t *request, uint32_t number,
   return fc_inputs_store(&request->inputs, number, value, err);
 }
 
-// Of a model of one input, may the value stand there without the input's name? What
-// begins with a brace may be {"b64":…}.
+// True when the model has one input and its value stands here without the input's
+// name. `object`: the value begins with a brace, so it is an object of inputs by name,
+// unless the input is BYTES and this is its {"b64":…}. `brace` is "{" if that brace is
+// still to come, "" if it was read.
 static bool is_bare(const request_t *request, bool object, fc_str_t brace) {
   const fc_model_t *model = request->inputs.model;
   if (model->input_count != 1) return false;
@@ -184,7 +187,7 @@ static fc_status_t grow_columns(request_t *request, fc_error_t *err) {
   return FC_OK;
 }
 
-// {"name":…}; its brace was read.
+// Reads one row, {"name":…}, whose brace was just read.
 static fc_status_t read_row(request_t *request, fc_error_t *err) {
   fc_inputs_t *inputs = &request->inputs;
   fc_json_token_t token;
@@ -313,7 +316,7 @@ static fc_status_t read_rows(request_t *request, fc_error_t *err) {
     return here(request,
                 fc_fail(err, FC_CODE_LENGTH_MISMATCH, "there is no row"), err);
   }
-  // Rows of the one input are the input, unless they have its name.
+  // Rows without a name are, as an array, the whole of the only input.
   const bool objects = is_next(request, FC_STR("{"), FC_STR(""));
   if (is_bare(request, objects, FC_STR("{"))) {
     const fc_op_t *op = request->inputs.model->inputs[0].op;
@@ -398,7 +401,8 @@ static fc_status_t read_document(request_t *request, fc_error_t *err) {
   return next(request, &token, err);
 }
 
-// Nobody is called for results that have no rows.
+// Refuses a request in rows, before the function runs, when a result cannot be cut
+// into rows.
 static fc_status_t check_results(const request_t *request, fc_error_t *err) {
   const fc_model_t *model = request->inputs.model;
   if (!request->frame->by_rows) return FC_OK;

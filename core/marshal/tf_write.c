@@ -81,7 +81,8 @@ static fc_status_t write_row(answer_t *answer, const output_t *output,
                              data + (size_t)row * output->row_size, false, err);
 }
 
-// All results of a row, or (row -1) all whole: one bare, several by name.
+// Writes one row of all results, or with row -1 all of each: a single result bare,
+// several as an object by name.
 static fc_status_t write_some(answer_t *answer, int64_t row, fc_error_t *err) {
   const bool bare = answer->count == 1;
   if (!bare) FC_TRY(put(answer, "{", err));
