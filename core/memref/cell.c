@@ -36,9 +36,9 @@ fc_scalar_t fc_scalar_load(fc_dtype_t dtype, const void *bytes) {
 }
 
 // Elements narrower than a byte must lie zero-extended in memory, negative ones
-// too, because compiled code compares whole bytes. If an element has other
-// bits, `tensor` becomes a corrected copy; the caller's memory is changed only
-// if `in_place`.
+// too, because compiled code compares whole bytes. If an element has bits above
+// its width, `tensor` becomes a corrected copy, or with `in_place` is corrected
+// where it lies.
 static fc_status_t zero_extend(fc_tensor_t *tensor, size_t count, bool in_place,
                                uint32_t index, fc_arena_t *arena,
                                fc_error_t *err) {

@@ -39,13 +39,14 @@ typedef struct fc_memref_cell_t {
 // a tensor fills `cell` with descriptors in `arena`. Elements narrower than a
 // byte are cut to their width. In a guarded call the tensor is already a copy
 // and is changed in place, unless it is strided; otherwise a copy is made when
-// an element has other bits.
+// an element has bits above its width.
 fc_status_t fc_memref_argument(const fc_signature_t *signature, uint32_t index,
                                const fc_value_t *value, bool guarded,
                                fc_arena_t *arena, fc_memref_cell_t *cell,
                                fc_error_t *err);
 
-// The tensor that a descriptor built here describes, to read final contents.
+// The tensor that a descriptor of fc_memref_argument describes: by it the final
+// contents of an argument are read.
 fc_tensor_t fc_memref_view(const fc_memref_t *descriptor, int32_t rank,
                            fc_dtype_t dtype);
 

@@ -81,8 +81,8 @@ static bool choose_strides(const int64_t *declared, const int64_t *shape,
   return true;
 }
 
-// True when no two elements share memory: taken by size, each stride steps
-// over everything the smaller ones reach.
+// True when no two elements share memory: with the strides sorted by size, each
+// steps over everything that the smaller ones reach.
 static bool strides_are_disjoint(const int64_t *shape, const int64_t *strides,
                                  int32_t rank) {
   int64_t step[FC_RANK_MAX];

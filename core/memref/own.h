@@ -11,7 +11,7 @@
 typedef struct fc_own_block_t {
   void *data;  // NULL: the place is free
   size_t size;
-  bool returned;  // a result of the call rests on it
+  bool returned;  // a result of the call lies in it
 } fc_own_block_t;
 
 // True when all of `bytes` lies in `block`.
