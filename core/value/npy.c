@@ -78,8 +78,7 @@ static bool take_dim(fc_header_t *header, int64_t *out_dim) {
       return false;
     }
   }
-  (void)take_word(header, FC_STR("L"));  // Python 2 wrote long integers with an
-                                         // L
+  (void)take_word(header, FC_STR("L"));  // Python 2 wrote long integers so
   *out_dim = dim;
   return digits > 0;
 }
@@ -126,7 +125,9 @@ static bool take_header(fc_header_t *header) {
          header->seen[1] && header->seen[2];
 }
 
-// ">f4" is "<f4" with its bytes turned round; "=" and "|" are native.
+// Finds the element type, whose first character is the byte order: '<' little,
+// '>' big (*out_swap: each number's bytes must be reversed), '=' the host's, which
+// is little, '|' none.
 static fc_dtype_t find_dtype(fc_str_t descr, bool *out_swap) {
   char text[8];
   *out_swap = false;
@@ -155,8 +156,9 @@ static void copy_element(char *to, const char *from, size_t size, size_t swap) {
   }
 }
 
-// Writes the elements in row-major order. In Fortran order the first index
-// moves fastest, so its stride is 1.
+// Copies the elements to row-major order, which they have already unless `fortran`:
+// then the first index moves fastest in the file, so its stride is 1 there. `swap`
+// is the size of the numbers whose bytes are reversed, 0 for none.
 static void rearrange(const fc_npy_t *array, size_t count, size_t size,
                       bool fortran, size_t swap, const char *from, char *to) {
   size_t strides[FC_RANK_MAX], index[FC_RANK_MAX] = {0}, stride = 1;
@@ -191,7 +193,7 @@ static bool count_elements(const fc_npy_t *array, size_t size,
   return fc_size_mul(count, size, out_bytes);
 }
 
-// Cuts the header off the file; what follows are the elements.
+// Splits the file into the header and the elements.
 static fc_status_t find_header(fc_str_t file, fc_str_t *out_header,
                                fc_str_t *out_elements, fc_error_t *err) {
   const uint8_t *bytes = (const uint8_t *)file.data;

@@ -21,13 +21,14 @@ typedef struct fc_npy_t {
 fc_status_t fc_npy_parse(fc_arena_t *arena, fc_str_t file, fc_npy_t *out_array,
                          fc_error_t *err);
 
-// 21 characters for each dim, and the fixed part.
+// Room for the longest head: each dim takes at most 21 characters.
 #define FC_NPY_HEAD_MAX (192 + FC_RANK_MAX * 22)
-// What stands before the elements in a version 1 file, a multiple of 64 bytes.
-// FC_CODE_DTYPE_MISMATCH when NumPy has no such element type.
+// Writes what stands before the elements in a version 1 file: a multiple of 64
+// bytes, so that the elements are aligned. FC_CODE_DTYPE_MISMATCH when NumPy has no
+// such element type.
 fc_status_t fc_npy_print_head(const fc_npy_t *array, char out[FC_NPY_HEAD_MAX],
                               size_t *out_size, fc_error_t *err);
-// The whole file.
+// Writes the whole file.
 fc_status_t fc_npy_print(const fc_npy_t *array, fc_sink_t *sink,
                          fc_error_t *err);
 

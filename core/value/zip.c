@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Format: PKWARE's APPNOTE 6.3. The directory at the end is what counts: what stands
-// before an entry is only skipped, because writers that cannot seek leave it empty.
+// Format: PKWARE's APPNOTE 6.3. Only the directory at the end of the file is
+// believed. An entry has a head of its own in front of its bytes, which is skipped:
+// writers that cannot seek back leave sizes and checksum out of it.
 #include "value/zip.h"
 
 #include "base/load.h"
@@ -31,12 +32,13 @@ static uint32_t u32(fc_str_t file, size_t at) {
   return fc_load_u32((const uint8_t *)file.data + at);
 }
 
-// Are there `size` bytes at `at`?
+// True when the file has `size` bytes from `at` on.
 static bool has(fc_str_t file, uint64_t at, uint64_t size) {
   return at <= file.size && size <= file.size - at;
 }
 
-// The last one is the end: a comment behind it may look like another.
+// Finds the end record: the last one whose comment reaches to the end of the file.
+// Other bytes may look like its mark by chance, but hardly also state that size.
 static bool find_end(fc_str_t file, size_t *out_at) {
   if (file.size < END_SIZE) return false;
   const size_t last = file.size - END_SIZE;
@@ -67,9 +69,10 @@ fc_status_t fc_zip_open(fc_str_t file, fc_zip_t *out_zip, fc_error_t *err) {
   return FC_OK;
 }
 
-// What stands before the bytes of an entry: its size is in it, the rest is not
-// looked at. Entries come in the order of the file, as every writer has them, so no
-// byte is inflated twice.
+// Finds the bytes of the entry whose head is at `offset`. Of the head only its own
+// size is looked at. Entries must come in the order of the file, as every writer has
+// them. So no two share bytes, and a small file cannot have one piece decompressed
+// many times.
 static fc_status_t find_bytes(fc_zip_t *zip, size_t offset, size_t size,
                               fc_str_t *out_bytes, fc_error_t *err) {
   const fc_str_t file = zip->file;
@@ -154,8 +157,8 @@ static void put_u32(uint8_t *out, uint32_t value) {
   put_u16(out + 2, value >> 16);
 }
 
-// What the two heads of an entry have in common, from "version needed" on. 1980-01-01
-// is the first day there is.
+// Writes what the two heads of an entry (its own, and the directory's) have in
+// common, from "version needed" on. The date is 1980-01-01, the first there can be.
 static void put_facts(uint8_t *out, const fc_zip_part_t *part) {
   const uint32_t size = (uint32_t)(part->head.size + part->data.size);
   memset(out, 0, 26);

@@ -11,10 +11,10 @@
 
 typedef struct fc_zip_t {
   fc_str_t file;
-  size_t at;       // of the next entry of the directory
-  size_t end;      // of the directory
+  size_t at;       // where the directory's next entry begins
+  size_t end;      // where the directory ends
   uint32_t count;  // entries still to come
-  size_t used;     // up to here bytes belong to entries that came
+  size_t used;     // where the bytes of the entry that came last end
 } fc_zip_t;
 
 typedef struct fc_zip_entry_t {
@@ -25,13 +25,16 @@ typedef struct fc_zip_entry_t {
   bool deflated;
 } fc_zip_entry_t;
 
-// FC_CODE_BINARY_FRAMING says what is wrong, here and below.
+// Finds the directory. Here and in the two functions below, a file that is no such
+// zip file is FC_CODE_BINARY_FRAMING, with what is wrong.
 fc_status_t fc_zip_open(fc_str_t file, fc_zip_t *out_zip, fc_error_t *err);
-// *out_more is false when there is none left, and then *out_entry is not set.
+// Reads the next entry of the directory. *out_more is false when none was left, and
+// then *out_entry is not set.
 fc_status_t fc_zip_next(fc_zip_t *zip, fc_zip_entry_t *out_entry,
                         bool *out_more, fc_error_t *err);
-// The bytes of an entry: where they are stored, or inflated into `text`, at most
-// `limit` of them. Their checksum is right.
+// *out_bytes becomes the content of an entry: in the file where it is stored, else
+// decompressed to the end of `text`, at most `limit` bytes (fc_inflate has the
+// errors). Checks its size and checksum. `text` may be NULL for a stored entry.
 fc_status_t fc_zip_read(const fc_zip_entry_t *entry, size_t limit,
                         fc_text_t *text, fc_str_t *out_bytes, fc_error_t *err);
 
@@ -41,9 +44,10 @@ typedef struct fc_zip_part_t {
   fc_str_t head;
   fc_str_t data;
   uint32_t crc;     // set by fc_zip_print
-  uint32_t offset;  // and that
+  uint32_t offset;  // set by fc_zip_print
 } fc_zip_part_t;
-// FC_CODE_RESULT_TOO_LARGE from 4 GiB on.
+// Writes a zip file of these entries. FC_CODE_RESULT_TOO_LARGE from 4 GiB or 65536
+// entries on, or when a name is that long.
 fc_status_t fc_zip_print(fc_zip_part_t *parts, uint32_t count, fc_sink_t *sink,
                          fc_error_t *err);
 
