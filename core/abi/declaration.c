@@ -64,7 +64,7 @@ static fc_status_t expect(reader_t *reader, const char *word) {
   return fault(reader, reader->at, "expected '%s'", word);
 }
 
-// Takes the text before the next `end` off; false when there is none.
+// Reads the text before the next `end`; false when there is no `end`.
 static bool read_until(reader_t *reader, const char *end, fc_str_t *out) {
   fc_str_t left = rest(reader);
   const char *found =
@@ -309,7 +309,8 @@ static fc_status_t read_side(reader_t *reader, fc_str_t registers,
   return expect(reader, ")");
 }
 
-// What is left of the arguments' registers must be the two fences, if any.
+// Behind the arguments, the calling convention must have two more registers, the
+// fences, if the function is async, and none if it is not.
 static fc_status_t check_fences(reader_t *reader, bool async) {
   if (!reader->cconv) return FC_OK;
   if (fc_str_equal(reader->registers, async ? FC_STR("rr") : FC_STR("")) ||

@@ -15,9 +15,9 @@
 // Adds name, source, arguments, results and raw counts to an empty builder.
 // With a `cconv`, each type must fit its register; where a float or index was
 // narrowed by the compiler, the module's type is taken, with a warning.
-//   Failing means "not a declaration" (FC_CODE_ABI_METADATA with the byte
-// offset) and never that the module is bad: reset the builder and go on with
-// the next source.
+// Failing means "not a declaration" (FC_CODE_ABI_METADATA with the byte offset)
+// and never that the module is bad: reset the builder and go on with the next
+// source.
 fc_status_t fc_declaration_build(fc_builder_t *builder, fc_str_t text,
                                  const fc_cconv_t *cconv, fc_error_t *err);
 

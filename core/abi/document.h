@@ -35,7 +35,7 @@ typedef struct fc_doc_t {
 fc_status_t fc_doc_open(fc_doc_t *doc, fc_str_t text, fc_allocator_t *allocator,
                         fc_error_t *err) FC_MUST_CHECK;
 
-// Fails because of member `key` ("": all) of the object being read.
+// Fails because of member `key` of the object being read; "": of the whole object.
 FC_PRINTF(3, 4)
 fc_status_t fc_doc_fault(const fc_doc_t *doc, const char *key,
                          const char *format, ...);
@@ -59,8 +59,8 @@ fc_status_t fc_doc_array(const fc_doc_t *doc, yyjson_val *object,
                          const char *key, size_t limit,
                          yyjson_val **out) FC_MUST_CHECK;
 // Reads one entry of "dims", a size, a name or null, for dim `index`, which is
-// `have` so far. *out is the dim from now on: still `have`, where the entry
-// says less.
+// `have` so far. *out becomes what the dim is from now on; null leaves it as it is.
+// Fails when the type has a size already and the entry is another one, or a name.
 fc_status_t fc_doc_dim(const fc_doc_t *doc, yyjson_val *entry, int index,
                        int64_t have, fc_builder_t *builder,
                        int64_t *out) FC_MUST_CHECK;

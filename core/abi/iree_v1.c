@@ -254,9 +254,9 @@ static fc_status_t find_tag(v1_t *v1, const tag_row_t **out_row) {
 }
 
 // Begins the record whose '[' was just read. *out_open true: a level was
-// pushed, and the children follow. Else the record is finished, and is
-// *out_node. To tell a tensor from an array of records the first child's token
-// has to be read: then *out_has_token is true, and the token is in *out_token.
+// pushed, and the children follow. *out_open false: the record was read to its end
+// and became *out_node. To tell a tensor from an array of records the first child's
+// token has to be read: then *out_has_token is true, and the token is in *out_token.
 static fc_status_t begin_compound(v1_t *v1, bool *out_open, bool *out_has_token,
                                   fc_json_token_t *out_token,
                                   uint32_t *out_node) {
@@ -373,7 +373,9 @@ typedef struct sides_t {
   size_t offsets[2];
   uint32_t argument_count;
   uint32_t result_count;
-  uint32_t only_result;  // the first; a parameter once there is another
+  // The node of the first result. It is added to the builder only when it is
+  // known whether it is the only one.
+  uint32_t only_result;
 } sides_t;
 
 static void add_argument(v1_t *v1, uint32_t node, uint32_t raw_index) {

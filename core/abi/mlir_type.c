@@ -368,7 +368,7 @@ static bool is_default_space(fc_str_t text) {
 
 // Reads (`,` layout)? (`,` memory space)?; an unranked memref has no layout.
 static fc_status_t read_memref_tail(reader_t *reader, fc_mlir_type_t *type) {
-  bool layout = type->rank != FC_RANK_DYNAMIC;  // one may follow
+  bool layout = type->rank != FC_RANK_DYNAMIC;  // a layout may still follow
   while (accept(reader, ',')) {
     fc_str_t text = {0};
     if (layout && accept_word(reader, "strided")) {

@@ -42,7 +42,7 @@ typedef struct fc_mlir_type_t {
 fc_status_t fc_mlir_type_parse(fc_str_t text, fc_mlir_type_t *out_type,
                                fc_error_t *err);
 
-// The node of one type that is no TUPLE.
+// Adds the node of one type that is no TUPLE, and returns it.
 uint32_t fc_mlir_type_node(fc_builder_t *builder, const fc_mlir_type_t *type);
 
 // Adds the tree of one type: memref and tensor become TENSOR (a memref and an
@@ -52,8 +52,8 @@ fc_status_t fc_mlir_type_build(fc_builder_t *builder, fc_str_t text,
                                uint32_t *out_node, fc_error_t *err);
 
 // Moves *at to the first character of `stops` that stands outside brackets and
-// strings, or to the end. Says what is wrong, with *at there, when brackets or
-// a string do not match; NULL otherwise.
+// strings, or to the end. Returns NULL or, when a bracket or a string is not closed or
+// closes nothing, what is wrong at *at.
 const char *fc_mlir_skip(fc_str_t text, size_t *at, const char *stops);
 
 #endif  // FARCALL_ABI_MLIR_TYPE_H_

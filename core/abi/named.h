@@ -15,9 +15,9 @@ typedef struct fc_named_t {
 
 // Sorts by name, bytewise; equal names by number.
 void fc_named_sort(fc_named_t *items, size_t count);
-// Sorts the items and tells whether two have one name. Of the items whose name
-// an item with a lower number has, *out_second is the one with the lowest
-// number; *out_first is that other item.
+// Sorts the items and tells whether two have one name. If so, *out_second is the
+// first item, by number, that repeats a name, and *out_first the item with that name
+// and the next lower number.
 bool fc_named_find_twins(fc_named_t *items, size_t count, fc_named_t *out_first,
                          fc_named_t *out_second);
 

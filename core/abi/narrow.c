@@ -26,7 +26,7 @@ static bool dims_are_within(const fc_signature_t *inner, const fc_type_t *a,
   return true;
 }
 
-// Of one node alone, without its children.
+// True when each value of node `a` is one of node `b`, their children left out.
 static bool node_is_within(const fc_signature_t *inner, const fc_type_t *a,
                            const fc_signature_t *outer, const fc_type_t *b) {
   if (b->kind == FC_TYPE_UNKNOWN) return true;
@@ -46,8 +46,9 @@ static bool node_is_within(const fc_signature_t *inner, const fc_type_t *a,
   }
 }
 
-// The child of `parent` that stands for `child`: of a dict the one with its key, else
-// the one at its place, which follows `last` (NULL: is the first).
+// The child of `parent` that must be compared with `child`. In a dict it is the one
+// with the same key, elsewhere the one at the same place: behind `last`, or the first
+// if that is NULL.
 static const fc_type_t *find_child(const fc_signature_t *inner,
                                    const fc_type_t *child,
                                    const fc_signature_t *outer,
@@ -64,7 +65,7 @@ static const fc_type_t *find_child(const fc_signature_t *inner,
   return NULL;
 }
 
-// Is each value of the type `inner` one of the type `outer`?
+// True when each value of the type `inner` is one of the type `outer`.
 static bool is_within(tree_t inner, tree_t outer) {
   const fc_type_t *places[FC_TYPE_DEPTH_MAX + 1] = {0};
   fc_walk_t walk;
@@ -93,7 +94,8 @@ static bool is_within(tree_t inner, tree_t outer) {
   return true;
 }
 
-// Names the place, and has both types: `before` is what callers know.
+// Fails because the types of an argument or result differ. The message names it and
+// has both types; "expected" is the one that callers know.
 static fc_status_t differ(const char *what, uint32_t position, tree_t before,
                           tree_t after, fc_error_t *err) {
   fc_text_t texts[2];
@@ -125,7 +127,8 @@ static fc_status_t fail(const fc_signature_t *before, const char *what,
                  FC_STR_ARG(fc_signature_text(before, before->name)), what);
 }
 
-// Callers may have used the name and the role.
+// True when callers who use the argument's role, and its name where it may be given by
+// name, can go on doing so.
 static bool same_use(const fc_signature_t *before, const fc_param_t *a,
                      const fc_signature_t *after, const fc_param_t *b) {
   const bool named = a->name.size && a->keyword;

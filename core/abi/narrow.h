@@ -8,10 +8,10 @@
 
 #include "farcall/type.h"
 
-// FC_CODE_SIGNATURE_NARROWED names the argument or result, and has both types, when
-// a call of `before` may fail or look otherwise with `after`. A dynamic dim takes
-// static ones and named ones; what a function that cannot be called has does not
-// matter.
+// FC_CODE_SIGNATURE_NARROWED, when a call of `before` may fail with `after` or get an
+// answer that looks otherwise; the message names the argument or result and has both
+// types. A dynamic dim takes static ones and named ones. If `before` could not be
+// called, any `after` may replace it.
 fc_status_t fc_signature_check_replaces(const fc_signature_t *before,
                                         const fc_signature_t *after,
                                         fc_error_t *err) FC_MUST_CHECK;

@@ -364,7 +364,7 @@ static fc_status_t json_dtype(const fc_signature_t *signature,
                               const fc_type_t *type, fc_sink_t *sink,
                               fc_error_t *err) {
   if (type->dtype == FC_DTYPE_NONE) {
-    // As its source spells it: null, or a word without a meaning here.
+    // What its source has in place of an element type: null, or an unknown word.
     const fc_str_t word = fc_signature_text(signature, type->text);
     if (!word.size) return put(sink, ",\"dtype\":null", err);
     return json_text(sink, ",\"dtype\":", word, err);

@@ -16,12 +16,13 @@
 fc_status_t fc_signature_print_mlir(const fc_signature_t *signature,
                                     fc_sink_t *sink, fc_error_t *err);
 
-// JSON Schema 2020-12 of the call document, in every form the decoder accepts.
+// Writes a JSON Schema 2020-12 of the call document, in every form the decoder accepts.
 // "$defs" has "argument0" and so on, and "answer", the document of a 200.
 fc_status_t fc_signature_print_schema(const fc_signature_t *signature,
                                       fc_sink_t *sink, fc_error_t *err);
 
-// A call document the decoder accepts: zeros, dynamic dims 1, lists of one.
+// Writes a call document that the decoder accepts: elements are 0 (1 where the type
+// has no 0), dynamic dims 1 (0 where they must be), lists have one element.
 // FC_CODE_RESULT_TOO_LARGE above FC_EXAMPLE_SIZE_MAX bytes.
 fc_status_t fc_signature_print_example(const fc_signature_t *signature,
                                        fc_sink_t *sink, fc_error_t *err);

@@ -191,7 +191,7 @@ static fc_status_t put_value(const fc_signature_t *signature, uint32_t node,
   return FC_OK;
 }
 
-// True when arguments are sent by name: where every one has a name.
+// True when the arguments can be sent by name: there are some, and each has a name.
 static bool is_by_name(const fc_signature_t *signature) {
   bool any = false;
   fc_argument_t at = {0};

@@ -55,9 +55,9 @@ static fc_status_t put_float(const writer_t *w, fc_dtype_t dtype) {
                     : "},{\"enum\":[\"NaN\"]}]}");
 }
 
-// With `either` the range is that of signed and unsigned together, for a
-// signature that leaves the sign open. Integers of 64 bits may come as a
-// string.
+// Writes the range of an integer type. With `either` it is that of signed and unsigned
+// together, for a signature that leaves the sign open. Integers of 64 bits may come as
+// a string.
 static fc_status_t put_integer(const writer_t *w, const fc_dtype_info_t *info,
                                bool either) {
   bool is_unsigned = info->class_ == FC_DTYPE_CLASS_UINT;
@@ -149,8 +149,8 @@ static fc_status_t put_names(const writer_t *w, fc_dtype_t dtype) {
   return FC_OK;
 }
 
-// Signless integers take the signed and unsigned ones of their width, index
-// takes i64.
+// Writes the names of all element types that `dtype` takes: signless integers take the
+// signed and unsigned ones of their width, index takes i64.
 static fc_status_t put_dtype(const writer_t *w, fc_dtype_t dtype) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
   if (dtype == FC_DTYPE_NONE) return put(w, "{\"type\":\"string\"}");

@@ -173,8 +173,9 @@ static bool read_reference(fc_str_t text, size_t *out_argument,
   return text.size == 0;
 }
 
-// The dim that "args[0].dim1" refers to: its size, or the name that the two
-// dims share from now on.
+// Reads a text in "shape". "args[0].dim1" refers to a dim of an argument: *out is its
+// size, or the name that the two dims share from now on. Any other text is the name of
+// the dim.
 static fc_status_t resolve(reader_t *reader, fc_str_t text, int64_t *out) {
   size_t argument, dim;
   char shown[80];
@@ -455,7 +456,7 @@ static fc_status_t read_head(reader_t *reader, yyjson_val *root) {
   return FC_OK;
 }
 
-// Checks every "results" and makes room for what they need.
+// Checks that each "results" is an array, and allocates what all functions need.
 static fc_status_t make_room(reader_t *reader, yyjson_val *functions) {
   fc_sidecar_t *sidecar = reader->sidecar;
   size_t count = yyjson_arr_size(functions), results = 0;

@@ -42,10 +42,10 @@ typedef struct fc_sidecar_function_t {
 
 typedef struct fc_sidecar_t {
   fc_allocator_t allocator;
-  bool pure;           // keeps nothing between calls
+  bool pure;           // the module keeps nothing from call to call
   bool checked;        // compiled with run-time verification
   bool ftz;            // wants denormals flushed to zero
-  uint8_t alignment;   // of tensors' memory, beyond what elements need
+  uint8_t alignment;   // bytes, of tensors' memory, beyond what elements need
   fc_str_t so_sha256;  // 64 hex digits, or empty
   fc_str_t compiler;
   fc_sidecar_function_t *functions;

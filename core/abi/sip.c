@@ -17,7 +17,7 @@
 #include "base/utf8.h"
 #include "json/writer.h"
 
-// The shortest leaf in a structure is "k0_0".
+// The most leaves a text can have: the shortest leaf in a structure is "k0_0".
 #define LEAVES_MAX (FC_SPAN_TEXT_MAX / 4)
 #define FEW_KEYS 16
 
@@ -450,8 +450,9 @@ static fc_status_t build_side(const sip_t *sip, fc_sip_side_t side,
   return FC_OK;
 }
 
-// How many values one side of the flat call has. What the module and the raw
-// text say must agree, and every index of the tree must be below that count.
+// Finds how many values one side of the flat call has. The module and the raw text
+// must agree on it. Every index of the tree must be below it, and the tree of inputs
+// must name every input.
 static fc_status_t raw_count(const sip_t *sip, fc_sip_side_t side,
                              int32_t known, const fc_raw_nodes_t *raw,
                              uint32_t *out_count, fc_error_t *err) {
@@ -475,7 +476,8 @@ static fc_status_t raw_count(const sip_t *sip, fc_sip_side_t side,
   return FC_OK;
 }
 
-// "R1!" beside raw results: there is no structure to put them in.
+// Adds the raw results one by one, for a text whose results are "R1!": it has no
+// structure to put them in.
 static void flat_results(fc_builder_t *builder, const fc_raw_nodes_t *raw,
                          uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {

@@ -18,8 +18,8 @@ typedef struct place_t {
   place_kind_t kind;
   uint32_t parent, first, last, next;
   int32_t raw_index;
-  int32_t index;  // key in a sequence
-  size_t name;    // key in a dict: offset and size in chars
+  int32_t index;  // its key, if it is in a sequence
+  size_t name;    // its key, if it is in a dict: offset in chars
   size_t name_size;
   size_t content;  // bytes between '!' and the end, when written
 } place_t;
@@ -59,8 +59,8 @@ static int compare_key(const fc_sip_mangler_t *mangler, const place_t *place,
   return (place->index > key.index) - (place->index < key.index);
 }
 
-// The child with that key, or FC_NODE_NONE with the sibling it comes after
-// (FC_NODE_NONE: it comes first).
+// The child with that key. When there is none, FC_NODE_NONE, and *out_after is the
+// sibling behind which it belongs (FC_NODE_NONE: in front of all).
 static uint32_t find_child(const fc_sip_mangler_t *mangler, uint32_t parent,
                            fc_sip_key_t key, uint32_t *out_after) {
   const place_t *places = mangler->places;
@@ -370,7 +370,7 @@ static fc_status_t place_side(const fc_signature_t *signature,
                               const fc_param_t *params, uint32_t count,
                               fc_error_t *err) {
   if (count == 0) return FC_OK;
-  // Raw results without a structure: "R1!".
+  // Raw results without a structure are written as "R1!".
   if (count > 1 || params[0].raw_index != FC_RAW_NONE) {
     if (params == signature->results) return FC_OK;
     return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,

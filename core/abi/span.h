@@ -35,7 +35,7 @@ static inline fc_span_reader_t fc_field_reader(const fc_span_reader_t *reader,
   return (fc_span_reader_t){reader->text, field->begin, field->end};
 }
 
-// The next field of a window that is not at its end. Strict: no leading zeros,
+// Reads the next field of a window that is not at its end. Strict: no leading zeros,
 // no '+', 32 bits, and a span must lie inside the window.
 fc_status_t fc_span_next(fc_span_reader_t *reader, fc_field_t *out_field,
                          fc_error_t *err);
@@ -48,7 +48,7 @@ fc_status_t fc_abi_fail(fc_error_t *err, size_t offset, const char *format, ...)
     FC_PRINTF(3, 4);
 
 // Writers. A span's size counts its '!'.
-size_t fc_span_digits(uint64_t value);
+size_t fc_span_digits(uint64_t value);  // how many decimal digits it has
 // Bytes of a whole field whose span holds `content` bytes.
 static inline size_t fc_span_size(size_t content) {
   return 1 + fc_span_digits(content + 1) + 1 + content;

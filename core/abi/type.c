@@ -330,7 +330,7 @@ uint32_t fc_builder_node(fc_builder_t *builder, fc_type_kind_t kind) {
   return node;
 }
 
-// Marks a node as somebody's child; fails when it already is.
+// Marks a node as a child or as the type of a parameter; fails when it already is one.
 static bool node_take(fc_builder_t *builder, uint32_t node) {
   if (!node_check(builder, node)) return false;
   node_t *taken = node_at(builder, node);
@@ -620,7 +620,8 @@ static void take_index(taken_t *taken, int32_t index) {
   taken->bits[index / 8] |= bit;
 }
 
-// The most names that one dict has, or the arguments.
+// The most names that must differ from each other: the keys of a dict, or the names of
+// the arguments.
 static size_t most_names(const fc_signature_t *signature) {
   uint32_t most = signature->argument_count;
   for (uint32_t i = 0; i < signature->node_count; i++) {

@@ -14,7 +14,7 @@
 typedef struct unprint_t {
   fc_builder_t *builder;
   fc_error_t *err;
-  bool rooted;     // only the leaves have a raw_index
+  bool rooted;     // a sip signature: only the leaves have a raw_index
   char path[160];  // where the reader stands, for messages
 } unprint_t;
 
