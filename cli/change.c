@@ -42,7 +42,8 @@ static void print_decision(yyjson_val *root) {
            : "; the server forgets this at its end (--state-dir)");
 }
 
-// Answers are what was decided, a module's document, or how many of all were changed.
+// Prints the answer, which is one of three: what was decided (promote, rollback), a
+// module's document (load, unload, reload of one), or counts (reload of all).
 static int print(const fc_answer_t *answer) {
   yyjson_doc *doc = answer->is_json
                         ? yyjson_read(answer->body.data, answer->body.size, 0)
@@ -104,7 +105,8 @@ static int change_module(const fc_args_t *args) {
   return change_named(args, FC_STR("{}"));
 }
 
-// An alias that needs escapes is none: the server says what one is.
+// The alias is put into the JSON as it is. One that would need escapes is not valid
+// anyway: the server refuses it and says what an alias is.
 static int change_alias(const fc_args_t *args) {
   if (args->word_count != 1 && args->word_count != 2) {
     return fc_complain(FC_EXIT_USAGE, "%s takes a MODULE and perhaps an ALIAS",

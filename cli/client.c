@@ -205,7 +205,8 @@ static bool connect_one(const fc_client_exchange_t *exchange, int file,
   short events;
   int reason = 0;
   socklen_t size = sizeof reason;
-  // The queue of a Unix socket may be full, and nothing tells when it no longer is.
+  // The queue of a Unix socket may be full. Nothing tells when it no longer is, so
+  // connecting is tried again until the deadline.
   while (connect(file, address->ai_addr, address->ai_addrlen)) {
     if (errno == EINPROGRESS) break;
     if (errno != EAGAIN || is_late(exchange)) return false;
@@ -266,8 +267,9 @@ static fc_status_t open_server(const fc_client_exchange_t *exchange,
   return FC_OK;
 }
 
-// Ends early when the server has closed, stalls, or answers before it has read
-// the whole body (413): the answer says what is wrong.
+// Sends `data`. False when not all was sent: the server has closed, took nothing until
+// the deadline, or answered before it read the whole body (413). The caller goes on to
+// read the answer, which says what is wrong.
 static bool send_all(const fc_client_exchange_t *exchange, int file,
                      fc_str_t data) {
   short events;
@@ -286,7 +288,7 @@ static bool send_all(const fc_client_exchange_t *exchange, int file,
 // ---------------------------------------------------------------------------
 // The answer
 
-// Adds to `text` what fits; *size counts everything.
+// Appends to `text`, which keeps its first TYPE_SIZE bytes; *size counts all of them.
 static void append(char *text, size_t *size, const char *data, size_t more) {
   for (size_t i = 0; i < more; i++, ++*size) {
     if (*size < TYPE_SIZE) text[*size] = data[i];
@@ -297,7 +299,7 @@ static bool is_word(const char *text, size_t size, const char *word) {
   return size >= strlen(word) && !strncasecmp(text, word, strlen(word));
 }
 
-// application/json, application/problem+json; parameters do not matter.
+// True for application/json and application/problem+json, whatever follows them.
 static bool is_json(const fc_client_exchange_t *exchange) {
   return is_word(exchange->type, exchange->type_size, "application/json") ||
          is_word(exchange->type, exchange->type_size,

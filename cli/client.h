@@ -16,22 +16,21 @@ typedef struct fc_server_t {
   const char *host;    // without brackets
   const char *port;
   const char *authority;  // for the Host field
-  const char *prefix;     // path before ours, no slash at its end
+  const char *prefix;     // put before each target; no slash at its end
   uint64_t timeout_ms;    // of an exchange as a whole; 0: none
 } fc_server_t;
 
 typedef struct fc_answer_t {
   const char *url;  // of the server
   int status;
-  bool is_json;   // its Content-Type is one of JSON; those of errors are
+  bool is_json;   // its Content-Type is JSON, or that of farcalld's errors
   bool is_plain;  // another text that farcalld writes: a form of a signature
-  bool cut;       // there was more body; of what is not JSON at most 1 MiB is
-                  // read
+  bool cut;  // there was more body: at most 1 MiB is read unless it is JSON
   fc_str_t body;  // in the arena
 } fc_answer_t;
 
-// "http://host:port", the port and the scheme may be left out; "unix:PATH".
-// FC_INVALID_ARGUMENT when it is no such thing.
+// Reads "unix:PATH", or "http://host:port/prefix", of which only the host is needed.
+// FC_INVALID_ARGUMENT when `url` is neither.
 fc_status_t fc_server_parse(fc_arena_t *arena, const char *url,
                             fc_server_t *out_server, fc_error_t *err);
 
@@ -42,7 +41,7 @@ fc_status_t fc_server_ask(fc_arena_t *arena, const fc_server_t *server,
                           const char *target, fc_str_t body,
                           fc_answer_t *out_answer, fc_error_t *err);
 
-// One path segment, percent-encoded; NULL when out of memory.
+// `text` as one path segment, percent-encoded; NULL when out of memory.
 char *fc_url_segment(fc_arena_t *arena, fc_str_t text);
 
 #endif  // FARCALL_CLI_CLIENT_H_

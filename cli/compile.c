@@ -201,7 +201,8 @@ static fc_str_t failing_pass(fc_str_t log) {
   return fc_str_make(open, (size_t)(close - open));
 }
 
-// The source line that mlir-opt shows first in `rest` and, under it, a caret.
+// The source line that mlir-opt shows at the beginning of `rest`, with the line under
+// it, which has a caret. Empty when it shows none.
 static fc_str_t source_context(fc_str_t rest) {
   fc_str_t begin = rest;
   cut_line(&rest);
@@ -432,8 +433,8 @@ static fc_status_t tell_unverified(fc_compile_t *compile, fc_str_t operation,
   return FC_OK;
 }
 
-// mlir-opt accepts an operation that no pass lowered, and the error of
-// mlir-translate about it helps nobody.
+// Refuses an operation that no pass lowered. mlir-opt accepts it, and the error of
+// mlir-translate about it would not say where it is.
 static fc_status_t refuse_leftovers(fc_compile_t *compile) {
   fc_str_t text, operation, location;
   FC_TRY(read_work(compile, LOWERED, &text));
@@ -469,7 +470,8 @@ static fc_status_t lower(fc_compile_t *compile) {
   return run(compile, LLC, OPTIMIZED, OBJECT, kAssemble, kNothing);
 }
 
-// The attributes of the source may ask for what its types do not allow.
+// Reads the description as a server will: the attributes of the source may ask for what
+// its types do not allow.
 static fc_status_t check_draft(const fc_compile_t *compile, fc_str_t json) {
   fc_sidecar_t *sidecar = NULL;
   fc_error_t why;

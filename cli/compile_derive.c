@@ -153,8 +153,8 @@ static fc_status_t expand(const fc_reading_t *reading, fc_str_t text,
   return status;
 }
 
-// Reads a line `#name = …` or `!name = …`. Locations are aliased too; they are
-// of no use here and by far the most.
+// Reads a line `#name = …` or `!name = …`. False for the alias of a location: these are
+// by far the most, and of no use here.
 static bool alias_line(fc_str_t line, fc_alias_t *out_alias) {
   if (!line.size || (line.data[0] != '#' && line.data[0] != '!')) return false;
   size_t at = 1;
@@ -569,8 +569,9 @@ bool fc_mlir_leftover(fc_str_t text, fc_str_t *out_operation,
   return find_operation(text, is_lowered, false, out_operation, out_location);
 }
 
-// Operations that reach memory and that --generate-runtime-verification leaves
-// alone. Of a dialect that is not named here all operations count as such.
+// True for an operation that reaches memory and gets no checks by
+// --generate-runtime-verification. All operations of a dialect that is not named here
+// count as such.
 static bool is_unverified(fc_str_t operation) {
   static const fc_str_t kVerified[] = {
       FC_STR("affine."), FC_STR("arith."),         FC_STR("bufferization."),

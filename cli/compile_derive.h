@@ -76,22 +76,21 @@ fc_status_t fc_mlir_names(fc_arena_t *arena, fc_str_t source, fc_str_t function,
 // be aligned beyond what 8-byte numbers need.
 bool fc_ir_is_plainly_aligned(fc_str_t ir);
 
-// Finds the first operation of `text`, a lowered module in generic form, that
-// no pass took away: its name, and its location as "file":line:column or empty.
-// False when there is none.
+// Finds the first operation of `text`, a lowered module in generic form, that no pass
+// lowered to the llvm dialect: its name, and its location as "file":line:column or
+// empty. False when there is none.
 bool fc_mlir_leftover(fc_str_t text, fc_str_t *out_operation,
                       fc_str_t *out_location);
 
 // Finds the first operation of `text`, a bufferized module in generic form, that
-// may reach memory outside of a memref though run-time verification is on. As
-// fc_mlir_leftover.
+// may reach memory outside of a memref though run-time verification is on. Gives its
+// name and location as fc_mlir_leftover does; false when there is none.
 bool fc_mlir_unverified(fc_str_t text, fc_str_t *out_operation,
                         fc_str_t *out_location);
 
-// The module's text with what makes its functions callable: the C interface for
-// each public one that has a body, stack probes for all that have a body,
-// internal linkage for each private one for which the source asks no C
-// interface.
+// Writes the module's text with the attributes that make its functions callable: the C
+// interface for each public one that has a body, stack probes for all that have a body,
+// internal linkage for each private one for which the source asks no C interface.
 fc_status_t fc_mlir_annotate(const fc_mlir_module_t *module, fc_text_t *out,
                              fc_error_t *err);
 

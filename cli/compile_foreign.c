@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds names of foreign dialects in MLIR text, which mlir-opt may have refused:
-// so any text will do, and nothing of it is believed but the words.
+// Finds names of foreign dialects in MLIR text. mlir-opt may have refused the text, so
+// only its words are looked at, not its grammar.
 #include "compile_foreign.h"
 
 #include "mlir_lex.h"

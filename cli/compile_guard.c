@@ -58,7 +58,7 @@ static fc_status_t index_locations(fc_arena_t *arena, fc_str_t text,
   return FC_OK;
 }
 
-// "file":line:column of an operation's location, or the word unknown.
+// An operation's location as "file":line:column, or the word unknown.
 static fc_str_t find_place(const fc_locations_t *index, fc_str_t location) {
   if (fc_lex_char(location, 0) == '#' && index->count) {
     fc_located_t key = {location, {0}};
@@ -170,7 +170,7 @@ typedef struct fc_division_t {
 
 static fc_str_t type_of(fc_str_t line, size_t at) {
   while (at < line.size && line.data[at] != ':') {
-    // The properties of an exact division.
+    // Skips the properties that an exact division has.
     if (fc_lex_nesting(line, at) > 0) at = fc_lex_balanced(line, at, false);
     else at++;
   }
@@ -183,7 +183,8 @@ static fc_str_t type_of(fc_str_t line, size_t at) {
              : (fc_str_t){0};
 }
 
-// False when the line is no division. One that cannot be read has no type.
+// False when the line is no division. Of a division whose types cannot be read,
+// out->type is empty.
 static bool read_division(fc_str_t line, fc_division_t *out) {
   static const struct {
     const char *name;
@@ -206,7 +207,7 @@ static bool read_division(fc_str_t line, fc_division_t *out) {
   return false;
 }
 
-// What a check needs to know of a type: i32 or vector<4xi32>.
+// A type taken apart for its check: i32 or vector<4xi32>.
 typedef struct fc_lanes_t {
   fc_str_t type;
   fc_str_t lanes;    // "4", empty for a number alone
@@ -230,7 +231,7 @@ static bool read_lanes(fc_str_t type, fc_lanes_t *out) {
   return true;
 }
 
-// One constant of the type in each lane.
+// Writes a constant of the type: `value`, in each lane.
 static fc_status_t put_constant(fc_text_t *out, const fc_lanes_t *lanes,
                                 const char *value, fc_error_t *err) {
   FC_TRY(put(out, "llvm.mlir.constant(", err));
@@ -251,7 +252,7 @@ static fc_status_t put_lane_type(fc_text_t *out, const fc_lanes_t *lanes,
   return put(out, "xi1>", err);
 }
 
-// What the letter behind a '$' stands for:
+// Writes what the letter behind a '$' stands for:
 //   $T the type, $0 and $1 constants of it, $L the type of a comparison,
 //   $( and $) around a comparison: whether it holds in any lane
 static fc_status_t put_word(fc_text_t *out, char word, const fc_lanes_t *lanes,
@@ -289,9 +290,10 @@ static fc_status_t put_form(fc_text_t *out, const char *form,
   return FC_OK;
 }
 
-// The function that checks a signed division. Nearly always it does one
-// comparison: the divisor is neither 0 nor -1 in any lane. -a == a is true of 0
-// and of the least number.
+// The function that checks a signed division. Nearly always one comparison is enough:
+// divisor + 1 is above 1 as an unsigned number, so the divisor is neither 0 nor -1.
+// With -1 the quotient overflows if the dividend is the least number: -a == a is true
+// of that and of 0 only.
 static const char kSigned[] =
     "(%a: $T, %b: $T, %place: !llvm.ptr) "
     "attributes {passthrough = [\"alwaysinline\"]} {\n"
@@ -363,7 +365,7 @@ static const char kRefusal[] =
 // What the checks of a module share.
 typedef struct fc_checks_t {
   fc_locations_t locations;
-  fc_division_t *kinds;  // one for each type and sign; its check has its index
+  fc_division_t *kinds;  // one for each type and sign; kind i has check i
   size_t kind_count;
   size_t count;     // divisions
   bool has_module;  // the module's first line was seen

@@ -16,10 +16,10 @@ fc_status_t fc_mlir_guard_sizes(fc_arena_t *arena, fc_str_t text,
 
 // Writes `text`, a module in generic form whose operations are all of the llvm
 // dialect, with a check before every integer division and remainder: the
-// divisor is not 0 and the quotient fits. Nothing else divides at this point:
-// operations on tensors, vectors and index have been lowered to these, as have
-// the ones passes made. `out` stays empty when there is no division.
-// FC_CODE_ABI_METADATA when one is written in a form not known here.
+// divisor is not 0 and the quotient fits. Nothing else divides at this point: the
+// divisions of the source and those that passes made, on tensors, vectors and index
+// too, have all been lowered to these. `out` stays empty when there is no division.
+// FC_CODE_ABI_METADATA when a division is written in a form not known here.
 fc_status_t fc_mlir_guard_divisions(fc_arena_t *arena, fc_str_t text,
                                     fc_text_t *out, fc_error_t *err);
 

@@ -37,8 +37,9 @@ static bool is_role(fc_str_t role) {
          fc_str_equal(role, FC_STR("inout"));
 }
 
-// `given` is true of an argument that is a memref in the source. A tensor is a
-// value there, whatever becomes of its buffer.
+// Decides the role of an argument. `given`: it is a memref in the source, so being
+// written into makes it inout. A tensor of the source is a value, whatever happens to
+// its buffer.
 static fc_status_t resolve_role(const fc_mlir_function_t *function,
                                 size_t index, bool given, fc_error_t *err) {
   fc_mlir_value_t *value = &function->arguments[index];
@@ -93,8 +94,8 @@ static fc_status_t refuse_twins(const fc_mlir_function_t *function,
   return FC_OK;
 }
 
-// A misspelt attribute must not be left out in silence: MLIR takes any name that
-// has a dot. `owner` is printed before the message.
+// Refuses farcall.… attributes that do not exist. MLIR takes any name that has a dot,
+// so a misspelt one would be ignored in silence. The message begins with `owner`.
 static fc_status_t refuse_unknown(const char *owner, fc_str_t attrs,
                                   fc_error_t *err) {
   static const char *const known[] = {"name", "role", "dims"};

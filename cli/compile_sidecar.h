@@ -10,11 +10,11 @@
 typedef struct fc_draft_t {
   const fc_mlir_module_t *module;  // bufferized; names and roles resolved
   const char *compiler;            // "mlir 22.1.8"
-  bool pure;             // calls nobody else and keeps nothing between calls
+  bool pure;  // calls no functions of others, keeps nothing from call to call
   bool checked;          // with run-time verification
   bool plainly_aligned;  // needs no memory aligned beyond its elements
-  uint64_t max_frame;
-  const char *sha256;  // of the .so, NULL to leave it out
+  uint64_t max_frame;    // bytes of the largest stack frame of any function
+  const char *sha256;    // of the .so, NULL to leave it out
 } fc_draft_t;
 
 // Gives the functions of `lowered` the names and roles of `source`, the same
@@ -24,11 +24,11 @@ fc_status_t fc_draft_resolve(fc_arena_t *arena, fc_str_t source_text,
                              const fc_mlir_module_t *source,
                              fc_mlir_module_t *lowered, fc_error_t *err);
 
-// JSON into the arena; `pretty` for people.
+// Writes the description as JSON into the arena; `pretty`: indented, for people.
 fc_status_t fc_draft_print(fc_arena_t *arena, const fc_draft_t *draft,
                            bool pretty, fc_str_t *out_json, fc_error_t *err);
 
-// LLVM IR that exports `json` as the C string __farcall_abi.
+// Makes LLVM IR that exports `json` as the C string __farcall_abi.
 fc_status_t fc_draft_embed(fc_arena_t *arena, fc_str_t json, fc_str_t *out_ir,
                            fc_error_t *err);
 

@@ -40,7 +40,7 @@ typedef struct fc_flow_t {
   fc_set_t stored;
   size_t region_room;
   bool entry;    // the next block is the first of its region
-  bool changed;  // a set grew that was used further up
+  bool changed;  // a set grew, which lines above may have used before
 } fc_flow_t;
 
 // ---------------------------------------------------------------------------
@@ -112,7 +112,7 @@ static void add(fc_flow_t *flow, fc_set_t *to, fc_set_t set) {
 // ---------------------------------------------------------------------------
 // What an operation writes into
 
-// For operations that write into one operand: which one.
+// The operations that write into one operand, and which one it is.
 static const struct {
   const char *name;
   size_t operand;

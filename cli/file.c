@@ -39,7 +39,8 @@ static fc_status_t fail_file(fc_error_t *err, const char *verb,
                  strerror(errno));
 }
 
-// Refuses a device, which has no end. A terminal has: the user ends it.
+// Refuses a device, which has no end, unless it is a terminal, where the user ends the
+// input. Refuses a file that is too large.
 static fc_status_t check_kind(int file, const struct stat *info,
                               const char *path, fc_error_t *err) {
   bool device = S_ISCHR(info->st_mode) || S_ISBLK(info->st_mode);

@@ -47,7 +47,8 @@ bool fc_lex_operation(fc_str_t line, fc_str_t *out_name, size_t *out_operands);
 // The inside of the properties, <{…}>, of an operation whose operands end at
 // `at`, or empty.
 fc_str_t fc_lex_properties(fc_str_t line, size_t at);
-// The types of its results, or empty: behind the arrow of `: (…) -> …`.
+// The result types of an operation whose operands end at `at`: the text behind the
+// arrow of `: (…) -> …`, or empty.
 fc_str_t fc_lex_result_types(fc_str_t line, size_t at);
 
 #endif  // FARCALL_CLI_MLIR_LEX_H_

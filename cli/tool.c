@@ -18,8 +18,8 @@
 #define LLVM_DIRECTORY "/usr/lib/llvm-22/bin"
 
 static volatile sig_atomic_t interrupted;
-static volatile pid_t running;  // the tool to end; written while signals are
-                                // held back
+static volatile pid_t running;  // the tool a signal ends, 0: none; written
+                                // while signals are held back
 
 static const char *usable(fc_arena_t *arena, const char *directory, size_t size,
                           const char *name, const char *suffix) {

@@ -6,9 +6,9 @@
 
 #include "farcall/base.h"
 
-// The path of `name`. In `directory` if that is not NULL, else along PATH as
-// NAME-22, then in LLVM 22's own directory, then along PATH as NAME. NULL when
-// it is in none of them.
+// The path of the program `name`. With a `directory` it is looked for only there, as
+// NAME, then as NAME-22. Else it is looked for along PATH as NAME-22, then in LLVM
+// 22's own directory, then along PATH as NAME. NULL when it is in none of them.
 const char *fc_tool_find(fc_arena_t *arena, const char *name,
                          const char *directory);
 
