@@ -69,7 +69,20 @@ static bool fits(const fc_arena_block_t *block, size_t size, size_t alignment,
          fits_at(block, used, size, alignment, out_offset);
 }
 
-static fc_arena_block_t *add_block(fc_arena_t *arena, size_t size) {
+// Bytes up to `end` of the block's data are used, and the last `size` of them are
+// handed out.
+static void *hand_out(fc_arena_t *arena, fc_arena_block_t *block, size_t end,
+                      size_t size) {
+  arena->used += size;
+  block->used = end;
+  FC_UNPOISON(block->data + end - size, size);
+  return block->data + end - size;
+}
+
+// Not inlined, because this rare case would make every call of fc_arena_alloc save
+// registers.
+static __attribute__((noinline)) void *alloc_in_new(fc_arena_t *arena,
+                                                    size_t size) {
   size_t capacity = size > arena->block_size ? size : arena->block_size;
   size_t total;
   if (!fc_size_add(sizeof(fc_arena_block_t), capacity, &total)) return NULL;
@@ -77,12 +90,11 @@ static fc_arena_block_t *add_block(fc_arena_t *arena, size_t size) {
   if (!block) return NULL;
   block->next = NULL;
   block->capacity = capacity;
-  block->used = 0;
   FC_POISON(block->data, capacity);
   if (arena->current) arena->current->next = block;
   else arena->first = block;
   arena->current = block;
-  return block;
+  return hand_out(arena, block, size, size);
 }
 
 void *fc_arena_alloc(fc_arena_t *arena, size_t size, size_t alignment) {
@@ -91,14 +103,9 @@ void *fc_arena_alloc(fc_arena_t *arena, size_t size, size_t alignment) {
   fc_arena_block_t *block = arena->current;
   size_t offset = 0;
   if (!block || !fits(block, size, alignment, &offset)) {
-    block = add_block(arena, size);
-    if (!block) return NULL;
-    offset = 0;
+    return alloc_in_new(arena, size);
   }
-  arena->used += size;
-  block->used = offset + size;
-  FC_UNPOISON(block->data + offset, size);
-  return block->data + offset;
+  return hand_out(arena, block, offset + size, size);
 }
 
 void *fc_arena_alloc_array(fc_arena_t *arena, size_t count, size_t size) {

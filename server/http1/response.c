@@ -60,7 +60,8 @@ static char *put_digits(char *out, unsigned value, unsigned count) {
 
 // Milliseconds with three decimals.
 static char *put_ms(char *out, uint64_t ns) {
-  out = fc_number_print_u64(ns / 1000000u, out);
+  if (ns < 1000000u) *out++ = '0';  // nearly always, and printing costs more
+  else out = fc_number_print_u64(ns / 1000000u, out);
   *out++ = '.';
   return put_digits(out, (unsigned)(ns / 1000u % 1000u), 3);
 }
