@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which kind of module a file is. Lists of backends are NULL-terminated. Any
-// thread.
+// Tells which kind of module a file is. Lists of backends are NULL-terminated.
+// Any thread.
 #ifndef FARCALL_MODULE_BACKENDS_H_
 #define FARCALL_MODULE_BACKENDS_H_
 
 #include "farcall/backend.h"
 
 // The first backend of the list whose probe knows the bytes of `file`, which is
-// open for reading. `path` is for messages. Reads FC_PROBE_SIZE bytes at most.
+// open for reading. Reads FC_PROBE_SIZE bytes at most. When no probe knows them,
+// `err` is from the backend whose suffix `path` has, if there is one.
 fc_status_t fc_backends_choose(const fc_backend_t *const *backends,
                                fc_str_t path, int file,
                                const fc_backend_t **out_backend,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fc_call_t (farcall/call.h). Arguments are kept as values of the flat call,
-// whose lists belong to the call, so a run copies one value for each raw index.
-// Other memory that a run needs (copies of what cannot be passed as it is,
-// storage of results) is kept from run to run.
+// fc_call_t (farcall/call.h). Arguments are kept as values of the flat call. The
+// lists among them are memory of the call, so a run copies only one value for each
+// raw index. Other memory that a run needs (copies of what cannot be passed as it
+// is, storage of results) is kept from run to run.
 #include "farcall/call.h"
 
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 #include "marshal/leaves.h"
 #include "module/instance.h"
 
-// Memory that grows as needed and is freed with the call.
+// Memory that grows as needed, losing its contents, and is freed with the call.
 typedef struct buffer_t {
   void *data;
   size_t size;
@@ -35,7 +35,7 @@ struct fc_call_t {
   fc_leaves_t results;
   argument_t *given;  // by argument leaf
   fc_value_t *flat;   // the arguments of the flat call
-  buffer_t *storage;  // of OUT arguments that are not set, in order
+  buffer_t *storage;  // by place()'s `leaf`: of OUT arguments that are not set
   // Only for a module that is locked until its results are released
   // (holds_results), otherwise NULL: copies of the results, and for each result
   // two buffers, for its elements and its shape.
@@ -63,10 +63,10 @@ static bool reserve(const fc_call_t *call, buffer_t *buffer, size_t size) {
 }
 
 // ---------------------------------------------------------------------------
-// Making one
+// Creating a call
 
-// Finds the place of a leaf's value in the flat call; makes the lists on the
-// way.
+// Finds the place of a leaf's value in the flat call, and makes the lists that lead
+// to it. *out_dest is NULL when the leaf is passed nowhere.
 static fc_status_t find_dest(fc_call_t *call, const fc_leaf_way_t *way,
                              fc_value_t **out_dest, fc_error_t *err) {
   const fc_op_t *op = way->param->op;
@@ -263,7 +263,8 @@ static fc_status_t check_dims(const fc_leaf_t *type, const fc_tensor_t *tensor,
   return FC_OK;
 }
 
-// Adds how far dim `i` reaches from the first element, in bytes.
+// Adds to *high, or to *low if the stride is negative, how many bytes dim `i`
+// reaches from the first element. False when that overflows.
 static bool add_reach(const fc_tensor_t *tensor, int32_t i, int64_t *low,
                       int64_t *high) {
   int64_t reach;
@@ -662,8 +663,8 @@ static const fc_value_t *item_of(const fc_value_t *value, size_t index) {
   return &value->list.items[index];
 }
 
-// Takes the first index off a text like "3/0". For anything but digits returns
-// SIZE_MAX, an index that no list has.
+// Takes the first index off a text like "3/0". For anything but one to ten digits
+// returns SIZE_MAX, an index that no list has.
 static size_t take_index(fc_str_t *rest) {
   size_t index = 0, at = 0;
   for (; at < rest->size && rest->data[at] != '/'; at++) {

@@ -19,7 +19,7 @@ fc_str_t fc_path_file(fc_str_t path) {
   return fc_str_make(path.data + skip, path.size - skip);
 }
 
-// The sidecar cannot be read: adds which file the reason is about.
+// Puts before the reason in `err` that it is the sidecar that cannot be read.
 static fc_status_t fail_sidecar(fc_error_t *err) {
   fc_error_t why = {0};
   if (err) why = *err;
@@ -61,8 +61,8 @@ static fc_status_t hash_file(const fc_snapshot_t *file, char out_hex[65],
   return FC_OK;
 }
 
-// Notes size and time before the file is hashed, so that a change during
-// hashing is seen later.
+// Notes the file's size and when it was last written. fc_files_read does so before
+// it hashes the file, and fc_files_hash after, so a change meanwhile is seen.
 static fc_status_t note_time(const fc_snapshot_t *file,
                              fc_file_digest_t *digest, fc_error_t *err) {
   struct stat info;
@@ -81,7 +81,8 @@ static bool is_current(const fc_file_digest_t *known,
   return sealed || known->written_ns == now->written_ns;
 }
 
-// A file with a sidecar is hashed at once: the sidecar may name the hash.
+// A file with a sidecar is hashed at once: the sidecar may name the hash, and opening
+// the module compares the two.
 static bool may_hash_later(const fc_module_files_t *files, uint64_t hash_max,
                            uint64_t size) {
   return hash_max > 0 && size > hash_max && files->sidecar < 0;

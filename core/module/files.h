@@ -35,15 +35,17 @@ fc_status_t fc_files_hash(const fc_snapshot_t *file,
                           const fc_file_digest_t *read, char out_hex[65],
                           fc_error_t *err);
 
-// The parts of .../NAME/VERSION/model.EXT, where VERSION is all digits and does not
-// begin with 0. False for any other path.
+// The parts of .../NAME/VERSION/model.EXT, where VERSION is 1 to 18 digits and does
+// not begin with 0 (fc_is_version). False for any other path.
 bool fc_path_is_version(fc_str_t path, fc_str_t *out_name,
                         fc_str_t *out_version);
-// The same two parts, also of other paths: these are version "1" of the name
-// that fc_module_name says; of a path that gives no name, it is the path.
+// Name and version of any path. The name is what fc_module_name makes of the path,
+// or the whole path where fc_module_name fails. The version is "1" unless the path
+// has the form above.
 void fc_path_identify(fc_str_t path, fc_str_t *out_name, fc_str_t *out_version);
 bool fc_is_version(fc_str_t text);
-// Which of two versions is higher: below, equal to or above 0.
+// Below, equal to or above 0 as version `a` is lower than, the same as or higher
+// than `b`.
 int fc_version_compare(fc_str_t a, fc_str_t b);
 
 #endif  // FARCALL_MODULE_FILES_H_

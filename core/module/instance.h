@@ -16,8 +16,8 @@ struct fc_instance_t {
   fc_module_t *module;  // retained
   void *handle;         // of the backend
   fc_frame_t *frame;
-  fc_call_t *open;       // the call whose results the frame holds
-  _Atomic(bool) in_use;  // a thread runs a call; taken by exchange
+  fc_call_t *open;       // the call whose results may be read, or NULL
+  _Atomic(bool) in_use;  // a thread runs a call; taken by exchange: by one only
 };
 
 void fc_instance_forget(fc_instance_t *instance);  // gives back one reference

@@ -2,7 +2,8 @@
 //
 // Loads one module: chooses the backend and the name, takes one snapshot of
 // each file, hashes, makes a plan for each callable function. Runs on the
-// thread that loads. A loaded module is immutable, and any thread may hold it.
+// thread that loads. A loaded module is immutable but for its digests, which may come
+// later (fc_module_hash). Any thread may hold it.
 #include "farcall/module.h"
 
 #include <stdatomic.h>
@@ -198,7 +199,8 @@ static void destroy(fc_module_t *module) {
   fc_free(module->allocator, module);
 }
 
-// Every load error begins with the file it is about, without its directory.
+// Every load error but out of memory begins with the name of the file it is about,
+// without its directory.
 static void name_file(fc_str_t path, fc_error_t *err) {
   if (!err || err->code == FC_CODE_OUT_OF_MEMORY) return;
   char message[sizeof err->message];

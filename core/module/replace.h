@@ -6,9 +6,10 @@
 
 #include "farcall/module.h"
 
-// Each function of `before` that can be called must be in `after`, which may have
-// more, with a signature that replaces its own (abi/narrow.h).
-// FC_CODE_SIGNATURE_NARROWED names the first that is not.
+// FC_OK when `after` has each callable function of `before`, under the same name and
+// with a signature that replaces the one it had (abi/narrow.h). `after` may have more
+// functions. FC_CODE_SIGNATURE_NARROWED names the first function that is missing or
+// has another signature.
 fc_status_t fc_module_check_replaces(const fc_module_t *before,
                                      const fc_module_t *after,
                                      fc_error_t *err) FC_MUST_CHECK;

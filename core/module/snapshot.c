@@ -15,7 +15,8 @@
 #endif
 #define SEALS (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK)
 
-// What the system lacks it may have later; the file is not to blame.
+// When descriptors or memory are used up, the file is not to blame: a later try may
+// succeed.
 static fc_code_t code_of(int error) {
   return error == EMFILE || error == ENFILE || error == ENOMEM
              ? FC_CODE_OUT_OF_MEMORY

@@ -3,8 +3,9 @@
 // Private, immutable copies of the files a module is made of (fc_snapshot_t,
 // farcall/backend.h). The bytes that are hashed, inspected, loaded and handed
 // to a worker are the same, whatever happens to the file meanwhile; and two
-// loads of one file are two modules. Only a file that is mostly weights may be
-// too large to be copied. Called when a module is loaded, on that thread.
+// loads of one file are two modules. An exception is a file that is too large to be
+// copied, because it is mostly weights: it is mapped, and later writes to it are
+// seen. Called when a module is loaded, on that thread.
 #ifndef FARCALL_MODULE_SNAPSHOT_H_
 #define FARCALL_MODULE_SNAPSHOT_H_
 
@@ -12,7 +13,9 @@
 
 #define FC_SNAPSHOT_NONE ((fc_snapshot_t){.fd = -1})
 
-// Opens a regular file for fc_snapshot_make. FC_CODE_MODULE_PATH says why not.
+// Opens a regular file for fc_snapshot_make. Otherwise `err` says why not:
+// FC_CODE_OUT_OF_MEMORY when descriptors or memory are used up, else
+// FC_CODE_MODULE_PATH.
 fc_status_t fc_snapshot_open_file(const char *path, int *out_fd,
                                   fc_error_t *err);
 
@@ -22,7 +25,7 @@ fc_status_t fc_snapshot_open_file(const char *path, int *out_fd,
 fc_status_t fc_snapshot_make(int file, size_t size_max, size_t sealed_max,
                              fc_snapshot_t *out_snapshot, fc_error_t *err);
 
-// Both of the above.
+// Opens the file and takes its contents, whatever its size, as a copy.
 fc_status_t fc_snapshot_open(const char *path, fc_snapshot_t *out_snapshot,
                              fc_error_t *err);
 

@@ -181,8 +181,8 @@ static void count_reference(void *context, fc_str_t symbol, uint64_t address) {
 
 static uintptr_t page_size(void) { return (uintptr_t)sysconf(_SC_PAGESIZE); }
 
-// Makes a page that the loader made read-only writable for the store. No other
-// thread runs the module's code at this time.
+// Stores `value` at the reference. If the loader made its page read-only, makes the
+// page writable meanwhile. No other thread runs the module's code at this time.
 static void store(const fc_dylib_reference_t *reference, void *value) {
   if (!reference->protected) {
     *reference->place = value;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A loaded shared object: opened with everything resolved and its own names
-// first, its allocation functions redirected to the hooks, its mapping known.
-// Opened and closed on the thread that loads modules, read from any.
+// A loaded shared object. Loading resolves all its symbols, its own definitions
+// first, redirects its references to malloc and the like to the hooks (hook.h), and
+// notes where it is mapped. Opened and closed on the thread that loads modules, read
+// from any.
 #ifndef FARCALL_MODULE_NATIVE_DYLIB_H_
 #define FARCALL_MODULE_NATIVE_DYLIB_H_
 
@@ -20,7 +21,7 @@ typedef struct fc_dylib_t {
   fc_allocator_t allocator;
   void *handle;
   uintptr_t base;
-  fc_span_t *segments;  // as mapped
+  fc_span_t *segments;  // those that can be read, where they are mapped
   size_t segment_count;
   fc_dylib_reference_t *references;  // references that were redirected
   size_t reference_count;
@@ -28,8 +29,9 @@ typedef struct fc_dylib_t {
   bool leavable;  // see fc_hook_t
 } fc_dylib_t;
 
-// Checks what the symbols tell, without loading. FC_CODE_SYMBOL_CLASH for an
-// export named like a function that compilers know as the C library's.
+// Checks what the symbols tell, without loading, and sets `leavable` and nothing
+// else. FC_CODE_SYMBOL_CLASH for an exported function that has the name of a function
+// of the C library which compilers know.
 fc_status_t fc_dylib_check(const fc_so_t *elf, fc_dylib_t *out_dylib,
                            fc_error_t *err);
 // Loads what fc_dylib_check checked and runs the constructors.

@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 typedef struct fc_fpenv_t {
-  uint32_t control;  // MXCSR without its sticky flags; FPCR
-  uint16_t x87;
+  uint32_t control;  // x86-64: MXCSR without its sticky flags; aarch64: FPCR
+  uint16_t x87;      // the x87 control word; 0 on aarch64
 } fc_fpenv_t;
 
 #if defined(__x86_64__)

@@ -35,8 +35,8 @@ static bool returns_directly(const fc_signature_t *signature) {
 }
 
 // Compiled MLIR extends narrow integers itself. C compiled by clang expects the
-// caller to extend them by their sign. Half floats are in the low half of a
-// float register.
+// caller to extend them: signed ones by their sign, others by zero. Half floats are
+// in the low half of a float register.
 static ffi_type *scalar_ffi_type(fc_dtype_t dtype) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
   const bool is_float = info->class_ == FC_DTYPE_CLASS_FLOAT;
@@ -139,7 +139,7 @@ void fc_native_unprepare(fc_native_function_t *function,
 // ---------------------------------------------------------------------------
 // One call
 
-// All of it lies in the call's arena.
+// What a call needs while it runs. All of it lies in the call's arena.
 typedef struct native_call_t {
   const fc_native_function_t *function;
   const fc_dylib_t *dylib;

@@ -17,8 +17,10 @@
 typedef struct fc_native_function_t {
   const fc_signature_t *signature;
   fc_cc_t cc;
-  bool exact;  // pure, according to its sidecar and to what the module imports
-  const uint8_t *ownership;  // fc_ownership_t of each result, borrowed
+  // Its sidecar says it is pure and that it borrows no result, and the module imports
+  // nothing that speaks against that.
+  bool exact;
+  const uint8_t *ownership;  // the sidecar's: fc_ownership_t of each result
   fc_fpenv_t fpenv;          // the state to run in
   void (*entry)(void);
   ffi_cif cif;

@@ -55,7 +55,7 @@ static void *hook_calloc(size_t count, size_t size) {
   if (!hook) return calloc(count, size);
   size_t total;
   if (!fc_size_mul(count, size, &total)) {
-    // Tells a negative number from one that is only too large.
+    // A size over PTRDIFF_MAX is reported as a negative one (run in function.c).
     const bool negative = count > PTRDIFF_MAX || size > PTRDIFF_MAX;
     total = negative ? SIZE_MAX : PTRDIFF_MAX;
   }
@@ -87,8 +87,10 @@ static int hook_posix_memalign(void **out_memory, size_t alignment,
   return 0;
 }
 
-// Freeing an argument, or freeing twice, would corrupt the process. Such a free
-// is not done but recorded, and the call fails.
+// Freeing an argument would corrupt the process. Such a free is not done but
+// recorded, and the call fails; so is every free of a block that a pure function did
+// not allocate in this call, or has freed. What another function frees may be from an
+// earlier call of it: that is freed unseen.
 static bool may_free(fc_hook_t *hook, void *memory) {
   if (fc_own_remove(&hook->own, memory)) {
     hook->freed++;

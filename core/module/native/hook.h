@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a module's malloc, free, puts and abort do while one of its functions
-// runs. Loading redirects the module's own references to these (dylib.h); the
-// rest of the process never sees them. The running call is found through a
+// runs. Loading redirects the module's own references to the functions of this file
+// (dylib.h); the rest of the process never calls them. The running call is found
+// through a
 // thread-local pointer, which is set only while fc_hook_run runs.
 #ifndef FARCALL_MODULE_NATIVE_HOOK_H_
 #define FARCALL_MODULE_NATIVE_HOOK_H_
@@ -50,7 +51,7 @@ typedef struct fc_hook_t {
   // longjmp may leave every stack frame of the module: it imports nothing that
   // could need cleaning up afterwards.
   bool leavable;
-  bool exact;  // it frees only what it allocated in the same call
+  bool exact;  // the function may free only what it allocated in the same call
   // Addresses the module must not free.
   void *const *borrowed;
   size_t lent_count;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names of the C library, from its loaded objects and short lists. The lists
-// are names LLVM and gcc treat as builtins when they optimise calls.
+// Names of the C library. Those of libm are looked up in libm, others in short lists.
+// kReserved has the names that LLVM and gcc treat as builtins when they optimise
+// calls.
 #include "module/native/libc.h"
 
 #include <dlfcn.h>
@@ -12,7 +13,7 @@
 static const char *const kHarmless[] = {
     "malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign", "free",
     "memcpy", "memmove", "memset", "memcmp", "puts", "abort",
-    // from crtbeginS.o and crtn.o
+    // imported by crtbeginS.o and crti.o, and by stack protectors
     "__cxa_finalize", "__gmon_start__", "_ITM_deregisterTMCloneTable",
     "_ITM_registerTMCloneTable", "__stack_chk_fail"};
 

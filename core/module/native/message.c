@@ -31,9 +31,9 @@ static bool is_path_byte(char c) {
          (c >= '0' && c <= '9') || (c != '\0' && strchr("/._-+~@%", c));
 }
 
-// Copies one line without the directories of absolute paths and with spaces for
-// control bytes. Returns the size written, at most capacity - 1;
-// NUL-terminated.
+// Copies text as one line: without the directories of absolute paths, and with spaces
+// for newlines and other control bytes. Returns the size written, at most
+// capacity - 1; NUL-terminated.
 static size_t copy_clean(char *out, size_t capacity, fc_str_t text) {
   size_t size = 0;
   for (size_t i = 0; i < text.size && size + 1 < capacity; i++) {
@@ -73,7 +73,8 @@ static void copy_location(char *out, size_t capacity, fc_str_t text) {
   out[size] = '\0';
 }
 
-// One line of the report's message; any other text with its lines joined.
+// Writes what a report of MLIR says as one line; joins the lines of any other text.
+// Returns the size written, at most capacity - 1.
 static size_t digest(char *out, size_t capacity, fc_str_t text) {
   fc_str_t rest = text;
   fc_str_t first = next_line(&rest);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // fc_backend_native: shared objects with memref-shaped functions. Opening reads
-// the file and its ABI text, prepares its functions and, unless it is only
-// described, loads it. A call locks a module that has state, runs, and frees
-// what it allocated at call_end. The loading thread opens and closes; instances
-// belong to workers.
+// the file and its ABI text, loads the file unless it is only described, and prepares
+// its functions. A call of a serial function locks the module until call_end.
+// call_end frees the memory of the results. The loading thread opens and closes;
+// instances belong to workers.
 #include "module/native/native.h"
 
 #include <pthread.h>
@@ -24,7 +24,7 @@ typedef struct native_module_t {
   fc_sidecar_t *sidecar;
   fc_signature_t **signatures;
   fc_native_function_t *functions;
-  bool *serial;  // each function's
+  bool *serial;  // by function: its calls hold `lock`
   fc_dylib_t dylib;
   pthread_mutex_t lock;
   bool lock_made;
@@ -65,8 +65,8 @@ static fc_status_t read_embedded(native_module_t *module,
                  FC_STR_ARG(source->name));
 }
 
-// A sidecar that describes the module wins over the embedded description. One
-// that only gives names is applied to that description.
+// A sidecar that describes the module wins over the embedded description. A sidecar
+// that only gives names gives them to the embedded description.
 static fc_status_t read_abi(native_module_t *module,
                             const fc_module_source_t *source,
                             const fc_so_t *elf, fc_error_t *err) {
@@ -258,8 +258,8 @@ static void native_instance_destroy(void *created) {
   fc_free(instance->allocator, instance);
 }
 
-// The lock is held from here to call_end: results may be views of the module's
-// own data.
+// A serial function's call holds the lock from here to call_end: results may be views
+// of the module's own data.
 static fc_status_t native_call(void *created, size_t index,
                                fc_backend_call_t *call, fc_error_t *err) {
   native_instance_t *instance = created;
@@ -290,8 +290,8 @@ typedef struct sweep_t {
 } sweep_t;
 
 // The results are encoded by now, so their memory is freed, each block once.
-// Any other block is a leak. It is freed only for a pure function, which cannot
-// use it again.
+// Any other block is a leak, unless the call failed. It is freed only for a pure
+// function, which cannot use it again.
 static void sweep(void *context, const fc_own_block_t *block) {
   sweep_t *work = context;
   if (!block->returned && !work->failed) work->leaked++;

@@ -65,7 +65,8 @@ __attribute__((visibility("default"))) float __truncdfbf2(double value) {
   return bfloat_in_register(fc_bfloat_from_double(value));
 }
 
-// What compilers call with --finalize-memref-to-llvm=use-generic-functions=1.
+// Modules compiled with --finalize-memref-to-llvm=use-generic-functions=1 call these
+// three in place of malloc, aligned_alloc and free.
 __attribute__((visibility("default"))) void *_mlir_memref_to_llvm_alloc(
     size_t size) {
   return malloc(size);
@@ -81,8 +82,8 @@ __attribute__((visibility("default"))) void _mlir_memref_to_llvm_free(
   free(memory);
 }
 
-// What vector.print becomes. Writes as LLVM's own runtime library does, but to
-// stderr, because results may go to stdout.
+// Compilers turn vector.print into calls of these. They write what LLVM's own runtime
+// library writes, but to stderr, because results may go to stdout.
 #define PRINT __attribute__((visibility("default"))) void
 
 PRINT printI64(int64_t value) { fprintf(stderr, "%" PRId64, value); }

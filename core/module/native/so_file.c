@@ -21,8 +21,9 @@
 #error "the native backend knows x86-64 and aarch64"
 #endif
 
-// Bounds the work: every symbol may name the same long text, and every section
-// the same table.
+// These bound the work for a hostile file, where every symbol may name the same long
+// text, and every section the same table, whose entries are looked for in all
+// segments.
 #define NAME_MAX_SIZE (64u << 10)
 #define SEGMENTS_MAX 128
 
@@ -43,7 +44,8 @@ static const char *machine_name(unsigned machine) {
   }
 }
 
-// `count` entries of `size` bytes at `offset`, NULL when not inside the file.
+// `count` entries of `size` bytes at `offset`; NULL when they are not inside the file
+// or not 8-byte aligned.
 static const void *table_at(const fc_so_t *elf, uint64_t offset, uint64_t count,
                             size_t size) {
   size_t total, end;
@@ -309,7 +311,8 @@ bool fc_so_is_protected(const fc_so_t *elf, uint64_t address,
 
 // What is read-only after relocation is no state, nor is what crtbeginS.o
 // leaves: __dso_handle (8 bytes) in .data, and in .bss a byte, padded to 8, at
-// alignment 1.
+// alignment 1. A section of the same sizes that has other contents is not told from
+// these: up to seven bytes of `char` variables in .bss are missed.
 static size_t section_state(const fc_so_t *elf, const Elf64_Shdr *section,
                             uint64_t got_plt) {
   const uint64_t writable = SHF_WRITE | SHF_ALLOC;
