@@ -14,17 +14,17 @@
 
 typedef struct effects_t {
   uint32_t changes;  // fc_vm_effect_t
-  uint32_t reaches;  // the effects that objects reached from globals allow
+  uint32_t reaches;  // the effects possible on what is reached from globals
 } effects_t;
 
 // One walk over the functions that some exports call.
 typedef struct call_graph_t {
   const fc_vm_module_t *module;
-  uint32_t *effects_of_imports;    // fc_vm_effect_t, one an import
-  uint32_t *effects_of_functions;  // the same; 0: not walked over
+  uint32_t *effects_of_imports;    // by import: fc_vm_effect_t
+  uint32_t *effects_of_functions;  // by function; 0: not walked over
   uint32_t *waiting;
   uint32_t waiting_count;
-  size_t budget;     // how much may still be looked at
+  size_t budget;     // of FC_VM_RECOVER_BUDGET, what is left
   fc_arena_t arena;  // memory for looking at operands
   effects_t effects;
 } call_graph_t;
@@ -95,8 +95,9 @@ static void look_at_commands(void *context, const fc_vm_import_t *import,
   }
 }
 
-// Shows `look` the calls of imports in those functions that have `effect`. When
-// the budget is spent before all were shown, assumes the effects `worst`.
+// Takes the effects `worst` back and shows `look`, which may add them again, the
+// calls of imports in those functions that have `effect`. When the budget is spent
+// before all were shown, assumes the effects `worst`.
 static fc_status_t look_again(call_graph_t *walk, uint32_t effect,
                               fc_vm_each_call_t look, uint32_t worst,
                               fc_error_t *err) {
@@ -148,7 +149,8 @@ static bool is_hook(const fc_vm_export_t *export, bool *out_init) {
   return *out_init || fc_str_equal(export->name, FC_STR("__deinit"));
 }
 
-// Walks over __init and the functions it calls, or over those that calls can reach.
+// With `init` walks over __init and the functions that __init reaches, otherwise over
+// all that the other exports but __deinit reach.
 static void walk_from(call_graph_t *walk, bool init) {
   const fc_vm_module_t *module = walk->module;
   walk->effects = (effects_t){0};
@@ -179,8 +181,9 @@ static fc_status_t look(call_graph_t *walk, bool *out_stateful,
   *out_stateful = (walk->effects.changes & FC_VM_EFFECT_GLOBAL) ||
                   (shared & ~(uint32_t)FC_VM_EFFECT_DEVICE);
   if (*out_stateful || !shared) return FC_OK;
-  // Calls write into !hal.buffers, but they reach only those that __init made.
-  // So it counts whether __init makes a buffer that is not immutable.
+  // Calls write into !hal.buffers. As no call stores a global, the buffers that calls
+  // reach from globals are those that __init made. So the module is stateful only if
+  // __init makes a buffer that is not immutable.
   walk_from(walk, true);
   if (!(walk->effects.changes & FC_VM_EFFECT_MAKE_VARIABLE)) {
     FC_TRY(look_again(walk, FC_VM_EFFECT_MAKE_DEVICE, look_at_usage,

@@ -26,9 +26,9 @@
 #include "module/vm/signature.h"
 #include "module/vm/verify.h"
 
-// Seconds for __init. A module that is not ready by then never will be.
-#define INIT_SECONDS 9  // less than what a server gives a worker process
-// Larger files are mostly weights, which is why they are mapped.
+// Seconds for __init. Once __init took longer, every new instance is refused.
+#define INIT_SECONDS 9  // less than a server gives a worker process to start
+// Larger files (bytes) are mapped, not copied, because they are mostly weights.
 #define SEALED_MAX ((size_t)16 << 20)
 // Options.
 #define STATE "vm.state"
@@ -38,7 +38,7 @@ const fc_vm_native_module_t *const fc_vm_natives[] = {
     &fc_vm_hal, &fc_vm_hal_inline, &fc_vm_hal_loader, &fc_vm_io_parameters,
     NULL};
 
-// One function that the module lists; its signature is kept beside this.
+// One function that the module lists. `signatures` has its signature at the same index.
 typedef struct listed_t {
   uint32_t function;
   uint32_t *argument_nodes;  // by raw index, FC_NODE_NONE if not described
@@ -53,17 +53,17 @@ typedef struct module_t {
   fc_hal_archives_t archives;
   fc_signature_t **signatures;
   listed_t *listed;
-  fc_arena_t arena;   // of `signatures` and `listed`, and what they point to
+  fc_arena_t arena;   // of the arrays `signatures` and `listed`, and of nodes
   fc_names_t *names;  // of the sidecar, while the module is opened; or NULL
   fc_module_info_t info;
   fc_error_t
       refusal;  // why no function can be called; code FC_CODE_NONE: some can
   char warning[480];
-  fc_snapshot_t file;    // the snapshot of the source
+  fc_snapshot_t file;    // of the source, borrowed from the one who opened
   _Atomic(bool) lent;    // relaxed; some instance has taken `module` as its own
   pthread_mutex_t lock;  // guards `context`; held by calls, when info.serial
   _Atomic(bool) hangs;   // relaxed; __init ran into its deadline
-  fc_vm_context_t *context;  // shared, unless info.private_state
+  fc_vm_context_t *context;  // of all instances; NULL: none yet, private_state
 } module_t;
 
 typedef struct instance_t {
@@ -202,7 +202,8 @@ static void choose_natives(module_t *m, bool allow_native) {
   }
 }
 
-// Machine code is refused where it is forbidden or could not run.
+// Machine code is refused where it is forbidden or could not run. *out_stated is false
+// when the machine code does not say for which processor it was compiled.
 static fc_status_t check_machine_code(module_t *m, bool allowed,
                                       bool *out_stated, fc_error_t *err) {
   *out_stated = true;
@@ -218,8 +219,9 @@ static fc_status_t check_machine_code(module_t *m, bool allowed,
   return fc_hal_check_features(m->module, &cpu, out_stated, err);
 }
 
-// How many tensors with dims this argument has; sets *out_unnamed when one has
-// dynamic dims and a name for none of them. Who has named some has looked at all.
+// How many tensors with dims this argument has. Sets *out_unnamed when one of them
+// has dynamic dims and no dim with a name. One name is enough: whoever gave it has
+// looked at the other dims of that tensor, too.
 static size_t count_tensors(const fc_signature_t *signature, uint32_t node,
                             bool *out_unnamed) {
   size_t count = 0;
@@ -259,7 +261,7 @@ static void warn(module_t *m, bool features_stated, bool foreign_sidecar) {
     if (m->signatures[i]->callable) callable++;
   }
   char *text = m->warning;
-  const size_t size = sizeof m->warning;  // of all three texts
+  const size_t size = sizeof m->warning;  // room for all three texts
   if (trusting) {
     used += (size_t)snprintf(
         text, size,
@@ -311,7 +313,8 @@ static fc_status_t read_names(module_t *m, const fc_module_source_t *source,
   return fc_doc_check_hash(m->names->so_sha256, source->sha256, err);
 }
 
-// Decides who shares the module's state; whether it has state is known before.
+// Applies the option vm.state: whether instances share the module's state. Whether the
+// module has state, info.serial says when this is called.
 static fc_status_t choose_state(module_t *m, fc_str_t state, fc_error_t *err) {
   if (fc_str_equal(state, FC_STR("shared"))) {
     m->info.serial = true;
@@ -506,8 +509,8 @@ static void release_refs(fc_str_t letters, fc_vm_raw_t *values) {
   }
 }
 
-// An async function ends in a wait fence (null: nothing to wait for) and a
-// signal fence.
+// The last two arguments of an async function are a wait fence, which stays null (there
+// is nothing to wait for), and the fence that the function signals.
 static fc_status_t add_fences(const instance_t *instance,
                               const fc_backend_call_t *call, state_t *state,
                               fc_error_t *err) {

@@ -11,18 +11,19 @@
 // The native modules a server provides, NULL-terminated.
 extern const fc_vm_native_module_t *const fc_vm_natives[];
 
-// How a module's own tests went.
+// How one of a module's own tests went.
 typedef struct fc_vm_test_t {
   fc_str_t name;
   bool ok;
-  const fc_error_t *err;  // of the call, or NULL
+  const fc_error_t *err;  // why the call failed, NULL: it did not
 } fc_vm_test_t;
 
-// `farcall test`: calls every exported () -> () function but those named "__x",
-// telling `each` of it. One named "fail_x" is ok when the module itself fails,
-// others when they succeed. The natives are the server's and `check`, which
-// IREE's tests import. Fails only when the file cannot be opened; `out_wrong`
-// counts.
+// `farcall test`: calls every exported function without arguments and results, but
+// none named "__x", and tells `each` how each call went. A function named "fail_x" is
+// ok when the module itself fails, others when they succeed. The natives are the
+// server's and `check`, which IREE's tests import. Fails only when the file cannot be
+// opened, verified or initialized. *out_count is how many were called, *out_wrong how
+// many of these were not ok.
 fc_status_t fc_vm_test_file(const char *path, fc_allocator_t allocator,
                             void (*each)(void *context,
                                          const fc_vm_test_t *test),

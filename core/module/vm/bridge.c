@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arguments in, results out. Modules do not keep narrow integers normalised, so
-// both directions extend by the declared type: iN and siN by sign, uiN and i1 by
-// zero. Lists are walked with a stack of their own, never by recursion.
+// Converts arguments and results. What a module leaves in the bits above a narrow
+// integer is undefined, so both directions extend by the declared type: iN and siN by
+// sign, uiN and i1 by zero. Lists are walked with a stack of their own, never by
+// recursion.
 #include "module/vm/bridge.h"
 
 #include <inttypes.h>
@@ -19,8 +20,8 @@ static int64_t extend(uint64_t bits, const fc_dtype_info_t *info) {
                                   : (int64_t)(high >> unused);
 }
 
-// A number as the VM keeps it: i32 for everything up to 32 bits, floats below
-// 32 as bits.
+// A number as the VM keeps it: i64, f32 and f64 as they are, narrower integers as i32,
+// and the bits of narrower floats as i32.
 static fc_status_t number_in(const fc_value_t *value, fc_vm_value_t *out,
                              fc_error_t *err) {
   const fc_dtype_info_t *info = fc_dtype_info(value->dtype);
@@ -129,7 +130,7 @@ static fc_status_t refuse_value(const fc_value_t *value, fc_error_t *err) {
                  what);
 }
 
-// Where arguments are made.
+// The memory that arguments take: of the heap, or lent by the caller.
 typedef struct in_t {
   fc_vm_heap_t *heap;
   fc_hal_loans_t *loans;
@@ -144,7 +145,7 @@ static fc_status_t buffer_in(fc_vm_heap_t *heap, const void *data, size_t size,
   return FC_OK;
 }
 
-// A vector<…> travels as the bytes of its elements.
+// A vector<…> is passed as a !vm.buffer with the bytes of its elements.
 static fc_status_t vector_in(fc_vm_heap_t *heap, const fc_tensor_t *tensor,
                              fc_vm_object_t **out, fc_error_t *err) {
   size_t count, size;
@@ -159,7 +160,7 @@ static fc_status_t vector_in(fc_vm_heap_t *heap, const fc_tensor_t *tensor,
   return FC_OK;
 }
 
-// An object for anything but a number or a list with items.
+// An object for anything but a number or a list.
 static fc_status_t plain_ref_in(const in_t *in, const fc_value_t *value,
                                 const fc_type_t *type, fc_vm_object_t **out,
                                 fc_error_t *err) {
@@ -182,7 +183,7 @@ static fc_status_t plain_ref_in(const in_t *in, const fc_value_t *value,
 
 typedef struct list_in_t {
   const fc_value_t *value;
-  // Held by the list around it; the outermost one by list_in.
+  // The list around it holds the reference; list_in holds that of the outermost list.
   fc_vm_list_t *list;
   uint32_t next;
 } list_in_t;
@@ -207,7 +208,7 @@ static fc_status_t item_in(const in_t *in, const fc_value_t *item,
   }
   fc_vm_object_t *object;
   FC_TRY(plain_ref_in(in, item, NULL, &object, err));
-  return fc_vm_list_set_ref(list, index, object, err);  // a variant takes all
+  return fc_vm_list_set_ref(list, index, object, err);  // variants hold any
 }
 
 static fc_status_t fill_lists(const in_t *in, list_in_t *levels,
@@ -355,7 +356,7 @@ static fc_status_t open_list_out(const out_t *o, const fc_vm_list_t *list,
   return FC_OK;
 }
 
-// Anything but a list.
+// Converts any result that is an object but a list.
 static fc_status_t plain_ref_out(const out_t *o, fc_vm_object_t *object,
                                  uint32_t node, fc_value_t *out,
                                  fc_error_t *err) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Between the flat values of a call (farcall/value.h) and what the VM passes:
-// numbers of the width its convention says, buffers and lists.
+// Converts between the flat values of a call (farcall/value.h) and what the VM passes:
+// numbers of the width that the calling convention says, buffers and lists.
 #ifndef FARCALL_CORE_MODULE_VM_BRIDGE_H_
 #define FARCALL_CORE_MODULE_VM_BRIDGE_H_
 
@@ -10,17 +10,17 @@
 #include "module/vm/hal/tensor_view.h"
 #include "module/vm/natives.h"
 
-// A value as argument: `letter` of the calling convention; `type` the node of
-// the signature that describes it, NULL if none. A ref written to *out is the
-// caller's; tensor memory is lent, see hal/tensor_view.h.
+// Converts a value to an argument. `letter` is its letter of the calling convention,
+// `type` the node of the signature that describes it, NULL if none does. A ref written
+// to *out is the caller's; tensor memory is lent, see hal/tensor_view.h.
 fc_status_t fc_vm_argument(fc_vm_heap_t *heap, const fc_value_t *value,
                            char letter, const fc_type_t *type,
                            fc_hal_loans_t *loans, fc_vm_raw_t *out,
                            fc_error_t *err) FC_MUST_CHECK;
 
-// A result as value; `node` of the signature or FC_NODE_NONE. Items are made in
-// the arena. Bytes stay in the object; with `copy`, those that other calls can
-// reach are copied.
+// Converts a result to a value. `node` is the node of the signature that describes it,
+// or FC_NODE_NONE. Items of lists are made in the arena. Bytes stay in the object; with
+// `copy`, those that other calls may reach are copied into the arena.
 fc_status_t fc_vm_result(fc_arena_t *arena, fc_vm_raw_t raw, char letter,
                          const fc_signature_t *signature, uint32_t node,
                          bool copy, fc_value_t *out,

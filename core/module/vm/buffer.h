@@ -15,12 +15,13 @@ typedef struct fc_vm_buffer_t {
   size_t block_size;  // of the allocation that starts here
 } fc_vm_buffer_t;
 
-// Zeroed bytes of our own. `alignment` comes from the module: 0 or no power of
-// two reads as 16, more than 4096 fails.
+// Zeroed bytes of the heap. `alignment` comes from the module: less than 16, or no
+// power of two, reads as 16; more than 4096 fails.
 fc_status_t fc_vm_buffer_create(fc_vm_heap_t *heap, uint64_t size,
                                 uint32_t alignment, fc_vm_buffer_t **out,
                                 fc_error_t *err) FC_MUST_CHECK;
-// A constant of a module: read-only, immortal, in the caller's memory.
+// Makes `buffer` a constant of a module: read-only and immortal. `data` stays the
+// caller's.
 void fc_vm_buffer_init_constant(fc_vm_buffer_t *buffer, const uint8_t *data,
                                 size_t size);
 
@@ -54,7 +55,7 @@ fc_status_t fc_vm_buffer_compare(const fc_vm_buffer_t *left,
                                  const fc_vm_buffer_t *right,
                                  int64_t right_offset, int64_t size,
                                  int32_t *out, fc_error_t *err) FC_MUST_CHECK;
-// `pattern` in its low `element` bytes.
+// Writes the low `element` bytes of `pattern` `count` times.
 fc_status_t fc_vm_buffer_fill(fc_vm_buffer_t *target, int64_t offset,
                               int64_t count, uint32_t element, uint64_t pattern,
                               fc_error_t *err) FC_MUST_CHECK;

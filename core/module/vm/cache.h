@@ -53,7 +53,7 @@ bool fc_vm_cache_takes(fc_allocator_t allocator);
 // At least `size` bytes, 64-byte aligned or more, from this thread's cache or from
 // the system; not zeroed, NULL when out of memory. `size` at most BLOCK_MAX.
 void *fc_vm_cache_alloc(size_t size, size_t alignment) FC_MUST_CHECK;
-// `size` is the size that was asked for.
+// Keeps or frees a block of fc_vm_cache_alloc; `size` is what was asked for there.
 void fc_vm_cache_free(void *block, size_t size);
 
 #endif  // FARCALL_CORE_MODULE_VM_CACHE_H_

@@ -100,8 +100,8 @@ static fc_status_t expect_eq(fc_vm_native_call_t *call, fc_error_t *err) {
 // ---------------------------------------------------------------------------
 // Almost equal
 
-// A one-byte float without infinity. NaN is all ones, or with `zero_is_nan`
-// minus zero.
+// A one-byte float without infinity. Its NaN is all ones below the sign; with
+// `zero_is_nan` it is the bits of minus zero instead.
 static double small_float(uint8_t bits, int mantissa_bits, int bias,
                           bool zero_is_nan) {
   const int sign = bits >> 7, mantissa = bits & ((1 << mantissa_bits) - 1);
@@ -165,7 +165,8 @@ static bool almost_equal(double left, double right, double absolute,
                          double relative) {
   if (isnan(left) || isnan(right)) return isnan(left) && isnan(right);
   if (left == right) return true;  // equal infinities too
-  // To an infinity nothing else is near, though any distance is allowed.
+  // Nothing else is near an infinity. The line below would say that everything is, as
+  // it computes inf <= inf.
   if (isinf(left) || isinf(right)) return false;
   return fabs(left - right) <= absolute + relative * fabs(right);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The `check` module of IREE's self-checking programs. Its imports are
-// optional: without this module nothing would be checked. For `farcall test`
-// only.
+// The `check` module of IREE's self-checking programs. They import its functions
+// optionally: without this module they would run, but check nothing. For
+// `farcall test` only.
 #ifndef FARCALL_CORE_MODULE_VM_CHECK_H_
 #define FARCALL_CORE_MODULE_VM_CHECK_H_
 

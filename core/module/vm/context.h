@@ -15,7 +15,7 @@
 #define FC_VM_DEINIT_FUEL 1000000
 
 typedef struct fc_vm_binding_t {
-  const fc_vm_native_function_t *function;  // NULL: an optional one, not there
+  const fc_vm_native_function_t *function;  // NULL: optional and not provided
   void *state;
 } fc_vm_binding_t;
 
@@ -57,16 +57,17 @@ fc_status_t fc_vm_context_create_inner(
     const fc_vm_module_t *module, const fc_vm_native_module_t *const *natives,
     fc_vm_heap_t *parent, fc_vm_invocation_t *invocation,
     fc_vm_context_t **out_context, fc_error_t *err) FC_MUST_CHECK;
-// Runs __deinit if __init was done; its failure is dropped.
+// Runs __deinit if __init succeeded, whatever becomes of __deinit, and frees the
+// context. NULL is allowed.
 void fc_vm_context_destroy(fc_vm_context_t *context,
                            fc_vm_invocation_t *invocation);
-// The same where no call runs, so that __deinit needs a stack of its own. NULL is
-// allowed.
+// The same where no call runs: gives __deinit a stack of its own and
+// FC_VM_DEINIT_FUEL. NULL is allowed.
 void fc_vm_context_close(fc_vm_context_t *context);
 
 // Calls a function; `arguments` and `results` have a value for each letter of its
-// convention. Argument refs are borrowed; result refs are the caller's, results
-// are zero when it fails.
+// convention. Argument refs are borrowed; result refs are the caller's. When the call
+// fails, all results are zero.
 fc_status_t fc_vm_call(fc_vm_context_t *context, fc_vm_invocation_t *invocation,
                        uint32_t function, const fc_vm_raw_t *arguments,
                        fc_vm_raw_t *results, fc_error_t *err) FC_MUST_CHECK;

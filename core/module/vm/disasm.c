@@ -47,7 +47,8 @@ static fc_status_t put(fc_sink_t *sink, fc_error_t *err, const char *text) {
 // ---------------------------------------------------------------------------
 // Operands
 
-// `kind` says how wide a value is. In a list of any kind that is not known.
+// `kind` is the operand's letter of ops.def and says how wide a value is. It is 0 or
+// '?' where nothing says that: then only the first cell is printed.
 static fc_status_t print_register(printer_t *p, uint32_t reg, char kind,
                                   fc_error_t *err) {
   if (reg & FC_VM_REF_BIT) {

@@ -14,8 +14,8 @@ typedef enum fc_vm_effect_t {
   FC_VM_EFFECT_LOAD_REF = 1 << 2,   // gives an object of a global; with MOVE
                                     // takes it out
   FC_VM_EFFECT_TAKE_ITEM = 1 << 3,  // with MOVE takes an object out of a list
-  // Changes an object of that kind: one that is given to it, or that is reached
-  // from one.
+  // Changes an object of that kind: an operand, or one that is reached from an
+  // operand.
   FC_VM_EFFECT_BUFFER = 1 << 4,    // the bytes of a !vm.buffer
   FC_VM_EFFECT_LIST = 1 << 5,      // a list
   FC_VM_EFFECT_DEVICE = 1 << 6,    // the bytes of a !hal.buffer
@@ -26,14 +26,14 @@ typedef enum fc_vm_effect_t {
   FC_VM_EFFECT_MAKE_VARIABLE = 1 << 10,  // a buffer that may be written later
   FC_VM_EFFECT_MAKE_DEVICE = 1 << 11,  // a !hal.buffer; an operand says whether
                                        // it may be written later
-  // Several of them.
+  // Combinations.
   FC_VM_EFFECT_FENCE_DEVICE = FC_VM_EFFECT_FENCE | FC_VM_EFFECT_DEVICE,
   FC_VM_EFFECT_ANY = 0xFFFE,  // the effect is unknown
 } fc_vm_effect_t;
 
-// What a call that has an object of a type can change through it (types.def). A
-// !hal.buffer may lie over a !vm.buffer, and the other way around; command buffers
-// know the buffers they write into; a list may hold anything.
+// By type (types.def): what a call that has an object of the type can change through
+// that object. A !hal.buffer may lie over a !vm.buffer, and the other way around;
+// command buffers know the buffers they write into; a list may hold anything.
 typedef enum fc_vm_reach_t {
   FC_VM_REACH_NOTHING = 0,
   FC_VM_REACH_BYTES = FC_VM_EFFECT_BUFFER | FC_VM_EFFECT_DEVICE,
@@ -44,7 +44,8 @@ typedef enum fc_vm_reach_t {
                     FC_VM_EFFECT_FENCE,
 } fc_vm_reach_t;
 
-// MAKE_DEVICE carries the number of the operand with the buffer's usage.
+// MAKE_DEVICE carries, in the bits from this one on, the number of the operand that
+// is the buffer's usage.
 #define FC_VM_EFFECT_USAGE_SHIFT 16
 #define FC_VM_EFFECT_MAKE_DEVICE_AS(operand) \
   (FC_VM_EFFECT_MAKE_DEVICE | (operand) << FC_VM_EFFECT_USAGE_SHIFT)

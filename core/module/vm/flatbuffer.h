@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A reader of flatbuffers that checks every access against the buffer, so that
-// hostile bytes need no pass of their own. Used at load time only. Positions are
+// A reader of flatbuffers that checks every access against the buffer, so hostile
+// bytes need not be verified before. Used at load time only. Positions are
 // offsets from the start of the buffer; every failure is FC_CODE_VMFB_INVALID
 // with the byte offset in the buffer and `what`, the path of the field.
 #ifndef FARCALL_CORE_MODULE_VM_FLATBUFFER_H_

@@ -471,7 +471,8 @@ static inline const uint8_t *skip_copies(const uint8_t *list) {
   return list + 2 + 4 * (size_t)fc_load_u16(list);
 }
 
-// The value ops of one line each. `a`, `b`, `c` are the operands.
+// These make the code of an opcode that computes its result with one expression, in
+// which `a`, `b` and `c` are the operands.
 #define UNARY(name, in, type, out, expression) \
   op_##name : {                                \
     type a = (type)in(0);                      \
@@ -484,7 +485,8 @@ static inline const uint8_t *skip_copies(const uint8_t *list) {
     SET_##out(4, expression);                   \
     NEXT(6);                                    \
   }
-// A comparison is mostly followed by the branch that uses its result.
+// A comparison is mostly followed by the branch that uses its result. That one is
+// jumped to directly, not through the table.
 #define COMPARE(name, in, type, expression)                \
   op_##name : {                                            \
     type a = (type)in(0), b = (type)in(2);                 \
@@ -1075,8 +1077,8 @@ op_BufferHash : {
   COMPARE(CmpLTI64U, I64, uint64_t, a < b)
   UNARY(CmpNZI64, I64, int64_t, I32, a != 0)
 
-  // Floats: min and max are selects, rem is IEEE's, a comparison with NaN is
-  // unordered
+  // Floats. With NaN, min and max give the first operand, comparisons named U are
+  // true, those named O are false but for CmpNE. Rem is IEEE's remainder.
 #define FLOATS(T, type, f)                                       \
   BINARY(Add##T, T, type, T, a + b)                              \
   BINARY(Sub##T, T, type, T, a - b)                              \
@@ -1120,7 +1122,7 @@ op_BufferHash : {
   FLOATS(F32, float, f)
   FLOATS(F64, double, )
 
-  // Between integers and floats; to an integer, halves round away from zero
+  // Between integers and floats. To an integer, halves round away from zero
   UNARY(CastSI32F32, I32, int32_t, F32, (float)a)
   UNARY(CastUI32F32, I32, uint32_t, F32, (float)a)
   UNARY(CastSI64F32, I64, int64_t, F32, (float)a)
@@ -1178,8 +1180,9 @@ op_BranchTable : {
 }
 
   {
-    // Calls. `list` and `results` point at counts; `next` is the code to go on
-    // with.
+    // Calls. `list` and `target` point at the counts of the lists of operands and of
+    // results, `segments` at that of the list of segment sizes (NULL: none). `next` is
+    // the opcode that the caller goes on with.
     const uint8_t *segments, *list, *target, *next;
     uint32_t callee;
     bool resumes;
@@ -1270,7 +1273,7 @@ op_Return : {
 op_Fail : {
   uint32_t size = U16(2);
   if (I32(0)) TRY(module_error(I32(0), ip + 4, size, err));
-  // Status 0 goes on with the next block, if there is one.
+  // Status 0 goes on behind the instruction, unless the function ends there.
   if (ip + 4 + size == m.frame->function->code + m.frame->function->size) {
     TRY(fc_fail_as(err, FC_CODE_CALL_FAILED, FC_INTERNAL,
                    "fail with status 0 at the end of the function"));

@@ -10,7 +10,8 @@ static bool holds_values(const fc_vm_list_t *list) {
   return fc_vm_type_info(list->element)->kind == FC_VM_TYPE_KIND_VALUE;
 }
 
-// Only such lists can be part of a cycle: no other object holds a list.
+// Only lists for which this is true can be part of a cycle of references: no object
+// of another type holds a list.
 static bool may_hold_lists(const fc_vm_list_t *list) {
   return list->element == FC_VM_TYPE_LIST ||
          list->element == FC_VM_TYPE_ANY_REF ||

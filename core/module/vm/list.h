@@ -8,7 +8,7 @@
 
 #include "module/vm/object.h"
 
-// A number with its type (a VALUE type), in its low bytes.
+// A number with its type (a VALUE type), in the low bytes of the union.
 typedef struct fc_vm_value_t {
   fc_vm_type_t type;
   union {

@@ -20,7 +20,7 @@ typedef union fc_vm_raw_t {
 typedef struct fc_vm_context_t fc_vm_context_t;
 typedef struct fc_vm_stack_t fc_vm_stack_t;
 
-// What one call from outside may use up. Reused between calls.
+// What one call from outside may use up. May be used for one call after another.
 typedef struct fc_vm_invocation_t {
   fc_vm_stack_t *stack;
   const _Atomic(uint32_t) *cancel;  // non-zero stops the call; may be NULL
@@ -58,7 +58,7 @@ typedef struct fc_vm_native_call_t {
 
 typedef struct fc_vm_native_function_t {
   const char *name;   // without the module's name
-  const char *cconv;  // one row for each that some release uses
+  const char *cconv;  // a row for each convention that some release uses
   uint32_t effect;    // fc_vm_effect_t
   fc_status_t (*call)(fc_vm_native_call_t *call, fc_error_t *err);
 } fc_vm_native_function_t;

@@ -81,7 +81,7 @@ void fc_vm_heap_uncount(fc_vm_heap_t *heap, size_t size);
 // The head of every object.
 typedef struct fc_vm_object_t fc_vm_object_t;
 struct fc_vm_object_t {
-  _Atomic(uint32_t) references;  // acq_rel on the last release
+  _Atomic(uint32_t) references;  // relaxed to retain, acq_rel to release
   uint8_t type;                  // fc_vm_type_t
   // Lives as long as its module: never counted, so that workers sharing a
   // constant do not fight over its cache line.

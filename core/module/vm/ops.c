@@ -188,7 +188,7 @@ bool fc_vm_edges_next(fc_vm_edges_t *edges, fc_vm_edge_t *out) {
       edges->cases_left = field->count;
       edges->case_pc = field->pc;
     } else if (field->kind == 'b') {
-      // A yieldable call has results where a branch has register copies.
+      // A yieldable call has results where a branch has register copies: no copies.
       bool copies =
           edges->field < instruction->field_count && field[1].kind == 'B';
       *out = (fc_vm_edge_t){.target = (uint32_t)field->value,

@@ -82,7 +82,7 @@ static inline bool fc_vm_op_is_call(const fc_vm_op_t *op) {
 #define FC_VM_REF_MASK 0x3FFFu
 #define FC_VM_CELL_MASK 0x7FFFu
 #define FC_VM_IMPORT_BIT 0x80000000u  // of a function ordinal
-#define FC_VM_NOT_A_SPAN 0xFFFFu      // among segment sizes
+#define FC_VM_NOT_A_SPAN 0xFFFFu      // segment size of a value in no span
 
 // Lists start at an even offset from the start of the function.
 static inline uint32_t fc_vm_align2(uint32_t pc) { return (pc + 1) & ~1u; }
@@ -120,8 +120,8 @@ static inline uint16_t fc_vm_list_entry(const uint8_t *code,
   return fc_load_u16(code + field->pc + 2 * (size_t)index);
 }
 
-// A branch: its target and register copies. Case `index` of a branch table
-// ('T') starts at *pc, which moves past it.
+// A branch: its target and register copies. fc_vm_next_case reads the case of a
+// branch table ('T') that starts at *pc, and moves *pc past it.
 typedef struct fc_vm_edge_t {
   uint32_t target;
   uint32_t copies_pc;  // pairs of u16 source, u16 target

@@ -16,7 +16,8 @@
 #define FACTS_AT_ONCE 8
 #define BYTES_AT_ONCE 64
 #define CALL_DEPTH_MAX 2
-// Operands before the dims of hal.buffer_view.assert and .create.
+// Of hal.buffer_view.assert and .create: how many operands come before the dims, and
+// which of these is the element type.
 #define ASSERT_FIXED 4
 #define ASSERT_ELEMENT 2
 #define CREATE_FIXED 5
@@ -92,7 +93,8 @@ static void spend(analysis_t *a, size_t count) {
   *a->budget = count < *a->budget ? *a->budget - count : 0;
 }
 
-// A row costs less than its facts: they are copied and compared many at a time.
+// Spends what copying or comparing the facts of one block costs: one for several facts,
+// because the machine handles several at a time.
 static void spend_row(analysis_t *a) { spend(a, a->width / FACTS_AT_ONCE + 1); }
 
 static fc_status_t decode(analysis_t *a, uint32_t pc, fc_vm_instruction_t *out,
@@ -128,7 +130,7 @@ static const fc_vm_field_t *find_field(const fc_vm_instruction_t *in,
   return NULL;
 }
 
-// The functions of views that say something; hal and hal_inline agree on them.
+// The functions of views that types are inferred from, the same in hal and hal_inline.
 // Operands were verified against the convention that the file declares. So an
 // import with another convention is not the function that its name says.
 #define VIEW_ASSERT FC_STR("buffer_view.assert"), FC_STR("0rriiCID_v")
@@ -157,7 +159,7 @@ static fact_t dim_asked(analysis_t *a, const fc_vm_instruction_t *in) {
   return (fact_t){.kind = FACT_DIM, .a = view.a, .b = (uint16_t)index.a};
 }
 
-// The dim that a 64-bit register holds: both of its cells say so.
+// The dim that a 64-bit register holds, if both of its cells hold it; else anything.
 static fact_t dim_in(analysis_t *a, uint32_t reg) {
   const fact_t low = *cell(a, reg), high = *cell(a, reg + 1);
   return low.kind == FACT_DIM && high.kind == FACT_DIM && low.a == high.a &&
@@ -318,14 +320,16 @@ static void flow_edges(analysis_t *a, const fc_vm_instruction_t *in) {
   }
 }
 
-// The facts at the start of block `index`; returns the pc behind its marker.
+// Sets `now` to the facts at the start of block `index`; returns the pc behind its
+// marker.
 static uint32_t enter_block(analysis_t *a, uint32_t index) {
   memcpy(a->now, &a->entries[index * a->width], a->width * sizeof(fact_t));
   spend_row(a);
   return a->blocks[index] + 1;
 }
 
-// Walks one block from its entry; `look` sees each instruction first.
+// Walks one block from its entry. `look` sees each instruction with the facts before it.
+// Without `look`, the facts at the block's end flow on to the blocks that may follow.
 static fc_status_t walk_block(analysis_t *a, uint32_t index,
                               fc_status_t (*look)(analysis_t *a,
                                                   const fc_vm_instruction_t *in,
@@ -467,8 +471,8 @@ static fc_status_t claim(analysis_t *a, uint32_t argument,
   return FC_OK;
 }
 
-// Notes what the function called by `in` asserts of arguments that are passed
-// on.
+// Notes what the function called by `in` asserts of operands that are arguments of the
+// function being looked at.
 static fc_status_t look_through_call(analysis_t *a,
                                      const fc_vm_instruction_t *in,
                                      fc_error_t *err) {
@@ -512,8 +516,8 @@ static fc_status_t look_at_arguments(analysis_t *a,
 }
 
 // What is known of the shape of the view at `fact`: an argument, a view that is
-// made, or the result of a call. *out_argument is the number of the argument,
-// else -1.
+// made, or the result of a call. *out_argument is the number of the argument that the
+// view is, maybe handed through a call; -1 if it is none.
 static fc_status_t shape_of(analysis_t *a, fact_t fact, fc_vm_shape_t *out,
                             int32_t *out_argument, fc_error_t *err) {
   fc_vm_instruction_t in;
@@ -525,7 +529,7 @@ static fc_status_t shape_of(analysis_t *a, fact_t fact, fc_vm_shape_t *out,
     return FC_OK;
   }
   if (fact.kind != FACT_VIEW && fact.kind != FACT_CALL) return FC_OK;
-  // The facts where that view was made: walks its block up to that place.
+  // Finds the facts where the view was made, or the call: walks its block up to there.
   uint32_t index = block_index(a, fact.a);
   fact_t *after = a->now;
   a->now = a->spare;
@@ -592,8 +596,8 @@ static void note_equal(analysis_t *a, fc_vm_dim_t left, fc_vm_dim_t right) {
   out->equal[out->equal_count++] = (fc_vm_equal_t){left, right};
 }
 
-// Notes that a dim of an argument must equal a dim of another one, which the
-// assert compares it with.
+// If `in` asserts the shape of an argument, notes which of its dims must equal a dim of
+// an argument: those that the assert compares with one.
 static void look_at_assert(analysis_t *a, const fc_vm_instruction_t *in) {
   if (!fc_vm_op_is_call(in->op)) return;
   const fc_vm_field_t *operands = find_field(in, '*');
@@ -613,7 +617,8 @@ static void look_at_assert(analysis_t *a, const fc_vm_instruction_t *in) {
   }
 }
 
-// Walks to the block's last instruction, *out; `now` has the facts before it.
+// Walks to the block's last instruction, *out; `now` has the facts before it. With
+// `asserts`, notes the equal dims that asserts on the way tell.
 static fc_status_t walk_to_end(analysis_t *a, uint32_t index, bool asserts,
                                fc_vm_instruction_t *out, fc_error_t *err) {
   for (uint32_t pc = enter_block(a, index); pc < a->function->size;) {
@@ -640,7 +645,8 @@ static fc_status_t block_fails(analysis_t *a, uint32_t pc, bool *out_fails,
 }
 
 // Where a call that does not fail goes on after the branch at the end of the
-// block; *out_pc is 0 when that is not known.
+// block; *out_pc is 0 when that is not known. Notes two dims as equal when the branch
+// makes a call fail in which they differ.
 static fc_status_t pass_branch(analysis_t *a, const fc_vm_instruction_t *branch,
                                uint32_t *out_pc, fc_error_t *err) {
   fc_vm_edges_t edges;
@@ -666,9 +672,9 @@ static fc_status_t pass_branch(analysis_t *a, const fc_vm_instruction_t *branch,
   return FC_OK;
 }
 
-// Follows the one path that every call takes which does not fail. So two dims
-// that are compared there, and must be equal to go on, are equal in every such
-// call.
+// Follows the one path that every call which does not fail begins with, as far as it
+// is known. So two dims that are compared there, and must be equal to go on, are equal
+// in every such call.
 static fc_status_t look_at_prologue(analysis_t *a, fc_error_t *err) {
   uint32_t pc = a->blocks[0];
   for (uint32_t i = 0; i < a->block_count && *a->budget; i++) {
@@ -763,8 +769,8 @@ static void forget_shapes(analysis_t *a) {
   }
 }
 
-// Finds the facts of all blocks; false when the function is too large or the
-// budget spent.
+// Finds the facts of all blocks; *out_learnt is false when the function is too large
+// or the budget spent.
 static fc_status_t learn(analysis_t *a, bool *out_learnt, fc_error_t *err) {
   *out_learnt = false;
   a->width = (size_t)a->function->cell_count + a->function->ref_count;

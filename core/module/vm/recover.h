@@ -39,12 +39,12 @@ typedef struct fc_vm_recovered_t {
   uint32_t equal_count;
 } fc_vm_recovered_t;
 
-// What all functions of a module may cost together.
+// What all functions of a module may cost together: an instruction costs about one.
 #define FC_VM_RECOVER_BUDGET ((size_t)1 << 22)
 
-// Memory comes from the arena. Nothing is known of a function that is too
-// large, or that comes when the budget is spent. Fails only without memory. The
-// module must be verified.
+// Infers the types of a function of a verified module. Memory comes from the arena.
+// Nothing is known of a function that is too large, or that comes when the budget is
+// spent. Fails only without memory.
 fc_status_t fc_vm_recover(const fc_vm_module_t *module, uint32_t function,
                           size_t *budget, fc_arena_t *arena,
                           fc_vm_recovered_t *out,
@@ -56,12 +56,13 @@ typedef void (*fc_vm_each_call_t)(void *context, const fc_vm_import_t *import,
                                   fc_vm_facts_t *facts);
 
 // Calls `each` for the calls of imports in the blocks that some path reaches.
-// When *budget is 0 afterwards, some calls were left out.
+// When *budget is 0 afterwards, some calls may have been left out.
 fc_status_t fc_vm_each_call(const fc_vm_module_t *module, uint32_t function,
                             size_t *budget, fc_arena_t *arena,
                             fc_vm_each_call_t each, void *context,
                             fc_error_t *err) FC_MUST_CHECK;
-// True when operand `index` of that call is one constant on all paths to it.
+// True when operand `index` of that call is one constant on all paths to it; *out are
+// its low 32 bits.
 bool fc_vm_operand_constant(fc_vm_facts_t *facts,
                             const fc_vm_instruction_t *call, uint32_t index,
                             uint32_t *out);

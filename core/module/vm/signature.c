@@ -171,7 +171,7 @@ static void warn_changed(fit_t *fit, fc_dtype_t from, fc_dtype_t to) {
 }
 
 // A declaration's integer types have no sign (StableHLO's signs are attributes
-// there); the types in the module's views do.
+// there); the types in the module's views have one.
 static bool adds_sign(fc_dtype_t from, fc_dtype_t to) {
   const fc_dtype_info_t *said = fc_dtype_info(from), *real = fc_dtype_info(to);
   return said->class_ == FC_DTYPE_CLASS_INT && said->bits == real->bits &&
@@ -267,7 +267,7 @@ static bool fits(fit_t *fit) {
 
 // ---------------------------------------------------------------------------
 
-// False when some dim, or even the rank, of a tensor is known only at the call.
+// False when some dim or the rank of a tensor, or some type, is known only at the call.
 static bool has_static_shapes(const fc_signature_t *signature) {
   for (uint32_t i = 0; i < signature->node_count; i++) {
     const fc_type_t *type = &signature->nodes[i];
@@ -284,7 +284,7 @@ static bool has_static_shapes(const fc_signature_t *signature) {
   return true;
 }
 
-// The tensor in raw `raw`, FC_NODE_NONE if no tensor is there.
+// The node of the tensor that is raw argument `raw`, FC_NODE_NONE if it is no tensor.
 static uint32_t find_tensor(const fc_signature_t *signature, uint32_t raw) {
   for (uint32_t i = 0; i < signature->argument_count; i++) {
     const fc_param_t *param = &signature->arguments[i];
@@ -416,7 +416,8 @@ static fc_status_t try_source(subject_t *s, size_t index, fc_str_t name,
   return FC_NOT_FOUND;
 }
 
-// Sets the convention without the two fences at its end.
+// Sets the convention as callers see it: of an async function's arguments without the
+// two fences that they end in.
 static void cut_fences(subject_t *s, fc_str_t name) {
   s->cconv = s->whole;
   fc_str_t letters = s->function->cconv.arguments;

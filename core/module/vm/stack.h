@@ -38,14 +38,15 @@ void fc_vm_stack_init(fc_vm_stack_t *stack, fc_allocator_t allocator,
 // Every frame must have been popped.
 void fc_vm_stack_deinit(fc_vm_stack_t *stack);
 
-// A frame with zeroed registers; NULL when a cap or memory is reached.
+// A frame with zeroed registers; NULL when size_max or depth_max would be passed, or
+// when out of memory.
 fc_vm_frame_t *fc_vm_stack_push(fc_vm_stack_t *stack,
                                 const fc_vm_function_t *function,
                                 fc_error_t *err) FC_MUST_CHECK;
-// Releases what the refs of the newest frame hold.
+// Takes the newest frame off and releases what its refs hold.
 void fc_vm_stack_pop(fc_vm_stack_t *stack, fc_vm_frame_t *frame);
 
-// Zeroed bytes, 16-byte aligned, released in reverse order.
+// Zeroed bytes, 16-byte aligned, to be freed in reverse order and with the same `size`.
 void *fc_vm_stack_alloc(fc_vm_stack_t *stack, size_t size,
                         fc_error_t *err) FC_MUST_CHECK;
 void fc_vm_stack_free(fc_vm_stack_t *stack, void *memory, size_t size);

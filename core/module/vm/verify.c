@@ -69,8 +69,8 @@ static fc_status_t check_ref(const verifier_t *v, uint32_t reg, bool may_move,
   return FC_OK;
 }
 
-// `kind` is the letter of a field in ops.def, or field_kind() of a
-// convention's.
+// `kind` is the letter of a field in ops.def, or field_kind() of a letter of a
+// convention.
 static fc_status_t check_register(const verifier_t *v, uint32_t reg, char kind,
                                   bool may_move, fc_error_t *err) {
   switch (kind) {
@@ -301,7 +301,7 @@ static fc_status_t check_field(const verifier_t *v,
                            module->import_count, "import", err);
     case 'B':
       return check_copies(v, field->pc, field->count, err);
-    // A call's or return's lists are checked against its convention.
+    // check_instruction checks a call's or return's lists against its convention.
     case '*':
       if (field->element == '?' && in->op->flow != FC_VM_FLOW_NEXT) {
         return FC_OK;
@@ -363,7 +363,8 @@ static fc_status_t check_instruction(const verifier_t *v,
 // ---------------------------------------------------------------------------
 // Functions
 
-// First walk: marks blocks, checks that instructions are inside them.
+// First walk: marks blocks, checks that instructions are inside them, and checks the
+// instructions, all but branch targets.
 static fc_status_t walk_code(const verifier_t *v, uint32_t *out_pc,
                              const char **out_mnemonic, fc_error_t *err) {
   const fc_vm_function_t *function = v->function;

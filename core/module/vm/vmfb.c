@@ -28,8 +28,8 @@
 #define REFERRED_MAX(least, size) ((uint64_t)(least) + 4 * (uint64_t)(size))
 #define TEXT_SIZE_MIN (1 << 20)
 #define CODE_SIZE_MIN (1 << 20)
-// The limit for exports, each of which gets a signature. An export counts for
-// the bytes that one of its kind takes in a real file.
+// The limit for exports, each of which gets a signature. An export counts for about as
+// many bytes as it would take in a file where exports share nothing.
 #define EXPORTED_SIZE_MIN (64 << 10)
 #define EXPORT_SIZE 64
 #define VALUE_SIZE 16  // for each letter of a calling convention
@@ -81,7 +81,8 @@ static fc_status_t read_name(const fc_fb_table_t *table, uint32_t id,
   return FC_OK;
 }
 
-// A zeroed array for the vector's elements, NULL only when out of memory.
+// Reads a vector of tables, and allocates a zeroed array with `size` bytes for each of
+// its elements. The array is not NULL when the vector is empty.
 static fc_status_t read_table_vector(fc_vm_module_t *module,
                                      const fc_fb_table_t *table, uint32_t id,
                                      const char *what, size_t size,
@@ -99,7 +100,8 @@ static fc_status_t read_table_vector(fc_vm_module_t *module,
 // ---------------------------------------------------------------------------
 // Calling conventions
 
-// One side of a convention, without the letter that stands for nothing.
+// Empties a side of a convention that is just "v", which stands for nothing. False when
+// a v stands among other letters.
 static bool trim_void(fc_str_t *side) {
   if (fc_str_equal(*side, FC_STR("v"))) side->size = 0;
   return !side->size || !memchr(side->data, 'v', side->size);
@@ -153,7 +155,7 @@ static fc_status_t read_attrs(fc_vm_module_t *module,
   return FC_OK;
 }
 
-// A FunctionSignatureDef.
+// Reads the calling convention in a FunctionSignatureDef.
 static fc_status_t read_cconv(const fc_fb_table_t *signature, const char *what,
                               uint32_t index, bool spans, fc_str_t *out_text,
                               fc_vm_cconv_t *out, fc_error_t *err) {
@@ -416,7 +418,8 @@ void fc_vm_count_registers(fc_str_t letters, uint64_t *out_cells,
   }
 }
 
-// An argument that is never read may lie past the registers declared.
+// Raises the register counts to what the arguments take: one that is never read may
+// lie past the registers declared.
 static fc_status_t make_room(uint32_t index, fc_vm_function_t *function,
                              fc_error_t *err) {
   uint64_t cells, refs;
@@ -590,15 +593,16 @@ static fc_status_t read_module(fc_vm_module_t *module, const uint8_t *data,
   return read_exports(module, &def, err);
 }
 
-// `file` NULL: `data` does not change.
+// With `file`, which is not sealed, reads the file in place of `data`, because the bytes
+// may change. Without, `data` does not change.
 static fc_status_t create(const uint8_t *data, size_t size,
                           const fc_snapshot_t *file, fc_allocator_t allocator,
                           fc_vm_module_t **out_module, fc_error_t *err) {
   fc_vm_module_t *module = fc_alloc(allocator, sizeof *module);
   if (!module) return fc_fail_memory(err);
   module->allocator = allocator;
-  // Vectors of a hostile file may share bytes; a real one needs five times its
-  // own size at most.
+  // Vectors of a hostile file may share bytes, so memory is limited by the file's size.
+  // A real file needs five times its own size at most.
   size_t limit = (size_t)1 << 20;
   if (!fc_size_add(limit, size < SIZE_MAX / 16 ? size * 16 : size, &limit)) {
     limit = SIZE_MAX;

@@ -24,7 +24,8 @@ typedef struct fc_vm_cconv_t {
   fc_str_t results;
 } fc_vm_cconv_t;
 
-// "" is () -> (). `spans` says whether C…D is allowed in the arguments.
+// Cuts a convention in two; "" is one without arguments and results. `spans` says
+// whether C…D is allowed in the arguments.
 fc_status_t fc_vm_cconv_parse(fc_str_t text, bool spans, fc_vm_cconv_t *out,
                               fc_error_t *err) FC_MUST_CHECK;
 
@@ -126,7 +127,7 @@ void fc_vm_module_destroy(fc_vm_module_t *module);
 static inline uint32_t fc_vm_module_major(const fc_vm_module_t *module) {
   return module->bytecode_version >> 16;
 }
-// NULL when there is none.
+// The export of that name, NULL when there is none.
 const fc_vm_export_t *fc_vm_module_find(const fc_vm_module_t *module,
                                         fc_str_t name);
 // The attribute's value; the first wins. "" when absent.
