@@ -328,7 +328,7 @@ static uint32_t enter_block(analysis_t *a, uint32_t index) {
   return a->blocks[index] + 1;
 }
 
-// Walks one block from its entry. `look` sees each instruction with the facts before it.
+// Walks one block from its entry. `look` sees each instruction and the facts before it.
 // Without `look`, the facts at the block's end flow on to the blocks that may follow.
 static fc_status_t walk_block(analysis_t *a, uint32_t index,
                               fc_status_t (*look)(analysis_t *a,

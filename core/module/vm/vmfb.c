@@ -593,8 +593,8 @@ static fc_status_t read_module(fc_vm_module_t *module, const uint8_t *data,
   return read_exports(module, &def, err);
 }
 
-// With `file`, which is not sealed, reads the file in place of `data`, because the bytes
-// may change. Without, `data` does not change.
+// With `file`, which is not sealed, reads the file in place of `data`, because bytes of
+// it may change. `file` NULL: `data` does not change.
 static fc_status_t create(const uint8_t *data, size_t size,
                           const fc_snapshot_t *file, fc_allocator_t allocator,
                           fc_vm_module_t **out_module, fc_error_t *err) {

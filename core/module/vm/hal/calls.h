@@ -6,7 +6,7 @@
 
 #include "module/vm/hal/objects.h"
 
-// Several rows of the table share a function.
+// Several rows of the table share a function, which is declared again for each.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wredundant-decls"
 #define FC_HAL(name, cconv, effect, function)                   \
@@ -16,7 +16,7 @@
 #undef FC_HAL
 #pragma GCC diagnostic pop
 
-// Defines one of them.
+// Begins the definition of such a function.
 #define FC_HAL_CALL(function) \
   fc_status_t fc_hal_call_##function(fc_vm_native_call_t *call, fc_error_t *err)
 

@@ -21,7 +21,7 @@ typedef enum command_kind_t {
 typedef struct command_t {
   struct command_t *next;
   command_kind_t kind;
-  fc_hal_binding_t source;  // COPY; the counts of a DISPATCH
+  fc_hal_binding_t source;  // COPY; the counts of an indirect DISPATCH
   fc_hal_binding_t target;  // all but DISPATCH
   uint32_t pattern;
   int32_t pattern_size;
@@ -410,8 +410,8 @@ fc_status_t fc_hal_command_buffer_run(const fc_hal_command_buffer_t *commands,
     return fc_hal_fail(err, FC_FAILED_PRECONDITION,
                        "the command buffer is still being recorded");
   }
-  // Flushes denormals, as IREE's runtime does around dispatches, so that
-  // results agree bit for bit.
+  // Flushes denormals, as IREE's runtime does around dispatches, so that the
+  // results are the same as there, bit for bit.
   const uint64_t state = fc_cpu_denormals_flush();
   fc_status_t status = FC_OK;
   for (const command_t *command = commands->first; command && status == FC_OK;

@@ -40,7 +40,7 @@ struct fc_hal_executable_t {
   fc_vm_context_t *context;
   kernel_t *kernels;
   uint32_t kernel_count;
-  bool serial;  // the module has globals
+  bool serial;  // the module has globals: a dispatch holds `lock`
   pthread_mutex_t lock;
 };
 
@@ -202,7 +202,8 @@ static fc_status_t read_kernel(const fc_vm_module_t *module,
                    &out->local_memory_size, err);
 }
 
-// Hooks of the module itself are no kernels. Kernel names may begin with "_".
+// Hooks of the module itself are no kernels. They are known by their whole names,
+// because kernel names may begin with "_", too.
 static bool is_hook(fc_str_t name) {
   return fc_str_equal(name, FC_STR("__init")) ||
          fc_str_equal(name, FC_STR("__deinit")) ||
@@ -251,8 +252,8 @@ static fc_status_t set_constants(fc_hal_executable_t *executable,
   return status;
 }
 
-// Counted in the heap, as a module can make any number of executables of one
-// constant.
+// Counts the tables of the executable's module in the heap, as the calling module can
+// make any number of executables of one constant.
 static fc_status_t count_tables(fc_hal_executable_t *executable,
                                 fc_error_t *err) {
   const fc_vm_module_t *module = executable->module;
@@ -410,7 +411,7 @@ static fc_status_t run_vmvx(fc_hal_executable_t *executable,
 }
 
 // ---------------------------------------------------------------------------
-// Both
+// Machine code and VMVX
 
 // Copies the executable before it is verified. A constant of a large module lies in a
 // mapping of its file: whoever writes to the file would change verified bytes.
@@ -443,8 +444,8 @@ fc_status_t fc_hal_executable_create(
     const fc_hal_state_t *state, fc_vm_heap_t *heap,
     fc_vm_invocation_t *invocation, fc_str_t format, fc_str_t data,
     fc_str_t constants, fc_hal_executable_t **out, fc_error_t *err) {
-  // The format is looked at once: it lies in memory of the module, which
-  // another call of the module may write meanwhile.
+  // Whether the format is VMVX's is decided once: the format lies in memory of the
+  // module, which another call of the module may write meanwhile.
   const bool vmvx = is_vmvx(format);
   if (!(vmvx || state->allow_native) || !fc_hal_format_is_supported(format)) {
     char shown[80];

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // hal.allocator.*, hal.buffer.*, hal.buffer_view.* and the file made of memory.
-// Operand numbers are those of hal.def's conventions. On workers.
+// Operand numbers are those of hal.def's conventions; lists in parentheses name the
+// operands of the function below. On workers.
 #include <inttypes.h>
 
 #include "module/vm/buffer.h"

@@ -2,7 +2,8 @@
 //
 // hal.device*, hal.command_buffer.*, hal.executable.*, hal.fence.*. A queue
 // operation looks at its wait fence, does its work, and says on its signal fence
-// how it went; a null fence is one that already signalled. On workers.
+// how it went; a null fence is one that already signalled. Lists in parentheses name
+// the operands of the function below. On workers.
 #include <inttypes.h>
 
 #include "module/vm/buffer.h"
@@ -65,7 +66,7 @@ FC_HAL_CALL(fence_fail) {
   return FC_OK;
 }
 
-// The status: 0 done, DEFERRED pending.
+// Gives the status: OK when signalled, DEFERRED when not, or why the fence failed.
 FC_HAL_CALL(fence_query) {
   fc_hal_fence_t *fence;
   FC_TRY(fc_hal_argument(call, 0, FC_VM_TYPE_HAL_FENCE, true, &fence, err));
@@ -75,8 +76,8 @@ FC_HAL_CALL(fence_query) {
   return FC_OK;
 }
 
-// A fence that is signalled when all of them are. Without any fence that is not null
-// the result is null, which counts as signalled.
+// Joins the fences from operand `first` on: the result is signalled if all of them are
+// by now. If all are null, the result is null, which counts as signalled.
 static fc_status_t join(fc_vm_native_call_t *call, uint32_t first,
                         fc_error_t *err) {
   fc_hal_fence_t *joined = NULL;
@@ -103,7 +104,9 @@ static fc_status_t join(fc_vm_native_call_t *call, uint32_t first,
 FC_HAL_CALL(fence_join_5) { return join(call, 0, err); }
 FC_HAL_CALL(fence_join) { return join(call, 1, err); }
 
-// A fence that failed makes the call fail here, where the reason is known.
+// A fence that failed makes the call fail here, where the reason is known. A fence that
+// is not signalled will never be: if the timeout is not negative, the result is
+// DEADLINE_EXCEEDED at once, otherwise the call fails.
 static fc_status_t await_all(fc_vm_native_call_t *call, uint32_t first,
                              fc_error_t *err) {
   call->results[0].i32 = 0;
@@ -524,7 +527,7 @@ FC_HAL_CALL(queue_execute) {
   return end(&queue, run_commands(call, call->arguments[4].ref, &empty, err));
 }
 
-// (…, commands…): without commands it is a barrier.
+// (…, commands…): one command buffer, or none; without one this is a barrier.
 FC_HAL_CALL(queue_execute_span) {
   static const fc_hal_table_t empty = {0};
   queue_t queue;

@@ -2,7 +2,8 @@
 //
 // The `hal_inline` module: buffers and views for modules that run their work as
 // they go, without devices, queues or fences. A !hal.buffer is reached through
-// its storage, a !vm.buffer over the same bytes. On workers.
+// its storage, a !vm.buffer over the same bytes. Lists in parentheses name the operands
+// of the function below. On workers.
 #include "module/vm/buffer.h"
 #include "module/vm/hal/calls.h"
 #include "module/vm/hal/hal.h"
@@ -27,7 +28,8 @@ static fc_status_t allocate(fc_vm_native_call_t *call, int64_t size,
   return give_storage(call, buffer, 1, err);
 }
 
-// (minimum alignment, size) -> (buffer, storage). Our bytes are 64-byte aligned.
+// (minimum alignment, size) -> (buffer, storage). The alignment is not looked at: all
+// buffers are 64-byte aligned.
 static fc_status_t buffer_allocate(fc_vm_native_call_t *call, fc_error_t *err) {
   return allocate(call, call->arguments[1].i64, NULL, err);
 }

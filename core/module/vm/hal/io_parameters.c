@@ -9,12 +9,13 @@
 #include <inttypes.h>
 
 #define KEY_SIZE 8    // {u32 offset, u32 size} in the key data
-#define SPAN_SIZE 24  // {u64 of the parameter, u64 of the buffer, u64 size}
+#define SPAN_SIZE 24  // {u64 offset in parameter, u64 in buffer, u64 size}
 
 // ---------------------------------------------------------------------------
 // Archives
 
-// "SCOPE=FILE", or a FILE for every scope: a '/' before the '=' means a path.
+// "SCOPE=FILE", or a FILE for every scope. With a '/' before the '=', all of it is the
+// path of a FILE.
 static fc_status_t open_one(fc_hal_archives_t *archives, fc_str_t text,
                             fc_error_t *err) {
   fc_hal_archive_t *archive = &archives->items[archives->count];
@@ -161,7 +162,8 @@ static fc_status_t want(const fc_hal_archives_t *archives,
   return FC_OK;
 }
 
-// The bytes that are used, and those of the index that was searched.
+// What getting a parameter costs, for fc_vm_work: the bytes that are used, and those of
+// the index that was searched.
 static uint64_t work_of(const wanted_t *wanted) {
   return wanted->size + wanted->archive->file.count * sizeof(fc_parameter_t);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The `hal_loader` module: executables for modules without a device, dispatched
-// when they are asked for, on !vm.buffer ranges. On workers.
+// when they are asked for, on !vm.buffer ranges. Lists in parentheses name the operands
+// of the function below. On workers.
 #include <inttypes.h>
 
 #include "module/vm/buffer.h"
@@ -80,7 +81,7 @@ static fc_status_t run(fc_vm_native_call_t *call, int64_t function,
 }
 
 // `function` is the place in the export table up to hal 6, later the id that
-// lookup.function gave.
+// lookup.function gave; here both are the same number.
 static fc_status_t dispatch_index(fc_vm_native_call_t *call, fc_error_t *err) {
   return run(call, call->arguments[1].i32, err);
 }

@@ -343,7 +343,7 @@ fc_status_t fc_hal_view_create(fc_hal_buffer_t *buffer, uint32_t element_type,
 }
 
 // ---------------------------------------------------------------------------
-// The rest
+// Fences, files, handles
 
 static void destroy_fence(fc_vm_object_t *object) {
   fc_vm_heap_free(object->heap, object, sizeof(fc_hal_fence_t));

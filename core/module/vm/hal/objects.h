@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The objects of the `hal` module: a synchronous device whose memory is the
-// host's. All are counted objects of the context's heap; what a constructor is
-// given it retains. One call at a time, except that finalised command buffers
+// host's. All are counted objects of the context's heap; a constructor retains the
+// objects it is given. One call at a time, except that finalised command buffers
 // and executables may be used by several calls at once.
 #ifndef FARCALL_CORE_MODULE_VM_HAL_OBJECTS_H_
 #define FARCALL_CORE_MODULE_VM_HAL_OBJECTS_H_
@@ -29,8 +29,8 @@ typedef struct fc_hal_buffer_t {
   fc_vm_object_t *owner;  // retained: whose bytes these are; NULL: ours or
                           // borrowed
   size_t block_size;      // of our own allocation; 0: the bytes are not ours
-  struct fc_hal_pool_t *pool;  // where it came from; NULL: the heap, or
-  bool guarded;                // a block that ends at an unmapped page
+  struct fc_hal_pool_t *pool;  // that our block came from; NULL: from none
+  bool guarded;                // our block ends at an unmapped page
 } fc_hal_buffer_t;
 
 // A root with zeroed bytes from the heap, 64-byte aligned.
@@ -63,7 +63,8 @@ bool fc_hal_buffer_keep(fc_hal_buffer_t *buffer);
 fc_status_t fc_hal_buffer_storage(fc_hal_buffer_t *buffer, fc_vm_buffer_t **out,
                                   fc_error_t *err) FC_MUST_CHECK;
 
-// Clips a length of -1 and checks the range; *out_data is its first byte.
+// Checks the range [offset, offset + size), where size -1 means to the end. *out_data
+// is its first byte, *out_size its size.
 fc_status_t fc_hal_buffer_range(const fc_hal_buffer_t *buffer, int64_t offset,
                                 int64_t size, uint8_t **out_data,
                                 uint64_t *out_size,
@@ -92,7 +93,7 @@ bool fc_hal_elements_size(uint32_t element_type, uint32_t rank,
                           const int64_t *dims, uint64_t *out_size);
 
 // ---------------------------------------------------------------------------
-// The rest
+// Fences, files, handles, state
 
 // Fences only keep a state, as everything is done when it is asked for.
 typedef struct fc_hal_fence_t {
@@ -128,7 +129,7 @@ fc_status_t fc_hal_handle_create(fc_vm_heap_t *heap, fc_vm_type_t type,
                                  fc_vm_object_t **out,
                                  fc_error_t *err) FC_MUST_CHECK;
 
-// The state of the module in one context.
+// The state of `hal` or `hal_loader` in one context.
 typedef struct fc_hal_state_t {
   fc_vm_object_t *device;
   fc_vm_object_t *allocator;
@@ -139,9 +140,9 @@ typedef struct fc_hal_state_t {
 // ---------------------------------------------------------------------------
 // Arguments of native calls
 
-// The object behind argument `index`. `*out` is NULL for a null ref when
-// `nullable`; another type, or null otherwise, is INVALID_ARGUMENT naming the
-// argument.
+// Writes the object behind argument `index` to *out, NULL for a null ref. Fails with
+// INVALID_ARGUMENT, naming the argument, when the object has another type, or is null
+// and not `nullable`.
 fc_status_t fc_hal_argument(const fc_vm_native_call_t *call, uint32_t index,
                             fc_vm_type_t type, bool nullable, void *out,
                             fc_error_t *err) FC_MUST_CHECK;
@@ -153,7 +154,7 @@ fc_status_t fc_hal_expect(fc_vm_object_t *object, fc_vm_type_t type,
 fc_status_t fc_hal_text(const fc_vm_native_call_t *call, uint32_t index,
                         fc_str_t *out, fc_error_t *err) FC_MUST_CHECK;
 
-// Fails a call with a status of the VM's: FC_CODE_CALL_FAILED.
+// Fails a call with FC_CODE_CALL_FAILED and `status`, whose name begins the message.
 fc_status_t fc_hal_fail(fc_error_t *err, fc_status_t status, const char *format,
                         ...) FC_PRINTF(3, 4);
 

@@ -12,7 +12,7 @@
 #define TARGET "#hal.executable.target<"
 #define FEATURES "cpu_features = \""
 
-// What follows `word` in the text; false when it is not there.
+// Cuts the text to what follows `word`; false when the word is not there.
 static bool skip_past(fc_str_t *text, fc_str_t word) {
   const char *at = memmem(text->data, text->size, word.data, word.size);
   if (!at) return false;

@@ -26,7 +26,7 @@ static uint32_t element_word(fc_dtype_t dtype) {
 }
 
 // ---------------------------------------------------------------------------
-// In
+// Arguments
 
 static void pack(const uint8_t *elements, size_t count, unsigned bits,
                  uint8_t *out) {
@@ -101,7 +101,7 @@ void fc_hal_loans_end(fc_hal_loans_t *loans) {
 }
 
 // ---------------------------------------------------------------------------
-// Out
+// Results
 
 static void unpack(const uint8_t *packed, size_t count,
                    const fc_dtype_info_t *info, uint8_t *out) {
@@ -116,7 +116,8 @@ static void unpack(const uint8_t *packed, size_t count,
   }
 }
 
-// The name the client sees: the declared one where it means the same bytes.
+// The element type the client sees: the declared one where it means the same bytes,
+// otherwise the view's.
 static fc_dtype_t name_elements(uint32_t word, fc_dtype_t declared) {
   const fc_dtype_t own = fc_dtype_from_hal(word);
   const fc_dtype_info_t *said = fc_dtype_info(declared);
