@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What calls see of their instance (farcall/call.h). An instance has one frame,
-// because a backend's instance makes one call at a time.
+// An instance as its calls see it (farcall/call.h). It has one frame, because a
+// backend's instance makes one call at a time.
 #ifndef FARCALL_MODULE_INSTANCE_H_
 #define FARCALL_MODULE_INSTANCE_H_
 

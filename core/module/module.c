@@ -71,7 +71,8 @@ fc_status_t fc_module_name(fc_str_t path, fc_str_t *out_name, fc_error_t *err) {
   return FC_OK;
 }
 
-// Half a SHA-256 is enough: digests tell versions apart and keep nobody out.
+// Half a SHA-256 is enough: digests tell versions apart, and nothing is protected by
+// them.
 static void finish_digest(fc_sha256_t *hash, char out[FC_DIGEST_SIZE]) {
   char hex[65];
   fc_sha256_finish(hash, hex);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a module's malloc, free, puts and abort do while one of its functions
-// runs. Loading redirects the module's own references to the functions of this file
-// (dylib.h); the rest of the process never calls them. The running call is found
-// through a
-// thread-local pointer, which is set only while fc_hook_run runs.
+// runs. Loading redirects the module's own references to the functions of hook.c
+// (dylib.h); the rest of the process never calls them. They find the running call
+// through a thread-local pointer, which is set only while fc_hook_run runs.
 #ifndef FARCALL_MODULE_NATIVE_HOOK_H_
 #define FARCALL_MODULE_NATIVE_HOOK_H_
 
@@ -61,8 +60,8 @@ typedef struct fc_hook_t {
   size_t size;
   size_t text_size;
   char text[8192];  // what it printed with puts; reports quote whole operations
-  // Counted over this call and cleared by native_call_end. A block at the
-  // address of another one, whose free was not seen, does not count.
+  // Blocks of this call, cleared by native_call_end. A block at the address of
+  // another one, whose free was not seen, does not count.
   uint64_t allocated;
   uint64_t freed;
   jmp_buf exit;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is known about names of the C library: which names a compiled module may
-// import and still be a function of its arguments alone, and which names it
-// must not define.
+// import if its calls are to be pure and to be left half-way, and which names it must
+// not define.
 #ifndef FARCALL_MODULE_NATIVE_LIBC_H_
 #define FARCALL_MODULE_NATIVE_LIBC_H_
 

@@ -27,9 +27,9 @@ typedef struct fc_so_t {
 // True when a file that begins with these bytes is an ELF file.
 bool fc_so_is(fc_str_t head);
 
-// FC_CODE_MODULE_LOAD when it is not a 64-bit little-endian shared object for
-// this machine with section headers and a dynamic symbol table, or when its
-// code is not position-independent.
+// Finds the tables of the file. FC_CODE_MODULE_LOAD when the file is not a 64-bit
+// little-endian shared object for this machine with section headers and a dynamic
+// symbol table, or when its code is not position-independent.
 fc_status_t fc_so_parse(fc_str_t bytes, fc_so_t *out_elf, fc_error_t *err);
 
 typedef struct fc_so_symbol_t {

@@ -30,7 +30,7 @@
 #define INIT_SECONDS 9  // less than a server gives a worker process to start
 // Larger files (bytes) are mapped, not copied, because they are mostly weights.
 #define SEALED_MAX ((size_t)16 << 20)
-// Options.
+// Names of options.
 #define STATE "vm.state"
 #define PARAMETERS "vm.parameters"
 
@@ -59,11 +59,11 @@ typedef struct module_t {
   fc_error_t
       refusal;  // why no function can be called; code FC_CODE_NONE: some can
   char warning[480];
-  fc_snapshot_t file;    // of the source, borrowed from the one who opened
+  fc_snapshot_t file;    // of the source; the caller of vm_open closes it
   _Atomic(bool) lent;    // relaxed; some instance has taken `module` as its own
   pthread_mutex_t lock;  // guards `context`; held by calls, when info.serial
   _Atomic(bool) hangs;   // relaxed; __init ran into its deadline
-  fc_vm_context_t *context;  // of all instances; NULL: none yet, private_state
+  fc_vm_context_t *context;  // of all instances; NULL: none yet, or private
 } module_t;
 
 typedef struct instance_t {
@@ -313,8 +313,8 @@ static fc_status_t read_names(module_t *m, const fc_module_source_t *source,
   return fc_doc_check_hash(m->names->so_sha256, source->sha256, err);
 }
 
-// Applies the option vm.state: whether instances share the module's state. Whether the
-// module has state, info.serial says when this is called.
+// Applies the option vm.state: whether instances share the module's state. When this is
+// called, info.serial says whether the module has state.
 static fc_status_t choose_state(module_t *m, fc_str_t state, fc_error_t *err) {
   if (fc_str_equal(state, FC_STR("shared"))) {
     m->info.serial = true;

@@ -11,7 +11,8 @@
 
 #include "farcall/base.h"
 
-// Larger blocks are not kept, nor more than FC_VM_CACHE_SIZE bytes in all.
+// Blocks larger than this (bytes) are not kept, nor more than FC_VM_CACHE_SIZE bytes in
+// all.
 #define FC_VM_CACHE_BLOCK_MAX ((size_t)64 << 10)
 #define FC_VM_CACHE_SIZE ((size_t)1 << 20)
 

@@ -204,7 +204,7 @@ static fc_status_t print_field(printer_t *p, const fc_vm_field_t *field,
 
 static bool is_result(char kind) { return kind && strchr("ILFDRM#", kind); }
 
-// results = vm.mnemonic operands
+// Prints "results = vm.mnemonic operands".
 static fc_status_t print_plain(printer_t *p, const fc_vm_instruction_t *in,
                                fc_error_t *err) {
   for (uint32_t i = 0; i < in->field_count; i++) {

@@ -50,7 +50,8 @@ static void spend(fc_vm_invocation_t *invocation, uint64_t ticks) {
   invocation->fuel = ticks < invocation->fuel ? invocation->fuel - ticks : 0;
 }
 
-// Takes what was used since the last grant from the fuel.
+// Takes the ticks used since the last grant from the fuel, and counts them as steps
+// since the last poll.
 static void return_ticks(machine_t *m) {
   spend(m->invocation,
         m->granted - (uint64_t)m->ticks);  // may be more than was granted
@@ -1273,7 +1274,8 @@ op_Return : {
 op_Fail : {
   uint32_t size = U16(2);
   if (I32(0)) TRY(module_error(I32(0), ip + 4, size, err));
-  // Status 0 goes on behind the instruction, unless the function ends there.
+  // A fail with status 0 goes on with the code behind it. At the end of the function
+  // there is none, so the call fails.
   if (ip + 4 + size == m.frame->function->code + m.frame->function->size) {
     TRY(fc_fail_as(err, FC_CODE_CALL_FAILED, FC_INTERNAL,
                    "fail with status 0 at the end of the function"));

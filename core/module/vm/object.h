@@ -118,7 +118,7 @@ static inline bool fc_vm_type_accepts(fc_vm_type_t type,
          object->type == type;
 }
 
-// "!vm.buffer"; "null" for NULL.
+// The name of the object's type, such as "!vm.buffer"; "null" for NULL.
 const char *fc_vm_object_type_name(const fc_vm_object_t *object);
 
 #endif  // FARCALL_CORE_MODULE_VM_OBJECT_H_

@@ -9,7 +9,7 @@
 #include "module/vm/effect.h"
 #include "base/load.h"
 
-// A version of the bytecode that is read.
+// The versions of the bytecode that are read.
 enum {
 #define FC_VM_BYTECODE(major, first, last, moves_anywhere) \
   FC_VM_BYTECODE_##major = (major),
@@ -67,7 +67,7 @@ typedef struct fc_vm_op_t {
   uint32_t effect;  // fc_vm_effect_t
 } fc_vm_op_t;
 
-// NULL when the set has no such opcode.
+// The row of an opcode; NULL when the set has no such opcode.
 const fc_vm_op_t *fc_vm_op_find(fc_vm_opcode_set_t set, uint8_t opcode);
 static inline bool fc_vm_op_is_terminator(const fc_vm_op_t *op) {
   return op->flow >= FC_VM_FLOW_BRANCH;

@@ -135,7 +135,8 @@ typedef struct fit_t {
   bool changed;
 } fit_t;
 
-// The type the module passes for a scalar declared `dtype`; NONE: no relation.
+// The type of the scalar that the module passes where `dtype` is declared and its
+// convention has `letter`; NONE when the two cannot be the same value.
 static fc_dtype_t fit_scalar(fc_dtype_t dtype, char letter) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
   bool whole = fc_dtype_is_whole(info);

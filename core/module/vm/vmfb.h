@@ -104,7 +104,7 @@ typedef struct fc_vm_module_t {
   uint32_t global_refs;
   bool has_elf;      // a constant is an ELF file
   uint8_t *head;     // our copy of all but the external constants, or NULL
-  fc_arena_t arena;  // memory of everything else above
+  fc_arena_t arena;  // of the arrays above, and of constants in the flatbuffer
 } fc_vm_module_t;
 
 // Reads the file; `data` is borrowed and must outlive the module. Fails with

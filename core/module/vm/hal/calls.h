@@ -16,7 +16,7 @@
 #undef FC_HAL
 #pragma GCC diagnostic pop
 
-// Begins the definition of such a function.
+// Begins the definition of a function behind hal.def.
 #define FC_HAL_CALL(function) \
   fc_status_t fc_hal_call_##function(fc_vm_native_call_t *call, fc_error_t *err)
 

@@ -123,7 +123,7 @@ static fc_status_t await_all(fc_vm_native_call_t *call, uint32_t first,
   return FC_OK;
 }
 
-// (timeout, fences…), (timeout, flags, fences…)
+// (timeout, fences…) in hal 5, later (timeout, flags, fences…)
 FC_HAL_CALL(fence_await_5) { return await_all(call, 1, err); }
 FC_HAL_CALL(fence_await) { return await_all(call, 2, err); }
 
@@ -201,7 +201,7 @@ FC_HAL_CALL(device_query) {
 // ---------------------------------------------------------------------------
 // Executables
 
-// (device, format, data, constants), later (device, affinity, format, …)
+// (device, format, data, constants) in hal 5, later (device, affinity, format, …)
 FC_HAL_CALL(executable_create_5) {
   return fc_hal_executable_from_call(call, 1, err);
 }

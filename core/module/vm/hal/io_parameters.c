@@ -3,7 +3,7 @@
 // A parameter becomes a buffer over the mapped file if it is aligned as kernels
 // need it; otherwise it becomes a copy. Keys and ranges come from the module
 // and are checked here. Archives are opened with the module; everything else
-// runs on workers.
+// runs on workers. Lists in parentheses name the operands of the function below.
 #include "module/vm/hal/io_parameters.h"
 
 #include <inttypes.h>

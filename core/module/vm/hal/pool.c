@@ -24,7 +24,7 @@ struct fc_hal_pool_t {
   fc_hal_pool_t *previous;
   pthread_mutex_t lock;  // guards all below; taken after the heap's lock
   block_t *free[CLASS_COUNT];
-  size_t lent;
+  size_t lent;  // blocks in use
   bool released;
 };
 

@@ -27,7 +27,7 @@ void fc_hal_pool_release(fc_hal_pool_t *pool);
 // size to pass to give. NULL and `err` as of fc_vm_heap_alloc.
 void *fc_hal_pool_take(fc_hal_pool_t *pool, size_t size, size_t *out_size,
                        fc_error_t *err) FC_MUST_CHECK;
-// Any thread.
+// Gives a block back, with the size that take wrote. Any thread.
 void fc_hal_pool_give(fc_hal_pool_t *pool, void *block, size_t size);
 
 #endif  // FARCALL_CORE_MODULE_VM_HAL_POOL_H_

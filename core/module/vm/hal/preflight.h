@@ -8,7 +8,8 @@
 #include "hal/cpu.h"
 #include "module/vm/vmfb.h"
 
-// Compiled modules check the executable format only. Which instructions the
+// Checks that this processor has the instructions that the module's machine code uses.
+// Compiled modules themselves check the executable format only. Which instructions the
 // code uses is said in the text that a module fails with when no device fits. A
 // device lists one target or several, one of which must do.
 // FC_CODE_CPU_FEATURES names what is missing for the first. *out_stated is
