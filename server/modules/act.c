@@ -130,7 +130,9 @@ void fc_acts_on_loaded(fc_modules_t *modules, fc_act_t *act,
 // ---------------------------------------------------------------------------
 // What is to be done
 
-// A directory that cannot be opened is listed as if it were a file.
+// fc_scan lists a directory that cannot be opened as if it were a file, so a
+// PATH that was a directory and is none now counts as a failure: otherwise its
+// modules would be unloaded.
 static fc_status_t check_listing(const fc_start_path_t *path,
                                  const fc_load_t *load, fc_error_t *err) {
   if (load->status != FC_OK) {
@@ -213,7 +215,7 @@ static fc_status_t check_known(const fc_modules_t *modules, const fc_act_t *act,
                  nearest ? ": did you mean '" : "", hint, nearest ? "'?" : "");
 }
 
-// If a PATH cannot be scanned for want of memory, nothing of that PATH is loaded
+// If there is no memory to have a PATH scanned, nothing of that PATH is loaded
 // or unloaded.
 static void scan_all(fc_modules_t *modules, fc_act_t *act) {
   fc_error_t error;
@@ -275,7 +277,7 @@ void fc_acts_on_saved(fc_modules_t *modules, const fc_load_t *load) {
   end(modules, act);
 }
 
-// Sets `ended` of one that has nothing to wait for.
+// Sets act->ended if there is nothing to wait for.
 static fc_status_t start(fc_modules_t *modules, fc_act_t *act,
                          fc_error_t *err) {
   if (is_decision(act)) return decide_version(modules, act, err);
@@ -297,7 +299,7 @@ static fc_status_t start(fc_modules_t *modules, fc_act_t *act,
   return FC_OK;
 }
 
-// Acts that had to wait, in the order they were asked for.
+// Begins the acts that had to wait, in the order they were asked for.
 static void start_waiting(fc_modules_t *modules) {
   while (!modules->acts && modules->waiting) {
     fc_act_t *act = modules->waiting;
@@ -324,7 +326,8 @@ fc_status_t fc_modules_act(fc_modules_t *modules, fc_act_t *act,
     FC_TRY(check_free(modules, act, err));
     return start(modules, act, err);
   }
-  // Nobody has asked for what is in progress, so whoever asks now is not refused.
+  // The act in progress only follows files, or others wait for such a one
+  // already: nobody asked for it, so whoever asks now is not refused but waits.
   if (!is_decision(act)) FC_TRY(check_known(modules, act, err));
   fc_act_t **at = &modules->waiting;
   while (*at) at = &(*at)->next;
@@ -337,7 +340,8 @@ static void reload(fc_modules_t *modules, const char *by, bool follows) {
   fc_error_t error;
   if (modules->stopped) return;
   if (modules->acts) {
-    // Who has asked is told, whatever files do.
+    // A reload that somebody asked for is not replaced by one that only follows
+    // files: its outcome is told.
     if (modules->again && follows) return;
     modules->again = by;
     modules->again_follows = follows;

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Acts: what changes the modules a server has while it runs. Somebody asks: a
-// client, a signal, the start. An act lists the PATHs again, loads its modules
-// beside those that serve, and ends when each file it began is served or has
-// failed. UNLOAD needs no files and ends at once. A failure leaves what serves as it
-// is. Each act ends with one line of the log that says who, what, and the digests
-// before and after. The loop's thread.
+// Acts: what changes the modules a server has while it runs. A client, a signal
+// or the start asks for one, or files have changed. An act that loads lists the
+// PATHs again, loads modules beside those that serve, and ends when each file
+// it began is served or has failed; a file that fails leaves the module that
+// serves as it is. UNLOAD needs no files and ends at once. PROMOTE and ROLLBACK
+// need none either, and end at once or when what they decided is saved. An act
+// logs one line when it ends: who asked, the outcome, and for one module its
+// digests before and after. The start logs none; an act that follows files logs
+// one only if it loaded, unloaded or failed something. The loop's thread.
 //
-// To add a kind: its row of kKinds and its branch in act.c or decide.c, which else load, and in
-// kind_of of dialect/admin.c; a row of route.def with FC_ROUTE_ACT.
+// To add a kind: a row of kKinds, a branch in act.c or decide.c (without one it
+// loads as RELOAD does), a case in kind_of of dialect/admin.c, and a row of
+// route.def with FC_ROUTE_ACT.
 #ifndef FARCALL_SERVER_MODULES_ACT_H_
 #define FARCALL_SERVER_MODULES_ACT_H_
 
@@ -20,28 +24,34 @@ typedef enum fc_act_kind_t {
   FC_ACT_LOAD,        // serves a module as its file is now
   FC_ACT_RELOAD,      // the same, also if the file has not changed
   FC_ACT_UNLOAD,
-  FC_ACT_PROMOTE,   // has a name, or an alias of it, lead to a version
-  FC_ACT_ROLLBACK,  // has it lead to where it led before
+  FC_ACT_PROMOTE,   // makes a name, or an alias of it, lead to a version
+  FC_ACT_ROLLBACK,  // makes it lead to where it led before
 } fc_act_kind_t;
 
 struct fc_act_t {
-  struct fc_act_t *next;  // of those that have not ended
-  uint64_t serial;        // counts acts, from 1
-  uint8_t kind;           // fc_act_kind_t
+  // In the list of acts that are in progress, or that wait.
+  struct fc_act_t *next;
+  uint64_t serial;  // counts acts, from 1
+  uint8_t kind;     // fc_act_kind_t
   bool ended;
-  // Nobody asked: files may be half written, and what was refused once need not
-  // be tried or told again.
+  // Nobody asked for this act: it was begun because files may have changed
+  // (--watch). They may be half written, so it leaves alone what is still being
+  // written, and what was refused or could not be listed before is not tried or
+  // told again until it changes.
   bool follows;
-  bool forced;       // also a file that some callers of the old one cannot use
-  uint32_t scans;    // PATHs it waits for
-  uint32_t pending;  // files it waits for
-  fc_load_t *listings;  // in the order of the PATHs; the last is NULL
+  // Also loads a file whose signatures some callers of the module it replaces
+  // could not use.
+  bool forced;
+  uint32_t scans;    // PATHs whose listings it waits for
+  uint32_t pending;  // files that are to be loaded, or the saving of a decision
+  fc_load_t *listings;  // of the PATHs that could be listed, in their order
   fc_load_t **last_listing;
   // The outcome: FC_OK, or the first failure.
   fc_status_t status;
   fc_error_t error;
   uint32_t loaded;
-  uint32_t described;  // entered, to be loaded when they are asked for
+  // Modules entered as DESCRIBED, to be loaded when they are asked for.
+  uint32_t described;
   uint32_t unchanged;
   uint32_t unloaded;
   uint32_t failed;
@@ -49,12 +59,13 @@ struct fc_act_t {
   char alias[FC_ALIAS_MAX + 1];  // "": the name alone
   char version[24];              // to which it leads now, "": to the highest
   char previous[24];             // to which it led
-  bool persistent;               // a restart does not forget it
-  fc_decision_t *decisions;      // what will be decided once it is saved
+  bool persistent;               // it was saved, so a restart keeps it
+  // All decisions, as they will be when this act applies.
+  fc_decision_t *decisions;
   char before[65];  // digest of the module, "" if none or not known
   char after[65];   // the same, when the act has ended
-  // Called once, when the act ends after fc_modules_act has returned. NULL:
-  // nobody waits, and the act is freed.
+  // Called once when the act ends, unless it ended within fc_modules_act. NULL:
+  // nobody waits, and the act is freed when it ends.
   void (*on_ended)(void *context, fc_act_t *act);
   void *context;
   fc_str_t name;  // of the module; "": all
@@ -65,68 +76,78 @@ struct fc_act_t {
 // `name` is "" for all. NULL: there is no memory.
 fc_act_t *fc_act_create(fc_modules_t *modules, fc_act_kind_t kind,
                         fc_str_t name, fc_str_t by);
-// Begins the act. On FC_OK it is the caller's again when `ended` is set, at once
-// or in on_ended. Otherwise it was not begun: FC_CODE_MODULE_NOT_FOUND,
-// FC_CODE_RELOAD_IN_PROGRESS (an act that only follows files is waited for
-// instead), FC_CODE_NOT_READY before the start is over,
+// Begins the act, or lets it wait for one that only follows files. On FC_OK it
+// is the caller's again when `ended` is set: at once, or in on_ended. Otherwise
+// it was not begun: FC_CODE_MODULE_NOT_FOUND, FC_CODE_VERSION_NOT_FOUND,
+// FC_CODE_RELOAD_IN_PROGRESS, FC_CODE_NOT_READY before the start is over,
 // FC_CODE_SHUTTING_DOWN, FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_modules_act(fc_modules_t *modules, fc_act_t *act,
                            fc_error_t *err) FC_MUST_CHECK;
-// Nobody waits for the act any more. If it has not ended it goes on, and is then
-// freed. NULL is allowed.
+// The caller no longer waits for the act. It is freed at once if it has ended
+// or was not begun; otherwise it goes on, and is freed when it ends. NULL is
+// allowed.
 void fc_act_release(fc_modules_t *modules, fc_act_t *take_act);
 
-// Does somebody wait for modules to change?
+// Is an act in progress, or waiting, or a reload still to begin?
 static inline bool fc_modules_is_acting(const fc_modules_t *modules) {
   return modules->acts || modules->waiting || modules->again;
 }
 
-// Reloads all as soon as no other act is in progress; `by` is static.
+// Begins RELOAD_ALL as soon as no other act is in progress. `by` says who asks
+// and is kept: it must be static.
 void fc_modules_reload(fc_modules_t *modules, const char *by);
-// Files may have changed: the same for those that can be read and were not refused
-// as they are.
+// The same because files may have changed: an act with `follows`.
 void fc_modules_follow(fc_modules_t *modules);
 
 // ---------------------------------------------------------------------------
 // Between the files of modules
 
-// A PATH was listed; takes the load over.
+// A PATH was listed, or cannot be; takes the load over. NULL: nothing was
+// listed, which ends a start without PATHs.
 void fc_acts_on_scanned(fc_modules_t *modules, fc_load_t *take_load);
-// What was decided is saved, or cannot be.
+// The loader has saved what an act decided, or could not (load->status). Ends
+// the act.
 void fc_acts_on_saved(fc_modules_t *modules, const fc_load_t *load);
-// A generation is served, or one has failed with `error` (then it is not looked at). It may be gone afterwards.
+// `generation`, which the act waits for, is served; or one has failed with
+// `error`, and `generation` is ignored. This may end the act and free it, and
+// the next act may remove any generation.
 void fc_acts_on_loaded(fc_modules_t *modules, fc_act_t *act,
                        const fc_generation_t *generation,
                        const fc_error_t *error);
-// Ends all acts: nothing more is loaded.
+// Ends all acts with FC_CODE_SHUTTING_DOWN, because nothing more is loaded.
 void fc_acts_stop(fc_modules_t *modules);
 
 // The act has met a failure; the first one is its outcome.
 void fc_act_note_failure(fc_act_t *act, const fc_error_t *error);
 void fc_act_note_digest(char out[65], const fc_generation_t *generation);
-// promote.c: begins PROMOTE or ROLLBACK; *out_saves: it ends when it is saved.
+// promote.c: begins PROMOTE or ROLLBACK. *out_saves: the loader saves the
+// decision, and the act ends when that is done.
 fc_status_t fc_acts_promote(fc_modules_t *modules, fc_act_t *act,
                             bool *out_saves, fc_error_t *err);
 // What the act has decided counts from now on.
 void fc_acts_apply(fc_modules_t *modules, fc_act_t *act);
-// decide.c: all listings are there.
+// decide.c: begins what the act has to do, once all its listings are there.
 void fc_acts_decide(fc_modules_t *modules, fc_act_t *act);
-// The file of a module that was unloaded by request, and one that comes back.
+// Remembers the file of a module that was unloaded by request, so that an act
+// that follows files does not load it again; bring_back forgets it, and does
+// nothing if *at is NULL.
 void fc_acts_put_away(fc_modules_t *modules, const fc_generation_t *generation);
 void fc_acts_bring_back(fc_modules_t *modules, fc_put_away_t **at);
 // modules.c: begins to load a file, beside the generation that has its name.
 fc_status_t fc_modules_begin(fc_modules_t *modules, const fc_listed_t *file,
                              uint32_t origin, fc_act_t *act, fc_error_t *err);
-// Enters a file that is loaded when it is asked for; its name leads to it at once.
+// Enters a file as DESCRIBED, to be loaded when it is asked for.
 fc_status_t fc_modules_describe(fc_modules_t *modules, const fc_listed_t *file,
                                 uint32_t origin, const fc_act_t *act,
                                 fc_error_t *err);
-// Enters the file as a second one of the module `other`, failed.
+// Enters the file as failed, because `other` already has its name and version;
+// *out_why is that reason.
 fc_status_t fc_modules_enter_twin(fc_modules_t *modules,
                                   const fc_listed_t *file, uint32_t origin,
                                   const fc_generation_t *other,
                                   fc_error_t *out_why, fc_error_t *err);
-// Counts a PATH that names no file, and logs it once.
+// Counts a PATH that cannot be listed, and logs the error unless the PATH could
+// not be listed before either.
 void fc_modules_fail_path(fc_modules_t *modules, uint32_t position,
                           const fc_error_t *error);
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whoever is loaded second looks at all before: each pair is found once.
+// A module that is loaded is compared with those loaded before it, so each pair
+// is found once.
 #include "modules/clash.h"
 
-#define NAME_MAX_SIZE 512  // of a model; longer ones are not looked at
+// Bytes of a model's name; longer names are not compared.
+#define NAME_MAX_SIZE 512
 
 typedef struct clash_t {
   const fc_generations_t *generations;
@@ -31,7 +33,8 @@ static const fc_generation_t *find_other(const clash_t *clash, fc_str_t name) {
              : NULL;
 }
 
-// Is the name a function of another module, wherever its dot is?
+// Logs each way to read `model` as MODULE.FUNCTION of another module: every dot
+// may be the one between the two.
 static void check_pairs(const clash_t *clash, fc_str_t model) {
   for (size_t dot = 1; dot + 1 < model.size; dot++) {
     if (model.data[dot] != '.') continue;

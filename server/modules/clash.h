@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names of models that mean two functions. A model is MODULE.FUNCTION, or MODULE
-// alone if that has one function, and both names may have dots in them: function
-// "b.c" of "a" is the model that function "c" of "a.b" is, and module "a.b" may be
-// function "b" of "a". Such a name leads to one of both (dialect/route.h), which
-// somebody should know.
+// Names of models that mean two functions. A model is MODULE.FUNCTION, or
+// MODULE alone if that module has one function, and both names may have dots in
+// them. So function "b.c" of module "a" and function "c" of module "a.b" are
+// both the model "a.b.c"; and module "a.b" has the name of function "b" of
+// module "a". Such a name leads to one of the two (dialect/route.h); a line of
+// the log tells the operator.
 #ifndef FARCALL_SERVER_MODULES_CLASH_H_
 #define FARCALL_SERVER_MODULES_CLASH_H_
 

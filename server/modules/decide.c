@@ -19,7 +19,8 @@ void fc_acts_bring_back(fc_modules_t *modules, fc_put_away_t **at) {
   fc_free(modules->generations.allocator, gone);
 }
 
-// Without memory the file counts as new the next time.
+// If there is no memory, the file is not remembered: an act that follows files
+// then loads it again as a new one.
 void fc_acts_put_away(fc_modules_t *modules,
                       const fc_generation_t *generation) {
   const fc_str_t path = generation->path;
@@ -34,7 +35,10 @@ void fc_acts_put_away(fc_modules_t *modules,
   modules->put_away = made;
 }
 
-// Nothing of the file is in memory, so its next load is what the file is then.
+// A DESCRIBED generation reads its file only when it is loaded, so a file that
+// was written to needs no new generation: the mark is noted, and signatures
+// that were read from the old file are dropped. False if the generation is not
+// DESCRIBED or there is no file.
 static bool follows_file(fc_generation_t *generation, const fc_listed_t *file) {
   if (generation->state != FC_GENERATION_DESCRIBED || !file->mark) return false;
   if (generation->mark == file->mark) return true;
@@ -67,8 +71,9 @@ static fc_status_t load_file(fc_modules_t *modules, fc_act_t *act,
   return fc_modules_begin(modules, file, load->generation, act, err);
 }
 
-// What a module that is served is replaced by is loaded at once, so that nobody
-// waits. Beyond the memory that modules may take, the start loads nothing more.
+// A file that replaces a module in service is loaded at once, also with
+// --load=demand, so that no request waits. When --module-memory is used up, an
+// act on all modules enters the file as DESCRIBED instead of failing.
 static void begin(fc_modules_t *modules, fc_act_t *act, const fc_load_t *load,
                   const fc_listed_t *file, fc_generation_t *other) {
   fc_error_t error;
@@ -82,7 +87,8 @@ static void begin(fc_modules_t *modules, fc_act_t *act, const fc_load_t *load,
              error.code == FC_CODE_MEMORY_BUDGET) {
     describe(modules, act, load, file);
   } else {
-    if (served) {  // it goes on, and says why its newer file does not
+    // The old one goes on, and tells why the newer file is not served.
+    if (served) {
       other->error = error;
       other->refused = file->mark;
     }
@@ -118,8 +124,8 @@ static void refuse_twin(fc_modules_t *modules, fc_act_t *act,
   if (twin) twin->settled = act->serial;
 }
 
-// The file is the one that is served: the reason why another file of its name
-// was refused is out of date.
+// The file is the one that is served, so an error that an earlier, newer state
+// of the file left is out of date.
 static void keep(fc_act_t *act, fc_generation_t *generation) {
   act->unchanged++;
   fc_error_reset(&generation->error);
@@ -132,7 +138,10 @@ static bool is_served_as(const fc_generation_t *generation,
          file->mark && generation->mark == file->mark;
 }
 
-// Its end, or another change of it, will be noticed.
+// Does an act that follows files leave this file alone? So it is with an empty
+// file, one that is being written, one refused as it is now, and one whose
+// module was unloaded by request. The next change of the file begins another
+// such act.
 static bool must_wait(fc_modules_t *modules, const fc_act_t *act,
                       const fc_generation_t *other, const fc_listed_t *file) {
   if (!act->follows) return false;
@@ -143,7 +152,7 @@ static bool must_wait(fc_modules_t *modules, const fc_act_t *act,
   return modules->watch && fc_watch_is_written(modules->watch, file->path);
 }
 
-// It was rolled back, and has not changed since.
+// Was the file's version rolled back, and has the file not changed since?
 static bool is_refused(const fc_modules_t *modules, const fc_listed_t *file) {
   fc_str_t name, version;
   fc_path_identify(file->path, &name, &version);
@@ -170,8 +179,8 @@ static void consider(fc_modules_t *modules, fc_act_t *act,
   else begin(modules, act, load, file, other);
 }
 
-// Unloads what no PATH names any more, but for the modules of PATHs that cannot be
-// listed.
+// Unloads what no PATH names any more. Modules of a PATH that could not be
+// listed stay.
 static void unload_the_rest(fc_modules_t *modules, fc_act_t *act) {
   fc_generations_t *generations = &modules->generations;
   for (uint32_t i = 0; i < generations->count; i++) {
@@ -221,8 +230,9 @@ static bool is_named(const fc_act_t *act, fc_str_t path, fc_str_t *out_name,
                       *out_version);
 }
 
-// Finds the file of a module: that of its highest version; of several, the one it was
-// loaded from.
+// Finds the file of the module that the act names: the highest version's; if
+// several files have that version, the one at `had`, from which the module was
+// loaded last.
 static const fc_listed_t *find_file(const fc_act_t *act, fc_str_t had,
                                     const fc_load_t **out_load,
                                     fc_str_t *out_nearest) {
@@ -274,7 +284,7 @@ static void consider_one(fc_modules_t *modules, fc_act_t *act) {
   const fc_listed_t *file =
       find_file(act, had ? had->path : FC_STR(""), &load, &nearest);
   fc_act_note_digest(act->before, had);
-  if (file) {  // perhaps of a version above that of what the name leads to
+  if (file) {  // the file may be of a higher version than the name leads to
     had = fc_generations_find_path(&modules->generations, file->path);
   }
   if (!file) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Room is made by entering a module anew, as DESCRIBED, and draining the one that
-// was loaded: its memory counts until its processes have ended, so the file that
-// wants the room is opened only then.
+// Room for a file is made by entering another module anew, as DESCRIBED, and
+// draining the generation that was loaded. The memory of that one counts until
+// its processes have ended, so the file that wants the room is opened only
+// then.
 #include "modules/demand.h"
 
 #include "config/limits.h"
@@ -39,7 +40,8 @@ static void wake_one(fc_modules_t *modules, fc_waiter_t *waiter) {
   modules->events.wake(modules->events.context);
 }
 
-// What it waits for will not come later either.
+// Is the waiting over? True when what it waits for is there, and when it can
+// come no more.
 static bool is_served(const fc_waiter_t *waiter) {
   const fc_generation_t *generation = waiter->generation;
   return !fc_generation_is_coming(generation) ||
@@ -110,8 +112,8 @@ static void expire_waiters(fc_modules_t *modules, uint64_t now_ns) {
 }
 
 // ---------------------------------------------------------------------------
-// Descriptions. A few are kept, because who asks for one asks for it again: it is
-// looked for once to find out what a request names, and once to answer it.
+// Descriptions. A few are kept, because a request looks its module up twice:
+// once to find out what its path names, and once to answer.
 
 static void forget(fc_modules_t *modules, fc_described_t *oldest) {
   fc_generation_t *generation =
@@ -124,7 +126,9 @@ static void forget(fc_modules_t *modules, fc_described_t *oldest) {
   generation->module = NULL;
 }
 
-// The files of those that are kept are in memory, too.
+// Notes a description, and drops others: the oldest of FC_LIMIT_DESCRIBED, and
+// older ones while their files, which are in memory with them, take more than
+// FC_LIMIT_DESCRIBED_BYTES.
 static void keep_description(fc_modules_t *modules,
                              const fc_generation_t *generation) {
   const uint32_t next = modules->described_next++;
@@ -149,7 +153,7 @@ void fc_demand_on_described(fc_modules_t *modules, fc_load_t *load) {
   fc_error_t error;
   generation->describing = generation->stale = false;
   if (!fc_generation_is_coming(generation) || generation->module) {
-    // If it is being opened, the end of that settles it.
+    // If the file is also being opened, the end of that settles the generation.
     if (opening) fc_demand_wake(modules, generation);
     else fc_modules_settle(modules, generation);
     return;
@@ -179,7 +183,9 @@ void fc_demand_on_described(fc_modules_t *modules, fc_load_t *load) {
 // ---------------------------------------------------------------------------
 // Room
 
-// `beside`: what is to be loaded; NULL: nothing. What serves its name meanwhile stays.
+// May this generation be unloaded to make room for `beside` (NULL: for nothing
+// in particular)? Not while a request holds it, not if it is pinned, and not if
+// it serves the name of `beside` until that is ready.
 static bool may_go(const fc_generation_t *generation,
                    const fc_generation_t *beside) {
   return generation->holds == 0 && !generation->pinned &&
@@ -222,12 +228,13 @@ static bool unload(fc_modules_t *modules, fc_generation_t *generation,
   return fc_demand_put_back(modules, generation, &error) == FC_OK;
 }
 
-// What modules will take once those that drain are gone.
+// Bytes that modules will take once those that drain are gone.
 static uint64_t taken(const fc_modules_t *modules) {
   return modules->generations.bytes - modules->generations.leaving;
 }
 
-// A part is kept for what turns out to take more than was thought.
+// Bytes that modules may take by estimate. A 32nd of --module-memory is kept
+// for those that turn out to take more.
 static uint64_t room(const fc_modules_t *modules) {
   return modules->options.memory - modules->options.memory / 32;
 }
@@ -251,7 +258,9 @@ static fc_status_t check_room(const fc_modules_t *modules,
       (unsigned long long)limit, (unsigned long long)(left - need));
 }
 
-// If more must go than in one turn of the loop, the next look goes on.
+// Unloads modules until `need` bytes are free. One turn of the loop unloads at
+// most FC_LIMIT_UNLOADS; then look_ns is set to 0, so that the next look goes
+// on.
 static void make_room(fc_modules_t *modules, const fc_generation_t *wanted,
                       uint64_t need, const char *why) {
   fc_generation_t *next;
@@ -344,7 +353,7 @@ bool fc_demand_go_on(fc_modules_t *modules) {
 void fc_demand_drain(fc_modules_t *modules, fc_generation_t *generation) {
   const bool opening = generation->opening;
   fc_generations_drain(&modules->generations, generation);
-  if (!opening) return;  // it may be gone
+  if (!opening) return;  // the generation may be gone
   fc_demand_wake(modules, generation);
   if (modules->wanted_first) modules->events.wake(modules->events.context);
 }
@@ -356,8 +365,10 @@ void fc_demand_stop(fc_modules_t *modules) {
 // ---------------------------------------------------------------------------
 // Time
 
-// What was learned is for the next ones: a process has taken less before its first
-// call than after it.
+// Measures what a generation takes; `least` bytes are assumed at any rate,
+// because a process takes less before its first call than after it. What it
+// takes beside its file also goes into the average by which the next modules
+// are estimated.
 static void weigh(fc_modules_t *modules, fc_generation_t *generation,
                   uint64_t least) {
   const uint64_t bytes = fc_modules_memory(modules, generation);
@@ -403,7 +414,8 @@ static void look(fc_modules_t *modules, uint64_t now_ns) {
       break;
     }
   }
-  // They may take less than was thought.
+  // Modules may take less than was estimated, so a file that waits for room may
+  // have it.
   if (modules->wanted_first) modules->events.wake(modules->events.context);
 }
 

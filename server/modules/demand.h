@@ -1,32 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Modules that are loaded when they are asked for. A DESCRIBED generation is a name
-// and a path; but for a few that were asked about, nothing of its file is in memory. Whoever asks for it waits, and the
-// first of them has it loaded, or, if only its signatures are wanted, described.
-// --module-memory bounds what modules take: what is loaded beyond it makes others
-// DESCRIBED again, those first that were not asked for for the longest time. The
-// loop's thread.
+// Modules that are loaded when they are asked for. A DESCRIBED generation is a
+// name and a path; nothing of its file is in memory, except for the last few
+// whose signatures were asked for. A request for it waits, and the first one
+// has it loaded or, if it only wants signatures, described. --module-memory
+// bounds what modules take: before a file that would exceed it is loaded,
+// others are made DESCRIBED again, beginning with those not asked for for the
+// longest time. The loop's thread.
 //
-// What a module takes is the size of its file, which is in memory or mapped, and
-// what its processes have in memory of their own; nothing is counted for instances
-// in threads. Before it is loaded that is estimated. Processes are looked at when
-// their module can be called, and again while it is among those called last.
+// What a module takes is the size of its file, which is in memory or mapped,
+// and what its processes have in memory of their own; nothing is counted for
+// instances in threads. The figure is an estimate until the module is loaded.
+// Its processes are looked at when it is ready, and every 100 ms while it is
+// among the FC_LIMIT_WEIGHED modules asked for last.
 #ifndef FARCALL_SERVER_MODULES_DEMAND_H_
 #define FARCALL_SERVER_MODULES_DEMAND_H_
 
 #include "modules/modules.h"
 
-// Somebody who waits for a generation, and holds it. Zeroed: does not wait.
+// Something that waits for a generation. Its owner holds the generation
+// meanwhile, so that it stays. Zeroed: does not wait.
 typedef struct fc_waiter_t {
   struct fc_waiter_t *next;
   struct fc_waiter_t *previous;
   fc_generation_t *generation;
-  uint8_t state;    // fc_waiter_state_t
-  bool calls;       // waits until it can be called, else for its signatures
-  bool late;        // `due_ns` has passed
-  bool failed;      // generation->error says why; it may be asked for again
+  uint8_t state;  // fc_waiter_state_t
+  // Waits until the generation can be called; false: only for its signatures.
+  bool calls;
+  bool late;  // set when `due_ns` has passed
+  // Set when it failed for want of memory (generation->error); it may be asked
+  // for again.
+  bool failed;
   uint64_t due_ns;  // 0: never
-  // Called in a later turn of the loop, when it waits no more.
+  // Called in a later turn of the loop than the one that ended the waiting.
   void (*on_woken)(struct fc_waiter_t *waiter);
 } fc_waiter_t;
 
@@ -36,49 +42,55 @@ typedef enum fc_waiter_state_t {
   FC_WAITER_WOKEN,  // on_woken will be called
 } fc_waiter_state_t;
 
-// Waits for a generation that is coming. With `calls` it is loaded, else only
-// described. FC_CODE_MEMORY_BUDGET, FC_CODE_SHUTTING_DOWN, FC_CODE_OUT_OF_MEMORY.
+// Begins to wait for a generation that is coming (fc_generation_is_coming).
+// With `calls` it is loaded, without only its signatures are read.
+// FC_CODE_MEMORY_BUDGET, FC_CODE_SHUTTING_DOWN, FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_demand_wait(fc_modules_t *modules, fc_generation_t *generation,
                            bool calls, fc_waiter_t *waiter,
                            fc_error_t *err) FC_MUST_CHECK;
-// It waits no more, and on_woken is not called. Allowed at any time.
+// Ends the waiting without a call of on_woken. Allowed at any time.
 void fc_demand_leave(fc_modules_t *modules, fc_waiter_t *waiter);
 
-// Is there anything to do when time passes? 0: no; else when to call _expire.
+// When fc_demand_expire must be called; 0: there is nothing to do as time
+// passes.
 uint64_t fc_demand_due_ns(const fc_modules_t *modules);
-// Wakes those whose time has run out; looks at memory; unloads what is idle.
+// Wakes the waiters whose time has run out, measures what modules take, and
+// unloads those that are idle.
 void fc_demand_expire(fc_modules_t *modules, uint64_t now_ns);
 
 // ---------------------------------------------------------------------------
 // Between the files of modules
 
-// Opens the file of a generation that is LOADING or DESCRIBED, as soon as others
-// have made room. `act` waits for it. FC_CODE_MEMORY_BUDGET, FC_CODE_OUT_OF_MEMORY:
-// nothing has changed.
+// Opens the file of a generation that is LOADING or DESCRIBED, as soon as there
+// is room for it; other modules are unloaded for that. `act`, which may be
+// NULL, waits for it. FC_CODE_MEMORY_BUDGET, FC_CODE_OUT_OF_MEMORY: it is not
+// opened, and its state is as before.
 fc_status_t fc_demand_open(fc_modules_t *modules, fc_generation_t *generation,
                            struct fc_act_t *act, fc_error_t *err) FC_MUST_CHECK;
-// Opens those that there is room for now, and calls some of those that are woken.
-// True: there is more to do.
+// Opens the files that there is room for now, and calls on_woken of up to
+// FC_LIMIT_WAKES waiters. True: more of these are to be called.
 bool fc_demand_go_on(fc_modules_t *modules);
-// Its signatures are known, it can be called, it has failed or drains: whoever
-// waits for that is woken.
+// The generation's signatures are known now, or it can be called, has failed or
+// drains: wakes the waiters that waited for that.
 void fc_demand_wake(fc_modules_t *modules, fc_generation_t *generation);
-// It can be called: what it takes is known now.
+// The generation can be called from now on: measures what it takes, and unloads
+// others if that is too much.
 void fc_demand_on_ready(fc_modules_t *modules, fc_generation_t *generation);
-// The loader has described it; takes load->module over.
+// The loader has read a generation's signatures, or failed; takes load->module
+// over.
 void fc_demand_on_described(fc_modules_t *modules, fc_load_t *load);
-// Enters the file of a generation anew, as DESCRIBED. Its name leads to that, and
-// the generation drains.
+// Unloads a generation until it is asked for again: enters its file as a new,
+// DESCRIBED generation that takes the name, and the old one drains.
 fc_status_t fc_demand_put_back(fc_modules_t *modules,
                                fc_generation_t *generation,
                                fc_error_t *err) FC_MUST_CHECK;
-// Its name leads to it no more. Whoever waits for it is woken; if it only waits for
-// room it goes at once.
+// Takes the name from a generation that is not served any more. Its waiters are
+// woken; if it only waits for room, it is removed at once.
 void fc_demand_drain(fc_modules_t *modules, fc_generation_t *generation);
-// Wakes everybody.
+// Wakes all waiters, because the server stops.
 void fc_demand_stop(fc_modules_t *modules);
 
-// modules.c: opens it now.
+// modules.c: has the loader open the file now.
 fc_status_t fc_modules_open(fc_modules_t *modules, fc_generation_t *generation,
                             fc_error_t *err) FC_MUST_CHECK;
 void fc_modules_fail_load(fc_modules_t *modules, fc_generation_t *generation,
@@ -86,7 +98,8 @@ void fc_modules_fail_load(fc_modules_t *modules, fc_generation_t *generation,
 fc_status_t fc_modules_enter(fc_modules_t *modules, const fc_listed_t *file,
                              uint32_t origin, fc_generation_t **out_generation,
                              fc_error_t *err) FC_MUST_CHECK;
-// The loader has nothing of it to do any more.
+// The loader is done with a generation that is not served after all: ends what
+// waits for it, and removes it if it drains and nobody holds it.
 void fc_modules_settle(fc_modules_t *modules, fc_generation_t *generation);
 
 #endif  // FARCALL_SERVER_MODULES_DEMAND_H_

@@ -65,7 +65,9 @@ void fc_generations_prefer(const fc_generations_t *generations,
       decision && fc_str_equal(decision->version, generation->version);
 }
 
-// How well a name can lead to it.
+// Of the versions of a name, the name leads to the one with the highest rank: 0
+// failed or drains, 1 is being loaded, 2 can be called or waited for, 3 is
+// preferred besides.
 static int rank_of(const fc_generation_t *generation) {
   const bool usable = generation->state == FC_GENERATION_READY ||
                       fc_generation_is_coming(generation);
@@ -79,12 +81,14 @@ static bool is_better(const fc_generation_t *a, const fc_generation_t *b) {
   return fc_version_compare(a->version, b->version) > 0;
 }
 
-// The bytes of the name become those of the generation.
+// Makes `name`, which the table has, lead to a generation. The table borrows
+// the name's bytes, which must be in that generation: the one it led to before
+// may be freed.
 static void lead(fc_generations_t *generations, fc_str_t name,
                  const fc_generation_t *to) {
   const fc_status_t status =
       fc_name_table_put(&generations->names, name, to->index, NULL);
-  FC_ASSERT(status == FC_OK);  // it has a value
+  FC_ASSERT(status == FC_OK);  // putting a name that is there takes no memory
 }
 
 void fc_generations_settle_name(fc_generations_t *generations,
@@ -97,7 +101,8 @@ void fc_generations_settle_name(fc_generations_t *generations,
   lead(generations, best->name, best);
 }
 
-// Its key and, if no other version has it, its name lead to it.
+// Makes the generation current: its key leads to it, and its name as is best
+// now.
 static fc_status_t join(fc_generations_t *generations,
                         fc_generation_t *generation, fc_error_t *err) {
   fc_name_table_t *names = &generations->names;
@@ -352,7 +357,8 @@ fc_generation_t *fc_generations_find_path(const fc_generations_t *generations,
                                           fc_str_t path) {
   fc_str_t name, version;
   fc_path_identify(path, &name, &version);
-  // What gives no name is known by its path.
+  // A path that gives no name is its module's name, and may be longer than a
+  // name.
   return name.size > FC_MODULE_NAME_MAX
              ? fc_generations_find(generations, name)
              : fc_generations_find_version(generations, name, version);

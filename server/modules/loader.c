@@ -8,7 +8,8 @@
 #include "modules/state.h"
 #include "modules/versions.h"
 
-#define STACK_SIZE (8u << 20)  // constructors of modules run on it
+// bytes; constructors of modules run on this stack
+#define STACK_SIZE (8u << 20)
 
 typedef struct load_list_t {
   fc_load_t *first;
@@ -120,8 +121,8 @@ static void *loader_main(void *context) {
     loader->busy = false;
     const bool first = !loader->done.first;
     append(&loader->done, load);
-    // Under the lock: after fc_loader_stop the handle that is woken may be
-    // closed.
+    // `stopped` is looked at under the lock, because the handle that `wake`
+    // uses may be closed after fc_loader_stop.
     if (first && !loader->stopped)
       loader->options.wake(loader->options.context);
   }

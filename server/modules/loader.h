@@ -22,31 +22,34 @@ typedef enum fc_load_kind_t {
 typedef struct fc_load_t {
   struct fc_load_t *next;
   uint8_t kind;  // fc_load_kind_t
-  // Of FC_LOAD_OPEN and FC_LOAD_DESCRIBE: whose file this is. Of FC_LOAD_SCAN: the caller's.
+  // Of FC_LOAD_OPEN and FC_LOAD_DESCRIBE: the index of the generation whose
+  // file this is. Of FC_LOAD_SCAN: the position of the PATH.
   uint32_t generation;
   void *context;  // of FC_LOAD_SCAN and FC_LOAD_SAVE: the caller's
   fc_status_t status;
   fc_error_t error;      // why it failed
   fc_listing_t listing;  // of FC_LOAD_SCAN
-  // Of FC_LOAD_OPEN and FC_LOAD_DESCRIBE; whoever takes it sets NULL. Of FC_LOAD_HASH: held.
+  // Of FC_LOAD_OPEN and FC_LOAD_DESCRIBE: the outcome; whoever takes it over
+  // sets NULL. Of FC_LOAD_HASH: the module to hash, held meanwhile.
   fc_module_t *module;
   fc_str_t path;   // in `text`; of FC_LOAD_SAVE: the directory
   fc_str_t bytes;  // of FC_LOAD_SAVE, in `text`
   char text[];
 } fc_load_t;
 
-// All pointers are borrowed. The functions are called on the loader's thread.
+// All pointers are borrowed. runs_here and wake are called on the loader's
+// thread.
 typedef struct fc_loader_options_t {
   fc_allocator_t allocator;
   const fc_backend_t *const *backends;  // NULL-terminated
   fc_module_options_t open;             // how files are opened
-  fc_str_t versions;  // which are listed (versions.h); "": all
-  // Is a module to run in threads of this process? If `open` had it described
-  // only, it is opened once more, for real. Other modules are hashed before
-  // they can be taken, whatever `open`.hash_max says, since their processes are
-  // told the hash.
+  fc_str_t versions;  // which versions are listed (versions.h)
+  // Is a module to run in threads of this process? If so and `open` had it only
+  // described, it is opened once more to be run. If not, it is hashed before it
+  // can be taken, whatever `open`.hash_max says, because its processes are told
+  // the hash.
   bool (*runs_here)(void *context, const fc_module_t *module);
-  // Something is finished and can be taken. Never called after fc_loader_stop.
+  // There is a finished request to take. Not called after fc_loader_stop.
   void (*wake)(void *context);
   void *context;
 } fc_loader_options_t;
@@ -60,11 +63,11 @@ fc_status_t fc_loader_create(const fc_loader_options_t *options,
 // Requests that were not begun are dropped, and wake is not called again. Does
 // not wait for the file that is being loaded. May be called more than once.
 void fc_loader_stop(fc_loader_t *loader);
-// True while a file is being loaded. After fc_loader_stop: destroying it would
-// wait.
+// True while a request is being carried out: after fc_loader_stop,
+// fc_loader_destroy would wait.
 bool fc_loader_is_busy(fc_loader_t *loader);
-// Stops it, waits for the file that is being loaded, and drops what was not
-// taken. NULL is allowed.
+// Stops the loader, waits for the file that is being loaded, and drops what was
+// not taken. NULL is allowed.
 void fc_loader_destroy(fc_loader_t *loader);
 
 // Requests are carried out in the order they were made. FC_CODE_OUT_OF_MEMORY.
@@ -76,11 +79,11 @@ fc_status_t fc_loader_open(fc_loader_t *loader, fc_str_t path,
 fc_status_t fc_loader_describe(fc_loader_t *loader, fc_str_t path,
                                uint32_t generation,
                                fc_error_t *err) FC_MUST_CHECK;
-// Writes `text` to --state-dir.
+// Writes `text` to the file of decisions in `directory` (--state-dir).
 fc_status_t fc_loader_save(fc_loader_t *loader, fc_str_t directory,
                            fc_str_t text, void *context,
                            fc_error_t *err) FC_MUST_CHECK;
-// Holds the module meanwhile.
+// Hashes the module's file, and holds the module meanwhile.
 fc_status_t fc_loader_hash(fc_loader_t *loader, fc_module_t *module,
                            fc_error_t *err) FC_MUST_CHECK;
 // The oldest finished request, NULL when there is none. The caller owns it

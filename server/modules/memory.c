@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-// What a process has in memory for itself: the program and the module's file are in
-// memory once for all. 0 when the process is gone: its memory is, too.
+// Bytes that a process has in memory for itself. What it shares, as the program
+// and the module's file, is in memory once for all processes. 0 when the
+// process is gone, and its memory with it.
 static uint64_t private_bytes(int pid) {
   char path[32], text[128];
   snprintf(path, sizeof path, "/proc/%d/statm", pid);

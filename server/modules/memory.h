@@ -6,8 +6,9 @@
 
 #include "modules/modules.h"
 
-// Bytes of a generation's file, which is in memory or mapped, and what its processes
-// have in memory for themselves. Looks at each process, some 10 us.
+// Bytes of a generation's file, which is in memory or mapped, and what its
+// processes have in memory for themselves; 0 if its module is not open. Looks
+// at each process, which takes some 10 us.
 uint64_t fc_modules_memory(const fc_modules_t *modules,
                            const fc_generation_t *generation);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is to be loaded is decided in act.c. LOADING ends in fc_modules_on_added,
-// or earlier in a failure. DRAINING ends in fc_modules_on_retired, when nobody
-// holds the generation and the pool has given up what it had of it.
+// What is to be loaded is decided in decide.c. LOADING ends in
+// fc_modules_on_added, or earlier in a failure. DRAINING ends in
+// fc_modules_on_retired, or at once if the pool had nothing of the generation;
+// in both cases not before nobody holds it.
 #include "modules/modules.h"
 
 #include "module/backends.h"
@@ -72,7 +73,7 @@ static void count_open(fc_modules_t *modules, fc_generation_t *generation) {
   }
 }
 
-// Before its module is released.
+// Call it before the module is released: on_closed gets it.
 static void count_closed(fc_modules_t *modules, fc_generation_t *generation) {
   if (!generation->counted) return;
   generation->counted = false;
@@ -96,9 +97,11 @@ static void fail(fc_modules_t *modules, fc_generation_t *generation,
                 fc_str(generation->error.message), fields, 3);
 }
 
-// A generation that fails while another one has its name is removed, and the
-// other one tells the reason. If none has, it stays and tells the reason itself;
-// but if it only lacked memory or room, the next request may try again.
+// Ends the loading of a generation with `error`. If another one has its key, it
+// is removed, and the other one tells the reason. If none has, it stays,
+// FAILED, and tells the reason itself. But if it was DESCRIBED before and only
+// lacked memory or room, it becomes DESCRIBED again, and the next request tries
+// again.
 void fc_modules_fail_load(fc_modules_t *modules, fc_generation_t *generation,
                           const fc_error_t *error) {
   fc_act_t *act = generation->act;
@@ -110,18 +113,19 @@ void fc_modules_fail_load(fc_modules_t *modules, fc_generation_t *generation,
   generation->act = NULL;
   generation->opening = false;
   fail(modules, generation, error);
-  // What it was thought to need; else the pool still has some of it.
+  // Its estimate counts no more. If the pool has parts of it, these take memory
+  // until fc_modules_on_retired.
   if (!generation->in_pool) {
     fc_generations_weigh(&modules->generations, generation, 0);
   }
   if (!again) generation->refused = generation->mark;
   fc_demand_wake(modules, generation);
   if (again && fc_demand_put_back(modules, generation, &ignored) == FC_OK) {
-    // It may be gone.
+    // The generation may be gone.
     if (act) fc_acts_on_loaded(modules, act, NULL, error);
     return;
   }
-  // Without memory it stays, failed.
+  // There was no memory for a DESCRIBED one, so it stays, FAILED.
   if (again) generation->refused = generation->mark;
   if (other && other != generation) {
     other->error = *error;
@@ -135,8 +139,9 @@ void fc_modules_fail_load(fc_modules_t *modules, fc_generation_t *generation,
   if (act) fc_acts_on_loaded(modules, act, NULL, error);
 }
 
-// Hashing a large file takes seconds, so this is what the loader does last: first
-// all are served.
+// Has the loader hash the next file that was not hashed when it was loaded.
+// Hashing a large file takes seconds, so this comes last, when all modules are
+// served.
 static void hash_next(fc_modules_t *modules) {
   fc_generations_t *generations = &modules->generations;
   fc_error_t error;
@@ -163,8 +168,9 @@ static void go_on(fc_modules_t *modules) {
 // ---------------------------------------------------------------------------
 // From a file to the pool
 
-// Clients read the reason, so it names files without their folders, but for those of
-// a version.
+// A file's path for a reason that clients read: without folders, which are none
+// of their business; but of a versioned file NAME/VERSION/model.EXT, which says
+// which it is.
 static fc_str_t shown_path(const fc_generation_t *generation) {
   fc_str_t name, version;
   const fc_str_t path = generation->path;
@@ -191,7 +197,7 @@ static bool is_pinned(const fc_modules_t *modules, fc_str_t name) {
 fc_status_t fc_modules_enter(fc_modules_t *modules, const fc_listed_t *file,
                              uint32_t origin, fc_generation_t **out_generation,
                              fc_error_t *err) {
-  // The suffix says its kind, until its bytes have been looked at.
+  // Until the file's first bytes are looked at, its suffix says its kind.
   const fc_backend_t *named =
       fc_backends_by_suffix(modules->options.backends, file->path);
   fc_generation_t *generation;
@@ -262,7 +268,8 @@ fc_status_t fc_modules_load(fc_modules_t *modules, fc_str_t path, bool replace,
   return fc_modules_enter_twin(modules, &file, FC_PATH_NONE, other, &why, err);
 }
 
-// Callers of what serves the name know its signatures.
+// Callers know the signatures of the generation in service, so a file that they
+// could not call alike does not replace it, unless the act is forced.
 static fc_status_t check_replaces(const fc_modules_t *modules,
                                   const fc_generation_t *generation,
                                   fc_error_t *err) {
@@ -287,7 +294,8 @@ static void on_opened(fc_modules_t *modules, fc_load_t *load) {
     fc_modules_fail_load(modules, generation, &load->error);
     return;
   }
-  fc_module_release(generation->module);  // it may have been described before
+  // Its signatures may have been read before.
+  fc_module_release(generation->module);
   generation->module = load->module;
   generation->kind = fc_module_get_kind(load->module);
   load->module = NULL;
@@ -297,7 +305,9 @@ static void on_opened(fc_modules_t *modules, fc_load_t *load) {
   }
   tell_loaded(modules, generation);
   count_open(modules, generation);
-  modules->pending++;  // before the call, which may be answered from within
+  // Counted before fc_pool_add, which may call fc_modules_on_added before it
+  // returns.
+  modules->pending++;
   generation->in_pool = true;
   if (fc_pool_add(modules->options.pool, generation->index, generation->module,
                   &error) == FC_OK) {
@@ -308,7 +318,8 @@ static void on_opened(fc_modules_t *modules, fc_load_t *load) {
   fc_modules_fail_load(modules, generation, &error);
 }
 
-// The generation may be gone meanwhile.
+// The hash is in load->module, which the load holds; its generation may be
+// gone.
 static void on_hashed(fc_modules_t *modules, const fc_load_t *load) {
   modules->hashing = false;
   if (load->status == FC_OK) return;
@@ -337,8 +348,8 @@ void fc_modules_collect(fc_modules_t *modules) {
   } else if (!modules->started) {
     fc_acts_on_scanned(modules, NULL);
   }
-  // Other work of the loop comes in between: adding a module may start a
-  // process.
+  // One request a turn: adding a module may start a process, so other work of
+  // the loop comes in between.
   if (more) modules->events.wake(modules->events.context);
   go_on(modules);
 }
@@ -385,7 +396,10 @@ static void remove_generation(fc_modules_t *modules,
   }
 }
 
-// A generation that failed has been given up by the pool before.
+// Nobody holds a draining generation any more: removes it, or has the pool give
+// up what it has of it, which fc_modules_on_retired ends. If its module is
+// NULL, it failed and the pool was told already. While the loader works on it,
+// fc_modules_settle does this later.
 static void on_idle(void *context, fc_generation_t *generation) {
   fc_modules_t *modules = context;
   if (generation->opening || generation->describing) return;
@@ -411,7 +425,7 @@ void fc_modules_settle(fc_modules_t *modules, fc_generation_t *generation) {
   fc_acts_on_loaded(modules, act, NULL, &error);
 }
 
-// A generation that failed stays, because it tells the reason.
+// A FAILED generation is not removed, because it tells the reason.
 void fc_modules_on_retired(void *context, uint32_t index) {
   fc_modules_t *modules = context;
   fc_generation_t *generation = fc_generations_at(&modules->generations, index);
@@ -426,8 +440,8 @@ void fc_modules_on_retired(void *context, uint32_t index) {
 
 // ---------------------------------------------------------------------------
 
-// On the loader's thread, which may open its last file while the pool is taken
-// down: so the pool itself is not asked.
+// Called on the loader's thread, which may open its last file while the pool is
+// taken down. So it asks a copy of the pool's settings, not the pool.
 static bool runs_here(void *context, const fc_module_t *module) {
   const fc_modules_t *modules = context;
   return !fc_isolation_process(&modules->isolation, fc_module_get_name(module),
@@ -494,7 +508,8 @@ fc_status_t fc_modules_start(fc_modules_t *modules, const char *const *paths,
   if (!act) return fc_fail_memory(err);
   fc_status_t status = fc_modules_act(modules, act, err);
   fc_act_release(modules, act);
-  // There may be no path to try.
+  // If there is no PATH, nothing else wakes the loop, and the start would not
+  // end.
   modules->events.wake(modules->events.context);
   return status;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Promoting a version and rolling back: where a name, or an alias of it, leads. What
-// will be decided is written first, and counts when that has succeeded; so after a
-// crash either all of it holds or nothing.
+// Promoting a version and rolling back: where a name, or an alias of it, leads.
+// With --state-dir, what is to be decided is written to disk first and counts
+// when that has succeeded; so after a crash either all of it holds or nothing.
 #include <stdio.h>
 
 #include "module/files.h"
@@ -25,14 +25,16 @@ static fc_generation_t *find_lower(fc_generation_t *head) {
   return best;
 }
 
-// What an act is about, as it is before.
+// What an act is about, as it was before the act.
 typedef struct subject_t {
   fc_str_t name;
   fc_str_t alias;
-  fc_str_t version;          // that the act names; "" if none
-  fc_generation_t *head;     // where the name leads
-  fc_generation_t *led;      // where the name or the alias leads; NULL: nowhere
-  const fc_decision_t *had;  // NULL: nothing was decided
+  fc_str_t version;       // the version that the act names; "" if none
+  fc_generation_t *head;  // the generation that the name leads to
+  // The generation that the alias, or without one the name, leads to; NULL:
+  // none.
+  fc_generation_t *led;
+  const fc_decision_t *had;  // the decision about them so far; NULL: none
 } subject_t;
 
 static fc_status_t read_subject(const fc_modules_t *modules,
@@ -96,7 +98,8 @@ static void put_version(char out[24], const fc_generation_t *generation) {
            generation ? generation->version.data : "");
 }
 
-// The lists before and after; `act` owns the latter.
+// Replaces act->decisions by a copy that `changed` is put into. The copy is
+// made of the decisions in force if the act has none yet.
 static fc_status_t change(fc_modules_t *modules, fc_act_t *act,
                           const fc_decision_t *changed, fc_error_t *err) {
   const fc_allocator_t allocator = modules->generations.allocator;
@@ -171,7 +174,7 @@ void fc_acts_apply(fc_modules_t *modules, fc_act_t *act) {
   fc_generations_settle_name(all, head);
   fc_generation_t *left =
       fc_generations_find_version(all, name, fc_str(act->previous));
-  // A version that was rolled back serves nobody.
+  // A version that was rolled back is not served any more.
   if (left &&
       fc_state_refuses(all->decisions, name, left->version, left->mark)) {
     fc_demand_drain(modules, left);

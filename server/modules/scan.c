@@ -14,8 +14,8 @@
 #include "module/backends.h"
 #include "module/files.h"
 
-// Mixes in what shows whether a file is still the same. FNV-1a, because only
-// differences matter.
+// Mixes facts that show whether a file is still the same into `mark`, 0 at
+// first. FNV-1a is good enough: nobody gains by making two marks equal.
 static uint64_t mark_file(const char *path, uint64_t mark, uint64_t *out_size) {
   struct stat info;
   if (stat(path, &info)) return mark;
@@ -96,8 +96,9 @@ static fc_status_t fail_empty(const fc_backend_t *const *backends,
                  FC_STR_ARG(folder));
 }
 
-// As opendir, whose own call of open a sanitizer does not see: then it takes the
-// descriptor for the one that had this number before.
+// Does what opendir does. A thread sanitizer does not see the call of open
+// within opendir, and takes the new descriptor for the one that had this number
+// before.
 static DIR *open_directory(const char *path) {
   const int fd = open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
   DIR *directory = fd < 0 ? NULL : fdopendir(fd);
@@ -110,7 +111,7 @@ static bool is_regular(const char *path) {
   return stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
-// Lists the files model.* of NAME/VERSION. What there is beside is not ours.
+// Lists the regular files model.SUFFIX of a folder NAME/VERSION, and no others.
 static fc_status_t list_version(fc_str_t folder,
                                 const fc_backend_t *const *backends,
                                 fc_listing_t *listing, fc_error_t *err) {
@@ -125,7 +126,8 @@ static fc_status_t list_version(fc_str_t folder,
   return FC_OK;
 }
 
-// Lists what a directory NAME has in directories whose names are all digits.
+// Lists the model files of a directory NAME in its subdirectories that are
+// named by a version: all digits.
 static fc_status_t list_versions(fc_str_t folder, fc_str_t name,
                                  const fc_backend_t *const *backends,
                                  fc_listing_t *listing, fc_error_t *err) {

@@ -8,11 +8,11 @@
 
 typedef struct fc_listed_t {
   fc_str_t path;
-  // Differs when the file or its sidecar was written or replaced since; 0:
-  // there is no such file.
+  // A hash of size, times and inode of the file and its sidecar: it differs
+  // when either was written or replaced. 0: there is no such file.
   uint64_t mark;
   uint64_t size;  // bytes
-  bool served;    // of fc_versions_filter
+  bool served;    // used by fc_versions_filter
 } fc_listed_t;
 
 typedef struct fc_listing_t {
@@ -24,9 +24,10 @@ typedef struct fc_listing_t {
 } fc_listing_t;
 
 // Lists the files of a directory that have the suffix of one of the `backends`
-// (NULL-terminated), and its NAME/VERSION/model.*, in bytewise order. A path that is no
-// directory is listed itself, whether the file exists or not.
-// FC_CODE_MODULE_PATH when a directory cannot be read or has no such file.
+// (NULL-terminated), and its files NAME/VERSION/model.SUFFIX, in bytewise order
+// of their paths. A path that is no directory, or a directory that cannot be
+// opened, is listed itself, whether it exists or not. FC_CODE_MODULE_PATH when
+// reading a directory fails or it has no such file; FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_scan(fc_str_t path, const fc_backend_t *const *backends,
                     fc_allocator_t allocator, fc_listing_t *out_listing,
                     fc_error_t *err) FC_MUST_CHECK;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The text of the option is short and asked for each module that has versions, so it
-// is read as it stands.
+// The text of the option is short and needed once for each file of a version,
+// so it is read again each time.
 #include "modules/versions.h"
 
 #include "module/files.h"
 
-#define MOST 999999u  // of latest:N
+#define MOST 999999u  // the largest N of latest:N
 
 static bool read_latest(fc_str_t policy, uint32_t *out_count) {
   static const fc_str_t kLatest = FC_STR("latest:");
@@ -87,9 +87,9 @@ static bool is_of(const fc_listed_t *file, fc_str_t name,
          fc_str_equal(other, name);
 }
 
-// The files of one name are neighbours, since listings are in order.
-// Versions of `name` above `version` that the listing has. Files that claim one
-// version are neighbours.
+// Counts the versions of `name` above `version` in the listing. Listings are in
+// order, so the files of one name are neighbours, and so are several files of
+// one version, which count once.
 static uint32_t count_higher(const fc_listing_t *listing, size_t at,
                              fc_str_t name, fc_str_t version) {
   fc_str_t theirs, last = FC_STR("");
@@ -107,7 +107,8 @@ static uint32_t count_higher(const fc_listing_t *listing, size_t at,
 void fc_versions_filter(fc_str_t policies, fc_listing_t *listing) {
   size_t kept = 0;
   if (fc_str_equal(policies, FC_STR("all"))) return;
-  // What stays is marked first: a file is compared with all there are.
+  // All are marked before any is taken out, because a file is compared with all
+  // versions there are.
   for (size_t i = 0; i < listing->count; i++) {
     fc_str_t name, version;
     fc_listed_t *file = &listing->files[i];

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which of the versions that a module has files of are served: --versions. Any
+// --versions: of the versions that a module has files of, which are served. Any
 // thread.
 #ifndef FARCALL_SERVER_MODULES_VERSIONS_H_
 #define FARCALL_SERVER_MODULES_VERSIONS_H_
 
 #include "modules/scan.h"
 
-// Reads "POLICY,NAME=POLICY,...", where POLICY is "all", "latest:N", or versions with
-// '+' between. FC_CODE_NOT_ACCEPTABLE.
+// Checks a text "POLICY,NAME=POLICY,...", where POLICY is "all", "latest:N", or
+// versions with '+' between. FC_CODE_NOT_ACCEPTABLE if it is none.
 fc_status_t fc_versions_check(fc_str_t policies, fc_error_t *err) FC_MUST_CHECK;
-// Takes files of versions that are not served out of a listing. Others stay.
+// Takes the files of versions that are not served out of a listing. Files that
+// are no version of a module stay.
 void fc_versions_filter(fc_str_t policies, fc_listing_t *listing);
 
 #endif  // FARCALL_SERVER_MODULES_VERSIONS_H_

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each PATH is watched itself, if it is a directory, and by its name in its parent,
-// because it may be a file, or be replaced as a whole. In Kubernetes a volume's
-// files are links into ..data, which is replaced by another link.
+// Each PATH is watched itself if it is a directory. It is also watched by its
+// name in its parent directory, because it may be a file, or may be replaced as
+// a whole. In Kubernetes the files of a volume are links into ..data, which is
+// replaced by another link.
 #include "modules/watch.h"
 
 #include <errno.h>
@@ -16,16 +17,18 @@
   (IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | \
    IN_MODIFY | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
 #define VOLUME "..data"
-#define WRITING_MAX 1024  // then the oldest is taken for closed
+// Files remembered; beyond these the oldest is taken for closed.
+#define WRITING_MAX 1024
 
-// The names that matter of a file: its own and its sidecar's.
+// The beginning of a file's name, up to and with its last dot: the names of the
+// file and its sidecar begin with it. Without a dot, the whole name.
 static fc_str_t stem_of(fc_str_t file) {
   const char *dot = file.size ? memrchr(file.data, '.', file.size) : NULL;
   if (!dot || dot == file.data) return file;
   return fc_str_make(file.data, (size_t)(dot - file.data) + 1);
 }
 
-// `path` less the slashes at its end, with a zero.
+// Copies `path` to *at without the slashes at its end, and with a zero.
 static char *put_path(char **at, fc_str_t path) {
   char *text = *at;
   while (path.size > 1 && path.data[path.size - 1] == '/') path.size--;
@@ -87,7 +90,9 @@ void fc_watch_close(fc_watch_t *watch) {
   *watch = (fc_watch_t){.file = -1};
 }
 
-// Another directory has the path now; the old one may live on under another name.
+// Ends the watch of a directory that has its path no more, unless another entry
+// uses it: the directory may live on under another name and would go on telling
+// of changes.
 static void drop_mark(const fc_watch_t *watch, int mark) {
   for (uint32_t i = 0; i < watch->count; i++) {
     if (watch->watched[i].mark == mark) return;
@@ -98,12 +103,13 @@ static void drop_mark(const fc_watch_t *watch, int mark) {
 const char *fc_watch_arm(fc_watch_t *watch, int *out_errno) {
   for (uint32_t i = 0; i < watch->count; i++) {
     fc_watched_t *one = &watch->watched[i];
-    // The same directory has the same mark, so this may be done at any time.
+    // inotify_add_watch returns the same mark for the same directory, so
+    // calling it again does no harm.
     const int before = one->mark;
     one->mark = inotify_add_watch(watch->file, one->path, MASK);
     if (before != one->mark) drop_mark(watch, before);
     if (one->mark >= 0) one->told = false;
-    // A file, or nothing: the parent tells when that changes.
+    // If a file or nothing is at the path, its parent tells when that changes.
     if (one->mark >= 0 || errno == ENOTDIR || errno == ENOENT || one->told) {
       continue;
     }
@@ -125,8 +131,8 @@ static fc_writing_t **find_writing(fc_watch_t *watch, int mark, fc_str_t name) {
   return at;
 }
 
-// Without memory the file is taken for closed: what is wrong with half of it is
-// noticed when it is loaded.
+// If there is no memory, the file is taken for closed. It may then be loaded
+// half written, which fails as any broken file does.
 static void note_writing(fc_watch_t *watch, int mark, fc_str_t name) {
   fc_writing_t **at = find_writing(watch, mark, name);
   if (*at) return;
@@ -173,8 +179,8 @@ static bool take_one(fc_watch_t *watch, const struct inotify_event *event) {
 bool fc_watch_take(fc_watch_t *watch) {
   _Alignas(struct inotify_event) char bytes[16384];
   bool changed = false;
-  // One read: what is left makes the descriptor readable again, and others have
-  // their turn in between.
+  // One read only: events that are left make the descriptor readable again, and
+  // other work of the loop comes in between.
   const ssize_t size = read(watch->file, bytes, sizeof bytes);
   for (ssize_t at = 0; at < size;) {
     const struct inotify_event *event =

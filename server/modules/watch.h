@@ -1,52 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Notices that files of the PATHs change, by an inotify descriptor of our own:
-// libuv's never says that a file was written to its end. It says only that there is
-// something to look at; what has changed is found by listing the PATHs again. The
+// Notices that files of the PATHs change, by an inotify descriptor of its own:
+// libuv's watchers do not tell that a writer has closed a file. It tells only
+// that something may have changed; listing the PATHs again finds out what. The
 // loop's thread.
 #ifndef FARCALL_SERVER_MODULES_WATCH_H_
 #define FARCALL_SERVER_MODULES_WATCH_H_
 
 #include "farcall/base.h"
 
-// A directory, and what matters in it.
+// A directory that is watched, and the names in it that matter.
 typedef struct fc_watched_t {
-  int mark;   // inotify's, -1: it cannot be watched
-  bool told;  // that it cannot
+  int mark;   // inotify's number for the directory, -1: it is not watched
+  bool told;  // fc_watch_arm has returned that it cannot be watched
   const char *path;
-  fc_str_t prefix;  // of names; "": all
-  bool exactly;     // the prefix is the whole name
+  fc_str_t prefix;  // names that begin with this matter; "": all names
+  bool exactly;     // only a name that equals the prefix matters
 } fc_watched_t;
 
-// Somebody is writing to a file.
+// A file that somebody has written to and not closed yet.
 typedef struct fc_writing_t {
   struct fc_writing_t *next;
-  int mark;  // of its directory
+  int mark;  // inotify's number for its directory
   fc_str_t name;
   char text[];
 } fc_writing_t;
 
 typedef struct fc_watch_t {
   fc_allocator_t allocator;
-  int file;  // becomes readable
+  int file;  // inotify's descriptor: it becomes readable when there are events
   fc_watched_t *watched;
   uint32_t count;
   fc_writing_t *writing;
   uint32_t writing_count;
-  char *text;  // of the paths
+  char *text;  // holds the bytes of all paths and names
 } fc_watch_t;
 
-// Watches the PATHs, each directory and each file. FC_CODE_OUT_OF_MEMORY.
+// Prepares to watch the PATHs; fc_watch_arm begins it. The PATHs are copied.
+// FC_CODE_OUT_OF_MEMORY: there is no memory, or no inotify descriptor.
 fc_status_t fc_watch_open(fc_watch_t *watch, fc_allocator_t allocator,
                           const char *const *paths, size_t count,
                           fc_error_t *err) FC_MUST_CHECK;
-// A zeroed one is allowed.
+// A zeroed fc_watch_t is allowed.
 void fc_watch_close(fc_watch_t *watch);
-// Watches again what was replaced or has come back. Returns the path of one that
-// cannot be watched and why (errno's), each once; NULL when there is no further
-// one.
+// Begins to watch, also directories that were replaced or have come back since
+// the last call. Returns the path of a directory that cannot be watched, and
+// the errno that says why, each path once; call it until it returns NULL.
 const char *fc_watch_arm(fc_watch_t *watch, int *out_errno);
-// Takes the events there are. True: look at the PATHs again.
+// Takes waiting events, one read of them. True: list the PATHs again.
 bool fc_watch_take(fc_watch_t *watch);
 // Has somebody begun to write to this file and not closed it yet?
 bool fc_watch_is_written(const fc_watch_t *watch, fc_str_t path);
