@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// https:// gets an error of its own: it is no mistake, but it is not served
-// yet.
+// An address with https:// gets an error of its own, because the user may well
+// mean it: TLS is only not served yet.
 #include "config/address.h"
 
 #include <stdio.h>

@@ -19,12 +19,13 @@ typedef union fc_address_t {
   struct sockaddr_storage storage;
 } fc_address_t;
 
-// "127.0.0.1:8000", "[::1]:8000", "localhost:8000", ":8000", after "http://" or
-// nothing; or "unix:/run/farcall.sock". FC_CODE_NOT_ACCEPTABLE.
+// Reads "127.0.0.1:8000", "[::1]:8000", "localhost:8000" or ":8000" (every IPv4
+// address), with or without "http://" in front; or "unix:/run/farcall.sock".
+// FC_CODE_NOT_ACCEPTABLE.
 fc_status_t fc_address_parse(fc_str_t text, fc_address_t *out_address,
                              fc_error_t *err) FC_MUST_CHECK;
-// A Unix socket: nobody but programs of this machine that may open its file can
-// reach it, and there is no host name.
+// Is it a Unix socket? It has no host name, and only programs of this machine
+// that may open its file can reach it.
 static inline bool fc_address_is_unix(const fc_address_t *address) {
   return address->any.sa_family == AF_UNIX;
 }
@@ -34,8 +35,8 @@ bool fc_address_is_loopback(const fc_address_t *address);
 // Writes the literal address, in brackets if it is IPv6, or the path of a Unix
 // socket; returns the port, 0 if it has none.
 int fc_address_print(const fc_address_t *address, char *out, size_t capacity);
-// The host name of "name:port" or "[v6]:port", with the brackets; "" when
-// `host` is neither.
+// The host name of "name" or "[v6]", brackets included, with or without ":port"
+// behind it; "" when `host` is neither.
 fc_str_t fc_address_host_name(fc_str_t host);
 
 #endif  // FARCALL_SERVER_CONFIG_ADDRESS_H_

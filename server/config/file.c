@@ -17,7 +17,7 @@ typedef struct parser_t {
   fc_server_options_t *options;
   fc_config_file_t *file;
   fc_json_reader_t reader;
-  uint64_t value_offset;  // of the value of the last key
+  uint64_t value_offset;  // where the value of the last key begins in the text
   fc_error_t *err;
 } parser_t;
 
@@ -99,7 +99,8 @@ static fc_status_t open_and_read(fc_config_file_t *file, fc_error_t *err) {
   return status;
 }
 
-// The end of what begins at `at`: a string, a comment, or one other character.
+// Returns where the piece of text that begins at `at` ends: a string, a
+// comment, or one other character.
 static size_t skip_piece(const fc_config_file_t *file, size_t at,
                          bool *out_comment) {
   const char *text = file->text;
@@ -138,8 +139,8 @@ static void blank_comments(fc_config_file_t *file) {
 // ---------------------------------------------------------------------------
 // Values
 
-// The string just read, unescaped where it lies and ended by a zero, which takes
-// the place of the closing quote at the latest.
+// Gives the string that was just read. It is unescaped in place and ended by a
+// zero, at the latest where its closing quote was.
 static fc_status_t take_string(parser_t *p, char **out, size_t *out_size) {
   char *text = p->file->text + (p->reader.text.data - p->file->text);
   const size_t size = fc_json_unescape(p->reader.text, text);

@@ -9,13 +9,14 @@
 
 #include "config/options.h"
 
-// Reads the file `name` and sets the options it names, with their origins. Paths
-// and texts lie in options->file until fc_server_options_deinit.
-// FC_CODE_NOT_ACCEPTABLE: it can't be read; else what is wrong in it.
+// Reads the file `name` and sets the options it names, with their origins.
+// Paths and texts lie in options->file until fc_server_options_deinit.
+// FC_CODE_NOT_ACCEPTABLE: the file can't be read, or a value is wrong; any
+// other code says what is wrong in the file.
 fc_status_t fc_config_file_read(fc_server_options_t *options, const char *name,
                                 fc_error_t *err) FC_MUST_CHECK;
-// The same for a text that is in options->file already. Reading changes the
-// text, which has room for a zero behind it.
+// Does the same with a text that is in options->file already. Reading changes
+// the text, which must have room for a zero behind it.
 fc_status_t fc_config_file_parse(fc_server_options_t *options,
                                  fc_error_t *err) FC_MUST_CHECK;
 void fc_config_file_deinit(fc_config_file_t *file);

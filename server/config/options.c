@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Flags and variables are two spellings of one table, the file (file.c) is a third.
-// A word that is not in it is an error with the nearest one, never ignored.
+// Flags, variables and the file (file.c) are three ways to give the options of
+// one table. A flag, variable or key that is not in it is an error that names
+// the nearest one; variables that Kubernetes sets are ignored.
 #include <stdio.h>
 
 #include "config/file.h"
@@ -171,8 +172,9 @@ static bool has_text(fc_str_t text, const char *part) {
   return memmem(text.data, text.size, part, strlen(part)) != NULL;
 }
 
-// Kubernetes tells each container of the Services of its namespace, also of one
-// named "farcall": FARCALL_SERVICE_HOST, FARCALL_PORT=tcp://10.96.0.7:8000,
+// Is it a variable that Kubernetes sets? It tells each container of the
+// Services of its namespace, and for one named "farcall" these begin like ours:
+// FARCALL_SERVICE_HOST, FARCALL_PORT=tcp://10.96.0.7:8000,
 // FARCALL_PORT_8000_TCP_ADDR.
 static bool is_of_kubernetes(fc_str_t name, const char *value) {
   return fc_str_ends(name, FC_STR("_SERVICE_HOST")) ||
@@ -247,7 +249,7 @@ static fc_status_t parse_arguments(fc_server_options_t *options, int argc,
       only_paths = true;
     }
   }
-  if (path_count) {  // those of the file do not count then
+  if (path_count) {  // the paths of the file do not count then
     options->paths = paths;
     options->path_count = path_count;
   }

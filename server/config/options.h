@@ -55,7 +55,8 @@ typedef struct fc_texts_t {
   uint32_t count;
 } fc_texts_t;
 
-// Item `index` of all, false past the last.
+// Gives the item `index` of all texts, counted from 0; false if there are
+// fewer.
 bool fc_texts_at(const fc_texts_t *texts, uint32_t index, fc_str_t *out_item);
 
 typedef struct fc_server_options_t {
@@ -65,9 +66,10 @@ typedef struct fc_server_options_t {
 #undef FC_OPTION
   bool help;
   bool version;
-  bool test;                 // only check the configuration
-  bool print;                // only print it
-  const char *const *paths;  // of argv, else of the file
+  bool test;   // only check the configuration
+  bool print;  // only print the configuration
+  // Those of argv if it has any, else those of the file.
+  const char *const *paths;
   size_t path_count;
   const char *worker_program;  // what worker processes run: this program
   fc_config_file_t file;
@@ -81,11 +83,12 @@ enum { FC_ADMIN_OFF, FC_ADMIN_SOCKET, FC_ADMIN_LOOPBACK };
 enum { FC_ACCESS_LOG_ON, FC_ACCESS_LOG_OFF };
 enum { FC_LOG_FORMAT_AUTO, FC_LOG_FORMAT_TEXT, FC_LOG_FORMAT_JSON };
 
-// The defaults alone; nothing to deinit.
+// Sets every option to its default. Takes no memory, so nothing need be freed.
 void fc_server_options_init(fc_server_options_t *options);
-// Texts point into argv and `variables`, a NULL-terminated list of NAME=VALUE
-// as `environ` is. `paths` has room for argc pointers. The error is one line
-// for the user, hint included.
+// Reads variables, flags and the file of --config. Texts point into argv and
+// `variables`, a NULL-terminated list of NAME=VALUE as `environ` is. `paths`
+// has room for argc pointers. The error is one line for the user, hint
+// included.
 fc_status_t fc_server_options_parse(fc_server_options_t *options, int argc,
                                     const char *const *argv, const char **paths,
                                     const char *const *variables,

@@ -17,7 +17,9 @@ typedef struct fc_peer_t {
 
 typedef struct fc_network_t {
   fc_peer_t address;
-  uint8_t bits;  // of `address` that count, 96 more than an IPv4 prefix has
+  // How many leading bits of `address` count: for IPv4 the prefix length and
+  // 96.
+  uint8_t bits;
 } fc_network_t;
 
 #define FC_NETWORKS_MAX 32
@@ -27,29 +29,32 @@ typedef struct fc_networks_t {
   fc_network_t items[FC_NETWORKS_MAX];
 } fc_networks_t;
 
-// All zero when the family is neither IPv4 nor IPv6.
+// The address of a socket; all zero when it is neither of IPv4 nor of IPv6.
 fc_peer_t fc_peer_of_socket_address(const struct sockaddr *address);
-// "10.1.2.3" or "2001:db8::1": no port, no brackets. False when it is neither.
+// Reads "10.1.2.3" or "2001:db8::1", without port or brackets. False when it is
+// neither.
 bool fc_peer_parse(fc_str_t text, fc_peer_t *out_peer);
-// As fc_peer_parse reads it; "" when it is not known.
+// Writes the address as fc_peer_parse reads it; "" when it is not known.
 #define FC_PEER_TEXT_SIZE 46
 void fc_peer_print(const fc_peer_t *peer, char out[FC_PEER_TEXT_SIZE]);
-// Is a host name a literal address, one of IPv6 in brackets?
+// Is a host name a literal address? One of IPv6 may stand in brackets, one of
+// IPv4 not.
 bool fc_peer_is_address(fc_str_t name);
-// Who counts as one client: an IPv4 address, or the /64 that one subscriber of
-// IPv6 has to himself.
+// The address by which a client is counted: an IPv4 address as it is, of an
+// IPv6 address the upper 64 bits, because one subscriber has all addresses that
+// begin with them.
 fc_peer_t fc_peer_share(const fc_peer_t *peer);
 
-// 127.0.0.0/8 or ::1.
+// Is the address in 127.0.0.0/8, or ::1?
 bool fc_peer_is_loopback(const fc_peer_t *peer);
 
 static inline bool fc_peer_equal(const fc_peer_t *a, const fc_peer_t *b) {
   return !memcmp(a->bytes, b->bytes, sizeof a->bytes);
 }
 
-// "10.0.0.0/8,::1". Without a prefix length it is one address.
-// FC_CODE_NOT_ACCEPTABLE names the item that can't be read, or says that there are
-// more than FC_NETWORKS_MAX.
+// Reads "10.0.0.0/8,::1": networks, or single addresses where no prefix length
+// is given. FC_CODE_NOT_ACCEPTABLE names the item that can't be read, or says
+// that there are more than FC_NETWORKS_MAX.
 fc_status_t fc_networks_parse(fc_str_t list, fc_networks_t *out_networks,
                               fc_error_t *err) FC_MUST_CHECK;
 bool fc_networks_have(const fc_networks_t *networks, const fc_peer_t *peer);

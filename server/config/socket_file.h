@@ -10,7 +10,8 @@
 
 typedef struct fc_socket_file_t {
   uint32_t mode;  // permissions; FC_SOCKET_FILE_KEEP: what the umask leaves
-  // FC_SOCKET_FILE_KEEP: those of the process.
+  // Who owns the file. FC_SOCKET_FILE_KEEP: the user and the group of the
+  // process.
   uint32_t user;
   uint32_t group;
 } fc_socket_file_t;

@@ -30,19 +30,21 @@ typedef struct fc_option_t {
 
 extern const fc_option_t fc_options[FC_OPTIONS];
 
-// By flag ("max-body") or letter; NULL: there is none.
+// Finds an option by its flag ("max-body") or its letter; NULL: there is none.
 const fc_option_t *fc_option_find(fc_str_t flag);
 const fc_option_t *fc_option_find_letter(char letter);
 // The name among `count` that is nearest to `wanted`, NULL: none is near.
 const char *fc_option_nearest(fc_str_t wanted, const char *const *names,
                               size_t count);
 
-// Reads `value` into the field of the option; a text is borrowed. `named` is how
-// the user calls the option. FC_CODE_TYPE_MISMATCH.
+// Reads `value` into the option's field; a text is borrowed. `named` is what
+// the user wrote for the option, and is put into the error,
+// FC_CODE_TYPE_MISMATCH.
 fc_status_t fc_option_set(fc_server_options_t *options,
                           const fc_option_t *option, const char *value,
                           const char *named, fc_error_t *err) FC_MUST_CHECK;
-// Adds a value to a LIST. FC_CODE_DUPLICATE_ARGUMENT above FC_TEXTS_MAX.
+// Adds a value to a LIST. FC_CODE_DUPLICATE_ARGUMENT when it has FC_TEXTS_MAX
+// already.
 fc_status_t fc_option_add(fc_server_options_t *options,
                           const fc_option_t *option, const char *value,
                           const char *named, fc_error_t *err) FC_MUST_CHECK;
