@@ -101,8 +101,8 @@ void fc_generations_settle_name(fc_generations_t *generations,
   lead(generations, best->name, best);
 }
 
-// Makes the generation current: its key leads to it, and its name as is best
-// now.
+// Makes the generation current: its key leads to it, and where its name leads
+// is settled anew.
 static fc_status_t join(fc_generations_t *generations,
                         fc_generation_t *generation, fc_error_t *err) {
   fc_name_table_t *names = &generations->names;

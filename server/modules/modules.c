@@ -97,11 +97,11 @@ static void fail(fc_modules_t *modules, fc_generation_t *generation,
                 fc_str(generation->error.message), fields, 3);
 }
 
-// Ends the loading of a generation with `error`. If another one has its key, it
-// is removed, and the other one tells the reason. If none has, it stays,
-// FAILED, and tells the reason itself. But if it was DESCRIBED before and only
-// lacked memory or room, it becomes DESCRIBED again, and the next request tries
-// again.
+// Ends the loading of a generation with `error`. If another generation has its
+// key, the failed one is removed, and the other one tells the reason. If none
+// has, it stays, FAILED, and tells the reason itself. But if it was DESCRIBED
+// before and only lacked memory or room, it becomes DESCRIBED again, and the
+// next request tries again.
 void fc_modules_fail_load(fc_modules_t *modules, fc_generation_t *generation,
                           const fc_error_t *error) {
   fc_act_t *act = generation->act;
