@@ -21,8 +21,9 @@ typedef struct fc_blamed_t {
 
 typedef struct fc_blame_t {
   uint64_t until_ns;  // the last entry is forgotten then; 0: there is none
-  uint32_t changes;   // entries ever made: if more, a body is looked up again
-  // Its own
+  // Entries ever made; a body is looked up again when there are more.
+  uint32_t changes;
+  // Private to blame.c
   uint64_t key[2];
   uint32_t count;  // entries, FC_LIMIT_BLAMED at most
   uint32_t next;   // index of the entry to overwrite next

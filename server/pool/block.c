@@ -19,11 +19,11 @@
 #define CHUNK_SIZE 256u   // entries of one piece of the table
 #define CHUNK_COUNT 256u  // pieces: at most 65,536 blocks
 #define PAGE 4096u
-// Blocks from here on are memory mapped of their own: pages of them are taken as
-// they are touched, and are given back bit by bit.
+// Blocks of at least this size are memory mapped of their own: their pages are
+// taken as they are touched, and are given back bit by bit.
 #define LARGE (1u << 20)
-// What is touched first of such a block gets small pages, so that a client which
-// announces much and sends little takes little.
+// So many bytes at the beginning of such a block get small pages, so that a
+// client which announces much and sends little takes little memory.
 #define SMALL_PAGES (4u << 20)
 _Static_assert(FC_LIMIT_SHARED * 2 == LARGE, "shared blocks are large ones");
 
@@ -53,7 +53,7 @@ struct fc_blocks_t {
   bool fixed;                   // fc_blocks_create_fixed: nothing can be taken
   uint32_t heads[CLASS_COUNT];  // kept blocks, last in first out
   _Atomic uint32_t dying;  // large blocks to be released; the loop takes them
-  _Atomic uint32_t files;  // blocks that have one mapped
+  _Atomic uint32_t files;  // blocks whose file is mapped
   _Atomic uint64_t copied;
   uint32_t free_index;
   uint32_t count;                // indices ever handed out
@@ -216,7 +216,9 @@ static void unmap_file(fc_blocks_t *blocks, entry_t *entry) {
   blocks->files--;
 }
 
-// Larger than what is counted at once: nobody knows yet whether it will be filled.
+// Takes a large new block for bytes that may never come, so little of it is
+// counted. FC_BLOCK_NONE if blocks of this class are not large, or there is no
+// memory.
 static uint32_t reserve(fc_blocks_t *blocks, unsigned class_) {
   if (class_ >= CLASS_COUNT || class_bytes(class_) < LARGE) {
     return FC_BLOCK_NONE;
@@ -229,7 +231,7 @@ static uint32_t reserve(fc_blocks_t *blocks, unsigned class_) {
   return block;
 }
 
-// It does not count as kept any more.
+// Frees a block that does not count as kept any more.
 static void free_block(fc_blocks_t *blocks, uint32_t block) {
   entry_t *entry = entry_at(blocks, block);
   if (entry->file < 0) {
@@ -312,7 +314,7 @@ static fc_status_t describe(const fc_blocks_t *blocks, const request_t *request,
   return fc_fail_memory(err);
 }
 
-// Under the lock, as are the functions that follow.
+// Under the lock, as are the functions from here to take().
 static verdict_t judge(const fc_blocks_t *blocks, const request_t *request) {
   if (request->class_ == 0) return VERDICT_FITS;
   if (request->class_ == CLASS_COUNT || request->now > blocks->limit) {
@@ -366,20 +368,21 @@ static void give(fc_blocks_t *blocks, uint32_t block) {
   blocks->kept += entry->counted;
   entry->counted = 0;
   entry->owner = FC_OWNER_NONE;
-  // Of a block that was never filled next to nothing can be used again, and a
+  // A block that was hardly filled has next to nothing to use again; and a
   // worker may still see what lies in a file.
   if (blocks->kept > blocks->budget || entry->filled < entry->size / 2 ||
       entry->file >= 0) {
     let_go(blocks, block);
     return;
   }
-  // A holder that has kept the address must not use it.
+  // The address sanitizer reports a holder that uses the address later.
   FC_POISON(entry->data, (size_t)class_bytes(entry->class_) + FC_BLOCK_TAIL);
   entry->next = blocks->heads[entry->class_];
   blocks->heads[entry->class_] = block;
 }
 
-// FC_BLOCK_NONE when the block is none to be shared, and when no more can be.
+// Takes a block in a file. FC_BLOCK_NONE when the request wants none, and when
+// no more can be had.
 static uint32_t take_file(fc_blocks_t *blocks, const request_t *request) {
   const unsigned class_ = class_of(request->size);
   const bool large = request->size > FC_LIMIT_SHARED && class_ < CLASS_COUNT;

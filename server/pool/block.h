@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Blocks: the memory that request and answer bytes live in. 64-byte aligned,
-// from size classes, each twice the one before, private to one call, and named by
-// index, because slots may only hold what another process could resolve too. The
-// store keeps blocks it gets back within a budget, so a warm server allocates
-// nothing. All calls may be made from any thread.
+// Blocks: the memory that request and answer bytes live in. A block is 64-byte
+// aligned, of a size class (each twice the one before), private to one call,
+// and named by index, because slots may only hold what another process could
+// resolve too. The store keeps blocks it gets back within a budget, so a warm
+// server allocates nothing. All calls but fc_blocks_release may be made from
+// any thread.
 #ifndef FARCALL_SERVER_POOL_BLOCK_H_
 #define FARCALL_SERVER_POOL_BLOCK_H_
 
@@ -19,9 +20,10 @@
 typedef struct fc_blocks_t fc_blocks_t;
 
 typedef struct fc_blocks_usage_t {
-  uint64_t taken;   // bytes of blocks in use
-  uint64_t kept;    // bytes kept for reuse, also what blocks in use hold of
-                    // earlier uses and do not count
+  uint64_t taken;  // bytes of blocks in use
+  // Bytes kept for reuse: all that free blocks have, and what blocks in use had
+  // filled by earlier calls and do not count now.
+  uint64_t kept;
   uint64_t limit;   // most bytes that may be in use
   uint64_t share;   // most of them that one owner may hold
   uint64_t copied;  // bytes of bodies and answers copied so far, from one block
@@ -40,7 +42,8 @@ fc_status_t fc_blocks_create_fixed(fc_allocator_t allocator,
                                    const fc_span_t *spans, uint32_t count,
                                    fc_blocks_t **out_blocks,
                                    fc_error_t *err) FC_MUST_CHECK;
-// Before the first block is taken.
+// Sets the most bytes that one owner may hold. Call it before the first block
+// is taken.
 void fc_blocks_set_share(fc_blocks_t *blocks, uint64_t share);
 // Every block must have been given back. NULL is allowed.
 void fc_blocks_destroy(fc_blocks_t *blocks);
@@ -49,27 +52,28 @@ void fc_blocks_destroy(fc_blocks_t *blocks);
 // reached, FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_block_take(fc_blocks_t *blocks, uint64_t size,
                           uint32_t *out_block, fc_error_t *err) FC_MUST_CHECK;
-// For bytes that arrive piece by piece: takes a block of at least `now` bytes,
-// and counts `now` bytes to `owner` until it is given back. If a block of
-// `size` bytes is kept, that one is taken: it costs no more memory. Nor does a
-// large new one of `size` bytes, of which only addresses are taken. The block
-// may be filled as far as fc_block_size says, and fc_block_grow must then count
-// what was filled. FC_CODE_TOO_MANY_REQUESTS when the owner holds some bytes
-// and would hold more than its share.
+// For bytes that arrive piece by piece, `size` in the end: takes a block of at
+// least `now` bytes, and counts `now` bytes, rounded up to a size class, to
+// `owner` until it is given back. It takes a block of `size` bytes instead if
+// one is kept, which costs no more memory, or if that makes it a large new one,
+// of which only addresses are taken. The block may be filled as far as
+// fc_block_size says, and fc_block_grow must then count what was filled.
+// FC_CODE_TOO_MANY_REQUESTS when the owner holds some bytes and would hold more
+// than its share.
 fc_status_t fc_block_take_for(fc_blocks_t *blocks, const fc_owner_t *owner,
                               uint64_t now, uint64_t size, uint32_t *out_block,
                               fc_error_t *err) FC_MUST_CHECK;
-// The same for bytes that a worker process may be given: if such a block, or one that
-// it grows into, is larger than FC_LIMIT_SHARED, all of it lies in a file
-// (fc_block_file), unless there are FC_LIMIT_SHARED_FILES already, or the system
-// has none for it.
+// Does the same for bytes that a worker process may be given: if such a block,
+// or one that it grows into, is larger than FC_LIMIT_SHARED, all of it lies in
+// a file (fc_block_file), unless there are FC_LIMIT_SHARED_FILES already, or
+// the system has none for it.
 fc_status_t fc_block_take_shared(fc_blocks_t *blocks, const fc_owner_t *owner,
                                  uint64_t now, uint64_t size,
                                  uint32_t *out_block,
                                  fc_error_t *err) FC_MUST_CHECK;
-// The same for a block that has become too small, or of which too few bytes are
-// counted. Its first `used` bytes are in *block afterwards, and only the
-// difference is counted. On failure *block stays.
+// Counts `now` bytes of *block, and takes a larger block in its place if it is
+// too small for them. Its first `used` bytes are in *block afterwards, and only
+// the difference is counted. On failure *block stays as it is.
 fc_status_t fc_block_grow(fc_blocks_t *blocks, const fc_owner_t *owner,
                           uint32_t *block, uint64_t used, uint64_t now,
                           uint64_t size, fc_error_t *err) FC_MUST_CHECK;
@@ -79,13 +83,13 @@ fc_status_t fc_blocks_check(fc_blocks_t *blocks, const fc_owner_t *owner,
 // FC_BLOCK_NONE is allowed.
 void fc_block_give(fc_blocks_t *blocks, uint32_t block);
 uint8_t *fc_block_data(const fc_blocks_t *blocks, uint32_t block);
-// FC_BLOCK_TAIL bytes more may be read and written.
+// Bytes of the block. FC_BLOCK_TAIL bytes more may be read and written.
 size_t fc_block_size(const fc_blocks_t *blocks, uint32_t block);
 // Bytes of the block that count as in use.
 uint64_t fc_block_counted(const fc_blocks_t *blocks, uint32_t block);
 
-// The file that the block lies in, from its begin on (shared.h); the block's own.
-// -1: it lies in none.
+// The file (shared.h) that the block lies in, from the file's beginning on. It
+// is the block's. -1: the block lies in none.
 int fc_block_file(const fc_blocks_t *blocks, uint32_t block);
 // A block for a worker process to fill: all it has is a file of `size` bytes, of
 // which none count. When it is known what was filled, fc_block_adopt counts so
@@ -98,9 +102,9 @@ fc_status_t fc_block_adopt(fc_blocks_t *blocks, uint32_t block, uint64_t size,
 fc_blocks_usage_t fc_blocks_usage(fc_blocks_t *blocks);
 // Releases kept blocks larger than `size`: called when the server is idle.
 void fc_blocks_trim(fc_blocks_t *blocks, size_t size);
-// Large blocks that are not kept, and those in files, are released bit by bit, because the kernel
-// takes milliseconds for all of one: gives `most` bytes back to it. True: there is
-// more. The loop's thread alone.
+// Large blocks that are not kept, and those in files, are released bit by bit,
+// because the kernel takes milliseconds for all of one: gives `most` bytes back
+// to it. True: there is more. The loop's thread alone.
 bool fc_blocks_release(fc_blocks_t *blocks, uint64_t most);
 // Bytes of a body or an answer were copied.
 void fc_blocks_note_copied(fc_blocks_t *blocks, uint64_t size);

@@ -10,7 +10,7 @@ static void close_piece(fc_block_sink_t *out) {
   piece->size = (uint64_t)(out->sink.cursor - begin);
 }
 
-// Where the last piece begins, and where it must end.
+// Sets where the last piece must end, and returns where it begins.
 static char *bound_piece(fc_block_sink_t *out) {
   const fc_piece_t *piece = &out->pieces[out->count - 1];
   char *begin =

@@ -94,8 +94,9 @@ void fc_inbox_close(fc_inbox_t *inbox) {
   *inbox = (fc_inbox_t){0};
 }
 
-// -1 in *out_file: the process has too many files open. False: there is no message,
-// because the module has taken or closed what is not its own.
+// Receives one message. *out_file is -1 if the process has too many files open.
+// False: there is no message, because the module has taken or closed what is
+// not its own.
 static bool receive(const fc_inbox_t *inbox, message_t *out_message,
                     int *out_file) {
   struct iovec part = {out_message, sizeof *out_message};
@@ -130,7 +131,7 @@ static int take_up_to(fc_inbox_t *inbox, uint32_t number) {
     inbox->received = message.number;
     if (message.kind == FC_HANDOFF_ANSWER) keep_answer_file(inbox, file);
     else if (message.number == number) body = file;
-    // The body of a call that is not this one.
+    // This is the body of another call.
     else if (file >= 0) close(file);
     if ((int32_t)(message.number - number) > 0) break;
   }

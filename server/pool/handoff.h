@@ -22,9 +22,9 @@ typedef enum fc_handoff_kind_t {
 
 // Makes the two ends, the loop's and the worker's. False: see errno.
 bool fc_handoff_open(int out_ends[2]) FC_MUST_CHECK;
-// Message `number` with `file`, which stays the caller's. False: it was not sent,
-// because the worker has closed its end (EPIPE, ECONNRESET), or the system or the user
-// has too many files on their way; see errno.
+// Sends message `number` with `file`, which stays the caller's. False: it was
+// not sent, because the worker has closed its end (EPIPE, ECONNRESET), or the
+// system or the user has too many files on their way; see errno.
 bool fc_handoff_send(int end, uint32_t number, fc_handoff_kind_t kind,
                      int file) FC_MUST_CHECK;
 
@@ -34,11 +34,11 @@ bool fc_handoff_send(int end, uint32_t number, fc_handoff_kind_t kind,
 typedef struct fc_inbox_t {
   int end;
   uint32_t received;  // the last message's number
-  fc_span_t body;     // addresses
+  fc_span_t body;     // addresses set aside for a body, and for an answer
   fc_span_t answer;
   size_t body_mapped;
   size_t answer_mapped;
-  int answer_file;  // not used yet, -1: there is none
+  int answer_file;  // for the next large answer, -1: there is none
 } fc_inbox_t;
 
 // Bytes of addresses that it sets aside.
@@ -48,8 +48,9 @@ fc_status_t fc_inbox_open(int end, const fc_ring_setup_t *setup,
                           fc_inbox_t *out_inbox, fc_error_t *err) FC_MUST_CHECK;
 // A zeroed inbox is allowed.
 void fc_inbox_close(fc_inbox_t *inbox);
-// Before a call is run: takes what was sent until it was given, and maps its body if
-// that lies in a file. FC_CODE_OUT_OF_MEMORY: the body cannot be had.
+// Before a call is run: takes the files that were sent before the call was
+// given, and maps its body if that lies in a file. FC_CODE_OUT_OF_MEMORY: the
+// body cannot be had.
 fc_status_t fc_inbox_take(fc_inbox_t *inbox, const fc_ring_slot_t *slot,
                           fc_error_t *err) FC_MUST_CHECK;
 // Maps the file for an answer: its block, or FC_BLOCK_NONE when there is none.

@@ -13,23 +13,25 @@
 #define FC_HEALTH_STEPS 13
 
 typedef struct fc_health_t {
-  // So many crashes within FC_LIMIT_HEALTHY_MS quarantine the module, if they
-  // are more than FC_LIMIT_SHARE % of the calls in that time; 0: never
+  // So many crashes within FC_LIMIT_HEALTHY_MS quarantine the module, if more
+  // than FC_LIMIT_SHARE % of its calls in that time crashed, or of its last
+  // FC_LIMIT_SHARE_CALLS calls if there were fewer. 0: it is never quarantined.
   uint32_t limit;
-  uint64_t quarantine_ms;   // the first time
-  uint64_t restart_ns;      // no process is started before
-  uint64_t quarantined_ns;  // calls are refused until, 0: they are not
+  uint64_t quarantine_ms;  // how long the first quarantine lasts
+  uint64_t restart_ns;     // no process is started before this time
+  // Calls are refused until this time; 0: they are not.
+  uint64_t quarantined_ns;
   uint32_t recent;  // crashes within a minute that led to the quarantine
-  // Its own
+  // Private to health.c
   uint64_t probation_ns;  // until then the share alone decides, not the limit
-  uint32_t quarantines;   // in a row
+  uint32_t quarantines;   // in a row, without a good minute after one
   uint32_t failures;      // without a healthy minute between
   uint64_t failed_ns;     // time of the last failure
   uint64_t crashes;       // ever
   uint64_t crashed_ns[FC_LIMIT_CRASHES];  // the last ones, overwritten in turn
-  uint64_t crashed_call[FC_LIMIT_CRASHES];  // for each: which call it was,
-                                            // counted from the first
-  uint64_t step;                            // number of the current time step
+  // For each crash: the number of its call, counted from the first.
+  uint64_t crashed_call[FC_LIMIT_CRASHES];
+  uint64_t step;                    // number of the current time step
   uint64_t calls[FC_HEALTH_STEPS];  // that had ended when each step began
 } fc_health_t;
 

@@ -43,12 +43,12 @@ typedef enum fc_offer_t {
   FC_OFFER_REFUSED,  // it must not be made: the error says why
 } fc_offer_t;
 
-// Of one host, since the start of the server.
+// What happened in one host since it was made.
 typedef struct fc_host_facts_t {
   bool in_process;
   uint64_t lost_threads;
   uint64_t crashes;
-  uint64_t restarts;  // in the place of a process that had ended
+  uint64_t restarts;  // processes started in the place of one that had ended
   uint64_t quarantines;
   uint64_t quarantined_ns;  // when a quarantine ends, 0: there is none
 } fc_host_facts_t;
@@ -71,7 +71,8 @@ typedef struct fc_host_class_t {
                         fc_module_t *module, fc_host_t **out_host,
                         fc_error_t *err);
   // May a call be made? *out_room is how many more calls would begin soon. If
-  // it may not, *out_retry_s says when to come back.
+  // it may not be, *out_retry_s says after how many seconds the client may come
+  // back.
   fc_status_t (*admit)(const fc_host_t *host, uint32_t *out_room,
                        uint32_t *out_retry_s, fc_error_t *err);
   // Runs a call that has not waited, here and now, and sets its outcome. False:
@@ -104,7 +105,8 @@ typedef struct fc_host_class_t {
   // wakes it. False: there is something to collect already.
   bool (*sleep)(fc_hosts_t *hosts);
   void (*wake)(fc_hosts_t *hosts);
-  // Ends the calls whose time is over, and says when there is more to do.
+  // Ends the calls whose time is over, and says by fc_pool_note_due when it
+  // must be called again.
   void (*expire)(fc_hosts_t *hosts, uint64_t now_ns);
   // Checks on workers that report nothing by themselves.
   void (*look)(fc_hosts_t *hosts, uint64_t now_ns);
@@ -113,7 +115,7 @@ typedef struct fc_host_class_t {
   void (*destroy)(fc_hosts_t *hosts);
 } fc_host_class_t;
 
-// All hosts of one kind. First in the kind's own struct.
+// All hosts of one kind. The first member of the kind's own struct for them.
 struct fc_hosts_t {
   const fc_host_class_t *class_;
   fc_pool_t *pool;
@@ -122,7 +124,7 @@ struct fc_hosts_t {
   uint32_t watched;  // workers that `look` is for
 };
 
-// First in the kind's own struct.
+// One host. The first member of the kind's own struct for it.
 struct fc_host_t {
   fc_hosts_t *hosts;
   fc_pool_t *pool;
@@ -141,7 +143,7 @@ static inline bool fc_host_worker(const fc_host_t *host, uint32_t position,
   return host->hosts->class_->worker(host, position, out_worker);
 }
 
-// How a kind adds a host to its own and takes it out again.
+// Adds a host to those of its kind, and takes it out again.
 void fc_hosts_link(fc_hosts_t *hosts, uint32_t generation, fc_host_t *host);
 void fc_hosts_unlink(fc_host_t *host);
 
@@ -155,23 +157,25 @@ void fc_pool_on_host(fc_host_t *host, const fc_error_t *error);
 void fc_pool_on_retired(fc_pool_t *pool, uint32_t generation);
 // One of the host's calls has ended.
 void fc_pool_note_end(fc_host_t *host);
-// One of its calls was ended, for its deadline or because nobody waits for it
-// (`dropped`).
+// Counts a running call that was ended for its deadline, or because nobody
+// waits for it (`dropped`).
 void fc_pool_note_stopped(fc_host_t *host, bool dropped);
-// The same for a call that has ended by itself, if its outcome says so.
+// Counts a call that has ended by itself, if its outcome says that it stopped
+// for one of these two reasons.
 void fc_pool_note_outcome(fc_host_t *host, const fc_outcome_t *outcome,
                           bool dropped);
 // Hands a call's outcome to its waiter. `outcome` is the host's until `finish`;
 // its blocks belong to whoever takes them.
 void fc_pool_deliver(fc_host_t *host, fc_job_t *job, fc_outcome_t *outcome);
-// The call failed in `stage`.
+// Delivers an outcome which says that the call failed in `stage` with `error`.
 void fc_pool_fail(fc_host_t *host, fc_job_t *job, fc_stage_t stage,
                   const fc_error_t *error);
-// Back to the head of its queue: it was not begun.
+// Puts a call that was not begun back to the head of its queue.
 void fc_pool_requeue(fc_host_t *host, fc_job_t *job);
 // `expire` must be called at `due_ns`; 0 changes nothing.
 void fc_pool_note_due(fc_pool_t *pool, uint64_t due_ns);
-// Fails every call that waits for it; `retry_s` is when to come back.
+// Fails every call that waits in the queue of the host's generation; `retry_s`
+// is after how many seconds their clients may come back.
 void fc_pool_fail_waiting(fc_host_t *host, uint32_t retry_s,
                           const fc_error_t *error);
 

@@ -22,9 +22,10 @@ typedef struct fc_invocation_t {
   uint8_t flags;          // FC_CALL_*
   uint8_t body_coding;    // fc_coding_t of the body
   uint8_t answer_coding;  // and of the answer, where it is worth it
-  uint64_t body_max;      // bytes the body may become
-  uint64_t deadline_ns;   // on fc_clock_ns' clock, 0: none
-  // The loop's copy. A process has its own, in the block of its slot.
+  uint64_t body_max;  // most bytes that the body may become when decompressed
+  uint64_t deadline_ns;  // on fc_clock_ns' clock, 0: none
+  // Where the body is for the loop and its threads. For a process it is
+  // replaced by the place in the ring.
   fc_piece_t body;
   // The dialect's own: written when the head is admitted, read by its decode and
   // encode.

@@ -17,15 +17,16 @@ typedef enum fc_job_state_t {
 typedef struct fc_job_t {
   fc_invocation_t call;   // the job owns its body, except while a thread has it
   fc_outcome_t *outcome;  // borrowed, from on_done until fc_pool_finish
-  uint32_t retry_s;       // of an error: when to come back, 0: as its code says
+  // Of an error: seconds until the client may come back; 0: as its code says.
+  uint32_t retry_s;
   // The pool's
   uint8_t state;
   struct fc_job_t *next;
   struct fc_job_t *previous;
   // The host's
-  uint8_t attempts;    // processes that ended before they began it
+  uint8_t attempts;    // processes that crashed before they began it
   uint32_t looked_up;  // fc_blame_t.changes at the last look-up, 0: none yet
-  uint32_t slot;       // a thread's, FC_SLOT_NONE if it has none
+  uint32_t slot;  // the thread host's slot that holds it; FC_SLOT_NONE: none
   struct fc_child_t *child;  // the process that has it, NULL if none
 } fc_job_t;
 

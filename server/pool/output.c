@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lines are found in what one read gives; a longer one is cut. Escaping is the
-// log's work.
+// Lines are put together from the bytes of all reads, and cut at FC_OUTPUT_LINE
+// bytes. Escaping is the log's work.
 #include "pool/output.h"
 
 #include <errno.h>

@@ -17,7 +17,7 @@ typedef struct fc_output_t {
   int pid;
   uint64_t second;
   uint32_t lines;    // in this second
-  uint64_t dropped;  // lines, since it was last said
+  uint64_t dropped;  // lines dropped since the log was last told
   uint32_t size;     // of the line being read
   uint32_t last_size;
   char line[FC_OUTPUT_LINE];

@@ -9,7 +9,7 @@
 typedef struct fc_owner_entry_t {
   fc_owner_t owner;
   uint64_t bytes;
-  uint32_t next;  // in its bucket, or of those given back
+  uint32_t next;  // the next entry of its bucket, or of the free ones
 } entry_t;
 
 static bool is_same(const fc_owner_t *a, const fc_owner_t *b) {

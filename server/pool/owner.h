@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who holds how many bytes of blocks. An owner is known while it holds any, so
-// the table is as large as the number of clients that send large bodies at one
-// time. Not locked: block.c has a lock around it.
+// Who holds how many bytes of blocks. An owner is known while it holds any
+// bytes, so the table is as large as the number of clients that send large
+// bodies at one time. Not locked: block.c has a lock around it.
 #ifndef FARCALL_SERVER_POOL_OWNER_H_
 #define FARCALL_SERVER_POOL_OWNER_H_
 
@@ -27,7 +27,7 @@ typedef struct fc_owners_t {
 
 // Zeroed with an allocator is empty.
 void fc_owners_deinit(fc_owners_t *owners);
-// 0 when it is not known.
+// Bytes that an owner holds; 0 when it is not known.
 uint64_t fc_owners_held(const fc_owners_t *owners, const fc_owner_t *owner);
 // Counts `bytes` (above 0) more. Returns the owner's index, which stays the
 // same while the owner holds anything; FC_OWNER_NONE when out of memory.

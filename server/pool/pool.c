@@ -21,7 +21,7 @@ typedef struct fc_module_queue_t {
   uint64_t timeouts;  // running calls ended for their deadline
   uint64_t cancels;   // running calls ended because nobody waited for them
   bool active;
-  bool retiring;  // taken down once nothing runs
+  bool retiring;  // taken down once none of its calls runs
   fc_host_t *host;
   struct fc_module_queue_t *next_active;
   fc_cost_t *costs;  // by function
@@ -60,7 +60,8 @@ static void free_queue(fc_pool_t *pool, uint32_t index) {
 }
 
 void fc_pool_deinit(fc_pool_t *pool) {
-  // Processes first, because a thread may take its time.
+  // Processes are killed first, because threads are waited for and may take
+  // long.
   for (int i = FC_HOSTS_COUNT; i-- > 0;) {
     if (pool->hosts[i]) pool->hosts[i]->class_->destroy(pool->hosts[i]);
   }
@@ -95,7 +96,7 @@ bool fc_pool_wants_process(const fc_pool_t *pool, const fc_module_t *module) {
                               fc_module_get_info(module)->runs_native);
 }
 
-// A place for the queue of generation `index`.
+// Makes `queues` long enough for generation `index`.
 static fc_status_t make_place(fc_pool_t *pool, uint32_t index,
                               fc_error_t *err) {
   if (index < pool->queue_count) return FC_OK;
@@ -188,7 +189,7 @@ static bool belongs_inline(const fc_pool_t *pool, const fc_job_t *job) {
   const module_queue_t *queue = pool->queues[job->call.generation];
   // The call must not overtake others of its module.
   if (!class_of(queue->host)->run || queue->waiting) return false;
-  // zlib takes its time, however quick the function is.
+  // Decompressing the body takes time, however quick the function is.
   if (job->call.body_coding) return false;
   if (pool->options.lane == FC_LANE_ALWAYS) return true;
   const fc_cost_t *cost = &queue->costs[job->call.function];
@@ -288,7 +289,8 @@ static void retire_idle(fc_pool_t *pool) {
 void fc_pool_enqueue(fc_pool_t *pool, fc_job_t *job) {
   module_queue_t *queue = pool->queues[job->call.generation];
   job->state = FC_JOB_QUEUED;
-  // Jobs are used again, and their last call may have been run inline.
+  // A job is used again for its client's next call: nothing of the last one may
+  // stay.
   job->attempts = 0;
   job->looked_up = 0;
   job->retry_s = 0;
@@ -317,7 +319,8 @@ static void unlink_job(fc_pool_t *pool, fc_job_t *job) {
   pool->waiting--;
 }
 
-// Gives the first call of a queue to its host, or answers why not.
+// Gives the first call of a queue to its host, or answers it if the host
+// refuses it. False: the host has no room, and the call waits on.
 static bool give_first(fc_pool_t *pool, module_queue_t *queue) {
   fc_job_t *job = queue->first;
   const bool quick = is_quick(&queue->costs[job->call.function]);

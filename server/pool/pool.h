@@ -17,21 +17,21 @@ typedef enum fc_lane_t {
   FC_LANE_NEVER
 } fc_lane_t;
 
-// What the pool tells the loop. All but `wake` on the loop's thread.
+// What the pool tells the loop. All but `wake` are called on the loop's thread.
 typedef struct fc_pool_events_t {
-  // On a worker's thread: the loop must call fc_pool_collect.
+  // Called on a worker's thread: the loop must call fc_pool_collect.
   void (*wake)(void *context);
   // A call has ended: the listener reads job->outcome and calls fc_pool_finish.
   void (*on_done)(void *context, fc_job_t *job);
   // The deadline of a waiting call has passed.
   void (*on_expired)(void *context, fc_job_t *job);
-  // A generation that was added can be called now, or, with an `error`, its first
-  // process or thread could not load it: then it is the listener's to retire.
+  // A generation that was added can be called now; or, with an `error`, its
+  // first process or thread could not load it, and the listener must retire it.
   void (*on_added)(void *context, uint32_t module, const fc_error_t *error);
   // A generation is gone: its processes have ended, its instances and its queue
   // are destroyed, and its index may be added again.
   void (*on_retired)(void *context, uint32_t module);
-  // A thread is lost in a native function past its deadline.
+  // A thread is lost: its call of a native function goes on past the deadline.
   void (*on_lost)(void *context, uint32_t module, uint32_t function);
   void *context;
 } fc_pool_events_t;
@@ -41,8 +41,9 @@ typedef struct fc_pool_options_t {
   uint32_t queue_limit;  // calls of one module that may wait
   fc_lane_t lane;
   fc_guard_policy_t guard;
-  uint32_t tiles;    // threads for one call; 0 and 1: only its own
-  uint64_t load_ms;  // a thread may take to make a first instance
+  uint32_t tiles;  // threads for one call; 0 and 1: only its own
+  // Time that a thread may take to make a module's first instance.
+  uint64_t load_ms;
   fc_isolation_t isolation;
   const struct fc_process_options_t *process;  // how processes are made
 } fc_pool_options_t;
@@ -60,12 +61,14 @@ struct fc_pool_t {
   uint32_t queue_count;
   struct fc_module_queue_t *active_first;  // queues with waiting calls, in turn
   struct fc_module_queue_t *active_last;
-  uint32_t retiring;  // queues that go once nothing runs
+  // Queues that are taken down once none of their calls runs.
+  uint32_t retiring;
   uint32_t waiting;
-  uint64_t look_ns;          // not to look at workers before
-  uint64_t inline_spent_ns;  // of this loop turn
-  uint64_t earliest_due_ns;  // of any call, 0 = none; may be too low
-  fc_outcome_t failure;      // of a call that failed and is being delivered
+  uint64_t look_ns;          // workers are not looked at before this time
+  uint64_t inline_spent_ns;  // what calls on the loop have taken in this turn
+  // When fc_pool_expire has something to do, or earlier; 0: never.
+  uint64_t earliest_due_ns;
+  fc_outcome_t failure;  // outcome of a call that failed and is being delivered
   fc_pool_events_t events;
 };
 
@@ -76,57 +79,63 @@ fc_status_t fc_pool_init(fc_pool_t *pool, fc_allocator_t allocator,
                          const fc_dialect_worker_t *const *dialects,
                          const fc_pool_events_t *events,
                          fc_error_t *err) FC_MUST_CHECK;
-// Waits for running calls. Accepts a zeroed pool.
+// Kills the processes, and waits for the calls that run in threads. A zeroed
+// pool is allowed.
 void fc_pool_deinit(fc_pool_t *pool);
 bool fc_pool_wants_process(const fc_pool_t *pool, const fc_module_t *module);
-// Generation `index` of a module is loaded, or described: starts its first process
-// if it belongs in one, else has a thread make its first instance. Then on_added
-// is called, maybe from here, and calls may be submitted. The module is held
-// until the generation is retired. FC_CODE_OUT_OF_MEMORY: nothing was added.
+// Generation `index` of a module is loaded, or described: starts its first
+// process if it belongs in one, else has a thread make its first instance. When
+// that has succeeded or failed, on_added is called, maybe before this returns,
+// and calls may be submitted. The module is held until the generation is
+// retired. FC_CODE_OUT_OF_MEMORY: nothing was added.
 fc_status_t fc_pool_add(fc_pool_t *pool, uint32_t index, fc_module_t *module,
                         fc_error_t *err) FC_MUST_CHECK;
-// No more calls will be submitted and none waits. Once the last call has ended,
-// also if nobody waits for it, everything is taken down and on_retired is
-// called, in a later turn.
+// Takes a generation down. No call of it may wait, and none may be submitted
+// any more. Once its last call has ended, also one that nobody waits for,
+// on_retired is called, in a later turn.
 void fc_pool_retire(fc_pool_t *pool, uint32_t index);
 
 // May a call of this module be accepted and wait? If not, FC_CODE_OVERLOADED or
-// the host's error; *out_retry_s says after how many seconds to come back.
+// the host's error; *out_retry_s says after how many seconds the client may
+// come back.
 fc_status_t fc_pool_admit(const fc_pool_t *pool, uint32_t module,
                           uint32_t function, uint64_t deadline_ns,
                           uint64_t now_ns, uint32_t *out_retry_s,
                           fc_error_t *err);
 
-// Whether the bodies of its calls go to another process (fc_block_take_shared).
+// Do the bodies of its calls go to another process (fc_block_take_shared)?
 bool fc_pool_shares(const fc_pool_t *pool, uint32_t module);
 
-// Runs the call here and now if its lane is the loop's. True: job->outcome is
-// set, the caller must fc_pool_finish it.
+// Runs the call on the loop, at once, if its function is in the lane. True:
+// job->outcome is set, and the caller must fc_pool_finish it.
 bool fc_pool_try_inline(fc_pool_t *pool, fc_job_t *job);
 // Puts the job at the end of its module's queue.
 void fc_pool_enqueue(fc_pool_t *pool, fc_job_t *job);
-// Hands waiting calls to free workers, in one batch. Once a loop turn.
+// Hands waiting calls to free workers, in one batch. Called once a loop turn.
 void fc_pool_flush(fc_pool_t *pool);
-// Nobody waits for the job any more. A queued one is forgotten and its body
-// given back; a running one is told, and its answer will be thrown away.
+// Nobody waits for the job's call any more. A queued call is forgotten and its
+// body given back; of a running one the worker is told, and its answer will be
+// thrown away.
 void fc_pool_drop(fc_pool_t *pool, fc_job_t *job);
 
-// Tells of finished calls, oldest first of each worker.
+// Calls on_done for each finished call, oldest first of each worker. `awake`:
+// this is called because a worker woke the loop.
 void fc_pool_collect(fc_pool_t *pool, bool awake);
 // fc_pool_sleep is called before the loop waits for events, after
 // fc_pool_flush; false: there is something to collect already. fc_pool_wake is
 // called after waiting.
 bool fc_pool_sleep(fc_pool_t *pool);
 void fc_pool_wake(fc_pool_t *pool);
-// The outcome has been read: gives every block back that it still owns (a caller
-// that takes the answer over sets piece_count to 0). Learns the function's cost.
+// The caller has read the outcome: gives back every block that the outcome
+// still owns (a caller that takes the answer over sets piece_count to 0), and
+// learns what the function costs.
 void fc_pool_finish(fc_pool_t *pool, fc_job_t *job);
 
 // Ends the calls whose deadline has passed: those that wait, those of
 // processes, and those of threads in native code. Bytecode ends its own calls.
 // Also looks at what processes do, now and then.
 void fc_pool_expire(fc_pool_t *pool, uint64_t now_ns);
-// When to call fc_pool_expire, 0: there is nothing to wait for.
+// When to call fc_pool_expire; 0: never, as things are.
 uint64_t fc_pool_due_ns(const fc_pool_t *pool, uint64_t now_ns);
 
 // Threads that take calls, and those that are lost.
@@ -139,7 +148,7 @@ uint32_t fc_pool_in_threads(const fc_pool_t *pool);
 // The numbers of a module, all 0 before fc_pool_add.
 void fc_pool_metrics(const fc_pool_t *pool, uint32_t module,
                      fc_module_metrics_t *out);
-// NULL before fc_pool_add.
+// The host of a generation; NULL before fc_pool_add.
 const fc_host_t *fc_pool_host(const fc_pool_t *pool, uint32_t module);
 
 #endif  // FARCALL_SERVER_POOL_POOL_H_

@@ -156,7 +156,7 @@ bool fc_process_reap(fc_process_t *process, bool wait,
   if (!(ended.revents & POLLIN)) return false;
   siginfo_t info = {0};
   *out_end = (fc_process_end_t){0};
-  // Something else has reaped it: it is gone all the same.
+  // If something else has reaped the process, it has ended all the same.
   if (waitid((idtype_t)P_PIDFD, (id_t)process->pidfd, &info, WEXITED)) {
     return true;
   }

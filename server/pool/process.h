@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A worker process, as the loop sees it: started, killed and waited for by
-// descriptor, so that another process that gets its number is never meant. What
-// it inherits is the table below and nothing else; the environment is empty.
-// Also the main function of `farcalld --worker`.
+// A worker process, as the loop sees it. It is started, killed and waited for
+// by a descriptor (pidfd), so that another process which gets its number later
+// is never meant. What it inherits is the table below and nothing else; the
+// environment is empty. Also the main function of `farcalld --worker`.
 #ifndef FARCALL_SERVER_POOL_PROCESS_H_
 #define FARCALL_SERVER_POOL_PROCESS_H_
 

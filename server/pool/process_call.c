@@ -25,7 +25,9 @@ static bool is_free(const fc_child_t *child) {
          !child->giving.active;
 }
 
-// The process with the fewest calls; NULL when each has `ahead`.
+// The free process with the fewest calls, and fewer than `ahead`. A process
+// that has calls is left out while another one starts, or when its oldest call
+// is slow. NULL: none has room.
 static fc_child_t *find_room(fc_process_host_t *host, uint32_t ahead,
                              uint64_t now_ns) {
   fc_child_t *best = NULL;
@@ -47,7 +49,8 @@ fc_str_t fc_process_host_body(const fc_process_host_t *host,
   return fc_str_make(body, (size_t)job->call.body.size);
 }
 
-// A body is looked up once, and again only after another call was blamed.
+// Is this a call that crashed the module lately? Its body is looked up once,
+// and again only after another call was blamed.
 static bool is_blamed(fc_process_host_t *host, fc_job_t *job, uint64_t now_ns) {
   uint64_t at_ns;
   if (job->looked_up == host->blame.changes) return false;
@@ -78,7 +81,8 @@ static void list_as_busy(fc_process_host_t *host) {
   all->busy = host;
 }
 
-// How many of `size` bytes may be copied now; 0: none in this loop turn.
+// Takes up to `size` bytes off what may still be copied in this pass
+// (fc_process_hosts_collect), and returns how many; 0: none.
 static uint64_t copy_now(fc_process_hosts_t *all, uint64_t size) {
   if (size > all->copy_left) size = all->copy_left;
   all->copy_left -= size;
@@ -270,8 +274,9 @@ fc_held_t fc_child_pop(fc_child_t *child) {
   return held;
 }
 
-// The file of an answer may have hardly more memory than the answer: only that would
-// count until the client has read it.
+// Kills a process whose file takes FC_LIMIT_FILE_SPARE more memory than the
+// answer in it: only the bytes of the answer are counted until the client has
+// read them.
 static void check_file(fc_child_t *child) {
   fc_taking_t *taking = &child->taking;
   fc_outcome_t *outcome = &taking->outcome;
@@ -325,7 +330,8 @@ static void begin_taking(fc_child_t *child) {
   }
 }
 
-// Gives memory back that a body or an answer took up.
+// Gives memory back that a body or an answer took up in `area`. False: the rest
+// is for a later pass.
 static bool scrub_on(fc_child_t *child, fc_span_t area, uint64_t used,
                      uint64_t *at) {
   fc_process_hosts_t *all = fc_process_hosts_of(child->host);
@@ -339,7 +345,7 @@ static bool scrub_on(fc_child_t *child, fc_span_t area, uint64_t used,
 }
 
 // Copies the answer, then gives back the memory that body and answer took up.
-// False: the rest is for a later loop turn.
+// False: the rest is for a later pass.
 static bool take_on(fc_child_t *child) {
   fc_taking_t *taking = &child->taking;
   fc_process_hosts_t *all = fc_process_hosts_of(child->host);

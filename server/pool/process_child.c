@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One worker process as the host has it: started, watched, heard, and closed once,
-// after it has ended. Its ring is never used again.
+// One worker process as the host has it: it is started, watched, listened to,
+// and closed once, after it has ended. Its ring is never used again.
 #include <unistd.h>
 
 #include "config/limits.h"
@@ -157,7 +157,8 @@ void fc_child_read_phase(fc_child_t *child) {
     case FC_RING_LOADING:
       return;
     case FC_RING_SERVING:
-      // It ended before the loop noticed that it serves: it counts as failed.
+      // A process that ended before the loop noticed that it serves counts as
+      // failed.
       if (child->ended) return;
       if (fc_str_equal(fc_str_make(digest, sizeof digest),
                        fc_module_get_digest(child->host->module))) {
@@ -196,7 +197,8 @@ static void on_bell(uv_poll_t *poll, int status, int events) {
   ssize_t size = read(child->process.bell, &count, sizeof count);
   (void)size;
   count_bell(child);
-  // Calls are collected before the loop waits again.
+  // The calls it has finished are collected in on_turn, before the loop waits
+  // again.
   if (!child->serving && child->cause == FC_CAUSE_NONE)
     fc_child_read_phase(child);
 }

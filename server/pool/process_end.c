@@ -235,7 +235,8 @@ void fc_child_on_exit(uv_poll_t *poll, int status, int events) {
   if (!child->ended) {
     if (!fc_process_reap(&child->process, false, &child->end)) return;
     child->ended = true;
-    // The reason why it failed may be read only after it has ended.
+    // The loop may learn that the process has ended before it reads why it
+    // failed.
     if (!child->serving && child->cause == FC_CAUSE_NONE)
       fc_child_read_phase(child);
   }

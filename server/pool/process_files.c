@@ -19,7 +19,7 @@ static bool send_file(fc_child_t *child, fc_handoff_kind_t kind,
   if (child->unreachable || file < 0) return false;
   if (!fc_handoff_send(child->process.handoff, child->ring.files + 1, kind,
                        file)) {
-    // Other reasons pass.
+    // Any other reason may pass, so the next file is tried again.
     child->unreachable = errno == EPIPE || errno == ECONNRESET;
     return false;
   }

@@ -3,15 +3,17 @@
 // The process host: worker processes of one generation, which calls they have,
 // and what is done when one ends. A crash costs the call that ran; what had not
 // begun goes back to the head of the queue. A module that keeps crashing is
-// quarantined, alone. Whatever a process does is noticed in one of three ways: its
-// eventfd (it says something), its pidfd (it has ended), the host's timer (it says
-// nothing). The loop's thread.
+// quarantined, alone. What a process does is noticed by its eventfd (it has
+// finished calls), the pipe of its output, its pidfd (it has ended), and, if it
+// does nothing, by time (the host's timer and the pool's looks). The loop's
+// thread.
 //
 // The parts: process_host.c (the host and its timer), process_child.c (one
-// process, from its start until it is closed), process_call.c (calls on their way
-// there and back), process_files.c (bodies and answers in files), process_time.c (deadlines, calls taken
-// back, processes that are greedy or no longer needed),
-// process_end.c (what becomes of its calls, and of the module).
+// process, from its start until it is closed), process_call.c (calls on their
+// way there and back), process_files.c (bodies and answers in files),
+// process_time.c (deadlines, calls taken back, processes that are greedy or no
+// longer needed), process_end.c (what becomes of a process's calls, and of the
+// module).
 #ifndef FARCALL_SERVER_POOL_PROCESS_HOST_H_
 #define FARCALL_SERVER_POOL_PROCESS_HOST_H_
 
@@ -53,10 +55,11 @@ typedef enum fc_cause_t {
   FC_CAUSE_NONE,
   FC_CAUSE_DEADLINE,
   FC_CAUSE_DROPPED,  // nobody waits for its call
-  FC_CAUSE_LIE,      // what it wrote to the memory it shares no worker writes
+  // It wrote something to the shared memory that no worker writes.
+  FC_CAUSE_LIE,
   FC_CAUSE_GREED,    // it took more of that memory than its calls need
   FC_CAUSE_NOISE,    // it wakes the loop though no call has ended
-  FC_CAUSE_LOAD,     // it did not begin to serve
+  FC_CAUSE_LOAD,     // it did not begin to serve in time, or could not
   FC_CAUSE_RETIRED,  // its module is quarantined, and it had no calls
   FC_CAUSE_SPARE,    // it had no call for long, and another of its module stays
   FC_CAUSE_COUNT
@@ -77,8 +80,9 @@ typedef struct fc_held_t {
   fc_ring_call_t sent;
   uint32_t function;
   uint64_t dropped_ns;  // when its client went away, 0: it has not
-  bool in_file;         // the process was sent its body
-  uint32_t body;        // block of that body if nobody else has it any more
+  bool in_file;         // the body was sent to the process in a file
+  // The block of that body, once the job has let go of it; else FC_BLOCK_NONE.
+  uint32_t body;
 } fc_held_t;
 
 // A call whose body is being copied into the ring: the newest of its child's.
@@ -96,7 +100,8 @@ typedef struct fc_taking_t {
   uint64_t in_file;  // bytes behind it, in `lent`
   uint32_t lent;
   uint64_t copied;
-  uint64_t answer_used;  // bytes of its area that may be written
+  // Bytes of the slot's area that the worker may have written.
+  uint64_t answer_used;
   uint64_t answer_scrubbed;
   uint64_t body_scrubbed;
   fc_block_sink_t sink;
@@ -115,7 +120,7 @@ struct fc_child_t {
   uint32_t handles;  // open
   bool serving;
   bool ended;        // as `end` says; answers it has left may still be copied
-  bool notified;     // false: it has calls of which it was not told
+  bool notified;     // false: it was given calls that it was not told of
   bool asleep;       // the loop is waiting for its bell
   bool unreachable;  // it has closed the socket for files
   uint32_t lent;  // block it may write an answer to, FC_BLOCK_NONE: it has none
@@ -145,14 +150,14 @@ struct fc_process_host_t {
   fc_child_t *children;  // oldest first
   uint32_t living;
   uint32_t starting;
-  uint32_t missing;  // ended without a replacement yet
+  uint32_t missing;  // processes that have ended and are not replaced yet
   bool loaded;       // the first process has served
-  bool failed;       // the first process could not
+  bool failed;       // the first process could not serve
   bool closing;
-  bool retired;   // and goes once `open` is 0
+  bool retired;   // it is freed once `open` is 0
   uint32_t open;  // children and the timer, until libuv has let go of them
   uv_timer_t timer;
-  uint64_t calls;  // that processes have made, or crashed in
+  uint64_t calls;  // calls that its processes have finished or crashed in
   fc_health_t health;
   fc_blame_t blame;
   uint64_t crashes;
@@ -165,8 +170,8 @@ typedef struct fc_process_hosts_t {
   // Hosts whose processes may have calls. Modules that nobody calls cost a loop
   // turn nothing.
   fc_process_host_t *busy;
-  // Bytes that all hosts together may still copy or give back in this loop turn
-  // (FC_LIMIT_COPY).
+  // Bytes that all hosts together may still copy or give back in this pass
+  // (fc_process_hosts_collect), FC_LIMIT_COPY at its beginning.
   uint64_t copy_left;
   // Children that have ended and are closed, but for their rings: the memory of a
   // large one is given back bit by bit.
@@ -198,12 +203,14 @@ void fc_process_host_let_go(fc_process_host_t *host);
 
 fc_status_t fc_child_start(fc_process_host_t *host, fc_error_t *err);
 void fc_child_kill(fc_child_t *child, fc_cause_t cause);
-// The process has ended: it leaves the list, and is freed once libuv has closed
-// its handles.
+// The process has ended: it leaves the list. It is freed once libuv has closed
+// its handles and the memory of its ring is given back.
 void fc_child_close(fc_child_t *child);
-// At once; the loop must have stopped.
+// Frees the child at once. No handle of it may be open in libuv, or the loop
+// must have stopped.
 void fc_child_free(fc_child_t *child);
-// Goes on with giving rings back. False: there is nothing to do.
+// Goes on with giving back the rings of processes that have ended. False: there
+// are none.
 bool fc_children_empty(fc_process_hosts_t *all);
 // Reads what the process says about its module.
 void fc_child_read_phase(fc_child_t *child);
@@ -215,13 +222,14 @@ fc_offer_t fc_process_host_offer(fc_host_t *host, fc_job_t *job, bool quick,
 void fc_process_host_drop(fc_host_t *host, fc_job_t *job);
 fc_str_t fc_process_host_body(const fc_process_host_t *host,
                               const fc_job_t *job);
-// Takes the oldest call from a child, however it has ended.
+// Takes the oldest call from a child, whatever became of it.
 fc_held_t fc_child_pop(fc_child_t *child);
-// Delivers the calls it has finished.
+// Delivers the calls that the child has finished.
 void fc_child_collect(fc_child_t *child);
-// The state of a call it has. READY while its body is being copied.
+// The state of a call that the child has; READY while the body is still being
+// copied.
 uint32_t fc_child_state(const fc_child_t *child, uint32_t index);
-// Gives up what is being copied.
+// Gives up the copies in progress, and the files that the child has.
 void fc_child_drop_copies(fc_child_t *child);
 void fc_process_hosts_collect(fc_hosts_t *hosts, bool awake);
 void fc_process_hosts_notify(fc_hosts_t *hosts);
@@ -232,13 +240,14 @@ void fc_process_hosts_wake(fc_hosts_t *hosts);
 
 // Gives the process a file for its next large answer, unless it has one.
 void fc_child_lend(fc_child_t *child);
-// Sends it the body of a call that is about to be published. False: the body is in no
-// file, or cannot be sent.
+// Sends the process the body of a call that is about to be published. False:
+// the body is in no file, or cannot be sent.
 bool fc_child_send_body(fc_child_t *child, fc_held_t *held);
 // Nobody waits for the call any more. The process may still read its body, which is
 // kept until the call leaves its slot. Returns the job, NULL if there was none.
 fc_job_t *fc_child_forget(fc_held_t *held);
-// The body of a call it has. False: the call was taken back, and its body is elsewhere.
+// The body of a call that the child has. False: the call was taken back, and
+// its body is elsewhere.
 bool fc_child_body(const fc_child_t *child, uint32_t index, fc_str_t *out_body);
 // Bytes of memory it has taken of what it shares and what nothing else counts.
 uint64_t fc_child_taken(const fc_child_t *child);
@@ -254,7 +263,7 @@ void fc_process_hosts_look(fc_hosts_t *hosts, uint64_t now_ns);
 
 // process_end.c
 
-// Its pidfd: it has ended.
+// The child's pidfd says that the process has ended.
 void fc_child_on_exit(uv_poll_t *poll, int status, int events);
 
 #endif  // FARCALL_SERVER_POOL_PROCESS_HOST_H_

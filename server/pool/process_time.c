@@ -21,7 +21,7 @@ static void fail_deadline(fc_child_t *child, fc_held_t *held,
   fc_pool_fail(&child->host->base, job, stage, &error);
 }
 
-// When a call must end, and why; 0: it has no limit.
+// When a call must end, and for which cause; 0: it has no limit.
 static uint64_t end_of(const fc_child_t *child, const fc_held_t *held,
                        fc_cause_t *out_cause) {
   *out_cause = FC_CAUSE_DEADLINE;
@@ -61,7 +61,8 @@ static uint64_t expire_call(fc_child_t *child, uint32_t position,
   atomic_store_explicit(&child->ring.head->slots[index].slot.cancel, 1,
                         memory_order_relaxed);
   fail_deadline(child, held, waits ? FC_STAGE_QUEUE : FC_STAGE_CALL);
-  // The process may begin it all the same.
+  // The process may begin a waiting call all the same, so it is looked at
+  // again.
   return child->cause == FC_CAUSE_NONE ? now_ns + LOOK_NS : 0;
 }
 
@@ -80,7 +81,7 @@ static void take_back(fc_child_t *child, uint32_t position) {
   }
 }
 
-// True when its calls may find another process.
+// May the calls of this process find another one?
 static bool has_others(const fc_child_t *child) {
   return child->host->most > 1 && !child->host->health.quarantined_ns;
 }
@@ -95,9 +96,9 @@ static uint64_t share(fc_child_t *child, uint64_t now_ns) {
   return 0;
 }
 
-// The process has not begun a call that it was given long ago: something has
-// stopped it. On a busy machine it may only be waiting for the processor, so
-// this takes longer to decide.
+// Has the process not begun a call that it was given long ago, because
+// something has stopped it? On a busy machine it may only be waiting for the
+// processor, so this is decided later than elsewhere.
 static bool is_deaf(const fc_child_t *child, uint64_t now_ns) {
   const uint64_t patience_ns = FC_LIMIT_DEAF_MS * 1000000ull;
   if (child->count == 0 || !has_others(child)) return false;

@@ -36,7 +36,7 @@ void fc_ready_submit(fc_ready_t *ready, fc_slot_t *slots, uint32_t first,
 uint32_t fc_ready_take(fc_ready_t *ready, fc_slot_t *slots, fc_spin_t *spin);
 void fc_ready_stop(fc_ready_t *ready);
 
-// Newest first. FC_SLOT_NONE when empty.
+// Finished slots, newest first. `head` is FC_SLOT_NONE when there are none.
 typedef struct fc_done_t {
   // Released by pushers, acquired by the taker: what the worker wrote into the
   // slot is visible to the loop.
@@ -49,8 +49,9 @@ typedef struct fc_done_t {
 void fc_done_init(fc_done_t *done);
 // True: the caller must wake the loop.
 bool fc_done_push(fc_done_t *done, fc_slot_t *slots, uint32_t slot);
-// Takes all; returns the oldest, linked by `next`, FC_SLOT_NONE if none. With
-// `awake` the bell is armed again first: pass it from the wake-up itself.
+// Takes all finished slots; returns the oldest, from which they are linked by
+// `next`, or FC_SLOT_NONE. With `awake`, pushers may wake the loop again from
+// now on: pass it when the wake-up has arrived.
 uint32_t fc_done_take(fc_done_t *done, fc_slot_t *slots, bool awake);
 
 #endif  // FARCALL_SERVER_POOL_QUEUE_H_

@@ -140,7 +140,7 @@ static void mark(fc_slot_t *slot, fc_stage_t stage, uint64_t *last_ns) {
 bool fc_region_wants_guard(const fc_region_t *region,
                            const fc_function_t *function) {
   if (region->guard != FC_GUARD_AUTO) return region->guard == FC_GUARD_ON;
-  // In a thread the fault would end every call of the server.
+  // A fault in a thread would end every call of the server.
   return region->is_process && function->signature->trusts_dims;
 }
 
@@ -151,7 +151,8 @@ static fc_str_t body_of(const fc_slot_t *slot, const fc_region_t *region) {
       body->size);
 }
 
-// What a decoder is given: the body, or what it is once it is inflated.
+// Sets worker->body, which the decoder reads: the call's body, decompressed if
+// it came compressed.
 static fc_status_t read_body(fc_worker_t *worker, const fc_slot_t *slot,
                              fc_error_t *err) {
   static const char kTail[FC_BLOCK_TAIL];
@@ -163,13 +164,14 @@ static fc_status_t read_body(fc_worker_t *worker, const fc_slot_t *slot,
   FC_TRY(fc_inflate((fc_coding_t)slot->call.body_coding, sent,
                     slot->call.body_max, text, err));
   const size_t size = fc_text_str(text).size;
-  // The decoder may look so far past the end.
+  // The decoder may read so many bytes past the end.
   FC_TRY(fc_sink_put(&text->sink, fc_str_make(kTail, sizeof kTail), err));
   worker->body = fc_str_make(fc_text_str(text).data, size);
   return FC_OK;
 }
 
-// A large one is not kept for the next call.
+// Drops the body. The memory of a large decompressed one is not kept for the
+// next call.
 static void drop_body(fc_worker_t *worker) {
   fc_text_t *text = &worker->inflated;
   worker->body = (fc_str_t){0};
@@ -177,7 +179,8 @@ static void drop_body(fc_worker_t *worker) {
   else fc_text_reset(text);
 }
 
-// For the body of an error, which the loop writes.
+// Notes the name of a request that failed: the loop writes it into the body of
+// the error.
 static void name_failed(const fc_worker_t *worker, fc_slot_t *slot) {
   const fc_dialect_worker_t *dialect =
       worker->region->dialects[slot->call.dialect];
@@ -195,7 +198,8 @@ static fc_status_t encode_plain(fc_worker_t *worker,
       &slot->outcome.document, err);
 }
 
-// Answers with raw bytes are sent as they are: those hardly become smaller.
+// Is the answer to be compressed? One with raw bytes is not: these hardly
+// become smaller.
 static bool is_coded(const fc_worker_t *worker, const fc_slot_t *slot) {
   const fc_dialect_worker_t *dialect =
       worker->region->dialects[slot->call.dialect];

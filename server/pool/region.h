@@ -21,8 +21,9 @@ typedef struct fc_dialect_worker_t {
   fc_status_t (*encode)(fc_frame_t *frame, const fc_function_t *function,
                         const uint8_t *parameters, fc_sink_t *sink,
                         uint64_t *out_document, fc_error_t *err);
-  // Of a call that failed: what its client calls the request, into `out`; returns
-  // the size, 0 if it has no name or a longer one. NULL: none has.
+  // For a call that failed: writes the name that the client gave its request to
+  // `out`, and returns the name's size, 0 if there is none or it is too long.
+  // NULL: requests of this dialect have no names.
   size_t (*name)(fc_str_t body, const uint8_t *parameters,
                  char out[FC_OUTCOME_NAME]);
   // Before encode: are the results text, which is worth compressing? An answer with
@@ -59,9 +60,9 @@ typedef struct fc_region_t {
   // Wakes the loop; any thread.
   void (*wake)(void *context);
   void *wake_context;
-  // By generation, in chunks that never move: the loop adds and removes while
-  // workers look up others. What was added before a slot was handed over is seen
-  // by its worker.
+  // By generation, in chunks that never move, because workers look up some
+  // while the loop adds and removes others. A worker sees what was added before
+  // its slot was handed over.
   fc_served_t **served[FC_SERVED_CHUNKS];
   // Set before the first call and not changed after.
   uint32_t worker_count;
@@ -69,9 +70,10 @@ typedef struct fc_region_t {
   const fc_dialect_worker_t *const *dialects;  // by the index in a slot
   fc_limits_t limits;
   fc_guard_policy_t guard;
-  const fc_block_more_t *more;  // where large answers go on, NULL: as blocks do
-  const fc_tiles_t *tiles;      // NULL: a call keeps to its worker's thread
-  uint32_t spin_ns;  // time a thread looks for calls before it sleeps
+  // Where a large answer goes on; NULL: in further blocks.
+  const fc_block_more_t *more;
+  const fc_tiles_t *tiles;  // NULL: a call keeps to its worker's thread
+  uint32_t spin_ns;         // time a thread looks for calls before it sleeps
 } fc_region_t;
 
 // `blocks` and `dialects` are borrowed.
@@ -79,16 +81,17 @@ fc_status_t fc_region_init(fc_region_t *region, fc_allocator_t allocator,
                            uint32_t slot_count, fc_error_t *err) FC_MUST_CHECK;
 // No worker may be left. A zeroed region is allowed.
 void fc_region_deinit(fc_region_t *region);
-// From now on slots may name generation `index`; worker_count is set. The module
-// is held until the generation is removed. FC_CODE_OUT_OF_MEMORY, also when the
-// index is beyond FC_SERVED_CHUNK * FC_SERVED_CHUNKS.
+// From now on slots may name generation `index`. worker_count must be set
+// before. The module is held until the generation is removed.
+// FC_CODE_OUT_OF_MEMORY, also when the index is beyond FC_SERVED_CHUNK *
+// FC_SERVED_CHUNKS.
 fc_status_t fc_region_add(fc_region_t *region, uint32_t index,
                           fc_module_t *module, fc_error_t *err) FC_MUST_CHECK;
 // No slot names the generation any more: its instances are destroyed. One that
 // was never added is allowed.
 void fc_region_remove(fc_region_t *region, uint32_t index);
 const fc_module_t *fc_region_module(const fc_region_t *region, uint32_t index);
-// Whether a call of `function` is guarded.
+// Do the tensors of a call of `function` end at an unmapped page?
 bool fc_region_wants_guard(const fc_region_t *region,
                            const fc_function_t *function);
 
@@ -112,7 +115,8 @@ fc_status_t fc_worker_prepare(fc_worker_t *worker, uint32_t generation,
                               fc_error_t *err);
 // DECODE, CALL and ENCODE of one slot. Afterwards its answer fields are set.
 void fc_worker_run(fc_worker_t *worker, fc_slot_t *slot);
-// The call of a slot cannot be begun: its error is set.
+// Ends the call of a slot that cannot be begun, with the error that its outcome
+// has already.
 void fc_worker_refuse(fc_slot_t *slot);
 // Runs slots until the region's ready queue is stopped.
 void fc_worker_main(fc_worker_t *worker);
@@ -123,7 +127,7 @@ void fc_worker_main(fc_worker_t *worker);
 typedef struct fc_threads_t {
   fc_region_t *region;
   struct fc_thread_t *threads;
-  uint32_t wanted;    // that take calls
+  uint32_t wanted;    // how many threads should take calls
   uint32_t count;     // started
   uint32_t capacity;  // most there may ever be
   // Threads in a native call whose deadline has passed: nobody waits for the

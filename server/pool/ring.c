@@ -18,8 +18,8 @@
 #include "pool/shared.h"
 
 #define PAGE 4096u
-// Areas of this size are kept from call to call, because touching a fresh page
-// costs 0.2 us. Larger ones are given back after each call.
+// So much of each area is kept from call to call, because touching fresh pages
+// costs more than the copy. What is beyond is given back after each call.
 #define KEPT_AREA FC_RING_KEPT
 _Static_assert(2 * FC_RING_SLOTS * (KEPT_AREA + (16u << 10)) < FC_RING_SPARE,
                "what is kept is spare");
@@ -54,7 +54,8 @@ static fc_status_t map(int fd, uint64_t size, fc_ring_t *out_ring,
                    "cannot map a worker's ring of %llu bytes: %s",
                    (unsigned long long)size, strerror(errno));
   }
-  // A touched byte is to cost a page and no more (fc_ring_taken).
+  // A touched byte must take one small page and no more, because fc_ring_taken
+  // counts pages.
   (void)madvise(base, (size_t)size, MADV_NOHUGEPAGE);
   *out_ring =
       (fc_ring_t){.fd = fd, .base = base, .size = (size_t)size, .head = base};
@@ -247,8 +248,8 @@ static bool is_call_code(fc_code_t code) {
   }
 }
 
-// Terminates a text that must be terminated; control bytes and what is not
-// UTF-8 become '?'. False when nothing ends it.
+// Makes a text that a worker wrote fit to be shown: control bytes and what is
+// not UTF-8 become '?'. False when no zero ends it within `capacity`.
 static bool clean(char *text, size_t capacity) {
   const char *end = memchr(text, '\0', capacity);
   if (!end) return false;
@@ -297,8 +298,11 @@ static bool check_error(const fc_error_t *error, fc_status_t status,
   return true;
 }
 
-// The words that end a call from outside are the loop's to write. A module may
-// say by itself that it was cancelled, but not that nobody waited (INTERNAL).
+// Is an error believable that says the call was ended from outside, although
+// the loop still waits for it? Only the loop ends calls: so the deadline must
+// have passed; a cancelled call must not have the cancel word set, which the
+// loop has not done; and "nobody waits" (INTERNAL) is never true. A module may
+// say by itself that it was cancelled.
 static bool check_end(const fc_error_t *error, const fc_ring_call_t *call,
                       uint32_t cancel, fc_error_t *err) {
   if (!call->awaited) return true;

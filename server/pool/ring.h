@@ -68,7 +68,8 @@ typedef struct fc_fault_t {
 
 typedef struct fc_ring_slot_t {
   _Alignas(64) _Atomic uint32_t state;  // fc_ring_state_t, hands the slot over
-  uint32_t files;  // that had been sent when the call was given (handoff.h)
+  // Files that had been sent when the call was given (handoff.h).
+  uint32_t files;
   fc_slot_t slot;
 } fc_ring_slot_t;
 
@@ -112,11 +113,13 @@ void fc_ring_close(fc_ring_t *ring);
 // to call.
 uint64_t fc_ring_taken(const fc_ring_t *ring);
 #define FC_RING_SPARE (16u << 20)
-#define FC_RING_KEPT (256u << 10)  // of an area, from call to call
+// Bytes of an area whose memory is kept from call to call.
+#define FC_RING_KEPT (256u << 10)
 // Bytes of a ring with this setup.
 uint64_t fc_ring_size(const fc_ring_setup_t *setup);
 
-// Areas, tail included. An answer begins FC_LIMIT_HEAD bytes into its own.
+// The areas of a slot for a body and for an answer, tail included. An answer
+// begins FC_LIMIT_HEAD bytes into its area.
 fc_span_t fc_ring_body(const fc_ring_t *ring, uint32_t slot);
 fc_span_t fc_ring_answer(const fc_ring_t *ring, uint32_t slot);
 // The blocks a slot of the ring names: areas of bodies, those of answers, and the
@@ -145,14 +148,14 @@ bool fc_ring_done(fc_ring_t *ring, uint32_t slot);
 // ---------------------------------------------------------------------------
 // The loop
 
-// Part of a body, before fc_ring_publish. The slot must be FREE.
+// Writes a part of a body, before fc_ring_publish. The slot must be FREE.
 void fc_ring_write(fc_ring_t *ring, uint32_t slot, uint64_t offset,
                    fc_str_t part);
-// A call for the worker whose body of `size` bytes is written. The worker is not
-// notified yet.
+// Gives the worker a call, whose body of `size` bytes was written before. The
+// worker is not notified yet.
 void fc_ring_publish(fc_ring_t *ring, uint32_t slot,
                      const fc_invocation_t *call, uint64_t size);
-// The same for a body that lies in the file sent last.
+// Gives the worker a call whose body lies in the file sent last.
 void fc_ring_publish_file(fc_ring_t *ring, uint32_t slot,
                           const fc_invocation_t *call);
 // fc_ring_write and fc_ring_publish at once, for a body in one piece: `body`
@@ -184,17 +187,18 @@ typedef struct fc_ring_sizes_t {
 } fc_ring_sizes_t;
 
 // Copies the outcome of a DONE slot into `out` and checks it: status, stage,
-// times and error, but no piece; `out_sizes` says where the answer lies. False and `err` when it is no outcome that a
-// worker writes.
+// times and error, but no piece; `out_sizes` says where the answer lies. False
+// and `err` when it is no outcome that a worker writes.
 bool fc_ring_read(const fc_ring_t *ring, uint32_t slot,
                   const fc_ring_call_t *call, fc_outcome_t *out,
                   fc_ring_sizes_t *out_sizes, fc_error_t *err);
-// Gives memory back to the system of an area that was filled as far as `used`:
-// up to `most` bytes from *at on. Moves *at behind them. False: there is no
-// more.
+// Gives memory of an area that was filled as far as `used` back to the system:
+// up to `most` bytes from *at on. Moves *at behind them. An area filled no
+// further than FC_RING_KEPT keeps its memory. False: there is no more to give.
 bool fc_ring_scrub(const fc_ring_t *ring, fc_span_t area, uint64_t used,
                    uint64_t most, uint64_t *at);
-// The same for all of a ring whose worker has ended, head included.
+// Gives up to `most` bytes back of a ring whose worker has ended, head
+// included. False: there are no more.
 bool fc_ring_empty(const fc_ring_t *ring, uint64_t most);
 // The slot is FREE again. Its areas must have been scrubbed.
 void fc_ring_free(fc_ring_t *ring, uint32_t slot);
@@ -203,7 +207,8 @@ void fc_ring_free(fc_ring_t *ring, uint32_t slot);
 // `out_digest` or `err` accordingly. The error is fit to be shown.
 fc_ring_phase_t fc_ring_phase(const fc_ring_t *ring,
                               char out_digest[FC_DIGEST_SIZE], fc_error_t *err);
-// Members out of range read as zero.
+// What the worker's signal handler has reported; members out of range read as
+// zero.
 fc_fault_t fc_ring_fault(const fc_ring_t *ring);
 
 #endif  // FARCALL_SERVER_POOL_RING_H_

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Limits that hold for what a module may do, root or not. A seccomp filter
+// Limits on what a module may do, for root or any other user. A seccomp filter
 // refuses to make processes and to reach other processes by number. They can be
 // reached by path as well, /proc/PID/mem for one. Three things prevent that (no
 // capabilities, no dumping, Landlock), because none of them is there on every
 // machine or works for every user. Neither the rest of the files nor the
 // network are hidden, which is the work of the container or unit the server
 // runs in.
-// container or unit the server runs in.
 #include "pool/sandbox.h"
 
 #include <dirent.h>
@@ -114,7 +113,7 @@ static fc_status_t filter_calls(fc_error_t *err) {
     REFUSE_CALL(io_uring_setup),
     REFUSE_CALL(io_uring_enter),
     REFUSE_CALL(io_uring_register),
-    // Its own threads may be bound to a CPU by themselves.
+    // A process may bind its own threads to CPUs.
     ONLY_OF_ITSELF(sched_setaffinity),
     ONLY_OF_ITSELF(move_pages),
     // A limit that another process has passed already would send it a signal.
@@ -278,7 +277,8 @@ fc_status_t fc_sandbox_enter(uint64_t memory, int parent, fc_error_t *err) {
   limit(RLIMIT_STACK, STACK_SIZE);
   if (memory) limit(RLIMIT_AS, memory);
   FC_TRY(drop_capabilities(err));
-  // Workers of other modules are of the same user.
+  // Workers of other modules are of the same user, and could look into this
+  // process otherwise.
   if (prctl(PR_SET_DUMPABLE, 0) < 0) return fail("DUMPABLE", err);
   FC_TRY(enter_landlock(err));
   return filter_calls(err);

@@ -12,7 +12,8 @@
 fc_status_t fc_sandbox_enter(uint64_t memory, int parent,
                              fc_error_t *err) FC_MUST_CHECK;
 
-// Writes into `fault` when a signal is about to end the process.
+// From now on a signal that is about to end the process is described in `fault`
+// first.
 void fc_fault_watch(fc_fault_t *fault);
 // Objects loaded between the two are the module's.
 void fc_fault_before_load(void);

@@ -26,8 +26,8 @@ const char *fc_stage_name(fc_stage_t stage);
 
 #define FC_OUTCOME_NAME 64
 
-// In place of the size of a document, which no document has: the whole answer was
-// compressed as the call asks.
+// A value of fc_outcome_t.document: the whole answer was compressed as the call
+// asks. No document is one byte long, so it is no size.
 #define FC_OUTCOME_CODED 1
 
 // How a call ended.
@@ -42,18 +42,18 @@ typedef struct fc_outcome_t {
   uint64_t began_ns;  // when the worker took it
   uint64_t spent_ns[FC_STAGE_COUNT];
   fc_error_t error;  // if the status is not FC_OK
-  // And what the client calls its request, if its body says that.
+  // And the name that the client gave its request in the body; size 0: none.
   uint8_t name_size;
   char name[FC_OUTCOME_NAME];
 } fc_outcome_t;
 
-// The time a worker has spent on it.
+// The time that a worker has spent on the call.
 static inline uint64_t fc_outcome_worker_ns(const fc_outcome_t *outcome) {
   return outcome->spent_ns[FC_STAGE_DECODE] + outcome->spent_ns[FC_STAGE_CALL] +
          outcome->spent_ns[FC_STAGE_ENCODE];
 }
 
-// Gives its blocks back.
+// Gives the blocks of the answer back.
 static inline void fc_outcome_drop(fc_outcome_t *outcome, fc_blocks_t *blocks) {
   for (uint32_t i = 0; i < outcome->piece_count; i++) {
     fc_block_give(blocks, outcome->pieces[i].block);

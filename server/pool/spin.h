@@ -20,7 +20,9 @@ typedef struct fc_spin_t {
 } fc_spin_t;
 
 enum {
-  FC_SPIN_MISSES = 16,  // then only one time in FC_SPIN_RARELY
+  // After so many misses in a row a worker looks only one time in
+  // FC_SPIN_RARELY.
+  FC_SPIN_MISSES = 16,
   FC_SPIN_RARELY = 16,
   FC_SPIN_LOOKS = 32,  // between two looks at the clock
 };

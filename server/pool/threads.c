@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The thread host: pthreads with stacks large enough for compiled code and a
-// guard larger than one frame can step over.
+// The threads of the thread host: pthreads with stacks large enough for
+// compiled code and a guard larger than one frame can step over.
 #include <pthread.h>
 #include <signal.h>
 

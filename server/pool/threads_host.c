@@ -33,8 +33,8 @@ typedef struct fc_thread_hosts_t {
 typedef struct fc_thread_host_t {
   fc_host_t base;
   bool serial;
-  bool native;         // a thread in it cannot be stopped
-  bool slow_instance;  // the loop must not make one
+  bool native;         // it runs machine code: a thread in it cannot be stopped
+  bool slow_instance;  // making an instance takes long: not for the loop to do
   uint64_t lost;       // threads
   fc_job_t loading;    // makes the first instance
 } fc_thread_host_t;
@@ -144,7 +144,8 @@ static void notify(fc_hosts_t *hosts) {
 static bool run(fc_host_t *host, fc_job_t *job) {
   fc_thread_hosts_t *all = all_of(host);
   fc_thread_host_t *self = (fc_thread_host_t *)host;
-  // A thread may hold the module's lock.
+  // A thread that is in this module holds its lock, and the loop would wait for
+  // it.
   if (self->serial && host->running) return false;
   if (self->slow_instance && host->pool->options.lane != FC_LANE_ALWAYS) {
     return false;
@@ -208,7 +209,8 @@ static void collect(fc_hosts_t *hosts, bool awake) {
   }
 }
 
-// A thread wakes the loop whenever it has not done so yet (fc_done_push).
+// Nothing need be prepared for sleeping: a thread that finishes a call wakes
+// the loop, unless a wake-up is on its way already (fc_done_push).
 static bool sleep_(fc_hosts_t *hosts) {
   (void)hosts;
   return true;
@@ -231,8 +233,9 @@ static void lose_thread(fc_thread_host_t *self, uint32_t index) {
   events->on_lost(events->context, slot->call.generation, slot->call.function);
 }
 
-// A first instance is not made in time. Before its thread has begun, the time does
-// not count; after, the thread is lost, and the module cannot be called.
+// The time for making a first instance has passed. If no thread has begun it,
+// the time starts again; else the thread is lost, and the module cannot be
+// called.
 static void expire_loading(fc_thread_host_t *self, uint32_t index) {
   fc_thread_hosts_t *all = all_of(&self->base);
   fc_pool_t *pool = self->base.pool;
@@ -309,7 +312,7 @@ static void describe(const fc_host_t *host, fc_host_facts_t *out_facts) {
   *out_facts = (fc_host_facts_t){.lost_threads = self->lost};
 }
 
-// Threads belong to no generation.
+// Threads belong to no generation, so a host here has no workers of its own.
 static bool worker(const fc_host_t *host, uint32_t position,
                    fc_host_worker_t *out_worker) {
   (void)host;

@@ -80,7 +80,8 @@ fc_status_t fc_helpers_create(fc_allocator_t allocator, uint32_t count,
   pthread_mutex_init(&helpers->lock, NULL);
   pthread_cond_init(&helpers->work, NULL);
   pthread_cond_init(&helpers->done, NULL);
-  // Other threads handle signals sent to the process.
+  // The helpers block all signals but faults: other threads handle those that
+  // are sent to the process.
   sigset_t all, before;
   sigfillset(&all);
   static const int kFaults[] = {SIGSEGV, SIGBUS,  SIGFPE,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Helper threads that run parts of one call beside its worker (--tiles). One
-// call has them at a time: a call that finds them taken goes on alone, as then
-// the cores are in use.
+// call has them at a time. A call that finds them taken goes on alone: the
+// cores are in use then anyway.
 #ifndef FARCALL_SERVER_POOL_TILES_H_
 #define FARCALL_SERVER_POOL_TILES_H_
 
