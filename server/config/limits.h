@@ -133,9 +133,9 @@
 // go; larger ones take several loop turns. Each page of fresh memory costs the
 // loop 1 to 3 us, and the process too.
 #define FC_LIMIT_COPY (256u << 10)
-// A body of more bytes is handed to a process in a file and not copied. For a
-// smaller one a copy costs less than fresh pages, because the ring keeps nearly
-// all of its pages (bench/handoff, docs/decisions/worker-processes.md).
+// A body of more bytes is handed to a process in a file and not copied. A
+// smaller one is copied through the ring, which costs less than the fresh pages
+// of a file (bench/handoff, docs/decisions/worker-processes.md).
 #define FC_LIMIT_SHARED (512u << 10)
 // Memory that the file of an answer may take beyond the answer, because the
 // kernel may give it huge pages.

@@ -197,8 +197,8 @@ static void on_bell(uv_poll_t *poll, int status, int events) {
   ssize_t size = read(child->process.bell, &count, sizeof count);
   (void)size;
   count_bell(child);
-  // The calls it has finished are collected in on_turn, before the loop waits
-  // again.
+  // The calls it has finished are collected before the loop waits again
+  // (on_turn in server.c).
   if (!child->serving && child->cause == FC_CAUSE_NONE)
     fc_child_read_phase(child);
 }

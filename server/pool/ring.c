@@ -18,8 +18,9 @@
 #include "pool/shared.h"
 
 #define PAGE 4096u
-// So much of each area is kept from call to call, because touching fresh pages
-// costs more than the copy. What is beyond is given back after each call.
+// An area that a call fills no further than this keeps its memory from call to
+// call, because touching fresh pages costs more than the copy. One that is
+// filled further is given back after the call.
 #define KEPT_AREA FC_RING_KEPT
 _Static_assert(2 * FC_RING_SLOTS * (KEPT_AREA + (16u << 10)) < FC_RING_SPARE,
                "what is kept is spare");

@@ -113,7 +113,8 @@ void fc_ring_close(fc_ring_t *ring);
 // to call.
 uint64_t fc_ring_taken(const fc_ring_t *ring);
 #define FC_RING_SPARE (16u << 20)
-// Bytes of an area whose memory is kept from call to call.
+// An area that is filled no further than this keeps its memory from call to
+// call.
 #define FC_RING_KEPT (256u << 10)
 // Bytes of a ring with this setup.
 uint64_t fc_ring_size(const fc_ring_setup_t *setup);
