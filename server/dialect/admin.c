@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The admin routes of /api/v1: load, unload, reload, promote, rollback. What they do is in
-// modules/act.h; who may ask is decided before (exchange/access.h).
+// The admin routes of /api/v1: load, unload, reload, promote, rollback. What
+// they do is in modules/act.h; who may ask is decided before
+// (exchange/access.h).
 #include "dialect/http_status.h"
 #include "dialect/parameter.h"
 #include "dialect/problem.h"
@@ -65,7 +66,7 @@ static fc_status_t take_alias(fc_act_t *act, const fc_json_reader_t *reader,
   return FC_OK;
 }
 
-// {"alias":"stable"}, {} or nothing.
+// Reads a body {"alias":"stable"}, {} or nothing.
 static fc_status_t read_alias(fc_act_t *act, fc_str_t body, fc_error_t *err) {
   fc_json_reader_t reader;
   fc_json_token_t token;
@@ -145,7 +146,8 @@ static fc_status_t tell_decision(const fc_act_t *act, fc_sink_t *sink,
                      err);
 }
 
-// Describes a module as GET does. It may be gone again.
+// Describes the module that an act was about as GET does; by now it may be gone
+// again.
 static fc_status_t tell_act(const fc_server_t *server, const fc_act_t *act,
                             fc_sink_t *sink, fc_error_t *err) {
   if (act->name.size == 0) return tell_all(act, sink, err);

@@ -17,8 +17,8 @@
 #include "obs/metrics.h"
 #include "pool/pool.h"
 
-// The server, as whatever answers a request may know it. One for a loop; what it
-// points to is borrowed.
+// What code that answers requests may know of the server. There is one for a
+// loop; what it points to is borrowed.
 typedef struct fc_server_t {
   const fc_routes_t *routes;
   const fc_server_options_t *options;
@@ -35,12 +35,14 @@ typedef struct fc_server_t {
   bool may_grow;  // it may be told, or notice, that there is more to serve
 } fc_server_t;
 
-// What admit says of a call. Zeroed before admit is called.
+// What admit says of a call. Zeroed, but for `parameters`, before admit is
+// called.
 typedef struct fc_admission_t {
-  uint8_t flags;          // FC_CALL_VALIDATE
-  uint8_t body_coding;    // fc_coding_t
-  uint8_t answer_coding;  // the one to send, where it is worth it
-  uint64_t timeout_ms;    // asked for by the client, 0: not
+  uint8_t flags;        // FC_CALL_VALIDATE
+  uint8_t body_coding;  // fc_coding_t
+  // fc_coding_t that the answer may have, where it is worth it.
+  uint8_t answer_coding;
+  uint64_t timeout_ms;  // asked for by the client, 0: not
   // FC_CALL_PARAMETERS bytes for decode, encode and result_type.
   uint8_t *parameters;
 } fc_admission_t;
@@ -98,8 +100,8 @@ struct fc_dialect_t {
                           fc_error_t *err);
   // HTTP status of an error.
   int (*status_of)(const fc_error_t *error);
-  // Writes its body. The errors of every stage are written by the loop, a
-  // worker's too: only the loop knows the request id and the stage.
+  // Writes the body of an error. The errors of every stage are written by the
+  // loop, a worker's too: only the loop knows the request id and the stage.
   fc_status_t (*encode_error)(const fc_problem_t *problem, fc_sink_t *sink,
                               fc_error_t *err);
   const char *error_type;  // media type of an error's body

@@ -31,8 +31,8 @@ static const struct {
 
 // Of a call, from admit to encode.
 typedef struct parameters_t {
-  uint64_t document;  // bytes of it, in the form FRAMED
-  uint64_t most;      // bytes the body may become
+  uint64_t document;  // bytes of the JSON, in the form FRAMED
+  uint64_t most;      // most bytes that a body may unpack to
   uint8_t body;       // form_t
   uint8_t answer;
 } parameters_t;
@@ -56,7 +56,7 @@ static fc_packed_t packed_of(uint8_t form) {
 static fc_status_t decode(fc_frame_t *frame, fc_str_t body,
                           const uint8_t *parameters, fc_error_t *err) {
   const parameters_t call = parameters_of(parameters);
-  // What cannot be answered is not called.
+  // Results that the wanted form cannot hold are refused before the call.
   if (is_packed(call.answer)) {
     FC_TRY(fc_packed_check(frame, packed_of(call.answer), err));
   }
@@ -115,7 +115,8 @@ static int find_form(fc_str_t type) {
   return json ? FORM_JSON : -1;
 }
 
-// A length makes JSON a document that raw bytes may follow.
+// Reads the form of the body. With Inference-Header-Content-Length, JSON is a
+// document that raw bytes may follow.
 static fc_status_t read_form(const fc_request_t *request, parameters_t *call,
                              fc_error_t *err) {
   const fc_str_t type = request->fields[FC_FIELD_CONTENT_TYPE];
@@ -146,7 +147,7 @@ static fc_status_t choose_answer(const fc_request_t *request,
                                  parameters_t *call, fc_error_t *err) {
   const fc_str_t accept = request->fields[FC_FIELD_ACCEPT];
   uint32_t most = 0;
-  // What most clients say. JSON is the first of the forms.
+  // This is what most clients send: they get JSON, the first of the forms.
   if (accept.size == 0 || fc_str_equal(accept, FC_STR("*/*"))) return FC_OK;
   for (int i = 0; i < FORM_COUNT; i++) {
     const uint32_t weight =

@@ -11,7 +11,7 @@
 
 // Of a call, from admit to encode.
 typedef struct parameters_t {
-  uint64_t document;  // bytes of it, or FC_OIP_ALL
+  uint64_t document;  // bytes of the JSON, or FC_OIP_ALL
   bool alone;         // the client named the module alone
 } parameters_t;
 _Static_assert(sizeof(parameters_t) <= FC_CALL_PARAMETERS, "they fit a call");
@@ -22,7 +22,8 @@ static parameters_t parameters_of(const uint8_t *bytes) {
   return parameters;
 }
 
-// A model that is named by its module alone has a segment as long as that name.
+// Does the path name the model by its module alone? Then its segment equals the
+// module's name.
 static bool names_module(const fc_server_t *server, fc_str_t path,
                          const fc_place_t *place) {
   static const fc_str_t kBefore = FC_STR("/v2/models/");
@@ -33,7 +34,7 @@ static bool names_module(const fc_server_t *server, fc_str_t path,
   return fc_str_equal(fc_str_take(&rest, '/'), generation->name);
 }
 
-// What a body is, its document says; Content-Type and Accept are not looked at,
+// The document says what a body is. Content-Type and Accept are not looked at,
 // because clients send none, or any.
 static fc_status_t admit(const fc_server_t *server, const fc_request_t *request,
                          const fc_place_t *place, fc_admission_t *out_admission,

@@ -19,27 +19,30 @@ fc_status_t fc_oip_document(const fc_server_t *server,
 fc_status_t fc_oip_open(fc_json_reader_t *reader, fc_str_t body,
                         fc_error_t *err);
 
-// Statuses of errors, for clients that know no 422.
+// The HTTP status of an error: 400 in place of 422, which these clients do not
+// know.
 int fc_oip_status(const fc_error_t *error);
 
-// The name of a function as a model, into `sink` as JSON text.
+// Writes the name of a function as a model: a JSON string.
 fc_status_t fc_oip_put_name(const fc_function_t *function, fc_sink_t *sink,
                             fc_error_t *err);
 
-// The configuration of a model, whose function has a plan.
+// Writes the configuration of a model. Its function must have a plan.
 fc_status_t fc_oip_write_config(const fc_generation_t *generation,
                                 const fc_function_t *function, fc_sink_t *sink,
                                 fc_error_t *err);
-// FC_CODE_UNSUPPORTED_TYPE, with the reason, of a function that is no model.
+// Fails with FC_CODE_UNSUPPORTED_TYPE and the reason if a function is no model.
 fc_status_t fc_oip_check_model(const fc_function_t *function, fc_error_t *err);
-// What calls of a function took: one of "model_stats".
+// Writes the counts and times of a function's calls, as one element of
+// "model_stats".
 fc_status_t fc_oip_write_statistics(const fc_generation_t *generation,
                                     const fc_function_t *function,
                                     fc_sink_t *sink, fc_error_t *err);
-// What the log writes, after what `body` asks for is done; "": nothing.
+// Changes which levels the log writes as `body` asks ("": no change), then
+// writes the settings of the log.
 fc_status_t fc_oip_log(const fc_server_t *server, fc_str_t body,
                        fc_sink_t *sink, fc_error_t *err);
-// There are no traces to set.
+// Writes the settings of traces, of which there are none here.
 fc_status_t fc_oip_write_trace(fc_sink_t *sink, fc_error_t *err);
 
 // Load and unload (oip_act.c).

@@ -4,7 +4,8 @@
 // ask is decided before (exchange/access.h).
 #include "dialect/oip.h"
 
-// A model's name leads to its module, which is what is loaded as a whole.
+// Finds the module that `name` names, or whose function is the model `name`: a
+// module is loaded as a whole. An unknown name is returned as it is.
 static fc_str_t module_of(const fc_server_t *server, fc_str_t name) {
   const fc_generations_t *all = &server->modules->generations;
   if (fc_generations_find(all, name)) return name;
@@ -30,8 +31,9 @@ fc_status_t fc_oip_begin_act(const fc_server_t *server,
   return *out_act ? FC_OK : fc_fail_memory(err);
 }
 
-// {"parameters":{…}}. Clients send one about dependents, which nothing here has; a
-// configuration or a file of the client's own is not taken.
+// Reads the object "parameters". Clients send one about dependents, which is
+// ignored, as nothing here has any; a configuration or a file of the client's
+// own is refused.
 static fc_status_t read_parameters(fc_json_reader_t *reader, fc_error_t *err) {
   fc_json_token_t token;
   for (;;) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What clients of Triton ask a server for before they call it: the configuration of
-// a model, and the settings of its log and traces, which cannot be changed here.
+// What clients of Triton ask a server for before they call it: the
+// configuration of a model, and the settings of traces, which cannot be changed
+// here.
 #include "dialect/oip.h"
 #include "json/writer.h"
 #include "marshal/model.h"
@@ -10,7 +11,7 @@ static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
   return fc_sink_put(sink, fc_str(text), err);
 }
 
-// "TYPE_INT32"; BYTES is called otherwise.
+// Writes "TYPE_INT32" and so on; BYTES is called TYPE_STRING here.
 static fc_status_t write_type(const fc_op_t *op, fc_sink_t *sink,
                               fc_error_t *err) {
   FC_TRY(put(sink, ",\"data_type\":\"TYPE_", err));

@@ -100,7 +100,7 @@ fc_status_t fc_oip_check_model(const fc_function_t *function, fc_error_t *err) {
                  FC_STR_ARG(function->name), FC_STR_ARG(reason));
 }
 
-// Of all the versions there are, the one that was asked for comes first.
+// Writes all versions there are, the one that was asked for first.
 static fc_status_t write_versions(const fc_generation_t *generation,
                                   fc_sink_t *sink, fc_error_t *err) {
   FC_TRY(fc_json_write_string(sink, generation->version, err));
@@ -154,7 +154,7 @@ static fc_status_t write_index_entry(const fc_generation_t *generation,
              ready ? ",\"state\":\"READY\"}" : ",\"state\":\"LOADING\"}", err);
 }
 
-// A module nothing is known of is listed by its own name.
+// A module whose functions are not known is listed by its own name.
 static fc_status_t write_unknown(const fc_generation_t *generation,
                                  list_t *list, fc_error_t *err) {
   const bool failed = generation->state == FC_GENERATION_FAILED;
@@ -224,7 +224,8 @@ static fc_status_t write_models(const fc_server_t *server, fc_sink_t *sink,
   return put(sink, "]}", err);
 }
 
-// {"ready":true}: only models that are. Other members are ignored.
+// Reads a body {"ready":true}, which asks only for models that are ready. Other
+// members are ignored.
 static fc_status_t read_filter(fc_str_t body, bool *out_ready,
                                fc_error_t *err) {
   fc_json_reader_t reader;

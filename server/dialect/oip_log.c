@@ -11,7 +11,8 @@ static const char *const kLevels[] = {
     [FC_LOG_ERROR] = "log_error",
 };
 
-// What a client may send back as it was told.
+// Settings that are not changed while the server runs. A client may send them
+// back with the values it was told.
 static const struct {
   const char *name;
   fc_json_token_t token;
@@ -79,7 +80,8 @@ static fc_status_t read_settings(fc_str_t body, bool *silent, fc_error_t *err) {
   return fc_json_next(&reader, &token, err);
 }
 
-// Said while the levels are still as they were.
+// Logs the change before it is made, so that the levels as they were decide
+// whether it is written.
 static void tell(fc_log_t *log, const bool *silent) {
   fc_log(log, FC_LOG_WARN, "log settings: info %s, warning %s, error %s",
          silent[FC_LOG_INFO] ? "off" : "on", silent[FC_LOG_WARN] ? "off" : "on",

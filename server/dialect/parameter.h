@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Query parameters of the native dialect's routes. An unknown one is refused: a
+// Query parameters of the routes below /api/v1. An unknown one is refused: a
 // misspelt ?validate= would run a call that was only to be checked. Loop
 // thread; no allocation.
 #ifndef FARCALL_SERVER_DIALECT_PARAMETER_H_

@@ -8,16 +8,18 @@
 
 #include "dialect/dialect.h"
 
-// Fills in what the head of a document's answer says.
-// FC_CODE_PRECONDITION_FAILED.
+// Fills in what the head of a document's answer says, and checks the conditions
+// that the request makes (fc_query_check).
 fc_status_t fc_query_document(const fc_request_t *request,
                               const fc_place_t *place,
                               const fc_generations_t *generations,
                               fc_document_t *out_document, fc_error_t *err);
 
-// RFC 9110 13.1: If-Match and If-None-Match against a digest. When a field
-// comes twice the first counts. *out_not_modified is set only for GET and HEAD;
-// other methods get FC_CODE_PRECONDITION_FAILED.
+// RFC 9110 13.1: checks If-Match and If-None-Match against a digest. When a
+// field comes twice the first counts. FC_CODE_PRECONDITION_FAILED if a
+// condition does not hold; but if If-None-Match of GET or HEAD does not,
+// *out_not_modified is set. FC_CODE_NOT_READY if the digest is "", not known
+// yet, and is needed.
 fc_status_t fc_query_check(const fc_request_t *request, fc_str_t digest,
                            bool *out_not_modified, fc_error_t *err);
 

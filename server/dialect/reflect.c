@@ -247,7 +247,7 @@ static fc_status_t write_processes(const fc_host_t *host,
   return fc_json_write_string(sink, fc_str(text), err);
 }
 
-// Which host runs a module, and the state of its workers.
+// Writes which host runs a module, and the state of its workers.
 static fc_status_t write_host(const fc_server_t *server, uint32_t index,
                               fc_sink_t *sink, fc_error_t *err) {
   const fc_host_t *host = fc_pool_host(server->pool, index);
@@ -323,7 +323,7 @@ static fc_status_t write_module(const fc_server_t *server,
     const uint64_t bytes = fc_modules_memory(server->modules, generation);
     FC_TRY(put_number(sink, ",\"memory\":", bytes, err));
   }
-  // Nobody has looked into the file yet.
+  // Of a DESCRIBED module nobody may have looked into the file yet.
   const bool known = module || generation->state != FC_GENERATION_DESCRIBED;
   if (!known) return put(sink, ",\"functions\":null", err);
   if (!module) return put(sink, ",\"functions\":[]", err);
@@ -381,7 +381,8 @@ static fc_str_t module_numbers(void *context, uint32_t index,
   const fc_generation_t *generation =
       fc_generations_at(&server->modules->generations, index);
   if (!generation || !generation->current) return FC_STR("");
-  // Ten thousand of them would say nothing.
+  // There may be ten thousand modules that are not loaded, and their numbers
+  // are all 0.
   if (generation->state == FC_GENERATION_DESCRIBED) return FC_STR("");
   if (generation->state == FC_GENERATION_READY) {
     fc_pool_metrics(server->pool, index, out);

@@ -18,8 +18,8 @@ typedef struct fc_load_counts_t {
   unsigned failed;
 } fc_load_counts_t;
 
-// May the server be sent calls? FC_CODE_NOT_READY, _SHUTTING_DOWN; otherwise the
-// counts are written.
+// May the server be sent calls? If so, the counts are written; if not,
+// FC_CODE_NOT_READY or FC_CODE_SHUTTING_DOWN.
 fc_status_t fc_reflect_ready(const fc_server_t *server,
                              fc_load_counts_t *out_counts, fc_error_t *err);
 

@@ -5,7 +5,8 @@ static char lower(char c) {
   return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
 }
 
-// Gives the bit 0x20 of each of eight characters that is an ASCII letter.
+// Returns a word that has the bit 0x20 in each of the eight bytes of `text`
+// that is an ASCII letter.
 static uint64_t letters(uint64_t text) {
   const uint64_t ones = 0x0101010101010101u, low = ones * 0x7F;
   const uint64_t folded = (text | ones * 0x20) & low;
@@ -114,8 +115,8 @@ fc_coding_t fc_request_coding(fc_str_t text) {
   return FC_CODING_NONE;
 }
 
-// RFC 9110 12.5.3: "*" is every coding that is not named. No coding is needed where
-// none is preferred to sending the bytes as they are.
+// RFC 9110 12.5.3: "*" is every coding that is not named. The answer is
+// compressed only if some coding is wanted at least as much as the plain bytes.
 fc_coding_t fc_request_answer_coding(fc_str_t accept) {
   if (accept.size == 0) return FC_CODING_NONE;
   uint32_t weights[FC_CODING_DEFLATE + 1] = {0}, any = 0;

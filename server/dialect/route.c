@@ -268,8 +268,9 @@ static fc_status_t find_function(fc_str_t name,
 // ---------------------------------------------------------------------------
 // Models
 
-// Where the last dot may be that follows a module's name, and one more: no byte
-// beyond is looked at, however long the name in the path is.
+// How many bytes of a model's name are searched for the dot behind a module's
+// name: no more than such a name and a dot have, however long the name in the
+// path is.
 static size_t after_module(fc_str_t name) {
   const size_t most = FC_MODULE_NAME_MAX + 1;
   return name.size < most ? name.size : most;
@@ -286,7 +287,7 @@ bool fc_route_only_function(const fc_module_t *module, uint32_t *out_function) {
   return found == 1;
 }
 
-// Programs look for these words, which are those of another server.
+// Client programs look for these words, with which another server answers them.
 static fc_status_t unknown_model(fc_str_t name, fc_str_t module,
                                  fc_str_t function, fc_error_t *err) {
   char shown[80], hint[160];
@@ -309,7 +310,8 @@ static fc_status_t fail_model(fc_str_t name, bool ready,
   if (!ready) {
     return fc_fail(err, FC_CODE_NOT_READY, "modules are still being loaded");
   }
-  // Its module may be one that could not be loaded, or has no such function.
+  // The model's module may be one that could not be loaded, or that has no such
+  // function.
   for (size_t dot = after_module(name); dot-- > 0;) {
     if (name.data[dot] != '.') continue;
     const fc_generation_t *generation =
@@ -341,15 +343,17 @@ static fc_status_t find_only(const fc_generation_t *generation,
       first ? ", as NAME." : "", FC_STR_ARG(first ? first->name : FC_STR("")));
 }
 
-// `version` "": any.
+// Finds the current generation of a name, in this version; version.data NULL:
+// in any.
 static const fc_generation_t *find_of(const fc_generations_t *generations,
                                       fc_str_t name, fc_str_t version) {
   return version.data ? fc_generations_find_version(generations, name, version)
                       : fc_generations_find(generations, name);
 }
 
-// Also finds a module that may have the function, but must be described first:
-// then out_place->function is not set.
+// Finds a model by its name MODULE.FUNCTION. Also finds a module that may have
+// the function but must be described first: then out_place->function is not
+// set.
 static bool find_pair(fc_str_t name, fc_str_t version,
                       const fc_generations_t *generations,
                       fc_place_t *out_place) {
@@ -374,9 +378,9 @@ static bool find_pair(fc_str_t name, fc_str_t version,
   return false;
 }
 
-// A model is a function: its name is MODULE.FUNCTION, or MODULE alone if that has
-// one that can be called. Both may have dots in them, so every dot is tried, the
-// last one first.
+// A model is a function: its name is MODULE.FUNCTION, or MODULE alone if just
+// one function of that can be called. Both names may have dots in them, so
+// every dot is tried, the last one first.
 static fc_status_t find_model(const names_t *names,
                               const fc_generations_t *generations, bool ready,
                               fc_place_t *out_place, fc_error_t *err) {

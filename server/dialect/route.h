@@ -55,7 +55,7 @@ const char *fc_route_allow(const fc_routes_t *routes, fc_route_t route);
 
 typedef struct fc_place_t {
   fc_route_t route;
-  uint32_t module;    // its generation, FC_ROUTE_NO_INDEX if none
+  uint32_t module;    // index of its generation; FC_ROUTE_NO_INDEX: none
   uint32_t function;  // in the module's listing
 } fc_place_t;
 

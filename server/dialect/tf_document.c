@@ -31,7 +31,7 @@ static fc_status_t write_dims(const fc_op_t *op, fc_sink_t *sink,
   FC_TRY(put(sink, "{\"dim\":[", err));
   for (int32_t i = 0; i < rank; i++) {
     if (i) FC_TRY(put(sink, ",", err));
-    // Its JSON has 64-bit integers as text.
+    // TensorFlow's JSON has 64-bit integers as text.
     FC_TRY(put(sink, "{\"size\":\"", err));
     FC_TRY(fc_json_write_i64(sink, op->dims[i] < 0 ? -1 : op->dims[i], err));
     FC_TRY(put(sink, "\",\"name\":\"\"}", err));
@@ -80,7 +80,8 @@ static fc_status_t write_metadata(const fc_generation_t *generation,
              err);
 }
 
-// What TensorFlow Serving says, and what KServe does.
+// Writes the status of a model: the members of TensorFlow Serving, and those of
+// KServe.
 static fc_status_t write_status(const fc_generation_t *generation,
                                 const fc_function_t *function, fc_sink_t *sink,
                                 fc_error_t *err) {
