@@ -66,7 +66,7 @@ static inline server_t start(const char *const *argv) {
     log[size] = '\0';
   }
   server.port = (int)strtol(at + strlen(kSays), NULL, 10);
-  // Its later output is not read; it does not wait for a reader.
+  // The server's later output is not read: it does not wait for a reader.
   return server;
 }
 

@@ -124,7 +124,7 @@ static void say(const void *data, size_t size, int fd) {
   check(sendmsg(channel, &message, 0) == (ssize_t)size, "sendmsg");
 }
 
-// -1: nothing was said any more.
+// -1: the other end of the channel is closed.
 static ssize_t hear(void *data, size_t size, int *out_fd) {
   struct iovec part = {data, size};
   char room[CMSG_SPACE(sizeof *out_fd)];
