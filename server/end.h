@@ -7,11 +7,13 @@
 
 #include "server.h"
 
-// 0, or an error of libuv: some handles need a descriptor.
+// Makes the handles. Returns 0 or an error of libuv: some handles need a
+// descriptor.
 int fc_loop_init_end(fc_loop_t *loop);
 // From now on signals are handled. Fails with FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_loop_watch_signals(fc_loop_t *loop, fc_error_t *err);
-// Listens no more, and ends when the requests that have begun are answered.
+// Listens no more, and ends the loop when the requests that have begun are
+// answered, or --drain is over.
 void fc_loop_drain(fc_loop_t *loop);
 // Ends a loop that drains if no connection is left. Once a turn.
 void fc_loop_check_drained(fc_loop_t *loop);

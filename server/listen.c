@@ -87,7 +87,7 @@ static fc_status_t set_policy(fc_endpoint_t *endpoint, fc_str_t item,
   return fc_policy_check_bind(options, &endpoint->address, item, err);
 }
 
-// What others are told of it.
+// Notes the address as the log and the check of Host have it.
 static void describe(fc_endpoint_t *endpoint) {
   endpoint->port = fc_address_print(&endpoint->address, endpoint->host,
                                     sizeof endpoint->host);

@@ -14,19 +14,21 @@ typedef struct fc_endpoint_t {
   fc_loop_t *loop;
   fc_listener_t listener;
   fc_policy_t policy;
-  fc_address_t address;  // it is bound to
+  fc_address_t address;  // that the socket is bound to
   // The literal address, in brackets if it is IPv6; the path of a Unix socket.
   char host[sizeof(struct sockaddr_un)];
   int port;  // 0: it has none
 } fc_endpoint_t;
 
-// Binds and listens everywhere: on the sockets that a service manager has passed
-// on, if there are any, and on the addresses of --listen. FC_CODE_FORBIDDEN for an address that needs
-// --allow-insecure-bind, FC_CODE_NOT_ACCEPTABLE for one that can't be read,
-// FC_CODE_MODULE_UNAVAILABLE for one that can't be had.
+// Binds and listens everywhere: on the sockets that a service manager has
+// passed on, if there are any, and on the addresses of --listen.
+// FC_CODE_FORBIDDEN for an address that needs --allow-insecure-bind,
+// FC_CODE_NOT_ACCEPTABLE for one that can't be read, FC_CODE_MODULE_UNAVAILABLE
+// for one that can't be had.
 fc_status_t fc_loop_listen(fc_loop_t *loop, fc_error_t *err) FC_MUST_CHECK;
-// The modules are served: clients of passed sockets, who had to wait for that, are
-// accepted, and each endpoint gets one line of the log.
+// Call it when the modules are served: from now on clients of passed sockets,
+// who had to wait for that, are accepted. Each endpoint gets one line of the
+// log.
 void fc_loop_open(fc_loop_t *loop);
 // Nobody can connect any more. More than once is allowed. The memory is freed by
 // fc_loop_deinit, when the loop has closed the handles.

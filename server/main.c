@@ -53,7 +53,8 @@ static int print_text(const fc_server_options_t *options) {
   return status == FC_OK ? EX_OK : EX_OSERR;
 }
 
-// Numbers that the server could not keep, or that would leave nothing to serve.
+// Refuses numbers that the server could not keep, or with which it could serve
+// nothing.
 static fc_status_t check_ranges(const fc_server_options_t *options,
                                 unsigned *out_option, fc_error_t *err) {
   static const struct {
@@ -168,7 +169,7 @@ int main(int argc, char **argv) {
   }
   signal(SIGPIPE, SIG_IGN);
   // By default these signals would end the server in the middle of calls. The
-  // loop logs SIGHUP.
+  // loop makes SIGHUP a reload later.
   signal(SIGHUP, SIG_IGN);
   signal(SIGUSR1, SIG_IGN);
   signal(SIGUSR2, SIG_IGN);

@@ -89,8 +89,9 @@ static void on_turn(uv_prepare_t *turn) {
     hand_over(loop);
     quiet = fc_pool_sleep(&loop->pool);
   }
-  // Answers arrive faster than they are taken, or memory is left to be given
-  // back: sockets get their turn in between.
+  // If answers arrive faster than they are taken, or memory is still to be
+  // given back, the loop does not wait for events, but sockets get their turn
+  // in between.
   if (loop->server.connections == 0 && loop->modules.started) {
     fc_blocks_trim(loop->blocks, KEPT_WHEN_IDLE);
   }
@@ -169,8 +170,9 @@ static void on_lost(void *context, uint32_t index, uint32_t function) {
                 fields, FC_ARRAY_COUNT(fields));
 }
 
-// How many connections may be open. Descriptors are for connections, so the
-// soft limit is raised to the hard one; `reserved` are kept for other things.
+// How many connections may be open. Each takes a descriptor, and `reserved`
+// descriptors are kept for other things, so the soft limit is raised as far as
+// needed and allowed.
 static uint32_t connection_max(uint64_t wanted, uint64_t reserved) {
   struct rlimit files;
   if (getrlimit(RLIMIT_NOFILE, &files)) return 64;

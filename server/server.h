@@ -55,11 +55,10 @@ typedef struct fc_loop_t {
   uint64_t reserved_files;  // descriptors that connections must leave
 } fc_loop_t;
 
-// Binds and listens. `options`, `backends` (NULL-terminated) and `routes` are
-// borrowed.
-// FC_CODE_FORBIDDEN for an address that needs --allow-insecure-bind,
-// FC_CODE_NOT_ACCEPTABLE for one that can't be read, FC_CODE_MODULE_UNAVAILABLE
-// when the port can't be had.
+// Makes everything a loop owns, binds and listens. `options`, `backends`
+// (NULL-terminated) and `routes` are borrowed. FC_CODE_FORBIDDEN for an address
+// that needs --allow-insecure-bind, FC_CODE_NOT_ACCEPTABLE for one that can't
+// be read, FC_CODE_MODULE_UNAVAILABLE when the port can't be had.
 fc_status_t fc_loop_init(fc_loop_t *loop, fc_allocator_t allocator,
                          const fc_server_options_t *options,
                          const fc_backend_t *const *backends,

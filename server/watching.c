@@ -5,7 +5,8 @@
 
 #include "modules/act.h"
 
-// From the first event on: what changes together is looked at together.
+// Time from the first event until the PATHs are listed: files that change
+// together are then looked at together.
 #define SETTLE_MS 100u
 
 static void look(fc_loop_t *loop) {
@@ -57,6 +58,6 @@ fc_status_t fc_loop_watch_files(fc_loop_t *loop, fc_error_t *err) {
   }
   loop->watch_poll.data = loop;
   uv_poll_start(&loop->watch_poll, UV_READABLE, on_change);
-  look(loop);  // what is to be watched; the start lists it anyway
+  look(loop);  // begins to watch; the start lists the PATHs anyway
   return FC_OK;
 }

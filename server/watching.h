@@ -7,7 +7,7 @@
 
 #include "server.h"
 
-// Nothing without the options. FC_CODE_OUT_OF_MEMORY.
+// Begins to watch, if one of the options is given. FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_loop_watch_files(fc_loop_t *loop, fc_error_t *err) FC_MUST_CHECK;
 
 #endif  // FARCALL_SERVER_WATCHING_H_

@@ -16,8 +16,8 @@ fc_status_t fc_access_check(const fc_policy_t *policy,
                             const fc_request_t *request, fc_peer_t *peer,
                             fc_error_t *err) FC_MUST_CHECK;
 
-// May the request change what is served? FC_CODE_FORBIDDEN. `address` is the other
-// end of the socket.
+// May the request change what is served? If not, FC_CODE_FORBIDDEN. `address`
+// is the other end of the socket.
 fc_status_t fc_access_check_admin(const fc_policy_t *policy,
                                   const fc_request_t *request,
                                   const fc_peer_t *address,

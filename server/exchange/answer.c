@@ -14,7 +14,7 @@ typedef struct outcome_t {
   bool weak_digest;
   uint64_t document;
   fc_coding_t coding;
-  bool is_call;  // the call has been through all stages
+  bool is_call;  // log and head tell the times of all stages
   bool is_last;
 } outcome_t;
 
@@ -107,7 +107,8 @@ fc_answer_t fc_exchange_refusal(fc_server_t *server, const fc_error_t *error,
 // ---------------------------------------------------------------------------
 // Bodies written on the loop
 
-// A sink in a fresh block with room for the head.
+// Opens a sink in a fresh block with room for the head. False: there is no
+// memory.
 static bool open_answer(fc_exchange_t *x, fc_block_sink_t *out) {
   fc_blocks_t *blocks = x->server->blocks;
   uint32_t block;
@@ -254,7 +255,7 @@ static void answer_validated(fc_exchange_t *x) {
   send_answer(x, &(outcome_t){.status = 204, .is_call = true});
 }
 
-// Its times are taken.
+// Counts a call that has ended. take_times was called before.
 static void count_call(fc_exchange_t *x, bool succeeded) {
   fc_function_counts_t *counts = fc_generations_count(
       &x->server->modules->generations, x->generation, x->place.function);

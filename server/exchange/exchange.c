@@ -133,8 +133,9 @@ void fc_exchange_take(fc_exchange_t *x, const fc_request_t *request) {
 // ---------------------------------------------------------------------------
 // ROUTE and ADMIT
 
-// What it waited for has not come. Else the path is followed anew, since another
-// generation may have the name by now.
+// Fails if the request has waited for a module that did not come. If it came,
+// the path is looked up anew, since another generation may have the name by
+// now.
 static fc_status_t check_waited(fc_exchange_t *x, fc_error_t *err) {
   const fc_generation_t *generation = x->waiter.generation;
   x->waits = false;
@@ -191,8 +192,8 @@ static void on_woken(fc_waiter_t *waiter) {
   x->carrier->again(x);
 }
 
-// The body is not read before: until the module is known nobody knows whether the
-// request may be made.
+// Lets the request wait for its module. Its body is not read before: until the
+// module is known nobody knows whether the request may be made.
 static fc_status_t wait_for_module(fc_exchange_t *x,
                                    const fc_request_t *request, bool calls,
                                    fc_error_t *err) {
@@ -295,7 +296,8 @@ fc_status_t fc_exchange_admit(fc_exchange_t *x, const fc_request_t *request,
   fc_exchange_mark(x, FC_STAGE_ROUTE);
   if (status != FC_OK && err->code == FC_CODE_NOT_READY && x->generation &&
       fc_generation_is_coming(x->generation)) {
-    // Of what names a model, only the signatures tell whose function it is.
+    // A path that names a model is understood only when the signatures are
+    // known, so such a request first waits for these.
     const bool calls = request->method == FC_METHOD_POST &&
                        x->place.route == FC_ROUTE_FUNCTION;
     return wait_for_module(x, request, calls, err);

@@ -9,11 +9,11 @@
 //
 //   fc_exchange_start    the first byte of a request is there
 //   fc_exchange_take     its head is read: READ is over
-//   fc_exchange_admit    ROUTE and ADMIT; then `waits`, and both are called again
-//                        when the carrier is told to, or either
-//     fc_exchange_document  it is answered without its body,
-//     fc_exchange_fail      it is refused, or
-//     fc_exchange_append, _submit  its body arrives and it is called
+//   fc_exchange_admit    ROUTE and ADMIT. If `waits` is set then, take and admit
+//                        are called again after the carrier's `again`. Else:
+//     fc_exchange_document  the request is answered without its body
+//     fc_exchange_fail      it is refused
+//     fc_exchange_append, _submit  its body arrives, and the call is made
 //   fc_exchange_sent     the carrier needs the pieces of the answer no longer
 //   fc_exchange_reset    the next request may start
 #ifndef FARCALL_SERVER_EXCHANGE_EXCHANGE_H_
@@ -66,14 +66,14 @@ struct fc_exchange_t {
   fc_job_t job;
   fc_place_t place;
   fc_generation_t *generation;  // of the place, held; NULL: it has none
-  fc_act_t *act;                // NULL: the request is none
-  fc_waiter_t waiter;           // for the generation
+  fc_act_t *act;                // NULL: the request asks for no act
+  fc_waiter_t waiter;           // waits for the generation
   fc_method_t method;
   const char *method_name;  // NULL until a head is read
   bool is_call;             // its body is wanted: a call, an act, or asking
   bool is_asking;           // a POST for a document
   bool waits;       // until the generation is loaded; then it is admitted again
-  bool waited;      // once, at least
+  bool waited;      // it has waited, at least once
   uint8_t stage;    // fc_stage_t it is in
   uint8_t id_size;  // 0: it has none yet
   uint32_t retry_after;
@@ -121,7 +121,7 @@ fc_status_t fc_exchange_append(fc_exchange_t *exchange, fc_str_t bytes,
 // The body is complete: runs the call, or queues it.
 void fc_exchange_submit(fc_exchange_t *exchange);
 
-// Is the call with a worker?
+// Is the call with a worker, or an act in progress?
 bool fc_exchange_is_running(const fc_exchange_t *exchange);
 // The client has gone while its call waits or runs: says so in log and metrics.
 void fc_exchange_abandoned(fc_exchange_t *exchange);
@@ -162,7 +162,7 @@ void fc_exchange_on_expired(void *context, fc_job_t *job);
 void fc_exchange_make_id(fc_server_t *server, char out[FC_EXCHANGE_ID_SIZE]);
 // Answers a call that has ended: job.outcome says how.
 void fc_exchange_answer_call(fc_exchange_t *exchange);
-// The act of the exchange has ended.
+// Answers an act that has ended: exchange->act says how.
 void fc_exchange_answer_act(fc_exchange_t *exchange);
 // `stage` is over: adds the time since the last mark to it.
 void fc_exchange_mark(fc_exchange_t *exchange, fc_stage_t stage);

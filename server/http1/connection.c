@@ -154,7 +154,8 @@ static fc_span_t room(void *context) {
   }
   size_t size = FC_LIMIT_READ;
   if (fc_connection_is_waiting(c) || c->state == FC_CONNECTION_WRITE) {
-    // The head of a request that waits may be larger.
+    // The stash may be fuller than that, with the head of a request that waits;
+    // then one byte is read, because the room may not be empty.
     size = kept < FC_LIMIT_PIPELINED ? FC_LIMIT_PIPELINED - kept : 1;
   }
   return (fc_span_t){(uint8_t *)c->http1->read_buffer, size};

@@ -50,7 +50,7 @@ struct fc_connection_t {
   uint8_t input;  // fc_input_t
   bool is_last;   // the answer is the last one: nothing after it is read
   bool turned_away;
-  bool is_new;  // no request of it was answered yet
+  bool is_new;  // no request on it was answered yet
   fc_stash_t stash;
   // Of the request
   bool is_http10;
@@ -60,9 +60,9 @@ struct fc_connection_t {
   fc_framing_t framing;
   llhttp_t parser;
   // Of its answer
-  uint64_t write_size;  // bytes, until the stream has all of them; else 0
-  uint64_t write_done;  // of them, that the stream has been given
-  uint32_t head_size;   // of them, before the first piece
+  uint64_t write_size;  // bytes of the answer, until it is written; then 0
+  uint64_t write_done;  // of these, how many the stream was given
+  uint32_t head_size;   // of these, how many are before the first piece
   fc_pace_t write_pace;
   fc_exchange_t exchange;
   fc_stream_t *stream;  // behind the connection, in the same memory
@@ -70,8 +70,10 @@ struct fc_connection_t {
 
 // Called when its time has run out.
 void fc_connection_on_timeout(fc_connection_t *connection);
-// Closes it, or, while a request is in progress, makes its answer the last one. One
-// that is new gets a little time to send its request.
+// Closes a connection on which no request has begun. One that has had no
+// request yet gets a little time to send it. Where a request is in progress,
+// nothing is done here: its answer will be the last one, because the server is
+// draining.
 void fc_connection_drain(fc_connection_t *connection);
 // Answers a waiting call with FC_CODE_SHUTTING_DOWN, and closes in any case.
 void fc_connection_abandon(fc_connection_t *connection);
@@ -103,7 +105,7 @@ bool fc_connection_is_taken(fc_connection_t *connection);
 void fc_connection_linger(fc_connection_t *connection);
 void fc_connection_close(fc_connection_t *connection, bool reset);
 
-// Its client waits for a module or a call.
+// Does its client wait for a module or a call?
 static inline bool fc_connection_is_waiting(const fc_connection_t *connection) {
   return connection->state == FC_CONNECTION_WAIT ||
          connection->state == FC_CONNECTION_CALL;

@@ -244,9 +244,9 @@ static size_t count_class(const uint8_t *bytes, size_t size, uint8_t class_) {
   return count;
 }
 
-// Counts how many bytes go on with the target, name or value the scan is inside
-// of. They change no state. The byte that ends it, or exceeds a limit, is left
-// to scan_head_byte.
+// Skips bytes that continue the target, name or value that the scan is in the
+// middle of, and returns how many. They change no state. The byte that ends it,
+// or exceeds a limit, is left to scan_head_byte.
 static size_t scan_inside(fc_framing_t *framing, const char *bytes,
                           size_t size) {
   const bool in_target = framing->state == FRAMING_TARGET;

@@ -73,8 +73,8 @@ typedef struct fc_client_t {
 // caller's.
 bool fc_http1_accept(fc_http1_t *http1, const fc_client_t *client);
 
-// A whole answer for a client that gets no connection. Needs no memory but
-// `text`.
+// Writes a whole answer for a client that gets no connection. Needs no memory
+// but `text`.
 #define FC_HTTP1_REFUSAL_MAX (FC_LIMIT_HEAD + FC_EXCHANGE_REFUSAL_MAX)
 fc_str_t fc_http1_refusal(fc_http1_t *http1, const fc_error_t *error,
                           char text[FC_HTTP1_REFUSAL_MAX]);

@@ -124,7 +124,7 @@ static bool breaks_framing(fc_code_t code) {
          code == FC_CODE_REQUEST_TIMEOUT;
 }
 
-// A head is complete.
+// `bytes` are a complete head: admits, answers or refuses its request.
 static void begin_exchange(fc_connection_t *c, fc_str_t bytes) {
   fc_exchange_t *x = &c->exchange;
   fc_head_t head;
@@ -153,7 +153,8 @@ static void begin_exchange(fc_connection_t *c, fc_str_t bytes) {
   }
 }
 
-// Returns bytes used; 0 when the head goes on past `bytes`.
+// Returns bytes used. 0: the head goes on past `bytes`, or its request waits
+// for a module, and the head is kept to be read again.
 static size_t receive_head(fc_connection_t *c, fc_str_t bytes) {
   fc_exchange_start(&c->exchange);
   size_t scanned = (size_t)c->framing.offset, used;

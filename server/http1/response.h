@@ -22,8 +22,8 @@ typedef struct fc_response_head_t {
   uint64_t document;     // bytes of JSON before raw bytes, 0: no raw bytes
   fc_coding_t coding;    // of the body
   uint32_t retry_after;  // seconds, 0 = none
-  const uint64_t
-      *spent_ns;  // FC_STAGE_COUNT entries for Server-Timing, or NULL
+  // FC_STAGE_COUNT times for Server-Timing, or NULL.
+  const uint64_t *spent_ns;
   fc_str_t date;
   bool close;
   bool keep_alive;  // say so: the client speaks HTTP/1.0

@@ -22,7 +22,7 @@ void fc_stash_drop(fc_stash_t *stash, fc_blocks_t *blocks, size_t size) {
   if (stash->begin == stash->end) fc_stash_clear(stash, blocks);
 }
 
-// Room for `size` bytes behind those that are kept.
+// Makes room for `size` bytes behind those that are kept.
 static fc_status_t make_room(fc_stash_t *stash, fc_blocks_t *blocks,
                              const fc_owner_t *owner, size_t size,
                              fc_error_t *err) {

@@ -41,8 +41,8 @@ void fc_connection_linger(fc_connection_t *c) {
 // ---------------------------------------------------------------------------
 // The bytes of an answer
 
-// Those that come next, FC_LIMIT_WRITE at most, so that a large answer does not
-// keep the loop from others. Returns how many spans they are.
+// Gives the bytes that come next, FC_LIMIT_WRITE at most, so that a large
+// answer does not keep the loop from others. Returns how many spans they are.
 static uint32_t next_spans(const fc_connection_t *c,
                            fc_span_t spans[FC_PIECES_MAX]) {
   const fc_exchange_t *x = &c->exchange;

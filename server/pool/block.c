@@ -216,9 +216,8 @@ static void unmap_file(fc_blocks_t *blocks, entry_t *entry) {
   blocks->files--;
 }
 
-// Takes a large new block for bytes that may never come, so little of it is
-// counted. FC_BLOCK_NONE if blocks of this class are not large, or there is no
-// memory.
+// Takes a large block for bytes that may never come. FC_BLOCK_NONE: blocks of
+// this class are not large, or there is no memory.
 static uint32_t reserve(fc_blocks_t *blocks, unsigned class_) {
   if (class_ >= CLASS_COUNT || class_bytes(class_) < LARGE) {
     return FC_BLOCK_NONE;
@@ -381,8 +380,7 @@ static void give(fc_blocks_t *blocks, uint32_t block) {
   blocks->heads[entry->class_] = block;
 }
 
-// Takes a block in a file. FC_BLOCK_NONE when the request wants none, and when
-// no more can be had.
+// Takes a block in a file. FC_BLOCK_NONE: none is wanted, or none can be had.
 static uint32_t take_file(fc_blocks_t *blocks, const request_t *request) {
   const unsigned class_ = class_of(request->size);
   const bool large = request->size > FC_LIMIT_SHARED && class_ < CLASS_COUNT;
@@ -563,9 +561,8 @@ void fc_blocks_trim(fc_blocks_t *blocks, size_t size) {
 
 // True: there is more.
 static bool release_some(entry_t *entry, uint64_t most) {
-  // The whole file is given back, because a worker may have written more than was
-  // counted. A page of a file takes four times as long to give back as one of memory,
-  // so only a quarter goes at a time.
+  // All of a file goes, since a worker may have written more than was counted.
+  // A page of it takes four times as long, so only a quarter goes at a time.
   if (entry->file >= 0) {
     return fc_shared_scrub(entry->file, 0, entry->size + FC_BLOCK_TAIL,
                            most / 4, &entry->released);

@@ -37,8 +37,8 @@ typedef struct fc_outcome_t {
   uint32_t piece_count;  // of the answer; the first one has FC_LIMIT_HEAD bytes
                          // free in front
   fc_piece_t pieces[FC_PIECES_MAX];
-  uint64_t
-      document;  // bytes of the answer before its raw bytes; 0: it has none
+  // Bytes of the answer before raw bytes; 0: it has none; or FC_OUTCOME_CODED.
+  uint64_t document;
   uint64_t began_ns;  // when the worker took it
   uint64_t spent_ns[FC_STAGE_COUNT];
   fc_error_t error;  // if the status is not FC_OK

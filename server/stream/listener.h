@@ -48,18 +48,17 @@ int fc_listener_open(fc_listener_t *listener, uv_loop_t *loop,
                      const struct sockaddr *address,
                      const fc_socket_file_t *file,
                      const fc_listener_events_t *events) FC_MUST_CHECK;
-// The same for a socket of this address that listens already, and which others
-// have too: fc_listener_close leaves its file. Clients wait in the kernel's queue
+// Takes over a socket of this address that listens already and that others have
+// too: fc_listener_close leaves its file. Clients wait in the kernel's queue
 // until fc_listener_start. The socket is the listener's when 0 is returned.
 int fc_listener_adopt(fc_listener_t *listener, uv_loop_t *loop, int socket,
                       const struct sockaddr *address,
                       const fc_listener_events_t *events) FC_MUST_CHECK;
 // Accepts from now on. More than once is allowed.
 void fc_listener_start(fc_listener_t *listener);
-// Also removes the file of a Unix socket that fc_listener_open made, unless another
-// one is there by now. The
-// listener's memory must stay until the loop has run once more. A closed listener
-// is allowed.
+// Also removes the file of a Unix socket that fc_listener_open made, unless
+// another one is there by now. The listener's memory must stay until the loop
+// has run once more. A closed listener is allowed.
 void fc_listener_close(fc_listener_t *listener);
 
 #endif  // FARCALL_SERVER_STREAM_LISTENER_H_
