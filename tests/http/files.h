@@ -36,6 +36,12 @@ static inline void drop(const char *file) {
   assert_int_equal(unlink(path), 0);
 }
 
+static inline unsigned count_of(const char *text, const char *part) {
+  unsigned count = 0;
+  for (; (text = strstr(text, part)); text++) count++;
+  return count;
+}
+
 static inline void expect_request(const char *method, const char *path,
                                   int status, const char *text) {
   fixture_response_t response =

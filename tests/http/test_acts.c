@@ -88,6 +88,35 @@ static void files_come_change_break_and_go(void **state) {
   leave();
 }
 
+// MODULE.FUNCTION is a model's name, and so is the name of a module. The operator is
+// told once of each pair, whichever module comes last.
+static void models_of_one_name_are_told(void **state) {
+  (void)state;
+  static const char *const kFiles[] = {"t.add.fixture", "a.b.fixture",
+                                       "a.b.add.fixture"};
+  static const char *const kTold[] = {
+      "\"model\":\"t.add\",\"module\":\"t.add\",\"other_module\":\"t\","
+      "\"other_function\":\"add\"",
+      "\"model\":\"a.b.add\",\"module\":\"a.b.add\",\"other_module\":\"a.b\","
+      "\"other_function\":\"add\"",
+      "\"model\":\"t.add\",\"module\":\"t\",\"other_module\":\"t.add\"}",
+  };
+  enter("");
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kFiles); i++) {
+    put(kFiles[i], "fixture");
+    expect_request("POST", "/api/v1/reload", 200, "\"loaded\":1");
+  }
+  expect_request("POST", MODULES "t/reload", 200, "ready");
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kFiles); i++) drop(kFiles[i]);
+  put("broken.fixture", "fixture");
+  fixture_stop(&server);
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kTold); i++) {
+    assert_int_equal(count_of(server.log_text, kTold[i]), 1);
+  }
+  assert_int_equal(count_of(server.log_text, "a model means two functions"), 3);
+  fixture_forget(&server);
+}
+
 static void an_unloaded_module_is_gone(void **state) {
   (void)state;
   enter("");
@@ -329,6 +358,7 @@ int main(int argc, char **argv) {
   fixture_worker(argc, argv);
   const struct CMUnitTest tests[] = {
       FC_TEST(files_come_change_break_and_go),
+      FC_TEST(models_of_one_name_are_told),
       FC_TEST(an_unloaded_module_is_gone),
       FC_TEST(a_directory_that_vanishes_takes_nothing_along),
       FC_TEST(acts_of_one_module_do_not_meet),

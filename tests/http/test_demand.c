@@ -18,12 +18,6 @@ static void post(int fd, const char *path, const char *fields) {
   fixture_wait_bytes(&server, before + strlen(text));
 }
 
-static unsigned count_of(const char *text, const char *part) {
-  unsigned count = 0;
-  for (; (text = strstr(text, part)); text++) count++;
-  return count;
-}
-
 static void two_callers_cause_one_load_and_others_do_not_wait(void **state) {
   (void)state;
   enter("--load=demand");

@@ -104,6 +104,21 @@ static void quick_functions_move_to_the_loop(void **state) {
   end(&server);
 }
 
+// Checking arguments is quick, whatever the function does with them.
+static void what_was_only_checked_stays_off_the_loop(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "--isolation=thread --lane=auto");
+  int fd = fixture_connect(&server);
+  for (int i = 0; i < 500; i++) {
+    call(fd, SPIN "?validate=only", "[0]", 204, NULL);
+  }
+  call(fd, SPIN, "[0]", 200, "[]");
+  assert_false(ran_on_loop(&server));
+  close(fd);
+  end(&server);
+}
+
 static void what_takes_long_to_begin_stays_off_the_loop(void **state) {
   (void)state;
   fixture_server_t server;
@@ -364,6 +379,7 @@ int main(int argc, char **argv) {
       FC_TEST(a_full_queue_is_503_at_once),
       FC_TEST(connections_beyond_the_limit_are_503),
       FC_TEST(quick_functions_move_to_the_loop),
+      FC_TEST(what_was_only_checked_stays_off_the_loop),
       FC_TEST(what_takes_long_to_begin_stays_off_the_loop),
       FC_TEST(lanes_can_be_chosen),
       FC_TEST(a_large_answer_arrives_whole),

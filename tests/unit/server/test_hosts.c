@@ -9,6 +9,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -159,6 +161,7 @@ static void load(house_t *house, fc_allocator_t allocator, bool describe) {
 }
 
 static uint32_t processes_of_each = 1;
+static const char *parameters = "";
 
 static void enter(house_t *house, fc_isolation_mode_t host,
                   uint32_t crash_limit) {
@@ -176,7 +179,7 @@ static void enter(house_t *house, fc_isolation_mode_t host,
       .uv = &house->uv,
       .log = &house->log,
       .program = "/proc/self/exe",
-      .parameters = "",
+      .parameters = parameters,
       .setup = {.body_size = 1u << 16,
                 .result_size = fc_limits_default().result_size},
       .workers = processes_of_each,
@@ -516,6 +519,86 @@ static void a_process_more_than_calls_need_ends(void **state) {
   leave(&house);
 }
 
+static fc_child_t *first_child(const house_t *house, uint32_t module) {
+  const fc_host_t *host = fc_pool_host(&house->pool, module);
+  return ((const fc_process_host_t *)host)->children;
+}
+
+// A process has taken memory that it shares and that no call of it needs.
+static void a_process_that_takes_too_much_is_ended(void **state) {
+  (void)state;
+  static house_t house;
+  enter(&house, FC_ISOLATION_PROCESS, 0);
+  const fc_child_t *child = first_child(&house, SCALARS);
+  const fc_span_t area = fc_ring_answer(&child->ring, 0);
+  const uint64_t look_ns = FC_LIMIT_LOOK_MS * 1000000ull;
+  const uint64_t now_ns = fc_clock_ns() + look_ns;
+  memset(area.data, 1, FC_RING_SPARE / 2);
+  fc_pool_expire(&house.pool, now_ns);
+  assert_int_equal(child->cause, FC_CAUSE_NONE);
+  memset(area.data, 1, FC_RING_SPARE * 2);
+  fc_pool_expire(&house.pool, now_ns + look_ns);
+  assert_int_equal(child->cause, FC_CAUSE_GREED);
+  leave(&house);
+}
+
+// The loop sees the end of the process before it has looked for answers.
+static void what_was_finished_before_the_end_is_answered(void **state) {
+  (void)state;
+  static house_t house;
+  enter(&house, FC_ISOLATION_PROCESS, 0);
+  const fc_function_t *function =
+      fc_module_find(generation_at(&house, SCALARS)->module, FC_STR("s_i32"));
+  fc_job_t job =
+      make_job(&house, SCALARS, (uint32_t)function->index, FC_STR("[21]"), 0);
+  const fc_child_t *child = first_child(&house, SCALARS);
+  siginfo_t info;
+  house.done = NULL;
+  fc_pool_enqueue(&house.pool, &job);
+  fc_pool_flush(&house.pool);
+  while (fc_child_state(child, child->first) != FC_RING_DONE) usleep(100);
+  assert_int_equal(kill(child->process.pid, SIGKILL), 0);
+  assert_int_equal(
+      waitid(P_PID, (id_t)child->process.pid, &info, WEXITED | WNOWAIT), 0);
+  while (!house.done) uv_run(&house.uv, UV_RUN_NOWAIT);
+  assert_int_equal(job.outcome->status, FC_OK);
+  outcome_t outcome = {0};
+  take_answer(&house, job.outcome, &outcome);
+  assert_true(fc_str_equal(fc_str_make(outcome.bytes, outcome.size),
+                           FC_STR("{\"results\":[42]}")));
+  free(outcome.bytes);
+  fc_pool_finish(&house.pool, &job);
+  leave(&house);
+}
+
+#define ANOTHER_FILE "it says that it has loaded another file"
+
+// Such a worker.
+static _Noreturn void load_another_file(void) {
+  const uint64_t one = 1;
+  fc_ring_t ring;
+  fc_error_t error;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (fc_ring_open(FC_PROCESS_RING, &ring, &error)) _exit(1);
+  memset(ring.head->digest, 'x', sizeof ring.head->digest);
+  atomic_store(&ring.head->phase, FC_RING_SERVING);
+  if (write(FC_PROCESS_BELL, &one, sizeof one) < 0) _exit(1);
+  for (;;) pause();
+}
+
+static void a_process_with_another_file_does_not_serve(void **state) {
+  (void)state;
+  static house_t house;
+  parameters = ANOTHER_FILE;
+  enter(&house, FC_ISOLATION_PROCESS, 0);
+  parameters = "";
+  const fc_generation_t *generation = generation_at(&house, SCALARS);
+  assert_int_equal(generation->state, FC_GENERATION_FAILED);
+  assert_string_equal(generation->error.message,
+                      "its worker loaded another file: it was changed");
+  leave(&house);
+}
+
 static void wait_for_end(house_t *house, uint32_t index) {
   while (fc_generations_at(&house->modules.generations, index)) turn(house);
 }
@@ -687,12 +770,16 @@ int main(int argc, char **argv) {
   fc_dialect_workers(&fc_routes, dialects);
   if (argc > 1 && !strcmp(argv[1], "--worker")) {
     is_worker = true;
+    if (argc > 4 && !strcmp(argv[4], ANOTHER_FILE)) load_another_file();
     fc_process_main(argc, argv, kBackends, dialects);
   }
   const struct CMUnitTest tests[] = {
       FC_TEST(every_function_answers_the_same),
       FC_TEST(a_quarantined_module_wakes_nobody),
       FC_TEST(a_process_more_than_calls_need_ends),
+      FC_TEST(a_process_that_takes_too_much_is_ended),
+      FC_TEST(what_was_finished_before_the_end_is_answered),
+      FC_TEST(a_process_with_another_file_does_not_serve),
       FC_TEST(an_instance_that_is_not_made_fails_its_module),
       FC_TEST(generations_of_threads_come_and_go),
       FC_TEST(generations_of_processes_come_and_go),
