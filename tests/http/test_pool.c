@@ -296,51 +296,70 @@ static void clients_that_vanish_leave_nothing_behind(void **state) {
   end(&server);
 }
 
-#define SERIAL_BLOCK "/api/v1/functions/serial/block"
+#define SERIAL "/api/v1/functions/serial/"
 
-// One thread, which has a call to run and one to go on with. Those that wait then
-// are begun module by module, so the call that came last is the fourth.
+// Calls that one thread makes, in the order they come in.
+typedef struct line_t {
+  fixture_server_t server;
+  unsigned before;
+  unsigned count;
+  int fds[8];
+} line_t;
+
+static void stand_in_line(line_t *line, const char *const *paths,
+                          unsigned count) {
+  fixture_start(&line->server, "--isolation=thread --workers=1 --lane=never");
+  line->before = fixture_calls();
+  line->count = count;
+  for (unsigned i = 0; i < count; i++) {
+    const bool blocks = strstr(paths[i], "block");
+    line->fds[i] = fixture_connect(&line->server);
+    fixture_post_handled(&line->server, line->fds[i], paths[i],
+                         blocks ? "[]" : "[1,2]");
+  }
+  fixture_wait_blocked(1);
+}
+
+// Lets this one go on, which runs. When the next one blocks, so many have begun.
+static void expect_next(line_t *line, unsigned index, unsigned begun) {
+  fixture_release(1);
+  expect(line->fds[index], 200, "[]");
+  fixture_wait_blocked(1);
+  assert_int_equal(fixture_calls() - line->before, begun);
+}
+
+static void end_line(line_t *line, unsigned last) {
+  fixture_release(1);
+  expect(line->fds[last], 200, "[]");
+  for (unsigned i = 0; i < line->count; i++) close(line->fds[i]);
+  end(&line->server);
+}
+
+// The thread has a call to run and one to go on with. Those that wait then are begun
+// module by module, so the call that came last is the fourth.
 static void modules_take_turns(void **state) {
   (void)state;
   static const char *const kPaths[] = {BLOCK, BLOCK, BLOCK, BLOCK,
-                                       SERIAL_BLOCK};
-  fixture_server_t server;
-  int fds[5];
-  fixture_start(&server, "--isolation=thread --workers=1 --lane=never");
-  for (int i = 0; i < 5; i++) {
-    fds[i] = fixture_connect(&server);
-    fixture_post_handled(&server, fds[i], kPaths[i], "[]");
-  }
-  fixture_release(4);
-  expect(fds[4], 200, "[]");
-  fixture_release(1);
-  for (int i = 0; i < 5; i++) {
-    if (i < 4) expect(fds[i], 200, "[]");
-    close(fds[i]);
-  }
-  end(&server);
+                                       SERIAL "add"};
+  line_t line;
+  stand_in_line(&line, kPaths, FC_ARRAY_COUNT(kPaths));
+  expect_next(&line, 0, 2);
+  expect_next(&line, 1, 3);
+  expect_next(&line, 2, 5);
+  expect(line.fds[4], 200, "[3]");
+  end_line(&line, 3);
 }
 
-// There are threads for all three, and the third is begun after the second could
-// have been.
+// The thread is given no second one to go on with, so another module's call overtakes
+// it.
 static void calls_of_a_serial_module_take_turns(void **state) {
   (void)state;
-  fixture_server_t server;
-  int fds[3];
-  fixture_start(&server, "--isolation=thread --workers=3 --lane=never");
-  const unsigned before = fixture_calls();
-  for (int i = 0; i < 3; i++) {
-    fds[i] = fixture_connect(&server);
-    fixture_post_handled(&server, fds[i], i < 2 ? SERIAL_BLOCK : BLOCK, "[]");
-  }
-  fixture_wait_blocked(2);
-  assert_int_equal(fixture_calls(), before + 2);
-  fixture_release(3);
-  for (int i = 0; i < 3; i++) {
-    expect(fds[i], 200, "[]");
-    close(fds[i]);
-  }
-  end(&server);
+  static const char *const kPaths[] = {SERIAL "block", SERIAL "block", ADD};
+  line_t line;
+  stand_in_line(&line, kPaths, FC_ARRAY_COUNT(kPaths));
+  expect_next(&line, 0, 3);
+  expect(line.fds[2], 200, "[3]");
+  end_line(&line, 1);
 }
 
 // A quick call that would run on the loop waits behind those of its module.
