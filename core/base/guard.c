@@ -9,7 +9,7 @@
 
 typedef struct guard_layout_t {
   size_t page;
-  size_t block;  // with padding
+  size_t block;  // the block, with the padding behind it
   size_t body;   // the whole pages that hold the block
 } guard_layout_t;
 
