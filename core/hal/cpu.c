@@ -14,7 +14,7 @@
 
 enum { REGISTER_A, REGISTER_B, REGISTER_C, REGISTER_D };
 
-// Masks of XCR0.
+// Masks of XCR0, which tells the registers that the system saves.
 enum {
   STATE_SSE = 0,
   STATE_AVX = 0x6,

@@ -320,7 +320,7 @@ static void read_entry(fc_elf_t *elf, const Elf64_Dyn *entry,
   }
 }
 
-// DT_HASH is {nbucket, nchain, …}; nchain is the number of symbols.
+// Reads the number of symbols, which is nchain of DT_HASH: {nbucket, nchain, …}.
 static fc_status_t count_symbols(fc_elf_t *elf, size_t hash, fc_error_t *err) {
   uint32_t counts[2];
   if (!hash || !segment_at(elf, hash, sizeof counts, PROT_READ)) {

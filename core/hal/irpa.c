@@ -40,7 +40,8 @@ typedef struct range_t {
   uint64_t size;
 } range_t;
 
-// The range {offset, size} stored at `at`, relative to `outer` and inside it.
+// Reads the range {offset, size} at `at`, which counts from the beginning of `outer`.
+// False when it does not lie inside of that.
 static bool read_range(const uint8_t *at, range_t outer, range_t *out) {
   const uint64_t offset = fc_load_u64(at), size = fc_load_u64(at + 8);
   if (offset > outer.size || size > outer.size - offset) return false;
@@ -127,7 +128,7 @@ static fc_status_t read_entries(fc_parameters_t *archive, uint64_t count,
   return FC_OK;
 }
 
-// One header at `base`; *out_next is where the next one is, 0 if there is none.
+// Reads the header at `base`; *out_next is where the next one is, 0 if there is none.
 static fc_status_t read_header(fc_parameters_t *archive, uint64_t base,
                                uint64_t *out_next, fc_error_t *err) {
   const range_t file = {base, archive->size - base};

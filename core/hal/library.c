@@ -180,8 +180,8 @@ static void read_6(const void *base, tables_t *out) {
                     .attrs_6 = library->exports.attrs};
 }
 
-// A library answers only to its own version, so every known version is asked
-// for.
+// Asks the library for its tables. It answers only to its own version, so every known
+// version is asked for.
 static fc_status_t query(const fc_library_t *library, tables_t *out_tables,
                          fc_error_t *err) {
   void *address = fc_elf_find(library->elf, FC_STR(QUERY_NAME));
@@ -201,8 +201,8 @@ static fc_status_t query(const fc_library_t *library, tables_t *out_tables,
   return refuse(err, "its ABI version is neither 0_5 nor 0_6");
 }
 
-// An import with a '?' before or behind its name is optional and may stay NULL.
-// This runtime provides no imports, so all of them do.
+// Refuses a library that needs imports, since this runtime provides none. An import
+// with a '?' before or behind its name is optional and stays NULL.
 static fc_status_t check_imports(const abi_imports_t *imports,
                                  fc_error_t *err) {
   for (uint32_t i = 0; i < imports->count; i++) {
@@ -364,7 +364,8 @@ static void fail(run_t *run, int code) {
                            "kernel %zu failed with code %d", run->index, code);
 }
 
-// Workgroups [first, first + count).
+// Runs workgroups [first, first + count). Returns 0, or what the first that failed
+// returned.
 static int run_groups(const run_t *run, abi_workgroup_t *workgroup,
                       uint64_t first, uint64_t count) {
   const abi_function_t function = run->library->functions[run->index];
@@ -394,7 +395,7 @@ static void run_part(void *argument, uint32_t part) {
       .processor_id = part,
       .local_memory = local ? local_memory + (size_t)part * local : NULL,
       .local_memory_size = local};
-  // The flag is this thread's own: helpers do not inherit the caller's.
+  // Each thread has a denormal switch of its own: helpers do not inherit the caller's.
   const uint64_t state = fc_cpu_denormals_flush();
   // The first claim is made without a look at the clock: a grid of few workgroups
   // would only look once, and the code that starts grids looks between them.
