@@ -43,7 +43,8 @@ FC_INLINE int cut_narrow(uint64_t bits, const fc_float_format_t *format,
   return (rest > half) - (rest < half);
 }
 
-// False when the value is beyond the greatest finite one.
+// Writes bits that were rounded, with the sign. False when they are beyond the greatest
+// finite value.
 FC_INLINE bool finish_narrow(uint64_t bits, bool negative,
                              const fc_float_format_t *format, uint16_t *out) {
   const uint64_t sign = negative ? format->sign : 0;
@@ -52,7 +53,8 @@ FC_INLINE bool finish_narrow(uint64_t bits, bool negative,
   return true;
 }
 
-// False when the value is beyond the greatest finite one.
+// Rounds a literal to a float type of at most 16 bits. False when it is beyond the
+// greatest finite value.
 static bool round_narrow(const fc_decimal_t *decimal,
                          const fc_float_format_t *format, uint16_t *out) {
   double value = fc_decimal_f64(decimal);
@@ -198,7 +200,7 @@ static whole_t read_whole(const fc_decimal_t *decimal, uint64_t *out) {
   if (FC_LIKELY(!decimal->long_ && decimal->exponent == 0)) return WHOLE;
   const char *p = decimal->begin + decimal->negative;
   const char *dot = memchr(p, '.', (size_t)(decimal->end - p));
-  // The power of ten of the last digit read.
+  // The power of ten of the digit before `p`; it falls by one with each digit.
   int64_t power = decimal->exponent + (decimal->end - p) - (dot != NULL);
   bool fits = true;
   uint64_t value = 0;
@@ -236,7 +238,7 @@ static fc_status_t parse_integer(fc_str_t literal, const fc_decimal_t *decimal,
   return FC_OK;
 }
 
-// False when the value is out of range.
+// Converts a literal to a float type. False when it is out of range.
 static bool parse_float(const fc_decimal_t *decimal, fc_dtype_t dtype,
                         void *out) {
   uint16_t bits;

@@ -120,7 +120,8 @@ static char *print_decimal(fc_shortest_t value, char *out) {
   uint64_t digits = value.digits;
   int count = count_digits(digits);
   int point = count + value.exponent;  // digits before the decimal point
-  // Left-aligned, zeros behind, so that the trailing zeros can be counted.
+  // The digits, left-aligned with zeros behind them, so that trailing zeros can be
+  // counted.
   char text[40];
   int size;
   store8(text + 16, ZEROS);
@@ -301,7 +302,7 @@ static char *print_rare(uint32_t bits, const fc_float_format_t *format,
       out);
 }
 
-// IEEE-like formats of 16 to 32 bits, with infinities and NaNs.
+// Prints an element of an IEEE-like format of 16 to 32 bits, with infinities and NaNs.
 FC_INLINE char *print_ieee(uint32_t bits, const fc_float_format_t *format,
                            char *out) {
   const int mantissa_bits = format->mantissa_bits, bias = format->bias;
@@ -328,8 +329,8 @@ FC_INLINE char *print_ieee(uint32_t bits, const fc_float_format_t *format,
   return print_rare(bits, format, at);
 }
 
-// Formats of 8 bits with a sign. Without an infinity the only special value is one
-// NaN, of either sign unless it takes the place of -0.
+// Prints an element of a format of 8 bits with a sign. If the format has no infinity,
+// its only special value is one NaN, of either sign unless it takes the place of -0.
 static char *print_f8(uint8_t bits, const fc_float_format_t *format,
                       char *out) {
   const bool negative = (bits & format->sign) != 0;
@@ -344,8 +345,8 @@ static char *print_f8(uint8_t bits, const fc_float_format_t *format,
   return print_rare(magnitude, format, out + negative);
 }
 
-// 2^(bits - 127), printed as an f32. The shortest decimal that reads back as
-// the scale 16 would be 20.
+// Prints 2^(bits - 127) as an f32. As the shortest decimal that reads back in its own
+// type, the scale 16 would be 20.
 static char *print_e8m0(uint8_t bits, char *out) {
   if (bits == fc_float_formats[FC_DTYPE_F8E8M0FNU].nan) {
     return print_special(true, false, out);
