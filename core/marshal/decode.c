@@ -433,7 +433,7 @@ typedef struct document_t {
   uint64_t ends[SECTION_COUNT];  // where each closes
 } document_t;
 
-// Errors of a value name the argument; the pointer says where in it.
+// Names the argument in an error about its value, and locates the error.
 static fc_status_t name_argument(fc_frame_t *frame,
                                  const fc_plan_param_t *input,
                                  fc_status_t status, fc_error_t *err) {
@@ -513,7 +513,7 @@ static fc_status_t extra_argument(fc_frame_t *frame, size_t index,
   return here(frame, status, err);
 }
 
-// SIP: args[0] is one object in place of the keywords.
+// Reads args[0] of a function whose SIP root is a dict: one object in place of kwargs.
 static fc_status_t read_root_dict(fc_frame_t *frame, document_t *document,
                                   fc_json_token_t token, fc_error_t *err) {
   const fc_plan_t *plan = frame->plan;
@@ -593,7 +593,7 @@ static fc_status_t read_kwargs(fc_frame_t *frame, document_t *document,
 // ---------------------------------------------------------------------------
 // The document
 
-// Finds the key just read among names of our own, which are in bytewise order.
+// Finds the key just read in `fields`, which are in bytewise order.
 static fc_status_t find_field(fc_frame_t *frame, const fc_plan_key_t *fields,
                               uint32_t count, const char *what,
                               uint32_t *out_field, fc_error_t *err) {
@@ -720,8 +720,8 @@ static fc_status_t read_section(fc_frame_t *frame, document_t *document,
   return FC_OK;
 }
 
-// The error points at the end of the container that could have held the
-// argument.
+// Fails because an argument was not given. The error points at the end of the container
+// that could have held it.
 static fc_status_t missing_argument(fc_frame_t *frame,
                                     const document_t *document,
                                     fc_error_t *err) {

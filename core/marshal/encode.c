@@ -82,8 +82,9 @@ static fc_status_t check_kind(const fc_encoder_t *encoder, fc_value_kind_t kind,
   return wrong_kind(encoder, value_name(kind), value, err);
 }
 
-// Integers of one width are interchangeable, since modules say i8 where they
-// mean ui8 or a boolean. The declared type decides how the bits are written.
+// True when a result may have the type `actual` where `declared` is declared. Integers
+// of one width are interchangeable, since modules say i8 where they mean ui8 or a
+// boolean. The declared type decides how the bits are written.
 static bool dtype_agrees(fc_dtype_t declared, fc_dtype_t actual) {
   if (declared == actual) return true;
   const fc_dtype_info_t *a = fc_dtype_info(declared);
@@ -137,14 +138,14 @@ static fc_status_t check_shape(const fc_encoder_t *encoder, const fc_op_t *op,
 }
 
 // An element takes at least a digit and a comma, a row without elements two
-// brackets. If the answer cannot hold so many, writing is not begun.
+// brackets. If the answer cannot hold `count` of them, writing is not begun.
 static fc_status_t check_count(const fc_encoder_t *encoder, size_t count,
                                fc_error_t *err) {
   size_t left = encoder->limited.limit - bytes_written(&encoder->limited);
   return count > left / 2 + 1 ? over_limit(&encoder->limited, err) : FC_OK;
 }
 
-// Nothing of the tensor's memory is read before this check.
+// Checks the shape and the address of a tensor. Nothing of its memory is read before.
 static fc_status_t check_extent(const fc_encoder_t *encoder,
                                 const fc_tensor_t *tensor, fc_error_t *err) {
   size_t count, size;
@@ -212,8 +213,8 @@ static fc_status_t write_head(fc_encoder_t *encoder, fc_dtype_t dtype,
   return put(encoder, data, err);
 }
 
-// A module may leave anything in the unused bits of elements narrower than a
-// byte. What is sent has 0 or 1 for i1, and the sign in all bits of i2 and i4.
+// Sets the unused bits of elements narrower than a byte, in which a module may leave
+// anything: i1 becomes 0 or 1, signed i2 and i4 get their sign in all bits.
 static void fill_bytes(fc_dtype_t dtype, uint8_t *data, size_t count) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
   const unsigned mask = (1u << info->bits) - 1;

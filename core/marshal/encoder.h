@@ -12,7 +12,7 @@
 typedef struct fc_limited_t {
   fc_sink_t sink;  // first: the sink is cast to the limiter
   fc_sink_t *inner;
-  char *begin;     // of the span being written
+  char *begin;     // where the span being written begins
   size_t written;  // before `begin`
   size_t limit;
 } fc_limited_t;
@@ -25,8 +25,8 @@ typedef struct fc_encoder_t {
   uint32_t depth;
 } fc_encoder_t;
 
-// The function must have returned as many values as it declares:
-// FC_CODE_BAD_RESULT.
+// Begins an answer. FC_CODE_BAD_RESULT when the function returned another number of
+// values than it declares.
 fc_status_t fc_encoder_begin(fc_encoder_t *encoder, fc_frame_t *frame,
                              fc_sink_t *sink, fc_error_t *err);
 // Ends the answer; `status` is what writing it returned. Returns that if it is an

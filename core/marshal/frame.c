@@ -357,7 +357,8 @@ void fc_frame_set_tiles(fc_frame_t *frame, const fc_tiles_t *tiles) {
   frame->tiles = tiles;
 }
 
-// `size` is a constant in each call, so that memcmp becomes one comparison.
+// True when all bytes of an element are FC_GUARD_FILL. `size` is a constant in each
+// call, so that memcmp becomes one comparison.
 static inline bool has_fill(const uint8_t *data, size_t count, size_t size) {
   uint64_t fill;
   memset(&fill, FC_GUARD_FILL, sizeof fill);
@@ -367,7 +368,8 @@ static inline bool has_fill(const uint8_t *data, size_t count, size_t size) {
   return false;
 }
 
-// A complex number is two floats.
+// The same for elements of any type. Only floats count, of which a complex number is
+// two.
 static bool holds_fill(const void *data, size_t count, fc_dtype_t dtype) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
   size_t size = info->size;
@@ -451,9 +453,9 @@ static fc_status_t guard_value(fc_frame_t *frame, fc_value_t *value,
   return FC_OK;
 }
 
-// Up to 63 readable bytes lie between a guarded tensor and the unmapped page.
-// They are filled, so a float result with the bits of the fill was read there,
-// unless the caller sent such a float.
+// Fails when a float result has the bits of the fill. Up to 63 readable bytes lie
+// between a guarded tensor and the unmapped page. They are filled, so such a result was
+// read there, unless the caller sent such a float.
 static fc_status_t check_fill(fc_frame_t *frame, fc_value_t *value,
                               fc_error_t *err) {
   if (frame->fill_given || !value_holds_fill(value)) return FC_OK;

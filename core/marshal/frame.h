@@ -24,7 +24,7 @@ typedef struct fc_level_t {
   fc_value_t *items;     // of dest
   size_t count;          // elements begun
   size_t capacity;       // of items, where they grow
-  uint8_t *seen;         // DICT: by ordinal
+  uint8_t *seen;         // DICT: by ordinal, whether the key came
   fc_refarray_t *array;  // REFARRAY
   int32_t dim;           // REFARRAY: which dim this nesting is
   bool wrapped;          // stands in {"list":…}, whose end is still to come
@@ -32,17 +32,17 @@ typedef struct fc_level_t {
 
 // Elements being read into their buffer.
 typedef struct fc_fill_t {
-  fc_dtype_t dtype;   // what text is read as: ui8 for i8 if the client said so
-  fc_dtype_t part;    // of one number: f32 for complex<f32>
+  fc_dtype_t dtype;   // what elements are read as: ui8 for i8 if so stated
+  fc_dtype_t part;    // type of one number: f32 for complex<f32>
   fc_dtype_t other;   // tried for a number that `dtype` cannot hold: ui8 for i8
                       // where no source said the sign; else NONE
-  const fc_op_t *op;  // whose dims these are; NULL: those of a stated shape
+  const fc_op_t *op;  // what declares the dims; NULL: a stated shape does
   size_t size;        // bytes of one element
   fc_code_t code;     // of the error about a wrong number of elements
   int32_t rank;
   bool too_flat;              // refused: a number stood where an array should
   int64_t dims[FC_RANK_MAX];  // -1 while not known
-  int64_t have[FC_RANK_MAX];  // elements begun of the open arrays
+  int64_t have[FC_RANK_MAX];  // elements begun of each open array
   uint8_t *data;
   size_t count;
   size_t capacity;
@@ -129,7 +129,7 @@ struct fc_frame_t {
   // it there in each call.
   // DECODE
   fc_json_reader_t reader;
-  fc_json_reader_t ahead;  // the reader before a look ahead
+  fc_json_reader_t ahead;  // copy of the reader, to go back after a look ahead
   fc_fill_t fill;
   uint32_t depth;
   fc_level_t levels[FC_JSON_DEPTH_MAX];
@@ -140,7 +140,7 @@ struct fc_frame_t {
 // Fails because no call has begun on the frame.
 fc_status_t fc_frame_fail_idle(fc_error_t *err);
 // Allocates memory for values. The error says why there is none: the request is
-// over its limit, or the server has no memory left.
+// over its limit, or no memory is left.
 fc_status_t fc_frame_alloc(fc_frame_t *frame, size_t count, size_t size,
                            void **out_memory, fc_error_t *err);
 // Tensor memory from the placer; NULL for size 0.

@@ -27,7 +27,7 @@ static fc_status_t find_place(fc_frame_t *frame, const fc_leaf_way_t *way,
   return FC_OK;
 }
 
-// Empty tuples and dicts, for which nothing is sent.
+// Places empty tuples and dicts, for which nothing is sent.
 static fc_status_t place_constants(const fc_inputs_t *inputs, fc_error_t *err) {
   const fc_leaves_t *leaves = &inputs->model->arguments;
   for (uint32_t i = 0; i < leaves->count; i++) {

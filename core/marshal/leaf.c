@@ -115,7 +115,7 @@ static fc_status_t too_many(fc_frame_t *frame, const fc_fill_t *fill,
   return here(frame, status, err);
 }
 
-// Fails at the end of an array that came short.
+// Fails at the end of an array that has too few elements.
 static fc_status_t too_few(fc_frame_t *frame, const fc_fill_t *fill,
                            int32_t dim, long long count, fc_error_t *err) {
   long long wanted = (long long)fill->dims[dim];
@@ -188,8 +188,9 @@ static fc_status_t read_pairs(fc_frame_t *frame, fc_fill_t *fill, size_t want,
   }
 }
 
-// Reads the number that did not fit as one of the other sign. If it fits, that
-// sign is tried first from then on. `err` holds the error of the first attempt.
+// Reads a number that did not fit fill->dtype as fill->other, the type of the other
+// sign. If it fits that, the two types change places, so that fill->other is tried
+// first from then on. `err` holds the error of the first attempt.
 static fc_status_t change_sign(fc_frame_t *frame, fc_fill_t *fill,
                                fc_json_token_t token, void *out,
                                fc_error_t *err) {
@@ -289,7 +290,7 @@ static fc_status_t read_row(fc_frame_t *frame, fc_fill_t *fill,
   return too_few(frame, fill, fill->rank - 1, (long long)count, err);
 }
 
-// Fails, saying what stands where an array should.
+// Fails because something else stands where an array should, and says what.
 static fc_status_t not_an_array(fc_frame_t *frame, fc_fill_t *fill,
                                 int32_t depth, fc_json_token_t token,
                                 fc_error_t *err) {
@@ -352,7 +353,8 @@ static fc_status_t read_nested(fc_frame_t *frame, fc_fill_t *fill,
 // ---------------------------------------------------------------------------
 // Tensors
 
-// Types read off the bytecode leave the sign of integers open.
+// The unsigned type that an integer may have instead: types read off the bytecode leave
+// the sign open. NONE where the sign is known.
 static fc_dtype_t other_sign(const fc_frame_t *frame, fc_dtype_t dtype) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
   if (frame->plan->signature->source != FC_SOURCE_INFERRED ||
@@ -440,7 +442,8 @@ static fc_status_t fill_finish(fc_frame_t *frame, fc_fill_t *fill,
   return fill_value(frame, fill, dims, rank, dtype, dest, err);
 }
 
-// How many brackets open before the next element, blanks skipped.
+// How many '[' stand before the next element, blanks skipped. *out_next becomes the
+// character behind them, '\0' when there is none.
 static int32_t count_brackets(const fc_frame_t *frame, char *out_next) {
   int32_t count = 0;
   const char *at = frame->reader.cursor, *end = frame->reader.end;
@@ -455,7 +458,8 @@ static int32_t count_brackets(const fc_frame_t *frame, char *out_next) {
   return count;
 }
 
-// The rank of a value nobody declared; its token was just read.
+// The rank of a value whose type declares none, found by its brackets; its token was
+// just read.
 static int32_t infer_rank(const fc_frame_t *frame, fc_json_token_t token,
                           fc_dtype_t dtype) {
   if (token != FC_JSON_ARRAY_BEGIN) return 0;
@@ -561,7 +565,8 @@ int fc_typed_member(const fc_json_reader_t *reader, const fc_typed_t *typed) {
   return -1;
 }
 
-// A signless type also takes its width's signed and unsigned types.
+// True when a stated type may stand for the declared one. A signless type also takes
+// its width's signed and unsigned types, index takes i64 and si64.
 static bool dtype_fits(fc_dtype_t declared, fc_dtype_t stated) {
   if (declared == FC_DTYPE_NONE || declared == stated) return true;
   const fc_dtype_info_t *a = fc_dtype_info(declared);
@@ -822,8 +827,8 @@ static fc_status_t read_data(fc_frame_t *frame, fc_typed_t *typed,
                      dest, err);
 }
 
-// Booleans and narrow integers fill a byte, which can hold values that they do
-// not have.
+// Checks booleans and integers narrower than a byte: each fills a byte, which can hold
+// values that the type does not have.
 static fc_status_t check_bytes(fc_frame_t *frame, fc_dtype_t dtype,
                                const uint8_t *data, size_t count,
                                fc_error_t *err) {

@@ -12,7 +12,7 @@ typedef struct level_t {
   uint32_t ordinal;     // the number of that child
   uint32_t left;        // children still to come, `next` included
   size_t path_size;     // size of the path to the level itself
-  int32_t raw_index;    // the list that holds children which have no raw index
+  int32_t raw_index;  // of the list with the children that have none themselves
   uint32_t step_count;  // steps to that list
 } level_t;
 
@@ -43,7 +43,7 @@ static fc_status_t put_ordinal(fc_sink_t *sink, uint32_t ordinal,
   return fc_sink_put(sink, fc_str(text), err);
 }
 
-// Escaped as in RFC 6901, so that a slash within a key does not separate keys.
+// Writes a key, escaped as in RFC 6901, so that a slash in it does not separate keys.
 static fc_status_t put_key(fc_sink_t *sink, fc_str_t key, fc_error_t *err) {
   for (size_t i = 0; i < key.size; i++) {
     const char c = key.data[i];

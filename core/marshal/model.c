@@ -49,8 +49,8 @@ static int by_raw_index(const void *a, const void *b) {
   return left < right ? -1 : left > right;
 }
 
-// Two leaves may have one name, since a result and an argument whose contents are
-// returned are named apart from each other.
+// True when two leaves have the same name: a result may have the name of an argument
+// whose final contents are returned as well.
 static bool has_twins(const fc_leaves_t *leaves) {
   for (uint32_t i = 1; i < leaves->path_count; i++) {
     const fc_leaf_path_t *a = &leaves->paths[i - 1], *b = &leaves->paths[i];
@@ -128,7 +128,7 @@ static fc_status_t create(const fc_plan_t *plan, fc_model_t **out_model,
 
 fc_status_t fc_plan_model(const fc_plan_t *plan, const fc_model_t **out_model,
                           fc_error_t *err) {
-  // The only part of a plan that is not there from the beginning.
+  // The model is the only part of a plan that is made later.
   fc_plan_t *own = (fc_plan_t *)(uintptr_t)plan;
   fc_model_t *model = atomic_load_explicit(&own->model, memory_order_acquire);
   if (!model) {

@@ -8,7 +8,8 @@
 
 #include "farcall/codec.h"
 
-// The request says no length of its document: all of the body is the document.
+// For a request that does not say how long its document is: all of the body is the
+// document.
 #define FC_OIP_ALL UINT64_MAX
 
 // The document is the first `document` bytes of the body, or FC_OIP_ALL. 0: there is
@@ -34,8 +35,8 @@ size_t fc_oip_copied(const fc_frame_t *frame);
 // there is no "id" before the end or the first syntax error.
 fc_str_t fc_oip_find_id(fc_str_t document);
 
-// "inputs":[…],"outputs":[…] of a function's metadata. FC_CODE_UNSUPPORTED_TYPE when
-// it is no model.
+// Writes "inputs":[…],"outputs":[…] of a function's metadata. FC_CODE_UNSUPPORTED_TYPE
+// when it is no model.
 fc_status_t fc_oip_write_tensors(const fc_plan_t *plan, fc_sink_t *sink,
                                  fc_error_t *err);
 

@@ -173,7 +173,7 @@ static fc_status_t read_datatype(request_t *request, input_t *input,
   return here(request, status, err);
 }
 
-// "text", or ["text"].
+// Reads a BYTES: "text", or ["text"].
 static fc_status_t read_bytes(request_t *request, input_t *input,
                               fc_json_token_t token, fc_error_t *err) {
   fc_frame_t *frame = request->frame;
@@ -321,7 +321,8 @@ static fc_status_t missing(request_t *request, const char *name,
   return here(request, status, err);
 }
 
-// All members were read: is the value complete?
+// All members were read. Takes raw bytes, if they are the value, and checks that the
+// value is complete.
 static fc_status_t finish_value(request_t *request, input_t *input,
                                 fc_error_t *err) {
   fc_typed_t *typed = &input->typed;

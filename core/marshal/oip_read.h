@@ -23,7 +23,7 @@ typedef struct fc_oip_t {
   bool raw;     // outputs of which the request says nothing are sent raw
   bool chosen;  // `order` has the outputs to send, else all are sent
   uint32_t order_count;
-  uint32_t *order;  // by output
+  uint32_t *order;  // numbers of outputs, in the order of the request
   uint8_t *forms;   // FC_OIP_*, by output
 } fc_oip_t;
 

@@ -116,7 +116,7 @@ static fc_status_t read_dtype(const file_t *file, entry_t *entry,
                         err);
 }
 
-// An array of whole numbers, at most `most`.
+// Reads an array of at most `most` whole numbers.
 static fc_status_t read_numbers(const file_t *file, uint64_t *out, size_t most,
                                 size_t *out_count, fc_error_t *err) {
   fc_json_token_t stop = FC_JSON_ARRAY_END;
@@ -203,7 +203,7 @@ static int by_begin(const void *a, const void *b) {
   return left->end < right->end ? -1 : left->end > right->end;
 }
 
-// No byte belongs to two tensors, or to none.
+// Checks that each byte of the data belongs to exactly one tensor.
 static fc_status_t check_ranges(const file_t *file, fc_error_t *err) {
   uint64_t at = 0;
   if (file->count > 1) {

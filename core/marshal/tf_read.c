@@ -51,7 +51,7 @@ static bool is_next(const request_t *request, fc_str_t first, fc_str_t second) {
 // ---------------------------------------------------------------------------
 // One value
 
-// "text", {"b64":"…"}, or one of them in an array.
+// Reads a BYTES: "text", {"b64":"…"}, or one of them in an array.
 static fc_status_t read_bytes(request_t *request, const fc_op_t *op,
                               fc_json_token_t token, fc_value_t *dest,
                               fc_error_t *err) {
@@ -144,7 +144,7 @@ static fc_status_t fail_rowless(request_t *request, uint32_t number,
                         &request->inputs.model->inputs[number], status, err);
 }
 
-// What one row of an input is read as.
+// Sets what one row of an input is read as.
 static fc_status_t open_column(request_t *request, uint32_t number,
                                fc_error_t *err) {
   fc_op_t *op = &request->columns[number].op;
