@@ -9,7 +9,7 @@
 // Stands in for the memory of empty tensors, so that no argument is null.
 static _Alignas(FC_MEMREF_ALIGNMENT) uint8_t nothing[FC_MEMREF_ALIGNMENT];
 
-// The elements a view touches, as offsets from its first element's address.
+// How far below and above its first element a view reaches, in elements.
 typedef struct reach_t {
   int64_t low;   // <= 0
   int64_t high;  // >= 0
@@ -225,14 +225,15 @@ static fc_status_t check_declared(const fc_memref_t *descriptor, int32_t rank,
   return FC_OK;
 }
 
-// The bytes from the first to past the last element, as addresses.
+// Computes the address of a view's first element, and the bytes from its lowest element
+// to the end of its highest. False when they are no addresses of a program.
 static bool extent_of(const fc_memref_t *descriptor, const reach_t *reach,
                       size_t element_size, int64_t *out_first,
                       fc_span_t *out_extent) {
   const int64_t size = (int64_t)element_size;
   int64_t base = (int64_t)(uintptr_t)descriptor->aligned;
   int64_t first, low, high;
-  if (base < 0) return false;  // no address of a program
+  if (base < 0) return false;  // the upper half belongs to the kernel
   if (!fc_i64_mul(descriptor->offset, size, &first) ||
       !fc_i64_add(base, first, &first) || !fc_i64_mul(reach->low, size, &low) ||
       !fc_i64_add(first, low, &low) || !fc_i64_mul(reach->high, size, &high) ||
