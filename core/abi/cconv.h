@@ -21,6 +21,7 @@ typedef struct fc_cconv_t {
   bool variadic;  // has a span, which only an import may have
 } fc_cconv_t;
 
+// Checks a string and takes it apart; "" has no arguments and no results.
 // FC_CODE_ABI_METADATA with the byte offset.
 fc_status_t fc_cconv_parse(fc_str_t text, fc_cconv_t *out_cconv,
                            fc_error_t *err);

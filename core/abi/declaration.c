@@ -157,8 +157,8 @@ static void item_print(const reader_t *reader, const item_t *item, char *out,
            reader->results ? "result" : "argument", reader->index, shown);
 }
 
-// Compares with the register of the convention. A type that the compiler
-// narrowed becomes the type that the module has.
+// Compares the type of an item with its register in the calling convention. If the
+// compiler narrowed it, the item gets the type that the module has.
 static fc_status_t check_register(reader_t *reader, item_t *item) {
   const char *known = registers_of(&item->type);
   if (!known)
@@ -191,8 +191,8 @@ static fc_status_t check_register(reader_t *reader, item_t *item) {
 // ---------------------------------------------------------------------------
 // Nodes
 
-// The node of an IREE type as callers see it. A list of lists is followed
-// inwards.
+// Adds the node of a type of an IREE dialect, as callers see it. Of a list of lists
+// each turn of the loop adds one list, from the outermost on.
 static fc_status_t dialect_node(reader_t *reader, const item_t *item,
                                 uint32_t *out_node) {
   static const struct {

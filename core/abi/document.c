@@ -154,7 +154,7 @@ static void alc_free(void *context, void *memory) {
   fc_free(*(fc_allocator_t *)context, memory);
 }
 
-// The document that yyjson makes keeps a pointer to `allocator`.
+// Parses the JSON. The document that yyjson makes keeps a pointer to `allocator`.
 static fc_status_t read_json(fc_doc_t *doc, fc_str_t json,
                              fc_allocator_t *allocator) {
   if (json.size > FC_SIDECAR_SIZE_MAX) {

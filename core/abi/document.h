@@ -25,7 +25,7 @@ typedef struct fc_doc_t {
   fc_error_t *err;
   // Where the reader stands, for messages.
   const char *whose;  // written before the place; NULL: nothing
-  int64_t function;   // -1: at the top
+  int64_t function;   // its place in "functions", -1: in none
   const char *list;   // "args" or "results", NULL: in neither
   size_t item;
 } fc_doc_t;
@@ -54,7 +54,8 @@ fc_status_t fc_doc_size(const fc_doc_t *doc, yyjson_val *object,
 fc_status_t fc_doc_choice(const fc_doc_t *doc, yyjson_val *object,
                           const char *key, const char *const *names,
                           unsigned count, unsigned *out) FC_MUST_CHECK;
-// The array `key`, NULL when absent, with at most `limit` elements.
+// Finds the array `key`, NULL when absent. Fails when it has more than `limit`
+// elements.
 fc_status_t fc_doc_array(const fc_doc_t *doc, yyjson_val *object,
                          const char *key, size_t limit,
                          yyjson_val **out) FC_MUST_CHECK;

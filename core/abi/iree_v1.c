@@ -55,7 +55,7 @@ static fc_status_t fail_here(v1_t *v1, const char *reason) {
   return fc_abi_fail(v1->err, (size_t)v1->reader.token_offset, "%s", reason);
 }
 
-// A syntax error of the document is an error of the metadata.
+// Reads the next token. A syntax error becomes FC_CODE_ABI_METADATA.
 static fc_status_t next(v1_t *v1, fc_json_token_t *out_token) {
   fc_error_t err;
   fc_error_reset(&err);
@@ -85,7 +85,7 @@ static level_t *top(v1_t *v1) { return &v1->levels[v1->depth - 1]; }
 // ---------------------------------------------------------------------------
 // Primitives
 
-// True for i or f and digits.
+// True for an 'i' or 'f' with digits behind it.
 static bool is_numbered(fc_str_t text) {
   if (text.size < 2 || (text.data[0] != 'i' && text.data[0] != 'f')) {
     return false;
@@ -107,8 +107,8 @@ static bool is_unknown(fc_str_t text) {
   return fc_str_equal(text, FC_STR("unknown"));
 }
 
-// The type is in the grammar, but farcall has no such element type: the
-// function is listed, not callable.
+// Makes the function not callable, because of a type that is in the grammar but that
+// farcall does not have. It is listed all the same.
 static void refuse_type(v1_t *v1, fc_str_t text) {
   char shown[48], reason[96];
   fc_escape(shown, sizeof shown, 32, text);
@@ -184,7 +184,8 @@ static fc_status_t read_rank_and_dims(v1_t *v1, uint32_t node) {
   return FC_OK;
 }
 
-// Reads a tensor whose element was a string or (!has_element) null.
+// Reads the rest of a tensor's record. Its element type was just read: a string or,
+// without `has_element`, null.
 static fc_status_t read_tensor(v1_t *v1, bool has_element, uint32_t *out_node) {
   const fc_str_t text = has_element ? v1->reader.text : FC_STR("");
   const fc_dtype_t dtype = v1_dtype(text);
@@ -280,7 +281,7 @@ static fc_status_t begin_compound(v1_t *v1, bool *out_open, bool *out_has_token,
   return push(v1, row);
 }
 
-// The next child of the top level: its first token, or the level's end.
+// Reads the first token of the innermost level's next child, or the level's end.
 static fc_status_t next_child(v1_t *v1, fc_json_token_t *out_token,
                               bool *out_ended) {
   level_t *level = top(v1);

@@ -34,7 +34,7 @@ static bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-// '\0' at the end, which is no character of a type.
+// The next character; '\0' at the end, since no type has that character.
 static char peek(const reader_t *reader) {
   return reader->at < reader->text.size ? reader->text.data[reader->at] : '\0';
 }
@@ -145,7 +145,8 @@ const char *fc_mlir_skip(fc_str_t text, size_t *at, const char *stops) {
   return depth ? "a bracket is not closed" : NULL;
 }
 
-// Skips the member standing here, up to its ',' or '>'. *out_text is trimmed.
+// Skips one member of a list, up to the ',' or '>' behind it. *out_text becomes its
+// text, trimmed.
 static fc_status_t skip_member(reader_t *reader, fc_str_t *out_text) {
   skip_space(reader);
   size_t start = reader->at;

@@ -37,10 +37,10 @@ fc_status_t fc_names_parse(fc_str_t json, bool unsaid, fc_allocator_t allocator,
                            fc_error_t *err) FC_MUST_CHECK;
 void fc_names_destroy(fc_names_t *names);  // NULL is allowed
 
-// Writes what the document says about `function` over the builder, which has
-// just built `signature` and is to build it again. *out_named tells whether the
-// document says anything, also on failure. What does not fit is
-// FC_CODE_ABI_METADATA.
+// Changes what is in the builder, which has just built `signature` and is to build it
+// again, as the document says about `function`. *out_named tells whether the document
+// says anything, also on failure. FC_CODE_ABI_METADATA when it does not fit the
+// signature.
 fc_status_t fc_names_apply(fc_names_t *names, fc_str_t function,
                            const fc_signature_t *signature,
                            fc_builder_t *builder, bool *out_named,

@@ -133,7 +133,8 @@ static fc_status_t put_repeated(const fc_signature_t *signature,
       fc_sink_put(&element.sink,
                   fc_str_make(written.data + start, written.size - start), err);
   text->sink.cursor = text->data + start;
-  // `depth` counts the brackets that are open; each turn puts one thing.
+  // `depth` counts the brackets that are open. Each turn of the loop writes one
+  // bracket, comma or element.
   int32_t depth = 0;
   bool up = false;  // what stands at `depth` has just been written
   while (status == FC_OK) {

@@ -13,7 +13,7 @@ static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
   return fc_sink_put(sink, fc_str(text), err);
 }
 
-// What may follow '@' and '%' without quotes.
+// True for a name that may follow '@' and '%' without quotes.
 static bool is_identifier(fc_str_t name) {
   for (size_t i = 0; i < name.size; i++) {
     char c = name.data[i];
@@ -24,7 +24,7 @@ static bool is_identifier(fc_str_t name) {
   return name.size > 0;
 }
 
-// MLIR escapes bytes as a backslash and two hex digits.
+// Writes a string in quotes. MLIR escapes bytes as a backslash and two hex digits.
 static fc_status_t put_string(fc_sink_t *sink, fc_str_t text, fc_error_t *err) {
   FC_TRY(put(sink, "\"", err));
   for (size_t i = 0; i < text.size; i++) {

@@ -374,7 +374,7 @@ static fc_status_t put_reference(const writer_t *w, uint32_t number) {
   return put(w, "\"}");
 }
 
-// Writes the object of arguments by name, any of which may be there.
+// Writes the object of arguments by name, none of which is required.
 static fc_status_t put_keywords(const writer_t *w) {
   FC_TRY(put(w, "{\"type\":\"object\",\"properties\":{"));
   fc_argument_t at = {0};

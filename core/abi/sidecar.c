@@ -28,7 +28,7 @@ typedef struct reader_t {
   fc_builder_t *builder;
   fc_source_t source;
   fc_doc_t doc;
-  argument_t *arguments;  // FC_SIDECAR_PARAMS_MAX
+  argument_t *arguments;  // room for FC_SIDECAR_PARAMS_MAX
   size_t argument_count;
 } reader_t;
 
@@ -55,8 +55,8 @@ static void param_print(const reader_t *reader, fc_str_t name, char *out,
            reader->doc.item, shown);
 }
 
-// Writes what "dims" says about the dims of a type over them: a size fixes a
-// dynamic dim, a name ties it to the others of that name.
+// Changes the dims of a type as "dims" says: a size fixes a dynamic dim, a name ties it
+// to the others of that name.
 static fc_status_t read_dims(reader_t *reader, yyjson_val *object,
                              fc_mlir_type_t *type) {
   yyjson_val *dims;
@@ -260,7 +260,7 @@ static bool is_bound(const reader_t *reader, int64_t name) {
   return false;
 }
 
-// A function is not callable when the size of an out argument is not known: the
+// Makes the function not callable if the size of this out argument is not known: the
 // server could not allocate it.
 static void check_out(reader_t *reader, size_t index) {
   const argument_t *argument = &reader->arguments[index];
@@ -513,7 +513,8 @@ static fc_status_t read_functions(reader_t *reader, yyjson_val *root) {
     fc_sidecar_function_t *function = &sidecar->functions[i];
     reader->doc.function = (int64_t)i;
     fc_status_t status = read_function(reader, value, ownership, function);
-    // Counted before its status is looked at: it may own a signature to free.
+    // Counted even if it failed: fc_sidecar_destroy frees the signatures of those that
+    // are counted, and it may have one.
     sidecar->function_count++;
     FC_TRY(status);
     ownership += function->signature->result_count;

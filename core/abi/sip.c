@@ -33,8 +33,8 @@ typedef struct level_t {
 typedef struct side_facts_t {
   uint32_t leaf_count;
   int32_t max_index;    // -1: no leaves
-  size_t max_index_at;  // its offset
-  size_t duplicate_at;  // of the first raw index used again
+  size_t max_index_at;  // offset of that index in the text
+  size_t duplicate_at;  // offset of the first raw index that was used before
   bool has_duplicate;
   uint8_t used[LEAVES_MAX / 8];
 } side_facts_t;
@@ -45,7 +45,7 @@ typedef struct walk_t {
   bool has_root;
   level_t levels[FC_TYPE_DEPTH_MAX];
   const fc_sip_visitor_t *visitor;  // NULL: only check
-  side_facts_t *facts;              // NULL: checked before
+  side_facts_t *facts;              // NULL: the text was checked before
 } walk_t;
 
 static level_t *top(walk_t *walk) {
@@ -329,7 +329,7 @@ fc_status_t fc_sip_print_text(fc_str_t text, fc_sip_side_t side,
 
 typedef struct tree_builder_t {
   fc_builder_t *builder;
-  fc_raw_nodes_t raw;  // typed leaves; has_raw false: all are unknown
+  fc_raw_nodes_t raw;  // the leaves with their types; else all are UNKNOWN
   bool has_raw;
   fc_error_t *err;
   uint32_t root;
@@ -340,7 +340,7 @@ typedef struct tree_builder_t {
   uint8_t taken[FC_NODE_MAX / 8];      // raw nodes that have a parent
 } tree_builder_t;
 
-// An index that is left out is a null place. Such places are limited, since one
+// Adds a null for each index that the text left out. Their number is limited, since one
 // index in a short text could ask for millions.
 static fc_status_t fill_gap(tree_builder_t *tree, uint32_t parent,
                             uint32_t from, uint32_t to) {

@@ -111,7 +111,7 @@ static fc_status_t reserve(fc_sip_mangler_t *mangler, size_t places,
   return FC_OK;
 }
 
-// The caller has reserved room.
+// Adds a node behind the sibling `after`. The caller has reserved room for it.
 static uint32_t add_place(fc_sip_mangler_t *mangler, place_kind_t kind,
                           uint32_t parent, uint32_t after, fc_sip_key_t key) {
   const uint32_t at = mangler->count++;
@@ -217,7 +217,8 @@ static size_t value_size(const place_t *place) {
   return 1 + fc_span_digits((uint64_t)place->raw_index);
 }
 
-// Children come after their parent, so one pass backwards adds them all up.
+// Computes `content` of every node and returns the size of the whole. Children come
+// after their parent, so one pass backwards adds them all up.
 static size_t measure(fc_sip_mangler_t *mangler) {
   for (uint32_t i = 0; i < mangler->count; i++) mangler->places[i].content = 0;
   for (uint32_t i = mangler->count; i-- > 1;) {

@@ -22,7 +22,8 @@ fc_status_t fc_abi_fail(fc_error_t *err, size_t offset, const char *format,
   return status;
 }
 
-// Canonical decimal: "0", or no leading zero; '-' only before a non-zero digit.
+// Reads a number in its only valid form: "0", or digits without a leading zero, with a
+// '-' before them if it is negative.
 static fc_status_t read_number(fc_span_reader_t *reader, int32_t *out_number,
                                fc_error_t *err) {
   const size_t begin = reader->at;

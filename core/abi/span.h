@@ -43,7 +43,7 @@ fc_status_t fc_span_next(fc_span_reader_t *reader, fc_field_t *out_field,
 fc_status_t fc_span_open(fc_str_t text, fc_field_t *out_inputs,
                          fc_field_t *out_results, fc_error_t *err);
 
-// FC_CODE_ABI_METADATA with "… at byte N" and the byte offset.
+// Fails with FC_CODE_ABI_METADATA, "at byte N" behind the message, and the byte offset.
 fc_status_t fc_abi_fail(fc_error_t *err, size_t offset, const char *format, ...)
     FC_PRINTF(3, 4);
 

@@ -36,7 +36,7 @@ struct fc_builder_t {
   pool_t attrs;         // fc_attr_t
   pool_t chars;         // char
   fc_signature_t head;  // everything but the pools
-  bool counted;         // head has the raw counts
+  bool counted;         // fc_builder_raw_counts has set the raw counts
   int32_t next_argument;
   int32_t next_result;
 };
@@ -244,7 +244,7 @@ static uint32_t node_new(fc_builder_t *builder, fc_type_kind_t kind) {
   return index;
 }
 
-// Appends dims to the pool; returns their place.
+// Appends dims to the pool and returns the index of the first.
 static uint32_t dims_add(fc_builder_t *builder, int32_t rank,
                          const int64_t *dims) {
   if (failed(builder)) return 0;
@@ -613,7 +613,7 @@ typedef struct taken_t {
 static void take_index(taken_t *taken, int32_t index) {
   if (index < 0) return;
   if ((uint32_t)index >= taken->count) taken->count = (uint32_t)index + 1;
-  if (index >= FC_NODE_MAX) return;  // reported as out of range
+  if (index >= FC_NODE_MAX) return;  // flat_call_verify refuses it
   uint8_t bit = (uint8_t)(1U << (index % 8));
   if (taken->bits[index / 8] & bit) taken->twice = true;
   taken->used += !(taken->bits[index / 8] & bit);

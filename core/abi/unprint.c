@@ -61,7 +61,7 @@ static fc_status_t read_dtype(unprint_t *reader, yyjson_val *type,
   return *out_dtype ? FC_OK : bad(reader, "dtype is unknown");
 }
 
-// An integer, or null for "dynamic".
+// Reads an integer, or null, which stands for `dynamic`.
 static fc_status_t read_size(unprint_t *reader, yyjson_val *value,
                              int64_t dynamic, bool negative_ok,
                              int64_t *out_size) {
@@ -309,7 +309,8 @@ static fc_status_t read_type(unprint_t *reader, yyjson_val *value,
 // ---------------------------------------------------------------------------
 // The document
 
-// The raw_index of a parameter. A tree whose leaves name raw values has none.
+// The raw index of a parameter: FC_RAW_NONE for a tree whose leaves have raw indices
+// themselves, else FC_RAW_NEXT.
 static int32_t raw_index_of(const unprint_t *reader, uint32_t node,
                             size_t count) {
   if (reader->rooted) return FC_RAW_NONE;
