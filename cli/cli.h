@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the verbs of `farcall` share: exit codes, the one way to complain, the
-// parsed command line. One thread; memory comes from one arena that lives as
-// long as the process.
+// parsed command line, an arena that lives as long as the process. One thread.
 #ifndef FARCALL_CLI_CLI_H_
 #define FARCALL_CLI_CLI_H_
 

@@ -140,7 +140,7 @@ typedef struct fc_client_exchange_t {
   uint64_t of_body;      // how many of them are body
   size_t begin_size;
   char begin[SHOWN];  // of all bytes received
-  size_t name_size;   // of the field being read, of which not all is kept
+  size_t name_size;   // of the field being read; `name` has its first bytes
   char name[TYPE_SIZE];
   size_t type_size;
   char type[TYPE_SIZE];  // the beginning of Content-Type, as far as it decides

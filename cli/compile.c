@@ -393,7 +393,7 @@ static fc_status_t annotate(fc_compile_t *compile, fc_str_t text) {
   return status;
 }
 
-// Rewrites LOWERED when the module divides integers.
+// Puts checks into LOWERED when the module divides integers.
 static fc_status_t guard_divisions(fc_compile_t *compile) {
   fc_str_t text;
   fc_text_t guarded;

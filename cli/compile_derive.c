@@ -262,7 +262,7 @@ static fc_status_t read_type(fc_reading_t *reading, fc_str_t properties,
                      &function->results, &function->result_count);
 }
 
-// text[at] is the first character behind `"func.func"()`.
+// Reads a function. text[at] is the first character behind `"func.func"()`.
 static fc_status_t read_function(fc_reading_t *reading, size_t at) {
   fc_str_t text = reading->text;
   fc_mlir_function_t function = {0};

@@ -243,7 +243,7 @@ static fc_status_t put_constant(fc_text_t *out, const fc_lanes_t *lanes,
   return fc_sink_put(&out->sink, lanes->type, err);
 }
 
-// The type of a comparison: i1 or vector<4xi1>.
+// Writes the type of a comparison: i1 or vector<4xi1>.
 static fc_status_t put_lane_type(fc_text_t *out, const fc_lanes_t *lanes,
                                  fc_error_t *err) {
   if (!lanes->lanes.size) return put(out, "i1", err);

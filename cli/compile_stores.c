@@ -59,7 +59,8 @@ static fc_value_set_t *find_cell(const fc_flow_t *flow, fc_str_t name) {
   return &flow->values[at];
 }
 
-// "%4#1" is one of the results defined together as "%4:2".
+// Cuts a name at `mark`. "%4#1" is one of the results that "%4:2" defines together;
+// they have one set, that of "%4".
 static fc_str_t cut_number(fc_str_t name, char mark) {
   const char *at = name.size ? memchr(name.data, mark, name.size) : NULL;
   return at ? fc_lex_part(name, 0, (size_t)(at - name.data)) : name;
@@ -312,8 +313,8 @@ static size_t count_of(fc_str_t text, const char *word) {
   return count;
 }
 
-// Room for the largest function. Values, blocks and regions are counted by the
-// marks that each of them has in the text.
+// Allocates what the largest function needs. Values, blocks and regions are counted by
+// the marks that each of them has in the text.
 static fc_status_t make_room(fc_arena_t *arena, const fc_mlir_module_t *module,
                              fc_flow_t *flow, fc_error_t *err) {
   size_t values = 0, blocks = 0, regions = 0;
@@ -339,7 +340,8 @@ static fc_status_t make_room(fc_arena_t *arena, const fc_mlir_module_t *module,
   return done ? FC_OK : fc_fail_memory(err);
 }
 
-// True when one more argument turned out to be written into.
+// Reads a function until no set grows. True when one more argument turned out to be
+// written into.
 static bool read_function(fc_flow_t *flow, fc_mlir_function_t *function) {
   flow->block_count = 0;
   flow->stored = 0;
@@ -362,7 +364,7 @@ fc_status_t fc_mlir_find_stores(fc_arena_t *arena, fc_mlir_module_t *module,
                                 fc_error_t *err) {
   fc_flow_t flow = {.module = module};
   FC_TRY(make_room(arena, module, &flow, err));
-  // Callers may stand above what they call.
+  // A caller may stand above what it calls, so all are read until nothing is new.
   for (bool more = true; more;) {
     more = false;
     for (size_t i = 0; i < module->function_count; i++) {

@@ -6,8 +6,8 @@
 
 #include "file.h"
 
-// Names the file as the user did: messages about modules have the last part of
-// the path only.
+// Complains about a file. Messages about modules name only the last part of its path:
+// the rest is put in front, as the user wrote it.
 static int complain(const char *path, const fc_error_t *err) {
   const char *base = fc_file_base(path);
   bool named = *base && !strncmp(err->message, base, strlen(base));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// farcall: finds the verb and runs it. Everything a verb allocates comes from
-// one arena, freed here.
+// farcall: finds the verb and runs it. What a verb puts into its arena is freed here.
 #include <stdio.h>
 
 #include "cli.h"

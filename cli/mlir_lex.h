@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Takes MLIR text apart: strings, brackets, lists, lines. All code here that
-// reads MLIR text uses these functions, after mlir-opt has accepted the text.
-// They take any bytes, allocate nothing and do not recurse. An index past the
-// end is text.size.
+// Takes MLIR text apart: strings, brackets, lists, lines. All code of `farcall compile`
+// that reads MLIR text uses these functions, mostly after mlir-opt has accepted the
+// text. They take any bytes, allocate nothing and do not recurse. If a string or
+// bracket is not closed, the index behind it is text.size.
 #ifndef FARCALL_CLI_MLIR_LEX_H_
 #define FARCALL_CLI_MLIR_LEX_H_
 

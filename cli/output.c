@@ -18,8 +18,8 @@ static fc_status_t unexpected(fc_error_t *err) {
                  "the answer is not {\"results\":[…]} with typed results");
 }
 
-// Reads elements into `out`, nested or flat, until the value that just began
-// ends. A complex element is two of its part.
+// Reads the next value, whose elements may be nested or flat, into `out`: `count`
+// numbers of type `part`. A complex element is two numbers.
 static fc_status_t read_elements(fc_json_reader_t *reader, fc_dtype_t part,
                                  char *out, size_t count, fc_error_t *err) {
   uint32_t depth = 0;
@@ -135,7 +135,8 @@ static fc_status_t save(const fc_args_t *args, const char *path,
   return status;
 }
 
-// Writes one result, whose first token was read; `where` as in --output.
+// Prints, saves or drops one result, whose first token was read. `where` is the value
+// of its --output.
 static fc_status_t serve(const fc_args_t *args, fc_json_reader_t *reader,
                          fc_json_token_t token, size_t index, const char *where,
                          fc_error_t *err) {

@@ -174,7 +174,8 @@ static uint64_t number_of(yyjson_val *module, const char *key) {
   return yyjson_get_uint(yyjson_obj_get(module, key));
 }
 
-// "-": a module that is not loaded takes no memory worth a number.
+// Prints a size, or "-" for 0: a module that is not loaded takes no memory worth a
+// number.
 static void print_size(uint64_t bytes) {
   static const char kUnits[] = "kMGT";
   double size = (double)bytes / 1024;

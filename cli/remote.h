@@ -18,14 +18,15 @@ fc_status_t fc_remote_server(const fc_args_t *args, fc_server_t *out_server,
 // complaint when there is no slash.
 const char *fc_remote_target(const fc_args_t *args, const char *name);
 
-// Complains about an error on this side. Returns 69 when the server cannot be
-// reached, else 64.
+// Complains about an error on this side. Returns FC_EXIT_UNAVAILABLE when the server
+// cannot be reached, else FC_EXIT_USAGE.
 int fc_remote_complain(const fc_error_t *err);
 // Complains about an answer that is an error: its code, detail and pointer.
-// Returns 1, or 69 when the error is not in farcalld's form.
+// Returns FC_EXIT_FAILED, or FC_EXIT_UNAVAILABLE when the error is not in farcalld's
+// form.
 int fc_remote_refused(const fc_args_t *args, const fc_answer_t *answer);
 // Complains about an answer that no farcalld gives, with its beginning. Returns
-// 69.
+// FC_EXIT_UNAVAILABLE.
 int fc_remote_strange(const fc_answer_t *answer);
 
 #define FC_REMOTE_MODULES "/api/v1/modules"

@@ -12,7 +12,7 @@
 #define ANSWER_LIMIT ((size_t)1 << 30)
 #define NAMES_MAX 200
 
-// Names as many functions as fit on a line.
+// Complains that there are several functions, and names as many as fit on a line.
 static void complain_of_many(const fc_args_t *args, const fc_module_t *module) {
   fc_str_t own = fc_module_get_name(module);
   size_t count = fc_module_function_count(module);
