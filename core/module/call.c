@@ -336,7 +336,8 @@ static fc_status_t check_tensor(const fc_leaf_t *type,
   return check_memory(tensor, err);
 }
 
-// Compiled code relies on dense elements that are aligned as it expects.
+// True when the function can be given the caller's elements where they lie: compiled
+// code relies on dense elements that are aligned as it expects.
 static bool is_usable(const fc_call_t *call, const fc_tensor_t *tensor) {
   const uintptr_t at = (uintptr_t)tensor->data;
   return fc_tensor_is_dense(tensor) &&

@@ -4,7 +4,7 @@
 // farcall/backend.h). The bytes that are hashed, inspected, loaded and handed
 // to a worker are the same, whatever happens to the file meanwhile; and two
 // loads of one file are two modules. An exception is a file that is too large to be
-// copied, because it is mostly weights: it is mapped, and later writes to it are
+// copied, because it is mostly weights: it is mapped, and later writes to it may be
 // seen. Called when a module is loaded, on that thread.
 #ifndef FARCALL_MODULE_SNAPSHOT_H_
 #define FARCALL_MODULE_SNAPSHOT_H_

@@ -24,8 +24,9 @@ typedef struct fc_vm_archive_t {
 // they hold a ZIP local header whose end lies past `size`.
 bool fc_vm_archive_sniff(const uint8_t *data, size_t size);
 
-// FC_CODE_VMFB_INVALID, with the byte offset, when a part passes the end. Looks
-// at the first FC_VM_ARCHIVE_START of the `size` bytes only.
+// Finds the parts of a file. FC_CODE_VMFB_INVALID, with the byte offset, when the file
+// is no .vmfb or a part passes its end. Looks at the first FC_VM_ARCHIVE_START of the
+// `size` bytes only.
 fc_status_t fc_vm_archive_parse(const uint8_t *data, size_t size,
                                 fc_vm_archive_t *out_archive,
                                 fc_error_t *err) FC_MUST_CHECK;

@@ -23,7 +23,7 @@ struct fc_vm_context_t {
   const fc_vm_module_t *module;
   fc_allocator_t allocator;
   fc_vm_heap_t heap;
-  uint8_t *globals;  // module->global_bytes
+  uint8_t *globals;  // module->global_bytes bytes
   fc_vm_object_t **global_refs;
   fc_vm_binding_t *bindings;                    // one for each import
   const fc_vm_native_module_t *const *natives;  // NULL-terminated

@@ -8,12 +8,12 @@
 #include "module/vm/vmfb.h"
 #include "module/vm/ops.h"
 
-// One function: a "[offset]" and one instruction a line; block markers read
+// Writes one function: a "[offset]" and one instruction a line; block markers read
 // "^bbN:".
 fc_status_t fc_vm_disassemble(const fc_vm_module_t *module, uint32_t function,
                               fc_sink_t *sink, fc_error_t *err) FC_MUST_CHECK;
 
-// Types, imports, exports, constants and every function.
+// Writes the types, imports, exports, constants and every function.
 fc_status_t fc_vm_dump(const fc_vm_module_t *module, fc_sink_t *sink,
                        fc_error_t *err) FC_MUST_CHECK;
 

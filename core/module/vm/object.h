@@ -90,7 +90,8 @@ struct fc_vm_object_t {
   fc_vm_heap_t *heap;
 };
 
-// One reference, held by the caller. Counts the object in `heap`.
+// Fills the head of a new object, whose one reference is the caller's. Counts the object
+// in `heap`.
 void fc_vm_object_init(fc_vm_object_t *object, fc_vm_type_t type,
                        void (*destroy)(fc_vm_object_t *object),
                        fc_vm_heap_t *heap);

@@ -277,7 +277,8 @@ static bool same(fact_t x, fact_t y) {
   return x.kind == y.kind && x.a == y.a && x.b == y.b;
 }
 
-// Passes the facts on to the block at `pc`.
+// Passes the facts on to the block at `pc`, where only those stay that all paths agree
+// on. If that changes the block's facts, it waits to be walked again.
 static void flow(analysis_t *a, uint32_t pc) {
   uint32_t index = block_index(a, pc);
   fact_t *entry = &a->entries[index * a->width];

@@ -112,7 +112,8 @@ static fc_status_t check_copies(const verifier_t *v, uint32_t pc,
 // ---------------------------------------------------------------------------
 // Calls and returns
 
-// Walks a convention's half against a list of registers, span by span.
+// Compares a half of a convention, the arguments or the results, with a list of
+// registers, one by one.
 typedef struct match_t {
   const verifier_t *v;
   const fc_vm_field_t *list;

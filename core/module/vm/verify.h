@@ -9,7 +9,7 @@
 #include "module/vm/vmfb.h"
 #include "module/vm/ops.h"
 
-// Every function of the module. FC_CODE_VMFB_INVALID names function, offset,
+// Checks every function of the module. FC_CODE_VMFB_INVALID names function, offset,
 // instruction and rule. Any thread.
 fc_status_t fc_vm_verify(const fc_vm_module_t *module,
                          fc_error_t *err) FC_MUST_CHECK;

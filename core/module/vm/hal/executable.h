@@ -23,7 +23,7 @@ typedef struct fc_hal_executable_t fc_hal_executable_t;
 // code is off: modules ask although they may have no executable at all.
 bool fc_hal_format_is_supported(fc_str_t format);
 
-// `data` (the file) and `constants` (32-bit words) are copied.
+// Makes an executable. `data` (the file) and `constants` (32-bit words) are copied.
 fc_status_t fc_hal_executable_create(const fc_hal_state_t *state,
                                      fc_vm_heap_t *heap,
                                      fc_vm_invocation_t *invocation,

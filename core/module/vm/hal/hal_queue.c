@@ -229,7 +229,7 @@ static fc_status_t commands_argument(const fc_vm_native_call_t *call,
                          err);
 }
 
-// A buffer operand. When the buffer is null, the slot is meant.
+// Makes a binding of a buffer operand, or of the slot when the buffer is null.
 static fc_status_t binding_argument(const fc_vm_native_call_t *call,
                                     uint32_t buffer, int32_t slot,
                                     int64_t offset, int64_t size,
