@@ -335,6 +335,7 @@ static void what_waits_again_in_a_quarantine_is_told(void **state) {
   assert_int_not_equal(first, second);
   stop_process(second);
   fixture_post_handled(&server, waits, CRASH "add", "[1,2]");
+  wait_until_it_runs(first);
   assert_int_equal(kill(first, SIGKILL), 0);
   expect(busy, 502, "worker_out_of_memory");
   // The second process still has its call, so it was not ended with the first.
@@ -448,6 +449,7 @@ static void a_process_more_is_no_restart(void **state) {
   assert_int_not_equal(second, pid);
   expect_metric(other, "worker_processes", "crash", 2);
   expect_metric(other, "worker_restarts_total", "crash", 0);
+  wait_until_it_runs(pid);
   assert_int_equal(kill(pid, SIGKILL), 0);
   expect(busy, 502, "worker_out_of_memory");
   expect_metric(other, "worker_restarts_total", "crash", 0);
