@@ -42,7 +42,7 @@ typedef struct fc_admission_t {
   uint8_t body_coding;  // fc_coding_t
   // fc_coding_t that the answer may have, where it is worth it.
   uint8_t answer_coding;
-  uint64_t timeout_ms;  // asked for by the client, 0: not
+  uint64_t timeout_ms;  // that the client asks for; 0: it asks for none
   // FC_CALL_PARAMETERS bytes for decode, encode and result_type.
   uint8_t *parameters;
 } fc_admission_t;

@@ -29,7 +29,7 @@ static const struct {
 #undef FC_FORM
 };
 
-// Of a call, from admit to encode.
+// What a call carries from admit to decode and encode.
 typedef struct parameters_t {
   uint64_t document;  // bytes of the JSON, in the form FRAMED
   uint64_t most;      // most bytes that a body may unpack to

@@ -9,7 +9,7 @@
 #include "dialect/problem.h"
 #include "marshal/oip.h"
 
-// Of a call, from admit to encode.
+// What a call carries from admit to decode and encode.
 typedef struct parameters_t {
   uint64_t document;  // bytes of the JSON, or FC_OIP_ALL
   bool alone;         // the client named the module alone

@@ -72,7 +72,7 @@ fc_status_t fc_oip_read_act(fc_act_t *act, fc_str_t body, fc_error_t *err) {
   return fc_json_next(&reader, &token, err);
 }
 
-// It has ended well: that is all there is to say.
+// The act has ended well, and clients are told no more than that.
 fc_status_t fc_oip_tell_act(const fc_server_t *server, const fc_act_t *act,
                             fc_sink_t *sink, fc_error_t *err) {
   (void)server;

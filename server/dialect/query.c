@@ -66,7 +66,8 @@ static const format_t kFormats[] = {
 #undef FC_FORMAT
 };
 
-// parameter.c refuses every other name.
+// Finds the form that a query names; the first one if it names none.
+// parameter.c has refused any other name.
 static const format_t *find_format(fc_str_t query) {
   fc_str_t wanted = fc_request_query(query, FC_STR("format"));
   for (size_t i = 0; i < FC_ARRAY_COUNT(kFormats); i++) {

@@ -274,7 +274,8 @@ static const char *const kStates[] = {
     [FC_GENERATION_DESCRIBED] = "described",
 };
 
-// Why a module is not served or, if it is, why a newer file of it is not.
+// Writes why a module is not served or, if it is, why a newer file of it is
+// not.
 static fc_status_t write_reason(const fc_generation_t *generation,
                                 fc_sink_t *sink, fc_error_t *err) {
   const fc_str_t reason = fc_str(generation->error.message);

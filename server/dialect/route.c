@@ -327,7 +327,8 @@ static fc_status_t fail_model(fc_str_t name, bool ready,
   return unknown_model(name, near ? near->name : FC_STR(""), FC_STR(""), err);
 }
 
-// The name is a module's: which of its functions is the model?
+// Finds the function that a module's name alone means: the only one that can be
+// called.
 static fc_status_t find_only(const fc_generation_t *generation,
                              uint32_t *out_function, fc_error_t *err) {
   FC_TRY(check_loaded(generation, err));
@@ -394,7 +395,7 @@ static fc_status_t find_model(const names_t *names,
     out_place->module = alone->index;
     return find_only(alone, &out_place->function, err);
   }
-  // Would it be there if the version was not asked for?
+  // Is the model there in another version?
   fc_place_t other = *out_place;
   const fc_generation_t *head = fc_generations_find(generations, name);
   if (!head && version.data &&

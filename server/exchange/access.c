@@ -56,7 +56,7 @@ static forwarded_t read_fields(const fc_request_t *request) {
   return (forwarded_t){.lines = request->lines};
 }
 
-// "10.1.2.3", "10.1.2.3:80", "2001:db8::1", "[2001:db8::1]:80"
+// Reads "10.1.2.3", "10.1.2.3:80", "2001:db8::1" or "[2001:db8::1]:80".
 static bool parse_client(fc_str_t text, fc_peer_t *out_peer) {
   if (fc_peer_parse(text, out_peer)) return true;
   fc_str_t name = fc_address_host_name(text);
@@ -98,7 +98,7 @@ typedef struct address_t {
   bool forwarded;  // `host` is what a trusted proxy says
 } address_t;
 
-// What the proxy that has passed the request on says of it.
+// Reads what the proxy that passed the request on says of it.
 static void read_forwarded(const fc_request_t *request, address_t *address) {
   fc_str_t item;
   forwarded_t at = read_fields(request);

@@ -101,7 +101,8 @@ void fc_exchange_make_id(fc_server_t *server, char out[FC_EXCHANGE_ID_SIZE]) {
   fc_hex_put_u32(out + 8, (uint32_t)z);
 }
 
-// The client's own id, if it has given one that can be logged and sent back.
+// Takes the client's own id if it has given one that can be logged and sent
+// back; else makes one.
 static void take_id(fc_exchange_t *x, fc_str_t given) {
   bool good = given.size > 0 && given.size <= sizeof x->id;
   for (size_t i = 0; i < given.size && good; i++) {

@@ -47,9 +47,9 @@ typedef struct fc_carrier_t {
   // of the exchange. The first piece has FC_LIMIT_HEAD free bytes in front.
   // Calls fc_exchange_sent, perhaps before it returns.
   void (*answer)(fc_exchange_t *exchange, const fc_answer_t *answer);
-  // The same when there is no memory. The body is at `body`, also with
-  // FC_LIMIT_HEAD free bytes in front. The carrier must not use `body` after it
-  // returns: what cannot be sent at once is never sent.
+  // Sends an answer when there is no memory for pieces. The body is at `body`,
+  // also with FC_LIMIT_HEAD free bytes in front. The carrier must not use
+  // `body` after it returns: what cannot be sent at once is never sent.
   void (*answer_at_once)(fc_exchange_t *exchange, const fc_answer_t *answer,
                          char *body);
   // The exchange waits no more: its head is to be admitted again.

@@ -10,10 +10,10 @@
 // ---------------------------------------------------------------------------
 // The stash
 
-// Keeps bytes for later. False when there is no memory: then a connection that
-// waits for a request has been answered with that error, and any other is
-// closed. No head of these bytes was read yet, so they count to the address of the
-// socket, even if that is a proxy's.
+// Keeps bytes for later. False when there is no memory: then a connection in
+// HEAD or WAIT has been answered with that error, and any other is closed. No
+// head of these bytes was read yet, so they count to the address of the socket,
+// even if that is a proxy's.
 static bool stash(fc_connection_t *c, fc_str_t bytes) {
   const fc_owner_t owner = fc_exchange_owner(&c->exchange.address);
   fc_blocks_t *blocks = c->http1->server->blocks;

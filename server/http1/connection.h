@@ -40,9 +40,9 @@ typedef enum fc_input_t {
 
 struct fc_connection_t {
   fc_http1_t *http1;
-  fc_connection_t *next;  // of all
+  fc_connection_t *next;  // of all connections
   fc_connection_t *previous;
-  fc_connection_t *next_wait;  // of those that wait for the same
+  fc_connection_t *next_wait;  // of those that wait for the same event
   fc_connection_t *previous_wait;
   uint64_t due_ms;
   uint8_t wait;   // fc_wait_t

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One state machine for heads and one for chunked bodies, a byte at a time,
-// with a fast run through the insides of targets, values and chunk data. Each
-// state names the grammar of RFC 9110 and 9112 it stands for; anything else is
-// an error, there are no lenient modes.
+// with a fast run through the insides of targets, names, values and chunk data.
+// Each state names the grammar of RFC 9110 and 9112 it stands for; anything
+// else is an error, there are no lenient modes.
 #include "http1/framing.h"
 
 #include "base/hex.h"

@@ -32,7 +32,7 @@ typedef struct fc_framing_t {
 // FC_CODE_URI_TOO_LONG or FC_CODE_HEADERS_TOO_LARGE.
 fc_status_t fc_framing_head(fc_framing_t *framing, fc_str_t bytes,
                             size_t *out_used, bool *out_done, fc_error_t *err);
-// After a head with `Transfer-Encoding: chunked`: the same for its body.
+// Scans a chunked body in the same way, after its head. FC_CODE_HTTP_SYNTAX, or
 // FC_CODE_BODY_TOO_LARGE when the chunks exceed `body_max`.
 fc_status_t fc_framing_chunked(fc_framing_t *framing, fc_str_t bytes,
                                uint64_t body_max, size_t *out_used,

@@ -32,9 +32,9 @@ typedef struct fc_response_head_t {
 // Writes the head so that it ends at `end`, which has FC_LIMIT_HEAD bytes
 // before it. Returns its first byte.
 char *fc_response_head(const fc_response_head_t *head, char *end);
-// "Bad Request"
+// The reason phrase of a status, such as "Bad Request".
 const char *fc_response_reason(int status);
-// "Sun, 06 Nov 1994 08:49:37 GMT", NUL-terminated.
+// Writes a time as "Sun, 06 Nov 1994 08:49:37 GMT", NUL-terminated.
 #define FC_RESPONSE_DATE_SIZE 30
 void fc_response_date(int64_t unix_s, char out[FC_RESPONSE_DATE_SIZE]);
 

@@ -22,7 +22,7 @@ typedef enum fc_act_kind_t {
   FC_ACT_START,       // loads what the PATHs name, for the first time
   FC_ACT_RELOAD_ALL,  // loads what is new or was written to, unloads what is gone
   FC_ACT_LOAD,        // serves a module as its file is now
-  FC_ACT_RELOAD,      // the same, also if the file has not changed
+  FC_ACT_RELOAD,      // the same, even if the file has not changed
   FC_ACT_UNLOAD,
   FC_ACT_PROMOTE,   // makes a name, or an alias of it, lead to a version
   FC_ACT_ROLLBACK,  // makes it lead to where it led before
@@ -57,9 +57,10 @@ struct fc_act_t {
   uint32_t failed;
   // Of PROMOTE and ROLLBACK:
   char alias[FC_ALIAS_MAX + 1];  // "": the name alone
-  char version[24];              // to which it leads now, "": to the highest
-  char previous[24];             // to which it led
-  bool persistent;               // it was saved, so a restart keeps it
+  // The version that the name or alias leads to now; "": the highest.
+  char version[24];
+  char previous[24];  // the version that it led to
+  bool persistent;    // it was saved, so a restart keeps it
   // All decisions, as they will be when this act applies.
   fc_decision_t *decisions;
   char before[65];  // digest of the module, "" if none or not known
@@ -96,7 +97,7 @@ static inline bool fc_modules_is_acting(const fc_modules_t *modules) {
 // Begins RELOAD_ALL as soon as no other act is in progress. `by` says who asks
 // and is kept: it must be static.
 void fc_modules_reload(fc_modules_t *modules, const char *by);
-// The same because files may have changed: an act with `follows`.
+// Begins a reload because files may have changed: its act has `follows` set.
 void fc_modules_follow(fc_modules_t *modules);
 
 // ---------------------------------------------------------------------------

@@ -139,9 +139,9 @@ static bool is_served_as(const fc_generation_t *generation,
 }
 
 // Does an act that follows files leave this file alone? So it is with an empty
-// file, one that is being written, one refused as it is now, and one whose
-// module was unloaded by request. The next change of the file begins another
-// such act.
+// file, one that is being written, one refused as it is now, one that is gone
+// while its module is served, and one whose module was unloaded by request. The
+// next change of the file begins another such act.
 static bool must_wait(fc_modules_t *modules, const fc_act_t *act,
                       const fc_generation_t *other, const fc_listed_t *file) {
   if (!act->follows) return false;

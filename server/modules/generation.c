@@ -140,7 +140,7 @@ static void replace(fc_generations_t *generations, fc_generation_t *other,
   lead(generations, generation->key, generation);
 }
 
-// Nothing leads to it any more.
+// No key leads to the generation any more, and no name.
 static void part(fc_generations_t *generations, fc_generation_t *generation) {
   if (!generation->current) return;
   fc_generation_t *previous = before(generation);
@@ -357,8 +357,8 @@ fc_generation_t *fc_generations_find_path(const fc_generations_t *generations,
                                           fc_str_t path) {
   fc_str_t name, version;
   fc_path_identify(path, &name, &version);
-  // A path that gives no name is its module's name, and may be longer than a
-  // name.
+  // Where a path gives no name, the path itself is the name, and may be longer
+  // than names.
   return name.size > FC_MODULE_NAME_MAX
              ? fc_generations_find(generations, name)
              : fc_generations_find_version(generations, name, version);

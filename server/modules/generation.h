@@ -30,7 +30,8 @@ typedef enum fc_generation_state_t {
 typedef struct fc_function_counts_t {
   uint64_t succeeded;
   uint64_t failed;
-  uint64_t success_ns;  // from the first byte of the request to the result
+  // Of these calls together, from the first byte of the request to the result.
+  uint64_t success_ns;
   uint64_t fail_ns;
   uint64_t queue_ns;  // of the calls that succeeded, the time in each stage
   uint64_t decode_ns;
@@ -41,7 +42,8 @@ typedef struct fc_function_counts_t {
 
 typedef struct fc_generation_t {
   uint32_t index;  // calls and the pool name the generation by this
-  // Calls that were asked of it, and of those it was put back from (demand.h).
+  // Calls asked of it. A generation that takes the place of an unloaded one
+  // goes on counting (fc_demand_put_back).
   uint64_t calls;
   uint64_t serial;  // counts all generations of a server, from 1
   uint8_t state;    // fc_generation_state_t
@@ -108,7 +110,7 @@ typedef struct fc_generations_t {
   fc_generation_t **places;  // by index; NULL: free
   uint32_t count;            // of places
   uint32_t used;
-  uint64_t made;        // ever
+  uint64_t made;        // generations entered, ever
   uint32_t first_free;  // no place below this index is free
   // From names to indices of current generations. There is an entry for each
   // key, and one for each name, which leads to the best of its versions

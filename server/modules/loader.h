@@ -15,7 +15,7 @@ typedef enum fc_load_kind_t {
   FC_LOAD_OPEN,      // opens a module file
   FC_LOAD_DESCRIBE,  // reads the signatures of a module file
   FC_LOAD_HASH,      // hashes the file of a module that is open
-  FC_LOAD_SAVE,      // writes what is remembered
+  FC_LOAD_SAVE,      // writes the file of decisions (state.h)
 } fc_load_kind_t;
 
 // What the loader is asked to do, and the outcome.

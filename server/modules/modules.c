@@ -168,9 +168,8 @@ static void go_on(fc_modules_t *modules) {
 // ---------------------------------------------------------------------------
 // From a file to the pool
 
-// A file's path for a reason that clients read: without folders, which are none
-// of their business; but of a versioned file NAME/VERSION/model.EXT, which says
-// which it is.
+// A file's path as clients may read it in a reason: without its folders, but
+// with NAME/VERSION if these tell which of several files it is.
 static fc_str_t shown_path(const fc_generation_t *generation) {
   fc_str_t name, version;
   const fc_str_t path = generation->path;
@@ -268,8 +267,8 @@ fc_status_t fc_modules_load(fc_modules_t *modules, fc_str_t path, bool replace,
   return fc_modules_enter_twin(modules, &file, FC_PATH_NONE, other, &why, err);
 }
 
-// Callers know the signatures of the generation in service, so a file that they
-// could not call alike does not replace it, unless the act is forced.
+// A file replaces the generation in service only if callers can go on calling
+// it as before, unless the act is forced.
 static fc_status_t check_replaces(const fc_modules_t *modules,
                                   const fc_generation_t *generation,
                                   fc_error_t *err) {
@@ -397,9 +396,9 @@ static void remove_generation(fc_modules_t *modules,
 }
 
 // Nobody holds a draining generation any more: removes it, or has the pool give
-// up what it has of it, which fc_modules_on_retired ends. If its module is
-// NULL, it failed and the pool was told already. While the loader works on it,
-// fc_modules_settle does this later.
+// up what it has of it, after which fc_modules_on_retired removes it. If its
+// module is NULL, it failed and the pool was told already. While the loader
+// works on it, fc_modules_settle does this later.
 static void on_idle(void *context, fc_generation_t *generation) {
   fc_modules_t *modules = context;
   if (generation->opening || generation->describing) return;

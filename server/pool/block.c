@@ -64,7 +64,7 @@ static uint64_t class_bytes(unsigned class_) {
   return (uint64_t)FC_BLOCK_SMALLEST << class_;
 }
 
-// CLASS_COUNT when nothing is large enough.
+// The smallest class of at least `size` bytes; CLASS_COUNT: there is none.
 static unsigned class_of(uint64_t size) {
   unsigned class_ = 0;
   while (class_ < CLASS_COUNT && class_bytes(class_) < size) class_++;
@@ -133,7 +133,7 @@ void fc_blocks_destroy(fc_blocks_t *blocks) {
   fc_free(blocks->allocator, blocks);
 }
 
-// Under the lock. FC_BLOCK_NONE when out of memory or indices.
+// Finds a free index, under the lock. FC_BLOCK_NONE: none can be had.
 static uint32_t new_index(fc_blocks_t *blocks) {
   if (blocks->free_index != FC_BLOCK_NONE) {
     uint32_t index = blocks->free_index;
@@ -156,7 +156,7 @@ static void free_index(fc_blocks_t *blocks, uint32_t index) {
   blocks->free_index = index;
 }
 
-// Under the lock. Does not count as in use yet.
+// Makes a block, under the lock. It does not count as in use yet.
 static uint32_t new_block(fc_blocks_t *blocks, unsigned class_) {
   uint32_t index = new_index(blocks);
   if (index == FC_BLOCK_NONE) return index;
@@ -174,7 +174,7 @@ static uint32_t new_block(fc_blocks_t *blocks, unsigned class_) {
   return FC_BLOCK_NONE;
 }
 
-// The same for a block in a file, which is not mapped.
+// Makes a block in a file, under the lock. The file is not mapped yet.
 static uint32_t new_file(fc_blocks_t *blocks, uint64_t size) {
   if (blocks->files >= FC_LIMIT_SHARED_FILES) return FC_BLOCK_NONE;
   const uint32_t index = new_index(blocks);
@@ -191,7 +191,7 @@ static uint32_t new_file(fc_blocks_t *blocks, uint64_t size) {
   return index;
 }
 
-// Calls madvise for the pages that lie in `size` bytes from `begin` on.
+// Calls madvise for the whole pages among the `size` bytes from `begin` on.
 static void advise(uint8_t *begin, uint64_t size, int advice) {
   uint8_t *first = begin + (PAGE - (uintptr_t)begin % PAGE) % PAGE;
   uint8_t *end = begin + size - (uintptr_t)(begin + size) % PAGE;
@@ -559,7 +559,7 @@ void fc_blocks_trim(fc_blocks_t *blocks, size_t size) {
   pthread_mutex_unlock(&blocks->lock);
 }
 
-// True: there is more.
+// Gives up to `most` bytes of a dying block back. True: there is more.
 static bool release_some(entry_t *entry, uint64_t most) {
   // All of a file goes, since a worker may have written more than was counted.
   // A page of it takes four times as long, so only a quarter goes at a time.

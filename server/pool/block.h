@@ -14,7 +14,8 @@
 #define FC_BLOCK_NONE UINT32_MAX
 // Bytes behind every block, to read and write, for readers that look ahead.
 #define FC_BLOCK_TAIL 64
-// Blocks of this size are not limited, so that a refusal can always be written.
+// Blocks of this size count against no limit, so that a refusal can always be
+// written.
 #define FC_BLOCK_SMALLEST 4096u
 
 typedef struct fc_blocks_t fc_blocks_t;
@@ -48,7 +49,7 @@ void fc_blocks_set_share(fc_blocks_t *blocks, uint64_t share);
 // Every block must have been given back. NULL is allowed.
 void fc_blocks_destroy(fc_blocks_t *blocks);
 
-// A block of at least `size` bytes. FC_CODE_OVERLOADED when the limit is
+// Takes a block of at least `size` bytes. FC_CODE_OVERLOADED when the limit is
 // reached, FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_block_take(fc_blocks_t *blocks, uint64_t size,
                           uint32_t *out_block, fc_error_t *err) FC_MUST_CHECK;
@@ -80,7 +81,7 @@ fc_status_t fc_block_grow(fc_blocks_t *blocks, const fc_owner_t *owner,
 // Tells whether `size` bytes could be taken now. Takes nothing.
 fc_status_t fc_blocks_check(fc_blocks_t *blocks, const fc_owner_t *owner,
                             uint64_t size, fc_error_t *err) FC_MUST_CHECK;
-// FC_BLOCK_NONE is allowed.
+// Gives a block back. FC_BLOCK_NONE is allowed.
 void fc_block_give(fc_blocks_t *blocks, uint32_t block);
 uint8_t *fc_block_data(const fc_blocks_t *blocks, uint32_t block);
 // Bytes of the block. FC_BLOCK_TAIL bytes more may be read and written.
@@ -91,9 +92,10 @@ uint64_t fc_block_counted(const fc_blocks_t *blocks, uint32_t block);
 // The file (shared.h) that the block lies in, from the file's beginning on. It
 // is the block's. -1: the block lies in none.
 int fc_block_file(const fc_blocks_t *blocks, uint32_t block);
-// A block for a worker process to fill: all it has is a file of `size` bytes, of
-// which none count. When it is known what was filled, fc_block_adopt counts so
-// many bytes and makes them readable; on failure the block stays as it is.
+// Makes a block for a worker process to fill: all it has is a file of `size`
+// bytes, of which none count. When it is known what was filled, fc_block_adopt
+// counts so many bytes and makes them readable; on failure the block stays as
+// it is.
 fc_status_t fc_block_lend(fc_blocks_t *blocks, uint64_t size,
                           uint32_t *out_block, fc_error_t *err) FC_MUST_CHECK;
 fc_status_t fc_block_adopt(fc_blocks_t *blocks, uint32_t block, uint64_t size,

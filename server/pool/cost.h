@@ -11,7 +11,7 @@
 typedef struct fc_cost_t {
   uint64_t average_ns;
   uint32_t samples;
-  uint32_t needed;  // samples before the function may run inline
+  uint32_t needed;  // samples before the function may run on the loop
 } fc_cost_t;
 
 void fc_cost_learn(fc_cost_t *cost, uint64_t spent_ns);

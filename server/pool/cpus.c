@@ -62,7 +62,7 @@ static bool find_group(const char *root, const hierarchy_t *hierarchy,
 
 typedef struct mount_t {
   char root[PATH_SIZE];   // the group that is mounted
-  char point[PATH_SIZE];  // where
+  char point[PATH_SIZE];  // the folder where it is mounted
 } mount_t;
 
 // Lines are "36 35 98:0 ROOT POINT options fields - TYPE SOURCE SUPER-OPTIONS".

@@ -9,8 +9,10 @@
 
 #include <stdint.h>
 
-// At least 1. `root` is put before every path that is read: "" but in tests. Any
-// thread; reads a few small files. A file that cannot be read sets no quota.
+// Returns that number, at least 1. `runnable` is how many processors the
+// process may run on. `root` is put before every path that is read: "" but in
+// tests. Any thread; reads a few small files. A file that cannot be read sets
+// no quota.
 uint32_t fc_cpus(const char *root, uint32_t runnable);
 
 #endif  // FARCALL_SERVER_POOL_CPUS_H_

@@ -41,7 +41,7 @@ typedef struct fc_inbox_t {
   int answer_file;  // for the next large answer, -1: there is none
 } fc_inbox_t;
 
-// Bytes of addresses that it sets aside.
+// Bytes of addresses that an inbox sets aside.
 uint64_t fc_inbox_size(const fc_ring_setup_t *setup);
 // Takes the worker's `end` over and sets addresses aside.
 fc_status_t fc_inbox_open(int end, const fc_ring_setup_t *setup,

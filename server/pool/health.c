@@ -32,7 +32,8 @@ static uint64_t backoff_ns(uint32_t failures, uint64_t now_ns) {
 }
 
 static void note_failure(fc_health_t *health, uint64_t now_ns) {
-  // The time until the restart was no healthy time.
+  // Healthy time begins with the last failure, or with the restart if that came
+  // later.
   uint64_t since_ns = health->failed_ns > health->restart_ns
                           ? health->failed_ns
                           : health->restart_ns;
@@ -107,8 +108,8 @@ bool fc_health_crash(fc_health_t *health, bool served, uint64_t calls,
   if (health->limit) {
     health->restart_ns = now_ns + backoff_ns(health->failures, now_ns);
   } else if (!served) {
-    // Restarts at once, but a process that never comes to serve must not keep
-    // the loop busy.
+    // If crashes are not limited, a process is restarted at once. But one that
+    // never comes to serve must not keep the loop busy, so that one waits.
     health->restart_ns = last_ns + FC_LIMIT_BACKOFF_MS * 1000000ull;
   }
   // Processes that still run may crash during a quarantine.

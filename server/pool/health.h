@@ -24,10 +24,11 @@ typedef struct fc_health_t {
   uint32_t recent;  // crashes within a minute that led to the quarantine
   // Private to health.c
   uint64_t probation_ns;  // until then the share alone decides, not the limit
-  uint32_t quarantines;   // in a row, without a good minute after one
-  uint32_t failures;      // without a healthy minute between
-  uint64_t failed_ns;     // time of the last failure
-  uint64_t crashes;       // ever
+  // In a row: each began within a minute after the one before had ended.
+  uint32_t quarantines;
+  uint32_t failures;                      // without a healthy minute between
+  uint64_t failed_ns;                     // time of the last failure
+  uint64_t crashes;                       // ever
   uint64_t crashed_ns[FC_LIMIT_CRASHES];  // the last ones, overwritten in turn
   // For each crash: the number of its call, counted from the first.
   uint64_t crashed_call[FC_LIMIT_CRASHES];
@@ -38,14 +39,15 @@ typedef struct fc_health_t {
 // A `crash_limit` above FC_LIMIT_CRASHES counts as FC_LIMIT_CRASHES.
 void fc_health_init(fc_health_t *health, uint32_t crash_limit,
                     uint64_t quarantine_ms);
-// `calls` calls have ended in all. Must be called at least every five seconds
-// while calls end.
+// Notes that `calls` calls have ended in all. Must be called at least every
+// five seconds while calls end.
 void fc_health_look(fc_health_t *health, uint64_t calls, uint64_t now_ns);
-// A process crashed; `served`: after it had come to serve. It counts as one of
-// the `calls` that have ended. True: the module is quarantined from now on.
+// Notes that a process crashed; `served`: after it had come to serve. The
+// crashed call is one of the `calls` that have ended. True: the module is
+// quarantined from now on.
 bool fc_health_crash(fc_health_t *health, bool served, uint64_t calls,
                      uint64_t now_ns);
-// A process could not even be started.
+// Notes that a process could not even be started: the next start is delayed.
 void fc_health_delay(fc_health_t *health, uint64_t now_ns);
 // True when the quarantine ended by now; the module is then on probation.
 bool fc_health_recover(fc_health_t *health, uint64_t now_ns);

@@ -39,8 +39,8 @@ typedef struct fc_hosts_t fc_hosts_t;
 
 typedef enum fc_offer_t {
   FC_OFFER_FULL,     // no worker has room now
-  FC_OFFER_TAKEN,    // the host has it
-  FC_OFFER_REFUSED,  // it must not be made: the error says why
+  FC_OFFER_TAKEN,    // the host has the call
+  FC_OFFER_REFUSED,  // the call must not be made: the error says why
 } fc_offer_t;
 
 // What happened in one host since it was made.
@@ -64,8 +64,8 @@ typedef struct fc_host_class_t {
 
   // Of one generation
 
-  // Makes a host for it. The host calls fc_pool_on_host once, maybe before this
-  // returns: the generation can be called, or could not be loaded.
+  // Makes a host for a generation. The host calls fc_pool_on_host once, maybe
+  // before this returns: the generation can be called, or could not be loaded.
   // FC_CODE_OUT_OF_MEMORY: there is no host.
   fc_status_t (*create)(fc_hosts_t *hosts, uint32_t generation,
                         fc_module_t *module, fc_host_t **out_host,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loop's side of the workers: admission, the queues calls wait in, lanes,
-// and the batched hand-over both ways, through hosts (host.h). Everything here is
-// one loop's and is used on its thread only.
+// The loop's side of the workers: admission, the queues that calls wait in, the
+// lane, and the batched hand-over both ways, through hosts (host.h). Everything
+// here is one loop's and is used on its thread only.
 #ifndef FARCALL_SERVER_POOL_POOL_H_
 #define FARCALL_SERVER_POOL_POOL_H_
 
@@ -138,12 +138,12 @@ void fc_pool_expire(fc_pool_t *pool, uint64_t now_ns);
 // When to call fc_pool_expire; 0: never, as things are.
 uint64_t fc_pool_due_ns(const fc_pool_t *pool, uint64_t now_ns);
 
-// Threads that take calls, and those that are lost.
+// How many threads take calls, and how many are lost.
 uint32_t fc_pool_threads(const fc_pool_t *pool);
 uint32_t fc_pool_lost_threads(const fc_pool_t *pool);
-// Calls that workers have.
+// How many calls workers have.
 uint32_t fc_pool_running(const fc_pool_t *pool);
-// Calls that threads have. A thread in a native call cannot be stopped.
+// How many calls threads have. A thread in a native call cannot be stopped.
 uint32_t fc_pool_in_threads(const fc_pool_t *pool);
 // The numbers of a module, all 0 before fc_pool_add.
 void fc_pool_metrics(const fc_pool_t *pool, uint32_t module,

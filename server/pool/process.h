@@ -18,7 +18,7 @@ enum {
   FC_PROCESS_BELL,     // eventfd: written when a slot is DONE
   FC_PROCESS_INBOX,    // socket: files for calls (handoff.h)
   FC_PROCESS_MODULE,   // the module's file
-  FC_PROCESS_SIDECAR,  // may be absent
+  FC_PROCESS_SIDECAR,  // the sidecar, which may be absent
   FC_PROCESS_FILES
 };
 
@@ -55,7 +55,7 @@ bool fc_process_reap(fc_process_t *process, bool wait,
 // Closes the descriptors. A process that has none is allowed.
 void fc_process_close(fc_process_t *process);
 
-// What `farcalld --worker …` does with modules of these kinds (NULL-terminated)
+// Runs as `farcalld --worker …`, for modules of these kinds (NULL-terminated)
 // and calls of these dialects, by the index in a slot; never returns.
 _Noreturn void fc_process_main(int argc, char **argv,
                                const fc_backend_t *const *backends,

@@ -234,8 +234,8 @@ static void drop_answer(fc_child_t *child) {
   taking->lent = FC_BLOCK_NONE;
 }
 
-// The answer cannot be taken over: its place in the ring is scrubbed all the
-// same.
+// Notes that the answer cannot be taken over. Its place in the ring is scrubbed
+// all the same.
 static void fail_answer(fc_child_t *child) {
   fc_outcome_t *outcome = &child->taking.outcome;
   drop_answer(child);

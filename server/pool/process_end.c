@@ -240,8 +240,8 @@ void fc_child_on_exit(uv_poll_t *poll, int status, int events) {
     if (!child->serving && child->cause == FC_CAUSE_NONE)
       fc_child_read_phase(child);
   }
-  // What it had finished is all that can be had of it. A large answer is copied
-  // by and by.
+  // The calls that it had finished are still delivered. A large answer is
+  // copied in several passes.
   fc_child_collect(child);
   if (!child->taking.active || child->cause == FC_CAUSE_LIE) settle(child);
 }

@@ -117,7 +117,7 @@ struct fc_child_t {
   uv_poll_t exit_poll;
   uv_poll_t bell_poll;
   uv_poll_t output_poll;
-  uint32_t handles;  // open
+  uint32_t handles;  // handles of libuv that are open
   bool serving;
   bool ended;        // as `end` says; answers it has left may still be copied
   bool notified;     // false: it was given calls that it was not told of
@@ -131,7 +131,7 @@ struct fc_child_t {
   uint64_t quiet_calls;  // its `calls` at that look
   uint64_t bells;        // wake-ups it has caused
   uint32_t first;        // the oldest slot in use
-  uint32_t count;        // in use
+  uint32_t count;        // slots in use
   fc_held_t held[FC_RING_SLOTS];
   fc_giving_t giving;
   fc_taking_t taking;
@@ -142,10 +142,11 @@ struct fc_process_host_t {
   fc_host_t base;
   const fc_process_options_t *options;
   fc_process_host_t *next_busy;
-  bool busy;            // in the list: its processes may have calls
-  fc_module_t *module;  // held: one that fails is let go
+  bool busy;  // in the list: its processes may have calls
+  // Held, because a generation that fails releases its own.
+  fc_module_t *module;
   fc_str_t name;
-  uint32_t most;         // processes
+  uint32_t most;         // processes that it may have
   uint64_t load_ns;      // most time from start to serving
   fc_child_t *children;  // oldest first
   uint32_t living;
@@ -196,7 +197,8 @@ fc_str_t fc_process_host_function(const fc_process_host_t *host,
                                   uint32_t function);
 fc_status_t fc_process_host_admit(const fc_host_t *host, uint32_t *out_room,
                                   uint32_t *out_retry_s, fc_error_t *err);
-// One of the things that a retired host waits for is gone.
+// One of the things that a retired host waits for is gone; after the last one
+// the host is freed.
 void fc_process_host_let_go(fc_process_host_t *host);
 
 // process_child.c
@@ -243,13 +245,15 @@ void fc_child_lend(fc_child_t *child);
 // Sends the process the body of a call that is about to be published. False:
 // the body is in no file, or cannot be sent.
 bool fc_child_send_body(fc_child_t *child, fc_held_t *held);
-// Nobody waits for the call any more. The process may still read its body, which is
-// kept until the call leaves its slot. Returns the job, NULL if there was none.
+// Notes that nobody waits for the call any more. The process may still read its
+// body, which is kept until the call leaves its slot. Returns the job, NULL if
+// there was none.
 fc_job_t *fc_child_forget(fc_held_t *held);
 // The body of a call that the child has. False: the call was taken back, and
 // its body is elsewhere.
 bool fc_child_body(const fc_child_t *child, uint32_t index, fc_str_t *out_body);
-// Bytes of memory it has taken of what it shares and what nothing else counts.
+// Bytes of shared memory that the process has taken and nothing else counts: in
+// its ring, and in the file it may write an answer to.
 uint64_t fc_child_taken(const fc_child_t *child);
 
 // process_time.c

@@ -94,7 +94,7 @@ static fc_status_t prepare(self_t *self, fc_error_t *err) {
   self->region.guard = (fc_guard_policy_t)setup->guard;
   FC_TRY(fix_blocks(self, err));
   if (setup->tiles > 1) {
-    fc_helpers_t *helpers;  // never destroyed: as long as the process
+    fc_helpers_t *helpers;  // never destroyed: they live as long as the process
     FC_TRY(
         fc_helpers_create(self->region.allocator, setup->tiles, &helpers, err));
     self->region.tiles = fc_helpers_tiles(helpers);
@@ -128,8 +128,8 @@ static _Noreturn void serve(self_t *self) {
       fc_worker_refuse(&shared->slot);
     }
     const bool answered = outcome->status == FC_OK && outcome->piece_count == 2;
-    // Memory that a call without an answer took must be gone before the call is, or
-    // the loop would find too much of it.
+    // What a call wrote to the file for answers in vain is given back before
+    // the call is DONE: the loop would count it against the process.
     if (!answered) fc_inbox_end(&self->inbox, false);
     if (fc_ring_done(&self->ring, index)) wake_loop();
     if (answered) fc_inbox_end(&self->inbox, true);

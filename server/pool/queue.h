@@ -16,11 +16,11 @@ typedef struct fc_ready_t {
   pthread_mutex_t lock;
   pthread_cond_t bell;
   // Changed under the lock. Workers that look for calls read it without the
-  // lock, and take the lock before they use what they saw, so it orders
-  // nothing.
+  // lock, and take the lock before they use what they saw; so relaxed order is
+  // enough.
   _Atomic uint32_t head;
   uint32_t tail;
-  uint32_t waiting;  // slots
+  uint32_t waiting;  // slots that wait
   uint32_t idle;     // workers waiting
   uint32_t looking;  // workers that look for calls before they wait
   bool stopped;

@@ -39,8 +39,9 @@ typedef enum fc_guard_policy_t {
 } fc_guard_policy_t;
 
 // A generation of a module, as workers see it: each worker has an instance of
-// its own, made when the worker first calls it. The worker alone uses its place
-// while calls run; whoever removes the generation uses all of them afterwards.
+// its own, made when the worker first calls it. While calls run only the worker
+// uses its place in `instances`; afterwards whoever removes the generation uses
+// all places.
 typedef struct fc_served_t {
   fc_module_t *module;  // held
   uint32_t count;
@@ -95,7 +96,7 @@ const fc_module_t *fc_region_module(const fc_region_t *region, uint32_t index);
 bool fc_region_wants_guard(const fc_region_t *region,
                            const fc_function_t *function);
 
-// One worker's own things. Used by one thread.
+// What one worker has for itself. Used by one thread.
 typedef struct fc_worker_t {
   fc_region_t *region;
   uint32_t index;  // below the region's worker_count, of this worker alone

@@ -229,7 +229,8 @@ static void copy_once(void *to, const void *from, size_t size) {
   __asm__ volatile("" : : "r"(to) : "memory");
 }
 
-// Codes that DECODE, CALL and ENCODE fail with, and no other answer.
+// Is this a code that DECODE, CALL or ENCODE may fail with? An error of a
+// worker has no other.
 static bool is_call_code(fc_code_t code) {
   switch (code) {
     case FC_CODE_UNSUPPORTED_TYPE:
@@ -299,11 +300,11 @@ static bool check_error(const fc_error_t *error, fc_status_t status,
   return true;
 }
 
-// Is an error believable that says the call was ended from outside, although
-// the loop still waits for it? Only the loop ends calls: so the deadline must
-// have passed; a cancelled call must not have the cancel word set, which the
-// loop has not done; and "nobody waits" (INTERNAL) is never true. A module may
-// say by itself that it was cancelled.
+// Checks an error which says that the call was ended from outside, while the
+// loop still waits for it. If it names the deadline, that must have passed. If
+// it says "cancelled", the cancel word must not be set, because only the loop
+// sets it and has not, and the reason must not be that nobody waits (INTERNAL).
+// A module may say by itself that it was cancelled.
 static bool check_end(const fc_error_t *error, const fc_ring_call_t *call,
                       uint32_t cancel, fc_error_t *err) {
   if (!call->awaited) return true;

@@ -40,10 +40,11 @@ typedef enum fc_ring_phase_t {
 
 // What a worker must know, written by the loop before it starts it.
 typedef struct fc_ring_setup_t {
-  uint64_t body_size;     // most bytes of a body
-  uint64_t result_size;   // most bytes of an answer
-  uint64_t memory_limit;  // of the process, without the ring
-  uint32_t spin_ns;       // time to look for a call before sleeping
+  uint64_t body_size;    // most bytes of a body
+  uint64_t result_size;  // most bytes of an answer
+  // Bytes of addresses, besides the ring; 0: not limited.
+  uint64_t memory_limit;
+  uint32_t spin_ns;  // time to look for a call before sleeping
   uint8_t forbid_native;
   uint8_t guard;            // fc_guard_policy_t
   uint8_t tiles;            // threads for one call
@@ -78,7 +79,8 @@ typedef struct fc_ring_head_t {
   _Alignas(64) _Atomic uint32_t bell;  // the worker's futex
   _Atomic uint32_t worker_asleep;
   _Alignas(64) _Atomic uint32_t loop_asleep;
-  _Alignas(64) _Atomic uint32_t phase;  // released by the worker
+  // fc_ring_phase_t; the worker stores it with release.
+  _Alignas(64) _Atomic uint32_t phase;
   char digest[FC_DIGEST_SIZE];
   fc_error_t error;
   fc_fault_t fault;
@@ -99,11 +101,11 @@ typedef struct fc_ring_t {
   fc_spin_t spin;
 } fc_ring_t;
 
-// A new ring. Pages are taken as they are touched.
+// Makes a ring. Its pages are taken as they are touched.
 fc_status_t fc_ring_create(const fc_ring_setup_t *setup, fc_ring_t *out_ring,
                            fc_error_t *err) FC_MUST_CHECK;
-// The worker's side: `fd` is what fc_ring_create made. The ring owns it from
-// now on.
+// Opens the worker's side of a ring: `fd` is what fc_ring_create made. The ring
+// owns it from now on.
 fc_status_t fc_ring_open(int fd, fc_ring_t *out_ring,
                          fc_error_t *err) FC_MUST_CHECK;
 // Unmaps and closes. A zeroed ring is allowed.

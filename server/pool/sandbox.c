@@ -101,8 +101,9 @@ static fc_status_t filter_calls(fc_error_t *err) {
     REFUSE_CALL(tkill),
     REFUSE_CALL(setns),
     REFUSE_CALL(unshare),
-    // Which processes run before the server, or where, is not a module's to
-    // say. It could starve the server even if it might say so of itself only.
+    // A module must not decide which processes run before the server, or where
+    // their memory is. It could starve the server even if it might decide this
+    // for itself only.
     REFUSE_CALL(sched_setscheduler),
     REFUSE_CALL(sched_setparam),
     REFUSE_CALL(sched_setattr),
@@ -116,7 +117,8 @@ static fc_status_t filter_calls(fc_error_t *err) {
     // A process may bind its own threads to CPUs.
     ONLY_OF_ITSELF(sched_setaffinity),
     ONLY_OF_ITSELF(move_pages),
-    // A limit that another process has passed already would send it a signal.
+    // Setting a limit that another process has exceeded would send that process
+    // a signal.
     ONLY_OF_ITSELF(prlimit64),
     ONLY_TO_ITSELF(kill),
     ONLY_TO_ITSELF(tgkill),
@@ -218,7 +220,7 @@ static uint64_t landlock_access(void) {
   return access;
 }
 
-// All that lies below an entry of the root folder may be written as before.
+// Allows to write below an entry of the root folder as before.
 static void allow_entry(int ruleset, int root, const char *name,
                         uint64_t access) {
   struct stat info;

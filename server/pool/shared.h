@@ -10,7 +10,8 @@
 
 #include "farcall/base.h"
 
-// `size` bytes of zeros that take no memory yet. -1: see errno.
+// Makes a file of `size` bytes of zeros, which take no memory yet. -1: see
+// errno.
 int fc_shared_create(const char *name, uint64_t size);
 // Bytes of memory that the file takes up, whoever touched them.
 uint64_t fc_shared_taken(int fd);

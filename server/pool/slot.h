@@ -21,7 +21,7 @@ typedef enum fc_stage_t {
   FC_STAGE_COUNT
 } fc_stage_t;
 
-// "decode"
+// The name of a stage, such as "decode".
 const char *fc_stage_name(fc_stage_t stage);
 
 #define FC_OUTCOME_NAME 64

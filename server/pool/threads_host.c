@@ -35,7 +35,7 @@ typedef struct fc_thread_host_t {
   bool serial;
   bool native;         // it runs machine code: a thread in it cannot be stopped
   bool slow_instance;  // making an instance takes long: not for the loop to do
-  uint64_t lost;       // threads
+  uint64_t lost;       // threads lost in its calls, ever
   fc_job_t loading;    // makes the first instance
 } fc_thread_host_t;
 
@@ -57,7 +57,7 @@ static uint64_t loading_end_ns(const fc_pool_t *pool) {
   return fc_clock_ns() + pool->options.load_ms * 1000000u;
 }
 
-// False when no slot is free.
+// Puts a call into a slot. False when none is free.
 static bool fill_slot(fc_thread_host_t *self, fc_job_t *job) {
   fc_thread_hosts_t *all = all_of(&self->base);
   if (all->free_count == 0) return false;
@@ -109,7 +109,7 @@ static fc_status_t admit(const fc_host_t *host, uint32_t *out_room,
   return FC_OK;
 }
 
-// Whether a thread has room, and the module lets it begin.
+// Has a thread room for a call, and does the module let it begin?
 static bool has_room(const fc_host_t *host, bool quick) {
   const fc_thread_hosts_t *all = all_of(host);
   const fc_thread_host_t *self = (const fc_thread_host_t *)host;

@@ -18,8 +18,8 @@ typedef struct fc_listener_events_t {
   // A client has connected from `address`. The callee owns the socket, which does
   // not block.
   void (*on_socket)(void *context, int socket, const struct sockaddr *address);
-  // The same with the last descriptor there is: the callee must close the
-  // socket before it returns.
+  // A client has connected, and its socket has the last descriptor there is:
+  // the callee must close the socket before it returns.
   void (*on_last_socket)(void *context, int socket);
   // Connections wait because of this error (errno's).
   void (*on_wait)(void *context, int error);
