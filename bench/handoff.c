@@ -6,8 +6,9 @@
 // descriptor and not be copied through the memory that both share. The loop here and
 // a child do with each size what loop and worker do with a call:
 //
-//   body, copied     receive into a block (kept: touched before), copy to the area,
-//                    the child reads it, the area's pages are given back
+//   body, copied     receive into a block (fresh; or kept, whose pages were touched
+//                    before), copy to the area, the child reads it, the area's pages
+//                    are given back
 //   body, file       receive into a memfd, send it, the child maps and reads it, its
 //                    pages are given back
 //   answer, copied   the child writes the area, copy to a block, send from there

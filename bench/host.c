@@ -5,9 +5,9 @@
 //   a crash     from sending the call that crashes to its 502
 //   ready again from that 502 to the answer of the next call
 //   a deadline  from the deadline of a call that never ends to its 504
-// A plain call on the same connection is measured beside each, so that the time
-// of the way there can be subtracted. Exits 1 when farcalld fails, never for a
-// figure.
+// A plain call on the same connection is measured beside each crash, so that the
+// time of the way there can be subtracted. Exits 1 when farcalld fails, never for
+// a figure.
 #include "farcalld.h"
 
 #define DEADLINE_MS 50

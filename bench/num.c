@@ -2,9 +2,10 @@
 //
 // bench_num [COUNT]: nanoseconds an element for JSON text to a typed buffer and
 // back, against the C library and yyjson (document and copy), all interleaved
-// in one run on one thread. Ratios are theirs over ours. Every parse is checked
-// bit for bit. Then whole calls, DECODE and ENCODE of f32 in several forms,
-// which should cost little more than their numbers.
+// in one run on one thread. Ratios are theirs over ours. What farcall and the C
+// library read is compared bit for bit with what was written. Then whole calls,
+// DECODE and ENCODE of f32 in several forms, which should cost little more than
+// their numbers.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -215,7 +216,8 @@ static fc_plan_t *make_plan(fc_signature_t **out_signature) {
   return plan;
 }
 
-// A call document of `count` numbers in rows of `width`, nested or flat.
+// Writes a call document of `count` numbers in rows of `width`: nested, or flat
+// with a shape (`typed`).
 static void write_call(fc_text_t *text, size_t count, int64_t width,
                        bool typed) {
   int64_t shape[] = {(int64_t)count / width, width};

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Preloaded into farcalld, it measures the turns of the loop: the processor time of
-// its thread from one wait for events to the next. A line on stderr at the end says
-// how many there were, how many took over 1 and over 2 ms, and the longest. The
-// line is also written, and begun anew, at each SIGRTMIN.
+// Preloaded into farcalld, it measures the turns of the loop: the processor
+// time of its thread from one wait for events to the next. A line on stderr at
+// the end says how many there were, how many took over 1 and over 2 ms, and the
+// longest. The line is also written at each SIGRTMIN, and the counts begin
+// anew.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>

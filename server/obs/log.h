@@ -22,7 +22,7 @@ typedef struct fc_log_t {
   int descriptor;
   bool json;
   bool silent[FC_LOG_ERROR + 1];  // by level: its lines are not written
-  uint64_t dropped;  // lines, since the last line that told how many
+  uint64_t dropped;  // lines dropped since the last line that told how many
   size_t size;
   char *buffer;  // FC_LOG_BUFFER bytes
   fc_allocator_t allocator;

@@ -128,7 +128,7 @@ typedef struct fc_block_sink_t {
   fc_sink_t sink;  // first, so that &out->sink is the sink
   fc_blocks_t *blocks;
   uint64_t limit;                      // most bytes of all pieces
-  uint64_t written;                    // of the pieces before the last
+  uint64_t written;                    // bytes of the pieces before the last
   const struct fc_block_more_t *more;  // fc_block_sink_ask
   uint32_t count;
   fc_piece_t pieces[FC_PIECES_MAX];

@@ -26,14 +26,15 @@ typedef struct fc_health_t {
   uint64_t probation_ns;  // until then the share alone decides, not the limit
   // In a row: each began within a minute after the one before had ended.
   uint32_t quarantines;
-  uint32_t failures;                      // without a healthy minute between
-  uint64_t failed_ns;                     // time of the last failure
-  uint64_t crashes;                       // ever
-  uint64_t crashed_ns[FC_LIMIT_CRASHES];  // the last ones, overwritten in turn
+  uint32_t failures;   // without a healthy minute between
+  uint64_t failed_ns;  // time of the last failure
+  uint64_t crashes;    // ever
+  // Times of the last crashes, overwritten in turn.
+  uint64_t crashed_ns[FC_LIMIT_CRASHES];
   // For each crash: the number of its call, counted from the first.
   uint64_t crashed_call[FC_LIMIT_CRASHES];
   uint64_t step;                    // number of the current time step
-  uint64_t calls[FC_HEALTH_STEPS];  // that had ended when each step began
+  uint64_t calls[FC_HEALTH_STEPS];  // calls that had ended when each step began
 } fc_health_t;
 
 // A `crash_limit` above FC_LIMIT_CRASHES counts as FC_LIMIT_CRASHES.

@@ -129,8 +129,8 @@ typedef struct fc_threads_t {
   fc_region_t *region;
   struct fc_thread_t *threads;
   uint32_t wanted;    // how many threads should take calls
-  uint32_t count;     // started
-  uint32_t capacity;  // most there may ever be
+  uint32_t count;     // threads started
+  uint32_t capacity;  // most threads there may ever be
   // Threads in a native call whose deadline has passed: nobody waits for the
   // call, and it cannot be stopped.
   uint32_t lost;

@@ -95,7 +95,7 @@ typedef struct fc_ring_t {
   size_t size;
   fc_ring_setup_t setup;
   fc_ring_head_t *head;
-  uint32_t files;  // that the loop has sent
+  uint32_t files;  // files that the loop has sent
   // The worker's own
   uint32_t next;  // the slot to run
   fc_spin_t spin;
