@@ -23,7 +23,7 @@
 typedef struct caller_t {
   pthread_t thread;
   const fc_function_t *function;
-  long calls;  // to make; then those made
+  long calls;  // calls to make; after the run, calls made
   const fc_tiles_t *tiles;
   fc_value_t *arguments;
   size_t argument_count;

@@ -8,7 +8,7 @@
 
 #include "config/limits.h"
 
-#define TELL_MS 1000u  // at most one line in this time
+#define TELL_MS 1000u  // least time between two such lines of the log
 
 // ---------------------------------------------------------------------------
 // Clients that connect

@@ -17,7 +17,7 @@ typedef struct fc_endpoint_t {
   fc_address_t address;  // that the socket is bound to
   // The literal address, in brackets if it is IPv6; the path of a Unix socket.
   char host[sizeof(struct sockaddr_un)];
-  int port;  // 0: it has none
+  int port;  // 0: a Unix socket has none
 } fc_endpoint_t;
 
 // Binds and listens everywhere: on the sockets that a service manager has

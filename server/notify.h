@@ -29,7 +29,8 @@ void fc_notify_init(fc_notify_t *notify, uv_loop_t *loop);
 void fc_notify_ready(fc_notify_t *notify);
 void fc_notify_reloading(fc_notify_t *notify);
 void fc_notify_stopping(fc_notify_t *notify);
-// The loop closes the timer. A zeroed one is allowed.
+// Closes the socket; the loop closes the timer. A zeroed fc_notify_t is
+// allowed.
 void fc_notify_deinit(fc_notify_t *notify);
 
 #endif  // FARCALL_SERVER_NOTIFY_H_

@@ -277,7 +277,8 @@ static fc_status_t start_handles(fc_loop_t *loop, fc_error_t *err) {
 
 static uint64_t default_memory(void) {
   uint64_t total = uv_get_total_memory();
-  uint64_t constrained = uv_get_constrained_memory();  // of the cgroup, 0: none
+  // The control group's, 0: none.
+  uint64_t constrained = uv_get_constrained_memory();
   if (constrained && constrained < total) total = constrained;
   uint64_t quarter = total / 4;
   return quarter < 1u << 30 ? quarter : 1u << 30;
@@ -417,7 +418,8 @@ int fc_loop_run(fc_loop_t *loop) {
 
 void fc_loop_deinit(fc_loop_t *loop) {
   fc_loop_stop_listening(loop);
-  fc_modules_stop(&loop->modules);  // the loader wakes the loop by a handle
+  // Stopped first, because the loader wakes the loop by a handle.
+  fc_modules_stop(&loop->modules);
   fc_loop_close_handles(loop);
   uv_run(&loop->uv, UV_RUN_DEFAULT);
   fc_free(loop->allocator, loop->endpoints);

@@ -25,9 +25,9 @@ typedef struct fc_loop_t {
   struct fc_endpoint_t *endpoints;  // listen.h
   uint32_t endpoint_count;
   uint64_t shortage_told_ms;
-  uv_async_t bell;         // finished calls; any thread
-  uv_async_t loader_bell;  // opened files; the loader's thread
-  uv_async_t stop_bell;    // fc_loop_stop; any thread
+  uv_async_t bell;         // rung when calls are finished, by any thread
+  uv_async_t loader_bell;  // rung when the loader has finished something
+  uv_async_t stop_bell;    // rung by fc_loop_stop, by any thread
   uv_prepare_t turn;
   uv_check_t awake;
   uv_idle_t busy;  // active: the loop polls for events without waiting
@@ -36,18 +36,19 @@ typedef struct fc_loop_t {
   uv_signal_t signals[2];  // that end the server
   uv_signal_t hangup;
   fc_notify_t notify;
-  uint64_t timer_due_ms;  // UINT64_MAX when not armed
+  uint64_t timer_due_ms;  // when the timer is due; UINT64_MAX: it is not set
 
   fc_server_t server;  // what code that answers requests sees of the loop
   fc_http1_t http1;
-  const fc_dialect_worker_t *dialects[FC_DIALECTS_MAX];  // of its routes
+  // The worker halves of its routes' dialects.
+  const fc_dialect_worker_t *dialects[FC_DIALECTS_MAX];
 
   fc_modules_t modules;
   fc_watch_t watch;
   uv_poll_t watch_poll;
   uv_timer_t watch_settle;   // what changed is looked at when it runs out
   uv_timer_t watch_timer;    // --watch-interval
-  fc_setting_t settings[2];  // of the modules that are loaded
+  fc_setting_t settings[2];  // options for modules that are loaded
   fc_blocks_t *blocks;
   fc_pool_t pool;
   fc_process_options_t processes;

@@ -13,7 +13,7 @@
 typedef struct fc_policy_t {
   bool loopback;   // the listener has a loopback address
   bool any_host;   // the listener has no host name: Host may be any
-  bool local;      // a Unix socket
+  bool local;      // the listener is a Unix socket
   uint8_t admin;   // FC_ADMIN_*, of --admin
   fc_str_t bind;   // the literal address it listens on, in brackets if IPv6
   fc_str_t hosts;  // of --allow-host, separated by commas

@@ -28,7 +28,7 @@ typedef struct fc_server_t {
   fc_log_t *log;
   fc_metrics_t metrics;
   uint64_t started_ns;
-  uint64_t id_state;     // of request ids
+  uint64_t id_state;     // from which request ids are made
   uint32_t connections;  // open
   bool leaving;          // told to end; it still listens, until it drains
   bool draining;

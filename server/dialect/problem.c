@@ -31,7 +31,7 @@ fc_status_t fc_problem_write(const fc_problem_t *problem, fc_sink_t *sink,
   FC_TRY(put_text(sink, "code", fc_str(info->text), err));
   FC_TRY(put_text(sink, "detail", detail, err));
   if (!secret) {
-    if (error->has_pointer) {  // the empty one names the whole document
+    if (error->has_pointer) {  // an empty pointer names the whole document
       FC_TRY(fc_sink_put(sink, FC_STR(",\"pointer\":"), err));
       FC_TRY(fc_json_write_string(sink, fc_str(error->pointer), err));
     }

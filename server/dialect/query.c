@@ -149,7 +149,8 @@ static fc_status_t fail_condition(const char *field, fc_str_t wanted,
 // decided: a list may name the tag that will turn out to be the module's.
 static fc_status_t check_unknown(const fc_request_t *request, bool reads,
                                  fc_error_t *err) {
-  static const fc_str_t kNone = FC_STR("\"");  // no tag has a quote in it
+  // No tag has a quote in it, so only "*" fits this.
+  static const fc_str_t kNone = FC_STR("\"");
   const fc_str_t match = request->fields[FC_FIELD_IF_MATCH];
   const fc_str_t none = request->fields[FC_FIELD_IF_NONE_MATCH];
   const bool asks =

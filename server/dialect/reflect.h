@@ -14,7 +14,7 @@ fc_status_t fc_reflect_write(const fc_server_t *server, const fc_place_t *place,
 
 typedef struct fc_load_counts_t {
   unsigned served;
-  unsigned described;  // of those that are served
+  unsigned described;  // of those that are served: not loaded yet
   unsigned failed;
 } fc_load_counts_t;
 

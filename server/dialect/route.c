@@ -72,7 +72,7 @@ static fc_str_t next_segment(fc_str_t *path) {
 typedef struct names_t {
   fc_str_t module;
   fc_str_t function;
-  fc_str_t model;  // instead of both; data NULL: none
+  fc_str_t model;  // in place of module and function; data NULL: none
   fc_str_t version;
 } names_t;
 

@@ -29,7 +29,7 @@ typedef enum fc_route_t {
 typedef struct fc_route_row_t {
   const char *path;
   uint8_t methods;
-  uint8_t dialect;  // by index
+  uint8_t dialect;  // index of its dialect
 } fc_route_row_t;
 
 typedef struct fc_dialect_t fc_dialect_t;  // dialect/dialect.h
@@ -56,7 +56,7 @@ const char *fc_route_allow(const fc_routes_t *routes, fc_route_t route);
 typedef struct fc_place_t {
   fc_route_t route;
   uint32_t module;    // index of its generation; FC_ROUTE_NO_INDEX: none
-  uint32_t function;  // in the module's listing
+  uint32_t function;  // index in the module's listing
 } fc_place_t;
 
 // Finds what the request asks for. With `ready` false, an unknown name is

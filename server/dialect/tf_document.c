@@ -107,7 +107,7 @@ fc_status_t fc_tf_document(const fc_server_t *server,
                            fc_error_t *err) {
   const fc_generation_t *generation =
       fc_generations_at(&server->modules->generations, place->module);
-  if (!generation) {  // the list of models
+  if (!generation) {  // this is the list of models
     const fc_place_t list = {FC_ROUTE_OIP_MODELS, FC_ROUTE_NO_INDEX,
                              FC_ROUTE_NO_INDEX};
     return fc_oip_document(server, request, &list, out_document, sink, err);

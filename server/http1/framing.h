@@ -15,10 +15,10 @@
 // A zeroed one is ready for a message.
 typedef struct fc_framing_t {
   uint8_t state;
-  uint8_t name_size;   // trailer name gathered so far
-  char name[18];       // lower case; cut, as no longer name is forbidden
-  uint32_t line_size;  // of the part being scanned
-  uint32_t size;       // header block or trailers
+  uint8_t name_size;   // bytes of `name`, the trailer's name gathered so far
+  char name[18];       // in lower case, and cut: no forbidden name is longer
+  uint32_t line_size;  // bytes of the part being scanned
+  uint32_t size;       // bytes of the header block, or of the trailers
   uint32_t fields;
   uint32_t extensions;
   uint64_t offset;  // bytes of the message scanned so far

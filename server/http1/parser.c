@@ -47,7 +47,7 @@ static int on_value(llhttp_t *llhttp, const char *at, size_t size) {
 
 static int on_value_complete(llhttp_t *llhttp) {
   fc_parser_t *parser = self(llhttp);
-  if (!parser->head) return 0;  // a trailer
+  if (!parser->head) return 0;  // this is a trailer, which is ignored
   fc_str_t name = parser->name, value = fc_request_trim(parser->value);
   parser->name = parser->value = (fc_str_t){0};
   for (size_t i = 0; i < FC_FIELD_COUNT; i++) {

@@ -146,7 +146,7 @@ void fc_response_date(int64_t unix_s, char out[FC_RESPONSE_DATE_SIZE]) {
   unsigned day = (unsigned)(shifted - era * 146097);
   unsigned year = (day - day / 1460 + day / 36524 - day / 146096) / 365;
   unsigned in_year = day - (365 * year + year / 4 - year / 100);
-  unsigned month = (5 * in_year + 2) / 153;  // from March
+  unsigned month = (5 * in_year + 2) / 153;  // counted from March
   unsigned in_month = in_year - (153 * month + 2) / 5 + 1;
   unsigned full = (unsigned)(era * 400) + year + (month >= 10);
 

@@ -31,7 +31,7 @@ typedef struct fc_waiter_t {
   // Set when it failed for want of memory (generation->error); it may be asked
   // for again.
   bool failed;
-  uint64_t due_ns;  // 0: never
+  uint64_t due_ns;  // when it is woken at the latest; 0: never
   // Called in a later turn of the loop than the one that ended the waiting.
   void (*on_woken)(struct fc_waiter_t *waiter);
 } fc_waiter_t;

@@ -12,7 +12,7 @@ typedef struct fc_listed_t {
   // when either was written or replaced. 0: there is no such file.
   uint64_t mark;
   uint64_t size;  // bytes
-  bool served;    // used by fc_versions_filter
+  bool served;    // for fc_versions_filter alone
 } fc_listed_t;
 
 typedef struct fc_listing_t {

@@ -29,13 +29,13 @@ _Static_assert(FC_LIMIT_SHARED * 2 == LARGE, "shared blocks are large ones");
 
 typedef struct entry_t {
   uint8_t *data;      // NULL: the index is free
-  uint64_t size;      // usable
+  uint64_t size;      // usable bytes
   uint32_t next;      // in a list of kept or dying blocks, or of free indices
-  uint64_t counted;   // bytes in use
+  uint64_t counted;   // bytes that count as in use
   uint64_t filled;    // bytes ever counted; those not in use count as kept
   uint64_t released;  // bytes given back to the system, of a dying block
   uint64_t mapped;    // bytes of `file` that are mapped at `data`
-  uint32_t owner;     // on whose account, FC_OWNER_NONE if nobody's
+  uint32_t owner;     // on whose account they count; FC_OWNER_NONE: nobody's
   int file;           // that it lies in, -1: in memory of the allocator
   bool shared;        // fc_block_take_shared
   uint8_t class_;
@@ -265,9 +265,9 @@ typedef struct request_t {
   const fc_owner_t *owner;  // NULL: nobody's
   uint64_t now;             // bytes to count
   uint64_t size;            // bytes to have in the end
-  unsigned class_;          // of `now`
+  unsigned class_;          // class of `now`
   bool shared;
-  uint64_t old_counted;  // of the block that is to grow
+  uint64_t old_counted;  // bytes counted of the block that is to grow
   uint32_t old_owner;
 } request_t;
 

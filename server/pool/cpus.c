@@ -14,8 +14,8 @@
 
 // One of the two versions of control groups.
 typedef struct hierarchy_t {
-  const char *type;        // of the file system, in mountinfo
-  const char *controller;  // that the mount and the group have; NULL: any
+  const char *type;        // type of the file system, in mountinfo
+  const char *controller;  // controller of the mount and the group; NULL: any
 } hierarchy_t;
 
 static const hierarchy_t kHierarchies[] = {{"cgroup2", NULL},

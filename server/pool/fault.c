@@ -18,10 +18,10 @@
 // this is static; only worker processes use it.
 static struct {
   fc_fault_t *fault;
-  uintptr_t base;   // of the module's object
-  uintptr_t begin;  // its mapped addresses
+  uintptr_t base;   // where the module's object is loaded
+  uintptr_t begin;  // the module's mapped addresses, from `begin` to `end`
   uintptr_t end;
-  unsigned objects;  // there before the module was loaded
+  unsigned objects;  // objects that were there before the module was loaded
   _Alignas(16) uint8_t stack[HANDLER_STACK];
 } watch;
 

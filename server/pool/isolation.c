@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The list is short and asked once for each module, so it is read as it stands.
+// The list is short and needed once for each module, so it is read again each
+// time.
 #include "pool/isolation.h"
 
 // The next part of a list; false at its end.

@@ -9,7 +9,8 @@
 #include "obs/log.h"
 
 #define FC_OUTPUT_LINE 512
-#define FC_OUTPUT_LINES 20  // a second
+// Lines logged in a second; further ones are only counted.
+#define FC_OUTPUT_LINES 20
 
 typedef struct fc_output_t {
   fc_log_t *log;
@@ -18,7 +19,7 @@ typedef struct fc_output_t {
   uint64_t second;
   uint32_t lines;    // in this second
   uint64_t dropped;  // lines dropped since the log was last told
-  uint32_t size;     // of the line being read
+  uint32_t size;     // bytes of the line being read
   uint32_t last_size;
   char line[FC_OUTPUT_LINE];
   char last[FC_OUTPUT_LINE];

@@ -20,7 +20,7 @@ typedef struct fc_owners_t {
   struct fc_owner_entry_t *entries;
   uint32_t *buckets;  // as many as entries, a power of two
   uint32_t capacity;
-  uint32_t count;  // of entries in use
+  uint32_t count;  // entries in use
   uint32_t free;   // first of the entries given back
   uint32_t fresh;  // entries never used begin here
 } fc_owners_t;

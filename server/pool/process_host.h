@@ -96,7 +96,7 @@ typedef struct fc_giving_t {
 typedef struct fc_taking_t {
   bool active;
   bool good;         // it is an answer, and there are blocks for it
-  uint64_t size;     // of the part in the ring
+  uint64_t size;     // bytes of the part in the ring
   uint64_t in_file;  // bytes behind it, in `lent`
   uint32_t lent;
   uint64_t copied;

@@ -272,8 +272,8 @@ static bool clean_error(fc_error_t *error) {
          clean(error->got, sizeof error->got);
 }
 
-// `has_pointer` is a byte that may hold anything. To read a bool that is
-// neither 0 nor 1 is undefined.
+// Copies an error that a worker wrote. Its `has_pointer` may hold anything, so
+// it is checked as a byte: to read a bool that is neither 0 nor 1 is undefined.
 static bool copy_error(fc_error_t *out, const fc_error_t *shared) {
   uint8_t bytes[sizeof *out];
   copy_once(bytes, shared, sizeof bytes);

@@ -33,7 +33,7 @@ const char *fc_stage_name(fc_stage_t stage);
 // How a call ended.
 typedef struct fc_outcome_t {
   fc_status_t status;
-  uint8_t stage;         // where it failed
+  uint8_t stage;         // fc_stage_t in which it failed
   uint32_t piece_count;  // of the answer; the first one has FC_LIMIT_HEAD bytes
                          // free in front
   fc_piece_t pieces[FC_PIECES_MAX];
@@ -86,7 +86,7 @@ typedef struct fc_slot_t {
 
   fc_outcome_t outcome;  // written by the worker before it hands the slot back
 
-  uint32_t next;  // in the ready queue or the completion list
+  uint32_t next;  // the next slot in the ready queue or the completion list
 } fc_slot_t;
 
 #endif  // FARCALL_SERVER_POOL_SLOT_H_

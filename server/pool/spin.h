@@ -13,7 +13,7 @@
 #include "farcall/base.h"
 
 typedef struct fc_spin_t {
-  uint32_t ns;      // longest time, 0: not at all
+  uint32_t ns;      // longest time to look; 0: not at all
   uint32_t misses;  // looks in a row that found no call
   uint32_t looks;
   uint64_t until_ns;

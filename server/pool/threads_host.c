@@ -20,9 +20,9 @@ typedef struct fc_thread_hosts_t {
   fc_region_t region;
   fc_threads_t threads;
   fc_helpers_t *helpers;      // of the threads; NULL: none
-  fc_worker_t inline_worker;  // the loop's
-  struct held_t *held;        // by slot
-  uint32_t *free_slots;       // a stack
+  fc_worker_t inline_worker;  // the worker that the loop itself is
+  struct held_t *held;        // what each slot holds
+  uint32_t *free_slots;       // a stack of the free slots
   uint32_t free_count;
   // Slots that threads have not been told of yet, linked
   uint32_t first;

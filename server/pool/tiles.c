@@ -13,11 +13,12 @@ struct fc_helpers_t {
   pthread_t threads[FC_TILES_MAX];
   uint32_t started;
   pthread_mutex_t taken;  // held by the call that has the helpers
-  pthread_mutex_t lock;   // of all below
+  pthread_mutex_t lock;   // protects all members below
   pthread_cond_t work;
   pthread_cond_t done;
   bool leave;
-  void (*part)(void *argument, uint32_t index);  // NULL: nothing to do
+  // What to run; NULL before the first call.
+  void (*part)(void *argument, uint32_t index);
   void *argument;
   uint32_t count;
   uint32_t next;

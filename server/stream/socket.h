@@ -25,7 +25,7 @@ void fc_socket_tell(int socket, fc_str_t bytes);
 // For the classes
 
 typedef struct fc_socket_stream_t {
-  fc_stream_t base;  // first
+  fc_stream_t base;  // the first member
   union {
     uv_handle_t handle;
     uv_stream_t stream;
