@@ -49,6 +49,18 @@ static fc_status_t expect(request_t *request, fc_json_token_t wanted,
                           fc_json_token_name(wanted), err);
 }
 
+// Null is a member that need not be there and is not: what Python's clients make of
+// those nobody has set.
+static fc_status_t expect_or_null(request_t *request, fc_json_token_t wanted,
+                                  bool *out_absent, fc_error_t *err) {
+  fc_json_token_t token;
+  FC_TRY(next(request, &token, err));
+  *out_absent = token == FC_JSON_NULL;
+  if (token == wanted || *out_absent) return FC_OK;
+  return fc_leaf_mismatch(request->frame, FC_CODE_TYPE_MISMATCH, token,
+                          fc_json_token_name(wanted), err);
+}
+
 static fc_status_t twice(request_t *request, const char *name,
                          fc_error_t *err) {
   return here(request,
@@ -224,10 +236,11 @@ static fc_status_t fail_shared(request_t *request, fc_error_t *err) {
 static fc_status_t read_input_parameters(request_t *request, input_t *input,
                                          fc_error_t *err) {
   fc_json_token_t token;
-  FC_TRY(expect(request, FC_JSON_OBJECT_BEGIN, err));
-  for (;;) {
+  bool absent;
+  FC_TRY(expect_or_null(request, FC_JSON_OBJECT_BEGIN, &absent, err));
+  while (!absent) {
     FC_TRY(next(request, &token, err));
-    if (token == FC_JSON_OBJECT_END) return FC_OK;
+    if (token == FC_JSON_OBJECT_END) break;
     if (key_is(request, "shared_memory_region")) {
       return fail_shared(request, err);
     }
@@ -241,6 +254,7 @@ static fc_status_t read_input_parameters(request_t *request, input_t *input,
                                &input->raw_size, err));
     input->has_raw = true;
   }
+  return FC_OK;
 }
 
 static fc_status_t read_input_member(request_t *request, input_t *input,
@@ -417,10 +431,11 @@ static fc_status_t read_output_name(request_t *request, output_t *output,
 static fc_status_t read_output_parameters(request_t *request, output_t *output,
                                           fc_error_t *err) {
   fc_json_token_t token;
-  FC_TRY(expect(request, FC_JSON_OBJECT_BEGIN, err));
-  for (;;) {
+  bool absent;
+  FC_TRY(expect_or_null(request, FC_JSON_OBJECT_BEGIN, &absent, err));
+  while (!absent) {
     FC_TRY(next(request, &token, err));
-    if (token == FC_JSON_OBJECT_END) return FC_OK;
+    if (token == FC_JSON_OBJECT_END) break;
     if (key_is(request, "shared_memory_region")) {
       return fail_shared(request, err);
     }
@@ -438,6 +453,7 @@ static fc_status_t read_output_parameters(request_t *request, output_t *output,
     FC_TRY(read_bool(request, &raw, err));
     output->form = raw ? FC_OIP_RAW : FC_OIP_JSON;
   }
+  return FC_OK;
 }
 
 static fc_status_t read_output(request_t *request, fc_error_t *err) {
@@ -466,16 +482,18 @@ static fc_status_t read_outputs(request_t *request, fc_error_t *err) {
   fc_json_token_t token;
   if (request->outputs_seen) return twice(request, "outputs", err);
   request->outputs_seen = true;
-  FC_TRY(expect(request, FC_JSON_ARRAY_BEGIN, err));
-  for (;;) {
+  bool absent;
+  FC_TRY(expect_or_null(request, FC_JSON_ARRAY_BEGIN, &absent, err));
+  while (!absent) {
     FC_TRY(next(request, &token, err));
-    if (token == FC_JSON_ARRAY_END) return FC_OK;
+    if (token == FC_JSON_ARRAY_END) break;
     if (token != FC_JSON_OBJECT_BEGIN) {
       return fc_leaf_mismatch(request->frame, FC_CODE_TYPE_MISMATCH, token,
                               "an object", err);
     }
     FC_TRY(read_output(request, err));
   }
+  return FC_OK;
 }
 
 // ---------------------------------------------------------------------------
@@ -483,10 +501,11 @@ static fc_status_t read_outputs(request_t *request, fc_error_t *err) {
 
 static fc_status_t read_parameters(request_t *request, fc_error_t *err) {
   fc_json_token_t token;
-  FC_TRY(expect(request, FC_JSON_OBJECT_BEGIN, err));
-  for (;;) {
+  bool absent;
+  FC_TRY(expect_or_null(request, FC_JSON_OBJECT_BEGIN, &absent, err));
+  while (!absent) {
     FC_TRY(next(request, &token, err));
-    if (token == FC_JSON_OBJECT_END) return FC_OK;
+    if (token == FC_JSON_OBJECT_END) break;
     if (!key_is(request, "binary_data_output")) {
       FC_TRY(skip_value(request, err));
       continue;
@@ -495,6 +514,7 @@ static fc_status_t read_parameters(request_t *request, fc_error_t *err) {
     request->raw_seen = true;
     FC_TRY(read_bool(request, &request->oip->raw, err));
   }
+  return FC_OK;
 }
 
 static fc_status_t read_member(request_t *request, fc_error_t *err) {
@@ -504,7 +524,9 @@ static fc_status_t read_member(request_t *request, fc_error_t *err) {
   if (key_is(request, "parameters")) return read_parameters(request, err);
   if (!key_is(request, "id")) return skip_value(request, err);
   if (oip->has_id) return twice(request, "id", err);
-  FC_TRY(expect(request, FC_JSON_STRING, err));
+  bool absent;
+  FC_TRY(expect_or_null(request, FC_JSON_STRING, &absent, err));
+  if (absent) return FC_OK;
   oip->id = request->frame->reader.text;
   oip->has_id = true;
   return FC_OK;
