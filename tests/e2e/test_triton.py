@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Our answers to some hundred requests beside what a Triton once answered them. That
+it still does so, test_triton_peer.py asks."""
+import shutil
+
+import oip_beside
+import triton
+
+
+def test_what_differs_has_a_reason(serve, iree, tmp_path):
+    echo = shutil.copy(triton.echo(iree), tmp_path / "echo.vmfb")
+    unknown, unused = oip_beside.compare(serve(*triton.SERVED, echo))
+    assert unknown == []
+    assert unused == []

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real Triton beside us, which scripts/peers installs (FARCALL_PEERS names the
+folder): the models it serves are written here, with those of farcalld's that answer
+the same."""
+import http.client
+import os
+import pathlib
+import socket
+import subprocess
+import time
+
+import pytest
+
+from conftest import BIN, Reply
+
+MODULES = BIN.parent / "tests/modules/native"
+SERVED = [MODULES / "simple.so", MODULES / "identity.so"]
+# Of identity.so: a function, Triton's type.
+TYPES = {"bool": "BOOL", "uint8": "UINT8", "uint16": "UINT16", "uint32": "UINT32",
+         "uint64": "UINT64", "int8": "INT8", "int16": "INT16", "int32": "INT32",
+         "int64": "INT64", "fp16": "FP16", "fp32": "FP32", "fp64": "FP64"}
+ECHO = """module @echo {
+  util.func public @echo(%0: !util.buffer) -> !util.buffer attributes {iree.abi.stub,
+    iree.reflection = {iree.abi.declaration =
+      "sync func @echo(%INPUT0: !util.buffer) -> (%OUTPUT0: !util.buffer)"}} {
+    util.return %0 : !util.buffer
+  }
+}
+"""
+MODEL = """
+import triton_python_backend_utils as utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        answers = []
+        for request in requests:
+            values = [utils.get_input_tensor_by_name(request, name).as_numpy()
+                      for name in {names}]
+            answers.append(utils.InferenceResponse(
+                [utils.Tensor(name, value) for name, value in {results}]))
+        return answers
+"""
+ADD = "('OUTPUT0', values[0] + values[1]), ('OUTPUT1', values[0] - values[1])"
+
+
+def echo(iree):
+    """The module whose model takes and gives one element of BYTES."""
+    return iree.compile_text("echo", ECHO, "--iree-hal-target-device=local",
+                             "--iree-hal-local-target-device-backends=vmvx")
+
+
+def write_model(folder, name, datatype, dims, inputs, outputs, results):
+    def tensors(kind, names):
+        return "".join(f'{kind} {{ name: "{each}" data_type: TYPE_{datatype} '
+                       f'dims: [{dims}] }}\n' for each in names)
+    (folder / name / "1").mkdir(parents=True)
+    (folder / name / "1/model.py").write_text(
+        MODEL.format(names=inputs, results=f"[{results}]"))
+    (folder / name / "config.pbtxt").write_text(
+        f'name: "{name}" backend: "python" max_batch_size: 0\n'
+        + tensors("input", inputs) + tensors("output", outputs))
+
+
+def write_models(folder, only=None):
+    """Those of SERVED and of echo, or those named, as a repository of Triton's."""
+    same = "('OUTPUT0', values[0])"
+    models = {"simple": ("INT32", "1, 16", ["INPUT0", "INPUT1"], ["OUTPUT0", "OUTPUT1"],
+                         ADD),
+              "identity.matrix": ("FP32", "-1, -1", ["INPUT0"], ["OUTPUT0"], same),
+              "echo": ("STRING", "1", ["INPUT0"], ["OUTPUT0"], same)}
+    for name, datatype in TYPES.items():
+        models[f"identity.{name}"] = (datatype, "-1", ["INPUT0"], ["OUTPUT0"], same)
+    for name, model in models.items():
+        if only is None or name in only:
+            write_model(folder, name, *model)
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return taken.getsockname()[1]
+
+
+def peers():
+    """The folder of scripts/peers."""
+    folder = os.environ.get("FARCALL_PEERS")
+    if not folder:
+        pytest.skip("FARCALL_PEERS is not set: scripts/test --peers installs Triton")
+    return pathlib.Path(folder)
+
+
+class Triton:
+    """A Triton of its own on a port of its own."""
+
+    def __init__(self, work, only=None, options=()):
+        self.work, self.host, self.port = work, "127.0.0.1", free_port()
+        repository = work / "models"
+        repository.mkdir(parents=True)
+        write_models(repository, only)
+        self.log = open(work / "triton.log", "w")
+        self.arguments = [
+            peers() / "tritonserver", f"--model-repository={repository}",
+            f"--http-address={self.host}", f"--http-port={self.port}",
+            "--allow-grpc=false", "--allow-metrics=false",
+            # Its backend starts one program for each model, and fails if many begin at once.
+            "--model-load-thread-count=1", *options]
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(
+            list(map(str, self.arguments)), stdin=subprocess.DEVNULL, stdout=self.log,
+            stderr=subprocess.STDOUT, env={"PATH": "/usr/bin:/bin", "HOME": "/tmp"})
+        for _ in range(1200):
+            if self.process.poll() is not None:
+                break
+            try:
+                if self.request("GET", "/v2/health/ready").status == 200:
+                    return
+            except OSError:
+                pass
+            time.sleep(0.1)
+        raise RuntimeError("Triton did not start:\n" + self.said())
+
+    def said(self):
+        return (self.work / "triton.log").read_text()[-4000:]
+
+    def request(self, method, path, body=None, headers=None):
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=60)
+        try:
+            connection.request(method, path, body, headers or {})
+            answer = connection.getresponse()
+            return Reply(answer.status, dict(answer.getheaders()), answer.read())
+        finally:
+            connection.close()
+
+    def get(self, path):
+        return self.request("GET", path)
+
+    def stop(self, wait=60):
+        self.process.terminate()
+        try:
+            self.process.wait(timeout=wait)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.log.flush()
