@@ -175,6 +175,23 @@ static void a_reload_beyond_the_memory_leaves_what_serves(void **state) {
   leave();
 }
 
+// A large file is served; a newer one has room only if the first goes, which serves.
+static void what_serves_makes_no_room_for_its_own_file(void **state) {
+  (void)state;
+  char path[128];
+  enter("--module-memory=1G");
+  path_of("t.fixture", path);
+  for (int i = 0; i < 2; i++) {
+    put("t.fixture", "fixture");
+    assert_int_equal(truncate(path, 600 << 20), 0);
+    expect_request("POST", "/api/v1/reload", i ? 503 : 200,
+                   i ? "memory_budget" : "\"loaded\":1");
+  }
+  expect_request("GET", MODULES "t", 200, "\"state\":\"ready\"");
+  expect_sum(200);
+  leave();
+}
+
 static void the_signature_is_that_of_the_file(void **state) {
   (void)state;
   enter("--load=demand");
@@ -209,6 +226,23 @@ static void what_nobody_asks_for_is_unloaded(void **state) {
   leave();
 }
 
+// Others are unloaded meanwhile, which were used later.
+static void what_is_called_stays(void **state) {
+  (void)state;
+  enter("--load=demand --idle-unload=1ms");
+  const int fd = fixture_connect(&server);
+  fixture_post(fd, "/api/v1/functions/t/block", "[]");
+  fixture_wait_blocked(1);
+  expect_request("POST", "/api/v1/functions/serial/add", 422, NULL);
+  wait_until_listed(
+      "\"name\":\"serial\",\"kind\":\"fixture\",\"state\":\"described\"");
+  expect_request("GET", MODULES "t", 200, "\"state\":\"ready\"");
+  fixture_release(1);
+  expect(fd, 200, "[]");
+  close(fd);
+  leave();
+}
+
 // The same for modules that are loaded at the start.
 static void they_come_back(void **state) {
   (void)state;
@@ -230,8 +264,10 @@ int main(int argc, char **argv) {
       FC_TEST(a_module_is_unloaded_while_it_is_loaded),
       FC_TEST(a_module_is_unloaded_while_it_is_described_and_loaded),
       FC_TEST(a_reload_beyond_the_memory_leaves_what_serves),
+      FC_TEST(what_serves_makes_no_room_for_its_own_file),
       FC_TEST(the_signature_is_that_of_the_file),
       FC_TEST(what_nobody_asks_for_is_unloaded),
+      FC_TEST(what_is_called_stays),
       FC_TEST(they_come_back),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

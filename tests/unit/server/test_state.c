@@ -3,7 +3,9 @@
 // What is remembered about versions: how it is changed, written and read.
 #include "modules/state.h"
 
+#include <stdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "helpers/folder.h"
 
@@ -125,6 +127,16 @@ static void the_file_is_replaced_as_a_whole(void **state) {
       fc_state_write(FC_STR("/nonexistent"), fc_str(kText), &error),
       FC_UNAVAILABLE);
   assert_non_null(strstr(error.message, "cannot write"));
+  char draft[256];
+  snprintf(draft, sizeof draft, "%s/modules.new", fc_test_folder());
+  assert_int_equal(mkdir(draft, 0700), 0);
+  assert_int_equal(fc_state_write(folder, FC_STR(HEAD "end\n"), &error),
+                   FC_UNAVAILABLE);
+  assert_int_equal(rmdir(draft), 0);
+  assert_int_equal(fc_state_read(folder, fc_allocator_system(), &list, &error),
+                   FC_OK);
+  expect_text(list, kText);
+  fc_state_free(list, fc_allocator_system());
   fc_test_put("modules", HEAD "nonsense\n");
   assert_int_equal(fc_state_read(folder, fc_allocator_system(), &list, &error),
                    FC_INVALID_ARGUMENT);

@@ -37,18 +37,19 @@ static void versions_are_filtered(void **state) {
   (void)state;
   static const char *const kPaths[] = {"d/a.so",          "d/m/1/model.so",
                                        "d/m/12/model.so", "d/m/12/model.vmfb",
-                                       "d/m/3/model.so",  "d/n/2/model.so",
-                                       "d/x/02/model.so", "d/x/2/other.so"};
+                                       "d/m/3/model.so",  "d/mm/1/model.so",
+                                       "d/n/2/model.so",  "d/x/02/model.so",
+                                       "d/x/2/other.so"};
   static const struct {
     const char *name, *policies, *kept;
   } rows[] = {
-      {"all", "all", "01234567"},
-      {"the latest", "latest:1", "023567"},
-      {"two", "latest:2", "0234567"},
-      {"a list", "1+2", "01567"},
-      {"one module's", "latest:1,m=3", "04567"},
-      {"that alone", "m=1", "01567"},
-      {"what there is not", "7", "067"},
+      {"all", "all", "012345678"},
+      {"the latest", "latest:1", "0235678"},
+      {"two", "latest:2", "02345678"},
+      {"a list", "1+2", "015678"},
+      {"one module's", "latest:1,m=3", "045678"},
+      {"that alone", "m=1", "015678"},
+      {"what there is not", "7", "078"},
   };
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
     fc_listed_t files[FC_ARRAY_COUNT(kPaths)];
