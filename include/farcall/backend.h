@@ -43,7 +43,7 @@ typedef struct fc_module_source_t {
   fc_snapshot_t sidecar;
   fc_str_t path;  // NUL-terminated; for messages and for what lies beside it
   fc_str_t name;  // the module's name, made from the path
-  const char *sha256;    // of the file, 64 hex digits
+  const char *sha256;    // of the file, 64 hex digits; "": it is hashed later
   bool allow_native;     // false: refuse machine code inside a vm module
   bool describe_native;  // see fc_module_options_t
   const fc_setting_t *settings;  // of this kind and of others
@@ -75,8 +75,9 @@ typedef struct fc_module_info_t {
 typedef struct fc_tiles_t {
   void *context;
   uint32_t count;  // parts that may run at once, the caller's own included
-  // Calls part(argument, i) once for every i below `count`, the parts maybe at
-  // the same time, and returns when all have returned.
+  // Calls part(argument, i) once for every i below the `count` that it is given (at
+  // most the one above), the parts maybe at the same time. Returns when all have
+  // returned.
   void (*run)(void *context, uint32_t count,
               void (*part)(void *argument, uint32_t index), void *argument);
 } fc_tiles_t;

@@ -43,9 +43,10 @@ typedef struct fc_instance_t fc_instance_t;
 
 // Zero is the default.
 typedef struct fc_instance_options_t {
-  fc_allocator_t
-      allocator;            // of the instance and its calls; zero: the system's
-  const fc_tiles_t *tiles;  // borrowed: who shares the work of one call
+  // Of the instance and its calls; zero: the system's.
+  fc_allocator_t allocator;
+  // Threads that share the work of one call, borrowed; NULL: none.
+  const fc_tiles_t *tiles;
 } fc_instance_options_t;
 
 // Retains the module. The first instance of a .vmfb runs the module's __init;
@@ -110,9 +111,10 @@ fc_status_t fc_call_set(fc_call_t *call, const char *path,
 // The same by number in the list of fc_call_arguments.
 fc_status_t fc_call_set_leaf(fc_call_t *call, size_t leaf,
                              const fc_tensor_t *tensor, fc_error_t *err);
-// Sets any other value: FC_VALUE_BYTES, FC_VALUE_NULL, or FC_VALUE_LIST, which
-// a LIST, REFARRAY or UNKNOWN takes. What the value points to is borrowed as
-// above.
+// Sets a value of any kind: a scalar or tensor as fc_call_set does, FC_VALUE_BYTES for
+// a BYTES or UNKNOWN, FC_VALUE_LIST for a LIST, REFARRAY or UNKNOWN, FC_VALUE_NULL for
+// an UNKNOWN. Tensors in a list must be dense, without strides, and aligned as the
+// function needs. What the value points to is borrowed as above.
 fc_status_t fc_call_set_value(fc_call_t *call, const char *path,
                               const fc_value_t *value, fc_error_t *err);
 // Forgets every argument, and the results.
@@ -147,8 +149,8 @@ fc_status_t fc_call_run(fc_call_t *call, const fc_run_options_t *options,
 // run, or failed, or was ended, or another call of the instance has run since.
 fc_status_t fc_call_get(const fc_call_t *call, const char *path,
                         fc_tensor_t *out_tensor, fc_error_t *err);
-// Any result: bytes, or a list and what is in it. It is borrowed in the same
-// way.
+// The result at `path` as a value of any kind. For what is in a list, here and in
+// fc_call_get, the path goes on with its index: "boxes/3". Borrowed in the same way.
 fc_status_t fc_call_get_value(const fc_call_t *call, const char *path,
                               const fc_value_t **out_value, fc_error_t *err);
 // Releases the results now instead of at the next run. Idempotent.

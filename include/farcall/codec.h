@@ -105,8 +105,9 @@ fc_status_t fc_frame_encode(fc_frame_t *frame, fc_sink_t *sink,
 // Releases results and memory; the frame is ready for the next call. Idempotent.
 void fc_frame_end(fc_frame_t *frame);
 
-// The flat call between decode and invoke, for tests and other decoders
-// (command line, binary tensors). Values set here replace decoded ones.
+// The arguments of the flat call, for callers that have no call document to decode
+// (fc_call_run, tests). To be called before fc_frame_invoke; values set here replace
+// decoded ones.
 fc_value_t *fc_frame_arguments(fc_frame_t *frame, size_t *out_count);
 const fc_value_t *fc_frame_results(const fc_frame_t *frame, size_t *out_count);
 fc_arena_t *fc_frame_arena(fc_frame_t *frame);

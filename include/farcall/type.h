@@ -196,8 +196,8 @@ typedef struct fc_signature_t {
   fc_source_t source;
   bool async;      // the flat call ends in a wait and a signal fence, which
                    // the backend adds: the raw counts leave them out
-  bool root_tree;  // SIP: argument 0 is the root; its children (TUPLE) are
-                   // positional, its keys (DICT) are keywords
+  bool root_tree;  // SIP: argument 0 is the root of a tree. Callers give the
+                   // children of a TUPLE by position, those of a DICT by name
   bool callable;
   bool memory_safe;   // bytecode, or machine code compiled with checks
   bool memory_known;  // somebody stated whether it is memory_safe

@@ -44,7 +44,8 @@ typedef enum fc_value_kind_t {
   FC_VALUE_NULL,    // a null reference
   FC_VALUE_SCALAR,  // dtype, scalar
   FC_VALUE_TENSOR,
-  FC_VALUE_LIST,    // items: a VM list or one of its element values
+  FC_VALUE_LIST,    // a VM list; a tuple or dict that is one value of the flat
+                    // call, too
   FC_VALUE_BYTES,   // a byte buffer
   FC_VALUE_OPAQUE,  // a reference nobody can serialise; bytes names its type
 } fc_value_kind_t;
@@ -57,7 +58,7 @@ typedef struct fc_value_list_t {
 
 struct fc_value_t {
   fc_value_kind_t kind;
-  fc_dtype_t dtype;  // SCALAR
+  fc_dtype_t dtype;  // of a SCALAR
   union {
     fc_scalar_t scalar;
     fc_tensor_t tensor;
