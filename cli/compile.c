@@ -408,7 +408,7 @@ static fc_status_t guard_divisions(fc_compile_t *compile) {
   return status;
 }
 
-// "m.mlir":2:3 -> m.mlir:2:3:
+// Prints a location as messages have it: "m.mlir":2:3 becomes m.mlir:2:3:
 static const char *print_place(const fc_compile_t *compile, fc_str_t location) {
   fc_str_t name = location, position = {0};
   if (location.size) {
@@ -459,7 +459,7 @@ static fc_status_t refuse_names(fc_compile_t *compile,
   return FC_OK;
 }
 
-// From the annotated module to OBJECT.
+// Makes OBJECT of the annotated module.
 static fc_status_t lower(fc_compile_t *compile) {
   FC_TRY(run(compile, MLIR_OPT, ANNOTATED, LOWERED,
              compile->checked ? kVerify : kNothing, kLower));
@@ -570,8 +570,9 @@ static fc_status_t make(fc_compile_t *compile) {
 // ---------------------------------------------------------------------------
 // The verb
 
-// The copy's name stands in messages and in the module, so it is the name of
-// the user's file, unless that needs quoting or is one of OURS.
+// What the copy of the source is called. The name stands in messages and in the
+// module, so it is that of the user's file, unless that needs quoting or is one
+// of OURS.
 static const char *copy_name(const char *input) {
   const char *base = fc_file_base(input);
   static const char kPlain[] =

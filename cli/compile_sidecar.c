@@ -23,7 +23,8 @@ static bool is_memref(fc_str_t type) {
   return fc_str_starts(type, FC_STR("memref<"));
 }
 
-// The dims end at the layout; a dynamic stride does not make a shape dynamic.
+// True when no dim is dynamic. The dims end at the layout; a dynamic stride does
+// not make a shape dynamic.
 static bool has_static_shape(fc_str_t type) {
   for (size_t i = 0; i < type.size && type.data[i] != ','; i++) {
     if (type.data[i] == '?' || type.data[i] == '*') return false;
@@ -145,8 +146,8 @@ static const fc_mlir_function_t *find(const fc_mlir_module_t *module,
   return NULL;
 }
 
-// Bufferization keeps the number of arguments and results, but not all
-// attributes: those are taken from the module before it.
+// Copies what bufferization loses. It keeps the number of arguments and results,
+// but not all attributes: those are taken from the module before it.
 static void inherit(fc_mlir_value_t *to, const fc_mlir_value_t *from,
                     size_t to_count, size_t from_count) {
   for (size_t i = 0; to_count == from_count && i < to_count; i++) {
@@ -214,7 +215,7 @@ static void put_text(yyjson_mut_doc *doc, yyjson_mut_val *object,
   }
 }
 
-// "?" is a dim without a name.
+// Writes the dims; "?" is one without a name.
 static void put_dims(yyjson_mut_doc *doc, yyjson_mut_val *object,
                      const fc_mlir_value_t *value) {
   if (!value->dims) return;

@@ -70,7 +70,8 @@ static fc_set_t get_set(const fc_flow_t *flow, fc_str_t name) {
   return find_cell(flow, cut_number(name, '#'))->set;
 }
 
-// Sibling regions use the same names, so an empty set must replace an old one.
+// Gives a value its set. Sibling regions use the same names, so an empty set
+// must replace an old one.
 static void set_value(fc_flow_t *flow, fc_str_t name, fc_set_t set) {
   if (fc_lex_char(name, 0) != '%') return;
   name = cut_number(name, ':');

@@ -28,7 +28,7 @@ static size_t count_digits(fc_str_t text, size_t at) {
   return at - from;
 }
 
-// The number grammar of RFC 8259.
+// True for a number by the grammar of RFC 8259.
 static bool is_number(fc_str_t text) {
   size_t at = text.size && text.data[0] == '-';
   size_t digits = count_digits(text, at);
@@ -225,8 +225,8 @@ static fc_status_t print_npy(fc_arena_t *arena, const char *path,
   return put(sink, "}", err);
 }
 
-// The text is nothing that --input takes: says what may have been meant. `text`
-// ends in a NUL.
+// Fails because the text is nothing that --input takes, and says what may have
+// been meant. `text` ends in a NUL.
 static fc_status_t refuse_text(fc_str_t text, const yyjson_read_err *failure,
                                fc_error_t *err) {
   if (text.size && !access(text.data, R_OK)) {
@@ -363,7 +363,8 @@ static fc_status_t made_document(const fc_args_t *args, fc_str_t *out_document,
   return status;
 }
 
-// Checked before the call: a result with nowhere to go would be lost.
+// Checks every --output before the call, since a result with nowhere to go would
+// be lost.
 static fc_status_t check_outputs(const fc_args_t *args, fc_error_t *err) {
   for (size_t i = 0; i < args->flag_count; i++) {
     const char *value = args->flags[i].value;

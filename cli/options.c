@@ -125,8 +125,8 @@ static bool belongs(size_t option, fc_verb_t verb) {
   return kOptions[option].verbs & 1u << verb;
 }
 
-// The option that the part of a word before `=` names; FC_OPTION_COUNT when
-// there is none.
+// The option of `verb` that the part of a word before `=` names; FC_OPTION_COUNT
+// when there is none.
 static size_t find_long(fc_verb_t verb, fc_str_t text) {
   for (size_t i = 0; i < FC_OPTION_COUNT; i++) {
     if (belongs(i, verb) && fc_str_equal(text, fc_str(kOptions[i].name))) {

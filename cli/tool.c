@@ -95,7 +95,7 @@ static int open_files(posix_spawn_file_actions_t *actions,
   return failed ? failed : posix_spawn_file_actions_adddup2(actions, 1, 2);
 }
 
-// The tool starts with `mask`, the signals held back before hold_signals was
+// Starts the tool with `mask`, the signals held back before hold_signals was
 // called.
 static int start(const char *const *argv, const char *directory,
                  const char *log, const sigset_t *mask, pid_t *out_child) {

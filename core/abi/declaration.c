@@ -333,7 +333,7 @@ static fc_status_t check_end(reader_t *reader) {
   return FC_OK;
 }
 
-// The name ends where the arguments begin: `(%` or `() -> (`.
+// Reads the name, which ends where the arguments begin: `(%` or `() -> (`.
 static fc_status_t read_name(reader_t *reader, fc_str_t *out_name) {
   size_t start = reader->at;
   for (; reader->at < reader->text.size; reader->at++) {

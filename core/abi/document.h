@@ -43,7 +43,7 @@ fc_status_t fc_doc_fault(const fc_doc_t *doc, const char *key,
 static inline fc_str_t fc_doc_text_of(yyjson_val *value) {
   return fc_str_make(yyjson_get_str(value), yyjson_get_len(value));
 }
-// Read one member each. An absent one leaves *out as it is.
+// Each reads one member. An absent one leaves *out as it is.
 fc_status_t fc_doc_text(const fc_doc_t *doc, yyjson_val *object,
                         const char *key, fc_str_t *out) FC_MUST_CHECK;
 fc_status_t fc_doc_bool(const fc_doc_t *doc, yyjson_val *object,

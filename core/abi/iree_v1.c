@@ -459,9 +459,9 @@ static fc_status_t read_document(v1_t *v1, sides_t *sides) {
   return FC_OK;
 }
 
-// The writers inline a lone compound result: the function returns its children
-// one by one. A function that returns another number of values than the record
-// has children returns the compound itself.
+// Says where the only result lies. The writers inline a lone compound result:
+// the function returns its children one by one. A function that returns another
+// number of values than the record has children returns the compound itself.
 static fc_status_t place_only_result(v1_t *v1, const sides_t *sides,
                                      int32_t known, uint32_t *out_raw_count) {
   const fc_type_t *type = fc_builder_at(v1->builder, sides->only_result);

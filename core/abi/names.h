@@ -23,7 +23,7 @@ typedef struct fc_name_entry_t {
 typedef struct fc_names_t {
   fc_allocator_t allocator;
   fc_str_t so_sha256;        // 64 hex digits, or empty
-  fc_name_entry_t *entries;  // sorted
+  fc_name_entry_t *entries;  // sorted by function, then number
   size_t count;
   void *document;  // what the texts point into
 } fc_names_t;

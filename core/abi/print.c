@@ -93,8 +93,8 @@ static fc_str_t dim_name(const fc_signature_t *signature, int64_t dim) {
   return fc_signature_text(signature, signature->dim_names[fc_dim_name(dim)]);
 }
 
-// A name is put in brackets, since its letters may hold an `x`, which also
-// stands between dims.
+// Writes a dim. A name is put in brackets, since its letters may hold an `x`,
+// which also stands between dims.
 static fc_status_t text_dim(const fc_signature_t *signature, int64_t dim,
                             bool names, fc_sink_t *sink, fc_error_t *err) {
   if (dim >= 0) return put_number(sink, dim, err);

@@ -62,7 +62,8 @@ FC_INLINE uint64_t fc_nondigits(uint64_t word) {
   return ((values + 0x7676767676767676u) | values) & 0x8080808080808080u;
 }
 
-// Eight digit values, the first (most significant) in the low byte.
+// The number that eight digit values make, the first (most significant) in the
+// low byte.
 FC_INLINE uint64_t fc_eight_digits(uint64_t values) {
   values = values * 10 + (values >> 8);
   return ((values & 0x000000FF000000FFu) * 0x000F424000000064u +

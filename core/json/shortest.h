@@ -11,11 +11,11 @@
 // "Floating-Point Printing and Parsing Can Be Simple And Fast", 2026). Let
 // v = m * 2^e, 10^k <= 2^e < 10^(k+1), x = v / 10^k and d = 2^e / 10^k, so that
 // 1 <= d < 10. All decimals that read back as v lie within d/2 of x. At most one
-// multiple of ten is among them: if there is one, it is shorter by a digit (and
-// ends in all the zeros a still shorter one would), for x >= 10. Otherwise it's
-// the integer nearest to x, which is no farther than 1/2. To answer both
-// questions, only distances from x are needed. They are known up to a few units
-// of the last place: where such an error could matter, Schubfach decides.
+// multiple of ten is among them. If there is one and x >= 10, it is the answer,
+// shorter by a digit (a multiple of 100 would be this same number). Otherwise the
+// answer is the integer nearest to x, which is no farther than 1/2. To find
+// either, only distances from x are needed. They are known up to a few units of
+// the last place: where such an error could matter, Schubfach decides.
 #ifndef FARCALL_JSON_SHORTEST_H_
 #define FARCALL_JSON_SHORTEST_H_
 

@@ -252,7 +252,7 @@ static fc_status_t check_rows(request_t *request, uint32_t number,
                        (int)first.rank + 1, FC_RANK_MAX);
 }
 
-// The rows of one input as one tensor.
+// Makes one tensor of the rows of an input.
 static fc_status_t stack(request_t *request, uint32_t number,
                          fc_value_t *out_value, fc_error_t *err) {
   fc_frame_t *frame = request->frame;

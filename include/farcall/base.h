@@ -384,7 +384,8 @@ typedef struct fc_nearest_t {
   unsigned limit;  // a name further away than this is not near
   bool any;
 } fc_nearest_t;
-// At most a third of the letters may be wrong, rounded up, and at most three.
+// Begins a search. At most a third of the letters may be wrong, rounded up, and
+// at most three.
 static inline fc_nearest_t fc_nearest_begin(fc_str_t wanted) {
   const size_t third = (wanted.size + 2) / 3;
   return FC_MAKE(fc_nearest_t){wanted, third > 3 ? 3 : (unsigned)third, false};
