@@ -18,6 +18,7 @@
 #include "config/socket_file.h"
 #include "config/table.h"
 #include "farcall/version.h"
+#include "modules/policy.h"
 #include "modules/versions.h"
 #include "pool/isolation.h"
 #include "pool/process.h"
@@ -82,6 +83,28 @@ static fc_status_t check_ranges(const fc_server_options_t *options,
   return FC_OK;
 }
 
+// The same for what is said of single modules.
+static fc_status_t check_modules(const fc_server_options_t *options,
+                                 fc_error_t *err) {
+  fc_module_policies_t policies;
+  fc_status_t status = FC_OK;
+  FC_TRY(
+      fc_module_policies_init(&policies, fc_allocator_system(), options, err));
+  for (uint32_t i = 0; status == FC_OK && i < policies.count; i++) {
+    unsigned key;
+    const fc_module_policy_t *policy = &policies.items[i];
+    status = fc_module_policy_check(policy, &key, err);
+    if (status == FC_OK) continue;
+    char message[sizeof err->message];
+    memcpy(message, err->message, sizeof message);
+    status = fc_fail(err, err->code, "\"%s\" of module '%s': %s",
+                     fc_module_keys[key].flag, policy->name, message);
+    fc_config_locate_at(options, policy->origins[key], err);
+  }
+  fc_module_policies_deinit(&policies);
+  return status;
+}
+
 // Checks options whose values are otherwise read only when the server starts,
 // and says where a wrong one was given.
 static fc_status_t check(const fc_server_options_t *options, fc_error_t *err) {
@@ -120,7 +143,7 @@ static fc_status_t check(const fc_server_options_t *options, fc_error_t *err) {
     status = fc_versions_check(fc_str(options->versions), err);
   }
   if (status != FC_OK) fc_config_locate(options, option, err);
-  return status;
+  return status == FC_OK ? check_modules(options, err) : status;
 }
 
 static int exit_code(fc_code_t code) {

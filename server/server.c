@@ -234,7 +234,7 @@ static fc_status_t init_modules(fc_loop_t *loop, fc_error_t *err) {
       .idle_ms = wanted->idle_unload,
       .versions = fc_str(wanted->versions),
       .state_dir = fc_str(wanted->state_dir),
-      .pinned = fc_str(wanted->pin_modules)};
+      .policies = &loop->policies};
   const fc_modules_events_t events = {.wake = wake_for_loader,
                                       .on_opened = on_opened,
                                       .on_closed = on_closed,
@@ -291,6 +291,8 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
       options->log_format == FC_LOG_FORMAT_JSON ||
       (options->log_format == FC_LOG_FORMAT_AUTO && !isatty(log_descriptor));
   FC_TRY(fc_log_init(&loop->log, loop->allocator, log_descriptor, json, err));
+  FC_TRY(
+      fc_module_policies_init(&loop->policies, loop->allocator, options, err));
   fc_isolation_t isolation;
   FC_TRY(fc_isolation_parse(fc_str(options->isolation), &isolation, err));
   uint64_t memory =
@@ -427,6 +429,7 @@ void fc_loop_deinit(fc_loop_t *loop) {
   uv_loop_close(&loop->uv);
   fc_blocks_destroy(loop->blocks);
   fc_modules_deinit(&loop->modules);
+  fc_module_policies_deinit(&loop->policies);
   fc_watch_close(&loop->watch);
   fc_http1_deinit(&loop->http1);
   fc_notify_deinit(&loop->notify);

@@ -43,6 +43,7 @@ typedef struct fc_loop_t {
   // The worker halves of its routes' dialects.
   const fc_dialect_worker_t *dialects[FC_DIALECTS_MAX];
 
+  fc_module_policies_t policies;  // in force
   fc_modules_t modules;
   fc_watch_t watch;
   uv_poll_t watch_poll;

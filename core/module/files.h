@@ -44,6 +44,7 @@ bool fc_path_is_version(fc_str_t path, fc_str_t *out_name,
 // has the form above.
 void fc_path_identify(fc_str_t path, fc_str_t *out_name, fc_str_t *out_version);
 bool fc_is_version(fc_str_t text);
+bool fc_is_module_name(fc_str_t text);
 // Below, equal to or above 0 as version `a` is lower than, the same as or higher
 // than `b`.
 int fc_version_compare(fc_str_t a, fc_str_t b);

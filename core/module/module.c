@@ -49,17 +49,21 @@ static bool is_name_byte(char c, bool first) {
   return word || (!first && (c == '.' || c == '-'));
 }
 
+bool fc_is_module_name(fc_str_t text) {
+  bool valid = text.size > 0 && text.size <= FC_MODULE_NAME_MAX;
+  for (size_t i = 0; valid && i < text.size; i++) {
+    valid = is_name_byte(text.data[i], i == 0);
+  }
+  return valid;
+}
+
 fc_status_t fc_module_name(fc_str_t path, fc_str_t *out_name, fc_error_t *err) {
   fc_str_t file = fc_path_file(path);
   fc_str_t name = file, version;
   const char *dot = file.size ? memrchr(file.data, '.', file.size) : NULL;
   if (dot) name.size = (size_t)(dot - file.data);
   (void)fc_path_is_version(path, &name, &version);
-  bool valid = name.size > 0 && name.size <= FC_MODULE_NAME_MAX;
-  for (size_t i = 0; valid && i < name.size; i++) {
-    valid = is_name_byte(name.data[i], i == 0);
-  }
-  if (!valid) {
+  if (!fc_is_module_name(name)) {
     char shown[128];
     fc_escape(shown, sizeof shown, 64, file);
     return fc_fail(err, FC_CODE_MODULE_PATH,

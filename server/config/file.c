@@ -6,8 +6,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "config/table.h"
+#include "config/module.h"
 #include "json/reader.h"
+#include "module/files.h"
 
 #define FILE_MAX (1u << 20)
 #define DEPTH_MAX 4
@@ -18,6 +19,8 @@ typedef struct parser_t {
   fc_config_file_t *file;
   fc_json_reader_t reader;
   uint64_t value_offset;  // where the value of the last key begins in the text
+  bool had_modules;
+  fc_name_table_t modules;  // to their positions in file->modules
   fc_error_t *err;
 } parser_t;
 
@@ -63,7 +66,11 @@ static fc_status_t next(parser_t *p, fc_json_token_t *out_token) {
 
 void fc_config_locate(const fc_server_options_t *options, unsigned option,
                       fc_error_t *err) {
-  const fc_origin_t origin = options->origins[option];
+  fc_config_locate_at(options, options->origins[option], err);
+}
+
+void fc_config_locate_at(const fc_server_options_t *options, fc_origin_t origin,
+                         fc_error_t *err) {
   if (origin.from == FC_ORIGIN_FILE) put_place(&options->file, origin, err);
 }
 
@@ -231,14 +238,11 @@ static fc_status_t take_value(parser_t *p, const fc_option_t *option,
   return fail_kind(p, option, token);
 }
 
-static fc_status_t take_option(parser_t *p, const fc_option_t *option) {
+// Reads the value of the option, a row of some table, into `values`.
+static fc_status_t take_member(parser_t *p, const fc_option_t *option,
+                               void *values, fc_origin_t *origin) {
   char number[NUMBER_MAX], named[64];
   const char *value = "";
-  fc_origin_t *origin = &p->options->origins[option - fc_options];
-  if (option - fc_options == FC_OPTION_config) {
-    return fail_here(p, fc_fail(p->err, FC_CODE_UNKNOWN_FIELD,
-                                "a file does not name another one"));
-  }
   if (origin->from == FC_ORIGIN_FILE) {
     return fail_here(p, fc_fail(p->err, FC_CODE_DUPLICATE_ARGUMENT,
                                 "\"%s\" is given twice, first in line %u",
@@ -247,24 +251,34 @@ static fc_status_t take_option(parser_t *p, const fc_option_t *option) {
   FC_TRY(take_value(p, option, number, &value));
   snprintf(named, sizeof named, "\"%s\"", option->flag);
   const fc_status_t status =
-      fc_option_set(p->options, option, value, named, p->err);
+      fc_option_set(values, option, value, named, p->err);
   *origin = place_of(p->file, p->value_offset);
   return status == FC_OK ? FC_OK : fail_at(p, p->value_offset, status);
 }
 
+static fc_status_t take_option(parser_t *p, const fc_option_t *option) {
+  const size_t index = (size_t)(option - fc_options);
+  if (index == FC_OPTION_config) {
+    return fail_here(p, fc_fail(p->err, FC_CODE_UNKNOWN_FIELD,
+                                "a file does not name another one"));
+  }
+  return take_member(p, option, p->options, &p->options->origins[index]);
+}
+
+// Room for one more of `count` items, whose number is doubled each time. NULL:
+// there is no memory, and nothing has changed.
+static void *grow(void *items, size_t count, size_t size) {
+  if (count & (count - 1)) return items;
+  const size_t capacity = count ? 2 * count : 1;
+  return fc_realloc(fc_allocator_system(), items, count * size,
+                    capacity * size);
+}
+
 static fc_status_t add_path(fc_config_file_t *file, const char *path,
                             fc_error_t *err) {
-  const fc_allocator_t allocator = fc_allocator_system();
-  if ((file->path_count & (file->path_count - 1)) == 0) {
-    const size_t capacity = file->path_count ? 2 * file->path_count : 1;
-    const char **paths = fc_alloc_array(allocator, capacity, sizeof *paths);
-    if (!paths) return fc_fail_memory(err);
-    if (file->paths) {
-      memcpy(paths, file->paths, file->path_count * sizeof *paths);
-    }
-    fc_free(allocator, file->paths);
-    file->paths = paths;
-  }
+  void *grown = grow((void *)file->paths, file->path_count, sizeof path);
+  if (!grown) return fc_fail_memory(err);
+  file->paths = grown;
   file->paths[file->path_count++] = path;
   return FC_OK;
 }
@@ -299,31 +313,109 @@ static fc_status_t take_paths(parser_t *p) {
 // ---------------------------------------------------------------------------
 // The object
 
-static fc_status_t fail_key(parser_t *p) {
-  const char *names[FC_OPTIONS + 1] = {"paths"};
-  for (size_t i = 0; i < FC_OPTIONS; i++) names[i + 1] = fc_options[i].flag;
+static fc_status_t fail_key(parser_t *p, const char *const *names, size_t count,
+                            const char *which) {
   const fc_str_t key = p->reader.text;
-  const char *nearest = fc_option_nearest(key, names, FC_ARRAY_COUNT(names));
-  char shown[80];
+  const char *nearest = fc_option_nearest(key, names, count);
+  char shown[80], hint[120] = "";
   fc_escape(shown, sizeof shown, 64, key);
+  if (nearest) snprintf(hint, sizeof hint, "did you mean '%s'?", nearest);
   return fail_here(
-      p, nearest
-             ? fc_fail(p->err, FC_CODE_UNKNOWN_FIELD,
-                       "unknown key '%s': did you mean '%s'?", shown, nearest)
-             : fc_fail(p->err, FC_CODE_UNKNOWN_FIELD,
-                       "unknown key '%s': keys are the options of farcalld "
-                       "--help, and \"paths\"",
-                       shown));
+      p, fc_fail(p->err, FC_CODE_UNKNOWN_FIELD, "unknown key '%s': %s", shown,
+                 nearest ? hint : which));
+}
+
+static fc_status_t fail_top_key(parser_t *p) {
+  const char *names[FC_OPTIONS + 2] = {"paths", "modules"};
+  for (size_t i = 0; i < FC_OPTIONS; i++) names[i + 2] = fc_options[i].flag;
+  return fail_key(p, names, FC_ARRAY_COUNT(names),
+                  "keys are the options of farcalld --help, \"paths\" and "
+                  "\"modules\"");
+}
+
+static fc_status_t expect_object(parser_t *p, const char *what) {
+  fc_json_token_t token;
+  FC_TRY(next(p, &token));
+  if (token == FC_JSON_OBJECT_BEGIN) return FC_OK;
+  return fail_here(p, fc_fail(p->err, FC_CODE_TYPE_MISMATCH,
+                              "%sexpected an object, found %s", what,
+                              fc_json_token_name(token)));
+}
+
+static fc_status_t fail_module_key(parser_t *p) {
+  const char *names[FC_MODULE_KEYS];
+  for (size_t i = 0; i < FC_MODULE_KEYS; i++) names[i] = fc_module_keys[i].flag;
+  return fail_key(p, names, FC_MODULE_KEYS,
+                  "docs/config.md has those of modules");
+}
+
+static fc_status_t take_module_key(parser_t *p, fc_module_policy_t *policy) {
+  for (size_t i = 0; i < FC_MODULE_KEYS; i++) {
+    const fc_option_t *key = &fc_module_keys[i];
+    if (!fc_json_text_is(&p->reader, fc_str(key->flag))) continue;
+    return take_member(p, key, policy, &policy->origins[i]);
+  }
+  return fail_module_key(p);
+}
+
+static fc_status_t check_module_name(parser_t *p, fc_str_t name) {
+  const fc_config_file_t *file = p->file;
+  if (!fc_is_module_name(name)) {
+    char shown[80];
+    fc_escape(shown, sizeof shown, 64, name);
+    return fail_here(p, fc_fail(p->err, FC_CODE_NOT_ACCEPTABLE,
+                                "'%s' is no name of a module", shown));
+  }
+  const uint32_t other = fc_name_table_find(&p->modules, name);
+  if (other == FC_NAME_NONE) return FC_OK;
+  return fail_here(p,
+                   fc_fail(p->err, FC_CODE_DUPLICATE_ARGUMENT,
+                           "module '%.*s' is given twice, first in line %u",
+                           FC_STR_ARG(name), file->modules[other].origin.line));
+}
+
+// The reader has just read the name.
+static fc_status_t take_module(parser_t *p) {
+  fc_config_file_t *file = p->file;
+  fc_json_token_t token;
+  char *name;
+  size_t size;
+  FC_TRY(take_string(p, &name, &size));
+  FC_TRY(check_module_name(p, fc_str_make(name, size)));
+  void *grown = grow(file->modules, file->module_count, sizeof *file->modules);
+  if (!grown) return fc_fail_memory(p->err);
+  file->modules = grown;
+  FC_TRY(fc_name_table_put(&p->modules, fc_str_make(name, size),
+                           (uint32_t)file->module_count, p->err));
+  fc_module_policy_t *policy = &file->modules[file->module_count++];
+  fc_module_policy_init(policy, name);
+  policy->origin = place_of(file, p->reader.token_offset);
+  FC_TRY(expect_object(p, "a module's policy: "));
+  for (;;) {
+    FC_TRY(next(p, &token));
+    if (token == FC_JSON_OBJECT_END) return FC_OK;
+    FC_TRY(take_module_key(p, policy));
+  }
+}
+
+static fc_status_t take_modules(parser_t *p) {
+  fc_json_token_t token;
+  if (p->had_modules) {
+    return fail_here(p, fc_fail(p->err, FC_CODE_DUPLICATE_ARGUMENT,
+                                "\"modules\" is given twice"));
+  }
+  p->had_modules = true;
+  FC_TRY(expect_object(p, "\"modules\": "));
+  for (;;) {
+    FC_TRY(next(p, &token));
+    if (token == FC_JSON_OBJECT_END) return FC_OK;
+    FC_TRY(take_module(p));
+  }
 }
 
 static fc_status_t parse(parser_t *p) {
   fc_json_token_t token;
-  FC_TRY(next(p, &token));
-  if (token != FC_JSON_OBJECT_BEGIN) {
-    return fail_here(
-        p, fc_fail(p->err, FC_CODE_TYPE_MISMATCH,
-                   "expected an object, found %s", fc_json_token_name(token)));
-  }
+  FC_TRY(expect_object(p, ""));
   for (;;) {
     FC_TRY(next(p, &token));
     if (token == FC_JSON_OBJECT_END) break;
@@ -331,7 +423,9 @@ static fc_status_t parse(parser_t *p) {
     if (option) FC_TRY(take_option(p, option));
     else if (fc_json_text_is(&p->reader, FC_STR("paths")))
       FC_TRY(take_paths(p));
-    else return fail_key(p);
+    else if (fc_json_text_is(&p->reader, FC_STR("modules")))
+      FC_TRY(take_modules(p));
+    else return fail_top_key(p);
   }
   return next(p, &token);  // nothing may follow
 }
@@ -347,10 +441,15 @@ fc_status_t fc_config_file_parse(fc_server_options_t *options,
                                  fc_error_t *err) {
   fc_config_file_t *file = &options->file;
   blank_comments(file);
-  parser_t p = {.options = options, .file = file, .err = err};
+  parser_t p = {.options = options,
+                .file = file,
+                .modules = {.allocator = fc_allocator_system()},
+                .err = err};
   fc_json_reader_init(&p.reader, DEPTH_MAX, UINT32_MAX);
   fc_json_reader_feed(&p.reader, file->text, file->size, true);
-  FC_TRY(parse(&p));
+  const fc_status_t status = parse(&p);
+  fc_name_table_deinit(&p.modules);
+  if (status != FC_OK) return status;
   options->paths = file->paths;
   options->path_count = file->path_count;
   return FC_OK;
@@ -358,6 +457,7 @@ fc_status_t fc_config_file_parse(fc_server_options_t *options,
 
 void fc_config_file_deinit(fc_config_file_t *file) {
   fc_free(fc_allocator_system(), file->text);
-  fc_free(fc_allocator_system(), file->paths);
+  fc_free(fc_allocator_system(), (void *)file->paths);
+  fc_free(fc_allocator_system(), file->modules);
   *file = (fc_config_file_t){0};
 }

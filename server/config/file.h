@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The configuration file: one JSON object with comments (// and /* */), a member
-// for each option by the name of its flag, and "paths", what is served. Every
-// mistake is refused with FILE:LINE:COLUMN, the value and, for a name, the nearest
+// for each option by the name of its flag, "paths", what is served, and "modules",
+// what holds for single ones. Every mistake is refused with FILE:LINE:COLUMN, the value and, for a name, the nearest
 // one; nothing of a refused file counts. One thread.
 #ifndef FARCALL_SERVER_CONFIG_FILE_H_
 #define FARCALL_SERVER_CONFIG_FILE_H_
@@ -30,5 +30,8 @@ fc_status_t fc_config_file_print(const fc_server_options_t *options,
 // the message of an error about its value.
 void fc_config_locate(const fc_server_options_t *options, unsigned option,
                       fc_error_t *err);
+// The same for another origin.
+void fc_config_locate_at(const fc_server_options_t *options, fc_origin_t origin,
+                         fc_error_t *err);
 
 #endif  // FARCALL_SERVER_CONFIG_FILE_H_

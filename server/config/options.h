@@ -44,6 +44,8 @@ typedef struct fc_config_file_t {
   size_t size;
   const char **paths;
   size_t path_count;
+  struct fc_module_policy_t *modules;  // of "modules" (config/module.h)
+  size_t module_count;
 } fc_config_file_t;
 
 #define FC_TEXTS_MAX 8

@@ -4,14 +4,15 @@
 #include <stdio.h>
 
 #include "config/file.h"
-#include "config/table.h"
+#include "config/module.h"
 #include "json/writer.h"
 
 static fc_status_t put_comment(const fc_server_options_t *options,
-                               fc_origin_t origin, fc_sink_t *sink,
-                               fc_error_t *err) {
+                               const char *indent, fc_origin_t origin,
+                               fc_sink_t *sink, fc_error_t *err) {
   static const char *const kNames[] = {"default", "", "variable", "flag"};
-  FC_TRY(fc_sink_put(sink, FC_STR("  // "), err));
+  FC_TRY(fc_sink_put(sink, fc_str(indent), err));
+  FC_TRY(fc_sink_put(sink, FC_STR("// "), err));
   if (origin.from == FC_ORIGIN_FILE) {
     char place[512];
     snprintf(place, sizeof place, "%.400s:%u:%u", options->file.name,
@@ -23,33 +24,59 @@ static fc_status_t put_comment(const fc_server_options_t *options,
   return fc_sink_put(sink, FC_STR("\n"), err);
 }
 
-static fc_status_t put_value(const fc_server_options_t *options,
-                             const fc_option_t *option, fc_sink_t *sink,
-                             fc_error_t *err) {
+static fc_status_t put_value(const void *values, const fc_option_t *option,
+                             fc_sink_t *sink, fc_error_t *err) {
   if (option->kind == FC_OPTION_KIND_TEXT) {
-    const void *field = (const char *)options + option->offset;
+    const void *field = (const char *)values + option->offset;
     return fc_json_write_string(sink, fc_str(*(const char *const *)field), err);
   }
   const bool bare = option->kind == FC_OPTION_KIND_COUNT;
   if (option->kind == FC_OPTION_KIND_FLAG) {
-    const bool on = *(const bool *)((const char *)options + option->offset);
+    const bool on = *(const bool *)((const char *)values + option->offset);
     return fc_sink_put(sink, on ? FC_STR("true") : FC_STR("false"), err);
   }
   if (!bare) FC_TRY(fc_sink_put(sink, FC_STR("\""), err));
-  FC_TRY(fc_option_print(options, option, sink, err));
+  FC_TRY(fc_option_print(values, option, sink, err));
   return bare ? FC_OK : fc_sink_put(sink, FC_STR("\""), err);
 }
 
-static fc_status_t put_option(const fc_server_options_t *options,
-                              const fc_option_t *option, fc_sink_t *sink,
-                              fc_error_t *err) {
-  const fc_origin_t origin = options->origins[option - fc_options];
-  FC_TRY(put_comment(options, origin, sink, err));
-  FC_TRY(fc_sink_put(sink, FC_STR("  \""), err));
+// `values`: what the option lies in.
+static fc_status_t put_member(const fc_server_options_t *options,
+                              const char *indent, fc_origin_t origin,
+                              const void *values, const fc_option_t *option,
+                              fc_sink_t *sink, fc_error_t *err) {
+  FC_TRY(put_comment(options, indent, origin, sink, err));
+  FC_TRY(fc_sink_put(sink, fc_str(indent), err));
+  FC_TRY(fc_sink_put(sink, FC_STR("\""), err));
   FC_TRY(fc_sink_put(sink, fc_str(option->flag), err));
   FC_TRY(fc_sink_put(sink, FC_STR("\": "), err));
-  FC_TRY(put_value(options, option, sink, err));
-  return fc_sink_put(sink, FC_STR(",\n"), err);
+  return put_value(values, option, sink, err);
+}
+
+static fc_status_t put_module(const fc_server_options_t *options,
+                              const fc_module_policy_t *policy, fc_sink_t *sink,
+                              fc_error_t *err) {
+  FC_TRY(fc_sink_put(sink, FC_STR("\n    \""), err));
+  FC_TRY(fc_sink_put(sink, fc_str(policy->name), err));
+  FC_TRY(fc_sink_put(sink, FC_STR("\": {\n"), err));
+  for (size_t i = 0; i < FC_MODULE_KEYS; i++) {
+    if (i) FC_TRY(fc_sink_put(sink, FC_STR(",\n"), err));
+    FC_TRY(put_member(options, "      ", policy->origins[i], policy,
+                      &fc_module_keys[i], sink, err));
+  }
+  return fc_sink_put(sink, FC_STR("\n    }"), err);
+}
+
+static fc_status_t put_modules(const fc_server_options_t *options,
+                               const fc_module_policies_t *policies,
+                               fc_sink_t *sink, fc_error_t *err) {
+  FC_TRY(fc_sink_put(sink, FC_STR("  \"modules\": {"), err));
+  for (uint32_t i = 0; i < policies->count; i++) {
+    if (i) FC_TRY(fc_sink_put(sink, FC_STR(","), err));
+    FC_TRY(put_module(options, &policies->items[i], sink, err));
+  }
+  return fc_sink_put(
+      sink, policies->count ? FC_STR("\n  },\n") : FC_STR("},\n"), err);
 }
 
 static fc_status_t put_paths(const fc_server_options_t *options,
@@ -62,12 +89,26 @@ static fc_status_t put_paths(const fc_server_options_t *options,
   return fc_sink_put(sink, FC_STR("]\n}\n"), err);
 }
 
-fc_status_t fc_config_file_print(const fc_server_options_t *options,
-                                 fc_sink_t *sink, fc_error_t *err) {
+static fc_status_t put_all(const fc_server_options_t *options,
+                           const fc_module_policies_t *policies,
+                           fc_sink_t *sink, fc_error_t *err) {
   FC_TRY(fc_sink_put(sink, FC_STR("{\n"), err));
   for (size_t i = 0; i < FC_OPTIONS; i++) {
     if (i == FC_OPTION_config) continue;  // a file does not name another one
-    FC_TRY(put_option(options, &fc_options[i], sink, err));
+    FC_TRY(put_member(options, "  ", options->origins[i], options,
+                      &fc_options[i], sink, err));
+    FC_TRY(fc_sink_put(sink, FC_STR(",\n"), err));
   }
+  FC_TRY(put_modules(options, policies, sink, err));
   return put_paths(options, sink, err);
+}
+
+fc_status_t fc_config_file_print(const fc_server_options_t *options,
+                                 fc_sink_t *sink, fc_error_t *err) {
+  fc_module_policies_t policies;
+  FC_TRY(
+      fc_module_policies_init(&policies, fc_allocator_system(), options, err));
+  const fc_status_t status = put_all(options, &policies, sink, err);
+  fc_module_policies_deinit(&policies);
+  return status;
 }

@@ -155,10 +155,10 @@ static const char *describe_values(const fc_option_t *option) {
   }
 }
 
-fc_status_t fc_option_set(fc_server_options_t *options,
-                          const fc_option_t *option, const char *value,
-                          const char *named, fc_error_t *err) {
-  char *field = (char *)options + option->offset;
+fc_status_t fc_option_set(void *values, const fc_option_t *option,
+                          const char *value, const char *named,
+                          fc_error_t *err) {
+  char *field = (char *)values + option->offset;
   if (parse_value(option, value, field)) return FC_OK;
   char shown[80];
   fc_escape(shown, sizeof shown, 64, fc_str(value));
@@ -226,14 +226,13 @@ static fc_str_t choice_at(const char *words, unsigned position) {
   }
 }
 
-fc_status_t fc_option_print(const fc_server_options_t *options,
-                            const fc_option_t *option, fc_sink_t *sink,
-                            fc_error_t *err) {
+fc_status_t fc_option_print(const void *values, const fc_option_t *option,
+                            fc_sink_t *sink, fc_error_t *err) {
   static const unit_t kCounts[] = {{"", 1}, {NULL, 0}};
   static const unit_t kSizes[] = {
       {"", 1}, {"k", 1u << 10}, {"M", 1u << 20}, {"G", 1u << 30}, {NULL, 0}};
   static const unit_t kTimes[] = {{"ms", 1}, {"s", 1000}, {NULL, 0}};
-  const void *field = (const char *)options + option->offset;
+  const void *field = (const char *)values + option->offset;
   switch (option->kind) {
     case FC_OPTION_KIND_TEXT:
       return fc_sink_put(sink, fc_str(*(const char *const *)field), err);

@@ -25,7 +25,7 @@ typedef struct fc_option_t {
   const char *value;     // the default, as text
   const char *argument;  // the form of a value; the words of a CHOICE
   const char *help;
-  size_t offset;  // in fc_server_options_t
+  size_t offset;  // of its value, in fc_server_options_t for those below
 } fc_option_t;
 
 extern const fc_option_t fc_options[FC_OPTIONS];
@@ -37,12 +37,12 @@ const fc_option_t *fc_option_find_letter(char letter);
 const char *fc_option_nearest(fc_str_t wanted, const char *const *names,
                               size_t count);
 
-// Reads `value` into the option's field; a text is borrowed. `named` is what
-// the user wrote for the option, and is put into the error,
-// FC_CODE_TYPE_MISMATCH.
-fc_status_t fc_option_set(fc_server_options_t *options,
-                          const fc_option_t *option, const char *value,
-                          const char *named, fc_error_t *err) FC_MUST_CHECK;
+// Reads `value` into the option's field, which lies in `values`, such as
+// fc_server_options_t; a text is borrowed. `named` is what the user wrote for the
+// option, and is put into the error, FC_CODE_TYPE_MISMATCH.
+fc_status_t fc_option_set(void *values, const fc_option_t *option,
+                          const char *value, const char *named,
+                          fc_error_t *err) FC_MUST_CHECK;
 // Adds a value to a LIST. FC_CODE_DUPLICATE_ARGUMENT when it has FC_TEXTS_MAX
 // already.
 fc_status_t fc_option_add(fc_server_options_t *options,
@@ -50,8 +50,7 @@ fc_status_t fc_option_add(fc_server_options_t *options,
                           const char *named, fc_error_t *err) FC_MUST_CHECK;
 
 // Writes the value an option has as text that fc_option_set reads.
-fc_status_t fc_option_print(const fc_server_options_t *options,
-                            const fc_option_t *option, fc_sink_t *sink,
-                            fc_error_t *err);
+fc_status_t fc_option_print(const void *values, const fc_option_t *option,
+                            fc_sink_t *sink, fc_error_t *err);
 
 #endif  // FARCALL_SERVER_CONFIG_TABLE_H_

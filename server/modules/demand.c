@@ -188,7 +188,7 @@ void fc_demand_on_described(fc_modules_t *modules, fc_load_t *load) {
 // it serves the name of `beside` until that is ready.
 static bool may_go(const fc_generation_t *generation,
                    const fc_generation_t *beside) {
-  return generation->holds == 0 && !generation->pinned &&
+  return generation->holds == 0 && !generation->policy->pin &&
          !(beside && fc_str_equal(generation->key, beside->key));
 }
 

@@ -62,7 +62,6 @@ typedef struct fc_generation_t {
   // Its file is being opened or waits for room; it is not removed before that
   // ended.
   bool opening;
-  bool pinned;  // never unloaded to make room, nor for being idle
   uint32_t holds;
   // Position of the PATH that names its file; FC_PATH_NONE: none does.
   uint32_t origin;
@@ -88,6 +87,8 @@ typedef struct fc_generation_t {
   // It was promoted: its name leads to it if it can be called, whatever higher
   // versions there are.
   bool preferred;
+
+  const struct fc_module_policy_t *policy;  // what holds for its name; borrowed
 
   fc_str_t path;
   const char *kind;  // "native", "vm", or "" when unknown

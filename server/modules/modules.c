@@ -185,14 +185,6 @@ static void fail_twice(const fc_generation_t *generation,
                 FC_STR_ARG(shown_path(generation)));
 }
 
-static bool is_pinned(const fc_modules_t *modules, fc_str_t name) {
-  fc_str_t rest = modules->options.pinned;
-  while (rest.size) {
-    if (fc_str_equal(fc_str_take(&rest, ','), name)) return true;
-  }
-  return false;
-}
-
 fc_status_t fc_modules_enter(fc_modules_t *modules, const fc_listed_t *file,
                              uint32_t origin, fc_generation_t **out_generation,
                              fc_error_t *err) {
@@ -205,7 +197,8 @@ fc_status_t fc_modules_enter(fc_modules_t *modules, const fc_listed_t *file,
   generation->origin = origin;
   generation->mark = file->mark;
   generation->size = file->size;
-  generation->pinned = is_pinned(modules, generation->name);
+  generation->policy =
+      fc_module_policies_find(modules->options.policies, generation->name);
   *out_generation = generation;
   return FC_OK;
 }

@@ -11,6 +11,7 @@
 #include "config/limits.h"
 #include "modules/generation.h"
 #include "modules/loader.h"
+#include "modules/policy.h"
 #include "modules/watch.h"
 #include "obs/log.h"
 #include "pool/pool.h"
@@ -40,9 +41,7 @@ typedef struct fc_modules_options_t {
   uint64_t idle_ms;
   fc_str_t versions;   // which are served (versions.h)
   fc_str_t state_dir;  // where decisions are remembered; "": nowhere
-  // Names with commas between, of modules that are not unloaded for `memory`
-  // and `idle_ms`.
-  fc_str_t pinned;
+  const fc_module_policies_t *policies;  // what holds for single modules
 } fc_modules_options_t;
 
 typedef struct fc_act_t fc_act_t;  // modules/act.h

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "config/file.h"
-#include "config/table.h"
+#include "config/module.h"
 #include "helpers/test.h"
 
 #define NAME "farcalld.conf"
@@ -77,7 +77,7 @@ static void mistakes_are_named_with_their_place(void **state) {
        NAME ":2:3: unknown key 'max-bdy': did you mean 'max-body'?"},
       {"the variable's name", "{\"MAX_BODY\": 1}",
        NAME ":1:2: unknown key 'MAX_BODY': keys are the options of farcalld "
-            "--help, and \"paths\""},
+            "--help, \"paths\" and \"modules\""},
       {"of paths", "{\"path\": []}",
        NAME ":1:2: unknown key 'path': did you mean 'paths'?"},
       {"twice", "{\"queue\": 1,\n\"lane\": \"auto\",\n \"queue\": 2}",
@@ -118,6 +118,30 @@ static void mistakes_are_named_with_their_place(void **state) {
        NAME ":1:12: '' is no value for \"listen\": "},
       {"a zero byte", "{\"listen\": \"a\\u0000b\"}",
        NAME ":1:12: a text with a zero byte in it"},
+      {"of modules", "{\"module\": {}}",
+       NAME ":1:2: unknown key 'module': did you mean 'modules'?"},
+      {"modules twice", "{\"modules\": {},\n\"modules\": {}}",
+       NAME ":2:1: \"modules\" is given twice"},
+      {"a list of modules", "{\"modules\": []}",
+       NAME ":1:13: \"modules\": expected an object, found an array"},
+      {"a module's text", "{\"modules\": {\"a\": \"x\"}}",
+       NAME ":1:19: a module's policy: expected an object, found a string"},
+      {"no module's name", "{\"modules\": {\"a/b\": {}}}",
+       NAME ":1:14: 'a/b' is no name of a module"},
+      {"a module twice", "{\"modules\": {\"a\": {},\n\"b\": {}, \"a\": {}}}",
+       NAME ":2:10: module 'a' is given twice, first in line 1"},
+      {"a module's slip", "{\"modules\": {\"a\": {\n \"time-out\": 1}}}",
+       NAME ":2:2: unknown key 'time-out': did you mean 'timeout'?"},
+      {"no key of modules", "{\"modules\": {\"a\": {\"max-body\": 1}}}",
+       NAME
+       ":1:20: unknown key 'max-body': docs/config.md has those of modules"},
+      {"a module's key twice",
+       "{\"modules\": {\"a\": {\"pin\": true, \"pin\": true}}}",
+       NAME ":1:33: \"pin\" is given twice, first in line 1"},
+      {"a module's value", "{\"modules\": {\"a\": {\"isolation\": \"fast\"}}}",
+       NAME ":1:33: 'fast' is no value for \"isolation\": auto|process|thread"},
+      {"a module's kind", "{\"modules\": {\"a\": {\"workers\": true}}}",
+       NAME ":1:31: \"workers\" takes N, not true"},
       {"a comma too many", "{\"workers\": 1,\n}", NAME ":2:1: "},
       {"half a file", "{\"workers\": 1,\n", NAME ":2:1: "},
       {"two files", "{}\n{}", NAME ":2:1: "},
@@ -135,6 +159,90 @@ static void mistakes_are_named_with_their_place(void **state) {
   }
 }
 
+// What holds for a module: its member, but first what a flag names it for, and last
+// what is said of all.
+static void modules_have_policies(void **state) {
+  (void)state;
+  fc_server_options_t options;
+  fc_module_policies_t policies;
+  fc_error_t error;
+  const char *text =
+      "{\"timeout\": \"7s\", \"isolation\": \"thread,b=process,c=process\",\n"
+      "\"versions\": \"latest:2,b=1+3\", \"pin-modules\": \"d\", \"modules\": {\n"
+      "\"a\": {\"timeout\": \"2s\", \"aliases\": [\"stable=1\", \"canary=2\"]},\n"
+      "\"b\": {\"isolation\": \"auto\", \"rollback\": \"on-crash\"},\n"
+      "\"\\u0063\": {\"pin\": true, \"workers\": 3}}}";
+  assert_int_equal(parse(&options, text, &error), FC_OK);
+  static const struct {
+    const char *name;
+    unsigned isolation;
+    uint64_t timeout;
+    const char *versions;
+    bool pin;
+    unsigned isolation_line;  // 0: of a flag
+  } rows[2][5] = {
+      {{"a", 2, 2000, "latest:2", false, 1},
+       {"b", 0, 7000, "1+3", false, 4},
+       {"c", 1, 7000, "latest:2", true, 1},
+       {"d", 2, 7000, "latest:2", true, 1},
+       {"e", 2, 7000, "latest:2", false, 1}},
+      {{"a", 2, 2000, "latest:2", false, 0},
+       {"b", 2, 7000, "1+3", false, 0},
+       {"c", 1, 7000, "latest:2", true, 0},
+       {"d", 1, 7000, "latest:2", true, 0},
+       {"e", 1, 7000, "latest:2", false, 0}},
+  };
+  for (size_t pass = 0; pass < 2; pass++) {
+    if (pass == 1) {  // as a flag would say
+      options.isolation = "process,a=thread,b=thread";
+      options.origins[FC_OPTION_isolation] =
+          (fc_origin_t){FC_ORIGIN_FLAG, 0, 0};
+    }
+    assert_int_equal(fc_module_policies_init(&policies, fc_allocator_system(),
+                                             &options, &error),
+                     FC_OK);
+    FC_TEST_EACH_ROW(const __typeof__(rows[0][0]), row, rows[pass]) {
+      const fc_module_policy_t *policy =
+          fc_module_policies_find(&policies, fc_str(row->name));
+      const fc_origin_t origin = policy->origins[FC_MODULE_KEY_isolation];
+      assert_int_equal(policy->isolation, row->isolation);
+      assert_int_equal(policy->timeout, row->timeout);
+      assert_string_equal(policy->versions, row->versions);
+      assert_int_equal(policy->pin, row->pin);
+      assert_int_equal(origin.line, row->isolation_line);
+    }
+    const fc_module_policy_t *a =
+        fc_module_policies_find(&policies, FC_STR("a"));
+    assert_string_equal(a->aliases, "stable=1,canary=2");
+    assert_int_equal(
+        fc_module_policies_find(&policies, FC_STR("b"))->rollback_on_crash, 1);
+    assert_int_equal(fc_module_policies_find(&policies, FC_STR("c"))->workers,
+                     3);
+    fc_module_policies_deinit(&policies);
+  }
+  fc_server_options_deinit(&options);
+}
+
+static fc_status_t make_policies(fc_allocator_t allocator, void *context,
+                                 fc_error_t *err) {
+  fc_module_policies_t policies;
+  FC_TRY(fc_module_policies_init(&policies, allocator, context, err));
+  fc_module_policies_deinit(&policies);
+  return FC_OK;
+}
+
+static void policies_need_memory(void **state) {
+  (void)state;
+  fc_server_options_t options;
+  fc_error_t error;
+  assert_int_equal(
+      parse(&options, "{\"versions\": \"all,b=1\", \"modules\": {\"a\": {}}}",
+            &error),
+      FC_OK);
+  assert_true(fc_test_allocation_sweep(make_policies, &options) > 2);
+  fc_server_options_deinit(&options);
+}
+
 // The printed options, read again as a file, are the same options.
 static void what_is_printed_says_the_same(void **state) {
   (void)state;
@@ -144,7 +252,8 @@ static void what_is_printed_says_the_same(void **state) {
       "{\"listen\": \"[::1]:1\", \"workers\": 3, \"max-body\": \"3k\",\n"
       "\"max-memory\": \"5G\", \"worker-memory\": 1025, \"timeout\": \"1500ms\",\n"
       "\"drain\": \"2m\", \"lane\": \"always\", \"strict-load\": true,\n"
-      "\"allow-host\": \"a\\\"b\", \"paths\": [\"/a\", \"b\\\\c\"]}";
+      "\"allow-host\": \"a\\\"b\", \"paths\": [\"/a\", \"b\\\\c\"],\n"
+      "\"modules\": {\"m\": {\"workers\": 2, \"functions\": \"f,g\"}, \"n\": {}}}";
   assert_int_equal(parse(&options, text, &error), FC_OK);
   fc_text_t printed;
   fc_text_init(&printed, fc_allocator_system(), 1u << 20);
@@ -166,6 +275,15 @@ static void what_is_printed_says_the_same(void **state) {
     fc_text_deinit(&one);
     fc_text_deinit(&two);
   }
+  assert_non_null(
+      strstr(printed.data, "// " NAME ":5:30\n      \"workers\": 2,"));
+  assert_non_null(
+      strstr(printed.data, "// " NAME ":1:34\n      \"workers\": 3,"));
+  assert_non_null(strstr(printed.data, "// default\n      \"pin\": false,"));
+  assert_int_equal(again.file.module_count, 2);
+  assert_int_equal(again.file.modules[0].workers, 2);
+  assert_string_equal(again.file.modules[0].functions, "f,g");
+  assert_int_equal(again.file.modules[1].workers, 3);
   assert_int_equal(again.path_count, 2);
   assert_string_equal(again.paths[1], "b\\c");
   fc_text_deinit(&printed);
@@ -218,6 +336,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(every_kind_of_value_is_read),
       FC_TEST(mistakes_are_named_with_their_place),
+      FC_TEST(modules_have_policies),
+      FC_TEST(policies_need_memory),
       FC_TEST(what_is_printed_says_the_same),
       FC_TEST(flags_come_before_variables_and_both_before_the_file),
   };

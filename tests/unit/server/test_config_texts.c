@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every text that lists the options of farcalld with their defaults is made here
-// from options.def, so that a new option cannot be forgotten: the variables and
+// from options.def and module.def, so that a new option cannot be forgotten: the variables and
 // the file in config/, the page in docs/ and the manual page. A text that differs
 // is written into the build folder, from where it is copied.
 #include <ctype.h>
 #include <stdio.h>
 
-#include "config/table.h"
+#include "config/file.h"
+#include "config/module.h"
 #include "helpers/test.h"
 
 #define WIDTH 80
@@ -74,6 +75,37 @@ static void print_variables(fc_text_t *text) {
   }
 }
 
+// `"key": value,` as a file has it.
+static void put_member(fc_text_t *text, const char *lead,
+                       const fc_option_t *o) {
+  const bool bare = o->kind == FC_OPTION_KIND_COUNT;
+  const bool flag = o->kind == FC_OPTION_KIND_FLAG;
+  char line[200];
+  snprintf(line, sizeof line, "%s\"%s\": %s%s%s", lead, o->flag,
+           bare || flag ? "" : "\"", flag ? "false" : o->value,
+           bare || flag ? "" : "\"");
+  put(text, line);
+}
+
+// The keys of one module, in a comment: there is no module of this name.
+static void print_module(fc_text_t *text) {
+  put(text,
+      "  // What holds for single modules. A key that is left out is as the option "
+      "in []\n  // says.\n  \"modules\": {\n    // \"NAME\": {\n");
+  for (size_t i = 0; i < FC_MODULE_KEYS; i++) {
+    const fc_option_t *o = &fc_module_keys[i];
+    const fc_option_t *inherited = fc_module_key_inherits(i);
+    char help[512];
+    snprintf(help, sizeof help, "%s: %s%s%s%s", form(o), o->help,
+             inherited ? " [" : "", inherited ? inherited->flag : "",
+             inherited ? "]" : "");
+    put_comment(text, "    //   //", help);
+    put_member(text, "    //   ", o);
+    put(text, i + 1 < FC_MODULE_KEYS ? ",\n    //\n" : "\n");
+  }
+  put(text, "    // }\n  },\n\n");
+}
+
 static void print_file(fc_text_t *text) {
   put(text,
       "// SPDX-License-Identifier: Apache-2.0\n"
@@ -90,14 +122,10 @@ static void print_file(fc_text_t *text) {
     const fc_option_t *o = &fc_options[i];
     if (i == FC_OPTION_config) continue;
     put_explained(text, "  //", o);
-    const bool bare = o->kind == FC_OPTION_KIND_COUNT;
-    const bool flag = o->kind == FC_OPTION_KIND_FLAG;
-    char line[200];
-    snprintf(line, sizeof line, "  \"%s\": %s%s%s,\n\n", o->flag,
-             bare || flag ? "" : "\"", flag ? "false" : o->value,
-             bare || flag ? "" : "\"");
-    put(text, line);
+    put_member(text, "  ", o);
+    put(text, ",\n\n");
   }
+  print_module(text);
   put(text,
       "  // What is served: modules (*.so, *.vmfb) and directories of modules. "
       "PATHs of the\n"
@@ -111,6 +139,50 @@ static void put_cell(fc_text_t *text, const char *cell) {
     if (*cell == '|') put(text, "\\");
     const char one[] = {*cell, '\0'};
     put(text, one);
+  }
+}
+
+static void put_row(fc_text_t *text, const fc_option_t *o, const char *quote,
+                    const char *value) {
+  const char *const cells[] = {"| `", o->flag, "` ",  form(o), " | ", quote,
+                               value, quote,   " | ", o->help, " |\n"};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(cells); i++) {
+    const bool bar = strchr(cells[i], '|') && cells[i] != form(o) &&
+                     cells[i] != o->help && cells[i] != value;
+    if (bar) put(text, cells[i]);
+    else put_cell(text, cells[i]);
+  }
+}
+
+static void print_module_page(fc_text_t *text) {
+  put(text,
+      "\n## Single modules\n\n"
+      "`\"modules\"` has a member for each module that is to be served otherwise "
+      "than all:\n\n"
+      "```json\n"
+      "{ \"paths\": [\"/srv/models\"], \"timeout\": \"5s\",\n"
+      "  \"modules\": {\n"
+      "    \"resnet\": { \"workers\": 2, \"timeout\": \"30s\",\n"
+      "                \"versions\": \"latest:2\", \"aliases\": "
+      "\"stable=3,canary=4\" },\n"
+      "    \"add\": { \"isolation\": \"thread\", \"functions\": \"add\" } } }\n"
+      "```\n\n"
+      "A key that is left out is as the option in the second column says, or as its "
+      "default. Three\n"
+      "options may name modules themselves: `isolation` and `versions` "
+      "(`process,add=thread`) and\n"
+      "`pin-modules`. A flag or variable that names a module comes before its "
+      "member, one that is\n"
+      "of all modules does not. `-T` prints what is in force for each module that "
+      "somebody has named.\n\n"
+      "| key | left out | |\n|---|---|---|\n");
+  for (size_t i = 0; i < FC_MODULE_KEYS; i++) {
+    const fc_option_t *inherited = fc_module_key_inherits(i);
+    const fc_option_t *o = &fc_module_keys[i];
+    char as[64] = "";
+    if (inherited) snprintf(as, sizeof as, "as `%s`", inherited->flag);
+    put_row(text, o, inherited || !*o->value ? "" : "`",
+            inherited ? as : o->value);
   }
 }
 
@@ -128,10 +200,11 @@ static void print_page(fc_text_t *text) {
       "texts are taken\n"
       "where a flag would take them, `true` and `false` for `on` and `off`, a "
       "list of texts for\n"
-      "values that are separated by commas. `\"paths\"` lists what is served. A "
-      "key that is\n"
-      "misspelt is refused with its place and the nearest one, and nothing "
-      "starts.\n"
+      "values that are separated by commas. `\"paths\"` lists what is served, "
+      "`\"modules\"` says\n"
+      "what holds for [single modules](#single-modules). A key that is misspelt is "
+      "refused with\n"
+      "its place and the nearest one, and nothing starts.\n"
       "[config/farcalld.conf](../config/farcalld.conf) has every key with its "
       "default.\n\n"
       "    farcalld -t -c farcalld.conf    # checks the options, serves nothing\n"
@@ -141,16 +214,9 @@ static void print_page(fc_text_t *text) {
       "`M` or `G`.\n\n"
       "| option | default | |\n|---|---|---|\n");
   for (const fc_option_t *o = fc_options; o < fc_options + FC_OPTIONS; o++) {
-    put(text, "| `");
-    put(text, o->flag);
-    put(text, "` ");
-    put_cell(text, form(o));
-    put(text, *o->value ? " | `" : " | ");
-    put_cell(text, o->value);
-    put(text, *o->value ? "` | " : " | ");
-    put_cell(text, o->help);
-    put(text, " |\n");
+    put_row(text, o, *o->value ? "`" : "", o->value);
   }
+  print_module_page(text);
 }
 
 // Writes a line of a manual page: a hyphen of a flag must stay a hyphen when it
@@ -247,7 +313,7 @@ static void every_option_is_in_every_text(void **state) {
       assert_int_equal(fwrite(expected.data, 1, expected.size, file),
                        expected.size);
       fclose(file);
-      print_error("%s is not what options.def says: copy %s there\n", row->name,
+      print_error("%s is not what the tables say: copy %s there\n", row->name,
                   path);
     }
     fc_text_deinit(&text);
@@ -282,10 +348,52 @@ static void the_file_has_the_defaults(void **state) {
   fc_server_options_deinit(&options);
 }
 
+// The comment about "NAME" is a policy, and says what holds without one.
+static void the_file_has_the_defaults_of_a_module(void **state) {
+  (void)state;
+  fc_text_t text;
+  fc_text_init(&text, fc_allocator_system(), SIZE_MAX);
+  put(&text, "{ \"modules\": {\n");
+  FILE *file = fopen(FARCALL_SOURCE_DIR "/config/farcalld.conf", "re");
+  char line[256];
+  assert_non_null(file);
+  while (fgets(line, sizeof line, file)) {
+    if (strncmp(line, "    //", 6) == 0) put(&text, line + 6);
+  }
+  fclose(file);
+  put(&text, "} }");
+  fc_server_options_t options;
+  fc_error_t error;
+  fc_server_options_init(&options);
+  options.file.name = "farcalld.conf";
+  options.file.size = fc_text_str(&text).size;
+  assert_int_equal(fc_sink_put(&text.sink, fc_str_make("", 1), &error), FC_OK);
+  options.file.text = text.data;
+  assert_int_equal(fc_config_file_parse(&options, &error), FC_OK);
+  assert_int_equal(options.file.module_count, 1);
+  fc_module_policy_t defaults;
+  const fc_module_policy_t *policy = options.file.modules;
+  fc_module_policy_init(&defaults, NULL);
+  assert_string_equal(policy->name, "NAME");
+  for (size_t i = 0; i < FC_MODULE_KEYS; i++) {
+    fc_text_t one, two;
+    fc_text_init(&one, fc_allocator_system(), 4096);
+    fc_text_init(&two, fc_allocator_system(), 4096);
+    (void)fc_option_print(policy, &fc_module_keys[i], &one.sink, &error);
+    (void)fc_option_print(&defaults, &fc_module_keys[i], &two.sink, &error);
+    assert_true(fc_str_equal(fc_text_str(&one), fc_text_str(&two)));
+    assert_int_equal(policy->origins[i].from, FC_ORIGIN_FILE);
+    fc_text_deinit(&one);
+    fc_text_deinit(&two);
+  }
+  fc_server_options_deinit(&options);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(every_option_is_in_every_text),
       FC_TEST(the_file_has_the_defaults),
+      FC_TEST(the_file_has_the_defaults_of_a_module),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,6 +70,7 @@ typedef struct house_t {
   fc_log_t log;
   int sink;  // of the log
   fc_blocks_t *blocks;
+  fc_module_policies_t policies;
   fc_modules_t modules;
   fc_process_options_t processes;
   fc_pool_t pool;
@@ -144,9 +145,15 @@ static void load(house_t *house, fc_allocator_t allocator, bool describe) {
   const fc_modules_options_t options = {.backends = kBackends,
                                         .open.describe_native = describe,
                                         .pool = &house->pool,
-                                        .log = &house->log};
+                                        .log = &house->log,
+                                        .policies = &house->policies};
   const fc_modules_events_t events = {
       .wake = wake, .on_started = on_started, .context = house};
+  fc_server_options_t server;
+  fc_server_options_init(&server);
+  assert_int_equal(
+      fc_module_policies_init(&house->policies, allocator, &server, &error),
+      FC_OK);
   assert_int_equal(
       fc_modules_init(&house->modules, allocator, &options, &events, &error),
       FC_OK);
@@ -217,6 +224,7 @@ static void leave(house_t *house) {
   assert_int_equal(uv_loop_close(&house->uv), 0);
   fc_blocks_destroy(house->blocks);
   fc_modules_deinit(&house->modules);
+  fc_module_policies_deinit(&house->policies);
   fc_log_deinit(&house->log);
   close(house->sink);
 }

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/module.h"
+
+const fc_option_t fc_module_keys[FC_MODULE_KEYS] = {
+#define FC_MODULE_KEY(field, key, kind, value, form, inherited, help) \
+  {key,                                                               \
+   0,                                                                 \
+   FC_OPTION_KIND_##kind,                                             \
+   value,                                                             \
+   form,                                                              \
+   help,                                                              \
+   offsetof(fc_module_policy_t, field)},
+#include "config/module.def"
+#undef FC_MODULE_KEY
+};
+
+const fc_option_t *fc_module_key_inherits(size_t key) {
+  enum { FC_OPTION_NONE = FC_OPTIONS };
+  static const unsigned kInherited[] = {
+#define FC_MODULE_KEY(field, name, kind, value, form, inherited, help) \
+  FC_OPTION_##inherited,
+#include "config/module.def"
+#undef FC_MODULE_KEY
+  };
+  return kInherited[key] == FC_OPTION_NONE ? NULL
+                                           : &fc_options[kInherited[key]];
+}
+
+void fc_module_policy_init(fc_module_policy_t *policy, const char *name) {
+  *policy = (fc_module_policy_t){.name = name};
+  for (size_t i = 0; i < FC_MODULE_KEYS; i++) {
+    fc_status_t status = fc_option_set(
+        policy, &fc_module_keys[i], fc_module_keys[i].value, "default", NULL);
+    FC_ASSERT(status == FC_OK);
+  }
+}
+
+// ---------------------------------------------------------------------------
+// What is in force
+
+typedef struct resolver_t {
+  fc_module_policies_t *policies;
+  const fc_server_options_t *options;
+  fc_error_t *err;
+} resolver_t;
+
+// The options that may name modules: with a value for each (NAME=VALUE), or alone.
+static const unsigned kNaming[] = {FC_OPTION_isolation, FC_OPTION_versions,
+                                   FC_OPTION_pin_modules};
+
+static fc_str_t text_of(const resolver_t *r, const fc_option_t *option) {
+  const char *text;
+  memcpy(&text, (const char *)r->options + option->offset, sizeof text);
+  return fc_str(text);
+}
+
+// The next item of such an option. *out_name is "" when it is of all modules.
+static bool next_item(fc_str_t *rest, bool alone, fc_str_t *out_name,
+                      fc_str_t *out_value) {
+  if (!rest->size) return false;
+  fc_str_t item = fc_str_take(rest, ',');
+  const bool named = item.size && memchr(item.data, '=', item.size);
+  *out_name = alone ? item : named ? fc_str_take(&item, '=') : FC_STR("");
+  *out_value = alone ? FC_STR("on") : item;
+  return true;
+}
+
+static fc_status_t fail_memory(const resolver_t *r) {
+  return fc_fail_memory(r->err);
+}
+
+static fc_status_t keep(const resolver_t *r, fc_str_t text, const char **out) {
+  char *kept = fc_arena_alloc(&r->policies->texts, text.size + 1, 1);
+  if (!kept) return fail_memory(r);
+  if (text.size) memcpy(kept, text.data, text.size);
+  kept[text.size] = '\0';
+  *out = kept;
+  return FC_OK;
+}
+
+// Gives the key the value that the option names for the module, else that of all.
+static fc_status_t take_named(const resolver_t *r, fc_module_policy_t *policy,
+                              size_t key, const fc_option_t *option) {
+  const fc_origin_t from = r->options->origins[option - fc_options];
+  const bool alone = option - fc_options == FC_OPTION_pin_modules;
+  const bool given = policy->origins[key].from != FC_ORIGIN_DEFAULT;
+  fc_str_t rest = text_of(r, option), name, value;
+  fc_str_t best = alone ? FC_STR("off") : fc_str(option->value);
+  bool named = false;
+  while (next_item(&rest, alone, &name, &value)) {
+    const bool is_named =
+        policy->name && fc_str_equal(name, fc_str(policy->name));
+    if (!is_named && (named || name.size)) continue;
+    best = value;
+    named = is_named;
+  }
+  if (given && (!named || from.from <= FC_ORIGIN_FILE)) return FC_OK;
+  const char *text;
+  FC_TRY(keep(r, best, &text));
+  policy->origins[key] = from;
+  return fc_option_set(policy, &fc_module_keys[key], text, option->flag,
+                       r->err);
+}
+
+static fc_status_t resolve(const resolver_t *r, fc_module_policy_t *policy) {
+  for (size_t key = 0; key < FC_MODULE_KEYS; key++) {
+    const fc_option_t *option = fc_module_key_inherits(key);
+    if (!option) continue;
+    bool naming = false;
+    for (size_t i = 0; i < FC_ARRAY_COUNT(kNaming); i++) {
+      naming |= kNaming[i] == (unsigned)(option - fc_options);
+    }
+    if (naming) {
+      FC_TRY(take_named(r, policy, key, option));
+    } else if (policy->origins[key].from == FC_ORIGIN_DEFAULT) {
+      // Both have one kind: numbers or pointers to texts.
+      memcpy((char *)policy + fc_module_keys[key].offset,
+             (const char *)r->options + option->offset, sizeof(uint64_t));
+      policy->origins[key] = r->options->origins[option - fc_options];
+    }
+  }
+  return FC_OK;
+}
+
+static fc_status_t enter(const resolver_t *r,
+                         const fc_module_policy_t *policy) {
+  fc_module_policies_t *policies = r->policies;
+  FC_TRY(fc_name_table_put(&policies->names, fc_str(policy->name),
+                           policies->count, r->err));
+  policies->items[policies->count++] = *policy;
+  return FC_OK;
+}
+
+static fc_status_t enter_named(const resolver_t *r, fc_str_t name) {
+  fc_module_policy_t policy;
+  const char *text;
+  if (!name.size ||
+      fc_name_table_find(&r->policies->names, name) != FC_NAME_NONE) {
+    return FC_OK;
+  }
+  FC_TRY(keep(r, name, &text));
+  fc_module_policy_init(&policy, text);
+  return enter(r, &policy);
+}
+
+static fc_status_t enter_all(const resolver_t *r) {
+  const fc_config_file_t *file = &r->options->file;
+  fc_str_t name, value;
+  size_t most = file->module_count;
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kNaming); i++) {
+    fc_str_t rest = text_of(r, &fc_options[kNaming[i]]);
+    while (next_item(&rest, true, &name, &value)) most++;
+  }
+  r->policies->items =
+      fc_alloc_array(r->policies->allocator, most, sizeof *r->policies->items);
+  if (!r->policies->items) return fail_memory(r);
+  for (size_t i = 0; i < file->module_count; i++) {
+    FC_TRY(enter(r, &file->modules[i]));
+  }
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kNaming); i++) {
+    const bool alone = kNaming[i] == FC_OPTION_pin_modules;
+    fc_str_t rest = text_of(r, &fc_options[kNaming[i]]);
+    while (next_item(&rest, alone, &name, &value)) FC_TRY(enter_named(r, name));
+  }
+  return FC_OK;
+}
+
+fc_status_t fc_module_policies_init(fc_module_policies_t *policies,
+                                    fc_allocator_t allocator,
+                                    const fc_server_options_t *options,
+                                    fc_error_t *err) {
+  const resolver_t r = {policies, options, err};
+  *policies = (fc_module_policies_t){.allocator = allocator,
+                                     .names = {.allocator = allocator}};
+  fc_arena_init(&policies->texts, allocator, 1024, SIZE_MAX);
+  fc_module_policy_init(&policies->others, NULL);
+  fc_status_t status = enter_all(&r);
+  if (status == FC_OK) status = resolve(&r, &policies->others);
+  for (uint32_t i = 0; status == FC_OK && i < policies->count; i++) {
+    status = resolve(&r, &policies->items[i]);
+  }
+  if (status != FC_OK) fc_module_policies_deinit(policies);
+  return status;
+}
+
+void fc_module_policies_deinit(fc_module_policies_t *policies) {
+  fc_free(policies->allocator, policies->items);
+  fc_name_table_deinit(&policies->names);
+  fc_arena_deinit(&policies->texts);
+  *policies = (fc_module_policies_t){0};
+}
+
+const fc_module_policy_t *fc_module_policies_find(
+    const fc_module_policies_t *policies, fc_str_t module) {
+  const uint32_t at = policies->count
+                          ? fc_name_table_find(&policies->names, module)
+                          : FC_NAME_NONE;
+  return at == FC_NAME_NONE ? &policies->others : &policies->items[at];
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What holds for single modules: a member of "modules" of the configuration file
+// for each, with the keys of module.def. Where a key is left out an option says
+// what holds, and such an option may name modules, too: --isolation, --versions
+// and --pin-modules. What a flag or variable says of a module by its name comes
+// before the file; what is said of all modules comes last.
+//
+// What the keys mean to those who read them: modules/policy.h.
+#ifndef FARCALL_SERVER_CONFIG_MODULE_H_
+#define FARCALL_SERVER_CONFIG_MODULE_H_
+
+#include "base/name_table.h"
+#include "config/table.h"
+
+enum {
+#define FC_MODULE_KEY(field, key, kind, value, form, inherited, help) \
+  FC_MODULE_KEY_##field,
+#include "config/module.def"
+#undef FC_MODULE_KEY
+  FC_MODULE_KEYS
+};
+
+typedef struct fc_module_policy_t {
+#define FC_MODULE_KEY(field, key, kind, value, form, inherited, help) \
+  FC_OPTION_TYPE_##kind field;
+#include "config/module.def"
+#undef FC_MODULE_KEY
+  const char *name;                     // of the module; NULL: all others
+  fc_origin_t origin;                   // of the member
+  fc_origin_t origins[FC_MODULE_KEYS];  // where each value comes from
+} fc_module_policy_t;
+
+// What is in force.
+typedef struct fc_module_policies_t {
+  fc_allocator_t allocator;
+  fc_module_policy_t *items;  // of the modules that somebody has named
+  uint32_t count;
+  fc_module_policy_t others;  // holds for all others
+  fc_name_table_t names;      // of `items`, to their positions
+  fc_arena_t texts;
+} fc_module_policies_t;
+
+// The table, with offsets in fc_module_policy_t.
+extern const fc_option_t fc_module_keys[FC_MODULE_KEYS];
+// The option that says what holds where the key is not given, NULL: none does.
+const fc_option_t *fc_module_key_inherits(size_t key);
+
+// Every key has its default.
+void fc_module_policy_init(fc_module_policy_t *policy, const char *name);
+
+// Makes out of the options what is in force. The options' texts are borrowed.
+// FC_CODE_OUT_OF_MEMORY; FC_CODE_TYPE_MISMATCH for an --isolation that
+// fc_isolation_parse refuses.
+fc_status_t fc_module_policies_init(fc_module_policies_t *policies,
+                                    fc_allocator_t allocator,
+                                    const fc_server_options_t *options,
+                                    fc_error_t *err) FC_MUST_CHECK;
+void fc_module_policies_deinit(fc_module_policies_t *policies);
+// Never NULL; valid as long as the policies.
+const fc_module_policy_t *fc_module_policies_find(
+    const fc_module_policies_t *policies, fc_str_t module);
+
+#endif  // FARCALL_SERVER_CONFIG_MODULE_H_
