@@ -27,8 +27,8 @@
 #define FC_LIMIT_READ (64u << 10)  // bytes of one read
 // Bytes of further requests kept while a call runs.
 #define FC_LIMIT_PIPELINED (16u << 10)
-// A refused body of at most so many bytes is read and dropped, and the
-// connection goes on; a larger one ends the connection.
+// A refused body that is announced with at most so many bytes is read and
+// dropped, and the connection goes on; any other ends the connection.
 #define FC_LIMIT_DISCARD (64u << 10)
 #define FC_LIMIT_LINGER_MS 1000
 #define FC_LIMIT_RATE 1024  // least bytes a second of a body or an answer

@@ -2,9 +2,9 @@
 //
 // What was decided by request about the versions of modules: where a name or an
 // alias leads, and which files are refused because they were rolled back. Kept
-// in a list, and in a file of --state-dir, so that a restart remembers it. A
-// list is never changed: a changed copy is made, which counts once it is
-// written to the file.
+// in a list and, with --state-dir, in a file, so that a restart remembers it. A
+// list is never changed: a changed copy takes its place, once it is written if
+// there is a file.
 #ifndef FARCALL_SERVER_MODULES_STATE_H_
 #define FARCALL_SERVER_MODULES_STATE_H_
 
