@@ -39,6 +39,22 @@ environment() {  # FILE; sets $venv
   [ -f "$venv/complete" ]
 }
 
+# The same for a package.json of npm's: the packages it lists, and what these need.
+node_packages() {  # FILE; sets $packages, the folder that has node_modules
+  local lock
+  packages=$cache/npm-$(sha256sum <"$1" | cut -c 1-16)
+  [ -f "$packages/complete" ] && return
+  mkdir -p "$cache" && exec {lock}>"$packages.lock" && flock "$lock" || return
+  if [ ! -f "$packages/complete" ]; then
+    step "installing $1 into $packages"
+    rm -rf "$packages" && mkdir -p "$packages" && cp "$1" "$packages/package.json" &&
+      quietly npm install --prefix "$packages" --no-fund --no-audit --ignore-scripts &&
+      touch "$packages/complete"
+  fi
+  exec {lock}>&-
+  [ -f "$packages/complete" ]
+}
+
 # IREE's compiler and runtime: of FOLDER if one is named, else of an environment.
 iree_programs() {  # [FOLDER]; sets $iree, the folder of iree-compile and others
   iree=${1:-}

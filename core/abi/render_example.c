@@ -225,12 +225,19 @@ static fc_status_t put_arguments(const fc_signature_t *signature,
   return put(text, by_name ? "}}" : "]}", err);
 }
 
-fc_status_t fc_signature_print_example(const fc_signature_t *signature,
-                                       fc_sink_t *sink, fc_error_t *err) {
+fc_status_t fc_signature_print_example_below(const fc_signature_t *signature,
+                                             size_t most, fc_sink_t *sink,
+                                             fc_error_t *err) {
   fc_text_t text;
-  fc_text_init(&text, signature->allocator, FC_EXAMPLE_SIZE_MAX);
+  fc_text_init(&text, signature->allocator, most);
   fc_status_t status = put_arguments(signature, &text, err);
   if (status == FC_OK) status = fc_sink_put(sink, fc_text_str(&text), err);
   fc_text_deinit(&text);
   return status;
+}
+
+fc_status_t fc_signature_print_example(const fc_signature_t *signature,
+                                       fc_sink_t *sink, fc_error_t *err) {
+  return fc_signature_print_example_below(signature, FC_EXAMPLE_SIZE_MAX, sink,
+                                          err);
 }

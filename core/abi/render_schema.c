@@ -2,7 +2,8 @@
 //
 // A call of a function, and its answer, as JSON Schema 2020-12. The document is
 // about the call; "$defs" has each argument, so that it stands once however many
-// ways there are to send it, and the answer.
+// ways there are to send it, and the answer. Or all of these stand beside each
+// other, among the components of a larger document.
 #include "abi/print.h"
 #include "abi/render.h"
 #include "abi/walk.h"
@@ -13,7 +14,8 @@ typedef struct writer_t {
   const fc_signature_t *signature;
   fc_sink_t *sink;
   fc_error_t *err;
-  bool answer;  // what is written is about a result
+  bool answer;      // what is written is about a result
+  fc_str_t prefix;  // of the components' names; empty: they are in "$defs"
 } writer_t;
 
 static fc_status_t put(const writer_t *w, const char *text) {
@@ -28,6 +30,14 @@ static fc_status_t put_count(const writer_t *w, const char *before,
                              uint64_t count) {
   FC_TRY(put(w, before));
   return fc_json_write_u64(w->sink, count, w->err);
+}
+
+// How many elements an array has. Behind prefixItems this says that there are no
+// others, which "items":false says too, but not all generators of clients read that.
+static fc_status_t put_length(const writer_t *w, uint64_t least,
+                              uint64_t most) {
+  FC_TRY(put_count(w, ",\"minItems\":", least));
+  return put_count(w, ",\"maxItems\":", most);
 }
 
 // ---------------------------------------------------------------------------
@@ -86,7 +96,7 @@ static fc_status_t put_element(const writer_t *w, fc_dtype_t dtype,
       FC_TRY(put_float(w, info->part));
       FC_TRY(put(w, ","));
       FC_TRY(put_float(w, info->part));
-      return put(w, "],\"items\":false,\"minItems\":2}");
+      return put(w, "],\"minItems\":2,\"maxItems\":2}");
     }
     case FC_DTYPE_CLASS_NONE:
       return put(w, "{}");
@@ -102,13 +112,11 @@ static fc_status_t put_element(const writer_t *w, fc_dtype_t dtype,
 static fc_status_t put_arrays(const writer_t *w, const fc_type_t *type) {
   const int64_t *dims = fc_signature_dims(w->signature, type);
   for (int32_t i = 0; i < type->rank; i++) {
-    FC_TRY(put(w, "{\"type\":\"array\","));
+    FC_TRY(put(w, "{\"type\":\"array\""));
     if (dims[i] >= 0) {
-      FC_TRY(put_count(w, "\"minItems\":", (uint64_t)dims[i]));
-      FC_TRY(put_count(w, ",\"maxItems\":", (uint64_t)dims[i]));
-      FC_TRY(put(w, ","));
+      FC_TRY(put_length(w, (uint64_t)dims[i], (uint64_t)dims[i]));
     }
-    FC_TRY(put(w, "\"items\":"));
+    FC_TRY(put(w, ",\"items\":"));
   }
   return FC_OK;
 }
@@ -196,7 +204,7 @@ static fc_status_t put_shape(const writer_t *w, const fc_type_t *type) {
     FC_TRY(put_dim(w, dims[i]));
   }
   FC_TRY(put(w, type->rank ? "]" : ""));
-  FC_TRY(put_count(w, ",\"items\":false,\"minItems\":", (uint64_t)type->rank));
+  FC_TRY(put_length(w, (uint64_t)type->rank, (uint64_t)type->rank));
   return put(w, "}");
 }
 
@@ -307,7 +315,7 @@ static fc_status_t put_close(const writer_t *w, const fc_type_t *type) {
       return put_required(w, type);
     case FC_TYPE_TUPLE:
       FC_TRY(put(w, type->child_count ? "]" : ""));
-      FC_TRY(put_count(w, ",\"items\":false,\"minItems\":", type->child_count));
+      FC_TRY(put_length(w, type->child_count, type->child_count));
       return put(w, "}");
     case FC_TYPE_REFARRAY:
       return put_braces(w, type->rank);
@@ -369,14 +377,20 @@ static bool is_keyword(const writer_t *w, const fc_argument_t *at) {
          (fc_signature_root(w->signature) || at->param.name.size);
 }
 
+static fc_status_t put_reference_to(const writer_t *w, const char *name) {
+  FC_TRY(put(w, w->prefix.size ? "{\"$ref\":\"#/components/schemas/"
+                               : "{\"$ref\":\"#/$defs/"));
+  FC_TRY(fc_sink_put(w->sink, w->prefix, w->err));
+  return put(w, name);
+}
+
 static fc_status_t put_reference(const writer_t *w, uint32_t number) {
-  FC_TRY(put_count(w, "{\"$ref\":\"#/$defs/argument", number));
+  FC_TRY(put_reference_to(w, "argument"));
+  FC_TRY(put_count(w, "", number));
   return put(w, "\"}");
 }
 
-// Writes the object of arguments by name, none of which is required.
-static fc_status_t put_keywords(const writer_t *w) {
-  FC_TRY(put(w, "{\"type\":\"object\",\"properties\":{"));
+static fc_status_t put_keyword_properties(const writer_t *w) {
   fc_argument_t at = {0};
   uint32_t number = 0;
   for (bool any = false; next_sent(w, &at, &number);) {
@@ -387,6 +401,13 @@ static fc_status_t put_keywords(const writer_t *w) {
     FC_TRY(put(w, ":"));
     FC_TRY(put_reference(w, number));
   }
+  return FC_OK;
+}
+
+// Writes the object of arguments by name, none of which is required.
+static fc_status_t put_keywords(const writer_t *w) {
+  FC_TRY(put(w, "{\"type\":\"object\",\"properties\":{"));
+  FC_TRY(put_keyword_properties(w));
   return put(w, "},\"additionalProperties\":false}");
 }
 
@@ -409,15 +430,16 @@ static fc_status_t put_places(const writer_t *w, uint32_t least) {
   bool any = takes_dict(w);
   FC_TRY(put(w, "{\"type\":\"array\""));
   if (any) {
-    FC_TRY(put(w, ",\"prefixItems\":[{\"$ref\":\"#/$defs/arguments\"}"));
+    FC_TRY(put(w, ",\"prefixItems\":["));
+    FC_TRY(put_reference_to(w, "arguments\"}"));
   }
   while (!takes_dict(w) && next_sent(w, &at, &number)) {
     FC_TRY(put(w, any ? "," : ",\"prefixItems\":["));
     any = true;
     FC_TRY(put_reference(w, number));
   }
-  FC_TRY(put(w, any ? "],\"items\":false" : ",\"items\":false"));
-  FC_TRY(put_count(w, ",\"minItems\":", least));
+  FC_TRY(put(w, any ? "]" : ""));
+  FC_TRY(put_length(w, least, takes_dict(w) ? 1 : count_sent(w)));
   return put(w, "}");
 }
 
@@ -480,15 +502,29 @@ static fc_status_t put_object(const writer_t *w, uint32_t count) {
 // ---------------------------------------------------------------------------
 // The document
 
-static fc_status_t put_arguments(const writer_t *w) {
+// Begins the name of a definition; `rest` ends it, or more is put.
+static fc_status_t put_name(const writer_t *w, const char *rest) {
+  FC_TRY(put(w, "\""));
+  FC_TRY(fc_sink_put(w->sink, w->prefix, w->err));
+  return put(w, rest);
+}
+
+// Writes "argument0" and so on, with a comma behind each.
+static fc_status_t put_each(const writer_t *w) {
   fc_argument_t at = {0};
   uint32_t number = 0;
   while (next_sent(w, &at, &number)) {
-    FC_TRY(put_count(w, "\"argument", number));
+    FC_TRY(put_name(w, "argument"));
+    FC_TRY(put_count(w, "", number));
     FC_TRY(put(w, "\":"));
     FC_TRY(put_value(w, at.param.type));
     FC_TRY(put(w, ","));
   }
+  return FC_OK;
+}
+
+static fc_status_t put_arguments(const writer_t *w) {
+  FC_TRY(put_each(w));
   if (!takes_dict(w)) return FC_OK;
   FC_TRY(put(w, "\"arguments\":{\"allOf\":["));
   FC_TRY(put_keywords(w));
@@ -504,8 +540,8 @@ static fc_status_t put_answer(const writer_t *call) {
   const writer_t *w = &answer;
   const fc_signature_t *signature = w->signature;
   uint32_t count = 0;
-  FC_TRY(put(w, "\"answer\":{\"type\":\"object\",\"properties\":{\"results\":{"
-                "\"type\":\"array\""));
+  FC_TRY(put_name(w, "answer\":{\"type\":\"object\",\"properties\":{"
+                     "\"results\":{\"type\":\"array\""));
   for (uint32_t i = 0; i < signature->result_count; i++) {
     FC_TRY(put(w, count++ ? "," : ",\"prefixItems\":["));
     FC_TRY(put_value(w, signature->results[i].type));
@@ -517,24 +553,97 @@ static fc_status_t put_answer(const writer_t *call) {
     FC_TRY(put_value(w, param->type));
   }
   FC_TRY(put(w, count ? "]" : ""));
-  FC_TRY(put_count(w, ",\"items\":false,\"minItems\":", count));
+  FC_TRY(put_length(w, count, count));
   return put(w,
              "}},\"required\":[\"results\"],\"additionalProperties\":false}");
 }
 
-fc_status_t fc_signature_print_schema(const fc_signature_t *signature,
-                                      fc_sink_t *sink, fc_error_t *err) {
-  const writer_t writer = {signature, sink, err, false}, *w = &writer;
+// Writes the call in each of its forms, without the braces around it.
+static fc_status_t put_call(const writer_t *w) {
   const uint32_t count = count_sent(w);
-  FC_TRY(put(w, "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\","
-                "\"title\":"));
-  FC_TRY(put_text(w, fc_signature_text(signature, signature->name)));
+  FC_TRY(put(w, "\"title\":"));
+  FC_TRY(put_text(w, fc_signature_text(w->signature, w->signature->name)));
   FC_TRY(put(w, ",\"anyOf\":["));
   FC_TRY(put_places(w, takes_dict(w) && count ? 1 : count));
   FC_TRY(put(w, ","));
   FC_TRY(put_object(w, count));
-  FC_TRY(put(w, "],\"$defs\":{"));
+  return put(w, "]");
+}
+
+fc_status_t fc_signature_print_schema(const fc_signature_t *signature,
+                                      fc_sink_t *sink, fc_error_t *err) {
+  const writer_t writer = {.signature = signature, .sink = sink, .err = err},
+                 *w = &writer;
+  FC_TRY(
+      put(w, "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\","));
+  FC_TRY(put_call(w));
+  FC_TRY(put(w, ",\"$defs\":{"));
   FC_TRY(put_arguments(w));
   FC_TRY(put_answer(w));
   return put(w, "}}");
+}
+
+// ---------------------------------------------------------------------------
+// Components: each form of the call has a name, because generators of clients make a
+// type of it, and no rule needs more than one of them. Some arguments in places and
+// the others by name is a form that the decoder accepts and this leaves out.
+
+static bool is_all_keyword(const writer_t *w) {
+  fc_argument_t at = {0};
+  uint32_t number = 0;
+  while (next_sent(w, &at, &number)) {
+    if (!is_keyword(w, &at)) return false;
+  }
+  return true;
+}
+
+// Writes the object of a call whose arguments are all in `member`.
+static fc_status_t put_form(const writer_t *w, const char *name,
+                            const char *member, const char *reference) {
+  FC_TRY(put_name(w, name));
+  FC_TRY(put(w, "\":{\"type\":\"object\",\"properties\":{\""));
+  FC_TRY(put(w, member));
+  FC_TRY(put(w, "\":"));
+  FC_TRY(put_reference_to(w, reference));
+  FC_TRY(
+      put(w, "\"},\"options\":{\"$ref\":\"#/components/schemas/Options\"}}"));
+  if (count_sent(w)) {
+    FC_TRY(put(w, ",\"required\":[\""));
+    FC_TRY(put(w, member));
+    FC_TRY(put(w, "\"]"));
+  }
+  return put(w, ",\"additionalProperties\":false},");
+}
+
+static fc_status_t put_named(const writer_t *w) {
+  FC_TRY(put_form(w, "named", "kwargs", "arguments"));
+  FC_TRY(put_name(w, "arguments\":{\"type\":\"object\",\"properties\":{"));
+  FC_TRY(put_keyword_properties(w));
+  FC_TRY(put(w, "},\"additionalProperties\":false,"));
+  FC_TRY(put_keyword_names(w));
+  return put(w, "},");
+}
+
+fc_status_t fc_signature_print_components(const fc_signature_t *signature,
+                                          fc_str_t prefix, fc_sink_t *sink,
+                                          fc_error_t *err) {
+  const writer_t writer = {.signature = signature,
+                           .sink = sink,
+                           .err = err,
+                           .prefix = prefix},
+                 *w = &writer;
+  const bool named = is_all_keyword(w);
+  FC_TRY(put_name(w, "call\":{\"anyOf\":["));
+  FC_TRY(put_reference_to(w, "places\"},"));
+  FC_TRY(put_reference_to(w, "placed\"}"));
+  if (named) FC_TRY(put(w, ","));
+  if (named) FC_TRY(put_reference_to(w, "named\"}"));
+  FC_TRY(put(w, "]},"));
+  FC_TRY(put_name(w, "places\":"));
+  FC_TRY(put_places(w, takes_dict(w) && count_sent(w) ? 1 : count_sent(w)));
+  FC_TRY(put(w, ","));
+  FC_TRY(put_form(w, "placed", "args", "places"));
+  if (named) FC_TRY(put_named(w));
+  FC_TRY(put_each(w));
+  return put_answer(w);
 }

@@ -51,6 +51,10 @@
 #define FC_LIMIT_READ_BODY (32u << 10)
 #define FC_LIMIT_WRITE (256u << 10)
 #define FC_LIMIT_RELEASE (1u << 20)
+// Bytes of a document about all modules that are written in a turn, and modules and
+// functions that are looked at.
+#define FC_LIMIT_PART (64u << 10)
+#define FC_LIMIT_PART_LOOKS 1000
 
 // A response: room kept in front of the body, so that one write sends both.
 #define FC_LIMIT_HEAD 1024

@@ -17,6 +17,8 @@
 #include "obs/metrics.h"
 #include "pool/pool.h"
 
+typedef struct fc_parts_t fc_parts_t;  // dialect/parts.h
+
 // What code that answers requests may know of the server. There is one for a
 // loop; what it points to is borrowed.
 typedef struct fc_server_t {
@@ -28,9 +30,10 @@ typedef struct fc_server_t {
   fc_log_t *log;
   fc_metrics_t metrics;
   uint64_t started_ns;
-  uint64_t id_state;     // from which request ids are made
-  uint32_t connections;  // open
-  bool leaving;          // told to end; it still listens, until it drains
+  uint64_t id_state;          // from which request ids are made
+  uint32_t connections;       // open
+  struct fc_draft_t *drafts;  // documents that are being written in parts
+  bool leaving;               // told to end; it still listens, until it drains
   bool draining;
   bool may_grow;  // it may be told, or notice, that there is more to serve
 } fc_server_t;
@@ -53,6 +56,7 @@ typedef struct fc_document_t {
   fc_str_t digest;    // the entity tag without its quotes; "" if it has none
   bool weak_digest;   // the document says more than the digest covers
   bool not_modified;  // 304: nothing is written
+  fc_parts_t *parts;  // nothing is written yet: the document is in parts; owned
 } fc_document_t;
 
 // What is added to an error for its body. Empty strings are left out.

@@ -5,6 +5,7 @@
 
 #include <time.h>
 
+#include "dialect/openapi.h"
 #include "dialect/query.h"
 #include "farcall/version.h"
 #include "json/writer.h"
@@ -195,20 +196,6 @@ static fc_status_t write_functions_of(const fc_module_t *module,
   return put(sink, "]}", err);
 }
 
-static fc_status_t write_functions(const fc_server_t *server, bool signatures,
-                                   fc_sink_t *sink, fc_error_t *err) {
-  bool is_first = true;
-  FC_TRY(put(sink, "{\"functions\":[", err));
-  for (uint32_t i = 0; i < server->modules->generations.count; i++) {
-    const fc_generation_t *generation = server->modules->generations.places[i];
-    if (!generation || !generation->current || !generation->module) continue;
-    FC_TRY(write_each(generation->module,
-                      signatures ? write_function : write_short, &is_first,
-                      sink, err));
-  }
-  return put(sink, "]}", err);
-}
-
 // Prints "2026-01-02T03:04:05Z" for a time on fc_clock_ns' clock.
 static void print_time(uint64_t at_ns, char *out, size_t capacity) {
   struct timespec now;
@@ -350,19 +337,61 @@ static fc_status_t write_one_module(const fc_server_t *server, uint32_t index,
   return put(sink, "}", err);
 }
 
-static fc_status_t write_modules(const fc_server_t *server, extras_t extras,
-                                 fc_sink_t *sink, fc_error_t *err) {
-  bool is_first = true;
-  FC_TRY(put(sink, "{\"modules\":[", err));
-  for (uint32_t i = 0; i < server->modules->generations.count; i++) {
-    const fc_generation_t *generation = server->modules->generations.places[i];
-    if (!generation) continue;
-    if (!is_first) FC_TRY(put(sink, ",", err));
-    is_first = false;
-    FC_TRY(write_module(server, generation, extras, sink, err));
-    FC_TRY(put(sink, "}", err));
+// ---------------------------------------------------------------------------
+// All modules, all functions: in parts
+
+// parts->flags: what the request asks for.
+enum { ASKS_SIGNATURES = 1, ASKS_MEMORY = 2 };
+
+static fc_status_t begin_modules(const fc_server_t *server, fc_sink_t *sink,
+                                 fc_error_t *err) {
+  (void)server;
+  return put(sink, "{\"modules\":[", err);
+}
+
+static fc_status_t put_module(fc_parts_t *parts,
+                              const fc_generation_t *generation,
+                              fc_sink_t *sink, fc_error_t *err) {
+  const extras_t extras = {.signatures = parts->flags & ASKS_SIGNATURES,
+                           .memory = parts->flags & ASKS_MEMORY};
+  FC_TRY(fc_parts_comma(parts, sink, err));
+  FC_TRY(write_module(parts->server, generation, extras, sink, err));
+  return put(sink, "}", err);
+}
+
+static fc_status_t begin_functions(const fc_server_t *server, fc_sink_t *sink,
+                                   fc_error_t *err) {
+  (void)server;
+  return put(sink, "{\"functions\":[", err);
+}
+
+static fc_status_t put_function(fc_parts_t *parts,
+                                const fc_generation_t *generation, size_t index,
+                                fc_sink_t *sink, fc_error_t *err) {
+  const bool signatures = parts->flags & ASKS_SIGNATURES;
+  FC_TRY(fc_parts_comma(parts, sink, err));
+  return (signatures ? write_function : write_short)(generation->module, index,
+                                                     sink, err);
+}
+
+static const fc_parts_form_t kModules = {.with_draining = true,
+                                         .begin = begin_modules,
+                                         .module = put_module,
+                                         .end = "]}"};
+static const fc_parts_form_t kFunctions = {
+    .begin = begin_functions, .function = put_function, .end = "]}"};
+
+static const fc_parts_form_t *form_of(fc_route_t route) {
+  switch ((int)route) {
+    case FC_ROUTE_MODULES:
+      return &kModules;
+    case FC_ROUTE_FUNCTIONS:
+      return &kFunctions;
+    case FC_ROUTE_OPENAPI:
+      return &fc_openapi_form;
+    default:
+      return NULL;
   }
-  return put(sink, "]}", err);
 }
 
 static fc_status_t write_ready(const fc_server_t *server, fc_sink_t *sink,
@@ -433,12 +462,8 @@ fc_status_t fc_reflect_write(const fc_server_t *server, const fc_place_t *place,
       return write_index(server, sink, err);
     case FC_ROUTE_INFO:
       return write_info(server, sink, err);
-    case FC_ROUTE_MODULES:
-      return write_modules(server, extras, sink, err);
     case FC_ROUTE_MODULE:
       return write_one_module(server, place->module, extras, sink, err);
-    case FC_ROUTE_FUNCTIONS:
-      return write_functions(server, extras.signatures, sink, err);
     case FC_ROUTE_FUNCTIONS_OF:
       return write_functions_of(generation->module, extras.signatures, sink,
                                 err);
@@ -473,5 +498,12 @@ fc_status_t fc_reflect_document(const fc_server_t *server,
   FC_TRY(fc_query_document(request, place, &server->modules->generations,
                            out_document, err));
   if (out_document->not_modified) return FC_OK;
+  const fc_parts_form_t *form = form_of(place->route);
+  if (form) {
+    const extras_t extras = read_extras(request->query);
+    const uint32_t flags = (extras.signatures ? ASKS_SIGNATURES : 0u) |
+                           (extras.memory ? ASKS_MEMORY : 0u);
+    return fc_parts_create(server, form, flags, &out_document->parts, err);
+  }
   return fc_reflect_write(server, place, request->query, sink, err);
 }

@@ -4,6 +4,7 @@
 // once, and then given to the carrier.
 #include <time.h>
 
+#include "dialect/parts.h"
 #include "exchange/exchange.h"
 
 typedef struct outcome_t {
@@ -169,6 +170,101 @@ void fc_exchange_fail(fc_exchange_t *x, const fc_error_t *error,
   fail(x, error, stage, FC_STR(""));
 }
 
+// The document is in `out`.
+static void send_document(fc_exchange_t *x, const fc_document_t *document,
+                          fc_block_sink_t *out) {
+  const bool same = document->not_modified;
+  close_answer(x, out);
+  send_answer(x, &(outcome_t){
+                     .status = same ? 304 : 200,
+                     .content_type = same ? FC_STR("") : document->content_type,
+                     .digest = document->digest,
+                     .weak_digest = document->weak_digest});
+}
+
+// ---------------------------------------------------------------------------
+// Documents in parts
+
+// A document that is being written. All of a loop are in a ring, and each turn
+// writes a part of the next one.
+typedef struct fc_draft_t {
+  fc_exchange_t *x;
+  fc_document_t document;
+  fc_block_sink_t out;
+  struct fc_draft_t *next;
+  struct fc_draft_t *previous;
+} fc_draft_t;
+
+static void enter_draft(fc_draft_t *w) {
+  fc_draft_t *first = w->x->server->drafts;
+  w->next = first ? first : w;
+  w->previous = first ? first->previous : w;
+  w->next->previous = w->previous->next = w;
+  if (!first) w->x->server->drafts = w;
+}
+
+// Ends it. What was written is the caller's.
+static void leave_draft(fc_draft_t *w) {
+  fc_server_t *server = w->x->server;
+  w->next->previous = w->previous;
+  w->previous->next = w->next;
+  if (server->drafts == w) server->drafts = w->next == w ? NULL : w->next;
+  w->x->draft = NULL;
+  fc_parts_destroy(w->document.parts);
+  fc_free(server->modules->generations.allocator, w);
+}
+
+void fc_exchange_drop_draft(fc_exchange_t *x) {
+  if (!x->draft) return;
+  fc_block_sink_drop(&x->draft->out);
+  leave_draft(x->draft);
+}
+
+// Writes a part, and answers if it was the last one. True: there is more.
+static bool write_part(fc_draft_t *w) {
+  fc_exchange_t *x = w->x;
+  fc_error_t error;
+  bool more;
+  fc_error_reset(&error);
+  if (fc_parts_write(w->document.parts, &w->out, &more, &error) != FC_OK) {
+    fc_exchange_drop_draft(x);
+    fc_exchange_fail(x, &error, FC_STAGE_COUNT);
+    return false;
+  }
+  if (more) return true;
+  const fc_document_t document = w->document;
+  fc_block_sink_t out = w->out;
+  leave_draft(w);
+  send_document(x, &document, &out);
+  return false;
+}
+
+// Owns `out` and the document's parts.
+static void begin_draft(fc_exchange_t *x, const fc_document_t *document,
+                        fc_block_sink_t *out) {
+  fc_draft_t *w =
+      fc_alloc(x->server->modules->generations.allocator, sizeof *w);
+  if (!w) {
+    fc_block_sink_drop(out);
+    fc_parts_destroy(document->parts);
+    answer_nothing(x);
+    return;
+  }
+  *w = (fc_draft_t){.x = x, .document = *document, .out = *out};
+  x->draft = w;
+  enter_draft(w);
+  (void)write_part(w);
+}
+
+bool fc_exchange_write_part(fc_server_t *server) {
+  fc_draft_t *w = server->drafts;
+  if (!w) return false;
+  fc_exchange_t *x = w->x;
+  server->drafts = w->next;
+  if (!write_part(w)) x->carrier->resume(x);
+  return server->drafts != NULL;
+}
+
 void fc_exchange_document(fc_exchange_t *x, const fc_request_t *request) {
   const fc_dialect_t *dialect = fc_dialect_of(x->server, &x->place);
   fc_block_sink_t out;
@@ -185,13 +281,8 @@ void fc_exchange_document(fc_exchange_t *x, const fc_request_t *request) {
     fc_exchange_fail(x, &error, FC_STAGE_COUNT);
     return;
   }
-  close_answer(x, &out);
-  const bool same = document.not_modified;
-  send_answer(
-      x, &(outcome_t){.status = same ? 304 : 200,
-                      .content_type = same ? FC_STR("") : document.content_type,
-                      .digest = document.digest,
-                      .weak_digest = document.weak_digest});
+  if (document.parts) begin_draft(x, &document, &out);
+  else send_document(x, &document, &out);
 }
 
 void fc_exchange_answer_act(fc_exchange_t *x) {

@@ -69,6 +69,7 @@ void fc_exchange_init(fc_exchange_t *x, fc_server_t *server,
 }
 
 void fc_exchange_deinit(fc_exchange_t *x) {
+  fc_exchange_drop_draft(x);
   fc_exchange_sent(x);
   give_body(x);
   release_act(x);
@@ -412,7 +413,7 @@ void fc_exchange_on_expired(void *context, fc_job_t *job) {
 }
 
 bool fc_exchange_is_running(const fc_exchange_t *x) {
-  return x->act || x->job.state == FC_JOB_RUNNING;
+  return x->act || x->draft || x->job.state == FC_JOB_RUNNING;
 }
 
 void fc_exchange_abandoned(fc_exchange_t *x) {
@@ -422,6 +423,7 @@ void fc_exchange_abandoned(fc_exchange_t *x) {
 
 void fc_exchange_drop(fc_exchange_t *x) {
   release_act(x);
+  fc_exchange_drop_draft(x);
   fc_demand_leave(x->server->modules, &x->waiter);
   fc_pool_drop(x->server->pool, &x->job);
 }

@@ -67,6 +67,7 @@ struct fc_exchange_t {
   fc_place_t place;
   fc_generation_t *generation;  // of the place, held; NULL: it has none
   fc_act_t *act;                // NULL: the request asks for no act
+  struct fc_draft_t *draft;     // its document is being written; NULL: none is
   fc_waiter_t waiter;           // waits for the generation
   fc_method_t method;
   const char *method_name;  // NULL until a head is read
@@ -105,8 +106,12 @@ void fc_exchange_take(fc_exchange_t *exchange, const fc_request_t *request);
 fc_status_t fc_exchange_admit(fc_exchange_t *exchange,
                               const fc_request_t *request,
                               fc_error_t *err) FC_MUST_CHECK;
-// Answers a request that was admitted and is no call.
+// Answers a request that was admitted and is no call. A long document is answered
+// in a later turn of the loop: exchange->draft is set until then.
 void fc_exchange_document(fc_exchange_t *exchange, const fc_request_t *request);
+// Writes a part of one of the documents that are being written. False: there is
+// none left.
+bool fc_exchange_write_part(fc_server_t *server);
 // Answers any request with an error. A request without a head is given an id.
 // `stage` is where it failed; FC_STAGE_COUNT: the answer does not say.
 void fc_exchange_fail(fc_exchange_t *exchange, const fc_error_t *error,
@@ -121,7 +126,7 @@ fc_status_t fc_exchange_append(fc_exchange_t *exchange, fc_str_t bytes,
 // The body is complete: runs the call, or queues it.
 void fc_exchange_submit(fc_exchange_t *exchange);
 
-// Is the call with a worker, or an act in progress?
+// Is the call with a worker, an act in progress, or a document being written?
 bool fc_exchange_is_running(const fc_exchange_t *exchange);
 // The client has gone while its call waits or runs: says so in log and metrics.
 void fc_exchange_abandoned(fc_exchange_t *exchange);
@@ -164,6 +169,8 @@ void fc_exchange_make_id(fc_server_t *server, char out[FC_EXCHANGE_ID_SIZE]);
 void fc_exchange_answer_call(fc_exchange_t *exchange);
 // Answers an act that has ended: exchange->act says how.
 void fc_exchange_answer_act(fc_exchange_t *exchange);
+// Its document is not needed any more; nothing happens if none is being written.
+void fc_exchange_drop_draft(fc_exchange_t *exchange);
 // `stage` is over: adds the time since the last mark to it.
 void fc_exchange_mark(fc_exchange_t *exchange, fc_stage_t stage);
 void fc_exchange_names(const fc_exchange_t *exchange, fc_str_t *out_module,

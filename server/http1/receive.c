@@ -105,6 +105,12 @@ static void answer_early(fc_connection_t *c, const fc_head_t *head,
   else c->state = FC_CONNECTION_WRITE;
   if (error) fc_exchange_fail(x, error, (fc_stage_t)x->stage);
   else fc_exchange_document(x, &head->request);
+  if (!x->draft) return;
+  // Meanwhile nothing is read: a body, which nobody needs, is thrown away when the
+  // connection ends.
+  if (has_body) c->is_last = true;
+  c->state = FC_CONNECTION_CALL;
+  fc_http1_wait(c, FC_WAIT_NONE);
 }
 
 // The body comes next, if there is one.

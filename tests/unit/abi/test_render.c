@@ -121,13 +121,13 @@ static const struct {
      "{\"type\":\"array\",\"prefixItems\":[{\"anyOf\":[{\"type\":\"number\"},{"
      "\"enum\":[\"NaN\",\"Infinity\",\"-Infinity\"]}]},{\"anyOf\":[{\"type\":"
      "\"number\"},{\"enum\":[\"NaN\",\"Infinity\",\"-Infinity\"]}]}],"
-     "\"items\":false,\"minItems\":2}"},
+     "\"minItems\":2,\"maxItems\":2}"},
     {"tensor<2x?xi1> -> ",
      "{\"anyOf\":[{\"type\":\"array\",\"minItems\":2,\"maxItems\":2,\"items\":{"
      "\"type\":\"array\",\"items\":{\"enum\":[false,true,0,1]}}},{\"type\":"
      "\"object\",\"properties\":{\"dtype\":{\"enum\":[\"i1\",\"BOOL\",\"bool\"]},"
      "\"shape\":{\"type\":\"array\",\"prefixItems\":[{\"const\":2},{\"type\":"
-     "\"integer\",\"minimum\":0}],\"items\":false,\"minItems\":2},\"data\":{"
+     "\"integer\",\"minimum\":0}],\"minItems\":2,\"maxItems\":2},\"data\":{"
      "\"anyOf\":[{\"type\":\"array\",\"items\":{\"enum\":[false,true,0,1]}},{"
      "\"type\":\"array\",\"minItems\":2,\"maxItems\":2,\"items\":{\"type\":"
      "\"array\",\"items\":{\"enum\":[false,true,0,1]}}}]},\"b64\":{\"type\":"
@@ -147,14 +147,14 @@ static const struct {
     {"tensor<?x_> -> ",
      "{\"type\":\"object\",\"properties\":{\"dtype\":{\"type\":\"string\"},"
      "\"shape\":{\"type\":\"array\",\"prefixItems\":[{\"type\":\"integer\","
-     "\"minimum\":0}],\"items\":false,\"minItems\":1},\"data\":{},\"b64\":{"
+     "\"minimum\":0}],\"minItems\":1,\"maxItems\":1},\"data\":{},\"b64\":{"
      "\"type\":\"string\",\"contentEncoding\":\"base64\"}},\"required\":["
      "\"dtype\",\"shape\"],"},
     {"[i1] -> ", "{\"type\":\"array\",\"items\":{\"enum\":[false,true,0,1]}}"},
     {"(i1, null) -> ",
      "{\"type\":\"array\",\"prefixItems\":[{\"enum\":[false,true,0,1]},{"
-     "\"type\":\"null\"}],\"items\":false,\"minItems\":2}"},
-    {"() -> ", "{\"type\":\"array\",\"items\":false,\"minItems\":0}"},
+     "\"type\":\"null\"}],\"minItems\":2,\"maxItems\":2}"},
+    {"() -> ", "{\"type\":\"array\",\"minItems\":0,\"maxItems\":0}"},
     {"{a: i1, b: null} -> ",
      "{\"type\":\"object\",\"properties\":{\"a\":{\"enum\":[false,true,0,1]},"
      "\"b\":{\"type\":\"null\"}},\"required\":[\"a\",\"b\"],"
@@ -205,41 +205,38 @@ static const struct {
   const char *once;  // what follows "additionalProperties" of the object
   const char *results;
 } forms[] = {
-    {" -> ", "\"items\":false,\"minItems\":0}", "}", "}",
-     "\"items\":false,\"minItems\":0}"},
+    {" -> ", "\"minItems\":0,\"maxItems\":0}", "}", "}",
+     "\"minItems\":0,\"maxItems\":0}"},
     {"i8, b: i8 -> i1",
      "\"prefixItems\":[" ARGUMENT(0) "," ARGUMENT(
-         1) "],\"items\":false,\"minItems\":2}",
+         1) "],\"minItems\":2,\"maxItems\":2}",
      "\"b\":" ARGUMENT(1) "}",
      ",\"allOf\":[" BY_PLACE("1") ",{\"oneOf\":[" BY_PLACE("2") "," BY_NAME(
          "\"b\"") "]}]}",
-     "\"prefixItems\":[{\"enum\":[false,true,0,1]}],\"items\":false,"
-     "\"minItems\":1}"},
+     "\"prefixItems\":[{\"enum\":[false,true,0,1]}],\"minItems\":1,\"maxItems\":1}"},
     {"a: i8, out b: tensor<1xi8>, inout c: tensor<1xi1> -> any",
      "\"prefixItems\":[" ARGUMENT(0) "," ARGUMENT(
-         1) "],\"items\":false,\"minItems\":2}",
+         1) "],\"minItems\":2,\"maxItems\":2}",
      "\"a\":" ARGUMENT(0) ",\"c\":" ARGUMENT(1) "}",
      ",\"allOf\":[{\"oneOf\":[" BY_PLACE("1") "," BY_NAME(
          "\"a\"") "]},{\"oneOf\":[" BY_PLACE("2") "," BY_NAME("\"c\"") "]}]}",
      "\"prefixItems\":[{},{\"anyOf\":[{\"type\":\"array\",\"minItems\":1,"},
     {"root {a: i8@0} -> ",
-     "\"prefixItems\":[{\"$ref\":\"#/$defs/arguments\"}],\"items\":false,"
-     "\"minItems\":1}",
+     "\"prefixItems\":[{\"$ref\":\"#/$defs/arguments\"}],\"minItems\":1,\"maxItems\":1}",
      "\"a\":" ARGUMENT(0) "}",
      ",\"oneOf\":[{\"required\":[\"args\"],\"properties\":{\"args\":{"
      "\"minItems\":1},\"kwargs\":{\"maxProperties\":0}}},{\"required\":["
      "\"kwargs\"],\"properties\":{\"args\":{\"maxItems\":0},\"kwargs\":{"
      "\"required\":[\"a\"]}}}]}",
-     "\"items\":false,\"minItems\":0}"},
+     "\"minItems\":0,\"maxItems\":0}"},
     {"root {} -> ",
-     "\"prefixItems\":[{\"$ref\":\"#/$defs/arguments\"}],\"items\":false,"
-     "\"minItems\":0}",
-     "}", "}", "\"items\":false,\"minItems\":0}"},
+     "\"prefixItems\":[{\"$ref\":\"#/$defs/arguments\"}],\"minItems\":0,\"maxItems\":1}",
+     "}", "}", "\"minItems\":0,\"maxItems\":0}"},
     {"root (i8@0, i8@1) -> ",
      "\"prefixItems\":[" ARGUMENT(0) "," ARGUMENT(
-         1) "],\"items\":false,\"minItems\":2}",
+         1) "],\"minItems\":2,\"maxItems\":2}",
      "}", ",\"allOf\":[" BY_PLACE("1") "," BY_PLACE("2") "]}",
-     "\"items\":false,\"minItems\":0}"},
+     "\"minItems\":0,\"maxItems\":0}"},
 };
 
 static void expect(const char *document, const char *key, const char *wanted) {

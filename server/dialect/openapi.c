@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A path for each function; its schemas are put aside and follow among the
+// components, where generators of clients look for them. What every call may be
+// answered with stands there once.
+#include "dialect/openapi.h"
+
+#include "abi/render.h"
+#include "base/hex.h"
+#include "farcall/abi.h"
+#include "farcall/version.h"
+#include "json/writer.h"
+
+// A larger example is left where it is.
+#define EXAMPLE_MAX 4096
+#define SUMMARY_MAX (64u << 10)
+// Longer names are left out: so would be every reference to them. Escaped, a name takes three
+// times as much.
+#define NAME_SIZE 256
+#define ESCAPED_MAX (3 * NAME_SIZE)
+#define PREFIX_MAX (2 * ESCAPED_MAX + 2)
+
+static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
+  return fc_sink_put(sink, fc_str(text), err);
+}
+
+// ---------------------------------------------------------------------------
+// Errors
+
+typedef struct row_t {
+  fc_code_t code;
+  int status;
+} row_t;
+
+static const row_t kRows[] = {
+#define FC_HTTP_STATUS(name, status) {FC_CODE_##name, status},
+#include "dialect/http_status.def"
+#undef FC_HTTP_STATUS
+};
+
+// Codes of documents, arguments and calls; the others are of messages and modules.
+static bool is_of_calls(const row_t *row) {
+  return row->code >= FC_CODE_JSON_SYNTAX && row->code <= FC_CODE_INTERNAL;
+}
+
+// True for the first such row of a status.
+static bool begins_status(const row_t *row) {
+  if (!is_of_calls(row)) return false;
+  for (const row_t *before = kRows; before < row; before++) {
+    if (before->status == row->status && is_of_calls(before)) return false;
+  }
+  return true;
+}
+
+static fc_status_t put_status(const row_t *row, const char *before,
+                              fc_sink_t *sink, fc_error_t *err) {
+  FC_TRY(put(sink, before, err));
+  return fc_json_write_i64(sink, row->status, err);
+}
+
+// The members of an operation's "responses" that are errors.
+static fc_status_t put_refusals(fc_sink_t *sink, fc_error_t *err) {
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kRows); i++) {
+    if (!begins_status(&kRows[i])) continue;
+    FC_TRY(put_status(&kRows[i], ",\"", sink, err));
+    FC_TRY(put_status(&kRows[i], "\":{\"$ref\":\"#/components/responses/", sink,
+                      err));
+    FC_TRY(put(sink, "\"}", err));
+  }
+  return put(sink, ",\"default\":{\"$ref\":\"#/components/responses/problem\"}",
+             err);
+}
+
+static const char kProblem[] =
+    "\",\"content\":{\"application/problem+json\":{\"schema\":"
+    "{\"$ref\":\"#/components/schemas/Problem\"}}}}";
+
+// Writes the codes of a status with their titles: "Invalid JSON (json_syntax), …".
+static fc_status_t put_codes(int status, fc_sink_t *sink, fc_error_t *err) {
+  const char *comma = "";
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kRows); i++) {
+    if (kRows[i].status != status) continue;
+    const fc_code_info_t *info = fc_code_info(kRows[i].code);
+    FC_TRY(put(sink, comma, err));
+    FC_TRY(put(sink, info->title, err));
+    FC_TRY(put(sink, " (", err));
+    FC_TRY(put(sink, info->text, err));
+    FC_TRY(put(sink, ")", err));
+    comma = ", ";
+  }
+  return FC_OK;
+}
+
+static fc_status_t put_responses(fc_sink_t *sink, fc_error_t *err) {
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kRows); i++) {
+    if (!begins_status(&kRows[i])) continue;
+    FC_TRY(put_status(&kRows[i], "\"", sink, err));
+    FC_TRY(put(sink, "\":{\"description\":\"", err));
+    FC_TRY(put_codes(kRows[i].status, sink, err));
+    FC_TRY(put(sink, kProblem, err));
+    FC_TRY(put(sink, ",", err));
+  }
+  FC_TRY(put(sink, "\"problem\":{\"description\":\"Any other error", err));
+  return put(sink, kProblem, err);
+}
+
+static fc_status_t put_problem_schema(fc_sink_t *sink, fc_error_t *err) {
+  FC_TRY(put(sink,
+             "{\"type\":\"object\",\"title\":\"Problem\",\"properties\":{"
+             "\"type\":{\"type\":\"string\"},\"title\":{\"type\":\"string\"},"
+             "\"status\":{\"type\":\"integer\"},\"code\":{\"type\":\"string\","
+             "\"enum\":[",
+             err));
+  const char *comma = "\"";
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kRows); i++) {
+    if (kRows[i].code == FC_CODE_NONE) continue;
+    FC_TRY(put(sink, comma, err));
+    FC_TRY(put(sink, fc_code_info(kRows[i].code)->text, err));
+    comma = "\",\"";
+  }
+  return put(sink,
+             "\"]},\"detail\":{\"type\":\"string\"},"
+             "\"pointer\":{\"type\":\"string\"},"
+             "\"byte_offset\":{\"type\":\"integer\"},"
+             "\"expected\":{\"type\":\"string\"},\"got\":{\"type\":\"string\"},"
+             "\"module\":{\"type\":\"string\"},"
+             "\"function\":{\"type\":\"string\"},"
+             "\"stop\":{\"type\":\"string\"},"
+             "\"request_id\":{\"type\":\"string\"},"
+             "\"error\":{\"type\":\"string\"}},"
+             "\"required\":[\"type\",\"title\",\"status\",\"code\",\"detail\","
+             "\"error\"]}",
+             err);
+}
+
+// ---------------------------------------------------------------------------
+// Names
+
+// Writes the bytes that `is_plain` allows, the others as `escape` and two digits.
+// 0: there is no room.
+static size_t put_escaped(fc_str_t name, bool (*is_plain)(char c), char escape,
+                          char out[ESCAPED_MAX]) {
+  size_t size = 0;
+  if (name.size > NAME_SIZE) return 0;
+  for (size_t i = 0; i < name.size; i++) {
+    if (is_plain(name.data[i])) {
+      out[size++] = name.data[i];
+      continue;
+    }
+    out[size++] = escape;
+    fc_hex_put(out + size, (uint8_t)name.data[i]);
+    size += 2;
+  }
+  return size;
+}
+
+static bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+         (c >= '0' && c <= '9') || c == '_';
+}
+
+static bool is_in_path(char c) {
+  return is_word(c) || c == '-' || c == '.' || c == '~' || c == '@';
+}
+
+static bool is_in_component(char c) { return is_word(c) || c == '.'; }
+
+// The name that a function goes by among components, with a point behind it. No
+// two functions have the same: the first point ends the module's name.
+static fc_str_t component_prefix(const fc_generation_t *generation,
+                                 const fc_function_t *function,
+                                 char out[PREFIX_MAX]) {
+  size_t size = put_escaped(generation->label, is_word, '-', out);
+  if (!size) return FC_STR("");
+  out[size++] = '.';
+  const size_t more =
+      put_escaped(function->name, is_in_component, '-', out + size);
+  if (!more) return FC_STR("");
+  size += more;
+  out[size++] = '.';
+  return fc_str_make(out, size);
+}
+
+static fc_status_t put_path(fc_str_t name, fc_sink_t *sink, fc_error_t *err) {
+  char text[ESCAPED_MAX];
+  const size_t size = put_escaped(name, is_in_path, '%', text);
+  return fc_sink_put(sink, fc_str_make(text, size), err);
+}
+
+static fc_status_t put_function_path(const fc_generation_t *generation,
+                                     const fc_function_t *function,
+                                     fc_sink_t *sink, fc_error_t *err) {
+  FC_TRY(put(sink, "\"/api/v1/functions/", err));
+  FC_TRY(put_path(generation->label, sink, err));
+  FC_TRY(put(sink, "/", err));
+  return put_path(function->name, sink, err);
+}
+
+// ---------------------------------------------------------------------------
+// Functions
+
+// Writes a line about the function, as `farcall sig` has it.
+static fc_status_t put_summary(const fc_signature_t *signature, fc_sink_t *sink,
+                               fc_error_t *err) {
+  fc_text_t text;
+  fc_text_init(&text, signature->allocator, SUMMARY_MAX);
+  fc_status_t status = fc_signature_print_text(signature, &text.sink, err);
+  if (status == FC_OK) {
+    status = fc_json_write_string(sink, fc_text_str(&text), err);
+  }
+  fc_text_deinit(&text);
+  return status;
+}
+
+static fc_status_t put_example(const fc_generation_t *generation,
+                               const fc_function_t *function, fc_sink_t *sink,
+                               fc_error_t *err) {
+  const fc_signature_t *signature = function->signature;
+  fc_text_t text;
+  fc_error_t error;
+  fc_text_init(&text, signature->allocator, EXAMPLE_MAX);
+  fc_error_reset(&error);
+  fc_status_t status = fc_signature_print_example_below(signature, EXAMPLE_MAX,
+                                                        &text.sink, &error);
+  if (status == FC_OK) {
+    status = put(sink, "{\"value\":", err);
+    if (status == FC_OK) status = fc_sink_put(sink, fc_text_str(&text), err);
+  } else if (error.code == FC_CODE_RESULT_TOO_LARGE) {
+    status = put(sink, "{\"externalValue\":", err);
+    if (status == FC_OK) {
+      status = put_function_path(generation, function, sink, err);
+    }
+    if (status == FC_OK) status = put(sink, "/example\"", err);
+  } else {
+    *err = error;
+  }
+  fc_text_deinit(&text);
+  FC_TRY(status);
+  return put(sink, "}", err);
+}
+
+static fc_status_t put_reference(fc_str_t prefix, const char *name,
+                                 fc_sink_t *sink, fc_error_t *err) {
+  FC_TRY(put(sink, "{\"schema\":{\"$ref\":\"#/components/schemas/", err));
+  FC_TRY(fc_sink_put(sink, prefix, err));
+  FC_TRY(put(sink, name, err));
+  return put(sink, "\"}", err);
+}
+
+static fc_status_t put_request(const fc_generation_t *generation,
+                               const fc_function_t *function, fc_str_t prefix,
+                               fc_sink_t *sink, fc_error_t *err) {
+  FC_TRY(put(sink,
+             ",\"requestBody\":{\"required\":true,\"content\":{"
+             "\"application/json\":",
+             err));
+  FC_TRY(put_reference(prefix, "call", sink, err));
+  FC_TRY(put(sink, ",\"examples\":{\"zeros\":", err));
+  FC_TRY(put_example(generation, function, sink, err));
+  return put(sink, "}}}}", err);
+}
+
+static fc_status_t put_answers(fc_str_t prefix, fc_sink_t *sink,
+                               fc_error_t *err) {
+  FC_TRY(put(sink,
+             ",\"responses\":{\"200\":{\"description\":\"The results\","
+             "\"content\":{\"application/json\":",
+             err));
+  FC_TRY(put_reference(prefix, "answer", sink, err));
+  FC_TRY(put(sink,
+             "}}},\"204\":{\"description\":\"The arguments are right "
+             "(validate=only)\"}",
+             err));
+  FC_TRY(put_refusals(sink, err));
+  return put(sink, "}", err);
+}
+
+// "operationId" and "tags". An id ends with a word, or without the last point.
+static fc_status_t put_id(const fc_generation_t *generation, fc_str_t prefix,
+                          const char *word, fc_sink_t *sink, fc_error_t *err) {
+  const size_t size = *word ? prefix.size : prefix.size - 1;
+  FC_TRY(put(sink, "{\"operationId\":\"", err));
+  FC_TRY(fc_sink_put(sink, fc_str_make(prefix.data, size), err));
+  FC_TRY(put(sink, word, err));
+  FC_TRY(put(sink, "\",\"tags\":[", err));
+  FC_TRY(fc_json_write_string(sink, generation->label, err));
+  return put(sink, "],", err);
+}
+
+static fc_status_t put_call(const fc_generation_t *generation,
+                            const fc_function_t *function, fc_str_t prefix,
+                            fc_sink_t *sink, fc_error_t *err) {
+  FC_TRY(put_id(generation, prefix, "", sink, err));
+  FC_TRY(put(sink, "\"summary\":", err));
+  FC_TRY(put_summary(function->signature, sink, err));
+  FC_TRY(put(sink,
+             ",\"parameters\":[{\"name\":\"validate\",\"in\":\"query\","
+             "\"description\":\"only: check the arguments and call nothing\","
+             "\"schema\":{\"type\":\"string\",\"enum\":[\"only\"]}}]",
+             err));
+  FC_TRY(put_request(generation, function, prefix, sink, err));
+  FC_TRY(put_answers(prefix, sink, err));
+  return put(sink, "}", err);
+}
+
+// The members of a path: its signature, and its call.
+static fc_status_t put_operations(const fc_generation_t *generation,
+                                  const fc_function_t *function,
+                                  fc_str_t prefix, fc_sink_t *sink,
+                                  fc_error_t *err) {
+  FC_TRY(put_function_path(generation, function, sink, err));
+  FC_TRY(put(sink, "\":{\"get\":", err));
+  FC_TRY(put_id(generation, prefix, "signature", sink, err));
+  FC_TRY(put(sink,
+             "\"summary\":\"What the function takes and gives\","
+             "\"responses\":{\"200\":{\"description\":\"The signature\","
+             "\"content\":{\"application/json\":{\"schema\":"
+             "{\"type\":\"object\"}}}},"
+             "\"default\":{\"$ref\":\"#/components/responses/problem\"}}},"
+             "\"post\":",
+             err));
+  FC_TRY(put_call(generation, function, prefix, sink, err));
+  return put(sink, "}", err);
+}
+
+// A function whose name is too long is left out.
+static fc_status_t put_function(fc_parts_t *parts,
+                                const fc_generation_t *generation, size_t index,
+                                fc_sink_t *sink, fc_error_t *err) {
+  const fc_function_t *function = fc_module_function(generation->module, index);
+  char text[PREFIX_MAX];
+  const fc_str_t prefix = component_prefix(generation, function, text);
+  if (!function->plan || !prefix.size) return FC_OK;
+  FC_TRY(fc_parts_comma(parts, sink, err));
+  FC_TRY(put_operations(generation, function, prefix, sink, err));
+  FC_TRY(put(&parts->aside.sink, ",", err));
+  return fc_signature_print_components(function->signature, prefix,
+                                       &parts->aside.sink, err);
+}
+
+// ---------------------------------------------------------------------------
+// The document
+
+static fc_status_t begin(const fc_server_t *server, fc_sink_t *sink,
+                         fc_error_t *err) {
+  (void)server;
+  FC_TRY(put(sink,
+             "{\"openapi\":\"3.1.0\",\"info\":{\"title\":\"farcall\","
+             "\"description\":\"The functions this server has loaded. "
+             "GET of a function's path answers its signature.\","
+             "\"version\":",
+             err));
+  FC_TRY(fc_json_write_string(sink, fc_str(fc_version()), err));
+  return put(
+      sink, "},\"servers\":[{\"url\":\"/\"}],\"security\":[],\"paths\":{", err);
+}
+
+static const char kOptions[] =
+    "{\"type\":\"object\",\"properties\":{"
+    "\"results\":{\"type\":\"string\",\"enum\":[\"typed\",\"b64\"]},"
+    "\"int64\":{\"type\":\"string\",\"enum\":[\"string\"]}},"
+    "\"additionalProperties\":false}";
+
+static fc_status_t middle(const fc_server_t *server, fc_sink_t *sink,
+                          fc_error_t *err) {
+  (void)server;
+  FC_TRY(put(sink, "},\"components\":{\"responses\":{", err));
+  FC_TRY(put_responses(sink, err));
+  FC_TRY(put(sink, "},\"schemas\":{\"Options\":", err));
+  FC_TRY(put(sink, kOptions, err));
+  FC_TRY(put(sink, ",\"Problem\":", err));
+  return put_problem_schema(sink, err);
+}
+
+const fc_parts_form_t fc_openapi_form = {
+    .begin = begin, .function = put_function, .middle = middle, .end = "}}}"};

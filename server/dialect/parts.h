@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A document about every module, written in parts, a turn of the loop for each, so
+// that ten thousand modules keep nobody waiting. What it is about is listed when it
+// begins. A module that is replaced meanwhile is written as it is by then, one that
+// is unloaded is left out, and each is written whole, by one generation. Loop thread.
+#ifndef FARCALL_SERVER_DIALECT_PARTS_H_
+#define FARCALL_SERVER_DIALECT_PARTS_H_
+
+#include "dialect/dialect.h"
+
+// What a document consists of: its begin, one entry for each module or function, what
+// was put aside, its end.
+typedef struct fc_parts_form_t {
+  // Entries of generations that drain, too.
+  bool with_draining;
+  fc_status_t (*begin)(const fc_server_t *server, fc_sink_t *sink,
+                       fc_error_t *err);
+  // The entry of a module, or of each of its functions; the other one is NULL. An
+  // entry is preceded by fc_parts_comma.
+  fc_status_t (*module)(fc_parts_t *parts, const fc_generation_t *generation,
+                        fc_sink_t *sink, fc_error_t *err);
+  fc_status_t (*function)(fc_parts_t *parts, const fc_generation_t *generation,
+                          size_t index, fc_sink_t *sink, fc_error_t *err);
+  // Stands between the entries and what they put aside; NULL: nothing is.
+  fc_status_t (*middle)(const fc_server_t *server, fc_sink_t *sink,
+                        fc_error_t *err);
+  const char *end;
+} fc_parts_form_t;
+
+typedef struct fc_parts_key_t {
+  uint32_t index;  // of the generation
+  uint32_t size;   // of its key
+  uint64_t serial;
+  size_t text;  // where its key begins
+  bool current;
+} fc_parts_key_t;
+
+struct fc_parts_t {
+  const fc_server_t *server;
+  const fc_parts_form_t *form;
+  uint32_t flags;  // what the request asks for; the form's own
+  bool any;        // there is an entry
+  uint8_t step;
+  uint32_t at;  // the key whose entry is next
+  uint32_t count;
+  fc_generation_t *held;  // its functions are being written; NULL: none
+  size_t function;
+  fc_block_sink_t
+      aside;        // what entries put aside; its count is 0 if they do not
+  uint32_t piece;   // of it, that is copied next
+  uint64_t copied;  // of that piece
+  const char *texts;
+  fc_parts_key_t keys[];
+};
+
+// `form` is borrowed. FC_CODE_OUT_OF_MEMORY.
+fc_status_t fc_parts_create(const fc_server_t *server,
+                            const fc_parts_form_t *form, uint32_t flags,
+                            fc_parts_t **out_parts,
+                            fc_error_t *err) FC_MUST_CHECK;
+void fc_parts_destroy(fc_parts_t *parts);
+
+// Writes at least FC_LIMIT_PART bytes, unless it ends, and one entry more at most.
+// *out_more: call it again.
+fc_status_t fc_parts_write(fc_parts_t *parts, fc_block_sink_t *out,
+                           bool *out_more, fc_error_t *err) FC_MUST_CHECK;
+
+// For forms: writes a comma, unless this is the first entry.
+fc_status_t fc_parts_comma(fc_parts_t *parts, fc_sink_t *sink, fc_error_t *err);
+
+#endif  // FARCALL_SERVER_DIALECT_PARTS_H_
