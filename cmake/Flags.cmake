@@ -37,7 +37,8 @@ if(FARCALL_HARDEN)
 endif()
 
 if(FARCALL_LTO)
-  # Objects hold what the linker optimises and ordinary code: see Programs.cmake.
+  # Objects hold both what the linker optimises across files (WHOLE programs)
+  # and ordinary code (the others): see Programs.cmake.
   target_compile_options(farcall_flags INTERFACE -flto -ffat-lto-objects)
 endif()
 

@@ -47,7 +47,8 @@ foreach(name libdir includedir datadir)
     set(pc_${name} ${${folder}})
   endif()
 endforeach()
-# With one name a linker takes the shared library wherever both are.
+# Two names, because a linker that is given -lfarcall takes the shared library
+# wherever both libraries are: farcall-static names the archive itself.
 foreach(name farcall farcall-static)
   configure_file(cmake/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${pc_dir})

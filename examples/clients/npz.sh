@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Arrays of NumPy by curl: npz.sh http://HOST:PORT MODULE/FUNCTION. The .npz file has
-# the arguments by name, or by position as here; so has that of the results.
+# Arrays of NumPy by curl: npz.sh http://HOST:PORT MODULE/FUNCTION. The .npz
+# file that is sent has the arguments by name, or by position as here; the one
+# that comes back has the results likewise.
 set -eu
 url=$1 function=$2
 folder=$(mktemp -d)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tritonclient: triton.py HOST:PORT MODEL. Tensors are sent as bytes, as it does by
-itself, and once as JSON."""
+"""tritonclient: triton.py HOST:PORT MODEL. Tensors are sent as bytes, tritonclient's
+default, and once as JSON."""
 import sys
 
 import numpy

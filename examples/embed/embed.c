@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads a handwritten digit with two modules: shade.so, compiled from C, makes of a
-// picture what digits.vmfb, compiled by IREE, was trained on. docs/embedding.md
-// explains each step.
+// Reads a handwritten digit with two modules. shade.so, compiled from C, scales
+// the picture from 0 … 255 to the 0 … 16 on which digits.vmfb, compiled by
+// IREE, was trained. docs/embedding.md explains each step.
 #include <farcall/farcall.h>
 #include <stdio.h>
 #include <stdlib.h>

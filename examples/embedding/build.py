@@ -125,12 +125,12 @@ def embeddings(g, ids, tokens):
     places = g.Slice(g.weight(name + "position_embeddings.weight"),
                      g.shape(0), g.shape(tokens))
     kind = g.Slice(g.weight(name + "token_type_embeddings.weight"),
-                   g.shape(0), g.shape(1))  # there is but one
+                   g.shape(0), g.shape(1))  # all sentences are of one type
     return normal(g, g.Add(words, g.Add(places, kind)), name + "LayerNorm")
 
 
 def pooled(g, x, share):
-    """The mean over the tokens that are there, of length one."""
+    """The mean over the tokens that are no padding, scaled to length one."""
     total = g.ReduceSum(g.Mul(x, share), g.shape(1), keepdims=0)
     mean = g.Div(total, g.ReduceSum(share, g.shape(1), keepdims=0))
     length = g.ReduceL2(mean, axes=[1], keepdims=1)
@@ -140,7 +140,7 @@ def pooled(g, x, share):
 def model(weights, tokens):
     g = Graph(weights)
     mask = g.Cast("mask", to=TensorProto.FLOAT)
-    # What is masked weighs nothing after the softmax.
+    # After the softmax, masked tokens weigh nothing.
     bias = g.Mul(g.Sub(mask, g.number(1)), g.number(1e9))
     bias = g.Reshape(bias, g.shape(1, 1, 1, tokens))
     x = embeddings(g, "ids", tokens)

@@ -25,7 +25,7 @@ def is_chinese(c):
 
 
 def is_punctuation(c):
-    """All of ASCII that is no letter, digit or space counts."""
+    """All of ASCII that is no letter, digit or space counts as punctuation."""
     return (c.isascii() and c.isprintable() and not c.isalnum() and c != " " or
             unicodedata.category(c).startswith("P"))
 
@@ -50,7 +50,7 @@ def words(text):
 
 def pieces(word, vocab):
     """The longest pieces of the vocabulary, from the left; all but the first
-    are written with ##. A word that cannot be had so is unknown as a whole."""
+    are written with ##. A word that no pieces make up is unknown as a whole."""
     found, begin = [], 0
     while begin < len(word):
         mark = "##" if begin else ""

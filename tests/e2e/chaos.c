@@ -28,7 +28,7 @@
 #define CONNECTIONS 64
 #define TEXT_MAX (64u << 10)
 #define VECTOR_MAX 1500
-#define KINDS 64  // of calls: one is long, one takes long, the rest add
+#define KINDS 64  // one sends long vectors, one is slow, the rest are `add`
 #define SILENCE_NS (20ull * 1000000000u)
 #define WRONG_SHOWN 5
 
@@ -146,7 +146,8 @@ static void open_client(fc_client_t *c, int poll, int port) {
   if (epoll_ctl(poll, EPOLL_CTL_ADD, c->fd, &event)) die("epoll_ctl");
 }
 
-// Requests fit the socket's buffer: the server reads while it computes.
+// Waits until all is sent. That takes no time, as a request fits the socket's
+// buffer and the server reads while it computes.
 static void send_all(fc_client_t *c) {
   while (c->out_sent < c->out_size) {
     ssize_t n = send(c->fd, c->out + c->out_sent, c->out_size - c->out_sent,

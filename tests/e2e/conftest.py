@@ -47,8 +47,8 @@ HOSTS = os.environ.get("FARCALL_HOSTS")
 
 
 def pytest_sessionfinish(session, exitstatus):
-    """A run in which everything was skipped is not a run that passed, and one
-    that needs no server is not one that passed in a host."""
+    """A run in which everything was skipped did not pass, and neither did a run for
+    one host whose tests started no server."""
     terminal = session.config.pluginmanager.get_plugin("terminalreporter")
     left = [each for each in Server.started if each.process.poll() is None]
     for each in left:
@@ -76,9 +76,10 @@ class Reply:
 
 
 class Server:
-    """A farcalld on a port of its own, ended with SIGTERM. `under` is a program that
-    starts it, with arguments; if that is not replaced by it, a subclass knows which
-    process it is. `files` are descriptors it inherits, `variables` are set for it."""
+    """A farcalld on a port of its own, ended with SIGTERM. `under` is a program, with
+    arguments, that starts it; where farcalld is not that program's own process but a
+    child, a subclass overrides `pid`. `files` are descriptors it inherits, `variables`
+    are set for it."""
     left_to_others = 0  # servers of this run that were not told their host
     started = []
 
@@ -151,7 +152,7 @@ class Server:
 
 
 def count_files(pid):
-    """Descriptors of a server, which nobody but root may look at."""
+    """The number of descriptors a server has open, which only root may look at."""
     try:
         return len(os.listdir(f"/proc/{pid}/fd"))
     except PermissionError:
@@ -185,7 +186,8 @@ def shell(tmp_path):
     environment = {**user_environment(), "PATH": f"{BIN}:{os.environ['PATH']}"}
 
     def run(command):
-        # A virtual environment knows itself by the path it is called by.
+        # python3 is this interpreter, by its full path: a virtual environment is found
+        # by the path that the interpreter is called by.
         command = re.sub(r"^python3(?= )", shlex.quote(sys.executable), command)
         done = subprocess.run(["sh", "-c", command], cwd=tmp_path, text=True,
                               env=environment, stdout=subprocess.PIPE,

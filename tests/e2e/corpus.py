@@ -28,7 +28,7 @@ class Case:
 class Listed:
     """Listed, but not callable."""
     function: str
-    reason: str  # a word its reason has
+    reason: str  # part of the reason that farcall gives
 
 
 def iota(*shape):
@@ -146,7 +146,7 @@ def dtypes():
 def ownership():
     yield Case("ownership/alias_arg", [[1, 2]], [[1.0, 2.0]])
     yield Case("ownership/alias_ro", [], [[1.0, 2.0, 3.0, 4.0]])
-    # counter: test_ownership counts; dangling: test_ownership again.
+    # test_corpus.py calls `counter` and `dangling` itself: see ELSEWHERE.
     yield Case("ownership/fresh", [4], [[5.0] * 4])
     yield Case("ownership/fresh", [0], [[]])
     yield Case("ownership/fresh_aligned", [3], [[6.0] * 3])
@@ -225,14 +225,14 @@ def tensor():
     yield Case("tensor/constant", [], [[1.0, 2.0, 3.0]])
     board = iota(8, 8)
     yield Case("tensor/slice", [floats(board)], [floats(board[3:7:2, 1:9:2])])
-    # The argument is writable, so what became of it follows the result.
+    # The argument is writable, so it is answered too, behind the result and changed.
     yield Case("tensor/scale_inplace", [[1, 2, 3], 2.5],
                [[2.5, 5.0, 7.5], [2.5, 5.0, 7.5]])
 
 
 CASES: list[typing.Union[Case, Listed]] = [
     *abi(), *ranks(), *dtypes(), *ownership(), *outparam(), *tensor()]
-# Called by tests of their own.
+# Called by tests of their own in test_corpus.py.
 ELSEWHERE = ["ownership/counter", "ownership/dangling"]
 
 

@@ -11,7 +11,7 @@ import time
 from conftest import BIN
 from reloading import MARK, SIDECAR, SOURCE
 
-# The sanitizers have processes take more.
+# Under the sanitizers a process takes more memory.
 SANITIZED = b"__asan_init" in (BIN / "farcalld").read_bytes()
 LIMIT = "600M" if SANITIZED else "12M"
 
@@ -73,8 +73,8 @@ def metric(server, name):
 
 
 def within(server):
-    """What modules take is within the limit, or soon will be: a module that was
-    loaded may have turned out to take more than was thought."""
+    """Waits until modules take no more than the limit: one that was loaded may have
+    turned out to take more than was estimated, and others are unloaded for it."""
     end = time.monotonic() + 30
     while metric(server, "module_bytes") > metric(server, "module_bytes_limit"):
         assert time.monotonic() < end

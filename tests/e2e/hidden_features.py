@@ -17,8 +17,8 @@ LOCAL = ["--iree-hal-target-device=local",
 
 
 def masked(folder, top):
-    """`folder`, a virtual environment's bin, or what looks like it in `top` and has
-    another iree-compile."""
+    """`folder`, a virtual environment's bin; where features are hidden, a stand-in made
+    in `top`, with links to the same programs and another iree-compile."""
     if not HIDDEN:
         return folder
     view = top / folder.parent.name

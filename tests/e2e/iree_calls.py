@@ -30,8 +30,8 @@ def plain(value):
 
 
 def view(tensor):
-    """A buffer view of a tensor; what Python calls an element only gives its
-    size."""
+    """A buffer view of a tensor. The binding is given numbers of the right size;
+    `element_type` says what they really are."""
     data, shape = base64.b64decode(tensor["b64"]), tensor["shape"]
     size = (TYPES[tensor["dtype"]] & 0xff) // 8
     elements = numpy.frombuffer(data, f"V{size}").reshape(shape)
@@ -77,8 +77,8 @@ def pulled(value):
 
 
 def below(function, arguments):
-    """A call below the binding's own reading of structures: it takes a function
-    that returns one list for one with several results, and knows no bf16."""
+    """A call past the binding's conversion of structures, which takes several results
+    for one list, and which knows no bf16."""
     given = runtime.VmVariantList(len(arguments))
     for each in arguments:
         push(given, each)

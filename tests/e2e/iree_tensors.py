@@ -35,12 +35,13 @@ def pairs(*variants):
 
 
 def count_programs(variant):
-    """Functions with a computation of their own."""
+    """How many functions there are; each computes something else."""
     return sum(len(THEMES[name].programs) for _, name in pairs(variant))
 
 
 def compiled(iree, variant, theme):
-    """The module; what is compiled for `host` is another on another machine."""
+    """The compiled module. For `host` its text names the processor's features, because
+    another machine must compile it again."""
     source = theme.source
     if variant == "host":
         features = pathlib.Path("/proc/cpuinfo").read_text()

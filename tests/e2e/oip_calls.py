@@ -5,7 +5,7 @@ import json
 import numpy
 
 RANDOM = numpy.random.default_rng(7)
-# NumPy's type of each.
+# NumPy's type for each type of the protocol.
 TYPES = {"INT8": "<i1", "UINT8": "<u1", "INT16": "<i2", "UINT16": "<u2", "INT32": "<i4",
          "UINT32": "<u4", "INT64": "<i8", "UINT64": "<u8", "FP16": "<f2", "FP32": "<f4",
          "FP64": "<f8", "BOOL": "|b1"}
@@ -52,7 +52,7 @@ def infer(server, model, inputs, binary, outputs, code=None):
 
 
 def values_of(datatype, shape):
-    """Every bit pattern but those of infinities and of NaN, which JSON has one of."""
+    """Random values of all bit patterns but infinities and NaNs: JSON has one NaN."""
     dtype = numpy.dtype(TYPES[datatype])
     if datatype == "BOOL":
         return RANDOM.integers(0, 2, shape).astype(dtype)

@@ -37,11 +37,12 @@ FLAGS = ["--iree-hal-target-device=local",
 DOUBLES = ["--iree-input-demote-f64-to-f32=false"]
 OPSET = 17  # older models are lifted to it on import
 COMPILE_SECONDS = 120
-MODELS_MAX = 200  # of one worker, which grows
+MODELS_MAX = 200  # compiled by one worker, whose memory grows with each
 
 
 def wide(array):
-    """Without the types numpy has no name of its own for; no value changes."""
+    """The array in a type of numpy's own: narrow integers as 8 bits, other floats as
+    f32. No value changes."""
     if isinstance(array, onnx.TensorProto):
         array = onnx.numpy_helper.to_array(array)
     if isinstance(array, list):
@@ -247,7 +248,7 @@ def difference(name, entry, data, results):
         if got.shape != want.shape:
             return f"result {i}: shape {got.shape}, not {want.shape}"
         if want.dtype.kind in "iu" and got.dtype.kind in "iu":
-            got = got.astype(want.dtype)  # modules do not keep the sign's kind
+            got = got.astype(want.dtype)  # a module's integers have no sign
         try:
             numpy.testing.assert_allclose(got, want, entry["rtol"], entry["atol"])
         except AssertionError as error:
@@ -274,9 +275,9 @@ def run_one(folder, name, entry):
 
 
 def reference(folder, names):
-    """Each in a process of its own: IREE's runtime is not safe from modules."""
+    """Each in a process of its own, because a module can crash IREE's runtime."""
     index = json.loads((folder / "index.json").read_text())
-    from iree import runtime  # noqa: F401, once
+    from iree import runtime  # noqa: F401, once for all processes
     answers = {}
     for name in names:
         ours, theirs = os.pipe()

@@ -48,8 +48,8 @@ class Callers:
     def __init__(self, server, count=64):
         self.address = (server.host, server.port)
         self.count = count
-        # What may be served: numbers from `oldest` on were ready last, those up
-        # to `newest` were begun.
+        # An answer may be of any generation from `oldest`, the last that was ready, to
+        # `newest`, the last whose load was begun.
         self.oldest = self.newest = 0
         self.calls, self.wrong, self.times = 0, [], []
         self.over = False

@@ -33,7 +33,7 @@ def add(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def both(add, tmp_path_factory):
-    """`add`, and `faults`, which does not."""
+    """A directory of `add`, and of `faults`, which crashes."""
     folder = tmp_path_factory.mktemp("both")
     shutil.copytree(add, folder, dirs_exist_ok=True)
     shutil.copy(OBJECTS / "faults.so", folder)
@@ -85,7 +85,7 @@ def crash(server, times):
 
 
 def restart(server, times):
-    """An idle worker goes and another one comes, as at a reload."""
+    """Kills an idle worker, again and again; the one that takes its place answers."""
     for i in range(times):
         before = set(workers(server))
         os.kill(int(sorted(before)[i % len(before)]), signal.SIGKILL)

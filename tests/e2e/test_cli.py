@@ -151,8 +151,9 @@ SANITIZED = b"__asan_init" in (BIN / "farcall").read_bytes()
 
 
 def bound_addresses():
-    """So that a program which reads without end ends soon. The sanitizers reserve
-    terabytes: there only the program's own bound is looked at."""
+    """Limits a program's memory, so that one which reads without end fails soon. Not
+    under the sanitizers, which reserve terabytes: there only the program's own
+    bound is tested."""
     if not SANITIZED:
         resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
 

@@ -78,7 +78,7 @@ def test_functions_of_a_sidecar(corpus):
 def test_stack_frames_are_measured(modules):
     stack = sidecar(modules / "stack.so")
     assert 400000 <= stack["max_frame"] < 400000 + 4096
-    assert stack["pure"] is False  # `use` is somebody else's
+    assert stack["pure"] is False  # `use` is defined elsewhere
 
 
 ALIGNED = """
@@ -94,7 +94,7 @@ func.func @f(%a: memref<?xf32>) -> f32 {
 def test_alignment_is_said_where_nothing_relies_on_it(corpus, farcall, tmp_path):
     said = {module.stem: sidecar(module).get("alignment")
             for module in corpus.glob("*.so")}
-    # Vectors and 128-bit integers in memory.
+    # `abi` has vectors and 128-bit integers in memory, which rely on alignment.
     assert said == {**dict.fromkeys(CORPUS, 1), "abi": None}
     (tmp_path / "aligned.mlir").write_text(ALIGNED)
     done = farcall("compile", tmp_path / "aligned.mlir", "-o", tmp_path / "aligned.so")
@@ -689,7 +689,7 @@ INDEX = {f"index.{name}{sign}": (function, sign == "s")
          for name, function in table.items()}
 
 DIVISION = {
-    # linalg makes the tensors' operation one on numbers in a loop.
+    # linalg makes of an operation on tensors a loop over numbers.
     "tensor<?xi8>": """
 func.func @NAME(%a: tensor<?xi8>, %b: tensor<?xi8>) -> tensor<?xi8> {
   %r = OP %a, %b : tensor<?xi8>
@@ -741,7 +741,7 @@ def divisions(farcall, tmp_path_factory):
         for op in [*ARITH, *(INDEX if kind == "index" else {})]:
             name = op.replace(".", "_") + f"_{number}"
             names[name] = (op, kind)
-            # The types of index's own operations go without saying.
+            # The operations of dialect index are written without a type.
             line = form.replace(" : index\n", "\n", 1) if op in INDEX else form
             text += line.replace("NAME", name).replace("OP", op)
     (folder / "d.mlir").write_text(text)

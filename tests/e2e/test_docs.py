@@ -88,8 +88,8 @@ def test_examples(shell, tmp_path, examples, page):
 
 
 def unseen_blocks(page):
-    """Blocks of a page that no test looks into: those that are no console blocks,
-    but for sources and documents."""
+    """The kinds of blocks of a page that no test looks into: all but console blocks,
+    sources and documents."""
     infos = re.findall(r"^```(.*)$", page.read_text(), re.M)[::2]
     return set(infos) - {"console", "mlir", "json", "c"}
 

@@ -296,7 +296,7 @@ def test_bad_bodies_are_refused(serve):
             Content_Encoding="gzip")
     refused(server, b"[[1],[2]]", 400, "content_coding", Content_Encoding="deflate")
     refused(server, b"[[1],[2]]", 415, "unsupported_media_type", Content_Encoding="br")
-    second = good.rindex(b"PK\x01\x02") + 42  # where its bytes are: with the first's
+    second = good.rindex(b"PK\x01\x02") + 42  # its place; now that of the first
     refused(server, good[:second] + bytes(4) + good[second + 4:], 400, "binary_framing",
             "share bytes", **npz)
     # Each array is below --max-body, and compresses no better than data may.

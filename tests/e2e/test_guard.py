@@ -33,8 +33,8 @@ def full(rows, columns, value=1.0):
     return [[value] * columns] * rows
 
 
-# The answer where nothing is read that does not belong to the argument; else
-# None, a crash or, where less than 64 bytes are missing, a refusal.
+# function, arguments, answer. None: the function reads past an argument. Such a call
+# ends in a crash or, where less than 64 bytes are missing, may be refused.
 CASES = [
     ("product", full(2, 3), full(4, 5), full(2, 5, 3.0)),
     ("product", full(64, 300), full(16, 64), None),

@@ -33,7 +33,7 @@ class Kind:
     detail: str = ""            # a pattern the answer's detail must have
     result: typing.Optional[int] = None
     argument: int = 0
-    function: str = ""          # that of its name
+    function: str = ""          # "": the function is called `name`, too
     timeout_ms: typing.Optional[int] = None
     later: bool = False         # may also end calls after it
     libc: bool = False          # of the C library: the sanitizers bring another
@@ -250,12 +250,12 @@ def children(pid):
 
 
 def exists(pid):
-    """Anything of it, be it a zombie."""
+    """True while the process is there, be it as a zombie."""
     return os.path.exists(f"/proc/{pid}")
 
 
 def until(condition, seconds=10):
-    """Polls; a process's end is seen by nobody but its parent."""
+    """Polls, because only its parent is told of a process's end."""
     end = time.monotonic() + seconds
     while not (met := condition()) and time.monotonic() < end:
         time.sleep(0.02)
@@ -295,7 +295,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def running(folder):
-    """One server of them all, with calls of `add` beside the tests."""
+    """One server of all these modules, with calls of `add` beside the tests."""
     server = Server("--isolation=process", "--worker-memory=1GiB", folder)
     server.beside = Beside(server)
     server.descendants = set()
@@ -348,7 +348,7 @@ def test_and_again(running, kind):
 
 
 def test_nothing_is_left(running):
-    """After them all: descriptors, processes and memory as they were."""
+    """After all attacks: descriptors, processes and memory as they were."""
     pid = running.process.pid
     before = running.before
     until(lambda: measure(pid)["files"] <= before["files"])
@@ -462,7 +462,8 @@ STOLEN = (503, "out_of_memory")
 @pytest.mark.parametrize("name", ["inbox_flooded", "inbox_shut", "inbox_closed",
                                   "files_spoiled"])
 def test_files_of_calls_are_the_modules_own_loss(serve, tmp_path, name):
-    """What it does to them costs its own calls at most, and the server nothing."""
+    """What a module does to the files of calls costs that module's calls at most, and
+    the server nothing."""
     server = serve_files(serve, tmp_path, name)
     numbers = list(range(7, 1000007))
     for function, argument, result in [("fine", 41, 42), ("large", 7, numbers)] * 3:
@@ -482,7 +483,7 @@ def test_files_of_calls_are_the_modules_own_loss(serve, tmp_path, name):
             got = FINE if reply.status == 200 else (reply.status,
                                                     reply.json["code"])
             assert got in (FINE, STOLEN), reply.body[:200]
-            # A thief changes at most what its own module says.
+            # A module that spoils files changes the answers of its own calls at most.
             if got == FINE and name != "files_spoiled":
                 assert reply.json == {"results": [result]}
             assert server.get("/livez").status == 200
@@ -497,7 +498,7 @@ def test_files_of_calls_count_as_memory_taken(serve, tmp_path):
     assert until(lambda: not exists(greedy))
     assert until(lambda: "took more of the memory" in "".join(server.lines))
     assert call(server, "files_filled", "fine", 41).json == {"results": [42]}
-    # An answer does not hide what was taken with it.
+    # The file of an answer may not take much more memory than the answer needs.
     reply = call(server, "files_filled", "large_filled", 7)
     assert (reply.status, reply.json["code"]) == CRASHED
     assert call(server, "files_filled", "fine", 41).json == {"results": [42]}
@@ -505,8 +506,8 @@ def test_files_of_calls_count_as_memory_taken(serve, tmp_path):
 
 
 def test_a_lost_bell_is_noticed(serve, folder):
-    """No other traffic wakes the loop: the worker ends, its answer counts. A loop
-    that sleeps on answers 504."""
+    """The module closes the bell, and no other traffic wakes the loop. The end of the
+    worker does, and its answer counts. A loop that slept on would answer 504."""
     server = serve("--isolation=process", folder / "close_all.so")
     reply = call(server, "close_all", "close_all", 0, 20000)
     assert (reply.status, reply.json) == (200, {"results": [1]})

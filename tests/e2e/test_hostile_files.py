@@ -34,7 +34,7 @@ def endless():
 class File:
     name: str
     make: typing.Callable[[], bytes]
-    refused: str = ""  # or it is loaded
+    refused: str = ""  # part of the reason; "": the file is loaded
     suffix: str = ".vmfb"
     functions: int = 0  # of the description beside a shared object
 

@@ -16,7 +16,7 @@ from conftest import Server
 from test_hostile import OBJECTS, sidecar
 
 APART = ["unshare", "--user", "--pid", "--fork", "--kill-child", "--mount-proc"]
-# An ordinary user's files in /proc may be another's than root's of a namespace.
+# Root of a namespace may open other files of /proc than an ordinary user may.
 ORDINARY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 PLACES = {
     "root": [*APART, "--map-root-user"],
@@ -60,7 +60,7 @@ class Apart(Server):
 
 @pytest.fixture(scope="module")
 def folder():
-    """Its modules, for every user to read."""
+    """The modules, in a folder that every user may read."""
     with tempfile.TemporaryDirectory(prefix="farcall-others-") as name:
         folder = pathlib.Path(name)
         for end in (".so", ".farcall.json"):

@@ -36,7 +36,7 @@ FILES = [*sorted(RELEASES.glob("*-3.13.0*.vmfb")), ROOT / "examples/iree"]
 FORMATS = "json", "text", "mlir", "sip", "v1", "jsonschema"
 
 def calls():
-    """Headers and a body for POST, by path."""
+    """The calls: function, body, headers."""
     for case in CASES:
         if isinstance(case, Case):
             yield case.function, json.dumps(case.arguments), {}

@@ -64,7 +64,7 @@ def instructions(text):
 def same(ours, theirs):
     if ours == theirs:
         return True
-    # iree-dump-module leaves out the upper half of these.
+    # In these, iree-dump-module leaves out the upper half of 64-bit registers.
     if re.search(r"vm\.switch\.[if]64 ", ours):
         head, values, tail = re.match(r"(.*\[)(%.*)(\] else.*)", ours).groups()
         return theirs == head + re.sub(r":\d+", "", values) + tail

@@ -110,7 +110,7 @@ SIZE = 128 << 20
 
 
 def test_health_is_answered_while_large_files_are_loaded(tmp_path):
-    """They are sparse: a module, and then nothing."""
+    """The files are sparse: a small module, then a hole."""
     folder = tmp_path / "modules"
     folder.mkdir()
     for i in range(LARGE):

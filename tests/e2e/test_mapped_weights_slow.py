@@ -109,7 +109,7 @@ def module(request, iree, folder, weights):
 
 @pytest.fixture(scope="module")
 def safetensors(folder, weights):
-    """With the weights on a multiple of 64 bytes."""
+    """An archive in which the weights begin at a multiple of 64 bytes."""
     header = json.dumps({"w": {"dtype": "F32", "shape": [ROWS, COLUMNS],
                                "data_offsets": [0, WEIGHTS]}})
     header = header.ljust(-(-(8 + len(header)) // 64) * 64 - 8)

@@ -20,9 +20,9 @@ FORMATS = {
     "v1": "application/json",
     "jsonschema": "application/schema+json",
 }
-# Which have no such form, with a word of the reason. SIP has one tree of
-# arguments, and so none of these but the empty ones; neither it nor V1 has
-# arguments that are results too.
+# A word of the reason why a function cannot be written in a form; None: it can. SIP has
+# one tree of arguments, so of these functions only those without arguments have the
+# form; neither SIP nor V1 has arguments that are results too.
 def lacks(form, signature):
     if form in ("sip", "v1") and signature["name"] == "scale_inplace":
         return "more than an input"

@@ -34,7 +34,8 @@ class Manager:
     def start(self, *arguments, **variables):
         """Descriptors 3 and up are the sockets, LISTEN_PID is the server's own."""
         count = len(self.sockets)
-        # Out of the way first: a number may be that of another one.
+        # The sockets first get numbers from 20 on: one of them may now have a number
+        # from 3 on that another is to get.
         script = "".join(f"exec {20 + i}<&{each.fileno()}; "
                          for i, each in enumerate(self.sockets))
         script += "".join(f"exec {3 + i}<&{20 + i} {20 + i}<&-; " for i in range(count))
@@ -101,7 +102,7 @@ def test_passed_sockets_take_the_place_of_the_default(manage, tmp_path):
     assert server.stop() == 0
     told = [line for line in server.lines if "listening on" in line]
     assert len(told) == 2 and f"unix:{tmp_path / 's'}" in told[1]
-    assert (tmp_path / "s").exists()  # its file is the manager's
+    assert (tmp_path / "s").exists()  # the manager owns the socket's file
     assert manager.next() == "STOPPING=1"
 
 
@@ -267,7 +268,7 @@ def test_a_new_connection_may_still_ask(serve):
 
 
 def until_accepted(server, count):
-    """The one that asks counts as well."""
+    """Waits for `count` connections besides that of this request."""
     while True:
         text = server.get("/metrics").body.decode()
         if f"farcall_connections {count + 1}" in text:

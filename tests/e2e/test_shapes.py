@@ -25,8 +25,9 @@ def rows(count, width=3, value=1):
     return [[value] * width] * count
 
 
-# name: function, arguments, and the answer where nothing is read that does not
-# belong to an argument, or else to the ones that fill its last 64 bytes
+# name: function, arguments, answer. None: the function reads bytes that belong to no
+# argument, so it must not be answered. Elsewhere it reads its arguments alone, or bits
+# behind them, all ones, that fill an argument up to 64 bytes.
 CASES = {
     "many rows and one": ("dynamic/add3", [rows(300000), rows(1)], None),
     "four rows and two": ("dynamic/add3", [rows(4), rows(2)], None),
@@ -175,7 +176,8 @@ NAMES = {
     "onnx": [pair("g", *ROWS)],
     "versions": [MATMUL],
 }
-# Shapes of two tensors: which dims are one, and a call that is right.
+# Two arguments: the dim of each that must be equal to the other's, the dtype, and the
+# shapes of a call that is right.
 NAMED = {
     "dynamic/matmul": (1, 0, "f32", (2, 3), (3, 2)),
     "dynamic/add3": (0, 0, "f32", (4, 3), (4, 3)),

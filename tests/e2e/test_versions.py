@@ -98,7 +98,7 @@ def test_a_version_is_promoted_and_rolled_back(serve, versions, tmp_path):
     assert act(server, "promote", "m@2").json == decided("m", None, "2", "3", True)
     assert act(server, "promote", "m@3", alias="canary").json == \
         decided("m", "canary", "3", None, True)
-    versions.put(4)  # a newer one does not take the name
+    versions.put(4)  # a newer version does not take the name
     server.request("POST", "/api/v1/reload")
     assert [answers(server, name) for name in ("m", "m@canary", "m@4")] == [2, 3, 4]
     assert act(server, "promote", "m@4").json["before"] == "2"
@@ -112,7 +112,8 @@ def test_a_version_is_promoted_and_rolled_back(serve, versions, tmp_path):
     assert act(server, "promote", "m@1", alias="9").status == 422
     assert server.stop() == 0
 
-    # It is remembered; what was rolled back is not served until it changes.
+    # The rollback is remembered: the version that it took away is served only when its
+    # file changes.
     server = serve(*flags)
     assert [answers(server, name) for name in ("m", "m@4", "m@canary")] == [2, gone, 3]
     versions.put(4)
@@ -122,7 +123,7 @@ def test_a_version_is_promoted_and_rolled_back(serve, versions, tmp_path):
                           capture_output=True, text=True, env=user_environment())
     assert done.stdout == "m  leads to its highest version, before to 2\n"
     assert answers(server, "m") == 4
-    # What cannot be written is not decided.
+    # A promotion that cannot be written down is refused and changes nothing.
     (state / "modules.new").mkdir()
     refused = act(server, "promote", "m@1")
     assert refused.status == 503 and "cannot write" in refused.json["detail"]
@@ -139,8 +140,8 @@ def test_without_a_directory_it_is_forgotten(serve, versions):
 
 
 def test_a_killed_server_has_decided_or_not(versions, tmp_path):
-    """Killed at any moment of promotions and reloads, the next one serves what one of
-    them, and nothing in between, has said."""
+    """A server is killed at any moment of promotions and reloads. The next one serves
+    the version from before a promotion or from after it, never something else."""
     for each in 1, 2, 3:
         versions.put(each)
     state, draw = tmp_path / "state", random.Random(5)
@@ -149,7 +150,7 @@ def test_a_killed_server_has_decided_or_not(versions, tmp_path):
     for _ in range(50):
         server = Server("--admin=loopback", f"--state-dir={state}", versions.folder)
         assert answers(server, "m") == last
-        said = [last, last]  # by an answer, and by a request
+        said = [last, last]  # promoted for certain, and asked for
 
         def change():
             try:
@@ -164,7 +165,7 @@ def test_a_killed_server_has_decided_or_not(versions, tmp_path):
 
         worker = threading.Thread(target=change)
         worker.start()
-        time.sleep(draw.random() * 0.05)  # the moment is the point
+        time.sleep(draw.random() * 0.05)  # each round ends at another moment
         server.process.kill()
         server.process.wait()
         worker.join()

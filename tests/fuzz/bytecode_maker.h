@@ -15,17 +15,17 @@
 #define NEW_BLOCKS_MAX 6u
 #define NEW_OPS_MAX 12u
 #define TARGETS_MAX 1024u
-#define OLD_TARGET 0x80000000u  // the target is a pc of the code copied from
+#define OLD_TARGET 0x80000000u  // the target is a pc of the copied code
 
 typedef struct maker_t {
   uint64_t random;
   const fc_vm_module_t *module;
   const fc_vm_function_t *function;
-  uint32_t stray_odds;  // one operand in so many is wild; 0 = none
+  uint32_t stray_odds;  // one operand of so many does not exist; 0: all exist
   uint8_t code[CODE_MAX];
   uint32_t at;
   uint32_t blocks[BLOCKS_MAX];
-  uint32_t old_blocks[BLOCKS_MAX];  // pc in the code copied from, or UINT32_MAX
+  uint32_t old_blocks[BLOCKS_MAX];  // pc in the copied code, or UINT32_MAX
   uint32_t block_count;
   struct {
     uint32_t at;
@@ -53,8 +53,9 @@ static void put_aligned_count(maker_t *m, uint32_t count) {
 }
 
 // ---------------------------------------------------------------------------
-// Registers. By habit the lower half of the cells holds 32 bits and the upper
-// half 64, even refs are lists and odd ones buffers, so that values are of use.
+// Registers. Mostly, the lower half of the cells holds 32 bits and the upper
+// half 64, even refs are lists and odd ones buffers: then many instructions
+// find values of the kind they need.
 
 static uint32_t choose_cell(maker_t *m, bool wide) {
   uint32_t count = m->function->cell_count, half = count / 2;
@@ -295,7 +296,7 @@ static void put_instruction(maker_t *m, const fc_vm_op_t *op) {
         break;
       case '*':
         c++;
-        if (is_variadic(op)) break;  // put_spans did it
+        if (is_variadic(op)) break;  // put_spans has written the operands
         if (callee) {
           put_values(m, callee->arguments, true);
         } else if (op->opcode == FC_VM_OP_Return) {
@@ -465,22 +466,22 @@ static bool copy_edited(maker_t *m, const uint8_t *code,
                         const fc_vm_instruction_t *in) {
   bool ends = fc_vm_op_is_terminator(in->op);
   switch (choose(m, 6)) {
-    case 0:  // another before it
+    case 0:  // another instruction before it
       put_instruction(m, choose_op(m, false));
       return true;
-    case 1:  // another for it
+    case 1:  // another instruction in its place
       put_instruction(m, choose_op(m, ends));
       return false;
-    case 2:  // none for it
+    case 2:  // it is left out, if it does not end the block
       return ends;
-    case 3:  // twice
+    case 3:  // it is there twice
       if (!ends) copy_instruction(m, code, in);
       return true;
-    case 4:  // one that ends the block, and a block
+    case 4:  // the block ends before it, and it begins a new one
       put_instruction(m, choose_op(m, true));
       start_block(m, UINT32_MAX);
       return true;
-    default:  // the same with other operands
+    default:  // the same opcode with other operands
       put_instruction(m, in->op);
       return false;
   }

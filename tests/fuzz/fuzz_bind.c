@@ -138,7 +138,8 @@ static uint32_t take_type(line_t *line, int depth) {
   return node;
 }
 
-// Arguments are results too; a type is read twice to have nodes of its own.
+// Each argument that is only read is a result, too. Its type is read twice,
+// because a node has one place in a tree.
 static void take_params(line_t *line) {
   line->tree = line->at < line->end && *line->at == '=';
   if (line->tree) {
@@ -208,7 +209,8 @@ static void meter_release(void *context, void *memory) {
 }
 
 // ---------------------------------------------------------------------------
-// The echo: results are the arguments, finals those of their arguments
+// The echo: a result is an argument that is only read, and the final value of
+// any other argument is what was sent
 
 static fc_status_t echo(void *instance, size_t index, fc_backend_call_t *call,
                         fc_error_t *err) {

@@ -121,7 +121,8 @@ static const struct {
 // ---------------------------------------------------------------------------
 // The module
 
-// Conventions and registers of the functions; the arguments of each fit.
+// Conventions and registers of the functions: there is a register for each
+// argument.
 typedef struct shape_t {
   const char *cconv[FUNCTIONS];
   uint16_t cells;
@@ -135,7 +136,7 @@ static const shape_t shapes[] = {
     {{"0iifF_v", "0I_i", "0v_v"}, 6, 1},
     {{"0rrrrrrr_r", "0IIIIIIII_F", "0riririri_IIrr"}, 16, 7},
     {{"0r_v", "0v_r", "0iii_iii"}, 300, 150},
-    {{"0I_I", "0ii_i", "0v_v"}, 64, 16},  // of real modules too
+    {{"0I_I", "0ii_i", "0v_v"}, 64, 16},  // conventions of real modules, too
 };
 
 // Code ends where its memory ends, so that reading past it shows in every
@@ -289,7 +290,7 @@ static void run_all(fixture_t *f) {
   for (uint32_t i = 0; i < FUNCTIONS; i++) {
     fc_vm_invocation_t invocation = {.stack = &f->stack, .fuel = FUEL};
     run_function(context, &invocation, i);
-    CHECK(!f->stack.depth && !f->stack.size);  // it unwinds to the end
+    CHECK(!f->stack.depth && !f->stack.size);  // nothing is left
   }
   for (uint32_t i = 0; i < GLOBAL_REFS; i++) {
     fc_vm_release(context->global_refs[i]);

@@ -42,7 +42,7 @@ typedef struct fixture_t {
   fc_vm_invocation_t invocation;
   size_t live;  // objects of the module itself
   fc_vm_object_t *objects[OBJECTS];
-  uint32_t next;  // of them: the one to be replaced next
+  uint32_t next;  // index of the object to be replaced next
 } fixture_t;
 
 typedef struct input_t {

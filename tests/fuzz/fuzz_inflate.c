@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Any bytes as a compressed body; the first one chooses the format. Nothing becomes
-// more than it may, and what comes out is compressed and comes back as itself.
+// Any bytes as a compressed body; the first one chooses the format. Nothing is
+// inflated beyond the limit, and what comes out is compressed again and
+// inflates to itself.
 #include "base/inflate.h"
 
 #include <stdlib.h>

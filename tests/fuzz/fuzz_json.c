@@ -42,7 +42,7 @@ static void mix(trace_t *trace, const void *data, size_t size) {
   }
 }
 
-// Reads `text` in two spans, each on the heap and no longer than it is.
+// Reads `text` in two spans, each in a heap block of exactly its size.
 static trace_t read_split(fc_str_t text, size_t split) {
   trace_t trace = {.hash = UINT64_C(14695981039346656037)};
   fc_json_reader_t reader;

@@ -78,7 +78,8 @@ static void run(const fc_plan_t *plan, int form, fc_str_t body,
   if (decode(frame, form, body, document, &err) != FC_OK) {
     CHECK(is_clients(&err));
   } else if (answer(frame, form, &there, &said) && form < FRAMED) {
-    // Formats that are the same both ways.
+    // In these forms an answer is a request, too: decoded and answered once
+    // more it must be the same bytes.
     fc_frame_begin(frame, plan, NULL);
     CHECK(decode(frame, form, fc_text_str(&there), said, &err) == FC_OK);
     CHECK(answer(frame, form, &back, &said));

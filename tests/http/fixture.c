@@ -87,7 +87,8 @@ static uint64_t pack_gate(uint32_t inside, uint32_t let_go) {
   return (uint64_t)inside << 32 | let_go;
 }
 
-// Leaves if a call was let go.
+// True if a call was let go and no other call has left for it: the caller is
+// that call.
 static bool leave_block(uint32_t unused) {
   (void)unused;
   uint64_t now = atomic_load(&gates->gate);

@@ -24,7 +24,8 @@ pthread_t fixture_last_thread(void);        // the thread of this process that
 // While held, modules do not finish loading.
 void fixture_hold_loading(bool hold);
 
-// Servers are refused memory of exactly so many bytes; 0: of none.
+// From now on an allocation of exactly so many bytes fails in each server; 0:
+// none fails.
 void fixture_refuse_memory(size_t size);
 
 // Must be the first call in a test's main, because the server starts the test's
@@ -94,8 +95,8 @@ fixture_response_t fixture_request(const fixture_server_t *server,
 // "POST path" with a body, without waiting for the answer.
 void fixture_post(int socket, const char *path, const char *body);
 
-// The same, and waits until the server has handled it; only for a test whose
-// other connections are quiet.
+// The same as fixture_post, but waits until the server has handled the request;
+// only for a test whose other connections are quiet.
 void fixture_post_handled(const fixture_server_t *server, int socket,
                           const char *path, const char *body);
 

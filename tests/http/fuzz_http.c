@@ -236,7 +236,7 @@ static fc_module_t *load_module(fc_error_t *error) {
   return module;
 }
 
-// As modules.c would, of a file that is loaded and called 't'.
+// Publishes module 't', as modules.c does after it has loaded a file.
 static void add_module(house_t *house) {
   fc_error_t error;
   fc_generations_t *generations = &house->modules.generations;
@@ -300,7 +300,7 @@ static void init_house(house_t *house) {
 
 typedef struct manner_t {
   size_t step;           // bytes that come at once
-  size_t taken_at_once;  // of an answer
+  size_t taken_at_once;  // bytes of an answer, by the stream
   fc_lane_t lane;        // calls run at once, or in a thread meanwhile
   bool breaks_off;       // the client breaks the stream off
 } manner_t;

@@ -195,8 +195,9 @@ static void an_act_goes_on_without_its_client(void **state) {
   leave();
 }
 
-// The second request begins within the end of the first, and removes what that was
-// about.
+// The second request, sent together with the first, is handled while the loop
+// ends the first, a failed load. It removes the generation that was to be
+// loaded.
 static void a_failed_load_is_unloaded_at_once(void **state) {
   (void)state;
   enter("");
@@ -241,7 +242,7 @@ static void files_are_followed(void **state) {
   enter("--watch");
   put("u.fixture", "fixture");
   wait_until_listed(READY("u"));
-  // It is refused once, and taken when it is mended.
+  // A broken file is refused once, and loaded when it is mended.
   put("u.fixture", "nonsense");
   wait_until_listed("\"refused\":{\"code\":\"module_load\",\"detail\":\"u.fix");
   put("u.fixture", "fixture");
@@ -320,7 +321,7 @@ static void a_volume_is_followed(void **state) {
   leave();
 }
 
-// Where nothing tells of changes.
+// Where the system does not tell of changes, files are looked at.
 static void files_are_looked_at_now_and_then(void **state) {
   (void)state;
   enter("--watch-interval=10ms");

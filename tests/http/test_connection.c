@@ -88,7 +88,8 @@ static void without_descriptors_clients_are_told(void **state) {
 // ---------------------------------------------------------------------------
 // Large answers
 
-// More than sockets keep, so the server goes on in the middle of its pieces.
+// The answer is larger than the buffers of the sockets, so the server has to
+// stop in the middle of it and go on there.
 static void a_large_answer_arrives_whole(void **state) {
   (void)state;
   enum { COUNT = 1000000, EACH = 8, SMALL = 1 << 16 };

@@ -91,7 +91,7 @@ static void all_who_wait_are_told_of_a_failure(void **state) {
   }
   expect_request("GET", MODULES "t", 200, "\"state\":\"failed\"");
   expect_request("GET", "/metrics", 200, "\nfarcall_module_bytes 0\n");
-  // What is asked for is the file as it is then.
+  // What is loaded is the file as it is when somebody asks for it.
   put("t.fixture", "fixture");
   expect_request("POST", "/api/v1/reload", 200, "\"described\":1");
   expect_sum(200);
@@ -114,7 +114,8 @@ static void who_waits_is_told_of_the_end(void **state) {
   fixture_forget(&server);
 }
 
-// The name leads away from a generation that is being loaded.
+// The unload takes the name from a generation that is being loaded, so the
+// waiting caller finds no such module.
 static void a_module_is_unloaded_while_it_is_loaded(void **state) {
   (void)state;
   enter("--load=demand");
@@ -130,7 +131,8 @@ static void a_module_is_unloaded_while_it_is_loaded(void **state) {
   leave();
 }
 
-// The loader describes it, and then opens it, for nobody.
+// One client waits for the description and one for an answer when the module is
+// unloaded. The loader still describes it and then opens it, for nobody.
 static void a_module_is_unloaded_while_it_is_described_and_loaded(
     void **state) {
   (void)state;
@@ -226,7 +228,8 @@ static void what_nobody_asks_for_is_unloaded(void **state) {
   leave();
 }
 
-// Others are unloaded meanwhile, which were used later.
+// A module with a call stays, though others that were used later are unloaded
+// meanwhile.
 static void what_is_called_stays(void **state) {
   (void)state;
   enter("--load=demand --idle-unload=1ms");
@@ -243,7 +246,8 @@ static void what_is_called_stays(void **state) {
   leave();
 }
 
-// The same for modules that are loaded at the start.
+// Modules that were loaded at the start are unloaded as well when nobody asks
+// for them, and a call loads them again.
 static void they_come_back(void **state) {
   (void)state;
   enter("--idle-unload=1ms");

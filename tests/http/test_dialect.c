@@ -20,7 +20,7 @@ enum { ROUTE_TEXT = FC_ROUTE_COUNT, ROUTE_MODEL, ROUTE_OF_VERSION };
 typedef struct parameters_t {
   char separator;
   uint8_t times;
-  uint8_t raw;  // bytes before those that are called raw
+  uint8_t raw;  // size of the answer's first part, behind which bytes are raw
 } parameters_t;
 _Static_assert(sizeof(parameters_t) <= FC_CALL_PARAMETERS, "they fit a call");
 

@@ -237,8 +237,8 @@ static void a_module_that_keeps_crashing_is_quarantined_alone(void **state) {
       fixture_header(&response, "Retry-After", value, sizeof value));
   fixture_response_free(&response);
   call(fd, ADD, "[1,2]", 200, "[3]");
-  // Then it is tried again; one more crash is enough, and the next time is twice
-  // as long.
+  // After the quarantine the module is tried again; one more crash is enough
+  // for the next quarantine, which lasts twice as long.
   for (int round = 0; round < 2; round++) {
     int status;
     do {
@@ -258,7 +258,8 @@ static void a_module_that_keeps_crashing_is_quarantined_alone(void **state) {
   fixture_forget(&server);
 }
 
-// However many crashes there are, if nearly all calls of the module end well.
+// A module is not quarantined, however many crashes there are, if nearly all of
+// its calls end well.
 static void one_client_does_not_end_a_module_for_all(void **state) {
   (void)state;
   fixture_server_t server;
@@ -418,7 +419,7 @@ static void what_was_ended_from_outside_is_not_refused(void **state) {
   wait_until_it_runs(pid);
   assert_int_equal(kill(pid, SIGKILL), 0);
   expect(fd, 502, "worker_out_of_memory");
-  // Ended by its deadline, twice.
+  // A call that its deadline has ended is not refused the next time.
   for (int i = 0; i < 2; i++) {
     (void)worker_pid(other);
     post_timed(fd, CRASH "spin", "[0]", 200);
@@ -1053,8 +1054,9 @@ static void a_large_answer_holds_nobody_up(void **state) {
   end(&server);
 }
 
-// Not a byte of a large body is copied, and of an answer only what it begins with,
-// in a server that has seen none before or some.
+// Not a byte of a large body is copied, and of a large answer only its
+// beginning: neither in a server that has not seen one before nor in one that
+// has.
 static void large_bodies_and_answers_are_not_copied(void **state) {
   (void)state;
   enum { COUNT = 1000000 };

@@ -320,7 +320,8 @@ static void stand_in_line(line_t *line, const char *const *paths,
   fixture_wait_blocked(1);
 }
 
-// Lets this one go on, which runs. When the next one blocks, so many have begun.
+// Lets call `index` go on, which runs, and expects its answer. As soon as the
+// next call blocks, `begun` calls must have begun.
 static void expect_next(line_t *line, unsigned index, unsigned begun) {
   fixture_release(1);
   expect(line->fds[index], 200, "[]");
@@ -335,8 +336,9 @@ static void end_line(line_t *line, unsigned last) {
   end(&line->server);
 }
 
-// The thread has a call to run and one to go on with. Those that wait then are begun
-// module by module, so the call that came last is the fourth.
+// The thread is given one call to run and one to go on with. The calls that
+// wait after these are begun in turns of the modules, so the call that came
+// last is begun as the fourth.
 static void modules_take_turns(void **state) {
   (void)state;
   static const char *const kPaths[] = {BLOCK, BLOCK, BLOCK, BLOCK,
@@ -350,8 +352,8 @@ static void modules_take_turns(void **state) {
   end_line(&line, 3);
 }
 
-// The thread is given no second one to go on with, so another module's call overtakes
-// it.
+// Of a serial module the thread is given no second call to go on with, so
+// another module's call overtakes that one.
 static void calls_of_a_serial_module_take_turns(void **state) {
   (void)state;
   static const char *const kPaths[] = {SERIAL "block", SERIAL "block", ADD};

@@ -252,7 +252,8 @@ static void a_reset_drops_a_waiting_call(int calls) {
     expect(busy[i], 200, NULL);
     close(busy[i]);
   }
-  // One that the worker has is counted when it comes back, which may be later.
+  // A dropped call that the worker already has is counted when it comes back,
+  // which may be later.
   if (calls > 1) {
     fixture_response_t metrics =
         fixture_request(&server, "GET", "/metrics", "");
@@ -399,7 +400,7 @@ static void not_ready_until_every_path_was_tried(void **state) {
   (void)state;
   fixture_server_t server;
   fixture_start(&server, "");
-  // The state between two PATHs.
+  // A server that has not tried all of its PATHs yet.
   fc_modules_t modules = {.started = false};
   fc_server_t half = {.modules = &modules};
   fc_place_t place = {.route = FC_ROUTE_READY, .module = FC_ROUTE_NO_INDEX};

@@ -83,7 +83,8 @@ static bool same_decimal(fc_shortest_t a, fc_shortest_t b) {
   return a.digits == b.digits && a.exponent == b.exponent;
 }
 
-// The digits of a positive value, where there is a quick way to them.
+// Compares the digits of a positive value with those of the quick way, where
+// there is one.
 static void check_digits(float value) {
   uint32_t bits;
   memcpy(&bits, &value, sizeof bits);

@@ -122,7 +122,7 @@ KIND(files_filled) {
   fill();
   return 0;
 }
-// And says that it needs what it took.
+// Fills the file that its answer lies in, too.
 __attribute__((visibility("default"))) void _mlir_ciface_large_filled(
     vector_t *out, int32_t first) {
   _mlir_ciface_large(out, first);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Does not return, returns twice, or leaves a thread or a process behind. Then
-// the result says which, so that a test can look for it.
+// Does not return, returns twice, or leaves a thread or a process behind. A
+// function that leaves a process returns its number, so that a test can look
+// for it.
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -57,7 +58,7 @@ KIND(fault_for_ever) {
 void fault_again(int number) { (void)number; }
 KIND(wait_for_input) {
   char byte;
-  return (int32_t)read(0, &byte, 1);  // nothing: the end of the file
+  return (int32_t)read(0, &byte, 1);  // 0: the input is empty
 }
 
 KIND(fork_child) {
@@ -109,7 +110,7 @@ KIND(thread_spins) { return leave_thread(spin); }
 KIND(thread_faults_later) { return leave_thread(fault_later); }
 
 KIND(kill_parent) { return kill(getppid(), SIGTERM); }
-KIND(kill_everybody) { return kill(-1, 0); }  // 0 only asks; that is enough
+KIND(kill_everybody) { return kill(-1, 0); }  // 0 only asks if it could
 KIND(limit_parent) {
   struct rlimit none = {0, 0};
   return prlimit(getppid(), RLIMIT_CPU, &none, NULL);

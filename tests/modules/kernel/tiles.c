@@ -49,7 +49,7 @@ static int mark(const void *environment, const dispatch_t *dispatch,
   return 0;
 }
 
-// Counts, and fails with 7 as workgroup number constants[0].
+// Counts each workgroup. Workgroup number constants[0] fails with 7.
 static int fail(const void *environment, const dispatch_t *dispatch,
                 const workgroup_t *workgroup) {
   (void)environment;
@@ -59,7 +59,8 @@ static int fail(const void *environment, const dispatch_t *dispatch,
   return me == dispatch->constants[0] ? 7 : 0;
 }
 
-// Counts, and raises the word of binding 1 as workgroup number constants[0].
+// Counts each workgroup. Workgroup number constants[0] sets the word of binding
+// 1.
 static int raise_word(const void *environment, const dispatch_t *dispatch,
                       const workgroup_t *workgroup) {
   (void)environment;
@@ -72,7 +73,7 @@ static int raise_word(const void *environment, const dispatch_t *dispatch,
   return 0;
 }
 
-// Fails unless it is run in order, which is what its flag asks for.
+// Fails unless its workgroups are run in order, which its flag asks for.
 static int in_order(const void *environment, const dispatch_t *dispatch,
                     const workgroup_t *workgroup) {
   (void)environment;

@@ -26,7 +26,7 @@ CI(void, null_aligned)(r1_t *out) {
   *out = block(4);
   out->aligned = NULL;
 }
-CI(void, unwritten)(r1_t *out) { (void)out; }  // fine: no elements
+CI(void, unwritten)(r1_t *out) { (void)out; }  // good: there are no elements
 CI(void, unwritten_static)(r1_t *out) { (void)out; }
 CI(void, wrong_dim)(r1_t *out) { *out = block(5); }
 CI(void, wrong_stride)(r1_t *out) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A variable that each thread has its own of: calls remember, in a thread.
+// A variable that each thread has for itself: a call sees the calls before it
+// in its thread.
 #include "memref.h"
 
 static _Thread_local int32_t calls;

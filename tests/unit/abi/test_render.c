@@ -68,7 +68,8 @@ static const struct {
      "func.func private @f(%a: tensor<?x?xf32>, %b: tensor<?x2xf32>) -> "
      "tensor<?x?xi8>",
      "{\"kwargs\":{\"a\":[[0.0]],\"b\":[[0.0,0.0]]}}"},
-    // Nothing is below an empty array, so all that is called K is empty.
+    // JSON cannot say how long the rows of an empty array are, so K is 0
+    // wherever it is.
     {"tensor<Kx1xi8>, tensor<0xKxi8>, tensor<2xKxi8> ->",
      "func.func private @f(%arg0: tensor<?x1xi8>, %arg1: tensor<0x?xi8>, "
      "%arg2: tensor<2x?xi8>)",

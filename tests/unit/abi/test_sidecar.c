@@ -392,7 +392,7 @@ static void an_embedded_description_says_so(void **state) {
                        fc_allocator_system(), &sidecar, NULL),
       FC_OK);
   assert_int_equal(sidecar->functions[0].signature->source, FC_SOURCE_EMBEDDED);
-  // The description does not say.
+  // The alignment where the description does not say one.
   assert_int_equal(sidecar->functions[0].signature->alignment, 64);
   fc_sidecar_destroy(sidecar);
 }

@@ -76,7 +76,7 @@ static fc_code_t refuse(fc_coding_t coding, fc_str_t packed, size_t limit) {
   fc_error_reset(&err);
   fc_text_init(&text, fc_allocator_system(), SIZE_MAX);
   const fc_status_t status = fc_inflate(coding, packed, limit, &text, &err);
-  // Never more than what is allowed, and what notices that.
+  // At most what is allowed is written, and one byte by which more is noticed.
   assert_true(fc_text_str(&text).size <= limit + 1);
   fc_text_deinit(&text);
   return status == FC_OK ? FC_CODE_NONE : err.code;
@@ -102,8 +102,8 @@ static void damage_is_refused(void **state) {
   free((void *)(uintptr_t)bytes.data);
 }
 
-// 64 MiB of zeros are 65 KiB: below the limit of a body, and above what so many bytes
-// may become.
+// 64 MiB of zeros are compressed to 65 KiB. That many zeros are below the limit
+// of a body, but more than 65 KiB may become.
 static void a_bomb_is_refused(void **state) {
   (void)state;
   const size_t size = (size_t)64 << 20;

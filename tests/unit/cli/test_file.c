@@ -11,8 +11,8 @@
 
 #include "helpers/test.h"
 
-// The linker puts this in place of fstat. The file has outgrown the size it
-// tells.
+// The linker puts this in place of fstat. It says `size_said`, a size that the
+// file has outgrown.
 int __real_fstat(int file, struct stat *out);
 int __wrap_fstat(int file, struct stat *out);
 static off_t size_said = -1;  // -1: the right one

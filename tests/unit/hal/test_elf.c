@@ -213,7 +213,7 @@ static void writable_strings(char *b) {
   move_to_writable(b, DT_STRTAB, entry_of(b, DT_STRSZ)->d_un.d_val);
 }
 static void writable_relocations(char *b) {
-  // The segment has no room for more.
+  // The segment has room for one relocation only.
   entry_of(b, DT_RELASZ)->d_un.d_val = sizeof(Elf64_Rela);
   move_to_writable(b, DT_RELA, sizeof(Elf64_Rela));
 }

@@ -13,9 +13,10 @@ typedef struct fc_test_shortage_t {
   unsigned count;
 } fc_test_shortage_t;
 
-// Takes all descriptors below `limit`; those from there on that are open stay.
+// Takes all free descriptors below `limit`. Open ones at or above `limit` stay
+// open.
 void fc_test_shortage_begin(fc_test_shortage_t *shortage, rlim_t limit);
-// Gives one back.
+// Gives one of them back.
 void fc_test_shortage_ease(fc_test_shortage_t *shortage);
 void fc_test_shortage_end(fc_test_shortage_t *shortage);
 

@@ -61,8 +61,8 @@ static fc_code_t decode_embedded(fc_test_call_t *call, const embed_row_t *embed,
   return err.code;
 }
 
-// A brace more or less ends the object around it somewhere else, and what is
-// missing there is noticed first.
+// A row with a brace too many or too few moves the end of the object around it.
+// Then what is missing in that object is the first error, and not the row's.
 static bool moves_the_end(const fc_json_row_t *row) {
   int open = 0;
   for (size_t i = 0; i < row->size; i++) {

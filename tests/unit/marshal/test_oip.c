@@ -133,8 +133,8 @@ static void values_come_back(void **state) {
   }
 }
 
-// Raw bytes stay where they are if they are aligned, and are copied otherwise; the
-// answer has the same bytes, and only a boolean may not be just any byte.
+// Raw bytes stay where they are if they are aligned, and are copied otherwise;
+// the answer has the same bytes. Any byte is good but for those of booleans.
 static void raw_bytes_come_back(void **state) {
   (void)state;
   static const char kDocument[] =
@@ -202,7 +202,7 @@ static void raw_booleans_are_0_or_1(void **state) {
   fc_test_call_deinit(&call);
 }
 
-// Without a document the body says one dim.
+// Raw bytes without a document: their number gives the size of one dim at most.
 static void a_body_says_one_dim(void **state) {
   (void)state;
   static const struct {
@@ -312,7 +312,7 @@ static void a_missing_name_is_said(void **state) {
   free(body);
 }
 
-// As KServe sends one when no other input has raw bytes.
+// KServe sends an empty tensor in this way when no other input has raw bytes.
 static void an_empty_tensor_needs_no_bytes(void **state) {
   (void)state;
   static const char kBody[] =
@@ -331,8 +331,8 @@ static void an_empty_tensor_needs_no_bytes(void **state) {
   fc_test_call_deinit(&call);
 }
 
-// A view of one element may have any shape; it is not written out before somebody
-// has seen that the answer cannot hold it.
+// A view of one element may have any shape, so the answer's limit must be
+// compared before anything is copied.
 static void a_result_beyond_the_limit_is_not_copied(void **state) {
   (void)state;
   static const char kJson[] = "{\"inputs\":[]}";
@@ -386,7 +386,7 @@ static void what_is_no_tensor_is_refused(void **state) {
     fc_text_t answer;
     fc_text_init(&answer, fc_allocator_system(), 4096);
     fc_error_t err;
-    // The second time it is known already.
+    // The second call is answered by what the plan keeps of the first.
     for (int k = 0; k < 2; k++) {
       assert_int_equal(fc_oip_write_tensors(call.plan, &answer.sink, &err),
                        FC_UNIMPLEMENTED);

@@ -134,7 +134,7 @@ static void keys_matter(void **state) {
   assert_true(one.entries[0].digest != two.entries[0].digest);
 }
 
-// No two of many bodies, as clients send them, have the same digest.
+// Sorts digests, so that two equal ones are neighbours.
 static int by_digest(const void *a, const void *b) {
   const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
   return x < y ? -1 : x > y;

@@ -56,7 +56,8 @@ static const struct row_t {
     {"the largest body", 64 * MIB, 200000, WAY_MIXED},
 };
 
-// Fills it, and counts what is copied from block to block.
+// Fills the body as the row says, and returns how many bytes were copied from
+// block to block.
 static uint64_t fill(const struct row_t *row, fc_blocks_t *blocks,
                      fc_piece_t *body) {
   static char beside[FC_LIMIT_READ];

@@ -102,7 +102,7 @@ static void a_name_leads_to_its_highest_version(void **state) {
   assert_ptr_equal(find(&table, "m"), twelfth);
   fc_generations_drain(&table.generations, first);
   assert_ptr_equal(find(&table, "m"), twelfth);
-  // Its own newer generation takes its place among them.
+  // A newer generation of version 12 takes the place of the older one.
   fc_generation_t *again = publish(&table, "/a/m/12/model.so");
   assert_ptr_equal(find(&table, "m"), again);
   fc_generations_drain(&table.generations, again);

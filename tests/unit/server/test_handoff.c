@@ -95,7 +95,7 @@ static void steal(int end) {
   assert_true(recvmsg(end, &message, MSG_DONTWAIT) > 0);
   int file;
   memcpy(&file, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof file);
-  // All it can do to it, but write it.
+  // A thief can write to the file, but cannot change its size.
   assert_int_equal(ftruncate(file, 0), -1);
   assert_int_equal(ftruncate(file, 1 << 30), -1);
   close(file);
@@ -116,7 +116,7 @@ static void do_to(pair_t *pair, deed_t deed) {
       shutdown(end, SHUT_RDWR);
       return;
     case DEED_CLOSE:
-      assert_true(dup2(pair->loop, end) == end);  // another file is there
+      assert_true(dup2(pair->loop, end) == end);  // now it is another file
       return;
   }
 }
@@ -253,7 +253,8 @@ static void without_descriptors_a_call_fails_alone(void **state) {
   close_pair(&pair);
 }
 
-// Addresses were set aside before.
+// The inbox reserved its addresses when it was opened, so a call gets its files
+// where no address is left.
 static void without_addresses_a_call_goes_on(void **state) {
   (void)state;
 #if !FC_SANITIZED  // their shadow takes terabytes

@@ -55,7 +55,8 @@ static void crashes_count_within_a_minute_and_no_longer(void **state) {
   }
 }
 
-// Good calls, then crashes with good calls before each; a second apart.
+// Good calls, then crashes, each after some more good calls; one second between
+// crashes.
 static void crashes_count_if_they_are_many_of_the_calls(void **state) {
   (void)state;
   static const struct {

@@ -90,8 +90,9 @@ static void on_done(void *context, fc_job_t *job) {
   house->done = job;
 }
 
-// The process that takes the place of one that was killed for a deadline may
-// need longer than that deadline to start.
+// A call has expired in the queue. That is possible here: the process that
+// takes the place of one that was killed for a deadline may need longer than
+// that deadline to start.
 static void on_expired(void *context, fc_job_t *job) {
   house_t *house = context;
   fc_block_give(house->blocks, job->call.body.block);
@@ -500,7 +501,7 @@ static void a_process_more_than_calls_need_ends(void **state) {
   const fc_host_t *host = fc_pool_host(&house.pool, 0);
   assert_true(fc_host_worker(host, 0, &first));
   assert_false(fc_host_worker(host, 1, &second));
-  // Two at once.
+  // Two calls at once make the pool start the second process.
   fc_job_t jobs[2];
   for (int i = 0; i < 2; i++) {
     jobs[i] = make_job(&house, 0, 0, FC_STR("[]"), FC_CALL_VALIDATE);
@@ -581,7 +582,7 @@ static void what_was_finished_before_the_end_is_answered(void **state) {
 
 #define ANOTHER_FILE "it says that it has loaded another file"
 
-// Such a worker.
+// A worker process that says it serves, with the digest of another file.
 static _Noreturn void load_another_file(void) {
   const uint64_t one = 1;
   fc_ring_t ring;

@@ -159,7 +159,7 @@ static void a_full_pipe_drops_lines_and_says_so(void **state) {
   (void)state;
   static tap_t tap;
   open_tap(&tap, false);
-  // One that takes only a part of the buffer.
+  // The pipe takes only a part of what the log's buffer holds.
   assert_true(fcntl(tap.ends[1], F_SETPIPE_SZ, 8192) >= 8192);
   // Far more than pipe and buffer hold; returning at all is the point.
   for (int i = 0; i < 20000; i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Conditions as RFC 9110 13.1 has them, and the forms of signatures that lack
-// some. What each form looks like is tested with its printer.
+// Conditions as RFC 9110 13.1 has them, and which signatures cannot be written
+// in which form. What each form looks like is tested with its printer.
 #include "dialect/query.h"
 
 #include "farcall/type.h"

@@ -44,7 +44,8 @@ static void its_size_is_sealed(void **state) {
   close(fd);
 }
 
-// However much is given back at one go, what lies behind stays.
+// However many bytes are given back at a time, those behind the used ones keep
+// their contents.
 static void what_is_given_back_is_what_was_used(void **state) {
   (void)state;
   static const struct {
@@ -171,7 +172,8 @@ static void a_block_grows_into_a_file(void **state) {
   fc_blocks_destroy(blocks);
 }
 
-// Also what a worker wrote where nothing was counted.
+// A file is given back in steps, and with it what a worker wrote where nothing
+// was counted.
 static void a_file_is_given_back_bit_by_bit(void **state) {
   (void)state;
   const unsigned before = open_files();

@@ -502,8 +502,9 @@ static void *run_alone(void *context) {
   return NULL;
 }
 
-// Starts the thread, and returns when it is inside. It stays only for a while, in
-// which this thread may not get to look: then another one is started.
+// Starts the thread, and returns when it is inside the module. The thread stays
+// there for a while only: if this thread did not run in that time, another
+// thread is started.
 static void run_until_inside(alone_t *alone, caller_t *caller,
                              pthread_t *thread) {
   for (;;) {
@@ -554,8 +555,9 @@ static void two_loads_of_one_file_are_two_modules(void **state) {
   caller_close(&second);
 }
 
-// Places of imported addresses, which lie in pages that are read-only once the
-// module is loaded; they are written to once more after that.
+// Finds the place where the address of malloc is kept. The pages of such places
+// are read-only once the module is loaded; the backend writes to them once more
+// after that.
 static void note_place(void *context, fc_str_t symbol, uint64_t address) {
   uint64_t *place = context;
   if (fc_str_equal(symbol, FC_STR("malloc"))) *place = address;

@@ -507,7 +507,7 @@ static void machine_code_can_be_refused(void **state) {
   fc_module_release(module);
 }
 
-// Such a module asks for machine code but has none: no computation was left to
+// A module may ask for machine code and have none: no computation was left to
 // compile.
 static void modules_without_kernels_answer(void **state) {
   (void)state;
@@ -543,7 +543,8 @@ static const device_row_t devices[] = {
     {OURS, NULL},
 };
 
-// The module says so without running __init, which would fail.
+// The module says why its functions cannot be called; __init, which would fail,
+// is not run.
 static void functions_for_other_devices_say_so(void **state) {
   (void)state;
   FC_TEST_EACH_ROW(const device_row_t, row, devices) {

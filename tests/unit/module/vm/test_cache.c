@@ -236,7 +236,8 @@ static void without_a_call_nothing_is_kept(void **state) {
   close_cache(&fixture);
 }
 
-// So a sweep of failing allocations sees every allocation.
+// Blocks of another allocator than the system's are not kept. Otherwise a sweep
+// of failing allocations would not see all of them.
 static void other_allocators_are_asked_each_time(void **state) {
   (void)state;
   fixture_t fixture;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The text of a function, as iree-dump-module 3.13 prints it, and that every
-// byte of every module decodes and verifies. The comparison of whole modules
-// with that tool is tests/e2e/test_vm_reference.py.
+// byte of every module decodes and verifies. tests/e2e/test_iree_disassembly.py
+// and test_iree_corpus.py compare whole modules with that tool.
 #include "module/vm/disasm.h"
 
 #include "module/vm/files.h"

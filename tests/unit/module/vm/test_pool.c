@@ -103,7 +103,7 @@ static void what_is_kept_does_not_make_a_call_fail(void **state) {
   void *block = take(&fixture, 16 << 10, &have);
   fc_hal_pool_give(fixture.pool, block, have);
   assert_int_equal(atomic_load(&fixture.heap.kept), 16 << 10);
-  // Rounding up does not make a call fail, either.
+  // A size that would exceed the limit when rounded up is not rounded up.
   block = take(&fixture, (64 << 10) - 1, &have);
   assert_non_null(block);
   assert_int_equal(have, (64 << 10) - 1);
