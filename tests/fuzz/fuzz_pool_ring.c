@@ -17,7 +17,8 @@ static void check(bool fine) {
   if (!fine) abort();
 }
 
-// Ends, and holds no control bytes: it goes to logs and clients.
+// The text ends within its room and holds no control bytes, because it goes to
+// logs and clients.
 static void check_text(const char *text, size_t capacity) {
   const char *end = memchr(text, '\0', capacity);
   check(end != NULL);

@@ -313,7 +313,8 @@ static fc_status_t fixture_instance_create(void *module,
                                            fc_error_t *err) {
   (void)allocator;
   (void)err;
-  // Long enough to be noticed on a loop.
+  // With vm.state=private an instance takes so long to make that it is noticed
+  // on the loop.
   uint64_t begin_ns = fc_clock_ns();
   while (((fixture_module_t *)module)->info.private_state &&
          fc_clock_ns() < begin_ns + 2 * FC_LIMIT_INLINE_WORST_NS) {

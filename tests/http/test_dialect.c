@@ -174,7 +174,7 @@ static void it_answers_beside_the_others(void **state) {
   }
 }
 
-// A path that names a model names a function by another rule.
+// A path may name a model, as in t.add, instead of a module and its function.
 static void a_path_may_name_a_model(void **state) {
   (void)state;
   static const struct {
@@ -213,7 +213,8 @@ static void a_path_may_name_a_model(void **state) {
     ask(&server, rows[i].method, rows[i].path, rows[i].body, rows[i].status,
         rows[i].type, rows[i].says);
   }
-  // The body of such a request is bounded.
+  // What such a request asks takes no long body, so more than 64 KiB are
+  // refused.
   char *long_body = calloc(1, (64 << 10) + 2);
   memset(long_body, 'x', (64 << 10) + 1);
   ask(&server, "POST", "/model/t.add:ask", long_body, 400, "text/plain",

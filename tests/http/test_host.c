@@ -26,7 +26,7 @@ static void start(fixture_server_t *server, const char *flags) {
   fixture_start(server, words);
 }
 
-// With a deadline in milliseconds.
+// Sends a call that has a deadline in `ms` milliseconds.
 static void post_timed(int fd, const char *path, const char *body, int ms) {
   char head[256];
   snprintf(head, sizeof head,
@@ -713,7 +713,7 @@ static void begin_held(held_t *held) {
   assert_int_equal(pipe(held->end), 0);
 }
 
-// Makes a call and waits a second, by when it has begun.
+// Makes a call with a deadline of one second, and waits until it has begun.
 static void post_held(const held_t *held, int fd) {
   char body[32], byte;
   snprintf(body, sizeof body, "[%d,%d]", held->begun[1], held->end[0]);
@@ -1023,8 +1023,8 @@ static void *receive_all(void *context) {
   return NULL;
 }
 
-// The most processor time that the loop used between a question and its answer,
-// while a large answer was on its way out of a process.
+// Prints, and bounds, the most processor time that the loop used between a
+// question and its answer while a large answer was on its way out of a process.
 static void a_large_answer_holds_nobody_up(void **state) {
   (void)state;
   fixture_server_t server;
@@ -1091,7 +1091,8 @@ static void large_bodies_and_answers_are_not_copied(void **state) {
   end(&server);
 }
 
-// A process ends while an answer it has finished is being copied.
+// A process is killed after it has finished a large answer, before the loop has
+// sent all of it.
 static void an_answer_outlives_its_process(void **state) {
   (void)state;
   fixture_server_t server;

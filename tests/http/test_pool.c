@@ -34,7 +34,7 @@ static void a_full_queue_is_503_at_once(void **state) {
   assert_non_null(
       fixture_header(&response, "Retry-After", value, sizeof value));
   fixture_response_free(&response);
-  // Health does not queue, and neither does another module.
+  // A question about health does not queue.
   fixture_send_text(more, "GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n");
   expect(more, 200, "ready");
   fixture_release(4);
@@ -59,7 +59,7 @@ static void connections_beyond_the_limit_are_503(void **state) {
   assert_true(fixture_closed(three));
   close(three);
   close(two);
-  // Its place is free once the server has seen the client leave.
+  // The connection's place is free once the server has seen the client leave.
   for (;;) {
     int again = fixture_connect(&server);
     fixture_post(again, ADD, "[1,2]");
@@ -104,7 +104,8 @@ static void quick_functions_move_to_the_loop(void **state) {
   end(&server);
 }
 
-// Checking arguments is quick, whatever the function does with them.
+// To check the arguments of a call is quick, whatever the function does with
+// them, so it says nothing of how long the function takes.
 static void what_was_only_checked_stays_off_the_loop(void **state) {
   (void)state;
   fixture_server_t server;
@@ -132,7 +133,7 @@ static void what_takes_long_to_begin_stays_off_the_loop(void **state) {
   end(&server);
 }
 
-// Only threads may run calls on the loop.
+// Only functions that run in threads may be called on the loop.
 static void lanes_can_be_chosen(void **state) {
   (void)state;
   fixture_server_t server;

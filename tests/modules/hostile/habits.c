@@ -111,7 +111,8 @@ KIND(reserve_all) {
   }
   return 1;
 }
-// Touches memory until the process has no more, however it ends then.
+// Touches `a` MiB of memory, unless the process is refused them or is ended
+// before.
 KIND(use_all) {
   size_t size = (size_t)16 << 20;
   for (size_t used = 0; used < (size_t)a << 20; used += size) {

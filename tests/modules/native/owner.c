@@ -140,7 +140,7 @@ CI(int64_t, i4_bytes)(const r1_t *a) {  // elements of i4
   for (int64_t i = 0; i < a->size; i++) sum += bytes[i];
   return sum;
 }
-// Destinations.
+// Functions that write into memory of the caller.
 CI(void, axpy)(float a, const r1_t *x, r1_t *y) {
   for (int64_t i = 0; i < x->size; i++) y->aligned[i] += a * x->aligned[i];
 }

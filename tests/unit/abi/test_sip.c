@@ -399,7 +399,7 @@ static const mangle_row_t manglings[] = {
      2,
      {{1, 2, {K(0), N("a")}, false}, {0, 1, {K(0)}, true}},
      "I16!S12!k0D7!K2!a_1"},
-    // IREE says yes here and loses leaf 0.
+    // IREE accepts this and loses leaf 0.
     {"structure over a leaf",
      2,
      {{0, 1, {K(0)}, false}, {1, 2, {K(0), N("a")}, true}},
@@ -565,7 +565,7 @@ static fc_status_t attempt(fc_allocator_t allocator, void *context,
   return status;
 }
 
-// ?format=sip of a dict whose keys come in no order.
+// Writes ?format=sip of a dict whose keys come in no order.
 static void many_keys_take_few_comparisons(void **state) {
   (void)state;
   enum { KEYS = 4000 };

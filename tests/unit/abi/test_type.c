@@ -398,7 +398,7 @@ static void builder_lists_refused_functions(void **state) {
   (void)state;
   fc_builder_t *b = builder_new();
   add_scalar_argument(b, 0);
-  // Nothing is raw argument 1. That is allowed, as nobody calls the function.
+  // No argument has raw index 1. That is allowed, as nobody calls the function.
   add_scalar_argument(b, 2);
   fc_builder_refuse(b, FC_STR("first"));
   fc_builder_refuse(b, FC_STR("second"));

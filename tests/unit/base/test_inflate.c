@@ -102,8 +102,8 @@ static void damage_is_refused(void **state) {
   free((void *)(uintptr_t)bytes.data);
 }
 
-// 64 MiB of zeros are compressed to 65 KiB. That many zeros are below the limit
-// of a body, but more than 65 KiB may become.
+// 64 MiB of zeros are compressed to 65 KiB. 64 MiB are below the limit of a
+// body, but more than 65 KiB may be inflated to.
 static void a_bomb_is_refused(void **state) {
   (void)state;
   const size_t size = (size_t)64 << 20;

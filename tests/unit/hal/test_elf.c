@@ -85,7 +85,7 @@ typedef struct patch_row_t {
   const char *reason;
 } patch_row_t;
 
-// What a table lies at is aligned, as the file is read into aligned memory.
+// A table is aligned, as its file is read into aligned memory.
 static void *table_at(char *bytes, uint64_t offset) { return bytes + offset; }
 
 static Elf64_Ehdr *header_of(char *bytes) { return table_at(bytes, 0); }
@@ -206,7 +206,7 @@ static void move_to_writable(char *b, int64_t tag, size_t size) {
 static void writable_symbols(char *b) {
   Elf64_Rela *row = relocation_of(b);
   move_to_writable(b, DT_SYMTAB, 2 * sizeof(Elf64_Sym));
-  // Would rename the first symbol after it was checked.
+  // This would rename the first symbol after its name was checked.
   row->r_offset = segment_of(b, PT_LOAD, 2)->p_vaddr + sizeof(Elf64_Sym);
 }
 static void writable_strings(char *b) {

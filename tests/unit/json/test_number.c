@@ -267,7 +267,7 @@ static const float_row_t float_rows[] = {
     {"-1e-400", FC_DTYPE_F64, UINT64_C(1) << 63},
     {"1e-999999999999999999999999", FC_DTYPE_F32, 0},
     {"1e400", FC_DTYPE_F64, FAILED(OUT_OF_RANGE)},
-    // 2^64, which wraps to 0.
+    // Exponents from 2^64 on, which would wrap to 0 in 64 bits.
     {"1e18446744073709551616", FC_DTYPE_F64, FAILED(OUT_OF_RANGE)},
     {"1e-18446744073709551616", FC_DTYPE_F64, 0},
     {"1e340282366920938463463374607431768211456", FC_DTYPE_F32,

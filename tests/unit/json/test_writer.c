@@ -107,7 +107,7 @@ static void strings_are_escaped(void **state) {
   }
 }
 
-// Any bytes at all come back through the reader, if they are UTF-8.
+// Characters come back through the reader, escaped and as UTF-8.
 static void strings_come_back(void **state) {
   (void)state;
   for (uint32_t scalar = 0; scalar < 0x110000;

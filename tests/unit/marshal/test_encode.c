@@ -685,8 +685,8 @@ static void a_limit_is_exact(void **state) {
   }
 }
 
-// A broadcast costs no memory, nor do rows without elements: their size says
-// nothing until they are printed.
+// A broadcast costs no memory, nor do rows without elements. Their size shows
+// only when they are printed, so printing must stop at the limit.
 static void a_huge_view_is_not_printed(void **state) {
   (void)state;
   static const int64_t no_columns[] = {1LL << 40, 0};

@@ -232,7 +232,7 @@ static void so_is_one_in_a_strided_result(void **state) {
 // ---------------------------------------------------------------------------
 // Memory
 
-// A sink over memory that is there already.
+// A sink over memory of fixed size refuses what does not fit.
 static fc_status_t full(fc_sink_t *sink, size_t need, fc_error_t *err) {
   (void)sink;
   (void)need;

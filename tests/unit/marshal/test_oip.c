@@ -12,7 +12,8 @@
 #include "marshal/frame.h"
 #include "marshal/oip.h"
 
-// Decode, echo, encode; the answer is NUL-terminated at `out`, its size returned.
+// Decodes, echoes and encodes. The answer is NUL-terminated in `out`;
+// `out_document` is as of fc_oip_encode.
 static fc_status_t echo(fc_test_call_t *call, fc_str_t body, uint64_t document,
                         fc_text_t *out, uint64_t *out_document,
                         fc_error_t *err) {
@@ -242,7 +243,7 @@ static void a_body_says_one_dim(void **state) {
   }
 }
 
-// Raw bytes and JSON alike are measured by the dims that were sent before.
+// What one input says of a named dim holds for the next, be it raw or JSON.
 static void dims_of_one_name_agree(void **state) {
   (void)state;
   static const char kTwo[] = INPUT("0", "INT8", "[2]", "[1,2]");
@@ -386,7 +387,7 @@ static void what_is_no_tensor_is_refused(void **state) {
     fc_text_t answer;
     fc_text_init(&answer, fc_allocator_system(), 4096);
     fc_error_t err;
-    // The second call is answered by what the plan keeps of the first.
+    // Asked again, the plan gives the same reason.
     for (int k = 0; k < 2; k++) {
       assert_int_equal(fc_oip_write_tensors(call.plan, &answer.sink, &err),
                        FC_UNIMPLEMENTED);

@@ -52,7 +52,8 @@ static fc_status_t echo(fc_test_call_t *call, int from, fc_str_t body,
   return encode(call->frame, to, out, err);
 }
 
-// {"results":X} as a call document: {"args":X}, with as many bytes of document.
+// Makes the answer {"results":X} a call document {"args":X} of the same size,
+// so that bytes behind it stay where they are.
 static void results_as_arguments(body_t *body) {
   static const char kResults[] = "{\"results\":";
   assert_memory_equal(body->text.data, kResults, sizeof kResults - 1);

@@ -561,7 +561,7 @@ static void trip_deinit(trip_t *trip) {
   fc_signature_destroy(trip->signature);
 }
 
-// Decode, echo, encode; the flat arguments on the way.
+// Decodes, echoes and encodes. `flat` gets the decoded arguments as text.
 static void trip_run(trip_t *trip, const char *body, char *flat,
                      fc_text_t *answer) {
   fc_error_t err;
@@ -581,7 +581,8 @@ static void trip_run(trip_t *trip, const char *body, char *flat,
   fc_frame_end(trip->frame);
 }
 
-// One type, used for the argument and the result.
+// A random tuple or dict: its members are the arguments, and the results as
+// well.
 static type_t *random_tuple(bool tree) {
   type_t *root = make_type(0, tree);
   while (root->kind != FC_TYPE_TUPLE && root->kind != FC_TYPE_DICT) {

@@ -70,7 +70,8 @@ static void put_vouched(void) {
   assert_int_equal(system(command), 0);
 }
 
-// A load after that hashes only the descriptions of functions, each time.
+// The file is hashed when it is described. Loading it then hashes only the
+// descriptions of functions, each time.
 static void a_file_is_hashed_once(void **state) {
   (void)state;
   put_vouched();
@@ -95,8 +96,8 @@ static void a_file_is_hashed_once(void **state) {
   }
 }
 
-// A file too large to be copied is not hashed again either, unless somebody has
-// written to it.
+// A file too large to be copied is not hashed again for loading, unless
+// somebody has written to it.
 static void a_large_file_that_was_written_to_is_hashed_again(void **state) {
   (void)state;
   const off_t size = (off_t)17 << 20;

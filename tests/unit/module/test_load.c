@@ -374,8 +374,9 @@ static void names_go_with_what_modules_say(void **state) {
     assert_int_equal(fc_sink_put(&text.sink, FC_STR("\0"), &err), 0);
     assert_string_equal(text.data, row->text);
     fc_text_deinit(&text);
-    // A worker process sees the same files; a client that has the ETag notices
-    // a change.
+    // A worker process gets the same digest from the same files. A sidecar
+    // changes the digest of a function, so a client that has the old ETag
+    // notices.
     if (load_files(module, &loaded, &err)) fail_msg("%s", err.message);
     assert_true(fc_str_equal(fc_module_get_digest(module),
                              fc_module_get_digest(loaded)));
@@ -434,8 +435,8 @@ static void a_large_file_is_mapped(void **state) {
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
     fc_module_t *described = load(fc_test_in_folder(row->name), true), *loaded;
     fc_error_t err = {0};
-    // Both are only described: machine code, and a mapped file, whose readers
-    // end when it is cut short.
+    // The server only describes both: machine code, and a mapped file, as
+    // SIGBUS ends whoever reads it after it was cut short.
     assert_true(fc_module_get_info(described)->described);
     const int fd = fc_module_get_files(described).module;
     assert_int_equal(fcntl(fd, F_GET_SEALS) >= 0, row->sealed);

@@ -371,7 +371,8 @@ static fc_status_t attempt(fc_allocator_t allocator, void *context,
   return status;
 }
 
-// The table of blocks ends: an index that was not used must come back.
+// The table of blocks has an end, so the index of a block that could not be had
+// must be free again.
 static void a_block_that_is_not_had_costs_no_index(void **state) {
   (void)state;
   fc_test_allocator_t counts;
@@ -444,7 +445,8 @@ static void a_kept_block_is_forbidden(void **state) {
 
 #define MIB ((uint64_t)1 << 20)
 
-// Only addresses are taken for what is announced, and nothing is ever moved.
+// A size that is announced costs addresses only. Memory is counted as it is
+// filled, and the bytes are never moved.
 static void a_large_block_is_reserved(void **state) {
   (void)state;
   fc_blocks_t *blocks = make(64 * MIB, 1u << 30);

@@ -98,7 +98,8 @@ static void bodies_arrive_whole_and_are_rarely_copied(void **state) {
     fc_piece_t body;
     uint64_t copied = fill(row, blocks, &body);
     assert_int_equal(body.size, row->length);
-    // Less than twice the length, and not even once if doubling ends exactly at it.
+    // Fewer bytes are copied than twice the length, and fewer than the length
+    // if doubling ends exactly at it.
     assert_true(copied < 2 * row->length);
     if ((row->length & (row->length - 1)) == 0) {
       assert_true(copied < row->length);
@@ -106,7 +107,7 @@ static void bodies_arrive_whole_and_are_rarely_copied(void **state) {
     if (row->length <= FC_LIMIT_READ && row->way != WAY_CHUNKS) {
       assert_int_equal(copied, 0);
     }
-    // Its place was reserved.
+    // Addresses were reserved for all of it, so it was never moved.
     if (row->length >= MIB && row->way != WAY_CHUNKS) {
       assert_int_equal(copied, 0);
     }
@@ -123,7 +124,8 @@ static void bodies_arrive_whole_and_are_rarely_copied(void **state) {
   fc_blocks_destroy(blocks);
 }
 
-// A warm server copies nothing, reads as much as there is, and counts the same.
+// Where the block of an earlier body was kept, nothing is copied, and as much
+// is counted as before.
 static void a_second_body_lies_where_the_first_was(void **state) {
   (void)state;
   fc_blocks_t *blocks = make(1024 * MIB, 512 * MIB, 64 * MIB);

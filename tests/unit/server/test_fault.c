@@ -81,7 +81,7 @@ static void last_words_say_what_and_where(void **state) {
     assert_int_equal(fault->class_, row->class_);
     assert_int_equal(fault->in_module, row->in_module);
     assert_int_equal(fault->offset != 0, row->in_module);
-    // The module is one of a few pages.
+    // The module has a few pages only.
     assert_true(fault->offset < 1 << 20);
   }
   munmap(fault, sizeof *fault);

@@ -89,7 +89,7 @@ static void a_name_leads_to_its_highest_version(void **state) {
   assert_ptr_equal(find(&table, "m@1"), first);
   assert_ptr_equal(find(&table, "m@3"), third);
   assert_null(find(&table, "m@2"));
-  // A new one counts when it can be called.
+  // A new version takes the name when it can be called.
   fc_generation_t *next = enter(&table, "/a/m/20/model.so");
   assert_ptr_equal(find(&table, "m"), twelfth);
   assert_ptr_equal(find(&table, "m@20"), next);
@@ -122,7 +122,7 @@ static void a_failed_one_keeps_its_place_and_reason(void **state) {
   fc_generations_fail(&table.generations, failed, &error);
   assert_ptr_equal(find(&table, "m"), failed);
   assert_string_equal(failed->error.message, "it is bad");
-  // Nobody held the old one.
+  // Nobody held the failed generation, so it is idle at once.
   publish(&table, "m.so");
   assert_ptr_equal(table.idle, failed);
   fc_generations_remove(&table.generations, failed);

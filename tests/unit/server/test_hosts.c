@@ -458,7 +458,7 @@ static void expect_answer(house_t *house, uint32_t generation) {
   free(outcome.bytes);
 }
 
-// Makes so many calls that end well, then so many that end their process.
+// Makes `calls` calls that end well, then kills the process `ends` times.
 static void wear_out(house_t *house, uint32_t calls, uint32_t ends) {
   const fc_host_t *host = fc_pool_host(&house->pool, 0);
   while (calls--) expect_answer(house, 0);

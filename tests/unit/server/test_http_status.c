@@ -32,7 +32,7 @@ static void an_error_has_the_status_of_its_code(void **state) {
   fc_test_row(NULL);
 }
 
-// Codes about an argument are 422, and only those come from reading a call.
+// Codes about an argument are all 422.
 static void every_code_has_a_status(void **state) {
   (void)state;
   for (int i = 0; i < FC_CODE_COUNT; i++) {

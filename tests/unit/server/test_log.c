@@ -161,7 +161,8 @@ static void a_full_pipe_drops_lines_and_says_so(void **state) {
   open_tap(&tap, false);
   // The pipe takes only a part of what the log's buffer holds.
   assert_true(fcntl(tap.ends[1], F_SETPIPE_SZ, 8192) >= 8192);
-  // Far more than pipe and buffer hold; returning at all is the point.
+  // Far more than pipe and buffer hold: a log that waited for its reader would
+  // never return.
   for (int i = 0; i < 20000; i++) {
     fc_log(&tap.log, FC_LOG_INFO, "line %d", i);
     if (i % 100 == 0) fc_log_flush(&tap.log);

@@ -30,7 +30,8 @@ static void each_holds_what_it_was_charged(void **state) {
   for (uint32_t step = 0; step < 100000; step++) {
     random = random * 1664525 + 1013904223;
     uint32_t pick = random >> 8;
-    // As many as the table may hold, then few, again and again.
+    // In turns, mostly charges until the table of holdings is full, and mostly
+    // releases.
     bool more = step / HOLDINGS % 2 == 0 ? pick % 8 != 0 : pick % 8 == 0;
     if (count == 0 || (more && count < HOLDINGS)) {
       holding_t *holding = &holdings[count++];

@@ -131,7 +131,8 @@ static void a_worker_has_what_it_is_given_and_nothing_else(void **state) {
       {"without", false,
        "files: 7\ninput: 0\nfile 3: r\nfile 4: -\nfile 5: -\nfile 6: m\nfile 7: -\n"},
   };
-  // A server may have such descriptors, or inherit them.
+  // Nothing of this may reach the worker: a descriptor that children would
+  // inherit, a variable, ignored and blocked signals.
   const int other = make_file('o');
   assert_int_equal(setenv("SECRET", "token", 1), 0);
   signal(SIGPIPE, SIG_IGN);

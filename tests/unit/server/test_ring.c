@@ -446,7 +446,7 @@ static void lies_are_refused(void **state) {
       assert_int_equal(error.code, FC_CODE_WORKER_CRASHED);
       assert_non_null(strstr(error.message, row->says));
     }
-    // An answer is made of what was read, also of a lie.
+    // What was read out of an answer, be it a lie, is within its bounds.
     assert_in_range(out.name_size, 0, sizeof out.name);
     close_pair(&pair);
   }

@@ -186,7 +186,8 @@ static void each_refused_call_is_refused(void **state) {
   in_child(try_refused, results);
   FC_TEST_EACH_ROW(const row_t, row, kRefused) {
     const size_t i = (size_t)(row - kRefused);
-    // Otherwise something besides the filter refuses it.
+    // Outside the sandbox the call must not be refused, or else the row would
+    // not show that the filter refuses it.
     if (!row->only_inside) assert_int_not_equal(results[i], EPERM);
     assert_int_equal(results[ROWS_MAX + i], row->error);
   }

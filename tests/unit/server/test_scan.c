@@ -49,7 +49,8 @@ static uint64_t mark_of(const char *file) {
   return mark;
 }
 
-// Replaced, because the time of a file may be as coarse as some milliseconds.
+// Puts another file in the place of `name`. Its time alone need not differ, as
+// it may be as coarse as some milliseconds.
 static void replace(const char *name) {
   char path[80], other[80];
   fc_test_put("other", "");

@@ -141,7 +141,7 @@ static void large_blocks_lie_in_files(void **state) {
       assert_int_equal(byte, 9);
     }
     fc_block_give(blocks, block);
-    // A worker may still see it, so it is not used again.
+    // A worker may still see the block's file, so it is not used again.
     assert_int_equal(fc_blocks_usage(blocks).taken, 0);
     if (fd >= 0) assert_int_equal(fc_blocks_usage(blocks).kept, 0);
     fc_blocks_destroy(blocks);

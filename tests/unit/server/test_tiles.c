@@ -266,7 +266,7 @@ static void a_grid_ends_at_its_deadline(void **state) {
     fc_status_t status = run_grid(g, MARK, count, 0, tiled, &err);
     assert_int_equal(status, FC_DEADLINE_EXCEEDED);
     assert_int_equal(err.code, FC_CODE_DEADLINE_EXCEEDED);
-    // 64 workgroups of each thread.
+    // Each thread runs 64 workgroups before it looks at the clock.
     assert_in_range(ran(g), 64, tiled ? 4 * 64 : 64);
     g->deadline_ns = UINT64_MAX;
     assert_int_equal(run_grid(g, MARK, count, 0, tiled, &err), FC_OK);

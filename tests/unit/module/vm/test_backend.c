@@ -575,7 +575,8 @@ static void functions_for_other_devices_say_so(void **state) {
   }
 }
 
-// Features some processors have; no processor has all of them.
+// A feature that this processor lacks, as no processor has all of these; NULL
+// if that is not known.
 static const char *missing_feature(void) {
   static const char *const names[] = {"fma4", "avx512f", "amx-tile"};
   fc_cpu_t cpu;
@@ -705,7 +706,8 @@ static const call_row_t own_rows[] = {
     {"one of a third", "next", "[[0]]", "{\"results\":[[0,1,2,4]]}"},
 };
 
-// The compiler lets kernels write into some constants.
+// The compiler lets kernels write into some constants. With vm.state=private
+// each instance has its own copy of them.
 static void constants_are_state_of_who_has_its_own(void **state) {
   (void)state;
   static const char path[] = CORPUS "/state/constant.vmfb";

@@ -136,7 +136,7 @@ static void views_are_equal_or_almost(void **state) {
     const char *names[] = {"expect_eq", "expect_almost_eq"};
     for (int i = 0; i < 2; i++) {
       fc_error_t err = {0};
-      // 0.1 + 0.05 * 3 is 0.25, and a little more.
+      // The tolerances allow a little more than 0.1 + 0.05 * 3 = 0.25.
       fc_status_t status =
           expect(names[i], &row->left, &row->right, 0.1f, 0.0501f, &err);
       assert_int_equal(status, wanted[i] ? FC_FAILED_PRECONDITION : FC_OK);

@@ -24,7 +24,7 @@ static const char *next_word(words_t *words) {
   return word;
 }
 
-// Functions of the C library may differ in the last bits from one to the next.
+// Functions of two C libraries may differ in the last bits.
 static bool is_near(const char *name, const char *wanted, const char *got) {
   static const char *const inexact[] = {"atan", "cos.", "sin.",  "exp",
                                         "log",  "pow.", "tanh.", "erf."};

@@ -88,8 +88,8 @@ typedef struct equal_row_t {
 } equal_row_t;
 
 static const equal_row_t equal_rows[] = {
-    // The compiler compares nothing of its own: each argument is asserted to
-    // have the dims that it has.
+    // The compiler does not compare two arguments by itself: it asserts that
+    // each has the dims that it has.
     {"matmul", ""},
     {"add", ""},
     // What the program asserts is compared before anything else happens …
@@ -102,7 +102,7 @@ static const equal_row_t equal_rows[] = {
 
 static const char dims_path[] = CORPUS "/dims/dims-vmvx.vmfb";
 
-// Verified; destroy it, then free `out_data`.
+// Opens and verifies a module. Destroy it, then free `out_data`.
 static fc_vm_module_t *open_verified(const char *path, uint8_t **out_data) {
   size_t size = 0;
   *out_data = read_file(path, &size);
@@ -147,7 +147,7 @@ static void dims_that_every_call_compares_are_found(void **state) {
 }
 
 // Operands are verified against the convention that a file declares for an
-// import. Where the real function has another one, they may be anything.
+// import. Where the real function has another convention, they tell nothing.
 static void imports_of_another_convention_say_nothing(void **state) {
   (void)state;
   fc_error_t err = {0};
@@ -232,7 +232,8 @@ static const path_row_t results[] = {
     {"same", true},
     {"other_dims", false},
     {"made_or_null", false},
-    // Returns its argument; the caller alone says the shape of that.
+    // The callee returns its argument, of which the caller alone asserts a
+    // shape.
     {"calls_handed", true},
     {"calls_handed_or_null", false},
     {"calls_null_or_handed", false},

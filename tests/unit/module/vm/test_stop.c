@@ -119,7 +119,7 @@ static void another_thread_cancels_every_loop(void **state) {
   endless_t e;
   open_endless(&e);
   FC_TEST_EACH_ROW(const row_t, row, rows) {
-    // Two on one context: each has its own word.
+    // Two workers on one context: each is stopped by its own word.
     worker_t workers[2];
     pthread_t threads[2];
     for (size_t i = 0; i < 2; i++) {

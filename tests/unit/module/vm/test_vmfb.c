@@ -224,7 +224,8 @@ static void mutants_are_refused_or_run(void **state) {
   assert_true(verified > 0 && verified < mutants);
 }
 
-// A table of one string, read again and again.
+// A table of one string. What is read of it counts each time, so it is read no
+// more than the budget `left` allows.
 static void shared_text_is_read_so_often(void **state) {
   (void)state;
   // The root's place; its vtable at 6; itself at 12; the string at 20.
