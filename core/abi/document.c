@@ -154,6 +154,10 @@ static void alc_free(void *context, void *memory) {
   fc_free(*(fc_allocator_t *)context, memory);
 }
 
+yyjson_alc fc_doc_alc(fc_allocator_t *allocator) {
+  return (yyjson_alc){alc_malloc, alc_realloc, alc_free, allocator};
+}
+
 // Parses the JSON. The document that yyjson makes keeps a pointer to `allocator`.
 static fc_status_t read_json(fc_doc_t *doc, fc_str_t json,
                              fc_allocator_t *allocator) {
@@ -161,7 +165,7 @@ static fc_status_t read_json(fc_doc_t *doc, fc_str_t json,
     return fc_doc_fault(doc, "", "%zu bytes, at most %u are read", json.size,
                         FC_SIDECAR_SIZE_MAX);
   }
-  yyjson_alc alc = {alc_malloc, alc_realloc, alc_free, allocator};
+  const yyjson_alc alc = fc_doc_alc(allocator);
   yyjson_read_err failure = {0};
   // Without YYJSON_READ_INSITU the text is only read.
   yyjson_doc *document = yyjson_read_opts((char *)(uintptr_t)json.data,

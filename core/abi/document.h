@@ -30,6 +30,8 @@ typedef struct fc_doc_t {
   size_t item;
 } fc_doc_t;
 
+// How yyjson gets memory. The document it makes keeps the pointer.
+yyjson_alc fc_doc_alc(fc_allocator_t *allocator);
 // Reads the text and its head. `allocator` must stay as long as doc->json does,
 // nothing points into `text` afterwards. On failure there is nothing to free.
 fc_status_t fc_doc_open(fc_doc_t *doc, fc_str_t text, fc_allocator_t *allocator,

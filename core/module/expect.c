@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A line is read as a tree; its arguments and results are written out again, so
+// that nothing of the tree stays. Numbers stay as they were written.
+#include "module/expect.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "abi/document.h"
+
+static const char *const kKeys[] = {"function", "args",  "kwargs",
+                                    "results",  "error", "tolerance"};
+static const char *const kToleranceKeys[] = {"abs", "rel", "ulp", "nan"};
+
+typedef struct reader_t {
+  fc_expectations_t *made;
+  const yyjson_alc *alc;
+  uint32_t line;
+  fc_error_t *err;
+} reader_t;
+
+FC_PRINTF(3, 4)
+static fc_status_t fault(const reader_t *reader, fc_code_t code,
+                         const char *format, ...) {
+  char text[256];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  return fc_fail(reader->err, code, "line %u: %s", reader->line, text);
+}
+
+static fc_status_t check_keys(const reader_t *reader, yyjson_val *object,
+                              const char *const *names, size_t count) {
+  size_t index, size;
+  yyjson_val *key, *value;
+  yyjson_obj_foreach(object, index, size, key, value) {
+    const fc_str_t text = fc_doc_text_of(key);
+    fc_nearest_t search = fc_nearest_begin(text);
+    const char *nearest = NULL;
+    bool known = false;
+    for (size_t i = 0; i < count && !known; i++) {
+      known = fc_str_equal(text, fc_str(names[i]));
+      if (fc_nearest_offer(&search, fc_str(names[i]))) nearest = names[i];
+    }
+    if (known) continue;
+    char shown[80];
+    fc_escape(shown, sizeof shown, 64, text);
+    return fault(reader, FC_CODE_UNKNOWN_FIELD, "no member '%s'%s%s%s", shown,
+                 nearest ? ": did you mean '" : "", nearest ? nearest : "",
+                 nearest ? "'?" : "");
+  }
+  return FC_OK;
+}
+
+static fc_status_t read_number(const reader_t *reader, yyjson_val *object,
+                               const char *key, double *out) {
+  yyjson_val *value = yyjson_obj_get(object, key);
+  if (!value) return FC_OK;
+  *out = yyjson_get_num(value);
+  if (yyjson_is_num(value) && *out >= 0) return FC_OK;
+  return fault(reader, FC_CODE_JSON_SCHEMA,
+               "tolerance '%s' must be a number of at least 0", key);
+}
+
+static fc_status_t read_tolerance(const reader_t *reader, yyjson_val *object,
+                                  fc_tolerance_t *out) {
+  if (!object) return FC_OK;
+  if (!yyjson_is_obj(object)) {
+    return fault(reader, FC_CODE_JSON_SCHEMA, "'tolerance' must be an object");
+  }
+  FC_TRY(check_keys(reader, object, kToleranceKeys,
+                    FC_ARRAY_COUNT(kToleranceKeys)));
+  FC_TRY(read_number(reader, object, "abs", &out->absolute));
+  FC_TRY(read_number(reader, object, "rel", &out->relative));
+  yyjson_val *ulp = yyjson_obj_get(object, "ulp");
+  if (ulp && !yyjson_is_uint(ulp)) {
+    return fault(reader, FC_CODE_JSON_SCHEMA,
+                 "tolerance 'ulp' must be a whole number");
+  }
+  out->ulp = yyjson_get_uint(ulp);
+  yyjson_val *nan = yyjson_obj_get(object, "nan");
+  out->nan_differs = yyjson_equals_str(nan, "differs");
+  if (!nan || out->nan_differs || yyjson_equals_str(nan, "equal")) return FC_OK;
+  return fault(reader, FC_CODE_JSON_SCHEMA,
+               "tolerance 'nan' must be \"equal\" or \"differs\"");
+}
+
+static fc_status_t keep(const reader_t *reader, fc_str_t text, fc_str_t *out) {
+  *out = fc_arena_copy(&reader->made->arena, text);
+  return out->data ? FC_OK : fc_fail_memory(reader->err);
+}
+
+// Writes `{"key":value}`, or the value alone where there is no key.
+static fc_status_t keep_json(const reader_t *reader, yyjson_val *root,
+                             fc_str_t *out) {
+  size_t size = 0;
+  yyjson_write_err failure;
+  char *text = yyjson_val_write_opts(root, 0, reader->alc, &size, &failure);
+  if (!text) return fc_fail_memory(reader->err);
+  const fc_status_t status = keep(reader, fc_str_make(text, size), out);
+  reader->alc->free(reader->alc->ctx, text);
+  return status;
+}
+
+// {"args":…,"kwargs":…}, of what the line has of them.
+static fc_status_t keep_body(const reader_t *reader, yyjson_val *root,
+                             fc_expected_call_t *call) {
+  fc_str_t parts[2] = {FC_STR("[]"), FC_STR("{}")};
+  yyjson_val *values[2] = {yyjson_obj_get(root, "args"),
+                           yyjson_obj_get(root, "kwargs")};
+  for (int i = 0; i < 2; i++) {
+    if (values[i]) FC_TRY(keep_json(reader, values[i], &parts[i]));
+  }
+  const size_t room = parts[0].size + parts[1].size + 32;
+  char *text = fc_arena_alloc(&reader->made->arena, room, 1);
+  if (!text) return fc_fail_memory(reader->err);
+  // Arguments that go by position alone are read in every signature.
+  const int size =
+      values[1] ? snprintf(text, room, "{\"args\":%.*s,\"kwargs\":%.*s}",
+                           FC_STR_ARG(parts[0]), FC_STR_ARG(parts[1]))
+                : snprintf(text, room, "{\"args\":%.*s}", FC_STR_ARG(parts[0]));
+  call->body = fc_str_make(text, (size_t)size);
+  return FC_OK;
+}
+
+static fc_status_t read_call(const reader_t *reader, yyjson_val *root,
+                             yyjson_val *raw, fc_expected_call_t *call) {
+  if (!yyjson_is_obj(root)) {
+    return fault(reader, FC_CODE_JSON_SCHEMA, "must be an object");
+  }
+  FC_TRY(check_keys(reader, root, kKeys, FC_ARRAY_COUNT(kKeys)));
+  yyjson_val *function = yyjson_obj_get(root, "function");
+  yyjson_val *error = yyjson_obj_get(root, "error");
+  yyjson_val *results = yyjson_obj_get(raw, "results");
+  if ((function && !yyjson_is_str(function)) ||
+      (error && !yyjson_is_str(error))) {
+    return fault(reader, FC_CODE_JSON_SCHEMA,
+                 "'function' and 'error' must be strings");
+  }
+  if (results && (error || !yyjson_is_arr(results))) {
+    return fault(reader, FC_CODE_JSON_SCHEMA,
+                 "'results' must be a list, and 'error' excludes it");
+  }
+  call->line = reader->line;
+  if (function) FC_TRY(keep(reader, fc_doc_text_of(function), &call->function));
+  if (error) FC_TRY(keep(reader, fc_doc_text_of(error), &call->error));
+  if (results) FC_TRY(keep_json(reader, results, &call->results));
+  FC_TRY(keep_body(reader, raw, call));
+  return read_tolerance(reader, yyjson_obj_get(root, "tolerance"),
+                        &call->tolerance);
+}
+
+static fc_status_t read_json(const reader_t *reader, fc_str_t line,
+                             yyjson_read_flag flags, yyjson_doc **out_doc) {
+  yyjson_read_err failure = {0};
+  *out_doc = yyjson_read_opts((char *)(uintptr_t)line.data, line.size, flags,
+                              reader->alc, &failure);
+  if (*out_doc) return FC_OK;
+  if (failure.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
+    return fc_fail_memory(reader->err);
+  }
+  return fault(reader, FC_CODE_JSON_SYNTAX, "not JSON: %s at byte %zu",
+               failure.msg, failure.pos);
+}
+
+// Twice, because numbers are either read or kept as they were written.
+static fc_status_t read_line(const reader_t *reader, fc_str_t line,
+                             fc_expected_call_t *call) {
+  yyjson_doc *doc, *raw = NULL;
+  FC_TRY(read_json(reader, line, 0, &doc));
+  fc_status_t status = read_json(reader, line, YYJSON_READ_NUMBER_AS_RAW, &raw);
+  if (status == FC_OK) {
+    status = read_call(reader, yyjson_doc_get_root(doc),
+                       yyjson_doc_get_root(raw), call);
+  }
+  yyjson_doc_free(doc);
+  yyjson_doc_free(raw);
+  return status;
+}
+
+static bool is_blank(fc_str_t line) {
+  for (size_t i = 0; i < line.size; i++) {
+    if (line.data[i] != ' ' && line.data[i] != '\t' && line.data[i] != '\r') {
+      return false;
+    }
+  }
+  return true;
+}
+
+static size_t count_lines(fc_str_t text) {
+  size_t count = 0;
+  while (text.size) count += !is_blank(fc_str_take(&text, '\n'));
+  return count;
+}
+
+static fc_status_t read_lines(reader_t *reader, fc_str_t lines) {
+  fc_expectations_t *made = reader->made;
+  const size_t count = count_lines(lines);
+  if (lines.size > FC_EXPECT_SIZE_MAX || count > FC_EXPECT_CALLS_MAX) {
+    return fc_fail(reader->err, FC_CODE_JSON_SCHEMA,
+                   "%zu calls in %zu bytes, at most %u in %u are read", count,
+                   lines.size, FC_EXPECT_CALLS_MAX, FC_EXPECT_SIZE_MAX);
+  }
+  made->calls = fc_arena_alloc_array(&made->arena, count ? count : 1,
+                                     sizeof *made->calls);
+  if (!made->calls) return fc_fail_memory(reader->err);
+  while (lines.size) {
+    const fc_str_t line = fc_str_take(&lines, '\n');
+    reader->line++;
+    if (is_blank(line)) continue;
+    FC_TRY(read_line(reader, line, &made->calls[made->count]));
+    made->count++;
+  }
+  return FC_OK;
+}
+
+fc_status_t fc_expectations_parse(fc_str_t lines, fc_allocator_t allocator,
+                                  fc_expectations_t **out_expectations,
+                                  fc_error_t *err) {
+  fc_expectations_t *made = fc_alloc(allocator, sizeof *made);
+  if (!made) return fc_fail_memory(err);
+  fc_arena_init(&made->arena, allocator, 16u << 10, 8 * FC_EXPECT_SIZE_MAX);
+  const yyjson_alc alc = fc_doc_alc(&allocator);
+  reader_t reader = {.made = made, .alc = &alc, .err = err};
+  const fc_status_t status = read_lines(&reader, lines);
+  if (status == FC_OK) *out_expectations = made;
+  else fc_expectations_destroy(made);
+  return status;
+}
+
+void fc_expectations_destroy(fc_expectations_t *expectations) {
+  if (!expectations) return;
+  const fc_allocator_t allocator = expectations->arena.allocator;
+  fc_arena_deinit(&expectations->arena);
+  fc_free(allocator, expectations);
+}
+
+// ---------------------------------------------------------------------------
+// A call
+
+fc_status_t fc_expected_function(const fc_expected_call_t *call,
+                                 const fc_module_t *module,
+                                 const fc_function_t **out_function,
+                                 fc_error_t *err) {
+  const fc_function_t *function = NULL;
+  if (call->function.size) {
+    function = fc_module_find(module, call->function);
+  } else if (fc_module_function_count(module) == 1) {
+    function = fc_module_function(module, 0);
+  }
+  char shown[80];
+  fc_escape(shown, sizeof shown, 64, call->function);
+  if (!function) {
+    return fc_fail(
+        err, FC_CODE_FUNCTION_NOT_FOUND,
+        shown[0] ? "there is no function '%s'" : "which function is not said%s",
+        shown);
+  }
+  if (!function->plan) {
+    return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
+                   "function '%s' cannot be called", shown);
+  }
+  *out_function = function;
+  return FC_OK;
+}
+
+// "line 3 ('f')"
+static void print_name(const fc_expected_call_t *call, char out[120]) {
+  char shown[80];
+  fc_escape(shown, sizeof shown, 64, call->function);
+  snprintf(out, 120, shown[0] ? "line %u ('%s')" : "line %u%s", call->line,
+           shown);
+}
+
+fc_status_t fc_expected_fail(const fc_expected_call_t *call,
+                             const fc_error_t *error, fc_error_t *err) {
+  char name[120], why[200];
+  print_name(call, name);
+  snprintf(why, sizeof why, "%.199s", error->message);
+  const char *code = fc_code_info(error->code)->text;
+  const fc_status_t status =
+      fc_fail(err, FC_CODE_SELF_TEST_FAILED, "%s: %s: %s", name, code, why);
+  if (call->error.size) {
+    fc_error_expected(err, "%.*s", FC_STR_ARG(call->error));
+  }
+  fc_error_got(err, fc_str(code));
+  return status;
+}
+
+static fc_status_t fail_difference(const fc_expected_call_t *call,
+                                   const fc_comparison_t *found,
+                                   fc_error_t *err) {
+  char name[120];
+  print_name(call, name);
+  const fc_status_t status =
+      fc_fail(err, FC_CODE_SELF_TEST_FAILED, "%s, %.100s: expected %s, got %s",
+              name, found->pointer, found->expected, found->got);
+  if (err) {
+    err->has_pointer = true;
+    memcpy(err->pointer, found->pointer, sizeof found->pointer);
+  }
+  fc_error_expected(err, "%s", found->expected);
+  fc_error_got(err, fc_str(found->got));
+  return status;
+}
+
+fc_status_t fc_expected_check(const fc_expected_call_t *call,
+                              const fc_signature_t *signature, fc_str_t answer,
+                              const fc_error_t *error, fc_allocator_t allocator,
+                              fc_error_t *err) {
+  char name[120];
+  fc_comparison_t found;
+  if (error) {
+    const char *code = fc_code_info(error->code)->text;
+    if (fc_str_equal(call->error, fc_str(code))) return FC_OK;
+    return fc_expected_fail(call, error, err);
+  }
+  if (call->error.size) {
+    print_name(call, name);
+    const fc_status_t status = fc_fail(
+        err, FC_CODE_SELF_TEST_FAILED,
+        "%s: expected %.64s, and it did not fail", name, call->error.data);
+    fc_error_expected(err, "%.*s", FC_STR_ARG(call->error));
+    fc_error_got(err, FC_STR("results"));
+    return status;
+  }
+  if (!call->results.size) return FC_OK;
+  FC_TRY(fc_compare_results(signature, call->results, answer, &call->tolerance,
+                            allocator, &found, err));
+  return found.different ? fail_difference(call, &found, err) : FC_OK;
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Calls of a module with the answers that are expected, one JSON object a line:
+//   {"function":"f","args":[…],"kwargs":{…},"results":[…],"tolerance":{…}}
+// docs/abi.md has the format. A server tests a module with them before it serves it,
+// `farcall test` and `farcall diff` read the same lines. Any thread.
+#ifndef FARCALL_CORE_MODULE_EXPECT_H_
+#define FARCALL_CORE_MODULE_EXPECT_H_
+
+#include "farcall/module.h"
+#include "module/compare.h"
+
+#define FC_EXPECT_SIZE_MAX (16u << 20)  // bytes of all lines
+#define FC_EXPECT_CALLS_MAX 10000
+
+typedef struct fc_expected_call_t {
+  uint32_t line;      // from 1
+  fc_str_t function;  // "": the only one of the module
+  fc_str_t body;      // the call document
+  fc_str_t results;   // an array; "": any
+  fc_str_t error;     // the code with which it must fail; "": it must not
+  fc_tolerance_t tolerance;
+} fc_expected_call_t;
+
+typedef struct fc_expectations_t {
+  fc_arena_t arena;  // all texts
+  fc_expected_call_t *calls;
+  size_t count;
+} fc_expectations_t;
+
+// Empty lines are left out. Nothing points into `lines` afterwards.
+// FC_CODE_JSON_SYNTAX, _JSON_SCHEMA, _UNKNOWN_FIELD name the line.
+fc_status_t fc_expectations_parse(fc_str_t lines, fc_allocator_t allocator,
+                                  fc_expectations_t **out_expectations,
+                                  fc_error_t *err) FC_MUST_CHECK;
+void fc_expectations_destroy(fc_expectations_t *expectations);  // or NULL
+
+// The function that a call names. FC_CODE_FUNCTION_NOT_FOUND,
+// FC_CODE_UNSUPPORTED_TYPE.
+fc_status_t fc_expected_function(const fc_expected_call_t *call,
+                                 const fc_module_t *module,
+                                 const fc_function_t **out_function,
+                                 fc_error_t *err) FC_MUST_CHECK;
+// Was the call answered as expected: with the document `answer`, or, if `error` is
+// not NULL, with that? FC_CODE_SELF_TEST_FAILED names the line, the place in the
+// answer, what was expected and what it is.
+fc_status_t fc_expected_check(const fc_expected_call_t *call,
+                              const fc_signature_t *signature, fc_str_t answer,
+                              const fc_error_t *error, fc_allocator_t allocator,
+                              fc_error_t *err) FC_MUST_CHECK;
+// FC_CODE_SELF_TEST_FAILED: the call could not be made, as `error` says.
+fc_status_t fc_expected_fail(const fc_expected_call_t *call,
+                             const fc_error_t *error, fc_error_t *err);
+
+#endif  // FARCALL_CORE_MODULE_EXPECT_H_
