@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loads module files and finds functions in them; complains when they are not
-// there.
+// Loads module files, finds functions in them and calls these; complains when they
+// are not there.
 #include "local.h"
 
 #include "file.h"
@@ -15,7 +15,7 @@ static int complain(const char *path, const fc_error_t *err) {
                      path, err->message);
 }
 
-int fc_local_load(const fc_args_t *args, bool describe,
+int fc_local_load(const fc_args_t *args, const char *path, bool describe,
                   fc_module_t **out_module) {
   fc_error_t err;
   fc_error_reset(&err);
@@ -27,9 +27,23 @@ int fc_local_load(const fc_args_t *args, bool describe,
       .describe_native = describe,
       .settings = &parameters,
       .setting_count = 1};
-  fc_status_t status = fc_module_load(NULL, fc_str(args->words[0]), &options,
+  fc_status_t status = fc_module_load(NULL, fc_str(path), &options,
                                       fc_allocator_system(), out_module, &err);
-  return status ? complain(args->words[0], &err) : FC_EXIT_OK;
+  return status ? complain(path, &err) : FC_EXIT_OK;
+}
+
+int fc_local_calls(const fc_args_t *args, const char *path,
+                   fc_expectations_t **out_calls) {
+  fc_error_t err;
+  fc_str_t lines;
+  fc_error_reset(&err);
+  if (fc_file_read(args->arena, path, &lines, &err) != FC_OK) {
+    return fc_complain(FC_EXIT_DATA, "%s", err.message);
+  }
+  const fc_status_t status =
+      fc_expectations_parse(lines, fc_allocator_system(), out_calls, &err);
+  if (status == FC_OK) return FC_EXIT_OK;
+  return fc_complain(FC_EXIT_DATA, "%s: %s", path, err.message);
 }
 
 const fc_function_t *fc_local_find(const fc_module_t *module,
@@ -45,4 +59,38 @@ const fc_function_t *fc_local_find(const fc_module_t *module,
     fc_complain(0, "'%.*s' has no function '%s'", FC_STR_ARG(own), name);
   }
   return NULL;
+}
+
+static fc_status_t take_steps(const fc_function_t *function, void *instance,
+                              fc_frame_t *frame, fc_str_t document,
+                              fc_text_t *answer, fc_error_t *err) {
+  const fc_backend_t *backend = fc_module_get_backend(function->module);
+  fc_frame_begin(frame, function->plan, NULL);
+  FC_TRY(fc_frame_decode(frame, document, err));
+  FC_TRY(
+      fc_frame_invoke(frame, backend, instance, function->index, NULL, 0, err));
+  return fc_frame_encode(frame, &answer->sink, err);
+}
+
+fc_status_t fc_local_answer(const fc_function_t *function, fc_str_t document,
+                            fc_text_t *answer, uint64_t *out_ns,
+                            fc_error_t *err) {
+  fc_allocator_t allocator = fc_allocator_system();
+  const fc_backend_t *backend = fc_module_get_backend(function->module);
+  fc_limits_t limits = fc_limits_default();
+  fc_frame_t *frame = NULL;
+  void *instance = NULL;
+  fc_status_t status = backend->instance_create(
+      fc_module_get_handle(function->module), allocator, &instance, err);
+  if (status) return status;
+  status = fc_frame_create(allocator, &limits, &frame, err);
+  if (status == FC_OK) {
+    const uint64_t began_ns = fc_clock_ns();
+    status = take_steps(function, instance, frame, document, answer, err);
+    *out_ns = fc_clock_ns() - began_ns;
+    fc_frame_end(frame);
+  }
+  fc_frame_destroy(frame);
+  backend->instance_destroy(instance);
+  return status;
 }

@@ -6,12 +6,22 @@
 
 #include "cli.h"
 #include "farcall/farcall.h"
+#include "module/expect.h"
 
-// Loads the FILE of the command line with the options given there; with
+// Loads a FILE of the command line with the options given there; with
 // `describe`, runs nothing of it. Returns an exit code, and has complained if
 // it isn't 0. The caller releases the module.
-int fc_local_load(const fc_args_t *args, bool describe,
+int fc_local_load(const fc_args_t *args, const char *path, bool describe,
                   fc_module_t **out_module);
+// Reads a file of calls (module/expect.h); the same of exit code and complaint.
+int fc_local_calls(const fc_args_t *args, const char *path,
+                   fc_expectations_t **out_calls);
+// Answers a call document in this process, with an instance of its own, by the same
+// three steps that a server's worker takes; *out_ns is how long they took. The
+// function must be callable.
+fc_status_t fc_local_answer(const fc_function_t *function, fc_str_t document,
+                            fc_text_t *answer, uint64_t *out_ns,
+                            fc_error_t *err) FC_MUST_CHECK;
 // The function of that name; NULL after a complaint with a hint.
 const fc_function_t *fc_local_find(const fc_module_t *module, const char *name);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// farcall run: loads a module file and calls one function in this process, by
-// the same three steps a server's worker takes.
+// farcall run: loads a module file and calls one function in this process.
 #include <stdio.h>
 
 #include "crash.h"
@@ -41,37 +40,6 @@ static const fc_function_t *choose(const fc_args_t *args,
   return NULL;
 }
 
-static fc_status_t take_steps(const fc_function_t *function, void *instance,
-                              fc_frame_t *frame, fc_str_t document,
-                              fc_text_t *answer, fc_error_t *err) {
-  const fc_backend_t *backend = fc_module_get_backend(function->module);
-  fc_frame_begin(frame, function->plan, NULL);
-  FC_TRY(fc_frame_decode(frame, document, err));
-  FC_TRY(
-      fc_frame_invoke(frame, backend, instance, function->index, NULL, 0, err));
-  return fc_frame_encode(frame, &answer->sink, err);
-}
-
-static fc_status_t answer_one(const fc_function_t *function, fc_str_t document,
-                              fc_text_t *answer, fc_error_t *err) {
-  fc_allocator_t allocator = fc_allocator_system();
-  const fc_backend_t *backend = fc_module_get_backend(function->module);
-  fc_limits_t limits = fc_limits_default();
-  fc_frame_t *frame = NULL;
-  void *instance = NULL;
-  fc_status_t status = backend->instance_create(
-      fc_module_get_handle(function->module), allocator, &instance, err);
-  if (status) return status;
-  status = fc_frame_create(allocator, &limits, &frame, err);
-  if (status == FC_OK) {
-    status = take_steps(function, instance, frame, document, answer, err);
-    fc_frame_end(frame);
-  }
-  fc_frame_destroy(frame);
-  backend->instance_destroy(instance);
-  return status;
-}
-
 static int call_one(const fc_args_t *args, const fc_function_t *function,
                     fc_str_t document) {
   fc_error_t err;
@@ -89,8 +57,9 @@ static int call_one(const fc_args_t *args, const fc_function_t *function,
   if (!what) return fc_complain(FC_EXIT_FAILED, "out of memory");
   fc_crash_watch(what);
   fc_text_init(&answer, fc_allocator_system(), ANSWER_LIMIT);
+  uint64_t took_ns;
   int exit_code;
-  if (answer_one(function, document, &answer, &err) == FC_OK) {
+  if (fc_local_answer(function, document, &answer, &took_ns, &err) == FC_OK) {
     exit_code = fc_output_print(args, fc_text_str(&answer));
   } else {
     const char *code = fc_code_info(err.code)->text;
@@ -113,7 +82,7 @@ int fc_verb_run(const fc_args_t *args) {
   int exit_code = fc_input_document(args, &document);
   if (exit_code) return exit_code;
   fc_crash_watch(fc_file_base(args->words[0]));
-  exit_code = fc_local_load(args, false, &module);
+  exit_code = fc_local_load(args, args->words[0], false, &module);
   if (exit_code) return exit_code;
   const fc_function_t *function = choose(args, module);
   exit_code = function ? call_one(args, function, document) : FC_EXIT_USAGE;

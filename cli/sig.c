@@ -152,7 +152,7 @@ static int sig_of_file(const fc_args_t *args) {
                        "--format asks a server; of a file there is --json");
   }
   fc_module_t *module;
-  int exit_code = fc_local_load(args, true, &module);
+  int exit_code = fc_local_load(args, args->words[0], true, &module);
   if (exit_code) return exit_code;
   exit_code = sig_of_module(args, module);
   fc_module_release(module);

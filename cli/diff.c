@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// farcall diff: what a new file of a module changes for its callers. Signatures are
+// compared first; then the same calls are made to both files in this process, and
+// their results are compared. The exit status is that of diff(1).
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "abi/narrow.h"
+#include "abi/render.h"
+#include "crash.h"
+#include "file.h"
+#include "local.h"
+
+#define ANSWER_LIMIT ((size_t)1 << 30)
+
+enum { SAME = 0, DIFFERS = 1, TROUBLE = 2 };
+
+typedef struct diff_t {
+  const fc_module_t *modules[2];  // the old one and the new one
+  fc_text_t answers[2];
+  fc_tolerance_t exact;
+  bool differs;
+} diff_t;
+
+static void print_head(const char *what, fc_str_t function) {
+  printf("%-9s ", what);
+  fc_show(stdout, function);
+}
+
+// ---------------------------------------------------------------------------
+// Signatures
+
+static void tell_signature(diff_t *diff, const char *what, fc_str_t function,
+                           const char *why) {
+  diff->differs = true;
+  print_head(what, function);
+  fputs(why ? ": " : "", stdout);
+  fc_show_text(why ? why : "");
+  putchar('\n');
+}
+
+static void compare_signatures(diff_t *diff, const fc_function_t *old,
+                               const fc_function_t *new) {
+  fc_error_t err;
+  // What could not be called had no callers.
+  if (!old->plan && !new->plan) return;
+  if (old->plan && fc_signature_check_replaces(old->signature, new->signature,
+                                               &err) != FC_OK) {
+    tell_signature(diff, "narrowed", old->name, err.message);
+  } else if (!old->plan || fc_signature_check_replaces(
+                               new->signature, old->signature, &err) != FC_OK) {
+    tell_signature(diff, "widened", old->name, NULL);
+  }
+}
+
+static void compare_functions(diff_t *diff) {
+  const fc_module_t *old = diff->modules[0], *new = diff->modules[1];
+  for (size_t i = 0; i < fc_module_function_count(old); i++) {
+    const fc_function_t *had = fc_module_function(old, i);
+    const fc_function_t *has = fc_module_find(new, had->name);
+    if (has) compare_signatures(diff, had, has);
+    else tell_signature(diff, "removed", had->name, NULL);
+  }
+  for (size_t i = 0; i < fc_module_function_count(new); i++) {
+    const fc_function_t *has = fc_module_function(new, i);
+    if (fc_module_find(old, has->name)) continue;
+    tell_signature(diff, "added", has->name, NULL);
+  }
+}
+
+// ---------------------------------------------------------------------------
+// Values
+
+// How one call went in one of the files.
+typedef struct run_t {
+  fc_status_t status;
+  fc_error_t error;
+  uint64_t ns;
+} run_t;
+
+static void print_call(const char *what, fc_str_t function, uint32_t line) {
+  print_head(what, function);
+  if (line) printf(" line %u", line);
+  fputs(": ", stdout);
+}
+
+static void print_outcome(const run_t *run) {
+  fc_show_text(run->status == FC_OK ? "results"
+                                    : fc_code_info(run->error.code)->text);
+}
+
+static void print_results(const fc_comparison_t *found) {
+  printf("%" PRIu64 " of %" PRIu64 " differ, at most by %g and %" PRIu64
+         " ulp, first at ",
+         found->different, found->values, found->max_absolute, found->max_ulp);
+  fc_show_text(found->pointer);
+  fputs(": was ", stdout);
+  fc_show_text(found->expected);
+  fputs(", is ", stdout);
+  fc_show_text(found->got);
+  putchar('\n');
+}
+
+// The results of the answer {"results":[…]}.
+static fc_str_t results_of(const fc_text_t *answer) {
+  const fc_str_t text = fc_text_str(answer);
+  const size_t head = sizeof "{\"results\":" - 1;
+  return fc_str_make(text.data + head, text.size - head - 1);
+}
+
+static int compare_runs(diff_t *diff, const fc_function_t *function,
+                        uint32_t line, const fc_tolerance_t *tolerance,
+                        const run_t runs[2]) {
+  const bool failed[2] = {runs[0].status != FC_OK, runs[1].status != FC_OK};
+  fc_comparison_t found;
+  fc_error_t err;
+  if (failed[0] || failed[1]) {
+    if (failed[0] == failed[1] && runs[0].error.code == runs[1].error.code) {
+      return SAME;
+    }
+    diff->differs = true;
+    print_call("outcome", function->name, line);
+    fputs("was ", stdout);
+    print_outcome(&runs[0]);
+    fputs(", is ", stdout);
+    print_outcome(&runs[1]);
+    putchar('\n');
+    return SAME;
+  }
+  if (fc_compare_results(function->signature, results_of(&diff->answers[0]),
+                         fc_text_str(&diff->answers[1]), tolerance,
+                         fc_allocator_system(), &found, &err) != FC_OK) {
+    return fc_complain(TROUBLE, "%s", err.message);
+  }
+  if (found.different) {
+    diff->differs = true;
+    print_call("values", function->name, line);
+    print_results(&found);
+  }
+  print_call("time", function->name, line);
+  printf("was %.1f us, is %.1f us\n", (double)runs[0].ns / 1e3,
+         (double)runs[1].ns / 1e3);
+  return SAME;
+}
+
+// `functions` are the old one and the new one.
+static int compare_call(diff_t *diff, const fc_function_t *functions[2],
+                        uint32_t line, fc_str_t body,
+                        const fc_tolerance_t *tolerance) {
+  run_t runs[2] = {{.ns = 0}};
+  for (int i = 0; i < 2; i++) {
+    fc_text_reset(&diff->answers[i]);
+    fc_crash_watch(i ? "the new file" : "the old file");
+    runs[i].status = fc_local_answer(functions[i], body, &diff->answers[i],
+                                     &runs[i].ns, &runs[i].error);
+  }
+  return compare_runs(diff, functions[0], line, tolerance, runs);
+}
+
+static int compare_calls(diff_t *diff, const fc_expectations_t *calls) {
+  for (size_t i = 0; i < calls->count; i++) {
+    const fc_expected_call_t *call = &calls->calls[i];
+    const fc_function_t *functions[2];
+    fc_error_t err;
+    for (int j = 0; j < 2; j++) {
+      if (fc_expected_function(call, diff->modules[j], &functions[j], &err) !=
+          FC_OK) {
+        return fc_complain(TROUBLE, "line %u: the %s file: %s", call->line,
+                           j ? "new" : "old", err.message);
+      }
+    }
+    const int trouble =
+        compare_call(diff, functions, call->line, call->body, &call->tolerance);
+    if (trouble) return trouble;
+  }
+  return SAME;
+}
+
+// Each function that both files have is called as its example says.
+static int compare_examples(diff_t *diff) {
+  fc_text_t body;
+  int trouble = SAME;
+  fc_text_init(&body, fc_allocator_system(), ANSWER_LIMIT);
+  for (size_t i = 0; i < fc_module_function_count(diff->modules[0]); i++) {
+    const fc_function_t *functions[2] = {
+        fc_module_function(diff->modules[0], i)};
+    functions[1] = fc_module_find(diff->modules[1], functions[0]->name);
+    if (!functions[0]->plan || !functions[1] || !functions[1]->plan) continue;
+    fc_text_reset(&body);
+    if (fc_signature_print_example(functions[0]->signature, &body.sink, NULL) !=
+        FC_OK) {
+      continue;
+    }
+    trouble =
+        compare_call(diff, functions, 0, fc_text_str(&body), &diff->exact);
+    if (trouble) break;
+  }
+  fc_text_deinit(&body);
+  return trouble;
+}
+
+// ---------------------------------------------------------------------------
+
+static int compare(diff_t *diff, const fc_expectations_t *calls) {
+  for (int i = 0; i < 2; i++) {
+    fc_text_init(&diff->answers[i], fc_allocator_system(), ANSWER_LIMIT);
+  }
+  compare_functions(diff);
+  const int trouble =
+      calls ? compare_calls(diff, calls) : compare_examples(diff);
+  for (int i = 0; i < 2; i++) fc_text_deinit(&diff->answers[i]);
+  if (trouble) return trouble;
+  return diff->differs ? DIFFERS : SAME;
+}
+
+int fc_verb_diff(const fc_args_t *args) {
+  fc_module_t *modules[2] = {NULL, NULL};
+  fc_expectations_t *calls = NULL;
+  if (args->word_count != 2 && args->word_count != 3) {
+    return fc_complain(TROUBLE, "diff takes OLD, NEW and perhaps CALLS.jsonl");
+  }
+  int failed = args->word_count == 3
+                   ? fc_local_calls(args, args->words[2], &calls)
+                   : FC_EXIT_OK;
+  for (int i = 0; i < 2 && !failed; i++) {
+    fc_crash_watch(fc_file_base(args->words[i]));
+    failed = fc_local_load(args, args->words[i], false, &modules[i]);
+  }
+  diff_t diff = {.modules = {modules[0], modules[1]}};
+  const int exit_code = failed ? TROUBLE : compare(&diff, calls);
+  fc_module_release(modules[0]);
+  fc_module_release(modules[1]);
+  fc_expectations_destroy(calls);
+  return exit_code;
+}

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`farcall diff` and `farcall test` of real modules: releases that others compiled, and
+files that differ in one thing."""
+import json
+import subprocess
+
+import pytest
+
+from conftest import RELEASES
+
+SOURCE = """
+double _mlir_ciface_scale(double x) { return x * FACTOR; }
+long long _mlir_ciface_divide(long long x, long long y) { return (y ? x / y : 0) + PLUS; }
+"""
+SCALE = {"name": "scale", "symbol": "_mlir_ciface_scale", "cc": "ciface",
+         "args": [{"type": "f64", "name": "x"}], "results": [{"type": "f64"}]}
+DIVIDE = {"name": "divide", "symbol": "_mlir_ciface_divide", "cc": "ciface",
+          "args": [{"type": "i64"}, {"type": "i64"}], "results": [{"type": "i64"}]}
+
+
+@pytest.fixture
+def build(tmp_path):
+    (tmp_path / "scaled.c").write_text(SOURCE)
+
+    def make(release, functions=(SCALE, DIVIDE), factor="3.0", plus="0"):
+        folder = tmp_path / release
+        folder.mkdir()
+        subprocess.run(["cc", "-O1", "-fPIC", "-shared", f"-DFACTOR={factor}",
+                        f"-DPLUS={plus}", "-o", folder / "scaled.so",
+                        tmp_path / "scaled.c"], check=True)
+        (folder / "scaled.farcall.json").write_text(json.dumps(
+            {"farcall": 1, "abi": "mlir-memref", "functions": list(functions)}))
+        return folder / "scaled.so"
+    return make
+
+
+@pytest.fixture
+def calls(tmp_path):
+    def write(*lines):
+        path = tmp_path / "calls.jsonl"
+        path.write_text("\n".join(each if isinstance(each, str) else json.dumps(each)
+                                  for each in lines))
+        return path
+    return write
+
+
+def lines_of(done, *kinds):
+    return [line for line in done.stdout.splitlines() if line.split()[0] in kinds]
+
+
+def test_releases_of_one_program_are_the_same(farcall, calls):
+    document = calls({"function": "fact", "args": [10]},
+                     {"function": "pair", "args": [7, 0.5]})
+    for release in ["2.9.0", "3.4.0", "3.13.0"]:
+        done = farcall("diff", RELEASES / f"scalars-{release}.vmfb",
+                       RELEASES / "scalars-3.13.0.vmfb", document)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert [line.split()[:2] for line in done.stdout.splitlines()] == [
+            ["time", "fact"], ["time", "pair"]]
+
+
+def test_two_programs_are_not(farcall):
+    done = farcall("diff", RELEASES / "scalars-3.0.0.vmfb",
+                   RELEASES / "versions-3.0.0-vmvx.vmfb")
+    assert done.returncode == 1, done.stderr
+    assert "removed   hyp" in done.stdout and "added     matmul" in done.stdout
+
+
+def test_values_that_differ(farcall, build, calls):
+    old, new = build("old"), build("new", factor="3.0000000000000004", plus="1")
+    document = calls({"function": "scale", "args": [1.5]},
+                     {"function": "scale", "args": [1.5], "tolerance": {"ulp": 1}},
+                     {"function": "divide", "args": [7, 2]})
+    done = farcall("diff", old, new, document)
+    assert done.returncode == 1, done.stderr
+    assert lines_of(done, "values") == [
+        "values    scale line 1: 1 of 1 differ, at most by 8.88178e-16 and 1 ulp, "
+        "first at /results/0: was 4.5, is 4.500000000000001",
+        "values    divide line 3: 1 of 1 differ, at most by 1 and 1 ulp, "
+        "first at /results/0: was 3, is 4"]
+    assert "values    divide: 1 of 1 differ" in farcall("diff", old, new).stdout
+    assert farcall("diff", old, old, document).returncode == 0
+
+
+def test_signatures_that_differ(farcall, build, calls):
+    none = calls()
+    dynamic = {**SCALE, "args": [{"type": "f64", "name": "y"}]}
+    old, new = build("old"), build("new", [dynamic])
+    done = farcall("diff", old, new, none)
+    assert done.returncode == 1
+    assert done.stdout.splitlines() == [
+        "narrowed  scale: function 'scale': an argument has another name or role",
+        "removed   divide"]
+    unnamed = {**SCALE, "args": [{"type": "f64"}]}
+    done = farcall("diff", build("unnamed", [unnamed]), old, none)
+    assert done.stdout.splitlines() == ["widened   scale", "added     divide"]
+
+
+def test_trouble_is_2(farcall, build, calls, tmp_path):
+    old = build("old")
+    for words in [[old], [old, tmp_path / "none.so"], [old, old, tmp_path / "none"],
+                  [old, old, calls("{")], [old, old, calls({"function": "non"})]]:
+        done = farcall("diff", *words)
+        assert done.returncode == 2 and done.stderr.startswith("farcall: "), done.stdout
+    assert "line 1: the old file: there is no function 'non'" in done.stderr
+
+
+def test_a_file_is_tested(farcall, build, calls):
+    module = build("old")
+    good = {"function": "scale", "args": [1.5], "results": [4.5]}
+    done = farcall("test", module, calls(good, {"function": "divide", "args": [6, 3]}))
+    assert (done.returncode, done.stdout) == (0, "2 of 2 ok\n"), done.stderr
+    done = farcall("test", module, calls(
+        good, {**good, "results": [4]},
+        {"function": "scale", "args": ["x"], "error": "type_mismatch"},
+        {"function": "scale", "args": ["x"]}, {"args": [1]}))
+    assert done.returncode == 1
+    assert done.stdout.splitlines() == [
+        "failed line 2 ('scale'), /results/0: expected 4, got 4.5",
+        done.stdout.splitlines()[1],
+        "failed line 5: function_not_found: which function is not said",
+        "2 of 5 ok"]
+    assert done.stdout.splitlines()[1].startswith(
+        "failed line 4 ('scale'): type_mismatch: ")
+    done = farcall("test", module, calls({"result": [1]}))
+    assert done.returncode == 65 and "did you mean 'results'?" in done.stderr
