@@ -14,6 +14,7 @@
 #include "config/limits.h"
 #include "modules/act.h"
 #include "modules/demand.h"
+#include "modules/trial.h"
 #include "pool/cpus.h"
 #include "watching.h"
 
@@ -145,6 +146,22 @@ static void on_started(void *context) {
   fc_notify_ready(&loop->notify);
 }
 
+static bool is_own(const fc_job_t *job) {
+  return job->call.flags & FC_CALL_OWN;
+}
+
+static void on_done(void *context, fc_job_t *job) {
+  fc_loop_t *loop = context;
+  if (is_own(job)) fc_trial_on_done(&loop->modules, job);
+  else fc_exchange_on_done(loop, job);
+}
+
+static void on_expired(void *context, fc_job_t *job) {
+  fc_loop_t *loop = context;
+  if (is_own(job)) fc_trial_on_expired(&loop->modules, job);
+  else fc_exchange_on_expired(loop, job);
+}
+
 static void on_added(void *context, uint32_t generation,
                      const fc_error_t *error) {
   fc_loop_t *loop = context;
@@ -230,6 +247,7 @@ static fc_status_t init_modules(fc_loop_t *loop, fc_error_t *err) {
       .backends = loop->backends,
       .open = module_options(loop, describe),
       .pool = &loop->pool,
+      .dialect = FC_DIALECT_NATIVE,
       .log = &loop->log,
       .demand = wanted->load == FC_LOAD_ON_DEMAND,
       .memory = wanted->module_memory,
@@ -336,8 +354,8 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
                             .isolation = isolation,
                             .process = &loop->processes};
   const fc_pool_events_t events = {.wake = wake,
-                                   .on_done = fc_exchange_on_done,
-                                   .on_expired = fc_exchange_on_expired,
+                                   .on_done = on_done,
+                                   .on_expired = on_expired,
                                    .on_added = on_added,
                                    .on_retired = on_retired,
                                    .on_lost = on_lost,

@@ -89,6 +89,9 @@
 // hashed. Hashing this many bytes takes some 15 ms.
 #define FC_LIMIT_HASH_AT_ONCE (16u << 20)
 
+// A call that a generation makes before it serves (modules/trial.h) may take so long.
+#define FC_LIMIT_TRIAL_MS 30000u
+
 // Modules that are loaded when they are asked for: how many that are not loaded
 // keep their signatures, and how many bytes the files of these may have.
 #define FC_LIMIT_DESCRIBED 32

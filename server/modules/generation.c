@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "module/files.h"
+#include "modules/trial.h"
 
 void fc_generations_deinit(fc_generations_t *generations) {
   for (uint32_t i = 0; i < generations->count; i++) {
@@ -297,6 +298,7 @@ void fc_generations_remove(fc_generations_t *generations,
   generations->places[index] = NULL;
   generations->used--;
   if (index < generations->first_free) generations->first_free = index;
+  fc_trial_free(generation);
   fc_module_release(generation->module);
   fc_free(generations->allocator, generation->counts);
   fc_free(generations->allocator, generation);

@@ -78,6 +78,7 @@ typedef struct fc_generation_t {
   uint64_t listed;       // serial of the last act whose listings have its file
   uint64_t settled;      // serial of the last act that has decided about it
   struct fc_act_t *act;  // the act that waits until it is loaded; NULL: none
+  struct fc_trial_t *trial;  // calls it must make first (trial.h); NULL: none
   fc_str_t name;     // of the module; the path itself, if that gives no name
   fc_str_t version;  // of the module
   fc_str_t key;      // name@version

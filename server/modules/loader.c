@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "modules/state.h"
+#include "modules/trial.h"
 #include "modules/versions.h"
 
 // bytes; constructors of modules run on this stack
@@ -62,6 +63,14 @@ static fc_status_t open_for_threads(const fc_loader_options_t *options,
   return FC_OK;
 }
 
+// What is tried is tried in a process, which is told the hash.
+static fc_status_t read_proof(const fc_loader_options_t *options,
+                              fc_load_t *load, fc_module_t *module) {
+  FC_TRY(fc_proof_read(module, FC_STR("auto"), options->allocator, &load->proof,
+                       &load->error));
+  return load->proof.tests ? fc_module_hash(module, &load->error) : FC_OK;
+}
+
 static fc_status_t open_file(const fc_loader_options_t *options,
                              fc_load_t *load) {
   fc_module_t *module;
@@ -70,6 +79,7 @@ static fc_status_t open_file(const fc_loader_options_t *options,
   fc_status_t status = options->runs_here(options->context, module)
                            ? open_for_threads(options, &module, &load->error)
                            : fc_module_hash(module, &load->error);
+  if (status == FC_OK) status = read_proof(options, load, module);
   if (status == FC_OK) load->module = module;
   else fc_module_release(module);
   return status;
@@ -98,6 +108,9 @@ static void run(const fc_loader_options_t *options, fc_load_t *load) {
       break;
     case FC_LOAD_SAVE:
       load->status = fc_state_write(load->path, load->bytes, &load->error);
+      break;
+    case FC_LOAD_CHECK:
+      load->status = fc_trial_check(load->context, &load->error);
       break;
     case FC_LOAD_HASH:
       load->status = fc_module_hash(load->module, &load->error);
@@ -248,6 +261,16 @@ fc_status_t fc_loader_save(fc_loader_t *loader, fc_str_t directory,
   return FC_OK;
 }
 
+fc_status_t fc_loader_check(fc_loader_t *loader, const fc_trial_t *trial,
+                            uint32_t generation, fc_error_t *err) {
+  fc_load_t *load = create_load(loader, FC_LOAD_CHECK, FC_STR(""));
+  if (!load) return fc_fail_memory(err);
+  load->generation = generation;
+  load->context = (void *)(uintptr_t)trial;
+  submit(loader, load);
+  return FC_OK;
+}
+
 fc_status_t fc_loader_hash(fc_loader_t *loader, fc_module_t *module,
                            fc_error_t *err) {
   fc_load_t *load = create_load(loader, FC_LOAD_HASH, FC_STR(""));
@@ -268,5 +291,6 @@ fc_load_t *fc_loader_take(fc_loader_t *loader, bool *out_more) {
 void fc_load_free(fc_loader_t *loader, fc_load_t *load) {
   fc_listing_deinit(&load->listing);
   fc_module_release(load->module);
+  fc_proof_deinit(&load->proof);
   fc_free(loader->options.allocator, load);
 }

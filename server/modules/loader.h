@@ -8,7 +8,10 @@
 #define FARCALL_SERVER_MODULES_LOADER_H_
 
 #include "farcall/module.h"
+#include "module/proof.h"
 #include "modules/scan.h"
+
+typedef struct fc_trial_t fc_trial_t;  // modules/trial.h
 
 typedef enum fc_load_kind_t {
   FC_LOAD_SCAN,      // which files does a PATH name?
@@ -16,24 +19,27 @@ typedef enum fc_load_kind_t {
   FC_LOAD_DESCRIBE,  // reads the signatures of a module file
   FC_LOAD_HASH,      // hashes the file of a module that is open
   FC_LOAD_SAVE,      // writes the file of decisions (state.h)
+  FC_LOAD_CHECK,     // compares an answer with the one that is expected
 } fc_load_kind_t;
 
 // What the loader is asked to do, and the outcome.
 typedef struct fc_load_t {
   struct fc_load_t *next;
   uint8_t kind;  // fc_load_kind_t
-  // Of FC_LOAD_OPEN and FC_LOAD_DESCRIBE: the index of the generation whose
-  // file this is. Of FC_LOAD_SCAN: the position of the PATH.
+  // Of FC_LOAD_OPEN, FC_LOAD_DESCRIBE and FC_LOAD_CHECK: the index of the
+  // generation. Of FC_LOAD_SCAN: the position of the PATH.
   uint32_t generation;
-  void *context;  // of FC_LOAD_SCAN and FC_LOAD_SAVE: the caller's
+  void
+      *context;  // of FC_LOAD_SCAN and FC_LOAD_SAVE: the caller's; or the trial
   fc_status_t status;
   fc_error_t error;      // why it failed
   fc_listing_t listing;  // of FC_LOAD_SCAN
   // Of FC_LOAD_OPEN and FC_LOAD_DESCRIBE: the outcome; whoever takes it over
   // sets NULL. Of FC_LOAD_HASH: the module to hash, held meanwhile.
   fc_module_t *module;
-  fc_str_t path;   // in `text`; of FC_LOAD_SAVE: the directory
-  fc_str_t bytes;  // of FC_LOAD_SAVE, in `text`
+  fc_proof_t proof;  // of FC_LOAD_OPEN; whoever takes it over leaves it zeroed
+  fc_str_t path;     // in `text`; of FC_LOAD_SAVE: the directory
+  fc_str_t bytes;    // of FC_LOAD_SAVE, in `text`
   char text[];
 } fc_load_t;
 
@@ -86,6 +92,9 @@ fc_status_t fc_loader_save(fc_loader_t *loader, fc_str_t directory,
 // Hashes the module's file, and holds the module meanwhile.
 fc_status_t fc_loader_hash(fc_loader_t *loader, fc_module_t *module,
                            fc_error_t *err) FC_MUST_CHECK;
+// The trial must stay as it is until this is finished.
+fc_status_t fc_loader_check(fc_loader_t *loader, const fc_trial_t *trial,
+                            uint32_t generation, fc_error_t *err) FC_MUST_CHECK;
 // The oldest finished request, NULL when there is none. The caller owns it
 // until fc_load_free. *out_more: there is another one.
 fc_load_t *fc_loader_take(fc_loader_t *loader, bool *out_more);

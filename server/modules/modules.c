@@ -12,6 +12,7 @@
 #include "modules/act.h"
 #include "modules/clash.h"
 #include "modules/demand.h"
+#include "modules/trial.h"
 
 // The first function of a module none of whose functions can be called; NULL when
 // some can, and when there are none.
@@ -301,10 +302,7 @@ static void on_opened(fc_modules_t *modules, fc_load_t *load) {
   // returns.
   modules->pending++;
   generation->in_pool = true;
-  if (fc_pool_add(modules->options.pool, generation->index, generation->module,
-                  &error) == FC_OK) {
-    return;
-  }
+  if (fc_trial_add(modules, generation, &load->proof, &error) == FC_OK) return;
   generation->in_pool = false;
   modules->pending--;
   fc_modules_fail_load(modules, generation, &error);
@@ -334,6 +332,7 @@ void fc_modules_collect(fc_modules_t *modules) {
     if (load->kind == FC_LOAD_OPEN) on_opened(modules, load);
     if (load->kind == FC_LOAD_DESCRIBE) fc_demand_on_described(modules, load);
     if (load->kind == FC_LOAD_SAVE) fc_acts_on_saved(modules, load);
+    if (load->kind == FC_LOAD_CHECK) fc_trial_on_checked(modules, load);
     if (load->kind == FC_LOAD_HASH) on_hashed(modules, load);
     else modules->pending--;
     fc_load_free(modules->loader, load);
@@ -351,6 +350,8 @@ void fc_modules_on_added(void *context, uint32_t index,
   fc_modules_t *modules = context;
   fc_generation_t *generation = fc_generations_at(&modules->generations, index);
   fc_error_t unpublished;
+  if (!error && fc_trial_on_added(generation)) return;
+  fc_trial_free(generation);
   if (generation->state == FC_GENERATION_DRAINING) {
     modules->pending--;
     fc_modules_settle(modules, generation);
@@ -422,6 +423,7 @@ void fc_modules_on_retired(void *context, uint32_t index) {
   fc_modules_t *modules = context;
   fc_generation_t *generation = fc_generations_at(&modules->generations, index);
   generation->in_pool = false;
+  if (fc_trial_on_retired(generation)) return;
   if (generation->state == FC_GENERATION_FAILED) {
     fc_generations_weigh(&modules->generations, generation, 0);
   }
@@ -471,6 +473,10 @@ fc_status_t fc_modules_init(fc_modules_t *modules, fc_allocator_t allocator,
 
 void fc_modules_stop(fc_modules_t *modules) {
   modules->stopped = true;
+  for (uint32_t i = 0; i < modules->generations.count; i++) {
+    fc_generation_t *generation = modules->generations.places[i];
+    if (generation) fc_trial_stop(modules, generation);
+  }
   fc_demand_stop(modules);
   fc_acts_stop(modules);
   if (modules->loader) fc_loader_stop(modules->loader);

@@ -11,6 +11,7 @@
 enum {
   FC_CALL_VALIDATE = 1 << 0,  // DECODE only: the function is not called
   FC_CALL_PREPARE = 1 << 1,   // no call: fc_worker_prepare
+  FC_CALL_OWN = 1 << 2,       // no client's: the server's own (modules/trial.h)
 };
 
 #define FC_CALL_PARAMETERS 32

@@ -131,19 +131,29 @@ static module_queue_t *create_queue(fc_pool_t *pool,
   return queue;
 }
 
-fc_status_t fc_pool_add(fc_pool_t *pool, uint32_t index, fc_module_t *module,
-                        fc_error_t *err) {
+static fc_status_t add(fc_pool_t *pool, int kind, uint32_t index,
+                       fc_module_t *module, fc_error_t *err) {
   FC_TRY(make_place(pool, index, err));
   FC_ASSERT(!pool->queues[index]);
   pool->queues[index] = create_queue(pool, module);
   if (!pool->queues[index]) return fc_fail_memory(err);
-  const int kind =
-      fc_pool_wants_process(pool, module) ? FC_HOSTS_PROCESS : FC_HOSTS_THREAD;
   fc_hosts_t *hosts = pool->hosts[kind];
   fc_status_t status = hosts->class_->create(hosts, index, module,
                                              &pool->queues[index]->host, err);
   if (status != FC_OK) free_queue(pool, index);
   return status;
+}
+
+fc_status_t fc_pool_add(fc_pool_t *pool, uint32_t index, fc_module_t *module,
+                        fc_error_t *err) {
+  const int kind =
+      fc_pool_wants_process(pool, module) ? FC_HOSTS_PROCESS : FC_HOSTS_THREAD;
+  return add(pool, kind, index, module, err);
+}
+
+fc_status_t fc_pool_try(fc_pool_t *pool, uint32_t index, fc_module_t *module,
+                        fc_error_t *err) {
+  return add(pool, FC_HOSTS_PROCESS, index, module, err);
 }
 
 void fc_pool_on_host(fc_host_t *host, const fc_error_t *error) {

@@ -90,6 +90,10 @@ bool fc_pool_wants_process(const fc_pool_t *pool, const fc_module_t *module);
 // retired. FC_CODE_OUT_OF_MEMORY: nothing was added.
 fc_status_t fc_pool_add(fc_pool_t *pool, uint32_t index, fc_module_t *module,
                         fc_error_t *err) FC_MUST_CHECK;
+// The same in processes, whatever the options say: the module is to be tried, and
+// its file is hashed.
+fc_status_t fc_pool_try(fc_pool_t *pool, uint32_t index, fc_module_t *module,
+                        fc_error_t *err) FC_MUST_CHECK;
 // Takes a generation down. No call of it may wait, and none may be submitted
 // any more. Once its last call has ended, also one that nobody waits for,
 // on_retired is called, in a later turn.

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The list in a sidecar is written out as lines, so that there is one reader of calls.
+#include "module/proof.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "abi/document.h"
+#include "module/files.h"
+#include "module/snapshot.h"
+
+#define SUFFIX ".tests.jsonl"
+
+static fc_status_t fail(const char *where, const fc_error_t *why,
+                        fc_error_t *err) {
+  if (why->code == FC_CODE_OUT_OF_MEMORY) {
+    *err = *why;
+    return why->status;
+  }
+  char text[sizeof why->message];
+  memcpy(text, why->message, sizeof text);
+  return fc_fail(err, FC_CODE_SELF_TEST_FAILED, "%.80s: %.240s", where, text);
+}
+
+static fc_status_t parse(fc_str_t lines, const char *where,
+                         fc_allocator_t allocator, fc_proof_t *proof,
+                         fc_error_t *err) {
+  fc_error_t why;
+  if (fc_expectations_parse(lines, allocator, &proof->tests, &why) == FC_OK) {
+    return FC_OK;
+  }
+  return fail(where, &why, err);
+}
+
+// ---------------------------------------------------------------------------
+// The sidecar
+
+static fc_status_t put_lines(yyjson_val *list, const yyjson_alc *alc,
+                             fc_sink_t *sink, fc_error_t *err) {
+  size_t index, count;
+  yyjson_val *call;
+  yyjson_arr_foreach(list, index, count, call) {
+    size_t size = 0;
+    char *text = yyjson_val_write_opts(call, 0, alc, &size, NULL);
+    if (!text) return fc_fail_memory(err);
+    fc_status_t status = fc_sink_put(sink, fc_str_make(text, size), err);
+    alc->free(alc->ctx, text);
+    if (status == FC_OK) status = fc_sink_put(sink, FC_STR("\n"), err);
+    if (status != FC_OK) return status;
+  }
+  return FC_OK;
+}
+
+static fc_status_t read_list(yyjson_val *list, const yyjson_alc *alc,
+                             fc_allocator_t allocator, fc_proof_t *proof,
+                             fc_error_t *err) {
+  if (!yyjson_is_arr(list)) {
+    return fc_fail(err, FC_CODE_SELF_TEST_FAILED,
+                   "its sidecar: 'self_test' must be a list of calls");
+  }
+  fc_text_t lines;
+  fc_text_init(&lines, allocator, FC_EXPECT_SIZE_MAX);
+  fc_status_t status = put_lines(list, alc, &lines.sink, err);
+  if (status == FC_OK) {
+    status = parse(fc_text_str(&lines), "its sidecar, self_test", allocator,
+                   proof, err);
+  }
+  fc_text_deinit(&lines);
+  return status;
+}
+
+static fc_status_t read_members(yyjson_val *root, bool tests,
+                                const yyjson_alc *alc, fc_allocator_t allocator,
+                                fc_proof_t *proof, fc_error_t *err) {
+  yyjson_val *warm_up = yyjson_obj_get(root, "warm_up");
+  yyjson_val *rollback = yyjson_obj_get(root, "rollback");
+  yyjson_val *list = yyjson_obj_get(root, "self_test");
+  // A raw number is what was written.
+  const fc_str_t number =
+      fc_str_make(yyjson_get_raw(warm_up), yyjson_get_len(warm_up));
+  for (size_t i = 0; i < number.size && proof->warm_up <= FC_WARM_UP_MAX; i++) {
+    const char c = number.data[i];
+    proof->warm_up = c < '0' || c > '9'
+                         ? FC_WARM_UP_MAX + 1
+                         : proof->warm_up * 10 + (uint32_t)(c - '0');
+  }
+  if (warm_up && (!number.size || proof->warm_up > FC_WARM_UP_MAX)) {
+    return fc_fail(err, FC_CODE_SELF_TEST_FAILED,
+                   "its sidecar: 'warm_up' must be a number up to %d",
+                   FC_WARM_UP_MAX);
+  }
+  proof->rollback_on_crash = yyjson_equals_str(rollback, "on-crash");
+  if (rollback && !proof->rollback_on_crash &&
+      !yyjson_equals_str(rollback, "never")) {
+    return fc_fail(err, FC_CODE_SELF_TEST_FAILED,
+                   "its sidecar: 'rollback' must be \"on-crash\" or \"never\"");
+  }
+  return tests && list ? read_list(list, alc, allocator, proof, err) : FC_OK;
+}
+
+// It was read before, when the module was opened, so it is JSON.
+static fc_status_t read_sidecar(const fc_module_t *module, bool tests,
+                                fc_allocator_t allocator, fc_proof_t *proof,
+                                fc_error_t *err) {
+  const int file = fc_module_get_files(module).sidecar;
+  fc_snapshot_t sidecar = FC_SNAPSHOT_NONE;
+  if (file < 0) return FC_OK;
+  FC_TRY(fc_snapshot_make(file, FC_SIDECAR_SIZE_MAX, 0, &sidecar, err));
+  const yyjson_alc alc = fc_doc_alc(&allocator);
+  yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)sidecar.bytes.data,
+                                     sidecar.bytes.size,
+                                     YYJSON_READ_NUMBER_AS_RAW, &alc, NULL);
+  fc_snapshot_close(&sidecar);
+  if (!doc) return fc_fail_memory(err);
+  const fc_status_t status = read_members(yyjson_doc_get_root(doc), tests, &alc,
+                                          allocator, proof, err);
+  yyjson_doc_free(doc);
+  return status;
+}
+
+// ---------------------------------------------------------------------------
+// A file
+
+// X.tests.jsonl of X.so. False: there is no such file.
+static bool find_beside(fc_str_t path, char out[FC_PATH_SIZE_MAX]) {
+  size_t size = path.size;
+  while (size && path.data[size - 1] != '.' && path.data[size - 1] != '/') {
+    size--;
+  }
+  if (!size || path.data[size - 1] == '/') return false;
+  const int made = snprintf(out, FC_PATH_SIZE_MAX, "%.*s" SUFFIX,
+                            (int)(size - 1), path.data);
+  return made < FC_PATH_SIZE_MAX && !access(out, F_OK);
+}
+
+static fc_status_t read_file(const char *path, fc_allocator_t allocator,
+                             fc_proof_t *proof, fc_error_t *err) {
+  fc_snapshot_t file = FC_SNAPSHOT_NONE;
+  fc_error_t why;
+  const fc_str_t base = fc_path_file(fc_str(path));
+  int opened;
+  fc_status_t status = fc_snapshot_open_file(path, &opened, &why);
+  if (status != FC_OK) return fail(base.data, &why, err);
+  status = fc_snapshot_make(opened, FC_EXPECT_SIZE_MAX, 0, &file, &why);
+  close(opened);
+  if (status != FC_OK) return fail(base.data, &why, err);
+  status = parse(file.bytes, base.data, allocator, proof, err);
+  fc_snapshot_close(&file);
+  return status;
+}
+
+fc_status_t fc_proof_read(const fc_module_t *module, fc_str_t from,
+                          fc_allocator_t allocator, fc_proof_t *out_proof,
+                          fc_error_t *err) {
+  char path[FC_PATH_SIZE_MAX];
+  fc_proof_t proof = {0};
+  const bool any = fc_str_equal(from, FC_STR("auto"));
+  bool has_file = any && find_beside(fc_module_get_path(module), path);
+  if (!any && !fc_str_equal(from, FC_STR("off"))) {
+    has_file = snprintf(path, sizeof path, "%.*s", FC_STR_ARG(from)) > 0;
+  }
+  fc_status_t status = read_sidecar(module, any, allocator, &proof, err);
+  if (status == FC_OK && !proof.tests && has_file) {
+    status = read_file(path, allocator, &proof, err);
+  }
+  if (status == FC_OK) *out_proof = proof;
+  else fc_proof_deinit(&proof);
+  return status;
+}
+
+void fc_proof_deinit(fc_proof_t *proof) {
+  fc_expectations_destroy(proof->tests);
+  *proof = (fc_proof_t){0};
+}

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// See trial.h. There is always one thing that it waits for: the pool or the loader.
+// Whatever comes, the generation may be drained by then, and its calls end there.
+#include "modules/trial.h"
+
+#include <stdio.h>
+
+#include "abi/render.h"
+#include "modules/demand.h"
+#include "config/limits.h"
+
+typedef enum stage_t {
+  STAGE_TEST,
+  STAGE_LEAVE,  // its process is ending
+  STAGE_WARM,
+} stage_t;
+
+struct fc_trial_t {
+  fc_job_t job;  // first
+  fc_modules_t *modules;
+  fc_generation_t *generation;
+  fc_allocator_t allocator;
+  fc_proof_t proof;
+  uint8_t stage;   // stage_t
+  uint32_t next;   // call, or function, of this stage
+  uint32_t round;  // of STAGE_WARM
+  fc_text_t text;  // the answer; of an example, what is asked
+  bool failed;     // there is no answer, but
+  fc_error_t error;
+};
+
+void fc_trial_free(fc_generation_t *generation) {
+  fc_trial_t *trial = generation->trial;
+  if (!trial) return;
+  generation->trial = NULL;
+  fc_proof_deinit(&trial->proof);
+  fc_text_deinit(&trial->text);
+  fc_free(trial->allocator, trial);
+}
+
+void fc_trial_stop(fc_modules_t *modules, fc_generation_t *generation) {
+  if (!generation->trial || generation->trial->job.state == FC_JOB_NEW) return;
+  fc_pool_drop(modules->options.pool, &generation->trial->job);
+}
+
+// It can be called now; or, with an `error`, it cannot; or nobody wants it any more.
+static void end(fc_trial_t *trial, const fc_error_t *error) {
+  fc_modules_t *modules = trial->modules;
+  const uint32_t index = trial->generation->index;
+  fc_trial_free(trial->generation);
+  fc_modules_on_added(modules, index, error);
+}
+
+static void fail_test(fc_trial_t *trial, const fc_error_t *why) {
+  fc_error_t error = *why;
+  if (why->code == FC_CODE_SELF_TEST_FAILED) {
+    snprintf(error.message, sizeof error.message, "self-test, %.340s",
+             why->message);
+  }
+  end(trial, &error);
+}
+
+// ---------------------------------------------------------------------------
+// Calls
+
+static fc_status_t submit(fc_trial_t *trial, const fc_function_t *function,
+                          fc_str_t body, fc_error_t *err) {
+  fc_pool_t *pool = trial->modules->options.pool;
+  uint32_t block;
+  FC_TRY(fc_block_take(pool->blocks, body.size, &block, err));
+  uint8_t *data = fc_block_data(pool->blocks, block);
+  memcpy(data, body.data, body.size);
+  memset(data + body.size, 0, FC_BLOCK_TAIL);
+  trial->job = (fc_job_t){
+      .call = {.generation = trial->generation->index,
+               .function = (uint32_t)function->index,
+               .dialect = trial->modules->options.dialect,
+               .flags = FC_CALL_OWN,
+               .body_max = body.size,
+               .deadline_ns = fc_clock_ns() + FC_LIMIT_TRIAL_MS * 1000000ull,
+               .body = {.block = block, .size = body.size}}};
+  fc_pool_enqueue(pool, &trial->job);
+  return FC_OK;
+}
+
+static const fc_expected_call_t *call_of(const fc_trial_t *trial) {
+  return &trial->proof.tests->calls[trial->next];
+}
+
+static fc_status_t submit_call(fc_trial_t *trial, fc_error_t *err) {
+  const fc_expected_call_t *call = call_of(trial);
+  const fc_function_t *function;
+  fc_error_t why;
+  if (fc_expected_function(call, trial->generation->module, &function, &why) !=
+      FC_OK) {
+    return fc_expected_fail(call, &why, err);
+  }
+  return submit(trial, function, call->body, err);
+}
+
+// What has no example is not called.
+static fc_status_t submit_example(fc_trial_t *trial, bool *out_submitted,
+                                  fc_error_t *err) {
+  const fc_function_t *function =
+      fc_module_function(trial->generation->module, trial->next);
+  *out_submitted = false;
+  fc_text_reset(&trial->text);
+  if (!function->plan ||
+      fc_signature_print_example(function->signature, &trial->text.sink,
+                                 NULL) != FC_OK) {
+    return FC_OK;
+  }
+  FC_TRY(submit(trial, function, fc_text_str(&trial->text), err));
+  *out_submitted = true;
+  return FC_OK;
+}
+
+static uint32_t count_of_round(const fc_trial_t *trial) {
+  return trial->proof.tests
+             ? (uint32_t)trial->proof.tests->count
+             : (uint32_t)fc_module_function_count(trial->generation->module);
+}
+
+// Makes the next call; false: there is none.
+static bool warm(fc_trial_t *trial, fc_error_t *err) {
+  const uint32_t count = count_of_round(trial);
+  bool submitted = false;
+  while (trial->round < trial->proof.warm_up) {
+    if (trial->next == count) {
+      trial->next = 0;
+      trial->round++;
+      continue;
+    }
+    if (trial->proof.tests) {
+      return submit_call(trial, err) == FC_OK;
+    }
+    if (submit_example(trial, &submitted, err) != FC_OK) return false;
+    if (submitted) return true;
+    trial->next++;
+  }
+  return false;
+}
+
+static void leave(fc_trial_t *trial) {
+  fc_log_field_t fields[] = {
+      FC_LOG_TEXT("module", trial->generation->label),
+      FC_LOG_NUMBER("calls", trial->proof.tests->count),
+  };
+  fc_log_fields(trial->modules->options.log, FC_LOG_INFO,
+                FC_STR("self-test passed"), fields, FC_ARRAY_COUNT(fields));
+  trial->stage = STAGE_LEAVE;
+  trial->next = 0;
+  fc_pool_retire(trial->modules->options.pool, trial->generation->index);
+}
+
+static void go_on(fc_trial_t *trial) {
+  fc_error_t error = {0};
+  if (trial->generation->state != FC_GENERATION_LOADING) {
+    end(trial, NULL);
+  } else if (trial->stage == STAGE_WARM) {
+    if (!warm(trial, &error)) end(trial, error.status ? &error : NULL);
+  } else if (trial->next == trial->proof.tests->count) {
+    leave(trial);
+  } else if (submit_call(trial, &error) != FC_OK) {
+    fail_test(trial, &error);
+  }
+}
+
+// ---------------------------------------------------------------------------
+// Answers
+
+fc_status_t fc_trial_check(const fc_trial_t *trial, fc_error_t *err) {
+  const fc_expected_call_t *call = call_of(trial);
+  const fc_function_t *function;
+  FC_TRY(fc_expected_function(call, trial->generation->module, &function, err));
+  return fc_expected_check(call, function->signature, fc_text_str(&trial->text),
+                           trial->failed ? &trial->error : NULL,
+                           trial->allocator, err);
+}
+
+void fc_trial_on_checked(fc_modules_t *modules, const fc_load_t *load) {
+  const fc_generation_t *generation =
+      fc_generations_at(&modules->generations, load->generation);
+  fc_trial_t *trial = generation->trial;
+  if (load->status != FC_OK && generation->state == FC_GENERATION_LOADING) {
+    fail_test(trial, &load->error);
+    return;
+  }
+  trial->next++;
+  go_on(trial);
+}
+
+static fc_status_t take_answer(fc_trial_t *trial, const fc_outcome_t *outcome,
+                               fc_error_t *err) {
+  const fc_blocks_t *blocks = trial->modules->options.pool->blocks;
+  fc_text_reset(&trial->text);
+  for (uint32_t i = 0; i < outcome->piece_count; i++) {
+    const fc_piece_t *piece = &outcome->pieces[i];
+    const uint8_t *data = fc_block_data(blocks, piece->block) + piece->offset;
+    FC_TRY(fc_sink_put(&trial->text.sink,
+                       fc_str_make((const char *)data, piece->size), err));
+  }
+  return FC_OK;
+}
+
+static bool ended_its_process(fc_code_t code) {
+  return code == FC_CODE_WORKER_CRASHED || code == FC_CODE_DEADLINE_EXCEEDED ||
+         code == FC_CODE_WORKER_OUT_OF_MEMORY ||
+         code == FC_CODE_MODULE_QUARANTINED;
+}
+
+// A call that somebody wrote must not end a process. That an example does is said
+// only: zeros are no data that anybody sends.
+static void go_on_warm(fc_trial_t *trial) {
+  trial->next++;
+  if (!trial->failed || !ended_its_process(trial->error.code)) {
+    go_on(trial);
+    return;
+  }
+  fc_error_t error;
+  (void)fc_fail(&error, FC_CODE_MODULE_LOAD, "warm-up: %.340s",
+                trial->error.message);
+  if (trial->proof.tests) {
+    end(trial, &error);
+    return;
+  }
+  fc_log_field_t field = FC_LOG_TEXT("module", trial->generation->label);
+  fc_log_fields(trial->modules->options.log, FC_LOG_WARN, fc_str(error.message),
+                &field, 1);
+  trial->round = trial->proof.warm_up;
+  go_on(trial);
+}
+
+// Its call is over.
+static void take(fc_trial_t *trial) {
+  fc_modules_t *modules = trial->modules;
+  fc_error_t error;
+  if (trial->generation->state != FC_GENERATION_LOADING) {
+    go_on(trial);
+  } else if (trial->stage == STAGE_WARM) {
+    go_on_warm(trial);
+  } else if (fc_loader_check(modules->loader, trial, trial->generation->index,
+                             &error) == FC_OK) {
+    modules->pending++;
+  } else {
+    fail_test(trial, &error);
+  }
+}
+
+static fc_trial_t *of_job(fc_job_t *job) { return (fc_trial_t *)(void *)job; }
+
+void fc_trial_on_done(fc_modules_t *modules, fc_job_t *job) {
+  fc_trial_t *trial = of_job(job);
+  const fc_outcome_t *outcome = job->outcome;
+  trial->failed = outcome->status != FC_OK;
+  if (trial->failed) {
+    trial->error = outcome->error;
+  } else if (trial->stage == STAGE_TEST) {
+    trial->failed = take_answer(trial, outcome, &trial->error) != FC_OK;
+  }
+  fc_pool_finish(modules->options.pool, job);
+  take(trial);
+}
+
+void fc_trial_on_expired(fc_modules_t *modules, fc_job_t *job) {
+  fc_trial_t *trial = of_job(job);
+  trial->failed = true;
+  (void)fc_fail(&trial->error, FC_CODE_DEADLINE_EXCEEDED,
+                "the call was not begun within %u s", FC_LIMIT_TRIAL_MS / 1000);
+  fc_pool_drop(modules->options.pool, job);
+  take(trial);
+}
+
+// ---------------------------------------------------------------------------
+// Its way through the pool
+
+fc_status_t fc_trial_add(fc_modules_t *modules, fc_generation_t *generation,
+                         fc_proof_t *take_proof, fc_error_t *err) {
+  const fc_allocator_t allocator = modules->generations.allocator;
+  fc_pool_t *pool = modules->options.pool;
+  const bool tests = take_proof->tests && take_proof->tests->count;
+  if (tests || take_proof->warm_up) {
+    fc_trial_t *trial = fc_alloc(allocator, sizeof *trial);
+    if (!trial) return fc_fail_memory(err);
+    trial->modules = modules;
+    trial->generation = generation;
+    trial->allocator = allocator;
+    trial->proof = *take_proof;
+    *take_proof = (fc_proof_t){0};
+    trial->stage = tests ? STAGE_TEST : STAGE_WARM;
+    fc_text_init(&trial->text, allocator, FC_EXPECT_SIZE_MAX);
+    generation->trial = trial;
+  }
+  const fc_status_t status = (tests ? fc_pool_try : fc_pool_add)(
+      pool, generation->index, generation->module, err);
+  if (status != FC_OK) fc_trial_free(generation);
+  return status;
+}
+
+bool fc_trial_on_added(fc_generation_t *generation) {
+  if (!generation->trial) return false;
+  go_on(generation->trial);
+  return true;
+}
+
+bool fc_trial_on_retired(fc_generation_t *generation) {
+  fc_trial_t *trial = generation->trial;
+  fc_error_t error;
+  if (!trial) return false;
+  fc_modules_t *modules = trial->modules;
+  trial->stage = STAGE_WARM;
+  if (generation->state != FC_GENERATION_LOADING) {
+    end(trial, NULL);
+    return true;
+  }
+  generation->in_pool = true;
+  if (fc_pool_add(modules->options.pool, generation->index, generation->module,
+                  &error) == FC_OK) {
+    return true;
+  }
+  generation->in_pool = false;
+  fc_trial_free(generation);
+  modules->pending--;
+  fc_modules_fail_load(modules, generation, &error);
+  return true;
+}

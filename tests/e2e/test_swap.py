@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A new file proves itself before it serves: broken, narrowed, wrong in one value, slow
+to crash or to hang, it is refused, what served goes on, and the reason is told."""
+import json
+import os
+import subprocess
+import time
+
+import pytest
+
+from reloading import Callers, Numbered, SIDECAR
+
+RELOAD = "/api/v1/modules/numbered/reload"
+TESTS = [{"args": [x], "results": [x * 1000000], "tolerance": {"abs": 999999}}
+         for x in (0, 1, 7)]
+
+
+@pytest.fixture
+def numbered(tmp_path):
+    folder = tmp_path / "modules"
+    folder.mkdir()
+    module = Numbered(folder, tmp_path)
+    module.put(0)
+    return module
+
+
+def expect(module, *calls):
+    module.path.with_name("numbered.tests.jsonl").write_text(
+        "\n".join(json.dumps(each) for each in calls))
+
+
+def build(module, work, body):
+    """A file whose function does something else."""
+    source, made = work / "other.c", module.path.with_name("next")
+    source.write_text(f"long long _mlir_ciface_number(long long x) {{ {body} }}")
+    subprocess.run(["cc", "-O0", "-fPIC", "-shared", "-o", made, source], check=True)
+    made.rename(module.path)
+
+
+def wait_until(said):
+    end = time.monotonic() + 60
+    while not said():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def refused(server, detail, code="self_test_failed", status=422):
+    first = server.get("/api/v1/modules/numbered").json["generation"]
+    answer = server.request("POST", RELOAD)
+    assert (answer.status, answer.json["code"]) == (status, code), answer.body
+    assert detail in answer.json["detail"], answer.json
+    document = server.get("/api/v1/modules/numbered").json
+    assert document["refused"]["detail"] == answer.json["detail"]
+    assert (document["generation"], document["state"]) == (first, "ready")
+    return answer.json
+
+
+def test_what_is_broken_never_serves(serve, numbered, tmp_path):
+    expect(numbered, *TESTS)
+    server = serve("--admin=loopback", numbered.path.parent)
+    with Callers(server, 16) as callers:
+        build(numbered, tmp_path, "return x == 7 ? x : x * 1000000;")
+        problem = refused(server, "self-test, line 3, /results/0: expected 7000000, got 7")
+        assert problem["pointer"] == "/results/0"
+        assert (problem["expected"], problem["got"]) == ("7000000", "7")
+        build(numbered, tmp_path, "return x == 1 ? *(volatile int *)8 : x * 1000000;")
+        refused(server, "self-test, line 2: worker_crashed: function 'number' was stopped "
+                        "by signal 11 (SIGSEGV)")
+        numbered.path.with_name("next").write_bytes(numbered.bytes[:1000])
+        numbered.path.with_name("next").rename(numbered.path)
+        refused(server, "numbered.so", "module_load")
+        sidecar = numbered.path.with_name("numbered.farcall.json")
+        narrowed = json.loads(json.dumps(SIDECAR).replace("i64", "i32"))
+        sidecar.write_text(json.dumps(narrowed))
+        numbered.put(1)
+        refused(server, "argument 0: was i64, is i32", "signature_narrowed", 409)
+        sidecar.write_text(json.dumps(SIDECAR))
+        callers.newest = 2
+        numbered.put(2)
+        assert server.request("POST", RELOAD).status == 200
+        callers.oldest = 2
+        wait_until(lambda: callers.calls > 64)
+    assert callers.wrong == []
+    assert server.stop() == 0
+    told = "".join(server.lines)
+    for said in ["expected 7000000, got 7", "line 2: worker_crashed", "is i32"]:
+        assert told.count(said) >= 2  # of the module, and of the act
+    assert '"self-test passed"' in told
+
+
+def test_what_cannot_be_tested_is_refused(serve, numbered):
+    server = serve("--admin=loopback", numbered.path.parent)
+    numbered.put(1)
+    expect(numbered, {"result": [1]})
+    refused(server, "numbered.tests.jsonl: line 1: no member 'result': did you mean")
+    expect(numbered, {"function": "nummer"})
+    refused(server, "self-test, line 1 ('nummer'): function_not_found")
+    expect(numbered, {"args": ["x"], "error": "call_failed"})
+    refused(server, "type_mismatch")
+    expect(numbered, {"args": ["x"], "error": "type_mismatch"})
+    assert server.request("POST", RELOAD).status == 200
+
+
+def test_a_sidecar_says_how_it_is_tried(serve, numbered):
+    sidecar = numbered.path.with_name("numbered.farcall.json")
+    sidecar.write_text(json.dumps({**SIDECAR, "self_test": TESTS, "warm_up": 3}))
+    expect(numbered, {"args": [1], "results": ["never read"]})
+    server = serve("--admin=loopback", numbered.path.parent)
+    assert server.results("numbered/number", [1]) == [1000000]
+    for said, member in [("'warm_up' must be", {"warm_up": -1}),
+                         ("'self_test' must be", {"self_test": 1}),
+                         ("'rollback' must be", {"rollback": True}),
+                         ("line 1, /results/0: expected 3, got 0",
+                          {"self_test": [{"args": [0], "results": [3]}]})]:
+        sidecar.write_text(json.dumps({**SIDECAR, **member}))
+        refused(server, said)
+
+
+def test_a_module_is_ready_when_it_is_warm(serve, numbered, tmp_path):
+    """What is warmed up is what serves: the third call is the first of a client."""
+    sidecar = numbered.path.with_name("numbered.farcall.json")
+    sidecar.write_text(json.dumps({**SIDECAR, "warm_up": 2}))
+    build(numbered, tmp_path, "static long long calls; return ++calls;")
+    server = serve("--workers=1", numbered.path.parent)
+    assert server.get("/readyz").status == 200
+    assert server.results("numbered/number", [5]) == [3]
