@@ -14,6 +14,7 @@
 #include "config/limits.h"
 #include "modules/act.h"
 #include "modules/demand.h"
+#include "modules/rollback.h"
 #include "modules/trial.h"
 #include "pool/cpus.h"
 #include "watching.h"
@@ -173,6 +174,12 @@ static void on_retired(void *context, uint32_t generation) {
   fc_modules_on_retired(&loop->modules, generation);
 }
 
+static void on_crashed(void *context, uint32_t generation, uint64_t crashes,
+                       uint64_t calls, bool quarantined) {
+  fc_loop_t *loop = context;
+  fc_rollback_on_crash(&loop->modules, generation, crashes, calls, quarantined);
+}
+
 static void on_lost(void *context, uint32_t index, uint32_t function) {
   fc_loop_t *loop = context;
   const fc_generation_t *generation =
@@ -248,6 +255,7 @@ static fc_status_t init_modules(fc_loop_t *loop, fc_error_t *err) {
       .open = module_options(loop, describe),
       .pool = &loop->pool,
       .dialect = FC_DIALECT_NATIVE,
+      .call_ms = wanted->timeout,
       .log = &loop->log,
       .demand = wanted->load == FC_LOAD_ON_DEMAND,
       .memory = wanted->module_memory,
@@ -358,6 +366,7 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
                                    .on_expired = on_expired,
                                    .on_added = on_added,
                                    .on_retired = on_retired,
+                                   .on_crashed = on_crashed,
                                    .on_lost = on_lost,
                                    .context = loop};
   return fc_pool_init(&loop->pool, loop->allocator, &pool, loop->blocks,

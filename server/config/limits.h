@@ -89,8 +89,14 @@
 // hashed. Hashing this many bytes takes some 15 ms.
 #define FC_LIMIT_HASH_AT_ONCE (16u << 20)
 
-// A call that a generation makes before it serves (modules/trial.h) may take so long.
+// A call that a generation makes before it serves (modules/trial.h) may take so long,
+// where calls of clients may take for ever.
 #define FC_LIMIT_TRIAL_MS 30000u
+
+// A generation that may be replaced by the one before it is, when it is quarantined
+// or has so many crashes, all among its first calls (modules/rollback.h).
+#define FC_LIMIT_PROVING_CALLS 100u
+#define FC_LIMIT_PROVING_CRASHES 3u
 
 // Modules that are loaded when they are asked for: how many that are not loaded
 // keep their signatures, and how many bytes the files of these may have.

@@ -103,6 +103,7 @@ static void end(fc_modules_t *modules, fc_act_t *act) {
   if (act->on_ended) act->on_ended(act->context, act);
   else free_act(modules, act);
   if (modules->stopped) return;
+  if (modules->crashed) modules->events.wake(modules->events.context);
   start_waiting(modules);
   const char *again = modules->again;
   if (!again || modules->acts) return;
@@ -123,8 +124,7 @@ void fc_acts_on_loaded(fc_modules_t *modules, fc_act_t *act,
     act->loaded++;
     if (act->name.size) fc_act_note_digest(act->after, generation);
   }
-  act->pending--;
-  if (is_over(act)) end(modules, act);
+  fc_acts_settle(modules, act);
 }
 
 // ---------------------------------------------------------------------------
@@ -273,8 +273,18 @@ void fc_acts_on_saved(fc_modules_t *modules, const fc_load_t *load) {
   act->persistent = load->status == FC_OK;
   if (act->persistent) fc_acts_apply(modules, act);
   else fc_act_note_failure(act, &load->error);
+  fc_acts_settle(modules, act);
+}
+
+void fc_acts_enter(fc_modules_t *modules, fc_act_t *act) {
+  act->serial = ++modules->act_count;
+  act->next = modules->acts;
+  modules->acts = act;
+}
+
+void fc_acts_settle(fc_modules_t *modules, fc_act_t *act) {
   act->pending--;
-  end(modules, act);
+  if (is_over(act)) end(modules, act);
 }
 
 // Sets act->ended if there is nothing to wait for.

@@ -127,6 +127,12 @@ fc_status_t fc_acts_promote(fc_modules_t *modules, fc_act_t *act,
                             bool *out_saves, fc_error_t *err);
 // What the act has decided counts from now on.
 void fc_acts_apply(fc_modules_t *modules, fc_act_t *act);
+// Has what the act has decided saved; fc_acts_on_saved is called then.
+fc_status_t fc_acts_save(fc_modules_t *modules, fc_act_t *act, fc_error_t *err);
+// An act that nobody asks for begins; the caller counts what it waits for in
+// `pending`, itself included, until fc_acts_settle.
+void fc_acts_enter(fc_modules_t *modules, fc_act_t *act);
+void fc_acts_settle(fc_modules_t *modules, fc_act_t *act);
 // decide.c: begins what the act has to do, once all its listings are there.
 void fc_acts_decide(fc_modules_t *modules, fc_act_t *act);
 // Remembers the file of a module that was unloaded by request, so that an act

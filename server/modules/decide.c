@@ -171,8 +171,7 @@ static void consider(fc_modules_t *modules, fc_act_t *act,
     return;
   }
   if (other) other->settled = act->serial;
-  if (must_wait(modules, act, other, file) ||
-      (!other && is_refused(modules, file)))
+  if (must_wait(modules, act, other, file) || is_refused(modules, file))
     act->unchanged++;
   else if (same && (follows_file(other, file) || is_served_as(other, file)))
     keep(act, other);

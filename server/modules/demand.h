@@ -93,6 +93,9 @@ void fc_demand_stop(fc_modules_t *modules);
 // modules.c: has the loader open the file now.
 fc_status_t fc_modules_open(fc_modules_t *modules, fc_generation_t *generation,
                             fc_error_t *err) FC_MUST_CHECK;
+// Has the pool add it, once its file is open (trial.h); takes `proof` over.
+void fc_modules_add(fc_modules_t *modules, fc_generation_t *generation,
+                    fc_proof_t *take_proof);
 void fc_modules_fail_load(fc_modules_t *modules, fc_generation_t *generation,
                           const fc_error_t *error);
 fc_status_t fc_modules_enter(fc_modules_t *modules, const fc_listed_t *file,

@@ -6,7 +6,9 @@
 
 #include <stdio.h>
 
+#include "config/limits.h"
 #include "module/files.h"
+#include "modules/rollback.h"
 #include "modules/trial.h"
 
 void fc_generations_deinit(fc_generations_t *generations) {
@@ -214,6 +216,10 @@ static void unlink_ready(fc_generations_t *generations,
 void fc_generations_touch(fc_generations_t *generations,
                           fc_generation_t *generation, uint64_t now_ns) {
   generation->used_ns = now_ns;
+  if (generation->before && generation->calls > FC_LIMIT_PROVING_CALLS &&
+      !generation->crashes) {
+    fc_rollback_forget(generation);
+  }
   if (generation->state != FC_GENERATION_READY) return;
   unlink_ready(generations, generation);
   link_newest(generations, generation);
@@ -299,6 +305,7 @@ void fc_generations_remove(fc_generations_t *generations,
   generations->used--;
   if (index < generations->first_free) generations->first_free = index;
   fc_trial_free(generation);
+  fc_rollback_forget(generation);
   fc_module_release(generation->module);
   fc_free(generations->allocator, generation->counts);
   fc_free(generations->allocator, generation);

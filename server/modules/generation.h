@@ -61,6 +61,7 @@ typedef struct fc_generation_t {
   bool stale;
   // Its file is being opened or waits for room; it is not removed before that
   // ended.
+  bool goes_back;  // to `before`, if it crashes
   bool opening;
   uint32_t holds;
   // Position of the PATH that names its file; FC_PATH_NONE: none does.
@@ -78,6 +79,11 @@ typedef struct fc_generation_t {
   uint64_t listed;       // serial of the last act whose listings have its file
   uint64_t settled;      // serial of the last act that has decided about it
   struct fc_act_t *act;  // the act that waits until it is loaded; NULL: none
+  fc_module_t *before;   // served its name before, may serve again (rollback.h)
+  uint64_t before_mark;  // of that one's file
+  uint64_t before_size;
+  uint64_t crashes;  // which made it go back, 0: it does not; in so many calls:
+  uint64_t crash_calls;
   struct fc_trial_t *trial;  // calls it must make first (trial.h); NULL: none
   fc_str_t name;     // of the module; the path itself, if that gives no name
   fc_str_t version;  // of the module

@@ -12,6 +12,7 @@
 #include "modules/act.h"
 #include "modules/clash.h"
 #include "modules/demand.h"
+#include "modules/rollback.h"
 #include "modules/trial.h"
 
 // The first function of a module none of whose functions can be called; NULL when
@@ -275,6 +276,20 @@ static fc_status_t check_replaces(const fc_modules_t *modules,
   return fc_module_check_replaces(old->module, generation->module, err);
 }
 
+void fc_modules_add(fc_modules_t *modules, fc_generation_t *generation,
+                    fc_proof_t *take_proof) {
+  fc_error_t error;
+  count_open(modules, generation);
+  // Counted before the call, which may call fc_modules_on_added before it
+  // returns.
+  modules->pending++;
+  generation->in_pool = true;
+  if (fc_trial_add(modules, generation, take_proof, &error) == FC_OK) return;
+  generation->in_pool = false;
+  modules->pending--;
+  fc_modules_fail_load(modules, generation, &error);
+}
+
 static void on_opened(fc_modules_t *modules, fc_load_t *load) {
   fc_generation_t *generation =
       fc_generations_at(&modules->generations, load->generation);
@@ -297,15 +312,7 @@ static void on_opened(fc_modules_t *modules, fc_load_t *load) {
     return;
   }
   tell_loaded(modules, generation);
-  count_open(modules, generation);
-  // Counted before fc_pool_add, which may call fc_modules_on_added before it
-  // returns.
-  modules->pending++;
-  generation->in_pool = true;
-  if (fc_trial_add(modules, generation, &load->proof, &error) == FC_OK) return;
-  generation->in_pool = false;
-  modules->pending--;
-  fc_modules_fail_load(modules, generation, &error);
+  fc_modules_add(modules, generation, &load->proof);
 }
 
 // The hash is in load->module, which the load holds; its generation may be
@@ -342,6 +349,7 @@ void fc_modules_collect(fc_modules_t *modules) {
   // One request a turn: adding a module may start a process, so other work of
   // the loop comes in between.
   if (more) modules->events.wake(modules->events.context);
+  if (modules->crashed) fc_rollback_go_on(modules);
   go_on(modules);
 }
 
@@ -357,6 +365,7 @@ void fc_modules_on_added(void *context, uint32_t index,
     fc_modules_settle(modules, generation);
     return;
   }
+  if (!error) fc_rollback_keep(modules, generation);
   if (!error && fc_generations_publish(&modules->generations, generation,
                                        &unpublished) != FC_OK) {
     error = &unpublished;

@@ -34,7 +34,8 @@ typedef struct fc_modules_options_t {
   const fc_backend_t *const *backends;  // NULL-terminated
   fc_module_options_t open;             // how files are opened
   fc_pool_t *pool;
-  uint8_t dialect;  // of calls that generations are tried with
+  uint8_t dialect;   // of calls that generations are tried with
+  uint64_t call_ms;  // such a call may take so long; 0: FC_LIMIT_TRIAL_MS
   fc_log_t *log;
   bool demand;  // modules are loaded when they are asked for, not at the start
   uint64_t memory;  // bytes that modules may take; 0: as many as they need
@@ -100,6 +101,8 @@ typedef struct fc_modules_t {
   const fc_watch_t *watch;
   uint64_t loads;  // files loaded, ever
   uint64_t load_failures;
+  uint32_t crashed;    // generations to be replaced by the one before
+  uint64_t rollbacks;  // those that were, ever
   // Modules that are loaded when they are asked for (demand.h).
   struct fc_waiter_t *waiters;
   struct fc_waiter_t *woken;

@@ -129,7 +129,8 @@ static fc_status_t decide(fc_modules_t *modules, fc_act_t *act,
   return refusal.mark ? change(modules, act, &refusal, err) : FC_OK;
 }
 
-static fc_status_t save(fc_modules_t *modules, fc_act_t *act, fc_error_t *err) {
+fc_status_t fc_acts_save(fc_modules_t *modules, fc_act_t *act,
+                         fc_error_t *err) {
   fc_text_t text;
   fc_text_init(&text, modules->generations.allocator, SIZE_MAX);
   fc_status_t status = fc_state_print(act->decisions, &text.sink, err);
@@ -153,7 +154,7 @@ fc_status_t fc_acts_promote(fc_modules_t *modules, fc_act_t *act,
   fc_act_note_digest(act->before, subject.led);
   fc_act_note_digest(act->after, target);
   *out_saves = modules->options.state_dir.size;
-  return *out_saves ? save(modules, act, err) : FC_OK;
+  return *out_saves ? fc_acts_save(modules, act, err) : FC_OK;
 }
 
 void fc_acts_apply(fc_modules_t *modules, fc_act_t *act) {

@@ -67,19 +67,21 @@ static void fail_test(fc_trial_t *trial, const fc_error_t *why) {
 static fc_status_t submit(fc_trial_t *trial, const fc_function_t *function,
                           fc_str_t body, fc_error_t *err) {
   fc_pool_t *pool = trial->modules->options.pool;
+  const uint64_t wanted_ms = trial->modules->options.call_ms;
+  const uint64_t call_ms = wanted_ms ? wanted_ms : FC_LIMIT_TRIAL_MS;
   uint32_t block;
   FC_TRY(fc_block_take(pool->blocks, body.size, &block, err));
   uint8_t *data = fc_block_data(pool->blocks, block);
   memcpy(data, body.data, body.size);
   memset(data + body.size, 0, FC_BLOCK_TAIL);
-  trial->job = (fc_job_t){
-      .call = {.generation = trial->generation->index,
-               .function = (uint32_t)function->index,
-               .dialect = trial->modules->options.dialect,
-               .flags = FC_CALL_OWN,
-               .body_max = body.size,
-               .deadline_ns = fc_clock_ns() + FC_LIMIT_TRIAL_MS * 1000000ull,
-               .body = {.block = block, .size = body.size}}};
+  trial->job =
+      (fc_job_t){.call = {.generation = trial->generation->index,
+                          .function = (uint32_t)function->index,
+                          .dialect = trial->modules->options.dialect,
+                          .flags = FC_CALL_OWN,
+                          .body_max = body.size,
+                          .deadline_ns = fc_clock_ns() + call_ms * 1000000u,
+                          .body = {.block = block, .size = body.size}}};
   fc_pool_enqueue(pool, &trial->job);
   return FC_OK;
 }
@@ -267,7 +269,7 @@ void fc_trial_on_expired(fc_modules_t *modules, fc_job_t *job) {
   fc_trial_t *trial = of_job(job);
   trial->failed = true;
   (void)fc_fail(&trial->error, FC_CODE_DEADLINE_EXCEEDED,
-                "the call was not begun within %u s", FC_LIMIT_TRIAL_MS / 1000);
+                "the deadline passed before the call was begun");
   fc_pool_drop(modules->options.pool, job);
   take(trial);
 }
@@ -279,6 +281,7 @@ fc_status_t fc_trial_add(fc_modules_t *modules, fc_generation_t *generation,
                          fc_proof_t *take_proof, fc_error_t *err) {
   const fc_allocator_t allocator = modules->generations.allocator;
   fc_pool_t *pool = modules->options.pool;
+  generation->goes_back = take_proof->rollback_on_crash;
   const bool tests = take_proof->tests && take_proof->tests->count;
   if (tests || take_proof->warm_up) {
     fc_trial_t *trial = fc_alloc(allocator, sizeof *trial);

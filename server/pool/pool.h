@@ -31,6 +31,10 @@ typedef struct fc_pool_events_t {
   // A generation is gone: its processes have ended, its instances and its queue
   // are destroyed, and its index may be added again.
   void (*on_retired)(void *context, uint32_t module);
+  // A process of a generation that can be called has crashed: so many times now, in
+  // so many calls. `quarantined`: its calls are refused from now on. NULL: nobody asks.
+  void (*on_crashed)(void *context, uint32_t module, uint64_t crashes,
+                     uint64_t calls, bool quarantined);
   // A thread is lost: its call of a native function goes on past the deadline.
   void (*on_lost)(void *context, uint32_t module, uint32_t function);
   void *context;

@@ -57,9 +57,13 @@ static void note_crash(fc_process_host_t *host, bool served) {
   uint64_t now_ns = fc_clock_ns();
   host->crashes++;
   host->calls++;
-  if (fc_health_crash(&host->health, served, host->calls, now_ns)) {
-    quarantine(host, now_ns);
-  }
+  const bool quarantined =
+      fc_health_crash(&host->health, served, host->calls, now_ns);
+  if (quarantined) quarantine(host, now_ns);
+  const fc_pool_events_t *events = &host->base.pool->events;
+  if (!events->on_crashed) return;
+  events->on_crashed(events->context, host->base.generation, host->crashes,
+                     host->calls, quarantined);
 }
 
 static void describe_end(const fc_child_t *child, const fc_process_end_t *end,

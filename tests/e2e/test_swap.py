@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from conftest import Server, end_servers
 from reloading import Callers, Numbered, SIDECAR
 
 RELOAD = "/api/v1/modules/numbered/reload"
@@ -24,6 +25,18 @@ def numbered(tmp_path):
     return module
 
 
+@pytest.fixture
+def process_server():
+    """Servers in whose threads a crash would end all."""
+    running = []
+
+    def start(*words):
+        running.append(Server(*words, variables={"FARCALL_ISOLATION": "process"}))
+        return running[-1]
+    yield start
+    end_servers(running)
+
+
 def expect(module, *calls):
     module.path.with_name("numbered.tests.jsonl").write_text(
         "\n".join(json.dumps(each) for each in calls))
@@ -32,7 +45,7 @@ def expect(module, *calls):
 def build(module, work, body):
     """A file whose function does something else."""
     source, made = work / "other.c", module.path.with_name("next")
-    source.write_text(f"long long _mlir_ciface_number(long long x) {{ {body} }}")
+    source.write_text(f"#include <unistd.h>\nlong long _mlir_ciface_number(long long x) {{ {body} }}")
     subprocess.run(["cc", "-O0", "-fPIC", "-shared", "-o", made, source], check=True)
     made.rename(module.path)
 
@@ -124,3 +137,78 @@ def test_a_module_is_ready_when_it_is_warm(serve, numbered, tmp_path):
     server = serve("--workers=1", numbered.path.parent)
     assert server.get("/readyz").status == 200
     assert server.results("numbered/number", [5]) == [3]
+
+
+CRASHES = "if (x == 41) __builtin_trap(); return x * 1000000 + 1;"
+
+
+def crash(server):
+    """Calls until what served before serves again; the bodies differ, since one that
+    crashed is refused."""
+    statuses = []
+    for space in range(60):
+        statuses.append(server.call("numbered/number", "[41]" + " " * space).status)
+        if statuses[-1] == 200:
+            return statuses
+        time.sleep(0.05)
+    raise AssertionError(statuses)
+
+
+def test_a_file_that_crashes_on_first_use_goes_back(numbered, tmp_path, process_server):
+    sidecar = numbered.path.with_name("numbered.farcall.json")
+    sidecar.write_text(json.dumps({**SIDECAR, "rollback": "on-crash"}))
+    state = tmp_path / "state"
+    state.mkdir()
+    words = ["--admin=loopback", "--state-dir", state, numbered.path.parent]
+    server = process_server(*words)
+    first = server.get("/api/v1/modules/numbered").json["sha256"]
+    build(numbered, tmp_path, CRASHES)
+    assert server.request("POST", RELOAD).status == 200
+    second = server.get("/api/v1/modules/numbered").json["sha256"]
+    assert server.results("numbered/number", [1]) == [1000001]
+    statuses = crash(server)
+    assert statuses.count(502) >= 3, statuses
+    assert server.results("numbered/number", [41]) == [41000000]
+    document = server.get("/api/v1/modules/numbered").json
+    assert document["sha256"] == first and document["state"] == "ready"
+    assert document["refused"]["code"] == "worker_crashed"
+    assert "was rolled back: it crashed 3 times in its first 4 calls" in \
+        document["refused"]["detail"]
+    metrics = server.get("/metrics").body
+    assert b"farcall_module_rollbacks_total 1" in metrics
+    assert b'farcall_module_refused{module="numbered"} 1' in metrics
+    # It is not tried again, now or after a restart, but by its name.
+    assert server.request("POST", "/api/v1/reload").json["unchanged"] == 1
+    assert server.get("/api/v1/modules/numbered").json["sha256"] == first
+    assert server.stop() == 0
+    acts = [json.loads(line) for line in server.lines if '"act":"rollback"' in line]
+    assert len(acts) == 1 and acts[0]["code"] == "ok", acts
+    assert (acts[0]["before"], acts[0]["after"]) == (second, first)
+    assert sum("what served before serves again" in line for line in server.lines) == 1
+    again = process_server(*words)
+    assert again.get("/api/v1/modules/numbered").status == 404
+    numbered.put(5)
+    assert again.request("POST", "/api/v1/reload").json["loaded"] == 1
+    assert again.results("numbered/number", [1]) == [1000005]
+
+
+def test_what_has_proved_itself_does_not_go_back(numbered, tmp_path, process_server):
+    sidecar = numbered.path.with_name("numbered.farcall.json")
+    sidecar.write_text(json.dumps({**SIDECAR, "rollback": "on-crash"}))
+    server = process_server("--admin=loopback", "--crash-limit=10", numbered.path.parent)
+    build(numbered, tmp_path, CRASHES)
+    assert server.request("POST", RELOAD).status == 200
+    for x in range(101):
+        server.results("numbered/number", [x + 100])
+    for space in range(3):
+        assert server.call("numbered/number", "[41]" + " " * space).status == 502
+    assert server.results("numbered/number", [1]) == [1000001]
+    assert b"farcall_module_rollbacks_total 0" in server.get("/metrics").body
+
+
+def test_a_test_that_does_not_end_is_refused(serve, numbered, tmp_path):
+    expect(numbered, *TESTS)
+    server = serve("--admin=loopback", "--timeout=5s", numbered.path.parent)
+    build(numbered, tmp_path, "while (x == 7) sleep(1); return x * 1000000;")
+    refused(server, "self-test, line 3: deadline_exceeded")
+    assert server.results("numbered/number", [7]) == [7000000]

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is kept is the module, not its processes: its file in memory, or mapped. A
+// generation never goes back to what it was, so the module is added anew.
+#include "modules/rollback.h"
+
+#include "config/limits.h"
+#include "modules/act.h"
+#include "modules/demand.h"
+
+void fc_rollback_keep(const fc_modules_t *modules,
+                      fc_generation_t *generation) {
+  const fc_generation_t *old =
+      fc_generations_find(&modules->generations, generation->key);
+  if (!generation->goes_back || !old || old == generation || !old->mark ||
+      old->state != FC_GENERATION_READY) {
+    return;
+  }
+  generation->before = fc_module_retain(old->module);
+  generation->before_mark = old->mark;
+  generation->before_size = old->size;
+}
+
+void fc_rollback_forget(fc_generation_t *generation) {
+  fc_module_release(generation->before);
+  generation->before = NULL;
+}
+
+void fc_rollback_on_crash(fc_modules_t *modules, uint32_t index,
+                          uint64_t crashes, uint64_t calls, bool quarantined) {
+  fc_generation_t *generation = fc_generations_at(&modules->generations, index);
+  if (!generation || !generation->before || generation->crashes) return;
+  if (calls > FC_LIMIT_PROVING_CALLS) {
+    fc_rollback_forget(generation);
+    return;
+  }
+  if (!quarantined && crashes < FC_LIMIT_PROVING_CRASHES) return;
+  generation->crashes = crashes;
+  generation->crash_calls = calls;
+  modules->crashed++;
+  modules->events.wake(modules->events.context);
+}
+
+// ---------------------------------------------------------------------------
+
+static fc_status_t refuse(fc_modules_t *modules, fc_act_t *act,
+                          const fc_generation_t *generation, fc_error_t *err) {
+  const fc_decision_t refusal = {.name = generation->name,
+                                 .version = generation->version,
+                                 .mark = generation->mark};
+  if (!refusal.mark) return FC_OK;
+  FC_TRY(fc_state_change(modules->generations.decisions,
+                         modules->generations.allocator, &refusal,
+                         &act->decisions, err));
+  if (modules->options.state_dir.size) {
+    FC_TRY(fc_acts_save(modules, act, err));
+    modules->pending++;
+    act->pending++;
+  } else {
+    fc_acts_apply(modules, act);
+  }
+  return FC_OK;
+}
+
+// Enters the module that was kept, and has the pool make its first worker.
+static fc_status_t bring_back(fc_modules_t *modules, fc_act_t *act,
+                              fc_generation_t *generation, fc_error_t *err) {
+  const fc_listed_t file = {.path = fc_module_get_path(generation->before),
+                            .mark = generation->before_mark,
+                            .size = generation->before_size};
+  fc_proof_t none = {0};
+  fc_generation_t *made;
+  FC_TRY(fc_modules_enter(modules, &file, generation->origin, &made, err));
+  made->module = generation->before;
+  generation->before = NULL;
+  made->kind = fc_module_get_kind(made->module);
+  made->opening = true;
+  made->act = act;
+  made->listed = generation->listed;
+  made->settled = generation->settled;
+  fc_generations_weigh(&modules->generations, made, generation->bytes);
+  (void)fc_fail(&made->error, FC_CODE_WORKER_CRASHED,
+                "its newest file was rolled back: it crashed %llu times in its "
+                "first %llu calls",
+                (unsigned long long)generation->crashes,
+                (unsigned long long)generation->crash_calls);
+  made->refused = generation->mark;
+  act->pending++;
+  fc_modules_add(modules, made, &none);
+  return FC_OK;
+}
+
+static void tell(const fc_modules_t *modules,
+                 const fc_generation_t *generation) {
+  fc_log_field_t fields[] = {
+      FC_LOG_TEXT("module", generation->label),
+      FC_LOG_TEXT("path", generation->path),
+      FC_LOG_NUMBER("crashes", generation->crashes),
+      FC_LOG_NUMBER("calls", generation->crash_calls),
+  };
+  fc_log_fields(modules->options.log, FC_LOG_ERROR,
+                FC_STR("a new file crashes: what served before serves again"),
+                fields, FC_ARRAY_COUNT(fields));
+}
+
+static void go_back(fc_modules_t *modules, fc_generation_t *generation) {
+  fc_act_t *act = fc_act_create(modules, FC_ACT_ROLLBACK, generation->label,
+                                FC_STR("its crashes"));
+  fc_error_t error;
+  if (!act) return;
+  modules->rollbacks++;
+  tell(modules, generation);
+  fc_act_note_digest(act->before, generation);
+  fc_acts_enter(modules, act);
+  // Until both are begun.
+  act->pending++;
+  if (refuse(modules, act, generation, &error) != FC_OK) {
+    fc_act_note_failure(act, &error);
+  }
+  if (bring_back(modules, act, generation, &error) != FC_OK) {
+    fc_act_note_failure(act, &error);
+  }
+  fc_acts_settle(modules, act);
+}
+
+void fc_rollback_go_on(fc_modules_t *modules) {
+  const fc_generations_t *all = &modules->generations;
+  for (uint32_t i = 0; i < all->count; i++) {
+    fc_generation_t *generation = all->places[i];
+    if (modules->acts) return;
+    if (!generation || !generation->crashes || !generation->before) continue;
+    // It may have been replaced meanwhile.
+    if (generation->current && generation->state == FC_GENERATION_READY) {
+      go_back(modules, generation);
+    }
+    fc_rollback_forget(generation);
+  }
+  modules->crashed = 0;
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Going back by itself: a generation whose sidecar says "rollback":"on-crash" keeps
+// the module that served its name before. If it crashes on its first uses, that one
+// serves again, and its own file is refused from then on, also after a restart
+// (--state-dir). Once: what serves again keeps nothing. The loop's thread.
+#ifndef FARCALL_SERVER_MODULES_ROLLBACK_H_
+#define FARCALL_SERVER_MODULES_ROLLBACK_H_
+
+#include "modules/modules.h"
+
+// `generation` is about to take the place of what serves its name.
+void fc_rollback_keep(const fc_modules_t *modules, fc_generation_t *generation);
+// It has shown that it works, or goes.
+void fc_rollback_forget(fc_generation_t *generation);
+// Event of the pool: a process of a generation that serves has crashed, for the
+// `crashes`th time, after it had `calls` calls, that one among them. `quarantined`:
+// its calls are refused now.
+void fc_rollback_on_crash(fc_modules_t *modules, uint32_t generation,
+                          uint64_t crashes, uint64_t calls, bool quarantined);
+// Replaces those that have crashed, as soon as no act is in progress.
+void fc_rollback_go_on(fc_modules_t *modules);
+
+#endif  // FARCALL_SERVER_MODULES_ROLLBACK_H_
