@@ -50,6 +50,9 @@ def test_versions_come_and_go(serve, versions, load):
     check(m=9, m_10="version_not_found")
     assert server.request("POST", "/api/v1/modules/m/load").json["version"] == "10"
     check(m=10)
+    assert server.request("POST", "/api/v1/modules/m@2/unload").status == 200
+    assert server.request("POST", "/api/v1/modules/m@2/load").json["version"] == "2"
+    check(m=10, m_2=2)
     assert server.request("POST", "/api/v1/modules/m/unload").status == 200
     check(m="module_not_found", m_2="module_not_found")
 
@@ -137,6 +140,10 @@ def test_without_a_directory_it_is_forgotten(serve, versions):
     assert act(server, "rollback", "m").json == decided("m", None, "1", "2", False)
     assert answers(server, "m") == 1
     assert act(server, "rollback", "m").json["code"] == "version_not_found"
+    versions.put(3)  # a rollback leads to no later one
+    server.request("POST", "/api/v1/reload")
+    assert act(server, "rollback", "m").json["code"] == "version_not_found"
+    assert [answers(server, name) for name in ("m", "m@3")] == [1, 3]
 
 
 def test_a_killed_server_has_decided_or_not(versions, tmp_path):

@@ -13,6 +13,7 @@
 #include "helpers/types.h"
 #include "marshal/frame.h"
 #include "marshal/framed.h"
+#include "value/zip.h"
 
 enum { JSON = -2, FRAMED = -1 };
 
@@ -175,6 +176,56 @@ static void damage_is_the_clients(void **state) {
   fc_test_call_deinit(&call);
 }
 
+// numpy.savez calls arrays without a name arr_0, arr_1, ...
+static void an_input_is_given_once(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    const char *entries[2];  // NULL: the input's name
+    bool good;
+  } kFiles[] = {
+      {"by position", {"arr_0.npy", "arr_1.npy"}, true},
+      {"one of them", {NULL, "arr_1.npy"}, true},
+      {"twice", {"arr_1.npy", "arr_1.npy"}, false},
+      {"and by its name", {NULL, "arr_0.npy"}, false},
+  };
+  fc_test_call_t call;
+  body_t there = {0}, back = {0};
+  fc_error_t err;
+  fc_test_call_init(&call, "i8, i8 -> i8, i8", NULL);
+  fc_text_init(&there.text, fc_allocator_system(), SIZE_MAX);
+  fc_text_init(&back.text, fc_allocator_system(), SIZE_MAX);
+  assert_int_equal(
+      echo(&call, JSON, FC_STR("[1,2]"), 0, FC_PACKED_NPZ, &there, &err),
+      FC_OK);
+  FC_TEST_EACH_ROW(const __typeof__(kFiles[0]), row, kFiles) {
+    fc_zip_t zip;
+    fc_zip_part_t parts[2] = {0};
+    fc_text_t file;
+    assert_int_equal(fc_zip_open(fc_text_str(&there.text), &zip, &err), FC_OK);
+    for (int i = 0; i < 2; i++) {
+      fc_zip_entry_t entry;
+      bool more;
+      assert_int_equal(fc_zip_next(&zip, &entry, &more, &err), FC_OK);
+      parts[i].name = row->entries[i] ? fc_str(row->entries[i]) : entry.name;
+      parts[i].data = entry.packed;
+    }
+    fc_text_init(&file, fc_allocator_system(), SIZE_MAX);
+    assert_int_equal(fc_zip_print(parts, 2, &file.sink, &err), FC_OK);
+    const fc_status_t status =
+        echo(&call, FC_PACKED_NPZ, fc_text_str(&file), 0, JSON, &back, &err);
+    assert_int_equal(status == FC_OK, row->good);
+    if (row->good) {
+      assert_true(
+          fc_str_equal(fc_text_str(&back.text), FC_STR("{\"results\":[1,2]}")));
+    }
+    fc_text_deinit(&file);
+  }
+  fc_text_deinit(&there.text);
+  fc_text_deinit(&back.text);
+  fc_test_call_deinit(&call);
+}
+
 // An aligned tensor is not copied, one that is not is copied once.
 static void bytes_stay_where_they_are(void **state) {
   (void)state;
@@ -285,6 +336,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(values_come_back),
       FC_TEST(damage_is_the_clients),
+      FC_TEST(an_input_is_given_once),
       FC_TEST(bytes_stay_where_they_are),
       FC_TEST(what_has_no_such_form_is_said),
       FC_TEST(every_allocation_may_fail),

@@ -580,6 +580,32 @@ static void what_was_finished_before_the_end_is_answered(void **state) {
   leave(&house);
 }
 
+// The loop has not looked at deadlines since the call came.
+static void what_is_late_is_not_begun(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    fc_isolation_mode_t host;
+  } rows[] = {{"a thread", FC_ISOLATION_THREAD},
+              {"a process", FC_ISOLATION_PROCESS}};
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    static house_t house;
+    enter(&house, row->host, 0);
+    fc_job_t job = make_job(&house, SCALARS, 0, FC_STR("[]"), 0);
+    job.call.deadline_ns = fc_clock_ns();
+    house.done = NULL;
+    fc_pool_enqueue(&house.pool, &job);
+    fc_pool_flush(&house.pool);
+    while (!house.done) fc_pool_collect(&house.pool, true);
+    assert_int_equal(job.outcome->stage, FC_STAGE_QUEUE);
+    assert_int_equal(job.outcome->status, FC_DEADLINE_EXCEEDED);
+    assert_string_equal(job.outcome->error.message,
+                        "the deadline passed in the queue");
+    fc_pool_finish(&house.pool, &job);
+    leave(&house);
+  }
+}
+
 #define ANOTHER_FILE "it says that it has loaded another file"
 
 // A worker process that says it serves, with the digest of another file.
@@ -788,6 +814,7 @@ int main(int argc, char **argv) {
       FC_TEST(a_process_more_than_calls_need_ends),
       FC_TEST(a_process_that_takes_too_much_is_ended),
       FC_TEST(what_was_finished_before_the_end_is_answered),
+      FC_TEST(what_is_late_is_not_begun),
       FC_TEST(a_process_with_another_file_does_not_serve),
       FC_TEST(an_instance_that_is_not_made_fails_its_module),
       FC_TEST(generations_of_threads_come_and_go),
