@@ -33,7 +33,7 @@ static size_t line_count;
 
 typedef struct fc_soaker_t {
   pthread_t thread;
-  size_t first;  // where in the lines it begins
+  size_t first;  // the line that it begins with
   size_t count;
   size_t refused;
   bool failed;

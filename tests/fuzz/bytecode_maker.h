@@ -102,7 +102,7 @@ static void put_register(maker_t *m, char kind, const char *mnemonic) {
   }
 }
 
-// A register for a letter of a calling convention.
+// Writes a register for a letter of a calling convention.
 static void put_value(maker_t *m, char letter, bool operand) {
   char kind = letter == 'I' ? 'l' : letter == 'F' ? 'd' : letter;
   put_register(m, kind == 'r' && operand ? 'm' : kind, NULL);
@@ -192,7 +192,7 @@ static const fc_vm_cconv_t *put_callee(maker_t *m, bool variadic) {
   return &module->imports[import].cconv;
 }
 
-// The segment sizes and operands of a variadic call.
+// Writes the segment sizes and operands of a variadic call.
 static void put_spans(maker_t *m, fc_str_t letters) {
   uint32_t times[16], items = 0, count = 0, in_span = 0;
   for (size_t i = 0; i < letters.size; i++) {
@@ -321,7 +321,7 @@ static bool is_newer(const maker_t *m, const fc_vm_op_t *op) {
   return fc_vm_module_major(m->module) < op->since;
 }
 
-// Any opcode that ends a block, or any that does not.
+// Chooses any opcode that ends a block (`terminator`), or any that does not.
 static const fc_vm_op_t *choose_op(maker_t *m, bool terminator) {
   static const fc_vm_op_t *ops[2][FC_VM_SET_COUNT * 256];
   static uint32_t counts[2];
@@ -408,7 +408,7 @@ static void make_function(maker_t *m, const fc_vm_function_t *function) {
   end_function(m);
 }
 
-// A block that returns at once.
+// Makes a function of one block that returns at once.
 static void make_least_function(maker_t *m, const fc_vm_function_t *function) {
   start_function(m, function);
   start_block(m, UINT32_MAX);
@@ -487,7 +487,7 @@ static bool copy_edited(maker_t *m, const uint8_t *code,
   }
 }
 
-// `code` with one instruction changed; false when it cannot be decoded.
+// Makes `code` with one instruction changed; false when it cannot be decoded.
 static bool edit_function(maker_t *m, const fc_vm_function_t *function,
                           const uint8_t *code, uint32_t size) {
   start_function(m, function);

@@ -286,7 +286,7 @@ static void put(fc_text_t *text, fc_str_t piece) {
   CHECK(fc_sink_put(&text->sink, piece, NULL) == FC_OK);
 }
 
-// The answer as the arguments of another call.
+// Writes a call whose arguments are the results of the answer.
 static void ask_again(const bench_t *bench, fc_str_t answer, fc_text_t *body) {
   const fc_str_t head = FC_STR("{\"results\":");
   CHECK(fc_str_starts(answer, head));
@@ -305,8 +305,8 @@ static void ask_again(const bench_t *bench, fc_str_t answer, fc_text_t *body) {
 
 enum { TYPED, PACKED, FIRST, AGAIN, SECOND, TEXT_COUNT };
 
-// The same call with the results in another form. It may now be nested one
-// level too deep.
+// Makes the same call, asking for the results in another form. False when it is
+// refused, as it may now be nested one level too deep.
 static bool ask_for(const bench_t *bench, fc_str_t args, const char *form,
                     fc_text_t *body, fc_text_t *answer) {
   put(body, FC_STR("{\"options\":{\"results\":\""));
@@ -317,7 +317,8 @@ static bool ask_for(const bench_t *bench, fc_str_t args, const char *form,
   return trip(bench, fc_text_str(body), answer);
 }
 
-// An answer that carries its types says all that was sent.
+// An answer that carries its types says all that was sent, so sending it again
+// must give the same answer.
 static void check_again(const bench_t *bench, fc_text_t *texts,
                         const fc_text_t *answer) {
   fc_text_reset(&texts[AGAIN]);
@@ -371,7 +372,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (fc_plan_create(signature, allocator, &plan, NULL) == FC_OK) {
     CHECK(fc_frame_create(allocator, &limits, &bench.frame, NULL) == FC_OK);
     bench.plan = plan;
-    // Storage of OUT arguments is the signature's doing, not the document's.
+    // The memory of OUT arguments depends on the signature, so the bound, which
+    // grows with the document, leaves it out.
     size_t stores = (size_t)signature->argument_count << 20;
     size_t fixed = meter.live + ((size_t)3 << 20) + stores;
     check_body(&bench, body);

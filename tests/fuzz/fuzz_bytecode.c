@@ -23,7 +23,7 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t *data1, size_t size1,
                                  const uint8_t *data2, size_t size2,
                                  uint8_t *out, size_t size_max,
                                  unsigned int seed);
-// libFuzzer's; not there in a replay, where nothing mutates.
+// libFuzzer has this function. A replay has none, and nothing mutates there.
 __attribute__((weak)) size_t LLVMFuzzerMutate(uint8_t *data, size_t size,
                                               size_t size_max);
 
@@ -290,7 +290,7 @@ static void run_all(fixture_t *f) {
   for (uint32_t i = 0; i < FUNCTIONS; i++) {
     fc_vm_invocation_t invocation = {.stack = &f->stack, .fuel = FUEL};
     run_function(context, &invocation, i);
-    CHECK(!f->stack.depth && !f->stack.size);  // nothing is left
+    CHECK(!f->stack.depth && !f->stack.size);  // the stack must be empty
   }
   for (uint32_t i = 0; i < GLOBAL_REFS; i++) {
     fc_vm_release(context->global_refs[i]);
@@ -315,7 +315,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   read_bodies(data + HEADER, size - HEADER, bodies);
   for (uint32_t i = 0; i < FUNCTIONS; i++) {
     if (!bodies[i].size) return 0;  // the reader of files refuses it
-    // Code starts at an even address; an odd size leaves a byte behind it.
+    // Code starts at an even address; an odd size leaves one byte between its
+    // end and the guard.
     uint8_t *code = f->guards[i].end - (bodies[i].size + 1) / 2 * 2;
     memcpy(code, bodies[i].code, bodies[i].size);
     f->functions[i].code = code;

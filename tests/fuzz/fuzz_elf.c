@@ -22,8 +22,8 @@ static void visit(void *context, fc_str_t symbol, uint64_t address) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  // The exact size on the heap, so that one byte too far is seen; aligned as
-  // a mapping would be.
+  // On the heap, rounded up to 16 bytes, so that a read further behind the end
+  // is seen; aligned as a mapping would be.
   char *bytes = aligned_alloc(16, (size + 15) & ~(size_t)15);
   if (!bytes) return 0;
   char *end = bytes + ((size + 15) & ~(size_t)15);

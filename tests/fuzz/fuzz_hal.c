@@ -23,7 +23,7 @@
 #define CORPUS FARCALL_SOURCE_DIR "/tests/corpus"
 #define HEAP ((size_t)4 << 20)
 #define FUEL 20000
-#define OBJECTS 24u     // what calls returned
+#define OBJECTS 24u     // results of calls that are kept
 #define ARGUMENTS 256u  // of one call
 #define CALLS 200
 

@@ -99,7 +99,7 @@ static void check_number(fc_str_t literal, fc_dtype_t dtype) {
   free(text);
 
   uint64_t element = 0, again = 0;
-  if (dtype == FC_DTYPE_I1) return;  // prints as a word
+  if (dtype == FC_DTYPE_I1) return;  // prints as true or false
   if (fc_number_parse(literal, dtype, &element, &err)) return;
   char printed[FC_NUMBER_CHARS_MAX];
   char *end = fc_number_print(dtype, &element, printed);
@@ -162,7 +162,8 @@ static bool is_taken(fc_json_token_t token, fc_dtype_t dtype) {
   return token == FC_JSON_NUMBER;
 }
 
-// The elements of a top-level array, in bulk and one by one.
+// Reads the elements of a top-level array in bulk and one by one: both must say
+// the same.
 static void check_elements(fc_str_t text, fc_dtype_t dtype) {
   fc_json_reader_t bulk, single;
   fc_json_token_t stop, token;

@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   CHECK(builder);
   uint32_t node;
   bool builds = fc_mlir_type_build(builder, text, &node, &err) == FC_OK;
-  // A tuple is only looked into when it is built.
+  // Parsing does not look into a tuple, building does.
   if (!parses || type.form != FC_MLIR_TUPLE) CHECK(builds == parses);
   if (builds) {
     fc_builder_result(builder, (fc_str_t){0}, node, FC_RAW_NEXT);

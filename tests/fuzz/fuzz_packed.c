@@ -94,7 +94,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size < 3) return 0;
   if (!plans[0]) init();
   const uint64_t length = (uint64_t)data[1] | (uint64_t)data[2] << 8;
-  // Of exact size, so that the sanitizer sees a read past it.
+  // In a block that is one byte larger, as a block of size 0 may be NULL: the
+  // sanitizer sees a read further behind the body.
   char *body = malloc(size - 3 + 1);
   CHECK(body);
   memcpy(body, data + 3, size - 3);

@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (fc_state_parse(read, allocator, &list, NULL) != FC_OK) return 0;
   fc_text_init(&text, allocator, SIZE_MAX);
   if (fc_state_print(list, &text.sink, NULL) != FC_OK) abort();
-  // But for a missing line end, there is one way to write it.
+  // What is printed is what was read, but for a last line end that was missing.
   const fc_str_t printed = fc_text_str(&text);
   if (!fc_str_starts(printed, read)) abort();
   fc_text_deinit(&text);

@@ -29,7 +29,7 @@ static void call(fc_vm_context_t *context, fc_vm_stack_t *stack,
       fc_vm_call(context, &invocation, function, arguments, results, &err);
   if (status == FC_OK) release_refs(cconv->results, results);
   release_refs(cconv->arguments, arguments);
-  if (stack->depth || stack->size) abort();  // nothing is left
+  if (stack->depth || stack->size) abort();  // the stack must be empty
   free(arguments);
   free(results);
 }

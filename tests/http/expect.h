@@ -7,7 +7,8 @@
 #include "fixture.h"
 #include "helpers/test.h"
 
-// The next answer has this status and, unless NULL, this text in its body.
+// Fails unless the next answer has this status and, unless `text` is NULL, this
+// text in its body.
 static inline void expect(int fd, int status, const char *text) {
   fixture_response_t response;
   assert_true(fixture_receive(fd, false, &response));
@@ -24,7 +25,7 @@ static inline void call(int fd, const char *path, const char *body, int status,
   expect(fd, status, text);
 }
 
-// The server drains and ends well.
+// Drains the server, which must end with status 0.
 static inline void end(fixture_server_t *server) {
   fixture_stop(server);
   assert_int_equal(server->exit_code, 0);

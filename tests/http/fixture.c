@@ -169,7 +169,7 @@ typedef struct fixture_module_t {
   fc_signature_t *signatures[FUNCTION_COUNT];
 } fixture_module_t;
 
-// `narrowed`: `add` takes less than it did.
+// `narrowed`: argument b of `add` is an i8, so fewer calls are accepted.
 static void describe(fc_builder_t *b, function_t function, bool narrowed) {
   const int64_t dynamic[] = {FC_DIM_DYNAMIC, 2};
   fc_str_t none = FC_STR("");

@@ -14,7 +14,7 @@
 // The module "t": functions are listed in fixture.c. "broken" can't be loaded.
 extern const fc_backend_t fixture_backend;
 
-// Calls of t.block wait here.
+// Calls of t.block wait until a test lets them go.
 void fixture_wait_blocked(unsigned count);  // until `count` are inside
 void fixture_release(unsigned count);       // lets `count` go on
 unsigned fixture_calls(void);               // of any function, so far
@@ -64,7 +64,7 @@ void fixture_reload(fixture_server_t *server);
 int fixture_connect(const fixture_server_t *server);
 // The same as fixture_connect, in two steps.
 int fixture_socket(void);
-// The socket connects from this address, 127.0.0.N.
+// Binds the socket to 127.0.0.N, the address that it then connects from.
 void fixture_bind(int socket, unsigned n);
 void fixture_connect_socket(const fixture_server_t *server, int socket);
 // False when the server has closed.

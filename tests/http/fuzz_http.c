@@ -36,12 +36,12 @@ typedef struct memory_stream_t {
 // The other end, and how the stream between behaves.
 typedef struct client_t {
   fc_stream_t *stream;
-  bool reading;  // the server does
+  bool reading;  // the server wants to read
   bool shut;     // the server will send no more
   bool closing;
   bool closed;
-  bool writing;          // it waits for the written event
-  size_t taken_at_once;  // by try_write
+  bool writing;          // the server waits for the written event
+  size_t taken_at_once;  // bytes that try_write takes
   size_t size;
   char output[OUTPUT_MAX];
 } client_t;
@@ -51,7 +51,7 @@ static client_t *client_of(fc_stream_t *stream) {
 }
 
 static int open_memory(fc_stream_t *stream, const void *source) {
-  // The one source there is, borrowed.
+  // `source` is the client: this file has no other source.
   client_t *client = (client_t *)(uintptr_t)source;
   ((memory_stream_t *)(void *)stream)->client = client;
   client->stream = stream;
@@ -210,7 +210,7 @@ static uint64_t now_ms(void *context) {
   return ((const house_t *)context)->now_ms;
 }
 
-// Whatever waits is handed over, run and answered.
+// Hands over, runs and answers all calls that wait.
 static void run_calls(house_t *house) {
   do {
     fc_pool_flush(&house->pool);
@@ -305,7 +305,7 @@ typedef struct manner_t {
   bool breaks_off;       // the client breaks the stream off
 } manner_t;
 
-// What a turn of the loop does.
+// Does what a turn of the server's loop does.
 static void turn(house_t *house, client_t *client) {
   run_calls(house);
   while (client->writing && !client->closing) {

@@ -287,7 +287,7 @@ static void what_was_unloaded_stays_so(void **state) {
   leave();
 }
 
-// As Kubernetes replaces the files of a volume: all at once, by a link.
+// Replaces files as Kubernetes does in a volume: all at once, by a link.
 static void a_volume_is_followed(void **state) {
   (void)state;
   char one[128], two[128], data[128], link[128], other[128];

@@ -177,7 +177,8 @@ static void a_reload_beyond_the_memory_leaves_what_serves(void **state) {
   leave();
 }
 
-// A large file is served; a newer one has room only if the first goes, which serves.
+// A large file is served. A newer file would have room only if the first were
+// unloaded, but that one serves.
 static void what_serves_makes_no_room_for_its_own_file(void **state) {
   (void)state;
   char path[128];

@@ -63,7 +63,8 @@ static unsigned long used_ticks(int pid) {
   return ticks;
 }
 
-// Nothing tells that a call has begun, but it uses processor time.
+// Waits until the process uses processor time: nothing else tells that a call
+// has begun.
 static void wait_until_it_runs(int pid) {
   unsigned long ticks = used_ticks(pid);
   while (used_ticks(pid) < ticks + 2) usleep(1000);
@@ -195,7 +196,7 @@ static void a_deadline_ends_the_process_and_nothing_else(void **state) {
   assert_true(spent_ms < 2000);
   expect(other, 200, "{\"results\":[7]}");
   assert_int_not_equal(worker_pid(other), pid);
-  // A call that waits in the queue has not begun either.
+  // A call whose deadline passes in the queue does not end the process.
   fixture_post_handled(&server, busy, CRASH "spin", "[1000]");
   post_timed(other, CRASH "add", "[1,1]", 100);
   expect(other, 504, "the deadline passed in the queue");
@@ -205,7 +206,8 @@ static void a_deadline_ends_the_process_and_nothing_else(void **state) {
   end(&server);
 }
 
-// Calls that end well, and then some that crash, no two of them alike.
+// Makes `count` calls that end well; crash(), below, makes calls that crash, no
+// two of them alike.
 static void call_well(int fd, unsigned count) {
   while (count--) call(fd, CRASH "add", "[1,2]", 200, "[3]");
 }
@@ -282,7 +284,7 @@ static void expect_document(int fd, const char *path, const char *text) {
   expect(fd, 200, text);
 }
 
-// The metric `name` of the module has this value.
+// Fails unless the metric `name` of the module has this value.
 static void expect_metric(int fd, const char *name, const char *module,
                           unsigned value) {
   char text[128];
@@ -580,8 +582,8 @@ static int pid_of(int fd, const char *module) {
   return number;
 }
 
-// Calls it until it is known to be quick, so that a process is given many at
-// once.
+// Calls a function until it is known to be quick, so that a process is given
+// many of its calls at once.
 static void prove_quick(int fd, const char *path, const char *body,
                         unsigned released) {
   for (int in_a_row = 0; in_a_row < 40;) {
@@ -702,7 +704,8 @@ static void the_host_tells_how_it_is(void **state) {
   end(&server);
 }
 
-// Calls of `hold` in threads of this process.
+// The pipes by which calls of `hold`, in threads of this process, say that they
+// have begun and are told to end.
 typedef struct held_t {
   int begun[2];
   int end[2];
@@ -840,7 +843,7 @@ static void words_of_a_module_are_logged(void **state) {
   assert_non_null(strstr(log, "\"text\":\"line 1 of the module\""));
   assert_non_null(strstr(log, "\"said\":\"these are my last words\""));
   assert_non_null(strstr(log, "the module prints too much"));
-  // The lines of one second are logged, not a hundred thousand.
+  // Only so many lines of a second are logged, not all hundred thousand.
   unsigned lines = 0;
   for (const char *at = log; (at = strstr(at, "module output")); at++) lines++;
   assert_true(lines < 500);
@@ -937,7 +940,7 @@ static unsigned open_files(void) {
   return count;
 }
 
-// Children of this process, dead ones included.
+// Counts the children of this process, dead ones included.
 static unsigned children(void) {
   unsigned count = 0;
   DIR *directory = opendir("/proc");
@@ -970,7 +973,8 @@ static long resident_kib(void) {
   return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-// FARCALL_CRASHES says how often, for the long form of the test.
+// FARCALL_CRASHES is how many crashes there are, 60 without it; the long form
+// of the test sets it.
 static void crashes_leave_nothing_behind(void **state) {
   (void)state;
   const char *wanted = getenv("FARCALL_CRASHES");
@@ -1081,7 +1085,7 @@ static void large_bodies_and_answers_are_not_copied(void **state) {
     const uint64_t copied =
         fc_blocks_usage(server.loop->blocks).copied - before;
     assert_in_range(copied, 1, FC_RING_FIRST);
-    // {"results":[…]} of [[…]]
+    // {"results":[…]} is 12 bytes longer than [[…]].
     assert_int_equal(response.size, strlen(body) + 12);
     assert_memory_equal(response.body + 12, body + 1, strlen(body) - 1);
     fixture_response_free(&response);

@@ -11,7 +11,7 @@
 #define ADD "/api/v1/functions/t/add"
 #define MIB ((size_t)1 << 20)
 
-// A client at 127.0.0.N.
+// Connects a client whose address is 127.0.0.N.
 static int connect_as(const fixture_server_t *server, unsigned n) {
   int fd = fixture_socket();
   fixture_bind(fd, n);
@@ -19,7 +19,7 @@ static int connect_as(const fixture_server_t *server, unsigned n) {
   return fd;
 }
 
-// The head of a call of `add`, and `fields` in it.
+// Sends the head of a call of `add`, with `fields` in it.
 static void send_head(int fd, size_t length, const char *fields) {
   char head[256];
   snprintf(head, sizeof head,
@@ -29,7 +29,8 @@ static void send_head(int fd, size_t length, const char *fields) {
   assert_true(fixture_send_text(fd, head));
 }
 
-// [1, … ,2]: the last byte counts as much as the first.
+// A body [1,2] of `length` bytes, with blanks between: the sum is right only if
+// the last bytes are there.
 static char *make_body(size_t length) {
   char *body = malloc(length);
   assert_non_null(body);

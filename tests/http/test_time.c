@@ -194,7 +194,7 @@ static void a_deadline_passes_behind(int calls) {
   expect(late, 504, "\"stop\":\"queue\"");
   expect(late, 504, "\"stop\":\"queue\"");
   assert_int_equal(fixture_calls(), before);
-  // The connection goes on.
+  // The connection itself goes on: it serves another call.
   fixture_release((unsigned)calls);
   for (int i = 0; i < calls; i++) expect(busy[i], 200, NULL);
   fixture_post(late, ADD, "[1,2]");
@@ -218,7 +218,8 @@ static void a_deadline_reaches_the_running_call(void **state) {
   end(&server);
 }
 
-// As above: with one call in front, the dropped one has been given to the worker.
+// With one call in front, the dropped call has been given to the worker; with
+// three it has not.
 static void a_reset_drops_a_waiting_call(int calls) {
   fixture_server_t server;
   fixture_start(&server, "--workers=1 --lane=never");
@@ -469,7 +470,7 @@ static void a_drain_that_takes_too_long_answers_503(void **state) {
   }
   fixture_release(4);
   fixture_join(&server);
-  // Calls that were handed over and dropped did not run.
+  // The log tells that calls still ran when the drain time was over.
   fixture_release(0);
   assert_non_null(strstr(server.log_text, "after the drain time"));
   fixture_forget(&server);

@@ -87,7 +87,7 @@ static void append(case_t *test, const char *data, size_t size) {
   test->size += size;
 }
 
-// In place; returns the size.
+// Replaces escapes in place; returns the size.
 static size_t unescape(char *text) {
   char *out = text;
   for (const char *p = text; *p; p++) {
@@ -176,7 +176,7 @@ static int check_response(const case_t *test, int fd, size_t *at) {
   return failed;
 }
 
-// The stream ends here, with FIN and not with a reset.
+// Checks that the stream ends here, with FIN and not with a reset.
 static int check_end(const case_t *test, int fd) {
   char rest[1024];
   ssize_t size;
@@ -187,7 +187,8 @@ static int check_end(const case_t *test, int fd) {
   return size ? report(test, "the end", "no more bytes", rest) : 0;
 }
 
-// The answer must be the one to this request, not another to an earlier one.
+// Checks that the connection serves another request: the answer must be to this
+// one, not another to an earlier one.
 static int check_open(const case_t *test, int fd) {
   fixture_response_t response;
   if (!fixture_send_text(fd, "GET /livez HTTP/1.1\r\nHost: localhost\r\n"
@@ -224,8 +225,9 @@ static int check_answers(const case_t *test, int fd) {
   return check_end(test, fd);
 }
 
-// Waits until the server has handled the first part, or has answered without
-// wanting more.
+// Sends the request and checks the answers. The request is cut in two at `split`,
+// unless that is 0; the second part is sent when the server has handled the
+// first or has answered without wanting more.
 static int run_once(const case_t *test, size_t split) {
   int fd = fixture_connect(&server);
   connection_count++;
@@ -374,7 +376,8 @@ static bool in_processes(void) {
   return host && !strcmp(host, "process");
 }
 
-// Where calls run does not change how requests are read: they are cut once.
+// Requests are cut in one host only, because where calls run does not change
+// how requests are read.
 static void transcripts_are_answered_as_written(void **state) {
   (void)state;
   run_all("--lane=never", !in_processes());
@@ -382,7 +385,7 @@ static void transcripts_are_answered_as_written(void **state) {
 
 static void also_when_calls_run_on_the_loop(void **state) {
   (void)state;
-  if (in_processes()) return;  // processes run none
+  if (in_processes()) return;  // no calls run on the loop
   run_all("--lane=always", false);
 }
 

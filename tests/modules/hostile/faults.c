@@ -37,7 +37,7 @@ KIND(breakpoint) {
   raise(SIGTRAP);
   return 1;
 }
-// A mapping that its file does not fill.
+// Reads a page of a mapping that its file does not fill.
 KIND(bus) {
   int file = memfd_create("short", 0);
   if (ftruncate(file, 4096)) return -1;

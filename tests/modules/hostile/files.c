@@ -21,7 +21,7 @@ typedef struct vector_t {
   int64_t offset, size, stride;
 } vector_t;
 
-// An answer of some megabytes: 0, 1, 2, …
+// An answer of some megabytes: first, first + 1, …
 __attribute__((visibility("default"))) void _mlir_ciface_large(vector_t *out,
                                                                int32_t first) {
   static int32_t numbers[COUNT];
@@ -57,7 +57,7 @@ KIND(inbox_closed) {
   return 1;
 }
 
-// A file that was on its way to somebody else; -1: there is none.
+// Takes a file that was on its way to somebody else; -1: there is none.
 static int steal(int fd) {
   char text[64], control[64];
   struct iovec part = {text, sizeof text};
@@ -73,7 +73,7 @@ static int steal(int fd) {
   return file;
 }
 
-// All that could be done to a file so that somebody else who reads it suffers.
+// Does all to a file that could make somebody else who reads it suffer.
 static void spoil(int file) {
   static char text[65536];
   memset(text, 'x', sizeof text);
@@ -86,7 +86,7 @@ static void spoil(int file) {
   for (int i = 0; i < 16; i++)
     (void)!pwrite(file, text, sizeof text, i * 65536);
 }
-// The file of the next answer, which the process has already.
+// True for the file of the next answer, which the process has already.
 static bool is_answer(int fd) {
   char path[64], name[64] = "";
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);

@@ -20,7 +20,7 @@ typedef struct span_t {
   size_t size;
 } span_t;
 
-// Every writable shared mapping of this process.
+// Finds every writable shared mapping of this process.
 static size_t find_shared(span_t *spans, size_t limit) {
   FILE *maps = fopen("/proc/self/maps", "r");
   char line[512], mode[8];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions of more than their arguments: the module imports getenv, keeps a
-// block from call to call and frees it later.
+// Functions whose results depend on more than their arguments: the module
+// imports getenv, keeps a block from call to call and frees it later.
 #include "memref.h"
 
 #include <stdlib.h>
@@ -19,7 +19,8 @@ EXPORT int32_t _mlir_ciface_drop(void) {
   kept = NULL;
   return 1;
 }
-// Fresh at first, but remembered: its sidecar says "borrowed".
+// Returns a block that the first call allocates and the module keeps: its
+// sidecar says "borrowed".
 static float *cache;
 EXPORT void _mlir_ciface_cached(r1_t *out, float value) {
   if (!cache) cache = calloc(2, sizeof *cache);

@@ -118,7 +118,7 @@ CI(void, other_heaps)(r1_t out[3]) {
   out[1] = (r1_t){aligned, aligned, 0, 4, 1};
   out[2] = (r1_t){memaligned, memaligned, 0, 4, 1};
 }
-// Rank 0, a strided argument, a column-major one.
+// Functions of a memref of rank 0, of a strided one and of a column-major one.
 CI(void, rank0)(r0_t *out, const r0_t *a) { *out = *a; }
 CI(float, trace)(const r2_t *a) {
   float sum = 0;

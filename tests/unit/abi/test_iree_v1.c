@@ -37,7 +37,7 @@ typedef struct vector_row_t {
 } vector_row_t;
 
 static const vector_row_t vectors[] = {
-    // Importer tests.
+    // From the importer's tests.
     {"two tensors in, tuple out",
      "{\"a\":[" T "," T "],\"r\":[[\"stuple\"," T "," T "]],\"v\":1}",
      "(" TEXT_T ", " TEXT_T ") -> ((" TEXT_T ", " TEXT_T "))", 2, 2},
@@ -59,7 +59,7 @@ static const vector_row_t vectors[] = {
      "(a: " TEXT_T ", b: " TEXT_T ", scalar: tensor<f32>) -> {dict: {a: " TEXT_T
      ", b: " TEXT_T ", scalar: tensor<f32>}}",
      3, 1},
-    // The Python runtime's tests.
+    // From the tests of the Python runtime.
     {"keyword args",
      "{\"a\":[\"i32\",[\"named\",\"a\",\"i32\"],[\"named\",\"b\",\"i32\"]],"
      "\"r\":[\"i32\"],\"v\":1}",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which signatures may take the place of which.
+// Which signature may take the place of which other when a module is replaced.
 #include "helpers/test.h"
 
 #include "abi/narrow.h"

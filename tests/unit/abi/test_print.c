@@ -15,7 +15,7 @@ static void add(fc_builder_t *b, const char *name, const char *type,
                       FC_RAW_NEXT);
 }
 
-// The example of the documentation.
+// One argument, and a dictionary as the result.
 static void predict(fc_builder_t *b) {
   fc_builder_name(b, FC_STR("predict"));
   fc_builder_source(b, FC_SOURCE_IREE_V1);

@@ -105,7 +105,7 @@ static char *wrap(const char *function) {
 
 #define F(members) "{\"name\":\"f\",\"symbol\":\"s\"," members "}"
 
-// Listed, and callable or not for the reason named.
+// Functions that are listed, and callable or not for the reason named.
 static const struct {
   const char *name;
   const char *function;

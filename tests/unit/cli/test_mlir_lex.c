@@ -13,7 +13,7 @@ static void brackets_pair_up(void **state) {
   static const struct {
     const char *name;
     const char *text;
-    size_t plain;     // where it ends
+    size_t plain;     // where the bracket ends
     size_t comments;  // the same with comments
   } rows[] = {
       {"nested", "([{}]<a>) b", 9, 9},

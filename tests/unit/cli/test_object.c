@@ -8,7 +8,8 @@
 
 #include "object.h"
 
-// Head, three sections, their names, two entries of .stack_sizes.
+// An object file: head, three sections, their names, two entries of
+// .stack_sizes.
 typedef struct object_t {
   Elf64_Ehdr head;
   Elf64_Shdr sections[3];

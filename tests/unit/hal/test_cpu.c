@@ -62,7 +62,7 @@ typedef struct list_row_t {
   const char *missing;  // NULL: no feature is missing
 } list_row_t;
 
-// Against a processor without any feature.
+// What a processor without any feature lacks of each list.
 static const list_row_t lists[] = {
     {"empty", "", NULL},
     {"not wanted", "-avx2,-sse4a", NULL},

@@ -338,7 +338,8 @@ static void truncated_images_are_refused(void **state) {
   }
 }
 
-// Headers, dynamic section, symbols, strings and relocations, byte by byte.
+// Changes headers, dynamic section, symbols, strings and relocations, byte by
+// byte.
 static void changed_bytes_never_harm(void **state) {
   (void)state;
   char *copy = malloc(image_size);

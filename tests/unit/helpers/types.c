@@ -60,7 +60,7 @@ static fc_dtype_t take_dtype(scan_t *scan) {
   return dtype;
 }
 
-// 2x?xNx; returns the rank, the cursor is at what follows.
+// Reads 2x?xNx; returns the rank, the cursor is at what follows.
 static int32_t take_dims(scan_t *scan, int64_t *dims) {
   if (accept(scan, "*x")) return FC_RANK_DYNAMIC;
   int32_t rank = 0;

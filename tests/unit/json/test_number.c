@@ -669,7 +669,7 @@ static void every_narrow_value_comes_back(void **state) {
   fc_test_row(NULL);
 }
 
-// The shortest decimal of a narrow value by trying them all.
+// Compares what is printed with the shortest decimal, found by trying them all.
 static void narrow_values_print_shortest(void **state) {
   (void)state;
   for (size_t i = 0; i + 1 < FC_ARRAY_COUNT(narrow_rows); i++) {
@@ -683,7 +683,7 @@ static void narrow_values_print_shortest(void **state) {
       for (int digits = 0; digits < 8 && best == 0; digits++) {
         char text[32];
         snprintf(text, sizeof text, "%.*e", digits, value);
-        // The nearest of that length, else its neighbours.
+        // Tries the nearest decimal of that length, else its neighbours.
         if (parse(text, dtype) == bits) best = strtod(text, NULL);
         if (best != 0) break;
         double step = pow(10, floor(log10(value)) - digits);

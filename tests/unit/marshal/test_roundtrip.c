@@ -358,7 +358,8 @@ static void bytes(const type_t *type, both_t *both) {
   put(&both->other, one_in(2) ? kBytes[i].other : kBytes[i].b64);
 }
 
-// RFC 6901 of a key, whose quotes need no escape.
+// Writes a key as a segment of a JSON pointer (RFC 6901); its quotes need no
+// escape.
 static void key_pointer(const char *key, char *out, size_t capacity) {
   size_t size = 0;
   out[0] = '\0';

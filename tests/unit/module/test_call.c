@@ -701,7 +701,7 @@ static void a_run_is_cancelled_and_has_its_instance_alone(void **state) {
   fc_cancel_request(&shared.cancel);
   assert_int_equal(pthread_join(thread, NULL), 0);
   assert_int_equal(shared.status, FC_CANCELLED);
-  // A request stays until it is reset.
+  // A request to cancel stays until it is reset.
   run_until_cancelled(&shared);
   assert_int_equal(shared.status, FC_CANCELLED);
   fc_cancel_reset(&shared.cancel);
@@ -755,7 +755,8 @@ static void threads_call_at_once_with_instances_of_their_own(void **state) {
 // ---------------------------------------------------------------------------
 // Memory
 
-// The system's allocator asks here (linked with --wrap).
+// The system's allocator calls the function below in place of aligned_alloc
+// (linked with --wrap), which counts.
 static _Atomic(size_t) allocations;
 
 void *__real_aligned_alloc(size_t alignment, size_t size);

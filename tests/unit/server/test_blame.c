@@ -99,7 +99,7 @@ static void it_is_forgotten_after_a_minute(void **state) {
       fc_blame_find(&blame, 1, FC_STR("[2]"), BEGIN + 60 * SECOND, &at_ns));
   assert_true(at_ns == BEGIN + 30 * SECOND);
   assert_false(find(&blame, 1, "[2]", BEGIN + 90 * SECOND));
-  // After another crash it is known again.
+  // After another crash the body is known again.
   fc_blame_note(&blame, 1, FC_STR("[1]"), BEGIN + 200 * SECOND);
   assert_true(find(&blame, 1, "[1]", BEGIN + 201 * SECOND));
   assert_false(find(&blame, 1, "[2]", BEGIN + 201 * SECOND));

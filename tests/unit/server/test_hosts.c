@@ -327,7 +327,7 @@ static void compare(house_t *thread, house_t *process, uint32_t module,
                     const fc_function_t *function, fc_str_t body,
                     uint8_t flags) {
   const uint32_t index = (uint32_t)function->index;
-  static char name[400];  // it is printed after a failure
+  static char name[400];  // static: it is printed after a failure
   snprintf(name, sizeof name, "%.*s/%.*s %.*s",
            FC_STR_ARG(generation_at(thread, module)->name),
            FC_STR_ARG(function->name), FC_STR_ARG(body));

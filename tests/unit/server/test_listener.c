@@ -285,7 +285,8 @@ static void another_one_is_left_alone(void **state) {
   begin_unix(&other);
   assert_int_equal(listen_unix(&server), 0);
   assert_int_equal(listen_unix(&other), UV_EADDRINUSE);
-  // Somebody has put another one in its place.
+  // Another server has put a socket of its own in the file's place: it must
+  // stay.
   unlink(unix_address().sun_path);
   assert_int_equal(listen_unix(&other), 0);
   stop(&server);

@@ -105,7 +105,7 @@ static void spawn(house_t *house) {
   }
 }
 
-// All the worker prints, until it has ended.
+// Reads all that the worker prints, until it has ended.
 static void read_output(const fc_process_t *process, char *text, size_t room) {
   size_t size = 0;
   for (;;) {

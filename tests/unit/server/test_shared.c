@@ -149,7 +149,7 @@ static void large_blocks_lie_in_files(void **state) {
   }
 }
 
-// The length of the body is not known.
+// The length of the body is not known, so its block grows, at last into a file.
 static void a_block_grows_into_a_file(void **state) {
   (void)state;
   fc_blocks_t *blocks = make(64 * MIB);

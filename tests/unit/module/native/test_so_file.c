@@ -246,7 +246,8 @@ static void a_truncated_file_is_refused(void **state) {
   (void)state;
   fc_str_t whole = read_module("owner");
   for (size_t size = 0; size < whole.size; size += 61) {
-    // On the heap in its exact size: reading past it would be seen.
+    // On the heap with at most 16 bytes behind its end: reading further would
+    // be seen.
     char *bytes = aligned_alloc(16, (size + 16) & ~(size_t)15);
     memcpy(bytes, whole.data, size);
     fc_so_t elf;

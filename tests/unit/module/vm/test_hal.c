@@ -78,7 +78,7 @@ static fc_vm_object_t *view_of(vm_t *vm, uint32_t type, uint32_t rank,
   return &view->object;
 }
 
-// Compares and releases.
+// Fails unless the view has this type, shape and data, and releases it.
 static void expect_view(fc_vm_object_t *object, uint32_t type, uint32_t rank,
                         const int64_t *dims, const void *data) {
   assert_non_null(object);

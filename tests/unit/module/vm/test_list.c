@@ -85,7 +85,7 @@ static fc_vm_object_t *new_object(fixture_t *fixture) {
   return &made->object;
 }
 
-// Objects but for the list itself.
+// Counts the objects but for the list itself.
 static size_t live(fixture_t *fixture) {
   return atomic_load(&fixture->heap.objects) - 1;
 }

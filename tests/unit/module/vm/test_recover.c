@@ -215,7 +215,7 @@ static const path_row_t paths[] = {
     {"one", false},
     {"either", false},  // each path asserts another type
     {"unless", false},  // the status it fails with may be OK
-    // Through a call.
+    // They assert through a call.
     {"calls_first", true},
     {"calls_one", false},
     {"may_call", false},
