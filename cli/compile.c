@@ -451,10 +451,11 @@ static fc_status_t refuse_names(fc_compile_t *compile,
   for (size_t i = 0; i < module->function_count; i++) {
     const fc_mlir_function_t *function = &module->functions[i];
     if (!function->has_body || !fc_libc_is_reserved(function->name)) continue;
-    return fc_fail(compile->err, FC_CODE_SYMBOL_CLASH,
-                   "%s: '%.*s' is a name of the C library, whose meaning LLVM "
-                   "believes to know: rename the function",
-                   compile->input, FC_STR_ARG(function->name));
+    return fc_fail(
+        compile->err, FC_CODE_SYMBOL_CLASH,
+        "%s: '%.*s' is a name of the C library: LLVM takes the function "
+        "for that one; rename it",
+        compile->input, FC_STR_ARG(function->name));
   }
   return FC_OK;
 }

@@ -115,10 +115,11 @@ static fc_status_t refuse_unknown(const char *owner, fc_str_t attrs,
     if (is_known) continue;
     char shown[80];
     fc_escape(shown, sizeof shown, 64, key);
-    return fc_fail(err, FC_CODE_ABI_METADATA,
-                   "%s has an attribute %s, which there is not: did you mean "
-                   "farcall.%s?",
-                   owner, shown, nearest);
+    return fc_fail(
+        err, FC_CODE_ABI_METADATA,
+        "%s has an attribute %s, which farcall does not know: did you mean "
+        "farcall.%s?",
+        owner, shown, nearest);
   }
   return FC_OK;
 }

@@ -145,6 +145,6 @@ fc_status_t fc_tool_run(const char *const *argv, const char *directory,
   bool reaped = child && waitpid(child, out_wait, 0) == child;
   if (interrupted) return fc_fail(err, FC_CODE_MODULE_LOAD, "interrupted");
   return reaped ? FC_OK
-                : fc_fail(err, FC_CODE_INTERNAL, "lost sight of %s: %s",
+                : fc_fail(err, FC_CODE_INTERNAL, "cannot wait for %s: %s",
                           argv[0], strerror(errno));
 }

@@ -37,7 +37,7 @@ static fc_status_t read_side(fc_str_t text, size_t *at, bool spans,
     } else if (c == '_' && spans && !in_span) {
       break;
     } else {
-      return fault(text, *at, "no such item here", err);
+      return fault(text, *at, "this character cannot stand here", err);
     }
   }
   if (in_span) return fault(text, start, "the span does not end", err);

@@ -432,7 +432,7 @@ static fc_status_t read_function(reader_t *reader, yyjson_val *object,
 static fc_status_t read_head(reader_t *reader, yyjson_val *root) {
   if (reader->doc.abi == FC_DOC_ABI_MODULE) {
     return fc_doc_fault(&reader->doc, "abi",
-                        "it is to say what the module does not say itself");
+                        "it may not name the module's own ABI");
   }
   uint64_t index_bits = 64;
   FC_TRY(fc_doc_size(&reader->doc, root, "index_bits", &index_bits));

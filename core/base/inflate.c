@@ -45,8 +45,8 @@ static fc_status_t too_large(size_t packed, size_t limit, fc_error_t *err) {
                    limit);
   }
   return fc_fail(err, FC_CODE_BODY_TOO_LARGE,
-                 "%zu bytes may become %zu when they are decompressed, and "
-                 "these become more",
+                 "%zu bytes may become %zu when they are decompressed; these "
+                 "would become more",
                  packed, fc_inflate_bound(packed));
 }
 
@@ -79,11 +79,11 @@ static fc_status_t run(z_stream *stream, size_t packed, size_t limit,
     if (said == Z_STREAM_END) break;
     if (said == Z_MEM_ERROR) return fc_fail_memory(err);
     if (said == Z_BUF_ERROR || (said == Z_OK && !left && stream->avail_out)) {
-      return damaged(err, "end before their end");
+      return damaged(err, "end too early");
     }
     if (said != Z_OK) return damaged(err, "are damaged");
   }
-  return left ? damaged(err, "are followed by others") : FC_OK;
+  return left ? damaged(err, "are followed by further bytes") : FC_OK;
 }
 
 fc_status_t fc_inflate(fc_coding_t coding, fc_str_t packed, size_t limit,

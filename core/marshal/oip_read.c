@@ -442,7 +442,7 @@ static fc_status_t read_output_parameters(request_t *request, output_t *output,
     if (key_is(request, "classification")) {
       return here(request,
                   fc_fail(err, FC_CODE_UNKNOWN_FIELD,
-                          "outputs are not classified here"),
+                          "this server does not classify outputs"),
                   err);
     }
     if (!key_is(request, "binary_data")) {

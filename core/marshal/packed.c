@@ -73,8 +73,8 @@ static fc_status_t read_entry(fc_inputs_t *inputs, const fc_zip_entry_t *entry,
   }
   if (entry->size > inputs->allowance) {
     return fc_fail(err, FC_CODE_BODY_TOO_LARGE,
-                   "an entry of %u bytes, the body may become %zu more when it "
-                   "is decompressed",
+                   "an entry has %u bytes; only %zu more may come from "
+                   "decompressing the body",
                    entry->size, inputs->allowance);
   }
   inputs->allowance -= entry->size;

@@ -243,8 +243,8 @@ fc_status_t fc_packed_read_safetensors(fc_inputs_t *inputs, fc_str_t body,
   uint64_t size = 0;
   if (body.size >= sizeof size) size = fc_load_u64((const uint8_t *)body.data);
   if (size < 2 || size > body.size - sizeof size) {
-    return malformed(&file, "its first eight bytes say no size of a header",
-                     err);
+    return malformed(
+        &file, "its first eight bytes are not the size of its header", err);
   }
   const char *head = body.data + sizeof size;
   file.data = fc_str_make(head + size, body.size - sizeof size - (size_t)size);

@@ -474,7 +474,7 @@ static fc_status_t set_value(fc_call_t *call, uint32_t leaf,
   }
   if (!takes(&call->arguments.leaves[leaf], value)) {
     return fc_fail(err, FC_CODE_TYPE_MISMATCH,
-                   "it cannot be a value of this kind");
+                   "the argument cannot have a value of this kind");
   }
   FC_TRY(check_list(call, value, err));
   argument->given = *value;

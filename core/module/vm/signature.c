@@ -53,7 +53,8 @@ static fc_status_t read_sip(subject_t *s, fc_error_t *err) {
   }
   if (!version.size) version = attr(s, "sipv");
   if (version.size && !fc_str_equal(version, FC_STR("1"))) {
-    return fc_fail(err, FC_CODE_ABI_METADATA, "version is not 1");
+    return fc_fail(err, FC_CODE_ABI_METADATA,
+                   "only version 1 of the sip signature is known");
   }
   fc_builder_async(s->builder, s->async);
   return fc_sip_parse(text, attr(s, "f"), counts(s), s->builder, err);
@@ -63,7 +64,8 @@ static fc_status_t read_raw(subject_t *s, fc_error_t *err) {
   fc_str_t text = attr(s, "f");
   if (!text.size) return FC_NOT_FOUND;
   if (!fc_str_equal(attr(s, "fv"), FC_STR("1"))) {
-    return fc_fail(err, FC_CODE_ABI_METADATA, "version is not 1");
+    return fc_fail(err, FC_CODE_ABI_METADATA,
+                   "only version 1 of the raw signature is known");
   }
   fc_builder_async(s->builder, s->async);
   return fc_raw_parse(text, s->builder, err);

@@ -60,11 +60,11 @@ static const struct {
   size_t byte;
   const char *message;
 } faults[] = {
-    {"1r_r", 0, "only version 0"},  {"rr_r", 0, "only version 0"},
-    {"0x", 1, "no such item"},      {"0r_r_r", 4, "no such item"},
-    {"0CiCiDD", 3, "no such item"}, {"0D", 1, "no such item"},
-    {"0rCi", 2, "does not end"},    {"0Ci_D", 3, "no such item"},
-    {"0_CiD", 2, "no such item"},   {"0r_r ", 4, "no such item"},
+    {"1r_r", 0, "only version 0"},       {"rr_r", 0, "only version 0"},
+    {"0x", 1, "cannot stand here"},      {"0r_r_r", 4, "cannot stand here"},
+    {"0CiCiDD", 3, "cannot stand here"}, {"0D", 1, "cannot stand here"},
+    {"0rCi", 2, "does not end"},         {"0Ci_D", 3, "cannot stand here"},
+    {"0_CiD", 2, "cannot stand here"},   {"0r_r ", 4, "cannot stand here"},
 };
 
 static void faults_have_a_place(void **state) {

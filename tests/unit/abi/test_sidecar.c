@@ -230,7 +230,7 @@ static const struct {
     {"alignment 128", "{\"farcall\":1,\"alignment\":128,\"functions\":[]}",
      "/alignment", "a power of two up to 64"},
     {"names only", "{\"farcall\":1,\"abi\":\"module\",\"functions\":[]}",
-     "/abi", "what the module does not say itself"},
+     "/abi", "may not name the module's own ABI"},
     {"pure", "{\"farcall\":1,\"pure\":1,\"functions\":[]}", "/pure",
      "true or false"},
     {"no functions", "{\"farcall\":1}", "/functions", "is missing"},

@@ -72,7 +72,7 @@ fc_status_t fc_hal_tensor_in(fc_vm_heap_t *heap, const fc_tensor_t *tensor,
       !fc_hal_elements_size(word, (uint32_t)tensor->rank, tensor->shape,
                             &packed_size)) {
     return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
-                   "the hal has no tensors of %s in this layout", info->text);
+                   "IREE has no tensors of %s in this layout", info->text);
   }
   fc_hal_buffer_t *buffer;
   if (is_packed(info)) {
