@@ -77,8 +77,8 @@ def pulled(value):
 
 
 def below(function, arguments):
-    """A call past the binding's conversion of structures, which takes several results
-    for one list, and which knows no bf16."""
+    """Calls without the binding's conversion of structures, which would make one list
+    of several results and knows no bf16."""
     given = runtime.VmVariantList(len(arguments))
     for each in arguments:
         push(given, each)

@@ -18,8 +18,9 @@ def split(reply):
 
 
 def infer(server, model, inputs, binary, outputs, code=None):
-    """Sends arrays, and returns those of the answer. `binary`: as bytes; `outputs`:
-    so are those; `code` is a module that compresses, by the name of its coding."""
+    """Sends arrays, and returns those of the answer. `binary`: they are sent as bytes;
+    `outputs`: they are answered as bytes. `code`: the module that compresses the body;
+    it has the name of its coding."""
     listed, raw = [], b""
     for name, (datatype, value) in inputs.items():
         entry = {"name": name, "shape": value.shape, "datatype": datatype}

@@ -164,7 +164,7 @@ def import_and_compile(folder, name):
 
 
 def work(folder):
-    """What a worker does: a name is a line, and so is the answer to it."""
+    """What a worker does: reads names, one a line, and prints each when it is done."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     for line in sys.stdin:

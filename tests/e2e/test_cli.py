@@ -474,7 +474,7 @@ def test_the_signatures_of_a_file_run_nothing_of_it(farcall, tmp_path, monkeypat
 
 
 def test_an_output_that_is_none_is_refused(invoke, tmp_path):
-    """Such a value was once taken for an empty one, and the result was lost."""
+    """Were such a value taken for an empty one, the result would be lost."""
     for value, message in [("y.npy", "--output=y.npy: @y.npy writes a file, - prints"),
                            ("-x", "--output=-x: ")]:
         done = invoke("tensor/identity", "--input=[1]", f"--output={value}", cwd=tmp_path)

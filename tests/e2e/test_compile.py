@@ -127,7 +127,7 @@ def test_dims_get_the_names_of_the_source(farcall, tmp_path):
                        "--input=2x3xf32=1")
         assert "dim 0 is 2, dim 0 of argument 0 ('a') is 4" in done.stderr
         module.with_suffix(".farcall.json").unlink(missing_ok=True)
-    # Other names beside what is in the module.
+    # The file beside the module may give other names than the module holds.
     module.with_suffix(".farcall.json").write_text(json.dumps(
         {"farcall": 1, "abi": "module", "functions": [
             {"name": "add", "args": [{"name": "left", "dims": ["rows", None]}, {}]}]}))
@@ -645,7 +645,7 @@ func.func @div(%a: i32, %b: i32) -> i32 {
 }
 """
 CALL = '[[1.5,-2,"NaN",1e10],-9223372036854775808,0.1,3,1e300,true,7]'
-# As LLVM's own runtime library writes them.
+# What the functions print, as LLVM's own runtime library writes it.
 PRINTED = ["( 1.5, -2, nan, 1e+10 )", "-9223372036854775808", "0.0999756", "3",
            "1e+300", "1", "7", "( ( 1, 2 ), ( 3, -6 ) )", "a word"]
 

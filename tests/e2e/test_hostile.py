@@ -470,7 +470,8 @@ def test_files_of_calls_are_the_modules_own_loss(serve, tmp_path, name):
         reply = call_largely(server, name, function, argument)
         assert (reply.status, reply.json) == (200, {"results": [result]})
     def files():
-        """A call before, so that the process has a file for its next answer."""
+        """The number of descriptors the server has, after a call: so the process has a
+        file for its next answer."""
         assert call(server, name, "fine", 41).status == 200
         return measure(server.process.pid)["files"]
     before = files()

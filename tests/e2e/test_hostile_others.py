@@ -38,7 +38,7 @@ KINDS = {
     "parent_addresses": REFUSED,
     "parent_environment": REFUSED,
     "parent_oom": REFUSED,
-    # How many were opened.
+    # These answer how many they could open.
     "parent_files": {0},
     "sibling_memory": {0},
 }

@@ -60,7 +60,7 @@ def test_every_address_answers_the_same(serve, tmp_path):
              example, "http://any.name" + path], capture_output=True, check=True)
         assert curl.stdout == expected
         connection = UnixConnection(each)
-        for _ in range(3):  # kept alive
+        for _ in range(3):  # the connection is kept
             connection.request("POST", path, example)
             assert connection.getresponse().read() == expected
         connection.close()

@@ -79,7 +79,7 @@ def leaves_nothing(server, module, count):
     for number in range(count):
         once(number)
     wait_until(quiet)
-    # A connection or a process may be about to end, then as now.
+    # When either was counted, a connection or a process may have been about to end.
     wait_until(lambda: all(now <= then + 2 for now, then in
                            zip(taken(server.pid)[1:], before[1:])))
     after = taken(server.pid)

@@ -257,7 +257,7 @@ def test_named_dims_that_differ_are_refused(named, function, form):
                 ({"kwargs": {"b": b, "a": a}}, "/kwargs/a", (i, k),
                  (before, after))]:
             if 0 in values and form == "nested" and len(shapes[0]) > 1:
-                continue  # what is below an empty array cannot be said so
+                continue  # nested arrays do not say the dims below an empty one
             reply = named.call(function, document)
             problem = reply.json
             assert (reply.status, problem["code"]) == (422, "shape_mismatch")

@@ -177,7 +177,7 @@ def test_a_file_that_crashes_on_first_use_goes_back(numbered, tmp_path, process_
     metrics = server.get("/metrics").body
     assert b"farcall_module_rollbacks_total 1" in metrics
     assert b'farcall_module_refused{module="numbered"} 1' in metrics
-    # It is not tried again, now or after a restart, but by its name.
+    # A reload and a restart refuse the file that was taken back until it changes.
     assert server.request("POST", "/api/v1/reload").json["unchanged"] == 1
     assert server.get("/api/v1/modules/numbered").json["sha256"] == first
     assert server.stop() == 0

@@ -9,7 +9,7 @@ IMPORT = 1 << 31  # an ordinal that is an import's
 
 
 class Code:
-    """Instructions of one function. `mark` begins a block, the first is there."""
+    """Instructions of one function. Its first block has begun; `mark` begins another."""
 
     def __init__(self):
         self.bytes = bytearray(b"\x79")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schemathesis, but that it reads the schemas of answers as they are: 4.32 turns
-prefixItems into the form of JSON Schema 7, and then calls that wrong."""
+"""Runs Schemathesis so that it reads the schemas of answers as they are: version 4.32
+turns prefixItems into the form of JSON Schema 7, and then calls that wrong."""
 import functools
 
 import schemathesis.specs.openapi.adapter.responses as responses

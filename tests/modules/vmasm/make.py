@@ -115,7 +115,7 @@ def operand_rows(operands, op):
 class Program:
     def __init__(self, name, results, lines, own=None):
         self.name = name
-        self.results = results  # letters
+        self.results = results  # one letter of a type each
         self.lines = lines
         self.own = own
 
