@@ -9,7 +9,7 @@ IMPORT = 1 << 31  # an ordinal that is an import's
 
 
 class Code:
-    """Instructions of one function. Its first block has begun; `mark` begins another."""
+    """Instructions of one function. Its first block is there; `mark` begins another."""
 
     def __init__(self):
         self.bytes = bytearray(b"\x79")
