@@ -16,8 +16,8 @@ static void look(fc_loop_t *loop) {
     fc_log_field_t fields[] = {FC_LOG_TEXT("path", fc_str(path)),
                                FC_LOG_TEXT("reason", fc_str(strerror(reason)))};
     fc_log_fields(&loop->log, FC_LOG_WARN,
-                  FC_STR("cannot be watched: --watch-interval looks without"),
-                  fields, FC_ARRAY_COUNT(fields));
+                  FC_STR("cannot be watched: set --watch-interval"), fields,
+                  FC_ARRAY_COUNT(fields));
   }
   fc_modules_follow(&loop->modules);
 }

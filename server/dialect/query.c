@@ -36,7 +36,7 @@ static fc_status_t check_roles(const fc_signature_t *signature,
   for (uint32_t i = 0; i < signature->argument_count; i++) {
     if (signature->arguments[i].role == FC_ROLE_IN) continue;
     return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
-                   "argument %u is more than an input", i);
+                   "argument %u is written to; this form has inputs alone", i);
   }
   return FC_OK;
 }

@@ -224,6 +224,7 @@ static fc_status_t read_file(int file, const char *path, char *text,
                              size_t size, fc_error_t *err) {
   for (size_t done = 0; done < size;) {
     const ssize_t got = read(file, text + done, size - done);
+    if (got == 0) errno = EIO;  // the file has become shorter
     if (got <= 0) return fail_file("read", path, err);
     done += (size_t)got;
   }
@@ -240,9 +241,10 @@ fc_status_t fc_state_read(fc_str_t directory, fc_allocator_t allocator,
   }
   const int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return errno == ENOENT ? FC_OK : fail_file("read", path, err);
-  fc_status_t status = fstat(file, &info) || info.st_size > SIZE_MOST
-                           ? fail_file("read", path, err)
-                           : FC_OK;
+  int reason = fstat(file, &info) ? errno : 0;
+  if (!reason && info.st_size > SIZE_MOST) reason = EFBIG;
+  errno = reason;
+  fc_status_t status = reason ? fail_file("read", path, err) : FC_OK;
   const size_t size = status == FC_OK ? (size_t)info.st_size : 0;
   char *text = fc_alloc(allocator, size + 1);
   if (!text) status = fc_fail_memory(err);

@@ -53,7 +53,7 @@ fc_status_t fc_versions_check(fc_str_t policies, fc_error_t *err) {
     fc_escape(shown, sizeof shown, 64, part);
     return fc_fail(
         err, FC_CODE_NOT_ACCEPTABLE,
-        "'%s' says not which versions: all, latest:N, or versions as "
+        "'%s' does not say which versions: all, latest:N, or versions as "
         "1+3, then MODULE=all, ...",
         shown);
   }

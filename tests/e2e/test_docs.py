@@ -67,6 +67,21 @@ def test_links_lead_somewhere(page):
         assert not anchor or anchor in anchors(target), link
 
 
+def test_places_to_change_are_there():
+    """Files that docs/changing.md names exist, and so do the names it gives after
+    "FILE:" in them."""
+    text = (DOCS / "changing.md").read_text()
+    files = {each for each in re.findall(r"`([\w.-]+(?:/[\w.-]+)+)`", text)}
+    assert len(files) > 60
+    assert [each for each in sorted(files) if not (ROOT / each).exists()] == []
+    lists = re.findall(r"`([\w./-]+)`:\s+((?:`\w+`(?:,\s+| and )?)+)", text)
+    names = [(file, name) for file, given in lists for name in re.findall(r"\w+", given)
+             if name != "and"]
+    assert len(names) > 80
+    assert [(file, name) for file, name in names
+            if not re.search(rf"\b{name}\b", (ROOT / file).read_text())] == []
+
+
 @pytest.fixture(scope="module")
 def examples():
     server = Server(ROOT / "examples/iree")

@@ -187,7 +187,7 @@ static void a_form_is_there_or_the_reason_is(void **state) {
       {"no v1 of a vector", make_vector, "format=v1", FC_CODE_NOT_ACCEPTABLE,
        "function 'f' has no form 'v1': "},
       {"no v1 of a role", make_inout, "format=v1", FC_CODE_NOT_ACCEPTABLE,
-       "argument 0 is more than an input"},
+       "argument 0 is written to; this form has inputs alone"},
   };
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
     fc_signature_t *signature = build(row->make);
