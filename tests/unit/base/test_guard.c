@@ -3,12 +3,12 @@
 // Guarded blocks: fresh, aligned, usable to their end, and stopped behind it.
 #include "base/guard.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "helpers/pages.h"
 #include "helpers/test.h"
 
 typedef struct size_row_t {
@@ -65,21 +65,15 @@ static void what_lies_behind_a_block_is_out_of_reach(void **state) {
   }
 }
 
-static bool is_mapped(const void *page) {
-  if (msync((void *)(uintptr_t)page, 1, MS_ASYNC) == 0) return true;
-  assert_int_equal(errno, ENOMEM);
-  return false;
-}
-
 static void a_freed_block_takes_its_page_along(void **state) {
   (void)state;
   uint8_t *block = fc_guard_alloc(4096, 64);
   assert_non_null(block);
-  assert_true(is_mapped(block));
-  assert_true(is_mapped(block + 4096));
+  assert_true(fc_test_is_mapped(block));
+  assert_true(fc_test_is_mapped(block + 4096));
   fc_guard_free(block, 4096, 64);
-  assert_false(is_mapped(block));
-  assert_false(is_mapped(block + 4096));
+  assert_false(fc_test_is_mapped(block));
+  assert_false(fc_test_is_mapped(block + 4096));
 }
 
 static void a_block_that_cannot_be_is_null(void **state) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "helpers/pages.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <unistd.h>
 
@@ -27,7 +28,16 @@ fc_allocator_t fc_test_pages(void) {
   return (fc_allocator_t){NULL, take, keep};
 }
 
+static void *page_of(const void *in_page) {
+  return (void *)((uintptr_t)in_page & ~(page_size() - 1));
+}
+
 void fc_test_protect(const void *in_page, int rights) {
-  void *page = (void *)((uintptr_t)in_page & ~(page_size() - 1));
-  assert_int_equal(mprotect(page, page_size(), rights), 0);
+  assert_int_equal(mprotect(page_of(in_page), page_size(), rights), 0);
+}
+
+bool fc_test_is_mapped(const void *in_page) {
+  if (msync(page_of(in_page), 1, MS_ASYNC) == 0) return true;
+  assert_int_equal(errno, ENOMEM);
+  return false;
 }

@@ -6,6 +6,7 @@
 
 #include "base/guard.h"
 #include "helpers/call.h"
+#include "helpers/pages.h"
 #include "helpers/test.h"
 #include "helpers/types.h"
 
@@ -166,6 +167,24 @@ static void a_float_that_was_sent_excuses_its_own_call_only(void **state) {
         fc_frame_invoke(call.frame, &reader, &call.echo, 0, NULL, 0, &err),
         rows[i].status);
   }
+  fc_test_call_deinit(&call);
+}
+
+static void a_guarded_tensor_goes_with_its_call(void **state) {
+  (void)state;
+  fc_test_call_t call;
+  fc_error_t err;
+  size_t count;
+  fc_test_call_init(&call, "tensor<1xf32> -> tensor<1xf32>", NULL);
+  fc_frame_set_guard(call.frame, true);
+  assert_int_equal(fc_test_call_decode(&call, FC_STR("[[1]]"), &err), FC_OK);
+  assert_int_equal(fc_frame_invoke(call.frame, &fc_backend_echo, &call.echo, 0,
+                                   NULL, 0, &err),
+                   FC_OK);
+  const void *data = fc_frame_arguments(call.frame, &count)->tensor.data;
+  assert_true(fc_test_is_mapped(data));
+  fc_frame_end(call.frame);
+  assert_false(fc_test_is_mapped(data));
   fc_test_call_deinit(&call);
 }
 
@@ -820,6 +839,7 @@ int main(void) {
       FC_TEST(a_float_from_behind_a_tensor_is_refused),
       FC_TEST(a_float_that_was_sent_excuses_its_own_call_only),
       FC_TEST(so_is_one_in_a_strided_result),
+      FC_TEST(a_guarded_tensor_goes_with_its_call),
       FC_TEST(a_warm_small_call_allocates_nothing),
       FC_TEST(every_allocation_may_fail),
       FC_TEST(memory_is_bound_by_the_body),

@@ -85,6 +85,10 @@ static const row_t rows[] = {
      "tensor<Nxi8>, tensor<Nx2xf32>, i32 -> tensor<Nxi8>, "
      "tensor<Nx2xf32>, i32",
      "[[1,2],[[1.0,2.0],[3.0,4.0]],7]", true},
+    {"three",
+     "tensor<2xi8>, tensor<1xi8>, tensor<?xi8> -> tensor<2xi8>, tensor<1xi8>, "
+     "tensor<?xi8>",
+     "[[1,2],[3],[4,5,6]]", true},
     {"parts",
      "(i8, {a: tensor<2xf32>, b: ()}) -> (i8, {a: tensor<2xf32>, b: ()})",
      "[[1,{\"a\":[1.0,2.0],\"b\":[]}]]", true},
@@ -218,6 +222,8 @@ static void an_input_is_given_once(void **state) {
     if (row->good) {
       assert_true(
           fc_str_equal(fc_text_str(&back.text), FC_STR("{\"results\":[1,2]}")));
+    } else {
+      assert_int_equal(err.code, FC_CODE_UNKNOWN_ARGUMENT);
     }
     fc_text_deinit(&file);
   }
