@@ -72,8 +72,9 @@ fc_str_t fc_mlir_unquote(fc_arena_t *arena, fc_str_t text);
 fc_status_t fc_mlir_names(fc_arena_t *arena, fc_str_t source, fc_str_t function,
                           size_t count, fc_str_t *out_names, fc_error_t *err);
 
-// True when nothing in `ir`, a module of LLVM IR, needs memory from outside to
-// be aligned beyond what 8-byte numbers need.
+// True when memory from outside need not be aligned to more than 8 bytes: no line of
+// `ir`, a module of LLVM IR, names a larger alignment, except those of the module's
+// own globals. It may be false because of memory that the code makes itself.
 bool fc_ir_is_plainly_aligned(fc_str_t ir);
 
 // Finds the first operation of `text`, a lowered module in generic form, that no pass

@@ -12,7 +12,7 @@ typedef struct fc_draft_t {
   const char *compiler;            // "mlir 22.1.8"
   bool pure;  // calls no functions of others, keeps nothing from call to call
   bool checked;          // with run-time verification
-  bool plainly_aligned;  // needs no memory aligned beyond its elements
+  bool plainly_aligned;  // see fc_ir_is_plainly_aligned
   uint64_t max_frame;    // bytes of the largest stack frame of any function
   const char *sha256;    // of the .so, NULL to leave it out
 } fc_draft_t;

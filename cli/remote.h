@@ -18,8 +18,10 @@ fc_status_t fc_remote_server(const fc_args_t *args, fc_server_t *out_server,
 // complaint when there is no slash.
 const char *fc_remote_target(const fc_args_t *args, const char *name);
 
-// Complains about an error on this side. Returns FC_EXIT_UNAVAILABLE when the server
-// cannot be reached, else FC_EXIT_USAGE.
+// Complains about an error that is not an answer. Returns FC_EXIT_USAGE when the
+// server's address or --timeout is malformed. Returns FC_EXIT_UNAVAILABLE for
+// everything else: the server cannot be reached, no whole answer came, or there is
+// no memory.
 int fc_remote_complain(const fc_error_t *err);
 // Complains about an answer that is an error: its code, detail and pointer.
 // Returns FC_EXIT_FAILED, or FC_EXIT_UNAVAILABLE when the error is not in farcalld's

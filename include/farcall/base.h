@@ -381,7 +381,7 @@ unsigned fc_str_distance(fc_str_t a, fc_str_t b, unsigned limit);
 // Finds the name that somebody may have meant. Names are offered one by one.
 typedef struct fc_nearest_t {
   fc_str_t wanted;
-  unsigned limit;  // a name further away than this is not near
+  unsigned limit;  // edits that a near name may have; falls with each near name
   bool any;
 } fc_nearest_t;
 // Begins a search. At most a third of the letters may be wrong, rounded up, and

@@ -25,15 +25,15 @@ typedef struct fc_head_t {
 // What parsing needs besides llhttp_t. All connections of a loop may share one.
 typedef struct fc_parser_t {
   llhttp_settings_t settings;
-  // Of the head being parsed
+  // Of the head being parsed; `err` and `failed` also of the body
   fc_head_t *head;
   fc_str_t name;
   fc_str_t value;
   bool complete;
-  fc_error_t *err;
+  fc_error_t *err;  // where the reason of a failure goes
   bool failed;
-  // Of a chunked body being parsed: told of each piece. Returns false to stop,
-  // having described why in `err`.
+  // While a chunked body is parsed, this is called with each piece. It returns
+  // false to stop the parser; before that it writes the reason to `err` above.
   bool (*on_body)(void *context, fc_str_t piece);
   void *context;
 } fc_parser_t;

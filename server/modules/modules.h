@@ -39,7 +39,7 @@ typedef struct fc_modules_options_t {
   fc_log_t *log;
   bool demand;  // modules are loaded when they are asked for, not at the start
   uint64_t memory;  // bytes that modules may take; 0: as many as they need
-  // A module that was not asked for so long is unloaded; 0: never.
+  // A module that nobody asks for during this time is unloaded; 0: never.
   uint64_t idle_ms;
   fc_str_t versions;   // which are served (versions.h)
   fc_str_t state_dir;  // where decisions are remembered; "": nowhere

@@ -526,8 +526,8 @@ static void who_is_given_to_a_stopped_process_goes_elsewhere(void **state) {
   stop_process(stopped);
   int pid = worker_pid(fd);
   assert_int_not_equal(pid, stopped);
-  // The stopped process goes on with nothing to do: its call now belongs to the
-  // other one.
+  // The stopped process goes on and finds nothing to do: its call was taken back,
+  // and the other process has answered it.
   assert_int_equal(kill(stopped, SIGCONT), 0);
   stop_process(pid);
   assert_int_equal(worker_pid(fd), stopped);

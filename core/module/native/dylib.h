@@ -29,9 +29,10 @@ typedef struct fc_dylib_t {
   bool leavable;  // see fc_hook_t
 } fc_dylib_t;
 
-// Checks what the symbols tell, without loading, and sets `leavable` and nothing
-// else. FC_CODE_SYMBOL_CLASH for an exported function that has the name of a function
-// of the C library which compilers know.
+// Checks what the symbols tell, without loading. Sets `leavable` and makes the rest
+// of the struct zero; after a failure nothing is written. FC_CODE_SYMBOL_CLASH for an
+// exported function that has the name of a function of the C library which compilers
+// know.
 fc_status_t fc_dylib_check(const fc_so_t *elf, fc_dylib_t *out_dylib,
                            fc_error_t *err);
 // Loads what fc_dylib_check checked and runs the constructors.

@@ -57,9 +57,11 @@ typedef struct fc_vm_native_call_t {
 } fc_vm_native_call_t;
 
 typedef struct fc_vm_native_function_t {
-  const char *name;   // without the module's name
-  const char *cconv;  // a row for each convention that some release uses
-  uint32_t effect;    // fc_vm_effect_t
+  const char *name;  // without the module's name
+  // A name has several rows if IREE's releases call it by different conventions: one
+  // row for each.
+  const char *cconv;
+  uint32_t effect;  // fc_vm_effect_t
   fc_status_t (*call)(fc_vm_native_call_t *call, fc_error_t *err);
 } fc_vm_native_function_t;
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A parameter becomes a buffer over the mapped file if it is aligned as kernels
-// need it; otherwise it becomes a copy. Keys and ranges come from the module
-// and are checked here. Archives are opened with the module; everything else
-// runs on workers. Lists in parentheses name the operands of the function below.
+// `load` makes a buffer of each parameter: over the mapped file if the bytes are
+// aligned as kernels need them, otherwise a copy. `gather` always copies, into a buffer
+// that the module gives. `scatter` is refused: archives are never written to. Keys and
+// ranges come from the module and are checked here. Archives are opened with the
+// module; everything else runs on workers. Lists in parentheses name the operands of
+// the function below.
 #include "module/vm/hal/io_parameters.h"
 
 #include <inttypes.h>
