@@ -90,16 +90,16 @@ def peers():
 
 
 class Triton:
-    """A Triton of its own on a port of its own."""
+    """A Triton of its own on a port of its own. `under` is a program that starts it."""
 
-    def __init__(self, work, only=None, options=()):
+    def __init__(self, work, only=None, options=(), under=()):
         self.work, self.host, self.port = work, "127.0.0.1", free_port()
         repository = work / "models"
         repository.mkdir(parents=True)
         write_models(repository, only)
         self.log = open(work / "triton.log", "w")
         self.arguments = [
-            peers() / "tritonserver", f"--model-repository={repository}",
+            *under, peers() / "tritonserver", f"--model-repository={repository}",
             f"--http-address={self.host}", f"--http-port={self.port}",
             "--allow-grpc=false", "--allow-metrics=false",
             # Its backend starts one program for each model, and fails if many begin at once.

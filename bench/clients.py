@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What bench/clients measures, and the ratios it prints beside their goals."""
+import csv
+import http.client
+import json
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import time
+
+import triton
+from conftest import Server
+
+ROUNDS = int(os.environ.get("ROUNDS", "5"))
+SECONDS = float(os.environ.get("SECONDS_EACH", "3"))
+WORK = pathlib.Path(sys.argv[1])
+FIRST, LAST = ["taskset", "-c", "0"], ["taskset", "-c", str(os.cpu_count() - 1)]
+JSON = ["--input-tensor-format", "json", "--output-tensor-format", "json"]
+LENGTH = "Inference-Header-Content-Length"
+MB = 1 << 20
+
+# A case: the model, options of perf_analyzer, connections, bytes of its tensor.
+CALLS = {
+    "add_sub, binary": ("simple", [], 8, 0),
+    "add_sub, JSON": ("simple", JSON, 8, 0),
+    "1 MB, binary": ("identity.fp32", ["--shape", f"INPUT0:{MB // 4}"], 2, MB),
+    "16 MB, binary": ("identity.fp32", ["--shape", f"INPUT0:{4 * MB}"], 2, 16 * MB),
+}
+
+
+def tree(pid):
+    """A process and all it started."""
+    found = [pid]
+    for each in found:
+        try:
+            for task in pathlib.Path(f"/proc/{each}/task").iterdir():
+                found += map(int, (task / "children").read_text().split())
+        except OSError:
+            pass
+    return found
+
+
+def processor(pid):
+    """Seconds it and its processes have had."""
+    ticks = 0
+    for each in tree(pid):
+        try:
+            fields = pathlib.Path(f"/proc/{each}/stat").read_text().rsplit(") ", 1)[1]
+            ticks += sum(map(int, fields.split()[11:13]))
+        except OSError:
+            pass
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def memory(pid):
+    """MB that are its own, shared ones in parts."""
+    total = 0
+    for each in tree(pid):
+        try:
+            text = pathlib.Path(f"/proc/{each}/smaps_rollup").read_text()
+            total += int(re.search(r"^Pss: +(\d+)", text, re.MULTILINE)[1])
+        except OSError:
+            pass
+    return total / 1024
+
+
+def answered(server, model):
+    """Calls it says it has answered."""
+    (stats,) = server.get(f"/v2/models/{model}/stats").json["model_stats"]
+    return stats["inference_stats"]["success"]["count"]
+
+
+def analyze(server, model, options, connections):
+    """calls/s, p50 and p99 in ms, CPU a call in ms."""
+    table = WORK / "table.csv"
+    before, calls = processor(server.process.pid), answered(server, model)
+    done = subprocess.run(
+        [*LAST, triton.peers() / "perf_analyzer", "-i", "http", "-m", model, "-u",
+         f"{server.host}:{server.port}", "--concurrency-range", str(connections),
+         "--async", "--measurement-interval", str(int(1000 * SECONDS)),
+         "--stability-percentage", "999", "-f", table, *options],
+        capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(done.stdout + done.stderr)
+    spent = processor(server.process.pid) - before
+    calls = answered(server, model) - calls
+    (row,) = csv.DictReader(table.open())
+    return (float(row["Inferences/Second"]), float(row["p50 latency"]) / 1000,
+            float(row["p99 latency"]) / 1000, 1000 * spent / calls)
+
+
+def small(raw):
+    """A call of add_sub as wrk sends it, which can send more than perf_analyzer."""
+    values = list(range(16))
+    if raw:
+        rows = [{"name": name, "shape": [1, 16], "datatype": "INT32", "parameters": {
+            "binary_data_size": 64}} for name in ("INPUT0", "INPUT1")]
+        head = json.dumps({"inputs": rows, "parameters": {"binary_data_output": True}})
+        return head.encode() + bytes(128), {LENGTH: str(len(head))}
+    rows = [{"name": name, "shape": [1, 16], "datatype": "INT32", "data": values}
+            for name in ("INPUT0", "INPUT1")]
+    return json.dumps({"inputs": rows}).encode(), {}
+
+
+def wrk(server, path, body=None, fields=None):
+    script = []
+    if body:
+        text = "".join(f"\\{each:03d}" for each in body)
+        lines = [f'wrk.method = "POST"\nwrk.body = "{text}"\n']
+        lines += [f'wrk.headers["{name}"] = "{value}"\n' for name, value in fields.items()]
+        (WORK / "post.lua").write_text("".join(lines))
+        script = ["-s", WORK / "post.lua"]
+    before = processor(server.process.pid)
+    done = subprocess.run(
+        [*LAST, "wrk", "-t1", "-c16", f"-d{max(1, round(SECONDS))}s", "--latency",
+         *script, f"http://{server.host}:{server.port}{path}"],
+        capture_output=True, text=True, check=True).stdout
+    spent = processor(server.process.pid) - before
+    units = {"us": 0.001, "ms": 1, "s": 1000}
+    late = {share: float(value) * units[unit] for share, value, unit in re.findall(
+        r"(\d+)%\s+([\d.]+)(us|ms|s)", done)}
+    calls = int(re.search(r"(\d+) requests in", done)[1])
+    assert "Non-2xx" not in done, done
+    return (float(re.search(r"Requests/sec: +([\d.]+)", done)[1]), late["50"],
+            late["99"], 1000 * spent / calls)
+
+
+def million(server, raw):
+    """The CPU of a call whose tensor is a million f32, in ms."""
+    head = {"name": "INPUT0", "shape": [MB], "datatype": "FP32"}
+    connection = http.client.HTTPConnection(server.host, server.port)
+    if raw:
+        document = json.dumps({"inputs": [{**head, "parameters": {
+            "binary_data_size": 4 * MB}}], "parameters": {"binary_data_output": True}})
+        document = document.encode().ljust(256)
+        body = document + os.urandom(4 * MB).replace(b"\x7f", b"\x00")
+        fields = {LENGTH: str(len(document))}
+    else:
+        values = [(i * 2654435761 % 2**32) / 2**32 for i in range(MB)]
+        values = [float(f"{each:.8g}") for each in values]
+        body, fields = json.dumps({"inputs": [{**head, "data": values}]}), {}
+    before, count = processor(server.process.pid), 0
+    ends = time.monotonic() + max(SECONDS, 1)
+    while time.monotonic() < ends or count < 3:
+        connection.request("POST", "/v2/models/identity.fp32/infer", body, fields)
+        answer = connection.getresponse()
+        answer.read()
+        assert answer.status == 200
+        count += 1
+    connection.close()
+    return 1000 * (processor(server.process.pid) - before) / count
+
+
+def copying(size):
+    """The CPU of copying so many bytes once, in ms, from and to memory that is not
+    in a cache."""
+    pairs = [(memoryview(bytearray(os.urandom(size))), memoryview(bytearray(size)))
+             for _ in range(max(2, 64 * MB // size))]
+    count, began = 0, time.process_time()
+    while time.process_time() - began < 0.3:
+        for source, dest in pairs:
+            dest[:] = source
+        count += len(pairs)
+    return 1000 * (time.process_time() - began) / count
+
+
+INFER = "/v2/models/simple/infer"
+ASKED = {"metadata GET": lambda: ("/v2/models/simple",),
+         "binary, wrk": lambda: (INFER, *small(True)),
+         "JSON, wrk": lambda: (INFER, *small(False))}
+
+
+def middle(rows):
+    return [statistics.median(column) for column in zip(*rows)]
+
+
+def goal(text, value, wanted, least):
+    met = value >= wanted if least else value <= wanted
+    print(f"{text:54} {value:8.2f}   goal {'>=' if least else '<='} {wanted:5.2f}"
+          f"   {'met' if met else 'NOT MET'}")
+
+
+def measure(servers):
+    found = {}
+    for _ in range(ROUNDS):
+        for case, (model, options, connections, _) in CALLS.items():
+            for name, server in servers.items():
+                found.setdefault((case, name), []).append(
+                    analyze(server, model, options, connections))
+        for case, asked in ASKED.items():
+            for name, server in servers.items():
+                found.setdefault((case, name), []).append(wrk(server, *asked()))
+        for raw in (True, False):
+            found.setdefault(("million", raw), []).append((million(servers["farcalld"], raw),))
+        for size in (MB, 16 * MB):
+            found.setdefault(("copy", size), []).append((copying(size),))
+    return {key: middle(rows) for key, rows in found.items()}
+
+
+def main():
+    beside = triton.Triton(WORK / "triton", ["simple", "identity.fp32"], under=FIRST)
+    ours = Server("--max-body=64M", WORK / "simple.so", WORK / "identity.so", under=FIRST)
+    servers = {"farcalld": ours, "Triton": beside}
+    try:
+        report(servers, measure(servers))
+    finally:
+        beside.stop()
+        status = ours.stop()
+    assert status == 0
+
+
+def report(servers, found):
+    print(f"{'':16} {'':9} {'calls/s':>9} {'p50 ms':>8} {'p99 ms':>8} {'CPU ms':>8}")
+    for case in [*CALLS, *ASKED]:
+        for name in servers:
+            row = found[case, name]
+            print(f"{case:16} {name:9} {row[0]:9.0f} {row[1]:8.2f} {row[2]:8.2f} "
+                  f"{row[3]:8.3f}")
+    for name, server in servers.items():
+        print(f"memory afterwards, {name}: {memory(server.process.pid):.0f} MB")
+    for case in CALLS:
+        times = found[case, "farcalld"][0] / found[case, "Triton"][0]
+        goal(f"{case}: calls/s, times Triton's", times, 1 if CALLS[case][3] else 8, True)
+    for case in ASKED:
+        times = found[case, "farcalld"][0] / found[case, "Triton"][0]
+        goal(f"{case}: times Triton's", times, 1.1 if case == "metadata GET" else 8, True)
+    for case, (_, _, _, size) in CALLS.items():
+        if size:
+            goal(f"{case}: CPU, times copying twice",
+                 found[case, "farcalld"][3] / (2 * found["copy", size][0]), 1.3, False)
+    goal("1M f32, binary: CPU ms", found["million", True][0], 1.5, False)
+    goal("1M f32, JSON: CPU ms", found["million", False][0], 28, False)
+
+
+main()
