@@ -255,7 +255,6 @@ static fc_status_t init_modules(fc_loop_t *loop, fc_error_t *err) {
       .open = module_options(loop, describe),
       .pool = &loop->pool,
       .dialect = FC_DIALECT_NATIVE,
-      .call_ms = wanted->timeout,
       .log = &loop->log,
       .demand = wanted->load == FC_LOAD_ON_DEMAND,
       .memory = wanted->module_memory,

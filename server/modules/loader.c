@@ -66,7 +66,12 @@ static fc_status_t open_for_threads(const fc_loader_options_t *options,
 // What is tried is tried in a process, which is told the hash.
 static fc_status_t read_proof(const fc_loader_options_t *options,
                               fc_load_t *load, fc_module_t *module) {
-  FC_TRY(fc_proof_read(module, FC_STR("auto"), options->allocator, &load->proof,
+  const fc_module_policies_t *policies = options->policies;
+  const fc_str_t name = fc_module_get_name(module);
+  const fc_str_t from =
+      policies ? fc_str(fc_module_policies_find(policies, name)->self_test)
+               : FC_STR("auto");
+  FC_TRY(fc_proof_read(module, from, options->allocator, &load->proof,
                        &load->error));
   return load->proof.tests ? fc_module_hash(module, &load->error) : FC_OK;
 }

@@ -7,6 +7,7 @@
 #ifndef FARCALL_SERVER_MODULES_LOADER_H_
 #define FARCALL_SERVER_MODULES_LOADER_H_
 
+#include "config/module.h"
 #include "farcall/module.h"
 #include "module/proof.h"
 #include "modules/scan.h"
@@ -47,8 +48,9 @@ typedef struct fc_load_t {
 // thread.
 typedef struct fc_loader_options_t {
   fc_allocator_t allocator;
-  const fc_backend_t *const *backends;  // NULL-terminated
-  fc_module_options_t open;             // how files are opened
+  const fc_backend_t *const *backends;   // NULL-terminated
+  fc_module_options_t open;              // how files are opened
+  const fc_module_policies_t *policies;  // NULL: no module has one
   fc_str_t versions;  // which versions are listed (versions.h)
   // Is a module to run in threads of this process? If so and `open` had it only
   // described, it is opened once more to be run. If not, it is hashed before it

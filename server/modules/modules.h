@@ -34,8 +34,7 @@ typedef struct fc_modules_options_t {
   const fc_backend_t *const *backends;  // NULL-terminated
   fc_module_options_t open;             // how files are opened
   fc_pool_t *pool;
-  uint8_t dialect;   // of calls that generations are tried with
-  uint64_t call_ms;  // such a call may take so long; 0: FC_LIMIT_TRIAL_MS
+  uint8_t dialect;  // of calls that generations are tried with
   fc_log_t *log;
   bool demand;  // modules are loaded when they are asked for, not at the start
   uint64_t memory;  // bytes that modules may take; 0: as many as they need

@@ -67,7 +67,7 @@ static void fail_test(fc_trial_t *trial, const fc_error_t *why) {
 static fc_status_t submit(fc_trial_t *trial, const fc_function_t *function,
                           fc_str_t body, fc_error_t *err) {
   fc_pool_t *pool = trial->modules->options.pool;
-  const uint64_t wanted_ms = trial->modules->options.call_ms;
+  const uint64_t wanted_ms = trial->generation->policy->timeout;
   const uint64_t call_ms = wanted_ms ? wanted_ms : FC_LIMIT_TRIAL_MS;
   uint32_t block;
   FC_TRY(fc_block_take(pool->blocks, body.size, &block, err));
@@ -277,10 +277,17 @@ void fc_trial_on_expired(fc_modules_t *modules, fc_job_t *job) {
 // ---------------------------------------------------------------------------
 // Its way through the pool
 
+// What the configuration says of a module comes before its sidecar.
+static void follow(const fc_module_policy_t *policy, fc_proof_t *proof) {
+  if (policy->warm_up) proof->warm_up = (uint32_t)policy->warm_up;
+  if (policy->rollback_on_crash) proof->rollback_on_crash = true;
+}
+
 fc_status_t fc_trial_add(fc_modules_t *modules, fc_generation_t *generation,
                          fc_proof_t *take_proof, fc_error_t *err) {
   const fc_allocator_t allocator = modules->generations.allocator;
   fc_pool_t *pool = modules->options.pool;
+  follow(generation->policy, take_proof);
   generation->goes_back = take_proof->rollback_on_crash;
   const bool tests = take_proof->tests && take_proof->tests->count;
   if (tests || take_proof->warm_up) {

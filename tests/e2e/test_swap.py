@@ -212,3 +212,21 @@ def test_a_test_that_does_not_end_is_refused(serve, numbered, tmp_path):
     build(numbered, tmp_path, "while (x == 7) sleep(1); return x * 1000000;")
     refused(server, "self-test, line 3: deadline_exceeded")
     assert server.results("numbered/number", [7]) == [7000000]
+
+
+def test_the_configuration_says_how_a_module_is_tried(serve, numbered, tmp_path):
+    calls = tmp_path / "calls.jsonl"
+    calls.write_text(json.dumps({"args": [2], "results": [2000003]}))
+    expect(numbered, {"args": [1], "results": ["never read"]})
+    config = tmp_path / "farcalld.conf"
+    config.write_text(json.dumps({"modules": {"numbered": {
+        "self-test": str(calls), "warm-up": 2}}}))
+    numbered.put(3)
+    server = serve("--admin=loopback", "--config", config, numbered.path.parent)
+    assert server.results("numbered/number", [1]) == [1000003]
+    numbered.put(4)
+    refused(server, "self-test, line 1, /results/0: expected 2000003, got 2000004")
+    build(numbered, tmp_path, "static long long calls; return 2000003 + calls++;")
+    assert server.request("POST", RELOAD).status == 200
+    # Of the process that was tested nothing is left.
+    assert server.results("numbered/number", [1]) == [2000005]
