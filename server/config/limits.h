@@ -93,9 +93,11 @@
 // where calls of clients may take for ever.
 #define FC_LIMIT_TRIAL_MS 30000u
 
-// A generation that may be replaced by the one before it is, when it is quarantined
-// or has so many crashes, all among its first calls (modules/rollback.h).
+// A generation that may be replaced by the one before it is, when it has so many
+// crashes among so many first calls, or is quarantined among these or within so long
+// (modules/rollback.h).
 #define FC_LIMIT_PROVING_CALLS 100u
+#define FC_LIMIT_PROVING_MS 60000u
 #define FC_LIMIT_PROVING_CRASHES 3u
 
 // Modules that are loaded when they are asked for: how many that are not loaded

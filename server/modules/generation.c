@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 
-#include "config/limits.h"
 #include "module/files.h"
 #include "modules/rollback.h"
 #include "modules/trial.h"
@@ -216,8 +215,8 @@ static void unlink_ready(fc_generations_t *generations,
 void fc_generations_touch(fc_generations_t *generations,
                           fc_generation_t *generation, uint64_t now_ns) {
   generation->used_ns = now_ns;
-  if (generation->before && generation->calls > FC_LIMIT_PROVING_CALLS &&
-      !generation->crashes) {
+  if (generation->before && !generation->crashes &&
+      fc_rollback_is_proved(generation, generation->calls, now_ns)) {
     fc_rollback_forget(generation);
   }
   if (generation->state != FC_GENERATION_READY) return;

@@ -82,6 +82,7 @@ typedef struct fc_generation_t {
   fc_module_t *before;   // served its name before, may serve again (rollback.h)
   uint64_t before_mark;  // of that one's file
   uint64_t before_size;
+  uint64_t before_ns;  // when it gave its name away
   uint64_t crashes;  // which made it go back, 0: it does not; in so many calls:
   uint64_t crash_calls;
   struct fc_trial_t *trial;  // calls it must make first (trial.h); NULL: none

@@ -8,10 +8,22 @@
 #include "modules/act.h"
 #include "modules/demand.h"
 
+// They would crash, or wait for a process that is not started any more.
+static void refuse_waiting(const fc_modules_t *modules,
+                           const fc_generation_t *generation) {
+  fc_error_t error;
+  (void)fc_fail(&error, FC_CODE_MODULE_UNAVAILABLE,
+                "the new file of module '%.*s' crashes: what served before "
+                "serves again",
+                FC_STR_ARG(generation->label));
+  fc_pool_refuse(modules->options.pool, generation->index, 1, &error);
+}
+
 void fc_rollback_keep(const fc_modules_t *modules,
                       fc_generation_t *generation) {
   const fc_generation_t *old =
       fc_generations_find(&modules->generations, generation->key);
+  if (old && old->crashes) refuse_waiting(modules, old);
   if (!generation->goes_back || !old || old == generation || !old->mark ||
       old->state != FC_GENERATION_READY) {
     return;
@@ -19,6 +31,13 @@ void fc_rollback_keep(const fc_modules_t *modules,
   generation->before = fc_module_retain(old->module);
   generation->before_mark = old->mark;
   generation->before_size = old->size;
+  generation->before_ns = fc_clock_ns();
+}
+
+bool fc_rollback_is_proved(const fc_generation_t *generation, uint64_t calls,
+                           uint64_t now_ns) {
+  return calls > FC_LIMIT_PROVING_CALLS &&
+         now_ns - generation->before_ns > FC_LIMIT_PROVING_MS * 1000000ull;
 }
 
 void fc_rollback_forget(fc_generation_t *generation) {
@@ -30,11 +49,13 @@ void fc_rollback_on_crash(fc_modules_t *modules, uint32_t index,
                           uint64_t crashes, uint64_t calls, bool quarantined) {
   fc_generation_t *generation = fc_generations_at(&modules->generations, index);
   if (!generation || !generation->before || generation->crashes) return;
-  if (calls > FC_LIMIT_PROVING_CALLS) {
+  if (fc_rollback_is_proved(generation, calls, fc_clock_ns())) {
     fc_rollback_forget(generation);
     return;
   }
-  if (!quarantined && crashes < FC_LIMIT_PROVING_CRASHES) return;
+  const bool at_once =
+      crashes >= FC_LIMIT_PROVING_CRASHES && calls <= FC_LIMIT_PROVING_CALLS;
+  if (!quarantined && !at_once) return;
   generation->crashes = crashes;
   generation->crash_calls = calls;
   modules->crashed++;
@@ -110,6 +131,7 @@ static void go_back(fc_modules_t *modules, fc_generation_t *generation) {
   if (!act) return;
   modules->rollbacks++;
   tell(modules, generation);
+  refuse_waiting(modules, generation);
   fc_act_note_digest(act->before, generation);
   fc_acts_enter(modules, act);
   // Until both are begun.

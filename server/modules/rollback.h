@@ -11,7 +11,9 @@
 
 // `generation` is about to take the place of what serves its name.
 void fc_rollback_keep(const fc_modules_t *modules, fc_generation_t *generation);
-// It has shown that it works, or goes.
+// After so many calls it has shown that it works, and need not keep anything.
+bool fc_rollback_is_proved(const fc_generation_t *generation, uint64_t calls,
+                           uint64_t now_ns);
 void fc_rollback_forget(fc_generation_t *generation);
 // Event of the pool: a process of a generation that serves has crashed, for the
 // `crashes`th time, after it had `calls` calls, that one among them. `quarantined`:

@@ -156,6 +156,11 @@ fc_status_t fc_pool_try(fc_pool_t *pool, uint32_t index, fc_module_t *module,
   return add(pool, FC_HOSTS_PROCESS, index, module, err);
 }
 
+void fc_pool_refuse(fc_pool_t *pool, uint32_t index, uint32_t retry_s,
+                    const fc_error_t *error) {
+  fc_pool_fail_waiting(pool->queues[index]->host, retry_s, error);
+}
+
 void fc_pool_on_host(fc_host_t *host, const fc_error_t *error) {
   fc_pool_t *pool = host->pool;
   pool->events.on_added(pool->events.context, host->generation, error);

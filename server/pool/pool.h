@@ -98,6 +98,9 @@ fc_status_t fc_pool_add(fc_pool_t *pool, uint32_t index, fc_module_t *module,
 // its file is hashed.
 fc_status_t fc_pool_try(fc_pool_t *pool, uint32_t index, fc_module_t *module,
                         fc_error_t *err) FC_MUST_CHECK;
+// Fails the calls of a generation that wait; `retry_s` is when to come back.
+void fc_pool_refuse(fc_pool_t *pool, uint32_t index, uint32_t retry_s,
+                    const fc_error_t *error);
 // Takes a generation down. No call of it may wait, and none may be submitted
 // any more. Once its last call has ended, also one that nobody waits for,
 // on_retired is called, in a later turn.

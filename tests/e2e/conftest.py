@@ -31,6 +31,7 @@ import pytest
 
 import hidden_features
 from console import user_environment
+from reloading import Numbered
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("FARCALL_BIN_DIR", ROOT / "build/dev/bin"))
@@ -291,6 +292,16 @@ def server(corpus):
     running = Server(corpus)
     yield running
     end_servers([running])
+
+
+@pytest.fixture
+def numbered(tmp_path):
+    """A module that returns its number, 0, and can be replaced."""
+    folder = tmp_path / "modules"
+    folder.mkdir()
+    module = Numbered(folder, tmp_path)
+    module.put(0)
+    return module
 
 
 @pytest.fixture(params=["thread", "process"])

@@ -121,6 +121,13 @@ class Callers:
         return 1000 * times[len(times) * 99 // 100]
 
 
+def wait_until(said):
+    end = time.monotonic() + 60
+    while not said():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
 def taken(pid):
     """(resident KiB, descriptors, mappings, processes) of a server."""
     def count(path):

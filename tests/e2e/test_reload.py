@@ -7,34 +7,16 @@ import signal
 import subprocess
 import time
 
-import pytest
-
 from conftest import BIN, user_environment
-from reloading import Callers, Numbered, taken
+from reloading import Callers, taken, wait_until
 
 RELOAD = "/api/v1/modules/numbered/reload"
 SANITIZED = b"__asan_init" in (BIN / "farcalld").read_bytes()  # keeps memory
 
 
-@pytest.fixture
-def numbered(tmp_path):
-    folder = tmp_path / "modules"
-    folder.mkdir()
-    module = Numbered(folder, tmp_path)
-    module.put(0)
-    return module
-
-
 def farcall(*words):
     return subprocess.run([BIN / "farcall", *words], capture_output=True, text=True,
                           env=user_environment())
-
-
-def wait_until(said):
-    end = time.monotonic() + 60
-    while not said():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def reload_under_calls(server, module, callers, count, pause):

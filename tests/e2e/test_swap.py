@@ -9,20 +9,11 @@ import time
 import pytest
 
 from conftest import Server, end_servers
-from reloading import Callers, Numbered, SIDECAR
+from reloading import Callers, SIDECAR, wait_until
 
 RELOAD = "/api/v1/modules/numbered/reload"
 TESTS = [{"args": [x], "results": [x * 1000000], "tolerance": {"abs": 999999}}
          for x in (0, 1, 7)]
-
-
-@pytest.fixture
-def numbered(tmp_path):
-    folder = tmp_path / "modules"
-    folder.mkdir()
-    module = Numbered(folder, tmp_path)
-    module.put(0)
-    return module
 
 
 @pytest.fixture
@@ -48,13 +39,6 @@ def build(module, work, body):
     source.write_text(f"#include <unistd.h>\nlong long _mlir_ciface_number(long long x) {{ {body} }}")
     subprocess.run(["cc", "-O0", "-fPIC", "-shared", "-o", made, source], check=True)
     made.rename(module.path)
-
-
-def wait_until(said):
-    end = time.monotonic() + 60
-    while not said():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def refused(server, detail, code="self_test_failed", status=422):
@@ -139,7 +123,7 @@ def test_a_module_is_ready_when_it_is_warm(serve, numbered, tmp_path):
     assert server.results("numbered/number", [5]) == [3]
 
 
-CRASHES = "if (x == 41) __builtin_trap(); return x * 1000000 + 1;"
+CRASHES = "if (x == -1) __builtin_trap(); return x * 1000000 + 1;"
 
 
 def crash(server):
@@ -147,7 +131,7 @@ def crash(server):
     crashed is refused."""
     statuses = []
     for space in range(60):
-        statuses.append(server.call("numbered/number", "[41]" + " " * space).status)
+        statuses.append(server.call("numbered/number", "[-1]" + " " * space).status)
         if statuses[-1] == 200:
             return statuses
         time.sleep(0.05)
@@ -168,7 +152,7 @@ def test_a_file_that_crashes_on_first_use_goes_back(numbered, tmp_path, process_
     assert server.results("numbered/number", [1]) == [1000001]
     statuses = crash(server)
     assert statuses.count(502) >= 3, statuses
-    assert server.results("numbered/number", [41]) == [41000000]
+    assert server.results("numbered/number", [-1]) == [-1000000]
     document = server.get("/api/v1/modules/numbered").json
     assert document["sha256"] == first and document["state"] == "ready"
     assert document["refused"]["code"] == "worker_crashed"
@@ -201,7 +185,7 @@ def test_what_has_proved_itself_does_not_go_back(numbered, tmp_path, process_ser
     for x in range(101):
         server.results("numbered/number", [x + 100])
     for space in range(3):
-        assert server.call("numbered/number", "[41]" + " " * space).status == 502
+        assert server.call("numbered/number", "[-1]" + " " * space).status == 502
     assert server.results("numbered/number", [1]) == [1000001]
     assert b"farcall_module_rollbacks_total 0" in server.get("/metrics").body
 
@@ -230,3 +214,23 @@ def test_the_configuration_says_how_a_module_is_tried(serve, numbered, tmp_path)
     assert server.request("POST", RELOAD).status == 200
     # Of the process that was tested nothing is left.
     assert server.results("numbered/number", [1]) == [2000005]
+
+
+def test_what_crashes_at_once_goes_back_under_load(numbered, tmp_path, process_server):
+    """Calls that crashed are lost; nobody is answered wrong, and then no more are lost."""
+    sidecar = numbered.path.with_name("numbered.farcall.json")
+    sidecar.write_text(json.dumps({**SIDECAR, "rollback": "on-crash"}))
+    server = process_server("--admin=loopback", numbered.path.parent)
+    first = server.get("/api/v1/modules/numbered").json
+    with Callers(server, 16) as callers:
+        build(numbered, tmp_path, "__builtin_trap();")
+        assert server.request("POST", RELOAD).status == 200
+        wait_until(lambda: server.get("/api/v1/modules/numbered").json["sha256"] ==
+                   first["sha256"])
+        lost = len(callers.wrong)
+    assert lost >= 3
+    assert [each[2].split()[1] for each in callers.wrong
+            if each[2].split()[1] not in (b"502", b"503")] == []
+    with Callers(server, 16) as callers:
+        wait_until(lambda: callers.calls > 64)
+    assert callers.wrong == []
