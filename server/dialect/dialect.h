@@ -56,6 +56,8 @@ typedef struct fc_document_t {
   fc_str_t digest;    // the entity tag without its quotes; "" if it has none
   bool weak_digest;   // the document says more than the digest covers
   bool not_modified;  // 304: nothing is written
+  bool is_page;       // it is for a browser: the head says what it may do
+  fc_coding_t coding;
   fc_parts_t *parts;  // nothing is written yet: the document is in parts; owned
 } fc_document_t;
 

@@ -15,6 +15,7 @@ typedef struct outcome_t {
   bool weak_digest;
   uint64_t document;
   fc_coding_t coding;
+  bool is_page;
   bool is_call;  // log and head tell the times of all stages
   bool is_last;
 } outcome_t;
@@ -30,6 +31,7 @@ static fc_answer_t describe(const fc_exchange_t *x, const outcome_t *what) {
                         .weak_digest = what->weak_digest,
                         .document = what->document,
                         .coding = what->coding,
+                        .is_page = what->is_page,
                         .spent_ns = what->is_call ? x->spent_ns : NULL,
                         .is_last = what->is_last};
   for (uint32_t i = 0; i < x->piece_count; i++) {
@@ -179,7 +181,9 @@ static void send_document(fc_exchange_t *x, const fc_document_t *document,
                      .status = same ? 304 : 200,
                      .content_type = same ? FC_STR("") : document->content_type,
                      .digest = document->digest,
-                     .weak_digest = document->weak_digest});
+                     .weak_digest = document->weak_digest,
+                     .coding = document->coding,
+                     .is_page = document->is_page});
 }
 
 // ---------------------------------------------------------------------------

@@ -33,11 +33,12 @@ typedef struct fc_answer_t {
   fc_str_t content_type;
   fc_str_t digest;  // the entity tag, "" if none
   bool weak_digest;
-  fc_str_t allow;            // "" if none
-  fc_str_t code;             // of an error, "" if the head does not say it
-  uint64_t document;         // bytes of JSON before raw bytes, 0: no raw bytes
-  fc_coding_t coding;        // of the body
-  uint32_t retry_after;      // seconds, 0: none
+  fc_str_t allow;        // "" if none
+  fc_str_t code;         // of an error, "" if the head does not say it
+  uint64_t document;     // bytes of JSON before raw bytes, 0: no raw bytes
+  fc_coding_t coding;    // of the body
+  bool is_page;          // it is for a browser: the head says what it may do
+  uint32_t retry_after;  // seconds, 0: none
   const uint64_t *spent_ns;  // FC_STAGE_COUNT times to tell, or NULL
   bool is_last;              // the connection should close after it
 } fc_answer_t;

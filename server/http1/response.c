@@ -84,9 +84,19 @@ static char *put_field(char *out, fc_str_t name, fc_str_t value) {
   return put(out, FC_STR("\r\n"));
 }
 
+// A page may load what this server has, and nothing else; no other page may show it.
+static const char kPage[] =
+    "Content-Security-Policy: default-src 'none'; script-src 'self'; "
+    "style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'\r\n"
+    "X-Content-Type-Options: nosniff\r\n"
+    "Referrer-Policy: no-referrer\r\n"
+    "Cache-Control: no-cache\r\n"
+    "Vary: Accept, Accept-Encoding\r\n";
+
 char *fc_response_head(const fc_response_head_t *head, char *end) {
   // Every field is bounded: 128 bytes of request id, eight times of at most 20
-  // digits, a digest, a list of methods, a code; together well below
+  // digits, a digest, a list of methods, a code, what a page may do; together below
   // FC_LIMIT_HEAD.
   char *begin = end - FC_LIMIT_HEAD;
   char *out = put(begin, FC_STR("HTTP/1.1 "));
@@ -111,6 +121,7 @@ char *fc_response_head(const fc_response_head_t *head, char *end) {
     out = put(out, head->etag);
     out = put(out, FC_STR("\"\r\n"));
   }
+  if (head->is_page) out = put(out, fc_str_make(kPage, sizeof kPage - 1));
   if (head->spent_ns) out = put_timing(out, head->spent_ns);
   out = put_field(out, FC_STR("Allow: "), head->allow);
   out = put_field(out, FC_STR("Farcall-Error-Code: "), head->code);

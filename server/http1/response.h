@@ -21,6 +21,7 @@ typedef struct fc_response_head_t {
   fc_str_t code;         // of an error, "" if it is not said
   uint64_t document;     // bytes of JSON before raw bytes, 0: no raw bytes
   fc_coding_t coding;    // of the body
+  bool is_page;          // it is for a browser: says what it may do
   uint32_t retry_after;  // seconds, 0 = none
   // FC_STAGE_COUNT times for Server-Timing, or NULL.
   const uint64_t *spent_ns;

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Fields made from types. A field is {node, read, fail, children}: read gives the value or
+// throws; fail shows what the server said about it.
+
+// What is wrong stands below the field it is about, and is what the field is described by.
+function faultLine(controls) {
+  const id = makeId();
+  const line = make("p", { className: "wrong", id, role: "alert" });
+  const show = (text) => {
+    line.textContent = text;
+    for (const control of controls()) {
+      control.setAttribute("aria-invalid", text !== "");
+      control.setAttribute("aria-describedby", id);
+    }
+  };
+  return { line, show };
+}
+
+// A field of one control, checked while it is typed.
+function controlField(label, control, readValue) {
+  control.id = makeId();
+  const fault = faultLine(() => [control]);
+  const read = () => {
+    try {
+      const value = readValue();
+      fault.show("");
+      return value;
+    } catch (error) {
+      fault.show(error.message);
+      throw error;
+    }
+  };
+  control.addEventListener("input", () => { try { read(); } catch { /* shown */ } });
+  const caption = make("label", { htmlFor: control.id }, label);
+  return { node: make("div", { className: "field" }, caption, control, fault.line), read,
+    fail: (text) => { fault.show(text); control.focus(); } };
+}
+
+const typeText = (type) => {
+  switch (type.kind) {
+    case "scalar": return type.dtype;
+    case "tensor": return `tensor<${type.shape ? [...type.shape.map((dim, i) => dim ?? (type.dims?.[i] ? `[${type.dims[i]}]` : "?")), type.dtype ?? "?"].join("x") : `*x${type.dtype}`}>`;
+    case "vector": return `vector<${[...type.shape, type.dtype].join("x")}>`;
+    case "bytes": return type.encoding === "utf8" ? "text" : "bytes";
+    default: return type.kind;
+  }
+};
+
+const caption = (name, type) =>
+  make("span", {}, name, " ", make("span", { className: "type" }, typeText(type)));
+
+function scalarField(name, type) {
+  const dtype = dtypeOf(type.dtype);
+  if (dtype.kind === "complex") return jsonField(name, type, [0, 0]);
+  if (dtype.kind === "bool") {
+    const box = make("input", { type: "checkbox" });
+    return controlField(caption(name, type), box, () => box.checked);
+  }
+  const input = make("input", { type: "text", value: "0", autocomplete: "off",
+    inputMode: dtype.kind === "float" ? "decimal" : "numeric" });
+  return controlField(caption(name, type), input, () => readElement(input.value, dtype));
+}
+
+function jsonField(name, type, value, check = () => {}) {
+  const text = make("textarea", { spellcheck: false, value: JSON.stringify(value) });
+  return controlField(caption(name, type), text, () => {
+    let read;
+    try { read = JSON.parse(text.value); } catch (error) { throw new Error(`this is no JSON: ${error.message}`); }
+    check(read);
+    return read;
+  });
+}
+
+function bytesField(name, type) {
+  const text = make("textarea", { spellcheck: false });
+  return controlField(caption(name, type), text, () => text.value);
+}
+
+function groupField(name, type, fields, collect, extra = []) {
+  const fault = faultLine(() => []);
+  const node = make("fieldset", {}, make("legend", {}, caption(name, type)),
+    ...fields.map((each) => each.field.node), ...extra, fault.line);
+  return { node, fail: fault.show, children: fields,
+    read: () => { fault.show(""); return collect(readAll(fields)); } };
+}
+
+// Reads every field, so that each shows what is wrong with it; throws the first fault.
+function readAll(fields) {
+  let first;
+  const values = fields.map(({ field }) => {
+    try { return field.read(); } catch (error) { first ??= error; return undefined; }
+  });
+  if (first) throw first;
+  return values;
+}
+
+function dictField(name, type) {
+  const fields = type.fields.map((each) => ({ key: each.name, field: makeField(each.name, each.type) }));
+  return groupField(name, type, fields,
+    (values) => Object.fromEntries(values.map((value, i) => [fields[i].key, value])));
+}
+
+function tupleField(name, type) {
+  const fields = type.items.map((each, i) => ({ key: String(i), field: makeField(`${name} ${i}`, each) }));
+  return groupField(name, type, fields, (values) => values);
+}
+
+function listField(name, type) {
+  const fields = [];
+  const list = groupField(name, type, fields, (values) => values);
+  const row = make("div", { className: "row" });
+  const add = () => {
+    const field = makeField(`${name} ${fields.length}`, type.items);
+    fields.push({ key: String(fields.length), field });
+    row.before(field.node);
+  };
+  const drop = () => fields.pop()?.field.node.remove();
+  row.append(button("Add an element", add), button("Remove the last", drop));
+  list.node.insertBefore(row, list.node.lastChild);
+  add();
+  return list;
+}
+
+function makeField(name, type) {
+  switch (type.kind) {
+    case "scalar": return scalarField(name, type);
+    case "tensor":
+    case "vector": return tensorField(name, type);
+    case "bytes": return bytesField(name, type);
+    case "dict": return dictField(name, type);
+    case "tuple": return tupleField(name, type);
+    case "list": return listField(name, type);
+    case "null": return { node: make("p", { className: "quiet" }, `${name}: null`), read: () => null, fail() {} };
+    default: return jsonField(name, type, type.kind === "refarray" ? [] : null);
+  }
+}
+
+// The field a JSON pointer leads to, as far as there are fields.
+function fieldAt(fields, steps) {
+  const found = fields.find((each) => each.key === steps[0]);
+  if (!found) return null;
+  const inner = found.field.children && fieldAt(found.field.children, steps.slice(1));
+  return inner || found.field;
+}

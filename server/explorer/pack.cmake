@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# cmake -DFROM=FOLDER -DTO=FILE -P pack.cmake: writes the explorer's files to FILE, as
+# dialect/explorer.c includes them, a row each:
+#   FC_EXPLORER_FILE(NAME, "digest", bytes when unpacked, its bytes as gzip)
+# The scripts become one file, those first whose names others use at once.
+set(scripts dom values form tensor result snippets main)
+
+get_filename_component(folder ${TO} DIRECTORY)
+file(MAKE_DIRECTORY ${folder})
+file(WRITE ${folder}/explorer.js "")
+foreach(script IN LISTS scripts)
+  file(READ ${FROM}/${script}.js text)
+  file(APPEND ${folder}/explorer.js "${text}")
+endforeach()
+
+set(rows "")
+macro(pack name file)
+  file(SHA256 ${file} digest)
+  string(SUBSTRING ${digest} 0 32 digest)
+  file(SIZE ${file} size)
+  file(ARCHIVE_CREATE OUTPUT ${folder}/explorer.gz PATHS ${file} FORMAT raw
+    COMPRESSION GZip COMPRESSION_LEVEL 9)
+  file(READ ${folder}/explorer.gz bytes HEX)
+  # gzip's time of day (bytes 4 to 7) would differ from build to build.
+  string(SUBSTRING "${bytes}" 16 -1 bytes)
+  string(PREPEND bytes 1f8b080000000000)
+  string(REGEX REPLACE "(..)" "0x\\1," bytes "${bytes}")
+  string(APPEND rows
+    "FC_EXPLORER_FILE(${name}, \"${digest}\", ${size}, ${bytes})\n")
+endmacro()
+pack(PAGE ${FROM}/index.html)
+pack(SCRIPT ${folder}/explorer.js)
+pack(STYLE ${FROM}/explorer.css)
+pack(ICON ${FROM}/explorer.svg)
+file(WRITE ${TO} "${rows}")

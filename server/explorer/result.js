@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Answers: numbers, tables, heat maps, pictures; problems; where the time went.
+
+const SHOWN_ROWS = 200, SHOWN_COLUMNS = 64;
+const HEAT = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
+
+function heatOf(part) {
+  const at = Math.max(0, Math.min(1, part)) * (HEAT.length - 1);
+  const low = Math.min(HEAT.length - 2, Math.floor(at));
+  return HEAT[low].map((from, i) => from + (HEAT[low + 1][i] - from) * (at - low));
+}
+
+function tableOf(rows) {
+  const shown = rows.slice(0, SHOWN_ROWS);
+  const columns = Math.min(SHOWN_COLUMNS, shown[0]?.length ?? 0);
+  const head = make("tr", {}, make("td", {}),
+    ...Array.from({ length: columns }, (_, j) => make("th", { scope: "col" }, String(j))));
+  const body = shown.map((row, i) => make("tr", {}, make("th", { scope: "row" }, String(i)),
+    ...row.slice(0, columns).map((each) => make("td", {}, numberText(each)))));
+  const cut = rows.length > shown.length || (rows[0]?.length ?? 0) > columns;
+  return make("div", {}, make("table", { className: "values" }, make("tbody", {}, head, ...body)),
+    cut ? make("p", { className: "quiet" }, `The first ${shown.length} rows and ${columns} columns; JSON has all.`) : null);
+}
+
+const numberText = (value) => (typeof value === "number" && !Number.isInteger(value)
+  ? String(Number(value.toPrecision(6))) : String(value));
+
+function canvasOf(rows, label, colour) {
+  const height = rows.length, width = rows[0].length;
+  const canvas = make("canvas", { height, width, role: "img", "aria-label": label });
+  const context = canvas.getContext("2d");
+  const image = context.createImageData(width, height);
+  rows.flat().forEach((each, i) => image.data.set([...colour(each), 255], 4 * i));
+  context.putImageData(image, 0, 0);
+  canvas.style.width = `${Math.max(Math.min(width * Math.max(1, Math.floor(448 / width)), 640), 64)}px`;
+  return canvas;
+}
+
+function rangeOf(flat) {
+  let low = Infinity, high = -Infinity;
+  for (const each of flat) {
+    const value = Number(each);
+    if (value < low) low = value;
+    if (value > high) high = value;
+  }
+  return [low, high > low ? high : low + 1];
+}
+
+// Three or four channels, 0 to 255 or 0 to 1.
+function colourCanvas(value, label) {
+  const [, high] = rangeOf(flatten(value));
+  const scale = high > 1 ? 1 : 255;
+  return canvasOf(value.map((row) => row.map((pixel) => ({ pixel }))), label,
+    ({ pixel }) => pixel.slice(0, 3).map((each) => each * scale));
+}
+
+// One plane of a tensor with more than two dims.
+function planes(value, shape) {
+  if (shape.length <= 2) return [value];
+  const all = flatten(value.map((each) => planes(each, shape.slice(1)).map((plane) => ({ plane }))));
+  return all.map((each) => each.plane);
+}
+
+function tensorView(name, value, type) {
+  const shape = shapeOf(value);
+  const count = shape.reduce((all, dim) => all * dim, 1);
+  const body = make("div", { className: "box", tabIndex: 0, role: "region", "aria-label": name });
+  const all = shape.length > 2 && count ? planes(value, shape) : [value];
+  let plane = all[0];
+  let way = null;
+  const rows = () => (shape.length === 1 ? [plane] : plane);
+  const text = `${name}, ${shapeText(shape)}`;
+  const ways = [];
+  if (count && shape.length >= 2) {
+    const colours = shape.length === 3 && shape[2] >= 3 && shape[2] <= 4;
+    ways.push(["Heat map", () => {
+      const [low, high] = rangeOf(rows().flat());
+      body.replaceChildren(canvasOf(rows(), `Heat map of ${text}, from ${numberText(low)} to ${numberText(high)}`,
+        (each) => heatOf((Number(each) - low) / (high - low))),
+      make("p", { className: "quiet" }, `from ${numberText(low)} (dark) to ${numberText(high)} (bright)`));
+    }]);
+    ways.push(["Picture", () => {
+      const [low, high] = rangeOf(rows().flat());
+      body.replaceChildren(colours ? colourCanvas(value, `Picture of ${text}`)
+        : canvasOf(rows(), `Picture of ${text}`, (each) => {
+          const grey = (Number(each) - low) / (high - low) * 255;
+          return [grey, grey, grey];
+        }));
+    }]);
+  }
+  if (count && shape.length) ways.push(["Table", () => body.replaceChildren(tableOf(rows()))]);
+  ways.push(["JSON", () => body.replaceChildren(make("pre", {}, printRows(value)))]);
+  const pressed = choice(`How to show ${name}`, ways.map(([label, act]) => [label, () => { way = act; act(); }]));
+  if (NPY_WRITERS[type.dtype] && count) {
+    pressed.row.append(button("Save .npy", () => save(`${name}.npy`, [writeNpy(value, type.dtype)], "application/octet-stream")));
+  }
+  if (all.length > 1) {
+    const pick = make("select", { "aria-label": `Plane of ${name}` },
+      ...all.slice(0, 500).map((_, i) => make("option", { value: i }, `plane ${i}`)));
+    pick.onchange = () => { plane = all[Number(pick.value)]; way(); };
+    pressed.row.append(pick);
+  }
+  const small = shape.length < 2 || shape.some((dim) => dim <= 4);
+  pressed.press(count && shape.length >= 2 && !small ? "Heat map" : count && shape.length ? "Table" : "JSON");
+  return make("div", {}, pressed.row, body);
+}
+
+function valueView(name, value, type) {
+  switch (type?.kind) {
+    case "tensor":
+    case "vector":
+      if (dtypeOf(type.dtype).kind === "complex" || !Array.isArray(value)) break;
+      return tensorView(name, value, type);
+    case "scalar":
+      return make("span", { className: "big" }, JSON.stringify(value));
+    case "dict":
+      return make("dl", {}, ...type.fields.flatMap((each) => [make("dt", {}, each.name),
+        make("dd", {}, valueView(each.name, value[each.name], each.type))]));
+    case "tuple":
+      return make("dl", {}, ...type.items.flatMap((each, i) => [make("dt", {}, String(i)),
+        make("dd", {}, valueView(`${name} ${i}`, value[i], each))]));
+    default:
+  }
+  return make("pre", {}, JSON.stringify(value, null, 1));
+}
+
+// What the answer has results of: the function's, then what it wrote to arguments.
+function resultsOf(signature) {
+  const written = signature.arguments.filter((each) => ["out", "inout"].includes(each.role));
+  return [...signature.results, ...written];
+}
+
+function answerView(signature, results) {
+  return resultsOf(signature).map((each, i) => {
+    const name = each.name ?? (signature.results.length > 1 ? `result ${i}` : "result");
+    return make("section", { className: "answer" },
+      make("p", { className: "quiet" }, caption(name, each.type)), valueView(name, results[i], each.type));
+  });
+}
+
+function problemView(problem, status) {
+  const lines = [make("p", {}, make("strong", {}, problem.title ?? `Status ${status}`), ` (${problem.code ?? status})`),
+    make("p", {}, problem.detail ?? "")];
+  if (problem.pointer) lines.push(make("p", {}, "at ", make("code", {}, problem.pointer)));
+  if (problem.expected) lines.push(make("p", {}, "expected ", make("code", {}, problem.expected)));
+  if (problem.got) lines.push(make("p", {}, "got ", make("code", {}, problem.got)));
+  return make("div", { className: "problem" }, ...lines);
+}
+
+// ---------------------------------------------------------------------------
+// Where the time went
+
+function stagesOf(timing) {
+  return [...(timing ?? "").matchAll(/(\w+);dur=([\d.]+)/g)].map((each) => [each[1], Number(each[2])]);
+}
+
+function timeView(stages, roundTrip) {
+  const all = stages.reduce((sum, each) => sum + each[1], 0);
+  const bar = make("div", { className: "bar", "aria-hidden": "true" });
+  const list = make("ul", { className: "stages" });
+  stages.forEach(([name, ms], i) => {
+    const part = make("i", { className: `s${i}`, title: name });
+    part.style.flex = `${ms / (all || 1)} 0 0`;
+    bar.append(part);
+    list.append(make("li", {}, make("i", { className: `s${i}` }), `${name} ${ms.toFixed(3)} ms`));
+  });
+  return make("div", {}, bar, list,
+    make("p", { className: "quiet" }, `${all.toFixed(3)} ms in the server, ${roundTrip.toFixed(1)} ms seen from here`));
+}
