@@ -116,7 +116,8 @@ fc_status_t fc_tf_document(const fc_server_t *server,
       fc_module_function(generation->module, place->function);
   *out_document = (fc_document_t){.content_type = FC_STR("application/json")};
   const bool metadata = place->route == FC_ROUTE_TF_METADATA ||
-                        place->route == FC_ROUTE_TF_METADATA_OF;
+                        place->route == FC_ROUTE_TF_METADATA_OF ||
+                        place->route == FC_ROUTE_TF_METADATA_BY;
   return metadata ? write_metadata(generation, function, sink, err)
                   : write_status(generation, function, sink, err);
 }

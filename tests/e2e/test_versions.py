@@ -101,6 +101,14 @@ def test_a_version_is_promoted_and_rolled_back(serve, versions, tmp_path):
     assert act(server, "promote", "m@2").json == decided("m", None, "2", "3", True)
     assert act(server, "promote", "m@3", alias="canary").json == \
         decided("m", "canary", "3", None, True)
+    # TensorFlow's clients call an alias a label.
+    label = "/v1/models/m.number/labels/canary"
+    status = server.get(label).json["model_version_status"][0]
+    assert (status["version"], status["state"]) == ("3", "AVAILABLE")
+    assert server.get(label + "/metadata").json["model_spec"]["version"] == "3"
+    called = server.request("POST", label + ":predict", '{"inputs":0}')
+    assert called.json == {"outputs": 3}, called.body
+    assert server.get(label + "s").json["code"] == "version_not_found"
     versions.put(4)  # a newer version does not take the name
     server.request("POST", "/api/v1/reload")
     assert [answers(server, name) for name in ("m", "m@canary", "m@4")] == [2, 3, 4]
