@@ -350,7 +350,7 @@ static void answer_validated(fc_exchange_t *x) {
   send_answer(x, &(outcome_t){.status = 204, .is_call = true});
 }
 
-// Counts a call that has ended. take_times was called before.
+// Counts a call that has ended. Its times were marked before.
 static void count_call(fc_exchange_t *x, bool succeeded) {
   fc_function_counts_t *counts = fc_generations_count(
       &x->server->modules->generations, x->generation, x->place.function);
@@ -371,6 +371,15 @@ static void count_call(fc_exchange_t *x, bool succeeded) {
   counts->decode_ns += x->spent_ns[FC_STAGE_DECODE];
   counts->call_ns += x->spent_ns[FC_STAGE_CALL];
   counts->encode_ns += x->spent_ns[FC_STAGE_ENCODE];
+}
+
+void fc_exchange_answer_expired(fc_exchange_t *x) {
+  fc_error_t error;
+  fc_exchange_mark(x, FC_STAGE_QUEUE);
+  if (!(x->job.call.flags & FC_CALL_VALIDATE)) count_call(x, false);
+  (void)fc_fail(&error, FC_CODE_DEADLINE_EXCEEDED,
+                "the deadline passed in the queue");
+  fc_exchange_fail(x, &error, FC_STAGE_QUEUE);
 }
 
 void fc_exchange_answer_call(fc_exchange_t *x) {

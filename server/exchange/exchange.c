@@ -404,11 +404,7 @@ void fc_exchange_on_done(void *context, fc_job_t *job) {
 void fc_exchange_on_expired(void *context, fc_job_t *job) {
   (void)context;
   fc_exchange_t *x = of_job(job);
-  fc_error_t error;
-  fc_exchange_mark(x, FC_STAGE_QUEUE);
-  (void)fc_fail(&error, FC_CODE_DEADLINE_EXCEEDED,
-                "the deadline passed in the queue");
-  fc_exchange_fail(x, &error, FC_STAGE_QUEUE);
+  fc_exchange_answer_expired(x);
   x->carrier->resume(x);
 }
 

@@ -168,6 +168,8 @@ void fc_exchange_on_expired(void *context, fc_job_t *job);
 void fc_exchange_make_id(fc_server_t *server, char out[FC_EXCHANGE_ID_SIZE]);
 // Answers a call that has ended: job.outcome says how.
 void fc_exchange_answer_call(fc_exchange_t *exchange);
+// Answers a call whose deadline has passed before a host took it.
+void fc_exchange_answer_expired(fc_exchange_t *exchange);
 // Answers an act that has ended: exchange->act says how.
 void fc_exchange_answer_act(fc_exchange_t *exchange);
 // Its document is not needed any more; nothing happens if none is being written.

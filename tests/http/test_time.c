@@ -199,6 +199,9 @@ static void a_deadline_passes_behind(int calls) {
   for (int i = 0; i < calls; i++) expect(busy[i], 200, NULL);
   fixture_post(late, ADD, "[1,2]");
   expect(late, 200, "[3]");
+  fixture_send_text(late, "GET /v2/models/t.add/stats HTTP/1.1\r\n"
+                          "Host: localhost\r\n\r\n");
+  expect(late, 200, "\"fail\":{\"count\":2,");
   for (int i = 0; i < calls; i++) close(busy[i]);
   close(late);
   end(&server);
