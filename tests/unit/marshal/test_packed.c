@@ -232,6 +232,32 @@ static void an_input_is_given_once(void **state) {
   fc_test_call_deinit(&call);
 }
 
+// Its local head says where the bytes of an entry begin: behind the file.
+static void an_entry_lies_in_its_zip(void **state) {
+  (void)state;
+  fc_test_call_t call;
+  body_t there = {0}, back = {0};
+  fc_error_t err;
+  fc_test_call_init(&call, "i8 -> i8", NULL);
+  fc_text_init(&there.text, fc_allocator_system(), SIZE_MAX);
+  fc_text_init(&back.text, fc_allocator_system(), SIZE_MAX);
+  assert_int_equal(
+      echo(&call, JSON, FC_STR("[1]"), 0, FC_PACKED_NPZ, &there, &err), FC_OK);
+  const fc_str_t file = fc_text_str(&there.text);
+  char *copy = malloc(file.size);
+  assert_non_null(copy);
+  memcpy(copy, file.data, file.size);
+  memset(copy + 28, 0x0F, 2);  // the size of what follows its name
+  assert_int_equal(echo(&call, FC_PACKED_NPZ, fc_str_make(copy, file.size), 0,
+                        JSON, &back, &err),
+                   FC_INVALID_ARGUMENT);
+  assert_string_equal(err.message, "not a zip file: an entry is cut off");
+  free(copy);
+  fc_text_deinit(&there.text);
+  fc_text_deinit(&back.text);
+  fc_test_call_deinit(&call);
+}
+
 // An aligned tensor is not copied, one that is not is copied once.
 static void bytes_stay_where_they_are(void **state) {
   (void)state;
@@ -343,6 +369,7 @@ int main(void) {
       FC_TEST(values_come_back),
       FC_TEST(damage_is_the_clients),
       FC_TEST(an_input_is_given_once),
+      FC_TEST(an_entry_lies_in_its_zip),
       FC_TEST(bytes_stay_where_they_are),
       FC_TEST(what_has_no_such_form_is_said),
       FC_TEST(every_allocation_may_fail),
