@@ -357,6 +357,66 @@ static void examples_are_accepted(void **state) {
   fc_text_deinit(&text);
 }
 
+static void components_refer_to_each_other(void **state) {
+  (void)state;
+  static const struct {
+    const char *types;
+    const char *call;  // how it begins
+    bool named;
+  } calls[] = {
+      {"i8, i8 -> i8",
+       "\"m.f.call\":{\"anyOf\":[{\"$ref\":\"#/components/schemas/m.f.places\"},"
+       "{\"$ref\":\"#/components/schemas/m.f.placed\"}]},\"m.f.places\":{",
+       false},
+      {"a: i8, b: i8 -> i8",
+       "\"m.f.call\":{\"anyOf\":[{\"$ref\":\"#/components/schemas/m.f.places\"},"
+       "{\"$ref\":\"#/components/schemas/m.f.placed\"},"
+       "{\"$ref\":\"#/components/schemas/m.f.named\"}]},\"m.f.places\":{",
+       true},
+  };
+  fc_text_t text;
+  fc_text_init(&text, fc_allocator_system(), 1 << 20);
+  for (size_t i = 0; i < FC_ARRAY_COUNT(calls); i++) {
+    fc_test_row(calls[i].types);
+    fc_signature_t *s =
+        fc_test_signature(fc_allocator_system(), calls[i].types);
+    fc_text_reset(&text);
+    assert_int_equal(
+        fc_signature_print_components(s, FC_STR("m.f."), &text.sink, NULL),
+        FC_OK);
+    assert_int_equal(fc_sink_put(&text.sink, FC_STR("\0"), NULL), FC_OK);
+    const char *found = fc_text_str(&text).data;
+    assert_memory_equal(found, calls[i].call, strlen(calls[i].call));
+    assert_int_equal(strstr(found, "\"m.f.named\":{") != NULL, calls[i].named);
+    assert_int_equal(strstr(found, "\"m.f.arguments\":{") != NULL,
+                     calls[i].named);
+    assert_non_null(strstr(found, ",\"m.f.argument1\":{\"type\":\"integer\""));
+    assert_non_null(strstr(found, ",\"m.f.answer\":{"));
+    assert_null(strstr(found, "$defs"));
+    fc_signature_destroy(s);
+  }
+  fc_test_row(NULL);
+  fc_text_deinit(&text);
+}
+
+static void a_smaller_example_is_asked_for(void **state) {
+  (void)state;
+  fc_signature_t *s = fc_test_signature(fc_allocator_system(), "i8, i8 -> ");
+  fc_text_t text;
+  fc_text_init(&text, fc_allocator_system(), SIZE_MAX);
+  fc_error_t err = {0};
+  const size_t size = sizeof "{\"args\":[0,0]}" - 1;
+  assert_int_not_equal(
+      fc_signature_print_example_below(s, size - 1, &text.sink, &err), FC_OK);
+  assert_int_equal(err.code, FC_CODE_RESULT_TOO_LARGE);
+  assert_int_equal(fc_text_str(&text).size, 0);
+  assert_int_equal(fc_signature_print_example_below(s, size, &text.sink, &err),
+                   FC_OK);
+  assert_int_equal(fc_text_str(&text).size, size);
+  fc_text_deinit(&text);
+  fc_signature_destroy(s);
+}
+
 static void an_example_too_large_is_an_error(void **state) {
   (void)state;
   static const char *const types[] = {
@@ -403,6 +463,8 @@ int main(void) {
       FC_TEST(schemas_describe_values),
       FC_TEST(schemas_offer_every_way_to_call),
       FC_TEST(examples_are_accepted),
+      FC_TEST(components_refer_to_each_other),
+      FC_TEST(a_smaller_example_is_asked_for),
       FC_TEST(an_example_too_large_is_an_error),
       FC_TEST(examples_survive_every_failing_allocation),
   };

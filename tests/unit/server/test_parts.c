@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Documents in parts, without a server: what comes and goes between two parts, and
+// how much one part is. e2e/openapi reads whole documents.
+#include "dialect/parts.h"
+
+#include <stdio.h>
+
+#include "config/limits.h"
+#include "helpers/test.h"
+
+typedef struct house_t {
+  fc_modules_t modules;
+  fc_blocks_t *blocks;
+  fc_server_t server;
+} house_t;
+
+static void leave(void *context, fc_generation_t *generation) {
+  house_t *house = context;
+  fc_generations_remove(&house->modules.generations, generation);
+}
+
+static void begin(house_t *house) {
+  *house = (house_t){.server = {.modules = &house->modules}};
+  house->modules.generations = (fc_generations_t){
+      .allocator = fc_allocator_system(), .on_idle = leave, .context = house};
+  assert_int_equal(fc_blocks_create(fc_allocator_system(), 64u << 20, 0,
+                                    &house->blocks, NULL),
+                   FC_OK);
+  house->server.blocks = house->blocks;
+}
+
+static void end(house_t *house) {
+  fc_generations_deinit(&house->modules.generations);
+  assert_int_equal(fc_blocks_usage(house->blocks).taken, 0);
+  fc_blocks_destroy(house->blocks);
+}
+
+static fc_generation_t *publish(house_t *house, const char *name) {
+  char path[64];
+  fc_generation_t *generation;
+  snprintf(path, sizeof path, "/%s.vmfb", name);
+  assert_int_equal(fc_generations_enter(&house->modules.generations,
+                                        fc_str(path), "vm", &generation, NULL),
+                   FC_OK);
+  assert_int_equal(
+      fc_generations_publish(&house->modules.generations, generation, NULL),
+      FC_OK);
+  return generation;
+}
+
+// ---------------------------------------------------------------------------
+// A form: the serials of modules, and their names put aside.
+
+static uint32_t filling;  // bytes that each entry is longer
+
+static fc_status_t put_begin(const fc_server_t *server, fc_sink_t *sink,
+                             fc_error_t *err) {
+  (void)server;
+  return fc_sink_put(sink, FC_STR("<"), err);
+}
+
+static fc_status_t put_module(fc_parts_t *parts,
+                              const fc_generation_t *generation,
+                              fc_sink_t *sink, fc_error_t *err) {
+  char serial[24];
+  const int size = snprintf(serial, sizeof serial, "%llu",
+                            (unsigned long long)generation->serial);
+  FC_TRY(fc_parts_comma(parts, sink, err));
+  FC_TRY(fc_sink_put(sink, fc_str_make(serial, (size_t)size), err));
+  for (uint32_t i = 0; i < filling; i++) {
+    FC_TRY(fc_sink_put(sink, FC_STR("."), err));
+  }
+  return parts->form->middle
+             ? fc_sink_put(&parts->aside.sink, generation->name, err)
+             : FC_OK;
+}
+
+static fc_status_t put_middle(const fc_server_t *server, fc_sink_t *sink,
+                              fc_error_t *err) {
+  (void)server;
+  return fc_sink_put(sink, FC_STR("|"), err);
+}
+
+static const fc_parts_form_t kForm = {
+    .begin = put_begin, .module = put_module, .middle = put_middle, .end = ">"};
+static const fc_parts_form_t kAll = {.with_draining = true,
+                                     .begin = put_begin,
+                                     .module = put_module,
+                                     .end = ">"};
+
+static fc_parts_t *create(house_t *house, const fc_parts_form_t *form) {
+  fc_parts_t *parts;
+  filling = 0;
+  assert_int_equal(fc_parts_create(&house->server, form, 0, &parts, NULL),
+                   FC_OK);
+  return parts;
+}
+
+static void open_sink(house_t *house, fc_block_sink_t *out) {
+  uint32_t block;
+  assert_int_equal(fc_block_take(house->blocks, 64, &block, NULL), FC_OK);
+  fc_block_sink_init(out, house->blocks, block, 0, UINT32_MAX);
+}
+
+// Writes the rest and compares it; returns in how many parts it came.
+static unsigned expect(house_t *house, fc_parts_t *parts, const char *wanted) {
+  fc_block_sink_t out;
+  unsigned count = 0;
+  open_sink(house, &out);
+  for (bool more = true; more; count++) {
+    assert_int_equal(fc_parts_write(parts, &out, &more, NULL), FC_OK);
+  }
+  (void)fc_block_sink_finish(&out);
+  if (wanted) {
+    assert_int_equal(out.count, 1);
+    assert_int_equal(out.pieces[0].size, strlen(wanted));
+    assert_memory_equal(fc_block_data(house->blocks, out.pieces[0].block),
+                        wanted, strlen(wanted));
+  }
+  fc_block_sink_drop(&out);
+  fc_parts_destroy(parts);
+  return count;
+}
+
+// ---------------------------------------------------------------------------
+
+static void what_is_there_is_written_once(void **state) {
+  (void)state;
+  house_t house;
+  begin(&house);
+  assert_int_equal(expect(&house, create(&house, &kForm), "<|>"), 1);
+  (void)publish(&house, "a");
+  (void)publish(&house, "b");
+  assert_int_equal(expect(&house, create(&house, &kForm), "<1,2|ab>"), 1);
+  end(&house);
+}
+
+static void what_comes_and_goes_meanwhile(void **state) {
+  (void)state;
+  house_t house;
+  begin(&house);
+  fc_generation_t *held = publish(&house, "a");
+  fc_generation_t *gone = publish(&house, "b");
+  (void)publish(&house, "c");
+  fc_generation_hold(held);
+  fc_parts_t *replaced = create(&house, &kForm);
+  fc_parts_t *all = create(&house, &kAll);
+  (void)publish(&house, "a");  // 4: the held one drains
+  fc_generations_drain(&house.modules.generations, gone);
+  (void)publish(&house, "d");  // 5, perhaps where b was
+  (void)expect(&house, replaced, "<4,3|ac>");
+  (void)expect(&house, all, "<1,3>");
+  fc_generations_release(&house.modules.generations, held);
+  end(&house);
+}
+
+static void a_part_is_bounded(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    unsigned modules;
+    uint32_t filling;
+    unsigned parts;
+  } rows[] = {
+      {"few long entries", 10, FC_LIMIT_PART / 2, 6},
+      {"many modules", FC_LIMIT_PART_LOOKS + 1, 0, 3},
+  };
+  for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
+    fc_test_row(rows[i].name);
+    house_t house;
+    begin(&house);
+    for (unsigned k = 0; k < rows[i].modules; k++) {
+      char name[16];
+      snprintf(name, sizeof name, "m%u", k);
+      (void)publish(&house, name);
+    }
+    fc_parts_t *parts = create(&house, &kForm);
+    filling = rows[i].filling;
+    assert_int_equal(expect(&house, parts, NULL), rows[i].parts);
+    end(&house);
+  }
+  fc_test_row(NULL);
+}
+
+static fc_status_t attempt_create(fc_allocator_t allocator, void *context,
+                                  fc_error_t *err) {
+  house_t *house = context;
+  fc_parts_t *parts = NULL;
+  house->modules.generations.allocator = allocator;
+  const fc_status_t status =
+      fc_parts_create(&house->server, &kForm, 0, &parts, err);
+  if (status == FC_OK) fc_parts_destroy(parts);
+  house->modules.generations.allocator = fc_allocator_system();
+  return status;
+}
+
+static void it_survives_every_failing_allocation(void **state) {
+  (void)state;
+  house_t house;
+  begin(&house);
+  (void)publish(&house, "a");
+  assert_true(fc_test_allocation_sweep(attempt_create, &house) >= 1);
+  end(&house);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(what_is_there_is_written_once),
+      FC_TEST(what_comes_and_goes_meanwhile),
+      FC_TEST(a_part_is_bounded),
+      FC_TEST(it_survives_every_failing_allocation),
+  };
+  return fc_test_exit(cmocka_run_group_tests(tests, NULL, NULL));
+}
