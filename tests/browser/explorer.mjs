@@ -269,12 +269,15 @@ for (const [name, test] of Object.entries(tests)) {
   }
 }
 
-const LOOKS = { light: {}, dark: { colorScheme: "dark" }, phone: { viewport: { width: 390, height: 844 } } };
+const WIDE = { viewport: { width: 960, height: 700 } };
+const LOOKS = { light: WIDE, dark: { ...WIDE, colorScheme: "dark" }, phone: { viewport: { width: 390, height: 844 } } };
 for (const [name, options] of Object.entries(pictures ? LOOKS : {})) {
   const page = await open(options);
   await page.goto(`${url}/#/digits/classify`);
   await draw(page);
   await call(page);
+  // The same from run to run but for the times.
+  await page.evaluate(() => document.activeElement.blur());
   writeFileSync(`${pictures}/explorer-${name}.png`, await page.screenshot({ fullPage: true }));
 }
 await browser.close();
