@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One HTTP request to a farcalld and its answer, within one deadline. No TLS,
-// no redirects, no connection reuse. The system's resolver looks up the host
-// name and has a time-out of its own, which is not part of the deadline.
+// no redirects, no connection reuse. The system's resolver looks up the host name:
+// its time counts, but only its own time-out ends it, not the deadline.
 #ifndef FARCALL_CLI_CLIENT_H_
 #define FARCALL_CLI_CLIENT_H_
 
@@ -30,7 +30,7 @@ typedef struct fc_answer_t {
 } fc_answer_t;
 
 // Reads "unix:PATH", or "http://host:port/prefix", of which only the host is needed.
-// FC_INVALID_ARGUMENT when `url` is neither.
+// FC_INVALID_ARGUMENT when `url` is neither. `url` is borrowed; timeout_ms becomes 0.
 fc_status_t fc_server_parse(fc_arena_t *arena, const char *url,
                             fc_server_t *out_server, fc_error_t *err);
 

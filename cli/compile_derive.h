@@ -44,7 +44,7 @@ typedef struct fc_mlir_module_t {
   fc_str_t text;
   fc_mlir_function_t *functions;  // those of the top level, in order
   size_t function_count;
-  bool has_tensors;  // an operation works on tensors
+  bool has_tensors;  // an operation or a function's type has a tensor
   bool has_state;    // a memref.global that is not constant
 } fc_mlir_module_t;
 
@@ -62,8 +62,8 @@ fc_str_t fc_mlir_attr(fc_str_t attrs, fc_str_t key);
 // inside of an operation's properties. False when there is no such segment.
 bool fc_mlir_segment(fc_str_t properties, size_t segment, size_t *out_begin,
                      size_t *out_end);
-// The content of a quoted MLIR string, escapes decoded; empty data when `text`
-// is no string.
+// The content of a quoted MLIR string, escapes decoded; data is NULL when `text` is
+// no string, or when out of memory.
 fc_str_t fc_mlir_unquote(fc_arena_t *arena, fc_str_t text);
 
 // The argument names a function has in `source`, `count` of them; an argument
@@ -77,9 +77,9 @@ fc_status_t fc_mlir_names(fc_arena_t *arena, fc_str_t source, fc_str_t function,
 // own globals. It may be false because of memory that the code makes itself.
 bool fc_ir_is_plainly_aligned(fc_str_t ir);
 
-// Finds the first operation of `text`, a lowered module in generic form, that no pass
-// lowered to the llvm dialect: its name, and its location as "file":line:column or
-// empty. False when there is none.
+// Finds the first operation of `text`, a lowered module in generic form, that is
+// neither of the llvm dialect nor of builtin, so no pass lowered it: its name, and its
+// location as "file":line:column or empty. False when there is none.
 bool fc_mlir_leftover(fc_str_t text, fc_str_t *out_operation,
                       fc_str_t *out_location);
 
@@ -90,8 +90,9 @@ bool fc_mlir_unverified(fc_str_t text, fc_str_t *out_operation,
                         fc_str_t *out_location);
 
 // Writes the module's text with the attributes that make its functions callable: the C
-// interface for each public one that has a body, stack probes for all that have a body,
-// internal linkage for each private one for which the source asks no C interface.
+// interface for each public one, stack probes for all, internal linkage for each that
+// is not public, unless the source asks for its C interface or names a linkage.
+// Functions without a body stay as they are.
 fc_status_t fc_mlir_annotate(const fc_mlir_module_t *module, fc_text_t *out,
                              fc_error_t *err);
 

@@ -8,11 +8,11 @@
 #include "cli.h"
 
 // Writes one --input as JSON:
-//   @FILE.npy         its array, bit for bit
+//   @FILE.npy         its array, bit for bit; one without dims as a bare value
 //   4xf32=1 2 3 4     a tensor; one value fills it, brackets and commas are space
 //   f32=1.5           a scalar
 //   anything else     JSON; nan, inf and -inf are those numbers
-// Fails with a message that names the input.
+// Fails with a message that names the input; `err` is not NULL.
 fc_status_t fc_input_print(fc_arena_t *arena, const char *input,
                            fc_sink_t *sink, fc_error_t *err);
 
@@ -25,9 +25,10 @@ const char *fc_input_words_hint(const fc_args_t *args);
 const char *fc_input_hint(const fc_args_t *args, const char *code,
                           const char *pointer);
 
-// Makes the call document of --json, or of all --input. With any --output, it
-// asks for results in the form of fc_output_form. `out_document` is in the
-// arena. Returns an exit code, and has complained if it isn't 0.
+// Makes the call document of --json, or of all --input; --json with --input or
+// --output is FC_EXIT_USAGE. With --input and --output, it asks for results in the
+// form of fc_output_form. `out_document` is in the arena, or in argv when --json has
+// it. Returns an exit code, and has complained if it isn't 0.
 int fc_input_document(const fc_args_t *args, fc_str_t *out_document);
 
 // The form in which results are asked for: NULL without --output; "b64", which

@@ -33,7 +33,8 @@ size_t fc_lex_balanced(fc_str_t text, size_t at, bool comments);
 // Cuts the first element off a comma-separated list. False at the list's end.
 bool fc_lex_element(fc_str_t *rest, fc_str_t *out_element);
 size_t fc_lex_count(fc_str_t list);
-// "(a, b)" -> "a, b"
+// "(a, b)" -> "a, b": trims, then drops the first and the last character, whatever they
+// are. Empty when there are fewer than two.
 fc_str_t fc_lex_unwrap(fc_str_t text);
 
 // The line at *at without its line feed; *at moves to the next line.
@@ -48,7 +49,8 @@ bool fc_lex_operation(fc_str_t line, fc_str_t *out_name, size_t *out_operands);
 // `at`, or empty.
 fc_str_t fc_lex_properties(fc_str_t line, size_t at);
 // The result types of an operation whose operands end at `at`: the text behind the
-// arrow of `: (…) -> …`, or empty.
+// arrow of `: (…) -> …` to the end of the line, so with a loc(…) that stands there;
+// or empty.
 fc_str_t fc_lex_result_types(fc_str_t line, size_t at);
 
 #endif  // FARCALL_CLI_MLIR_LEX_H_

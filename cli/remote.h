@@ -14,8 +14,8 @@
 fc_status_t fc_remote_server(const fc_args_t *args, fc_server_t *out_server,
                              fc_error_t *err);
 
-// "MODULE/FUNCTION" -> "/api/v1/functions/MODULE/FUNCTION". NULL after a
-// complaint when there is no slash.
+// "MODULE/FUNCTION" -> "/api/v1/functions/MODULE/FUNCTION", each percent-encoded. NULL
+// after a complaint when one of the two is missing, or memory runs out.
 const char *fc_remote_target(const fc_args_t *args, const char *name);
 
 // Complains about an error that is not an answer. Returns FC_EXIT_USAGE when the

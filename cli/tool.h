@@ -19,8 +19,8 @@ void fc_tool_catch_signals(void);
 int fc_tool_interrupted(void);
 
 // Runs argv[0] in `directory` with no input; what it prints goes to the file
-// `log` there. *out_wait is as waitpid gives it. Fails when it cannot be
-// started or a signal asked us to stop.
+// `log` there. *out_wait is as waitpid gives it, also of a tool that failed. Fails when
+// it cannot be started or waited for, or when a signal asked us to stop.
 fc_status_t fc_tool_run(const char *const *argv, const char *directory,
                         const char *log, int *out_wait, fc_error_t *err);
 

@@ -69,7 +69,7 @@ fc_status_t fc_doc_dim(const fc_doc_t *doc, yyjson_val *entry, int index,
                        int64_t *out) FC_MUST_CHECK;
 
 // Compares `wanted`, the SHA-256 that a document names for its module, with the
-// real one. An empty `wanted` matches any.
+// real one, in lower case. An empty `wanted` matches any. The error has no pointer.
 fc_status_t fc_doc_check_hash(fc_str_t wanted, const char *actual,
                               fc_error_t *err) FC_MUST_CHECK;
 

@@ -28,10 +28,10 @@ typedef struct fc_names_t {
   void *document;  // what the texts point into
 } fc_names_t;
 
-// FC_NOT_FOUND when the document has the other form, types for a native module.
-// A document that does not say which form it has is read as this one if
-// `unsaid`. FC_CODE_ABI_METADATA names the place as a JSON pointer. Nothing
-// points into `json` afterwards.
+// FC_NOT_FOUND, with `err` as it was, when the document has the other form, types
+// for a native module. A document that does not say which form it has is read as
+// this one if `unsaid`, and is FC_NOT_FOUND if not. FC_CODE_ABI_METADATA names the
+// place as a JSON pointer. Nothing points into `json` afterwards.
 fc_status_t fc_names_parse(fc_str_t json, bool unsaid, fc_allocator_t allocator,
                            fc_names_t **out_names,
                            fc_error_t *err) FC_MUST_CHECK;

@@ -24,11 +24,14 @@ size_t fc_inflate_bound(size_t packed);
 
 // Decompresses `packed` and appends the result to `text`: at most `limit` bytes and
 // at most fc_inflate_bound, else FC_CODE_BODY_TOO_LARGE. FC_CODE_CONTENT_CODING when
-// `packed` is damaged, or bytes follow its end.
+// `packed` is damaged, or bytes follow its end; FC_CODE_RESULT_TOO_LARGE when the
+// text reaches its own limit. What was appended before a failure stays. `coding` is
+// not NONE.
 fc_status_t fc_inflate(fc_coding_t coding, fc_str_t packed, size_t limit,
                        fc_text_t *text, fc_error_t *err);
 
-// A sink that compresses what is put into it, and puts the result into `inner`.
+// A sink that compresses what is put into it, and puts the result into `inner`, which
+// is borrowed. It must stay where fc_deflate_init made it: zlib points into it.
 typedef struct fc_deflate_t {
   fc_sink_t sink;  // first: the sink is cast to the compressor
   fc_sink_t *inner;
@@ -39,16 +42,17 @@ typedef struct fc_deflate_t {
   fc_coding_t coding;
 } fc_deflate_t;
 
-// FC_DEFLATE_BUFFER bytes are gathered before any are compressed. If the whole has
-// fewer than FC_DEFLATE_LEAST, none are: that would save too little.
+// Bytes are gathered until a writer asks for more room than is left of
+// FC_DEFLATE_BUFFER bytes, and then compressed. If that never happens and the whole
+// has fewer than FC_DEFLATE_LEAST, none are compressed: that would save too little.
 #define FC_DEFLATE_BUFFER ((size_t)16 << 10)
 #define FC_DEFLATE_LEAST 1024
 
 fc_status_t fc_deflate_init(fc_deflate_t *packer, fc_coding_t coding,
                             fc_sink_t *inner, fc_allocator_t allocator,
                             fc_error_t *err) FC_MUST_CHECK;
-// Writes what is left. *out_packed tells whether the whole was compressed; fewer
-// than FC_DEFLATE_LEAST bytes were written as they are.
+// Writes what is left. *out_packed tells whether the whole was compressed; if not, it
+// was written as it is.
 fc_status_t fc_deflate_finish(fc_deflate_t *packer, bool *out_packed,
                               fc_error_t *err);
 void fc_deflate_deinit(fc_deflate_t *packer);

@@ -27,8 +27,9 @@ typedef struct fc_name_table_t {
 
 void fc_name_table_deinit(fc_name_table_t *names);
 // Gives `name` a value, in place of the one it may have. From now on the table
-// borrows these bytes of the name. FC_CODE_OUT_OF_MEMORY: nothing has changed. A
-// name that has a value already cannot fail.
+// borrows these bytes of the name. `name.data` is not NULL, `value` is not
+// FC_NAME_NONE. FC_CODE_OUT_OF_MEMORY: nothing has changed. To replace a value cannot
+// fail.
 fc_status_t fc_name_table_put(fc_name_table_t *names, fc_str_t name,
                               uint32_t value, fc_error_t *err) FC_MUST_CHECK;
 // The value of a name, compared by bytes; FC_NAME_NONE when it has none.

@@ -16,7 +16,8 @@ fc_status_t fc_json_write_string(fc_sink_t *sink, fc_str_t text,
 fc_status_t fc_json_write_base64(fc_sink_t *sink, const void *data, size_t size,
                                  fc_error_t *err);
 // Decodes RFC 4648 base64 (padding required, no whitespace) into `out`, which
-// has room for size / 4 * 3 bytes. FC_CODE_BASE64 with the position.
+// has room for size / 4 * 3 bytes. FC_CODE_BASE64 with the position of the wrong
+// character, or with the size if that is no multiple of 4.
 fc_status_t fc_base64_decode(fc_str_t text, uint8_t *out, size_t *out_size,
                              fc_error_t *err);
 fc_status_t fc_json_write_i64(fc_sink_t *sink, int64_t value, fc_error_t *err);

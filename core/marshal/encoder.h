@@ -8,7 +8,8 @@
 #include "marshal/frame.h"
 #include "marshal/leaves.h"
 
-// A sink that fails once more than `limit` bytes were written.
+// A sink that fails once more than `limit` bytes were written. It counts when it grows
+// and when the answer ends, so up to 4 KiB more may have been written before it fails.
 typedef struct fc_limited_t {
   fc_sink_t sink;  // first: the sink is cast to the limiter
   fc_sink_t *inner;

@@ -10,7 +10,9 @@
 
 // A leaf is sent as a tensor: a SCALAR or a BYTES has one element and no dims.
 typedef struct fc_model_tensor_t {
-  fc_str_t name;  // its path (farcall/call.h)
+  // Its path (farcall/call.h). If any two of the inputs, or of the outputs, had one
+  // path, all of that list have their paths by position.
+  fc_str_t name;
   const fc_op_t *op;
   const fc_leaf_way_t *way;
 } fc_model_tensor_t;

@@ -55,7 +55,7 @@ struct fc_plan_t {
   const fc_plan_param_t *inputs;
   uint32_t input_count;
   uint32_t positional_count;
-  // The inputs that have a name; `ordinal` is the input.
+  // The inputs that may be given by name; `ordinal` is the input.
   const fc_plan_key_t *keywords;
   uint32_t keyword_count;
   const fc_op_t *root_dict;  // SIP: the root, where it is a DICT
@@ -76,9 +76,10 @@ const fc_plan_key_t *fc_plan_find(const fc_plan_key_t *keys, uint32_t count,
 fc_str_t fc_plan_nearest(const fc_plan_key_t *keys, uint32_t count,
                          fc_str_t name);
 
-// Puts "argument 0 ('x'): " before the message.
+// Puts "argument 0 ('x'): " before the message. `err` is not NULL.
 void fc_plan_name_argument(const fc_plan_param_t *input, fc_error_t *err);
-// Prints "argument 0 ('x')" or "result 1": what `op` is, or is a part of.
+// Prints "argument 0 ('x')" or "result 1": what `op` is, or is a part of; "a value"
+// for an OUT argument.
 void fc_plan_print_owner(const fc_plan_t *plan, const fc_op_t *op, char *out,
                          size_t capacity);
 

@@ -20,8 +20,8 @@ typedef struct fc_layout_t {
 uint32_t fc_layout_add(fc_layout_t *layout, const fc_type_t *type);
 
 // The bytes of one scalar as a module left them, cut to the width of its type
-// and extended by its sign: bits above the width are undefined in registers
-// and in memory.
+// and extended by its sign, or by zeros if the type has none: bits above the width
+// are undefined in registers and in memory.
 fc_scalar_t fc_scalar_load(fc_dtype_t dtype, const void *bytes);
 
 // The argument memory of one memref: cell -> [unranked ->] descriptor. `data`
@@ -36,9 +36,9 @@ typedef struct fc_memref_cell_t {
 } fc_memref_cell_t;
 
 // Checks that `value` is what argument `index` of the signature takes, and for
-// a tensor fills `cell` with descriptors in `arena`. Elements narrower than a
-// byte are cut to their width. In a guarded call the tensor is already a copy
-// and is changed in place, unless it is strided; otherwise a copy is made when
+// a tensor fills `cell`, which was zeroed, with descriptors in `arena`. Elements
+// narrower than a byte are cut to their width. In a guarded call the tensor is already
+// a copy and is changed in place, unless it is strided; otherwise a copy is made when
 // an element has bits above its width.
 fc_status_t fc_memref_argument(const fc_signature_t *signature, uint32_t index,
                                const fc_value_t *value, bool guarded,

@@ -15,15 +15,16 @@ fc_str_t fc_path_file(fc_str_t path);
 
 // Opens the module's sidecar: the file whose path is `path` (NUL-terminated)
 // with `suffix` in place of its own. *out_fd is -1 when `suffix` is NULL or
-// there is no such file.
+// there is no such file. FC_CODE_ABI_METADATA when there is one that cannot be opened.
 fc_status_t fc_files_open_sidecar(fc_str_t path, const char *suffix,
                                   int *out_fd, fc_error_t *err);
 
 // Takes snapshots of both files and hashes the module's file. Does not hash it
 // when `files` has its digest and the file has not changed since; nor when the
 // file is larger than `hash_max` (fc_module_options_t) and has no sidecar:
-// out_digest->sha256 is "" then. `sealed_max` as in fc_backend_t. The caller
-// closes both snapshots, also after a failure.
+// out_digest->sha256 is "" then. `sealed_max` as in fc_backend_t. Both snapshots are
+// FC_SNAPSHOT_NONE before, as that of a sidecar that is not there stays. The caller
+// closes both, also after a failure.
 fc_status_t fc_files_read(const fc_module_files_t *files, size_t sealed_max,
                           uint64_t hash_max, fc_snapshot_t *out_file,
                           fc_snapshot_t *out_sidecar,
@@ -41,7 +42,7 @@ bool fc_path_is_version(fc_str_t path, fc_str_t *out_name,
                         fc_str_t *out_version);
 // Name and version of any path. The name is what fc_module_name makes of the path,
 // or the whole path where fc_module_name fails. The version is "1" unless the path
-// has the form above.
+// has the form above and fc_module_name succeeds.
 void fc_path_identify(fc_str_t path, fc_str_t *out_name, fc_str_t *out_version);
 bool fc_is_version(fc_str_t text);
 bool fc_is_module_name(fc_str_t text);

@@ -32,9 +32,10 @@ fc_status_t fc_zip_open(fc_str_t file, fc_zip_t *out_zip, fc_error_t *err);
 // then *out_entry is not set.
 fc_status_t fc_zip_next(fc_zip_t *zip, fc_zip_entry_t *out_entry,
                         bool *out_more, fc_error_t *err);
-// *out_bytes becomes the content of an entry: in the file where it is stored, else
-// decompressed to the end of `text`, at most `limit` bytes (fc_inflate has the
-// errors). Checks its size and checksum. `text` may be NULL for a stored entry.
+// *out_bytes becomes the content of an entry: in the file where it is stored, whatever
+// its size, else decompressed to the end of `text`, at most `limit` bytes (fc_inflate
+// has the errors); then it stays until the text is written to again. Checks its size
+// and checksum. `text` may be NULL for a stored entry.
 fc_status_t fc_zip_read(const fc_zip_entry_t *entry, size_t limit,
                         fc_text_t *text, fc_str_t *out_bytes, fc_error_t *err);
 

@@ -207,9 +207,11 @@ void fc_error_expected(fc_error_t *err, const char *format, ...)
 // Escapes and cuts: client text may be passed as it came.
 void fc_error_got(fc_error_t *err, fc_str_t client_text);
 
-// Writes `text` into `out` (NUL-terminated, at most `capacity` bytes and
-// `limit` characters) with control bytes, quotes, backslashes and bytes outside
-// UTF-8 escaped; an ellipsis marks a cut. Returns the length.
+// Writes `text` into `out` (NUL-terminated, at most `capacity` bytes with the
+// terminator) with control characters, quotes, backslashes and bytes outside UTF-8
+// escaped. At most `limit` characters of the text are taken, an escaped byte
+// counting as one. An ellipsis after them marks a cut, if `capacity` is 4 or more.
+// Returns the length.
 size_t fc_escape(char *out, size_t capacity, size_t limit, fc_str_t text);
 
 #define FC_TRY(expression)                      \
@@ -240,7 +242,7 @@ typedef struct fc_allocator_t {
   void (*release)(void *context, void *memory);
 } fc_allocator_t;
 
-// aligned_alloc and free.
+// malloc (aligned_alloc where the alignment is above 16) and free.
 fc_allocator_t fc_allocator_system(void);
 
 // Zeroed, 16-byte aligned; NULL when out of memory. Size 0 gives a block too.
@@ -253,7 +255,8 @@ void *fc_alloc_aligned(fc_allocator_t allocator, size_t size,
                        size_t alignment) FC_MUST_CHECK;
 // Moves to a new block, 16-byte aligned, and releases the old one; `memory`
 // NULL: there is no old one. NULL when out of memory: the old block is as it
-// was. Only the first `old_size` bytes are defined afterwards.
+// was. Afterwards the first bytes are defined: as many as the smaller of the two
+// sizes.
 void *fc_realloc(fc_allocator_t allocator, void *memory, size_t old_size,
                  size_t new_size) FC_MUST_CHECK;
 void fc_free(fc_allocator_t allocator, void *memory);
@@ -263,7 +266,7 @@ void fc_free(fc_allocator_t allocator, void *memory);
 typedef struct fc_arena_block_t fc_arena_block_t;
 typedef struct fc_arena_t {
   fc_allocator_t allocator;
-  fc_arena_block_t *first;    // kept by fc_arena_reset
+  fc_arena_block_t *first;    // fc_arena_reset keeps it, if it is not too large
   fc_arena_block_t *current;  // where the next allocation is tried
   size_t block_size;
   size_t used;   // bytes handed out since the last reset, for the cap
@@ -290,7 +293,7 @@ void *fc_arena_alloc_array(fc_arena_t *arena, size_t count,
 // Does nothing when something else was allocated after it.
 void fc_arena_trim(fc_arena_t *arena, void *memory, size_t old_size,
                    size_t size);
-// NUL-terminated copy; data is NULL when out of memory.
+// NUL-terminated copy; data is NULL when the limit or memory runs out.
 fc_str_t fc_arena_copy(fc_arena_t *arena, fc_str_t text);
 
 // ---------------------------------------------------------------------------
@@ -373,9 +376,9 @@ uint16_t fc_bfloat_from_double(double value);
 // CLOCK_MONOTONIC, nanoseconds.
 uint64_t fc_clock_ns(void);
 
-// Edit distance, counted up to `limit`; limit + 1 means "more". Two letters that
-// changed places are one edit. It is for hints of the nearest name, which nobody
-// needs for long ones: limit + 1 when a name has more than 128 bytes.
+// Edit distance, counted up to `limit`; limit + 1 means "more". Two neighbouring
+// letters that changed places are one edit. It is for hints of the nearest name, which
+// nobody needs for long ones: limit + 1 when a name has more than 128 bytes.
 unsigned fc_str_distance(fc_str_t a, fc_str_t b, unsigned limit);
 
 // Finds the name that somebody may have meant. Names are offered one by one.
@@ -390,9 +393,10 @@ static inline fc_nearest_t fc_nearest_begin(fc_str_t wanted) {
   const size_t third = (wanted.size + 2) / 3;
   return FC_MAKE(fc_nearest_t){wanted, third > 3 ? 3 : (unsigned)third, false};
 }
-// True when `name` is the best so far: nearer than every near name offered
-// before it, or, while none was the best yet, one that begins with what is
-// wanted. The name for which it was last true is the answer.
+// True when `name` is the best so far: near, with at least one letter right, and
+// nearer than every near name offered before it; or, while none was the best yet,
+// one that begins with what is wanted. The name for which it was last true is the
+// answer.
 bool fc_nearest_offer(fc_nearest_t *search, fc_str_t name);
 
 FC_PUBLIC_END

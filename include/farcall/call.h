@@ -111,10 +111,11 @@ fc_status_t fc_call_set(fc_call_t *call, const char *path,
 // The same by number in the list of fc_call_arguments.
 fc_status_t fc_call_set_leaf(fc_call_t *call, size_t leaf,
                              const fc_tensor_t *tensor, fc_error_t *err);
-// Sets a value of any kind: a scalar or tensor as fc_call_set does, FC_VALUE_BYTES for
-// a BYTES or UNKNOWN, FC_VALUE_LIST for a LIST, REFARRAY or UNKNOWN, FC_VALUE_NULL for
-// an UNKNOWN. Tensors in a list must be dense, without strides, and aligned as the
-// function needs. What the value points to is borrowed as above.
+// Sets a value of any kind: a tensor as fc_call_set does, FC_VALUE_SCALAR for a SCALAR
+// of its dtype, FC_VALUE_BYTES for a BYTES or UNKNOWN, FC_VALUE_LIST for a LIST,
+// REFARRAY or UNKNOWN, FC_VALUE_NULL for an UNKNOWN. Tensors in a list must be dense,
+// without strides, and aligned as the function needs. The value is copied, but what it
+// points to is borrowed as above.
 fc_status_t fc_call_set_value(fc_call_t *call, const char *path,
                               const fc_value_t *value, fc_error_t *err);
 // Forgets every argument, and the results.

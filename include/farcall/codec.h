@@ -26,8 +26,8 @@ typedef struct fc_limits_t {
   size_t tensor_size;      // bytes of one tensor
   size_t result_size;      // bytes of one answer
   size_t arena_size;       // bytes of request memory beside tensors
-  uint32_t json_depth;
-  uint32_t json_keys;  // of one object
+  uint32_t json_depth;     // a frame takes more than 128 as 128
+  uint32_t json_keys;      // of one object
 } fc_limits_t;
 // In the order of the members: 2^28 elements, 256 MiB, 256 MiB, 64 MiB, 64,
 // 4096.
@@ -38,8 +38,9 @@ fc_limits_t fc_limits_default(void);
 // was used.
 typedef struct fc_placer_t {
   void *context;
-  // 64-byte aligned, or NULL when out of memory. `leaf` counts from 0 in
-  // document order.
+  // 64-byte aligned, or NULL when out of memory. `leaf` counts the tensors of a call
+  // from 0: those of the document in its order, then OUT arguments. One without
+  // elements is counted, but nothing is asked for it.
   void *(*place)(void *context, uint32_t leaf, fc_dtype_t dtype, size_t size);
   // Keeps the first `size` bytes of the newest block, which was placed with
   // `placed` bytes, and gives back the rest.
@@ -67,8 +68,9 @@ fc_status_t fc_frame_create(fc_allocator_t allocator, const fc_limits_t *limits,
                             fc_error_t *err) FC_MUST_CHECK;
 void fc_frame_destroy(fc_frame_t *frame);
 
-// Starts a call of `plan`, after ending the one before if need be. `placer`
-// NULL: the frame's own memory.
+// Starts a call of `plan`, after ending the one before if need be. `placer`, which is
+// copied, NULL: the frame's own memory. When memory runs out here, the next stage
+// fails with FC_CODE_OUT_OF_MEMORY.
 void fc_frame_begin(fc_frame_t *frame, const fc_plan_t *plan,
                     const fc_placer_t *placer);
 // DECODE: a call document (object or bare array) -> flat values. The body is
@@ -81,17 +83,18 @@ fc_status_t fc_frame_decode(fc_frame_t *frame, fc_str_t body, fc_error_t *err);
 // Arguments that were set through fc_frame_arguments are checked: kinds,
 // dtypes, shapes. A tensor among them is copied when it is not dense or not
 // aligned as the code expects; otherwise the function gets the tensor's own
-// memory, and may write to it.
+// memory, and may write to it. What is inside a list is passed as it is, unchecked.
 fc_status_t fc_frame_invoke(fc_frame_t *frame, const fc_backend_t *backend,
                             void *instance, size_t index,
                             const fc_atomic_word_t *cancel,
                             uint64_t deadline_ns, fc_error_t *err);
-// From the next invoke on, every tensor argument is copied to fresh memory that
-// ends at an unmapped page, and the backend's own tensor memory ends there too,
-// so that machine code which reads past one is stopped by SIGSEGV and sees
+// From the next invoke on, every tensor argument without strides is copied to fresh
+// memory that ends at an unmapped page, and the backend's own tensor memory ends
+// there too, so that machine code which reads past one is stopped by SIGSEGV and sees
 // nothing. Where the code expects aligned tensors (fc_signature_t.alignment),
-// up to 63 bytes of FC_GUARD_FILL lie before the page. A float result that
-// holds this NaN, when no float argument does, is FC_CODE_CALL_FAILED. For
+// up to 63 bytes of FC_GUARD_FILL lie before the page. There, a result of floats of 2,
+// 4 or 8 bytes that holds this NaN, when no such argument does, is
+// FC_CODE_CALL_FAILED. For
 // functions that are not memory-safe, in a process that may die; costs system
 // calls and a copy for each argument.
 void fc_frame_set_guard(fc_frame_t *frame, bool guard);
@@ -107,12 +110,12 @@ void fc_frame_end(fc_frame_t *frame);
 
 // The arguments of the flat call, for callers that have no call document to decode
 // (fc_call_run, tests). To be called before fc_frame_invoke; values set here replace
-// decoded ones.
+// decoded ones. NULL and 0 when no call has begun, or memory ran out then.
 fc_value_t *fc_frame_arguments(fc_frame_t *frame, size_t *out_count);
 const fc_value_t *fc_frame_results(const fc_frame_t *frame, size_t *out_count);
 fc_arena_t *fc_frame_arena(fc_frame_t *frame);
 // Sets raw results that no backend made, so that fc_frame_encode can write
-// them.
+// them. They are borrowed until fc_frame_end.
 void fc_frame_set_results(fc_frame_t *frame, const fc_value_t *values,
                           size_t count);
 

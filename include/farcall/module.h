@@ -62,7 +62,8 @@ typedef struct fc_function_t {
 } fc_function_t;
 
 // The module name of a path: file name less its last extension; of
-// NAME/VERSION/model.EXT, where VERSION is all digits, NAME.
+// NAME/VERSION/model.EXT, where VERSION is 1 to 18 digits and does not begin with 0,
+// NAME. `out_name` points into `path`.
 // FC_CODE_MODULE_PATH when it is not [A-Za-z0-9_][A-Za-z0-9_.-]{0,127}.
 fc_status_t fc_module_name(fc_str_t path, fc_str_t *out_name, fc_error_t *err);
 
@@ -98,11 +99,11 @@ const char *fc_module_get_sha256(const fc_module_t *module);
 // "" until the file is hashed.
 fc_str_t fc_module_get_digest(const fc_module_t *module);
 // A hash of the file's bytes and the canonical JSON of a function: it differs
-// whenever the function may have changed.
+// whenever the function may have changed. "" until the file is hashed.
 fc_str_t fc_function_get_digest(const fc_function_t *function);
 // Hashes the file of a module that was loaded without that (hash_max). One
 // thread at a time may do it, while others use the module. FC_CODE_MODULE_PATH
-// when the file was written to since it was loaded.
+// when the file cannot be read or was written to since it was loaded.
 fc_status_t fc_module_hash(fc_module_t *module, fc_error_t *err) FC_MUST_CHECK;
 // The module's own descriptors, valid as long as the module. The same program
 // that loads them with the same options (describe_native may differ) gets the
@@ -114,8 +115,8 @@ const fc_module_info_t *fc_module_get_info(const fc_module_t *module);
 size_t fc_module_function_count(const fc_module_t *module);
 const fc_function_t *fc_module_function(const fc_module_t *module,
                                         size_t index);
-// The function of exactly this name, compared by bytes. NULL when there is
-// none.
+// The function of exactly this name, compared by bytes; of several, the first of the
+// listing. NULL when there is none.
 const fc_function_t *fc_module_find(const fc_module_t *module, fc_str_t name);
 // The function whose name is nearest, by the rules of fc_nearest_t; NULL if no
 // name is near.

@@ -247,8 +247,9 @@ void fc_signature_destroy(fc_signature_t *signature);
 // Building
 
 // Grows the pools of one signature. The first failure sticks: later calls do
-// nothing and return FC_NODE_NONE or an empty ref, and fc_signature_build
-// returns that failure. So a parser need not test every step.
+// nothing and return FC_NODE_NONE, FC_DIM_DYNAMIC, NULL or an empty ref, and
+// fc_signature_build returns that failure. So a parser need not test every step.
+// fc_builder_reset ends that.
 typedef struct fc_builder_t fc_builder_t;
 
 // NULL when out of memory.
@@ -262,8 +263,8 @@ void fc_builder_async(fc_builder_t *builder, bool async);
 void fc_builder_root_tree(fc_builder_t *builder, bool root_tree);
 void fc_builder_cconv(fc_builder_t *builder, fc_str_t cconv);
 void fc_builder_warning(fc_builder_t *builder, fc_str_t warning);
-// Sets memory_safe, and trusts_dims unless the code is memory_safe or has no
-// dynamic dims.
+// Sets memory_safe, makes memory_known true, and trusts_dims true if the code is
+// not memory_safe and has dynamic dims, false if not.
 void fc_builder_memory_safe(fc_builder_t *builder, bool memory_safe,
                             bool dynamic_dims);
 // A power of two up to 64; 64 without this call.
@@ -279,7 +280,8 @@ void fc_builder_raw_counts(fc_builder_t *builder, uint32_t arguments,
 // code. A name has 1 to FC_DIM_NAME_SIZE_MAX bytes.
 int64_t fc_builder_dim_name(fc_builder_t *builder, fc_str_t name);
 
-// Every dim that is `from`, the code of a name, is `to` from now on.
+// Changes every dim that is `from`, the code of a name, to `to`. Dims that are added
+// later are not changed.
 void fc_builder_replace_dim(fc_builder_t *builder, int64_t from, int64_t to);
 
 // Nodes. A node belongs to at most one parent.
@@ -294,8 +296,9 @@ uint32_t fc_builder_vector(fc_builder_t *builder, fc_dtype_t dtype,
                            int32_t rank, const int64_t *dims);
 uint32_t fc_builder_bytes(fc_builder_t *builder, fc_flavor_t flavor);
 uint32_t fc_builder_opaque(fc_builder_t *builder, fc_str_t text);
-// A node of kind NULL, UNKNOWN, LIST, TUPLE, DICT or REFARRAY; the last four
-// get children by fc_builder_append.
+// A node of kind NULL, UNKNOWN, LIST, TUPLE (of flavor TUPLE), DICT or REFARRAY.
+// The last four get children by fc_builder_append, a DICT by fc_builder_append_key.
+// A REFARRAY has rank 0 until fc_builder_dims.
 uint32_t fc_builder_node(fc_builder_t *builder, fc_type_kind_t kind);
 void fc_builder_append(fc_builder_t *builder, uint32_t parent, uint32_t child);
 // Sets the child's key, then appends it. Two children with one key make
@@ -305,10 +308,11 @@ void fc_builder_append_key(fc_builder_t *builder, uint32_t parent, fc_str_t key,
 // The node itself, for changes that no call above makes (raw_index, flavor,
 // flags, rank). Valid until the next call on the builder; NULL after a failure.
 fc_type_t *fc_builder_at(fc_builder_t *builder, uint32_t node);
-// The dims of a node, to be read and changed. Valid as long as fc_builder_at's
-// node.
+// The dims of a node, to be read and changed. Valid until the next call on the
+// builder; NULL after a failure, or when no node has any dim.
 int64_t *fc_builder_get_dims(fc_builder_t *builder, uint32_t node);
-// Sets the dims of a REFARRAY, or replaces those of a TENSOR.
+// Sets the dims of a REFARRAY, or replaces those of a TENSOR. A strided TENSOR keeps
+// its strides if its rank stays the same, and is no longer strided if not.
 void fc_builder_dims(fc_builder_t *builder, uint32_t node, int32_t rank,
                      const int64_t *dims);
 
@@ -321,8 +325,8 @@ void fc_builder_argument(fc_builder_t *builder, fc_str_t name, uint32_t node,
 void fc_builder_result(fc_builder_t *builder, fc_str_t name, uint32_t node,
                        int32_t raw_index);
 
-// Replaces the name that the argument was added with. An argument that has a
-// name may be given by it.
+// Replaces the name that the argument was added with, and its `keyword`: from now on
+// it may be given by name, unless `name` is empty.
 void fc_builder_name_argument(fc_builder_t *builder, uint32_t index,
                               fc_str_t name);
 void fc_builder_name_result(fc_builder_t *builder, uint32_t index,

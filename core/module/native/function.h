@@ -33,7 +33,7 @@ typedef struct fc_native_function_t {
 } fc_native_function_t;
 
 // Prepares a callable function. The caller has set the members before `entry`;
-// the rest is zero.
+// the rest is zero. The caller sets `entry` before the function is run.
 fc_status_t fc_native_prepare(fc_native_function_t *function,
                               fc_allocator_t allocator, fc_error_t *err);
 void fc_native_unprepare(fc_native_function_t *function,

@@ -48,7 +48,8 @@ typedef struct fc_hook_t {
   const fc_heap_t *heap;
   fc_own_t own;  // allocated by this call and still live
   // longjmp may leave every stack frame of the module: it imports nothing that
-  // could need cleaning up afterwards.
+  // could need cleaning up afterwards. If not, its abort ends the process, its puts
+  // writes to stdout, and its malloc returns NULL when out of memory.
   bool leavable;
   bool exact;  // the function may free only what it allocated in the same call
   // Addresses the module must not free.

@@ -21,7 +21,7 @@ typedef struct fc_vm_archive_t {
 
 // True when a file that begins with these bytes may be a .vmfb. They hold a
 // flatbuffer with IREE's identifier, alone or behind a ZIP local header; or
-// they hold a ZIP local header whose end lies past `size`.
+// they hold a ZIP local header so long that the identifier lies past `size`.
 bool fc_vm_archive_sniff(const uint8_t *data, size_t size);
 
 // Finds the parts of a file. FC_CODE_VMFB_INVALID, with the byte offset, when the file

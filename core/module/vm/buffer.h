@@ -50,6 +50,7 @@ fc_status_t fc_vm_buffer_copy(const fc_vm_buffer_t *source,
                               int64_t source_offset, fc_vm_buffer_t *target,
                               int64_t target_offset, int64_t size,
                               fc_error_t *err) FC_MUST_CHECK;
+// *out is 1 when the bytes are equal, else 0.
 fc_status_t fc_vm_buffer_compare(const fc_vm_buffer_t *left,
                                  int64_t left_offset,
                                  const fc_vm_buffer_t *right,

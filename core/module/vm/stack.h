@@ -47,6 +47,7 @@ fc_vm_frame_t *fc_vm_stack_push(fc_vm_stack_t *stack,
 void fc_vm_stack_pop(fc_vm_stack_t *stack, fc_vm_frame_t *frame);
 
 // Zeroed bytes, 16-byte aligned, to be freed in reverse order and with the same `size`.
+// NULL when size_max would be passed, or when out of memory.
 void *fc_vm_stack_alloc(fc_vm_stack_t *stack, size_t size,
                         fc_error_t *err) FC_MUST_CHECK;
 void fc_vm_stack_free(fc_vm_stack_t *stack, void *memory, size_t size);
