@@ -111,7 +111,6 @@ static fc_status_t check(const fc_server_options_t *options, fc_error_t *err) {
   fc_address_t address;
   fc_str_t item;
   fc_policy_t policy;
-  fc_isolation_t isolation;
   fc_socket_file_t file;
   unsigned option = FC_OPTION_listen;
   fc_status_t status = FC_OK;
@@ -136,11 +135,15 @@ static fc_status_t check(const fc_server_options_t *options, fc_error_t *err) {
   }
   if (status == FC_OK) {
     option = FC_OPTION_isolation;
-    status = fc_isolation_parse(fc_str(options->isolation), &isolation, err);
+    status = fc_isolation_check(fc_str(options->isolation), err);
   }
   if (status == FC_OK) {
     option = FC_OPTION_versions;
     status = fc_versions_check(fc_str(options->versions), err);
+  }
+  if (status == FC_OK) {
+    option = FC_OPTION_aliases;
+    status = fc_module_aliases_check(fc_str(options->aliases), err);
   }
   if (status != FC_OK) fc_config_locate(options, option, err);
   return status == FC_OK ? check_modules(options, err) : status;

@@ -17,6 +17,7 @@
 #include "modules/rollback.h"
 #include "modules/trial.h"
 #include "pool/cpus.h"
+#include "pool/isolation.h"
 #include "watching.h"
 
 #define NS_PER_MS 1000000u
@@ -113,7 +114,7 @@ static void on_turn(uv_prepare_t *turn) {
 // ---------------------------------------------------------------------------
 // Loading
 
-static fc_module_options_t module_options(fc_loop_t *loop, bool describe) {
+static fc_module_options_t module_options(fc_loop_t *loop) {
   static const char *const kStates[] = {"auto", "shared", "private"};
   const fc_server_options_t *options = loop->options;
   size_t count = 0;
@@ -121,12 +122,8 @@ static fc_module_options_t module_options(fc_loop_t *loop, bool describe) {
     loop->settings[count++] =
         (fc_setting_t){FC_STR("vm.state"), fc_str(kStates[options->vm_state])};
   }
-  if (options->parameters[0]) {
-    loop->settings[count++] =
-        (fc_setting_t){FC_STR("vm.parameters"), fc_str(options->parameters)};
-  }
   return (fc_module_options_t){.forbid_native = options->no_native_kernels,
-                               .describe_native = describe,
+                               .describe_native = true,
                                .settings = loop->settings,
                                .setting_count = count,
                                .hash_max = FC_LIMIT_HASH_AT_ONCE};
@@ -212,25 +209,27 @@ static uint32_t connection_max(uint64_t wanted, uint64_t reserved) {
   return (uint32_t)(wanted < room ? wanted : room);
 }
 
-static uint64_t files_of(const fc_loop_t *loop, const fc_module_t *module) {
-  uint64_t count = FC_LIMIT_MODULE_FILES;
-  if (fc_pool_wants_process(&loop->pool, module)) {
-    count += (uint64_t)loop->processes.workers * FC_LIMIT_WORKER_FILES;
-  }
-  return count;
+static uint32_t files_of(const fc_loop_t *loop,
+                         const fc_generation_t *generation) {
+  const uint32_t workers = generation->policy->workers
+                               ? (uint32_t)generation->policy->workers
+                               : loop->processes.workers;
+  if (!generation->in_process) return FC_LIMIT_MODULE_FILES;
+  return FC_LIMIT_MODULE_FILES + workers * FC_LIMIT_WORKER_FILES;
 }
 
 // One more module holds open files.
-static void on_opened(void *context, const fc_module_t *module) {
+static void on_opened(void *context, fc_generation_t *generation) {
   fc_loop_t *loop = context;
-  loop->reserved_files += files_of(loop, module);
+  generation->files = files_of(loop, generation);
+  loop->reserved_files += generation->files;
   loop->http1.connection_max =
       connection_max(loop->options->connections, loop->reserved_files);
 }
 
-static void on_closed(void *context, const fc_module_t *module) {
+static void on_closed(void *context, fc_generation_t *generation) {
   fc_loop_t *loop = context;
-  loop->reserved_files -= files_of(loop, module);
+  loop->reserved_files -= generation->files;
   loop->http1.connection_max =
       connection_max(loop->options->connections, loop->reserved_files);
 }
@@ -247,19 +246,15 @@ static void wake_for_loader(void *context) {
 
 static fc_status_t init_modules(fc_loop_t *loop, fc_error_t *err) {
   const fc_server_options_t *wanted = loop->options;
-  const fc_isolation_t *isolation = &loop->pool.options.isolation;
-  const bool describe =
-      isolation->mode != FC_ISOLATION_THREAD || isolation->others.size;
   const fc_modules_options_t options = {
       .backends = loop->backends,
-      .open = module_options(loop, describe),
+      .open = module_options(loop),
       .pool = &loop->pool,
       .dialect = FC_DIALECT_NATIVE,
       .log = &loop->log,
       .demand = wanted->load == FC_LOAD_ON_DEMAND,
       .memory = wanted->module_memory,
       .idle_ms = wanted->idle_unload,
-      .versions = fc_str(wanted->versions),
       .state_dir = fc_str(wanted->state_dir),
       .policies = &loop->policies};
   const fc_modules_events_t events = {.wake = wake_for_loader,
@@ -320,8 +315,7 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
   FC_TRY(fc_log_init(&loop->log, loop->allocator, log_descriptor, json, err));
   FC_TRY(
       fc_module_policies_init(&loop->policies, loop->allocator, options, err));
-  fc_isolation_t isolation;
-  FC_TRY(fc_isolation_parse(fc_str(options->isolation), &isolation, err));
+  FC_TRY(fc_isolation_check(fc_str(options->isolation), err));
   uint64_t memory =
       options->max_memory ? options->max_memory : default_memory();
   FC_TRY(fc_blocks_create(loop->allocator, memory, KEPT_BLOCKS, &loop->blocks,
@@ -340,7 +334,6 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
       .uv = &loop->uv,
       .log = &loop->log,
       .program = options->worker_program,
-      .parameters = options->parameters,
       .setup = {.body_size = options->max_body,
                 .result_size = fc_limits_default().result_size,
                 .memory_limit = options->worker_memory,
@@ -358,7 +351,6 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
                             .lane = (fc_lane_t)options->lane,
                             .guard = (fc_guard_policy_t)options->guard,
                             .tiles = tiles,
-                            .isolation = isolation,
                             .process = &loop->processes};
   const fc_pool_events_t events = {.wake = wake,
                                    .on_done = on_done,

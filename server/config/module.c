@@ -44,9 +44,10 @@ typedef struct resolver_t {
   fc_error_t *err;
 } resolver_t;
 
-// The options that may name modules: with a value for each (NAME=VALUE), or alone.
+// The options that may name modules: with a value for each (NAME=VALUE, for aliases
+// NAME@ALIAS=VERSION), or alone.
 static const unsigned kNaming[] = {FC_OPTION_isolation, FC_OPTION_versions,
-                                   FC_OPTION_pin_modules};
+                                   FC_OPTION_pin_modules, FC_OPTION_aliases};
 
 static fc_str_t text_of(const resolver_t *r, const fc_option_t *option) {
   const char *text;
@@ -55,12 +56,14 @@ static fc_str_t text_of(const resolver_t *r, const fc_option_t *option) {
 }
 
 // The next item of such an option. *out_name is "" when it is of all modules.
-static bool next_item(fc_str_t *rest, bool alone, fc_str_t *out_name,
+static bool next_item(fc_str_t *rest, unsigned option, fc_str_t *out_name,
                       fc_str_t *out_value) {
   if (!rest->size) return false;
   fc_str_t item = fc_str_take(rest, ',');
-  const bool named = item.size && memchr(item.data, '=', item.size);
-  *out_name = alone ? item : named ? fc_str_take(&item, '=') : FC_STR("");
+  const bool alone = option == FC_OPTION_pin_modules;
+  const char mark = option == FC_OPTION_aliases ? '@' : '=';
+  const bool named = item.size && memchr(item.data, mark, item.size);
+  *out_name = alone ? item : named ? fc_str_take(&item, mark) : FC_STR("");
   *out_value = alone ? FC_STR("on") : item;
   return true;
 }
@@ -78,20 +81,36 @@ static fc_status_t keep(const resolver_t *r, fc_str_t text, const char **out) {
   return FC_OK;
 }
 
+static fc_status_t join(const resolver_t *r, fc_str_t a, fc_str_t b,
+                        fc_str_t *out) {
+  char *text = fc_arena_alloc(&r->policies->texts, a.size + 1 + b.size, 1);
+  if (!text) return fail_memory(r);
+  memcpy(text, a.data, a.size);
+  text[a.size] = ',';
+  memcpy(text + a.size + 1, b.data, b.size);
+  *out = fc_str_make(text, a.size + 1 + b.size);
+  return FC_OK;
+}
+
 // Gives the key the value that the option names for the module, else that of all.
 static fc_status_t take_named(const resolver_t *r, fc_module_policy_t *policy,
                               size_t key, const fc_option_t *option) {
   const fc_origin_t from = r->options->origins[option - fc_options];
-  const bool alone = option - fc_options == FC_OPTION_pin_modules;
+  const unsigned index = (unsigned)(option - fc_options);
   const bool given = policy->origins[key].from != FC_ORIGIN_DEFAULT;
   fc_str_t rest = text_of(r, option), name, value;
-  fc_str_t best = alone ? FC_STR("off") : fc_str(option->value);
+  fc_str_t best =
+      index == FC_OPTION_pin_modules ? FC_STR("off") : fc_str(option->value);
   bool named = false;
-  while (next_item(&rest, alone, &name, &value)) {
+  while (next_item(&rest, index, &name, &value)) {
     const bool is_named =
         policy->name && fc_str_equal(name, fc_str(policy->name));
     if (!is_named && (named || name.size)) continue;
-    best = value;
+    if (named && index == FC_OPTION_aliases) {
+      FC_TRY(join(r, best, value, &best));
+    } else {
+      best = value;
+    }
     named = is_named;
   }
   if (given && (!named || from.from <= FC_ORIGIN_FILE)) return FC_OK;
@@ -149,7 +168,7 @@ static fc_status_t enter_all(const resolver_t *r) {
   size_t most = file->module_count;
   for (size_t i = 0; i < FC_ARRAY_COUNT(kNaming); i++) {
     fc_str_t rest = text_of(r, &fc_options[kNaming[i]]);
-    while (next_item(&rest, true, &name, &value)) most++;
+    while (next_item(&rest, kNaming[i], &name, &value)) most++;
   }
   r->policies->items =
       fc_alloc_array(r->policies->allocator, most, sizeof *r->policies->items);
@@ -158,9 +177,9 @@ static fc_status_t enter_all(const resolver_t *r) {
     FC_TRY(enter(r, &file->modules[i]));
   }
   for (size_t i = 0; i < FC_ARRAY_COUNT(kNaming); i++) {
-    const bool alone = kNaming[i] == FC_OPTION_pin_modules;
     fc_str_t rest = text_of(r, &fc_options[kNaming[i]]);
-    while (next_item(&rest, alone, &name, &value)) FC_TRY(enter_named(r, name));
+    while (next_item(&rest, kNaming[i], &name, &value))
+      FC_TRY(enter_named(r, name));
   }
   return FC_OK;
 }

@@ -2,8 +2,8 @@
 //
 // What holds for single modules: a member of "modules" of the configuration file
 // for each, with the keys of module.def. Where a key is left out an option says
-// what holds, and such an option may name modules, too: --isolation, --versions
-// and --pin-modules. What a flag or variable says of a module by its name comes
+// what holds, and such an option may name modules, too: --isolation, --versions,
+// --aliases and --pin-modules. What a flag or variable says of a module by its name comes
 // before the file; what is said of all modules comes last.
 //
 // What the keys mean to those who read them: modules/policy.h.
@@ -51,7 +51,7 @@ void fc_module_policy_init(fc_module_policy_t *policy, const char *name);
 
 // Makes out of the options what is in force. The options' texts are borrowed.
 // FC_CODE_OUT_OF_MEMORY; FC_CODE_TYPE_MISMATCH for an --isolation that
-// fc_isolation_parse refuses.
+// fc_isolation_check refuses.
 fc_status_t fc_module_policies_init(fc_module_policies_t *policies,
                                     fc_allocator_t allocator,
                                     const fc_server_options_t *options,

@@ -6,6 +6,7 @@
 #include "dialect/oip.h"
 #include "json/writer.h"
 #include "marshal/model.h"
+#include "modules/policy.h"
 
 static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
   return fc_sink_put(sink, fc_str(text), err);
@@ -46,6 +47,28 @@ static fc_status_t write_tensors(const fc_model_tensor_t *tensors,
   return FC_OK;
 }
 
+// "latest:2" as {"latest":{"num_versions":2}}, "1+3" as
+// {"specific":{"versions":[1,3]}}; the numbers stand in the policy as they do here.
+static fc_status_t write_version_policy(const fc_module_policy_t *policy,
+                                        fc_sink_t *sink, fc_error_t *err) {
+  static const fc_str_t kLatest = FC_STR("latest:");
+  fc_str_t rest = fc_str(policy ? policy->versions : "all");
+  if (fc_str_equal(rest, FC_STR("all"))) return put(sink, "{\"all\":{}}", err);
+  if (fc_str_starts(rest, kLatest)) {
+    FC_TRY(put(sink, "{\"latest\":{\"num_versions\":", err));
+    FC_TRY(fc_sink_put(
+        sink, fc_str_make(rest.data + kLatest.size, rest.size - kLatest.size),
+        err));
+    return put(sink, "}}", err);
+  }
+  FC_TRY(put(sink, "{\"specific\":{\"versions\":[", err));
+  for (bool first = true; rest.size; first = false) {
+    if (!first) FC_TRY(put(sink, ",", err));
+    FC_TRY(fc_sink_put(sink, fc_str_take(&rest, '+'), err));
+  }
+  return put(sink, "]}}", err);
+}
+
 // Calls are not batched, so max_batch_size is 0 and dims are whole.
 fc_status_t fc_oip_write_config(const fc_generation_t *generation,
                                 const fc_function_t *function, fc_sink_t *sink,
@@ -53,13 +76,12 @@ fc_status_t fc_oip_write_config(const fc_generation_t *generation,
   const fc_model_t *model;
   FC_TRY(fc_plan_model(function->plan, &model, err));
   FC_TRY(put(sink, "{\"name\":", err));
-  FC_TRY(fc_oip_put_name(function, sink, err));
+  FC_TRY(fc_oip_put_name(generation, function, sink, err));
   FC_TRY(put(sink, ",\"platform\":\"farcall_", err));
   FC_TRY(put(sink, generation->kind, err));
-  FC_TRY(put(sink,
-             "\",\"backend\":\"farcall\",\"version_policy\":{\"latest\":{"
-             "\"num_versions\":1}},\"max_batch_size\":0,\"input\":[",
-             err));
+  FC_TRY(put(sink, "\",\"backend\":\"farcall\",\"version_policy\":", err));
+  FC_TRY(write_version_policy(generation->policy, sink, err));
+  FC_TRY(put(sink, ",\"max_batch_size\":0,\"input\":[", err));
   FC_TRY(write_tensors(model->inputs, model->input_count, true, sink, err));
   FC_TRY(put(sink, "],\"output\":[", err));
   FC_TRY(write_tensors(model->outputs, model->output_count, false, sink, err));

@@ -52,11 +52,12 @@ static fc_status_t write_ready(const fc_server_t *server, fc_sink_t *sink,
 // ---------------------------------------------------------------------------
 // Models
 
-fc_status_t fc_oip_put_name(const fc_function_t *function, fc_sink_t *sink,
+fc_status_t fc_oip_put_name(const fc_generation_t *generation,
+                            const fc_function_t *function, fc_sink_t *sink,
                             fc_error_t *err) {
   const fc_module_t *module = function->module;
   uint32_t only;
-  if (fc_route_only_function(module, &only)) {
+  if (fc_route_only_function(generation, &only)) {
     return fc_json_write_string(sink, fc_module_get_name(module), err);
   }
   fc_text_t name;
@@ -86,7 +87,7 @@ static fc_status_t write_model_ready(const fc_generation_t *generation,
                                      fc_sink_t *sink, fc_error_t *err) {
   FC_TRY(check_ready(generation, err));
   FC_TRY(put(sink, "{\"name\":", err));
-  FC_TRY(fc_oip_put_name(function, sink, err));
+  FC_TRY(fc_oip_put_name(generation, function, sink, err));
   return put(sink, ",\"ready\":true}", err);
 }
 
@@ -117,7 +118,7 @@ static fc_status_t write_model(const fc_generation_t *generation,
                                fc_error_t *err) {
   FC_TRY(fc_oip_check_model(function, err));
   FC_TRY(put(sink, "{\"name\":", err));
-  FC_TRY(fc_oip_put_name(function, sink, err));
+  FC_TRY(fc_oip_put_name(generation, function, sink, err));
   FC_TRY(put(sink, ",\"versions\":[", err));
   FC_TRY(write_versions(generation, sink, err));
   FC_TRY(put(sink, "],\"platform\":\"farcall_", err));
@@ -147,7 +148,7 @@ static fc_status_t write_index_entry(const fc_generation_t *generation,
   const bool ready = generation->state == FC_GENERATION_READY;
   FC_TRY(next_item(list, err));
   FC_TRY(put(list->sink, "{\"name\":", err));
-  FC_TRY(fc_oip_put_name(function, list->sink, err));
+  FC_TRY(fc_oip_put_name(generation, function, list->sink, err));
   FC_TRY(put_text(list->sink, ",\"version\":",
                   fc_module_get_version(generation->module), err));
   return put(list->sink,
@@ -180,7 +181,10 @@ static fc_status_t write_each(const fc_generation_t *generation,
                               fc_error_t *err) {
   for (size_t i = 0; i < fc_module_function_count(generation->module); i++) {
     const fc_function_t *function = fc_module_function(generation->module, i);
-    if (fc_oip_check_model(function, NULL) != FC_OK) continue;
+    if (!fc_generation_exposes(generation, function) ||
+        fc_oip_check_model(function, NULL) != FC_OK) {
+      continue;
+    }
     FC_TRY(write(generation, function, list, err));
   }
   return FC_OK;
@@ -189,9 +193,8 @@ static fc_status_t write_each(const fc_generation_t *generation,
 static fc_status_t write_name(const fc_generation_t *generation,
                               const fc_function_t *function, list_t *list,
                               fc_error_t *err) {
-  (void)generation;
   FC_TRY(next_item(list, err));
-  return fc_oip_put_name(function, list->sink, err);
+  return fc_oip_put_name(generation, function, list->sink, err);
 }
 
 static fc_status_t write_stats(const fc_generation_t *generation,

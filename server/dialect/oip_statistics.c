@@ -38,7 +38,7 @@ fc_status_t fc_oip_write_statistics(const fc_generation_t *generation,
   fc_function_counts_t counts = {0};
   if (generation->counts) counts = generation->counts[function->index];
   FC_TRY(put(sink, "{\"name\":", err));
-  FC_TRY(fc_oip_put_name(function, sink, err));
+  FC_TRY(fc_oip_put_name(generation, function, sink, err));
   FC_TRY(put(sink, ",\"version\":", err));
   FC_TRY(fc_json_write_string(sink, fc_module_get_version(generation->module),
                               err));

@@ -129,8 +129,11 @@ static fc_status_t next_entry(fc_parts_t *parts, fc_sink_t *sink,
   // A described module may be unloaded although it is held.
   const fc_module_t *module = parts->held ? parts->held->module : NULL;
   if (module && parts->function < fc_module_function_count(module)) {
-    return parts->form->function(parts, parts->held, parts->function++, sink,
-                                 err);
+    const size_t at = parts->function++;
+    if (!fc_generation_exposes(parts->held, fc_module_function(module, at))) {
+      return FC_OK;
+    }
+    return parts->form->function(parts, parts->held, at, sink, err);
   }
   release(parts);
   if (parts->at < parts->count) return next_module(parts, sink, err);

@@ -155,14 +155,10 @@ static fc_status_t write_function(const fc_module_t *module, size_t index,
                                  fc_module_get_version(module), sink, err);
 }
 
-static fc_status_t write_names(const fc_module_t *module, fc_sink_t *sink,
-                               fc_error_t *err) {
-  for (size_t i = 0; i < fc_module_function_count(module); i++) {
-    if (i) FC_TRY(put(sink, ",", err));
-    fc_str_t name = fc_module_function(module, i)->name;
-    FC_TRY(fc_json_write_string(sink, name, err));
-  }
-  return FC_OK;
+static fc_status_t write_name(const fc_module_t *module, size_t index,
+                              fc_sink_t *sink, fc_error_t *err) {
+  return fc_json_write_string(sink, fc_module_function(module, index)->name,
+                              err);
 }
 
 static fc_status_t write_short(const fc_module_t *module, size_t index,
@@ -175,10 +171,14 @@ static fc_status_t write_short(const fc_module_t *module, size_t index,
 typedef fc_status_t (*write_one_t)(const fc_module_t *module, size_t index,
                                    fc_sink_t *sink, fc_error_t *err);
 
-static fc_status_t write_each(const fc_module_t *module, write_one_t write_one,
-                              bool *is_first, fc_sink_t *sink,
-                              fc_error_t *err) {
+static fc_status_t write_each(const fc_generation_t *generation,
+                              write_one_t write_one, bool *is_first,
+                              fc_sink_t *sink, fc_error_t *err) {
+  const fc_module_t *module = generation->module;
   for (size_t i = 0; i < fc_module_function_count(module); i++) {
+    if (!fc_generation_exposes(generation, fc_module_function(module, i))) {
+      continue;
+    }
     if (!*is_first) FC_TRY(put(sink, ",", err));
     *is_first = false;
     FC_TRY(write_one(module, i, sink, err));
@@ -186,12 +186,12 @@ static fc_status_t write_each(const fc_module_t *module, write_one_t write_one,
   return FC_OK;
 }
 
-static fc_status_t write_functions_of(const fc_module_t *module,
+static fc_status_t write_functions_of(const fc_generation_t *generation,
                                       bool signatures, fc_sink_t *sink,
                                       fc_error_t *err) {
   bool is_first = true;
   FC_TRY(put(sink, "{\"functions\":[", err));
-  FC_TRY(write_each(module, signatures ? write_function : write_short,
+  FC_TRY(write_each(generation, signatures ? write_function : write_short,
                     &is_first, sink, err));
   return put(sink, "]}", err);
 }
@@ -319,9 +319,8 @@ static fc_status_t write_module(const fc_server_t *server,
   if (sha256.size) FC_TRY(put_text(sink, ",\"sha256\":", sha256, err));
   bool is_first = true;
   FC_TRY(put(sink, ",\"functions\":[", err));
-  FC_TRY(extras.signatures
-             ? write_each(module, write_function, &is_first, sink, err)
-             : write_names(module, sink, err));
+  FC_TRY(write_each(generation, extras.signatures ? write_function : write_name,
+                    &is_first, sink, err));
   return put(sink, "]", err);
 }
 
@@ -466,8 +465,7 @@ fc_status_t fc_reflect_write(const fc_server_t *server, const fc_place_t *place,
     case FC_ROUTE_MODULE:
       return write_one_module(server, place->module, extras, sink, err);
     case FC_ROUTE_FUNCTIONS_OF:
-      return write_functions_of(generation->module, extras.signatures, sink,
-                                err);
+      return write_functions_of(generation, extras.signatures, sink, err);
     case FC_ROUTE_FUNCTION:
       return fc_query_write(
           fc_module_function(generation->module, place->function), query, sink,

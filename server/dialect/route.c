@@ -255,12 +255,13 @@ static fc_status_t find_function(fc_str_t name,
                                  const fc_generation_t *generation,
                                  uint32_t *out_index, fc_error_t *err) {
   FC_TRY(check_loaded(generation, err));
-  const fc_function_t *function = fc_module_find(generation->module, name);
+  const fc_function_t *function = fc_generation_function(generation, name);
   if (function) {
     *out_index = (uint32_t)function->index;
     return FC_OK;
   }
-  const fc_function_t *nearest = fc_module_nearest(generation->module, name);
+  const fc_function_t *nearest =
+      fc_generation_nearest_function(generation, name);
   return fail_name(FC_CODE_FUNCTION_NOT_FOUND, "function", name,
                    nearest ? nearest->name : FC_STR(""), err);
 }
@@ -276,11 +277,15 @@ static size_t after_module(fc_str_t name) {
   return name.size < most ? name.size : most;
 }
 
-bool fc_route_only_function(const fc_module_t *module, uint32_t *out_function) {
+bool fc_route_only_function(const fc_generation_t *generation,
+                            uint32_t *out_function) {
+  const fc_module_t *module = generation->module;
   uint32_t found = 0;
   for (size_t i = 0; i < fc_module_function_count(module) && found < 2; i++) {
     const fc_function_t *function = fc_module_function(module, i);
-    if (!function->plan) continue;
+    if (!function->plan || !fc_generation_exposes(generation, function)) {
+      continue;
+    }
     *out_function = (uint32_t)i;
     found++;
   }
@@ -318,13 +323,26 @@ static fc_status_t fail_model(fc_str_t name, bool ready,
         fc_generations_find(generations, fc_str_make(name.data, dot));
     if (!generation) continue;
     FC_TRY(check_loaded(generation, err));
-    const fc_function_t *near = fc_module_nearest(
-        generation->module,
-        fc_str_make(name.data + dot + 1, name.size - dot - 1));
+    const fc_function_t *near = fc_generation_nearest_function(
+        generation, fc_str_make(name.data + dot + 1, name.size - dot - 1));
     if (near) return unknown_model(name, generation->name, near->name, err);
   }
   const fc_generation_t *near = fc_generations_nearest(generations, name);
   return unknown_model(name, near ? near->name : FC_STR(""), FC_STR(""), err);
+}
+
+// The first function that clients may see, and how many there are.
+static const fc_function_t *find_first(const fc_generation_t *generation,
+                                       size_t *out_count) {
+  const fc_function_t *first = NULL;
+  *out_count = 0;
+  for (size_t i = 0; i < fc_module_function_count(generation->module); i++) {
+    const fc_function_t *function = fc_module_function(generation->module, i);
+    if (!fc_generation_exposes(generation, function)) continue;
+    if (!first) first = function;
+    ++*out_count;
+  }
+  return first;
 }
 
 // Finds the function that a module's name alone means: the only one that can be
@@ -332,16 +350,15 @@ static fc_status_t fail_model(fc_str_t name, bool ready,
 static fc_status_t find_only(const fc_generation_t *generation,
                              uint32_t *out_function, fc_error_t *err) {
   FC_TRY(check_loaded(generation, err));
-  const fc_module_t *module = generation->module;
-  if (fc_route_only_function(module, out_function)) return FC_OK;
-  const fc_function_t *first =
-      fc_module_function_count(module) ? fc_module_function(module, 0) : NULL;
+  size_t count;
+  if (fc_route_only_function(generation, out_function)) return FC_OK;
+  const fc_function_t *first = find_first(generation, &count);
   return fc_fail(
       err, FC_CODE_FUNCTION_NOT_FOUND,
       "Request for unknown model: '%.*s' has %zu functions, each a model of "
       "its own%s%.*s",
-      FC_STR_ARG(generation->name), fc_module_function_count(module),
-      first ? ", as NAME." : "", FC_STR_ARG(first ? first->name : FC_STR("")));
+      FC_STR_ARG(generation->name), count, first ? ", as NAME." : "",
+      FC_STR_ARG(first ? first->name : FC_STR("")));
 }
 
 // Finds the current generation of a name, in this version; version.data NULL:
@@ -368,9 +385,8 @@ static bool find_pair(fc_str_t name, fc_str_t version,
       return true;
     }
     if (!generation->module) continue;
-    const fc_function_t *function =
-        fc_module_find(generation->module,
-                       fc_str_make(name.data + dot + 1, name.size - dot - 1));
+    const fc_function_t *function = fc_generation_function(
+        generation, fc_str_make(name.data + dot + 1, name.size - dot - 1));
     if (!function) continue;
     out_place->module = generation->index;
     out_place->function = (uint32_t)function->index;

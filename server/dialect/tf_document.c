@@ -65,7 +65,7 @@ static fc_status_t write_metadata(const fc_generation_t *generation,
   FC_TRY(fc_oip_check_model(function, err));
   FC_TRY(fc_plan_model(function->plan, &model, err));
   FC_TRY(put(sink, "{\"model_spec\":{\"name\":", err));
-  FC_TRY(fc_oip_put_name(function, sink, err));
+  FC_TRY(fc_oip_put_name(generation, function, sink, err));
   FC_TRY(put(sink, ",\"signature_name\":\"\",\"version\":", err));
   FC_TRY(fc_json_write_string(sink, fc_module_get_version(generation->module),
                               err));
@@ -88,7 +88,7 @@ static fc_status_t write_status(const fc_generation_t *generation,
   const bool ready = generation->state == FC_GENERATION_READY;
   FC_TRY(fc_oip_check_model(function, err));
   FC_TRY(put(sink, "{\"name\":", err));
-  FC_TRY(fc_oip_put_name(function, sink, err));
+  FC_TRY(fc_oip_put_name(generation, function, sink, err));
   FC_TRY(put(sink, ready ? ",\"ready\":true" : ",\"ready\":false", err));
   FC_TRY(put(sink, ",\"model_version_status\":[{\"version\":", err));
   FC_TRY(fc_json_write_string(sink, fc_module_get_version(generation->module),

@@ -181,7 +181,11 @@ fc_owner_t fc_exchange_owner(const fc_peer_t *peer) {
 }
 
 static uint64_t deadline_of(const fc_exchange_t *x, uint64_t wanted_ms) {
-  uint64_t timeout_ms = x->server->options->timeout;
+  const fc_generation_t *generation =
+      fc_generations_at(&x->server->modules->generations, x->place.module);
+  uint64_t timeout_ms = generation && generation->policy
+                            ? generation->policy->timeout
+                            : x->server->options->timeout;
   if (wanted_ms && (!timeout_ms || wanted_ms < timeout_ms)) {
     timeout_ms = wanted_ms;
   }

@@ -7,6 +7,7 @@
 
 #include "module/files.h"
 #include "modules/demand.h"
+#include "modules/versions.h"
 
 static const char *const kKinds[] = {
     [FC_ACT_START] = "start",       [FC_ACT_RELOAD_ALL] = "reload",
@@ -156,6 +157,7 @@ static void take_listing(fc_modules_t *modules, fc_act_t *act,
     fc_load_free(modules->loader, load);
     return;
   }
+  fc_versions_filter(modules->options.policies, &load->listing);
   if (path->failed) modules->failed_paths--;
   path->failed = false;
   path->is_directory = load->listing.is_directory;

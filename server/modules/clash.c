@@ -43,7 +43,7 @@ static void check_pairs(const clash_t *clash, fc_str_t model) {
     if (!other) continue;
     const fc_str_t function =
         fc_str_make(model.data + dot + 1, model.size - dot - 1);
-    if (fc_module_find(other->module, function)) {
+    if (fc_generation_function(other, function)) {
       tell(clash, model, other->name, function);
     }
   }
@@ -56,7 +56,9 @@ void fc_clash_tell(const fc_generations_t *generations,
   char text[NAME_MAX_SIZE];
   check_pairs(&clash, module);
   for (size_t i = 0; i < fc_module_function_count(generation->module); i++) {
-    const fc_str_t function = fc_module_function(generation->module, i)->name;
+    const fc_function_t *one = fc_module_function(generation->module, i);
+    const fc_str_t function = one->name;
+    if (!fc_generation_exposes(generation, one)) continue;
     if (module.size + 1 + function.size > sizeof text) continue;
     memcpy(text, module.data, module.size);
     text[module.size] = '.';

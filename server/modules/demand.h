@@ -94,6 +94,7 @@ void fc_demand_stop(fc_modules_t *modules);
 fc_status_t fc_modules_open(fc_modules_t *modules, fc_generation_t *generation,
                             fc_error_t *err) FC_MUST_CHECK;
 // Has the pool add it, once its file is open (trial.h); takes `proof` over.
+fc_hosting_t fc_modules_hosting(const fc_generation_t *generation);
 void fc_modules_add(fc_modules_t *modules, fc_generation_t *generation,
                     fc_proof_t *take_proof);
 void fc_modules_fail_load(fc_modules_t *modules, fc_generation_t *generation,

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "module/files.h"
+#include "modules/policy.h"
 #include "modules/rollback.h"
 #include "modules/trial.h"
 
@@ -310,6 +311,33 @@ void fc_generations_remove(fc_generations_t *generations,
   fc_free(generations->allocator, generation);
 }
 
+bool fc_generation_exposes(const fc_generation_t *generation,
+                           const fc_function_t *function) {
+  return !generation->policy ||
+         fc_module_policy_exposes(generation->policy, function->name);
+}
+
+const fc_function_t *fc_generation_function(const fc_generation_t *generation,
+                                            fc_str_t name) {
+  const fc_function_t *function = fc_module_find(generation->module, name);
+  return function && fc_generation_exposes(generation, function) ? function
+                                                                 : NULL;
+}
+
+const fc_function_t *fc_generation_nearest_function(
+    const fc_generation_t *generation, fc_str_t name) {
+  const fc_function_t *nearest = NULL;
+  fc_nearest_t search = fc_nearest_begin(name);
+  for (size_t i = 0; i < fc_module_function_count(generation->module); i++) {
+    const fc_function_t *function = fc_module_function(generation->module, i);
+    if (fc_generation_exposes(generation, function) &&
+        fc_nearest_offer(&search, function->name)) {
+      nearest = function;
+    }
+  }
+  return nearest;
+}
+
 fc_function_counts_t *fc_generations_count(const fc_generations_t *generations,
                                            fc_generation_t *generation,
                                            uint32_t function) {
@@ -347,6 +375,14 @@ const fc_generation_t *fc_generations_nearest(
   return nearest;
 }
 
+// What the policy of the name's module says that an alias leads to.
+static void configured_alias(const fc_generations_t *generations, fc_str_t name,
+                             fc_str_t *version) {
+  const fc_generation_t *head = fc_generations_find(generations, name);
+  if (!head || !head->policy) return;
+  (void)fc_module_policy_alias(head->policy, *version, version);
+}
+
 fc_generation_t *fc_generations_find_version(
     const fc_generations_t *generations, fc_str_t name, fc_str_t version) {
   char key[FC_MODULE_NAME_MAX + 24];
@@ -355,6 +391,7 @@ fc_generation_t *fc_generations_find_version(
           ? fc_state_find(generations->decisions, name, version)
           : NULL;
   if (alias) version = alias->version;
+  else if (fc_is_alias(version)) configured_alias(generations, name, &version);
   if (name.size > FC_MODULE_NAME_MAX || version.size > 20) return NULL;
   const int size = snprintf(key, sizeof key, "%.*s@%.*s", FC_STR_ARG(name),
                             FC_STR_ARG(version));

@@ -48,6 +48,8 @@ typedef struct fc_generation_t {
   uint64_t serial;  // counts all generations of a server, from 1
   uint8_t state;    // fc_generation_state_t
   bool current;     // its key leads to it
+  bool in_process;  // its module runs in processes of its own
+  uint32_t files;   // descriptors reserved for it (`counted`)
   bool in_pool;  // the pool has parts of it, which must go before it is removed
   // The loader was asked to hash its file; it is not asked again.
   bool hash_asked;
@@ -215,6 +217,17 @@ void fc_generations_weigh(fc_generations_t *generations,
 // It was asked for at `now_ns`, so it is the newest of those that are READY.
 void fc_generations_touch(fc_generations_t *generations,
                           fc_generation_t *generation, uint64_t now_ns);
+
+// May clients see and call the function? Its policy says. The module must be
+// there.
+bool fc_generation_exposes(const fc_generation_t *generation,
+                           const fc_function_t *function);
+// The function of this name, or the one whose name is nearest, among those that
+// clients may see; NULL: there is none.
+const fc_function_t *fc_generation_function(const fc_generation_t *generation,
+                                            fc_str_t name);
+const fc_function_t *fc_generation_nearest_function(
+    const fc_generation_t *generation, fc_str_t name);
 
 // While a generation is held it is not removed and its module not released.
 static inline void fc_generation_hold(fc_generation_t *generation) {

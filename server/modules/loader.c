@@ -7,7 +7,7 @@
 
 #include "modules/state.h"
 #include "modules/trial.h"
-#include "modules/versions.h"
+#include "pool/isolation.h"
 
 // bytes; constructors of modules run on this stack
 #define STACK_SIZE (8u << 20)
@@ -48,10 +48,31 @@ static fc_load_t *pop(load_list_t *list) {
 // ---------------------------------------------------------------------------
 // On the loader's thread
 
+#define SETTINGS_MAX 4
+
+// How this file is opened: as all, and with its own archives. `settings` has room
+// for SETTINGS_MAX.
+static fc_module_options_t options_of(const fc_loader_options_t *options,
+                                      const fc_load_t *load,
+                                      fc_setting_t *settings) {
+  fc_module_options_t open = options->open;
+  FC_ASSERT(open.setting_count < SETTINGS_MAX);
+  if (open.setting_count) {
+    memcpy(settings, open.settings, open.setting_count * sizeof *settings);
+  }
+  open.settings = settings;
+  if (load->parameters.size) {
+    settings[open.setting_count++] =
+        (fc_setting_t){FC_STR("vm.parameters"), load->parameters};
+  }
+  if (load->isolation == FC_ISOLATION_THREAD) open.describe_native = false;
+  return open;
+}
+
 // Opens once more, to be run in this process, a module that was only described.
 static fc_status_t open_for_threads(const fc_loader_options_t *options,
+                                    fc_module_options_t open,
                                     fc_module_t **module, fc_error_t *err) {
-  fc_module_options_t open = options->open;
   fc_module_t *loaded;
   if (!fc_module_get_info(*module)->described) return FC_OK;
   open.describe_native = false;
@@ -66,24 +87,23 @@ static fc_status_t open_for_threads(const fc_loader_options_t *options,
 // What is tried is tried in a process, which is told the hash.
 static fc_status_t read_proof(const fc_loader_options_t *options,
                               fc_load_t *load, fc_module_t *module) {
-  const fc_module_policies_t *policies = options->policies;
-  const fc_str_t name = fc_module_get_name(module);
-  const fc_str_t from =
-      policies ? fc_str(fc_module_policies_find(policies, name)->self_test)
-               : FC_STR("auto");
-  FC_TRY(fc_proof_read(module, from, options->allocator, &load->proof,
-                       &load->error));
+  FC_TRY(fc_proof_read(module, load->self_test, options->allocator,
+                       &load->proof, &load->error));
   return load->proof.tests ? fc_module_hash(module, &load->error) : FC_OK;
 }
 
 static fc_status_t open_file(const fc_loader_options_t *options,
                              fc_load_t *load) {
   fc_module_t *module;
-  FC_TRY(fc_module_load(options->backends, load->path, &options->open,
+  fc_setting_t settings[SETTINGS_MAX];
+  const fc_module_options_t open = options_of(options, load, settings);
+  FC_TRY(fc_module_load(options->backends, load->path, &open,
                         options->allocator, &module, &load->error));
-  fc_status_t status = options->runs_here(options->context, module)
-                           ? open_for_threads(options, &module, &load->error)
-                           : fc_module_hash(module, &load->error);
+  const bool elsewhere = fc_isolation_process(
+      load->isolation, fc_module_get_info(module)->runs_native);
+  fc_status_t status =
+      elsewhere ? fc_module_hash(module, &load->error)
+                : open_for_threads(options, open, &module, &load->error);
   if (status == FC_OK) status = read_proof(options, load, module);
   if (status == FC_OK) load->module = module;
   else fc_module_release(module);
@@ -103,7 +123,6 @@ static void run(const fc_loader_options_t *options, fc_load_t *load) {
     case FC_LOAD_SCAN:
       load->status = fc_scan(load->path, options->backends, options->allocator,
                              &load->listing, &load->error);
-      fc_versions_filter(options->versions, &load->listing);
       break;
     case FC_LOAD_OPEN:
       load->status = open_file(options, load);
@@ -203,13 +222,23 @@ void fc_loader_destroy(fc_loader_t *loader) {
   fc_free(loader->options.allocator, loader);
 }
 
+// A zero follows the path.
 static fc_load_t *create_load(fc_loader_t *loader, fc_load_kind_t kind,
-                              fc_str_t path) {
+                              fc_str_t path, fc_str_t bytes,
+                              fc_str_t self_test) {
   fc_load_t *load =
-      fc_alloc(loader->options.allocator, sizeof *load + path.size + 1);
+      fc_alloc(loader->options.allocator,
+               sizeof *load + path.size + 1 + bytes.size + self_test.size);
   if (!load) return NULL;
+  char *rest = load->text + path.size + 1;
   if (path.size) memcpy(load->text, path.data, path.size);
+  if (bytes.size) memcpy(rest, bytes.data, bytes.size);
   load->path = fc_str_make(load->text, path.size);
+  if (self_test.size) {
+    memcpy(rest + bytes.size, self_test.data, self_test.size);
+  }
+  load->bytes = fc_str_make(rest, bytes.size);
+  load->self_test = fc_str_make(rest + bytes.size, self_test.size);
   load->kind = (uint8_t)kind;
   return load;
 }
@@ -223,7 +252,8 @@ static void submit(fc_loader_t *loader, fc_load_t *take_load) {
 
 fc_status_t fc_loader_scan(fc_loader_t *loader, fc_str_t path,
                            uint32_t position, void *context, fc_error_t *err) {
-  fc_load_t *load = create_load(loader, FC_LOAD_SCAN, path);
+  fc_load_t *load =
+      create_load(loader, FC_LOAD_SCAN, path, FC_STR(""), FC_STR(""));
   if (!load) return fc_fail_memory(err);
   load->generation = position;
   load->context = context;
@@ -231,36 +261,35 @@ fc_status_t fc_loader_scan(fc_loader_t *loader, fc_str_t path,
   return FC_OK;
 }
 
-static fc_status_t submit_file(fc_loader_t *loader, fc_load_kind_t kind,
-                               fc_str_t path, uint32_t generation,
-                               fc_error_t *err) {
-  fc_load_t *load = create_load(loader, kind, path);
+fc_status_t fc_loader_open(fc_loader_t *loader, fc_str_t path,
+                           uint32_t generation, unsigned isolation,
+                           fc_str_t parameters, fc_str_t self_test,
+                           fc_error_t *err) {
+  fc_load_t *load =
+      create_load(loader, FC_LOAD_OPEN, path, parameters, self_test);
+  if (!load) return fc_fail_memory(err);
+  load->generation = generation;
+  load->isolation = (uint8_t)isolation;
+  load->parameters = load->bytes;
+  submit(loader, load);
+  return FC_OK;
+}
+
+fc_status_t fc_loader_describe(fc_loader_t *loader, fc_str_t path,
+                               uint32_t generation, fc_error_t *err) {
+  fc_load_t *load =
+      create_load(loader, FC_LOAD_DESCRIBE, path, FC_STR(""), FC_STR(""));
   if (!load) return fc_fail_memory(err);
   load->generation = generation;
   submit(loader, load);
   return FC_OK;
 }
 
-fc_status_t fc_loader_open(fc_loader_t *loader, fc_str_t path,
-                           uint32_t generation, fc_error_t *err) {
-  return submit_file(loader, FC_LOAD_OPEN, path, generation, err);
-}
-
-fc_status_t fc_loader_describe(fc_loader_t *loader, fc_str_t path,
-                               uint32_t generation, fc_error_t *err) {
-  return submit_file(loader, FC_LOAD_DESCRIBE, path, generation, err);
-}
-
 fc_status_t fc_loader_save(fc_loader_t *loader, fc_str_t directory,
                            fc_str_t text, void *context, fc_error_t *err) {
-  fc_load_t *load = fc_alloc(loader->options.allocator,
-                             sizeof *load + directory.size + text.size + 1);
+  fc_load_t *load =
+      create_load(loader, FC_LOAD_SAVE, directory, text, FC_STR(""));
   if (!load) return fc_fail_memory(err);
-  memcpy(load->text, directory.data, directory.size);
-  memcpy(load->text + directory.size, text.data, text.size);
-  load->path = fc_str_make(load->text, directory.size);
-  load->bytes = fc_str_make(load->text + directory.size, text.size);
-  load->kind = FC_LOAD_SAVE;
   load->context = context;
   submit(loader, load);
   return FC_OK;
@@ -268,7 +297,8 @@ fc_status_t fc_loader_save(fc_loader_t *loader, fc_str_t directory,
 
 fc_status_t fc_loader_check(fc_loader_t *loader, const fc_trial_t *trial,
                             uint32_t generation, fc_error_t *err) {
-  fc_load_t *load = create_load(loader, FC_LOAD_CHECK, FC_STR(""));
+  fc_load_t *load =
+      create_load(loader, FC_LOAD_CHECK, FC_STR(""), FC_STR(""), FC_STR(""));
   if (!load) return fc_fail_memory(err);
   load->generation = generation;
   load->context = (void *)(uintptr_t)trial;
@@ -278,7 +308,8 @@ fc_status_t fc_loader_check(fc_loader_t *loader, const fc_trial_t *trial,
 
 fc_status_t fc_loader_hash(fc_loader_t *loader, fc_module_t *module,
                            fc_error_t *err) {
-  fc_load_t *load = create_load(loader, FC_LOAD_HASH, FC_STR(""));
+  fc_load_t *load =
+      create_load(loader, FC_LOAD_HASH, FC_STR(""), FC_STR(""), FC_STR(""));
   if (!load) return fc_fail_memory(err);
   load->module = fc_module_retain(module);
   submit(loader, load);

@@ -38,25 +38,20 @@ typedef struct fc_load_t {
   // Of FC_LOAD_OPEN and FC_LOAD_DESCRIBE: the outcome; whoever takes it over
   // sets NULL. Of FC_LOAD_HASH: the module to hash, held meanwhile.
   fc_module_t *module;
+  uint8_t isolation;    // of FC_LOAD_OPEN
+  fc_str_t parameters;  // of FC_LOAD_OPEN, in `text`; "": none
+  fc_str_t self_test;   // of FC_LOAD_OPEN, in `text`, as fc_proof_read takes it
+  fc_str_t path;        // in `text`; of FC_LOAD_SAVE: the directory
+  fc_str_t bytes;       // of FC_LOAD_SAVE, in `text`
   fc_proof_t proof;  // of FC_LOAD_OPEN; whoever takes it over leaves it zeroed
-  fc_str_t path;     // in `text`; of FC_LOAD_SAVE: the directory
-  fc_str_t bytes;    // of FC_LOAD_SAVE, in `text`
   char text[];
 } fc_load_t;
 
-// All pointers are borrowed. runs_here and wake are called on the loader's
-// thread.
+// All pointers are borrowed. `wake` is called on the loader's thread.
 typedef struct fc_loader_options_t {
   fc_allocator_t allocator;
-  const fc_backend_t *const *backends;   // NULL-terminated
-  fc_module_options_t open;              // how files are opened
-  const fc_module_policies_t *policies;  // NULL: no module has one
-  fc_str_t versions;  // which versions are listed (versions.h)
-  // Is a module to run in threads of this process? If so and `open` had it only
-  // described, it is opened once more to be run. If not, it is hashed before it
-  // can be taken, whatever `open`.hash_max says, because its processes are told
-  // the hash.
-  bool (*runs_here)(void *context, const fc_module_t *module);
+  const fc_backend_t *const *backends;  // NULL-terminated
+  fc_module_options_t open;             // how files are opened
   // There is a finished request to take. Not called after fc_loader_stop.
   void (*wake)(void *context);
   void *context;
@@ -82,8 +77,15 @@ void fc_loader_destroy(fc_loader_t *loader);
 fc_status_t fc_loader_scan(fc_loader_t *loader, fc_str_t path,
                            uint32_t position, void *context,
                            fc_error_t *err) FC_MUST_CHECK;
+// `isolation` (fc_isolation_mode_t) says whether the module is to run in threads
+// of this process. If so and `open` had it only described, it is opened once more
+// to be run. If not, it is hashed before it can be taken, whatever `open`.hash_max
+// says, because its processes are told the hash. `parameters` as --parameters,
+// `self_test` as fc_proof_read takes it.
 fc_status_t fc_loader_open(fc_loader_t *loader, fc_str_t path,
-                           uint32_t generation, fc_error_t *err) FC_MUST_CHECK;
+                           uint32_t generation, unsigned isolation,
+                           fc_str_t parameters, fc_str_t self_test,
+                           fc_error_t *err) FC_MUST_CHECK;
 fc_status_t fc_loader_describe(fc_loader_t *loader, fc_str_t path,
                                uint32_t generation,
                                fc_error_t *err) FC_MUST_CHECK;

@@ -14,6 +14,7 @@
 #include "modules/demand.h"
 #include "modules/rollback.h"
 #include "modules/trial.h"
+#include "pool/isolation.h"
 
 // The first function of a module none of whose functions can be called; NULL when
 // some can, and when there are none.
@@ -71,7 +72,7 @@ void fc_modules_fail_path(fc_modules_t *modules, uint32_t position,
 static void count_open(fc_modules_t *modules, fc_generation_t *generation) {
   generation->counted = true;
   if (modules->events.on_opened) {
-    modules->events.on_opened(modules->events.context, generation->module);
+    modules->events.on_opened(modules->events.context, generation);
   }
 }
 
@@ -80,7 +81,7 @@ static void count_closed(fc_modules_t *modules, fc_generation_t *generation) {
   if (!generation->counted) return;
   generation->counted = false;
   if (modules->events.on_closed) {
-    modules->events.on_closed(modules->events.context, generation->module);
+    modules->events.on_closed(modules->events.context, generation);
   }
 }
 
@@ -220,8 +221,10 @@ fc_status_t fc_modules_begin(fc_modules_t *modules, const fc_listed_t *file,
 
 fc_status_t fc_modules_open(fc_modules_t *modules, fc_generation_t *generation,
                             fc_error_t *err) {
+  const fc_module_policy_t *policy = generation->policy;
   return fc_loader_open(modules->loader, generation->path, generation->index,
-                        err);
+                        policy->isolation, fc_str(policy->parameters),
+                        fc_str(policy->self_test), err);
 }
 
 fc_status_t fc_modules_describe(fc_modules_t *modules, const fc_listed_t *file,
@@ -276,9 +279,22 @@ static fc_status_t check_replaces(const fc_modules_t *modules,
   return fc_module_check_replaces(old->module, generation->module, err);
 }
 
+fc_hosting_t fc_modules_hosting(const fc_generation_t *generation) {
+  const fc_module_policy_t *policy = generation->policy;
+  return (fc_hosting_t){.process = generation->in_process,
+                        .workers = (uint32_t)policy->workers,
+                        .tiles = (uint32_t)policy->tiles,
+                        .parameters = policy->parameters};
+}
+
 void fc_modules_add(fc_modules_t *modules, fc_generation_t *generation,
                     fc_proof_t *take_proof) {
   fc_error_t error;
+  // As it was opened, whatever the policy says by now.
+  const fc_module_info_t *info = fc_module_get_info(generation->module);
+  generation->in_process =
+      info->described ||
+      fc_isolation_process(generation->policy->isolation, info->runs_native);
   count_open(modules, generation);
   // Counted before the call, which may call fc_modules_on_added before it
   // returns.
@@ -443,14 +459,6 @@ void fc_modules_on_retired(void *context, uint32_t index) {
 
 // ---------------------------------------------------------------------------
 
-// Called on the loader's thread, which may open its last file while the pool is
-// taken down. So it asks a copy of the pool's settings, not the pool.
-static bool runs_here(void *context, const fc_module_t *module) {
-  const fc_modules_t *modules = context;
-  return !fc_isolation_process(&modules->isolation, fc_module_get_name(module),
-                               fc_module_get_info(module)->runs_native);
-}
-
 static void wake(void *context) {
   const fc_modules_t *modules = context;
   modules->events.wake(modules->events.context);
@@ -463,15 +471,11 @@ fc_status_t fc_modules_init(fc_modules_t *modules, fc_allocator_t allocator,
   *modules = (fc_modules_t){
       .options = *options,
       .events = *events,
-      .isolation = options->pool->options.isolation,
       .generations = {
           .allocator = allocator, .on_idle = on_idle, .context = modules}};
   const fc_loader_options_t loader = {.allocator = allocator,
                                       .backends = options->backends,
                                       .open = options->open,
-                                      .policies = options->policies,
-                                      .versions = options->versions,
-                                      .runs_here = runs_here,
                                       .wake = wake,
                                       .context = modules};
   if (options->state_dir.size) {

@@ -22,9 +22,9 @@ typedef struct fc_modules_events_t {
   // fc_modules_collect in its next turn.
   void (*wake)(void *context);
   // A module was opened, and holds open files from now on. May be NULL.
-  void (*on_opened)(void *context, const fc_module_t *module);
+  void (*on_opened)(void *context, fc_generation_t *generation);
   // The module holds open files no more. May be NULL.
-  void (*on_closed)(void *context, const fc_module_t *module);
+  void (*on_closed)(void *context, fc_generation_t *generation);
   // Every PATH was tried: each module can be called or has failed.
   void (*on_started)(void *context);
   void *context;
@@ -40,7 +40,6 @@ typedef struct fc_modules_options_t {
   uint64_t memory;  // bytes that modules may take; 0: as many as they need
   // A module that nobody asks for during this time is unloaded; 0: never.
   uint64_t idle_ms;
-  fc_str_t versions;   // which are served (versions.h)
   fc_str_t state_dir;  // where decisions are remembered; "": nowhere
   const fc_module_policies_t *policies;  // what holds for single modules
 } fc_modules_options_t;
@@ -74,7 +73,6 @@ typedef struct fc_described_t {
 typedef struct fc_modules_t {
   fc_modules_options_t options;
   fc_modules_events_t events;
-  fc_isolation_t isolation;  // the pool's; its texts are borrowed
   fc_generations_t generations;
   fc_loader_t *loader;
   // PATHs to list, files to open or describe, workers to make, decisions to

@@ -35,6 +35,24 @@ static fc_status_t check_aliases(fc_str_t rest, fc_error_t *err) {
   return FC_OK;
 }
 
+fc_status_t fc_module_aliases_check(fc_str_t text, fc_error_t *err) {
+  while (text.size) {
+    fc_str_t item = fc_str_take(&text, ',');
+    const fc_str_t whole = item;
+    if (fc_is_module_name(fc_str_take(&item, '@')) && item.size &&
+        check_aliases(item, err) == FC_OK) {
+      continue;
+    }
+    char shown[80];
+    fc_escape(shown, sizeof shown, 64, whole);
+    return fc_fail(err, FC_CODE_NOT_ACCEPTABLE,
+                   "'%s' is no alias of a version: MODULE@ALIAS=VERSION, as "
+                   "m@stable=3",
+                   shown);
+  }
+  return FC_OK;
+}
+
 static fc_status_t check_range(uint64_t value, uint64_t least, uint64_t most,
                                fc_error_t *err) {
   if (value >= least && value <= most) return FC_OK;

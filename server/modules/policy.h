@@ -35,6 +35,9 @@
 fc_status_t fc_module_policy_check(const fc_module_policy_t *policy,
                                    unsigned *out_key,
                                    fc_error_t *err) FC_MUST_CHECK;
+// Checks the text of --aliases.
+fc_status_t fc_module_aliases_check(fc_str_t text,
+                                    fc_error_t *err) FC_MUST_CHECK;
 // May clients see and call this function?
 bool fc_module_policy_exposes(const fc_module_policy_t *policy,
                               fc_str_t function);

@@ -108,7 +108,7 @@ static fc_status_t submit_example(fc_trial_t *trial, bool *out_submitted,
       fc_module_function(trial->generation->module, trial->next);
   *out_submitted = false;
   fc_text_reset(&trial->text);
-  if (!function->plan ||
+  if (!function->plan || !fc_generation_exposes(trial->generation, function) ||
       fc_signature_print_example(function->signature, &trial->text.sink,
                                  NULL) != FC_OK) {
     return FC_OK;
@@ -302,8 +302,10 @@ fc_status_t fc_trial_add(fc_modules_t *modules, fc_generation_t *generation,
     fc_text_init(&trial->text, allocator, FC_EXPECT_SIZE_MAX);
     generation->trial = trial;
   }
-  const fc_status_t status = (tests ? fc_pool_try : fc_pool_add)(
-      pool, generation->index, generation->module, err);
+  fc_hosting_t hosting = fc_modules_hosting(generation);
+  hosting.process |= tests;  // its file is hashed
+  const fc_status_t status =
+      fc_pool_add(pool, generation->index, generation->module, &hosting, err);
   if (status != FC_OK) fc_trial_free(generation);
   return status;
 }
@@ -325,8 +327,9 @@ bool fc_trial_on_retired(fc_generation_t *generation) {
     return true;
   }
   generation->in_pool = true;
+  const fc_hosting_t hosting = fc_modules_hosting(generation);
   if (fc_pool_add(modules->options.pool, generation->index, generation->module,
-                  &error) == FC_OK) {
+                  &hosting, &error) == FC_OK) {
     return true;
   }
   generation->in_pool = false;

@@ -60,14 +60,21 @@ fc_status_t fc_versions_check(fc_str_t policies, fc_error_t *err) {
   return FC_OK;
 }
 
-static fc_str_t policy_of(fc_str_t policies, fc_str_t module) {
-  fc_str_t rest = policies, name, own, policy = FC_STR("all");
-  while (rest.size) {
-    const fc_str_t part = fc_str_take(&rest, ',');
-    if (!split(part, &name, &own)) policy = part;
-    else if (fc_str_equal(name, module)) return own;
+static fc_str_t policy_of(const fc_module_policies_t *policies,
+                          fc_str_t module) {
+  return fc_str(fc_module_policies_find(policies, module)->versions);
+}
+
+static bool is_all(const fc_module_policy_t *policy) {
+  return fc_str_equal(fc_str(policy->versions), FC_STR("all"));
+}
+
+static bool are_all(const fc_module_policies_t *policies) {
+  bool all = is_all(&policies->others);
+  for (uint32_t i = 0; all && i < policies->count; i++) {
+    all = is_all(&policies->items[i]);
   }
-  return policy;
+  return all;
 }
 
 static bool is_served(fc_str_t policy, fc_str_t version, uint32_t higher) {
@@ -104,9 +111,10 @@ static uint32_t count_higher(const fc_listing_t *listing, size_t at,
   return count;
 }
 
-void fc_versions_filter(fc_str_t policies, fc_listing_t *listing) {
+void fc_versions_filter(const fc_module_policies_t *policies,
+                        fc_listing_t *listing) {
   size_t kept = 0;
-  if (fc_str_equal(policies, FC_STR("all"))) return;
+  if (are_all(policies)) return;
   // All are marked before any is taken out, because a file is compared with all
   // versions there are.
   for (size_t i = 0; i < listing->count; i++) {

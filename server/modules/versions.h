@@ -5,6 +5,7 @@
 #ifndef FARCALL_SERVER_MODULES_VERSIONS_H_
 #define FARCALL_SERVER_MODULES_VERSIONS_H_
 
+#include "config/module.h"
 #include "modules/scan.h"
 
 // Checks a text "POLICY,NAME=POLICY,...", where POLICY is "all", "latest:N", or
@@ -12,6 +13,7 @@
 fc_status_t fc_versions_check(fc_str_t policies, fc_error_t *err) FC_MUST_CHECK;
 // Takes the files of versions that are not served out of a listing. Files that
 // are no version of a module stay.
-void fc_versions_filter(fc_str_t policies, fc_listing_t *listing);
+void fc_versions_filter(const fc_module_policies_t *policies,
+                        fc_listing_t *listing);
 
 #endif  // FARCALL_SERVER_MODULES_VERSIONS_H_

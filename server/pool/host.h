@@ -59,6 +59,14 @@ typedef struct fc_host_worker_t {
   uint64_t calls;
 } fc_host_worker_t;
 
+// How a generation is hosted, as the policy of its module says.
+typedef struct fc_hosting_t {
+  bool process;            // in processes of its own
+  uint32_t workers;        // calls that run at once; 0: as many as pool workers
+  uint32_t tiles;          // threads for one call; 0 and 1: only its own
+  const char *parameters;  // archives, as --parameters names them; NULL: none
+} fc_hosting_t;
+
 typedef struct fc_host_class_t {
   bool shares;  // bodies go to another process
 
@@ -68,8 +76,8 @@ typedef struct fc_host_class_t {
   // before this returns: the generation can be called, or could not be loaded.
   // FC_CODE_OUT_OF_MEMORY: there is no host.
   fc_status_t (*create)(fc_hosts_t *hosts, uint32_t generation,
-                        fc_module_t *module, fc_host_t **out_host,
-                        fc_error_t *err);
+                        fc_module_t *module, const fc_hosting_t *hosting,
+                        fc_host_t **out_host, fc_error_t *err);
   // May a call be made? *out_room is how many more calls would begin soon. If
   // it may not be, *out_retry_s says after how many seconds the client may come
   // back.

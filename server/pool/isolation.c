@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The list is short and needed once for each module, so it is read again each
-// time.
+// What it says of single modules: config/module.c.
 #include "pool/isolation.h"
 
 // The next part of a list; false at its end.
@@ -15,36 +14,23 @@ static bool next_part(fc_str_t *rest, fc_str_t *out_part) {
   return true;
 }
 
-static bool find_mode(fc_str_t word, fc_isolation_mode_t *out_mode) {
-  static const char *const kWords[] = {"auto", "process", "thread"};
-  for (unsigned i = 0; i < FC_ARRAY_COUNT(kWords); i++) {
-    if (!fc_str_equal(word, fc_str(kWords[i]))) continue;
-    *out_mode = (fc_isolation_mode_t)i;
-    return true;
-  }
-  return false;
+static bool is_mode(fc_str_t word) {
+  return fc_str_equal(word, FC_STR("auto")) ||
+         fc_str_equal(word, FC_STR("process")) ||
+         fc_str_equal(word, FC_STR("thread"));
 }
 
-static bool split(fc_str_t part, fc_str_t *out_name,
-                  fc_isolation_mode_t *out_mode) {
+static bool is_named(fc_str_t part) {
   const char *equals = part.size ? memchr(part.data, '=', part.size) : NULL;
   if (!equals || equals == part.data) return false;
-  *out_name = fc_str_make(part.data, (size_t)(equals - part.data));
-  size_t skip = out_name->size + 1;
-  return find_mode(fc_str_make(part.data + skip, part.size - skip), out_mode);
+  const size_t skip = (size_t)(equals - part.data) + 1;
+  return is_mode(fc_str_make(part.data + skip, part.size - skip));
 }
 
-fc_status_t fc_isolation_parse(fc_str_t text, fc_isolation_t *out_isolation,
-                               fc_error_t *err) {
-  fc_isolation_t isolation = {FC_ISOLATION_AUTO, text};
-  fc_str_t rest = text, part, name;
+fc_status_t fc_isolation_check(fc_str_t text, fc_error_t *err) {
+  fc_str_t rest = text, part;
   for (bool first = true; next_part(&rest, &part); first = false) {
-    fc_isolation_mode_t mode;
-    if (first && find_mode(part, &isolation.mode)) {
-      isolation.others = rest;
-      continue;
-    }
-    if (split(part, &name, &mode)) continue;
+    if ((first && is_mode(part)) || is_named(part)) continue;
     char shown[80];
     fc_escape(shown, sizeof shown, 64, part);
     return fc_fail(err, FC_CODE_NOT_ACCEPTABLE,
@@ -52,18 +38,5 @@ fc_status_t fc_isolation_parse(fc_str_t text, fc_isolation_t *out_isolation,
                    "MODULE=process or MODULE=thread",
                    shown);
   }
-  *out_isolation = isolation;
   return FC_OK;
-}
-
-bool fc_isolation_process(const fc_isolation_t *isolation, fc_str_t module,
-                          bool runs_native) {
-  fc_isolation_mode_t mode = isolation->mode;
-  fc_str_t rest = isolation->others, part, name;
-  while (next_part(&rest, &part)) {
-    fc_isolation_mode_t own;
-    if (split(part, &name, &own) && fc_str_equal(name, module)) mode = own;
-  }
-  return mode == FC_ISOLATION_PROCESS ||
-         (mode == FC_ISOLATION_AUTO && runs_native);
 }

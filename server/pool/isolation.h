@@ -13,15 +13,12 @@ typedef enum fc_isolation_mode_t {
   FC_ISOLATION_THREAD,
 } fc_isolation_mode_t;
 
-typedef struct fc_isolation_t {
-  fc_isolation_mode_t mode;
-  fc_str_t others;  // the list of single modules, checked; borrowed
-} fc_isolation_t;
-
-fc_status_t fc_isolation_parse(fc_str_t text, fc_isolation_t *out_isolation,
-                               fc_error_t *err);
-// Does this module belong in a process?
-bool fc_isolation_process(const fc_isolation_t *isolation, fc_str_t module,
-                          bool runs_native);
+// Checks the text of the option. FC_CODE_NOT_ACCEPTABLE.
+fc_status_t fc_isolation_check(fc_str_t text, fc_error_t *err) FC_MUST_CHECK;
+// Does a module of this mode belong in a process?
+static inline bool fc_isolation_process(unsigned mode, bool runs_native) {
+  return mode == FC_ISOLATION_PROCESS ||
+         (mode == FC_ISOLATION_AUTO && runs_native);
+}
 
 #endif  // FARCALL_SERVER_POOL_ISOLATION_H_

@@ -17,7 +17,7 @@ typedef struct fc_module_queue_t {
   fc_job_t *first;
   fc_job_t *last;
   uint32_t waiting;
-  bool serial;
+  uint32_t workers;   // calls that run at once
   uint64_t timeouts;  // running calls ended for their deadline
   uint64_t cancels;   // running calls ended because nobody waited for them
   bool active;
@@ -90,12 +90,6 @@ static const fc_host_class_t *class_of(const fc_host_t *host) {
   return host->hosts->class_;
 }
 
-bool fc_pool_wants_process(const fc_pool_t *pool, const fc_module_t *module) {
-  return fc_isolation_process(&pool->options.isolation,
-                              fc_module_get_name(module),
-                              fc_module_get_info(module)->runs_native);
-}
-
 // Makes `queues` long enough for generation `index`.
 static fc_status_t make_place(fc_pool_t *pool, uint32_t index,
                               fc_error_t *err) {
@@ -112,13 +106,14 @@ static fc_status_t make_place(fc_pool_t *pool, uint32_t index,
   return FC_OK;
 }
 
-static module_queue_t *create_queue(fc_pool_t *pool,
-                                    const fc_module_t *module) {
+static module_queue_t *create_queue(fc_pool_t *pool, const fc_module_t *module,
+                                    const fc_hosting_t *hosting) {
   const fc_module_info_t *info = fc_module_get_info(module);
   size_t functions = fc_module_function_count(module);
   module_queue_t *queue = fc_alloc(pool->allocator, sizeof *queue);
   if (!queue) return NULL;
-  queue->serial = info->serial;
+  queue->workers = hosting->workers ? hosting->workers : pool->options.workers;
+  if (info->serial) queue->workers = 1;
   queue->costs = fc_alloc_array(pool->allocator, functions ? functions : 1,
                                 sizeof *queue->costs);
   if (!queue->costs) {
@@ -131,29 +126,18 @@ static module_queue_t *create_queue(fc_pool_t *pool,
   return queue;
 }
 
-static fc_status_t add(fc_pool_t *pool, int kind, uint32_t index,
-                       fc_module_t *module, fc_error_t *err) {
+fc_status_t fc_pool_add(fc_pool_t *pool, uint32_t index, fc_module_t *module,
+                        const fc_hosting_t *hosting, fc_error_t *err) {
   FC_TRY(make_place(pool, index, err));
   FC_ASSERT(!pool->queues[index]);
-  pool->queues[index] = create_queue(pool, module);
+  pool->queues[index] = create_queue(pool, module, hosting);
   if (!pool->queues[index]) return fc_fail_memory(err);
+  const int kind = hosting->process ? FC_HOSTS_PROCESS : FC_HOSTS_THREAD;
   fc_hosts_t *hosts = pool->hosts[kind];
-  fc_status_t status = hosts->class_->create(hosts, index, module,
+  fc_status_t status = hosts->class_->create(hosts, index, module, hosting,
                                              &pool->queues[index]->host, err);
   if (status != FC_OK) free_queue(pool, index);
   return status;
-}
-
-fc_status_t fc_pool_add(fc_pool_t *pool, uint32_t index, fc_module_t *module,
-                        fc_error_t *err) {
-  const int kind =
-      fc_pool_wants_process(pool, module) ? FC_HOSTS_PROCESS : FC_HOSTS_THREAD;
-  return add(pool, kind, index, module, err);
-}
-
-fc_status_t fc_pool_try(fc_pool_t *pool, uint32_t index, fc_module_t *module,
-                        fc_error_t *err) {
-  return add(pool, FC_HOSTS_PROCESS, index, module, err);
 }
 
 void fc_pool_refuse(fc_pool_t *pool, uint32_t index, uint32_t retry_s,
@@ -177,8 +161,7 @@ fc_status_t fc_pool_admit(const fc_pool_t *pool, uint32_t module,
   FC_TRY(class_of(queue->host)->admit(queue->host, &staged, out_retry_s, err));
   if (queue->waiting == 0) return FC_OK;
   const uint64_t wait_ns =
-      fc_cost_wait_ns(&queue->costs[function], queue->waiting,
-                      queue->serial ? 1 : pool->options.workers);
+      fc_cost_wait_ns(&queue->costs[function], queue->waiting, queue->workers);
   *out_retry_s = fc_cost_retry_s(wait_ns);
   // Calls of this turn that workers have room for are not waiting, only staged.
   if (queue->waiting >= pool->options.queue_limit + staged) {

@@ -8,7 +8,6 @@
 
 #include "obs/metrics.h"
 #include "pool/host.h"
-#include "pool/isolation.h"
 #include "pool/region.h"
 
 typedef enum fc_lane_t {
@@ -48,7 +47,6 @@ typedef struct fc_pool_options_t {
   uint32_t tiles;  // threads for one call; 0 and 1: only its own
   // Time that a thread may take to make a module's first instance.
   uint64_t load_ms;
-  fc_isolation_t isolation;
   const struct fc_process_options_t *process;  // how processes are made
 } fc_pool_options_t;
 
@@ -86,17 +84,13 @@ fc_status_t fc_pool_init(fc_pool_t *pool, fc_allocator_t allocator,
 // Kills the processes, and waits for the calls that run in threads. A zeroed
 // pool is allowed.
 void fc_pool_deinit(fc_pool_t *pool);
-bool fc_pool_wants_process(const fc_pool_t *pool, const fc_module_t *module);
 // Generation `index` of a module is loaded, or described: starts its first
 // process if it belongs in one, else has a thread make its first instance. When
 // that has succeeded or failed, on_added is called, maybe before this returns,
 // and calls may be submitted. The module is held until the generation is
 // retired. FC_CODE_OUT_OF_MEMORY: nothing was added.
 fc_status_t fc_pool_add(fc_pool_t *pool, uint32_t index, fc_module_t *module,
-                        fc_error_t *err) FC_MUST_CHECK;
-// The same in processes, whatever the options say: the module is to be tried, and
-// its file is hashed.
-fc_status_t fc_pool_try(fc_pool_t *pool, uint32_t index, fc_module_t *module,
+                        const fc_hosting_t *hosting,
                         fc_error_t *err) FC_MUST_CHECK;
 // Fails the calls of a generation that wait; `retry_s` is when to come back.
 void fc_pool_refuse(fc_pool_t *pool, uint32_t index, uint32_t retry_s,

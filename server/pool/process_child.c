@@ -57,11 +57,12 @@ static fc_status_t spawn(fc_process_host_t *host, fc_child_t *child,
   const fc_module_files_t files = fc_module_get_files(host->module);
   fc_ring_setup_t setup = options->setup;
   setup.digest = files.digest;
+  setup.tiles = (uint8_t)host->tiles;
   FC_TRY(fc_ring_create(&setup, &child->ring, err));
   const fc_process_start_t start = {
       .program = options->program,
       .path = fc_module_get_path(host->module).data,
-      .parameters = options->parameters,
+      .parameters = host->parameters,
       .ring = child->ring.fd,
       .files = files};
   return fc_process_spawn(&start, &child->process, err);

@@ -76,7 +76,7 @@ void fc_process_host_fail(fc_process_host_t *host, const fc_error_t *error) {
 fc_status_t fc_process_host_admit(const fc_host_t *base, uint32_t *out_room,
                                   uint32_t *out_retry_s, fc_error_t *err) {
   const fc_process_host_t *host = (const fc_process_host_t *)base;
-  const uint32_t most = FC_HOST_SLOW_AHEAD * host->options->workers;
+  const uint32_t most = FC_HOST_SLOW_AHEAD * host->workers;
   *out_room = most > base->running ? most - base->running : 0;
   *out_retry_s = fc_health_retry_s(&host->health, fc_clock_ns());
   if (!*out_retry_s) return FC_OK;
@@ -128,14 +128,23 @@ static uint64_t load_ns(const fc_module_t *module) {
   return (FC_LIMIT_LOAD_MS + mib * FC_LIMIT_LOAD_MIB_MS) * 1000000u;
 }
 
-static fc_process_host_t *make_host(fc_pool_t *pool, fc_module_t *module) {
+static fc_process_host_t *make_host(fc_pool_t *pool, fc_module_t *module,
+                                    const fc_hosting_t *hosting) {
   const fc_process_options_t *options = pool->options.process;
-  fc_process_host_t *host = fc_alloc(pool->allocator, sizeof *host);
+  const fc_str_t parameters =
+      fc_str(hosting->parameters ? hosting->parameters : "");
+  fc_process_host_t *host =
+      fc_alloc(pool->allocator, sizeof *host + parameters.size + 1);
   if (!host) return NULL;
+  if (parameters.size) {
+    memcpy(host->parameters, parameters.data, parameters.size);
+  }
   host->options = options;
   host->module = fc_module_retain(module);
   host->name = fc_module_get_name(module);
-  host->most = fc_module_get_info(module)->serial ? 1 : options->workers;
+  host->workers = hosting->workers ? hosting->workers : options->workers;
+  host->tiles = hosting->tiles;
+  host->most = fc_module_get_info(module)->serial ? 1 : host->workers;
   host->load_ns = load_ns(module);
   fc_health_init(&host->health, options->crash_limit, options->quarantine_ms);
   uint64_t key[2] = {fc_clock_ns(), (uintptr_t)host};
@@ -148,9 +157,9 @@ static fc_process_host_t *make_host(fc_pool_t *pool, fc_module_t *module) {
 }
 
 static fc_status_t create(fc_hosts_t *hosts, uint32_t generation,
-                          fc_module_t *module, fc_host_t **out_host,
-                          fc_error_t *err) {
-  fc_process_host_t *host = make_host(hosts->pool, module);
+                          fc_module_t *module, const fc_hosting_t *hosting,
+                          fc_host_t **out_host, fc_error_t *err) {
+  fc_process_host_t *host = make_host(hosts->pool, module, hosting);
   if (!host) return fc_fail_memory(err);
   fc_hosts_link(hosts, generation, &host->base);
   *out_host = &host->base;

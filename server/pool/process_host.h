@@ -32,7 +32,6 @@ typedef struct fc_process_options_t {
   uv_loop_t *uv;
   fc_log_t *log;
   const char *program;
-  const char *parameters;
   fc_ring_setup_t setup;
   uint32_t workers;      // most processes of one module
   uint32_t crash_limit;  // crashes in a minute before quarantine; 0: none
@@ -146,7 +145,9 @@ struct fc_process_host_t {
   // Held, because a generation that fails releases its own.
   fc_module_t *module;
   fc_str_t name;
+  uint32_t workers;      // calls that run at once
   uint32_t most;         // processes that it may have
+  uint32_t tiles;        // threads for one call
   uint64_t load_ns;      // most time from start to serving
   fc_child_t *children;  // oldest first
   uint32_t living;
@@ -164,6 +165,7 @@ struct fc_process_host_t {
   uint64_t crashes;
   uint64_t restarts;
   uint64_t quarantines;
+  char parameters[];  // of --parameters, or its module's
 };
 
 typedef struct fc_process_hosts_t {

@@ -72,7 +72,7 @@ static fc_status_t load(self_t *self, fc_error_t *err) {
   FC_TRY(fc_module_load_files(self->backends, self->path, &files, &options,
                               self->region.allocator, &self->module, err));
   fc_fault_after_load();
-  FC_TRY(fc_region_add(&self->region, 0, self->module, err));
+  FC_TRY(fc_region_add(&self->region, 0, self->module, 0, err));
   return fc_worker_prepare(&self->worker, 0, err);
 }
 

@@ -32,7 +32,8 @@ void fc_region_deinit(fc_region_t *region) {
 }
 
 fc_status_t fc_region_add(fc_region_t *region, uint32_t index,
-                          fc_module_t *module, fc_error_t *err) {
+                          fc_module_t *module, uint32_t tiles,
+                          fc_error_t *err) {
   const uint32_t chunk = index / FC_SERVED_CHUNK;
   if (chunk >= FC_SERVED_CHUNKS) return fc_fail_memory(err);
   if (!region->served[chunk]) {
@@ -45,6 +46,7 @@ fc_status_t fc_region_add(fc_region_t *region, uint32_t index,
                sizeof *served + region->worker_count * sizeof(void *));
   if (!served) return fc_fail_memory(err);
   served->module = fc_module_retain(module);
+  served->tiles = tiles;
   served->count = region->worker_count;
   region->served[chunk][index % FC_SERVED_CHUNK] = served;
   return FC_OK;
@@ -114,6 +116,15 @@ fc_status_t fc_worker_prepare(fc_worker_t *worker, uint32_t generation,
   void *instance;
   if (!callable) return FC_OK;
   return find_instance(worker, generation, &instance, err);
+}
+
+// The threads that may share the call; NULL: it keeps to its own.
+static const fc_tiles_t *find_tiles(fc_worker_t *worker, uint32_t generation) {
+  const uint32_t most = find_served(worker->region, generation)->tiles;
+  if (!worker->region->tiles || most == 1) return NULL;
+  worker->tiles = *worker->region->tiles;
+  if (most && most < worker->tiles.count) worker->tiles.count = most;
+  return &worker->tiles;
 }
 
 // Checks, before the call starts, that somebody still wants it.
@@ -238,7 +249,7 @@ static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
   slot->outcome.stage = FC_STAGE_DECODE;
   fc_frame_begin(frame, function->plan, NULL);
   fc_frame_set_guard(frame, fc_region_wants_guard(region, function));
-  fc_frame_set_tiles(frame, region->tiles);
+  fc_frame_set_tiles(frame, find_tiles(worker, slot->call.generation));
   fc_status_t status = read_body(worker, slot, err);
   if (status == FC_OK) {
     status = dialect->decode(frame, worker->body, slot->call.parameters, err);

@@ -44,6 +44,7 @@ typedef enum fc_guard_policy_t {
 // all places.
 typedef struct fc_served_t {
   fc_module_t *module;  // held
+  uint32_t tiles;  // most threads for one call; 0: as many as the region has
   uint32_t count;
   void *instances[];  // by worker
 } fc_served_t;
@@ -87,7 +88,8 @@ void fc_region_deinit(fc_region_t *region);
 // FC_CODE_OUT_OF_MEMORY, also when the index is beyond FC_SERVED_CHUNK *
 // FC_SERVED_CHUNKS.
 fc_status_t fc_region_add(fc_region_t *region, uint32_t index,
-                          fc_module_t *module, fc_error_t *err) FC_MUST_CHECK;
+                          fc_module_t *module, uint32_t tiles,
+                          fc_error_t *err) FC_MUST_CHECK;
 // No slot names the generation any more: its instances are destroyed. One that
 // was never added is allowed.
 void fc_region_remove(fc_region_t *region, uint32_t index);
@@ -104,6 +106,7 @@ typedef struct fc_worker_t {
   fc_text_t inflated;  // the body of this call, if it came compressed
   fc_str_t body;       // of this call, as the dialect reads it
   fc_spin_t spin;
+  fc_tiles_t tiles;  // of this call
 } fc_worker_t;
 
 fc_status_t fc_worker_init(fc_worker_t *worker, fc_region_t *region,

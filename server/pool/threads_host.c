@@ -33,7 +33,8 @@ typedef struct fc_thread_hosts_t {
 typedef struct fc_thread_host_t {
   fc_host_t base;
   bool serial;
-  bool native;         // it runs machine code: a thread in it cannot be stopped
+  uint32_t most;  // calls that run at once; 0: as many as there are threads
+  bool native;    // it runs machine code: a thread in it cannot be stopped
   bool slow_instance;  // making an instance takes long: not for the loop to do
   uint64_t lost;       // threads lost in its calls, ever
   fc_job_t loading;    // makes the first instance
@@ -116,6 +117,8 @@ static bool has_room(const fc_host_t *host, bool quick) {
   if (self->serial && host->running >= (quick ? SERIAL_QUICK : 1)) {
     return false;
   }
+  // What is given to a thread may begin at once.
+  if (self->most && host->running >= self->most) return false;
   uint32_t ahead = quick ? QUICK_AHEAD : FC_HOST_SLOW_AHEAD;
   uint32_t busy = all->base.running - all->threads.lost;
   return busy < ahead * fc_thread_hosts_count(&all->base);
@@ -147,6 +150,7 @@ static bool run(fc_host_t *host, fc_job_t *job) {
   // A thread that is in this module holds its lock, and the loop would wait for
   // it.
   if (self->serial && host->running) return false;
+  if (self->most && host->running >= self->most) return false;
   if (self->slow_instance && host->pool->options.lane != FC_LANE_ALWAYS) {
     return false;
   }
@@ -322,19 +326,22 @@ static bool worker(const fc_host_t *host, uint32_t position,
 }
 
 static fc_status_t create(fc_hosts_t *hosts, uint32_t generation,
-                          fc_module_t *module, fc_host_t **out_host,
-                          fc_error_t *err) {
+                          fc_module_t *module, const fc_hosting_t *hosting,
+                          fc_host_t **out_host, fc_error_t *err) {
   fc_thread_hosts_t *all = (fc_thread_hosts_t *)hosts;
   fc_allocator_t allocator = hosts->pool->allocator;
   const fc_module_info_t *info = fc_module_get_info(module);
   fc_thread_host_t *self = fc_alloc(allocator, sizeof *self);
   if (!self) return fc_fail_memory(err);
-  fc_status_t status = fc_region_add(&all->region, generation, module, err);
+  fc_status_t status =
+      fc_region_add(&all->region, generation, module, hosting->tiles, err);
   if (status != FC_OK) {
     fc_free(allocator, self);
     return status;
   }
   self->serial = info->serial;
+  self->most =
+      hosting->workers < hosts->pool->options.workers ? hosting->workers : 0;
   self->native = info->runs_native;
   fc_hosts_link(hosts, generation, &self->base);
   *out_host = &self->base;

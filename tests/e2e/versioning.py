@@ -19,6 +19,13 @@ class Versions:
         self.folder = work / "modules"
         self.folder.mkdir()
 
+    def config(self, text="", **modules):
+        """A configuration file of this folder and the policies of modules."""
+        path = self.folder.parent / "farcalld.conf"
+        path.write_text(f'{{ {text} "paths": ["{self.folder}"],\n'
+                        f'"modules": {json.dumps(modules)} }}\n')
+        return path
+
     def put(self, version, code=None):
         place = self.folder / "m" / str(version)
         place.mkdir(parents=True, exist_ok=True)

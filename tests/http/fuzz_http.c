@@ -248,7 +248,7 @@ static void add_module(house_t *house) {
   generation->module = load_module(&error);
   check(fc_generations_publish(generations, generation, &error) == FC_OK &&
             fc_pool_add(&house->pool, generation->index, generation->module,
-                        &error) == FC_OK,
+                        &(fc_hosting_t){0}, &error) == FC_OK,
         error.message);
   run_calls(house);
   check(house->added, "the module is not ready");
@@ -263,10 +263,8 @@ static void init_house(house_t *house) {
   house->options.timeout = 0;
   init_routes();
   fc_dialect_workers(&kRoutes, house->workers);
-  const fc_pool_options_t pool = {.workers = 1,
-                                  .queue_limit = 8,
-                                  .load_ms = 60000,
-                                  .isolation = {.mode = FC_ISOLATION_THREAD}};
+  const fc_pool_options_t pool = {
+      .workers = 1, .queue_limit = 8, .load_ms = 60000};
   const fc_pool_events_t events = {.wake = wake,
                                    .on_done = fc_exchange_on_done,
                                    .on_expired = fc_exchange_on_expired,

@@ -168,7 +168,8 @@ static void modules_have_policies(void **state) {
   fc_error_t error;
   const char *text =
       "{\"timeout\": \"7s\", \"isolation\": \"thread,b=process,c=process\",\n"
-      "\"versions\": \"latest:2,b=1+3\", \"pin-modules\": \"d\", \"modules\": {\n"
+      "\"versions\": \"latest:2,b=1+3\", \"pin-modules\": \"d\",\n"
+      "\"aliases\": \"c@x=1,a@stable=7,c@y=2\", \"modules\": {\n"
       "\"a\": {\"timeout\": \"2s\", \"aliases\": [\"stable=1\", \"canary=2\"]},\n"
       "\"b\": {\"isolation\": \"auto\", \"rollback\": \"on-crash\"},\n"
       "\"\\u0063\": {\"pin\": true, \"workers\": 3}}}";
@@ -182,7 +183,7 @@ static void modules_have_policies(void **state) {
     unsigned isolation_line;  // 0: of a flag
   } rows[2][5] = {
       {{"a", 2, 2000, "latest:2", false, 1},
-       {"b", 0, 7000, "1+3", false, 4},
+       {"b", 0, 7000, "1+3", false, 5},
        {"c", 1, 7000, "latest:2", true, 1},
        {"d", 2, 7000, "latest:2", true, 1},
        {"e", 2, 7000, "latest:2", false, 1}},
@@ -214,6 +215,8 @@ static void modules_have_policies(void **state) {
     const fc_module_policy_t *a =
         fc_module_policies_find(&policies, FC_STR("a"));
     assert_string_equal(a->aliases, "stable=1,canary=2");
+    assert_string_equal(
+        fc_module_policies_find(&policies, FC_STR("c"))->aliases, "x=1,y=2");
     assert_int_equal(
         fc_module_policies_find(&policies, FC_STR("b"))->rollback_on_crash, 1);
     assert_int_equal(fc_module_policies_find(&policies, FC_STR("c"))->workers,

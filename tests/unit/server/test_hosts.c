@@ -18,6 +18,7 @@
 #include "dialect/native.h"
 #include "helpers/test.h"
 #include "modules/modules.h"
+#include "pool/isolation.h"
 #include "pool/process_host.h"
 
 #define NATIVE FARCALL_BUILD_DIR "/tests/modules/native/"
@@ -70,6 +71,7 @@ typedef struct house_t {
   fc_log_t log;
   int sink;  // of the log
   fc_blocks_t *blocks;
+  fc_isolation_mode_t host;
   fc_module_policies_t policies;
   fc_modules_t modules;
   fc_process_options_t processes;
@@ -140,9 +142,12 @@ static const fc_generation_t *generation_at(const house_t *house,
   return generation;
 }
 
+static const char *parameters = "";
+
 static void load(house_t *house, fc_allocator_t allocator, bool describe) {
   fc_error_t error;
   const char *paths[FC_ARRAY_COUNT(kModules)];
+  static const char *const kModes[] = {"auto", "process", "thread"};
   const fc_modules_options_t options = {.backends = kBackends,
                                         .open.describe_native = describe,
                                         .pool = &house->pool,
@@ -152,6 +157,8 @@ static void load(house_t *house, fc_allocator_t allocator, bool describe) {
       .wake = wake, .on_started = on_started, .context = house};
   fc_server_options_t server;
   fc_server_options_init(&server);
+  server.isolation = kModes[house->host];
+  server.parameters = parameters;
   assert_int_equal(
       fc_module_policies_init(&house->policies, allocator, &server, &error),
       FC_OK);
@@ -169,11 +176,10 @@ static void load(house_t *house, fc_allocator_t allocator, bool describe) {
 }
 
 static uint32_t processes_of_each = 1;
-static const char *parameters = "";
 
 static void enter(house_t *house, fc_isolation_mode_t host,
                   uint32_t crash_limit) {
-  *house = (house_t){0};
+  *house = (house_t){.host = host};
   fc_allocator_t allocator = fc_test_allocator_init(&house->memory, 0);
   fc_error_t error;
   assert_int_equal(uv_loop_init(&house->uv), 0);
@@ -187,7 +193,6 @@ static void enter(house_t *house, fc_isolation_mode_t host,
       .uv = &house->uv,
       .log = &house->log,
       .program = "/proc/self/exe",
-      .parameters = parameters,
       .setup = {.body_size = 1u << 16,
                 .result_size = fc_limits_default().result_size},
       .workers = processes_of_each,
@@ -197,7 +202,6 @@ static void enter(house_t *house, fc_isolation_mode_t host,
                                      .queue_limit = 8,
                                      .load_ms = 60000,
                                      .lane = FC_LANE_NEVER,
-                                     .isolation = {.mode = host},
                                      .process = &house->processes};
   const fc_pool_events_t events = {.wake = wake,
                                    .on_done = on_done,
@@ -763,7 +767,9 @@ static void an_instance_that_is_not_made_fails_its_module(void **state) {
   const uint32_t index = FC_ARRAY_COUNT(kModules);
   house.opening++;
   house.alone = true;
-  assert_int_equal(fc_pool_add(&house.pool, index, module, &error), FC_OK);
+  assert_int_equal(
+      fc_pool_add(&house.pool, index, module, &(fc_hosting_t){0}, &error),
+      FC_OK);
   fc_module_release(module);
   fc_pool_flush(&house.pool);
   sem_wait(&making);

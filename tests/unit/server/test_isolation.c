@@ -3,6 +3,8 @@
 // --isolation: which words it takes and which host a module gets by them.
 #include "pool/isolation.h"
 
+#include "config/module.h"
+
 #include "helpers/test.h"
 
 static void modules_get_the_host_they_were_given(void **state) {
@@ -27,18 +29,24 @@ static void modules_get_the_host_they_were_given(void **state) {
       {"thread,m.v1-2=process", false, false, false, false},
   };
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
-    fc_isolation_t isolation;
+    fc_server_options_t options;
+    fc_module_policies_t policies;
     fc_error_t error;
-    assert_int_equal(fc_isolation_parse(fc_str(row->name), &isolation, &error),
+    assert_int_equal(fc_isolation_check(fc_str(row->name), &error), FC_OK);
+    fc_server_options_init(&options);
+    options.isolation = row->name;
+    assert_int_equal(fc_module_policies_init(&policies, fc_allocator_system(),
+                                             &options, &error),
                      FC_OK);
-    fc_str_t m = FC_STR("m"), other = FC_STR("other");
-    assert_int_equal(fc_isolation_process(&isolation, other, true),
-                     row->native);
-    assert_int_equal(fc_isolation_process(&isolation, other, false),
-                     row->bytecode);
-    assert_int_equal(fc_isolation_process(&isolation, m, true), row->m_native);
-    assert_int_equal(fc_isolation_process(&isolation, m, false),
-                     row->m_bytecode);
+    const unsigned m =
+        fc_module_policies_find(&policies, FC_STR("m"))->isolation;
+    const unsigned other =
+        fc_module_policies_find(&policies, FC_STR("other"))->isolation;
+    assert_int_equal(fc_isolation_process(other, true), row->native);
+    assert_int_equal(fc_isolation_process(other, false), row->bytecode);
+    assert_int_equal(fc_isolation_process(m, true), row->m_native);
+    assert_int_equal(fc_isolation_process(m, false), row->m_bytecode);
+    fc_module_policies_deinit(&policies);
   }
 }
 
@@ -57,10 +65,8 @@ static void other_words_are_refused(void **state) {
       {"auto,,m=thread", "''"},
   };
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
-    fc_isolation_t isolation;
     fc_error_t error;
-    fc_status_t status =
-        fc_isolation_parse(fc_str(row->name), &isolation, &error);
+    fc_status_t status = fc_isolation_check(fc_str(row->name), &error);
     assert_int_equal(status == FC_OK, row->says == NULL);
     if (row->says) assert_non_null(strstr(error.message, row->says));
   }

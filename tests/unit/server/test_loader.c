@@ -12,6 +12,7 @@
 
 #include "base/sanitize.h"
 #include "helpers/test.h"
+#include "pool/isolation.h"
 
 #define VM FARCALL_SOURCE_DIR "/tests/corpus/vm/endless.vmfb"
 #define NATIVE FARCALL_BUILD_DIR "/tests/modules/native/scalars.so"
@@ -26,11 +27,6 @@ static void wake(void *context) {
   sem_post(&woken);
 }
 
-static bool runs_here(void *context, const fc_module_t *module) {
-  (void)module;
-  return *(const bool *)context;
-}
-
 static fc_status_t open_late(const fc_module_source_t *source,
                              fc_allocator_t allocator, void **out_module,
                              fc_error_t *err) {
@@ -40,13 +36,10 @@ static fc_status_t open_late(const fc_module_source_t *source,
 }
 
 static fc_loader_t *start(fc_loader_options_t options) {
-  static bool none;
   fc_loader_t *loader;
   fc_error_t error;
   options.allocator = fc_allocator_system();
   if (!options.backends) options.backends = fc_backends;
-  if (!options.context) options.context = &none;
-  if (!options.runs_here) options.runs_here = runs_here;
   options.wake = wake;
   sem_init(&woken, 0, 0);
   atomic_store(&wakes, 0);
@@ -54,12 +47,16 @@ static fc_loader_t *start(fc_loader_options_t options) {
   return loader;
 }
 
+// Machine code is to run in a process.
+static unsigned isolation = FC_ISOLATION_PROCESS;
+
 static void submit(fc_loader_t *loader, fc_load_kind_t kind, const char *path,
                    uint32_t generation) {
   fc_status_t status =
       kind == FC_LOAD_SCAN
           ? fc_loader_scan(loader, fc_str(path), 0, NULL, NULL)
-          : fc_loader_open(loader, fc_str(path), generation, NULL);
+          : fc_loader_open(loader, fc_str(path), generation, isolation,
+                           FC_STR(""), FC_STR("auto"), NULL);
   assert_int_equal(status, FC_OK);
 }
 
@@ -96,11 +93,9 @@ static void what_was_asked_for_comes_back_in_order(void **state) {
 static void machine_code_is_opened_for_real_only_if_it_runs_here(void **state) {
   (void)state;
   for (int here = 0; here < 2; here++) {
-    bool answer = here;
+    isolation = here ? FC_ISOLATION_THREAD : FC_ISOLATION_PROCESS;
     fc_loader_t *loader =
-        start((fc_loader_options_t){.open.describe_native = true,
-                                    .runs_here = runs_here,
-                                    .context = &answer});
+        start((fc_loader_options_t){.open.describe_native = true});
     submit(loader, FC_LOAD_OPEN, NATIVE, 0);
     fc_load_t *load = wait_for_load(loader);
     assert_int_equal(load->status, FC_OK);
@@ -115,9 +110,8 @@ static void machine_code_is_opened_for_real_only_if_it_runs_here(void **state) {
 static void a_large_file_is_hashed_last(void **state) {
   (void)state;
   for (int here = 0; here < 2; here++) {
-    bool answer = here;
-    fc_loader_t *loader = start((fc_loader_options_t){
-        .open.hash_max = 1, .runs_here = runs_here, .context = &answer});
+    isolation = here ? FC_ISOLATION_THREAD : FC_ISOLATION_PROCESS;
+    fc_loader_t *loader = start((fc_loader_options_t){.open.hash_max = 1});
     submit(loader, FC_LOAD_OPEN, VM, 0);
     fc_load_t *load = wait_for_load(loader);
     fc_module_t *module = load->module;
@@ -183,13 +177,10 @@ static fc_status_t take_status(fc_loader_t *loader, fc_error_t *err) {
 
 static fc_status_t load_two(fc_allocator_t allocator, void *context,
                             fc_error_t *err) {
-  static bool yes = true;
   const fc_loader_options_t options = {.allocator = allocator,
                                        .backends = fc_backends,
                                        .open.describe_native = true,
-                                       .runs_here = runs_here,
-                                       .wake = wake,
-                                       .context = &yes};
+                                       .wake = wake};
   fc_loader_t *loader;
   (void)context;
   fc_status_t status = fc_loader_create(&options, &loader, err);
@@ -199,7 +190,9 @@ static fc_status_t load_two(fc_allocator_t allocator, void *context,
   if (status == FC_OK) status = take_status(loader, err);
   // Under the thread sanitizer some hundred loads of machine code take minutes.
   const fc_str_t path = FC_TSAN ? FC_STR(VM) : FC_STR(NATIVE);
-  if (status == FC_OK) status = fc_loader_open(loader, path, 0, err);
+  if (status == FC_OK)
+    status = fc_loader_open(loader, path, 0, FC_ISOLATION_AUTO, FC_STR(""),
+                            FC_STR("auto"), err);
   if (status == FC_OK) status = take_status(loader, err);
   fc_loader_destroy(loader);
   return status;

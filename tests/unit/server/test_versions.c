@@ -58,7 +58,16 @@ static void versions_are_filtered(void **state) {
       files[i] = (fc_listed_t){.path = fc_str(kPaths[i]), .mark = i};
     }
     fc_listing_t listing = {.files = files, .count = FC_ARRAY_COUNT(kPaths)};
-    fc_versions_filter(fc_str(row->policies), &listing);
+    fc_server_options_t options;
+    fc_module_policies_t policies;
+    fc_error_t error;
+    fc_server_options_init(&options);
+    options.versions = row->policies;
+    assert_int_equal(fc_module_policies_init(&policies, fc_allocator_system(),
+                                             &options, &error),
+                     FC_OK);
+    fc_versions_filter(&policies, &listing);
+    fc_module_policies_deinit(&policies);
     for (size_t i = 0; i < listing.count; i++) {
       kept[i] = (char)('0' + listing.files[i].mark);
     }

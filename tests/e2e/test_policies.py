@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the configuration file says of single modules, and what comes of it."""
+import json
+import shutil
+import subprocess
+
+import pytest
+
+from conftest import BIN, ROOT, user_environment
+from versioning import Versions, answers
+
+
+@pytest.fixture
+def versions(tmp_path):
+    made = Versions(tmp_path)
+    for each in 1, 2, 3:
+        made.put(each)
+    return made
+
+
+def test_versions_and_aliases(serve, versions):
+    config = versions.config(m={"versions": "2+3", "aliases": "stable=2,gone=1"})
+    server = serve("-c", config, "--admin=loopback")
+    assert [answers(server, f"m{each}") for each in ("", "@1", "@stable", "@gone")] == \
+        [3, "version_not_found", 2, "version_not_found"]
+    assert server.get("/v2/models/m/versions/2/config").json["version_policy"] == \
+        {"specific": {"versions": [2, 3]}}
+    # What was promoted comes before.
+    server.request("POST", "/api/v1/modules/m@3/promote", json.dumps({"alias": "stable"}))
+    assert answers(server, "m@stable") == 3
+
+
+@pytest.mark.parametrize("versions_option, written", [
+    ("all", {"all": {}}), ("latest:2", {"latest": {"num_versions": 2}})])
+def test_options_of_all(serve, versions, versions_option, written):
+    server = serve(f"--versions={versions_option}", "--aliases=m@old=1,m@new=3",
+                   versions.folder)
+    first = 1 if versions_option == "all" else "version_not_found"
+    assert [answers(server, f"m@{each}") for each in ("old", "new")] == [first, 3]
+    assert server.get("/v2/models/m/config").json["version_policy"] == written
+
+
+@pytest.mark.parametrize("load", ["start", "demand"])
+def test_functions_that_are_not_exposed(serve, tmp_path, load):
+    shutil.copy(ROOT / "tests/corpus/vm/ops.vmfb", tmp_path / "n.vmfb")
+    everything = serve(tmp_path).get("/api/v1/functions/n").json["functions"]
+    names = [each["name"] for each in everything]
+    assert len(names) > 1
+    shown = names[0]
+    config = tmp_path / "farcalld.conf"
+    config.write_text(json.dumps({"modules": {"n": {"functions": shown}}}))
+    server = serve("-c", config, f"--load={load}", tmp_path)
+    hidden = server.get(f"/api/v1/functions/n/{names[1]}")
+    assert (hidden.status, hidden.json["code"]) == (404, "function_not_found")
+    called = server.call(f"n/{names[1]}", [])
+    assert (called.status, called.json["code"]) == (404, "function_not_found")
+    assert names[1] not in hidden.json["detail"].replace(f"'{names[1]}'", "", 1)
+    assert server.get(f"/api/v1/functions/n/{shown}").status == 200
+    for path in ("/api/v1/functions/n", "/api/v1/functions"):
+        assert [each["name"] for each in server.get(path).json["functions"]] == [shown]
+    assert server.get("/api/v1/modules/n").json["functions"] == [shown]
+    for name, status in (("n", 200), (f"n.{shown}", 200), (f"n.{names[1]}", 404)):
+        assert server.get(f"/v2/models/{name}").status == status, name
+
+
+def test_each_module_has_its_host(serve, versions):
+    shutil.copytree(versions.folder / "m", versions.folder / "n")
+    config = versions.config('"isolation": "process", "workers": 2,',
+                             m={"isolation": "thread"}, n={"workers": 1})
+    server = serve("-c", config, "--isolation=process")
+
+    def host(name):
+        return server.get(f"/api/v1/modules/{name}").json["host"]["isolation"]
+
+    assert (host("m"), host("n")) == ("thread", "process")
+    assert (answers(server, "m"), answers(server, "n")) == (3, 3)
+
+
+def test_each_module_has_its_timeout(serve, tmp_path):
+    shutil.copy(ROOT / "tests/corpus/vm/endless.vmfb", tmp_path / "a.vmfb")
+    config = tmp_path / "farcalld.conf"
+    config.write_text(json.dumps({"timeout": "1000s", "paths": [str(tmp_path)],
+                                  "modules": {"a": {"timeout": "50ms"}}}))
+    server = serve("-c", config)
+    late = server.call("a/branch", [])
+    assert late.json["code"] == "deadline_exceeded"
+
+
+def test_a_mistake_serves_nothing(versions):
+    config = versions.config(m={"aliases": "stable"})
+    for flag in "-t", "--print-config":
+        done = subprocess.run([BIN / "farcalld", flag, "-c", config], text=True,
+                              capture_output=True, env=user_environment())
+        assert done.returncode == 64
+        assert f"{config}:2:" in done.stderr and "\"aliases\" of module 'm'" in done.stderr
