@@ -329,38 +329,98 @@ def lists_of(arrays):
     return {name: value.tolist() for name, value in arrays.items()}
 
 
-NATIVE = "/api/v1/functions/conventions/swap"
-WRONG = {  # the form: its path, its body, its type, the status of what is 422
-    "native": (NATIVE, lambda arrays: json.dumps(list(lists_of(arrays).values())),
-               "application/json", 422),
-    "npz": (NATIVE, lambda arrays: npz_body(**arrays), "application/x-npz", 422),
-    "safetensors": (NATIVE, safe_body, "application/x-safetensors", 422),
-    "oip": ("/v2/models/conventions.swap/infer", oip_body, "", 400),
-    "tf": ("/v1/models/conventions.swap:predict",
-           lambda arrays: json.dumps({"inputs": lists_of(arrays)}), "", 400),
+def raw_body(arrays):
+    """The document and the bytes of an OIP request, and how long the first is."""
+    datatypes = {numpy_type: name for name, numpy_type in TYPES.items()}
+    head = json.dumps({"inputs": [
+        {"name": name, "shape": value.shape, "datatype": datatypes[value.dtype.str],
+         "parameters": {"binary_data_size": value.nbytes}}
+        for name, value in arrays.items()]}).encode()
+    body = head + b"".join(value.tobytes() for value in arrays.values())
+    return body, {"Inference-Header-Content-Length": str(len(head))}
+
+
+def typed(make, kind):
+    return lambda arrays: (make(arrays), {"Content-Type": kind})
+
+
+NATIVE, OIP = "/api/v1/functions/conventions/%s", "/v2/models/conventions.%s/infer"
+TF = "/v1/models/conventions.%s:predict"
+WRONG = {  # the form: its path, its body and fields, the status of what is 422
+    "native": (NATIVE, typed(lambda arrays: json.dumps(list(lists_of(arrays).values())),
+                             "application/json"), 422),
+    "npz": (NATIVE, typed(lambda arrays: npz_body(**arrays), "application/x-npz"), 422),
+    "safetensors": (NATIVE, typed(safe_body, "application/x-safetensors"), 422),
+    "oip": (OIP, lambda arrays: (oip_body(arrays), {}), 400),
+    "oip raw": (OIP, raw_body, 400),
+    "tf": (TF, lambda arrays: (json.dumps({"inputs": lists_of(arrays)}), {}), 400),
 }
-GOOD = numpy.ones(3, "<f4")
-MISTAKES = {  # arguments, the code, and the forms that cannot make the mistake
-    "missing": ({"0": GOOD}, "missing_argument", ()),
-    "unknown": ({"0": GOOD, "1": GOOD, "x": GOOD}, "unknown_argument", ("native",)),
-    "too deep": ({"0": GOOD, "1": GOOD.reshape(1, 3)}, None, ()),
-    "of another type": ({"0": GOOD, "1": GOOD.astype("<i4")}, "dtype_mismatch",
+GOOD, FOUR = numpy.ones(3, "<f4"), numpy.ones(4, "<f4")
+MISTAKES = {  # function, arguments, the code, and the forms that cannot make the mistake
+    "missing": ("swap", {"0": GOOD}, "missing_argument", ()),
+    "none at all": ("swap", {}, "missing_argument", ("npz", "safetensors")),
+    "unknown": ("swap", {"0": GOOD, "1": GOOD, "x": GOOD}, "unknown_argument", ("native",)),
+    "unknown alone": ("swap", {"0": GOOD, "x": GOOD}, "unknown_argument", ("native",)),
+    "too deep": ("swap", {"0": GOOD, "1": GOOD.reshape(1, 3)}, None, ()),
+    "too flat": ("swap", {"0": GOOD, "1": numpy.float32(1).reshape(())}, None, ()),
+    "another rank": ("sum2", {"0": GOOD}, None, ()),
+    "too short": ("bp_add", {"0": FOUR, "1": GOOD}, "shape_mismatch", ()),
+    "too long": ("bp_add", {"0": numpy.ones(5, "<f4"), "1": FOUR}, "shape_mismatch", ()),
+    "empty": ("bp_add", {"0": FOUR[:0], "1": FOUR}, "shape_mismatch", ()),
+    "of another type": ("swap", {"0": GOOD, "1": GOOD.astype("<i4")}, "dtype_mismatch",
                         ("native", "tf")),
+    "of another width": ("swap", {"0": GOOD, "1": GOOD.astype("<f8")}, "dtype_mismatch",
+                         ("native", "tf")),
+    "of no function": ("none", {"0": GOOD}, 404, ()),
 }
+
+
+def refused_alike(reply, form, status, codes):
+    """An error of that status, of one of the codes, in the words of each client."""
+    found = reply.json
+    assert reply.status == found["status"] == status, (form, found)
+    assert found["code"] in codes, (form, found)
+    assert found["error"] == found["detail"], form
+    if form in ("oip", "oip raw", "tf"):
+        assert reply.headers["Farcall-Error-Code"] == found["code"]
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_has_one_code(serve, mistake):
-    arrays, code, without = MISTAKES[mistake]
+    function, arrays, code, without = MISTAKES[mistake]
     server = serve(MODULES / "conventions.so")
-    for form, (path, make, kind, status) in WRONG.items():
+    codes = {None: ["shape_mismatch", "type_mismatch"],
+             404: ["function_not_found", "module_not_found"]}.get(code, [code])
+    for form, (path, make, status) in WRONG.items():
         if form in without:
             continue
-        reply = server.request("POST", path, make(arrays),
-                               {"Content-Type": kind} if kind else {})
-        found = reply.json
-        assert reply.status == found["status"] == status, (form, found)
-        assert found["code"] in ([code] if code else ["shape_mismatch", "type_mismatch"])
-        assert found["error"] == found["detail"], form
-        if status == 400:
-            assert reply.headers["Farcall-Error-Code"] == found["code"]
+        body, headers = make(arrays)
+        reply = server.request("POST", path % function, body, headers)
+        refused_alike(reply, form, 404 if code == 404 else status, codes)
+
+
+WRITTEN = {  # the form: its path, a document around the text of an array, the status
+    "native": (NATIVE, '[%s,[1]]', 422),
+    "oip": (OIP, '{"inputs":[{"name":"0","shape":[2],"datatype":"FP32","data":%s},'
+            '{"name":"1","shape":[1],"datatype":"FP32","data":[1]}]}', 400),
+    "tf": (TF, '{"inputs":{"0":%s,"1":[1]}}', 400),
+}
+TEXTS = {  # an array, and the code
+    "bracket": ("[1,2)", "json_syntax"), "NaN": ("[1,NaN]", "json_syntax"),
+    "Infinity": ("[1,-Infinity]", "json_syntax"), "plus": ("[1,+2]", "json_syntax"),
+    "zeros": ("[1,02]", "json_syntax"), "hex": ("[1,0x2]", "json_syntax"),
+    "comma": ("[1,2,]", "json_syntax"), "no UTF-8": ('[1,"\xff"]', "json_syntax"),
+    "quotes": ("[1,'2']", "json_syntax"), "null": ("[1,null]", "type_mismatch"),
+    "text": ('[1,"two"]', "type_mismatch"), "object": ("[1,{}]", "type_mismatch"),
+    "too large": ("[1,1e39]", "out_of_range"),
+}
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_what_is_written_wrong_has_one_code(serve, text):
+    written, code = TEXTS[text]
+    server = serve(MODULES / "conventions.so")
+    for form, (path, document, status) in WRITTEN.items():
+        body = (document % written).encode("latin-1")
+        reply = server.request("POST", path % "swap", body)
+        refused_alike(reply, form, 400 if code == "json_syntax" else status, [code])

@@ -88,12 +88,13 @@ def test_examples_do_what_they_say(clients, serve, program, url, lines):
 
 
 @pytest.mark.parametrize("program,arguments,lines", [
+    (["sh", "npy.sh"], ["identity/fp32"], ["float32 0.0 0.25 0.5 0.75 1.0"]),
     (["node", "fetch.mjs"], ["simple"], ["OUTPUT0 0 2 4 6", "OUTPUT1 0 0 0 0"]),
     (["sh", "npz.sh"], ["simple/add_sub"], ["OUTPUT0 0 2 4 6", "OUTPUT1 0 0 0 0"])])
 def test_programs_without_a_package(serve, program, arguments, lines):
     if not shutil.which(program[0]):
         pytest.skip(f"{program[0]} is not installed")
-    server = serve(SIMPLE)
+    server = serve(*triton.SERVED)
     done = subprocess.run(
         [program[0], EXAMPLES / program[1], f"http://{server.host}:{server.port}",
          *arguments], env={**os.environ, "PYTHON": sys.executable},
