@@ -119,6 +119,7 @@ class Triton:
             except OSError:
                 pass
             time.sleep(0.1)
+        self.stop(wait=5)
         raise RuntimeError("Triton did not start:\n" + self.said())
 
     def said(self):
