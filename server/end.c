@@ -6,6 +6,7 @@
 
 #include "listen.h"
 #include "modules/act.h"
+#include "reread.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -88,6 +89,7 @@ static void on_hangup(uv_signal_t *handle, int number) {
   fc_loop_t *loop = handle->data;
   (void)number;
   if (loop->server.leaving) return;
+  if (!fc_loop_reread(loop)) return;
   fc_notify_reloading(&loop->notify);
   fc_modules_reload(&loop->modules, "SIGHUP");
 }

@@ -18,6 +18,7 @@
 #include "modules/trial.h"
 #include "pool/cpus.h"
 #include "pool/isolation.h"
+#include "reread.h"
 #include "watching.h"
 
 #define NS_PER_MS 1000000u
@@ -306,6 +307,12 @@ static uint64_t default_memory(void) {
   return quarter < 1u << 30 ? quarter : 1u << 30;
 }
 
+uint32_t fc_loop_queue_limit(const fc_server_options_t *options,
+                             uint32_t workers) {
+  if (options->queue) return (uint32_t)options->queue;
+  return workers * 8 > 128 ? workers * 8 : 128;
+}
+
 static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
                                fc_error_t *err) {
   const fc_server_options_t *options = loop->options;
@@ -326,8 +333,7 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
   const uint32_t cpus = fc_cpus("", uv_available_parallelism());
   uint32_t workers = (uint32_t)options->workers;
   if (workers == 0) workers = cpus;
-  uint32_t queue = (uint32_t)options->queue;
-  if (queue == 0) queue = workers * 8 > 128 ? workers * 8 : 128;
+  const uint32_t queue = fc_loop_queue_limit(options, workers);
   const uint32_t tiles =
       options->tiles < FC_TILES_MAX ? (uint32_t)options->tiles : FC_TILES_MAX;
   loop->processes = (fc_process_options_t){
@@ -418,9 +424,10 @@ fc_status_t fc_loop_init(fc_loop_t *loop, fc_allocator_t allocator,
                          const fc_routes_t *routes, int log_descriptor,
                          fc_error_t *err) {
   *loop = (fc_loop_t){.allocator = allocator,
-                      .options = options,
+                      .live = *options,
                       .backends = backends,
                       .timer_due_ms = UINT64_MAX};
+  loop->options = &loop->live;
   fc_dialect_workers(routes, loop->dialects);
   FC_TRY(init_uv(&loop->uv, err));
   fc_status_t status = init_handles(loop, err);
@@ -450,6 +457,7 @@ void fc_loop_deinit(fc_loop_t *loop) {
   fc_blocks_destroy(loop->blocks);
   fc_modules_deinit(&loop->modules);
   fc_module_policies_deinit(&loop->policies);
+  fc_reread_free(loop);
   fc_watch_close(&loop->watch);
   fc_http1_deinit(&loop->http1);
   fc_notify_deinit(&loop->notify);

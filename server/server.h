@@ -15,10 +15,18 @@
 #include "obs/log.h"
 #include "pool/process_host.h"
 
+// The configuration as it was read again last (reread.h).
+typedef struct fc_reread_t {
+  fc_server_options_t options;
+  const char *paths[];
+} fc_reread_t;
+
 typedef struct fc_loop_t {
   uv_loop_t uv;
   fc_allocator_t allocator;
-  const fc_server_options_t *options;
+  const fc_server_options_t *options;  // `live`
+  fc_server_options_t live;            // those in force
+  fc_reread_t *reread;  // what some of them were read from; or NULL
   const fc_backend_t *const *backends;
   fc_log_t log;
 
@@ -68,6 +76,9 @@ fc_status_t fc_loop_init(fc_loop_t *loop, fc_allocator_t allocator,
                          fc_error_t *err) FC_MUST_CHECK;
 // Serves until a signal or fc_loop_stop; returns the exit code.
 int fc_loop_run(fc_loop_t *loop);
+// How many calls of a module may wait.
+uint32_t fc_loop_queue_limit(const fc_server_options_t *options,
+                             uint32_t workers);
 // Drains as SIGTERM does. Any thread.
 void fc_loop_stop(fc_loop_t *loop);
 // Call it after fc_loop_run; a failed fc_loop_init leaves nothing to deinit.

@@ -268,10 +268,9 @@ static fc_status_t parse_again(fc_server_options_t *options, int argc,
   return parse_arguments(options, argc, argv, paths, err);
 }
 
-fc_status_t fc_server_options_parse(fc_server_options_t *options, int argc,
-                                    const char *const *argv, const char **paths,
-                                    const char *const *variables,
-                                    fc_error_t *err) {
+static fc_status_t parse_all(fc_server_options_t *options, int argc,
+                             const char *const *argv, const char **paths,
+                             const char *const *variables, fc_error_t *err) {
   fc_error_t of_variables;
   fc_server_options_init(options);
   const fc_status_t status = parse_variables(options, variables, &of_variables);
@@ -287,6 +286,18 @@ fc_status_t fc_server_options_parse(fc_server_options_t *options, int argc,
   if (options->path_count || options->test || options->print) return FC_OK;
   return fc_fail(err, FC_CODE_MISSING_ARGUMENT,
                  "no module given: farcalld [options] PATH...");
+}
+
+fc_status_t fc_server_options_parse(fc_server_options_t *options, int argc,
+                                    const char *const *argv, const char **paths,
+                                    const char *const *variables,
+                                    fc_error_t *err) {
+  const fc_status_t status =
+      parse_all(options, argc, argv, paths, variables, err);
+  options->argc = argc;
+  options->argv = argv;
+  options->variables = variables;
+  return status;
 }
 
 void fc_server_options_deinit(fc_server_options_t *options) {

@@ -75,6 +75,10 @@ typedef struct fc_server_options_t {
   size_t path_count;
   const char *worker_program;  // what worker processes run: this program
   fc_config_file_t file;
+  // What they were parsed from, so that it can be done again.
+  int argc;
+  const char *const *argv;
+  const char *const *variables;
   fc_origin_t origins[FC_OPTIONS];
 } fc_server_options_t;
 

@@ -2,11 +2,13 @@
 """What the configuration file says of single modules, and what comes of it."""
 import json
 import shutil
+import signal
 import subprocess
 
 import pytest
 
 from conftest import BIN, ROOT, user_environment
+from reloading import wait_until
 from versioning import Versions, answers
 
 
@@ -93,3 +95,48 @@ def test_a_mistake_serves_nothing(versions):
                               capture_output=True, env=user_environment())
         assert done.returncode == 64
         assert f"{config}:2:" in done.stderr and "\"aliases\" of module 'm'" in done.stderr
+
+
+def hang_up(server, says):
+    """Sends SIGHUP and waits until the log has the line."""
+    before = len(server.lines)
+    server.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: any(says in line for line in server.lines[before:]))
+    return server.lines[before:]
+
+
+def test_the_file_is_read_again(serve, versions):
+    config = versions.config('"timeout": "9s", "max-body": "1M",', m={"aliases": "a=1"})
+    server = serve("-c", config)
+    done = '"act":"reload","by":"SIGHUP"'
+    assert server.get("/api/v1").json["limits"]["timeout_ms"] == 9000
+    versions.config('"timeout": "8s", "max-body": "2M", "connections": 7,',
+                    m={"aliases": "a=2", "versions": "2", "isolation": "thread"})
+    said = hang_up(server, done)
+    kept = [line for line in said if "needs a restart" in line]
+    assert [key for key in ("max-body", "connections", "timeout", "paths")
+            if any(f'"{key}"' in line for line in kept)] == ["max-body", "connections"]
+    assert len(kept) == 2
+    assert [answers(server, name) for name in ("m", "m@a", "m@1")] == \
+        [2, 2, "version_not_found"]
+    assert server.get("/api/v1").json["limits"]["timeout_ms"] == 8000
+    assert server.get("/api/v1/modules/m").json["host"]["isolation"] == "thread"
+
+    # A module that is hosted in another way is loaded anew, another one is not.
+    before = server.get("/api/v1/modules/m").json["generation"]
+    versions.config('"timeout": "8s",', m={"versions": "2", "isolation": "process"})
+    hang_up(server, done)
+    module = server.get("/api/v1/modules/m").json
+    assert module["host"]["isolation"] == "process" and module["generation"] > before
+    versions.config('"timeout": "7s",', m={"versions": "2", "isolation": "process"})
+    hang_up(server, done)
+    assert server.get("/api/v1/modules/m").json["generation"] == module["generation"]
+
+    # A mistake changes nothing, and is told with its place.
+    config.write_text('{ "timeout": "6s",\n "modules": { "m": { "version": 1 } } }')
+    said = hang_up(server, "nothing has changed")
+    assert any(f"{config}:2:22: unknown key 'version': did you mean 'versions'?" in line
+               for line in said)
+    assert not any(done in line for line in said)
+    assert server.get("/api/v1").json["limits"]["timeout_ms"] == 7000
+    assert answers(server, "m") == 2

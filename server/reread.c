@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The options are parsed again as at the start, flags and variables included, into
+// a second struct. What can change is copied from there, with its texts, so that
+// the struct before it can be freed; everything else stays what it was at the start.
+#include "reread.h"
+
+#include "check.h"
+#include "config/file.h"
+#include "config/module.h"
+
+// Options that are read each time they are needed, or when a module is loaded.
+static const unsigned kChange[] = {
+    FC_OPTION_isolation, FC_OPTION_parameters,  FC_OPTION_versions,
+    FC_OPTION_aliases,   FC_OPTION_pin_modules, FC_OPTION_timeout,
+    FC_OPTION_queue,     FC_OPTION_ready,       FC_OPTION_module_memory,
+    FC_OPTION_drain,     FC_OPTION_pre_drain,   FC_OPTION_idle_unload,
+};
+
+static bool can_change(unsigned option) {
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kChange); i++) {
+    if (kChange[i] == option) return true;
+  }
+  return false;
+}
+
+static void tell_kept(fc_loop_t *loop, const char *key) {
+  const fc_log_field_t fields[] = {
+      FC_LOG_TEXT("key", fc_str(key)),
+      FC_LOG_TEXT("file", fc_str(loop->options->config))};
+  fc_log_fields(&loop->log, FC_LOG_WARN,
+                FC_STR("the configuration has changed: needs a restart"),
+                fields, FC_ARRAY_COUNT(fields));
+}
+
+static bool differ(const fc_server_options_t *a, const fc_server_options_t *b,
+                   const fc_option_t *option) {
+  fc_text_t one, two;
+  fc_text_init(&one, fc_allocator_system(), SIZE_MAX);
+  fc_text_init(&two, fc_allocator_system(), SIZE_MAX);
+  const bool same = fc_option_print(a, option, &one.sink, NULL) == FC_OK &&
+                    fc_option_print(b, option, &two.sink, NULL) == FC_OK &&
+                    fc_str_equal(fc_text_str(&one), fc_text_str(&two));
+  fc_text_deinit(&one);
+  fc_text_deinit(&two);
+  return !same;
+}
+
+static bool paths_differ(const fc_server_options_t *a,
+                         const fc_server_options_t *b) {
+  bool same = a->path_count == b->path_count;
+  for (size_t i = 0; same && i < a->path_count; i++) {
+    same = strcmp(a->paths[i], b->paths[i]) == 0;
+  }
+  return !same;
+}
+
+static size_t size_of(fc_option_kind_t kind) {
+  return kind == FC_OPTION_KIND_CHOICE ? sizeof(unsigned) : sizeof(uint64_t);
+}
+
+// Takes over what can change, and tells what else has.
+static void merge(fc_loop_t *loop, const fc_server_options_t *next) {
+  fc_server_options_t *live = &loop->live;
+  for (unsigned i = 0; i < FC_OPTIONS; i++) {
+    const fc_option_t *option = &fc_options[i];
+    if (can_change(i)) {
+      memcpy((char *)live + option->offset, (const char *)next + option->offset,
+             size_of(option->kind));
+      live->origins[i] = next->origins[i];
+    } else if (differ(live, next, option)) {
+      tell_kept(loop, option->flag);
+    }
+  }
+  if (paths_differ(live, next)) tell_kept(loop, "paths");
+  live->file.modules = next->file.modules;
+  live->file.module_count = next->file.module_count;
+}
+
+// Is a module opened and hosted in the same way by both?
+static bool is_hosted_alike(const fc_module_policy_t *a,
+                            const fc_module_policy_t *b) {
+  return a->isolation == b->isolation && a->workers == b->workers &&
+         a->tiles == b->tiles && !strcmp(a->parameters, b->parameters);
+}
+
+// A module that is to be hosted in another way is loaded anew, as if its file had
+// changed.
+static void apply_policies(fc_loop_t *loop, fc_module_policies_t *take) {
+  fc_generations_t *all = &loop->modules.generations;
+  fc_module_policies_t before = loop->policies;
+  loop->policies = *take;
+  for (uint32_t i = 0; i < all->count; i++) {
+    fc_generation_t *generation = all->places[i];
+    if (!generation) continue;
+    const fc_module_policy_t *policy =
+        fc_module_policies_find(&loop->policies, generation->name);
+    if (!is_hosted_alike(generation->policy, policy)) generation->mark = 0;
+    generation->policy = policy;
+  }
+  fc_module_policies_deinit(&before);
+}
+
+static void apply_numbers(fc_loop_t *loop) {
+  const fc_server_options_t *live = &loop->live;
+  loop->modules.options.memory = live->module_memory;
+  loop->modules.options.idle_ms = live->idle_unload;
+  loop->pool.options.queue_limit =
+      fc_loop_queue_limit(live, loop->pool.options.workers);
+}
+
+static fc_status_t parse(const fc_server_options_t *live,
+                         fc_server_options_t *next, const char **paths,
+                         fc_error_t *err) {
+  FC_TRY(fc_server_options_parse(next, live->argc, live->argv, paths,
+                                 live->variables, err));
+  return fc_options_check(next, err);
+}
+
+static fc_status_t change(fc_loop_t *loop, fc_reread_t *made, fc_error_t *err) {
+  fc_module_policies_t policies;
+  FC_TRY(parse(&loop->live, &made->options, made->paths, err));
+  const fc_server_options_t before = loop->live;
+  merge(loop, &made->options);
+  const fc_status_t status =
+      fc_module_policies_init(&policies, loop->allocator, &loop->live, err);
+  if (status != FC_OK) {
+    loop->live = before;
+    return status;
+  }
+  apply_policies(loop, &policies);
+  apply_numbers(loop);
+  return FC_OK;
+}
+
+static void free_reread(fc_loop_t *loop, fc_reread_t *reread) {
+  if (!reread) return;
+  fc_server_options_deinit(&reread->options);
+  fc_free(loop->allocator, reread);
+}
+
+bool fc_loop_reread(fc_loop_t *loop) {
+  fc_error_t error;
+  if (!loop->options->config[0]) return true;
+  fc_reread_t *made =
+      fc_alloc(loop->allocator,
+               sizeof *made + (size_t)loop->live.argc * sizeof *made->paths);
+  const fc_status_t status =
+      made ? change(loop, made, &error) : fc_fail_memory(&error);
+  if (status == FC_OK) {
+    free_reread(loop, loop->reread);
+    loop->reread = made;
+    return true;
+  }
+  free_reread(loop, made);
+  fc_log(&loop->log, FC_LOG_ERROR, "%s: nothing has changed", error.message);
+  return false;
+}
+
+void fc_reread_free(fc_loop_t *loop) { free_reread(loop, loop->reread); }
