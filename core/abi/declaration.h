@@ -12,9 +12,10 @@
 
 #define FC_DECLARATION_SIZE_MAX 65536
 
-// Adds name, source, arguments, results and raw counts to an empty builder.
-// With a `cconv`, each type must fit its register; where a float or index was
-// narrowed by the compiler, the module's type is taken, with a warning.
+// Adds name, source, async, cconv, arguments and results to an empty builder; each
+// argument and result is one raw value. With a `cconv`, each type must fit its
+// register; where a float or index was narrowed by the compiler, the module's type is
+// taken, with a warning.
 // Failing means "not a declaration" (FC_CODE_ABI_METADATA with the byte offset)
 // and never that the module is bad: reset the builder and go on with the next
 // source.

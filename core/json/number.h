@@ -54,7 +54,8 @@ char *fc_number_print_u64(uint64_t value, char *out);
 // stands at an element that was not read, behind its comma. False: it stands
 // behind the last element, which no comma follows. An element with anything
 // unusual (syntax, range, the end of the text, another kind of value) is not
-// read.
+// read, and none is of a type narrower than a byte (but i1) or of a float that is
+// neither f16, bf16, f32 nor f64.
 size_t fc_number_parse_run(fc_dtype_t dtype, const char *begin,
                            const char **cursor, const char *end, void *out,
                            size_t capacity, bool *out_at_element);

@@ -62,7 +62,8 @@ enum {
 typedef struct fc_typed_t {
   const fc_op_t *op;
   const fc_str_t *members;  // their names, "" for one that the protocol lacks
-  fc_dtype_t dtype;         // as stated, else the declared one
+  // As stated, else the declared one; by fc_typed_state the declared one, if any.
+  fc_dtype_t dtype;
   bool has_shape;
   int32_t rank;
   int64_t dims[FC_RANK_MAX];

@@ -16,7 +16,7 @@
 // no document, and the body is the elements of the only input. Raw tensors that are
 // aligned as the function needs stay in the body, which must live as long as the call,
 // and which the function may write to. FC_CODE_BINARY_FRAMING when lengths and body do
-// not add up.
+// not add up; FC_CODE_UNSUPPORTED_TYPE when the function is no model (model.h).
 fc_status_t fc_oip_decode(fc_frame_t *frame, fc_str_t body, uint64_t document,
                           fc_error_t *err);
 // *out_document becomes the size of the document in bytes if raw bytes follow it, and

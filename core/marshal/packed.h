@@ -23,7 +23,8 @@ typedef enum fc_packed_t {
 fc_status_t fc_packed_decode(fc_frame_t *frame, fc_packed_t form, fc_str_t body,
                              size_t most, fc_error_t *err);
 // FC_CODE_NOT_ACCEPTABLE when the results cannot be written in this form, for example
-// because the format lacks an element type.
+// because the format lacks an element type; FC_CODE_UNSUPPORTED_TYPE when the function
+// is no model.
 fc_status_t fc_packed_check(const fc_frame_t *frame, fc_packed_t form,
                             fc_error_t *err);
 fc_status_t fc_packed_encode(fc_frame_t *frame, fc_packed_t form,

@@ -87,9 +87,9 @@ typedef struct fc_sip_mangler_t fc_sip_mangler_t;
 fc_sip_mangler_t *fc_sip_mangler_create(fc_allocator_t allocator);
 void fc_sip_mangler_destroy(fc_sip_mangler_t *mangler);
 // Puts raw value `raw_index` at `path` (index and name keys only; empty = the
-// root). Fails, and changes nothing, when raw_index or an index is negative,
-// when a level would hold both kinds of key, or when the place is taken by a
-// leaf or a structure.
+// root), and copies the names. Fails, and changes nothing, when raw_index or an
+// index is negative, when the path has more than FC_TYPE_DEPTH_MAX keys, when a level
+// would hold both kinds of key, or when the place is taken by a leaf or a structure.
 fc_status_t fc_sip_mangler_set(fc_sip_mangler_t *mangler, int32_t raw_index,
                                const fc_sip_key_t *path, size_t path_count,
                                fc_error_t *err) FC_MUST_CHECK;
@@ -112,6 +112,8 @@ fc_status_t fc_raw_print_text(fc_str_t text, fc_sink_t *sink,
 // ---------------------------------------------------------------------------
 // The canonical JSON read back (what fc_signature_print_json writes)
 
+// Only text that is no JSON has a byte offset in its error; other errors name the
+// member.
 fc_status_t fc_signature_parse_json(fc_str_t text, fc_builder_t *builder,
                                     fc_error_t *err) FC_MUST_CHECK;
 

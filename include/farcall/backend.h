@@ -58,7 +58,9 @@ fc_str_t fc_source_setting(const fc_module_source_t *source, const char *name);
 typedef struct fc_module_info_t {
   fc_signature_t *const *signatures;  // in listing order
   size_t count;
-  bool serial;  // one call at a time; the backend holds the lock
+  // Calls of at least one of the functions run one at a time; the backend holds the
+  // lock.
+  bool serial;
   // The results lie in the module's own memory, so a serial module stays locked
   // until call_end.
   bool holds_results;

@@ -22,9 +22,10 @@ typedef struct fc_module_t fc_module_t;
 typedef struct fc_module_options_t {
   bool forbid_native;  // refuse machine code inside a vm module
   // A module that could end the process is only described: none of its machine
-  // code is mapped executable, no constructor runs, no file too large to be
-  // sealed and no archive of weights is looked into, and no instance can be
-  // created. fc_module_info_t.described tells whether this applied to a module.
+  // code is mapped executable, no constructor runs, a file too large to be sealed
+  // is read but not through its mapping, no archive of weights is opened, and no
+  // instance can be created. fc_module_info_t.described tells whether this applied
+  // to a module.
   bool describe_native;
   // Options of kinds of modules (fc_setting_t); an option that no kind has is an
   // error. Borrowed.

@@ -132,7 +132,7 @@ typedef struct fc_text_ref_t {
 enum {
   FC_TYPE_STRIDED = 1 << 0,   // `rank` strides and one offset follow the dims
   FC_TYPE_VARIADIC = 1 << 1,  // LIST made from a span C…D of a cconv
-  // The dtype of a TENSOR or REFARRAY was null or unmappable in its source.
+  // The dtype of a TENSOR was null or unmappable in its source.
   FC_TYPE_UNTYPED = 1 << 2,
 };
 

@@ -11,7 +11,7 @@
 // The native modules a server provides, NULL-terminated.
 extern const fc_vm_native_module_t *const fc_vm_natives[];
 
-// How one of a module's own tests went.
+// How one of a module's own tests went. Valid until `each` returns.
 typedef struct fc_vm_test_t {
   fc_str_t name;
   bool ok;

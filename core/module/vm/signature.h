@@ -10,8 +10,8 @@
 
 // The signature of an export of a verified module, from the first source that
 // fits the calling convention: iree.abi, sip with f, f, iree.abi.declaration,
-// what the bytecode asserts, the convention alone. Sources that were passed
-// over are named in the warning. With a `reason` the function is listed, but
+// what the bytecode asserts, the convention alone. The warning names the first source
+// that was passed over, and why. With a `reason` the function is listed, but
 // not callable. With `machine_code` it is not memory safe, because kernels
 // check nothing. `names`, if not NULL, are given to what the source says, and
 // must fit it. `budget` is what fc_vm_recover may spend; the caller resets

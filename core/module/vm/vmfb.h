@@ -108,8 +108,8 @@ typedef struct fc_vm_module_t {
 } fc_vm_module_t;
 
 // Reads the file; `data` is borrowed and must outlive the module. Fails with
-// FC_CODE_VMFB_VERSION for bytecode of another version and with
-// FC_CODE_VMFB_INVALID, naming the table, for anything broken.
+// FC_CODE_VMFB_VERSION for bytecode of another version, or features or types that are
+// not known here, and with FC_CODE_VMFB_INVALID, naming the table, for anything broken.
 fc_status_t fc_vm_module_create(const uint8_t *data, size_t size,
                                 fc_allocator_t allocator,
                                 fc_vm_module_t **out_module,
@@ -117,7 +117,7 @@ fc_status_t fc_vm_module_create(const uint8_t *data, size_t size,
 // The same for a file, which must stay open. If the file is not sealed, all but
 // the external constants is copied. Of those only the first four bytes are
 // looked at. So whoever writes to the file changes what the module computes,
-// but not what was verified.
+// but not what was verified. FC_CODE_MODULE_PATH when it cannot be read.
 fc_status_t fc_vm_module_open(const fc_snapshot_t *file,
                               fc_allocator_t allocator,
                               fc_vm_module_t **out_module,

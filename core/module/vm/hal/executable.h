@@ -24,6 +24,8 @@ typedef struct fc_hal_executable_t fc_hal_executable_t;
 bool fc_hal_format_is_supported(fc_str_t format);
 
 // Makes an executable. `data` (the file) and `constants` (32-bit words) are copied.
+// Takes fuel as fc_vm_work does, and runs the __init of a VMVX executable.
+// UNIMPLEMENTED when the format does not run here.
 fc_status_t fc_hal_executable_create(const fc_hal_state_t *state,
                                      fc_vm_heap_t *heap,
                                      fc_vm_invocation_t *invocation,
@@ -34,6 +36,7 @@ fc_status_t fc_hal_executable_create(const fc_hal_state_t *state,
 
 // The same for a native call: operands `first` and the two behind it are format, data
 // and constants, result 0 is the executable. The call's state is a fc_hal_state_t.
+// INVALID_ARGUMENT when the data is no constant of the module.
 fc_status_t fc_hal_executable_from_call(fc_vm_native_call_t *call,
                                         uint32_t first,
                                         fc_error_t *err) FC_MUST_CHECK;

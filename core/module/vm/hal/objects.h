@@ -39,6 +39,7 @@ fc_status_t fc_hal_buffer_create(fc_vm_heap_t *heap, int64_t size,
                                  fc_error_t *err) FC_MUST_CHECK;
 // A root whose bytes come from the invocation's pool, or are guarded if it says so.
 // They are not zeroed: blocks of a pool hold what earlier calls of this context left.
+// Takes fuel for them, and fails, as fc_vm_work does.
 fc_status_t fc_hal_buffer_create_in(fc_vm_invocation_t *invocation,
                                     fc_vm_heap_t *heap, int64_t size,
                                     fc_hal_buffer_t **out,
@@ -106,8 +107,9 @@ fc_status_t fc_hal_fence_create(fc_vm_heap_t *heap, fc_hal_fence_t **out,
                                 fc_error_t *err) FC_MUST_CHECK;
 
 // A queue operation first looks at its wait fence and last signals its signal fence.
-// NULL is a fence that is signalled. Waiting for one that is not fails with
-// FAILED_PRECONDITION: no operation is left that could signal it.
+// NULL is a fence that is signalled. Waiting for one that has failed fails with its
+// failure, and for one that is not signalled with FAILED_PRECONDITION: no operation is
+// left that could signal it. A fence keeps the first failure that it is signalled with.
 fc_status_t fc_hal_await(const fc_hal_fence_t *fence,
                          fc_error_t *err) FC_MUST_CHECK;
 void fc_hal_signal(fc_hal_fence_t *fence, fc_status_t status);

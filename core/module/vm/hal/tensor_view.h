@@ -27,11 +27,11 @@ fc_status_t fc_hal_tensor_in(fc_vm_heap_t *heap, const fc_tensor_t *tensor,
 // still holds get a copy of their bytes.
 void fc_hal_loans_end(fc_hal_loans_t *loans);
 
-// The view as a tensor, which lives as long as the view. Its elements get the type
-// `declared` where it means the same bytes, otherwise the type of the view. With
-// `shared`, bytes that other calls can reach are copied into the arena.
-// FC_CODE_BAD_RESULT when the element type is unknown here, or the view has too many
-// dims.
+// The view as a tensor, which lives as long as the view and the arena. Its elements get
+// the type `declared` where it means the same bytes, otherwise the type of the view.
+// Elements narrower than a byte are unpacked into the arena. With `shared`, bytes that
+// other calls can reach are copied into the arena. FC_CODE_BAD_RESULT when the element
+// type is unknown here, or the view has too many dims or elements.
 fc_status_t fc_hal_tensor_out(fc_arena_t *arena, const fc_hal_view_t *view,
                               fc_dtype_t declared, bool shared, fc_value_t *out,
                               fc_error_t *err) FC_MUST_CHECK;
