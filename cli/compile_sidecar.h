@@ -17,9 +17,9 @@ typedef struct fc_draft_t {
   const char *sha256;    // of the .so, NULL to leave it out
 } fc_draft_t;
 
-// Gives the functions of `lowered` the names and roles of `source`, the same
-// module before bufferization, and of the source text. FC_CODE_ABI_METADATA
-// when an attribute asks for something that cannot be.
+// Gives the public functions of `lowered` that have a body the names, roles and dims of
+// `source`, the same module before bufferization, and names of the source text.
+// FC_CODE_ABI_METADATA when an attribute asks for something that cannot be.
 fc_status_t fc_draft_resolve(fc_arena_t *arena, fc_str_t source_text,
                              const fc_mlir_module_t *source,
                              fc_mlir_module_t *lowered, fc_error_t *err);

@@ -10,7 +10,8 @@
 // that it calls: directly, through a view, or through a value that may be the
 // argument (scf.if, a block's argument). The module is in generic form and
 // bufferized. A function without a body counts as writing to all its arguments.
-// A store through an address made of integers is not seen.
+// A store through an address made of integers is not seen. A write to one of the
+// arguments from the 64th on counts as one to all of these.
 fc_status_t fc_mlir_find_stores(fc_arena_t *arena, fc_mlir_module_t *module,
                                 fc_error_t *err);
 

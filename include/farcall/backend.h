@@ -98,7 +98,7 @@ typedef struct fc_backend_call_t {
   const fc_atomic_word_t *cancel;
   uint64_t deadline_ns;  // on fc_clock_ns' clock, 0 = none
   // Whether tensor memory that the backend makes for this call is to end at an
-  // unmapped page. The memory of the arguments already does.
+  // unmapped page. The memory of arguments without strides already does.
   bool guard;
   const fc_tiles_t *tiles;  // NULL: the call keeps to its thread
   void *state;              // the backend's own, from call to call_end

@@ -79,7 +79,7 @@ typedef struct fc_leaf_t {
   // that lead to it inside: "image", "boxes/3/score". In a name or key `~1` stands
   // for a slash and `~0` for a tilde. Where the name is empty or all digits, the
   // position stands in its place: "0". The functions below take the position
-  // instead of any name, too.
+  // instead of the name of any argument or result, too, but not instead of a key.
   const char *path;
   fc_type_kind_t kind;
   fc_dtype_t dtype;     // of a SCALAR, TENSOR or VECTOR; NONE: any
@@ -88,9 +88,9 @@ typedef struct fc_leaf_t {
   const int64_t *dims;  // below 0: any size; equal codes below -1: equal sizes
 } fc_leaf_t;
 
-// Every leaf that may be set. FC_ROLE_OUT leaves are among them, but need not
-// be set. The parts of a LIST, a REFARRAY or an UNKNOWN are not listed: only a
-// value has them.
+// Every leaf. FC_ROLE_OUT leaves are among them, but need not be set. A NULL, or an
+// empty TUPLE or DICT, is set from the beginning and cannot be set again. The parts of
+// a LIST, a REFARRAY or an UNKNOWN are not listed: only a value has them.
 const fc_leaf_t *fc_call_arguments(const fc_call_t *call, size_t *out_count);
 // What can be got: results, then the final contents of OUT and INOUT arguments.
 const fc_leaf_t *fc_call_results(const fc_call_t *call, size_t *out_count);

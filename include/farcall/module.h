@@ -79,7 +79,8 @@ fc_status_t fc_module_load(const fc_backend_t *const *backends, fc_str_t path,
 // it is not opened. (One exception: the dynamic loader takes machine code that
 // finds its libraries by $ORIGIN from its path, so that file must still be
 // there.) The descriptors are the caller's and may be closed afterwards.
-// `files->digest` is believed.
+// `files->digest` is believed if the file has the size that it names and, unless it
+// is sealed memory, the time.
 fc_status_t fc_module_load_files(const fc_backend_t *const *backends,
                                  fc_str_t path, const fc_module_files_t *files,
                                  const fc_module_options_t *options,
