@@ -53,7 +53,7 @@ fc_status_t fc_mlir_type_build(fc_builder_t *builder, fc_str_t text,
 
 // Moves *at to the first character of `stops` that stands outside brackets and
 // strings, or to the end. Returns NULL or, when a bracket or a string is not closed or
-// closes nothing, what is wrong at *at.
+// closes nothing, or brackets nest too deep, what is wrong at *at.
 const char *fc_mlir_skip(fc_str_t text, size_t *at, const char *stops);
 
 #endif  // FARCALL_ABI_MLIR_TYPE_H_

@@ -36,7 +36,8 @@ fc_status_t fc_cpu_check(const fc_cpu_t *cpu, fc_str_t features,
                          fc_error_t *err);
 
 // Makes this thread treat denormals as zero, as IREE's runtime does around
-// dispatches. Returns what fc_cpu_denormals_restore takes back.
+// dispatches. Returns what fc_cpu_denormals_restore takes back. Only x86-64 and AArch64
+// have this; elsewhere both do nothing.
 uint64_t fc_cpu_denormals_flush(void);
 void fc_cpu_denormals_restore(uint64_t state);
 
