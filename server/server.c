@@ -252,6 +252,7 @@ static fc_status_t init_modules(fc_loop_t *loop, fc_error_t *err) {
       .open = module_options(loop),
       .pool = &loop->pool,
       .dialect = FC_DIALECT_NATIVE,
+      .body_max = wanted->max_body,
       .log = &loop->log,
       .demand = wanted->load == FC_LOAD_ON_DEMAND,
       .memory = wanted->module_memory,

@@ -210,6 +210,11 @@ static fc_status_t read_lines(reader_t *reader, fc_str_t lines) {
     const fc_str_t line = fc_str_take(&lines, '\n');
     reader->line++;
     if (is_blank(line)) continue;
+    if (line.size > FC_EXPECT_CALL_MAX) {
+      return fault(reader, FC_CODE_JSON_SCHEMA,
+                   "%zu bytes, at most %u are read", line.size,
+                   FC_EXPECT_CALL_MAX);
+    }
     FC_TRY(read_line(reader, line, &made->calls[made->count]));
     made->count++;
   }
@@ -327,7 +332,13 @@ fc_status_t fc_expected_check(const fc_expected_call_t *call,
     return status;
   }
   if (!call->results.size) return FC_OK;
-  FC_TRY(fc_compare_results(signature, call->results, answer, &call->tolerance,
-                            allocator, &found, err));
+  fc_error_t why;
+  if (fc_compare_results(signature, call->results, answer, &call->tolerance,
+                         allocator, &found, &why) != FC_OK) {
+    if (why.code != FC_CODE_OUT_OF_MEMORY) {
+      return fc_expected_fail(call, &why, err);
+    }
+    return fc_fail_memory(err);
+  }
   return found.different ? fail_difference(call, &found, err) : FC_OK;
 }

@@ -12,6 +12,7 @@
 
 #define FC_EXPECT_SIZE_MAX (16u << 20)  // bytes of all lines
 #define FC_EXPECT_CALLS_MAX 10000
+#define FC_EXPECT_CALL_MAX (1u << 20)  // bytes of one line
 
 typedef struct fc_expected_call_t {
   uint32_t line;      // from 1

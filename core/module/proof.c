@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "abi/document.h"
+#include "abi/render.h"
 #include "module/files.h"
 #include "module/snapshot.h"
 
@@ -70,22 +71,27 @@ static fc_status_t read_list(yyjson_val *list, const yyjson_alc *alc,
   return status;
 }
 
+// A whole number as it was written, digits alone.
+static bool read_count(yyjson_val *value, uint32_t most, uint32_t *out) {
+  if (!yyjson_is_raw(value)) return false;
+  const char *text = yyjson_get_raw(value);
+  const size_t size = yyjson_get_len(value);
+  uint32_t count = 0;
+  for (size_t i = 0; i < size && count <= most; i++) {
+    if (text[i] < '0' || text[i] > '9') return false;
+    count = count * 10 + (uint32_t)(text[i] - '0');
+  }
+  *out = count;
+  return size && count <= most;
+}
+
 static fc_status_t read_members(yyjson_val *root, bool tests,
                                 const yyjson_alc *alc, fc_allocator_t allocator,
                                 fc_proof_t *proof, fc_error_t *err) {
   yyjson_val *warm_up = yyjson_obj_get(root, "warm_up");
   yyjson_val *rollback = yyjson_obj_get(root, "rollback");
   yyjson_val *list = yyjson_obj_get(root, "self_test");
-  // A raw number is what was written.
-  const fc_str_t number =
-      fc_str_make(yyjson_get_raw(warm_up), yyjson_get_len(warm_up));
-  for (size_t i = 0; i < number.size && proof->warm_up <= FC_WARM_UP_MAX; i++) {
-    const char c = number.data[i];
-    proof->warm_up = c < '0' || c > '9'
-                         ? FC_WARM_UP_MAX + 1
-                         : proof->warm_up * 10 + (uint32_t)(c - '0');
-  }
-  if (warm_up && (!number.size || proof->warm_up > FC_WARM_UP_MAX)) {
+  if (warm_up && !read_count(warm_up, FC_WARM_UP_MAX, &proof->warm_up)) {
     return fc_fail(err, FC_CODE_SELF_TEST_FAILED,
                    "its sidecar: 'warm_up' must be a number up to %d",
                    FC_WARM_UP_MAX);
@@ -142,6 +148,10 @@ static fc_status_t read_file(const char *path, fc_allocator_t allocator,
   int opened;
   fc_status_t status = fc_snapshot_open_file(path, &opened, &why);
   if (status != FC_OK) return fail(base.data, &why, err);
+  if (lseek(opened, 0, SEEK_END) == 0) {  // no calls
+    close(opened);
+    return FC_OK;
+  }
   status = fc_snapshot_make(opened, FC_EXPECT_SIZE_MAX, 0, &file, &why);
   close(opened);
   if (status != FC_OK) return fail(base.data, &why, err);
@@ -167,6 +177,46 @@ fc_status_t fc_proof_read(const fc_module_t *module, fc_str_t from,
   if (status == FC_OK) *out_proof = proof;
   else fc_proof_deinit(&proof);
   return status;
+}
+
+// ---------------------------------------------------------------------------
+// Examples
+
+static fc_status_t keep_example(const fc_function_t *function,
+                                fc_expectations_t *made, fc_text_t *text) {
+  fc_expected_call_t *call = &made->calls[made->count];
+  fc_text_reset(text);
+  FC_TRY(fc_signature_print_example(function->signature, &text->sink, NULL));
+  call->line = (uint32_t)made->count + 1;
+  call->function = fc_arena_copy(&made->arena, function->name);
+  call->body = fc_arena_copy(&made->arena, fc_text_str(text));
+  if (!call->function.data || !call->body.data) return FC_RESOURCE_EXHAUSTED;
+  made->count++;
+  return FC_OK;
+}
+
+fc_status_t fc_proof_examples(const fc_module_t *module,
+                              fc_allocator_t allocator,
+                              fc_expectations_t **out_calls, fc_error_t *err) {
+  const size_t count = fc_module_function_count(module);
+  fc_expectations_t *made;
+  fc_text_t text;
+  FC_TRY(fc_expectations_parse(FC_STR(""), allocator, &made, err));
+  made->calls = fc_arena_alloc_array(&made->arena, count ? count : 1,
+                                     sizeof *made->calls);
+  if (!made->calls) {
+    fc_expectations_destroy(made);
+    return fc_fail_memory(err);
+  }
+  fc_text_init(&text, allocator, FC_PROOF_EXAMPLE_MAX);
+  for (size_t i = 0; i < count; i++) {
+    const fc_function_t *function = fc_module_function(module, i);
+    // What has none that is small is left out.
+    if (function->plan) (void)keep_example(function, made, &text);
+  }
+  fc_text_deinit(&text);
+  *out_calls = made;
+  return FC_OK;
 }
 
 void fc_proof_deinit(fc_proof_t *proof) {

@@ -89,9 +89,10 @@
 // hashed. Hashing this many bytes takes some 15 ms.
 #define FC_LIMIT_HASH_AT_ONCE (16u << 20)
 
-// A call that a generation makes before it serves (modules/trial.h) may take so long,
-// where calls of clients may take for ever.
-#define FC_LIMIT_TRIAL_MS 30000u
+// All calls that a generation makes before it serves (modules/trial.h) may take so
+// long, and their answers have so many bytes.
+#define FC_LIMIT_TRIAL_MS 60000u
+#define FC_LIMIT_TRIAL_ANSWER (4u << 20)
 
 // A generation that may be replaced by the one before it is, when it has so many
 // crashes among so many first calls, or is quarantined among these or within so long

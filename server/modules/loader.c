@@ -295,13 +295,13 @@ fc_status_t fc_loader_save(fc_loader_t *loader, fc_str_t directory,
   return FC_OK;
 }
 
-fc_status_t fc_loader_check(fc_loader_t *loader, const fc_trial_t *trial,
+fc_status_t fc_loader_check(fc_loader_t *loader, fc_trial_t *trial,
                             uint32_t generation, fc_error_t *err) {
   fc_load_t *load =
       create_load(loader, FC_LOAD_CHECK, FC_STR(""), FC_STR(""), FC_STR(""));
   if (!load) return fc_fail_memory(err);
   load->generation = generation;
-  load->context = (void *)(uintptr_t)trial;
+  load->context = trial;
   submit(loader, load);
   return FC_OK;
 }

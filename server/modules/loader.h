@@ -96,8 +96,8 @@ fc_status_t fc_loader_save(fc_loader_t *loader, fc_str_t directory,
 // Hashes the module's file, and holds the module meanwhile.
 fc_status_t fc_loader_hash(fc_loader_t *loader, fc_module_t *module,
                            fc_error_t *err) FC_MUST_CHECK;
-// The trial must stay as it is until this is finished.
-fc_status_t fc_loader_check(fc_loader_t *loader, const fc_trial_t *trial,
+// fc_trial_check; until it is finished the trial is the loader's.
+fc_status_t fc_loader_check(fc_loader_t *loader, fc_trial_t *trial,
                             uint32_t generation, fc_error_t *err) FC_MUST_CHECK;
 // The oldest finished request, NULL when there is none. The caller owns it
 // until fc_load_free. *out_more: there is another one.

@@ -121,7 +121,9 @@ void fc_modules_fail_load(fc_modules_t *modules, fc_generation_t *generation,
   if (!generation->in_pool) {
     fc_generations_weigh(&modules->generations, generation, 0);
   }
-  if (!again) generation->refused = generation->mark;
+  // What it lacked may be there the next time.
+  const bool refuses = error->status != FC_RESOURCE_EXHAUSTED;
+  if (refuses) generation->refused = generation->mark;
   fc_demand_wake(modules, generation);
   if (again && fc_demand_put_back(modules, generation, &ignored) == FC_OK) {
     // The generation may be gone.
@@ -132,7 +134,7 @@ void fc_modules_fail_load(fc_modules_t *modules, fc_generation_t *generation,
   if (again) generation->refused = generation->mark;
   if (other && other != generation) {
     other->error = *error;
-    other->refused = generation->mark;
+    if (refuses) other->refused = generation->mark;
   }
   if (!generation->current && generation->state != FC_GENERATION_DRAINING) {
     fc_generations_drain(&modules->generations, generation);

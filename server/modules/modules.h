@@ -34,7 +34,8 @@ typedef struct fc_modules_options_t {
   const fc_backend_t *const *backends;  // NULL-terminated
   fc_module_options_t open;             // how files are opened
   fc_pool_t *pool;
-  uint8_t dialect;  // of calls that generations are tried with
+  uint8_t dialect;    // of calls that generations are tried with
+  uint64_t body_max;  // bytes of their bodies
   fc_log_t *log;
   bool demand;  // modules are loaded when they are asked for, not at the start
   uint64_t memory;  // bytes that modules may take; 0: as many as they need

@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 
-#include "abi/render.h"
 #include "modules/demand.h"
 #include "config/limits.h"
 
@@ -22,11 +21,13 @@ struct fc_trial_t {
   fc_generation_t *generation;
   fc_allocator_t allocator;
   fc_proof_t proof;
-  uint8_t stage;   // stage_t
-  uint32_t next;   // call, or function, of this stage
-  uint32_t round;  // of STAGE_WARM
-  fc_text_t text;  // the answer; of an example, what is asked
-  bool failed;     // there is no answer, but
+  uint8_t stage;    // stage_t
+  bool examples;    // `proof.tests` are examples: nobody has written them
+  uint32_t next;    // call of this stage
+  uint32_t round;   // of STAGE_WARM
+  uint64_t due_ns;  // then it is over
+  fc_text_t text;   // the answer
+  bool failed;      // there is no answer, but
   fc_error_t error;
 };
 
@@ -66,23 +67,29 @@ static void fail_test(fc_trial_t *trial, const fc_error_t *why) {
 
 static fc_status_t submit(fc_trial_t *trial, const fc_function_t *function,
                           fc_str_t body, fc_error_t *err) {
-  fc_pool_t *pool = trial->modules->options.pool;
-  const uint64_t wanted_ms = trial->generation->policy->timeout;
-  const uint64_t call_ms = wanted_ms ? wanted_ms : FC_LIMIT_TRIAL_MS;
+  const fc_modules_options_t *options = &trial->modules->options;
+  fc_blocks_t *blocks = options->pool->blocks;
+  const uint64_t call_ms = trial->generation->policy->timeout;
+  uint64_t due_ns = fc_clock_ns() + call_ms * 1000000u;
   uint32_t block;
-  FC_TRY(fc_block_take(pool->blocks, body.size, &block, err));
-  uint8_t *data = fc_block_data(pool->blocks, block);
+  if (body.size > options->body_max) {
+    return fc_fail(err, FC_CODE_BODY_TOO_LARGE,
+                   "the call has %zu bytes, more than --max-body", body.size);
+  }
+  if (!call_ms || due_ns > trial->due_ns) due_ns = trial->due_ns;
+  FC_TRY(fc_block_take(blocks, body.size, &block, err));
+  uint8_t *data = fc_block_data(blocks, block);
   memcpy(data, body.data, body.size);
   memset(data + body.size, 0, FC_BLOCK_TAIL);
   trial->job =
       (fc_job_t){.call = {.generation = trial->generation->index,
                           .function = (uint32_t)function->index,
-                          .dialect = trial->modules->options.dialect,
+                          .dialect = options->dialect,
                           .flags = FC_CALL_OWN,
                           .body_max = body.size,
-                          .deadline_ns = fc_clock_ns() + call_ms * 1000000u,
+                          .deadline_ns = due_ns,
                           .body = {.block = block, .size = body.size}}};
-  fc_pool_enqueue(pool, &trial->job);
+  fc_pool_enqueue(options->pool, &trial->job);
   return FC_OK;
 }
 
@@ -90,56 +97,52 @@ static const fc_expected_call_t *call_of(const fc_trial_t *trial) {
   return &trial->proof.tests->calls[trial->next];
 }
 
-static fc_status_t submit_call(fc_trial_t *trial, fc_error_t *err) {
+// The server lacks something, which says nothing of the module.
+static bool is_shortage(fc_code_t code) {
+  return code == FC_CODE_OUT_OF_MEMORY || code == FC_CODE_OVERLOADED;
+}
+
+static fc_status_t submit_test(fc_trial_t *trial, fc_error_t *err) {
   const fc_expected_call_t *call = call_of(trial);
   const fc_function_t *function;
   fc_error_t why;
-  if (fc_expected_function(call, trial->generation->module, &function, &why) !=
-      FC_OK) {
-    return fc_expected_fail(call, &why, err);
+  fc_status_t status =
+      fc_expected_function(call, trial->generation->module, &function, &why);
+  if (status == FC_OK) status = submit(trial, function, call->body, &why);
+  if (status == FC_OK) return FC_OK;
+  if (!is_shortage(why.code)) return fc_expected_fail(call, &why, err);
+  *err = why;
+  return status;
+}
+
+// What must fail warms nothing up.
+static bool submit_warm(fc_trial_t *trial) {
+  const fc_expected_call_t *call = call_of(trial);
+  const fc_function_t *function;
+  if (call->error.size ||
+      fc_expected_function(call, trial->generation->module, &function, NULL) !=
+          FC_OK ||
+      (trial->examples &&
+       !fc_generation_exposes(trial->generation, function))) {
+    return false;
   }
-  return submit(trial, function, call->body, err);
+  return submit(trial, function, call->body, NULL) == FC_OK;
 }
 
-// What has no example is not called.
-static fc_status_t submit_example(fc_trial_t *trial, bool *out_submitted,
-                                  fc_error_t *err) {
-  const fc_function_t *function =
-      fc_module_function(trial->generation->module, trial->next);
-  *out_submitted = false;
-  fc_text_reset(&trial->text);
-  if (!function->plan || !fc_generation_exposes(trial->generation, function) ||
-      fc_signature_print_example(function->signature, &trial->text.sink,
-                                 NULL) != FC_OK) {
-    return FC_OK;
-  }
-  FC_TRY(submit(trial, function, fc_text_str(&trial->text), err));
-  *out_submitted = true;
-  return FC_OK;
-}
-
-static uint32_t count_of_round(const fc_trial_t *trial) {
-  return trial->proof.tests
-             ? (uint32_t)trial->proof.tests->count
-             : (uint32_t)fc_module_function_count(trial->generation->module);
-}
-
-// Makes the next call; false: there is none.
-static bool warm(fc_trial_t *trial, fc_error_t *err) {
-  const uint32_t count = count_of_round(trial);
-  bool submitted = false;
-  while (trial->round < trial->proof.warm_up) {
+// Makes the next call that can be made; false: there is none, or time is over.
+static bool warm(fc_trial_t *trial) {
+  const size_t count = trial->proof.tests->count;
+  size_t skipped = 0;
+  if (fc_clock_ns() >= trial->due_ns) return false;
+  while (trial->round < trial->proof.warm_up && skipped < count) {
     if (trial->next == count) {
       trial->next = 0;
       trial->round++;
       continue;
     }
-    if (trial->proof.tests) {
-      return submit_call(trial, err) == FC_OK;
-    }
-    if (submit_example(trial, &submitted, err) != FC_OK) return false;
-    if (submitted) return true;
+    if (submit_warm(trial)) return true;
     trial->next++;
+    skipped++;
   }
   return false;
 }
@@ -156,26 +159,60 @@ static void leave(fc_trial_t *trial) {
   fc_pool_retire(trial->modules->options.pool, trial->generation->index);
 }
 
+// Has the loader compare the answer, or make examples.
+static void ask_loader(fc_trial_t *trial) {
+  fc_modules_t *modules = trial->modules;
+  fc_error_t error;
+  if (fc_loader_check(modules->loader, trial, trial->generation->index,
+                      &error) == FC_OK) {
+    modules->pending++;
+  } else {
+    end(trial, &error);
+  }
+}
+
+static void go_on_test(fc_trial_t *trial) {
+  fc_error_t error;
+  if (trial->next == trial->proof.tests->count) {
+    leave(trial);
+  } else if (fc_clock_ns() >= trial->due_ns) {
+    (void)fc_fail(&error, FC_CODE_SELF_TEST_FAILED,
+                  "line %u: %u s are over, which is all that a test may take",
+                  call_of(trial)->line, FC_LIMIT_TRIAL_MS / 1000);
+    fail_test(trial, &error);
+  } else if (submit_test(trial, &error) != FC_OK) {
+    fail_test(trial, &error);
+  }
+}
+
 static void go_on(fc_trial_t *trial) {
-  fc_error_t error = {0};
+  fc_error_t error;
   if (trial->generation->state != FC_GENERATION_LOADING) {
     end(trial, NULL);
-  } else if (trial->stage == STAGE_WARM) {
-    if (!warm(trial, &error)) end(trial, error.status ? &error : NULL);
-  } else if (trial->next == trial->proof.tests->count) {
-    leave(trial);
-  } else if (submit_call(trial, &error) != FC_OK) {
-    fail_test(trial, &error);
+  } else if (trial->modules->stopped) {
+    (void)fc_fail(&error, FC_CODE_SHUTTING_DOWN, "the server is shutting down");
+    end(trial, &error);
+  } else if (trial->stage == STAGE_TEST) {
+    go_on_test(trial);
+  } else if (trial->proof.warm_up && !trial->proof.tests) {
+    ask_loader(trial);
+  } else if (!trial->proof.warm_up || !warm(trial)) {
+    end(trial, NULL);
   }
 }
 
 // ---------------------------------------------------------------------------
 // Answers
 
-fc_status_t fc_trial_check(const fc_trial_t *trial, fc_error_t *err) {
+fc_status_t fc_trial_check(fc_trial_t *trial, fc_error_t *err) {
+  const fc_module_t *module = trial->generation->module;
+  if (trial->stage == STAGE_WARM) {
+    return fc_proof_examples(module, trial->allocator, &trial->proof.tests,
+                             err);
+  }
   const fc_expected_call_t *call = call_of(trial);
   const fc_function_t *function;
-  FC_TRY(fc_expected_function(call, trial->generation->module, &function, err));
+  FC_TRY(fc_expected_function(call, module, &function, err));
   return fc_expected_check(call, function->signature, fc_text_str(&trial->text),
                            trial->failed ? &trial->error : NULL,
                            trial->allocator, err);
@@ -189,14 +226,27 @@ void fc_trial_on_checked(fc_modules_t *modules, const fc_load_t *load) {
     fail_test(trial, &load->error);
     return;
   }
-  trial->next++;
+  if (trial->stage == STAGE_TEST) trial->next++;
+  else trial->examples = true;
   go_on(trial);
 }
 
+// If nothing is expected of an answer it is not looked at.
 static fc_status_t take_answer(fc_trial_t *trial, const fc_outcome_t *outcome,
                                fc_error_t *err) {
   const fc_blocks_t *blocks = trial->modules->options.pool->blocks;
+  uint64_t size = 0;
   fc_text_reset(&trial->text);
+  if (!call_of(trial)->results.size) return FC_OK;
+  for (uint32_t i = 0; i < outcome->piece_count; i++) {
+    size += outcome->pieces[i].size;
+  }
+  if (size > FC_LIMIT_TRIAL_ANSWER) {
+    return fc_fail(err, FC_CODE_RESULT_TOO_LARGE,
+                   "the answer has %llu bytes, at most %u are compared",
+                   (unsigned long long)size, FC_LIMIT_TRIAL_ANSWER);
+  }
+  FC_TRY(fc_sink_reserve(&trial->text.sink, size, err));
   for (uint32_t i = 0; i < outcome->piece_count; i++) {
     const fc_piece_t *piece = &outcome->pieces[i];
     const uint8_t *data = fc_block_data(blocks, piece->block) + piece->offset;
@@ -223,7 +273,7 @@ static void go_on_warm(fc_trial_t *trial) {
   fc_error_t error;
   (void)fc_fail(&error, FC_CODE_MODULE_LOAD, "warm-up: %.340s",
                 trial->error.message);
-  if (trial->proof.tests) {
+  if (!trial->examples && fc_clock_ns() < trial->due_ns) {
     end(trial, &error);
     return;
   }
@@ -236,17 +286,15 @@ static void go_on_warm(fc_trial_t *trial) {
 
 // Its call is over.
 static void take(fc_trial_t *trial) {
-  fc_modules_t *modules = trial->modules;
-  fc_error_t error;
   if (trial->generation->state != FC_GENERATION_LOADING) {
     go_on(trial);
   } else if (trial->stage == STAGE_WARM) {
     go_on_warm(trial);
-  } else if (fc_loader_check(modules->loader, trial, trial->generation->index,
-                             &error) == FC_OK) {
-    modules->pending++;
+  } else if (trial->failed && is_shortage(trial->error.code)) {
+    const fc_error_t error = trial->error;  // which ends with the trial
+    end(trial, &error);
   } else {
-    fail_test(trial, &error);
+    ask_loader(trial);
   }
 }
 
@@ -277,35 +325,55 @@ void fc_trial_on_expired(fc_modules_t *modules, fc_job_t *job) {
 // ---------------------------------------------------------------------------
 // Its way through the pool
 
+static bool is_said(const fc_module_policy_t *policy, unsigned key) {
+  return policy->origins[key].from != FC_ORIGIN_DEFAULT;
+}
+
 // What the configuration says of a module comes before its sidecar.
 static void follow(const fc_module_policy_t *policy, fc_proof_t *proof) {
-  if (policy->warm_up) proof->warm_up = (uint32_t)policy->warm_up;
-  if (policy->rollback_on_crash) proof->rollback_on_crash = true;
+  if (is_said(policy, FC_MODULE_KEY_warm_up)) {
+    proof->warm_up = (uint32_t)policy->warm_up;
+  }
+  if (is_said(policy, FC_MODULE_KEY_rollback_on_crash)) {
+    proof->rollback_on_crash = policy->rollback_on_crash;
+  }
+  if (proof->tests && !proof->tests->count) {
+    fc_expectations_destroy(proof->tests);
+    proof->tests = NULL;
+  }
+}
+
+static fc_status_t make_trial(fc_modules_t *modules,
+                              fc_generation_t *generation,
+                              fc_proof_t *take_proof, fc_error_t *err) {
+  const fc_allocator_t allocator = modules->generations.allocator;
+  fc_trial_t *trial = fc_alloc(allocator, sizeof *trial);
+  if (!trial) return fc_fail_memory(err);
+  trial->modules = modules;
+  trial->generation = generation;
+  trial->allocator = allocator;
+  trial->proof = *take_proof;
+  *take_proof = (fc_proof_t){0};
+  trial->stage = trial->proof.tests ? STAGE_TEST : STAGE_WARM;
+  trial->due_ns = fc_clock_ns() + FC_LIMIT_TRIAL_MS * 1000000ull;
+  fc_text_init(&trial->text, allocator, FC_LIMIT_TRIAL_ANSWER);
+  generation->trial = trial;
+  return FC_OK;
 }
 
 fc_status_t fc_trial_add(fc_modules_t *modules, fc_generation_t *generation,
                          fc_proof_t *take_proof, fc_error_t *err) {
-  const fc_allocator_t allocator = modules->generations.allocator;
-  fc_pool_t *pool = modules->options.pool;
+  fc_hosting_t hosting = fc_modules_hosting(generation);
   follow(generation->policy, take_proof);
   generation->goes_back = take_proof->rollback_on_crash;
-  const bool tests = take_proof->tests && take_proof->tests->count;
-  if (tests || take_proof->warm_up) {
-    fc_trial_t *trial = fc_alloc(allocator, sizeof *trial);
-    if (!trial) return fc_fail_memory(err);
-    trial->modules = modules;
-    trial->generation = generation;
-    trial->allocator = allocator;
-    trial->proof = *take_proof;
-    *take_proof = (fc_proof_t){0};
-    trial->stage = tests ? STAGE_TEST : STAGE_WARM;
-    fc_text_init(&trial->text, allocator, FC_EXPECT_SIZE_MAX);
-    generation->trial = trial;
+  hosting.trial = take_proof->tests;
+  hosting.process |= hosting.trial;  // its file is hashed
+  if (take_proof->tests || take_proof->warm_up) {
+    FC_TRY(make_trial(modules, generation, take_proof, err));
   }
-  fc_hosting_t hosting = fc_modules_hosting(generation);
-  hosting.process |= tests;  // its file is hashed
   const fc_status_t status =
-      fc_pool_add(pool, generation->index, generation->module, &hosting, err);
+      fc_pool_add(modules->options.pool, generation->index, generation->module,
+                  &hosting, err);
   if (status != FC_OK) fc_trial_free(generation);
   return status;
 }

@@ -32,7 +32,8 @@ void fc_trial_on_expired(fc_modules_t *modules, fc_job_t *job);
 void fc_trial_stop(fc_modules_t *modules, fc_generation_t *generation);
 void fc_trial_free(fc_generation_t *generation);
 
-// On the loader's thread: is the answer the expected one?
-fc_status_t fc_trial_check(const fc_trial_t *trial, fc_error_t *err);
+// On the loader's thread: is the answer the expected one? Before the warm-up: makes
+// examples.
+fc_status_t fc_trial_check(fc_trial_t *trial, fc_error_t *err);
 
 #endif  // FARCALL_SERVER_MODULES_TRIAL_H_

@@ -61,9 +61,10 @@ typedef struct fc_host_worker_t {
 
 // How a generation is hosted, as the policy of its module says.
 typedef struct fc_hosting_t {
-  bool process;            // in processes of its own
-  uint32_t workers;        // calls that run at once; 0: as many as pool workers
-  uint32_t tiles;          // threads for one call; 0 and 1: only its own
+  bool process;      // in processes of its own
+  bool trial;        // its calls may crash: none is blamed, nor the module
+  uint32_t workers;  // calls that run at once; 0: as many as pool workers
+  uint32_t tiles;    // threads for one call; 0 and 1: only its own
   const char *parameters;  // archives, as --parameters names them; NULL: none
 } fc_hosting_t;
 

@@ -146,7 +146,8 @@ static fc_process_host_t *make_host(fc_pool_t *pool, fc_module_t *module,
   host->tiles = hosting->tiles;
   host->most = fc_module_get_info(module)->serial ? 1 : host->workers;
   host->load_ns = load_ns(module);
-  fc_health_init(&host->health, options->crash_limit, options->quarantine_ms);
+  fc_health_init(&host->health, hosting->trial ? 0 : options->crash_limit,
+                 options->quarantine_ms);
   uint64_t key[2] = {fc_clock_ns(), (uintptr_t)host};
   (void)uv_random(NULL, NULL, key, sizeof key, 0, NULL);
   fc_blame_init(&host->blame, key);

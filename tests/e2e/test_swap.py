@@ -234,3 +234,44 @@ def test_what_crashes_at_once_goes_back_under_load(numbered, tmp_path, process_s
     with Callers(server, 16) as callers:
         wait_until(lambda: callers.calls > 64)
     assert callers.wrong == []
+
+
+def test_calls_that_crash_as_expected_are_no_mistake(serve, numbered, tmp_path):
+    """Nor is the module quarantined for them, and the warm-up leaves them out."""
+    crash_call = {"args": [-1], "error": "worker_crashed"}
+    sidecar = numbered.path.with_name("numbered.farcall.json")
+    sidecar.write_text(json.dumps({**SIDECAR, "warm_up": 2, "self_test": [
+        *[crash_call] * 12, {"args": [1], "results": [1000001]}]}))
+    build(numbered, tmp_path, CRASHES)
+    server = serve("--admin=loopback", numbered.path.parent)
+    assert server.results("numbered/number", [1]) == [1000001]
+
+
+def test_what_cannot_be_sent_is_no_call(serve, numbered):
+    server = serve("--admin=loopback", "--max-body=1k", numbered.path.parent)
+    expect(numbered, {"args": [1], "results": [1000000]}, {"args": ["x" * 2000]})
+    refused(server, "self-test, line 2: body_too_large: the call has 2013 bytes")
+    numbered.path.with_name("numbered.tests.jsonl").write_text("")
+    assert server.request("POST", RELOAD).status == 200
+    expect(numbered, {"args": ["x" * 1100000]})
+    refused(server, "line 1: 1100014 bytes, at most 1048576 are read")
+
+
+def test_the_configuration_comes_before_the_sidecar(numbered, tmp_path, process_server):
+    sidecar = numbered.path.with_name("numbered.farcall.json")
+    sidecar.write_text(json.dumps({**SIDECAR, "warm_up": 2, "self_test": [],
+                                   "rollback": "on-crash"}))
+    build(numbered, tmp_path, "static long long calls; if (x == -1) __builtin_trap(); "
+                              "return ++calls;")
+    server = process_server("--admin=loopback", numbered.path.parent)
+    assert server.results("numbered/number", [1]) == [3]
+    config = tmp_path / "farcalld.conf"
+    config.write_text(json.dumps({"modules": {"numbered": {
+        "warm-up": 0, "rollback": "never"}}}))
+    server = process_server("--admin=loopback", "--crash-limit=20", "--config", config,
+                            numbered.path.parent)
+    assert server.results("numbered/number", [1]) == [1]
+    assert server.request("POST", RELOAD).status == 200
+    for space in range(4):
+        assert server.call("numbered/number", "[-1]" + " " * space).status == 502
+    assert b"farcall_module_rollbacks_total 0" in server.get("/metrics").body

@@ -53,6 +53,39 @@ static const case_t kCases[] = {
      .sidecar = SIDECAR(",\"warm_up\":1.5"),
      .from = "off",
      .message = "its sidecar: 'warm_up' must be a number up to 1000"},
+    {.name = "a text for a number",
+     .sidecar = SIDECAR(",\"warm_up\":\"3\""),
+     .from = "off",
+     .message = "its sidecar: 'warm_up' must be a number up to 1000"},
+    {.name = "a list for a number",
+     .sidecar = SIDECAR(",\"warm_up\":[1,2,3]"),
+     .from = "off",
+     .message = "its sidecar: 'warm_up' must be a number up to 1000"},
+    {.name = "an object for a number",
+     .sidecar = SIDECAR(",\"warm_up\":{\"a\":1}"),
+     .from = "off",
+     .message = "its sidecar: 'warm_up' must be a number up to 1000"},
+    {.name = "a bool for a number",
+     .sidecar = SIDECAR(",\"warm_up\":true"),
+     .from = "off",
+     .message = "its sidecar: 'warm_up' must be a number up to 1000"},
+    {.name = "a negative number for a number",
+     .sidecar = SIDECAR(",\"warm_up\":-1"),
+     .from = "off",
+     .message = "its sidecar: 'warm_up' must be a number up to 1000"},
+    {.name = "an exponent for a number",
+     .sidecar = SIDECAR(",\"warm_up\":1e9"),
+     .from = "off",
+     .message = "its sidecar: 'warm_up' must be a number up to 1000"},
+    {.name = "null for a number",
+     .sidecar = SIDECAR(",\"warm_up\":null"),
+     .from = "off",
+     .message = "its sidecar: 'warm_up' must be a number up to 1000"},
+    {.name = "an empty file", .beside = "", .from = "auto", .tests = -1},
+    {.name = "an empty list",
+     .sidecar = SIDECAR(",\"self_test\":[]"),
+     .from = "auto",
+     .tests = 0},
     {.name = "a large number",
      .sidecar = SIDECAR(",\"warm_up\":1001"),
      .from = "off",
@@ -116,7 +149,7 @@ static void reads_what_is_said(void **state) {
       assert_int_equal(proof.tests ? (int)proof.tests->count : -1, row->tests);
       assert_int_equal(proof.warm_up, row->warm_up);
       assert_int_equal(proof.rollback_on_crash, row->goes_back);
-      if (!strcmp(row->from, "auto") && row->sidecar) {
+      if (!strcmp(row->from, "auto") && row->tests > 0 && row->sidecar) {
         assert_true(fc_str_equal(proof.tests->calls[0].body,
                                  FC_STR("{\"args\":[1.50]}")));
         assert_true(fc_test_allocation_sweep(attempt, module) > 3);
@@ -127,7 +160,30 @@ static void reads_what_is_said(void **state) {
   }
 }
 
+static void examples_are_calls_of_each_function(void **state) {
+  (void)state;
+  fc_module_t *module;
+  fc_expectations_t *calls;
+  assert_int_equal(fc_module_load(NULL, FC_STR(MODULE), NULL,
+                                  fc_allocator_system(), &module, NULL),
+                   FC_OK);
+  assert_int_equal(
+      fc_proof_examples(module, fc_allocator_system(), &calls, NULL), FC_OK);
+  assert_true(calls->count > 3);
+  for (size_t i = 0; i < calls->count; i++) {
+    const fc_function_t *function;
+    assert_int_equal(
+        fc_expected_function(&calls->calls[i], module, &function, NULL), FC_OK);
+    assert_true(calls->calls[i].body.size > 0);
+    assert_int_equal(calls->calls[i].results.size, 0);
+  }
+  fc_expectations_destroy(calls);
+  fc_module_release(module);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {FC_TEST_IN_FOLDER(reads_what_is_said)};
+  const struct CMUnitTest tests[] = {
+      FC_TEST_IN_FOLDER(reads_what_is_said),
+      FC_TEST(examples_are_calls_of_each_function)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
