@@ -20,8 +20,9 @@
 // takes 0 and 1. FC_CODE_OUT_OF_RANGE when it doesn't fit,
 // FC_CODE_TYPE_MISMATCH for a fraction. Signless iN accepts the signed range
 // only.
-// Floats: nearest-even in the type itself; a finite literal that would become
-// infinite is FC_CODE_OUT_OF_RANGE; underflow is not an error. Types without a
+// Floats: nearest-even in the type itself; a literal that would become infinite, or in
+// a type without infinity be above the greatest number, is FC_CODE_OUT_OF_RANGE;
+// underflow is not an error. Types without a
 // negative zero read it as 0. f8E8M0FNU has neither zero nor sign, so 0 and
 // negative numbers are FC_CODE_OUT_OF_RANGE there.
 fc_status_t fc_number_parse(fc_str_t literal, fc_dtype_t dtype, void *out,
