@@ -147,6 +147,21 @@ static fc_status_t check_listing(const fc_start_path_t *path,
       FC_STR_ARG(path->path));
 }
 
+// Once, until all can be watched again.
+static void tell_unwatched(fc_modules_t *modules, fc_start_path_t *path,
+                           int reason) {
+  if (reason && !path->unwatched) {
+    const fc_log_field_t fields[] = {
+        FC_LOG_TEXT("path", path->path),
+        FC_LOG_TEXT("reason", fc_str(strerror(reason)))};
+    fc_log_fields(modules->options.log, FC_LOG_WARN,
+                  FC_STR("a directory in it cannot be watched: set "
+                         "--watch-interval"),
+                  fields, FC_ARRAY_COUNT(fields));
+  }
+  path->unwatched = reason != 0;
+}
+
 static void take_listing(fc_modules_t *modules, fc_act_t *act,
                          fc_load_t *load) {
   fc_start_path_t *path = &modules->paths[load->generation];
@@ -157,6 +172,7 @@ static void take_listing(fc_modules_t *modules, fc_act_t *act,
     fc_load_free(modules->loader, load);
     return;
   }
+  tell_unwatched(modules, path, load->listing.unwatched);
   fc_versions_filter(modules->options.policies, &load->listing);
   if (path->failed) modules->failed_paths--;
   path->failed = false;
@@ -221,8 +237,9 @@ static fc_status_t check_known(const fc_modules_t *modules, const fc_act_t *act,
 // or unloaded.
 static void scan_all(fc_modules_t *modules, fc_act_t *act) {
   fc_error_t error;
+  const int watch = modules->watch ? modules->watch->file : -1;
   for (uint32_t i = 0; i < modules->path_count; i++) {
-    if (fc_loader_scan(modules->loader, modules->paths[i].path, i, act,
+    if (fc_loader_scan(modules->loader, modules->paths[i].path, i, watch, act,
                        &error) == FC_OK) {
       act->scans++;
       modules->pending++;

@@ -149,7 +149,10 @@ static bool must_wait(fc_modules_t *modules, const fc_act_t *act,
     return true;
   const fc_put_away_t *away = *find_put_away(modules, file->path);
   if (away && away->mark == file->mark) return true;
-  return modules->watch && fc_watch_is_written(modules->watch, file->path);
+  if (!modules->watch) return false;
+  return file->folder < 0 ? fc_watch_is_written(modules->watch, file->path)
+                          : fc_watch_is_written_in(modules->watch, file->folder,
+                                                   fc_path_file(file->path));
 }
 
 // Was the file's version rolled back, and has the file not changed since?

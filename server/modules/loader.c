@@ -121,8 +121,8 @@ static fc_status_t describe_file(const fc_loader_options_t *options,
 static void run(const fc_loader_options_t *options, fc_load_t *load) {
   switch ((fc_load_kind_t)load->kind) {
     case FC_LOAD_SCAN:
-      load->status = fc_scan(load->path, options->backends, options->allocator,
-                             &load->listing, &load->error);
+      load->status = fc_scan(load->path, options->backends, load->watch,
+                             options->allocator, &load->listing, &load->error);
       break;
     case FC_LOAD_OPEN:
       load->status = open_file(options, load);
@@ -251,11 +251,13 @@ static void submit(fc_loader_t *loader, fc_load_t *take_load) {
 }
 
 fc_status_t fc_loader_scan(fc_loader_t *loader, fc_str_t path,
-                           uint32_t position, void *context, fc_error_t *err) {
+                           uint32_t position, int watch, void *context,
+                           fc_error_t *err) {
   fc_load_t *load =
       create_load(loader, FC_LOAD_SCAN, path, FC_STR(""), FC_STR(""));
   if (!load) return fc_fail_memory(err);
   load->generation = position;
+  load->watch = watch;
   load->context = context;
   submit(loader, load);
   return FC_OK;

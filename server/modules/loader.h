@@ -38,6 +38,7 @@ typedef struct fc_load_t {
   // Of FC_LOAD_OPEN and FC_LOAD_DESCRIBE: the outcome; whoever takes it over
   // sets NULL. Of FC_LOAD_HASH: the module to hash, held meanwhile.
   fc_module_t *module;
+  int watch;            // of FC_LOAD_SCAN, as fc_scan takes it
   uint8_t isolation;    // of FC_LOAD_OPEN
   fc_str_t parameters;  // of FC_LOAD_OPEN, in `text`; "": none
   fc_str_t self_test;   // of FC_LOAD_OPEN, in `text`, as fc_proof_read takes it
@@ -75,7 +76,7 @@ void fc_loader_destroy(fc_loader_t *loader);
 
 // Requests are carried out in the order they were made. FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_loader_scan(fc_loader_t *loader, fc_str_t path,
-                           uint32_t position, void *context,
+                           uint32_t position, int watch, void *context,
                            fc_error_t *err) FC_MUST_CHECK;
 // `isolation` (fc_isolation_mode_t) says whether the module is to run in threads
 // of this process. If so and `open` had it only described, it is opened once more

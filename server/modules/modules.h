@@ -52,6 +52,7 @@ typedef struct fc_start_path_t {
   fc_str_t path;
   bool is_directory;  // it was a directory when it was last listed
   bool failed;        // it could not be listed the last time, which was logged
+  bool unwatched;  // a directory in it could not be watched, which was logged
 } fc_start_path_t;
 
 // A file whose module was unloaded by request: an act that follows files does

@@ -13,6 +13,7 @@
 
 #include "module/backends.h"
 #include "module/files.h"
+#include "modules/watch.h"
 
 // Mixes facts that show whether a file is still the same into `mark`, 0 at
 // first. FNV-1a is good enough: nobody gains by making two marks equal.
@@ -74,7 +75,8 @@ static fc_status_t add_path(fc_listing_t *listing, fc_str_t folder,
   if (file.size) memcpy(text + lead, file.data, file.size);
   text[lead + file.size] = '\0';
   fc_listed_t *listed = &listing->files[listing->count++];
-  *listed = (fc_listed_t){.path = fc_str_make(text, lead + file.size)};
+  *listed =
+      (fc_listed_t){.path = fc_str_make(text, lead + file.size), .folder = -1};
   listed->mark = make_mark(text, lead + file.size, backends, &listed->size);
   return FC_OK;
 }
@@ -111,17 +113,29 @@ static bool is_regular(const char *path) {
   return stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
+// Before the directory is read: what changes after that is noticed.
+static int watch_folder(int watch, const char *path, fc_listing_t *listing) {
+  const int mark = watch < 0 ? -1 : fc_watch_folder(watch, path);
+  // A file is no directory to watch.
+  if (watch >= 0 && mark < 0 && errno != ENOTDIR && errno != ENOENT) {
+    listing->unwatched = errno;
+  }
+  return mark;
+}
+
 // Lists the regular files model.SUFFIX of a folder NAME/VERSION, and no others.
 static fc_status_t list_version(fc_str_t folder,
-                                const fc_backend_t *const *backends,
+                                const fc_backend_t *const *backends, int watch,
                                 fc_listing_t *listing, fc_error_t *err) {
   char path[FC_PATH_SIZE_MAX + 64], file[64];
+  const int mark = watch_folder(watch, folder.data, listing);
   for (size_t i = 0; backends[i]; i++) {
     snprintf(file, sizeof file, "model%s", backends[i]->suffix);
     const int size =
         snprintf(path, sizeof path, "%.*s/%s", FC_STR_ARG(folder), file);
     if ((size_t)size >= FC_PATH_SIZE_MAX || !is_regular(path)) continue;
     FC_TRY(add_path(listing, folder, fc_str(file), backends, err));
+    listing->files[listing->count - 1].folder = mark;
   }
   return FC_OK;
 }
@@ -129,12 +143,13 @@ static fc_status_t list_version(fc_str_t folder,
 // Lists the model files of a directory NAME in its subdirectories that are
 // named by a version: all digits.
 static fc_status_t list_versions(fc_str_t folder, fc_str_t name,
-                                 const fc_backend_t *const *backends,
+                                 const fc_backend_t *const *backends, int watch,
                                  fc_listing_t *listing, fc_error_t *err) {
   char path[FC_PATH_SIZE_MAX];
   fc_status_t status = FC_OK;
   const int size = snprintf(path, sizeof path, "%.*s/%.*s", FC_STR_ARG(folder),
                             FC_STR_ARG(name));
+  if ((size_t)size < sizeof path) (void)watch_folder(watch, path, listing);
   DIR *directory = (size_t)size < sizeof path ? open_directory(path) : NULL;
   if (!directory) return FC_OK;
   const struct dirent *entry;
@@ -144,7 +159,7 @@ static fc_status_t list_versions(fc_str_t folder, fc_str_t name,
     if (!fc_is_version(version)) continue;
     const int lead = snprintf(versioned, sizeof versioned, "%s/%.*s", path,
                               FC_STR_ARG(version));
-    status = list_version(fc_str_make(versioned, (size_t)lead), backends,
+    status = list_version(fc_str_make(versioned, (size_t)lead), backends, watch,
                           listing, err);
   }
   closedir(directory);
@@ -160,7 +175,8 @@ static bool may_have_versions(const struct dirent *entry) {
 
 static fc_status_t list_directory(DIR *directory, fc_str_t folder,
                                   const fc_backend_t *const *backends,
-                                  fc_listing_t *listing, fc_error_t *err) {
+                                  int watch, fc_listing_t *listing,
+                                  fc_error_t *err) {
   while (folder.size > 1 && folder.data[folder.size - 1] == '/') folder.size--;
   for (;;) {
     errno = 0;
@@ -175,7 +191,7 @@ static fc_status_t list_directory(DIR *directory, fc_str_t folder,
     if (fc_backends_by_suffix(backends, name)) {
       FC_TRY(add_path(listing, folder, name, backends, err));
     } else if (may_have_versions(file)) {
-      FC_TRY(list_versions(folder, name, backends, listing, err));
+      FC_TRY(list_versions(folder, name, backends, watch, listing, err));
     }
   }
   if (listing->count == 0) return fail_empty(backends, folder, err);
@@ -184,8 +200,8 @@ static fc_status_t list_directory(DIR *directory, fc_str_t folder,
 }
 
 fc_status_t fc_scan(fc_str_t path, const fc_backend_t *const *backends,
-                    fc_allocator_t allocator, fc_listing_t *out_listing,
-                    fc_error_t *err) {
+                    int watch, fc_allocator_t allocator,
+                    fc_listing_t *out_listing, fc_error_t *err) {
   char text[FC_PATH_SIZE_MAX] = "";
   fc_listing_t listing = {0};
   fc_status_t status;
@@ -194,7 +210,7 @@ fc_status_t fc_scan(fc_str_t path, const fc_backend_t *const *backends,
   DIR *directory = open_directory(text);
   listing.is_directory = directory != NULL;
   if (directory) {
-    status = list_directory(directory, path, backends, &listing, err);
+    status = list_directory(directory, path, backends, watch, &listing, err);
     closedir(directory);
   } else {
     status = add_path(&listing, FC_STR(""), path, backends, err);

@@ -12,6 +12,7 @@ typedef struct fc_listed_t {
   // when either was written or replaced. 0: there is no such file.
   uint64_t mark;
   uint64_t size;  // bytes
+  int folder;     // inotify's number for its directory; -1: none
   bool served;    // for fc_versions_filter alone
 } fc_listed_t;
 
@@ -21,6 +22,7 @@ typedef struct fc_listing_t {
   fc_listed_t *files;
   size_t count;
   size_t capacity;
+  int unwatched;  // errno of a directory that cannot be watched; 0: none
 } fc_listing_t;
 
 // Lists the files of a directory that have the suffix of one of the `backends`
@@ -28,9 +30,11 @@ typedef struct fc_listing_t {
 // of their paths. A path that is no directory, or a directory that cannot be
 // opened, is listed itself, whether it exists or not. FC_CODE_MODULE_PATH when
 // reading a directory fails or it has no such file; FC_CODE_OUT_OF_MEMORY.
+// `watch` is inotify's descriptor: directories NAME and NAME/VERSION are watched from
+// then on (watch.h); -1: they are not.
 fc_status_t fc_scan(fc_str_t path, const fc_backend_t *const *backends,
-                    fc_allocator_t allocator, fc_listing_t *out_listing,
-                    fc_error_t *err) FC_MUST_CHECK;
+                    int watch, fc_allocator_t allocator,
+                    fc_listing_t *out_listing, fc_error_t *err) FC_MUST_CHECK;
 void fc_listing_deinit(fc_listing_t *listing);  // a zeroed listing is allowed
 
 #endif  // FARCALL_SERVER_MODULES_SCAN_H_

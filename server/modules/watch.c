@@ -123,6 +123,10 @@ const char *fc_watch_arm(fc_watch_t *watch, int *out_errno) {
 // ---------------------------------------------------------------------------
 // Events
 
+int fc_watch_folder(int file, const char *path) {
+  return inotify_add_watch(file, path, MASK);
+}
+
 static fc_writing_t **find_writing(fc_watch_t *watch, int mark, fc_str_t name) {
   fc_writing_t **at = &watch->writing;
   while (*at && ((*at)->mark != mark || !fc_str_equal((*at)->name, name))) {
@@ -148,16 +152,19 @@ static void note_writing(fc_watch_t *watch, int mark, fc_str_t name) {
 }
 
 static bool matters(const fc_watch_t *watch, int mark, fc_str_t name) {
+  bool known = false;
   if (fc_str_equal(name, FC_STR(VOLUME))) return true;
   for (uint32_t i = 0; i < watch->count; i++) {
     const fc_watched_t *one = &watch->watched[i];
     if (one->mark != mark) continue;
+    known = true;
     if (one->exactly ? fc_str_equal(name, one->prefix)
                      : fc_str_starts(name, one->prefix)) {
       return one->prefix.size || name.size == 0 || name.data[0] != '.';
     }
   }
-  return false;
+  // Of fc_watch_folder: the loop may not even know of it yet.
+  return !known && (name.size == 0 || name.data[0] != '.');
 }
 
 static bool take_one(fc_watch_t *watch, const struct inotify_event *event) {
@@ -166,6 +173,7 @@ static bool take_one(fc_watch_t *watch, const struct inotify_event *event) {
     while (watch->writing) forget(watch, &watch->writing);
     return true;
   }
+  if (event->mask & IN_IGNORED) return false;  // it says that a watch is over
   if (!matters(watch, event->wd, name)) return false;
   if (event->mask & IN_MODIFY) {
     note_writing(watch, event->wd, name);
@@ -189,6 +197,14 @@ bool fc_watch_take(fc_watch_t *watch) {
     at += (ssize_t)(sizeof *event + event->len);
   }
   return changed;
+}
+
+bool fc_watch_is_written_in(const fc_watch_t *watch, int mark, fc_str_t name) {
+  const fc_writing_t *one = watch->writing;
+  while (one && (one->mark != mark || !fc_str_equal(one->name, name))) {
+    one = one->next;
+  }
+  return one;
 }
 
 bool fc_watch_is_written(const fc_watch_t *watch, fc_str_t path) {

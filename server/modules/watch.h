@@ -47,9 +47,15 @@ void fc_watch_close(fc_watch_t *watch);
 // the last call. Returns the path of a directory that cannot be watched, and
 // the errno that says why, each path once; call it until it returns NULL.
 const char *fc_watch_arm(fc_watch_t *watch, int *out_errno);
+// Watches a directory that lies in a PATH, by inotify's descriptor `file`, until it
+// is gone. Any thread. Returns inotify's number for it, -1 and errno: it cannot be
+// watched.
+int fc_watch_folder(int file, const char *path);
 // Takes waiting events, one read of them. True: list the PATHs again.
 bool fc_watch_take(fc_watch_t *watch);
 // Has somebody begun to write to this file and not closed it yet?
 bool fc_watch_is_written(const fc_watch_t *watch, fc_str_t path);
+// The same for a file in a directory of fc_watch_folder.
+bool fc_watch_is_written_in(const fc_watch_t *watch, int mark, fc_str_t name);
 
 #endif  // FARCALL_SERVER_MODULES_WATCH_H_

@@ -2,6 +2,7 @@
 """Versions of a module: which one a call gets, and what happens when they come and go."""
 import json
 import random
+import shutil
 import subprocess
 import threading
 import time
@@ -9,7 +10,7 @@ import time
 import pytest
 
 from conftest import BIN, Server, user_environment
-from reloading import SIDECAR
+from reloading import SIDECAR, wait_until
 from versioning import Versions, answers
 
 
@@ -189,3 +190,63 @@ def test_a_killed_server_has_decided_or_not(versions, tmp_path):
         assert last in said
         server.process.kill()
         server.process.wait()
+
+
+def test_folders_of_versions_are_watched(serve, versions):
+    versions.put(1)
+    server = serve("--watch", versions.folder)
+
+    def until(expected, **wanted):
+        wait_until(lambda: all(answers(server, name.replace("_", "@")) == version
+                               for name, version in {"m": expected, **wanted}.items()))
+
+    until(1)
+    versions.put(2)  # a new folder, and its file
+    until(2, m_1=1)
+    versions.put(2, versions.numbered(22))  # replaced by another one
+    until(22)
+    versions.put(3, b"")  # a file that is about to be written
+    versions.put(4)
+    until(4, m_3="version_not_found")
+    with open(versions.folder / "m" / "3" / "model.so", "wb") as file:
+        file.write(versions.numbered(3)[:1000])
+        file.flush()
+        versions.put(4, versions.numbered(44))
+        until(44, m_3="version_not_found")
+        file.write(versions.numbered(3)[1000:])
+    until(44, m_3=3)
+    assert not [line for line in server.lines if '"error"' in line]
+    versions.drop(4)
+    until(3, m_4="version_not_found")
+    shutil.rmtree(versions.folder / "m" / "3")
+    until(22, m_3="version_not_found")
+    # A link that leads elsewhere now, as ..data of a volume does.
+    other = versions.folder.parent / "other"
+    shutil.copytree(versions.folder / "m" / "1", other / "7")
+    (other / "7" / "model.so").write_bytes(versions.numbered(7))
+    link = versions.folder / "link"
+    link.symlink_to(versions.folder / "m")
+    (versions.folder / "link.next").symlink_to(other)
+    (versions.folder / "link.next").rename(link)
+    wait_until(lambda: answers(server, "link") == 7)
+    shutil.copytree(other / "7", other / "8")
+    (other / "8" / "model.so").write_bytes(versions.numbered(8))
+    wait_until(lambda: answers(server, "link") == 8)
+
+
+def test_a_directory_vanishes_and_two_files_claim_a_version(serve, versions):
+    """Modules stay, and it is logged once."""
+    versions.put(1)
+    server = serve("--watch", "--watch-interval=20ms", "--admin=loopback", versions.folder)
+    versions.folder.rename(versions.folder.parent / "gone")
+    gone = "cannot be read any more: its modules stay"
+    wait_until(lambda: any(gone in line for line in server.lines))
+    assert answers(server, "m") == 1
+    for _ in range(3):
+        server.request("POST", "/api/v1/reload")
+    assert answers(server, "m") == 1
+    assert len([line for line in server.lines
+                if gone in line and '"act"' not in line]) == 1
+    (versions.folder.parent / "gone").rename(versions.folder)
+    versions.put(2)
+    wait_until(lambda: answers(server, "m") == 2)

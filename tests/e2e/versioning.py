@@ -26,12 +26,14 @@ class Versions:
                         f'"modules": {json.dumps(modules)} }}\n')
         return path
 
+    def numbered(self, number):
+        return self.code.replace(struct.pack("<q", MARK), struct.pack("<q", number))
+
     def put(self, version, code=None):
         place = self.folder / "m" / str(version)
         place.mkdir(parents=True, exist_ok=True)
         (place / "model.farcall.json").write_text(json.dumps(SIDECAR))
-        (place / "next").write_bytes(code or self.code.replace(
-            struct.pack("<q", MARK), struct.pack("<q", version)))
+        (place / "next").write_bytes(self.numbered(version) if code is None else code)
         (place / "next").rename(place / "model.so")
 
     def drop(self, version):

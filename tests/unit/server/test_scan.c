@@ -24,7 +24,7 @@ static void a_folder_is_read_in_order(void **state) {
            fc_test_folder());
   fc_listing_t listing;
   fc_error_t error;
-  assert_int_equal(fc_scan(fc_str(path), fc_backends, fc_allocator_system(),
+  assert_int_equal(fc_scan(fc_str(path), fc_backends, -1, fc_allocator_system(),
                            &listing, &error),
                    FC_OK);
   char found[400] = "";
@@ -41,9 +41,9 @@ static uint64_t mark_of(const char *file) {
   char path[80];
   snprintf(path, sizeof path, "%s/%s", fc_test_folder(), file);
   fc_listing_t listing;
-  assert_int_equal(
-      fc_scan(fc_str(path), fc_backends, fc_allocator_system(), &listing, NULL),
-      FC_OK);
+  assert_int_equal(fc_scan(fc_str(path), fc_backends, -1, fc_allocator_system(),
+                           &listing, NULL),
+                   FC_OK);
   const uint64_t mark = listing.files[0].mark;
   fc_listing_deinit(&listing);
   return mark;
@@ -83,7 +83,7 @@ static void what_is_no_folder_is_listed_itself(void **state) {
   static const char *const kPaths[] = {"/nonexistent/x.so", "/dev/null", ""};
   for (size_t i = 0; i < FC_ARRAY_COUNT(kPaths); i++) {
     fc_listing_t listing;
-    assert_int_equal(fc_scan(fc_str(kPaths[i]), fc_backends,
+    assert_int_equal(fc_scan(fc_str(kPaths[i]), fc_backends, -1,
                              fc_allocator_system(), &listing, NULL),
                      FC_OK);
     assert_int_equal(listing.count, 1);
@@ -98,7 +98,7 @@ static void a_folder_without_modules_is_an_error(void **state) {
   fc_listing_t listing;
   fc_error_t error;
   char expected[120];
-  assert_int_equal(fc_scan(fc_str(fc_test_folder()), fc_backends,
+  assert_int_equal(fc_scan(fc_str(fc_test_folder()), fc_backends, -1,
                            fc_allocator_system(), &listing, &error),
                    FC_INVALID_ARGUMENT);
   snprintf(expected, sizeof expected, "no *.so and no *.vmfb in directory '%s'",
@@ -110,8 +110,8 @@ static fc_status_t scan(fc_allocator_t allocator, void *context,
                         fc_error_t *err) {
   (void)context;
   fc_listing_t listing;
-  FC_TRY(
-      fc_scan(fc_str(fc_test_folder()), fc_backends, allocator, &listing, err));
+  FC_TRY(fc_scan(fc_str(fc_test_folder()), fc_backends, -1, allocator, &listing,
+                 err));
   fc_listing_deinit(&listing);
   return FC_OK;
 }

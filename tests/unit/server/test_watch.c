@@ -4,6 +4,7 @@
 #include "modules/watch.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "helpers/folder.h"
@@ -65,6 +66,62 @@ static void a_file_is_written_until_it_is_closed(void **state) {
   fc_watch_close(&watch);
 }
 
+// The loop learns of a directory in a PATH only from the listing.
+static void a_folder_in_a_directory_tells_too(void **state) {
+  (void)state;
+  start(fc_test_folder());
+  assert_int_equal(mkdir(fc_test_in_folder("m"), 0700), 0);
+  assert_true(fc_watch_take(&watch));
+  const int mark = fc_watch_folder(watch.file, fc_test_in_folder("m"));
+  assert_true(mark >= 0);
+  fc_test_put("m/.hidden", "x");
+  assert_false(fc_watch_take(&watch));
+  FILE *file = fopen(fc_test_in_folder("m/model.so"), "w");
+  assert_non_null(file);
+  assert_true(fc_watch_take(&watch));
+  assert_true(fputs("x", file) > 0 && fflush(file) == 0);
+  assert_false(fc_watch_take(&watch));
+  assert_true(fc_watch_is_written_in(&watch, mark, FC_STR("model.so")));
+  assert_false(fc_watch_is_written_in(&watch, mark, FC_STR("model")));
+  fclose(file);
+  assert_true(fc_watch_take(&watch));
+  assert_false(fc_watch_is_written_in(&watch, mark, FC_STR("model.so")));
+  assert_int_equal(fc_watch_folder(watch.file, "/nonexistent"), -1);
+  fc_watch_close(&watch);
+}
+
+// More events than the kernel keeps: something has changed, nobody knows what.
+static void an_overflow_tells_of_everything(void **state) {
+  (void)state;
+  start(fc_test_folder());
+  FILE *file = fopen(fc_test_in_folder("a.so"), "w");
+  assert_non_null(file);
+  assert_true(fputs("x", file) > 0 && fflush(file) == 0);
+  assert_true(fc_watch_take(&watch));
+  assert_true(fc_watch_is_written(&watch, fc_str(fc_test_in_folder("a.so"))));
+  FILE *limit = fopen("/proc/sys/fs/inotify/max_queued_events", "re");
+  unsigned most = 16384;
+  if (limit) {
+    (void)!fscanf(limit, "%u", &most);
+    fclose(limit);
+  }
+  if (most > 1u << 20) fc_test_skip("the kernel keeps very many events");
+  // Names that do not matter, and differ, because equal events are one.
+  for (unsigned i = 0; i <= most; i++) {
+    char name[32];
+    snprintf(name, sizeof name, ".%u", i);
+    fc_test_put(name, "");
+  }
+  bool changed = false;
+  for (unsigned i = 0; i <= most && !changed; i++) {
+    changed = fc_watch_take(&watch);
+  }
+  assert_true(changed);
+  assert_false(fc_watch_is_written(&watch, fc_str(fc_test_in_folder("a.so"))));
+  fclose(file);
+  fc_watch_close(&watch);
+}
+
 static fc_status_t open_watch(fc_allocator_t allocator, void *context,
                               fc_error_t *err) {
   const char *paths[] = {"/tmp", "m.so", "/"};
@@ -84,6 +141,8 @@ int main(void) {
       FC_TEST_IN_FOLDER(a_directory_tells_of_every_name_but_hidden_ones),
       FC_TEST_IN_FOLDER(a_file_tells_of_itself_and_its_sidecar),
       FC_TEST_IN_FOLDER(a_file_is_written_until_it_is_closed),
+      FC_TEST_IN_FOLDER(a_folder_in_a_directory_tells_too),
+      FC_TEST_IN_FOLDER(an_overflow_tells_of_everything),
       FC_TEST(watching_survives_any_failed_allocation),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
