@@ -182,11 +182,11 @@ static void a_reload_beyond_the_memory_leaves_what_serves(void **state) {
 static void what_serves_makes_no_room_for_its_own_file(void **state) {
   (void)state;
   char path[128];
-  enter("--module-memory=1G");
+  enter("--isolation=thread --module-memory=64M");
   path_of("t.fixture", path);
   for (int i = 0; i < 2; i++) {
     put("t.fixture", "fixture");
-    assert_int_equal(truncate(path, 600 << 20), 0);
+    assert_int_equal(truncate(path, 40 << 20), 0);
     expect_request("POST", "/api/v1/reload", i ? 503 : 200,
                    i ? "memory_budget" : "\"loaded\":1");
   }
