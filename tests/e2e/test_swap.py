@@ -153,6 +153,8 @@ def test_a_file_that_crashes_on_first_use_goes_back(numbered, tmp_path, process_
     statuses = crash(server)
     assert statuses.count(502) >= 3, statuses
     assert server.results("numbered/number", [-1]) == [-1000000]
+    # The decision is in force when it is saved, which calls do not wait for.
+    wait_until(lambda: "refused" in server.get("/api/v1/modules/numbered").json)
     document = server.get("/api/v1/modules/numbered").json
     assert document["sha256"] == first and document["state"] == "ready"
     assert document["refused"]["code"] == "worker_crashed"
