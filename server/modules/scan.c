@@ -35,20 +35,27 @@ static uint64_t mark_file(const char *path, uint64_t mark, uint64_t *out_size) {
   return mark;
 }
 
-// `path` ends with a zero.
+static uint64_t mix_beside(fc_str_t stem, const char *suffix, uint64_t mark) {
+  char path[FC_PATH_SIZE_MAX + 32];
+  uint64_t ignored;
+  snprintf(path, sizeof path, "%.*s%s", FC_STR_ARG(stem), suffix);
+  return mark_file(path, mark, &ignored);
+}
+
+// `path` ends with a zero. The file of calls counts, because a module that one
+// of them has refused is tried again when they are mended.
 static uint64_t make_mark(const char *path, size_t size,
                           const fc_backend_t *const *backends,
                           uint64_t *out_size) {
-  uint64_t ignored;
   const fc_backend_t *backend =
       fc_backends_by_suffix(backends, fc_str_make(path, size));
   uint64_t mark = mark_file(path, 0, out_size);
-  if (!mark || !backend || !backend->sidecar_suffix) return mark;
-  char sidecar[FC_PATH_SIZE_MAX + 32];
-  const int stem = (int)(size - strlen(backend->suffix));
-  snprintf(sidecar, sizeof sidecar, "%.*s%s", stem, path,
-           backend->sidecar_suffix);
-  return mark_file(sidecar, mark, &ignored);
+  if (!mark || !backend) return mark;
+  const fc_str_t stem = fc_str_make(path, size - strlen(backend->suffix));
+  if (backend->sidecar_suffix) {
+    mark = mix_beside(stem, backend->sidecar_suffix, mark);
+  }
+  return mix_beside(stem, ".tests.jsonl", mark);
 }
 
 static fc_status_t add_path(fc_listing_t *listing, fc_str_t folder,

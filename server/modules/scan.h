@@ -8,8 +8,9 @@
 
 typedef struct fc_listed_t {
   fc_str_t path;
-  // A hash of size, times and inode of the file and its sidecar: it differs
-  // when either was written or replaced. 0: there is no such file.
+  // A hash of size, times and inode of the file, its sidecar and its file of
+  // calls: it differs when one of them was written or replaced. 0: there is no
+  // such file.
   uint64_t mark;
   uint64_t size;  // bytes
   int folder;     // inotify's number for its directory; -1: none

@@ -75,7 +75,14 @@ static void a_mark_says_whether_files_were_replaced(void **state) {
   const uint64_t third = mark_of("a.so");
   assert_true(third != second);
   replace("a.farcall.json");
-  assert_true(mark_of("a.so") != third);
+  const uint64_t fourth = mark_of("a.so");
+  assert_true(fourth != third);
+  fc_test_put("a.tests.jsonl", "");
+  assert_true(mark_of("a.so") != fourth);
+  fc_test_put("c.vmfb", "");
+  const uint64_t alone = mark_of("c.vmfb");
+  fc_test_put("c.tests.jsonl", "");
+  assert_true(mark_of("c.vmfb") != alone);
 }
 
 static void what_is_no_folder_is_listed_itself(void **state) {
