@@ -184,11 +184,13 @@ void fc_demand_on_described(fc_modules_t *modules, fc_load_t *load) {
 // Room
 
 // May this generation be unloaded to make room for `beside` (NULL: for nothing
-// in particular)? Not while a request holds it, not if it is pinned, and not if
-// it serves the name of `beside` until that is ready.
+// in particular)? Not while a request holds it, not if it is pinned or could not
+// be loaded again, and not if it serves the name of `beside` until that is
+// ready.
 static bool may_go(const fc_generation_t *generation,
                    const fc_generation_t *beside) {
   return generation->holds == 0 && !generation->policy->pin &&
+         !generation->fileless &&
          !(beside && fc_str_equal(generation->key, beside->key));
 }
 

@@ -64,6 +64,8 @@ typedef struct fc_generation_t {
   // Its file is being opened or waits for room; it is not removed before that
   // ended.
   bool goes_back;  // to `before`, if it crashes
+  // It was brought back: in the place of its file is one that is refused.
+  bool fileless;
   bool opening;
   uint32_t holds;
   // Position of the PATH that names its file; FC_PATH_NONE: none does.

@@ -95,7 +95,7 @@ static fc_status_t bring_back(fc_modules_t *modules, fc_act_t *act,
   made->module = generation->before;
   generation->before = NULL;
   made->kind = fc_module_get_kind(made->module);
-  made->opening = true;
+  made->opening = made->fileless = true;
   made->act = act;
   made->listed = generation->listed;
   made->settled = generation->settled;
