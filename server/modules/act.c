@@ -5,6 +5,8 @@
 // the file that now serves the name is still there.
 #include "modules/act.h"
 
+#include <stdio.h>
+
 #include "module/files.h"
 #include "modules/demand.h"
 #include "modules/versions.h"
@@ -116,6 +118,42 @@ static bool is_over(const fc_act_t *act) {
   return act->scans == 0 && act->pending == 0;
 }
 
+// An act that has loaded a refused file, and may decide now that it is refused no
+// more: no other decision is being saved. NULL: none.
+static fc_act_t *find_lifting(const fc_modules_t *modules) {
+  fc_act_t *found = NULL;
+  for (fc_act_t *act = modules->acts; act; act = act->next) {
+    if (act->saving) return NULL;
+    if (act->lifted) found = act;
+  }
+  return found;
+}
+
+static void lift(fc_modules_t *modules) {
+  fc_act_t *act;
+  fc_error_t error;
+  while ((act = find_lifting(modules))) {
+    fc_str_t name = act->name;
+    const fc_decision_t lifted = {.name = fc_str_take(&name, '@'),
+                                  .version = fc_str(act->version),
+                                  .mark = act->lifted,
+                                  .lifted = true};
+    act->lifted = 0;
+    if (fc_acts_refuse(modules, act, &lifted, &error) != FC_OK) {
+      fc_act_note_failure(act, &error);
+    }
+    fc_acts_settle(modules, act);
+  }
+}
+
+// Whoever loads a file by its name wants it, though it was rolled back.
+static bool lifts(const fc_modules_t *modules, const fc_act_t *act,
+                  const fc_generation_t *loaded) {
+  return (act->kind == FC_ACT_LOAD || act->kind == FC_ACT_RELOAD) &&
+         fc_state_refuses(modules->generations.decisions, loaded->name,
+                          loaded->version, loaded->mark);
+}
+
 void fc_acts_on_loaded(fc_modules_t *modules, fc_act_t *act,
                        const fc_generation_t *generation,
                        const fc_error_t *error) {
@@ -124,6 +162,13 @@ void fc_acts_on_loaded(fc_modules_t *modules, fc_act_t *act,
   } else {
     act->loaded++;
     if (act->name.size) fc_act_note_digest(act->after, generation);
+    if (lifts(modules, act, generation)) {
+      act->lifted = generation->mark;
+      snprintf(act->version, sizeof act->version, "%.*s",
+               FC_STR_ARG(generation->version));
+      lift(modules);
+      return;
+    }
   }
   fc_acts_settle(modules, act);
 }
@@ -271,16 +316,12 @@ static bool is_decision(const fc_act_t *act) {
 
 static fc_status_t decide_version(fc_modules_t *modules, fc_act_t *act,
                                   fc_error_t *err) {
-  bool saves;
-  FC_TRY(fc_acts_promote(modules, act, &saves, err));
+  FC_TRY(fc_acts_promote(modules, act, err));
   act->serial = ++modules->act_count;
-  if (saves) {
-    modules->pending++;
-    act->pending++;
+  if (act->saving) {
     act->next = modules->acts;
     modules->acts = act;
   } else {
-    fc_acts_apply(modules, act);
     act->ended = true;
     tell(modules, act);
   }
@@ -289,9 +330,11 @@ static fc_status_t decide_version(fc_modules_t *modules, fc_act_t *act,
 
 void fc_acts_on_saved(fc_modules_t *modules, const fc_load_t *load) {
   fc_act_t *act = load->context;
+  act->saving = false;
   act->persistent = load->status == FC_OK;
-  if (act->persistent) fc_acts_apply(modules, act);
-  else fc_act_note_failure(act, &load->error);
+  if (!act->persistent) fc_act_note_failure(act, &load->error);
+  if (act->persistent || act->holds) fc_acts_apply(modules, act);
+  lift(modules);
   fc_acts_settle(modules, act);
 }
 
@@ -346,6 +389,12 @@ static void start_waiting(fc_modules_t *modules) {
   }
 }
 
+static bool is_saving(const fc_modules_t *modules) {
+  const fc_act_t *act = modules->acts;
+  while (act && !act->saving) act = act->next;
+  return act;
+}
+
 fc_status_t fc_modules_act(fc_modules_t *modules, fc_act_t *act,
                            fc_error_t *err) {
   if (modules->stopped) {
@@ -353,10 +402,13 @@ fc_status_t fc_modules_act(fc_modules_t *modules, fc_act_t *act,
   }
   if (!modules->waiting && (!modules->acts || !modules->acts->follows)) {
     FC_TRY(check_free(modules, act, err));
-    return start(modules, act, err);
+    if (!is_decision(act) || !is_saving(modules)) {
+      return start(modules, act, err);
+    }
   }
-  // The act in progress only follows files, or others wait for such a one
-  // already: nobody asked for it, so whoever asks now is not refused but waits.
+  // The act in progress only follows files, or saves a decision about another
+  // module, or others wait for such a one already: whoever asks now is not
+  // refused but waits.
   if (!is_decision(act)) FC_TRY(check_known(modules, act, err));
   fc_act_t **at = &modules->waiting;
   while (*at) at = &(*at)->next;

@@ -61,6 +61,13 @@ struct fc_act_t {
   char version[24];
   char previous[24];  // the version that it led to
   bool persistent;    // it was saved, so a restart keeps it
+  bool saving;        // the loader writes what it has decided
+  // Nobody waits for the decision alone: it counts also if it cannot be saved,
+  // which is a failure of the act nevertheless.
+  bool holds;
+  // Of LOAD and RELOAD: the mark of the file that is now served though it was
+  // refused, and its version is `version`; 0: none, or that is decided.
+  uint64_t lifted;
   // All decisions, as they will be when this act applies.
   fc_decision_t *decisions;
   char before[65];  // digest of the module, "" if none or not known
@@ -77,7 +84,8 @@ struct fc_act_t {
 // `name` is "" for all. NULL: there is no memory.
 fc_act_t *fc_act_create(fc_modules_t *modules, fc_act_kind_t kind,
                         fc_str_t name, fc_str_t by);
-// Begins the act, or lets it wait for one that only follows files. On FC_OK it
+// Begins the act, or lets it wait: for one that only follows files, or a decision
+// for one that is being saved, because each is made of all that hold. On FC_OK it
 // is the caller's again when `ended` is set: at once, or in on_ended. Otherwise
 // it was not begun: FC_CODE_MODULE_NOT_FOUND, FC_CODE_VERSION_NOT_FOUND,
 // FC_CODE_RELOAD_IN_PROGRESS, FC_CODE_NOT_READY before the start is over,
@@ -106,8 +114,8 @@ void fc_modules_follow(fc_modules_t *modules);
 // A PATH was listed, or cannot be; takes the load over. NULL: nothing was
 // listed, which ends a start without PATHs.
 void fc_acts_on_scanned(fc_modules_t *modules, fc_load_t *take_load);
-// The loader has saved what an act decided, or could not (load->status). Ends
-// the act.
+// The loader has saved what an act decided, or could not (load->status). This may
+// end the act.
 void fc_acts_on_saved(fc_modules_t *modules, const fc_load_t *load);
 // `generation`, which the act waits for, is served; or one has failed with
 // `error`, and `generation` is ignored. This may end the act and free it, and
@@ -121,14 +129,16 @@ void fc_acts_stop(fc_modules_t *modules);
 // The act has met a failure; the first one is its outcome.
 void fc_act_note_failure(fc_act_t *act, const fc_error_t *error);
 void fc_act_note_digest(char out[65], const fc_generation_t *generation);
-// promote.c: begins PROMOTE or ROLLBACK. *out_saves: the loader saves the
-// decision, and the act ends when that is done.
+// promote.c: begins PROMOTE or ROLLBACK. If the decision is to be saved, `saving`
+// is set, and the act ends when that is done.
 fc_status_t fc_acts_promote(fc_modules_t *modules, fc_act_t *act,
-                            bool *out_saves, fc_error_t *err);
+                            fc_error_t *err);
+// Decides that a file is refused, or is refused no more. Saved if that is wanted;
+// it counts in any case.
+fc_status_t fc_acts_refuse(fc_modules_t *modules, fc_act_t *act,
+                           const fc_decision_t *refusal, fc_error_t *err);
 // What the act has decided counts from now on.
 void fc_acts_apply(fc_modules_t *modules, fc_act_t *act);
-// Has what the act has decided saved; fc_acts_on_saved is called then.
-fc_status_t fc_acts_save(fc_modules_t *modules, fc_act_t *act, fc_error_t *err);
 // An act that nobody asks for begins; the caller counts what it waits for in
 // `pending`, itself included, until fc_acts_settle.
 void fc_acts_enter(fc_modules_t *modules, fc_act_t *act);
@@ -153,6 +163,11 @@ fc_status_t fc_modules_enter_twin(fc_modules_t *modules,
                                   const fc_listed_t *file, uint32_t origin,
                                   const fc_generation_t *other,
                                   fc_error_t *out_why, fc_error_t *err);
+// Enters a file as failed for the reason `why`: it was rolled back.
+fc_status_t fc_modules_enter_refused(fc_modules_t *modules,
+                                     const fc_listed_t *file, uint32_t origin,
+                                     const fc_act_t *act, const fc_error_t *why,
+                                     fc_error_t *err);
 // Counts a PATH that cannot be listed, and logs the error unless the PATH could
 // not be listed before either.
 void fc_modules_fail_path(fc_modules_t *modules, uint32_t position,

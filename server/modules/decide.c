@@ -163,10 +163,38 @@ static bool is_refused(const fc_modules_t *modules, const fc_listed_t *file) {
                           file->mark);
 }
 
+// Is the file refused, and nothing there that serves its version?
+static bool is_left_out(fc_modules_t *modules, const fc_act_t *act,
+                        const fc_listed_t *file) {
+  return !fc_generations_find_path(&modules->generations, file->path) &&
+         is_refused(modules, file) && !must_wait(modules, act, NULL, file);
+}
+
+// A version that was rolled back is not missed while its name leads to another
+// one. Where it was the last, requests are told what has become of it.
+static void leave_out(fc_modules_t *modules, fc_act_t *act,
+                      const fc_load_t *load, const fc_listed_t *file) {
+  fc_str_t name, version;
+  fc_error_t why, error;
+  fc_path_identify(file->path, &name, &version);
+  if (fc_generations_find(&modules->generations, name)) {
+    act->unchanged++;
+    return;
+  }
+  (void)fc_fail(&why, FC_CODE_MODULE_UNAVAILABLE,
+                "'%.*s' was rolled back and has not changed since: to serve it "
+                "nevertheless, load the module by its name",
+                FC_STR_ARG(fc_path_file(file->path)));
+  const fc_status_t status = fc_modules_enter_refused(
+      modules, file, load->generation, act, &why, &error);
+  fc_act_note_failure(act, status == FC_OK ? &why : &error);
+}
+
 static void consider(fc_modules_t *modules, fc_act_t *act,
                      const fc_load_t *load, const fc_listed_t *file) {
   fc_generation_t *other =
       fc_generations_find_path(&modules->generations, file->path);
+  if (is_left_out(modules, act, file)) return;
   const bool same = other && fc_str_equal(other->path, file->path);
   if (other && (other->settled == act->serial ||
                 (!same && other->listed == act->serial))) {
@@ -217,6 +245,13 @@ static void consider_all(fc_modules_t *modules, fc_act_t *act) {
     }
   }
   unload_the_rest(modules, act);
+  // Last, when it is known which other versions there are.
+  for (const fc_load_t *load = act->listings; load; load = load->next) {
+    for (size_t i = 0; i < load->listing.count; i++) {
+      const fc_listed_t *file = &load->listing.files[i];
+      if (is_left_out(modules, act, file)) leave_out(modules, act, load, file);
+    }
+  }
 }
 
 // Is this a file of the module that the act names, "name" or "name@version"?

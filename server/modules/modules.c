@@ -255,6 +255,18 @@ fc_status_t fc_modules_enter_twin(fc_modules_t *modules,
   return FC_OK;
 }
 
+fc_status_t fc_modules_enter_refused(fc_modules_t *modules,
+                                     const fc_listed_t *file, uint32_t origin,
+                                     const fc_act_t *act, const fc_error_t *why,
+                                     fc_error_t *err) {
+  fc_generation_t *generation;
+  FC_TRY(fc_modules_enter(modules, file, origin, &generation, err));
+  generation->refused = file->mark;
+  generation->listed = generation->settled = act->serial;
+  fail(modules, generation, why);
+  return FC_OK;
+}
+
 fc_status_t fc_modules_load(fc_modules_t *modules, fc_str_t path, bool replace,
                             fc_error_t *err) {
   const fc_listed_t file = {.path = path};

@@ -129,8 +129,7 @@ static fc_status_t decide(fc_modules_t *modules, fc_act_t *act,
   return refusal.mark ? change(modules, act, &refusal, err) : FC_OK;
 }
 
-fc_status_t fc_acts_save(fc_modules_t *modules, fc_act_t *act,
-                         fc_error_t *err) {
+static fc_status_t save(fc_modules_t *modules, fc_act_t *act, fc_error_t *err) {
   fc_text_t text;
   fc_text_init(&text, modules->generations.allocator, SIZE_MAX);
   fc_status_t status = fc_state_print(act->decisions, &text.sink, err);
@@ -142,8 +141,29 @@ fc_status_t fc_acts_save(fc_modules_t *modules, fc_act_t *act,
   return status;
 }
 
+static fc_status_t conclude(fc_modules_t *modules, fc_act_t *act,
+                            fc_error_t *err) {
+  const bool saves = modules->options.state_dir.size;
+  const fc_status_t status = saves ? save(modules, act, err) : FC_OK;
+  act->saving = saves && status == FC_OK;
+  if (act->saving) {
+    modules->pending++;
+    act->pending++;
+  } else if (!saves || act->holds) {
+    fc_acts_apply(modules, act);
+  }
+  return status;
+}
+
+fc_status_t fc_acts_refuse(fc_modules_t *modules, fc_act_t *act,
+                           const fc_decision_t *refusal, fc_error_t *err) {
+  act->holds = true;
+  FC_TRY(change(modules, act, refusal, err));
+  return conclude(modules, act, err);
+}
+
 fc_status_t fc_acts_promote(fc_modules_t *modules, fc_act_t *act,
-                            bool *out_saves, fc_error_t *err) {
+                            fc_error_t *err) {
   subject_t subject;
   fc_generation_t *target;
   FC_TRY(read_subject(modules, act, &subject, err));
@@ -153,8 +173,7 @@ fc_status_t fc_acts_promote(fc_modules_t *modules, fc_act_t *act,
   put_version(act->previous, subject.led);
   fc_act_note_digest(act->before, subject.led);
   fc_act_note_digest(act->after, target);
-  *out_saves = modules->options.state_dir.size;
-  return *out_saves ? fc_acts_save(modules, act, err) : FC_OK;
+  return conclude(modules, act, err);
 }
 
 void fc_acts_apply(fc_modules_t *modules, fc_act_t *act) {

@@ -69,18 +69,7 @@ static fc_status_t refuse(fc_modules_t *modules, fc_act_t *act,
   const fc_decision_t refusal = {.name = generation->name,
                                  .version = generation->version,
                                  .mark = generation->mark};
-  if (!refusal.mark) return FC_OK;
-  FC_TRY(fc_state_change(modules->generations.decisions,
-                         modules->generations.allocator, &refusal,
-                         &act->decisions, err));
-  if (modules->options.state_dir.size) {
-    FC_TRY(fc_acts_save(modules, act, err));
-    modules->pending++;
-    act->pending++;
-  } else {
-    fc_acts_apply(modules, act);
-  }
-  return FC_OK;
+  return refusal.mark ? fc_acts_refuse(modules, act, &refusal, err) : FC_OK;
 }
 
 // Enters the module that was kept, and has the pool make its first worker.

@@ -98,7 +98,7 @@ fc_status_t fc_state_change(const fc_decision_t *list, fc_allocator_t allocator,
   for (; list && status == FC_OK; list = list->next) {
     if (!is_about(list, changed)) status = append(&end, allocator, list, err);
   }
-  if (status == FC_OK && changed->version.size) {
+  if (status == FC_OK && changed->version.size && !changed->lifted) {
     status = append(&end, allocator, changed, err);
   }
   if (status == FC_OK) *out_list = made;

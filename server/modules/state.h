@@ -21,6 +21,7 @@ typedef struct fc_decision_t {
   fc_str_t before;   // the version to which it led before; "": not known
   // Mark of the file that is refused; 0: the decision says where a name leads.
   uint64_t mark;
+  bool lifted;  // of a change: the file is refused no more
   char text[];
 } fc_decision_t;
 
@@ -31,8 +32,8 @@ const fc_decision_t *fc_state_find(const fc_decision_t *list, fc_str_t name,
 bool fc_state_refuses(const fc_decision_t *list, fc_str_t name,
                       fc_str_t version, uint64_t mark);
 // Copies a list, less the decisions about the same as `changed` (its name and
-// alias, or the version it refuses), and adds `changed` unless its version is
-// "".
+// alias, or the version it refuses), and adds `changed` unless its version is ""
+// or it is `lifted`.
 fc_status_t fc_state_change(const fc_decision_t *list, fc_allocator_t allocator,
                             const fc_decision_t *changed,
                             fc_decision_t **out_list,

@@ -20,6 +20,7 @@
 
 #include "dialect/native.h"
 #include "listen.h"
+#include "module/files.h"
 #include "pool/process.h"
 
 #define CHECK(condition)                                              \
@@ -269,7 +270,7 @@ static fc_status_t fixture_open(const fc_module_source_t *source,
                                 fc_error_t *err) {
   if (!gates) {  // in a worker process
     char path[128];
-    size_t folder = source->path.size - source->name.size - strlen(".fixture");
+    const size_t folder = source->path.size - fc_path_file(source->path).size;
     snprintf(path, sizeof path, "%.*s" GATES, (int)folder, source->path.data);
     map_gates(path);
   }

@@ -355,6 +355,132 @@ static void reloading_often_costs_nothing(void **state) {
   leave();
 }
 
+// Starts a server that has m and n in two versions each, and a directory for its
+// decisions.
+static void enter_versions(char state_dir[32]) {
+  static const char *const kFolders[] = {"m", "m/1", "m/2", "n", "n/1", "n/2"};
+  char flags[64], path[128], file[32];
+  snprintf(state_dir, 32, "/tmp/farcall-state-XXXXXX");
+  assert_non_null(mkdtemp(state_dir));
+  snprintf(flags, sizeof flags, "--state-dir=%s", state_dir);
+  enter(flags);
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kFolders); i++) {
+    path_of(kFolders[i], path);
+    assert_int_equal(mkdir(path, 0700), 0);
+    if (strlen(kFolders[i]) < 3) continue;
+    snprintf(file, sizeof file, "%s/model.fixture", kFolders[i]);
+    put(file, "fixture");
+    snprintf(file, sizeof file, "%s/gates", kFolders[i]);
+    path_of(file, path);
+    assert_int_equal(symlink("../../gates", path), 0);  // for its process
+  }
+  expect_request("POST", "/api/v1/reload", 200, "\"loaded\":4");
+}
+
+static void leave_versions(const char *state_dir) {
+  static const char *const kGone[] = {"m/1/model.fixture",
+                                      "m/1/gates",
+                                      "m/2/model.fixture",
+                                      "m/2/gates",
+                                      "n/1/model.fixture",
+                                      "n/1/gates",
+                                      "n/2/model.fixture",
+                                      "n/2/gates",
+                                      "m/1",
+                                      "m/2",
+                                      "n/1",
+                                      "n/2",
+                                      "m",
+                                      "n"};
+  char path[128];
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kGone); i++) {
+    path_of(kGone[i], path);
+    (void)remove(path);
+  }
+  leave();
+  snprintf(path, sizeof path, "%s/modules", state_dir);
+  (void)unlink(path);
+  assert_int_equal(rmdir(state_dir), 0);
+}
+
+static void expect_saved(const char *state_dir, const char *part, bool there) {
+  char path[64], text[512] = "";
+  snprintf(path, sizeof path, "%s/modules", state_dir);
+  FILE *stream = fopen(path, "r");
+  assert_non_null(stream);
+  (void)fread(text, 1, sizeof text - 1, stream);
+  fclose(stream);
+  if (!strstr(text, part) == there) fail_msg("'%s' in:\n%s", part, text);
+}
+
+// The loader is held by the load of t, so neither is saved before both were asked
+// for. Of two decisions that are made of the same list the later would undo the
+// earlier.
+static void decisions_at_once_both_hold(void **state) {
+  (void)state;
+  char state_dir[32];
+  enter_versions(state_dir);
+  fixture_hold_loading(true);
+  static const char *const kActs[] = {MODULES "t/reload", MODULES "m@1/promote",
+                                      MODULES "n@1/promote"};
+  int clients[3];
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kActs); i++) {
+    clients[i] = fixture_connect(&server);
+    fixture_post_handled(&server, clients[i], kActs[i], "");
+  }
+  fixture_hold_loading(false);
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kActs); i++) {
+    expect(clients[i], 200,
+           i ? "\"before\":\"2\",\"persistent\":true" : "ready");
+    close(clients[i]);
+  }
+  expect_request("GET", MODULES "m", 200, "\"version\":\"1\"");
+  expect_request("GET", MODULES "n", 200, "\"version\":\"1\"");
+  expect_saved(state_dir, "lead m - 1 2\n", true);
+  expect_saved(state_dir, "lead n - 1 2\n", true);
+  leave_versions(state_dir);
+}
+
+// A file that was rolled back is not missed while its name leads to another. When
+// it is the last one, it is listed with the reason. Whoever loads it by its name
+// has it served from then on.
+static void what_was_rolled_back_is_told(void **state) {
+  (void)state;
+  char state_dir[32];
+  enter_versions(state_dir);
+  expect_request("POST", MODULES "m/rollback", 200, "\"version\":\"1\"");
+  expect_saved(state_dir, "refuse m 2 ", true);
+  expect_request("POST", "/api/v1/reload", 200, "\"unchanged\":6");
+  drop("m/1/model.fixture");
+  expect_request("POST", "/api/v1/reload", 503,
+                 "'model.fixture' was rolled back and has not changed since");
+  expect_request("GET", MODULES "m", 200, "\"state\":\"failed\"");
+  expect_request("GET", "/metrics", 200, "farcall_modules_failed 1\n");
+  expect_request("POST", "/api/v1/reload", 200, "\"unchanged\":5");
+  expect_request("POST", MODULES "m/load", 200, "\"version\":\"2\"");
+  expect_saved(state_dir, "refuse m 2 ", false);
+  expect_request("POST", MODULES "m/unload", 200, "unloaded");
+  expect_request("POST", "/api/v1/reload", 200, "\"loaded\":1");
+  leave_versions(state_dir);
+}
+
+// A file that is loaded by its name is served, and not refused any more, also if
+// that cannot be saved.
+static void what_cannot_be_saved_is_served(void **state) {
+  (void)state;
+  char state_dir[32], draft[64];
+  enter_versions(state_dir);
+  expect_request("POST", MODULES "m/rollback", 200, "\"version\":\"1\"");
+  snprintf(draft, sizeof draft, "%s/modules.new", state_dir);
+  assert_int_equal(mkdir(draft, 0700), 0);
+  expect_request("POST", MODULES "m@2/load", 503, "cannot write");
+  expect_request("GET", MODULES "m@2", 200, "\"state\":\"ready\"");
+  expect_request("POST", MODULES "m@2/unload", 200, "unloaded");
+  expect_request("POST", "/api/v1/reload", 200, "\"loaded\":1");
+  assert_int_equal(rmdir(draft), 0);
+  leave_versions(state_dir);
+}
+
 int main(int argc, char **argv) {
   fixture_worker(argc, argv);
   const struct CMUnitTest tests[] = {
@@ -372,6 +498,9 @@ int main(int argc, char **argv) {
       FC_TEST(a_volume_is_followed),
       FC_TEST(files_are_looked_at_now_and_then),
       FC_TEST(reloading_often_costs_nothing),
+      FC_TEST(decisions_at_once_both_hold),
+      FC_TEST(what_was_rolled_back_is_told),
+      FC_TEST(what_cannot_be_saved_is_served),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

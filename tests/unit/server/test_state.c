@@ -52,6 +52,16 @@ static void a_change_takes_the_place_of_what_is_about_the_same(void **state) {
        &(fc_decision_t){
            .name = FC_STR("m"), .version = FC_STR("4"), .before = FC_STR("3")},
        HEAD "lead m canary 12 3\nlead n - 4 -\nlead m - 4 3\nend\n"},
+      {"another refusal",
+       &(fc_decision_t){.name = FC_STR("n"), .version = FC_STR("5"), .mark = 1},
+       HEAD "lead m canary 12 3\nlead n - 4 -\nlead m - 4 3\n"
+            "refuse n 5 0000000000000001\nend\n"},
+      {"a refusal is lifted",
+       &(fc_decision_t){.name = FC_STR("n"),
+                        .version = FC_STR("5"),
+                        .mark = 1,
+                        .lifted = true},
+       HEAD "lead m canary 12 3\nlead n - 4 -\nlead m - 4 3\nend\n"},
       {"an alias goes",
        &(fc_decision_t){.name = FC_STR("m"), .alias = FC_STR("canary")},
        HEAD "lead n - 4 -\nlead m - 4 3\nend\n"},
