@@ -167,6 +167,7 @@ def copying(size):
     return 1000 * (time.process_time() - began) / count
 
 
+OURS = ["farcalld", "in a thread"]
 INFER = "/v2/models/simple/infer"
 ASKED = {"metadata GET": lambda: ("/v2/models/simple",),
          "binary, wrk": lambda: (INFER, *small(True)),
@@ -194,7 +195,9 @@ def measure(servers):
             for name, server in servers.items():
                 found.setdefault((case, name), []).append(wrk(server, *asked()))
         for raw in (True, False):
-            found.setdefault(("million", raw), []).append((million(servers["farcalld"], raw),))
+            for name in OURS:
+                found.setdefault(("million", raw, name), []).append(
+                    (million(servers[name], raw),))
         for size in (MB, 16 * MB):
             found.setdefault(("copy", size), []).append((copying(size),))
     return {key: middle(rows) for key, rows in found.items()}
@@ -203,36 +206,45 @@ def measure(servers):
 def main():
     beside = triton.Triton(WORK / "triton", ["simple", "identity.fp32"], under=FIRST)
     ours = Server("--max-body=64M", WORK / "simple.so", WORK / "identity.so", under=FIRST)
-    servers = {"farcalld": ours, "Triton": beside}
+    # As modules are served by default, in processes, and in threads of the server.
+    thread = Server("--isolation=thread", WORK / "simple.so", WORK / "identity.so",
+                    under=FIRST)
+    servers = {"farcalld": ours, "in a thread": thread, "Triton": beside}
     try:
         report(servers, measure(servers))
     finally:
-        beside.stop()
-        status = ours.stop()
-    assert status == 0
+        statuses = [each.stop() for each in (ours, thread, beside)]
+    assert statuses[:2] == [0, 0]
 
 
 def report(servers, found):
-    print(f"{'':16} {'':9} {'calls/s':>9} {'p50 ms':>8} {'p99 ms':>8} {'CPU ms':>8}")
+    print(f"{'':16} {'':11} {'calls/s':>9} {'p50 ms':>8} {'p99 ms':>8} {'CPU ms':>8}")
     for case in [*CALLS, *ASKED]:
         for name in servers:
             row = found[case, name]
-            print(f"{case:16} {name:9} {row[0]:9.0f} {row[1]:8.2f} {row[2]:8.2f} "
+            print(f"{case:16} {name:11} {row[0]:9.0f} {row[1]:8.2f} {row[2]:8.2f} "
                   f"{row[3]:8.3f}")
     for name, server in servers.items():
         print(f"memory afterwards, {name}: {memory(server.process.pid):.0f} MB")
-    for case in CALLS:
-        times = found[case, "farcalld"][0] / found[case, "Triton"][0]
-        goal(f"{case}: calls/s, times Triton's", times, 1 if CALLS[case][3] else 8, True)
+    for name in OURS:
+        judge(found, name)
+
+
+def judge(found, name):
+    print(f"{name}:")
+    for case, (_, _, _, size) in CALLS.items():
+        times = found[case, name][0] / found[case, "Triton"][0]
+        goal(f"{case}: calls/s, times Triton's", times, 1 if size else 8, True)
     for case in ASKED:
-        times = found[case, "farcalld"][0] / found[case, "Triton"][0]
-        goal(f"{case}: times Triton's", times, 1.1 if case == "metadata GET" else 8, True)
+        times = found[case, name][0] / found[case, "Triton"][0]
+        goal(f"{case}: calls/s, times Triton's", times, 1.1 if "GET" in case else 8, True)
     for case, (_, _, _, size) in CALLS.items():
         if size:
             goal(f"{case}: CPU, times copying twice",
-                 found[case, "farcalld"][3] / (2 * found["copy", size][0]), 1.3, False)
-    goal("1M f32, binary: CPU ms", found["million", True][0], 1.5, False)
-    goal("1M f32, JSON: CPU ms", found["million", False][0], 28, False)
+                 found[case, name][3] / (2 * found["copy", size][0]), 1.3, False)
+    goal("1M f32, binary: CPU ms", found["million", True, name][0], 1.5, False)
+    goal("1M f32, JSON: CPU ms", found["million", False, name][0], 28, False)
+
 
 
 main()
