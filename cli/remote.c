@@ -187,13 +187,15 @@ static void print_size(uint64_t bytes) {
 
 static void print_long(yyjson_val *module, int width) {
   const char *name = text_of(module, "name"), *state = text_of(module, "state");
+  const char *version = text_of(module, "version");
   const char *error = text_of(yyjson_obj_get(module, "refused"), "detail");
   if (!*error) error = text_of(module, "reason");
   fc_show_text(name);
   printf("%*s  ", width - (int)strlen(name), "");
   fc_show_text(state);
-  printf("%*s %10" PRIu64 " ", strlen(state) < 8 ? 8 - (int)strlen(state) : 0,
-         "", number_of(module, "generation"));
+  printf("%*s %7s %10" PRIu64 " ",
+         strlen(state) < 8 ? 8 - (int)strlen(state) : 0, "",
+         *version ? version : "-", number_of(module, "generation"));
   print_size(number_of(module, "memory"));
   printf(" %10" PRIu64 "  ", number_of(module, "calls"));
   fc_show_text(*error ? error : "-");
@@ -201,8 +203,8 @@ static void print_long(yyjson_val *module, int width) {
 }
 
 static void print_long_head(int width) {
-  printf("%-*s  %-8s %10s %7s %10s  %s\n", width, "MODULE", "STATE",
-         "GENERATION", "MEMORY", "CALLS", "LAST ERROR");
+  printf("%-*s  %-8s %7s %10s %7s %10s  %s\n", width, "MODULE", "STATE",
+         "VERSION", "GENERATION", "MEMORY", "CALLS", "LAST ERROR");
 }
 
 int fc_verb_ls(const fc_args_t *args) {

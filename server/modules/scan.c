@@ -115,6 +115,16 @@ static DIR *open_directory(const char *path) {
   return directory;
 }
 
+// There may be such a directory, but it cannot be looked into now.
+static bool is_short(int reason) {
+  return reason == EMFILE || reason == ENFILE || reason == ENOMEM;
+}
+
+static fc_status_t fail_short(fc_str_t path, int reason, fc_error_t *err) {
+  return fc_fail(err, FC_CODE_OUT_OF_MEMORY, "cannot read '%.*s': %s",
+                 FC_STR_ARG(path), strerror(reason));
+}
+
 static bool is_regular(const char *path) {
   struct stat info;
   return stat(path, &info) == 0 && S_ISREG(info.st_mode);
@@ -158,6 +168,9 @@ static fc_status_t list_versions(fc_str_t folder, fc_str_t name,
                             FC_STR_ARG(name));
   if ((size_t)size < sizeof path) (void)watch_folder(watch, path, listing);
   DIR *directory = (size_t)size < sizeof path ? open_directory(path) : NULL;
+  if (!directory && is_short(errno)) {  // its versions are not gone
+    return fail_short(fc_str(path), errno, err);
+  }
   if (!directory) return FC_OK;
   const struct dirent *entry;
   while (status == FC_OK && (entry = readdir(directory))) {
@@ -215,6 +228,11 @@ fc_status_t fc_scan(fc_str_t path, const fc_backend_t *const *backends,
   fc_arena_init(&listing.arena, allocator, 4096, SIZE_MAX);
   if (path.size < sizeof text) memcpy(text, path.data, path.size);
   DIR *directory = open_directory(text);
+  if (!directory && is_short(errno)) {
+    status = fail_short(path, errno, err);
+    fc_listing_deinit(&listing);
+    return status;
+  }
   listing.is_directory = directory != NULL;
   if (directory) {
     status = list_directory(directory, path, backends, watch, &listing, err);

@@ -127,10 +127,11 @@ def test_farcall_over_a_unix_socket(serve, numbered, tmp_path):
     assert json.loads(told("call", "numbered/number", "--json=[3]"))["results"] == [3000000]
     wait_until(lambda: len(told("ls", "--long").splitlines()) == 2)  # the first is gone
     head, row = told("ls", "--long").splitlines()
-    assert head.split() == ["MODULE", "STATE", "GENERATION", "MEMORY", "CALLS", "LAST",
-                            "ERROR"]
-    name, state, generation, memory, calls, error = row.split()
-    assert [name, state, generation, calls, error] == ["numbered", "ready", "2", "1", "-"]
+    assert head.split() == ["MODULE", "STATE", "VERSION", "GENERATION", "MEMORY", "CALLS",
+                            "LAST", "ERROR"]
+    name, state, version, generation, memory, calls, error = row.split()
+    assert [name, state, version, generation, calls, error] == \
+        ["numbered", "ready", "1", "2", "1", "-"]
     assert memory[-1] in "kMG" and float(memory[:-1]) > 0
     numbered.path.write_bytes(b"nonsense")
     done = farcall("load", "numbered", where)

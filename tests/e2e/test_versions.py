@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Versions of a module: which one a call gets, and what happens when they come and go."""
+import http.client
 import json
 import random
+import resource
 import shutil
 import subprocess
 import threading
@@ -140,6 +142,52 @@ def test_a_version_is_promoted_and_rolled_back(serve, versions, tmp_path):
     refused = act(server, "promote", "m@1")
     assert refused.status == 503 and "cannot write" in refused.json["detail"]
     assert answers(server, "m") == 4
+
+
+def test_a_full_disk_loses_nothing(serve, versions, tmp_path):
+    for each in 1, 2:
+        versions.put(each)
+    state = tmp_path / "state"
+    state.mkdir()
+    flags = ["--admin=loopback", f"--state-dir={state}", versions.folder]
+    server = serve(*flags)
+    assert act(server, "promote", "m@1").status == 200
+    before = (state / "modules").read_bytes()
+    (state / "modules.new").symlink_to("/dev/full")
+    refused = act(server, "promote", "m@2")
+    assert refused.status == 503
+    assert "No space left on device" in refused.json["detail"]
+    assert answers(server, "m") == 1 and (state / "modules").read_bytes() == before
+    (state / "modules.new").unlink()
+    assert act(server, "promote", "m@2").status == 200
+    assert server.stop() == 0
+    assert answers(serve(*flags), "m") == 2
+
+
+def test_without_descriptors_the_old_version_serves(serve, versions):
+    versions.put(1)
+    server = serve("--admin=loopback", versions.folder)
+    line = http.client.HTTPConnection(server.host, server.port)
+
+    def ask(path, body):
+        line.request("POST", path, body)
+        answer = line.getresponse()
+        return answer.status, json.loads(answer.read())
+
+    call = ("/api/v1/functions/m/number", "[0]")
+    assert ask(*call) == (200, {"results": [1]})
+    versions.put(1, versions.numbered(11))
+    versions.put(2)
+    limits = resource.prlimit(server.pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (8, limits[1]))
+    status, error = ask("/api/v1/reload", "")
+    assert status >= 400 and "Too many open files" in error["detail"]
+    assert ask(*call) == (200, {"results": [1]})
+    resource.prlimit(server.pid, resource.RLIMIT_NOFILE, limits)
+    status, done = ask("/api/v1/reload", "")
+    assert (status, done["loaded"], done["unloaded"]) == (200, 2, 0)
+    assert ask(*call) == (200, {"results": [2]})
+    assert answers(server, "m@1") == 11
 
 
 def test_without_a_directory_it_is_forgotten(serve, versions):

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "helpers/folder.h"
+#include "helpers/shortage.h"
 
 static void a_folder_is_read_in_order(void **state) {
   (void)state;
@@ -113,6 +114,32 @@ static void a_folder_without_modules_is_an_error(void **state) {
   assert_string_equal(error.message, expected);
 }
 
+// What cannot be looked into for want of descriptors is not gone.
+static void a_folder_that_cannot_be_opened_now_is_an_error(void **state) {
+  (void)state;
+  fc_test_shortage_t shortage;
+  assert_int_equal(mkdir(fc_test_in_folder("m"), 0700), 0);
+  assert_int_equal(mkdir(fc_test_in_folder("m/1"), 0700), 0);
+  fc_test_put("m/1/model.so", "");
+  fc_test_shortage_begin(&shortage, 64);
+  for (int opened = 0; opened < 3; opened++) {
+    fc_listing_t listing = {0};
+    fc_error_t error;
+    fc_error_reset(&error);
+    const fc_status_t status =
+        fc_scan(fc_str(fc_test_folder()), fc_backends, -1,
+                fc_allocator_system(), &listing, &error);
+    assert_int_equal(status, opened < 2 ? FC_RESOURCE_EXHAUSTED : FC_OK);
+    assert_int_equal(listing.count, opened == 2);
+    if (status != FC_OK) {
+      assert_non_null(strstr(error.message, "Too many open files"));
+    }
+    fc_listing_deinit(&listing);
+    fc_test_shortage_ease(&shortage);
+  }
+  fc_test_shortage_end(&shortage);
+}
+
 static fc_status_t scan(fc_allocator_t allocator, void *context,
                         fc_error_t *err) {
   (void)context;
@@ -139,6 +166,7 @@ int main(void) {
       FC_TEST(what_is_no_folder_is_listed_itself),
       FC_TEST_IN_FOLDER(a_mark_says_whether_files_were_replaced),
       FC_TEST_IN_FOLDER(a_folder_without_modules_is_an_error),
+      FC_TEST_IN_FOLDER(a_folder_that_cannot_be_opened_now_is_an_error),
       FC_TEST_IN_FOLDER(scanning_survives_any_failed_allocation),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
