@@ -8,6 +8,7 @@
 
 #include "config/limits.h"
 #include "modules/memory.h"
+#include "modules/rollback.h"
 
 // ---------------------------------------------------------------------------
 // Who waits
@@ -194,6 +195,11 @@ static bool may_go(const fc_generation_t *generation,
          !(beside && fc_str_equal(generation->key, beside->key));
 }
 
+// What a generation keeps to go back to is given up sooner than a module.
+static bool may_forget(const fc_generation_t *generation) {
+  return generation->before && !generation->crashes;
+}
+
 fc_status_t fc_demand_put_back(fc_modules_t *modules,
                                fc_generation_t *generation, fc_error_t *err) {
   const fc_listed_t file = {.path = generation->path,
@@ -249,6 +255,7 @@ static fc_status_t check_room(const fc_modules_t *modules,
   for (const fc_generation_t *g = modules->generations.oldest;
        g && left > limit; g = g->newer) {
     if (may_go(g, wanted)) left -= g->bytes;
+    else if (may_forget(g)) left -= g->before_size;
   }
   if (left <= limit) return FC_OK;
   return fc_fail(
@@ -266,8 +273,13 @@ static fc_status_t check_room(const fc_modules_t *modules,
 static void make_room(fc_modules_t *modules, const fc_generation_t *wanted,
                       uint64_t need, const char *why) {
   fc_generation_t *next;
+  fc_generations_t *all = &modules->generations;
   uint32_t left = FC_LIMIT_UNLOADS;
-  for (fc_generation_t *g = modules->generations.oldest;
+  for (fc_generation_t *g = all->oldest;
+       g && taken(modules) + need > room(modules); g = g->newer) {
+    if (may_forget(g)) fc_rollback_forget(all, g);
+  }
+  for (fc_generation_t *g = all->oldest;
        g && taken(modules) + need > room(modules); g = next) {
     next = g->newer;
     if (!may_go(g, wanted)) continue;
@@ -378,8 +390,9 @@ static void weigh(fc_modules_t *modules, fc_generation_t *generation,
       bytes > generation->size ? bytes - generation->size : 1;
   modules->overhead =
       modules->overhead ? (modules->overhead * 31 + beside) / 32 : beside;
+  const uint64_t kept = generation->before ? generation->before_size : 0;
   fc_generations_weigh(&modules->generations, generation,
-                       bytes > least ? bytes : least);
+                       (bytes > least ? bytes : least) + kept);
 }
 
 void fc_demand_on_ready(fc_modules_t *modules, fc_generation_t *generation) {

@@ -218,7 +218,7 @@ void fc_generations_touch(fc_generations_t *generations,
   generation->used_ns = now_ns;
   if (generation->before && !generation->crashes &&
       fc_rollback_is_proved(generation, generation->calls, now_ns)) {
-    fc_rollback_forget(generation);
+    fc_rollback_forget(generations, generation);
   }
   if (generation->state != FC_GENERATION_READY) return;
   unlink_ready(generations, generation);
@@ -300,12 +300,12 @@ void fc_generations_remove(fc_generations_t *generations,
   FC_ASSERT(generation->holds == 0);
   part(generations, generation);
   change_state(generations, generation, FC_GENERATION_DRAINING);
+  fc_rollback_forget(generations, generation);
   fc_generations_weigh(generations, generation, 0);
   generations->places[index] = NULL;
   generations->used--;
   if (index < generations->first_free) generations->first_free = index;
   fc_trial_free(generation);
-  fc_rollback_forget(generation);
   fc_module_release(generation->module);
   fc_free(generations->allocator, generation->counts);
   fc_free(generations->allocator, generation);

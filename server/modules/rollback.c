@@ -19,8 +19,7 @@ static void refuse_waiting(const fc_modules_t *modules,
   fc_pool_refuse(modules->options.pool, generation->index, 1, &error);
 }
 
-void fc_rollback_keep(const fc_modules_t *modules,
-                      fc_generation_t *generation) {
+void fc_rollback_keep(fc_modules_t *modules, fc_generation_t *generation) {
   const fc_generation_t *old =
       fc_generations_find(&modules->generations, generation->key);
   if (old && old->crashes) refuse_waiting(modules, old);
@@ -32,6 +31,8 @@ void fc_rollback_keep(const fc_modules_t *modules,
   generation->before_mark = old->mark;
   generation->before_size = old->size;
   generation->before_ns = fc_clock_ns();
+  fc_generations_weigh(&modules->generations, generation,
+                       generation->bytes + generation->before_size);
 }
 
 bool fc_rollback_is_proved(const fc_generation_t *generation, uint64_t calls,
@@ -40,9 +41,14 @@ bool fc_rollback_is_proved(const fc_generation_t *generation, uint64_t calls,
          now_ns - generation->before_ns > FC_LIMIT_PROVING_MS * 1000000ull;
 }
 
-void fc_rollback_forget(fc_generation_t *generation) {
+void fc_rollback_forget(fc_generations_t *generations,
+                        fc_generation_t *generation) {
+  const uint64_t bytes = generation->bytes, kept = generation->before_size;
+  if (!generation->before) return;
   fc_module_release(generation->before);
   generation->before = NULL;
+  fc_generations_weigh(generations, generation,
+                       bytes > kept ? bytes - kept : 0);
 }
 
 void fc_rollback_on_crash(fc_modules_t *modules, uint32_t index,
@@ -50,7 +56,7 @@ void fc_rollback_on_crash(fc_modules_t *modules, uint32_t index,
   fc_generation_t *generation = fc_generations_at(&modules->generations, index);
   if (!generation || !generation->before || generation->crashes) return;
   if (fc_rollback_is_proved(generation, calls, fc_clock_ns())) {
-    fc_rollback_forget(generation);
+    fc_rollback_forget(&modules->generations, generation);
     return;
   }
   const bool at_once =
@@ -135,7 +141,7 @@ static void go_back(fc_modules_t *modules, fc_generation_t *generation) {
 }
 
 void fc_rollback_go_on(fc_modules_t *modules) {
-  const fc_generations_t *all = &modules->generations;
+  fc_generations_t *all = &modules->generations;
   for (uint32_t i = 0; i < all->count; i++) {
     fc_generation_t *generation = all->places[i];
     if (modules->acts) return;
@@ -144,7 +150,7 @@ void fc_rollback_go_on(fc_modules_t *modules) {
     if (generation->current && generation->state == FC_GENERATION_READY) {
       go_back(modules, generation);
     }
-    fc_rollback_forget(generation);
+    fc_rollback_forget(all, generation);
   }
   modules->crashed = 0;
 }

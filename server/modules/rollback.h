@@ -9,12 +9,15 @@
 
 #include "modules/modules.h"
 
-// `generation` is about to take the place of what serves its name.
-void fc_rollback_keep(const fc_modules_t *modules, fc_generation_t *generation);
+// `generation` is about to take the place of what serves its name. What it keeps
+// counts as taken by it (--module-memory).
+void fc_rollback_keep(fc_modules_t *modules, fc_generation_t *generation);
 // After so many calls it has shown that it works, and need not keep anything.
 bool fc_rollback_is_proved(const fc_generation_t *generation, uint64_t calls,
                            uint64_t now_ns);
-void fc_rollback_forget(fc_generation_t *generation);
+// Gives back what is kept for it.
+void fc_rollback_forget(fc_generations_t *generations,
+                        fc_generation_t *generation);
 // Event of the pool: a process of a generation that serves has crashed, for the
 // `crashes`th time, after it had `calls` calls, that one among them. `quarantined`:
 // its calls are refused now.

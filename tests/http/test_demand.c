@@ -195,6 +195,40 @@ static void what_serves_makes_no_room_for_its_own_file(void **state) {
   leave();
 }
 
+// What a new file keeps to go back to takes memory, which is given back before a
+// module is unloaded.
+static void what_is_kept_to_go_back_to_makes_room(void **state) {
+  (void)state;
+  static const char *const kFiles[] = {"t.fixture", "t.fixture", "u.fixture"};
+  char config[] = "/tmp/farcall-config-XXXXXX", flags[96], path[128];
+  const int file = mkstemp(config);
+  assert_true(file >= 0);
+  assert_true(
+      dprintf(file, "{\"modules\":{\"t\":{\"rollback\":\"on-crash\"}}}") > 0);
+  close(file);
+  snprintf(flags, sizeof flags, "--module-memory=1G --config=%s", config);
+  enter(flags);
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kFiles); i++) {
+    path_of(kFiles[i], path);
+    put(kFiles[i], "fixture");
+    assert_int_equal(truncate(path, 250 << 20), 0);
+    expect_request("POST", "/api/v1/reload", 200, "\"loaded\":1");
+    wait_until_gone("\"state\":\"draining\"");
+    const uint64_t bytes = server.loop->modules.generations.bytes;
+    assert_int_equal(bytes >> 20 >= 500, i > 0);
+  }
+  put("u.fixture", "fixture");
+  path_of("u.fixture", path);
+  assert_int_equal(truncate(path, 250 << 20), 0);
+  expect_request("POST", "/api/v1/reload", 200, "\"loaded\":1");
+  expect_request("GET", MODULES "t", 200, "\"state\":\"ready\"");
+  wait_until_gone("\"state\":\"draining\"");
+  assert_true(server.loop->modules.generations.bytes >> 20 < 700);
+  drop("u.fixture");
+  unlink(config);
+  leave();
+}
+
 static void the_signature_is_that_of_the_file(void **state) {
   (void)state;
   enter("--load=demand");
@@ -270,6 +304,7 @@ int main(int argc, char **argv) {
       FC_TEST(a_module_is_unloaded_while_it_is_described_and_loaded),
       FC_TEST(a_reload_beyond_the_memory_leaves_what_serves),
       FC_TEST(what_serves_makes_no_room_for_its_own_file),
+      FC_TEST(what_is_kept_to_go_back_to_makes_room),
       FC_TEST(the_signature_is_that_of_the_file),
       FC_TEST(what_nobody_asks_for_is_unloaded),
       FC_TEST(what_is_called_stays),
