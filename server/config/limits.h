@@ -55,6 +55,7 @@
 // functions that are looked at.
 #define FC_LIMIT_PART (64u << 10)
 #define FC_LIMIT_PART_LOOKS 1000
+#define FC_LIMIT_DRAFTS 32  // such documents at one time; 503 beyond
 
 // A response: room kept in front of the body, so that one write sends both.
 #define FC_LIMIT_HEAD 1024

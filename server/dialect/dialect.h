@@ -30,8 +30,9 @@ typedef struct fc_server_t {
   fc_log_t *log;
   fc_metrics_t metrics;
   uint64_t started_ns;
-  uint64_t id_state;          // from which request ids are made
-  uint32_t connections;       // open
+  uint64_t id_state;     // from which request ids are made
+  uint32_t connections;  // open
+  uint32_t draft_count;
   struct fc_draft_t *drafts;  // documents that are being written in parts
   bool leaving;               // told to end; it still listens, until it drains
   bool draining;

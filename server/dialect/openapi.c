@@ -13,7 +13,8 @@
 
 // A larger example is left where it is.
 #define EXAMPLE_MAX 4096
-#define SUMMARY_MAX (64u << 10)
+#define SUMMARY_MAX (4u << 10)
+#define NODES_MAX 1000  // types of a function; each takes up to a KiB
 // Longer names are left out: so would be every reference to them. Escaped, a name takes three
 // times as much.
 #define NAME_SIZE 256
@@ -165,12 +166,20 @@ static bool is_in_path(char c) {
 
 static bool is_in_component(char c) { return is_word(c) || c == '.'; }
 
+// What leads to the generation in a path: its label, unless that leads to a higher
+// version by now.
+static fc_str_t name_of(const fc_parts_t *parts,
+                        const fc_generation_t *generation) {
+  const fc_generation_t *found = fc_generations_find(
+      &parts->server->modules->generations, generation->label);
+  return found == generation ? generation->label : generation->key;
+}
+
 // The name that a function goes by among components, with a point behind it. No
 // two functions have the same: the first point ends the module's name.
-static fc_str_t component_prefix(const fc_generation_t *generation,
-                                 const fc_function_t *function,
+static fc_str_t component_prefix(fc_str_t module, const fc_function_t *function,
                                  char out[PREFIX_MAX]) {
-  size_t size = put_escaped(generation->label, is_word, '-', out);
+  size_t size = put_escaped(module, is_word, '-', out);
   if (!size) return FC_STR("");
   out[size++] = '.';
   const size_t more =
@@ -187,11 +196,11 @@ static fc_status_t put_path(fc_str_t name, fc_sink_t *sink, fc_error_t *err) {
   return fc_sink_put(sink, fc_str_make(text, size), err);
 }
 
-static fc_status_t put_function_path(const fc_generation_t *generation,
+static fc_status_t put_function_path(fc_str_t module,
                                      const fc_function_t *function,
                                      fc_sink_t *sink, fc_error_t *err) {
   FC_TRY(put(sink, "\"/api/v1/functions/", err));
-  FC_TRY(put_path(generation->label, sink, err));
+  FC_TRY(put_path(module, sink, err));
   FC_TRY(put(sink, "/", err));
   return put_path(function->name, sink, err);
 }
@@ -199,22 +208,29 @@ static fc_status_t put_function_path(const fc_generation_t *generation,
 // ---------------------------------------------------------------------------
 // Functions
 
-// Writes a line about the function, as `farcall sig` has it.
+// Writes a line about the function, as `farcall sig` has it; its name alone if the
+// line is long.
 static fc_status_t put_summary(const fc_signature_t *signature, fc_sink_t *sink,
                                fc_error_t *err) {
   fc_text_t text;
   fc_text_init(&text, signature->allocator, SUMMARY_MAX);
-  fc_status_t status = fc_signature_print_text(signature, &text.sink, err);
+  fc_error_t error;
+  fc_error_reset(&error);
+  fc_status_t status = fc_signature_print_text(signature, &text.sink, &error);
   if (status == FC_OK) {
     status = fc_json_write_string(sink, fc_text_str(&text), err);
+  } else if (error.code == FC_CODE_RESULT_TOO_LARGE) {
+    const fc_str_t name = fc_signature_text(signature, signature->name);
+    status = fc_json_write_string(sink, name, err);
+  } else {
+    *err = error;
   }
   fc_text_deinit(&text);
   return status;
 }
 
-static fc_status_t put_example(const fc_generation_t *generation,
-                               const fc_function_t *function, fc_sink_t *sink,
-                               fc_error_t *err) {
+static fc_status_t put_example(fc_str_t module, const fc_function_t *function,
+                               fc_sink_t *sink, fc_error_t *err) {
   const fc_signature_t *signature = function->signature;
   fc_text_t text;
   fc_error_t error;
@@ -228,7 +244,7 @@ static fc_status_t put_example(const fc_generation_t *generation,
   } else if (error.code == FC_CODE_RESULT_TOO_LARGE) {
     status = put(sink, "{\"externalValue\":", err);
     if (status == FC_OK) {
-      status = put_function_path(generation, function, sink, err);
+      status = put_function_path(module, function, sink, err);
     }
     if (status == FC_OK) status = put(sink, "/example\"", err);
   } else {
@@ -247,16 +263,16 @@ static fc_status_t put_reference(fc_str_t prefix, const char *name,
   return put(sink, "\"}", err);
 }
 
-static fc_status_t put_request(const fc_generation_t *generation,
-                               const fc_function_t *function, fc_str_t prefix,
-                               fc_sink_t *sink, fc_error_t *err) {
+static fc_status_t put_request(fc_str_t module, const fc_function_t *function,
+                               fc_str_t prefix, fc_sink_t *sink,
+                               fc_error_t *err) {
   FC_TRY(put(sink,
              ",\"requestBody\":{\"required\":true,\"content\":{"
              "\"application/json\":",
              err));
   FC_TRY(put_reference(prefix, "call", sink, err));
   FC_TRY(put(sink, ",\"examples\":{\"zeros\":", err));
-  FC_TRY(put_example(generation, function, sink, err));
+  FC_TRY(put_example(module, function, sink, err));
   return put(sink, "}}}}", err);
 }
 
@@ -275,22 +291,22 @@ static fc_status_t put_answers(fc_str_t prefix, fc_sink_t *sink,
   return put(sink, "}", err);
 }
 
-// "operationId" and "tags". An id ends with a word, or without the last point.
-static fc_status_t put_id(const fc_generation_t *generation, fc_str_t prefix,
-                          const char *word, fc_sink_t *sink, fc_error_t *err) {
-  const size_t size = *word ? prefix.size : prefix.size - 1;
+// "operationId" and "tags". The id ends with `word`, which is no escape if it begins
+// with '-' and a letter beyond f.
+static fc_status_t put_id(fc_str_t module, fc_str_t prefix, const char *word,
+                          fc_sink_t *sink, fc_error_t *err) {
+  const size_t size = prefix.size - 1;
   FC_TRY(put(sink, "{\"operationId\":\"", err));
   FC_TRY(fc_sink_put(sink, fc_str_make(prefix.data, size), err));
   FC_TRY(put(sink, word, err));
   FC_TRY(put(sink, "\",\"tags\":[", err));
-  FC_TRY(fc_json_write_string(sink, generation->label, err));
+  FC_TRY(fc_json_write_string(sink, module, err));
   return put(sink, "],", err);
 }
 
-static fc_status_t put_call(const fc_generation_t *generation,
-                            const fc_function_t *function, fc_str_t prefix,
-                            fc_sink_t *sink, fc_error_t *err) {
-  FC_TRY(put_id(generation, prefix, "", sink, err));
+static fc_status_t put_call(fc_str_t module, const fc_function_t *function,
+                            fc_str_t prefix, fc_sink_t *sink, fc_error_t *err) {
+  FC_TRY(put_id(module, prefix, "", sink, err));
   FC_TRY(put(sink, "\"summary\":", err));
   FC_TRY(put_summary(function->signature, sink, err));
   FC_TRY(put(sink,
@@ -298,19 +314,19 @@ static fc_status_t put_call(const fc_generation_t *generation,
              "\"description\":\"only: check the arguments and call nothing\","
              "\"schema\":{\"type\":\"string\",\"enum\":[\"only\"]}}]",
              err));
-  FC_TRY(put_request(generation, function, prefix, sink, err));
+  FC_TRY(put_request(module, function, prefix, sink, err));
   FC_TRY(put_answers(prefix, sink, err));
   return put(sink, "}", err);
 }
 
 // The members of a path: its signature, and its call.
-static fc_status_t put_operations(const fc_generation_t *generation,
+static fc_status_t put_operations(fc_str_t module,
                                   const fc_function_t *function,
                                   fc_str_t prefix, fc_sink_t *sink,
                                   fc_error_t *err) {
-  FC_TRY(put_function_path(generation, function, sink, err));
+  FC_TRY(put_function_path(module, function, sink, err));
   FC_TRY(put(sink, "\":{\"get\":", err));
-  FC_TRY(put_id(generation, prefix, "signature", sink, err));
+  FC_TRY(put_id(module, prefix, "-signature", sink, err));
   FC_TRY(put(sink,
              "\"summary\":\"What the function takes and gives\","
              "\"responses\":{\"200\":{\"description\":\"The signature\","
@@ -319,20 +335,23 @@ static fc_status_t put_operations(const fc_generation_t *generation,
              "\"default\":{\"$ref\":\"#/components/responses/problem\"}}},"
              "\"post\":",
              err));
-  FC_TRY(put_call(generation, function, prefix, sink, err));
+  FC_TRY(put_call(module, function, prefix, sink, err));
   return put(sink, "}", err);
 }
 
-// A function whose name is too long is left out.
+// A function whose name is too long, or whose types are too many for one turn of the
+// loop, is left out.
 static fc_status_t put_function(fc_parts_t *parts,
                                 const fc_generation_t *generation, size_t index,
                                 fc_sink_t *sink, fc_error_t *err) {
   const fc_function_t *function = fc_module_function(generation->module, index);
+  const fc_str_t module = name_of(parts, generation);
   char text[PREFIX_MAX];
-  const fc_str_t prefix = component_prefix(generation, function, text);
+  const fc_str_t prefix = component_prefix(module, function, text);
   if (!function->plan || !prefix.size) return FC_OK;
+  if (function->signature->node_count > NODES_MAX) return FC_OK;
   FC_TRY(fc_parts_comma(parts, sink, err));
-  FC_TRY(put_operations(generation, function, prefix, sink, err));
+  FC_TRY(put_operations(module, function, prefix, sink, err));
   FC_TRY(put(&parts->aside.sink, ",", err));
   return fc_signature_print_components(function->signature, prefix,
                                        &parts->aside.sink, err);

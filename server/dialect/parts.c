@@ -48,31 +48,35 @@ static fc_status_t open_aside(fc_parts_t *parts, fc_error_t *err) {
   FC_TRY(fc_block_take(parts->server->blocks, FC_LIMIT_HEAD, &block, err));
   fc_block_sink_init(&parts->aside, parts->server->blocks, block, 0,
                      UINT32_MAX);
+  fc_block_sink_own(&parts->aside, &parts->owner);
   return FC_OK;
 }
 
 fc_status_t fc_parts_create(const fc_server_t *server,
                             const fc_parts_form_t *form, uint32_t flags,
                             fc_parts_t **out_parts, fc_error_t *err) {
-  const fc_generations_t *generations = &server->modules->generations;
-  size_t size;
-  const uint32_t count =
-      list(generations, form->with_draining, NULL, NULL, &size);
-  const size_t keys = count * sizeof(fc_parts_key_t);
   fc_parts_t *parts =
-      fc_alloc(generations->allocator, sizeof *parts + keys + size);
+      fc_alloc(server->modules->generations.allocator, sizeof *parts);
   if (!parts) return fc_fail_memory(err);
+  *parts = (fc_parts_t){.server = server, .form = form, .flags = flags};
+  *out_parts = parts;
+  return FC_OK;
+}
+
+static fc_status_t list_all(fc_parts_t *parts, fc_error_t *err) {
+  const fc_generations_t *generations = &parts->server->modules->generations;
+  const bool with_draining = parts->form->with_draining;
+  size_t size;
+  const uint32_t count = list(generations, with_draining, NULL, NULL, &size);
+  const size_t keys = count * sizeof *parts->keys;
+  FC_TRY(open_aside(parts, err));
+  parts->keys = fc_alloc(generations->allocator, keys + size + 1);
+  if (!parts->keys) return fc_fail_memory(err);
   char *texts = (char *)(parts->keys + count);
-  *parts = (fc_parts_t){.server = server,
-                        .form = form,
-                        .flags = flags,
-                        .count = count,
-                        .texts = texts};
-  (void)list(generations, form->with_draining, parts->keys, texts, &size);
-  const fc_status_t status = open_aside(parts, err);
-  if (status == FC_OK) *out_parts = parts;
-  else fc_parts_destroy(parts);
-  return status;
+  (void)list(generations, with_draining, parts->keys, texts, &size);
+  parts->texts = texts;
+  parts->count = count;
+  return FC_OK;
 }
 
 static void release(fc_parts_t *parts) {
@@ -83,9 +87,12 @@ static void release(fc_parts_t *parts) {
 
 void fc_parts_destroy(fc_parts_t *parts) {
   if (!parts) return;
+  const fc_allocator_t allocator =
+      parts->server->modules->generations.allocator;
   release(parts);
   fc_block_sink_drop(&parts->aside);
-  fc_free(parts->server->modules->generations.allocator, parts);
+  fc_free(allocator, parts->keys);
+  fc_free(allocator, parts);
 }
 
 fc_status_t fc_parts_comma(fc_parts_t *parts, fc_sink_t *sink,
@@ -95,18 +102,27 @@ fc_status_t fc_parts_comma(fc_parts_t *parts, fc_sink_t *sink,
   return FC_OK;
 }
 
+void fc_parts_hold(fc_parts_t *parts, const fc_generation_t *generation) {
+  parts->held = fc_generations_at(&parts->server->modules->generations,
+                                  generation->index);
+  fc_generation_hold(parts->held);
+  parts->function = 0;
+  if (parts->form->module) parts->any = false;
+}
+
 // What stands under the key by now; NULL: nothing.
 static fc_generation_t *find(const fc_parts_t *parts,
                              const fc_parts_key_t *key) {
   const fc_generations_t *generations = &parts->server->modules->generations;
   fc_generation_t *generation = fc_generations_at(generations, key->index);
-  if (generation && generation->serial == key->serial &&
-      is_listed(generation, parts->form->with_draining)) {
-    return generation;
+  const bool same = generation && generation->serial == key->serial;
+  if (key->current && !(same && generation->current)) {
+    fc_generation_t *newer = fc_generations_find(
+        generations, fc_str_make(parts->texts + key->text, key->size));
+    if (newer) return newer;
   }
-  if (!key->current) return NULL;
-  return fc_generations_find(generations,
-                             fc_str_make(parts->texts + key->text, key->size));
+  return same && is_listed(generation, parts->form->with_draining) ? generation
+                                                                   : NULL;
 }
 
 // Begins with the next module, which may have nothing to write.
@@ -117,11 +133,16 @@ static fc_status_t next_module(fc_parts_t *parts, fc_sink_t *sink,
   if (parts->form->module) {
     return parts->form->module(parts, generation, sink, err);
   }
-  if (!generation->module) return FC_OK;
-  fc_generation_hold(generation);
-  parts->held = generation;
-  parts->function = 0;
+  if (generation->module) fc_parts_hold(parts, generation);
   return FC_OK;
+}
+
+static fc_status_t end_module(fc_parts_t *parts, fc_sink_t *sink,
+                              fc_error_t *err) {
+  release(parts);
+  if (!parts->form->module) return FC_OK;
+  parts->any = true;
+  return fc_sink_put(sink, fc_str(parts->form->module_end), err);
 }
 
 static fc_status_t next_entry(fc_parts_t *parts, fc_sink_t *sink,
@@ -135,7 +156,7 @@ static fc_status_t next_entry(fc_parts_t *parts, fc_sink_t *sink,
     }
     return parts->form->function(parts, parts->held, at, sink, err);
   }
-  release(parts);
+  if (parts->held) return end_module(parts, sink, err);
   if (parts->at < parts->count) return next_module(parts, sink, err);
   parts->step = STEP_MIDDLE;
   return FC_OK;
@@ -144,13 +165,13 @@ static fc_status_t next_entry(fc_parts_t *parts, fc_sink_t *sink,
 static fc_status_t write_middle(fc_parts_t *parts, fc_sink_t *sink,
                                 fc_error_t *err) {
   if (!parts->form->middle) return FC_OK;
-  (void)fc_block_sink_finish(&parts->aside);
+  parts->put_aside = fc_block_sink_finish(&parts->aside);
   return parts->form->middle(parts->server, sink, err);
 }
 
 static fc_status_t copy_aside(fc_parts_t *parts, fc_sink_t *sink,
                               fc_error_t *err) {
-  const fc_piece_t *piece = &parts->aside.pieces[parts->piece];
+  fc_piece_t *piece = &parts->aside.pieces[parts->piece];
   const char *data =
       (const char *)fc_block_data(parts->server->blocks, piece->block) +
       piece->offset + parts->copied;
@@ -159,6 +180,8 @@ static fc_status_t copy_aside(fc_parts_t *parts, fc_sink_t *sink,
   FC_TRY(fc_sink_put(sink, fc_str_make(data, (size_t)size), err));
   parts->copied += size;
   if (parts->copied < piece->size) return FC_OK;
+  fc_block_give(parts->server->blocks, piece->block);
+  piece->block = FC_BLOCK_NONE;
   parts->piece++;
   parts->copied = 0;
   return FC_OK;
@@ -192,22 +215,28 @@ static uint64_t written(const fc_block_sink_t *out) {
   return out->written + (uint64_t)(out->sink.cursor - begin);
 }
 
+// Of the document, and aside.
+static uint64_t written_so_far(const fc_parts_t *parts,
+                               const fc_block_sink_t *out) {
+  const bool grows = parts->aside.count && parts->step <= STEP_MIDDLE;
+  return written(out) + (grows ? written(&parts->aside) : parts->put_aside);
+}
+
 fc_status_t fc_parts_write(fc_parts_t *parts, fc_block_sink_t *out,
                            bool *out_more, fc_error_t *err) {
-  const fc_block_sink_t *aside = parts->aside.count ? &parts->aside : NULL;
-  // Listing many modules was enough for this turn.
   if (parts->step == STEP_LIST) {
+    FC_TRY(list_all(parts, err));
     parts->step = STEP_BEGIN;
+    // Listing many modules was enough for this turn.
     *out_more = parts->count > FC_LIMIT_PART_LOOKS;
     if (*out_more) return FC_OK;
   }
-  const uint64_t enough =
-      FC_LIMIT_PART + written(out) + (aside ? written(aside) : 0);
+  const uint64_t before = written_so_far(parts, out);
   // Looking at a module takes time too, even if it has nothing to say.
   for (uint32_t looks = 0; looks < FC_LIMIT_PART_LOOKS; looks++) {
     FC_TRY(write_some(parts, &out->sink, out_more, err));
     if (!*out_more) return FC_OK;
-    if (written(out) + (aside ? written(aside) : 0) >= enough) return FC_OK;
+    if (written_so_far(parts, out) - before >= FC_LIMIT_PART) return FC_OK;
   }
   return FC_OK;
 }

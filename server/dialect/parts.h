@@ -9,19 +9,21 @@
 
 #include "dialect/dialect.h"
 
-// What a document consists of: its begin, one entry for each module or function, what
-// was put aside, its end.
+// What a document consists of: its begin, an entry for each module or function, or for
+// each module and within it one for each function, what was put aside, its end.
 typedef struct fc_parts_form_t {
   // Entries of generations that drain, too.
   bool with_draining;
   fc_status_t (*begin)(const fc_server_t *server, fc_sink_t *sink,
                        fc_error_t *err);
-  // The entry of a module, or of each of its functions; the other one is NULL. An
-  // entry is preceded by fc_parts_comma.
+  // Writes the entry of a module. If it calls fc_parts_hold, entries of its functions
+  // and `module_end` follow. NULL: there are entries of functions alone. Each begins
+  // with fc_parts_comma.
   fc_status_t (*module)(fc_parts_t *parts, const fc_generation_t *generation,
                         fc_sink_t *sink, fc_error_t *err);
   fc_status_t (*function)(fc_parts_t *parts, const fc_generation_t *generation,
                           size_t index, fc_sink_t *sink, fc_error_t *err);
+  const char *module_end;  // NULL: nothing
   // Stands between the entries and what they put aside; NULL: nothing is.
   fc_status_t (*middle)(const fc_server_t *server, fc_sink_t *sink,
                         fc_error_t *err);
@@ -39,22 +41,26 @@ typedef struct fc_parts_key_t {
 struct fc_parts_t {
   const fc_server_t *server;
   const fc_parts_form_t *form;
-  uint32_t flags;  // what the request asks for; the form's own
-  bool any;        // there is an entry
+  uint32_t flags;    // what the request asks for; the form's own
+  fc_owner_t owner;  // whose memory the document takes
+  bool any;          // there is an entry
   uint8_t step;
   uint32_t at;  // the key whose entry is next
   uint32_t count;
   fc_generation_t *held;  // its functions are being written; NULL: none
   size_t function;
   fc_block_sink_t
-      aside;        // what entries put aside; its count is 0 if they do not
-  uint32_t piece;   // of it, that is copied next
-  uint64_t copied;  // of that piece
+      aside;           // what entries put aside; its count is 0 if they do not
+  uint64_t put_aside;  // bytes of it, when it is complete
+  uint32_t piece;      // of it, that is copied next
+  uint64_t copied;     // of that piece
+  fc_parts_key_t
+      *keys;  // `count`, and behind them their texts; NULL: not listed yet
   const char *texts;
-  fc_parts_key_t keys[];
 };
 
-// `form` is borrowed. FC_CODE_OUT_OF_MEMORY.
+// `form` is borrowed. What the document is about is listed when its first part is
+// written, and `owner` set by then. FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_parts_create(const fc_server_t *server,
                             const fc_parts_form_t *form, uint32_t flags,
                             fc_parts_t **out_parts,
@@ -68,5 +74,8 @@ fc_status_t fc_parts_write(fc_parts_t *parts, fc_block_sink_t *out,
 
 // For forms: writes a comma, unless this is the first entry.
 fc_status_t fc_parts_comma(fc_parts_t *parts, fc_sink_t *sink, fc_error_t *err);
+// For `module` of forms: its functions have entries of their own. The generation is
+// current: one that drains cannot be held any more.
+void fc_parts_hold(fc_parts_t *parts, const fc_generation_t *generation);
 
 #endif  // FARCALL_SERVER_DIALECT_PARTS_H_

@@ -292,11 +292,14 @@ static extras_t read_extras(fc_str_t query) {
                     .memory = is_asked(query, FC_STR("memory"))};
 }
 
-static fc_status_t write_module(const fc_server_t *server,
+// Writes a module as far as the array of its functions, which is open then. It has a
+// module to name functions of, or *out_open is false and there is no array.
+static fc_status_t begin_module(const fc_server_t *server,
                                 const fc_generation_t *generation,
-                                extras_t extras, fc_sink_t *sink,
-                                fc_error_t *err) {
+                                bool with_memory, bool *out_open,
+                                fc_sink_t *sink, fc_error_t *err) {
   const fc_module_t *module = generation->module;
+  *out_open = module != NULL;
   FC_TRY(put_text(sink, "{\"name\":", generation->name, err));
   if (module || generation->label.size != generation->name.size) {
     FC_TRY(put_text(sink, ",\"version\":", generation->version, err));
@@ -306,7 +309,7 @@ static fc_status_t write_module(const fc_server_t *server,
       put_text(sink, ",\"state\":", fc_str(kStates[generation->state]), err));
   FC_TRY(put_number(sink, ",\"generation\":", generation->serial, err));
   FC_TRY(write_reason(generation, sink, err));
-  if (extras.memory) {
+  if (with_memory) {
     FC_TRY(put_number(sink, ",\"calls\":", generation->calls, err));
     const uint64_t bytes = fc_modules_memory(server->modules, generation);
     FC_TRY(put_number(sink, ",\"memory\":", bytes, err));
@@ -317,8 +320,16 @@ static fc_status_t write_module(const fc_server_t *server,
   if (!module) return put(sink, ",\"functions\":[]", err);
   const fc_str_t sha256 = fc_str(fc_module_get_sha256(module));
   if (sha256.size) FC_TRY(put_text(sink, ",\"sha256\":", sha256, err));
-  bool is_first = true;
-  FC_TRY(put(sink, ",\"functions\":[", err));
+  return put(sink, ",\"functions\":[", err);
+}
+
+static fc_status_t write_module(const fc_server_t *server,
+                                const fc_generation_t *generation,
+                                extras_t extras, fc_sink_t *sink,
+                                fc_error_t *err) {
+  bool is_first = true, is_open;
+  FC_TRY(begin_module(server, generation, extras.memory, &is_open, sink, err));
+  if (!is_open) return FC_OK;
   FC_TRY(write_each(generation, extras.signatures ? write_function : write_name,
                     &is_first, sink, err));
   return put(sink, "]", err);
@@ -354,8 +365,16 @@ static fc_status_t put_module(fc_parts_t *parts,
   const extras_t extras = {.signatures = parts->flags & ASKS_SIGNATURES,
                            .memory = parts->flags & ASKS_MEMORY};
   FC_TRY(fc_parts_comma(parts, sink, err));
-  FC_TRY(write_module(parts->server, generation, extras, sink, err));
-  return put(sink, "}", err);
+  // One that drains may be ending already, and cannot be held any more.
+  if (!extras.signatures || !generation->module || !generation->current) {
+    FC_TRY(write_module(parts->server, generation, extras, sink, err));
+    return put(sink, "}", err);
+  }
+  bool is_open;
+  FC_TRY(begin_module(parts->server, generation, extras.memory, &is_open, sink,
+                      err));
+  fc_parts_hold(parts, generation);
+  return FC_OK;
 }
 
 static fc_status_t begin_functions(const fc_server_t *server, fc_sink_t *sink,
@@ -376,6 +395,8 @@ static fc_status_t put_function(fc_parts_t *parts,
 static const fc_parts_form_t kModules = {.with_draining = true,
                                          .begin = begin_modules,
                                          .module = put_module,
+                                         .function = put_function,
+                                         .module_end = "]}",
                                          .end = "]}"};
 static const fc_parts_form_t kFunctions = {
     .begin = begin_functions, .function = put_function, .end = "]}"};

@@ -205,6 +205,7 @@ static void enter_draft(fc_draft_t *w) {
   w->previous = first ? first->previous : w;
   w->next->previous = w->previous->next = w;
   if (!first) w->x->server->drafts = w;
+  w->x->server->draft_count++;
 }
 
 // Ends it. What was written is the caller's.
@@ -214,6 +215,7 @@ static void leave_draft(fc_draft_t *w) {
   w->previous->next = w->next;
   if (server->drafts == w) server->drafts = w->next == w ? NULL : w->next;
   w->x->draft = NULL;
+  server->draft_count--;
   fc_parts_destroy(w->document.parts);
   fc_free(server->modules->generations.allocator, w);
 }
@@ -255,9 +257,20 @@ static void begin_draft(fc_exchange_t *x, const fc_document_t *document,
     return;
   }
   *w = (fc_draft_t){.x = x, .document = *document, .out = *out};
+  w->document.parts->owner = fc_exchange_owner(&x->peer);
+  fc_block_sink_own(&w->out, &w->document.parts->owner);
   x->draft = w;
+  // However many ask in one turn, it writes one part of a long document.
+  const bool is_first = x->server->draft_count == 0;
   enter_draft(w);
-  (void)write_part(w);
+  if (is_first) (void)write_part(w);
+}
+
+static fc_status_t check_drafts(const fc_server_t *server, fc_error_t *err) {
+  if (server->draft_count < FC_LIMIT_DRAFTS) return FC_OK;
+  return fc_fail(err, FC_CODE_OVERLOADED,
+                 "%u documents about all modules are being written, the limit",
+                 FC_LIMIT_DRAFTS);
 }
 
 bool fc_exchange_write_part(fc_server_t *server) {
@@ -285,8 +298,15 @@ void fc_exchange_document(fc_exchange_t *x, const fc_request_t *request) {
     fc_exchange_fail(x, &error, FC_STAGE_COUNT);
     return;
   }
-  if (document.parts) begin_draft(x, &document, &out);
-  else send_document(x, &document, &out);
+  if (!document.parts) {
+    send_document(x, &document, &out);
+  } else if (check_drafts(x->server, &error) != FC_OK) {
+    fc_parts_destroy(document.parts);
+    fc_block_sink_drop(&out);
+    fc_exchange_fail(x, &error, FC_STAGE_COUNT);
+  } else {
+    begin_draft(x, &document, &out);
+  }
 }
 
 void fc_exchange_answer_act(fc_exchange_t *x) {

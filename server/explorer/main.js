@@ -19,6 +19,16 @@ async function getJson(path) {
 // ---------------------------------------------------------------------------
 // The list
 
+// A module of which there are several versions is named with its version.
+function withVersions(functions) {
+  const versions = new Map();
+  for (const { module, version } of functions) {
+    versions.set(module, (versions.get(module) ?? new Set()).add(version));
+  }
+  return functions.map((each) => (versions.get(each.module).size > 1
+    ? { ...each, module: `${each.module}@${each.version}` } : each));
+}
+
 function showList() {
   const words = byId("search").value.toLowerCase().split(/\s+/).filter(Boolean);
   const found = listed.filter((each) => {
@@ -63,15 +73,13 @@ function signatureTree(signature) {
 // ---------------------------------------------------------------------------
 // A function
 
-const usesInt64 = (type) => JSON.stringify(type).match(/"dtype":"(i|si|ui)64"|"dtype":"index"/);
-
 // The fields of what a client sends, and the body they make.
 function callForm(signature) {
   const sent = signature.arguments.filter((each) => each.role === "in" || each.role === "inout");
   const named = sent.length > 0 && sent.every((each) => each.keyword && each.name);
   const fields = sent.map((each, i) => ({ key: named ? each.name : String(i),
     field: makeField(each.name ?? `argument ${i}`, each.type) }));
-  const options = resultsOf(signature).some((each) => usesInt64(each.type)) ? { options: { int64: "string" } } : {};
+  const options = { options: { int64: "string" } };  // a number here has 53 bits
   const body = () => {
     const values = readAll(fields);
     const given = named
@@ -98,8 +106,7 @@ async function send(path, body) {
     stages: stagesOf(answer.headers.get("Server-Timing")) };
 }
 
-function functionView(signature) {
-  const path = pathOf(signature.module, signature.name);
+function functionView(signature, path) {
   const call = callForm(signature);
   const status = make("p", { role: "status", className: "quiet" });
   const out = make("div", { id: "answer" });
@@ -133,24 +140,28 @@ function functionView(signature) {
   form.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
   });
-  form.addEventListener("input", snippets.show);
-  form.addEventListener("click", snippets.show);
+  form.addEventListener("input", snippets.later);
+  form.addEventListener("click", snippets.later);
   return [form, out, make("h3", {}, "This call elsewhere"), snippets.node];
 }
 
 async function showFunction() {
-  const [module, name] = location.hash.slice(2).split("/").map(decodeURIComponent);
+  const asked = location.hash;
   const main = byId("main");
   showList();
+  let module, name;
+  try { [module, name] = asked.slice(2).split("/").map(decodeURIComponent); } catch { /* no name */ }
   if (!name) return;
   const title = make("h2", {}, make("small", {}, `${module} / `), name);
   document.title = `${name} · farcall`;
   try {
     const signature = await getJson(pathOf(module, name));
+    if (location.hash !== asked) return;  // another function was chosen meanwhile
     main.replaceChildren(title, signatureTree(signature), make("h3", {}, "Arguments"),
-      ...(signature.callable ? functionView(signature)
+      ...(signature.callable ? functionView(signature, pathOf(module, name))
         : [make("p", { className: "problem" }, `It cannot be called: ${signature.reason}`)]));
   } catch (error) {
+    if (location.hash !== asked) return;
     main.replaceChildren(title, error.problem ? problemView(error.problem, error.status) : make("p", {}, error.message));
   }
 }
@@ -164,7 +175,7 @@ async function start() {
   });
   try {
     const [info, functions] = await Promise.all([getJson("/api/v1"), getJson("/api/v1/functions")]);
-    listed = functions.functions;
+    listed = withVersions(functions.functions);
     byId("server").textContent = `${info.name} ${info.version}, ${info.modules} modules on ${location.host}`;
     showList();
     if (!location.hash && listed.length) location.replace(hashOf(listed.find((each) => each.callable) ?? listed[0]));

@@ -5,7 +5,10 @@
 const SHOWN_ROWS = 200, SHOWN_COLUMNS = 64;
 const HEAT = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
 
+const NO_NUMBER = [224, 118, 42];  // the colour of what is not finite
+
 function heatOf(part) {
+  if (part === null) return NO_NUMBER;
   const at = Math.max(0, Math.min(1, part)) * (HEAT.length - 1);
   const low = Math.min(HEAT.length - 2, Math.floor(at));
   return HEAT[low].map((from, i) => from + (HEAT[low + 1][i] - from) * (at - low));
@@ -41,10 +44,20 @@ function rangeOf(flat) {
   let low = Infinity, high = -Infinity;
   for (const each of flat) {
     const value = Number(each);
+    if (!Number.isFinite(value)) continue;
     if (value < low) low = value;
     if (value > high) high = value;
   }
-  return [low, high > low ? high : low + 1];
+  if (low > high) return [0, 1];
+  return [low, high];
+}
+
+// Where a value lies in a range, 0 to 1; null: it is no finite number. Halves, because
+// the range of two doubles may be no double.
+function partOf(each, [low, high]) {
+  const value = Number(each);
+  if (!Number.isFinite(value)) return null;
+  return high > low ? (value / 2 - low / 2) / (high / 2 - low / 2) : 0;
 }
 
 // Three or four channels, 0 to 255 or 0 to 1.
@@ -75,17 +88,19 @@ function tensorView(name, value, type) {
   if (count && shape.length >= 2) {
     const colours = shape.length === 3 && shape[2] >= 3 && shape[2] <= 4;
     ways.push(["Heat map", () => {
-      const [low, high] = rangeOf(rows().flat());
-      body.replaceChildren(canvasOf(rows(), `Heat map of ${text}, from ${numberText(low)} to ${numberText(high)}`,
-        (each) => heatOf((Number(each) - low) / (high - low))),
-      make("p", { className: "quiet" }, `from ${numberText(low)} (dark) to ${numberText(high)} (bright)`));
+      const range = rangeOf(rows().flat());
+      const [low, high] = range.map(numberText);
+      const odd = rows().flat().some((each) => !Number.isFinite(Number(each)));
+      body.replaceChildren(canvasOf(rows(), `Heat map of ${text}, from ${low} to ${high}`,
+        (each) => heatOf(partOf(each, range))),
+      make("p", { className: "quiet" }, `from ${low} (dark) to ${high} (bright)${odd ? "; orange is not finite" : ""}`));
     }]);
     ways.push(["Picture", () => {
-      const [low, high] = rangeOf(rows().flat());
+      const range = rangeOf(rows().flat());
       body.replaceChildren(colours ? colourCanvas(value, `Picture of ${text}`)
         : canvasOf(rows(), `Picture of ${text}`, (each) => {
-          const grey = (Number(each) - low) / (high - low) * 255;
-          return [grey, grey, grey];
+          const part = partOf(each, range);
+          return part === null ? NO_NUMBER : [part * 255, part * 255, part * 255];
         }));
     }]);
   }
@@ -113,7 +128,7 @@ function valueView(name, value, type) {
       if (dtypeOf(type.dtype).kind === "complex" || !Array.isArray(value)) break;
       return tensorView(name, value, type);
     case "scalar":
-      return make("span", { className: "big" }, JSON.stringify(value));
+      return make("span", { className: "big" }, typeof value === "string" ? value : JSON.stringify(value));
     case "dict":
       return make("dl", {}, ...type.fields.flatMap((each) => [make("dt", {}, each.name),
         make("dd", {}, valueView(each.name, value[each.name], each.type))]));

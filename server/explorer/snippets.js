@@ -35,7 +35,8 @@ const SNIPPETS = {
 function snippetsView(url, bodyOf) {
   const text = make("pre", { tabIndex: 0, "aria-label": "Code of this call" });
   const copied = make("span", { role: "status", className: "quiet" });
-  let language = "curl";
+  let language = "curl", timer = 0;
+  const later = () => { clearTimeout(timer); timer = setTimeout(show, 200); };
   const show = () => {
     copied.textContent = "";
     let body;
@@ -56,5 +57,5 @@ function snippetsView(url, bodyOf) {
   const pressed = choice("Language", Object.keys(SNIPPETS).map((each) => [each, () => { language = each; show(); }]));
   pressed.row.append(copy, file, copied);
   pressed.press("curl");
-  return { node: make("div", {}, pressed.row, make("p", {}, text)), show };
+  return { node: make("div", {}, pressed.row, make("p", {}, text)), later };
 }

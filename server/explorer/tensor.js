@@ -4,6 +4,7 @@
 // arrays.
 
 const GRID_MOST = 1024;  // elements
+const TYPED_MOST = 1 << 16;  // of what may be typed; more is read from a file
 const PAD_LEAST = 4, PAD_MOST = 128;  // dims of what may be drawn
 
 const startShape = (type) => (type.shape ?? [1]).map((dim) => dim ?? 2);
@@ -27,7 +28,10 @@ function tensorField(name, type) {
   const id = makeId();
   const body = make("div", {}), about = make("p", { className: "quiet", id });
   const picture = pictureOf(type);
-  let value = nest(startShape(type), () => (dtype.kind === "complex" ? [0, 0] : 0));
+  const count = startShape(type).reduce((all, dim) => all * dim, 1);
+  const large = count > TYPED_MOST;
+  let value = large ? null : nest(startShape(type), () => (dtype.kind === "complex" ? [0, 0] : 0));
+  let checked = null;  // the value that was found right
   let editor = null;  // {node, read, controls}
 
   const fault = faultLine(() => editor?.controls ?? []);
@@ -35,7 +39,9 @@ function tensorField(name, type) {
   const check = () => {
     try {
       if (editor) value = editor.read();
-      checkTensor(value, type);
+      if (value === null) throw new Error(`choose a file of ${count} elements`);
+      if (value !== checked) checkTensor(value, type);
+      checked = value;
       const shape = dtype.kind === "complex" ? [] : shapeOf(value);
       if (shape.length) about.textContent = `${shapeText(shape)}, ${shape.reduce((all, dim) => all * dim, 1)} elements`;
       told("");
@@ -58,15 +64,16 @@ function tensorField(name, type) {
   const scaleRow = make("p", { className: "row" },
     make("label", { htmlFor: scale.id }, "Black is"), scale);
 
+  const fits = !large;
   const canGrid = () => shapeOf(value).length <= 2 && flatten(value).length <= GRID_MOST;
   const entries = [];
-  if (isDrawable(picture)) {
+  if (fits && isDrawable(picture)) {
     entries.push(["Draw", () => use(padEditor(name, picture, () => value, set, ink, whole, scaleRow))]);
   }
-  if (dtype.kind !== "complex" && (type.shape ?? [0]).length <= 2 && startShape(type).reduce((a, b) => a * b, 1) <= GRID_MOST) {
+  if (dtype.kind !== "complex" && (type.shape ?? [0]).length <= 2 && count <= GRID_MOST) {
     entries.push(["Grid", () => use(canGrid() ? gridEditor(name, type, dtype, value) : jsonEditor(name, value))]);
   }
-  entries.push(["JSON", () => use(jsonEditor(name, value))]);
+  if (fits) entries.push(["JSON", () => use(jsonEditor(name, value))]);
   entries.push(["File", () => use(fileEditor(name, type, picture, () => value, set, ink, whole, scaleRow, check))]);
   const way = choice(`How to give ${name}`, entries);
   const node = make("fieldset", {}, make("legend", {}, caption(name, type)), way.row, body, about, fault.line);

@@ -19,10 +19,16 @@ function faultOf(value, dtype) {
       ? "" : `${JSON.stringify(value)} is not true, false, 0 or 1`;
   }
   if (dtype.kind === "float") {
-    const word = ["NaN", "Infinity", "-Infinity"].includes(value);
-    return word || typeof value === "number" ? "" : `${JSON.stringify(value)} is no number`;
+    if (["NaN", "Infinity", "-Infinity"].includes(value)) return "";
+    if (typeof value !== "number") return `${JSON.stringify(value)} is no number`;
+    return Number.isFinite(value) ? "" : "the number is too large for a double";
   }
-  const big = typeof value === "bigint" || (typeof value === "string" && /^-?\d+$/.test(value));
+  const wide = dtype.bits === 64;
+  const big = wide && typeof value === "string" && /^-?\d+$/.test(value);
+  // Digits of such a number may be lost already.
+  if (wide && Number.isInteger(value) && !Number.isSafeInteger(value)) {
+    return `${value} is more than a number of JavaScript holds exactly: write it in quotes`;
+  }
   if (!big && !Number.isInteger(value)) return `${JSON.stringify(value)} is no integer`;
   const bits = BigInt(dtype.bits);
   const low = dtype.kind === "uint" ? 0n : -(1n << (bits - 1n));

@@ -130,6 +130,7 @@ typedef struct fc_block_sink_t {
   uint64_t limit;                      // most bytes of all pieces
   uint64_t written;                    // bytes of the pieces before the last
   const struct fc_block_more_t *more;  // fc_block_sink_ask
+  const fc_owner_t *owner;             // fc_block_sink_own
   uint32_t count;
   fc_piece_t pieces[FC_PIECES_MAX];
 } fc_block_sink_t;
@@ -148,6 +149,12 @@ typedef struct fc_block_more_t {
 } fc_block_more_t;
 // For a sink that has just been initialised. `more` is borrowed.
 void fc_block_sink_ask(fc_block_sink_t *out, const fc_block_more_t *more);
+// Further blocks count as this owner's, and are refused as fc_block_take_for does.
+// `owner` is borrowed.
+static inline void fc_block_sink_own(fc_block_sink_t *out,
+                                     const fc_owner_t *owner) {
+  out->owner = owner;
+}
 // Closes the last piece; the pieces can be read now. Returns all bytes written.
 uint64_t fc_block_sink_finish(fc_block_sink_t *out);
 // Gives every block back.

@@ -54,7 +54,7 @@ static fc_status_t sink_grow(fc_sink_t *sink, size_t need, fc_error_t *err) {
   uint64_t size = 4 * (uint64_t)fc_block_size(out->blocks, last->block);
   if (size < need) size = need;
   uint32_t block;
-  FC_TRY(fc_block_take(out->blocks, size, &block, err));
+  FC_TRY(fc_block_take_for(out->blocks, out->owner, size, size, &block, err));
   out->written = written;
   open_piece(out, block, 0);
   return FC_OK;
@@ -67,6 +67,7 @@ void fc_block_sink_init(fc_block_sink_t *out, fc_blocks_t *blocks,
   out->limit = limit;
   out->written = 0;
   out->more = NULL;
+  out->owner = NULL;
   out->count = 0;
   open_piece(out, block, reserve);
 }

@@ -199,6 +199,32 @@ const tests = {
     return page;
   },
 
+  async "what is not finite has a colour, and no number loses digits"() {
+    const page = await open();
+    await page.goto(`${url}/#/matmul/matmul`);
+    for (const name of ["a", "b"]) {
+      const field = page.getByRole("group", { name: new RegExp(`^${name} tensor`) });
+      await field.getByRole("button", { name: "JSON", exact: true }).click();
+      await field.getByLabel(`${name} as JSON`).fill(JSON.stringify(
+        Array.from({ length: 6 }, (_, i) => Array.from({ length: 6 }, (_, j) => (i === j ? (i === 2 && name === "a" ? "NaN" : 1) : 0)))));
+    }
+    await call(page);
+    for (const way of ["Heat map", "Picture"]) {
+      await page.getByRole("button", { name: way }).click();
+      const orange = await page.getByRole("img", { name: `${way} of output0` }).evaluate((canvas) =>
+        canvas.getContext("2d").getImageData(0, 2, 6, 1).data.slice(0, 3).join());
+      assert.equal(orange, "224,118,42");
+    }
+    await page.goto(`${url}/#/scalars-3.13.0/fact`);
+    const number = page.getByLabel("input0 i64");
+    await number.fill("9223372036854775808");
+    await page.getByText("is not from -9223372036854775808").waitFor();
+    await number.fill("20");
+    assert.deepEqual(JSON.parse(/-d '(.*)'/.exec(await page.getByLabel("Code of this call").innerText())[1]).options,
+      { int64: "string" });
+    return page;
+  },
+
   async "structures are forms of forms"() {
     const page = await open();
     await page.goto(`${url}/#/scalars-3.13.0/swap`);

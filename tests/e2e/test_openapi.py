@@ -4,11 +4,15 @@ jsonschema package; tests/openapi asks the tools that are made for such document
 import json
 import shutil
 import socket
+import struct
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import jsonschema
 import pytest
 
 from conftest import ROOT, Server
+from vmfb import Code, module
 
 EXAMPLES = ROOT / "examples/iree"
 SCALARS = ROOT / "tests/corpus/iree/releases/scalars-3.13.0.vmfb"
@@ -125,10 +129,14 @@ def many(tmp_path_factory):
     folder = tmp_path_factory.mktemp("many")
     for name in [f"m{i}" for i in range(200)] + ["a.b", "a-b", "a_b"]:
         shutil.copy(EXAMPLES / "matmul.vmfb", folder / f"{name}.vmfb")
-    large = folder / "large" / "3"  # its path has an @
-    large.mkdir(parents=True)
-    shutil.copy(EXAMPLES / "matmul.vmfb", large / "model.vmfb")
-    server = Server("--workers=2", folder)
+    for name in "large/3", "m0/2":  # paths with an @; m0.vmfb is version 1
+        (folder / name).mkdir(parents=True)
+        shutil.copy(EXAMPLES / "matmul.vmfb", folder / name / "model.vmfb")
+    counts = [900, 1200, 1]  # arguments
+    functions = [Code().give(0).function(f"0{'i' * count}_i", count + 2) for count in counts]
+    (folder / "wide.vmfb").write_bytes(module(
+        functions, [("wide", 0), ("wider", 1), ("wide.signature", 2)]))
+    server = Server("--workers=2", "--admin=loopback", folder)
     yield server
     assert server.stop() == 0
 
@@ -137,8 +145,15 @@ def test_a_long_document_is_whole(many):
     reply = many.get("/openapi.json")
     assert len(reply.body) > 4 * PART
     document = reply.json
-    assert len(document["paths"]) == 204
-    assert "/api/v1/functions/large@3/matmul" in document["paths"]
+    paths = document["paths"]
+    assert len(paths) == 203 + 2 + 2  # all but the wider one
+    assert "/api/v1/functions/large@3/matmul" in paths
+    # m0 leads to version 2, so version 1 has a path of its own.
+    assert "/api/v1/functions/m0@1/matmul" in paths
+    assert "/api/v1/functions/m0@2/matmul" in paths
+    assert paths["/api/v1/functions/wide/wide"]["post"]["summary"] == "wide"
+    ids = [operation["operationId"] for path in paths.values() for operation in path.values()]
+    assert len(ids) == len(set(ids))
     for reference in set(references(document)):
         at(document, reference)
     for name in document["components"]["schemas"]:
@@ -150,13 +165,83 @@ def test_a_long_document_is_whole(many):
 LONG = ["/openapi.json", "/api/v1/modules?signatures=1", "/api/v1/functions?signatures=1"]
 
 
+def patient(server, path):
+    """Asks until there is room: documents of clients that have left are written too."""
+    while True:
+        reply = server.get(path)
+        if reply.status != 503:
+            assert reply.status == 200
+            return reply
+        assert reply.json["code"] == "overloaded" and "Retry-After" in reply.headers
+
+
 @pytest.mark.parametrize("path", LONG)
-def test_clients_may_leave_while_it_is_written(many, path):
-    expected = many.get(path).body
+@pytest.mark.parametrize("orderly", [True, False], ids=["orderly", "reset"])
+def test_clients_may_leave_while_it_is_written(many, path, orderly):
+    expected = patient(many, path).body
+    assert len(expected) > PART
     for _ in range(50):
         with socket.create_connection((many.host, many.port)) as gone:
             gone.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
-    assert many.get(path).body == expected
+            if not orderly:
+                gone.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    assert patient(many, path).body == expected
+    # Those that have left are noticed in later turns.
+    for _ in range(1000):
+        flight = many.get("/api/v1").json["in_flight"]
+        if flight["connections"] == 1:
+            break
+    assert flight["bytes"] < PART, flight
+
+
+def test_many_may_ask_at_once(many):
+    """Beyond a limit they are told to come again."""
+    def ask(i):
+        return many.get(LONG[i % len(LONG)])
+    with ThreadPoolExecutor(64) as pool:
+        answers = list(pool.map(ask, range(128)))
+    expected = [patient(many, path).body for path in LONG]
+    for i, answer in enumerate(answers):
+        if answer.status == 503:
+            assert answer.json["code"] == "overloaded" and "Retry-After" in answer.headers
+        else:
+            assert answer.body == expected[i % len(LONG)]
+
+
+def test_modules_may_change_while_it_is_written(many):
+    ended = threading.Event()
+    acts = []
+
+    def change():
+        for i in range(10000):
+            if ended.is_set():
+                return
+            act = ("reload", "unload", "load")[i % 3]
+            acts.append(many.request("POST", f"/api/v1/modules/m{i // 3 % 200}/{act}").status)
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    try:
+        for i in range(24):
+            document = patient(many, LONG[i % len(LONG)]).json
+            if "paths" in document:
+                assert len(document["paths"]) >= 200
+                for reference in set(references(document)):
+                    at(document, reference)
+            else:
+                (listed,) = document.values()
+                assert len(listed) >= 200
+    finally:
+        ended.set()
+        thread.join()
+    assert set(acts) == {200} and len(acts) > 3
+
+
+def test_no_path_is_written_twice(many):
+    def unique(pairs):
+        assert len(dict(pairs)) == len(pairs), "a name stands there twice"
+        return dict(pairs)
+    json.loads(patient(many, "/openapi.json").body, object_pairs_hook=unique)
 
 
 @pytest.mark.parametrize("path", LONG)
