@@ -103,6 +103,16 @@ listen models
 {lines}""")
         self.process = subprocess.Popen([program, "-db", "-f", work / "haproxy.cfg"],
                                         stdin=subprocess.DEVNULL)
+        ends = time.monotonic() + 120
+        while not self.answers():
+            assert self.process.poll() is None and time.monotonic() < ends
+            time.sleep(0.05)
+
+    def answers(self):
+        try:
+            return "triton" in self.ask("show stat")
+        except OSError:  # it has not begun to listen
+            return False
 
     def ask(self, command):
         with socket.socket(socket.AF_UNIX) as asked:
@@ -178,7 +188,6 @@ def test_servers_are_replaced_beneath_clients(tmp_path):
     proxy = Proxy(tmp_path, {"triton": beside, "one": ours[0], "two": ours[1]})
     clients, failed = None, []
     try:
-        time.sleep(0.5)
         proxy.until(lambda rows: all(rows[name]["status"] == "UP"
                                      for name in ("triton", "one", "two")))
         clients = Clients(pathlib.Path(folder) / "python", proxy, tmp_path)
@@ -198,10 +207,13 @@ def test_servers_are_replaced_beneath_clients(tmp_path):
         if clients:
             failed = clients.end()
             print(failed)
-        bad = {name: row for name, row in proxy.numbers().items()
-               if row["eresp"] not in ("", "0") or row["hrsp_5xx"] not in ("", "0")}
-        proxy.process.send_signal(signal.SIGTERM)
-        proxy.process.wait(timeout=60)
-        beside.stop()
+        try:
+            rows = proxy.numbers()
+        finally:
+            proxy.process.send_signal(signal.SIGTERM)
+            proxy.process.wait(timeout=60)
+            beside.stop()
+    bad = {name: row for name, row in rows.items()
+           if row["eresp"] not in ("", "0") or row["hrsp_5xx"] not in ("", "0")}
     statuses = [each.stop() for each in ours[1:]]
     assert failed == [] and bad == {} and statuses == [0, 0]
