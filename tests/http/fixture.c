@@ -584,6 +584,7 @@ void fixture_stop(fixture_server_t *server) {
 void fixture_forget(fixture_server_t *server) {
   free(server->log_text);
   server->log_text = NULL;
+  fc_server_options_deinit(&server->options);
 }
 
 uint64_t fixture_bytes(const fixture_server_t *server) {
