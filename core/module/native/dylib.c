@@ -7,6 +7,7 @@
 #include "module/native/dylib.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <limits.h>
 #include <link.h>
 #include <stdio.h>
@@ -183,22 +184,25 @@ static uintptr_t page_size(void) { return (uintptr_t)sysconf(_SC_PAGESIZE); }
 
 // Stores `value` at the reference. If the loader made its page read-only, makes the
 // page writable meanwhile. No other thread runs the module's code at this time.
-static void store(const fc_dylib_reference_t *reference, void *value) {
+// False when the system refuses to make the page writable.
+static bool store(const fc_dylib_reference_t *reference, void *value) {
   if (!reference->protected) {
     *reference->place = value;
-    return;
+    return true;
   }
   const uintptr_t size = page_size();
   void *page = (void *)((uintptr_t)reference->place & ~(size - 1));
-  if (mprotect(page, size, PROT_READ | PROT_WRITE) < 0) return;
+  if (mprotect(page, size, PROT_READ | PROT_WRITE) < 0) return false;
   *reference->place = value;
   mprotect(page, size, PROT_READ);
+  return true;
 }
 
 typedef struct redirect_t {
   fc_dylib_t *dylib;
   const fc_so_t *elf;
   bool heap_known[sizeof(fc_heap_t) / sizeof(void *)];
+  int failed;  // errno of a reference that could not be redirected
 } redirect_t;
 
 static void redirect(void *context, fc_str_t symbol, uint64_t address) {
@@ -218,7 +222,7 @@ static void redirect(void *context, fc_str_t symbol, uint64_t address) {
            sizeof original);
     work->heap_known[hook->heap_member / sizeof original] = true;
   }
-  store(reference, hook->replacement);
+  if (!store(reference, hook->replacement)) work->failed = errno;
 }
 
 // A block must be freed by the `free` that belongs to its malloc. So if one
@@ -251,6 +255,11 @@ static fc_status_t redirect_all(fc_dylib_t *dylib, const fc_so_t *elf,
   dylib->heap = fc_heap_default();
   redirect_t work = {.dylib = dylib, .elf = elf};
   fc_so_each_reference(elf, redirect, &work);
+  if (work.failed) {
+    return fc_fail(err, FC_CODE_MODULE_LOAD,
+                   "its calls of malloc cannot be redirected: %s",
+                   strerror(work.failed));
+  }
   complete_heap(&work);
   const fc_heap_t own = fc_heap_default();
   if (!dylib->leavable && memcmp(&own, &dylib->heap, sizeof own) != 0) {
@@ -281,7 +290,7 @@ fc_status_t fc_dylib_open(fc_dylib_t *dylib, const fc_snapshot_t *snapshot,
 
 void fc_dylib_close(fc_dylib_t *dylib) {
   for (size_t i = 0; i < dylib->reference_count; i++) {
-    store(&dylib->references[i], dylib->references[i].original);
+    (void)store(&dylib->references[i], dylib->references[i].original);
   }
   if (dylib->handle) dlclose(dylib->handle);
   if (dylib->references) fc_free(dylib->allocator, dylib->references);

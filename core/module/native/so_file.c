@@ -88,6 +88,29 @@ static const Elf64_Shdr *find_section(const fc_so_t *elf, uint32_t type) {
   return NULL;
 }
 
+static bool names_of(const fc_so_t *elf, const Elf64_Shdr *symbols,
+                     fc_str_t *out_names) {
+  if (symbols->sh_link >= elf->header->e_shnum) return false;
+  const Elf64_Shdr *names = &elf->sections[symbols->sh_link];
+  size_t end;
+  if (!fc_size_add(names->sh_offset, names->sh_size, &end) ||
+      end > elf->bytes.size) {
+    return false;
+  }
+  *out_names = fc_str_make(elf->bytes.data + names->sh_offset, names->sh_size);
+  return true;
+}
+
+// Symbols that are not exported. Programs run without them, so a table that is
+// damaged counts as none.
+static void find_all_symbols(fc_so_t *elf) {
+  const Elf64_Shdr *symbols = find_section(elf, SHT_SYMTAB);
+  if (!symbols || !names_of(elf, symbols, &elf->all_names)) return;
+  elf->all_count = symbols->sh_size / sizeof(Elf64_Sym);
+  elf->all_symbols =
+      table_at(elf, symbols->sh_offset, elf->all_count, sizeof(Elf64_Sym));
+}
+
 static fc_status_t find_tables(fc_so_t *elf, fc_error_t *err) {
   const Elf64_Ehdr *header = elf->header;
   if (header->e_phnum > SEGMENTS_MAX) {
@@ -109,25 +132,21 @@ static fc_status_t find_tables(fc_so_t *elf, fc_error_t *err) {
   }
   const Elf64_Shdr *symbols = find_section(elf, SHT_DYNSYM);
   const Elf64_Shdr *dynamic = find_section(elf, SHT_DYNAMIC);
-  if (!symbols || !dynamic || symbols->sh_link >= header->e_shnum) {
+  if (!symbols || !dynamic) {
     return fc_fail(err, FC_CODE_MODULE_LOAD,
                    "no dynamic symbol table: nothing to call");
   }
-  const Elf64_Shdr *names = &elf->sections[symbols->sh_link];
   elf->symbol_count = symbols->sh_size / sizeof(Elf64_Sym);
   elf->symbols =
       table_at(elf, symbols->sh_offset, elf->symbol_count, sizeof(Elf64_Sym));
   elf->dynamic_count = dynamic->sh_size / sizeof(Elf64_Dyn);
   elf->dynamic =
       table_at(elf, dynamic->sh_offset, elf->dynamic_count, sizeof(Elf64_Dyn));
-  size_t end;
-  if (!elf->symbols || !elf->dynamic ||
-      !fc_size_add(names->sh_offset, names->sh_size, &end) ||
-      end > elf->bytes.size) {
+  if (!elf->symbols || !elf->dynamic || !names_of(elf, symbols, &elf->names)) {
     return fc_fail(err, FC_CODE_MODULE_LOAD,
                    "truncated or damaged: its tables lie outside the file");
   }
-  elf->names = fc_str_make(elf->bytes.data + names->sh_offset, names->sh_size);
+  find_all_symbols(elf);
   return FC_OK;
 }
 
@@ -309,37 +328,66 @@ bool fc_so_is_protected(const fc_so_t *elf, uint64_t address,
   return false;
 }
 
-// What is read-only after relocation is no state, nor is what crtbeginS.o
-// leaves: __dso_handle (8 bytes) in .data, and in .bss a byte, padded to 8, at
-// alignment 1. A section of the same sizes that has other contents is not told from
-// these: up to seven bytes of `char` variables in .bss are missed.
-static size_t section_state(const fc_so_t *elf, const Elf64_Shdr *section,
-                            uint64_t got_plt) {
+// crtbeginS.o, which every object is linked with, leaves __dso_handle (8 bytes) in
+// .data, and a byte in .bss that the linker pads to 8.
+static bool may_be_of_crt(const Elf64_Shdr *section) {
+  const bool bss = section->sh_type == SHT_NOBITS;
+  return section->sh_size <= 8 && !(bss && section->sh_addralign > 1);
+}
+
+// Writable data of its own? What is read-only after relocation is none.
+static bool may_have_state(const fc_so_t *elf, const Elf64_Shdr *section,
+                           uint64_t got_plt) {
   const uint64_t writable = SHF_WRITE | SHF_ALLOC;
-  if ((section->sh_flags & writable) != writable) return 0;
-  if (section->sh_flags & SHF_TLS) return section->sh_size;
+  if ((section->sh_flags & writable) != writable) return false;
+  if (section->sh_flags & SHF_TLS) return true;
   if (section->sh_type == SHT_INIT_ARRAY ||
       section->sh_type == SHT_FINI_ARRAY || section->sh_type == SHT_DYNAMIC) {
-    return 0;
+    return false;
   }
-  if (fc_so_is_relro(elf, section->sh_addr)) return 0;
-  if (section->sh_addr == got_plt) return 0;
-  if (section->sh_size > 8) return section->sh_size;
-  const bool bss = section->sh_type == SHT_NOBITS;
-  return bss && section->sh_addralign > 1 ? section->sh_size : 0;
+  return !fc_so_is_relro(elf, section->sh_addr) && section->sh_addr != got_plt;
+}
+
+static bool is_symbol_of_crt(const fc_so_t *elf, const Elf64_Sym *symbol) {
+  if (symbol->st_name >= elf->all_names.size) return false;
+  const fc_str_t rest = fc_str_make(elf->all_names.data + symbol->st_name,
+                                    elf->all_names.size - symbol->st_name);
+  return fc_str_starts(rest, FC_STR("completed.")) ||
+         fc_str_starts(rest, fc_str_make("__dso_handle", 13));
+}
+
+// Bytes of variables in sections that otherwise could be those of crtbeginS.o.
+static size_t named_state(const fc_so_t *elf, uint64_t got_plt) {
+  size_t total = 0;
+  for (size_t i = 0; elf->all_symbols && i < elf->all_count; i++) {
+    const Elf64_Sym *symbol = &elf->all_symbols[i];
+    if (ELF64_ST_TYPE(symbol->st_info) != STT_OBJECT ||
+        symbol->st_shndx >= elf->header->e_shnum ||
+        is_symbol_of_crt(elf, symbol)) {
+      continue;
+    }
+    const Elf64_Shdr *section = &elf->sections[symbol->st_shndx];
+    if (!may_be_of_crt(section) || !may_have_state(elf, section, got_plt)) {
+      continue;
+    }
+    if (!fc_size_add(total, symbol->st_size, &total)) return SIZE_MAX;
+  }
+  return total;
 }
 
 size_t fc_so_state_size(const fc_so_t *elf) {
-  size_t total = 0;
   uint64_t got_plt = UINT64_MAX;
   for (size_t i = 0; i < elf->dynamic_count; i++) {
     if (elf->dynamic[i].d_tag == DT_PLTGOT) {
       got_plt = elf->dynamic[i].d_un.d_ptr;
     }
   }
+  size_t total = named_state(elf, got_plt);
   for (size_t i = 0; i < elf->header->e_shnum; i++) {
-    size_t size = section_state(elf, &elf->sections[i], got_plt);
-    if (!fc_size_add(total, size, &total)) return SIZE_MAX;
+    const Elf64_Shdr *section = &elf->sections[i];
+    if (!may_have_state(elf, section, got_plt)) continue;
+    if (may_be_of_crt(section) && !(section->sh_flags & SHF_TLS)) continue;
+    if (!fc_size_add(total, section->sh_size, &total)) return SIZE_MAX;
   }
   return total;
 }

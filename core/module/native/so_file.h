@@ -19,7 +19,10 @@ typedef struct fc_so_t {
   const Elf64_Shdr *sections;
   const Elf64_Sym *symbols;  // .dynsym
   size_t symbol_count;
-  fc_str_t names;  // .dynstr
+  fc_str_t names;                // .dynstr
+  const Elf64_Sym *all_symbols;  // .symtab; NULL: the file is stripped
+  size_t all_count;
+  fc_str_t all_names;  // .strtab
   const Elf64_Dyn *dynamic;
   size_t dynamic_count;
 } fc_so_t;
@@ -69,7 +72,8 @@ bool fc_so_is_protected(const fc_so_t *elf, uint64_t address,
                         uint64_t page_size);
 
 // Bytes of writable data beyond what every linked object has. A module that has
-// any may keep state from call to call.
+// any may keep state from call to call. In a stripped file, up to seven bytes of
+// `char` variables in .bss cannot be told from what the linker adds, and do not count.
 size_t fc_so_state_size(const fc_so_t *elf);
 
 #endif  // FARCALL_MODULE_NATIVE_SO_FILE_H_

@@ -68,7 +68,8 @@ static void state_is_writable_data_of_its_own(void **state) {
     bool has_state;
   } rows[] = {{"owner", false},    {"scalars", false},  {"hostile", false},
               {"state", true},     {"impure", true},    {"tables", true},
-              {"embedded", false}, {"fastmath", false}, {"threaded", true}};
+              {"embedded", false}, {"fastmath", false}, {"threaded", true},
+              {"flag", true}};
   for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
     fc_test_row(rows[i].name);
     fc_so_t elf;
