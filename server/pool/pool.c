@@ -340,11 +340,14 @@ static bool give_first(fc_pool_t *pool, module_queue_t *queue) {
 void fc_pool_flush(fc_pool_t *pool) {
   pool->inline_spent_ns = 0;
   if (pool->retiring) retire_idle(pool);
-  uint32_t passed = 0;  // queues in a row that had to wait
-  while (pool->active_first && passed < pool->queue_count) {
+  // The first of the queues that had to wait since a call was given. All have waited
+  // when it is first again, and then their order is what it was.
+  const module_queue_t *stuck = NULL;
+  while (pool->active_first && pool->active_first != stuck) {
     module_queue_t *queue = pop_active(pool);
     if (queue->waiting == 0) continue;
-    passed = give_first(pool, queue) ? 0 : passed + 1;
+    if (give_first(pool, queue)) stuck = NULL;
+    else if (!stuck) stuck = queue;
     if (queue->waiting) activate(pool, queue);
   }
   for (int i = 0; i < FC_HOSTS_COUNT; i++) {

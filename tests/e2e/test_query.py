@@ -25,7 +25,7 @@ FORMATS = {
 # form; neither SIP nor V1 has arguments that are results too.
 def lacks(form, signature):
     if form in ("sip", "v1") and signature["name"] == "scale_inplace":
-        return "more than an input"
+        return "is written to; this form has inputs alone"
     if form == "sip" and signature["arguments"]:
         return "one tree"
     return None
