@@ -283,7 +283,8 @@ FC_INLINE char *print_f64(double number, char *out) {
   return print_rare_f64(bits, at);
 }
 
-// Prints a positive finite value in a format of at most 24 bits.
+// Prints a finite value that is 0 or positive. The mantissas of its format have at most
+// 24 bits, the hidden one included.
 static char *print_rare(uint32_t bits, const fc_float_format_t *format,
                         char *out) {
   const int mantissa_bits = format->mantissa_bits, bias = format->bias;

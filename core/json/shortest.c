@@ -6,7 +6,8 @@
 // "inexact", so that comparisons stay right.
 #include "json/shortest.h"
 
-#define POWER_EXACT_HIGH 55  // 10^55 is the last that fits 128 bits
+// Up to 10^55 the table's 128 bits are the exact power, since 5^55 < 2^128 < 5^56.
+#define POWER_EXACT_HIGH 55
 
 // floor(log10(3/4 2^e))
 static int log10_pow2_below(int e) { return (e * 1262611 - 524031) >> 22; }

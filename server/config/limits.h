@@ -38,8 +38,8 @@
 #define FC_LIMIT_RESERVED_FILES 128
 #define FC_LIMIT_SHARED_FILES 64
 #define FC_LIMIT_MODULE_FILES 2  // descriptors kept besides for each module
-#define FC_LIMIT_PASSED 64       // sockets taken from a service manager
 #define FC_LIMIT_WORKER_FILES 6  // and for each process that a module may have
+#define FC_LIMIT_PASSED 64       // sockets taken from a service manager
 #define FC_LIMIT_TURNED_AWAY 32  // connections being told 503 at one time
 
 #define FC_LIMIT_ASKING (64u << 10)  // body of a POST that is no call

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each document is one function; members come in the order docs/http.md shows.
+// The documents of /api/v1 and of the server's state. Lists of all modules or all
+// functions are written in parts (fc_parts_form_t); of the others, most are one function
+// each.
 #include "dialect/reflect.h"
 
 #include <time.h>

@@ -51,8 +51,9 @@ void fc_vm_cache_deinit(fc_vm_cache_t *cache);
 // Under the address sanitizer none are, so that it sees each use of a freed block.
 bool fc_vm_cache_takes(fc_allocator_t allocator);
 
-// At least `size` bytes, 64-byte aligned or more, from this thread's cache or from
-// the system; not zeroed, NULL when out of memory. `size` at most BLOCK_MAX.
+// At least `size` bytes, from this thread's cache or from the system, aligned to 64 or to
+// `alignment`, whichever is greater. Not zeroed; NULL when out of memory. `size` is at
+// most FC_VM_CACHE_BLOCK_MAX.
 void *fc_vm_cache_alloc(size_t size, size_t alignment) FC_MUST_CHECK;
 // Keeps or frees a block of fc_vm_cache_alloc; `size` is what was asked for there.
 void fc_vm_cache_free(void *block, size_t size);

@@ -34,7 +34,8 @@ static bool is_socket(int fd) {
   return fstat(fd, &info) == 0 && S_ISSOCK(info.st_mode);
 }
 
-// Sends whatever can be sent, files among it.
+// Fills every socket of the process with bytes, also the one through which the server
+// hands it files.
 KIND(inbox_flooded) {
   static char text[4096];
   for (int fd = 0; fd < 64; fd++) {

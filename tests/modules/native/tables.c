@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Data that begins where the read-only part ends: the address of an imported
-// function, and a count.
+// A module whose writable data begins exactly where the part ends that the loader makes
+// read-only (PT_GNU_RELRO). The data are the address of an imported function, and a
+// count.
 #include "memref.h"
 
 #include <stdlib.h>

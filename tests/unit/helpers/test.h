@@ -24,7 +24,8 @@
 
 // for (each `row` of the array `rows`), whose elements have a member `name`:
 //   FC_TEST_EACH_ROW(const number_row_t, row, numbers) { … }
-// Leave it by its end or by a failing assertion, not by break or return.
+// Leave it by its end or by a failing assertion. After break or return the row would
+// still be noted, and "in row" would be printed for a row that did not fail.
 #define FC_TEST_EACH_ROW(type, row, rows)                           \
   for (type *row = (rows);                                          \
        row < (rows) + FC_ARRAY_COUNT(rows) ? fc_test_row(row->name) \

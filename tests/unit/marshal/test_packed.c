@@ -247,7 +247,7 @@ static void an_entry_lies_in_its_zip(void **state) {
   char *copy = malloc(file.size);
   assert_non_null(copy);
   memcpy(copy, file.data, file.size);
-  memset(copy + 28, 0x0F, 2);  // the size of what follows its name
+  memset(copy + 28, 0x0F, 2);  // the size of the local head's extra field
   assert_int_equal(echo(&call, FC_PACKED_NPZ, fc_str_make(copy, file.size), 0,
                         JSON, &back, &err),
                    FC_INVALID_ARGUMENT);

@@ -81,7 +81,7 @@ static void a_kind_has_options_of_its_own(void **state) {
   fc_test_put("pair", "mirror\n" PAIR);
   assert_int_equal(first_of_pair(NULL, 0), 1);
   const fc_setting_t both[] = {
-      {FC_STR("vm.state"), FC_STR("private")},  // an option of the other kind
+      {FC_STR("vm.state"), FC_STR("private")},  // for kind vm: ignored here
       {FC_STR("mirror.backwards"), FC_STR("yes")}};
   assert_int_equal(first_of_pair(both, 1), 1);
   assert_int_equal(first_of_pair(both, 2), 2);

@@ -736,7 +736,7 @@ static void a_second_module_of_one_name_is_an_error(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// A module whose first instance is not made
+// A module whose first instance takes longer to make than it may
 
 static sem_t making, made;
 

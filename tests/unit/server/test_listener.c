@@ -328,7 +328,7 @@ static void a_file_that_cannot_be_given_is_removed(void **state) {
   const fc_socket_file_t wanted = {FC_SOCKET_FILE_KEEP, 0, FC_SOCKET_FILE_KEEP};
   begin_unix(&server);
   const unsigned descriptors = count_descriptors();
-  if (user == 0) {  // who may give files to everybody
+  if (user == 0) {  // root may chown to anybody
     assert_int_equal(chown(unix_folder, 65534, (gid_t)-1), 0);
     assert_int_equal(seteuid(65534), 0);
   }

@@ -165,7 +165,7 @@ static fc_status_t want(const fc_hal_archives_t *archives,
 }
 
 // What getting a parameter costs, for fc_vm_work: the bytes that are used, and those of
-// the index that was searched.
+// the index it was found in. Archives searched before that one are not counted.
 static uint64_t work_of(const wanted_t *wanted) {
   return wanted->size + wanted->archive->file.count * sizeof(fc_parameter_t);
 }
