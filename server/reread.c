@@ -95,7 +95,11 @@ static void apply_policies(fc_loop_t *loop, fc_module_policies_t *take) {
     if (!generation) continue;
     const fc_module_policy_t *policy =
         fc_module_policies_find(&loop->policies, generation->name);
-    if (!is_hosted_alike(generation->policy, policy)) generation->mark = 0;
+    // What holds for all others was overwritten where it lies.
+    const fc_module_policy_t *old = generation->policy == &loop->policies.others
+                                        ? &before.others
+                                        : generation->policy;
+    if (!is_hosted_alike(old, policy)) generation->mark = 0;
     generation->policy = policy;
   }
   fc_module_policies_deinit(&before);

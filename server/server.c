@@ -87,14 +87,14 @@ static void on_busy(uv_idle_t *busy) { (void)busy; }
 // Runs before the loop waits for events: hands over everything staged since.
 static void on_turn(uv_prepare_t *turn) {
   fc_loop_t *loop = turn->data;
-  const bool writes = fc_exchange_write_part(&loop->server);
+  fc_exchange_write_part(&loop->server);
   hand_over(loop);
   bool quiet = fc_pool_sleep(&loop->pool);
   if (!quiet) {
     hand_over(loop);
     quiet = fc_pool_sleep(&loop->pool);
   }
-  if (writes) quiet = false;
+  if (loop->server.drafts) quiet = false;  // documents have further parts
   // If answers arrive faster than they are taken, or memory is still to be
   // given back, the loop does not wait for events, but sockets get their turn
   // in between.

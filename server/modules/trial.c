@@ -355,7 +355,6 @@ static fc_status_t make_trial(fc_modules_t *modules,
   trial->proof = *take_proof;
   *take_proof = (fc_proof_t){0};
   trial->stage = trial->proof.tests ? STAGE_TEST : STAGE_WARM;
-  trial->due_ns = fc_clock_ns() + FC_LIMIT_TRIAL_MS * 1000000ull;
   fc_text_init(&trial->text, allocator, FC_LIMIT_TRIAL_ANSWER);
   generation->trial = trial;
   return FC_OK;
@@ -364,7 +363,8 @@ static fc_status_t make_trial(fc_modules_t *modules,
 fc_status_t fc_trial_add(fc_modules_t *modules, fc_generation_t *generation,
                          fc_proof_t *take_proof, fc_error_t *err) {
   fc_hosting_t hosting = fc_modules_hosting(generation);
-  follow(generation->policy, take_proof);
+  // What was brought back is neither tried nor taken back.
+  if (!generation->fileless) follow(generation->policy, take_proof);
   generation->goes_back = take_proof->rollback_on_crash;
   hosting.trial = take_proof->tests;
   hosting.process |= hosting.trial;  // its file is hashed
@@ -379,8 +379,13 @@ fc_status_t fc_trial_add(fc_modules_t *modules, fc_generation_t *generation,
 }
 
 bool fc_trial_on_added(fc_generation_t *generation) {
-  if (!generation->trial) return false;
-  go_on(generation->trial);
+  fc_trial_t *trial = generation->trial;
+  if (!trial) return false;
+  // Counted from its first worker on, which may load for long.
+  if (!trial->due_ns) {
+    trial->due_ns = fc_clock_ns() + FC_LIMIT_TRIAL_MS * 1000000ull;
+  }
+  go_on(trial);
   return true;
 }
 

@@ -266,11 +266,11 @@ REFUSED = [
      '{farcall.role = "out"}) {\n  return\n}', 'use "inout"'),
     ("a misspelt attribute", "func.func @f(%x: memref<?xf32> "
      '{farcall.dmis = ["n"]}) {\n  return\n}',
-     "argument 0 of 'f' has an attribute farcall.dmis, which there is not: did you "
+     "argument 0 of 'f' has an attribute farcall.dmis, which farcall does not know: did you "
      "mean farcall.dims?"),
     ("an attribute of another world", "func.func @f(%x: f32) -> (f32 "
      '{farcall.unit = "m"}) {\n  return %x : f32\n}',
-     "result 0 of 'f' has an attribute farcall.unit, which there is not: did you mean "
+     "result 0 of 'f' has an attribute farcall.unit, which farcall does not know: did you mean "
      "farcall.name, farcall.role or farcall.dims?"),
     ("twin names", 'func.func @f(%a: f32, %b: f32 {farcall.name = "a"}) {\n'
      "  return\n}", "arguments 0 and 1 of 'f' are both named 'a'"),

@@ -18,10 +18,19 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/sanitize.h"
 #include "dialect/native.h"
 #include "listen.h"
 #include "module/files.h"
 #include "pool/process.h"
+
+#if FC_TSAN
+// libuv closes descriptors by a system call that the sanitizer does not see. When the
+// number of a connection is used again by another thread, for a file, the sanitizer
+// takes both for one descriptor.
+const char *__tsan_default_suppressions(void);
+const char *__tsan_default_suppressions(void) { return "race:^accept_one$\n"; }
+#endif
 
 #define CHECK(condition)                                              \
   do {                                                                \
