@@ -273,13 +273,12 @@ static fc_status_t check_drafts(const fc_server_t *server, fc_error_t *err) {
                  FC_LIMIT_DRAFTS);
 }
 
-bool fc_exchange_write_part(fc_server_t *server) {
+void fc_exchange_write_part(fc_server_t *server) {
   fc_draft_t *w = server->drafts;
-  if (!w) return false;
+  if (!w) return;
   fc_exchange_t *x = w->x;
   server->drafts = w->next;
   if (!write_part(w)) x->carrier->resume(x);
-  return server->drafts != NULL;
 }
 
 void fc_exchange_document(fc_exchange_t *x, const fc_request_t *request) {

@@ -110,9 +110,8 @@ fc_status_t fc_exchange_admit(fc_exchange_t *exchange,
 // Answers a request that was admitted and is no call. A long document is answered
 // in a later turn of the loop: exchange->draft is set until then.
 void fc_exchange_document(fc_exchange_t *exchange, const fc_request_t *request);
-// Writes a part of one of the documents that are being written. False: there is
-// none left.
-bool fc_exchange_write_part(fc_server_t *server);
+// Writes a part of one of the documents that are being written, server->drafts.
+void fc_exchange_write_part(fc_server_t *server);
 // Answers any request with an error. A request without a head is given an id.
 // `stage` is where it failed; FC_STAGE_COUNT: the answer does not say.
 void fc_exchange_fail(fc_exchange_t *exchange, const fc_error_t *error,
