@@ -7,8 +7,9 @@
 
 #include "farcall/base.h"
 
-// `json` is a canonical signature, or else FC_CODE_ABI_METADATA. Arguments and
-// results that the line describes fully are left out.
+// Writes the tree of the canonical signature in `json`. Leaves out arguments and
+// results that the one-line signature describes fully. FC_CODE_ABI_METADATA: `json`
+// is no canonical signature.
 fc_status_t fc_tree_print(fc_str_t json, fc_sink_t *sink, fc_error_t *err);
 
 #endif  // FARCALL_CLI_TREE_H_

@@ -30,8 +30,9 @@ FC_PUBLIC_BEGIN
 // unaligned (fc_signature_t.alignment says what a function needs).
 #define FC_TENSOR_ALIGNMENT 64
 
-// fc_module_load with every kind of module and the system's memory. `options`
-// NULL: the defaults. Release it when no call of it is needed any more.
+// Loads a file as fc_module_load does, with every kind of module and the system's
+// memory. `options` NULL: the defaults. Release the module with fc_module_release when
+// no more calls of its functions are to be made.
 fc_status_t fc_module_open(const char *path, const fc_module_options_t *options,
                            fc_module_t **out_module,
                            fc_error_t *err) FC_MUST_CHECK;

@@ -11,7 +11,7 @@ enum {
   FC_ROUTE_GET = 1 << 0,   // GET and HEAD: a document
   FC_ROUTE_CALL = 1 << 1,  // POST: a call of the function that the path names
   FC_ROUTE_POST = 1 << 2,  // POST: a document too, which the body asks for
-  // POST: changes what is served. The module that the path names may not exist.
+  // POST: changes what is served. The path may name a module that does not exist yet.
   FC_ROUTE_ACT = 1 << 3,
   // With FC_ROUTE_POST: the body may change the server, so not everybody may send
   // one.

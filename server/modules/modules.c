@@ -76,7 +76,8 @@ static void count_open(fc_modules_t *modules, fc_generation_t *generation) {
   }
 }
 
-// Call it before the module is released: on_closed gets it.
+// Call count_closed before the generation's module is released, because on_closed
+// still reads the module.
 static void count_closed(fc_modules_t *modules, fc_generation_t *generation) {
   if (!generation->counted) return;
   generation->counted = false;

@@ -148,10 +148,10 @@ fc_status_t fc_modules_load(fc_modules_t *modules, fc_str_t path, bool replace,
 // that are woken. Calls events.wake if there is more of either.
 void fc_modules_collect(fc_modules_t *modules);
 
-// The pool's events of these names (fc_pool_events_t), passed on by the loop.
-// on_added: the generation can be called, or has failed with `error` (NULL: it
-// has not). on_retired: the pool has nothing of it any more. `context` is the
-// fc_modules_t.
+// The loop passes on_added and on_retired of fc_pool_events_t on to these functions.
+// fc_modules_on_added: the generation can be called if `error` is NULL; otherwise the
+// generation failed with `error`. fc_modules_on_retired: the pool has nothing of the
+// generation any more. `context` is the fc_modules_t.
 void fc_modules_on_added(void *context, uint32_t generation,
                          const fc_error_t *error);
 void fc_modules_on_retired(void *context, uint32_t generation);

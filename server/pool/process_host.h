@@ -230,8 +230,8 @@ fc_str_t fc_process_host_body(const fc_process_host_t *host,
 fc_held_t fc_child_pop(fc_child_t *child);
 // Delivers the calls that the child has finished.
 void fc_child_collect(fc_child_t *child);
-// The state of a call that the child has; READY while the body is still being
-// copied.
+// The state of a call that the child has. While the body is still being copied the
+// state is READY: the child has not begun the call.
 uint32_t fc_child_state(const fc_child_t *child, uint32_t index);
 // Gives up the copies in progress, and the files that the child has.
 void fc_child_drop_copies(fc_child_t *child);

@@ -11,9 +11,10 @@
 // change what another call sees. It can when
 //  - it stores a global, or moves an object out of one
 //  - it loads an object from a global, and an object that may be reached from that
-//    one is of a kind that calls write into: a list, a !vm.buffer, a fence, a
-//    command buffer that they did not make themselves
-//  - the same with a !hal.buffer, and __init makes one that is not immutable
+//    one is of a kind that calls write into: a list, a !vm.buffer, a fence, or a
+//    command buffer that the call did not make itself
+//  - it loads an object from a global, a !hal.buffer may be reached from that object,
+//    and __init makes a !hal.buffer that is not immutable
 //  - it calls an import of which nobody knows what it does
 // Calls of such a module run one at a time; calls of others share a context
 // without a lock. `natives` are what its imports are bound to.

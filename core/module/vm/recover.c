@@ -646,8 +646,8 @@ static fc_status_t block_fails(analysis_t *a, uint32_t pc, bool *out_fails,
 }
 
 // Where a call that does not fail goes on after the branch at the end of the
-// block; *out_pc is 0 when that is not known. Notes two dims as equal when the branch
-// makes a call fail in which they differ.
+// block; *out_pc is 0 when that is not known. If the branch compares two dims and the
+// call fails when the dims differ, notes that they are equal.
 static fc_status_t pass_branch(analysis_t *a, const fc_vm_instruction_t *branch,
                                uint32_t *out_pc, fc_error_t *err) {
   fc_vm_edges_t edges;

@@ -59,8 +59,9 @@ fc_status_t fc_hal_buffer_subspan(fc_hal_buffer_t *buffer, int64_t offset,
 // is empty then, and each access of it fails.
 bool fc_hal_buffer_keep(fc_hal_buffer_t *buffer);
 
-// A !vm.buffer over the same bytes that keeps the buffer alive. Borrowed bytes
-// are copied into the buffer first, as the bytes must not move from then on.
+// Makes a !vm.buffer over the bytes of `buffer`; the !vm.buffer keeps `buffer` alive.
+// If `buffer` borrows its bytes, it gets its own copy of them first, because the bytes
+// must not move from then on.
 fc_status_t fc_hal_buffer_storage(fc_hal_buffer_t *buffer, fc_vm_buffer_t **out,
                                   fc_error_t *err) FC_MUST_CHECK;
 
