@@ -77,7 +77,7 @@ static void count_open(fc_modules_t *modules, fc_generation_t *generation) {
 }
 
 // Call count_closed before the generation's module is released, because on_closed
-// still reads the module.
+// may read the module.
 static void count_closed(fc_modules_t *modules, fc_generation_t *generation) {
   if (!generation->counted) return;
   generation->counted = false;
