@@ -22,37 +22,41 @@ quietly() {
   return "$status"
 }
 
-# A virtual environment of the packages FILE lists, named by what it holds.
+# Has INSTALL fill a folder with the packages FILE lists, named by what it lists.
 # Several may want it at once: one installs it, the others wait.
-environment() {  # FILE; sets $venv
+installed() {  # KIND FILE INSTALL; sets $folder
   local lock
-  venv=$cache/venv-$(sha256sum <"$1" | cut -c 1-16)
-  [ -f "$venv/complete" ] && return
-  mkdir -p "$cache" && exec {lock}>"$venv.lock" && flock "$lock" || return
-  if [ ! -f "$venv/complete" ]; then
-    step "installing $1 into $venv"
-    scripts/deps python && rm -rf "$venv" && /usr/bin/python3 -m venv "$venv" &&
-      quietly "$venv/bin/pip" install --disable-pip-version-check -r "$1" &&
-      touch "$venv/complete"
+  folder=$cache/$1-$(sha256sum <"$2" | cut -c 1-16)
+  [ -f "$folder/complete" ] && return
+  mkdir -p "$cache" && exec {lock}>"$folder.lock" && flock "$lock" || return
+  if [ ! -f "$folder/complete" ]; then
+    step "installing $2 into $folder"
+    rm -rf "$folder" && "$3" "$2" "$folder" && touch "$folder/complete"
   fi
   exec {lock}>&-
-  [ -f "$venv/complete" ]
+  [ -f "$folder/complete" ]
 }
 
-# The same for a package.json of npm's: the packages it lists, and what these need.
+install_python() {  # FILE FOLDER
+  scripts/deps python && /usr/bin/python3 -m venv "$2" &&
+    quietly "$2/bin/pip" install --disable-pip-version-check -r "$1"
+}
+
+install_node() {  # FILE FOLDER
+  mkdir -p "$2" && cp "$1" "$2/package.json" &&
+    quietly npm install --prefix "$2" --no-fund --no-audit --ignore-scripts
+}
+
+# A virtual environment of Python's.
+environment() {  # FILE; sets $venv
+  installed venv "$1" install_python || return
+  venv=$folder
+}
+
+# The packages of a package.json of npm's, and what these need.
 node_packages() {  # FILE; sets $packages, the folder that has node_modules
-  local lock
-  packages=$cache/npm-$(sha256sum <"$1" | cut -c 1-16)
-  [ -f "$packages/complete" ] && return
-  mkdir -p "$cache" && exec {lock}>"$packages.lock" && flock "$lock" || return
-  if [ ! -f "$packages/complete" ]; then
-    step "installing $1 into $packages"
-    rm -rf "$packages" && mkdir -p "$packages" && cp "$1" "$packages/package.json" &&
-      quietly npm install --prefix "$packages" --no-fund --no-audit --ignore-scripts &&
-      touch "$packages/complete"
-  fi
-  exec {lock}>&-
-  [ -f "$packages/complete" ]
+  installed npm "$1" install_node || return
+  packages=$folder
 }
 
 # IREE's compiler and runtime: of FOLDER if one is named, else of an environment.

@@ -76,7 +76,23 @@ class Reply:
         return json.loads(self.body)
 
 
-class Server:
+class Peer:
+    """Whoever serves HTTP at `host` and `port`."""
+
+    def request(self, method, path, body=None, headers=None):
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=60)
+        try:
+            connection.request(method, path, body, headers or {})
+            answer = connection.getresponse()
+            return Reply(answer.status, dict(answer.getheaders()), answer.read())
+        finally:
+            connection.close()
+
+    def get(self, path):
+        return self.request("GET", path)
+
+
+class Server(Peer):
     """A farcalld on a port of its own, ended with SIGTERM. `under` is a program, with
     arguments, that starts it; where farcalld is not that program's own process but a
     child, a subclass overrides `pid`. `files` are descriptors it inherits, `variables`
@@ -113,18 +129,6 @@ class Server:
     @property
     def pid(self):
         return self.process.pid
-
-    def request(self, method, path, body=None, headers=None):
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=60)
-        try:
-            connection.request(method, path, body, headers or {})
-            answer = connection.getresponse()
-            return Reply(answer.status, dict(answer.getheaders()), answer.read())
-        finally:
-            connection.close()
-
-    def get(self, path):
-        return self.request("GET", path)
 
     def call(self, function, document):
         if not isinstance(document, (str, bytes)):

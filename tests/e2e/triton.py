@@ -2,7 +2,6 @@
 """A real Triton beside us, which scripts/peers installs (FARCALL_PEERS names the
 folder): the models it serves are written here, with those of farcalld's that answer
 the same."""
-import http.client
 import os
 import pathlib
 import socket
@@ -11,7 +10,7 @@ import time
 
 import pytest
 
-from conftest import BIN, Reply
+from conftest import BIN, Peer
 
 MODULES = BIN.parent / "tests/modules/native"
 SERVED = [MODULES / "simple.so", MODULES / "identity.so"]
@@ -89,7 +88,7 @@ def peers():
     return pathlib.Path(folder)
 
 
-class Triton:
+class Triton(Peer):
     """A Triton of its own on a port of its own. `under` is a program that starts it."""
 
     def __init__(self, work, only=None, options=(), under=()):
@@ -124,18 +123,6 @@ class Triton:
 
     def said(self):
         return (self.work / "triton.log").read_text()[-4000:]
-
-    def request(self, method, path, body=None, headers=None):
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=60)
-        try:
-            connection.request(method, path, body, headers or {})
-            answer = connection.getresponse()
-            return Reply(answer.status, dict(answer.getheaders()), answer.read())
-        finally:
-            connection.close()
-
-    def get(self, path):
-        return self.request("GET", path)
 
     def stop(self, wait=60):
         self.process.terminate()
