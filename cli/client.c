@@ -267,6 +267,18 @@ static fc_status_t open_server(const fc_client_exchange_t *exchange,
   return FC_OK;
 }
 
+static void start_clock(fc_client_exchange_t *exchange) {
+  const uint64_t timeout_ms = exchange->server->timeout_ms;
+  if (timeout_ms) exchange->deadline_ns = fc_clock_ns() + timeout_ms * 1000000;
+}
+
+fc_status_t fc_server_connect(const fc_server_t *server, int *out_file,
+                              fc_error_t *err) {
+  fc_client_exchange_t exchange = {.server = server, .err = err};
+  start_clock(&exchange);
+  return open_server(&exchange, out_file);
+}
+
 // Sends `data`. False when not all was sent: the server has closed, took nothing until
 // the deadline, or answered before it read the whole body (413). The caller goes on to
 // read the answer, which says what is wrong.
@@ -458,9 +470,7 @@ fc_status_t fc_server_ask(fc_arena_t *arena, const fc_server_t *server,
   fc_str_t head;
   fc_client_exchange_t exchange = {.server = server, .err = err};
   FC_TRY(make_head(arena, server, target, body, &head, err));
-  if (server->timeout_ms) {
-    exchange.deadline_ns = fc_clock_ns() + server->timeout_ms * 1000000;
-  }
+  start_clock(&exchange);
   llhttp_init(&exchange.parser, HTTP_RESPONSE, &kSettings);
   fc_text_init(&exchange.body, fc_allocator_system(), JSON_LIMIT);
   fc_status_t status = ask(&exchange, head, body);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One HTTP request to a farcalld and its answer, within one deadline. No TLS,
-// no redirects, no connection reuse. The system's resolver looks up the host name:
+// no redirects, no connection reuse (cli/bench/load.c has that). The system's resolver looks up the host name:
 // its time counts, but only its own time-out ends it, not the deadline.
 #ifndef FARCALL_CLI_CLIENT_H_
 #define FARCALL_CLI_CLIENT_H_
@@ -40,6 +40,11 @@ fc_status_t fc_server_parse(fc_arena_t *arena, const char *url,
 fc_status_t fc_server_ask(fc_arena_t *arena, const fc_server_t *server,
                           const char *target, fc_str_t body,
                           fc_answer_t *out_answer, fc_error_t *err);
+
+// Opens a connection, which does not block, for a caller that speaks HTTP over it.
+// FC_UNAVAILABLE when there is none within the time-out of the server.
+fc_status_t fc_server_connect(const fc_server_t *server, int *out_file,
+                              fc_error_t *err);
 
 // `text` as one path segment, percent-encoded; NULL when out of memory.
 char *fc_url_segment(fc_arena_t *arena, fc_str_t text);

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// farcall bench: a load on one function of a server, from the command line to the
+// report. Progress is one line on standard error, if that is a terminal.
+#include <stdio.h>
+#include <unistd.h>
+
+#include "bench/goal.h"
+#include "bench/report.h"
+#include "bench/request.h"
+#include "bench/search.h"
+#include "file.h"
+#include "input.h"
+
+#define DOCUMENT_LIMIT ((size_t)64 << 20)
+#define CONNECTIONS_DEFAULT 16
+#define CONNECTIONS_OPEN 128  // an open loop seldom needs so many
+#define RATE_MAX 1e7
+#define DURATION_MAX_NS 8.64e13  // a day
+
+typedef struct fc_bench_t {
+  const fc_args_t *args;
+  fc_bench_request_t request;
+  fc_load_plan_t plan;
+  fc_load_result_t result;
+  fc_bench_goal_t goals[FC_BENCH_GOALS_MAX];
+  size_t goal_count;
+  fc_bench_step_t steps[FC_BENCH_STEPS_MAX];
+  size_t step_count;
+  size_t step_limit;
+} fc_bench_t;
+
+// ---------------------------------------------------------------------------
+// Options
+
+static bool read_count(const char *text, double most, double *out_value) {
+  double value = 0;
+  size_t i = 0;
+  for (; text[i] >= '0' && text[i] <= '9' && i < 9; i++) {
+    value = value * 10 + (text[i] - '0');
+  }
+  *out_value = value;
+  return i > 0 && (!text[i] || !strcmp(text + i, "/s")) && value >= 1 &&
+         value <= most;
+}
+
+static int take_count(const fc_args_t *args, fc_option_t option,
+                      const char *name, double most, double otherwise,
+                      double *out_value) {
+  const char *text = fc_args_get(args, option, NULL);
+  *out_value = otherwise;
+  if (!text || read_count(text, most, out_value)) return FC_EXIT_OK;
+  return fc_complain(FC_EXIT_USAGE, "--%s=%s is no number from 1 to %.0f", name,
+                     text, most);
+}
+
+static int take_time(const fc_args_t *args, fc_option_t option,
+                     const char *name, const char *otherwise, double least_ns,
+                     uint64_t *out_ns) {
+  const char *text = fc_args_get(args, option, otherwise);
+  double ns;
+  if (!fc_bench_read_time(fc_str(text), &ns) || ns < least_ns ||
+      ns > DURATION_MAX_NS) {
+    return fc_complain(FC_EXIT_USAGE,
+                       "--%s=%s is no time such as 10s, 500ms or 2m", name,
+                       text);
+  }
+  *out_ns = (uint64_t)ns;
+  return FC_EXIT_OK;
+}
+
+static const char *const kVerify[] = {"first", "sampled", "all"};
+
+static int take_verify(fc_bench_t *bench) {
+  const char *text = fc_args_get(bench->args, FC_OPTION_VERIFY, "all");
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kVerify); i++) {
+    if (strcmp(text, kVerify[i]) != 0) continue;
+    bench->plan.verify = (fc_load_verify_t)i;
+    return FC_EXIT_OK;
+  }
+  return fc_complain(FC_EXIT_USAGE,
+                     "--verify=%s is none of first, sampled and all", text);
+}
+
+static int take_goals(fc_bench_t *bench) {
+  fc_error_t err;
+  fc_error_reset(&err);
+  const fc_args_t *args = bench->args;
+  for (size_t i = 0; i < args->flag_count; i++) {
+    if (args->flags[i].option != FC_OPTION_SLO) continue;
+    if (fc_bench_goals_parse(fc_str(args->flags[i].value), bench->goals,
+                             &bench->goal_count, &err)) {
+      return fc_complain(FC_EXIT_USAGE, "%s", err.message);
+    }
+  }
+  return FC_EXIT_OK;
+}
+
+static int take_steps(fc_bench_t *bench) {
+  double steps;
+  const int exit_code = take_count(bench->args, FC_OPTION_STEPS, "steps",
+                                   FC_BENCH_STEPS_MAX, 0, &steps);
+  bench->step_limit = (size_t)steps;
+  if (exit_code || !bench->step_limit) return exit_code;
+  if (!bench->goal_count) {
+    return fc_complain(FC_EXIT_USAGE,
+                       "--steps searches the highest rate that keeps a goal: "
+                       "say which, as --slo='p99<5ms'");
+  }
+  if (!bench->plan.rate) return FC_EXIT_OK;
+  return fc_complain(FC_EXIT_USAGE,
+                     "--steps chooses the rates: leave out --rate");
+}
+
+static int take_options(fc_bench_t *bench) {
+  const fc_args_t *args = bench->args;
+  fc_load_plan_t *plan = &bench->plan;
+  double connections;
+  int exit_code =
+      take_count(args, FC_OPTION_RATE, "rate", RATE_MAX, 0, &plan->rate);
+  if (!exit_code) exit_code = take_goals(bench);
+  if (!exit_code) exit_code = take_steps(bench);
+  const bool open = plan->rate > 0 || bench->step_limit;
+  if (!exit_code) {
+    exit_code = take_count(
+        args, FC_OPTION_CONCURRENCY, "concurrency", FC_LOAD_CONNECTIONS_MAX,
+        open ? CONNECTIONS_OPEN : CONNECTIONS_DEFAULT, &connections);
+  }
+  if (exit_code) return exit_code;
+  plan->connections = (uint32_t)connections;
+  exit_code = take_time(args, FC_OPTION_DURATION, "duration", "10s", 1e6,
+                        &plan->duration_ns);
+  if (!exit_code) {
+    exit_code =
+        take_time(args, FC_OPTION_WARMUP, "warmup", "1s", 0, &plan->warmup_ns);
+  }
+  return exit_code ? exit_code : take_verify(bench);
+}
+
+// ---------------------------------------------------------------------------
+// Progress
+
+static void show_slice(void *context, const fc_load_slice_t *slice) {
+  const fc_bench_t *bench = context;
+  fprintf(stderr, "\r\x1b[K%.1f of %.3g s  %.0f/s  p50 %s  p99 %s  max %s",
+          (double)slice->end_ns / 1e9, (double)bench->plan.duration_ns / 1e9,
+          (double)slice->answers * 1e9 / (double)slice->span_ns,
+          fc_bench_time((double)slice->p50_ns).text,
+          fc_bench_time((double)slice->p99_ns).text,
+          fc_bench_time((double)slice->max_ns).text);
+  if (slice->errors) {
+    fprintf(stderr, "  errors %llu", (unsigned long long)slice->errors);
+  }
+  fflush(stderr);
+}
+
+static fc_status_t run_load(fc_bench_t *bench, fc_error_t *err) {
+  const fc_status_t status = fc_load_run(&bench->plan, &bench->result, err);
+  if (bench->plan.watch) fputs("\r\x1b[K", stderr);
+  return status;
+}
+
+// ---------------------------------------------------------------------------
+// The search for a rate
+
+static bool are_goals_met(const fc_bench_t *bench) {
+  for (size_t i = 0; i < bench->goal_count; i++) {
+    if (!fc_bench_goal_is_met(&bench->goals[i], &bench->result)) return false;
+  }
+  return true;
+}
+
+static fc_status_t try_rate(fc_bench_t *bench, double rate, bool *out_met,
+                            fc_error_t *err) {
+  bench->plan.rate = rate;
+  FC_TRY(run_load(bench, err));
+  const fc_load_result_t *result = &bench->result;
+  const double answered = fc_bench_rate(result);
+  const bool met = are_goals_met(bench) && fc_bench_keeps_rate(rate, answered);
+  fc_bench_step_t *step = &bench->steps[bench->step_count++];
+  *step = (fc_bench_step_t){
+      .rate = rate,
+      .answered = answered,
+      .p50_ns = fc_histogram_quantile(&result->latency, 0.5),
+      .p99_ns = fc_histogram_quantile(&result->latency, 0.99),
+      .max_ns = result->latency.max_ns,
+      .met = met,
+  };
+  fc_bench_print_step(step, stdout);
+  fflush(stdout);
+  *out_met = met;
+  return FC_OK;
+}
+
+// Leaves in the result what was measured at the best rate, or at the last one when no
+// rate meets the goals.
+static fc_status_t search(fc_bench_t *bench, fc_error_t *err) {
+  bool met;
+  FC_TRY(try_rate(bench, 0, &met, err));
+  fc_bench_search_t found = fc_bench_search_begin(bench->steps[0].answered);
+  fc_load_result_t *best = fc_arena_alloc(bench->args->arena, sizeof *best, 16);
+  if (!best) return fc_fail_memory(err);
+  while (bench->step_count < bench->step_limit && !bench->result.interrupted) {
+    const double rate = fc_bench_search_next(&found);
+    FC_TRY(try_rate(bench, rate, &met, err));
+    fc_bench_search_tell(&found, rate, met);
+    if (met) *best = bench->result;
+  }
+  if (found.best > 0) {
+    bench->result = *best;
+    bench->plan.rate = found.best;
+    printf("  the highest rate that keeps the goals: %.0f/s\n", found.best);
+  } else {
+    printf("  no rate that was tried keeps the goals\n");
+  }
+  return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+// The report
+
+static int save(fc_bench_t *bench, const fc_bench_report_t *report) {
+  const char *path = fc_args_get(bench->args, FC_OPTION_SAVE, NULL);
+  fc_error_t err;
+  fc_text_t text;
+  fc_error_reset(&err);
+  fc_text_init(&text, fc_allocator_system(), DOCUMENT_LIMIT);
+  fc_status_t status = fc_bench_print_json(report, &text.sink, &err);
+  const fc_str_t json = fc_text_str(&text);
+  if (status == FC_OK && path && !strcmp(path, "-")) {
+    fwrite(json.data, 1, json.size, stdout);
+  } else if (status == FC_OK && path) {
+    status = fc_file_write(bench->args->arena, path, json, &err);
+  }
+  fc_text_deinit(&text);
+  return status == FC_OK ? FC_EXIT_OK
+                         : fc_complain(FC_EXIT_DATA, "%s", err.message);
+}
+
+static int report(fc_bench_t *bench) {
+  const bool oip = fc_args_has(bench->args, FC_OPTION_OIP);
+  const fc_bench_report_t made = {
+      .server = bench->request.server.url,
+      .target = bench->request.target,
+      .protocol = oip ? "oip" : "native",
+      .verify = kVerify[bench->plan.verify],
+      .plan = &bench->plan,
+      .result = &bench->result,
+      .goals = bench->goals,
+      .goal_count = bench->goal_count,
+      .steps = bench->steps,
+      .step_count = bench->step_count,
+  };
+  const char *path = fc_args_get(bench->args, FC_OPTION_SAVE, "");
+  fc_bench_print(&made, strcmp(path, "-") == 0 ? stderr : stdout);
+  const int exit_code = save(bench, &made);
+  if (exit_code) return exit_code;
+  const bool failed = fc_bench_errors(&bench->result) > 0;
+  return failed || !are_goals_met(bench) ? FC_EXIT_FAILED : FC_EXIT_OK;
+}
+
+static int run(fc_bench_t *bench) {
+  fc_error_t err;
+  fc_error_reset(&err);
+  bench->plan.server = &bench->request.server;
+  bench->plan.request = bench->request.message;
+  bench->plan.expected = bench->request.expected;
+  if (isatty(STDERR_FILENO)) {
+    bench->plan.watch = show_slice;
+    bench->plan.watch_context = bench;
+  }
+  const fc_status_t status =
+      bench->step_limit ? search(bench, &err) : run_load(bench, &err);
+  return status ? fc_remote_complain(&err) : report(bench);
+}
+
+int fc_verb_bench(const fc_args_t *args) {
+  if (args->word_count != 1) {
+    return fc_complain(FC_EXIT_USAGE,
+                       "bench takes one MODULE/FUNCTION, or with --oip one "
+                       "model, got %zu%s",
+                       args->word_count, fc_input_words_hint(args));
+  }
+  fc_bench_t *bench = fc_arena_alloc_array(args->arena, 1, sizeof *bench);
+  if (!bench) return fc_complain(FC_EXIT_FAILED, "out of memory");
+  bench->args = args;
+  int exit_code = take_options(bench);
+  if (!exit_code) exit_code = fc_bench_request_make(args, &bench->request);
+  return exit_code ? exit_code : run(bench);
+}

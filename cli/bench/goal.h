@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a load is held to, as `--slo` says: p99<5ms, errors<1, rate>1000.
+#ifndef FARCALL_CLI_BENCH_GOAL_H_
+#define FARCALL_CLI_BENCH_GOAL_H_
+
+#include "bench/load.h"
+
+#define FC_BENCH_GOALS_MAX 16u
+
+typedef struct fc_bench_goal_t {
+  fc_str_t text;     // as given
+  double share;      // of a percentile, 0 to 1; negative: another figure
+  const char *name;  // "mean", "max", "errors", "rate"; NULL: a percentile
+  bool above;        // the figure must be above the limit, not below
+  double limit;      // ns, requests, or requests a second
+} fc_bench_goal_t;
+
+// Reads a number with a unit: ns, us, ms, s, m; without one, seconds. False when
+// that is none, or negative.
+bool fc_bench_read_time(fc_str_t text, double *out_ns);
+
+// Reads goals that commas separate. FC_INVALID_ARGUMENT names the one that is none.
+fc_status_t fc_bench_goals_parse(fc_str_t text, fc_bench_goal_t *goals,
+                                 size_t *inout_count, fc_error_t *err);
+
+// The figure of a load that a goal is about.
+double fc_bench_goal_figure(const fc_bench_goal_t *goal,
+                            const fc_load_result_t *result);
+bool fc_bench_goal_is_met(const fc_bench_goal_t *goal,
+                          const fc_load_result_t *result);
+
+// 200 a second within the duration.
+double fc_bench_rate(const fc_load_result_t *result);
+// Requests that got no good answer.
+uint64_t fc_bench_errors(const fc_load_result_t *result);
+
+#endif  // FARCALL_CLI_BENCH_GOAL_H_

@@ -1,0 +1,559 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The loop of a load: connections, their schedule, and what is recorded. A request
+// is one send, an answer one recv and one pass of llhttp, which compares the body as it
+// comes. The schedule waits on a timerfd, because time-outs of epoll are milliseconds.
+#include "bench/load.h"
+
+#include <errno.h>
+#include <llhttp.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#define MS 1000000ull
+#define SECOND 1000000000ull
+#define DRAIN_NS (5 * SECOND)  // for answers that are due when the load ends
+#define RETRY_NS (10 * MS)     // between attempts to connect
+#define LATE_NS MS
+#define SLICE_MIN_NS (100 * MS)
+#define SLICES 100u  // of a long load
+#define SAMPLED_EACH 100u
+#define EVENTS 256
+#define BLOCK (64u << 10)
+
+typedef enum fc_line_state_t {
+  LINE_DOWN,        // to be connected at retry_ns
+  LINE_CONNECTING,  // until it can be written
+  LINE_IDLE,
+  LINE_SENDING,  // until the rest can be written
+  LINE_WAITING,  // for the answer
+} fc_line_state_t;
+
+typedef struct fc_load_t fc_load_t;
+
+// A connection and the request that is on it.
+typedef struct fc_line_t {
+  llhttp_t parser;  // first: llhttp hands back a pointer to it
+  fc_load_t *load;
+  struct fc_line_t *next_idle;
+  fc_line_state_t state;
+  int file;
+  uint64_t due_ns;
+  uint64_t sent_ns;
+  uint64_t idle_ns;   // since when
+  uint64_t retry_ns;  // when down
+  size_t sent;        // bytes of the request
+  size_t received;    // bytes of the body
+  bool compares;
+  bool differs;
+  bool captures;  // this answer is the first that is wrong: its body is kept
+  bool done;
+  bool closes;  // after this answer
+} fc_line_t;
+
+struct fc_load_t {
+  const fc_load_plan_t *plan;
+  fc_load_result_t *result;
+  int poll;
+  int timer;
+  uint64_t armed_ns;
+  uint64_t start_ns;  // of the schedule
+  uint64_t begin_ns;  // of the measurement
+  uint64_t end_ns;
+  double gap_ns;    // between requests; 0: closed loop
+  uint64_t issued;  // requests
+  uint32_t busy;    // lines that wait or send
+  uint32_t down;
+  fc_line_t *idle_first;  // the longest idle
+  fc_line_t *idle_last;
+  fc_load_slice_t slice;  // being filled
+  uint64_t slice_ns;
+  fc_histogram_t slice_latency;
+  socklen_t address_size;
+  struct sockaddr_storage address;
+  char block[BLOCK];
+  fc_line_t lines[];
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int number) {
+  (void)number;
+  interrupted = 1;
+}
+
+// ---------------------------------------------------------------------------
+// What is recorded
+
+static bool is_measured(const fc_load_t *load, uint64_t due_ns) {
+  return due_ns >= load->begin_ns && due_ns < load->end_ns;
+}
+
+static void record(fc_load_t *load, const fc_line_t *line, uint64_t now_ns) {
+  if (now_ns >= load->begin_ns && now_ns < load->end_ns) {
+    load->result->answers++;
+    load->slice.answers++;
+  }
+  if (!is_measured(load, line->due_ns)) return;
+  fc_histogram_record(&load->result->latency, now_ns - line->due_ns);
+  fc_histogram_record(&load->result->service, now_ns - line->sent_ns);
+  fc_histogram_record(&load->slice_latency, now_ns - line->due_ns);
+}
+
+static void close_slice(fc_load_t *load) {
+  fc_load_result_t *result = load->result;
+  fc_load_slice_t *slice = &load->slice;
+  slice->p50_ns = fc_histogram_quantile(&load->slice_latency, 0.5);
+  slice->p99_ns = fc_histogram_quantile(&load->slice_latency, 0.99);
+  slice->max_ns = load->slice_latency.max_ns;
+  if (result->slice_count < FC_LOAD_SLICES_MAX) {
+    result->slices[result->slice_count++] = *slice;
+  }
+  if (load->plan->watch) load->plan->watch(load->plan->watch_context, slice);
+  load->slice = (fc_load_slice_t){.end_ns = slice->end_ns + load->slice_ns,
+                                  .span_ns = load->slice_ns};
+  memset(&load->slice_latency, 0, sizeof load->slice_latency);
+}
+
+// ---------------------------------------------------------------------------
+// Lines
+
+static void watch_line(fc_load_t *load, fc_line_t *line, int action,
+                       uint32_t events) {
+  struct epoll_event event = {.events = events, .data.ptr = line};
+  epoll_ctl(load->poll, action, line->file, &event);
+}
+
+static void become_idle(fc_load_t *load, fc_line_t *line, uint64_t now_ns) {
+  line->state = LINE_IDLE;
+  line->idle_ns = now_ns;
+  line->next_idle = NULL;
+  if (load->idle_last) load->idle_last->next_idle = line;
+  else load->idle_first = line;
+  load->idle_last = line;
+}
+
+static void leave_idle(fc_load_t *load, const fc_line_t *line) {
+  fc_line_t **at = &load->idle_first, *before = NULL;
+  while (*at != line) {
+    before = *at;
+    at = &before->next_idle;
+  }
+  *at = line->next_idle;
+  if (load->idle_last == line) load->idle_last = before;
+}
+
+static void go_down(fc_load_t *load, fc_line_t *line, uint64_t retry_ns) {
+  if (line->state == LINE_IDLE) leave_idle(load, line);
+  if (line->state >= LINE_SENDING) load->busy--;
+  if (line->file >= 0) close(line->file);
+  line->file = -1;
+  line->state = LINE_DOWN;
+  line->retry_ns = retry_ns;
+  load->down++;
+}
+
+// The request on the line gets no answer: a failure, which comes again at once only
+// after RETRY_NS.
+static void break_line(fc_load_t *load, fc_line_t *line) {
+  const uint64_t now_ns = fc_clock_ns();
+  if (now_ns >= load->begin_ns) {
+    load->result->broken++;
+    load->slice.errors++;
+  }
+  go_down(load, line, now_ns + RETRY_NS);
+}
+
+static void send_rest(fc_load_t *load, fc_line_t *line) {
+  const fc_str_t request = load->plan->request;
+  const ssize_t sent = send(line->file, request.data + line->sent,
+                            request.size - line->sent, MSG_NOSIGNAL);
+  if (sent < 0 && errno != EAGAIN && errno != EINTR) {
+    break_line(load, line);
+    return;
+  }
+  if (sent > 0) line->sent += (size_t)sent;
+  const bool whole = line->sent == request.size;
+  if (!whole && line->state != LINE_SENDING) {
+    watch_line(load, line, EPOLL_CTL_MOD, EPOLLIN | EPOLLOUT);
+  } else if (whole && line->state == LINE_SENDING) {
+    watch_line(load, line, EPOLL_CTL_MOD, EPOLLIN);
+  }
+  line->state = whole ? LINE_WAITING : LINE_SENDING;
+}
+
+static bool must_compare(const fc_load_t *load) {
+  switch (load->plan->verify) {
+    case FC_LOAD_VERIFY_FIRST:
+      return load->issued < load->plan->connections;
+    case FC_LOAD_VERIFY_SAMPLED:
+      return load->issued % SAMPLED_EACH == 0;
+    case FC_LOAD_VERIFY_ALL:
+      break;
+  }
+  return true;
+}
+
+// Sends the request over a line that is in no list.
+static void fire(fc_load_t *load, fc_line_t *line, uint64_t due_ns,
+                 uint64_t now_ns) {
+  line->due_ns = due_ns;
+  line->sent_ns = now_ns;
+  line->sent = line->received = 0;
+  line->compares = must_compare(load);
+  line->differs = line->captures = line->done = false;
+  line->state = LINE_WAITING;
+  load->issued++;
+  load->busy++;
+  send_rest(load, line);
+}
+
+// The line is free: in a closed loop it sends again at once.
+static void release(fc_load_t *load, fc_line_t *line, uint64_t now_ns) {
+  if (load->gap_ns == 0 && now_ns < load->end_ns) {
+    fire(load, line, now_ns, now_ns);
+  } else {
+    become_idle(load, line, now_ns);
+  }
+}
+
+static void connect_line(fc_load_t *load, fc_line_t *line) {
+  int one = 1;
+  const int family = load->address.ss_family;
+  line->file = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  line->state = LINE_CONNECTING;
+  load->down--;
+  llhttp_reset(&line->parser);
+  if (line->file >= 0 && family != AF_UNIX) {
+    setsockopt(line->file, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+  }
+  if (line->file < 0 || (connect(line->file, (struct sockaddr *)&load->address,
+                                 load->address_size) &&
+                         errno != EINPROGRESS)) {
+    break_line(load, line);
+    return;
+  }
+  watch_line(load, line, EPOLL_CTL_ADD, EPOLLIN | EPOLLOUT);
+}
+
+static void finish_connect(fc_load_t *load, fc_line_t *line) {
+  int reason = 0;
+  socklen_t size = sizeof reason;
+  if (getsockopt(line->file, SOL_SOCKET, SO_ERROR, &reason, &size) || reason) {
+    break_line(load, line);
+    return;
+  }
+  watch_line(load, line, EPOLL_CTL_MOD, EPOLLIN);
+  release(load, line, fc_clock_ns());
+}
+
+// ---------------------------------------------------------------------------
+// Answers
+
+static int on_begin(llhttp_t *parser) {
+  const fc_line_t *line = (fc_line_t *)parser;
+  // Nothing was asked, or the answer is there already.
+  return line->state < LINE_SENDING || line->done ? -1 : 0;
+}
+
+static int on_head(llhttp_t *parser) {
+  fc_line_t *line = (fc_line_t *)parser;
+  fc_load_result_t *result = line->load->result;
+  line->received = 0;
+  if (parser->status_code < 200 || parser->status_code == 200) return 0;
+  if (!result->first_status) {
+    result->first_status = parser->status_code;
+    result->first_size = 0;
+    line->captures = true;
+  }
+  return 0;
+}
+
+static void capture(fc_load_result_t *result, const char *data, size_t size) {
+  const size_t room = sizeof result->first_body - result->first_size;
+  const size_t taken = size < room ? size : room;
+  memcpy(result->first_body + result->first_size, data, taken);
+  result->first_size += taken;
+}
+
+static int on_body(llhttp_t *parser, const char *data, size_t size) {
+  fc_line_t *line = (fc_line_t *)parser;
+  const fc_str_t expected = line->load->plan->expected;
+  if (line->captures) {
+    capture(line->load->result, data, size);
+  } else if (line->compares && !line->differs) {
+    line->differs = size > expected.size - line->received ||
+                    memcmp(expected.data + line->received, data, size) != 0;
+  }
+  line->received += size;
+  return 0;
+}
+
+static int on_complete(llhttp_t *parser) {
+  fc_line_t *line = (fc_line_t *)parser;
+  if (parser->status_code < 200) return 0;  // 100 Continue and the like
+  line->done = true;
+  line->closes = !llhttp_should_keep_alive(parser);
+  return 0;
+}
+
+static const llhttp_settings_t kSettings = {.on_message_begin = on_begin,
+                                            .on_headers_complete = on_head,
+                                            .on_body = on_body,
+                                            .on_message_complete = on_complete};
+
+static void judge(fc_load_t *load, fc_line_t *line) {
+  fc_load_result_t *result = load->result;
+  const uint64_t now_ns = fc_clock_ns();
+  if (line->parser.status_code != 200) {
+    if (now_ns >= load->begin_ns) {
+      result->refused++;
+      load->slice.errors++;
+    }
+    return;
+  }
+  if (line->compares) {
+    line->differs |= line->received != load->plan->expected.size;
+    result->compared++;
+    result->different += line->differs;
+  }
+  record(load, line, now_ns);
+}
+
+// The whole answer is there.
+static void take_answer(fc_load_t *load, fc_line_t *line) {
+  judge(load, line);
+  if (line->closes) {
+    go_down(load, line, 0);
+    return;
+  }
+  load->busy--;
+  release(load, line, fc_clock_ns());
+}
+
+static void receive(fc_load_t *load, fc_line_t *line) {
+  for (;;) {
+    const ssize_t got = recv(line->file, load->block, sizeof load->block, 0);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (line->state == LINE_IDLE && got <= 0) {  // it was idle for too long
+      go_down(load, line, 0);
+      return;
+    }
+    const llhttp_errno_t code =
+        got > 0 ? llhttp_execute(&line->parser, load->block, (size_t)got)
+        : got   ? HPE_CLOSED_CONNECTION
+                : llhttp_finish(&line->parser);
+    if (line->done && code == HPE_OK) {
+      if (got == 0) line->closes = true;
+      take_answer(load, line);
+      return;
+    }
+    if (got <= 0 || code != HPE_OK) {
+      break_line(load, line);
+      return;
+    }
+    if ((size_t)got < sizeof load->block) return;
+  }
+}
+
+static void on_line(fc_load_t *load, fc_line_t *line, uint32_t events) {
+  if (line->state == LINE_CONNECTING) {
+    finish_connect(load, line);
+    return;
+  }
+  if (line->state == LINE_SENDING && events & EPOLLOUT) send_rest(load, line);
+  if (events & ~(uint32_t)EPOLLOUT && line->state >= LINE_IDLE) {
+    receive(load, line);
+  }
+}
+
+// ---------------------------------------------------------------------------
+// The schedule
+
+static uint64_t due(const fc_load_t *load, uint64_t request) {
+  return load->start_ns + (uint64_t)((double)request * load->gap_ns);
+}
+
+// Sends what is due, as long as lines are idle.
+static void issue(fc_load_t *load, uint64_t now_ns) {
+  while (load->gap_ns > 0 && load->idle_first) {
+    const uint64_t due_ns = due(load, load->issued);
+    if (due_ns > now_ns || due_ns >= load->end_ns) return;
+    fc_line_t *line = load->idle_first;
+    leave_idle(load, line);
+    const uint64_t could_ns = line->idle_ns > due_ns ? line->idle_ns : due_ns;
+    if (now_ns > could_ns + LATE_NS) load->result->late++;
+    fire(load, line, due_ns, now_ns);
+    now_ns = fc_clock_ns();
+  }
+}
+
+// Connects the lines whose time has come, and says when the next one's does.
+static uint64_t revive(fc_load_t *load, uint64_t now_ns) {
+  uint64_t next_ns = UINT64_MAX;
+  for (uint32_t i = 0; load->down && i < load->plan->connections; i++) {
+    fc_line_t *line = &load->lines[i];
+    if (line->state == LINE_DOWN && line->retry_ns <= now_ns) {
+      connect_line(load, line);
+    }
+    if (line->state == LINE_DOWN && line->retry_ns < next_ns) {
+      next_ns = line->retry_ns;
+    }
+  }
+  return next_ns;
+}
+
+static void arm(fc_load_t *load, uint64_t at_ns) {
+  if (at_ns == load->armed_ns) return;
+  load->armed_ns = at_ns;
+  const struct itimerspec when = {
+      .it_value = {(time_t)(at_ns / SECOND), (long)(at_ns % SECOND)}};
+  timerfd_settime(load->timer, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+static bool is_over(fc_load_t *load, uint64_t now_ns) {
+  if (interrupted && now_ns < load->end_ns) {
+    load->end_ns = now_ns;
+    load->result->interrupted = true;
+  }
+  return now_ns >= load->end_ns &&
+         (!load->busy || now_ns >= load->end_ns + DRAIN_NS);
+}
+
+// When something must be done although no line has news.
+static uint64_t next_time(const fc_load_t *load, uint64_t now_ns,
+                          uint64_t retry_ns) {
+  uint64_t next_ns = load->begin_ns + load->slice.end_ns;
+  if (now_ns >= load->end_ns) next_ns = load->end_ns + DRAIN_NS;
+  else if (load->end_ns < next_ns) next_ns = load->end_ns;
+  if (retry_ns < next_ns) next_ns = retry_ns;
+  if (load->gap_ns > 0 && load->idle_first && now_ns < load->end_ns) {
+    const uint64_t due_ns = due(load, load->issued);
+    if (due_ns < next_ns) next_ns = due_ns;
+  }
+  return next_ns;
+}
+
+static void run(fc_load_t *load) {
+  struct epoll_event events[EVENTS];
+  for (;;) {
+    const uint64_t now_ns = fc_clock_ns();
+    while (now_ns >= load->begin_ns + load->slice.end_ns &&
+           load->begin_ns + load->slice.end_ns <= load->end_ns) {
+      close_slice(load);
+    }
+    if (is_over(load, now_ns)) return;
+    const uint64_t retry_ns =
+        now_ns < load->end_ns ? revive(load, now_ns) : UINT64_MAX;
+    issue(load, now_ns);
+    arm(load, next_time(load, now_ns, retry_ns));
+    const int count = epoll_wait(load->poll, events, EVENTS, -1);
+    for (int i = 0; i < count; i++) {
+      fc_line_t *line = events[i].data.ptr;
+      if (line) on_line(load, line, events[i].events);
+    }
+  }
+}
+
+// ---------------------------------------------------------------------------
+// Beginning and end
+
+static fc_status_t open_lines(fc_load_t *load, fc_error_t *err) {
+  for (uint32_t i = 0; i < load->plan->connections; i++) {
+    fc_line_t *line = &load->lines[i];
+    line->load = load;
+    llhttp_init(&line->parser, HTTP_RESPONSE, &kSettings);
+    FC_TRY(fc_server_connect(load->plan->server, &line->file, err));
+    watch_line(load, line, EPOLL_CTL_ADD, EPOLLIN);
+    line->state = LINE_IDLE;
+  }
+  load->address_size = sizeof load->address;
+  getpeername(load->lines[0].file, (struct sockaddr *)&load->address,
+              &load->address_size);
+  return FC_OK;
+}
+
+static fc_status_t open_load(fc_load_t *load, fc_error_t *err) {
+  struct epoll_event timer = {.events = EPOLLIN | EPOLLET};
+  load->poll = epoll_create1(EPOLL_CLOEXEC);
+  load->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+  if (load->poll < 0 || load->timer < 0 ||
+      epoll_ctl(load->poll, EPOLL_CTL_ADD, load->timer, &timer)) {
+    return fc_fail(err, FC_CODE_OUT_OF_MEMORY, "no epoll or timer: %s",
+                   strerror(errno));
+  }
+  return open_lines(load, err);
+}
+
+static void begin(fc_load_t *load) {
+  const fc_load_plan_t *plan = load->plan;
+  const uint64_t share_ns = plan->duration_ns / SLICES;
+  load->slice_ns = share_ns > SLICE_MIN_NS ? share_ns : SLICE_MIN_NS;
+  load->slice.end_ns = load->slice.span_ns = load->slice_ns;
+  load->gap_ns = plan->rate > 0 ? (double)SECOND / plan->rate : 0;
+  load->start_ns = fc_clock_ns();
+  load->begin_ns = load->start_ns + plan->warmup_ns;
+  load->end_ns = load->begin_ns + plan->duration_ns;
+  for (uint32_t i = 0; i < plan->connections; i++) {
+    release(load, &load->lines[i], load->start_ns);
+  }
+}
+
+// What was due and has no answer counts with the time it has waited: to leave it out
+// would hide the worst latencies.
+static void record_unanswered(fc_load_t *load) {
+  fc_load_result_t *result = load->result;
+  const uint64_t now_ns = fc_clock_ns();
+  for (uint32_t i = 0; i < load->plan->connections; i++) {
+    const fc_line_t *line = &load->lines[i];
+    if (line->state < LINE_SENDING || !is_measured(load, line->due_ns))
+      continue;
+    result->unanswered++;
+    fc_histogram_record(&result->latency, now_ns - line->due_ns);
+    fc_histogram_record(&result->service, now_ns - line->sent_ns);
+  }
+  for (uint64_t i = load->issued; load->gap_ns > 0; i++) {
+    const uint64_t due_ns = due(load, i);
+    if (due_ns >= load->end_ns) break;
+    if (!is_measured(load, due_ns)) continue;
+    result->unanswered++;
+    fc_histogram_record(&result->latency, load->end_ns - due_ns);
+  }
+}
+
+fc_status_t fc_load_run(const fc_load_plan_t *plan,
+                        fc_load_result_t *out_result, fc_error_t *err) {
+  const size_t size = sizeof(fc_load_t) + plan->connections * sizeof(fc_line_t);
+  const fc_allocator_t system = fc_allocator_system();
+  fc_load_t *load = fc_alloc(system, size);
+  if (!load) return fc_fail_memory(err);
+  load->plan = plan;
+  load->result = out_result;
+  load->poll = load->timer = -1;
+  memset(out_result, 0, sizeof *out_result);
+  for (uint32_t i = 0; i < plan->connections; i++) load->lines[i].file = -1;
+  struct sigaction action = {.sa_handler = on_interrupt}, before;
+  interrupted = 0;
+  sigaction(SIGINT, &action, &before);
+  const fc_status_t status = open_load(load, err);
+  if (status == FC_OK) {
+    begin(load);
+    run(load);
+    record_unanswered(load);
+    const uint64_t measured = load->end_ns > load->begin_ns;
+    out_result->duration_ns = measured ? load->end_ns - load->begin_ns : 0;
+  }
+  sigaction(SIGINT, &before, NULL);
+  for (uint32_t i = 0; i < plan->connections; i++) {
+    if (load->lines[i].file >= 0) close(load->lines[i].file);
+  }
+  if (load->poll >= 0) close(load->poll);
+  if (load->timer >= 0) close(load->timer);
+  fc_free(system, load);
+  return status;
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What came of a load: as a few lines for people, and as the JSON document that
+// --save writes, and that the HTML report and --compare are made of.
+#ifndef FARCALL_CLI_BENCH_REPORT_H_
+#define FARCALL_CLI_BENCH_REPORT_H_
+
+#include <stdio.h>
+
+#include "bench/goal.h"
+
+// One rate that was tried by --steps.
+typedef struct fc_bench_step_t {
+  double rate;  // that was asked for; 0: a closed loop, which finds the most
+  double answered;  // a second
+  uint64_t p50_ns;
+  uint64_t p99_ns;
+  uint64_t max_ns;
+  bool met;  // all goals, and the rate
+} fc_bench_step_t;
+
+#define FC_BENCH_STEPS_MAX 32u
+
+typedef struct fc_bench_report_t {
+  const char *server;
+  const char *target;  // the path that was asked
+  const char *protocol;
+  const char *verify;
+  const fc_load_plan_t *plan;
+  const fc_load_result_t *result;
+  const fc_bench_goal_t *goals;
+  size_t goal_count;
+  const fc_bench_step_t *steps;
+  size_t step_count;
+} fc_bench_report_t;
+
+// "1.23 ms", in the unit that leaves one to three digits before the point.
+typedef struct fc_bench_time_t {
+  char text[24];
+} fc_bench_time_t;
+fc_bench_time_t fc_bench_time(double ns);
+
+void fc_bench_print(const fc_bench_report_t *report, FILE *stream);
+void fc_bench_print_step(const fc_bench_step_t *step, FILE *stream);
+fc_status_t fc_bench_print_json(const fc_bench_report_t *report,
+                                fc_sink_t *sink, fc_error_t *err);
+
+#endif  // FARCALL_CLI_BENCH_REPORT_H_

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Halving: between the highest rate that was kept and the lowest that was not.
+#include "bench/search.h"
+
+// A closed loop measures with few connections what a server can do; more requests
+// that wait may make it a little faster.
+#define MARGIN 1.1
+
+fc_bench_search_t fc_bench_search_begin(double most) {
+  return (fc_bench_search_t){.worst = most * MARGIN};
+}
+
+double fc_bench_search_next(const fc_bench_search_t *search) {
+  const double middle = (search->best + search->worst) / 2;
+  return middle > 1 ? middle : 1;
+}
+
+void fc_bench_search_tell(fc_bench_search_t *search, double rate, bool kept) {
+  if (kept) search->best = rate;
+  else search->worst = rate;
+}
+
+bool fc_bench_keeps_rate(double rate, double answered) {
+  return answered >= rate * 0.99;
+}

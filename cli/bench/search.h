@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The search for the highest rate that keeps its goals, by halving: which rate is
+// tried next. It makes no requests.
+#ifndef FARCALL_CLI_BENCH_SEARCH_H_
+#define FARCALL_CLI_BENCH_SEARCH_H_
+
+#include <stdbool.h>
+
+typedef struct fc_bench_search_t {
+  double best;   // the highest rate that was kept; 0: none
+  double worst;  // no rate from here on is tried
+} fc_bench_search_t;
+
+// `most` is what a closed loop was answered, about which no rate can be kept.
+fc_bench_search_t fc_bench_search_begin(double most);
+double fc_bench_search_next(const fc_bench_search_t *search);
+void fc_bench_search_tell(fc_bench_search_t *search, double rate, bool kept);
+
+// True when `answered` a second is what was asked for, but for a hundredth. Rate 0,
+// a closed loop, asks for nothing.
+bool fc_bench_keeps_rate(double rate, double answered);
+
+#endif  // FARCALL_CLI_BENCH_SEARCH_H_

@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: Apache-2.0
+"""farcall bench: what it counts, compares, finds and refuses, on farcalld and on
+servers that behave badly. No test here is about how fast anything is."""
+import contextlib
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+import pytest
+
+from conftest import BIN
+
+SHORT = ("--warmup=0", "--duration=300ms", "--concurrency=4")
+QUESTION = "--json=[[[1,2],[3,4]],[[1,2],[3,4]]]"
+MS = 10**6
+
+
+@contextlib.contextmanager
+def answering(answer, asked=None):
+    """A server whose answers are what `answer` returns for the number of the request,
+    bytes, None to close the connection; one connection at a time has its turn. Yields
+    its URL. The list `asked` gets what is asked, as (head, body)."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    turn, count = threading.Lock(), [0]
+
+    def take(connection):
+        with connection, contextlib.suppress(OSError):
+            data = b""
+            while True:
+                while b"\r\n\r\n" not in data:
+                    more = connection.recv(65536)
+                    if not more:
+                        return
+                    data += more
+                head, _, data = data.partition(b"\r\n\r\n")
+                length = re.search(rb"(?i)content-length: (\d+)", head)
+                size = int(length[1]) if length else 0
+                while len(data) < size:
+                    data += connection.recv(65536)
+                if asked is not None:
+                    asked.append((head, data[:size]))
+                data = data[size:]
+                with turn:
+                    count[0] += 1
+                    said = answer(count[0])
+                if said is None:
+                    return
+                connection.sendall(said)
+                if b"Connection: close" in said:
+                    return
+
+    def accept():
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = listener.accept()
+                threading.Thread(target=take, args=(connection,), daemon=True).start()
+    threading.Thread(target=accept, daemon=True).start()
+    yield "http://%s:%d" % listener.getsockname()
+    listener.shutdown(socket.SHUT_RDWR)
+    listener.close()
+
+
+def message(body, status="200 OK", fields=""):
+    return (f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\n{fields}"
+            f"Content-Length: {len(body)}\r\n\r\n{body}").encode()
+
+
+@pytest.fixture
+def bench(farcall, tmp_path):
+    """Runs `farcall bench` and returns the process with `.result`, what it saved."""
+    def run(url, *arguments, name="tensor/matmul", question=(QUESTION,)):
+        path = tmp_path / "result.json"
+        path.unlink(missing_ok=True)
+        done = farcall("bench", name, f"--server={url}", f"--save={path}", *question,
+                       *SHORT, *arguments)
+        done.result = json.loads(path.read_text()) if path.exists() else None
+        return done
+    return run
+
+
+def calls_of(server):
+    (stats,) = server.get("/v2/models/tensor.matmul/stats").json["model_stats"]
+    return stats["inference_count"]
+
+
+def above(latency, ns):
+    return sum(count for upper, count in latency["buckets"] if upper > ns)
+
+
+def is_consistent(result):
+    for each in (result["latency"], result["service"]):
+        assert sum(count for _, count in each["buckets"]) == each["count"]
+        assert each["p50_ns"] <= each["p99_ns"] <= each["p99.9_ns"] <= each["max_ns"]
+    assert result["service"]["max_ns"] <= result["latency"]["max_ns"]
+    return True
+
+
+def test_a_closed_loop(bench, server):
+    before = calls_of(server)
+    done = bench(server.url)
+    made = calls_of(server) - before
+    assert done.returncode == 0, done.stdout + done.stderr
+    result = done.result
+    assert is_consistent(result)
+    assert result["loop"] == "closed" and result["connections"] == 4
+    assert result["target"] == "/api/v1/functions/tensor/matmul"
+    # Each request of the load was answered and compared; one more came first.
+    assert made == result["latency"]["count"] + 1 == result["compared"] + 1
+    assert 0 <= result["latency"]["count"] - result["answers"] <= 4
+    assert set(result["errors"].values()) == {0}
+    assert 1 <= len(result["slices"]) <= 3
+    assert "closed loop" in done.stdout and "0 different" in done.stdout
+    assert done.stderr == ""
+
+
+def test_an_open_loop_has_each_request_that_was_due(bench, server):
+    result = bench(server.url, "--rate=500", "--duration=1s").result
+    assert is_consistent(result)
+    # Answered or not: what was due counts.
+    assert result["latency"]["count"] == 500
+    assert result["loop"] == "open" and result["rate"] == 500
+
+
+def test_an_open_loop_shows_a_stall_that_a_closed_one_hides(serve, corpus, tmp_path):
+    """The server stands still for 100 ms. In the closed loop one request waits; a
+    request of 50 ms and more can happen 20 times in a second, however slow this machine
+    is. In the open loop those that are due meanwhile wait too: 50 of them wait for
+    50 ms and more."""
+    server = serve(corpus)
+
+    def load(*arguments):
+        path = tmp_path / "stall.json"
+        before = calls_of(server)
+        process = subprocess.Popen(
+            [BIN / "farcall", "bench", "tensor/matmul", f"--server={server.url}",
+             QUESTION, "--warmup=0", "--duration=1s", "--concurrency=1",
+             f"--save={path}", *arguments], stdout=subprocess.DEVNULL)
+        while calls_of(server) < before + 5:
+            assert process.poll() is None
+        os.kill(server.pid, signal.SIGSTOP)
+        time.sleep(0.1)
+        os.kill(server.pid, signal.SIGCONT)
+        process.wait(timeout=60)
+        return json.loads(path.read_text())
+
+    closed, opened = load(), load("--rate=1000")
+    assert 1 <= above(closed["latency"], 50 * MS) <= 21
+    assert above(opened["service"], 50 * MS) <= 21
+    assert above(opened["latency"], 50 * MS) >= 49
+
+
+def test_arguments_are_made_from_the_signature(bench, server):
+    done = bench(server.url, question=())
+    assert done.returncode == 0, done.stdout + done.stderr
+    done = bench(server.url, question=["--input=2x2xf32=1", "--input=2x2xf32=1"])
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_open_inference_protocol(bench, server, tmp_path):
+    done = bench(server.url, "--oip", name="tensor.matmul", question=())
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.result["target"] == "/v2/models/tensor.matmul/infer"
+    assert done.result["protocol"] == "oip"
+    one = {"shape": [1, 1], "datatype": "FP32", "data": [3]}
+    document = tmp_path / "oip.json"
+    document.write_text(json.dumps({"inputs": [{"name": "a", **one},
+                                               {"name": "b", **one}]}))
+    expected = server.request("POST", "/v2/models/tensor.matmul/infer",
+                              document.read_text(),
+                              {"Content-Type": "application/json"})
+    assert expected.status == 200, expected.body
+    (tmp_path / "expected.json").write_bytes(expected.body)
+    done = bench(server.url, "--oip", f"--expected={tmp_path}/expected.json",
+                 name="tensor.matmul", question=[f"--json=@{document}"])
+    assert done.returncode == 0, done.stdout + done.stderr
+    done = bench(server.url, "--oip", name="tensor.matmul", question=["--input=1"])
+    assert done.returncode == 64 and "--json=@FILE" in done.stderr
+
+
+def test_metadata_of_other_servers(bench):
+    """Of any datatype; dims that are not fixed are 1."""
+    asked = []
+    metadata = json.dumps({"name": "m", "inputs": [
+        {"name": "x", "datatype": "FP32", "shape": [-1, 3]},
+        {"name": "on", "datatype": "BOOL", "shape": [1]},
+        {"name": "text", "datatype": "BYTES", "shape": [-1]}]})
+    with answering(lambda n: message(metadata if n == 1 else '{"outputs":[]}'),
+                   asked) as url:
+        bench(url, "--oip", name="m", question=())
+    assert asked[0][0].startswith(b"GET /v2/models/m HTTP/1.1")
+    assert asked[1][0].startswith(b"POST /v2/models/m/infer HTTP/1.1")
+    assert len({body for _, body in asked[1:]}) == 1
+    assert json.loads(asked[1][1]) == {"inputs": [
+        {"name": "x", "datatype": "FP32", "shape": [1, 3], "data": [0, 0, 0]},
+        {"name": "on", "datatype": "BOOL", "shape": [1], "data": [False]},
+        {"name": "text", "datatype": "BYTES", "shape": [1], "data": [""]}]}
+
+
+def test_answers_that_differ_are_found(bench):
+    with answering(lambda n: message("[1]" if n % 10 else "[2]")) as url:
+        done = bench(url)
+    assert done.returncode == 1
+    result = done.result
+    assert result["compared"] == result["latency"]["count"]
+    assert 0 < result["errors"]["different"] <= result["compared"] / 10 + 1
+    assert "answers not as expected" in done.stdout
+
+
+@pytest.mark.parametrize("wrong", ["[1", "[1]]", "", "[7]"])
+def test_each_way_to_differ(bench, wrong):
+    with answering(lambda n: message("[1]" if n == 1 else wrong)) as url:
+        result = bench(url).result
+    assert result["errors"]["different"] == result["compared"] > 0
+
+
+@pytest.mark.parametrize("which, share", [("first", 0), ("sampled", 0.01)])
+def test_fewer_are_compared(bench, server, which, share):
+    result = bench(server.url, f"--verify={which}").result
+    wanted = 4 + share * result["latency"]["count"]
+    assert 0 < result["compared"] <= wanted
+
+
+def test_an_answer_in_chunks_is_compared(bench):
+    whole = (b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+             b"Transfer-Encoding: chunked\r\n\r\n2\r\n[1\r\n1\r\n]\r\n0\r\n\r\n")
+    with answering(lambda n: whole) as url:
+        done = bench(url)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_refusals_are_counted_and_shown(bench):
+    with answering(lambda n: message("[1]") if n % 2 else
+                   message("too\x1bbusy", "503 Service Unavailable")) as url:
+        done = bench(url)
+    assert done.returncode == 1
+    assert done.result["errors"]["refused"] > 0
+    assert done.result["latency"]["count"] > 0
+    assert "the first refused: 503 too\\u001bbusy" in done.stdout
+
+
+def test_a_server_that_closes_after_each_answer(bench):
+    with answering(lambda n: message("[1]", fields="Connection: close\r\n")) as url:
+        done = bench(url, "--rate=100")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.result["latency"]["count"] == 30
+
+
+def test_connections_that_break_are_counted_and_opened_again(bench):
+    with answering(lambda n: message("[1]") if n % 5 else None) as url:
+        done = bench(url)
+    assert done.returncode == 1
+    assert done.result["errors"]["broken"] > 1
+    assert done.result["latency"]["count"] > done.result["errors"]["broken"]
+
+
+def test_nonsense_is_no_answer(bench):
+    with answering(lambda n: message("[1]") if n == 1 else b"SSH-2.0\r\n") as url:
+        done = bench(url)
+    assert done.returncode == 1
+    assert done.result["latency"]["count"] == 0 < done.result["errors"]["broken"]
+
+
+def test_goals(bench, server):
+    done = bench(server.url, "--slo=p50<60s,errors<1", "--slo", "rate>0.1")
+    assert done.returncode == 0, done.stdout
+    assert [each["met"] for each in done.result["goals"]] == [True] * 3
+    done = bench(server.url, "--slo=p50<1ns")
+    assert done.returncode == 1
+    assert "p50<1ns: missed" in done.stdout
+
+
+def test_steps_search_the_highest_rate(bench):
+    """A server that takes 5 ms for each request, one at a time, cannot keep more than
+    200 a second."""
+    def answer(_):
+        time.sleep(0.005)
+        return message("[1]")
+    with answering(answer) as url:
+        done = bench(url, "--steps=6", "--slo=p50<60s", "--duration=500ms")
+    steps = done.result["steps"]
+    assert len(steps) == 6 and steps[0]["rate"] == 0
+    kept = [each["rate"] for each in steps[1:] if each["met"]]
+    assert done.returncode == 0 and kept, done.stdout
+    assert done.result["rate"] == pytest.approx(max(kept))
+    assert max(kept) <= 210
+    assert f"the highest rate that keeps the goals: {max(kept):.0f}/s" in done.stdout
+
+
+def test_no_rate_keeps_the_goal(bench, server):
+    done = bench(server.url, "--steps=2", "--slo=p50<1ns")
+    assert done.returncode == 1
+    assert "no rate that was tried keeps the goals" in done.stdout
+
+
+def test_an_interrupt_ends_it_with_a_report(server, tmp_path):
+    path = tmp_path / "result.json"
+    process = subprocess.Popen(
+        [BIN / "farcall", "bench", "tensor/matmul", f"--server={server.url}",
+         QUESTION, "--warmup=0", "--duration=10m", f"--save={path}"],
+        stdout=subprocess.PIPE, text=True)
+    before = calls_of(server)
+    while calls_of(server) < before + 100:
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=60)
+    assert process.returncode == 0 and "(interrupted)" in said
+    assert json.loads(path.read_text())["interrupted"] is True
+
+
+def test_the_result_on_standard_output(farcall, server):
+    done = farcall("bench", "tensor/matmul", f"--server={server.url}", QUESTION, *SHORT,
+                   "--save=-")
+    assert json.loads(done.stdout)["farcall_bench"] == 1
+    assert "closed loop" in done.stderr
+
+
+@pytest.mark.parametrize("arguments, status, said", [
+    (["--rate=0"], 64, "--rate=0 is no number from 1 to"),
+    (["--rate=fast"], 64, "--rate=fast is no number"),
+    (["--concurrency=10001"], 64, "from 1 to 10000"),
+    (["--duration=1h"], 64, "--duration=1h is no time such as 10s"),
+    (["--duration=0"], 64, "--duration=0 is no time"),
+    (["--verify=some"], 64, "--verify=some is none of first, sampled and all"),
+    (["--slo=p99"], 64, "--slo=p99 is no goal; goals are p99<5ms"),
+    (["--steps=3"], 64, "--steps searches the highest rate that keeps a goal"),
+    (["--steps=3", "--slo=max<1s", "--rate=5"], 64, "leave out --rate"),
+    (["--expected=/nonexistent"], 65, "/nonexistent"),
+    (["--input=1", "--input=2"], 1, "422 shape_mismatch"),
+])
+def test_what_is_refused(farcall, server, arguments, status, said):
+    done = farcall("bench", "tensor/matmul", f"--server={server.url}", *arguments)
+    assert (done.returncode, said in done.stderr) == (status, True), done.stderr
+
+
+def test_who_is_not_there(farcall, server):
+    done = farcall("bench", "tensor/matmull", f"--server={server.url}")
+    assert done.returncode == 1 and "function_not_found" in done.stderr
+    done = farcall("bench", "m/f", "--server=http://127.0.0.1:1")
+    assert done.returncode == 69
+    assert farcall("bench").returncode == 64
