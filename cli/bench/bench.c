@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "bench/compare.h"
 #include "bench/goal.h"
+#include "bench/html.h"
 #include "bench/report.h"
 #include "bench/request.h"
 #include "bench/search.h"
@@ -219,19 +221,43 @@ static fc_status_t search(fc_bench_t *bench, fc_error_t *err) {
 // ---------------------------------------------------------------------------
 // The report
 
-static int save(fc_bench_t *bench, const fc_bench_report_t *report) {
-  const char *path = fc_args_get(bench->args, FC_OPTION_SAVE, NULL);
+static fc_status_t save_page(const fc_args_t *args,
+                             const fc_bench_document_t *documents, size_t count,
+                             fc_error_t *err) {
+  const char *path = fc_args_get(args, FC_OPTION_HTML, NULL);
+  if (!path) return FC_OK;
+  fc_text_t page;
+  fc_text_init(&page, fc_allocator_system(), DOCUMENT_LIMIT);
+  fc_status_t status = fc_bench_print_html(documents, count, &page.sink, err);
+  if (status == FC_OK) {
+    status = fc_file_write(args->arena, path, fc_text_str(&page), err);
+  }
+  fc_text_deinit(&page);
+  return status;
+}
+
+// Writes the JSON where --save says, and the page made of it where --html says.
+static fc_status_t save(const fc_args_t *args, fc_str_t json, fc_error_t *err) {
+  const char *path = fc_args_get(args, FC_OPTION_SAVE, NULL);
+  fc_bench_document_t document;
+  if (path && !strcmp(path, "-")) {
+    fwrite(json.data, 1, json.size, stdout);
+  } else if (path) {
+    FC_TRY(fc_file_write(args->arena, path, json, err));
+  }
+  FC_TRY(fc_bench_document_read(json, "this run", &document, err));
+  const fc_status_t status = save_page(args, &document, 1, err);
+  fc_bench_document_deinit(&document);
+  return status;
+}
+
+static int save_all(const fc_bench_t *bench, const fc_bench_report_t *report) {
   fc_error_t err;
   fc_text_t text;
   fc_error_reset(&err);
   fc_text_init(&text, fc_allocator_system(), DOCUMENT_LIMIT);
   fc_status_t status = fc_bench_print_json(report, &text.sink, &err);
-  const fc_str_t json = fc_text_str(&text);
-  if (status == FC_OK && path && !strcmp(path, "-")) {
-    fwrite(json.data, 1, json.size, stdout);
-  } else if (status == FC_OK && path) {
-    status = fc_file_write(bench->args->arena, path, json, &err);
-  }
+  if (status == FC_OK) status = save(bench->args, fc_text_str(&text), &err);
   fc_text_deinit(&text);
   return status == FC_OK ? FC_EXIT_OK
                          : fc_complain(FC_EXIT_DATA, "%s", err.message);
@@ -253,7 +279,7 @@ static int report(fc_bench_t *bench) {
   };
   const char *path = fc_args_get(bench->args, FC_OPTION_SAVE, "");
   fc_bench_print(&made, strcmp(path, "-") == 0 ? stderr : stdout);
-  const int exit_code = save(bench, &made);
+  const int exit_code = save_all(bench, &made);
   if (exit_code) return exit_code;
   const bool failed = fc_bench_errors(&bench->result) > 0;
   return failed || !are_goals_met(bench) ? FC_EXIT_FAILED : FC_EXIT_OK;
@@ -274,7 +300,41 @@ static int run(fc_bench_t *bench) {
   return status ? fc_remote_complain(&err) : report(bench);
 }
 
+// ---------------------------------------------------------------------------
+// Two results
+
+static fc_status_t read_result(const fc_args_t *args, const char *path,
+                               fc_bench_document_t *out_document,
+                               fc_error_t *err) {
+  fc_str_t json;
+  FC_TRY(fc_file_read(args->arena, path, &json, err));
+  return fc_bench_document_read(json, path, out_document, err);
+}
+
+static int compare(const fc_args_t *args) {
+  fc_error_t err;
+  fc_error_reset(&err);
+  if (args->word_count != 2) {
+    return fc_complain(FC_EXIT_USAGE,
+                       "bench --compare takes two files of --save, got %zu",
+                       args->word_count);
+  }
+  fc_bench_document_t both[2] = {0};
+  fc_status_t status = read_result(args, args->words[0], &both[0], &err);
+  if (status == FC_OK) {
+    status = read_result(args, args->words[1], &both[1], &err);
+  }
+  if (status == FC_OK) {
+    fc_bench_compare(&both[0], &both[1], stdout);
+    status = save_page(args, both, 2, &err);
+  }
+  for (size_t i = 0; i < 2; i++) fc_bench_document_deinit(&both[i]);
+  return status == FC_OK ? FC_EXIT_OK
+                         : fc_complain(FC_EXIT_DATA, "%s", err.message);
+}
+
 int fc_verb_bench(const fc_args_t *args) {
+  if (fc_args_has(args, FC_OPTION_COMPARE)) return compare(args);
   if (args->word_count != 1) {
     return fc_complain(FC_EXIT_USAGE,
                        "bench takes one MODULE/FUNCTION, or with --oip one "

@@ -112,9 +112,8 @@ void fc_bench_print_step(const fc_bench_step_t *step, FILE *stream) {
 // ---------------------------------------------------------------------------
 // JSON
 
-FC_PRINTF(3, 4)
-static fc_status_t put(fc_sink_t *sink, fc_error_t *err, const char *format,
-                       ...) {
+fc_status_t fc_bench_put(fc_sink_t *sink, fc_error_t *err, const char *format,
+                         ...) {
   char text[512];
   va_list args;
   va_start(args, format);
@@ -126,88 +125,93 @@ static fc_status_t put(fc_sink_t *sink, fc_error_t *err, const char *format,
 
 static fc_status_t put_text(fc_sink_t *sink, fc_error_t *err, const char *key,
                             const char *text) {
-  FC_TRY(put(sink, err, ",\"%s\":", key));
+  FC_TRY(fc_bench_put(sink, err, ",\"%s\":", key));
   return fc_json_write_string(sink, fc_str(text), err);
 }
 
 static fc_status_t put_latency(const char *key, const fc_histogram_t *latency,
                                fc_sink_t *sink, fc_error_t *err) {
   const uint64_t count = latency->count;
-  FC_TRY(put(sink, err,
-             ",\"%s\":{\"count\":%" PRIu64 ",\"mean_ns\":%" PRIu64
-             ",\"min_ns\":%" PRIu64,
-             key, count, count ? latency->sum_ns / count : 0, latency->min_ns));
+  FC_TRY(fc_bench_put(sink, err,
+                      ",\"%s\":{\"count\":%" PRIu64 ",\"mean_ns\":%" PRIu64
+                      ",\"min_ns\":%" PRIu64,
+                      key, count, count ? latency->sum_ns / count : 0,
+                      latency->min_ns));
   for (size_t i = 0; i < FC_ARRAY_COUNT(kShares); i++) {
-    FC_TRY(put(sink, err, ",\"%s_ns\":%" PRIu64, kShares[i].name,
-               fc_histogram_quantile(latency, kShares[i].share)));
+    FC_TRY(fc_bench_put(sink, err, ",\"%s_ns\":%" PRIu64, kShares[i].name,
+                        fc_histogram_quantile(latency, kShares[i].share)));
   }
-  FC_TRY(
-      put(sink, err, ",\"max_ns\":%" PRIu64 ",\"buckets\":[", latency->max_ns));
+  FC_TRY(fc_bench_put(sink, err, ",\"max_ns\":%" PRIu64 ",\"buckets\":[",
+                      latency->max_ns));
   bool any = false;
   for (size_t i = 0; i < FC_HISTOGRAM_BUCKETS; i++) {
     if (!latency->buckets[i]) continue;
-    FC_TRY(put(sink, err, "%s[%" PRIu64 ",%" PRIu64 "]", any ? "," : "",
-               fc_histogram_upper(i), latency->buckets[i]));
+    FC_TRY(fc_bench_put(sink, err, "%s[%" PRIu64 ",%" PRIu64 "]",
+                        any ? "," : "", fc_histogram_upper(i),
+                        latency->buckets[i]));
     any = true;
   }
-  return put(sink, err, "]}");
+  return fc_bench_put(sink, err, "]}");
 }
 
 static fc_status_t put_slices(const fc_load_result_t *result, fc_sink_t *sink,
                               fc_error_t *err) {
-  FC_TRY(put(sink, err, ",\"slices\":["));
+  FC_TRY(fc_bench_put(sink, err, ",\"slices\":["));
   for (size_t i = 0; i < result->slice_count; i++) {
     const fc_load_slice_t *slice = &result->slices[i];
-    FC_TRY(put(sink, err,
-               "%s{\"end_s\":%.3f,\"answers_per_s\":%.3f,\"errors\":%" PRIu64
-               ",\"p50_ns\":%" PRIu64 ",\"p99_ns\":%" PRIu64
-               ",\"max_ns\":%" PRIu64 "}",
-               i ? "," : "", (double)slice->end_ns / 1e9,
-               (double)slice->answers * 1e9 / (double)slice->span_ns,
-               slice->errors, slice->p50_ns, slice->p99_ns, slice->max_ns));
+    FC_TRY(fc_bench_put(
+        sink, err,
+        "%s{\"end_s\":%.3f,\"answers_per_s\":%.3f,\"errors\":%" PRIu64
+        ",\"p50_ns\":%" PRIu64 ",\"p99_ns\":%" PRIu64 ",\"max_ns\":%" PRIu64
+        "}",
+        i ? "," : "", (double)slice->end_ns / 1e9,
+        (double)slice->answers * 1e9 / (double)slice->span_ns, slice->errors,
+        slice->p50_ns, slice->p99_ns, slice->max_ns));
   }
-  return put(sink, err, "]");
+  return fc_bench_put(sink, err, "]");
 }
 
 static fc_status_t put_goals(const fc_bench_report_t *report, fc_sink_t *sink,
                              fc_error_t *err) {
-  FC_TRY(put(sink, err, ",\"goals\":["));
+  FC_TRY(fc_bench_put(sink, err, ",\"goals\":["));
   for (size_t i = 0; i < report->goal_count; i++) {
     const fc_bench_goal_t *goal = &report->goals[i];
-    FC_TRY(put(sink, err, "%s{\"goal\":", i ? "," : ""));
+    FC_TRY(fc_bench_put(sink, err, "%s{\"goal\":", i ? "," : ""));
     FC_TRY(fc_json_write_string(sink, goal->text, err));
-    FC_TRY(put(sink, err, ",\"figure\":%.3f,\"met\":%s}",
-               fc_bench_goal_figure(goal, report->result),
-               fc_bench_goal_is_met(goal, report->result) ? "true" : "false"));
+    FC_TRY(fc_bench_put(
+        sink, err, ",\"figure\":%.3f,\"met\":%s}",
+        fc_bench_goal_figure(goal, report->result),
+        fc_bench_goal_is_met(goal, report->result) ? "true" : "false"));
   }
-  return put(sink, err, "]");
+  return fc_bench_put(sink, err, "]");
 }
 
 static fc_status_t put_steps(const fc_bench_report_t *report, fc_sink_t *sink,
                              fc_error_t *err) {
-  FC_TRY(put(sink, err, ",\"steps\":["));
+  FC_TRY(fc_bench_put(sink, err, ",\"steps\":["));
   for (size_t i = 0; i < report->step_count; i++) {
     const fc_bench_step_t *step = &report->steps[i];
-    FC_TRY(put(sink, err,
-               "%s{\"rate\":%.3f,\"answers_per_s\":%.3f,\"p50_ns\":%" PRIu64
-               ",\"p99_ns\":%" PRIu64 ",\"max_ns\":%" PRIu64 ",\"met\":%s}",
-               i ? "," : "", step->rate, step->answered, step->p50_ns,
-               step->p99_ns, step->max_ns, step->met ? "true" : "false"));
+    FC_TRY(fc_bench_put(
+        sink, err,
+        "%s{\"rate\":%.3f,\"answers_per_s\":%.3f,\"p50_ns\":%" PRIu64
+        ",\"p99_ns\":%" PRIu64 ",\"max_ns\":%" PRIu64 ",\"met\":%s}",
+        i ? "," : "", step->rate, step->answered, step->p50_ns, step->p99_ns,
+        step->max_ns, step->met ? "true" : "false"));
   }
-  return put(sink, err, "]");
+  return fc_bench_put(sink, err, "]");
 }
 
 fc_status_t fc_bench_print_json(const fc_bench_report_t *report,
                                 fc_sink_t *sink, fc_error_t *err) {
   const fc_load_plan_t *plan = report->plan;
   const fc_load_result_t *result = report->result;
-  FC_TRY(
-      put(sink, err, "{\"farcall_bench\":1,\"version\":\"%s\"", fc_version()));
+  FC_TRY(fc_bench_put(sink, err, "{\"farcall_bench\":1,\"version\":\"%s\"",
+                      fc_version()));
   FC_TRY(put_text(sink, err, "server", report->server));
   FC_TRY(put_text(sink, err, "target", report->target));
   FC_TRY(put_text(sink, err, "protocol", report->protocol));
   FC_TRY(put_text(sink, err, "verify", report->verify));
-  FC_TRY(put(
+  FC_TRY(fc_bench_put(
       sink, err,
       ",\"loop\":\"%s\",\"rate\":%.3f,\"connections\":%u"
       ",\"duration_s\":%.6f,\"interrupted\":%s,\"answers\":%" PRIu64
@@ -215,15 +219,15 @@ fc_status_t fc_bench_print_json(const fc_bench_report_t *report,
       plan->rate > 0 ? "open" : "closed", plan->rate, plan->connections,
       (double)result->duration_ns / 1e9, result->interrupted ? "true" : "false",
       result->answers, fc_bench_rate(result), result->compared, result->late));
-  FC_TRY(put(sink, err,
-             ",\"errors\":{\"refused\":%" PRIu64 ",\"broken\":%" PRIu64
-             ",\"unanswered\":%" PRIu64 ",\"different\":%" PRIu64 "}",
-             result->refused, result->broken, result->unanswered,
-             result->different));
+  FC_TRY(fc_bench_put(sink, err,
+                      ",\"errors\":{\"refused\":%" PRIu64 ",\"broken\":%" PRIu64
+                      ",\"unanswered\":%" PRIu64 ",\"different\":%" PRIu64 "}",
+                      result->refused, result->broken, result->unanswered,
+                      result->different));
   FC_TRY(put_latency("latency", &result->latency, sink, err));
   FC_TRY(put_latency("service", &result->service, sink, err));
   FC_TRY(put_slices(result, sink, err));
   FC_TRY(put_goals(report, sink, err));
   FC_TRY(put_steps(report, sink, err));
-  return put(sink, err, "}\n");
+  return fc_bench_put(sink, err, "}\n");
 }

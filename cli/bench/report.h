@@ -40,6 +40,10 @@ typedef struct fc_bench_time_t {
 } fc_bench_time_t;
 fc_bench_time_t fc_bench_time(double ns);
 
+// Writes at most 511 bytes by `format`.
+fc_status_t fc_bench_put(fc_sink_t *sink, fc_error_t *err, const char *format,
+                         ...) FC_PRINTF(3, 4);
+
 void fc_bench_print(const fc_bench_report_t *report, FILE *stream);
 void fc_bench_print_step(const fc_bench_step_t *step, FILE *stream);
 fc_status_t fc_bench_print_json(const fc_bench_report_t *report,

@@ -2,6 +2,7 @@
 """farcall bench: what it counts, compares, finds and refuses, on farcalld and on
 servers that behave badly. No test here is about how fast anything is."""
 import contextlib
+import html.parser
 import json
 import os
 import re
@@ -10,6 +11,7 @@ import socket
 import subprocess
 import threading
 import time
+import xml.etree.ElementTree
 
 import pytest
 
@@ -310,6 +312,116 @@ def test_an_interrupt_ends_it_with_a_report(server, tmp_path):
     said, _ = process.communicate(timeout=60)
     assert process.returncode == 0 and "(interrupted)" in said
     assert json.loads(path.read_text())["interrupted"] is True
+
+
+class Page(html.parser.HTMLParser):
+    """What a report shows, and what it would load."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.texts, self.loads = [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        self.loads += [value for name, value in attributes
+                       if name in ("src", "href", "srcset", "data", "action")]
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+def plots(text):
+    """The plots of a report by title; each is well-formed XML but for the quotes that
+    HTML does without."""
+    found = {}
+    for plot in re.findall(r"<svg.*?</svg>", text, re.S):
+        quoted = re.sub(r"=([\w.#-]+)", r"='\1'", plot)
+        root = xml.etree.ElementTree.fromstring(quoted)
+        found[root.get("aria-label")] = root
+    return found
+
+
+def inside(root):
+    for line in root.iter("polyline"):
+        for point in line.get("points").split():
+            x, y = map(float, point.split(","))
+            assert 80 <= x <= 708 and 28 <= y <= 220
+    return True
+
+
+def test_the_page_needs_nothing_else(bench, server, tmp_path):
+    done = bench(server.url, "--steps=4", "--slo=p50<60s", f"--html={tmp_path}/r.html")
+    assert done.returncode == 0, done.stdout + done.stderr
+    text = (tmp_path / "r.html").read_text()
+    page = Page(text)
+    assert page.loads == [] and not {"script", "link", "img"} & set(page.tags)
+    assert "url(" not in text and "@import" not in text
+    drawn = plots(text)
+    assert set(drawn) == {"Latency by percentile", "Answers a second",
+                          "p99 latency over time",
+                          "Rates that were tried: p99 latency"}
+    assert all(inside(each) for each in drawn.values())
+    assert len(list(drawn["Latency by percentile"].iter("polyline"))) == 1
+    tried = drawn["Rates that were tried: p99 latency"]
+    assert len(list(tried.iter("circle"))) == 3  # and a closed loop
+    shown = " ".join(page.texts)
+    assert f"{done.result['answers_per_s']:.8g}" in shown
+    assert "/api/v1/functions/tensor/matmul" in shown
+
+
+def result_of(name, path, rate, *latencies):
+    """A file as --save writes it: a thousand requests of each latency in ns."""
+    buckets = [[ns, 1000] for ns in latencies]
+    path.write_text(json.dumps({
+        "farcall_bench": 1, "target": name, "server": "s", "connections": 4, "rate": 0,
+        "answers_per_s": rate, "latency": {"count": 1000 * len(latencies),
+                                           "max_ns": max(latencies), "buckets": buckets},
+        "slices": [{"end_s": i, "answers_per_s": rate + i % 2, "p99_ns": latencies[-1]}
+                   for i in range(10)]}))
+    return path
+
+
+def test_two_results_are_compared(farcall, tmp_path):
+    old = result_of("<b>f</b>", tmp_path / "old.json", 1000, 10**5, 2 * 10**5, 10**6)
+    new = result_of("f", tmp_path / "new.json", 1100, 10**5, 10**5, 3 * 10**6)
+    done = farcall("bench", "--compare", old, new, f"--html={tmp_path}/both.html")
+    assert done.returncode == 0, done.stderr
+    rows = {line.split()[0]: line.split() for line in done.stdout.splitlines()}
+    assert rows["answers/s"][1:] == ["1000", "1100", "+10.0", "%", "better"]
+    assert rows["p50"][1:] == ["200", "us", "100", "us", "-50.0", "%", "better"]
+    assert rows["p99"][1:] == ["1", "ms", "3", "ms", "+200.0", "%", "worse"]
+    text = (tmp_path / "both.html").read_text()
+    assert "<b>" not in text and "&lt;b&gt;f&lt;/b&gt;" in text
+    drawn = plots(text)
+    assert all(len(list(each.iter("polyline"))) == 2 and inside(each)
+               for each in drawn.values())
+    same = farcall("bench", "--compare", old, old).stdout
+    assert same.count("no difference that can be told") == 5
+
+
+@pytest.mark.parametrize("content", [
+    '{"farcall_bench":1}',
+    '{"farcall_bench":1,"latency":{"count":-5,"buckets":[[1]],"max_ns":"x"},'
+    '"slices":[1,{}],"steps":[{"rate":1e300,"p99_ns":1e308},{"rate":-1}]}',
+    '{"farcall_bench":1,"latency":{"count":1e300,"max_ns":1e308,'
+    '"buckets":[[1e308,1e300],[-1,-1]]},"slices":[{"end_s":-1e308,"p99_ns":1e308,'
+    '"answers_per_s":1e308},{"end_s":1e308,"p99_ns":-1,"answers_per_s":-1e308}]}'])
+def test_strange_files_make_no_strange_page(farcall, tmp_path, content):
+    (tmp_path / "a.json").write_text(content)
+    done = farcall("bench", "--compare", tmp_path / "a.json", tmp_path / "a.json",
+                   f"--html={tmp_path}/a.html")
+    assert done.returncode == 0, done.stderr
+    assert all(inside(each) for each in plots((tmp_path / "a.html").read_text()).values())
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[1]", '{"farcall_bench":2}'])
+def test_other_files_are_not_compared(farcall, tmp_path, content):
+    (tmp_path / "a.json").write_text(content)
+    done = farcall("bench", "--compare", tmp_path / "a.json", tmp_path / "a.json")
+    assert done.returncode == 65 and "no result of farcall bench" in done.stderr
+    assert farcall("bench", "--compare", tmp_path / "a.json").returncode == 64
+    assert farcall("bench", "--compare", "x", "/nonexistent/y").returncode == 65
 
 
 def test_the_result_on_standard_output(farcall, server):

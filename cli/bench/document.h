@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The JSON document of a load (bench/report.h), read again.
+#ifndef FARCALL_CLI_BENCH_DOCUMENT_H_
+#define FARCALL_CLI_BENCH_DOCUMENT_H_
+
+#include <yyjson.h>
+
+#include "farcall/base.h"
+
+typedef struct fc_bench_document_t {
+  const char *name;  // what people call it: the file
+  yyjson_doc *doc;
+  yyjson_val *root;
+} fc_bench_document_t;
+
+// A figure, and between which values it lies with a probability of 95 %, if what was
+// measured is taken for a sample of independent requests.
+typedef struct fc_bench_figure_t {
+  double value;
+  double low;
+  double high;
+} fc_bench_figure_t;
+
+// Reads `json`. Fails when that is no document of a load.
+fc_status_t fc_bench_document_read(fc_str_t json, const char *name,
+                                   fc_bench_document_t *out_document,
+                                   fc_error_t *err);
+// A zeroed document is allowed.
+void fc_bench_document_deinit(fc_bench_document_t *document);
+
+double fc_bench_number(yyjson_val *object, const char *key);
+const char *fc_bench_text(yyjson_val *object, const char *key);
+
+// A quantile of "latency" in ns, and the ranks around it.
+fc_bench_figure_t fc_bench_quantile(const fc_bench_document_t *document,
+                                    double share);
+// Answers a second, and their mean over the slices.
+fc_bench_figure_t fc_bench_answers(const fc_bench_document_t *document);
+
+#endif  // FARCALL_CLI_BENCH_DOCUMENT_H_

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The page of a load: figures, latency by percentile, answers and latency over time,
+// the rates that were tried.
+#include "bench/html.h"
+
+#include <math.h>
+
+#include "bench/load.h"
+#include "bench/plot.h"
+#include "bench/report.h"
+
+#define POINTS_MAX 256
+#define NINES_STEP 0.05
+
+static const char kHead[] =
+    "<!doctype html>\n<html lang=en><meta charset=utf-8>\n"
+    "<meta name=viewport content='width=device-width'>\n"
+    "<title>farcall bench</title>\n<style>\n"
+    ":root{color-scheme:light dark;--a:#0b62c4;--b:#c2410c;--line:#8884}\n"
+    "@media(prefers-color-scheme:dark){:root{--a:#6cb2ff;--b:#ff9f5a}}\n"
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:48rem;margin:2rem auto;"
+    "padding:0 1rem}\n"
+    "table{border-collapse:collapse}th,td{padding:.2rem .8rem .2rem 0;"
+    "text-align:right}th:first-child{text-align:left}\n"
+    "svg{width:100%;margin:1rem 0}svg text{font-size:12px;fill:currentColor}\n"
+    "svg .title{font-weight:600;font-size:14px}.grid{stroke:var(--line)}\n"
+    "polyline{fill:none;stroke-width:2}.s0{stroke:var(--a)}.s1{stroke:var(--b);"
+    "stroke-dasharray:6 3}\n"
+    ".k0{color:var(--a)}.k1{color:var(--b)}.met{fill:var(--a)}"
+    ".missed{fill:none;stroke:var(--b);stroke-width:2}\n</style>\n";
+
+static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
+  return fc_sink_put(sink, fc_str(text), err);
+}
+
+// Text of a file: what could be markup is escaped.
+static fc_status_t put_text(fc_sink_t *sink, const char *text,
+                            fc_error_t *err) {
+  for (; *text; text++) {
+    const char plain[] = {*text, '\0'};
+    const char *safe = *text == '<'   ? "&lt;"
+                       : *text == '>' ? "&gt;"
+                       : *text == '&' ? "&amp;"
+                                      : plain;
+    FC_TRY(put(sink, safe, err));
+  }
+  return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+// Figures
+
+static fc_status_t put_row(const fc_bench_document_t *documents, size_t count,
+                           const char *name, double share, fc_sink_t *sink,
+                           fc_error_t *err) {
+  FC_TRY(fc_bench_put(sink, err, "<tr><th scope=row>%s", name));
+  for (size_t i = 0; i < count; i++) {
+    const double ns = fc_bench_quantile(&documents[i], share).value;
+    FC_TRY(fc_bench_put(sink, err, "<td>%s", fc_bench_time(ns).text));
+  }
+  return put(sink, "</tr>\n", err);
+}
+
+static fc_status_t put_number(const fc_bench_document_t *documents,
+                              size_t count, const char *name, const char *key,
+                              fc_sink_t *sink, fc_error_t *err) {
+  FC_TRY(fc_bench_put(sink, err, "<tr><th scope=row>%s", name));
+  for (size_t i = 0; i < count; i++) {
+    yyjson_val *root = documents[i].root,
+               *errors = yyjson_obj_get(root, "errors");
+    const double value = yyjson_obj_get(root, key)
+                             ? fc_bench_number(root, key)
+                             : fc_bench_number(errors, key);
+    FC_TRY(fc_bench_put(sink, err, "<td>%.8g", value));
+  }
+  return put(sink, "</tr>\n", err);
+}
+
+static fc_status_t put_table(const fc_bench_document_t *documents, size_t count,
+                             fc_sink_t *sink, fc_error_t *err) {
+  static const struct {
+    const char *name, *key;
+  } kNumbers[] = {{"asked a second (0: closed loop)", "rate"},
+                  {"answers a second", "answers_per_s"},
+                  {"connections", "connections"},
+                  {"seconds", "duration_s"},
+                  {"answers compared", "compared"},
+                  {"not as expected", "different"},
+                  {"refused", "refused"},
+                  {"connections broken", "broken"},
+                  {"unanswered in time", "unanswered"}};
+  static const struct {
+    const char *name;
+    double share;
+  } kShares[] = {{"p50", 0.5},     {"p90", 0.9},       {"p99", 0.99},
+                 {"p99.9", 0.999}, {"p99.99", 0.9999}, {"longest", 1}};
+  FC_TRY(put(sink, "<table><tr><th>", err));
+  for (size_t i = 0; i < count; i++) {
+    FC_TRY(fc_bench_put(sink, err, "<th scope=col class=k%zu>", i));
+    FC_TRY(put_text(sink, documents[i].name, err));
+  }
+  FC_TRY(put(sink, "</tr>\n", err));
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kNumbers); i++) {
+    FC_TRY(put_number(documents, count, kNumbers[i].name, kNumbers[i].key, sink,
+                      err));
+  }
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kShares); i++) {
+    FC_TRY(put_row(documents, count, kShares[i].name, kShares[i].share, sink,
+                   err));
+  }
+  return put(sink, "</table>\n", err);
+}
+
+// ---------------------------------------------------------------------------
+// Plots
+
+// Latency by percentile: x is how many nines, so that the tail is as wide as the
+// rest.
+static size_t percentiles(const fc_bench_document_t *document,
+                          fc_plot_point_t *points) {
+  yyjson_val *latency = yyjson_obj_get(document->root, "latency");
+  const double answers = fc_bench_number(latency, "count");
+  size_t count = 0;
+  if (!(answers > 0)) return 0;
+  const double most = log10(answers);
+  for (double nines = 0; count < POINTS_MAX; nines += NINES_STEP) {
+    const double x = nines < most ? nines : most;
+    const double ns = fc_bench_quantile(document, 1 - pow(10, -x)).value;
+    points[count++] = (fc_plot_point_t){x, ns > 1 ? ns : 1};
+    if (nines >= most) break;
+  }
+  return count;
+}
+
+static size_t over_time(const fc_bench_document_t *document, const char *key,
+                        fc_plot_point_t *points) {
+  yyjson_val *slices = yyjson_obj_get(document->root, "slices"), *slice;
+  size_t index, count, used = 0;
+  yyjson_arr_foreach(slices, index, count, slice) {
+    if (used == POINTS_MAX) break;
+    points[used++] = (fc_plot_point_t){fc_bench_number(slice, "end_s"),
+                                       fc_bench_number(slice, key)};
+  }
+  return used;
+}
+
+// `key` of the slices, or NULL for the percentiles.
+static size_t series(const fc_bench_document_t *document, const char *key,
+                     fc_plot_point_t *points) {
+  return key ? over_time(document, key, points) : percentiles(document, points);
+}
+
+static fc_status_t put_marks(const fc_plot_t *plot, const char *key,
+                             fc_error_t *err) {
+  static const char *const kNines[] = {"p0",     "p90",     "p99",     "p99.9",
+                                       "p99.99", "p99.999", "p99.9999"};
+  if (!key) {
+    FC_TRY(fc_plot_mark(plot, log10(2), "p50", err));
+    for (size_t i = 0; i < FC_ARRAY_COUNT(kNines); i++) {
+      FC_TRY(fc_plot_mark(plot, (double)i, kNines[i], err));
+    }
+    return FC_OK;
+  }
+  for (int i = 0; i <= 4; i++) {
+    char label[32];
+    const double x = plot->most.x * i / 4;
+    snprintf(label, sizeof label, "%.3g", x);
+    FC_TRY(fc_plot_mark(plot, x, label, err));
+  }
+  return FC_OK;
+}
+
+static fc_status_t put_plot(const fc_bench_document_t *documents, size_t count,
+                            fc_plot_t plot, const char *key, fc_error_t *err) {
+  fc_plot_point_t points[POINTS_MAX];
+  plot.least.y = plot.log_y ? 1e18 : 0;
+  for (size_t i = 0; i < count; i++) {
+    fc_plot_include(&plot, points, series(&documents[i], key, points));
+  }
+  if (plot.least.y > plot.most.y) return FC_OK;  // there are no values
+  FC_TRY(fc_plot_begin(&plot, err));
+  FC_TRY(put_marks(&plot, key, err));
+  for (size_t i = 0; i < count; i++) {
+    const size_t used = series(&documents[i], key, points);
+    FC_TRY(fc_plot_line(&plot, i, points, used, err));
+  }
+  return fc_plot_end(&plot, err);
+}
+
+static fc_status_t put_steps(const fc_bench_document_t *document,
+                             fc_sink_t *sink, fc_error_t *err) {
+  yyjson_val *steps = yyjson_obj_get(document->root, "steps"), *step;
+  size_t index, count;
+  fc_plot_t plot = {.title = "Rates that were tried: p99 latency",
+                    .what_x = "requests a second; filled: the goals are kept",
+                    .least = {0, 1e18},
+                    .log_y = true,
+                    .is_time = true,
+                    .sink = sink};
+  if (!yyjson_arr_size(steps)) return FC_OK;
+  for (int draws = 0; draws < 2; draws++) {
+    if (draws) FC_TRY(fc_plot_begin(&plot, err));
+    if (draws) FC_TRY(put_marks(&plot, "rate", err));
+    yyjson_arr_foreach(steps, index, count, step) {
+      const double rate = fc_bench_number(step, "rate");
+      const fc_plot_point_t point = {rate, fc_bench_number(step, "p99_ns") + 1};
+      const bool met = yyjson_get_bool(yyjson_obj_get(step, "met"));
+      if (!(rate > 0)) continue;  // the closed loop
+      if (draws) FC_TRY(fc_plot_dot(&plot, met, point, err));
+      else fc_plot_include(&plot, &point, 1);
+    }
+    if (plot.least.y > plot.most.y) return FC_OK;
+  }
+  return fc_plot_end(&plot, err);
+}
+
+fc_status_t fc_bench_print_html(const fc_bench_document_t *documents,
+                                size_t count, fc_sink_t *sink,
+                                fc_error_t *err) {
+  FC_TRY(put(sink, kHead, err));
+  FC_TRY(put(sink, "<h1>", err));
+  FC_TRY(put_text(sink, fc_bench_text(documents[0].root, "target"), err));
+  FC_TRY(put(sink, "</h1>\n<p>farcall bench of ", err));
+  FC_TRY(put_text(sink, fc_bench_text(documents[0].root, "server"), err));
+  FC_TRY(put(sink, "</p>\n", err));
+  FC_TRY(put_table(documents, count, sink, err));
+  FC_TRY(put_plot(documents, count,
+                  (fc_plot_t){.title = "Latency by percentile",
+                              .what_x = "of all requests",
+                              .log_y = true,
+                              .is_time = true,
+                              .sink = sink},
+                  NULL, err));
+  FC_TRY(put_plot(
+      documents, count,
+      (fc_plot_t){
+          .title = "Answers a second", .what_x = "seconds", .sink = sink},
+      "answers_per_s", err));
+  FC_TRY(put_plot(documents, count,
+                  (fc_plot_t){.title = "p99 latency over time",
+                              .what_x = "seconds",
+                              .log_y = true,
+                              .is_time = true,
+                              .sink = sink},
+                  "p99_ns", err));
+  for (size_t i = 0; i < count; i++) {
+    FC_TRY(put_steps(&documents[i], sink, err));
+  }
+  return put(sink, "</html>\n", err);
+}
