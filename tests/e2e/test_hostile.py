@@ -314,7 +314,7 @@ def attack(server, kind):
     server.descendants |= set(children(server.process.pid))
     document = reply.json
     got = (reply.status, document.get("code"))
-    assert got in kind.answers, document
+    assert got in kind.answers, (document, server.lines[-20:])
     assert re.search(kind.detail, document.get("detail", "")), document
     if kind.result is not None:
         assert document == {"results": [kind.result]}
