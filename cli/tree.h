@@ -7,9 +7,9 @@
 
 #include "farcall/base.h"
 
-// Writes the tree of the canonical signature in `json`. Leaves out arguments and
-// results that the one-line signature describes fully. FC_CODE_ABI_METADATA: `json`
-// is no canonical signature.
+// Writes the tree of the signature in `json`, as farcalld publishes it. Arguments and
+// results without parts and without a raw index are left out: the one-line signature
+// describes them fully. FC_CODE_ABI_METADATA: `json` cannot be read as a signature.
 fc_status_t fc_tree_print(fc_str_t json, fc_sink_t *sink, fc_error_t *err);
 
 #endif  // FARCALL_CLI_TREE_H_

@@ -41,8 +41,8 @@ static fc_status_t check_ranges(const fc_server_options_t *options,
   return FC_OK;
 }
 
-// Refuses options of a single module (`modules` in the configuration file) that the
-// server could not keep.
+// Refuses options of single modules (`modules` in the configuration file) that
+// fc_module_policy_check refuses.
 static fc_status_t check_modules(const fc_server_options_t *options,
                                  fc_error_t *err) {
   fc_module_policies_t policies;

@@ -8,7 +8,8 @@
 
 #include "marshal/leaves.h"
 
-// A leaf is sent as a tensor: a SCALAR or a BYTES has one element and no dims.
+// A leaf is sent as a tensor. A SCALAR has no dims. The shape of BYTES depends on the
+// protocol: [1] in the Open Inference Protocol, a row of ui8 in npy and safetensors.
 typedef struct fc_model_tensor_t {
   // Its path (farcall/call.h). If any two of the inputs, or of the outputs, had one
   // path, all of that list have their paths by position.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The blocks a module allocated during one call and has not freed: what makes
-// result ownership exact. A result is freed if and only if its `allocated`
-// pointer is in here. One call, one thread.
+// result ownership exact. A result is freed only if its `allocated` pointer is in
+// here; one that the sidecar declares as borrowed is not freed. One call, one thread.
 #ifndef FARCALL_MEMREF_OWN_H_
 #define FARCALL_MEMREF_OWN_H_
 

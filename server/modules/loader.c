@@ -50,8 +50,9 @@ static fc_load_t *pop(load_list_t *list) {
 
 #define SETTINGS_MAX 4
 
-// How this file is opened: with the options of all files, and with parameter archives
-// (vm.parameters) of its own. `settings` has room for SETTINGS_MAX.
+// How this file is opened: with the options of all files, but with parameter archives
+// (vm.parameters) of its own, and described natively only if it does not run in
+// threads. `settings` has room for SETTINGS_MAX.
 static fc_module_options_t options_of(const fc_loader_options_t *options,
                                       const fc_load_t *load,
                                       fc_setting_t *settings) {

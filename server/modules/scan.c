@@ -157,8 +157,8 @@ static fc_status_t list_version(fc_str_t folder,
   return FC_OK;
 }
 
-// Lists the model files of a directory NAME in its subdirectories that are
-// named by a version: all digits.
+// Lists the model files of a directory NAME in its subdirectories that are named by
+// a version: 1 to 18 digits, the first not 0.
 static fc_status_t list_versions(fc_str_t folder, fc_str_t name,
                                  const fc_backend_t *const *backends, int watch,
                                  fc_listing_t *listing, fc_error_t *err) {

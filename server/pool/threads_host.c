@@ -110,7 +110,8 @@ static fc_status_t admit(const fc_host_t *host, uint32_t *out_room,
   return FC_OK;
 }
 
-// Has a thread room for a call, and does the module let it begin?
+// Has a thread room for a call, and may the module have one more? A serial module
+// may have SERIAL_QUICK quick calls, which wait for each other in the threads.
 static bool has_room(const fc_host_t *host, bool quick) {
   const fc_thread_hosts_t *all = all_of(host);
   const fc_thread_host_t *self = (const fc_thread_host_t *)host;

@@ -16,8 +16,8 @@
 //  - it loads an object from a global, a !hal.buffer may be reached from that object,
 //    and __init makes a !hal.buffer that is not immutable
 //  - it calls an import of which nobody knows what it does
-// Calls of such a module run one at a time; calls of others share a context
-// without a lock. `natives` are what its imports are bound to.
+// With vm.state=auto, calls of such a module run one at a time, and calls of others
+// share a context without a lock. `natives` are what its imports are bound to.
 fc_status_t fc_vm_module_is_stateful(
     const fc_vm_module_t *module, const fc_vm_native_module_t *const *natives,
     bool *out_stateful, fc_error_t *err) FC_MUST_CHECK;
