@@ -17,14 +17,16 @@ static const fc_dtype_info_t dtypes[FC_DTYPE_COUNT] = {
 };
 
 // A row that contradicts itself does not compile: floats, and only they, have a
-// format, and an element holds its bits.
+// format; an element holds its bits; IREE's word, if there is one, says as many, and
+// eight of a boolean.
 #define NOT_FLOAT 0
 #define FLOAT(mantissa_bits, bias, ...) ((bias) > 0)
 #define FC_DTYPE(name, text, class_, bits, bytes, hal, oip, npy, aliases,     \
                  part, format)                                                \
   _Static_assert(                                                             \
       ((format) != 0) == (FC_DTYPE_CLASS_##class_ == FC_DTYPE_CLASS_FLOAT) && \
-          (bits) <= 8 * (bytes) && sizeof text > 1,                           \
+          (bits) <= 8 * (bytes) && sizeof text > 1 &&                         \
+          (!(hal) || ((hal)&0xFF) == ((bits) == 1 ? 8 : (bits))),             \
       #name);
 #include "farcall/dtype.def"
 #undef FC_DTYPE

@@ -60,9 +60,10 @@ static fc_status_t put_float(const writer_t *w, fc_dtype_t dtype) {
   const fc_float_format_t *format = &fc_float_formats[dtype];
   FC_TRY(put(w, "{\"anyOf\":[{\"type\":\"number\""));
   FC_TRY(put_bounds(w, format));
-  return put(w, format->infinity
-                    ? "},{\"enum\":[\"NaN\",\"Infinity\",\"-Infinity\"]}]}"
-                    : "},{\"enum\":[\"NaN\"]}]}");
+  FC_TRY(put(w, "}"));
+  if (format->nan) FC_TRY(put(w, ",{\"enum\":[\"NaN\""));
+  if (format->infinity) FC_TRY(put(w, ",\"Infinity\",\"-Infinity\""));
+  return put(w, format->nan ? "]}]}" : "]}");
 }
 
 // Writes the range of an integer type. With `either` it is that of signed and unsigned

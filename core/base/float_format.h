@@ -42,4 +42,13 @@ static inline bool fc_float_is_positive(const fc_float_format_t *format) {
   return format->bias != 0 && format->sign == 0;
 }
 
+// Takes the bits of an element. Where the type has several NaNs, they are above its
+// greatest finite number; where it has none, its `nan` is 0.
+static inline bool fc_float_is_nan(const fc_float_format_t *format,
+                                   uint64_t bits) {
+  const uint64_t size = bits & ~format->sign;
+  return (format->nan && bits == format->nan) ||
+         (size > format->highest && size != format->infinity);
+}
+
 #endif  // FARCALL_CORE_BASE_FLOAT_FORMAT_H_

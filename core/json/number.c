@@ -296,11 +296,9 @@ fc_status_t fc_number_parse_special(fc_str_t text, fc_dtype_t dtype, void *out,
     return fail_text(text, dtype, err);
   }
   const fc_float_format_t *format = &fc_float_formats[dtype];
-  uint64_t bits = format->nan;
-  if (infinite) {
-    if (!format->infinity) return fail_range(text, dtype, err);
-    bits = format->infinity | (negative ? format->sign : 0);
-  }
+  uint64_t bits = infinite ? format->infinity : format->nan;
+  if (!bits) return fail_range(text, dtype, err);
+  if (negative) bits |= format->sign;
   memcpy(out, &bits, info->size);
   return FC_OK;
 }

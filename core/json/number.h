@@ -29,7 +29,7 @@ fc_status_t fc_number_parse(fc_str_t literal, fc_dtype_t dtype, void *out,
                             fc_error_t *err);
 
 // Reads "NaN", "Infinity" or "-Infinity" (the content of a JSON string) into a
-// float type. FC_CODE_OUT_OF_RANGE when `dtype` has no infinity,
+// float type. FC_CODE_OUT_OF_RANGE when `dtype` has no such value,
 // FC_CODE_TYPE_MISMATCH for other text and other types.
 fc_status_t fc_number_parse_special(fc_str_t text, fc_dtype_t dtype, void *out,
                                     fc_error_t *err);

@@ -330,17 +330,14 @@ FC_INLINE char *print_ieee(uint32_t bits, const fc_float_format_t *format,
   return print_rare(bits, format, at);
 }
 
-// Prints an element of a format of 8 bits with a sign. If the format has no infinity,
-// its only special value is one NaN, of either sign unless it takes the place of -0.
+// Prints an element of a format of up to 8 bits with a sign.
 static char *print_f8(uint8_t bits, const fc_float_format_t *format,
                       char *out) {
   const bool negative = (bits & format->sign) != 0;
   const uint8_t magnitude = (uint8_t)(bits & (format->sign - 1));
-  if (format->infinity && magnitude >= format->infinity) {
-    return print_special(magnitude > format->infinity, negative, out);
-  }
-  if (bits == format->nan || magnitude == format->nan) {
-    return print_special(true, false, out);
+  const bool nan = fc_float_is_nan(format, bits);
+  if (nan || (format->infinity && magnitude == format->infinity)) {
+    return print_special(nan, negative, out);
   }
   *out = '-';
   return print_rare(magnitude, format, out + negative);

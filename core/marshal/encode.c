@@ -218,8 +218,7 @@ static fc_status_t write_head(fc_encoder_t *encoder, fc_dtype_t dtype,
 static void fill_bytes(fc_dtype_t dtype, uint8_t *data, size_t count) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
   const unsigned mask = (1u << info->bits) - 1;
-  const unsigned sign =
-      info->class_ == FC_DTYPE_CLASS_UINT ? 0 : 1u << (info->bits - 1);
+  const unsigned sign = fc_dtype_is_signed(info) ? 1u << (info->bits - 1) : 0;
   for (size_t i = 0; i < count; i++) {
     data[i] = info->class_ == FC_DTYPE_CLASS_BOOL
                   ? data[i] != 0

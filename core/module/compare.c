@@ -113,12 +113,6 @@ typedef struct number_t {
   bool is_whole;
 } number_t;
 
-static bool is_nan(const fc_float_format_t *format, uint64_t bits) {
-  const uint64_t size = bits & ~format->sign;
-  return bits == format->nan ||
-         (size > format->highest && size != format->infinity);
-}
-
 static double float_value(const fc_float_format_t *format, uint64_t bits) {
   const uint64_t size = bits & ~format->sign;
   const int mantissa = format->mantissa_bits;
@@ -151,7 +145,7 @@ static bool read_float(yyjson_val *value, fc_dtype_t dtype, number_t *out) {
   if (status != FC_OK) return false;
   const int64_t step = (int64_t)(bits & ~format->sign);
   out->step = bits & format->sign ? -step : step;
-  out->is_nan = is_nan(format, bits);
+  out->is_nan = fc_float_is_nan(format, bits);
   out->is_whole = false;
   out->value = out->is_nan ? 0 : float_value(format, bits);
   return true;

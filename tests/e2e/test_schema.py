@@ -5,6 +5,7 @@ of every argument and every mix of places and names, and what it answers is what
 import base64
 import json
 import random
+import re
 
 import jsonschema
 import numpy
@@ -26,6 +27,9 @@ NAMES = {"i1": ["i1", "bool", "BOOL"], "index": ["index", "i64", "int64"],
          "i16": ["i16", "int16"], "i32": ["i32", "si32", "int32", "INT32"],
          "i64": ["i64", "int64"], "si16": ["si16", "int16"],
          "ui8": ["ui8", "uint8", "u8", "UINT8"]}
+BYTES = {text: int(size) for text, size in re.findall(
+    r'^FC_DTYPE\(\w+, "([^"]+)", \w+, \d+, (\d+),',
+    (ROOT / "include/farcall/dtype.def").read_text(), re.M)}
 UNSIGNED = {"i8": ["ui8", "uint8", "u8"], "i32": ["ui32", "UINT32"]}
 GREATEST = {"f16": 65519.0, "bf16": 3.396e38, "f32": 3.4028235e38,
             "f64": 1.7976931348623157e308, "f8E4M3FN": 464.0}
@@ -121,11 +125,7 @@ class Maker:
             typed["dtype"] = self.rng.choice(NAMES.get(dtype, [dtype]))
         count = int(numpy.prod(shape))
         if self.either():
-            size = {"i1": 1, "index": 8, "complex<f32>": 8, "complex<f64>": 16}
-            bits = "".join(c for c in dtype[:4] if c.isdigit())
-            width = size.get(dtype) or (
-                1 if dtype.startswith("f8") else max(int(bits) // 8, 1))
-            typed["b64"] = base64.b64encode(bytes(count * width)).decode()
+            typed["b64"] = base64.b64encode(bytes(count * BYTES[dtype])).decode()
         elif self.either():
             typed["data"] = [self.element(dtype) for _ in range(count)]
         else:

@@ -19,11 +19,21 @@ static bool is_packed(const fc_dtype_info_t *info) {
   return info->class_ != FC_DTYPE_CLASS_BOOL && info->bits < 8;
 }
 
+// 0: IREE has no such type. It has no index either, which is an i64 there.
 static uint32_t element_word(fc_dtype_t dtype) {
-  const fc_dtype_info_t *info = fc_dtype_info(dtype);
-  return fc_dtype_is_integer(info) ? NUMERICAL_INT << 24 | info->bits
-                                   : info->hal_word;
+  const fc_dtype_info_t *info =
+      fc_dtype_info(dtype == FC_DTYPE_INDEX ? FC_DTYPE_I64 : dtype);
+  if (!info->hal_word || !fc_dtype_is_integer(info)) return info->hal_word;
+  return NUMERICAL_INT << 24 | info->bits;
 }
+
+// A byte is full of elements of a type that IREE has and that is narrower: pack and
+// unpack would otherwise write and read beyond their memory.
+#define FC_DTYPE(name, text, class_, bits, bytes, hal, oip, npy, aliases, \
+                 part, format)                                            \
+  _Static_assert(!(hal) || (bits) >= 8 || 8 % (bits) == 0, #name);
+#include "farcall/dtype.def"
+#undef FC_DTYPE
 
 // ---------------------------------------------------------------------------
 // Arguments
@@ -107,7 +117,7 @@ static void unpack(const uint8_t *packed, size_t count,
                    const fc_dtype_info_t *info, uint8_t *out) {
   const unsigned bits = info->bits, per_byte = 8 / bits;
   const unsigned mask = (1u << bits) - 1, sign = 1u << (bits - 1);
-  const bool is_signed = info->class_ != FC_DTYPE_CLASS_UINT;
+  const bool is_signed = fc_dtype_is_signed(info);
   for (size_t i = 0; i < count; i++) {
     unsigned value = packed[i / per_byte];
     value = value >> (i % per_byte) * bits & mask;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Results of a call: elements below a byte, each of which gets a byte of its own,
-// and bytes that other calls can reach, which are copied.
+// Arguments of a call: which types IREE has. Results: elements below a byte, each of
+// which gets a byte of its own, and bytes that other calls can reach, which are copied.
 #include "module/vm/hal/tensor_view.h"
 
 #include "helpers/arena.h"
@@ -47,6 +47,44 @@ static void elements_below_a_byte_keep_their_sign(void **state) {
     assert_memory_equal(out.tensor.data, row->wanted, (size_t)row->count);
     fc_vm_release(&view->object);
   }
+  fc_vm_heap_deinit(&heap);
+}
+
+// The table says which types IREE has: others are refused, and not packed. Integers
+// come as signless ones, an index as i64.
+static void arguments_have_the_types_that_iree_has(void **state) {
+  (void)state;
+  const int64_t shape[] = {9};
+  uint8_t bytes[9 * 16] = {0};
+  fc_vm_invocation_t invocation = {.fuel = UINT64_MAX};
+  fc_vm_heap_init(&heap, fc_allocator_system(), 1 << 20);
+  for (unsigned i = 1; i < FC_DTYPE_COUNT; i++) {
+    const fc_dtype_info_t *info = fc_dtype_info((fc_dtype_t)i);
+    const bool index = info->class_ == FC_DTYPE_CLASS_INDEX;
+    uint32_t word = info->hal_word;
+    if (word && fc_dtype_is_integer(info)) word = 0x10000000u | info->bits;
+    if (index) word = 0x10000040;
+    fc_test_row(info->text);
+    fc_hal_loans_t loans = {.arena = &fc_test_arena, .invocation = &invocation};
+    const fc_tensor_t tensor = {
+        .dtype = (fc_dtype_t)i, .rank = 1, .shape = shape, .data = bytes};
+    fc_vm_object_t *object = NULL;
+    fc_error_t error;
+    const fc_status_t status =
+        fc_hal_tensor_in(&heap, &tensor, &loans, &object, &error);
+    if (!word) {
+      assert_int_equal(error.code, FC_CODE_UNSUPPORTED_TYPE);
+      continue;
+    }
+    assert_int_equal(status, FC_OK);
+    const fc_hal_view_t *view = (const fc_hal_view_t *)object;
+    assert_int_equal(view->element_type, word);
+    assert_int_equal(view->buffer->size, (9 * (word & 0xFF) + 7) / 8);
+    fc_vm_release(object);
+    fc_hal_loans_end(&loans);
+  }
+  fc_test_row(NULL);
+  assert_int_equal(atomic_load(&heap.objects), 0);
   fc_vm_heap_deinit(&heap);
 }
 
@@ -107,6 +145,7 @@ static void what_the_module_keeps_is_copied(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST_WITH_ARENA(elements_below_a_byte_keep_their_sign),
+      FC_TEST_WITH_ARENA(arguments_have_the_types_that_iree_has),
       FC_TEST_WITH_ARENA(what_the_module_keeps_is_copied),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
