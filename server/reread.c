@@ -84,8 +84,8 @@ static bool is_hosted_alike(const fc_module_policy_t *a,
          a->tiles == b->tiles && !strcmp(a->parameters, b->parameters);
 }
 
-// A module that is to be hosted in another way is loaded anew, as if its file had
-// changed.
+// A module that is to be hosted in another way is loaded anew, though its file is the
+// same.
 static void apply_policies(fc_loop_t *loop, fc_module_policies_t *take) {
   fc_generations_t *all = &loop->modules.generations;
   fc_module_policies_t before = loop->policies;
@@ -99,7 +99,7 @@ static void apply_policies(fc_loop_t *loop, fc_module_policies_t *take) {
     const fc_module_policy_t *old = generation->policy == &loop->policies.others
                                         ? &before.others
                                         : generation->policy;
-    if (!is_hosted_alike(old, policy)) generation->mark = 0;
+    if (!is_hosted_alike(old, policy)) generation->anew = true;
     generation->policy = policy;
   }
   fc_module_policies_deinit(&before);

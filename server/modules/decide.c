@@ -135,7 +135,7 @@ static bool is_served_as(const fc_generation_t *generation,
                          const fc_listed_t *file) {
   return (generation->state == FC_GENERATION_READY ||
           fc_generation_is_coming(generation)) &&
-         file->mark && generation->mark == file->mark;
+         !generation->anew && file->mark && generation->mark == file->mark;
 }
 
 // Does an act that follows files leave this file alone? So it is with an empty

@@ -48,8 +48,12 @@ typedef struct fc_generation_t {
   uint64_t serial;  // counts all generations of a server, from 1
   uint8_t state;    // fc_generation_state_t
   bool current;     // its key leads to it
-  bool in_process;  // its module runs in processes of its own
-  uint32_t files;   // descriptors reserved for it (`counted`)
+  // Its module runs in processes of its own. Said when the file is opened, which is
+  // done in another way for threads.
+  bool in_process;
+  bool
+      anew;  // it was opened or is hosted otherwise than its policy says by now
+  uint32_t files;  // descriptors reserved for it (`counted`)
   bool in_pool;  // the pool has parts of it, which must go before it is removed
   // The loader was asked to hash its file; it is not asked again.
   bool hash_asked;
@@ -87,6 +91,7 @@ typedef struct fc_generation_t {
   uint64_t before_mark;  // of that one's file
   uint64_t before_size;
   uint64_t before_ns;  // when it gave its name away
+  bool before_in_process;
   uint64_t crashes;  // which made it go back, 0: it does not; in so many calls:
   uint64_t crash_calls;
   struct fc_trial_t *trial;  // calls it must make first (trial.h); NULL: none

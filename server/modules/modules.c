@@ -305,11 +305,6 @@ fc_hosting_t fc_modules_hosting(const fc_generation_t *generation) {
 void fc_modules_add(fc_modules_t *modules, fc_generation_t *generation,
                     fc_proof_t *take_proof) {
   fc_error_t error;
-  // As it was opened, whatever the policy says by now.
-  const fc_module_info_t *info = fc_module_get_info(generation->module);
-  generation->in_process =
-      info->described ||
-      fc_isolation_process(generation->policy->isolation, info->runs_native);
   count_open(modules, generation);
   // Counted before the call, which may call fc_modules_on_added before it
   // returns.
@@ -319,6 +314,13 @@ void fc_modules_add(fc_modules_t *modules, fc_generation_t *generation,
   generation->in_pool = false;
   modules->pending--;
   fc_modules_fail_load(modules, generation, &error);
+}
+
+// As it was opened, whatever the policy says by now.
+static bool runs_in_process(const fc_load_t *load) {
+  const fc_module_info_t *info = fc_module_get_info(load->module);
+  return info->described ||
+         fc_isolation_process(load->isolation, info->runs_native);
 }
 
 static void on_opened(fc_modules_t *modules, fc_load_t *load) {
@@ -337,6 +339,7 @@ static void on_opened(fc_modules_t *modules, fc_load_t *load) {
   fc_module_release(generation->module);
   generation->module = load->module;
   generation->kind = fc_module_get_kind(load->module);
+  generation->in_process = runs_in_process(load);
   load->module = NULL;
   if (check_replaces(modules, generation, &error) != FC_OK) {
     fc_modules_fail_load(modules, generation, &error);

@@ -19,19 +19,38 @@ static void refuse_waiting(const fc_modules_t *modules,
   fc_pool_refuse(modules->options.pool, generation->index, 1, &error);
 }
 
+// The same file, loaded once more, goes back to what it went back to before.
+static void inherit(fc_generations_t *all, fc_generation_t *generation,
+                    fc_generation_t *old) {
+  if (!old->before) return;
+  generation->before = fc_module_retain(old->before);
+  generation->before_mark = old->before_mark;
+  generation->before_size = old->before_size;
+  generation->before_ns = old->before_ns;
+  generation->before_in_process = old->before_in_process;
+  fc_rollback_forget(all, old);
+}
+
+static void keep(fc_generation_t *generation, const fc_generation_t *old) {
+  generation->before = fc_module_retain(old->module);
+  generation->before_mark = old->mark;
+  generation->before_size = old->size;
+  generation->before_ns = fc_clock_ns();
+  generation->before_in_process = old->in_process;
+}
+
 void fc_rollback_keep(fc_modules_t *modules, fc_generation_t *generation) {
-  const fc_generation_t *old =
-      fc_generations_find(&modules->generations, generation->key);
+  fc_generations_t *all = &modules->generations;
+  fc_generation_t *old = fc_generations_find(all, generation->key);
   if (old && old->crashes) refuse_waiting(modules, old);
   if (!generation->goes_back || !old || old == generation || !old->mark ||
       old->state != FC_GENERATION_READY) {
     return;
   }
-  generation->before = fc_module_retain(old->module);
-  generation->before_mark = old->mark;
-  generation->before_size = old->size;
-  generation->before_ns = fc_clock_ns();
-  fc_generations_weigh(&modules->generations, generation,
+  if (old->mark == generation->mark) inherit(all, generation, old);
+  else keep(generation, old);
+  if (!generation->before) return;
+  fc_generations_weigh(all, generation,
                        generation->bytes + generation->before_size);
 }
 
@@ -90,6 +109,7 @@ static fc_status_t bring_back(fc_modules_t *modules, fc_act_t *act,
   made->module = generation->before;
   generation->before = NULL;
   made->kind = fc_module_get_kind(made->module);
+  made->in_process = generation->before_in_process;
   made->opening = made->fileless = true;
   made->act = act;
   made->listed = generation->listed;
