@@ -28,6 +28,7 @@ typedef struct fc_thread_hosts_t {
   uint32_t first;
   uint32_t last;
   uint32_t count;
+  bool slow_waits;  // since `notify`, a call that is not quick found no room
 } fc_thread_hosts_t;
 
 typedef struct fc_thread_host_t {
@@ -37,6 +38,7 @@ typedef struct fc_thread_host_t {
   bool native;    // it runs machine code: a thread in it cannot be stopped
   bool slow_instance;  // making an instance takes long: not for the loop to do
   uint64_t lost;       // threads lost in its calls, ever
+  uint32_t missing;    // those that are lost still
   fc_job_t loading;    // makes the first instance
 } fc_thread_host_t;
 
@@ -110,19 +112,29 @@ static fc_status_t admit(const fc_host_t *host, uint32_t *out_room,
   return FC_OK;
 }
 
+// Do as many calls of the module run as it lets? What is given to a thread may begin
+// at once. A lost thread was replaced, so its call counts no more.
+static bool is_full(const fc_thread_host_t *self) {
+  return self->most && self->base.running - self->missing >= self->most;
+}
+
 // Has a thread room for a call, and may the module have one more? A serial module
-// may have SERIAL_QUICK quick calls, which wait for each other in the threads.
+// may have SERIAL_QUICK quick calls, which wait for each other in the threads. While a
+// call that is not quick waits for room, quick ones get no more than that one may have:
+// a steady stream of them would keep it waiting for ever.
 static bool has_room(const fc_host_t *host, bool quick) {
-  const fc_thread_hosts_t *all = all_of(host);
+  fc_thread_hosts_t *all = all_of(host);
   const fc_thread_host_t *self = (const fc_thread_host_t *)host;
   if (self->serial && host->running >= (quick ? SERIAL_QUICK : 1)) {
     return false;
   }
-  // What is given to a thread may begin at once.
-  if (self->most && host->running >= self->most) return false;
-  uint32_t ahead = quick ? QUICK_AHEAD : FC_HOST_SLOW_AHEAD;
-  uint32_t busy = all->base.running - all->threads.lost;
-  return busy < ahead * fc_thread_hosts_count(&all->base);
+  if (is_full(self)) return false;
+  const uint32_t ahead =
+      quick && !all->slow_waits ? QUICK_AHEAD : FC_HOST_SLOW_AHEAD;
+  const uint32_t busy = all->base.running - all->threads.lost;
+  if (busy < ahead * fc_thread_hosts_count(&all->base)) return true;
+  if (!quick) all->slow_waits = true;
+  return false;
 }
 
 static fc_offer_t offer(fc_host_t *host, fc_job_t *job, bool quick,
@@ -139,6 +151,7 @@ static fc_offer_t offer(fc_host_t *host, fc_job_t *job, bool quick,
 
 static void notify(fc_hosts_t *hosts) {
   fc_thread_hosts_t *all = (fc_thread_hosts_t *)hosts;
+  all->slow_waits = false;
   if (!all->count) return;
   fc_ready_submit(&all->region.ready, all->region.slots, all->first, all->last,
                   all->count);
@@ -151,7 +164,7 @@ static bool run(fc_host_t *host, fc_job_t *job) {
   // A thread that is in this module holds its lock, and the loop would wait for
   // it.
   if (self->serial && host->running) return false;
-  if (self->most && host->running >= self->most) return false;
+  if (is_full(self)) return false;
   if (self->slow_instance && host->pool->options.lane != FC_LANE_ALWAYS) {
     return false;
   }
@@ -188,6 +201,7 @@ static void finish_loading(fc_thread_host_t *self, fc_outcome_t *outcome) {
 
 static void find_thread(fc_thread_hosts_t *all, uint32_t slot) {
   all->held[slot].lost = false;
+  all->held[slot].host->missing--;
   fc_threads_find(&all->threads);
 }
 
@@ -233,6 +247,7 @@ static void lose_thread(fc_thread_host_t *self, uint32_t index) {
   atomic_store_explicit(&slot->cancel, 1, memory_order_relaxed);
   all->held[index].lost = true;
   self->lost++;
+  self->missing++;
   fc_pool_note_stopped(&self->base, false);
   fc_threads_lose(&all->threads);
   events->on_lost(events->context, slot->call.generation, slot->call.function);

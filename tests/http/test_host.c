@@ -766,6 +766,36 @@ static void a_thread_in_native_code_is_lost_and_replaced(void **state) {
   fixture_forget(&server);
 }
 
+// A module may run one call at a time. The thread that does not come back from one was
+// replaced, and the next call may use the new one.
+static void a_lost_thread_takes_no_place_of_its_module(void **state) {
+  (void)state;
+  fixture_server_t server;
+  char config[] = "/tmp/farcall-config-XXXXXX", flags[96];
+  const int file = mkstemp(config);
+  assert_true(file >= 0);
+  assert_true(dprintf(file, "{\"modules\":{\"crash\":{\"workers\":1}}}") > 0);
+  close(file);
+  snprintf(flags, sizeof flags,
+           "--isolation=thread --workers=2 --lane=never --config=%s", config);
+  start(&server, flags);
+  unlink(config);
+  int fd = fixture_connect(&server);
+  held_t held;
+  begin_held(&held);
+  post_held(&held, fd);
+  expect(fd, 504, "the deadline passed while it ran");
+  post_timed(fd, CRASH "add", "[1,2]", 2000);
+  expect(fd, 200, "[3]");
+  // Once it is back, there is one place as before.
+  end_held(&held, 1);
+  call(fd, CRASH "add", "[1,2]", 200, "[3]");
+  close(fd);
+  fixture_stop(&server);
+  close_held(&held);
+  fixture_forget(&server);
+}
+
 static void a_thread_is_replaced_though_nobody_waits(void **state) {
   (void)state;
   fixture_server_t server;
@@ -1145,6 +1175,7 @@ int main(int argc, char **argv) {
       FC_TEST(what_cannot_be_loaded_fails_alone),
       FC_TEST(the_host_tells_how_it_is),
       FC_TEST(a_thread_in_native_code_is_lost_and_replaced),
+      FC_TEST(a_lost_thread_takes_no_place_of_its_module),
       FC_TEST(a_thread_is_replaced_though_nobody_waits),
       FC_TEST(a_file_may_be_overwritten),
       FC_TEST(words_of_a_module_are_logged),

@@ -83,13 +83,15 @@ typedef struct house_t {
   bool may_lose;     // a thread may be lost
   fc_job_t *done;
   bool expired;  // a call has expired in the queue
+  // A call has ended: true if it is nobody's else. May be NULL.
+  bool (*hear)(struct house_t *house, fc_job_t *job);
 } house_t;
 
 static void wake(void *context) { (void)context; }
 
 static void on_done(void *context, fc_job_t *job) {
   house_t *house = context;
-  house->done = job;
+  if (!house->hear || !house->hear(house, job)) house->done = job;
 }
 
 // A call has expired in the queue. That is possible here: the process that
@@ -785,6 +787,139 @@ static void an_instance_that_is_not_made_fails_its_module(void **state) {
   leave(&house);
 }
 
+// The loader opens it for threads; meanwhile its policy changes, as by SIGHUP.
+static void a_module_is_hosted_as_it_was_opened(void **state) {
+  (void)state;
+  static house_t house;
+  fc_error_t error;
+  enter(&house, FC_ISOLATION_THREAD, 0);
+  const fc_generation_t *old = find(&house);
+  assert_int_equal(
+      fc_modules_load(&house.modules, fc_str(kModules[SCALARS].path), true,
+                      &error),
+      FC_OK);
+  house.policies.others.isolation = FC_ISOLATION_PROCESS;
+  while (find(&house) == old) turn(&house);
+  assert_false(facts(&house, find(&house)->index).in_process);
+  expect_answer(&house, find(&house)->index);
+  leave(&house);
+}
+
+// ---------------------------------------------------------------------------
+// A steady stream of quick calls: whenever one ends, another one begins. Each ends when
+// the test lets it.
+
+#define STREAM 20
+
+static sem_t gate;
+static fc_job_t stream[STREAM];
+static bool streaming;
+static unsigned streamed;  // calls that have ended
+
+static fc_status_t call_gated(void *instance, size_t index,
+                              fc_backend_call_t *call, fc_error_t *err) {
+  sem_wait(&gate);
+  return fc_backend_native.call(instance, index, call, err);
+}
+
+static void begin_streamed(house_t *house, fc_job_t *job, uint32_t index) {
+  const fc_function_t *function =
+      fc_module_find(generation_at(house, SCALARS)->module, FC_STR("s_i32"));
+  *job = make_job(house, index, (uint32_t)function->index, FC_STR("[21]"), 0);
+  fc_pool_enqueue(&house->pool, job);
+}
+
+// However long the test has held it, the call counts as quick.
+static bool hear_streamed(house_t *house, fc_job_t *job) {
+  if (job < stream || job >= stream + STREAM) return false;
+  assert_int_equal(job->outcome->status, FC_OK);
+  memset(job->outcome->spent_ns, 0, sizeof job->outcome->spent_ns);
+  fc_pool_finish(&house->pool, job);
+  streamed++;
+  if (streaming) begin_streamed(house, job, job->call.generation);
+  return true;
+}
+
+static void let_go(house_t *house, unsigned count) {
+  const unsigned before = streamed;
+  for (unsigned i = 0; i < count; i++) sem_post(&gate);
+  while (streamed - before < count) turn(house);
+}
+
+static uint32_t add_gated(house_t *house, fc_module_t **out_module) {
+  static fc_backend_t gated;
+  const fc_backend_t *const backends[] = {&gated, NULL};
+  const uint32_t index = FC_ARRAY_COUNT(kModules);
+  fc_error_t error;
+  gated = fc_backend_native;
+  gated.call = call_gated;
+  assert_int_equal(
+      fc_module_load(backends, fc_str(kModules[SCALARS].path), NULL,
+                     fc_allocator_system(), out_module, &error),
+      FC_OK);
+  house->alone = true;
+  house->opening++;
+  assert_int_equal(
+      fc_pool_add(&house->pool, index, *out_module, &(fc_hosting_t){0}, &error),
+      FC_OK);
+  while (house->opening) turn(house);
+  return index;
+}
+
+// One call alone shows that the function is quick. Then there are more than the thread
+// is given at a time.
+static void begin_stream(house_t *house, uint32_t index) {
+  sem_init(&gate, 0, 0);
+  house->hear = hear_streamed;
+  streaming = false;
+  begin_streamed(house, &stream[0], index);
+  let_go(house, 1);
+  streaming = true;
+  for (unsigned i = 0; i < STREAM; i++) {
+    begin_streamed(house, &stream[i], index);
+  }
+  fc_pool_flush(&house->pool);
+  assert_int_equal(house->pool.hosts[FC_HOSTS_THREAD]->running, 16);
+}
+
+static void end_stream(house_t *house) {
+  streaming = false;
+  let_go(house, STREAM);
+  house->hear = NULL;
+}
+
+// The first instance of a module, and a call of a function of which nothing is known
+// yet, each beside the stream.
+static void quick_calls_keep_nobody_waiting(void **state) {
+  (void)state;
+  for (int loads = 0; loads < 2; loads++) {
+    static house_t house;
+    fc_module_t *module;
+    enter(&house, FC_ISOLATION_THREAD, 0);
+    const uint32_t index = add_gated(&house, &module);
+    begin_stream(&house, index);
+    fc_job_t job;
+    house.done = NULL;
+    if (loads) {
+      house.opening++;
+      assert_int_equal(
+          fc_pool_add(&house.pool, index + 1, module, &(fc_hosting_t){0}, NULL),
+          FC_OK);
+    } else {
+      begin_streamed(&house, &job, SCALARS);
+    }
+    const unsigned before = streamed;
+    while (!house.done && (!loads || house.opening)) {
+      assert_true(streamed - before < 2 * STREAM);
+      let_go(&house, 1);
+    }
+    if (!loads) fc_pool_finish(&house.pool, &job);
+    end_stream(&house);
+    fc_module_release(module);
+    leave(&house);
+  }
+}
+
 static void generations_of_threads_come_and_go(void **state) {
   (void)state;
   generations_come_and_go(FC_ISOLATION_THREAD);
@@ -823,6 +958,8 @@ int main(int argc, char **argv) {
       FC_TEST(what_is_late_is_not_begun),
       FC_TEST(a_process_with_another_file_does_not_serve),
       FC_TEST(an_instance_that_is_not_made_fails_its_module),
+      FC_TEST(a_module_is_hosted_as_it_was_opened),
+      FC_TEST(quick_calls_keep_nobody_waiting),
       FC_TEST(generations_of_threads_come_and_go),
       FC_TEST(generations_of_processes_come_and_go),
       FC_TEST(a_failure_keeps_what_serves),
