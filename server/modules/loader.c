@@ -24,6 +24,7 @@ struct fc_loader_t {
   pthread_cond_t bell;
   pthread_mutex_t lock;
   // Under the lock:
+  load_list_t checks;  // come before `wanted`
   load_list_t wanted;
   load_list_t done;
   bool busy;
@@ -147,7 +148,8 @@ static void *loader_main(void *context) {
   fc_loader_t *loader = context;
   pthread_mutex_lock(&loader->lock);
   while (!loader->stopped) {
-    fc_load_t *load = pop(&loader->wanted);
+    fc_load_t *load = pop(&loader->checks);
+    if (!load) load = pop(&loader->wanted);
     if (!load) {
       pthread_cond_wait(&loader->bell, &loader->lock);
       continue;
@@ -216,6 +218,7 @@ void fc_loader_destroy(fc_loader_t *loader) {
   if (!loader) return;
   fc_loader_stop(loader);
   if (loader->has_thread) pthread_join(loader->thread, NULL);
+  forget(loader, &loader->checks);
   forget(loader, &loader->wanted);
   forget(loader, &loader->done);
   pthread_cond_destroy(&loader->bell);
@@ -244,9 +247,12 @@ static fc_load_t *create_load(fc_loader_t *loader, fc_load_kind_t kind,
   return load;
 }
 
+// The time of a trial in progress runs while its answer waits to be compared; files
+// to be opened have none.
 static void submit(fc_loader_t *loader, fc_load_t *take_load) {
+  const bool checks = take_load->kind == FC_LOAD_CHECK;
   pthread_mutex_lock(&loader->lock);
-  append(&loader->wanted, take_load);
+  append(checks ? &loader->checks : &loader->wanted, take_load);
   pthread_mutex_unlock(&loader->lock);
   pthread_cond_signal(&loader->bell);
 }

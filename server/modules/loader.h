@@ -74,7 +74,8 @@ bool fc_loader_is_busy(fc_loader_t *loader);
 // not taken. NULL is allowed.
 void fc_loader_destroy(fc_loader_t *loader);
 
-// Requests are carried out in the order they were made. FC_CODE_OUT_OF_MEMORY.
+// Requests are carried out in the order they were made, but for fc_loader_check, which
+// comes before all others. FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_loader_scan(fc_loader_t *loader, fc_str_t path,
                            uint32_t position, int watch, void *context,
                            fc_error_t *err) FC_MUST_CHECK;

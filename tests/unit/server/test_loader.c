@@ -47,6 +47,14 @@ static fc_loader_t *start(fc_loader_options_t options) {
   return loader;
 }
 
+// The trial of the test: there is no other, and it always passes.
+fc_status_t __wrap_fc_trial_check(fc_trial_t *trial, fc_error_t *err);
+fc_status_t __wrap_fc_trial_check(fc_trial_t *trial, fc_error_t *err) {
+  (void)trial;
+  (void)err;
+  return FC_OK;
+}
+
 // Machine code is to run in a process.
 static unsigned isolation = FC_ISOLATION_PROCESS;
 
@@ -152,6 +160,33 @@ static void a_loader_that_is_stopped_wakes_nobody(void **state) {
   assert_int_equal(sem_trywait(&opening), -1);
 }
 
+// Files that wait to be opened may be many and large.
+static void a_trial_in_progress_comes_first(void **state) {
+  (void)state;
+  static const fc_load_kind_t kOrder[] = {FC_LOAD_OPEN, FC_LOAD_CHECK,
+                                          FC_LOAD_CHECK, FC_LOAD_OPEN};
+  static const uint32_t kGenerations[] = {0, 2, 3, 1};
+  const fc_backend_t *const backends[] = {&slow, NULL};
+  slow = fc_backend_vm;
+  slow.open = open_late;
+  sem_init(&opening, 0, 0);
+  sem_init(&may_open, 0, 0);
+  fc_loader_t *loader = start((fc_loader_options_t){.backends = backends});
+  submit(loader, FC_LOAD_OPEN, VM, 0);
+  submit(loader, FC_LOAD_OPEN, VM, 1);
+  sem_wait(&opening);
+  assert_int_equal(fc_loader_check(loader, NULL, 2, NULL), FC_OK);
+  assert_int_equal(fc_loader_check(loader, NULL, 3, NULL), FC_OK);
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kOrder); i++) sem_post(&may_open);
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kOrder); i++) {
+    fc_load_t *load = wait_for_load(loader);
+    assert_int_equal(load->kind, kOrder[i]);
+    assert_int_equal(load->generation, kGenerations[i]);
+    fc_load_free(loader, load);
+  }
+  fc_loader_destroy(loader);
+}
+
 #define MANY 20
 
 // wake is called once for several finished files, however they are taken.
@@ -210,6 +245,7 @@ int main(void) {
       FC_TEST(machine_code_is_opened_for_real_only_if_it_runs_here),
       FC_TEST(a_large_file_is_hashed_last),
       FC_TEST(a_loader_that_is_stopped_wakes_nobody),
+      FC_TEST(a_trial_in_progress_comes_first),
       FC_TEST(many_files_are_all_taken),
       FC_TEST(loading_survives_any_failed_allocation),
   };
