@@ -192,19 +192,29 @@ static fc_status_t check_listing(const fc_start_path_t *path,
       FC_STR_ARG(path->path));
 }
 
-// Once, until all can be watched again.
-static void tell_unwatched(fc_modules_t *modules, fc_start_path_t *path,
-                           int reason) {
-  if (reason && !path->unwatched) {
+// Once, until it is so no more, which `reason` 0 says.
+static void tell_once(fc_modules_t *modules, fc_str_t path, int reason,
+                      const char *text, bool *told) {
+  if (reason && !*told) {
     const fc_log_field_t fields[] = {
-        FC_LOG_TEXT("path", path->path),
+        FC_LOG_TEXT("path", path),
         FC_LOG_TEXT("reason", fc_str(strerror(reason)))};
-    fc_log_fields(modules->options.log, FC_LOG_WARN,
-                  FC_STR("a directory in it cannot be watched: set "
-                         "--watch-interval"),
-                  fields, FC_ARRAY_COUNT(fields));
+    fc_log_fields(modules->options.log, FC_LOG_WARN, fc_str(text), fields,
+                  FC_ARRAY_COUNT(fields));
   }
-  path->unwatched = reason != 0;
+  *told = reason != 0;
+}
+
+static void tell_listing(fc_modules_t *modules, fc_start_path_t *path,
+                         const fc_listing_t *listing) {
+  const fc_unread_t *unread = listing->unread;
+  tell_once(modules, path->path, listing->unwatched,
+            "a directory in it cannot be watched: set --watch-interval",
+            &path->unwatched);
+  tell_once(modules, unread ? unread->folder : path->path,
+            unread ? unread->reason : 0,
+            "a directory cannot be read: what was loaded from it stays",
+            &path->unread);
 }
 
 static void take_listing(fc_modules_t *modules, fc_act_t *act,
@@ -217,7 +227,7 @@ static void take_listing(fc_modules_t *modules, fc_act_t *act,
     fc_load_free(modules->loader, load);
     return;
   }
-  tell_unwatched(modules, path, load->listing.unwatched);
+  tell_listing(modules, path, &load->listing);
   fc_versions_filter(modules->options.policies, &load->listing);
   if (path->failed) modules->failed_paths--;
   path->failed = false;

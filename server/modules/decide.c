@@ -228,8 +228,27 @@ static void unload_the_rest(fc_modules_t *modules, fc_act_t *act) {
   }
 }
 
+// What was loaded from a directory that cannot be read is there still, as far as
+// anybody knows.
+static void keep_unread(const fc_modules_t *modules, const fc_act_t *act,
+                        const fc_unread_t *unread) {
+  const fc_str_t folder = unread->folder;
+  fc_generation_t *first =
+      fc_generations_find(&modules->generations, unread->name);
+  fc_generation_t *generation = first;
+  while (generation) {
+    if (fc_str_starts(generation->path, folder) &&
+        generation->path.data[folder.size] == '/') {
+      generation->listed = generation->settled = act->serial;
+    }
+    generation = generation->sibling == first ? NULL : generation->sibling;
+  }
+}
+
 static void consider_all(fc_modules_t *modules, fc_act_t *act) {
   for (const fc_load_t *load = act->listings; load; load = load->next) {
+    const fc_unread_t *unread = load->listing.unread;
+    for (; unread; unread = unread->next) keep_unread(modules, act, unread);
     for (size_t i = 0; i < load->listing.count; i++) {
       const fc_str_t path = load->listing.files[i].path;
       fc_generation_t *generation =

@@ -53,6 +53,7 @@ typedef struct fc_start_path_t {
   bool is_directory;  // it was a directory when it was last listed
   bool failed;        // it could not be listed the last time, which was logged
   bool unwatched;  // a directory in it could not be watched, which was logged
+  bool unread;     // or not be read
 } fc_start_path_t;
 
 // A file whose module was unloaded by request: an act that follows files does

@@ -115,19 +115,50 @@ static DIR *open_directory(const char *path) {
   return directory;
 }
 
-// There may be such a directory, but it cannot be looked into now.
+// Nothing more can be opened for now.
 static bool is_short(int reason) {
   return reason == EMFILE || reason == ENFILE || reason == ENOMEM;
 }
 
-static fc_status_t fail_short(fc_str_t path, int reason, fc_error_t *err) {
-  return fc_fail(err, FC_CODE_OUT_OF_MEMORY, "cannot read '%.*s': %s",
-                 FC_STR_ARG(path), strerror(reason));
+// Any other reason says nothing of whether there is such a file or directory.
+static bool is_gone(int reason) {
+  return reason == ENOENT || reason == ENOTDIR;
 }
 
-static bool is_regular(const char *path) {
-  struct stat info;
-  return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+static fc_status_t fail_unread(fc_str_t path, int reason, fc_error_t *err) {
+  const fc_code_t code =
+      is_short(reason) ? FC_CODE_OUT_OF_MEMORY : FC_CODE_MODULE_PATH;
+  return fc_fail(err, code, "cannot read '%.*s': %s", FC_STR_ARG(path),
+                 strerror(reason));
+}
+
+// `path` is a directory of the module `name`. It is told of once, whatever in it cannot
+// be read.
+static fc_status_t note_unread(fc_listing_t *listing, const char *path,
+                               fc_str_t name, int reason, fc_error_t *err) {
+  const fc_str_t folder = fc_str(path);
+  const fc_unread_t *last = listing->unread;
+  if (last && fc_str_equal(last->folder, folder)) return FC_OK;
+  fc_unread_t *unread =
+      fc_arena_alloc_array(&listing->arena, 1, sizeof *unread);
+  char *text = fc_arena_alloc(&listing->arena, folder.size + name.size, 1);
+  if (!unread || !text) return fc_fail_memory(err);
+  memcpy(text, folder.data, folder.size);
+  memcpy(text + folder.size, name.data, name.size);
+  *unread = (fc_unread_t){.next = listing->unread,
+                          .folder = fc_str_make(text, folder.size),
+                          .name = fc_str_make(text + folder.size, name.size),
+                          .reason = reason};
+  listing->unread = unread;
+  return FC_OK;
+}
+
+// Reads the next entry. NULL: there is none, or *out_reason says why it cannot be read.
+static const struct dirent *next_entry(DIR *directory, int *out_reason) {
+  errno = 0;
+  const struct dirent *entry = readdir(directory);
+  *out_reason = entry ? 0 : errno;
+  return entry;
 }
 
 // Before the directory is read: what changes after that is noticed.
@@ -141,16 +172,22 @@ static int watch_folder(int watch, const char *path, fc_listing_t *listing) {
 }
 
 // Lists the regular files model.SUFFIX of a folder NAME/VERSION, and no others.
-static fc_status_t list_version(fc_str_t folder,
+static fc_status_t list_version(fc_str_t folder, fc_str_t name,
                                 const fc_backend_t *const *backends, int watch,
                                 fc_listing_t *listing, fc_error_t *err) {
+  struct stat info;
   char path[FC_PATH_SIZE_MAX + 64], file[64];
   const int mark = watch_folder(watch, folder.data, listing);
   for (size_t i = 0; backends[i]; i++) {
     snprintf(file, sizeof file, "model%s", backends[i]->suffix);
     const int size =
         snprintf(path, sizeof path, "%.*s/%s", FC_STR_ARG(folder), file);
-    if ((size_t)size >= FC_PATH_SIZE_MAX || !is_regular(path)) continue;
+    if ((size_t)size >= FC_PATH_SIZE_MAX) continue;
+    const bool is_there = stat(path, &info) == 0;
+    if (!is_there && !is_gone(errno)) {
+      FC_TRY(note_unread(listing, folder.data, name, errno, err));
+    }
+    if (!is_there || !S_ISREG(info.st_mode)) continue;
     FC_TRY(add_path(listing, folder, fc_str(file), backends, err));
     listing->files[listing->count - 1].folder = mark;
   }
@@ -164,26 +201,30 @@ static fc_status_t list_versions(fc_str_t folder, fc_str_t name,
                                  fc_listing_t *listing, fc_error_t *err) {
   char path[FC_PATH_SIZE_MAX];
   fc_status_t status = FC_OK;
+  int reason = 0;
   const int size = snprintf(path, sizeof path, "%.*s/%.*s", FC_STR_ARG(folder),
                             FC_STR_ARG(name));
-  if ((size_t)size < sizeof path) (void)watch_folder(watch, path, listing);
-  DIR *directory = (size_t)size < sizeof path ? open_directory(path) : NULL;
+  if ((size_t)size >= sizeof path) return FC_OK;
+  (void)watch_folder(watch, path, listing);
+  DIR *directory = open_directory(path);
   if (!directory && is_short(errno)) {  // its versions are not gone
-    return fail_short(fc_str(path), errno, err);
+    return fail_unread(fc_str(path), errno, err);
   }
-  if (!directory) return FC_OK;
+  if (!directory && is_gone(errno)) return FC_OK;
+  if (!directory) return note_unread(listing, path, name, errno, err);
   const struct dirent *entry;
-  while (status == FC_OK && (entry = readdir(directory))) {
+  while (status == FC_OK && (entry = next_entry(directory, &reason))) {
     const fc_str_t version = fc_str(entry->d_name);
     char versioned[FC_PATH_SIZE_MAX + 32];
     if (!fc_is_version(version)) continue;
     const int lead = snprintf(versioned, sizeof versioned, "%s/%.*s", path,
                               FC_STR_ARG(version));
-    status = list_version(fc_str_make(versioned, (size_t)lead), backends, watch,
-                          listing, err);
+    status = list_version(fc_str_make(versioned, (size_t)lead), name, backends,
+                          watch, listing, err);
   }
   closedir(directory);
-  return status;
+  if (status != FC_OK || !reason) return status;
+  return note_unread(listing, path, name, reason, err);
 }
 
 static bool may_have_versions(const struct dirent *entry) {
@@ -198,14 +239,9 @@ static fc_status_t list_directory(DIR *directory, fc_str_t folder,
                                   int watch, fc_listing_t *listing,
                                   fc_error_t *err) {
   while (folder.size > 1 && folder.data[folder.size - 1] == '/') folder.size--;
-  for (;;) {
-    errno = 0;
-    const struct dirent *file = readdir(directory);
-    if (!file && errno) {
-      return fc_fail(err, FC_CODE_MODULE_PATH, "cannot read '%.*s': %s",
-                     FC_STR_ARG(folder), strerror(errno));
-    }
-    if (!file) break;
+  const struct dirent *file;
+  int reason;
+  while ((file = next_entry(directory, &reason))) {
     const fc_str_t name = fc_str(file->d_name);
     if (name.data[0] == '.') continue;
     if (fc_backends_by_suffix(backends, name)) {
@@ -213,6 +249,11 @@ static fc_status_t list_directory(DIR *directory, fc_str_t folder,
     } else if (may_have_versions(file)) {
       FC_TRY(list_versions(folder, name, backends, watch, listing, err));
     }
+  }
+  if (reason) return fail_unread(folder, reason, err);
+  const fc_unread_t *unread = listing->unread;
+  if (listing->count == 0 && unread) {
+    return fail_unread(unread->folder, unread->reason, err);
   }
   if (listing->count == 0) return fail_empty(backends, folder, err);
   qsort(listing->files, listing->count, sizeof *listing->files, compare_paths);
@@ -229,7 +270,7 @@ fc_status_t fc_scan(fc_str_t path, const fc_backend_t *const *backends,
   if (path.size < sizeof text) memcpy(text, path.data, path.size);
   DIR *directory = open_directory(text);
   if (!directory && is_short(errno)) {
-    status = fail_short(path, errno, err);
+    status = fail_unread(path, errno, err);
     fc_listing_deinit(&listing);
     return status;
   }

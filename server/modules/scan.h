@@ -17,6 +17,14 @@ typedef struct fc_listed_t {
   bool served;    // for fc_versions_filter alone
 } fc_listed_t;
 
+// A directory NAME or NAME/VERSION that may be there but cannot be read now.
+typedef struct fc_unread_t {
+  struct fc_unread_t *next;
+  fc_str_t folder;
+  fc_str_t name;  // of the module; in `folder`
+  int reason;     // errno
+} fc_unread_t;
+
 typedef struct fc_listing_t {
   fc_arena_t arena;  // the paths lie in it
   bool is_directory;
@@ -24,13 +32,16 @@ typedef struct fc_listing_t {
   size_t count;
   size_t capacity;
   int unwatched;  // errno of a directory that cannot be watched; 0: none
+  fc_unread_t *unread;
 } fc_listing_t;
 
 // Lists the files of a directory that have the suffix of one of the `backends`
 // (NULL-terminated), and its files NAME/VERSION/model.SUFFIX, in bytewise order
 // of their paths. A path that is no directory, or a directory that cannot be
-// opened, is listed itself, whether it exists or not. FC_CODE_MODULE_PATH when
-// reading a directory fails or it has no such file; FC_CODE_OUT_OF_MEMORY.
+// opened, is listed itself, whether it exists or not. A directory NAME or NAME/VERSION
+// that cannot be read is noted in `unread`: nothing is known of its files.
+// FC_CODE_MODULE_PATH when reading the PATH fails or it has no such file;
+// FC_CODE_OUT_OF_MEMORY.
 // `watch` is inotify's descriptor: directories NAME and NAME/VERSION are watched from
 // then on (watch.h); -1: they are not.
 fc_status_t fc_scan(fc_str_t path, const fc_backend_t *const *backends,

@@ -377,7 +377,7 @@ static void enter_versions(char state_dir[32]) {
   expect_request("POST", "/api/v1/reload", 200, "\"loaded\":4");
 }
 
-static void leave_versions(const char *state_dir) {
+static void drop_versions(const char *state_dir) {
   static const char *const kGone[] = {"m/1/model.fixture",
                                       "m/1/gates",
                                       "m/2/model.fixture",
@@ -397,10 +397,14 @@ static void leave_versions(const char *state_dir) {
     path_of(kGone[i], path);
     (void)remove(path);
   }
-  leave();
   snprintf(path, sizeof path, "%s/modules", state_dir);
   (void)unlink(path);
   assert_int_equal(rmdir(state_dir), 0);
+}
+
+static void leave_versions(const char *state_dir) {
+  drop_versions(state_dir);
+  leave();
 }
 
 static void expect_saved(const char *state_dir, const char *part, bool there) {
@@ -464,6 +468,56 @@ static void what_was_rolled_back_is_told(void **state) {
   leave_versions(state_dir);
 }
 
+// Puts what cannot be opened in the place of a file or folder: a link to itself. Its
+// reason, ELOOP, says nothing of what was there.
+static void spoil(const char *file, const char *away) {
+  char path[128], other[128];
+  path_of(file, path);
+  path_of(away, other);
+  assert_int_equal(rename(path, other), 0);
+  assert_int_equal(symlink(strrchr(path, '/') + 1, path), 0);
+}
+
+static void mend(const char *file, const char *away) {
+  char path[128], other[128];
+  path_of(file, path);
+  path_of(away, other);
+  assert_int_equal(unlink(path), 0);
+  assert_int_equal(rename(other, path), 0);
+}
+
+// Neither the versions of a folder nor the one of a file are gone because they cannot
+// be read. The operator is told of each once.
+static void what_cannot_be_read_stays(void **state) {
+  (void)state;
+  static const char *const kSpoilt[][2] = {
+      {"m", ".m"}, {"n/2", ".n2"}, {"n/2/model.fixture", ".file"}};
+  char state_dir[32], gone[128], away[128];
+  enter_versions(state_dir);
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kSpoilt); i++) {
+    spoil(kSpoilt[i][0], kSpoilt[i][1]);
+    for (int reloads = 0; reloads < 2; reloads++) {
+      expect_request("POST", "/api/v1/reload", 200, "\"unloaded\":0}");
+      expect_request("GET", MODULES "m@1", 200, "\"state\":\"ready\"");
+      expect_request("GET", MODULES "m@2", 200, "\"state\":\"ready\"");
+      expect_request("GET", MODULES "n@2", 200, "\"state\":\"ready\"");
+    }
+    mend(kSpoilt[i][0], kSpoilt[i][1]);
+    expect_request("POST", "/api/v1/reload", 200, "\"unloaded\":0}");
+  }
+  path_of("m", gone);
+  path_of(".m", away);
+  assert_int_equal(rename(gone, away), 0);
+  expect_request("POST", "/api/v1/reload", 200, "\"unloaded\":2}");
+  assert_int_equal(rename(away, gone), 0);
+  drop_versions(state_dir);
+  put("broken.fixture", "fixture");
+  fixture_stop(&server);
+  assert_int_equal(count_of(server.log_text, "a directory cannot be read"),
+                   FC_ARRAY_COUNT(kSpoilt));
+  fixture_forget(&server);
+}
+
 // A file that is loaded by its name is served, and not refused any more, also if
 // that cannot be saved.
 static void what_cannot_be_saved_is_served(void **state) {
@@ -500,6 +554,7 @@ int main(int argc, char **argv) {
       FC_TEST(reloading_often_costs_nothing),
       FC_TEST(decisions_at_once_both_hold),
       FC_TEST(what_was_rolled_back_is_told),
+      FC_TEST(what_cannot_be_read_stays),
       FC_TEST(what_cannot_be_saved_is_served),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

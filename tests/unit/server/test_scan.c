@@ -3,6 +3,9 @@
 // Which files a PATH names.
 #include "modules/scan.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -140,6 +143,81 @@ static void a_folder_that_cannot_be_opened_now_is_an_error(void **state) {
   fc_test_shortage_end(&shortage);
 }
 
+// Entries that readdir still reads; then it fails once.
+static unsigned entries_left = UINT_MAX;
+
+struct dirent *__real_readdir(DIR *directory);
+struct dirent *__wrap_readdir(DIR *directory);
+struct dirent *__wrap_readdir(DIR *directory) {
+  if (entries_left) {
+    entries_left--;
+    return __real_readdir(directory);
+  }
+  entries_left = UINT_MAX;
+  errno = EIO;
+  return NULL;
+}
+
+static fc_status_t scan_folder(fc_listing_t *out_listing, fc_error_t *err) {
+  *out_listing = (fc_listing_t){0};
+  return fc_scan(fc_str(fc_test_folder()), fc_backends, -1,
+                 fc_allocator_system(), out_listing, err);
+}
+
+// A disk that fails tells nothing of the rest of a folder.
+static void what_cannot_be_read_is_noted(void **state) {
+  (void)state;
+  fc_listing_t listing;
+  fc_error_t error;
+  assert_int_equal(mkdir(fc_test_in_folder("m"), 0700), 0);
+  fc_test_put("a.so", "");
+  for (entries_left = 0;; entries_left++) {
+    const unsigned left = entries_left;
+    if (scan_folder(&listing, &error) != FC_OK) {
+      assert_non_null(strstr(error.message, "': Input/output error"));
+    } else if (!listing.unread) {
+      break;
+    } else {
+      assert_int_equal(listing.count, 1);
+      assert_null(listing.unread->next);
+      assert_int_equal(listing.unread->reason, EIO);
+      assert_true(fc_str_equal(listing.unread->name, FC_STR("m")));
+      assert_true(
+          fc_str_equal(listing.unread->folder, fc_str(fc_test_in_folder("m"))));
+    }
+    fc_listing_deinit(&listing);
+    entries_left = left;
+  }
+  fc_listing_deinit(&listing);
+  entries_left = UINT_MAX;
+}
+
+static void what_is_not_gone_is_noted(void **state) {
+  (void)state;
+  fc_listing_t listing;
+  fc_error_t error;
+  fc_test_put("a.so", "");
+  assert_int_equal(mkdir(fc_test_in_folder("m"), 0700), 0);
+  assert_int_equal(mkdir(fc_test_in_folder("m/1"), 0700), 0);
+  assert_int_equal(symlink("model.so", fc_test_in_folder("m/1/model.so")), 0);
+  assert_int_equal(symlink("model.vmfb", fc_test_in_folder("m/1/model.vmfb")),
+                   0);
+  assert_int_equal(symlink("n", fc_test_in_folder("n")), 0);
+  assert_int_equal(symlink("nowhere", fc_test_in_folder("o")), 0);
+  assert_int_equal(scan_folder(&listing, &error), FC_OK);
+  unsigned count = 0;
+  for (const fc_unread_t *at = listing.unread; at; at = at->next, count++) {
+    assert_int_equal(at->reason, ELOOP);
+    const char *folder = fc_str_equal(at->name, FC_STR("n")) ? "n" : "m/1";
+    assert_true(fc_str_equal(at->folder, fc_str(fc_test_in_folder(folder))));
+  }
+  assert_int_equal(count, 2);
+  fc_listing_deinit(&listing);
+  assert_int_equal(unlink(fc_test_in_folder("a.so")), 0);
+  assert_int_not_equal(scan_folder(&listing, &error), FC_OK);
+  assert_non_null(strstr(error.message, "cannot read '"));
+}
+
 static fc_status_t scan(fc_allocator_t allocator, void *context,
                         fc_error_t *err) {
   (void)context;
@@ -167,6 +245,8 @@ int main(void) {
       FC_TEST_IN_FOLDER(a_mark_says_whether_files_were_replaced),
       FC_TEST_IN_FOLDER(a_folder_without_modules_is_an_error),
       FC_TEST_IN_FOLDER(a_folder_that_cannot_be_opened_now_is_an_error),
+      FC_TEST_IN_FOLDER(what_cannot_be_read_is_noted),
+      FC_TEST_IN_FOLDER(what_is_not_gone_is_noted),
       FC_TEST_IN_FOLDER(scanning_survives_any_failed_allocation),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
