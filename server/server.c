@@ -455,8 +455,8 @@ void fc_loop_deinit(fc_loop_t *loop) {
   fc_free(loop->allocator, loop->endpoints);
   fc_pool_deinit(&loop->pool);
   uv_loop_close(&loop->uv);
-  fc_blocks_destroy(loop->blocks);
   fc_modules_deinit(&loop->modules);
+  fc_blocks_destroy(loop->blocks);
   fc_module_policies_deinit(&loop->policies);
   fc_reread_free(loop);
   fc_watch_close(&loop->watch);

@@ -26,15 +26,28 @@ struct fc_trial_t {
   uint32_t next;    // call of this stage
   uint32_t round;   // of STAGE_WARM
   uint64_t due_ns;  // then it is over
-  fc_text_t text;   // the answer
-  bool failed;      // there is no answer, but
+  // The answer of which something is expected, first in the blocks it came in, then
+  // copied by the loader: 4 MiB would take longer than a turn of the loop may.
+  fc_blocks_t *blocks;
+  uint32_t piece_count;
+  fc_piece_t pieces[FC_PIECES_MAX];
+  fc_text_t text;
+  bool failed;  // there is no answer, but
   fc_error_t error;
 };
+
+static void give_answer(fc_trial_t *trial) {
+  for (uint32_t i = 0; i < trial->piece_count; i++) {
+    fc_block_give(trial->blocks, trial->pieces[i].block);
+  }
+  trial->piece_count = 0;
+}
 
 void fc_trial_free(fc_generation_t *generation) {
   fc_trial_t *trial = generation->trial;
   if (!trial) return;
   generation->trial = NULL;
+  give_answer(trial);
   fc_proof_deinit(&trial->proof);
   fc_text_deinit(&trial->text);
   fc_free(trial->allocator, trial);
@@ -204,6 +217,21 @@ static void go_on(fc_trial_t *trial) {
 // ---------------------------------------------------------------------------
 // Answers
 
+// The process that wrote it may do so still, so it is copied before it is read.
+static fc_status_t copy_answer(fc_trial_t *trial, fc_error_t *err) {
+  fc_sink_t *sink = &trial->text.sink;
+  fc_text_reset(&trial->text);
+  for (uint32_t i = 0; i < trial->piece_count; i++) {
+    const fc_piece_t *piece = &trial->pieces[i];
+    const uint8_t *data =
+        fc_block_data(trial->blocks, piece->block) + piece->offset;
+    FC_TRY(
+        fc_sink_put(sink, fc_str_make((const char *)data, piece->size), err));
+  }
+  give_answer(trial);
+  return FC_OK;
+}
+
 fc_status_t fc_trial_check(fc_trial_t *trial, fc_error_t *err) {
   const fc_module_t *module = trial->generation->module;
   if (trial->stage == STAGE_WARM) {
@@ -212,6 +240,7 @@ fc_status_t fc_trial_check(fc_trial_t *trial, fc_error_t *err) {
   }
   const fc_expected_call_t *call = call_of(trial);
   const fc_function_t *function;
+  FC_TRY(copy_answer(trial, err));
   FC_TRY(fc_expected_function(call, module, &function, err));
   return fc_expected_check(call, function->signature, fc_text_str(&trial->text),
                            trial->failed ? &trial->error : NULL,
@@ -232,11 +261,9 @@ void fc_trial_on_checked(fc_modules_t *modules, const fc_load_t *load) {
 }
 
 // If nothing is expected of an answer it is not looked at.
-static fc_status_t take_answer(fc_trial_t *trial, const fc_outcome_t *outcome,
+static fc_status_t take_answer(fc_trial_t *trial, fc_outcome_t *outcome,
                                fc_error_t *err) {
-  const fc_blocks_t *blocks = trial->modules->options.pool->blocks;
   uint64_t size = 0;
-  fc_text_reset(&trial->text);
   if (!call_of(trial)->results.size) return FC_OK;
   for (uint32_t i = 0; i < outcome->piece_count; i++) {
     size += outcome->pieces[i].size;
@@ -246,13 +273,10 @@ static fc_status_t take_answer(fc_trial_t *trial, const fc_outcome_t *outcome,
                    "the answer has %llu bytes, at most %u are compared",
                    (unsigned long long)size, FC_LIMIT_TRIAL_ANSWER);
   }
-  FC_TRY(fc_sink_reserve(&trial->text.sink, size, err));
-  for (uint32_t i = 0; i < outcome->piece_count; i++) {
-    const fc_piece_t *piece = &outcome->pieces[i];
-    const uint8_t *data = fc_block_data(blocks, piece->block) + piece->offset;
-    FC_TRY(fc_sink_put(&trial->text.sink,
-                       fc_str_make((const char *)data, piece->size), err));
-  }
+  memcpy(trial->pieces, outcome->pieces,
+         outcome->piece_count * sizeof *trial->pieces);
+  trial->piece_count = outcome->piece_count;
+  outcome->piece_count = 0;
   return FC_OK;
 }
 
@@ -302,7 +326,7 @@ static fc_trial_t *of_job(fc_job_t *job) { return (fc_trial_t *)(void *)job; }
 
 void fc_trial_on_done(fc_modules_t *modules, fc_job_t *job) {
   fc_trial_t *trial = of_job(job);
-  const fc_outcome_t *outcome = job->outcome;
+  fc_outcome_t *outcome = job->outcome;
   trial->failed = outcome->status != FC_OK;
   if (trial->failed) {
     trial->error = outcome->error;
@@ -352,6 +376,7 @@ static fc_status_t make_trial(fc_modules_t *modules,
   trial->modules = modules;
   trial->generation = generation;
   trial->allocator = allocator;
+  trial->blocks = modules->options.pool->blocks;
   trial->proof = *take_proof;
   *take_proof = (fc_proof_t){0};
   trial->stage = trial->proof.tests ? STAGE_TEST : STAGE_WARM;
