@@ -3,6 +3,7 @@
 // What /v2 says of the server and its models. Members stand in the order in which
 // docs/oip.md shows them.
 #include "dialect/oip.h"
+#include "dialect/parts.h"
 #include "dialect/reflect.h"
 #include "farcall/version.h"
 #include "json/writer.h"
@@ -57,7 +58,7 @@ fc_status_t fc_oip_put_name(const fc_generation_t *generation,
                             fc_error_t *err) {
   const fc_module_t *module = function->module;
   uint32_t only;
-  if (fc_route_only_function(generation, &only)) {
+  if (fc_route_only_function(generation, module, &only)) {
     return fc_json_write_string(sink, fc_module_get_name(module), err);
   }
   fc_text_t name;
@@ -129,103 +130,123 @@ static fc_status_t write_model(const fc_generation_t *generation,
 }
 
 // ---------------------------------------------------------------------------
-// Lists
+// Lists, in parts. A module may fail or be described anew while its functions are
+// listed, so what is written of it comes from the function.
 
-typedef struct list_t {
-  fc_sink_t *sink;
-  bool any;
-} list_t;
-
-static fc_status_t next_item(list_t *list, fc_error_t *err) {
-  if (list->any) FC_TRY(put(list->sink, ",", err));
-  list->any = true;
-  return FC_OK;
+// NULL: the function is no model.
+static const fc_function_t *model_at(const fc_parts_t *parts, size_t index) {
+  const fc_function_t *function = fc_module_function(parts->module, index);
+  return fc_oip_check_model(function, NULL) == FC_OK ? function : NULL;
 }
 
-static fc_status_t write_index_entry(const fc_generation_t *generation,
-                                     const fc_function_t *function,
-                                     list_t *list, fc_error_t *err) {
-  const bool ready = generation->state == FC_GENERATION_READY;
-  FC_TRY(next_item(list, err));
-  FC_TRY(put(list->sink, "{\"name\":", err));
-  FC_TRY(fc_oip_put_name(generation, function, list->sink, err));
-  FC_TRY(put_text(list->sink, ",\"version\":",
-                  fc_module_get_version(generation->module), err));
-  return put(list->sink,
-             ready ? ",\"state\":\"READY\"}" : ",\"state\":\"LOADING\"}", err);
+static fc_status_t begin_models(const fc_server_t *server, fc_sink_t *sink,
+                                fc_error_t *err) {
+  (void)server;
+  return put(sink, "{\"models\":[", err);
+}
+
+static fc_status_t begin_stats(const fc_server_t *server, fc_sink_t *sink,
+                               fc_error_t *err) {
+  (void)server;
+  return put(sink, "{\"model_stats\":[", err);
+}
+
+static fc_status_t begin_index(const fc_server_t *server, fc_sink_t *sink,
+                               fc_error_t *err) {
+  (void)server;
+  return put(sink, "[", err);
+}
+
+static fc_status_t put_ready(fc_parts_t *parts,
+                             const fc_generation_t *generation, fc_sink_t *sink,
+                             fc_error_t *err) {
+  (void)sink;
+  (void)err;
+  if (generation->state == FC_GENERATION_READY) {
+    fc_parts_hold(parts, generation);
+  }
+  return FC_OK;
 }
 
 // A module whose functions are not known is listed by its own name.
-static fc_status_t write_unknown(const fc_generation_t *generation,
-                                 list_t *list, fc_error_t *err) {
+static fc_status_t put_unknown(fc_parts_t *parts,
+                               const fc_generation_t *generation,
+                               fc_sink_t *sink, fc_error_t *err) {
   const bool failed = generation->state == FC_GENERATION_FAILED;
   const bool described = generation->state == FC_GENERATION_DESCRIBED;
-  FC_TRY(next_item(list, err));
-  FC_TRY(put_text(list->sink, "{\"name\":", generation->name, err));
+  FC_TRY(fc_parts_comma(parts, sink, err));
+  FC_TRY(put_text(sink, "{\"name\":", generation->name, err));
   if (described) {
-    return put(list->sink,
-               ",\"state\":\"UNAVAILABLE\",\"reason\":\"unloaded\"}", err);
+    return put(sink, ",\"state\":\"UNAVAILABLE\",\"reason\":\"unloaded\"}",
+               err);
   }
-  if (!failed) return put(list->sink, ",\"state\":\"LOADING\"}", err);
-  FC_TRY(put_text(list->sink, ",\"state\":\"UNAVAILABLE\",\"reason\":",
+  if (!failed) return put(sink, ",\"state\":\"LOADING\"}", err);
+  FC_TRY(put_text(sink, ",\"state\":\"UNAVAILABLE\",\"reason\":",
                   fc_str(generation->error.message), err));
-  return put(list->sink, "}", err);
+  return put(sink, "}", err);
 }
 
-typedef fc_status_t (*write_entry_t)(const fc_generation_t *generation,
-                                     const fc_function_t *function,
-                                     list_t *list, fc_error_t *err);
+// parts->flags of the index: only models that are ready are asked for.
+enum { ASKS_READY = 1 };
 
-static fc_status_t write_each(const fc_generation_t *generation,
-                              write_entry_t write, list_t *list,
-                              fc_error_t *err) {
-  for (size_t i = 0; i < fc_module_function_count(generation->module); i++) {
-    const fc_function_t *function = fc_module_function(generation->module, i);
-    if (!fc_generation_exposes(generation, function) ||
-        fc_oip_check_model(function, NULL) != FC_OK) {
-      continue;
-    }
-    FC_TRY(write(generation, function, list, err));
+static fc_status_t put_indexed(fc_parts_t *parts,
+                               const fc_generation_t *generation,
+                               fc_sink_t *sink, fc_error_t *err) {
+  if (parts->flags & ASKS_READY) {
+    return put_ready(parts, generation, sink, err);
   }
+  if (!generation->module || generation->state == FC_GENERATION_DESCRIBED) {
+    return put_unknown(parts, generation, sink, err);
+  }
+  fc_parts_hold(parts, generation);
   return FC_OK;
 }
 
-static fc_status_t write_name(const fc_generation_t *generation,
-                              const fc_function_t *function, list_t *list,
-                              fc_error_t *err) {
-  FC_TRY(next_item(list, err));
-  return fc_oip_put_name(generation, function, list->sink, err);
+static fc_status_t put_name(fc_parts_t *parts,
+                            const fc_generation_t *generation, size_t index,
+                            fc_sink_t *sink, fc_error_t *err) {
+  const fc_function_t *function = model_at(parts, index);
+  if (!function) return FC_OK;
+  FC_TRY(fc_parts_comma(parts, sink, err));
+  return fc_oip_put_name(generation, function, sink, err);
 }
 
-static fc_status_t write_stats(const fc_generation_t *generation,
-                               const fc_function_t *function, list_t *list,
-                               fc_error_t *err) {
-  FC_TRY(next_item(list, err));
-  return fc_oip_write_statistics(generation, function, list->sink, err);
+static fc_status_t put_stats(fc_parts_t *parts,
+                             const fc_generation_t *generation, size_t index,
+                             fc_sink_t *sink, fc_error_t *err) {
+  const fc_function_t *function = model_at(parts, index);
+  if (!function) return FC_OK;
+  FC_TRY(fc_parts_comma(parts, sink, err));
+  return fc_oip_write_statistics(generation, function, sink, err);
 }
 
-static fc_status_t write_ready_models(const fc_server_t *server,
-                                      write_entry_t write, fc_sink_t *sink,
-                                      fc_error_t *err) {
-  const fc_generations_t *all = &server->modules->generations;
-  list_t list = {.sink = sink};
-  for (uint32_t i = 0; i < all->count; i++) {
-    const fc_generation_t *generation = all->places[i];
-    if (!generation || !generation->current ||
-        generation->state != FC_GENERATION_READY) {
-      continue;
-    }
-    FC_TRY(write_each(generation, write, &list, err));
-  }
-  return FC_OK;
+static fc_status_t put_entry(fc_parts_t *parts,
+                             const fc_generation_t *generation, size_t index,
+                             fc_sink_t *sink, fc_error_t *err) {
+  const bool ready = generation->state == FC_GENERATION_READY;
+  const fc_function_t *function = model_at(parts, index);
+  if (!function) return FC_OK;
+  FC_TRY(fc_parts_comma(parts, sink, err));
+  FC_TRY(put(sink, "{\"name\":", err));
+  FC_TRY(fc_oip_put_name(generation, function, sink, err));
+  FC_TRY(put_text(
+      sink, ",\"version\":", fc_module_get_version(function->module), err));
+  return put(sink, ready ? ",\"state\":\"READY\"}" : ",\"state\":\"LOADING\"}",
+             err);
 }
 
-static fc_status_t write_models(const fc_server_t *server, fc_sink_t *sink,
-                                fc_error_t *err) {
-  FC_TRY(put(sink, "{\"models\":[", err));
-  FC_TRY(write_ready_models(server, write_name, sink, err));
-  return put(sink, "]}", err);
-}
+static const fc_parts_form_t kModels = {.begin = begin_models,
+                                        .module = put_ready,
+                                        .function = put_name,
+                                        .end = "]}"};
+static const fc_parts_form_t kStats = {.begin = begin_stats,
+                                       .module = put_ready,
+                                       .function = put_stats,
+                                       .end = "]}"};
+static const fc_parts_form_t kIndex = {.begin = begin_index,
+                                       .module = put_indexed,
+                                       .function = put_entry,
+                                       .end = "]"};
 
 // Reads a body {"ready":true}, which asks only for models that are ready. Other
 // members are ignored.
@@ -254,23 +275,12 @@ static fc_status_t read_filter(fc_str_t body, bool *out_ready,
   return fc_json_next(&reader, &token, err);
 }
 
-static fc_status_t write_index(const fc_server_t *server, fc_str_t body,
-                               fc_sink_t *sink, fc_error_t *err) {
-  const fc_generations_t *all = &server->modules->generations;
-  list_t list = {.sink = sink};
+static fc_status_t open_index(const fc_server_t *server, fc_str_t body,
+                              fc_parts_t **out_parts, fc_error_t *err) {
   bool only_ready;
   FC_TRY(read_filter(body, &only_ready, err));
-  FC_TRY(put(sink, "[", err));
-  for (uint32_t i = 0; i < all->count; i++) {
-    const fc_generation_t *generation = all->places[i];
-    if (!generation || !generation->current) continue;
-    if (only_ready && generation->state != FC_GENERATION_READY) continue;
-    const bool known =
-        generation->module && generation->state != FC_GENERATION_DESCRIBED;
-    FC_TRY(known ? write_each(generation, write_index_entry, &list, err)
-                 : write_unknown(generation, &list, err));
-  }
-  return put(sink, "]", err);
+  return fc_parts_create(server, &kIndex, only_ready ? ASKS_READY : 0,
+                         out_parts, err);
 }
 
 // ---------------------------------------------------------------------------
@@ -292,7 +302,7 @@ fc_status_t fc_oip_document(const fc_server_t *server,
     case FC_ROUTE_OIP_READY:
       return write_ready(server, sink, err);
     case FC_ROUTE_OIP_MODELS:
-      return write_models(server, sink, err);
+      return fc_parts_create(server, &kModels, 0, &out_document->parts, err);
     case FC_ROUTE_OIP_MODEL:
     case FC_ROUTE_OIP_MODEL_OF:
       return write_model(generation, function, sink, err);
@@ -310,16 +320,14 @@ fc_status_t fc_oip_document(const fc_server_t *server,
       FC_TRY(fc_oip_write_statistics(generation, function, sink, err));
       return put(sink, "]}", err);
     case FC_ROUTE_OIP_ALL_STATS:
-      FC_TRY(put(sink, "{\"model_stats\":[", err));
-      FC_TRY(write_ready_models(server, write_stats, sink, err));
-      return put(sink, "]}", err);
+      return fc_parts_create(server, &kStats, 0, &out_document->parts, err);
     case FC_ROUTE_OIP_LOGGING:
       return fc_oip_log(server, request->body, sink, err);
     case FC_ROUTE_OIP_TRACE:
     case FC_ROUTE_OIP_TRACE_OF:
       return fc_oip_write_trace(sink, err);
     case FC_ROUTE_OIP_INDEX:
-      return write_index(server, request->body, sink, err);
+      return open_index(server, request->body, &out_document->parts, err);
     default:
       return write_server(sink, err);
   }

@@ -40,8 +40,8 @@ fc_status_t fc_oip_write_statistics(const fc_generation_t *generation,
   FC_TRY(put(sink, "{\"name\":", err));
   FC_TRY(fc_oip_put_name(generation, function, sink, err));
   FC_TRY(put(sink, ",\"version\":", err));
-  FC_TRY(fc_json_write_string(sink, fc_module_get_version(generation->module),
-                              err));
+  FC_TRY(
+      fc_json_write_string(sink, fc_module_get_version(function->module), err));
   FC_TRY(write_number(sink, ",\"last_inference\":", counts.last_ms, err));
   FC_TRY(write_number(sink, ",\"inference_count\":", counts.succeeded, err));
   FC_TRY(write_number(sink, ",\"execution_count\":", counts.succeeded, err));

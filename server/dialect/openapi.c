@@ -344,7 +344,7 @@ static fc_status_t put_operations(fc_str_t module,
 static fc_status_t put_function(fc_parts_t *parts,
                                 const fc_generation_t *generation, size_t index,
                                 fc_sink_t *sink, fc_error_t *err) {
-  const fc_function_t *function = fc_module_function(generation->module, index);
+  const fc_function_t *function = fc_module_function(parts->module, index);
   const fc_str_t module = name_of(parts, generation);
   char text[PREFIX_MAX];
   const fc_str_t prefix = component_prefix(module, function, text);

@@ -81,6 +81,7 @@ static fc_status_t list_all(fc_parts_t *parts, fc_error_t *err) {
 
 static void release(fc_parts_t *parts) {
   if (!parts->held) return;
+  fc_module_release(parts->module);
   fc_generations_release(&parts->server->modules->generations, parts->held);
   parts->held = NULL;
 }
@@ -106,8 +107,9 @@ void fc_parts_hold(fc_parts_t *parts, const fc_generation_t *generation) {
   parts->held = fc_generations_at(&parts->server->modules->generations,
                                   generation->index);
   fc_generation_hold(parts->held);
+  parts->module = fc_module_retain(parts->held->module);
   parts->function = 0;
-  if (parts->form->module) parts->any = false;
+  if (parts->form->module_end) parts->any = false;
 }
 
 // What stands under the key by now; NULL: nothing.
@@ -140,20 +142,18 @@ static fc_status_t next_module(fc_parts_t *parts, fc_sink_t *sink,
 static fc_status_t end_module(fc_parts_t *parts, fc_sink_t *sink,
                               fc_error_t *err) {
   release(parts);
-  if (!parts->form->module) return FC_OK;
+  if (!parts->form->module_end) return FC_OK;
   parts->any = true;
   return fc_sink_put(sink, fc_str(parts->form->module_end), err);
 }
 
 static fc_status_t next_entry(fc_parts_t *parts, fc_sink_t *sink,
                               fc_error_t *err) {
-  // A described module may be unloaded although it is held.
-  const fc_module_t *module = parts->held ? parts->held->module : NULL;
-  if (module && parts->function < fc_module_function_count(module)) {
+  if (parts->held &&
+      parts->function < fc_module_function_count(parts->module)) {
     const size_t at = parts->function++;
-    if (!fc_generation_exposes(parts->held, fc_module_function(module, at))) {
-      return FC_OK;
-    }
+    const fc_function_t *function = fc_module_function(parts->module, at);
+    if (!fc_generation_exposes(parts->held, function)) return FC_OK;
     return parts->form->function(parts, parts->held, at, sink, err);
   }
   if (parts->held) return end_module(parts, sink, err);

@@ -3,7 +3,8 @@
 // A document about every module, written in parts, a turn of the loop for each, so
 // that ten thousand modules keep nobody waiting. What it is about is listed when it
 // begins. A module that is replaced meanwhile is written as it is by then, one that
-// is unloaded is left out, and each is written whole, by one generation. Loop thread.
+// is unloaded is left out, and each is written whole, by one generation, of its module
+// as it was when its entry began. Loop thread.
 #ifndef FARCALL_SERVER_DIALECT_PARTS_H_
 #define FARCALL_SERVER_DIALECT_PARTS_H_
 
@@ -17,13 +18,15 @@ typedef struct fc_parts_form_t {
   fc_status_t (*begin)(const fc_server_t *server, fc_sink_t *sink,
                        fc_error_t *err);
   // Writes the entry of a module. If it calls fc_parts_hold, entries of its functions
-  // and `module_end` follow. NULL: there are entries of functions alone. Each begins
-  // with fc_parts_comma.
+  // and `module_end` follow. NULL: there are entries of functions alone, of every
+  // module. Each begins with fc_parts_comma.
   fc_status_t (*module)(fc_parts_t *parts, const fc_generation_t *generation,
                         fc_sink_t *sink, fc_error_t *err);
+  // Of a function of parts->module.
   fc_status_t (*function)(fc_parts_t *parts, const fc_generation_t *generation,
                           size_t index, fc_sink_t *sink, fc_error_t *err);
-  const char *module_end;  // NULL: nothing
+  // NULL: nothing, and functions have entries beside those of modules, not within.
+  const char *module_end;
   // Stands between the entries and what they put aside; NULL: nothing is.
   fc_status_t (*middle)(const fc_server_t *server, fc_sink_t *sink,
                         fc_error_t *err);
@@ -48,6 +51,7 @@ struct fc_parts_t {
   uint32_t at;  // the key whose entry is next
   uint32_t count;
   fc_generation_t *held;  // its functions are being written; NULL: none
+  fc_module_t *module;    // retained: `held` may get another one, or lose it
   size_t function;
   fc_block_sink_t
       aside;           // what entries put aside; its count is 0 if they do not
@@ -74,8 +78,8 @@ fc_status_t fc_parts_write(fc_parts_t *parts, fc_block_sink_t *out,
 
 // For forms: writes a comma, unless this is the first entry.
 fc_status_t fc_parts_comma(fc_parts_t *parts, fc_sink_t *sink, fc_error_t *err);
-// For `module` of forms: its functions have entries of their own. The generation is
-// current: one that drains cannot be held any more.
+// For `module` of forms: its functions have entries of their own. The generation has a
+// module and is current: one that drains cannot be held any more.
 void fc_parts_hold(fc_parts_t *parts, const fc_generation_t *generation);
 
 #endif  // FARCALL_SERVER_DIALECT_PARTS_H_

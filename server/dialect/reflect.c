@@ -388,10 +388,11 @@ static fc_status_t begin_functions(const fc_server_t *server, fc_sink_t *sink,
 static fc_status_t put_function(fc_parts_t *parts,
                                 const fc_generation_t *generation, size_t index,
                                 fc_sink_t *sink, fc_error_t *err) {
+  (void)generation;
   const bool signatures = parts->flags & ASKS_SIGNATURES;
   FC_TRY(fc_parts_comma(parts, sink, err));
-  return (signatures ? write_function : write_short)(generation->module, index,
-                                                     sink, err);
+  return (signatures ? write_function : write_short)(parts->module, index, sink,
+                                                     err);
 }
 
 static const fc_parts_form_t kModules = {.with_draining = true,

@@ -278,8 +278,7 @@ static size_t after_module(fc_str_t name) {
 }
 
 bool fc_route_only_function(const fc_generation_t *generation,
-                            uint32_t *out_function) {
-  const fc_module_t *module = generation->module;
+                            const fc_module_t *module, uint32_t *out_function) {
   uint32_t found = 0;
   for (size_t i = 0; i < fc_module_function_count(module) && found < 2; i++) {
     const fc_function_t *function = fc_module_function(module, i);
@@ -351,7 +350,9 @@ static fc_status_t find_only(const fc_generation_t *generation,
                              uint32_t *out_function, fc_error_t *err) {
   FC_TRY(check_loaded(generation, err));
   size_t count;
-  if (fc_route_only_function(generation, out_function)) return FC_OK;
+  if (fc_route_only_function(generation, generation->module, out_function)) {
+    return FC_OK;
+  }
   const fc_function_t *first = find_first(generation, &count);
   return fc_fail(
       err, FC_CODE_FUNCTION_NOT_FOUND,

@@ -70,10 +70,11 @@ fc_status_t fc_route_find(const fc_routes_t *routes,
                           const fc_generations_t *generations, bool ready,
                           fc_place_t *out_place, fc_error_t *err);
 
-// Finds the one function of a module that clients can call: then the module's name
-// alone names a model. False if there is none, or several.
+// Finds the one function that clients can call of `module`, which is or was the
+// generation's: then the module's name alone names a model. False if there is none, or
+// several.
 bool fc_route_only_function(const fc_generation_t *generation,
-                            uint32_t *out_function);
+                            const fc_module_t *module, uint32_t *out_function);
 // Gives the module's name in the path of a request: the segment where the path
 // of the route has {module}; "" if it has none. FC_CODE_MODULE_NOT_FOUND when the
 // segment is empty or longer than names are. `out` holds the bytes.

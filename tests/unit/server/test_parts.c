@@ -7,7 +7,11 @@
 #include <stdio.h>
 
 #include "config/limits.h"
+#include "dialect/oip.h"
 #include "helpers/test.h"
+
+#define CORPUS FARCALL_SOURCE_DIR "/tests/corpus/vm/"
+#define ONE_FUNCTION FARCALL_SOURCE_DIR "/tests/corpus/iree/state/agreed.vmfb"
 
 typedef struct house_t {
   fc_modules_t modules;
@@ -187,6 +191,121 @@ static void what_comes_and_goes_meanwhile(void **state) {
   end(&house);
 }
 
+// ---------------------------------------------------------------------------
+// Modules whose functions have entries
+
+static fc_status_t put_index(fc_parts_t *parts,
+                             const fc_generation_t *generation, size_t index,
+                             fc_sink_t *sink, fc_error_t *err) {
+  const fc_str_t name = fc_module_function(parts->module, index)->name;
+  (void)generation;
+  FC_TRY(fc_parts_comma(parts, sink, err));
+  for (uint32_t i = 0; i < filling; i++) {
+    FC_TRY(fc_sink_put(sink, FC_STR("."), err));
+  }
+  return fc_sink_put(sink, name, err);
+}
+
+static const fc_parts_form_t kFunctions = {
+    .begin = put_begin, .function = put_index, .end = ">"};
+
+// Names of modules that have none, and functions of the others.
+static fc_status_t put_either(fc_parts_t *parts,
+                              const fc_generation_t *generation,
+                              fc_sink_t *sink, fc_error_t *err) {
+  if (!generation->module) return put_module(parts, generation, sink, err);
+  fc_parts_hold(parts, generation);
+  return FC_OK;
+}
+
+static const fc_parts_form_t kEither = {.begin = put_begin,
+                                        .module = put_either,
+                                        .function = put_index,
+                                        .end = ">"};
+
+static const fc_parts_form_t kNested = {.begin = put_begin,
+                                        .module = put_either,
+                                        .function = put_index,
+                                        .module_end = ";",
+                                        .end = ">"};
+
+static fc_module_t *load(const char *file) {
+  fc_module_t *module;
+  assert_int_equal(fc_module_load(fc_backends, fc_str(file), NULL,
+                                  fc_allocator_system(), &module, NULL),
+                   FC_OK);
+  return module;
+}
+
+static void functions_stand_beside_modules_or_within(void **state) {
+  (void)state;
+  static const struct {
+    const fc_parts_form_t *form;
+    const char *wanted;
+  } rows[] = {{&kEither, "<1,next,3>"}, {&kNested, "<1next;,3>"}};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
+    house_t house;
+    begin(&house);
+    (void)publish(&house, "a");
+    publish(&house, "b")->module = load(ONE_FUNCTION);
+    (void)publish(&house, "c");
+    (void)expect(&house, create(&house, rows[i].form), rows[i].wanted);
+    end(&house);
+  }
+}
+
+// A module that is only described may be described anew, or be dropped, between two
+// parts: what was begun goes on as it began.
+static void a_module_that_changes_is_written_as_it_began(void **state) {
+  (void)state;
+  static const char *const kNewer[] = {CORPUS "ops.vmfb", NULL};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kNewer); i++) {
+    house_t house;
+    fc_block_sink_t out;
+    begin(&house);
+    fc_generation_t *generation = publish(&house, "a");
+    generation->module = load(CORPUS "endless.vmfb");
+    fc_parts_t *parts = create(&house, &kFunctions);
+    write_first(&house, parts, &out);
+    fc_module_release(generation->module);
+    generation->module = kNewer[i] ? load(kNewer[i]) : NULL;
+    (void)finish(&house, parts, &out,
+                 "<branch,branches,calls,nested,native,nativevariadic,"
+                 "nativeyieldable,listelements,listnew,listreserve,listresize,"
+                 "listnested,bufferelements,buffernew,bufferbytes>");
+    end(&house);
+  }
+}
+
+// A module may have ten thousand functions, and each is a model.
+static void lists_of_models_come_in_parts(void **state) {
+  (void)state;
+  static const struct {
+    fc_route_t route;
+    const char *wanted;  // of no modules
+  } rows[] = {{FC_ROUTE_OIP_MODELS, "{\"models\":[]}"},
+              {FC_ROUTE_OIP_ALL_STATS, "{\"model_stats\":[]}"},
+              {FC_ROUTE_OIP_INDEX, "[]"}};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
+    house_t house;
+    fc_block_sink_t out;
+    fc_document_t document;
+    const fc_request_t request = {.body = FC_STR("")};
+    const fc_place_t place = {rows[i].route, FC_ROUTE_NO_INDEX,
+                              FC_ROUTE_NO_INDEX};
+    begin(&house);
+    open_sink(&house, &out);
+    assert_int_equal(fc_oip_document(&house.server, &request, &place, &document,
+                                     &out.sink, NULL),
+                     FC_OK);
+    assert_non_null(document.parts);
+    (void)finish(&house, document.parts, &out, rows[i].wanted);
+    end(&house);
+  }
+}
+
+// ---------------------------------------------------------------------------
+
 static void a_part_is_bounded(void **state) {
   (void)state;
   static const struct {
@@ -249,6 +368,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(what_is_there_is_written_once),
       FC_TEST(what_comes_and_goes_meanwhile),
+      FC_TEST(functions_stand_beside_modules_or_within),
+      FC_TEST(a_module_that_changes_is_written_as_it_began),
+      FC_TEST(lists_of_models_come_in_parts),
       FC_TEST(a_part_is_bounded),
       FC_TEST(it_survives_every_failing_allocation),
   };
