@@ -52,6 +52,25 @@ typedef enum fc_option_t {
   FC_OPTION_COUNT
 } fc_option_t;
 
+typedef struct fc_verb_info_t {
+  const char *name;
+  const char *words;  // what follows, as --help shows it
+  const char *summary;
+} fc_verb_info_t;
+
+typedef struct fc_option_info_t {
+  uint32_t verbs;  // a bit for each that has it
+  char letter;     // 0: none
+  const char *name;
+  const char *value;  // what --help calls it, NULL: the option takes none
+  const char *help;
+} fc_option_info_t;
+
+// The rows of options.def.
+extern const fc_verb_info_t fc_verbs[FC_VERB_COUNT];
+extern const fc_option_info_t fc_options[FC_OPTION_COUNT];
+bool fc_option_belongs(fc_option_t option, fc_verb_t verb);
+
 typedef struct fc_flag_t {
   fc_option_t option;
   const char *value;  // NULL when the option takes none
@@ -91,6 +110,10 @@ bool fc_is_vmfb(const fc_args_t *args, const char *path);
 // may be a slip.
 const char *fc_nearest(const char *text, const char *const *names,
                        size_t count);
+
+// The script by which `shell` (bash, zsh or fish) completes command lines of
+// farcall. False for other shells.
+bool fc_completion_print(const char *shell, FILE *stream);
 
 // The verbs. Each returns an exit code.
 #define FC_VERB(id, name, call, words, summary) int call(const fc_args_t *args);

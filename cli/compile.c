@@ -632,6 +632,7 @@ int fc_verb_compile(const fc_args_t *args) {
                        err.message);
   }
   fc_tool_catch_signals();
+  fc_tool_show_progress();
   fc_status_t status = find_tools(&compile);
   if (status == FC_OK) {
     status = fc_workdir_create(args->arena, &compile.work, &err);

@@ -8,26 +8,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-typedef struct fc_verb_info_t {
-  const char *name;
-  const char *words;
-  const char *summary;
-} fc_verb_info_t;
+#include "style.h"
 
-typedef struct fc_option_info_t {
-  uint32_t verbs;
-  char letter;
-  const char *name;
-  const char *value;
-  const char *help;
-} fc_option_info_t;
-
-static const fc_verb_info_t kVerbs[] = {
+const fc_verb_info_t fc_verbs[FC_VERB_COUNT] = {
 #define FC_VERB(id, name, call, words, summary) {name, words, summary},
 #include "options.def"
 };
 
-static const fc_option_info_t kOptions[] = {
+const fc_option_info_t fc_options[FC_OPTION_COUNT] = {
 #define FC_OPTION(id, verbs, letter, name, value, help) \
   {verbs, letter, name, value, help},
 #include "options.def"
@@ -71,7 +59,10 @@ int fc_complain(int exit_code, const char *format, ...) {
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
   fflush(stdout);
-  fputs("farcall: ", stderr);
+  const bool note = !strncmp(text, "note: ", 6);
+  fprintf(stderr, "%sfarcall:%s ",
+          fc_style(stderr, note ? FC_STYLE_DIM : FC_STYLE_BAD),
+          fc_style(stderr, FC_STYLE_PLAIN));
   fc_show(stderr, fc_str(text));
   fputc('\n', stderr);
   return exit_code;
@@ -90,8 +81,15 @@ int fc_complain_call(int http_status, const char *code, const char *detail,
   } else if (syntax) {
     snprintf(where, sizeof where, ", at byte %" PRIu64, byte_offset);
   }
-  return fc_complain(FC_EXIT_FAILED, "%s%s: %s%s%s%s", status, code, detail,
-                     hint, where, pointer);
+  const int exit_code = fc_complain(FC_EXIT_FAILED, "%s%s: %s%s%s%s", status,
+                                    code, detail, hint, where, pointer);
+  // For people: a program that reads the last line gets the error itself.
+  const char *dim = fc_style(stderr, FC_STYLE_DIM);
+  if (*dim) {
+    fprintf(stderr, "%sfarcall explain %s says more%s\n", dim, code,
+            fc_style(stderr, FC_STYLE_PLAIN));
+  }
+  return exit_code;
 }
 
 const char *fc_nearest(const char *text, const char *const *names,
@@ -107,8 +105,8 @@ const char *fc_nearest(const char *text, const char *const *names,
 fc_verb_t fc_verb_find(const char *name) {
   const char *names[FC_VERB_COUNT];
   for (size_t i = 0; i < FC_VERB_COUNT; i++) {
-    if (!strcmp(name, kVerbs[i].name)) return (fc_verb_t)i;
-    names[i] = kVerbs[i].name;
+    if (!strcmp(name, fc_verbs[i].name)) return (fc_verb_t)i;
+    names[i] = fc_verbs[i].name;
   }
   const char *near = fc_nearest(name, names, FC_VERB_COUNT);
   if (near) {
@@ -119,17 +117,18 @@ fc_verb_t fc_verb_find(const char *name) {
   return FC_VERB_COUNT;
 }
 
-const char *fc_verb_name(fc_verb_t verb) { return kVerbs[verb].name; }
+const char *fc_verb_name(fc_verb_t verb) { return fc_verbs[verb].name; }
 
-static bool belongs(size_t option, fc_verb_t verb) {
-  return kOptions[option].verbs & 1u << verb;
+bool fc_option_belongs(fc_option_t option, fc_verb_t verb) {
+  return fc_options[option].verbs & 1u << verb;
 }
 
 // The option of `verb` that the part of a word before `=` names; FC_OPTION_COUNT
 // when there is none.
 static size_t find_long(fc_verb_t verb, fc_str_t text) {
   for (size_t i = 0; i < FC_OPTION_COUNT; i++) {
-    if (belongs(i, verb) && fc_str_equal(text, fc_str(kOptions[i].name))) {
+    if (fc_option_belongs(i, verb) &&
+        fc_str_equal(text, fc_str(fc_options[i].name))) {
       return i;
     }
   }
@@ -138,7 +137,8 @@ static size_t find_long(fc_verb_t verb, fc_str_t text) {
 
 static size_t find_letter(fc_verb_t verb, char letter) {
   for (size_t i = 0; i < FC_OPTION_COUNT; i++) {
-    if (belongs(i, verb) && letter && kOptions[i].letter == letter) return i;
+    if (fc_option_belongs(i, verb) && letter && fc_options[i].letter == letter)
+      return i;
   }
   return FC_OPTION_COUNT;
 }
@@ -147,16 +147,16 @@ static bool refuse_option(fc_arena_t *arena, fc_verb_t verb, fc_str_t text) {
   const char *names[FC_OPTION_COUNT];
   size_t count = 0;
   for (size_t i = 0; i < FC_OPTION_COUNT; i++) {
-    if (belongs(i, verb)) names[count++] = kOptions[i].name;
+    if (fc_option_belongs(i, verb)) names[count++] = fc_options[i].name;
   }
   fc_str_t copy = fc_arena_copy(arena, text);
   const char *near = copy.data ? fc_nearest(copy.data, names, count) : NULL;
   if (near) {
     fc_complain(0, "%s has no option '--%.*s': did you mean '--%s'?",
-                kVerbs[verb].name, FC_STR_ARG(text), near);
+                fc_verbs[verb].name, FC_STR_ARG(text), near);
   } else {
     fc_complain(0, "%s has no option '--%.*s'; farcall %s --help lists them",
-                kVerbs[verb].name, FC_STR_ARG(text), kVerbs[verb].name);
+                fc_verbs[verb].name, FC_STR_ARG(text), fc_verbs[verb].name);
   }
   return false;
 }
@@ -179,12 +179,12 @@ static bool take_option(fc_arena_t *arena, fc_verb_t verb, int argc,
     option = find_letter(verb, text[1]);
     if (option == FC_OPTION_COUNT) {
       fc_complain(0, "%s has no option '-%c'; farcall %s --help lists them",
-                  kVerbs[verb].name, text[1], kVerbs[verb].name);
+                  fc_verbs[verb].name, text[1], fc_verbs[verb].name);
       return false;
     }
     if (text[2]) value = text + 2;
   }
-  const fc_option_info_t *info = &kOptions[option];
+  const fc_option_info_t *info = &fc_options[option];
   if (value && !info->value) {
     fc_complain(0, "--%s takes no value", info->name);
     return false;
@@ -250,25 +250,28 @@ static void print_option(const fc_option_info_t *info) {
   char left[64];
   snprintf(left, sizeof left, "--%s%s%s", info->name, info->value ? "=" : "",
            info->value ? info->value : "");
-  if (info->letter) printf("  -%c, %-22s %s\n", info->letter, left, info->help);
-  else printf("      %-22s %s\n", left, info->help);
+  const char *bold = fc_style(stdout, FC_STYLE_BOLD);
+  const char *plain = fc_style(stdout, FC_STYLE_PLAIN);
+  char letter[8] = "   ";
+  if (info->letter) snprintf(letter, sizeof letter, "-%c,", info->letter);
+  printf("  %s%s %-22s%s %s\n", bold, letter, left, plain, info->help);
 }
 
 bool fc_is_vmfb(const fc_args_t *args, const char *path) {
   if (!fc_str_ends(fc_str(path), FC_STR(".so"))) return true;
   fc_complain(0,
               "%s is a native module: %s is for .vmfb; farcall sig prints it",
-              path, kVerbs[args->verb].name);
+              path, fc_verbs[args->verb].name);
   return false;
 }
 
 void fc_print_help(fc_verb_t verb) {
   if (verb != FC_VERB_COUNT) {
-    const fc_verb_info_t *info = &kVerbs[verb];
+    const fc_verb_info_t *info = &fc_verbs[verb];
     printf("usage: farcall %s [options] %s\n\n%s\n\noptions:\n", info->name,
            info->words, info->summary);
     for (size_t i = 0; i < FC_OPTION_COUNT; i++) {
-      if (belongs(i, verb)) print_option(&kOptions[i]);
+      if (fc_option_belongs(i, verb)) print_option(&fc_options[i]);
     }
     return;
   }
@@ -276,8 +279,9 @@ void fc_print_help(fc_verb_t verb) {
       "usage: farcall VERB [options] ...\n\n"
       "Compiled MLIR and IREE functions, from the command line.\n\nverbs:\n");
   for (size_t i = 0; i < FC_VERB_COUNT; i++) {
-    printf("  %-9s %-30s %s\n", kVerbs[i].name, kVerbs[i].words,
-           kVerbs[i].summary);
+    printf("  %s%-10s%s %-30s %s\n", fc_style(stdout, FC_STYLE_BOLD),
+           fc_verbs[i].name, fc_style(stdout, FC_STYLE_PLAIN),
+           fc_verbs[i].words, fc_verbs[i].summary);
   }
   printf("\nfarcall VERB --help says more; farcall --version prints the "
          "version.\n");

@@ -7,11 +7,14 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "file.h"
 #include "input.h"
 
 #define TIMEOUT_DEFAULT "300"
+
+static const char kVariable[] = "FARCALL_SERVER";
 
 static bool read_seconds(const char *text, uint64_t *out_ms) {
   uint64_t seconds = 0;
@@ -23,9 +26,29 @@ static bool read_seconds(const char *text, uint64_t *out_ms) {
   return i > 0 && !text[i];
 }
 
+// Says the name that a variable with a slip in it may have been meant for: a call of
+// another server than the one that was meant would not show it.
+static void note_misspelt(void) {
+  static const char kPrefix[] = "FARCALL_";
+  static bool said;
+  if (said) return;
+  said = true;
+  const size_t prefix = sizeof kPrefix - 1;
+  for (char **each = environ; *each; each++) {
+    const size_t size = strcspn(*each, "=");
+    if (strncmp(*each, kPrefix, prefix) != 0) continue;
+    fc_nearest_t search =
+        fc_nearest_begin(fc_str_make(*each + prefix, size - prefix));
+    if (!fc_nearest_offer(&search, fc_str(kVariable + prefix))) continue;
+    fc_complain(0, "note: no variable '%.*s': did you mean '%s'?", (int)size,
+                *each, kVariable);
+  }
+}
+
 fc_status_t fc_remote_server(const fc_args_t *args, fc_server_t *out_server,
                              fc_error_t *err) {
-  const char *url = getenv("FARCALL_SERVER");
+  const char *url = getenv(kVariable);
+  if (!url && !fc_args_has(args, FC_OPTION_SERVER)) note_misspelt();
   if (!url || !*url) url = FC_SERVER_DEFAULT;
   url = fc_args_get(args, FC_OPTION_SERVER, url);
   FC_TRY(fc_server_parse(args->arena, url, out_server, err));

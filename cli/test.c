@@ -11,12 +11,14 @@
 #include "local.h"
 #include "module/expect.h"
 #include "module/vm/backend.h"
+#include "style.h"
 
 #define ANSWER_LIMIT ((size_t)1 << 30)
 
 static void print_one(void *context, const fc_vm_test_t *test) {
   (void)context;
-  printf("%-6s ", test->ok ? "ok" : "failed");
+  printf("%s%-6s%s ", fc_style(stdout, test->ok ? FC_STYLE_GOOD : FC_STYLE_BAD),
+         test->ok ? "ok" : "failed", fc_style(stdout, FC_STYLE_PLAIN));
   fc_show(stdout, test->name);
   if (!test->ok) {
     fputs(": ", stdout);
@@ -54,7 +56,8 @@ static int check_calls(const fc_expectations_t *calls,
     fc_error_t err;
     if (check_call(&calls->calls[i], module, &answer, &err) == FC_OK) continue;
     wrong++;
-    fputs("failed ", stdout);
+    printf("%sfailed%s ", fc_style(stdout, FC_STYLE_BAD),
+           fc_style(stdout, FC_STYLE_PLAIN));
     fc_show_text(err.message);
     putchar('\n');
   }

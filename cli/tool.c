@@ -5,10 +5,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -54,6 +57,33 @@ const char *fc_tool_find(fc_arena_t *arena, const char *name,
   if ((found = along_path(arena, name, LLVM_SUFFIX))) return found;
   found = usable(arena, LLVM_DIRECTORY, strlen(LLVM_DIRECTORY), name, "");
   return found ? found : along_path(arena, name, "");
+}
+
+// When tools began to run, for people who wait at a terminal; 0: nobody does.
+static uint64_t begin_ns;
+static bool shown;
+
+static void on_tick(int number) { (void)number; }
+
+static void show_progress(const char *tool) {
+  fprintf(stderr, "\r\x1b[K%s, %" PRIu64 " s", fc_file_base(tool),
+          (fc_clock_ns() - begin_ns) / 1000000000);
+  shown = true;
+}
+
+static void clear_progress(void) {
+  if (shown) fputs("\r\x1b[K", stderr);
+  shown = false;
+}
+
+void fc_tool_show_progress(void) {
+  if (!isatty(STDERR_FILENO)) return;
+  // Each second, the wait for the tool is interrupted.
+  const struct sigaction action = {.sa_handler = on_tick};
+  const struct itimerval second = {{1, 0}, {1, 0}};
+  begin_ns = fc_clock_ns();
+  sigaction(SIGALRM, &action, NULL);
+  setitimer(ITIMER_REAL, &second, NULL);
 }
 
 static const int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -136,9 +166,13 @@ fc_status_t fc_tool_run(const char *const *argv, const char *directory,
   // process.
   siginfo_t info;
   int waited = 0;
+  bool again;
   do {
     if (child) waited = waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT);
-  } while (waited < 0 && errno == EINTR);
+    again = waited < 0 && errno == EINTR;
+    if (again && begin_ns) show_progress(argv[0]);
+  } while (again);
+  clear_progress();
   before = hold_signals();
   running = 0;
   sigprocmask(SIG_SETMASK, &before, NULL);

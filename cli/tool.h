@@ -18,6 +18,10 @@ const char *fc_tool_find(fc_arena_t *arena, const char *name,
 void fc_tool_catch_signals(void);
 int fc_tool_interrupted(void);
 
+// From now on, if standard error is a terminal, a line there says which tool runs and
+// since when, once a second.
+void fc_tool_show_progress(void);
+
 // Runs argv[0] in `directory` with no input; what it prints goes to the file
 // `log` there. *out_wait is as waitpid gives it, also of a tool that failed. Fails when
 // it cannot be started or waited for, or when a signal asked us to stop.

@@ -13,6 +13,13 @@ foreach(program farcalld farcall-cli)
   endif()
 endforeach()
 install(FILES docs/farcalld.8 DESTINATION ${CMAKE_INSTALL_MANDIR}/man8)
+install(FILES docs/farcall.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES config/completion/farcall.bash RENAME farcall
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES config/completion/_farcall
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES config/completion/farcall.fish
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 install(FILES config/farcalld.conf
   DESTINATION ${CMAKE_INSTALL_DATADIR}/farcall)
 install(DIRECTORY include/ ${PROJECT_BINARY_DIR}/include/

@@ -9,6 +9,7 @@
 #include "cli.h"
 #include "farcall/version.h"
 #include "json/writer.h"
+#include "style.h"
 
 static const struct {
   const char *name;
@@ -66,8 +67,9 @@ static void print_goals(const fc_bench_report_t *report, FILE *stream) {
     const bool count = goal->name && (!strcmp(goal->name, "errors") ||
                                       !strcmp(goal->name, "rate"));
     const bool met = fc_bench_goal_is_met(goal, report->result);
-    fprintf(stream, "  goal      %.*s: %s, ", FC_STR_ARG(goal->text),
-            met ? "met" : "missed");
+    fprintf(stream, "  goal      %.*s: %s%s%s, ", FC_STR_ARG(goal->text),
+            fc_style(stream, met ? FC_STYLE_GOOD : FC_STYLE_BAD),
+            met ? "met" : "missed", fc_style(stream, FC_STYLE_PLAIN));
     if (count) fprintf(stream, "%.0f\n", figure);
     else fprintf(stream, "%s\n", fc_bench_time(figure).text);
   }

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// farcall top: what a server does now. It reads the server's documents once a second
+// and shows the differences; `--once` shows what there was since the server began.
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "file.h"
+#include "remote.h"
+#include "style.h"
+
+#define ARENA_BLOCK (256u << 10)
+#define ARENA_LIMIT ((size_t)1 << 30)
+#define ROWS_DEFAULT \
+  40  // lines of a terminal that does not say how many it has
+#define HEAD_ROWS 5
+
+// What a function has done since the server began.
+typedef struct fc_top_row_t {
+  const char *name;
+  double calls;  // that succeeded
+  double failed;
+  double ns;        // of those calls together
+  double queue_ns;  // the part of that in the queue
+  double call_ns;   // and in the module
+} fc_top_row_t;
+
+// All of one second. What it points to is in `arena`.
+typedef struct fc_top_view_t {
+  fc_arena_t arena;
+  uint64_t at_ns;
+  const char *server;  // "farcalld 0.1.0, up 20 s, ready"
+  const char *load;
+  double uptime_s;
+  fc_top_row_t *rows;
+  size_t count;
+} fc_top_view_t;
+
+static double number(yyjson_val *object, const char *key) {
+  return yyjson_get_num(yyjson_obj_get(object, key));
+}
+
+static double number_in(yyjson_val *object, const char *group,
+                        const char *key) {
+  return number(yyjson_obj_get(object, group), key);
+}
+
+// ---------------------------------------------------------------------------
+// Reading
+
+static int read_server(const fc_args_t *args, fc_top_view_t *view) {
+  fc_str_t text;
+  yyjson_doc *doc;
+  const int exit_code =
+      fc_remote_get_json(args, "/api/v1", "uptime_ms", &text, &doc);
+  if (exit_code) return exit_code;
+  yyjson_val *root = yyjson_doc_get_root(doc);
+  view->uptime_s = number(root, "uptime_ms") / 1000;
+  const char *version = yyjson_get_str(yyjson_obj_get(root, "version"));
+  view->server = fc_print(
+      args->arena, "farcalld %s, up %.0f s, %s, %.0f modules, %.0f workers",
+      version ? version : "?", view->uptime_s,
+      yyjson_get_bool(yyjson_obj_get(root, "ready")) ? "ready" : "not ready",
+      number(root, "modules"), number(root, "workers"));
+  view->load =
+      fc_print(args->arena,
+               "connections %.0f, waiting %.0f, running %.0f, memory of "
+               "requests %.1f MiB",
+               number_in(root, "in_flight", "connections"),
+               number_in(root, "in_flight", "waiting"),
+               number_in(root, "in_flight", "running"),
+               number_in(root, "in_flight", "bytes") / 1048576);
+  yyjson_doc_free(doc);
+  return view->server && view->load
+             ? FC_EXIT_OK
+             : fc_complain(FC_EXIT_FAILED, "out of memory");
+}
+
+static fc_top_row_t read_row(fc_arena_t *arena, yyjson_val *model) {
+  const char *name = yyjson_get_str(yyjson_obj_get(model, "name"));
+  yyjson_val *stats = yyjson_obj_get(model, "inference_stats");
+  return (fc_top_row_t){
+      .name = fc_print(arena, "%s", name ? name : ""),
+      .calls = number_in(stats, "success", "count"),
+      .failed = number_in(stats, "fail", "count"),
+      .ns = number_in(stats, "success", "ns"),
+      .queue_ns = number_in(stats, "queue", "ns"),
+      .call_ns = number_in(stats, "compute_infer", "ns"),
+  };
+}
+
+static int read_functions(const fc_args_t *args, fc_top_view_t *view) {
+  fc_str_t text;
+  yyjson_doc *doc;
+  const int exit_code =
+      fc_remote_get_json(args, "/v2/models/stats", "model_stats", &text, &doc);
+  if (exit_code) return exit_code;
+  yyjson_val *models = yyjson_obj_get(yyjson_doc_get_root(doc), "model_stats");
+  yyjson_val *model;
+  size_t index, count;
+  view->rows = fc_arena_alloc_array(args->arena, yyjson_arr_size(models) + 1,
+                                    sizeof *view->rows);
+  view->count = 0;
+  bool fits = view->rows != NULL;
+  yyjson_arr_foreach(models, index, count, model) {
+    if (!fits) break;
+    view->rows[view->count] = read_row(args->arena, model);
+    fits = view->rows[view->count++].name != NULL;
+  }
+  yyjson_doc_free(doc);
+  return fits ? FC_EXIT_OK : fc_complain(FC_EXIT_FAILED, "out of memory");
+}
+
+static int read_view(const fc_args_t *args, fc_top_view_t *view) {
+  fc_arena_reset(&view->arena);
+  fc_args_t here = *args;
+  here.arena = &view->arena;
+  const int exit_code = read_server(&here, view);
+  view->at_ns = fc_clock_ns();
+  return exit_code ? exit_code : read_functions(&here, view);
+}
+
+// ---------------------------------------------------------------------------
+// Differences
+
+// Functions keep their places from one second to the next unless modules come or go.
+static const fc_top_row_t *find_row(const fc_top_view_t *view, const char *name,
+                                    size_t place) {
+  if (place < view->count && !strcmp(view->rows[place].name, name)) {
+    return &view->rows[place];
+  }
+  for (size_t i = 0; i < view->count; i++) {
+    if (!strcmp(view->rows[i].name, name)) return &view->rows[i];
+  }
+  return NULL;
+}
+
+// What became of a function since `before`. A module that was loaded again counts
+// from 0.
+static fc_top_row_t differ(const fc_top_row_t *now,
+                           const fc_top_row_t *before) {
+  if (!before || now->calls < before->calls || now->failed < before->failed) {
+    return *now;
+  }
+  return (fc_top_row_t){.name = now->name,
+                        .calls = now->calls - before->calls,
+                        .failed = now->failed - before->failed,
+                        .ns = now->ns - before->ns,
+                        .queue_ns = now->queue_ns - before->queue_ns,
+                        .call_ns = now->call_ns - before->call_ns};
+}
+
+// The busiest first, then by name.
+static int by_calls(const void *a, const void *b) {
+  const fc_top_row_t *left = a, *right = b;
+  const double calls = left->calls + left->failed;
+  const double others = right->calls + right->failed;
+  if (calls != others) return calls > others ? -1 : 1;
+  return strcmp(left->name, right->name);
+}
+
+// ---------------------------------------------------------------------------
+// Showing
+
+static size_t screen_rows(void) {
+  struct winsize size;
+  if (!isatty(STDOUT_FILENO)) return SIZE_MAX;
+  const bool told = !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_row;
+  const size_t rows = told ? size.ws_row : ROWS_DEFAULT;
+  return rows > HEAD_ROWS ? rows - HEAD_ROWS : 1;
+}
+
+static void show_mean(double ns, double calls) {
+  if (calls > 0) printf(" %11.1f", ns / calls / 1000);
+  else printf(" %11s", "-");
+}
+
+static void show(const fc_top_view_t *now, const fc_top_view_t *before,
+                 fc_top_row_t *rows) {
+  const double span_s =
+      before ? (double)(now->at_ns - before->at_ns) / 1e9 : now->uptime_s;
+  for (size_t i = 0; i < now->count; i++) {
+    const fc_top_row_t *row = &now->rows[i];
+    rows[i] = differ(row, before ? find_row(before, row->name, i) : NULL);
+  }
+  qsort(rows, now->count, sizeof *rows, by_calls);
+  if (isatty(STDOUT_FILENO)) fputs("\x1b[H\x1b[J", stdout);
+  fc_show_text(now->server);
+  printf("\n%s\n\n%s%-32s %10s %10s %11s %11s %11s%s\n", now->load,
+         fc_style(stdout, FC_STYLE_BOLD), "FUNCTION", "CALLS/S", "FAILED/S",
+         "MEAN US", "QUEUE US", "CALL US", fc_style(stdout, FC_STYLE_PLAIN));
+  const size_t most = screen_rows();
+  for (size_t i = 0; i < now->count && i < most; i++) {
+    const fc_top_row_t *row = &rows[i];
+    const int width = (int)strlen(row->name);
+    fc_show_text(row->name);
+    printf("%*s %10.1f %10.1f", width < 32 ? 32 - width : 0, "",
+           span_s > 0 ? row->calls / span_s : 0,
+           span_s > 0 ? row->failed / span_s : 0);
+    show_mean(row->ns, row->calls);
+    show_mean(row->queue_ns, row->calls);
+    show_mean(row->call_ns, row->calls);
+    putchar('\n');
+  }
+  fflush(stdout);
+}
+
+static int watch(const fc_args_t *args, fc_top_view_t views[2]) {
+  const bool once = fc_args_has(args, FC_OPTION_ONCE);
+  for (size_t turn = 0;; turn++) {
+    fc_top_view_t *now = &views[turn % 2];
+    const int exit_code = read_view(args, now);
+    if (exit_code) return exit_code;
+    fc_top_row_t *rows =
+        fc_arena_alloc_array(&now->arena, now->count + 1, sizeof *rows);
+    if (!rows) return fc_complain(FC_EXIT_FAILED, "out of memory");
+    show(now, turn ? &views[(turn + 1) % 2] : NULL, rows);
+    if (once) return FC_EXIT_OK;
+    nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
+  }
+}
+
+int fc_verb_top(const fc_args_t *args) {
+  if (args->word_count) {
+    return fc_complain(FC_EXIT_USAGE, "top takes no words");
+  }
+  fc_top_view_t views[2] = {0};
+  for (size_t i = 0; i < 2; i++) {
+    fc_arena_init(&views[i].arena, fc_allocator_system(), ARENA_BLOCK,
+                  ARENA_LIMIT);
+  }
+  const int exit_code = watch(args, views);
+  for (size_t i = 0; i < 2; i++) fc_arena_deinit(&views[i].arena);
+  return exit_code;
+}

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What people see at a terminal: colours, the texts of `farcall explain`, what shells
+complete, hints for variables."""
+import os
+import pty
+import re
+import shlex
+import subprocess
+
+import pytest
+
+from conftest import BIN, ROOT
+from console import user_environment
+
+
+def at_terminal(*arguments, **variables):
+    """What `farcall` writes to a terminal, and its exit status."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        environment = {**user_environment(), "TERM": "xterm", **variables}
+        os.execve(BIN / "farcall", ["farcall", *map(str, arguments)], environment)
+    said = b""
+    while True:
+        try:
+            more = os.read(terminal, 65536)
+        except OSError:  # EIO: the other end is closed
+            break
+        if not more:
+            break
+        said += more
+    os.close(terminal)
+    _, status = os.waitpid(pid, 0)
+    return said.decode().replace("\r\n", "\n"), os.waitstatus_to_exitcode(status)
+
+
+@pytest.mark.parametrize("arguments, seen", [
+    (["frobnicate"], "\x1b[1;31mfarcall:\x1b[0m no verb"),
+    (["--help"], "\x1b[1mcompile"),
+    (["explain", "base64"], "\x1b[1mbase64\x1b[0m: Invalid base64"),
+])
+def test_colours_are_for_terminals(farcall, arguments, seen):
+    assert seen in at_terminal(*arguments)[0]
+    for variables in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+        assert "\x1b" not in at_terminal(*arguments, **variables)[0]
+    assert seen in at_terminal(*arguments, NO_COLOR="")[0]
+    done = farcall(*arguments, env={**user_environment(), "TERM": "xterm"})
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_an_error_at_a_terminal_says_where_more_is(farcall, server):
+    call = ["call", "tensor/softmax", "--input=1", f"--server={server.url}"]
+    said, status = at_terminal(*call)
+    assert status == 1
+    assert "farcall explain shape_mismatch says more" in said
+    assert farcall("explain", "shape_mismatch").returncode == 0
+    # Programs read the last line: the error itself.
+    done = farcall(*call)
+    assert done.stderr.startswith("farcall: 422 shape_mismatch: ")
+    assert done.stderr.count("\n") == 1
+
+
+def codes():
+    table = (ROOT / "include/farcall/error.def").read_text()
+    return [each for each in re.findall(r'^FC_CODE\(\w+, "(\w+)"', table, re.M)
+            if each != "ok"]
+
+
+def test_every_code_is_explained(farcall):
+    listed = [line.split()[0] for line in farcall("explain").stdout.splitlines()]
+    assert sorted(listed) == sorted(codes()) and len(listed) > 60
+    texts = set()
+    for code in listed:
+        done = farcall("explain", code)
+        assert done.returncode == 0
+        title, meaning, hint = done.stdout.strip().split("\n\n")
+        assert title.startswith(f"{code}: ") and hint.startswith("try: ")
+        texts |= {meaning, hint}
+        # What it tells people to type is there.
+        for verb in re.findall(r"farcall (?!--)([a-z]+)", hint):
+            assert farcall("help", verb).returncode == 0, hint
+        for option in re.findall(r"--([a-z-]+)[^.;]* of farcalld", hint):
+            table = (ROOT / "server/config/options.def").read_text()
+            assert f'"{option}"' in table, hint
+    assert len(texts) > 2 * len(listed) - 12  # a few share their hint
+
+
+def test_codes_that_are_no_codes(farcall):
+    done = farcall("explain", "urn:farcall:error:base64")
+    assert done.stdout.startswith("base64: ")
+    done = farcall("explain", "shape_mismach")
+    assert done.returncode == 64 and "did you mean 'shape_mismatch'?" in done.stderr
+    done = farcall("explain", "xyzzy")
+    assert done.returncode == 64 and "farcall explain lists them" in done.stderr
+    assert farcall("explain", "base64", "base64").returncode == 64
+
+
+def test_a_variable_with_a_slip_gets_a_hint(farcall, server):
+    def call(*arguments, **variables):
+        return farcall("health", *arguments, env={**user_environment(), **variables})
+    done = call("--timeout=1", FARCALL_SERVR=server.url)
+    assert ("farcall: note: no variable 'FARCALL_SERVR': did you mean "
+            "'FARCALL_SERVER'?\n") in done.stderr
+    for variables in ({"FARCALL_SERVER": server.url, "FARCALL_SERVR": "x"},
+                      {"FARCALL_SERVER": server.url, "FARCALL_LISTEN": "x"}):
+        done = call(**variables)
+        assert (done.returncode, done.stderr) == (0, "")
+    done = call(f"--server={server.url}", FARCALL_SERVR="x")
+    assert (done.returncode, done.stderr) == (0, "")
+    # What others set for their own purposes.
+    done = call("--timeout=1", FARCALL_LISTEN="x", FARCALL_SERVICE_HOST="h",
+                FARCALL_PORT_80_TCP="p", FARCALL_WORKERS="2")
+    assert "note" not in done.stderr
+
+
+def test_top(farcall, serve, corpus):
+    server = serve(corpus)
+    for _ in range(7):
+        server.results("tensor/matmul", [[[1]], [[2]]])
+    assert server.call("tensor/matmul", [1, 2]).status == 422
+    once = farcall("top", "--once", f"--server={server.url}")
+    assert once.returncode == 0, once.stderr
+    head, load, _, titles, *rows = once.stdout.splitlines()
+    assert re.match(r"farcalld \S+, up \d+ s, ready, 7 modules, \d+ workers", head)
+    assert load.startswith("connections ")
+    assert titles.split()[:3] == ["FUNCTION", "CALLS/S", "FAILED/S"]
+    assert rows[0].split()[0] == "tensor.matmul"  # nothing else was called
+    assert float(rows[0].split()[1]) > 0
+    assert len(rows) > 30 and rows[1].split()[3:] == ["-", "-", "-"]
+    assert farcall("top", "x").returncode == 64
+    assert farcall("top", "--once", "--server=http://127.0.0.1:1").returncode == 69
+
+
+def test_top_shows_what_was_called_since_the_last_second(serve, corpus):
+    server = serve(corpus)
+    server.results("tensor/softmax", [[[1]]])
+    process = subprocess.Popen([BIN / "farcall", "top", f"--server={server.url}"],
+                               stdout=subprocess.PIPE, text=True)
+
+    def busiest():
+        for line in process.stdout:
+            if line.startswith("FUNCTION"):
+                return process.stdout.readline().split()
+    try:
+        assert busiest()[0] == "tensor.softmax"
+        server.results("tensor/matmul", [[[1]], [[2]]])
+        for first in iter(busiest, None):
+            if first[0] == "tensor.matmul":  # in one view alone: then it is idle
+                break
+            assert first[1:3] == ["0.0", "0.0"]
+        assert float(first[1]) > 0
+        assert busiest()[1:3] == ["0.0", "0.0"]
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def slow_tools(tmp_path):
+    """A folder whose mlir-opt needs three seconds and then fails."""
+    folder = tmp_path / "tools"
+    folder.mkdir()
+    for name in ("mlir-opt", "mlir-translate", "opt", "llc"):
+        tool = folder / name
+        tool.write_text("#!/bin/sh\nsleep 3\nexit 1\n")
+        tool.chmod(0o755)
+    return folder
+
+
+def test_a_long_compilation_says_that_it_goes_on(farcall, slow_tools, tmp_path):
+    (tmp_path / "m.mlir").write_text("func.func @f() { return }\n")
+    compile = ["compile", tmp_path / "m.mlir", f"--tools={slow_tools}"]
+    said, status = at_terminal(*compile)
+    assert status != 0
+    assert re.search("\r\x1b\\[Kmlir-opt, [1-9] s", said), said
+    # The line is gone before the error comes.
+    assert re.search("\r\x1b\\[K\x1b\\[1;31mfarcall:", said), said
+    assert "\r" not in farcall(*compile).stderr
+
+
+def environment_of(server):
+    return {**user_environment(), "PATH": f"{BIN}:{os.environ['PATH']}",
+            "FARCALL_SERVER": server.url}
+
+
+def bash_offers(server, line):
+    words = shlex.split(line.replace("=", " = ")) + ([""] if line.endswith(" ") else [])
+    script = "\n".join([
+        f"source {ROOT}/config/completion/farcall.bash",
+        "compopt() { :; }",
+        f"COMP_WORDS=({' '.join(map(shlex.quote, words))})",
+        f"COMP_CWORD={len(words) - 1}",
+        "_farcall",
+        "printf '%s\\n' \"${COMPREPLY[@]}\""])
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True,
+                          env=environment_of(server), cwd=ROOT, timeout=60)
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+def fish_offers(server, line):
+    script = (f"source {ROOT}/config/completion/farcall.fish; "
+              f"complete -C {shlex.quote(line)}")
+    done = subprocess.run(["fish", "--no-config", "-c", script], capture_output=True,
+                          text=True, env=environment_of(server), cwd=ROOT, timeout=60)
+    assert done.stderr == ""
+    return [each.split("\t")[0] for each in done.stdout.splitlines()]
+
+
+def zsh_offers(server, line):
+    """What the function hands to zsh's own, which do the rest."""
+    words = line.split(" ")
+    script = "\n".join([
+        "_arguments() { print -rl -- \"$@\"; local a=${@[-1]##*:}; $=a }",
+        "_describe() { print -rl -- ${(P)2} }", "_files() { }",
+        "compadd() { shift; print -rl -- \"$@\" }", "'(bash'() { }",
+        f"words=({' '.join(map(shlex.quote, words))}) CURRENT={len(words)}",
+        f"source {ROOT}/config/completion/_farcall"])
+    done = subprocess.run(["zsh", "-fc", script], capture_output=True, text=True,
+                          env=environment_of(server), cwd=ROOT, timeout=60)
+    assert done.stderr == ""
+    return done.stdout.splitlines()
+
+
+def test_bash_completes(server):
+    assert bash_offers(server, "farcall be") == ["bench"]
+    assert {"compile", "call", "explain"} < set(bash_offers(server, "farcall "))
+    assert bash_offers(server, "farcall bench --ste") == ["--steps="]
+    assert bash_offers(server, "farcall ls --lo") == ["--long"]
+    assert bash_offers(server, "farcall call tensor/mat") == ["tensor/matmul"]
+    assert bash_offers(server, "farcall load tens") == ["tensor"]
+    assert bash_offers(server, "farcall explain shape") == ["shape_mismatch"]
+    assert bash_offers(server, "farcall completion f") == ["fish"]
+    assert bash_offers(server, "farcall run --parameters=READ") == ["README.md"]
+
+
+def test_fish_completes(server):
+    assert fish_offers(server, "farcall be") == ["bench"]
+    assert fish_offers(server, "farcall bench --ste") == ["--steps"]
+    assert "tensor/matmul" in fish_offers(server, "farcall call tensor/mat")
+    assert fish_offers(server, "farcall explain shape") == ["shape_mismatch"]
+    assert fish_offers(server, "farcall completion ") == ["bash", "fish", "zsh"]
+
+
+def test_zsh_completes(server):
+    verbs = zsh_offers(server, "farcall ")
+    assert "bench:put load on a function of a server, and measure" in verbs
+    offered = zsh_offers(server, "farcall call t")
+    assert "tensor/matmul" in offered
+    assert any(each.startswith("*--timeout=[") for each in offered)
+    # Brackets and colons of a help text end no part of a specification.
+    (listed,) = [each for each in offered if each.startswith("*--input=[")]
+    plain = re.sub(r"\\.", "", listed)
+    assert plain.count("[") == plain.count("]") == 1 and plain.count(":") == 2
+    assert "tensor" in zsh_offers(server, "farcall load t")
+
+
+@pytest.mark.parametrize("shell, name", [("bash", "farcall.bash"), ("zsh", "_farcall"),
+                                         ("fish", "farcall.fish")])
+def test_completion_prints_what_is_installed(farcall, shell, name):
+    done = farcall("completion", shell)
+    assert done.stdout == (ROOT / "config/completion" / name).read_text()
+    assert farcall("completion", "csh").returncode == 64
