@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How memory of blocks goes back to the system.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/sanitize.h"
+#include "pool/block_table.h"
+#include "pool/shared.h"
+
+void fc_block_free(fc_blocks_t *blocks, uint32_t block) {
+  fc_block_entry_t *entry = fc_block_entry(blocks, block);
+  if (entry->file < 0) {
+    FC_UNPOISON(entry->data,
+                (size_t)fc_block_class_bytes(entry->class_) + FC_BLOCK_TAIL);
+    fc_free(blocks->allocator, entry->data);
+  } else {
+    fc_block_file_unmap(blocks, entry);
+    close(entry->file);
+  }
+  fc_block_index_free(blocks, block);
+}
+
+void fc_block_let_go(fc_blocks_t *blocks, uint32_t block) {
+  fc_block_entry_t *entry = fc_block_entry(blocks, block);
+  blocks->kept -= entry->filled;
+  if (entry->file < 0 ? entry->filled <= FC_BLOCK_LARGE
+                      : fc_shared_taken(entry->file) == 0) {
+    fc_block_free(blocks, block);
+    return;
+  }
+  entry->next = blocks->dying;
+  blocks->dying = block;
+}
+
+void fc_blocks_trim(fc_blocks_t *blocks, size_t size) {
+  pthread_mutex_lock(&blocks->lock);
+  for (unsigned i = 0; i < FC_BLOCK_CLASSES; i++) {
+    if (fc_block_class_bytes(i) <= size) continue;
+    while (blocks->heads[i] != FC_BLOCK_NONE) {
+      uint32_t block = blocks->heads[i];
+      blocks->heads[i] = fc_block_entry(blocks, block)->next;
+      fc_block_let_go(blocks, block);
+    }
+  }
+  pthread_mutex_unlock(&blocks->lock);
+}
+
+// Gives up to `most` bytes of a dying block back. True: there is more.
+static bool release_some(fc_block_entry_t *entry, uint64_t most) {
+  // All of a file goes, since a worker may have written more than was counted.
+  // A page of it takes four times as long, so only a quarter goes at a time.
+  if (entry->file >= 0) {
+    return fc_shared_scrub(entry->file, 0, entry->size + FC_BLOCK_TAIL,
+                           most / 4, &entry->released);
+  }
+  const uint64_t left = entry->size - entry->released;
+  if (left <= most) return false;
+  fc_block_advise(entry->data + entry->released, most, MADV_DONTNEED);
+  entry->released += most;
+  return true;
+}
+
+// The block is in no list while its pages go, so no lock is held.
+bool fc_blocks_release(fc_blocks_t *blocks, uint64_t most) {
+  if (blocks->dying == FC_BLOCK_NONE) return false;  // nearly always
+  pthread_mutex_lock(&blocks->lock);
+  const uint32_t block = blocks->dying;
+  blocks->dying = fc_block_entry(blocks, block)->next;
+  pthread_mutex_unlock(&blocks->lock);
+  const bool some = release_some(fc_block_entry(blocks, block), most);
+  pthread_mutex_lock(&blocks->lock);
+  if (some) {
+    fc_block_entry_t *entry = fc_block_entry(blocks, block);
+    entry->next = blocks->dying;
+    blocks->dying = block;
+  } else {
+    fc_block_free(blocks, block);
+  }
+  const bool more = blocks->dying != FC_BLOCK_NONE;
+  pthread_mutex_unlock(&blocks->lock);
+  return more;
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is behind block.h, for the files that do its work: block_table.c has the
+// store and its indices, block.c takes blocks and gives them back, block_file.c has
+// those that lie in files, block_release.c gives memory back to the system.
+// Functions that say nothing else are called under the lock.
+#ifndef FARCALL_SERVER_POOL_BLOCK_TABLE_H_
+#define FARCALL_SERVER_POOL_BLOCK_TABLE_H_
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "config/limits.h"
+#include "pool/block.h"
+
+#define FC_BLOCK_CLASSES 23   // up to 16 GiB
+#define FC_BLOCK_CHUNK 256u   // entries of one piece of the table
+#define FC_BLOCK_CHUNKS 256u  // pieces: at most 65,536 blocks
+#define FC_BLOCK_PAGE 4096u
+// Blocks of at least this size are memory mapped of their own: their pages are
+// taken as they are touched, and are given back bit by bit.
+#define FC_BLOCK_LARGE (1u << 20)
+// So many bytes at the beginning of such a block get small pages, so that a
+// client which announces much and sends little takes little memory.
+#define FC_BLOCK_SMALL_PAGES (4u << 20)
+_Static_assert(FC_LIMIT_SHARED * 2 == FC_BLOCK_LARGE,
+               "shared blocks are large ones");
+
+typedef struct fc_block_entry_t {
+  uint8_t *data;      // NULL: the index is free
+  uint64_t size;      // usable bytes
+  uint32_t next;      // in a list of kept or dying blocks, or of free indices
+  uint64_t counted;   // bytes that count as in use
+  uint64_t filled;    // bytes ever counted; those not in use count as kept
+  uint64_t released;  // bytes given back to the system, of a dying block
+  uint64_t mapped;    // bytes of `file` that are mapped at `data`
+  uint32_t owner;     // on whose account they count; FC_OWNER_NONE: nobody's
+  int file;           // that it lies in, -1: in memory of the allocator
+  bool shared;        // fc_block_take_shared
+  uint8_t class_;
+} fc_block_entry_t;
+
+struct fc_blocks_t {
+  fc_allocator_t allocator;
+  pthread_mutex_t lock;
+  uint64_t limit;
+  uint64_t share;
+  uint64_t budget;
+  uint64_t taken;
+  uint64_t kept;
+  fc_owners_t owners;
+  bool fixed;  // fc_blocks_create_fixed: nothing can be taken
+  uint32_t heads[FC_BLOCK_CLASSES];  // kept blocks, last in first out
+  _Atomic uint32_t dying;  // large blocks to be released; the loop takes them
+  _Atomic uint32_t files;  // blocks whose file is mapped
+  _Atomic uint64_t copied;
+  uint32_t free_index;
+  uint32_t count;  // indices ever handed out
+  fc_block_entry_t
+      *chunks[FC_BLOCK_CHUNKS];  // never move: readers need no lock
+};
+
+static inline uint64_t fc_block_class_bytes(unsigned class_) {
+  return (uint64_t)FC_BLOCK_SMALLEST << class_;
+}
+
+// The smallest class of at least `size` bytes; FC_BLOCK_CLASSES: there is none.
+static inline unsigned fc_block_class_of(uint64_t size) {
+  unsigned class_ = 0;
+  while (class_ < FC_BLOCK_CLASSES && fc_block_class_bytes(class_) < size)
+    class_++;
+  return class_;
+}
+
+static inline fc_block_entry_t *fc_block_entry(const fc_blocks_t *blocks,
+                                               uint32_t block) {
+  return &blocks->chunks[block / FC_BLOCK_CHUNK][block % FC_BLOCK_CHUNK];
+}
+
+// block_table.c
+
+// Finds a free index. FC_BLOCK_NONE: none can be had.
+uint32_t fc_block_index_new(fc_blocks_t *blocks);
+void fc_block_index_free(fc_blocks_t *blocks, uint32_t index);
+// Calls madvise for the whole pages among the `size` bytes from `begin` on. Needs no
+// lock.
+void fc_block_advise(uint8_t *begin, uint64_t size, int advice);
+
+// block.c
+
+// Counts `size` bytes of a block in a file, for nobody. Takes the lock itself.
+fc_status_t fc_block_count_file(fc_blocks_t *blocks, fc_block_entry_t *entry,
+                                uint64_t size, fc_error_t *err) FC_MUST_CHECK;
+
+// block_file.c
+
+// Makes a block in a file, which is not mapped yet. FC_BLOCK_NONE: there are
+// FC_LIMIT_SHARED_FILES, or the system has none.
+uint32_t fc_block_file_new(fc_blocks_t *blocks, uint64_t size);
+bool fc_block_file_map(fc_blocks_t *blocks, fc_block_entry_t *entry,
+                       uint64_t size, int protection);
+void fc_block_file_unmap(fc_blocks_t *blocks, fc_block_entry_t *entry);
+
+// block_release.c
+
+// Frees a block that does not count as kept any more.
+void fc_block_free(fc_blocks_t *blocks, uint32_t block);
+// Frees a block that is in no list, or has it freed later.
+void fc_block_let_go(fc_blocks_t *blocks, uint32_t block);
+
+#endif  // FARCALL_SERVER_POOL_BLOCK_TABLE_H_
