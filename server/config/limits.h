@@ -38,7 +38,7 @@
 #define FC_LIMIT_RESERVED_FILES 128
 #define FC_LIMIT_SHARED_FILES 64
 #define FC_LIMIT_MODULE_FILES 2  // descriptors kept besides for each module
-#define FC_LIMIT_WORKER_FILES 6  // and for each process that a module may have
+#define FC_LIMIT_WORKER_FILES 7  // and for each process that a module may have
 #define FC_LIMIT_PASSED 64       // sockets taken from a service manager
 #define FC_LIMIT_TURNED_AWAY 32  // connections being told 503 at one time
 
@@ -154,6 +154,10 @@
 // smaller one is copied through the ring, which costs less than the fresh pages
 // of a file (bench/handoff, docs/decisions/worker-processes.md).
 #define FC_LIMIT_SHARED (512u << 10)
+// Files of bodies and answers that are kept for the next ones, and how long if none
+// comes.
+#define FC_LIMIT_KEPT_FILES 32
+#define FC_LIMIT_KEPT_MS 10000
 // Memory that the file of an answer may take beyond the answer, because the
 // kernel may give it huge pages.
 #define FC_LIMIT_FILE_SPARE (4u << 20)

@@ -8,15 +8,16 @@
 static uint64_t smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 fc_status_t fc_body_open(fc_piece_t *body, fc_blocks_t *blocks,
-                         const fc_owner_t *owner, uint64_t length, bool shared,
-                         fc_error_t *err) {
+                         const fc_owner_t *owner, uint64_t audience,
+                         uint64_t length, fc_error_t *err) {
   // A body that cannot be held is refused before most of it has been sent.
   if (length > FC_LIMIT_READ) {
     FC_TRY(fc_blocks_check(blocks, owner, length, err));
   }
   uint32_t block;
-  FC_TRY((shared ? fc_block_take_shared : fc_block_take_for)(
-      blocks, owner, smaller(length, FC_LIMIT_READ), length, &block, err));
+  FC_TRY(fc_block_take_shared(blocks, owner, audience,
+                              smaller(length, FC_LIMIT_READ), length, &block,
+                              err));
   *body = (fc_piece_t){.block = block};
   return FC_OK;
 }

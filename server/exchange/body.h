@@ -12,13 +12,13 @@
 
 #include "pool/block.h"
 
-// Opens a body of `length` bytes, 0 if that is not known; `shared`: a worker
-// process may be given it (fc_block_take_shared). Takes at most
+// Opens a body of `length` bytes, 0 if that is not known, which `audience` may be
+// given (fc_block_take_shared). Takes at most
 // FC_LIMIT_READ bytes, but fails as fc_block_take_for does when `length` bytes
 // could not be had now.
 fc_status_t fc_body_open(fc_piece_t *body, fc_blocks_t *blocks,
-                         const fc_owner_t *owner, uint64_t length, bool shared,
-                         fc_error_t *err) FC_MUST_CHECK;
+                         const fc_owner_t *owner, uint64_t audience,
+                         uint64_t length, fc_error_t *err) FC_MUST_CHECK;
 // Where the next bytes of the body may be read to. `left` bytes are still to
 // come; the room is empty only if `left` is 0.
 fc_span_t fc_body_room(const fc_piece_t *body, const fc_blocks_t *blocks,

@@ -250,8 +250,9 @@ static fc_status_t admit(fc_exchange_t *x, const fc_request_t *request,
   FC_TRY(fc_pool_admit(server->pool, call->generation, call->function,
                        call->deadline_ns, x->marked_ns, &x->retry_after, err));
   const fc_owner_t owner = fc_exchange_owner(&x->peer);
-  return fc_body_open(&call->body, server->blocks, &owner, request->length,
-                      fc_pool_shares(server->pool, call->generation), err);
+  return fc_body_open(&call->body, server->blocks, &owner,
+                      fc_pool_audience(server->pool, call->generation),
+                      request->length, err);
 }
 
 static fc_status_t check_asking(uint64_t size, fc_error_t *err) {
@@ -270,7 +271,7 @@ static fc_status_t admit_asking(fc_exchange_t *x, const fc_request_t *request,
   }
   FC_TRY(check_asking(request->length, err));
   return fc_body_open(&x->job.call.body, x->server->blocks, &owner,
-                      request->length, false, err);
+                      FC_AUDIENCE_NONE, request->length, err);
 }
 
 // For the log: who asks for an act.
@@ -293,7 +294,7 @@ static fc_status_t admit_act(fc_exchange_t *x, const fc_request_t *request,
              ->begin_act(x->server, request, &x->place, who, &x->act, err));
   const fc_owner_t owner = fc_exchange_owner(&x->peer);
   return fc_body_open(&x->job.call.body, x->server->blocks, &owner,
-                      request->length, false, err);
+                      FC_AUDIENCE_NONE, request->length, err);
 }
 
 fc_status_t fc_exchange_admit(fc_exchange_t *x, const fc_request_t *request,

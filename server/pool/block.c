@@ -52,7 +52,7 @@ typedef struct request_t {
   uint64_t now;             // bytes to count
   uint64_t size;            // bytes to have in the end
   unsigned class_;          // class of `now`
-  bool shared;
+  uint64_t audience;
   uint64_t old_counted;  // bytes counted of the block that is to grow
   uint32_t old_owner;
 } request_t;
@@ -153,10 +153,12 @@ static void give(fc_blocks_t *blocks, uint32_t block) {
   blocks->kept += entry->counted;
   entry->counted = 0;
   entry->owner = FC_OWNER_NONE;
-  // A block that was hardly filled has next to nothing to use again; and a
-  // worker may still see what lies in a file.
-  if (blocks->kept > blocks->budget || entry->filled < entry->size / 2 ||
-      entry->file >= 0) {
+  if (entry->file >= 0) {
+    fc_block_file_give(blocks, block);
+    return;
+  }
+  // A block that was hardly filled has next to nothing to use again.
+  if (blocks->kept > blocks->budget || entry->filled < entry->size / 2) {
     fc_block_let_go(blocks, block);
     return;
   }
@@ -167,21 +169,14 @@ static void give(fc_blocks_t *blocks, uint32_t block) {
   blocks->heads[entry->class_] = block;
 }
 
-// Takes a block in a file. FC_BLOCK_NONE: none is wanted, or none can be had.
+// FC_BLOCK_NONE: no file is wanted, or none can be had.
 static uint32_t take_file(fc_blocks_t *blocks, const request_t *request) {
   const unsigned class_ = fc_block_class_of(request->size);
   const bool large =
       request->size > FC_LIMIT_SHARED && class_ < FC_BLOCK_CLASSES;
-  if (!request->shared || !large) return FC_BLOCK_NONE;
-  const uint64_t size = fc_block_class_bytes(class_);
-  const uint32_t block = fc_block_file_new(blocks, size);
-  const int access = PROT_READ | PROT_WRITE;
-  if (block == FC_BLOCK_NONE) return block;
-  if (fc_block_file_map(blocks, fc_block_entry(blocks, block),
-                        size + FC_BLOCK_TAIL, access))
-    return block;
-  fc_block_free(blocks, block);
-  return FC_BLOCK_NONE;
+  if (request->audience == FC_AUDIENCE_NONE || !large) return FC_BLOCK_NONE;
+  return fc_block_file_take(blocks, request->audience,
+                            fc_block_class_bytes(class_));
 }
 
 static verdict_t take(fc_blocks_t *blocks, const request_t *request,
@@ -203,7 +198,7 @@ static verdict_t take(fc_blocks_t *blocks, const request_t *request,
     give(blocks, block);
     return VERDICT_MEMORY;
   }
-  fc_block_entry(blocks, block)->shared = request->shared;
+  fc_block_entry(blocks, block)->audience = request->audience;
   *out_block = block;
   return VERDICT_FITS;
 }
@@ -233,10 +228,10 @@ fc_status_t fc_block_take_for(fc_blocks_t *blocks, const fc_owner_t *owner,
 }
 
 fc_status_t fc_block_take_shared(fc_blocks_t *blocks, const fc_owner_t *owner,
-                                 uint64_t now, uint64_t size,
+                                 uint64_t audience, uint64_t now, uint64_t size,
                                  uint32_t *out_block, fc_error_t *err) {
   request_t request = make_request(owner, now, size);
-  request.shared = true;
+  request.audience = audience;
   return fulfil(blocks, &request, out_block, err);
 }
 
@@ -267,7 +262,7 @@ fc_status_t fc_block_grow(fc_blocks_t *blocks, const fc_owner_t *owner,
   request_t request = make_request(owner, now, size);
   request.old_counted = entry->counted;
   request.old_owner = entry->owner;
-  request.shared = entry->shared;
+  request.audience = entry->audience;
   if (now <= entry->counted) return FC_OK;
   if (now <= entry->size) return count_more(blocks, &request, entry, err);
   uint32_t grown;

@@ -29,6 +29,7 @@ typedef struct fc_blocks_usage_t {
   uint64_t share;   // most of them that one owner may hold
   uint64_t copied;  // bytes of bodies and answers copied so far, from one block
                     // to another or to and from a process
+  uint64_t files;   // files made so far
 } fc_blocks_usage_t;
 
 // `limit` bounds the bytes in use, `budget` those kept for reuse. An owner may
@@ -64,12 +65,12 @@ fc_status_t fc_block_take(fc_blocks_t *blocks, uint64_t size,
 fc_status_t fc_block_take_for(fc_blocks_t *blocks, const fc_owner_t *owner,
                               uint64_t now, uint64_t size, uint32_t *out_block,
                               fc_error_t *err) FC_MUST_CHECK;
-// Does the same for bytes that a worker process may be given: if such a block,
-// or one that it grows into, is larger than FC_LIMIT_SHARED, all of it lies in
-// a file (fc_block_file), unless there are FC_LIMIT_SHARED_FILES already, or
-// the system has none for it.
+// Does the same for bytes that worker processes of `audience` may be given: if such
+// a block, or one that it grows into, is larger than FC_LIMIT_SHARED, all of it lies
+// in a file (fc_block_file), unless there are FC_LIMIT_SHARED_FILES already, or
+// the system has none for it. FC_AUDIENCE_NONE: no process is given them.
 fc_status_t fc_block_take_shared(fc_blocks_t *blocks, const fc_owner_t *owner,
-                                 uint64_t now, uint64_t size,
+                                 uint64_t audience, uint64_t now, uint64_t size,
                                  uint32_t *out_block,
                                  fc_error_t *err) FC_MUST_CHECK;
 // Counts `now` bytes of *block, and takes a larger block in its place if it is
@@ -89,20 +90,40 @@ size_t fc_block_size(const fc_blocks_t *blocks, uint32_t block);
 // Bytes of the block that count as in use.
 uint64_t fc_block_counted(const fc_blocks_t *blocks, uint32_t block);
 
+// ---------------------------------------------------------------------------
+// Blocks in files, which worker processes may see. A process that was given a file
+// may keep it. So a file has an audience, the processes that may ever be given it,
+// and is used again for these alone: nobody sees there what he could not see anyway.
+// Files are kept with what lies in them, and mapped, because fresh pages cost more
+// than all copies of what is written to them.
+
+#define FC_AUDIENCE_NONE 0u
+
+// A new audience. No two are the same.
+uint64_t fc_blocks_audience(fc_blocks_t *blocks);
+// Nothing is given to the audience any more: its files are not kept.
+void fc_blocks_disband(fc_blocks_t *blocks, uint64_t audience);
 // The file (shared.h) that the block lies in, from the file's beginning on. It
 // is the block's. -1: the block lies in none.
 int fc_block_file(const fc_blocks_t *blocks, uint32_t block);
-// Makes a block for a worker process to fill: all it has is a file of `size`
-// bytes, of which none count. When it is known what was filled, fc_block_adopt
-// counts so many bytes and makes them readable; on failure the block stays as
-// it is.
-fc_status_t fc_block_lend(fc_blocks_t *blocks, uint64_t size,
+// The file's number. No two files have the same.
+uint64_t fc_block_serial(const fc_blocks_t *blocks, uint32_t block);
+// Bytes of memory that were known to be the file's when it was last given back.
+uint64_t fc_block_filled(const fc_blocks_t *blocks, uint32_t block);
+// Takes a block for worker processes of `audience` to fill: all it has is a file of
+// `size` bytes, of which none count. When it is known what was filled,
+// fc_block_adopt counts so many bytes and makes them readable; on failure the block
+// stays as it is.
+fc_status_t fc_block_lend(fc_blocks_t *blocks, uint64_t audience, uint64_t size,
                           uint32_t *out_block, fc_error_t *err) FC_MUST_CHECK;
 fc_status_t fc_block_adopt(fc_blocks_t *blocks, uint32_t block, uint64_t size,
                            fc_error_t *err) FC_MUST_CHECK;
+// Lets kept files go that were given back before `before_ns` (fc_clock_ns).
+void fc_blocks_age(fc_blocks_t *blocks, uint64_t before_ns);
 
 fc_blocks_usage_t fc_blocks_usage(fc_blocks_t *blocks);
-// Releases kept blocks larger than `size`: called when the server is idle.
+// Releases kept blocks larger than `size`, but for files: called when the server is
+// idle.
 void fc_blocks_trim(fc_blocks_t *blocks, size_t size);
 // Large blocks that are not kept, and those in files, are released bit by bit,
 // because the kernel takes milliseconds for all of one: gives `most` bytes back

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Blocks that lie in files.
+// Blocks that lie in files. Those that are kept are in one list, the last given back
+// first. There are never more than FC_LIMIT_KEPT_FILES, so all are looked at.
 #include <sys/mman.h>
 
+#include "base/sanitize.h"
 #include "pool/block_table.h"
 #include "pool/shared.h"
 
-uint32_t fc_block_file_new(fc_blocks_t *blocks, uint64_t size) {
+// Makes a block in a file, which is not mapped yet. FC_BLOCK_NONE: there are
+// FC_LIMIT_SHARED_FILES, or the system has none.
+static uint32_t make(fc_blocks_t *blocks, uint64_t audience, uint64_t size) {
   if (blocks->files >= FC_LIMIT_SHARED_FILES) return FC_BLOCK_NONE;
   const uint32_t index = fc_block_index_new(blocks);
   if (index == FC_BLOCK_NONE) return index;
@@ -19,12 +23,14 @@ uint32_t fc_block_file_new(fc_blocks_t *blocks, uint64_t size) {
       (fc_block_entry_t){.size = size,
                          .class_ = (uint8_t)fc_block_class_of(size),
                          .owner = FC_OWNER_NONE,
+                         .audience = audience,
+                         .serial = ++blocks->serials,
                          .file = file};
   return index;
 }
 
-bool fc_block_file_map(fc_blocks_t *blocks, fc_block_entry_t *entry,
-                       uint64_t size, int protection) {
+static bool map(fc_blocks_t *blocks, fc_block_entry_t *entry, uint64_t size,
+                int protection) {
   void *data = mmap(NULL, (size_t)size, protection, MAP_SHARED, entry->file, 0);
   if (data == MAP_FAILED) return false;
   entry->data = data;
@@ -38,32 +44,171 @@ bool fc_block_file_map(fc_blocks_t *blocks, fc_block_entry_t *entry,
 
 void fc_block_file_unmap(fc_blocks_t *blocks, fc_block_entry_t *entry) {
   if (!entry->mapped) return;
+  FC_UNPOISON(entry->data, (size_t)entry->mapped);
   munmap(entry->data, (size_t)entry->mapped);
   entry->mapped = 0;
   blocks->files--;
+}
+
+// ---------------------------------------------------------------------------
+// Kept files
+
+// Takes the kept block that `at` leads to out of the list.
+static uint32_t unlist(fc_blocks_t *blocks, uint32_t *at) {
+  const uint32_t block = *at;
+  fc_block_entry_t *entry = fc_block_entry(blocks, block);
+  *at = entry->next;
+  if (entry->mapped) FC_UNPOISON(entry->data, (size_t)entry->mapped);
+  return block;
+}
+
+static uint32_t pop_kept(fc_blocks_t *blocks, uint64_t audience,
+                         uint64_t size) {
+  uint32_t *at = &blocks->kept_files;
+  while (*at != FC_BLOCK_NONE) {
+    fc_block_entry_t *entry = fc_block_entry(blocks, *at);
+    if (entry->audience == audience && entry->size == size) {
+      return unlist(blocks, at);
+    }
+    at = &entry->next;
+  }
+  return FC_BLOCK_NONE;
+}
+
+// Lets those go that come after the first FC_LIMIT_KEPT_FILES.
+static void bound_kept(fc_blocks_t *blocks) {
+  uint32_t *at = &blocks->kept_files;
+  for (unsigned i = 0; *at != FC_BLOCK_NONE; i++) {
+    if (i < FC_LIMIT_KEPT_FILES) at = &fc_block_entry(blocks, *at)->next;
+    else fc_block_let_go(blocks, unlist(blocks, at));
+  }
+}
+
+// Sets what the file is known to have to what it has, since workers write where
+// nothing is counted. False: it has more than a worker may write there unasked.
+static bool measure(fc_blocks_t *blocks, fc_block_entry_t *entry) {
+  const uint64_t taken = fc_shared_taken(entry->file);
+  const bool honest = taken <= entry->filled + FC_LIMIT_FILE_SPARE;
+  blocks->kept += taken - entry->filled;
+  entry->filled = taken;
+  return honest;
+}
+
+void fc_block_file_give(fc_blocks_t *blocks, uint32_t block) {
+  fc_block_entry_t *entry = fc_block_entry(blocks, block);
+  const bool wanted = entry->audience != FC_AUDIENCE_NONE &&
+                      measure(blocks, entry) && entry->filled > 0 &&
+                      blocks->kept <= blocks->budget;
+  if (!wanted) {
+    fc_block_let_go(blocks, block);
+    return;
+  }
+  if (entry->mapped) FC_POISON(entry->data, (size_t)entry->mapped);
+  entry->kept_ns = fc_clock_ns();
+  entry->next = blocks->kept_files;
+  blocks->kept_files = block;
+  bound_kept(blocks);
+}
+
+static bool is_dropped(const fc_block_entry_t *entry, uint64_t audience,
+                       uint64_t before_ns) {
+  return entry->audience == audience || entry->kept_ns < before_ns;
+}
+
+// Under the lock.
+static void drop_kept(fc_blocks_t *blocks, uint64_t audience,
+                      uint64_t before_ns) {
+  uint32_t *at = &blocks->kept_files;
+  while (*at != FC_BLOCK_NONE) {
+    fc_block_entry_t *entry = fc_block_entry(blocks, *at);
+    if (!is_dropped(entry, audience, before_ns)) at = &entry->next;
+    else fc_block_let_go(blocks, unlist(blocks, at));
+  }
+}
+
+void fc_blocks_age(fc_blocks_t *blocks, uint64_t before_ns) {
+  pthread_mutex_lock(&blocks->lock);
+  drop_kept(blocks, FC_AUDIENCE_NONE, before_ns);
+  pthread_mutex_unlock(&blocks->lock);
+}
+
+uint64_t fc_blocks_audience(fc_blocks_t *blocks) {
+  pthread_mutex_lock(&blocks->lock);
+  const uint64_t audience = ++blocks->audiences;
+  pthread_mutex_unlock(&blocks->lock);
+  return audience;
+}
+
+void fc_blocks_disband(fc_blocks_t *blocks, uint64_t audience) {
+  if (audience == FC_AUDIENCE_NONE) return;
+  pthread_mutex_lock(&blocks->lock);
+  drop_kept(blocks, audience, 0);
+  // Those in use are let go when they are given back.
+  for (uint32_t i = 0; i < blocks->count; i++) {
+    fc_block_entry_t *entry = fc_block_entry(blocks, i);
+    if (entry->audience == audience) entry->audience = FC_AUDIENCE_NONE;
+  }
+  pthread_mutex_unlock(&blocks->lock);
+}
+
+// ---------------------------------------------------------------------------
+// Taking
+
+uint32_t fc_block_file_take(fc_blocks_t *blocks, uint64_t audience,
+                            uint64_t size) {
+  uint32_t block = pop_kept(blocks, audience, size);
+  if (block == FC_BLOCK_NONE) block = make(blocks, audience, size);
+  if (block == FC_BLOCK_NONE) return block;
+  fc_block_entry_t *entry = fc_block_entry(blocks, block);
+  if (entry->mapped ||
+      map(blocks, entry, size + FC_BLOCK_TAIL, PROT_READ | PROT_WRITE)) {
+    return block;
+  }
+  fc_block_free(blocks, block);
+  return FC_BLOCK_NONE;
 }
 
 int fc_block_file(const fc_blocks_t *blocks, uint32_t block) {
   return fc_block_entry(blocks, block)->file;
 }
 
-fc_status_t fc_block_lend(fc_blocks_t *blocks, uint64_t size,
+uint64_t fc_block_serial(const fc_blocks_t *blocks, uint32_t block) {
+  return fc_block_entry(blocks, block)->serial;
+}
+
+uint64_t fc_block_filled(const fc_blocks_t *blocks, uint32_t block) {
+  return fc_block_entry(blocks, block)->filled;
+}
+
+fc_status_t fc_block_lend(fc_blocks_t *blocks, uint64_t audience, uint64_t size,
                           uint32_t *out_block, fc_error_t *err) {
   pthread_mutex_lock(&blocks->lock);
-  const uint32_t block = fc_block_file_new(blocks, size);
+  uint32_t block = pop_kept(blocks, audience, size);
+  if (block == FC_BLOCK_NONE) block = make(blocks, audience, size);
   pthread_mutex_unlock(&blocks->lock);
   if (block == FC_BLOCK_NONE) return fc_fail_memory(err);
   *out_block = block;
   return FC_OK;
 }
 
+// Makes the first `size` bytes of the block's file readable. So many are mapped that
+// a somewhat larger answer finds them mapped too.
+static bool map_to_read(fc_blocks_t *blocks, fc_block_entry_t *entry,
+                        uint64_t size) {
+  if (size <= entry->mapped) return true;
+  uint64_t wide = fc_block_class_bytes(fc_block_class_of(size));
+  if (wide > entry->size) wide = entry->size;
+  pthread_mutex_lock(&blocks->lock);
+  fc_block_file_unmap(blocks, entry);
+  const bool mapped = map(blocks, entry, wide, PROT_READ);
+  pthread_mutex_unlock(&blocks->lock);
+  return mapped;
+}
+
 fc_status_t fc_block_adopt(fc_blocks_t *blocks, uint32_t block, uint64_t size,
                            fc_error_t *err) {
   fc_block_entry_t *entry = fc_block_entry(blocks, block);
-  FC_ASSERT(size <= entry->size && !entry->mapped);
-  if (!fc_block_file_map(blocks, entry, size, PROT_READ))
-    return fc_fail_memory(err);
-  const fc_status_t status = fc_block_count_file(blocks, entry, size, err);
-  if (status != FC_OK) fc_block_file_unmap(blocks, entry);
-  return status;
+  FC_ASSERT(size <= entry->size && entry->counted == 0);
+  if (!map_to_read(blocks, entry, size)) return fc_fail_memory(err);
+  return fc_block_count_file(blocks, entry, size, err);
 }

@@ -16,7 +16,7 @@ fc_status_t fc_blocks_create(fc_allocator_t allocator, uint64_t limit,
   blocks->share = limit;
   blocks->owners.allocator = allocator;
   blocks->budget = budget;
-  blocks->dying = blocks->free_index = FC_BLOCK_NONE;
+  blocks->dying = blocks->free_index = blocks->kept_files = FC_BLOCK_NONE;
   for (unsigned i = 0; i < FC_BLOCK_CLASSES; i++)
     blocks->heads[i] = FC_BLOCK_NONE;
   pthread_mutex_init(&blocks->lock, NULL);
@@ -57,6 +57,7 @@ void fc_blocks_destroy(fc_blocks_t *blocks) {
   if (!blocks) return;
   FC_ASSERT(blocks->taken == 0);
   fc_blocks_trim(blocks, 0);
+  fc_blocks_age(blocks, UINT64_MAX);
   while (fc_blocks_release(blocks, UINT64_MAX)) continue;
   for (unsigned i = 0; i < FC_BLOCK_CHUNKS; i++) {
     fc_free(blocks->allocator, blocks->chunks[i]);
@@ -110,8 +111,12 @@ uint64_t fc_block_counted(const fc_blocks_t *blocks, uint32_t block) {
 fc_blocks_usage_t fc_blocks_usage(fc_blocks_t *blocks) {
   pthread_mutex_lock(&blocks->lock);
   fc_blocks_usage_t usage = {
-      blocks->taken, blocks->kept, blocks->limit, blocks->share,
-      atomic_load_explicit(&blocks->copied, memory_order_relaxed)};
+      blocks->taken,
+      blocks->kept,
+      blocks->limit,
+      blocks->share,
+      atomic_load_explicit(&blocks->copied, memory_order_relaxed),
+      blocks->serials};
   pthread_mutex_unlock(&blocks->lock);
   return usage;
 }

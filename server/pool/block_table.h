@@ -36,7 +36,9 @@ typedef struct fc_block_entry_t {
   uint64_t mapped;    // bytes of `file` that are mapped at `data`
   uint32_t owner;     // on whose account they count; FC_OWNER_NONE: nobody's
   int file;           // that it lies in, -1: in memory of the allocator
-  bool shared;        // fc_block_take_shared
+  uint64_t audience;  // who may see it: FC_AUDIENCE_NONE: no worker process
+  uint64_t serial;    // of `file`
+  uint64_t kept_ns;   // when the file was last given back
   uint8_t class_;
 } fc_block_entry_t;
 
@@ -53,6 +55,9 @@ struct fc_blocks_t {
   uint32_t heads[FC_BLOCK_CLASSES];  // kept blocks, last in first out
   _Atomic uint32_t dying;  // large blocks to be released; the loop takes them
   _Atomic uint32_t files;  // blocks whose file is mapped
+  uint32_t kept_files;     // kept blocks in files, last in first out
+  uint64_t serials;        // files ever made
+  uint64_t audiences;      // and audiences
   _Atomic uint64_t copied;
   uint32_t free_index;
   uint32_t count;  // indices ever handed out
@@ -94,12 +99,13 @@ fc_status_t fc_block_count_file(fc_blocks_t *blocks, fc_block_entry_t *entry,
 
 // block_file.c
 
-// Makes a block in a file, which is not mapped yet. FC_BLOCK_NONE: there are
-// FC_LIMIT_SHARED_FILES, or the system has none.
-uint32_t fc_block_file_new(fc_blocks_t *blocks, uint64_t size);
-bool fc_block_file_map(fc_blocks_t *blocks, fc_block_entry_t *entry,
-                       uint64_t size, int protection);
+// Takes a block in a file, with room for `size` bytes, that is mapped.
+// FC_BLOCK_NONE: there are FC_LIMIT_SHARED_FILES, or the system has none.
+uint32_t fc_block_file_take(fc_blocks_t *blocks, uint64_t audience,
+                            uint64_t size);
 void fc_block_file_unmap(fc_blocks_t *blocks, fc_block_entry_t *entry);
+// Takes a block back that nobody uses any more.
+void fc_block_file_give(fc_blocks_t *blocks, uint32_t block);
 
 // block_release.c
 

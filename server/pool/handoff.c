@@ -12,6 +12,7 @@
 typedef struct message_t {
   uint32_t number;
   uint32_t kind;
+  uint32_t tray;
 } message_t;
 
 typedef union control_t {
@@ -34,8 +35,8 @@ bool fc_handoff_open(int out_ends[2]) {
 }
 
 bool fc_handoff_send(int end, uint32_t number, fc_handoff_kind_t kind,
-                     int file) {
-  message_t said = {number, (uint32_t)kind};
+                     uint32_t tray, int file) {
+  message_t said = {number, (uint32_t)kind, tray};
   struct iovec part = {&said, sizeof said};
   control_t control = {0};
   struct msghdr message = {.msg_iov = &part,
@@ -59,7 +60,7 @@ static size_t pages(uint64_t size) {
 
 uint64_t fc_inbox_size(const fc_ring_setup_t *setup) {
   return pages(setup->body_size + FC_BLOCK_TAIL) +
-         pages(setup->result_size + FC_BLOCK_TAIL);
+         FC_RING_TRAYS * (uint64_t)pages(setup->result_size + FC_BLOCK_TAIL);
 }
 
 static void *set_aside(void *address, size_t size) {
@@ -73,23 +74,25 @@ fc_status_t fc_inbox_open(int end, const fc_ring_setup_t *setup,
                           fc_inbox_t *out_inbox, fc_error_t *err) {
   const size_t body = pages(setup->body_size + FC_BLOCK_TAIL);
   const size_t answer = pages(setup->result_size + FC_BLOCK_TAIL);
-  uint8_t *base = set_aside(NULL, body + answer);
+  const size_t size = (size_t)fc_inbox_size(setup);
+  uint8_t *base = set_aside(NULL, size);
   if (base == MAP_FAILED) {
     return fc_fail(err, FC_CODE_OUT_OF_MEMORY,
-                   "a worker cannot set aside %zu bytes of addresses: %s",
-                   body + answer, strerror(errno));
+                   "a worker cannot set aside %zu bytes of addresses: %s", size,
+                   strerror(errno));
   }
-  *out_inbox = (fc_inbox_t){.end = end,
-                            .body = {base, body},
-                            .answer = {base + body, answer},
-                            .answer_file = -1};
+  *out_inbox =
+      (fc_inbox_t){.end = end, .body = {base, body}, .tray = FC_RING_TRAYS};
+  for (uint32_t i = 0; i < FC_RING_TRAYS; i++) {
+    out_inbox->answers[i] = (fc_span_t){base + body + i * answer, answer};
+  }
   return FC_OK;
 }
 
 void fc_inbox_close(fc_inbox_t *inbox) {
   if (!inbox->body.data) return;
-  munmap(inbox->body.data, inbox->body.size + inbox->answer.size);
-  if (inbox->answer_file >= 0) close(inbox->answer_file);
+  munmap(inbox->body.data,
+         inbox->body.size + FC_RING_TRAYS * inbox->answers[0].size);
   close(inbox->end);
   *inbox = (fc_inbox_t){0};
 }
@@ -115,9 +118,29 @@ static bool receive(const fc_inbox_t *inbox, message_t *out_message,
   return size == (ssize_t)sizeof *out_message;
 }
 
-static void keep_answer_file(fc_inbox_t *inbox, int file) {
-  if (inbox->answer_file >= 0) close(inbox->answer_file);
-  inbox->answer_file = file;
+static bool map(fc_span_t room, size_t size, int kind, int file) {
+  return size <= room.size &&
+         mmap(room.data, size, PROT_READ | PROT_WRITE,
+              kind | MAP_FIXED | MAP_NORESERVE, file, 0) != MAP_FAILED;
+}
+
+static void leave_tray(fc_inbox_t *inbox, uint32_t tray) {
+  if (!inbox->mapped[tray]) return;
+  (void)set_aside(inbox->answers[tray].data, inbox->answers[tray].size);
+  inbox->mapped[tray] = false;
+}
+
+// Maps a file for answers. Without it the answer goes on in the ring.
+static void set_tray(fc_inbox_t *inbox, uint32_t tray, int file) {
+  if (tray >= FC_RING_TRAYS) return;
+  leave_tray(inbox, tray);
+  const fc_span_t room = inbox->answers[tray];
+  inbox->mapped[tray] = file >= 0 && map(room, room.size, MAP_SHARED, file);
+}
+
+// Messages are missing: nobody knows which tray has another file by now.
+static void leave_all(fc_inbox_t *inbox) {
+  for (uint32_t i = 0; i < FC_RING_TRAYS; i++) leave_tray(inbox, i);
 }
 
 // Takes the messages up to `number`. Returns the file of that one if it is a body,
@@ -127,11 +150,16 @@ static int take_up_to(fc_inbox_t *inbox, uint32_t number) {
   while (inbox->received != number) {
     message_t message;
     int file;
-    if (!receive(inbox, &message, &file)) break;
+    if (!receive(inbox, &message, &file)) {
+      leave_all(inbox);
+      break;
+    }
+    if (message.number != inbox->received + 1) leave_all(inbox);
     inbox->received = message.number;
-    if (message.kind == FC_HANDOFF_ANSWER) keep_answer_file(inbox, file);
-    else if (message.number == number) body = file;
-    // This is the body of another call.
+    const bool wanted =
+        message.kind == FC_HANDOFF_BODY && message.number == number;
+    if (message.kind == FC_HANDOFF_ANSWER) set_tray(inbox, message.tray, file);
+    if (wanted) body = file;
     else if (file >= 0) close(file);
     if ((int32_t)(message.number - number) > 0) break;
   }
@@ -139,15 +167,10 @@ static int take_up_to(fc_inbox_t *inbox, uint32_t number) {
   return body;
 }
 
-static bool map(fc_span_t room, size_t size, int kind, int file) {
-  return size <= room.size &&
-         mmap(room.data, size, PROT_READ | PROT_WRITE,
-              kind | MAP_FIXED | MAP_NORESERVE, file, 0) != MAP_FAILED;
-}
-
 fc_status_t fc_inbox_take(fc_inbox_t *inbox, const fc_ring_slot_t *slot,
                           fc_error_t *err) {
   const fc_piece_t *body = &slot->slot.call.body;
+  inbox->tray = slot->tray;
   if (inbox->received == slot->files && body->block != FC_RING_BODY_FILE) {
     return FC_OK;
   }
@@ -170,12 +193,10 @@ fc_status_t fc_inbox_take(fc_inbox_t *inbox, const fc_ring_slot_t *slot,
 
 uint32_t fc_inbox_more(void *context) {
   fc_inbox_t *inbox = context;
-  if (inbox->answer_file < 0 ||
-      !map(inbox->answer, inbox->answer.size, MAP_SHARED, inbox->answer_file)) {
-    return FC_BLOCK_NONE;
-  }
-  inbox->answer_mapped = inbox->answer.size;
-  return FC_RING_ANSWER_FILE;
+  const uint32_t tray = inbox->tray;
+  if (tray >= FC_RING_TRAYS || !inbox->mapped[tray]) return FC_BLOCK_NONE;
+  inbox->written = true;
+  return FC_RING_ANSWER_FILE(tray);
 }
 
 void fc_inbox_end(fc_inbox_t *inbox, bool answered) {
@@ -183,14 +204,9 @@ void fc_inbox_end(fc_inbox_t *inbox, bool answered) {
     (void)set_aside(inbox->body.data, inbox->body_mapped);
     inbox->body_mapped = 0;
   }
-  if (!inbox->answer_mapped) return;
-  (void)set_aside(inbox->answer.data, inbox->answer_mapped);
-  if (answered) {
-    keep_answer_file(inbox, -1);
-  } else {
-    (void)fallocate(inbox->answer_file,
-                    FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
-                    (off_t)inbox->answer_mapped);
+  if (inbox->written && !answered) {
+    const fc_span_t answer = inbox->answers[inbox->tray];
+    (void)madvise(answer.data, answer.size, MADV_REMOVE);
   }
-  inbox->answer_mapped = 0;
+  inbox->written = false;
 }

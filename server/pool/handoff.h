@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files that the loop hands to a worker process: the body of a large call, and one
-// to write the next large answer to. They go through a socket that the process got
-// when it was started, one message each, numbered; a slot of the ring says how many
-// had been sent when its call was given. The loop only sends and never waits: what
-// cannot be sent is copied through the ring. The worker maps a file for the time of
-// one call, at addresses that it set aside before its module was loaded, so that a
-// module which has used up its address space can still be called.
+// Files that the loop hands to a worker process: the bodies of large calls, and those
+// to write large answers to. They go through a socket that the process got when it
+// was started, one message each, numbered; a slot of the ring says how many had been
+// sent when its call was given. The loop only sends and never waits: what cannot be
+// sent is copied through the ring. The worker maps a body for the time of one call. A
+// file for answers has a tray, where it stays mapped until the loop sends another
+// for that tray; a slot names the tray its answer may go on in. All addresses are
+// set aside before the module is loaded, so that a module which has used up its
+// address space can still be called.
 #ifndef FARCALL_SERVER_POOL_HANDOFF_H_
 #define FARCALL_SERVER_POOL_HANDOFF_H_
 
@@ -22,11 +24,12 @@ typedef enum fc_handoff_kind_t {
 
 // Makes the two ends, the loop's and the worker's. False: see errno.
 bool fc_handoff_open(int out_ends[2]) FC_MUST_CHECK;
-// Sends message `number` with `file`, which stays the caller's. False: it was
+// Sends message `number` with `file`, which stays the caller's. `tray` is for the
+// file of answers. False: it was
 // not sent, because the worker has closed its end (EPIPE, ECONNRESET), or the
 // system or the user has too many files on their way; see errno.
 bool fc_handoff_send(int end, uint32_t number, fc_handoff_kind_t kind,
-                     int file) FC_MUST_CHECK;
+                     uint32_t tray, int file) FC_MUST_CHECK;
 
 // ---------------------------------------------------------------------------
 // The worker
@@ -34,11 +37,12 @@ bool fc_handoff_send(int end, uint32_t number, fc_handoff_kind_t kind,
 typedef struct fc_inbox_t {
   int end;
   uint32_t received;  // the last message's number
-  fc_span_t body;     // addresses set aside for a body, and for an answer
-  fc_span_t answer;
+  fc_span_t body;     // addresses set aside for a body
   size_t body_mapped;
-  size_t answer_mapped;
-  int answer_file;  // for the next large answer, -1: there is none
+  fc_span_t answers[FC_RING_TRAYS];  // and for the files of answers
+  bool mapped[FC_RING_TRAYS];        // is there one?
+  uint32_t tray;  // for the answer of the call that runs; FC_RING_TRAYS: none
+  bool written;   // it may be in there
 } fc_inbox_t;
 
 // Bytes of addresses that an inbox sets aside.
@@ -53,11 +57,11 @@ void fc_inbox_close(fc_inbox_t *inbox);
 // body cannot be had.
 fc_status_t fc_inbox_take(fc_inbox_t *inbox, const fc_ring_slot_t *slot,
                           fc_error_t *err) FC_MUST_CHECK;
-// Maps the file for an answer: its block, or FC_BLOCK_NONE when there is none.
+// The block where the answer of the call that runs may go on, or FC_BLOCK_NONE.
 // `context` is the inbox.
 uint32_t fc_inbox_more(void *context);
-// After the call: nothing stays mapped. `answered`: the file for the answer is the
-// loop's from now on; else the next call may use it.
+// After the call: the body is not mapped any more. Unless the call was `answered`,
+// what it wrote for an answer is given back.
 void fc_inbox_end(fc_inbox_t *inbox, bool answered);
 
 #endif  // FARCALL_SERVER_POOL_HANDOFF_H_

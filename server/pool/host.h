@@ -69,8 +69,6 @@ typedef struct fc_hosting_t {
 } fc_hosting_t;
 
 typedef struct fc_host_class_t {
-  bool shares;  // bodies go to another process
-
   // Of one generation
 
   // Makes a host for a generation. The host calls fc_pool_on_host once, maybe
@@ -139,7 +137,8 @@ struct fc_host_t {
   fc_pool_t *pool;
   fc_host_t *next;
   uint32_t generation;
-  uint32_t running;  // calls that it has
+  uint32_t running;   // calls that it has
+  uint64_t audience;  // of its bodies (block.h)
 };
 
 static inline void fc_host_describe(const fc_host_t *host,

@@ -451,9 +451,9 @@ const fc_host_t *fc_pool_host(const fc_pool_t *pool, uint32_t module) {
   return pool->queues[module]->host;
 }
 
-bool fc_pool_shares(const fc_pool_t *pool, uint32_t module) {
+uint64_t fc_pool_audience(const fc_pool_t *pool, uint32_t module) {
   const fc_host_t *host = fc_pool_host(pool, module);
-  return host && class_of(host)->shares;
+  return host ? host->audience : FC_AUDIENCE_NONE;
 }
 
 // ---------------------------------------------------------------------------

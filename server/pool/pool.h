@@ -108,8 +108,8 @@ fc_status_t fc_pool_admit(const fc_pool_t *pool, uint32_t module,
                           uint64_t now_ns, uint32_t *out_retry_s,
                           fc_error_t *err);
 
-// Do the bodies of its calls go to another process (fc_block_take_shared)?
-bool fc_pool_shares(const fc_pool_t *pool, uint32_t module);
+// Who is given the bodies of its calls (fc_block_take_shared).
+uint64_t fc_pool_audience(const fc_pool_t *pool, uint32_t module);
 
 // Runs the call on the loop, at once, if its function is in the lane. True:
 // job->outcome is set, and the caller must fc_pool_finish it.

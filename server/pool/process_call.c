@@ -119,13 +119,14 @@ static void give(fc_child_t *child, fc_job_t *job, uint64_t now_ns) {
   fc_process_host_t *host = child->host;
   const uint32_t index = (child->first + child->count) % FC_RING_SLOTS;
   fc_held_t *held = &child->held[index];
-  fc_child_lend(child);
+  child->ring.tray = fc_child_lend(child);
   *held = (fc_held_t){.job = job,
                       .sent = {.sent_ns = now_ns,
                                .body_size = job->call.body.size,
                                .deadline_ns = job->call.deadline_ns,
                                .flags = job->call.flags},
                       .function = job->call.function,
+                      .tray = child->ring.tray,
                       .body = FC_BLOCK_NONE};
   if (child->count++ && host->most > 1) {
     fc_pool_note_due(host->base.pool, now_ns + AHEAD_NS);
@@ -245,16 +246,9 @@ static void fail_answer(fc_child_t *child) {
 }
 
 void fc_child_drop_copies(fc_child_t *child) {
-  fc_blocks_t *blocks = child->host->base.pool->blocks;
   drop_answer(child);
   child->taking.active = child->giving.active = false;
-  fc_block_give(blocks, child->lent);
-  child->lent = FC_BLOCK_NONE;
-  for (uint32_t i = 0; i < child->count; i++) {
-    fc_held_t *held = &child->held[(child->first + i) % FC_RING_SLOTS];
-    fc_block_give(blocks, held->body);
-    held->body = FC_BLOCK_NONE;
-  }
+  fc_child_drop_files(child);
 }
 
 uint32_t fc_child_state(const fc_child_t *child, uint32_t index) {
@@ -268,20 +262,23 @@ fc_held_t fc_child_pop(fc_child_t *child) {
   if (held.body != FC_BLOCK_NONE) {
     fc_block_give(child->host->base.pool->blocks, held.body);
   }
+  fc_child_leave_tray(child, held.tray);
   child->first = (child->first + 1) % FC_RING_SLOTS;
   child->count--;
   fc_pool_note_end(&child->host->base);
   return held;
 }
 
-// Kills a process whose file takes FC_LIMIT_FILE_SPARE more memory than the
-// answer in it: only the bytes of the answer are counted until the client has
-// read them.
+// Kills a process whose file takes FC_LIMIT_FILE_SPARE more memory than the answer in
+// it, or those before: no more is counted until the client has read the answer.
 static void check_file(fc_child_t *child) {
   fc_taking_t *taking = &child->taking;
   fc_outcome_t *outcome = &taking->outcome;
-  const int file = fc_block_file(child->host->base.pool->blocks, taking->lent);
-  if (fc_shared_taken(file) <= taking->in_file + FC_LIMIT_FILE_SPARE) return;
+  const fc_blocks_t *blocks = child->host->base.pool->blocks;
+  uint64_t known = fc_block_filled(blocks, taking->lent);
+  if (known < taking->in_file) known = taking->in_file;
+  const uint64_t taken = fc_shared_taken(fc_block_file(blocks, taking->lent));
+  if (taken <= known + FC_LIMIT_FILE_SPARE) return;
   fc_child_kill(child, FC_CAUSE_GREED);
   outcome->status =
       fc_fail(&outcome->error, FC_CODE_WORKER_CRASHED,
@@ -303,7 +300,8 @@ static void begin_taking(fc_child_t *child) {
   outcome->status = FC_OK;
   outcome->piece_count = 0;
   held->sent.awaited = held->job != NULL;
-  held->sent.lent = child->lent != FC_BLOCK_NONE;
+  held->sent.lent = held->tray < FC_RING_TRAYS;
+  held->sent.tray = held->tray;
   fc_ring_sizes_t sizes;
   if (fc_ring_read(&child->ring, child->first, &held->sent, outcome, &sizes,
                    &outcome->error)) {
@@ -315,8 +313,8 @@ static void begin_taking(fc_child_t *child) {
     outcome->stage = FC_STAGE_CALL;
   }
   if (taking->in_file) {
-    taking->lent = child->lent;
-    child->lent = FC_BLOCK_NONE;
+    taking->lent = child->trays[held->tray].block;
+    child->trays[held->tray].block = FC_BLOCK_NONE;
     check_file(child);
   }
   const bool has_answer =

@@ -96,7 +96,11 @@ fc_status_t fc_child_start(fc_process_host_t *host, fc_error_t *err) {
   if (!child) return fc_fail_memory(err);
   child->host = host;
   host->open++;
-  child->lent = child->taking.lent = FC_BLOCK_NONE;
+  child->taking.lent = FC_BLOCK_NONE;
+  child->audience = fc_blocks_audience(host->base.pool->blocks);
+  for (uint32_t i = 0; i < FC_RING_TRAYS; i++) {
+    child->trays[i].block = FC_BLOCK_NONE;
+  }
   child->process =
       (fc_process_t){.pidfd = -1, .bell = -1, .handoff = -1, .output = -1};
   fc_status_t status = spawn(host, child, err);
@@ -138,7 +142,6 @@ void fc_child_kill(fc_child_t *child, fc_cause_t cause) {
 static void begin_serving(fc_child_t *child) {
   fc_process_host_t *host = child->host;
   child->serving = true;
-  fc_child_lend(child);
   child->quiet_ns = fc_clock_ns();
   host->starting--;
   fc_process_host_arm(host);

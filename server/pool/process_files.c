@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The files that a process is given: the body of a large call, and one for the next
-// large answer. What fails here costs a copy and nothing else.
+// The files that a process is given: the bodies of large calls, and those it writes
+// large answers to. What fails here costs a copy and nothing else.
 #include <errno.h>
 
 #include "config/limits.h"
@@ -13,12 +13,12 @@ static fc_blocks_t *blocks_of(const fc_child_t *child) {
   return child->host->base.pool->blocks;
 }
 
-static bool send_file(fc_child_t *child, fc_handoff_kind_t kind,
+static bool send_file(fc_child_t *child, fc_handoff_kind_t kind, uint32_t tray,
                       uint32_t block) {
   const int file = fc_block_file(blocks_of(child), block);
   if (child->unreachable || file < 0) return false;
   if (!fc_handoff_send(child->process.handoff, child->ring.files + 1, kind,
-                       file)) {
+                       tray, file)) {
     // Any other reason may pass, so the next file is tried again.
     child->unreachable = errno == EPIPE || errno == ECONNRESET;
     return false;
@@ -27,23 +27,71 @@ static bool send_file(fc_child_t *child, fc_handoff_kind_t kind,
   return true;
 }
 
-void fc_child_lend(fc_child_t *child) {
-  if (child->lent != FC_BLOCK_NONE || child->unreachable) return;
+// Where the file with this number is to lie: where the process has it, or in the tray
+// that was left longest ago.
+static uint32_t find_tray(fc_child_t *child, uint64_t serial) {
+  const fc_tray_t *trays = child->trays;
+  for (uint32_t i = 0; i < FC_RING_TRAYS; i++) {
+    if (trays[i].serial == serial) return i;
+  }
+  for (;;) {
+    const uint32_t i = child->next_tray++ % FC_RING_TRAYS;
+    if (!trays[i].given && trays[i].block == FC_BLOCK_NONE) return i;
+  }
+}
+
+static uint32_t lend_block(fc_child_t *child, uint32_t block) {
+  const uint64_t serial = fc_block_serial(blocks_of(child), block);
+  const uint32_t at = find_tray(child, serial);
+  fc_tray_t *tray = &child->trays[at];
+  if (tray->serial != serial &&
+      !send_file(child, FC_HANDOFF_ANSWER, at, block)) {
+    return FC_RING_TRAYS;
+  }
+  *tray = (fc_tray_t){.serial = serial, .block = block, .given = true};
+  return at;
+}
+
+uint32_t fc_child_lend(fc_child_t *child) {
+  uint32_t given = 0;
+  for (uint32_t i = 0; i < FC_RING_TRAYS; i++) {
+    fc_tray_t *tray = &child->trays[i];
+    if (tray->given) given++;
+    else if (tray->block != FC_BLOCK_NONE) {
+      tray->given = true;
+      return i;
+    }
+  }
+  if (given >= FC_HOST_SLOW_AHEAD || child->unreachable) return FC_RING_TRAYS;
   fc_error_t error;
   uint32_t block;
-  if (fc_block_lend(blocks_of(child), child->ring.setup.result_size, &block,
-                    &error) != FC_OK) {
-    return;
+  if (fc_block_lend(blocks_of(child), child->audience,
+                    child->ring.setup.result_size, &block, &error) != FC_OK) {
+    return FC_RING_TRAYS;
   }
-  if (send_file(child, FC_HANDOFF_ANSWER, block)) child->lent = block;
-  else fc_block_give(blocks_of(child), block);
+  const uint32_t at = lend_block(child, block);
+  if (at == FC_RING_TRAYS) fc_block_give(blocks_of(child), block);
+  return at;
+}
+
+void fc_child_leave_tray(fc_child_t *child, uint32_t tray) {
+  if (tray < FC_RING_TRAYS) child->trays[tray].given = false;
+}
+
+void fc_child_reclaim(fc_child_t *child) {
+  for (uint32_t i = 0; i < FC_RING_TRAYS; i++) {
+    fc_tray_t *tray = &child->trays[i];
+    if (tray->given) continue;
+    fc_block_give(blocks_of(child), tray->block);
+    tray->block = FC_BLOCK_NONE;
+  }
 }
 
 bool fc_child_send_body(fc_child_t *child, fc_held_t *held) {
   const fc_piece_t *body = &held->job->call.body;
   if (body->size <= FC_LIMIT_SHARED) return false;
   held->in_file =
-      body->offset == 0 && send_file(child, FC_HANDOFF_BODY, body->block);
+      body->offset == 0 && send_file(child, FC_HANDOFF_BODY, 0, body->block);
   return held->in_file;
 }
 
@@ -76,8 +124,27 @@ bool fc_child_body(const fc_child_t *child, uint32_t index,
   return true;
 }
 
+void fc_child_drop_files(fc_child_t *child) {
+  for (uint32_t i = 0; i < child->count; i++) {
+    fc_held_t *held = &child->held[(child->first + i) % FC_RING_SLOTS];
+    fc_block_give(blocks_of(child), held->body);
+    held->body = FC_BLOCK_NONE;
+  }
+  for (uint32_t i = 0; i < FC_RING_TRAYS; i++) fc_child_leave_tray(child, i);
+  fc_child_reclaim(child);
+  fc_blocks_disband(blocks_of(child), child->audience);
+  child->audience = FC_AUDIENCE_NONE;
+}
+
 uint64_t fc_child_taken(const fc_child_t *child) {
-  const uint64_t taken = fc_ring_taken(&child->ring);
-  if (child->lent == FC_BLOCK_NONE) return taken;
-  return taken + fc_shared_taken(fc_block_file(blocks_of(child), child->lent));
+  const fc_blocks_t *blocks = blocks_of(child);
+  uint64_t sum = fc_ring_taken(&child->ring);
+  for (uint32_t i = 0; i < FC_RING_TRAYS; i++) {
+    const uint32_t block = child->trays[i].block;
+    if (block == FC_BLOCK_NONE) continue;
+    const uint64_t taken = fc_shared_taken(fc_block_file(blocks, block));
+    const uint64_t known = fc_block_filled(blocks, block);
+    if (taken > known) sum += taken - known;
+  }
+  return sum;
 }

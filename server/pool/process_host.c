@@ -163,6 +163,7 @@ static fc_status_t create(fc_hosts_t *hosts, uint32_t generation,
   fc_process_host_t *host = make_host(hosts->pool, module, hosting);
   if (!host) return fc_fail_memory(err);
   fc_hosts_link(hosts, generation, &host->base);
+  host->base.audience = fc_blocks_audience(hosts->pool->blocks);
   *out_host = &host->base;
   fc_error_t error;
   if (fc_child_start(host, &error) != FC_OK) {
@@ -173,6 +174,7 @@ static fc_status_t create(fc_hosts_t *hosts, uint32_t generation,
 
 static void free_host(fc_process_host_t *host) {
   fc_hosts_unlink(&host->base);
+  fc_blocks_disband(host->base.pool->blocks, host->base.audience);
   fc_module_release(host->module);
   fc_free(host->base.pool->allocator, host);
 }
@@ -234,8 +236,7 @@ static void destroy(fc_hosts_t *hosts) {
   fc_free(hosts->pool->allocator, hosts);
 }
 
-static const fc_host_class_t kClass = {.shares = true,
-                                       .create = create,
+static const fc_host_class_t kClass = {.create = create,
                                        .admit = fc_process_host_admit,
                                        .offer = fc_process_host_offer,
                                        .finish = finish,

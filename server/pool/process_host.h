@@ -80,6 +80,7 @@ typedef struct fc_held_t {
   uint32_t function;
   uint64_t dropped_ns;  // when its client went away, 0: it has not
   bool in_file;         // the body was sent to the process in a file
+  uint32_t tray;        // for its answer; FC_RING_TRAYS: it has none
   // The block of that body, once the job has let go of it; else FC_BLOCK_NONE.
   uint32_t body;
 } fc_held_t;
@@ -107,6 +108,14 @@ typedef struct fc_taking_t {
   fc_outcome_t outcome;
 } fc_taking_t;
 
+// A tray: where the process has a file mapped, for answers. The file stays mapped when
+// its answer is sent: it may be lent to the process again, and lies there then.
+typedef struct fc_tray_t {
+  uint64_t serial;  // of the file; 0: none was ever sent
+  uint32_t block;   // of the file while it is lent; else FC_BLOCK_NONE
+  bool given;       // to a call that the process has
+} fc_tray_t;
+
 struct fc_child_t {
   fc_process_host_t *host;
   fc_child_t *next;
@@ -118,11 +127,13 @@ struct fc_child_t {
   uv_poll_t output_poll;
   uint32_t handles;  // handles of libuv that are open
   bool serving;
-  bool ended;        // as `end` says; answers it has left may still be copied
-  bool notified;     // false: it was given calls that it was not told of
-  bool asleep;       // the loop is waiting for its bell
-  bool unreachable;  // it has closed the socket for files
-  uint32_t lent;  // block it may write an answer to, FC_BLOCK_NONE: it has none
+  bool ended;         // as `end` says; answers it has left may still be copied
+  bool notified;      // false: it was given calls that it was not told of
+  bool asleep;        // the loop is waiting for its bell
+  bool unreachable;   // it has closed the socket for files
+  uint64_t audience;  // of the files that it alone is given (block.h)
+  fc_tray_t trays[FC_RING_TRAYS];
+  uint32_t next_tray;
   fc_cause_t cause;
   uint64_t started_ns;
   uint64_t calls;
@@ -242,8 +253,15 @@ void fc_process_hosts_wake(fc_hosts_t *hosts);
 
 // process_files.c
 
-// Gives the process a file for its next large answer, unless it has one.
-void fc_child_lend(fc_child_t *child);
+// Gives the process a file for the answer of a call, should that be large. Returns
+// its tray. FC_RING_TRAYS: there is none, and the answer will be copied.
+uint32_t fc_child_lend(fc_child_t *child);
+// The call that had the tray, if any, has ended.
+void fc_child_leave_tray(fc_child_t *child, uint32_t tray);
+// Takes the files back that no call has.
+void fc_child_reclaim(fc_child_t *child);
+// Takes all files back, because the process has ended.
+void fc_child_drop_files(fc_child_t *child);
 // Sends the process the body of a call that is about to be published. False:
 // the body is in no file, or cannot be sent.
 bool fc_child_send_body(fc_child_t *child, fc_held_t *held);
@@ -255,7 +273,7 @@ fc_job_t *fc_child_forget(fc_held_t *held);
 // its body is elsewhere.
 bool fc_child_body(const fc_child_t *child, uint32_t index, fc_str_t *out_body);
 // Bytes of shared memory that the process has taken and nothing else counts: in
-// its ring, and in the file it may write an answer to.
+// its ring, and in files that it may write answers to.
 uint64_t fc_child_taken(const fc_child_t *child);
 
 // process_time.c

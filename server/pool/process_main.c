@@ -49,7 +49,9 @@ static fc_status_t fix_blocks(self_t *self, fc_error_t *err) {
     spans[FC_RING_ANSWER_BLOCK(i)] = fc_ring_answer(&self->ring, i);
   }
   spans[FC_RING_BODY_FILE] = self->inbox.body;
-  spans[FC_RING_ANSWER_FILE] = self->inbox.answer;
+  for (uint32_t i = 0; i < FC_RING_TRAYS; i++) {
+    spans[FC_RING_ANSWER_FILE(i)] = self->inbox.answers[i];
+  }
   self->more = (fc_block_more_t){FC_RING_FIRST, fc_inbox_more, &self->inbox};
   self->region.more = &self->more;
   return fc_blocks_create_fixed(self->region.allocator, spans, FC_RING_BLOCKS,

@@ -171,6 +171,7 @@ static void publish(fc_ring_t *ring, uint32_t index,
                     uint64_t size) {
   fc_slot_t *slot = &ring->head->slots[index].slot;
   ring->head->slots[index].files = ring->files;
+  ring->head->slots[index].tray = ring->tray;
   slot->loop = 0;
   slot->call = *call;
   slot->call.generation = 0;  // a worker process has only one
@@ -335,11 +336,12 @@ static void bound_times(fc_outcome_t *outcome, uint64_t sent_ns) {
 
 // The pieces of an answer: one in the area of its slot, and what did not fit there
 // in the file, if the loop has lent one.
-static bool check_pieces(const fc_ring_t *ring, uint32_t index,
+static bool check_pieces(const fc_ring_t *ring, uint32_t index, uint32_t tray,
                          const fc_piece_t pieces[2], uint32_t count,
                          fc_error_t *err) {
   static const uint32_t kOffsets[] = {FC_LIMIT_HEAD, 0};
-  const uint32_t blocks[] = {FC_RING_ANSWER_BLOCK(index), FC_RING_ANSWER_FILE};
+  const uint32_t blocks[] = {FC_RING_ANSWER_BLOCK(index),
+                             FC_RING_ANSWER_FILE(tray)};
   uint64_t left = ring->setup.result_size;
   for (uint32_t i = 0; i < count; i++) {
     const fc_piece_t *piece = &pieces[i];
@@ -409,7 +411,8 @@ bool fc_ring_read(const fc_ring_t *ring, uint32_t index,
     return lie(err, "pieces", said.piece_count);
   }
   if (wanted == 0) return true;
-  if (!check_pieces(ring, index, said.pieces, said.piece_count, err)) {
+  if (!check_pieces(ring, index, call->tray, said.pieces, said.piece_count,
+                    err)) {
     return false;
   }
   const fc_ring_sizes_t sizes = {said.pieces[0].size,

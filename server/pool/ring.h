@@ -71,6 +71,8 @@ typedef struct fc_ring_slot_t {
   _Alignas(64) _Atomic uint32_t state;  // fc_ring_state_t, hands the slot over
   // Files that had been sent when the call was given (handoff.h).
   uint32_t files;
+  // Tray of the file that the answer may go on in; FC_RING_TRAYS: there is none.
+  uint32_t tray;
   fc_slot_t slot;
 } fc_ring_slot_t;
 
@@ -96,6 +98,7 @@ typedef struct fc_ring_t {
   fc_ring_setup_t setup;
   fc_ring_head_t *head;
   uint32_t files;  // files that the loop has sent
+  uint32_t tray;   // fc_ring_slot_t.tray of the call that is given next
   // The worker's own
   uint32_t next;  // the slot to run
   fc_spin_t spin;
@@ -130,8 +133,10 @@ fc_span_t fc_ring_answer(const fc_ring_t *ring, uint32_t slot);
 #define FC_RING_BODY_BLOCK(slot) (slot)
 #define FC_RING_ANSWER_BLOCK(slot) (FC_RING_SLOTS + (slot))
 #define FC_RING_BODY_FILE (2 * FC_RING_SLOTS)
-#define FC_RING_ANSWER_FILE (2 * FC_RING_SLOTS + 1)
-#define FC_RING_BLOCKS (2 * FC_RING_SLOTS + 2)
+#define FC_RING_ANSWER_FILE(tray) (2 * FC_RING_SLOTS + 1 + (tray))
+#define FC_RING_BLOCKS FC_RING_ANSWER_FILE(FC_RING_TRAYS)
+// Files for answers that a process has mapped.
+#define FC_RING_TRAYS 4u
 // An answer that outgrows so many bytes of its area goes on in the file, if there
 // is one: up to there the area keeps its pages.
 #define FC_RING_FIRST FC_RING_KEPT
@@ -179,7 +184,8 @@ typedef struct fc_ring_call_t {
   uint64_t deadline_ns;  // 0: none
   uint8_t flags;
   bool awaited;  // the loop has not cancelled it
-  bool lent;     // the worker has a file to write an answer to
+  bool lent;     // the worker has a file to write an answer to, in `tray`
+  uint32_t tray;
 } fc_ring_call_t;
 
 // Where an answer lies: bytes in the area of its slot (fc_ring_answer), from

@@ -1119,10 +1119,36 @@ static void large_bodies_and_answers_are_not_copied(void **state) {
     assert_int_equal(response.size, strlen(body) + 12);
     assert_memory_equal(response.body + 12, body + 1, strlen(body) - 1);
     fixture_response_free(&response);
+    // The next one finds the files of both, where they are mapped.
+    assert_int_equal(fc_blocks_usage(server.loop->blocks).files, 2);
+    assert_int_equal(fc_blocks_usage(server.loop->blocks).taken, 0);
+    assert_in_range(fc_blocks_usage(server.loop->blocks).kept, 2 * strlen(body),
+                    4 * strlen(body));
   }
   free(body);
   close(fd);
   end(&server);
+}
+
+// Processes of different modules are never given the same file.
+static void each_module_has_its_own_files(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    bool process;
+  } rows[] = {{"--isolation=process", true}, {"--isolation=thread", false}};
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    fixture_server_t server;
+    start(&server, row->name);
+    const fc_pool_t *pool = &server.loop->pool;
+    assert_non_null(fc_pool_host(pool, 1));
+    const uint64_t one = fc_pool_audience(pool, 0),
+                   other = fc_pool_audience(pool, 1);
+    assert_int_equal(one != FC_AUDIENCE_NONE, row->process);
+    assert_int_equal(other != FC_AUDIENCE_NONE, row->process);
+    assert_int_equal(one != other, row->process);
+    end(&server);
+  }
 }
 
 // A process is killed after it has finished a large answer, before the loop has
@@ -1155,6 +1181,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       FC_TEST(a_large_answer_holds_nobody_up),
       FC_TEST(large_bodies_and_answers_are_not_copied),
+      FC_TEST(each_module_has_its_own_files),
       FC_TEST(an_answer_outlives_its_process),
       FC_TEST(machine_code_runs_where_it_is_told),
       FC_TEST(every_end_is_told_and_the_next_call_works),

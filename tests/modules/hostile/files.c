@@ -87,18 +87,32 @@ static void spoil(int file) {
   for (int i = 0; i < 16; i++)
     (void)!pwrite(file, text, sizeof text, i * 65536);
 }
-// True for the file of the next answer, which the process has already.
-static bool is_answer(int fd) {
-  char path[64], name[64] = "";
-  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  return readlink(path, name, sizeof name - 1) > 0 &&
-         strstr(name, "farcall-block");
+// Does something to each file of an answer that the process has mapped, and to the
+// bytes there.
+static void each_answer(void (*act)(uint8_t *begin, size_t size)) {
+  char line[256], access[5];
+  FILE *maps = fopen("/proc/self/maps", "r");
+  while (maps && fgets(line, sizeof line, maps)) {
+    unsigned long begin, end;
+    if (!strstr(line, "farcall-block") ||
+        sscanf(line, "%lx-%lx %4s", &begin, &end, access) != 3 ||
+        strcmp(access, "rw-s") != 0) {
+      continue;
+    }
+    act((uint8_t *)begin, end - begin);
+  }
+  if (maps) fclose(maps);
+}
+static void spoil_answer(uint8_t *begin, size_t size) {
+  memset(begin, 'x', 1 << 20);
+  madvise(begin, size, MADV_REMOVE);
+  memset(begin, 'x', 1 << 20);
 }
 static void *spoil_for_ever(void *context) {
   int kept[16] = {0};
   for (unsigned i = 0;; usleep(1000)) {
+    each_answer(spoil_answer);
     for (int fd = 0; fd < 64; fd++) {
-      if (is_answer(fd)) spoil(fd);
       const int file = is_socket(fd) ? steal(fd) : -1;
       if (file < 0) continue;
       spoil(file);
@@ -114,11 +128,10 @@ KIND(files_spoiled) {
 }
 
 // Takes all the memory that the file may have.
-static void fill(void) {
-  for (int fd = 0; fd < 64; fd++) {
-    if (is_answer(fd)) (void)!fallocate(fd, 0, 0, 64 << 20);
-  }
+static void fill_answer(uint8_t *begin, size_t size) {
+  for (size_t i = 0; i < size; i += 4096) ((volatile uint8_t *)begin)[i] |= 0;
 }
+static void fill(void) { each_answer(fill_answer); }
 KIND(files_filled) {
   fill();
   return 0;

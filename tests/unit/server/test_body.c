@@ -63,9 +63,9 @@ static uint64_t fill(const struct row_t *row, fc_blocks_t *blocks,
   static char beside[FC_LIMIT_READ];
   uint64_t copied = 0;
   const bool known = row->way != WAY_CHUNKS;
-  assert_int_equal(
-      fc_body_open(body, blocks, &kOwner, known ? row->length : 0, false, NULL),
-      FC_OK);
+  assert_int_equal(fc_body_open(body, blocks, &kOwner, FC_AUDIENCE_NONE,
+                                known ? row->length : 0, NULL),
+                   FC_OK);
   while (body->size < row->length) {
     uint64_t left = row->length - body->size;
     fc_span_t room = fc_body_room(body, blocks, left);
@@ -147,9 +147,9 @@ static void what_is_announced_costs_nothing(void **state) {
   fc_blocks_t *blocks = make(64 * MIB, 64 * MIB, 0);
   fc_piece_t bodies[BODIES];
   for (int i = 0; i < BODIES; i++) {
-    assert_int_equal(
-        fc_body_open(&bodies[i], blocks, &kOwner, 32 * MIB, false, NULL),
-        FC_OK);
+    assert_int_equal(fc_body_open(&bodies[i], blocks, &kOwner, FC_AUDIENCE_NONE,
+                                  32 * MIB, NULL),
+                     FC_OK);
   }
   assert_int_equal(fc_blocks_usage(blocks).taken,
                    (uint64_t)BODIES * FC_LIMIT_READ);
@@ -163,17 +163,21 @@ static void what_cannot_come_is_refused_at_once(void **state) {
   const fc_owner_t other = {.bytes = {2}};
   fc_piece_t body, refused;
   fc_error_t error;
-  assert_int_not_equal(
-      fc_body_open(&refused, blocks, &kOwner, 5 * MIB, false, &error), FC_OK);
+  assert_int_not_equal(fc_body_open(&refused, blocks, &kOwner, FC_AUDIENCE_NONE,
+                                    5 * MIB, &error),
+                       FC_OK);
   assert_int_equal(error.code, FC_CODE_OVERLOADED);
   // One body may be larger than the share.
-  assert_int_equal(fc_body_open(&body, blocks, &kOwner, 4 * MIB, false, &error),
-                   FC_OK);
-  assert_int_not_equal(
-      fc_body_open(&refused, blocks, &kOwner, 2 * MIB, false, &error), FC_OK);
+  assert_int_equal(
+      fc_body_open(&body, blocks, &kOwner, FC_AUDIENCE_NONE, 4 * MIB, &error),
+      FC_OK);
+  assert_int_not_equal(fc_body_open(&refused, blocks, &kOwner, FC_AUDIENCE_NONE,
+                                    2 * MIB, &error),
+                       FC_OK);
   assert_int_equal(error.code, FC_CODE_TOO_MANY_REQUESTS);
   assert_int_not_equal(
-      fc_body_open(&refused, blocks, &other, 4 * MIB, false, &error), FC_OK);
+      fc_body_open(&refused, blocks, &other, FC_AUDIENCE_NONE, 4 * MIB, &error),
+      FC_OK);
   assert_int_equal(error.code, FC_CODE_OVERLOADED);
   fc_block_give(blocks, body.block);
   fc_blocks_destroy(blocks);

@@ -60,7 +60,7 @@ static int make_file(uint64_t size, char byte) {
 
 static bool send_one(pair_t *pair, fc_handoff_kind_t kind, char byte) {
   const int file = make_file(kind == FC_HANDOFF_BODY ? BODY : RESULT, byte);
-  const bool sent = fc_handoff_send(pair->loop, pair->sent + 1, kind, file);
+  const bool sent = fc_handoff_send(pair->loop, pair->sent + 1, kind, 0, file);
   pair->sent += sent;
   close(file);
   return sent;
@@ -168,7 +168,7 @@ static void each_call_gets_its_body(void **state) {
       fc_inbox_end(&pair.inbox, false);
       assert_int_equal(pair.inbox.body_mapped, 0);
     }
-    assert_int_equal(pair.inbox.answer_file >= 0, row->has_answer_file);
+    assert_int_equal(pair.inbox.mapped[0], row->has_answer_file);
     close_pair(&pair);
     assert_int_equal(open_files(), before);
   }
@@ -182,7 +182,7 @@ static void what_a_call_does_to_its_body_nobody_else_sees(void **state) {
   open_pair(&pair);
   const int file = make_file(BODY, 'b');
   for (uint32_t i = 1; i <= 2; i++) {
-    assert_true(fc_handoff_send(pair.loop, i, FC_HANDOFF_BODY, file));
+    assert_true(fc_handoff_send(pair.loop, i, FC_HANDOFF_BODY, 0, file));
     assert_int_equal(take(&pair, i, true, &error), FC_OK);
     assert_int_equal(pair.inbox.body.data[0], 'b');
     memset(pair.inbox.body.data, 'x', BODY + FC_BLOCK_TAIL);
@@ -192,37 +192,111 @@ static void what_a_call_does_to_its_body_nobody_else_sees(void **state) {
   close_pair(&pair);
 }
 
-static void what_was_not_used_is_used_by_the_next(void **state) {
+static fc_status_t take_tray(pair_t *pair, uint32_t files, uint32_t tray) {
+  fc_error_t error;
+  const fc_ring_slot_t slot = {
+      .files = files,
+      .tray = tray,
+      .slot = {.call = {.body = {FC_RING_BODY_BLOCK(0), 0, 0}}}};
+  return fc_inbox_take(&pair->inbox, &slot, &error);
+}
+
+// A file stays where it was put, however the calls end.
+static void an_answer_finds_its_file_mapped(void **state) {
   (void)state;
   static const struct {
     const char *name;
-    bool asked, answered, left;
+    bool asked, answered;
   } rows[] = {
-      {"not asked for", false, false, true},
-      {"answered", true, true, false},
-      {"failed", true, false, true},
+      {"not asked for", false, false},
+      {"answered", true, true},
+      {"failed", true, false},
   };
+  const unsigned before = open_files();
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
     pair_t pair;
-    fc_error_t error;
     open_pair(&pair);
+    uint8_t *data = pair.inbox.answers[1].data;
     assert_int_equal(fc_inbox_more(&pair.inbox), FC_BLOCK_NONE);
-    const int file = make_file(RESULT, 0);
-    assert_true(fc_handoff_send(pair.loop, 1, FC_HANDOFF_ANSWER, file));
-    assert_int_equal(take(&pair, 1, false, &error), FC_OK);
-    if (row->asked) {
-      assert_int_equal(fc_inbox_more(&pair.inbox), FC_RING_ANSWER_FILE);
-      memset(pair.inbox.answer.data, 1, RESULT);
-      assert_true(fc_shared_taken(file) >= RESULT);
+    const int file = make_file(RESULT, 'f');
+    assert_true(fc_handoff_send(pair.loop, 1, FC_HANDOFF_ANSWER, 1, file));
+    for (unsigned i = 0; i < 3; i++) {
+      assert_int_equal(take_tray(&pair, 1, 1), FC_OK);
+      if (row->asked) {
+        assert_int_equal(fc_inbox_more(&pair.inbox), FC_RING_ANSWER_FILE(1));
+        memset(data, 'a' + (int)i, RESULT);
+        assert_true(fc_shared_taken(file) >= RESULT);
+      }
+      fc_inbox_end(&pair.inbox, row->answered);
+      // What a failed call wrote is gone; an answer is not.
+      assert_int_equal(fc_shared_taken(file) >= RESULT, row->answered);
+      assert_int_equal(data[0], !row->asked     ? 'f'
+                                : row->answered ? 'a' + i
+                                                : 0);
+      // A call without a tray has none, whatever is mapped.
+      assert_int_equal(take_tray(&pair, 1, FC_RING_TRAYS), FC_OK);
+      assert_int_equal(fc_inbox_more(&pair.inbox), FC_BLOCK_NONE);
+      fc_inbox_end(&pair.inbox, false);
+      assert_int_equal(take_tray(&pair, 1, 0), FC_OK);
+      assert_int_equal(fc_inbox_more(&pair.inbox), FC_BLOCK_NONE);
+      fc_inbox_end(&pair.inbox, false);
+      assert_int_equal(fc_shared_taken(file) >= RESULT, row->answered);
     }
-    fc_inbox_end(&pair.inbox, row->answered);
-    assert_int_equal(pair.inbox.answer_mapped, 0);
-    assert_int_equal(pair.inbox.answer_file >= 0, row->left);
-    // What a failed call wrote is gone; an answer is not.
-    assert_int_equal(fc_shared_taken(file) >= RESULT, row->answered);
-    assert_int_equal(fc_inbox_more(&pair.inbox),
-                     row->left ? FC_RING_ANSWER_FILE : FC_BLOCK_NONE);
+    close(file);
+    close_pair(&pair);
+    assert_int_equal(open_files(), before);
+  }
+}
+
+static void a_tray_has_the_file_sent_last(void **state) {
+  (void)state;
+  pair_t pair;
+  open_pair(&pair);
+  int files[2];
+  for (uint32_t i = 0; i < 2; i++) {
+    files[i] = make_file(RESULT, (char)('a' + i));
+    assert_true(
+        fc_handoff_send(pair.loop, i + 1, FC_HANDOFF_ANSWER, 3, files[i]));
+  }
+  for (uint32_t i = 0; i < 2; i++) {
+    assert_int_equal(take_tray(&pair, i + 1, 3), FC_OK);
+    assert_int_equal(fc_inbox_more(&pair.inbox), FC_RING_ANSWER_FILE(3));
+    assert_int_equal(pair.inbox.answers[3].data[0], 'a' + i);
+    pair.inbox.answers[3].data[0] = 'x';
     fc_inbox_end(&pair.inbox, true);
+    char byte = 0;
+    assert_int_equal(pread(files[i], &byte, 1, 0), 1);
+    assert_int_equal(byte, 'x');
+    close(files[i]);
+  }
+  close_pair(&pair);
+}
+
+// When the module has taken a message, nobody knows which tray it was for. So no
+// answer goes where the loop does not look for it.
+static void after_a_theft_nothing_is_in_the_trays(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    deed_t deed;
+    uint32_t left;
+  } rows[] = {{"none was taken", DEED_NONE, 2},
+              {"the first of two", DEED_TAKE_FIRST, 1},
+              {"both", DEED_TAKE_ALL, 0}};
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    pair_t pair;
+    open_pair(&pair);
+    const int file = make_file(RESULT, 'f');
+    assert_true(fc_handoff_send(pair.loop, 1, FC_HANDOFF_ANSWER, 0, file));
+    assert_int_equal(take_tray(&pair, 1, 0), FC_OK);
+    assert_true(pair.inbox.mapped[0]);
+    assert_true(fc_handoff_send(pair.loop, 2, FC_HANDOFF_ANSWER, 0, file));
+    assert_true(fc_handoff_send(pair.loop, 3, FC_HANDOFF_ANSWER, 1, file));
+    pair.sent = 2;
+    do_to(&pair, row->deed);
+    assert_int_equal(take_tray(&pair, 3, 0), FC_OK);
+    assert_int_equal(pair.inbox.mapped[0], row->left == 2);
+    assert_int_equal(pair.inbox.mapped[1], row->left >= 1);
     close(file);
     close_pair(&pair);
   }
@@ -279,7 +353,7 @@ static void without_addresses_a_call_goes_on(void **state) {
   assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
   assert_true(refused);
   assert_int_equal(status, FC_OK);
-  assert_int_equal(more, FC_RING_ANSWER_FILE);
+  assert_int_equal(more, FC_RING_ANSWER_FILE(0));
   close_pair(&pair);
   const fc_ring_setup_t huge = {.body_size = (uint64_t)1 << 50,
                                 .result_size = RESULT};
@@ -316,7 +390,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(each_call_gets_its_body),
       FC_TEST(what_a_call_does_to_its_body_nobody_else_sees),
-      FC_TEST(what_was_not_used_is_used_by_the_next),
+      FC_TEST(an_answer_finds_its_file_mapped),
+      FC_TEST(a_tray_has_the_file_sent_last),
+      FC_TEST(after_a_theft_nothing_is_in_the_trays),
       FC_TEST(without_descriptors_a_call_fails_alone),
       FC_TEST(without_addresses_a_call_goes_on),
       FC_TEST(a_worker_cannot_hold_the_loop_up),

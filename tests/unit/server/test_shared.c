@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/sanitize.h"
 #include "config/limits.h"
 #include "helpers/shortage.h"
 #include "helpers/test.h"
@@ -91,18 +92,27 @@ static fc_blocks_t *make(uint64_t limit) {
   return blocks;
 }
 
-static uint32_t take(fc_blocks_t *blocks, uint64_t now, uint64_t size) {
+#define OURS 1001u
+#define THEIRS 1002u
+
+static uint32_t take_for(fc_blocks_t *blocks, uint64_t audience, uint64_t now,
+                         uint64_t size) {
   uint32_t block = FC_BLOCK_NONE;
   fc_error_t error;
   assert_int_equal(
-      fc_block_take_shared(blocks, NULL, now, size, &block, &error), FC_OK);
+      fc_block_take_shared(blocks, NULL, audience, now, size, &block, &error),
+      FC_OK);
   return block;
+}
+
+static uint32_t take(fc_blocks_t *blocks, uint64_t now, uint64_t size) {
+  return take_for(blocks, OURS, now, size);
 }
 
 static uint32_t lend(fc_blocks_t *blocks, uint64_t size) {
   uint32_t block = FC_BLOCK_NONE;
   fc_error_t error;
-  assert_int_equal(fc_block_lend(blocks, size, &block, &error), FC_OK);
+  assert_int_equal(fc_block_lend(blocks, OURS, size, &block, &error), FC_OK);
   return block;
 }
 
@@ -141,9 +151,7 @@ static void large_blocks_lie_in_files(void **state) {
       assert_int_equal(byte, 9);
     }
     fc_block_give(blocks, block);
-    // A worker may still see the block's file, so it is not used again.
     assert_int_equal(fc_blocks_usage(blocks).taken, 0);
-    if (fd >= 0) assert_int_equal(fc_blocks_usage(blocks).kept, 0);
     fc_blocks_destroy(blocks);
     assert_int_equal(open_files(), before);
   }
@@ -183,6 +191,7 @@ static void a_file_is_given_back_bit_by_bit(void **state) {
   uint8_t *data = map(theirs, 16 * MIB);
   memset(data, 1, 4 * MIB);
   memset(data + 12 * MIB, 1, 4 * MIB);
+  fc_blocks_disband(blocks, OURS);
   fc_block_give(blocks, block);
   for (uint64_t left = 8; left > 1; left--) {
     assert_true(fc_blocks_release(blocks, 4 * MIB));
@@ -206,7 +215,7 @@ static void without_descriptors_blocks_lie_elsewhere(void **state) {
   uint32_t lent;
   fc_test_shortage_begin(&shortage, 64);
   const uint32_t block = take(blocks, 64 * KIB, 4 * MIB);
-  const fc_status_t status = fc_block_lend(blocks, MIB, &lent, &error);
+  const fc_status_t status = fc_block_lend(blocks, OURS, MIB, &lent, &error);
   fc_test_shortage_end(&shortage);
   assert_int_equal(fc_block_file(blocks, block), -1);
   assert_int_equal(fc_block_size(blocks, block), 4 * MIB);
@@ -227,9 +236,8 @@ static void so_many_blocks_lie_in_files(void **state) {
   }
   uint32_t lent;
   fc_error_t error;
-  assert_int_not_equal(fc_block_lend(blocks, MIB, &lent, &error), FC_OK);
+  assert_int_not_equal(fc_block_lend(blocks, OURS, MIB, &lent, &error), FC_OK);
   fc_block_give(blocks, taken[0]);
-  release_all(blocks);
   taken[0] = take(blocks, MIB, MIB);
   assert_true(fc_block_file(blocks, taken[0]) >= 0);
   for (unsigned i = 0; i <= FC_LIMIT_SHARED_FILES; i++) {
@@ -268,8 +276,200 @@ static void what_is_lent_counts_once_it_is_adopted(void **state) {
   block = lend(blocks, MIB);  // and never used
   fc_block_give(blocks, block);
   assert_int_equal(fc_blocks_usage(blocks).taken, 0);
+  fc_blocks_disband(blocks, OURS);
   release_all(blocks);
+  assert_int_equal(fc_blocks_usage(blocks).kept, 0);
   assert_int_equal(open_files(), before);
+  fc_blocks_destroy(blocks);
+}
+
+// ---------------------------------------------------------------------------
+// Files that are used again
+
+// A body of 3 MiB comes and goes.
+static void use(fc_blocks_t *blocks, uint32_t block, char byte) {
+  fc_error_t error;
+  assert_int_equal(
+      fc_block_grow(blocks, NULL, &block, MIB, 3 * MIB, 3 * MIB, &error),
+      FC_OK);
+  memset(fc_block_data(blocks, block), byte, 3 * MIB);
+  fc_block_give(blocks, block);
+}
+
+static uint32_t take_body(fc_blocks_t *blocks, uint64_t audience) {
+  return take_for(blocks, audience, MIB, 3 * MIB);
+}
+
+static void the_next_body_finds_file_and_mapping(void **state) {
+  (void)state;
+  fc_blocks_t *blocks = make(64 * MIB);
+  uint32_t block = take_body(blocks, OURS);
+  const uint64_t serial = fc_block_serial(blocks, block);
+  const int file = fc_block_file(blocks, block);
+  const uint8_t *data = fc_block_data(blocks, block);
+  for (unsigned i = 0; i < 3; i++) {
+    use(blocks, block, 'a');
+    // What is kept counts, and as much as the file has.
+    assert_int_equal(fc_blocks_usage(blocks).taken, 0);
+    assert_int_equal(fc_blocks_usage(blocks).kept, fc_shared_taken(file));
+    assert_int_equal(fc_blocks_usage(blocks).kept, 3 * MIB);
+    assert_false(fc_blocks_release(blocks, MIB));
+    block = take_body(blocks, OURS);
+    assert_int_equal(fc_block_serial(blocks, block), serial);
+    assert_int_equal(fc_block_file(blocks, block), file);
+    assert_ptr_equal(fc_block_data(blocks, block), data);
+    assert_int_equal(fc_blocks_usage(blocks).taken, MIB);
+    assert_int_equal(fc_blocks_usage(blocks).kept, 2 * MIB);
+  }
+  // One of another size lies elsewhere.
+  const uint32_t other = take(blocks, 5 * MIB, 5 * MIB);
+  assert_int_not_equal(fc_block_serial(blocks, other), serial);
+  fc_block_give(blocks, other);
+  fc_block_give(blocks, block);
+  fc_blocks_destroy(blocks);
+}
+
+static void an_answers_file_stays_mapped(void **state) {
+  (void)state;
+  fc_blocks_t *blocks = make(64 * MIB);
+  fc_error_t error;
+  uint32_t block = lend(blocks, 32 * MIB);
+  const uint64_t serial = fc_block_serial(blocks, block);
+  const uint8_t *was = NULL;
+  // The size of an answer may vary somewhat without a new mapping.
+  for (uint64_t size = 3 * MIB; size < 4 * MIB; size += 256 * KIB) {
+    uint8_t *data = map(fc_block_file(blocks, block), 32 * MIB);
+    memset(data, (int)(size >> 18), (size_t)size);
+    munmap(data, 32 * MIB);
+    assert_int_equal(fc_block_adopt(blocks, block, size, &error), FC_OK);
+    if (was) assert_ptr_equal(fc_block_data(blocks, block), was);
+    was = fc_block_data(blocks, block);
+    assert_int_equal(was[size - 1], (uint8_t)(size >> 18));
+    fc_block_give(blocks, block);
+    assert_int_equal(fc_blocks_usage(blocks).kept, size);
+    block = lend(blocks, 32 * MIB);
+    assert_int_equal(fc_block_serial(blocks, block), serial);
+    assert_int_equal(fc_block_filled(blocks, block), size);
+  }
+  fc_block_give(blocks, block);
+  fc_blocks_destroy(blocks);
+}
+
+// A file goes to nobody who could not see what lies in it.
+static void nobody_else_is_given_a_file(void **state) {
+  (void)state;
+  fc_blocks_t *blocks = make(64 * MIB);
+  const uint64_t ours = fc_blocks_audience(blocks),
+                 theirs = fc_blocks_audience(blocks);
+  assert_true(ours != FC_AUDIENCE_NONE && theirs != ours);
+  uint32_t block = take_body(blocks, ours);
+  const uint64_t serial = fc_block_serial(blocks, block);
+  use(blocks, block, 's');
+  const uint32_t other = take_body(blocks, theirs);
+  assert_int_not_equal(fc_block_serial(blocks, other), serial);
+  for (uint64_t i = 0; i < 4 * MIB; i++) {
+    assert_int_equal(fc_block_data(blocks, other)[i], 0);
+  }
+  // Nor is a block without an audience in a file, or later in this one.
+  const uint32_t plain = take_body(blocks, FC_AUDIENCE_NONE);
+  assert_int_equal(fc_block_file(blocks, plain), -1);
+  fc_block_give(blocks, plain);
+  fc_block_give(blocks, other);
+  block = take_body(blocks, ours);
+  assert_int_equal(fc_block_serial(blocks, block), serial);
+  fc_block_give(blocks, block);
+  fc_blocks_destroy(blocks);
+}
+
+typedef enum leaving_t { AGED, DISBANDED, DISBANDED_BEFORE, SPOILED } leaving_t;
+
+// The memory of a file that nobody needs any more goes back, even if a worker still
+// has it.
+static void memory_of_files_comes_back(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    leaving_t how;
+  } rows[] = {
+      {"not used for long", AGED},
+      {"the process has ended", DISBANDED},
+      {"while the file was in use", DISBANDED_BEFORE},
+      {"a worker has filled it", SPOILED},
+  };
+  const unsigned before = open_files();
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    fc_blocks_t *blocks = make(64 * MIB);
+    fc_error_t error;
+    const uint64_t began_ns = fc_clock_ns();
+    const uint32_t other = take_body(blocks, THEIRS);
+    const uint32_t block = lend(blocks, 32 * MIB);
+    const int theirs = dup(fc_block_file(blocks, block));
+    use(blocks, other, 'o');
+    uint8_t *data = map(theirs, 32 * MIB);
+    memset(data, 1, 3 * MIB);
+    assert_int_equal(fc_block_adopt(blocks, block, 3 * MIB, &error), FC_OK);
+    if (row->how == SPOILED) memset(data, 1, 12 * MIB);
+    if (row->how == DISBANDED_BEFORE) fc_blocks_disband(blocks, OURS);
+    fc_block_give(blocks, block);
+    fc_blocks_age(blocks, began_ns);  // not so long
+    if (row->how == DISBANDED) fc_blocks_disband(blocks, OURS);
+    if (row->how == AGED) fc_blocks_age(blocks, UINT64_MAX);
+    release_all(blocks);
+    assert_int_equal(fc_shared_taken(theirs), 0);
+    assert_int_equal(fc_blocks_usage(blocks).kept,
+                     row->how == AGED ? 0 : 3 * MIB);
+    munmap(data, 32 * MIB);
+    close(theirs);
+    fc_blocks_destroy(blocks);
+    assert_int_equal(open_files(), before);
+  }
+}
+
+static void so_many_files_are_kept(void **state) {
+  (void)state;
+  enum { COUNT = FC_LIMIT_KEPT_FILES + 8 };
+  const unsigned before = open_files();
+  fc_blocks_t *blocks = make(256 * MIB);
+  uint32_t taken[COUNT];
+  for (unsigned i = 0; i < COUNT; i++) taken[i] = take(blocks, MIB, MIB);
+  for (unsigned i = 0; i < COUNT; i++) {
+    memset(fc_block_data(blocks, taken[i]), 1, MIB);
+    fc_block_give(blocks, taken[i]);
+  }
+  release_all(blocks);
+  assert_int_equal(open_files(), before + FC_LIMIT_KEPT_FILES);
+  assert_int_equal(fc_blocks_usage(blocks).kept, FC_LIMIT_KEPT_FILES * MIB);
+  fc_blocks_destroy(blocks);
+  // Nor more bytes than the budget.
+  fc_error_t error;
+  assert_int_equal(fc_blocks_create(fc_allocator_system(), 256 * MIB, 4 * MIB,
+                                    &blocks, &error),
+                   FC_OK);
+  for (unsigned i = 0; i < COUNT; i++) taken[i] = take(blocks, MIB, MIB);
+  for (unsigned i = 0; i < COUNT; i++) {
+    memset(fc_block_data(blocks, taken[i]), 1, MIB);
+    fc_block_give(blocks, taken[i]);
+  }
+  release_all(blocks);
+  assert_int_equal(fc_blocks_usage(blocks).kept, 4 * MIB);
+  assert_int_equal(open_files(), before + 4);
+  fc_blocks_destroy(blocks);
+  assert_int_equal(open_files(), before);
+}
+
+// The address sanitizer reports whoever uses a kept block.
+static void a_kept_file_is_forbidden(void **state) {
+  (void)state;
+  fc_blocks_t *blocks = make(64 * MIB);
+  uint32_t block = take_body(blocks, OURS);
+  uint8_t *data = fc_block_data(blocks, block);
+  use(blocks, block, 'a');
+  assert_int_equal(FC_IS_POISONED(data), FC_ASAN);
+  assert_int_equal(FC_IS_POISONED(data + 4 * MIB - 1), FC_ASAN);
+  block = take_body(blocks, OURS);
+  assert_false(FC_IS_POISONED(data));
+  assert_false(FC_IS_POISONED(data + 4 * MIB + FC_BLOCK_TAIL - 1));
+  fc_block_give(blocks, block);
   fc_blocks_destroy(blocks);
 }
 
@@ -283,6 +483,12 @@ int main(void) {
       FC_TEST(without_descriptors_blocks_lie_elsewhere),
       FC_TEST(so_many_blocks_lie_in_files),
       FC_TEST(what_is_lent_counts_once_it_is_adopted),
+      FC_TEST(the_next_body_finds_file_and_mapping),
+      FC_TEST(an_answers_file_stays_mapped),
+      FC_TEST(nobody_else_is_given_a_file),
+      FC_TEST(memory_of_files_comes_back),
+      FC_TEST(so_many_files_are_kept),
+      FC_TEST(a_kept_file_is_forbidden),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
