@@ -46,6 +46,7 @@ typedef struct fc_admission_t {
   uint8_t body_coding;  // fc_coding_t
   // fc_coding_t that the answer may have, where it is worth it.
   uint8_t answer_coding;
+  uint64_t document;    // bytes of the body before raw bytes; 0: it has none
   uint64_t timeout_ms;  // that the client asks for; 0: it asks for none
   // FC_CALL_PARAMETERS bytes for decode, encode and result_type.
   uint8_t *parameters;

@@ -172,6 +172,7 @@ fc_status_t fc_native_admit(const fc_server_t *server,
   parameters_t call = {.most = server->options->max_body};
   FC_TRY(fc_admission_coding(request, out_admission, err));
   FC_TRY(read_form(request, &call, err));
+  out_admission->document = call.document;
   FC_TRY(choose_answer(request, &call, err));
   FC_TRY(fc_admission_body(server, request, out_admission, err));
   memcpy(out_admission->parameters, &call, sizeof call);

@@ -46,6 +46,7 @@ static fc_status_t admit(const fc_server_t *server, const fc_request_t *request,
   FC_TRY(fc_admission_coding(request, out_admission, err));
   if (length.data) {
     FC_TRY(fc_admission_document(length, &parameters.document, err));
+    out_admission->document = parameters.document;
   }
   memcpy(out_admission->parameters, &parameters, sizeof parameters);
   return fc_admission_body(server, request, out_admission, err);

@@ -22,13 +22,18 @@ fc_status_t fc_body_open(fc_piece_t *body, fc_blocks_t *blocks,
   return FC_OK;
 }
 
+// Where the bytes that have arrived end, in the block.
+static uint64_t end_of(const fc_piece_t *body) {
+  return body->offset + body->size;
+}
+
 static uint8_t *tail_of(const fc_piece_t *body, const fc_blocks_t *blocks) {
-  return fc_block_data(blocks, body->block) + body->size;
+  return fc_block_data(blocks, body->block) + end_of(body);
 }
 
 fc_span_t fc_body_room(const fc_piece_t *body, const fc_blocks_t *blocks,
                        uint64_t left) {
-  uint64_t room = fc_block_size(blocks, body->block) - body->size;
+  uint64_t room = fc_block_size(blocks, body->block) - end_of(body);
   // libuv reads up to 32 times in a row as long as the room is filled each
   // time, so a large room would make a long turn.
   if (room > FC_LIMIT_READ_BODY) room = FC_LIMIT_READ_BODY;
@@ -39,17 +44,18 @@ fc_status_t fc_body_put(fc_piece_t *body, fc_blocks_t *blocks,
                         const fc_owner_t *owner, fc_str_t bytes, uint64_t left,
                         fc_error_t *err) {
   const bool in_place = (const uint8_t *)bytes.data == tail_of(body, blocks);
-  const uint64_t size = body->size + bytes.size;
+  const uint64_t used = end_of(body) + (in_place ? bytes.size : 0);
+  const uint64_t end = end_of(body) + bytes.size;
   const uint64_t counted = fc_block_counted(blocks, body->block);
   const uint64_t room = fc_block_size(blocks, body->block);
-  if (in_place) body->size = size;
-  if (size > counted || size + smaller(left, LEAST_ROOM) > room) {
-    uint64_t now = smaller(size + left, 2 * counted);
-    FC_TRY(fc_block_grow(blocks, owner, &body->block, body->size,
-                         now > size ? now : size, size + left, err));
+  body->size += in_place ? bytes.size : 0;
+  if (end > counted || end + smaller(left, LEAST_ROOM) > room) {
+    uint64_t now = smaller(end + left, 2 * counted);
+    FC_TRY(fc_block_grow(blocks, owner, &body->block, used,
+                         now > end ? now : end, end + left, err));
   }
   if (in_place) return FC_OK;
   memcpy(tail_of(body, blocks), bytes.data, bytes.size);
-  body->size = size;
+  body->size += bytes.size;
   return FC_OK;
 }

@@ -213,6 +213,13 @@ static fc_status_t wait_for_module(fc_exchange_t *x,
   return FC_OK;
 }
 
+// Raw bytes behind a document are to begin aligned, so that a tensor can be used where
+// it lies: so many bytes of the body's block are left out in front.
+static uint32_t lead_of(const fc_admission_t *admission) {
+  if (!admission->document || admission->body_coding) return 0;
+  return (uint32_t)(-admission->document % FC_BLOCK_ALIGN);
+}
+
 static fc_status_t admit(fc_exchange_t *x, const fc_request_t *request,
                          fc_error_t *err) {
   const fc_server_t *server = x->server;
@@ -250,9 +257,12 @@ static fc_status_t admit(fc_exchange_t *x, const fc_request_t *request,
   FC_TRY(fc_pool_admit(server->pool, call->generation, call->function,
                        call->deadline_ns, x->marked_ns, &x->retry_after, err));
   const fc_owner_t owner = fc_exchange_owner(&x->peer);
-  return fc_body_open(&call->body, server->blocks, &owner,
+  const uint32_t lead = lead_of(&admission);
+  FC_TRY(fc_body_open(&call->body, server->blocks, &owner,
                       fc_pool_audience(server->pool, call->generation),
-                      request->length, err);
+                      request->length ? request->length + lead : 0, err));
+  call->body.offset = lead;
+  return FC_OK;
 }
 
 static fc_status_t check_asking(uint64_t size, fc_error_t *err) {

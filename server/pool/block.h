@@ -12,6 +12,7 @@
 #include "pool/owner.h"
 
 #define FC_BLOCK_NONE UINT32_MAX
+#define FC_BLOCK_ALIGN 64u
 // Bytes behind every block, to read and write, for readers that look ahead.
 #define FC_BLOCK_TAIL 64
 // Blocks of this size count against no limit, so that a refusal can always be

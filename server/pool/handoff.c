@@ -58,8 +58,13 @@ static size_t pages(uint64_t size) {
   return (size_t)((size + PAGE - 1) & ~(uint64_t)(PAGE - 1));
 }
 
+// A body begins anywhere in its first FC_BLOCK_ALIGN bytes.
+static size_t body_room(const fc_ring_setup_t *setup) {
+  return pages(FC_BLOCK_ALIGN + setup->body_size + FC_BLOCK_TAIL);
+}
+
 uint64_t fc_inbox_size(const fc_ring_setup_t *setup) {
-  return pages(setup->body_size + FC_BLOCK_TAIL) +
+  return body_room(setup) +
          FC_RING_TRAYS * (uint64_t)pages(setup->result_size + FC_BLOCK_TAIL);
 }
 
@@ -72,7 +77,7 @@ static void *set_aside(void *address, size_t size) {
 
 fc_status_t fc_inbox_open(int end, const fc_ring_setup_t *setup,
                           fc_inbox_t *out_inbox, fc_error_t *err) {
-  const size_t body = pages(setup->body_size + FC_BLOCK_TAIL);
+  const size_t body = body_room(setup);
   const size_t answer = pages(setup->result_size + FC_BLOCK_TAIL);
   const size_t size = (size_t)fc_inbox_size(setup);
   uint8_t *base = set_aside(NULL, size);
@@ -179,7 +184,7 @@ fc_status_t fc_inbox_take(fc_inbox_t *inbox, const fc_ring_slot_t *slot,
     if (file >= 0) close(file);
     return FC_OK;
   }
-  const size_t size = pages(body->size + FC_BLOCK_TAIL);
+  const size_t size = pages(body->offset + body->size + FC_BLOCK_TAIL);
   // A function may write to a tensor that lies in the body. Only this process sees
   // that: the loop must find the body as it came, to know it again.
   const bool mapped = file >= 0 && map(inbox->body, size, MAP_PRIVATE, file);

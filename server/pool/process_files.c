@@ -90,8 +90,7 @@ void fc_child_reclaim(fc_child_t *child) {
 bool fc_child_send_body(fc_child_t *child, fc_held_t *held) {
   const fc_piece_t *body = &held->job->call.body;
   if (body->size <= FC_LIMIT_SHARED) return false;
-  held->in_file =
-      body->offset == 0 && send_file(child, FC_HANDOFF_BODY, 0, body->block);
+  held->in_file = send_file(child, FC_HANDOFF_BODY, 0, body->block);
   return held->in_file;
 }
 
@@ -102,6 +101,7 @@ fc_job_t *fc_child_forget(fc_held_t *held) {
   job->child = NULL;
   if (held->in_file) {
     held->body = job->call.body.block;
+    held->body_offset = job->call.body.offset;
     job->call.body.block = FC_BLOCK_NONE;
   }
   return job;
@@ -118,7 +118,7 @@ bool fc_child_body(const fc_child_t *child, uint32_t index,
   }
   if (held->in_file) {
     if (held->body == FC_BLOCK_NONE) return false;
-    data = fc_block_data(blocks_of(child), held->body);
+    data = fc_block_data(blocks_of(child), held->body) + held->body_offset;
   }
   *out_body = fc_str_make((const char *)data, size);
   return true;

@@ -83,6 +83,7 @@ typedef struct fc_held_t {
   uint32_t tray;        // for its answer; FC_RING_TRAYS: it has none
   // The block of that body, once the job has let go of it; else FC_BLOCK_NONE.
   uint32_t body;
+  uint32_t body_offset;
 } fc_held_t;
 
 // A call whose body is being copied into the ring: the newest of its child's.

@@ -167,15 +167,14 @@ void fc_ring_write(fc_ring_t *ring, uint32_t index, uint64_t offset,
 }
 
 static void publish(fc_ring_t *ring, uint32_t index,
-                    const fc_invocation_t *call, uint32_t block,
-                    uint64_t size) {
+                    const fc_invocation_t *call, fc_piece_t body) {
   fc_slot_t *slot = &ring->head->slots[index].slot;
   ring->head->slots[index].files = ring->files;
   ring->head->slots[index].tray = ring->tray;
   slot->loop = 0;
   slot->call = *call;
   slot->call.generation = 0;  // a worker process has only one
-  slot->call.body = (fc_piece_t){block, 0, size};
+  slot->call.body = body;
   slot->answer_block = FC_RING_ANSWER_BLOCK(index);
   slot->outcome.piece_count = 0;
   atomic_store_explicit(&slot->cancel, 0, memory_order_relaxed);
@@ -186,12 +185,14 @@ static void publish(fc_ring_t *ring, uint32_t index,
 void fc_ring_publish(fc_ring_t *ring, uint32_t index,
                      const fc_invocation_t *call, uint64_t size) {
   memset(fc_ring_body(ring, index).data + size, 0, FC_BLOCK_TAIL);
-  publish(ring, index, call, FC_RING_BODY_BLOCK(index), size);
+  publish(ring, index, call, (fc_piece_t){FC_RING_BODY_BLOCK(index), 0, size});
 }
 
 void fc_ring_publish_file(fc_ring_t *ring, uint32_t index,
                           const fc_invocation_t *call) {
-  publish(ring, index, call, FC_RING_BODY_FILE, call->body.size);
+  const fc_piece_t body = {FC_RING_BODY_FILE, call->body.offset,
+                           call->body.size};
+  publish(ring, index, call, body);
 }
 
 void fc_ring_put(fc_ring_t *ring, uint32_t index, const fc_invocation_t *call,

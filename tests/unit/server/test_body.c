@@ -37,23 +37,29 @@ static const struct row_t {
   uint64_t length;
   size_t piece;
   way_t way;
+  uint32_t lead;  // bytes left out in front
 } rows[] = {
-    {"one byte", 1, 1, WAY_IN_PLACE},
-    {"a small body", 100, 7, WAY_BESIDE},
-    {"the smallest block, full", 4096, 4096, WAY_IN_PLACE},
-    {"one byte more", 4097, 4096, WAY_MIXED},
-    {"one read", FC_LIMIT_READ, FC_LIMIT_READ, WAY_IN_PLACE},
+    {"one byte", 1, 1, WAY_IN_PLACE, 0},
+    {"a small body", 100, 7, WAY_BESIDE, 0},
+    {"the smallest block, full", 4096, 4096, WAY_IN_PLACE, 0},
+    {"one byte more", 4097, 4096, WAY_MIXED, 0},
+    {"one read", FC_LIMIT_READ, FC_LIMIT_READ, WAY_IN_PLACE, 0},
     {"one byte more than a read", FC_LIMIT_READ + 1, FC_LIMIT_READ,
-     WAY_IN_PLACE},
-    {"the same, beside", FC_LIMIT_READ + 1, FC_LIMIT_READ, WAY_BESIDE},
-    {"nearly two reads", 2 * FC_LIMIT_READ - 1, 60000, WAY_MIXED},
-    {"two reads", 2 * FC_LIMIT_READ, FC_LIMIT_READ, WAY_MIXED},
-    {"a megabyte in small pieces", MIB, 1000, WAY_IN_PLACE},
-    {"a megabyte in small chunks", MIB, 1000, WAY_CHUNKS},
-    {"a megabyte and a byte", MIB + 1, 65000, WAY_MIXED},
-    {"in large chunks", 3 * MIB + 5, FC_LIMIT_READ, WAY_CHUNKS},
-    {"all the socket has", 64 * MIB, 6 * MIB, WAY_IN_PLACE},
-    {"the largest body", 64 * MIB, 200000, WAY_MIXED},
+     WAY_IN_PLACE, 0},
+    {"the same, beside", FC_LIMIT_READ + 1, FC_LIMIT_READ, WAY_BESIDE, 0},
+    {"nearly two reads", 2 * FC_LIMIT_READ - 1, 60000, WAY_MIXED, 0},
+    {"two reads", 2 * FC_LIMIT_READ, FC_LIMIT_READ, WAY_MIXED, 0},
+    {"a megabyte in small pieces", MIB, 1000, WAY_IN_PLACE, 0},
+    {"a megabyte in small chunks", MIB, 1000, WAY_CHUNKS, 0},
+    {"a megabyte and a byte", MIB + 1, 65000, WAY_MIXED, 0},
+    {"in large chunks", 3 * MIB + 5, FC_LIMIT_READ, WAY_CHUNKS, 0},
+    {"all the socket has", 64 * MIB, 6 * MIB, WAY_IN_PLACE, 0},
+    {"the largest body", 64 * MIB, 200000, WAY_MIXED, 0},
+    {"small, not from the begin on", 4090, 1000, WAY_MIXED, 33},
+    {"large, not from the begin on", 3 * MIB + 1, 65000, WAY_MIXED, 63},
+    {"in place", MIB + 77, 65000, WAY_IN_PLACE, 1},
+    {"beside", MIB + 77, 1000, WAY_BESIDE, 7},
+    {"of unknown length", MIB + 77, 1000, WAY_CHUNKS, 40},
 };
 
 // Fills the body as the row says, and returns how many bytes were copied from
@@ -64,8 +70,9 @@ static uint64_t fill(const struct row_t *row, fc_blocks_t *blocks,
   uint64_t copied = 0;
   const bool known = row->way != WAY_CHUNKS;
   assert_int_equal(fc_body_open(body, blocks, &kOwner, FC_AUDIENCE_NONE,
-                                known ? row->length : 0, NULL),
+                                known ? row->length + row->lead : 0, NULL),
                    FC_OK);
+  body->offset = row->lead;
   while (body->size < row->length) {
     uint64_t left = row->length - body->size;
     fc_span_t room = fc_body_room(body, blocks, left);
@@ -82,11 +89,12 @@ static uint64_t fill(const struct row_t *row, fc_blocks_t *blocks,
     assert_int_equal(fc_body_put(body, blocks, &kOwner, fc_str_make(to, size),
                                  known ? left - size : 0, NULL),
                      FC_OK);
-    if (body->block != block) copied += before;
+    if (body->block != block) copied += row->lead + before;
+    assert_int_equal(body->offset, row->lead);
     // Bytes are counted as they arrive.
     uint64_t taken = fc_blocks_usage(blocks).taken;
     uint64_t most_taken = 3 * body->size;
-    assert_true(taken <= FC_LIMIT_READ || taken <= most_taken);
+    assert_true(taken <= FC_LIMIT_READ || taken <= most_taken + row->lead);
   }
   return copied;
 }
@@ -111,13 +119,15 @@ static void bodies_arrive_whole_and_are_rarely_copied(void **state) {
     if (row->length >= MIB && row->way != WAY_CHUNKS) {
       assert_int_equal(copied, 0);
     }
-    const char *data = (const char *)fc_block_data(blocks, body.block);
+    const char *data =
+        (const char *)fc_block_data(blocks, body.block) + row->lead;
     for (uint64_t i = 0; i < body.size; i++) {
       if (data[i] != byte_at(i)) fail_msg("byte %llu", (unsigned long long)i);
     }
     // At most the next power of two is taken.
     uint64_t taken = fc_blocks_usage(blocks).taken;
-    assert_true(taken < 2 * row->length || taken == FC_BLOCK_SMALLEST);
+    assert_true(taken < 2 * (row->length + row->lead) ||
+                taken == FC_BLOCK_SMALLEST);
     fc_block_give(blocks, body.block);
     assert_int_equal(fc_blocks_usage(blocks).taken, 0);
   }
@@ -129,7 +139,7 @@ static void bodies_arrive_whole_and_are_rarely_copied(void **state) {
 static void a_second_body_lies_where_the_first_was(void **state) {
   (void)state;
   fc_blocks_t *blocks = make(1024 * MIB, 512 * MIB, 64 * MIB);
-  static const struct row_t kRow = {"8 MiB", 8 * MIB, 8 * MIB, WAY_MIXED};
+  static const struct row_t kRow = {"8 MiB", 8 * MIB, 8 * MIB, WAY_MIXED, 0};
   fc_piece_t body;
   (void)fill(&kRow, blocks, &body);
   fc_block_give(blocks, body.block);

@@ -192,6 +192,25 @@ static void what_a_call_does_to_its_body_nobody_else_sees(void **state) {
   close_pair(&pair);
 }
 
+// All of a body is mapped that is as long as may be and does not begin at once.
+static void a_body_may_begin_later(void **state) {
+  (void)state;
+  pair_t pair;
+  fc_error_t error;
+  open_pair(&pair);
+  const int file = make_file(FC_BLOCK_ALIGN + BODY, 'b');
+  assert_true(fc_handoff_send(pair.loop, 1, FC_HANDOFF_BODY, 0, file));
+  const fc_ring_slot_t slot = {
+      .files = 1,
+      .tray = FC_RING_TRAYS,
+      .slot = {.call = {.body = {FC_RING_BODY_FILE, 63, BODY}}}};
+  assert_int_equal(fc_inbox_take(&pair.inbox, &slot, &error), FC_OK);
+  memset(pair.inbox.body.data, 'x', 63 + BODY + FC_BLOCK_TAIL);
+  fc_inbox_end(&pair.inbox, false);
+  close(file);
+  close_pair(&pair);
+}
+
 static fc_status_t take_tray(pair_t *pair, uint32_t files, uint32_t tray) {
   fc_error_t error;
   const fc_ring_slot_t slot = {
@@ -390,6 +409,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(each_call_gets_its_body),
       FC_TEST(what_a_call_does_to_its_body_nobody_else_sees),
+      FC_TEST(a_body_may_begin_later),
       FC_TEST(an_answer_finds_its_file_mapped),
       FC_TEST(a_tray_has_the_file_sent_last),
       FC_TEST(after_a_theft_nothing_is_in_the_trays),
