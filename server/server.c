@@ -22,7 +22,7 @@
 #include "watching.h"
 
 #define NS_PER_MS 1000000u
-#define KEPT_BLOCKS (64u << 20)     // bytes of blocks kept for reuse
+#define KEPT_BLOCKS (128u << 20)    // bytes of blocks kept for reuse
 #define KEPT_WHEN_IDLE (64u << 10)  // largest block kept when idle
 
 // ---------------------------------------------------------------------------
