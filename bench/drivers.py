@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What bench/drivers measures, and the ratios it prints beside their goals."""
+import csv
+import json
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+from conftest import BIN, ROOT, Server
+
+ROUNDS = int(os.environ.get("ROUNDS", "9"))
+SECONDS = float(os.environ.get("SECONDS_EACH", "3"))
+RATE = int(os.environ.get("RATE", "1000"))
+PEERS = os.environ.get("FARCALL_PEERS")
+FIRST, LAST = ["taskset", "-c", "0"], ["taskset", "-c", str(os.cpu_count() - 1)]
+GOALS = (("calls/s", 0.05), ("p50 us", 0.10), ("p99 us", 0.25))
+FUNCTION = "/api/v1/functions/matmul/matmul"
+
+
+def run(*command):
+    done = subprocess.run([*LAST, *map(str, command)], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stdout + done.stderr)
+    return done.stdout
+
+
+def bench(server, work, latency, *arguments):
+    path = work / "bench.json"
+    run(BIN / "farcall", "bench", f"--server={server.url}", f"--save={path}",
+        f"--duration={SECONDS}s", "--warmup=300ms", *arguments)
+    result = json.loads(path.read_text())
+    return (result["answers_per_s"], result[latency]["p50_ns"] / 1000,
+            result[latency]["p99_ns"] / 1000)
+
+
+def wrk(server, work):
+    script = work / "post.lua"
+    body = server.get(FUNCTION + "/example").body.decode()
+    script.write_text('wrk.method = "POST"\n'
+                      'wrk.headers["Content-Type"] = "application/json"\n'
+                      f"wrk.body = [==[{body}]==]\n")
+    said = run("wrk", "-t1", "-c16", f"-d{max(1, round(SECONDS))}s", "--latency",
+               "-s", script, server.url + FUNCTION)
+    if "Non-2xx" in said:
+        sys.exit(said)
+    units = {"us": 1, "ms": 1000, "s": 1e6}
+    late = {share: float(value) * units[unit] for share, value, unit in re.findall(
+        r"(\d+)%\s+([\d.]+)(us|ms|s)", said)}
+    return float(re.search(r"Requests/sec: +([\d.]+)", said)[1]), late["50"], late["99"]
+
+
+def perf_analyzer(server, work):
+    table = work / "table.csv"
+    run(f"{PEERS}/perf_analyzer", "-i", "http", "-m", "matmul", "-u",
+        f"{server.host}:{server.port}", f"--request-rate-range={RATE}",
+        "--request-distribution=constant", "--shape=a:1,1", "--shape=b:1,1",
+        "--input-tensor-format=json", "--output-tensor-format=json",
+        f"--measurement-interval={int(1000 * SECONDS)}", "--stability-percentage=999",
+        "-f", table)
+    (row,) = csv.DictReader(table.open())
+    return (float(row["Inferences/Second"]), float(row["p50 latency"]),
+            float(row["p99 latency"]))
+
+
+def compare(name, ours, theirs):
+    """Prints the medians of both, and returns whether all are within their goals."""
+    rounds = [(ours(), theirs()) for _ in range(ROUNDS)]
+    fine = True
+    for index, (what, goal) in enumerate(GOALS):
+        a, b = (statistics.median(each[who][index] for each in rounds)
+                for who in (0, 1))
+        off = a / b - 1
+        fine &= abs(off) <= goal
+        print(f"{name:14} {what:8} farcall bench {a:10.1f}  {name} {b:10.1f}  "
+              f"{off:+7.1%}  goal {goal:.0%}{'' if abs(off) <= goal else '  MISSED'}",
+              flush=True)
+    return fine
+
+
+server = Server("--workers=1", ROOT / "examples/iree/matmul.vmfb", under=FIRST)
+with tempfile.TemporaryDirectory() as folder:
+    work = pathlib.Path(folder)
+    fine = compare("wrk",
+                   lambda: bench(server, work, "latency", "matmul/matmul",
+                                 "--concurrency=16"),
+                   lambda: wrk(server, work))
+    if PEERS:
+        fine &= compare("perf_analyzer",
+                        lambda: bench(server, work, "service", "matmul", "--oip",
+                                      f"--rate={RATE}"),
+                        lambda: perf_analyzer(server, work))
+    else:
+        print("perf_analyzer is not installed: scripts/peers does that")
+server.stop()
+sys.exit(0 if fine else 1)
