@@ -2,6 +2,7 @@
 //
 // farcall top: what a server does now. It reads the server's documents once a second
 // and shows the differences; `--once` shows what there was since the server began.
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -14,9 +15,8 @@
 
 #define ARENA_BLOCK (256u << 10)
 #define ARENA_LIMIT ((size_t)1 << 30)
-#define ROWS_DEFAULT \
-  40  // lines of a terminal that does not say how many it has
-#define HEAD_ROWS 5
+#define ROWS_DEFAULT 40  // lines of a terminal that does not say
+#define HEAD_ROWS 7
 
 // What a function has done since the server began.
 typedef struct fc_top_row_t {
@@ -28,6 +28,16 @@ typedef struct fc_top_row_t {
   double call_ns;   // and in the module
 } fc_top_row_t;
 
+// A module, and where it runs.
+typedef struct fc_top_module_t {
+  const char *name;
+  const char *state;
+  double memory;
+  double waiting;    // calls
+  double running;    // calls
+  double processes;  // 0: it runs in threads of the server
+} fc_top_module_t;
+
 // All of one second. What it points to is in `arena`.
 typedef struct fc_top_view_t {
   fc_arena_t arena;
@@ -37,6 +47,8 @@ typedef struct fc_top_view_t {
   double uptime_s;
   fc_top_row_t *rows;
   size_t count;
+  fc_top_module_t *modules;
+  size_t module_count;
 } fc_top_view_t;
 
 static double number(yyjson_val *object, const char *key) {
@@ -114,13 +126,79 @@ static int read_functions(const fc_args_t *args, fc_top_view_t *view) {
   return fits ? FC_EXIT_OK : fc_complain(FC_EXIT_FAILED, "out of memory");
 }
 
+static int read_modules(const fc_args_t *args, fc_top_view_t *view) {
+  fc_str_t text;
+  yyjson_doc *doc;
+  const int exit_code = fc_remote_get_json(args, FC_REMOTE_MODULES "?memory=1",
+                                           "modules", &text, &doc);
+  if (exit_code) return exit_code;
+  yyjson_val *modules = yyjson_obj_get(yyjson_doc_get_root(doc), "modules");
+  yyjson_val *module;
+  size_t index, count;
+  view->modules = fc_arena_alloc_array(
+      args->arena, yyjson_arr_size(modules) + 1, sizeof *view->modules);
+  view->module_count = 0;
+  bool fits = view->modules != NULL;
+  yyjson_arr_foreach(modules, index, count, module) {
+    const char *name = yyjson_get_str(yyjson_obj_get(module, "name"));
+    const char *state = yyjson_get_str(yyjson_obj_get(module, "state"));
+    if (!fits || !name) continue;
+    fc_top_module_t *row = &view->modules[view->module_count++];
+    row->name = fc_print(args->arena, "%s", name);
+    row->state = fc_print(args->arena, "%s", state ? state : "?");
+    row->memory = number(module, "memory");
+    fits = row->name && row->state;
+  }
+  yyjson_doc_free(doc);
+  return fits ? FC_EXIT_OK : fc_complain(FC_EXIT_FAILED, "out of memory");
+}
+
+// A line of /metrics: farcall_calls_waiting{module="m"} 3
+static void read_metric(fc_str_t line, fc_top_view_t *view) {
+  static const struct {
+    const char *name;
+    size_t offset;
+  } kMetrics[] = {
+      {"farcall_calls_waiting", offsetof(fc_top_module_t, waiting)},
+      {"farcall_calls_running", offsetof(fc_top_module_t, running)},
+      {"farcall_worker_processes", offsetof(fc_top_module_t, processes)},
+  };
+  const fc_str_t name = fc_str_take(&line, '{');
+  const fc_str_t label = fc_str_take(&line, '"');
+  const fc_str_t module = fc_str_take(&line, '"');
+  if (!fc_str_equal(label, FC_STR("module=")) ||
+      !fc_str_starts(line, FC_STR("} "))) {
+    return;
+  }
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kMetrics); i++) {
+    if (!fc_str_equal(name, fc_str(kMetrics[i].name))) continue;
+    for (size_t m = 0; m < view->module_count; m++) {
+      if (!fc_str_equal(module, fc_str(view->modules[m].name))) continue;
+      char *row = (char *)&view->modules[m];
+      double value = strtod(line.data + 2, NULL);
+      memcpy(row + kMetrics[i].offset, &value, sizeof value);
+    }
+  }
+}
+
+static int read_metrics(const fc_args_t *args, fc_top_view_t *view) {
+  fc_answer_t answer;
+  const int exit_code = fc_remote_get(args, "/metrics", &answer);
+  if (exit_code) return exit_code;
+  fc_str_t rest = answer.body;
+  while (rest.size) read_metric(fc_str_take(&rest, '\n'), view);
+  return FC_EXIT_OK;
+}
+
 static int read_view(const fc_args_t *args, fc_top_view_t *view) {
   fc_arena_reset(&view->arena);
   fc_args_t here = *args;
   here.arena = &view->arena;
-  const int exit_code = read_server(&here, view);
+  int exit_code = read_server(&here, view);
   view->at_ns = fc_clock_ns();
-  return exit_code ? exit_code : read_functions(&here, view);
+  if (!exit_code) exit_code = read_functions(&here, view);
+  if (!exit_code) exit_code = read_modules(&here, view);
+  return exit_code ? exit_code : read_metrics(&here, view);
 }
 
 // ---------------------------------------------------------------------------
@@ -165,17 +243,36 @@ static int by_calls(const void *a, const void *b) {
 // ---------------------------------------------------------------------------
 // Showing
 
-static size_t screen_rows(void) {
+// How many rows of each of the two tables there is room for.
+static size_t table_rows(void) {
   struct winsize size;
   if (!isatty(STDOUT_FILENO)) return SIZE_MAX;
   const bool told = !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_row;
   const size_t rows = told ? size.ws_row : ROWS_DEFAULT;
-  return rows > HEAD_ROWS ? rows - HEAD_ROWS : 1;
+  return rows > HEAD_ROWS + 2 ? (rows - HEAD_ROWS) / 2 : 1;
 }
 
 static void show_mean(double ns, double calls) {
   if (calls > 0) printf(" %11.1f", ns / calls / 1000);
   else printf(" %11s", "-");
+}
+
+static void show_name(const char *name) {
+  const int width = (int)strlen(name);
+  fc_show_text(name);
+  printf("%*s", width < 32 ? 32 - width : 0, "");
+}
+
+static void show_modules(const fc_top_view_t *view, size_t most) {
+  printf("\n%s%-32s %-11s %9s %9s %9s %9s%s\n", fc_style(stdout, FC_STYLE_BOLD),
+         "MODULE", "STATE", "PROCESSES", "WAITING", "RUNNING", "MEMORY KB",
+         fc_style(stdout, FC_STYLE_PLAIN));
+  for (size_t i = 0; i < view->module_count && i < most; i++) {
+    const fc_top_module_t *module = &view->modules[i];
+    show_name(module->name);
+    printf(" %-11s %9.0f %9.0f %9.0f %9.0f\n", module->state, module->processes,
+           module->waiting, module->running, module->memory / 1e3);
+  }
 }
 
 static void show(const fc_top_view_t *now, const fc_top_view_t *before,
@@ -192,19 +289,18 @@ static void show(const fc_top_view_t *now, const fc_top_view_t *before,
   printf("\n%s\n\n%s%-32s %10s %10s %11s %11s %11s%s\n", now->load,
          fc_style(stdout, FC_STYLE_BOLD), "FUNCTION", "CALLS/S", "FAILED/S",
          "MEAN US", "QUEUE US", "CALL US", fc_style(stdout, FC_STYLE_PLAIN));
-  const size_t most = screen_rows();
+  const size_t most = table_rows();
   for (size_t i = 0; i < now->count && i < most; i++) {
     const fc_top_row_t *row = &rows[i];
-    const int width = (int)strlen(row->name);
-    fc_show_text(row->name);
-    printf("%*s %10.1f %10.1f", width < 32 ? 32 - width : 0, "",
-           span_s > 0 ? row->calls / span_s : 0,
+    show_name(row->name);
+    printf(" %10.1f %10.1f", span_s > 0 ? row->calls / span_s : 0,
            span_s > 0 ? row->failed / span_s : 0);
     show_mean(row->ns, row->calls);
     show_mean(row->queue_ns, row->calls);
     show_mean(row->call_ns, row->calls);
     putchar('\n');
   }
+  show_modules(now, most);
   fflush(stdout);
 }
 

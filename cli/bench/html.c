@@ -155,18 +155,10 @@ static fc_status_t put_marks(const fc_plot_t *plot, const char *key,
                              fc_error_t *err) {
   static const char *const kNines[] = {"p0",     "p90",     "p99",     "p99.9",
                                        "p99.99", "p99.999", "p99.9999"};
-  if (!key) {
-    FC_TRY(fc_plot_mark(plot, log10(2), "p50", err));
-    for (size_t i = 0; i < FC_ARRAY_COUNT(kNines); i++) {
-      FC_TRY(fc_plot_mark(plot, (double)i, kNines[i], err));
-    }
-    return FC_OK;
-  }
-  for (int i = 0; i <= 4; i++) {
-    char label[32];
-    const double x = plot->most.x * i / 4;
-    snprintf(label, sizeof label, "%.3g", x);
-    FC_TRY(fc_plot_mark(plot, x, label, err));
+  if (key) return fc_plot_marks(plot, err);
+  FC_TRY(fc_plot_mark(plot, log10(2), "p50", err));
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kNines); i++) {
+    FC_TRY(fc_plot_mark(plot, (double)i, kNines[i], err));
   }
   return FC_OK;
 }

@@ -17,8 +17,10 @@
 
 #define MS 1000000ull
 #define SECOND 1000000000ull
-#define DRAIN_NS (5 * SECOND)  // for answers that are due when the load ends
-#define RETRY_NS (10 * MS)     // between attempts to connect
+#define DRAIN_MAX_NS \
+  (5 * SECOND)               // for answers that are due when the load ends
+#define GRACE_NS (200 * MS)  // to send what was due before that
+#define RETRY_NS (10 * MS)   // between attempts to connect
 #define LATE_NS MS
 #define SLICE_MIN_NS (100 * MS)
 #define SLICES 100u  // of a long load
@@ -65,9 +67,10 @@ struct fc_load_t {
   uint64_t start_ns;  // of the schedule
   uint64_t begin_ns;  // of the measurement
   uint64_t end_ns;
-  double gap_ns;    // between requests; 0: closed loop
-  uint64_t issued;  // requests
-  uint32_t busy;    // lines that wait or send
+  uint64_t drain_ns;  // from then on answers are waited for so long
+  double gap_ns;      // between requests; 0: closed loop
+  uint64_t issued;    // requests
+  uint32_t busy;      // lines that wait or send
   uint32_t down;
   fc_line_t *idle_first;  // the longest idle
   fc_line_t *idle_last;
@@ -416,20 +419,30 @@ static void arm(fc_load_t *load, uint64_t at_ns) {
   timerfd_settime(load->timer, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
+// While requests are sent: in an open loop a little longer than they are due, because
+// this program may have been late.
+static bool is_sending(const fc_load_t *load, uint64_t now_ns) {
+  if (now_ns < load->end_ns) return true;
+  return load->gap_ns > 0 && now_ns < load->end_ns + GRACE_NS &&
+         due(load, load->issued) < load->end_ns;
+}
+
 static bool is_over(fc_load_t *load, uint64_t now_ns) {
   if (interrupted && now_ns < load->end_ns) {
     load->end_ns = now_ns;
     load->result->interrupted = true;
   }
-  return now_ns >= load->end_ns &&
-         (!load->busy || now_ns >= load->end_ns + DRAIN_NS);
+  if (is_sending(load, now_ns)) return false;
+  return !load->busy || now_ns >= load->end_ns + load->drain_ns;
 }
 
 // When something must be done although no line has news.
 static uint64_t next_time(const fc_load_t *load, uint64_t now_ns,
                           uint64_t retry_ns) {
   uint64_t next_ns = load->begin_ns + load->slice.end_ns;
-  if (now_ns >= load->end_ns) next_ns = load->end_ns + DRAIN_NS;
+  if (now_ns >= load->end_ns + GRACE_NS)
+    next_ns = load->end_ns + load->drain_ns;
+  else if (now_ns >= load->end_ns) next_ns = load->end_ns + GRACE_NS;
   else if (load->end_ns < next_ns) next_ns = load->end_ns;
   if (retry_ns < next_ns) next_ns = retry_ns;
   if (load->gap_ns > 0 && load->idle_first && now_ns < load->end_ns) {
@@ -449,8 +462,8 @@ static void run(fc_load_t *load) {
     }
     if (is_over(load, now_ns)) return;
     const uint64_t retry_ns =
-        now_ns < load->end_ns ? revive(load, now_ns) : UINT64_MAX;
-    issue(load, now_ns);
+        is_sending(load, now_ns) ? revive(load, now_ns) : UINT64_MAX;
+    if (is_sending(load, now_ns)) issue(load, now_ns);
     arm(load, next_time(load, now_ns, retry_ns));
     const int count = epoll_wait(load->poll, events, EVENTS, -1);
     for (int i = 0; i < count; i++) {
@@ -495,6 +508,9 @@ static void begin(fc_load_t *load) {
   const uint64_t share_ns = plan->duration_ns / SLICES;
   load->slice_ns = share_ns > SLICE_MIN_NS ? share_ns : SLICE_MIN_NS;
   load->slice.end_ns = load->slice.span_ns = load->slice_ns;
+  const uint64_t timeout_ns = plan->server->timeout_ms * MS;
+  load->drain_ns =
+      timeout_ns && timeout_ns < DRAIN_MAX_NS ? timeout_ns : DRAIN_MAX_NS;
   load->gap_ns = plan->rate > 0 ? (double)SECOND / plan->rate : 0;
   load->start_ns = fc_clock_ns();
   load->begin_ns = load->start_ns + plan->warmup_ns;

@@ -114,6 +114,17 @@ fc_status_t fc_plot_mark(const fc_plot_t *plot, double x, const char *label,
                       label);
 }
 
+fc_status_t fc_plot_marks(const fc_plot_t *plot, fc_error_t *err) {
+  const double step = round_step(plot->most.x - plot->least.x);
+  const double first = ceil(plot->least.x / step) * step;
+  for (int i = 0; i <= MARKS_MAX; i++) {
+    char label[32];
+    snprintf(label, sizeof label, "%.6g", first + step * i);
+    FC_TRY(fc_plot_mark(plot, first + step * i, label, err));
+  }
+  return FC_OK;
+}
+
 fc_status_t fc_plot_line(const fc_plot_t *plot, size_t index,
                          const fc_plot_point_t *points, size_t count,
                          fc_error_t *err) {

@@ -30,6 +30,8 @@ fc_status_t fc_plot_begin(fc_plot_t *plot, fc_error_t *err);
 // A mark of x.
 fc_status_t fc_plot_mark(const fc_plot_t *plot, double x, const char *label,
                          fc_error_t *err);
+// Marks of x at round numbers.
+fc_status_t fc_plot_marks(const fc_plot_t *plot, fc_error_t *err);
 // Series `index`, which decides the colour.
 fc_status_t fc_plot_line(const fc_plot_t *plot, size_t index,
                          const fc_plot_point_t *points, size_t count,

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from conftest import BIN, ROOT
+from conftest import BIN, CORPUS, ROOT
 from console import user_environment
 
 
@@ -125,7 +125,16 @@ def test_top(farcall, serve, corpus):
     assert titles.split()[:3] == ["FUNCTION", "CALLS/S", "FAILED/S"]
     assert rows[0].split()[0] == "tensor.matmul"  # nothing else was called
     assert float(rows[0].split()[1]) > 0
-    assert len(rows) > 30 and rows[1].split()[3:] == ["-", "-", "-"]
+    end = rows.index("")
+    assert end > 30 and rows[1].split()[3:] == ["-", "-", "-"]
+    assert rows[end + 1].split()[:5] == ["MODULE", "STATE", "PROCESSES", "WAITING",
+                                         "RUNNING"]
+    modules = {row.split()[0]: row.split()[1:] for row in rows[end + 2:]}
+    assert sorted(modules) == sorted(CORPUS)
+    state, processes, waiting, running, memory = modules["tensor"]
+    assert (state, waiting, running) == ("ready", "0", "0") and float(memory) > 0
+    isolation = server.get("/api/v1/modules/tensor").json["host"]["isolation"]
+    assert (int(processes) > 0) == (isolation == "process")
     assert farcall("top", "x").returncode == 64
     assert farcall("top", "--once", "--server=http://127.0.0.1:1").returncode == 69
 
