@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Blocks that end at a page nobody may touch: machine code that reads past one
-// is stopped by SIGSEGV before it sees anything else. Each is a fresh mapping,
-// so zeroed, and costs two system calls and a page or more. The fault ends the
-// process, so use them only where no other call would end with it. Any thread.
+// Blocks that end at a page nobody may touch: machine code that reads on past the
+// end of one is stopped by SIGSEGV. Each is a fresh mapping, so zeroed, and costs
+// three system calls and two pages or more. The fault ends the process, so use blocks
+// like these only where no other call would end with it. Any thread.
 #ifndef FARCALL_CORE_BASE_GUARD_H_
 #define FARCALL_CORE_BASE_GUARD_H_
 
@@ -11,8 +11,8 @@
 
 // The largest alignment of a block. A block whose size is not a multiple of its
 // alignment ends before the page, by less than the alignment. The bytes between
-// are FC_GUARD_FILL: as f16, bf16, f32 or f64 they are a NaN, and arithmetic on
-// it gives that NaN again, so a result that was made from them can be told.
+// are FC_GUARD_FILL: as f16, bf16, f32 or f64 they are a NaN. Most arithmetic gives
+// that NaN again, so most results that were made from those bytes can be told.
 #define FC_GUARD_ALIGNMENT ((size_t)64)
 #define FC_GUARD_FILL 0xFF
 

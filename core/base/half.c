@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// f16 and bf16 to and from f32 and f64, rounding to nearest, ties to even.
-// Integer arithmetic only, so neither the rounding mode nor FTZ matters. Any
-// thread.
+// f16 and bf16 to and from f32 and f64, rounding to nearest, ties to even. All but the
+// exact step from f32 to f64 is integer arithmetic, so neither the rounding mode nor
+// FTZ matters. Any thread.
 #include "farcall/base.h"
 
 static uint32_t float_bits(float value) {
@@ -36,7 +36,7 @@ float fc_bfloat_to_float(uint16_t bits) {
 }
 
 // Rounds a finite or infinite f64 to a format of `exponent_bits` and
-// `mantissa_bits`; a NaN keeps its sign and top payload bits.
+// `mantissa_bits`; a NaN becomes quiet and keeps its sign and top payload bits.
 static uint16_t round_to(double value, unsigned exponent_bits,
                          unsigned mantissa_bits) {
   uint64_t bits;

@@ -18,13 +18,12 @@
 // integer, index or float type.
 // Integers: any literal whose value is an integer, so 1e3 and 10.0 too; i1
 // takes 0 and 1. FC_CODE_OUT_OF_RANGE when it doesn't fit,
-// FC_CODE_TYPE_MISMATCH for a fraction. Signless iN accepts the signed range
+// FC_CODE_TYPE_MISMATCH for a fraction. Signless iN but i1 accepts the signed range
 // only.
-// Floats: nearest-even in the type itself; a literal that would become infinite, or in
-// a type without infinity be above the greatest number, is FC_CODE_OUT_OF_RANGE;
-// underflow is not an error. Types without a
-// negative zero read it as 0. f8E8M0FNU has neither zero nor sign, so 0 and
-// negative numbers are FC_CODE_OUT_OF_RANGE there.
+// Floats: nearest-even in the type itself; a literal that rounds to infinity, or to
+// more than the greatest number of a type without infinity, is FC_CODE_OUT_OF_RANGE;
+// underflow is not an error. Types without a negative zero read -0 as 0. f8E8M0FNU
+// has neither zero nor sign, so 0 and negative numbers are FC_CODE_OUT_OF_RANGE there.
 fc_status_t fc_number_parse(fc_str_t literal, fc_dtype_t dtype, void *out,
                             fc_error_t *err);
 
@@ -55,8 +54,8 @@ char *fc_number_print_u64(uint64_t value, char *out);
 // stands at an element that was not read, behind its comma. False: it stands
 // behind the last element, which no comma follows. An element with anything
 // unusual (syntax, range, the end of the text, another kind of value) is not
-// read, and none is of a type narrower than a byte (but i1) or of a float that is
-// neither f16, bf16, f32 nor f64.
+// read. No element is read of a type narrower than a byte (but i1), or of a float
+// type other than f16, bf16, f32 and f64.
 size_t fc_number_parse_run(fc_dtype_t dtype, const char *begin,
                            const char **cursor, const char *end, void *out,
                            size_t capacity, bool *out_at_element);

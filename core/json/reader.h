@@ -56,7 +56,7 @@ typedef struct fc_json_reader_t {
 void fc_json_reader_init(fc_json_reader_t *reader, uint32_t depth_limit,
                          uint32_t key_limit);
 // Gives the reader the next (or only) span of the document; `last`: no other
-// follows. It must hold all bytes from the last unfinished token on (the reader
+// follows. The span must hold all bytes from the last unfinished token on (the reader
 // leaves `cursor` there when it needs more) and stay until the next feed. Nothing at
 // or behind data + size is read. Keys that lie in earlier spans show as an ellipsis
 // in pointers.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DECODE: a call document -> flat values, in one pass over its bytes. Called by
-// a worker. Open containers are a stack of levels; leaf.c reads leaves. Nothing
-// is recursive. The first error in document order is reported; a missing member
-// counts as an error at the end of its container.
+// DECODE: a call document -> flat values, in one pass over its bytes (but see the look
+// ahead in leaf.c). Called by a worker. Open containers are a stack of levels; leaf.c
+// reads leaves. Nothing is recursive. The first error in document order is reported; a
+// missing member counts as an error at the end of its container.
 #include <stdio.h>
 
 #include "marshal/frame.h"

@@ -30,8 +30,8 @@ typedef struct fc_encoder_t {
 // values than it declares.
 fc_status_t fc_encoder_begin(fc_encoder_t *encoder, fc_frame_t *frame,
                              fc_sink_t *sink, fc_error_t *err);
-// Ends the answer; `status` is what writing it returned. Returns that if it is an
-// error, else FC_CODE_RESULT_TOO_LARGE when more than the limit was written.
+// Ends the answer; `status` is what writing it returned. Returns `status` if that is
+// an error, else FC_CODE_RESULT_TOO_LARGE when more than the limit was written.
 fc_status_t fc_encoder_end(fc_encoder_t *encoder, fc_status_t status,
                            fc_error_t *err);
 size_t fc_encoder_written(const fc_encoder_t *encoder);  // bytes so far
@@ -47,7 +47,7 @@ fc_status_t fc_encoder_tensor(fc_encoder_t *encoder, const fc_op_t *op,
                               const fc_value_t *value, fc_tensor_t *out_tensor,
                               size_t *out_count, size_t *out_size,
                               fc_error_t *err);
-// Checks a BYTES and gives its bytes, which are borrowed from `value`.
+// Checks a BYTES (text must be UTF-8) and gives its bytes, borrowed from `value`.
 fc_status_t fc_encoder_bytes(fc_encoder_t *encoder, const fc_op_t *op,
                              const fc_value_t *value, fc_str_t *out_bytes,
                              fc_error_t *err);

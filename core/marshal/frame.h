@@ -63,14 +63,14 @@ enum {
 typedef struct fc_typed_t {
   const fc_op_t *op;
   const fc_str_t *members;  // their names, "" for one that the protocol lacks
-  // As stated, else the declared one; by fc_typed_state the declared one, if any.
+  // The stated one, else the declared one; fc_typed_state prefers the declared one.
   fc_dtype_t dtype;
   bool has_shape;
   int32_t rank;
   int64_t dims[FC_RANK_MAX];
   bool seen[FC_MEMBER_COUNT];
   bool read;    // the data was read into *dest
-  bool scalar;  // no shape is stated: one value, unless the type has dims
+  bool scalar;  // set by a look ahead: the object ends without a shape
 } fc_typed_t;
 
 // A container being written.
@@ -117,8 +117,9 @@ struct fc_frame_t {
   bool by_rows;          // a request of tf_read.c came in rows
   bool framed;           // raw bytes may follow the document
   fc_str_t raw;          // raw bytes that no value has taken
-  bool raw_results;      // tensors and bytes are written behind the answer
-  struct fc_raw_t *raw_first;  // those results, in the order of the answer
+  bool raw_results;      // tensors, and bytes that are no text, are written
+                         // behind the document
+  struct fc_raw_t *raw_first;  // what stands there, in the order of the answer
   struct fc_raw_t *raw_last;
   struct fc_guarded_t *guarded;  // arguments of this call
 
@@ -127,7 +128,7 @@ struct fc_frame_t {
   size_t index;
   fc_backend_call_t call;
 
-  // The rest has 18 KiB. It is not on the stack, because hardening would clear
+  // The rest has 23 KiB. It is not on the stack, because hardening would clear
   // it there in each call.
   // DECODE
   fc_json_reader_t reader;
@@ -171,7 +172,7 @@ fc_status_t fc_frame_fail_dim(const fc_frame_t *frame, fc_code_t code,
                               fc_error_t *err);
 
 // Reads a leaf whose token was just read; `dest` NULL: the value goes nowhere
-// (a null at an index that SIP left out).
+// (a null at an index that a SIP signature, farcall/abi.h, left out).
 fc_status_t fc_leaf_decode(fc_frame_t *frame, const fc_op_t *op,
                            fc_json_token_t token, fc_value_t *dest,
                            fc_error_t *err);
@@ -194,15 +195,16 @@ fc_status_t fc_typed_state(fc_frame_t *frame, fc_typed_t *typed,
                            fc_dtype_t dtype, int32_t rank, const int64_t *dims,
                            fc_error_t *err);
 // Makes `bytes` the elements. They belong to the call, so the function may get them
-// where they lie and write to them; they are copied if they are not aligned as it
-// needs. FC_CODE_DATA_LENGTH, _OUT_OF_RANGE, _TENSOR_TOO_LARGE.
+// where they lie and write to them; they are copied if they are not aligned as the
+// function needs. FC_CODE_DATA_LENGTH, _OUT_OF_RANGE, _TENSOR_TOO_LARGE.
 fc_status_t fc_typed_take(fc_frame_t *frame, fc_typed_t *typed, fc_str_t bytes,
                           fc_value_t *dest, fc_error_t *err);
 // Reads bytes: a string or {"b64":…}; the token was just read.
 fc_status_t fc_leaf_decode_bytes(fc_frame_t *frame, const fc_op_t *op,
                                  fc_json_token_t token, fc_value_t *dest,
                                  fc_error_t *err);
-// Makes `bytes` the value, without a copy: they belong to the call.
+// Makes `bytes` the value, without a copy: they belong to the call. Fails when they are
+// too many, or not UTF-8 where the type is text.
 fc_status_t fc_leaf_take_bytes(fc_frame_t *frame, const fc_op_t *op,
                                fc_str_t bytes, fc_value_t *dest,
                                fc_error_t *err);

@@ -24,19 +24,17 @@ fc_status_t fc_inputs_begin(fc_inputs_t *inputs, fc_frame_t *frame,
 // Is the input one value, whose shape may be [] or [1]?
 bool fc_inputs_is_one(const fc_model_tensor_t *tensor);
 // Begins to read an input as a tensor. For an input of one value `op` says any dims,
-// so that [] and [1] are both read; call fc_inputs_check_one when they are known.
+// so that [] and [1] are both read; call fc_inputs_check_one when the dims are known.
 // `op` is filled in and must stay as long as `typed`.
 void fc_inputs_open(const fc_model_tensor_t *tensor, const fc_str_t *members,
                     fc_op_t *op, fc_typed_t *typed);
 fc_status_t fc_inputs_check_one(const fc_inputs_t *inputs,
                                 const fc_typed_t *typed, fc_error_t *err);
-// Makes `value`, which was read in this way, the input: puts it where the function
-// gets it.
+// Makes `value` the input: puts it where the function gets it.
 fc_status_t fc_inputs_store(fc_inputs_t *inputs, uint32_t number,
                             fc_value_t value, fc_error_t *err);
-// Makes `bytes` a whole input: elements of `dtype`, dense and row-major. They belong
-// to the call. For a BYTES they are one row of ui8. The error says which input it is
-// about.
+// Makes `bytes`, which belong to the call, a whole input: elements of `dtype`, dense
+// and row-major; for a BYTES one row of ui8. The error names the input.
 fc_status_t fc_inputs_take(fc_inputs_t *inputs, uint32_t number,
                            fc_dtype_t dtype, int32_t rank, const int64_t *dims,
                            fc_str_t bytes, fc_error_t *err);
@@ -51,7 +49,8 @@ fc_status_t fc_inputs_check(const fc_inputs_t *inputs, fc_error_t *err);
 fc_status_t fc_inputs_unknown(const fc_inputs_t *inputs, const char *what,
                               fc_str_t name, const fc_model_tensor_t *tensors,
                               uint32_t count, fc_error_t *err);
-// Puts "input 'x': " before the message of an error that is about its value.
+// Puts "input 'x': " before the message of an error that is about the input's value or
+// raw bytes.
 fc_status_t fc_inputs_name(const fc_inputs_t *inputs,
                            const fc_model_tensor_t *tensor, fc_status_t status,
                            fc_error_t *err);

@@ -33,14 +33,15 @@ struct fc_model_t {
   fc_error_t refused;
 };
 
-// Makes the model when it is first asked for. It belongs to the plan and lives as
-// long. FC_CODE_UNSUPPORTED_TYPE when a value of the function is no tensor, such as a
-// list of any length; FC_CODE_OUT_OF_MEMORY.
+// Makes the model when it is first asked for. The model belongs to the plan and lives
+// as long. FC_CODE_UNSUPPORTED_TYPE when a value of the function is no tensor, such as
+// a list of any length, or has an element type that the Open Inference Protocol lacks;
+// FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_plan_model(const fc_plan_t *plan, const fc_model_t **out_model,
                           fc_error_t *err);
 void fc_model_destroy(fc_model_t *model);  // NULL is allowed
 
-// The name of the type in the Open Inference Protocol, never "".
+// The name of an input's or output's type in the Open Inference Protocol, never "".
 const char *fc_model_datatype(const fc_op_t *op);
 // The number of the input (with `arguments` and `input_of`) or output (with `results`
 // and `output_of`) of that name, UINT32_MAX if there is none.

@@ -12,11 +12,12 @@
 // document.
 #define FC_OIP_ALL UINT64_MAX
 
-// The document is the first `document` bytes of the body, or FC_OIP_ALL. 0: there is
-// no document, and the body is the elements of the only input. Raw tensors that are
-// aligned as the function needs stay in the body, which must live as long as the call,
-// and which the function may write to. FC_CODE_BINARY_FRAMING when lengths and body do
-// not add up; FC_CODE_UNSUPPORTED_TYPE when the function is no model (model.h).
+// The first `document` bytes of the body are the document, with FC_OIP_ALL all of it.
+// 0: there is no document, and the body is the elements of the only input. Raw tensors
+// that are aligned as the function needs stay in the body, which must live as long as
+// the call, and which the function may write to. FC_CODE_BINARY_FRAMING when lengths
+// and body do not add up, or the function's inputs cannot be read from a body without
+// a document; FC_CODE_UNSUPPORTED_TYPE when the function is no model (model.h).
 fc_status_t fc_oip_decode(fc_frame_t *frame, fc_str_t body, uint64_t document,
                           fc_error_t *err);
 // *out_document becomes the size of the document in bytes if raw bytes follow it, and
@@ -32,11 +33,11 @@ size_t fc_oip_copied(const fc_frame_t *frame);
 
 // Finds the "id" of a document that was refused, for the answer; `document` may be
 // cut off anywhere. Returns the text between its quotes, still escaped; data NULL:
-// there is no "id" before the end or the first syntax error.
+// the first "id" is no string, or none stands before the end or the first error.
 fc_str_t fc_oip_find_id(fc_str_t document);
 
 // Writes "inputs":[…],"outputs":[…] of a function's metadata. FC_CODE_UNSUPPORTED_TYPE
-// when it is no model.
+// when the function is no model.
 fc_status_t fc_oip_write_tensors(const fc_plan_t *plan, fc_sink_t *sink,
                                  fc_error_t *err);
 

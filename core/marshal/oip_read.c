@@ -49,8 +49,8 @@ static fc_status_t expect(request_t *request, fc_json_token_t wanted,
                           fc_json_token_name(wanted), err);
 }
 
-// Null is a member that need not be there and is not: what Python's clients make of
-// those nobody has set.
+// Reads null as a member that was left out: Python's clients write null for members
+// that nobody has set.
 static fc_status_t expect_or_null(request_t *request, fc_json_token_t wanted,
                                   bool *out_absent, fc_error_t *err) {
   fc_json_token_t token;
@@ -185,7 +185,7 @@ static fc_status_t read_datatype(request_t *request, input_t *input,
   return here(request, status, err);
 }
 
-// Reads a BYTES: "text", or ["text"].
+// Reads a BYTES: "text", {"b64":"…"}, or one of them in an array.
 static fc_status_t read_bytes(request_t *request, input_t *input,
                               fc_json_token_t token, fc_error_t *err) {
   fc_frame_t *frame = request->frame;

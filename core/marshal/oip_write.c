@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Flat results -> a document, with the bytes of those outputs behind it that were
-// asked for raw. Also the lists of a model's metadata.
+// Flat results -> a document, followed by the bytes of the outputs that were asked for
+// raw. Also the lists of a model's metadata.
 #include "base/utf8.h"
 #include "json/writer.h"
 #include "marshal/encoder.h"

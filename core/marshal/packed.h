@@ -15,12 +15,13 @@ typedef enum fc_packed_t {
   FC_PACKED_SAFETENSORS,
 } fc_packed_t;
 
-// Tensors that are aligned as the function needs stay in the body, which must live as
-// long as the call, and which the function may write to. FC_CODE_BINARY_FRAMING when
-// the body is no such file (for a header of safetensors that is no JSON, the codes of
-// json/reader.h); FC_CODE_UNSUPPORTED_TYPE when the function is no model.
-// Its compressed entries may become at most `most` bytes together, and at most what
-// fc_inflate_bound says of the body: else FC_CODE_BODY_TOO_LARGE.
+// Tensors whose elements stand in the body as the function needs them (not compressed,
+// in order, aligned) stay there: the body must live as long as the call, and the
+// function may write to it. FC_CODE_BINARY_FRAMING when the body is no such file (for
+// a header of safetensors that is no JSON, the codes of json/reader.h);
+// FC_CODE_UNSUPPORTED_TYPE when the function is no model; FC_CODE_BODY_TOO_LARGE when
+// compressed entries would become more than `most` bytes together, or more than
+// fc_inflate_bound says of the body.
 fc_status_t fc_packed_decode(fc_frame_t *frame, fc_packed_t form, fc_str_t body,
                              size_t most, fc_error_t *err);
 // FC_CODE_NOT_ACCEPTABLE when the results cannot be written in this form, for example

@@ -17,7 +17,7 @@ typedef struct fc_op_t {
   uint8_t flavor;  // fc_flavor_t
   int32_t rank;
   // The raw index of this value. FC_RAW_NONE: the value is an item of the
-  // container above, or is a container whose leaves have raw indices.
+  // container above, a container whose leaves have raw indices, or a NULL.
   int32_t raw;
   uint32_t span;  // ops of the subtree, itself included
   uint32_t child_count;

@@ -13,7 +13,8 @@
 fc_status_t fc_tf_decode(fc_frame_t *frame, fc_str_t body, fc_error_t *err);
 // Writes the answer in the form of the request: {"predictions":…} to "instances",
 // {"outputs":…} to "inputs".
-// FC_CODE_SHAPE_MISMATCH when results have no rows, or not equally many.
+// FC_CODE_SHAPE_MISMATCH when the request came in rows and a result has none, or
+// results have not equally many.
 fc_status_t fc_tf_encode(fc_frame_t *frame, fc_sink_t *sink, fc_error_t *err);
 
 #endif  // FARCALL_MARSHAL_TF_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One pass over the document. A row is a tensor without its first dim; rows are kept
-// until all have come, and then put one after the other.
+// One pass over the document. A row is a tensor without its first dim. Rows that are
+// objects of inputs are kept until all have come, and then put one after the other.
 #include "marshal/inputs.h"
 #include "marshal/tf.h"
 

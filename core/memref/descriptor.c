@@ -81,8 +81,9 @@ static bool choose_strides(const int64_t *declared, const int64_t *shape,
   return true;
 }
 
-// True when no two elements share memory: with the strides sorted by size, each
-// steps over everything that the smaller ones reach.
+// True when each stride steps over everything that the smaller strides reach. Then no
+// two elements share memory. False also for some layouts whose elements interleave
+// without sharing any.
 static bool strides_are_disjoint(const int64_t *shape, const int64_t *strides,
                                  int32_t rank) {
   int64_t step[FC_RANK_MAX];

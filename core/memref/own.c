@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The table of live blocks. Called from inside a module's malloc and free, so
-// the common case touches one cache line.
+// the common case looks at one place of the table.
 #include "memref/own.h"
 
 #define FIRST_CAPACITY 32

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fc_call_t (farcall/call.h). Arguments are kept as values of the flat call. The
-// lists among them are memory of the call, so a run copies only one value for each
-// raw index. Other memory that a run needs (copies of what cannot be passed as it
+// fc_call_t (farcall/call.h). Arguments are kept as values of the flat call. Tuples and
+// dicts among them are lists in memory of the call, so the frame is given one value for
+// each raw index. Other memory that a run needs (copies of what cannot be passed as it
 // is, storage of results) is kept from run to run.
 #include "farcall/call.h"
 

@@ -204,8 +204,8 @@ static void destroy(fc_module_t *module) {
   fc_free(module->allocator, module);
 }
 
-// Every load error but out of memory begins with the name of the file it is about,
-// without its directory.
+// Puts the name of the module's file, without its directory, before the message. Out
+// of memory is not about the file.
 static void name_file(fc_str_t path, fc_error_t *err) {
   if (!err || err->code == FC_CODE_OUT_OF_MEMORY) return;
   char message[sizeof err->message];

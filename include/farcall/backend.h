@@ -15,10 +15,11 @@ FC_PUBLIC_BEGIN
 
 // An option of one kind of module. Its name begins with the kind and a dot.
 //   vm.state       which instances share what a module keeps from call to call.
-//                  It is "auto" unless it is set. "auto": all
-//                  instances share one state, and only a module that has state
-//                  takes one call at a time; "shared": every module takes one
-//                  call at a time; "private": each instance has its own state
+//                  "auto", the default: all instances share one state, and
+//                  only a module that has state takes one call at a time;
+//                  "shared": all instances share one state, and every module
+//                  takes one call at a time; "private": each instance has its
+//                  own state
 //   vm.parameters  archives of weights, "[SCOPE=]FILE,…"
 typedef struct fc_setting_t {
   fc_str_t name;
@@ -116,13 +117,13 @@ typedef struct fc_backend_t {
   const char *sidecar_suffix;
   // The names of its options, NULL-terminated; NULL: it has none.
   const char *const *settings;
-  // A file larger than this is not copied, so its snapshot is not sealed. 0:
-  // every file is copied.
+  // A file larger than this is not copied, and its snapshot is sealed only if the
+  // file is sealed memory itself. 0: every file is copied.
   size_t sealed_max;
   // Tells whether a file is of this kind by its first FC_PROBE_SIZE bytes (all,
   // if it has fewer; at least one). If not, `err` says what is missing. A file
-  // that no kind takes is refused with the error of the kind whose suffix it
-  // has.
+  // that no kind takes is refused with the error of the kind whose suffix the
+  // file has, if there is one.
   fc_status_t (*probe)(fc_str_t head, fc_error_t *err);
   // Opens, checks and decodes a module. May run the module's constructors,
   // unless the source says describe_native.

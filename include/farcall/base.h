@@ -2,7 +2,7 @@
 //
 // The vocabulary every layer shares: status, error, string, allocator, arena,
 // sink, checked arithmetic. Nothing here knows about modules, JSON or sockets.
-// All of it is thread-compatible: one object, one thread at a time.
+// One object, one thread at a time, unless a comment says otherwise.
 #ifndef FARCALL_BASE_H_
 #define FARCALL_BASE_H_
 
@@ -81,7 +81,7 @@ const char *fc_status_name(fc_status_t status);
 
 // A word that one thread sets and another looks at, without a lock. In C++ it
 // is declared as a plain number: leave reading and writing to the library's
-// functions, such as fc_cancel_request, which do both atomically.
+// functions, such as fc_cancel_request, which are atomic.
 #if defined(__cplusplus)
 typedef uint32_t fc_atomic_word_t;
 #else
@@ -164,7 +164,7 @@ typedef struct fc_code_info_t {
 const fc_code_info_t *fc_code_info(fc_code_t code);
 
 // True when an error of this code is about one argument of a call, so the call
-// document around that argument is well-formed.
+// document was well-formed up to there.
 static inline bool fc_code_is_argument(fc_code_t code) {
   return code >= FC_CODE_MISSING_ARGUMENT && code <= FC_CODE_UNTYPED_VALUE;
 }
@@ -208,10 +208,10 @@ void fc_error_expected(fc_error_t *err, const char *format, ...)
 void fc_error_got(fc_error_t *err, fc_str_t client_text);
 
 // Writes `text` into `out` (NUL-terminated, at most `capacity` bytes with the
-// terminator) with control characters, quotes, backslashes and bytes outside UTF-8
-// escaped. At most `limit` characters of the text are taken, an escaped byte
+// terminator) with control characters, double quotes, backslashes and bytes outside
+// UTF-8 escaped. At most `limit` characters of the text are taken, an escaped byte
 // counting as one. An ellipsis after them marks a cut, if `capacity` is 4 or more.
-// Returns the length.
+// Returns the length of what was written.
 size_t fc_escape(char *out, size_t capacity, size_t limit, fc_str_t text);
 
 #define FC_TRY(expression)                      \
@@ -376,27 +376,27 @@ uint16_t fc_bfloat_from_double(double value);
 // CLOCK_MONOTONIC, nanoseconds.
 uint64_t fc_clock_ns(void);
 
-// Edit distance, counted up to `limit`; limit + 1 means "more". Two neighbouring
-// letters that changed places are one edit. It is for hints of the nearest name, which
-// nobody needs for long ones: limit + 1 when a name has more than 128 bytes.
+// Edit distance in bytes, counted up to `limit`; limit + 1 means "more". Two
+// neighbouring bytes that changed places are one edit. The distance is for hints of
+// the nearest name: when a name has more than 128 bytes it is limit + 1.
 unsigned fc_str_distance(fc_str_t a, fc_str_t b, unsigned limit);
 
 // Finds the name that somebody may have meant. Names are offered one by one.
 typedef struct fc_nearest_t {
   fc_str_t wanted;
-  unsigned limit;  // edits that a near name may have; falls with each near name
+  unsigned limit;  // edits that the next near name may have
   bool any;
 } fc_nearest_t;
-// Begins a search. At most a third of the letters may be wrong, rounded up, and
+// Begins a search. At most a third of the bytes may be wrong, rounded up, and
 // at most three.
 static inline fc_nearest_t fc_nearest_begin(fc_str_t wanted) {
   const size_t third = (wanted.size + 2) / 3;
   return FC_MAKE(fc_nearest_t){wanted, third > 3 ? 3 : (unsigned)third, false};
 }
-// True when `name` is the best so far: near, with at least one letter right, and
-// nearer than every near name offered before it; or, while none was the best yet,
-// one that begins with what is wanted. The name for which it was last true is the
-// answer.
+// True when `name` is the best so far. It is if it is near, has at least one byte
+// right and is nearer than every near name offered before (or equal to what is
+// wanted), or if it begins with what is wanted and no name was the best before. The
+// answer of the search is the last name for which this was true.
 bool fc_nearest_offer(fc_nearest_t *search, fc_str_t name);
 
 FC_PUBLIC_END

@@ -7,13 +7,14 @@
 //   fc_instance_create  one for each thread that makes calls
 //   fc_call_create      one for each function an instance calls
 //   fc_call_set …       arguments; they stay set from run to run
-//   fc_call_run         as often as wanted; once warm it allocates nothing
+//   fc_call_run         as often as wanted; once warm, farcall allocates nothing
+//                       for a small call
 //   fc_call_get …       results, until the instance makes its next call
 //
 // An instance and its calls belong to one thread at a time. A second thread that
 // runs a call of the same instance meanwhile gets FC_FAILED_PRECONDITION.
-// Instances of one module may run at once; those of a module that keeps state
-// wait for each other.
+// Instances of one module may run at once; calls of a module that keeps state
+// wait for each other, unless vm.state (fc_setting_t) or its sidecar says otherwise.
 //
 // Machine code runs in this process: a module that crashes ends it.
 #ifndef FARCALL_CALL_H_
@@ -64,7 +65,7 @@ void fc_instance_destroy(fc_instance_t *instance);
 
 typedef struct fc_call_t fc_call_t;
 
-// FC_CODE_FUNCTION_NOT_FOUND names the nearest function;
+// FC_CODE_FUNCTION_NOT_FOUND names the nearest function, if one is near;
 // FC_CODE_UNSUPPORTED_TYPE says why a function is not callable.
 fc_status_t fc_call_create(fc_instance_t *instance, const char *function,
                            fc_call_t **out_call, fc_error_t *err) FC_MUST_CHECK;
@@ -78,9 +79,11 @@ const fc_function_t *fc_call_function(const fc_call_t *call);
 typedef struct fc_leaf_t {
   // Names the leaf: the name of its argument or result, then the keys and indices
   // that lead to it inside: "image", "boxes/3/score". In a name or key `~1` stands
-  // for a slash and `~0` for a tilde. Where the name is empty or all digits, the
-  // position stands in its place: "0". The functions below take the position
-  // instead of the name of any argument or result, too, but not instead of a key.
+  // for a slash and `~0` for a tilde. The position, "0", stands in place of an empty
+  // key, and of a name that is empty or has digits only. The functions below take the
+  // position instead of the name of any argument or result, too, but not instead of
+  // another key. A result and the final contents of an argument may have one path:
+  // use their positions.
   const char *path;
   fc_type_kind_t kind;
   fc_dtype_t dtype;     // of a SCALAR, TENSOR or VECTOR; NONE: any
@@ -106,7 +109,8 @@ const fc_leaf_t *fc_call_results(const fc_call_t *call, size_t *out_count);
 // by each run; those of an INOUT or OUT argument must be dense and aligned.
 // Checked here: dtype, rank, dims that the type fixes, that no size overflows, and
 // that all elements lie where a program can have memory. Checked by fc_call_run:
-// dims that must be equal.
+// dims that must be equal, but not in a tuple or dict that is one value of the flat
+// call.
 fc_status_t fc_call_set(fc_call_t *call, const char *path,
                         const fc_tensor_t *tensor, fc_error_t *err);
 // The same by number in the list of fc_call_arguments.
@@ -148,7 +152,8 @@ fc_status_t fc_call_run(fc_call_t *call, const fc_run_options_t *options,
 // elements, NULL: dense) and elements are borrowed: they stay until the
 // instance runs a call, or fc_call_end. The elements may lie in an argument's
 // memory. FC_FAILED_PRECONDITION: there are no results, because this call has not
-// run, or failed, or was ended, or another call of the instance has run since.
+// run, or failed, or was ended or cleared, or because another call of the instance
+// has run since.
 fc_status_t fc_call_get(const fc_call_t *call, const char *path,
                         fc_tensor_t *out_tensor, fc_error_t *err);
 // The result at `path` as a value of any kind. For what is in a list, here and in

@@ -38,9 +38,9 @@ fc_limits_t fc_limits_default(void);
 // was used.
 typedef struct fc_placer_t {
   void *context;
-  // 64-byte aligned, or NULL when out of memory. `leaf` counts the tensors of a call
-  // from 0: those of the document in its order, then OUT arguments. One without
-  // elements is counted, but nothing is asked for it.
+  // 64-byte aligned, or NULL when out of memory. `leaf` counts from 0 the tensors and
+  // byte strings that need memory: those of the document in its order, then OUT
+  // arguments. An empty one is counted, but nothing is asked for it.
   void *(*place)(void *context, uint32_t leaf, fc_dtype_t dtype, size_t size);
   // Keeps the first `size` bytes of the newest block, which was placed with
   // `placed` bytes, and gives back the rest.
@@ -77,26 +77,26 @@ void fc_frame_begin(fc_frame_t *frame, const fc_plan_t *plan,
 // only read, and must stay until fc_frame_end. `err` is the first error in
 // document order. The module is not touched.
 fc_status_t fc_frame_decode(fc_frame_t *frame, fc_str_t body, fc_error_t *err);
-// CALL: runs function `index` of the module that `instance` was made of. It
-// must be the function whose plan the frame was begun with, else
-// FC_CODE_INTERNAL. `cancel` and `deadline_ns` as in fc_backend_call_t.
-// Arguments that were set through fc_frame_arguments are checked: kinds,
-// dtypes, shapes. A tensor among them is copied when it is not dense or not
-// aligned as the code expects; otherwise the function gets the tensor's own
-// memory, and may write to it. What is inside a list is passed as it is, unchecked.
+// CALL: runs function `index` of the module that `instance` was made of.
+// FC_CODE_INTERNAL when that is not the function whose plan the frame was begun
+// with. `cancel` and `deadline_ns` are those of fc_backend_call_t.
+// Arguments that were set through fc_frame_arguments are checked: tensors and scalars
+// must be such, of the dtypes and shapes that the plan has. A tensor among them is
+// copied when it is not dense or not aligned as the code expects; otherwise the
+// function gets the tensor's own memory, and may write to it. What is inside a list is
+// passed unchecked.
 fc_status_t fc_frame_invoke(fc_frame_t *frame, const fc_backend_t *backend,
                             void *instance, size_t index,
                             const fc_atomic_word_t *cancel,
                             uint64_t deadline_ns, fc_error_t *err);
 // From the next invoke on, every tensor argument without strides is copied to fresh
-// memory that ends at an unmapped page, and the backend's own tensor memory ends
-// there too, so that machine code which reads past one is stopped by SIGSEGV and sees
-// nothing. Where the code expects aligned tensors (fc_signature_t.alignment),
-// up to 63 bytes of FC_GUARD_FILL lie before the page. There, a result of floats of 2,
-// 4 or 8 bytes that holds this NaN, when no such argument does, is
-// FC_CODE_CALL_FAILED. For
-// functions that are not memory-safe, in a process that may die; costs system
-// calls and a copy for each argument.
+// memory that ends at an unmapped page, and so does the tensor memory that the backend
+// makes. Machine code that reads on past the end of a tensor is stopped by SIGSEGV.
+// Where the code expects aligned tensors (fc_signature_t.alignment), up to 63 bytes
+// lie between the tensor and the page. They are 0xFF, a NaN as a float of 2, 4 or 8
+// bytes: a result of such floats that holds this NaN, when no argument does, is
+// FC_CODE_CALL_FAILED. For functions that are not memory-safe, in a process that may
+// die; costs system calls and a copy for each argument.
 void fc_frame_set_guard(fc_frame_t *frame, bool guard);
 // From the next invoke on, grids of kernels of machine code are split over
 // `tiles`, which are borrowed. NULL, the initial value: all run on the calling

@@ -65,7 +65,7 @@ typedef struct fc_function_t {
 // The module name of a path: file name less its last extension; of
 // NAME/VERSION/model.EXT, where VERSION is 1 to 18 digits and does not begin with 0,
 // NAME. `out_name` points into `path`.
-// FC_CODE_MODULE_PATH when it is not [A-Za-z0-9_][A-Za-z0-9_.-]{0,127}.
+// FC_CODE_MODULE_PATH when the name is not [A-Za-z0-9_][A-Za-z0-9_.-]{0,127}.
 fc_status_t fc_module_name(fc_str_t path, fc_str_t *out_name, fc_error_t *err);
 
 // Loads with the first backend of the NULL-terminated list that knows the file by
@@ -100,16 +100,16 @@ const char *fc_module_get_sha256(const fc_module_t *module);
 // A hash of the file's bytes and of every function: FC_DIGEST_SIZE characters,
 // "" until the file is hashed.
 fc_str_t fc_module_get_digest(const fc_module_t *module);
-// A hash of the file's bytes and the canonical JSON of a function: it differs
-// whenever the function may have changed. "" until the file is hashed.
+// A hash of the file's bytes and the canonical JSON of a function. Archives of weights
+// (vm.parameters) are not in the hash. "" until the file is hashed.
 fc_str_t fc_function_get_digest(const fc_function_t *function);
 // Hashes the file of a module that was loaded without that (hash_max). One
 // thread at a time may do it, while others use the module. FC_CODE_MODULE_PATH
 // when the file cannot be read or was written to since it was loaded.
 fc_status_t fc_module_hash(fc_module_t *module, fc_error_t *err) FC_MUST_CHECK;
 // The module's own descriptors, valid as long as the module. The same program
-// that loads them with the same options (describe_native may differ) gets the
-// same digest.
+// that loads them with the same path and options (describe_native may differ) gets
+// the same digest.
 fc_module_files_t fc_module_get_files(const fc_module_t *module);
 const fc_backend_t *fc_module_get_backend(const fc_module_t *module);
 void *fc_module_get_handle(const fc_module_t *module);  // the backend's own
