@@ -114,7 +114,8 @@ fc_str_t fc_address_host_name(fc_str_t host) {
     if (!close) return FC_STR("");
     end = (size_t)(close - host.data) + 1;
   } else {
-    while (end < host.size && host.data[end] != ':') end++;
+    const char *colon = host.size ? memchr(host.data, ':', host.size) : NULL;
+    end = colon ? (size_t)(colon - host.data) : host.size;
   }
   if (end < host.size && host.data[end] != ':') return FC_STR("");
   for (size_t i = end + 1; i < host.size; i++) {

@@ -89,7 +89,7 @@ struct fc_dialect_t {
   // DECODE and ENCODE, in a thread or a process. NULL if `admit` is.
   const fc_dialect_worker_t *worker;
   // Media type of a call's results; `document` as the worker's encode said.
-  const char *(*result_type)(const uint8_t *parameters, uint64_t document);
+  fc_str_t (*result_type)(const uint8_t *parameters, uint64_t document);
   // Makes the act that the head of a request (FC_ROUTE_ACT) asks for, with
   // fc_act_create, which is given `by`. Whether the client may ask at all has
   // been checked. NULL: the dialect has no row for acts.

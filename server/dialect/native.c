@@ -21,10 +21,10 @@ typedef enum form_t {
 static const struct {
   fc_str_t type;
   fc_str_t subtype;
-  const char *text;
+  fc_str_t text;
 } kForms[FORM_COUNT] = {
 #define FC_FORM(name, type, subtype) \
-  {{type, sizeof(type) - 1}, {subtype, sizeof(subtype) - 1}, type "/" subtype},
+  {FC_STR(type), FC_STR(subtype), FC_STR(type "/" subtype)},
 #include "dialect/native_form.def"
 #undef FC_FORM
 };
@@ -107,7 +107,7 @@ static int find_form(fc_str_t type) {
   }
   const fc_str_t essence = fc_str_make(type.data, end);
   for (int i = 0; i < FORM_COUNT; i++) {
-    if (fc_request_same_text(essence, fc_str(kForms[i].text))) return i;
+    if (fc_request_same_text(essence, kForms[i].text)) return i;
   }
   const bool json = fc_request_same_text(
                         essence, FC_STR("application/x-www-form-urlencoded")) ||
@@ -188,7 +188,7 @@ static fc_status_t match(const fc_request_t *request, const fc_place_t *place,
   return fc_parameter_check(place->route, request->method, request->query, err);
 }
 
-static const char *result_type(const uint8_t *parameters, uint64_t document) {
+static fc_str_t result_type(const uint8_t *parameters, uint64_t document) {
   (void)document;
   return kForms[parameters_of(parameters).answer].text;
 }

@@ -90,9 +90,10 @@ static bool is_text(const fc_frame_t *frame, const uint8_t *parameters) {
 
 static const fc_dialect_worker_t kWorker = {decode, encode, name, is_text};
 
-static const char *result_type(const uint8_t *parameters, uint64_t document) {
+static fc_str_t result_type(const uint8_t *parameters, uint64_t document) {
   (void)parameters;
-  return document ? "application/octet-stream" : "application/json";
+  return document ? FC_STR("application/octet-stream")
+                  : FC_STR("application/json");
 }
 
 fc_status_t fc_oip_open(fc_json_reader_t *reader, fc_str_t body,

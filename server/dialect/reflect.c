@@ -48,8 +48,7 @@ static fc_status_t write_index(const fc_server_t *server, fc_sink_t *sink,
   for (int i = FC_ROUTE_NONE + 1; i < (int)routes->count; i++) {
     fc_route_t route = (fc_route_t)i;
     if (i > FC_ROUTE_NONE + 1) FC_TRY(put(sink, ",", err));
-    FC_TRY(put_text(sink, "{\"path\":", fc_str(fc_route_path(routes, route)),
-                    err));
+    FC_TRY(put_text(sink, "{\"path\":", fc_route_path(routes, route), err));
     FC_TRY(put_text(
         sink, ",\"methods\":", fc_str(fc_route_allow(routes, route)), err));
     FC_TRY(put(sink, "}", err));

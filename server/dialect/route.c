@@ -12,9 +12,9 @@
 #include "dialect/dialect.h"
 
 static const fc_route_row_t kRows[FC_ROUTE_COUNT] = {
-    [FC_ROUTE_NONE] = {"", 0, 0},
+    [FC_ROUTE_NONE] = {FC_STR(""), 0, 0},
 #define FC_ROUTE(name, path, methods, dialect) \
-  [FC_ROUTE_##name] = {path, methods, FC_DIALECT_##dialect},
+  [FC_ROUTE_##name] = {FC_STR(path), methods, FC_DIALECT_##dialect},
 #include "dialect/route.def"
 #undef FC_ROUTE
 };
@@ -30,7 +30,7 @@ const fc_routes_t fc_routes = {.rows = kRows,
                                .dialects = kDialects,
                                .dialect_count = FC_DIALECT_COUNT};
 
-const char *fc_route_path(const fc_routes_t *routes, fc_route_t route) {
+fc_str_t fc_route_path(const fc_routes_t *routes, fc_route_t route) {
   return routes->rows[route].path;
 }
 
@@ -113,15 +113,14 @@ static bool takes_segment(fc_str_t *pattern, fc_str_t segment, names_t *names) {
   return pattern->size == 0 || pattern->data[0] == '/';
 }
 
-static bool matches(const char *pattern, const fc_str_t *segments, size_t count,
+static bool matches(fc_str_t pattern, const fc_str_t *segments, size_t count,
                     names_t *out_names) {
-  fc_str_t rest = fc_str(pattern);
   *out_names = (names_t){0};
   for (size_t i = 0; i < count; i++) {
-    if (rest.size == 0) return false;
-    if (!takes_segment(&rest, segments[i], out_names)) return false;
+    if (pattern.size == 0) return false;
+    if (!takes_segment(&pattern, segments[i], out_names)) return false;
   }
-  return rest.size == 0;
+  return pattern.size == 0;
 }
 
 static fc_route_t find_route(const fc_routes_t *routes,
@@ -130,7 +129,7 @@ static fc_route_t find_route(const fc_routes_t *routes,
   // Calls are tried first, because most requests are calls.
   static const fc_route_t kCalls[] = {FC_ROUTE_FUNCTION, FC_ROUTE_OIP_INFER};
   for (size_t i = 0; i < FC_ARRAY_COUNT(kCalls); i++) {
-    const char *path = routes->rows[kCalls[i]].path;
+    const fc_str_t path = routes->rows[kCalls[i]].path;
     if (matches(path, segments, count, out_names)) return kCalls[i];
   }
   for (uint32_t i = FC_ROUTE_NONE + 1; i < routes->count; i++) {
@@ -455,7 +454,7 @@ static fc_status_t find_place(const fc_routes_t *routes,
 fc_status_t fc_route_module(const fc_routes_t *routes, fc_route_t route,
                             fc_str_t path, char out[FC_MODULE_NAME_MAX],
                             fc_str_t *out_name, fc_error_t *err) {
-  fc_str_t pattern = fc_str(routes->rows[route].path);
+  fc_str_t pattern = routes->rows[route].path;
   *out_name = FC_STR("");
   while (pattern.size && path.size) {
     const fc_str_t wanted = next_segment(&pattern);

@@ -27,7 +27,7 @@ typedef enum fc_route_t {
 } fc_route_t;
 
 typedef struct fc_route_row_t {
-  const char *path;
+  fc_str_t path;
   uint8_t methods;
   uint8_t dialect;  // index of its dialect
 } fc_route_row_t;
@@ -47,7 +47,7 @@ typedef struct fc_routes_t {
 extern const fc_routes_t fc_routes;
 
 // The path as route.def writes it, for logs; "" for FC_ROUTE_NONE.
-const char *fc_route_path(const fc_routes_t *routes, fc_route_t route);
+fc_str_t fc_route_path(const fc_routes_t *routes, fc_route_t route);
 // For an Allow field: "GET, HEAD".
 const char *fc_route_allow(const fc_routes_t *routes, fc_route_t route);
 

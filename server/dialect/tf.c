@@ -35,10 +35,10 @@ static fc_status_t encode(fc_frame_t *frame, const fc_function_t *function,
 
 static const fc_dialect_worker_t kWorker = {decode, encode, NULL, NULL};
 
-static const char *result_type(const uint8_t *parameters, uint64_t document) {
+static fc_str_t result_type(const uint8_t *parameters, uint64_t document) {
   (void)parameters;
   (void)document;
-  return "application/json";
+  return FC_STR("application/json");
 }
 
 const fc_dialect_t fc_dialect_tf = {

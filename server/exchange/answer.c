@@ -24,34 +24,35 @@ static fc_str_t code_in_head(const fc_dialect_t *dialect, fc_code_t code) {
   return fc_str(dialect->names_code ? fc_code_info(code)->text : "");
 }
 
-static fc_answer_t describe(const fc_exchange_t *x, const outcome_t *what) {
-  fc_answer_t answer = {.status = what->status,
-                        .content_type = what->content_type,
-                        .digest = what->digest,
-                        .weak_digest = what->weak_digest,
-                        .document = what->document,
-                        .coding = what->coding,
-                        .is_page = what->is_page,
-                        .spent_ns = what->is_call ? x->spent_ns : NULL,
-                        .is_last = what->is_last};
+static void describe(const fc_exchange_t *x, const outcome_t *what,
+                     fc_answer_t *out) {
+  *out = (fc_answer_t){.status = what->status,
+                       .content_type = what->content_type,
+                       .digest = what->digest,
+                       .weak_digest = what->weak_digest,
+                       .document = what->document,
+                       .coding = what->coding,
+                       .is_page = what->is_page,
+                       .spent_ns = what->is_call ? x->spent_ns : NULL,
+                       .is_last = what->is_last};
   for (uint32_t i = 0; i < x->piece_count; i++) {
-    answer.length += x->pieces[i].size;
+    out->length += x->pieces[i].size;
   }
   if (what->code) {
-    answer.code = code_in_head(fc_dialect_of(x->server, &x->place), what->code);
+    out->code = code_in_head(fc_dialect_of(x->server, &x->place), what->code);
   }
   if (what->code == FC_CODE_METHOD_NOT_ALLOWED) {
-    answer.allow = fc_str(fc_route_allow(x->server->routes, x->place.route));
+    out->allow = fc_str(fc_route_allow(x->server->routes, x->place.route));
   }
   if (what->status == 503 || what->status == 429) {
-    answer.retry_after = x->retry_after ? x->retry_after : FC_LIMIT_RETRY_AFTER;
+    out->retry_after = x->retry_after ? x->retry_after : FC_LIMIT_RETRY_AFTER;
   }
-  return answer;
 }
 
 // The body is x->pieces.
 static void send_answer(fc_exchange_t *x, const outcome_t *what) {
-  const fc_answer_t answer = describe(x, what);
+  fc_answer_t answer;
+  describe(x, what, &answer);
   fc_metrics_answer(&x->server->metrics, what->status);
   fc_exchange_log(x, what->status, what->code, answer.length, what->is_call);
   x->carrier->answer(x, &answer);
@@ -257,7 +258,7 @@ static void begin_draft(fc_exchange_t *x, const fc_document_t *document,
     return;
   }
   *w = (fc_draft_t){.x = x, .document = *document, .out = *out};
-  w->document.parts->owner = fc_exchange_owner(&x->peer);
+  w->document.parts->owner = x->owner;
   fc_block_sink_own(&w->out, &w->document.parts->owner);
   x->draft = w;
   // However many ask in one turn, it writes one part of a long document.
@@ -425,9 +426,9 @@ void fc_exchange_answer_call(fc_exchange_t *x) {
   const uint64_t document = coded ? 0 : outcome->document;
   fc_pool_finish(pool, &x->job);
   const fc_dialect_t *dialect = fc_dialect_of(x->server, &x->place);
-  const char *type = dialect->result_type(x->job.call.parameters, document);
   send_answer(x, &(outcome_t){.status = 200,
-                              .content_type = fc_str(type),
+                              .content_type = dialect->result_type(
+                                  x->job.call.parameters, document),
                               .document = document,
                               .coding = coded ? x->job.call.answer_coding
                                               : FC_CODING_NONE,

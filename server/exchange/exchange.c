@@ -157,6 +157,14 @@ static fc_status_t check_waited(fc_exchange_t *x, fc_error_t *err) {
   return FC_OK;
 }
 
+fc_owner_t fc_exchange_owner(const fc_peer_t *peer) {
+  fc_peer_t share = fc_peer_share(peer);
+  fc_owner_t owner;
+  _Static_assert(sizeof owner == sizeof share, "an address names an owner");
+  memcpy(&owner, &share, sizeof owner);
+  return owner;
+}
+
 static fc_status_t route(fc_exchange_t *x, const fc_request_t *request,
                          fc_error_t *err) {
   const fc_server_t *server = x->server;
@@ -164,20 +172,13 @@ static fc_status_t route(fc_exchange_t *x, const fc_request_t *request,
   fc_peer_t *peer = x->policy->proxies.count ? &x->peer : NULL;
   FC_TRY(check_waited(x, err));
   FC_TRY(fc_access_check(x->policy, request, peer, err));
+  x->owner = fc_exchange_owner(&x->peer);
   fc_status_t status =
       fc_route_find(server->routes, request, &server->modules->generations,
                     server->modules->started, &x->place, err);
   hold_place(x);
   release(x, waited_for);
   return status;
-}
-
-fc_owner_t fc_exchange_owner(const fc_peer_t *peer) {
-  fc_peer_t share = fc_peer_share(peer);
-  fc_owner_t owner;
-  _Static_assert(sizeof owner == sizeof share, "an address names an owner");
-  memcpy(&owner, &share, sizeof owner);
-  return owner;
 }
 
 static uint64_t deadline_of(const fc_exchange_t *x, uint64_t wanted_ms) {
@@ -256,9 +257,8 @@ static fc_status_t admit(fc_exchange_t *x, const fc_request_t *request,
   call->deadline_ns = deadline_of(x, admission.timeout_ms);
   FC_TRY(fc_pool_admit(server->pool, call->generation, call->function,
                        call->deadline_ns, x->marked_ns, &x->retry_after, err));
-  const fc_owner_t owner = fc_exchange_owner(&x->peer);
   const uint32_t lead = lead_of(&admission);
-  FC_TRY(fc_body_open(&call->body, server->blocks, &owner,
+  FC_TRY(fc_body_open(&call->body, server->blocks, &x->owner,
                       fc_pool_audience(server->pool, call->generation),
                       request->length ? request->length + lead : 0, err));
   call->body.offset = lead;
@@ -275,12 +275,11 @@ static fc_status_t check_asking(uint64_t size, fc_error_t *err) {
 // Admits a POST for a document: its body needs a block.
 static fc_status_t admit_asking(fc_exchange_t *x, const fc_request_t *request,
                                 fc_error_t *err) {
-  const fc_owner_t owner = fc_exchange_owner(&x->peer);
   if (x->server->routes->rows[x->place.route].methods & FC_ROUTE_ADMIN) {
     FC_TRY(fc_access_check_admin(x->policy, request, &x->address, err));
   }
   FC_TRY(check_asking(request->length, err));
-  return fc_body_open(&x->job.call.body, x->server->blocks, &owner,
+  return fc_body_open(&x->job.call.body, x->server->blocks, &x->owner,
                       FC_AUDIENCE_NONE, request->length, err);
 }
 
@@ -302,8 +301,7 @@ static fc_status_t admit_act(fc_exchange_t *x, const fc_request_t *request,
   const fc_str_t who = print_client(x, by, sizeof by);
   FC_TRY(fc_dialect_of(x->server, &x->place)
              ->begin_act(x->server, request, &x->place, who, &x->act, err));
-  const fc_owner_t owner = fc_exchange_owner(&x->peer);
-  return fc_body_open(&x->job.call.body, x->server->blocks, &owner,
+  return fc_body_open(&x->job.call.body, x->server->blocks, &x->owner,
                       FC_AUDIENCE_NONE, request->length, err);
 }
 
@@ -341,11 +339,10 @@ fc_span_t fc_exchange_room(const fc_exchange_t *x, uint64_t left) {
 
 fc_status_t fc_exchange_append(fc_exchange_t *x, fc_str_t bytes, uint64_t left,
                                fc_error_t *err) {
-  const fc_owner_t owner = fc_exchange_owner(&x->peer);
   x->body_seen += bytes.size;
   if (x->is_asking || x->act) FC_TRY(check_asking(x->body_seen, err));
-  return fc_body_put(&x->job.call.body, x->server->blocks, &owner, bytes, left,
-                     err);
+  return fc_body_put(&x->job.call.body, x->server->blocks, &x->owner, bytes,
+                     left, err);
 }
 
 static void on_acted(void *context, fc_act_t *act) {

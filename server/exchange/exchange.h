@@ -86,6 +86,7 @@ struct fc_exchange_t {
   fc_peer_t address;  // the other end of the stream, zero if it has none
   // Whose request it is: `address`, or the client that a trusted proxy names.
   fc_peer_t peer;
+  fc_owner_t owner;  // of the memory of its bytes: the peer, once ROUTE was run
   char id[FC_LIMIT_REQUEST_ID];
   uint32_t piece_count;
   fc_piece_t pieces[FC_PIECES_MAX];

@@ -34,8 +34,8 @@ static void log_line(const fc_exchange_t *x, int status, fc_code_t code,
       FC_LOG_TEXT("client", fc_str(x->policy->local ? "unix" : client));
   fields[count++] = FC_LOG_TEXT(
       "method", x->method_name ? fc_str(x->method_name) : FC_STR(""));
-  fields[count++] = FC_LOG_TEXT(
-      "route", fc_str(fc_route_path(server->routes, x->place.route)));
+  fields[count++] =
+      FC_LOG_TEXT("route", fc_route_path(server->routes, x->place.route));
   fields[count++] = FC_LOG_TEXT("module", module);
   fields[count++] = FC_LOG_TEXT("function", function);
   fields[count++] = FC_LOG_NUMBER("status", (uint64_t)status);

@@ -41,6 +41,7 @@ typedef struct fc_http1_t {
   void *context;
   fc_parser_t parser;
   fc_error_t error;  // for rare errors: clearing one on the stack costs time
+  fc_span_t spans[FC_PIECES_MAX];  // what a stream is given; the same holds
   fc_waits_t waits[FC_WAIT_COUNT];
   fc_connection_t *connections;  // all of them
   uint32_t connection_max;

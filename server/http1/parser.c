@@ -113,7 +113,9 @@ static fc_status_t fail_llhttp(const llhttp_t *llhttp, fc_error_t *err) {
 static fc_status_t split_target(fc_head_t *head, fc_error_t *err) {
   fc_request_t *request = &head->request;
   fc_str_t rest = head->target;
-  if (fc_request_same_text(fc_str_make(rest.data, rest.size < 7 ? 0 : 7),
+  const bool is_origin = rest.size && rest.data[0] == '/';
+  if (!is_origin &&
+      fc_request_same_text(fc_str_make(rest.data, rest.size < 7 ? 0 : 7),
                            FC_STR("http://"))) {
     rest.data += 7, rest.size -= 7;
     size_t end = 0;
@@ -124,8 +126,7 @@ static fc_status_t split_target(fc_head_t *head, fc_error_t *err) {
     rest.data += end, rest.size -= end;
     if (end == 0) return fc_fail(err, FC_CODE_HTTP_SYNTAX, "no host in target");
     if (rest.size == 0) rest = FC_STR("/");
-  } else if (rest.size == 0 ||
-             (rest.data[0] != '/' && !fc_str_equal(rest, FC_STR("*")))) {
+  } else if (!is_origin && !fc_str_equal(rest, FC_STR("*"))) {
     return fc_fail(err, FC_CODE_HTTP_SYNTAX,
                    "the target must begin with '/' or 'http://'");
   }

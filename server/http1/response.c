@@ -9,41 +9,41 @@
 
 static const struct {
   int status;
-  const char *reason;
+  fc_str_t reason;
 } kReasons[] = {
-    {200, "OK"},
-    {204, "No Content"},
-    {304, "Not Modified"},
-    {400, "Bad Request"},
-    {401, "Unauthorized"},
-    {403, "Forbidden"},
-    {404, "Not Found"},
-    {405, "Method Not Allowed"},
-    {406, "Not Acceptable"},
-    {408, "Request Timeout"},
-    {409, "Conflict"},
-    {411, "Length Required"},
-    {412, "Precondition Failed"},
-    {413, "Content Too Large"},
-    {414, "URI Too Long"},
-    {415, "Unsupported Media Type"},
-    {417, "Expectation Failed"},
-    {421, "Misdirected Request"},
-    {422, "Unprocessable Content"},
-    {429, "Too Many Requests"},
-    {431, "Request Header Fields Too Large"},
-    {500, "Internal Server Error"},
-    {501, "Not Implemented"},
-    {502, "Bad Gateway"},
-    {503, "Service Unavailable"},
-    {504, "Gateway Timeout"},
+    {200, FC_STR("OK")},
+    {204, FC_STR("No Content")},
+    {304, FC_STR("Not Modified")},
+    {400, FC_STR("Bad Request")},
+    {401, FC_STR("Unauthorized")},
+    {403, FC_STR("Forbidden")},
+    {404, FC_STR("Not Found")},
+    {405, FC_STR("Method Not Allowed")},
+    {406, FC_STR("Not Acceptable")},
+    {408, FC_STR("Request Timeout")},
+    {409, FC_STR("Conflict")},
+    {411, FC_STR("Length Required")},
+    {412, FC_STR("Precondition Failed")},
+    {413, FC_STR("Content Too Large")},
+    {414, FC_STR("URI Too Long")},
+    {415, FC_STR("Unsupported Media Type")},
+    {417, FC_STR("Expectation Failed")},
+    {421, FC_STR("Misdirected Request")},
+    {422, FC_STR("Unprocessable Content")},
+    {429, FC_STR("Too Many Requests")},
+    {431, FC_STR("Request Header Fields Too Large")},
+    {500, FC_STR("Internal Server Error")},
+    {501, FC_STR("Not Implemented")},
+    {502, FC_STR("Bad Gateway")},
+    {503, FC_STR("Service Unavailable")},
+    {504, FC_STR("Gateway Timeout")},
 };
 
-const char *fc_response_reason(int status) {
+fc_str_t fc_response_reason(int status) {
   for (size_t i = 0; i < FC_ARRAY_COUNT(kReasons); i++) {
     if (kReasons[i].status == status) return kReasons[i].reason;
   }
-  return "Unknown";
+  return FC_STR("Unknown");
 }
 
 static char *put(char *out, fc_str_t text) {
@@ -102,7 +102,7 @@ char *fc_response_head(const fc_response_head_t *head, char *end) {
   char *out = put(begin, FC_STR("HTTP/1.1 "));
   out = put_digits(out, (unsigned)head->status, 3);
   *out++ = ' ';
-  out = put(out, fc_str(fc_response_reason(head->status)));
+  out = put(out, fc_response_reason(head->status));
   out = put(out, FC_STR("\r\n"));
   out = put_field(out, FC_STR("Content-Type: "), head->content_type);
   if (head->coding) {

@@ -34,7 +34,7 @@ typedef struct fc_response_head_t {
 // before it. Returns its first byte.
 char *fc_response_head(const fc_response_head_t *head, char *end);
 // The reason phrase of a status, such as "Bad Request".
-const char *fc_response_reason(int status);
+fc_str_t fc_response_reason(int status);
 // Writes a time as "Sun, 06 Nov 1994 08:49:37 GMT", NUL-terminated.
 #define FC_RESPONSE_DATE_SIZE 30
 void fc_response_date(int64_t unix_s, char out[FC_RESPONSE_DATE_SIZE]);

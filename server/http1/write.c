@@ -70,7 +70,7 @@ static uint32_t next_spans(const fc_connection_t *c,
 
 // Gives the stream more of the answer. False: the connection is closed.
 static bool write_more(fc_connection_t *c) {
-  fc_span_t spans[FC_PIECES_MAX];
+  fc_span_t *spans = c->http1->spans;
   const uint32_t count = next_spans(c, spans);
   if (c->stream->class->write(c->stream, spans, count)) {
     c->write_size = 0;
@@ -151,7 +151,7 @@ bool fc_connection_is_taken(fc_connection_t *c) {
 // Sends the pieces, of which the first has the head in front of it.
 static void send_pieces(fc_connection_t *c, size_t head_size, bool with_body) {
   const fc_exchange_t *x = &c->exchange;
-  fc_span_t spans[FC_PIECES_MAX];
+  fc_span_t *spans = c->http1->spans;
   c->head_size = (uint32_t)head_size;
   c->write_size = head_size;
   c->write_done = 0;

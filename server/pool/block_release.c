@@ -62,8 +62,7 @@ static bool release_some(fc_block_entry_t *entry, uint64_t most) {
 }
 
 // The block is in no list while its pages go, so no lock is held.
-bool fc_blocks_release(fc_blocks_t *blocks, uint64_t most) {
-  if (blocks->dying == FC_BLOCK_NONE) return false;  // nearly always
+static bool release_first(fc_blocks_t *blocks, uint64_t most) {
   pthread_mutex_lock(&blocks->lock);
   const uint32_t block = blocks->dying;
   blocks->dying = fc_block_entry(blocks, block)->next;
@@ -80,4 +79,8 @@ bool fc_blocks_release(fc_blocks_t *blocks, uint64_t most) {
   const bool more = blocks->dying != FC_BLOCK_NONE;
   pthread_mutex_unlock(&blocks->lock);
   return more;
+}
+
+bool fc_blocks_release(fc_blocks_t *blocks, uint64_t most) {
+  return blocks->dying != FC_BLOCK_NONE && release_first(blocks, most);
 }

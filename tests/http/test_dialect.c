@@ -77,9 +77,9 @@ static fc_status_t text_encode(fc_frame_t *frame, const fc_function_t *function,
   return FC_OK;
 }
 
-static const char *text_type(const uint8_t *parameters, uint64_t document) {
-  return document && parameters_of(parameters).times > 1 ? "text/many"
-                                                         : "text/plain";
+static fc_str_t text_type(const uint8_t *parameters, uint64_t document) {
+  const bool many = document && parameters_of(parameters).times > 1;
+  return many ? FC_STR("text/many") : FC_STR("text/plain");
 }
 
 static fc_status_t text_document(const fc_server_t *server,
@@ -128,15 +128,15 @@ static const fc_dialect_t kText = {.name = "text",
 static const fc_dialect_t *const kDialects[] = {&fc_dialect_native,
                                                 &fc_dialect_pages, &kText};
 static const fc_route_row_t kRows[] = {
-    [FC_ROUTE_NONE] = {"", 0, 0},
+    [FC_ROUTE_NONE] = {FC_STR(""), 0, 0},
 #define FC_ROUTE(name, path, methods, dialect) \
-  [FC_ROUTE_##name] = {path, methods, FC_DIALECT_##dialect},
+  [FC_ROUTE_##name] = {FC_STR(path), methods, FC_DIALECT_##dialect},
 #include "dialect/route.def"
 #undef FC_ROUTE
-    [ROUTE_TEXT] = {"/text/{module}/{function}", FC_ROUTE_GET | FC_ROUTE_CALL,
-                    2},
-    [ROUTE_MODEL] = {"/model/{model}:ask", FC_ROUTE_POST, 2},
-    [ROUTE_OF_VERSION] = {"/model/{model}/of/{version}:text",
+    [ROUTE_TEXT] = {FC_STR("/text/{module}/{function}"),
+                    FC_ROUTE_GET | FC_ROUTE_CALL, 2},
+    [ROUTE_MODEL] = {FC_STR("/model/{model}:ask"), FC_ROUTE_POST, 2},
+    [ROUTE_OF_VERSION] = {FC_STR("/model/{model}/of/{version}:text"),
                           FC_ROUTE_GET | FC_ROUTE_CALL, 2},
 };
 static const fc_routes_t kRoutes = {kRows, FC_ARRAY_COUNT(kRows),
