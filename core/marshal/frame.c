@@ -577,6 +577,7 @@ fc_status_t fc_frame_invoke(fc_frame_t *frame, const fc_backend_t *backend,
 }
 
 void fc_frame_end(fc_frame_t *frame) {
+  if (!frame->plan) return;  // it has ended
   end_call(frame);
   free_guarded(frame);
   frame->plan = NULL;

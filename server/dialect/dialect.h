@@ -29,6 +29,7 @@ typedef struct fc_server_t {
   fc_blocks_t *blocks;
   fc_log_t *log;
   fc_metrics_t metrics;
+  fc_error_t error;  // for rare errors: clearing one on the stack costs time
   uint64_t started_ns;
   uint64_t id_state;     // from which request ids are made
   uint32_t connections;  // open

@@ -99,7 +99,6 @@ static fc_status_t check_one(fc_route_t route, unsigned method, fc_str_t name,
 
 fc_status_t fc_parameter_check(fc_route_t route, fc_method_t method,
                                fc_str_t query, fc_error_t *err) {
-  if (query.size == 0) return FC_OK;
   const unsigned bit =
       method == FC_METHOD_POST ? FC_ROUTE_CALL | FC_ROUTE_ACT : FC_ROUTE_GET;
   for (fc_str_t rest = query; rest.size;) {

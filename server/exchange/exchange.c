@@ -392,10 +392,10 @@ void fc_exchange_submit(fc_exchange_t *x) {
     fc_exchange_answer_call(x);
     return;
   }
-  fc_error_t error;
+  fc_error_t *error = &x->server->error;
   if (fc_pool_admit(pool, call->generation, call->function, call->deadline_ns,
-                    x->marked_ns, &x->retry_after, &error) != FC_OK) {
-    fc_exchange_fail(x, &error, FC_STAGE_ADMIT);
+                    x->marked_ns, &x->retry_after, error) != FC_OK) {
+    fc_exchange_fail(x, error, FC_STAGE_ADMIT);
     return;
   }
   x->stage = FC_STAGE_QUEUE;

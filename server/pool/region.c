@@ -272,20 +272,20 @@ static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
   if (block == FC_BLOCK_NONE) {
     FC_TRY(fc_block_take(region->blocks, FC_LIMIT_HEAD, &block, err));
   }
-  fc_block_sink_t out;
-  fc_block_sink_init(&out, region->blocks, block, FC_LIMIT_HEAD,
+  fc_block_sink_t *out = &worker->answer;
+  fc_block_sink_init(out, region->blocks, block, FC_LIMIT_HEAD,
                      region->limits.result_size);
-  if (region->more) fc_block_sink_ask(&out, region->more);
+  if (region->more) fc_block_sink_ask(out, region->more);
   slot->outcome.document = 0;
   status = is_coded(worker, slot)
-               ? encode_coded(worker, function, slot, &out.sink, err)
-               : encode_plain(worker, function, slot, &out.sink, err);
+               ? encode_coded(worker, function, slot, &out->sink, err)
+               : encode_plain(worker, function, slot, &out->sink, err);
   if (status == FC_OK) {
-    fc_block_sink_finish(&out);
-    memcpy(slot->outcome.pieces, out.pieces, out.count * sizeof *out.pieces);
-    slot->outcome.piece_count = out.count;
+    fc_block_sink_finish(out);
+    memcpy(slot->outcome.pieces, out->pieces, out->count * sizeof *out->pieces);
+    slot->outcome.piece_count = out->count;
   } else {
-    fc_block_sink_drop(&out);
+    fc_block_sink_drop(out);
   }
   mark(slot, FC_STAGE_ENCODE, &last_ns);
   return status;

@@ -103,8 +103,9 @@ typedef struct fc_worker_t {
   fc_region_t *region;
   uint32_t index;  // below the region's worker_count, of this worker alone
   fc_frame_t *frame;
-  fc_text_t inflated;  // the body of this call, if it came compressed
-  fc_str_t body;       // of this call, as the dialect reads it
+  fc_text_t inflated;      // the body of this call, if it came compressed
+  fc_str_t body;           // of this call, as the dialect reads it
+  fc_block_sink_t answer;  // of this call: clearing one on the stack costs time
   fc_spin_t spin;
   fc_tiles_t tiles;  // of this call
 } fc_worker_t;

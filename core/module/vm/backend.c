@@ -590,10 +590,10 @@ static fc_status_t vm_call(void *handle, size_t index, fc_backend_call_t *call,
   state_t *state = fc_arena_alloc_array(call->arena, 1, sizeof *state);
   if (!state) return fc_fail_memory(err);
   state->arguments = fc_arena_alloc_array(
-      call->arena, cconv->arguments.size + 1, sizeof(fc_vm_raw_t));
-  state->results = fc_arena_alloc_array(call->arena, cconv->results.size + 1,
-                                        sizeof(fc_vm_raw_t));
-  if (!state->arguments || !state->results) return fc_fail_memory(err);
+      call->arena, cconv->arguments.size + cconv->results.size + 1,
+      sizeof(fc_vm_raw_t));
+  if (!state->arguments) return fc_fail_memory(err);
+  state->results = state->arguments + cconv->arguments.size;
   state->loans.arena = call->arena;
   call->state = state;
   fc_vm_cache_t *before = fc_vm_cache_use(&instance->cache);
