@@ -153,6 +153,16 @@ static int read_modules(const fc_args_t *args, fc_top_view_t *view) {
   return fits ? FC_EXIT_OK : fc_complain(FC_EXIT_FAILED, "out of memory");
 }
 
+// These metrics are whole numbers.
+static double read_count(fc_str_t text) {
+  double value = 0;
+  for (size_t i = 0; i < text.size && i < 15; i++) {
+    if (text.data[i] < '0' || text.data[i] > '9') break;
+    value = value * 10 + (text.data[i] - '0');
+  }
+  return value;
+}
+
 // A line of /metrics: farcall_calls_waiting{module="m"} 3
 static void read_metric(fc_str_t line, fc_top_view_t *view) {
   static const struct {
@@ -175,7 +185,8 @@ static void read_metric(fc_str_t line, fc_top_view_t *view) {
     for (size_t m = 0; m < view->module_count; m++) {
       if (!fc_str_equal(module, fc_str(view->modules[m].name))) continue;
       char *row = (char *)&view->modules[m];
-      double value = strtod(line.data + 2, NULL);
+      const double value =
+          read_count(fc_str_make(line.data + 2, line.size - 2));
       memcpy(row + kMetrics[i].offset, &value, sizeof value);
     }
   }
