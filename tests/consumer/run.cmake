@@ -7,6 +7,7 @@
 #   archive     the same with the archive: alone, and beside the shared library
 #   headers     each compiled alone, as C and as C++, by gcc and by clang
 #   exports     names the shared library has, and how it is called
+#   texts       manual pages, and what shells look for
 function(run)
   execute_process(COMMAND ${ARGV} COMMAND_ECHO STDOUT
     COMMAND_ERROR_IS_FATAL ANY)
@@ -141,6 +142,22 @@ elseif(HOW STREQUAL "exports")
   set(missing ${names} fc_call_run fc_module_open fc_backends fc_version)
   list(REMOVE_ITEM missing ${exported})
   expect("names that are not exported" "" "${missing}")
+
+elseif(HOW STREQUAL "texts")
+  foreach(page man1/farcall.1 man8/farcalld.8)
+    if(NOT EXISTS ${prefix}/share/man/${page})
+      message(FATAL_ERROR "${page} is not installed")
+    endif()
+  endforeach()
+  foreach(row "bash bash-completion/completions/farcall"
+      "zsh zsh/site-functions/_farcall"
+      "fish fish/vendor_completions.d/farcall.fish")
+    string(REPLACE " " ";" row ${row})
+    list(GET row 0 shell)
+    list(GET row 1 file)
+    run(${prefix}/bin/farcall completion ${shell} OUTPUT_FILE ${WORK_DIR}/${shell})
+    run(${CMAKE_COMMAND} -E compare_files ${WORK_DIR}/${shell} ${prefix}/share/${file})
+  endforeach()
 
 else()
   message(FATAL_ERROR "HOW is '${HOW}'")
