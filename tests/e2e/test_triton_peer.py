@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A real Triton and its load generator. FARCALL_PEERS_SECONDS is how long each load
 lasts that has an end."""
+import json
 import re
 import subprocess
 
@@ -50,3 +51,20 @@ def test_perf_analyzer(serve, load, form):
     assert all(int(each) > 0 for row in windows for each in row[:3]), windows
     (stats,) = server.get("/v2/models/simple/stats").json["model_stats"]
     assert stats["inference_stats"]["fail"]["count"] == 0
+
+
+@pytest.mark.parametrize("load", [[], ["--rate=50"]], ids=["closed", "open"])
+def test_farcall_bench_drives_both(serve, farcall, tmp_path, load):
+    """The same command, with arguments made of either server's metadata."""
+    ours, theirs = serve(*triton.SERVED), triton.Triton(tmp_path, only=["simple"])
+    try:
+        for each in (ours, theirs):
+            path = tmp_path / "result.json"
+            done = farcall("bench", "simple", "--oip", f"--server={each.host}:{each.port}",
+                           "--concurrency=4", "--duration=1s", "--warmup=200ms",
+                           f"--save={path}", *load)
+            result = json.loads(path.read_text())
+            assert set(result["errors"].values()) == {0}, done.stdout
+            assert result["compared"] >= result["latency"]["count"] > 0
+    finally:
+        theirs.stop()
