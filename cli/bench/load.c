@@ -11,6 +11,7 @@
 #include <netinet/tcp.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -26,6 +27,7 @@
 #define SLICES 100u  // of a long load
 #define SAMPLED_EACH 100u
 #define EVENTS 256
+#define FILES_SPARE 16
 #define BLOCK (64u << 10)
 
 typedef enum fc_line_state_t {
@@ -491,7 +493,18 @@ static fc_status_t open_lines(fc_load_t *load, fc_error_t *err) {
   return FC_OK;
 }
 
+// Lets this process have as many descriptors as the lines and a few others need, if it
+// may: the usual limit is 1024 for programs that ask for no more.
+static void allow_files(uint32_t lines) {
+  struct rlimit limit;
+  const rlim_t wanted = lines + FILES_SPARE;
+  if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= wanted) return;
+  limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+  (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 static fc_status_t open_load(fc_load_t *load, fc_error_t *err) {
+  allow_files(load->plan->connections);
   struct epoll_event timer = {.events = EPOLLIN | EPOLLET};
   load->poll = epoll_create1(EPOLL_CLOEXEC);
   load->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);

@@ -6,6 +6,7 @@ import html.parser
 import json
 import os
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -15,7 +16,7 @@ import xml.etree.ElementTree
 
 import pytest
 
-from conftest import BIN
+from conftest import BIN, Server
 
 SHORT = ("--warmup=0", "--duration=300ms", "--concurrency=4")
 QUESTION = "--json=[[[1,2],[3,4]],[[1,2],[3,4]]]"
@@ -233,6 +234,36 @@ def test_an_answer_in_chunks_is_compared(bench):
     with answering(lambda n: whole) as url:
         done = bench(url)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_more_connections_than_descriptors_are_usual(farcall, server, tmp_path):
+    def few():
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, most))
+    path = tmp_path / "result.json"
+    done = farcall("bench", "tensor/matmul", f"--server={server.url}", QUESTION,
+                   "--warmup=0", "--duration=300ms", "--concurrency=100",
+                   f"--save={path}", preexec_fn=few)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads(path.read_text())["connections"] == 100
+
+
+def test_too_few_descriptors_are_an_error(farcall, server):
+    def few():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+    done = farcall("bench", "tensor/matmul", f"--server={server.url}", QUESTION,
+                   "--concurrency=200", preexec_fn=few)
+    assert done.returncode == 69 and "Too many open files" in done.stderr
+
+
+def test_over_a_unix_socket(bench, corpus, tmp_path):
+    path = tmp_path / "socket"
+    server = Server(corpus, listen=("--listen=127.0.0.1:0", f"--listen=unix:{path}"))
+    try:
+        done = bench(f"unix:{path}")
+        assert done.returncode == 0, done.stdout + done.stderr
+    finally:
+        assert server.stop() == 0
 
 
 def test_refusals_are_counted_and_shown(bench):
