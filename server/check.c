@@ -3,6 +3,7 @@
 
 #include "config/address.h"
 #include "config/file.h"
+#include "config/listener.h"
 #include "config/limits.h"
 #include "config/policy.h"
 #include "config/socket_file.h"
@@ -64,33 +65,75 @@ static fc_status_t check_modules(const fc_server_options_t *options,
   return status;
 }
 
-fc_status_t fc_options_check(const fc_server_options_t *options,
-                             fc_error_t *err) {
-  fc_address_t address;
-  fc_str_t item;
+// Which value is wrong is in *out_key.
+static fc_status_t check_listener(const fc_listener_policy_t *listener,
+                                  unsigned *out_key, fc_error_t *err) {
+  const fc_str_t none = FC_STR("");
   fc_policy_t policy;
   fc_socket_file_t file;
-  unsigned option = FC_OPTION_listen;
-  fc_status_t status = FC_OK;
+  *out_key = FC_LISTENER_KEY_allow_host;
+  FC_TRY(fc_policy_init(&policy, fc_str(listener->allow_host), none, err));
+  *out_key = FC_LISTENER_KEY_trusted_proxy;
+  FC_TRY(fc_policy_init(&policy, none, fc_str(listener->trusted_proxy), err));
+  *out_key = FC_LISTENER_KEY_socket_mode;
+  FC_TRY(fc_socket_file_parse(fc_str(listener->socket_mode), none, &file, err));
+  *out_key = FC_LISTENER_KEY_socket_owner;
+  return fc_socket_file_parse(none, fc_str(listener->socket_owner), &file, err);
+}
+
+// A socket of TCP has no file, and that of a service manager is there already.
+static fc_status_t check_has_file(const fc_listener_policy_t *said,
+                                  unsigned *out_key, fc_error_t *err) {
+  static const unsigned kKeys[] = {FC_LISTENER_KEY_socket_mode,
+                                   FC_LISTENER_KEY_socket_owner};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kKeys); i++) {
+    if (said->origins[kKeys[i]].from == FC_ORIGIN_DEFAULT) continue;
+    *out_key = kKeys[i];
+    return fc_fail(err, FC_CODE_NOT_ACCEPTABLE,
+                   "\"%s\" of listener '%s': only unix:PATH has a file",
+                   fc_listener_keys[kKeys[i]].flag, said->address);
+  }
+  return FC_OK;
+}
+
+static fc_status_t check_address(const fc_server_options_t *options,
+                                 uint32_t index, fc_str_t item,
+                                 const fc_listener_policy_t *listener,
+                                 unsigned *out_key, fc_error_t *err) {
+  fc_address_t address = {.any.sa_family = AF_UNSPEC};
+  const bool of_file = index < fc_listeners_of_file(options);
+  fc_str_t name;
+  *out_key = FC_LISTENER_KEY_address;
+  if (!of_file || !fc_listener_is_passed(item, &name)) {
+    FC_TRY(fc_address_parse(item, &address, err));
+    FC_TRY(fc_policy_check_bind(listener->allow_insecure_bind, &address, item,
+                                err));
+  }
+  if (!of_file || fc_address_is_unix(&address)) return FC_OK;
+  return check_has_file(&options->file.listeners[index], out_key, err);
+}
+
+static fc_status_t check_listeners(const fc_server_options_t *options,
+                                   fc_error_t *err) {
+  fc_listener_policy_t listener;
+  fc_str_t item;
+  unsigned key;
+  fc_listener_of_all(options, &listener);
+  fc_status_t status = check_listener(&listener, &key, err);
   for (uint32_t i = 0;
-       status == FC_OK && fc_texts_at(&options->listen, i, &item); i++) {
-    status = fc_address_parse(item, &address, err);
-    if (status == FC_OK) {
-      status = fc_policy_check_bind(options, &address, item, err);
-    }
+       status == FC_OK && fc_listener_at(options, i, &item, &listener); i++) {
+    status = check_address(options, i, item, &listener, &key, err);
+    if (status == FC_OK) status = check_listener(&listener, &key, err);
   }
-  if (status == FC_OK) status = check_ranges(options, &option, err);
-  if (status == FC_OK) {
-    option = FC_OPTION_trusted_proxy;
-    status = fc_policy_init(&policy, fc_str(options->allow_host),
-                            fc_str(options->trusted_proxy), err);
-  }
-  if (status == FC_OK) {
-    option = options->socket_mode[0] ? FC_OPTION_socket_mode
-                                     : FC_OPTION_socket_owner;
-    status = fc_socket_file_parse(fc_str(options->socket_mode),
-                                  fc_str(options->socket_owner), &file, err);
-  }
+  if (status != FC_OK) fc_config_locate_at(options, listener.origins[key], err);
+  return status;
+}
+
+fc_status_t fc_options_check(const fc_server_options_t *options,
+                             fc_error_t *err) {
+  unsigned option = 0;
+  FC_TRY(check_listeners(options, err));
+  fc_status_t status = check_ranges(options, &option, err);
   if (status == FC_OK) {
     option = FC_OPTION_isolation;
     status = fc_isolation_check(fc_str(options->isolation), err);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "config/limits.h"
+#include "config/listener.h"
 
 #define TELL_MS 1000u  // least time between two such lines of the log
 
@@ -74,17 +75,18 @@ static fc_status_t fail_listen(fc_str_t item, const fc_endpoint_t *endpoint,
 
 // For a Unix socket nothing is checked: the permissions of its file say who may
 // connect, and no page of a browser can have it for its address.
-static fc_status_t set_policy(fc_endpoint_t *endpoint, fc_str_t item,
+static fc_status_t set_policy(fc_endpoint_t *endpoint,
+                              const fc_listener_policy_t *said, fc_str_t item,
                               fc_error_t *err) {
-  const fc_server_options_t *options = endpoint->loop->options;
   fc_policy_t *policy = &endpoint->policy;
-  FC_TRY(fc_policy_init(policy, fc_str(options->allow_host),
-                        fc_str(options->trusted_proxy), err));
-  policy->admin = (uint8_t)options->admin;
+  FC_TRY(fc_policy_init(policy, fc_str(said->allow_host),
+                        fc_str(said->trusted_proxy), err));
+  policy->admin = (uint8_t)said->admin;
   policy->local = policy->any_host = fc_address_is_unix(&endpoint->address);
   if (policy->local) return FC_OK;
   policy->loopback = fc_address_is_loopback(&endpoint->address);
-  return fc_policy_check_bind(options, &endpoint->address, item, err);
+  return fc_policy_check_bind(said->allow_insecure_bind, &endpoint->address,
+                              item, err);
 }
 
 // Notes the address as the log and the check of Host have it.
@@ -102,15 +104,15 @@ static fc_listener_events_t events_of(fc_endpoint_t *endpoint) {
 }
 
 static fc_status_t open_endpoint(fc_endpoint_t *endpoint, fc_str_t item,
+                                 const fc_listener_policy_t *said,
                                  fc_error_t *err) {
   fc_address_t *address = &endpoint->address;
-  const fc_server_options_t *options = endpoint->loop->options;
   const fc_listener_events_t events = events_of(endpoint);
   fc_socket_file_t file;
   FC_TRY(fc_address_parse(item, address, err));
-  FC_TRY(set_policy(endpoint, item, err));
-  FC_TRY(fc_socket_file_parse(fc_str(options->socket_mode),
-                              fc_str(options->socket_owner), &file, err));
+  FC_TRY(set_policy(endpoint, said, item, err));
+  FC_TRY(fc_socket_file_parse(fc_str(said->socket_mode),
+                              fc_str(said->socket_owner), &file, err));
   int code = fc_listener_open(&endpoint->listener, &endpoint->loop->uv,
                               &address->any, &file, &events);
   if (code) return fail_listen(item, endpoint, code, err);
@@ -159,8 +161,39 @@ static bool is_listening(int socket) {
   return type == SOCK_STREAM && listens;
 }
 
+// What the service manager calls a socket, counted from 0; "" if nothing.
+static fc_str_t passed_name(uint32_t index) {
+  const char *names = getenv("LISTEN_FDNAMES");
+  fc_str_t rest = fc_str(names ? names : ""), name = fc_str_take(&rest, ':');
+  while (index--) name = fc_str_take(&rest, ':');
+  return name;
+}
+
+// Each listener that is to have passed sockets has one.
+static fc_status_t check_passed(const fc_loop_t *loop, uint32_t passed,
+                                fc_error_t *err) {
+  fc_listener_policy_t said;
+  fc_str_t item, name;
+  for (uint32_t i = 0; i < fc_listeners_of_file(loop->options); i++) {
+    (void)fc_listener_at(loop->options, i, &item, &said);
+    if (!fc_listener_is_passed(item, &name)) continue;
+    bool found = passed && !name.size;
+    for (uint32_t k = 0; k < passed && !found; k++) {
+      found = fc_str_equal(passed_name(k), name);
+    }
+    if (found) continue;
+    return fc_fail(
+        err, FC_CODE_MODULE_UNAVAILABLE,
+        "listener '%.*s': LISTEN_FDS and LISTEN_FDNAMES pass no such "
+        "socket",
+        FC_STR_ARG(item));
+  }
+  return FC_OK;
+}
+
 static fc_status_t adopt_endpoint(fc_endpoint_t *endpoint, int socket,
                                   fc_error_t *err) {
+  fc_listener_policy_t said;
   fc_address_t *address = &endpoint->address;
   socklen_t size = sizeof address->storage;
   const int flags = fcntl(socket, F_GETFL);
@@ -177,7 +210,9 @@ static fc_status_t adopt_endpoint(fc_endpoint_t *endpoint, int socket,
   }
   (void)fcntl(socket, F_SETFD, FD_CLOEXEC);
   (void)fcntl(socket, F_SETFL, flags | O_NONBLOCK);
-  FC_TRY(set_policy(endpoint, FC_STR("an address of LISTEN_FDS"), err));
+  fc_listener_of_passed(endpoint->loop->options,
+                        passed_name((uint32_t)(socket - FIRST_PASSED)), &said);
+  FC_TRY(set_policy(endpoint, &said, FC_STR("an address of LISTEN_FDS"), err));
   describe(endpoint);
   const fc_listener_events_t events = events_of(endpoint);
   const int code = fc_listener_adopt(&endpoint->listener, &endpoint->loop->uv,
@@ -186,29 +221,36 @@ static fc_status_t adopt_endpoint(fc_endpoint_t *endpoint, int socket,
   return FC_OK;
 }
 
+static fc_endpoint_t *next_endpoint(fc_loop_t *loop) {
+  fc_endpoint_t *endpoint = &loop->endpoints[loop->endpoint_count++];
+  endpoint->loop = loop;
+  return endpoint;
+}
+
 // Sockets that were passed take the place of the default address, not of an
 // address that somebody wrote down.
 fc_status_t fc_loop_listen(fc_loop_t *loop, fc_error_t *err) {
-  const fc_texts_t *listen = &loop->options->listen;
-  uint32_t passed;
+  const fc_server_options_t *options = loop->options;
+  const bool of_file = fc_listeners_of_file(options);
+  fc_listener_policy_t said;
+  fc_str_t item, name;
+  uint32_t passed, count = 0;
   FC_TRY(count_passed(&passed, err));
-  const bool asked = !passed || loop->options->origins[FC_OPTION_listen].from !=
-                                    FC_ORIGIN_DEFAULT;
-  fc_str_t item;
-  uint32_t count = 0;
-  while (asked && fc_texts_at(listen, count, &item)) count++;
+  FC_TRY(check_passed(loop, passed, err));
+  const bool asked =
+      !passed || of_file ||
+      options->origins[FC_OPTION_listen].from != FC_ORIGIN_DEFAULT;
+  while (asked && fc_listener_at(options, count, &item, &said)) count++;
   loop->endpoints = fc_alloc_array(loop->allocator, (size_t)count + passed,
                                    sizeof *loop->endpoints);
   if (!loop->endpoints) return fc_fail_memory(err);
-  for (uint32_t i = 0; i < count + passed; i++) {
-    fc_endpoint_t *endpoint = &loop->endpoints[loop->endpoint_count++];
-    endpoint->loop = loop;
-    if (i < passed) {
-      FC_TRY(adopt_endpoint(endpoint, FIRST_PASSED + (int)i, err));
-      continue;
-    }
-    (void)fc_texts_at(listen, i - passed, &item);
-    FC_TRY(open_endpoint(endpoint, item, err));
+  for (uint32_t i = 0; i < passed; i++) {
+    FC_TRY(adopt_endpoint(next_endpoint(loop), FIRST_PASSED + (int)i, err));
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    (void)fc_listener_at(options, i, &item, &said);
+    if (of_file && fc_listener_is_passed(item, &name)) continue;
+    FC_TRY(open_endpoint(next_endpoint(loop), item, &said, err));
   }
   return FC_OK;
 }

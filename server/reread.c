@@ -7,6 +7,7 @@
 
 #include "check.h"
 #include "config/file.h"
+#include "config/listener.h"
 #include "config/module.h"
 
 // Options that are read each time they are needed, or when a module is loaded.
@@ -33,8 +34,7 @@ static void tell_kept(fc_loop_t *loop, const char *key) {
                 fields, FC_ARRAY_COUNT(fields));
 }
 
-static bool differ(const fc_server_options_t *a, const fc_server_options_t *b,
-                   const fc_option_t *option) {
+static bool differ(const void *a, const void *b, const fc_option_t *option) {
   fc_text_t one, two;
   fc_text_init(&one, fc_allocator_system(), SIZE_MAX);
   fc_text_init(&two, fc_allocator_system(), SIZE_MAX);
@@ -55,8 +55,16 @@ static bool paths_differ(const fc_server_options_t *a,
   return !same;
 }
 
-static size_t size_of(fc_option_kind_t kind) {
-  return kind == FC_OPTION_KIND_CHOICE ? sizeof(unsigned) : sizeof(uint64_t);
+static bool listeners_differ(const fc_server_options_t *a,
+                             const fc_server_options_t *b) {
+  const size_t count = fc_listeners_of_file(a);
+  bool same = count == fc_listeners_of_file(b);
+  for (size_t i = 0; same && i < count * FC_LISTENER_KEYS; i++) {
+    const size_t at = i / FC_LISTENER_KEYS;
+    same = !differ(&a->file.listeners[at], &b->file.listeners[at],
+                   &fc_listener_keys[i % FC_LISTENER_KEYS]);
+  }
+  return !same;
 }
 
 // Takes over what can change, and tells what else has.
@@ -65,14 +73,14 @@ static void merge(fc_loop_t *loop, const fc_server_options_t *next) {
   for (unsigned i = 0; i < FC_OPTIONS; i++) {
     const fc_option_t *option = &fc_options[i];
     if (can_change(i)) {
-      memcpy((char *)live + option->offset, (const char *)next + option->offset,
-             size_of(option->kind));
+      fc_option_copy(live, option, next, option);
       live->origins[i] = next->origins[i];
     } else if (differ(live, next, option)) {
       tell_kept(loop, option->flag);
     }
   }
   if (paths_differ(live, next)) tell_kept(loop, "paths");
+  if (listeners_differ(live, next)) tell_kept(loop, "listeners");
   live->file.modules = next->file.modules;
   live->file.module_count = next->file.module_count;
 }
@@ -93,8 +101,8 @@ static void apply_policies(fc_loop_t *loop, fc_module_policies_t *take) {
   for (uint32_t i = 0; i < all->count; i++) {
     fc_generation_t *generation = all->places[i];
     if (!generation) continue;
-    const fc_module_policy_t *policy =
-        fc_module_policies_find(&loop->policies, generation->name);
+    const fc_module_policy_t *policy = fc_module_policies_find_version(
+        &loop->policies, generation->name, generation->version);
     // What holds for all others was overwritten where it lies.
     const fc_module_policy_t *old = generation->policy == &loop->policies.others
                                         ? &before.others

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "config/listener.h"
 #include "config/module.h"
 #include "json/reader.h"
 #include "module/files.h"
@@ -20,6 +21,7 @@ typedef struct parser_t {
   fc_json_reader_t reader;
   uint64_t value_offset;  // where the value of the last key begins in the text
   bool had_modules;
+  fc_origin_t listeners;    // where "listeners" is, if there is one
   fc_name_table_t modules;  // to their positions in file->modules
   fc_error_t *err;
 } parser_t;
@@ -326,11 +328,11 @@ static fc_status_t fail_key(parser_t *p, const char *const *names, size_t count,
 }
 
 static fc_status_t fail_top_key(parser_t *p) {
-  const char *names[FC_OPTIONS + 2] = {"paths", "modules"};
-  for (size_t i = 0; i < FC_OPTIONS; i++) names[i + 2] = fc_options[i].flag;
+  const char *names[FC_OPTIONS + 3] = {"paths", "modules", "listeners"};
+  for (size_t i = 0; i < FC_OPTIONS; i++) names[i + 3] = fc_options[i].flag;
   return fail_key(p, names, FC_ARRAY_COUNT(names),
-                  "keys are the options of farcalld --help, \"paths\" and "
-                  "\"modules\"");
+                  "keys are the options of farcalld --help, \"paths\", "
+                  "\"modules\" and \"listeners\"");
 }
 
 static fc_status_t expect_object(parser_t *p, const char *what) {
@@ -342,29 +344,52 @@ static fc_status_t expect_object(parser_t *p, const char *what) {
                               fc_json_token_name(token)));
 }
 
-static fc_status_t fail_module_key(parser_t *p) {
-  const char *names[FC_MODULE_KEYS];
-  for (size_t i = 0; i < FC_MODULE_KEYS; i++) names[i] = fc_module_keys[i].flag;
-  return fail_key(p, names, FC_MODULE_KEYS,
-                  "docs/config.md has those of modules");
+// The keys of an object that is one of several, whose table has `count`.
+typedef struct keys_t {
+  const fc_option_t *table;
+  size_t count;
+  const char *which;  // where they are listed
+} keys_t;
+
+#define KEYS_MAX 32
+
+static fc_status_t take_key(parser_t *p, const keys_t *keys, void *values,
+                            fc_origin_t *origins) {
+  const char *names[KEYS_MAX];
+  FC_ASSERT(keys->count <= KEYS_MAX);
+  for (size_t i = 0; i < keys->count; i++) {
+    const fc_option_t *key = &keys->table[i];
+    if (fc_json_text_is(&p->reader, fc_str(key->flag))) {
+      return take_member(p, key, values, &origins[i]);
+    }
+    names[i] = key->flag;
+  }
+  return fail_key(p, names, keys->count, keys->which);
 }
 
-static fc_status_t take_module_key(parser_t *p, fc_module_policy_t *policy) {
-  for (size_t i = 0; i < FC_MODULE_KEYS; i++) {
-    const fc_option_t *key = &fc_module_keys[i];
-    if (!fc_json_text_is(&p->reader, fc_str(key->flag))) continue;
-    return take_member(p, key, policy, &policy->origins[i]);
+// Reads the members of an object, whose beginning was read.
+static fc_status_t take_keys(parser_t *p, const keys_t *keys, void *values,
+                             fc_origin_t *origins) {
+  fc_json_token_t token;
+  for (;;) {
+    FC_TRY(next(p, &token));
+    if (token == FC_JSON_OBJECT_END) return FC_OK;
+    FC_TRY(take_key(p, keys, values, origins));
   }
-  return fail_module_key(p);
 }
 
 static fc_status_t check_module_name(parser_t *p, fc_str_t name) {
   const fc_config_file_t *file = p->file;
-  if (!fc_is_module_name(name)) {
+  fc_str_t rest = name;
+  const fc_str_t module = fc_str_take(&rest, '@');
+  const bool alone = module.size == name.size;
+  if (!fc_is_module_name(module) || !(alone || fc_is_version(rest))) {
     char shown[80];
     fc_escape(shown, sizeof shown, 64, name);
     return fail_here(p, fc_fail(p->err, FC_CODE_NOT_ACCEPTABLE,
-                                "'%s' is no name of a module", shown));
+                                "'%s' is no name of a module, and no "
+                                "MODULE@VERSION",
+                                shown));
   }
   const uint32_t other = fc_name_table_find(&p->modules, name);
   if (other == FC_NAME_NONE) return FC_OK;
@@ -374,10 +399,31 @@ static fc_status_t check_module_name(parser_t *p, fc_str_t name) {
                            FC_STR_ARG(name), file->modules[other].origin.line));
 }
 
+// Which versions are served, and what leads to them, is not said of one of them.
+static fc_status_t check_version_keys(parser_t *p,
+                                      const fc_module_policy_t *policy) {
+  static const unsigned kKeys[] = {FC_MODULE_KEY_versions,
+                                   FC_MODULE_KEY_aliases};
+  fc_str_t module;
+  if (!fc_module_policy_is_version(fc_str(policy->name), &module)) return FC_OK;
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kKeys); i++) {
+    const fc_origin_t origin = policy->origins[kKeys[i]];
+    if (origin.from == FC_ORIGIN_DEFAULT) continue;
+    const fc_status_t status =
+        fc_fail(p->err, FC_CODE_NOT_ACCEPTABLE,
+                "\"%s\" is not of one version: say it of module '%.*s'",
+                fc_module_keys[kKeys[i]].flag, FC_STR_ARG(module));
+    put_place(p->file, origin, p->err);
+    return status;
+  }
+  return FC_OK;
+}
+
 // The reader has just read the name.
 static fc_status_t take_module(parser_t *p) {
+  static const keys_t kKeys = {fc_module_keys, FC_MODULE_KEYS,
+                               "docs/config.md has those of modules"};
   fc_config_file_t *file = p->file;
-  fc_json_token_t token;
   char *name;
   size_t size;
   FC_TRY(take_string(p, &name, &size));
@@ -391,11 +437,8 @@ static fc_status_t take_module(parser_t *p) {
   fc_module_policy_init(policy, name);
   policy->origin = place_of(file, p->reader.token_offset);
   FC_TRY(expect_object(p, "a module's policy: "));
-  for (;;) {
-    FC_TRY(next(p, &token));
-    if (token == FC_JSON_OBJECT_END) return FC_OK;
-    FC_TRY(take_module_key(p, policy));
-  }
+  FC_TRY(take_keys(p, &kKeys, policy, policy->origins));
+  return check_version_keys(p, policy);
 }
 
 static fc_status_t take_modules(parser_t *p) {
@@ -413,6 +456,60 @@ static fc_status_t take_modules(parser_t *p) {
   }
 }
 
+// The reader has just read the object's beginning.
+static fc_status_t take_listener(parser_t *p) {
+  static const keys_t kKeys = {fc_listener_keys, FC_LISTENER_KEYS,
+                               "docs/config.md has those of listeners"};
+  fc_config_file_t *file = p->file;
+  const uint64_t offset = p->reader.token_offset;
+  void *grown =
+      grow(file->listeners, file->listener_count, sizeof *file->listeners);
+  if (!grown) return fc_fail_memory(p->err);
+  file->listeners = grown;
+  fc_listener_policy_t *policy = &file->listeners[file->listener_count++];
+  fc_listener_policy_init(policy);
+  policy->origin = place_of(file, offset);
+  FC_TRY(take_keys(p, &kKeys, policy, policy->origins));
+  if (*policy->address) return FC_OK;
+  return fail_at(p, offset,
+                 fc_fail(p->err, FC_CODE_MISSING_ARGUMENT,
+                         "a listener without an \"address\""));
+}
+
+static fc_status_t take_listeners(parser_t *p) {
+  fc_json_token_t token;
+  if (p->listeners.line) {
+    return fail_here(p,
+                     fc_fail(p->err, FC_CODE_DUPLICATE_ARGUMENT,
+                             "\"listeners\" is given twice, first in line %u",
+                             p->listeners.line));
+  }
+  p->listeners = place_of(p->file, p->reader.token_offset);
+  FC_TRY(next(p, &token));
+  bool good = token == FC_JSON_ARRAY_BEGIN;
+  while (good) {
+    FC_TRY(next(p, &token));
+    if (token == FC_JSON_ARRAY_END) return FC_OK;
+    good = token == FC_JSON_OBJECT_BEGIN;
+    if (good) FC_TRY(take_listener(p));
+  }
+  return fail_here(p, fc_fail(p->err, FC_CODE_TYPE_MISMATCH,
+                              "\"listeners\" takes a list of objects, not %s",
+                              fc_json_token_name(token)));
+}
+
+// Each address is in one place, so that nobody need ask what holds for it.
+static fc_status_t check_listen(parser_t *p) {
+  const fc_origin_t listen = p->options->origins[FC_OPTION_listen];
+  if (!p->file->listener_count || listen.from != FC_ORIGIN_FILE) return FC_OK;
+  const fc_status_t status =
+      fc_fail(p->err, FC_CODE_DUPLICATE_ARGUMENT,
+              "\"listen\" and \"listeners\" are both given: the latter has all "
+              "addresses");
+  put_place(p->file, listen, p->err);
+  return status;
+}
+
 static fc_status_t parse(parser_t *p) {
   fc_json_token_t token;
   FC_TRY(expect_object(p, ""));
@@ -425,9 +522,12 @@ static fc_status_t parse(parser_t *p) {
       FC_TRY(take_paths(p));
     else if (fc_json_text_is(&p->reader, FC_STR("modules")))
       FC_TRY(take_modules(p));
+    else if (fc_json_text_is(&p->reader, FC_STR("listeners")))
+      FC_TRY(take_listeners(p));
     else return fail_top_key(p);
   }
-  return next(p, &token);  // nothing may follow
+  FC_TRY(next(p, &token));  // nothing may follow
+  return check_listen(p);
 }
 
 fc_status_t fc_config_file_read(fc_server_options_t *options, const char *name,
@@ -459,5 +559,6 @@ void fc_config_file_deinit(fc_config_file_t *file) {
   fc_free(fc_allocator_system(), file->text);
   fc_free(fc_allocator_system(), (void *)file->paths);
   fc_free(fc_allocator_system(), file->modules);
+  fc_free(fc_allocator_system(), file->listeners);
   *file = (fc_config_file_t){0};
 }

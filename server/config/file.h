@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The configuration file: one JSON object with comments (// and /* */), a member
-// for each option by the name of its flag, "paths", what is served, and "modules",
-// what holds for single ones. Every mistake is refused with FILE:LINE:COLUMN, the value and, for a name, the nearest
-// one; nothing of a refused file counts. One thread.
+// for each option by the name of its flag; "paths", what is served; "modules", what
+// holds for single ones; "listeners", where the server listens and what holds there.
+// Every mistake is refused with FILE:LINE:COLUMN, the value and, for a name, the
+// nearest one; nothing of a refused file counts. One thread.
 #ifndef FARCALL_SERVER_CONFIG_FILE_H_
 #define FARCALL_SERVER_CONFIG_FILE_H_
 

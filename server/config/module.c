@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/module.h"
 
+#include <stdio.h>
+
 const fc_option_t fc_module_keys[FC_MODULE_KEYS] = {
 #define FC_MODULE_KEY(field, key, kind, value, form, inherited, help) \
   {key,                                                               \
@@ -81,6 +83,17 @@ static fc_status_t keep(const resolver_t *r, fc_str_t text, const char **out) {
   return FC_OK;
 }
 
+// Of all versions, so that a single one has it from its module.
+static bool is_of_module(size_t key) {
+  return key == FC_MODULE_KEY_versions || key == FC_MODULE_KEY_aliases;
+}
+
+static void inherit(fc_module_policy_t *policy, const fc_module_policy_t *base,
+                    size_t key) {
+  fc_option_copy(policy, &fc_module_keys[key], base, &fc_module_keys[key]);
+  policy->origins[key] = base->origins[key];
+}
+
 static fc_status_t join(const resolver_t *r, fc_str_t a, fc_str_t b,
                         fc_str_t *out) {
   char *text = fc_arena_alloc(&r->policies->texts, a.size + 1 + b.size, 1);
@@ -92,28 +105,46 @@ static fc_status_t join(const resolver_t *r, fc_str_t a, fc_str_t b,
   return FC_OK;
 }
 
-// Gives the key the value that the option names for the module, else that of all.
+// How near to the policy is what an item says: 2 of it, 1 of the module whose version it
+// is, 0 of all; -1: of others.
+static int nearness(const fc_module_policy_t *policy, fc_str_t name) {
+  fc_str_t module;
+  if (name.size == 0) return 0;
+  if (!policy->name) return -1;
+  if (fc_str_equal(name, fc_str(policy->name))) return 2;
+  return fc_module_policy_is_version(fc_str(policy->name), &module) &&
+                 fc_str_equal(name, module)
+             ? 1
+             : -1;
+}
+
+// Gives the key the value that the option names for the module, else that of `base`,
+// else that of all.
 static fc_status_t take_named(const resolver_t *r, fc_module_policy_t *policy,
-                              size_t key, const fc_option_t *option) {
+                              const fc_module_policy_t *base, size_t key,
+                              const fc_option_t *option) {
   const fc_origin_t from = r->options->origins[option - fc_options];
   const unsigned index = (unsigned)(option - fc_options);
   const bool given = policy->origins[key].from != FC_ORIGIN_DEFAULT;
   fc_str_t rest = text_of(r, option), name, value;
   fc_str_t best =
       index == FC_OPTION_pin_modules ? FC_STR("off") : fc_str(option->value);
-  bool named = false;
+  int named = 0;
   while (next_item(&rest, index, &name, &value)) {
-    const bool is_named =
-        policy->name && fc_str_equal(name, fc_str(policy->name));
-    if (!is_named && (named || name.size)) continue;
-    if (named && index == FC_OPTION_aliases) {
+    const int near = nearness(policy, name);
+    if (near < named) continue;
+    if (near && near == named && index == FC_OPTION_aliases) {
       FC_TRY(join(r, best, value, &best));
     } else {
       best = value;
     }
-    named = is_named;
+    named = near;
   }
   if (given && (!named || from.from <= FC_ORIGIN_FILE)) return FC_OK;
+  if (base && named < 2) {  // `base` has what is said of the module
+    inherit(policy, base, key);
+    return FC_OK;
+  }
   const char *text;
   FC_TRY(keep(r, best, &text));
   policy->origins[key] = from;
@@ -121,20 +152,27 @@ static fc_status_t take_named(const resolver_t *r, fc_module_policy_t *policy,
                        r->err);
 }
 
-static fc_status_t resolve(const resolver_t *r, fc_module_policy_t *policy) {
+static bool may_name(const fc_option_t *option) {
+  for (size_t i = 0; option && i < FC_ARRAY_COUNT(kNaming); i++) {
+    if (kNaming[i] == (unsigned)(option - fc_options)) return true;
+  }
+  return false;
+}
+
+// `base`: what holds for the module whose version it is; NULL: it is of none.
+static fc_status_t resolve(const resolver_t *r, fc_module_policy_t *policy,
+                           const fc_module_policy_t *base) {
   for (size_t key = 0; key < FC_MODULE_KEYS; key++) {
     const fc_option_t *option = fc_module_key_inherits(key);
-    if (!option) continue;
-    bool naming = false;
-    for (size_t i = 0; i < FC_ARRAY_COUNT(kNaming); i++) {
-      naming |= kNaming[i] == (unsigned)(option - fc_options);
-    }
-    if (naming) {
-      FC_TRY(take_named(r, policy, key, option));
-    } else if (policy->origins[key].from == FC_ORIGIN_DEFAULT) {
-      // Both have one kind: numbers or pointers to texts.
-      memcpy((char *)policy + fc_module_keys[key].offset,
-             (const char *)r->options + option->offset, sizeof(uint64_t));
+    const bool given = policy->origins[key].from != FC_ORIGIN_DEFAULT;
+    if (base && is_of_module(key)) {
+      inherit(policy, base, key);
+    } else if (may_name(option)) {
+      FC_TRY(take_named(r, policy, base, key, option));
+    } else if (!given && base) {
+      inherit(policy, base, key);
+    } else if (!given && option) {
+      fc_option_copy(policy, &fc_module_keys[key], r->options, option);
       policy->origins[key] = r->options->origins[option - fc_options];
     }
   }
@@ -146,6 +184,9 @@ static fc_status_t enter(const resolver_t *r,
   fc_module_policies_t *policies = r->policies;
   FC_TRY(fc_name_table_put(&policies->names, fc_str(policy->name),
                            policies->count, r->err));
+  fc_str_t module;
+  policies->versioned |=
+      fc_module_policy_is_version(fc_str(policy->name), &module);
   policies->items[policies->count++] = *policy;
   return FC_OK;
 }
@@ -184,6 +225,22 @@ static fc_status_t enter_all(const resolver_t *r) {
   return FC_OK;
 }
 
+// Modules first: their versions are as they are.
+static fc_status_t resolve_all(const resolver_t *r, bool versions) {
+  fc_module_policies_t *policies = r->policies;
+  for (uint32_t i = 0; i < policies->count; i++) {
+    fc_module_policy_t *policy = &policies->items[i];
+    fc_str_t module;
+    const bool is_version =
+        fc_module_policy_is_version(fc_str(policy->name), &module);
+    if (is_version != versions) continue;
+    FC_TRY(
+        resolve(r, policy,
+                is_version ? fc_module_policies_find(policies, module) : NULL));
+  }
+  return FC_OK;
+}
+
 fc_status_t fc_module_policies_init(fc_module_policies_t *policies,
                                     fc_allocator_t allocator,
                                     const fc_server_options_t *options,
@@ -194,10 +251,9 @@ fc_status_t fc_module_policies_init(fc_module_policies_t *policies,
   fc_arena_init(&policies->texts, allocator, 1024, SIZE_MAX);
   fc_module_policy_init(&policies->others, NULL);
   fc_status_t status = enter_all(&r);
-  if (status == FC_OK) status = resolve(&r, &policies->others);
-  for (uint32_t i = 0; status == FC_OK && i < policies->count; i++) {
-    status = resolve(&r, &policies->items[i]);
-  }
+  if (status == FC_OK) status = resolve(&r, &policies->others, NULL);
+  if (status == FC_OK) status = resolve_all(&r, false);
+  if (status == FC_OK && policies->versioned) status = resolve_all(&r, true);
   if (status != FC_OK) fc_module_policies_deinit(policies);
   return status;
 }
@@ -207,6 +263,24 @@ void fc_module_policies_deinit(fc_module_policies_t *policies) {
   fc_name_table_deinit(&policies->names);
   fc_arena_deinit(&policies->texts);
   *policies = (fc_module_policies_t){0};
+}
+
+bool fc_module_policy_is_version(fc_str_t name, fc_str_t *out_module) {
+  *out_module = fc_str_take(&name, '@');
+  return name.size > 0;
+}
+
+const fc_module_policy_t *fc_module_policies_find_version(
+    const fc_module_policies_t *policies, fc_str_t module, fc_str_t version) {
+  char key[192];
+  if (policies->versioned && module.size + version.size < sizeof key - 1) {
+    const int size = snprintf(key, sizeof key, "%.*s@%.*s", FC_STR_ARG(module),
+                              FC_STR_ARG(version));
+    const uint32_t at =
+        fc_name_table_find(&policies->names, fc_str_make(key, (size_t)size));
+    if (at != FC_NAME_NONE) return &policies->items[at];
+  }
+  return fc_module_policies_find(policies, module);
 }
 
 const fc_module_policy_t *fc_module_policies_find(

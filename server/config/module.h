@@ -4,7 +4,8 @@
 // for each, with the keys of module.def. Where a key is left out an option says
 // what holds, and such an option may name modules, too: --isolation, --versions,
 // --aliases and --pin-modules. What a flag or variable says of a module by its name comes
-// before the file; what is said of all modules comes last.
+// before the file; what is said of all modules comes last. "m@3" is the version 3 of m,
+// which is as m where nothing else is said of it.
 //
 // What the keys mean to those who read them: modules/policy.h.
 #ifndef FARCALL_SERVER_CONFIG_MODULE_H_
@@ -38,6 +39,7 @@ typedef struct fc_module_policies_t {
   uint32_t count;
   fc_module_policy_t others;  // holds for all others
   fc_name_table_t names;      // of `items`, to their positions
+  bool versioned;             // some of `items` are of single versions
   fc_arena_t texts;
 } fc_module_policies_t;
 
@@ -57,7 +59,13 @@ fc_status_t fc_module_policies_init(fc_module_policies_t *policies,
                                     const fc_server_options_t *options,
                                     fc_error_t *err) FC_MUST_CHECK;
 void fc_module_policies_deinit(fc_module_policies_t *policies);
-// Never NULL; valid as long as the policies.
+// Is the name of an item that of a version, "NAME@VERSION"? *out_module: NAME, or the
+// whole of any other name.
+bool fc_module_policy_is_version(fc_str_t name, fc_str_t *out_module);
+// What holds for a version of a module. Never NULL; valid as long as the policies.
+const fc_module_policy_t *fc_module_policies_find_version(
+    const fc_module_policies_t *policies, fc_str_t module, fc_str_t version);
+// What holds for a module, whatever is said of its versions.
 const fc_module_policy_t *fc_module_policies_find(
     const fc_module_policies_t *policies, fc_str_t module);
 

@@ -46,6 +46,8 @@ typedef struct fc_config_file_t {
   size_t path_count;
   struct fc_module_policy_t *modules;  // of "modules" (config/module.h)
   size_t module_count;
+  struct fc_listener_policy_t *listeners;  // of "listeners" (config/listener.h)
+  size_t listener_count;
 } fc_config_file_t;
 
 #define FC_TEXTS_MAX 8

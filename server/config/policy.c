@@ -36,11 +36,10 @@ fc_status_t fc_policy_init(fc_policy_t *policy, fc_str_t hosts,
                  own.message);
 }
 
-fc_status_t fc_policy_check_bind(const fc_server_options_t *options,
-                                 const fc_address_t *address, fc_str_t item,
-                                 fc_error_t *err) {
-  if (fc_address_is_unix(address) || fc_address_is_loopback(address) ||
-      options->allow_insecure_bind) {
+fc_status_t fc_policy_check_bind(bool allowed, const fc_address_t *address,
+                                 fc_str_t item, fc_error_t *err) {
+  if (allowed || fc_address_is_unix(address) ||
+      fc_address_is_loopback(address)) {
     return FC_OK;
   }
   return fc_fail(err, FC_CODE_FORBIDDEN,

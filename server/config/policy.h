@@ -32,10 +32,9 @@ static inline bool fc_policy_has_admin(const fc_policy_t *policy) {
 fc_status_t fc_policy_init(fc_policy_t *policy, fc_str_t hosts,
                            fc_str_t proxies, fc_error_t *err) FC_MUST_CHECK;
 
-// May the server listen on this address of --listen, which `item` names?
-// FC_CODE_FORBIDDEN if others can reach it and --allow-insecure-bind is not given.
-fc_status_t fc_policy_check_bind(const fc_server_options_t *options,
-                                 const fc_address_t *address, fc_str_t item,
-                                 fc_error_t *err) FC_MUST_CHECK;
+// May the server listen on this address, which `item` names? FC_CODE_FORBIDDEN if
+// others can reach it and that is not `allowed` (--allow-insecure-bind).
+fc_status_t fc_policy_check_bind(bool allowed, const fc_address_t *address,
+                                 fc_str_t item, fc_error_t *err) FC_MUST_CHECK;
 
 #endif  // FARCALL_SERVER_CONFIG_POLICY_H_

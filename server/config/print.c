@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "config/file.h"
+#include "config/listener.h"
 #include "config/module.h"
 #include "json/writer.h"
 
@@ -59,7 +60,15 @@ static fc_status_t put_module(const fc_server_options_t *options,
   FC_TRY(fc_sink_put(sink, FC_STR("\n    \""), err));
   FC_TRY(fc_sink_put(sink, fc_str(policy->name), err));
   FC_TRY(fc_sink_put(sink, FC_STR("\": {\n"), err));
+  fc_str_t module;
+  const bool of_version =
+      fc_module_policy_is_version(fc_str(policy->name), &module);
   for (size_t i = 0; i < FC_MODULE_KEYS; i++) {
+    // A file may not say these of one version.
+    if (of_version &&
+        (i == FC_MODULE_KEY_versions || i == FC_MODULE_KEY_aliases)) {
+      continue;
+    }
     if (i) FC_TRY(fc_sink_put(sink, FC_STR(",\n"), err));
     FC_TRY(put_member(options, "      ", policy->origins[i], policy,
                       &fc_module_keys[i], sink, err));
@@ -79,6 +88,32 @@ static fc_status_t put_modules(const fc_server_options_t *options,
       sink, policies->count ? FC_STR("\n  },\n") : FC_STR("},\n"), err);
 }
 
+static fc_status_t put_listener(const fc_server_options_t *options,
+                                uint32_t index, fc_sink_t *sink,
+                                fc_error_t *err) {
+  fc_listener_policy_t policy;
+  fc_str_t address;
+  (void)fc_listener_at(options, index, &address, &policy);
+  FC_TRY(fc_sink_put(sink, FC_STR("\n    {\n"), err));
+  for (size_t i = 0; i < FC_LISTENER_KEYS; i++) {
+    if (i) FC_TRY(fc_sink_put(sink, FC_STR(",\n"), err));
+    FC_TRY(put_member(options, "      ", policy.origins[i], &policy,
+                      &fc_listener_keys[i], sink, err));
+  }
+  return fc_sink_put(sink, FC_STR("\n    }"), err);
+}
+
+static fc_status_t put_listeners(const fc_server_options_t *options,
+                                 fc_sink_t *sink, fc_error_t *err) {
+  const size_t count = fc_listeners_of_file(options);
+  FC_TRY(fc_sink_put(sink, FC_STR("  \"listeners\": ["), err));
+  for (uint32_t i = 0; i < count; i++) {
+    if (i) FC_TRY(fc_sink_put(sink, FC_STR(","), err));
+    FC_TRY(put_listener(options, i, sink, err));
+  }
+  return fc_sink_put(sink, count ? FC_STR("\n  ],\n") : FC_STR("],\n"), err);
+}
+
 static fc_status_t put_paths(const fc_server_options_t *options,
                              fc_sink_t *sink, fc_error_t *err) {
   FC_TRY(fc_sink_put(sink, FC_STR("  \"paths\": ["), err));
@@ -95,11 +130,13 @@ static fc_status_t put_all(const fc_server_options_t *options,
   FC_TRY(fc_sink_put(sink, FC_STR("{\n"), err));
   for (size_t i = 0; i < FC_OPTIONS; i++) {
     if (i == FC_OPTION_config) continue;  // a file does not name another one
+    if (i == FC_OPTION_listen && fc_listeners_of_file(options)) continue;
     FC_TRY(put_member(options, "  ", options->origins[i], options,
                       &fc_options[i], sink, err));
     FC_TRY(fc_sink_put(sink, FC_STR(",\n"), err));
   }
   FC_TRY(put_modules(options, policies, sink, err));
+  FC_TRY(put_listeners(options, sink, err));
   return put_paths(options, sink, err);
 }
 

@@ -181,6 +181,26 @@ fc_status_t fc_option_add(fc_server_options_t *options,
   return FC_OK;
 }
 
+static size_t size_of(fc_option_kind_t kind) {
+  static const size_t kSizes[] = {
+      [FC_OPTION_KIND_TEXT] = sizeof(FC_OPTION_TYPE_TEXT),
+      [FC_OPTION_KIND_LIST] = sizeof(FC_OPTION_TYPE_LIST),
+      [FC_OPTION_KIND_COUNT] = sizeof(FC_OPTION_TYPE_COUNT),
+      [FC_OPTION_KIND_SIZE] = sizeof(FC_OPTION_TYPE_SIZE),
+      [FC_OPTION_KIND_TIME] = sizeof(FC_OPTION_TYPE_TIME),
+      [FC_OPTION_KIND_FLAG] = sizeof(FC_OPTION_TYPE_FLAG),
+      [FC_OPTION_KIND_CHOICE] = sizeof(FC_OPTION_TYPE_CHOICE),
+  };
+  return kSizes[kind];
+}
+
+void fc_option_copy(void *values, const fc_option_t *to,
+                    const void *from_values, const fc_option_t *from) {
+  FC_ASSERT(to->kind == from->kind);
+  memcpy((char *)values + to->offset, (const char *)from_values + from->offset,
+         size_of(to->kind));
+}
+
 bool fc_texts_at(const fc_texts_t *texts, uint32_t index, fc_str_t *out_item) {
   for (uint32_t i = 0; i < texts->count; i++) {
     fc_str_t rest = fc_str(texts->texts[i]);

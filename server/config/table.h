@@ -49,6 +49,11 @@ fc_status_t fc_option_add(fc_server_options_t *options,
                           const fc_option_t *option, const char *value,
                           const char *named, fc_error_t *err) FC_MUST_CHECK;
 
+// Gives the field of `to`, which lies in `values`, the value that another option of
+// its kind has.
+void fc_option_copy(void *values, const fc_option_t *to,
+                    const void *from_values, const fc_option_t *from);
+
 // Writes the value an option has as text that fc_option_set reads.
 fc_status_t fc_option_print(const void *values, const fc_option_t *option,
                             fc_sink_t *sink, fc_error_t *err);

@@ -288,14 +288,45 @@ static fc_status_t check_known(const fc_modules_t *modules, const fc_act_t *act,
                  nearest ? ": did you mean '" : "", hint, nearest ? "'?" : "");
 }
 
+// Lists the files of calls that the configuration names (fc_scan_mark_tests). A version
+// is listed also without one, since it does not have its module's then.
+static fc_status_t put_tests(const fc_module_policies_t *policies,
+                             fc_sink_t *sink, fc_error_t *err) {
+  for (uint32_t i = 0; i < policies->count; i++) {
+    const fc_module_policy_t *policy = &policies->items[i];
+    const fc_str_t path = fc_str(policy->self_test);
+    fc_str_t module;
+    if (!fc_module_policy_is_version(fc_str(policy->name), &module) &&
+        (fc_str_equal(path, FC_STR("auto")) ||
+         fc_str_equal(path, FC_STR("off")))) {
+      continue;
+    }
+    FC_TRY(fc_sink_put(
+        sink, fc_str_make(policy->name, strlen(policy->name) + 1), err));
+    FC_TRY(fc_sink_put(sink, fc_str_make(path.data, path.size + 1), err));
+  }
+  return FC_OK;
+}
+
+static fc_status_t scan_one(fc_modules_t *modules, fc_act_t *act,
+                            uint32_t position, fc_str_t tests,
+                            fc_error_t *err) {
+  const int watch = modules->watch ? modules->watch->file : -1;
+  return fc_loader_scan(modules->loader, modules->paths[position].path,
+                        position, watch, tests, act, err);
+}
+
 // If there is no memory to have a PATH scanned, nothing of that PATH is loaded
 // or unloaded.
 static void scan_all(fc_modules_t *modules, fc_act_t *act) {
   fc_error_t error;
-  const int watch = modules->watch ? modules->watch->file : -1;
+  fc_text_t tests;
+  fc_text_init(&tests, modules->generations.allocator, SIZE_MAX);
+  const fc_status_t listed =
+      put_tests(modules->options.policies, &tests.sink, &error);
   for (uint32_t i = 0; i < modules->path_count; i++) {
-    if (fc_loader_scan(modules->loader, modules->paths[i].path, i, watch, act,
-                       &error) == FC_OK) {
+    if (listed == FC_OK &&
+        scan_one(modules, act, i, fc_text_str(&tests), &error) == FC_OK) {
       act->scans++;
       modules->pending++;
     } else {
@@ -303,6 +334,7 @@ static void scan_all(fc_modules_t *modules, fc_act_t *act) {
       fc_act_note_failure(act, &error);
     }
   }
+  fc_text_deinit(&tests);
 }
 
 static void unload(fc_modules_t *modules, fc_act_t *act) {

@@ -133,6 +133,8 @@ void fc_act_note_digest(char out[65], const fc_generation_t *generation);
 // is set, and the act ends when that is done.
 fc_status_t fc_acts_promote(fc_modules_t *modules, fc_act_t *act,
                             fc_error_t *err);
+// The next lower version of the same name that can be called; NULL: none.
+fc_generation_t *fc_acts_find_lower(fc_generation_t *head);
 // Decides that a file is refused, or is refused no more. Saved if that is wanted;
 // it counts in any case.
 fc_status_t fc_acts_refuse(fc_modules_t *modules, fc_act_t *act,

@@ -67,7 +67,9 @@ typedef struct fc_generation_t {
   bool stale;
   // Its file is being opened or waits for room; it is not removed before that
   // ended.
-  bool goes_back;  // to `before`, if it crashes
+  bool goes_back;  // to `before`, or to a lower version, if it crashes
+  // When it came, its name led to a lower version (rollback.h).
+  bool succeeds;
   // It was brought back: in the place of its file is one that is refused.
   bool fileless;
   bool opening;
@@ -90,7 +92,7 @@ typedef struct fc_generation_t {
   fc_module_t *before;   // served its name before, may serve again (rollback.h)
   uint64_t before_mark;  // of that one's file
   uint64_t before_size;
-  uint64_t before_ns;  // when it gave its name away
+  uint64_t before_ns;  // when this one took its name
   bool before_in_process;
   uint64_t crashes;  // which made it go back, 0: it does not; in so many calls:
   uint64_t crash_calls;

@@ -120,11 +120,18 @@ static fc_status_t describe_file(const fc_loader_options_t *options,
                         options->allocator, &load->module, &load->error);
 }
 
+static fc_status_t scan(const fc_loader_options_t *options, fc_load_t *load) {
+  FC_TRY(fc_scan(load->path, options->backends, load->watch, options->allocator,
+                 &load->listing, &load->error));
+  if (!load->bytes.size) return FC_OK;
+  return fc_scan_mark_tests(&load->listing, load->bytes, options->allocator,
+                            &load->error);
+}
+
 static void run(const fc_loader_options_t *options, fc_load_t *load) {
   switch ((fc_load_kind_t)load->kind) {
     case FC_LOAD_SCAN:
-      load->status = fc_scan(load->path, options->backends, load->watch,
-                             options->allocator, &load->listing, &load->error);
+      load->status = scan(options, load);
       break;
     case FC_LOAD_OPEN:
       load->status = open_file(options, load);
@@ -258,10 +265,9 @@ static void submit(fc_loader_t *loader, fc_load_t *take_load) {
 }
 
 fc_status_t fc_loader_scan(fc_loader_t *loader, fc_str_t path,
-                           uint32_t position, int watch, void *context,
-                           fc_error_t *err) {
-  fc_load_t *load =
-      create_load(loader, FC_LOAD_SCAN, path, FC_STR(""), FC_STR(""));
+                           uint32_t position, int watch, fc_str_t tests,
+                           void *context, fc_error_t *err) {
+  fc_load_t *load = create_load(loader, FC_LOAD_SCAN, path, tests, FC_STR(""));
   if (!load) return fc_fail_memory(err);
   load->generation = position;
   load->watch = watch;

@@ -43,7 +43,7 @@ typedef struct fc_load_t {
   fc_str_t parameters;  // of FC_LOAD_OPEN, in `text`; "": none
   fc_str_t self_test;   // of FC_LOAD_OPEN, in `text`, as fc_proof_read takes it
   fc_str_t path;        // in `text`; of FC_LOAD_SAVE: the directory
-  fc_str_t bytes;       // of FC_LOAD_SAVE, in `text`
+  fc_str_t bytes;       // of FC_LOAD_SAVE and FC_LOAD_SCAN, in `text`
   fc_proof_t proof;  // of FC_LOAD_OPEN; whoever takes it over leaves it zeroed
   char text[];
 } fc_load_t;
@@ -75,10 +75,11 @@ bool fc_loader_is_busy(fc_loader_t *loader);
 void fc_loader_destroy(fc_loader_t *loader);
 
 // Requests are carried out in the order they were made, but for fc_loader_check, which
-// comes before all others. FC_CODE_OUT_OF_MEMORY.
+// comes before all others. FC_CODE_OUT_OF_MEMORY. `tests` as
+// fc_scan_mark_tests takes it.
 fc_status_t fc_loader_scan(fc_loader_t *loader, fc_str_t path,
-                           uint32_t position, int watch, void *context,
-                           fc_error_t *err) FC_MUST_CHECK;
+                           uint32_t position, int watch, fc_str_t tests,
+                           void *context, fc_error_t *err) FC_MUST_CHECK;
 // `isolation` (fc_isolation_mode_t) says whether the module is to run in threads
 // of this process. If so and `open` had it only described, it is opened once more
 // to be run. If not, it is hashed before it can be taken, whatever `open`.hash_max

@@ -203,8 +203,9 @@ fc_status_t fc_modules_enter(fc_modules_t *modules, const fc_listed_t *file,
   generation->origin = origin;
   generation->mark = file->mark;
   generation->size = file->size;
-  generation->policy =
-      fc_module_policies_find(modules->options.policies, generation->name);
+  generation->policy = fc_module_policies_find_version(
+      modules->options.policies, generation->name, generation->version);
+  fc_rollback_note(modules, generation);
   *out_generation = generation;
   return FC_OK;
 }

@@ -14,7 +14,7 @@ static bool is_usable(const fc_generation_t *generation) {
                         fc_generation_is_coming(generation));
 }
 
-static fc_generation_t *find_lower(fc_generation_t *head) {
+fc_generation_t *fc_acts_find_lower(fc_generation_t *head) {
   fc_generation_t *best = NULL;
   for (fc_generation_t *g = head->sibling; g != head; g = g->sibling) {
     if (!is_usable(g) || fc_version_compare(g->version, head->version) > 0) {
@@ -86,7 +86,7 @@ static fc_status_t find_target(const fc_modules_t *modules, const fc_act_t *act,
     if (is_usable(*out_target)) return FC_OK;
     return fail_version(subject, subject->had->before, err);
   }
-  if (!subject->alias.size) *out_target = find_lower(subject->head);
+  if (!subject->alias.size) *out_target = fc_acts_find_lower(subject->head);
   if (*out_target) return FC_OK;
   return fc_fail(err, FC_CODE_VERSION_NOT_FOUND,
                  "there is no version of module '%.*s' to go back to",

@@ -4,7 +4,10 @@
 // generation never goes back to what it was, so the module is added anew.
 #include "modules/rollback.h"
 
+#include <stdio.h>
+
 #include "config/limits.h"
+#include "module/files.h"
 #include "modules/act.h"
 #include "modules/demand.h"
 
@@ -19,14 +22,39 @@ static void refuse_waiting(const fc_modules_t *modules,
   fc_pool_refuse(modules->options.pool, generation->index, 1, &error);
 }
 
+// The version that a new one takes its name from; NULL: none that can be called.
+static fc_generation_t *find_lower(const fc_modules_t *modules,
+                                   const fc_generation_t *generation) {
+  fc_generation_t *head =
+      fc_generations_find(&modules->generations, generation->name);
+  if (!head || fc_version_compare(head->version, generation->version) > 0) {
+    return NULL;
+  }
+  return head == generation ? fc_acts_find_lower(head) : head;
+}
+
+// At the start nothing served before, and no version is new.
+void fc_rollback_note(const fc_modules_t *modules,
+                      fc_generation_t *generation) {
+  const fc_generation_t *lower = find_lower(modules, generation);
+  generation->succeeds =
+      modules->started && lower && lower->state == FC_GENERATION_READY &&
+      fc_version_compare(lower->version, generation->version) < 0;
+}
+
+static bool may_go_back(const fc_generation_t *generation) {
+  return generation->before || (generation->succeeds && generation->goes_back);
+}
+
 // The same file, loaded once more, goes back to what it went back to before.
 static void inherit(fc_generations_t *all, fc_generation_t *generation,
                     fc_generation_t *old) {
+  generation->succeeds |= old->succeeds;
+  generation->before_ns = old->before_ns;
   if (!old->before) return;
   generation->before = fc_module_retain(old->before);
   generation->before_mark = old->before_mark;
   generation->before_size = old->before_size;
-  generation->before_ns = old->before_ns;
   generation->before_in_process = old->before_in_process;
   fc_rollback_forget(all, old);
 }
@@ -35,7 +63,6 @@ static void keep(fc_generation_t *generation, const fc_generation_t *old) {
   generation->before = fc_module_retain(old->module);
   generation->before_mark = old->mark;
   generation->before_size = old->size;
-  generation->before_ns = fc_clock_ns();
   generation->before_in_process = old->in_process;
 }
 
@@ -43,6 +70,7 @@ void fc_rollback_keep(fc_modules_t *modules, fc_generation_t *generation) {
   fc_generations_t *all = &modules->generations;
   fc_generation_t *old = fc_generations_find(all, generation->key);
   if (old && old->crashes) refuse_waiting(modules, old);
+  generation->before_ns = fc_clock_ns();
   if (!generation->goes_back || !old || old == generation || !old->mark ||
       old->state != FC_GENERATION_READY) {
     return;
@@ -63,6 +91,7 @@ bool fc_rollback_is_proved(const fc_generation_t *generation, uint64_t calls,
 void fc_rollback_forget(fc_generations_t *generations,
                         fc_generation_t *generation) {
   const uint64_t bytes = generation->bytes, kept = generation->before_size;
+  generation->succeeds = false;
   if (!generation->before) return;
   fc_module_release(generation->before);
   generation->before = NULL;
@@ -73,7 +102,7 @@ void fc_rollback_forget(fc_generations_t *generations,
 void fc_rollback_on_crash(fc_modules_t *modules, uint32_t index,
                           uint64_t crashes, uint64_t calls, bool quarantined) {
   fc_generation_t *generation = fc_generations_at(&modules->generations, index);
-  if (!generation || !generation->before || generation->crashes) return;
+  if (!generation || generation->crashes || !may_go_back(generation)) return;
   if (fc_rollback_is_proved(generation, calls, fc_clock_ns())) {
     fc_rollback_forget(&modules->generations, generation);
     return;
@@ -126,6 +155,25 @@ static fc_status_t bring_back(fc_modules_t *modules, fc_act_t *act,
   return FC_OK;
 }
 
+// The version below serves already: what is left is to tell why this one goes. Its
+// refusal has it unloaded (fc_acts_apply).
+static void go_down(const fc_modules_t *modules, fc_act_t *act,
+                    const fc_generation_t *generation) {
+  fc_generation_t *lower = find_lower(modules, generation);
+  if (!lower) return;
+  (void)fc_fail(
+      &lower->error, FC_CODE_WORKER_CRASHED,
+      "version %.*s was rolled back: it crashed %llu times in its first "
+      "%llu calls",
+      FC_STR_ARG(generation->version), (unsigned long long)generation->crashes,
+      (unsigned long long)generation->crash_calls);
+  snprintf(act->version, sizeof act->version, "%.*s",
+           FC_STR_ARG(lower->version));
+  snprintf(act->previous, sizeof act->previous, "%.*s",
+           FC_STR_ARG(generation->version));
+  fc_act_note_digest(act->after, lower);
+}
+
 static void tell(const fc_modules_t *modules,
                  const fc_generation_t *generation) {
   fc_log_field_t fields[] = {
@@ -151,13 +199,25 @@ static void go_back(fc_modules_t *modules, fc_generation_t *generation) {
   fc_acts_enter(modules, act);
   // Until both are begun.
   act->pending++;
+  if (!generation->before) go_down(modules, act, generation);
   if (refuse(modules, act, generation, &error) != FC_OK) {
     fc_act_note_failure(act, &error);
   }
-  if (bring_back(modules, act, generation, &error) != FC_OK) {
+  if (generation->before &&
+      bring_back(modules, act, generation, &error) != FC_OK) {
     fc_act_note_failure(act, &error);
   }
   fc_acts_settle(modules, act);
+}
+
+// Does the name lead to it, so that a lower version takes the name when it goes? A
+// version that was promoted was chosen by somebody.
+static bool leads_down(const fc_modules_t *modules,
+                       const fc_generation_t *generation) {
+  return generation->mark && !generation->preferred &&
+         fc_generations_find(&modules->generations, generation->name) ==
+             generation &&
+         find_lower(modules, generation);
 }
 
 void fc_rollback_go_on(fc_modules_t *modules) {
@@ -165,9 +225,11 @@ void fc_rollback_go_on(fc_modules_t *modules) {
   for (uint32_t i = 0; i < all->count; i++) {
     fc_generation_t *generation = all->places[i];
     if (modules->acts) return;
-    if (!generation || !generation->crashes || !generation->before) continue;
+    if (!generation || !generation->crashes || !may_go_back(generation))
+      continue;
     // It may have been replaced meanwhile.
-    if (generation->current && generation->state == FC_GENERATION_READY) {
+    if (generation->current && generation->state == FC_GENERATION_READY &&
+        (generation->before || leads_down(modules, generation))) {
       go_back(modules, generation);
     }
     fc_rollback_forget(all, generation);

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/name_table.h"
 #include "module/backends.h"
 #include "module/files.h"
 #include "modules/watch.h"
@@ -283,6 +284,45 @@ fc_status_t fc_scan(fc_str_t path, const fc_backend_t *const *backends,
   }
   if (status == FC_OK) *out_listing = listing;
   else fc_listing_deinit(&listing);
+  return status;
+}
+
+// Of the version, else of the module; FC_NAME_NONE: the configuration has none.
+static uint32_t find_tests(const fc_name_table_t *names, fc_str_t path) {
+  fc_str_t name, version;
+  char key[192];
+  fc_path_identify(path, &name, &version);
+  if (name.size + version.size < sizeof key - 1) {
+    const int size = snprintf(key, sizeof key, "%.*s@%.*s", FC_STR_ARG(name),
+                              FC_STR_ARG(version));
+    const uint32_t at =
+        fc_name_table_find(names, fc_str_make(key, (size_t)size));
+    if (at != FC_NAME_NONE) return at;
+  }
+  return fc_name_table_find(names, name);
+}
+
+fc_status_t fc_scan_mark_tests(fc_listing_t *listing, fc_str_t tests,
+                               fc_allocator_t allocator, fc_error_t *err) {
+  fc_name_table_t names = {.allocator = allocator};  // to places in `tests`
+  fc_status_t status = FC_OK;
+  for (fc_str_t rest = tests; rest.size && status == FC_OK;) {
+    const fc_str_t name = fc_str_take(&rest, '\0');
+    status = fc_name_table_put(&names, name, (uint32_t)(rest.data - tests.data),
+                               err);
+    (void)fc_str_take(&rest, '\0');
+  }
+  for (size_t i = 0; i < listing->count && status == FC_OK; i++) {
+    fc_listed_t *file = &listing->files[i];
+    const uint32_t at = find_tests(&names, file->path);
+    uint64_t ignored;
+    if (!file->mark || at == FC_NAME_NONE) continue;
+    const fc_str_t path = fc_str(tests.data + at);
+    if (fc_str_equal(path, FC_STR("auto")) || fc_str_equal(path, FC_STR("off")))
+      continue;
+    file->mark = mark_file(path.data, file->mark, &ignored);
+  }
+  fc_name_table_deinit(&names);
   return status;
 }
 

@@ -8,7 +8,7 @@
 
 typedef struct fc_listed_t {
   fc_str_t path;
-  // A hash of size, times and inode of the file, its sidecar and its file of
+  // A hash of size, times and inode of the file, its sidecar and its files of
   // calls: it differs when one of them was written or replaced. 0: there is no
   // such file.
   uint64_t mark;
@@ -47,6 +47,12 @@ typedef struct fc_listing_t {
 fc_status_t fc_scan(fc_str_t path, const fc_backend_t *const *backends,
                     int watch, fc_allocator_t allocator,
                     fc_listing_t *out_listing, fc_error_t *err) FC_MUST_CHECK;
+// Mixes into the marks what the configuration adds to them: `tests` has, for each
+// module or version that has a file of calls of its own, "NAME" or "NAME@VERSION", a
+// zero, the path, a zero. Neither "auto" nor "off" is a path. FC_CODE_OUT_OF_MEMORY.
+fc_status_t fc_scan_mark_tests(fc_listing_t *listing, fc_str_t tests,
+                               fc_allocator_t allocator,
+                               fc_error_t *err) FC_MUST_CHECK;
 void fc_listing_deinit(fc_listing_t *listing);  // a zeroed listing is allowed
 
 #endif  // FARCALL_SERVER_MODULES_SCAN_H_

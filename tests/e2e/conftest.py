@@ -324,3 +324,15 @@ def serve():
         return running[-1]
     yield start
     end_servers(running)
+
+
+@pytest.fixture
+def process_server():
+    """Servers in whose threads a crash would end all."""
+    running = []
+
+    def start(*words):
+        running.append(Server(*words, variables={"FARCALL_ISOLATION": "process"}))
+        return running[-1]
+    yield start
+    end_servers(running)

@@ -15,6 +15,7 @@ import time
 import pytest
 
 from conftest import RELEASES, Server, end_servers
+from reloading import wait_until
 
 MODULE = RELEASES / "scalars-3.13.0.vmfb"
 
@@ -135,3 +136,67 @@ def test_health_is_answered_while_large_files_are_loaded(tmp_path):
     end_servers(servers)
     # How long an answer takes depends on the machine, so no time is asserted.
     assert seen[0] < LARGE, "everything was hashed before the first answer"
+
+
+def test_each_listener_has_its_policy(serve, tmp_path):
+    """One for all, as a file says; one for administrators, one of a proxy."""
+    admin, proxied = tmp_path / "admin.sock", tmp_path / "proxied.sock"
+    folder = tmp_path / "modules"
+    folder.mkdir()
+    shutil.copy(MODULE, folder)
+    config = tmp_path / "farcalld.conf"
+
+    def write(**rest):
+        config.write_text(json.dumps({
+            "paths": [str(folder)], "admin": "off", "allow-host": "models.example",
+            "listeners": [
+                {"address": "127.0.0.1:0"},
+                {"address": "127.0.0.1:0", "allow-host": "other.example",
+                 "admin": "loopback", **rest},
+                {"address": f"unix:{admin}", "admin": "socket", "socket-mode": "0600"},
+                {"address": f"unix:{proxied}"}]}))
+
+    write()
+    server = Server("-c", config, listen=())
+    wait_until(lambda: any(f"unix:{proxied}" in line for line in server.lines))
+    ports = [int(line.split("127.0.0.1:")[1].split('"')[0])
+             for line in server.lines if "listening on http" in line]
+    assert len(ports) == 2
+    assert admin.stat().st_mode & 0o777 == 0o600
+
+    def status(port, method, path, **headers):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        connection.request(method, path, headers=headers)
+        answer = connection.getresponse()
+        answer.read()
+        connection.close()
+        return answer.status
+
+    def act(path):
+        connection = UnixConnection(path)
+        connection.request("POST", "/api/v1/reload")
+        answer = connection.getresponse().status
+        connection.close()
+        return answer
+
+    names = ["models.example", "other.example", "127.0.0.1"]
+    assert [[status(port, "GET", "/livez", Host=name) for name in names]
+            for port in ports] == [[200, 421, 200], [421, 200, 200]]
+    pages = [f"http://{name}" for name in names[:2]]
+    assert [[status(port, "GET", "/livez", Host=name, Origin=page)
+             for name, page in zip(names, pages)] for port in ports] == \
+        [[200, 421], [421, 200]]
+    assert [status(port, "POST", "/api/v1/reload") for port in ports] == [403, 200]
+    assert [act(admin), act(proxied)] == [200, 403]
+    # The file's listeners count from the next start on.
+    write(**{"trusted-proxy": "127.0.0.1"})
+    server.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: any('"key":"listeners"' in line for line in server.lines))
+    assert server.stop() == 0
+    assert not admin.exists()
+    # A flag that says where to listen takes the place of all.
+    server = serve("-c", config)
+    assert sum("listening on" in line for line in server.lines) == 1
+    assert server.request("GET", "/livez", headers={"Host": "models.example"}).status == 200
+    assert server.request("GET", "/livez", headers={"Host": "other.example"}).status == 421
+    assert not admin.exists()

@@ -88,6 +88,53 @@ def test_each_module_has_its_timeout(serve, tmp_path):
     assert late.json["code"] == "deadline_exceeded"
 
 
+def test_each_version_has_its_policy(serve, versions):
+    config = versions.config(
+        m={"isolation": "process", "functions": "number"},
+        **{"m@1": {"isolation": "thread"}, "m@2": {"functions": "other"}})
+    server = serve("-c", config)
+
+    def host(name):
+        return server.get(f"/api/v1/modules/{name}").json["host"]["isolation"]
+
+    assert [host(each) for each in ("m", "m@1", "m@2", "m@3")] == \
+        ["process", "thread", "process", "process"]
+    assert [answers(server, f"m{each}") for each in ("", "@1", "@2", "@3")] == \
+        [3, 1, "function_not_found", 3]
+    # What is printed is a file that says the same.
+    done = subprocess.run([BIN / "farcalld", "-T", "-c", config], text=True, check=True,
+                          capture_output=True, env=user_environment())
+    config.write_text(done.stdout)
+    versions.config(m={"isolation": "process"})
+    hang_up(server, '"act":"reload","by":"SIGHUP"')
+    assert [answers(server, f"m{each}") for each in ("@1", "@2")] == [1, 2]
+    assert host("m@1") == "process"
+
+
+@pytest.mark.parametrize("load", ["start", "demand"])
+def test_a_file_of_calls_that_has_changed_is_made_again(serve, versions, tmp_path, load):
+    calls = tmp_path / "calls.jsonl"
+    calls.write_text('{"args":[0],"results":[3]}')
+    config = versions.config(m={"self-test": "off"}, **{"m@3": {"self-test": str(calls)}})
+    server = serve("-c", config, "--admin=loopback", f"--load={load}")
+    assert answers(server, "m") == 3
+
+    def document():
+        return server.get("/api/v1/modules/m@3").json
+
+    first = document()["generation"]
+    assert server.request("POST", "/api/v1/reload").json["unchanged"] == 3
+    calls.write_text('{"args":[1],"results":[3]}')
+    reply = server.request("POST", "/api/v1/reload")
+    assert (reply.status, reply.json["code"]) == (422, "self_test_failed"), reply.body
+    assert document()["generation"] == first and "refused" in document()
+    assert answers(server, "m") == 3
+    calls.write_text('{"args":[1],"results":[1000003]}')
+    reply = server.request("POST", "/api/v1/reload").json
+    assert (reply["loaded"], reply["unchanged"]) == (1, 2)
+    assert document()["generation"] > first and "refused" not in document()
+
+
 def test_a_mistake_serves_nothing(versions):
     config = versions.config(m={"aliases": "stable"})
     for flag in "-t", "--print-config":

@@ -106,6 +106,26 @@ def test_passed_sockets_take_the_place_of_the_default(manage, tmp_path):
     assert manager.next() == "STOPPING=1"
 
 
+def test_a_listener_is_of_the_sockets_of_its_name(manage, tmp_path):
+    api, web = tcp_socket(), tcp_socket()
+    config = tmp_path / "farcalld.conf"
+    config.write_text(json.dumps({"admin": "off", "listeners": [
+        {"address": "systemd:api", "allow-host": "api.example", "admin": "loopback"},
+        {"address": "systemd", "allow-host": "web.example"}]}))
+    manager = manage(web, api)
+    server = manager.start("-c", config, LISTEN_FDNAMES="web:api")
+    hosts = ("api.example", "web.example")
+    for each, expected in ((api, [200, 421, 200]), (web, [421, 200, 403])):
+        server.port = each.getsockname()[1]
+        found = [server.request("GET", "/livez", headers={"Host": host}).status
+                 for host in hosts]
+        assert [*found, server.request("POST", "/api/v1/reload").status] == expected
+    assert server.stop() == 0
+    with pytest.raises(RuntimeError, match="listener 'systemd:api': LISTEN_FDS and "
+                                           "LISTEN_FDNAMES pass no such socket"):
+        manager.start("-c", config, LISTEN_FDNAMES="web:other")
+
+
 def test_an_address_that_was_asked_for_is_added(manage):
     passed = tcp_socket()
     manager = manage(passed)

@@ -8,24 +8,12 @@ import time
 
 import pytest
 
-from conftest import Server, end_servers
+from conftest import Server
 from reloading import Callers, SIDECAR, wait_until
 
 RELOAD = "/api/v1/modules/numbered/reload"
 TESTS = [{"args": [x], "results": [x * 1000000], "tolerance": {"abs": 999999}}
          for x in (0, 1, 7)]
-
-
-@pytest.fixture
-def process_server():
-    """Servers in whose threads a crash would end all."""
-    running = []
-
-    def start(*words):
-        running.append(Server(*words, variables={"FARCALL_ISOLATION": "process"}))
-        return running[-1]
-    yield start
-    end_servers(running)
 
 
 def expect(module, *calls):

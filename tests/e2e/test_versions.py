@@ -298,3 +298,85 @@ def test_a_directory_vanishes_and_two_files_claim_a_version(serve, versions):
     (versions.folder.parent / "gone").rename(versions.folder)
     versions.put(2)
     wait_until(lambda: answers(server, "m") == 2)
+
+
+CRASHING = """
+static volatile const long long number = %dLL;
+long long _mlir_ciface_number(long long x) {
+  if (x == -1) __builtin_trap();
+  return x * 1000000 + number;
+}
+"""
+
+
+def put_crashing(versions, work, number):
+    """A version that crashes for -1, and goes back then."""
+    source, made = work / "crashing.c", work / "crashing.so"
+    source.write_text(CRASHING % number)
+    subprocess.run(["cc", "-O1", "-fPIC", "-shared", "-o", made, source], check=True)
+    versions.put(number, made.read_bytes())
+
+
+def crash(server, name, until=None):
+    """Calls until `until` answers; the bodies differ, since one that crashed is refused."""
+    codes = []
+    for space in range(60):
+        answer = server.call(f"{name}/number", "[-1]" + " " * space)
+        codes.append(answer.json.get("code") or answer.json["results"][0])
+        if codes[-1] == until or (until is None and space == 3):
+            return codes
+        time.sleep(0.05)
+    raise AssertionError(codes)
+
+
+@pytest.mark.parametrize("load", ["start", "demand"])
+def test_a_version_that_crashes_on_first_use_goes_back(versions, tmp_path, process_server,
+                                                       load):
+    state = tmp_path / "state"
+    state.mkdir()
+    for each in 1, 2:
+        versions.put(each)
+    words = ["--admin=loopback", f"--load={load}", "--state-dir", state, "--config",
+             versions.config(m={"rollback": "on-crash"})]
+    server = process_server(*words)
+    assert answers(server, "m") == 2
+    put_crashing(versions, tmp_path, 3)
+    assert server.request("POST", "/api/v1/reload").status == 200
+    assert answers(server, "m") == 3
+    codes = crash(server, "m", until=-999998)
+    assert codes.count("worker_crashed") >= 3, codes
+    assert [answers(server, name) for name in ("m", "m@1", "m@2", "m@3")] == \
+        [2, 1, 2, "version_not_found"]
+    refused = server.get("/api/v1/modules/m").json["refused"]
+    assert refused["code"] == "worker_crashed" and \
+        "version 3 was rolled back: it crashed 3 times in its first 4 calls" in \
+        refused["detail"]
+    assert b"farcall_module_rollbacks_total 1" in server.get("/metrics").body
+    # It is refused until its file changes, also after a restart, and pins nothing.
+    assert server.request("POST", "/api/v1/reload").status == 200
+    assert answers(server, "m@3") == "version_not_found"
+    assert server.stop() == 0
+    acts = [json.loads(line) for line in server.lines if '"act":"rollback"' in line]
+    assert [(each["module"], each["code"]) for each in acts] == [("m@3", "ok")]
+    again = process_server(*words)
+    assert [answers(again, name) for name in ("m", "m@3")] == [2, "version_not_found"]
+    versions.put(3)
+    assert again.request("POST", "/api/v1/reload").status == 200
+    assert [answers(again, name) for name in ("m", "m@2")] == [3, 2]
+
+
+def test_a_version_goes_back_from_where_its_name_led_alone(versions, tmp_path,
+                                                           process_server):
+    """Not one that there was at the start, that somebody promoted, or that is not what
+    the name leads to; nor where there is none below."""
+    put_crashing(versions, tmp_path, 2)
+    server = process_server("--admin=loopback", "--crash-limit=0", "--config",
+                            versions.config(m={"rollback": "on-crash"}))
+    put_crashing(versions, tmp_path, 1)  # takes no name
+    put_crashing(versions, tmp_path, 3)
+    assert server.request("POST", "/api/v1/reload").status == 200
+    assert server.request("POST", "/api/v1/modules/m@3/promote").status == 200
+    for name in "m@1", "m@2", "m":
+        crash(server, name)
+    assert [answers(server, name) for name in ("m@1", "m@2", "m", "m@3")] == [1, 2, 3, 3]
+    assert b"farcall_module_rollbacks_total 0" in server.get("/metrics").body

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "config/file.h"
+#include "config/listener.h"
 #include "config/module.h"
 #include "helpers/test.h"
 
@@ -77,7 +78,7 @@ static void mistakes_are_named_with_their_place(void **state) {
        NAME ":2:3: unknown key 'max-bdy': did you mean 'max-body'?"},
       {"the variable's name", "{\"MAX_BODY\": 1}",
        NAME ":1:2: unknown key 'MAX_BODY': keys are the options of farcalld "
-            "--help, \"paths\" and \"modules\""},
+            "--help, \"paths\", \"modules\" and \"listeners\""},
       {"of paths", "{\"path\": []}",
        NAME ":1:2: unknown key 'path': did you mean 'paths'?"},
       {"twice", "{\"queue\": 1,\n\"lane\": \"auto\",\n \"queue\": 2}",
@@ -120,6 +121,31 @@ static void mistakes_are_named_with_their_place(void **state) {
        NAME ":1:12: a text with a zero byte in it"},
       {"of modules", "{\"module\": {}}",
        NAME ":1:2: unknown key 'module': did you mean 'modules'?"},
+      {"of listeners", "{\"listener\": []}",
+       NAME ":1:2: unknown key 'listener': did you mean 'listeners'?"},
+      {"listeners twice", "{\"listeners\": [],\n\"listeners\": []}",
+       NAME ":2:1: \"listeners\" is given twice, first in line 1"},
+      {"one listener", "{\"listeners\": {\"address\": \":1\"}}",
+       NAME ":1:15: \"listeners\" takes a list of objects, not an object"},
+      {"a listener's text", "{\"listeners\": [\":1\"]}",
+       NAME ":1:16: \"listeners\" takes a list of objects, not a string"},
+      {"a listener nowhere", "{\"listeners\": [\n {\"admin\": \"off\"}]}",
+       NAME ":2:2: a listener without an \"address\""},
+      {"a listener's slip",
+       "{\"listeners\": [{\"address\": \":1\",\n\"allowhost\": \"a\"}]}",
+       NAME ":2:1: unknown key 'allowhost': did you mean 'allow-host'?"},
+      {"no key of listeners", "{\"listeners\": [{\"max-body\": 1}]}",
+       NAME
+       ":1:17: unknown key 'max-body': docs/config.md has those of listeners"},
+      {"a listener's key twice",
+       "{\"listeners\": [{\"address\": \":1\", \"address\": \":2\"}]}",
+       NAME ":1:34: \"address\" is given twice, first in line 1"},
+      {"a listener's word",
+       "{\"listeners\": [{\"address\": \":1\", \"admin\": \"all\"}]}",
+       NAME ":1:43: 'all' is no value for \"admin\": off|socket|loopback"},
+      {"both lists of addresses",
+       "{\"listeners\": [{\"address\": \":1\"}],\n\"listen\": \":2\"}",
+       NAME ":2:11: \"listen\" and \"listeners\" are both given"},
       {"modules twice", "{\"modules\": {},\n\"modules\": {}}",
        NAME ":2:1: \"modules\" is given twice"},
       {"a list of modules", "{\"modules\": []}",
@@ -127,7 +153,17 @@ static void mistakes_are_named_with_their_place(void **state) {
       {"a module's text", "{\"modules\": {\"a\": \"x\"}}",
        NAME ":1:19: a module's policy: expected an object, found a string"},
       {"no module's name", "{\"modules\": {\"a/b\": {}}}",
-       NAME ":1:14: 'a/b' is no name of a module"},
+       NAME ":1:14: 'a/b' is no name of a module, and no MODULE@VERSION"},
+      {"no version's name", "{\"modules\": {\"a@stable\": {}}}",
+       NAME ":1:14: 'a@stable' is no name of a module"},
+      {"a name without its version", "{\"modules\": {\"a@\": {}}}",
+       NAME ":1:14: 'a@' is no name of a module"},
+      {"a version's versions",
+       "{\"modules\": {\"a@2\": {\n\"versions\": \"1\"}}}",
+       NAME ":2:13: \"versions\" is not of one version: say it of module 'a'"},
+      {"a version's aliases",
+       "{\"modules\": {\"a@2\": {\n\"aliases\": \"x=1\"}}}",
+       NAME ":2:12: \"aliases\" is not of one version: say it of module 'a'"},
       {"a module twice", "{\"modules\": {\"a\": {},\n\"b\": {}, \"a\": {}}}",
        NAME ":2:10: module 'a' is given twice, first in line 1"},
       {"a module's slip", "{\"modules\": {\"a\": {\n \"time-out\": 1}}}",
@@ -226,6 +262,57 @@ static void modules_have_policies(void **state) {
   fc_server_options_deinit(&options);
 }
 
+// A version is as its module where nothing else is said of it.
+static void versions_have_policies(void **state) {
+  (void)state;
+  fc_server_options_t options;
+  fc_module_policies_t policies;
+  fc_error_t error;
+  const char *text =
+      "{\"timeout\": \"7s\", \"isolation\": \"auto,b@2=process\",\n"
+      "\"modules\": {\n"
+      "\"a@2\": {\"timeout\": \"1s\", \"isolation\": \"thread\"},\n"
+      "\"a\": {\"timeout\": \"2s\", \"warm-up\": 3, \"versions\": \"1+2\",\n"
+      "  \"aliases\": \"x=1\", \"isolation\": \"process\"},\n"
+      "\"b@2\": {\"pin\": true}}}";
+  static const struct {
+    const char *name, *version;
+    uint64_t timeout, warm_up;
+    const char *versions, *aliases;
+    bool pin;
+    unsigned isolation[2];  // without and with a flag that names a
+  } rows[] = {
+      {"a", "2", 1000, 3, "1+2", "x=1", false, {2, 1}},
+      {"a", "3", 2000, 3, "1+2", "x=1", false, {1, 1}},
+      {"b", "2", 7000, 0, "all", "", true, {1, 0}},
+      {"b", "1", 7000, 0, "all", "", false, {0, 0}},
+      {"c", "2", 7000, 0, "all", "", false, {0, 0}},
+  };
+  assert_int_equal(parse(&options, text, &error), FC_OK);
+  for (size_t pass = 0; pass < 2; pass++) {
+    if (pass == 1) {
+      options.isolation = "auto,a=process";
+      options.origins[FC_OPTION_isolation] =
+          (fc_origin_t){FC_ORIGIN_FLAG, 0, 0};
+    }
+    assert_int_equal(fc_module_policies_init(&policies, fc_allocator_system(),
+                                             &options, &error),
+                     FC_OK);
+    FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+      const fc_module_policy_t *policy = fc_module_policies_find_version(
+          &policies, fc_str(row->name), fc_str(row->version));
+      assert_int_equal(policy->timeout, row->timeout);
+      assert_int_equal(policy->warm_up, row->warm_up);
+      assert_string_equal(policy->versions, row->versions);
+      assert_string_equal(policy->aliases, row->aliases);
+      assert_int_equal(policy->pin, row->pin);
+      assert_int_equal(policy->isolation, row->isolation[pass]);
+    }
+    fc_module_policies_deinit(&policies);
+  }
+  fc_server_options_deinit(&options);
+}
+
 static fc_status_t make_policies(fc_allocator_t allocator, void *context,
                                  fc_error_t *err) {
   fc_module_policies_t policies;
@@ -246,6 +333,123 @@ static void policies_need_memory(void **state) {
   fc_server_options_deinit(&options);
 }
 
+#define LISTENERS                                                               \
+  "{\"admin\": \"off\", \"allow-host\": \"all\", \"listeners\": [\n"            \
+  "{\"address\": \"127.0.0.1:1\"},\n"                                           \
+  "{\"address\": \"unix:/s\", \"admin\": \"socket\", \"allow-host\": \"\",\n"   \
+  "  \"socket-mode\": \"0600\"},\n"                                             \
+  "{\"address\": \"systemd\", \"trusted-proxy\": [\"::1\", \"10.0.0.0/8\"]},\n" \
+  "{\"address\": \"systemd:api\", \"allow-insecure-bind\": true}]}"
+
+static void a_listener_has_what_is_said_of_it_and_of_all(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    unsigned key;
+    const char *values[4];
+  } rows[] = {
+      {"admin", FC_LISTENER_KEY_admin, {"off", "socket", "off", "off"}},
+      {"hosts", FC_LISTENER_KEY_allow_host, {"all", "", "all", "all"}},
+      {"mode", FC_LISTENER_KEY_socket_mode, {"", "0600", "", ""}},
+      {"proxies",
+       FC_LISTENER_KEY_trusted_proxy,
+       {"", "", "::1,10.0.0.0/8", ""}},
+      {"bind",
+       FC_LISTENER_KEY_allow_insecure_bind,
+       {"off", "off", "off", "on"}},
+      {"address",
+       FC_LISTENER_KEY_address,
+       {"127.0.0.1:1", "unix:/s", "systemd", "systemd:api"}},
+  };
+  fc_server_options_t options;
+  fc_listener_policy_t policy;
+  fc_str_t address;
+  fc_error_t error;
+  assert_int_equal(parse(&options, LISTENERS, &error), FC_OK);
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    for (uint32_t i = 0; i < 4; i++) {
+      fc_text_t text;
+      fc_text_init(&text, fc_allocator_system(), 4096);
+      assert_true(fc_listener_at(&options, i, &address, &policy));
+      (void)fc_option_print(&policy, &fc_listener_keys[row->key], &text.sink,
+                            &error);
+      assert_true(fc_str_equal(fc_text_str(&text), fc_str(row->values[i])));
+      fc_text_deinit(&text);
+    }
+  }
+  assert_false(fc_listener_at(&options, 4, &address, &policy));
+  (void)fc_listener_at(&options, 1, &address, &policy);
+  assert_int_equal(policy.origins[FC_LISTENER_KEY_admin].line, 3);
+  assert_int_equal(policy.origins[FC_LISTENER_KEY_trusted_proxy].from,
+                   FC_ORIGIN_DEFAULT);
+  // What is said of all by a flag does not change what is said of one.
+  options.admin = FC_ADMIN_LOOPBACK;
+  options.origins[FC_OPTION_admin].from = FC_ORIGIN_FLAG;
+  (void)fc_listener_at(&options, 0, &address, &policy);
+  assert_int_equal(policy.admin, FC_ADMIN_LOOPBACK);
+  assert_int_equal(policy.origins[FC_LISTENER_KEY_admin].from, FC_ORIGIN_FLAG);
+  (void)fc_listener_at(&options, 1, &address, &policy);
+  assert_int_equal(policy.admin, FC_ADMIN_SOCKET);
+  // A flag that says where to listen takes the place of all.
+  options.origins[FC_OPTION_listen].from = FC_ORIGIN_FLAG;
+  assert_true(fc_listener_at(&options, 0, &address, &policy));
+  assert_true(fc_str_equal(address, FC_STR("127.0.0.1:8000")));
+  assert_string_equal(policy.address, "");
+  assert_false(fc_listener_at(&options, 1, &address, &policy));
+  fc_server_options_deinit(&options);
+}
+
+static void a_passed_socket_has_the_policy_of_its_name(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    const char *passed;
+    const char *address;  // of the listener whose policy holds
+  } rows[] = {
+      {"one by name", "api", "systemd:api"},
+      {"any other", "web", "systemd"},
+      {"one without a name", "", "systemd"},
+  };
+  fc_server_options_t options;
+  fc_listener_policy_t policy;
+  fc_error_t error;
+  assert_int_equal(parse(&options, LISTENERS, &error), FC_OK);
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    fc_listener_of_passed(&options, fc_str(row->passed), &policy);
+    assert_string_equal(policy.address, row->address);
+  }
+  options.file.listener_count = 2;  // none is of a service manager
+  fc_listener_of_passed(&options, FC_STR("api"), &policy);
+  assert_string_equal(policy.address, "");
+  assert_int_equal(policy.admin, FC_ADMIN_OFF);
+  fc_server_options_deinit(&options);
+}
+
+static void printed_listeners_say_the_same(void **state) {
+  (void)state;
+  fc_server_options_t options, again;
+  fc_text_t printed;
+  fc_error_t error;
+  fc_text_init(&printed, fc_allocator_system(), 1u << 20);
+  assert_int_equal(parse(&options, LISTENERS, &error), FC_OK);
+  assert_int_equal(fc_config_file_print(&options, &printed.sink, &error),
+                   FC_OK);
+  assert_int_equal(fc_sink_put(&printed.sink, fc_str_make("", 1), &error),
+                   FC_OK);
+  assert_null(strstr(printed.data, "\"listen\""));
+  assert_non_null(
+      strstr(printed.data, "// " NAME ":3:33\n      \"admin\": \"socket\","));
+  assert_non_null(
+      strstr(printed.data, "// " NAME ":1:11\n      \"admin\": \"off\","));
+  assert_int_equal(parse(&again, printed.data, &error), FC_OK);
+  assert_int_equal(again.file.listener_count, 4);
+  assert_string_equal(again.file.listeners[2].trusted_proxy, "::1,10.0.0.0/8");
+  assert_true(again.file.listeners[3].allow_insecure_bind);
+  fc_text_deinit(&printed);
+  fc_server_options_deinit(&again);
+  fc_server_options_deinit(&options);
+}
+
 // The printed options, read again as a file, are the same options.
 static void what_is_printed_says_the_same(void **state) {
   (void)state;
@@ -256,7 +460,8 @@ static void what_is_printed_says_the_same(void **state) {
       "\"max-memory\": \"5G\", \"worker-memory\": 1025, \"timeout\": \"1500ms\",\n"
       "\"drain\": \"2m\", \"lane\": \"always\", \"strict-load\": true,\n"
       "\"allow-host\": \"a\\\"b\", \"paths\": [\"/a\", \"b\\\\c\"],\n"
-      "\"modules\": {\"m\": {\"workers\": 2, \"functions\": \"f,g\"}, \"n\": {}}}";
+      "\"modules\": {\"m\": {\"workers\": 2, \"functions\": \"f,g\"}, \"n\": {},\n"
+      "\"m@2\": {\"workers\": 5}}}";
   assert_int_equal(parse(&options, text, &error), FC_OK);
   fc_text_t printed;
   fc_text_init(&printed, fc_allocator_system(), 1u << 20);
@@ -283,10 +488,12 @@ static void what_is_printed_says_the_same(void **state) {
   assert_non_null(
       strstr(printed.data, "// " NAME ":1:34\n      \"workers\": 3,"));
   assert_non_null(strstr(printed.data, "// default\n      \"pin\": false,"));
-  assert_int_equal(again.file.module_count, 2);
+  assert_int_equal(again.file.module_count, 3);
   assert_int_equal(again.file.modules[0].workers, 2);
   assert_string_equal(again.file.modules[0].functions, "f,g");
   assert_int_equal(again.file.modules[1].workers, 3);
+  assert_int_equal(again.file.modules[2].workers, 5);
+  assert_string_equal(again.file.modules[2].functions, "f,g");
   assert_int_equal(again.path_count, 2);
   assert_string_equal(again.paths[1], "b\\c");
   fc_text_deinit(&printed);
@@ -340,7 +547,11 @@ int main(void) {
       FC_TEST(every_kind_of_value_is_read),
       FC_TEST(mistakes_are_named_with_their_place),
       FC_TEST(modules_have_policies),
+      FC_TEST(versions_have_policies),
       FC_TEST(policies_need_memory),
+      FC_TEST(a_listener_has_what_is_said_of_it_and_of_all),
+      FC_TEST(a_passed_socket_has_the_policy_of_its_name),
+      FC_TEST(printed_listeners_say_the_same),
       FC_TEST(what_is_printed_says_the_same),
       FC_TEST(flags_come_before_variables_and_both_before_the_file),
   };

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every text that lists the options of farcalld with their defaults is made here
-// from options.def and module.def, so that a new option cannot be forgotten: the variables and
-// the file in config/, the page in docs/ and the manual page. A text that differs
+// from options.def, module.def and listener.def, so that a new option cannot be
+// forgotten: the variables and the file in config/, the page in docs/ and the manual page. A text that differs
 // is written into the build folder, from where it is copied.
 #include <ctype.h>
 #include <stdio.h>
 
 #include "config/file.h"
+#include "config/listener.h"
 #include "config/module.h"
 #include "helpers/test.h"
 
@@ -106,6 +107,25 @@ static void print_module(fc_text_t *text) {
   put(text, "    // }\n  },\n\n");
 }
 
+static void print_listener(fc_text_t *text) {
+  put(text,
+      "  // Where the server listens, if what holds is not the same everywhere: in "
+      "the\n  // place of \"listen\". A key that is left out is as the option of its "
+      "name.\n  \"listeners\": [\n    // {\n");
+  // It has no default, and needs a value.
+  fc_option_t address = fc_listener_keys[FC_LISTENER_KEY_address];
+  address.value = "127.0.0.1:8000";
+  for (size_t i = 0; i < FC_LISTENER_KEYS; i++) {
+    const fc_option_t *o = &fc_listener_keys[i];
+    char help[512];
+    snprintf(help, sizeof help, "%s: %s", form(o), o->help);
+    put_comment(text, "    //   //", help);
+    put_member(text, "    //   ", i == FC_LISTENER_KEY_address ? &address : o);
+    put(text, i + 1 < FC_LISTENER_KEYS ? ",\n    //\n" : "\n");
+  }
+  put(text, "    // }\n  ],\n\n");
+}
+
 static void print_file(fc_text_t *text) {
   put(text,
       "// SPDX-License-Identifier: Apache-2.0\n"
@@ -126,6 +146,7 @@ static void print_file(fc_text_t *text) {
     put(text, ",\n\n");
   }
   print_module(text);
+  print_listener(text);
   put(text,
       "  // What is served: modules (*.so, *.vmfb) and directories of modules. "
       "PATHs of the\n"
@@ -175,6 +196,11 @@ static void print_module_page(fc_text_t *text) {
       "member, one that is\n"
       "of all modules does not. `-T` prints what is in force for each module that "
       "somebody has named.\n\n"
+      "A member `\"resnet@3\"` says what holds for version 3 alone, and comes before "
+      "that of `resnet`,\n"
+      "which says the rest; `versions` and `aliases` are of all versions. When the "
+      "file of `self-test`\n"
+      "has changed, the next reload has the module's file prove itself anew.\n\n"
       "| key | left out | |\n|---|---|---|\n");
   for (size_t i = 0; i < FC_MODULE_KEYS; i++) {
     const fc_option_t *inherited = fc_module_key_inherits(i);
@@ -183,6 +209,43 @@ static void print_module_page(fc_text_t *text) {
     if (inherited) snprintf(as, sizeof as, "as `%s`", inherited->flag);
     put_row(text, o, inherited || !*o->value ? "" : "`",
             inherited ? as : o->value);
+  }
+}
+
+static void print_listener_page(fc_text_t *text) {
+  put(text,
+      "\n## Listeners\n\n"
+      "`\"listeners\"` says where the server listens, in the place of `\"listen\"`, "
+      "when not the same is\n"
+      "to hold for each address:\n\n"
+      "```json\n"
+      "{ \"paths\": [\"/srv/models\"], \"admin\": \"off\",\n"
+      "  \"listeners\": [\n"
+      "    { \"address\": \"0.0.0.0:8000\", \"allow-insecure-bind\": true,\n"
+      "      \"allow-host\": \"models.example\", \"trusted-proxy\": \"10.0.0.0/8\" },\n"
+      "    { \"address\": \"unix:/run/farcall/admin.sock\", \"socket-mode\": "
+      "\"0660\",\n"
+      "      \"admin\": \"socket\" } ] }\n"
+      "```\n\n"
+      "A key that is left out is as the option of the same name, which holds for all. "
+      "`--listen` and\n"
+      "`FARCALL_LISTEN` take the place of all listeners of the file; any other flag "
+      "or variable holds\n"
+      "where a listener has no such key. Passed sockets of which no listener speaks are "
+      "listened on,\n"
+      "too; a listener `systemd` or `systemd:NAME` for which none is passed is an "
+      "error. What\n"
+      "listeners say counts from the next start on.\n\n"
+      "| key | |\n|---|---|\n");
+  for (size_t i = 0; i < FC_LISTENER_KEYS; i++) {
+    const fc_option_t *o = &fc_listener_keys[i];
+    put(text, "| `");
+    put(text, o->flag);
+    put(text, "` ");
+    put_cell(text, form(o));
+    put(text, " | ");
+    put_cell(text, o->help);
+    put(text, " |\n");
   }
 }
 
@@ -202,9 +265,11 @@ static void print_page(fc_text_t *text) {
       "list of texts for\n"
       "values that are separated by commas. `\"paths\"` lists what is served, "
       "`\"modules\"` says\n"
-      "what holds for [single modules](#single-modules). A key that is misspelt is "
-      "refused with\n"
-      "its place and the nearest one, and nothing starts.\n"
+      "what holds for [single modules](#single-modules), `\"listeners\"` what holds "
+      "for [single\n"
+      "addresses](#listeners). A key that is misspelt is refused with its place and "
+      "the nearest one,\n"
+      "and nothing starts.\n"
       "[config/farcalld.conf](../config/farcalld.conf) has every key with its "
       "default.\n\n"
       "    farcalld -t -c farcalld.conf    # checks the options, serves nothing\n"
@@ -228,6 +293,7 @@ static void print_page(fc_text_t *text) {
     put_row(text, o, *o->value ? "`" : "", o->value);
   }
   print_module_page(text);
+  print_listener_page(text);
 }
 
 // Writes a line of a manual page: a hyphen of a flag must stay a hyphen when it
@@ -359,43 +425,78 @@ static void the_file_has_the_defaults(void **state) {
   fc_server_options_deinit(&options);
 }
 
+// Parses the comments of config/farcalld.conf below the member that begins with
+// `begin`, as if they were none.
+static void parse_comments(const char *begin, const char *end,
+                           fc_server_options_t *out_options) {
+  fc_text_t text;
+  fc_error_t error;
+  char line[256];
+  bool inside = false;
+  fc_text_init(&text, fc_allocator_system(), SIZE_MAX);
+  put(&text, "{");
+  FILE *file = fopen(FARCALL_SOURCE_DIR "/config/farcalld.conf", "re");
+  assert_non_null(file);
+  while (fgets(line, sizeof line, file)) {
+    const bool is_begin = strstr(line, begin);
+    if (is_begin) put(&text, line);
+    inside = is_begin || (inside && strncmp(line, "    //", 6) == 0);
+    if (inside && !is_begin) put(&text, line + 6);
+  }
+  fclose(file);
+  put(&text, end);
+  fc_server_options_init(out_options);
+  out_options->file.name = "farcalld.conf";
+  out_options->file.size = fc_text_str(&text).size;
+  assert_int_equal(fc_sink_put(&text.sink, fc_str_make("", 1), &error), FC_OK);
+  out_options->file.text = text.data;
+  assert_int_equal(fc_config_file_parse(out_options, &error), FC_OK);
+}
+
+static void expect_alike(const void *values, const void *defaults,
+                         const fc_option_t *key) {
+  fc_error_t error;
+  fc_text_t one, two;
+  fc_text_init(&one, fc_allocator_system(), 4096);
+  fc_text_init(&two, fc_allocator_system(), 4096);
+  (void)fc_option_print(values, key, &one.sink, &error);
+  (void)fc_option_print(defaults, key, &two.sink, &error);
+  assert_true(fc_str_equal(fc_text_str(&one), fc_text_str(&two)));
+  fc_text_deinit(&one);
+  fc_text_deinit(&two);
+}
+
 // The comment about "NAME" is a policy, and says what holds without one.
 static void the_file_has_the_defaults_of_a_module(void **state) {
   (void)state;
-  fc_text_t text;
-  fc_text_init(&text, fc_allocator_system(), SIZE_MAX);
-  put(&text, "{ \"modules\": {\n");
-  FILE *file = fopen(FARCALL_SOURCE_DIR "/config/farcalld.conf", "re");
-  char line[256];
-  assert_non_null(file);
-  while (fgets(line, sizeof line, file)) {
-    if (strncmp(line, "    //", 6) == 0) put(&text, line + 6);
-  }
-  fclose(file);
-  put(&text, "} }");
   fc_server_options_t options;
-  fc_error_t error;
-  fc_server_options_init(&options);
-  options.file.name = "farcalld.conf";
-  options.file.size = fc_text_str(&text).size;
-  assert_int_equal(fc_sink_put(&text.sink, fc_str_make("", 1), &error), FC_OK);
-  options.file.text = text.data;
-  assert_int_equal(fc_config_file_parse(&options, &error), FC_OK);
-  assert_int_equal(options.file.module_count, 1);
   fc_module_policy_t defaults;
+  parse_comments("\"modules\": {", "} }", &options);
+  assert_int_equal(options.file.module_count, 1);
   const fc_module_policy_t *policy = options.file.modules;
   fc_module_policy_init(&defaults, NULL);
   assert_string_equal(policy->name, "NAME");
   for (size_t i = 0; i < FC_MODULE_KEYS; i++) {
-    fc_text_t one, two;
-    fc_text_init(&one, fc_allocator_system(), 4096);
-    fc_text_init(&two, fc_allocator_system(), 4096);
-    (void)fc_option_print(policy, &fc_module_keys[i], &one.sink, &error);
-    (void)fc_option_print(&defaults, &fc_module_keys[i], &two.sink, &error);
-    assert_true(fc_str_equal(fc_text_str(&one), fc_text_str(&two)));
+    expect_alike(policy, &defaults, &fc_module_keys[i]);
     assert_int_equal(policy->origins[i].from, FC_ORIGIN_FILE);
-    fc_text_deinit(&one);
-    fc_text_deinit(&two);
+  }
+  fc_server_options_deinit(&options);
+}
+
+// The comment about a listener is one; its address is an example.
+static void the_file_has_the_defaults_of_a_listener(void **state) {
+  (void)state;
+  fc_server_options_t options;
+  fc_listener_policy_t defaults;
+  parse_comments("\"listeners\": [", "] }", &options);
+  assert_int_equal(options.file.listener_count, 1);
+  const fc_listener_policy_t *listener = options.file.listeners;
+  fc_listener_policy_init(&defaults);
+  for (size_t i = 0; i < FC_LISTENER_KEYS; i++) {
+    if (i != FC_LISTENER_KEY_address) {
+      expect_alike(listener, &defaults, &fc_listener_keys[i]);
+    }
+    assert_int_equal(listener->origins[i].from, FC_ORIGIN_FILE);
   }
   fc_server_options_deinit(&options);
 }
@@ -405,6 +506,7 @@ int main(void) {
       FC_TEST(every_option_is_in_every_text),
       FC_TEST(the_file_has_the_defaults),
       FC_TEST(the_file_has_the_defaults_of_a_module),
+      FC_TEST(the_file_has_the_defaults_of_a_listener),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

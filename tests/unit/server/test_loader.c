@@ -62,7 +62,7 @@ static void submit(fc_loader_t *loader, fc_load_kind_t kind, const char *path,
                    uint32_t generation) {
   fc_status_t status =
       kind == FC_LOAD_SCAN
-          ? fc_loader_scan(loader, fc_str(path), 0, -1, NULL, NULL)
+          ? fc_loader_scan(loader, fc_str(path), 0, -1, FC_STR(""), NULL, NULL)
           : fc_loader_open(loader, fc_str(path), generation, isolation,
                            FC_STR(""), FC_STR("auto"), NULL);
   assert_int_equal(status, FC_OK);
@@ -221,7 +221,7 @@ static fc_status_t load_two(fc_allocator_t allocator, void *context,
   fc_status_t status = fc_loader_create(&options, &loader, err);
   if (status != FC_OK) return status;
   status = fc_loader_scan(loader, FC_STR(FARCALL_SOURCE_DIR "/tests/corpus/vm"),
-                          0, -1, NULL, err);
+                          0, -1, FC_STR(""), NULL, err);
   if (status == FC_OK) status = take_status(loader, err);
   // Under the thread sanitizer some hundred loads of machine code take minutes.
   const fc_str_t path = FC_TSAN ? FC_STR(VM) : FC_STR(NATIVE);

@@ -238,11 +238,61 @@ static void scanning_survives_any_failed_allocation(void **state) {
   assert_true(fc_test_allocation_sweep(scan, NULL) > 2);
 }
 
+// Marks of x/1 and x/2 with such files of calls.
+static void mark_two(const char *tests, size_t size, uint64_t out_marks[2]) {
+  fc_listing_t listing;
+  fc_error_t error;
+  assert_int_equal(fc_scan(fc_str(fc_test_folder()), fc_backends, -1,
+                           fc_allocator_system(), &listing, &error),
+                   FC_OK);
+  assert_int_equal(fc_scan_mark_tests(&listing, fc_str_make(tests, size),
+                                      fc_allocator_system(), &error),
+                   FC_OK);
+  assert_int_equal(listing.count, 2);
+  for (size_t i = 0; i < 2; i++) out_marks[i] = listing.files[i].mark;
+  fc_listing_deinit(&listing);
+}
+
+static void calls_that_the_configuration_names_count(void **state) {
+  (void)state;
+  char text[400];
+  uint64_t plain[2], first[2], second[2], version[2], off[2];
+  static const char *const kFolders[] = {"x", "x/1", "x/2"};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kFolders); i++) {
+    assert_int_equal(mkdir(fc_test_in_folder(kFolders[i]), 0700), 0);
+  }
+  fc_test_put("x/1/model.so", "");
+  fc_test_put("x/2/model.so", "");
+  fc_test_put("calls", "");
+  const char *folder = fc_test_folder();
+  int size = snprintf(text, sizeof text, "y%c%s/none%cx%c%s/calls%c", 0, folder,
+                      0, 0, folder, 0);
+  mark_two("", 0, plain);
+  mark_two(text, (size_t)size, first);
+  assert_int_not_equal(plain[0], first[0]);
+  assert_int_not_equal(plain[1], first[1]);
+  replace("calls");
+  mark_two(text, (size_t)size, second);
+  assert_int_not_equal(first[0], second[0]);
+  assert_int_not_equal(first[1], second[1]);
+  // Of one version alone; and of all but one.
+  size = snprintf(text, sizeof text, "x@2%c%s/calls%c", 0, folder, 0);
+  mark_two(text, (size_t)size, version);
+  assert_int_equal(version[0], plain[0]);
+  assert_int_equal(version[1], second[1]);
+  size = snprintf(text, sizeof text, "x%c%s/calls%cx@2%coff%c", 0, folder, 0, 0,
+                  0);
+  mark_two(text, (size_t)size, off);
+  assert_int_equal(off[0], second[0]);
+  assert_int_equal(off[1], plain[1]);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST_IN_FOLDER(a_folder_is_read_in_order),
       FC_TEST(what_is_no_folder_is_listed_itself),
       FC_TEST_IN_FOLDER(a_mark_says_whether_files_were_replaced),
+      FC_TEST_IN_FOLDER(calls_that_the_configuration_names_count),
       FC_TEST_IN_FOLDER(a_folder_without_modules_is_an_error),
       FC_TEST_IN_FOLDER(a_folder_that_cannot_be_opened_now_is_an_error),
       FC_TEST_IN_FOLDER(what_cannot_be_read_is_noted),
