@@ -170,6 +170,29 @@ fc_cpu_answer_t fc_cpu_has(const fc_cpu_t *cpu, fc_str_t name) {
   return cpu->words[EXTRA_WORD] >> i & 1 ? FC_CPU_YES : FC_CPU_NO;
 }
 
+const bool fc_cpu_has_names = FEATURE_COUNT > 0;
+
+fc_cpu_answer_t fc_cpu_runs(const fc_cpu_t *cpu, fc_str_t name) {
+  static const struct {
+    const char *name;
+    const char *features;
+  } kLevels[] = {
+#define FC_CPU_LEVEL(name, features) {name, features},
+#include "hal/cpu_level.def"
+#undef FC_CPU_LEVEL
+  };
+  bool runs = true;
+  for (size_t i = 0; fc_cpu_has_names && i < FC_ARRAY_COUNT(kLevels); i++) {
+    for (fc_str_t rest = fc_str(kLevels[i].features); rest.size;) {
+      runs &= fc_cpu_has(cpu, take_word(&rest)) == FC_CPU_YES;
+    }
+    if (fc_str_equal(fc_str(kLevels[i].name), name)) {
+      return runs ? FC_CPU_YES : FC_CPU_NO;
+    }
+  }
+  return fc_cpu_has(cpu, name);
+}
+
 // The features a list asks for. The last mention of a name decides, as for LLVM:
 // iree-compile lists what the processor's model has and then, with '-', what the
 // machine it ran on lacks.

@@ -29,6 +29,11 @@ typedef enum fc_cpu_answer_t {
 // `name` is LLVM's: "avx512f", "fma".
 fc_cpu_answer_t fc_cpu_has(const fc_cpu_t *cpu, fc_str_t name);
 
+// Do features have names here? Those of other architectures than x86-64 have none.
+extern const bool fc_cpu_has_names;
+// The same for a feature or a level of processors ("x86-64-v3", cpu_level.def).
+fc_cpu_answer_t fc_cpu_runs(const fc_cpu_t *cpu, fc_str_t name);
+
 // Checks a target feature list ("+avx2,-sse4a,+fma"). A feature is wanted if
 // its last mention has a '+'. Unknown names pass. FC_CODE_CPU_FEATURES lists
 // what is wanted and missing, and says how to compile instead.

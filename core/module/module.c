@@ -15,6 +15,7 @@
 #include "module/backends.h"
 #include "module/files.h"
 #include "module/snapshot.h"
+#include "module/variant.h"
 
 #define SHA256_SIZE ((size_t)64)  // as text
 
@@ -239,6 +240,49 @@ static fc_status_t create(fc_str_t path, fc_allocator_t allocator,
   return FC_OK;
 }
 
+static fc_status_t fail_variant(const char *file, fc_status_t status,
+                                fc_error_t *err) {
+  char message[200];
+  if (!err || err->code == FC_CODE_OUT_OF_MEMORY) return status;
+  snprintf(message, sizeof message, "%.199s", err->message);
+  return fc_fail(err, err->code, "its variant '%.100s': %s", file, message);
+}
+
+// Puts the variant for this processor into the place of the file, if the sidecar has
+// one, and its own sidecar into the place of that, if it has one.
+static fc_status_t take_variant(fc_module_t *module,
+                                const fc_backend_t *const *backends,
+                                const fc_module_options_t *options,
+                                fc_module_files_t *files, fc_error_t *err) {
+  fc_variants_t variants;
+  char path[FC_PATH_SIZE_MAX];
+  int file, sidecar;
+  if (files->sidecar < 0) return FC_OK;
+  FC_TRY(fc_variants_read(files->sidecar, module->path, module->allocator,
+                          &variants, err));
+  if (variants.chosen == FC_VARIANTS_MAX) return FC_OK;
+  const char *name = variants.files[variants.chosen];
+  if (!fc_variant_path(module->path, name, path, sizeof path)) {
+    return fc_fail(err, FC_CODE_MODULE_PATH,
+                   "its variant '%.100s': a path of %d bytes or more", name,
+                   FC_PATH_SIZE_MAX);
+  }
+  fc_status_t status = fc_snapshot_open_file(path, &file, err);
+  if (status != FC_OK) return fail_variant(name, status, err);
+  close(files->module);
+  files->module = file;
+  status = identify(module, backends, file, options, err);
+  if (status == FC_OK) {
+    status = fc_files_open_sidecar(
+        fc_str(path), module->backend->sidecar_suffix, &sidecar, err);
+  }
+  if (status != FC_OK) return fail_variant(name, status, err);
+  if (sidecar < 0) return FC_OK;
+  close(files->sidecar);
+  files->sidecar = sidecar;
+  return FC_OK;
+}
+
 static fc_status_t load_path(fc_module_t *module,
                              const fc_backend_t *const *backends,
                              const fc_module_options_t *options,
@@ -249,6 +293,9 @@ static fc_status_t load_path(fc_module_t *module,
   if (status == FC_OK) {
     status = fc_files_open_sidecar(
         module->path, module->backend->sidecar_suffix, &files.sidecar, err);
+  }
+  if (status == FC_OK) {
+    status = take_variant(module, backends, options, &files, err);
   }
   if (status == FC_OK) status = read_module(module, &files, options, err);
   close(files.module);

@@ -138,6 +138,15 @@ static bool is_served_as(const fc_generation_t *generation,
          !generation->anew && file->mark && generation->mark == file->mark;
 }
 
+// `path`: the file's own, or its variant's, which is in the same folder.
+static bool is_written(const fc_modules_t *modules, const fc_listed_t *file,
+                       fc_str_t path) {
+  if (!modules->watch) return false;
+  return file->folder < 0 ? fc_watch_is_written(modules->watch, path)
+                          : fc_watch_is_written_in(modules->watch, file->folder,
+                                                   fc_path_file(path));
+}
+
 // Does an act that follows files leave this file alone? So it is with an empty
 // file, one that is being written, one refused as it is now, one that is gone
 // while its module is served, and one whose module was unloaded by request. The
@@ -149,10 +158,8 @@ static bool must_wait(fc_modules_t *modules, const fc_act_t *act,
     return true;
   const fc_put_away_t *away = *find_put_away(modules, file->path);
   if (away && away->mark == file->mark) return true;
-  if (!modules->watch) return false;
-  return file->folder < 0 ? fc_watch_is_written(modules->watch, file->path)
-                          : fc_watch_is_written_in(modules->watch, file->folder,
-                                                   fc_path_file(file->path));
+  return is_written(modules, file, file->path) ||
+         (file->variant.size && is_written(modules, file, file->variant));
 }
 
 // Was the file's version rolled back, and has the file not changed since?

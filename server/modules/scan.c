@@ -14,6 +14,7 @@
 #include "base/name_table.h"
 #include "module/backends.h"
 #include "module/files.h"
+#include "module/variant.h"
 #include "modules/watch.h"
 
 // Mixes facts that show whether a file is still the same into `mark`, 0 at
@@ -261,6 +262,88 @@ static fc_status_t list_directory(DIR *directory, fc_str_t folder,
   return FC_OK;
 }
 
+// ---------------------------------------------------------------------------
+// Variants
+
+// FC_CODE_OUT_OF_MEMORY alone. Any other mistake is told when the module is loaded.
+static fc_status_t read_variants(fc_str_t path, const char *suffix,
+                                 fc_allocator_t allocator, fc_variants_t *out,
+                                 fc_error_t *err) {
+  fc_error_t why;
+  int sidecar;
+  out->count = 0;
+  fc_error_reset(&why);
+  fc_status_t status = fc_files_open_sidecar(path, suffix, &sidecar, &why);
+  if (status == FC_OK && sidecar < 0) return FC_OK;
+  if (status == FC_OK) {
+    status = fc_variants_read(sidecar, path, allocator, out, &why);
+    close(sidecar);
+  }
+  if (status == FC_OK) return FC_OK;
+  out->count = 0;
+  return why.code == FC_CODE_OUT_OF_MEMORY ? fc_fail_memory(err) : FC_OK;
+}
+
+static void mark_variant(fc_listed_t *file, fc_str_t variant,
+                         const fc_backend_t *const *backends) {
+  const fc_backend_t *backend = fc_backends_by_suffix(backends, variant);
+  file->variant = variant;
+  file->mark = mark_file(variant.data, file->mark, &file->size);
+  if (!backend || !backend->sidecar_suffix) return;
+  const fc_str_t stem =
+      fc_str_make(variant.data, variant.size - strlen(backend->suffix));
+  file->mark = mix_beside(stem, backend->sidecar_suffix, file->mark);
+}
+
+// Notes the file's variants in `declared`.
+static fc_status_t note_variants(fc_listing_t *listing, fc_listed_t *file,
+                                 const fc_backend_t *const *backends,
+                                 fc_name_table_t *declared, fc_error_t *err) {
+  const fc_backend_t *backend = fc_backends_by_suffix(backends, file->path);
+  fc_variants_t variants;
+  char path[FC_PATH_SIZE_MAX];
+  if (!file->mark || !backend) return FC_OK;
+  FC_TRY(read_variants(file->path, backend->sidecar_suffix, declared->allocator,
+                       &variants, err));
+  for (uint32_t i = 0; i < variants.count; i++) {
+    if (!fc_variant_path(file->path, variants.files[i], path, sizeof path) ||
+        fc_str_equal(fc_str(path), file->path)) {
+      continue;
+    }
+    const size_t size = strlen(path);
+    char *kept = fc_arena_alloc(&listing->arena, size + 1, 1);
+    if (!kept) return fc_fail_memory(err);
+    memcpy(kept, path, size + 1);
+    FC_TRY(fc_name_table_put(declared, fc_str_make(kept, size), 0, err));
+    if (i == variants.chosen) {
+      mark_variant(file, fc_str_make(kept, size), backends);
+    }
+  }
+  return FC_OK;
+}
+
+// A variant has no variants: of two files with one sidecar the first has the other.
+static fc_status_t take_variants(fc_listing_t *listing,
+                                 const fc_backend_t *const *backends,
+                                 fc_allocator_t allocator, fc_error_t *err) {
+  fc_name_table_t declared = {.allocator = allocator};
+  fc_status_t status = FC_OK;
+  size_t kept = 0;
+  for (size_t i = 0; i < listing->count && status == FC_OK; i++) {
+    fc_listed_t *file = &listing->files[i];
+    if (fc_name_table_find(&declared, file->path) != FC_NAME_NONE) continue;
+    status = note_variants(listing, file, backends, &declared, err);
+  }
+  for (size_t i = 0; i < listing->count; i++) {
+    const fc_listed_t *file = &listing->files[i];
+    if (fc_name_table_find(&declared, file->path) != FC_NAME_NONE) continue;
+    listing->files[kept++] = *file;
+  }
+  listing->count = kept;
+  fc_name_table_deinit(&declared);
+  return status;
+}
+
 fc_status_t fc_scan(fc_str_t path, const fc_backend_t *const *backends,
                     int watch, fc_allocator_t allocator,
                     fc_listing_t *out_listing, fc_error_t *err) {
@@ -281,6 +364,9 @@ fc_status_t fc_scan(fc_str_t path, const fc_backend_t *const *backends,
     closedir(directory);
   } else {
     status = add_path(&listing, FC_STR(""), path, backends, err);
+  }
+  if (status == FC_OK) {
+    status = take_variants(&listing, backends, allocator, err);
   }
   if (status == FC_OK) *out_listing = listing;
   else fc_listing_deinit(&listing);

@@ -15,6 +15,9 @@ typedef struct fc_listed_t {
   uint64_t size;  // bytes
   int folder;     // inotify's number for its directory; -1: none
   bool served;    // for fc_versions_filter alone
+  // The file that is loaded in its place on this processor, which counts in `mark` and
+  // `size`, too (module/variant.h); "": none.
+  fc_str_t variant;
 } fc_listed_t;
 
 // A directory NAME or NAME/VERSION that may be there but cannot be read now.
@@ -37,7 +40,8 @@ typedef struct fc_listing_t {
 
 // Lists the files of a directory that have the suffix of one of the `backends`
 // (NULL-terminated), and its files NAME/VERSION/model.SUFFIX, in bytewise order
-// of their paths. A path that is no directory, or a directory that cannot be
+// of their paths. Variants of a listed file (module/variant.h) are not listed
+// themselves. A path that is no directory, or a directory that cannot be
 // opened, is listed itself, whether it exists or not. A directory NAME or NAME/VERSION
 // that cannot be read is noted in `unread`: nothing is known of its files.
 // FC_CODE_MODULE_PATH when reading the PATH fails or it has no such file;

@@ -11,9 +11,12 @@ import time
 
 import pytest
 
-from conftest import BIN, Server, user_environment
+from conftest import BIN, ROOT, Server, user_environment
 from reloading import SIDECAR, wait_until
 from versioning import Versions, answers
+
+
+CORPUS_VM = ROOT / "tests/corpus/vm"
 
 
 @pytest.fixture
@@ -380,3 +383,63 @@ def test_a_version_goes_back_from_where_its_name_led_alone(versions, tmp_path,
         crash(server, name)
     assert [answers(server, name) for name in ("m@1", "m@2", "m", "m@3")] == [1, 2, 3, 3]
     assert b"farcall_module_rollbacks_total 0" in server.get("/metrics").body
+
+
+def declare(versions, version, *variants):
+    """Has the sidecar of a version list variants."""
+    sidecar = versions.folder / "m" / str(version) / "model.farcall.json"
+    sidecar.with_name("next").write_text(json.dumps({**SIDECAR, "variants": variants}))
+    sidecar.with_name("next").rename(sidecar)
+
+
+NEVER = {"file": "model-never.so", "cpu": ["xop", "amx-bf16"]}  # of two makers
+
+
+@pytest.mark.parametrize("load", ["start", "demand"])
+def test_the_variant_for_the_processor_is_the_version(serve, versions, load):
+    versions.put(1)
+    versions.put(2)
+    folder = versions.folder / "m" / "2"
+    (folder / "model-never.so").write_bytes(versions.numbered(7))
+    (folder / "model-any.so").write_bytes(versions.numbered(8))
+    declare(versions, 2, NEVER, {"file": "model-any.so", "cpu": []})
+    server = serve("--admin=loopback", f"--load={load}", versions.folder)
+    assert [answers(server, name) for name in ("m", "m@1", "m@2")] == [8, 1, 8]
+    document = server.get("/api/v1/modules/m").json
+    assert document["version"] == "2" and document["state"] == "ready"
+    # A variant that is written anew is a new file of the version.
+    (folder / "next").write_bytes(versions.numbered(9))
+    (folder / "next").rename(folder / "model-any.so")
+    assert server.request("POST", "/api/v1/reload").json["loaded"] == 1
+    assert answers(server, "m") == 9
+    # One that nobody can run here is not looked at; one that is gone is told.
+    (folder / "model-never.so").unlink()
+    assert server.request("POST", "/api/v1/reload").json["loaded"] == 0
+    (folder / "model-any.so").unlink()
+    refused = server.request("POST", "/api/v1/reload")
+    assert refused.status == 422 and "its variant 'model-any.so'" in refused.json["detail"]
+    assert answers(server, "m") == 9
+    declare(versions, 2, NEVER)
+    assert server.request("POST", "/api/v1/reload").json["loaded"] == 1
+    assert answers(server, "m") == 2
+
+
+def test_two_files_that_one_sidecar_declares_are_one_version(serve, versions):
+    """Of machine code and bytecode, each of them may be the one that is loaded."""
+    versions.put(1)
+    folder = versions.folder / "m" / "1"
+    shutil.copy(CORPUS_VM / "ops.vmfb", folder / "model.vmfb")
+    server = serve("--admin=loopback", versions.folder)
+    assert "two modules are called" in server.get("/api/v1/modules").body.decode()
+    declare(versions, 1, {"file": "model.so"}, {"file": "model.vmfb"})
+    server = serve("--admin=loopback", versions.folder)
+    assert answers(server, "m") == 1
+    assert len(server.get("/api/v1/modules").json["modules"]) == 1
+    sidecar = folder / "model.farcall.json"
+    sidecar.write_text(json.dumps({"farcall": 1, "abi": "module", "functions": [],
+                                   "variants": [{"file": "model.so", "cpu": NEVER["cpu"]},
+                                                {"file": "model.vmfb"}]}))
+    server = serve("--admin=loopback", versions.folder)
+    module = server.get("/api/v1/modules/m").json
+    assert (module["kind"], module["state"]) == ("vm", "ready")
+    assert len(server.get("/api/v1/modules").json["modules"]) == 1

@@ -9,6 +9,7 @@
 #include "abi/names.h"
 #include "abi/render.h"
 #include "abi/sidecar.h"
+#include "module/variant.h"
 #include "farcall/abi.h"
 
 #define CHECK(condition) \
@@ -129,9 +130,27 @@ static void try_names(fc_str_t json) {
   fc_names_destroy(names);
 }
 
+static void try_variants(fc_str_t json) {
+  const fc_cpu_t cpu = {{0}};
+  fc_error_t err = {0};
+  fc_variants_t variants;
+  const fc_status_t status =
+      fc_variants_parse(json, FC_STR("folder/model.so"), &cpu,
+                        fc_allocator_system(), &variants, &err);
+  CHECK(status == FC_OK ||
+        (err.code == FC_CODE_ABI_METADATA && err.has_pointer));
+  if (status != FC_OK) return;
+  CHECK(variants.count <= FC_VARIANTS_MAX);
+  CHECK(variants.chosen < variants.count || variants.chosen == FC_VARIANTS_MAX);
+  for (uint32_t i = 0; i < variants.count; i++) {
+    CHECK(variants.files[i][0] && !strchr(variants.files[i], '/'));
+  }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   fc_error_t err = {0};
   try_names(fc_str_make((const char *)data, size));
+  try_variants(fc_str_make((const char *)data, size));
   fc_sidecar_t *sidecar = NULL;
   if (fc_sidecar_parse(fc_str_make((const char *)data, size), FC_SOURCE_SIDECAR,
                        NULL, fc_allocator_system(), &sidecar, &err) != FC_OK) {

@@ -287,12 +287,61 @@ static void calls_that_the_configuration_names_count(void **state) {
   assert_int_equal(off[1], plain[1]);
 }
 
+// One file for each module, whatever its sidecar lists; the variant counts in its mark.
+static void variants_are_no_modules_of_their_own(void **state) {
+  (void)state;
+  fc_listing_t listing;
+  fc_error_t error;
+  uint64_t marks[3];
+  static const char *const kFolders[] = {"x", "x/3"};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kFolders); i++) {
+    assert_int_equal(mkdir(fc_test_in_folder(kFolders[i]), 0700), 0);
+  }
+  fc_test_put("m.so", "own");
+  fc_test_put("m-v4.so", "variant");
+  fc_test_put("m-never.so", "x");
+  fc_test_put("other.so", "");
+  fc_test_put("m.farcall.json",
+              "{\"farcall\":1,\"variants\":[{\"file\":\"m-never.so\","
+              "\"cpu\":[\"xop\",\"amx-bf16\"]},{\"file\":\"m-v4.so\"}]}");
+  fc_test_put("x/3/model.so", "");
+  fc_test_put("x/3/model.vmfb", "");
+  fc_test_put("x/3/model.farcall.json",
+              "{\"farcall\":1,\"variants\":[{\"file\":\"model.so\","
+              "\"cpu\":[\"xop\",\"amx-bf16\"]},{\"file\":\"model.vmfb\"}]}");
+  for (size_t i = 0; i < FC_ARRAY_COUNT(marks); i++) {
+    assert_int_equal(fc_scan(fc_str(fc_test_folder()), fc_backends, -1,
+                             fc_allocator_system(), &listing, &error),
+                     FC_OK);
+    assert_int_equal(listing.count, 3);
+    assert_true(fc_str_ends(listing.files[0].path, FC_STR("/m.so")));
+    assert_true(fc_str_ends(listing.files[0].variant, FC_STR("/m-v4.so")));
+    assert_true(fc_str_ends(listing.files[1].path, FC_STR("/other.so")));
+    assert_int_equal(listing.files[1].variant.size, 0);
+    assert_true(fc_str_ends(listing.files[2].path, FC_STR("/x/3/model.so")));
+    assert_true(
+        fc_str_ends(listing.files[2].variant, FC_STR("/x/3/model.vmfb")));
+    assert_int_equal(listing.files[0].size, strlen("variant"));
+    marks[i] = listing.files[0].mark;
+    fc_listing_deinit(&listing);
+    if (i == 0) fc_test_put("m-never.so", "another that is never loaded");
+    if (i == 1) {
+      fc_test_put("other", "variant");
+      assert_int_equal(
+          rename(fc_test_in_folder("other"), fc_test_in_folder("m-v4.so")), 0);
+    }
+  }
+  assert_int_equal(marks[0], marks[1]);
+  assert_int_not_equal(marks[1], marks[2]);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST_IN_FOLDER(a_folder_is_read_in_order),
       FC_TEST(what_is_no_folder_is_listed_itself),
       FC_TEST_IN_FOLDER(a_mark_says_whether_files_were_replaced),
       FC_TEST_IN_FOLDER(calls_that_the_configuration_names_count),
+      FC_TEST_IN_FOLDER(variants_are_no_modules_of_their_own),
       FC_TEST_IN_FOLDER(a_folder_without_modules_is_an_error),
       FC_TEST_IN_FOLDER(a_folder_that_cannot_be_opened_now_is_an_error),
       FC_TEST_IN_FOLDER(what_cannot_be_read_is_noted),
