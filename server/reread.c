@@ -89,7 +89,8 @@ static void merge(fc_loop_t *loop, const fc_server_options_t *next) {
 static bool is_hosted_alike(const fc_module_policy_t *a,
                             const fc_module_policy_t *b) {
   return a->isolation == b->isolation && a->workers == b->workers &&
-         a->tiles == b->tiles && !strcmp(a->parameters, b->parameters);
+         a->tiles == b->tiles && !strcmp(a->parameters, b->parameters) &&
+         !strcmp(a->dims, b->dims);
 }
 
 // A module that is to be hosted in another way is loaded anew, though its file is the

@@ -19,7 +19,8 @@ static void place_print(const fc_doc_t *doc, const char *key, char *out,
   char list[48] = "";
   char function[48] = "";
   if (doc->function >= 0) {
-    snprintf(function, sizeof function, "/functions/%" PRId64, doc->function);
+    snprintf(function, sizeof function, "/%s/%" PRId64,
+             doc->functions ? doc->functions : "functions", doc->function);
   }
   if (doc->list) {
     snprintf(list, sizeof list, "/%s/%zu", doc->list, doc->item);

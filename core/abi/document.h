@@ -24,9 +24,10 @@ typedef struct fc_doc_t {
   fc_str_t so_sha256;  // 64 hex digits, or empty
   fc_error_t *err;
   // Where the reader stands, for messages.
-  const char *whose;  // written before the place; NULL: nothing
-  int64_t function;   // its place in "functions", -1: in none
-  const char *list;   // "args" or "results", NULL: in neither
+  const char *whose;      // written before the place; NULL: nothing
+  int64_t function;       // its place in "functions", -1: in none
+  const char *functions;  // another list than "functions"; NULL: that one
+  const char *list;       // "args" or "results", NULL: in neither
   size_t item;
 } fc_doc_t;
 

@@ -10,7 +10,15 @@
 #include "abi/document.h"
 #include "abi/print.h"
 
-#define WHOSE "its sidecar"
+// The lists that may be in a document, by fc_name_entry_t.configured: their names there,
+// and what errors say.
+static const struct {
+  const char *key;
+  const char *whose;
+  const char *shown;
+} kLists[] = {{"functions", "its sidecar", "functions"},
+              {"configured", "its configuration", "dims"}};
+
 #define ARGUMENT_NAME_SIZE_MAX 256  // bytes
 
 // ---------------------------------------------------------------------------
@@ -19,65 +27,128 @@
 static int compare(const void *a, const void *b) {
   const fc_name_entry_t *x = a, *y = b;
   const int order = fc_str_compare(x->function, y->function);
-  return order ? order : (x->number > y->number) - (x->number < y->number);
+  if (order) return order;
+  if (x->configured != y->configured) return x->configured ? 1 : -1;
+  return (x->number > y->number) - (x->number < y->number);
+}
+
+static void stand_at(fc_doc_t *doc, bool configured, size_t number) {
+  doc->whose = kLists[configured].whose;
+  doc->functions = kLists[configured].shown;
+  doc->function = (int64_t)number;
 }
 
 static fc_status_t check_twins(fc_doc_t *doc, const fc_names_t *names) {
   for (size_t i = 1; i < names->count; i++) {
     const fc_name_entry_t *it = &names->entries[i];
-    if (!fc_str_equal(it[-1].function, it->function)) continue;
-    doc->function = (int64_t)it->number;
+    if (!fc_str_equal(it[-1].function, it->function) ||
+        it[-1].configured != it->configured) {
+      continue;
+    }
+    stand_at(doc, it->configured, it->number);
     return fc_doc_fault(doc, "name", "function %zu has the same name",
                         it[-1].number);
   }
   return FC_OK;
 }
 
-static fc_status_t read_functions(fc_doc_t *doc, fc_names_t *names) {
-  yyjson_val *functions;
-  FC_TRY(fc_doc_array(doc, yyjson_doc_get_root(doc->json), "functions",
-                      FC_SIDECAR_FUNCTIONS_MAX, &functions));
-  if (!functions) return fc_doc_fault(doc, "functions", "is missing");
-  const size_t count = yyjson_arr_size(functions);
-  names->entries =
-      fc_alloc_array(names->allocator, count + 1, sizeof *names->entries);
-  if (!names->entries) return fc_fail_memory(doc->err);
-  yyjson_val *value = yyjson_arr_get_first(functions);
+// Finds one of the lists. NULL: it is not there.
+static fc_status_t find_list(fc_doc_t *doc, bool configured,
+                             yyjson_val **out_list) {
+  doc->function = -1;
+  doc->whose = kLists[configured].whose;
+  return fc_doc_array(doc, yyjson_doc_get_root(doc->json),
+                      kLists[configured].key, FC_SIDECAR_FUNCTIONS_MAX,
+                      out_list);
+}
+
+static fc_status_t read_list(fc_doc_t *doc, yyjson_val *list, bool configured,
+                             fc_names_t *names) {
+  const size_t count = yyjson_arr_size(list);
+  yyjson_val *value = yyjson_arr_get_first(list);
   for (size_t i = 0; i < count; i++) {
     fc_str_t name = {0};
-    doc->function = (int64_t)i;
+    stand_at(doc, configured, i);
     if (!yyjson_is_obj(value))
       return fc_doc_fault(doc, "", "must be an object");
     FC_TRY(fc_doc_text(doc, value, "name", &name));
     if (!name.size) return fc_doc_fault(doc, "name", "is missing");
     names->entries[names->count++] =
-        (fc_name_entry_t){.function = name, .value = value, .number = i};
+        (fc_name_entry_t){.function = name,
+                          .value = value,
+                          .number = i,
+                          .configured = configured};
     value = unsafe_yyjson_get_next(value);
   }
-  qsort(names->entries, count, sizeof *names->entries, compare);
+  return FC_OK;
+}
+
+// NULL for a list that is not to be read.
+static fc_status_t read_lists(fc_doc_t *doc, yyjson_val *functions,
+                              yyjson_val *configured, fc_names_t *names) {
+  const size_t count = yyjson_arr_size(functions) + yyjson_arr_size(configured);
+  names->entries =
+      fc_alloc_array(names->allocator, count + 1, sizeof *names->entries);
+  if (!names->entries) return fc_fail_memory(doc->err);
+  FC_TRY(read_list(doc, functions, false, names));
+  FC_TRY(read_list(doc, configured, true, names));
+  qsort(names->entries, names->count, sizeof *names->entries, compare);
   return check_twins(doc, names);
+}
+
+static fc_status_t read_both(fc_doc_t *doc, fc_names_t *names) {
+  yyjson_val *functions, *configured;
+  FC_TRY(find_list(doc, true, &configured));
+  FC_TRY(find_list(doc, false, &functions));
+  if (!functions) return fc_doc_fault(doc, "functions", "is missing");
+  return read_lists(doc, functions, configured, names);
+}
+
+static fc_status_t read_configured(fc_doc_t *doc, fc_names_t *names) {
+  yyjson_val *configured;
+  FC_TRY(find_list(doc, true, &configured));
+  return configured ? read_lists(doc, NULL, configured, names) : FC_NOT_FOUND;
+}
+
+static fc_status_t open_names(fc_str_t json, fc_allocator_t allocator,
+                              fc_doc_t *doc, fc_names_t **out_names,
+                              fc_error_t *err) {
+  fc_names_t *names = fc_alloc(allocator, sizeof *names);
+  if (!names) return fc_fail_memory(err);
+  names->allocator = allocator;
+  *doc = (fc_doc_t){.whose = kLists[0].whose};
+  const fc_status_t status = fc_doc_open(doc, json, &names->allocator, err);
+  names->document = doc->json;
+  names->so_sha256 = doc->so_sha256;
+  if (status == FC_OK) *out_names = names;
+  else fc_names_destroy(names);
+  return status;
+}
+
+static fc_status_t finish(fc_status_t status, fc_names_t *take_names,
+                          fc_names_t **out_names) {
+  if (status == FC_OK) *out_names = take_names;
+  else fc_names_destroy(take_names);
+  return status;
 }
 
 fc_status_t fc_names_parse(fc_str_t json, bool unsaid, fc_allocator_t allocator,
                            fc_names_t **out_names, fc_error_t *err) {
-  fc_names_t *names = fc_alloc(allocator, sizeof *names);
-  if (!names) return fc_fail_memory(err);
-  names->allocator = allocator;
-  fc_doc_t doc = {.whose = WHOSE};
-  fc_status_t status = fc_doc_open(&doc, json, &names->allocator, err);
-  names->document = doc.json;
-  names->so_sha256 = doc.so_sha256;
-  if (status == FC_OK && doc.abi != FC_DOC_ABI_MODULE &&
-      !(unsaid && doc.abi == FC_DOC_ABI_UNSAID)) {
-    status = FC_NOT_FOUND;
-  }
-  if (status == FC_OK) status = read_functions(&doc, names);
-  if (status != FC_OK) {
-    fc_names_destroy(names);
-    return status;
-  }
-  *out_names = names;
-  return FC_OK;
+  fc_names_t *names;
+  fc_doc_t doc;
+  FC_TRY(open_names(json, allocator, &doc, &names, err));
+  const bool other =
+      doc.abi != FC_DOC_ABI_MODULE && !(unsaid && doc.abi == FC_DOC_ABI_UNSAID);
+  return finish(other ? FC_NOT_FOUND : read_both(&doc, names), names,
+                out_names);
+}
+
+fc_status_t fc_names_parse_configured(fc_str_t json, fc_allocator_t allocator,
+                                      fc_names_t **out_names, fc_error_t *err) {
+  fc_names_t *names;
+  fc_doc_t doc;
+  FC_TRY(open_names(json, allocator, &doc, &names, err));
+  return finish(read_configured(&doc, names), names, out_names);
 }
 
 void fc_names_destroy(fc_names_t *names) {
@@ -222,6 +293,13 @@ static fc_status_t apply_results(applying_t *at, yyjson_val *function) {
   return FC_OK;
 }
 
+static fc_status_t apply_entry(applying_t *at, fc_name_entry_t *entry) {
+  stand_at(&at->doc, entry->configured, entry->number);
+  entry->used = true;
+  FC_TRY(apply_arguments(at, entry->value));
+  return apply_results(at, entry->value);
+}
+
 fc_status_t fc_names_apply(fc_names_t *names, fc_str_t function,
                            const fc_signature_t *signature,
                            fc_builder_t *builder, bool *out_named,
@@ -234,28 +312,25 @@ fc_status_t fc_names_apply(fc_names_t *names, fc_str_t function,
     if (compare(&names->entries[middle], &wanted) < 0) low = middle + 1;
     else high = middle;
   }
-  fc_name_entry_t *found = &names->entries[low];
-  if (low == names->count || !fc_str_equal(found->function, function)) {
-    return FC_OK;
-  }
   applying_t at = {
-      .doc = {.err = err, .whose = WHOSE, .function = (int64_t)found->number},
-      .signature = signature,
-      .builder = builder};
+      .doc = {.err = err}, .signature = signature, .builder = builder};
   for (uint32_t i = 0; i < FC_DIM_NAMES_MAX; i++)
     at.became[i] = -2 - (int64_t)i;
-  found->used = true;
-  *out_named = true;
-  FC_TRY(apply_arguments(&at, found->value));
-  return apply_results(&at, found->value);
+  for (; low < names->count; low++) {
+    fc_name_entry_t *found = &names->entries[low];
+    if (!fc_str_equal(found->function, function)) break;
+    *out_named = true;
+    FC_TRY(apply_entry(&at, found));
+  }
+  return FC_OK;
 }
 
 fc_status_t fc_names_finish(const fc_names_t *names, fc_error_t *err) {
   for (size_t i = 0; i < names->count; i++) {
     const fc_name_entry_t *entry = &names->entries[i];
     if (entry->used) continue;
-    const fc_doc_t doc = {
-        .err = err, .whose = WHOSE, .function = (int64_t)entry->number};
+    fc_doc_t doc = {.err = err};
+    stand_at(&doc, entry->configured, entry->number);
     char shown[80];
     fc_escape(shown, sizeof shown, 64, entry->function);
     return fc_doc_fault(&doc, "name", "the module has no function '%s'", shown);

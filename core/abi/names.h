@@ -3,7 +3,9 @@
 // Names for what a module says about itself: `model.farcall.json` whose "abi" is
 // "module" names arguments, and dims that must agree in every call. Read when a
 // module is opened, then applied to each signature as it is built, whatever its
-// types came from. Any thread; the format is in docs/abi.md.
+// types came from. A list "configured", which whoever loads the module has put into its
+// sidecar (module/configured.h), is applied after that. Any thread; the format is in
+// docs/abi.md.
 #ifndef FARCALL_CORE_ABI_NAMES_H_
 #define FARCALL_CORE_ABI_NAMES_H_
 
@@ -15,15 +17,16 @@
 
 typedef struct fc_name_entry_t {
   fc_str_t function;
-  void *value;    // its value in the document
-  size_t number;  // its place in the document
+  void *value;      // its value in the document
+  size_t number;    // its place in its list
+  bool configured;  // in the list "configured", not in "functions"
   bool used;
 } fc_name_entry_t;
 
 typedef struct fc_names_t {
   fc_allocator_t allocator;
   fc_str_t so_sha256;        // 64 hex digits, or empty
-  fc_name_entry_t *entries;  // sorted by function, then number
+  fc_name_entry_t *entries;  // sorted by function, list, number
   size_t count;
   void *document;  // what the texts point into
 } fc_names_t;
@@ -35,6 +38,11 @@ typedef struct fc_names_t {
 fc_status_t fc_names_parse(fc_str_t json, bool unsaid, fc_allocator_t allocator,
                            fc_names_t **out_names,
                            fc_error_t *err) FC_MUST_CHECK;
+// Reads the list "configured" alone, of a document of either form. FC_NOT_FOUND, with
+// `err` as it was, when there is none.
+fc_status_t fc_names_parse_configured(fc_str_t json, fc_allocator_t allocator,
+                                      fc_names_t **out_names,
+                                      fc_error_t *err) FC_MUST_CHECK;
 void fc_names_destroy(fc_names_t *names);  // NULL is allowed
 
 // Changes what is in the builder, which has just built `signature` and is to build it

@@ -13,6 +13,7 @@
 #include "base/name_table.h"
 #include "base/sha256.h"
 #include "module/backends.h"
+#include "module/configured.h"
 #include "module/files.h"
 #include "module/snapshot.h"
 #include "module/variant.h"
@@ -284,7 +285,7 @@ static fc_status_t take_variant(fc_module_t *module,
 }
 
 static fc_status_t load_path(fc_module_t *module,
-                             const fc_backend_t *const *backends,
+                             const fc_backend_t *const *backends, fc_str_t dims,
                              const fc_module_options_t *options,
                              fc_error_t *err) {
   fc_module_files_t files = {.module = -1, .sidecar = -1};
@@ -296,6 +297,9 @@ static fc_status_t load_path(fc_module_t *module,
   }
   if (status == FC_OK) {
     status = take_variant(module, backends, options, &files, err);
+  }
+  if (status == FC_OK && dims.size) {
+    status = fc_configured_add(&files.sidecar, dims, module->allocator, err);
   }
   if (status == FC_OK) status = read_module(module, &files, options, err);
   close(files.module);
@@ -320,10 +324,20 @@ fc_status_t fc_module_load(const fc_backend_t *const *backends, fc_str_t path,
                            const fc_module_options_t *options,
                            fc_allocator_t allocator, fc_module_t **out_module,
                            fc_error_t *err) {
+  return fc_module_load_configured(backends, path, FC_STR(""), options,
+                                   allocator, out_module, err);
+}
+
+fc_status_t fc_module_load_configured(const fc_backend_t *const *backends,
+                                      fc_str_t path, fc_str_t dims,
+                                      const fc_module_options_t *options,
+                                      fc_allocator_t allocator,
+                                      fc_module_t **out_module,
+                                      fc_error_t *err) {
   fc_module_t *module;
   FC_TRY(create(path, allocator, &module, err));
-  return finish(load_path(module, backends, options, err), module, out_module,
-                err);
+  return finish(load_path(module, backends, dims, options, err), module,
+                out_module, err);
 }
 
 fc_status_t fc_module_load_files(const fc_backend_t *const *backends,

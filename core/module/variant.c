@@ -83,14 +83,19 @@ static fc_status_t read_list(fc_doc_t *doc, fc_str_t own, const fc_cpu_t *cpu,
   return FC_OK;
 }
 
+// Most sidecars have none, and are read once more by those who open the module.
+static bool may_have_variants(fc_str_t json) {
+  static const char kWord[] = "variants";
+  return json.size && memmem(json.data, json.size, kWord, sizeof kWord - 1);
+}
+
 fc_status_t fc_variants_parse(fc_str_t json, fc_str_t path, const fc_cpu_t *cpu,
                               fc_allocator_t allocator, fc_variants_t *out,
                               fc_error_t *err) {
   fc_doc_t doc = {.whose = "its sidecar"};
   out->count = 0;
   out->chosen = FC_VARIANTS_MAX;
-  // Most sidecars have none, and are read once more by those who open the module.
-  if (!json.size || !memmem(json.data, json.size, "variants", 8)) return FC_OK;
+  if (!may_have_variants(json)) return FC_OK;
   FC_TRY(fc_doc_open(&doc, json, &allocator, err));
   const fc_status_t status = read_list(&doc, fc_path_file(path), cpu, out);
   yyjson_doc_free(doc.json);
@@ -106,7 +111,7 @@ fc_status_t fc_variants_read(int sidecar, fc_str_t path,
                              fc_allocator_t allocator, fc_variants_t *out,
                              fc_error_t *err) {
   struct stat info;
-  fc_cpu_t cpu;
+  fc_cpu_t cpu = {{0}};
   size_t size = 0;
   if (fstat(sidecar, &info)) return fail_read(err);
   const size_t room = info.st_size > FC_SIDECAR_SIZE_MAX ? FC_SIDECAR_SIZE_MAX
@@ -120,9 +125,10 @@ fc_status_t fc_variants_read(int sidecar, fc_str_t path,
       return fail_read(err);
     }
   }
-  fc_cpu_read(&cpu);
-  const fc_status_t status = fc_variants_parse(fc_str_make(text, size), path,
-                                               &cpu, allocator, out, err);
+  const fc_str_t json = fc_str_make(text, size);
+  if (may_have_variants(json)) fc_cpu_read(&cpu);  // which takes its time
+  const fc_status_t status =
+      fc_variants_parse(json, path, &cpu, allocator, out, err);
   fc_free(allocator, text);
   return status;
 }

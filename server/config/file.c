@@ -12,7 +12,7 @@
 #include "module/files.h"
 
 #define FILE_MAX (1u << 20)
-#define DEPTH_MAX 4
+#define DEPTH_MAX 10   // "dims" are the deepest
 #define NUMBER_MAX 32  // characters
 
 typedef struct parser_t {
@@ -205,6 +205,24 @@ static bool is_number(fc_option_kind_t kind) {
          kind == FC_OPTION_KIND_TIME;
 }
 
+// Gives a list as it was written; its beginning was just read. The text is moved to
+// where the byte before it was, which was read, so that there is room for a zero.
+static fc_status_t take_json(parser_t *p, const char **out) {
+  const uint64_t begin = p->reader.token_offset;
+  fc_json_token_t token;
+  for (unsigned open = 1; open;) {
+    FC_TRY(next(p, &token));
+    open += token == FC_JSON_ARRAY_BEGIN || token == FC_JSON_OBJECT_BEGIN;
+    open -= token == FC_JSON_ARRAY_END || token == FC_JSON_OBJECT_END;
+  }
+  const size_t size = (size_t)(p->reader.token_offset + 1 - begin);
+  char *text = p->file->text + begin - 1;
+  memmove(text, text + 1, size);
+  text[size] = '\0';
+  *out = text;
+  return FC_OK;
+}
+
 // Gives the value as a flag would spell it. The text of a number is written to
 // `number`.
 static fc_status_t take_value(parser_t *p, const fc_option_t *option,
@@ -217,6 +235,7 @@ static fc_status_t take_value(parser_t *p, const fc_option_t *option,
     case FC_JSON_STRING: {
       char *string;
       size_t size;
+      if (option->kind == FC_OPTION_KIND_JSON) break;
       FC_TRY(take_string(p, &string, &size));
       *out = string;
       return FC_OK;
@@ -228,10 +247,14 @@ static fc_status_t take_value(parser_t *p, const fc_option_t *option,
       return FC_OK;
     case FC_JSON_TRUE:
     case FC_JSON_FALSE:
-      if (is_number(option->kind) || is_text(option->kind)) break;
+      if (is_number(option->kind) || is_text(option->kind) ||
+          option->kind == FC_OPTION_KIND_JSON) {
+        break;
+      }
       *out = token == FC_JSON_TRUE ? "on" : "off";
       return FC_OK;
     case FC_JSON_ARRAY_BEGIN:
+      if (option->kind == FC_OPTION_KIND_JSON) return take_json(p, out);
       if (!is_text(option->kind)) break;
       return take_list(p, option, out);
     default:

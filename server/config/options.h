@@ -14,7 +14,8 @@
 #define FC_OPTION_TYPE_SIZE uint64_t
 #define FC_OPTION_TYPE_TIME uint64_t
 #define FC_OPTION_TYPE_FLAG bool
-#define FC_OPTION_TYPE_CHOICE unsigned  // position of the word in its list
+#define FC_OPTION_TYPE_CHOICE unsigned    // position of the word in its list
+#define FC_OPTION_TYPE_JSON const char *  // as it was written
 
 enum {
 #define FC_OPTION(field, flag, letter, kind, value, argument, help) \

@@ -31,7 +31,8 @@ static fc_status_t put_value(const void *values, const fc_option_t *option,
     const void *field = (const char *)values + option->offset;
     return fc_json_write_string(sink, fc_str(*(const char *const *)field), err);
   }
-  const bool bare = option->kind == FC_OPTION_KIND_COUNT;
+  const bool bare = option->kind == FC_OPTION_KIND_COUNT ||
+                    option->kind == FC_OPTION_KIND_JSON;
   if (option->kind == FC_OPTION_KIND_FLAG) {
     const bool on = *(const bool *)((const char *)values + option->offset);
     return fc_sink_put(sink, on ? FC_STR("true") : FC_STR("false"), err);

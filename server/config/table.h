@@ -16,6 +16,7 @@ typedef enum fc_option_kind_t {
   FC_OPTION_KIND_TIME,
   FC_OPTION_KIND_FLAG,
   FC_OPTION_KIND_CHOICE,
+  FC_OPTION_KIND_JSON,
 } fc_option_kind_t;
 
 typedef struct fc_option_t {

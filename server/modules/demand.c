@@ -68,7 +68,8 @@ static fc_status_t describe(fc_modules_t *modules, fc_generation_t *generation,
     return FC_OK;
   }
   FC_TRY(fc_loader_describe(modules->loader, generation->path,
-                            generation->index, err));
+                            generation->index,
+                            fc_module_policy_dims(generation->policy), err));
   generation->describing = true;
   modules->pending++;
   return FC_OK;

@@ -42,6 +42,7 @@ typedef struct fc_load_t {
   uint8_t isolation;    // of FC_LOAD_OPEN
   fc_str_t parameters;  // of FC_LOAD_OPEN, in `text`; "": none
   fc_str_t self_test;   // of FC_LOAD_OPEN, in `text`, as fc_proof_read takes it
+  fc_str_t dims;        // of FC_LOAD_OPEN and FC_LOAD_DESCRIBE, in `text`
   fc_str_t path;        // in `text`; of FC_LOAD_SAVE: the directory
   fc_str_t bytes;       // of FC_LOAD_SAVE and FC_LOAD_SCAN, in `text`
   fc_proof_t proof;  // of FC_LOAD_OPEN; whoever takes it over leaves it zeroed
@@ -84,13 +85,13 @@ fc_status_t fc_loader_scan(fc_loader_t *loader, fc_str_t path,
 // of this process. If so and `open` had it only described, it is opened once more
 // to be run. If not, it is hashed before it can be taken, whatever `open`.hash_max
 // says, because its processes are told the hash. `parameters` as --parameters,
-// `self_test` as fc_proof_read takes it.
+// `self_test` as fc_proof_read takes it, `dims` as fc_module_load_configured takes them.
 fc_status_t fc_loader_open(fc_loader_t *loader, fc_str_t path,
                            uint32_t generation, unsigned isolation,
                            fc_str_t parameters, fc_str_t self_test,
-                           fc_error_t *err) FC_MUST_CHECK;
+                           fc_str_t dims, fc_error_t *err) FC_MUST_CHECK;
 fc_status_t fc_loader_describe(fc_loader_t *loader, fc_str_t path,
-                               uint32_t generation,
+                               uint32_t generation, fc_str_t dims,
                                fc_error_t *err) FC_MUST_CHECK;
 // Writes `text` to the file of decisions in `directory` (--state-dir).
 fc_status_t fc_loader_save(fc_loader_t *loader, fc_str_t directory,

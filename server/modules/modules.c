@@ -228,7 +228,8 @@ fc_status_t fc_modules_open(fc_modules_t *modules, fc_generation_t *generation,
   const fc_module_policy_t *policy = generation->policy;
   return fc_loader_open(modules->loader, generation->path, generation->index,
                         policy->isolation, fc_str(policy->parameters),
-                        fc_str(policy->self_test), err);
+                        fc_str(policy->self_test),
+                        fc_module_policy_dims(policy), err);
 }
 
 fc_status_t fc_modules_describe(fc_modules_t *modules, const fc_listed_t *file,

@@ -5,6 +5,7 @@
 
 #include "config/limits.h"
 #include "farcall/backend.h"
+#include "module/configured.h"
 #include "module/files.h"
 #include "modules/state.h"
 #include "modules/versions.h"
@@ -69,6 +70,8 @@ fc_status_t fc_module_policy_check(const fc_module_policy_t *policy,
   FC_TRY(check_range(policy->tiles, 1, FC_TILES_MAX, err));
   *out_key = FC_MODULE_KEY_warm_up;
   FC_TRY(check_range(policy->warm_up, 0, WARM_UP_MAX, err));
+  *out_key = FC_MODULE_KEY_dims;
+  FC_TRY(fc_configured_check(fc_str(policy->dims), fc_allocator_system(), err));
   *out_key = FC_MODULE_KEY_versions;
   if (strpbrk(policy->versions, ",=")) {  // that is how options name modules
     return fc_fail(
@@ -79,6 +82,11 @@ fc_status_t fc_module_policy_check(const fc_module_policy_t *policy,
   FC_TRY(fc_versions_check(fc_str(policy->versions), err));
   *out_key = FC_MODULE_KEY_aliases;
   return check_aliases(fc_str(policy->aliases), err);
+}
+
+fc_str_t fc_module_policy_dims(const fc_module_policy_t *policy) {
+  const fc_str_t dims = fc_str(policy->dims);
+  return fc_str_equal(dims, FC_STR("[]")) ? FC_STR("") : dims;
 }
 
 bool fc_module_policy_exposes(const fc_module_policy_t *policy,

@@ -7,6 +7,8 @@
 //               next load on (isolation: 0 auto, 1 process, 2 thread, as
 //               fc_isolation_mode_t). One server has modules of both hosts.
 //   timeout     ms, 0: none. Of a call, read when it is admitted
+//   dims        names and sizes of dims, from its next load on: JSON, a list
+//               (fc_module_load_configured); "[]": none
 //   versions    which files of NAME/VERSION/model.* are listed (versions.h)
 //   aliases     "ALIAS=VERSION,…": fc_module_policy_alias
 //   functions   "NAME,…": fc_module_policy_exposes. What it does not name is, for
@@ -20,8 +22,8 @@
 //               NAME/VERSION/model.*), if there are any; "off": none; else the path
 //               of such a file. A generation that fails one does not serve
 //   rollback_on_crash   true: when a new generation keeps crashing (is
-//               quarantined) and the one before is still there, that one serves
-//               again, and the file is refused
+//               quarantined) and the one before, or a lower version, is still
+//               there, that one serves again, and the file is refused
 //
 // What a sidecar says by a member of the same meaning ("self_test") holds where the
 // policy's is its default ("auto").
@@ -38,6 +40,8 @@ fc_status_t fc_module_policy_check(const fc_module_policy_t *policy,
 // Checks the text of --aliases.
 fc_status_t fc_module_aliases_check(fc_str_t text,
                                     fc_error_t *err) FC_MUST_CHECK;
+// `dims` as fc_module_load_configured takes them.
+fc_str_t fc_module_policy_dims(const fc_module_policy_t *policy);
 // May clients see and call this function?
 bool fc_module_policy_exposes(const fc_module_policy_t *policy,
                               fc_str_t function);

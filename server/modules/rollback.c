@@ -231,6 +231,8 @@ void fc_rollback_go_on(fc_modules_t *modules) {
     if (generation->current && generation->state == FC_GENERATION_READY &&
         (generation->before || leads_down(modules, generation))) {
       go_back(modules, generation);
+    } else {
+      generation->crashes = 0;  // its calls are not refused when it is replaced
     }
     fc_rollback_forget(all, generation);
   }

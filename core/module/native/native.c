@@ -65,6 +65,22 @@ static fc_status_t read_embedded(native_module_t *module,
                  FC_STR_ARG(source->name));
 }
 
+static fc_status_t read_sidecar(native_module_t *module,
+                                const fc_module_source_t *source,
+                                fc_error_t *err) {
+  const fc_str_t sidecar = source->sidecar.bytes;
+  fc_names_t *names = NULL;
+  fc_status_t status =
+      fc_names_parse_configured(sidecar, module->allocator, &names, err);
+  if (status == FC_OK || status == FC_NOT_FOUND) {
+    status = fc_sidecar_parse(sidecar, FC_SOURCE_SIDECAR, names,
+                              module->allocator, &module->sidecar, err);
+  }
+  fc_names_destroy(names);
+  FC_TRY(status);
+  return fc_doc_check_hash(module->sidecar->so_sha256, source->sha256, err);
+}
+
 // A sidecar that describes the module wins over the embedded description. A sidecar
 // that only gives names gives them to the embedded description.
 static fc_status_t read_abi(native_module_t *module,
@@ -75,11 +91,7 @@ static fc_status_t read_abi(native_module_t *module,
   fc_names_t *names = NULL;
   fc_status_t status =
       fc_names_parse(sidecar, false, module->allocator, &names, err);
-  if (status == FC_NOT_FOUND) {
-    FC_TRY(fc_sidecar_parse(sidecar, FC_SOURCE_SIDECAR, NULL, module->allocator,
-                            &module->sidecar, err));
-    return fc_doc_check_hash(module->sidecar->so_sha256, source->sha256, err);
-  }
+  if (status == FC_NOT_FOUND) return read_sidecar(module, source, err);
   if (status == FC_OK) {
     status = fc_doc_check_hash(names->so_sha256, source->sha256, err);
   }

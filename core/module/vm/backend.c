@@ -309,7 +309,12 @@ static fc_status_t read_names(module_t *m, const fc_module_source_t *source,
   const fc_status_t status =
       fc_names_parse(source->sidecar.bytes, true, m->allocator, &m->names, err);
   *out_foreign = status == FC_NOT_FOUND;
-  if (status != FC_OK) return *out_foreign ? FC_OK : status;
+  if (*out_foreign) {  // what the configuration says of the module is of this one
+    const fc_status_t configured = fc_names_parse_configured(
+        source->sidecar.bytes, m->allocator, &m->names, err);
+    return configured == FC_NOT_FOUND ? FC_OK : configured;
+  }
+  FC_TRY(status);
   return fc_doc_check_hash(m->names->so_sha256, source->sha256, err);
 }
 

@@ -146,6 +146,12 @@ static void mistakes_are_named_with_their_place(void **state) {
       {"both lists of addresses",
        "{\"listeners\": [{\"address\": \":1\"}],\n\"listen\": \":2\"}",
        NAME ":2:11: \"listen\" and \"listeners\" are both given"},
+      {"dims that are no list", "{\"modules\": {\"a\": {\"dims\": \"m,n\"}}}",
+       NAME ":1:28: \"dims\" takes [{…}], not a string"},
+      {"dims that are true", "{\"modules\": {\"a\": {\"dims\": true}}}",
+       NAME ":1:28: \"dims\" takes [{…}], not true"},
+      {"dims without an end", "{\"modules\": {\"a\": {\"dims\": [{}}}}",
+       NAME ":1:31: "},
       {"modules twice", "{\"modules\": {},\n\"modules\": {}}",
        NAME ":2:1: \"modules\" is given twice"},
       {"a list of modules", "{\"modules\": []}",
@@ -310,6 +316,27 @@ static void versions_have_policies(void **state) {
     }
     fc_module_policies_deinit(&policies);
   }
+  fc_server_options_deinit(&options);
+}
+
+// A list is kept as it was written, whatever is in it.
+static void dims_are_kept_as_written(void **state) {
+  (void)state;
+  fc_server_options_t options;
+  fc_error_t error;
+  const char *text =
+      "{\"modules\": {\"a\": {\"dims\":[{\"name\": \"f\",\n"
+      "  \"args\": [{\"dims\": [\"\\u006d\", 3, null]}, {}] }],\n"
+      "\"workers\": 3}, \"b\": {\"dims\" :\n[ ]}}}";
+  assert_int_equal(parse(&options, text, &error), FC_OK);
+  assert_string_equal(
+      options.file.modules[0].dims,
+      "[{\"name\": \"f\",\n"
+      "  \"args\": [{\"dims\": [\"\\u006d\", 3, null]}, {}] }]");
+  assert_int_equal(options.file.modules[0].workers, 3);
+  assert_int_equal(options.file.modules[0].origins[FC_MODULE_KEY_workers].line,
+                   3);
+  assert_string_equal(options.file.modules[1].dims, "[ ]");
   fc_server_options_deinit(&options);
 }
 
@@ -548,6 +575,7 @@ int main(void) {
       FC_TEST(mistakes_are_named_with_their_place),
       FC_TEST(modules_have_policies),
       FC_TEST(versions_have_policies),
+      FC_TEST(dims_are_kept_as_written),
       FC_TEST(policies_need_memory),
       FC_TEST(a_listener_has_what_is_said_of_it_and_of_all),
       FC_TEST(a_passed_socket_has_the_policy_of_its_name),
