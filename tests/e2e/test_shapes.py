@@ -287,7 +287,7 @@ def test_named_dims_that_differ_are_refused(named, function, form):
 
 
 @pytest.mark.parametrize("function", NAMED)
-def test_names_show_wherever_the_signature_does(served, named, function, farcall):
+def test_names_show_wherever_the_signature_does(served, named, function):
     path = "/api/v1/functions/" + function
     plain, better = served.get(path), named.get(path)
     assert better.headers["ETag"] != plain.headers["ETag"]
@@ -307,13 +307,21 @@ def test_names_show_wherever_the_signature_does(served, named, function, farcall
             .replace("[n]", "?"))
     example = named.get(path + "/example").body
     assert named.call(function, example).status == 200
-    if not named.folder:
-        return
-    module, _, f = function.partition("/")
-    file = next(named.folder.glob(f"{module}.[sv]*"))
-    assert better.json["text"] in farcall("sig", file).stdout
 
 
+# Of sidecars: the command line knows no configuration.
+of_sidecars = pytest.mark.parametrize("named", ["process", "thread"], indirect=True)
+
+
+@of_sidecars
+@pytest.mark.parametrize("function", NAMED)
+def test_names_are_on_the_command_line(named, function, farcall):
+    text = named.get("/api/v1/functions/" + function).json["text"]
+    file = next(named.folder.glob(f"{function.partition('/')[0]}.[sv]*"))
+    assert text in farcall("sig", file).stdout
+
+
+@of_sidecars
 def test_files_are_compared_as_well(named, farcall, tmp_path):
     def npy(name, *shape):
         head = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}"
