@@ -2,7 +2,8 @@
 //
 // Run-time checks that MLIR's own verification lacks, put into the text of a
 // module. A check that fails prints its reason in the form of MLIR's own checks
-// and calls abort, which farcall turns into 422 call_failed.
+// and calls abort. Where a call of the module can be left half-way (fc_hook_t), the
+// call then fails with call_failed; elsewhere the process ends.
 #ifndef FARCALL_CLI_COMPILE_GUARD_H_
 #define FARCALL_CLI_COMPILE_GUARD_H_
 

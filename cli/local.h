@@ -13,14 +13,14 @@
 // it isn't 0. The caller releases the module.
 int fc_local_load(const fc_args_t *args, const char *path, bool describe,
                   fc_module_t **out_module);
-// Reads a file of calls (module/expect.h); the same of exit code and complaint. The
-// caller destroys *out_calls.
+// Reads a file of calls (module/expect.h). Returns an exit code, and has complained if
+// it isn't 0. The caller destroys *out_calls.
 int fc_local_calls(const fc_args_t *args, const char *path,
                    fc_expectations_t **out_calls);
 // Answers a call document in this process, with an instance of its own, by the same
 // three steps that a server's worker takes, and appends the answer to `answer`.
 // *out_ns is how long the steps took, without making the instance; it is not set when
-// that fails. The function must be callable.
+// no instance could be made. The function must be callable.
 fc_status_t fc_local_answer(const fc_function_t *function, fc_str_t document,
                             fc_text_t *answer, uint64_t *out_ns,
                             fc_error_t *err) FC_MUST_CHECK;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Results side by side. A difference is told when the intervals of 95 % do not meet;
-// what one run differs from the next because the machine does is not in them, so
-// runs that alternate say more.
+// Results side by side. A difference is told when the intervals of 95 % do not meet.
+// The intervals do not cover how the machine changes from one run to the next, so runs
+// that alternate say more.
 #include "bench/compare.h"
 
 #include "bench/report.h"

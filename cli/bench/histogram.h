@@ -27,8 +27,8 @@ void fc_histogram_record(fc_histogram_t *histogram, uint64_t value_ns);
 // The longest time that counts in bucket `index`.
 uint64_t fc_histogram_upper(size_t index);
 
-// The least time of a bucket's upper end that `share` (0 to 1) of all values do not
-// exceed, at most max_ns; 0 when there are no values.
+// The upper end of the first bucket with which at least `share` (0 to 1) of all values
+// have been counted, at most max_ns; 0 when there are no values.
 uint64_t fc_histogram_quantile(const fc_histogram_t *histogram, double share);
 
 #endif  // FARCALL_CLI_BENCH_HISTOGRAM_H_

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loop of a load: connections, their schedule, and what is recorded. A request
-// is one send, an answer one recv and one pass of llhttp, which compares the body as it
-// comes. The schedule waits on a timerfd, because time-outs of epoll are milliseconds.
+// The loop of a load: connections, their schedule, and what is recorded. A small
+// request is one send, a small answer one recv and one pass of llhttp, whose callback
+// compares the body as it comes. The schedule waits on a timerfd, because time-outs of
+// epoll are milliseconds.
 #include "bench/load.h"
 
 #include <errno.h>

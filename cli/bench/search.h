@@ -12,7 +12,8 @@ typedef struct fc_bench_search_t {
   double worst;  // no rate from here on is tried
 } fc_bench_search_t;
 
-// `most` is what a closed loop was answered, about which no rate can be kept.
+// `most` is the rate at which a closed loop was answered. Rates from a tenth above it
+// on are not tried.
 fc_bench_search_t fc_bench_search_begin(double most);
 double fc_bench_search_next(const fc_bench_search_t *search);
 void fc_bench_search_tell(fc_bench_search_t *search, double rate, bool kept);

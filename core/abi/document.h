@@ -69,8 +69,8 @@ fc_status_t fc_doc_dim(const fc_doc_t *doc, yyjson_val *entry, int index,
                        int64_t have, fc_builder_t *builder,
                        int64_t *out) FC_MUST_CHECK;
 
-// Compares `wanted`, the SHA-256 that a document names for its module, with the
-// real one, in lower case. An empty `wanted` matches any. The error has no pointer.
+// Compares `wanted`, the SHA-256 that a document names for its module, with `actual`,
+// which is in lower case. An empty `wanted` matches any. The error has no pointer.
 fc_status_t fc_doc_check_hash(fc_str_t wanted, const char *actual,
                               fc_error_t *err) FC_MUST_CHECK;
 

@@ -2,8 +2,8 @@
 //
 // MLIR types as text: `memref<?x4xf32, strided<[?, 1], offset: ?>>`, `index`,
 // `!hal.fence`. Called at load, any thread. A type farcall cannot pass is not
-// an error: it becomes an opaque node, so that its function can still be
-// listed with the reason why it isn't callable.
+// an error: it gets a node all the same (OPAQUE where no other kind fits), so that its
+// function can still be listed with the reason why it isn't callable.
 #ifndef FARCALL_ABI_MLIR_TYPE_H_
 #define FARCALL_ABI_MLIR_TYPE_H_
 

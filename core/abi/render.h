@@ -34,8 +34,8 @@ fc_status_t fc_signature_print_components(const fc_signature_t *signature,
 // FC_CODE_RESULT_TOO_LARGE above FC_EXAMPLE_SIZE_MAX bytes.
 fc_status_t fc_signature_print_example(const fc_signature_t *signature,
                                        fc_sink_t *sink, fc_error_t *err);
-// The same with another bound. What is refused took no longer than what fits, and
-// nothing of it is written.
+// The same with the bound `most`. Refusing takes no longer than making `most` bytes,
+// and then nothing is written.
 fc_status_t fc_signature_print_example_below(const fc_signature_t *signature,
                                              size_t most, fc_sink_t *sink,
                                              fc_error_t *err);

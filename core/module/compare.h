@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compares the results of two calls of one function, as the call documents write
+// Compares the results of two calls of one function, as answers write
 // them, value by value in the types that the signature gives them. So numbers that
 // are written in two ways are the same, and how far two differ is said in units in
 // the last place of their own type. Any thread.

@@ -92,7 +92,7 @@ static fc_status_t keep(const reader_t *reader, fc_str_t text, fc_str_t *out) {
   return out->data ? FC_OK : fc_fail_memory(reader->err);
 }
 
-// Writes `{"key":value}`, or the value alone where there is no key.
+// Writes the value as JSON, into the arena.
 static fc_status_t keep_json(const reader_t *reader, yyjson_val *root,
                              fc_str_t *out) {
   size_t size = 0;

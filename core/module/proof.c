@@ -105,7 +105,7 @@ static fc_status_t read_members(yyjson_val *root, bool tests,
   return tests && list ? read_list(list, alc, allocator, proof, err) : FC_OK;
 }
 
-// It was read before, when the module was opened, so it is JSON.
+// The sidecar was read before, when the module was opened, so it is JSON.
 static fc_status_t read_sidecar(const fc_module_t *module, bool tests,
                                 fc_allocator_t allocator, fc_proof_t *proof,
                                 fc_error_t *err) {

@@ -2,10 +2,10 @@
 //
 // The function metadata IREE has used since 2019, read and written: V1
 // (`iree.abi`), SIP (`sip`) and its raw companion (`f`). Every reader fills a
-// builder (type.h). A text that it refuses is FC_CODE_ABI_METADATA with the
-// byte offset and the reason; a type that a writer has no text for is
-// FC_CODE_UNSUPPORTED_TYPE. Text comes from module files and is not trusted.
-// Any thread.
+// builder (type.h). A text that a reader refuses is FC_CODE_ABI_METADATA with the
+// reason and, if one place of the text is wrong, its byte offset; a type that a writer
+// has no text for is FC_CODE_UNSUPPORTED_TYPE. Text comes from module files and is not
+// trusted. Any thread.
 //
 // Grammars: docs/abi.md. SIP and raw follow iree/base/signature_parser and
 // signature_mangle of IREE 2019-2021, V1 follows SavedModelToIreeABI and

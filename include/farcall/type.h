@@ -69,7 +69,7 @@ static inline bool fc_dtype_is_signed(const fc_dtype_info_t *info) {
 }
 // Finds a type by its text alone. FC_DTYPE_NONE when there is no such type.
 fc_dtype_t fc_dtype_find(fc_str_t text);
-// Finds a type by text, alias or OIP name. If several types have the name, it
+// Finds a type by text, alias or OIP name. If several types have the name, the result
 // is `dtype` if that is one of them, else the type of the first row.
 // FC_DTYPE_NONE when no type has the name.
 fc_dtype_t fc_dtype_find_named(fc_str_t name, fc_dtype_t dtype);
@@ -155,9 +155,9 @@ typedef struct fc_type_t {
 
 typedef enum fc_role_t {
   FC_ROLE_IN,
-  // farcall supplies the memory and the client sends nothing. Each dim must be
-  // static, or a named one that an IN or INOUT argument has too; otherwise the
-  // function is not callable.
+  // The client sends nothing; farcall supplies the memory, or fc_call_set does. Each
+  // dim must be static, or a named one that an IN or INOUT argument has too; otherwise
+  // the function is not callable.
   FC_ROLE_OUT,
   FC_ROLE_INOUT,      // the client sends it, its final contents are a result
   FC_ROLE_TRANSIENT,  // scratch storage the caller supplies
@@ -198,6 +198,7 @@ typedef struct fc_signature_t {
                    // the backend adds: the raw counts leave them out
   bool root_tree;  // SIP: argument 0 is the root of a tree. Callers give the
                    // children of a TUPLE by position, those of a DICT by name
+                   // or all as one object
   bool callable;
   bool memory_safe;   // bytecode, or machine code compiled with checks
   bool memory_known;  // somebody stated whether it is memory_safe

@@ -2,8 +2,7 @@
 //
 // A loaded shared object. Loading resolves all its symbols, its own definitions
 // first, redirects its references to malloc and the like to the hooks (hook.h), and
-// notes where it is mapped. Opened and closed on the thread that loads modules, read
-// from any.
+// notes where it is mapped. Opened on the thread that loads modules, read from any.
 #ifndef FARCALL_MODULE_NATIVE_DYLIB_H_
 #define FARCALL_MODULE_NATIVE_DYLIB_H_
 

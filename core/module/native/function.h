@@ -39,8 +39,8 @@ fc_status_t fc_native_prepare(fc_native_function_t *function,
 void fc_native_unprepare(fc_native_function_t *function,
                          fc_allocator_t allocator);
 
-// Runs the function and writes call->results. They may lie in blocks that the
-// table hook->own lists until the caller clears it. The table may list blocks
+// Runs the function and writes call->results. The results may lie in blocks that the
+// table hook->own lists until the caller clears the table. The table may list blocks
 // after a failure, too.
 fc_status_t fc_native_run(const fc_native_function_t *function,
                           const fc_dylib_t *dylib, fc_hook_t *hook,

@@ -3,7 +3,7 @@
 // fc_backend_native: shared objects with memref-shaped functions. Opening reads
 // the file and its ABI text, loads the file unless it is only described, and prepares
 // its functions. A call of a serial function locks the module until call_end.
-// call_end frees the memory of the results. The loading thread opens and closes;
+// call_end frees the results that the call allocated. The loading thread opens;
 // instances belong to workers.
 #include "module/native/native.h"
 

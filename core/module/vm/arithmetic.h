@@ -26,8 +26,8 @@ static inline uint64_t fc_vm_round_u64(double x) {
   return (uint64_t)x;
 }
 
-// Fused only where the processor does it fast, as in IREE. So farcall and IREE have
-// the same results on the same machine.
+// Fused only where the compiler's target does it fast, as in IREE: builds of farcall
+// and IREE for the same target have the same results.
 static inline float fc_vm_fmaf(float a, float b, float c) {
 #if defined(FP_FAST_FMAF)
   return fmaf(a, b, c);

@@ -605,8 +605,9 @@ static fc_status_t vm_call(void *handle, size_t index, fc_backend_call_t *call,
   if (m->info.serial) pthread_mutex_lock(&m->lock);
   fc_status_t status = run(instance, index, call, state, err);
   if (m->info.serial) {
-    // The module may have kept an argument, whose bytes belong to this call. It
-    // gets a copy while the lock is held, before another call can see it.
+    // The module may have kept an argument, whose bytes belong to this call. The
+    // argument gets a copy of them while the lock is held, before another call can
+    // see it.
     release_refs(cconv->arguments, state->arguments);
     fc_hal_loans_end(&state->loans);
     pthread_mutex_unlock(&m->lock);

@@ -57,8 +57,8 @@ fc_status_t fc_vm_context_create_inner(
     const fc_vm_module_t *module, const fc_vm_native_module_t *const *natives,
     fc_vm_heap_t *parent, fc_vm_invocation_t *invocation,
     fc_vm_context_t **out_context, fc_error_t *err) FC_MUST_CHECK;
-// Runs __deinit if __init succeeded, whatever becomes of __deinit, and frees the
-// context. NULL is allowed.
+// Runs __deinit if __init succeeded. Frees the context, also when __deinit fails. NULL
+// is allowed.
 void fc_vm_context_destroy(fc_vm_context_t *context,
                            fc_vm_invocation_t *invocation);
 // The same where no call runs: gives __deinit a stack of its own and
