@@ -1088,14 +1088,10 @@ static void a_large_answer_holds_nobody_up(void **state) {
   end(&server);
 }
 
-// Not a byte of a large body is copied, and of a large answer only its
-// beginning: neither in a server that has not seen one before nor in one that
-// has.
-static void large_bodies_and_answers_are_not_copied(void **state) {
-  (void)state;
+// A call of `echo` whose body and answer have 4 MB.
+static char *make_large(void) {
   enum { COUNT = 1000000 };
   char *body = malloc(4 * COUNT + 4), *at = body;
-  fixture_server_t server;
   assert_non_null(body);
   *at++ = '[';
   for (int i = 0; i < COUNT; i++) {
@@ -1104,27 +1100,82 @@ static void large_bodies_and_answers_are_not_copied(void **state) {
     at += 4;
   }
   memcpy(at, "]]", 3);
+  return body;
+}
+
+static void echo_large(int fd, const char *body) {
+  fixture_response_t response;
+  fixture_post(fd, "/api/v1/functions/t/echo", body);
+  assert_true(fixture_receive(fd, false, &response));
+  assert_int_equal(response.status, 200);
+  // {"results":[…]} is 12 bytes longer than [[…]].
+  assert_int_equal(response.size, strlen(body) + 12);
+  assert_memory_equal(response.body + 12, body + 1, strlen(body) - 1);
+  fixture_response_free(&response);
+}
+
+// What blocks hold once the server has given back those of the last answer, which
+// may be after the client has all of it.
+static fc_blocks_usage_t settled(const fixture_server_t *server) {
+  fc_blocks_usage_t usage;
+  for (unsigned i = 0; i < 5000; i++) {
+    usage = fc_blocks_usage(server->loop->blocks);
+    if (usage.taken == 0) return usage;
+    usleep(1000);
+  }
+  fail_msg("%llu bytes are still taken", (unsigned long long)usage.taken);
+  return usage;
+}
+
+// Not a byte of a large body is copied, and of a large answer only its
+// beginning: neither in a server that has not seen one before nor in one that
+// has.
+static void large_bodies_and_answers_are_not_copied(void **state) {
+  (void)state;
+  char *body = make_large();
+  fixture_server_t server;
   fixture_start(&server, "--isolation=process --access-log=off");
   int fd = fixture_connect(&server);
   for (int i = 0; i < 3; i++) {
     const uint64_t before = fc_blocks_usage(server.loop->blocks).copied;
-    fixture_response_t response;
-    fixture_post(fd, "/api/v1/functions/t/echo", body);
-    assert_true(fixture_receive(fd, false, &response));
-    assert_int_equal(response.status, 200);
-    const uint64_t copied =
-        fc_blocks_usage(server.loop->blocks).copied - before;
-    assert_in_range(copied, 1, FC_RING_FIRST);
-    // {"results":[…]} is 12 bytes longer than [[…]].
-    assert_int_equal(response.size, strlen(body) + 12);
-    assert_memory_equal(response.body + 12, body + 1, strlen(body) - 1);
-    fixture_response_free(&response);
+    echo_large(fd, body);
+    const fc_blocks_usage_t usage = settled(&server);
+    assert_in_range(usage.copied - before, 1, FC_RING_FIRST);
     // The next one finds the files of both, where they are mapped.
-    assert_int_equal(fc_blocks_usage(server.loop->blocks).files, 2);
-    assert_int_equal(fc_blocks_usage(server.loop->blocks).taken, 0);
-    assert_in_range(fc_blocks_usage(server.loop->blocks).kept, 2 * strlen(body),
-                    4 * strlen(body));
+    assert_int_equal(usage.files, 2);
+    assert_in_range(usage.kept, 2 * strlen(body), 4 * strlen(body));
   }
+  free(body);
+  close(fd);
+  end(&server);
+}
+
+// Waits until the server keeps no more than so many bytes.
+static void wait_kept(const fixture_server_t *server, uint64_t most,
+                      unsigned most_ms) {
+  while (fc_blocks_usage(server->loop->blocks).kept > most) {
+    assert_true(most_ms-- > 0);
+    usleep(1000);
+  }
+}
+
+// The file of an answer goes with the process that may be given it, that of a body
+// when it was not used for long. Their connection stays.
+static void kept_files_go(void **state) {
+  (void)state;
+  char *body = make_large();
+  const uint64_t size = strlen(body);
+  fixture_server_t server;
+  fixture_start(&server, "--isolation=process --workers=1 --access-log=off");
+  int fd = fixture_connect(&server);
+  const int pid = pid_of(fd, "t");
+  echo_large(fd, body);
+  assert_in_range(settled(&server).kept, 2 * size, 4 * size);
+  assert_int_equal(kill(pid, SIGKILL), 0);
+  wait_kept(&server, size + size / 2, 5000);
+  assert_in_range(fc_blocks_usage(server.loop->blocks).kept, size, 2 * size);
+  wait_kept(&server, size / 2, FC_LIMIT_KEPT_MS + 10000);
+  echo_large(fd, body);
   free(body);
   close(fd);
   end(&server);
@@ -1190,6 +1241,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       FC_TEST(a_large_answer_holds_nobody_up),
       FC_TEST(large_bodies_and_answers_are_not_copied),
+      FC_TEST(kept_files_go),
       FC_TEST(each_module_has_its_own_files),
       FC_TEST(an_answer_outlives_its_process),
       FC_TEST(machine_code_runs_where_it_is_told),
