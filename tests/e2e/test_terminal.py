@@ -163,6 +163,21 @@ def test_top_shows_what_was_called_since_the_last_second(serve, corpus):
         process.communicate()
 
 
+def test_a_load_shows_itself_while_it_runs(farcall, server):
+    bench = ["bench", "tensor/softmax", f"--server={server.url}", "--duration=500ms",
+             "--warmup=0", "--slo=p50<60s"]
+    said, status = at_terminal(*bench)
+    assert status == 0, said
+    lines = said.split("\r\x1b[K")
+    assert len(lines) >= 4  # one for each 100 ms, and a busy machine may miss the last
+    for line in lines[1:-1]:
+        assert re.match(r"0\.\d of 0\.5 s  \d+/s  p50 .* p99 .* max ", line), line
+    # It is gone before the report comes.
+    assert lines[-1].startswith("/api/v1/functions/tensor/softmax of ")
+    assert "p50<60s: \x1b[32mmet\x1b[0m" in lines[-1]
+    assert "\r" not in farcall(*bench).stderr
+
+
 @pytest.fixture
 def slow_tools(tmp_path):
     """A folder whose mlir-opt needs three seconds and then fails."""
