@@ -131,7 +131,7 @@ def test_an_open_loop_has_each_request_that_was_due(bench, server):
 
 def test_an_open_loop_shows_a_stall_that_a_closed_one_hides(serve, corpus, tmp_path):
     """The server stands still for 100 ms. In the closed loop one request waits; a
-    request of 50 ms and more can happen 20 times in a second, however slow this machine
+    request of 50 ms and more can happen 40 times in two seconds, however slow this machine
     is. In the open loop those that are due meanwhile wait too: 50 of them wait for
     50 ms and more."""
     server = serve(corpus)
@@ -141,7 +141,7 @@ def test_an_open_loop_shows_a_stall_that_a_closed_one_hides(serve, corpus, tmp_p
         before = calls_of(server)
         process = subprocess.Popen(
             [BIN / "farcall", "bench", "tensor/matmul", f"--server={server.url}",
-             QUESTION, "--warmup=0", "--duration=1s", "--concurrency=1",
+             QUESTION, "--warmup=0", "--duration=2s", "--concurrency=1",
              f"--save={path}", *arguments], stdout=subprocess.DEVNULL)
         while calls_of(server) < before + 5:
             assert process.poll() is None
@@ -152,8 +152,8 @@ def test_an_open_loop_shows_a_stall_that_a_closed_one_hides(serve, corpus, tmp_p
         return json.loads(path.read_text())
 
     closed, opened = load(), load("--rate=1000")
-    assert 1 <= above(closed["latency"], 50 * MS) <= 21
-    assert above(opened["service"], 50 * MS) <= 21
+    assert 1 <= above(closed["latency"], 50 * MS) <= 41
+    assert above(opened["service"], 50 * MS) <= 41
     assert above(opened["latency"], 50 * MS) >= 49
 
 
