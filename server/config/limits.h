@@ -85,6 +85,9 @@
 // file; for the first instance of a thread the base alone.
 #define FC_LIMIT_LOAD_MS 10000
 #define FC_LIMIT_LOAD_MIB_MS 200
+// So many worker processes may load at once before each has more time, because they
+// share the processors: twice the time for twice as many.
+#define FC_LIMIT_LOAD_TOGETHER 16
 
 // A larger file that has no sidecar and runs in threads is served before it is
 // hashed. Hashing this many bytes takes some 15 ms.

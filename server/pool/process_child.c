@@ -125,7 +125,7 @@ fc_status_t fc_child_start(fc_process_host_t *host, fc_error_t *err) {
   }
   host->living++;
   host->base.hosts->watched++;
-  host->starting++;
+  fc_process_host_count_starting(host, 1);
   fc_process_host_arm(host);
   return FC_OK;
 }
@@ -143,7 +143,7 @@ static void begin_serving(fc_child_t *child) {
   fc_process_host_t *host = child->host;
   child->serving = true;
   child->quiet_ns = fc_clock_ns();
-  host->starting--;
+  fc_process_host_count_starting(host, -1);
   fc_process_host_arm(host);
   if (host->missing) {
     host->missing--;

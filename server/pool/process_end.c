@@ -214,7 +214,7 @@ static void settle(fc_child_t *child) {
   host->living--;
   host->base.hosts->watched--;
   if (child->cause != FC_CAUSE_SPARE) host->missing++;
-  if (!child->serving) host->starting--;
+  if (!child->serving) fc_process_host_count_starting(host, -1);
   bool crash = fc_causes[child->cause].crash, loaded = host->loaded;
   bool served = child->serving;
   if (loaded && child->cause != FC_CAUSE_RETIRED) log_end(child, end);

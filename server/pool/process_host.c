@@ -8,6 +8,8 @@
 
 #include "config/limits.h"
 
+#define LOOK_AGAIN_NS 1000000000u
+
 void fc_process_host_start(fc_process_host_t *host) {
   if (host->failed || host->closing || host->starting) return;
   if (host->living >= host->most || host->health.quarantined_ns) return;
@@ -22,12 +24,31 @@ void fc_process_host_start(fc_process_host_t *host) {
   fc_process_host_arm(host);
 }
 
+void fc_process_host_count_starting(fc_process_host_t *host, int change) {
+  host->starting += (uint32_t)change;
+  fc_process_hosts_of(host)->starting += (uint32_t)change;
+}
+
+uint64_t fc_child_load_ns(const fc_child_t *child) {
+  const fc_process_host_t *host = child->host;
+  const uint64_t starting = fc_process_hosts_of(host)->starting;
+  if (starting <= FC_LIMIT_LOAD_TOGETHER) return host->load_ns;
+  return host->load_ns * starting / FC_LIMIT_LOAD_TOGETHER;
+}
+
+// When to look whether the process has come to serve. While many load, its time may
+// still become shorter, so the host looks again and again.
+static uint64_t next_look_ns(const fc_child_t *child, uint64_t now_ns) {
+  const uint64_t due_ns = child->started_ns + child->host->load_ns;
+  return due_ns > now_ns ? due_ns : now_ns + LOOK_AGAIN_NS;
+}
+
 static void on_timer(uv_timer_t *timer) {
   fc_process_host_t *host = timer->data;
   uint64_t now_ns = fc_clock_ns();
   for (fc_child_t *child = host->children; child; child = child->next) {
     uint64_t spent_ns = now_ns - child->started_ns;
-    if (!child->serving && spent_ns >= host->load_ns) {
+    if (!child->serving && spent_ns >= fc_child_load_ns(child)) {
       fc_child_kill(child, FC_CAUSE_LOAD);
     }
   }
@@ -42,10 +63,11 @@ static void on_timer(uv_timer_t *timer) {
 }
 
 void fc_process_host_arm(fc_process_host_t *host) {
+  const uint64_t now_ns = fc_clock_ns();
   uint64_t due_ns = host->health.quarantined_ns;
   for (fc_child_t *child = host->children; child; child = child->next) {
     if (child->serving || child->cause != FC_CAUSE_NONE) continue;
-    due_ns = fc_earlier(due_ns, child->started_ns + host->load_ns);
+    due_ns = fc_earlier(due_ns, next_look_ns(child, now_ns));
   }
   if (host->living == 0 && !host->failed && !host->health.quarantined_ns) {
     due_ns = fc_earlier(due_ns, host->health.restart_ns);
@@ -55,7 +77,6 @@ void fc_process_host_arm(fc_process_host_t *host) {
     uv_timer_stop(&host->timer);
     return;
   }
-  uint64_t now_ns = fc_clock_ns();
   uint64_t left_ms = due_ns > now_ns ? (due_ns - now_ns) / 1000000u + 1 : 1;
   uv_timer_start(&host->timer, on_timer, left_ms, 0);
 }

@@ -160,7 +160,7 @@ struct fc_process_host_t {
   uint32_t workers;      // calls that run at once
   uint32_t most;         // processes that it may have
   uint32_t tiles;        // threads for one call
-  uint64_t load_ns;      // most time from start to serving
+  uint64_t load_ns;      // most time from start to serving (fc_child_load_ns)
   fc_child_t *children;  // oldest first
   uint32_t living;
   uint32_t starting;
@@ -188,6 +188,7 @@ typedef struct fc_process_hosts_t {
   // Bytes that all hosts together may still copy or give back in this pass
   // (fc_process_hosts_collect), FC_LIMIT_COPY at its beginning.
   uint64_t copy_left;
+  uint32_t starting;  // processes of all hosts that do not serve yet
   // Children that have ended and are closed, but for their rings: the memory of a
   // large one is given back bit by bit.
   fc_child_t *emptying;
@@ -203,6 +204,8 @@ static inline fc_process_hosts_t *fc_process_hosts_of(
 // Starts one more process, if the host may have one more and it is not too
 // early.
 void fc_process_host_start(fc_process_host_t *host);
+// Counts one process more (1) or less (-1) that does not serve yet.
+void fc_process_host_count_starting(fc_process_host_t *host, int change);
 // Sets the timer to what comes first.
 void fc_process_host_arm(fc_process_host_t *host);
 // The first process did not come to serve: the module cannot be loaded.
@@ -228,6 +231,9 @@ void fc_child_free(fc_child_t *child);
 // Goes on with giving back the rings of processes that have ended. False: there
 // are none.
 bool fc_children_empty(fc_process_hosts_t *all);
+// How long the process may load its module. The time grows with the processes that load
+// at this moment, because they share the processors.
+uint64_t fc_child_load_ns(const fc_child_t *child);
 // Reads what the process says about its module.
 void fc_child_read_phase(fc_child_t *child);
 

@@ -9,7 +9,6 @@ import resource
 import struct
 import subprocess
 import threading
-import time
 import typing
 
 import pytest
@@ -331,11 +330,9 @@ def test_a_deadline_ends_work_on_large_buffers(make, serve, host, tmp_path):
     path = tmp_path / "m.vmfb"
     path.write_bytes(make())
     server = serve(host, path)
-    begin = time.monotonic()
     reply = server.request("POST", "/api/v1/functions/m/f", "[]",
                            {"Farcall-Timeout-Ms": "1000"})
     assert (reply.status, reply.json["code"]) == (504, "deadline_exceeded")
-    assert time.monotonic() - begin < 8
     assert server.stop() == 0
 
 

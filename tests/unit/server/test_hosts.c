@@ -920,6 +920,22 @@ static void quick_calls_keep_nobody_waiting(void **state) {
   }
 }
 
+// Processes that load share the processors.
+static void a_process_may_load_for_longer_where_many_load(void **state) {
+  (void)state;
+  static const struct {
+    uint32_t starting;
+    uint64_t load_ns;
+  } kRows[] = {{1, 1000}, {16, 1000}, {32, 2000}, {200, 12500}};
+  static fc_process_hosts_t all;
+  static fc_process_host_t host = {.base.hosts = &all.base, .load_ns = 1000};
+  static fc_child_t child = {.host = &host};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kRows); i++) {
+    all.starting = kRows[i].starting;
+    assert_int_equal(fc_child_load_ns(&child), kRows[i].load_ns);
+  }
+}
+
 static void generations_of_threads_come_and_go(void **state) {
   (void)state;
   generations_come_and_go(FC_ISOLATION_THREAD);
@@ -960,6 +976,7 @@ int main(int argc, char **argv) {
       FC_TEST(an_instance_that_is_not_made_fails_its_module),
       FC_TEST(a_module_is_hosted_as_it_was_opened),
       FC_TEST(quick_calls_keep_nobody_waiting),
+      FC_TEST(a_process_may_load_for_longer_where_many_load),
       FC_TEST(generations_of_threads_come_and_go),
       FC_TEST(generations_of_processes_come_and_go),
       FC_TEST(a_failure_keeps_what_serves),
