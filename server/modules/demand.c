@@ -242,10 +242,10 @@ static uint64_t taken(const fc_modules_t *modules) {
   return modules->generations.bytes - modules->generations.leaving;
 }
 
-// Bytes that modules may take by estimate. A 32nd of --module-memory is kept
+// Bytes that modules may take by estimate. A 16th of --module-memory is kept
 // for those that turn out to take more.
 static uint64_t room(const fc_modules_t *modules) {
-  return modules->options.memory - modules->options.memory / 32;
+  return modules->options.memory - modules->options.memory / 16;
 }
 
 static fc_status_t check_room(const fc_modules_t *modules,
@@ -262,7 +262,7 @@ static fc_status_t check_room(const fc_modules_t *modules,
   return fc_fail(
       err, FC_CODE_MEMORY_BUDGET,
       "module '%.*s' needs about %llu bytes; modules may take %llu "
-      "(31/32 of --module-memory), and those that take %llu are in use or "
+      "(15/16 of --module-memory), and those that take %llu are in use or "
       "pinned",
       FC_STR_ARG(wanted->label), (unsigned long long)need,
       (unsigned long long)limit, (unsigned long long)(left - need));

@@ -203,7 +203,7 @@ def test_what_was_brought_back_makes_no_room(numbered, tmp_path, process_server)
     other = numbered.path.with_name("other.so")
     other.write_bytes(numbered.bytes)
     sidecar.with_name("other.farcall.json").write_text(json.dumps(SIDECAR))
-    os.truncate(other, (1 << 30) * 31 // 32 - taken * 3 // 2)  # room for it alone
+    os.truncate(other, (1 << 30) * 15 // 16 - taken * 3 // 2)  # room for it alone
     assert server.request("POST", "/api/v1/modules/other/load").json["code"] == \
         "memory_budget"
     assert server.get("/api/v1/modules/numbered").json["state"] == "ready"
