@@ -2,7 +2,7 @@
 //
 // The lexical layer SIP and the raw ABI share: a text of fields, each a tag
 // with a number (`k12`) or a tag with a counted span (`S9!…`, the count covers
-// the '!'). Used by sip.c and raw.c; knows no meaning. Any thread.
+// the '!'). Knows no meaning of the fields. Any thread.
 #ifndef FARCALL_CORE_ABI_SPAN_H_
 #define FARCALL_CORE_ABI_SPAN_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Private to core: UTF-8 by RFC 3629. Any thread.
+// UTF-8 by RFC 3629. Any thread.
 #ifndef FARCALL_BASE_UTF8_H_
 #define FARCALL_BASE_UTF8_H_
 

@@ -513,7 +513,7 @@ static fc_status_t extra_argument(fc_frame_t *frame, size_t index,
   return here(frame, status, err);
 }
 
-// For a function whose SIP signature (abi/sip.h) has a dict as its only argument: reads
+// For a function whose SIP signature (farcall/abi.h) has a dict as its root: reads
 // args[0], one JSON object, as kwargs would be read.
 static fc_status_t read_root_dict(fc_frame_t *frame, document_t *document,
                                   fc_json_token_t token, fc_error_t *err) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // JSON text -> one scalar, tensor or byte buffer, straight into its final
-// memory. Called by decode.c for every leaf; the rules are docs/abi.md's
-// "JSON values". Memory for a tensor is never larger than what the bytes still
-// to come could fill, whatever shape the document states.
+// memory. Called by the reader of each protocol for every leaf; the rules are
+// docs/abi.md's "JSON values". Memory for a tensor is never larger than what the bytes
+// still to come could fill, whatever shape the document states.
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -178,8 +178,8 @@ static void add_param(compiler_t *compiler, fc_plan_param_t *list,
   list[at] = (fc_plan_param_t){name, &compiler->ops[op], number};
 }
 
-// Adds the arguments of a SIP function: the children of its root are what a
-// client sends.
+// Adds the arguments of a function with a root_tree signature: the children of the
+// root are what a client sends.
 static fc_status_t add_root(compiler_t *compiler, fc_error_t *err) {
   const fc_signature_t *signature = compiler->signature;
   const fc_param_t *root = &signature->arguments[0];

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The plan: a signature compiled into a linear array of ops, one for each node
-// in preorder, that decode and encode interpret without recursion. Private to
-// the marshaller. Immutable after fc_plan_create, but for its model (model.h); any
-// thread.
+// in preorder, that decode and encode interpret without recursion. Not public.
+// Immutable after fc_plan_create, but for its model (model.h); any thread.
 #ifndef FARCALL_MARSHAL_PLAN_H_
 #define FARCALL_MARSHAL_PLAN_H_
 
@@ -58,7 +57,7 @@ struct fc_plan_t {
   // The inputs that may be given by name; `ordinal` is the input.
   const fc_plan_key_t *keywords;
   uint32_t keyword_count;
-  const fc_op_t *root_dict;  // SIP: the root, where it is a DICT
+  const fc_op_t *root_dict;  // the root of a root_tree signature that is a DICT
   // What the client gets: results, then final contents of OUT and INOUT.
   const fc_plan_param_t *outputs;
   uint32_t output_count;

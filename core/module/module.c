@@ -249,8 +249,8 @@ static fc_status_t fail_variant(const char *file, fc_status_t status,
   return fc_fail(err, err->code, "its variant '%.100s': %s", file, message);
 }
 
-// Puts the variant for this processor into the place of the file, if the sidecar has
-// one, and its own sidecar into the place of that, if it has one.
+// Replaces the file by the variant for this processor, if the sidecar lists one, and
+// then the sidecar by the variant's own, if there is one.
 static fc_status_t take_variant(fc_module_t *module,
                                 const fc_backend_t *const *backends,
                                 const fc_module_options_t *options,

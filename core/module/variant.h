@@ -5,8 +5,9 @@
 //
 //   "variants": [ { "file": "model-v4.so", "cpu": ["x86-64-v4"] }, … ]
 //
-// The first whose processor features are all there is loaded in the place of the
-// module's file; where there is none, that is loaded itself. Any thread; docs/abi.md.
+// The first variant whose processor features are all there is loaded in place of the
+// module's own file; if no variant fits, the own file is loaded. Any thread;
+// docs/abi.md.
 #ifndef FARCALL_CORE_MODULE_VARIANT_H_
 #define FARCALL_CORE_MODULE_VARIANT_H_
 
@@ -23,12 +24,12 @@ typedef struct fc_variants_t {
 } fc_variants_t;
 
 // Reads the variants of the module at `path` out of its sidecar's text, and chooses
-// for `cpu`. One that is the module's own file stands for that. FC_CODE_ABI_METADATA
-// names the place as a JSON pointer.
+// for `cpu`. A variant that names the module's own file stands for that file.
+// FC_CODE_ABI_METADATA names the place as a JSON pointer.
 fc_status_t fc_variants_parse(fc_str_t json, fc_str_t path, const fc_cpu_t *cpu,
                               fc_allocator_t allocator, fc_variants_t *out,
                               fc_error_t *err) FC_MUST_CHECK;
-// Reads the file of a sidecar, from its begin, and chooses for this processor.
+// Reads `sidecar`, a descriptor, from its beginning, and chooses for this processor.
 fc_status_t fc_variants_read(int sidecar, fc_str_t path,
                              fc_allocator_t allocator, fc_variants_t *out,
                              fc_error_t *err) FC_MUST_CHECK;

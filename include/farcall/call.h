@@ -142,8 +142,8 @@ typedef struct fc_run_options_t {
 
 // Runs the function with the arguments set. `options` NULL: the defaults. The
 // results of every call of the instance become invalid. The deadline and `cancel`
-// are looked at in loops and calls of bytecode, and between the workgroups of its
-// kernels (FC_DEADLINE_EXCEEDED, FC_CANCELLED); never while the machine code of a
+// are looked at in loops and calls of bytecode, and between batches of workgroups of
+// its kernels (FC_DEADLINE_EXCEEDED, FC_CANCELLED); never while the machine code of a
 // .so runs. FC_CODE_MISSING_ARGUMENT names the first argument that is not set.
 fc_status_t fc_call_run(fc_call_t *call, const fc_run_options_t *options,
                         fc_error_t *err) FC_MUST_CHECK;

@@ -68,19 +68,20 @@ typedef struct fc_function_t {
 // FC_CODE_MODULE_PATH when the name is not [A-Za-z0-9_][A-Za-z0-9_.-]{0,127}.
 fc_status_t fc_module_name(fc_str_t path, fc_str_t *out_name, fc_error_t *err);
 
-// Loads with the first backend of the NULL-terminated list that knows the file by
-// its first bytes. `backends` NULL: fc_backends. `options` NULL: the defaults.
+// Loads the file, or the variant that its sidecar lists for this processor
+// (docs/abi.md), with the first backend of the NULL-terminated list that knows the
+// file by its first bytes. `backends` NULL: fc_backends. `options` NULL: the defaults.
 // Neither is kept.
 fc_status_t fc_module_load(const fc_backend_t *const *backends, fc_str_t path,
                            const fc_module_options_t *options,
                            fc_allocator_t allocator, fc_module_t **out_module,
                            fc_error_t *err) FC_MUST_CHECK;
-// The same for files that are open. `path` gives the name and is for messages;
-// it is not opened. (One exception: the dynamic loader takes machine code that
-// finds its libraries by $ORIGIN from its path, so that file must still be
+// Loads files that are open, without looking for variants. `path` gives the name and
+// is for messages; it is not opened. (One exception: the dynamic loader takes machine
+// code that finds its libraries by $ORIGIN from its path, so that file must still be
 // there.) The descriptors are the caller's and may be closed afterwards.
-// `files->digest` is believed if the file has the size that it names and, unless it
-// is sealed memory, the time.
+// `files->digest` is believed if the file has the size that it names and, unless it is
+// sealed memory, the time.
 fc_status_t fc_module_load_files(const fc_backend_t *const *backends,
                                  fc_str_t path, const fc_module_files_t *files,
                                  const fc_module_options_t *options,

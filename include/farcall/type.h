@@ -196,7 +196,7 @@ typedef struct fc_signature_t {
   fc_source_t source;
   bool async;      // the flat call ends in a wait and a signal fence, which
                    // the backend adds: the raw counts leave them out
-  bool root_tree;  // SIP: argument 0 is the root of a tree. Callers give the
+  bool root_tree;  // SIP (abi.h): argument 0 is a tree's root. Callers give the
                    // children of a TUPLE by position, those of a DICT by name
                    // or all as one object
   bool callable;

@@ -25,15 +25,15 @@ typedef struct fc_vm_invocation_t {
   fc_vm_stack_t *stack;
   const _Atomic(uint32_t) *cancel;  // non-zero stops the call; may be NULL
   uint64_t deadline_ns;             // on fc_clock_ns' clock, 0 = none
-  uint64_t fuel;  // back-edges and calls left, UINT64_MAX = no limit
+  uint64_t fuel;  // steps left (see below), UINT64_MAX = no limit
   const struct fc_tiles_t *tiles;  // for grids; NULL: one thread
   // Where HAL buffers take their memory: from the worker's pool (NULL: from the heap),
   // or, with `guard`, from blocks that end at an unmapped page.
   struct fc_hal_pool_t *pool;
   bool guard;
-  // Back-edges and calls since the interpreter last looked at the clock and the
-  // cancel word. It is kept between runs: otherwise a native that runs bytecode
-  // often, for a short time each, would never be stopped.
+  // Steps since the interpreter last looked at the clock and the cancel word: back-edges,
+  // calls, and 4096 bytes each of bulk work. The count is kept between runs: otherwise a
+  // native that runs bytecode often, for a short time each, would never be stopped.
   uint64_t steps_since_poll;
 } fc_vm_invocation_t;
 

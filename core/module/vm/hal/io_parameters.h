@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The `io_parameters` module: weights that lie in archives beside the module.
+// The `io_parameters` module: weights that lie in archives, files of their own.
 #ifndef FARCALL_CORE_MODULE_VM_HAL_IO_PARAMETERS_H_
 #define FARCALL_CORE_MODULE_VM_HAL_IO_PARAMETERS_H_
 
