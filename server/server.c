@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/hex.h"
@@ -224,14 +225,14 @@ static void on_opened(void *context, fc_generation_t *generation) {
   fc_loop_t *loop = context;
   generation->files = files_of(loop, generation);
   loop->reserved_files += generation->files;
-  loop->http1.connection_max =
+  loop->server.connection_max =
       connection_max(loop->options->connections, loop->reserved_files);
 }
 
 static void on_closed(void *context, fc_generation_t *generation) {
   fc_loop_t *loop = context;
   loop->reserved_files -= generation->files;
-  loop->http1.connection_max =
+  loop->server.connection_max =
       connection_max(loop->options->connections, loop->reserved_files);
 }
 
@@ -257,6 +258,7 @@ static fc_status_t init_modules(fc_loop_t *loop, fc_error_t *err) {
       .demand = wanted->load == FC_LOAD_ON_DEMAND,
       .memory = wanted->module_memory,
       .idle_ms = wanted->idle_unload,
+      .series = (uint32_t)wanted->metrics_functions,
       .state_dir = fc_str(wanted->state_dir),
       .policies = &loop->policies};
   const fc_modules_events_t events = {.wake = wake_for_loader,
@@ -380,7 +382,8 @@ static fc_status_t init_requests(fc_loop_t *loop, const fc_routes_t *routes,
                                .pool = &loop->pool,
                                .blocks = loop->blocks,
                                .log = &loop->log,
-                               .started_ns = fc_clock_ns()};
+                               .started_ns = fc_clock_ns(),
+                               .started_s = (uint64_t)time(NULL)};
   for (uint32_t i = 0; i < loop->endpoint_count; i++) {
     const fc_policy_t *policy = &loop->endpoints[i].policy;
     if (fc_policy_has_admin(policy)) loop->server.may_grow = true;
@@ -394,7 +397,7 @@ static fc_status_t init_requests(fc_loop_t *loop, const fc_routes_t *routes,
                        loop, err));
   loop->reserved_files =
       FC_LIMIT_RESERVED_FILES + 2u * (loop->endpoint_count - 1);
-  loop->http1.connection_max =
+  loop->server.connection_max =
       connection_max(loop->options->connections, loop->reserved_files);
   return FC_OK;
 }

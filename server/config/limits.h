@@ -55,6 +55,10 @@
 // functions that are looked at.
 #define FC_LIMIT_PART (64u << 10)
 #define FC_LIMIT_PART_LOOKS 1000
+// Modules that have lines of their own in /metrics, and bytes of the names of a
+// function that has: the numbers of all others are summed.
+#define FC_LIMIT_METRIC_MODULES 1000
+#define FC_LIMIT_LABEL 400
 #define FC_LIMIT_DRAFTS 32  // such documents at one time; 503 beyond
 
 // A response: room kept in front of the body, so that one write sends both.

@@ -7,6 +7,7 @@
 // because the programs that ask for them add their own.
 #include "dialect/explorer.h"
 #include "dialect/http_status.h"
+#include "dialect/metrics.h"
 #include "dialect/problem.h"
 #include "dialect/reflect.h"
 
@@ -15,6 +16,9 @@ static fc_status_t document(const fc_server_t *server,
                             const fc_place_t *place,
                             fc_document_t *out_document, fc_sink_t *sink,
                             fc_error_t *err) {
+  if (place->route == FC_ROUTE_METRICS) {
+    return fc_metrics_document(server, request, out_document, err);
+  }
   return (fc_explorer_is_asked(request, place) ? fc_explorer_document
                                                : fc_reflect_document)(
       server, request, place, out_document, sink, err);

@@ -9,6 +9,7 @@
 typedef enum step_t {
   STEP_LIST,
   STEP_BEGIN,
+  STEP_PASS,
   STEP_ENTRIES,
   STEP_MIDDLE,
   STEP_ASIDE
@@ -158,7 +159,17 @@ static fc_status_t next_entry(fc_parts_t *parts, fc_sink_t *sink,
   }
   if (parts->held) return end_module(parts, sink, err);
   if (parts->at < parts->count) return next_module(parts, sink, err);
-  parts->step = STEP_MIDDLE;
+  parts->step = parts->form->pass ? STEP_PASS : STEP_MIDDLE;
+  parts->pass++;
+  return FC_OK;
+}
+
+static fc_status_t begin_pass(fc_parts_t *parts, fc_sink_t *sink,
+                              fc_error_t *err) {
+  bool more = false;
+  FC_TRY(parts->form->pass(parts, &more, sink, err));
+  parts->step = more ? STEP_ENTRIES : STEP_MIDDLE;
+  parts->at = 0;
   return FC_OK;
 }
 
@@ -193,8 +204,10 @@ static fc_status_t write_some(fc_parts_t *parts, fc_sink_t *sink,
   *out_more = true;
   switch ((step_t)parts->step) {
     case STEP_BEGIN:
-      parts->step = STEP_ENTRIES;
+      parts->step = parts->form->pass ? STEP_PASS : STEP_ENTRIES;
       return parts->form->begin(parts->server, sink, err);
+    case STEP_PASS:
+      return begin_pass(parts, sink, err);
     case STEP_ENTRIES:
       return next_entry(parts, sink, err);
     case STEP_MIDDLE:

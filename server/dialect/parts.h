@@ -11,12 +11,18 @@
 #include "dialect/dialect.h"
 
 // What a document consists of: its begin, an entry for each module or function, or for
-// each module and within it one for each function, what was put aside, its end.
+// each module and within it one for each function, what was put aside, its end. The
+// modules may be gone through more than once: /metrics has a line of each under every
+// name.
 typedef struct fc_parts_form_t {
   // Entries of generations that drain, too.
   bool with_draining;
   fc_status_t (*begin)(const fc_server_t *server, fc_sink_t *sink,
                        fc_error_t *err);
+  // Called before the modules are gone through, and after; parts->pass says how often
+  // they were. *out_more: they are gone through, once more. NULL: they are, once.
+  fc_status_t (*pass)(fc_parts_t *parts, bool *out_more, fc_sink_t *sink,
+                      fc_error_t *err);
   // Writes the entry of a module. If it calls fc_parts_hold, entries of its functions
   // and `module_end` follow. NULL: there are entries of functions alone, of every
   // module. Each begins with fc_parts_comma.
@@ -48,7 +54,10 @@ struct fc_parts_t {
   fc_owner_t owner;  // whose memory the document takes
   bool any;          // there is an entry
   uint8_t step;
-  uint32_t at;  // the key whose entry is next
+  uint32_t at;     // the key whose entry is next
+  uint32_t pass;   // how often the modules were gone through
+  uint32_t shown;  // the form's own: modules that were shown in this pass
+  uint64_t rest;   // and the sum of those that were not
   uint32_t count;
   fc_generation_t *held;  // its functions are being written; NULL: none
   fc_module_t *module;    // retained: `held` may get another one, or lose it

@@ -183,10 +183,6 @@ fc_status_t fc_query_document(const fc_request_t *request,
                               const fc_generations_t *generations,
                               fc_document_t *out_document, fc_error_t *err) {
   *out_document = (fc_document_t){.content_type = FC_STR("application/json")};
-  if (place->route == FC_ROUTE_METRICS) {
-    out_document->content_type =
-        FC_STR("text/plain; version=0.0.4; charset=utf-8");
-  }
   if (place->module == FC_ROUTE_NO_INDEX) return FC_OK;
   const fc_module_t *module =
       fc_generations_at(generations, place->module)->module;

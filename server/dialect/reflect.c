@@ -80,7 +80,7 @@ static fc_status_t write_limits(const fc_server_t *server, fc_sink_t *sink,
   return put(sink, "}", err);
 }
 
-static fc_load_counts_t count_loads(const fc_server_t *server) {
+fc_load_counts_t fc_reflect_count(const fc_server_t *server) {
   fc_load_counts_t counts = {.failed = server->modules->failed_paths};
   for (uint32_t i = 0; i < server->modules->generations.count; i++) {
     const fc_generation_t *generation = server->modules->generations.places[i];
@@ -91,6 +91,7 @@ static fc_load_counts_t count_loads(const fc_server_t *server) {
     }
     if (generation->state == FC_GENERATION_DESCRIBED) counts.described++;
     if (generation->state == FC_GENERATION_FAILED) counts.failed++;
+    if (generation->state == FC_GENERATION_DRAINING) counts.draining++;
   }
   return counts;
 }
@@ -108,7 +109,7 @@ fc_status_t fc_reflect_ready(const fc_server_t *server,
                    "all worker threads are lost in native calls that do not "
                    "end: start the server again");
   }
-  const fc_load_counts_t counts = *out_counts = count_loads(server);
+  const fc_load_counts_t counts = *out_counts = fc_reflect_count(server);
   // A server that may be told later what to serve need not have anything yet.
   const bool empty = counts.failed == server->modules->failed_paths;
   if (counts.served == 0 && !(server->may_grow && empty)) {
@@ -426,53 +427,6 @@ static fc_status_t write_ready(const fc_server_t *server, fc_sink_t *sink,
   return put(sink, "}", err);
 }
 
-// Of several generations of one name only the current one is listed.
-static fc_str_t module_numbers(void *context, uint32_t index,
-                               fc_module_metrics_t *out) {
-  const fc_server_t *server = context;
-  const fc_generation_t *generation =
-      fc_generations_at(&server->modules->generations, index);
-  if (!generation || !generation->current) return FC_STR("");
-  // There may be ten thousand modules that are not loaded, and their numbers
-  // are all 0.
-  if (generation->state == FC_GENERATION_DESCRIBED) return FC_STR("");
-  if (generation->state == FC_GENERATION_READY) {
-    fc_pool_metrics(server->pool, index, out);
-    out->ready = 1;
-    out->refused = generation->error.code != FC_CODE_NONE;
-    out->generation = generation->serial;
-    out->calls = generation->calls;
-  }
-  return generation->label;
-}
-
-static fc_status_t write_metrics(const fc_server_t *server, fc_sink_t *sink,
-                                 fc_error_t *err) {
-  fc_blocks_usage_t usage = fc_blocks_usage(server->blocks);
-  const fc_load_counts_t counts = count_loads(server);
-  const fc_metrics_source_t source = {
-      .metrics = &server->metrics,
-      .server = {.ready = is_ready(server),
-                 .modules = counts.served,
-                 .modules_described = counts.described,
-                 .modules_failed = counts.failed,
-                 .module_rollbacks = server->modules->rollbacks,
-                 .module_unloads = server->modules->unloads,
-                 .module_bytes = server->modules->generations.bytes,
-                 .module_bytes_limit = server->options->module_memory,
-                 .module_loads = server->modules->loads,
-                 .module_load_failures = server->modules->load_failures,
-                 .uptime_seconds = uptime_ms(server) / 1000,
-                 .connections = server->connections,
-                 .memory_bytes = usage.taken,
-                 .memory_limit_bytes = usage.limit,
-                 .lost_threads = fc_pool_lost_threads(server->pool)},
-      .module_count = server->modules->generations.count,
-      .context = (void *)(uintptr_t)server,
-      .module = module_numbers};
-  return fc_metrics_write(&source, sink, err);
-}
-
 fc_status_t fc_reflect_write(const fc_server_t *server, const fc_place_t *place,
                              fc_str_t query, fc_sink_t *sink, fc_error_t *err) {
   const extras_t extras = read_extras(query);
@@ -504,8 +458,6 @@ fc_status_t fc_reflect_write(const fc_server_t *server, const fc_place_t *place,
       if (server->modules->started)
         return put(sink, "{\"status\":\"started\"}", err);
       return fc_fail(err, FC_CODE_NOT_READY, "modules are still being loaded");
-    case FC_ROUTE_METRICS:
-      return write_metrics(server, sink, err);
     default:
       break;
   }

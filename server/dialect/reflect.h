@@ -16,7 +16,10 @@ typedef struct fc_load_counts_t {
   unsigned served;
   unsigned described;  // of those that are served: not loaded yet
   unsigned failed;
+  unsigned draining;
 } fc_load_counts_t;
+
+fc_load_counts_t fc_reflect_count(const fc_server_t *server);
 
 // May the server be sent calls? If so, the counts are written; if not,
 // FC_CODE_NOT_READY or FC_CODE_SHUTTING_DOWN.

@@ -2,8 +2,6 @@
 //
 // Answers: results of calls, documents, errors. Each is counted and logged here,
 // once, and then given to the carrier.
-#include <time.h>
-
 #include "dialect/parts.h"
 #include "exchange/exchange.h"
 
@@ -53,7 +51,7 @@ static void describe(const fc_exchange_t *x, const outcome_t *what,
 static void send_answer(fc_exchange_t *x, const outcome_t *what) {
   fc_answer_t answer;
   describe(x, what, &answer);
-  fc_metrics_answer(&x->server->metrics, what->status);
+  fc_exchange_count(x, what->status, what->code, answer.length);
   fc_exchange_log(x, what->status, what->code, answer.length, what->is_call);
   x->carrier->answer(x, &answer);
 }
@@ -91,7 +89,7 @@ static void answer_nothing(fc_exchange_t *x) {
   const fc_answer_t answer =
       print_refusal(fc_dialect_of(x->server, &x->place), &error,
                     fc_exchange_id(x), text + FC_LIMIT_HEAD);
-  fc_metrics_answer(&x->server->metrics, answer.status);
+  fc_exchange_count(x, answer.status, error.code, answer.length);
   fc_exchange_log(x, answer.status, error.code, answer.length, false);
   x->carrier->answer_at_once(x, &answer, text + FC_LIMIT_HEAD);
 }
@@ -370,33 +368,10 @@ static void answer_validated(fc_exchange_t *x) {
   send_answer(x, &(outcome_t){.status = 204, .is_call = true});
 }
 
-// Counts a call that has ended. Its times were marked before.
-static void count_call(fc_exchange_t *x, bool succeeded) {
-  fc_function_counts_t *counts = fc_generations_count(
-      &x->server->modules->generations, x->generation, x->place.function);
-  if (!counts) return;
-  struct timespec now;
-  clock_gettime(CLOCK_REALTIME_COARSE, &now);
-  counts->last_ms =
-      (uint64_t)now.tv_sec * 1000u + (uint64_t)now.tv_nsec / 1000000u;
-  const uint64_t spent_ns = x->marked_ns - x->began_ns;
-  if (!succeeded) {
-    counts->failed++;
-    counts->fail_ns += spent_ns;
-    return;
-  }
-  counts->succeeded++;
-  counts->success_ns += spent_ns;
-  counts->queue_ns += x->spent_ns[FC_STAGE_QUEUE];
-  counts->decode_ns += x->spent_ns[FC_STAGE_DECODE];
-  counts->call_ns += x->spent_ns[FC_STAGE_CALL];
-  counts->encode_ns += x->spent_ns[FC_STAGE_ENCODE];
-}
-
 void fc_exchange_answer_expired(fc_exchange_t *x) {
   fc_error_t error;
   fc_exchange_mark(x, FC_STAGE_QUEUE);
-  if (!(x->job.call.flags & FC_CALL_VALIDATE)) count_call(x, false);
+  fc_exchange_count_call(x, false);
   (void)fc_fail(&error, FC_CODE_DEADLINE_EXCEEDED,
                 "the deadline passed in the queue");
   fc_exchange_fail(x, &error, FC_STAGE_QUEUE);
@@ -406,9 +381,7 @@ void fc_exchange_answer_call(fc_exchange_t *x) {
   fc_pool_t *pool = x->server->pool;
   fc_outcome_t *outcome = x->job.outcome;
   take_times(x, outcome);
-  if (!(x->job.call.flags & FC_CALL_VALIDATE)) {
-    count_call(x, outcome->status == FC_OK);
-  }
+  fc_exchange_count_call(x, outcome->status == FC_OK);
   if (outcome->status != FC_OK) {
     answer_failed(x, outcome);
     return;

@@ -178,6 +178,12 @@ void fc_exchange_drop_draft(fc_exchange_t *exchange);
 void fc_exchange_mark(fc_exchange_t *exchange, fc_stage_t stage);
 void fc_exchange_names(const fc_exchange_t *exchange, fc_str_t *out_module,
                        fc_str_t *out_function);
+// Counts an answer. `code` is an fc_code_t, or FC_SERIES_LEFT.
+void fc_exchange_count(fc_exchange_t *exchange, int status, int code,
+                       uint64_t bytes_out);
+// Counts a call that has ended in a worker, or whose deadline passed before. Its
+// times were marked before.
+void fc_exchange_count_call(fc_exchange_t *exchange, bool succeeded);
 void fc_exchange_log(const fc_exchange_t *exchange, int status, fc_code_t code,
                      uint64_t bytes_out, bool is_call);
 

@@ -198,7 +198,8 @@ static void turn_away(fc_connection_t *c) {
   }
   fc_error_t error;
   (void)fc_fail(&error, FC_CODE_OVERLOADED,
-                "%u connections are open, the limit", http1->connection_max);
+                "%u connections are open, the limit",
+                http1->server->connection_max);
   fc_exchange_start(&c->exchange);
   start_reading(c);
   if (c->state != FC_CONNECTION_CLOSED) {
@@ -223,7 +224,8 @@ bool fc_http1_accept(fc_http1_t *http1, const fc_client_t *client) {
   c->stream = (fc_stream_t *)(void *)(c + 1);
   if (fc_stream_open(c->stream, client->streams, client->source, &kEvents, c)) {
     fc_connection_close(c, false);
-  } else if (server->connections - http1->turned_away > http1->connection_max) {
+  } else if (server->connections - http1->turned_away >
+             http1->server->connection_max) {
     turn_away(c);
   } else {
     start_reading(c);

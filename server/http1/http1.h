@@ -44,7 +44,6 @@ typedef struct fc_http1_t {
   fc_span_t spans[FC_PIECES_MAX];  // what a stream is given; the same holds
   fc_waits_t waits[FC_WAIT_COUNT];
   fc_connection_t *connections;  // all of them
-  uint32_t connection_max;
   uint32_t turned_away;  // connections over the limit that are being told so
   char *read_buffer;     // FC_LIMIT_READ bytes, lent to each read
   char date[FC_RESPONSE_DATE_SIZE];
@@ -53,7 +52,7 @@ typedef struct fc_http1_t {
   _Atomic uint64_t bytes_in;
 } fc_http1_t;
 
-// `server` and its options are borrowed. The caller sets connection_max.
+// `server` and its options are borrowed.
 fc_status_t fc_http1_init(fc_http1_t *http1, fc_allocator_t allocator,
                           fc_server_t *server,
                           uint64_t (*now_ms)(void *context), void *context,

@@ -16,6 +16,7 @@ void fc_generations_deinit(fc_generations_t *generations) {
     fc_generation_t *generation = generations->places[i];
     if (generation) fc_generations_remove(generations, generation);
   }
+  fc_all_series_deinit(&generations->series);
   fc_name_table_deinit(&generations->names);
   fc_state_free(generations->decisions, generations->allocator);
   generations->decisions = NULL;
@@ -307,7 +308,8 @@ void fc_generations_remove(fc_generations_t *generations,
   if (index < generations->first_free) generations->first_free = index;
   fc_trial_free(generation);
   fc_module_release(generation->module);
-  fc_free(generations->allocator, generation->counts);
+  fc_counts_free(&generations->series, generation->counts,
+                 generation->count_size);
   fc_free(generations->allocator, generation);
 }
 
@@ -338,15 +340,32 @@ const fc_function_t *fc_generation_nearest_function(
   return nearest;
 }
 
-fc_function_counts_t *fc_generations_count(const fc_generations_t *generations,
+// Makes what the first call of a function needs. NULL: there is no memory.
+static fc_function_counts_t *begin_count(fc_generations_t *generations,
+                                         fc_generation_t *generation,
+                                         uint32_t function) {
+  const fc_module_t *module = generation->module;
+  if (!generation->counts) {
+    const size_t count = fc_module_function_count(module);
+    generation->counts = fc_alloc_array(generations->allocator, count,
+                                        sizeof *generation->counts);
+    if (!generation->counts) return NULL;
+    generation->count_size = count;
+  }
+  fc_function_counts_t *counts = &generation->counts[function];
+  const fc_str_t name = fc_module_function(module, function)->name;
+  counts->series =
+      fc_series_take(&generations->series, generation->label.size + name.size);
+  return counts->series ? counts : NULL;
+}
+
+fc_function_counts_t *fc_generations_count(fc_generations_t *generations,
                                            fc_generation_t *generation,
                                            uint32_t function) {
-  if (!generation->counts) {
-    generation->counts = fc_alloc_array(
-        generations->allocator, fc_module_function_count(generation->module),
-        sizeof *generation->counts);
+  if (generation->counts && generation->counts[function].series) {
+    return &generation->counts[function];
   }
-  return generation->counts ? &generation->counts[function] : NULL;
+  return begin_count(generations, generation, function);
 }
 
 void fc_generations_release(fc_generations_t *generations,

@@ -9,6 +9,7 @@
 
 #include "base/name_table.h"
 #include "farcall/module.h"
+#include "modules/counts.h"
 #include "modules/state.h"
 
 typedef enum fc_generation_state_t {
@@ -22,23 +23,6 @@ typedef enum fc_generation_state_t {
 } fc_generation_state_t;
 
 #define FC_PATH_NONE UINT32_MAX
-
-// How many calls of one function ended, and their times. Counted are calls that
-// were admitted and then ended in a worker, or for lack of one. Not counted are
-// calls whose deadline passed in the queue, and those that only checked their
-// arguments.
-typedef struct fc_function_counts_t {
-  uint64_t succeeded;
-  uint64_t failed;
-  // Of these calls together, from the first byte of the request to the result.
-  uint64_t success_ns;
-  uint64_t fail_ns;
-  uint64_t queue_ns;  // of the calls that succeeded, the time in each stage
-  uint64_t decode_ns;
-  uint64_t call_ns;
-  uint64_t encode_ns;
-  uint64_t last_ms;  // when the last call ended, milliseconds since 1970
-} fc_function_counts_t;
 
 typedef struct fc_generation_t {
   uint32_t index;  // calls and the pool name the generation by this
@@ -120,11 +104,12 @@ typedef struct fc_generation_t {
   fc_error_t error;
   // By the function's index; NULL before the first call ended.
   fc_function_counts_t *counts;
-  char text[];  // the path, and the key
+  size_t count_size;  // of `counts`
+  char text[];        // the path, and the key
 } fc_generation_t;
 
-// A table without generations is all zero but for the allocator, on_idle and
-// context.
+// A table without generations is all zero but for the allocators, series.most,
+// on_idle and context.
 typedef struct fc_generations_t {
   fc_allocator_t allocator;
   fc_generation_t **places;  // by index; NULL: free
@@ -142,6 +127,7 @@ typedef struct fc_generations_t {
   uint64_t bytes;            // what all generations take (demand.h)
   uint64_t leaving;          // the part of `bytes` that draining ones take
   fc_decision_t *decisions;  // about names, aliases and refused files; owned
+  fc_all_series_t series;    // of the functions of all generations
   // Called when a draining generation is not held any more: it can be removed,
   // because no name leads to it. Any function below that gets the table may
   // call this before it returns.
@@ -210,8 +196,9 @@ void fc_generations_settle_name(fc_generations_t *generations,
 const fc_generation_t *fc_generations_nearest(
     const fc_generations_t *generations, fc_str_t name);
 
-// The counts of a function, zero at first. NULL: there is no memory for them.
-fc_function_counts_t *fc_generations_count(const fc_generations_t *generations,
+// The counts of a function, zero at first; they have a series. NULL: there is no
+// memory for them.
+fc_function_counts_t *fc_generations_count(fc_generations_t *generations,
                                            fc_generation_t *generation,
                                            uint32_t function);
 

@@ -6,24 +6,39 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-// Bytes that a process has in memory for itself. What it shares, as the program
-// and the module's file, is in memory once for all processes. 0 when the
+// Bytes of a process in memory, and of these what others may share. Zero when the
 // process is gone, and its memory with it.
-static uint64_t private_bytes(int pid) {
-  char path[32], text[128];
-  snprintf(path, sizeof path, "/proc/%d/statm", pid);
+static void read_memory(const char *path, uint64_t *out_resident,
+                        uint64_t *out_shared) {
+  char text[128];
+  *out_resident = *out_shared = 0;
   const int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return 0;
+  if (file < 0) return;
   const ssize_t size = read(file, text, sizeof text - 1);
   close(file);
-  if (size <= 0) return 0;
+  if (size <= 0) return;
   text[size] = '\0';
   char *at = strchr(text, ' ');  // the first number is the address space
-  if (!at) return 0;
-  const uint64_t resident = strtoull(at, &at, 10);
-  const uint64_t shared = strtoull(at, NULL, 10);
-  if (shared > resident) return 0;
-  return (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE);
+  if (!at) return;
+  const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+  *out_resident = strtoull(at, &at, 10) * page;
+  *out_shared = strtoull(at, NULL, 10) * page;
+}
+
+// Bytes that a process has in memory for itself. What it shares, as the program
+// and the module's file, is in memory once for all processes.
+static uint64_t private_bytes(int pid) {
+  char path[32];
+  uint64_t resident, shared;
+  snprintf(path, sizeof path, "/proc/%d/statm", pid);
+  read_memory(path, &resident, &shared);
+  return shared > resident ? 0 : resident - shared;
+}
+
+uint64_t fc_memory_resident(void) {
+  uint64_t resident, shared;
+  read_memory("/proc/self/statm", &resident, &shared);
+  return resident;
 }
 
 uint64_t fc_modules_memory(const fc_modules_t *modules,

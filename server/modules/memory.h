@@ -12,4 +12,7 @@
 uint64_t fc_modules_memory(const fc_modules_t *modules,
                            const fc_generation_t *generation);
 
+// Bytes that this process has in memory.
+uint64_t fc_memory_resident(void);
+
 #endif  // FARCALL_SERVER_MODULES_MEMORY_H_

@@ -488,11 +488,13 @@ fc_status_t fc_modules_init(fc_modules_t *modules, fc_allocator_t allocator,
                             const fc_modules_options_t *options,
                             const fc_modules_events_t *events,
                             fc_error_t *err) {
-  *modules = (fc_modules_t){
-      .options = *options,
-      .events = *events,
-      .generations = {
-          .allocator = allocator, .on_idle = on_idle, .context = modules}};
+  *modules = (fc_modules_t){.options = *options,
+                            .events = *events,
+                            .generations = {.allocator = allocator,
+                                            .series = {.allocator = allocator,
+                                                       .most = options->series},
+                                            .on_idle = on_idle,
+                                            .context = modules}};
   const fc_loader_options_t loader = {.allocator = allocator,
                                       .backends = options->backends,
                                       .open = options->open,

@@ -41,6 +41,7 @@ typedef struct fc_modules_options_t {
   uint64_t memory;  // bytes that modules may take; 0: as many as they need
   // A module that nobody asks for during this time is unloaded; 0: never.
   uint64_t idle_ms;
+  uint32_t series;     // functions with series of their own (counts.h)
   fc_str_t state_dir;  // where decisions are remembered; "": nowhere
   const fc_module_policies_t *policies;  // what holds for single modules
 } fc_modules_options_t;

@@ -105,6 +105,7 @@ static void append(fc_log_t *log, fc_str_t line) {
   if (line.size > FC_LOG_BUFFER - log->size) drain(log);
   if (line.size > FC_LOG_BUFFER - log->size) {
     log->dropped++;
+    log->lost++;
     return;
   }
   memcpy(log->buffer + log->size, line.data, line.size);

@@ -23,6 +23,7 @@ typedef struct fc_log_t {
   bool json;
   bool silent[FC_LOG_ERROR + 1];  // by level: its lines are not written
   uint64_t dropped;  // lines dropped since the last line that told how many
+  uint64_t lost;     // lines dropped, ever
   size_t size;
   char *buffer;  // FC_LOG_BUFFER bytes
   fc_allocator_t allocator;

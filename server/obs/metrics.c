@@ -1,114 +1,147 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Goes through the table family by family, because the format wants all rows of
-// a family together. Labels are escaped: a module's name is [A-Za-z0-9_.-], but
-// that of a file which failed to load may be anything.
+// There are no `_created` samples: each would be one more series for every counter,
+// and a counter that begins again is noticed without. `farcall_module_generation`
+// and `process_start_time_seconds` say when.
 #include "obs/metrics.h"
 
 #include <stdio.h>
 
-#include "json/writer.h"
+#include "json/number.h"
 
-typedef struct family_t {
-  const char *name;
-  const char *kind;
-  const char *help;
-  size_t offset;
-} family_t;
+#define LABEL_MAX 400      // characters of one value
+#define LABEL_NAME_MAX 64  // more than a label's name takes
 
-#define KIND_COUNTER "counter"
-#define KIND_GAUGE "gauge"
-
-static const family_t kServer[] = {
-#define FC_METRIC_SERVER(field, name, kind, help) \
-  {name, KIND_##kind, help, offsetof(fc_server_metrics_t, field)},
-#define FC_METRIC_MODULE(field, name, kind, help)
-#include "obs/metrics.def"
-#undef FC_METRIC_SERVER
-#undef FC_METRIC_MODULE
-};
-
-static const family_t kModule[] = {
-#define FC_METRIC_SERVER(field, name, kind, help)
-#define FC_METRIC_MODULE(field, name, kind, help) \
-  {name, KIND_##kind, help, offsetof(fc_module_metrics_t, field)},
-#include "obs/metrics.def"
-#undef FC_METRIC_SERVER
-#undef FC_METRIC_MODULE
-};
-
-static uint64_t value_at(const void *numbers, size_t offset) {
-  uint64_t value;
-  memcpy(&value, (const char *)numbers + offset, sizeof value);
-  return value;
+void fc_labels_add(fc_labels_t *labels, const char *name, fc_str_t value) {
+  char escaped[LABEL_MAX * 4 + 8];
+  const size_t size = fc_escape(escaped, sizeof escaped, LABEL_MAX, value);
+  char *out = labels->text + labels->size;
+  const char *end = labels->text + sizeof labels->text;
+  if (end - out < LABEL_NAME_MAX) return;
+  out +=
+      snprintf(out, LABEL_NAME_MAX, "%s%s=\"", labels->size ? "," : "", name);
+  // fc_escape writes \" and \\, as it must be here, and \xNN, whose backslash must
+  // be doubled.
+  for (size_t i = 0; i < size && end - out > 4; i++) {
+    *out++ = escaped[i];
+    if (escaped[i] != '\\' || i + 1 == size) continue;
+    if (escaped[i + 1] == 'x') *out++ = '\\';
+    *out++ = escaped[++i];
+  }
+  *out++ = '"';
+  labels->size = (size_t)(out - labels->text);
 }
 
 static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
   return fc_sink_put(sink, fc_str(text), err);
 }
 
-static fc_status_t put_family(fc_sink_t *sink, const family_t *family,
-                              fc_error_t *err) {
-  char text[256];
-  int size = snprintf(text, sizeof text,
-                      "# HELP farcall_%s %s\n# TYPE farcall_%s %s\n",
-                      family->name, family->help, family->name, family->kind);
+static bool ends_with(fc_str_t text, fc_str_t end) {
+  return text.size >= end.size &&
+         memcmp(text.data + text.size - end.size, end.data, end.size) == 0;
+}
+
+static fc_str_t name_of(const char *text) {
+  const char *brace = strchr(text, '{');
+  return brace ? fc_str_make(text, (size_t)(brace - text)) : fc_str(text);
+}
+
+fc_status_t fc_metrics_put_family(const fc_family_t *family, bool open,
+                                  fc_sink_t *sink, fc_error_t *err) {
+  static const char *const kKinds[] = {"counter", "gauge", "counter",
+                                       "histogram"};
+  const char *kind = kKinds[family->kind];
+  const fc_str_t total = FC_STR("_total");
+  fc_str_t name = name_of(family->name);
+  // There, a counter is named without the ending of its samples, which all have it.
+  if (open && family->kind != FC_METRIC_GAUGE &&
+      family->kind != FC_METRIC_HISTOGRAM) {
+    if (ends_with(name, total)) name.size -= total.size;
+    else kind = "unknown";
+  }
+  char text[512];
+  const int size =
+      snprintf(text, sizeof text, "# HELP %.*s %s\n# TYPE %.*s %s\n",
+               FC_STR_ARG(name), family->help, FC_STR_ARG(name), kind);
   FC_ASSERT(size > 0 && (size_t)size < sizeof text);
   return put(sink, text, err);
 }
 
-static fc_status_t put_value(fc_sink_t *sink, uint64_t value, fc_error_t *err) {
-  FC_TRY(put(sink, " ", err));
-  FC_TRY(fc_json_write_u64(sink, value, err));
-  return put(sink, "\n", err);
+// Prints nanoseconds as seconds, without zeros at the end.
+static char *print_seconds(uint64_t ns, char *out) {
+  out = fc_number_print_u64(ns / 1000000000u, out);
+  uint64_t rest = ns % 1000000000u;
+  if (!rest) return out;
+  *out++ = '.';
+  for (uint64_t place = 100000000u; rest; place /= 10) {
+    *out++ = (char)('0' + rest / place);
+    rest %= place;
+  }
+  return out;
 }
 
-static fc_status_t put_answers(const fc_metrics_t *metrics, fc_sink_t *sink,
-                               fc_error_t *err) {
-  static const family_t kFamily = {"requests_total", KIND_COUNTER,
-                                   "Answers by status; 499: the client left",
-                                   0};
-  FC_TRY(put_family(sink, &kFamily, err));
-  for (int i = 0; i < FC_STATUS_COUNT; i++) {
-    if (!metrics->answers[i]) continue;
-    char text[64];
-    snprintf(text, sizeof text, "farcall_requests_total{status=\"%d\"}",
-             FC_STATUS_FIRST + i);
-    FC_TRY(put(sink, text, err));
-    FC_TRY(put_value(sink, metrics->answers[i], err));
-  }
-  return FC_OK;
+static fc_status_t put_labels(const fc_labels_t *labels, fc_str_t last,
+                              fc_sink_t *sink, fc_error_t *err) {
+  if (labels->size + last.size == 0) return FC_OK;
+  FC_TRY(put(sink, "{", err));
+  FC_TRY(fc_sink_put(sink, fc_str_make(labels->text, labels->size), err));
+  if (labels->size && last.size) FC_TRY(put(sink, ",", err));
+  FC_TRY(fc_sink_put(sink, last, err));
+  return put(sink, "}", err);
 }
 
-static fc_status_t put_of_module(const fc_metrics_source_t *source,
-                                 uint32_t index, const family_t *family,
-                                 fc_sink_t *sink, fc_error_t *err) {
-  fc_module_metrics_t numbers = {0};
-  fc_str_t name = source->module(source->context, index, &numbers);
-  const bool has_value =
-      numbers.ready || family->offset == offsetof(fc_module_metrics_t, ready);
-  if (name.size == 0 || !has_value) return FC_OK;
-  char label[160], text[320];
-  fc_escape(label, sizeof label, 128, name);
-  snprintf(text, sizeof text, "farcall_%s{module=\"%s\"}", family->name, label);
-  FC_TRY(put(sink, text, err));
-  return put_value(sink, value_at(&numbers, family->offset), err);
+static fc_status_t put_value(fc_metric_kind_t kind, uint64_t value,
+                             fc_sink_t *sink, fc_error_t *err) {
+  char text[48] = " ", *end = text + 1;
+  if (kind == FC_METRIC_SECONDS) end = print_seconds(value, end);
+  else end = fc_number_print_u64(value, end);
+  *end++ = '\n';
+  return fc_sink_put(sink, fc_str_make(text, (size_t)(end - text)), err);
 }
 
-fc_status_t fc_metrics_write(const fc_metrics_source_t *source, fc_sink_t *sink,
-                             fc_error_t *err) {
-  FC_TRY(put_answers(source->metrics, sink, err));
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kServer); i++) {
-    FC_TRY(put_family(sink, &kServer[i], err));
-    FC_TRY(put(sink, "farcall_", err));
-    FC_TRY(put(sink, kServer[i].name, err));
-    FC_TRY(put_value(sink, value_at(&source->server, kServer[i].offset), err));
+fc_status_t fc_metrics_put(const char *name, fc_metric_kind_t kind,
+                           const fc_labels_t *labels, uint64_t value,
+                           fc_sink_t *sink, fc_error_t *err) {
+  FC_TRY(put(sink, name, err));
+  FC_TRY(put_labels(labels, FC_STR(""), sink, err));
+  return put_value(kind, value, sink, err);
+}
+
+static fc_status_t put_bucket(const char *name, const fc_labels_t *labels,
+                              uint32_t bound, uint64_t count, fc_sink_t *sink,
+                              fc_error_t *err) {
+  char last[48] = "le=\"", *end = last + 4;
+  if (bound < FC_HISTOGRAM_BOUNDS) {
+    end = print_seconds(fc_histogram_bound(bound), end);
+  } else {
+    memcpy(end, "+Inf", 4);
+    end += 4;
   }
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kModule); i++) {
-    FC_TRY(put_family(sink, &kModule[i], err));
-    for (uint32_t m = 0; m < source->module_count; m++) {
-      FC_TRY(put_of_module(source, m, &kModule[i], sink, err));
-    }
+  *end++ = '"';
+  FC_TRY(put(sink, name, err));
+  FC_TRY(put(sink, "_bucket", err));
+  FC_TRY(
+      put_labels(labels, fc_str_make(last, (size_t)(end - last)), sink, err));
+  return put_value(FC_METRIC_COUNTER, count, sink, err);
+}
+
+fc_status_t fc_metrics_put_histogram(const char *name,
+                                     const fc_labels_t *labels,
+                                     const fc_histogram_t *histogram,
+                                     uint32_t every, fc_sink_t *sink,
+                                     fc_error_t *err) {
+  uint64_t count = 0;
+  for (uint32_t i = 0; i < FC_HISTOGRAM_BUCKETS; i++) {
+    count += histogram->counts[i];
+    if (i % every && i < FC_HISTOGRAM_BOUNDS) continue;
+    FC_TRY(put_bucket(name, labels, i, count, sink, err));
   }
-  return FC_OK;
+  FC_TRY(put(sink, name, err));
+  FC_TRY(put(sink, "_sum", err));
+  FC_TRY(put_labels(labels, FC_STR(""), sink, err));
+  FC_TRY(put_value(FC_METRIC_SECONDS, histogram->sum_ns, sink, err));
+  FC_TRY(put(sink, name, err));
+  FC_TRY(put(sink, "_count", err));
+  FC_TRY(put_labels(labels, FC_STR(""), sink, err));
+  return put_value(FC_METRIC_COUNTER, count, sink, err);
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The numbers an operator watches, as Prometheus reads them (text format
-// 0.0.4). They are counted where things happen, and gathered when /metrics is
-// read. Loop thread.
+// The numbers an operator watches, and the two texts that Prometheus reads them
+// from: its own (0.0.4) and OpenMetrics 1.0. They are counted where things happen,
+// and gathered when /metrics is read (dialect/metrics.c). Loop thread.
 #ifndef FARCALL_SERVER_OBS_METRICS_H_
 #define FARCALL_SERVER_OBS_METRICS_H_
 
 #include "farcall/base.h"
+#include "obs/histogram.h"
 
 typedef struct fc_server_metrics_t {
 #define FC_METRIC_SERVER(field, name, kind, help) uint64_t field;
@@ -36,19 +37,45 @@ static inline void fc_metrics_answer(fc_metrics_t *metrics, int status) {
   if (index >= 0 && index < FC_STATUS_COUNT) metrics->answers[index]++;
 }
 
-// Where the numbers come from. `module` fills in those of one module and returns
-// its name.
-typedef struct fc_metrics_source_t {
-  const fc_metrics_t *metrics;
-  fc_server_metrics_t server;
-  uint32_t module_count;
-  void *context;
-  // Returns the module's name; "" for one that is not listed. Of a module that
-  // is not ready no other number is shown.
-  fc_str_t (*module)(void *context, uint32_t index, fc_module_metrics_t *out);
-} fc_metrics_source_t;
+// ---------------------------------------------------------------------------
+// The text
 
-fc_status_t fc_metrics_write(const fc_metrics_source_t *source, fc_sink_t *sink,
-                             fc_error_t *err);
+typedef enum fc_metric_kind_t {
+  FC_METRIC_COUNTER,
+  FC_METRIC_GAUGE,
+  FC_METRIC_SECONDS,  // a counter whose values are nanoseconds
+  FC_METRIC_HISTOGRAM,
+} fc_metric_kind_t;
+
+// All samples of one name.
+typedef struct fc_family_t {
+  const char *name;  // what follows a '{' is not part of it
+  fc_metric_kind_t kind;
+  const char *help;
+} fc_family_t;
+
+// The labels of a sample, without their braces. Zeroed: it has none.
+typedef struct fc_labels_t {
+  size_t size;
+  char text[2560];
+} fc_labels_t;
+
+// Adds a label, if there is room: there is for names of FC_LIMIT_LABEL bytes together.
+// What a quoted text may not have is escaped.
+void fc_labels_add(fc_labels_t *labels, const char *name, fc_str_t value);
+
+// Begins a family. `open`: as OpenMetrics wants it.
+fc_status_t fc_metrics_put_family(const fc_family_t *family, bool open,
+                                  fc_sink_t *sink, fc_error_t *err);
+// Writes a sample. `name` may have labels of its own: then there are no others.
+fc_status_t fc_metrics_put(const char *name, fc_metric_kind_t kind,
+                           const fc_labels_t *labels, uint64_t value,
+                           fc_sink_t *sink, fc_error_t *err);
+// Writes the samples of one histogram, whose buckets are joined by `every`.
+fc_status_t fc_metrics_put_histogram(const char *name,
+                                     const fc_labels_t *labels,
+                                     const fc_histogram_t *histogram,
+                                     uint32_t every, fc_sink_t *sink,
+                                     fc_error_t *err);
 
 #endif  // FARCALL_SERVER_OBS_METRICS_H_

@@ -97,6 +97,9 @@ typedef struct fc_host_class_t {
   // waiting, and at last calls fc_pool_on_retired.
   void (*retire)(fc_host_t *host);
   void (*describe)(const fc_host_t *host, fc_host_facts_t *out_facts);
+  // Processor time that the processes of the generation have taken, and those that
+  // have ended. NULL: it has none.
+  uint64_t (*cpu_ns)(const fc_host_t *host);
   // The worker at `position` that is the generation's own; false past the last.
   bool (*worker)(const fc_host_t *host, uint32_t position,
                  fc_host_worker_t *out_worker);

@@ -20,6 +20,7 @@ typedef struct fc_module_queue_t {
   uint32_t workers;   // calls that run at once
   uint64_t timeouts;  // running calls ended for their deadline
   uint64_t cancels;   // running calls ended because nobody waited for them
+  uint64_t spent_ns;  // that workers have spent on calls with results
   bool active;
   bool retiring;  // taken down once none of its calls runs
   fc_host_t *host;
@@ -395,8 +396,9 @@ void fc_pool_finish(fc_pool_t *pool, fc_job_t *job) {
   // costs.
   if (outcome->status == FC_OK &&
       !(job->call.flags & (FC_CALL_VALIDATE | FC_CALL_PREPARE))) {
-    fc_cost_learn(&queue->costs[job->call.function],
-                  fc_outcome_worker_ns(outcome));
+    const uint64_t spent_ns = fc_outcome_worker_ns(outcome);
+    queue->spent_ns += spent_ns;
+    fc_cost_learn(&queue->costs[job->call.function], spent_ns);
   }
   fc_outcome_drop(outcome, pool->blocks);
   fc_block_give(pool->blocks, job->call.body.block);
@@ -422,6 +424,13 @@ uint32_t fc_pool_running(const fc_pool_t *pool) {
 
 uint32_t fc_pool_in_threads(const fc_pool_t *pool) {
   return pool->hosts[FC_HOSTS_THREAD]->running;
+}
+
+uint64_t fc_pool_cpu_ns(const fc_pool_t *pool, uint32_t module) {
+  if (module >= pool->queue_count || !pool->queues[module]) return 0;
+  const module_queue_t *queue = pool->queues[module];
+  const fc_host_class_t *class_ = class_of(queue->host);
+  return class_->cpu_ns ? class_->cpu_ns(queue->host) : queue->spent_ns;
 }
 
 void fc_pool_metrics(const fc_pool_t *pool, uint32_t module,

@@ -153,6 +153,9 @@ uint32_t fc_pool_in_threads(const fc_pool_t *pool);
 // The numbers of a module, all 0 before fc_pool_add.
 void fc_pool_metrics(const fc_pool_t *pool, uint32_t module,
                      fc_module_metrics_t *out);
+// Processor time that the processes of a module have taken; of one in threads, the
+// time that these had its calls. Asks the system for each process.
+uint64_t fc_pool_cpu_ns(const fc_pool_t *pool, uint32_t module);
 // The host of a generation; NULL before fc_pool_add.
 const fc_host_t *fc_pool_host(const fc_pool_t *pool, uint32_t module);
 

@@ -10,8 +10,10 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "pool/handoff.h"
@@ -147,6 +149,18 @@ void fc_process_kill(const fc_process_t *process) {
   (void)syscall(SYS_pidfd_send_signal, process->pidfd, SIGKILL, NULL, 0);
 }
 
+static uint64_t ns_of(struct timeval time) {
+  return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_usec * 1000u;
+}
+
+uint64_t fc_process_cpu_ns(const fc_process_t *process) {
+  clockid_t clock;
+  struct timespec taken;
+  if (clock_getcpuclockid(process->pid, &clock)) return 0;
+  if (clock_gettime(clock, &taken)) return 0;
+  return (uint64_t)taken.tv_sec * 1000000000u + (uint64_t)taken.tv_nsec;
+}
+
 bool fc_process_reap(fc_process_t *process, bool wait,
                      fc_process_end_t *out_end) {
   // libuv has set the pidfd not to block, and then waitid does not wait either,
@@ -157,9 +171,12 @@ bool fc_process_reap(fc_process_t *process, bool wait,
   siginfo_t info = {0};
   *out_end = (fc_process_end_t){0};
   // If something else has reaped the process, it has ended all the same.
-  if (waitid((idtype_t)P_PIDFD, (id_t)process->pidfd, &info, WEXITED)) {
+  // The C library's waitid does not tell what the process has taken.
+  struct rusage taken = {0};
+  if (syscall(SYS_waitid, P_PIDFD, process->pidfd, &info, WEXITED, &taken)) {
     return true;
   }
+  out_end->cpu_ns = ns_of(taken.ru_utime) + ns_of(taken.ru_stime);
   if (info.si_code == CLD_EXITED) out_end->code = info.si_status;
   else out_end->signal = info.si_status;
   return true;

@@ -43,15 +43,18 @@ fc_status_t fc_process_spawn(const fc_process_start_t *start,
                              fc_error_t *err) FC_MUST_CHECK;
 void fc_process_kill(const fc_process_t *process);
 
-// How a process ended: at most one is not zero.
+// How a process ended: of signal and code at most one is not zero.
 typedef struct fc_process_end_t {
   int signal;
   int code;
+  uint64_t cpu_ns;  // processor time that it has taken
 } fc_process_end_t;
 
 // True once it has ended; it is reaped then. `wait` blocks until it has.
 bool fc_process_reap(fc_process_t *process, bool wait,
                      fc_process_end_t *out_end);
+// Processor time that a process has taken until now.
+uint64_t fc_process_cpu_ns(const fc_process_t *process);
 // Closes the descriptors. A process that has none is allowed.
 void fc_process_close(fc_process_t *process);
 

@@ -239,6 +239,7 @@ void fc_child_on_exit(uv_poll_t *poll, int status, int events) {
   if (!child->ended) {
     if (!fc_process_reap(&child->process, false, &child->end)) return;
     child->ended = true;
+    child->host->cpu_ns += child->end.cpu_ns;
     // The loop may learn that the process has ended before it reads why it
     // failed.
     if (!child->serving && child->cause == FC_CAUSE_NONE)

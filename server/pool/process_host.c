@@ -123,6 +123,15 @@ static void describe(const fc_host_t *base, fc_host_facts_t *out_facts) {
                                  .quarantined_ns = host->health.quarantined_ns};
 }
 
+static uint64_t cpu_ns(const fc_host_t *base) {
+  const fc_process_host_t *host = (const fc_process_host_t *)base;
+  uint64_t taken_ns = host->cpu_ns;
+  for (const fc_child_t *child = host->children; child; child = child->next) {
+    if (!child->ended) taken_ns += fc_process_cpu_ns(&child->process);
+  }
+  return taken_ns;
+}
+
 static bool worker(const fc_host_t *base, uint32_t position,
                    fc_host_worker_t *out_worker) {
   const fc_child_t *child = ((const fc_process_host_t *)base)->children;
@@ -264,6 +273,7 @@ static const fc_host_class_t kClass = {.create = create,
                                        .drop = fc_process_host_drop,
                                        .retire = retire,
                                        .describe = describe,
+                                       .cpu_ns = cpu_ns,
                                        .worker = worker,
                                        .notify = fc_process_hosts_notify,
                                        .collect = fc_process_hosts_collect,

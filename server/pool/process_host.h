@@ -177,6 +177,7 @@ struct fc_process_host_t {
   uint64_t crashes;
   uint64_t restarts;
   uint64_t quarantines;
+  uint64_t cpu_ns;    // that its processes had taken which have ended
   char parameters[];  // of --parameters, or its module's
 };
 

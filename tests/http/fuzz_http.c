@@ -289,7 +289,7 @@ static void init_house(house_t *house) {
   check(fc_http1_init(&house->http1, allocator, &house->server, now_ms, house,
                       &error) == FC_OK,
         error.message);
-  house->http1.connection_max = 1;
+  house->server.connection_max = 1;
   add_module(house);
 }
 

@@ -88,6 +88,17 @@ static fc_status_t put_middle(const fc_server_t *server, fc_sink_t *sink,
 
 static const fc_parts_form_t kForm = {
     .begin = put_begin, .module = put_module, .middle = put_middle, .end = ">"};
+
+static fc_status_t put_pass(fc_parts_t *parts, bool *out_more, fc_sink_t *sink,
+                            fc_error_t *err) {
+  const char text[] = {'/', (char)('0' + parts->pass)};
+  parts->any = false;
+  *out_more = parts->pass < 2;
+  return fc_sink_put(sink, fc_str_make(text, sizeof text), err);
+}
+
+static const fc_parts_form_t kTwice = {
+    .begin = put_begin, .pass = put_pass, .module = put_module, .end = ">"};
 static const fc_parts_form_t kAll = {.with_draining = true,
                                      .begin = put_begin,
                                      .module = put_module,
@@ -165,6 +176,18 @@ static void what_is_there_is_written_once(void **state) {
   (void)publish(&house, "a");
   (void)publish(&house, "b");
   assert_int_equal(expect(&house, create(&house, &kForm), "<1,2|ab>"), 1);
+  end(&house);
+}
+
+static void modules_may_be_gone_through_again(void **state) {
+  (void)state;
+  house_t house;
+  begin(&house);
+  assert_int_equal(expect(&house, create(&house, &kTwice), "</0/1/2>"), 1);
+  (void)publish(&house, "a");
+  (void)publish(&house, "b");
+  assert_int_equal(expect(&house, create(&house, &kTwice), "</01,2/11,2/2>"),
+                   1);
   end(&house);
 }
 
@@ -367,6 +390,7 @@ static void it_survives_every_failing_allocation(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(what_is_there_is_written_once),
+      FC_TEST(modules_may_be_gone_through_again),
       FC_TEST(what_comes_and_goes_meanwhile),
       FC_TEST(functions_stand_beside_modules_or_within),
       FC_TEST(a_module_that_changes_is_written_as_it_began),

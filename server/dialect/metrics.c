@@ -1,0 +1,525 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Both texts want the samples of one name together, so the modules are gone through
+// once for each name: those of metrics.def, then those of functions, then Triton's.
+// However many modules and functions there are, only so many have lines of their
+// own; the others are summed under the name "(other)", which no module can have.
+#include "dialect/metrics.h"
+
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include "dialect/reflect.h"
+#include "farcall/version.h"
+#include "modules/memory.h"
+
+#define OTHER FC_STR("(other)")
+
+// ---------------------------------------------------------------------------
+// The server
+
+static uint64_t cpu_ns(void) {
+  struct rusage taken;
+  if (getrusage(RUSAGE_SELF, &taken)) return 0;
+  const struct timeval *times[] = {&taken.ru_utime, &taken.ru_stime};
+  uint64_t ns = 0;
+  for (size_t i = 0; i < FC_ARRAY_COUNT(times); i++) {
+    ns += (uint64_t)times[i]->tv_sec * 1000000000u +
+          (uint64_t)times[i]->tv_usec * 1000u;
+  }
+  return ns;
+}
+
+static fc_server_metrics_t server_numbers(const fc_server_t *server) {
+  const fc_blocks_usage_t usage = fc_blocks_usage(server->blocks);
+  const fc_load_counts_t counts = fc_reflect_count(server);
+  const fc_generations_t *generations = &server->modules->generations;
+  fc_load_counts_t ignored;
+  return (fc_server_metrics_t){
+      .ready = fc_reflect_ready(server, &ignored, NULL) == FC_OK,
+      .modules = counts.served,
+      .modules_described = counts.described,
+      .modules_failed = counts.failed,
+      .draining = counts.draining,
+      .module_rollbacks = server->modules->rollbacks,
+      .module_unloads = server->modules->unloads,
+      .module_bytes = generations->bytes,
+      .module_bytes_limit = server->options->module_memory,
+      .module_loads = server->modules->loads,
+      .module_load_failures = server->modules->load_failures,
+      .uptime_seconds = (fc_clock_ns() - server->started_ns) / 1000000000u,
+      .connections = server->connections,
+      .connections_limit = server->connection_max,
+      .queue_limit = server->pool->options.queue_limit,
+      .memory_calls = usage.taken,
+      .memory_kept = usage.kept,
+      .memory_resident = fc_memory_resident(),
+      .memory_limit_bytes = usage.limit,
+      .lost_threads = fc_pool_lost_threads(server->pool),
+      .log_lines_dropped = server->log->lost,
+      .series = generations->series.count,
+      .cpu_ns = cpu_ns(),
+      .start_seconds = server->started_s};
+}
+
+typedef struct row_t {
+  fc_family_t family;
+  size_t offset;  // of the value, in the numbers
+} row_t;
+
+static const row_t kServer[] = {
+#define FC_METRIC_SERVER(field, name, kind, help) \
+  {{name, FC_METRIC_##kind, help}, offsetof(fc_server_metrics_t, field)},
+#define FC_METRIC_MODULE(field, name, kind, help)
+#include "obs/metrics.def"
+#undef FC_METRIC_SERVER
+#undef FC_METRIC_MODULE
+};
+
+static uint64_t value_at(const void *numbers, size_t offset) {
+  uint64_t value;
+  memcpy(&value, (const char *)numbers + offset, sizeof value);
+  return value;
+}
+
+static fc_status_t put_build(bool open, fc_sink_t *sink, fc_error_t *err) {
+  static const fc_family_t kFamily = {"farcall_build_info", FC_METRIC_GAUGE,
+                                      "1; the label is the version"};
+  fc_labels_t labels = {0};
+  fc_labels_add(&labels, "version", fc_str(fc_version()));
+  FC_TRY(fc_metrics_put_family(&kFamily, open, sink, err));
+  return fc_metrics_put(kFamily.name, kFamily.kind, &labels, 1, sink, err);
+}
+
+static fc_status_t put_answers(const fc_metrics_t *metrics, bool open,
+                               fc_sink_t *sink, fc_error_t *err) {
+  static const fc_family_t kFamily = {
+      "farcall_requests_total", FC_METRIC_COUNTER,
+      "Answers by status; 499: the client left"};
+  FC_TRY(fc_metrics_put_family(&kFamily, open, sink, err));
+  for (int i = 0; i < FC_STATUS_COUNT; i++) {
+    if (!metrics->answers[i]) continue;
+    char status[16];
+    fc_labels_t labels = {0};
+    snprintf(status, sizeof status, "%d", FC_STATUS_FIRST + i);
+    fc_labels_add(&labels, "status", fc_str(status));
+    FC_TRY(fc_metrics_put(kFamily.name, kFamily.kind, &labels,
+                          metrics->answers[i], sink, err));
+  }
+  return FC_OK;
+}
+
+static fc_status_t put_server(const fc_server_t *server, bool open,
+                              fc_sink_t *sink, fc_error_t *err) {
+  static const fc_labels_t kNone;
+  const fc_server_metrics_t numbers = server_numbers(server);
+  FC_TRY(put_build(open, sink, err));
+  FC_TRY(put_answers(&server->metrics, open, sink, err));
+  const char *help = NULL;  // rows of one family have one text
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kServer); i++) {
+    const fc_family_t *family = &kServer[i].family;
+    if (!help || strcmp(help, family->help) != 0) {
+      FC_TRY(fc_metrics_put_family(family, open, sink, err));
+    }
+    help = family->help;
+    FC_TRY(fc_metrics_put(family->name, family->kind, &kNone,
+                          value_at(&numbers, kServer[i].offset), sink, err));
+  }
+  return FC_OK;
+}
+
+static fc_status_t begin_text(const fc_server_t *server, fc_sink_t *sink,
+                              fc_error_t *err) {
+  return put_server(server, false, sink, err);
+}
+
+static fc_status_t begin_open(const fc_server_t *server, fc_sink_t *sink,
+                              fc_error_t *err) {
+  return put_server(server, true, sink, err);
+}
+
+// ---------------------------------------------------------------------------
+// What there is of functions
+
+typedef struct function_row_t function_row_t;
+struct function_row_t {
+  fc_family_t family;
+  fc_status_t (*put)(const function_row_t *row, const fc_labels_t *labels,
+                     const fc_series_t *series, fc_sink_t *sink,
+                     fc_error_t *err);
+  size_t offset;  // of what put_number and put_us write, in the series
+};
+
+static fc_status_t put_codes(const function_row_t *row,
+                             const fc_labels_t *labels,
+                             const fc_series_t *series, fc_sink_t *sink,
+                             fc_error_t *err) {
+  for (int i = 0; i <= FC_SERIES_LEFT; i++) {
+    if (!series->answers[i] && i != FC_CODE_NONE) continue;
+    const char *code = "ok";
+    if (i == FC_SERIES_LEFT) code = "client_left";
+    else if (i != FC_CODE_NONE) code = fc_code_info((fc_code_t)i)->text;
+    fc_labels_t all = *labels;
+    fc_labels_add(&all, "code", fc_str(code));
+    FC_TRY(fc_metrics_put(row->family.name, row->family.kind, &all,
+                          series->answers[i], sink, err));
+  }
+  return FC_OK;
+}
+
+static fc_status_t put_number(const function_row_t *row,
+                              const fc_labels_t *labels,
+                              const fc_series_t *series, fc_sink_t *sink,
+                              fc_error_t *err) {
+  return fc_metrics_put(row->family.name, row->family.kind, labels,
+                        value_at(series, row->offset), sink, err);
+}
+
+static fc_status_t put_duration(const function_row_t *row,
+                                const fc_labels_t *labels,
+                                const fc_series_t *series, fc_sink_t *sink,
+                                fc_error_t *err) {
+  return fc_metrics_put_histogram(row->family.name, labels, &series->duration,
+                                  1, sink, err);
+}
+
+// Half as many buckets: there are eight of these for each function.
+static fc_status_t put_stages(const function_row_t *row,
+                              const fc_labels_t *labels,
+                              const fc_series_t *series, fc_sink_t *sink,
+                              fc_error_t *err) {
+  for (int i = 0; i < FC_STAGE_COUNT; i++) {
+    fc_labels_t all = *labels;
+    fc_labels_add(&all, "stage", fc_str(fc_stage_name((fc_stage_t)i)));
+    FC_TRY(fc_metrics_put_histogram(row->family.name, &all, &series->stages[i],
+                                    2, sink, err));
+  }
+  return FC_OK;
+}
+
+static const function_row_t kFunctions[] = {
+    {{"farcall_calls_total", FC_METRIC_COUNTER,
+      "Calls answered, by code: ok, an error's code, or client_left"},
+     put_codes,
+     0},
+    {{"farcall_call_received_bytes_total", FC_METRIC_COUNTER,
+      "Bytes of the bodies of calls"},
+     put_number,
+     offsetof(fc_series_t, received)},
+    {{"farcall_call_sent_bytes_total", FC_METRIC_COUNTER,
+      "Bytes of the answers to calls"},
+     put_number,
+     offsetof(fc_series_t, sent)},
+    {{"farcall_call_duration_seconds", FC_METRIC_HISTOGRAM,
+      "Time from the first byte of a call to its answer, of calls with results"},
+     put_duration,
+     0},
+    {{"farcall_call_stage_duration_seconds", FC_METRIC_HISTOGRAM,
+      "Time of calls with results in each stage"},
+     put_stages,
+     0},
+};
+
+// ---------------------------------------------------------------------------
+// Triton's names. Its reasons of failures are four.
+
+static const char *const kReasons[] = {"OTHER", "REJECTED", "BACKEND",
+                                       "CANCELED"};
+
+static unsigned reason_of(int code) {
+  switch (code) {
+    case FC_SERIES_LEFT:
+      return 3;
+    case FC_CODE_CALL_FAILED:
+    case FC_CODE_WORKER_CRASHED:
+    case FC_CODE_WORKER_OUT_OF_MEMORY:
+    case FC_CODE_BAD_RESULT:
+    case FC_CODE_RESULT_TOO_LARGE:
+      return 2;
+    case FC_CODE_DEADLINE_EXCEEDED:
+    case FC_CODE_OVERLOADED:
+    case FC_CODE_CALL_QUARANTINED:
+    case FC_CODE_MODULE_QUARANTINED:
+    case FC_CODE_MODULE_UNAVAILABLE:
+    case FC_CODE_NOT_READY:
+    case FC_CODE_SHUTTING_DOWN:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+static fc_status_t put_failures(const function_row_t *row,
+                                const fc_labels_t *labels,
+                                const fc_series_t *series, fc_sink_t *sink,
+                                fc_error_t *err) {
+  uint64_t sums[FC_ARRAY_COUNT(kReasons)] = {0};
+  for (int i = FC_CODE_NONE + 1; i <= FC_SERIES_LEFT; i++) {
+    sums[reason_of(i)] += series->answers[i];
+  }
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kReasons); i++) {
+    fc_labels_t all = *labels;
+    fc_labels_add(&all, "reason", fc_str(kReasons[i]));
+    FC_TRY(fc_metrics_put(row->family.name, row->family.kind, &all, sums[i],
+                          sink, err));
+  }
+  return FC_OK;
+}
+
+static fc_status_t put_us(const function_row_t *row, const fc_labels_t *labels,
+                          const fc_series_t *series, fc_sink_t *sink,
+                          fc_error_t *err) {
+  return fc_metrics_put(row->family.name, row->family.kind, labels,
+                        value_at(series, row->offset) / 1000u, sink, err);
+}
+
+static const fc_family_t kPending = {
+    "nv_inference_pending_request_count", FC_METRIC_GAUGE,
+    "Calls that wait for a worker, of all functions of a module"};
+
+static const function_row_t kTriton[] = {
+    {{"nv_inference_request_success", FC_METRIC_COUNTER,
+      "Calls answered with results"},
+     put_number,
+     offsetof(fc_series_t, answers[FC_CODE_NONE])},
+    {{"nv_inference_request_failure", FC_METRIC_COUNTER,
+      "Calls answered with an error"},
+     put_failures,
+     0},
+    {{"nv_inference_count", FC_METRIC_COUNTER, "Calls answered with results"},
+     put_number,
+     offsetof(fc_series_t, answers[FC_CODE_NONE])},
+    {{"nv_inference_exec_count", FC_METRIC_COUNTER,
+      "Calls answered with results: there are no batches"},
+     put_number,
+     offsetof(fc_series_t, answers[FC_CODE_NONE])},
+    {{"nv_inference_request_duration_us", FC_METRIC_COUNTER,
+      "Time of calls, in microseconds"},
+     put_us,
+     offsetof(fc_series_t, duration.sum_ns)},
+    {{"nv_inference_queue_duration_us", FC_METRIC_COUNTER,
+      "Time in the queue, in microseconds"},
+     put_us,
+     offsetof(fc_series_t, stages[FC_STAGE_QUEUE].sum_ns)},
+    {{"nv_inference_compute_input_duration_us", FC_METRIC_COUNTER,
+      "Time in stage decode, in microseconds"},
+     put_us,
+     offsetof(fc_series_t, stages[FC_STAGE_DECODE].sum_ns)},
+    {{"nv_inference_compute_infer_duration_us", FC_METRIC_COUNTER,
+      "Time in stage call, in microseconds"},
+     put_us,
+     offsetof(fc_series_t, stages[FC_STAGE_CALL].sum_ns)},
+    {{"nv_inference_compute_output_duration_us", FC_METRIC_COUNTER,
+      "Time in stage encode, in microseconds"},
+     put_us,
+     offsetof(fc_series_t, stages[FC_STAGE_ENCODE].sum_ns)},
+};
+
+// The labels of a function, or of a module if `function` is NULL, as Triton's.
+static void add_model(const fc_generation_t *generation,
+                      const fc_function_t *function, fc_labels_t *labels) {
+  char name[FC_LIMIT_LABEL + 2];
+  uint32_t only;
+  fc_str_t model = generation->name;
+  if (function && !fc_route_only_function(generation, &only)) {
+    const int size =
+        snprintf(name, sizeof name, "%.*s.%.*s", FC_STR_ARG(generation->name),
+                 FC_STR_ARG(function->name));
+    FC_ASSERT(size > 0 && (size_t)size < sizeof name);
+    model = fc_str_make(name, (size_t)size);
+  }
+  fc_labels_add(labels, "model", model);
+  fc_labels_add(labels, "version", generation->version);
+}
+
+// ---------------------------------------------------------------------------
+// Passes
+
+static const row_t kModules[] = {
+#define FC_METRIC_SERVER(field, name, kind, help)
+#define FC_METRIC_MODULE(field, name, kind, help) \
+  {{name, FC_METRIC_##kind, help}, offsetof(fc_module_metrics_t, field)},
+#include "obs/metrics.def"
+#undef FC_METRIC_SERVER
+#undef FC_METRIC_MODULE
+};
+
+enum {
+  FUNCTIONS = FC_ARRAY_COUNT(kModules),  // the first pass about functions
+  PENDING = FUNCTIONS + FC_ARRAY_COUNT(kFunctions),
+  TRITON,
+  PASSES = TRITON + FC_ARRAY_COUNT(kTriton)
+};
+
+static const function_row_t *function_row(uint32_t pass) {
+  if (pass >= TRITON) return &kTriton[pass - TRITON];
+  if (pass >= FUNCTIONS && pass < PENDING) return &kFunctions[pass - FUNCTIONS];
+  return NULL;
+}
+
+static const fc_family_t *family_of(uint32_t pass) {
+  if (pass == PENDING) return &kPending;
+  const function_row_t *row = function_row(pass);
+  return row ? &row->family : &kModules[pass].family;
+}
+
+static fc_status_t put_other_functions(const fc_parts_t *parts, uint32_t pass,
+                                       fc_sink_t *sink, fc_error_t *err) {
+  const fc_series_t *others = parts->server->modules->generations.series.others;
+  const function_row_t *row = function_row(pass);
+  if (!others) return FC_OK;
+  fc_labels_t labels = {0};
+  fc_labels_add(&labels, pass >= TRITON ? "model" : "module", OTHER);
+  fc_labels_add(&labels, pass >= TRITON ? "version" : "function", OTHER);
+  return row->put(row, &labels, others, sink, err);
+}
+
+static fc_status_t put_other_modules(const fc_parts_t *parts, uint32_t pass,
+                                     fc_sink_t *sink, fc_error_t *err) {
+  const fc_family_t *family = family_of(pass);
+  if (!parts->rest) return FC_OK;
+  fc_labels_t labels = {0};
+  fc_labels_add(&labels, pass == PENDING ? "model" : "module", OTHER);
+  return fc_metrics_put(family->name, family->kind, &labels, parts->rest, sink,
+                        err);
+}
+
+static fc_status_t put_pass(fc_parts_t *parts, bool *out_more, bool open,
+                            fc_sink_t *sink, fc_error_t *err) {
+  const bool triton = parts->server->options->metrics_triton;
+  const uint32_t pass = parts->pass;
+  if (pass) {
+    FC_TRY((function_row(pass - 1) ? put_other_functions : put_other_modules)(
+        parts, pass - 1, sink, err));
+  }
+  parts->shown = 0;
+  parts->rest = 0;
+  *out_more = pass < (triton ? (uint32_t)PASSES : (uint32_t)PENDING);
+  if (!*out_more) return FC_OK;
+  return fc_metrics_put_family(family_of(pass), open, sink, err);
+}
+
+static fc_status_t pass_text(fc_parts_t *parts, bool *out_more, fc_sink_t *sink,
+                             fc_error_t *err) {
+  return put_pass(parts, out_more, false, sink, err);
+}
+
+static fc_status_t pass_open(fc_parts_t *parts, bool *out_more, fc_sink_t *sink,
+                             fc_error_t *err) {
+  return put_pass(parts, out_more, true, sink, err);
+}
+
+// The numbers of a module. Of one that is not ready there is no number but `ready`.
+static fc_module_metrics_t module_numbers(const fc_server_t *server,
+                                          const fc_generation_t *generation,
+                                          const row_t *row) {
+  fc_module_metrics_t numbers = {0};
+  if (generation->state != FC_GENERATION_READY) return numbers;
+  fc_pool_metrics(server->pool, generation->index, &numbers);
+  numbers.ready = 1;
+  numbers.refused = generation->error.code != FC_CODE_NONE;
+  numbers.generation = generation->serial;
+  numbers.bytes = generation->bytes;
+  // This one asks the system.
+  if (row->offset == offsetof(fc_module_metrics_t, cpu_ns)) {
+    numbers.cpu_ns = fc_pool_cpu_ns(server->pool, generation->index);
+  }
+  return numbers;
+}
+
+// Writes the line of a module, or adds to the rest. Numbers of generations make no
+// sum.
+static fc_status_t put_module_row(fc_parts_t *parts,
+                                  const fc_generation_t *generation,
+                                  fc_sink_t *sink, fc_error_t *err) {
+  const bool pending = parts->pass == PENDING;
+  const row_t *row = &kModules[pending ? 0 : parts->pass];
+  const bool is_ready = row->offset == offsetof(fc_module_metrics_t, ready);
+  if (generation->state != FC_GENERATION_READY && (pending || !is_ready)) {
+    return FC_OK;
+  }
+  const fc_module_metrics_t numbers =
+      module_numbers(parts->server, generation, row);
+  const uint64_t value =
+      pending ? numbers.waiting : value_at(&numbers, row->offset);
+  if (parts->shown == FC_LIMIT_METRIC_MODULES ||
+      generation->label.size > FC_LIMIT_LABEL) {
+    if (row->offset != offsetof(fc_module_metrics_t, generation)) {
+      parts->rest += value;
+    }
+    return FC_OK;
+  }
+  const fc_family_t *family = family_of(parts->pass);
+  fc_labels_t labels = {0};
+  parts->shown++;
+  if (pending) add_model(generation, NULL, &labels);
+  else fc_labels_add(&labels, "module", generation->label);
+  return fc_metrics_put(family->name, family->kind, &labels, value, sink, err);
+}
+
+// parts->pass counts the passes that have ended.
+static fc_status_t put_module(fc_parts_t *parts,
+                              const fc_generation_t *generation,
+                              fc_sink_t *sink, fc_error_t *err) {
+  // There may be ten thousand that are not loaded; their numbers are all 0.
+  if (generation->state == FC_GENERATION_DESCRIBED) return FC_OK;
+  if (!function_row(parts->pass)) {
+    return put_module_row(parts, generation, sink, err);
+  }
+  if (generation->counts && generation->module) {
+    fc_parts_hold(parts, generation);
+  }
+  return FC_OK;
+}
+
+static fc_status_t put_function(fc_parts_t *parts,
+                                const fc_generation_t *generation, size_t index,
+                                fc_sink_t *sink, fc_error_t *err) {
+  const fc_function_t *function = fc_module_function(generation->module, index);
+  const fc_series_t *series = generation->counts[index].series;
+  const fc_series_t *others = parts->server->modules->generations.series.others;
+  const function_row_t *row = function_row(parts->pass);
+  if (!series || series == others) return FC_OK;
+  fc_labels_t labels = {0};
+  if (parts->pass >= TRITON) {
+    add_model(generation, function, &labels);
+  } else {
+    fc_labels_add(&labels, "module", generation->label);
+    fc_labels_add(&labels, "function", function->name);
+  }
+  return row->put(row, &labels, series, sink, err);
+}
+
+static const fc_parts_form_t kText = {.begin = begin_text,
+                                      .pass = pass_text,
+                                      .module = put_module,
+                                      .function = put_function,
+                                      .module_end = "",
+                                      .end = ""};
+static const fc_parts_form_t kOpen = {.begin = begin_open,
+                                      .pass = pass_open,
+                                      .module = put_module,
+                                      .function = put_function,
+                                      .module_end = "",
+                                      .end = "# EOF\n"};
+
+fc_status_t fc_metrics_document(const fc_server_t *server,
+                                const fc_request_t *request,
+                                fc_document_t *out_document, fc_error_t *err) {
+  const fc_str_t accept = request->fields[FC_FIELD_ACCEPT];
+  const uint32_t open = accept.size
+                            ? fc_request_weight(accept, FC_STR("application"),
+                                                FC_STR("openmetrics-text"))
+                            : 0;
+  const uint32_t text =
+      fc_request_weight(accept, FC_STR("text"), FC_STR("plain"));
+  // Who takes anything gets what everybody can read.
+  const bool is_open = open > text;
+  *out_document = (fc_document_t){
+      .content_type =
+          is_open ? FC_STR("application/openmetrics-text; version=1.0.0; "
+                           "charset=utf-8")
+                  : FC_STR("text/plain; version=0.0.4; charset=utf-8")};
+  return fc_parts_create(server, is_open ? &kOpen : &kText, 0,
+                         &out_document->parts, err);
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is counted of each function's calls, as /v2 and /metrics tell. Functions of
+// one generation have their counts in one array. What takes much memory, and many
+// lines of /metrics, only so many functions have of their own: those that were
+// called first. All others share one. The loop's thread.
+#ifndef FARCALL_SERVER_MODULES_COUNTS_H_
+#define FARCALL_SERVER_MODULES_COUNTS_H_
+
+#include "obs/histogram.h"
+#include "pool/slot.h"
+
+// The place behind the codes: the client has left.
+#define FC_SERIES_LEFT FC_CODE_COUNT
+
+typedef struct fc_series_t {
+  // Requests answered, by code; FC_CODE_NONE: with results.
+  uint64_t answers[FC_CODE_COUNT + 1];
+  uint64_t received;  // bytes of the bodies of all these requests
+  uint64_t sent;      // and of their answers
+  // Of calls with results: from the first byte of the request to the answer, and
+  // the time in each stage.
+  fc_histogram_t duration;
+  fc_histogram_t stages[FC_STAGE_COUNT];
+} fc_series_t;
+
+// How many calls of one function ended, and their times. Counted are calls that
+// were admitted and then ended in a worker, or for lack of one. Not counted are
+// calls whose deadline passed in the queue, and those that only checked their
+// arguments.
+typedef struct fc_function_counts_t {
+  uint64_t succeeded;
+  uint64_t failed;
+  // Of these calls together, from the first byte of the request to the result.
+  uint64_t success_ns;
+  uint64_t fail_ns;
+  uint64_t queue_ns;  // of the calls that succeeded, the time in each stage
+  uint64_t decode_ns;
+  uint64_t call_ns;
+  uint64_t encode_ns;
+  uint64_t last_ms;     // when the last call ended, milliseconds since 1970
+  fc_series_t *series;  // its own, or that of `all`; NULL: nothing was counted
+} fc_function_counts_t;
+
+// The series of a server. Zeroed but for the allocator and `most`: there are none.
+typedef struct fc_all_series_t {
+  fc_allocator_t allocator;
+  uint32_t most;        // functions that have one of their own
+  uint32_t count;       // functions that do
+  fc_series_t *others;  // of all other functions; NULL: there are none
+} fc_all_series_t;
+
+// The series of a function that has none yet. `name_size` is the size of the names
+// it would be shown under: long ones have no series of their own. NULL: no memory.
+fc_series_t *fc_series_take(fc_all_series_t *all, size_t name_size);
+// Frees what `count` functions have, and their array. NULL is allowed.
+void fc_counts_free(fc_all_series_t *all, fc_function_counts_t *counts,
+                    size_t count);
+void fc_all_series_deinit(fc_all_series_t *all);
+
+#endif  // FARCALL_SERVER_MODULES_COUNTS_H_
