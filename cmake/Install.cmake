@@ -22,6 +22,8 @@ install(FILES config/completion/farcall.fish
   DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 install(FILES config/farcalld.conf
   DESTINATION ${CMAKE_INSTALL_DATADIR}/farcall)
+install(DIRECTORY config/grafana config/prometheus
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/farcall)
 install(DIRECTORY include/ ${PROJECT_BINARY_DIR}/include/
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING
   PATTERN "*.h" PATTERN "*.def")

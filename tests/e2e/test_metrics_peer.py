@@ -104,7 +104,9 @@ class Prometheus:
 def scraped(serve, tmp_path):
     module = tmp_path / "s.vmfb"
     shutil.copy(SCALARS, module)
-    server = serve(module, "--admin=loopback", "--metrics-triton")
+    broken = tmp_path / "broken.vmfb"
+    broken.write_bytes(b"no module")
+    server = serve(module, broken, "--admin=loopback", "--metrics-triton")
     (tmp_path / "prometheus").mkdir()
     prometheus = Prometheus(tmp_path / "prometheus", f"{server.host}:{server.port}", "f")
     try:
@@ -133,6 +135,7 @@ def test_prometheus_answers_every_query(scraped):
         server.results("s/fact", [5])
         server.results("s/hyp", [3, 4])
         server.call("s/fact", [])
+        assert server.call("broken/f", []).status == 503
         time.sleep(0.05)
     target = prometheus.get("targets")["activeTargets"][0]
     assert target["health"] == "up", target["lastError"]
