@@ -179,20 +179,20 @@ static void its_end_is_told_as_it_was(void **state) {
     const char *name;
     fc_process_end_t end;
   } rows[] = {
-    {"exit 0", {0, 0}},
-    {"exit 7", {0, 7}},
-    {"exit 255", {0, 255}},
-    {"signal 9", {SIGKILL, 0}},
-    {"signal 15", {SIGTERM, 0}},
+    {"exit 0", {.signal = 0, .code = 0}},
+    {"exit 7", {.signal = 0, .code = 7}},
+    {"exit 255", {.signal = 0, .code = 255}},
+    {"signal 9", {.signal = SIGKILL, .code = 0}},
+    {"signal 15", {.signal = SIGTERM, .code = 0}},
 #if !FC_SANITIZED  // a sanitizer turns this end into an exit
-    {"signal 11", {SIGSEGV, 0}},
+    {"signal 11", {.signal = SIGSEGV, .code = 0}},
 #endif
   };
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
     house_t house;
     enter(&house, row->name);
     spawn(&house);
-    fc_process_end_t end = {-1, -1};
+    fc_process_end_t end = {.signal = -1, .code = -1};
     assert_true(fc_process_reap(&house.process, true, &end));
     assert_int_equal(end.signal, row->end.signal);
     assert_int_equal(end.code, row->end.code);
