@@ -321,7 +321,8 @@ static void add_model(const fc_generation_t *generation,
   char name[FC_LIMIT_LABEL + 2];
   uint32_t only;
   fc_str_t model = generation->name;
-  if (function && !fc_route_only_function(generation, &only)) {
+  if (function &&
+      !fc_route_only_function(generation, function->module, &only)) {
     const int size =
         snprintf(name, sizeof name, "%.*s.%.*s", FC_STR_ARG(generation->name),
                  FC_STR_ARG(function->name));
@@ -475,7 +476,7 @@ static fc_status_t put_module(fc_parts_t *parts,
 static fc_status_t put_function(fc_parts_t *parts,
                                 const fc_generation_t *generation, size_t index,
                                 fc_sink_t *sink, fc_error_t *err) {
-  const fc_function_t *function = fc_module_function(generation->module, index);
+  const fc_function_t *function = fc_module_function(parts->module, index);
   const fc_series_t *series = generation->counts[index].series;
   const fc_series_t *others = parts->server->modules->generations.series.others;
   const function_row_t *row = function_row(parts->pass);
@@ -494,13 +495,11 @@ static const fc_parts_form_t kText = {.begin = begin_text,
                                       .pass = pass_text,
                                       .module = put_module,
                                       .function = put_function,
-                                      .module_end = "",
                                       .end = ""};
 static const fc_parts_form_t kOpen = {.begin = begin_open,
                                       .pass = pass_open,
                                       .module = put_module,
                                       .function = put_function,
-                                      .module_end = "",
                                       .end = "# EOF\n"};
 
 fc_status_t fc_metrics_document(const fc_server_t *server,
