@@ -42,9 +42,8 @@ typedef struct fc_function_counts_t {
   fc_series_t *series;  // its own, or that of `all`; NULL: nothing was counted
 } fc_function_counts_t;
 
-// The series of a server. Zeroed but for the allocator and `most`: there are none.
+// The series of a server. Zeroed but for `most`: there are none.
 typedef struct fc_all_series_t {
-  fc_allocator_t allocator;
   uint32_t most;        // functions that have one of their own
   uint32_t count;       // functions that do
   fc_series_t *others;  // of all other functions; NULL: there are none
@@ -52,10 +51,11 @@ typedef struct fc_all_series_t {
 
 // The series of a function that has none yet. `name_size` is the size of the names
 // it would be shown under: long ones have no series of their own. NULL: no memory.
-fc_series_t *fc_series_take(fc_all_series_t *all, size_t name_size);
+fc_series_t *fc_series_take(fc_all_series_t *all, fc_allocator_t allocator,
+                            size_t name_size);
 // Frees what `count` functions have, and their array. NULL is allowed.
-void fc_counts_free(fc_all_series_t *all, fc_function_counts_t *counts,
-                    size_t count);
-void fc_all_series_deinit(fc_all_series_t *all);
+void fc_counts_free(fc_all_series_t *all, fc_allocator_t allocator,
+                    fc_function_counts_t *counts, size_t count);
+void fc_all_series_deinit(fc_all_series_t *all, fc_allocator_t allocator);
 
 #endif  // FARCALL_SERVER_MODULES_COUNTS_H_

@@ -16,7 +16,7 @@ void fc_generations_deinit(fc_generations_t *generations) {
     fc_generation_t *generation = generations->places[i];
     if (generation) fc_generations_remove(generations, generation);
   }
-  fc_all_series_deinit(&generations->series);
+  fc_all_series_deinit(&generations->series, generations->allocator);
   fc_name_table_deinit(&generations->names);
   fc_state_free(generations->decisions, generations->allocator);
   generations->decisions = NULL;
@@ -308,8 +308,8 @@ void fc_generations_remove(fc_generations_t *generations,
   if (index < generations->first_free) generations->first_free = index;
   fc_trial_free(generation);
   fc_module_release(generation->module);
-  fc_counts_free(&generations->series, generation->counts,
-                 generation->count_size);
+  fc_counts_free(&generations->series, generations->allocator,
+                 generation->counts, generation->count_size);
   fc_free(generations->allocator, generation);
 }
 
@@ -354,8 +354,8 @@ static fc_function_counts_t *begin_count(fc_generations_t *generations,
   }
   fc_function_counts_t *counts = &generation->counts[function];
   const fc_str_t name = fc_module_function(module, function)->name;
-  counts->series =
-      fc_series_take(&generations->series, generation->label.size + name.size);
+  counts->series = fc_series_take(&generations->series, generations->allocator,
+                                  generation->label.size + name.size);
   return counts->series ? counts : NULL;
 }
 

@@ -108,7 +108,7 @@ typedef struct fc_generation_t {
   char text[];        // the path, and the key
 } fc_generation_t;
 
-// A table without generations is all zero but for the allocators, series.most,
+// A table without generations is all zero but for the allocator, series.most,
 // on_idle and context.
 typedef struct fc_generations_t {
   fc_allocator_t allocator;

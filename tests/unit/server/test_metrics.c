@@ -185,33 +185,33 @@ static void a_histogram_counts_upwards(void **state) {
 
 static void so_many_functions_have_their_own(void **state) {
   (void)state;
-  fc_all_series_t all = {.allocator = fc_allocator_system(), .most = 2};
-  fc_function_counts_t *counts =
-      fc_alloc_array(all.allocator, 5, sizeof *counts);
+  const fc_allocator_t allocator = fc_allocator_system();
+  fc_all_series_t all = {.most = 2};
+  fc_function_counts_t *counts = fc_alloc_array(allocator, 5, sizeof *counts);
   assert_non_null(counts);
-  counts[0].series = fc_series_take(&all, FC_LIMIT_LABEL + 1);
-  counts[1].series = fc_series_take(&all, FC_LIMIT_LABEL);
-  counts[2].series = fc_series_take(&all, 8);
-  counts[3].series = fc_series_take(&all, 8);
+  counts[0].series = fc_series_take(&all, allocator, FC_LIMIT_LABEL + 1);
+  counts[1].series = fc_series_take(&all, allocator, FC_LIMIT_LABEL);
+  counts[2].series = fc_series_take(&all, allocator, 8);
+  counts[3].series = fc_series_take(&all, allocator, 8);
   assert_ptr_equal(counts[0].series, all.others);
   assert_ptr_equal(counts[3].series, all.others);
   assert_ptr_not_equal(counts[1].series, counts[2].series);
   assert_ptr_not_equal(counts[1].series, all.others);
   assert_int_equal(all.count, 2);
-  fc_counts_free(&all, counts, 5);
+  fc_counts_free(&all, allocator, counts, 5);
   assert_int_equal(all.count, 0);  // whoever is called next has its own again
-  fc_all_series_deinit(&all);
+  fc_all_series_deinit(&all, allocator);
 }
 
 static fc_status_t attempt_series(fc_allocator_t allocator, void *context,
                                   fc_error_t *err) {
   (void)context;
-  fc_all_series_t all = {.allocator = allocator, .most = 1};
-  fc_series_t *own = fc_series_take(&all, 1);
-  fc_series_t *others = own ? fc_series_take(&all, 1) : NULL;
+  fc_all_series_t all = {.most = 1};
+  fc_series_t *own = fc_series_take(&all, allocator, 1);
+  fc_series_t *others = own ? fc_series_take(&all, allocator, 1) : NULL;
   const bool whole = own && others;
   fc_free(allocator, own);
-  fc_all_series_deinit(&all);
+  fc_all_series_deinit(&all, allocator);
   return whole ? FC_OK : fc_fail_memory(err);
 }
 
