@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include "config/address.h"
+#include "config/collector.h"
 #include "config/file.h"
 #include "config/listener.h"
 #include "config/limits.h"
@@ -132,11 +133,21 @@ static fc_status_t check_listeners(const fc_server_options_t *options,
 fc_status_t fc_options_check(const fc_server_options_t *options,
                              fc_error_t *err) {
   unsigned option = 0;
+  fc_collector_t collector;
+  uint32_t ratio;
   FC_TRY(check_listeners(options, err));
   fc_status_t status = check_ranges(options, &option, err);
   if (status == FC_OK) {
     option = FC_OPTION_isolation;
     status = fc_isolation_check(fc_str(options->isolation), err);
+  }
+  if (status == FC_OK) {
+    option = FC_OPTION_otlp;
+    status = fc_collector_parse(fc_str(options->otlp), &collector, err);
+  }
+  if (status == FC_OK) {
+    option = FC_OPTION_trace_sample;
+    status = fc_ratio_parse(fc_str(options->trace_sample), &ratio, err);
   }
   if (status == FC_OK) {
     option = FC_OPTION_versions;

@@ -28,6 +28,7 @@ static void finish(fc_loop_t *loop) {
 
 void fc_loop_check_drained(fc_loop_t *loop) {
   if (loop->server.draining && !loop->server.connections &&
+      !fc_otlp_is_busy(&loop->otlp) &&
       !uv_is_closing((uv_handle_t *)&loop->turn)) {
     finish(loop);
   }
@@ -49,6 +50,7 @@ void fc_loop_drain(fc_loop_t *loop) {
   fc_modules_stop(&loop->modules);
   uv_timer_start(&loop->drain_timer, on_drain_timeout, loop->options->drain, 0);
   fc_http1_drain(&loop->http1);
+  fc_otlp_end(&loop->otlp);
 }
 
 static void on_pre_drained(uv_timer_t *timer) { fc_loop_drain(timer->data); }

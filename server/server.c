@@ -106,6 +106,7 @@ static void on_turn(uv_prepare_t *turn) {
   if (quiet) uv_idle_stop(&loop->busy);
   else uv_idle_start(&loop->busy, on_busy);
   arm_timer(loop);
+  fc_otlp_turn(&loop->otlp);
   if (loop->log.size) fc_log_flush(&loop->log);
   if (loop->notify.reloading && !fc_modules_is_acting(&loop->modules)) {
     fc_notify_ready(&loop->notify);
@@ -373,6 +374,23 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
                       loop->dialects, &events, err);
 }
 
+static fc_status_t init_traces(fc_loop_t *loop, fc_error_t *err) {
+  static const char *const kStages[] = {
+#define FC_STAGE(name, text) text,
+#include "pool/stage.def"
+#undef FC_STAGE
+  };
+  const fc_server_options_t *options = loop->options;
+  fc_collector_t collector;
+  FC_TRY(fc_collector_parse(fc_str(options->otlp), &collector, err));
+  if (!collector.host[0]) return FC_OK;
+  FC_TRY(fc_otlp_init(&loop->otlp, &loop->uv, loop->allocator, &collector,
+                      kStages, &loop->log, err));
+  loop->server.spans = &loop->otlp.spans;
+  return fc_ratio_parse(fc_str(options->trace_sample),
+                        &loop->server.trace_ratio, err);
+}
+
 // Called once everything that requests need exists.
 static fc_status_t init_requests(fc_loop_t *loop, const fc_routes_t *routes,
                                  fc_error_t *err) {
@@ -384,6 +402,7 @@ static fc_status_t init_requests(fc_loop_t *loop, const fc_routes_t *routes,
                                .log = &loop->log,
                                .started_ns = fc_clock_ns(),
                                .started_s = (uint64_t)time(NULL)};
+  FC_TRY(init_traces(loop, err));
   for (uint32_t i = 0; i < loop->endpoint_count; i++) {
     const fc_policy_t *policy = &loop->endpoints[i].policy;
     if (fc_policy_has_admin(policy)) loop->server.may_grow = true;
@@ -465,5 +484,6 @@ void fc_loop_deinit(fc_loop_t *loop) {
   fc_watch_close(&loop->watch);
   fc_http1_deinit(&loop->http1);
   fc_notify_deinit(&loop->notify);
+  fc_otlp_deinit(&loop->otlp);
   fc_log_deinit(&loop->log);
 }

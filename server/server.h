@@ -13,6 +13,7 @@
 #include "modules/modules.h"
 #include "notify.h"
 #include "obs/log.h"
+#include "otlp.h"
 #include "pool/process_host.h"
 
 // The configuration as it was read again last (reread.h).
@@ -29,6 +30,7 @@ typedef struct fc_loop_t {
   fc_reread_t *reread;  // what some of them were read from; or NULL
   const fc_backend_t *const *backends;
   fc_log_t log;
+  fc_otlp_t otlp;
 
   struct fc_endpoint_t *endpoints;  // listen.h
   uint32_t endpoint_count;

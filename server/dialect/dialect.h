@@ -15,6 +15,7 @@
 #include "modules/act.h"
 #include "obs/log.h"
 #include "obs/metrics.h"
+#include "obs/spans.h"
 #include "pool/pool.h"
 
 typedef struct fc_parts_t fc_parts_t;  // dialect/parts.h
@@ -28,6 +29,8 @@ typedef struct fc_server_t {
   fc_pool_t *pool;
   fc_blocks_t *blocks;
   fc_log_t *log;
+  fc_spans_t *spans;     // that are exported; NULL: none are
+  uint32_t trace_ratio;  // of requests without a traceparent, as --trace-sample
   fc_metrics_t metrics;
   fc_error_t error;  // for rare errors: clearing one on the stack costs time
   uint64_t started_ns;

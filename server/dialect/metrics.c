@@ -34,6 +34,8 @@ static fc_server_metrics_t server_numbers(const fc_server_t *server) {
   const fc_blocks_usage_t usage = fc_blocks_usage(server->blocks);
   const fc_load_counts_t counts = fc_reflect_count(server);
   const fc_generations_t *generations = &server->modules->generations;
+  static const fc_spans_t kNone;
+  const fc_spans_t *spans = server->spans ? server->spans : &kNone;
   fc_load_counts_t ignored;
   return (fc_server_metrics_t){
       .ready = fc_reflect_ready(server, &ignored, NULL) == FC_OK,
@@ -57,6 +59,9 @@ static fc_server_metrics_t server_numbers(const fc_server_t *server) {
       .memory_limit_bytes = usage.limit,
       .lost_threads = fc_pool_lost_threads(server->pool),
       .log_lines_dropped = server->log->lost,
+      .spans_exported = spans->exported,
+      .spans_dropped = spans->dropped,
+      .spans_failures = spans->failures,
       .series = generations->series.count,
       .cpu_ns = cpu_ns(),
       .start_seconds = server->started_s};
@@ -141,18 +146,24 @@ static fc_status_t begin_open(const fc_server_t *server, fc_sink_t *sink,
 // ---------------------------------------------------------------------------
 // What there is of functions
 
+// Where a document goes.
+typedef struct text_t {
+  fc_sink_t *sink;
+  bool open;  // it is OpenMetrics
+} text_t;
+
 typedef struct function_row_t function_row_t;
 struct function_row_t {
   fc_family_t family;
   fc_status_t (*put)(const function_row_t *row, const fc_labels_t *labels,
-                     const fc_series_t *series, fc_sink_t *sink,
+                     const fc_series_t *series, const text_t *out,
                      fc_error_t *err);
   size_t offset;  // of what put_number and put_us write, in the series
 };
 
 static fc_status_t put_codes(const function_row_t *row,
                              const fc_labels_t *labels,
-                             const fc_series_t *series, fc_sink_t *sink,
+                             const fc_series_t *series, const text_t *out,
                              fc_error_t *err) {
   for (int i = 0; i <= FC_SERIES_LEFT; i++) {
     if (!series->answers[i] && i != FC_CODE_NONE) continue;
@@ -162,37 +173,38 @@ static fc_status_t put_codes(const function_row_t *row,
     fc_labels_t all = *labels;
     fc_labels_add(&all, "code", fc_str(code));
     FC_TRY(fc_metrics_put(row->family.name, row->family.kind, &all,
-                          series->answers[i], sink, err));
+                          series->answers[i], out->sink, err));
   }
   return FC_OK;
 }
 
 static fc_status_t put_number(const function_row_t *row,
                               const fc_labels_t *labels,
-                              const fc_series_t *series, fc_sink_t *sink,
+                              const fc_series_t *series, const text_t *out,
                               fc_error_t *err) {
   return fc_metrics_put(row->family.name, row->family.kind, labels,
-                        value_at(series, row->offset), sink, err);
+                        value_at(series, row->offset), out->sink, err);
 }
 
 static fc_status_t put_duration(const function_row_t *row,
                                 const fc_labels_t *labels,
-                                const fc_series_t *series, fc_sink_t *sink,
+                                const fc_series_t *series, const text_t *out,
                                 fc_error_t *err) {
   return fc_metrics_put_histogram(row->family.name, labels, &series->duration,
-                                  1, sink, err);
+                                  1, out->open ? series->exemplars : NULL,
+                                  out->sink, err);
 }
 
 // Half as many buckets: there are eight of these for each function.
 static fc_status_t put_stages(const function_row_t *row,
                               const fc_labels_t *labels,
-                              const fc_series_t *series, fc_sink_t *sink,
+                              const fc_series_t *series, const text_t *out,
                               fc_error_t *err) {
   for (int i = 0; i < FC_STAGE_COUNT; i++) {
     fc_labels_t all = *labels;
     fc_labels_add(&all, "stage", fc_str(fc_stage_name((fc_stage_t)i)));
     FC_TRY(fc_metrics_put_histogram(row->family.name, &all, &series->stages[i],
-                                    2, sink, err));
+                                    2, NULL, out->sink, err));
   }
   return FC_OK;
 }
@@ -251,7 +263,7 @@ static unsigned reason_of(int code) {
 
 static fc_status_t put_failures(const function_row_t *row,
                                 const fc_labels_t *labels,
-                                const fc_series_t *series, fc_sink_t *sink,
+                                const fc_series_t *series, const text_t *out,
                                 fc_error_t *err) {
   uint64_t sums[FC_ARRAY_COUNT(kReasons)] = {0};
   for (int i = FC_CODE_NONE + 1; i <= FC_SERIES_LEFT; i++) {
@@ -261,16 +273,16 @@ static fc_status_t put_failures(const function_row_t *row,
     fc_labels_t all = *labels;
     fc_labels_add(&all, "reason", fc_str(kReasons[i]));
     FC_TRY(fc_metrics_put(row->family.name, row->family.kind, &all, sums[i],
-                          sink, err));
+                          out->sink, err));
   }
   return FC_OK;
 }
 
 static fc_status_t put_us(const function_row_t *row, const fc_labels_t *labels,
-                          const fc_series_t *series, fc_sink_t *sink,
+                          const fc_series_t *series, const text_t *out,
                           fc_error_t *err) {
   return fc_metrics_put(row->family.name, row->family.kind, labels,
-                        value_at(series, row->offset) / 1000u, sink, err);
+                        value_at(series, row->offset) / 1000u, out->sink, err);
 }
 
 static const fc_family_t kPending = {
@@ -345,6 +357,8 @@ static const row_t kModules[] = {
 #undef FC_METRIC_MODULE
 };
 
+enum { IS_OPEN = 1 };  // parts->flags: the document is OpenMetrics
+
 enum {
   FUNCTIONS = FC_ARRAY_COUNT(kModules),  // the first pass about functions
   PENDING = FUNCTIONS + FC_ARRAY_COUNT(kFunctions),
@@ -368,11 +382,12 @@ static fc_status_t put_other_functions(const fc_parts_t *parts, uint32_t pass,
                                        fc_sink_t *sink, fc_error_t *err) {
   const fc_series_t *others = parts->server->modules->generations.series.others;
   const function_row_t *row = function_row(pass);
+  const text_t out = {sink, parts->flags & IS_OPEN};
   if (!others) return FC_OK;
   fc_labels_t labels = {0};
   fc_labels_add(&labels, pass >= TRITON ? "model" : "module", OTHER);
   fc_labels_add(&labels, pass >= TRITON ? "version" : "function", OTHER);
-  return row->put(row, &labels, others, sink, err);
+  return row->put(row, &labels, others, &out, err);
 }
 
 static fc_status_t put_other_modules(const fc_parts_t *parts, uint32_t pass,
@@ -385,8 +400,8 @@ static fc_status_t put_other_modules(const fc_parts_t *parts, uint32_t pass,
                         err);
 }
 
-static fc_status_t put_pass(fc_parts_t *parts, bool *out_more, bool open,
-                            fc_sink_t *sink, fc_error_t *err) {
+static fc_status_t put_pass(fc_parts_t *parts, bool *out_more, fc_sink_t *sink,
+                            fc_error_t *err) {
   const bool triton = parts->server->options->metrics_triton;
   const uint32_t pass = parts->pass;
   if (pass) {
@@ -397,17 +412,8 @@ static fc_status_t put_pass(fc_parts_t *parts, bool *out_more, bool open,
   parts->rest = 0;
   *out_more = pass < (triton ? (uint32_t)PASSES : (uint32_t)PENDING);
   if (!*out_more) return FC_OK;
-  return fc_metrics_put_family(family_of(pass), open, sink, err);
-}
-
-static fc_status_t pass_text(fc_parts_t *parts, bool *out_more, fc_sink_t *sink,
-                             fc_error_t *err) {
-  return put_pass(parts, out_more, false, sink, err);
-}
-
-static fc_status_t pass_open(fc_parts_t *parts, bool *out_more, fc_sink_t *sink,
-                             fc_error_t *err) {
-  return put_pass(parts, out_more, true, sink, err);
+  return fc_metrics_put_family(family_of(pass), parts->flags & IS_OPEN, sink,
+                               err);
 }
 
 // The numbers of a module. Of one that is not ready there is no number but `ready`.
@@ -480,6 +486,7 @@ static fc_status_t put_function(fc_parts_t *parts,
   const fc_series_t *series = generation->counts[index].series;
   const fc_series_t *others = parts->server->modules->generations.series.others;
   const function_row_t *row = function_row(parts->pass);
+  const text_t out = {sink, parts->flags & IS_OPEN};
   if (!series || series == others) return FC_OK;
   fc_labels_t labels = {0};
   if (parts->pass >= TRITON) {
@@ -488,16 +495,16 @@ static fc_status_t put_function(fc_parts_t *parts,
     fc_labels_add(&labels, "module", generation->label);
     fc_labels_add(&labels, "function", function->name);
   }
-  return row->put(row, &labels, series, sink, err);
+  return row->put(row, &labels, series, &out, err);
 }
 
 static const fc_parts_form_t kText = {.begin = begin_text,
-                                      .pass = pass_text,
+                                      .pass = put_pass,
                                       .module = put_module,
                                       .function = put_function,
                                       .end = ""};
 static const fc_parts_form_t kOpen = {.begin = begin_open,
-                                      .pass = pass_open,
+                                      .pass = put_pass,
                                       .module = put_module,
                                       .function = put_function,
                                       .end = "# EOF\n"};
@@ -519,6 +526,6 @@ fc_status_t fc_metrics_document(const fc_server_t *server,
           is_open ? FC_STR("application/openmetrics-text; version=1.0.0; "
                            "charset=utf-8")
                   : FC_STR("text/plain; version=0.0.4; charset=utf-8")};
-  return fc_parts_create(server, is_open ? &kOpen : &kText, 0,
-                         &out_document->parts, err);
+  return fc_parts_create(server, is_open ? &kOpen : &kText,
+                         is_open ? IS_OPEN : 0, &out_document->parts, err);
 }

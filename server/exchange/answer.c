@@ -32,6 +32,7 @@ static void describe(const fc_exchange_t *x, const outcome_t *what,
                        .coding = what->coding,
                        .is_page = what->is_page,
                        .spent_ns = what->is_call ? x->spent_ns : NULL,
+                       .trace = x->trace.known ? &x->trace : NULL,
                        .is_last = what->is_last};
   for (uint32_t i = 0; i < x->piece_count; i++) {
     out->length += x->pieces[i].size;
@@ -51,7 +52,8 @@ static void describe(const fc_exchange_t *x, const outcome_t *what,
 static void send_answer(fc_exchange_t *x, const outcome_t *what) {
   fc_answer_t answer;
   describe(x, what, &answer);
-  fc_exchange_count(x, what->status, what->code, answer.length);
+  fc_exchange_count(x, what->status, (int)what->code, answer.length);
+  fc_exchange_export(x, what->status, (int)what->code, answer.length);
   fc_exchange_log(x, what->status, what->code, answer.length, what->is_call);
   x->carrier->answer(x, &answer);
 }
@@ -89,7 +91,8 @@ static void answer_nothing(fc_exchange_t *x) {
   const fc_answer_t answer =
       print_refusal(fc_dialect_of(x->server, &x->place), &error,
                     fc_exchange_id(x), text + FC_LIMIT_HEAD);
-  fc_exchange_count(x, answer.status, error.code, answer.length);
+  fc_exchange_count(x, answer.status, (int)error.code, answer.length);
+  fc_exchange_export(x, answer.status, (int)error.code, answer.length);
   fc_exchange_log(x, answer.status, error.code, answer.length, false);
   x->carrier->answer_at_once(x, &answer, text + FC_LIMIT_HEAD);
 }

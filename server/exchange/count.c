@@ -39,6 +39,10 @@ static void count_times(fc_function_counts_t *counts, const fc_exchange_t *x) {
   counts->call_ns += x->spent_ns[FC_STAGE_CALL];
   counts->encode_ns += x->spent_ns[FC_STAGE_ENCODE];
   fc_histogram_note(&series->duration, spent_ns);
+  if (x->trace.sampled) {
+    fc_series_note_trace(series, x->server->modules->generations.allocator,
+                         &x->trace, spent_ns);
+  }
   for (int i = 0; i < FC_STAGE_COUNT; i++) {
     fc_histogram_note(&series->stages[i], x->spent_ns[i]);
   }

@@ -54,6 +54,7 @@ void fc_exchange_reset(fc_exchange_t *x) {
   x->began_ns = 0;
   x->retry_after = 0;
   x->id_size = 0;
+  x->trace.known = x->trace.sampled = false;
   memset(x->spent_ns, 0, sizeof x->spent_ns);
 }
 
@@ -92,12 +93,9 @@ void fc_exchange_mark(fc_exchange_t *x, fc_stage_t stage) {
 // ---------------------------------------------------------------------------
 // READ
 
-// splitmix64: a bijection of a counter, so ids of one process never repeat.
+// Ids of one process never repeat.
 void fc_exchange_make_id(fc_server_t *server, char out[FC_EXCHANGE_ID_SIZE]) {
-  uint64_t z = server->id_state += 0x9E3779B97F4A7C15u;
-  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-  z ^= z >> 31;
+  const uint64_t z = fc_trace_random(&server->id_state);
   fc_hex_put_u32(out, (uint32_t)(z >> 32));
   fc_hex_put_u32(out + 8, (uint32_t)z);
 }
@@ -130,6 +128,10 @@ void fc_exchange_take(fc_exchange_t *x, const fc_request_t *request) {
   x->stage = FC_STAGE_ROUTE;
   x->method = request->method;
   x->method_name = request->method_name;
+  const fc_str_t traceparent = request->fields[FC_FIELD_TRACEPARENT];
+  if (traceparent.data || x->server->trace_ratio) {
+    fc_exchange_trace(x, traceparent);
+  }
 }
 
 // ---------------------------------------------------------------------------
@@ -426,6 +428,7 @@ bool fc_exchange_is_running(const fc_exchange_t *x) {
 
 void fc_exchange_abandoned(fc_exchange_t *x) {
   fc_exchange_count(x, 499, FC_SERIES_LEFT, 0);
+  fc_exchange_export(x, 499, FC_SERIES_LEFT, 0);
   fc_exchange_log(x, 499, FC_CODE_NONE, 0, false);
 }
 

@@ -19,6 +19,7 @@
 #ifndef FARCALL_SERVER_EXCHANGE_EXCHANGE_H_
 #define FARCALL_SERVER_EXCHANGE_EXCHANGE_H_
 
+#include "config/collector.h"
 #include "config/limits.h"
 #include "config/policy.h"
 #include "dialect/dialect.h"
@@ -33,12 +34,13 @@ typedef struct fc_answer_t {
   fc_str_t content_type;
   fc_str_t digest;  // the entity tag, "" if none
   bool weak_digest;
-  fc_str_t allow;        // "" if none
-  fc_str_t code;         // of an error, "" if the head does not say it
-  uint64_t document;     // bytes of JSON before raw bytes, 0: no raw bytes
-  fc_coding_t coding;    // of the body
-  bool is_page;          // it is for a browser: the head says what it may do
-  uint32_t retry_after;  // seconds, 0: none
+  fc_str_t allow;           // "" if none
+  fc_str_t code;            // of an error, "" if the head does not say it
+  uint64_t document;        // bytes of JSON before raw bytes, 0: no raw bytes
+  fc_coding_t coding;       // of the body
+  bool is_page;             // it is for a browser: the head says what it may do
+  uint32_t retry_after;     // seconds, 0: none
+  const fc_trace_t *trace;  // of the request, NULL: none
   const uint64_t *spent_ns;  // FC_STAGE_COUNT times to tell, or NULL
   bool is_last;              // the connection should close after it
 } fc_answer_t;
@@ -88,6 +90,7 @@ struct fc_exchange_t {
   fc_peer_t peer;
   fc_owner_t owner;  // of the memory of its bytes: the peer, once ROUTE was run
   char id[FC_LIMIT_REQUEST_ID];
+  fc_trace_t trace;  // known: the request belongs to it
   uint32_t piece_count;
   fc_piece_t pieces[FC_PIECES_MAX];
 };
@@ -178,6 +181,12 @@ void fc_exchange_drop_draft(fc_exchange_t *exchange);
 void fc_exchange_mark(fc_exchange_t *exchange, fc_stage_t stage);
 void fc_exchange_names(const fc_exchange_t *exchange, fc_str_t *out_module,
                        fc_str_t *out_function);
+// The head of a request is read: finds out which trace the request belongs to.
+void fc_exchange_trace(fc_exchange_t *exchange, fc_str_t traceparent);
+// The request is answered: notes what is exported of it, if it is sampled. `code` is an
+// fc_code_t, or FC_SERIES_LEFT.
+void fc_exchange_export(const fc_exchange_t *exchange, int status, int code,
+                        uint64_t bytes_out);
 // Counts an answer. `code` is an fc_code_t, or FC_SERIES_LEFT.
 void fc_exchange_count(fc_exchange_t *exchange, int status, int code,
                        uint64_t bytes_out);

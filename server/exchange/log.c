@@ -23,12 +23,21 @@ static bool is_health(fc_route_t route) {
 static void log_line(const fc_exchange_t *x, int status, fc_code_t code,
                      uint64_t bytes_out, bool is_call) {
   const fc_server_t *server = x->server;
-  fc_log_field_t fields[12 + FC_STAGE_COUNT];
+  fc_log_field_t fields[14 + FC_STAGE_COUNT];
+  char ids[2 * (FC_TRACE_ID + FC_SPAN_ID)];
   size_t count = 0;
   char client[FC_PEER_TEXT_SIZE];
   fc_str_t module, function;
   fc_exchange_names(x, &module, &function);
   fields[count++] = FC_LOG_TEXT("request_id", fc_exchange_id(x));
+  if (x->trace.known) {
+    const fc_str_t trace_id = fc_str_make(ids, 2 * FC_TRACE_ID);
+    const fc_str_t span_id = fc_str_make(ids + trace_id.size, 2 * FC_SPAN_ID);
+    fc_trace_print_id(x->trace.id, FC_TRACE_ID, ids);
+    fc_trace_print_id(x->trace.span, FC_SPAN_ID, ids + trace_id.size);
+    fields[count++] = FC_LOG_TEXT("trace_id", trace_id);
+    fields[count++] = FC_LOG_TEXT("span_id", span_id);
+  }
   fc_peer_print(&x->peer, client);
   fields[count++] =
       FC_LOG_TEXT("client", fc_str(x->policy->local ? "unix" : client));

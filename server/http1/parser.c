@@ -62,6 +62,8 @@ static int on_value_complete(llhttp_t *llhttp) {
       parser->failed = true;
       (void)fc_fail(parser->err, FC_CODE_HTTP_SYNTAX, "two '%.*s' fields",
                     FC_STR_ARG(kFields[i].name));
+    } else if (i == FC_FIELD_TRACEPARENT) {
+      *field = FC_STR("");
     }
     break;
   }

@@ -84,6 +84,13 @@ static char *put_field(char *out, fc_str_t name, fc_str_t value) {
   return put(out, FC_STR("\r\n"));
 }
 
+// As a server tells its span in a draft of W3C Trace Context.
+static char *put_trace(char *out, const fc_trace_t *trace) {
+  out = put(out, FC_STR("traceresponse: "));
+  fc_trace_print(trace, out);
+  return put(out + FC_TRACE_TEXT, FC_STR("\r\n"));
+}
+
 // A page may load what this server has, and nothing else; no other page may show it.
 static const char kPage[] =
     "Content-Security-Policy: default-src 'none'; script-src 'self'; "
@@ -95,7 +102,7 @@ static const char kPage[] =
     "Vary: Accept, Accept-Encoding\r\n";
 
 char *fc_response_head(const fc_response_head_t *head, char *end) {
-  // Every field is bounded: 128 bytes of request id, eight times of at most 20
+  // Every field is bounded: 128 bytes of request id, 55 of a trace, eight times of at most 20
   // digits, a digest, a list of methods, a code, what a page may do; together below
   // FC_LIMIT_HEAD.
   char *begin = end - FC_LIMIT_HEAD;
@@ -121,6 +128,7 @@ char *fc_response_head(const fc_response_head_t *head, char *end) {
     out = put(out, head->etag);
     out = put(out, FC_STR("\"\r\n"));
   }
+  if (head->trace) out = put_trace(out, head->trace);
   if (head->is_page) out = put(out, fc_str_make(kPage, sizeof kPage - 1));
   if (head->spent_ns) out = put_timing(out, head->spent_ns);
   out = put_field(out, FC_STR("Allow: "), head->allow);

@@ -7,6 +7,7 @@
 
 #include "base/inflate.h"
 #include "config/limits.h"
+#include "obs/trace.h"
 #include "pool/slot.h"
 
 typedef struct fc_response_head_t {
@@ -25,6 +26,7 @@ typedef struct fc_response_head_t {
   uint32_t retry_after;  // seconds, 0 = none
   // FC_STAGE_COUNT times for Server-Timing, or NULL.
   const uint64_t *spent_ns;
+  const fc_trace_t *trace;  // NULL: the request belongs to none
   fc_str_t date;
   bool close;
   bool keep_alive;  // say so: the client speaks HTTP/1.0

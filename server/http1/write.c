@@ -194,6 +194,7 @@ static fc_response_head_t head_of(fc_connection_t *c,
       .is_page = answer->is_page,
       .retry_after = answer->retry_after,
       .spent_ns = answer->spent_ns,
+      .trace = answer->trace,
       .date = fc_http1_date(c->http1),
       .close = c->is_last,
       .keep_alive = c->is_http10 && !c->is_last};

@@ -7,7 +7,7 @@
 #ifndef FARCALL_SERVER_MODULES_COUNTS_H_
 #define FARCALL_SERVER_MODULES_COUNTS_H_
 
-#include "obs/histogram.h"
+#include "obs/metrics.h"
 #include "pool/slot.h"
 
 // The place behind the codes: the client has left.
@@ -22,6 +22,8 @@ typedef struct fc_series_t {
   // the time in each stage.
   fc_histogram_t duration;
   fc_histogram_t stages[FC_STAGE_COUNT];
+  // Of the buckets of `duration`; NULL: no call belonged to a trace.
+  fc_exemplar_t *exemplars;
 } fc_series_t;
 
 // How many calls of one function ended, and their times. Counted are calls that
@@ -53,6 +55,9 @@ typedef struct fc_all_series_t {
 // it would be shown under: long ones have no series of their own. NULL: no memory.
 fc_series_t *fc_series_take(fc_all_series_t *all, fc_allocator_t allocator,
                             size_t name_size);
+// A call took so long, and belongs to a trace that is sampled.
+void fc_series_note_trace(fc_series_t *series, fc_allocator_t allocator,
+                          const fc_trace_t *trace, uint64_t spent_ns);
 // Frees what `count` functions have, and their array. NULL is allowed.
 void fc_counts_free(fc_all_series_t *all, fc_allocator_t allocator,
                     fc_function_counts_t *counts, size_t count);

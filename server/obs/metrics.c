@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "json/number.h"
+#include "json/writer.h"
 
 #define LABEL_MAX 400      // characters of one value
 #define LABEL_NAME_MAX 64  // more than a label's name takes
@@ -107,8 +108,22 @@ fc_status_t fc_metrics_put(const char *name, fc_metric_kind_t kind,
   return put_value(kind, value, sink, err);
 }
 
+static fc_status_t put_exemplar(const fc_exemplar_t *exemplar, fc_sink_t *sink,
+                                fc_error_t *err) {
+  char text[160] = " # {trace_id=\"", *end = text + strlen(text);
+  fc_trace_print_id(exemplar->trace, FC_TRACE_ID, end);
+  end += 2 * FC_TRACE_ID;
+  memcpy(end, "\"} ", 3);
+  end = print_seconds(exemplar->ns, end + 3);
+  *end++ = ' ';
+  end = print_seconds(exemplar->unix_ns, end);
+  *end++ = '\n';
+  return fc_sink_put(sink, fc_str_make(text, (size_t)(end - text)), err);
+}
+
 static fc_status_t put_bucket(const char *name, const fc_labels_t *labels,
-                              uint32_t bound, uint64_t count, fc_sink_t *sink,
+                              uint32_t bound, uint64_t count,
+                              const fc_exemplar_t *exemplar, fc_sink_t *sink,
                               fc_error_t *err) {
   char last[48] = "le=\"", *end = last + 4;
   if (bound < FC_HISTOGRAM_BOUNDS) {
@@ -122,19 +137,26 @@ static fc_status_t put_bucket(const char *name, const fc_labels_t *labels,
   FC_TRY(put(sink, "_bucket", err));
   FC_TRY(
       put_labels(labels, fc_str_make(last, (size_t)(end - last)), sink, err));
+  if (exemplar && exemplar->unix_ns) {
+    FC_TRY(put(sink, " ", err));
+    FC_TRY(fc_json_write_u64(sink, count, err));
+    return put_exemplar(exemplar, sink, err);
+  }
   return put_value(FC_METRIC_COUNTER, count, sink, err);
 }
 
 fc_status_t fc_metrics_put_histogram(const char *name,
                                      const fc_labels_t *labels,
                                      const fc_histogram_t *histogram,
-                                     uint32_t every, fc_sink_t *sink,
-                                     fc_error_t *err) {
+                                     uint32_t every,
+                                     const fc_exemplar_t *exemplars,
+                                     fc_sink_t *sink, fc_error_t *err) {
   uint64_t count = 0;
   for (uint32_t i = 0; i < FC_HISTOGRAM_BUCKETS; i++) {
     count += histogram->counts[i];
     if (i % every && i < FC_HISTOGRAM_BOUNDS) continue;
-    FC_TRY(put_bucket(name, labels, i, count, sink, err));
+    FC_TRY(put_bucket(name, labels, i, count, exemplars ? &exemplars[i] : NULL,
+                      sink, err));
   }
   FC_TRY(put(sink, name, err));
   FC_TRY(put(sink, "_sum", err));

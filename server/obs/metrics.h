@@ -8,6 +8,7 @@
 
 #include "farcall/base.h"
 #include "obs/histogram.h"
+#include "obs/trace.h"
 
 typedef struct fc_server_metrics_t {
 #define FC_METRIC_SERVER(field, name, kind, help) uint64_t field;
@@ -71,11 +72,20 @@ fc_status_t fc_metrics_put_family(const fc_family_t *family, bool open,
 fc_status_t fc_metrics_put(const char *name, fc_metric_kind_t kind,
                            const fc_labels_t *labels, uint64_t value,
                            fc_sink_t *sink, fc_error_t *err);
+// The last time of a bucket that belongs to a trace.
+typedef struct fc_exemplar_t {
+  uint8_t trace[FC_TRACE_ID];
+  uint64_t ns;
+  uint64_t unix_ns;  // when it was noted; 0: there is none
+} fc_exemplar_t;
+
 // Writes the samples of one histogram, whose buckets are joined by `every`.
+// `exemplars` are of the buckets, NULL: none are written. Only OpenMetrics has them.
 fc_status_t fc_metrics_put_histogram(const char *name,
                                      const fc_labels_t *labels,
                                      const fc_histogram_t *histogram,
-                                     uint32_t every, fc_sink_t *sink,
-                                     fc_error_t *err);
+                                     uint32_t every,
+                                     const fc_exemplar_t *exemplars,
+                                     fc_sink_t *sink, fc_error_t *err);
 
 #endif  // FARCALL_SERVER_OBS_METRICS_H_

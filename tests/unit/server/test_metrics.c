@@ -164,7 +164,7 @@ static void a_histogram_counts_upwards(void **state) {
     fc_labels_add(&labels, "b", FC_STR("x"));
     fc_text_init(&text, fc_allocator_system(), SIZE_MAX);
     assert_int_equal(fc_metrics_put_histogram("a", &labels, &histogram, every,
-                                              &text.sink, NULL),
+                                              NULL, &text.sink, NULL),
                      FC_OK);
     fc_str_t rest = fc_text_str(&text);
     char all[16384];

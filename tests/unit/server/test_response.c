@@ -59,8 +59,10 @@ static void the_longest_head_fits(void **state) {
   memset(id, 'i', sizeof id);
   uint64_t spent_ns[FC_STAGE_COUNT];
   memset(spent_ns, 0xff, sizeof spent_ns);
+  static const fc_trace_t kTrace = {.known = true};
   fc_response_head_t head = {
       .status = 431,
+      .trace = &kTrace,
       .content_type = FC_STR("application/problem+json"),
       .length = UINT64_MAX,
       .request_id = fc_str_make(id, sizeof id),

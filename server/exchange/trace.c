@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The trace a request belongs to: its caller's, else one of its own if it is among
+// those that are sampled. What is exported of it is noted when it is answered.
+#include <time.h>
+
+#include "exchange/exchange.h"
+
+_Static_assert(FC_SPANS_STAGES == FC_STAGE_COUNT, "a span for each stage");
+
+void fc_exchange_trace(fc_exchange_t *x, fc_str_t traceparent) {
+  fc_server_t *server = x->server;
+  fc_trace_t *trace = &x->trace;
+  if (!traceparent.data || !fc_trace_parse(traceparent, trace)) {
+    if (fc_trace_random(&server->id_state) % FC_RATIO_ALL >=
+        server->trace_ratio) {
+      return;
+    }
+    *trace = (fc_trace_t){.known = true, .sampled = true};
+    fc_trace_make_id(&server->id_state, trace->id, sizeof trace->id);
+  }
+  fc_trace_make_id(&server->id_state, trace->span, sizeof trace->span);
+}
+
+static uint8_t keep(char *out, fc_str_t name) {
+  const size_t size = name.size < FC_SPANS_NAME ? name.size : FC_SPANS_NAME;
+  memcpy(out, name.data, size);
+  return (uint8_t)size;
+}
+
+static const char *code_text(int code) {
+  if (code == FC_CODE_NONE) return NULL;
+  if (code == FC_SERIES_LEFT) return "client_left";
+  return fc_code_info((fc_code_t)code)->text;
+}
+
+void fc_exchange_export(const fc_exchange_t *x, int status, int code,
+                        uint64_t bytes_out) {
+  const fc_server_t *server = x->server;
+  if (!x->trace.sampled || !server->spans) return;
+  fc_span_record_t *record = fc_spans_add(server->spans, x->spent_ns);
+  if (!record) return;
+  struct timespec now;
+  fc_str_t module, function;
+  clock_gettime(CLOCK_REALTIME, &now);
+  fc_exchange_names(x, &module, &function);
+  const uint64_t now_ns =
+      (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+  const uint64_t took_ns = fc_clock_ns() - x->began_ns;
+  *record =
+      (fc_span_record_t){.trace = x->trace,
+                         .began_unix_ns = now_ns - took_ns,
+                         .took_ns = took_ns,
+                         .received = x->body_seen,
+                         .sent = bytes_out,
+                         .status = status,
+                         .method = x->method_name ? x->method_name : "",
+                         .route = fc_route_path(server->routes, x->place.route),
+                         .code = code_text(code)};
+  memcpy(record->spent_ns, x->spent_ns, sizeof record->spent_ns);
+  record->module_size = keep(record->module, module);
+  record->function_size = keep(record->function, function);
+}

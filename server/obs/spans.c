@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "obs/spans.h"
+
+#include <unistd.h>
+
+#include "farcall/version.h"
+#include "json/number.h"
+#include "json/writer.h"
+
+// SpanKind and StatusCode of trace.proto
+enum { KIND_INTERNAL = 1, KIND_SERVER = 2 };
+enum { STATUS_ERROR = 2 };
+
+fc_status_t fc_spans_init(fc_spans_t *spans, fc_allocator_t allocator,
+                          uint64_t seed, const char *const *stages,
+                          fc_error_t *err) {
+  *spans =
+      (fc_spans_t){.allocator = allocator, .id_state = seed, .stages = stages};
+  spans->ring = fc_alloc_array(allocator, FC_SPANS_ROOM, sizeof *spans->ring);
+  return spans->ring ? FC_OK : fc_fail_memory(err);
+}
+
+void fc_spans_deinit(fc_spans_t *spans) {
+  if (spans->ring) fc_free(spans->allocator, spans->ring);
+  spans->ring = NULL;
+}
+
+static uint64_t count_spans(const uint64_t *spent_ns) {
+  uint64_t count = 1;
+  for (int i = 0; i < FC_SPANS_STAGES; i++) count += spent_ns[i] != 0;
+  return count;
+}
+
+fc_span_record_t *fc_spans_add(fc_spans_t *spans, const uint64_t *spent_ns) {
+  if (spans->count == FC_SPANS_ROOM) {
+    spans->dropped += count_spans(spent_ns);
+    return NULL;
+  }
+  return &spans->ring[(spans->first + spans->count++) % FC_SPANS_ROOM];
+}
+
+// ---------------------------------------------------------------------------
+// The document
+
+static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
+  return fc_sink_put(sink, fc_str(text), err);
+}
+
+static fc_status_t put_id(fc_sink_t *sink, const char *lead,
+                          const uint8_t *bytes, size_t size, fc_error_t *err) {
+  char digits[2 * FC_TRACE_ID];
+  fc_trace_print_id(bytes, size, digits);
+  FC_TRY(put(sink, lead, err));
+  FC_TRY(fc_sink_put(sink, fc_str_make(digits, 2 * size), err));
+  return put(sink, "\"", err);
+}
+
+// 64-bit integers are strings.
+static fc_status_t put_u64(fc_sink_t *sink, const char *lead, uint64_t value,
+                           fc_error_t *err) {
+  FC_TRY(put(sink, lead, err));
+  FC_TRY(fc_json_write_u64(sink, value, err));
+  return put(sink, "\"", err);
+}
+
+static fc_status_t put_text(fc_sink_t *sink, const char *key, fc_str_t value,
+                            fc_error_t *err) {
+  if (value.size == 0) return FC_OK;
+  FC_TRY(put(sink, ",{\"key\":\"", err));
+  FC_TRY(put(sink, key, err));
+  FC_TRY(put(sink, "\",\"value\":{\"stringValue\":", err));
+  FC_TRY(fc_json_write_string(sink, value, err));
+  return put(sink, "}}", err);
+}
+
+static fc_status_t put_number(fc_sink_t *sink, const char *key, uint64_t value,
+                              fc_error_t *err) {
+  FC_TRY(put(sink, ",{\"key\":\"", err));
+  FC_TRY(put(sink, key, err));
+  FC_TRY(put_u64(sink, "\",\"value\":{\"intValue\":\"", value, err));
+  return put(sink, "}}", err);
+}
+
+// Writes what every span begins with, up to its times.
+static fc_status_t put_span(fc_sink_t *sink, const fc_trace_t *trace,
+                            const uint8_t *id, const uint8_t *parent,
+                            uint64_t began_ns, uint64_t took_ns,
+                            fc_error_t *err) {
+  FC_TRY(put_id(sink, "{\"traceId\":\"", trace->id, FC_TRACE_ID, err));
+  FC_TRY(put_id(sink, ",\"spanId\":\"", id, FC_SPAN_ID, err));
+  if (parent) {
+    FC_TRY(put_id(sink, ",\"parentSpanId\":\"", parent, FC_SPAN_ID, err));
+  }
+  FC_TRY(put_u64(sink, ",\"startTimeUnixNano\":\"", began_ns, err));
+  return put_u64(sink, ",\"endTimeUnixNano\":\"", began_ns + took_ns, err);
+}
+
+static fc_status_t put_request(fc_sink_t *sink, const fc_span_record_t *record,
+                               fc_error_t *err) {
+  static const uint8_t kNone[FC_SPAN_ID];
+  const fc_trace_t *trace = &record->trace;
+  const bool has_parent = memcmp(trace->parent, kNone, sizeof kNone) != 0;
+  FC_TRY(put_span(sink, trace, trace->span, has_parent ? trace->parent : NULL,
+                  record->began_unix_ns, record->took_ns, err));
+  FC_TRY(put(sink, ",\"kind\":", err));
+  FC_TRY(fc_json_write_u64(sink, KIND_SERVER, err));
+  // Routes and methods have no character that must be escaped.
+  FC_TRY(put(sink, ",\"name\":\"", err));
+  FC_TRY(put(sink, record->method, err));
+  FC_TRY(put(sink, " ", err));
+  FC_TRY(fc_sink_put(sink, record->route, err));
+  FC_TRY(put(sink,
+             "\",\"attributes\":[{\"key\":\"url.scheme\",\"value\":"
+             "{\"stringValue\":\"http\"}}",
+             err));
+  FC_TRY(put_text(sink, "http.request.method", fc_str(record->method), err));
+  FC_TRY(put_text(sink, "http.route", record->route, err));
+  FC_TRY(put_number(sink, "http.response.status_code", (uint64_t)record->status,
+                    err));
+  FC_TRY(put_number(sink, "http.request.body.size", record->received, err));
+  FC_TRY(put_number(sink, "http.response.body.size", record->sent, err));
+  FC_TRY(put_text(sink, "farcall.module",
+                  fc_str_make(record->module, record->module_size), err));
+  FC_TRY(put_text(sink, "farcall.function",
+                  fc_str_make(record->function, record->function_size), err));
+  FC_TRY(put_text(sink, "error.type", fc_str(record->code ? record->code : ""),
+                  err));
+  FC_TRY(put(sink, "]", err));
+  // What a client did wrong is no error of this side.
+  if (record->status >= 500) {
+    FC_TRY(put(sink, ",\"status\":{\"code\":", err));
+    FC_TRY(fc_json_write_u64(sink, STATUS_ERROR, err));
+    FC_TRY(put(sink, "}", err));
+  }
+  return put(sink, "}", err);
+}
+
+// Stages follow each other, without gaps. READ has the times of head and body.
+static fc_status_t put_stages(fc_spans_t *spans, fc_sink_t *sink,
+                              const fc_span_record_t *record, fc_error_t *err) {
+  uint64_t at_ns = record->began_unix_ns;
+  for (int i = 0; i < FC_SPANS_STAGES; i++) {
+    const uint64_t spent_ns = record->spent_ns[i];
+    if (!spent_ns) continue;
+    uint8_t id[FC_SPAN_ID];
+    fc_trace_make_id(&spans->id_state, id, sizeof id);
+    FC_TRY(put(sink, ",", err));
+    FC_TRY(put_span(sink, &record->trace, id, record->trace.span, at_ns,
+                    spent_ns, err));
+    FC_TRY(put(sink, ",\"kind\":", err));
+    FC_TRY(fc_json_write_u64(sink, KIND_INTERNAL, err));
+    FC_TRY(put(sink, ",\"name\":\"", err));
+    FC_TRY(put(sink, spans->stages[i], err));
+    FC_TRY(put(sink, "\"}", err));
+    at_ns += spent_ns;
+  }
+  return FC_OK;
+}
+
+static fc_status_t put_resource(fc_sink_t *sink, fc_error_t *err) {
+  FC_TRY(put(sink,
+             "{\"resourceSpans\":[{\"resource\":{\"attributes\":[{\"key\":"
+             "\"service.name\",\"value\":{\"stringValue\":\"farcalld\"}}",
+             err));
+  FC_TRY(put_text(sink, "service.version", fc_str(fc_version()), err));
+  FC_TRY(put_number(sink, "process.pid", (uint64_t)getpid(), err));
+  FC_TRY(put(sink,
+             "]},\"scopeSpans\":[{\"scope\":{\"name\":\"farcalld\","
+             "\"version\":",
+             err));
+  FC_TRY(fc_json_write_string(sink, fc_str(fc_version()), err));
+  return put(sink, "},\"spans\":[", err);
+}
+
+fc_status_t fc_spans_write(fc_spans_t *spans, uint32_t most,
+                           uint64_t *out_spans, fc_sink_t *sink,
+                           fc_error_t *err) {
+  *out_spans = 0;
+  FC_TRY(put_resource(sink, err));
+  for (uint32_t i = 0; i < most && spans->count; i++) {
+    const fc_span_record_t *record = &spans->ring[spans->first];
+    if (i) FC_TRY(put(sink, ",", err));
+    FC_TRY(put_request(sink, record, err));
+    FC_TRY(put_stages(spans, sink, record, err));
+    *out_spans += count_spans(record->spent_ns);
+    spans->first = (spans->first + 1) % FC_SPANS_ROOM;
+    spans->count--;
+  }
+  return put(sink, "]}]}]}", err);
+}

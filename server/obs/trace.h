@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whose trace a request belongs to, as the field `traceparent` says it (W3C Trace
+// Context, version 00 and what later versions keep of it). Any thread.
+#ifndef FARCALL_SERVER_OBS_TRACE_H_
+#define FARCALL_SERVER_OBS_TRACE_H_
+
+#include "farcall/base.h"
+
+#define FC_TRACE_ID 16
+#define FC_SPAN_ID 8
+#define FC_TRACE_TEXT 55  // characters of a traceparent
+
+typedef struct fc_trace_t {
+  bool known;    // the request belongs to a trace; else nothing here counts
+  bool sampled;  // its spans are to be exported
+  uint8_t id[FC_TRACE_ID];
+  uint8_t parent[FC_SPAN_ID];  // the caller's span, zero: there is none
+  uint8_t span[FC_SPAN_ID];    // the request's own
+} fc_trace_t;
+
+// Reads a traceparent into known, sampled, id and parent. False, and nothing is
+// changed, if it is not one: the rules say to go on as if there were none.
+bool fc_trace_parse(fc_str_t text, fc_trace_t *out_trace);
+// Writes the trace as others are told of it, with its own span: FC_TRACE_TEXT
+// characters.
+void fc_trace_print(const fc_trace_t *trace, char *out);
+// Writes bytes as digits, two for each.
+void fc_trace_print_id(const uint8_t *bytes, size_t size, char *out);
+
+// Numbers for ids: a counter's bijection, never two alike of one state.
+uint64_t fc_trace_random(uint64_t *state);
+// Fills an id of 8 or 16 bytes, which are not all zero.
+void fc_trace_make_id(uint64_t *state, uint8_t *out, size_t size);
+
+#endif  // FARCALL_SERVER_OBS_TRACE_H_

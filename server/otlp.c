@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A document that was not taken is sent again, after a second at first, doubled each
+// time, as the protocol wants it for 429, 502, 503 and 504; the document is dropped
+// after five attempts, or when the collector refuses it for good.
+#include "otlp.h"
+
+#include <stdio.h>
+
+#define BATCH 64         // requests of a document
+#define TICK_MS 1000     // a smaller document waits for so long
+#define ANSWER_MS 10000  // that a collector may take
+#define RETRY_MS 1000    // after the first failure
+#define RETRY_MAX_MS 30000
+#define ATTEMPTS 5
+#define END_MS 1000  // that the end of the server may wait
+#define DOCUMENT_MAX (1u << 20)
+
+static void work(fc_otlp_t *otlp);
+
+static uint64_t now_ms(const fc_otlp_t *otlp) { return uv_now(otlp->uv); }
+
+// ---------------------------------------------------------------------------
+// How a document ends
+
+static void forget_document(fc_otlp_t *otlp) {
+  fc_text_reset(&otlp->document);
+  otlp->span_count = 0;
+  otlp->attempts = 0;
+}
+
+static void on_closed(uv_handle_t *handle) {
+  fc_otlp_t *otlp = handle->data;
+  otlp->state = FC_OTLP_CLOSED;
+  work(otlp);
+}
+
+static void disconnect(fc_otlp_t *otlp) {
+  if (uv_is_closing((uv_handle_t *)&otlp->tcp)) return;
+  otlp->state = FC_OTLP_CLOSING;
+  uv_close((uv_handle_t *)&otlp->tcp, on_closed);
+}
+
+static void drop_document(fc_otlp_t *otlp) {
+  otlp->spans.dropped += otlp->span_count;
+  forget_document(otlp);
+}
+
+static void note_failure(fc_otlp_t *otlp, const char *why) {
+  otlp->spans.failures++;
+  if (!otlp->failing) {
+    const fc_log_field_t fields[] = {
+        FC_LOG_TEXT("collector", fc_str(otlp->collector.host)),
+        FC_LOG_TEXT("port", fc_str(otlp->collector.port)),
+        FC_LOG_TEXT("reason", fc_str(why)),
+    };
+    fc_log_fields(otlp->log, FC_LOG_WARN, FC_STR("spans are not taken"), fields,
+                  FC_ARRAY_COUNT(fields));
+  }
+  otlp->failing = true;
+}
+
+// The document was not taken, and may be sent again.
+static void retry(fc_otlp_t *otlp, const char *why) {
+  note_failure(otlp, why);
+  uint64_t wait_ms = (uint64_t)RETRY_MS << otlp->attempts;
+  if (wait_ms > RETRY_MAX_MS) wait_ms = RETRY_MAX_MS;
+  otlp->retry_ms = now_ms(otlp) + wait_ms;
+  if (++otlp->attempts == ATTEMPTS) drop_document(otlp);
+}
+
+static void take_answer(fc_otlp_t *otlp) {
+  const int status = otlp->parser.status_code;
+  char why[32];
+  snprintf(why, sizeof why, "status %d", status);
+  if (status >= 200 && status < 300) {
+    otlp->spans.exported += otlp->span_count;
+    if (otlp->failing) {
+      fc_log(otlp->log, FC_LOG_INFO, "spans are taken again");
+    }
+    otlp->failing = false;
+    forget_document(otlp);
+  } else if (status == 429 || (status >= 502 && status <= 504)) {
+    retry(otlp, why);
+  } else {
+    note_failure(otlp, why);
+    drop_document(otlp);
+  }
+  if (llhttp_should_keep_alive(&otlp->parser) && !otlp->ending) {
+    otlp->state = FC_OTLP_OPEN;
+    otlp->reused = true;
+    work(otlp);
+  } else {
+    disconnect(otlp);
+  }
+}
+
+// ---------------------------------------------------------------------------
+// The answer
+
+static int on_message(llhttp_t *parser) {
+  fc_otlp_t *otlp = parser->data;
+  otlp->answered = true;
+  return HPE_PAUSED;
+}
+
+static void give_room(uv_handle_t *handle, size_t suggested, uv_buf_t *out) {
+  fc_otlp_t *otlp = handle->data;
+  (void)suggested;
+  *out = uv_buf_init(otlp->answer, sizeof otlp->answer);
+}
+
+// The connection is gone. A collector may close one that it has kept for a while just
+// when the next document comes: that is no failure of the document.
+static void on_gone(fc_otlp_t *otlp, const char *why) {
+  const bool was_sending = otlp->state == FC_OTLP_SENDING;
+  if (was_sending && otlp->reused) otlp->retry_ms = 0;
+  else if (was_sending) retry(otlp, why);
+  disconnect(otlp);
+}
+
+static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer) {
+  fc_otlp_t *otlp = stream->data;
+  if (size == 0) return;
+  if (size < 0) {
+    on_gone(otlp, size == UV_EOF ? "it closed the connection"
+                                 : uv_strerror((int)size));
+    return;
+  }
+  if (otlp->state != FC_OTLP_SENDING) {  // nobody has asked
+    disconnect(otlp);
+    return;
+  }
+  const enum llhttp_errno code =
+      llhttp_execute(&otlp->parser, buffer->base, (size_t)size);
+  if (otlp->answered) {
+    take_answer(otlp);
+  } else if (code != HPE_OK) {
+    retry(otlp, "its answer is not HTTP");
+    disconnect(otlp);
+  }
+}
+
+// ---------------------------------------------------------------------------
+// The request
+
+static void on_sent(uv_write_t *request, int status) {
+  fc_otlp_t *otlp = request->data;
+  if (status && otlp->state == FC_OTLP_SENDING) {
+    on_gone(otlp, uv_strerror(status));
+  }
+}
+
+static void send_document(fc_otlp_t *otlp) {
+  const fc_collector_t *to = &otlp->collector;
+  const fc_str_t body = fc_text_str(&otlp->document);
+  const int size = snprintf(
+      otlp->head, sizeof otlp->head,
+      "POST %s HTTP/1.1\r\nHost: %s%s%s:%s\r\nContent-Type: application/json\r\n"
+      "Content-Length: %zu\r\nUser-Agent: farcalld\r\n\r\n",
+      to->path, to->literal ? "[" : "", to->host, to->literal ? "]" : "",
+      to->port, body.size);
+  FC_ASSERT(size > 0 && (size_t)size < sizeof otlp->head);
+  const uv_buf_t parts[] = {
+      uv_buf_init(otlp->head, (unsigned)size),
+      uv_buf_init((char *)(uintptr_t)body.data, (unsigned)body.size)};
+  llhttp_init(&otlp->parser, HTTP_RESPONSE, &otlp->settings);
+  otlp->parser.data = otlp;
+  otlp->answered = false;
+  otlp->state = FC_OTLP_SENDING;
+  otlp->due_ms = now_ms(otlp) + ANSWER_MS;
+  const int failed =
+      uv_write(&otlp->write, (uv_stream_t *)&otlp->tcp, parts, 2, on_sent);
+  if (failed) on_gone(otlp, uv_strerror(failed));
+}
+
+static void on_connected(uv_connect_t *request, int status) {
+  fc_otlp_t *otlp = request->data;
+  if (status == UV_ECANCELED) return;  // it is being closed
+  int failed = status;
+  if (!failed) {
+    failed = uv_read_start((uv_stream_t *)&otlp->tcp, give_room, on_read);
+  }
+  if (failed) {
+    retry(otlp, uv_strerror(failed));
+    disconnect(otlp);
+    return;
+  }
+  otlp->state = FC_OTLP_OPEN;
+  otlp->reused = false;
+  work(otlp);
+}
+
+static void connect_to(fc_otlp_t *otlp, const struct sockaddr *address) {
+  int failed = uv_tcp_init(otlp->uv, &otlp->tcp);
+  otlp->tcp.data = otlp;
+  if (failed) {
+    otlp->state = FC_OTLP_CLOSED;
+    retry(otlp, uv_strerror(failed));
+    return;
+  }
+  (void)uv_tcp_nodelay(&otlp->tcp, 1);
+  otlp->state = FC_OTLP_CONNECTING;
+  otlp->due_ms = now_ms(otlp) + ANSWER_MS;
+  failed = uv_tcp_connect(&otlp->connect, &otlp->tcp, address, on_connected);
+  if (!failed) return;
+  retry(otlp, uv_strerror(failed));
+  disconnect(otlp);
+}
+
+static void on_found(uv_getaddrinfo_t *lookup, int status,
+                     struct addrinfo *found) {
+  fc_otlp_t *otlp = lookup->data;
+  otlp->state = FC_OTLP_CLOSED;
+  const bool closing = uv_is_closing((uv_handle_t *)&otlp->timer);
+  if (!status && !closing) connect_to(otlp, found->ai_addr);
+  else if (!closing) retry(otlp, uv_strerror(status));
+  uv_freeaddrinfo(found);
+}
+
+static void find_collector(fc_otlp_t *otlp) {
+  const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+  otlp->state = FC_OTLP_RESOLVING;
+  const int failed =
+      uv_getaddrinfo(otlp->uv, &otlp->lookup, on_found, otlp->collector.host,
+                     otlp->collector.port, &hints);
+  if (!failed) return;
+  otlp->state = FC_OTLP_CLOSED;
+  retry(otlp, uv_strerror(failed));
+}
+
+// ---------------------------------------------------------------------------
+
+static bool has_document(const fc_otlp_t *otlp) {
+  return fc_text_str(&otlp->document).size > 0;
+}
+
+// Writes the next document, if there is none already.
+static void make_document(fc_otlp_t *otlp) {
+  if (has_document(otlp) || !otlp->spans.count) return;
+  uint64_t count;
+  if (fc_spans_write(&otlp->spans, BATCH, &count, &otlp->document.sink, NULL) ==
+      FC_OK) {
+    otlp->span_count = count;
+    return;
+  }
+  otlp->span_count = count;  // no memory, or too long
+  drop_document(otlp);
+}
+
+// Goes on, if there is something to send and it is time.
+static void work(fc_otlp_t *otlp) {
+  const bool full = otlp->spans.count >= BATCH || otlp->ending;
+  if (now_ms(otlp) < otlp->retry_ms) return;
+  if (otlp->state != FC_OTLP_OPEN && otlp->state != FC_OTLP_CLOSED) return;
+  if (!has_document(otlp) && !full) return;
+  make_document(otlp);
+  if (!has_document(otlp)) return;
+  if (otlp->state == FC_OTLP_OPEN) send_document(otlp);
+  else find_collector(otlp);
+}
+
+static void on_tick(uv_timer_t *timer) {
+  fc_otlp_t *otlp = timer->data;
+  const bool waits =
+      otlp->state == FC_OTLP_CONNECTING || otlp->state == FC_OTLP_SENDING;
+  if (waits && now_ms(otlp) >= otlp->due_ms) {
+    retry(otlp, "it does not answer");
+    disconnect(otlp);
+    return;
+  }
+  if (now_ms(otlp) < otlp->retry_ms) return;
+  if (otlp->state == FC_OTLP_OPEN || otlp->state == FC_OTLP_CLOSED) {
+    make_document(otlp);
+    work(otlp);
+  }
+}
+
+fc_status_t fc_otlp_init(fc_otlp_t *otlp, uv_loop_t *uv,
+                         fc_allocator_t allocator,
+                         const fc_collector_t *collector,
+                         const char *const *stages, fc_log_t *log,
+                         fc_error_t *err) {
+  *otlp = (fc_otlp_t){.uv = uv, .log = log, .collector = *collector};
+  if (!collector->host[0]) return FC_OK;
+  uint64_t seed;
+  if (uv_random(NULL, NULL, &seed, sizeof seed, 0, NULL)) seed = fc_clock_ns();
+  FC_TRY(fc_spans_init(&otlp->spans, allocator, seed, stages, err));
+  fc_text_init(&otlp->document, allocator, DOCUMENT_MAX);
+  llhttp_settings_init(&otlp->settings);
+  otlp->settings.on_message_complete = on_message;
+  otlp->timer.data = otlp->lookup.data = otlp;
+  otlp->connect.data = otlp->write.data = otlp;
+  uv_timer_init(uv, &otlp->timer);
+  uv_timer_start(&otlp->timer, on_tick, TICK_MS, TICK_MS);
+  return FC_OK;
+}
+
+void fc_otlp_turn(fc_otlp_t *otlp) {
+  if (otlp->spans.count >= BATCH || otlp->ending) work(otlp);
+}
+
+void fc_otlp_end(fc_otlp_t *otlp) {
+  if (!otlp->spans.ring) return;
+  otlp->ending = true;
+  otlp->end_ms = now_ms(otlp) + END_MS;
+  otlp->retry_ms = 0;
+  otlp->failing = false;
+  work(otlp);
+}
+
+bool fc_otlp_is_busy(const fc_otlp_t *otlp) {
+  if (!otlp->ending || otlp->failing) return false;
+  if (now_ms(otlp) >= otlp->end_ms) return false;
+  return has_document(otlp) || otlp->spans.count;
+}
+
+void fc_otlp_deinit(fc_otlp_t *otlp) {
+  if (!otlp->spans.ring) return;
+  fc_spans_deinit(&otlp->spans);
+  fc_text_deinit(&otlp->document);
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Exports spans to a collector: OTLP/HTTP in JSON, by a connection of the loop's own.
+// One document is on its way at a time. What the collector does not take soon enough
+// stays in a ring that never grows (obs/spans.h), then is dropped; no request waits.
+// Loop thread.
+#ifndef FARCALL_SERVER_OTLP_H_
+#define FARCALL_SERVER_OTLP_H_
+
+#include <llhttp.h>
+#include <uv.h>
+
+#include "config/collector.h"
+#include "obs/log.h"
+#include "obs/spans.h"
+
+typedef enum fc_otlp_state_t {
+  FC_OTLP_CLOSED,     // there is no connection
+  FC_OTLP_RESOLVING,  // the collector's name is being looked up
+  FC_OTLP_CONNECTING,
+  FC_OTLP_OPEN,     // there is one, and nothing to be waited for
+  FC_OTLP_SENDING,  // a document is sent, or its answer waited for
+  FC_OTLP_CLOSING,
+} fc_otlp_state_t;
+
+// Zeroed: nothing is exported.
+typedef struct fc_otlp_t {
+  uv_loop_t *uv;
+  fc_log_t *log;
+  fc_collector_t collector;
+  fc_spans_t spans;
+  fc_otlp_state_t state;
+  fc_text_t document;   // that is to be sent, empty: there is none
+  uint64_t span_count;  // of the document
+  uint32_t attempts;    // that failed with this document
+  uint64_t due_ms;      // of the collector's answer
+  uint64_t retry_ms;    // nothing is sent before this time
+  bool failing;         // the last one was not; that was logged
+  bool reused;          // the connection has sent a document before
+  bool ending;
+  uint64_t end_ms;  // the server ends then, whatever is left
+  char head[768];
+  size_t head_size;
+  char answer[4096];  // what is read goes here
+  llhttp_t parser;
+  llhttp_settings_t settings;
+  bool answered;
+  uv_timer_t timer;
+  uv_getaddrinfo_t lookup;
+  uv_connect_t connect;
+  uv_write_t write;
+  uv_tcp_t tcp;
+} fc_otlp_t;
+
+// Begins to export to `collector`, if it names one. `stages` are borrowed.
+fc_status_t fc_otlp_init(fc_otlp_t *otlp, uv_loop_t *uv,
+                         fc_allocator_t allocator,
+                         const fc_collector_t *collector,
+                         const char *const *stages, fc_log_t *log,
+                         fc_error_t *err) FC_MUST_CHECK;
+// Sends a document if there is enough for one. Called once a turn.
+void fc_otlp_turn(fc_otlp_t *otlp);
+// The server ends: what there is, is sent at once.
+void fc_otlp_end(fc_otlp_t *otlp);
+// Are there spans that the server's end should wait for? For a second at most, and
+// only while the collector takes them.
+bool fc_otlp_is_busy(const fc_otlp_t *otlp);
+// The loop has stopped.
+void fc_otlp_deinit(fc_otlp_t *otlp);
+
+#endif  // FARCALL_SERVER_OTLP_H_

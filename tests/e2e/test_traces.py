@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Traces: what comes of `traceparent`, what is exported and to whom it belongs, and a
+collector that is slow, refuses, ends and comes back: no call notices."""
+import json
+import shutil
+import socket
+import subprocess
+import time
+
+import pytest
+
+from conftest import BIN, ROOT
+from console import user_environment
+from otlp import Collector, attributes
+from test_metrics import OPEN, read
+
+SCALARS = ROOT / "tests/corpus/vmfb/scalars-3.13.0.vmfb"
+TRACE, CALLER = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+SAMPLED = f"00-{TRACE}-{CALLER}-01"
+STAGES = {"read", "route", "admit", "queue", "decode", "call", "encode", "write"}
+
+
+@pytest.fixture
+def module(tmp_path):
+    path = tmp_path / "s.vmfb"
+    shutil.copy(SCALARS, path)
+    return path
+
+
+@pytest.fixture
+def collectors():
+    made = []
+
+    def make(*arguments, **options):
+        made.append(Collector(*arguments, **options))
+        return made[-1]
+    yield make
+    for each in made:
+        each.close()
+        each.check()
+
+
+def call(server, traceparent=None, body="[5]", function="s/fact"):
+    headers = {"traceparent": traceparent} if traceparent else {}
+    return server.request("POST", f"/api/v1/functions/{function}", body, headers)
+
+
+def wait(said, seconds=60):
+    until = time.monotonic() + seconds
+    while not said():
+        assert time.monotonic() < until, "it did not happen"
+        time.sleep(0.02)
+
+
+def numbers(server):
+    return {name: found.get("") for name, found in
+            read(server.get("/metrics").body.decode())[0].items()}
+
+
+def test_a_call_and_its_stages(serve, module, collectors):
+    collector = collectors()
+    server = serve(module, f"--otlp={collector.url}", "--trace-sample=0")
+    before = time.time_ns()
+    assert call(server, SAMPLED).status == 200
+    reply = call(server, SAMPLED, "[5, 6]")
+    assert reply.status == 422
+    wait(lambda: len(collector.spans) >= 2 + 2 * 4)
+    after = time.time_ns()
+    roots = [each for each in collector.spans if each["kind"] == 2]
+    assert len(roots) == 2
+    good, bad = sorted(roots, key=lambda each: int(each["startTimeUnixNano"]))
+    for root in roots:
+        assert root["traceId"] == TRACE and root["parentSpanId"] == CALLER
+        assert root["name"] == "POST /api/v1/functions/{module}/{function}"
+        assert before <= int(root["startTimeUnixNano"]) <= \
+            int(root["endTimeUnixNano"]) <= after
+        assert "status" not in root
+    told = attributes(good)
+    assert told == {"url.scheme": "http", "http.request.method": "POST",
+                    "http.route": "/api/v1/functions/{module}/{function}",
+                    "http.response.status_code": "200", "http.request.body.size": "3",
+                    "http.response.body.size": told["http.response.body.size"],
+                    "farcall.module": "s", "farcall.function": "fact"}
+    assert attributes(bad)["error.type"] == "extra_argument"
+    stages = [each for each in collector.spans
+              if each.get("parentSpanId") == good["spanId"]]
+    assert {each["name"] for each in stages} <= STAGES
+    assert {"read", "decode", "call", "encode"} <= {each["name"] for each in stages}
+    stages.sort(key=lambda each: int(each["startTimeUnixNano"]))
+    assert stages[0]["startTimeUnixNano"] == good["startTimeUnixNano"]
+    for one, next_one in zip(stages, stages[1:]):
+        assert one["endTimeUnixNano"] == next_one["startTimeUnixNano"]
+    assert int(stages[-1]["endTimeUnixNano"]) <= int(good["endTimeUnixNano"])
+    ids = [each["spanId"] for each in collector.spans]
+    assert len(set(ids)) == len(ids)
+
+
+@pytest.mark.parametrize("sample, traceparent, exported", [
+    ("0", None, False), ("1", None, True),
+    ("1", f"00-{TRACE}-{CALLER}-00", False), ("0", SAMPLED, True),
+    ("0", f"cc-{TRACE}-{CALLER}-01-more", True),
+    ("1", f"00-{'0' * 32}-{CALLER}-01", True),  # none that is valid: one of its own
+    ("0", f"00-{'0' * 32}-{CALLER}-01", False)])
+def test_who_is_sampled(serve, module, collectors, sample, traceparent, exported):
+    collector = collectors()
+    server = serve(module, f"--otlp={collector.url}", f"--trace-sample={sample}")
+    reply = call(server, traceparent)
+    told = reply.headers.get("traceresponse")
+    valid = traceparent and "0" * 32 not in traceparent
+    assert (told is not None) == bool(valid or exported)
+    if told:
+        version, trace, span, flags = told.split("-")
+        assert (version, flags) == ("00", "01" if exported else "00")
+        assert (trace == TRACE) == bool(valid) and span != CALLER
+    assert server.stop() == 0
+    wait(lambda: not exported or collector.spans)
+    roots = [each for each in collector.spans if each["kind"] == 2]
+    assert [(each["traceId"], each["spanId"]) for each in roots] == \
+        ([(trace, span)] if exported else [])
+    if exported and not valid:
+        assert "parentSpanId" not in roots[0]
+
+
+def test_log_and_exemplars(serve, module):
+    server = serve(module, "--access-log=on", "--log-format=json")
+    told = call(server, SAMPLED).headers["traceresponse"].split("-")
+    call(server)
+    lines = None
+
+    def logged():
+        nonlocal lines
+        lines = [json.loads(line) for line in server.lines if '"msg":"request"' in line]
+        return len(lines) == 2
+    wait(logged)
+    assert (lines[0]["trace_id"], lines[0]["span_id"]) == (TRACE, told[2])
+    assert "trace_id" not in lines[1]
+    text = server.request("GET", "/metrics", headers={"Accept": OPEN}).body.decode()
+    found = [line for line in text.splitlines() if " # " in line]
+    assert len(found) == 1 and found[0].startswith("farcall_call_duration_seconds_bucket{")
+    labels, value, at = found[0].split(" # ")[1].split()
+    assert labels == f'{{trace_id="{TRACE}"}}'
+    bound = float(found[0].split(',le="')[1].split('"')[0])
+    assert bound / 2 < float(value) <= bound
+    assert abs(float(at) - time.time()) < 60
+    assert b" # " not in server.get("/metrics").body
+
+
+def test_several_traceparents_are_none(serve, module):
+    server = serve(module)
+    with socket.create_connection((server.host, server.port)) as client:
+        client.sendall(f"GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+                       f"traceparent: {SAMPLED}\r\ntraceparent: {SAMPLED}\r\n\r\n".encode())
+        answer = b""
+        while part := client.recv(65536):
+            answer += part
+    assert answer.startswith(b"HTTP/1.1 200 ") and b"traceresponse" not in answer
+
+
+def test_a_document_is_sent_again(serve, module, collectors):
+    collector = collectors(answers=[503])
+    server = serve(module, f"--otlp={collector.url}", "--trace-sample=1")
+    call(server)
+    wait(lambda: collector.spans)
+    assert collector.documents == 2 and collector.connections == 1
+    found = numbers(server)
+    assert found["farcall_span_export_failures_total"] == 1
+    assert found["farcall_spans_dropped_total"] == 0
+    assert any("spans are not taken" in line for line in server.lines)
+
+
+def test_a_refused_document_is_dropped(serve, module, collectors):
+    collector = collectors(answers=[400])
+    server = serve(module, f"--otlp={collector.url}", "--trace-sample=1")
+    call(server)
+    wait(lambda: collector.documents == 1)
+    wait(lambda: numbers(server)["farcall_spans_dropped_total"] > 0)
+    assert collector.spans == []
+
+
+def test_calls_do_not_wait_for_a_collector(serve, module, collectors):
+    """It answers nobody, so the ring fills; then it goes on."""
+    collector = collectors()
+    collector.hold.clear()
+    server = serve(module, f"--otlp={collector.url}", "--trace-sample=1")
+    slowest = 0
+    for _ in range(2500):
+        began = time.monotonic()
+        assert call(server).status == 200
+        slowest = max(slowest, time.monotonic() - began)
+    assert slowest < 2
+    found = numbers(server)
+    assert found["farcall_spans_dropped_total"] > 0
+    collector.hold.set()
+    wait(lambda: numbers(server)["farcall_spans_exported_total"] > 2000)
+    collector.check()
+
+
+def test_a_collector_that_ends_and_comes_back(serve, module, collectors):
+    first = collectors()
+    server = serve(module, f"--otlp={first.url}", "--trace-sample=1")
+    call(server)
+    wait(lambda: first.spans)
+    first.close()
+    assert call(server).status == 200
+    wait(lambda: any("spans are not taken" in line for line in server.lines))
+    second = collectors(first.port)
+    wait(lambda: second.spans)
+    wait(lambda: any("spans are taken again" in line for line in server.lines))
+
+
+@pytest.mark.parametrize("url", ["https://localhost:4318", "localhost:4318", "http://",
+                                 "http://a:0", "http://a:65536", "http://a b", "http://a?b"])
+def test_no_collector(url):
+    done = subprocess.run([BIN / "farcalld", "-t", f"--otlp={url}"], text=True,
+                          capture_output=True, timeout=60, env=user_environment())
+    assert done.returncode == 64 and "no address of a collector" in done.stderr
