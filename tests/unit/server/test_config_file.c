@@ -280,7 +280,7 @@ static void versions_have_policies(void **state) {
       "\"a@2\": {\"timeout\": \"1s\", \"isolation\": \"thread\"},\n"
       "\"a\": {\"timeout\": \"2s\", \"warm-up\": 3, \"versions\": \"1+2\",\n"
       "  \"aliases\": \"x=1\", \"isolation\": \"process\"},\n"
-      "\"b@2\": {\"pin\": true}}}";
+      "\"a@4\": {\"warm-up\": 1}, \"b@2\": {\"pin\": true}}}";
   static const struct {
     const char *name, *version;
     uint64_t timeout, warm_up;
@@ -290,6 +290,7 @@ static void versions_have_policies(void **state) {
   } rows[] = {
       {"a", "2", 1000, 3, "1+2", "x=1", false, {2, 1}},
       {"a", "3", 2000, 3, "1+2", "x=1", false, {1, 1}},
+      {"a", "4", 2000, 1, "1+2", "x=1", false, {1, 1}},
       {"b", "2", 7000, 0, "all", "", true, {1, 0}},
       {"b", "1", 7000, 0, "all", "", false, {0, 0}},
       {"c", "2", 7000, 0, "all", "", false, {0, 0}},
