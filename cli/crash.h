@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `farcall run` says when machine code ends the process.
+// What the verbs that run machine code say when that code ends the process.
 #ifndef FARCALL_CLI_CRASH_H_
 #define FARCALL_CLI_CRASH_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads values: text, .npy files, JSON. Numbers stay the text the user wrote;
-// only the function's own type turns them into bits.
+// Reads values: text, .npy files, JSON. Numbers in text and JSON stay as the user
+// wrote them; only the function's own type turns them into bits.
 #include "input.h"
 
 #include <stdio.h>

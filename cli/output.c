@@ -54,7 +54,7 @@ static fc_status_t read_shape(fc_json_reader_t *reader, fc_npy_t *array,
   }
 }
 
-// The size of `array` by its shape. False when its product overflows.
+// The size of `array` by its shape. False when that overflows or a dim is negative.
 static bool count_bytes(const fc_npy_t *array, size_t *out_count,
                         size_t *out_size) {
   size_t count = 1;

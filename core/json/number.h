@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Number text <-> element of a dtype, exact in both directions. Reading rounds
-// correctly; printing gives the shortest text that reads back to the same
-// element of its type. Independent of the locale, no allocation; the rounding
-// mode must be the default one. Used by the reader, the encoder and the command
-// line. Any thread.
+// Number text <-> element of a dtype. Reading rounds correctly; printing gives a text
+// that reads back to the same element of its type. Independent of the locale, no
+// allocation; the rounding mode must be the default one. Any thread.
 #ifndef FARCALL_JSON_NUMBER_H_
 #define FARCALL_JSON_NUMBER_H_
 

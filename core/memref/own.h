@@ -20,7 +20,7 @@ static inline bool fc_span_holds(fc_span_t block, fc_span_t bytes) {
          (size_t)(bytes.data - block.data) <= block.size - bytes.size;
 }
 
-// Open addressing with linear probing. Zeroed but for the allocator is empty.
+// Open addressing with linear probing. A table zeroed but for its allocator is empty.
 typedef struct fc_own_t {
   fc_allocator_t allocator;
   fc_own_block_t *blocks;

@@ -9,8 +9,8 @@
 
 #include "farcall/type.h"
 
-// A number may differ from the one that is expected by any one of the three. Zeroed:
-// it must be the same.
+// How far a number may be from the one that is expected: one of the three is enough.
+// Zeroed: it must be the same.
 typedef struct fc_tolerance_t {
   double absolute;
   double relative;   // times the number that is expected

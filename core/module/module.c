@@ -307,8 +307,8 @@ static fc_status_t load_path(fc_module_t *module,
   return status;
 }
 
-// Hands the module to the caller. If `status` says that it failed, destroys it and puts
-// its file's name before the message that `err` has.
+// Hands the module to the caller. If `status` is an error, destroys the module and puts
+// the name of its file before the message in `err`.
 static fc_status_t finish(fc_status_t status, fc_module_t *take_module,
                           fc_module_t **out_module, fc_error_t *err) {
   if (status != FC_OK) {

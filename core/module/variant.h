@@ -33,7 +33,7 @@ fc_status_t fc_variants_parse(fc_str_t json, fc_str_t path, const fc_cpu_t *cpu,
 fc_status_t fc_variants_read(int sidecar, fc_str_t path,
                              fc_allocator_t allocator, fc_variants_t *out,
                              fc_error_t *err) FC_MUST_CHECK;
-// Writes the path of a variant, in the folder of `path`. False: it is too long.
+// Writes the path of a variant, in the folder of `path`. False when that is too long.
 bool fc_variant_path(fc_str_t path, const char *file, char *out,
                      size_t capacity) FC_MUST_CHECK;
 

@@ -85,7 +85,7 @@ typedef struct fc_tiles_t {
               void (*part)(void *argument, uint32_t index), void *argument);
 } fc_tiles_t;
 
-// One call in flight. Everything is borrowed from the frame that makes it.
+// One call in flight. All but `state` is borrowed from the frame that makes the call.
 typedef struct fc_backend_call_t {
   const fc_value_t *arguments;  // the flat call's
   size_t argument_count;

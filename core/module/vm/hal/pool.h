@@ -19,8 +19,8 @@ typedef struct fc_hal_pool_t fc_hal_pool_t;
 // On `heap`, which must outlive the pool and every block of it.
 fc_status_t fc_hal_pool_create(fc_vm_heap_t *heap, fc_hal_pool_t **out,
                                fc_error_t *err) FC_MUST_CHECK;
-// Frees the kept blocks. The pool itself is freed when its last block is given back.
-// NULL is allowed.
+// Frees the kept blocks. The pool itself is freed once no block of it is in use. NULL
+// is allowed.
 void fc_hal_pool_release(fc_hal_pool_t *pool);
 
 // At least `size` bytes, 64-byte aligned; zeroed if the block is new. *out_size is the

@@ -19,7 +19,7 @@ static bool is_packed(const fc_dtype_info_t *info) {
   return info->class_ != FC_DTYPE_CLASS_BOOL && info->bits < 8;
 }
 
-// 0: IREE has no such type. It has no index either, which is an i64 there.
+// 0: IREE has no such type. An index, which IREE lacks too, is an i64 there.
 static uint32_t element_word(fc_dtype_t dtype) {
   const fc_dtype_info_t *info =
       fc_dtype_info(dtype == FC_DTYPE_INDEX ? FC_DTYPE_I64 : dtype);
@@ -27,8 +27,8 @@ static uint32_t element_word(fc_dtype_t dtype) {
   return NUMERICAL_INT << 24 | info->bits;
 }
 
-// A byte is full of elements of a type that IREE has and that is narrower: pack and
-// unpack would otherwise write and read beyond their memory.
+// Elements narrower than a byte, of a type that IREE has, fill a byte exactly: else
+// pack and unpack would write and read beyond their memory.
 #define FC_DTYPE(name, text, class_, bits, bytes, hal, oip, npy, aliases, \
                  part, format)                                            \
   _Static_assert(!(hal) || (bits) >= 8 || 8 % (bits) == 0, #name);
