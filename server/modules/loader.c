@@ -8,6 +8,7 @@
 #include "module/configured.h"
 #include "modules/state.h"
 #include "modules/trial.h"
+#include "modules/watch.h"
 #include "pool/isolation.h"
 
 // bytes; constructors of modules run on this stack
@@ -22,6 +23,8 @@ struct fc_loader_t {
   fc_loader_options_t options;
   pthread_t thread;
   bool has_thread;
+  fc_folders_t *folders;  // by position of the PATH; the loader's thread's
+  size_t folder_count;
   pthread_cond_t bell;
   pthread_mutex_t lock;
   // Under the lock:
@@ -123,18 +126,53 @@ static fc_status_t describe_file(const fc_loader_options_t *options,
                                    &load->error);
 }
 
-static fc_status_t scan(const fc_loader_options_t *options, fc_load_t *load) {
+static bool make_place(fc_loader_t *loader, size_t position) {
+  const size_t count = position + 1;
+  if (count <= loader->folder_count) return true;
+  fc_folders_t *grown =
+      fc_realloc(loader->options.allocator, loader->folders,
+                 loader->folder_count * sizeof *grown, count * sizeof *grown);
+  if (!grown) return false;
+  for (size_t i = loader->folder_count; i < count; i++) {
+    grown[i] = (fc_folders_t){0};
+  }
+  loader->folders = grown;
+  loader->folder_count = count;
+  return true;
+}
+
+// Ends the watches of directories that are in the PATH no more. Not if one cannot be
+// read, as nothing is known of those in it; if there is no memory, later.
+static void settle_folders(fc_loader_t *loader, const fc_load_t *load) {
+  const fc_listing_t *listing = &load->listing;
+  const fc_allocator_t allocator = loader->options.allocator;
+  if (load->watch < 0 || listing->unread) return;
+  if (!make_place(loader, load->generation)) return;
+  fc_folders_t found = {.count = listing->mark_count};
+  if (found.count) {
+    found.marks = fc_alloc_array(allocator, found.count, sizeof *found.marks);
+    if (!found.marks) return;
+    memcpy(found.marks, listing->marks, found.count * sizeof *found.marks);
+  }
+  fc_folders_replace(loader->folders, loader->folder_count, load->generation,
+                     found, load->watch, allocator);
+}
+
+static fc_status_t scan(fc_loader_t *loader, fc_load_t *load) {
+  const fc_loader_options_t *options = &loader->options;
   FC_TRY(fc_scan(load->path, options->backends, load->watch, options->allocator,
                  &load->listing, &load->error));
+  settle_folders(loader, load);
   if (!load->bytes.size) return FC_OK;
   return fc_scan_mark_tests(&load->listing, load->bytes, options->allocator,
                             &load->error);
 }
 
-static void run(const fc_loader_options_t *options, fc_load_t *load) {
+static void run(fc_loader_t *loader, fc_load_t *load) {
+  const fc_loader_options_t *options = &loader->options;
   switch ((fc_load_kind_t)load->kind) {
     case FC_LOAD_SCAN:
-      load->status = scan(options, load);
+      load->status = scan(loader, load);
       break;
     case FC_LOAD_OPEN:
       load->status = open_file(options, load);
@@ -166,7 +204,7 @@ static void *loader_main(void *context) {
     }
     loader->busy = true;
     pthread_mutex_unlock(&loader->lock);
-    run(&loader->options, load);
+    run(loader, load);
     pthread_mutex_lock(&loader->lock);
     loader->busy = false;
     const bool first = !loader->done.first;
@@ -231,6 +269,10 @@ void fc_loader_destroy(fc_loader_t *loader) {
   forget(loader, &loader->checks);
   forget(loader, &loader->wanted);
   forget(loader, &loader->done);
+  for (size_t i = 0; i < loader->folder_count; i++) {
+    fc_free(loader->options.allocator, loader->folders[i].marks);
+  }
+  fc_free(loader->options.allocator, loader->folders);
   pthread_cond_destroy(&loader->bell);
   pthread_mutex_destroy(&loader->lock);
   fc_free(loader->options.allocator, loader);

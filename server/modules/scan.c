@@ -163,14 +163,31 @@ static const struct dirent *next_entry(DIR *directory, int *out_reason) {
   return entry;
 }
 
-// Before the directory is read: what changes after that is noticed.
-static int watch_folder(int watch, const char *path, fc_listing_t *listing) {
-  const int mark = watch < 0 ? -1 : fc_watch_folder(watch, path);
-  // A file is no directory to watch.
-  if (watch >= 0 && mark < 0 && errno != ENOTDIR && errno != ENOENT) {
-    listing->unwatched = errno;
+static fc_status_t note_mark(fc_listing_t *listing, int mark, fc_error_t *err) {
+  if (listing->mark_count == listing->mark_capacity) {
+    size_t capacity = listing->mark_capacity ? listing->mark_capacity * 2 : 16;
+    int *moved = fc_arena_alloc_array(&listing->arena, capacity, sizeof *moved);
+    if (!moved) return fc_fail_memory(err);
+    if (listing->mark_count) {
+      memcpy(moved, listing->marks, listing->mark_count * sizeof *moved);
+    }
+    listing->marks = moved;
+    listing->mark_capacity = capacity;
   }
-  return mark;
+  listing->marks[listing->mark_count++] = mark;
+  return FC_OK;
+}
+
+// Before the directory is read: what changes after that is noticed. *out_mark is -1 if
+// it is not watched.
+static fc_status_t watch_folder(int watch, const char *path,
+                                fc_listing_t *listing, int *out_mark,
+                                fc_error_t *err) {
+  *out_mark = watch < 0 ? -1 : fc_watch_folder(watch, path);
+  if (*out_mark >= 0) return note_mark(listing, *out_mark, err);
+  // A file is no directory to watch.
+  if (watch >= 0 && !is_gone(errno)) listing->unwatched = errno;
+  return FC_OK;
 }
 
 // Lists the regular files model.SUFFIX of a folder NAME/VERSION, and no others.
@@ -179,7 +196,8 @@ static fc_status_t list_version(fc_str_t folder, fc_str_t name,
                                 fc_listing_t *listing, fc_error_t *err) {
   struct stat info;
   char path[FC_PATH_SIZE_MAX + 64], file[64];
-  const int mark = watch_folder(watch, folder.data, listing);
+  int mark;
+  FC_TRY(watch_folder(watch, folder.data, listing, &mark, err));
   for (size_t i = 0; backends[i]; i++) {
     snprintf(file, sizeof file, "model%s", backends[i]->suffix);
     const int size =
@@ -203,11 +221,11 @@ static fc_status_t list_versions(fc_str_t folder, fc_str_t name,
                                  fc_listing_t *listing, fc_error_t *err) {
   char path[FC_PATH_SIZE_MAX];
   fc_status_t status = FC_OK;
-  int reason = 0;
+  int reason = 0, mark;
   const int size = snprintf(path, sizeof path, "%.*s/%.*s", FC_STR_ARG(folder),
                             FC_STR_ARG(name));
   if ((size_t)size >= sizeof path) return FC_OK;
-  (void)watch_folder(watch, path, listing);
+  FC_TRY(watch_folder(watch, path, listing, &mark, err));
   DIR *directory = open_directory(path);
   if (!directory && is_short(errno)) {  // its versions are not gone
     return fail_unread(fc_str(path), errno, err);

@@ -35,6 +35,9 @@ typedef struct fc_listing_t {
   size_t count;
   size_t capacity;
   int unwatched;  // errno of a directory that cannot be watched; 0: none
+  int *marks;     // inotify's numbers for the directories that are watched
+  size_t mark_count;
+  size_t mark_capacity;
   fc_unread_t *unread;
 } fc_listing_t;
 

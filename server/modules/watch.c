@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/inotify.h>
 #include <unistd.h>
 
@@ -127,6 +128,34 @@ int fc_watch_folder(int file, const char *path) {
   return inotify_add_watch(file, path, MASK);
 }
 
+static int compare_marks(const void *a, const void *b) {
+  const int one = *(const int *)a, other = *(const int *)b;
+  return (one > other) - (one < other);
+}
+
+static bool has_mark(const fc_folders_t *folders, int mark) {
+  return folders->count && bsearch(&mark, folders->marks, folders->count,
+                                   sizeof mark, compare_marks);
+}
+
+void fc_folders_replace(fc_folders_t *all, size_t count, size_t position,
+                        fc_folders_t take_found, int file,
+                        fc_allocator_t allocator) {
+  const fc_folders_t before = all[position];
+  if (take_found.count) {
+    qsort(take_found.marks, take_found.count, sizeof(int), compare_marks);
+  }
+  all[position] = take_found;
+  for (size_t i = 0; i < before.count; i++) {
+    bool wanted = false;
+    for (size_t k = 0; k < count && !wanted; k++) {
+      wanted = has_mark(&all[k], before.marks[i]);
+    }
+    if (!wanted) (void)inotify_rm_watch(file, before.marks[i]);
+  }
+  fc_free(allocator, before.marks);
+}
+
 static fc_writing_t **find_writing(fc_watch_t *watch, int mark, fc_str_t name) {
   fc_writing_t **at = &watch->writing;
   while (*at && ((*at)->mark != mark || !fc_str_equal((*at)->name, name))) {
@@ -151,20 +180,24 @@ static void note_writing(fc_watch_t *watch, int mark, fc_str_t name) {
   watch->writing_count++;
 }
 
+static bool is_own(const fc_watch_t *watch, int mark) {
+  uint32_t i = 0;
+  while (i < watch->count && watch->watched[i].mark != mark) i++;
+  return i < watch->count;
+}
+
 static bool matters(const fc_watch_t *watch, int mark, fc_str_t name) {
-  bool known = false;
   if (fc_str_equal(name, FC_STR(VOLUME))) return true;
   for (uint32_t i = 0; i < watch->count; i++) {
     const fc_watched_t *one = &watch->watched[i];
     if (one->mark != mark) continue;
-    known = true;
     if (one->exactly ? fc_str_equal(name, one->prefix)
                      : fc_str_starts(name, one->prefix)) {
       return one->prefix.size || name.size == 0 || name.data[0] != '.';
     }
   }
   // Of fc_watch_folder: the loop may not even know of it yet.
-  return !known && (name.size == 0 || name.data[0] != '.');
+  return !is_own(watch, mark) && (name.size == 0 || name.data[0] != '.');
 }
 
 static bool take_one(fc_watch_t *watch, const struct inotify_event *event) {
@@ -173,7 +206,9 @@ static bool take_one(fc_watch_t *watch, const struct inotify_event *event) {
     while (watch->writing) forget(watch, &watch->writing);
     return true;
   }
-  if (event->mask & IN_IGNORED) return false;  // it says that a watch is over
+  // A watch is over. fc_folders_replace does not know of those of the loop, which
+  // fc_watch_arm begins again.
+  if (event->mask & IN_IGNORED) return is_own(watch, event->wd);
   if (!matters(watch, event->wd, name)) return false;
   if (event->mask & IN_MODIFY) {
     note_writing(watch, event->wd, name);

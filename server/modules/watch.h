@@ -36,6 +36,12 @@ typedef struct fc_watch_t {
   char *text;  // holds the bytes of all paths and names
 } fc_watch_t;
 
+// Which directories in a PATH are watched, as its last listing found them.
+typedef struct fc_folders_t {
+  int *marks;  // inotify's numbers for them, in order
+  size_t count;
+} fc_folders_t;
+
 // Prepares to watch the PATHs; fc_watch_arm begins it. The PATHs are copied.
 // FC_CODE_OUT_OF_MEMORY: there is no memory, or no inotify descriptor.
 fc_status_t fc_watch_open(fc_watch_t *watch, fc_allocator_t allocator,
@@ -51,6 +57,13 @@ const char *fc_watch_arm(fc_watch_t *watch, int *out_errno);
 // is gone. Any thread. Returns inotify's number for it, -1 and errno: it cannot be
 // watched.
 int fc_watch_folder(int file, const char *path);
+// The PATH at `position` of `all`, of which there are `count`, was listed, and `found`
+// (allocated by `allocator`, taken over) are the marks that fc_watch_folder gave. Ends
+// the watches of directories that no PATH has any more: they may have been moved
+// elsewhere, and would tell of changes there. One thread for all calls with `all`.
+void fc_folders_replace(fc_folders_t *all, size_t count, size_t position,
+                        fc_folders_t take_found, int file,
+                        fc_allocator_t allocator);
 // Takes waiting events, one read of them. True: list the PATHs again.
 bool fc_watch_take(fc_watch_t *watch);
 // Has somebody begun to write to this file and not closed it yet?

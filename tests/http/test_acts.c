@@ -274,6 +274,42 @@ static void a_file_being_written_is_not_loaded(void **state) {
   leave();
 }
 
+// Watches that the server has, as its system counts them.
+static unsigned count_watches(void) {
+  char path[64], text[16384];
+  snprintf(path, sizeof path, "/proc/self/fdinfo/%d", server.loop->watch.file);
+  FILE *stream = fopen(path, "r");
+  assert_non_null(stream);
+  text[fread(text, 1, sizeof text - 1, stream)] = '\0';
+  fclose(stream);
+  return count_of(text, "inotify wd:");
+}
+
+// A folder that is moved away is watched no more.
+static void a_folder_that_is_moved_away_is_forgotten(void **state) {
+  (void)state;
+  char folder[128], version[128], away[128];
+  enter("--watch --isolation=thread");
+  path_of("m", folder);
+  path_of("m/1", version);
+  snprintf(away, sizeof away, "%s.away", server.directory);
+  const unsigned before = count_watches();
+  assert_int_equal(mkdir(folder, 0700) | mkdir(version, 0700), 0);
+  put("m/1/model.fixture", "fixture");
+  wait_until_listed(READY("m"));
+  assert_int_equal(count_watches(), before + 2);
+  assert_int_equal(rename(folder, away), 0);
+  wait_until_gone("\"name\":\"m\"");
+  assert_int_equal(count_watches(), before);
+  assert_int_equal(rename(away, folder), 0);
+  wait_until_listed(READY("m"));
+  assert_int_equal(count_watches(), before + 2);
+  drop("m/1/model.fixture");
+  assert_int_equal(rmdir(version) | rmdir(folder), 0);
+  wait_until_gone("\"name\":\"m\"");
+  leave();
+}
+
 static void what_was_unloaded_stays_so(void **state) {
   (void)state;
   enter("--watch");
@@ -548,6 +584,7 @@ int main(int argc, char **argv) {
       FC_TEST(an_act_ends_with_the_server),
       FC_TEST(files_are_followed),
       FC_TEST(a_file_being_written_is_not_loaded),
+      FC_TEST(a_folder_that_is_moved_away_is_forgotten),
       FC_TEST(what_was_unloaded_stays_so),
       FC_TEST(a_volume_is_followed),
       FC_TEST(files_are_looked_at_now_and_then),

@@ -4,6 +4,7 @@
 #include "modules/watch.h"
 
 #include <stdio.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -90,6 +91,66 @@ static void a_folder_in_a_directory_tells_too(void **state) {
   fc_watch_close(&watch);
 }
 
+// A directory that was moved elsewhere has its number still, and would tell of files
+// that are nobody's business.
+static void a_folder_that_is_gone_tells_no_more(void **state) {
+  (void)state;
+  static const char *const kNames[] = {"m", "n", "o"};
+  fc_folders_t folders[2] = {{0}, {0}};
+  int marks[3];
+  start(fc_test_folder());
+  for (size_t i = 0; i < 3; i++) {
+    assert_int_equal(mkdir(fc_test_in_folder(kNames[i]), 0700), 0);
+    marks[i] = fc_watch_folder(watch.file, fc_test_in_folder(kNames[i]));
+  }
+  (void)fc_watch_take(&watch);
+  // The first PATH had m and n, and has n; the second has o, later m as well.
+  static const struct {
+    size_t position;
+    int first, last;  // of marks; none if they cross
+    bool told[3];     // of a change in each
+  } rows[] = {{0, 0, 1, {true, true, true}},  {1, 2, 2, {true, true, true}},
+              {1, 0, 2, {true, true, true}},  {0, 1, 1, {true, true, true}},
+              {1, 2, 2, {false, true, true}}, {0, 1, 0, {false, false, true}}};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
+    const size_t count = (size_t)(rows[i].last - rows[i].first + 1);
+    fc_folders_t found = {.count = count};
+    found.marks = count ? fc_alloc_array(fc_allocator_system(), count,
+                                         sizeof *found.marks)
+                        : NULL;
+    for (size_t k = 0; k < count; k++) {  // the other way round
+      found.marks[k] = marks[rows[i].last - (int)k];
+    }
+    fc_folders_replace(folders, 2, rows[i].position, found, watch.file,
+                       fc_allocator_system());
+    (void)fc_watch_take(&watch);
+    for (size_t k = 0; k < 3; k++) {
+      char name[16];
+      snprintf(name, sizeof name, "%s/f%zu", kNames[k], i);
+      fc_test_put(name, "");
+      assert_int_equal(fc_watch_take(&watch), rows[i].told[k]);
+    }
+  }
+  for (size_t i = 0; i < 2; i++) {
+    fc_free(fc_allocator_system(), folders[i].marks);
+  }
+  fc_watch_close(&watch);
+}
+
+// The directory of a PATH may be one of fc_watch_folder, too, whose watch ends.
+static void a_watch_that_was_ended_is_told(void **state) {
+  (void)state;
+  start(fc_test_folder());
+  assert_int_equal(inotify_rm_watch(watch.file, watch.watched[0].mark), 0);
+  assert_true(fc_watch_take(&watch));
+  int reason;
+  assert_null(fc_watch_arm(&watch, &reason));
+  (void)fc_watch_take(&watch);
+  fc_test_put("a.so", "x");
+  assert_true(fc_watch_take(&watch));
+  fc_watch_close(&watch);
+}
+
 // More events than the kernel keeps: something has changed, nobody knows what.
 static void an_overflow_tells_of_everything(void **state) {
   (void)state;
@@ -142,6 +203,8 @@ int main(void) {
       FC_TEST_IN_FOLDER(a_file_tells_of_itself_and_its_sidecar),
       FC_TEST_IN_FOLDER(a_file_is_written_until_it_is_closed),
       FC_TEST_IN_FOLDER(a_folder_in_a_directory_tells_too),
+      FC_TEST_IN_FOLDER(a_folder_that_is_gone_tells_no_more),
+      FC_TEST_IN_FOLDER(a_watch_that_was_ended_is_told),
       FC_TEST_IN_FOLDER(an_overflow_tells_of_everything),
       FC_TEST(watching_survives_any_failed_allocation),
   };
