@@ -36,12 +36,13 @@ void fc_acts_put_away(fc_modules_t *modules,
 }
 
 // A DESCRIBED generation reads its file only when it is loaded, so a file that
-// was written to needs no new generation: the mark is noted, and signatures
-// that were read from the old file are dropped. False if the generation is not
-// DESCRIBED or there is no file.
+// was written to, or is to be opened otherwise, needs no new generation: the mark is
+// noted, and signatures that were read before are dropped. False if the generation is
+// not DESCRIBED or there is no file.
 static bool follows_file(fc_generation_t *generation, const fc_listed_t *file) {
   if (generation->state != FC_GENERATION_DESCRIBED || !file->mark) return false;
-  if (generation->mark == file->mark) return true;
+  if (generation->mark == file->mark && !generation->anew) return true;
+  generation->anew = false;
   generation->mark = file->mark;
   generation->size = file->size;
   generation->stale = generation->describing;

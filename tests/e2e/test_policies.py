@@ -165,6 +165,15 @@ def test_names_and_dims_are_configured(serve, versions):
         document["reason"]
 
 
+def test_what_is_only_described_is_described_anew(serve, versions):
+    server = serve("-c", versions.config(m={"dims": named("x")}), "--load=demand")
+    for name in "xy":
+        assert server.get("/api/v1/functions/m/number").json["text"] == \
+            f"number({name}: i64) -> i64"
+        versions.config(m={"dims": named("y")})
+        hang_up(server, '"act":"reload","by":"SIGHUP"')
+
+
 def test_a_mistake_serves_nothing(versions):
     config = versions.config(m={"aliases": "stable"})
     for flag in "-t", "--print-config":
@@ -180,6 +189,19 @@ def hang_up(server, says):
     server.process.send_signal(signal.SIGHUP)
     wait_until(lambda: any(says in line for line in server.lines[before:]))
     return server.lines[before:]
+
+
+def test_what_holds_for_all_is_read_again(serve, versions):
+    """Modules that the file does not name are hosted anew as well, once."""
+    server = serve("-c", versions.config())
+    done = '"act":"reload","by":"SIGHUP"'
+    generations = [server.get("/api/v1/modules/m").json["generation"]]
+    versions.config(f'"parameters": "{ROOT}/tests/corpus/irpa/data.irpa",')
+    for _ in range(2):
+        hang_up(server, done)
+        generations.append(server.get("/api/v1/modules/m").json["generation"])
+    assert generations[0] < generations[1] == generations[2]
+    assert answers(server, "m") == 3
 
 
 def test_the_file_is_read_again(serve, versions):

@@ -3,6 +3,7 @@
 to crash or to hang, it is refused, what served goes on, and the reason is told."""
 import json
 import os
+import signal
 import subprocess
 import time
 
@@ -208,6 +209,38 @@ def test_what_was_brought_back_makes_no_room(numbered, tmp_path, process_server)
         "memory_budget"
     assert server.get("/api/v1/modules/numbered").json["state"] == "ready"
     assert server.results("numbered/number", [-1]) == [-1000000]
+
+
+def test_what_was_brought_back_is_not_tried(numbered, tmp_path, process_server):
+    """Its first call is a client's."""
+    config = tmp_path / "farcalld.conf"
+    config.write_text(json.dumps({"modules": {"numbered": {
+        "warm-up": 2, "rollback": "on-crash", "workers": 1}}}))
+    build(numbered, tmp_path, "static long long calls; return ++calls;")
+    server = process_server("--admin=loopback", "-c", config, numbered.path.parent)
+    assert server.results("numbered/number", [0]) == [3]
+    build(numbered, tmp_path, CRASHES)
+    assert server.request("POST", RELOAD).status == 200
+    assert crash(server)[-1] == 200  # the first
+    assert server.results("numbered/number", [0]) == [2]
+
+
+def test_who_is_to_be_hosted_otherwise_can_go_back_still(numbered, tmp_path, process_server):
+    """What cannot be loaded anew after SIGHUP goes on as the file it is."""
+    config = tmp_path / "farcalld.conf"
+
+    def configure(workers):
+        config.write_text(json.dumps({"modules": {"numbered": {
+            "rollback": "on-crash", "workers": workers}}}))
+
+    configure(1)
+    server = process_server("--admin=loopback", "-c", config, numbered.path.parent)
+    numbered.path.with_name("next").write_bytes(b"no module")
+    numbered.path.with_name("next").rename(numbered.path)
+    configure(2)
+    server.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: "refused" in server.get("/api/v1/modules/numbered").json)
+    go_back(server, numbered, tmp_path)
 
 
 def test_what_has_proved_itself_does_not_go_back(numbered, tmp_path, process_server):

@@ -18,6 +18,7 @@
 #include "dialect/native.h"
 #include "helpers/test.h"
 #include "modules/modules.h"
+#include "modules/trial.h"
 #include "pool/isolation.h"
 #include "pool/process_host.h"
 
@@ -42,8 +43,9 @@ static const struct {
     {CORPUS "iree/releases/versions-3.13.0-llvm-cpu.vmfb", 60000},
 };
 
-static const fc_backend_t *const kBackends[] = {&fc_backend_native,
-                                                &fc_backend_vm, NULL};
+static fc_backend_t late;  // of bytecode, see below
+static const fc_backend_t *const kBackends[] = {&fc_backend_native, &late,
+                                                NULL};
 static const fc_dialect_worker_t *dialects[FC_DIALECTS_MAX];
 
 // A worker is told the hash of its module's file and must not compute it: the
@@ -60,6 +62,15 @@ void __wrap_nettle_sha256_update(void *context, size_t size,
                                  const uint8_t *data) {
   if (is_worker && size >= SIGNATURE_MAX) abort();
   __real_nettle_sha256_update(context, size, data);
+}
+
+// What the clock is ahead of the system's. (The program is linked with --wrap.)
+static _Atomic uint64_t ahead_ns;
+
+uint64_t __real_fc_clock_ns(void);
+uint64_t __wrap_fc_clock_ns(void);
+uint64_t __wrap_fc_clock_ns(void) {
+  return __real_fc_clock_ns() + atomic_load(&ahead_ns);
 }
 
 // ---------------------------------------------------------------------------
@@ -91,7 +102,8 @@ static void wake(void *context) { (void)context; }
 
 static void on_done(void *context, fc_job_t *job) {
   house_t *house = context;
-  if (!house->hear || !house->hear(house, job)) house->done = job;
+  if (job->call.flags & FC_CALL_OWN) fc_trial_on_done(&house->modules, job);
+  else if (!house->hear || !house->hear(house, job)) house->done = job;
 }
 
 // A call has expired in the queue. That is possible here: the process that
@@ -153,6 +165,8 @@ static void load(house_t *house, fc_allocator_t allocator, bool describe) {
   const fc_modules_options_t options = {.backends = kBackends,
                                         .open.describe_native = describe,
                                         .pool = &house->pool,
+                                        .dialect = FC_DIALECT_NATIVE,
+                                        .body_max = 1u << 16,
                                         .log = &house->log,
                                         .policies = &house->policies};
   const fc_modules_events_t events = {
@@ -738,30 +752,42 @@ static void a_second_module_of_one_name_is_an_error(void **state) {
 }
 
 // ---------------------------------------------------------------------------
-// A module whose first instance takes longer to make than it may
+// Modules whose first instance takes long to make
 
 static sem_t making, made;
+static _Atomic bool is_late;
+static _Atomic uint32_t late_calls;
 
 static fc_status_t make_late(void *module, fc_allocator_t allocator,
                              void **out_instance, fc_error_t *err) {
-  sem_post(&making);
-  sem_wait(&made);
+  if (atomic_load(&is_late)) {
+    sem_post(&making);
+    sem_wait(&made);
+  }
   return fc_backend_vm.instance_create(module, allocator, out_instance, err);
+}
+
+static fc_status_t call_late(void *instance, size_t index,
+                             fc_backend_call_t *call, fc_error_t *err) {
+  if (atomic_load(&is_late)) atomic_fetch_add(&late_calls, 1);
+  return fc_backend_vm.call(instance, index, call, err);
+}
+
+static void be_late(bool is) {
+  sem_init(&making, 0, 0);
+  sem_init(&made, 0, 0);
+  atomic_store(&late_calls, 0);
+  atomic_store(&is_late, is);
 }
 
 static void an_instance_that_is_not_made_fails_its_module(void **state) {
   (void)state;
   static house_t house;
-  static fc_backend_t late;
   enter(&house, FC_ISOLATION_THREAD, 0);
-  sem_init(&making, 0, 0);
-  sem_init(&made, 0, 0);
-  late = fc_backend_vm;
-  late.instance_create = make_late;
-  const fc_backend_t *const backends[] = {&late, NULL};
+  be_late(true);
   fc_module_t *module;
   fc_error_t error;
-  assert_int_equal(fc_module_load(backends, FC_STR(CORPUS "vm/ops.vmfb"), NULL,
+  assert_int_equal(fc_module_load(kBackends, FC_STR(CORPUS "vm/ops.vmfb"), NULL,
                                   fc_allocator_system(), &module, &error),
                    FC_OK);
   house.pool.options.load_ms = 1;
@@ -784,7 +810,34 @@ static void an_instance_that_is_not_made_fails_its_module(void **state) {
   house.retired = UINT32_MAX;
   fc_pool_retire(&house.pool, index);
   while (house.retired != index) turn(&house);
+  be_late(false);
   leave(&house);
+}
+
+// The time that a trial may take passes while its first instance is made; its calls are
+// made all the same.
+static void a_trial_is_timed_from_its_first_worker(void **state) {
+  (void)state;
+  static house_t house;
+  fc_error_t error;
+  enter(&house, FC_ISOLATION_THREAD, 0);
+  house.pool.options.load_ms = 2 * FC_LIMIT_TRIAL_MS;
+  house.policies.others.warm_up = 1;
+  house.policies.others.origins[FC_MODULE_KEY_warm_up] =
+      (fc_origin_t){.from = FC_ORIGIN_FILE};
+  be_late(true);
+  const uint64_t loads = house.modules.loads;
+  assert_int_equal(fc_modules_load(&house.modules, FC_STR(CORPUS "vm/ops.vmfb"),
+                                   true, &error),
+                   FC_OK);
+  while (sem_trywait(&making)) turn(&house);
+  atomic_store(&ahead_ns, (FC_LIMIT_TRIAL_MS + 1000) * 1000000ull);
+  sem_post(&made);
+  while (house.modules.loads == loads) turn(&house);
+  assert_true(atomic_load(&late_calls) > 0);
+  be_late(false);
+  leave(&house);
+  atomic_store(&ahead_ns, 0);
 }
 
 // The loader opens it for threads; meanwhile its policy changes, as by SIGHUP.
@@ -959,6 +1012,9 @@ static void a_server_may_end_while_a_generation_does(void **state) {
 }
 
 int main(int argc, char **argv) {
+  late = fc_backend_vm;
+  late.instance_create = make_late;
+  late.call = call_late;
   fc_dialect_workers(&fc_routes, dialects);
   if (argc > 1 && !strcmp(argv[1], "--worker")) {
     is_worker = true;
@@ -974,6 +1030,7 @@ int main(int argc, char **argv) {
       FC_TEST(what_is_late_is_not_begun),
       FC_TEST(a_process_with_another_file_does_not_serve),
       FC_TEST(an_instance_that_is_not_made_fails_its_module),
+      FC_TEST(a_trial_is_timed_from_its_first_worker),
       FC_TEST(a_module_is_hosted_as_it_was_opened),
       FC_TEST(quick_calls_keep_nobody_waiting),
       FC_TEST(a_process_may_load_for_longer_where_many_load),
