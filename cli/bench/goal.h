@@ -30,7 +30,7 @@ double fc_bench_goal_figure(const fc_bench_goal_t *goal,
 bool fc_bench_goal_is_met(const fc_bench_goal_t *goal,
                           const fc_load_result_t *result);
 
-// How many answers had status 200, a second, within the duration.
+// Answers of status 200 a second, within the duration.
 double fc_bench_rate(const fc_load_result_t *result);
 // Requests that got no good answer.
 uint64_t fc_bench_errors(const fc_load_result_t *result);

@@ -45,8 +45,8 @@ fc_status_t fc_names_parse_configured(fc_str_t json, fc_allocator_t allocator,
                                       fc_error_t *err) FC_MUST_CHECK;
 void fc_names_destroy(fc_names_t *names);  // NULL is allowed
 
-// Changes what is in the builder, which has just built `signature` and is to build it
-// again, as the document says about `function`. *out_named tells whether the document
+// Applies what the document says about `function` to the builder, which has just built
+// `signature` and is to build it again. *out_named tells whether the document
 // says anything, also on failure. FC_CODE_ABI_METADATA when it does not fit the
 // signature.
 fc_status_t fc_names_apply(fc_names_t *names, fc_str_t function,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names to numbers: a hash table that finds a name in time that does not depend
-// on how many there are. Written by one thread at a time; many may read while
+// Names to numbers: a hash table. Written by one thread at a time; many may read while
 // nobody writes.
 #ifndef FARCALL_BASE_NAME_TABLE_H_
 #define FARCALL_BASE_NAME_TABLE_H_

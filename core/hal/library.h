@@ -44,8 +44,9 @@ typedef struct fc_grid_t {
 } fc_grid_t;
 
 // Takes over `take_elf`, also on failure. `constants` are the specialisation
-// constants of the executable, copied. FC_CODE_MODULE_LOAD: no query function,
-// another version, wrong number of constants, imports that it needs, a sanitizer build.
+// constants of the executable, copied. FC_CODE_MODULE_LOAD when the library has no
+// query function, another version, imports that it needs, or was built for a
+// sanitizer, or when it takes another number of constants.
 fc_status_t fc_library_open(fc_elf_t *take_elf, const fc_cpu_t *cpu,
                             const uint32_t *constants, size_t constant_count,
                             fc_allocator_t allocator,

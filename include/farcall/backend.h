@@ -78,9 +78,8 @@ typedef struct fc_module_info_t {
 typedef struct fc_tiles_t {
   void *context;
   uint32_t count;  // parts that may run at once, the caller's own included
-  // Calls part(argument, i) once for every i below the `count` that it is given (at
-  // most the one above), the parts maybe at the same time. Returns when all have
-  // returned.
+  // Calls part(argument, i) once for every i below its own `count`, which is at most
+  // the one above; maybe several at the same time. Returns when all have returned.
   void (*run)(void *context, uint32_t count,
               void (*part)(void *argument, uint32_t index), void *argument);
 } fc_tiles_t;

@@ -172,7 +172,8 @@ static inline bool fc_code_is_argument(fc_code_t code) {
 #define FC_NO_OFFSET UINT64_MAX
 
 // What happened. Fixed size, no heap, no pointers: it crosses processes in a
-// slot. Every text is NUL-terminated and cut at its array, on a UTF-8 boundary.
+// slot. Every text is NUL-terminated and cut at its array; all but `pointer` are cut
+// on a UTF-8 boundary.
 typedef struct fc_error_t {
   fc_status_t status;
   fc_code_t code;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loaded modules. A module is immutable once loaded. Its references are
-// counted, so a call in flight keeps the module it started with.
+// Loaded modules. A module is immutable once loaded, but for its digests
+// (fc_module_hash). Its references are counted, so a call in flight keeps the module
+// it started with.
 #ifndef FARCALL_MODULE_H_
 #define FARCALL_MODULE_H_
 

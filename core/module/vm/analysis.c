@@ -95,9 +95,9 @@ static void look_at_commands(void *context, const fc_vm_import_t *import,
   }
 }
 
-// Takes the effects `worst` back and shows `look`, which may add them again, the
-// calls of imports in those functions that have `effect`. When the budget is spent
-// before all were shown, assumes the effects `worst`.
+// Takes the effects `worst` back, then shows `look` the calls of imports in those
+// functions that have `effect`; `look` may add the effects again. When the budget is
+// spent before all calls were shown, assumes the effects `worst`.
 static fc_status_t look_again(call_graph_t *walk, uint32_t effect,
                               fc_vm_each_call_t look, uint32_t worst,
                               fc_error_t *err) {

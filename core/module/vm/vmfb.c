@@ -418,8 +418,8 @@ void fc_vm_count_registers(fc_str_t letters, uint64_t *out_cells,
   }
 }
 
-// Raises the register counts to what the arguments take: one that is never read may
-// lie past the registers declared.
+// Raises the register counts to what the arguments take: an argument that is never
+// read may lie past the declared registers.
 static fc_status_t make_room(uint32_t index, fc_vm_function_t *function,
                              fc_error_t *err) {
   uint64_t cells, refs;
