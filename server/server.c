@@ -394,14 +394,18 @@ static fc_status_t init_traces(fc_loop_t *loop, fc_error_t *err) {
 // Called once everything that requests need exists.
 static fc_status_t init_requests(fc_loop_t *loop, const fc_routes_t *routes,
                                  fc_error_t *err) {
-  loop->server = (fc_server_t){.routes = routes,
-                               .options = loop->options,
-                               .modules = &loop->modules,
-                               .pool = &loop->pool,
-                               .blocks = loop->blocks,
-                               .log = &loop->log,
-                               .started_ns = fc_clock_ns(),
-                               .started_s = (uint64_t)time(NULL)};
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  loop->server =
+      (fc_server_t){.routes = routes,
+                    .options = loop->options,
+                    .modules = &loop->modules,
+                    .pool = &loop->pool,
+                    .blocks = loop->blocks,
+                    .log = &loop->log,
+                    .started_ns = fc_clock_ns(),
+                    .started_unix_ns = (uint64_t)now.tv_sec * 1000000000u +
+                                       (uint64_t)now.tv_nsec};
   FC_TRY(init_traces(loop, err));
   for (uint32_t i = 0; i < loop->endpoint_count; i++) {
     const fc_policy_t *policy = &loop->endpoints[i].policy;

@@ -34,10 +34,10 @@ typedef struct fc_server_t {
   fc_metrics_t metrics;
   fc_error_t error;  // for rare errors: clearing one on the stack costs time
   uint64_t started_ns;
-  uint64_t started_s;       // the same, seconds since 1970
-  uint64_t id_state;        // from which request ids are made
-  uint32_t connections;     // open
-  uint32_t connection_max;  // that may be open
+  uint64_t started_unix_ns;  // the same, since 1970
+  uint64_t id_state;         // from which request ids are made
+  uint32_t connections;      // open
+  uint32_t connection_max;   // that may be open
   uint32_t draft_count;
   struct fc_draft_t *drafts;  // documents that are being written in parts
   bool leaving;               // told to end; it still listens, until it drains

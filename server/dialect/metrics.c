@@ -64,7 +64,7 @@ static fc_server_metrics_t server_numbers(const fc_server_t *server) {
       .spans_failures = spans->failures,
       .series = generations->series.count,
       .cpu_ns = cpu_ns(),
-      .start_seconds = server->started_s};
+      .start_seconds = server->started_unix_ns / 1000000000u};
 }
 
 typedef struct row_t {

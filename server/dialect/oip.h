@@ -36,7 +36,8 @@ fc_status_t fc_oip_write_config(const fc_generation_t *generation,
 fc_status_t fc_oip_check_model(const fc_function_t *function, fc_error_t *err);
 // Writes the counts and times of a function's calls, as one element of
 // "model_stats".
-fc_status_t fc_oip_write_statistics(const fc_generation_t *generation,
+fc_status_t fc_oip_write_statistics(const fc_server_t *server,
+                                    const fc_generation_t *generation,
                                     const fc_function_t *function,
                                     fc_sink_t *sink, fc_error_t *err);
 // Changes which levels the log writes as `body` asks ("": no change), then

@@ -217,7 +217,8 @@ static fc_status_t put_stats(fc_parts_t *parts,
   const fc_function_t *function = model_at(parts, index);
   if (!function) return FC_OK;
   FC_TRY(fc_parts_comma(parts, sink, err));
-  return fc_oip_write_statistics(generation, function, sink, err);
+  return fc_oip_write_statistics(parts->server, generation, function, sink,
+                                 err);
 }
 
 static fc_status_t put_entry(fc_parts_t *parts,
@@ -317,7 +318,7 @@ fc_status_t fc_oip_document(const fc_server_t *server,
     case FC_ROUTE_OIP_STATS_OF:
       FC_TRY(fc_oip_check_model(function, err));
       FC_TRY(put(sink, "{\"model_stats\":[", err));
-      FC_TRY(fc_oip_write_statistics(generation, function, sink, err));
+      FC_TRY(fc_oip_write_statistics(server, generation, function, sink, err));
       return put(sink, "]}", err);
     case FC_ROUTE_OIP_ALL_STATS:
       return fc_parts_create(server, &kStats, 0, &out_document->parts, err);

@@ -32,7 +32,16 @@ static fc_status_t write_compute(fc_sink_t *sink,
   return write_pair(sink, ",\"compute_output\"", count, counts->encode_ns, err);
 }
 
-fc_status_t fc_oip_write_statistics(const fc_generation_t *generation,
+// When the last call ended, milliseconds since 1970; 0: none has.
+static uint64_t last_ms(const fc_server_t *server,
+                        const fc_function_counts_t *counts) {
+  if (!counts->last_ns) return 0;
+  const uint64_t since_ns = counts->last_ns - server->started_ns;
+  return (server->started_unix_ns + since_ns) / 1000000u;
+}
+
+fc_status_t fc_oip_write_statistics(const fc_server_t *server,
+                                    const fc_generation_t *generation,
                                     const fc_function_t *function,
                                     fc_sink_t *sink, fc_error_t *err) {
   fc_function_counts_t counts = {0};
@@ -42,7 +51,8 @@ fc_status_t fc_oip_write_statistics(const fc_generation_t *generation,
   FC_TRY(put(sink, ",\"version\":", err));
   FC_TRY(
       fc_json_write_string(sink, fc_module_get_version(function->module), err));
-  FC_TRY(write_number(sink, ",\"last_inference\":", counts.last_ms, err));
+  FC_TRY(write_number(sink, ",\"last_inference\":", last_ms(server, &counts),
+                      err));
   FC_TRY(write_number(sink, ",\"inference_count\":", counts.succeeded, err));
   FC_TRY(write_number(sink, ",\"execution_count\":", counts.succeeded, err));
   FC_TRY(write_pair(sink, ",\"inference_stats\":{\"success\"", counts.succeeded,

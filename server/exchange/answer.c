@@ -52,8 +52,11 @@ static void describe(const fc_exchange_t *x, const outcome_t *what,
 static void send_answer(fc_exchange_t *x, const outcome_t *what) {
   fc_answer_t answer;
   describe(x, what, &answer);
-  fc_exchange_count(x, what->status, (int)what->code, answer.length);
-  fc_exchange_export(x, what->status, (int)what->code, answer.length);
+  fc_exchange_count(x, what->status, (int)what->code, answer.length,
+                    what->is_call);
+  if (x->trace.sampled) {
+    fc_exchange_export(x, what->status, (int)what->code, answer.length);
+  }
   fc_exchange_log(x, what->status, what->code, answer.length, what->is_call);
   x->carrier->answer(x, &answer);
 }
@@ -91,7 +94,7 @@ static void answer_nothing(fc_exchange_t *x) {
   const fc_answer_t answer =
       print_refusal(fc_dialect_of(x->server, &x->place), &error,
                     fc_exchange_id(x), text + FC_LIMIT_HEAD);
-  fc_exchange_count(x, answer.status, (int)error.code, answer.length);
+  fc_exchange_count(x, answer.status, (int)error.code, answer.length, false);
   fc_exchange_export(x, answer.status, (int)error.code, answer.length);
   fc_exchange_log(x, answer.status, error.code, answer.length, false);
   x->carrier->answer_at_once(x, &answer, text + FC_LIMIT_HEAD);
@@ -374,7 +377,7 @@ static void answer_validated(fc_exchange_t *x) {
 void fc_exchange_answer_expired(fc_exchange_t *x) {
   fc_error_t error;
   fc_exchange_mark(x, FC_STAGE_QUEUE);
-  fc_exchange_count_call(x, false);
+  fc_exchange_count_failed(x);
   (void)fc_fail(&error, FC_CODE_DEADLINE_EXCEEDED,
                 "the deadline passed in the queue");
   fc_exchange_fail(x, &error, FC_STAGE_QUEUE);
@@ -384,7 +387,7 @@ void fc_exchange_answer_call(fc_exchange_t *x) {
   fc_pool_t *pool = x->server->pool;
   fc_outcome_t *outcome = x->job.outcome;
   take_times(x, outcome);
-  fc_exchange_count_call(x, outcome->status == FC_OK);
+  if (outcome->status != FC_OK) fc_exchange_count_failed(x);
   if (outcome->status != FC_OK) {
     answer_failed(x, outcome);
     return;

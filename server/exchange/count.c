@@ -2,11 +2,9 @@
 //
 // What is counted of an exchange: its answer by status, and of a call what its
 // function's counts and series have (modules/counts.h).
-#include <time.h>
-
 #include "exchange/exchange.h"
 
-static fc_function_counts_t *counts_of(fc_exchange_t *x) {
+static inline fc_function_counts_t *counts_of(fc_exchange_t *x) {
   fc_generation_t *generation = x->generation;
   if (!generation || !generation->module) return NULL;
   if (x->place.function == FC_ROUTE_NO_INDEX) return NULL;
@@ -18,20 +16,10 @@ static bool only_validates(const fc_exchange_t *x) {
   return x->is_call && x->job.call.flags & FC_CALL_VALIDATE;
 }
 
-void fc_exchange_count(fc_exchange_t *x, int status, int code,
-                       uint64_t bytes_out) {
-  fc_metrics_answer(&x->server->metrics, status);
-  if (x->method != FC_METHOD_POST || x->act || only_validates(x)) return;
-  fc_function_counts_t *counts = counts_of(x);
-  if (!counts) return;
-  counts->series->answers[code]++;
-  counts->series->received += x->body_seen;
-  counts->series->sent += bytes_out;
-}
-
 static void count_times(fc_function_counts_t *counts, const fc_exchange_t *x) {
   const uint64_t spent_ns = x->marked_ns - x->began_ns;
   fc_series_t *series = counts->series;
+  counts->last_ns = x->marked_ns;
   counts->succeeded++;
   counts->success_ns += spent_ns;
   counts->queue_ns += x->spent_ns[FC_STAGE_QUEUE];
@@ -39,27 +27,32 @@ static void count_times(fc_function_counts_t *counts, const fc_exchange_t *x) {
   counts->call_ns += x->spent_ns[FC_STAGE_CALL];
   counts->encode_ns += x->spent_ns[FC_STAGE_ENCODE];
   fc_histogram_note(&series->duration, spent_ns);
+  for (int i = 0; i < FC_STAGE_COUNT; i++) {
+    fc_histogram_note(&series->stages[i], x->spent_ns[i]);
+  }
   if (x->trace.sampled) {
     fc_series_note_trace(series, x->server->modules->generations.allocator,
                          &x->trace, spent_ns);
   }
-  for (int i = 0; i < FC_STAGE_COUNT; i++) {
-    fc_histogram_note(&series->stages[i], x->spent_ns[i]);
-  }
 }
 
-void fc_exchange_count_call(fc_exchange_t *x, bool succeeded) {
+void fc_exchange_count(fc_exchange_t *x, int status, int code,
+                       uint64_t bytes_out, bool has_results) {
+  fc_metrics_answer(&x->server->metrics, status);
+  if (x->method != FC_METHOD_POST || x->act || only_validates(x)) return;
+  fc_function_counts_t *counts = counts_of(x);
+  if (!counts) return;
+  counts->series->answers[code]++;
+  counts->series->received += x->body_seen;
+  counts->series->sent += bytes_out;
+  if (has_results) count_times(counts, x);
+}
+
+void fc_exchange_count_failed(fc_exchange_t *x) {
   if (only_validates(x)) return;
   fc_function_counts_t *counts = counts_of(x);
   if (!counts) return;
-  struct timespec now;
-  clock_gettime(CLOCK_REALTIME_COARSE, &now);
-  counts->last_ms =
-      (uint64_t)now.tv_sec * 1000u + (uint64_t)now.tv_nsec / 1000000u;
-  if (succeeded) {
-    count_times(counts, x);
-    return;
-  }
+  counts->last_ns = x->marked_ns;
   counts->failed++;
   counts->fail_ns += x->marked_ns - x->began_ns;
 }

@@ -427,7 +427,7 @@ bool fc_exchange_is_running(const fc_exchange_t *x) {
 }
 
 void fc_exchange_abandoned(fc_exchange_t *x) {
-  fc_exchange_count(x, 499, FC_SERIES_LEFT, 0);
+  fc_exchange_count(x, 499, FC_SERIES_LEFT, 0, false);
   fc_exchange_export(x, 499, FC_SERIES_LEFT, 0);
   fc_exchange_log(x, 499, FC_CODE_NONE, 0, false);
 }

@@ -187,12 +187,13 @@ void fc_exchange_trace(fc_exchange_t *exchange, fc_str_t traceparent);
 // fc_code_t, or FC_SERIES_LEFT.
 void fc_exchange_export(const fc_exchange_t *exchange, int status, int code,
                         uint64_t bytes_out);
-// Counts an answer. `code` is an fc_code_t, or FC_SERIES_LEFT.
+// Counts an answer. `code` is an fc_code_t, or FC_SERIES_LEFT. `has_results`: it is that
+// of a call, whose times were marked before.
 void fc_exchange_count(fc_exchange_t *exchange, int status, int code,
-                       uint64_t bytes_out);
-// Counts a call that has ended in a worker, or whose deadline passed before. Its
+                       uint64_t bytes_out, bool has_results);
+// Counts a call that has failed in a worker, or whose deadline passed before. Its
 // times were marked before.
-void fc_exchange_count_call(fc_exchange_t *exchange, bool succeeded);
+void fc_exchange_count_failed(fc_exchange_t *exchange);
 void fc_exchange_log(const fc_exchange_t *exchange, int status, fc_code_t code,
                      uint64_t bytes_out, bool is_call);
 

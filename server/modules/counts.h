@@ -40,7 +40,7 @@ typedef struct fc_function_counts_t {
   uint64_t decode_ns;
   uint64_t call_ns;
   uint64_t encode_ns;
-  uint64_t last_ms;     // when the last call ended, milliseconds since 1970
+  uint64_t last_ns;     // when the last call ended, on fc_clock_ns' clock
   fc_series_t *series;  // its own, or that of `all`; NULL: nothing was counted
 } fc_function_counts_t;
 

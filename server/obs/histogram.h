@@ -27,12 +27,14 @@ static inline uint64_t fc_histogram_bound(uint32_t index) {
 }
 
 static inline uint32_t fc_histogram_bucket(uint64_t ns) {
-  const uint64_t below = ns - (ns > 0);  // a time that is a bound is below it
-  if (below >> FC_HISTOGRAM_FIRST == 0) return 0;
-  if (below >> FC_HISTOGRAM_LAST) return FC_HISTOGRAM_BOUNDS;
-  const uint32_t power = 63u - (uint32_t)__builtin_clzll(below);
-  const uint32_t half = (uint32_t)(below >> (power - 1)) & 1u;
-  return 2 * (power - FC_HISTOGRAM_FIRST) + half + 1;
+  const uint64_t least = (UINT64_C(1) << FC_HISTOGRAM_FIRST) - 1;
+  const uint64_t most = UINT64_C(1) << FC_HISTOGRAM_LAST;
+  uint64_t at = ns - (ns > 0);  // a time that is a bound is below it
+  if (at < least) at = least;
+  if (at > most) at = most;
+  const uint32_t power = 63u - (uint32_t)__builtin_clzll(at);
+  // The first two binary digits are 2 or 3.
+  return 2 * power + (uint32_t)(at >> (power - 1)) - 2 * FC_HISTOGRAM_FIRST - 1;
 }
 
 static inline void fc_histogram_note(fc_histogram_t *histogram, uint64_t ns) {
