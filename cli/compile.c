@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// farcall compile: MLIR in, a shared object and its ABI description out. It
-// only drives MLIR's and LLVM's own tools and reads what they print:
+// farcall compile: MLIR in, a shared object and its ABI description out. It drives
+// MLIR's and LLVM's own tools, and reads and annotates what they print:
 //
 //   source -> parsed -> [buffers] -> annotated -> lowered -> ir -> object -> so
 //
 // All of it happens in a private directory under relative names, so that no
 // path of this machine gets into the module. The copy of the source keeps its
-// name, because the locations of run-time checks show it.
+// name where it can (copy_name), because the locations of run-time checks show it.
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -42,10 +42,10 @@ fc_status_t fc_expected_function(const fc_expected_call_t *call,
                                  const fc_module_t *module,
                                  const fc_function_t **out_function,
                                  fc_error_t *err) FC_MUST_CHECK;
-// Was the call answered as expected: with the document `answer`, or, if `error` is
-// not NULL, with that? FC_CODE_SELF_TEST_FAILED names the line, the place in the
-// answer, what was expected and what it is. When the two cannot be compared, the error
-// of fc_compare_results.
+// Checks that the call was answered as expected: with `error` or, if that is NULL, with
+// the document `answer`. FC_CODE_SELF_TEST_FAILED names the line, the place in the
+// answer, what was expected and what stands there. When the two cannot be compared, the
+// error of fc_compare_results.
 fc_status_t fc_expected_check(const fc_expected_call_t *call,
                               const fc_signature_t *signature, fc_str_t answer,
                               const fc_error_t *error, fc_allocator_t allocator,

@@ -23,8 +23,8 @@ typedef struct fc_proof_t {
 fc_status_t fc_proof_read(const fc_module_t *module, fc_str_t from,
                           fc_allocator_t allocator, fc_proof_t *out_proof,
                           fc_error_t *err) FC_MUST_CHECK;
-// The example of each function that can be called and whose example has at most so many
-// bytes. FC_CODE_OUT_OF_MEMORY.
+// The example of each function that can be called and whose example has at most
+// FC_PROOF_EXAMPLE_MAX bytes. FC_CODE_OUT_OF_MEMORY.
 #define FC_PROOF_EXAMPLE_MAX (64u << 10)
 fc_status_t fc_proof_examples(const fc_module_t *module,
                               fc_allocator_t allocator,
