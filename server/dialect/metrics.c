@@ -473,7 +473,7 @@ static fc_status_t put_module(fc_parts_t *parts,
   if (!function_row(parts->pass)) {
     return put_module_row(parts, generation, sink, err);
   }
-  if (generation->counts && generation->module) {
+  if (generation->counts && generation->state == FC_GENERATION_READY) {
     fc_parts_hold(parts, generation);
   }
   return FC_OK;
@@ -483,7 +483,8 @@ static fc_status_t put_function(fc_parts_t *parts,
                                 const fc_generation_t *generation, size_t index,
                                 fc_sink_t *sink, fc_error_t *err) {
   const fc_function_t *function = fc_module_function(parts->module, index);
-  const fc_series_t *series = generation->counts[index].series;
+  const fc_function_counts_t *counts = fc_generation_counts(generation, index);
+  const fc_series_t *series = counts ? counts->series : NULL;
   const fc_series_t *others = parts->server->modules->generations.series.others;
   const function_row_t *row = function_row(parts->pass);
   const text_t out = {sink, parts->flags & IS_OPEN};

@@ -44,8 +44,10 @@ fc_status_t fc_oip_write_statistics(const fc_server_t *server,
                                     const fc_generation_t *generation,
                                     const fc_function_t *function,
                                     fc_sink_t *sink, fc_error_t *err) {
-  fc_function_counts_t counts = {0};
-  if (generation->counts) counts = generation->counts[function->index];
+  const fc_function_counts_t *counted =
+      fc_generation_counts(generation, function->index);
+  const fc_function_counts_t counts =
+      counted ? *counted : (fc_function_counts_t){0};
   FC_TRY(put(sink, "{\"name\":", err));
   FC_TRY(fc_oip_put_name(generation, function, sink, err));
   FC_TRY(put(sink, ",\"version\":", err));

@@ -37,14 +37,33 @@ static void free_series(fc_series_t *series, fc_allocator_t allocator) {
   fc_free(allocator, series);
 }
 
+void fc_counts_give_series(fc_all_series_t *all, fc_allocator_t allocator,
+                           fc_function_counts_t *counts, size_t count) {
+  for (size_t i = 0; counts && i < count; i++) {
+    if (counts[i].series && counts[i].series != all->others) {
+      free_series(counts[i].series, allocator);
+      all->count--;
+    }
+    counts[i].series = NULL;
+  }
+}
+
 void fc_counts_free(fc_all_series_t *all, fc_allocator_t allocator,
                     fc_function_counts_t *counts, size_t count) {
-  for (size_t i = 0; counts && i < count; i++) {
-    if (!counts[i].series || counts[i].series == all->others) continue;
-    free_series(counts[i].series, allocator);
-    all->count--;
-  }
+  fc_counts_give_series(all, allocator, counts, count);
   fc_free(allocator, counts);
+}
+
+uint64_t fc_counts_names(const fc_module_t *module) {
+  uint64_t hash = 14695981039346656037u;
+  for (size_t i = 0; i < fc_module_function_count(module); i++) {
+    const fc_str_t name = fc_module_function(module, i)->name;
+    for (size_t k = 0; k < name.size; k++) {
+      hash = (hash ^ (uint8_t)name.data[k]) * 1099511628211u;
+    }
+    hash = (hash ^ 256u) * 1099511628211u;  // the end of a name
+  }
+  return hash;
 }
 
 void fc_all_series_deinit(fc_all_series_t *all, fc_allocator_t allocator) {

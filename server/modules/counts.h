@@ -7,6 +7,7 @@
 #ifndef FARCALL_SERVER_MODULES_COUNTS_H_
 #define FARCALL_SERVER_MODULES_COUNTS_H_
 
+#include "farcall/module.h"
 #include "obs/metrics.h"
 #include "pool/slot.h"
 
@@ -26,9 +27,9 @@ typedef struct fc_series_t {
   fc_exemplar_t *exemplars;
 } fc_series_t;
 
-// How many calls of one function ended, and their times. Counted are calls that
-// were admitted and then ended in a worker, or for lack of one. Not counted are
-// calls whose deadline passed in the queue, and those that only checked their
+// How many calls of one function were answered, and their times. Counted are calls
+// that were admitted, whether they ended in a worker, for lack of one or because
+// their deadline passed in the queue; but not those that only checked their
 // arguments.
 typedef struct fc_function_counts_t {
   uint64_t succeeded;
@@ -58,9 +59,15 @@ fc_series_t *fc_series_take(fc_all_series_t *all, fc_allocator_t allocator,
 // A call took so long, and belongs to a trace that is sampled.
 void fc_series_note_trace(fc_series_t *series, fc_allocator_t allocator,
                           const fc_trace_t *trace, uint64_t spent_ns);
+// Gives up the series of `count` functions; what /v2 tells of them stays.
+void fc_counts_give_series(fc_all_series_t *all, fc_allocator_t allocator,
+                           fc_function_counts_t *counts, size_t count);
 // Frees what `count` functions have, and their array. NULL is allowed.
 void fc_counts_free(fc_all_series_t *all, fc_allocator_t allocator,
                     fc_function_counts_t *counts, size_t count);
 void fc_all_series_deinit(fc_all_series_t *all, fc_allocator_t allocator);
+// A hash of the names of a module's functions in their order, by which counts know
+// whose they are.
+uint64_t fc_counts_names(const fc_module_t *module);
 
 #endif  // FARCALL_SERVER_MODULES_COUNTS_H_

@@ -168,8 +168,7 @@ void fc_demand_on_described(fc_modules_t *modules, fc_load_t *load) {
     if (generation->error.status == FC_RESOURCE_EXHAUSTED) {
       fc_error_reset(&generation->error);
     }
-    generation->module = load->module;
-    generation->kind = fc_module_get_kind(load->module);
+    fc_generations_set_module(&modules->generations, generation, load->module);
     load->module = NULL;
     keep_description(modules, generation);
   } else if (load->status == FC_RESOURCE_EXHAUSTED) {
@@ -213,12 +212,15 @@ fc_status_t fc_demand_put_back(fc_modules_t *modules,
   made->used_ns = generation->used_ns;
   made->refused = generation->refused;
   made->error = generation->error;
-
   made->listed = generation->listed;
   made->settled = generation->settled;
-  fc_status_t status =
-      fc_generations_describe(&modules->generations, made, err);
-  if (status != FC_OK) fc_generations_remove(&modules->generations, made);
+  fc_generations_t *all = &modules->generations;
+  fc_generations_pass_counts(all, generation, made);
+  fc_status_t status = fc_generations_describe(all, made, err);
+  if (status != FC_OK) {
+    fc_generations_pass_counts(all, made, generation);
+    fc_generations_remove(all, made);
+  }
   return status;
 }
 

@@ -295,6 +295,14 @@ void fc_generations_drain(fc_generations_t *generations,
   }
 }
 
+static void drop_counts(fc_generations_t *generations,
+                        fc_generation_t *generation) {
+  fc_counts_free(&generations->series, generations->allocator,
+                 generation->counts, generation->count_size);
+  generation->counts = NULL;
+  generation->count_size = 0;
+}
+
 void fc_generations_remove(fc_generations_t *generations,
                            fc_generation_t *generation) {
   const uint32_t index = generation->index;
@@ -308,8 +316,7 @@ void fc_generations_remove(fc_generations_t *generations,
   if (index < generations->first_free) generations->first_free = index;
   fc_trial_free(generation);
   fc_module_release(generation->module);
-  fc_counts_free(&generations->series, generations->allocator,
-                 generation->counts, generation->count_size);
+  drop_counts(generations, generation);
   fc_free(generations->allocator, generation);
 }
 
@@ -351,6 +358,7 @@ static fc_function_counts_t *begin_count(fc_generations_t *generations,
                                         sizeof *generation->counts);
     if (!generation->counts) return NULL;
     generation->count_size = count;
+    generation->count_names = fc_counts_names(module);
   }
   fc_function_counts_t *counts = &generation->counts[function];
   const fc_str_t name = fc_module_function(module, function)->name;
@@ -366,6 +374,30 @@ fc_function_counts_t *fc_generations_count(fc_generations_t *generations,
     return &generation->counts[function];
   }
   return begin_count(generations, generation, function);
+}
+
+void fc_generations_set_module(fc_generations_t *generations,
+                               fc_generation_t *generation,
+                               fc_module_t *take_module) {
+  fc_module_release(generation->module);
+  generation->module = take_module;
+  generation->kind = fc_module_get_kind(take_module);
+  if (generation->counts &&
+      generation->count_names != fc_counts_names(take_module)) {
+    drop_counts(generations, generation);
+  }
+}
+
+void fc_generations_pass_counts(fc_generations_t *generations,
+                                fc_generation_t *from, fc_generation_t *to) {
+  FC_ASSERT(!to->counts);
+  fc_counts_give_series(&generations->series, generations->allocator,
+                        from->counts, from->count_size);
+  to->counts = from->counts;
+  to->count_size = from->count_size;
+  to->count_names = from->count_names;
+  from->counts = NULL;
+  from->count_size = 0;
 }
 
 void fc_generations_release(fc_generations_t *generations,

@@ -102,10 +102,12 @@ typedef struct fc_generation_t {
   // Why it failed; if it serves, why the newest file of its key could not be
   // loaded. The code is FC_CODE_NONE if there is no reason.
   fc_error_t error;
-  // By the function's index; NULL before the first call ended.
+  // By the function's index; NULL before the first call ended. A generation that
+  // takes the place of an unloaded one goes on counting.
   fc_function_counts_t *counts;
-  size_t count_size;  // of `counts`
-  char text[];        // the path, and the key
+  size_t count_size;     // of `counts`
+  uint64_t count_names;  // fc_counts_names of the module they are of
+  char text[];           // the path, and the key
 } fc_generation_t;
 
 // A table without generations is all zero but for the allocator, series.most,
@@ -201,6 +203,22 @@ const fc_generation_t *fc_generations_nearest(
 fc_function_counts_t *fc_generations_count(fc_generations_t *generations,
                                            fc_generation_t *generation,
                                            uint32_t function);
+
+// The same, NULL if nothing was counted.
+static inline const fc_function_counts_t *fc_generation_counts(
+    const fc_generation_t *generation, size_t function) {
+  return function < generation->count_size ? &generation->counts[function]
+                                           : NULL;
+}
+// Gives the generation a module, in the place of the one it may have. Counts of
+// functions that are not those of the module are dropped.
+void fc_generations_set_module(fc_generations_t *generations,
+                               fc_generation_t *generation,
+                               fc_module_t *take_module);
+// Hands the counts of a generation that is unloaded to the one in its place, which
+// has none. Their series are given up.
+void fc_generations_pass_counts(fc_generations_t *generations,
+                                fc_generation_t *from, fc_generation_t *to);
 
 // Does a request for it wait until it is loaded?
 static inline bool fc_generation_is_coming(const fc_generation_t *generation) {

@@ -338,9 +338,7 @@ static void on_opened(fc_modules_t *modules, fc_load_t *load) {
     return;
   }
   // Its signatures may have been read before.
-  fc_module_release(generation->module);
-  generation->module = load->module;
-  generation->kind = fc_module_get_kind(load->module);
+  fc_generations_set_module(&modules->generations, generation, load->module);
   generation->in_process = runs_in_process(load);
   load->module = NULL;
   if (check_replaces(modules, generation, &error) != FC_OK) {

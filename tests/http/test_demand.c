@@ -272,6 +272,22 @@ static void what_nobody_asks_for_is_unloaded(void **state) {
   leave();
 }
 
+// Calls are counted on when the module is back, in /v2 as in its own document.
+static void what_was_counted_outlives_an_unload(void **state) {
+  (void)state;
+  enter("--load=demand --idle-unload=1ms");
+  for (int i = 1; i <= 3; i++) {
+    char counted[64];
+    expect_sum(200);
+    wait_until_listed(
+        "\"name\":\"t\",\"kind\":\"fixture\",\"state\":\"described\"");
+    snprintf(counted, sizeof counted, "\"inference_count\":%d,", i);
+    expect_request("GET", "/v2/models/t.add/stats", 200, counted);
+  }
+  assert_int_equal(server.loop->modules.generations.series.count, 0);
+  leave();
+}
+
 // A module with a call stays, though others that were used later are unloaded
 // meanwhile.
 static void what_is_called_stays(void **state) {
@@ -316,6 +332,7 @@ int main(int argc, char **argv) {
       FC_TEST(what_is_kept_to_go_back_to_makes_room),
       FC_TEST(the_signature_is_that_of_the_file),
       FC_TEST(what_nobody_asks_for_is_unloaded),
+      FC_TEST(what_was_counted_outlives_an_unload),
       FC_TEST(what_is_called_stays),
       FC_TEST(they_come_back),
   };

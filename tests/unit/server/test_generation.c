@@ -7,8 +7,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "helpers/folder.h"
 #include "helpers/pages.h"
-#include "helpers/test.h"
+#include "module/mirror.h"
 
 typedef struct table_t {
   fc_generations_t generations;
@@ -179,6 +180,60 @@ static void the_nearest_name_is_a_current_one(void **state) {
 }
 
 // ---------------------------------------------------------------------------
+// Counts are of functions by index, so they must not come to a module with others.
+
+static fc_module_t *load(const char *functions) {
+  static const fc_backend_t *const kKinds[] = {&mirror_backend, NULL};
+  fc_module_t *module;
+  fc_error_t err;
+  fc_test_put("m.mirror", functions);
+  if (fc_module_load(kKinds, fc_str(fc_test_in_folder("m.mirror")), NULL,
+                     fc_allocator_system(), &module, &err)) {
+    fail_msg("%s", err.message);
+  }
+  return module;
+}
+
+#define FUNCTION(name) \
+  "{\"name\":\"" name  \
+  "\",\"source\":\"inferred\",\"arguments\":[],\"results\":[]}\n"
+
+static void counts_go_on_in_the_same_functions_alone(void **state) {
+  (void)state;
+  static const struct {
+    const char *name, *functions;
+    uint64_t counted;
+  } rows[] = {
+      {"the same", "mirror\n" FUNCTION("a") FUNCTION("bc"), 7},
+      {"fewer", "mirror\n" FUNCTION("a"), 0},
+      {"more", "mirror\n" FUNCTION("a") FUNCTION("bc") FUNCTION("d"), 0},
+      {"others", "mirror\n" FUNCTION("ab") FUNCTION("c"), 0},
+      {"in another order", "mirror\n" FUNCTION("bc") FUNCTION("a"), 0},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    table_t table;
+    begin(&table, fc_allocator_system());
+    fc_generations_t *all = &table.generations;
+    all->series.most = 9;
+    fc_generation_t *first = enter(&table, "/a/m.mirror");
+    fc_generations_set_module(all, first, load(rows[0].functions));
+    assert_null(fc_generation_counts(first, 1));
+    fc_generations_count(all, first, 1)->succeeded = 7;
+    fc_generation_t *second = enter(&table, "/b/m.mirror");
+    fc_generations_pass_counts(all, first, second);
+    assert_int_equal(all->series.count, 0);
+    assert_null(fc_generation_counts(first, 1));
+    fc_generations_set_module(all, second, load(row->functions));
+    const fc_function_counts_t *counts = fc_generation_counts(second, 1);
+    assert_int_equal(counts ? counts->succeeded : 0, row->counted);
+    // A function that was not there before has room.
+    const size_t last = fc_module_function_count(second->module) - 1;
+    fc_generations_count(all, second, (uint32_t)last)->failed++;
+    fc_generations_deinit(all);
+  }
+}
+
+// ---------------------------------------------------------------------------
 // Names are hashed: this test fails if any other name is even looked at.
 
 #define MANY 100
@@ -238,6 +293,7 @@ int main(void) {
       FC_TEST(an_index_is_used_again_only_after_its_generation),
       FC_TEST(what_gives_no_name_is_found_by_its_path),
       FC_TEST(the_nearest_name_is_a_current_one),
+      FC_TEST_IN_FOLDER(counts_go_on_in_the_same_functions_alone),
       FC_TEST(one_is_found_without_looking_at_others),
       FC_TEST(a_table_survives_any_failed_allocation),
   };
