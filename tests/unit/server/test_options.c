@@ -2,7 +2,7 @@
 //
 // What farcalld makes of its arguments and variables, and what it says when it
 // can't.
-#include "config/options.h"
+#include "config/table.h"
 
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@
 
 static const char *const kNoVariables[] = {"HOME=/", NULL};
 
-#define ARGUMENTS_MAX 8
+#define ARGUMENTS_MAX 12
 
 static fc_status_t parse(fc_server_options_t *options,
                          const char *const *arguments, const char **paths,
@@ -268,6 +268,53 @@ static void a_list_may_be_given_more_than_once(void **state) {
   assert_string_equal(error.message, "-l is given more than 8 times");
 }
 
+static void expect_same(const fc_server_options_t *a,
+                        const fc_server_options_t *b,
+                        const fc_option_t *option) {
+  fc_text_t one, two;
+  fc_text_init(&one, fc_allocator_system(), 4096);
+  fc_text_init(&two, fc_allocator_system(), 4096);
+  assert_int_equal(fc_option_print(a, option, &one.sink, NULL), FC_OK);
+  assert_int_equal(fc_option_print(b, option, &two.sink, NULL), FC_OK);
+  if (!fc_str_equal(fc_text_str(&one), fc_text_str(&two))) {
+    fail_msg("%s is %.*s, not %.*s", option->flag,
+             FC_STR_ARG(fc_text_str(&one)), FC_STR_ARG(fc_text_str(&two)));
+  }
+  fc_text_deinit(&one);
+  fc_text_deinit(&two);
+}
+
+// What SIGHUP changes is copied option by option: all of a value, and no neighbour.
+static void a_copied_value_is_whole_and_alone(void **state) {
+  (void)state;
+  fc_server_options_t from, defaults;
+  fc_error_t error;
+  const char *paths[ARGUMENTS_MAX + 1];
+  const char *const kOfEachKind[] = {"--state-dir=/s",
+                                     "--listen=:1,:2",
+                                     "--listen=unix:/u",
+                                     "--workers=3",
+                                     "--max-body=2k",
+                                     "--timeout=5ms",
+                                     "--watch",
+                                     "--lane=never",
+                                     "a.so",
+                                     NULL};
+  if (parse(&from, kOfEachKind, paths, kNoVariables, &error) != FC_OK) {
+    fail_msg("%s", error.message);
+  }
+  fc_server_options_init(&defaults);
+  for (size_t i = 0; i < FC_OPTIONS; i++) {
+    fc_server_options_t to = defaults;
+    fc_test_row(fc_options[i].flag);
+    fc_option_copy(&to, &fc_options[i], &from, &fc_options[i]);
+    for (size_t k = 0; k < FC_OPTIONS; k++) {
+      expect_same(&to, k == i ? &from : &defaults, &fc_options[k]);
+    }
+  }
+  fc_test_row(NULL);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(defaults_are_those_of_the_table),
@@ -277,6 +324,7 @@ int main(void) {
       FC_TEST(variables_that_are_none_are_named),
       FC_TEST(mistakes_are_named),
       FC_TEST(help_lists_every_option),
+      FC_TEST(a_copied_value_is_whole_and_alone),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
