@@ -256,10 +256,11 @@ static fc_status_t take_variant(fc_module_t *module,
                                 const fc_module_options_t *options,
                                 fc_module_files_t *files, fc_error_t *err) {
   fc_variants_t variants;
+  fc_cpu_t cpu = {{0}};
   char path[FC_PATH_SIZE_MAX];
   int file, sidecar;
   if (files->sidecar < 0) return FC_OK;
-  FC_TRY(fc_variants_read(files->sidecar, module->path, module->allocator,
+  FC_TRY(fc_variants_read(files->sidecar, module->path, &cpu, module->allocator,
                           &variants, err));
   if (variants.chosen == FC_VARIANTS_MAX) return FC_OK;
   const char *name = variants.files[variants.chosen];

@@ -107,11 +107,14 @@ static fc_status_t fail_read(fc_error_t *err) {
                  strerror(errno));
 }
 
-fc_status_t fc_variants_read(int sidecar, fc_str_t path,
+static bool is_read(const fc_cpu_t *cpu) {
+  return cpu->words[FC_CPU_WORDS - 1] != 0;
+}
+
+fc_status_t fc_variants_read(int sidecar, fc_str_t path, fc_cpu_t *cpu,
                              fc_allocator_t allocator, fc_variants_t *out,
                              fc_error_t *err) {
   struct stat info;
-  fc_cpu_t cpu = {{0}};
   size_t size = 0;
   if (fstat(sidecar, &info)) return fail_read(err);
   const size_t room = info.st_size > FC_SIDECAR_SIZE_MAX ? FC_SIDECAR_SIZE_MAX
@@ -126,9 +129,9 @@ fc_status_t fc_variants_read(int sidecar, fc_str_t path,
     }
   }
   const fc_str_t json = fc_str_make(text, size);
-  if (may_have_variants(json)) fc_cpu_read(&cpu);  // which takes its time
+  if (may_have_variants(json) && !is_read(cpu)) fc_cpu_read(cpu);
   const fc_status_t status =
-      fc_variants_parse(json, path, &cpu, allocator, out, err);
+      fc_variants_parse(json, path, cpu, allocator, out, err);
   fc_free(allocator, text);
   return status;
 }

@@ -29,8 +29,10 @@ typedef struct fc_variants_t {
 fc_status_t fc_variants_parse(fc_str_t json, fc_str_t path, const fc_cpu_t *cpu,
                               fc_allocator_t allocator, fc_variants_t *out,
                               fc_error_t *err) FC_MUST_CHECK;
-// Reads `sidecar`, a descriptor, from its beginning, and chooses for this processor.
-fc_status_t fc_variants_read(int sidecar, fc_str_t path,
+// Reads `sidecar`, a descriptor, from its beginning, and chooses for this processor, which
+// is read into *cpu when it is needed for the first time; all zero before. (Where a
+// hypervisor answers CPUID, that takes a millisecond.)
+fc_status_t fc_variants_read(int sidecar, fc_str_t path, fc_cpu_t *cpu,
                              fc_allocator_t allocator, fc_variants_t *out,
                              fc_error_t *err) FC_MUST_CHECK;
 // Writes the path of a variant, in the folder of `path`. False when that is too long.

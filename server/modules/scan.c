@@ -285,8 +285,8 @@ static fc_status_t list_directory(DIR *directory, fc_str_t folder,
 
 // FC_CODE_OUT_OF_MEMORY alone. Any other mistake is told when the module is loaded.
 static fc_status_t read_variants(fc_str_t path, const char *suffix,
-                                 fc_allocator_t allocator, fc_variants_t *out,
-                                 fc_error_t *err) {
+                                 fc_cpu_t *cpu, fc_allocator_t allocator,
+                                 fc_variants_t *out, fc_error_t *err) {
   fc_error_t why;
   int sidecar;
   out->count = 0;
@@ -294,7 +294,7 @@ static fc_status_t read_variants(fc_str_t path, const char *suffix,
   fc_status_t status = fc_files_open_sidecar(path, suffix, &sidecar, &why);
   if (status == FC_OK && sidecar < 0) return FC_OK;
   if (status == FC_OK) {
-    status = fc_variants_read(sidecar, path, allocator, out, &why);
+    status = fc_variants_read(sidecar, path, cpu, allocator, out, &why);
     close(sidecar);
   }
   if (status == FC_OK) return FC_OK;
@@ -316,13 +316,14 @@ static void mark_variant(fc_listed_t *file, fc_str_t variant,
 // Notes the file's variants in `declared`.
 static fc_status_t note_variants(fc_listing_t *listing, fc_listed_t *file,
                                  const fc_backend_t *const *backends,
-                                 fc_name_table_t *declared, fc_error_t *err) {
+                                 fc_cpu_t *cpu, fc_name_table_t *declared,
+                                 fc_error_t *err) {
   const fc_backend_t *backend = fc_backends_by_suffix(backends, file->path);
   fc_variants_t variants;
   char path[FC_PATH_SIZE_MAX];
   if (!file->mark || !backend) return FC_OK;
-  FC_TRY(read_variants(file->path, backend->sidecar_suffix, declared->allocator,
-                       &variants, err));
+  FC_TRY(read_variants(file->path, backend->sidecar_suffix, cpu,
+                       declared->allocator, &variants, err));
   for (uint32_t i = 0; i < variants.count; i++) {
     if (!fc_variant_path(file->path, variants.files[i], path, sizeof path) ||
         fc_str_equal(fc_str(path), file->path)) {
@@ -345,12 +346,13 @@ static fc_status_t take_variants(fc_listing_t *listing,
                                  const fc_backend_t *const *backends,
                                  fc_allocator_t allocator, fc_error_t *err) {
   fc_name_table_t declared = {.allocator = allocator};
+  fc_cpu_t cpu = {{0}};
   fc_status_t status = FC_OK;
   size_t kept = 0;
   for (size_t i = 0; i < listing->count && status == FC_OK; i++) {
     fc_listed_t *file = &listing->files[i];
     if (fc_name_table_find(&declared, file->path) != FC_NAME_NONE) continue;
-    status = note_variants(listing, file, backends, &declared, err);
+    status = note_variants(listing, file, backends, &cpu, &declared, err);
   }
   for (size_t i = 0; i < listing->count; i++) {
     const fc_listed_t *file = &listing->files[i];
