@@ -322,10 +322,29 @@ static const fc_listed_t *find_file(const fc_act_t *act, fc_str_t had,
   return found;
 }
 
+// A directory of the module that cannot be read; NULL: none.
+static const fc_unread_t *find_unread(const fc_act_t *act) {
+  fc_str_t name = act->name;
+  name = fc_str_take(&name, '@');
+  for (const fc_load_t *load = act->listings; load; load = load->next) {
+    const fc_unread_t *unread = load->listing.unread;
+    for (; unread; unread = unread->next) {
+      if (fc_str_equal(unread->name, name)) return unread;
+    }
+  }
+  return NULL;
+}
+
 static void fail_no_file(fc_act_t *act, const fc_generation_t *had,
                          fc_str_t nearest) {
   fc_error_t error;
-  if (had) {
+  const fc_unread_t *unread = find_unread(act);
+  if (unread) {
+    (void)fc_fail(&error, FC_CODE_MODULE_PATH,
+                  "directory '%.*s' of module '%.*s' cannot be read: %s",
+                  FC_STR_ARG(fc_path_file(unread->folder)),
+                  FC_STR_ARG(unread->name), strerror(unread->reason));
+  } else if (had) {
     (void)fc_fail(&error, FC_CODE_MODULE_PATH,
                   "the file of module '%.*s' is gone: '%.*s'",
                   FC_STR_ARG(act->name), FC_STR_ARG(fc_path_file(had->path)));

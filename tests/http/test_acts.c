@@ -538,6 +538,10 @@ static void what_cannot_be_read_stays(void **state) {
       expect_request("GET", MODULES "m@2", 200, "\"state\":\"ready\"");
       expect_request("GET", MODULES "n@2", 200, "\"state\":\"ready\"");
     }
+    if (i == 0) {
+      expect_request("POST", MODULES "m/load", 422,
+                     "directory 'm' of module 'm' cannot be read: Too many");
+    }
     mend(kSpoilt[i][0], kSpoilt[i][1]);
     expect_request("POST", "/api/v1/reload", 200, "\"unloaded\":0}");
   }
