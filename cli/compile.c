@@ -52,7 +52,7 @@ static const fc_tool_info_t kTools[TOOL_COUNT] = {
     [CC] = {"cc", "gcc"},
 };
 
-// Files in the work directory. A source may not take one of these names.
+// Files in the work directory. No source is copied there under one of these names.
 #define OURS "farcall-"
 #define PARSED OURS "1-parsed.mlir"
 #define BUFFERS OURS "2-buffers.mlir"

@@ -22,9 +22,9 @@ fc_status_t fc_files_open_sidecar(fc_str_t path, const char *suffix,
 // Takes snapshots of both files and hashes the module's file. Does not hash it
 // when `files` has its digest and the file has not changed since; nor when the
 // file is larger than `hash_max` (fc_module_options_t) and has no sidecar:
-// out_digest->sha256 is "" then. `sealed_max` as in fc_backend_t. Both snapshots are
-// FC_SNAPSHOT_NONE before, as that of a sidecar that is not there stays. The caller
-// closes both, also after a failure.
+// out_digest->sha256 is "" then. `sealed_max` as in fc_backend_t. The caller
+// sets both snapshots to FC_SNAPSHOT_NONE before (that of an absent sidecar stays
+// so) and closes both after, also after a failure.
 fc_status_t fc_files_read(const fc_module_files_t *files, size_t sealed_max,
                           uint64_t hash_max, fc_snapshot_t *out_file,
                           fc_snapshot_t *out_sidecar,

@@ -11,8 +11,9 @@
 
 #include "memref/own.h"
 
-// The functions that the module would call without the hooks. Its blocks are
-// freed by its own `free`, which with RTLD_DEEPBIND need not be the process's.
+// The functions that the module would call without the hooks. The module's
+// blocks are freed by the `free` here, which with RTLD_DEEPBIND need not be the
+// process's.
 typedef struct fc_heap_t {
   void *(*malloc)(size_t size);
   void *(*calloc)(size_t count, size_t size);
