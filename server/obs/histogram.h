@@ -32,7 +32,8 @@ static inline uint32_t fc_histogram_bucket(uint64_t ns) {
   uint64_t at = ns - (ns > 0);  // a time that is a bound is below it
   if (at < least) at = least;
   if (at > most) at = most;
-  const uint32_t power = 63u - (uint32_t)__builtin_clzll(at);
+  const uint32_t power =
+      63u ^ (uint32_t)__builtin_clzll(at);  // one instruction
   // The first two binary digits are 2 or 3.
   return 2 * power + (uint32_t)(at >> (power - 1)) - 2 * FC_HISTOGRAM_FIRST - 1;
 }
