@@ -110,9 +110,11 @@ void fc_block_file_give(fc_blocks_t *blocks, uint32_t block) {
   bound_kept(blocks);
 }
 
-static bool is_dropped(const fc_block_entry_t *entry, uint64_t audience,
-                       uint64_t before_ns) {
-  return entry->audience == audience || entry->kept_ns < before_ns;
+// A process may write into a file also while the file is kept, so it is measured again.
+static bool is_dropped(fc_blocks_t *blocks, fc_block_entry_t *entry,
+                       uint64_t audience, uint64_t before_ns) {
+  return entry->audience == audience || entry->kept_ns < before_ns ||
+         !measure(blocks, entry) || blocks->kept > blocks->budget;
 }
 
 // Under the lock.
@@ -121,7 +123,7 @@ static void drop_kept(fc_blocks_t *blocks, uint64_t audience,
   uint32_t *at = &blocks->kept_files;
   while (*at != FC_BLOCK_NONE) {
     fc_block_entry_t *entry = fc_block_entry(blocks, *at);
-    if (!is_dropped(entry, audience, before_ns)) at = &entry->next;
+    if (!is_dropped(blocks, entry, audience, before_ns)) at = &entry->next;
     else fc_block_let_go(blocks, unlist(blocks, at));
   }
 }

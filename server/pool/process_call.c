@@ -314,7 +314,12 @@ static void begin_taking(fc_child_t *child) {
   }
   if (taking->in_file) {
     taking->lent = child->trays[held->tray].block;
+    FC_ASSERT(taking->lent != FC_BLOCK_NONE);
     child->trays[held->tray].block = FC_BLOCK_NONE;
+    // The call is DONE and leaves its tray now, not when it is popped: its file may have
+    // gone back to the blocks by then, and may lie in this tray for another call.
+    fc_child_leave_tray(child, held->tray);
+    held->tray = FC_RING_TRAYS;
     check_file(child);
   }
   const bool has_answer =

@@ -32,7 +32,9 @@ static bool send_file(fc_child_t *child, fc_handoff_kind_t kind, uint32_t tray,
 static uint32_t find_tray(fc_child_t *child, uint64_t serial) {
   const fc_tray_t *trays = child->trays;
   for (uint32_t i = 0; i < FC_RING_TRAYS; i++) {
-    if (trays[i].serial == serial) return i;
+    if (trays[i].serial != serial) continue;
+    FC_ASSERT(!trays[i].given);
+    return i;
   }
   for (;;) {
     const uint32_t i = child->next_tray++ % FC_RING_TRAYS;

@@ -381,7 +381,13 @@ static void nobody_else_is_given_a_file(void **state) {
   fc_blocks_destroy(blocks);
 }
 
-typedef enum leaving_t { AGED, DISBANDED, DISBANDED_BEFORE, SPOILED } leaving_t;
+typedef enum leaving_t {
+  AGED,
+  DISBANDED,
+  DISBANDED_BEFORE,
+  SPOILED,
+  SPOILED_LATER
+} leaving_t;
 
 // The memory of a file that nobody needs any more goes back, even if a worker still
 // has it.
@@ -395,6 +401,7 @@ static void memory_of_files_comes_back(void **state) {
       {"the process has ended", DISBANDED},
       {"while the file was in use", DISBANDED_BEFORE},
       {"a worker has filled it", SPOILED},
+      {"a worker fills it while it is kept", SPOILED_LATER},
   };
   const unsigned before = open_files();
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
@@ -411,6 +418,7 @@ static void memory_of_files_comes_back(void **state) {
     if (row->how == SPOILED) memset(data, 1, 12 * MIB);
     if (row->how == DISBANDED_BEFORE) fc_blocks_disband(blocks, OURS);
     fc_block_give(blocks, block);
+    if (row->how == SPOILED_LATER) memset(data, 1, 12 * MIB);
     fc_blocks_age(blocks, began_ns);  // not so long
     if (row->how == DISBANDED) fc_blocks_disband(blocks, OURS);
     if (row->how == AGED) fc_blocks_age(blocks, UINT64_MAX);
