@@ -34,7 +34,7 @@ int fc_complain(int exit_code, const char *format, ...) FC_PRINTF(2, 3);
 // server), the code, what is wrong with `hint` added to it, and where in the
 // document: the pointer or, if that is empty and the code begins with json_, the byte
 // offset unless it is FC_NO_OFFSET. Where stderr has colours, a second line names
-// `farcall explain`. Returns FC_EXIT_FAILED.
+// `farcall explain` for a code that is in its list. Returns FC_EXIT_FAILED.
 int fc_complain_call(int http_status, const char *code, const char *detail,
                      const char *hint, const char *pointer,
                      uint64_t byte_offset);

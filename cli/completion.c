@@ -2,13 +2,15 @@
 //
 // farcall completion: what a shell offers after a part of a command line, written from
 // the tables of verbs and options. Functions and modules are asked of the server, which
-// has a second.
+// has a second. No shell evaluates a name that the server gives.
 #include <stdio.h>
 
 #include "cli.h"
 
-#define FUNCTIONS "farcall sig --timeout=1 2>/dev/null | cut -d'(' -f1"
-#define MODULES "farcall ls --timeout=1 2>/dev/null | cut -d' ' -f1"
+// Names with control characters are left out: farcall shows ESC as \u001b.
+#define TYPED " | grep -v '[\\]u00'"
+#define FUNCTIONS "farcall sig --timeout=1 2>/dev/null | cut -d'(' -f1" TYPED
+#define MODULES "farcall ls --timeout=1 2>/dev/null | cut -d' ' -f1" TYPED
 #define CODES "farcall explain | cut -d' ' -f1"
 
 // What the words after a verb are. FILES is what shells offer by themselves.
@@ -50,23 +52,22 @@ static void print_quoted(FILE *stream, const char *text, const char *marks,
 
 static void print_bash_verb(FILE *stream, fc_verb_t verb) {
   static const char *const kWords[] = {
-      [KIND_FILES] = "",
-      [KIND_FUNCTIONS] = "$(" FUNCTIONS ")",
-      [KIND_MODULES] = "$(" MODULES ")",
-      [KIND_CODES] = "$(" CODES ")",
-      [KIND_SHELLS] = "bash zsh fish",
+      [KIND_FILES] = NULL,
+      [KIND_FUNCTIONS] = "mapfile -t words < <(" FUNCTIONS ")",
+      [KIND_MODULES] = "mapfile -t words < <(" MODULES ")",
+      [KIND_CODES] = "mapfile -t words < <(" CODES ")",
+      [KIND_SHELLS] = "words=(bash zsh fish)",
   };
-  fprintf(stream, "    %s)\n      options=\"", fc_verbs[verb].name);
+  fprintf(stream, "    %s)\n      options=(", fc_verbs[verb].name);
   for (size_t i = 0, seen = 0; i < FC_OPTION_COUNT; i++) {
     const fc_option_info_t *option = &fc_options[i];
     if (!fc_option_belongs((fc_option_t)i, verb)) continue;
     fprintf(stream, "%s--%s%s", seen++ ? " " : "", option->name,
             option->value ? "=" : "");
   }
-  fputs("\"\n", stream);
-  if (*kWords[kind_of(verb)]) {
-    fprintf(stream, "      [[ $cur == -* ]] || words=\"%s\"\n",
-            kWords[kind_of(verb)]);
+  fputs(")\n", stream);
+  if (kWords[kind_of(verb)]) {
+    fprintf(stream, "      [[ $cur == -* ]] || %s\n", kWords[kind_of(verb)]);
   }
   fputs("      ;;\n", stream);
 }
@@ -78,7 +79,7 @@ static void print_bash(FILE *stream) {
       "# What bash offers for farcall: farcall completion bash\n"
       "_farcall() {\n"
       "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}\n"
-      "  local options='' words=''\n"
+      "  local options=() words=() word\n"
       "  COMPREPLY=()\n"
       "  # '=' is a word of its own; a file may follow.\n"
       "  if [[ $cur == = || $prev == = ]]; then\n"
@@ -90,24 +91,29 @@ static void print_bash(FILE *stream) {
       "  [[ $COMP_CWORD -gt 1 ]] || verb=\n"
       "  case $verb in\n"
       "    '')\n"
-      "      words=\"",
+      "      words=(",
       stream);
   for (size_t i = 0; i < FC_VERB_COUNT; i++) {
     fprintf(stream, "%s ", fc_verbs[i].name);
   }
-  fputs("help version\"\n      options='--help --version'\n      ;;\n", stream);
+  fputs("help version)\n      options=(--help --version)\n      ;;\n", stream);
   for (size_t i = 0; i < FC_VERB_COUNT; i++) {
     print_bash_verb(stream, (fc_verb_t)i);
   }
-  fputs("  esac\n"
-        "  [[ $cur != -* ]] || words=$options\n"
-        "  [[ -n $words ]] || return\n"
-        "  mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n"
-        "  [[ ${#COMPREPLY[@]} -ne 1 || ${COMPREPLY[0]} != *= ]] || "
-        "compopt -o nospace\n"
-        "}\n"
-        "complete -o default -F _farcall farcall\n",
-        stream);
+  fputs(
+      "  esac\n"
+      "  [[ $cur != -* ]] || words=(\"${options[@]}\")\n"
+      "  # Bash inserts an offer as it is, so names are quoted; compgen -W would\n"
+      "  # run the commands in them.\n"
+      "  for word in \"${words[@]}\"; do\n"
+      "    printf -v word %q \"$word\"\n"
+      "    [[ $word != \"$cur\"* ]] || COMPREPLY+=(\"$word\")\n"
+      "  done\n"
+      "  [[ ${#COMPREPLY[@]} -ne 1 || ${COMPREPLY[0]} != *= ]] || "
+      "compopt -o nospace\n"
+      "}\n"
+      "complete -o default -F _farcall farcall\n",
+      stream);
 }
 
 // ---------------------------------------------------------------------------

@@ -68,6 +68,15 @@ int fc_complain(int exit_code, const char *format, ...) {
   return exit_code;
 }
 
+// Whether farcall explain knows the code: a server may be of a later release, or say
+// anything.
+static bool is_code(const char *text) {
+  for (size_t i = FC_CODE_NONE + 1; i < FC_CODE_COUNT; i++) {
+    if (!strcmp(text, fc_code_info((fc_code_t)i)->text)) return true;
+  }
+  return false;
+}
+
 int fc_complain_call(int http_status, const char *code, const char *detail,
                      const char *hint, const char *pointer,
                      uint64_t byte_offset) {
@@ -85,7 +94,7 @@ int fc_complain_call(int http_status, const char *code, const char *detail,
                                     code, detail, hint, where, pointer);
   // For people: a program that reads the last line gets the error itself.
   const char *dim = fc_style(stderr, FC_STYLE_DIM);
-  if (*dim) {
+  if (*dim && is_code(code)) {
     fprintf(stderr, "%sfarcall explain %s says more%s\n", dim, code,
             fc_style(stderr, FC_STYLE_PLAIN));
   }

@@ -213,12 +213,14 @@ static void print_long(yyjson_val *module, int width) {
   const char *version = text_of(module, "version");
   const char *error = text_of(yyjson_obj_get(module, "refused"), "detail");
   if (!*error) error = text_of(module, "reason");
+  if (!*version) version = "-";
   fc_show_text(name);
   printf("%*s  ", width - (int)strlen(name), "");
   fc_show_text(state);
-  printf("%*s %7s %10" PRIu64 " ",
-         strlen(state) < 8 ? 8 - (int)strlen(state) : 0, "",
-         *version ? version : "-", number_of(module, "generation"));
+  printf("%*s ", strlen(state) < 8 ? 8 - (int)strlen(state) : 0, "");
+  printf("%*s", strlen(version) < 7 ? 7 - (int)strlen(version) : 0, "");
+  fc_show_text(version);
+  printf(" %10" PRIu64 " ", number_of(module, "generation"));
   print_size(number_of(module, "memory"));
   printf(" %10" PRIu64 "  ", number_of(module, "calls"));
   fc_show_text(*error ? error : "-");

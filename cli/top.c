@@ -268,10 +268,11 @@ static void show_mean(double ns, double calls) {
   else printf(" %11s", "-");
 }
 
-static void show_name(const char *name) {
-  const int width = (int)strlen(name);
-  fc_show_text(name);
-  printf("%*s", width < 32 ? 32 - width : 0, "");
+// Prints the server's text, and spaces up to `width`.
+static void show_cell(const char *text, int width) {
+  const int size = (int)strlen(text);
+  fc_show_text(text);
+  printf("%*s", size < width ? width - size : 0, "");
 }
 
 static void show_modules(const fc_top_view_t *view, size_t most) {
@@ -280,9 +281,11 @@ static void show_modules(const fc_top_view_t *view, size_t most) {
          fc_style(stdout, FC_STYLE_PLAIN));
   for (size_t i = 0; i < view->module_count && i < most; i++) {
     const fc_top_module_t *module = &view->modules[i];
-    show_name(module->name);
-    printf(" %-11s %9.0f %9.0f %9.0f %9.0f\n", module->state, module->processes,
-           module->waiting, module->running, module->memory / 1e3);
+    show_cell(module->name, 32);
+    putchar(' ');
+    show_cell(module->state, 11);
+    printf(" %9.0f %9.0f %9.0f %9.0f\n", module->processes, module->waiting,
+           module->running, module->memory / 1e3);
   }
 }
 
@@ -303,7 +306,7 @@ static void show(const fc_top_view_t *now, const fc_top_view_t *before,
   const size_t most = table_rows();
   for (size_t i = 0; i < now->count && i < most; i++) {
     const fc_top_row_t *row = &rows[i];
-    show_name(row->name);
+    show_cell(row->name, 32);
     printf(" %10.1f %10.1f", span_s > 0 ? row->calls / span_s : 0,
            span_s > 0 ? row->failed / span_s : 0);
     show_mean(row->ns, row->calls);

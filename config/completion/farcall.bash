@@ -3,7 +3,7 @@
 # What bash offers for farcall: farcall completion bash
 _farcall() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-  local options='' words=''
+  local options=() words=() word
   COMPREPLY=()
   # '=' is a word of its own; a file may follow.
   if [[ $cur == = || $prev == = ]]; then
@@ -15,80 +15,84 @@ _farcall() {
   [[ $COMP_CWORD -gt 1 ]] || verb=
   case $verb in
     '')
-      words="compile run call ls load unload promote rollback reload sig abi health dump test diff bench top explain completion help version"
-      options='--help --version'
+      words=(compile run call ls load unload promote rollback reload sig abi health dump test diff bench top explain completion help version)
+      options=(--help --version)
       ;;
     compile)
-      options="--output= --unchecked --keep --tools= --help"
+      options=(--output= --unchecked --keep --tools= --help)
       ;;
     run)
-      options="--function= --no-native-kernels --parameters= --input= --output= --json= --help"
+      options=(--function= --no-native-kernels --parameters= --input= --output= --json= --help)
       ;;
     call)
-      options="--server= --timeout= --input= --output= --json= --curl --help"
-      [[ $cur == -* ]] || words="$(farcall sig --timeout=1 2>/dev/null | cut -d'(' -f1)"
+      options=(--server= --timeout= --input= --output= --json= --curl --help)
+      [[ $cur == -* ]] || mapfile -t words < <(farcall sig --timeout=1 2>/dev/null | cut -d'(' -f1 | grep -v '[\]u00')
       ;;
     ls)
-      options="--server= --long --timeout= --help"
+      options=(--server= --long --timeout= --help)
       ;;
     load)
-      options="--server= --force --timeout= --help"
-      [[ $cur == -* ]] || words="$(farcall ls --timeout=1 2>/dev/null | cut -d' ' -f1)"
+      options=(--server= --force --timeout= --help)
+      [[ $cur == -* ]] || mapfile -t words < <(farcall ls --timeout=1 2>/dev/null | cut -d' ' -f1 | grep -v '[\]u00')
       ;;
     unload)
-      options="--server= --timeout= --help"
-      [[ $cur == -* ]] || words="$(farcall ls --timeout=1 2>/dev/null | cut -d' ' -f1)"
+      options=(--server= --timeout= --help)
+      [[ $cur == -* ]] || mapfile -t words < <(farcall ls --timeout=1 2>/dev/null | cut -d' ' -f1 | grep -v '[\]u00')
       ;;
     promote)
-      options="--server= --timeout= --help"
-      [[ $cur == -* ]] || words="$(farcall ls --timeout=1 2>/dev/null | cut -d' ' -f1)"
+      options=(--server= --timeout= --help)
+      [[ $cur == -* ]] || mapfile -t words < <(farcall ls --timeout=1 2>/dev/null | cut -d' ' -f1 | grep -v '[\]u00')
       ;;
     rollback)
-      options="--server= --timeout= --help"
-      [[ $cur == -* ]] || words="$(farcall ls --timeout=1 2>/dev/null | cut -d' ' -f1)"
+      options=(--server= --timeout= --help)
+      [[ $cur == -* ]] || mapfile -t words < <(farcall ls --timeout=1 2>/dev/null | cut -d' ' -f1 | grep -v '[\]u00')
       ;;
     reload)
-      options="--server= --force --timeout= --help"
-      [[ $cur == -* ]] || words="$(farcall ls --timeout=1 2>/dev/null | cut -d' ' -f1)"
+      options=(--server= --force --timeout= --help)
+      [[ $cur == -* ]] || mapfile -t words < <(farcall ls --timeout=1 2>/dev/null | cut -d' ' -f1 | grep -v '[\]u00')
       ;;
     sig)
-      options="--function= --no-native-kernels --server= --timeout= --json --format= --help"
-      [[ $cur == -* ]] || words="$(farcall sig --timeout=1 2>/dev/null | cut -d'(' -f1)"
+      options=(--function= --no-native-kernels --server= --timeout= --json --format= --help)
+      [[ $cur == -* ]] || mapfile -t words < <(farcall sig --timeout=1 2>/dev/null | cut -d'(' -f1 | grep -v '[\]u00')
       ;;
     abi)
-      options="--text --raw= --cconv= --help"
+      options=(--text --raw= --cconv= --help)
       ;;
     health)
-      options="--server= --timeout= --help"
+      options=(--server= --timeout= --help)
       ;;
     dump)
-      options="--help"
+      options=(--help)
       ;;
     test)
-      options="--no-native-kernels --parameters= --help"
+      options=(--no-native-kernels --parameters= --help)
       ;;
     diff)
-      options="--no-native-kernels --parameters= --help"
+      options=(--no-native-kernels --parameters= --help)
       ;;
     bench)
-      options="--server= --timeout= --input= --json= --concurrency= --rate= --duration= --warmup= --oip --verify= --expected= --slo= --steps= --save= --html= --compare --help"
-      [[ $cur == -* ]] || words="$(farcall sig --timeout=1 2>/dev/null | cut -d'(' -f1)"
+      options=(--server= --timeout= --input= --json= --concurrency= --rate= --duration= --warmup= --oip --verify= --expected= --slo= --steps= --save= --html= --compare --help)
+      [[ $cur == -* ]] || mapfile -t words < <(farcall sig --timeout=1 2>/dev/null | cut -d'(' -f1 | grep -v '[\]u00')
       ;;
     top)
-      options="--server= --timeout= --once --help"
+      options=(--server= --timeout= --once --help)
       ;;
     explain)
-      options="--help"
-      [[ $cur == -* ]] || words="$(farcall explain | cut -d' ' -f1)"
+      options=(--help)
+      [[ $cur == -* ]] || mapfile -t words < <(farcall explain | cut -d' ' -f1)
       ;;
     completion)
-      options="--help"
-      [[ $cur == -* ]] || words="bash zsh fish"
+      options=(--help)
+      [[ $cur == -* ]] || words=(bash zsh fish)
       ;;
   esac
-  [[ $cur != -* ]] || words=$options
-  [[ -n $words ]] || return
-  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+  [[ $cur != -* ]] || words=("${options[@]}")
+  # Bash inserts an offer as it is, so names are quoted; compgen -W would
+  # run the commands in them.
+  for word in "${words[@]}"; do
+    printf -v word %q "$word"
+    [[ $word != "$cur"* ]] || COMPREPLY+=("$word")
+  done
   [[ ${#COMPREPLY[@]} -ne 1 || ${COMPREPLY[0]} != *= ]] || compopt -o nospace
 }
 complete -o default -F _farcall farcall

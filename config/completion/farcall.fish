@@ -23,7 +23,7 @@ complete -c farcall -n '__fish_seen_subcommand_from call' -s o -l output -r -F -
 complete -c farcall -n '__fish_seen_subcommand_from call' -l json -r -F -d 'the whole call document, or @FILE, instead of --input'
 complete -c farcall -n '__fish_seen_subcommand_from call' -l curl -d 'print the curl command that makes this call, do not make it'
 complete -c farcall -n '__fish_seen_subcommand_from call' -s h -l help -d 'print this and exit'
-complete -c farcall -f -n '__fish_seen_subcommand_from call' -a "(farcall sig --timeout=1 2>/dev/null | cut -d'(' -f1)"
+complete -c farcall -f -n '__fish_seen_subcommand_from call' -a "(farcall sig --timeout=1 2>/dev/null | cut -d'(' -f1 | grep -v '[\]u00')"
 complete -c farcall -f -n __fish_use_subcommand -a ls -d 'list the modules of a server and their functions'
 complete -c farcall -n '__fish_seen_subcommand_from ls' -s s -l server -r -F -d 'http://HOST:PORT or unix:PATH; default: FARCALL_SERVER, then http://127.0.0.1:8000'
 complete -c farcall -n '__fish_seen_subcommand_from ls' -s l -l long -d 'print state, generation, memory, calls and the last error instead of functions'
@@ -34,28 +34,28 @@ complete -c farcall -n '__fish_seen_subcommand_from load' -s s -l server -r -F -
 complete -c farcall -n '__fish_seen_subcommand_from load' -l force -d 'also where callers of the module that serves could not go on as before'
 complete -c farcall -n '__fish_seen_subcommand_from load' -l timeout -r -F -d 'how long the server may take for the whole answer; default 300, 0: for ever'
 complete -c farcall -n '__fish_seen_subcommand_from load' -s h -l help -d 'print this and exit'
-complete -c farcall -f -n '__fish_seen_subcommand_from load' -a "(farcall ls --timeout=1 2>/dev/null | cut -d' ' -f1)"
+complete -c farcall -f -n '__fish_seen_subcommand_from load' -a "(farcall ls --timeout=1 2>/dev/null | cut -d' ' -f1 | grep -v '[\]u00')"
 complete -c farcall -f -n __fish_use_subcommand -a unload -d 'have a server serve a module no more'
 complete -c farcall -n '__fish_seen_subcommand_from unload' -s s -l server -r -F -d 'http://HOST:PORT or unix:PATH; default: FARCALL_SERVER, then http://127.0.0.1:8000'
 complete -c farcall -n '__fish_seen_subcommand_from unload' -l timeout -r -F -d 'how long the server may take for the whole answer; default 300, 0: for ever'
 complete -c farcall -n '__fish_seen_subcommand_from unload' -s h -l help -d 'print this and exit'
-complete -c farcall -f -n '__fish_seen_subcommand_from unload' -a "(farcall ls --timeout=1 2>/dev/null | cut -d' ' -f1)"
+complete -c farcall -f -n '__fish_seen_subcommand_from unload' -a "(farcall ls --timeout=1 2>/dev/null | cut -d' ' -f1 | grep -v '[\]u00')"
 complete -c farcall -f -n __fish_use_subcommand -a promote -d 'have a module\'s name, or an alias of it, lead to a version'
 complete -c farcall -n '__fish_seen_subcommand_from promote' -s s -l server -r -F -d 'http://HOST:PORT or unix:PATH; default: FARCALL_SERVER, then http://127.0.0.1:8000'
 complete -c farcall -n '__fish_seen_subcommand_from promote' -l timeout -r -F -d 'how long the server may take for the whole answer; default 300, 0: for ever'
 complete -c farcall -n '__fish_seen_subcommand_from promote' -s h -l help -d 'print this and exit'
-complete -c farcall -f -n '__fish_seen_subcommand_from promote' -a "(farcall ls --timeout=1 2>/dev/null | cut -d' ' -f1)"
+complete -c farcall -f -n '__fish_seen_subcommand_from promote' -a "(farcall ls --timeout=1 2>/dev/null | cut -d' ' -f1 | grep -v '[\]u00')"
 complete -c farcall -f -n __fish_use_subcommand -a rollback -d 'have it lead to where it led before'
 complete -c farcall -n '__fish_seen_subcommand_from rollback' -s s -l server -r -F -d 'http://HOST:PORT or unix:PATH; default: FARCALL_SERVER, then http://127.0.0.1:8000'
 complete -c farcall -n '__fish_seen_subcommand_from rollback' -l timeout -r -F -d 'how long the server may take for the whole answer; default 300, 0: for ever'
 complete -c farcall -n '__fish_seen_subcommand_from rollback' -s h -l help -d 'print this and exit'
-complete -c farcall -f -n '__fish_seen_subcommand_from rollback' -a "(farcall ls --timeout=1 2>/dev/null | cut -d' ' -f1)"
+complete -c farcall -f -n '__fish_seen_subcommand_from rollback' -a "(farcall ls --timeout=1 2>/dev/null | cut -d' ' -f1 | grep -v '[\]u00')"
 complete -c farcall -f -n __fish_use_subcommand -a reload -d 'have a server load a module again, or all whose files have changed'
 complete -c farcall -n '__fish_seen_subcommand_from reload' -s s -l server -r -F -d 'http://HOST:PORT or unix:PATH; default: FARCALL_SERVER, then http://127.0.0.1:8000'
 complete -c farcall -n '__fish_seen_subcommand_from reload' -l force -d 'also where callers of the module that serves could not go on as before'
 complete -c farcall -n '__fish_seen_subcommand_from reload' -l timeout -r -F -d 'how long the server may take for the whole answer; default 300, 0: for ever'
 complete -c farcall -n '__fish_seen_subcommand_from reload' -s h -l help -d 'print this and exit'
-complete -c farcall -f -n '__fish_seen_subcommand_from reload' -a "(farcall ls --timeout=1 2>/dev/null | cut -d' ' -f1)"
+complete -c farcall -f -n '__fish_seen_subcommand_from reload' -a "(farcall ls --timeout=1 2>/dev/null | cut -d' ' -f1 | grep -v '[\]u00')"
 complete -c farcall -f -n __fish_use_subcommand -a sig -d 'print signatures of a server\'s functions, or of a module file\'s'
 complete -c farcall -n '__fish_seen_subcommand_from sig' -s f -l function -r -F -d 'the function of the FILE; may be left out when there is one'
 complete -c farcall -n '__fish_seen_subcommand_from sig' -l no-native-kernels -d 'refuse machine code inside a .vmfb file'
@@ -64,7 +64,7 @@ complete -c farcall -n '__fish_seen_subcommand_from sig' -l timeout -r -F -d 'ho
 complete -c farcall -n '__fish_seen_subcommand_from sig' -l json -d 'print the signatures as JSON'
 complete -c farcall -n '__fish_seen_subcommand_from sig' -l format -r -F -d 'of one function: json, text, mlir, sip, v1 or jsonschema, as the server writes it'
 complete -c farcall -n '__fish_seen_subcommand_from sig' -s h -l help -d 'print this and exit'
-complete -c farcall -n '__fish_seen_subcommand_from sig' -a "(farcall sig --timeout=1 2>/dev/null | cut -d'(' -f1)"
+complete -c farcall -n '__fish_seen_subcommand_from sig' -a "(farcall sig --timeout=1 2>/dev/null | cut -d'(' -f1 | grep -v '[\]u00')"
 complete -c farcall -f -n __fish_use_subcommand -a abi -d 'read or write function metadata: v1, sip, raw, cconv, declaration'
 complete -c farcall -n '__fish_seen_subcommand_from abi' -l text -d 'print the one-line form, not JSON'
 complete -c farcall -n '__fish_seen_subcommand_from abi' -l raw -r -F -d 'the raw signature that types the leaves of a SIP'
@@ -102,7 +102,7 @@ complete -c farcall -n '__fish_seen_subcommand_from bench' -l save -r -F -d 'wri
 complete -c farcall -n '__fish_seen_subcommand_from bench' -l html -r -F -d 'write a page with plots there, which needs no other file'
 complete -c farcall -n '__fish_seen_subcommand_from bench' -l compare -d 'make no load: compare two files that --save wrote, OLD NEW'
 complete -c farcall -n '__fish_seen_subcommand_from bench' -s h -l help -d 'print this and exit'
-complete -c farcall -f -n '__fish_seen_subcommand_from bench' -a "(farcall sig --timeout=1 2>/dev/null | cut -d'(' -f1)"
+complete -c farcall -f -n '__fish_seen_subcommand_from bench' -a "(farcall sig --timeout=1 2>/dev/null | cut -d'(' -f1 | grep -v '[\]u00')"
 complete -c farcall -f -n __fish_use_subcommand -a top -d 'show what a server does, once a second'
 complete -c farcall -n '__fish_seen_subcommand_from top' -s s -l server -r -F -d 'http://HOST:PORT or unix:PATH; default: FARCALL_SERVER, then http://127.0.0.1:8000'
 complete -c farcall -n '__fish_seen_subcommand_from top' -l timeout -r -F -d 'how long the server may take for the whole answer; default 300, 0: for ever'

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What people see at a terminal: colours, the texts of `farcall explain`, what shells
 complete, hints for variables."""
+import json
 import os
 import pty
 import re
 import shlex
 import subprocess
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -57,6 +60,58 @@ def test_an_error_at_a_terminal_says_where_more_is(farcall, server):
     done = farcall(*call)
     assert done.stderr.startswith("farcall: 422 shape_mismatch: ")
     assert done.stderr.count("\n") == 1
+
+
+class Hostile:
+    """A server whose answers are farcalld's in form; names and words are an attacker's."""
+
+    def __init__(self, word, status=200):
+        function = {"name": word, "text": f"{word}()", "callable": True}
+        module = {"name": word, "kind": "vm", "state": word, "reason": word,
+                  "version": word, "functions": [{**function, "module": word}]}
+        document = {"code": word, "detail": "d", "version": word, "uptime_ms": 1,
+                    "modules": [module, {**module, "state": "ready"}],
+                    "model_stats": [{"name": word}]}
+
+        class Answer(BaseHTTPRequestHandler):
+            def do_GET(self):
+                body = json.dumps(document).encode()
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+        self.url = "http://127.0.0.1:%d" % self.http.server_port
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+
+
+@pytest.fixture
+def hostile():
+    """Makes servers of an attacker."""
+    made = []
+
+    def make(*arguments):
+        made.append(Hostile(*arguments))
+        return made[-1]
+    yield make
+    for each in made:
+        each.http.shutdown()
+        each.http.server_close()
+
+
+@pytest.mark.parametrize("verb, status", [
+    (["top", "--once"], 200), (["ls"], 200), (["ls", "--long"], 200), (["sig"], 200),
+    (["ls"], 503), (["health"], 503)])
+def test_no_text_of_a_server_commands_the_terminal(hostile, verb, status):
+    server = hostile("\x1b]0;x\x07\x9bm", status)
+    said, _ = at_terminal(*verb, f"--server={server.url}")
+    assert "\\u001b]0;x\\u0007\\u009bm" in said
+    assert not re.search("\x1b[^[]|\x07|\x9b", said), said
+    assert "farcall explain" not in said  # it does not know such a code
 
 
 def codes():
@@ -276,6 +331,24 @@ def test_zsh_completes(server):
     plain = re.sub(r"\\.", "", listed)
     assert plain.count("[") == plain.count("]") == 1 and plain.count(":") == 2
     assert "tensor" in zsh_offers(server, "farcall load t")
+
+
+@pytest.mark.parametrize("offers", [bash_offers, fish_offers, zsh_offers])
+@pytest.mark.parametrize("verb", ["call", "load"])
+def test_no_shell_runs_what_a_server_names(hostile, tmp_path, offers, verb):
+    ran = tmp_path / "ran"
+    for word in (f"`>{ran}`", f"$(>{ran})", f"t;>{ran}", f"'>{ran}'", f'">{ran}"',
+                 f"${{x[$(>{ran})]}}", "~", "*"):
+        offered = offers(hostile(word), f"farcall {verb} ")
+        assert not ran.exists(), word
+        if offers is bash_offers:  # bash inserts an offer as it is
+            done = subprocess.run(["bash", "-c", f"printf '%s\\n' {' '.join(offered)}"],
+                                  capture_output=True, text=True, timeout=60)
+            offered = done.stdout.splitlines()
+            assert not ran.exists(), word
+        name = word.partition("(")[0] if verb == "call" else word
+        assert any(each.startswith(name) for each in offered), offered
+    assert "zzz" not in " ".join(offers(hostile("\x1b]zzz"), f"farcall {verb} "))
 
 
 @pytest.mark.parametrize("shell, name", [("bash", "farcall.bash"), ("zsh", "_farcall"),
