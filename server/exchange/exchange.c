@@ -202,7 +202,8 @@ static void on_woken(fc_waiter_t *waiter) {
 }
 
 // Lets the request wait for its module. Its body is not read before: until the
-// module is known nobody knows whether the request may be made.
+// module is known nobody knows whether the request may be made. The function's
+// index is of the description: a file that is replaced meanwhile may have fewer.
 static fc_status_t wait_for_module(fc_exchange_t *x,
                                    const fc_request_t *request, bool calls,
                                    fc_error_t *err) {
@@ -212,6 +213,7 @@ static fc_status_t wait_for_module(fc_exchange_t *x,
   x->waiter.on_woken = on_woken;
   FC_TRY(fc_demand_wait(x->server->modules, x->generation, calls, &x->waiter,
                         err));
+  x->place.function = FC_ROUTE_NO_INDEX;
   x->waits = x->waited = true;
   return FC_OK;
 }

@@ -382,7 +382,10 @@ void fc_generations_set_module(fc_generations_t *generations,
   fc_module_release(generation->module);
   generation->module = take_module;
   generation->kind = fc_module_get_kind(take_module);
-  if (generation->counts &&
+  if (!generation->counts) return;
+  // Whoever writes a module can make names of the same hash: the array must be of
+  // its size, too.
+  if (generation->count_size != fc_module_function_count(take_module) ||
       generation->count_names != fc_counts_names(take_module)) {
     drop_counts(generations, generation);
   }

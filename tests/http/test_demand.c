@@ -74,6 +74,26 @@ static void who_waits_may_leave(void **state) {
   leave();
 }
 
+// The request is for a function that the description has and the file that is opened
+// has not: "fixture few" has one, and its worker starts when a call is released.
+static void who_leaves_may_have_waited_for_a_function_that_is_gone(
+    void **state) {
+  (void)state;
+  enter("--load=demand --isolation=process");
+  expect_request("GET", MODULES "t", 200, "\"block\"");
+  put("t.fixture", "fixture few");
+  const int fd = fixture_connect(&server);
+  post(fd, "/api/v1/functions/t/block", "");
+  fixture_wait_blocked(1);
+  close(fd);
+  wait_until_listed("\"state\":\"loading\"");
+  fixture_release(1);
+  expect_sum(200);
+  fixture_stop(&server);
+  assert_non_null(strstr(server.log_text, "\"status\":499"));
+  fixture_forget(&server);
+}
+
 static void all_who_wait_are_told_of_a_failure(void **state) {
   (void)state;
   enter("--load=demand");
@@ -323,6 +343,7 @@ int main(int argc, char **argv) {
       FC_TEST(two_callers_cause_one_load_and_others_do_not_wait),
       FC_TEST(who_waits_has_a_deadline),
       FC_TEST(who_waits_may_leave),
+      FC_TEST(who_leaves_may_have_waited_for_a_function_that_is_gone),
       FC_TEST(all_who_wait_are_told_of_a_failure),
       FC_TEST(who_waits_is_told_of_the_end),
       FC_TEST(a_module_is_unloaded_while_it_is_loaded),

@@ -233,6 +233,26 @@ static void counts_go_on_in_the_same_functions_alone(void **state) {
   }
 }
 
+// Names of one hash can be made: the array of two functions is not that of three.
+static void counts_of_another_size_are_dropped(void **state) {
+  (void)state;
+  table_t table;
+  begin(&table, fc_allocator_system());
+  fc_generations_t *all = &table.generations;
+  all->series.most = 9;
+  fc_generation_t *generation = enter(&table, "/a/m.mirror");
+  fc_generations_set_module(all, generation,
+                            load("mirror\n" FUNCTION("a") FUNCTION("b")));
+  assert_non_null(fc_generations_count(all, generation, 1));
+  fc_module_t *more =
+      load("mirror\n" FUNCTION("a") FUNCTION("b") FUNCTION("c"));
+  generation->count_names = fc_counts_names(more);
+  fc_generations_set_module(all, generation, more);
+  assert_null(generation->counts);
+  assert_non_null(fc_generations_count(all, generation, 2));
+  fc_generations_deinit(all);
+}
+
 // ---------------------------------------------------------------------------
 // Names are hashed: this test fails if any other name is even looked at.
 
@@ -294,6 +314,7 @@ int main(void) {
       FC_TEST(what_gives_no_name_is_found_by_its_path),
       FC_TEST(the_nearest_name_is_a_current_one),
       FC_TEST_IN_FOLDER(counts_go_on_in_the_same_functions_alone),
+      FC_TEST_IN_FOLDER(counts_of_another_size_are_dropped),
       FC_TEST(one_is_found_without_looking_at_others),
       FC_TEST(a_table_survives_any_failed_allocation),
   };
