@@ -69,9 +69,14 @@ static void retry(fc_otlp_t *otlp, const char *why) {
   if (++otlp->attempts == ATTEMPTS) drop_document(otlp);
 }
 
+// An answer may come before the document is written. The connection ends with it,
+// and before the document does: libuv has both in its queue until on_closed.
 static void take_answer(fc_otlp_t *otlp) {
   const int status = otlp->parser.status_code;
+  const bool stays = llhttp_should_keep_alive(&otlp->parser) &&
+                     !otlp->writing && !otlp->ending;
   char why[32];
+  if (!stays) disconnect(otlp);
   snprintf(why, sizeof why, "status %d", status);
   if (status >= 200 && status < 300) {
     otlp->spans.exported += otlp->span_count;
@@ -86,13 +91,10 @@ static void take_answer(fc_otlp_t *otlp) {
     note_failure(otlp, why);
     drop_document(otlp);
   }
-  if (llhttp_should_keep_alive(&otlp->parser) && !otlp->ending) {
-    otlp->state = FC_OTLP_OPEN;
-    otlp->reused = true;
-    work(otlp);
-  } else {
-    disconnect(otlp);
-  }
+  if (!stays) return;
+  otlp->state = FC_OTLP_OPEN;
+  otlp->reused = true;
+  work(otlp);
 }
 
 // ---------------------------------------------------------------------------
@@ -146,6 +148,7 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer) {
 
 static void on_sent(uv_write_t *request, int status) {
   fc_otlp_t *otlp = request->data;
+  otlp->writing = false;
   if (status && otlp->state == FC_OTLP_SENDING) {
     on_gone(otlp, uv_strerror(status));
   }
@@ -172,6 +175,7 @@ static void send_document(fc_otlp_t *otlp) {
   const int failed =
       uv_write(&otlp->write, (uv_stream_t *)&otlp->tcp, parts, 2, on_sent);
   if (failed) on_gone(otlp, uv_strerror(failed));
+  else otlp->writing = true;
 }
 
 static void on_connected(uv_connect_t *request, int status) {

@@ -36,6 +36,7 @@ typedef struct fc_otlp_t {
   uint64_t due_ms;      // of the collector's answer
   uint64_t retry_ms;    // nothing is sent before this time
   bool failing;         // the last one was not; that was logged
+  bool writing;         // libuv has the document and `write`
   bool reused;          // the connection has sent a document before
   bool ending;
   uint64_t end_ms;  // the server ends then, whatever is left

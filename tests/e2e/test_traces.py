@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Traces: what comes of `traceparent`, what is exported and to whom it belongs, and a
 collector that is slow, refuses, ends and comes back: no call notices."""
+import contextlib
 import json
 import shutil
 import socket
 import subprocess
+import threading
 import time
 
 import pytest
@@ -206,6 +208,63 @@ def test_a_collector_that_ends_and_comes_back(serve, module, collectors):
     second = collectors(first.port)
     wait(lambda: second.spans)
     wait(lambda: any("spans are taken again" in line for line in server.lines))
+
+
+class Early:
+    """A collector that answers a long document when it has read its head, and leaves
+    the rest unread. Segments are short, so that a server cannot send such a one at once."""
+
+    def __init__(self):
+        self.socket = socket.socket()
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 256)
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        self.socket.bind(("127.0.0.1", 0))
+        self.socket.listen()
+        self.url = "http://127.0.0.1:%d" % self.socket.getsockname()[1]
+        self.connections, self.early, self.after = [], 0, []
+        threading.Thread(target=self.run, daemon=True).start()
+
+    def run(self):
+        with contextlib.suppress(OSError):  # close() ends the thread
+            while True:
+                self.connections.append(self.socket.accept()[0])
+                while self.answer(self.connections[-1]):
+                    pass
+
+    def answer(self, connection):
+        text = b""
+        while b"\r\n\r\n" not in text:
+            part = connection.recv(65536)
+            if not part:
+                return False
+            text += part
+        head, body = text.split(b"\r\n\r\n", 1)
+        size = int(head.split(b"Content-Length: ")[1].split(b"\r\n")[0])
+        early = size > 50000 and not self.early
+        while not early and len(body) < size:
+            body += connection.recv(65536)
+        if self.early:
+            self.after.append(json.loads(body))
+        self.early += early
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        return not early
+
+    def close(self):
+        for each in [self.socket, *self.connections]:
+            each.close()
+
+
+def test_an_answer_before_the_document_is_sent(serve, module):
+    collector = Early()
+    server = serve(module, f"--otlp={collector.url}", "--trace-sample=1")
+
+    def went_on():
+        assert call(server).status == 200
+        return collector.after
+    wait(went_on)
+    assert collector.early == 1 and len(collector.connections) == 2
+    assert numbers(server)["farcall_span_export_failures_total"] == 0
+    collector.close()
 
 
 @pytest.mark.parametrize("url", ["https://localhost:4318", "localhost:4318", "http://",
