@@ -162,6 +162,12 @@ static fc_status_t run_load(fc_bench_t *bench, fc_error_t *err) {
   return status;
 }
 
+// What people read leaves standard output to the JSON of --save=-.
+static FILE *stream_of(const fc_args_t *args) {
+  const char *path = fc_args_get(args, FC_OPTION_SAVE, "");
+  return strcmp(path, "-") == 0 ? stderr : stdout;
+}
+
 // ---------------------------------------------------------------------------
 // The search for a rate
 
@@ -188,8 +194,9 @@ static fc_status_t try_rate(fc_bench_t *bench, double rate, bool *out_met,
       .max_ns = result->latency.max_ns,
       .met = met,
   };
-  fc_bench_print_step(step, stdout);
-  fflush(stdout);
+  FILE *stream = stream_of(bench->args);
+  fc_bench_print_step(step, stream);
+  fflush(stream);
   *out_met = met;
   return FC_OK;
 }
@@ -197,6 +204,7 @@ static fc_status_t try_rate(fc_bench_t *bench, double rate, bool *out_met,
 // Leaves in the result what was measured at the best rate, or at the last one when no
 // rate meets the goals.
 static fc_status_t search(fc_bench_t *bench, fc_error_t *err) {
+  FILE *stream = stream_of(bench->args);
   bool met;
   FC_TRY(try_rate(bench, 0, &met, err));
   fc_bench_search_t found = fc_bench_search_begin(bench->steps[0].answered);
@@ -211,9 +219,10 @@ static fc_status_t search(fc_bench_t *bench, fc_error_t *err) {
   if (found.best > 0) {
     bench->result = *best;
     bench->plan.rate = found.best;
-    printf("  the highest rate that keeps the goals: %.0f/s\n", found.best);
+    fprintf(stream, "  the highest rate that keeps the goals: %.0f/s\n",
+            found.best);
   } else {
-    printf("  no rate that was tried keeps the goals\n");
+    fputs("  no rate that was tried keeps the goals\n", stream);
   }
   return FC_OK;
 }
@@ -277,8 +286,7 @@ static int report(fc_bench_t *bench) {
       .steps = bench->steps,
       .step_count = bench->step_count,
   };
-  const char *path = fc_args_get(bench->args, FC_OPTION_SAVE, "");
-  fc_bench_print(&made, strcmp(path, "-") == 0 ? stderr : stdout);
+  fc_bench_print(&made, stream_of(bench->args));
   const int exit_code = save_all(bench, &made);
   if (exit_code) return exit_code;
   const bool failed = fc_bench_errors(&bench->result) > 0;

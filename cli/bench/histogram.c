@@ -19,14 +19,19 @@ uint64_t fc_histogram_upper(size_t index) {
   return ((bits + 1) << shift) - 1;
 }
 
-void fc_histogram_record(fc_histogram_t *histogram, uint64_t value_ns) {
+void fc_histogram_record_many(fc_histogram_t *histogram, uint64_t value_ns,
+                              uint64_t count) {
   if (!histogram->count || value_ns < histogram->min_ns) {
     histogram->min_ns = value_ns;
   }
   if (value_ns > histogram->max_ns) histogram->max_ns = value_ns;
-  histogram->count++;
-  histogram->sum_ns += value_ns;
-  histogram->buckets[find_bucket(value_ns)]++;
+  histogram->count += count;
+  histogram->sum_ns += value_ns * count;
+  histogram->buckets[find_bucket(value_ns)] += count;
+}
+
+void fc_histogram_record(fc_histogram_t *histogram, uint64_t value_ns) {
+  fc_histogram_record_many(histogram, value_ns, 1);
 }
 
 uint64_t fc_histogram_quantile(const fc_histogram_t *histogram, double share) {

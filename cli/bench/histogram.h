@@ -23,6 +23,9 @@ typedef struct fc_histogram_t {
 // A zeroed histogram is empty. What is longer than the last bucket counts there, but
 // max_ns and sum_ns have all of it.
 void fc_histogram_record(fc_histogram_t *histogram, uint64_t value_ns);
+// Records the value `count` times; `count` is not 0.
+void fc_histogram_record_many(fc_histogram_t *histogram, uint64_t value_ns,
+                              uint64_t count);
 
 // The longest time that counts in bucket `index`.
 uint64_t fc_histogram_upper(size_t index);

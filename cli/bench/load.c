@@ -27,6 +27,7 @@
 #define SLICE_MIN_NS (100 * MS)
 #define SLICES 100u  // of a long load
 #define SAMPLED_EACH 100u
+#define DISTINCT 256u  // values that differ by less than one in so many are one
 #define EVENTS 256
 #define FILES_SPARE 16
 #define BLOCK (64u << 10)
@@ -241,7 +242,12 @@ static void connect_line(fc_load_t *load, fc_line_t *line) {
   if (line->file < 0 || (connect(line->file, (struct sockaddr *)&load->address,
                                  load->address_size) &&
                          errno != EINPROGRESS)) {
-    break_line(load, line);
+    // The queue of a Unix socket may be full.
+    if (family == AF_UNIX && errno == EAGAIN) {
+      go_down(load, line, fc_clock_ns() + RETRY_NS);
+    } else {
+      break_line(load, line);
+    }
     return;
   }
   watch_line(load, line, EPOLL_CTL_ADD, EPOLLIN | EPOLLOUT);
@@ -342,28 +348,24 @@ static void take_answer(fc_load_t *load, fc_line_t *line) {
   release(load, line, fc_clock_ns());
 }
 
+// Takes one block; epoll tells when there is more. An endless answer therefore keeps
+// neither the other lines nor the end of the load waiting.
 static void receive(fc_load_t *load, fc_line_t *line) {
-  for (;;) {
-    const ssize_t got = recv(line->file, load->block, sizeof load->block, 0);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (line->state == LINE_IDLE && got <= 0) {  // it was idle for too long
-      go_down(load, line, 0);
-      return;
-    }
-    const llhttp_errno_t code =
-        got > 0 ? llhttp_execute(&line->parser, load->block, (size_t)got)
-        : got   ? HPE_CLOSED_CONNECTION
-                : llhttp_finish(&line->parser);
-    if (line->done && code == HPE_OK) {
-      if (got == 0) line->closes = true;
-      take_answer(load, line);
-      return;
-    }
-    if (got <= 0 || code != HPE_OK) {
-      break_line(load, line);
-      return;
-    }
-    if ((size_t)got < sizeof load->block) return;
+  const ssize_t got = recv(line->file, load->block, sizeof load->block, 0);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (line->state == LINE_IDLE && got <= 0) {  // it was idle for too long
+    go_down(load, line, 0);
+    return;
+  }
+  const llhttp_errno_t code =
+      got > 0 ? llhttp_execute(&line->parser, load->block, (size_t)got)
+      : got   ? HPE_CLOSED_CONNECTION
+              : llhttp_finish(&line->parser);
+  if (line->done && code == HPE_OK) {
+    if (got == 0) line->closes = true;
+    take_answer(load, line);
+  } else if (got <= 0 || code != HPE_OK) {
+    break_line(load, line);
   }
 }
 
@@ -534,6 +536,25 @@ static void begin(fc_load_t *load) {
   }
 }
 
+// Requests that were due and not sent. There may be 10^11 of them, so those whose
+// latencies the histogram hardly tells apart count as the longest of them.
+static void record_unsent(fc_load_t *load) {
+  fc_load_result_t *result = load->result;
+  if (load->gap_ns == 0) return;
+  uint64_t i =
+      (uint64_t)((double)(load->begin_ns - load->start_ns) / load->gap_ns);
+  if (i < load->issued) i = load->issued;
+  while (due(load, i) < load->begin_ns) i++;
+  while (due(load, i) < load->end_ns) {
+    const uint64_t longest_ns = load->end_ns - due(load, i);
+    const double alike = (double)longest_ns / DISTINCT / load->gap_ns;
+    const uint64_t count = alike > 1 ? (uint64_t)alike : 1;
+    result->unanswered += count;
+    fc_histogram_record_many(&result->latency, longest_ns, count);
+    i += count;
+  }
+}
+
 // What was due and has no answer counts with the time it has waited: to leave it out
 // would hide the worst latencies.
 static void record_unanswered(fc_load_t *load) {
@@ -547,13 +568,7 @@ static void record_unanswered(fc_load_t *load) {
     fc_histogram_record(&result->latency, now_ns - line->due_ns);
     fc_histogram_record(&result->service, now_ns - line->sent_ns);
   }
-  for (uint64_t i = load->issued; load->gap_ns > 0; i++) {
-    const uint64_t due_ns = due(load, i);
-    if (due_ns >= load->end_ns) break;
-    if (!is_measured(load, due_ns)) continue;
-    result->unanswered++;
-    fc_histogram_record(&result->latency, load->end_ns - due_ns);
-  }
+  record_unsent(load);
 }
 
 fc_status_t fc_load_run(const fc_load_plan_t *plan,
@@ -567,18 +582,18 @@ fc_status_t fc_load_run(const fc_load_plan_t *plan,
   load->poll = load->timer = -1;
   memset(out_result, 0, sizeof *out_result);
   for (uint32_t i = 0; i < plan->connections; i++) load->lines[i].file = -1;
-  struct sigaction action = {.sa_handler = on_interrupt}, before;
-  interrupted = 0;
-  sigaction(SIGINT, &action, &before);
   const fc_status_t status = open_load(load, err);
   if (status == FC_OK) {
+    struct sigaction action = {.sa_handler = on_interrupt}, before;
+    interrupted = 0;
+    sigaction(SIGINT, &action, &before);
     begin(load);
     run(load);
     record_unanswered(load);
     const uint64_t measured = load->end_ns > load->begin_ns;
     out_result->duration_ns = measured ? load->end_ns - load->begin_ns : 0;
+    sigaction(SIGINT, &before, NULL);
   }
-  sigaction(SIGINT, &before, NULL);
   for (uint32_t i = 0; i < plan->connections; i++) {
     if (load->lines[i].file >= 0) close(load->lines[i].file);
   }

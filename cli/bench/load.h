@@ -65,7 +65,7 @@ typedef struct fc_load_result_t {
       late;  // sent over 1 ms after they were due by the fault of this program
   int first_status;  // of the first refused
   size_t first_size;
-  char first_body[512];  // the beginning of it, or of the first that differs
+  char first_body[512];  // the beginning of it
   size_t slice_count;
   fc_load_slice_t slices[FC_LOAD_SLICES_MAX];
   bool interrupted;  // by SIGINT
@@ -73,7 +73,8 @@ typedef struct fc_load_result_t {
 
 // Runs the load. Fails when the server cannot be connected to at the beginning, or
 // there are not enough descriptors or memory; what happens later is in the result.
-// SIGINT ends the load early, and afterwards does what it did before.
+// SIGINT ends the load early; before the connections are open and afterwards it does
+// what it did before.
 fc_status_t fc_load_run(const fc_load_plan_t *plan,
                         fc_load_result_t *out_result, fc_error_t *err);
 

@@ -24,11 +24,17 @@ MS = 10**6
 
 
 @contextlib.contextmanager
-def answering(answer, asked=None):
+def answering(answer, asked=None, path=None):
     """A server whose answers are what `answer` returns for the number of the request,
-    bytes, None to close the connection; one connection at a time has its turn. Yields
-    its URL. The list `asked` gets what is asked, as (head, body)."""
-    listener = socket.create_server(("127.0.0.1", 0))
+    bytes or an iterator of them, None to close the connection; one connection at a time
+    has its turn. Yields its URL. The list `asked` gets what is asked, as (head, body). At
+    the Unix socket `path`, who connects has to wait."""
+    if path:
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(str(path))
+        listener.listen(1)
+    else:
+        listener = socket.create_server(("127.0.0.1", 0))
     turn, count = threading.Lock(), [0]
 
     def take(connection):
@@ -51,19 +57,21 @@ def answering(answer, asked=None):
                 with turn:
                     count[0] += 1
                     said = answer(count[0])
-                if not isinstance(said, bytes):
+                if not isinstance(said, bytes) and not hasattr(said, "send"):
                     return
-                connection.sendall(said)
-                if b"Connection: close" in said:
-                    return
+                for piece in [said] if isinstance(said, bytes) else said:
+                    connection.sendall(piece)
+                    if b"Connection: close" in piece:
+                        return
 
     def accept():
         with contextlib.suppress(OSError):
             while True:
+                time.sleep(0.02 if path else 0)
                 connection, _ = listener.accept()
                 threading.Thread(target=take, args=(connection,), daemon=True).start()
     threading.Thread(target=accept, daemon=True).start()
-    yield "http://%s:%d" % listener.getsockname()
+    yield f"unix:{path}" if path else "http://%s:%d" % listener.getsockname()
     listener.shutdown(socket.SHUT_RDWR)
     listener.close()
 
@@ -284,6 +292,14 @@ def test_a_server_that_closes_after_each_answer(bench):
     assert (errors["broken"], errors["refused"], errors["different"]) == (0, 0, 0)
 
 
+def test_who_waits_for_a_unix_socket_is_not_broken(bench, tmp_path):
+    with answering(lambda n: message("[1]", fields="Connection: close\r\n"),
+                   path=tmp_path / "slow") as url:
+        done = bench(url, "--concurrency=8")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.result["errors"]["broken"] == 0 < done.result["answers"]
+
+
 def test_connections_that_break_are_counted_and_opened_again(bench):
     with answering(lambda n: message("[1]") if n % 5 else None) as url:
         done = bench(url)
@@ -292,7 +308,8 @@ def test_connections_that_break_are_counted_and_opened_again(bench):
     assert done.result["latency"]["count"] > done.result["errors"]["broken"]
 
 
-@pytest.mark.parametrize("arguments, due", [(["--rate=100"], 30), ([], 4)])
+@pytest.mark.parametrize("arguments, due", [
+    (["--rate=100"], 30), (["--rate=10000000"], 3000000), ([], 4)])
 def test_who_is_not_answered_counts_with_the_time_that_was_waited(bench, arguments, due):
     """After the first call the server holds all it is asked. The load ends a second after
     the last request was due."""
@@ -304,7 +321,19 @@ def test_who_is_not_answered_counts_with_the_time_that_was_waited(bench, argumen
     assert done.result["errors"]["unanswered"] == done.result["latency"]["count"] == due
     assert done.result["answers"] == 0
     assert done.result["latency"]["max_ns"] >= 1000 * MS
+    assert is_consistent(done.result)
     assert "unanswered in time" in done.stdout
+
+
+def test_an_endless_answer_does_not_hold_the_end_up(bench):
+    def endless():
+        yield b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        while True:
+            yield block
+    block = b"1\r\n1\r\n" * 500000  # sent faster than it is parsed
+    with answering(lambda n: message("[1]") if n == 1 else endless()) as url:
+        done = bench(url, "--timeout=1", "--concurrency=1")
+    assert done.result["errors"]["unanswered"] == 1
 
 
 def test_nonsense_is_no_answer(bench):
@@ -363,6 +392,27 @@ def test_an_interrupt_ends_it_with_a_report(server, tmp_path):
     said, _ = process.communicate(timeout=60)
     assert process.returncode == 0 and "(interrupted)" in said
     assert json.loads(path.read_text())["interrupted"] is True
+
+
+def test_an_interrupt_ends_the_wait_for_connections(tmp_path):
+    """The server answers the first call, then accepts nobody."""
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
+        process = subprocess.Popen(
+            [BIN / "farcall", "bench", "m/f", "--server=http://%s:%d" %
+             listener.getsockname(), QUESTION, "--concurrency=8", "--timeout=30"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        connection, _ = listener.accept()
+        with connection:
+            while not connection.recv(65536).endswith(b"]"):
+                pass
+            connection.sendall(message("[1]", fields="Connection: close\r\n"))
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        try:
+            assert process.wait(timeout=10) == -signal.SIGINT
+        finally:
+            process.kill()
+            process.wait()
 
 
 class Page(html.parser.HTMLParser):
@@ -479,6 +529,10 @@ def test_the_result_on_standard_output(farcall, server):
                    "--save=-")
     assert json.loads(done.stdout)["farcall_bench"] == 1
     assert "closed loop" in done.stderr
+    done = farcall("bench", "tensor/matmul", f"--server={server.url}", QUESTION, *SHORT,
+                   "--save=-", "--steps=2", "--slo=p50<60s")
+    assert len(json.loads(done.stdout)["steps"]) == 2
+    assert "the goals" in done.stderr
 
 
 @pytest.mark.parametrize("arguments, status, said", [

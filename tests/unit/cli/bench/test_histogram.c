@@ -67,12 +67,22 @@ static void what_is_too_long_counts_in_the_last_bucket(void **state) {
   assert_true(fc_histogram_quantile(&histogram, 0.5) == UINT64_MAX);
 }
 
+static void one_value_counts_as_often_as_is_said(void **state) {
+  (void)state;
+  static fc_histogram_t once, often;
+  once = often = (fc_histogram_t){0};
+  for (size_t i = 0; i < 1000; i++) fc_histogram_record(&once, 12345);
+  fc_histogram_record_many(&often, 12345, 1000);
+  assert_memory_equal(&once, &often, sizeof once);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(buckets_lie_end_to_end),
       FC_TEST(a_value_counts_in_its_bucket),
       FC_TEST(quantiles_are_those_of_the_values),
       FC_TEST(no_quantile_exceeds_the_longest_value),
+      FC_TEST(one_value_counts_as_often_as_is_said),
       FC_TEST(what_is_too_long_counts_in_the_last_bucket),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
