@@ -102,6 +102,7 @@ static void take_answer(fc_otlp_t *otlp) {
 
 static int on_message(llhttp_t *parser) {
   fc_otlp_t *otlp = parser->data;
+  if (parser->status_code < 200) return 0;  // the answer is still to come
   otlp->answered = true;
   return HPE_PAUSED;
 }
@@ -124,6 +125,14 @@ static void on_gone(fc_otlp_t *otlp, const char *why) {
 static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer) {
   fc_otlp_t *otlp = stream->data;
   if (size == 0) return;
+  // An answer may have no length, and end with the connection.
+  if (size == UV_EOF && otlp->state == FC_OTLP_SENDING) {
+    (void)llhttp_finish(&otlp->parser);
+    if (otlp->answered) {
+      take_answer(otlp);
+      return;
+    }
+  }
   if (size < 0) {
     on_gone(otlp, size == UV_EOF ? "it closed the connection"
                                  : uv_strerror((int)size));
@@ -178,6 +187,12 @@ static void send_document(fc_otlp_t *otlp) {
   else otlp->writing = true;
 }
 
+// The next address is tried, and after the last the name looked up again.
+static void give_up_address(fc_otlp_t *otlp, const char *why) {
+  if (!otlp->address) retry(otlp, why);
+  disconnect(otlp);
+}
+
 static void on_connected(uv_connect_t *request, int status) {
   fc_otlp_t *otlp = request->data;
   if (status == UV_ECANCELED) return;  // it is being closed
@@ -186,16 +201,18 @@ static void on_connected(uv_connect_t *request, int status) {
     failed = uv_read_start((uv_stream_t *)&otlp->tcp, give_room, on_read);
   }
   if (failed) {
-    retry(otlp, uv_strerror(failed));
-    disconnect(otlp);
+    give_up_address(otlp, uv_strerror(failed));
     return;
   }
+  otlp->address = NULL;
   otlp->state = FC_OTLP_OPEN;
   otlp->reused = false;
   work(otlp);
 }
 
-static void connect_to(fc_otlp_t *otlp, const struct sockaddr *address) {
+static void connect_next(fc_otlp_t *otlp) {
+  const struct sockaddr *address = otlp->address->ai_addr;
+  otlp->address = otlp->address->ai_next;
   int failed = uv_tcp_init(otlp->uv, &otlp->tcp);
   otlp->tcp.data = otlp;
   if (failed) {
@@ -207,9 +224,7 @@ static void connect_to(fc_otlp_t *otlp, const struct sockaddr *address) {
   otlp->state = FC_OTLP_CONNECTING;
   otlp->due_ms = now_ms(otlp) + ANSWER_MS;
   failed = uv_tcp_connect(&otlp->connect, &otlp->tcp, address, on_connected);
-  if (!failed) return;
-  retry(otlp, uv_strerror(failed));
-  disconnect(otlp);
+  if (failed) give_up_address(otlp, uv_strerror(failed));
 }
 
 static void on_found(uv_getaddrinfo_t *lookup, int status,
@@ -217,9 +232,11 @@ static void on_found(uv_getaddrinfo_t *lookup, int status,
   fc_otlp_t *otlp = lookup->data;
   otlp->state = FC_OTLP_CLOSED;
   const bool closing = uv_is_closing((uv_handle_t *)&otlp->timer);
-  if (!status && !closing) connect_to(otlp, found->ai_addr);
-  else if (!closing) retry(otlp, uv_strerror(status));
-  uv_freeaddrinfo(found);
+  uv_freeaddrinfo(otlp->found);
+  otlp->address = otlp->found = found;
+  if (closing) return;
+  if (status) retry(otlp, uv_strerror(status));
+  else connect_next(otlp);
 }
 
 static void find_collector(fc_otlp_t *otlp) {
@@ -261,14 +278,17 @@ static void work(fc_otlp_t *otlp) {
   make_document(otlp);
   if (!has_document(otlp)) return;
   if (otlp->state == FC_OTLP_OPEN) send_document(otlp);
+  else if (otlp->address) connect_next(otlp);
   else find_collector(otlp);
 }
 
 static void on_tick(uv_timer_t *timer) {
   fc_otlp_t *otlp = timer->data;
-  const bool waits =
-      otlp->state == FC_OTLP_CONNECTING || otlp->state == FC_OTLP_SENDING;
-  if (waits && now_ms(otlp) >= otlp->due_ms) {
+  if (otlp->state == FC_OTLP_CONNECTING && now_ms(otlp) >= otlp->due_ms) {
+    give_up_address(otlp, "it does not answer");
+    return;
+  }
+  if (otlp->state == FC_OTLP_SENDING && now_ms(otlp) >= otlp->due_ms) {
     retry(otlp, "it does not answer");
     disconnect(otlp);
     return;
@@ -321,6 +341,7 @@ bool fc_otlp_is_busy(const fc_otlp_t *otlp) {
 
 void fc_otlp_deinit(fc_otlp_t *otlp) {
   if (!otlp->spans.ring) return;
+  uv_freeaddrinfo(otlp->found);
   fc_spans_deinit(&otlp->spans);
   fc_text_deinit(&otlp->document);
 }

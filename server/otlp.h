@@ -48,6 +48,8 @@ typedef struct fc_otlp_t {
   bool answered;
   uv_timer_t timer;
   uv_getaddrinfo_t lookup;
+  struct addrinfo *found;          // by the last look-up
+  const struct addrinfo *address;  // to be tried next; NULL: none
   uv_connect_t connect;
   uv_write_t write;
   uv_tcp_t tcp;

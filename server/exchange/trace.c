@@ -4,6 +4,7 @@
 // those that are sampled. What is exported of it is noted when it is answered.
 #include <time.h>
 
+#include "base/utf8.h"
 #include "exchange/exchange.h"
 
 _Static_assert(FC_SPANS_STAGES == FC_STAGE_COUNT, "a span for each stage");
@@ -22,8 +23,15 @@ void fc_exchange_trace(fc_exchange_t *x, fc_str_t traceparent) {
   fc_trace_make_id(&server->id_state, trace->span, sizeof trace->span);
 }
 
+// Collectors refuse a document that is not UTF-8: a long name is cut between two
+// characters, and any name where it is no UTF-8.
 static uint8_t keep(char *out, fc_str_t name) {
-  const size_t size = name.size < FC_SPANS_NAME ? name.size : FC_SPANS_NAME;
+  size_t size = 0;
+  while (size < name.size) {
+    const size_t length = fc_utf8_length(name.data + size, name.size - size);
+    if (!length || size + length > FC_SPANS_NAME) break;
+    size += length;
+  }
   memcpy(out, name.data, size);
   return (uint8_t)size;
 }

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import threading
 import time
+import urllib.parse
 
 import pytest
 
@@ -265,6 +266,73 @@ def test_an_answer_before_the_document_is_sent(serve, module):
     assert collector.early == 1 and len(collector.connections) == 2
     assert numbers(server)["farcall_span_export_failures_total"] == 0
     collector.close()
+
+
+class Scripted:
+    """A collector that gives each document the next answer as written, and closes the
+    connection after those that say `True`. It listens at the last address of a name."""
+
+    def __init__(self, *answers, host="127.0.0.1"):
+        self.answers, self.documents = list(answers), []
+        family, _, _, _, address = socket.getaddrinfo(
+            host, 0, type=socket.SOCK_STREAM)[-1]
+        self.socket = socket.socket(family)
+        self.socket.bind(address)
+        self.socket.listen()
+        self.url = f"http://{host}:{self.socket.getsockname()[1]}"
+        threading.Thread(target=self.run, daemon=True).start()
+
+    def run(self):
+        with contextlib.suppress(OSError):
+            while True:
+                connection = self.socket.accept()[0]
+                with connection, connection.makefile("rb") as reader:
+                    while self.answer(connection, reader):
+                        pass
+
+    def answer(self, connection, reader):
+        size = 0
+        while (line := reader.readline()) != b"\r\n":
+            if not line:
+                return False
+            name, _, value = line.partition(b": ")
+            size = int(value) if name == b"Content-Length" else size
+        self.documents.append(json.loads(reader.read(size)))
+        text, closes = self.answers.pop(0) if self.answers else (SHORT, False)
+        connection.sendall(text)
+        return not closes
+
+
+SHORT = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+
+
+@pytest.mark.parametrize("host, answer, closes", [
+    ("127.0.0.1", b"HTTP/1.0 200 OK\r\n\r\n{}", True),  # it has no length
+    ("127.0.0.1", b"HTTP/1.1 102 Processing\r\n\r\n" + SHORT, False),
+    ("localhost", SHORT, False)])
+def test_answers_that_are_taken(serve, module, host, answer, closes):
+    collector = Scripted((answer, closes), host=host)
+    server = serve(module, f"--otlp={collector.url}", "--trace-sample=1")
+    for number in (1, 2):
+        call(server)
+        wait(lambda: len(collector.documents) == number)
+        time.sleep(0.1)
+    found = numbers(server)
+    assert found["farcall_span_export_failures_total"] == 0
+    assert found["farcall_spans_dropped_total"] == 0
+    collector.socket.close()
+
+
+def test_a_long_name_is_cut_between_characters(serve, module, collectors):
+    collector = collectors()
+    server = serve(module, f"--otlp={collector.url}", "--trace-sample=1",
+                   "--admin=loopback")
+    name = "a" + 60 * "é"
+    server.request("POST", f"/api/v1/modules/{urllib.parse.quote(name)}/unload", "{}")
+    wait(lambda: collector.spans or collector.faults)
+    collector.check()
+    roots = [each for each in collector.spans if each["kind"] == 2]
+    assert attributes(roots[0])["farcall.module"] == name[:48]
 
 
 @pytest.mark.parametrize("url", ["https://localhost:4318", "localhost:4318", "http://",
