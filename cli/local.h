@@ -24,7 +24,8 @@ int fc_local_calls(const fc_args_t *args, const char *path,
 fc_status_t fc_local_answer(const fc_function_t *function, fc_str_t document,
                             fc_text_t *answer, uint64_t *out_ns,
                             fc_error_t *err) FC_MUST_CHECK;
-// The function of that name; NULL after a complaint with a hint.
+// The function of that name; NULL after a complaint, which names the nearest function
+// if one is near.
 const fc_function_t *fc_local_find(const fc_module_t *module, const char *name);
 
 #endif  // FARCALL_CLI_LOCAL_H_

@@ -3,8 +3,8 @@
 // Halving: between the highest rate that was kept and the lowest that was not.
 #include "bench/search.h"
 
-// A closed loop measures with few connections what a server can do; more requests
-// that wait may make it a little faster.
+// The search goes up to so many times the rate of the closed loop, because one run may
+// measure a little less than the server can do.
 #define MARGIN 1.1
 
 fc_bench_search_t fc_bench_search_begin(double most) {

@@ -42,9 +42,10 @@ typedef struct fc_deflate_t {
   fc_coding_t coding;
 } fc_deflate_t;
 
-// Bytes are gathered until a writer asks for more room than is left of
-// FC_DEFLATE_BUFFER bytes, and then compressed. If that never happens and the whole
-// has fewer than FC_DEFLATE_LEAST, none are compressed: that would save too little.
+// Bytes are gathered in a buffer of FC_DEFLATE_BUFFER bytes (more, if a writer has asked
+// for more at once), and compressed when a writer needs more room than is left in it.
+// If that never happens and the whole has fewer than FC_DEFLATE_LEAST, none are
+// compressed: that would save too little.
 #define FC_DEFLATE_BUFFER ((size_t)16 << 10)
 #define FC_DEFLATE_LEAST 1024
 

@@ -104,7 +104,8 @@ typedef struct fc_modules_t {
   uint64_t load_failures;
   uint32_t crashed;    // generations to be replaced by the one before
   uint64_t rollbacks;  // those that were, ever
-  // Modules that are loaded when they are asked for (demand.h).
+  // For loading on demand (demand.h): those that wait for a generation, and those whose
+  // on_woken is to be called.
   struct fc_waiter_t *waiters;
   struct fc_waiter_t *woken;
   // The earliest due_ns of a waiter, or a time before that; 0: no waiter has

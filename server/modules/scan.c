@@ -313,7 +313,7 @@ static void mark_variant(fc_listed_t *file, fc_str_t variant,
   file->mark = mix_beside(stem, backend->sidecar_suffix, file->mark);
 }
 
-// Notes the file's variants in `declared`.
+// Puts the file's variants into `declared`, and mixes the chosen one into its mark.
 static fc_status_t note_variants(fc_listing_t *listing, fc_listed_t *file,
                                  const fc_backend_t *const *backends,
                                  fc_cpu_t *cpu, fc_name_table_t *declared,

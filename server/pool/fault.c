@@ -44,8 +44,11 @@ static uintptr_t stack_pointer(const ucontext_t *context) {
 static fc_fault_class_t classify(const siginfo_t *info,
                                  const ucontext_t *context) {
   bool of_memory = info->si_signo == SIGSEGV || info->si_signo == SIGBUS;
-  // A signal that a process has sent comes without an address.
-  if (!of_memory || info->si_code <= 0) return FC_FAULT_NONE;
+  // A signal that a process has sent comes without an address, and so does that of an
+  // access which the processor refuses whole, as of an address that is none.
+  if (!of_memory || info->si_code <= 0 || info->si_code == SI_KERNEL) {
+    return FC_FAULT_NONE;
+  }
   uintptr_t address = (uintptr_t)info->si_addr;
   if (address < NULL_SIZE) return FC_FAULT_NULL;
   uintptr_t stack = stack_pointer(context);

@@ -86,14 +86,14 @@ typedef struct fc_held_t {
   uint32_t body_offset;
 } fc_held_t;
 
-// A call whose body is being copied into the ring: the newest of its child's.
+// The newest call of a child, when its body is being copied into the ring.
 typedef struct fc_giving_t {
   bool active;
   uint64_t copied;
 } fc_giving_t;
 
-// A call that is DONE, whose answer is on its way out of the ring: the oldest of
-// its child's.
+// The oldest call of a child, when it is DONE and its answer is being copied out of the
+// ring.
 typedef struct fc_taking_t {
   bool active;
   bool good;         // it is an answer, and there are blocks for it
@@ -215,8 +215,8 @@ fc_str_t fc_process_host_function(const fc_process_host_t *host,
                                   uint32_t function);
 fc_status_t fc_process_host_admit(const fc_host_t *host, uint32_t *out_room,
                                   uint32_t *out_retry_s, fc_error_t *err);
-// One of the things that a retired host waits for is gone; after the last one
-// the host is freed.
+// A child was freed or the timer closed: counts `open` down. At 0 a retired host is
+// freed.
 void fc_process_host_let_go(fc_process_host_t *host);
 
 // process_child.c

@@ -81,7 +81,7 @@ static void take_back(fc_child_t *child, uint32_t position) {
   }
 }
 
-// May the calls of this process find another one?
+// May another process of the host take this one's calls?
 static bool has_others(const fc_child_t *child) {
   return child->host->most > 1 && !child->host->health.quarantined_ns;
 }

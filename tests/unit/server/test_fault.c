@@ -27,6 +27,9 @@ typedef struct row_t {
 static const row_t rows[] = {
     {"near zero", "peek", 16, SIGSEGV, FC_FAULT_NULL, true},
     {"elsewhere", "peek", INT64_C(1) << 30, SIGSEGV, FC_FAULT_ELSEWHERE, true},
+#if defined(__x86_64__)
+    {"no address", "peek", INT64_C(1) << 62, SIGSEGV, FC_FAULT_NONE, true},
+#endif
     {"the C library's", "stop", SIGABRT, SIGABRT, FC_FAULT_NONE, false},
     {"sent by somebody", "stop", SIGSEGV, SIGSEGV, FC_FAULT_NONE, false},
     {"a stack that ends", NULL, INT32_MAX, SIGSEGV, FC_FAULT_STACK, false},

@@ -497,7 +497,8 @@ static fc_status_t read_file(const fc_vm_native_call_t *call, fc_error_t *err) {
                        size, err);
 }
 
-// (…, file, offset, target, offset, length, flags)
+// (device, affinity, wait, signal, file, offset in it, target, offset in it, length,
+//  flags)
 FC_HAL_CALL(queue_read) {
   queue_t queue;
   FC_TRY(begin(call, &queue, err));

@@ -9,8 +9,8 @@
 #include "farcall/value.h"
 #include "module/vm/hal/objects.h"
 
-// The buffers whose memory one call borrows. The caller zeroes this struct and sets the
-// arena, which the list is kept in, and the invocation before it makes arguments.
+// The buffers whose memory one call borrows. Before it makes arguments the caller zeroes
+// this struct, then sets `invocation` and `arena`; the list is kept in the arena.
 typedef struct fc_hal_loan_t fc_hal_loan_t;
 typedef struct fc_hal_loans_t {
   fc_arena_t *arena;
