@@ -85,16 +85,12 @@ static fc_status_t check_listener(const fc_listener_policy_t *listener,
 // A socket of TCP has no file, and that of a service manager is there already.
 static fc_status_t check_has_file(const fc_listener_policy_t *said,
                                   unsigned *out_key, fc_error_t *err) {
-  static const unsigned kKeys[] = {FC_LISTENER_KEY_socket_mode,
-                                   FC_LISTENER_KEY_socket_owner};
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kKeys); i++) {
-    if (said->origins[kKeys[i]].from == FC_ORIGIN_DEFAULT) continue;
-    *out_key = kKeys[i];
-    return fc_fail(err, FC_CODE_NOT_ACCEPTABLE,
-                   "\"%s\" of listener '%s': only unix:PATH has a file",
-                   fc_listener_keys[kKeys[i]].flag, said->address);
-  }
-  return FC_OK;
+  if (!*said->socket_mode && !*said->socket_owner) return FC_OK;
+  *out_key = *said->socket_mode ? FC_LISTENER_KEY_socket_mode
+                                : FC_LISTENER_KEY_socket_owner;
+  return fc_fail(err, FC_CODE_NOT_ACCEPTABLE,
+                 "\"%s\" of listener '%s': only unix:PATH has a file",
+                 fc_listener_keys[*out_key].flag, said->address);
 }
 
 static fc_status_t check_address(const fc_server_options_t *options,

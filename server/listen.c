@@ -172,11 +172,12 @@ static fc_str_t passed_name(uint32_t index) {
 // Each listener that is to have passed sockets has one.
 static fc_status_t check_passed(const fc_loop_t *loop, uint32_t passed,
                                 fc_error_t *err) {
-  fc_listener_policy_t said;
-  fc_str_t item, name;
-  for (uint32_t i = 0; i < fc_listeners_of_file(loop->options); i++) {
-    (void)fc_listener_at(loop->options, i, &item, &said);
-    if (!fc_listener_is_passed(item, &name)) continue;
+  const fc_config_file_t *file = &loop->options->file;
+  fc_str_t name;
+  if (!passed && !fc_listeners_of_file(loop->options)) return FC_OK;
+  for (size_t i = 0; i < file->listener_count; i++) {
+    const char *item = file->listeners[i].address;
+    if (!fc_listener_is_passed(fc_str(item), &name)) continue;
     bool found = passed && !name.size;
     for (uint32_t k = 0; k < passed && !found; k++) {
       found = fc_str_equal(passed_name(k), name);
@@ -184,9 +185,8 @@ static fc_status_t check_passed(const fc_loop_t *loop, uint32_t passed,
     if (found) continue;
     return fc_fail(
         err, FC_CODE_MODULE_UNAVAILABLE,
-        "listener '%.*s': LISTEN_FDS and LISTEN_FDNAMES pass no such "
-        "socket",
-        FC_STR_ARG(item));
+        "listener '%s': LISTEN_FDS and LISTEN_FDNAMES pass no such socket",
+        item);
   }
   return FC_OK;
 }

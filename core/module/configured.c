@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "abi/names.h"
+#include "abi/document.h"
 
 #define NOTHING "{\"farcall\":1,\"abi\":\"module\",\"functions\":[]}"
 
@@ -29,6 +29,13 @@ static fc_status_t read_all(int file, fc_text_t *text, fc_error_t *err) {
     FC_TRY(fc_sink_put(&text->sink, fc_str_make(part, (size_t)got), err));
     at += got;
   }
+}
+
+// Such a sidecar is refused when the module is opened.
+static bool is_too_large(int sidecar) {
+  struct stat info;
+  return sidecar >= 0 && !fstat(sidecar, &info) &&
+         info.st_size > FC_SIDECAR_SIZE_MAX;
 }
 
 static bool is_space(char c) {
@@ -75,22 +82,43 @@ static fc_status_t write_all(fc_str_t text, int *out_file, fc_error_t *err) {
   return FC_OK;
 }
 
+// Of two equal members the first would count, and what was configured would not. Any
+// other mistake is told when the module is opened.
+static fc_status_t check_own(fc_str_t sidecar, fc_allocator_t allocator,
+                             fc_error_t *err) {
+  fc_doc_t doc = {.whose = "its sidecar"};
+  fc_error_t why;
+  fc_error_reset(&why);
+  if (fc_doc_open(&doc, sidecar, &allocator, &why) != FC_OK) {
+    return why.code == FC_CODE_OUT_OF_MEMORY ? fc_fail_memory(err) : FC_OK;
+  }
+  doc.err = err;
+  const bool has = yyjson_obj_get(yyjson_doc_get_root(doc.json), "configured");
+  yyjson_doc_free(doc.json);
+  return has ? fc_doc_fault(&doc, "configured",
+                            "is for the \"dims\" of a configuration alone")
+             : FC_OK;
+}
+
 fc_status_t fc_configured_add(int *sidecar, fc_str_t dims,
                               fc_allocator_t allocator, fc_error_t *err) {
   fc_text_t before, merged;
   int file = -1;
+  if (*sidecar < 0 && !dims.size) return FC_OK;
+  if (is_too_large(*sidecar)) return FC_OK;
   fc_text_init(&before, allocator, FC_SIDECAR_SIZE_MAX);
   fc_text_init(&merged, allocator, SIZE_MAX);
   fc_status_t status = *sidecar < 0
                            ? fc_sink_put(&before.sink, FC_STR(NOTHING), err)
                            : read_all(*sidecar, &before, err);
-  if (status == FC_OK) {
+  if (status == FC_OK) status = check_own(fc_text_str(&before), allocator, err);
+  if (status == FC_OK && dims.size) {
     status = put_merged(fc_text_str(&before), dims, &merged.sink, err);
+    if (status == FC_OK) status = write_all(fc_text_str(&merged), &file, err);
   }
-  if (status == FC_OK) status = write_all(fc_text_str(&merged), &file, err);
   fc_text_deinit(&before);
   fc_text_deinit(&merged);
-  if (status != FC_OK) return status;
+  if (status != FC_OK || file < 0) return status;
   if (*sidecar >= 0) close(*sidecar);
   *sidecar = file;
   return FC_OK;

@@ -18,7 +18,8 @@ fc_status_t fc_module_load_configured(const fc_backend_t *const *backends,
                                       fc_module_t **out_module,
                                       fc_error_t *err) FC_MUST_CHECK;
 // Replaces *sidecar, a descriptor or -1, by a descriptor of memory that holds the text
-// of the sidecar and `dims`, the list as JSON; closes the old one. FC_CODE_ABI_METADATA,
+// of the sidecar and `dims`, the list as JSON, unless that is ""; closes the old one.
+// FC_CODE_ABI_METADATA, also if the sidecar has a member "configured" already,
 // FC_CODE_RESULT_TOO_LARGE, FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_configured_add(int *sidecar, fc_str_t dims,
                               fc_allocator_t allocator,

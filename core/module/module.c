@@ -243,10 +243,11 @@ static fc_status_t create(fc_str_t path, fc_allocator_t allocator,
 
 static fc_status_t fail_variant(const char *file, fc_status_t status,
                                 fc_error_t *err) {
-  char message[200];
+  char message[200], shown[120];
   if (!err || err->code == FC_CODE_OUT_OF_MEMORY) return status;
   snprintf(message, sizeof message, "%.199s", err->message);
-  return fc_fail(err, err->code, "its variant '%.100s': %s", file, message);
+  fc_escape(shown, sizeof shown, 100, fc_str(file));
+  return fc_fail(err, err->code, "its variant '%s': %s", shown, message);
 }
 
 // Replaces the file by the variant for this processor, if the sidecar lists one, and
@@ -299,7 +300,7 @@ static fc_status_t load_path(fc_module_t *module,
   if (status == FC_OK) {
     status = take_variant(module, backends, options, &files, err);
   }
-  if (status == FC_OK && dims.size) {
+  if (status == FC_OK) {
     status = fc_configured_add(&files.sidecar, dims, module->allocator, err);
   }
   if (status == FC_OK) status = read_module(module, &files, options, err);

@@ -61,19 +61,21 @@ static fc_status_t read_list(fc_doc_t *doc, fc_str_t own, const fc_cpu_t *cpu,
                              fc_variants_t *out) {
   yyjson_val *list, *value;
   size_t index, count;
-  bool found = false;
+  bool found = false, runs;
   FC_TRY(fc_doc_array(doc, yyjson_doc_get_root(doc->json), "variants",
                       FC_VARIANTS_MAX, &list));
   if (!list) return FC_OK;
   doc->list = "variants";
   yyjson_arr_foreach(list, index, count, value) {
-    bool runs;
     doc->item = index;
     if (!yyjson_is_obj(value))
       return fc_doc_fault(doc, "", "must be an object");
     FC_TRY(read_file(doc, value, out->files[index]));
-    FC_TRY(read_cpu(doc, value, cpu, &runs));
     out->count++;
+  }
+  yyjson_arr_foreach(list, index, count, value) {
+    doc->item = index;
+    FC_TRY(read_cpu(doc, value, cpu, &runs));
     if (found || !runs) continue;
     found = true;
     if (!fc_str_equal(fc_str(out->files[index]), own)) {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "config/lines.h"
 #include "config/listener.h"
 #include "config/module.h"
 #include "json/reader.h"
@@ -23,22 +24,12 @@ typedef struct parser_t {
   bool had_modules;
   fc_origin_t listeners;    // where "listeners" is, if there is one
   fc_name_table_t modules;  // to their positions in file->modules
+  fc_lines_t lines;         // of the text, before it was changed
   fc_error_t *err;
 } parser_t;
 
 // ---------------------------------------------------------------------------
 // Places
-
-static fc_origin_t place_of(const fc_config_file_t *file, uint64_t offset) {
-  fc_origin_t place = {FC_ORIGIN_FILE, 1, 1};
-  for (uint64_t i = 0; i < offset && i < file->size; i++) {
-    place.column++;
-    if (file->text[i] != '\n') continue;
-    place.line++;
-    place.column = 1;
-  }
-  return place;
-}
 
 // Puts the place in front of the message, whose end may be cut off for it.
 static void put_place(const fc_config_file_t *file, fc_origin_t place,
@@ -53,7 +44,7 @@ static void put_place(const fc_config_file_t *file, fc_origin_t place,
 }
 
 static fc_status_t fail_at(parser_t *p, uint64_t offset, fc_status_t status) {
-  put_place(p->file, place_of(p->file, offset), p->err);
+  put_place(p->file, fc_lines_find(&p->lines, offset), p->err);
   return status;
 }
 
@@ -277,7 +268,7 @@ static fc_status_t take_member(parser_t *p, const fc_option_t *option,
   snprintf(named, sizeof named, "\"%s\"", option->flag);
   const fc_status_t status =
       fc_option_set(values, option, value, named, p->err);
-  *origin = place_of(p->file, p->value_offset);
+  *origin = fc_lines_find(&p->lines, p->value_offset);
   return status == FC_OK ? FC_OK : fail_at(p, p->value_offset, status);
 }
 
@@ -458,7 +449,7 @@ static fc_status_t take_module(parser_t *p) {
                            (uint32_t)file->module_count, p->err));
   fc_module_policy_t *policy = &file->modules[file->module_count++];
   fc_module_policy_init(policy, name);
-  policy->origin = place_of(file, p->reader.token_offset);
+  policy->origin = fc_lines_find(&p->lines, p->reader.token_offset);
   FC_TRY(expect_object(p, "a module's policy: "));
   FC_TRY(take_keys(p, &kKeys, policy, policy->origins));
   return check_version_keys(p, policy);
@@ -479,24 +470,38 @@ static fc_status_t take_modules(parser_t *p) {
   }
 }
 
+// `listener` is the last one.
+static fc_status_t check_listener(parser_t *p,
+                                  const fc_listener_policy_t *listener) {
+  const fc_listener_policy_t *first = p->file->listeners;
+  fc_status_t status = FC_OK;
+  while (strcmp(first->address, listener->address) != 0) first++;
+  if (!*listener->address) {
+    status = fc_fail(p->err, FC_CODE_MISSING_ARGUMENT,
+                     "a listener without an \"address\"");
+  } else if (first != listener) {
+    status = fc_fail(p->err, FC_CODE_DUPLICATE_ARGUMENT,
+                     "listener '%.100s' is given twice, first in line %u",
+                     listener->address, first->origin.line);
+  }
+  if (status != FC_OK) put_place(p->file, listener->origin, p->err);
+  return status;
+}
+
 // The reader has just read the object's beginning.
 static fc_status_t take_listener(parser_t *p) {
   static const keys_t kKeys = {fc_listener_keys, FC_LISTENER_KEYS,
                                "docs/config.md has those of listeners"};
   fc_config_file_t *file = p->file;
-  const uint64_t offset = p->reader.token_offset;
   void *grown =
       grow(file->listeners, file->listener_count, sizeof *file->listeners);
   if (!grown) return fc_fail_memory(p->err);
   file->listeners = grown;
   fc_listener_policy_t *policy = &file->listeners[file->listener_count++];
   fc_listener_policy_init(policy);
-  policy->origin = place_of(file, offset);
+  policy->origin = fc_lines_find(&p->lines, p->reader.token_offset);
   FC_TRY(take_keys(p, &kKeys, policy, policy->origins));
-  if (*policy->address) return FC_OK;
-  return fail_at(p, offset,
-                 fc_fail(p->err, FC_CODE_MISSING_ARGUMENT,
-                         "a listener without an \"address\""));
+  return check_listener(p, policy);
 }
 
 static fc_status_t take_listeners(parser_t *p) {
@@ -507,7 +512,7 @@ static fc_status_t take_listeners(parser_t *p) {
                              "\"listeners\" is given twice, first in line %u",
                              p->listeners.line));
   }
-  p->listeners = place_of(p->file, p->reader.token_offset);
+  p->listeners = fc_lines_find(&p->lines, p->reader.token_offset);
   FC_TRY(next(p, &token));
   bool good = token == FC_JSON_ARRAY_BEGIN;
   while (good) {
@@ -570,7 +575,10 @@ fc_status_t fc_config_file_parse(fc_server_options_t *options,
                 .err = err};
   fc_json_reader_init(&p.reader, DEPTH_MAX, UINT32_MAX);
   fc_json_reader_feed(&p.reader, file->text, file->size, true);
-  const fc_status_t status = parse(&p);
+  fc_status_t status =
+      fc_lines_init(&p.lines, fc_str_make(file->text, file->size), err);
+  if (status == FC_OK) status = parse(&p);
+  fc_lines_deinit(&p.lines);
   fc_name_table_deinit(&p.modules);
   if (status != FC_OK) return status;
   options->paths = file->paths;

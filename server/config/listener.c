@@ -36,6 +36,11 @@ void fc_listener_policy_init(fc_listener_policy_t *policy) {
   }
 }
 
+bool fc_listener_key_is_of_file(size_t key) {
+  return key == FC_LISTENER_KEY_socket_mode ||
+         key == FC_LISTENER_KEY_socket_owner;
+}
+
 size_t fc_listeners_of_file(const fc_server_options_t *options) {
   const fc_origin_from_t listen = options->origins[FC_OPTION_listen].from;
   return listen > FC_ORIGIN_FILE ? 0 : options->file.listener_count;
@@ -83,16 +88,18 @@ bool fc_listener_is_passed(fc_str_t address, fc_str_t *out_name) {
 
 void fc_listener_of_passed(const fc_server_options_t *options, fc_str_t name,
                            fc_listener_policy_t *out_policy) {
-  fc_listener_policy_t policy;
-  fc_str_t address, named;
-  bool found = false;
+  const fc_config_file_t *file = &options->file;
+  const fc_listener_policy_t *found = NULL;
+  fc_str_t named;
+  bool exact = false;
   fc_listener_of_all(options, out_policy);
-  for (uint32_t i = 0; fc_listener_at(options, i, &address, &policy); i++) {
-    if (!fc_listener_is_passed(address, &named)) continue;
-    const bool exact = named.size && fc_str_equal(named, name);
-    if (!exact && (named.size || found)) continue;
-    *out_policy = policy;
-    found = true;
-    if (exact) return;
+  for (size_t i = 0; i < file->listener_count && !exact; i++) {
+    const fc_listener_policy_t *said = &file->listeners[i];
+    if (!fc_listener_is_passed(fc_str(said->address), &named)) continue;
+    exact = named.size && fc_str_equal(named, name);
+    if (exact || !named.size) found = said;
   }
+  if (!found) return;
+  *out_policy = *found;
+  inherit(options, out_policy);
 }

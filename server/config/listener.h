@@ -36,6 +36,9 @@ const fc_option_t *fc_listener_key_inherits(size_t key);
 // Every key has its default.
 void fc_listener_policy_init(fc_listener_policy_t *policy);
 
+// Does the key speak of the file of a Unix socket?
+bool fc_listener_key_is_of_file(size_t key);
+
 // How many listeners the file has that count.
 size_t fc_listeners_of_file(const fc_server_options_t *options);
 // Listener `index` that is asked for, its address and what is in force for it:

@@ -3,6 +3,9 @@
 
 #include <stdio.h>
 
+#include "config/file.h"
+#include "module/files.h"
+
 const fc_option_t fc_module_keys[FC_MODULE_KEYS] = {
 #define FC_MODULE_KEY(field, key, kind, value, form, inherited, help) \
   {key,                                                               \
@@ -191,11 +194,32 @@ static fc_status_t enter(const resolver_t *r,
   return FC_OK;
 }
 
-static fc_status_t enter_named(const resolver_t *r, fc_str_t name) {
+// A name that no module can have would say something that never holds.
+static fc_status_t check_name(const resolver_t *r, unsigned option,
+                              fc_str_t name) {
+  fc_str_t version = name;
+  const fc_str_t module = fc_str_take(&version, '@');
+  const bool of_all = option == FC_OPTION_versions;  // never of one of them
+  char shown[80];
+  if (fc_is_module_name(module) &&
+      (module.size == name.size || (!of_all && fc_is_version(version)))) {
+    return FC_OK;
+  }
+  fc_escape(shown, sizeof shown, 64, name);
+  const fc_status_t status = fc_fail(
+      r->err, FC_CODE_NOT_ACCEPTABLE, "--%s: '%s' is no name of a module%s",
+      fc_options[option].flag, shown, of_all ? "" : ", and no MODULE@VERSION");
+  fc_config_locate(r->options, option, r->err);
+  return status;
+}
+
+static fc_status_t enter_named(const resolver_t *r, unsigned option,
+                               fc_str_t name) {
   fc_module_policy_t policy;
   const char *text;
-  if (!name.size ||
-      fc_name_table_find(&r->policies->names, name) != FC_NAME_NONE) {
+  if (!name.size) return FC_OK;
+  FC_TRY(check_name(r, option, name));
+  if (fc_name_table_find(&r->policies->names, name) != FC_NAME_NONE) {
     return FC_OK;
   }
   FC_TRY(keep(r, name, &text));
@@ -220,7 +244,7 @@ static fc_status_t enter_all(const resolver_t *r) {
   for (size_t i = 0; i < FC_ARRAY_COUNT(kNaming); i++) {
     fc_str_t rest = text_of(r, &fc_options[kNaming[i]]);
     while (next_item(&rest, kNaming[i], &name, &value))
-      FC_TRY(enter_named(r, name));
+      FC_TRY(enter_named(r, kNaming[i], name));
   }
   return FC_OK;
 }

@@ -96,7 +96,9 @@ static fc_status_t put_listener(const fc_server_options_t *options,
   fc_str_t address;
   (void)fc_listener_at(options, index, &address, &policy);
   FC_TRY(fc_sink_put(sink, FC_STR("\n    {\n"), err));
+  const bool has_file = fc_str_starts(address, FC_STR("unix:"));
   for (size_t i = 0; i < FC_LISTENER_KEYS; i++) {
+    if (!has_file && fc_listener_key_is_of_file(i)) continue;
     if (i) FC_TRY(fc_sink_put(sink, FC_STR(",\n"), err));
     FC_TRY(put_member(options, "      ", policy.origins[i], &policy,
                       &fc_listener_keys[i], sink, err));

@@ -283,7 +283,9 @@ static fc_status_t list_directory(DIR *directory, fc_str_t folder,
 // ---------------------------------------------------------------------------
 // Variants
 
-// FC_CODE_OUT_OF_MEMORY alone. Any other mistake is told when the module is loaded.
+// FC_CODE_OUT_OF_MEMORY alone. Any other mistake is told when the module is loaded;
+// what is listed before the mistake is a variant nevertheless, and no module that would
+// be served without the policy of this one.
 static fc_status_t read_variants(fc_str_t path, const char *suffix,
                                  fc_cpu_t *cpu, fc_allocator_t allocator,
                                  fc_variants_t *out, fc_error_t *err) {
@@ -298,7 +300,7 @@ static fc_status_t read_variants(fc_str_t path, const char *suffix,
     close(sidecar);
   }
   if (status == FC_OK) return FC_OK;
-  out->count = 0;
+  out->chosen = FC_VARIANTS_MAX;
   return why.code == FC_CODE_OUT_OF_MEMORY ? fc_fail_memory(err) : FC_OK;
 }
 

@@ -88,6 +88,8 @@ static void a_wrong_list_is_refused_with_its_place(void **state) {
     {"a name", "[\"a.so\"]", "its sidecar, /variants/0: must be an object"},
     {"no file", "[{\"file\":\"a\"},{\"cpu\":[]}]",
      "its sidecar, /variants/1/file: is missing"},
+    {"a slip before the last file", "[{\"file\":\"a\",\"cpu\":1},{\"file\":1}]",
+     "its sidecar, /variants/1/file: must be a string"},
     {"a number", "[{\"file\":1}]",
      "its sidecar, /variants/0/file: must be a string"},
     {"elsewhere", "[{\"file\":\"../a.so\"}]",

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "check.h"
 #include "config/file.h"
 #include "config/listener.h"
 #include "config/module.h"
@@ -131,6 +132,14 @@ static void mistakes_are_named_with_their_place(void **state) {
        NAME ":1:16: \"listeners\" takes a list of objects, not a string"},
       {"a listener nowhere", "{\"listeners\": [\n {\"admin\": \"off\"}]}",
        NAME ":2:2: a listener without an \"address\""},
+      {"a listener twice",
+       "{\"listeners\": [{\"address\": \"systemd:a\"}, {\"address\": \":1\"},\n"
+       " {\"address\": \"systemd:a\", \"admin\": \"off\"}]}",
+       NAME ":2:2: listener 'systemd:a' is given twice, first in line 1"},
+      {"behind a list and dims of several lines",
+       "{\"allow-host\": [\n\"a\",\n\"b\"],\n\"modules\": {\"m\": {\"dims\":\n"
+       "[\n{}]}},\n\"lane\": 1}",
+       NAME ":7:9: \"lane\" takes "},
       {"a listener's slip",
        "{\"listeners\": [{\"address\": \":1\",\n\"allowhost\": \"a\"}]}",
        NAME ":2:1: unknown key 'allowhost': did you mean 'allow-host'?"},
@@ -450,6 +459,11 @@ static void a_passed_socket_has_the_policy_of_its_name(void **state) {
   fc_listener_of_passed(&options, FC_STR("api"), &policy);
   assert_string_equal(policy.address, "");
   assert_int_equal(policy.admin, FC_ADMIN_OFF);
+  // A flag that says where to listen does not say what is passed.
+  options.file.listener_count = 4;
+  options.origins[FC_OPTION_listen].from = FC_ORIGIN_FLAG;
+  fc_listener_of_passed(&options, FC_STR("api"), &policy);
+  assert_string_equal(policy.address, "systemd:api");
   fc_server_options_deinit(&options);
 }
 
@@ -471,6 +485,8 @@ static void printed_listeners_say_the_same(void **state) {
       strstr(printed.data, "// " NAME ":1:11\n      \"admin\": \"off\","));
   assert_int_equal(parse(&again, printed.data, &error), FC_OK);
   assert_int_equal(again.file.listener_count, 4);
+  assert_int_equal(fc_options_check(&again, &error), FC_OK);
+  assert_string_equal(again.file.listeners[1].socket_mode, "0600");
   assert_string_equal(again.file.listeners[2].trusted_proxy, "::1,10.0.0.0/8");
   assert_true(again.file.listeners[3].allow_insecure_bind);
   fc_text_deinit(&printed);

@@ -333,6 +333,17 @@ static void variants_are_no_modules_of_their_own(void **state) {
   }
   assert_int_equal(marks[0], marks[1]);
   assert_int_not_equal(marks[1], marks[2]);
+  // With a mistake behind the files none is chosen, and none becomes a module.
+  fc_test_put("m.farcall.json",
+              "{\"farcall\":1,\"variants\":[{\"file\":\"m-never.so\","
+              "\"cpu\":1},{\"file\":\"m-v4.so\"}]}");
+  assert_int_equal(fc_scan(fc_str(fc_test_folder()), fc_backends, -1,
+                           fc_allocator_system(), &listing, &error),
+                   FC_OK);
+  assert_int_equal(listing.count, 3);
+  assert_true(fc_str_ends(listing.files[0].path, FC_STR("/m.so")));
+  assert_int_equal(listing.files[0].variant.size, 0);
+  fc_listing_deinit(&listing);
 }
 
 int main(void) {
