@@ -17,6 +17,7 @@ static void close_handle(uv_handle_t *handle, void *context) {
 }
 
 void fc_loop_close_handles(fc_loop_t *loop) {
+  fc_otlp_leave(&loop->otlp);
   uv_walk(&loop->uv, close_handle, NULL);
 }
 

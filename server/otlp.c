@@ -32,7 +32,7 @@ static void forget_document(fc_otlp_t *otlp) {
 static void on_closed(uv_handle_t *handle) {
   fc_otlp_t *otlp = handle->data;
   otlp->state = FC_OTLP_CLOSED;
-  work(otlp);
+  if (!uv_is_closing((uv_handle_t *)&otlp->timer)) work(otlp);
 }
 
 static void disconnect(fc_otlp_t *otlp) {
@@ -227,27 +227,21 @@ static void connect_next(fc_otlp_t *otlp) {
   if (failed) give_up_address(otlp, uv_strerror(failed));
 }
 
-static void on_found(uv_getaddrinfo_t *lookup, int status,
-                     struct addrinfo *found) {
-  fc_otlp_t *otlp = lookup->data;
+static void on_found(uv_async_t *bell) {
+  fc_otlp_t *otlp = bell->data;
+  if (otlp->found) freeaddrinfo(otlp->found);
+  const int failed = fc_lookup_end(otlp->lookup, &otlp->found);
+  otlp->lookup = NULL;
+  otlp->address = otlp->found;
   otlp->state = FC_OTLP_CLOSED;
-  const bool closing = uv_is_closing((uv_handle_t *)&otlp->timer);
-  uv_freeaddrinfo(otlp->found);
-  otlp->address = otlp->found = found;
-  if (closing) return;
-  if (status) retry(otlp, uv_strerror(status));
+  if (failed) retry(otlp, gai_strerror(failed));
   else connect_next(otlp);
 }
 
 static void find_collector(fc_otlp_t *otlp) {
-  const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
-  otlp->state = FC_OTLP_RESOLVING;
-  const int failed =
-      uv_getaddrinfo(otlp->uv, &otlp->lookup, on_found, otlp->collector.host,
-                     otlp->collector.port, &hints);
-  if (!failed) return;
-  otlp->state = FC_OTLP_CLOSED;
-  retry(otlp, uv_strerror(failed));
+  otlp->lookup = fc_lookup_begin(&otlp->collector, &otlp->bell);
+  if (otlp->lookup) otlp->state = FC_OTLP_RESOLVING;
+  else retry(otlp, "its name cannot be looked up");
 }
 
 // ---------------------------------------------------------------------------
@@ -313,8 +307,13 @@ fc_status_t fc_otlp_init(fc_otlp_t *otlp, uv_loop_t *uv,
   fc_text_init(&otlp->document, allocator, DOCUMENT_MAX);
   llhttp_settings_init(&otlp->settings);
   otlp->settings.on_message_complete = on_message;
-  otlp->timer.data = otlp->lookup.data = otlp;
+  otlp->timer.data = otlp->bell.data = otlp;
   otlp->connect.data = otlp->write.data = otlp;
+  const int failed = uv_async_init(uv, &otlp->bell, on_found);
+  if (failed) {
+    return fc_fail(err, FC_CODE_OUT_OF_MEMORY, "cannot export spans: %s",
+                   uv_strerror(failed));
+  }
   uv_timer_init(uv, &otlp->timer);
   uv_timer_start(&otlp->timer, on_tick, TICK_MS, TICK_MS);
   return FC_OK;
@@ -339,9 +338,14 @@ bool fc_otlp_is_busy(const fc_otlp_t *otlp) {
   return has_document(otlp) || otlp->spans.count;
 }
 
+void fc_otlp_leave(fc_otlp_t *otlp) {
+  fc_lookup_leave(otlp->lookup);
+  otlp->lookup = NULL;
+}
+
 void fc_otlp_deinit(fc_otlp_t *otlp) {
   if (!otlp->spans.ring) return;
-  uv_freeaddrinfo(otlp->found);
+  if (otlp->found) freeaddrinfo(otlp->found);
   fc_spans_deinit(&otlp->spans);
   fc_text_deinit(&otlp->document);
 }

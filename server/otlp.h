@@ -11,6 +11,7 @@
 #include <uv.h>
 
 #include "config/collector.h"
+#include "lookup.h"
 #include "obs/log.h"
 #include "obs/spans.h"
 
@@ -47,7 +48,8 @@ typedef struct fc_otlp_t {
   llhttp_settings_t settings;
   bool answered;
   uv_timer_t timer;
-  uv_getaddrinfo_t lookup;
+  fc_lookup_t *lookup;             // that runs; NULL: none
+  uv_async_t bell;                 // of `lookup`
   struct addrinfo *found;          // by the last look-up
   const struct addrinfo *address;  // to be tried next; NULL: none
   uv_connect_t connect;
@@ -68,6 +70,8 @@ void fc_otlp_end(fc_otlp_t *otlp);
 // Are there spans that the server's end should wait for? For a second at most, and
 // only while the collector takes them.
 bool fc_otlp_is_busy(const fc_otlp_t *otlp);
+// The handles are about to be closed.
+void fc_otlp_leave(fc_otlp_t *otlp);
 // The loop has stopped.
 void fc_otlp_deinit(fc_otlp_t *otlp);
 
