@@ -474,12 +474,17 @@ static fc_status_t take_modules(parser_t *p) {
 static fc_status_t check_listener(parser_t *p,
                                   const fc_listener_policy_t *listener) {
   const fc_listener_policy_t *first = p->file->listeners;
+  const fc_str_t address = fc_str(listener->address);
   fc_status_t status = FC_OK;
+  fc_str_t name;
+  // Of port 0 each has another one.
+  const bool is_new = !fc_listener_is_passed(address, &name) &&
+                      fc_str_ends(address, FC_STR(":0"));
   while (strcmp(first->address, listener->address) != 0) first++;
   if (!*listener->address) {
     status = fc_fail(p->err, FC_CODE_MISSING_ARGUMENT,
                      "a listener without an \"address\"");
-  } else if (first != listener) {
+  } else if (first != listener && !is_new) {
     status = fc_fail(p->err, FC_CODE_DUPLICATE_ARGUMENT,
                      "listener '%.100s' is given twice, first in line %u",
                      listener->address, first->origin.line);

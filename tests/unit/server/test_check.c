@@ -21,6 +21,10 @@ static void values_that_nobody_could_use_are_refused(void **state) {
        "{\"address\": \"unix:/s\", \"socket-mode\": \"0600\"},\n"
        "{\"address\": \"systemd:a\", \"admin\": \"loopback\"}]}",
        NULL},
+      {"two free ports",
+       "{\"listeners\": [{\"address\": \"127.0.0.1:0\"}, {\"address\": "
+       "\"127.0.0.1:0\"}]}",
+       NULL},
       {"an address", "{\"listeners\": [\n{\"address\": \"nowhere\"}]}",
        NAME ":2:13: 'nowhere' is no address to listen on"},
       {"others may reach it", "{\"listeners\": [{\"address\": \":1\"}]}",
