@@ -2,10 +2,9 @@
 #include "lookup.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 
-// Its memory is the C library's, since a thread that is left behind frees it after
-// the server's allocator has gone.
+// Its memory is the system's, because a thread that is left behind frees it after the
+// server's allocator has gone.
 struct fc_lookup_t {
   pthread_mutex_t lock;
   uv_async_t *bell;  // NULL: left behind
@@ -17,7 +16,7 @@ struct fc_lookup_t {
 
 static void free_lookup(fc_lookup_t *lookup) {
   pthread_mutex_destroy(&lookup->lock);
-  free(lookup);
+  fc_free(fc_allocator_system(), lookup);
 }
 
 static void *look_up(void *context) {
@@ -43,7 +42,7 @@ static void *look_up(void *context) {
 
 fc_lookup_t *fc_lookup_begin(const fc_collector_t *collector,
                              uv_async_t *bell) {
-  fc_lookup_t *lookup = calloc(1, sizeof *lookup);
+  fc_lookup_t *lookup = fc_alloc(fc_allocator_system(), sizeof *lookup);
   pthread_t thread;
   if (!lookup) return NULL;
   lookup->collector = *collector;
