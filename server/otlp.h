@@ -42,7 +42,6 @@ typedef struct fc_otlp_t {
   bool ending;
   uint64_t end_ms;  // the server ends then, whatever is left
   char head[768];
-  size_t head_size;
   char answer[4096];  // what is read goes here
   llhttp_t parser;
   llhttp_settings_t settings;
